@@ -1,0 +1,257 @@
+use crate::tensor::ElementType;
+
+/// Everything that can go wrong, one variant a cause, each with the offending values.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    // ---- tensors -----------------------------------------------------------
+    /// The product of a shape's dimensions, in bytes, does not fit the address space.
+    #[error("shape {shape:?} of {element_type} is too large to address")]
+    ShapeOverflow {
+        /// The element type.
+        element_type: ElementType,
+        /// The shape.
+        shape: Vec<usize>,
+    },
+    /// A tensor's data has another length than its shape needs.
+    #[error("shape {shape:?} of {element_type} needs {expected} bytes, but {actual} were given")]
+    WrongByteLength {
+        /// The element type.
+        element_type: ElementType,
+        /// The shape.
+        shape: Vec<usize>,
+        /// Bytes that the shape needs.
+        expected: usize,
+        /// Bytes that were given.
+        actual: usize,
+    },
+    /// A `bool` tensor holds a byte that is neither 0 nor 1.
+    #[error("bool element {index} holds the byte {byte}; only 0 and 1 are bools")]
+    InvalidBool {
+        /// Flat index of the element.
+        index: usize,
+        /// The byte found there.
+        byte: u8,
+    },
+    /// An element type was asked of a tensor that has another.
+    #[error("{what} is {actual}, not {expected}")]
+    WrongElementType {
+        /// What has the wrong type ("the tensor", "axes", ...).
+        what: &'static str,
+        /// The type that is needed, or a list of them.
+        expected: String,
+        /// The type found.
+        actual: ElementType,
+    },
+    /// A name is no element type.
+    #[error("{name:?} is not an element type")]
+    UnknownElementType {
+        /// The name.
+        name: String,
+    },
+    /// Two tensors that must have one shape and type do not.
+    #[error("cannot compare {a_type}{a_shape:?} with {b_type}{b_shape:?}")]
+    NotComparable {
+        /// Element type of the first.
+        a_type: ElementType,
+        /// Shape of the first.
+        a_shape: Vec<usize>,
+        /// Element type of the second.
+        b_type: ElementType,
+        /// Shape of the second.
+        b_shape: Vec<usize>,
+    },
+
+    // ---- operators and dialects -------------------------------------------
+    /// An axis lies outside the range that the rank allows.
+    #[error("axis {axis} is out of range for rank {rank}{}", range_hint(*.rank))]
+    AxisOutOfRange {
+        /// The axis as given.
+        axis: i64,
+        /// The rank of the tensor.
+        rank: usize,
+    },
+    /// An axis is named twice where that is forbidden.
+    #[error("axis {axis} is given twice (rank {rank})")]
+    DuplicateAxis {
+        /// The axis as given the second time.
+        axis: i64,
+        /// The rank of the tensor.
+        rank: usize,
+    },
+    /// The axes tensor has a rank that is not allowed.
+    #[error("axes must be {expected}, but has rank {rank}")]
+    AxesRank {
+        /// The rank found.
+        rank: usize,
+        /// What is allowed.
+        expected: &'static str,
+    },
+    /// Exactly one source of axes was required.
+    #[error("{dialect} {operator} takes axes as an attribute or as an input, exactly one of them; {given}")]
+    AxesSource {
+        /// The dialect.
+        dialect: &'static str,
+        /// The operator.
+        operator: &'static str,
+        /// "both were given" or "neither was given".
+        given: &'static str,
+    },
+    /// A dialect or a version of it does not have an element type.
+    #[error("{dialect} {operator}-{version} does not take {element_type}")]
+    TypeNotInDialect {
+        /// The dialect.
+        dialect: &'static str,
+        /// The operator.
+        operator: &'static str,
+        /// The version.
+        version: String,
+        /// The type given.
+        element_type: ElementType,
+    },
+    /// A dialect has no such version of an operator.
+    #[error("{dialect} has no {operator}-{version}")]
+    UnknownVersion {
+        /// The dialect.
+        dialect: &'static str,
+        /// The operator.
+        operator: &'static str,
+        /// The version.
+        version: String,
+    },
+    /// An attribute that this version of the operator does not have.
+    #[error("{dialect} {operator}-{version} has no attribute {attribute:?}")]
+    UnknownAttribute {
+        /// The dialect.
+        dialect: &'static str,
+        /// The operator.
+        operator: &'static str,
+        /// The version.
+        version: String,
+        /// The attribute.
+        attribute: String,
+    },
+    /// An attribute has a value that it may not have.
+    #[error("attribute {attribute} must be {expected}, but is {value}")]
+    BadAttribute {
+        /// The attribute.
+        attribute: &'static str,
+        /// What is allowed.
+        expected: &'static str,
+        /// The value found.
+        value: String,
+    },
+    /// A wrong number of inputs.
+    #[error("{operator} takes {expected} inputs, but {actual} were given")]
+    InputCount {
+        /// The operator.
+        operator: String,
+        /// How many it takes.
+        expected: &'static str,
+        /// How many were given.
+        actual: usize,
+    },
+
+    // ---- planning and devices ---------------------------------------------
+    /// Something is larger than a limit of the device.
+    #[error("{what} needs {needed}, but the device's {limit} is {allowed}")]
+    OverLimit {
+        /// What is too large.
+        what: &'static str,
+        /// What it needs, in the limit's unit.
+        needed: u64,
+        /// The limit's name, as wgpu spells it.
+        limit: &'static str,
+        /// The limit's value.
+        allowed: u64,
+    },
+    /// No adapter answers to a name, an index or at all.
+    #[error("no GPU adapter {wanted}; found: {found}")]
+    NoAdapter {
+        /// What was asked for.
+        wanted: String,
+        /// The adapters that are there.
+        found: String,
+    },
+    /// An adapter refused to give a device.
+    #[error("adapter {adapter} refused to open a device: {reason}")]
+    AdapterRefused {
+        /// The adapter's name.
+        adapter: String,
+        /// Its reason.
+        reason: String,
+    },
+    /// The device ran out of memory.
+    #[error("{device} ran out of memory at {what}")]
+    OutOfMemory {
+        /// The device.
+        device: String,
+        /// What was being done.
+        what: String,
+    },
+    /// The device was lost or destroyed.
+    #[error("{device} was lost: {reason}")]
+    DeviceLost {
+        /// The device.
+        device: String,
+        /// The reason that the driver gives.
+        reason: String,
+    },
+    /// The device or its driver reported an error that is no fault of the caller.
+    #[error("{device} failed at {what}: {reason}")]
+    Gpu {
+        /// The device.
+        device: String,
+        /// What was being done.
+        what: String,
+        /// The message.
+        reason: String,
+    },
+    /// A device tensor was handed to a device that it does not live on.
+    #[error("the tensor lives on {actual}, not on {expected}")]
+    WrongDevice {
+        /// The device that was asked.
+        expected: String,
+        /// The device that holds the tensor.
+        actual: String,
+    },
+
+    // ---- files -------------------------------------------------------------
+    /// A file could not be opened, read or written.
+    #[error("{path}: {source}")]
+    Io {
+        /// The file.
+        path: String,
+        /// The system's reason.
+        #[source]
+        source: std::io::Error,
+    },
+    /// A file is not what its format says it must be.
+    #[error("{path}: not a valid {format} file: {reason}")]
+    BadFile {
+        /// The file.
+        path: String,
+        /// The format's name.
+        format: &'static str,
+        /// What is wrong.
+        reason: String,
+    },
+    /// A file holds something valid that is not supported here.
+    #[error("{path}: {reason}")]
+    Unsupported {
+        /// The file.
+        path: String,
+        /// What is not supported.
+        reason: String,
+    },
+}
+
+fn range_hint(rank: usize) -> String {
+    match rank {
+        0 => " (a scalar has no axes)".to_string(),
+        _ => format!(" (allowed: {} to {})", -(rank as i64), rank as i64 - 1),
+    }
+}
+
+/// The crate's result.
+pub type Result<T, E = Error> = std::result::Result<T, E>;

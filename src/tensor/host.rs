@@ -1,0 +1,234 @@
+//! A tensor in host memory.
+
+use std::fmt;
+use std::sync::Arc;
+
+use super::{Element, ElementType, TensorDesc};
+use crate::error::{Error, Result};
+
+/// A dense tensor in host memory, in row-major order.
+///
+/// Elements are stored as they are in files and on devices: little-endian,
+/// without padding, from an address that is a multiple of 8. Cloning shares the
+/// data. The data may be a memory-mapped file.
+#[derive(Clone)]
+pub struct Tensor {
+    desc: TensorDesc,
+    data: Arc<dyn AsRef<[u8]> + Send + Sync>,
+}
+
+/// Owned bytes that start at a multiple of 8.
+struct Aligned {
+    words: Vec<u64>,
+    len: usize,
+}
+
+impl Aligned {
+    fn zeroed(len: usize) -> Self {
+        Self { words: vec![0; len.div_ceil(8)], len }
+    }
+
+    fn bytes_mut(&mut self) -> &mut [u8] {
+        &mut bytemuck::cast_slice_mut(&mut self.words)[..self.len]
+    }
+}
+
+impl AsRef<[u8]> for Aligned {
+    fn as_ref(&self) -> &[u8] {
+        &bytemuck::cast_slice(&self.words)[..self.len]
+    }
+}
+
+impl Tensor {
+    /// A tensor of `shape` from its elements' bytes (little-endian, row-major), which are copied.
+    ///
+    /// # Errors
+    /// [`Error::ShapeOverflow`], [`Error::WrongByteLength`], and
+    /// [`Error::InvalidBool`] for a `bool` that is neither 0 nor 1.
+    pub fn from_bytes(
+        element_type: ElementType,
+        shape: impl Into<Vec<usize>>,
+        bytes: &[u8],
+    ) -> Result<Self> {
+        let desc = TensorDesc::new(element_type, shape)?;
+        Self::check(&desc, bytes)?;
+        let mut data = Aligned::zeroed(bytes.len());
+        data.bytes_mut().copy_from_slice(bytes);
+        Ok(Self { desc, data: Arc::new(data) })
+    }
+
+    /// A tensor over bytes that somebody else holds, such as a memory-mapped
+    /// file. Nothing is copied unless the bytes start at an address that is no
+    /// multiple of 8.
+    ///
+    /// # Errors
+    /// As [`Tensor::from_bytes`].
+    pub fn from_shared(
+        element_type: ElementType,
+        shape: impl Into<Vec<usize>>,
+        data: Arc<dyn AsRef<[u8]> + Send + Sync>,
+    ) -> Result<Self> {
+        let desc = TensorDesc::new(element_type, shape)?;
+        let bytes = (*data).as_ref();
+        if bytes.as_ptr().align_offset(8) != 0 {
+            return Self::from_bytes(element_type, desc.shape, bytes);
+        }
+        Self::check(&desc, bytes)?;
+        Ok(Self { desc, data })
+    }
+
+    /// A tensor of `shape` from its elements in row-major order.
+    ///
+    /// ```
+    /// use wgmax::Tensor;
+    /// let t = Tensor::from_slice([2, 3], &[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0])?;
+    /// assert_eq!(t.shape(), [2, 3]);
+    /// # Ok::<(), wgmax::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::ShapeOverflow`], [`Error::WrongByteLength`].
+    pub fn from_slice<T: Element>(shape: impl Into<Vec<usize>>, elements: &[T]) -> Result<Self> {
+        Self::from_bytes(T::TYPE, shape, bytemuck::cast_slice(elements))
+    }
+
+    /// A tensor of zeros (false, for `bool`), filled in by `fill`, which gets the elements' bytes.
+    pub(crate) fn build<E>(
+        desc: TensorDesc,
+        fill: impl FnOnce(&mut [u8]) -> std::result::Result<(), E>,
+    ) -> std::result::Result<Self, E> {
+        let mut data = Aligned::zeroed(desc.byte_len());
+        fill(data.bytes_mut())?;
+        Ok(Self { desc, data: Arc::new(data) })
+    }
+
+    fn check(desc: &TensorDesc, bytes: &[u8]) -> Result<()> {
+        let expected = desc.byte_len();
+        if bytes.len() != expected {
+            return Err(Error::WrongByteLength {
+                element_type: desc.element_type,
+                shape: desc.shape.clone(),
+                expected,
+                actual: bytes.len(),
+            });
+        }
+        if desc.element_type == ElementType::Bool
+            && let Some(index) = bytes.iter().position(|&b| b > 1)
+        {
+            return Err(Error::InvalidBool { index, byte: bytes[index] });
+        }
+        Ok(())
+    }
+
+    /// The type and shape.
+    pub fn desc(&self) -> &TensorDesc {
+        &self.desc
+    }
+
+    /// The element type.
+    pub fn element_type(&self) -> ElementType {
+        self.desc.element_type
+    }
+
+    /// The dimensions, outermost first; empty for a scalar.
+    pub fn shape(&self) -> &[usize] {
+        &self.desc.shape
+    }
+
+    /// The number of elements.
+    pub fn len(&self) -> usize {
+        self.desc.len()
+    }
+
+    /// Whether there are no elements.
+    pub fn is_empty(&self) -> bool {
+        self.desc.is_empty()
+    }
+
+    /// The elements' bytes: little-endian, row-major, no padding.
+    pub fn bytes(&self) -> &[u8] {
+        (*self.data).as_ref()
+    }
+
+    /// The elements, without a copy.
+    ///
+    /// # Errors
+    /// [`Error::WrongElementType`] if `T` is another type than the tensor's.
+    pub fn as_slice<T: Element>(&self) -> Result<&[T]> {
+        if T::TYPE != self.desc.element_type {
+            return Err(Error::WrongElementType {
+                what: "the tensor",
+                expected: T::TYPE.to_string(),
+                actual: self.desc.element_type,
+            });
+        }
+        // Length, alignment and the range of bools were checked when the tensor
+        // was made, so the checked cast has nothing left to refuse.
+        Ok(bytemuck::checked::cast_slice(self.bytes()))
+    }
+
+    /// The elements, copied.
+    ///
+    /// # Errors
+    /// [`Error::WrongElementType`] if `T` is another type than the tensor's.
+    pub fn to_vec<T: Element>(&self) -> Result<Vec<T>> {
+        self.as_slice().map(<[T]>::to_vec)
+    }
+
+    /// The same data under another shape with as many elements.
+    ///
+    /// # Errors
+    /// [`Error::ShapeOverflow`], [`Error::WrongByteLength`] if the number of elements differs.
+    pub fn reshape(&self, shape: impl Into<Vec<usize>>) -> Result<Self> {
+        let desc = TensorDesc::new(self.desc.element_type, shape)?;
+        Self::check(&desc, self.bytes())?;
+        Ok(Self { desc, data: self.data.clone() })
+    }
+}
+
+impl fmt::Debug for Tensor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Tensor({})", self.desc)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_aligned_bytes_and_copies_the_others() {
+        let whole: Arc<Vec<u64>> = Arc::new(vec![0x0102_0304_0506_0708, 9]);
+        struct From(Arc<Vec<u64>>, usize);
+        impl AsRef<[u8]> for From {
+            fn as_ref(&self) -> &[u8] {
+                &bytemuck::cast_slice(&self.0)[self.1..self.1 + 8]
+            }
+        }
+        let shared =
+            Tensor::from_shared(ElementType::U8, [8], Arc::new(From(whole.clone(), 0))).unwrap();
+        assert_eq!(shared.bytes().as_ptr(), whole.as_ptr().cast());
+        let copied =
+            Tensor::from_shared(ElementType::U8, [8], Arc::new(From(whole.clone(), 1))).unwrap();
+        assert_eq!(copied.bytes().as_ptr().align_offset(8), 0);
+        assert_eq!(copied.bytes(), &bytemuck::cast_slice::<u64, u8>(&whole)[1..9]);
+    }
+
+    #[test]
+    fn refuses_what_does_not_fit() {
+        assert!(matches!(
+            Tensor::from_bytes(ElementType::F32, [3], &[0; 11]),
+            Err(Error::WrongByteLength { expected: 12, actual: 11, .. })
+        ));
+        assert!(matches!(
+            Tensor::from_bytes(ElementType::Bool, [3], &[0, 1, 2]),
+            Err(Error::InvalidBool { index: 2, byte: 2 })
+        ));
+        assert!(matches!(
+            TensorDesc::new(ElementType::U8, [0, usize::MAX, 2]),
+            Err(Error::ShapeOverflow { .. })
+        ));
+        assert_eq!(Tensor::from_slice([0, 4], &[0f32; 0]).unwrap().len(), 0);
+        assert_eq!(Tensor::from_slice([], &[1i64]).unwrap().to_vec::<i64>().unwrap(), [1]);
+    }
+}

@@ -1,0 +1,269 @@
+//! Order-preserving integer keys: the arithmetic that every kernel shares.
+//!
+//! A key is an unsigned integer of the element's own width, and keys order as
+//! the elements do: -inf < ... < -0 < +0 < ... < +inf, MIN < ... < MAX, false <
+//! true. The key of a NaN is the largest one where NaN propagates and 0, the
+//! smallest one, where NaN is ignored; no other element has either key. So 0 is
+//! the identity of the maximum for every type, and an integer maximum of keys
+//! is the whole operator.
+//!
+//! The same mappings in WGSL are in `shaders/element/`.
+
+use bytemuck::Pod;
+
+use super::ElementType;
+
+/// What a NaN among the elements does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Nan {
+    /// A set with a NaN in it has the maximum NaN.
+    Propagate,
+    /// NaN is passed over; only a set of nothing but NaN has the maximum NaN.
+    Ignore,
+}
+
+impl Nan {
+    /// The key of a NaN, sign-extended to 32 bits; a narrower or wider key is
+    /// all zeros or all ones too.
+    pub(crate) const fn key(self) -> u32 {
+        match self {
+            Self::Propagate => u32::MAX,
+            Self::Ignore => 0,
+        }
+    }
+}
+
+/// A key: an unsigned integer as wide as the element.
+pub(crate) trait Key: Pod + Ord + Send + Sync {
+    /// The smallest key, the identity of the maximum.
+    const LOWEST: Self;
+    /// The key of a NaN in this width, from the 32-bit form in a kernel's parameters.
+    fn nan(key: u32) -> Self;
+    /// The key as scratch memory holds it: one word, or two with the low one first.
+    type Scratch: Pod + Send + Sync;
+    fn to_scratch(self) -> Self::Scratch;
+    fn from_scratch(scratch: Self::Scratch) -> Self;
+}
+
+macro_rules! keys {
+    ($($key:ty => $scratch:ty),*) => {$(
+        impl Key for $key {
+            const LOWEST: Self = 0;
+            #[inline(always)]
+            fn nan(key: u32) -> Self {
+                // Truncates or sign-extends: all zeros or all ones either way.
+                key as i32 as $key
+            }
+            type Scratch = $scratch;
+            #[inline(always)]
+            fn to_scratch(self) -> $scratch {
+                self.into()
+            }
+            #[inline(always)]
+            fn from_scratch(scratch: $scratch) -> Self {
+                scratch as $key
+            }
+        }
+    )*};
+}
+
+keys!(u8 => u32, u16 => u32, u32 => u32, u64 => u64);
+
+/// How an element type turns into keys and back.
+pub(crate) trait Keyed: Send + Sync + 'static {
+    /// An element's bits.
+    type Bits: Pod + Send + Sync;
+    /// An element's key.
+    type Key: Key;
+    /// The key of an element; `nan` is [`Key::nan`].
+    fn key(bits: Self::Bits, nan: Self::Key) -> Self::Key;
+    /// The element of a key; NaN comes back as the canonical quiet one.
+    fn bits(key: Self::Key) -> Self::Bits;
+}
+
+macro_rules! floats {
+    ($($name:ident: $bits:ty, $signed:ty, $infinity:expr, $quiet_nan:expr;)*) => {$(
+        pub(crate) struct $name;
+        impl Keyed for $name {
+            type Bits = $bits;
+            type Key = $bits;
+            #[inline(always)]
+            fn key(bits: $bits, nan: $bits) -> $bits {
+                const SIGN: $bits = 1 << (<$bits>::BITS - 1);
+                let flipped = bits ^ (((bits as $signed) >> (<$bits>::BITS - 1)) as $bits | SIGN);
+                if bits & !SIGN > $infinity { nan } else { flipped }
+            }
+            #[inline(always)]
+            fn bits(key: $bits) -> $bits {
+                const SIGN: $bits = 1 << (<$bits>::BITS - 1);
+                let bits = key ^ ((!key as $signed >> (<$bits>::BITS - 1)) as $bits | SIGN);
+                if bits & !SIGN > $infinity { $quiet_nan } else { bits }
+            }
+        }
+    )*};
+}
+
+floats! {
+    F32: u32, i32, 0x7f80_0000, 0x7fc0_0000;
+    F64: u64, i64, 0x7ff0_0000_0000_0000, 0x7ff8_0000_0000_0000;
+    F16: u16, i16, 0x7c00, 0x7e00;
+    Bf16: u16, i16, 0x7f80, 0x7fc0;
+}
+
+macro_rules! integers {
+    ($($name:ident: $bits:ty, $flip:expr;)*) => {$(
+        pub(crate) struct $name;
+        impl Keyed for $name {
+            type Bits = $bits;
+            type Key = $bits;
+            #[inline(always)]
+            fn key(bits: $bits, _nan: $bits) -> $bits {
+                bits ^ $flip
+            }
+            #[inline(always)]
+            fn bits(key: $bits) -> $bits {
+                key ^ $flip
+            }
+        }
+    )*};
+}
+
+integers! {
+    U8: u8, 0;
+    U16: u16, 0;
+    U32: u32, 0;
+    U64: u64, 0;
+    I8: u8, 1 << 7;
+    I16: u16, 1 << 15;
+    I32: u32, 1 << 31;
+    I64: u64, 1 << 63;
+}
+
+/// A byte that a caller's buffer may hold any value in; all but 0 are true.
+pub(crate) struct Bool;
+impl Keyed for Bool {
+    type Bits = u8;
+    type Key = u8;
+    #[inline(always)]
+    fn key(bits: u8, _nan: u8) -> u8 {
+        (bits != 0).into()
+    }
+    #[inline(always)]
+    fn bits(key: u8) -> u8 {
+        key
+    }
+}
+
+/// Runs `$body` with `$type` as the [`Keyed`] of an element type known at run time.
+macro_rules! with_keyed {
+    ($element_type:expr, $type:ident => $body:expr) => {{
+        use $crate::tensor::ElementType as T;
+        use $crate::tensor::key;
+        match $element_type {
+            T::F32 => { type $type = key::F32; $body }
+            T::F64 => { type $type = key::F64; $body }
+            T::F16 => { type $type = key::F16; $body }
+            T::Bf16 => { type $type = key::Bf16; $body }
+            T::I8 => { type $type = key::I8; $body }
+            T::U8 => { type $type = key::U8; $body }
+            T::I16 => { type $type = key::I16; $body }
+            T::U16 => { type $type = key::U16; $body }
+            T::I32 => { type $type = key::I32; $body }
+            T::U32 => { type $type = key::U32; $body }
+            T::I64 => { type $type = key::I64; $body }
+            T::U64 => { type $type = key::U64; $body }
+            T::Bool => { type $type = key::Bool; $body }
+        }
+    }};
+}
+pub(crate) use with_keyed;
+
+/// The bits of the lowest finite element: MIN for integers, 0 for unsigned ones, false.
+pub(crate) const fn lowest_bits(element_type: ElementType) -> u64 {
+    match element_type {
+        ElementType::F32 => 0xff7f_ffff,
+        ElementType::F64 => 0xffef_ffff_ffff_ffff,
+        ElementType::F16 => 0xfbff,
+        ElementType::Bf16 => 0xff7f,
+        ElementType::I8 => 1 << 7,
+        ElementType::I16 => 1 << 15,
+        ElementType::I32 => 1 << 31,
+        ElementType::I64 => 1 << 63,
+        ElementType::U8 | ElementType::U16 | ElementType::U32 | ElementType::U64 => 0,
+        ElementType::Bool => 0,
+    }
+}
+
+/// The bits of -inf, or of the lowest element where there is no infinity.
+pub(crate) const fn negative_infinity_bits(element_type: ElementType) -> u64 {
+    match element_type {
+        ElementType::F32 => 0xff80_0000,
+        ElementType::F64 => 0xfff0_0000_0000_0000,
+        ElementType::F16 => 0xfc00,
+        ElementType::Bf16 => 0xff80,
+        other => lowest_bits(other),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every pattern of the 8- and 16-bit types, in order of its key, must be in order of its value.
+    #[test]
+    fn sixteen_bit_keys_order_as_the_numbers_do() {
+        fn check<K: Keyed<Bits = u16, Key = u16>>(value: impl Fn(u16) -> f64) {
+            for nan in [0, u16::MAX] {
+                let mut all: Vec<u16> = (0..=u16::MAX).collect();
+                all.retain(|&b| !value(b).is_nan());
+                all.sort_by_key(|&b| K::key(b, nan));
+                for pair in all.windows(2) {
+                    let (a, b) = (value(pair[0]), value(pair[1]));
+                    assert!(a < b || (a == b && a == 0.0 && a.is_sign_negative()), "{a} {b}");
+                }
+                for bits in 0..=u16::MAX {
+                    let key = K::key(bits, nan);
+                    if value(bits).is_nan() {
+                        assert_eq!(key, nan);
+                        assert!(value(K::bits(key)).is_nan());
+                    } else {
+                        assert_eq!(K::bits(key), bits);
+                        assert!(key != 0 && key != u16::MAX);
+                    }
+                }
+            }
+        }
+        check::<F16>(|b| half::f16::from_bits(b).to_f64());
+        check::<Bf16>(|b| half::bf16::from_bits(b).to_f64());
+    }
+
+    #[test]
+    fn wide_float_keys_order_as_the_numbers_do() {
+        let mut values = vec![
+            f64::NEG_INFINITY,
+            f64::MIN,
+            -1.5,
+            -f64::MIN_POSITIVE,
+            -5e-324,
+            -0.0,
+            0.0,
+            5e-324,
+            f64::MIN_POSITIVE,
+            1.5,
+            f64::MAX,
+            f64::INFINITY,
+        ];
+        let keys: Vec<u64> = values.iter().map(|v| F64::key(v.to_bits(), 0)).collect();
+        assert!(keys.is_sorted_by(|a, b| a < b));
+        values.retain(|v| *v == f64::from(*v as f32) && v.abs() != 5e-324);
+        let keys: Vec<u32> = values.iter().map(|v| F32::key((*v as f32).to_bits(), 0)).collect();
+        assert!(keys.is_sorted_by(|a, b| a < b));
+        for nan in [f32::NAN.to_bits(), 0xffc0_0001, 0x7f80_0001, 0xffff_ffff] {
+            assert_eq!(F32::key(nan, u32::MAX), u32::MAX);
+            assert_eq!(F32::key(nan, 0), 0);
+        }
+        assert_eq!(F32::bits(0), 0x7fc0_0000);
+        assert_eq!(F32::bits(u32::MAX), 0x7fc0_0000);
+        assert_eq!(F64::bits(0), 0x7ff8_0000_0000_0000);
+    }
+}

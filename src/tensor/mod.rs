@@ -1,0 +1,77 @@
+//! Tensors on the host: element types, shapes, order-preserving keys.
+
+mod element;
+mod host;
+pub(crate) mod key;
+#[cfg(feature = "ndarray")]
+mod ndarray;
+
+pub use element::{Element, ElementType};
+pub use host::Tensor;
+
+use crate::error::{Error, Result};
+
+/// The type and shape of a tensor, without its data.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct TensorDesc {
+    element_type: ElementType,
+    shape: Vec<usize>,
+}
+
+impl TensorDesc {
+    /// A description of a tensor of `shape`; an empty shape is a scalar.
+    ///
+    /// # Errors
+    /// [`Error::ShapeOverflow`] if the size in bytes does not fit `isize`.
+    pub fn new(element_type: ElementType, shape: impl Into<Vec<usize>>) -> Result<Self> {
+        let shape = shape.into();
+        // A zero hides what its neighbours would overflow, but strides are made
+        // of those neighbours, so zeros are left out of the check.
+        let fits = shape
+            .iter()
+            .filter(|&&d| d != 0)
+            .try_fold(element_type.size(), |n, &d| n.checked_mul(d))
+            .is_some_and(|n| isize::try_from(n).is_ok());
+        if fits {
+            Ok(Self { element_type, shape })
+        } else {
+            Err(Error::ShapeOverflow { element_type, shape })
+        }
+    }
+
+    /// The element type.
+    pub fn element_type(&self) -> ElementType {
+        self.element_type
+    }
+
+    /// The dimensions, outermost first.
+    pub fn shape(&self) -> &[usize] {
+        &self.shape
+    }
+
+    /// The number of dimensions.
+    pub fn rank(&self) -> usize {
+        self.shape.len()
+    }
+
+    /// The number of elements: 1 for a scalar, 0 if any dimension is 0.
+    pub fn len(&self) -> usize {
+        self.shape.iter().product()
+    }
+
+    /// Whether there are no elements.
+    pub fn is_empty(&self) -> bool {
+        self.shape.contains(&0)
+    }
+
+    /// The size of the elements in bytes, without padding.
+    pub fn byte_len(&self) -> usize {
+        self.len() * self.element_type.size()
+    }
+}
+
+impl std::fmt::Display for TensorDesc {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}{:?}", self.element_type, self.shape)
+    }
+}
