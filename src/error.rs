@@ -71,6 +71,12 @@ pub enum Error {
         /// The rank of the tensor.
         rank: usize,
     },
+    /// An axis is larger than any tensor's rank, and than an `i64`.
+    #[error("axis {axis} is out of range for every rank")]
+    AxisTooLarge {
+        /// The axis as given.
+        axis: u64,
+    },
     /// An axis is named twice where that is forbidden.
     #[error("axis {axis} is given twice (rank {rank})")]
     DuplicateAxis {
@@ -88,7 +94,9 @@ pub enum Error {
         expected: &'static str,
     },
     /// Exactly one source of axes was required.
-    #[error("{dialect} {operator} takes axes as an attribute or as an input, exactly one of them; {given}")]
+    #[error(
+        "{dialect} {operator} takes axes as an attribute or as an input, exactly one of them; {given}"
+    )]
     AxesSource {
         /// The dialect.
         dialect: &'static str,
@@ -98,35 +106,57 @@ pub enum Error {
         given: &'static str,
     },
     /// A dialect or a version of it does not have an element type.
-    #[error("{dialect} {operator}-{version} does not take {element_type}")]
+    #[error("{dialect} {} does not take {element_type}", versioned(.operator, .version))]
     TypeNotInDialect {
         /// The dialect.
         dialect: &'static str,
         /// The operator.
         operator: &'static str,
-        /// The version.
+        /// The version; empty where the dialect has none.
         version: String,
         /// The type given.
         element_type: ElementType,
     },
+    /// A name is no dialect.
+    #[error("{name:?} is not a dialect; there are onnx, onednn and openvino")]
+    UnknownDialect {
+        /// The name.
+        name: String,
+    },
+    /// A dialect has no such operator, or it is not one of those implemented here.
+    #[error("{dialect} {operator:?} is not implemented")]
+    UnknownOperator {
+        /// The dialect.
+        dialect: &'static str,
+        /// The operator.
+        operator: String,
+    },
+    /// A dialect tells versions of an operator apart, and none was given.
+    #[error("{dialect} {operator} needs a version")]
+    MissingVersion {
+        /// The dialect.
+        dialect: &'static str,
+        /// The operator.
+        operator: &'static str,
+    },
     /// A dialect has no such version of an operator.
-    #[error("{dialect} has no {operator}-{version}")]
+    #[error("{dialect} has no {}", versioned(.operator, .version))]
     UnknownVersion {
         /// The dialect.
         dialect: &'static str,
         /// The operator.
         operator: &'static str,
-        /// The version.
+        /// The version; empty where the dialect has none.
         version: String,
     },
     /// An attribute that this version of the operator does not have.
-    #[error("{dialect} {operator}-{version} has no attribute {attribute:?}")]
+    #[error("{dialect} {} has no attribute {attribute:?}", versioned(.operator, .version))]
     UnknownAttribute {
         /// The dialect.
         dialect: &'static str,
         /// The operator.
         operator: &'static str,
-        /// The version.
+        /// The version; empty where the dialect has none.
         version: String,
         /// The attribute.
         attribute: String,
@@ -142,11 +172,11 @@ pub enum Error {
         value: String,
     },
     /// A wrong number of inputs.
-    #[error("{operator} takes {expected} inputs, but {actual} were given")]
+    #[error("{operator} takes {expected}; given: {actual}")]
     InputCount {
         /// The operator.
         operator: String,
-        /// How many it takes.
+        /// How many it takes, with the noun: "1 input", "2 or 3 inputs".
         expected: &'static str,
         /// How many were given.
         actual: usize,
@@ -250,6 +280,13 @@ fn range_hint(rank: usize) -> String {
     match rank {
         0 => " (a scalar has no axes)".to_string(),
         _ => format!(" (allowed: {} to {})", -(rank as i64), rank as i64 - 1),
+    }
+}
+
+fn versioned(operator: &str, version: &str) -> String {
+    match version {
+        "" => operator.to_string(),
+        _ => format!("{operator}-{version}"),
     }
 }
 

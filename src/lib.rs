@@ -3,12 +3,19 @@
 
 #![deny(missing_docs)]
 
-mod error;
+mod cpu;
+mod device;
 pub mod dialect;
+mod error;
+mod gpu;
 #[cfg(feature = "io")]
 pub mod io;
-pub mod tensor;
+pub mod kernel;
+pub mod operator;
+pub mod plan;
+mod tensor;
 
+pub use device::{Device, DeviceInfo, DeviceTensor, adapters};
 pub use error::{Error, Result};
 pub use tensor::key::Nan;
 pub use tensor::{Element, ElementType, Tensor, TensorDesc};

@@ -4,7 +4,19 @@
 //! nothing else. Its types can be filled in by hand, or from a [`Node`], the
 //! form in which models and golden cases hold an operator.
 
+mod attributes;
+pub mod onednn;
+pub mod onnx;
+pub mod openvino;
+
 use std::collections::BTreeMap;
+use std::fmt;
+use std::str::FromStr;
+
+use crate::error::{Error, Result};
+use crate::operator::Operator;
+use crate::tensor::Tensor;
+use crate::tensor::key::Nan;
 
 /// The value of an attribute as a model or a case file holds it.
 #[derive(Clone, Debug, PartialEq)]
@@ -21,6 +33,19 @@ pub enum Attribute {
     Other(String),
 }
 
+impl fmt::Display for Attribute {
+    /// The value as errors show it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Int(int) => write!(f, "{int}"),
+            Self::Ints(ints) => write!(f, "{ints:?}"),
+            Self::Bool(bool) => write!(f, "{bool}"),
+            Self::Text(text) => write!(f, "{text:?}"),
+            Self::Other(other) => f.write_str(other),
+        }
+    }
+}
+
 /// Attributes by name.
 pub type Attributes = BTreeMap<String, Attribute>;
 
@@ -35,6 +60,39 @@ pub enum Dialect {
     OpenVino,
 }
 
+impl Dialect {
+    /// The specification's name: `ONNX`, `oneDNN Graph`, `OpenVINO`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Onnx => "ONNX",
+            Self::OneDnn => "oneDNN Graph",
+            Self::OpenVino => "OpenVINO",
+        }
+    }
+}
+
+impl fmt::Display for Dialect {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl FromStr for Dialect {
+    type Err = Error;
+
+    /// From the short names that files and flags use: `onnx`, `onednn`, `openvino`.
+    fn from_str(name: &str) -> Result<Self> {
+        match name {
+            "onnx" => Ok(Self::Onnx),
+            "onednn" => Ok(Self::OneDnn),
+            "openvino" => Ok(Self::OpenVino),
+            _ => Err(Error::UnknownDialect {
+                name: name.to_string(),
+            }),
+        }
+    }
+}
+
 /// An operator as a model or a golden case holds it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Node {
@@ -46,4 +104,210 @@ pub struct Node {
     pub version: Option<u32>,
     /// The attributes that were given; the others have the dialect's defaults.
     pub attributes: Attributes,
+}
+
+impl Node {
+    /// What the node means for these inputs, by position; an optional input that
+    /// is left out is `None` or, at the end, not there. `nan` overrides what the
+    /// dialect does with a NaN.
+    ///
+    /// Inputs that hold parameters, such as the axes of ReduceMax, are used up
+    /// here; the operator returned takes the others.
+    ///
+    /// # Errors
+    /// [`Error::UnknownOperator`], [`Error::InputCount`],
+    /// [`Error::MissingVersion`] for ONNX and OpenVINO and
+    /// [`Error::UnknownVersion`] for oneDNN Graph, which has none; otherwise
+    /// those of the dialect's operator, such as [`onnx::ReduceMax::operator`].
+    pub fn operator(&self, inputs: &[Option<&Tensor>], nan: Option<Nan>) -> Result<Operator> {
+        match (self.dialect, self.operator.as_str()) {
+            (Dialect::Onnx, "ReduceMax") => {
+                onnx::ReduceMax::resolve(self, inputs, nan).map(Operator::ReduceMax)
+            }
+            (Dialect::OneDnn, "ReduceMax") => {
+                onednn::ReduceMax::resolve(self, inputs, nan).map(Operator::ReduceMax)
+            }
+            (Dialect::OpenVino, "ReduceMax") => {
+                openvino::ReduceMax::resolve(self, inputs, nan).map(Operator::ReduceMax)
+            }
+            _ => Err(Error::UnknownOperator {
+                dialect: self.dialect.name(),
+                operator: self.operator.clone(),
+            }),
+        }
+    }
+
+    /// The version, which the operator of this name needs.
+    fn version(&self, operator: &'static str) -> Result<u32> {
+        let dialect = self.dialect.name();
+        self.version
+            .ok_or(Error::MissingVersion { dialect, operator })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::operator::{EmptySet, ReduceMax};
+
+    fn node(dialect: Dialect, version: Option<u32>) -> Node {
+        Node {
+            dialect,
+            operator: "ReduceMax".to_string(),
+            version,
+            attributes: Attributes::new(),
+        }
+    }
+
+    fn data() -> Tensor {
+        Tensor::from_slice([2, 3], &[0f32; 6]).unwrap()
+    }
+
+    #[test]
+    fn the_same_node_means_another_thing_in_each_dialect() {
+        let data = data();
+        let wide = Tensor::from_slice([2], &[-1i64, 0]).unwrap();
+        let narrow = Tensor::from_slice([2], &[-1i32, 0]).unwrap();
+        let resolve = |node: Node, axes, nan| node.operator(&[Some(&data), Some(axes)], nan);
+        let expected = ReduceMax::new().axes([0, 1]);
+        let finite = expected
+            .clone()
+            .nan(Nan::Ignore)
+            .empty_set(EmptySet::Lowest);
+
+        let onnx = resolve(node(Dialect::Onnx, Some(18)), &wide, None).unwrap();
+        assert_eq!(onnx, Operator::ReduceMax(expected.clone().keep_dims(true)));
+        let onednn = resolve(node(Dialect::OneDnn, None), &narrow, None).unwrap();
+        assert_eq!(onednn, Operator::ReduceMax(finite.clone()));
+        let openvino = resolve(node(Dialect::OpenVino, Some(1)), &wide, None).unwrap();
+        assert_eq!(openvino, Operator::ReduceMax(finite.clone()));
+
+        let onnx = resolve(node(Dialect::Onnx, Some(18)), &wide, Some(Nan::Ignore)).unwrap();
+        let ignoring = expected.keep_dims(true).nan(Nan::Ignore);
+        assert_eq!(onnx, Operator::ReduceMax(ignoring));
+        let propagating = Operator::ReduceMax(finite.nan(Nan::Propagate));
+        let nan = Some(Nan::Propagate);
+        assert_eq!(
+            resolve(node(Dialect::OneDnn, None), &narrow, nan).unwrap(),
+            propagating
+        );
+        assert_eq!(
+            resolve(node(Dialect::OpenVino, Some(1)), &wide, nan).unwrap(),
+            propagating
+        );
+    }
+
+    #[test]
+    fn attributes_reach_the_dialect() {
+        let data = data();
+        let attribute = |name: &str, value| Attributes::from([(name.to_string(), value)]);
+        let old = Node {
+            attributes: attribute("axes", Attribute::Ints(vec![1])),
+            ..node(Dialect::Onnx, Some(13))
+        };
+        let expected = Operator::ReduceMax(ReduceMax::new().axes([1]).keep_dims(true));
+        assert_eq!(old.operator(&[Some(&data)], None).unwrap(), expected);
+        for (dialect, version) in [
+            (Dialect::Onnx, Some(18)),
+            (Dialect::OneDnn, None),
+            (Dialect::OpenVino, Some(1)),
+        ] {
+            let odd = Node {
+                attributes: attribute("odd", Attribute::Int(0)),
+                ..node(dialect, version)
+            };
+            let error = odd.operator(&[Some(&data)], None);
+            assert!(
+                matches!(error, Err(Error::UnknownAttribute { .. })),
+                "{dialect}"
+            );
+        }
+    }
+
+    #[test]
+    fn inputs_are_counted() {
+        let data = data();
+        let axes = Tensor::from_slice([1], &[0i64]).unwrap();
+        let (data, axes) = (Some(&data), Some(&axes));
+        let all = [
+            node(Dialect::Onnx, Some(13)),
+            node(Dialect::Onnx, Some(18)),
+            node(Dialect::OneDnn, None),
+            node(Dialect::OpenVino, Some(1)),
+        ];
+        for node in &all {
+            for (inputs, count) in [
+                (&[][..], 0),
+                (&[None], 0),
+                (&[None, axes], 1),
+                (&[data, axes, axes], 3),
+                (&[data, None, axes], 2),
+            ] {
+                let error = node.operator(inputs, None).unwrap_err();
+                assert!(
+                    matches!(error, Error::InputCount { actual, .. } if actual == count),
+                    "{error}"
+                );
+            }
+        }
+        // Left out at the end is left out.
+        for node in &all[..2] {
+            let expected = node.operator(&[data], None).unwrap();
+            assert_eq!(node.operator(&[data, None, None], None).unwrap(), expected);
+        }
+        let error = all[0].operator(&[data, axes], None).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "ONNX ReduceMax-13 takes 1 input; given: 2"
+        );
+        let neither = all[2].operator(&[data, None], None);
+        assert!(matches!(neither, Err(Error::AxesSource { .. })));
+        let missing = all[3].operator(&[data, None], None);
+        assert!(matches!(missing, Err(Error::InputCount { actual: 1, .. })));
+    }
+
+    #[test]
+    fn versions_are_there_where_the_dialect_has_them() {
+        let data = data();
+        for dialect in [Dialect::Onnx, Dialect::OpenVino] {
+            let error = node(dialect, None).operator(&[Some(&data)], None);
+            assert!(
+                matches!(error, Err(Error::MissingVersion { .. })),
+                "{dialect}"
+            );
+        }
+        let error = node(Dialect::OneDnn, Some(3))
+            .operator(&[Some(&data)], None)
+            .unwrap_err();
+        assert_eq!(error.to_string(), "oneDNN Graph has no ReduceMax-3");
+    }
+
+    #[test]
+    fn other_operators_are_unknown() {
+        let data = data();
+        for operator in ["ReduceMin", "reducemax", ""] {
+            let node = Node {
+                operator: operator.to_string(),
+                ..node(Dialect::Onnx, Some(18))
+            };
+            let error = node.operator(&[Some(&data)], None);
+            assert!(
+                matches!(error, Err(Error::UnknownOperator { .. })),
+                "{operator:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn dialects_have_a_short_name_and_a_long_one() {
+        let name = |short: &str| short.parse::<Dialect>().unwrap().to_string();
+        assert_eq!(
+            ["onnx", "onednn", "openvino"].map(name),
+            ["ONNX", "oneDNN Graph", "OpenVINO"]
+        );
+        assert!(matches!(
+            "ONNX".parse::<Dialect>(),
+            Err(Error::UnknownDialect { .. })
+        ));
+    }
 }

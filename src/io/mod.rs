@@ -1,1 +1,236 @@
-//! Files of tensors.
+//! Files of tensors: NumPy's `.npy` and `.npz`, safetensors, and ONNX's `.pb`.
+//!
+//! [`read`] and [`write()`] take a *spec*, a path whose extension (in any case)
+//! says the format:
+//!
+//! | spec | what it names |
+//! |---|---|
+//! | `FILE.npy` | the array of the file |
+//! | `FILE.npz:NAME` | one array of an archive, with or without `.npy` behind its name |
+//! | `FILE.safetensors:NAME` | one tensor of many |
+//! | `FILE.pb` | an ONNX `TensorProto` |
+//!
+//! Where a file holds exactly one array, `:NAME` may be left out; where it is
+//! left out in writing, the array is called `output`. The spec is cut at its last `.npz:` or
+//! `.safetensors:`, so a path may contain other colons.
+//!
+//! The bytes of a tensor are mapped and not copied where the file has them in the
+//! order that [`Tensor`] wants: **leave a file alone as long as a
+//! tensor that was read from it lives.** If another process changes the file,
+//! the elements change; if it truncates the file, the process that holds the
+//! tensor dies by a signal. [`write()`] is safe in this respect, also onto the
+//! file that the tensor came from, since it replaces a file by a new one.
+
+use std::fmt::Display;
+use std::path::Path;
+use std::sync::Arc;
+
+pub mod case;
+pub mod npy;
+pub mod npz;
+pub mod onnx;
+mod output;
+pub mod safetensors;
+mod source;
+
+pub use source::SharedBytes;
+
+use crate::error::{Error, Result};
+use crate::tensor::{ElementType, Tensor};
+
+/// What an array is called in an archive when the spec has no name for it.
+const DEFAULT_NAME: &str = "output";
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Format {
+    Npy,
+    Npz,
+    Safetensors,
+    Onnx,
+}
+
+/// A spec taken apart.
+#[derive(Debug, PartialEq)]
+struct Spec<'a> {
+    path: &'a Path,
+    format: Format,
+    name: Option<&'a str>,
+}
+
+impl<'a> Spec<'a> {
+    fn parse(spec: &'a str) -> Result<Self> {
+        // ASCII case does not change where a byte is.
+        let lower = spec.to_ascii_lowercase();
+        let cut = [(".npz:", Format::Npz), (".safetensors:", Format::Safetensors)]
+            .into_iter()
+            .filter_map(|(mark, format)| Some((lower.rfind(mark)? + mark.len(), format)))
+            .max_by_key(|&(at, _)| at);
+        if let Some((at, format)) = cut {
+            return Ok(Self { path: Path::new(&spec[..at - 1]), format, name: Some(&spec[at..]) });
+        }
+        let path = Path::new(spec);
+        let format = match Path::new(&lower).extension().and_then(|e| e.to_str()) {
+            Some("npy") => Format::Npy,
+            Some("npz") => Format::Npz,
+            Some("safetensors") => Format::Safetensors,
+            Some("pb") => Format::Onnx,
+            _ => {
+                return Err(unsupported(
+                    spec,
+                    "not a kind of tensor file that is known; give FILE.npy, FILE.npz:NAME, \
+                     FILE.safetensors:NAME or FILE.pb",
+                ));
+            }
+        };
+        Ok(Self { path, format, name: None })
+    }
+}
+
+/// The tensor that `spec` names (see the [module](self) for specs).
+///
+/// # Errors
+/// [`Error::Io`] if the file cannot be read, [`Error::BadFile`] if it is not
+/// what its format says, [`Error::Unsupported`] for an unknown extension, an
+/// element type that a [`Tensor`] does not have, or a name that is not in the
+/// file; the last lists the names that are.
+pub fn read(spec: &str) -> Result<Tensor> {
+    let Spec { path, format, name } = Spec::parse(spec)?;
+    match format {
+        Format::Npy => npy::read(path),
+        Format::Npz => npz::read(path, name),
+        Format::Safetensors => safetensors::read(path, name),
+        Format::Onnx => onnx::read_tensor(path),
+    }
+}
+
+/// As [`read`], for a caller who knows the element type.
+///
+/// Unsigned integers are taken as the bits of another type of their width,
+/// since files hold types that their format lacks in that way: bf16 as `u16`,
+/// for one. Nothing is converted.
+///
+/// # Errors
+/// As [`read`], and [`Error::WrongElementType`] if the file has another type
+/// that is not an unsigned integer of the same width.
+pub fn read_as(spec: &str, element_type: Option<ElementType>) -> Result<Tensor> {
+    let tensor = read(spec)?;
+    let actual = tensor.element_type();
+    let Some(wanted) = element_type.filter(|&t| t != actual) else {
+        return Ok(tensor);
+    };
+    let raw_bits =
+        matches!(actual, ElementType::U8 | ElementType::U16 | ElementType::U32 | ElementType::U64);
+    if !raw_bits || actual.size() != wanted.size() {
+        return Err(Error::WrongElementType {
+            what: "the array in the file",
+            expected: wanted.to_string(),
+            actual,
+        });
+    }
+    Tensor::from_shared(wanted, tensor.shape(), Arc::new(Elements(tensor.clone())))
+        .map_err(|e| unsupported(spec, format!("the bits are not of {wanted}: {e}")))
+}
+
+/// The bytes of a tensor, as something to share.
+struct Elements(Tensor);
+
+impl AsRef<[u8]> for Elements {
+    fn as_ref(&self) -> &[u8] {
+        self.0.bytes()
+    }
+}
+
+/// Writes the tensor to the file that `spec` names (see the [module](self) for specs).
+///
+/// The file appears whole or not at all: on any failure, what was there before
+/// is still there. An archive is replaced, not added to.
+///
+/// # Errors
+/// [`Error::Io`] if the file cannot be written, [`Error::Unsupported`] for an
+/// unknown extension or a name that the format reserves.
+pub fn write(spec: &str, tensor: &Tensor) -> Result<()> {
+    let Spec { path, format, name } = Spec::parse(spec)?;
+    let name = name.unwrap_or(DEFAULT_NAME);
+    match format {
+        Format::Npy => npy::write(path, tensor),
+        Format::Npz => npz::write(path, name, tensor),
+        Format::Safetensors => safetensors::write(path, name, tensor),
+        Format::Onnx => {
+            let bytes = onnx::encode_tensor(tensor);
+            output::replace(path, |to| std::io::Write::write_all(to, &bytes))
+        }
+    }
+}
+
+/// The index of the array called `wanted`, or of the only one there is.
+fn pick(path: &str, wanted: Option<&str>, names: &[String]) -> Result<usize> {
+    const SHOWN: usize = 20;
+    let found = match wanted {
+        Some(wanted) => names.iter().position(|name| name == wanted),
+        None if names.len() == 1 => Some(0),
+        None => None,
+    };
+    found.ok_or_else(|| {
+        let trouble = match wanted {
+            Some(wanted) => format!("there is no array {wanted:?}"),
+            None => "an array must be named, as FILE:NAME".to_string(),
+        };
+        // Quoted, because a name in a file may contain anything, newlines too.
+        let mut list: Vec<String> = names.iter().take(SHOWN).map(|n| format!("{n:?}")).collect();
+        match names.len() {
+            0 => list.push("nothing".to_string()),
+            n if n > SHOWN => list.push(format!("and {} more", n - SHOWN)),
+            _ => {}
+        }
+        unsupported(path, format!("{trouble}; the file holds {}", list.join(", ")))
+    })
+}
+
+fn io_error(path: &Path, source: std::io::Error) -> Error {
+    Error::Io { path: path.display().to_string(), source }
+}
+
+fn bad_file(path: impl Display, format: &'static str, reason: impl Display) -> Error {
+    Error::BadFile { path: path.to_string(), format, reason: reason.to_string() }
+}
+
+fn unsupported(path: impl Display, reason: impl Display) -> Error {
+    Error::Unsupported { path: path.to_string(), reason: reason.to_string() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn specs_are_cut_at_the_extension() {
+        let parts = |spec| {
+            let Spec { path, format, name } = Spec::parse(spec).unwrap();
+            (path.to_str().unwrap(), format, name)
+        };
+        assert_eq!(parts("run:1/a.npy"), ("run:1/a.npy", Format::Npy, None));
+        assert_eq!(parts(r"C:\a.NPZ:x"), (r"C:\a.NPZ", Format::Npz, Some("x")));
+        assert_eq!(parts("a.npz:w.npy"), ("a.npz", Format::Npz, Some("w.npy")));
+        assert_eq!(parts("a.npz"), ("a.npz", Format::Npz, None));
+        assert_eq!(parts("a.npz:x/b.npz:y:z"), ("a.npz:x/b.npz", Format::Npz, Some("y:z")));
+        assert_eq!(
+            parts("a.npz:b.safetensors:c"),
+            ("a.npz:b.safetensors", Format::Safetensors, Some("c"))
+        );
+        assert_eq!(parts("é.pb"), ("é.pb", Format::Onnx, None));
+        for spec in ["", "npy", ".npy", "a.txt", "a.npy:x", "a.npz/b"] {
+            let error = Spec::parse(spec).unwrap_err();
+            assert!(matches!(error, Error::Unsupported { .. }), "{spec}");
+            assert!(error.to_string().contains("FILE.npz:NAME"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_long_list_of_names_is_cut() {
+        let names: Vec<String> = (0..25).map(|i| format!("w\n{i}")).collect();
+        let line = pick("f.npz", Some("x"), &names).unwrap_err().to_string();
+        assert!(line.ends_with(r#""w\n19", and 5 more"#) && !line.contains('\n'), "{line}");
+        assert_eq!(pick("f.npz", Some("w\n3"), &names).unwrap(), 3);
+        assert!(pick("f.npz", None, &[]).unwrap_err().to_string().ends_with("holds nothing"));
+    }
+}

@@ -1,0 +1,110 @@
+# Sourced by the other scripts (POSIX sh). What they need before cargo runs:
+# Rust, a linker, a private runtime directory, and a GPU adapter if one can
+# be had.
+
+# The Debian packages of Mesa's software Vulkan driver and the Vulkan loader.
+GPU_PACKAGES="mesa-vulkan-drivers libvulkan1"
+
+say() {
+    printf '%s\n' "$*" >&2
+}
+
+# Removes what the scripts made for themselves; the caller's trap.
+clean_up() {
+    if [ -n "${own_runtime_dir:-}" ]; then
+        rm -rf "$own_runtime_dir"
+    fi
+}
+
+# cargo and a C compiler to link with; one line and status 1 if one lacks.
+need_rust() {
+    if ! command -v cargo >/dev/null 2>&1 && [ -f "${HOME:-}/.cargo/env" ]; then
+        # shellcheck disable=SC1091 # rustup wrote it
+        . "$HOME/.cargo/env"
+    fi
+    if ! command -v cargo >/dev/null 2>&1; then
+        say "cargo is not there: install Rust from https://rustup.rs"
+        return 1
+    fi
+    if ! command -v cc >/dev/null 2>&1; then
+        say "cc is not there, and Rust links with it: install a C compiler (Debian, Ubuntu: apt install gcc libc6-dev)"
+        return 1
+    fi
+}
+
+# Drivers look for XDG_RUNTIME_DIR and complain where it is not set.
+need_runtime_dir() {
+    if [ -z "${XDG_RUNTIME_DIR:-}" ]; then
+        own_runtime_dir=$(mktemp -d) || return 1
+        XDG_RUNTIME_DIR=$own_runtime_dir
+        export XDG_RUNTIME_DIR
+    fi
+}
+
+# Whether a shared library is known to the dynamic linker. ldconfig lies
+# outside an ordinary user's PATH on Debian.
+has_library() {
+    PATH="$PATH:/usr/sbin:/sbin" ldconfig -p 2>/dev/null | grep -F "$1" >/dev/null
+}
+
+# Whether a Vulkan driver is named by the environment or installed.
+has_driver() {
+    if [ -n "${VK_DRIVER_FILES:-}${VK_ICD_FILENAMES:-}" ]; then
+        return 0
+    fi
+    for manifest in /usr/share/vulkan/icd.d/*.json /etc/vulkan/icd.d/*.json; do
+        if [ -f "$manifest" ]; then
+            return 0
+        fi
+    done
+    return 1
+}
+
+# Whether an adapter is to be expected. Systems other than Linux bring theirs.
+has_adapter() {
+    [ "$(uname -s)" = Linux ] || return 0
+    has_driver && has_library libvulkan.so.1
+}
+
+# Runs its arguments as root, or fails without asking for a password.
+as_root() {
+    if [ "$(id -u)" -eq 0 ]; then
+        "$@"
+    else
+        sudo -n "$@"
+    fi
+}
+
+can_install() {
+    command -v apt-get >/dev/null 2>&1 && as_root true >/dev/null 2>&1
+}
+
+# apt_install PACKAGE...: quiet when it works, the whole log when it does not.
+apt_install() {
+    apt_log=$(mktemp) || return 1
+    say "installing $* ..."
+    if {
+        as_root env DEBIAN_FRONTEND=noninteractive apt-get update &&
+            as_root env DEBIAN_FRONTEND=noninteractive \
+                apt-get install -y --no-install-recommends "$@"
+    } >"$apt_log" 2>&1 </dev/null; then
+        rm -f "$apt_log"
+        return 0
+    fi
+    cat "$apt_log" >&2
+    rm -f "$apt_log"
+    return 1
+}
+
+# An adapter, installed if need be and allowed; else one line and status 1.
+need_adapter() {
+    if has_adapter; then
+        return 0
+    fi
+    # shellcheck disable=SC2086 # the packages are words
+    if can_install && apt_install $GPU_PACKAGES && has_adapter; then
+        return 0
+    fi
+    say "no GPU adapter: install a Vulkan driver, in software if need be (Debian, Ubuntu: apt install $GPU_PACKAGES)"
+    return 1
+}

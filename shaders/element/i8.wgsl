@@ -1,0 +1,7 @@
+fn element_key(words: vec4<u32>) -> vec4<u32> {
+    return words ^ vec4<u32>(0x80808080u);
+}
+
+fn element_bits(key: u32) -> u32 {
+    return key ^ 0x80u;
+}

@@ -1,0 +1,28 @@
+// Sets every element to one value. The twin is src/kernel/fill.rs.
+
+struct Params {
+    // Words to write.
+    words: u32,
+    // Words at even and at odd places: the element, repeated to fill them.
+    even: u32,
+    odd: u32,
+    // The last word, whose padding is 0.
+    last: u32,
+}
+
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(2) var<storage, read_write> result: array<u32>;
+
+@compute @workgroup_size(WORKGROUP)
+fn main(
+    @builtin(workgroup_id) id: vec3<u32>,
+    @builtin(num_workgroups) grid: vec3<u32>,
+    @builtin(local_invocation_index) local: u32,
+) {
+    let group = id.x + grid.x * (id.y + grid.y * id.z);
+    let word = group * WORKGROUP + local;
+    if word < params.words {
+        let value = select(params.even, params.odd, word % 2u == 1u);
+        result[word] = select(value, params.last, word + 1u == params.words);
+    }
+}

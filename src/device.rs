@@ -1,0 +1,293 @@
+//! Devices, GPU and CPU alike, and the tensors that live on them.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::error::{Error, Result};
+use crate::gpu::{self, Gpu};
+use crate::operator::Operator;
+use crate::plan::{Limits, Plan};
+use crate::tensor::{Tensor, TensorDesc};
+
+/// What a device is.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DeviceInfo {
+    /// The adapter's name.
+    pub name: String,
+    /// The backend: `vulkan`, `metal`, `dx12`, `gl`, `webgpu`, or `cpu`.
+    pub backend: String,
+    /// The driver and its version, as far as they are known.
+    pub driver: String,
+    /// `discrete`, `integrated`, `virtual`, `software`, `other` or `host`.
+    pub kind: String,
+    /// The limits that planning respects.
+    pub limits: Limits,
+}
+
+impl DeviceInfo {
+    pub(crate) fn new(info: &wgpu::AdapterInfo, limits: &wgpu::Limits) -> Self {
+        let kind = match info.device_type {
+            wgpu::DeviceType::DiscreteGpu => "discrete",
+            wgpu::DeviceType::IntegratedGpu => "integrated",
+            wgpu::DeviceType::VirtualGpu => "virtual",
+            wgpu::DeviceType::Cpu => "software",
+            wgpu::DeviceType::Other => "other",
+        };
+        Self {
+            name: info.name.clone(),
+            backend: info.backend.to_str().to_string(),
+            driver: format!("{} {}", info.driver, info.driver_info).trim().to_string(),
+            kind: kind.to_string(),
+            limits: Limits::from_wgpu(limits),
+        }
+    }
+
+    fn cpu() -> Self {
+        let threads = rayon::current_num_threads();
+        Self {
+            name: format!("CPU, {threads} threads"),
+            backend: "cpu".into(),
+            driver: String::new(),
+            kind: "host".into(),
+            limits: Limits::cpu(threads),
+        }
+    }
+}
+
+impl fmt::Display for DeviceInfo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} · {}", self.name, self.backend)?;
+        if !self.driver.is_empty() {
+            write!(f, " · {}", self.driver)?;
+        }
+        Ok(())
+    }
+}
+
+/// The GPU adapters that wgpu finds and that can compute, best first, without opening any.
+///
+/// `WGPU_BACKEND` (`vulkan`, `gl`, ...) narrows the search, as in every wgpu program.
+pub fn adapters() -> Vec<DeviceInfo> {
+    pollster::block_on(gpu::adapters())
+}
+
+/// Something that runs operators: a GPU through wgpu, or the CPU. Cloning shares it.
+#[derive(Clone)]
+pub struct Device {
+    info: Arc<DeviceInfo>,
+    backend: Backend,
+}
+
+#[derive(Clone)]
+enum Backend {
+    Cpu,
+    Gpu(Arc<Gpu>),
+}
+
+/// A tensor that lives on a device.
+#[derive(Clone)]
+pub struct DeviceTensor {
+    desc: TensorDesc,
+    storage: Storage,
+}
+
+#[derive(Clone)]
+enum Storage {
+    Host(Tensor),
+    Gpu(gpu::Buffer),
+}
+
+impl Device {
+    fn from_gpu(gpu: Gpu) -> Self {
+        Self { info: Arc::new(gpu.info.clone()), backend: Backend::Gpu(Arc::new(gpu)) }
+    }
+
+    /// The best GPU adapter: discrete before integrated before software ones.
+    ///
+    /// # Errors
+    /// [`Error::NoAdapter`], [`Error::AdapterRefused`].
+    pub fn gpu() -> Result<Self> {
+        pollster::block_on(Self::gpu_async())
+    }
+
+    /// As [`Device::gpu`], without blocking.
+    ///
+    /// # Errors
+    /// As [`Device::gpu`].
+    pub async fn gpu_async() -> Result<Self> {
+        gpu::open(None).await.map(Self::from_gpu)
+    }
+
+    /// The CPU, all cores.
+    pub fn cpu() -> Self {
+        Self { info: Arc::new(DeviceInfo::cpu()), backend: Backend::Cpu }
+    }
+
+    /// The best GPU adapter, or the CPU where none opens.
+    pub fn auto() -> Self {
+        Self::gpu().unwrap_or_else(|error| {
+            tracing::warn!("falling back to the CPU: {error}");
+            Self::cpu()
+        })
+    }
+
+    /// A device by name: `auto`, `cpu`, `gpu`, the index of an adapter in
+    /// [`adapters`], or a part of an adapter's name, backend or driver in any case.
+    ///
+    /// # Errors
+    /// [`Error::NoAdapter`], [`Error::AdapterRefused`].
+    pub fn named(name: &str) -> Result<Self> {
+        match name {
+            "auto" => Ok(Self::auto()),
+            "cpu" => Ok(Self::cpu()),
+            "gpu" => Self::gpu(),
+            _ => pollster::block_on(gpu::open(Some(name))).map(Self::from_gpu),
+        }
+    }
+
+    /// Every adapter, opened, in the order of [`adapters`], and then the CPU.
+    pub fn all() -> Vec<Result<Self>> {
+        let gpus = pollster::block_on(gpu::open_all()).into_iter();
+        gpus.map(|gpu| gpu.map(Self::from_gpu)).chain([Ok(Self::cpu())]).collect()
+    }
+
+    /// A device that the caller has opened. Its limits are the ones that count.
+    pub fn from_wgpu(device: &wgpu::Device, queue: &wgpu::Queue) -> Self {
+        Self::from_gpu(Gpu::from_wgpu(device, queue))
+    }
+
+    /// Opens an adapter that the caller has chosen.
+    ///
+    /// # Errors
+    /// [`Error::AdapterRefused`].
+    pub async fn from_adapter(adapter: &wgpu::Adapter) -> Result<Self> {
+        gpu::request(adapter).await.map(Self::from_gpu)
+    }
+
+    /// What the device is.
+    pub fn info(&self) -> &DeviceInfo {
+        &self.info
+    }
+
+    /// Whether this is the CPU.
+    pub fn is_cpu(&self) -> bool {
+        matches!(self.backend, Backend::Cpu)
+    }
+
+    /// Copies a tensor to the device. The CPU shares it.
+    ///
+    /// # Errors
+    /// [`Error::OverLimit`], [`Error::OutOfMemory`], [`Error::DeviceLost`], [`Error::Gpu`].
+    pub fn upload(&self, tensor: &Tensor) -> Result<DeviceTensor> {
+        let storage = match &self.backend {
+            Backend::Cpu => Storage::Host(tensor.clone()),
+            Backend::Gpu(gpu) => Storage::Gpu(pollster::block_on(gpu.upload(tensor))?),
+        };
+        Ok(DeviceTensor { desc: tensor.desc().clone(), storage })
+    }
+
+    /// Runs an operator on a tensor of this device. The result stays there.
+    ///
+    /// # Errors
+    /// What the operator does not allow, [`Error::WrongDevice`], and what the device reports.
+    pub fn run(&self, operator: &Operator, input: &DeviceTensor) -> Result<DeviceTensor> {
+        let plan = operator.plan(&input.desc, &self.info.limits)?;
+        self.execute(&plan, input)
+    }
+
+    /// Runs a plan that was made for this device's limits and for a tensor like `input`.
+    ///
+    /// # Errors
+    /// [`Error::WrongDevice`], and what the device reports.
+    pub fn execute(&self, plan: &Plan, input: &DeviceTensor) -> Result<DeviceTensor> {
+        pollster::block_on(self.execute_async(plan, input))
+    }
+
+    /// As [`Device::execute`], without blocking on a GPU.
+    ///
+    /// # Errors
+    /// As [`Device::execute`].
+    pub async fn execute_async(&self, plan: &Plan, input: &DeviceTensor) -> Result<DeviceTensor> {
+        let storage = match (&self.backend, &input.storage) {
+            (Backend::Cpu, Storage::Host(tensor)) => {
+                Storage::Host(crate::cpu::execute(plan, tensor, |_, _| ())?)
+            }
+            (Backend::Gpu(gpu), Storage::Gpu(buffer)) if Arc::ptr_eq(gpu, &buffer.gpu) => {
+                Storage::Gpu(gpu.execute(plan, buffer).await?)
+            }
+            _ => return Err(self.not_here(input)),
+        };
+        Ok(DeviceTensor { desc: plan.output.clone(), storage })
+    }
+
+    /// Runs a plan launch by launch and hands `after` the number of each launch
+    /// and all bytes of the buffer that it wrote into, scratch included: so one
+    /// finds the launch at which two devices part.
+    ///
+    /// # Errors
+    /// As [`Device::execute`].
+    pub fn execute_traced(
+        &self,
+        plan: &Plan,
+        input: &DeviceTensor,
+        after: impl FnMut(usize, &[u8]),
+    ) -> Result<()> {
+        match (&self.backend, &input.storage) {
+            (Backend::Cpu, Storage::Host(tensor)) => {
+                crate::cpu::execute(plan, tensor, after).map(drop)
+            }
+            (Backend::Gpu(gpu), Storage::Gpu(buffer)) if Arc::ptr_eq(gpu, &buffer.gpu) => {
+                pollster::block_on(gpu.execute_traced(plan, buffer, after))
+            }
+            _ => Err(self.not_here(input)),
+        }
+    }
+
+    fn not_here(&self, tensor: &DeviceTensor) -> Error {
+        Error::WrongDevice {
+            expected: self.info.to_string(),
+            actual: match &tensor.storage {
+                Storage::Host(_) => "the CPU".into(),
+                Storage::Gpu(buffer) => buffer.gpu.info.to_string(),
+            },
+        }
+    }
+}
+
+impl fmt::Debug for Device {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Device({})", self.info)
+    }
+}
+
+impl DeviceTensor {
+    /// The type and shape.
+    pub fn desc(&self) -> &TensorDesc {
+        &self.desc
+    }
+
+    /// Copies the tensor to the host, waiting for the device.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`], [`Error::DeviceLost`], [`Error::Gpu`].
+    pub fn download(&self) -> Result<Tensor> {
+        pollster::block_on(self.download_async())
+    }
+
+    /// As [`DeviceTensor::download`], without blocking.
+    ///
+    /// # Errors
+    /// As [`DeviceTensor::download`].
+    pub async fn download_async(&self) -> Result<Tensor> {
+        match &self.storage {
+            Storage::Host(tensor) => Ok(tensor.clone()),
+            Storage::Gpu(buffer) => buffer.download(&self.desc).await,
+        }
+    }
+}
+
+impl fmt::Debug for DeviceTensor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "DeviceTensor({})", self.desc)
+    }
+}

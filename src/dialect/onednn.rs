@@ -1,0 +1,315 @@
+//! oneDNN Graph: operators without versions.
+
+use super::attributes::{Name, Reader};
+use super::{Attributes, Dialect, Node};
+use crate::error::{Error, Result};
+use crate::operator::axes::{self, AxesForm, Duplicates};
+use crate::operator::{self, EmptySet};
+use crate::tensor::key::Nan;
+use crate::tensor::{ElementType, Tensor, TensorDesc};
+
+/// [ReduceMax](https://uxlfoundation.github.io/oneDNN/dev_guide_op_reducemax.html)
+/// of f32, bf16 and f16.
+///
+/// Axes come from the attribute or from the second input, exactly one of them;
+/// an attribute that is given and empty counts as given. No axes make the
+/// identity. An axis lies in `-rank..rank` and is named once. The maximum of an
+/// empty set is the smallest finite value. NaN is ignored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReduceMax {
+    /// The axes, unless the second input holds them. Default: not given.
+    pub axes: Option<Vec<i64>>,
+    /// Whether a reduced dimension stays as 1. Default false.
+    pub keep_dims: bool,
+    /// What a NaN does. No attribute of oneDNN, which does not define it.
+    pub nan: Nan,
+}
+
+impl ReduceMax {
+    const NAME: Name = Name {
+        dialect: Dialect::OneDnn,
+        operator: "ReduceMax",
+        version: None,
+    };
+
+    /// The operator with the defaults of the specification.
+    pub fn new() -> Self {
+        Self {
+            axes: None,
+            keep_dims: false,
+            nan: Nan::Ignore,
+        }
+    }
+
+    /// The operator with these attributes and the defaults of the others.
+    ///
+    /// # Errors
+    /// [`Error::UnknownAttribute`]; [`Error::BadAttribute`] for one of another
+    /// kind. `keep_dims` may be a truth value, 0 or 1.
+    pub fn from_attributes(attributes: &Attributes) -> Result<Self> {
+        let mut operator = Self::new();
+        let mut reader = Reader::new(attributes);
+        operator.axes = reader.ints("axes")?;
+        if let Some(keep_dims) = reader.bool("keep_dims")? {
+            operator.keep_dims = keep_dims;
+        }
+        reader.finish(&Self::NAME)?;
+        Ok(operator)
+    }
+
+    /// What the attributes mean for `data`, of any shape, and the second input
+    /// `axes`, 1-D `i32`. The operator returned names its axes from the front.
+    ///
+    /// # Errors
+    /// [`Error::TypeNotInDialect`] for data of another type,
+    /// [`Error::AxesSource`] if both attribute and input or neither are given,
+    /// [`Error::WrongElementType`] and [`Error::AxesRank`] for an axes input
+    /// that is not 1-D `i32`, [`Error::AxisOutOfRange`],
+    /// [`Error::DuplicateAxis`].
+    pub fn operator(
+        &self,
+        data: &TensorDesc,
+        axes: Option<&Tensor>,
+    ) -> Result<operator::ReduceMax> {
+        use ElementType::{Bf16, F16, F32};
+        if !matches!(data.element_type(), F32 | Bf16 | F16) {
+            return Err(Self::NAME.wrong_type(data.element_type()));
+        }
+        let source = |given| Error::AxesSource {
+            dialect: Dialect::OneDnn.name(),
+            operator: Self::NAME.operator,
+            given,
+        };
+        let axes = match (&self.axes, axes) {
+            (Some(axes), None) => axes.clone(),
+            (None, Some(axes)) => AxesForm {
+                scalar: false,
+                types: &[ElementType::I32],
+            }
+            .read(axes)?,
+            (Some(_), Some(_)) => return Err(source("both were given")),
+            (None, None) => return Err(source("neither was given")),
+        };
+        let axes = axes::normalize(&axes, data.rank(), Duplicates::Refuse)?;
+        Ok(operator::ReduceMax::new()
+            .axes(axes.into_iter().map(|axis| axis as i64))
+            .keep_dims(self.keep_dims)
+            .nan(self.nan)
+            .empty_set(EmptySet::Lowest))
+    }
+
+    /// What a node means for its inputs.
+    pub(super) fn resolve(
+        node: &Node,
+        inputs: &[Option<&Tensor>],
+        nan: Option<Nan>,
+    ) -> Result<operator::ReduceMax> {
+        if node.version.is_some() {
+            return Err(Name {
+                version: node.version,
+                ..Self::NAME
+            }
+            .unknown_version());
+        }
+        let mut operator = Self::from_attributes(&node.attributes)?;
+        operator.nan = nan.unwrap_or(operator.nan);
+        let (data, [axes]) = Self::NAME.inputs(inputs, "1 or 2 inputs")?;
+        operator.operator(data.desc(), axes)
+    }
+}
+
+impl Default for ReduceMax {
+    /// [`ReduceMax::new`].
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dialect::Attribute::{self, *};
+
+    fn read(attributes: &[(&str, Attribute)]) -> Result<ReduceMax> {
+        let attributes = attributes
+            .iter()
+            .map(|(n, v)| (n.to_string(), v.clone()))
+            .collect();
+        ReduceMax::from_attributes(&attributes)
+    }
+
+    fn data(shape: &[usize]) -> TensorDesc {
+        TensorDesc::new(ElementType::F32, shape).unwrap()
+    }
+
+    fn with_axes(axes: &[i64]) -> ReduceMax {
+        ReduceMax {
+            axes: Some(axes.to_vec()),
+            ..ReduceMax::new()
+        }
+    }
+
+    fn list(axes: &[i32]) -> Tensor {
+        Tensor::from_slice([axes.len()], axes).unwrap()
+    }
+
+    #[test]
+    fn reads_its_attributes() {
+        assert_eq!(read(&[]).unwrap(), ReduceMax::default());
+        assert!(!ReduceMax::new().keep_dims);
+        let read_all = read(&[("axes", Ints(vec![-1])), ("keep_dims", Bool(true))]).unwrap();
+        assert_eq!(
+            read_all,
+            ReduceMax {
+                keep_dims: true,
+                ..with_axes(&[-1])
+            }
+        );
+        assert!(read(&[("keep_dims", Int(1))]).unwrap().keep_dims);
+        assert!(!read(&[("keep_dims", Int(0))]).unwrap().keep_dims);
+
+        for (name, value) in [
+            ("axes", Int(0)),
+            ("keep_dims", Int(2)),
+            ("keep_dims", Ints(vec![])),
+        ] {
+            let error = read(&[(name, value)]);
+            assert!(
+                matches!(error, Err(Error::BadAttribute { attribute, .. }) if attribute == name)
+            );
+        }
+        let error = read(&[("keepdims", Int(1))]).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            r#"oneDNN Graph ReduceMax has no attribute "keepdims""#
+        );
+    }
+
+    #[test]
+    fn resolves_with_its_own_defaults() {
+        let data = data(&[2, 3, 4]);
+        let resolved = with_axes(&[-1, 0]).operator(&data, None).unwrap();
+        let expected = operator::ReduceMax::new()
+            .axes([0, 2])
+            .nan(Nan::Ignore)
+            .empty_set(EmptySet::Lowest);
+        assert_eq!(resolved, expected);
+        let propagating = ReduceMax {
+            nan: Nan::Propagate,
+            ..with_axes(&[0])
+        };
+        assert_eq!(
+            propagating.operator(&data, None).unwrap().get_nan(),
+            Nan::Propagate
+        );
+    }
+
+    #[test]
+    fn takes_three_float_types() {
+        let allowed = [ElementType::F32, ElementType::F16, ElementType::Bf16];
+        for t in ElementType::ALL {
+            let result = with_axes(&[0]).operator(&TensorDesc::new(t, [2]).unwrap(), None);
+            match result {
+                Ok(_) => assert!(allowed.contains(&t), "{t}"),
+                Err(Error::TypeNotInDialect { element_type, .. }) => {
+                    assert!(element_type == t && !allowed.contains(&t), "{t}");
+                }
+                Err(error) => panic!("{error}"),
+            }
+        }
+    }
+
+    #[test]
+    fn axes_have_exactly_one_source() {
+        let data = data(&[2, 3]);
+        let input = list(&[-1]);
+        let by_attribute = with_axes(&[-1]).operator(&data, None).unwrap();
+        let by_input = ReduceMax::new().operator(&data, Some(&input)).unwrap();
+        assert_eq!(by_attribute, by_input);
+
+        let neither = ReduceMax::new().operator(&data, None);
+        assert!(matches!(
+            neither,
+            Err(Error::AxesSource {
+                given: "neither was given",
+                ..
+            })
+        ));
+        for attribute in [&[-1][..], &[]] {
+            let both = with_axes(attribute).operator(&data, Some(&input));
+            assert!(matches!(
+                both,
+                Err(Error::AxesSource {
+                    given: "both were given",
+                    ..
+                })
+            ));
+        }
+    }
+
+    #[test]
+    fn no_axes_are_the_identity() {
+        let data = data(&[2, 1]);
+        for keep_dims in [false, true] {
+            let attribute = ReduceMax {
+                keep_dims,
+                ..with_axes(&[])
+            };
+            let output = attribute
+                .operator(&data, None)
+                .unwrap()
+                .infer(&data)
+                .unwrap();
+            assert_eq!(output, data);
+            let input = ReduceMax {
+                keep_dims,
+                ..ReduceMax::new()
+            };
+            let output = input
+                .operator(&data, Some(&list(&[])))
+                .unwrap()
+                .infer(&data)
+                .unwrap();
+            assert_eq!(output, data);
+        }
+    }
+
+    #[test]
+    fn the_axes_input_is_1d_and_i32() {
+        let resolve = |axes: Tensor| ReduceMax::new().operator(&data(&[2, 3]), Some(&axes));
+        let wide = resolve(Tensor::from_slice([1], &[0i64]).unwrap());
+        assert!(matches!(
+            wide,
+            Err(Error::WrongElementType { what: "axes", .. })
+        ));
+        let scalar = resolve(Tensor::from_slice([], &[0i32]).unwrap());
+        assert!(matches!(scalar, Err(Error::AxesRank { rank: 0, .. })));
+    }
+
+    #[test]
+    fn axes_are_unique_and_in_range() {
+        for axes in [[1, 1], [1, -2]] {
+            let error = with_axes(&axes).operator(&data(&[2, 3, 4]), None);
+            assert!(matches!(error, Err(Error::DuplicateAxis { .. })));
+        }
+        for (shape, axis) in [(&[2, 3][..], 2), (&[2, 3], -3), (&[], 0), (&[], -1)] {
+            let error = with_axes(&[axis]).operator(&data(shape), None);
+            assert!(
+                matches!(error, Err(Error::AxisOutOfRange { .. })),
+                "{shape:?} {axis}"
+            );
+        }
+    }
+
+    #[test]
+    fn shapes_go_by_axis_and_not_by_size() {
+        let shape = |axis, shape: &[usize]| {
+            let data = data(shape);
+            let resolved = with_axes(&[axis]).operator(&data, None).unwrap();
+            resolved.infer(&data).unwrap().shape().to_vec()
+        };
+        assert_eq!(shape(0, &[4, 0]), [0]);
+        assert_eq!(shape(2, &[2, 0, 3]), [2, 0]);
+        assert_eq!(shape(0, &[1, 6]), [6]);
+    }
+}

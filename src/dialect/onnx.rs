@@ -1,0 +1,463 @@
+//! ONNX: operators by opset.
+//!
+//! A model names an opset, and an operator's version is the newest one that is
+//! not newer than that: opset 19 has ReduceMax-18, and every opset from 20 on
+//! ReduceMax-20.
+
+use super::attributes::{Name, Reader, flag};
+use super::{Attributes, Dialect, Node};
+use crate::error::Result;
+use crate::operator::axes::{self, AxesForm, Duplicates};
+use crate::operator::{self, EmptySet};
+use crate::tensor::key::Nan;
+use crate::tensor::{ElementType, Tensor, TensorDesc};
+
+/// [ReduceMax](https://onnx.ai/onnx/operators/onnx__ReduceMax.html), opsets 1,
+/// 11, 12, 13, 18 and 20.
+///
+/// | opset | axes | new element types |
+/// |---|---|---|
+/// | 1, 11 | attribute | f32 f64 f16 i32 i64 u32 u64 |
+/// | 12 | attribute | i8 u8 |
+/// | 13 | attribute | bf16 |
+/// | 18 | optional second input, 1-D `i64` | |
+/// | 20 | optional second input, 1-D `i64` | bool |
+///
+/// An axis lies in `-rank..rank` (opset 1 does not say so, and is read like the
+/// others); naming one twice is naming it once. A scalar has no axis to name.
+/// The maximum of an empty set is minus infinity, an integer type's smallest
+/// value, or false. NaN propagates.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReduceMax {
+    /// The model's opset: 1 or more.
+    pub version: u32,
+    /// The axes, before opset 18. Absent or empty: all of them.
+    pub axes: Option<Vec<i64>>,
+    /// 1: a reduced dimension stays as 1; 0: it is dropped. Default 1.
+    pub keepdims: i64,
+    /// What the absence of axes means, from opset 18: 0 reduces all of them, 1
+    /// none. Default 0.
+    pub noop_with_empty_axes: i64,
+    /// What a NaN does. No attribute of ONNX, whose text has it propagate.
+    pub nan: Nan,
+}
+
+impl ReduceMax {
+    const VERSIONS: [u32; 6] = [1, 11, 12, 13, 18, 20];
+
+    /// The operator of a model of opset `version`, with the defaults of the specification.
+    pub fn new(version: u32) -> Self {
+        Self {
+            version,
+            axes: None,
+            keepdims: 1,
+            noop_with_empty_axes: 0,
+            nan: Nan::Propagate,
+        }
+    }
+
+    /// The operator of a model of opset `version`, with these attributes and the
+    /// defaults of the others.
+    ///
+    /// # Errors
+    /// [`Error::UnknownVersion`](crate::Error::UnknownVersion) for opset 0;
+    /// [`Error::UnknownAttribute`](crate::Error::UnknownAttribute), also for one
+    /// that only other opsets have;
+    /// [`Error::BadAttribute`](crate::Error::BadAttribute) for one of another
+    /// kind, or a `keepdims` or `noop_with_empty_axes` that is neither 0 nor 1.
+    pub fn from_attributes(version: u32, attributes: &Attributes) -> Result<Self> {
+        let mut operator = Self::new(version);
+        let name = operator.name()?;
+        let mut reader = Reader::new(attributes);
+        if axes_are_an_input(&name) {
+            if let Some(noop) = reader.int("noop_with_empty_axes")? {
+                operator.noop_with_empty_axes = noop;
+            }
+        } else {
+            operator.axes = reader.ints("axes")?;
+        }
+        if let Some(keepdims) = reader.int("keepdims")? {
+            operator.keepdims = keepdims;
+        }
+        reader.finish(&name)?;
+        flag("keepdims", operator.keepdims)?;
+        flag("noop_with_empty_axes", operator.noop_with_empty_axes)?;
+        Ok(operator)
+    }
+
+    /// What the attributes mean for `data`, of any shape, and the second input
+    /// `axes`, 1-D. The operator returned names its axes from the front, once
+    /// each.
+    ///
+    /// # Errors
+    /// As [`ReduceMax::from_attributes`], and
+    /// [`Error::TypeNotInDialect`](crate::Error::TypeNotInDialect) for data of a
+    /// type that the opset does not have,
+    /// [`Error::InputCount`](crate::Error::InputCount) for an axes input before opset 18,
+    /// [`Error::WrongElementType`](crate::Error::WrongElementType) and
+    /// [`Error::AxesRank`](crate::Error::AxesRank) for one that is not 1-D `i64`,
+    /// [`Error::AxisOutOfRange`](crate::Error::AxisOutOfRange).
+    pub fn operator(
+        &self,
+        data: &TensorDesc,
+        axes: Option<&Tensor>,
+    ) -> Result<operator::ReduceMax> {
+        let name = self.name()?;
+        let keep_dims = flag("keepdims", self.keepdims)?;
+        let noop = flag("noop_with_empty_axes", self.noop_with_empty_axes)?;
+        if axes_are_an_input(&name) {
+            if self.axes.is_some() {
+                return Err(name.unknown_attribute("axes"));
+            }
+        } else if noop {
+            return Err(name.unknown_attribute("noop_with_empty_axes"));
+        }
+        if !takes(&name, data.element_type()) {
+            return Err(name.wrong_type(data.element_type()));
+        }
+
+        let axes = match axes {
+            None => self.axes.clone().unwrap_or_default(),
+            Some(_) if !axes_are_an_input(&name) => return Err(name.input_count("1 input", 2)),
+            Some(axes) => AxesForm {
+                scalar: false,
+                types: &[ElementType::I64],
+            }
+            .read(axes)?,
+        };
+        let axes = axes::normalize(&axes, data.rank(), Duplicates::Merge)?;
+
+        let operator = operator::ReduceMax::new()
+            .keep_dims(keep_dims)
+            .nan(self.nan)
+            .empty_set(EmptySet::NegativeInfinity);
+        Ok(match (axes.is_empty(), noop) {
+            (true, false) => operator.all_axes(),
+            // No axes but the flag: the identity, which naming no axes is.
+            _ => operator.axes(axes.into_iter().map(|axis| axis as i64)),
+        })
+    }
+
+    /// What a node means for its inputs.
+    pub(super) fn resolve(
+        node: &Node,
+        inputs: &[Option<&Tensor>],
+        nan: Option<Nan>,
+    ) -> Result<operator::ReduceMax> {
+        let version = node.version("ReduceMax")?;
+        let mut operator = Self::from_attributes(version, &node.attributes)?;
+        operator.nan = nan.unwrap_or(operator.nan);
+        let name = operator.name()?;
+        let (data, [axes]) = if axes_are_an_input(&name) {
+            name.inputs(inputs, "1 or 2 inputs")?
+        } else {
+            let (data, []) = name.inputs(inputs, "1 input")?;
+            (data, [None])
+        };
+        operator.operator(data.desc(), axes)
+    }
+
+    /// The operator under its own version, which may be older than the model's opset.
+    fn name(&self) -> Result<Name> {
+        let name = |version| Name {
+            dialect: Dialect::Onnx,
+            operator: "ReduceMax",
+            version: Some(version),
+        };
+        match newest(&Self::VERSIONS, self.version) {
+            Some(version) => Ok(name(version)),
+            None => Err(name(self.version).unknown_version()),
+        }
+    }
+}
+
+/// The newest of an operator's versions, which ascend, in an opset.
+fn newest(versions: &[u32], opset: u32) -> Option<u32> {
+    versions.iter().copied().rfind(|&version| version <= opset)
+}
+
+fn axes_are_an_input(name: &Name) -> bool {
+    name.version >= Some(18)
+}
+
+fn takes(name: &Name, element_type: ElementType) -> bool {
+    use ElementType as T;
+    match element_type {
+        T::F32 | T::F64 | T::F16 | T::I32 | T::I64 | T::U32 | T::U64 => true,
+        T::I8 | T::U8 => name.version >= Some(12),
+        T::Bf16 => name.version >= Some(13),
+        T::Bool => name.version >= Some(20),
+        T::I16 | T::U16 => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Error;
+    use crate::dialect::Attribute::{self, *};
+
+    const EVERY_VERSION: [u32; 6] = ReduceMax::VERSIONS;
+
+    fn read(version: u32, attributes: &[(&str, Attribute)]) -> Result<ReduceMax> {
+        let attributes = attributes
+            .iter()
+            .map(|(n, v)| (n.to_string(), v.clone()))
+            .collect();
+        ReduceMax::from_attributes(version, &attributes)
+    }
+
+    fn data(shape: &[usize]) -> TensorDesc {
+        TensorDesc::new(ElementType::F32, shape).unwrap()
+    }
+
+    fn list(axes: &[i64]) -> Tensor {
+        Tensor::from_slice([axes.len()], axes).unwrap()
+    }
+
+    /// The shape that an operator gives for f32 data.
+    fn shape(operator: &ReduceMax, input: &[usize], axes: Option<&[i64]>) -> Vec<usize> {
+        let axes = axes.map(list);
+        let input = data(input);
+        let resolved = operator.operator(&input, axes.as_ref()).unwrap();
+        resolved.infer(&input).unwrap().shape().to_vec()
+    }
+
+    #[test]
+    fn an_opset_has_the_newest_version_up_to_it() {
+        let version = |opset| ReduceMax::new(opset).name().unwrap().version.unwrap();
+        let opsets = [1, 5, 10, 11, 12, 13, 17, 18, 19, 20, 21, 27, u32::MAX];
+        let versions = [1, 1, 1, 11, 12, 13, 13, 18, 18, 20, 20, 20, 20];
+        assert_eq!(opsets.map(version), versions);
+
+        assert!(matches!(read(0, &[]), Err(Error::UnknownVersion { .. })));
+        let error = ReduceMax::new(0).operator(&data(&[2]), None).unwrap_err();
+        assert_eq!(error.to_string(), "ONNX has no ReduceMax-0");
+    }
+
+    #[test]
+    fn the_element_types_grow_with_the_opset() {
+        use ElementType as T;
+        let old = vec![T::F32, T::F64, T::F16, T::I32, T::U32, T::I64, T::U64];
+        let mut added = vec![(1, old), (11, vec![]), (12, vec![T::I8, T::U8])];
+        added.extend([(13, vec![T::Bf16]), (18, vec![]), (20, vec![T::Bool])]);
+        let mut allowed = Vec::new();
+        for (version, types) in added {
+            allowed.extend(types);
+            for t in T::ALL {
+                let data = TensorDesc::new(t, [2]).unwrap();
+                let result = ReduceMax::new(version).operator(&data, None);
+                match result {
+                    Ok(_) => assert!(allowed.contains(&t), "{version} {t}"),
+                    Err(Error::TypeNotInDialect { element_type, .. }) => {
+                        assert!(element_type == t && !allowed.contains(&t), "{version} {t}");
+                    }
+                    Err(error) => panic!("{error}"),
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_defaults_reduce_all_and_keep_the_dimensions() {
+        for version in EVERY_VERSION {
+            let operator = read(version, &[]).unwrap();
+            assert_eq!(operator, ReduceMax::new(version));
+            let resolved = operator.operator(&data(&[2, 3]), None).unwrap();
+            let expected = operator::ReduceMax::new().keep_dims(true);
+            assert_eq!(resolved, expected, "opset {version}");
+            assert_eq!(resolved.get_nan(), Nan::Propagate);
+            assert_eq!(resolved.get_empty_set(), EmptySet::NegativeInfinity);
+        }
+    }
+
+    #[test]
+    fn nan_is_the_callers_choice() {
+        let operator = ReduceMax {
+            nan: Nan::Ignore,
+            ..ReduceMax::new(20)
+        };
+        assert_eq!(
+            operator.operator(&data(&[2]), None).unwrap().get_nan(),
+            Nan::Ignore
+        );
+    }
+
+    #[test]
+    fn axes_are_an_attribute_before_18() {
+        for version in [1, 11, 12, 13, 17] {
+            let operator = read(version, &[("axes", Ints(vec![-1, 0]))]).unwrap();
+            assert_eq!(shape(&operator, &[2, 3, 4], None), [1, 3, 1]);
+            let operator = read(version, &[("axes", Ints(vec![]))]).unwrap();
+            assert_eq!(shape(&operator, &[2, 3, 4], None), [1, 1, 1]);
+
+            let noop = read(version, &[("noop_with_empty_axes", Int(0))]);
+            assert!(matches!(noop, Err(Error::UnknownAttribute { .. })));
+            let noop = ReduceMax {
+                noop_with_empty_axes: 1,
+                ..ReduceMax::new(version)
+            };
+            let error = noop.operator(&data(&[2]), None);
+            assert!(matches!(error, Err(Error::UnknownAttribute { .. })));
+            let error = operator.operator(&data(&[2]), Some(&list(&[0])));
+            assert!(matches!(error, Err(Error::InputCount { actual: 2, .. })));
+        }
+    }
+
+    #[test]
+    fn axes_are_an_input_from_18() {
+        for version in [18, 19, 20, 27] {
+            let operator = read(version, &[("keepdims", Int(0))]).unwrap();
+            assert_eq!(shape(&operator, &[2, 3, 4], Some(&[-1, 0])), [3]);
+
+            let attribute = read(version, &[("axes", Ints(vec![0]))]);
+            assert!(matches!(attribute, Err(Error::UnknownAttribute { .. })));
+            for axes in [vec![], vec![0]] {
+                let attribute = ReduceMax {
+                    axes: Some(axes),
+                    ..ReduceMax::new(version)
+                };
+                let error = attribute.operator(&data(&[2]), None);
+                assert!(matches!(error, Err(Error::UnknownAttribute { .. })));
+            }
+        }
+        let error = read(19, &[("axes", Ints(vec![0]))]).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            r#"ONNX ReduceMax-18 has no attribute "axes""#
+        );
+    }
+
+    #[test]
+    fn the_flag_says_what_no_axes_mean() {
+        for keepdims in [0, 1] {
+            let all = ReduceMax {
+                keepdims,
+                ..ReduceMax::new(18)
+            };
+            let none = ReduceMax {
+                noop_with_empty_axes: 1,
+                ..all.clone()
+            };
+            for axes in [None, Some(&[][..])] {
+                assert_eq!(shape(&all, &[2, 1], axes), vec![1; 2 * keepdims as usize]);
+                assert_eq!(shape(&none, &[2, 1], axes), [2, 1]);
+                assert_eq!(shape(&all, &[], axes), [0usize; 0]);
+                assert_eq!(shape(&none, &[], axes), [0usize; 0]);
+            }
+            // Axes that are there are reduced under either.
+            assert_eq!(
+                shape(&none, &[2, 3], Some(&[0])),
+                shape(&all, &[2, 3], Some(&[0]))
+            );
+        }
+    }
+
+    #[test]
+    fn the_axes_input_is_1d_and_i64() {
+        let resolve = |axes: Tensor| ReduceMax::new(18).operator(&data(&[2, 3]), Some(&axes));
+        let scalar = resolve(Tensor::from_slice([], &[0i64]).unwrap());
+        assert!(matches!(scalar, Err(Error::AxesRank { rank: 0, .. })));
+        let table = resolve(Tensor::from_slice([0, 1], &[0i64; 0]).unwrap());
+        assert!(matches!(table, Err(Error::AxesRank { rank: 2, .. })));
+        let narrow = resolve(Tensor::from_slice([1], &[0i32]).unwrap());
+        assert!(matches!(
+            narrow,
+            Err(Error::WrongElementType { what: "axes", .. })
+        ));
+    }
+
+    #[test]
+    fn axes_are_checked_against_the_rank() {
+        let resolve =
+            |shape: &[usize], axis| ReduceMax::new(18).operator(&data(shape), Some(&list(&[axis])));
+        for axis in [-2, 1] {
+            assert!(resolve(&[2, 3], axis).is_ok());
+        }
+        for (shape, axis) in [(&[2, 3][..], 2), (&[2, 3], -3), (&[], 0), (&[], -1)] {
+            let error = resolve(shape, axis);
+            assert!(
+                matches!(error, Err(Error::AxisOutOfRange { .. })),
+                "{shape:?} {axis}"
+            );
+        }
+        let attribute = ReduceMax {
+            axes: Some(vec![0]),
+            ..ReduceMax::new(13)
+        };
+        let error = attribute.operator(&data(&[]), None);
+        assert!(matches!(error, Err(Error::AxisOutOfRange { rank: 0, .. })));
+    }
+
+    #[test]
+    fn duplicates_merge() {
+        for axes in [[0, 0], [0, -3], [-3, 0]] {
+            assert_eq!(
+                shape(&ReduceMax::new(18), &[2, 3, 4], Some(&axes)),
+                [1, 3, 4]
+            );
+            let attribute = ReduceMax {
+                axes: Some(axes.to_vec()),
+                ..ReduceMax::new(13)
+            };
+            assert_eq!(shape(&attribute, &[2, 3, 4], None), [1, 3, 4]);
+        }
+    }
+
+    #[test]
+    fn a_zero_is_a_dimension_like_any_other() {
+        assert_eq!(
+            shape(&ReduceMax::new(20), &[2, 0, 4], Some(&[1])),
+            [2, 1, 4]
+        );
+        assert_eq!(
+            shape(&ReduceMax::new(20), &[2, 0, 4], Some(&[0])),
+            [1, 0, 4]
+        );
+    }
+
+    #[test]
+    fn attributes_have_their_kind_and_range() {
+        for (name, value) in [
+            ("keepdims", Int(2)),
+            ("keepdims", Int(-1)),
+            ("keepdims", Bool(true)),
+            ("keepdims", Ints(vec![1])),
+            ("noop_with_empty_axes", Int(2)),
+            ("noop_with_empty_axes", Text("1".to_string())),
+        ] {
+            let error = read(18, &[(name, value)]);
+            assert!(
+                matches!(error, Err(Error::BadAttribute { attribute, .. }) if attribute == name)
+            );
+        }
+        let error = read(13, &[("axes", Int(1))]).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "attribute axes must be a list of integers, but is 1"
+        );
+        let error = read(13, &[("keep_dims", Int(1))]);
+        assert!(matches!(error, Err(Error::UnknownAttribute { .. })));
+
+        // The same holds for fields filled in by hand.
+        for operator in [
+            ReduceMax {
+                keepdims: 2,
+                ..ReduceMax::new(18)
+            },
+            ReduceMax {
+                noop_with_empty_axes: -1,
+                ..ReduceMax::new(18)
+            },
+        ] {
+            let error = operator.operator(&data(&[2]), None);
+            assert!(matches!(
+                error,
+                Err(Error::BadAttribute {
+                    expected: "0 or 1",
+                    ..
+                })
+            ));
+        }
+    }
+}

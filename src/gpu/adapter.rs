@@ -1,0 +1,102 @@
+//! Finding adapters and opening devices.
+
+use std::sync::{Arc, OnceLock};
+
+use super::Gpu;
+use crate::device::DeviceInfo;
+use crate::error::{Error, Result};
+
+/// Honours wgpu's environment variables, `WGPU_BACKEND` among them.
+fn instance() -> Option<wgpu::Instance> {
+    // Without a backend, wgpu panics instead of finding nothing.
+    if wgpu::Instance::enabled_backend_features().is_empty() {
+        return None;
+    }
+    let descriptor = wgpu::InstanceDescriptor::new_without_display_handle_from_env();
+    Some(wgpu::Instance::new(descriptor))
+}
+
+async fn found() -> Vec<wgpu::Adapter> {
+    let Some(instance) = instance() else { return Vec::new() };
+    let mut adapters = instance.enumerate_adapters(wgpu::Backends::all()).await;
+    adapters.retain(|adapter| {
+        let compute = wgpu::DownlevelFlags::COMPUTE_SHADERS;
+        adapter.get_downlevel_capabilities().flags.contains(compute)
+            && adapter.limits().max_storage_buffers_per_shader_stage >= 2
+    });
+    // Real devices before software ones; the order of the drivers otherwise.
+    adapters.sort_by_key(|adapter| match adapter.get_info().device_type {
+        wgpu::DeviceType::DiscreteGpu => 0,
+        wgpu::DeviceType::IntegratedGpu => 1,
+        wgpu::DeviceType::VirtualGpu => 2,
+        wgpu::DeviceType::Other => 3,
+        wgpu::DeviceType::Cpu => 4,
+    });
+    adapters
+}
+
+fn info(adapter: &wgpu::Adapter) -> DeviceInfo {
+    DeviceInfo::new(&adapter.get_info(), &adapter.limits())
+}
+
+/// What there is, best first, without opening any.
+pub(crate) async fn adapters() -> Vec<DeviceInfo> {
+    found().await.iter().map(info).collect()
+}
+
+/// Opens every adapter.
+pub(crate) async fn open_all() -> Vec<Result<Gpu>> {
+    let mut opened = Vec::new();
+    for adapter in found().await {
+        opened.push(request(&adapter).await);
+    }
+    opened
+}
+
+/// Opens the best adapter, that of an index, or the first whose name has `wanted` in it.
+pub(crate) async fn open(wanted: Option<&str>) -> Result<Gpu> {
+    let adapters = found().await;
+    let index = match wanted {
+        None => (!adapters.is_empty()).then_some(0),
+        Some(wanted) => match wanted.parse::<usize>() {
+            Ok(index) => (index < adapters.len()).then_some(index),
+            Err(_) => adapters.iter().position(|adapter| {
+                info(adapter).to_string().to_lowercase().contains(&wanted.to_lowercase())
+            }),
+        },
+    };
+    match index {
+        Some(index) => request(&adapters[index]).await,
+        None => Err(Error::NoAdapter {
+            wanted: wanted.map_or("is there".into(), |wanted| format!("answers to {wanted:?}")),
+            found: match adapters.is_empty() {
+                true => "none".into(),
+                false => adapters.iter().map(|a| info(a).name).collect::<Vec<_>>().join(", "),
+            },
+        }),
+    }
+}
+
+/// Opens a device with the adapter's own limits and no optional feature.
+pub(crate) async fn request(adapter: &wgpu::Adapter) -> Result<Gpu> {
+    let descriptor = wgpu::DeviceDescriptor {
+        label: Some("wgmax"),
+        required_limits: adapter.limits(),
+        ..Default::default()
+    };
+    let (device, queue) = adapter.request_device(&descriptor).await.map_err(|error| {
+        Error::AdapterRefused { adapter: info(adapter).name, reason: error.to_string() }
+    })?;
+    let lost = Arc::new(OnceLock::new());
+    let reason = lost.clone();
+    device.set_device_lost_callback(move |kind, message| {
+        let _ = reason.set(match message.is_empty() {
+            true => format!("{kind:?}"),
+            false => message,
+        });
+    });
+    device.on_uncaptured_error(Arc::new(|error: wgpu::Error| {
+        tracing::error!("uncaptured GPU error: {error}");
+    }));
+    Ok(Gpu { lost, info: info(adapter), ..Gpu::from_wgpu(&device, &queue) })
+}

@@ -1,0 +1,45 @@
+//! Compute pipelines, made once for each shader.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::kernel::Shader;
+
+/// The pipelines of a device.
+#[derive(Default)]
+pub(crate) struct Pipelines {
+    made: Mutex<HashMap<Shader, Arc<wgpu::ComputePipeline>>>,
+}
+
+impl Pipelines {
+    /// The pipeline of a shader. Errors go to the caller's error scopes.
+    pub(crate) fn get(&self, device: &wgpu::Device, shader: &Shader) -> Arc<wgpu::ComputePipeline> {
+        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        made.entry(*shader).or_insert_with(|| Arc::new(make(device, shader))).clone()
+    }
+
+    /// Forgets a pipeline that could not be made.
+    pub(crate) fn forget(&self, shader: &Shader) {
+        self.made.lock().unwrap_or_else(PoisonError::into_inner).remove(shader);
+    }
+}
+
+fn make(device: &wgpu::Device, shader: &Shader) -> wgpu::ComputePipeline {
+    let label = shader.label();
+    let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
+        label: Some(&label),
+        source: wgpu::ShaderSource::Wgsl(shader.source().into()),
+    });
+    device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
+        label: Some(&label),
+        layout: None,
+        module: &module,
+        entry_point: Some("main"),
+        compilation_options: wgpu::PipelineCompilationOptions {
+            // Every slot is written before it is read.
+            zero_initialize_workgroup_memory: false,
+            ..Default::default()
+        },
+        cache: None,
+    })
+}

@@ -1,0 +1,300 @@
+//! NumPy's `.npy`: one array a file.
+//!
+//! Read: `f2 f4 f8 i1 i2 i4 i8 u1 u2 u4 u8 b1` of either byte order, in C or in
+//! Fortran order, of format version 1, 2 or 3. NumPy itself has no bf16; the
+//! package `ml_dtypes` saves it as raw items of two bytes, so `V2` is read as
+//! bf16 and bf16 is written as `|V2`, which `numpy.load(...).view(bfloat16)` takes.
+//! Where a file has bf16 as `u2`, [`read_as`](super::read_as) reads it.
+
+use std::io::{self, Read, Write};
+use std::path::Path;
+use std::sync::Arc;
+
+use super::source::{self, SharedBytes, window};
+use super::{bad_file, output, unsupported};
+use crate::error::Result;
+use crate::tensor::{ElementType, Tensor, TensorDesc};
+
+const MAGIC: &[u8; 6] = b"\x93NUMPY";
+/// The longest header that is read, and the longest that version 1 can have.
+/// That of an array of 64 dimensions, NumPy's most, is far shorter.
+const MAX_HEADER: usize = u16::MAX as usize;
+
+/// The dtypes, without the byte order.
+const DTYPES: [(ElementType, &str); 13] = [
+    (ElementType::F32, "f4"),
+    (ElementType::F64, "f8"),
+    (ElementType::F16, "f2"),
+    (ElementType::Bf16, "V2"),
+    (ElementType::I8, "i1"),
+    (ElementType::U8, "u1"),
+    (ElementType::I16, "i2"),
+    (ElementType::U16, "u2"),
+    (ElementType::I32, "i4"),
+    (ElementType::U32, "u4"),
+    (ElementType::I64, "i8"),
+    (ElementType::U64, "u8"),
+    (ElementType::Bool, "b1"),
+];
+
+/// The array of a file, mapped into memory if it is little-endian and in C order.
+///
+/// # Errors
+/// [`Error::Io`](crate::Error::Io) if the file cannot be read, otherwise as [`parse`].
+pub fn read(path: impl AsRef<Path>) -> Result<Tensor> {
+    let path = path.as_ref();
+    parse(&path.display().to_string(), source::open(path)?)
+}
+
+/// The array of a file's bytes, which are shared if they are little-endian and
+/// in C order; `name` stands for the file in errors.
+///
+/// # Errors
+/// [`Error::BadFile`](crate::Error::BadFile) if the bytes are not exactly one
+/// array, [`Error::Unsupported`](crate::Error::Unsupported) for a dtype that
+/// is no [`ElementType`].
+pub fn parse(name: &str, bytes: SharedBytes) -> Result<Tensor> {
+    let whole = (*bytes).as_ref();
+    let mut rest = whole;
+    let header = Header::read(name, &mut rest)?;
+    let data = window(&bytes, whole.len() - rest.len()..whole.len());
+    header.tensor(name, data.expect("the rest of a slice lies inside it"))
+}
+
+/// Writes a tensor as version 1, little-endian, in C order.
+///
+/// The file appears whole or not at all.
+///
+/// # Errors
+/// [`Error::Io`](crate::Error::Io) if the file cannot be written.
+pub fn write(path: impl AsRef<Path>, tensor: &Tensor) -> Result<()> {
+    output::replace(path.as_ref(), |to| encode(to, tensor))
+}
+
+/// Writes the bytes of the file.
+pub(super) fn encode(to: &mut impl Write, tensor: &Tensor) -> io::Result<()> {
+    let (_, descr) =
+        DTYPES.iter().find(|(t, _)| *t == tensor.element_type()).expect("all are there");
+    // The mark of the byte order, which single bytes and raw items do not have.
+    let order = if descr.ends_with('1') || descr.starts_with('V') { '|' } else { '<' };
+    let shape = format!("{:?}", tensor.shape());
+    let shape = shape.trim_matches(['[', ']']);
+    // Without it, Python takes the one in parentheses for a number.
+    let comma = if tensor.shape().len() == 1 { "," } else { "" };
+    let dictionary = format!(
+        "{{'descr': '{order}{descr}', 'fortran_order': False, 'shape': ({shape}{comma}), }}"
+    );
+    // Magic, version and length take ten bytes, the newline one; the data
+    // starts at a multiple of 64, so that it can be mapped as it is.
+    let padded = (10 + dictionary.len() + 1).next_multiple_of(64) - 10;
+    let length = u16::try_from(padded)
+        .map_err(|_| io::Error::other("too many dimensions for an npy file"))?;
+    to.write_all(MAGIC)?;
+    to.write_all(&[1, 0])?;
+    to.write_all(&length.to_le_bytes())?;
+    writeln!(to, "{dictionary:<width$}", width = padded - 1)?;
+    to.write_all(tensor.bytes())
+}
+
+/// What stands before the data.
+pub(super) struct Header {
+    desc: TensorDesc,
+    big_endian: bool,
+    fortran_order: bool,
+    /// Bytes up to the data.
+    len: usize,
+}
+
+impl Header {
+    /// Reads the header and not a byte more.
+    pub(super) fn read(name: &str, from: &mut impl Read) -> Result<Self> {
+        let bad = |reason: &str| bad_file(name, "npy", reason);
+        let mut take = |bytes: &mut [u8]| {
+            from.read_exact(bytes).map_err(|e| match e.kind() {
+                io::ErrorKind::UnexpectedEof => bad("it ends inside the header"),
+                _ => bad(&e.to_string()),
+            })
+        };
+        let mut start = [0; 8];
+        take(&mut start)?;
+        if start[..6] != *MAGIC {
+            return Err(bad("it does not start with \\x93NUMPY"));
+        }
+        let mut length = [0; 4];
+        let width = match (start[6], start[7]) {
+            (1, 0) => 2,
+            (2 | 3, 0) => 4,
+            (major, minor) => return Err(bad(&format!("unknown version {major}.{minor}"))),
+        };
+        take(&mut length[..width])?;
+        let length = u32::from_le_bytes(length) as usize;
+        if length > MAX_HEADER {
+            return Err(bad(&format!("a header of {length} bytes; at most {MAX_HEADER} are read")));
+        }
+        let mut text = vec![0; length];
+        take(&mut text)?;
+        // Versions 1 and 2 are Latin-1 and version 3 is UTF-8, but they differ
+        // only in the names of fields, which are refused anyway.
+        let text = String::from_utf8_lossy(&text);
+        let mut cursor = Cursor(&text);
+        let Some((descr, fortran_order, shape)) = cursor.dictionary() else {
+            let rest: String = cursor.0.chars().take(40).collect();
+            let wanted = "its header is not a dictionary of descr, fortran_order and shape";
+            return Err(bad(&format!("{wanted}; reading stopped before {rest:?}")));
+        };
+        let (element_type, big_endian) = element_type(&descr).ok_or_else(|| {
+            let dtype: String = descr.chars().take(80).collect();
+            unsupported(name, format!("arrays of dtype {dtype:?} are not supported"))
+        })?;
+        let desc = TensorDesc::new(element_type, shape).map_err(|e| bad(&e.to_string()))?;
+        let len = start.len() + width + length;
+        Ok(Self { desc, big_endian, fortran_order, len })
+    }
+
+    /// Bytes of the whole file: header and data.
+    pub(super) fn file_len(&self) -> u64 {
+        self.len as u64 + self.desc.byte_len() as u64
+    }
+
+    /// The tensor of the data.
+    pub(super) fn tensor(self, name: &str, data: SharedBytes) -> Result<Tensor> {
+        let bytes = (*data).as_ref();
+        let (expected, actual) = (self.desc.byte_len(), bytes.len());
+        if actual != expected {
+            let reason = format!("{} needs {expected} bytes of data, but has {actual}", self.desc);
+            return Err(bad_file(name, "npy", reason));
+        }
+        let element_type = self.desc.element_type();
+        let shape = self.desc.shape();
+        let data: SharedBytes = match self.fortran_order || self.big_endian {
+            true => Arc::new(self.reorder(bytes)),
+            false => data,
+        };
+        Tensor::from_shared(element_type, shape, data).map_err(|e| bad_file(name, "npy", e))
+    }
+
+    /// The elements little-endian and in C order; `bytes` are as many as the shape needs.
+    fn reorder(&self, bytes: &[u8]) -> Vec<u8> {
+        let shape = self.desc.shape();
+        let size = self.desc.element_type().size();
+        let mut reordered = Vec::with_capacity(bytes.len());
+        for i in 0..self.desc.len() {
+            let mut at = i;
+            if self.fortran_order {
+                // The last axis turns fastest in C order and has the widest stride here.
+                let (mut rest, mut stride) = (i, self.desc.len());
+                at = 0;
+                for dimension in shape.iter().rev() {
+                    stride /= dimension;
+                    at += rest % dimension * stride;
+                    rest /= dimension;
+                }
+            }
+            let element = &bytes[at * size..][..size];
+            match self.big_endian {
+                true => reordered.extend(element.iter().rev()),
+                false => reordered.extend_from_slice(element),
+            }
+        }
+        reordered
+    }
+}
+
+/// The element type of a dtype, and whether its bytes must be swapped.
+fn element_type(descr: &str) -> Option<(ElementType, bool)> {
+    let (order, code) = match descr.split_at_checked(1) {
+        Some((order @ ("<" | ">" | "|"), code)) => (order, code),
+        _ => ("", descr),
+    };
+    // `?` is what some writers call a bool; NumPy reads it too.
+    let code = if code == "?" { "b1" } else { code };
+    let &(element_type, _) = DTYPES.iter().find(|(_, c)| *c == code)?;
+    let big_endian = order == ">" && element_type.size() > 1;
+    // Raw items have no byte order that could be swapped.
+    (!big_endian || code != "V2").then_some((element_type, big_endian))
+}
+
+/// What is left of a header.
+///
+/// General readers of Python literals recurse as deep as the file tells them to; this one cannot.
+struct Cursor<'a>(&'a str);
+
+impl<'a> Cursor<'a> {
+    /// The values of `descr`, `fortran_order` and `shape`; where there is
+    /// `None`, the cursor stands before the trouble.
+    fn dictionary(&mut self) -> Option<(String, bool, Vec<usize>)> {
+        let (mut descr, mut fortran_order, mut shape) = (None, None, None);
+        if !self.eat("{") {
+            return None;
+        }
+        while !self.eat("}") {
+            let before = self.0;
+            match self.string().filter(|_| self.eat(":")) {
+                Some("descr") => descr = Some(self.descr()?),
+                Some("fortran_order") => fortran_order = Some(self.boolean()?),
+                Some("shape") => shape = Some(self.shape()?),
+                _ => {
+                    self.0 = before;
+                    return None;
+                }
+            }
+            if !self.eat(",") && !self.0.starts_with('}') {
+                return None;
+            }
+        }
+        let all = (descr?, fortran_order?, shape?);
+        self.0.trim_start().is_empty().then_some(all)
+    }
+
+    /// Steps over white space, and over `token` if it comes next.
+    fn eat(&mut self, token: &str) -> bool {
+        self.0 = self.0.trim_start();
+        match self.0.strip_prefix(token) {
+            Some(rest) => {
+                self.0 = rest;
+                true
+            }
+            None => false,
+        }
+    }
+
+    fn string(&mut self) -> Option<&'a str> {
+        let quote = ["'", "\""].into_iter().find(|quote| self.eat(quote))?;
+        let (string, rest) = self.0.split_once(quote)?;
+        self.0 = rest;
+        Some(string)
+    }
+
+    /// A dtype: a string, or a list, which is kept as it is to be named in an error.
+    fn descr(&mut self) -> Option<String> {
+        if !self.eat("[") {
+            return self.string().map(str::to_string);
+        }
+        let (list, rest) = self.0.rsplit_once(']')?;
+        self.0 = rest;
+        Some(format!("[{list}]"))
+    }
+
+    fn boolean(&mut self) -> Option<bool> {
+        let found = self.eat("True");
+        (found || self.eat("False")).then_some(found)
+    }
+
+    fn shape(&mut self) -> Option<Vec<usize>> {
+        let mut shape = Vec::new();
+        if !self.eat("(") {
+            return None;
+        }
+        while !self.eat(")") {
+            let end = self.0.find(|c: char| !c.is_ascii_digit())?;
+            let (number, rest) = self.0.split_at(end);
+            shape.push(number.parse().ok()?);
+            // Python 2 wrote its long integers with an L.
+            self.0 = rest.strip_prefix('L').unwrap_or(rest);
+            if !self.eat(",") && !self.0.starts_with(')') {
+                return None;
+            }
+        }
+        Some(shape)
+    }
+}

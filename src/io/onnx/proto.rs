@@ -1,0 +1,114 @@
+//! The messages of `onnx.proto`, with the fields that are read here under the
+//! numbers it gives them. The decoder checks and skips all others.
+//!
+//! Enumerations are plain integers: an unknown value is ours to report.
+
+use prost::Message;
+use prost::bytes::Bytes;
+
+/// A message of which only its being there matters.
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct Present {}
+
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct TensorProto {
+    #[prost(int64, repeated, packed = "false", tag = "1")]
+    pub dims: Vec<i64>,
+    #[prost(int32, optional, tag = "2")]
+    pub data_type: Option<i32>,
+    #[prost(message, optional, tag = "3")]
+    pub segment: Option<Present>,
+    #[prost(float, repeated, tag = "4")]
+    pub float_data: Vec<f32>,
+    #[prost(int32, repeated, tag = "5")]
+    pub int32_data: Vec<i32>,
+    #[prost(bytes = "bytes", repeated, tag = "6")]
+    pub string_data: Vec<Bytes>,
+    #[prost(int64, repeated, tag = "7")]
+    pub int64_data: Vec<i64>,
+    #[prost(string, optional, tag = "8")]
+    pub name: Option<String>,
+    #[prost(bytes = "bytes", optional, tag = "9")]
+    pub raw_data: Option<Bytes>,
+    #[prost(double, repeated, tag = "10")]
+    pub double_data: Vec<f64>,
+    #[prost(uint64, repeated, tag = "11")]
+    pub uint64_data: Vec<u64>,
+    #[prost(int32, optional, tag = "14")]
+    pub data_location: Option<i32>,
+}
+
+/// The number of [`TensorProto::raw_data`].
+pub(super) const RAW_DATA: u32 = 9;
+
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct AttributeProto {
+    #[prost(string, optional, tag = "1")]
+    pub name: Option<String>,
+    #[prost(float, optional, tag = "2")]
+    pub f: Option<f32>,
+    #[prost(int64, optional, tag = "3")]
+    pub i: Option<i64>,
+    #[prost(bytes = "bytes", optional, tag = "4")]
+    pub s: Option<Bytes>,
+    #[prost(float, repeated, tag = "7")]
+    pub floats: Vec<f32>,
+    #[prost(int64, repeated, tag = "8")]
+    pub ints: Vec<i64>,
+    #[prost(bytes = "bytes", repeated, tag = "9")]
+    pub strings: Vec<Bytes>,
+    #[prost(int32, optional, tag = "20")]
+    pub r#type: Option<i32>,
+    #[prost(string, optional, tag = "21")]
+    pub ref_attr_name: Option<String>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct NodeProto {
+    #[prost(string, repeated, tag = "1")]
+    pub input: Vec<String>,
+    #[prost(string, repeated, tag = "2")]
+    pub output: Vec<String>,
+    #[prost(string, optional, tag = "4")]
+    pub op_type: Option<String>,
+    #[prost(message, repeated, tag = "5")]
+    pub attribute: Vec<AttributeProto>,
+    #[prost(string, optional, tag = "7")]
+    pub domain: Option<String>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct ValueInfoProto {
+    #[prost(string, optional, tag = "1")]
+    pub name: Option<String>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct GraphProto {
+    #[prost(message, repeated, tag = "1")]
+    pub node: Vec<NodeProto>,
+    #[prost(message, repeated, tag = "5")]
+    pub initializer: Vec<TensorProto>,
+    #[prost(message, repeated, tag = "11")]
+    pub input: Vec<ValueInfoProto>,
+    #[prost(message, repeated, tag = "12")]
+    pub output: Vec<ValueInfoProto>,
+    #[prost(message, repeated, tag = "15")]
+    pub sparse_initializer: Vec<Present>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct OperatorSetIdProto {
+    #[prost(string, optional, tag = "1")]
+    pub domain: Option<String>,
+    #[prost(int64, optional, tag = "2")]
+    pub version: Option<i64>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct ModelProto {
+    #[prost(message, optional, tag = "7")]
+    pub graph: Option<GraphProto>,
+    #[prost(message, repeated, tag = "8")]
+    pub opset_import: Vec<OperatorSetIdProto>,
+}

@@ -1,0 +1,245 @@
+//! `TensorProto`: one tensor, its elements as raw bytes or in a field of numbers.
+
+use std::fmt::Display;
+use std::path::Path;
+use std::sync::Arc;
+
+use prost::Message;
+use prost::bytes::Bytes;
+use prost::encoding::{WireType, encode_key, encode_varint};
+
+use super::proto::{RAW_DATA, TensorProto};
+use crate::error::{Error, Result};
+use crate::io::{bad_file, io_error, unsupported};
+use crate::tensor::{ElementType, Tensor, TensorDesc};
+
+/// Reads a file that holds one serialised `TensorProto` (`input_0.pb` and the like).
+///
+/// # Errors
+/// [`Error::Io`], and as [`parse_tensor`].
+pub fn read_tensor(path: &Path) -> Result<Tensor> {
+    let name = path.display().to_string();
+    let bytes = std::fs::read(path).map_err(|e| io_error(path, e))?;
+    decode(&name, Bytes::from(bytes))
+}
+
+/// The tensor of a serialised `TensorProto`; `name` is what errors call it.
+///
+/// The elements may be in `raw_data` or in the field that the format gives to
+/// their type, packed or not.
+///
+/// # Errors
+/// [`Error::BadFile`] for anything that the format forbids: elements that are too
+/// few, too many, outside their type's range, or given twice.
+/// [`Error::Unsupported`] for external data, segments, and types that are not
+/// among the thirteen.
+pub fn parse_tensor(name: &str, bytes: &[u8]) -> Result<Tensor> {
+    decode(name, Bytes::copy_from_slice(bytes))
+}
+
+/// The tensor as a serialised `TensorProto`, its elements in `raw_data`.
+pub fn encode_tensor(tensor: &Tensor) -> Vec<u8> {
+    let head = TensorProto {
+        dims: tensor.shape().iter().map(|&d| d as i64).collect(),
+        data_type: Some(code(tensor.element_type())),
+        ..TensorProto::default()
+    };
+    let elements = tensor.bytes();
+    let mut out = Vec::with_capacity(head.encoded_len() + 16 + elements.len());
+    head.encode_raw(&mut out);
+    // By hand, so that the elements are copied once.
+    encode_key(RAW_DATA, WireType::LengthDelimited, &mut out);
+    encode_varint(elements.len() as u64, &mut out);
+    out.extend_from_slice(elements);
+    out
+}
+
+fn decode(name: &str, bytes: Bytes) -> Result<Tensor> {
+    let proto = TensorProto::decode(bytes).map_err(|e| bad(name, e))?;
+    from_proto(name, proto)
+}
+
+/// The tensor of a decoded message; `name` is what errors call it.
+pub(super) fn from_proto(name: &str, mut proto: TensorProto) -> Result<Tensor> {
+    let unsupported = |reason: String| unsupported(name, reason);
+    match proto.data_location.unwrap_or(0) {
+        0 => {}
+        1 => {
+            return Err(unsupported(
+                "the tensor's data is in another file".to_string(),
+            ));
+        }
+        other => return Err(bad(name, format_args!("unknown data_location {other}"))),
+    }
+    if proto.segment.is_some() {
+        return Err(unsupported("the tensor is cut into segments".to_string()));
+    }
+    let element_type = match element_type(proto.data_type.unwrap_or(0)) {
+        Known::Ours(element_type) => element_type,
+        Known::Named(other) => return Err(unsupported(format!("element type {other}"))),
+        Known::Unknown(other) => return Err(bad(name, format_args!("unknown data_type {other}"))),
+    };
+    let shape = (proto.dims.iter())
+        .map(|&d| usize::try_from(d).map_err(|_| bad(name, format_args!("dimension {d}"))))
+        .collect::<Result<Vec<usize>>>()?;
+    let desc = TensorDesc::new(element_type, shape).map_err(|e| bad(name, e))?;
+
+    let own = typed_field(element_type);
+    let filled = [
+        ("float_data", proto.float_data.len()),
+        ("int32_data", proto.int32_data.len()),
+        ("string_data", proto.string_data.len()),
+        ("int64_data", proto.int64_data.len()),
+        ("double_data", proto.double_data.len()),
+        ("uint64_data", proto.uint64_data.len()),
+    ];
+    if let Some((field, _)) = filled.iter().find(|(field, len)| *field != own && *len > 0) {
+        return Err(bad(
+            name,
+            format_args!("{field} holds elements, but {desc} keeps them in {own}"),
+        ));
+    }
+    let given = filled
+        .iter()
+        .find(|(field, _)| *field == own)
+        .map_or(0, |(_, len)| *len);
+
+    if let Some(raw) = proto.raw_data.take() {
+        if given > 0 {
+            return Err(bad(
+                name,
+                format_args!("both raw_data and {own} hold elements"),
+            ));
+        }
+        let shape = desc.shape();
+        return Tensor::from_shared(element_type, shape, Arc::new(raw)).map_err(|e| bad(name, e));
+    }
+    if given != desc.len() {
+        let expected = desc.len();
+        return Err(bad(
+            name,
+            format_args!("{desc} has {expected} elements, but {own} holds {given}"),
+        ));
+    }
+    from_typed(name, &desc, &proto)
+}
+
+/// The tensor of as many elements as it needs, in the field of its type.
+fn from_typed(name: &str, desc: &TensorDesc, proto: &TensorProto) -> Result<Tensor> {
+    use bytemuck::cast_slice;
+    let build = |bytes: &[u8]| {
+        Tensor::from_bytes(desc.element_type(), desc.shape(), bytes).map_err(|e| bad(name, e))
+    };
+    let small = &proto.int32_data;
+    match desc.element_type() {
+        ElementType::F32 => build(cast_slice(&proto.float_data)),
+        ElementType::F64 => build(cast_slice(&proto.double_data)),
+        ElementType::I32 => build(cast_slice(small)),
+        ElementType::I64 => build(cast_slice(&proto.int64_data)),
+        ElementType::U64 => build(cast_slice(&proto.uint64_data)),
+        ElementType::I8 => build(cast_slice(&narrow::<_, i8>(name, desc, small)?)),
+        ElementType::I16 => build(cast_slice(&narrow::<_, i16>(name, desc, small)?)),
+        ElementType::U8 | ElementType::Bool => build(&narrow::<_, u8>(name, desc, small)?),
+        // The bits of a half, not its value.
+        ElementType::U16 | ElementType::F16 | ElementType::Bf16 => {
+            build(cast_slice(&narrow::<_, u16>(name, desc, small)?))
+        }
+        ElementType::U32 => build(cast_slice(&narrow::<_, u32>(
+            name,
+            desc,
+            &proto.uint64_data,
+        )?)),
+    }
+}
+
+/// Numbers of a wide field as the narrower type that they stand for.
+fn narrow<From, To>(name: &str, desc: &TensorDesc, from: &[From]) -> Result<Vec<To>>
+where
+    From: Copy + Display,
+    To: TryFrom<From>,
+{
+    let fit = |(index, &value): (usize, &From)| {
+        To::try_from(value).map_err(|_| {
+            let element_type = desc.element_type();
+            bad(
+                name,
+                format_args!("element {index} is {value}, which is no {element_type}"),
+            )
+        })
+    };
+    from.iter().enumerate().map(fit).collect()
+}
+
+/// What is known of a number in `data_type`.
+enum Known {
+    Ours(ElementType),
+    Named(&'static str),
+    Unknown(i32),
+}
+
+fn element_type(code: i32) -> Known {
+    Known::Ours(match code {
+        1 => ElementType::F32,
+        2 => ElementType::U8,
+        3 => ElementType::I8,
+        4 => ElementType::U16,
+        5 => ElementType::I16,
+        6 => ElementType::I32,
+        7 => ElementType::I64,
+        9 => ElementType::Bool,
+        10 => ElementType::F16,
+        11 => ElementType::F64,
+        12 => ElementType::U32,
+        13 => ElementType::U64,
+        16 => ElementType::Bf16,
+        8 => return Known::Named("STRING"),
+        14 => return Known::Named("COMPLEX64"),
+        15 => return Known::Named("COMPLEX128"),
+        17 => return Known::Named("FLOAT8E4M3FN"),
+        18 => return Known::Named("FLOAT8E4M3FNUZ"),
+        19 => return Known::Named("FLOAT8E5M2"),
+        20 => return Known::Named("FLOAT8E5M2FNUZ"),
+        21 => return Known::Named("UINT4"),
+        22 => return Known::Named("INT4"),
+        23 => return Known::Named("FLOAT4E2M1"),
+        24 => return Known::Named("FLOAT8E8M0"),
+        25 => return Known::Named("UINT2"),
+        26 => return Known::Named("INT2"),
+        27 => return Known::Named("FLOAT6E2M3"),
+        28 => return Known::Named("FLOAT6E3M2"),
+        _ => return Known::Unknown(code),
+    })
+}
+
+fn code(element_type: ElementType) -> i32 {
+    match element_type {
+        ElementType::F32 => 1,
+        ElementType::U8 => 2,
+        ElementType::I8 => 3,
+        ElementType::U16 => 4,
+        ElementType::I16 => 5,
+        ElementType::I32 => 6,
+        ElementType::I64 => 7,
+        ElementType::Bool => 9,
+        ElementType::F16 => 10,
+        ElementType::F64 => 11,
+        ElementType::U32 => 12,
+        ElementType::U64 => 13,
+        ElementType::Bf16 => 16,
+    }
+}
+
+/// The field that holds elements of a type when `raw_data` does not.
+fn typed_field(element_type: ElementType) -> &'static str {
+    match element_type {
+        ElementType::F32 => "float_data",
+        ElementType::F64 => "double_data",
+        ElementType::I64 => "int64_data",
+        ElementType::U32 | ElementType::U64 => "uint64_data",
+        _ => "int32_data",
+    }
+}
+
+fn bad(name: &str, reason: impl Display) -> Error {
+    bad_file(name, "ONNX tensor", reason)
+}

@@ -1,0 +1,104 @@
+//! Files that appear whole or not at all.
+
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+
+use super::io_error;
+use crate::error::Result;
+
+/// Writes a file by `fill` and puts it in place of `path` in one step; if
+/// anything fails, `path` is as it was.
+pub(crate) fn replace(
+    path: &Path,
+    fill: impl FnOnce(&mut BufWriter<&File>) -> io::Result<()>,
+) -> Result<()> {
+    replace_io(path, fill).map_err(|e| io_error(path, e))
+}
+
+fn replace_io(
+    path: &Path,
+    fill: impl FnOnce(&mut BufWriter<&File>) -> io::Result<()>,
+) -> io::Result<()> {
+    // Renaming onto a symbolic link would replace the link and not the file behind it.
+    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+    let old = fs::metadata(&target).ok();
+    if let Some(old) = &old {
+        // A rename asks only for permission to write to the directory, so what
+        // opening the file for writing would have refused is refused here.
+        if !old.is_file() {
+            return Err(io::Error::other("it exists and is not a regular file"));
+        }
+        if old.permissions().readonly() {
+            return Err(io::ErrorKind::PermissionDenied.into());
+        }
+    }
+    let directory = match target.parent() {
+        Some(parent) if parent != Path::new("") => parent,
+        _ => Path::new("."),
+    };
+    let mut builder = tempfile::Builder::new();
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        // What creating a file asks for; the umask takes its part away.
+        builder.permissions(fs::Permissions::from_mode(0o666));
+    }
+    let temporary = builder.prefix(".wgmax-").tempfile_in(directory)?;
+    let mut writer = BufWriter::new(temporary.as_file());
+    fill(&mut writer)?;
+    writer.flush()?;
+    drop(writer);
+    if let Some(old) = old {
+        temporary.as_file().set_permissions(old.permissions())?;
+    }
+    temporary.persist(&target)?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failure_leaves_the_old_file_and_nothing_else() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("x.npy");
+        fs::write(&path, "old").unwrap();
+        let failed = replace(&path, |to| {
+            to.write_all(&[7; 100_000])?;
+            Err(io::Error::other("no more"))
+        });
+        assert!(failed.unwrap_err().to_string().contains("x.npy: no more"));
+        assert_eq!(fs::read(&path).unwrap(), b"old");
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
+
+        replace(&path, |to| to.write_all(b"new")).unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"new");
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn permissions_and_links_are_those_of_a_plain_write() {
+        use std::os::unix::fs::{PermissionsExt, symlink};
+        let directory = tempfile::tempdir().unwrap();
+        let at = |name: &str| directory.path().join(name);
+        let mode = |name: &str| fs::metadata(at(name)).unwrap().permissions().mode();
+
+        fs::write(at("plain"), "").unwrap();
+        replace(&at("ours"), |_| Ok(())).unwrap();
+        assert_eq!(mode("ours"), mode("plain"));
+
+        fs::set_permissions(at("ours"), fs::Permissions::from_mode(0o640)).unwrap();
+        symlink(at("ours"), at("link")).unwrap();
+        replace(&at("link"), |to| to.write_all(b"through")).unwrap();
+        assert!(fs::symlink_metadata(at("link")).unwrap().is_symlink());
+        assert_eq!(fs::read(at("ours")).unwrap(), b"through");
+        assert_eq!(mode("ours") & 0o777, 0o640);
+
+        fs::set_permissions(at("ours"), fs::Permissions::from_mode(0o440)).unwrap();
+        replace(&at("ours"), |to| to.write_all(b"no")).unwrap_err();
+        assert_eq!(fs::read(at("ours")).unwrap(), b"through");
+    }
+}

@@ -1,0 +1,87 @@
+//! The kernels: for each a parameter struct, the twin that runs on the CPU, and
+//! a shader of the same name in `shaders/`.
+//!
+//! A twin is given what the shader is given, parameters and the bytes of its
+//! bindings, and writes the same bytes. It may compute them in any order.
+
+pub(crate) mod fill;
+pub(crate) mod reduce_columns;
+pub(crate) mod reduce_rows;
+mod shader;
+
+pub use shader::{Kernel, Shader};
+pub(crate) use shader::item_size;
+
+/// A kernel's parameters.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Params {
+    Fill(fill::Params),
+    Rows(reduce_rows::Params),
+    Columns(reduce_columns::Params),
+}
+
+impl Params {
+    /// The bytes of the uniform buffer.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        match self {
+            Self::Fill(p) => bytemuck::bytes_of(p),
+            Self::Rows(p) => bytemuck::bytes_of(p),
+            Self::Columns(p) => bytemuck::bytes_of(p),
+        }
+    }
+
+    /// Runs the twin on the bytes of its bindings.
+    pub(crate) fn run_twin(&self, shader: &Shader, source: &[u8], result: &mut [u8]) {
+        match self {
+            Self::Fill(p) => fill::twin(p, result),
+            Self::Rows(p) => with_ends(shader, source, result, p),
+            Self::Columns(p) => with_ends(shader, source, result, p),
+        }
+    }
+}
+
+/// A twin, generic in how keys are read and written.
+pub(crate) trait Twin: Sync {
+    /// `key` reads the source's items as keys, `item` turns keys into the result's items.
+    fn twin<R, K, W>(
+        &self,
+        source: &[R],
+        result: &mut [W],
+        key: impl Fn(R) -> K + Sync + Copy,
+        item: impl Fn(K) -> W + Sync + Copy,
+    ) where
+        R: bytemuck::Pod + Sync,
+        K: crate::tensor::key::Key,
+        W: bytemuck::Pod + Send + Sync;
+    /// The key of NaN in 32 bits.
+    fn nan_key(&self) -> u32;
+}
+
+/// Picks the types at a launch's two ends: elements, or keys in scratch.
+fn with_ends(shader: &Shader, source: &[u8], result: &mut [u8], kernel: &impl Twin) {
+    use crate::tensor::key::{Key, Keyed};
+    use bytemuck::{cast_slice, cast_slice_mut};
+    fn ends<T: Keyed>(shader: &Shader, source: &[u8], result: &mut [u8], kernel: &impl Twin) {
+        let nan = T::Key::nan(kernel.nan_key());
+        let element = move |bits| T::key(bits, nan);
+        let scratch = <T::Key as Key>::from_scratch;
+        match (shader.from_keys, shader.to_keys) {
+            (false, false) => {
+                kernel.twin(cast_slice(source), cast_slice_mut(result), element, T::bits)
+            }
+            (false, true) => {
+                kernel.twin(cast_slice(source), cast_slice_mut(result), element, T::Key::to_scratch)
+            }
+            (true, false) => {
+                kernel.twin(cast_slice(source), cast_slice_mut(result), scratch, T::bits)
+            }
+            (true, true) => {
+                kernel.twin(cast_slice(source), cast_slice_mut(result), scratch, T::Key::to_scratch)
+            }
+        }
+    }
+    crate::tensor::key::with_keyed!(shader.element, T => ends::<T>(shader, source, result, kernel))
+}
+
+/// Below so many elements a twin stays on the calling thread: waking others costs more.
+pub(crate) const PARALLEL_FROM: usize = 1 << 16;

@@ -1,0 +1,381 @@
+//! ReduceMax as a series of reductions of the middle axis of [outer, n, inner].
+
+use super::{Buffer, Launch, Limits, Plan, Range, Role, grid};
+use crate::error::{Error, Result};
+use crate::kernel::{Kernel, Params, Shader, fill, reduce_columns, reduce_rows};
+use crate::tensor::key::Nan;
+use crate::tensor::{ElementType, TensorDesc};
+
+/// Blocks (16 bytes) that an invocation should read before a row is shared by
+/// more of them, or a reduction is split over more workgroups.
+const MIN_BLOCKS: u64 = 4;
+/// Rows that a piece of a column should have at least.
+const MIN_ROWS: u64 = 16;
+/// Narrower columns (in bytes) than this are widened by taking several rows as one.
+const NARROW: u64 = 256;
+/// What they are widened to, in bytes.
+const WIDENED: u64 = 4096;
+/// Elements of a binding are numbered in 32 bits, sums of two such numbers included.
+const MAX_ELEMENTS: u64 = 1 << 31;
+
+/// A part of a buffer that holds elements, or keys of elements.
+#[derive(Clone, Copy)]
+struct Region {
+    buffer: usize,
+    /// Where it begins, in items.
+    first: u64,
+    keys: bool,
+}
+
+/// A matrix series: the axis of `n` is reduced.
+#[derive(Clone, Copy)]
+struct Extents {
+    outer: u64,
+    n: u64,
+    inner: u64,
+}
+
+struct Builder<'a> {
+    limits: &'a Limits,
+    element: ElementType,
+    nan_key: u32,
+    buffers: Vec<Buffer>,
+    launches: Vec<Launch>,
+}
+
+/// The plan of a ReduceMax; `empty_bits` is the element that an empty set gives.
+pub(crate) fn plan(
+    input: &TensorDesc,
+    output: TensorDesc,
+    reduced: &[bool],
+    nan: Nan,
+    empty_bits: u64,
+    limits: &Limits,
+) -> Result<Plan> {
+    let mut builder = Builder {
+        limits,
+        element: input.element_type(),
+        nan_key: nan.key(),
+        buffers: vec![
+            Buffer { role: Role::Input, size: input.byte_len() as u64 },
+            Buffer { role: Role::Output, size: output.byte_len() as u64 },
+        ],
+        launches: Vec::new(),
+    };
+    if output.is_empty() {
+        // Nothing to compute, and no dispatch of nothing.
+    } else if input.is_empty() {
+        builder.fill(output.byte_len() as u64, empty_bits)?;
+    } else {
+        builder.series(&merge(input.shape(), reduced))?;
+    }
+    Ok(Plan { buffers: builder.buffers, launches: builder.launches, output })
+}
+
+/// Drops axes of size 1 and merges neighbours of one kind, so that kinds alternate.
+fn merge(shape: &[usize], reduced: &[bool]) -> Vec<(u64, bool)> {
+    let mut axes: Vec<(u64, bool)> = Vec::new();
+    for (&size, &reduced) in shape.iter().zip(reduced).filter(|(size, _)| **size != 1) {
+        match axes.last_mut() {
+            Some((last, kind)) if *kind == reduced => *last *= size as u64,
+            _ => axes.push((size as u64, reduced)),
+        }
+    }
+    axes
+}
+
+impl Builder<'_> {
+    fn item(&self, keys: bool) -> u64 {
+        crate::kernel::item_size(self.element, keys) as u64
+    }
+
+    fn scratch(&mut self, items: u64, keys: bool) -> Result<Region> {
+        let size = items * self.item(keys);
+        self.buffers.push(Buffer { role: Role::Scratch, size });
+        Ok(Region { buffer: self.buffers.len() - 1, first: 0, keys })
+    }
+
+    fn fill(&mut self, bytes: u64, bits: u64) -> Result<()> {
+        let repeated = match self.element.size() {
+            1 => bits * 0x0101_0101_0101_0101,
+            2 => bits * 0x0001_0001_0001_0001,
+            4 => bits | bits << 32,
+            _ => bits,
+        };
+        let words_fit = self.limits.max_binding_size.min(1 << 32) / 4;
+        let step = words_fit * 4 / self.limits.alignment * self.limits.alignment;
+        let mut offset = 0;
+        while offset < bytes {
+            let size = (bytes - offset).min(step);
+            let words = size.div_ceil(4);
+            let (even, odd) = (repeated as u32, (repeated >> 32) as u32);
+            let full = if words.is_multiple_of(2) { odd } else { even };
+            let padding = (words * 4 - size) * 8;
+            let params = fill::Params {
+                words: words as u32,
+                even,
+                odd,
+                last: full & (u32::MAX >> padding),
+            };
+            let shader = Shader::fill(self.limits.workgroup_size);
+            self.push(shader, Params::Fill(params), None, Range { buffer: 1, offset, size }, words)?;
+            offset += size;
+        }
+        Ok(())
+    }
+
+    /// Reduces one axis after the other, that which shrinks the tensor most first.
+    fn series(&mut self, axes: &[(u64, bool)]) -> Result<()> {
+        let mut axes = axes.to_vec();
+        let mut source = Region { buffer: 0, first: 0, keys: false };
+        let target = Region { buffer: 1, first: 0, keys: false };
+        loop {
+            let largest =
+                (0..axes.len()).filter(|&i| axes[i].1).max_by_key(|&i| (axes[i].0, i));
+            let Some(at) = largest else {
+                // Every reduced axis has size 1: the maximum of each element alone.
+                let inner = axes.iter().map(|a| a.0).product();
+                return self.reduce(source, target, Extents { outer: 1, n: 1, inner });
+            };
+            let outer = axes[..at].iter().map(|a| a.0).product();
+            let inner = axes[at + 1..].iter().map(|a| a.0).product();
+            let extents = Extents { outer, n: axes[at].0, inner };
+            if axes.iter().filter(|a| a.1).count() == 1 {
+                return self.reduce(source, target, extents);
+            }
+            let partial = self.scratch(outer * inner, source.keys)?;
+            self.reduce(source, partial, extents)?;
+            source = partial;
+            axes[at].0 = 1;
+            let shape: Vec<usize> = axes.iter().map(|a| a.0 as usize).collect();
+            let kinds: Vec<bool> = axes.iter().map(|a| a.1).collect();
+            axes = merge(&shape, &kinds);
+        }
+    }
+
+    /// Reduces one axis, in pieces where bindings are too small for the whole.
+    fn reduce(&mut self, source: Region, target: Region, e: Extents) -> Result<()> {
+        // One alignment's worth is lost where a range begins within it.
+        let room = |item: u64| {
+            (self.limits.max_binding_size.saturating_sub(self.limits.alignment) / item)
+                .min(MAX_ELEMENTS)
+        };
+        let source_room = room(self.item(source.keys));
+        let target_room = room(self.item(target.keys));
+        let matrix = e.n * e.inner;
+        if e.outer * matrix <= source_room && e.outer * e.inner <= target_room {
+            return self.split(source, target, e);
+        }
+
+        // Whole matrices, as many as keep the next piece's results on a word of its own.
+        let fit = (source_room / matrix).min(target_room / e.inner);
+        let whole_words = (4 / self.item(target.keys)).max(1);
+        let fit = if fit >= e.outer { e.outer } else { fit / whole_words * whole_words };
+        if fit > 0 {
+            let mut done = 0;
+            while done < e.outer {
+                let outer = fit.min(e.outer - done);
+                self.split(
+                    Region { first: source.first + done * matrix, ..source },
+                    Region { first: target.first + done * e.inner, ..target },
+                    Extents { outer, ..e },
+                )?;
+                done += outer;
+            }
+            return Ok(());
+        }
+
+        // Pieces of each matrix, into keys, which share no word.
+        let key_room = room(self.item(true));
+        let rows = (source_room / e.inner).min(e.n);
+        if rows == 0 || e.inner > key_room || (rows == e.n && e.outer == 1) {
+            return Err(Error::OverLimit {
+                what: "one row of a reduction",
+                needed: e.inner * self.item(source.keys).max(self.item(true)),
+                limit: "max_storage_buffer_binding_size",
+                allowed: self.limits.max_binding_size,
+            });
+        }
+        let pieces = e.n.div_ceil(rows);
+        let partial = self.scratch(e.outer * pieces * e.inner, true)?;
+        for matrix_index in 0..e.outer {
+            for piece in 0..pieces {
+                let n = rows.min(e.n - piece * rows);
+                let first = source.first + matrix_index * matrix + piece * rows * e.inner;
+                let result = (matrix_index * pieces + piece) * e.inner;
+                self.split(
+                    Region { first, ..source },
+                    Region { first: result, ..partial },
+                    Extents { outer: 1, n, inner: e.inner },
+                )?;
+            }
+        }
+        self.reduce(partial, target, Extents { n: pieces, ..e })
+    }
+
+    /// Reduces one axis that the bindings hold, in two steps where one would
+    /// leave most of the device idle or an invocation running too long.
+    fn split(&mut self, source: Region, target: Region, e: Extents) -> Result<()> {
+        if e.inner == 1 { self.rows(source, target, e) } else { self.columns(source, target, e) }
+    }
+
+    fn shader(&self, kernel: Kernel, source: Region, target: Region) -> Shader {
+        Shader {
+            kernel,
+            element: self.element,
+            from_keys: source.keys,
+            to_keys: target.keys,
+            words: false,
+            workgroup: self.limits.workgroup_size,
+        }
+    }
+
+    fn rows(&mut self, source: Region, target: Region, e: Extents) -> Result<()> {
+        let lanes_wanted = u64::from(self.limits.lanes);
+        let workgroup = u64::from(self.limits.workgroup_size);
+        let block = 16 / self.item(source.keys);
+        let blocks = e.n.div_ceil(block);
+        // A row of a few blocks is one invocation's; a longer one is shared, and
+        // shared by more where there are too few rows to fill the device.
+        let per_cell = (4 / self.item(target.keys)).max(1);
+        let enough = lanes_wanted.div_ceil(e.outer).min(blocks);
+        let mut lanes =
+            (blocks / MIN_BLOCKS).max(enough).max(1).next_power_of_two().min(workgroup / per_cell);
+        // Parts of a piece at its ends take an iteration or two more.
+        let most = u64::from(self.limits.max_iterations).max(4) - 2;
+        let splits_to_fill =
+            (lanes_wanted / (e.outer * workgroup)).min(blocks / (workgroup * MIN_BLOCKS));
+        let splits_to_end = blocks.div_ceil(lanes * most);
+        let mut splits = 1;
+        if splits_to_fill > 1 || splits_to_end > 1 {
+            lanes = workgroup;
+            splits = splits_to_fill.max(blocks.div_ceil(lanes * most)).max(2);
+        }
+        let chunk = if splits == 1 { e.n } else { blocks.div_ceil(splits) * block };
+        let splits = e.n.div_ceil(chunk);
+        let partial = match splits {
+            1 => target,
+            _ => self.scratch(e.outer * splits, true)?,
+        };
+        let shader = self.shader(Kernel::ReduceRows, source, partial);
+        let (source_range, base) = self.range(source, e.outer * e.n);
+        let (result, result_base) = self.result_range(partial, e.outer * splits, &shader);
+        let params = reduce_rows::Params {
+            base,
+            rows: e.outer as u32,
+            len: e.n as u32,
+            splits: splits as u32,
+            chunk: chunk as u32,
+            lanes: lanes as u32,
+            result_base,
+            nan_key: self.nan_key,
+        };
+        let groups = (e.outer * splits).div_ceil(workgroup / lanes);
+        self.push_groups(shader, Params::Rows(params), Some(source_range), result, groups)?;
+        match splits {
+            1 => Ok(()),
+            _ => self.reduce(partial, target, Extents { n: splits, ..e }),
+        }
+    }
+
+    fn columns(&mut self, source: Region, target: Region, e: Extents) -> Result<()> {
+        let lanes_wanted = u64::from(self.limits.lanes);
+        let item = self.item(source.keys);
+        let block = 16 / item;
+        let matrix = e.n * e.inner;
+
+        // Few narrow columns: several rows are taken as one, and the maximum of
+        // what they give is left to a next launch.
+        let mut width = e.inner;
+        if e.inner * item < NARROW && e.outer * e.inner < lanes_wanted * block {
+            let repeats = (WIDENED / (e.inner * item)).min(e.n / MIN_ROWS);
+            // A whole number of blocks, so that reads are aligned.
+            let unit = block / gcd(block, e.inner);
+            let repeats = repeats / unit * unit;
+            width = e.inner * repeats.max(1);
+        }
+        let rows = matrix.div_ceil(width);
+        let lanes = (e.outer * width).div_ceil(block);
+        let to_fill = (lanes_wanted / lanes).min(rows / MIN_ROWS);
+        let to_end = rows.div_ceil(u64::from(self.limits.max_iterations));
+        let chunk = rows.div_ceil(to_fill.max(to_end).max(1));
+        let splits = rows.div_ceil(chunk);
+
+        let pieces = splits * (width / e.inner);
+        let partial = match pieces {
+            1 => target,
+            _ => self.scratch(e.outer * pieces * e.inner, true)?,
+        };
+        let (source_range, base) = self.range(source, e.outer * matrix);
+        let aligned = [u64::from(base), width, matrix].iter().all(|x| x.is_multiple_of(block));
+        let kernel = if aligned { Kernel::ReduceColumns } else { Kernel::ReduceColumnsGeneral };
+        let shader = self.shader(kernel, source, partial);
+        let outputs = e.outer * splits * width;
+        let (result, result_base) = self.result_range(partial, outputs, &shader);
+        let params = reduce_columns::Params {
+            base,
+            outputs: outputs as u32,
+            len: matrix as u32,
+            width: width as u32,
+            splits: splits as u32,
+            chunk: chunk as u32,
+            result_base,
+            nan_key: self.nan_key,
+        };
+        let invocations = outputs.div_ceil(block);
+        self.push(shader, Params::Columns(params), Some(source_range), result, invocations)?;
+        match pieces {
+            1 => Ok(()),
+            _ => self.reduce(partial, target, Extents { n: pieces, ..e }),
+        }
+    }
+
+    /// The binding of `items` items of a region, and where in it they begin.
+    fn range(&self, region: Region, items: u64) -> (Range, u32) {
+        let item = self.item(region.keys);
+        let start = region.first * item;
+        let offset = start / self.limits.alignment * self.limits.alignment;
+        let size = start - offset + items * item;
+        (Range { buffer: region.buffer, offset, size }, ((start - offset) / item) as u32)
+    }
+
+    /// As [`Builder::range`], the beginning in cells.
+    fn result_range(&self, region: Region, items: u64, shader: &Shader) -> (Range, u32) {
+        let (range, base) = self.range(region, items);
+        (range, base / shader.per_cell() as u32)
+    }
+
+    fn push(
+        &mut self,
+        shader: Shader,
+        params: Params,
+        source: Option<Range>,
+        result: Range,
+        invocations: u64,
+    ) -> Result<()> {
+        let groups = invocations.div_ceil(u64::from(self.limits.workgroup_size));
+        self.push_groups(shader, params, source, result, groups)
+    }
+
+    fn push_groups(
+        &mut self,
+        shader: Shader,
+        params: Params,
+        source: Option<Range>,
+        result: Range,
+        groups: u64,
+    ) -> Result<()> {
+        let grid = grid(groups, self.limits).ok_or(Error::OverLimit {
+            what: "a dispatch",
+            needed: groups,
+            limit: "max_compute_workgroups_per_dimension",
+            allowed: u64::from(self.limits.max_workgroups_per_dimension),
+        })?;
+        self.launches.push(Launch { shader, params, source, result, grid });
+        Ok(())
+    }
+}
+
+fn gcd(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { gcd(b, a % b) }
+}
