@@ -1,0 +1,232 @@
+//! Shader = twin after every launch, twin = oracle, over random shapes, axes, types and limits.
+
+mod common;
+
+use common::{Random, gpu, reduce_oracle, seed, tensor};
+use wgmax::operator::{Operator, ReduceMax};
+use wgmax::plan::Limits;
+use wgmax::{Device, ElementType, Nan, Tensor};
+
+/// Runs one plan on both devices and compares all bytes that each launch wrote.
+fn compare_launches(device: &Device, operator: &Operator, input: &Tensor, limits: &Limits, what: &str) {
+    let cpu = Device::cpu();
+    let plan = operator.plan(input.desc(), limits).unwrap();
+    let mut twins: Vec<Vec<u8>> = Vec::new();
+    cpu.execute_traced(&plan, &cpu.upload(input).unwrap(), |_, bytes| twins.push(bytes.to_vec()))
+        .unwrap();
+    let mut launches = 0;
+    device
+        .execute_traced(&plan, &device.upload(input).unwrap(), |i, bytes| {
+            launches += 1;
+            let twin = &twins[i];
+            let common = twin.len().min(bytes.len());
+            let shader = plan.shaders().nth(i).unwrap();
+            if let Some(at) = (0..common).find(|&at| twin[at] != bytes[at]) {
+                panic!(
+                    "{what}: launch {i} of {} ({}) differs at byte {at}: twin {:02x?}, shader {:02x?}\n{plan:#?}",
+                    twins.len(),
+                    shader.label(),
+                    &twin[at..(at + 8).min(common)],
+                    &bytes[at..(at + 8).min(common)],
+                );
+            }
+            // Padding is zero on both sides.
+            assert!(bytes[common..].iter().chain(&twin[common..]).all(|&b| b == 0), "{what}: padding");
+        })
+        .unwrap();
+    assert_eq!(launches, twins.len(), "{what}: as many launches as twins");
+}
+
+fn check_oracle(device: &Device, op: &ReduceMax, input: &Tensor, axes: &[usize], nan: Nan, what: &str) {
+    let empty = match input.element_type() {
+        ElementType::F32 => 0xff80_0000,
+        ElementType::F64 => 0xfff0_0000_0000_0000,
+        ElementType::F16 => 0xfc00,
+        ElementType::Bf16 => 0xff80,
+        ElementType::I8 => 0x80,
+        ElementType::I16 => 0x8000,
+        ElementType::I32 => 0x8000_0000,
+        ElementType::I64 => 1 << 63,
+        _ => 0,
+    };
+    let expected = reduce_oracle(input, axes, nan, empty);
+    let found = op.run(device, input).unwrap();
+    assert_eq!(found.len(), expected.len(), "{what}");
+    for (i, &bits) in expected.iter().enumerate() {
+        let at = common::bits_at(&found, i);
+        assert_eq!(at, bits, "{what} on {}: element {i}: {at:x} for {bits:x}", device.info());
+    }
+}
+
+/// Limits that reach every branch of the planner on small tensors.
+fn limits(device: &Device, random: &mut Random) -> Limits {
+    let mut limits = device.info().limits.clone();
+    match random.below(4) {
+        0 => {}
+        1 => limits.lanes = random.pick(&[1, 64, 512, 4096]),
+        2 => {
+            limits.lanes = random.pick(&[1, 256, 4096]);
+            limits.max_iterations = random.pick(&[4, 16, 100]);
+            limits.max_workgroups_per_dimension = random.pick(&[3, 16, 256]);
+            limits.workgroup_size = limits.workgroup_size.min(64);
+        }
+        _ => {
+            limits.max_binding_size = random.pick(&[4096, 8192, 65536]);
+            limits.lanes = random.pick(&[64, 1024]);
+        }
+    }
+    limits
+}
+
+fn shape(random: &mut Random, budget: u64) -> Vec<usize> {
+    let rank = random.below(6) as usize;
+    let mut left = budget;
+    (0..rank)
+        .map(|_| {
+            let size = match random.below(12) {
+                0 => 0,
+                1 | 2 => 1,
+                3..=6 => 1 + random.below(7),
+                7..=9 => 1 + random.below(70),
+                _ => 1 + random.below(3000),
+            };
+            let size = size.min(left.max(1));
+            left /= size.max(1);
+            size as usize
+        })
+        .collect()
+}
+
+#[test]
+fn random_reductions_agree_three_ways() {
+    let Some(device) = gpu() else { return };
+    let seed = seed();
+    let mut random = Random(seed);
+    let rounds = std::env::var("WGMAX_ROUNDS").ok().and_then(|r| r.parse().ok()).unwrap_or(400);
+    for round in 0..rounds {
+        let t = random.pick(&ElementType::ALL);
+        let shape = shape(&mut random, 60_000);
+        let axes: Vec<usize> = (0..shape.len()).filter(|_| random.below(2) == 0).collect();
+        let nan = random.pick(&[Nan::Propagate, Nan::Ignore]);
+        let style = random.below(5);
+        let what = format!("WGMAX_SEED={seed}, round {round}: {t}{shape:?} over {axes:?}, {nan:?}, style {style}");
+        let input = tensor(t, &shape, style, &mut random);
+        let op = ReduceMax::new().axes(axes.iter().map(|&a| a as i64)).nan(nan);
+        check_oracle(&Device::cpu(), &op, &input, &axes, nan, &what);
+        check_oracle(&device, &op, &input, &axes, nan, &what);
+        let limits = limits(&device, &mut random);
+        if let Err(error) = op.plan(input.desc(), &limits) {
+            assert!(matches!(error, wgmax::Error::OverLimit { .. }), "{what}: {error}");
+            continue;
+        }
+        compare_launches(&device, &op.clone().into(), &input, &limits, &format!("{what}, {limits:?}"));
+    }
+}
+
+/// The shapes that planners and drivers get wrong, each for every type.
+#[test]
+fn known_traps_agree_three_ways() {
+    let Some(device) = gpu() else { return };
+    let mut random = Random(7);
+    let shapes: &[(&[usize], &[usize])] = &[
+        (&[3], &[]),
+        (&[3, 5], &[1]),
+        (&[5, 3], &[0]),
+        (&[1000, 3], &[0]),
+        (&[7, 1000, 3], &[1]),
+        (&[3, 65, 2], &[1]),
+        (&[2, 3, 4, 5, 6], &[0, 2, 4]),
+        (&[1, 1, 1], &[1]),
+        (&[4097, 1], &[0]),
+        (&[2, 4099], &[1]),
+        (&[64, 1027], &[0]),
+        (&[20_011, 2], &[0]),
+        (&[300_007], &[0]),
+        (&[2, 0, 3], &[1]),
+        (&[2, 0, 3], &[0]),
+        (&[], &[]),
+    ];
+    for t in ElementType::ALL {
+        for (shape, axes) in shapes {
+            for nan in [Nan::Propagate, Nan::Ignore] {
+                let what = format!("{t}{shape:?} over {axes:?}, {nan:?}");
+                let input = tensor(t, shape, 1, &mut random);
+                let op = ReduceMax::new().axes(axes.iter().map(|&a| a as i64)).nan(nan);
+                check_oracle(&Device::cpu(), &op, &input, axes, nan, &what);
+                check_oracle(&device, &op, &input, axes, nan, &what);
+                let limits = device.info().limits.clone();
+                compare_launches(&device, &op.clone().into(), &input, &limits, &what);
+            }
+        }
+    }
+}
+
+/// More than 65,535 iterations in one invocation, were they not bounded; the answer sits at the very end.
+#[test]
+fn a_long_reduction_reaches_its_end() {
+    let Some(device) = gpu() else { return };
+    let n = 24 << 20;
+    let mut bytes = vec![1u8; n];
+    bytes[n - 1] = 200;
+    for shape in [vec![n], vec![n / 2, 2], vec![8, n / 8], vec![n / 3, 3]] {
+        let input = Tensor::from_bytes(ElementType::U8, shape.clone(), &bytes[..shape.iter().product()]).unwrap();
+        let axis = i64::from(shape[0] == 8);
+        let op = ReduceMax::new().axes([axis]);
+        let found = op.run(&device, &input).unwrap();
+        assert_eq!(found.bytes().last(), Some(&200), "{shape:?}");
+        assert_eq!(found.bytes(), op.run(&Device::cpu(), &input).unwrap().bytes());
+    }
+}
+
+/// A grid of more than 65,535 workgroups.
+#[test]
+fn a_large_grid_covers_every_row() {
+    let Some(device) = gpu() else { return };
+    // 17 million rows of two: 66,407 workgroups of one lane a row.
+    let rows = 17_000_003;
+    let bytes: Vec<u8> = (0..rows * 2).map(|i| (i * 2_654_435_761usize >> 13) as u8).collect();
+    let input = Tensor::from_bytes(ElementType::U8, [rows, 2], &bytes).unwrap();
+    let found = ReduceMax::new().axes([1]).run(&device, &input).unwrap();
+    for (row, (found, pair)) in found.bytes().iter().zip(bytes.chunks(2)).enumerate() {
+        assert_eq!(*found, pair[0].max(pair[1]), "row {row}");
+    }
+}
+
+/// A result feeds the next operator without coming back.
+#[test]
+fn results_feed_the_next_operator() {
+    let Some(device) = gpu() else { return };
+    let input = tensor(ElementType::F16, &[5, 7, 9], 0, &mut Random(3));
+    let first = device.upload(&input).unwrap();
+    let second = device.run(&ReduceMax::new().axes([2]).into(), &first).unwrap();
+    let third = device.run(&ReduceMax::new().axes([0]).into(), &second).unwrap();
+    let both = ReduceMax::new().axes([0, 2]).run(&Device::cpu(), &input).unwrap();
+    assert_eq!(third.download().unwrap().bytes(), both.bytes());
+}
+
+/// Tensors of another device are refused, not misread.
+#[test]
+fn a_tensor_of_another_device_is_refused() {
+    let Some(device) = gpu() else { return };
+    let input = tensor(ElementType::U8, &[4], 0, &mut Random(3));
+    let elsewhere = Device::cpu().upload(&input).unwrap();
+    let error = device.run(&ReduceMax::new().into(), &elsewhere).unwrap_err();
+    assert!(matches!(error, wgmax::Error::WrongDevice { .. }), "{error}");
+}
+
+/// The same, on the CPU alone: what runs where no GPU is wanted.
+#[test]
+fn the_cpu_agrees_with_the_oracle() {
+    let seed = seed();
+    let mut random = Random(seed);
+    for round in 0..400 {
+        let t = random.pick(&ElementType::ALL);
+        let shape = shape(&mut random, 40_000);
+        let axes: Vec<usize> = (0..shape.len()).filter(|_| random.below(2) == 0).collect();
+        let nan = random.pick(&[Nan::Propagate, Nan::Ignore]);
+        let input = tensor(t, &shape, random.below(5), &mut random);
+        let op = ReduceMax::new().axes(axes.iter().map(|&a| a as i64)).nan(nan);
+        let what = format!("WGMAX_SEED={seed}, round {round}: {t}{shape:?} over {axes:?}, {nan:?}");
+        check_oracle(&Device::cpu(), &op, &input, &axes, nan, &what);
+    }
+}
