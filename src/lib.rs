@@ -3,6 +3,7 @@
 
 #![deny(missing_docs)]
 
+mod compare;
 mod cpu;
 mod device;
 pub mod dialect;
@@ -15,6 +16,7 @@ pub mod operator;
 pub mod plan;
 mod tensor;
 
+pub use compare::{Comparison, Mismatch, compare, compare_values};
 pub use device::{Device, DeviceInfo, DeviceTensor, adapters};
 pub use error::{Error, Result};
 pub use tensor::key::Nan;

@@ -167,6 +167,12 @@ impl Builder<'_> {
             return self.split(source, target, e);
         }
 
+        if e.n == 1 && e.inner > 1 {
+            // Each element alone: any cut will do.
+            let flat = Extents { outer: e.outer * e.inner, n: 1, inner: 1 };
+            return self.reduce(source, target, flat);
+        }
+
         // Whole matrices, as many as keep the next piece's results on a word of its own.
         let fit = (source_room / matrix).min(target_room / e.inner);
         let whole_words = (4 / self.item(target.keys)).max(1);
@@ -188,10 +194,11 @@ impl Builder<'_> {
         // Pieces of each matrix, into keys, which share no word.
         let key_room = room(self.item(true));
         let rows = (source_room / e.inner).min(e.n);
-        if rows == 0 || e.inner > key_room || (rows == e.n && e.outer == 1) {
+        // Pieces of one row each would come out as they went in.
+        if rows < 2 || e.inner > key_room {
             return Err(Error::OverLimit {
-                what: "one row of a reduction",
-                needed: e.inner * self.item(source.keys).max(self.item(true)),
+                what: "two rows of a reduction",
+                needed: 2 * e.inner * self.item(source.keys),
                 limit: "max_storage_buffer_binding_size",
                 allowed: self.limits.max_binding_size,
             });

@@ -1,1 +1,120 @@
-fn main() {}
+//! The command: see `wgmax --help`.
+
+mod check;
+mod compare;
+mod demo;
+mod devices;
+mod output;
+mod reduce_max;
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use output::Output;
+
+/// ReduceMax as WGSL compute shaders, with CPU twins that agree bit for bit.
+#[derive(Parser)]
+#[command(name = "wgmax", version, disable_help_subcommand = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Run the operators on real data, on every device found, and compare the results
+    Demo,
+    /// List the adapters and the CPU, with the limits that matter here
+    Devices(devices::Arguments),
+    /// The maximum along axes of a tensor from a file
+    ReduceMax(reduce_max::Arguments),
+    /// Run an operator on two devices and compare the results bit for bit
+    Compare(compare::Arguments),
+    /// Run golden cases
+    Check(check::Arguments),
+}
+
+/// What a command that ran to its end found.
+enum Outcome {
+    Good,
+    /// Results differ, or a case failed.
+    Bad,
+}
+
+const SHORT_HELP: &str = "\
+wgmax: ReduceMax on the GPU and on the CPU, with the same bits
+
+  wgmax demo                         see it work, on data that comes with it
+  wgmax devices                      what there is to compute on
+  wgmax reduce-max x.npy --axes -1   the maximum along an axis
+  wgmax --help                       everything else
+
+Start with: wgmax demo";
+
+fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) if !error.use_stderr() => {
+            // Help or the version. A reader who has gone away misses nothing.
+            let _ = error.print();
+            return ExitCode::SUCCESS;
+        }
+        Err(error) => return refuse(&one_line(&error.render().to_string())),
+    };
+    log();
+    let mut output = Output::stdout();
+    let outcome = match cli.command {
+        None => writeln!(output, "{SHORT_HELP}").map(|()| Outcome::Good).map_err(Into::into),
+        Some(Command::Demo) => demo::run(&mut output),
+        Some(Command::Devices(arguments)) => devices::run(&arguments, &mut output),
+        Some(Command::ReduceMax(arguments)) => reduce_max::run(&arguments, &mut output),
+        Some(Command::Compare(arguments)) => compare::run(&arguments, &mut output),
+        Some(Command::Check(arguments)) => check::run(&arguments, &mut output),
+    };
+    let outcome = outcome.and_then(|outcome| {
+        output.flush()?;
+        Ok(outcome)
+    });
+    match outcome {
+        Ok(Outcome::Good) => ExitCode::SUCCESS,
+        Ok(Outcome::Bad) => ExitCode::from(1),
+        Err(error) => refuse(&chain(&error)),
+    }
+}
+
+/// Logs to stderr at the level that `WGMAX_LOG` says; without it, nothing.
+fn log() {
+    use tracing_subscriber::filter::LevelFilter;
+    if let Some(level) = std::env::var("WGMAX_LOG").ok().and_then(|v| v.parse::<LevelFilter>().ok())
+    {
+        tracing_subscriber::fmt().with_max_level(level).with_writer(std::io::stderr).init();
+    }
+}
+
+fn refuse(message: &str) -> ExitCode {
+    let line = message.split_whitespace().collect::<Vec<_>>().join(" ");
+    // There is nobody left to tell if stderr is closed.
+    let _ = writeln!(std::io::stderr(), "wgmax: {line}");
+    ExitCode::from(2)
+}
+
+/// An error and its causes, each said once.
+fn chain(error: &anyhow::Error) -> String {
+    error.chain().map(ToString::to_string).fold(String::new(), |said, cause| {
+        match said.is_empty() {
+            true => cause,
+            false if said.contains(&cause) => said,
+            false => format!("{said}: {cause}"),
+        }
+    })
+}
+
+/// Clap's message without its usage text.
+fn one_line(message: &str) -> String {
+    let mut parts: Vec<&str> = message.split("\n\n").map(str::trim).collect();
+    parts.retain(|part| part.starts_with("error: ") || part.starts_with("tip: "));
+    let line = parts.join("; ").replacen("error: ", "", 1);
+    format!("{line}; try wgmax --help")
+}

@@ -1,0 +1,218 @@
+//! `wgmax check`.
+
+use std::collections::BTreeMap;
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use clap::Args;
+use serde_json::json;
+use tempfile::NamedTempFile;
+use wgmax::io::case::{self, Case, Expect};
+use wgmax::{Device, Error, Mismatch, Tensor};
+
+use super::Outcome;
+use super::output::Output;
+
+#[derive(Args)]
+pub struct Arguments {
+    /// Folders to search for cases (case.json, or model.onnx with its data sets)
+    #[arg(required = true, value_name = "PATH")]
+    paths: Vec<PathBuf>,
+    /// Where to compute: auto, cpu, gpu, an index, or part of an adapter's name
+    #[arg(long, default_value = "auto")]
+    device: String,
+    /// Write a report, one JSON object a case and line
+    #[arg(long, value_name = "REPORT")]
+    json: Option<PathBuf>,
+}
+
+/// How a case ended.
+enum Verdict {
+    Pass,
+    Fail { reason: String, mismatch: Option<Mismatch> },
+    Unsupported(String),
+    Error(String),
+}
+
+impl Verdict {
+    fn status(&self) -> &'static str {
+        match self {
+            Self::Pass => "pass",
+            Self::Fail { .. } => "fail",
+            Self::Unsupported(_) => "unsupported",
+            Self::Error(_) => "error",
+        }
+    }
+
+    fn fail(reason: impl Into<String>) -> Self {
+        Self::Fail { reason: reason.into(), mismatch: None }
+    }
+}
+
+pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome> {
+    let folders = case::find(&arguments.paths)?;
+    let searched = || {
+        let paths: Vec<_> = arguments.paths.iter().map(|p| p.display().to_string()).collect();
+        paths.join(", ")
+    };
+    anyhow::ensure!(!folders.is_empty(), "no golden case was found in {}", searched());
+    let mut report = arguments.json.as_deref().map(Report::create).transpose()?;
+    let device = Device::named(&arguments.device)?;
+    let name = device.info().to_string();
+
+    let mut counts: BTreeMap<&'static str, usize> = BTreeMap::new();
+    let mut unsupported: BTreeMap<String, usize> = BTreeMap::new();
+    let mut record = |id: &str, verdict: &Verdict| -> anyhow::Result<()> {
+        *counts.entry(verdict.status()).or_default() += 1;
+        match verdict {
+            Verdict::Pass => {}
+            Verdict::Unsupported(reason) => *unsupported.entry(reason.clone()).or_default() += 1,
+            Verdict::Fail { reason, .. } => writeln!(output, "fail   {id}: {reason}")?,
+            Verdict::Error(reason) => writeln!(output, "error  {id}: {reason}")?,
+        }
+        match &mut report {
+            Some(report) => report.line(id, &name, verdict),
+            None => Ok(()),
+        }
+    };
+    for folder in &folders {
+        match folder.load() {
+            Ok(cases) => {
+                for case in cases {
+                    record(&case.id, &judge(&device, &case))?;
+                }
+            }
+            Err(error @ Error::Unsupported { .. }) => {
+                record(&folder.path.display().to_string(), &Verdict::Unsupported(error.to_string()))?;
+            }
+            Err(error) => {
+                record(&folder.path.display().to_string(), &Verdict::Error(error.to_string()))?;
+            }
+        }
+    }
+    if let Some(report) = report {
+        report.finish()?;
+    }
+    for (reason, count) in &unsupported {
+        writeln!(output, "unsupported  {count} x {reason}")?;
+    }
+    let count = |status| counts.get(status).copied().unwrap_or(0);
+    let [pass, fail, error, unsupported] = ["pass", "fail", "error", "unsupported"].map(count);
+    writeln!(
+        output,
+        "{name}: {pass} passed, {fail} failed, {error} in error, {unsupported} unsupported"
+    )?;
+    // Reading folders can turn up no case at all.
+    let found = pass + fail + error + unsupported;
+    Ok(if fail + error == 0 && found > 0 { Outcome::Good } else { Outcome::Bad })
+}
+
+fn judge(device: &Device, case: &Case) -> Verdict {
+    let inputs: Vec<Option<&Tensor>> = case.inputs.iter().map(Option::as_ref).collect();
+    let refused = matches!(case.expect, Expect::Error);
+    let operator = match case.node.operator(&inputs, None) {
+        Ok(operator) => operator,
+        Err(error @ Error::UnknownOperator { .. }) => {
+            return Verdict::Unsupported(error.to_string());
+        }
+        Err(_) if refused => return Verdict::Pass,
+        Err(error @ Error::UnknownVersion { .. }) => return Verdict::Unsupported(error.to_string()),
+        Err(error) => return Verdict::fail(format!("refused: {error}")),
+    };
+    let Some(Some(input)) = inputs.first() else {
+        return Verdict::Error("the case has no data input".to_string());
+    };
+    match operator.infer(input.desc()) {
+        Err(_) if refused => return Verdict::Pass,
+        Err(error) => return Verdict::fail(format!("refused: {error}")),
+        Ok(_) => {}
+    }
+    let Expect::Outputs(expected) = &case.expect else {
+        return Verdict::fail("accepted, but an error is expected");
+    };
+    let [expected] = expected.as_slice() else {
+        let count = expected.len();
+        return Verdict::fail(format!("1 output, but {count} are expected"));
+    };
+    let actual = match operator.run(device, input) {
+        Ok(actual) => actual,
+        Err(error) => return Verdict::Error(error.to_string()),
+    };
+    match wgmax::compare_values(&actual, expected) {
+        Ok(report) if report.is_equal() => Verdict::Pass,
+        Ok(report) => {
+            let mismatch = report.first.first().cloned();
+            let first = mismatch.as_ref().map_or_else(String::new, |m| {
+                format!(", first at {:?}: {} where {} is expected", m.coordinates, m.a, m.b)
+            });
+            let reason = format!("{} of {} elements differ{first}", report.differing, report.total);
+            Verdict::Fail { reason, mismatch }
+        }
+        Err(_) => Verdict::fail(format!("{} where {} is expected", actual.desc(), expected.desc())),
+    }
+}
+
+/// A report that appears whole or not at all.
+struct Report {
+    path: PathBuf,
+    writer: BufWriter<NamedTempFile>,
+}
+
+impl Report {
+    /// Creates the file behind the report, so that a place that cannot be
+    /// written is found before any case is run.
+    fn create(path: &Path) -> anyhow::Result<Self> {
+        let failed = || path.display().to_string();
+        let directory = match path.parent() {
+            Some(parent) if parent != Path::new("") => parent,
+            _ => Path::new("."),
+        };
+        anyhow::ensure!(!path.is_dir(), "{}: it is a folder", path.display());
+        let mut builder = tempfile::Builder::new();
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            // What creating a file asks for; the umask takes its part away.
+            builder.permissions(std::fs::Permissions::from_mode(0o666));
+        }
+        // The name of a temporary file would only puzzle: the system's reason is kept, its path is not.
+        let file = builder
+            .prefix(".wgmax-")
+            .tempfile_in(directory)
+            .map_err(|e| std::io::Error::from(e.kind()))
+            .with_context(failed)?;
+        Ok(Self { path: path.to_path_buf(), writer: BufWriter::new(file) })
+    }
+
+    fn line(&mut self, id: &str, device: &str, verdict: &Verdict) -> anyhow::Result<()> {
+        let mut object = json!({ "id": id, "device": device, "status": verdict.status() });
+        match verdict {
+            Verdict::Pass => {}
+            Verdict::Unsupported(reason) | Verdict::Error(reason) => {
+                object["reason"] = json!(reason);
+            }
+            Verdict::Fail { reason, mismatch } => {
+                object["reason"] = json!(reason);
+                if let Some(m) = mismatch {
+                    object["mismatch"] = json!({
+                        "coordinates": m.coordinates,
+                        "actual": m.a,
+                        "expected": m.b,
+                        "actual_bits": format!("0x{:x}", m.a_bits),
+                        "expected_bits": format!("0x{:x}", m.b_bits),
+                        "ulp": m.ulp,
+                    });
+                }
+            }
+        }
+        writeln!(self.writer, "{object}").with_context(|| self.path.display().to_string())
+    }
+
+    fn finish(self) -> anyhow::Result<()> {
+        let failed = || self.path.display().to_string();
+        let file = self.writer.into_inner().map_err(|e| e.into_error()).with_context(failed)?;
+        file.persist(&self.path).map_err(|e| e.error).with_context(failed)?;
+        Ok(())
+    }
+}

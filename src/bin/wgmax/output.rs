@@ -1,0 +1,76 @@
+//! Standard output, and how tensors look on it.
+
+use std::io::{self, BufWriter, StdoutLock, Write};
+
+use comfy_table::{Table, presets};
+use wgmax::{Element, ElementType, Tensor};
+
+/// Standard output that goes quiet when its reader goes away, so that the work
+/// goes on and the exit status says how it ended.
+pub struct Output {
+    inner: BufWriter<StdoutLock<'static>>,
+    closed: bool,
+}
+
+impl Output {
+    pub fn stdout() -> Self {
+        Self { inner: BufWriter::new(io::stdout().lock()), closed: false }
+    }
+}
+
+impl Write for Output {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.closed {
+            return Ok(bytes.len());
+        }
+        match self.inner.write(bytes) {
+            Err(e) if e.kind() == io::ErrorKind::BrokenPipe => {
+                self.closed = true;
+                Ok(bytes.len())
+            }
+            other => other,
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        if self.closed {
+            return Ok(());
+        }
+        match self.inner.flush() {
+            Err(e) if e.kind() == io::ErrorKind::BrokenPipe => {
+                self.closed = true;
+                Ok(())
+            }
+            other => other,
+        }
+    }
+}
+
+/// An empty table in the style of all tables here.
+pub fn table(header: &[&str]) -> Table {
+    let mut table = Table::new();
+    table.load_style(presets::UTF8_FULL_CONDENSED).set_header(header.iter().copied());
+    table
+}
+
+/// The first `limit` elements as text.
+pub fn values(tensor: &Tensor, limit: usize) -> wgmax::Result<Vec<String>> {
+    fn list<T: Element>(tensor: &Tensor, limit: usize) -> wgmax::Result<Vec<String>> {
+        Ok(tensor.as_slice::<T>()?.iter().take(limit).map(|value| format!("{value:?}")).collect())
+    }
+    match tensor.element_type() {
+        ElementType::F32 => list::<f32>(tensor, limit),
+        ElementType::F64 => list::<f64>(tensor, limit),
+        ElementType::F16 => list::<half::f16>(tensor, limit),
+        ElementType::Bf16 => list::<half::bf16>(tensor, limit),
+        ElementType::I8 => list::<i8>(tensor, limit),
+        ElementType::U8 => list::<u8>(tensor, limit),
+        ElementType::I16 => list::<i16>(tensor, limit),
+        ElementType::U16 => list::<u16>(tensor, limit),
+        ElementType::I32 => list::<i32>(tensor, limit),
+        ElementType::U32 => list::<u32>(tensor, limit),
+        ElementType::I64 => list::<i64>(tensor, limit),
+        ElementType::U64 => list::<u64>(tensor, limit),
+        ElementType::Bool => list::<bool>(tensor, limit),
+    }
+}

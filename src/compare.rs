@@ -1,0 +1,378 @@
+//! Two tensors side by side, element by element.
+
+use std::fmt;
+
+use half::{bf16, f16};
+
+use crate::error::{Error, Result};
+use crate::tensor::{ElementType, Tensor};
+
+/// How many mismatches a [`Comparison`] describes.
+const SHOWN: usize = 10;
+
+/// Bytes that are compared at once before any element is looked at: a multiple
+/// of every element's size.
+const BLOCK: usize = 1 << 16;
+
+/// What [`compare`] or [`compare_values`] found.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Comparison {
+    /// The type that both tensors have.
+    pub element_type: ElementType,
+    /// How many elements each tensor has.
+    pub total: usize,
+    /// How many of them differ.
+    pub differing: usize,
+    /// The first of those, at most ten, in row-major order.
+    pub first: Vec<Mismatch>,
+    /// The largest [`Mismatch::ulp`] of all that differ, shown in `first` or not.
+    pub max_ulp: Option<u64>,
+}
+
+/// One element that differs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Mismatch {
+    /// Where it is, one index a dimension.
+    pub coordinates: Vec<usize>,
+    /// Its value in the first tensor.
+    pub a: String,
+    /// Its value in the second tensor.
+    pub b: String,
+    /// Its bits in the first tensor, zero-extended.
+    pub a_bits: u64,
+    /// Its bits in the second tensor, zero-extended.
+    pub b_bits: u64,
+    /// How far apart the two are: for integers, the difference; for floats, how
+    /// many steps from a value to the next one lie between them, -0 and +0 being
+    /// one value. `None` if either is NaN.
+    pub ulp: Option<u64>,
+}
+
+/// Compares bit for bit: -0 is not +0, and a NaN equals only the same NaN.
+///
+/// ```
+/// use wgmax::{Tensor, compare};
+/// let a = Tensor::from_slice([2, 2], &[1.0f32, 2.0, 3.0, 4.0])?;
+/// let b = Tensor::from_slice([2, 2], &[1.0f32, 2.0, 3.5, 4.0])?;
+/// assert!(compare(&a, &a)?.is_equal());
+/// let report = compare(&a, &b)?;
+/// assert_eq!(report.differing, 1);
+/// assert_eq!(report.first[0].coordinates, [1, 0]);
+/// # Ok::<(), wgmax::Error>(())
+/// ```
+///
+/// # Errors
+/// [`Error::NotComparable`] if the types or the shapes differ.
+pub fn compare(a: &Tensor, b: &Tensor) -> Result<Comparison> {
+    compare_by(a, b, |_, a, b| a == b)
+}
+
+/// Compares values: any NaN equals any NaN, and -0 equals +0. This is how a
+/// result is held against one that was computed elsewhere.
+///
+/// # Errors
+/// [`Error::NotComparable`] if the types or the shapes differ.
+pub fn compare_values(a: &Tensor, b: &Tensor) -> Result<Comparison> {
+    compare_by(a, b, |element_type, a, b| {
+        a == b
+            || match (place(element_type, a), place(element_type, b)) {
+                (Some(a), Some(b)) => a == b,
+                (None, None) => true,
+                _ => false,
+            }
+    })
+}
+
+fn compare_by(
+    a: &Tensor,
+    b: &Tensor,
+    same: impl Fn(ElementType, u64, u64) -> bool,
+) -> Result<Comparison> {
+    if a.desc() != b.desc() {
+        return Err(Error::NotComparable {
+            a_type: a.element_type(),
+            a_shape: a.shape().to_vec(),
+            b_type: b.element_type(),
+            b_shape: b.shape().to_vec(),
+        });
+    }
+    let element_type = a.element_type();
+    let size = element_type.size();
+    let mut report =
+        Comparison { element_type, total: a.len(), differing: 0, first: Vec::new(), max_ulp: None };
+    let blocks = a.bytes().chunks(BLOCK).zip(b.bytes().chunks(BLOCK));
+    for (number, (a_block, b_block)) in blocks.enumerate() {
+        // Whatever is the same bit for bit is the same by any measure.
+        if a_block == b_block {
+            continue;
+        }
+        let pairs = a_block.chunks_exact(size).zip(b_block.chunks_exact(size));
+        for (offset, (a_bytes, b_bytes)) in pairs.enumerate() {
+            let (a_bits, b_bits) = (bits(a_bytes), bits(b_bytes));
+            if same(element_type, a_bits, b_bits) {
+                continue;
+            }
+            let ulp = distance(element_type, a_bits, b_bits);
+            report.differing += 1;
+            report.max_ulp = report.max_ulp.max(ulp);
+            if report.first.len() < SHOWN {
+                report.first.push(Mismatch {
+                    coordinates: coordinates(number * (BLOCK / size) + offset, a.shape()),
+                    a: text(element_type, a_bits),
+                    b: text(element_type, b_bits),
+                    a_bits,
+                    b_bits,
+                    ulp,
+                });
+            }
+        }
+    }
+    Ok(report)
+}
+
+fn bits(bytes: &[u8]) -> u64 {
+    bytes.iter().rev().fold(0, |bits, &byte| bits << 8 | u64::from(byte))
+}
+
+fn coordinates(index: usize, shape: &[usize]) -> Vec<usize> {
+    let mut rest = index;
+    let mut coordinates = vec![0; shape.len()];
+    for (coordinate, &dimension) in coordinates.iter_mut().zip(shape).rev() {
+        *coordinate = rest % dimension;
+        rest /= dimension;
+    }
+    coordinates
+}
+
+/// Where a value stands among all values of its type; `None` for NaN.
+fn place(element_type: ElementType, bits: u64) -> Option<i128> {
+    let infinity: u64 = match element_type {
+        ElementType::F32 => 0x7f80_0000,
+        ElementType::F64 => 0x7ff0_0000_0000_0000,
+        ElementType::F16 => 0x7c00,
+        ElementType::Bf16 => 0x7f80,
+        ElementType::I8 => return Some((bits as i8).into()),
+        ElementType::I16 => return Some((bits as i16).into()),
+        ElementType::I32 => return Some((bits as i32).into()),
+        ElementType::I64 => return Some((bits as i64).into()),
+        ElementType::U8
+        | ElementType::U16
+        | ElementType::U32
+        | ElementType::U64
+        | ElementType::Bool => return Some(bits.into()),
+    };
+    let sign = 1 << (8 * element_type.size() - 1);
+    let magnitude = bits & !sign;
+    match magnitude > infinity {
+        true => None,
+        false if bits & sign != 0 => Some(-i128::from(magnitude)),
+        false => Some(magnitude.into()),
+    }
+}
+
+fn distance(element_type: ElementType, a: u64, b: u64) -> Option<u64> {
+    let apart = place(element_type, a)?.abs_diff(place(element_type, b)?);
+    u64::try_from(apart).ok()
+}
+
+fn text(element_type: ElementType, bits: u64) -> String {
+    match element_type {
+        ElementType::F32 => format!("{:?}", f32::from_bits(bits as u32)),
+        ElementType::F64 => format!("{:?}", f64::from_bits(bits)),
+        ElementType::F16 => format!("{:?}", f16::from_bits(bits as u16)),
+        ElementType::Bf16 => format!("{:?}", bf16::from_bits(bits as u16)),
+        ElementType::I8 => (bits as i8).to_string(),
+        ElementType::I16 => (bits as i16).to_string(),
+        ElementType::I32 => (bits as i32).to_string(),
+        ElementType::I64 => (bits as i64).to_string(),
+        ElementType::U8 | ElementType::U16 | ElementType::U32 | ElementType::U64 => {
+            bits.to_string()
+        }
+        ElementType::Bool => (bits != 0).to_string(),
+    }
+}
+
+impl Comparison {
+    /// Whether no element differs.
+    pub fn is_equal(&self) -> bool {
+        self.differing == 0
+    }
+}
+
+impl fmt::Display for Comparison {
+    /// One line if all elements are equal; otherwise the count and one line for
+    /// each of the first mismatches, without a line break at the end.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let noun = if self.total == 1 { "element" } else { "elements" };
+        if self.is_equal() {
+            return write!(f, "{} {noun}, all equal", self.total);
+        }
+        let percent = 100.0 * self.differing as f64 / self.total as f64;
+        let verb = if self.differing == 1 { "differs" } else { "differ" };
+        write!(f, "{} of {} {noun} {verb} ({percent:.3}%)", self.differing, self.total)?;
+        if let Some(ulp) = self.max_ulp {
+            write!(f, ", at most {ulp} ulp apart")?;
+        }
+        let digits = 2 * self.element_type.size();
+        let rows: Vec<[String; 6]> = self
+            .first
+            .iter()
+            .map(|m| {
+                [
+                    format!("{:?}", m.coordinates),
+                    m.a.clone(),
+                    m.b.clone(),
+                    format!("0x{:0digits$x}", m.a_bits),
+                    format!("0x{:0digits$x}", m.b_bits),
+                    m.ulp.map_or_else(|| "-".to_string(), |ulp| ulp.to_string()),
+                ]
+            })
+            .collect();
+        let heads = ["at", "a", "b", "bits of a", "bits of b", "ulp"].map(str::to_string);
+        let widths: [usize; 6] = std::array::from_fn(|column| {
+            let cells = rows.iter().chain([&heads]).map(|row| row[column].chars().count());
+            cells.max().unwrap_or(0)
+        });
+        for row in std::iter::once(&heads).chain(&rows) {
+            write!(f, "\n ")?;
+            for (column, (cell, width)) in row.iter().zip(widths).enumerate() {
+                match column {
+                    0 => write!(f, " {cell:<width$}")?,
+                    _ => write!(f, "  {cell:>width$}")?,
+                }
+            }
+        }
+        match self.differing - self.first.len() {
+            0 => Ok(()),
+            more => write!(f, "\n  and {more} more"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A tensor of ones, as bits, with one element's bits replaced.
+    fn broken(element_type: ElementType, at: usize, with: u64) -> (Tensor, Tensor) {
+        let size = element_type.size();
+        let one: u64 = match element_type {
+            ElementType::F32 => 1f32.to_bits().into(),
+            ElementType::F64 => 1f64.to_bits(),
+            ElementType::F16 => f16::ONE.to_bits().into(),
+            ElementType::Bf16 => bf16::ONE.to_bits().into(),
+            _ => 1,
+        };
+        let whole = one.to_le_bytes()[..size].repeat(24);
+        let mut changed = whole.clone();
+        changed[at * size..][..size].copy_from_slice(&with.to_le_bytes()[..size]);
+        let tensor = |bytes: &[u8]| Tensor::from_bytes(element_type, [2, 3, 4], bytes).unwrap();
+        (tensor(&whole), tensor(&changed))
+    }
+
+    #[test]
+    fn one_broken_element_is_found_in_every_type() {
+        for element_type in ElementType::ALL {
+            for (at, coordinates) in [(0, [0, 0, 0]), (17, [1, 1, 1]), (23, [1, 2, 3])] {
+                let (a, b) = broken(element_type, at, 0);
+                for compare in [compare, compare_values] {
+                    assert!(compare(&a, &a).unwrap().is_equal());
+                    let report = compare(&a, &b).unwrap();
+                    assert!(!report.is_equal());
+                    assert_eq!((report.total, report.differing), (24, 1), "{element_type}");
+                    assert_eq!(report.first.len(), 1);
+                    assert_eq!(report.first[0].coordinates, coordinates);
+                    assert_eq!(report.first[0].b_bits, 0);
+                    // From zero to one there are as many steps as the bits of one say.
+                    assert_eq!(report.max_ulp, Some(report.first[0].a_bits));
+                    assert_eq!(report.first[0].ulp, report.max_ulp);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_last_bit_is_one_ulp() {
+        for element_type in ElementType::ALL.into_iter().filter(|t| t.is_float()) {
+            let one = broken(element_type, 0, 0);
+            let bits = bits(&one.0.bytes()[..element_type.size()]);
+            let (a, b) = broken(element_type, 5, bits + 1);
+            assert_eq!(compare(&a, &b).unwrap().max_ulp, Some(1));
+        }
+    }
+
+    #[test]
+    fn bits_tell_zeros_and_nans_apart_and_values_do_not() {
+        let tensor = |values: &[f32]| Tensor::from_slice([values.len()], values).unwrap();
+        let other_nan = f32::from_bits(0xffc0_1234);
+        let a = tensor(&[0.0, f32::NAN, 1.0]);
+        let b = tensor(&[-0.0, other_nan, 1.0]);
+        let report = compare(&a, &b).unwrap();
+        assert_eq!(report.differing, 2);
+        assert_eq!((report.first[0].ulp, report.first[1].ulp), (Some(0), None));
+        assert!(compare_values(&a, &b).unwrap().is_equal());
+
+        let c = tensor(&[0.0, f32::INFINITY, 1.0]);
+        let report = compare_values(&a, &c).unwrap();
+        assert_eq!((report.differing, report.max_ulp), (1, None));
+        assert_eq!((&*report.first[0].a, &*report.first[0].b), ("NaN", "inf"));
+    }
+
+    #[test]
+    fn the_widest_distances_fit() {
+        let pair = |a: Tensor, b: Tensor| compare(&a, &b).unwrap().max_ulp;
+        let int = |v: i64| Tensor::from_slice([], &[v]).unwrap();
+        assert_eq!(pair(int(i64::MIN), int(i64::MAX)), Some(u64::MAX));
+        let float = |v: f64| Tensor::from_slice([], &[v]).unwrap();
+        let infinities = pair(float(f64::NEG_INFINITY), float(f64::INFINITY));
+        assert_eq!(infinities, Some(2 * f64::INFINITY.to_bits()));
+    }
+
+    #[test]
+    fn other_types_and_shapes_are_refused() {
+        let a = Tensor::from_slice([2], &[1u8, 2]).unwrap();
+        let b = Tensor::from_slice([2], &[1i8, 2]).unwrap();
+        let c = a.reshape([1, 2]).unwrap();
+        for other in [b, c] {
+            assert!(matches!(compare(&a, &other), Err(Error::NotComparable { .. })));
+            assert!(matches!(compare_values(&a, &other), Err(Error::NotComparable { .. })));
+        }
+    }
+
+    #[test]
+    fn nothing_and_scalars_are_compared_too() {
+        let nothing = Tensor::from_slice([0, 3], &[0f32; 0]).unwrap();
+        assert_eq!(compare(&nothing, &nothing).unwrap().to_string(), "0 elements, all equal");
+        let scalar = |v: u16| Tensor::from_slice([], &[v]).unwrap();
+        let report = compare(&scalar(1), &scalar(4)).unwrap();
+        assert!(report.first[0].coordinates.is_empty());
+        assert_eq!(report.max_ulp, Some(3));
+    }
+
+    #[test]
+    fn far_elements_are_found_and_counted() {
+        let count = 3 * BLOCK / 2 + 5;
+        let a = Tensor::from_slice([count], &vec![0u16; count]).unwrap();
+        let mut values = vec![0u16; count];
+        for value in &mut values[count - 12..] {
+            *value = 9;
+        }
+        let b = Tensor::from_slice([count], &values).unwrap();
+        let report = compare(&a, &b).unwrap();
+        assert_eq!((report.differing, report.first.len()), (12, SHOWN));
+        assert_eq!(report.first[0].coordinates, [count - 12]);
+        assert!(report.to_string().ends_with("\n  and 2 more"));
+    }
+
+    #[test]
+    fn prints_aligned_rows() {
+        let (a, b) = broken(ElementType::F32, 17, 1.5f32.to_bits().into());
+        assert_eq!(compare(&a, &a).unwrap().to_string(), "24 elements, all equal");
+        assert_eq!(
+            compare(&a, &b).unwrap().to_string(),
+            "1 of 24 elements differs (4.167%), at most 4194304 ulp apart\
+             \n  at           a    b   bits of a   bits of b      ulp\
+             \n  [1, 1, 1]  1.0  1.5  0x3f800000  0x3fc00000  4194304"
+        );
+    }
+}

@@ -1,0 +1,252 @@
+//! The command, as a user sees it: what it prints, what it writes, how it ends.
+
+#![cfg(feature = "cli")]
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use tempfile::TempDir;
+use wgmax::Tensor;
+
+fn wgmax(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_wgmax")).args(arguments).output().unwrap()
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+#[track_caller]
+fn succeeds(arguments: &[&str]) -> String {
+    let output = wgmax(arguments);
+    assert!(output.status.success(), "{arguments:?}: {output:?}");
+    assert!(output.stderr.is_empty(), "{arguments:?}: {output:?}");
+    stdout(&output)
+}
+
+/// Runs what must be refused: status 2, one line on stderr, nothing on stdout.
+#[track_caller]
+fn refused(arguments: &[&str], word: &str) {
+    let output = wgmax(arguments);
+    let line = String::from_utf8(output.stderr.clone()).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{arguments:?}: {output:?}");
+    assert_eq!(line.lines().count(), 1, "{arguments:?}: {line}");
+    assert!(line.starts_with("wgmax: ") && line.contains(word), "{arguments:?}: {line}");
+    assert!(!line.contains("panicked"), "{arguments:?}: {line}");
+    assert!(output.stdout.is_empty(), "{arguments:?}: {output:?}");
+}
+
+/// A folder with `x.npy`, f32[2, 3].
+fn folder() -> (TempDir, impl Fn(&str) -> String) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().to_path_buf();
+    let at = move |name: &str| path.join(name).to_str().unwrap().to_string();
+    let x = Tensor::from_slice([2, 3], &[1.5f32, -2.0, 3.0, f32::NAN, 5.0, -6.0]).unwrap();
+    wgmax::io::write(&at("x.npy"), &x).unwrap();
+    (folder, at)
+}
+
+/// A golden case of the largest element of `[1, 2]`, along axis `axis`.
+fn write_case(folder: &Path, expected: f32, expect: &str, axis: i64) {
+    fs::create_dir_all(folder).unwrap();
+    let at = |name: &str| folder.join(name).to_str().unwrap().to_string();
+    wgmax::io::write(&at("in.npy"), &Tensor::from_slice([2], &[1f32, 2.0]).unwrap()).unwrap();
+    wgmax::io::write(&at("out.npy"), &Tensor::from_slice([1], &[expected]).unwrap()).unwrap();
+    let json = format!(
+        r#"{{"op": "ReduceMax", "dialect": "onnx", "version": 13, "attrs": {{"axes": [{axis}]}},
+            "inputs": [{{"name": "data", "file": "in.npy", "dtype": "f32", "shape": [2]}}],
+            "outputs": [{{"name": "reduced", "file": "out.npy", "dtype": "f32", "shape": [1]}}],
+            "expect": "{expect}"}}"#
+    );
+    fs::write(folder.join("case.json"), json).unwrap();
+}
+
+#[test]
+fn alone_it_suggests_the_demo() {
+    assert!(succeeds(&[]).contains("wgmax demo"));
+    assert!(succeeds(&["--help"]).contains("reduce-max"));
+    assert!(succeeds(&["reduce-max", "--help"]).contains("--keep-dims"));
+}
+
+#[test]
+fn reduces_to_a_file() {
+    let (_folder, at) = folder();
+    let (x, y) = (at("x.npy"), at("y.npy"));
+    succeeds(&["reduce-max", &x, "--axes", "-1", "--nan", "ignore", "--device", "cpu", "-o", &y]);
+    let result = wgmax::io::read(&y).unwrap();
+    assert_eq!(result.shape(), [2]);
+    assert_eq!(result.to_vec::<f32>().unwrap(), [3.0, 5.0]);
+
+    let y = at("y.safetensors:largest");
+    succeeds(&["reduce-max", &x, "--axes=0,-1", "--keep-dims", "--device", "cpu", "-o", &y]);
+    let result = wgmax::io::read(&y).unwrap();
+    assert_eq!(result.shape(), [1, 1]);
+    assert!(result.to_vec::<f32>().unwrap()[0].is_nan());
+}
+
+#[test]
+fn prints_a_result() {
+    let (_folder, at) = folder();
+    let x = at("x.npy");
+    let run = |more: &[&str]| succeeds(&[&["reduce-max", &x, "--device", "cpu"], more].concat());
+    assert_eq!(run(&[]), "f32[]\n  NaN\n");
+    assert_eq!(run(&["--axes", "0"]), "f32[3]\n  NaN 5.0 3.0\n");
+    let identity = "f32[2, 3]\n   1.5 -2.0  3.0\n   NaN  5.0 -6.0\n";
+    assert_eq!(run(&["--axes", ""]), identity);
+    assert_eq!(run(&["--axes", "", "--keep-dims"]), identity);
+}
+
+#[test]
+fn the_maximum_of_nothing_is_a_choice() {
+    let (_folder, at) = folder();
+    let x = at("nothing.npy");
+    wgmax::io::write(&x, &Tensor::from_slice([0, 1], &[0f32; 0]).unwrap()).unwrap();
+    let run = |empty| {
+        succeeds(&["reduce-max", &x, "--axes", "0", "--empty", empty, "--device", "cpu"])
+    };
+    assert_eq!(run("neg-inf"), "f32[1]\n  -inf\n");
+    assert_eq!(run("lowest"), "f32[1]\n  -3.4028235e38\n");
+}
+
+#[test]
+fn bits_of_a_type_that_the_format_lacks() {
+    let (_folder, at) = folder();
+    let x = at("bits.npy");
+    wgmax::io::write(&x, &Tensor::from_slice([2], &[0x3f80u16, 0xc000]).unwrap()).unwrap();
+    let shown = succeeds(&["reduce-max", &x, "--type", "bf16", "--device", "cpu"]);
+    assert_eq!(shown, "bf16[]\n  1.0\n");
+    refused(&["reduce-max", &x, "--type", "f32", "--device", "cpu"], "not f32");
+    refused(&["reduce-max", &x, "--type", "f99", "--device", "cpu"], "f99");
+}
+
+#[test]
+fn bad_input_is_refused_in_one_line() {
+    let (_folder, at) = folder();
+    let x = at("x.npy");
+    let whole = fs::read(&x).unwrap();
+    fs::write(at("short.npy"), &whole[..whole.len() - 1]).unwrap();
+    fs::write(at("stub.npy"), &whole[..9]).unwrap();
+    fs::write(at("empty.npy"), "").unwrap();
+    let run = |input: &str, more: &[&str], word: &str| {
+        refused(&[&["reduce-max", input, "--device", "cpu"], more].concat(), word);
+    };
+    run(&at("missing.npy"), &[], "missing.npy");
+    run(&at("short.npy"), &[], "short.npy");
+    run(&at("stub.npy"), &[], "stub.npy");
+    run(&at("empty.npy"), &[], "empty.npy");
+    run(&at("x.txt"), &[], "FILE.npy");
+    run(&x, &["--axes", "2"], "axis 2 is out of range");
+    run(&x, &["--axes", "-3"], "axis -3 is out of range");
+    run(&x, &["--axes", "1,-1"], "twice");
+    for axes in ["a", "0,", "0;1", "1.0", "99999999999999999999"] {
+        run(&x, &["--axes", axes], "--axes");
+    }
+    run(&x, &["--nan", "maybe"], "maybe");
+    run(&x, &["--wrong"], "--wrong");
+    refused(&["reduce-max"], "INPUT");
+    refused(&["reduce-min"], "reduce-min");
+    refused(&["reduce-max", &x, "--device", "no such device"], "no such device");
+    refused(&["compare", "reduce-max", &x, "--between", "cpu"], "--between");
+    refused(&["check", &at("nowhere")], "nowhere");
+    refused(&["check", "--device", "no such device", &at("")], "no golden case");
+}
+
+#[test]
+fn a_failure_leaves_the_output_alone() {
+    let (_folder, at) = folder();
+    let (x, y) = (at("x.npy"), at("y.npy"));
+    fs::write(&y, "precious").unwrap();
+    refused(&["reduce-max", &x, "--axes", "7", "--device", "cpu", "-o", &y], "axis 7");
+    refused(&["reduce-max", &at("no.npy"), "--device", "cpu", "-o", &y], "no.npy");
+    assert_eq!(fs::read(&y).unwrap(), b"precious");
+    let missing = at("no such folder/y.npy");
+    refused(&["reduce-max", &x, "--device", "cpu", "-o", &missing], "no such folder");
+    refused(&["reduce-max", &x, "--device", "cpu", "-o", &at("y.txt")], "y.txt");
+    assert!(!Path::new(&at("y.txt")).exists());
+    let folder = at("folder.npy");
+    fs::create_dir(&folder).unwrap();
+    refused(&["reduce-max", &x, "--device", "cpu", "-o", &folder], "folder.npy");
+}
+
+#[test]
+fn compares_two_devices() {
+    let (_folder, at) = folder();
+    let x = at("x.npy");
+    let shown = succeeds(&["compare", "reduce-max", &x, "--axes", "0", "--between", "cpu,cpu"]);
+    assert!(shown.ends_with("f32[2, 3] -> f32[3]: 3 elements, all equal\n"), "{shown}");
+}
+
+#[test]
+fn checks_cases_and_reports_each() {
+    let (folder, at) = folder();
+    let cases = folder.path().join("cases");
+    write_case(&cases.join("good"), 2.0, "ok", 0);
+    write_case(&cases.join("refused"), 2.0, "error", 5);
+    let pool = cases.join("pool");
+    write_case(&pool, 2.0, "ok", 0);
+    let json = fs::read_to_string(pool.join("case.json")).unwrap();
+    fs::write(pool.join("case.json"), json.replace("ReduceMax", "NoSuchPool")).unwrap();
+    let (path, report) = (at("cases"), at("report.jsonl"));
+    let check = |report: &str| wgmax(&["check", "--device", "cpu", "--json", report, &path]);
+
+    let output = check(&report);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let shown = stdout(&output);
+    assert!(shown.contains("2 passed, 0 failed, 0 in error, 1 unsupported"), "{shown}");
+    assert!(shown.contains("NoSuchPool"), "{shown}");
+
+    write_case(&cases.join("wrong"), 3.0, "ok", 0);
+    write_case(&cases.join("accepted"), 2.0, "error", 0);
+    write_case(&cases.join("lying"), 2.0, "ok", 0);
+    fs::write(cases.join("lying/in.npy"), "not an array").unwrap();
+    let output = check(&report);
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    assert!(output.stderr.is_empty(), "{output:?}");
+    let shown = stdout(&output);
+    assert!(shown.contains("2 passed, 2 failed, 1 in error, 1 unsupported"), "{shown}");
+
+    let text = fs::read_to_string(&report).unwrap();
+    let lines: Vec<serde_json::Value> =
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let status = |name: &str| {
+        let line = lines.iter().find(|line| line["id"].as_str().unwrap().ends_with(name)).unwrap();
+        line["status"].as_str().unwrap().to_string()
+    };
+    assert_eq!(lines.len(), 6);
+    assert_eq!((status("good"), status("refused")), ("pass".into(), "pass".into()));
+    assert_eq!((status("wrong"), status("accepted")), ("fail".into(), "fail".into()));
+    assert_eq!((status("lying"), status("pool")), ("error".into(), "unsupported".into()));
+    let wrong = lines.iter().find(|line| line["id"] == "wrong").unwrap();
+    assert_eq!(wrong["mismatch"]["actual"], "2.0");
+    assert_eq!(wrong["mismatch"]["expected"], "3.0");
+    assert_eq!(wrong["mismatch"]["coordinates"], serde_json::json!([0]));
+
+    refused(&["check", "--device", "cpu", "--json", &at("no/r.jsonl"), &path], "no/r.jsonl");
+    fs::write(&report, "precious").unwrap();
+    refused(&["check", "--device", "nothing", "--json", &report, &path], "nothing");
+    assert_eq!(fs::read(&report).unwrap(), b"precious");
+}
+
+#[test]
+fn devices_are_listed() {
+    assert!(succeeds(&["devices"]).contains("cpu"));
+    let list: Vec<serde_json::Value> =
+        serde_json::from_str(&succeeds(&["devices", "--json"])).unwrap();
+    assert_eq!(list.last().unwrap()["device"], "cpu");
+}
+
+/// A reader who leaves early, as `head` does, is no reason to panic.
+#[test]
+fn a_closed_pipe_is_no_error() {
+    use std::process::Stdio;
+    let mut child = Command::new(env!("CARGO_BIN_EXE_wgmax"))
+        .arg("devices")
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
+}
