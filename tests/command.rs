@@ -102,9 +102,8 @@ fn the_maximum_of_nothing_is_a_choice() {
     let (_folder, at) = folder();
     let x = at("nothing.npy");
     wgmax::io::write(&x, &Tensor::from_slice([0, 1], &[0f32; 0]).unwrap()).unwrap();
-    let run = |empty| {
-        succeeds(&["reduce-max", &x, "--axes", "0", "--empty", empty, "--device", "cpu"])
-    };
+    let run =
+        |empty| succeeds(&["reduce-max", &x, "--axes", "0", "--empty", empty, "--device", "cpu"]);
     assert_eq!(run("neg-inf"), "f32[1]\n  -inf\n");
     assert_eq!(run("lowest"), "f32[1]\n  -3.4028235e38\n");
 }

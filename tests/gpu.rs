@@ -8,7 +8,13 @@ use wgmax::plan::Limits;
 use wgmax::{Device, ElementType, Nan, Tensor};
 
 /// Runs one plan on both devices and compares all bytes that each launch wrote.
-fn compare_launches(device: &Device, operator: &Operator, input: &Tensor, limits: &Limits, what: &str) {
+fn compare_launches(
+    device: &Device,
+    operator: &Operator,
+    input: &Tensor,
+    limits: &Limits,
+    what: &str,
+) {
     let cpu = Device::cpu();
     let plan = operator.plan(input.desc(), limits).unwrap();
     let mut twins: Vec<Vec<u8>> = Vec::new();
@@ -37,7 +43,14 @@ fn compare_launches(device: &Device, operator: &Operator, input: &Tensor, limits
     assert_eq!(launches, twins.len(), "{what}: as many launches as twins");
 }
 
-fn check_oracle(device: &Device, op: &ReduceMax, input: &Tensor, axes: &[usize], nan: Nan, what: &str) {
+fn check_oracle(
+    device: &Device,
+    op: &ReduceMax,
+    input: &Tensor,
+    axes: &[usize],
+    nan: Nan,
+    what: &str,
+) {
     let empty = match input.element_type() {
         ElementType::F32 => 0xff80_0000,
         ElementType::F64 => 0xfff0_0000_0000_0000,
@@ -109,7 +122,9 @@ fn random_reductions_agree_three_ways() {
         let axes: Vec<usize> = (0..shape.len()).filter(|_| random.below(2) == 0).collect();
         let nan = random.pick(&[Nan::Propagate, Nan::Ignore]);
         let style = random.below(5);
-        let what = format!("WGMAX_SEED={seed}, round {round}: {t}{shape:?} over {axes:?}, {nan:?}, style {style}");
+        let what = format!(
+            "WGMAX_SEED={seed}, round {round}: {t}{shape:?} over {axes:?}, {nan:?}, style {style}"
+        );
         let input = tensor(t, &shape, style, &mut random);
         let op = ReduceMax::new().axes(axes.iter().map(|&a| a as i64)).nan(nan);
         check_oracle(&Device::cpu(), &op, &input, &axes, nan, &what);
@@ -119,7 +134,13 @@ fn random_reductions_agree_three_ways() {
             assert!(matches!(error, wgmax::Error::OverLimit { .. }), "{what}: {error}");
             continue;
         }
-        compare_launches(&device, &op.clone().into(), &input, &limits, &format!("{what}, {limits:?}"));
+        compare_launches(
+            &device,
+            &op.clone().into(),
+            &input,
+            &limits,
+            &format!("{what}, {limits:?}"),
+        );
     }
 }
 
@@ -169,7 +190,9 @@ fn a_long_reduction_reaches_its_end() {
     let mut bytes = vec![1u8; n];
     bytes[n - 1] = 200;
     for shape in [vec![n], vec![n / 2, 2], vec![8, n / 8], vec![n / 3, 3]] {
-        let input = Tensor::from_bytes(ElementType::U8, shape.clone(), &bytes[..shape.iter().product()]).unwrap();
+        let input =
+            Tensor::from_bytes(ElementType::U8, shape.clone(), &bytes[..shape.iter().product()])
+                .unwrap();
         let axis = i64::from(shape[0] == 8);
         let op = ReduceMax::new().axes([axis]);
         let found = op.run(&device, &input).unwrap();

@@ -31,23 +31,12 @@ fn int(field: u64, value: i64) -> Vec<u8> {
 /// A field that is bytes, a text, a message, or packed numbers.
 fn len(field: u64, bytes: impl AsRef<[u8]>) -> Vec<u8> {
     let bytes = bytes.as_ref();
-    [
-        varint(field << 3 | 2),
-        varint(bytes.len() as u64),
-        bytes.to_vec(),
-    ]
-    .concat()
+    [varint(field << 3 | 2), varint(bytes.len() as u64), bytes.to_vec()].concat()
 }
 
 /// A field of packed numbers.
 fn packed(field: u64, values: &[i64]) -> Vec<u8> {
-    len(
-        field,
-        values
-            .iter()
-            .flat_map(|&v| varint(v as u64))
-            .collect::<Vec<_>>(),
-    )
+    len(field, values.iter().flat_map(|&v| varint(v as u64)).collect::<Vec<_>>())
 }
 
 /// The same numbers, each with its own key.
@@ -67,9 +56,7 @@ fn parse(bytes: &[u8]) -> Result<Tensor> {
 #[track_caller]
 fn assert_bad(result: Result<impl std::fmt::Debug>, path: &str, reason: &str) {
     match result {
-        Err(Error::BadFile {
-            path: p, reason: r, ..
-        }) => {
+        Err(Error::BadFile { path: p, reason: r, .. }) => {
             assert!(p.contains(path) && r.contains(reason), "{p:?}: {r:?}");
         }
         other => panic!("{other:?}, where BadFile with {reason:?} was expected"),
@@ -94,13 +81,7 @@ const INTEGERS: [Numbers; 11] = [
     (ElementType::I8, 3, 5, [-128, 127], &[128, 127]),
     (ElementType::U16, 4, 5, [1, 65535], &[1, 0, 255, 255]),
     (ElementType::I16, 5, 5, [-32768, 258], &[0, 128, 2, 1]),
-    (
-        ElementType::I32,
-        6,
-        5,
-        [-2, 0x0102_0304],
-        &[254, 255, 255, 255, 4, 3, 2, 1],
-    ),
+    (ElementType::I32, 6, 5, [-2, 0x0102_0304], &[254, 255, 255, 255, 4, 3, 2, 1]),
     (
         ElementType::I64,
         7,
@@ -109,51 +90,24 @@ const INTEGERS: [Numbers; 11] = [
         &[0, 0, 0, 0, 0, 0, 0, 128, 8, 7, 6, 5, 4, 3, 2, 1],
     ),
     (ElementType::Bool, 9, 5, [1, 0], &[1, 0]),
-    (
-        ElementType::F16,
-        10,
-        5,
-        [0x3c00, 0xfc01],
-        &[0, 0x3c, 1, 0xfc],
-    ),
-    (
-        ElementType::U32,
-        12,
-        11,
-        [7, 0xffff_fffe],
-        &[7, 0, 0, 0, 254, 255, 255, 255],
-    ),
+    (ElementType::F16, 10, 5, [0x3c00, 0xfc01], &[0, 0x3c, 1, 0xfc]),
+    (ElementType::U32, 12, 11, [7, 0xffff_fffe], &[7, 0, 0, 0, 254, 255, 255, 255]),
     (
         ElementType::U64,
         13,
         11,
         [-1, 1],
-        &[
-            255, 255, 255, 255, 255, 255, 255, 255, 1, 0, 0, 0, 0, 0, 0, 0,
-        ],
+        &[255, 255, 255, 255, 255, 255, 255, 255, 1, 0, 0, 0, 0, 0, 0, 0],
     ),
-    (
-        ElementType::Bf16,
-        16,
-        5,
-        [0x3f80, 0xffc0],
-        &[0x80, 0x3f, 0xc0, 0xff],
-    ),
+    (ElementType::Bf16, 16, 5, [0x3f80, 0xffc0], &[0x80, 0x3f, 0xc0, 0xff]),
 ];
 
 #[test]
 fn integers_and_halves_come_from_their_field_or_from_raw_data() {
     for (element_type, code, field, values, bytes) in INTEGERS {
-        for data in [
-            packed(field, &values),
-            unpacked(field, &values),
-            len(9, bytes),
-        ] {
+        for data in [packed(field, &values), unpacked(field, &values), len(9, bytes)] {
             let read = parse(&tensor(&[2], code, &[data])).unwrap();
-            assert_eq!(
-                (read.element_type(), read.shape()),
-                (element_type, &[2][..])
-            );
+            assert_eq!((read.element_type(), read.shape()), (element_type, &[2][..]));
             assert_eq!(read.bytes(), bytes, "{element_type}");
         }
     }
@@ -163,24 +117,15 @@ fn integers_and_halves_come_from_their_field_or_from_raw_data() {
 fn floats_come_from_their_field_or_from_raw_data() {
     // A NaN with a payload and a negative zero must come through as they are.
     let singles = [0x7fa0_0001u32, 0x8000_0000].map(u32::to_le_bytes).concat();
-    let doubles = [0xfff0_0000_0000_0001u64, 1 << 63]
-        .map(u64::to_le_bytes)
-        .concat();
-    for (element_type, code, field, wire, bytes) in [
-        (ElementType::F32, 1, 4, 5, &singles),
-        (ElementType::F64, 11, 10, 1, &doubles),
-    ] {
+    let doubles = [0xfff0_0000_0000_0001u64, 1 << 63].map(u64::to_le_bytes).concat();
+    for (element_type, code, field, wire, bytes) in
+        [(ElementType::F32, 1, 4, 5, &singles), (ElementType::F64, 11, 10, 1, &doubles)]
+    {
         let key = varint(field << 3 | wire);
-        let each = bytes
-            .chunks(bytes.len() / 2)
-            .flat_map(|c| [&key, c].concat())
-            .collect();
+        let each = bytes.chunks(bytes.len() / 2).flat_map(|c| [&key, c].concat()).collect();
         for data in [len(field, bytes), each, len(9, bytes)] {
             let read = parse(&tensor(&[1, 2], code, &[data])).unwrap();
-            assert_eq!(
-                (read.element_type(), read.shape()),
-                (element_type, &[1, 2][..])
-            );
+            assert_eq!((read.element_type(), read.shape()), (element_type, &[1, 2][..]));
             assert_eq!(read.bytes(), *bytes, "{element_type}");
         }
     }
@@ -189,10 +134,7 @@ fn floats_come_from_their_field_or_from_raw_data() {
 #[test]
 fn shapes_are_scalars_and_empty_ones_too() {
     let scalar = parse(&tensor(&[], 7, &[packed(7, &[-5])])).unwrap();
-    assert_eq!(
-        (scalar.shape(), scalar.to_vec::<i64>().unwrap()),
-        (&[][..], vec![-5])
-    );
+    assert_eq!((scalar.shape(), scalar.to_vec::<i64>().unwrap()), (&[][..], vec![-5]));
     for data in [vec![], len(9, [])] {
         let empty = parse(&tensor(&[2, 0, 4], 1, &[data])).unwrap();
         assert_eq!((empty.shape(), empty.len()), (&[2, 0, 4][..], 0));
@@ -204,13 +146,7 @@ fn shapes_are_scalars_and_empty_ones_too() {
 
 #[test]
 fn fields_of_no_interest_are_skipped() {
-    let extra = [
-        len(8, "name"),
-        len(12, "doc"),
-        len(13, ""),
-        int(14, 0),
-        len(999, "later"),
-    ];
+    let extra = [len(8, "name"), len(12, "doc"), len(13, ""), int(14, 0), len(999, "later")];
     let bytes = [extra.concat(), tensor(&[2], 2, &[len(9, [1, 2])])].concat();
     assert_eq!(parse(&bytes).unwrap().bytes(), [1, 2]);
 }
@@ -234,29 +170,14 @@ fn tensors_are_refused_for_what_is_wrong_with_them() {
         (tensor(&[2], 2, &[]), "int32_data holds 0"),
         (tensor(&[3], 2, &[packed(5, &[1, 2])]), "int32_data holds 2"),
         (tensor(&[1], 2, &[packed(5, &[1, 2])]), "int32_data holds 2"),
-        (
-            tensor(&[2], 2, &[two(), packed(5, &[1, 2])]),
-            "both raw_data and int32_data",
-        ),
-        (
-            tensor(&[2], 2, &[two(), packed(7, &[1, 2])]),
-            "int64_data holds elements",
-        ),
-        (
-            tensor(&[2], 7, &[packed(5, &[1, 2])]),
-            "int32_data holds elements",
-        ),
-        (
-            tensor(&[2], 2, &[two(), len(6, "text")]),
-            "string_data holds elements",
-        ),
+        (tensor(&[2], 2, &[two(), packed(5, &[1, 2])]), "both raw_data and int32_data"),
+        (tensor(&[2], 2, &[two(), packed(7, &[1, 2])]), "int64_data holds elements"),
+        (tensor(&[2], 7, &[packed(5, &[1, 2])]), "int32_data holds elements"),
+        (tensor(&[2], 2, &[two(), len(6, "text")]), "string_data holds elements"),
         (tensor(&[2], 9, &[len(9, [1, 2])]), "byte 2"),
         (tensor(&[2], 9, &[packed(5, &[1, 2])]), "byte 2"),
         (tensor(&[2], 2, &[two(), int(14, 2)]), "data_location 2"),
-        (
-            tensor(&[2], 2, &[vec![0x4a, 0xff, 0xff, 0xff, 0xff, 0x0f]]),
-            "",
-        ),
+        (tensor(&[2], 2, &[vec![0x4a, 0xff, 0xff, 0xff, 0xff, 0x0f]]), ""),
     ];
     for (bytes, reason) in cases {
         assert_bad(parse(&bytes), "t.pb", reason);
@@ -300,11 +221,7 @@ fn what_is_encoded_is_read_back() {
     for element_type in ElementType::ALL {
         for shape in [vec![], vec![3, 2], vec![0, 5], vec![200]] {
             let count = shape.iter().product::<usize>() * element_type.size();
-            let bool_or_byte = if element_type == ElementType::Bool {
-                2
-            } else {
-                256
-            };
+            let bool_or_byte = if element_type == ElementType::Bool { 2 } else { 256 };
             let bytes: Vec<u8> = (0..count).map(|i| (i * 37 % bool_or_byte) as u8).collect();
             let tensor = Tensor::from_bytes(element_type, shape, &bytes).unwrap();
             let read = parse(&encode_tensor(&tensor)).unwrap();
@@ -337,11 +254,7 @@ fn a_cut_tensor_is_refused_and_a_flipped_one_never_panics() {
     for whole in [raw, typed, doubles] {
         parse(&whole).unwrap();
         for end in 0..whole.len() {
-            assert!(
-                parse(&whole[..end]).is_err(),
-                "{end} of {} bytes",
-                whole.len()
-            );
+            assert!(parse(&whole[..end]).is_err(), "{end} of {} bytes", whole.len());
         }
         flipped(&whole, |bytes| {
             if let Ok(tensor) = parse(bytes) {
@@ -400,22 +313,13 @@ impl Model {
 
     fn of(op: &str, attributes: &[Vec<u8>]) -> Self {
         let attributes: Vec<Vec<u8>> = attributes.iter().map(|a| len(5, a)).collect();
-        Self {
-            nodes: vec![node(op, &["x", "a"], &["y"], &attributes)],
-            ..Self::new()
-        }
+        Self { nodes: vec![node(op, &["x", "a"], &["y"], &attributes)], ..Self::new() }
     }
 
     fn bytes(&self) -> Vec<u8> {
         let nodes: Vec<u8> = self.nodes.iter().flat_map(|n| len(1, n)).collect();
         let opsets: Vec<u8> = self.opsets.iter().flat_map(|o| len(8, o)).collect();
-        [
-            int(1, 8),
-            len(2, "me"),
-            len(7, [nodes, self.graph.concat()].concat()),
-            opsets,
-        ]
-        .concat()
+        [int(1, 8), len(2, "me"), len(7, [nodes, self.graph.concat()].concat()), opsets].concat()
     }
 
     fn parse(&self) -> Result<TestModel> {
@@ -427,10 +331,7 @@ impl Model {
 fn a_model_gives_its_node_and_its_wiring() {
     let model = Model::new().parse().unwrap();
     assert_eq!(model.node.dialect, Dialect::Onnx);
-    assert_eq!(
-        (model.node.operator.as_str(), model.node.version),
-        ("ReduceMax", Some(18))
-    );
+    assert_eq!((model.node.operator.as_str(), model.node.version), ("ReduceMax", Some(18)));
     assert_eq!(model.node.attributes.len(), 1);
     assert_eq!(model.node.attributes["keepdims"], Attribute::Int(0));
     assert_eq!(model.input_names, ["x", "a"]);
@@ -461,23 +362,12 @@ fn the_opset_is_that_of_onnx_itself() {
     for (opsets, reason) in [
         (vec![], "no opset"),
         (vec![opset("ai.onnx.ml", 3)], "no opset"),
-        (
-            vec![opset("", 13), opset("ai.onnx", 14)],
-            "both opset 13 and opset 14",
-        ),
+        (vec![opset("", 13), opset("ai.onnx", 14)], "both opset 13 and opset 14"),
         (vec![opset("", 0)], "opset 0"),
         (vec![opset("", -1)], "opset -1"),
         (vec![opset("", 1 << 32)], "opset 4294967296"),
     ] {
-        assert_bad(
-            Model {
-                opsets,
-                ..Model::new()
-            }
-            .parse(),
-            "m.onnx",
-            reason,
-        );
+        assert_bad(Model { opsets, ..Model::new() }.parse(), "m.onnx", reason);
     }
 }
 
@@ -517,22 +407,12 @@ fn attributes_have_the_type_that_they_say() {
         assert_eq!(attributes[name], value, "{name}");
     }
     for (attributes, reason) in [
-        (
-            vec![attribute("a", 3, len(4, [0xff]))],
-            "\"a\" is not UTF-8",
-        ),
+        (vec![attribute("a", 3, len(4, [0xff]))], "\"a\" is not UTF-8"),
         (vec![attribute("a", 0, int(3, 1))], "\"a\" has the type 0"),
-        (
-            vec![attribute("a", 2, vec![]), attribute("a", 2, vec![])],
-            "two attributes",
-        ),
+        (vec![attribute("a", 2, vec![]), attribute("a", 2, vec![])], "two attributes"),
         (vec![attribute("", 2, vec![])], "no name"),
     ] {
-        assert_bad(
-            Model::of("ReduceMax", &attributes).parse(),
-            "m.onnx",
-            reason,
-        );
+        assert_bad(Model::of("ReduceMax", &attributes).parse(), "m.onnx", reason);
     }
     let reference = attribute("a", 2, len(21, "outer"));
     assert_unsupported(Model::of("ReduceMax", &[reference]).parse(), "refers to");
@@ -544,12 +424,7 @@ fn constants_of_the_node_are_read_and_others_left_alone() {
     // The one that feeds nothing would not be readable.
     let stranger = [len(8, "s"), tensor(&[1], 8, &[len(6, "text")])].concat();
     let mut model = Model::new();
-    model.graph = vec![
-        value(11, "x"),
-        value(12, "y"),
-        len(5, &stranger),
-        len(5, &axes),
-    ];
+    model.graph = vec![value(11, "x"), value(12, "y"), len(5, &stranger), len(5, &axes)];
     let read = model.parse().unwrap();
     assert_eq!(
         (read.input_names, read.graph_inputs),
@@ -560,10 +435,7 @@ fn constants_of_the_node_are_read_and_others_left_alone() {
 
     model.graph.push(len(5, &axes));
     assert_bad(model.parse(), "m.onnx", "two initializers");
-    model.graph[3] = len(
-        5,
-        [len(8, "a"), tensor(&[2], 7, &[packed(7, &[-1])])].concat(),
-    );
+    model.graph[3] = len(5, [len(8, "a"), tensor(&[2], 7, &[packed(7, &[-1])])].concat());
     assert_bad(model.parse(), "initializer \"a\"", "int64_data holds 1");
     model.graph.push(len(15, ""));
     assert_unsupported(model.parse(), "sparse");
@@ -573,57 +445,22 @@ fn constants_of_the_node_are_read_and_others_left_alone() {
 fn models_that_do_not_fit_together_are_refused() {
     let new = Model::new;
     let one = || new().nodes[0].clone();
-    let graph = |parts: &[Vec<u8>]| Model {
-        graph: parts.to_vec(),
-        ..new()
-    };
-    let with_node = |node: Vec<u8>| Model {
-        nodes: vec![node],
-        ..new()
-    };
+    let graph = |parts: &[Vec<u8>]| Model { graph: parts.to_vec(), ..new() };
+    let with_node = |node: Vec<u8>| Model { nodes: vec![node], ..new() };
     for (model, reason) in [
-        (
-            Model {
-                nodes: vec![],
-                ..new()
-            },
-            "no node",
-        ),
+        (Model { nodes: vec![], ..new() }, "no node"),
         (with_node([len(1, "x"), len(2, "y")].concat()), "no op_type"),
-        (
-            graph(&[value(11, "x"), value(12, "y")]),
-            "feeds the node's input \"a\"",
-        ),
-        (
-            graph(&[value(11, "x"), value(11, "a"), value(12, "z")]),
-            "makes the graph output \"z\"",
-        ),
-        (
-            graph(&[value(11, "x"), value(11, "x"), value(11, "a")]),
-            "two graph inputs",
-        ),
-        (
-            graph(&[value(11, "x"), value(11, "a"), value(12, "")]),
-            "a graph output has no name",
-        ),
+        (graph(&[value(11, "x"), value(12, "y")]), "feeds the node's input \"a\""),
+        (graph(&[value(11, "x"), value(11, "a"), value(12, "z")]), "makes the graph output \"z\""),
+        (graph(&[value(11, "x"), value(11, "x"), value(11, "a")]), "two graph inputs"),
+        (graph(&[value(11, "x"), value(11, "a"), value(12, "")]), "a graph output has no name"),
     ] {
         assert_bad(model.parse(), "m.onnx", reason);
     }
-    assert_unsupported(
-        Model {
-            nodes: vec![one(), one()],
-            ..new()
-        }
-        .parse(),
-        "2 nodes",
-    );
+    assert_unsupported(Model { nodes: vec![one(), one()], ..new() }.parse(), "2 nodes");
     let foreign = node("ReduceMax", &["x"], &["y"], &[len(7, "com.microsoft")]);
     assert_unsupported(with_node(foreign).parse(), "com.microsoft");
-    assert_bad(
-        parse_model("m.onnx", &len(8, opset("", 13))),
-        "m.onnx",
-        "no graph",
-    );
+    assert_bad(parse_model("m.onnx", &len(8, opset("", 13))), "m.onnx", "no graph");
     assert_bad(parse_model("m.onnx", &[]), "m.onnx", "no graph");
 }
 
@@ -635,11 +472,7 @@ fn a_cut_model_is_refused_and_a_flipped_one_never_panics() {
     let whole = model.bytes();
     parse_model("m.onnx", &whole).unwrap();
     for end in 0..whole.len() {
-        assert!(
-            parse_model("m.onnx", &whole[..end]).is_err(),
-            "{end} of {} bytes",
-            whole.len()
-        );
+        assert!(parse_model("m.onnx", &whole[..end]).is_err(), "{end} of {} bytes", whole.len());
     }
     flipped(&whole, |bytes| drop(parse_model("m.onnx", bytes)));
 }
@@ -654,13 +487,8 @@ fn npy(descr: &str, shape: &str, data: &[u8]) -> Vec<u8> {
         header.push(' ');
     }
     header.push('\n');
-    [
-        b"\x93NUMPY\x01\x00",
-        &(header.len() as u16).to_le_bytes()[..],
-        header.as_bytes(),
-        data,
-    ]
-    .concat()
+    [b"\x93NUMPY\x01\x00", &(header.len() as u16).to_le_bytes()[..], header.as_bytes(), data]
+        .concat()
 }
 
 const JSON: &str = r#"{
@@ -687,10 +515,7 @@ fn json_case(json: &str) -> TempDir {
 }
 
 fn load_in(dir: &Path) -> Result<Case> {
-    let folder = CaseFolder {
-        path: dir.to_path_buf(),
-        kind: CaseKind::Json,
-    };
+    let folder = CaseFolder { path: dir.to_path_buf(), kind: CaseKind::Json };
     let mut cases = folder.load()?;
     assert_eq!(cases.len(), 1);
     Ok(cases.remove(0))
@@ -719,10 +544,7 @@ fn a_case_json_is_read_in_full() {
     let case = load(JSON).unwrap();
     assert_eq!(case.id, "the id");
     assert_eq!(case.node.dialect, Dialect::OpenVino);
-    assert_eq!(
-        (case.node.operator.as_str(), case.node.version),
-        ("ReduceMax", Some(1))
-    );
+    assert_eq!((case.node.operator.as_str(), case.node.version), ("ReduceMax", Some(1)));
     let other = |text: &str| Attribute::Other(text.to_string());
     for (name, value) in [
         ("keep_dims", Attribute::Bool(true)),
@@ -737,21 +559,11 @@ fn a_case_json_is_read_in_full() {
     ] {
         assert_eq!(case.node.attributes[name], value, "{name}");
     }
-    let [Some(data), Some(axes)] = &case.inputs[..] else {
-        panic!("{:?}", case.inputs)
-    };
+    let [Some(data), Some(axes)] = &case.inputs[..] else { panic!("{:?}", case.inputs) };
     assert_eq!(data.to_vec::<f32>().unwrap(), [1.0, 2.0]);
-    assert_eq!(
-        (axes.shape(), axes.to_vec::<i64>().unwrap()),
-        (&[][..], vec![0])
-    );
-    let [output] = outputs(&case) else {
-        panic!("{:?}", case.expect)
-    };
-    assert_eq!(
-        (output.element_type(), output.bytes()),
-        (ElementType::Bf16, &[0x00, 0x40][..])
-    );
+    assert_eq!((axes.shape(), axes.to_vec::<i64>().unwrap()), (&[][..], vec![0]));
+    let [output] = outputs(&case) else { panic!("{:?}", case.expect) };
+    assert_eq!((output.element_type(), output.bytes()), (ElementType::Bf16, &[0x00, 0x40][..]));
 }
 
 #[test]
@@ -779,14 +591,8 @@ fn inputs_go_where_their_names_say() {
     let swapped = edited("\"data\"", "\"AXES\"").replace("\"axes\"", "\"data\"");
     let swapped = swapped.replace("AXES", "axes");
     let case = load(&swapped).unwrap();
-    assert_eq!(
-        case.inputs[0].as_ref().unwrap().element_type(),
-        ElementType::I64
-    );
-    assert_eq!(
-        case.inputs[1].as_ref().unwrap().element_type(),
-        ElementType::F32
-    );
+    assert_eq!(case.inputs[0].as_ref().unwrap().element_type(), ElementType::I64);
+    assert_eq!(case.inputs[1].as_ref().unwrap().element_type(), ElementType::F32);
 
     // segment_ids is left out: its slot stays empty.
     let gap = edited("ReduceMax", "SegmentMax").replace("\"axes\"", "\"num_segments\"");
@@ -795,21 +601,11 @@ fn inputs_go_where_their_names_say() {
     assert_eq!(there, [true, false, true]);
 
     // A name that the operator does not have, or none: in the order of the list.
-    for (from, to) in [
-        ("\"name\": \"axes\",", ""),
-        ("\"axes\"", "\"reduction_axes\""),
-    ] {
+    for (from, to) in [("\"name\": \"axes\",", ""), ("\"axes\"", "\"reduction_axes\"")] {
         let case = load(&edited(from, to)).unwrap();
-        assert_eq!(
-            case.inputs[1].as_ref().unwrap().element_type(),
-            ElementType::I64
-        );
+        assert_eq!(case.inputs[1].as_ref().unwrap().element_type(), ElementType::I64);
     }
-    assert_bad(
-        load(&edited("\"axes\"", "\"data\"")),
-        "case.json",
-        "input 0 of ReduceMax",
-    );
+    assert_bad(load(&edited("\"axes\"", "\"data\"")), "case.json", "input 0 of ReduceMax");
 }
 
 #[test]
@@ -842,11 +638,7 @@ fn a_case_json_without_a_required_field_is_refused_by_its_name() {
         "shape",
     ] {
         let without = edited(&format!("\"{field}\":"), "\"other\":");
-        assert_bad(
-            load(&without),
-            "case.json",
-            &format!("missing field `{field}`"),
-        );
+        assert_bad(load(&without), "case.json", &format!("missing field `{field}`"));
     }
     let dir = json_case(&edited("\"id\":", "\"other\":"));
     let name = dir.path().file_name().unwrap().to_str().unwrap();
@@ -856,21 +648,13 @@ fn a_case_json_without_a_required_field_is_refused_by_its_name() {
 #[test]
 fn a_case_json_that_lies_is_refused() {
     for (from, to, reason) in [
-        (
-            "\"shape\": [2]",
-            "\"shape\": [1, 2]",
-            "said to be f32[1, 2], but is f32[2]",
-        ),
+        ("\"shape\": [2]", "\"shape\": [1, 2]", "said to be f32[1, 2], but is f32[2]"),
         ("\"shape\": [2]", "\"shape\": [-2]", "-2"),
         ("\"f32\"", "\"i32\"", "said to be i32[2], but is f32[2]"),
         ("\"f32\"", "\"float\"", "float"),
         ("\"bf16\"", "\"f16\"", "said to be f16[1], but is u16[1]"),
         // Raw bits stand for bf16 and for nothing else.
-        (
-            "\"in0.npy\", \"dtype\": \"f32\"",
-            "\"u8.npy\", \"dtype\": \"i8\"",
-            "but is u8[2]",
-        ),
+        ("\"in0.npy\", \"dtype\": \"f32\"", "\"u8.npy\", \"dtype\": \"i8\"", "but is u8[2]"),
         ("\"expect\": \"ok\"", "\"expect\": \"fine\"", "fine"),
     ] {
         assert_bad(load(&edited(from, to)), "case.json", reason);
@@ -887,15 +671,7 @@ fn files_outside_the_folder_are_refused() {
     }
     let absolute = dir.path().join("in0.npy");
     let absolute = absolute.to_str().unwrap();
-    for file in [
-        "../in0.npy",
-        "../inner/in1.npy",
-        absolute,
-        "",
-        ".",
-        "/",
-        "x/../in0.npy",
-    ] {
+    for file in ["../in0.npy", "../inner/in1.npy", absolute, "", ".", "/", "x/../in0.npy"] {
         let file = quoted(file);
         fs::write(inner.join("case.json"), edited("\"in0.npy\"", &file)).unwrap();
         assert_bad(load_in(&inner), "case.json", "not inside the folder");
@@ -953,25 +729,14 @@ fn onnx_case(model: &Model, sets: &[DataSet]) -> TempDir {
 }
 
 fn load_onnx(dir: &TempDir) -> Result<Vec<Case>> {
-    CaseFolder {
-        path: dir.path().to_path_buf(),
-        kind: CaseKind::Onnx,
-    }
-    .load()
+    CaseFolder { path: dir.path().to_path_buf(), kind: CaseKind::Onnx }.load()
 }
 
-const PLAIN: &[(&str, &[u8])] = &[
-    ("input_0.pb", &[1]),
-    ("input_1.pb", &[2]),
-    ("output_0.pb", &[3]),
-];
+const PLAIN: &[(&str, &[u8])] =
+    &[("input_0.pb", &[1]), ("input_1.pb", &[2]), ("output_0.pb", &[3])];
 
 fn bytes_of(case: &Case) -> (Vec<Option<&[u8]>>, Vec<&[u8]>) {
-    let inputs = case
-        .inputs
-        .iter()
-        .map(|i| i.as_ref().map(Tensor::bytes))
-        .collect();
+    let inputs = case.inputs.iter().map(|i| i.as_ref().map(Tensor::bytes)).collect();
     (inputs, outputs(case).iter().map(Tensor::bytes).collect())
 }
 
@@ -983,16 +748,10 @@ fn an_onnx_folder_gives_a_case_a_data_set() {
     assert_eq!(cases.len(), 1);
     assert_eq!(cases[0].id, name);
     assert_eq!(cases[0].node, Model::new().parse().unwrap().node);
-    assert_eq!(
-        bytes_of(&cases[0]),
-        (vec![Some(&[1][..]), Some(&[2])], vec![&[3][..]])
-    );
+    assert_eq!(bytes_of(&cases[0]), (vec![Some(&[1][..]), Some(&[2])], vec![&[3][..]]));
 
-    let sets = [
-        ("test_data_set_10", PLAIN),
-        ("test_data_set_9", PLAIN),
-        ("test_data_set_x", PLAIN),
-    ];
+    let sets =
+        [("test_data_set_10", PLAIN), ("test_data_set_9", PLAIN), ("test_data_set_x", PLAIN)];
     let dir = onnx_case(&Model::new(), &sets);
     let name = dir.path().file_name().unwrap().to_str().unwrap();
     let ids: Vec<String> = load_onnx(&dir).unwrap().into_iter().map(|c| c.id).collect();
@@ -1005,18 +764,9 @@ fn files_follow_the_graph_and_slots_follow_the_node() {
     // The graph lists its values the other way round, and the node skips a slot.
     let mut model = Model::new();
     model.nodes = vec![node("Any", &["x", "", "a"], &["y", "z"], &[])];
-    model.graph = vec![
-        value(11, "a"),
-        value(11, "x"),
-        value(12, "z"),
-        value(12, "y"),
-    ];
-    let files: &[(&str, &[u8])] = &[
-        ("input_0.pb", &[1]),
-        ("input_1.pb", &[2]),
-        ("output_0.pb", &[3]),
-        ("output_1.pb", &[4]),
-    ];
+    model.graph = vec![value(11, "a"), value(11, "x"), value(12, "z"), value(12, "y")];
+    let files: &[(&str, &[u8])] =
+        &[("input_0.pb", &[1]), ("input_1.pb", &[2]), ("output_0.pb", &[3]), ("output_1.pb", &[4])];
     let cases = load_onnx(&onnx_case(&model, &[("test_data_set_0", files)])).unwrap();
     let expected = (vec![Some(&[2][..]), None, Some(&[1])], vec![&[4][..], &[3]]);
     assert_eq!(bytes_of(&cases[0]), expected);
@@ -1026,10 +776,7 @@ fn files_follow_the_graph_and_slots_follow_the_node() {
     let cases = load_onnx(&onnx_case(&model, &[("test_data_set_0", PLAIN)])).unwrap();
     assert_eq!(bytes_of(&cases[0]).1, [&[3]]);
     model.graph[2] = value(12, "z");
-    assert_unsupported(
-        load_onnx(&onnx_case(&model, &[("test_data_set_0", PLAIN)])),
-        "leaves out",
-    );
+    assert_unsupported(load_onnx(&onnx_case(&model, &[("test_data_set_0", PLAIN)])), "leaves out");
 }
 
 #[test]
@@ -1038,26 +785,15 @@ fn constants_fill_what_the_files_do_not() {
     let one: &[(&str, &[u8])] = &[("input_0.pb", &[1]), ("output_0.pb", &[3])];
     for graph in [
         vec![value(11, "x"), value(12, "y"), constant.clone()],
-        vec![
-            value(11, "a"),
-            value(11, "x"),
-            value(12, "y"),
-            constant.clone(),
-        ],
+        vec![value(11, "a"), value(11, "x"), value(12, "y"), constant.clone()],
     ] {
-        let model = Model {
-            graph,
-            ..Model::new()
-        };
+        let model = Model { graph, ..Model::new() };
         let cases = load_onnx(&onnx_case(&model, &[("test_data_set_0", one)])).unwrap();
         assert_eq!(bytes_of(&cases[0]).0, [Some(&[1][..]), Some(&[9])]);
     }
     // A constant that is a graph input too is only its default.
     let graph = vec![value(11, "x"), value(11, "a"), value(12, "y"), constant];
-    let model = Model {
-        graph,
-        ..Model::new()
-    };
+    let model = Model { graph, ..Model::new() };
     let cases = load_onnx(&onnx_case(&model, &[("test_data_set_0", PLAIN)])).unwrap();
     assert_eq!(bytes_of(&cases[0]).0, [Some(&[1][..]), Some(&[2])]);
 }
@@ -1068,41 +804,13 @@ fn data_sets_that_do_not_fit_the_model_are_refused() {
         load_onnx(&onnx_case(&Model::new(), &[("test_data_set_0", files)]))
     };
     let set = "test_data_set_0";
-    assert_bad(
-        with(&PLAIN[..1]),
-        set,
-        "1 input files for a graph of 2 inputs",
-    );
-    assert_bad(
-        with(&PLAIN[..2]),
-        set,
-        "0 output files for a graph of 1 outputs",
-    );
-    assert_bad(
-        with(&[PLAIN, &[("input_2.pb", &[0])]].concat()),
-        set,
-        "3 input files",
-    );
-    assert_bad(
-        with(&[PLAIN, &[("output_1.pb", &[0])]].concat()),
-        set,
-        "2 output files",
-    );
-    assert_bad(
-        with(&[PLAIN[0], PLAIN[2], ("input_2.pb", &[0])]),
-        set,
-        "input_1.pb is missing",
-    );
-    assert_bad(
-        with(&[PLAIN, &[("input_01.pb", &[0])]].concat()),
-        set,
-        "input_01.pb",
-    );
-    assert_bad(
-        load_onnx(&onnx_case(&Model::new(), &[])),
-        "model.onnx",
-        "test_data_set_0",
-    );
+    assert_bad(with(&PLAIN[..1]), set, "1 input files for a graph of 2 inputs");
+    assert_bad(with(&PLAIN[..2]), set, "0 output files for a graph of 1 outputs");
+    assert_bad(with(&[PLAIN, &[("input_2.pb", &[0])]].concat()), set, "3 input files");
+    assert_bad(with(&[PLAIN, &[("output_1.pb", &[0])]].concat()), set, "2 output files");
+    assert_bad(with(&[PLAIN[0], PLAIN[2], ("input_2.pb", &[0])]), set, "input_1.pb is missing");
+    assert_bad(with(&[PLAIN, &[("input_01.pb", &[0])]].concat()), set, "input_01.pb");
+    assert_bad(load_onnx(&onnx_case(&Model::new(), &[])), "model.onnx", "test_data_set_0");
 
     let dir = onnx_case(&Model::new(), &[(set, PLAIN)]);
     fs::write(dir.path().join(set).join("output_0.pb"), [1]).unwrap();
@@ -1134,13 +842,7 @@ fn forest() -> TempDir {
 fn found(root: &Path, paths: &[&str]) -> Result<Vec<(String, CaseKind)>> {
     let paths: Vec<PathBuf> = paths.iter().map(|p| root.join(p)).collect();
     let relative = |folder: CaseFolder| {
-        let path = folder
-            .path
-            .strip_prefix(root)
-            .unwrap()
-            .to_str()
-            .unwrap()
-            .replace('\\', "/");
+        let path = folder.path.strip_prefix(root).unwrap().to_str().unwrap().replace('\\', "/");
         (path, folder.kind)
     };
     Ok(find(&paths)?.into_iter().map(relative).collect())
@@ -1152,9 +854,7 @@ fn cases_are_found_in_order_and_once() {
     let root = forest();
     let found = |paths: &[&str]| found(root.path(), paths).unwrap();
     let pairs = |list: &[(&str, CaseKind)]| -> Vec<(String, CaseKind)> {
-        list.iter()
-            .map(|(path, kind)| (path.to_string(), *kind))
-            .collect()
+        list.iter().map(|(path, kind)| (path.to_string(), *kind)).collect()
     };
     let all = pairs(&[("a/model", Onnx), ("b/case", Json), ("b/case/deeper", Json)]);
     assert_eq!(found(&[""]), all);
@@ -1184,22 +884,14 @@ fn links_to_folders_are_followed_only_where_they_are_named() {
     symlink(root.path().join("a"), root.path().join("b/link")).unwrap();
     symlink("nowhere", root.path().join("b/broken")).unwrap();
     let paths = |list: &[&str]| -> Vec<String> {
-        found(root.path(), list)
-            .unwrap()
-            .into_iter()
-            .map(|(path, _)| path)
-            .collect()
+        found(root.path(), list).unwrap().into_iter().map(|(path, _)| path).collect()
     };
     assert_eq!(paths(&["b"]), ["b/case", "b/case/deeper"]);
     assert_eq!(paths(&["b/link"]), ["b/link/model"]);
     assert_eq!(paths(&["b/link", "a"]), ["b/link/model"]);
     // A file may be a link.
     fs::create_dir(root.path().join("e")).unwrap();
-    symlink(
-        root.path().join("b/case/case.json"),
-        root.path().join("e/case.json"),
-    )
-    .unwrap();
+    symlink(root.path().join("b/case/case.json"), root.path().join("e/case.json")).unwrap();
     assert_eq!(paths(&["e"]), ["e"]);
 }
 
@@ -1216,11 +908,7 @@ fn every_case_of_the_sources_loads() {
         let cases = folder.load().unwrap_or_else(|e| panic!("{e}"));
         assert!(!cases.is_empty());
         for case in cases {
-            assert!(
-                case.inputs.first().is_some_and(Option::is_some),
-                "{}",
-                case.id
-            );
+            assert!(case.inputs.first().is_some_and(Option::is_some), "{}", case.id);
         }
     }
 }

@@ -27,9 +27,13 @@ fn back_ends(module: &naga::Module, info: &ModuleInfo, label: &str) {
     hlsl::Writer::new(&mut text, &options, &pipeline)
         .write(module, info, None)
         .unwrap_or_else(|error| panic!("{label}: HLSL: {error}"));
-    let (module, info) =
-        naga::back::pipeline_constants::process_overrides(module, info, None, &PipelineConstants::default())
-            .unwrap_or_else(|error| panic!("{label}: constants: {error}"));
+    let (module, info) = naga::back::pipeline_constants::process_overrides(
+        module,
+        info,
+        None,
+        &PipelineConstants::default(),
+    )
+    .unwrap_or_else(|error| panic!("{label}: constants: {error}"));
     let options =
         glsl::Options { version: glsl::Version::new_gles(310), ..glsl::Options::default() };
     let pipeline = glsl::PipelineOptions {
@@ -67,7 +71,11 @@ fn no_kernel_holds_a_float() {
         let source = shader.source();
         let code = source.lines().map(|line| line.split("//").next().unwrap_or(""));
         for word in code.flat_map(|line| line.split(|c: char| !c.is_alphanumeric())) {
-            assert!(!["f16", "f32", "vec4f", "vec2f"].contains(&word), "{}: {word}", shader.label());
+            assert!(
+                !["f16", "f32", "vec4f", "vec2f"].contains(&word),
+                "{}: {word}",
+                shader.label()
+            );
         }
     }
 }

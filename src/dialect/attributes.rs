@@ -53,11 +53,7 @@ impl Name {
             Some(version) => format!("{} {}-{version}", self.dialect, self.operator),
             None => format!("{} {}", self.dialect, self.operator),
         };
-        Error::InputCount {
-            operator,
-            expected,
-            actual,
-        }
+        Error::InputCount { operator, expected, actual }
     }
 
     /// The inputs by position: the first, which every operator here needs, and
@@ -70,10 +66,7 @@ impl Name {
         inputs: &[Option<&'a Tensor>],
         expected: &'static str,
     ) -> Result<(&'a Tensor, [Option<&'a Tensor>; N])> {
-        let given = inputs
-            .iter()
-            .rposition(Option::is_some)
-            .map_or(0, |last| last + 1);
+        let given = inputs.iter().rposition(Option::is_some).map_or(0, |last| last + 1);
         match inputs[..given].split_first() {
             Some((Some(first), rest)) if rest.len() <= N => {
                 let mut others = [None; N];
@@ -93,12 +86,7 @@ pub(super) struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     pub(super) fn new(attributes: &'a Attributes) -> Self {
-        Self {
-            rest: attributes
-                .iter()
-                .map(|(name, value)| (name.as_str(), value))
-                .collect(),
-        }
+        Self { rest: attributes.iter().map(|(name, value)| (name.as_str(), value)).collect() }
     }
 
     /// The attribute if it is given, through `convert`.
@@ -116,11 +104,7 @@ impl<'a> Reader<'a> {
         };
         match convert(value) {
             Some(converted) => Ok(Some(converted)),
-            None => Err(Error::BadAttribute {
-                attribute,
-                expected,
-                value: value.to_string(),
-            }),
+            None => Err(Error::BadAttribute { attribute, expected, value: value.to_string() }),
         }
     }
 
@@ -170,10 +154,6 @@ pub(super) fn flag(attribute: &'static str, value: i64) -> Result<bool> {
     match value {
         0 => Ok(false),
         1 => Ok(true),
-        _ => Err(Error::BadAttribute {
-            attribute,
-            expected: "0 or 1",
-            value: value.to_string(),
-        }),
+        _ => Err(Error::BadAttribute { attribute, expected: "0 or 1", value: value.to_string() }),
     }
 }

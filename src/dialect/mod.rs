@@ -86,9 +86,7 @@ impl FromStr for Dialect {
             "onnx" => Ok(Self::Onnx),
             "onednn" => Ok(Self::OneDnn),
             "openvino" => Ok(Self::OpenVino),
-            _ => Err(Error::UnknownDialect {
-                name: name.to_string(),
-            }),
+            _ => Err(Error::UnknownDialect { name: name.to_string() }),
         }
     }
 }
@@ -140,8 +138,7 @@ impl Node {
     /// The version, which the operator of this name needs.
     fn version(&self, operator: &'static str) -> Result<u32> {
         let dialect = self.dialect.name();
-        self.version
-            .ok_or(Error::MissingVersion { dialect, operator })
+        self.version.ok_or(Error::MissingVersion { dialect, operator })
     }
 }
 
@@ -151,12 +148,7 @@ mod tests {
     use crate::operator::{EmptySet, ReduceMax};
 
     fn node(dialect: Dialect, version: Option<u32>) -> Node {
-        Node {
-            dialect,
-            operator: "ReduceMax".to_string(),
-            version,
-            attributes: Attributes::new(),
-        }
+        Node { dialect, operator: "ReduceMax".to_string(), version, attributes: Attributes::new() }
     }
 
     fn data() -> Tensor {
@@ -170,10 +162,7 @@ mod tests {
         let narrow = Tensor::from_slice([2], &[-1i32, 0]).unwrap();
         let resolve = |node: Node, axes, nan| node.operator(&[Some(&data), Some(axes)], nan);
         let expected = ReduceMax::new().axes([0, 1]);
-        let finite = expected
-            .clone()
-            .nan(Nan::Ignore)
-            .empty_set(EmptySet::Lowest);
+        let finite = expected.clone().nan(Nan::Ignore).empty_set(EmptySet::Lowest);
 
         let onnx = resolve(node(Dialect::Onnx, Some(18)), &wide, None).unwrap();
         assert_eq!(onnx, Operator::ReduceMax(expected.clone().keep_dims(true)));
@@ -187,14 +176,8 @@ mod tests {
         assert_eq!(onnx, Operator::ReduceMax(ignoring));
         let propagating = Operator::ReduceMax(finite.nan(Nan::Propagate));
         let nan = Some(Nan::Propagate);
-        assert_eq!(
-            resolve(node(Dialect::OneDnn, None), &narrow, nan).unwrap(),
-            propagating
-        );
-        assert_eq!(
-            resolve(node(Dialect::OpenVino, Some(1)), &wide, nan).unwrap(),
-            propagating
-        );
+        assert_eq!(resolve(node(Dialect::OneDnn, None), &narrow, nan).unwrap(), propagating);
+        assert_eq!(resolve(node(Dialect::OpenVino, Some(1)), &wide, nan).unwrap(), propagating);
     }
 
     #[test]
@@ -207,20 +190,13 @@ mod tests {
         };
         let expected = Operator::ReduceMax(ReduceMax::new().axes([1]).keep_dims(true));
         assert_eq!(old.operator(&[Some(&data)], None).unwrap(), expected);
-        for (dialect, version) in [
-            (Dialect::Onnx, Some(18)),
-            (Dialect::OneDnn, None),
-            (Dialect::OpenVino, Some(1)),
-        ] {
-            let odd = Node {
-                attributes: attribute("odd", Attribute::Int(0)),
-                ..node(dialect, version)
-            };
+        for (dialect, version) in
+            [(Dialect::Onnx, Some(18)), (Dialect::OneDnn, None), (Dialect::OpenVino, Some(1))]
+        {
+            let odd =
+                Node { attributes: attribute("odd", Attribute::Int(0)), ..node(dialect, version) };
             let error = odd.operator(&[Some(&data)], None);
-            assert!(
-                matches!(error, Err(Error::UnknownAttribute { .. })),
-                "{dialect}"
-            );
+            assert!(matches!(error, Err(Error::UnknownAttribute { .. })), "{dialect}");
         }
     }
 
@@ -256,10 +232,7 @@ mod tests {
             assert_eq!(node.operator(&[data, None, None], None).unwrap(), expected);
         }
         let error = all[0].operator(&[data, axes], None).unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "ONNX ReduceMax-13 takes 1 input; given: 2"
-        );
+        assert_eq!(error.to_string(), "ONNX ReduceMax-13 takes 1 input; given: 2");
         let neither = all[2].operator(&[data, None], None);
         assert!(matches!(neither, Err(Error::AxesSource { .. })));
         let missing = all[3].operator(&[data, None], None);
@@ -271,14 +244,9 @@ mod tests {
         let data = data();
         for dialect in [Dialect::Onnx, Dialect::OpenVino] {
             let error = node(dialect, None).operator(&[Some(&data)], None);
-            assert!(
-                matches!(error, Err(Error::MissingVersion { .. })),
-                "{dialect}"
-            );
+            assert!(matches!(error, Err(Error::MissingVersion { .. })), "{dialect}");
         }
-        let error = node(Dialect::OneDnn, Some(3))
-            .operator(&[Some(&data)], None)
-            .unwrap_err();
+        let error = node(Dialect::OneDnn, Some(3)).operator(&[Some(&data)], None).unwrap_err();
         assert_eq!(error.to_string(), "oneDNN Graph has no ReduceMax-3");
     }
 
@@ -286,28 +254,16 @@ mod tests {
     fn other_operators_are_unknown() {
         let data = data();
         for operator in ["ReduceMin", "reducemax", ""] {
-            let node = Node {
-                operator: operator.to_string(),
-                ..node(Dialect::Onnx, Some(18))
-            };
+            let node = Node { operator: operator.to_string(), ..node(Dialect::Onnx, Some(18)) };
             let error = node.operator(&[Some(&data)], None);
-            assert!(
-                matches!(error, Err(Error::UnknownOperator { .. })),
-                "{operator:?}"
-            );
+            assert!(matches!(error, Err(Error::UnknownOperator { .. })), "{operator:?}");
         }
     }
 
     #[test]
     fn dialects_have_a_short_name_and_a_long_one() {
         let name = |short: &str| short.parse::<Dialect>().unwrap().to_string();
-        assert_eq!(
-            ["onnx", "onednn", "openvino"].map(name),
-            ["ONNX", "oneDNN Graph", "OpenVINO"]
-        );
-        assert!(matches!(
-            "ONNX".parse::<Dialect>(),
-            Err(Error::UnknownDialect { .. })
-        ));
+        assert_eq!(["onnx", "onednn", "openvino"].map(name), ["ONNX", "oneDNN Graph", "OpenVINO"]);
+        assert!(matches!("ONNX".parse::<Dialect>(), Err(Error::UnknownDialect { .. })));
     }
 }

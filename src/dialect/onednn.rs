@@ -26,19 +26,11 @@ pub struct ReduceMax {
 }
 
 impl ReduceMax {
-    const NAME: Name = Name {
-        dialect: Dialect::OneDnn,
-        operator: "ReduceMax",
-        version: None,
-    };
+    const NAME: Name = Name { dialect: Dialect::OneDnn, operator: "ReduceMax", version: None };
 
     /// The operator with the defaults of the specification.
     pub fn new() -> Self {
-        Self {
-            axes: None,
-            keep_dims: false,
-            nan: Nan::Ignore,
-        }
+        Self { axes: None, keep_dims: false, nan: Nan::Ignore }
     }
 
     /// The operator with these attributes and the defaults of the others.
@@ -82,11 +74,9 @@ impl ReduceMax {
         };
         let axes = match (&self.axes, axes) {
             (Some(axes), None) => axes.clone(),
-            (None, Some(axes)) => AxesForm {
-                scalar: false,
-                types: &[ElementType::I32],
+            (None, Some(axes)) => {
+                AxesForm { scalar: false, types: &[ElementType::I32] }.read(axes)?
             }
-            .read(axes)?,
             (Some(_), Some(_)) => return Err(source("both were given")),
             (None, None) => return Err(source("neither was given")),
         };
@@ -105,11 +95,7 @@ impl ReduceMax {
         nan: Option<Nan>,
     ) -> Result<operator::ReduceMax> {
         if node.version.is_some() {
-            return Err(Name {
-                version: node.version,
-                ..Self::NAME
-            }
-            .unknown_version());
+            return Err(Name { version: node.version, ..Self::NAME }.unknown_version());
         }
         let mut operator = Self::from_attributes(&node.attributes)?;
         operator.nan = nan.unwrap_or(operator.nan);
@@ -131,10 +117,7 @@ mod tests {
     use crate::dialect::Attribute::{self, *};
 
     fn read(attributes: &[(&str, Attribute)]) -> Result<ReduceMax> {
-        let attributes = attributes
-            .iter()
-            .map(|(n, v)| (n.to_string(), v.clone()))
-            .collect();
+        let attributes = attributes.iter().map(|(n, v)| (n.to_string(), v.clone())).collect();
         ReduceMax::from_attributes(&attributes)
     }
 
@@ -143,10 +126,7 @@ mod tests {
     }
 
     fn with_axes(axes: &[i64]) -> ReduceMax {
-        ReduceMax {
-            axes: Some(axes.to_vec()),
-            ..ReduceMax::new()
-        }
+        ReduceMax { axes: Some(axes.to_vec()), ..ReduceMax::new() }
     }
 
     fn list(axes: &[i32]) -> Tensor {
@@ -158,50 +138,30 @@ mod tests {
         assert_eq!(read(&[]).unwrap(), ReduceMax::default());
         assert!(!ReduceMax::new().keep_dims);
         let read_all = read(&[("axes", Ints(vec![-1])), ("keep_dims", Bool(true))]).unwrap();
-        assert_eq!(
-            read_all,
-            ReduceMax {
-                keep_dims: true,
-                ..with_axes(&[-1])
-            }
-        );
+        assert_eq!(read_all, ReduceMax { keep_dims: true, ..with_axes(&[-1]) });
         assert!(read(&[("keep_dims", Int(1))]).unwrap().keep_dims);
         assert!(!read(&[("keep_dims", Int(0))]).unwrap().keep_dims);
 
-        for (name, value) in [
-            ("axes", Int(0)),
-            ("keep_dims", Int(2)),
-            ("keep_dims", Ints(vec![])),
-        ] {
+        for (name, value) in [("axes", Int(0)), ("keep_dims", Int(2)), ("keep_dims", Ints(vec![]))]
+        {
             let error = read(&[(name, value)]);
             assert!(
                 matches!(error, Err(Error::BadAttribute { attribute, .. }) if attribute == name)
             );
         }
         let error = read(&[("keepdims", Int(1))]).unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            r#"oneDNN Graph ReduceMax has no attribute "keepdims""#
-        );
+        assert_eq!(error.to_string(), r#"oneDNN Graph ReduceMax has no attribute "keepdims""#);
     }
 
     #[test]
     fn resolves_with_its_own_defaults() {
         let data = data(&[2, 3, 4]);
         let resolved = with_axes(&[-1, 0]).operator(&data, None).unwrap();
-        let expected = operator::ReduceMax::new()
-            .axes([0, 2])
-            .nan(Nan::Ignore)
-            .empty_set(EmptySet::Lowest);
+        let expected =
+            operator::ReduceMax::new().axes([0, 2]).nan(Nan::Ignore).empty_set(EmptySet::Lowest);
         assert_eq!(resolved, expected);
-        let propagating = ReduceMax {
-            nan: Nan::Propagate,
-            ..with_axes(&[0])
-        };
-        assert_eq!(
-            propagating.operator(&data, None).unwrap().get_nan(),
-            Nan::Propagate
-        );
+        let propagating = ReduceMax { nan: Nan::Propagate, ..with_axes(&[0]) };
+        assert_eq!(propagating.operator(&data, None).unwrap().get_nan(), Nan::Propagate);
     }
 
     #[test]
@@ -228,22 +188,10 @@ mod tests {
         assert_eq!(by_attribute, by_input);
 
         let neither = ReduceMax::new().operator(&data, None);
-        assert!(matches!(
-            neither,
-            Err(Error::AxesSource {
-                given: "neither was given",
-                ..
-            })
-        ));
+        assert!(matches!(neither, Err(Error::AxesSource { given: "neither was given", .. })));
         for attribute in [&[-1][..], &[]] {
             let both = with_axes(attribute).operator(&data, Some(&input));
-            assert!(matches!(
-                both,
-                Err(Error::AxesSource {
-                    given: "both were given",
-                    ..
-                })
-            ));
+            assert!(matches!(both, Err(Error::AxesSource { given: "both were given", .. })));
         }
     }
 
@@ -251,25 +199,11 @@ mod tests {
     fn no_axes_are_the_identity() {
         let data = data(&[2, 1]);
         for keep_dims in [false, true] {
-            let attribute = ReduceMax {
-                keep_dims,
-                ..with_axes(&[])
-            };
-            let output = attribute
-                .operator(&data, None)
-                .unwrap()
-                .infer(&data)
-                .unwrap();
+            let attribute = ReduceMax { keep_dims, ..with_axes(&[]) };
+            let output = attribute.operator(&data, None).unwrap().infer(&data).unwrap();
             assert_eq!(output, data);
-            let input = ReduceMax {
-                keep_dims,
-                ..ReduceMax::new()
-            };
-            let output = input
-                .operator(&data, Some(&list(&[])))
-                .unwrap()
-                .infer(&data)
-                .unwrap();
+            let input = ReduceMax { keep_dims, ..ReduceMax::new() };
+            let output = input.operator(&data, Some(&list(&[]))).unwrap().infer(&data).unwrap();
             assert_eq!(output, data);
         }
     }
@@ -278,10 +212,7 @@ mod tests {
     fn the_axes_input_is_1d_and_i32() {
         let resolve = |axes: Tensor| ReduceMax::new().operator(&data(&[2, 3]), Some(&axes));
         let wide = resolve(Tensor::from_slice([1], &[0i64]).unwrap());
-        assert!(matches!(
-            wide,
-            Err(Error::WrongElementType { what: "axes", .. })
-        ));
+        assert!(matches!(wide, Err(Error::WrongElementType { what: "axes", .. })));
         let scalar = resolve(Tensor::from_slice([], &[0i32]).unwrap());
         assert!(matches!(scalar, Err(Error::AxesRank { rank: 0, .. })));
     }
@@ -294,10 +225,7 @@ mod tests {
         }
         for (shape, axis) in [(&[2, 3][..], 2), (&[2, 3], -3), (&[], 0), (&[], -1)] {
             let error = with_axes(&[axis]).operator(&data(shape), None);
-            assert!(
-                matches!(error, Err(Error::AxisOutOfRange { .. })),
-                "{shape:?} {axis}"
-            );
+            assert!(matches!(error, Err(Error::AxisOutOfRange { .. })), "{shape:?} {axis}");
         }
     }
 

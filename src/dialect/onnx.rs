@@ -47,13 +47,7 @@ impl ReduceMax {
 
     /// The operator of a model of opset `version`, with the defaults of the specification.
     pub fn new(version: u32) -> Self {
-        Self {
-            version,
-            axes: None,
-            keepdims: 1,
-            noop_with_empty_axes: 0,
-            nan: Nan::Propagate,
-        }
+        Self { version, axes: None, keepdims: 1, noop_with_empty_axes: 0, nan: Nan::Propagate }
     }
 
     /// The operator of a model of opset `version`, with these attributes and the
@@ -119,11 +113,7 @@ impl ReduceMax {
         let axes = match axes {
             None => self.axes.clone().unwrap_or_default(),
             Some(_) if !axes_are_an_input(&name) => return Err(name.input_count("1 input", 2)),
-            Some(axes) => AxesForm {
-                scalar: false,
-                types: &[ElementType::I64],
-            }
-            .read(axes)?,
+            Some(axes) => AxesForm { scalar: false, types: &[ElementType::I64] }.read(axes)?,
         };
         let axes = axes::normalize(&axes, data.rank(), Duplicates::Merge)?;
 
@@ -200,10 +190,7 @@ mod tests {
     const EVERY_VERSION: [u32; 6] = ReduceMax::VERSIONS;
 
     fn read(version: u32, attributes: &[(&str, Attribute)]) -> Result<ReduceMax> {
-        let attributes = attributes
-            .iter()
-            .map(|(n, v)| (n.to_string(), v.clone()))
-            .collect();
+        let attributes = attributes.iter().map(|(n, v)| (n.to_string(), v.clone())).collect();
         ReduceMax::from_attributes(version, &attributes)
     }
 
@@ -273,14 +260,8 @@ mod tests {
 
     #[test]
     fn nan_is_the_callers_choice() {
-        let operator = ReduceMax {
-            nan: Nan::Ignore,
-            ..ReduceMax::new(20)
-        };
-        assert_eq!(
-            operator.operator(&data(&[2]), None).unwrap().get_nan(),
-            Nan::Ignore
-        );
+        let operator = ReduceMax { nan: Nan::Ignore, ..ReduceMax::new(20) };
+        assert_eq!(operator.operator(&data(&[2]), None).unwrap().get_nan(), Nan::Ignore);
     }
 
     #[test]
@@ -293,10 +274,7 @@ mod tests {
 
             let noop = read(version, &[("noop_with_empty_axes", Int(0))]);
             assert!(matches!(noop, Err(Error::UnknownAttribute { .. })));
-            let noop = ReduceMax {
-                noop_with_empty_axes: 1,
-                ..ReduceMax::new(version)
-            };
+            let noop = ReduceMax { noop_with_empty_axes: 1, ..ReduceMax::new(version) };
             let error = noop.operator(&data(&[2]), None);
             assert!(matches!(error, Err(Error::UnknownAttribute { .. })));
             let error = operator.operator(&data(&[2]), Some(&list(&[0])));
@@ -313,32 +291,20 @@ mod tests {
             let attribute = read(version, &[("axes", Ints(vec![0]))]);
             assert!(matches!(attribute, Err(Error::UnknownAttribute { .. })));
             for axes in [vec![], vec![0]] {
-                let attribute = ReduceMax {
-                    axes: Some(axes),
-                    ..ReduceMax::new(version)
-                };
+                let attribute = ReduceMax { axes: Some(axes), ..ReduceMax::new(version) };
                 let error = attribute.operator(&data(&[2]), None);
                 assert!(matches!(error, Err(Error::UnknownAttribute { .. })));
             }
         }
         let error = read(19, &[("axes", Ints(vec![0]))]).unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            r#"ONNX ReduceMax-18 has no attribute "axes""#
-        );
+        assert_eq!(error.to_string(), r#"ONNX ReduceMax-18 has no attribute "axes""#);
     }
 
     #[test]
     fn the_flag_says_what_no_axes_mean() {
         for keepdims in [0, 1] {
-            let all = ReduceMax {
-                keepdims,
-                ..ReduceMax::new(18)
-            };
-            let none = ReduceMax {
-                noop_with_empty_axes: 1,
-                ..all.clone()
-            };
+            let all = ReduceMax { keepdims, ..ReduceMax::new(18) };
+            let none = ReduceMax { noop_with_empty_axes: 1, ..all.clone() };
             for axes in [None, Some(&[][..])] {
                 assert_eq!(shape(&all, &[2, 1], axes), vec![1; 2 * keepdims as usize]);
                 assert_eq!(shape(&none, &[2, 1], axes), [2, 1]);
@@ -346,10 +312,7 @@ mod tests {
                 assert_eq!(shape(&none, &[], axes), [0usize; 0]);
             }
             // Axes that are there are reduced under either.
-            assert_eq!(
-                shape(&none, &[2, 3], Some(&[0])),
-                shape(&all, &[2, 3], Some(&[0]))
-            );
+            assert_eq!(shape(&none, &[2, 3], Some(&[0])), shape(&all, &[2, 3], Some(&[0])));
         }
     }
 
@@ -361,10 +324,7 @@ mod tests {
         let table = resolve(Tensor::from_slice([0, 1], &[0i64; 0]).unwrap());
         assert!(matches!(table, Err(Error::AxesRank { rank: 2, .. })));
         let narrow = resolve(Tensor::from_slice([1], &[0i32]).unwrap());
-        assert!(matches!(
-            narrow,
-            Err(Error::WrongElementType { what: "axes", .. })
-        ));
+        assert!(matches!(narrow, Err(Error::WrongElementType { what: "axes", .. })));
     }
 
     #[test]
@@ -376,15 +336,9 @@ mod tests {
         }
         for (shape, axis) in [(&[2, 3][..], 2), (&[2, 3], -3), (&[], 0), (&[], -1)] {
             let error = resolve(shape, axis);
-            assert!(
-                matches!(error, Err(Error::AxisOutOfRange { .. })),
-                "{shape:?} {axis}"
-            );
+            assert!(matches!(error, Err(Error::AxisOutOfRange { .. })), "{shape:?} {axis}");
         }
-        let attribute = ReduceMax {
-            axes: Some(vec![0]),
-            ..ReduceMax::new(13)
-        };
+        let attribute = ReduceMax { axes: Some(vec![0]), ..ReduceMax::new(13) };
         let error = attribute.operator(&data(&[]), None);
         assert!(matches!(error, Err(Error::AxisOutOfRange { rank: 0, .. })));
     }
@@ -392,28 +346,16 @@ mod tests {
     #[test]
     fn duplicates_merge() {
         for axes in [[0, 0], [0, -3], [-3, 0]] {
-            assert_eq!(
-                shape(&ReduceMax::new(18), &[2, 3, 4], Some(&axes)),
-                [1, 3, 4]
-            );
-            let attribute = ReduceMax {
-                axes: Some(axes.to_vec()),
-                ..ReduceMax::new(13)
-            };
+            assert_eq!(shape(&ReduceMax::new(18), &[2, 3, 4], Some(&axes)), [1, 3, 4]);
+            let attribute = ReduceMax { axes: Some(axes.to_vec()), ..ReduceMax::new(13) };
             assert_eq!(shape(&attribute, &[2, 3, 4], None), [1, 3, 4]);
         }
     }
 
     #[test]
     fn a_zero_is_a_dimension_like_any_other() {
-        assert_eq!(
-            shape(&ReduceMax::new(20), &[2, 0, 4], Some(&[1])),
-            [2, 1, 4]
-        );
-        assert_eq!(
-            shape(&ReduceMax::new(20), &[2, 0, 4], Some(&[0])),
-            [1, 0, 4]
-        );
+        assert_eq!(shape(&ReduceMax::new(20), &[2, 0, 4], Some(&[1])), [2, 1, 4]);
+        assert_eq!(shape(&ReduceMax::new(20), &[2, 0, 4], Some(&[0])), [1, 0, 4]);
     }
 
     #[test]
@@ -432,32 +374,17 @@ mod tests {
             );
         }
         let error = read(13, &[("axes", Int(1))]).unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "attribute axes must be a list of integers, but is 1"
-        );
+        assert_eq!(error.to_string(), "attribute axes must be a list of integers, but is 1");
         let error = read(13, &[("keep_dims", Int(1))]);
         assert!(matches!(error, Err(Error::UnknownAttribute { .. })));
 
         // The same holds for fields filled in by hand.
         for operator in [
-            ReduceMax {
-                keepdims: 2,
-                ..ReduceMax::new(18)
-            },
-            ReduceMax {
-                noop_with_empty_axes: -1,
-                ..ReduceMax::new(18)
-            },
+            ReduceMax { keepdims: 2, ..ReduceMax::new(18) },
+            ReduceMax { noop_with_empty_axes: -1, ..ReduceMax::new(18) },
         ] {
             let error = operator.operator(&data(&[2]), None);
-            assert!(matches!(
-                error,
-                Err(Error::BadAttribute {
-                    expected: "0 or 1",
-                    ..
-                })
-            ));
+            assert!(matches!(error, Err(Error::BadAttribute { expected: "0 or 1", .. })));
         }
     }
 }

@@ -24,18 +24,11 @@ pub struct ReduceMax {
 }
 
 impl ReduceMax {
-    const NAME: Name = Name {
-        dialect: Dialect::OpenVino,
-        operator: "ReduceMax",
-        version: Some(1),
-    };
+    const NAME: Name = Name { dialect: Dialect::OpenVino, operator: "ReduceMax", version: Some(1) };
 
     /// The operator with the defaults of the specification.
     pub fn new() -> Self {
-        Self {
-            keep_dims: false,
-            nan: Nan::Ignore,
-        }
+        Self { keep_dims: false, nan: Nan::Ignore }
     }
 
     /// Version `version` of the operator, with these attributes and the
@@ -48,11 +41,7 @@ impl ReduceMax {
     /// kind. `keep_dims` may be a truth value, 0 or 1.
     pub fn from_attributes(version: u32, attributes: &Attributes) -> Result<Self> {
         if Some(version) != Self::NAME.version {
-            return Err(Name {
-                version: Some(version),
-                ..Self::NAME
-            }
-            .unknown_version());
+            return Err(Name { version: Some(version), ..Self::NAME }.unknown_version());
         }
         let mut operator = Self::new();
         let mut reader = Reader::new(attributes);
@@ -84,11 +73,7 @@ impl ReduceMax {
             return Err(Self::NAME.wrong_type(ElementType::Bool));
         }
         let axes = axes.ok_or_else(|| Self::NAME.input_count("2 inputs", 1))?;
-        let axes = AxesForm {
-            scalar: true,
-            types: &INTEGERS,
-        }
-        .read(axes)?;
+        let axes = AxesForm { scalar: true, types: &INTEGERS }.read(axes)?;
         let axes = axes::normalize(&axes, data.rank(), Duplicates::Refuse)?;
         Ok(operator::ReduceMax::new()
             .axes(axes.into_iter().map(|axis| axis as i64))
@@ -137,10 +122,7 @@ mod tests {
     use crate::{Element, Error};
 
     fn read(version: u32, attributes: &[(&str, Attribute)]) -> Result<ReduceMax> {
-        let attributes = attributes
-            .iter()
-            .map(|(n, v)| (n.to_string(), v.clone()))
-            .collect();
+        let attributes = attributes.iter().map(|(n, v)| (n.to_string(), v.clone())).collect();
         ReduceMax::from_attributes(version, &attributes)
     }
 
@@ -156,10 +138,7 @@ mod tests {
     }
 
     fn expected(axes: &[i64]) -> operator::ReduceMax {
-        operator::ReduceMax::new()
-            .axes(axes.to_vec())
-            .nan(Nan::Ignore)
-            .empty_set(EmptySet::Lowest)
+        operator::ReduceMax::new().axes(axes.to_vec()).nan(Nan::Ignore).empty_set(EmptySet::Lowest)
     }
 
     #[test]
@@ -170,39 +149,21 @@ mod tests {
         assert!(read(1, &[("keep_dims", Int(1))]).unwrap().keep_dims);
         for value in [Int(2), Text("true".to_string())] {
             let error = read(1, &[("keep_dims", value)]);
-            assert!(matches!(
-                error,
-                Err(Error::BadAttribute {
-                    attribute: "keep_dims",
-                    ..
-                })
-            ));
+            assert!(matches!(error, Err(Error::BadAttribute { attribute: "keep_dims", .. })));
         }
         let error = read(1, &[("axes", Ints(vec![0]))]).unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            r#"OpenVINO ReduceMax-1 has no attribute "axes""#
-        );
+        assert_eq!(error.to_string(), r#"OpenVINO ReduceMax-1 has no attribute "axes""#);
         for version in [0, 2, 8] {
-            assert!(matches!(
-                read(version, &[]),
-                Err(Error::UnknownVersion { .. })
-            ));
+            assert!(matches!(read(version, &[]), Err(Error::UnknownVersion { .. })));
         }
     }
 
     #[test]
     fn resolves_with_its_own_defaults() {
-        assert_eq!(
-            resolve(&[2, 3, 4], &[2], &[-1i64, 0]).unwrap(),
-            expected(&[0, 2])
-        );
+        assert_eq!(resolve(&[2, 3, 4], &[2], &[-1i64, 0]).unwrap(), expected(&[0, 2]));
         let data = TensorDesc::new(ElementType::F32, [2]).unwrap();
         let axes = Tensor::from_slice([1], &[0i64]).unwrap();
-        let own = ReduceMax {
-            keep_dims: true,
-            nan: Nan::Propagate,
-        };
+        let own = ReduceMax { keep_dims: true, nan: Nan::Propagate };
         let own = own.operator(&data, Some(&axes)).unwrap();
         assert_eq!(own, expected(&[0]).keep_dims(true).nan(Nan::Propagate));
     }
@@ -224,10 +185,7 @@ mod tests {
     fn axes_are_a_required_input() {
         let data = TensorDesc::new(ElementType::F32, [2]).unwrap();
         let error = ReduceMax::new().operator(&data, None).unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "OpenVINO ReduceMax-1 takes 2 inputs; given: 1"
-        );
+        assert_eq!(error.to_string(), "OpenVINO ReduceMax-1 takes 2 inputs; given: 1");
     }
 
     #[test]
@@ -245,21 +203,12 @@ mod tests {
         let wrapped = resolve(&shape, &[1], &[u64::MAX]);
         assert!(matches!(wrapped, Err(Error::AxisTooLarge { .. })));
         let wrapped = resolve(&shape, &[1], &[u8::MAX]);
-        assert!(matches!(
-            wrapped,
-            Err(Error::AxisOutOfRange { axis: 255, .. })
-        ));
+        assert!(matches!(wrapped, Err(Error::AxisOutOfRange { axis: 255, .. })));
 
         let float = resolve(&shape, &[1], &[1f32]);
-        assert!(matches!(
-            float,
-            Err(Error::WrongElementType { what: "axes", .. })
-        ));
+        assert!(matches!(float, Err(Error::WrongElementType { what: "axes", .. })));
         let truth = resolve(&shape, &[1], &[true]);
-        assert!(matches!(
-            truth,
-            Err(Error::WrongElementType { what: "axes", .. })
-        ));
+        assert!(matches!(truth, Err(Error::WrongElementType { what: "axes", .. })));
     }
 
     #[test]
@@ -274,10 +223,7 @@ mod tests {
         let data = TensorDesc::new(ElementType::I8, [2, 1]).unwrap();
         let axes = Tensor::from_slice([0], &[0i64; 0]).unwrap();
         for keep_dims in [false, true] {
-            let operator = ReduceMax {
-                keep_dims,
-                ..ReduceMax::new()
-            };
+            let operator = ReduceMax { keep_dims, ..ReduceMax::new() };
             let resolved = operator.operator(&data, Some(&axes)).unwrap();
             assert_eq!(resolved.infer(&data).unwrap(), data);
         }
@@ -292,10 +238,7 @@ mod tests {
         for (shape, axis) in [(&[2, 3][..], 2i64), (&[2, 3], -3), (&[], 0), (&[], -1)] {
             for axes_shape in [&[1][..], &[]] {
                 let error = resolve(shape, axes_shape, &[axis]);
-                assert!(
-                    matches!(error, Err(Error::AxisOutOfRange { .. })),
-                    "{shape:?} {axis}"
-                );
+                assert!(matches!(error, Err(Error::AxisOutOfRange { .. })), "{shape:?} {axis}");
             }
         }
     }

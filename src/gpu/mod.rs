@@ -75,7 +75,12 @@ impl Gpu {
         }
     }
 
-    fn create_buffer(&self, label: &str, size: u64, usage: wgpu::BufferUsages) -> Result<wgpu::Buffer> {
+    fn create_buffer(
+        &self,
+        label: &str,
+        size: u64,
+        usage: wgpu::BufferUsages,
+    ) -> Result<wgpu::Buffer> {
         let size = size.max(1).next_multiple_of(PADDING);
         if size > self.info.limits.max_buffer_size {
             return Err(Error::OverLimit {
@@ -152,15 +157,12 @@ impl Gpu {
             })
             .await?;
         let failed = |reason: String| match self.lost.get() {
-            Some(reason) => Error::DeviceLost {
-                device: self.info.name.clone(),
-                reason: reason.clone(),
-            },
-            None => Error::Gpu {
-                device: self.info.name.clone(),
-                what: "a download".into(),
-                reason,
-            },
+            Some(reason) => {
+                Error::DeviceLost { device: self.info.name.clone(), reason: reason.clone() }
+            }
+            None => {
+                Error::Gpu { device: self.info.name.clone(), what: "a download".into(), reason }
+            }
         };
         // A browser maps on its own; elsewhere somebody has to poll.
         let mut receive = std::pin::pin!(receiver.receive());
@@ -177,10 +179,8 @@ impl Gpu {
             Some(Err(error)) => return Err(failed(error.to_string())),
             None => return Err(failed("the mapping was dropped".into())),
         }
-        let bytes = staging
-            .get_mapped_range(0..size)
-            .map_err(|error| failed(error.to_string()))?
-            .to_vec();
+        let bytes =
+            staging.get_mapped_range(0..size).map_err(|error| failed(error.to_string()))?.to_vec();
         staging.unmap();
         Ok(bytes)
     }

@@ -89,10 +89,7 @@ pub fn find(paths: &[PathBuf]) -> Result<Vec<CaseFolder>> {
             Some(parent) if parent != Path::new("") => parent,
             _ => Path::new("."),
         };
-        found.push(CaseFolder {
-            path: folder.to_path_buf(),
-            kind,
-        });
+        found.push(CaseFolder { path: folder.to_path_buf(), kind });
     }
     let mut seen = BTreeSet::new();
     found.retain(|folder| {
@@ -109,10 +106,7 @@ fn walk(root: &Path, found: &mut Vec<CaseFolder>) -> Result<()> {
         let mut data_sets = false;
         for entry in fs::read_dir(&path).map_err(io(&path))? {
             let entry = entry.map_err(io(&path))?;
-            data_sets |= entry
-                .file_name()
-                .as_encoded_bytes()
-                .starts_with(DATA_SET.as_bytes());
+            data_sets |= entry.file_name().as_encoded_bytes().starts_with(DATA_SET.as_bytes());
             // The type of the entry itself: a link is a link, wherever it leads.
             if entry.file_type().map_err(io(&entry.path()))?.is_dir() {
                 below.push(entry.path());
@@ -121,16 +115,10 @@ fn walk(root: &Path, found: &mut Vec<CaseFolder>) -> Result<()> {
         below.sort_unstable_by(|a, b| b.cmp(a));
         pending.append(&mut below);
         if path.join(JSON).is_file() {
-            found.push(CaseFolder {
-                path: path.clone(),
-                kind: CaseKind::Json,
-            });
+            found.push(CaseFolder { path: path.clone(), kind: CaseKind::Json });
         }
         if data_sets && path.join(MODEL).is_file() {
-            found.push(CaseFolder {
-                path,
-                kind: CaseKind::Onnx,
-            });
+            found.push(CaseFolder { path, kind: CaseKind::Onnx });
         }
     }
     Ok(())
@@ -207,17 +195,10 @@ fn load_json(folder: &Path) -> Result<Case> {
         (Dialect::Onnx | Dialect::OpenVino, Some(number), _) => Some(number),
         _ => {
             let reason = "a number, or \"graph\" for onednn";
-            return Err(bad(
-                &path,
-                format_args!("`version` is {}, not {reason}", case.version),
-            ));
+            return Err(bad(&path, format_args!("`version` is {}, not {reason}", case.version)));
         }
     };
-    let attributes = case
-        .attrs
-        .into_iter()
-        .map(|(name, v)| (name, attribute(v)))
-        .collect();
+    let attributes = case.attrs.into_iter().map(|(name, v)| (name, attribute(v))).collect();
 
     let mut inputs: Vec<Option<Tensor>> = Vec::new();
     for (position, entry) in case.inputs.iter().enumerate() {
@@ -226,10 +207,7 @@ fn load_json(folder: &Path) -> Result<Case> {
             inputs.resize(slot + 1, None);
         }
         if inputs[slot].is_some() {
-            return Err(bad(
-                &path,
-                format_args!("input {slot} of {} is listed twice", case.op),
-            ));
+            return Err(bad(&path, format_args!("input {slot} of {} is listed twice", case.op)));
         }
         inputs[slot] = Some(read_entry(folder, entry)?);
     }
@@ -239,9 +217,7 @@ fn load_json(folder: &Path) -> Result<Case> {
         JsonExpect::Ok => {
             let outputs = match case.recommended {
                 Some(recommended) if case.contested => recommended,
-                _ => case
-                    .outputs
-                    .ok_or_else(|| bad(&path, "missing field `outputs`"))?,
+                _ => case.outputs.ok_or_else(|| bad(&path, "missing field `outputs`"))?,
             };
             if outputs.is_empty() {
                 return Err(bad(&path, "`expect` is \"ok\", but there are no outputs"));
@@ -250,18 +226,8 @@ fn load_json(folder: &Path) -> Result<Case> {
             Expect::Outputs(read.collect::<Result<_>>()?)
         }
     };
-    let node = Node {
-        dialect,
-        operator: case.op,
-        version,
-        attributes,
-    };
-    Ok(Case {
-        id: case.id.unwrap_or_else(|| folder_name(folder)),
-        node,
-        inputs,
-        expect,
-    })
+    let node = Node { dialect, operator: case.op, version, attributes };
+    Ok(Case { id: case.id.unwrap_or_else(|| folder_name(folder)), node, inputs, expect })
 }
 
 /// Where an input goes: where its name says, or else where it stands.
@@ -271,8 +237,7 @@ fn slot(operator: &str, name: Option<&str>, position: usize) -> usize {
         "SegmentMax" => &["data", "segment_ids", "num_segments"],
         _ => &[],
     };
-    name.and_then(|name| names.iter().position(|n| *n == name))
-        .unwrap_or(position)
+    name.and_then(|name| names.iter().position(|n| *n == name)).unwrap_or(position)
 }
 
 fn attribute(value: Value) -> Attribute {
@@ -295,14 +260,9 @@ fn attribute(value: Value) -> Attribute {
 fn read_entry(folder: &Path, entry: &JsonTensor) -> Result<Tensor> {
     let json = folder.join(JSON);
     let inside = !entry.file.is_empty()
-        && Path::new(&entry.file)
-            .components()
-            .all(|c| matches!(c, Component::Normal(_)));
+        && Path::new(&entry.file).components().all(|c| matches!(c, Component::Normal(_)));
     if !inside {
-        return Err(bad(
-            &json,
-            format_args!("file {:?} is not inside the folder", entry.file),
-        ));
+        return Err(bad(&json, format_args!("file {:?} is not inside the folder", entry.file)));
     }
     let element_type: ElementType = entry.dtype.parse().map_err(|e| bad(&json, e))?;
     let path = folder.join(&entry.file);
@@ -330,10 +290,7 @@ fn load_onnx(folder: &Path) -> Result<Vec<Case>> {
     let model = onnx::read_model(&path)?;
     let sets = data_sets(folder)?;
     if sets.is_empty() {
-        return Err(bad(
-            &path,
-            format_args!("there is no {DATA_SET}0 next to it"),
-        ));
+        return Err(bad(&path, format_args!("there is no {DATA_SET}0 next to it")));
     }
     let several = sets.len() > 1;
     let load = |set: PathBuf| {
@@ -351,9 +308,8 @@ fn data_sets(folder: &Path) -> Result<Vec<PathBuf>> {
     let mut sets = Vec::new();
     for entry in fs::read_dir(folder).map_err(io(folder))? {
         let path = entry.map_err(io(folder))?.path();
-        if let Some(number) = path
-            .file_name()
-            .and_then(|name| name.to_str()?.strip_prefix(DATA_SET))
+        if let Some(number) =
+            path.file_name().and_then(|name| name.to_str()?.strip_prefix(DATA_SET))
             && path.is_dir()
         {
             // What is no number comes last, by name.
@@ -368,38 +324,24 @@ fn load_set(path: &Path, model: &onnx::TestModel, set: &Path, id: String) -> Res
     // Files are given for every input of the graph, or for those without a default.
     let inputs = numbered(set, "input")?;
     let all: Vec<&String> = model.graph_inputs.iter().collect();
-    let without_default: Vec<&String> = all
-        .iter()
-        .copied()
-        .filter(|name| !model.initializers.contains_key(*name))
-        .collect();
-    let fed = [all, without_default]
-        .into_iter()
-        .find(|names| names.len() == inputs.len());
+    let without_default: Vec<&String> =
+        all.iter().copied().filter(|name| !model.initializers.contains_key(*name)).collect();
+    let fed = [all, without_default].into_iter().find(|names| names.len() == inputs.len());
     let Some(fed) = fed else {
         let (files, inputs) = (inputs.len(), model.graph_inputs.len());
         let reason = format!("{files} input files for a graph of {inputs} inputs");
         return Err(bad(set, reason));
     };
-    let mut values: BTreeMap<&String, Tensor> = model
-        .initializers
-        .iter()
-        .map(|(name, tensor)| (name, tensor.clone()))
-        .collect();
+    let mut values: BTreeMap<&String, Tensor> =
+        model.initializers.iter().map(|(name, tensor)| (name, tensor.clone())).collect();
     for (name, file) in fed.into_iter().zip(&inputs) {
         values.insert(name, onnx::read_tensor(file)?);
     }
-    let slots = model
-        .input_names
-        .iter()
-        .map(|name| match (name.as_str(), values.get(name)) {
-            ("", _) => Ok(None),
-            (_, Some(tensor)) => Ok(Some(tensor.clone())),
-            (_, None) => Err(bad(
-                path,
-                format_args!("nothing feeds the node's input {name:?}"),
-            )),
-        });
+    let slots = model.input_names.iter().map(|name| match (name.as_str(), values.get(name)) {
+        ("", _) => Ok(None),
+        (_, Some(tensor)) => Ok(Some(tensor.clone())),
+        (_, None) => Err(bad(path, format_args!("nothing feeds the node's input {name:?}"))),
+    });
     let inputs = slots.collect::<Result<_>>()?;
 
     let files = numbered(set, "output")?;
@@ -410,23 +352,15 @@ fn load_set(path: &Path, model: &onnx::TestModel, set: &Path, id: String) -> Res
         return Err(bad(set, reason));
     }
     let file_of: BTreeMap<&String, &PathBuf> = names.iter().zip(&files).collect();
-    let leading: Vec<&PathBuf> = model
-        .output_names
-        .iter()
-        .map_while(|name| file_of.get(name).copied())
-        .collect();
+    let leading: Vec<&PathBuf> =
+        model.output_names.iter().map_while(|name| file_of.get(name).copied()).collect();
     if leading.len() != files.len() {
         let reason = "the graph leaves out an output that is followed by another";
         return Err(super::unsupported(path.display(), reason));
     }
     let read = leading.into_iter().map(|file| onnx::read_tensor(file));
     let expect = Expect::Outputs(read.collect::<Result<_>>()?);
-    Ok(Case {
-        id,
-        node: model.node.clone(),
-        inputs,
-        expect,
-    })
+    Ok(Case { id, node: model.node.clone(), inputs, expect })
 }
 
 /// The files `WHAT_0.pb`, `WHAT_1.pb`, ... of a data set, without a gap.
@@ -434,19 +368,13 @@ fn numbered(set: &Path, what: &str) -> Result<Vec<PathBuf>> {
     let mut numbers = BTreeSet::new();
     for entry in fs::read_dir(set).map_err(io(set))? {
         let name = entry.map_err(io(set))?.file_name();
-        let number = (name.to_str()).and_then(|name| {
-            name.strip_prefix(what)?
-                .strip_prefix('_')?
-                .strip_suffix(".pb")
-        });
+        let number = (name.to_str())
+            .and_then(|name| name.strip_prefix(what)?.strip_prefix('_')?.strip_suffix(".pb"));
         if let Some(number) = number {
             let parsed: Option<u64> = number.parse().ok();
             // One spelling a number, so that no file is passed over.
             let Some(parsed) = parsed.filter(|n| n.to_string() == number) else {
-                return Err(bad(
-                    set,
-                    format_args!("{what}_{number}.pb has no plain number"),
-                ));
+                return Err(bad(set, format_args!("{what}_{number}.pb has no plain number")));
             };
             numbers.insert(parsed);
         }
@@ -454,10 +382,7 @@ fn numbered(set: &Path, what: &str) -> Result<Vec<PathBuf>> {
     if let Some((missing, _)) = (0..).zip(&numbers).find(|(i, n)| i != *n) {
         return Err(bad(set, format_args!("{what}_{missing}.pb is missing")));
     }
-    Ok(numbers
-        .iter()
-        .map(|n| set.join(format!("{what}_{n}.pb")))
-        .collect())
+    Ok(numbers.iter().map(|n| set.join(format!("{what}_{n}.pb"))).collect())
 }
 
 fn io(path: &Path) -> impl Fn(std::io::Error) -> Error {

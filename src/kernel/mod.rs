@@ -9,8 +9,8 @@ pub(crate) mod reduce_columns;
 pub(crate) mod reduce_rows;
 mod shader;
 
-pub use shader::{Kernel, Shader};
 pub(crate) use shader::item_size;
+pub use shader::{Kernel, Shader};
 
 /// A kernel's parameters.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -41,11 +41,7 @@ pub(crate) enum Duplicates {
 /// [`Error::AxesRank`] for a tensor of rank 2 or more,
 /// [`Error::WrongElementType`] for another element type.
 pub fn axes_from_tensor(axes: &Tensor) -> Result<Vec<i64>> {
-    AxesForm {
-        scalar: true,
-        types: &[ElementType::I32, ElementType::I64],
-    }
-    .read(axes)
+    AxesForm { scalar: true, types: &[ElementType::I32, ElementType::I64] }.read(axes)
 }
 
 impl AxesForm {
@@ -58,11 +54,7 @@ impl AxesForm {
         let actual = axes.element_type();
         let wrong_type = || {
             let names: Vec<_> = self.types.iter().map(|t| t.name()).collect();
-            Error::WrongElementType {
-                what: "axes",
-                expected: names.join(" or "),
-                actual,
-            }
+            Error::WrongElementType { what: "axes", expected: names.join(" or "), actual }
         };
         if !self.types.contains(&actual) {
             return Err(wrong_type());
@@ -71,11 +63,7 @@ impl AxesForm {
             1 => {}
             0 if self.scalar => {}
             rank => {
-                let expected = if self.scalar {
-                    "a scalar or 1-D"
-                } else {
-                    "1-D"
-                };
+                let expected = if self.scalar { "a scalar or 1-D" } else { "1-D" };
                 return Err(Error::AxesRank { rank, expected });
             }
         }
@@ -98,11 +86,7 @@ impl AxesForm {
 }
 
 fn widen<T: Element + Into<i64>>(axes: &Tensor) -> Result<Vec<i64>> {
-    Ok(axes
-        .as_slice::<T>()?
-        .iter()
-        .map(|&axis| axis.into())
-        .collect())
+    Ok(axes.as_slice::<T>()?.iter().map(|&axis| axis.into()).collect())
 }
 
 /// The axes of a tensor of `rank`, counted from the front and ascending.
@@ -198,24 +182,12 @@ mod tests {
     fn reads_every_integer_type() {
         let read = |axes: Tensor| ANY_INTEGER.read(&axes).unwrap();
         assert_eq!(read(Tensor::from_slice([2], &[-1i8, 2]).unwrap()), [-1, 2]);
-        assert_eq!(
-            read(Tensor::from_slice([2], &[255u8, 2]).unwrap()),
-            [255, 2]
-        );
+        assert_eq!(read(Tensor::from_slice([2], &[255u8, 2]).unwrap()), [255, 2]);
         assert_eq!(read(Tensor::from_slice([2], &[-1i16, 2]).unwrap()), [-1, 2]);
-        assert_eq!(
-            read(Tensor::from_slice([2], &[65535u16, 2]).unwrap()),
-            [65535, 2]
-        );
+        assert_eq!(read(Tensor::from_slice([2], &[65535u16, 2]).unwrap()), [65535, 2]);
         assert_eq!(read(Tensor::from_slice([2], &[-1i32, 2]).unwrap()), [-1, 2]);
-        assert_eq!(
-            read(Tensor::from_slice([1], &[u32::MAX]).unwrap()),
-            [i64::from(u32::MAX)]
-        );
-        assert_eq!(
-            read(Tensor::from_slice([1], &[i64::MIN]).unwrap()),
-            [i64::MIN]
-        );
+        assert_eq!(read(Tensor::from_slice([1], &[u32::MAX]).unwrap()), [i64::from(u32::MAX)]);
+        assert_eq!(read(Tensor::from_slice([1], &[i64::MIN]).unwrap()), [i64::MIN]);
         assert_eq!(read(Tensor::from_slice([], &[7u64]).unwrap()), [7]);
         assert_eq!(read(Tensor::from_slice([0], &[0u64; 0]).unwrap()), [0; 0]);
     }
@@ -223,37 +195,22 @@ mod tests {
     #[test]
     fn a_u64_beyond_i64_is_not_taken_for_a_negative_axis() {
         let axes = Tensor::from_slice([1], &[u64::MAX]).unwrap();
-        assert!(matches!(
-            ANY_INTEGER.read(&axes),
-            Err(Error::AxisTooLarge { axis: u64::MAX })
-        ));
+        assert!(matches!(ANY_INTEGER.read(&axes), Err(Error::AxisTooLarge { axis: u64::MAX })));
     }
 
     #[test]
     fn refuses_other_types_and_ranks() {
         let float = Tensor::from_slice([1], &[0f32]).unwrap();
-        assert!(matches!(
-            ANY_INTEGER.read(&float),
-            Err(Error::WrongElementType { .. })
-        ));
+        assert!(matches!(ANY_INTEGER.read(&float), Err(Error::WrongElementType { .. })));
         let short = Tensor::from_slice([1], &[0i16]).unwrap();
         let error = axes_from_tensor(&short).unwrap_err();
         assert_eq!(error.to_string(), "axes is i16, not i32 or i64");
 
         let table = Tensor::from_slice([1, 1], &[0i64]).unwrap();
-        assert!(matches!(
-            axes_from_tensor(&table),
-            Err(Error::AxesRank { rank: 2, .. })
-        ));
+        assert!(matches!(axes_from_tensor(&table), Err(Error::AxesRank { rank: 2, .. })));
         let scalar = Tensor::from_slice([], &[-1i64]).unwrap();
         assert_eq!(axes_from_tensor(&scalar).unwrap(), [-1]);
-        let list_only = AxesForm {
-            scalar: false,
-            types: &[ElementType::I64],
-        };
-        assert!(matches!(
-            list_only.read(&scalar),
-            Err(Error::AxesRank { rank: 0, .. })
-        ));
+        let list_only = AxesForm { scalar: false, types: &[ElementType::I64] };
+        assert!(matches!(list_only.read(&scalar), Err(Error::AxesRank { rank: 0, .. })));
     }
 }

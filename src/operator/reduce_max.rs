@@ -163,9 +163,7 @@ mod tests {
     }
 
     fn error(operator: &ReduceMax, input: &[usize]) -> Error {
-        operator
-            .infer(&TensorDesc::new(ElementType::F32, input).unwrap())
-            .unwrap_err()
+        operator.infer(&TensorDesc::new(ElementType::F32, input).unwrap()).unwrap_err()
     }
 
     #[test]
@@ -198,10 +196,7 @@ mod tests {
     fn a_kept_zero_stays_and_a_reduced_zero_goes() {
         let middle = ReduceMax::new().axes([1]);
         assert_eq!(shape(&middle, &[2, 0, 4]), [2, 4]);
-        assert_eq!(
-            shape(&middle.clone().keep_dims(true), &[2, 0, 4]),
-            [2, 1, 4]
-        );
+        assert_eq!(shape(&middle.clone().keep_dims(true), &[2, 0, 4]), [2, 1, 4]);
         assert_eq!(shape(&middle, &[0, 3, 4]), [0, 4]);
         assert_eq!(shape(&middle, &[0, 0]), [0]);
         assert_eq!(shape(&ReduceMax::new(), &[0]), [0usize; 0]);

@@ -111,14 +111,16 @@ impl Builder<'_> {
             let (even, odd) = (repeated as u32, (repeated >> 32) as u32);
             let full = if words.is_multiple_of(2) { odd } else { even };
             let padding = (words * 4 - size) * 8;
-            let params = fill::Params {
-                words: words as u32,
-                even,
-                odd,
-                last: full & (u32::MAX >> padding),
-            };
+            let params =
+                fill::Params { words: words as u32, even, odd, last: full & (u32::MAX >> padding) };
             let shader = Shader::fill(self.limits.workgroup_size);
-            self.push(shader, Params::Fill(params), None, Range { buffer: 1, offset, size }, words)?;
+            self.push(
+                shader,
+                Params::Fill(params),
+                None,
+                Range { buffer: 1, offset, size },
+                words,
+            )?;
             offset += size;
         }
         Ok(())
@@ -130,8 +132,7 @@ impl Builder<'_> {
         let mut source = Region { buffer: 0, first: 0, keys: false };
         let target = Region { buffer: 1, first: 0, keys: false };
         loop {
-            let largest =
-                (0..axes.len()).filter(|&i| axes[i].1).max_by_key(|&i| (axes[i].0, i));
+            let largest = (0..axes.len()).filter(|&i| axes[i].1).max_by_key(|&i| (axes[i].0, i));
             let Some(at) = largest else {
                 // Every reduced axis has size 1: the maximum of each element alone.
                 let inner = axes.iter().map(|a| a.0).product();

@@ -160,19 +160,58 @@ macro_rules! with_keyed {
         use $crate::tensor::ElementType as T;
         use $crate::tensor::key;
         match $element_type {
-            T::F32 => { type $type = key::F32; $body }
-            T::F64 => { type $type = key::F64; $body }
-            T::F16 => { type $type = key::F16; $body }
-            T::Bf16 => { type $type = key::Bf16; $body }
-            T::I8 => { type $type = key::I8; $body }
-            T::U8 => { type $type = key::U8; $body }
-            T::I16 => { type $type = key::I16; $body }
-            T::U16 => { type $type = key::U16; $body }
-            T::I32 => { type $type = key::I32; $body }
-            T::U32 => { type $type = key::U32; $body }
-            T::I64 => { type $type = key::I64; $body }
-            T::U64 => { type $type = key::U64; $body }
-            T::Bool => { type $type = key::Bool; $body }
+            T::F32 => {
+                type $type = key::F32;
+                $body
+            }
+            T::F64 => {
+                type $type = key::F64;
+                $body
+            }
+            T::F16 => {
+                type $type = key::F16;
+                $body
+            }
+            T::Bf16 => {
+                type $type = key::Bf16;
+                $body
+            }
+            T::I8 => {
+                type $type = key::I8;
+                $body
+            }
+            T::U8 => {
+                type $type = key::U8;
+                $body
+            }
+            T::I16 => {
+                type $type = key::I16;
+                $body
+            }
+            T::U16 => {
+                type $type = key::U16;
+                $body
+            }
+            T::I32 => {
+                type $type = key::I32;
+                $body
+            }
+            T::U32 => {
+                type $type = key::U32;
+                $body
+            }
+            T::I64 => {
+                type $type = key::I64;
+                $body
+            }
+            T::U64 => {
+                type $type = key::U64;
+                $body
+            }
+            T::Bool => {
+                type $type = key::Bool;
+                $body
+            }
         }
     }};
 }

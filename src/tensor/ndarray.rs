@@ -30,6 +30,7 @@ impl Tensor {
     /// tensor's.
     pub fn to_ndarray<T: Element>(&self) -> Result<ArrayD<T>> {
         let elements = self.to_vec::<T>()?;
-        Ok(ArrayD::from_shape_vec(self.shape(), elements).expect("as many elements as the shape has"))
+        Ok(ArrayD::from_shape_vec(self.shape(), elements)
+            .expect("as many elements as the shape has"))
     }
 }

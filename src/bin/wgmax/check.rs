@@ -84,7 +84,10 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome
                 }
             }
             Err(error @ Error::Unsupported { .. }) => {
-                record(&folder.path.display().to_string(), &Verdict::Unsupported(error.to_string()))?;
+                record(
+                    &folder.path.display().to_string(),
+                    &Verdict::Unsupported(error.to_string()),
+                )?;
             }
             Err(error) => {
                 record(&folder.path.display().to_string(), &Verdict::Error(error.to_string()))?;
@@ -117,7 +120,9 @@ fn judge(device: &Device, case: &Case) -> Verdict {
             return Verdict::Unsupported(error.to_string());
         }
         Err(_) if refused => return Verdict::Pass,
-        Err(error @ Error::UnknownVersion { .. }) => return Verdict::Unsupported(error.to_string()),
+        Err(error @ Error::UnknownVersion { .. }) => {
+            return Verdict::Unsupported(error.to_string());
+        }
         Err(error) => return Verdict::fail(format!("refused: {error}")),
     };
     let Some(Some(input)) = inputs.first() else {

@@ -78,7 +78,8 @@ impl Operation {
         if let Some(axes) = &self.axes {
             operator = operator.axes(parse_axes(axes)?);
         }
-        let element_type = self.element_type.as_deref().map(str::parse::<ElementType>).transpose()?;
+        let element_type =
+            self.element_type.as_deref().map(str::parse::<ElementType>).transpose()?;
         let input = wgmax::io::read_as(&self.input, element_type)?;
         // Axes that do not fit are refused before a device is opened.
         operator.infer(input.desc())?;

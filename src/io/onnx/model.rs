@@ -66,9 +66,7 @@ fn decode(name: &str, bytes: Bytes) -> Result<TestModel> {
     let graph = model.graph.ok_or_else(|| bad(name, "no graph"))?;
     let [node] = <[_; 1]>::try_from(graph.node).map_err(|nodes| match nodes.len() {
         0 => bad(name, "the graph has no node"),
-        n => unsupported(format!(
-            "the graph has {n} nodes; only models of one node are read"
-        )),
+        n => unsupported(format!("the graph has {n} nodes; only models of one node are read")),
     })?;
     if let Some(domain) = node.domain.as_deref().filter(|d| !is_own_domain(d)) {
         return Err(unsupported(format!(
@@ -83,14 +81,10 @@ fn decode(name: &str, bytes: Bytes) -> Result<TestModel> {
     let mut opsets = (model.opset_import.iter())
         .filter(|set| is_own_domain(set.domain.as_deref().unwrap_or_default()))
         .map(|set| set.version.unwrap_or(0));
-    let opset = opsets
-        .next()
-        .ok_or_else(|| bad(name, "no opset of ONNX's own domain is imported"))?;
+    let opset =
+        opsets.next().ok_or_else(|| bad(name, "no opset of ONNX's own domain is imported"))?;
     if let Some(second) = opsets.find(|&other| other != opset) {
-        return Err(bad(
-            name,
-            format_args!("both opset {opset} and opset {second} are imported"),
-        ));
+        return Err(bad(name, format_args!("both opset {opset} and opset {second} are imported")));
     }
     let version = (u32::try_from(opset).ok().filter(|&v| v > 0))
         .ok_or_else(|| bad(name, format_args!("opset {opset}")))?;
@@ -108,47 +102,24 @@ fn decode(name: &str, bytes: Bytes) -> Result<TestModel> {
         }
         let tensor = from_proto(&format!("{name}: initializer {key:?}"), proto)?;
         if initializers.insert(key.clone(), tensor).is_some() {
-            return Err(bad(
-                name,
-                format_args!("two initializers are called {key:?}"),
-            ));
+            return Err(bad(name, format_args!("two initializers are called {key:?}")));
         }
     }
 
     let graph_inputs = names(name, graph.input, "input")?;
     let graph_outputs = names(name, graph.output, "output")?;
-    let fed: BTreeSet<&str> = graph_inputs
-        .iter()
-        .chain(initializers.keys())
-        .map(String::as_str)
-        .collect();
-    if let Some(input) = taken
-        .iter()
-        .find(|input| !input.is_empty() && !fed.contains(*input))
-    {
-        return Err(bad(
-            name,
-            format_args!("nothing feeds the node's input {input:?}"),
-        ));
+    let fed: BTreeSet<&str> =
+        graph_inputs.iter().chain(initializers.keys()).map(String::as_str).collect();
+    if let Some(input) = taken.iter().find(|input| !input.is_empty() && !fed.contains(*input)) {
+        return Err(bad(name, format_args!("nothing feeds the node's input {input:?}")));
     }
-    if let Some(output) = graph_outputs
-        .iter()
-        .find(|output| !made.contains(output.as_str()))
-    {
-        return Err(bad(
-            name,
-            format_args!("nothing makes the graph output {output:?}"),
-        ));
+    if let Some(output) = graph_outputs.iter().find(|output| !made.contains(output.as_str())) {
+        return Err(bad(name, format_args!("nothing makes the graph output {output:?}")));
     }
 
     let attributes = attributes(name, node.attribute)?;
     Ok(TestModel {
-        node: Node {
-            dialect: Dialect::Onnx,
-            operator,
-            version: Some(version),
-            attributes,
-        },
+        node: Node { dialect: Dialect::Onnx, operator, version: Some(version), attributes },
         input_names: node.input,
         output_names: node.output,
         graph_inputs,
@@ -159,20 +130,14 @@ fn decode(name: &str, bytes: Bytes) -> Result<TestModel> {
 
 /// The names of a graph's inputs or outputs, all different.
 fn names(name: &str, values: Vec<ValueInfoProto>, what: &str) -> Result<Vec<String>> {
-    let names: Vec<String> = values
-        .into_iter()
-        .map(|v| v.name.unwrap_or_default())
-        .collect();
+    let names: Vec<String> = values.into_iter().map(|v| v.name.unwrap_or_default()).collect();
     let mut seen = BTreeSet::new();
     for value in &names {
         if value.is_empty() {
             return Err(bad(name, format_args!("a graph {what} has no name")));
         }
         if !seen.insert(value) {
-            return Err(bad(
-                name,
-                format_args!("two graph {what}s are called {value:?}"),
-            ));
+            return Err(bad(name, format_args!("two graph {what}s are called {value:?}")));
         }
     }
     Ok(names)
@@ -227,10 +192,7 @@ fn attribute(name: &str, key: &str, proto: &AttributeProto) -> Result<Attribute>
         11 | 12 => Attribute::Other("sparse tensors".to_string()),
         13 | 14 => Attribute::Other("types".to_string()),
         other => {
-            return Err(bad(
-                name,
-                format_args!("attribute {key:?} has the type {other}"),
-            ));
+            return Err(bad(name, format_args!("attribute {key:?} has the type {other}")));
         }
     })
 }

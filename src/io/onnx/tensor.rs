@@ -65,9 +65,7 @@ pub(super) fn from_proto(name: &str, mut proto: TensorProto) -> Result<Tensor> {
     match proto.data_location.unwrap_or(0) {
         0 => {}
         1 => {
-            return Err(unsupported(
-                "the tensor's data is in another file".to_string(),
-            ));
+            return Err(unsupported("the tensor's data is in another file".to_string()));
         }
         other => return Err(bad(name, format_args!("unknown data_location {other}"))),
     }
@@ -99,17 +97,11 @@ pub(super) fn from_proto(name: &str, mut proto: TensorProto) -> Result<Tensor> {
             format_args!("{field} holds elements, but {desc} keeps them in {own}"),
         ));
     }
-    let given = filled
-        .iter()
-        .find(|(field, _)| *field == own)
-        .map_or(0, |(_, len)| *len);
+    let given = filled.iter().find(|(field, _)| *field == own).map_or(0, |(_, len)| *len);
 
     if let Some(raw) = proto.raw_data.take() {
         if given > 0 {
-            return Err(bad(
-                name,
-                format_args!("both raw_data and {own} hold elements"),
-            ));
+            return Err(bad(name, format_args!("both raw_data and {own} hold elements")));
         }
         let shape = desc.shape();
         return Tensor::from_shared(element_type, shape, Arc::new(raw)).map_err(|e| bad(name, e));
@@ -144,11 +136,7 @@ fn from_typed(name: &str, desc: &TensorDesc, proto: &TensorProto) -> Result<Tens
         ElementType::U16 | ElementType::F16 | ElementType::Bf16 => {
             build(cast_slice(&narrow::<_, u16>(name, desc, small)?))
         }
-        ElementType::U32 => build(cast_slice(&narrow::<_, u32>(
-            name,
-            desc,
-            &proto.uint64_data,
-        )?)),
+        ElementType::U32 => build(cast_slice(&narrow::<_, u32>(name, desc, &proto.uint64_data)?)),
     }
 }
 
@@ -161,10 +149,7 @@ where
     let fit = |(index, &value): (usize, &From)| {
         To::try_from(value).map_err(|_| {
             let element_type = desc.element_type();
-            bad(
-                name,
-                format_args!("element {index} is {value}, which is no {element_type}"),
-            )
+            bad(name, format_args!("element {index} is {value}, which is no {element_type}"))
         })
     };
     from.iter().enumerate().map(fit).collect()
