@@ -271,7 +271,7 @@ impl DeviceTensor {
     /// # Errors
     /// [`Error::OutOfMemory`], [`Error::DeviceLost`], [`Error::Gpu`].
     pub fn download(&self) -> Result<Tensor> {
-        pollster::block_on(self.download_async())
+        pollster::block_on(self.fetch(true))
     }
 
     /// As [`DeviceTensor::download`], without blocking.
@@ -279,9 +279,13 @@ impl DeviceTensor {
     /// # Errors
     /// As [`DeviceTensor::download`].
     pub async fn download_async(&self) -> Result<Tensor> {
+        self.fetch(false).await
+    }
+
+    async fn fetch(&self, wait: bool) -> Result<Tensor> {
         match &self.storage {
             Storage::Host(tensor) => Ok(tensor.clone()),
-            Storage::Gpu(buffer) => buffer.download(&self.desc).await,
+            Storage::Gpu(buffer) => buffer.download(&self.desc, wait).await,
         }
     }
 }

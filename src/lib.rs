@@ -1,5 +1,28 @@
-//! ReduceMax, MaxPool and SegmentMax as WGSL compute shaders through wgpu, with
-//! CPU twins that agree bit for bit.
+//! ReduceMax as WGSL compute shaders through wgpu, and by the same kernels on
+//! the CPU, bit for bit the same.
+//!
+//! ```
+//! use wgmax::operator::ReduceMax;
+//! use wgmax::{Device, Tensor, compare};
+//!
+//! let input = Tensor::from_slice([2, 3], &[1.0f32, 5.0, 3.0, -1.0, f32::NEG_INFINITY, -0.0])?;
+//! let operator = ReduceMax::new().axes([-1]);
+//! let result = operator.run(&Device::auto(), &input)?;
+//! assert_eq!(result.as_slice::<f32>()?, [5.0, 0.0]);
+//! assert!(compare(&result, &operator.run(&Device::cpu(), &input)?)?.is_equal());
+//! # Ok::<(), wgmax::Error>(())
+//! ```
+//!
+//! - [`Tensor`] is a tensor on the host, [`Device`] what runs operators, [`DeviceTensor`] a
+//!   tensor that stays there and can feed the next operator.
+//! - [`operator`] has the operators, of no dialect; [`dialect`] what ONNX, oneDNN Graph and
+//!   OpenVINO make of them.
+//! - [`compare()`] finds where two results part, and [`Device::execute_traced`] the launch at
+//!   which two devices do.
+//!
+//! No float is ever compared on a device: elements become integer keys that order as
+//! they do, so the result does not depend on a driver's treatment of NaN,
+//! subnormals or signed zeros, nor on any order of evaluation.
 
 #![deny(missing_docs)]
 

@@ -9,8 +9,15 @@ use std::process::{Command, Output};
 use tempfile::TempDir;
 use wgmax::Tensor;
 
+fn command(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_wgmax"));
+    // Where this is not set, libwayland, which a GL driver asks, says so on stderr.
+    command.args(arguments).env("XDG_RUNTIME_DIR", std::env::temp_dir());
+    command
+}
+
 fn wgmax(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_wgmax")).args(arguments).output().unwrap()
+    command(arguments).output().unwrap()
 }
 
 fn stdout(output: &Output) -> String {
@@ -239,12 +246,8 @@ fn devices_are_listed() {
 #[test]
 fn a_closed_pipe_is_no_error() {
     use std::process::Stdio;
-    let mut child = Command::new(env!("CARGO_BIN_EXE_wgmax"))
-        .arg("devices")
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut child =
+        command(&["devices"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     drop(child.stdout.take());
     let output = child.wait_with_output().unwrap();
     assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");

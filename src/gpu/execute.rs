@@ -44,7 +44,7 @@ impl Gpu {
             .await?;
             let target = launch.result.buffer;
             let size = plan.buffers[target].size.next_multiple_of(4);
-            after(i, &self.read_bytes(&buffers[target], size).await?);
+            after(i, &self.read_bytes(&buffers[target], size, true).await?);
         }
         Ok(())
     }

@@ -122,15 +122,16 @@ impl Gpu {
 }
 
 impl Buffer {
-    pub(crate) async fn download(&self, desc: &TensorDesc) -> Result<Tensor> {
-        self.gpu.read(&self.buffer, desc).await
+    /// `wait`: block until the device is done; for those who may block.
+    pub(crate) async fn download(&self, desc: &TensorDesc, wait: bool) -> Result<Tensor> {
+        self.gpu.read(&self.buffer, desc, wait).await
     }
 }
 
 impl Gpu {
-    async fn read(&self, buffer: &wgpu::Buffer, desc: &TensorDesc) -> Result<Tensor> {
+    async fn read(&self, buffer: &wgpu::Buffer, desc: &TensorDesc, wait: bool) -> Result<Tensor> {
         let len = desc.byte_len();
-        let bytes = self.read_bytes(buffer, (len as u64).next_multiple_of(4)).await?;
+        let bytes = self.read_bytes(buffer, (len as u64).next_multiple_of(4), wait).await?;
         Tensor::build(desc.clone(), |out| {
             out.copy_from_slice(&bytes[..len]);
             Ok(())
@@ -138,7 +139,7 @@ impl Gpu {
     }
 
     /// The first `size` bytes of a buffer, a multiple of 4.
-    async fn read_bytes(&self, buffer: &wgpu::Buffer, size: u64) -> Result<Vec<u8>> {
+    async fn read_bytes(&self, buffer: &wgpu::Buffer, size: u64, wait: bool) -> Result<Vec<u8>> {
         if size == 0 {
             return Ok(Vec::new());
         }
@@ -164,6 +165,10 @@ impl Gpu {
                 Error::Gpu { device: self.info.name.clone(), what: "a download".into(), reason }
             }
         };
+        if wait {
+            // What goes wrong shows in the mapping's result.
+            let _ = self.device.poll(wgpu::PollType::wait_indefinitely());
+        }
         // A browser maps on its own; elsewhere somebody has to poll.
         let mut receive = std::pin::pin!(receiver.receive());
         let mapped = std::future::poll_fn(|context| {

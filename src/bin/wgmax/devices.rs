@@ -49,7 +49,10 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome
         ];
         row.extend([
             limits.workgroup_size.to_string(),
-            limits.max_workgroups_per_dimension.to_string(),
+            match limits.max_workgroups_per_dimension {
+                u32::MAX => "any".to_string(),
+                groups => groups.to_string(),
+            },
             size(limits.max_binding_size),
             size(limits.max_buffer_size),
         ]);
@@ -92,6 +95,9 @@ fn object(index: Option<usize>, info: &DeviceInfo) -> serde_json::Value {
 }
 
 fn size(bytes: u64) -> String {
+    if bytes == u64::MAX {
+        return "any".to_string();
+    }
     const UNITS: [&str; 6] = ["EiB", "PiB", "TiB", "GiB", "MiB", "KiB"];
     for (power, unit) in (1..=6).rev().zip(UNITS) {
         let whole = 1u64 << (10 * power);

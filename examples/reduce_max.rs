@@ -1,0 +1,23 @@
+//! Two reductions on the best device there is, the second fed by the first
+//! without coming back to the host; then the same on the CPU, compared.
+//!
+//!     cargo run --release --example reduce_max
+
+use wgmax::operator::ReduceMax;
+use wgmax::{Device, Tensor, compare};
+
+fn main() -> anyhow::Result<()> {
+    let elements: Vec<f32> = (0..64 * 100 * 30).map(|i| (i as f32 * 0.37).sin()).collect();
+    let input = Tensor::from_slice([64, 100, 30], &elements)?;
+
+    let device = Device::auto();
+    let on_device = device.upload(&input)?;
+    let rows = device.run(&ReduceMax::new().axes([2]).into(), &on_device)?;
+    let columns = device.run(&ReduceMax::new().axes([0]).into(), &rows)?;
+    let result = columns.download()?;
+
+    let expected = ReduceMax::new().axes([0, 2]).run(&Device::cpu(), &input)?;
+    println!("{} -> {} on {}", input.desc(), result.desc(), device.info());
+    println!("against the CPU: {}", compare(&result, &expected)?);
+    Ok(())
+}

@@ -1,0 +1,50 @@
+//! Every golden case in `tests/cases`, on the CPU and on the GPU.
+
+#![cfg(feature = "io")]
+
+mod common;
+
+use std::path::Path;
+
+use wgmax::io::case::{self, Expect};
+use wgmax::{Device, Tensor, compare_values};
+
+fn run_all(device: &Device) {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases");
+    let (mut computed, mut refused) = (0, 0);
+    for folder in case::find(&[root]).unwrap() {
+        for case in folder.load().unwrap() {
+            let inputs: Vec<Option<&Tensor>> = case.inputs.iter().map(Option::as_ref).collect();
+            let found = case
+                .node
+                .operator(&inputs, None)
+                .and_then(|operator| operator.run(device, inputs[0].unwrap()));
+            match (&case.expect, found) {
+                (Expect::Error, Err(_)) => refused += 1,
+                (Expect::Error, Ok(found)) => panic!("{}: gave {found:?}", case.id),
+                (Expect::Outputs(expected), found) => {
+                    let found = found.unwrap_or_else(|error| panic!("{}: {error}", case.id));
+                    let [expected] = expected.as_slice() else { panic!("{}: outputs", case.id) };
+                    let comparison = compare_values(&found, expected)
+                        .unwrap_or_else(|error| panic!("{}: {error}", case.id));
+                    assert!(comparison.is_equal(), "{}: {comparison}", case.id);
+                    computed += 1;
+                }
+            }
+        }
+    }
+    // Cases that are not found would pass unnoticed.
+    assert_eq!((computed, refused), (203, 22));
+}
+
+#[test]
+fn golden_cases_pass_on_the_cpu() {
+    run_all(&Device::cpu());
+}
+
+#[test]
+fn golden_cases_pass_on_the_gpu() {
+    if let Some(device) = common::gpu() {
+        run_all(&device);
+    }
+}
