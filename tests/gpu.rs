@@ -207,7 +207,7 @@ fn a_large_grid_covers_every_row() {
     let Some(device) = gpu() else { return };
     // 17 million rows of two: 66,407 workgroups of one lane a row.
     let rows = 17_000_003;
-    let bytes: Vec<u8> = (0..rows * 2).map(|i| (i * 2_654_435_761usize >> 13) as u8).collect();
+    let bytes: Vec<u8> = (0..rows * 2).map(|i| ((i * 2_654_435_761usize) >> 13) as u8).collect();
     let input = Tensor::from_bytes(ElementType::U8, [rows, 2], &bytes).unwrap();
     let found = ReduceMax::new().axes([1]).run(&device, &input).unwrap();
     for (row, (found, pair)) in found.bytes().iter().zip(bytes.chunks(2)).enumerate() {

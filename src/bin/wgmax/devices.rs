@@ -101,7 +101,7 @@ fn size(bytes: u64) -> String {
     const UNITS: [&str; 6] = ["EiB", "PiB", "TiB", "GiB", "MiB", "KiB"];
     for (power, unit) in (1..=6).rev().zip(UNITS) {
         let whole = 1u64 << (10 * power);
-        if bytes >= whole && bytes % whole == 0 {
+        if bytes >= whole && bytes.is_multiple_of(whole) {
             return format!("{} {unit}", bytes / whole);
         }
         if bytes >= whole {
