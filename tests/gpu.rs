@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Random, gpu, reduce_oracle, seed, tensor};
+use common::{Random, gpu, maximum_of_nothing, reduce_oracle, seed, tensor};
 use wgmax::operator::{Operator, ReduceMax};
 use wgmax::plan::Limits;
 use wgmax::{Device, ElementType, Nan, Tensor};
@@ -51,17 +51,7 @@ fn check_oracle(
     nan: Nan,
     what: &str,
 ) {
-    let empty = match input.element_type() {
-        ElementType::F32 => 0xff80_0000,
-        ElementType::F64 => 0xfff0_0000_0000_0000,
-        ElementType::F16 => 0xfc00,
-        ElementType::Bf16 => 0xff80,
-        ElementType::I8 => 0x80,
-        ElementType::I16 => 0x8000,
-        ElementType::I32 => 0x8000_0000,
-        ElementType::I64 => 1 << 63,
-        _ => 0,
-    };
+    let empty = maximum_of_nothing(input.element_type());
     let expected = reduce_oracle(input, axes, nan, empty);
     let found = op.run(device, input).unwrap();
     assert_eq!(found.len(), expected.len(), "{what}");

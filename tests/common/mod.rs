@@ -88,12 +88,10 @@ fn hard_bits(t: ElementType) -> Vec<u64> {
     }
 }
 
-/// Random elements. `style` 0: any bits; 1: hard bits only; 2: numbers without NaN;
-/// 3: nothing but the lowest element (-inf for floats); 4: nothing but NaN where there is one.
-pub fn tensor(t: ElementType, shape: &[usize], style: u64, random: &mut Random) -> Tensor {
-    let n: usize = shape.iter().product();
-    let hard = hard_bits(t);
-    let lowest = match t {
+/// The bits of -inf, or of the lowest element of a type without infinities: below or equal to
+/// every other element, and what the neutral operator gives for an empty set.
+pub fn maximum_of_nothing(t: ElementType) -> u64 {
+    match t {
         ElementType::F32 => 0xff80_0000,
         ElementType::F64 => 0xfff0_0000_0000_0000,
         ElementType::F16 => 0xfc00,
@@ -103,7 +101,15 @@ pub fn tensor(t: ElementType, shape: &[usize], style: u64, random: &mut Random) 
         ElementType::I32 => 0x8000_0000,
         ElementType::I64 => 1 << 63,
         _ => 0,
-    };
+    }
+}
+
+/// Random elements. `style` 0: any bits; 1: hard bits only; 2: numbers without NaN;
+/// 3: nothing but the lowest element (-inf for floats); 4: nothing but NaN where there is one.
+pub fn tensor(t: ElementType, shape: &[usize], style: u64, random: &mut Random) -> Tensor {
+    let n: usize = shape.iter().product();
+    let hard = hard_bits(t);
+    let lowest = maximum_of_nothing(t);
     let mut bytes = Vec::with_capacity(n * t.size());
     for _ in 0..n {
         let mut bits = match style {
