@@ -97,6 +97,12 @@ enum Storage {
     Gpu(gpu::Buffer),
 }
 
+/// Tensors of a device, and the backend that holds them.
+enum Here<'a> {
+    Cpu(Vec<&'a Tensor>),
+    Gpu(&'a Arc<Gpu>, Vec<&'a gpu::Buffer>),
+}
+
 impl Device {
     fn from_gpu(gpu: Gpu) -> Self {
         Self { info: Arc::new(gpu.info.clone()), backend: Backend::Gpu(Arc::new(gpu)) }
@@ -186,42 +192,48 @@ impl Device {
         Ok(DeviceTensor { desc: tensor.desc().clone(), storage })
     }
 
-    /// Runs an operator on a tensor of this device. The result stays there.
+    /// Runs an operator on tensors of this device. The results stay there.
     ///
     /// # Errors
     /// What the operator does not allow, [`Error::WrongDevice`], and what the device reports.
-    pub fn run(&self, operator: &Operator, input: &DeviceTensor) -> Result<DeviceTensor> {
-        let plan = operator.plan(&input.desc, &self.info.limits)?;
-        self.execute(&plan, input)
+    pub fn run(&self, operator: &Operator, inputs: &[&DeviceTensor]) -> Result<Vec<DeviceTensor>> {
+        let descs: Vec<&TensorDesc> = inputs.iter().map(|input| &input.desc).collect();
+        let plan = operator.plan(&descs, &self.info.limits)?;
+        self.execute(&plan, inputs)
     }
 
-    /// Runs a plan that was made for this device's limits and for a tensor like `input`.
+    /// Runs a plan that was made for this device's limits and for tensors like `inputs`.
     ///
     /// # Errors
-    /// [`Error::WrongDevice`], and what the device reports.
-    pub fn execute(&self, plan: &Plan, input: &DeviceTensor) -> Result<DeviceTensor> {
-        pollster::block_on(self.execute_async(plan, input))
+    /// [`Error::InputCount`], [`Error::WrongDevice`], and what the device reports.
+    pub fn execute(&self, plan: &Plan, inputs: &[&DeviceTensor]) -> Result<Vec<DeviceTensor>> {
+        pollster::block_on(self.execute_async(plan, inputs))
     }
 
     /// As [`Device::execute`], without blocking on a GPU.
     ///
     /// # Errors
     /// As [`Device::execute`].
-    pub async fn execute_async(&self, plan: &Plan, input: &DeviceTensor) -> Result<DeviceTensor> {
-        let storage = match (&self.backend, &input.storage) {
-            (Backend::Cpu, Storage::Host(tensor)) => {
-                Storage::Host(crate::cpu::execute(plan, tensor, |_, _| ())?)
+    pub async fn execute_async(
+        &self,
+        plan: &Plan,
+        inputs: &[&DeviceTensor],
+    ) -> Result<Vec<DeviceTensor>> {
+        let storages: Vec<Storage> = match self.here(plan, inputs)? {
+            Here::Cpu(tensors) => crate::cpu::execute(plan, &tensors, |_, _| ())?
+                .into_iter()
+                .map(Storage::Host)
+                .collect(),
+            Here::Gpu(gpu, buffers) => {
+                gpu.execute(plan, &buffers).await?.into_iter().map(Storage::Gpu).collect()
             }
-            (Backend::Gpu(gpu), Storage::Gpu(buffer)) if Arc::ptr_eq(gpu, &buffer.gpu) => {
-                Storage::Gpu(gpu.execute(plan, buffer).await?)
-            }
-            _ => return Err(self.not_here(input)),
         };
-        Ok(DeviceTensor { desc: plan.output.clone(), storage })
+        let outputs = plan.outputs.iter().zip(storages);
+        Ok(outputs.map(|(desc, storage)| DeviceTensor { desc: desc.clone(), storage }).collect())
     }
 
     /// Runs a plan launch by launch and hands `after` the number of each launch
-    /// and all bytes of the buffer that it wrote into, scratch included: so one
+    /// and all bytes of each buffer that it wrote into, scratch included: so one
     /// finds the launch at which two devices part.
     ///
     /// # Errors
@@ -229,17 +241,43 @@ impl Device {
     pub fn execute_traced(
         &self,
         plan: &Plan,
-        input: &DeviceTensor,
+        inputs: &[&DeviceTensor],
         after: impl FnMut(usize, &[u8]),
     ) -> Result<()> {
-        match (&self.backend, &input.storage) {
-            (Backend::Cpu, Storage::Host(tensor)) => {
-                crate::cpu::execute(plan, tensor, after).map(drop)
+        match self.here(plan, inputs)? {
+            Here::Cpu(tensors) => crate::cpu::execute(plan, &tensors, after).map(drop),
+            Here::Gpu(gpu, buffers) => {
+                pollster::block_on(gpu.execute_traced(plan, &buffers, after))
             }
-            (Backend::Gpu(gpu), Storage::Gpu(buffer)) if Arc::ptr_eq(gpu, &buffer.gpu) => {
-                pollster::block_on(gpu.execute_traced(plan, buffer, after))
-            }
-            _ => Err(self.not_here(input)),
+        }
+    }
+
+    /// The inputs of a plan as this device's backend holds them.
+    fn here<'a>(&'a self, plan: &Plan, inputs: &[&'a DeviceTensor]) -> Result<Here<'a>> {
+        if inputs.len() != plan.input_count() {
+            return Err(Error::InputCount {
+                operator: "the plan".into(),
+                expected: if plan.input_count() == 1 { "1 input" } else { "2 inputs" },
+                actual: inputs.len(),
+            });
+        }
+        match &self.backend {
+            Backend::Cpu => inputs
+                .iter()
+                .map(|input| match &input.storage {
+                    Storage::Host(tensor) => Ok(tensor),
+                    Storage::Gpu(_) => Err(self.not_here(input)),
+                })
+                .collect::<Result<_>>()
+                .map(Here::Cpu),
+            Backend::Gpu(gpu) => inputs
+                .iter()
+                .map(|input| match &input.storage {
+                    Storage::Gpu(buffer) if Arc::ptr_eq(gpu, &buffer.gpu) => Ok(buffer),
+                    _ => Err(self.not_here(input)),
+                })
+                .collect::<Result<_>>()
+                .map(|buffers| Here::Gpu(gpu, buffers)),
         }
     }
 

@@ -171,6 +171,44 @@ pub enum Error {
         /// The value found.
         value: String,
     },
+    /// A list attribute has not one number for each spatial axis.
+    #[error(
+        "attribute {attribute} needs {expected} numbers, one for each spatial axis, but has {actual}"
+    )]
+    AttributeLength {
+        /// The attribute.
+        attribute: &'static str,
+        /// The number of spatial axes.
+        expected: usize,
+        /// The length of the list.
+        actual: usize,
+    },
+    /// The input of a pooling has no spatial axis.
+    #[error(
+        "pooling needs batch, channels and at least one spatial axis, but the input has rank {rank}"
+    )]
+    PoolRank {
+        /// The rank of the input.
+        rank: usize,
+    },
+    /// A window extends beyond the padded input, so there is no output.
+    #[error(
+        "the window covers {extent} positions along spatial axis {axis}, but the padded input has {padded}"
+    )]
+    WindowTooLarge {
+        /// The spatial axis, from 0.
+        axis: usize,
+        /// (kernel - 1) * dilation + 1.
+        extent: u128,
+        /// The input's size with its padding.
+        padded: u128,
+    },
+    /// Indices of `i32` cannot number all elements.
+    #[error("an i32 index cannot number {elements} elements; ask for i64")]
+    IndexTooLarge {
+        /// The number of elements.
+        elements: u64,
+    },
     /// A wrong number of inputs.
     #[error("{operator} takes {expected}; given: {actual}")]
     InputCount {

@@ -16,15 +16,17 @@ fn compare_launches(
     what: &str,
 ) {
     let cpu = Device::cpu();
-    let plan = operator.plan(input.desc(), limits).unwrap();
+    let plan = operator.plan(&[input.desc()], limits).unwrap();
     let mut twins: Vec<Vec<u8>> = Vec::new();
-    cpu.execute_traced(&plan, &cpu.upload(input).unwrap(), |_, bytes| twins.push(bytes.to_vec()))
-        .unwrap();
+    cpu.execute_traced(&plan, &[&cpu.upload(input).unwrap()], |_, bytes| {
+        twins.push(bytes.to_vec())
+    })
+    .unwrap();
     let mut launches = 0;
     device
-        .execute_traced(&plan, &device.upload(input).unwrap(), |i, bytes| {
+        .execute_traced(&plan, &[&device.upload(input).unwrap()], |i, bytes| {
+            let twin = &twins[launches];
             launches += 1;
-            let twin = &twins[i];
             let common = twin.len().min(bytes.len());
             let shader = plan.shaders().nth(i).unwrap();
             if let Some(at) = (0..common).find(|&at| twin[at] != bytes[at]) {
@@ -216,10 +218,10 @@ fn results_feed_the_next_operator() {
     let Some(device) = gpu() else { return };
     let input = tensor(ElementType::F16, &[5, 7, 9], 0, &mut Random(3));
     let first = device.upload(&input).unwrap();
-    let second = device.run(&ReduceMax::new().axes([2]).into(), &first).unwrap();
-    let third = device.run(&ReduceMax::new().axes([0]).into(), &second).unwrap();
+    let second = device.run(&ReduceMax::new().axes([2]).into(), &[&first]).unwrap();
+    let third = device.run(&ReduceMax::new().axes([0]).into(), &[&second[0]]).unwrap();
     let both = ReduceMax::new().axes([0, 2]).run(&Device::cpu(), &input).unwrap();
-    assert_eq!(third.download().unwrap().bytes(), both.bytes());
+    assert_eq!(third[0].download().unwrap().bytes(), both.bytes());
 }
 
 /// Tensors of another device are refused, not misread.
@@ -228,7 +230,7 @@ fn a_tensor_of_another_device_is_refused() {
     let Some(device) = gpu() else { return };
     let input = tensor(ElementType::U8, &[4], 0, &mut Random(3));
     let elsewhere = Device::cpu().upload(&input).unwrap();
-    let error = device.run(&ReduceMax::new().into(), &elsewhere).unwrap_err();
+    let error = device.run(&ReduceMax::new().into(), &[&elsewhere]).unwrap_err();
     assert!(matches!(error, wgmax::Error::WrongDevice { .. }), "{error}");
 }
 

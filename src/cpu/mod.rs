@@ -3,51 +3,59 @@
 pub(crate) mod simd;
 
 use crate::error::Result;
-use crate::plan::{Plan, Role};
+use crate::plan::{Plan, Range, Role};
 use crate::tensor::Tensor;
 
-/// Runs a plan on a host tensor. `after` sees the result's buffer after every launch.
+/// Runs a plan on host tensors. `after` sees the buffer of each result after every launch.
 pub(crate) fn execute(
     plan: &Plan,
-    input: &Tensor,
+    inputs: &[&Tensor],
     mut after: impl FnMut(usize, &[u8]),
-) -> Result<Tensor> {
-    let mut scratch: Vec<Vec<u64>> = plan
+) -> Result<Vec<Tensor>> {
+    let mut buffers: Vec<Vec<u64>> = plan
         .buffers
         .iter()
         .map(|b| match b.role {
-            Role::Scratch => vec![0u64; (b.size as usize).div_ceil(8)],
-            _ => Vec::new(),
+            Role::Input => Vec::new(),
+            Role::Output | Role::Scratch => vec![0u64; (b.size as usize).div_ceil(8)],
         })
         .collect();
-    Tensor::build(plan.output.clone(), |output| {
-        for (i, launch) in plan.launches.iter().enumerate() {
-            let target = launch.result.buffer;
-            let mut taken = std::mem::take(&mut scratch[target]);
-            {
-                let source: &[u8] = match &launch.source {
-                    None => &[],
-                    Some(range) => {
-                        let bytes = match plan.buffers[range.buffer].role {
-                            Role::Input => input.bytes(),
-                            _ => bytemuck::cast_slice(&scratch[range.buffer]),
-                        };
-                        // Device buffers are padded, the host's tensors are not.
-                        let end = (range.offset + range.size).min(bytes.len() as u64);
-                        &bytes[range.offset as usize..end as usize]
-                    }
-                };
-                let result: &mut [u8] = match plan.buffers[target].role {
-                    Role::Output => output,
-                    _ => bytemuck::cast_slice_mut(&mut taken),
-                };
-                let end = (launch.result.offset + launch.result.size).min(result.len() as u64);
-                let part = &mut result[launch.result.offset as usize..end as usize];
-                launch.params.run_twin(&launch.shader, source, part);
-                after(i, result);
-            }
-            scratch[target] = taken;
+    for (i, launch) in plan.launches.iter().enumerate() {
+        // A launch writes none of the buffers that it reads.
+        let mut taken: Vec<Vec<u64>> =
+            launch.results.iter().map(|range| std::mem::take(&mut buffers[range.buffer])).collect();
+        let sources: Vec<&[u8]> = launch
+            .sources
+            .iter()
+            .map(|range| match inputs.get(range.buffer) {
+                Some(input) => part(input.bytes(), range),
+                None => part(bytemuck::cast_slice(&buffers[range.buffer]), range),
+            })
+            .collect();
+        let mut results: Vec<&mut [u8]> = taken
+            .iter_mut()
+            .zip(&launch.results)
+            .map(|(words, range)| {
+                let size = plan.buffers[range.buffer].size as usize;
+                let bytes = &mut bytemuck::cast_slice_mut(words)[..size];
+                let end = bytes.len().min((range.offset + range.size) as usize);
+                &mut bytes[range.offset as usize..end]
+            })
+            .collect();
+        launch.params.run_twin(&launch.shader, &sources, &mut results);
+        for (words, range) in taken.into_iter().zip(&launch.results) {
+            let size = plan.buffers[range.buffer].size as usize;
+            after(i, &bytemuck::cast_slice(&words)[..size]);
+            buffers[range.buffer] = words;
         }
-        Ok(())
-    })
+    }
+    let first = inputs.len();
+    let outputs = plan.outputs.iter().zip(buffers.drain(first..));
+    outputs.map(|(desc, words)| Tensor::from_words(desc.clone(), words)).collect()
+}
+
+/// A range of a buffer. Device buffers are padded, the host's tensors are not.
+fn part<'a>(bytes: &'a [u8], range: &Range) -> &'a [u8] {
+    let end = bytes.len().min((range.offset + range.size) as usize);
+    &bytes[range.offset as usize..end]
 }

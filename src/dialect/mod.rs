@@ -102,6 +102,8 @@ pub struct Node {
     pub version: Option<u32>,
     /// The attributes that were given; the others have the dialect's defaults.
     pub attributes: Attributes,
+    /// How many outputs are wanted. Optional ones beyond them are not computed.
+    pub outputs: usize,
 }
 
 impl Node {
@@ -110,7 +112,7 @@ impl Node {
     /// dialect does with a NaN.
     ///
     /// Inputs that hold parameters, such as the axes of ReduceMax, are used up
-    /// here; the operator returned takes the others.
+    /// here; the operator returned takes the others, which come first.
     ///
     /// # Errors
     /// [`Error::UnknownOperator`], [`Error::InputCount`],
@@ -148,7 +150,13 @@ mod tests {
     use crate::operator::{EmptySet, ReduceMax};
 
     fn node(dialect: Dialect, version: Option<u32>) -> Node {
-        Node { dialect, operator: "ReduceMax".to_string(), version, attributes: Attributes::new() }
+        Node {
+            dialect,
+            operator: "ReduceMax".to_string(),
+            version,
+            attributes: Attributes::new(),
+            outputs: 1,
+        }
     }
 
     fn data() -> Tensor {

@@ -10,30 +10,35 @@ use crate::plan::{Launch, Plan, Range, Role};
 
 impl Gpu {
     /// Runs a plan with one submit.
-    pub(crate) async fn execute(self: &Arc<Self>, plan: &Plan, input: &Buffer) -> Result<Buffer> {
+    pub(crate) async fn execute(
+        self: &Arc<Self>,
+        plan: &Plan,
+        inputs: &[&Buffer],
+    ) -> Result<Vec<Buffer>> {
         let run = || {
-            let buffers = self.buffers(plan, input)?;
+            let buffers = self.buffers(plan, inputs)?;
             let mut encoder = self.device.create_command_encoder(&Default::default());
             for launch in &plan.launches {
                 self.encode(&mut encoder, launch, &buffers);
             }
             self.queue.submit([encoder.finish()]);
-            Ok(buffers[1].clone())
+            Ok(buffers)
         };
-        let buffer = self.catch("a plan", run).await.inspect_err(|_| {
+        let buffers = self.catch("a plan", run).await.inspect_err(|_| {
             plan.shaders().for_each(|shader| self.pipelines.forget(shader));
         })?;
-        Ok(Buffer { gpu: self.clone(), buffer })
+        let outputs = buffers.into_iter().skip(inputs.len()).take(plan.outputs.len());
+        Ok(outputs.map(|buffer| Buffer { gpu: self.clone(), buffer }).collect())
     }
 
-    /// Runs a plan launch by launch; `after` sees the result's buffer after each.
+    /// Runs a plan launch by launch; `after` sees the buffer of each result after each.
     pub(crate) async fn execute_traced(
         self: &Arc<Self>,
         plan: &Plan,
-        input: &Buffer,
+        inputs: &[&Buffer],
         mut after: impl FnMut(usize, &[u8]),
     ) -> Result<()> {
-        let buffers = self.catch("scratch", || self.buffers(plan, input)).await?;
+        let buffers = self.catch("scratch", || self.buffers(plan, inputs)).await?;
         for (i, launch) in plan.launches.iter().enumerate() {
             self.catch("a launch", || {
                 let mut encoder = self.device.create_command_encoder(&Default::default());
@@ -42,21 +47,23 @@ impl Gpu {
                 Ok(())
             })
             .await?;
-            let target = launch.result.buffer;
-            let size = plan.buffers[target].size.next_multiple_of(4);
-            after(i, &self.read_bytes(&buffers[target], size, true).await?);
+            for range in &launch.results {
+                let size = plan.buffers[range.buffer].size.next_multiple_of(4);
+                after(i, &self.read_bytes(&buffers[range.buffer], size, true).await?);
+            }
         }
         Ok(())
     }
 
-    fn buffers(&self, plan: &Plan, input: &Buffer) -> Result<Vec<wgpu::Buffer>> {
+    fn buffers(&self, plan: &Plan, inputs: &[&Buffer]) -> Result<Vec<wgpu::Buffer>> {
         let usage = wgpu::BufferUsages::STORAGE
             | wgpu::BufferUsages::COPY_SRC
             | wgpu::BufferUsages::COPY_DST;
         plan.buffers
             .iter()
-            .map(|buffer| match buffer.role {
-                Role::Input => Ok(input.buffer.clone()),
+            .enumerate()
+            .map(|(i, buffer)| match buffer.role {
+                Role::Input => Ok(inputs[i].buffer.clone()),
                 Role::Output => self.create_buffer("wgmax output", buffer.size, usage),
                 Role::Scratch => self.create_buffer("wgmax scratch", buffer.size, usage),
             })
@@ -86,8 +93,8 @@ impl Gpu {
         };
         let mut entries =
             vec![wgpu::BindGroupEntry { binding: 0, resource: params.as_entire_binding() }];
-        entries.extend(launch.source.as_ref().map(|range| bind(1, range)));
-        entries.push(bind(2, &launch.result));
+        entries.extend((1..).step_by(2).zip(&launch.sources).map(|(at, range)| bind(at, range)));
+        entries.extend((2..).step_by(2).zip(&launch.results).map(|(at, range)| bind(at, range)));
         let group = self.device.create_bind_group(&wgpu::BindGroupDescriptor {
             label: Some(&label),
             layout: &pipeline.get_bind_group_layout(0),

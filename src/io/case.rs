@@ -226,7 +226,11 @@ fn load_json(folder: &Path) -> Result<Case> {
             Expect::Outputs(read.collect::<Result<_>>()?)
         }
     };
-    let node = Node { dialect, operator: case.op, version, attributes };
+    let outputs = match &expect {
+        Expect::Outputs(outputs) => outputs.len(),
+        Expect::Error => 1,
+    };
+    let node = Node { dialect, operator: case.op, version, attributes, outputs };
     Ok(Case { id: case.id.unwrap_or_else(|| folder_name(folder)), node, inputs, expect })
 }
 

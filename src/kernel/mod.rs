@@ -31,11 +31,12 @@ impl Params {
     }
 
     /// Runs the twin on the bytes of its bindings.
-    pub(crate) fn run_twin(&self, shader: &Shader, source: &[u8], result: &mut [u8]) {
-        match self {
-            Self::Fill(p) => fill::twin(p, result),
-            Self::Rows(p) => with_ends(shader, source, result, p),
-            Self::Columns(p) => with_ends(shader, source, result, p),
+    pub(crate) fn run_twin(&self, shader: &Shader, sources: &[&[u8]], results: &mut [&mut [u8]]) {
+        match (self, sources, results) {
+            (Self::Fill(p), [], [result]) => fill::twin(p, result),
+            (Self::Rows(p), [source], [result]) => with_ends(shader, source, result, p),
+            (Self::Columns(p), [source], [result]) => with_ends(shader, source, result, p),
+            _ => unreachable!("planners bind what a kernel declares"),
         }
     }
 }

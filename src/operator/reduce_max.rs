@@ -1,9 +1,12 @@
 //! ReduceMax: the maximum along axes.
 
+use super::Operator;
 use super::axes::{self, Duplicates};
+use crate::device::Device;
 use crate::error::Result;
-use crate::tensor::TensorDesc;
+use crate::plan::{Limits, Plan};
 use crate::tensor::key::Nan;
+use crate::tensor::{Tensor, TensorDesc};
 
 /// What the maximum of no elements at all is: what ReduceMax gives where a
 /// reduced dimension is 0.
@@ -129,6 +132,25 @@ impl ReduceMax {
             }
         }
         TensorDesc::new(input.element_type(), shape)
+    }
+
+    /// The launches that compute the operator within a device's limits.
+    ///
+    /// # Errors
+    /// As [`ReduceMax::infer`], and [`Error::OverLimit`](crate::Error::OverLimit).
+    pub fn plan(&self, input: &TensorDesc, limits: &Limits) -> Result<Plan> {
+        let output = self.infer(input)?;
+        let reduced = self.reduced(input.rank())?;
+        let empty = self.empty_set.bits(input.element_type());
+        crate::plan::reduce::plan(input, output, &reduced, self.nan, empty, limits)
+    }
+
+    /// Uploads a tensor, runs the operator on a device, and downloads the result.
+    ///
+    /// # Errors
+    /// As [`ReduceMax::plan`], and what the device reports.
+    pub fn run(&self, device: &Device, input: &Tensor) -> Result<Tensor> {
+        Ok(Operator::from(self.clone()).run(device, &[input])?.swap_remove(0))
     }
 
     /// For each axis of an input of `rank`, whether it is reduced.

@@ -1,5 +1,6 @@
 //! Plans: kernel launches over numbered buffers, cut to a device's limits.
 
+pub(crate) mod pool;
 pub(crate) mod reduce;
 
 use crate::kernel::{Params, Shader};
@@ -82,28 +83,33 @@ pub(crate) struct Range {
     pub size: u64,
 }
 
-/// One dispatch.
+/// One dispatch. Source `i` is bound at `1 + 2 * i`, result `i` at `2 + 2 * i`.
 #[derive(Clone, Debug)]
 pub(crate) struct Launch {
     pub shader: Shader,
     pub params: Params,
-    pub source: Option<Range>,
-    pub result: Range,
+    pub sources: Vec<Range>,
+    pub results: Vec<Range>,
     pub grid: [u32; 3],
 }
 
-/// The launches that compute an operator on one input.
+/// The launches that compute an operator: over its inputs, then its outputs, then scratch.
 #[derive(Clone, Debug)]
 pub struct Plan {
     pub(crate) buffers: Vec<Buffer>,
     pub(crate) launches: Vec<Launch>,
-    pub(crate) output: TensorDesc,
+    pub(crate) outputs: Vec<TensorDesc>,
 }
 
 impl Plan {
-    /// The type and shape of the result.
-    pub fn output(&self) -> &TensorDesc {
-        &self.output
+    /// The types and shapes of the results.
+    pub fn outputs(&self) -> &[TensorDesc] {
+        &self.outputs
+    }
+
+    /// How many tensors the plan takes.
+    pub fn input_count(&self) -> usize {
+        self.buffers.iter().filter(|b| b.role == Role::Input).count()
     }
 
     /// The shaders of the launches, in order.

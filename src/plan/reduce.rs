@@ -69,7 +69,7 @@ pub(crate) fn plan(
     } else {
         builder.series(&merge(input.shape(), reduced))?;
     }
-    Ok(Plan { buffers: builder.buffers, launches: builder.launches, output })
+    Ok(Plan { buffers: builder.buffers, launches: builder.launches, outputs: vec![output] })
 }
 
 /// Drops axes of size 1 and merges neighbours of one kind, so that kinds alternate.
@@ -379,7 +379,13 @@ impl Builder<'_> {
             limit: "max_compute_workgroups_per_dimension",
             allowed: u64::from(self.limits.max_workgroups_per_dimension),
         })?;
-        self.launches.push(Launch { shader, params, source, result, grid });
+        self.launches.push(Launch {
+            shader,
+            params,
+            sources: source.into_iter().collect(),
+            results: vec![result],
+            grid,
+        });
         Ok(())
     }
 }

@@ -102,6 +102,13 @@ impl Tensor {
         Ok(Self { desc, data: Arc::new(data) })
     }
 
+    /// A tensor of the elements whose bytes fill `words` from the start.
+    pub(crate) fn from_words(desc: TensorDesc, words: Vec<u64>) -> Result<Self> {
+        let data = Aligned { words, len: desc.byte_len() };
+        Self::check(&desc, data.as_ref())?;
+        Ok(Self { desc, data: Arc::new(data) })
+    }
+
     fn check(desc: &TensorDesc, bytes: &[u8]) -> Result<()> {
         let expected = desc.byte_len();
         if bytes.len() != expected {

@@ -125,10 +125,12 @@ fn judge(device: &Device, case: &Case) -> Verdict {
         }
         Err(error) => return Verdict::fail(format!("refused: {error}")),
     };
-    let Some(Some(input)) = inputs.first() else {
-        return Verdict::Error("the case has no data input".to_string());
+    let data = inputs.iter().take(operator.input_count()).copied();
+    let Some(data) = data.collect::<Option<Vec<&Tensor>>>() else {
+        return Verdict::Error("the case lacks an input".to_string());
     };
-    match operator.infer(input.desc()) {
+    let descs: Vec<_> = data.iter().map(|tensor| tensor.desc()).collect();
+    match operator.infer(&descs) {
         Err(_) if refused => return Verdict::Pass,
         Err(error) => return Verdict::fail(format!("refused: {error}")),
         Ok(_) => {}
@@ -136,15 +138,21 @@ fn judge(device: &Device, case: &Case) -> Verdict {
     let Expect::Outputs(expected) = &case.expect else {
         return Verdict::fail("accepted, but an error is expected");
     };
-    let [expected] = expected.as_slice() else {
-        let count = expected.len();
-        return Verdict::fail(format!("1 output, but {count} are expected"));
-    };
-    let actual = match operator.run(device, input) {
+    let actual = match operator.run(device, &data) {
         Ok(actual) => actual,
         Err(error) => return Verdict::Error(error.to_string()),
     };
-    match wgmax::compare_values(&actual, expected) {
+    if actual.len() < expected.len() {
+        let (actual, expected) = (actual.len(), expected.len());
+        return Verdict::fail(format!("{actual} outputs, but {expected} are expected"));
+    }
+    let verdicts = actual.iter().zip(expected).map(|(actual, expected)| hold(actual, expected));
+    verdicts.into_iter().find(|v| !matches!(v, Verdict::Pass)).unwrap_or(Verdict::Pass)
+}
+
+/// One output against the expected one.
+fn hold(actual: &Tensor, expected: &Tensor) -> Verdict {
+    match wgmax::compare_values(actual, expected) {
         Ok(report) if report.is_equal() => Verdict::Pass,
         Ok(report) => {
             let mismatch = report.first.first().cloned();

@@ -38,11 +38,17 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome
         .with_context(|| format!("--between {:?}: give two devices, A,B", arguments.between))?;
     let (operator, input) = arguments.operation.read()?;
     let devices = [Device::named(a.trim())?, Device::named(b.trim())?];
-    let a = operator.run(&devices[0], &input)?;
-    let b = operator.run(&devices[1], &input)?;
-    let report = wgmax::compare(&a, &b)?;
+    let a = operator.run(&devices[0], &[&input])?;
+    let b = operator.run(&devices[1], &[&input])?;
     writeln!(output, "a: {}", devices[0].info())?;
     writeln!(output, "b: {}", devices[1].info())?;
-    writeln!(output, "{} -> {}: {report}", input.desc(), a.desc())?;
-    Ok(if report.is_equal() { Outcome::Good } else { Outcome::Bad })
+    let mut outcome = Outcome::Good;
+    for (a, b) in a.iter().zip(&b) {
+        let report = wgmax::compare(a, b)?;
+        writeln!(output, "{} -> {}: {report}", input.desc(), a.desc())?;
+        if !report.is_equal() {
+            outcome = Outcome::Bad;
+        }
+    }
+    Ok(outcome)
 }

@@ -45,7 +45,7 @@ pub fn run(output: &mut Output) -> anyhow::Result<Outcome> {
     // What the CPU says of each input; every device is held against it.
     let reference = inputs
         .iter()
-        .map(|input| questions(input)?.iter().map(|(op, t)| op.run(&cpu, t)).collect())
+        .map(|input| questions(input)?.iter().map(|(op, t)| ask(op, &cpu, t)).collect())
         .collect::<wgmax::Result<Vec<Vec<Tensor>>>>()?;
 
     writeln!(output, "The largest of each species, in cm, as f32 on the CPU:")?;
@@ -79,7 +79,7 @@ pub fn run(output: &mut Output) -> anyhow::Result<Outcome> {
                 // The CPU is not held against itself.
                 asked += usize::from(!device.is_cpu());
                 let what = format!("{info}, {} -> {}", t.desc(), expected.desc());
-                let actual = match op.run(&device, t) {
+                let actual = match ask(op, &device, t) {
                     Ok(actual) => actual,
                     Err(error) => {
                         complaints.push(format!("{what}: {error}"));
@@ -183,6 +183,11 @@ fn questions(flowers: &Tensor) -> wgmax::Result<[(Operator, Tensor); 3]> {
         (ReduceMax::new().axes([1]).into(), flowers.clone()),
         (ReduceMax::new().axes([1]).into(), species),
     ])
+}
+
+/// The one result of an operator on one tensor.
+fn ask(operator: &Operator, device: &Device, input: &Tensor) -> wgmax::Result<Tensor> {
+    Ok(operator.run(device, &[input])?.swap_remove(0))
 }
 
 fn by_species(largest: &Tensor) -> wgmax::Result<String> {

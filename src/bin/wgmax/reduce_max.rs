@@ -102,7 +102,7 @@ fn parse_axes(text: &str) -> anyhow::Result<Vec<i64>> {
 pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome> {
     let (operator, input) = arguments.operation.read()?;
     let device = Device::named(&arguments.device)?;
-    let result = operator.run(&device, &input)?;
+    let result = operator.run(&device, &[&input])?.swap_remove(0);
     match &arguments.output {
         Some(path) => wgmax::io::write(path, &result)?,
         None => print(&result, output)?,

@@ -119,7 +119,13 @@ fn decode(name: &str, bytes: Bytes) -> Result<TestModel> {
 
     let attributes = attributes(name, node.attribute)?;
     Ok(TestModel {
-        node: Node { dialect: Dialect::Onnx, operator, version: Some(version), attributes },
+        node: Node {
+            dialect: Dialect::Onnx,
+            operator,
+            version: Some(version),
+            attributes,
+            outputs: node.output.len(),
+        },
         input_names: node.input,
         output_names: node.output,
         graph_inputs,
