@@ -1,5 +1,6 @@
 //! Plans: kernel launches over numbered buffers, cut to a device's limits.
 
+mod builder;
 pub(crate) mod pool;
 pub(crate) mod reduce;
 

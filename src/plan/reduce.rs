@@ -1,10 +1,11 @@
 //! ReduceMax as a series of reductions of the middle axis of [outer, n, inner].
 
-use super::{Buffer, Launch, Limits, Plan, Range, Role, grid};
+use super::builder::{Builder, Region, gcd};
+use super::{Limits, Plan, Range};
 use crate::error::{Error, Result};
-use crate::kernel::{Kernel, Params, Shader, fill, reduce_columns, reduce_rows};
+use crate::kernel::{Kernel, Params, Shader, reduce_columns, reduce_rows};
+use crate::tensor::TensorDesc;
 use crate::tensor::key::Nan;
-use crate::tensor::{ElementType, TensorDesc};
 
 /// Blocks (16 bytes) that an invocation should read before a row is shared by
 /// more of them, or a reduction is split over more workgroups.
@@ -15,32 +16,12 @@ const MIN_ROWS: u64 = 16;
 const NARROW: u64 = 256;
 /// What they are widened to, in bytes.
 const WIDENED: u64 = 4096;
-/// Elements of a binding are numbered in 32 bits, sums of two such numbers included.
-const MAX_ELEMENTS: u64 = 1 << 31;
-
-/// A part of a buffer that holds elements, or keys of elements.
-#[derive(Clone, Copy)]
-struct Region {
-    buffer: usize,
-    /// Where it begins, in items.
-    first: u64,
-    keys: bool,
-}
-
 /// A matrix series: the axis of `n` is reduced.
 #[derive(Clone, Copy)]
 struct Extents {
     outer: u64,
     n: u64,
     inner: u64,
-}
-
-struct Builder<'a> {
-    limits: &'a Limits,
-    element: ElementType,
-    nan_key: u32,
-    buffers: Vec<Buffer>,
-    launches: Vec<Launch>,
 }
 
 /// The plan of a ReduceMax; `empty_bits` is the element that an empty set gives.
@@ -52,28 +33,20 @@ pub(crate) fn plan(
     empty_bits: u64,
     limits: &Limits,
 ) -> Result<Plan> {
-    let mut builder = Builder {
-        limits,
-        element: input.element_type(),
-        nan_key: nan.key(),
-        buffers: vec![
-            Buffer { role: Role::Input, size: input.byte_len() as u64 },
-            Buffer { role: Role::Output, size: output.byte_len() as u64 },
-        ],
-        launches: Vec::new(),
-    };
+    let mut builder = Builder::new(input, vec![output.clone()], nan, limits);
     if output.is_empty() {
         // Nothing to compute, and no dispatch of nothing.
     } else if input.is_empty() {
-        builder.fill(output.byte_len() as u64, empty_bits)?;
+        builder.fill(1, empty_bits)?;
     } else {
-        builder.series(&merge(input.shape(), reduced))?;
+        let axes = merge(input.shape(), reduced);
+        builder.series(Region::elements(0), Region::elements(1), &axes)?;
     }
-    Ok(Plan { buffers: builder.buffers, launches: builder.launches, outputs: vec![output] })
+    Ok(builder.finish())
 }
 
 /// Drops axes of size 1 and merges neighbours of one kind, so that kinds alternate.
-fn merge(shape: &[usize], reduced: &[bool]) -> Vec<(u64, bool)> {
+pub(super) fn merge(shape: &[usize], reduced: &[bool]) -> Vec<(u64, bool)> {
     let mut axes: Vec<(u64, bool)> = Vec::new();
     for (&size, &reduced) in shape.iter().zip(reduced).filter(|(size, _)| **size != 1) {
         match axes.last_mut() {
@@ -85,52 +58,14 @@ fn merge(shape: &[usize], reduced: &[bool]) -> Vec<(u64, bool)> {
 }
 
 impl Builder<'_> {
-    fn item(&self, keys: bool) -> u64 {
-        crate::kernel::item_size(self.element, keys) as u64
-    }
-
-    fn scratch(&mut self, items: u64, keys: bool) -> Result<Region> {
-        let size = items * self.item(keys);
-        self.buffers.push(Buffer { role: Role::Scratch, size });
-        Ok(Region { buffer: self.buffers.len() - 1, first: 0, keys })
-    }
-
-    fn fill(&mut self, bytes: u64, bits: u64) -> Result<()> {
-        let repeated = match self.element.size() {
-            1 => bits * 0x0101_0101_0101_0101,
-            2 => bits * 0x0001_0001_0001_0001,
-            4 => bits | bits << 32,
-            _ => bits,
-        };
-        let words_fit = self.limits.max_binding_size.min(1 << 32) / 4;
-        let step = words_fit * 4 / self.limits.alignment * self.limits.alignment;
-        let mut offset = 0;
-        while offset < bytes {
-            let size = (bytes - offset).min(step);
-            let words = size.div_ceil(4);
-            let (even, odd) = (repeated as u32, (repeated >> 32) as u32);
-            let full = if words.is_multiple_of(2) { odd } else { even };
-            let padding = (words * 4 - size) * 8;
-            let params =
-                fill::Params { words: words as u32, even, odd, last: full & (u32::MAX >> padding) };
-            let shader = Shader::fill(self.limits.workgroup_size);
-            self.push(
-                shader,
-                Params::Fill(params),
-                None,
-                Range { buffer: 1, offset, size },
-                words,
-            )?;
-            offset += size;
-        }
-        Ok(())
-    }
-
     /// Reduces one axis after the other, that which shrinks the tensor most first.
-    fn series(&mut self, axes: &[(u64, bool)]) -> Result<()> {
+    pub(super) fn series(
+        &mut self,
+        mut source: Region,
+        target: Region,
+        axes: &[(u64, bool)],
+    ) -> Result<()> {
         let mut axes = axes.to_vec();
-        let mut source = Region { buffer: 0, first: 0, keys: false };
-        let target = Region { buffer: 1, first: 0, keys: false };
         loop {
             let largest = (0..axes.len()).filter(|&i| axes[i].1).max_by_key(|&i| (axes[i].0, i));
             let Some(at) = largest else {
@@ -144,7 +79,7 @@ impl Builder<'_> {
             if axes.iter().filter(|a| a.1).count() == 1 {
                 return self.reduce(source, target, extents);
             }
-            let partial = self.scratch(outer * inner, source.keys)?;
+            let partial = self.scratch(outer * inner, source.keys);
             self.reduce(source, partial, extents)?;
             source = partial;
             axes[at].0 = 1;
@@ -156,13 +91,8 @@ impl Builder<'_> {
 
     /// Reduces one axis, in pieces where bindings are too small for the whole.
     fn reduce(&mut self, source: Region, target: Region, e: Extents) -> Result<()> {
-        // One alignment's worth is lost where a range begins within it.
-        let room = |item: u64| {
-            (self.limits.max_binding_size.saturating_sub(self.limits.alignment) / item)
-                .min(MAX_ELEMENTS)
-        };
-        let source_room = room(self.item(source.keys));
-        let target_room = room(self.item(target.keys));
+        let source_room = self.room(self.item(source.keys));
+        let target_room = self.room(self.item(target.keys));
         let matrix = e.n * e.inner;
         if e.outer * matrix <= source_room && e.outer * e.inner <= target_room {
             return self.split(source, target, e);
@@ -183,8 +113,8 @@ impl Builder<'_> {
             while done < e.outer {
                 let outer = fit.min(e.outer - done);
                 self.split(
-                    Region { first: source.first + done * matrix, ..source },
-                    Region { first: target.first + done * e.inner, ..target },
+                    source.after(done * matrix),
+                    target.after(done * e.inner),
                     Extents { outer, ..e },
                 )?;
                 done += outer;
@@ -193,7 +123,7 @@ impl Builder<'_> {
         }
 
         // Pieces of each matrix, into keys, which share no word.
-        let key_room = room(self.item(true));
+        let key_room = self.room(self.item(true));
         let rows = (source_room / e.inner).min(e.n);
         // Pieces of one row each would come out as they went in.
         if rows < 2 || e.inner > key_room {
@@ -205,7 +135,7 @@ impl Builder<'_> {
             });
         }
         let pieces = e.n.div_ceil(rows);
-        let partial = self.scratch(e.outer * pieces * e.inner, true)?;
+        let partial = self.scratch(e.outer * pieces * e.inner, true);
         for matrix_index in 0..e.outer {
             for piece in 0..pieces {
                 let n = rows.min(e.n - piece * rows);
@@ -263,7 +193,7 @@ impl Builder<'_> {
         let splits = e.n.div_ceil(chunk);
         let partial = match splits {
             1 => target,
-            _ => self.scratch(e.outer * splits, true)?,
+            _ => self.scratch(e.outer * splits, true),
         };
         let shader = self.shader(Kernel::ReduceRows, source, partial);
         let (source_range, base) = self.range(source, e.outer * e.n);
@@ -279,7 +209,7 @@ impl Builder<'_> {
             nan_key: self.nan_key,
         };
         let groups = (e.outer * splits).div_ceil(workgroup / lanes);
-        self.push_groups(shader, Params::Rows(params), Some(source_range), result, groups)?;
+        self.push_groups(shader, Params::Rows(params), vec![source_range], vec![result], groups)?;
         match splits {
             1 => Ok(()),
             _ => self.reduce(partial, target, Extents { n: splits, ..e }),
@@ -312,7 +242,7 @@ impl Builder<'_> {
         let pieces = splits * (width / e.inner);
         let partial = match pieces {
             1 => target,
-            _ => self.scratch(e.outer * pieces * e.inner, true)?,
+            _ => self.scratch(e.outer * pieces * e.inner, true),
         };
         let (source_range, base) = self.range(source, e.outer * matrix);
         let aligned = [u64::from(base), width, matrix].iter().all(|x| x.is_multiple_of(block));
@@ -331,65 +261,15 @@ impl Builder<'_> {
             nan_key: self.nan_key,
         };
         let invocations = outputs.div_ceil(block);
-        self.push(shader, Params::Columns(params), Some(source_range), result, invocations)?;
+        self.push(shader, Params::Columns(params), vec![source_range], vec![result], invocations)?;
         match pieces {
             1 => Ok(()),
             _ => self.reduce(partial, target, Extents { n: pieces, ..e }),
         }
     }
-
-    /// The binding of `items` items of a region, and where in it they begin.
-    fn range(&self, region: Region, items: u64) -> (Range, u32) {
-        let item = self.item(region.keys);
-        let start = region.first * item;
-        let offset = start / self.limits.alignment * self.limits.alignment;
-        let size = start - offset + items * item;
-        (Range { buffer: region.buffer, offset, size }, ((start - offset) / item) as u32)
-    }
-
-    /// As [`Builder::range`], the beginning in cells.
+    /// The binding of a result, and where it begins in cells.
     fn result_range(&self, region: Region, items: u64, shader: &Shader) -> (Range, u32) {
         let (range, base) = self.range(region, items);
         (range, base / shader.per_cell() as u32)
     }
-
-    fn push(
-        &mut self,
-        shader: Shader,
-        params: Params,
-        source: Option<Range>,
-        result: Range,
-        invocations: u64,
-    ) -> Result<()> {
-        let groups = invocations.div_ceil(u64::from(self.limits.workgroup_size));
-        self.push_groups(shader, params, source, result, groups)
-    }
-
-    fn push_groups(
-        &mut self,
-        shader: Shader,
-        params: Params,
-        source: Option<Range>,
-        result: Range,
-        groups: u64,
-    ) -> Result<()> {
-        let grid = grid(groups, self.limits).ok_or(Error::OverLimit {
-            what: "a dispatch",
-            needed: groups,
-            limit: "max_compute_workgroups_per_dimension",
-            allowed: u64::from(self.limits.max_workgroups_per_dimension),
-        })?;
-        self.launches.push(Launch {
-            shader,
-            params,
-            sources: source.into_iter().collect(),
-            results: vec![result],
-            grid,
-        });
-        Ok(())
-    }
-}
-
-fn gcd(a: u64, b: u64) -> u64 {
-    if b == 0 { a } else { gcd(b, a % b) }
 }
