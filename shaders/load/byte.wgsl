@@ -40,6 +40,14 @@ fn acc_keys(acc: Acc) -> array<Key, BLOCK> {
     );
 }
 
+// The keys as they lie in a block.
+fn acc_pack(acc: Acc) -> vec4<u32> {
+    return (acc.b0 >> vec4<u32>(24u))
+        | ((acc.b1 >> vec4<u32>(16u)) & vec4<u32>(0xff00u))
+        | ((acc.b2 >> vec4<u32>(8u)) & vec4<u32>(0xff0000u))
+        | (acc.b3 & vec4<u32>(0xff000000u));
+}
+
 fn load_cells(elements: vec4<u32>) -> vec4<u32> {
     return vec4<u32>(
         packed_word(elements.x),

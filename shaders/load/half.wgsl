@@ -24,6 +24,11 @@ fn acc_keys(acc: Acc) -> array<Key, BLOCK> {
     return array<Key, BLOCK>(h0.x, h1.x, h0.y, h1.y, h0.z, h1.z, h0.w, h1.w);
 }
 
+// The keys as they lie in a block.
+fn acc_pack(acc: Acc) -> vec4<u32> {
+    return (acc.h0 >> vec4<u32>(16u)) | (acc.h1 & vec4<u32>(0xffff0000u));
+}
+
 fn load_cells(elements: vec4<u32>) -> vec4<u32> {
     return vec4<u32>(
         packed_word(elements.x),

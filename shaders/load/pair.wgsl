@@ -24,6 +24,11 @@ fn acc_keys(acc: Acc) -> array<Key, BLOCK> {
     return array<Key, BLOCK>(vec2<u32>(acc.low.x, acc.high.x), vec2<u32>(acc.low.y, acc.high.y));
 }
 
+// The keys as they lie in a block.
+fn acc_pack(acc: Acc) -> vec4<u32> {
+    return vec4<u32>(acc.low.x, acc.high.x, acc.low.y, acc.high.y);
+}
+
 fn load_cells(elements: vec4<u32>) -> vec4<u32> {
     let x = elements.x * 2u;
     let y = elements.y * 2u;

@@ -20,6 +20,11 @@ fn acc_keys(acc: Acc) -> array<Key, BLOCK> {
     return array<Key, BLOCK>(acc.w.x, acc.w.y, acc.w.z, acc.w.w);
 }
 
+// The keys as they lie in a block.
+fn acc_pack(acc: Acc) -> vec4<u32> {
+    return acc.w;
+}
+
 fn load_cells(elements: vec4<u32>) -> vec4<u32> {
     return vec4<u32>(
         source_word(elements.x),

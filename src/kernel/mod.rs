@@ -5,12 +5,14 @@
 //! bindings, and writes the same bytes. It may compute them in any order.
 
 pub(crate) mod fill;
+pub(crate) mod pool;
+pub(crate) mod pool_index;
 pub(crate) mod reduce_columns;
 pub(crate) mod reduce_rows;
 mod shader;
 
-pub(crate) use shader::item_size;
 pub use shader::{Kernel, Shader};
+pub(crate) use shader::{RUN, item_size};
 
 /// A kernel's parameters.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -18,6 +20,7 @@ pub(crate) enum Params {
     Fill(fill::Params),
     Rows(reduce_rows::Params),
     Columns(reduce_columns::Params),
+    Pool(pool::Params),
 }
 
 impl Params {
@@ -27,6 +30,7 @@ impl Params {
             Self::Fill(p) => bytemuck::bytes_of(p),
             Self::Rows(p) => bytemuck::bytes_of(p),
             Self::Columns(p) => bytemuck::bytes_of(p),
+            Self::Pool(p) => bytemuck::bytes_of(p),
         }
     }
 
@@ -36,9 +40,37 @@ impl Params {
             (Self::Fill(p), [], [result]) => fill::twin(p, result),
             (Self::Rows(p), [source], [result]) => with_ends(shader, source, result, p),
             (Self::Columns(p), [source], [result]) => with_ends(shader, source, result, p),
+            (Self::Pool(p), sources, results) => pool_twin(p, shader, sources, results),
             _ => unreachable!("planners bind what a kernel declares"),
         }
     }
+}
+
+/// The pooling kernels: elements in, elements or positions out.
+fn pool_twin(p: &pool::Params, shader: &Shader, sources: &[&[u8]], results: &mut [&mut [u8]]) {
+    use crate::tensor::key::Keyed;
+    use bytemuck::{cast_slice, cast_slice_mut};
+    fn twin<T: Keyed>(
+        p: &pool::Params,
+        shader: &Shader,
+        sources: &[&[u8]],
+        results: &mut [&mut [u8]],
+    ) {
+        let source = cast_slice(sources[0]);
+        let earlier = sources.get(1).map(|bytes| cast_slice(bytes));
+        match (shader.kernel, results) {
+            (Kernel::PoolIndex, [values, indices]) => {
+                let (values, indices) = (cast_slice_mut(values), cast_slice_mut(indices));
+                pool_index::finish::<T>(p, source, earlier, values, indices);
+            }
+            (Kernel::PoolIndex, [result]) => {
+                pool_index::positions::<T>(p, source, earlier, cast_slice_mut(result));
+            }
+            (_, [result]) => pool::twin::<T>(p, source, cast_slice_mut(result)),
+            _ => unreachable!("planners bind what a kernel declares"),
+        }
+    }
+    crate::tensor::key::with_keyed!(shader.element, T => twin::<T>(p, shader, sources, results))
 }
 
 /// A twin, generic in how keys are read and written.
@@ -66,7 +98,7 @@ fn with_ends(shader: &Shader, source: &[u8], result: &mut [u8], kernel: &impl Tw
         let nan = T::Key::nan(kernel.nan_key());
         let element = move |bits| T::key(bits, nan);
         let scratch = <T::Key as Key>::from_scratch;
-        match (shader.from_keys, shader.to_keys) {
+        match (shader.from_scratch, shader.to_scratch) {
             (false, false) => {
                 kernel.twin(cast_slice(source), cast_slice_mut(result), element, T::bits)
             }

@@ -13,12 +13,37 @@ pub enum Kernel {
     ReduceColumns,
     /// `reduce_columns.wgsl` with any alignment.
     ReduceColumnsGeneral,
+    /// `pool_gather.wgsl`: the maximum of windows, element by element.
+    PoolGather,
+    /// `pool_blocks.wgsl`: the maximum of windows, block by block along the inner axis.
+    PoolBlocks,
+    /// `pool_blocks.wgsl`, several windows an invocation, which share what they have in common.
+    PoolRuns,
+    /// `pool_index.wgsl`: where the maximum of windows is.
+    PoolIndex,
 }
 
 impl Kernel {
     /// All of them.
-    pub const ALL: [Self; 4] =
-        [Self::Fill, Self::ReduceRows, Self::ReduceColumns, Self::ReduceColumnsGeneral];
+    pub const ALL: [Self; 8] = [
+        Self::Fill,
+        Self::ReduceRows,
+        Self::ReduceColumns,
+        Self::ReduceColumnsGeneral,
+        Self::PoolGather,
+        Self::PoolBlocks,
+        Self::PoolRuns,
+        Self::PoolIndex,
+    ];
+
+    /// Whether it reads scratch or writes it.
+    const fn has_scratch(self) -> bool {
+        match self {
+            Self::Fill | Self::PoolGather | Self::PoolBlocks | Self::PoolRuns => false,
+            Self::ReduceRows | Self::ReduceColumns | Self::ReduceColumnsGeneral => true,
+            Self::PoolIndex => true,
+        }
+    }
 
     /// The name, as in labels.
     pub const fn name(self) -> &'static str {
@@ -27,6 +52,10 @@ impl Kernel {
             Self::ReduceRows => "reduce_rows",
             Self::ReduceColumns => "reduce_columns",
             Self::ReduceColumnsGeneral => "reduce_columns_general",
+            Self::PoolGather => "pool_gather",
+            Self::PoolBlocks => "pool_blocks",
+            Self::PoolRuns => "pool_runs",
+            Self::PoolIndex => "pool_index",
         }
     }
 }
@@ -38,10 +67,10 @@ pub struct Shader {
     pub kernel: Kernel,
     /// The element type.
     pub element: ElementType,
-    /// Whether the source is scratch that holds keys instead of elements.
-    pub from_keys: bool,
-    /// Whether the result is scratch that holds keys instead of elements.
-    pub to_keys: bool,
+    /// Whether the source is scratch: keys instead of elements, or positions beside them.
+    pub from_scratch: bool,
+    /// Whether the result is scratch: keys or positions instead of elements.
+    pub to_scratch: bool,
     /// Whether the source is bound as words, its length being no multiple of 16 bytes.
     pub words: bool,
     /// Invocations of a workgroup.
@@ -65,8 +94,12 @@ impl Shader {
             }
             for element in ElementType::ALL {
                 for bits in 0..8 {
-                    let (from_keys, to_keys, words) = (bits & 1 > 0, bits & 2 > 0, bits & 4 > 0);
-                    all.push(Self { kernel, element, from_keys, to_keys, words, workgroup });
+                    let (from_scratch, to_scratch, words) =
+                        (bits & 1 > 0, bits & 2 > 0, bits & 4 > 0);
+                    if (from_scratch || to_scratch) && !kernel.has_scratch() {
+                        continue;
+                    }
+                    all.push(Self { kernel, element, from_scratch, to_scratch, words, workgroup });
                 }
             }
         }
@@ -78,8 +111,8 @@ impl Shader {
         Self {
             kernel: Kernel::Fill,
             element: ElementType::U32,
-            from_keys: false,
-            to_keys: false,
+            from_scratch: false,
+            to_scratch: false,
             words: false,
             workgroup,
         }
@@ -87,29 +120,88 @@ impl Shader {
 
     /// A label for debuggers and profilers.
     pub fn label(&self) -> String {
-        let ends = match (self.from_keys, self.to_keys) {
+        let ends = match (self.from_scratch, self.to_scratch) {
             (false, false) => "",
-            (false, true) => " to keys",
-            (true, false) => " from keys",
-            (true, true) => " keys to keys",
+            (false, true) => " to scratch",
+            (true, false) => " from scratch",
+            (true, true) => " scratch to scratch",
         };
         format!("wgmax {} {}{ends}", self.kernel.name(), self.element)
     }
 
     /// Elements of a cell of the result: those of a word, or 1 if an element has more than a word.
     pub(crate) fn per_cell(&self) -> usize {
-        (4 / item_size(self.element, self.to_keys)).max(1)
+        (4 / item_size(self.element, self.to_scratch)).max(1)
     }
 
     /// The WGSL text.
     pub fn source(&self) -> String {
-        let workgroup = format!("const WORKGROUP: u32 = {}u;\n", self.workgroup);
-        let body = match self.kernel {
-            Kernel::Fill => return workgroup + file!("fill.wgsl"),
-            Kernel::ReduceRows => file!("reduce_rows.wgsl"),
-            Kernel::ReduceColumns | Kernel::ReduceColumnsGeneral => file!("reduce_columns.wgsl"),
-        };
-        let element = match self.element {
+        let mut parts = vec![format!("const WORKGROUP: u32 = {}u;", self.workgroup)];
+        let mut add = |text: &str| parts.push(text.to_string());
+        match self.kernel {
+            Kernel::Fill => add(file!("fill.wgsl")),
+            Kernel::ReduceRows | Kernel::ReduceColumns | Kernel::ReduceColumnsGeneral => {
+                let body = match self.kernel {
+                    Kernel::ReduceRows => file!("reduce_rows.wgsl"),
+                    _ => file!("reduce_columns.wgsl"),
+                };
+                add(body);
+                self.add_source(self.from_scratch, &mut add);
+                self.add_store(self.to_scratch, &mut add);
+                match self.kernel {
+                    Kernel::ReduceColumns => {
+                        add("fn load_columns(element: u32) -> Acc { return aligned(element); }");
+                    }
+                    Kernel::ReduceColumnsGeneral => {
+                        add("fn load_columns(element: u32) -> Acc { return general(element); }");
+                    }
+                    _ => {}
+                }
+            }
+            Kernel::PoolBlocks | Kernel::PoolRuns => {
+                let run = if self.kernel == Kernel::PoolRuns { RUN } else { 1 };
+                add(&format!("const RUN: u32 = {run}u;"));
+                add(file!("pool.wgsl"));
+                add(file!("pool_blocks.wgsl"));
+                self.add_source(false, &mut add);
+                self.add_store(false, &mut add);
+                add(match self.element.size() {
+                    8 => {
+                        "fn empty_key() -> Key { return vec2<u32>(params.empty_low, params.empty_high); }"
+                    }
+                    _ => "fn empty_key() -> Key { return params.empty_low; }",
+                });
+            }
+            Kernel::PoolGather => {
+                add(file!("pool.wgsl"));
+                add(file!("pool_gather.wgsl"));
+                self.add_source(false, &mut add);
+                self.add_lanes(&mut add);
+            }
+            Kernel::PoolIndex => {
+                add(file!("pool.wgsl"));
+                add(file!("pool_index.wgsl"));
+                self.add_source(false, &mut add);
+                self.add_lanes(&mut add);
+                add(self.rank());
+                add(match self.from_scratch {
+                    true => file!("index/from_positions.wgsl"),
+                    false => file!("index/from_elements.wgsl"),
+                });
+                add(match self.to_scratch {
+                    true => file!("index/to_positions.wgsl"),
+                    false => file!("index/to_indices.wgsl"),
+                });
+            }
+        }
+        parts.join("\n")
+    }
+
+    /// The source and how its items become keys.
+    fn add_source(&self, from_scratch: bool, add: &mut impl FnMut(&str)) {
+        add(if self.element.size() == 8 { file!("key/pair.wgsl") } else { file!("key/word.wgsl") });
+        add(if self.words { file!("view/words.wgsl") } else { file!("view/blocks.wgsl") });
+        add(match self.element {
             ElementType::F32 => file!("element/f32.wgsl"),
             ElementType::F64 => file!("element/f64.wgsl"),
             ElementType::F16 => file!("element/f16.wgsl"),
@@ -122,51 +214,57 @@ impl Shader {
             ElementType::U8 | ElementType::U16 | ElementType::U32 | ElementType::U64 => {
                 file!("element/unsigned.wgsl")
             }
-        };
-        let load_key = if self.from_keys { "words" } else { "element_key(words)" };
-        let load = match item_size(self.element, self.from_keys) {
+        });
+        let load_key = if from_scratch { "words" } else { "element_key(words)" };
+        add(&format!("fn load_key(words: vec4<u32>) -> vec4<u32> {{ return {load_key}; }}"));
+        add(match item_size(self.element, from_scratch) {
             1 => concat!(file!("load/byte.wgsl"), file!("load/packed.wgsl")),
             2 => concat!(file!("load/half.wgsl"), file!("load/packed.wgsl")),
             4 => file!("load/word.wgsl"),
             _ => file!("load/pair.wgsl"),
-        };
-        let store_bits = if self.to_keys { "key" } else { "element_bits(key)" };
-        let store = match item_size(self.element, self.to_keys) {
+        });
+        add(file!("load/common.wgsl"));
+    }
+
+    /// How keys become items of the result.
+    fn add_store(&self, to_scratch: bool, add: &mut impl FnMut(&str)) {
+        let store_bits = if to_scratch { "key" } else { "element_bits(key)" };
+        add(&format!("fn store_bits(key: Key) -> Key {{ return {store_bits}; }}"));
+        add(match item_size(self.element, to_scratch) {
             1 => file!("store/byte.wgsl"),
             2 => file!("store/half.wgsl"),
             4 => file!("store/word.wgsl"),
             _ => file!("store/pair.wgsl"),
-        };
-        let key =
-            if self.element.size() == 8 { file!("key/pair.wgsl") } else { file!("key/word.wgsl") };
-        let view = if self.words { file!("view/words.wgsl") } else { file!("view/blocks.wgsl") };
-        let addressing = match self.kernel {
-            Kernel::ReduceColumns => {
-                "fn load_columns(element: u32) -> Acc { return aligned(element); }\n"
-            }
-            Kernel::ReduceColumnsGeneral => {
-                "fn load_columns(element: u32) -> Acc { return general(element); }\n"
-            }
-            _ => "",
-        };
-        [
-            &workgroup,
-            body,
-            key,
-            view,
-            element,
-            &format!("fn load_key(words: vec4<u32>) -> vec4<u32> {{ return {load_key}; }}\n"),
-            load,
-            file!("load/common.wgsl"),
-            &format!("fn store_bits(key: Key) -> Key {{ return {store_bits}; }}\n"),
-            store,
-            addressing,
-        ]
-        .join("\n")
+        });
+    }
+
+    /// Results by slots, each lane on its own.
+    fn add_lanes(&self, add: &mut impl FnMut(&str)) {
+        add("fn store_bits(key: Key) -> Key { return element_bits(key); }");
+        add(file!("lanes.wgsl"));
+        add(match self.element.size() {
+            1 => concat!(file!("lanes/byte.wgsl"), file!("lanes/run.wgsl")),
+            2 => concat!(file!("lanes/half.wgsl"), file!("lanes/run.wgsl")),
+            4 => file!("lanes/word.wgsl"),
+            _ => file!("lanes/pair.wgsl"),
+        });
+    }
+
+    /// How elements rank where their positions are looked for.
+    fn rank(&self) -> &'static str {
+        match self.element {
+            ElementType::F16 | ElementType::Bf16 => file!("rank/half.wgsl"),
+            ElementType::F32 => file!("rank/word.wgsl"),
+            ElementType::F64 => file!("rank/pair.wgsl"),
+            _ => file!("rank/integer.wgsl"),
+        }
     }
 }
 
+/// Windows that an invocation of [`Kernel::PoolRuns`] computes.
+pub(crate) const RUN: u32 = 8;
+
 /// Bytes of an item in memory: of an element, or of a key in scratch.
-pub(crate) fn item_size(element: ElementType, keys: bool) -> usize {
-    if keys { element.size().max(4) } else { element.size() }
+pub(crate) fn item_size(element: ElementType, scratch: bool) -> usize {
+    if scratch { element.size().max(4) } else { element.size() }
 }

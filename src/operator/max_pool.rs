@@ -300,6 +300,23 @@ impl MaxPool {
                 value: indices.axis.to_string(),
             });
         }
+        if indices.order == Order::ColumnMajor {
+            if self.layout == Layout::Nxc {
+                return Err(Error::BadAttribute {
+                    attribute: "layout",
+                    expected: "NCX where indices are column-major",
+                    value: "NXC".to_string(),
+                });
+            }
+            // As many as fit a kernel's parameters.
+            if input.rank() > 2 + 8 {
+                return Err(Error::BadAttribute {
+                    attribute: "kernel",
+                    expected: "of at most 8 spatial axes where indices are column-major",
+                    value: format!("{:?}", self.kernel),
+                });
+            }
+        }
         // Zeros aside: an empty input has no element whose index could be too large.
         let modulus = match input.is_empty() {
             true => 0,

@@ -76,6 +76,12 @@ impl<'a> Builder<'a> {
         Region { buffer: self.buffers.len() - 1, first: 0, keys }
     }
 
+    /// New scratch for so many words.
+    pub(super) fn scratch_words(&mut self, words: u64) -> Region {
+        self.buffers.push(Buffer { role: Role::Scratch, size: words * 4 });
+        Region { buffer: self.buffers.len() - 1, first: 0, keys: true }
+    }
+
     /// Items of a binding; one alignment's worth is lost where a range begins within it.
     pub(super) fn room(&self, item: u64) -> u64 {
         (self.limits.max_binding_size.saturating_sub(self.limits.alignment) / item)

@@ -22,6 +22,9 @@ pub struct Limits {
     pub alignment: u64,
     /// Loop iterations of one invocation. Mesa's llvmpipe silently leaves a loop after 65,535.
     pub max_iterations: u32,
+    /// Elements of a pooling window along an axis that an invocation looks at one
+    /// by one. Longer windows are made of shorter ones.
+    pub window_taps: u32,
     /// Invocations that fill the device; fewer outputs than that are split.
     pub lanes: u32,
 }
@@ -40,6 +43,7 @@ impl Limits {
             max_buffer_size: limits.max_buffer_size,
             alignment: u64::from(limits.min_storage_buffer_offset_alignment).max(16),
             max_iterations: 32_768,
+            window_taps: 8,
             lanes: 1 << 16,
         }
     }
@@ -53,6 +57,8 @@ impl Limits {
             max_buffer_size: u64::MAX,
             alignment: 16,
             max_iterations: u32::MAX,
+            // The twins make long windows in a few steps themselves.
+            window_taps: u32::MAX,
             lanes: (threads * 4 * 256).min(1 << 20) as u32,
         }
     }

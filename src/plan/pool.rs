@@ -1,14 +1,360 @@
-//! MaxPool.
-use super::*;
-use crate::error::Result;
-use crate::operator::{MaxPool, Window};
+//! MaxPool as launches over neighbouring axes of [outer, axes..., inner].
+//!
+//! The maximum of a window is separable: axes are done together where the
+//! windows are small, and one after the other where they are not; and the
+//! windows of an axis that are long are made of shorter ones, which overlap,
+//! so that the cost of a result grows with the logarithm of the window.
 
+mod windows;
+
+use super::builder::{Builder, Region};
+use super::reduce::merge;
+use super::{Limits, Plan};
+use crate::error::{Error, Result};
+use crate::kernel::{Kernel, Params, Shader, pool};
+use crate::operator::{Layout, MaxPool, Order, Window};
+use crate::tensor::TensorDesc;
+use crate::tensor::key::key_words;
+use windows::{Axis, Group, Piece, Tuning};
+
+/// The plan of a MaxPool; `outputs` are the maxima and, if they are wanted, the indices.
 pub(crate) fn plan(
-    _op: &MaxPool,
-    _input: &TensorDesc,
-    _outputs: Vec<TensorDesc>,
-    _windows: &[Window],
-    _limits: &Limits,
+    operator: &MaxPool,
+    input: &TensorDesc,
+    outputs: Vec<TensorDesc>,
+    windows: &[Window],
+    limits: &Limits,
 ) -> Result<Plan> {
-    Err(crate::Error::UnknownOperator { dialect: "wgmax", operator: "MaxPool".into() })
+    let empty = operator.get_empty_window().bits(input.element_type());
+    let mut builder = Builder::new(input, outputs.clone(), operator.get_nan(), limits);
+    if outputs[0].is_empty() {
+        return Ok(builder.finish());
+    }
+    if input.is_empty() {
+        // Windows, but no elements.
+        builder.fill(1, empty)?;
+        if outputs.len() > 1 {
+            builder.fill(2, 0)?;
+        }
+        return Ok(builder.finish());
+    }
+    let shape = input.shape();
+    let (planes, channels) = match operator.get_layout() {
+        Layout::Ncx => (shape[0] * shape[1], 1),
+        Layout::Nxc => (shape[0], shape[shape.len() - 1]),
+    };
+    let mut axes = vec![Axis::plain(planes as u64)];
+    for window in windows {
+        axes.push(Axis::new(window)?);
+    }
+    axes.push(Axis::plain(channels as u64));
+    let pool = Pool {
+        empty: key_words(input.element_type(), empty),
+        tuning: Tuning::new(limits, input.element_type()),
+    };
+    if outputs.len() == 1 {
+        pool.values(&mut builder, axes)?;
+    } else {
+        let numbering = numbering(operator, input, planes as u64, windows)?;
+        pool.indices(&mut builder, &axes, &outputs, &numbering)?;
+    }
+    Ok(builder.finish())
+}
+
+/// What all launches of a pooling share.
+struct Pool {
+    /// The key of a window without elements.
+    empty: [u32; 2],
+    tuning: Tuning,
+}
+
+/// How positions become indices.
+struct Numbering {
+    /// Elements of a plane: of a batch and channel, or of a batch with its channels.
+    plane: u64,
+    channels: u64,
+    /// Where indices begin anew; 0: nowhere.
+    modulus: u64,
+    /// The spatial axes in column-major order; none in row-major order.
+    columns: Vec<u32>,
+    /// Words of an index.
+    words: u64,
+}
+
+fn numbering(
+    operator: &MaxPool,
+    input: &TensorDesc,
+    planes: u64,
+    windows: &[Window],
+) -> Result<Numbering> {
+    let plane = input.len() as u64 / planes;
+    let modulus = operator.index_modulus(input)?;
+    // Nothing checks these beyond what an operator with indices has.
+    let indices = operator.get_indices().unwrap_or_default();
+    if plane > u64::from(u32::MAX) {
+        return Err(Error::OverLimit {
+            what: "a plane whose positions are wanted",
+            needed: plane,
+            limit: "32-bit position",
+            allowed: u32::MAX.into(),
+        });
+    }
+    let columns = match indices.order {
+        Order::ColumnMajor => windows.iter().map(|w| w.input as u32).collect(),
+        Order::RowMajor => Vec::new(),
+    };
+    Ok(Numbering {
+        plane,
+        channels: windows.iter().fold(plane, |rest, w| rest / w.input),
+        modulus: if modulus == input.len() as u64 { 0 } else { modulus },
+        columns,
+        words: indices.element_type.size() as u64 / 4,
+    })
+}
+
+impl Pool {
+    /// The maxima alone.
+    fn values(&self, builder: &mut Builder<'_>, mut axes: Vec<Axis>) -> Result<()> {
+        let mut source = Region::elements(0);
+        let target = Region::elements(1);
+        // Axes that are one window as a whole are reduced, which knows how to share the work.
+        if axes.iter().any(Axis::is_whole) {
+            let sizes: Vec<usize> = axes.iter().map(|a| a.size as usize).collect();
+            let whole: Vec<bool> = axes.iter().map(Axis::is_whole).collect();
+            axes.retain(|axis| !axis.is_whole());
+            let last = axes.iter().all(Axis::is_plain);
+            let left = axes.iter().map(|a| a.size).product();
+            let reduced = if last { target } else { builder.scratch(left, false) };
+            builder.series(source, reduced, &merge(&sizes, &whole))?;
+            if last {
+                return Ok(());
+            }
+            source = reduced;
+        }
+        let groups = self.tuning.groups(axes);
+        for (i, group) in groups.iter().enumerate() {
+            let result = match i + 1 == groups.len() {
+                true => target,
+                false => builder.scratch(group.outer * group.unit_outputs(), false),
+            };
+            let room = builder.room(builder.item(false));
+            for piece in group.pieces(room, room)? {
+                self.launch(builder, source, result, &piece)?;
+            }
+            source = result;
+        }
+        Ok(())
+    }
+
+    fn launch(
+        &self,
+        builder: &mut Builder<'_>,
+        source: Region,
+        target: Region,
+        piece: &Piece,
+    ) -> Result<()> {
+        let (range, base) = builder.range(source.after(piece.first), piece.elements);
+        let (result, result_base) = builder.range(target.after(piece.first_result), piece.results);
+        let mut params = self.params(builder, &piece.group, piece.results)?;
+        params.base = base;
+        params.result_base = result_base;
+        let group = &piece.group;
+        let block = self.tuning.block;
+        let windows = u64::from(params.axes[2].outputs);
+        let (kernel, invocations) = if self.tuning.in_blocks(group.inner) {
+            let runs = self.tuning.runs(&group.axes[2]);
+            let kernel = if runs.is_some() { Kernel::PoolRuns } else { Kernel::PoolBlocks };
+            (params.runs, params.spacing, params.shift) = runs.unwrap_or((windows as u32, 1, 0));
+            let lines = piece.results / (windows * group.inner);
+            (kernel, lines * u64::from(params.runs) * (group.inner / block))
+        } else {
+            (Kernel::PoolGather, self.slots(result_base, piece.results))
+        };
+        let shader = self.shader(builder, kernel, false, false);
+        builder.push(shader, Params::Pool(params), vec![range], vec![result], invocations)
+    }
+
+    /// The maxima and their indices.
+    fn indices(
+        &self,
+        builder: &mut Builder<'_>,
+        axes: &[Axis],
+        outputs: &[TensorDesc],
+        numbering: &Numbering,
+    ) -> Result<()> {
+        let planes = axes[0].size;
+        let mut one_plane = axes.to_vec();
+        one_plane[0] = Axis::plain(1);
+        let groups = self.tuning.groups(one_plane);
+        let plane_outputs = outputs[0].len() as u64 / planes;
+        let source_room = builder.room(builder.item(false));
+        let result_room = builder.room(4 * numbering.words).min(builder.room(4)).min(source_room);
+        // What a plane takes at most, on its way and in the end.
+        let widest = groups.iter().map(|g| g.outer * g.unit_outputs()).max().unwrap_or(1);
+        let fit = (source_room / numbering.plane).min(result_room / widest);
+        if fit == 0 {
+            return self.cut_planes(builder, &groups, planes, plane_outputs, numbering);
+        }
+        let fit = fit.min(planes);
+        let scratch: Vec<Region> = groups[..groups.len() - 1]
+            .iter()
+            .map(|group| builder.scratch_words(fit * group.outer * group.unit_outputs()))
+            .collect();
+        for first in (0..planes).step_by(fit as usize) {
+            let count = fit.min(planes - first);
+            let mut earlier = None;
+            for (i, group) in groups.iter().enumerate() {
+                let mut group = group.clone();
+                group.outer *= count;
+                let results = group.outer * group.unit_outputs();
+                let piece = Piece {
+                    first: first * numbering.plane,
+                    elements: count * numbering.plane,
+                    first_result: first * plane_outputs,
+                    results,
+                    group,
+                };
+                let place = Place {
+                    plane_first: first * numbering.plane,
+                    plane_outputs: plane_outputs as u32,
+                };
+                let target = scratch.get(i).copied();
+                self.index_launch(builder, &piece, earlier, target, &place, numbering)?;
+                earlier = target;
+            }
+        }
+        Ok(())
+    }
+
+    /// Planes that are larger than a binding, in pieces.
+    fn cut_planes(
+        &self,
+        builder: &mut Builder<'_>,
+        groups: &[Group],
+        planes: u64,
+        plane_outputs: u64,
+        numbering: &Numbering,
+    ) -> Result<()> {
+        let source_room = builder.room(builder.item(false));
+        let result_room = builder.room(4 * numbering.words).min(source_room);
+        let [group] = groups else {
+            return Err(over_binding(builder, numbering.plane));
+        };
+        for plane in 0..planes {
+            for mut piece in group.pieces(source_room, result_room)? {
+                piece.first += plane * numbering.plane;
+                piece.first_result += plane * plane_outputs;
+                // All results belong to this plane.
+                let place = Place { plane_first: plane * numbering.plane, plane_outputs: u32::MAX };
+                self.index_launch(builder, &piece, None, None, &place, numbering)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn index_launch(
+        &self,
+        builder: &mut Builder<'_>,
+        piece: &Piece,
+        earlier: Option<Region>,
+        scratch: Option<Region>,
+        place: &Place,
+        numbering: &Numbering,
+    ) -> Result<()> {
+        let mut params = self.params(builder, &piece.group, piece.results)?;
+        let (source, base) = builder.range(Region::elements(0).after(piece.first), piece.elements);
+        params.base = base;
+        let mut sources = vec![source];
+        if let Some(positions) = earlier {
+            let count = piece.group.outer * piece.group.unit_elements();
+            let (range, base) = builder.range_of(positions.buffer, 0, count, 4);
+            params.base = base;
+            sources.push(range);
+        }
+        // A piece of a plane begins behind the plane's first element.
+        params.plane_base = base.wrapping_sub((piece.first - place.plane_first) as u32);
+        let offset = match numbering.modulus {
+            0 => place.plane_first,
+            modulus => place.plane_first % modulus,
+        };
+        (params.offset_low, params.offset_high) = words(offset);
+        (params.modulus_low, params.modulus_high) = words(numbering.modulus);
+        params.index_words = numbering.words as u32;
+        params.plane_outputs = place.plane_outputs;
+        params.plane_pitch = numbering.plane as u32;
+        params.channels = numbering.channels as u32;
+        params.columns = numbering.columns.len() as u32;
+        params.sizes.as_flattened_mut()[..numbering.columns.len()]
+            .copy_from_slice(&numbering.columns);
+        let results = match scratch {
+            Some(region) => vec![builder.range_of(region.buffer, 0, piece.results, 4).0],
+            None => {
+                let first = piece.first_result;
+                let (values, base) = builder.range(Region::elements(1).after(first), piece.results);
+                params.result_base = base;
+                let (indices, base) =
+                    builder.range_of(2, first, piece.results, 4 * numbering.words);
+                params.index_base = base;
+                vec![values, indices]
+            }
+        };
+        let shader = self.shader(builder, Kernel::PoolIndex, earlier.is_some(), scratch.is_some());
+        let invocations = self.slots(params.result_base, piece.results);
+        builder.push(shader, Params::Pool(params), sources, results, invocations)
+    }
+
+    /// Invocations that own a slot each.
+    fn slots(&self, result_base: u32, results: u64) -> u64 {
+        (u64::from(result_base) % self.tuning.slot + results).div_ceil(self.tuning.slot)
+    }
+
+    fn shader(&self, builder: &Builder<'_>, kernel: Kernel, from: bool, to: bool) -> Shader {
+        Shader {
+            kernel,
+            element: builder.element,
+            from_scratch: from,
+            to_scratch: to,
+            words: false,
+            workgroup: builder.limits.workgroup_size,
+        }
+    }
+
+    fn params(&self, builder: &Builder<'_>, group: &Group, results: u64) -> Result<pool::Params> {
+        let mut axes = [pool::Axis::NONE; 3];
+        let mut pitch = group.inner;
+        for (params, axis) in axes.iter_mut().zip(&group.axes).rev() {
+            *params = axis.params(pitch)?;
+            pitch *= axis.size;
+        }
+        Ok(pool::Params {
+            outer_pitch: pitch as u32,
+            inner: group.inner as u32,
+            outputs: results as u32,
+            nan_key: builder.nan_key,
+            empty_low: self.empty[0],
+            empty_high: self.empty[1],
+            axes,
+            ..bytemuck::Zeroable::zeroed()
+        })
+    }
+}
+
+/// Where the results of a launch lie among the planes.
+struct Place {
+    /// The first plane's first element.
+    plane_first: u64,
+    plane_outputs: u32,
+}
+
+fn words(value: u64) -> (u32, u32) {
+    (value as u32, (value >> 32) as u32)
+}
+
+fn over_binding(builder: &Builder<'_>, elements: u64) -> Error {
+    Error::OverLimit {
+        what: "pooling, in pieces that cannot be smaller,",
+        needed: elements * builder.item(false),
+        limit: "max_storage_buffer_binding_size",
+        allowed: builder.limits.max_binding_size,
+    }
 }

@@ -161,8 +161,8 @@ impl Builder<'_> {
         Shader {
             kernel,
             element: self.element,
-            from_keys: source.keys,
-            to_keys: target.keys,
+            from_scratch: source.keys,
+            to_scratch: target.keys,
             words: false,
             workgroup: self.limits.workgroup_size,
         }

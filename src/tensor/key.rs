@@ -43,6 +43,8 @@ pub(crate) trait Key: Pod + Ord + Send + Sync {
     type Scratch: Pod + Send + Sync;
     fn to_scratch(self) -> Self::Scratch;
     fn from_scratch(scratch: Self::Scratch) -> Self;
+    /// The key in a kernel's parameters: its low word and, in 64 bits, its high one.
+    fn from_words(low: u32, high: u32) -> Self;
 }
 
 macro_rules! keys {
@@ -63,6 +65,9 @@ macro_rules! keys {
             fn from_scratch(scratch: $scratch) -> Self {
                 scratch as $key
             }
+            fn from_words(low: u32, high: u32) -> Self {
+                (u64::from(high) << 32 | u64::from(low)) as $key
+            }
         }
     )*};
 }
@@ -79,6 +84,11 @@ pub(crate) trait Keyed: Send + Sync + 'static {
     fn key(bits: Self::Bits, nan: Self::Key) -> Self::Key;
     /// The element of a key; NaN comes back as the canonical quiet one.
     fn bits(key: Self::Key) -> Self::Bits;
+    /// The key by which positions are looked for: -0 ranks as +0.
+    #[inline(always)]
+    fn rank(key: Self::Key) -> Self::Key {
+        key
+    }
 }
 
 macro_rules! floats {
@@ -98,6 +108,11 @@ macro_rules! floats {
                 const SIGN: $bits = 1 << (<$bits>::BITS - 1);
                 let bits = key ^ ((!key as $signed >> (<$bits>::BITS - 1)) as $bits | SIGN);
                 if bits & !SIGN > $infinity { $quiet_nan } else { bits }
+            }
+            #[inline(always)]
+            fn rank(key: $bits) -> $bits {
+                const SIGN: $bits = 1 << (<$bits>::BITS - 1);
+                if key == SIGN - 1 { SIGN } else { key }
             }
         }
     )*};
@@ -216,6 +231,19 @@ macro_rules! with_keyed {
     }};
 }
 pub(crate) use with_keyed;
+
+/// The key of an element that is no NaN, as two words.
+pub(crate) fn key_words(element_type: ElementType, bits: u64) -> [u32; 2] {
+    fn words<T: Keyed>(bits: u64) -> [u32; 2] {
+        let bytes = bits.to_le_bytes();
+        let element = bytemuck::pod_read_unaligned(&bytes[..size_of::<T::Bits>()]);
+        let mut key = [0; 8];
+        key[..size_of::<T::Key>()]
+            .copy_from_slice(bytemuck::bytes_of(&T::key(element, T::Key::LOWEST)));
+        bytemuck::cast(key)
+    }
+    with_keyed!(element_type, T => words::<T>(bits))
+}
 
 /// The bits of the lowest finite element: MIN for integers, 0 for unsigned ones, false.
 pub(crate) const fn lowest_bits(element_type: ElementType) -> u64 {

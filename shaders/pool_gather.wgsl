@@ -1,0 +1,50 @@
+// Maxima of windows wherever they lie: each result of a slot looks for its own
+// elements. The elements of a tap that are neighbours are read as words.
+@group(0) @binding(2) var<storage, read_write> result: array<u32>;
+
+@compute @workgroup_size(WORKGROUP)
+fn main(
+    @builtin(workgroup_id) id: vec3<u32>,
+    @builtin(num_workgroups) grid: vec3<u32>,
+    @builtin(local_invocation_index) local: u32,
+) {
+    let group = id.x + grid.x * (id.y + grid.y * id.z);
+    let number = group * WORKGROUP + local;
+    let skew = params.result_base % GROUP;
+    if number >= (skew + params.outputs + GROUP - 1u) / GROUP {
+        return;
+    }
+    let slot = slot_of(number);
+    let start = slot.origin + along_axis(2u, slot.first2);
+    let neighbours = all(start == vec4<u32>(start.x) + LANES);
+
+    var best = vec4<u32>(0u);
+    var some = vec4<bool>(false);
+    for (var j0 = 0u; j0 < params.axes[0].taps; j0++) {
+        let at0 = slot.first0 + tap(0u, j0);
+        let inside0 = inside(0u, at0);
+        for (var j1 = 0u; j1 < params.axes[1].taps; j1++) {
+            let at1 = slot.first1 + tap(1u, j1);
+            let inside01 = inside0 & inside(1u, at1);
+            if !any(inside01) {
+                continue;
+            }
+            let line = slot.origin + along_axis(0u, at0) + along_axis(1u, at1);
+            for (var j2 = 0u; j2 < params.axes[2].taps; j2++) {
+                let at2 = slot.first2 + tap(2u, j2);
+                let there = inside01 & inside(2u, at2);
+                let element = line + along_axis(2u, at2);
+                var keys: vec4<u32>;
+                if neighbours {
+                    keys = load_run(element.x);
+                } else {
+                    keys = load_lanes(element);
+                }
+                best = lane_max(best, select(vec4<u32>(0u), keys, lane_mask(there)));
+                some |= there;
+            }
+        }
+    }
+    best = select(lane_empty(), best, lane_mask(some));
+    store_lanes(params.result_base / GROUP + number, best, slot.wanted);
+}
