@@ -23,7 +23,7 @@ fn finish(number: u32, slot: Slot, at: vec4<u32>) {
 fn store_index(place: u32, distance: u32) {
     var from_offset = distance;
     if params.columns > 0u {
-        from_offset = column_major(distance);
+        from_offset = in_columns(distance);
     }
     var low: u32;
     var high: u32;
@@ -47,7 +47,7 @@ fn store_index(place: u32, distance: u32) {
 }
 
 // Within each plane the first spatial axis becomes the fastest.
-fn column_major(distance: u32) -> u32 {
+fn in_columns(distance: u32) -> u32 {
     var rest = distance % params.plane_pitch;
     let plane = distance - rest;
     // From the last axis, whose places are farthest apart, to the first.

@@ -2,6 +2,8 @@
 
 #![allow(dead_code)]
 
+pub mod pool;
+
 use half::{bf16, f16};
 use wgmax::{Device, ElementType, Nan, Tensor};
 
@@ -159,7 +161,7 @@ pub fn bits_at(t: &Tensor, i: usize) -> u64 {
     u64::from_le_bytes(bits)
 }
 
-fn greater(a: Value, b: Value) -> bool {
+pub fn greater(a: Value, b: Value) -> bool {
     match (a, b) {
         // +0 ranks above -0 where no index is asked for.
         (Value::Float(a), Value::Float(b)) if a == 0.0 && b == 0.0 => {

@@ -366,6 +366,8 @@ impl Tuning {
             let mut made = group.clone();
             made.axes[2] = part;
             groups.push(made);
+            // The other axes may have strides, which are done.
+            group.axes = group.axes.map(|axis| Axis::plain(axis.outputs));
             group.axes[2] = rest;
         }
     }

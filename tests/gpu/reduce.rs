@@ -1,49 +1,9 @@
-//! Shader = twin after every launch, twin = oracle, over random shapes, axes, types and limits.
+//! ReduceMax.
 
-mod common;
-
-use common::{Random, gpu, maximum_of_nothing, reduce_oracle, seed, tensor};
-use wgmax::operator::{Operator, ReduceMax};
-use wgmax::plan::Limits;
+use super::common::{self, Random, gpu, maximum_of_nothing, reduce_oracle, seed, tensor};
+use super::{compare_launches, limits, rounds};
+use wgmax::operator::ReduceMax;
 use wgmax::{Device, ElementType, Nan, Tensor};
-
-/// Runs one plan on both devices and compares all bytes that each launch wrote.
-fn compare_launches(
-    device: &Device,
-    operator: &Operator,
-    input: &Tensor,
-    limits: &Limits,
-    what: &str,
-) {
-    let cpu = Device::cpu();
-    let plan = operator.plan(&[input.desc()], limits).unwrap();
-    let mut twins: Vec<Vec<u8>> = Vec::new();
-    cpu.execute_traced(&plan, &[&cpu.upload(input).unwrap()], |_, bytes| {
-        twins.push(bytes.to_vec())
-    })
-    .unwrap();
-    let mut launches = 0;
-    device
-        .execute_traced(&plan, &[&device.upload(input).unwrap()], |i, bytes| {
-            let twin = &twins[launches];
-            launches += 1;
-            let common = twin.len().min(bytes.len());
-            let shader = plan.shaders().nth(i).unwrap();
-            if let Some(at) = (0..common).find(|&at| twin[at] != bytes[at]) {
-                panic!(
-                    "{what}: launch {i} of {} ({}) differs at byte {at}: twin {:02x?}, shader {:02x?}\n{plan:#?}",
-                    twins.len(),
-                    shader.label(),
-                    &twin[at..(at + 8).min(common)],
-                    &bytes[at..(at + 8).min(common)],
-                );
-            }
-            // Padding is zero on both sides.
-            assert!(bytes[common..].iter().chain(&twin[common..]).all(|&b| b == 0), "{what}: padding");
-        })
-        .unwrap();
-    assert_eq!(launches, twins.len(), "{what}: as many launches as twins");
-}
 
 fn check_oracle(
     device: &Device,
@@ -61,26 +21,6 @@ fn check_oracle(
         let at = common::bits_at(&found, i);
         assert_eq!(at, bits, "{what} on {}: element {i}: {at:x} for {bits:x}", device.info());
     }
-}
-
-/// Limits that reach every branch of the planner on small tensors.
-fn limits(device: &Device, random: &mut Random) -> Limits {
-    let mut limits = device.info().limits.clone();
-    match random.below(4) {
-        0 => {}
-        1 => limits.lanes = random.pick(&[1, 64, 512, 4096]),
-        2 => {
-            limits.lanes = random.pick(&[1, 256, 4096]);
-            limits.max_iterations = random.pick(&[4, 16, 100]);
-            limits.max_workgroups_per_dimension = random.pick(&[3, 16, 256]);
-            limits.workgroup_size = limits.workgroup_size.min(64);
-        }
-        _ => {
-            limits.max_binding_size = random.pick(&[4096, 8192, 65536]);
-            limits.lanes = random.pick(&[64, 1024]);
-        }
-    }
-    limits
 }
 
 fn shape(random: &mut Random, budget: u64) -> Vec<usize> {
@@ -109,8 +49,7 @@ fn random_reductions_agree_three_ways() {
     let Some(device) = gpu() else { return };
     let seed = seed();
     let mut random = Random(seed);
-    let rounds = std::env::var("WGMAX_ROUNDS").ok().and_then(|r| r.parse().ok()).unwrap_or(400);
-    for round in 0..rounds {
+    for round in 0..rounds(400) {
         let t = random.pick(&ElementType::ALL);
         let shape = shape(&mut random, 60_000);
         let axes: Vec<usize> = (0..shape.len()).filter(|_| random.below(2) == 0).collect();
@@ -222,16 +161,6 @@ fn results_feed_the_next_operator() {
     let third = device.run(&ReduceMax::new().axes([0]).into(), &[&second[0]]).unwrap();
     let both = ReduceMax::new().axes([0, 2]).run(&Device::cpu(), &input).unwrap();
     assert_eq!(third[0].download().unwrap().bytes(), both.bytes());
-}
-
-/// Tensors of another device are refused, not misread.
-#[test]
-fn a_tensor_of_another_device_is_refused() {
-    let Some(device) = gpu() else { return };
-    let input = tensor(ElementType::U8, &[4], 0, &mut Random(3));
-    let elsewhere = Device::cpu().upload(&input).unwrap();
-    let error = device.run(&ReduceMax::new().into(), &[&elsewhere]).unwrap_err();
-    assert!(matches!(error, wgmax::Error::WrongDevice { .. }), "{error}");
 }
 
 /// The same, on the CPU alone: what runs where no GPU is wanted.

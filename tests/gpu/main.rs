@@ -1,0 +1,86 @@
+//! Shader = twin after every launch, twin = oracle, over random shapes, types, attributes and limits.
+
+#[path = "../common/mod.rs"]
+mod common;
+mod pool;
+mod reduce;
+
+use common::{Random, gpu, tensor};
+use wgmax::operator::{Operator, ReduceMax};
+use wgmax::plan::Limits;
+use wgmax::{Device, ElementType, Tensor};
+
+/// Runs one plan on both devices and compares all bytes that each launch wrote.
+fn compare_launches(
+    device: &Device,
+    operator: &Operator,
+    input: &Tensor,
+    limits: &Limits,
+    what: &str,
+) {
+    let cpu = Device::cpu();
+    let plan = operator.plan(&[input.desc()], limits).unwrap();
+    let mut twins: Vec<Vec<u8>> = Vec::new();
+    cpu.execute_traced(&plan, &[&cpu.upload(input).unwrap()], |_, bytes| {
+        twins.push(bytes.to_vec())
+    })
+    .unwrap();
+    let mut launches = 0;
+    device
+        .execute_traced(&plan, &[&device.upload(input).unwrap()], |i, bytes| {
+            let twin = &twins[launches];
+            launches += 1;
+            let common = twin.len().min(bytes.len());
+            let shader = plan.shaders().nth(i).unwrap();
+            if let Some(at) = (0..common).find(|&at| twin[at] != bytes[at]) {
+                panic!(
+                    "{what}: launch {i} of {} ({}) differs at byte {at}: twin {:02x?}, shader {:02x?}\n{plan:#?}",
+                    twins.len(),
+                    shader.label(),
+                    &twin[at..(at + 8).min(common)],
+                    &bytes[at..(at + 8).min(common)],
+                );
+            }
+            // Padding is zero on both sides.
+            assert!(bytes[common..].iter().chain(&twin[common..]).all(|&b| b == 0), "{what}: padding");
+        })
+        .unwrap();
+    assert_eq!(launches, twins.len(), "{what}: as many launches as twins");
+}
+
+/// Limits that reach every branch of the planner on small tensors.
+fn limits(device: &Device, random: &mut Random) -> Limits {
+    let mut limits = device.info().limits.clone();
+    match random.below(5) {
+        0 => {}
+        1 => limits.lanes = random.pick(&[1, 64, 512, 4096]),
+        2 => limits.window_taps = random.pick(&[2, 3, 5, 100]),
+        3 => {
+            limits.lanes = random.pick(&[1, 256, 4096]);
+            limits.max_iterations = random.pick(&[4, 16, 100]);
+            limits.window_taps = random.pick(&[2, 3, 5, 100]);
+            limits.max_workgroups_per_dimension = random.pick(&[3, 16, 256]);
+            limits.workgroup_size = limits.workgroup_size.min(64);
+        }
+        _ => {
+            limits.max_binding_size = random.pick(&[4096, 8192, 65536]);
+            limits.lanes = random.pick(&[64, 1024]);
+        }
+    }
+    limits
+}
+
+/// How many random rounds: `WGMAX_ROUNDS`, or so many.
+fn rounds(default: u64) -> u64 {
+    std::env::var("WGMAX_ROUNDS").ok().and_then(|r| r.parse().ok()).unwrap_or(default)
+}
+
+/// Tensors of another device are refused, not misread.
+#[test]
+fn a_tensor_of_another_device_is_refused() {
+    let Some(device) = gpu() else { return };
+    let input = tensor(ElementType::U8, &[4], 0, &mut Random(3));
+    let elsewhere = Device::cpu().upload(&input).unwrap();
+    let error = device.run(&ReduceMax::new().into(), &[&elsewhere]).unwrap_err();
+    assert!(matches!(error, wgmax::Error::WrongDevice { .. }), "{error}");
+}
