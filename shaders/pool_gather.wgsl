@@ -15,7 +15,8 @@ fn main(
         return;
     }
     let slot = slot_of(number);
-    let start = slot.origin + along_axis(2u, slot.first2);
+    let start = slot.origin + along_axis(0u, slot.first0) + along_axis(1u, slot.first1)
+        + along_axis(2u, slot.first2);
     let neighbours = all(start == vec4<u32>(start.x) + LANES);
 
     var best = vec4<u32>(0u);

@@ -232,6 +232,17 @@ impl Device {
         Ok(outputs.map(|(desc, storage)| DeviceTensor { desc: desc.clone(), storage }).collect())
     }
 
+    /// Waits until all that was given to the device is done.
+    ///
+    /// # Errors
+    /// [`Error::DeviceLost`], [`Error::Gpu`].
+    pub fn wait(&self) -> Result<()> {
+        match &self.backend {
+            Backend::Cpu => Ok(()),
+            Backend::Gpu(gpu) => gpu.wait(),
+        }
+    }
+
     /// Runs a plan launch by launch and hands `after` the number of each launch
     /// and all bytes of each buffer that it wrote into, scratch included: so one
     /// finds the launch at which two devices part.

@@ -75,6 +75,22 @@ impl Gpu {
         }
     }
 
+    /// Waits until all that was submitted is done.
+    pub(crate) fn wait(&self) -> Result<()> {
+        let device = || self.info.name.clone();
+        if let Some(reason) = self.lost.get() {
+            return Err(Error::DeviceLost { device: device(), reason: reason.clone() });
+        }
+        match self.device.poll(wgpu::PollType::wait_indefinitely()) {
+            Ok(_) => Ok(()),
+            Err(error) => Err(Error::Gpu {
+                device: device(),
+                what: "waiting".into(),
+                reason: error.to_string(),
+            }),
+        }
+    }
+
     fn create_buffer(
         &self,
         label: &str,
