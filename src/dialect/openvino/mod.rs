@@ -1,0 +1,5 @@
+//! OpenVINO: operators by their own version.
+
+mod reduce_max;
+
+pub use reduce_max::ReduceMax;
