@@ -99,6 +99,7 @@ impl ReduceMax {
         }
         let mut operator = Self::from_attributes(&node.attributes)?;
         operator.nan = nan.unwrap_or(operator.nan);
+        Self::NAME.outputs(node.outputs, false)?;
         let (data, [axes]) = Self::NAME.inputs(inputs, "1 or 2 inputs")?;
         operator.operator(data.desc(), axes)
     }

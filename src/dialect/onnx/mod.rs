@@ -4,8 +4,10 @@
 //! not newer than that: opset 19 has ReduceMax-18, and every opset from 20 on
 //! ReduceMax-20.
 
+mod max_pool;
 mod reduce_max;
 
+pub use max_pool::MaxPool;
 pub use reduce_max::ReduceMax;
 
 /// The newest of an operator's versions, which ascend, in an opset.

@@ -135,6 +135,7 @@ impl ReduceMax {
         let mut operator = Self::from_attributes(version, &node.attributes)?;
         operator.nan = nan.unwrap_or(operator.nan);
         let name = operator.name()?;
+        name.outputs(node.outputs, false)?;
         let (data, [axes]) = if axes_are_an_input(&name) {
             name.inputs(inputs, "1 or 2 inputs")?
         } else {

@@ -91,6 +91,7 @@ impl ReduceMax {
         let version = node.version("ReduceMax")?;
         let mut operator = Self::from_attributes(version, &node.attributes)?;
         operator.nan = nan.unwrap_or(operator.nan);
+        Self::NAME.outputs(node.outputs, false)?;
         let (data, [axes]) = Self::NAME.inputs(inputs, "2 inputs")?;
         operator.operator(data.desc(), axes)
     }
