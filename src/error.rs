@@ -105,6 +105,20 @@ pub enum Error {
         /// "both were given" or "neither was given".
         given: &'static str,
     },
+    /// A dialect does not take data of a shape.
+    #[error("{dialect} {} takes {expected}; given: {shape:?}", versioned(.operator, .version))]
+    ShapeNotInDialect {
+        /// The dialect.
+        dialect: &'static str,
+        /// The operator.
+        operator: &'static str,
+        /// The version; empty where the dialect has none.
+        version: String,
+        /// What it takes: "data of rank 3, 4 or 5".
+        expected: &'static str,
+        /// The shape given.
+        shape: Vec<usize>,
+    },
     /// A dialect or a version of it does not have an element type.
     #[error("{dialect} {} does not take {element_type}", versioned(.operator, .version))]
     TypeNotInDialect {
@@ -161,6 +175,18 @@ pub enum Error {
         /// The attribute.
         attribute: String,
     },
+    /// An attribute that has no default was not given.
+    #[error("{dialect} {} needs the attribute {attribute:?}", versioned(.operator, .version))]
+    MissingAttribute {
+        /// The dialect.
+        dialect: &'static str,
+        /// The operator.
+        operator: &'static str,
+        /// The version; empty where the dialect has none.
+        version: String,
+        /// The attribute.
+        attribute: &'static str,
+    },
     /// An attribute has a value that it may not have.
     #[error("attribute {attribute} must be {expected}, but is {value}")]
     BadAttribute {
@@ -171,14 +197,14 @@ pub enum Error {
         /// The value found.
         value: String,
     },
-    /// A list attribute has not one number for each spatial axis.
+    /// A list attribute has not as many numbers as the spatial axes of the input need.
     #[error(
-        "attribute {attribute} needs {expected} numbers, one for each spatial axis, but has {actual}"
+        "attribute {attribute} needs {expected} numbers for this input's spatial axes, but has {actual}"
     )]
     AttributeLength {
         /// The attribute.
         attribute: &'static str,
-        /// The number of spatial axes.
+        /// One for each spatial axis, or two if it holds begins and ends.
         expected: usize,
         /// The length of the list.
         actual: usize,
@@ -217,6 +243,16 @@ pub enum Error {
         /// How many it takes, with the noun: "1 input", "2 or 3 inputs".
         expected: &'static str,
         /// How many were given.
+        actual: usize,
+    },
+    /// More outputs are wanted than there are.
+    #[error("{operator} gives {expected}; wanted: {actual}")]
+    OutputCount {
+        /// The operator.
+        operator: String,
+        /// How many it gives, with the noun: "1 output", "1 or 2 outputs".
+        expected: &'static str,
+        /// How many are wanted.
         actual: usize,
     },
 

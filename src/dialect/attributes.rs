@@ -18,6 +18,14 @@ impl Name {
         self.version.map(|v| v.to_string()).unwrap_or_default()
     }
 
+    /// Dialect, operator and version.
+    fn full(&self) -> String {
+        match self.version {
+            Some(version) => format!("{} {}-{version}", self.dialect, self.operator),
+            None => format!("{} {}", self.dialect, self.operator),
+        }
+    }
+
     /// This version does not exist.
     pub(super) fn unknown_version(&self) -> Error {
         Error::UnknownVersion {
@@ -37,6 +45,27 @@ impl Name {
         }
     }
 
+    /// This version needs an attribute that is not there.
+    pub(super) fn missing_attribute(&self, attribute: &'static str) -> Error {
+        Error::MissingAttribute {
+            dialect: self.dialect.name(),
+            operator: self.operator,
+            version: self.version(),
+            attribute,
+        }
+    }
+
+    /// This version takes `expected`, such as "data of rank 3, 4 or 5".
+    pub(super) fn wrong_shape(&self, expected: &'static str, shape: &[usize]) -> Error {
+        Error::ShapeNotInDialect {
+            dialect: self.dialect.name(),
+            operator: self.operator,
+            version: self.version(),
+            expected,
+            shape: shape.to_vec(),
+        }
+    }
+
     /// This version does not take such elements.
     pub(super) fn wrong_type(&self, element_type: ElementType) -> Error {
         Error::TypeNotInDialect {
@@ -49,11 +78,20 @@ impl Name {
 
     /// This version takes `expected`, such as "1 or 2 inputs".
     pub(super) fn input_count(&self, expected: &'static str, actual: usize) -> Error {
-        let operator = match self.version {
-            Some(version) => format!("{} {}-{version}", self.dialect, self.operator),
-            None => format!("{} {}", self.dialect, self.operator),
-        };
-        Error::InputCount { operator, expected, actual }
+        Error::InputCount { operator: self.full(), expected, actual }
+    }
+
+    /// Refuses to give more outputs than the one that every operator has and, if
+    /// this version has it, a second.
+    ///
+    /// # Errors
+    /// [`Error::OutputCount`]
+    pub(super) fn outputs(&self, wanted: usize, second: bool) -> Result<()> {
+        let (most, expected) = if second { (2, "1 or 2 outputs") } else { (1, "1 output") };
+        if wanted > most {
+            return Err(Error::OutputCount { operator: self.full(), expected, actual: wanted });
+        }
+        Ok(())
     }
 
     /// The inputs by position: the first, which every operator here needs, and
@@ -120,6 +158,19 @@ impl<'a> Reader<'a> {
     pub(super) fn ints(&mut self, attribute: &'static str) -> Result<Option<Vec<i64>>> {
         self.take(attribute, "a list of integers", |value| match value {
             Attribute::Ints(ints) => Some(ints.clone()),
+            _ => None,
+        })
+    }
+
+    /// A text that is one of these names, as what it stands for.
+    pub(super) fn text<T: Copy>(
+        &mut self,
+        attribute: &'static str,
+        expected: &'static str,
+        names: &[(&str, T)],
+    ) -> Result<Option<T>> {
+        self.take(attribute, expected, |value| match value {
+            Attribute::Text(text) => names.iter().find(|(name, _)| name == text).map(|&(_, t)| t),
             _ => None,
         })
     }

@@ -8,6 +8,9 @@ mod attributes;
 pub mod onednn;
 pub mod onnx;
 pub mod openvino;
+mod pool;
+
+pub use pool::AutoPad;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -115,20 +118,29 @@ impl Node {
     /// here; the operator returned takes the others, which come first.
     ///
     /// # Errors
-    /// [`Error::UnknownOperator`], [`Error::InputCount`],
+    /// [`Error::UnknownOperator`], [`Error::InputCount`], [`Error::OutputCount`],
     /// [`Error::MissingVersion`] for ONNX and OpenVINO and
     /// [`Error::UnknownVersion`] for oneDNN Graph, which has none; otherwise
-    /// those of the dialect's operator, such as [`onnx::ReduceMax::operator`].
+    /// those of the dialect's operator, such as [`onnx::MaxPool::operator`].
     pub fn operator(&self, inputs: &[Option<&Tensor>], nan: Option<Nan>) -> Result<Operator> {
         match (self.dialect, self.operator.as_str()) {
             (Dialect::Onnx, "ReduceMax") => {
                 onnx::ReduceMax::resolve(self, inputs, nan).map(Operator::ReduceMax)
             }
+            (Dialect::Onnx, "MaxPool") => {
+                onnx::MaxPool::resolve(self, inputs, nan).map(Operator::MaxPool)
+            }
             (Dialect::OneDnn, "ReduceMax") => {
                 onednn::ReduceMax::resolve(self, inputs, nan).map(Operator::ReduceMax)
             }
+            (Dialect::OneDnn, "MaxPool") => {
+                onednn::MaxPool::resolve(self, inputs, nan).map(Operator::MaxPool)
+            }
             (Dialect::OpenVino, "ReduceMax") => {
                 openvino::ReduceMax::resolve(self, inputs, nan).map(Operator::ReduceMax)
+            }
+            (Dialect::OpenVino, "MaxPool") => {
+                openvino::MaxPool::resolve(self, inputs, nan).map(Operator::MaxPool)
             }
             _ => Err(Error::UnknownOperator {
                 dialect: self.dialect.name(),
@@ -147,7 +159,7 @@ impl Node {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::operator::{EmptySet, ReduceMax};
+    use crate::operator::{EmptySet, Indices, Layout, MaxPool, ReduceMax};
 
     fn node(dialect: Dialect, version: Option<u32>) -> Node {
         Node {
@@ -247,15 +259,103 @@ mod tests {
         assert!(matches!(missing, Err(Error::InputCount { actual: 1, .. })));
     }
 
+    /// A MaxPool of two positions along one axis.
+    fn pool(dialect: Dialect, version: Option<u32>) -> Node {
+        let names: &[&str] = match dialect {
+            Dialect::Onnx => &["kernel_shape"],
+            Dialect::OneDnn => &["kernel", "strides", "pads_begin", "pads_end"],
+            Dialect::OpenVino => &["kernel", "strides"],
+        };
+        let values = [2, 1, 0, 0].map(|number| Attribute::Ints(vec![number]));
+        let attributes = names.iter().map(|name| name.to_string()).zip(values).collect();
+        Node { operator: "MaxPool".to_string(), attributes, ..node(dialect, version) }
+    }
+
+    #[test]
+    fn max_pool_is_there_in_each_dialect() {
+        let data = Tensor::from_slice([1, 3, 4], &[0f32; 12]).unwrap();
+        let resolve = |node: &Node, nan| node.operator(&[Some(&data)], nan).unwrap();
+        let expected = MaxPool::new([2]).strides([1]).dilations([1]).pads([0], [0]);
+        let ignoring = expected.clone().nan(Nan::Ignore);
+        let onednn = |pool: MaxPool| pool.layout(Layout::Nxc).empty_window(EmptySet::Lowest);
+        for (node, ignoring, propagating) in [
+            (pool(Dialect::Onnx, Some(7)), ignoring.clone(), expected.clone()),
+            (pool(Dialect::OneDnn, None), onednn(ignoring.clone()), onednn(expected.clone())),
+            (pool(Dialect::OpenVino, Some(1)), ignoring.clone(), expected.clone()),
+        ] {
+            assert_eq!(resolve(&node, None), Operator::MaxPool(ignoring));
+            assert_eq!(resolve(&node, Some(Nan::Propagate)), Operator::MaxPool(propagating));
+        }
+        for node in [pool(Dialect::Onnx, Some(22)), pool(Dialect::OpenVino, Some(14))] {
+            let node = Node { outputs: 2, ..node };
+            let expected = ignoring.clone().indices(Indices::default());
+            assert_eq!(resolve(&node, None), Operator::MaxPool(expected));
+        }
+    }
+
+    #[test]
+    fn max_pool_takes_one_input() {
+        let data = Tensor::from_slice([1, 3, 4], &[0f32; 12]).unwrap();
+        let data = Some(&data);
+        let all = [
+            pool(Dialect::Onnx, Some(22)),
+            pool(Dialect::OneDnn, None),
+            pool(Dialect::OpenVino, Some(14)),
+        ];
+        for node in all {
+            assert!(node.operator(&[data, None], None).is_ok());
+            for inputs in [&[][..], &[None], &[data, data]] {
+                let error = node.operator(inputs, None);
+                assert!(matches!(error, Err(Error::InputCount { .. })), "{}", node.dialect);
+            }
+        }
+    }
+
+    #[test]
+    fn outputs_are_counted() {
+        let data = Tensor::from_slice([1, 3, 4], &[0f32; 12]).unwrap();
+        let axes = Tensor::from_slice([1], &[0i32]).unwrap();
+        let wide = Tensor::from_slice([1], &[0i64]).unwrap();
+        let (data, axes, wide) = (Some(&data), Some(&axes), Some(&wide));
+        for (node, inputs, most) in [
+            (node(Dialect::Onnx, Some(18)), &[data, wide][..], 1),
+            (node(Dialect::OneDnn, None), &[data, axes], 1),
+            (node(Dialect::OpenVino, Some(1)), &[data, axes], 1),
+            (pool(Dialect::Onnx, Some(7)), &[data], 1),
+            (pool(Dialect::Onnx, Some(8)), &[data], 2),
+            (pool(Dialect::OneDnn, None), &[data], 1),
+            (pool(Dialect::OpenVino, Some(1)), &[data], 1),
+            (pool(Dialect::OpenVino, Some(8)), &[data], 2),
+        ] {
+            for outputs in 1..4 {
+                let node = Node { outputs, ..node.clone() };
+                match node.operator(inputs, None) {
+                    Ok(_) => assert!(outputs <= most),
+                    Err(Error::OutputCount { actual, .. }) => {
+                        assert!(actual == outputs && outputs > most);
+                    }
+                    Err(error) => panic!("{error}"),
+                }
+            }
+        }
+        let node = Node { outputs: 3, ..pool(Dialect::Onnx, Some(8)) };
+        let error = node.operator(&[data], None).unwrap_err();
+        assert_eq!(error.to_string(), "ONNX MaxPool-8 gives 1 or 2 outputs; wanted: 3");
+    }
+
     #[test]
     fn versions_are_there_where_the_dialect_has_them() {
         let data = data();
         for dialect in [Dialect::Onnx, Dialect::OpenVino] {
-            let error = node(dialect, None).operator(&[Some(&data)], None);
-            assert!(matches!(error, Err(Error::MissingVersion { .. })), "{dialect}");
+            for node in [node(dialect, None), pool(dialect, None)] {
+                let error = node.operator(&[Some(&data)], None);
+                assert!(matches!(error, Err(Error::MissingVersion { .. })), "{dialect}");
+            }
         }
         let error = node(Dialect::OneDnn, Some(3)).operator(&[Some(&data)], None).unwrap_err();
         assert_eq!(error.to_string(), "oneDNN Graph has no ReduceMax-3");
+        let error = pool(Dialect::OneDnn, Some(3)).operator(&[Some(&data)], None).unwrap_err();
+        assert_eq!(error.to_string(), "oneDNN Graph has no MaxPool-3");
     }
 
     #[test]

@@ -1,7 +1,7 @@
-//! OpenVINO: operators by their own version.
+//! ReduceMax.
 
-use super::attributes::{Name, Reader};
-use super::{Attributes, Dialect, Node};
+use crate::dialect::attributes::{Name, Reader};
+use crate::dialect::{Attributes, Dialect, Node};
 use crate::error::Result;
 use crate::operator::axes::{self, AxesForm, Duplicates};
 use crate::operator::{self, EmptySet};
@@ -83,7 +83,7 @@ impl ReduceMax {
     }
 
     /// What a node means for its inputs.
-    pub(super) fn resolve(
+    pub(in crate::dialect) fn resolve(
         node: &Node,
         inputs: &[Option<&Tensor>],
         nan: Option<Nan>,
@@ -91,6 +91,7 @@ impl ReduceMax {
         let version = node.version("ReduceMax")?;
         let mut operator = Self::from_attributes(version, &node.attributes)?;
         operator.nan = nan.unwrap_or(operator.nan);
+        Self::NAME.outputs(node.outputs, false)?;
         let (data, [axes]) = Self::NAME.inputs(inputs, "2 inputs")?;
         operator.operator(data.desc(), axes)
     }

@@ -1,11 +1,8 @@
-//! ONNX: operators by opset.
-//!
-//! A model names an opset, and an operator's version is the newest one that is
-//! not newer than that: opset 19 has ReduceMax-18, and every opset from 20 on
-//! ReduceMax-20.
+//! ReduceMax.
 
-use super::attributes::{Name, Reader, flag};
-use super::{Attributes, Dialect, Node};
+use super::newest;
+use crate::dialect::attributes::{Name, Reader, flag};
+use crate::dialect::{Attributes, Dialect, Node};
 use crate::error::Result;
 use crate::operator::axes::{self, AxesForm, Duplicates};
 use crate::operator::{self, EmptySet};
@@ -129,7 +126,7 @@ impl ReduceMax {
     }
 
     /// What a node means for its inputs.
-    pub(super) fn resolve(
+    pub(in crate::dialect) fn resolve(
         node: &Node,
         inputs: &[Option<&Tensor>],
         nan: Option<Nan>,
@@ -138,6 +135,7 @@ impl ReduceMax {
         let mut operator = Self::from_attributes(version, &node.attributes)?;
         operator.nan = nan.unwrap_or(operator.nan);
         let name = operator.name()?;
+        name.outputs(node.outputs, false)?;
         let (data, [axes]) = if axes_are_an_input(&name) {
             name.inputs(inputs, "1 or 2 inputs")?
         } else {
@@ -159,11 +157,6 @@ impl ReduceMax {
             None => Err(name(self.version).unknown_version()),
         }
     }
-}
-
-/// The newest of an operator's versions, which ascend, in an opset.
-fn newest(versions: &[u32], opset: u32) -> Option<u32> {
-    versions.iter().copied().rfind(|&version| version <= opset)
 }
 
 fn axes_are_an_input(name: &Name) -> bool {

@@ -1,7 +1,7 @@
-//! oneDNN Graph: operators without versions.
+//! ReduceMax.
 
-use super::attributes::{Name, Reader};
-use super::{Attributes, Dialect, Node};
+use crate::dialect::attributes::{Name, Reader};
+use crate::dialect::{Attributes, Dialect, Node};
 use crate::error::{Error, Result};
 use crate::operator::axes::{self, AxesForm, Duplicates};
 use crate::operator::{self, EmptySet};
@@ -89,7 +89,7 @@ impl ReduceMax {
     }
 
     /// What a node means for its inputs.
-    pub(super) fn resolve(
+    pub(in crate::dialect) fn resolve(
         node: &Node,
         inputs: &[Option<&Tensor>],
         nan: Option<Nan>,
@@ -99,6 +99,7 @@ impl ReduceMax {
         }
         let mut operator = Self::from_attributes(&node.attributes)?;
         operator.nan = nan.unwrap_or(operator.nan);
+        Self::NAME.outputs(node.outputs, false)?;
         let (data, [axes]) = Self::NAME.inputs(inputs, "1 or 2 inputs")?;
         operator.operator(data.desc(), axes)
     }

@@ -1,0 +1,7 @@
+//! oneDNN Graph: operators without versions.
+
+mod max_pool;
+mod reduce_max;
+
+pub use max_pool::MaxPool;
+pub use reduce_max::ReduceMax;

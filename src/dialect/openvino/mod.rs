@@ -1,0 +1,7 @@
+//! OpenVINO: operators by their own version.
+
+mod max_pool;
+mod reduce_max;
+
+pub use max_pool::MaxPool;
+pub use reduce_max::ReduceMax;
