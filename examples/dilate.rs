@@ -44,10 +44,11 @@ fn main() -> anyhow::Result<()> {
 /// Thin curves and strokes on a dark ground.
 fn draw() -> RgbImage {
     let mut picture = RgbImage::from_pixel(WIDTH, HEIGHT, Rgb([12, 14, 26]));
-    // A rose of five leaves, its colour going round with the angle.
+    // A rose of ten leaves, its colour going round with the angle.
     line(&mut picture, 4000, |t| {
-        let r = 130.0 * (2.5 * TAU * 2.0 * t).cos();
-        let (sin, cos) = (TAU * 2.0 * t).sin_cos();
+        let angle = 2.0 * TAU * t;
+        let r = 130.0 * (2.5 * angle).cos();
+        let (sin, cos) = angle.sin_cos();
         (180.0 + r * cos, 170.0 + r * sin, hue(t))
     });
     // Two waves that cross.

@@ -161,18 +161,17 @@ impl Operation {
     }
 
     fn padding(&self, input: &TensorDesc) -> anyhow::Result<Padding> {
-        let Some(pads) = &self.pads else {
-            return Ok(match self.auto_pad {
-                AutoPad::Explicit => Padding::Explicit { begin: Vec::new(), end: Vec::new() },
-                AutoPad::SameUpper => Padding::SameUpper,
-                AutoPad::SameLower => Padding::SameLower,
-                AutoPad::Valid => Padding::Valid,
-            });
+        let padding = match self.auto_pad {
+            AutoPad::Explicit => Padding::Explicit { begin: Vec::new(), end: Vec::new() },
+            AutoPad::SameUpper => Padding::SameUpper,
+            AutoPad::SameLower => Padding::SameLower,
+            AutoPad::Valid => Padding::Valid,
         };
-        anyhow::ensure!(
-            self.auto_pad == AutoPad::Explicit,
-            "--pads {pads}: given together with an --auto-pad that is not explicit"
-        );
+        let Some(pads) = &self.pads else { return Ok(padding) };
+        if self.auto_pad != AutoPad::Explicit {
+            let name = self.auto_pad.to_possible_value().expect("no value is skipped");
+            anyhow::bail!("--pads {pads}: not together with --auto-pad {}", name.get_name());
+        }
         let spatial = input.rank().saturating_sub(2);
         // A rank without spatial axes is refused as such.
         anyhow::ensure!(

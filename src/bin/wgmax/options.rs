@@ -86,7 +86,7 @@ impl FromStr for List {
         let parse = |part: &str| {
             part.trim()
                 .parse()
-                .map_err(|_| format!("{part:?} is not an integer; give some, such as 0,-1"))
+                .map_err(|_| format!("{part:?} is not an integer; give integers and commas"))
         };
         text.split(',').map(parse).collect::<Result<_, _>>().map(Self)
     }

@@ -34,9 +34,13 @@ pub fn run(trial: &mut Trial, output: &mut Output) -> anyhow::Result<()> {
     }
 
     writeln!(output, "\nAll of them:")?;
-    let table = trial.table(["pictures", "pooled, indices"], &lines, |results| {
-        let descs: Vec<String> = results.iter().map(|result| result.desc().to_string()).collect();
-        Ok(descs.join(" "))
+    let table = trial.table(["type", "pooled"], &lines, |results| {
+        Ok(match results {
+            [pooled, indices] => {
+                format!("{}, and {} indices", pooled.desc(), indices.element_type())
+            }
+            _ => results[0].desc().to_string(),
+        })
     })?;
     writeln!(output, "{table}")?;
     writeln!(
@@ -87,7 +91,7 @@ fn lines(ink: &[u8]) -> wgmax::Result<Vec<Line>> {
     let (ncx, nxc) = (pool.clone(), pool.layout(Layout::Nxc));
     let short = Indices { element_type: ElementType::I32, ..Indices::default() };
     let line = |layout: &str, pool: MaxPool, input: &Tensor| Line {
-        label: format!("{} {layout}", input.desc()),
+        label: format!("{} {layout}", input.element_type()),
         questions: vec![Question::new(pool, input)],
     };
     Ok(vec![
