@@ -8,6 +8,7 @@
 use std::f32::consts::TAU;
 use std::path::PathBuf;
 
+use anyhow::Context;
 use image::{Rgb, RgbImage};
 use wgmax::operator::{Layout, MaxPool, Padding};
 use wgmax::{Device, Tensor, compare};
@@ -33,7 +34,7 @@ fn main() -> anyhow::Result<()> {
         .expect("the result has the picture's shape");
     for (name, picture) in [("before.png", &picture), ("dilated.png", &dilated)] {
         let path = folder.join(name);
-        picture.save(&path)?;
+        picture.save(&path).with_context(|| path.display().to_string())?;
         println!("{}", path.display());
     }
     println!("{} -> {}, window {WINDOW} x {WINDOW}", input.desc(), result.desc());

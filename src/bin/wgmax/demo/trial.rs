@@ -97,7 +97,7 @@ impl Trial {
             let actual = match question.ask(device) {
                 Ok(actual) => actual,
                 Err(error) => {
-                    self.complaints.push(format!("{what}: {error}"));
+                    self.complaints.push(format!("{what}: {error}").trim_end().to_string());
                     wrong += expected.len();
                     continue;
                 }
