@@ -441,3 +441,30 @@ const DEFLATED: &[u8] =
       \x00\x08\x00\x00\x00!\x00\x00\xca\xdcmN\x00\x00\x00\x88\x00\x00\x00\x05\x00\x00\x00\x00\
       \x00\x00\x00\x00\x00\x00\x00\x80\x01\x00\x00\x00\x00x.npyPK\x05\x06\x00\x00\x00\x00\x01\
       \x00\x01\x003\x00\x00\x00\x85\x00\x00\x00\x00\x00";
+
+/// Several files: all of them or none, and never two in one place.
+#[test]
+fn several_tensors_are_written_together() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name).to_str().unwrap().to_string();
+    let (a, b) = (tensor(ElementType::F32, &[2, 3]), tensor(ElementType::I64, &[4]));
+    io::write_all(&[(&at("a.npy"), &a), (&at("b.npz:b"), &b)]).unwrap();
+    assert_same(&io::read(&at("a.npy")).unwrap(), &a);
+    assert_same(&io::read(&at("b.npz:b")).unwrap(), &b);
+
+    fs::write(at("a.npy"), "precious").unwrap();
+    let refused = |second: &str| {
+        let error = io::write_all(&[(&at("a.npy"), &a), (second, &b)]).unwrap_err().to_string();
+        assert!(error.contains(second), "{error}");
+        assert_eq!(fs::read(at("a.npy")).unwrap(), b"precious", "{second}");
+    };
+    refused(&at("none/b.npy"));
+    refused(&at("b.txt"));
+    refused(&at("./a.npy"));
+    let error = io::write_all(&[(&at("c.npz:a"), &a), (&at("./c.npz:b"), &b)]).unwrap_err();
+    assert!(error.to_string().contains("one file"), "{error}");
+    assert!(!Path::new(&at("c.npz")).exists());
+    // Nothing is left behind.
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
+    io::write_all(&[]).unwrap();
+}

@@ -35,6 +35,7 @@ mod source;
 
 pub use source::SharedBytes;
 
+use self::output::Staged;
 use crate::error::{Error, Result};
 use crate::tensor::{ElementType, Tensor};
 
@@ -149,15 +150,38 @@ impl AsRef<[u8]> for Elements {
 /// [`Error::Io`] if the file cannot be written, [`Error::Unsupported`] for an
 /// unknown extension or a name that the format reserves.
 pub fn write(spec: &str, tensor: &Tensor) -> Result<()> {
+    stage(spec, tensor)?.commit()
+}
+
+/// Writes several tensors, each to a file of its own, as [`write()`] does.
+///
+/// No file is put in its place before all are written, so a full disk, a
+/// folder that is not there or an unknown extension changes none of them.
+///
+/// # Errors
+/// As [`write()`], and [`Error::Unsupported`] if two specs name the same file.
+pub fn write_all(tensors: &[(&str, &Tensor)]) -> Result<()> {
+    let mut staged: Vec<Staged> = Vec::with_capacity(tensors.len());
+    for (spec, tensor) in tensors {
+        let file = stage(spec, tensor)?;
+        if staged.iter().any(|other| other.collides_with(&file)) {
+            return Err(unsupported(spec, "two tensors cannot be written to one file"));
+        }
+        staged.push(file);
+    }
+    staged.into_iter().try_for_each(Staged::commit)
+}
+
+fn stage(spec: &str, tensor: &Tensor) -> Result<Staged> {
     let Spec { path, format, name } = Spec::parse(spec)?;
     let name = name.unwrap_or(DEFAULT_NAME);
     match format {
-        Format::Npy => npy::write(path, tensor),
-        Format::Npz => npz::write(path, name, tensor),
-        Format::Safetensors => safetensors::write(path, name, tensor),
+        Format::Npy => npy::stage(path, tensor),
+        Format::Npz => npz::stage(path, name, tensor),
+        Format::Safetensors => safetensors::stage(path, name, tensor),
         Format::Onnx => {
             let bytes = onnx::encode_tensor(tensor);
-            output::replace(path, |to| std::io::Write::write_all(to, &bytes))
+            output::stage(path, |to| std::io::Write::write_all(to, &bytes))
         }
     }
 }

@@ -10,8 +10,9 @@ use std::io::{self, Read, Write};
 use std::path::Path;
 use std::sync::Arc;
 
+use super::output::{self, Staged};
 use super::source::{self, SharedBytes, window};
-use super::{bad_file, output, unsupported};
+use super::{bad_file, unsupported};
 use crate::error::Result;
 use crate::tensor::{ElementType, Tensor, TensorDesc};
 
@@ -68,7 +69,11 @@ pub fn parse(name: &str, bytes: SharedBytes) -> Result<Tensor> {
 /// # Errors
 /// [`Error::Io`](crate::Error::Io) if the file cannot be written.
 pub fn write(path: impl AsRef<Path>, tensor: &Tensor) -> Result<()> {
-    output::replace(path.as_ref(), |to| encode(to, tensor))
+    stage(path.as_ref(), tensor)?.commit()
+}
+
+pub(super) fn stage(path: &Path, tensor: &Tensor) -> Result<Staged> {
+    output::stage(path, |to| encode(to, tensor))
 }
 
 /// Writes the bytes of the file.

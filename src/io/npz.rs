@@ -12,8 +12,9 @@ use zip::result::ZipError;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipArchive, ZipWriter};
 
+use super::output::{self, Staged};
 use super::source::{self, SharedBytes, window};
-use super::{bad_file, npy, output, pick, unsupported};
+use super::{bad_file, npy, pick, unsupported};
 use crate::error::{Error, Result};
 use crate::tensor::Tensor;
 
@@ -99,8 +100,12 @@ fn inflate(name: &str, declared: u64, mut member: impl Read) -> Result<Tensor> {
 /// # Errors
 /// [`Error::Io`] if the file cannot be written, or the name is too long for an archive.
 pub fn write(path: impl AsRef<Path>, array: &str, tensor: &Tensor) -> Result<()> {
+    stage(path.as_ref(), array, tensor)?.commit()
+}
+
+pub(super) fn stage(path: &Path, array: &str, tensor: &Tensor) -> Result<Staged> {
     let array = array.strip_suffix(".npy").unwrap_or(array);
-    output::replace(path.as_ref(), |to| {
+    output::stage(path, |to| {
         let mut archive = ZipWriter::new(to);
         // Sizes of 64 bits, because how long the member will be is not known to
         // the archive when it starts. NumPy does the same.

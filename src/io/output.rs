@@ -1,27 +1,58 @@
 //! Files that appear whole or not at all.
 
-use std::fs::{self, File};
+use std::fs::{self, File, Permissions};
 use std::io::{self, BufWriter, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+use tempfile::NamedTempFile;
 
 use super::io_error;
 use crate::error::Result;
 
-/// Writes a file by `fill` and puts it in place of `path` in one step; if
-/// anything fails, `path` is as it was.
-pub(crate) fn replace(
-    path: &Path,
-    fill: impl FnOnce(&mut BufWriter<&File>) -> io::Result<()>,
-) -> Result<()> {
-    replace_io(path, fill).map_err(|e| io_error(path, e))
+/// A file that is written, but not yet in its place. Dropping it leaves the place as it was.
+pub(crate) struct Staged {
+    /// As the caller calls it.
+    path: PathBuf,
+    /// What is replaced: [`Staged::path`] without symbolic links.
+    target: PathBuf,
+    temporary: NamedTempFile,
+    /// Those of the file that is replaced.
+    permissions: Option<Permissions>,
 }
 
-fn replace_io(
+impl Staged {
+    /// Whether both would be put in the same place.
+    pub(crate) fn collides_with(&self, other: &Self) -> bool {
+        self.target == other.target
+    }
+
+    /// Puts the file in its place.
+    pub(crate) fn commit(self) -> Result<()> {
+        let Self { path, target, temporary, permissions } = self;
+        let put = || {
+            if let Some(permissions) = permissions {
+                temporary.as_file().set_permissions(permissions)?;
+            }
+            temporary.persist(&target)?;
+            Ok(())
+        };
+        put().map_err(|e| io_error(&path, e))
+    }
+}
+
+/// Writes by `fill` a file that [`Staged::commit`] puts in place of `path`.
+pub(crate) fn stage(
     path: &Path,
     fill: impl FnOnce(&mut BufWriter<&File>) -> io::Result<()>,
-) -> io::Result<()> {
-    // Renaming onto a symbolic link would replace the link and not the file behind it.
-    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+) -> Result<Staged> {
+    stage_io(path, fill).map_err(|e| io_error(path, e))
+}
+
+fn stage_io(
+    path: &Path,
+    fill: impl FnOnce(&mut BufWriter<&File>) -> io::Result<()>,
+) -> io::Result<Staged> {
+    let target = resolve(path);
     let old = fs::metadata(&target).ok();
     if let Some(old) = &old {
         // A rename asks only for permission to write to the directory, so what
@@ -33,32 +64,47 @@ fn replace_io(
             return Err(io::ErrorKind::PermissionDenied.into());
         }
     }
-    let directory = match target.parent() {
-        Some(parent) if parent != Path::new("") => parent,
-        _ => Path::new("."),
-    };
     let mut builder = tempfile::Builder::new();
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
         // What creating a file asks for; the umask takes its part away.
-        builder.permissions(fs::Permissions::from_mode(0o666));
+        builder.permissions(Permissions::from_mode(0o666));
     }
-    let temporary = builder.prefix(".wgmax-").tempfile_in(directory)?;
+    let temporary = builder.prefix(".wgmax-").tempfile_in(directory(&target))?;
     let mut writer = BufWriter::new(temporary.as_file());
     fill(&mut writer)?;
     writer.flush()?;
     drop(writer);
-    if let Some(old) = old {
-        temporary.as_file().set_permissions(old.permissions())?;
+    let permissions = old.map(|old| old.permissions());
+    Ok(Staged { path: path.to_path_buf(), target, temporary, permissions })
+}
+
+/// The file that `path` names, whichever way it is spelled.
+///
+/// Renaming onto a symbolic link would replace the link and not the file behind it.
+fn resolve(path: &Path) -> PathBuf {
+    let new = || Some(fs::canonicalize(directory(path)).ok()?.join(path.file_name()?));
+    fs::canonicalize(path).ok().or_else(new).unwrap_or_else(|| path.to_path_buf())
+}
+
+fn directory(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if parent != Path::new("") => parent,
+        _ => Path::new("."),
     }
-    temporary.persist(&target)?;
-    Ok(())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn replace(
+        path: &Path,
+        fill: impl FnOnce(&mut BufWriter<&File>) -> io::Result<()>,
+    ) -> Result<()> {
+        stage(path, fill)?.commit()
+    }
 
     #[test]
     fn a_failure_leaves_the_old_file_and_nothing_else() {

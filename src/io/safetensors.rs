@@ -6,8 +6,9 @@ use std::path::Path;
 use ::safetensors::SafeTensors;
 use ::safetensors::tensor::{Dtype, Metadata, TensorInfo};
 
+use super::output::{self, Staged};
 use super::source::{self, SharedBytes, window};
-use super::{bad_file, output, pick, unsupported};
+use super::{bad_file, pick, unsupported};
 use crate::error::Result;
 use crate::tensor::{ElementType, Tensor};
 
@@ -77,7 +78,10 @@ pub fn parse(name: &str, tensor: Option<&str>, bytes: SharedBytes) -> Result<Ten
 /// [`Error::Unsupported`](crate::Error::Unsupported) for the name
 /// `__metadata__`, which the format keeps for itself.
 pub fn write(path: impl AsRef<Path>, name: &str, tensor: &Tensor) -> Result<()> {
-    let path = path.as_ref();
+    stage(path.as_ref(), name, tensor)?.commit()
+}
+
+pub(super) fn stage(path: &Path, name: &str, tensor: &Tensor) -> Result<Staged> {
     if name == RESERVED {
         let reason = format!("no tensor of a safetensors file can be called {name}");
         return Err(unsupported(path.display(), reason));
@@ -89,7 +93,7 @@ pub fn write(path: impl AsRef<Path>, name: &str, tensor: &Tensor) -> Result<()> 
         TensorInfo { dtype: *dtype, shape: tensor.shape().to_vec(), data_offsets: (0, data.len()) };
     let metadata = Metadata::new(None, vec![(name.to_string(), info)])
         .map_err(|e| bad_file(path.display(), "safetensors", e))?;
-    output::replace(path, |to| {
+    output::stage(path, |to| {
         let mut header = serde_json::to_vec(&metadata)?;
         // Data that starts at a multiple of 8 can be mapped as it is.
         header.resize(header.len().next_multiple_of(8), b' ');

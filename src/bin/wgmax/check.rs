@@ -12,6 +12,7 @@ use wgmax::io::case::{self, Case, Expect};
 use wgmax::{Device, Error, Mismatch, Tensor};
 
 use super::Outcome;
+use super::options::On;
 use super::output::Output;
 
 #[derive(Args)]
@@ -19,9 +20,8 @@ pub struct Arguments {
     /// Folders to search for cases (case.json, or model.onnx with its data sets)
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<PathBuf>,
-    /// Where to compute: auto, cpu, gpu, an index, or part of an adapter's name
-    #[arg(long, default_value = "auto")]
-    device: String,
+    #[command(flatten)]
+    on: On,
     /// Write a report, one JSON object a case and line
     #[arg(long, value_name = "REPORT")]
     json: Option<PathBuf>,
@@ -58,7 +58,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome
     };
     anyhow::ensure!(!folders.is_empty(), "no golden case was found in {}", searched());
     let mut report = arguments.json.as_deref().map(Report::create).transpose()?;
-    let device = Device::named(&arguments.device)?;
+    let device = arguments.on.open()?;
     let name = device.info().to_string();
 
     let mut counts: BTreeMap<&'static str, usize> = BTreeMap::new();

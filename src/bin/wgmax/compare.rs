@@ -1,13 +1,16 @@
 //! `wgmax compare`.
 
 use std::io::Write;
+use std::str::FromStr;
 
-use anyhow::Context;
 use clap::{Args, Subcommand};
 use wgmax::Device;
 
 use super::output::Output;
-use super::{Outcome, reduce_max};
+use super::{Outcome, max_pool, reduce_max};
+
+/// What the results of an operator are called, in order.
+const RESULTS: [&str; 2] = ["values", "indices"];
 
 #[derive(Args)]
 pub struct Arguments {
@@ -19,33 +22,62 @@ pub struct Arguments {
 enum Choice {
     /// The maximum along axes of a tensor from a file
     ReduceMax(ReduceMax),
+    /// The maximum of windows of a tensor from a file, and where it is
+    MaxPool(MaxPool),
 }
 
 #[derive(Args)]
 struct ReduceMax {
     #[command(flatten)]
     operation: reduce_max::Operation,
+    #[command(flatten)]
+    between: Between,
+}
+
+#[derive(Args)]
+struct MaxPool {
+    #[command(flatten)]
+    operation: max_pool::Operation,
+    /// Compare the positions of the maxima, too
+    #[arg(long)]
+    indices: bool,
+    #[command(flatten)]
+    between: Between,
+}
+
+#[derive(Args)]
+struct Between {
     /// The two devices: each one cpu, gpu, an index, or part of an adapter's name
     #[arg(long, value_name = "A,B", default_value = "cpu,gpu")]
-    between: String,
+    between: Pair,
+}
+
+#[derive(Clone)]
+struct Pair(String, String);
+
+impl FromStr for Pair {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let (a, b) = text.split_once(',').ok_or("give two devices, A,B")?;
+        Ok(Self(a.trim().to_string(), b.trim().to_string()))
+    }
 }
 
 pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome> {
-    let Choice::ReduceMax(arguments) = &arguments.operator;
-    let (a, b) = arguments
-        .between
-        .split_once(',')
-        .with_context(|| format!("--between {:?}: give two devices, A,B", arguments.between))?;
-    let (operator, input) = arguments.operation.read()?;
-    let devices = [Device::named(a.trim())?, Device::named(b.trim())?];
+    let ((operator, input), Between { between: Pair(a, b) }) = match &arguments.operator {
+        Choice::ReduceMax(choice) => (choice.operation.read()?, &choice.between),
+        Choice::MaxPool(choice) => (choice.operation.read(choice.indices)?, &choice.between),
+    };
+    let devices = [Device::named(a)?, Device::named(b)?];
     let a = operator.run(&devices[0], &[&input])?;
     let b = operator.run(&devices[1], &[&input])?;
     writeln!(output, "a: {}", devices[0].info())?;
     writeln!(output, "b: {}", devices[1].info())?;
     let mut outcome = Outcome::Good;
-    for (a, b) in a.iter().zip(&b) {
+    for ((a, b), result) in a.iter().zip(&b).zip(RESULTS) {
         let report = wgmax::compare(a, b)?;
-        writeln!(output, "{} -> {}: {report}", input.desc(), a.desc())?;
+        writeln!(output, "{result}: {} -> {}: {report}", input.desc(), a.desc())?;
         if !report.is_equal() {
             outcome = Outcome::Bad;
         }

@@ -4,6 +4,8 @@ mod check;
 mod compare;
 mod demo;
 mod devices;
+mod max_pool;
+mod options;
 mod output;
 mod reduce_max;
 
@@ -14,7 +16,7 @@ use clap::{Parser, Subcommand};
 
 use output::Output;
 
-/// ReduceMax as WGSL compute shaders, with CPU twins that agree bit for bit.
+/// ReduceMax and MaxPool as WGSL compute shaders, with CPU twins that agree bit for bit.
 #[derive(Parser)]
 #[command(name = "wgmax", version, disable_help_subcommand = true)]
 struct Cli {
@@ -30,6 +32,8 @@ enum Command {
     Devices(devices::Arguments),
     /// The maximum along axes of a tensor from a file
     ReduceMax(reduce_max::Arguments),
+    /// The maximum of windows of a tensor from a file, and where it is
+    MaxPool(max_pool::Arguments),
     /// Run an operator on two devices and compare the results bit for bit
     Compare(compare::Arguments),
     /// Run golden cases
@@ -44,12 +48,13 @@ enum Outcome {
 }
 
 const SHORT_HELP: &str = "\
-wgmax: ReduceMax on the GPU and on the CPU, with the same bits
+wgmax: ReduceMax and MaxPool on the GPU and on the CPU, with the same bits
 
-  wgmax demo                         see it work, on data that comes with it
-  wgmax devices                      what there is to compute on
-  wgmax reduce-max x.npy --axes -1   the maximum along an axis
-  wgmax --help                       everything else
+  wgmax demo                            see it work, on data that comes with it
+  wgmax devices                         what there is to compute on
+  wgmax reduce-max x.npy --axes -1      the maximum along an axis
+  wgmax max-pool x.npy --kernel 2,2     the maximum of each 2 x 2 window
+  wgmax --help                          everything else
 
 Start with: wgmax demo";
 
@@ -70,6 +75,7 @@ fn main() -> ExitCode {
         Some(Command::Demo) => demo::run(&mut output),
         Some(Command::Devices(arguments)) => devices::run(&arguments, &mut output),
         Some(Command::ReduceMax(arguments)) => reduce_max::run(&arguments, &mut output),
+        Some(Command::MaxPool(arguments)) => max_pool::run(&arguments, &mut output),
         Some(Command::Compare(arguments)) => compare::run(&arguments, &mut output),
         Some(Command::Check(arguments)) => check::run(&arguments, &mut output),
     };

@@ -5,6 +5,9 @@ use std::io::{self, BufWriter, StdoutLock, Write};
 use comfy_table::{Table, presets};
 use wgmax::{Element, ElementType, Tensor};
 
+/// How many elements of a result are printed.
+const SHOWN: usize = 64;
+
 /// Standard output that goes quiet when its reader goes away, so that the work
 /// goes on and the exit status says how it ended.
 pub struct Output {
@@ -51,6 +54,27 @@ pub fn table(header: &[&str]) -> Table {
     let mut table = Table::new();
     table.load_style(presets::UTF8_FULL_CONDENSED).set_header(header.iter().copied());
     table
+}
+
+/// The type and shape, and the elements a row of the last dimension a line.
+pub fn print(tensor: &Tensor, output: &mut Output) -> anyhow::Result<()> {
+    writeln!(output, "{}", tensor.desc())?;
+    let values = values(tensor, SHOWN)?;
+    let width = values.iter().map(String::len).max().unwrap_or(0);
+    let row = tensor.shape().last().copied().unwrap_or(1).max(1);
+    // A long row is broken where a terminal would break it.
+    let per_line = row.min((78 / (width + 1)).max(1));
+    for row in values.chunks(row) {
+        for line in row.chunks(per_line) {
+            let cells: Vec<String> = line.iter().map(|v| format!("{v:>width$}")).collect();
+            writeln!(output, "  {}", cells.join(" "))?;
+        }
+    }
+    match tensor.len() - values.len() {
+        0 => {}
+        more => writeln!(output, "  and {more} more; write them all to a file with -o")?,
+    }
+    Ok(())
 }
 
 /// The first `limit` elements as text.

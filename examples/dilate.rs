@@ -1,0 +1,103 @@
+//! Dilates a picture: every point becomes the brightest of the 31 x 31 around it.
+//! That is MaxPool with stride 1 and as much padding as keeps the size.
+//!
+//!     cargo run --release --example dilate [FOLDER]
+//!
+//! Both pictures are written to the folder, or to the system's for temporary files.
+
+use std::f32::consts::TAU;
+use std::path::PathBuf;
+
+use anyhow::Context;
+use image::{Rgb, RgbImage};
+use wgmax::operator::{Layout, MaxPool, Padding};
+use wgmax::{Device, Tensor, compare};
+
+const WIDTH: u32 = 641;
+const HEIGHT: u32 = 479;
+const WINDOW: i64 = 31;
+
+fn main() -> anyhow::Result<()> {
+    let folder = std::env::args_os().nth(1).map_or_else(std::env::temp_dir, PathBuf::from);
+    let picture = draw();
+    // As it lies in memory: rows, columns, and the three colours as channels.
+    let shape = [1, HEIGHT as usize, WIDTH as usize, 3];
+    let input = Tensor::from_slice(shape, picture.as_raw())?;
+
+    let dilation = MaxPool::new([WINDOW, WINDOW]).padding(Padding::SameUpper).layout(Layout::Nxc);
+    let device = Device::auto();
+    let cpu = Device::cpu();
+    let result = dilation.run(&device, &input)?.swap_remove(0);
+    let expected = dilation.run(&cpu, &input)?.swap_remove(0);
+
+    let dilated = RgbImage::from_raw(WIDTH, HEIGHT, result.to_vec()?)
+        .expect("the result has the picture's shape");
+    for (name, picture) in [("before.png", &picture), ("dilated.png", &dilated)] {
+        let path = folder.join(name);
+        picture.save(&path).with_context(|| path.display().to_string())?;
+        println!("{}", path.display());
+    }
+    println!("{} -> {}, window {WINDOW} x {WINDOW}", input.desc(), result.desc());
+    println!("on {} and {}: {}", device.info(), cpu.info(), compare(&result, &expected)?);
+    Ok(())
+}
+
+/// Thin curves and strokes on a dark ground.
+fn draw() -> RgbImage {
+    let mut picture = RgbImage::from_pixel(WIDTH, HEIGHT, Rgb([12, 14, 26]));
+    // A rose of ten leaves, its colour going round with the angle.
+    line(&mut picture, 4000, |t| {
+        let angle = 2.0 * TAU * t;
+        let r = 130.0 * (2.5 * angle).cos();
+        let (sin, cos) = angle.sin_cos();
+        (180.0 + r * cos, 170.0 + r * sin, hue(t))
+    });
+    // Two waves that cross.
+    for (phase, colour) in [(0.0, Rgb([90, 200, 120])), (0.5, Rgb([220, 110, 60]))] {
+        line(&mut picture, 2000, |t| {
+            (641.0 * t, 400.0 + 34.0 * (TAU * (3.0 * t + phase)).sin(), colour)
+        });
+    }
+    // A spiral.
+    line(&mut picture, 4000, |t| {
+        let (sin, cos) = (TAU * 5.0 * t).sin_cos();
+        (490.0 + 110.0 * t * cos, 240.0 + 110.0 * t * sin, hue(1.0 - t))
+    });
+    // M, A, X: each a single stroke of the pen, or two, on a grid of 4 x 6.
+    let letters: [&[&[(f32, f32)]]; 3] = [
+        &[&[(0.0, 6.0), (0.0, 0.0), (2.0, 3.0), (4.0, 0.0), (4.0, 6.0)]],
+        &[&[(0.0, 6.0), (2.0, 0.0), (4.0, 6.0)], &[(0.7, 4.0), (3.3, 4.0)]],
+        &[&[(0.0, 0.0), (4.0, 6.0)], &[(4.0, 0.0), (0.0, 6.0)]],
+    ];
+    for (number, letter) in letters.iter().enumerate() {
+        let left = 380.0 + 80.0 * number as f32;
+        for stroke in *letter {
+            for ends in stroke.windows(2) {
+                let ((x0, y0), (x1, y1)) = (ends[0], ends[1]);
+                line(&mut picture, 200, |t| {
+                    let (x, y) = (x0 + (x1 - x0) * t, y0 + (y1 - y0) * t);
+                    (left + 12.0 * x, 24.0 + 12.0 * y, Rgb([235, 235, 225]))
+                });
+            }
+        }
+    }
+    picture
+}
+
+/// A curve as so many points: where it is at each time from 0 to 1, and its colour there.
+fn line(picture: &mut RgbImage, points: u32, curve: impl Fn(f32) -> (f32, f32, Rgb<u8>)) {
+    for point in 0..=points {
+        let (x, y, colour) = curve(point as f32 / points as f32);
+        // What lies outside becomes 0 or too large, or is cut off by the size.
+        let (x, y) = (x.round() as u32, y.round() as u32);
+        if x < WIDTH && y < HEIGHT {
+            picture.put_pixel(x, y, colour);
+        }
+    }
+}
+
+/// The colours of a rainbow, round in a circle.
+fn hue(t: f32) -> Rgb<u8> {
+    let part = |shift: f32| (140.0 + 110.0 * (TAU * (t + shift)).cos()) as u8;
+    Rgb([part(0.0), part(2.0 / 3.0), part(1.0 / 3.0)])
+}

@@ -1,0 +1,58 @@
+//! `wgmax demo`: the operators over real data, on every device.
+
+mod digits;
+mod iris;
+mod trial;
+
+use std::io::Write;
+
+use wgmax::Device;
+
+use super::Outcome;
+use super::devices::NO_ADAPTER;
+use super::output::Output;
+use trial::Trial;
+
+pub fn run(output: &mut Output) -> anyhow::Result<Outcome> {
+    let adapters = wgmax::adapters();
+    match adapters.len() {
+        0 => writeln!(output, "{NO_ADAPTER}\n")?,
+        count => {
+            let noun = if count == 1 { "adapter" } else { "adapters" };
+            writeln!(output, "Found {count} GPU {noun}, and the CPU:")?;
+            for (index, info) in adapters.iter().enumerate() {
+                writeln!(output, "  {index}    {info}")?;
+            }
+            writeln!(output, "  cpu  {}\n", Device::cpu().info())?;
+        }
+    }
+
+    let mut devices = Vec::new();
+    let mut refused = Vec::new();
+    for device in Device::all() {
+        match device {
+            Ok(device) => devices.push(device),
+            Err(error) => refused.push(error.to_string()),
+        }
+    }
+    let mut trial = Trial::new(devices);
+    iris::run(&mut trial, output)?;
+    digits::run(&mut trial, output)?;
+
+    for line in &refused {
+        writeln!(output, "Left out: {line}")?;
+    }
+    for complaint in &trial.complaints {
+        writeln!(output, "{complaint}")?;
+    }
+    let asked = trial.asked;
+    match trial.wrong {
+        0 if asked == 0 => writeln!(output, "There was no GPU to compare with the CPU.")?,
+        0 => writeln!(
+            output,
+            "All {asked} results of the GPU adapters equal the CPU's, bit for bit."
+        )?,
+        wrong => writeln!(output, "{wrong} of {asked} results are not the CPU's.")?,
+    }
+    Ok(if trial.wrong == 0 { Outcome::Good } else { Outcome::Bad })
+}

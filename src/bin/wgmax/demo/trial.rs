@@ -1,0 +1,130 @@
+//! Every device asked the same, and held against the CPU.
+
+use comfy_table::Table;
+use wgmax::operator::Operator;
+use wgmax::{Device, Tensor};
+
+use crate::output;
+
+/// What is asked of a device: an operator of one tensor.
+pub struct Question {
+    pub operator: Operator,
+    pub input: Tensor,
+}
+
+impl Question {
+    pub fn new(operator: impl Into<Operator>, input: &Tensor) -> Self {
+        Self { operator: operator.into(), input: input.clone() }
+    }
+
+    pub fn ask(&self, device: &Device) -> wgmax::Result<Vec<Tensor>> {
+        self.operator.run(device, &[&self.input])
+    }
+}
+
+/// A line of a table: what it is called, and questions that belong together.
+pub struct Line {
+    pub label: String,
+    pub questions: Vec<Question>,
+}
+
+/// The devices, and what they got wrong so far.
+pub struct Trial {
+    devices: Vec<Device>,
+    /// Results that GPUs were asked for.
+    pub asked: usize,
+    /// Results that are not the CPU's, or did not come at all.
+    pub wrong: usize,
+    pub complaints: Vec<String>,
+}
+
+impl Trial {
+    pub fn new(devices: Vec<Device>) -> Self {
+        Self { devices, asked: 0, wrong: 0, complaints: Vec::new() }
+    }
+
+    /// Asks every device all questions. A line of the table shows what `show` says
+    /// of the results of its first question.
+    pub fn table(
+        &mut self,
+        [label, shown]: [&str; 2],
+        lines: &[Line],
+        show: impl Fn(&[Tensor]) -> wgmax::Result<String>,
+    ) -> wgmax::Result<Table> {
+        let cpu = Device::cpu();
+        let reference = lines
+            .iter()
+            .map(|line| line.questions.iter().map(|question| question.ask(&cpu)).collect())
+            .collect::<wgmax::Result<Vec<Vec<Vec<Tensor>>>>>()?;
+        let mut table = output::table(&["device", label, shown, "like the CPU, bit for bit?"]);
+        for device in self.devices.clone() {
+            let mut columns: [Vec<String>; 3] = Default::default();
+            for (line, expected) in lines.iter().zip(&reference) {
+                let (first, wrong) = self.hold(&device, line, expected);
+                let all: usize = expected.iter().map(Vec::len).sum();
+                columns[0].push(line.label.clone());
+                columns[1].push(match first {
+                    Some(first) => show(&first)?,
+                    None => "-".to_string(),
+                });
+                columns[2].push(match wrong {
+                    0 if device.is_cpu() => "(reference)".to_string(),
+                    0 => "yes".to_string(),
+                    _ => format!("NO: {wrong} of {all} differ"),
+                });
+            }
+            let mut row = vec![name(&device)];
+            row.extend(columns.map(|column| column.join("\n")));
+            table.add_row(row);
+        }
+        Ok(table)
+    }
+
+    /// The results of a line's first question, and how many results of all of
+    /// its questions are not as expected.
+    fn hold(
+        &mut self,
+        device: &Device,
+        line: &Line,
+        expected: &[Vec<Tensor>],
+    ) -> (Option<Vec<Tensor>>, usize) {
+        let mut first = None;
+        let mut wrong = 0;
+        for (number, (question, expected)) in line.questions.iter().zip(expected).enumerate() {
+            // The CPU is not held against itself.
+            self.asked += if device.is_cpu() { 0 } else { expected.len() };
+            let what = format!("{}, {}", device.info(), question.input.desc());
+            let actual = match question.ask(device) {
+                Ok(actual) => actual,
+                Err(error) => {
+                    self.complaints.push(format!("{what}: {error}").trim_end().to_string());
+                    wrong += expected.len();
+                    continue;
+                }
+            };
+            for (actual, expected) in actual.iter().zip(expected) {
+                let trouble = match wgmax::compare(actual, expected) {
+                    Ok(report) if report.is_equal() => continue,
+                    Ok(report) => report.to_string(),
+                    Err(error) => error.to_string(),
+                };
+                self.complaints.push(format!("{what} -> {}: {trouble}", expected.desc()));
+                wrong += 1;
+            }
+            if number == 0 {
+                first = Some(actual);
+            }
+        }
+        self.wrong += wrong;
+        (first, wrong)
+    }
+}
+
+/// On two lines, for it stands once beside the several lines of its device.
+fn name(device: &Device) -> String {
+    let info = device.info();
+    match info.name == info.backend || info.backend.is_empty() {
+        true => info.name.clone(),
+        false => format!("{}\n{}", info.name, info.backend),
+    }
+}

@@ -1,0 +1,234 @@
+//! `wgmax max-pool`.
+
+use clap::{Args, ValueEnum};
+use wgmax::operator::{self, MaxPool, Operator, Padding};
+use wgmax::{ElementType, Error, Tensor, TensorDesc};
+
+use super::Outcome;
+use super::options::{EmptyChoice, List, NanChoice, On, Source};
+use super::output::{self, Output};
+
+#[derive(Args)]
+pub struct Arguments {
+    #[command(flatten)]
+    operation: Operation,
+    /// Compute the positions of the maxima, too, and write them to a file
+    #[arg(long, value_name = "IDX_FILE")]
+    indices: Option<String>,
+    #[command(flatten)]
+    on: On,
+    /// Write the maxima to a file instead of printing them
+    #[arg(short, long, value_name = "OUT")]
+    output: Option<String>,
+}
+
+/// The operator and its input. Whether indices are wanted is said by an argument
+/// `indices` of the subcommand that this is a part of.
+#[derive(Args)]
+pub struct Operation {
+    /// Elements of a window along each spatial axis, such as 3,3
+    #[arg(long, value_name = "K,..", allow_hyphen_values = true)]
+    kernel: List,
+    /// From one window to the next, per spatial axis; 1 if this is left out
+    #[arg(long, value_name = "S,..", allow_hyphen_values = true)]
+    strides: Option<List>,
+    /// Padding before each spatial axis, and then behind each; 0 if this is left out
+    #[arg(long, value_name = "B,..,E,..", allow_hyphen_values = true)]
+    pads: Option<List>,
+    /// From one element of a window to the next, per spatial axis; 1 if this is left out
+    #[arg(long, value_name = "D,..", allow_hyphen_values = true)]
+    dilations: Option<List>,
+    /// How the padding comes about
+    #[arg(long, value_enum, default_value = "explicit")]
+    auto_pad: AutoPad,
+    /// What becomes of a last window that does not fit
+    #[arg(long, value_enum, default_value = "floor")]
+    rounding: Rounding,
+    /// Where the channels are
+    #[arg(long, value_enum, default_value = "ncx")]
+    layout: Layout,
+    /// What a NaN does
+    #[arg(long, value_enum, default_value = "propagate")]
+    nan: NanChoice,
+    /// The maximum of a window that covers no element, for floats
+    #[arg(long, value_enum, default_value = "neg-inf")]
+    empty: EmptyChoice,
+    /// The type of the indices
+    #[arg(long, value_enum, default_value = "i64", requires = "indices")]
+    index_type: IndexType,
+    /// How positions are numbered
+    #[arg(long, value_enum, default_value = "row-major", requires = "indices")]
+    index_order: IndexOrder,
+    /// Indices count from the start of the sub-tensor of the axes from this one on
+    #[arg(
+        long,
+        value_name = "A",
+        default_value_t = 0,
+        requires = "indices",
+        allow_hyphen_values = true
+    )]
+    index_axis: i64,
+    #[command(flatten)]
+    source: Source,
+}
+
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
+enum AutoPad {
+    /// As --pads says
+    Explicit,
+    /// As many windows as strides fit, an odd position behind
+    SameUpper,
+    /// As many windows as strides fit, an odd position before
+    SameLower,
+    /// None
+    Valid,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Rounding {
+    /// It is left out
+    Floor,
+    /// It counts
+    Ceil,
+    /// It counts, unless it would start behind the last element
+    CeilTorch,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Layout {
+    /// [batch, channels, spatial...]
+    Ncx,
+    /// [batch, spatial..., channels]
+    Nxc,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum IndexType {
+    I64,
+    I32,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum IndexOrder {
+    /// The last axis fastest, as in memory
+    RowMajor,
+    /// The first spatial axis fastest
+    ColumnMajor,
+}
+
+impl Operation {
+    /// The operator, and its input from the file.
+    pub fn read(&self, indices: bool) -> anyhow::Result<(Operator, Tensor)> {
+        let input = self.source.read()?;
+        let operator = self.operator(indices, input.desc())?;
+        // What does not fit is refused before a device is opened.
+        operator.infer(input.desc()).map_err(|error| self.blame(error))?;
+        Ok((operator.into(), input))
+    }
+
+    fn operator(&self, indices: bool, input: &TensorDesc) -> anyhow::Result<MaxPool> {
+        let mut operator = MaxPool::new(self.kernel.0.iter().copied())
+            .padding(self.padding(input)?)
+            .rounding(match self.rounding {
+                Rounding::Floor => operator::Rounding::Floor,
+                Rounding::Ceil => operator::Rounding::Ceil,
+                Rounding::CeilTorch => operator::Rounding::CeilTorch,
+            })
+            .layout(match self.layout {
+                Layout::Ncx => operator::Layout::Ncx,
+                Layout::Nxc => operator::Layout::Nxc,
+            })
+            .nan(self.nan.into())
+            .empty_window(self.empty.into())
+            .indices(indices.then_some(operator::Indices {
+                element_type: match self.index_type {
+                    IndexType::I64 => ElementType::I64,
+                    IndexType::I32 => ElementType::I32,
+                },
+                order: match self.index_order {
+                    IndexOrder::RowMajor => operator::Order::RowMajor,
+                    IndexOrder::ColumnMajor => operator::Order::ColumnMajor,
+                },
+                axis: self.index_axis,
+            }));
+        if let Some(List(strides)) = &self.strides {
+            operator = operator.strides(strides.iter().copied());
+        }
+        if let Some(List(dilations)) = &self.dilations {
+            operator = operator.dilations(dilations.iter().copied());
+        }
+        Ok(operator)
+    }
+
+    fn padding(&self, input: &TensorDesc) -> anyhow::Result<Padding> {
+        let padding = match self.auto_pad {
+            AutoPad::Explicit => Padding::Explicit { begin: Vec::new(), end: Vec::new() },
+            AutoPad::SameUpper => Padding::SameUpper,
+            AutoPad::SameLower => Padding::SameLower,
+            AutoPad::Valid => Padding::Valid,
+        };
+        let Some(pads) = &self.pads else { return Ok(padding) };
+        if self.auto_pad != AutoPad::Explicit {
+            let name = self.auto_pad.to_possible_value().expect("no value is skipped");
+            anyhow::bail!("--pads {pads}: not together with --auto-pad {}", name.get_name());
+        }
+        let spatial = input.rank().saturating_sub(2);
+        // A rank without spatial axes is refused as such.
+        anyhow::ensure!(
+            spatial == 0 || pads.0.len() == 2 * spatial,
+            "--pads {pads}: {input} needs {} numbers, one before and one behind each spatial axis, \
+             but {} were given",
+            2 * spatial,
+            pads.0.len(),
+        );
+        let (begin, end) = pads.0.split_at(pads.0.len() / 2);
+        Ok(Padding::Explicit { begin: begin.to_vec(), end: end.to_vec() })
+    }
+
+    /// The error, with the argument that it comes from.
+    fn blame(&self, error: Error) -> anyhow::Error {
+        let given =
+            |flag: &str, list: &Option<List>| list.as_ref().map(|list| format!("{flag} {list}"));
+        let kernel = || Some(format!("--kernel {}", self.kernel));
+        let axis = || Some(format!("--index-axis {}", self.index_axis));
+        let culprit = match &error {
+            Error::PoolRank { .. } => Some(self.source.input.clone()),
+            Error::WindowTooLarge { .. } => kernel(),
+            Error::AxisOutOfRange { .. } => axis(),
+            Error::IndexTooLarge { .. } => Some("--index-type i32".to_string()),
+            Error::BadAttribute { attribute, .. } | Error::AttributeLength { attribute, .. } => {
+                match *attribute {
+                    "kernel" => kernel(),
+                    "strides" => given("--strides", &self.strides),
+                    "dilations" => given("--dilations", &self.dilations),
+                    "axis" => axis(),
+                    _ => given("--pads", &self.pads),
+                }
+            }
+            _ => None,
+        };
+        let error = anyhow::Error::from(error);
+        match culprit {
+            Some(culprit) => error.context(culprit),
+            None => error,
+        }
+    }
+}
+
+pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome> {
+    let (operator, input) = arguments.operation.read(arguments.indices.is_some())?;
+    let device = arguments.on.open()?;
+    let results = operator.run(&device, &[&input])?;
+    let files = [&arguments.output, &arguments.indices];
+    // Together, so that there are never maxima of this run beside indices of another.
+    let written: Vec<(&str, &Tensor)> = files
+        .into_iter()
+        .zip(&results)
+        .filter_map(|(path, result)| Some((path.as_deref()?, result)))
+        .collect();
+    wgmax::io::write_all(&written)?;
+    if arguments.output.is_none() {
+        output::print(&results[0], output)?;
+    }
+    Ok(Outcome::Good)
+}

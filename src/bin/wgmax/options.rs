@@ -1,0 +1,103 @@
+//! What the options of several subcommands have in common.
+
+use std::fmt;
+use std::str::FromStr;
+
+use clap::{Args, ValueEnum};
+use wgmax::operator::EmptySet;
+use wgmax::{Device, ElementType, Nan, Tensor};
+
+/// The tensor that an operator is run on.
+#[derive(Args)]
+pub struct Source {
+    /// FILE.npy, FILE.npz:NAME, FILE.safetensors:NAME or FILE.pb
+    pub input: String,
+    /// Take the file's unsigned integers as the bits of this type, such as bf16
+    #[arg(long = "type", value_name = "TYPE")]
+    element_type: Option<String>,
+}
+
+impl Source {
+    pub fn read(&self) -> anyhow::Result<Tensor> {
+        let element_type =
+            self.element_type.as_deref().map(str::parse::<ElementType>).transpose()?;
+        Ok(wgmax::io::read_as(&self.input, element_type)?)
+    }
+}
+
+#[derive(Args)]
+pub struct On {
+    /// Where to compute: auto, cpu, gpu, an index, or part of an adapter's name
+    #[arg(long, default_value = "auto")]
+    device: String,
+}
+
+impl On {
+    pub fn open(&self) -> wgmax::Result<Device> {
+        Device::named(&self.device)
+    }
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub enum NanChoice {
+    /// The maximum of anything with a NaN is NaN
+    Propagate,
+    /// NaN counts only where there is nothing else
+    Ignore,
+}
+
+impl From<NanChoice> for Nan {
+    fn from(choice: NanChoice) -> Self {
+        match choice {
+            NanChoice::Propagate => Self::Propagate,
+            NanChoice::Ignore => Self::Ignore,
+        }
+    }
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub enum EmptyChoice {
+    /// Minus infinity
+    NegInf,
+    /// The lowest finite value
+    Lowest,
+}
+
+impl From<EmptyChoice> for EmptySet {
+    fn from(choice: EmptyChoice) -> Self {
+        match choice {
+            EmptyChoice::NegInf => Self::NegativeInfinity,
+            EmptyChoice::Lowest => Self::Lowest,
+        }
+    }
+}
+
+/// Integers separated by commas; none if there is nothing but blanks.
+#[derive(Clone, Debug)]
+pub struct List(pub Vec<i64>);
+
+impl FromStr for List {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text.trim().is_empty() {
+            return Ok(Self(Vec::new()));
+        }
+        let parse = |part: &str| {
+            part.trim()
+                .parse()
+                .map_err(|_| format!("{part:?} is not an integer; give integers and commas"))
+        };
+        text.split(',').map(parse).collect::<Result<_, _>>().map(Self)
+    }
+}
+
+impl fmt::Display for List {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let numbers: Vec<String> = self.0.iter().map(ToString::to_string).collect();
+        match numbers.as_slice() {
+            [] => f.write_str("\"\""),
+            _ => f.write_str(&numbers.join(",")),
+        }
+    }
+}
