@@ -36,7 +36,7 @@ fn run_all(device: &Device) {
         }
     }
     // Cases that are not found would pass unnoticed.
-    assert_eq!((computed, refused), (203, 22));
+    assert_eq!((computed, refused), (416, 46));
 }
 
 #[test]
