@@ -39,7 +39,7 @@ struct Params {
     empty_low: u32,
     empty_high: u32,
     axes: array<Axis, 3>,
-    // An invocation of pool_blocks computes RUN windows of axis 2 that share
+    // An invocation of pool_runs computes several windows of axis 2 that share
     // taps: each `spacing` windows, which are `shift` taps, from the one before.
     // There are `runs` such groups along the axis.
     runs: u32,
@@ -64,9 +64,24 @@ struct Params {
     channels: u32,
     // Column-major order: how many spatial axes there are, else 0; and their sizes.
     columns: u32,
-    padding0: u32,
-    padding1: u32,
+    // Results of a launch of pool_blocks, in lines.
+    lines: u32,
+    padding: u32,
     sizes: array<vec4<u32>, 2>,
+    // Divisors (see divide.wgsl): the results of a line, which is all results of
+    // one place along axes 0 and 1; the windows of axes 1 and 0; the inner axis;
+    // for pool_blocks the invocations of a line, the blocks of the inner axis,
+    // and spacing; for pool_index the results of a plane, channels and modulus.
+    by_line: vec4<u32>,
+    by_axis1: vec4<u32>,
+    by_axis0: vec4<u32>,
+    by_inner: vec4<u32>,
+    by_runs: vec4<u32>,
+    by_blocks: vec4<u32>,
+    by_spacing: vec4<u32>,
+    by_plane: vec4<u32>,
+    by_channels: vec4<u32>,
+    by_modulus: vec4<u32>,
 }
 
 @group(0) @binding(0) var<uniform> params: Params;

@@ -1,5 +1,5 @@
 // Maxima of windows wherever they lie: each result of a slot looks for its own
-// elements. The elements of a tap that are neighbours are read as words.
+// elements.
 @group(0) @binding(2) var<storage, read_write> result: array<u32>;
 
 @compute @workgroup_size(WORKGROUP)
@@ -15,10 +15,6 @@ fn main(
         return;
     }
     let slot = slot_of(number);
-    let start = slot.origin + along_axis(0u, slot.first0) + along_axis(1u, slot.first1)
-        + along_axis(2u, slot.first2);
-    let neighbours = all(start == vec4<u32>(start.x) + LANES);
-
     var best = vec4<u32>(0u);
     var some = vec4<bool>(false);
     for (var j0 = 0u; j0 < params.axes[0].taps; j0++) {
@@ -34,13 +30,7 @@ fn main(
             for (var j2 = 0u; j2 < params.axes[2].taps; j2++) {
                 let at2 = slot.first2 + tap(2u, j2);
                 let there = inside01 & inside(2u, at2);
-                let element = line + along_axis(2u, at2);
-                var keys: vec4<u32>;
-                if neighbours {
-                    keys = load_run(element.x);
-                } else {
-                    keys = load_lanes(element);
-                }
+                let keys = load_tap(line + along_axis(2u, at2));
                 best = lane_max(best, select(vec4<u32>(0u), keys, lane_mask(there)));
                 some |= there;
             }

@@ -4,6 +4,6 @@ fn element_key(words: vec4<u32>) -> vec4<u32> {
     return ((low | words) >> vec4<u32>(7u)) & vec4<u32>(0x01010101u);
 }
 
-fn element_bits(key: u32) -> u32 {
-    return key;
+fn element_words(keys: vec4<u32>) -> vec4<u32> {
+    return keys;
 }

@@ -8,7 +8,10 @@ fn element_key(words: vec4<u32>) -> vec4<u32> {
     return (key & ~nan) | (vec4<u32>(params.nan_key) & nan);
 }
 
-fn element_bits(key: u32) -> u32 {
-    let bits = key ^ select(0xffffu, 0x8000u, key >= 0x8000u);
-    return select(bits, 0x7e00u, (bits & 0x7fffu) > 0x7c00u);
+fn element_words(keys: vec4<u32>) -> vec4<u32> {
+    let negative = (~keys >> vec4<u32>(15u)) & vec4<u32>(0x00010001u);
+    let bits = keys ^ ((negative * 0x7fffu) | vec4<u32>(0x80008000u));
+    let over = ((bits & vec4<u32>(0x7fff7fffu)) + vec4<u32>(0x03ff03ffu)) >> vec4<u32>(15u);
+    let nan = (over & vec4<u32>(0x00010001u)) * 0xffffu;
+    return (bits & ~nan) | (vec4<u32>(0x7e007e00u) & nan);
 }

@@ -2,6 +2,6 @@ fn element_key(words: vec4<u32>) -> vec4<u32> {
     return words ^ vec4<u32>(0x80808080u);
 }
 
-fn element_bits(key: u32) -> u32 {
-    return key ^ 0x80u;
+fn element_words(keys: vec4<u32>) -> vec4<u32> {
+    return keys ^ vec4<u32>(0x80808080u);
 }

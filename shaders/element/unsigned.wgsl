@@ -3,6 +3,7 @@ fn element_key(words: vec4<u32>) -> vec4<u32> {
     return words;
 }
 
-fn element_bits(key: Key) -> Key {
-    return key;
+// The other way.
+fn element_words(keys: vec4<u32>) -> vec4<u32> {
+    return keys;
 }

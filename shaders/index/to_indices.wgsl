@@ -12,7 +12,8 @@ fn finish(number: u32, slot: Slot, at: vec4<u32>) {
             let n = slot.number[i];
             var distance = at[i] - params.plane_base;
             if !known[i] {
-                distance = n / params.plane_outputs * params.plane_pitch + n % params.channels;
+                let channel = n - quotient(n, params.by_channels) * params.channels;
+                distance = quotient(n, params.by_plane) * params.plane_pitch + channel;
             }
             store_index(params.index_base + n, distance);
         }
@@ -28,7 +29,7 @@ fn store_index(place: u32, distance: u32) {
     var low: u32;
     var high: u32;
     if params.modulus_high == 0u && params.modulus_low > 0u {
-        from_offset %= params.modulus_low;
+        from_offset -= quotient(from_offset, params.by_modulus) * params.modulus_low;
         let room = params.modulus_low - params.offset_low;
         low = select(params.offset_low + from_offset, from_offset - room, from_offset >= room);
     } else {

@@ -31,15 +31,16 @@ fn lane_empty() -> vec4<u32> {
 
 // Bytes that are not wanted belong to other launches and stay.
 fn store_lanes(cell: u32, lanes: vec4<u32>, wanted: vec4<bool>) {
-    let keys = lanes >> vec4<u32>(24u);
-    let bytes = vec4<u32>(store_bits(keys.x), store_bits(keys.y), store_bits(keys.z), store_bits(keys.w));
-    let placed = select(vec4<u32>(0u), bytes << vec4<u32>(0u, 8u, 16u, 24u), wanted);
-    var word = placed.x | placed.y | placed.z | placed.w;
-    if !all(wanted) {
-        let mine = select(vec4<u32>(0u), vec4<u32>(0xffu, 0xff00u, 0xff0000u, 0xff000000u), wanted);
-        word |= result[cell] & ~(mine.x | mine.y | mine.z | mine.w);
+    let keys = (lanes >> vec4<u32>(24u)) << vec4<u32>(0u, 8u, 16u, 24u);
+    let bits = store_words(vec4<u32>(keys.x | keys.y | keys.z | keys.w)).x;
+    if all(wanted) {
+        result[cell] = bits;
+        return;
     }
-    result[cell] = word;
+    let bytes = vec4<u32>(0xffu, 0xff00u, 0xff0000u, 0xff000000u);
+    let mine = select(vec4<u32>(0u), bytes, wanted);
+    let mask = mine.x | mine.y | mine.z | mine.w;
+    result[cell] = (bits & mask) | (result[cell] & ~mask);
 }
 
 // A lane's key alone.

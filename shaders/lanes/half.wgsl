@@ -34,22 +34,22 @@ fn lane_empty() -> vec4<u32> {
 // Halves that are not wanted belong to other launches and stay.
 fn store_lanes(slot: u32, lanes: vec4<u32>, wanted: vec4<bool>) {
     let keys = lanes >> vec4<u32>(16u);
-    store_halves(slot * 2u, keys.xy, wanted.xy);
-    store_halves(slot * 2u + 1u, keys.zw, wanted.zw);
-}
-
-fn store_halves(cell: u32, keys: vec2<u32>, wanted: vec2<bool>) {
-    if !any(wanted) {
+    let bits = store_words(vec4<u32>(keys.xz | (keys.yw << vec2<u32>(16u)), 0u, 0u));
+    if all(wanted) {
+        result[slot * 2u] = bits.x;
+        result[slot * 2u + 1u] = bits.y;
         return;
     }
-    let halves = vec2<u32>(store_bits(keys.x), store_bits(keys.y)) << vec2<u32>(0u, 16u);
-    let placed = select(vec2<u32>(0u), halves, wanted);
-    var word = placed.x | placed.y;
-    if !all(wanted) {
-        let mine = select(vec2<u32>(0u), vec2<u32>(0xffffu, 0xffff0000u), wanted);
-        word |= result[cell] & ~(mine.x | mine.y);
+    store_halves(slot * 2u, bits.x, wanted.xy);
+    store_halves(slot * 2u + 1u, bits.y, wanted.zw);
+}
+
+fn store_halves(cell: u32, bits: u32, wanted: vec2<bool>) {
+    let mine = select(vec2<u32>(0u), vec2<u32>(0xffffu, 0xffff0000u), wanted);
+    let mask = mine.x | mine.y;
+    if mask != 0u {
+        result[cell] = (bits & mask) | (result[cell] & ~mask);
     }
-    result[cell] = word;
 }
 
 // A lane's key alone.

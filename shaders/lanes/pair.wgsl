@@ -24,15 +24,14 @@ fn lane_empty() -> vec4<u32> {
 }
 
 fn store_lanes(slot: u32, lanes: vec4<u32>, wanted: vec4<bool>) {
+    let bits = store_words(lanes);
     if wanted.x {
-        let bits = store_bits(lanes.xy);
         result[slot * 4u] = bits.x;
         result[slot * 4u + 1u] = bits.y;
     }
     if wanted.y {
-        let bits = store_bits(lanes.zw);
-        result[slot * 4u + 2u] = bits.x;
-        result[slot * 4u + 3u] = bits.y;
+        result[slot * 4u + 2u] = bits.z;
+        result[slot * 4u + 3u] = bits.w;
     }
 }
 

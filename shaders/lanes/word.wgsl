@@ -23,10 +23,18 @@ fn lane_empty() -> vec4<u32> {
 }
 
 fn store_lanes(slot: u32, lanes: vec4<u32>, wanted: vec4<bool>) {
-    for (var i = 0u; i < 4u; i++) {
-        if wanted[i] {
-            result[slot * 4u + i] = store_bits(lanes[i]);
-        }
+    let bits = store_words(lanes);
+    if wanted.x {
+        result[slot * 4u] = bits.x;
+    }
+    if wanted.y {
+        result[slot * 4u + 1u] = bits.y;
+    }
+    if wanted.z {
+        result[slot * 4u + 2u] = bits.z;
+    }
+    if wanted.w {
+        result[slot * 4u + 3u] = bits.w;
     }
 }
 

@@ -2,5 +2,6 @@
 const PER_CELL: u32 = 2u;
 
 fn store_cell(cell: u32, keys: array<Key, PER_CELL>, count: u32) {
-    result[cell] = store_bits(keys[0]) | select(0u, store_bits(keys[1]) << 16u, count > 1u);
+    let word = keys[0] | (keys[1] << 16u);
+    result[cell] = store_words(vec4<u32>(word)).x & (0xffffffffu >> (32u - 16u * count));
 }

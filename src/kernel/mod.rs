@@ -4,6 +4,7 @@
 //! A twin is given what the shader is given, parameters and the bytes of its
 //! bindings, and writes the same bytes. It may compute them in any order.
 
+mod divide;
 pub(crate) mod fill;
 pub(crate) mod pool;
 pub(crate) mod pool_index;
@@ -11,6 +12,7 @@ pub(crate) mod reduce_columns;
 pub(crate) mod reduce_rows;
 mod shader;
 
+pub(crate) use divide::divisor;
 pub use shader::{Kernel, Shader};
 pub(crate) use shader::{RUN, item_size};
 
@@ -59,11 +61,11 @@ fn pool_twin(p: &pool::Params, shader: &Shader, sources: &[&[u8]], results: &mut
         let source = cast_slice(sources[0]);
         let earlier = sources.get(1).map(|bytes| cast_slice(bytes));
         match (shader.kernel, results) {
-            (Kernel::PoolIndex, [values, indices]) => {
+            (Kernel::PoolIndex | Kernel::PoolIndexAcross, [values, indices]) => {
                 let (values, indices) = (cast_slice_mut(values), cast_slice_mut(indices));
                 pool_index::finish::<T>(p, source, earlier, values, indices);
             }
-            (Kernel::PoolIndex, [result]) => {
+            (Kernel::PoolIndex | Kernel::PoolIndexAcross, [result]) => {
                 pool_index::positions::<T>(p, source, earlier, cast_slice_mut(result));
             }
             (_, [result]) => pool::twin::<T>(p, source, cast_slice_mut(result)),

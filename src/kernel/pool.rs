@@ -48,8 +48,19 @@ pub(crate) struct Params {
     pub plane_pitch: u32,
     pub channels: u32,
     pub columns: u32,
-    pub padding: [u32; 2],
+    pub lines: u32,
+    pub padding: u32,
     pub sizes: [[u32; 4]; 2],
+    pub by_line: [u32; 4],
+    pub by_axis1: [u32; 4],
+    pub by_axis0: [u32; 4],
+    pub by_inner: [u32; 4],
+    pub by_runs: [u32; 4],
+    pub by_blocks: [u32; 4],
+    pub by_spacing: [u32; 4],
+    pub by_plane: [u32; 4],
+    pub by_channels: [u32; 4],
+    pub by_modulus: [u32; 4],
 }
 
 impl Axis {

@@ -13,35 +13,44 @@ pub enum Kernel {
     ReduceColumns,
     /// `reduce_columns.wgsl` with any alignment.
     ReduceColumnsGeneral,
+    /// `pool_gather.wgsl` where the windows of neighbours are neighbours: words of them are read.
+    PoolRow,
     /// `pool_gather.wgsl`: the maximum of windows, element by element.
-    PoolGather,
+    PoolLanes,
+    /// `pool_gather.wgsl` where the results of a word lie in several lines.
+    PoolAcross,
     /// `pool_blocks.wgsl`: the maximum of windows, block by block along the inner axis.
     PoolBlocks,
-    /// `pool_blocks.wgsl`, several windows an invocation, which share what they have in common.
+    /// `pool_runs.wgsl`: the same along one axis, several windows an invocation.
     PoolRuns,
     /// `pool_index.wgsl`: where the maximum of windows is.
     PoolIndex,
+    /// `pool_index.wgsl` where the results of a word lie in several lines.
+    PoolIndexAcross,
 }
 
 impl Kernel {
     /// All of them.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 11] = [
         Self::Fill,
         Self::ReduceRows,
         Self::ReduceColumns,
         Self::ReduceColumnsGeneral,
-        Self::PoolGather,
+        Self::PoolRow,
+        Self::PoolLanes,
+        Self::PoolAcross,
         Self::PoolBlocks,
         Self::PoolRuns,
         Self::PoolIndex,
+        Self::PoolIndexAcross,
     ];
 
     /// Whether it reads scratch or writes it.
     const fn has_scratch(self) -> bool {
         match self {
-            Self::Fill | Self::PoolGather | Self::PoolBlocks | Self::PoolRuns => false,
             Self::ReduceRows | Self::ReduceColumns | Self::ReduceColumnsGeneral => true,
-            Self::PoolIndex => true,
+            Self::PoolIndex | Self::PoolIndexAcross => true,
+            _ => false,
         }
     }
 
@@ -52,10 +61,13 @@ impl Kernel {
             Self::ReduceRows => "reduce_rows",
             Self::ReduceColumns => "reduce_columns",
             Self::ReduceColumnsGeneral => "reduce_columns_general",
-            Self::PoolGather => "pool_gather",
+            Self::PoolRow => "pool_row",
+            Self::PoolLanes => "pool_lanes",
+            Self::PoolAcross => "pool_across",
             Self::PoolBlocks => "pool_blocks",
             Self::PoolRuns => "pool_runs",
             Self::PoolIndex => "pool_index",
+            Self::PoolIndexAcross => "pool_index_across",
         }
     }
 }
@@ -159,26 +171,43 @@ impl Shader {
                 }
             }
             Kernel::PoolBlocks | Kernel::PoolRuns => {
-                let run = if self.kernel == Kernel::PoolRuns { RUN } else { 1 };
-                add(&format!("const RUN: u32 = {run}u;"));
                 add(file!("pool.wgsl"));
-                add(file!("pool_blocks.wgsl"));
+                add(file!("divide.wgsl"));
+                add(file!("blocks.wgsl"));
+                add(match self.kernel {
+                    Kernel::PoolRuns => file!("pool_runs.wgsl"),
+                    _ => file!("pool_blocks.wgsl"),
+                });
                 self.add_source(false, &mut add);
-                self.add_store(false, &mut add);
+                add(&store_words(false));
                 add(match self.element.size() {
-                    8 => {
-                        "fn empty_key() -> Key { return vec2<u32>(params.empty_low, params.empty_high); }"
+                    1 => {
+                        "fn empty_block() -> vec4<u32> { return vec4<u32>(params.empty_low * 0x01010101u); }"
                     }
-                    _ => "fn empty_key() -> Key { return params.empty_low; }",
+                    2 => {
+                        "fn empty_block() -> vec4<u32> { return vec4<u32>(params.empty_low * 0x00010001u); }"
+                    }
+                    4 => "fn empty_block() -> vec4<u32> { return vec4<u32>(params.empty_low); }",
+                    _ => {
+                        "fn empty_block() -> vec4<u32> { return vec2<u32>(params.empty_low, params.empty_high).xyxy; }"
+                    }
                 });
             }
-            Kernel::PoolGather => {
+            Kernel::PoolRow | Kernel::PoolLanes | Kernel::PoolAcross => {
                 add(file!("pool.wgsl"));
                 add(file!("pool_gather.wgsl"));
                 self.add_source(false, &mut add);
                 self.add_lanes(&mut add);
+                add(match self.kernel {
+                    Kernel::PoolRow => {
+                        "fn load_tap(element: vec4<u32>) -> vec4<u32> { return load_run(element.x); }"
+                    }
+                    _ => {
+                        "fn load_tap(element: vec4<u32>) -> vec4<u32> { return load_lanes(element); }"
+                    }
+                });
             }
-            Kernel::PoolIndex => {
+            Kernel::PoolIndex | Kernel::PoolIndexAcross => {
                 add(file!("pool.wgsl"));
                 add(file!("pool_index.wgsl"));
                 self.add_source(false, &mut add);
@@ -228,8 +257,7 @@ impl Shader {
 
     /// How keys become items of the result.
     fn add_store(&self, to_scratch: bool, add: &mut impl FnMut(&str)) {
-        let store_bits = if to_scratch { "key" } else { "element_bits(key)" };
-        add(&format!("fn store_bits(key: Key) -> Key {{ return {store_bits}; }}"));
+        add(&store_words(to_scratch));
         add(match item_size(self.element, to_scratch) {
             1 => file!("store/byte.wgsl"),
             2 => file!("store/half.wgsl"),
@@ -240,8 +268,13 @@ impl Shader {
 
     /// Results by slots, each lane on its own.
     fn add_lanes(&self, add: &mut impl FnMut(&str)) {
-        add("fn store_bits(key: Key) -> Key { return element_bits(key); }");
-        add(file!("lanes.wgsl"));
+        add(&store_words(false));
+        add(file!("divide.wgsl"));
+        add(file!("lanes/slot.wgsl"));
+        add(match self.kernel {
+            Kernel::PoolAcross | Kernel::PoolIndexAcross => file!("lanes/across.wgsl"),
+            _ => file!("lanes/whole.wgsl"),
+        });
         add(match self.element.size() {
             1 => concat!(file!("lanes/byte.wgsl"), file!("lanes/run.wgsl")),
             2 => concat!(file!("lanes/half.wgsl"), file!("lanes/run.wgsl")),
@@ -259,6 +292,12 @@ impl Shader {
             _ => file!("rank/integer.wgsl"),
         }
     }
+}
+
+/// How packed keys become the words of the result.
+fn store_words(to_scratch: bool) -> String {
+    let words = if to_scratch { "keys" } else { "element_words(keys)" };
+    format!("fn store_words(keys: vec4<u32>) -> vec4<u32> {{ return {words}; }}")
 }
 
 /// Windows that an invocation of [`Kernel::PoolRuns`] computes.

@@ -11,7 +11,7 @@ use super::builder::{Builder, Region};
 use super::reduce::merge;
 use super::{Limits, Plan};
 use crate::error::{Error, Result};
-use crate::kernel::{Kernel, Params, Shader, pool};
+use crate::kernel::{Kernel, Params, Shader, divisor, pool};
 use crate::operator::{Layout, MaxPool, Order, Window};
 use crate::tensor::TensorDesc;
 use crate::tensor::key::key_words;
@@ -91,12 +91,12 @@ fn numbering(
     let modulus = operator.index_modulus(input)?;
     // Nothing checks these beyond what an operator with indices has.
     let indices = operator.get_indices().unwrap_or_default();
-    if plane > u64::from(u32::MAX) {
+    if plane > i32::MAX as u64 {
         return Err(Error::OverLimit {
             what: "a plane whose positions are wanted",
             needed: plane,
             limit: "32-bit position",
-            allowed: u32::MAX.into(),
+            allowed: i32::MAX as u64,
         });
     }
     let columns = match indices.order {
@@ -160,15 +160,26 @@ impl Pool {
         params.result_base = result_base;
         let group = &piece.group;
         let block = self.tuning.block;
-        let windows = u64::from(params.axes[2].outputs);
+        let line = u64::from(params.axes[2].outputs) * group.inner;
         let (kernel, invocations) = if self.tuning.in_blocks(group.inner) {
-            let runs = self.tuning.runs(&group.axes[2]);
+            let runs = self.tuning.runs(group);
             let kernel = if runs.is_some() { Kernel::PoolRuns } else { Kernel::PoolBlocks };
-            (params.runs, params.spacing, params.shift) = runs.unwrap_or((windows as u32, 1, 0));
-            let lines = piece.results / (windows * group.inner);
-            (kernel, lines * u64::from(params.runs) * (group.inner / block))
+            (params.runs, params.spacing, params.shift) =
+                runs.unwrap_or((params.axes[2].outputs, 1, 0));
+            let blocks = group.inner / block;
+            let in_line = u64::from(params.runs) * blocks;
+            params.lines = (piece.results / line) as u32;
+            params.by_runs = divisor(in_line);
+            params.by_blocks = divisor(blocks);
+            params.by_spacing = divisor(params.spacing.into());
+            (kernel, piece.results / line * in_line)
         } else {
-            (Kernel::PoolGather, self.slots(result_base, piece.results))
+            let kernel = match self.across(&params) {
+                true => Kernel::PoolAcross,
+                false if group.inner == 1 && params.axes[2].stride == 1 => Kernel::PoolRow,
+                false => Kernel::PoolLanes,
+            };
+            (kernel, self.slots(result_base, piece.results))
         };
         let shader = self.shader(builder, kernel, false, false);
         builder.push(shader, Params::Pool(params), vec![range], vec![result], invocations)
@@ -281,6 +292,9 @@ impl Pool {
         (params.modulus_low, params.modulus_high) = words(numbering.modulus);
         params.index_words = numbering.words as u32;
         params.plane_outputs = place.plane_outputs;
+        params.by_plane = divisor(place.plane_outputs.into());
+        params.by_channels = divisor(numbering.channels);
+        params.by_modulus = divisor(numbering.modulus.max(1));
         params.plane_pitch = numbering.plane as u32;
         params.channels = numbering.channels as u32;
         params.columns = numbering.columns.len() as u32;
@@ -298,9 +312,20 @@ impl Pool {
                 vec![values, indices]
             }
         };
-        let shader = self.shader(builder, Kernel::PoolIndex, earlier.is_some(), scratch.is_some());
+        let kernel = match self.across(&params) {
+            true => Kernel::PoolIndexAcross,
+            false => Kernel::PoolIndex,
+        };
+        let shader = self.shader(builder, kernel, earlier.is_some(), scratch.is_some());
         let invocations = self.slots(params.result_base, piece.results);
         builder.push(shader, Params::Pool(params), sources, results, invocations)
+    }
+
+    /// Whether the results of a slot may lie in several lines.
+    fn across(&self, params: &pool::Params) -> bool {
+        let slot = self.tuning.slot as u32;
+        let line = params.axes[2].outputs * params.inner;
+        !line.is_multiple_of(slot) || !params.result_base.is_multiple_of(slot)
     }
 
     /// Invocations that own a slot each.
@@ -333,6 +358,10 @@ impl Pool {
             nan_key: builder.nan_key,
             empty_low: self.empty[0],
             empty_high: self.empty[1],
+            by_line: divisor(u64::from(axes[2].outputs) * group.inner),
+            by_axis1: divisor(axes[1].outputs.into()),
+            by_axis0: divisor(axes[0].outputs.into()),
+            by_inner: divisor(group.inner),
             axes,
             ..bytemuck::Zeroable::zeroed()
         })

@@ -346,7 +346,7 @@ impl Tuning {
         let alone = group.axes[..2].iter().all(|a| a.taps == 1);
         loop {
             let axis = group.axes[2];
-            let runs = self.in_blocks(group.inner) && self.runs(&axis).is_some();
+            let runs = self.runs(&group).is_some();
             let direct = if runs { self.direct_in_runs } else { self.direct };
             // Beyond the axis's size a window has one element at most.
             if !alone || axis.taps <= direct || axis.dilation > axis.size {
@@ -379,7 +379,9 @@ impl Tuning {
 
     /// Whether an invocation should compute a run of windows along an axis: the
     /// groups of them, from one window of a run to the next, and the same in taps.
-    pub(super) fn runs(&self, axis: &Axis) -> Option<(u32, u32, u32)> {
+    pub(super) fn runs(&self, group: &Group) -> Option<(u32, u32, u32)> {
+        let axis = &group.axes[2];
+        let alone = group.axes[..2].iter().all(|a| a.taps == 1);
         let run = u64::from(RUN);
         let common = gcd(axis.stride, axis.dilation);
         let (spacing, shift) = (axis.dilation / common, axis.stride / common);
@@ -389,10 +391,12 @@ impl Tuning {
         // The last of them may be idle; not most.
         let filled = axis.outputs >= run * spacing;
         let groups = axis.outputs.div_ceil(run * spacing) * spacing;
-        (even && overlap && filled && work <= self.iterations).then_some((
-            groups as u32,
-            spacing as u32,
-            shift as u32,
-        ))
+        (alone
+            && self.in_blocks(group.inner)
+            && even
+            && overlap
+            && filled
+            && work <= self.iterations)
+            .then_some((groups as u32, spacing as u32, shift as u32))
     }
 }

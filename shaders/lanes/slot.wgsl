@@ -16,40 +16,21 @@ struct Slot {
 
 // Slots begin at whole words of the result. The first one may have lanes before
 // the first result, whose numbers wrap around to very large ones.
-fn slot_of(slot: u32) -> Slot {
+fn numbered(slot: u32) -> Slot {
     var s: Slot;
     let number = vec4<u32>(slot * GROUP - params.result_base % GROUP) + LANES;
     s.wanted = number < vec4<u32>(params.outputs);
     s.number = min(number, vec4<u32>(params.outputs - 1u));
-
-    // A line: the results of one place along all axes but the last.
-    let line_length = params.axes[2].outputs * params.inner;
-    let line = s.number.x / line_length;
-    let place = s.number - vec4<u32>(line * line_length);
-    var along = place;
-    var inner = vec4<u32>(0u);
-    if all(place < vec4<u32>(line_length)) {
-        let rest = line / params.axes[1].outputs;
-        let outer = rest / params.axes[0].outputs;
-        s.first0 = vec4<i32>(window(0u, rest % params.axes[0].outputs));
-        s.first1 = vec4<i32>(window(1u, line % params.axes[1].outputs));
-        s.origin = vec4<u32>(params.base + outer * params.outer_pitch);
-    } else {
-        let lines = s.number / line_length;
-        let rest = lines / params.axes[1].outputs;
-        let outer = rest / params.axes[0].outputs;
-        s.first0 = windows(0u, rest % params.axes[0].outputs);
-        s.first1 = windows(1u, lines % params.axes[1].outputs);
-        s.origin = params.base + outer * params.outer_pitch;
-        along = s.number % line_length;
-    }
-    if params.inner > 1u {
-        inner = along % params.inner;
-        along = along / params.inner;
-    }
-    s.origin += inner;
-    s.first2 = windows(2u, along);
     return s;
+}
+
+// The places along axis 2 and the inner axis, of results numbered along both.
+fn place_along(s: Slot, along: vec4<u32>) -> Slot {
+    var placed = s;
+    let place = quotients(along, params.by_inner);
+    placed.origin += along - place * params.inner;
+    placed.first2 = windows(2u, place);
+    return placed;
 }
 
 fn windows(axis: u32, number: vec4<u32>) -> vec4<i32> {

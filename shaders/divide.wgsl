@@ -1,0 +1,28 @@
+// Division by what a launch knows beforehand: a product and a shift, where a
+// division would take drivers dozens of steps. Exact for numbers below 2^31.
+//
+// A divisor is (itself, m, s, 0) such that n / divisor is the high word of 2 n m, shifted by s.
+
+fn quotient(n: u32, by: vec4<u32>) -> u32 {
+    return high_product(n << 1u, by.y) >> by.z;
+}
+
+fn quotients(n: vec4<u32>, by: vec4<u32>) -> vec4<u32> {
+    return high_products(n << vec4<u32>(1u), by.y) >> vec4<u32>(by.z);
+}
+
+fn high_product(a: u32, b: u32) -> u32 {
+    let low = (a & 0xffffu) * (b & 0xffffu);
+    let middle = (a >> 16u) * (b & 0xffffu) + (low >> 16u);
+    let other = (a & 0xffffu) * (b >> 16u) + (middle & 0xffffu);
+    return (a >> 16u) * (b >> 16u) + (middle >> 16u) + (other >> 16u);
+}
+
+fn high_products(a: vec4<u32>, b: u32) -> vec4<u32> {
+    let half = vec4<u32>(0xffffu);
+    let shift = vec4<u32>(16u);
+    let low = (a & half) * (b & 0xffffu);
+    let middle = (a >> shift) * (b & 0xffffu) + (low >> shift);
+    let other = (a & half) * (b >> 16u) + (middle & half);
+    return (a >> shift) * (b >> 16u) + (middle >> shift) + (other >> shift);
+}

@@ -1,0 +1,41 @@
+//! The divisors of `shaders/divide.wgsl`.
+
+/// What a shader needs to divide numbers below 2^31 by a divisor that is not 0:
+/// the divisor, a multiplier and a shift.
+pub(crate) fn divisor(by: u64) -> [u32; 4] {
+    if by >= 1 << 31 {
+        // Above every number: the quotient is 0.
+        return [by as u32, 0, 0, 0];
+    }
+    let shift = by.next_power_of_two().ilog2();
+    // With l = ceil(log2 by), m = ceil(2^(31 + l) / by) has 32 bits, and is too
+    // large by less than 2^l / by: too little to show in n m / 2^(31 + l).
+    let multiplier = (1u64 << (31 + shift)).div_ceil(by);
+    [by as u32, multiplier as u32, shift, 0]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn quotient(n: u32, [_, m, s, _]: [u32; 4]) -> u32 {
+        ((u64::from(n << 1) * u64::from(m)) >> 32 >> s) as u32
+    }
+
+    #[test]
+    fn quotients_are_exact() {
+        const MOST: u32 = (1 << 31) - 1;
+        let near = |n: u32| [n.saturating_sub(1), n, n.saturating_add(1)];
+        let powers = (0..31).flat_map(|i| near(1 << i));
+        let divisors: Vec<u32> = powers.chain(1..2000).chain([MOST, 641, 6_700_417]).collect();
+        for &by in divisors.iter().filter(|&&by| by > 0 && by <= MOST) {
+            let magic = divisor(by.into());
+            let multiples = (0..200).chain([MOST / by]).flat_map(|q| near(q.min(MOST / by) * by));
+            for n in multiples.chain(near(MOST - 1)).filter(|&n| n <= MOST) {
+                assert_eq!(quotient(n, magic), n / by, "{n} / {by}");
+            }
+        }
+        assert_eq!(quotient(MOST, divisor(1 << 31)), 0);
+        assert_eq!(quotient(MOST, divisor(u64::MAX)), 0);
+    }
+}
