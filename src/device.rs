@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use crate::cpu;
 use crate::error::{Error, Result};
 use crate::gpu::{self, Gpu};
 use crate::operator::Operator;
@@ -80,7 +81,7 @@ pub struct Device {
 
 #[derive(Clone)]
 enum Backend {
-    Cpu,
+    Cpu(Arc<cpu::Scratch>),
     Gpu(Arc<Gpu>),
 }
 
@@ -99,7 +100,7 @@ enum Storage {
 
 /// Tensors of a device, and the backend that holds them.
 enum Here<'a> {
-    Cpu(Vec<&'a Tensor>),
+    Cpu(&'a cpu::Scratch, Vec<&'a Tensor>),
     Gpu(&'a Arc<Gpu>, Vec<&'a gpu::Buffer>),
 }
 
@@ -126,7 +127,7 @@ impl Device {
 
     /// The CPU, all cores.
     pub fn cpu() -> Self {
-        Self { info: Arc::new(DeviceInfo::cpu()), backend: Backend::Cpu }
+        Self { info: Arc::new(DeviceInfo::cpu()), backend: Backend::Cpu(Arc::default()) }
     }
 
     /// The best GPU adapter, or the CPU where none opens.
@@ -177,7 +178,7 @@ impl Device {
 
     /// Whether this is the CPU.
     pub fn is_cpu(&self) -> bool {
-        matches!(self.backend, Backend::Cpu)
+        matches!(self.backend, Backend::Cpu(_))
     }
 
     /// Copies a tensor to the device. The CPU shares it.
@@ -186,7 +187,7 @@ impl Device {
     /// [`Error::OverLimit`], [`Error::OutOfMemory`], [`Error::DeviceLost`], [`Error::Gpu`].
     pub fn upload(&self, tensor: &Tensor) -> Result<DeviceTensor> {
         let storage = match &self.backend {
-            Backend::Cpu => Storage::Host(tensor.clone()),
+            Backend::Cpu(_) => Storage::Host(tensor.clone()),
             Backend::Gpu(gpu) => Storage::Gpu(pollster::block_on(gpu.upload(tensor))?),
         };
         Ok(DeviceTensor { desc: tensor.desc().clone(), storage })
@@ -220,7 +221,7 @@ impl Device {
         inputs: &[&DeviceTensor],
     ) -> Result<Vec<DeviceTensor>> {
         let storages: Vec<Storage> = match self.here(plan, inputs)? {
-            Here::Cpu(tensors) => crate::cpu::execute(plan, &tensors, |_, _| ())?
+            Here::Cpu(scratch, tensors) => cpu::execute(plan, &tensors, scratch, |_, _| ())?
                 .into_iter()
                 .map(Storage::Host)
                 .collect(),
@@ -238,7 +239,7 @@ impl Device {
     /// [`Error::DeviceLost`], [`Error::Gpu`].
     pub fn wait(&self) -> Result<()> {
         match &self.backend {
-            Backend::Cpu => Ok(()),
+            Backend::Cpu(_) => Ok(()),
             Backend::Gpu(gpu) => gpu.wait(),
         }
     }
@@ -256,7 +257,10 @@ impl Device {
         after: impl FnMut(usize, &[u8]),
     ) -> Result<()> {
         match self.here(plan, inputs)? {
-            Here::Cpu(tensors) => crate::cpu::execute(plan, &tensors, after).map(drop),
+            // Fresh scratch is zero, as on a GPU.
+            Here::Cpu(_, tensors) => {
+                cpu::execute(plan, &tensors, &cpu::Scratch::default(), after).map(drop)
+            }
             Here::Gpu(gpu, buffers) => {
                 pollster::block_on(gpu.execute_traced(plan, &buffers, after))
             }
@@ -273,14 +277,14 @@ impl Device {
             });
         }
         match &self.backend {
-            Backend::Cpu => inputs
+            Backend::Cpu(scratch) => inputs
                 .iter()
                 .map(|input| match &input.storage {
                     Storage::Host(tensor) => Ok(tensor),
                     Storage::Gpu(_) => Err(self.not_here(input)),
                 })
                 .collect::<Result<_>>()
-                .map(Here::Cpu),
+                .map(|tensors| Here::Cpu(scratch, tensors)),
             Backend::Gpu(gpu) => inputs
                 .iter()
                 .map(|input| match &input.storage {

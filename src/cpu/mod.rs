@@ -2,14 +2,50 @@
 
 pub(crate) mod simd;
 
+use std::sync::{Mutex, PoisonError};
+
 use crate::error::Result;
 use crate::plan::{Plan, Range, Role};
 use crate::tensor::Tensor;
+
+/// Scratch of earlier plans, kept for the next one: fresh memory costs a fault for each of
+/// its pages, as much as the work on it.
+#[derive(Default)]
+pub(crate) struct Scratch {
+    kept: Mutex<Vec<Vec<u64>>>,
+}
+
+impl Scratch {
+    /// Words that are kept at most.
+    const MOST: usize = 8 << 20;
+
+    /// So many words, of any value.
+    fn take(&self, words: usize) -> Vec<u64> {
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        match kept.iter().position(|buffer| buffer.capacity() >= words) {
+            Some(i) => {
+                let mut buffer = kept.swap_remove(i);
+                buffer.resize(words, 0);
+                buffer
+            }
+            None => vec![0; words],
+        }
+    }
+
+    fn keep(&self, buffer: Vec<u64>) {
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let sum: usize = kept.iter().map(Vec::capacity).sum();
+        if buffer.capacity() > 0 && sum + buffer.capacity() <= Self::MOST {
+            kept.push(buffer);
+        }
+    }
+}
 
 /// Runs a plan on host tensors. `after` sees the buffer of each result after every launch.
 pub(crate) fn execute(
     plan: &Plan,
     inputs: &[&Tensor],
+    scratch: &Scratch,
     mut after: impl FnMut(usize, &[u8]),
 ) -> Result<Vec<Tensor>> {
     let mut buffers: Vec<Vec<u64>> = plan
@@ -17,7 +53,8 @@ pub(crate) fn execute(
         .iter()
         .map(|b| match b.role {
             Role::Input => Vec::new(),
-            Role::Output | Role::Scratch => vec![0u64; (b.size as usize).div_ceil(8)],
+            Role::Output => vec![0u64; (b.size as usize).div_ceil(8)],
+            Role::Scratch => scratch.take((b.size as usize).div_ceil(8)),
         })
         .collect();
     for (i, launch) in plan.launches.iter().enumerate() {
@@ -50,6 +87,7 @@ pub(crate) fn execute(
         }
     }
     let first = inputs.len();
+    buffers.drain(first + plan.outputs.len()..).for_each(|buffer| scratch.keep(buffer));
     let outputs = plan.outputs.iter().zip(buffers.drain(first..));
     outputs.map(|(desc, words)| Tensor::from_words(desc.clone(), words)).collect()
 }

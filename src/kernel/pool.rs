@@ -114,7 +114,7 @@ impl Params {
 
 /// Keys of a stretch of the source and the maxima made of them: they stay in the second cache.
 const STRETCH: usize = 1 << 14;
-/// Columns of the inner axis that are worked on together.
+/// Bytes of the inner axis that are worked on together: a stretch of them stays in the first cache.
 const TILE: usize = 256;
 
 /// What a thread keeps from one line to the next.
@@ -122,6 +122,11 @@ struct Work<K> {
     rows: Vec<usize>,
     keys: Vec<K>,
     next: Vec<K>,
+}
+
+/// Elements of a tile.
+const fn tile<T: Keyed>() -> usize {
+    TILE / size_of::<T::Bits>()
 }
 
 pub(crate) fn twin<T: Keyed>(p: &Params, source: &[T::Bits], result: &mut [T::Bits]) {
@@ -132,7 +137,7 @@ pub(crate) fn twin<T: Keyed>(p: &Params, source: &[T::Bits], result: &mut [T::Bi
     let new_work = || Work { rows: Vec::new(), keys: Vec::new(), next: Vec::new() };
 
     let axis = &p.axes[2];
-    let tile = inner.min(TILE);
+    let tile = inner.min(tile::<T>());
     let room = STRETCH.max(2 * (axis.reach as usize + 1) * tile) / tile;
     let stretch = ((room - axis.reach as usize - 1) / axis.stride as usize + 1).min(windows);
     let lines = |work: &mut Work<T::Key>, first: usize, part: &mut [T::Bits]| {
@@ -199,19 +204,25 @@ fn some_windows<T: Keyed>(
     let all_places = stride * (work.rows.len() + taps.ilog2() as usize + 2);
     let each_tap = work.rows.len() * taps * if inner < 8 { 8 } else { 1 };
     let windows = out.len() / inner;
-    for from in (0..inner).step_by(TILE) {
-        let tile = from..inner.min(from + TILE);
+    for from in (0..inner).step_by(tile::<T>()) {
+        let tile = from..inner.min(from + tile::<T>());
         if regular && bounded && all_places <= each_tap {
             by_doubling::<T>(p, source, nan, work, first, tile, out);
         } else {
             tap_by_tap::<T>(p, source, nan, work, first, tile, out);
         }
     }
-    for window in 0..windows {
-        let begins = axis.first(first + window);
-        let within = begins >= 0 && begins + i64::from(axis.reach) < i64::from(axis.size);
-        if !within && axis.places(begins).next().is_none() {
-            out[window * inner..][..inner].fill(empty);
+    // Only windows that reach into the padding can be without elements.
+    let (size, step) = (i64::from(axis.size), i64::from(axis.stride));
+    let begin = axis.first(first);
+    let within = (-begin).max(0).div_euclid(step) + i64::from(begin < 0);
+    let behind = (size - i64::from(axis.reach) - begin).max(0) as u64;
+    let behind = behind.div_ceil(step as u64) as i64;
+    let count = windows as i64;
+    let (within, behind) = (within.min(count), behind.clamp(within.min(count), count));
+    for window in (0..within).chain(behind..count) {
+        if axis.places(begin + window * step).next().is_none() {
+            out[window as usize * inner..][..inner].fill(empty);
         }
     }
 }
@@ -261,8 +272,11 @@ fn by_doubling<T: Keyed>(
     while done < taps {
         let step = done.min(taps - done);
         let apart = step * axis.dilation as usize * width;
-        next.clear();
-        next.extend(keys.iter().zip(&keys[apart..]).map(|(&a, &b)| a.max(b)));
+        let left = keys.len() - apart;
+        next.resize(left, T::Key::LOWEST);
+        for ((n, &a), &b) in next.iter_mut().zip(&keys[..left]).zip(&keys[apart..]) {
+            *n = a.max(b);
+        }
         std::mem::swap(keys, next);
         done += step;
     }

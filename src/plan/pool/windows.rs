@@ -13,7 +13,7 @@ use crate::tensor::ElementType;
 const FUSED: u64 = 16;
 /// How much longer a window may be where an invocation computes a run of them,
 /// which share what they have in common.
-const IN_RUNS: u64 = 4;
+const IN_RUNS: u64 = 8;
 
 /// What decides which launches a pooling takes.
 pub(super) struct Tuning {
