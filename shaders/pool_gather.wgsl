@@ -1,6 +1,6 @@
-// Maxima of windows wherever they lie: each result of a slot looks for its own
-// elements.
-@group(0) @binding(2) var<storage, read_write> result: array<u32>;
+// Windows wherever they lie: each result of a slot looks at its own elements, tap
+// by tap. What it makes of them is another file's: gather/maximum.wgsl the
+// maximum, index/search.wgsl its position.
 
 @compute @workgroup_size(WORKGROUP)
 fn main(
@@ -15,8 +15,7 @@ fn main(
         return;
     }
     let slot = slot_of(number);
-    var best = vec4<u32>(0u);
-    var some = vec4<bool>(false);
+    var state = nothing();
     for (var j0 = 0u; j0 < params.axes[0].taps; j0++) {
         let at0 = slot.first0 + tap(0u, j0);
         let inside0 = inside(0u, at0);
@@ -30,12 +29,9 @@ fn main(
             for (var j2 = 0u; j2 < params.axes[2].taps; j2++) {
                 let at2 = slot.first2 + tap(2u, j2);
                 let there = inside01 & inside(2u, at2);
-                let keys = load_tap(line + along_axis(2u, at2));
-                best = lane_max(best, select(vec4<u32>(0u), keys, lane_mask(there)));
-                some |= there;
+                state = see(state, line + along_axis(2u, at2), there);
             }
         }
     }
-    best = select(lane_empty(), best, lane_mask(some));
-    store_lanes(params.result_base / GROUP + number, best, slot.wanted);
+    finish(number, slot, state);
 }

@@ -2,7 +2,8 @@
 @group(0) @binding(2) var<storage, read_write> result: array<u32>;
 @group(0) @binding(4) var<storage, read_write> indices: array<u32>;
 
-fn finish(number: u32, slot: Slot, at: vec4<u32>) {
+fn finish(number: u32, slot: Slot, state: State) {
+    let at = state.at;
     let known = at != vec4<u32>(NONE);
     let found = load_lanes(select(vec4<u32>(0u), at, known));
     let keys = select(lane_empty(), found, lane_mask(known));

@@ -1,4 +1,4 @@
-//! The twin of `shaders/pool_index.wgsl`.
+//! The twin of `shaders/pool_gather.wgsl` where it looks for positions (`shaders/index/`).
 
 use rayon::prelude::*;
 

@@ -23,9 +23,9 @@ pub enum Kernel {
     PoolBlocks,
     /// `pool_runs.wgsl`: the same along one axis, several windows an invocation.
     PoolRuns,
-    /// `pool_index.wgsl`: where the maximum of windows is.
+    /// `pool_gather.wgsl` with `index/`: where the maximum of windows is.
     PoolIndex,
-    /// `pool_index.wgsl` where the results of a word lie in several lines.
+    /// `pool_index` where the results of a word lie in several lines.
     PoolIndexAcross,
 }
 
@@ -196,6 +196,7 @@ impl Shader {
             Kernel::PoolRow | Kernel::PoolLanes | Kernel::PoolAcross => {
                 add(file!("pool.wgsl"));
                 add(file!("pool_gather.wgsl"));
+                add(file!("gather/maximum.wgsl"));
                 self.add_source(false, &mut add);
                 self.add_lanes(&mut add);
                 add(match self.kernel {
@@ -209,10 +210,11 @@ impl Shader {
             }
             Kernel::PoolIndex | Kernel::PoolIndexAcross => {
                 add(file!("pool.wgsl"));
-                add(file!("pool_index.wgsl"));
+                add(file!("pool_gather.wgsl"));
                 self.add_source(false, &mut add);
                 self.add_lanes(&mut add);
                 add(self.rank());
+                add(file!("index/search.wgsl"));
                 add(match self.from_scratch {
                     true => file!("index/from_positions.wgsl"),
                     false => file!("index/from_elements.wgsl"),
