@@ -229,6 +229,62 @@ pub enum Error {
         /// The input's size with its padding.
         padded: u128,
     },
+    /// The data of a segment maximum is a scalar, which has no rows.
+    #[error("segments are of rows, but the data is a scalar")]
+    SegmentDataRank,
+    /// Segment ids or offsets are not 1-D.
+    #[error("{what} must be 1-D, but has rank {rank}")]
+    SegmentIdsRank {
+        /// "segment_ids" or "offsets".
+        what: &'static str,
+        /// The rank found.
+        rank: usize,
+    },
+    /// There are not as many segment ids as rows, or no offsets.
+    #[error("{what} has {length} elements, but {rows} are needed")]
+    SegmentIdsLength {
+        /// "segment_ids" or "offsets".
+        what: &'static str,
+        /// The number found.
+        length: usize,
+        /// The number needed: the rows of the data, or 1 offset.
+        rows: usize,
+    },
+    /// The number of segments is neither given nor told by ids on the host.
+    #[error("num_segments is needed where the ids are on the device")]
+    SegmentCountUnknown,
+    /// A segment id or an offset is below the one before it.
+    #[error("{what} must ascend, but position {position} has {value} after {previous}")]
+    UnsortedSegments {
+        /// "segment_ids" or "offsets".
+        what: &'static str,
+        /// Where it is.
+        position: usize,
+        /// The id or offset.
+        value: i64,
+        /// The one before it.
+        previous: i64,
+    },
+    /// A segment id or an offset is negative.
+    #[error("{what} must not be negative, but position {position} has {value}")]
+    NegativeSegment {
+        /// "segment_ids" or "offsets".
+        what: &'static str,
+        /// Where it is.
+        position: usize,
+        /// The id or offset.
+        value: i64,
+    },
+    /// An offset lies behind the last row.
+    #[error("offset {value} at position {position} lies behind the {rows} rows")]
+    OffsetTooLarge {
+        /// Where it is.
+        position: usize,
+        /// The offset.
+        value: i64,
+        /// The number of rows.
+        rows: usize,
+    },
     /// Indices of `i32` cannot number all elements.
     #[error("an i32 index cannot number {elements} elements; ask for i64")]
     IndexTooLarge {

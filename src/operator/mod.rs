@@ -3,11 +3,13 @@
 pub(crate) mod axes;
 mod max_pool;
 mod reduce_max;
+mod segment_max;
 
 pub use axes::axes_from_tensor;
 pub(crate) use max_pool::Window;
 pub use max_pool::{Indices, Layout, MaxPool, Order, Padding, Rounding};
 pub use reduce_max::{EmptySet, ReduceMax};
+pub use segment_max::{EmptySegment, SegmentMax, Segments};
 
 use crate::device::{Device, DeviceTensor};
 use crate::error::{Error, Result};
@@ -22,6 +24,8 @@ pub enum Operator {
     ReduceMax(ReduceMax),
     /// The maximum of windows, and where it is.
     MaxPool(MaxPool),
+    /// The maximum of rows that belong together.
+    SegmentMax(SegmentMax),
 }
 
 impl From<ReduceMax> for Operator {
@@ -36,12 +40,19 @@ impl From<MaxPool> for Operator {
     }
 }
 
+impl From<SegmentMax> for Operator {
+    fn from(operator: SegmentMax) -> Self {
+        Self::SegmentMax(operator)
+    }
+}
+
 impl Operator {
-    /// The operator's name: `ReduceMax`, `MaxPool`.
+    /// The operator's name: `ReduceMax`, `MaxPool`, `SegmentMax`.
     pub const fn name(&self) -> &'static str {
         match self {
             Self::ReduceMax(_) => "ReduceMax",
             Self::MaxPool(_) => "MaxPool",
+            Self::SegmentMax(_) => "SegmentMax",
         }
     }
 
@@ -49,6 +60,7 @@ impl Operator {
     pub const fn input_count(&self) -> usize {
         match self {
             Self::ReduceMax(_) | Self::MaxPool(_) => 1,
+            Self::SegmentMax(_) => 2,
         }
     }
 
@@ -60,6 +72,7 @@ impl Operator {
         match (self, inputs) {
             (Self::ReduceMax(op), [input]) => Ok(vec![op.infer(input)?]),
             (Self::MaxPool(op), [input]) => op.infer(input),
+            (Self::SegmentMax(op), [data, ids]) => op.infer(data, ids),
             _ => Err(self.wrong_count(inputs.len())),
         }
     }
@@ -72,18 +85,31 @@ impl Operator {
         match (self, inputs) {
             (Self::ReduceMax(op), [input]) => op.plan(input, limits),
             (Self::MaxPool(op), [input]) => op.plan(input, limits),
+            (Self::SegmentMax(op), [data, ids]) => op.plan(data, ids, limits),
             _ => Err(self.wrong_count(inputs.len())),
+        }
+    }
+
+    /// The operator for tensors on the host, whose values may say more than their
+    /// shapes: SegmentMax looks at its ids, and counts them.
+    ///
+    /// # Errors
+    /// As [`SegmentMax::checked`].
+    pub fn checked(&self, inputs: &[&Tensor]) -> Result<Self> {
+        match (self, inputs) {
+            (Self::SegmentMax(op), [data, ids]) => Ok(op.checked(data.desc(), ids)?.into()),
+            _ => Ok(self.clone()),
         }
     }
 
     /// Uploads tensors, runs the operator on a device, and downloads the results.
     ///
     /// # Errors
-    /// As [`Operator::plan`], and what the device reports.
+    /// As [`Operator::checked`] and [`Operator::plan`], and what the device reports.
     pub fn run(&self, device: &Device, inputs: &[&Tensor]) -> Result<Vec<Tensor>> {
         // Nothing is uploaded for a plan that cannot be.
         let descs: Vec<&TensorDesc> = inputs.iter().map(|input| input.desc()).collect();
-        let plan = self.plan(&descs, &device.info().limits)?;
+        let plan = self.checked(inputs)?.plan(&descs, &device.info().limits)?;
         let inputs: Vec<DeviceTensor> =
             inputs.iter().map(|input| device.upload(input)).collect::<Result<_>>()?;
         let inputs: Vec<&DeviceTensor> = inputs.iter().collect();
@@ -91,7 +117,8 @@ impl Operator {
     }
 
     fn wrong_count(&self, actual: usize) -> Error {
-        Error::InputCount { operator: self.name().to_string(), expected: "1 input", actual }
+        let expected = if self.input_count() == 1 { "1 input" } else { "2 inputs" };
+        Error::InputCount { operator: self.name().to_string(), expected, actual }
     }
 }
 

@@ -3,6 +3,7 @@
 mod builder;
 pub(crate) mod pool;
 pub(crate) mod reduce;
+pub(crate) mod segment;
 
 use crate::kernel::{Params, Shader};
 use crate::tensor::TensorDesc;
