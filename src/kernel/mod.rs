@@ -17,12 +17,12 @@ pub use shader::{Kernel, Shader};
 pub(crate) use shader::{RUN, item_size};
 
 /// A kernel's parameters.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Params {
     Fill(fill::Params),
     Rows(reduce_rows::Params),
     Columns(reduce_columns::Params),
-    Pool(pool::Params),
+    Pool(Box<pool::Params>),
 }
 
 impl Params {
@@ -32,7 +32,7 @@ impl Params {
             Self::Fill(p) => bytemuck::bytes_of(p),
             Self::Rows(p) => bytemuck::bytes_of(p),
             Self::Columns(p) => bytemuck::bytes_of(p),
-            Self::Pool(p) => bytemuck::bytes_of(p),
+            Self::Pool(p) => bytemuck::bytes_of(&**p),
         }
     }
 

@@ -47,11 +47,15 @@ impl Kernel {
 
     /// Whether it reads scratch or writes it.
     const fn has_scratch(self) -> bool {
-        match self {
-            Self::ReduceRows | Self::ReduceColumns | Self::ReduceColumnsGeneral => true,
-            Self::PoolIndex | Self::PoolIndexAcross => true,
-            _ => false,
-        }
+        !matches!(
+            self,
+            Self::Fill
+                | Self::PoolRow
+                | Self::PoolLanes
+                | Self::PoolAcross
+                | Self::PoolBlocks
+                | Self::PoolRuns
+        )
     }
 
     /// The name, as in labels.

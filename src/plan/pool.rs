@@ -182,7 +182,7 @@ impl Pool {
             (kernel, self.slots(result_base, piece.results))
         };
         let shader = self.shader(builder, kernel, false, false);
-        builder.push(shader, Params::Pool(params), vec![range], vec![result], invocations)
+        builder.push(shader, Params::Pool(Box::new(params)), vec![range], vec![result], invocations)
     }
 
     /// The maxima and their indices.
@@ -318,7 +318,7 @@ impl Pool {
         };
         let shader = self.shader(builder, kernel, earlier.is_some(), scratch.is_some());
         let invocations = self.slots(params.result_base, piece.results);
-        builder.push(shader, Params::Pool(params), sources, results, invocations)
+        builder.push(shader, Params::Pool(Box::new(params)), sources, results, invocations)
     }
 
     /// Whether the results of a slot may lie in several lines.
