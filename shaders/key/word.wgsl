@@ -5,3 +5,11 @@ const KEY_LOWEST: Key = 0u;
 fn key_max(a: Key, b: Key) -> Key {
     return max(a, b);
 }
+
+fn key_above(a: Key, b: Key) -> bool {
+    return a > b;
+}
+
+fn key_equal(a: Key, b: Key) -> bool {
+    return a == b;
+}

@@ -10,6 +10,7 @@ pub(crate) mod pool;
 pub(crate) mod pool_index;
 pub(crate) mod reduce_columns;
 pub(crate) mod reduce_rows;
+pub(crate) mod segment;
 mod shader;
 
 pub(crate) use divide::divisor;
@@ -23,6 +24,7 @@ pub(crate) enum Params {
     Rows(reduce_rows::Params),
     Columns(reduce_columns::Params),
     Pool(Box<pool::Params>),
+    Segment(Box<segment::Params>),
 }
 
 impl Params {
@@ -33,6 +35,7 @@ impl Params {
             Self::Rows(p) => bytemuck::bytes_of(p),
             Self::Columns(p) => bytemuck::bytes_of(p),
             Self::Pool(p) => bytemuck::bytes_of(&**p),
+            Self::Segment(p) => bytemuck::bytes_of(&**p),
         }
     }
 
@@ -42,6 +45,7 @@ impl Params {
             (Self::Fill(p), [], [result]) => fill::twin(p, result),
             (Self::Rows(p), [source], [result]) => with_ends(shader, source, result, p),
             (Self::Columns(p), [source], [result]) => with_ends(shader, source, result, p),
+            (Self::Segment(p), sources, results) => segment::twin(p, shader, sources, results),
             (Self::Pool(p), sources, results) => pool_twin(p, shader, sources, results),
             _ => unreachable!("planners bind what a kernel declares"),
         }

@@ -27,11 +27,29 @@ pub enum Kernel {
     PoolIndex,
     /// `pool_index` where the results of a word lie in several lines.
     PoolIndexAcross,
+    /// `segment_runs.wgsl`: the maxima of ascending segments, block by block.
+    SegmentBlocks,
+    /// `segment_runs.wgsl`, element by element.
+    SegmentElements,
+    /// `segment_runs.wgsl`: the rows of the maxima.
+    SegmentRows,
+    /// `segment_scatter.wgsl`: the maxima of segments in any order.
+    SegmentScatter,
+    /// `segment_scatter.wgsl`: the rows of the maxima.
+    SegmentScatterRows,
+    /// `segment_finish.wgsl`: elements from keys in scratch.
+    SegmentFinish,
+    /// `segment_finish.wgsl`: elements and indices from rows.
+    SegmentFinishRows,
+    /// `segment_expand.wgsl`: ids from offsets.
+    SegmentExpand,
+    /// `segment_check.wgsl`: whether ids ascend.
+    SegmentCheck,
 }
 
 impl Kernel {
     /// All of them.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 20] = [
         Self::Fill,
         Self::ReduceRows,
         Self::ReduceColumns,
@@ -43,19 +61,33 @@ impl Kernel {
         Self::PoolRuns,
         Self::PoolIndex,
         Self::PoolIndexAcross,
+        Self::SegmentBlocks,
+        Self::SegmentElements,
+        Self::SegmentRows,
+        Self::SegmentScatter,
+        Self::SegmentScatterRows,
+        Self::SegmentFinish,
+        Self::SegmentFinishRows,
+        Self::SegmentExpand,
+        Self::SegmentCheck,
     ];
 
-    /// Whether it reads scratch or writes it.
-    const fn has_scratch(self) -> bool {
-        !matches!(
-            self,
-            Self::Fill
-                | Self::PoolRow
-                | Self::PoolLanes
-                | Self::PoolAcross
-                | Self::PoolBlocks
-                | Self::PoolRuns
-        )
+    /// Whether its text depends on the element type.
+    const fn is_typed(self) -> bool {
+        !matches!(self, Self::Fill | Self::SegmentExpand | Self::SegmentCheck)
+    }
+
+    /// Whether there is a variant that reads or writes scratch in this way.
+    fn has(self, element: ElementType, from_scratch: bool, to_scratch: bool) -> bool {
+        let packed = element.size() < 4;
+        match self {
+            Self::ReduceRows | Self::ReduceColumns | Self::ReduceColumnsGeneral => true,
+            Self::PoolIndex | Self::PoolIndexAcross => true,
+            // Packed elements go by way of scratch.
+            Self::SegmentElements => to_scratch == packed && (packed || !from_scratch),
+            Self::SegmentRows => !to_scratch,
+            _ => !from_scratch && !to_scratch,
+        }
     }
 
     /// The name, as in labels.
@@ -72,6 +104,15 @@ impl Kernel {
             Self::PoolRuns => "pool_runs",
             Self::PoolIndex => "pool_index",
             Self::PoolIndexAcross => "pool_index_across",
+            Self::SegmentBlocks => "segment_blocks",
+            Self::SegmentElements => "segment_elements",
+            Self::SegmentRows => "segment_rows",
+            Self::SegmentScatter => "segment_scatter",
+            Self::SegmentScatterRows => "segment_scatter_rows",
+            Self::SegmentFinish => "segment_finish",
+            Self::SegmentFinishRows => "segment_finish_rows",
+            Self::SegmentExpand => "segment_expand",
+            Self::SegmentCheck => "segment_check",
         }
     }
 }
@@ -104,15 +145,15 @@ impl Shader {
     pub fn all(workgroup: u32) -> Vec<Self> {
         let mut all = Vec::new();
         for kernel in Kernel::ALL {
-            if kernel == Kernel::Fill {
-                all.push(Self::fill(workgroup));
+            if !kernel.is_typed() {
+                all.push(Self::untyped(kernel, workgroup));
                 continue;
             }
             for element in ElementType::ALL {
                 for bits in 0..8 {
                     let (from_scratch, to_scratch, words) =
                         (bits & 1 > 0, bits & 2 > 0, bits & 4 > 0);
-                    if (from_scratch || to_scratch) && !kernel.has_scratch() {
+                    if !kernel.has(element, from_scratch, to_scratch) {
                         continue;
                     }
                     all.push(Self { kernel, element, from_scratch, to_scratch, words, workgroup });
@@ -122,10 +163,10 @@ impl Shader {
         all
     }
 
-    /// The fill kernel, which is the same for every type.
-    pub(crate) fn fill(workgroup: u32) -> Self {
+    /// A kernel that is the same for every type.
+    pub(crate) fn untyped(kernel: Kernel, workgroup: u32) -> Self {
         Self {
-            kernel: Kernel::Fill,
+            kernel,
             element: ElementType::U32,
             from_scratch: false,
             to_scratch: false,
@@ -212,6 +253,21 @@ impl Shader {
                     }
                 });
             }
+            Kernel::SegmentExpand => {
+                add(file!("segment.wgsl"));
+                add(file!("segment_expand.wgsl"));
+            }
+            Kernel::SegmentCheck => {
+                add(file!("segment.wgsl"));
+                add(file!("segment_check.wgsl"));
+            }
+            Kernel::SegmentBlocks
+            | Kernel::SegmentElements
+            | Kernel::SegmentRows
+            | Kernel::SegmentScatter
+            | Kernel::SegmentScatterRows
+            | Kernel::SegmentFinish
+            | Kernel::SegmentFinishRows => self.add_segment(&mut add),
             Kernel::PoolIndex | Kernel::PoolIndexAcross => {
                 add(file!("pool.wgsl"));
                 add(file!("pool_gather.wgsl"));
@@ -274,19 +330,100 @@ impl Shader {
 
     /// Results by slots, each lane on its own.
     fn add_lanes(&self, add: &mut impl FnMut(&str)) {
-        add(&store_words(false));
         add(file!("divide.wgsl"));
         add(file!("lanes/slot.wgsl"));
         add(match self.kernel {
             Kernel::PoolAcross | Kernel::PoolIndexAcross => file!("lanes/across.wgsl"),
             _ => file!("lanes/whole.wgsl"),
         });
+        self.add_lane_types(add);
+    }
+
+    /// What lanes hold, and how they are read and written.
+    fn add_lane_types(&self, add: &mut impl FnMut(&str)) {
+        add(&store_words(false));
         add(match self.element.size() {
             1 => concat!(file!("lanes/byte.wgsl"), file!("lanes/run.wgsl")),
             2 => concat!(file!("lanes/half.wgsl"), file!("lanes/run.wgsl")),
             4 => file!("lanes/word.wgsl"),
             _ => file!("lanes/pair.wgsl"),
         });
+    }
+
+    /// The kernels of SegmentMax.
+    fn add_segment(&self, add: &mut impl FnMut(&str)) {
+        let size = self.element.size();
+        add(file!("segment.wgsl"));
+        add(file!("divide.wgsl"));
+        self.add_source(self.from_scratch && self.kernel == Kernel::SegmentElements, add);
+        match self.kernel {
+            Kernel::SegmentFinish | Kernel::SegmentFinishRows => {
+                add(file!("segment_finish.wgsl"));
+                self.add_lane_types(add);
+                add(match (self.kernel, size) {
+                    (Kernel::SegmentFinishRows, _) => file!("segment/finish_rows.wgsl"),
+                    (_, 8) => file!("segment/finish_pair.wgsl"),
+                    _ => file!("segment/finish_word.wgsl"),
+                });
+                return;
+            }
+            _ => add(file!("segment/ids.wgsl")),
+        }
+        add(
+            match item_size(
+                self.element,
+                self.from_scratch && self.kernel == Kernel::SegmentElements,
+            ) {
+                1 => file!("one/byte.wgsl"),
+                2 => file!("one/half.wgsl"),
+                4 => file!("one/word.wgsl"),
+                _ => file!("one/pair.wgsl"),
+            },
+        );
+        let rank = match self.element {
+            ElementType::F16 | ElementType::Bf16 => file!("one/rank_half.wgsl"),
+            ElementType::F32 => file!("one/rank_word.wgsl"),
+            ElementType::F64 => file!("one/rank_pair.wgsl"),
+            _ => file!("one/rank_integer.wgsl"),
+        };
+        match self.kernel {
+            Kernel::SegmentScatter | Kernel::SegmentScatterRows => {
+                add(file!("segment_scatter.wgsl"));
+                add(if size == 8 {
+                    file!("segment/words_two.wgsl")
+                } else {
+                    file!("segment/words_one.wgsl")
+                });
+                let rows = self.kernel == Kernel::SegmentScatterRows;
+                add(&format!("const MARKS: bool = {};", !rows));
+                add(if rows { rank } else { file!("one/rank_integer.wgsl") });
+                add("fn candidate_key(key: Key) -> Key { return rank_one(key); }");
+            }
+            Kernel::SegmentRows => {
+                add(file!("segment_runs.wgsl"));
+                add(file!("segment/rows.wgsl"));
+                add(rank);
+                add(match self.from_scratch {
+                    true => file!("segment/from_carry.wgsl"),
+                    false => file!("segment/from_rows.wgsl"),
+                });
+            }
+            Kernel::SegmentBlocks => {
+                add(file!("segment_runs.wgsl"));
+                add(file!("segment/blocks.wgsl"));
+                add(&store_words(false));
+            }
+            _ => {
+                add(file!("segment_runs.wgsl"));
+                add(file!("segment/elements.wgsl"));
+                add(match size {
+                    8 => file!("segment/put_pair.wgsl"),
+                    4 => file!("segment/put_word.wgsl"),
+                    _ => file!("segment/put_packed.wgsl"),
+                });
+                add(&store_words(self.to_scratch));
+            }
+        }
     }
 
     /// How elements rank where their positions are looked for.

@@ -2,7 +2,7 @@
 
 use super::{Buffer, Launch, Limits, Plan, Range, Role, grid};
 use crate::error::{Error, Result};
-use crate::kernel::{Params, Shader, fill};
+use crate::kernel::{Kernel, Params, Shader, fill};
 use crate::tensor::key::Nan;
 use crate::tensor::{ElementType, TensorDesc};
 
@@ -40,19 +40,21 @@ pub(super) struct Builder<'a> {
 }
 
 impl<'a> Builder<'a> {
-    /// A plan without launches: buffer 0 is the input, the outputs follow.
+    /// A plan without launches: buffers of the inputs, then of the outputs. The first input
+    /// holds the elements.
     pub(super) fn new(
-        input: &TensorDesc,
+        inputs: &[&TensorDesc],
         outputs: Vec<TensorDesc>,
         nan: Nan,
         limits: &'a Limits,
     ) -> Self {
         let size = |desc: &TensorDesc| desc.byte_len() as u64;
-        let mut buffers = vec![Buffer { role: Role::Input, size: size(input) }];
+        let mut buffers: Vec<Buffer> =
+            inputs.iter().map(|i| Buffer { role: Role::Input, size: size(i) }).collect();
         buffers.extend(outputs.iter().map(|o| Buffer { role: Role::Output, size: size(o) }));
         Self {
             limits,
-            element: input.element_type(),
+            element: inputs[0].element_type(),
             nan_key: nan.key(),
             buffers,
             launches: Vec::new(),
@@ -90,13 +92,18 @@ impl<'a> Builder<'a> {
 
     /// Sets all of a buffer to one element.
     pub(super) fn fill(&mut self, buffer: usize, bits: u64) -> Result<()> {
-        let bytes = self.buffers[buffer].size;
         let repeated = match self.element.size() {
             1 => bits * 0x0101_0101_0101_0101,
             2 => bits * 0x0001_0001_0001_0001,
             4 => bits | bits << 32,
             _ => bits,
         };
+        self.fill_repeated(buffer, repeated)
+    }
+
+    /// Sets all of a buffer to the same eight bytes, again and again.
+    pub(super) fn fill_repeated(&mut self, buffer: usize, repeated: u64) -> Result<()> {
+        let bytes = self.buffers[buffer].size;
         let words_fit = self.limits.max_binding_size.min(1 << 32) / 4;
         let step = words_fit * 4 / self.limits.alignment * self.limits.alignment;
         let mut offset = 0;
@@ -108,7 +115,7 @@ impl<'a> Builder<'a> {
             let padding = (words * 4 - size) * 8;
             let params =
                 fill::Params { words: words as u32, even, odd, last: full & (u32::MAX >> padding) };
-            let shader = Shader::fill(self.limits.workgroup_size);
+            let shader = Shader::untyped(Kernel::Fill, self.limits.workgroup_size);
             let result = Range { buffer, offset, size };
             self.push(shader, Params::Fill(params), vec![], vec![result], words)?;
             offset += size;

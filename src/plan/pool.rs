@@ -26,7 +26,7 @@ pub(crate) fn plan(
     limits: &Limits,
 ) -> Result<Plan> {
     let empty = operator.get_empty_window().bits(input.element_type());
-    let mut builder = Builder::new(input, outputs.clone(), operator.get_nan(), limits);
+    let mut builder = Builder::new(&[input], outputs.clone(), operator.get_nan(), limits);
     if outputs[0].is_empty() {
         return Ok(builder.finish());
     }

@@ -33,7 +33,7 @@ pub(crate) fn plan(
     empty_bits: u64,
     limits: &Limits,
 ) -> Result<Plan> {
-    let mut builder = Builder::new(input, vec![output.clone()], nan, limits);
+    let mut builder = Builder::new(&[input], vec![output.clone()], nan, limits);
     if output.is_empty() {
         // Nothing to compute, and no dispatch of nothing.
     } else if input.is_empty() {

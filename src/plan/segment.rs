@@ -1,16 +1,450 @@
-//! SegmentMax.
+//! SegmentMax as launches over runs of rows.
 
-use super::{Limits, Plan};
-use crate::error::Result;
-use crate::operator::SegmentMax;
+use super::builder::{Builder, MAX_ELEMENTS, Region};
+use super::{Limits, Plan, Range};
+use crate::error::{Error, Result};
+use crate::kernel::{Kernel, Params, Shader, divisor, segment};
+use crate::operator::{SegmentMax, Segments};
 use crate::tensor::TensorDesc;
+use crate::tensor::key::key_words;
 
+/// Rows of a run at least: two of them go to the carry list.
+const MIN_RUN: u64 = 16;
+/// And at most.
+const MAX_RUN: u64 = 4096;
+/// Rows that one invocation takes to the end, without a carry list.
+const LAST: u64 = 64;
+/// Ids that an invocation looks at where they are checked or made.
+const IDS: u64 = 32;
+
+/// The buffers of the inputs and of the maxima; the indices follow, if they are wanted.
+const DATA: usize = 0;
+const IDS_BUFFER: usize = 1;
+const VALUES: usize = 2;
+
+/// What all launches share.
+struct Planner<'a> {
+    operator: &'a SegmentMax,
+    rows: u64,
+    inner: u64,
+    segments: u64,
+    /// Elements of a block of 16 bytes.
+    block: u64,
+    /// The key of a segment without rows.
+    empty: [u32; 2],
+    /// Words of an index; `None` where the rows are not wanted.
+    index_words: Option<u64>,
+    /// Words of an item in scratch; `None` where results are stored as elements.
+    item_words: Option<u64>,
+}
+
+/// Ids, of one or two words each.
+#[derive(Clone, Copy)]
+struct Ids {
+    buffer: usize,
+    words: u64,
+    /// The id of the first segment.
+    first_segment: u64,
+}
+
+/// Some segments of the result.
+struct Piece {
+    first: u64,
+    count: u64,
+    /// Scratch for their items.
+    items: Option<usize>,
+}
+
+/// The plan of a SegmentMax; `outputs` are the maxima and, if they are wanted,
+/// the indices and the status.
 pub(crate) fn plan(
-    _operator: &SegmentMax,
-    _data: &TensorDesc,
-    _ids: &TensorDesc,
-    _outputs: Vec<TensorDesc>,
-    _limits: &Limits,
+    operator: &SegmentMax,
+    data: &TensorDesc,
+    ids: &TensorDesc,
+    outputs: Vec<TensorDesc>,
+    limits: &Limits,
 ) -> Result<Plan> {
-    Err(crate::Error::SegmentCountUnknown)
+    let element = data.element_type();
+    let mut builder = Builder::new(&[data, ids], outputs.clone(), operator.get_nan(), limits);
+    let empty_bits = operator.get_empty_segment().bits(element);
+    let inner: u64 = data.shape()[1..].iter().map(|&d| d as u64).product();
+    let block = 16 / element.size() as u64;
+    let index_words = operator.get_indices().map(|t| t.size() as u64 / 4);
+    let unsorted = operator.get_segments() == Segments::Unsorted;
+    let key_words_count = if element.size() == 8 { 2 } else { 1 };
+    let item_words = match (unsorted, index_words) {
+        (true, _) => Some(key_words_count + 1),
+        (false, Some(_)) => Some(1),
+        // Neighbours of less than a word share words, unless a row is whole blocks.
+        (false, None) if element.size() < 4 && !inner.is_multiple_of(block) => Some(2),
+        _ => None,
+    };
+    let planner = Planner {
+        operator,
+        rows: data.shape()[0] as u64,
+        inner,
+        segments: outputs[0].shape()[0] as u64,
+        block,
+        empty: key_words(element, empty_bits),
+        index_words,
+        item_words,
+    };
+    let id_words = ids.element_type().size() as u64 / 4;
+    if operator.get_status() {
+        let status = VALUES + outputs.len() - 1;
+        builder.fill_repeated(status, 0)?;
+        if !unsorted {
+            planner.check(&mut builder, ids.len() as u64, id_words, status)?;
+        }
+    }
+    if !outputs[0].is_empty() {
+        if planner.rows == 0 || item_words.is_none() {
+            builder.fill(VALUES, empty_bits)?;
+        }
+        if planner.rows > 0 {
+            planner.all(&mut builder, id_words)?;
+        } else if index_words.is_some() {
+            builder.fill_repeated(VALUES + 1, u64::MAX)?;
+        }
+    }
+    Ok(builder.finish())
+}
+
+impl Planner<'_> {
+    /// Looks for what is wrong with ids or offsets.
+    fn check(
+        &self,
+        builder: &mut Builder<'_>,
+        count: u64,
+        words: u64,
+        status: usize,
+    ) -> Result<()> {
+        // A piece begins with the last id of the one before.
+        let most = builder.room(4 * words).max(2);
+        let mut first = 0;
+        while first < count {
+            let ids = most.min(count - first);
+            let (source, base) = builder.range_of(IDS_BUFFER, first, ids, 4 * words);
+            let params = segment::Params {
+                rows: ids as u32,
+                run: IDS as u32,
+                ids_base: base,
+                id_words: words as u32,
+                ..bytemuck::Zeroable::zeroed()
+            };
+            let shader = Shader::untyped(Kernel::SegmentCheck, builder.limits.workgroup_size);
+            let (result, _) = builder.range_of(status, 0, 1, 4);
+            let params = Params::Segment(Box::new(params));
+            builder.push(shader, params, vec![source], vec![result], ids.div_ceil(IDS))?;
+            first += if first + ids == count { ids } else { ids - 1 };
+        }
+        Ok(())
+    }
+
+    /// All segments, in as many pieces as the result's binding asks for.
+    fn all(&self, builder: &mut Builder<'_>, id_words: u64) -> Result<()> {
+        if self.segments >= MAX_ELEMENTS || self.rows >= MAX_ELEMENTS {
+            return Err(Error::OverLimit {
+                what: "a number of segments or rows",
+                needed: self.segments.max(self.rows),
+                limit: "31-bit number",
+                allowed: MAX_ELEMENTS - 1,
+            });
+        }
+        let ids = match self.operator.get_segments() {
+            Segments::Offsets => self.expand(builder, id_words)?,
+            _ => Ids { buffer: IDS_BUFFER, words: id_words, first_segment: 0 },
+        };
+        let mut room = builder.room(builder.item(false));
+        if let Some(words) = self.item_words {
+            room = room.min(builder.room(4 * words));
+        }
+        if let Some(words) = self.index_words {
+            room = room.min(builder.room(4 * words));
+            let all = self.rows * self.inner;
+            if all > builder.room(builder.item(false)) {
+                return Err(self.over_binding(builder, "data whose rows are wanted", all));
+            }
+        }
+        let fit = (room / self.inner).min(self.segments);
+        if fit == 0 {
+            return Err(self.over_binding(builder, "a row of the result", self.inner));
+        }
+        let items =
+            self.item_words.map(|words| builder.scratch_words(fit * self.inner * words).buffer);
+        let mut first = 0;
+        while first < self.segments {
+            let piece = Piece { first, count: fit.min(self.segments - first), items };
+            let ids = Ids { first_segment: first, ..ids };
+            if let Some(items) = items {
+                builder.fill_repeated(items, 0)?;
+            }
+            match self.operator.get_segments() {
+                Segments::Unsorted => self.scatter(builder, ids, &piece)?,
+                _ => self.runs(builder, Region::elements(DATA), self.rows, ids, &piece)?,
+            }
+            if let Some(items) = items {
+                self.finish(builder, items, &piece)?;
+            }
+            first += piece.count;
+        }
+        Ok(())
+    }
+
+    /// Ids of one word, made of offsets.
+    fn expand(&self, builder: &mut Builder<'_>, words: u64) -> Result<Ids> {
+        let offsets = self.segments + 1;
+        if offsets > builder.room(4 * words) {
+            return Err(self.over_binding(builder, "offsets", offsets));
+        }
+        let ids = builder.scratch_words(self.rows).buffer;
+        let most = builder.room(4) / 4 * 4;
+        let mut first = 0;
+        while first < self.rows {
+            let rows = most.min(self.rows - first);
+            let (source, base) = builder.range_of(IDS_BUFFER, 0, offsets, 4 * words);
+            // The results of a piece begin its binding, or a little behind.
+            let (result, result_base) = builder.range_of(ids, first, rows, 4);
+            let params = segment::Params {
+                rows: rows as u32,
+                run: IDS as u32,
+                runs: rows.div_ceil(IDS) as u32,
+                segments: self.segments as u32,
+                ids_base: base,
+                id_words: words as u32,
+                result_base,
+                first_row: first as u32,
+                ..bytemuck::Zeroable::zeroed()
+            };
+            let shader = Shader::untyped(Kernel::SegmentExpand, builder.limits.workgroup_size);
+            let params = Params::Segment(Box::new(params));
+            builder.push(shader, params, vec![source], vec![result], rows.div_ceil(IDS))?;
+            first += rows;
+        }
+        Ok(Ids { buffer: ids, words: 1, first_segment: 0 })
+    }
+
+    /// Walks down the rows, and down what is carried, until one invocation can end it.
+    fn runs(
+        &self,
+        builder: &mut Builder<'_>,
+        mut source: Region,
+        mut rows: u64,
+        mut ids: Ids,
+        piece: &Piece,
+    ) -> Result<()> {
+        let in_blocks = self.item_words.is_none() && self.inner.is_multiple_of(self.block);
+        let by_rows = self.index_words.is_some();
+        let packed = self.item_words == Some(2) && !by_rows;
+        let columns = if in_blocks { self.inner / self.block } else { self.inner };
+        let carry_item = if by_rows || packed { 4 } else { builder.item(false) };
+        loop {
+            let from_carry = source.buffer != DATA;
+            let source_item = if by_rows { 4 } else { builder.item(source.keys) };
+            let iterations = u64::from(builder.limits.max_iterations).max(4);
+            let run = (rows * columns).div_ceil(builder.limits.lanes.into());
+            let mut run = run.clamp(MIN_RUN, MAX_RUN).min(iterations);
+            // Rows of a launch, as far as bindings reach.
+            let mut fit = (builder.room(source_item) / self.inner).min(builder.room(4 * ids.words));
+            fit = fit.min(builder.room(carry_item) * run / (2 * self.inner));
+            if fit < 4 {
+                return Err(self.over_binding(builder, "four rows of segments", 4 * self.inner));
+            }
+            run = run.min(fit);
+            let last = rows <= fit && rows <= run.max(LAST.min(iterations));
+            if last {
+                run = rows;
+            }
+            let fit = fit / run * run;
+            let runs = rows.div_ceil(run);
+            let carry = builder.scratch_words((2 * runs * self.inner * carry_item).div_ceil(4));
+            let carry_ids = builder.scratch_words(2 * runs);
+            let mut first = 0;
+            while first < rows {
+                let count = fit.min(rows - first);
+                let (entry, entries) = (2 * (first / run), 2 * count.div_ceil(run));
+                let mut params = self.params(builder, count, columns, run);
+                params.last = last.into();
+                params.segments = piece.count as u32;
+                params.first_segment = ids.first_segment as u32;
+                params.id_words = ids.words as u32;
+                let (id_range, base) = builder.range_of(ids.buffer, first, count, 4 * ids.words);
+                params.ids_base = base;
+                let mut sources = Vec::new();
+                if by_rows {
+                    let all = self.rows * self.inner;
+                    let (range, base) = builder.range(Region::elements(DATA), all);
+                    params.base = base;
+                    params.first_row = first as u32;
+                    sources.extend([range, id_range]);
+                    if from_carry {
+                        let (range, base) = builder.range_of(
+                            source.buffer,
+                            first * self.inner,
+                            count * self.inner,
+                            4,
+                        );
+                        params.items_base = base;
+                        sources.push(range);
+                    }
+                } else {
+                    let (range, base) =
+                        builder.range(source.after(first * self.inner), count * self.inner);
+                    params.base = base;
+                    sources.extend([range, id_range]);
+                }
+                let (out, base) = self.target(builder, piece);
+                params.result_base = base;
+                let (carry_range, base) = builder.range_of(
+                    carry.buffer,
+                    entry * self.inner,
+                    entries * self.inner,
+                    carry_item,
+                );
+                params.carry_base = base;
+                let (carry_id_range, base) = builder.range_of(carry_ids.buffer, entry, entries, 4);
+                params.carry_ids_base = base;
+                let kernel = match (by_rows, in_blocks) {
+                    (true, _) => Kernel::SegmentRows,
+                    (false, true) => Kernel::SegmentBlocks,
+                    (false, false) => Kernel::SegmentElements,
+                };
+                let from_scratch = from_carry && (by_rows || packed);
+                let shader = self.shader(builder, kernel, from_scratch, packed);
+                let invocations = u64::from(params.runs) * columns;
+                let results = vec![out, carry_range, carry_id_range];
+                builder.push(
+                    shader,
+                    Params::Segment(Box::new(params)),
+                    sources,
+                    results,
+                    invocations,
+                )?;
+                first += count;
+            }
+            if last {
+                return Ok(());
+            }
+            source = Region { buffer: carry.buffer, first: 0, keys: packed };
+            ids = Ids { buffer: carry_ids.buffer, words: 1, first_segment: 0 };
+            rows = 2 * runs;
+        }
+    }
+
+    /// Rows in any order, word by word of the items.
+    fn scatter(&self, builder: &mut Builder<'_>, ids: Ids, piece: &Piece) -> Result<()> {
+        let item_words = self.item_words.unwrap_or(2);
+        let by_rows = self.index_words.is_some();
+        let iterations = u64::from(builder.limits.max_iterations).max(4);
+        let run = (self.rows * self.inner).div_ceil(builder.limits.lanes.into());
+        let run = run.clamp(MIN_RUN, MAX_RUN).min(iterations);
+        let room = builder.room(builder.item(false)) / self.inner;
+        let fit = room.min(builder.room(4 * ids.words));
+        if fit == 0 {
+            return Err(self.over_binding(builder, "a row of segments", self.inner));
+        }
+        let kernel = if by_rows { Kernel::SegmentScatterRows } else { Kernel::SegmentScatter };
+        // The mark is made with the first word.
+        let words = if by_rows { item_words } else { item_words - 1 };
+        for word in 0..words {
+            let mut first = 0;
+            while first < self.rows {
+                let count = fit.min(self.rows - first);
+                let mut params = self.params(builder, count, self.inner, run);
+                let (source, base) = builder
+                    .range(Region::elements(DATA).after(first * self.inner), count * self.inner);
+                params.base = base;
+                let (id_range, base) = builder.range_of(ids.buffer, first, count, 4 * ids.words);
+                params.ids_base = base;
+                params.id_words = ids.words as u32;
+                params.segments = piece.count as u32;
+                params.first_segment = ids.first_segment as u32;
+                params.first_row = first as u32;
+                params.word = word as u32;
+                let (out, base) = self.target(builder, piece);
+                params.result_base = base;
+                let shader = self.shader(builder, kernel, false, false);
+                let invocations = u64::from(params.runs) * self.inner;
+                let params = Params::Segment(Box::new(params));
+                builder.push(shader, params, vec![source, id_range], vec![out], invocations)?;
+                first += count;
+            }
+        }
+        Ok(())
+    }
+
+    /// Items become elements and indices.
+    fn finish(&self, builder: &mut Builder<'_>, items: usize, piece: &Piece) -> Result<()> {
+        let outputs = piece.count * self.inner;
+        let item_words = self.item_words.unwrap_or(1);
+        let mut params = self.params(builder, self.rows, self.inner, 1);
+        let first = piece.first * self.inner;
+        let (out, base) = builder.range(Region::elements(VALUES).after(first), outputs);
+        params.result_base = base;
+        params.outputs = outputs as u32;
+        let (item_range, _) = builder.range_of(items, 0, outputs, 4 * item_words);
+        let slot = if builder.item(false) == 8 { 2 } else { 4 };
+        let invocations = (u64::from(base) % slot + outputs).div_ceil(slot);
+        let (kernel, sources, results) = match self.index_words {
+            Some(words) => {
+                let all = self.rows * self.inner;
+                let (source, base) = builder.range(Region::elements(DATA), all);
+                params.base = base;
+                let (indices, base) = builder.range_of(VALUES + 1, first, outputs, 4 * words);
+                params.index_base = base;
+                params.index_words = words as u32;
+                (Kernel::SegmentFinishRows, vec![source, item_range], vec![out, indices])
+            }
+            None => (Kernel::SegmentFinish, vec![item_range], vec![out]),
+        };
+        let shader = self.shader(builder, kernel, false, false);
+        builder.push(shader, Params::Segment(Box::new(params)), sources, results, invocations)
+    }
+
+    /// Where the results of a piece go: the maxima themselves, or scratch.
+    fn target(&self, builder: &Builder<'_>, piece: &Piece) -> (Range, u32) {
+        let outputs = piece.count * self.inner;
+        match (piece.items, self.item_words) {
+            (Some(items), Some(words)) => builder.range_of(items, 0, outputs, 4 * words),
+            _ => builder.range(Region::elements(VALUES).after(piece.first * self.inner), outputs),
+        }
+    }
+
+    fn params(&self, builder: &Builder<'_>, rows: u64, columns: u64, run: u64) -> segment::Params {
+        segment::Params {
+            rows: rows as u32,
+            inner: self.inner as u32,
+            columns: columns as u32,
+            run: run as u32,
+            runs: rows.div_ceil(run) as u32,
+            nan_key: builder.nan_key,
+            empty_low: self.empty[0],
+            empty_high: self.empty[1],
+            item_words: self.item_words.unwrap_or(1) as u32,
+            last_row: (self.rows - 1) as u32,
+            by_columns: divisor(columns),
+            by_inner: divisor(self.inner),
+            ..bytemuck::Zeroable::zeroed()
+        }
+    }
+
+    fn shader(&self, builder: &Builder<'_>, kernel: Kernel, from: bool, to: bool) -> Shader {
+        Shader {
+            kernel,
+            element: builder.element,
+            from_scratch: from,
+            to_scratch: to,
+            words: false,
+            workgroup: builder.limits.workgroup_size,
+        }
+    }
+
+    fn over_binding(&self, builder: &Builder<'_>, what: &'static str, elements: u64) -> Error {
+        Error::OverLimit {
+            what,
+            needed: elements * builder.item(false),
+            limit: "max_storage_buffer_binding_size",
+            allowed: builder.limits.max_binding_size,
+        }
+    }
 }

@@ -3,6 +3,7 @@
 #![allow(dead_code)]
 
 pub mod pool;
+pub mod segment;
 
 use half::{bf16, f16};
 use wgmax::{Device, ElementType, Nan, Tensor};

@@ -4,11 +4,12 @@
 mod common;
 mod pool;
 mod reduce;
+mod segment;
 
 use common::{Random, gpu, tensor};
 use wgmax::operator::{Operator, ReduceMax};
 use wgmax::plan::Limits;
-use wgmax::{Device, ElementType, Tensor};
+use wgmax::{Device, DeviceTensor, ElementType, Tensor};
 
 /// Runs one plan on both devices and compares all bytes that each launch wrote.
 fn compare_launches(
@@ -18,16 +19,30 @@ fn compare_launches(
     limits: &Limits,
     what: &str,
 ) {
+    compare_all_launches(device, operator, &[input], limits, what);
+}
+
+/// The same for an operator of several inputs.
+fn compare_all_launches(
+    device: &Device,
+    operator: &Operator,
+    inputs: &[&Tensor],
+    limits: &Limits,
+    what: &str,
+) {
     let cpu = Device::cpu();
-    let plan = operator.plan(&[input.desc()], limits).unwrap();
+    let plan = operator.plan(&inputs.iter().map(|t| t.desc()).collect::<Vec<_>>(), limits).unwrap();
+    let on = |device: &Device| -> Vec<DeviceTensor> {
+        inputs.iter().map(|input| device.upload(input).unwrap()).collect()
+    };
     let mut twins: Vec<Vec<u8>> = Vec::new();
-    cpu.execute_traced(&plan, &[&cpu.upload(input).unwrap()], |_, bytes| {
+    cpu.execute_traced(&plan, &on(&cpu).iter().collect::<Vec<_>>(), |_, bytes| {
         twins.push(bytes.to_vec())
     })
     .unwrap();
     let mut launches = 0;
     device
-        .execute_traced(&plan, &[&device.upload(input).unwrap()], |i, bytes| {
+        .execute_traced(&plan, &on(device).iter().collect::<Vec<_>>(), |i, bytes| {
             let twin = &twins[launches];
             launches += 1;
             let common = twin.len().min(bytes.len());

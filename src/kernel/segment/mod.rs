@@ -1,0 +1,171 @@
+//! The twins of the segment kernels: `shaders/segment_*.wgsl`.
+
+mod check;
+mod finish;
+mod runs;
+mod scatter;
+
+use bytemuck::{Pod, Zeroable, cast_slice, cast_slice_mut};
+
+use super::{Kernel, Shader};
+use crate::tensor::key::{Key, Keyed, with_keyed};
+use runs::{Rows, Values};
+
+/// As the `Params` of `shaders/segment.wgsl`, field for field.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
+pub(crate) struct Params {
+    pub base: u32,
+    pub rows: u32,
+    pub inner: u32,
+    pub columns: u32,
+    pub run: u32,
+    pub runs: u32,
+    pub segments: u32,
+    pub first_segment: u32,
+    pub ids_base: u32,
+    pub id_words: u32,
+    pub result_base: u32,
+    pub outputs: u32,
+    pub carry_ids_base: u32,
+    pub carry_base: u32,
+    pub last: u32,
+    pub nan_key: u32,
+    pub empty_low: u32,
+    pub empty_high: u32,
+    pub item_words: u32,
+    pub word: u32,
+    pub items_base: u32,
+    pub index_base: u32,
+    pub index_words: u32,
+    pub first_row: u32,
+    pub last_row: u32,
+    pub padding: [u32; 3],
+    pub by_columns: [u32; 4],
+    pub by_inner: [u32; 4],
+}
+
+/// The id of a row that has no place in the result.
+const NONE: u32 = u32::MAX;
+
+impl Params {
+    /// The segment of a row, counted from the first one of this launch.
+    #[inline(always)]
+    fn row_id(&self, ids: &[u32], row: usize) -> u32 {
+        let words = self.id_words as usize;
+        let at = (self.ids_base as usize + row) * words;
+        let (low, high) = (ids[at], if words == 2 { ids[at + 1] } else { 0 });
+        let id = low.wrapping_sub(self.first_segment);
+        let inside = low < 1 << 31 && low >= self.first_segment && id < self.segments;
+        if high == 0 && inside { id } else { NONE }
+    }
+
+    /// The rows of a run.
+    fn rows_of(&self, run: usize) -> std::ops::Range<usize> {
+        let begin = run * self.run as usize;
+        begin..(begin + self.run as usize).min(self.rows as usize)
+    }
+}
+
+/// Runs the twin of a segment kernel.
+pub(super) fn twin(p: &Params, shader: &Shader, sources: &[&[u8]], results: &mut [&mut [u8]]) {
+    match (shader.kernel, sources, results) {
+        (Kernel::SegmentExpand, [offsets], [result]) => {
+            check::expand(p, cast_slice(offsets), cast_slice_mut(result));
+        }
+        (Kernel::SegmentCheck, [ids], [status]) => {
+            check::check(p, cast_slice(ids), cast_slice_mut(status));
+        }
+        (_, sources, results) => {
+            with_keyed!(shader.element, T => typed::<T>(p, shader, sources, results));
+        }
+    }
+}
+
+fn typed<T: Keyed>(p: &Params, shader: &Shader, sources: &[&[u8]], results: &mut [&mut [u8]]) {
+    let nan = T::Key::nan(p.nan_key);
+    let key = move |bits: T::Bits| T::key(bits, nan);
+    match (shader.kernel, sources, results) {
+        (Kernel::SegmentBlocks | Kernel::SegmentElements, [data, ids], [out, carry, carry_ids]) => {
+            let ids = cast_slice(ids);
+            let (carry_ids, out) = (cast_slice_mut(carry_ids), &mut **out);
+            match (shader.to_scratch, shader.from_scratch) {
+                (false, _) => {
+                    let walk = Values::new(p, cast_slice(data), key, T::bits, T::bits);
+                    runs::twin(
+                        p,
+                        &walk,
+                        ids,
+                        cast_slice_mut(out),
+                        cast_slice_mut(carry),
+                        carry_ids,
+                    );
+                }
+                (true, false) => {
+                    let walk = Values::new(p, cast_slice(data), key, item::<T>, word::<T>);
+                    runs::twin(
+                        p,
+                        &walk,
+                        ids,
+                        cast_slice_mut(out),
+                        cast_slice_mut(carry),
+                        carry_ids,
+                    );
+                }
+                (true, true) => {
+                    let from_word = |word: u32| T::Key::from_words(word, 0);
+                    let walk = Values::new(p, cast_slice(data), from_word, item::<T>, word::<T>);
+                    runs::twin(
+                        p,
+                        &walk,
+                        ids,
+                        cast_slice_mut(out),
+                        cast_slice_mut(carry),
+                        carry_ids,
+                    );
+                }
+            }
+        }
+        (Kernel::SegmentRows, [data, ids, earlier @ ..], [out, carry, carry_ids]) => {
+            let candidates = earlier.first().map(|bytes| cast_slice(bytes));
+            let walk = Rows::<T>::new(p, cast_slice(data), candidates, nan);
+            let (out, carry) = (cast_slice_mut(out), cast_slice_mut(carry));
+            runs::twin(p, &walk, cast_slice(ids), out, carry, cast_slice_mut(carry_ids));
+        }
+        (Kernel::SegmentScatter, [data, ids], [items]) => {
+            let items = cast_slice_mut(items);
+            scatter::twin::<T>(p, false, cast_slice(data), cast_slice(ids), items);
+        }
+        (Kernel::SegmentScatterRows, [data, ids], [items]) => {
+            let items = cast_slice_mut(items);
+            scatter::twin::<T>(p, true, cast_slice(data), cast_slice(ids), items);
+        }
+        (Kernel::SegmentFinish, [items], [out]) => {
+            finish::values::<T>(p, cast_slice(items), cast_slice_mut(out));
+        }
+        (Kernel::SegmentFinishRows, [data, items], [out, indices]) => {
+            let (out, indices) = (cast_slice_mut(out), cast_slice_mut(indices));
+            finish::rows::<T>(p, cast_slice(data), cast_slice(items), out, indices);
+        }
+        _ => unreachable!("planners bind what a kernel declares"),
+    }
+}
+
+/// A key as its words, the low one first.
+fn words<T: Keyed>(key: T::Key) -> [u32; 2] {
+    let mut bytes = [0; 8];
+    bytes[..size_of::<T::Key>()].copy_from_slice(bytemuck::bytes_of(&key));
+    bytemuck::cast(bytes)
+}
+
+/// A key of a word, as the carry list holds it.
+#[inline(always)]
+fn word<T: Keyed>(key: T::Key) -> u32 {
+    words::<T>(key)[0]
+}
+
+/// A key of a word and its mark.
+#[inline(always)]
+fn item<T: Keyed>(key: T::Key) -> [u32; 2] {
+    [word::<T>(key), 1]
+}
