@@ -64,13 +64,14 @@ struct Params {
     channels: u32,
     // Column-major order: how many spatial axes there are, else 0; and their sizes.
     columns: u32,
-    // Results of a launch of pool_blocks, in lines.
+    // Results of a launch of pool_blocks or pool_runs, in lines.
     lines: u32,
-    padding: u32,
+    // The channel of the first result.
+    first_channel: u32,
     sizes: array<vec4<u32>, 2>,
     // Divisors (see divide.wgsl): the results of a line, which is all results of
     // one place along axes 0 and 1; the windows of axes 1 and 0; the inner axis;
-    // for pool_blocks the invocations of a line, the blocks of the inner axis,
+    // for pool_blocks and pool_runs the invocations of a line, the blocks of the inner axis,
     // and spacing; for pool_index the results of a plane, channels and modulus.
     by_line: vec4<u32>,
     by_axis1: vec4<u32>,
@@ -82,6 +83,7 @@ struct Params {
     by_plane: vec4<u32>,
     by_channels: vec4<u32>,
     by_modulus: vec4<u32>,
+    by_dilation: array<vec4<u32>, 3>,
 }
 
 @group(0) @binding(0) var<uniform> params: Params;

@@ -13,7 +13,8 @@ fn finish(number: u32, slot: Slot, state: State) {
             let n = slot.number[i];
             var distance = at[i] - params.plane_base;
             if !known[i] {
-                let channel = n - quotient(n, params.by_channels) * params.channels;
+                let numbered = n + params.first_channel;
+                let channel = numbered - quotient(numbered, params.by_channels) * params.channels;
                 distance = quotient(n, params.by_plane) * params.plane_pitch + channel;
             }
             store_index(params.index_base + n, distance);

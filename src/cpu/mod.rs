@@ -4,7 +4,7 @@ pub(crate) mod simd;
 
 use std::sync::{Mutex, PoisonError};
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::plan::{Plan, Range, Role};
 use crate::tensor::Tensor;
 
@@ -19,16 +19,17 @@ impl Scratch {
     /// Words that are kept at most.
     const MOST: usize = 8 << 20;
 
-    /// So many words, of any value.
-    fn take(&self, words: usize) -> Vec<u64> {
+    /// So many words, of any value: of what is kept the smallest that is large enough.
+    fn take(&self, words: usize) -> Result<Vec<u64>> {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        match kept.iter().position(|buffer| buffer.capacity() >= words) {
+        let fitting = (0..kept.len()).filter(|&i| kept[i].capacity() >= words);
+        match fitting.min_by_key(|&i| kept[i].capacity()) {
             Some(i) => {
                 let mut buffer = kept.swap_remove(i);
                 buffer.resize(words, 0);
-                buffer
+                Ok(buffer)
             }
-            None => vec![0; words],
+            None => zeroed(words),
         }
     }
 
@@ -39,6 +40,18 @@ impl Scratch {
             kept.push(buffer);
         }
     }
+}
+
+/// So many words of 0, or an error where there is no such memory.
+fn zeroed(words: usize) -> Result<Vec<u64>> {
+    // Asking twice costs little, and only `vec!` gets pages that are 0 already.
+    if words > 1 << 23 && Vec::<u64>::new().try_reserve_exact(words).is_err() {
+        return Err(Error::OutOfMemory {
+            device: "the CPU".to_string(),
+            what: format!("a buffer of {} bytes", words as u128 * 8),
+        });
+    }
+    Ok(vec![0; words])
 }
 
 /// Runs a plan on host tensors. `after` sees the buffer of each result after every launch.
@@ -52,11 +65,11 @@ pub(crate) fn execute(
         .buffers
         .iter()
         .map(|b| match b.role {
-            Role::Input => Vec::new(),
-            Role::Output => vec![0u64; (b.size as usize).div_ceil(8)],
+            Role::Input => Ok(Vec::new()),
+            Role::Output => zeroed((b.size as usize).div_ceil(8)),
             Role::Scratch => scratch.take((b.size as usize).div_ceil(8)),
         })
-        .collect();
+        .collect::<Result<_>>()?;
     for (i, launch) in plan.launches.iter().enumerate() {
         // A launch writes none of the buffers that it reads.
         let mut taken: Vec<Vec<u64>> =

@@ -55,6 +55,7 @@ impl Params {
 /// The pooling kernels: elements in, elements or positions out.
 fn pool_twin(p: &pool::Params, shader: &Shader, sources: &[&[u8]], results: &mut [&mut [u8]]) {
     use crate::tensor::key::Keyed;
+    use Kernel::{PoolIndex, PoolIndexAcross, PoolIndexSparse};
     use bytemuck::{cast_slice, cast_slice_mut};
     fn twin<T: Keyed>(
         p: &pool::Params,
@@ -65,11 +66,11 @@ fn pool_twin(p: &pool::Params, shader: &Shader, sources: &[&[u8]], results: &mut
         let source = cast_slice(sources[0]);
         let earlier = sources.get(1).map(|bytes| cast_slice(bytes));
         match (shader.kernel, results) {
-            (Kernel::PoolIndex | Kernel::PoolIndexAcross, [values, indices]) => {
+            (PoolIndex | PoolIndexAcross | PoolIndexSparse, [values, indices]) => {
                 let (values, indices) = (cast_slice_mut(values), cast_slice_mut(indices));
                 pool_index::finish::<T>(p, source, earlier, values, indices);
             }
-            (Kernel::PoolIndex | Kernel::PoolIndexAcross, [result]) => {
+            (PoolIndex | PoolIndexAcross | PoolIndexSparse, [result]) => {
                 pool_index::positions::<T>(p, source, earlier, cast_slice_mut(result));
             }
             (_, [result]) => pool::twin::<T>(p, source, cast_slice_mut(result)),

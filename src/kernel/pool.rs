@@ -1,5 +1,5 @@
-//! The twin of `shaders/pool_gather.wgsl` and `shaders/pool_blocks.wgsl`, which
-//! differ in how they read and not in what they write.
+//! The twin of `shaders/pool_gather.wgsl`, `shaders/pool_blocks.wgsl` and
+//! `shaders/pool_runs.wgsl`, which differ in how they read and not in what they write.
 
 use bytemuck::{Pod, Zeroable};
 use rayon::prelude::*;
@@ -49,7 +49,7 @@ pub(crate) struct Params {
     pub channels: u32,
     pub columns: u32,
     pub lines: u32,
-    pub padding: u32,
+    pub first_channel: u32,
     pub sizes: [[u32; 4]; 2],
     pub by_line: [u32; 4],
     pub by_axis1: [u32; 4],
@@ -61,6 +61,7 @@ pub(crate) struct Params {
     pub by_plane: [u32; 4],
     pub by_channels: [u32; 4],
     pub by_modulus: [u32; 4],
+    pub by_dilation: [[u32; 4]; 3],
 }
 
 impl Axis {

@@ -51,7 +51,8 @@ pub(crate) fn finish<T: Keyed>(
             let (key, distance) = match at {
                 NONE => {
                     let plane = number as u32 / p.plane_outputs;
-                    (p.empty_key(), plane * p.plane_pitch + number as u32 % p.channels)
+                    let channel = (number as u32 + p.first_channel) % p.channels;
+                    (p.empty_key(), plane * p.plane_pitch + channel)
                 }
                 // A piece of a plane begins behind the plane's first element.
                 at => (T::key(source[at as usize], nan), at.wrapping_sub(p.plane_base)),
@@ -64,13 +65,12 @@ pub(crate) fn finish<T: Keyed>(
             }
         }
     };
-    let parts = |i: usize, v: &mut [T::Bits], x: &mut [u32]| some(i, v, x);
     if is_small(p) {
         let both = values.chunks_mut(SOME).zip(indices.chunks_mut(SOME * words));
-        both.enumerate().for_each(|(i, (v, x))| parts(i, v, x));
+        both.enumerate().for_each(|(i, (v, x))| some(i, v, x));
     } else {
         let both = values.par_chunks_mut(SOME).zip(indices.par_chunks_mut(SOME * words));
-        both.enumerate().for_each(|(i, (v, x))| parts(i, v, x));
+        both.enumerate().for_each(|(i, (v, x))| some(i, v, x));
     }
 }
 

@@ -19,6 +19,8 @@ pub enum Kernel {
     PoolLanes,
     /// `pool_gather.wgsl` where the results of a word lie in several lines.
     PoolAcross,
+    /// As `PoolAcross`, for long windows that lie in the padding for the most part.
+    PoolSparse,
     /// `pool_blocks.wgsl`: the maximum of windows, block by block along the inner axis.
     PoolBlocks,
     /// `pool_runs.wgsl`: the same along one axis, several windows an invocation.
@@ -27,6 +29,8 @@ pub enum Kernel {
     PoolIndex,
     /// `pool_index` where the results of a word lie in several lines.
     PoolIndexAcross,
+    /// As `PoolIndexAcross`, for long windows that lie in the padding for the most part.
+    PoolIndexSparse,
     /// `segment_runs.wgsl`: the maxima of ascending segments, block by block.
     SegmentBlocks,
     /// `segment_runs.wgsl`, element by element.
@@ -49,7 +53,7 @@ pub enum Kernel {
 
 impl Kernel {
     /// All of them.
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 22] = [
         Self::Fill,
         Self::ReduceRows,
         Self::ReduceColumns,
@@ -57,10 +61,12 @@ impl Kernel {
         Self::PoolRow,
         Self::PoolLanes,
         Self::PoolAcross,
+        Self::PoolSparse,
         Self::PoolBlocks,
         Self::PoolRuns,
         Self::PoolIndex,
         Self::PoolIndexAcross,
+        Self::PoolIndexSparse,
         Self::SegmentBlocks,
         Self::SegmentElements,
         Self::SegmentRows,
@@ -82,7 +88,7 @@ impl Kernel {
         let packed = element.size() < 4;
         match self {
             Self::ReduceRows | Self::ReduceColumns | Self::ReduceColumnsGeneral => true,
-            Self::PoolIndex | Self::PoolIndexAcross => true,
+            Self::PoolIndex | Self::PoolIndexAcross | Self::PoolIndexSparse => true,
             // Packed elements go by way of scratch.
             Self::SegmentElements => to_scratch == packed && (packed || !from_scratch),
             Self::SegmentRows => !to_scratch,
@@ -100,10 +106,12 @@ impl Kernel {
             Self::PoolRow => "pool_row",
             Self::PoolLanes => "pool_lanes",
             Self::PoolAcross => "pool_across",
+            Self::PoolSparse => "pool_sparse",
             Self::PoolBlocks => "pool_blocks",
             Self::PoolRuns => "pool_runs",
             Self::PoolIndex => "pool_index",
             Self::PoolIndexAcross => "pool_index_across",
+            Self::PoolIndexSparse => "pool_index_sparse",
             Self::SegmentBlocks => "segment_blocks",
             Self::SegmentElements => "segment_elements",
             Self::SegmentRows => "segment_rows",
@@ -238,7 +246,7 @@ impl Shader {
                     }
                 });
             }
-            Kernel::PoolRow | Kernel::PoolLanes | Kernel::PoolAcross => {
+            Kernel::PoolRow | Kernel::PoolLanes | Kernel::PoolAcross | Kernel::PoolSparse => {
                 add(file!("pool.wgsl"));
                 add(file!("pool_gather.wgsl"));
                 add(file!("gather/maximum.wgsl"));
@@ -268,7 +276,7 @@ impl Shader {
             | Kernel::SegmentScatterRows
             | Kernel::SegmentFinish
             | Kernel::SegmentFinishRows => self.add_segment(&mut add),
-            Kernel::PoolIndex | Kernel::PoolIndexAcross => {
+            Kernel::PoolIndex | Kernel::PoolIndexAcross | Kernel::PoolIndexSparse => {
                 add(file!("pool.wgsl"));
                 add(file!("pool_gather.wgsl"));
                 self.add_source(false, &mut add);
@@ -332,9 +340,14 @@ impl Shader {
     fn add_lanes(&self, add: &mut impl FnMut(&str)) {
         add(file!("divide.wgsl"));
         add(file!("lanes/slot.wgsl"));
+        let sparse = matches!(self.kernel, Kernel::PoolSparse | Kernel::PoolIndexSparse);
         add(match self.kernel {
-            Kernel::PoolAcross | Kernel::PoolIndexAcross => file!("lanes/across.wgsl"),
-            _ => file!("lanes/whole.wgsl"),
+            Kernel::PoolRow | Kernel::PoolLanes | Kernel::PoolIndex => file!("lanes/whole.wgsl"),
+            _ => file!("lanes/across.wgsl"),
+        });
+        add(match sparse {
+            true => file!("lanes/few_taps.wgsl"),
+            false => file!("lanes/every_tap.wgsl"),
         });
         self.add_lane_types(add);
     }

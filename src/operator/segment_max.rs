@@ -272,8 +272,14 @@ impl SegmentMax {
             }
             return Ok(self.clone());
         }
+        if known.is_some() {
+            return Ok(self.clone());
+        }
         let largest = values.iter().copied().max().unwrap_or(-1).max(-1);
-        let segments = known.map_or(largest.saturating_add(1), |known| known as i64);
+        let segments = largest.checked_add(1).ok_or_else(|| Error::ShapeOverflow {
+            element_type: data.element_type(),
+            shape: vec![usize::MAX],
+        })?;
         Ok(self.clone().num_segments(segments))
     }
 

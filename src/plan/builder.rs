@@ -87,7 +87,7 @@ impl<'a> Builder<'a> {
     /// Items of a binding; one alignment's worth is lost where a range begins within it.
     pub(super) fn room(&self, item: u64) -> u64 {
         (self.limits.max_binding_size.saturating_sub(self.limits.alignment) / item)
-            .min(MAX_ELEMENTS)
+            .min(MAX_ELEMENTS - self.limits.alignment)
     }
 
     /// Sets all of a buffer to one element.
@@ -164,6 +164,15 @@ impl<'a> Builder<'a> {
         results: Vec<Range>,
         groups: u64,
     ) -> Result<()> {
+        let bound = (sources.len() + results.len()) as u64;
+        if bound > self.limits.max_storage_buffers.into() {
+            return Err(Error::OverLimit {
+                what: "a kernel",
+                needed: bound,
+                limit: "max_storage_buffers_per_shader_stage",
+                allowed: self.limits.max_storage_buffers.into(),
+            });
+        }
         let grid = grid(groups, self.limits).ok_or(Error::OverLimit {
             what: "a dispatch",
             needed: groups,

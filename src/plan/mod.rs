@@ -21,6 +21,8 @@ pub struct Limits {
     pub max_buffer_size: u64,
     /// What offsets of bindings must be multiples of, in bytes.
     pub alignment: u64,
+    /// Storage buffers of a shader; no kernel here has more than six.
+    pub max_storage_buffers: u32,
     /// Loop iterations of one invocation. Mesa's llvmpipe silently leaves a loop after 65,535.
     pub max_iterations: u32,
     /// Elements of a pooling window along an axis that an invocation looks at one
@@ -43,6 +45,7 @@ impl Limits {
             max_binding_size: limits.max_storage_buffer_binding_size,
             max_buffer_size: limits.max_buffer_size,
             alignment: u64::from(limits.min_storage_buffer_offset_alignment).max(16),
+            max_storage_buffers: limits.max_storage_buffers_per_shader_stage,
             max_iterations: 32_768,
             window_taps: 8,
             lanes: 1 << 16,
@@ -57,8 +60,9 @@ impl Limits {
             max_binding_size: u64::MAX,
             max_buffer_size: u64::MAX,
             alignment: 16,
+            max_storage_buffers: u32::MAX,
             max_iterations: u32::MAX,
-            // The twins make long windows in a few steps themselves.
+            // The twins make long windows in a few steps themselves, save where positions are wanted.
             window_taps: u32::MAX,
             lanes: (threads * 4 * 256).min(1 << 20) as u32,
         }

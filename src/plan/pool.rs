@@ -12,7 +12,7 @@ use super::reduce::merge;
 use super::{Limits, Plan};
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Params, Shader, divisor, pool};
-use crate::operator::{Layout, MaxPool, Order, Window};
+use crate::operator::{Indices, Layout, MaxPool, Order, Window};
 use crate::tensor::TensorDesc;
 use crate::tensor::key::key_words;
 use windows::{Axis, Group, Piece, Tuning};
@@ -50,12 +50,14 @@ pub(crate) fn plan(
     axes.push(Axis::plain(channels as u64));
     let pool = Pool {
         empty: key_words(input.element_type(), empty),
-        tuning: Tuning::new(limits, input.element_type()),
+        tuning: Tuning::new(limits, input.element_type(), outputs.len() > 1),
     };
     if outputs.len() == 1 {
         pool.values(&mut builder, axes)?;
     } else {
-        let numbering = numbering(operator, input, planes as u64, windows)?;
+        let indices = operator.get_indices().unwrap_or_default();
+        let modulus = operator.index_modulus(input)?;
+        let numbering = numbering(&indices, modulus, input, planes as u64, windows)?;
         pool.indices(&mut builder, &axes, &outputs, &numbering)?;
     }
     Ok(builder.finish())
@@ -82,15 +84,13 @@ struct Numbering {
 }
 
 fn numbering(
-    operator: &MaxPool,
+    indices: &Indices,
+    modulus: u64,
     input: &TensorDesc,
     planes: u64,
     windows: &[Window],
 ) -> Result<Numbering> {
     let plane = input.len() as u64 / planes;
-    let modulus = operator.index_modulus(input)?;
-    // Nothing checks these beyond what an operator with indices has.
-    let indices = operator.get_indices().unwrap_or_default();
     if plane > i32::MAX as u64 {
         return Err(Error::OverLimit {
             what: "a plane whose positions are wanted",
@@ -161,7 +161,8 @@ impl Pool {
         let group = &piece.group;
         let block = self.tuning.block;
         let line = u64::from(params.axes[2].outputs) * group.inner;
-        let (kernel, invocations) = if self.tuning.in_blocks(group.inner) {
+        let in_blocks = self.tuning.in_blocks(group.inner) && !group.is_sparse();
+        let (kernel, invocations) = if in_blocks {
             let runs = self.tuning.runs(group);
             let kernel = if runs.is_some() { Kernel::PoolRuns } else { Kernel::PoolBlocks };
             (params.runs, params.spacing, params.shift) =
@@ -175,6 +176,7 @@ impl Pool {
             (kernel, piece.results / line * in_line)
         } else {
             let kernel = match self.across(&params) {
+                _ if group.is_sparse() => Kernel::PoolSparse,
                 true => Kernel::PoolAcross,
                 false if group.inner == 1 && params.axes[2].stride == 1 => Kernel::PoolRow,
                 false => Kernel::PoolLanes,
@@ -282,7 +284,8 @@ impl Pool {
             params.base = base;
             sources.push(range);
         }
-        // A piece of a plane begins behind the plane's first element.
+        // A piece of a plane begins behind the plane's first element, whose position may be
+        // before the binding: distances wrap around to come out right.
         params.plane_base = base.wrapping_sub((piece.first - place.plane_first) as u32);
         let offset = match numbering.modulus {
             0 => place.plane_first,
@@ -297,6 +300,7 @@ impl Pool {
         params.by_modulus = divisor(numbering.modulus.max(1));
         params.plane_pitch = numbering.plane as u32;
         params.channels = numbering.channels as u32;
+        params.first_channel = (piece.first_result % numbering.channels) as u32;
         params.columns = numbering.columns.len() as u32;
         params.sizes.as_flattened_mut()[..numbering.columns.len()]
             .copy_from_slice(&numbering.columns);
@@ -313,6 +317,7 @@ impl Pool {
             }
         };
         let kernel = match self.across(&params) {
+            _ if piece.group.is_sparse() => Kernel::PoolIndexSparse,
             true => Kernel::PoolIndexAcross,
             false => Kernel::PoolIndex,
         };
@@ -362,6 +367,7 @@ impl Pool {
             by_axis1: divisor(axes[1].outputs.into()),
             by_axis0: divisor(axes[0].outputs.into()),
             by_inner: divisor(group.inner),
+            by_dilation: axes.map(|axis| divisor(axis.dilation.into())),
             axes,
             ..bytemuck::Zeroable::zeroed()
         })

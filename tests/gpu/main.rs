@@ -40,6 +40,13 @@ fn compare_all_launches(
         twins.push(bytes.to_vec())
     })
     .unwrap();
+    // What the oracle has seen under the device's own limits must come out under these.
+    let expected = operator.run(&cpu, inputs).unwrap();
+    let found = cpu.execute(&plan, &on(&cpu).iter().collect::<Vec<_>>()).unwrap();
+    for (found, expected) in found.iter().zip(&expected) {
+        let report = wgmax::compare(&found.download().unwrap(), expected).unwrap();
+        assert!(report.is_equal(), "{what}: under these limits {report}\n{plan:#?}");
+    }
     let mut launches = 0;
     device
         .execute_traced(&plan, &on(device).iter().collect::<Vec<_>>(), |i, bytes| {

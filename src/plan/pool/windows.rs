@@ -15,6 +15,15 @@ const FUSED: u64 = 16;
 /// which share what they have in common.
 const IN_RUNS: u64 = 8;
 
+/// Taps along one axis that are looked at one by one for positions.
+const DIRECT_INDICES: u64 = 16;
+/// Windows that hardly overlap are looked at tap by tap, up to so many taps.
+const DIRECT_APART: u64 = 512;
+/// Taps from which on those are left out that lie in the padding.
+const SPARSE: u64 = 16;
+/// What a launch costs beyond its taps: to write a result and to read it again.
+const BETWEEN: u64 = 3;
+
 /// What decides which launches a pooling takes.
 pub(super) struct Tuning {
     /// Taps over all axes of a launch.
@@ -156,6 +165,14 @@ impl Axis {
         }
     }
 
+    /// Whether positions fit 32 bits in [`Axis::flat`].
+    fn fits_flat(&self, inner: u64) -> bool {
+        let most = i128::from(MAX_ELEMENTS) / i128::from(inner) - 1;
+        let last = i128::from(self.start) + i128::from(self.outputs + self.reach);
+        let ends = [self.size.into(), self.outputs.into(), (-self.start).into(), last];
+        ends.into_iter().all(|end| end < most) && i128::from(self.reach + self.dilation) < most
+    }
+
     /// Windows of `taps` one element apart, of which the windows of this axis are
     /// made, and these windows among them. Each has an element as long as
     /// dilation is at most the axis's size.
@@ -198,6 +215,11 @@ fn positions(needed: u64) -> Error {
 }
 
 impl Group {
+    /// Whether windows lie in the padding for the most part, so that few of their taps are inside.
+    pub(super) fn is_sparse(&self) -> bool {
+        self.axes.iter().any(|a| a.taps > a.size.div_ceil(a.dilation) + 1 && a.taps > SPARSE)
+    }
+
     /// Elements of one place along the outer axis.
     pub(super) fn unit_elements(&self) -> u64 {
         self.axes.iter().map(|a| a.size).product::<u64>() * self.inner
@@ -277,13 +299,17 @@ impl Group {
 }
 
 impl Tuning {
-    pub(super) fn new(limits: &Limits, element: ElementType) -> Self {
+    pub(super) fn new(limits: &Limits, element: ElementType, indices: bool) -> Self {
         let iterations = u64::from(limits.max_iterations).max(4);
-        let direct = u64::from(limits.window_taps).max(2);
+        let mut direct = u64::from(limits.window_taps).max(2);
+        if indices {
+            // Positions are looked for tap by tap, by the twins too.
+            direct = direct.min(DIRECT_INDICES);
+        }
         Self {
             fused: FUSED.min(iterations),
             direct: direct.min(iterations),
-            direct_in_runs: (direct * IN_RUNS).min(iterations),
+            direct_in_runs: (direct * if indices { 1 } else { IN_RUNS }).min(iterations),
             iterations,
             block: 16 / element.size() as u64,
             slot: if element.size() == 8 { 2 } else { 4 },
@@ -293,6 +319,12 @@ impl Tuning {
     /// The launches over axes that follow one another, the first outermost.
     pub(super) fn groups(&self, mut axes: Vec<Axis>) -> Vec<Group> {
         let mut groups = Vec::new();
+        if axes.iter().all(Axis::is_plain) {
+            // Each element is its window, wherever it lies.
+            let all: u64 = axes.iter().map(|a| a.size).product();
+            let inner = if all.is_multiple_of(self.block) { self.block } else { 1 };
+            axes = vec![Axis::plain(all / inner), Axis::plain(inner)];
+        }
         loop {
             let (first, last) = self.next(&axes);
             let outer = axes[..first].iter().map(|a| a.size).product();
@@ -301,10 +333,7 @@ impl Tuning {
             let mut group = Group { outer, axes: [Axis::plain(1); 3], inner };
             group.axes[3 - taken.len()..].copy_from_slice(taken);
             let axis = group.axes[2];
-            if axis.stride == 1
-                && !inner.is_multiple_of(self.block)
-                && axis.size.max(axis.outputs) * inner < MAX_ELEMENTS
-            {
+            if axis.stride == 1 && !inner.is_multiple_of(self.block) && axis.fits_flat(inner) {
                 group.axes[2] = axis.flat(inner);
                 group.inner = 1;
             }
@@ -361,6 +390,14 @@ impl Tuning {
             let mut taps = 2;
             while u64::pow(taps, stages) < axis.taps {
                 taps += 1;
+            }
+            // Shorter windows are made for every place, whether or not it is wanted.
+            let made = axis.size * (taps + BETWEEN) * u64::from(stages - 1);
+            let composed = made + axis.outputs * (taps + BETWEEN);
+            let most = self.iterations.min(DIRECT_APART);
+            if axis.taps <= most && axis.outputs * axis.taps <= composed {
+                groups.push(group);
+                return;
             }
             let (part, rest) = axis.composed(taps);
             let mut made = group.clone();
