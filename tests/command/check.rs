@@ -84,13 +84,11 @@ fn ids_are_refused_for_their_values() {
         let data = Tensor::from_slice([2], &[1f32, 2.0]).unwrap();
         wgmax::io::write(&at("in.npy"), &data).unwrap();
         wgmax::io::write(&at("ids.npy"), &Tensor::from_slice([2], ids).unwrap()).unwrap();
-        let json = format!(
-            r#"{{"op": "SegmentMax", "dialect": "openvino", "version": 16,
-                "attrs": {{"fill_mode": "ZERO"}},
-                "inputs": [{{"name": "data", "file": "in.npy", "dtype": "f32", "shape": [2]}},
-                           {{"name": "ids", "file": "ids.npy", "dtype": "i32", "shape": [2]}}],
-                "outputs": [], "expect": "error"}}"#
-        );
+        let json = r#"{"op": "SegmentMax", "dialect": "openvino", "version": 16,
+                "attrs": {"fill_mode": "ZERO"},
+                "inputs": [{"name": "data", "file": "in.npy", "dtype": "f32", "shape": [2]},
+                           {"name": "ids", "file": "ids.npy", "dtype": "i32", "shape": [2]}],
+                "outputs": [], "expect": "error"}"#;
         fs::write(case.join("case.json"), json).unwrap();
     };
     let check = || wgmax(&["check", "--device", "cpu", &at("case")]);
