@@ -28,7 +28,7 @@ pub struct Arguments {
 pub struct Operation {
     #[command(flatten)]
     source: Source,
-    /// The segment of each row, ascending, i32 or i64: a file as INPUT
+    /// A file as INPUT with the segment of each row, ascending, as i32 or i64
     #[arg(value_name = "IDS")]
     ids: String,
     /// The number of segments; the largest id plus 1 if this is left out
@@ -40,7 +40,7 @@ pub struct Operation {
     /// The ids are in any order; rows whose id is no segment's are left out
     #[arg(long, conflicts_with = "offsets")]
     unsorted: bool,
-    /// IDS are offsets: segment i is the rows from offset i to offset i + 1
+    /// IDS holds offsets: segment i is the rows from offset i to offset i + 1
     #[arg(long)]
     offsets: bool,
     /// What a NaN does
