@@ -175,6 +175,21 @@ impl<'a> Reader<'a> {
         })
     }
 
+    /// As [`Reader::text`], for names whose case does not matter.
+    pub(super) fn text_of_any_case<T: Copy>(
+        &mut self,
+        attribute: &'static str,
+        expected: &'static str,
+        names: &[(&str, T)],
+    ) -> Result<Option<T>> {
+        self.take(attribute, expected, |value| match value {
+            Attribute::Text(text) => {
+                names.iter().find(|(name, _)| name.eq_ignore_ascii_case(text)).map(|&(_, t)| t)
+            }
+            _ => None,
+        })
+    }
+
     /// A truth value, which files also write as 0 or 1.
     pub(super) fn bool(&mut self, attribute: &'static str) -> Result<Option<bool>> {
         self.take(attribute, "a truth value", |value| match value {

@@ -142,6 +142,9 @@ impl Node {
             (Dialect::OpenVino, "MaxPool") => {
                 openvino::MaxPool::resolve(self, inputs, nan).map(Operator::MaxPool)
             }
+            (Dialect::OpenVino, "SegmentMax") => {
+                openvino::SegmentMax::resolve(self, inputs, nan).map(Operator::SegmentMax)
+            }
             _ => Err(Error::UnknownOperator {
                 dialect: self.dialect.name(),
                 operator: self.operator.clone(),
@@ -159,7 +162,9 @@ impl Node {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::operator::{EmptySet, Indices, Layout, MaxPool, ReduceMax};
+    use crate::operator::{
+        EmptySegment, EmptySet, Indices, Layout, MaxPool, ReduceMax, SegmentMax,
+    };
 
     fn node(dialect: Dialect, version: Option<u32>) -> Node {
         Node {
@@ -311,6 +316,49 @@ mod tests {
         }
     }
 
+    fn segments(version: Option<u32>) -> Node {
+        let fill_mode = ("fill_mode".to_string(), Attribute::Text("LOWEST".to_string()));
+        Node {
+            operator: "SegmentMax".to_string(),
+            attributes: Attributes::from([fill_mode]),
+            ..node(Dialect::OpenVino, version)
+        }
+    }
+
+    #[test]
+    fn segment_max_is_openvinos() {
+        let ids = Tensor::from_slice([2], &[0i64, 4]).unwrap();
+        let count = Tensor::from_slice([], &[7i32]).unwrap();
+        let (data, ids, count) = (Some(&data()), Some(&ids), Some(&count));
+        let resolve = |inputs: &[Option<&Tensor>], nan| segments(Some(16)).operator(inputs, nan);
+        let expected = SegmentMax::sorted().empty_segment(EmptySegment::Lowest).nan(Nan::Ignore);
+        for inputs in [&[data, ids][..], &[data, ids, None]] {
+            let found = resolve(inputs, None).unwrap();
+            assert_eq!(found, Operator::SegmentMax(expected.clone()));
+            assert_eq!(found.input_count(), 2);
+        }
+        let propagating = expected.num_segments(7).nan(Nan::Propagate);
+        let found = resolve(&[data, ids, count], Some(Nan::Propagate)).unwrap();
+        assert_eq!(found, Operator::SegmentMax(propagating));
+
+        for (inputs, given) in [
+            (&[][..], 0),
+            (&[None, ids], 1),
+            (&[data], 1),
+            (&[data, None], 1),
+            (&[data, None, count], 2),
+            (&[data, ids, count, count], 4),
+        ] {
+            let error = resolve(inputs, None).unwrap_err().to_string();
+            let expected = format!("OpenVINO SegmentMax-16 takes 2 or 3 inputs; given: {given}");
+            assert_eq!(error, expected);
+        }
+        for dialect in [Dialect::Onnx, Dialect::OneDnn] {
+            let error = Node { dialect, ..segments(Some(16)) }.operator(&[data, ids], None);
+            assert!(matches!(error, Err(Error::UnknownOperator { .. })), "{dialect}");
+        }
+    }
+
     #[test]
     fn outputs_are_counted() {
         let data = Tensor::from_slice([1, 3, 4], &[0f32; 12]).unwrap();
@@ -326,6 +374,7 @@ mod tests {
             (pool(Dialect::OneDnn, None), &[data], 1),
             (pool(Dialect::OpenVino, Some(1)), &[data], 1),
             (pool(Dialect::OpenVino, Some(8)), &[data], 2),
+            (segments(Some(16)), &[data, axes], 1),
         ] {
             for outputs in 1..4 {
                 let node = Node { outputs, ..node.clone() };
@@ -352,6 +401,8 @@ mod tests {
                 assert!(matches!(error, Err(Error::MissingVersion { .. })), "{dialect}");
             }
         }
+        let error = segments(None).operator(&[Some(&data)], None).unwrap_err();
+        assert_eq!(error.to_string(), "OpenVINO SegmentMax needs a version");
         let error = node(Dialect::OneDnn, Some(3)).operator(&[Some(&data)], None).unwrap_err();
         assert_eq!(error.to_string(), "oneDNN Graph has no ReduceMax-3");
         let error = pool(Dialect::OneDnn, Some(3)).operator(&[Some(&data)], None).unwrap_err();

@@ -4,10 +4,10 @@ use std::io::Write;
 use std::str::FromStr;
 
 use clap::{Args, Subcommand};
-use wgmax::Device;
+use wgmax::{Device, Tensor};
 
 use super::output::Output;
-use super::{Outcome, max_pool, reduce_max};
+use super::{Outcome, max_pool, reduce_max, segment_max};
 
 /// What the results of an operator are called, in order.
 const RESULTS: [&str; 2] = ["values", "indices"];
@@ -24,6 +24,8 @@ enum Choice {
     ReduceMax(ReduceMax),
     /// The maximum of windows of a tensor from a file, and where it is
     MaxPool(MaxPool),
+    /// The maximum of rows that belong together, of tensors from files
+    SegmentMax(SegmentMax),
 }
 
 #[derive(Args)]
@@ -39,6 +41,17 @@ struct MaxPool {
     #[command(flatten)]
     operation: max_pool::Operation,
     /// Compare the positions of the maxima, too
+    #[arg(long)]
+    indices: bool,
+    #[command(flatten)]
+    between: Between,
+}
+
+#[derive(Args)]
+struct SegmentMax {
+    #[command(flatten)]
+    operation: segment_max::Operation,
+    /// Compare the rows that the maxima come from, too
     #[arg(long)]
     indices: bool,
     #[command(flatten)]
@@ -65,19 +78,24 @@ impl FromStr for Pair {
 }
 
 pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome> {
-    let ((operator, input), Between { between: Pair(a, b) }) = match &arguments.operator {
-        Choice::ReduceMax(choice) => (choice.operation.read()?, &choice.between),
-        Choice::MaxPool(choice) => (choice.operation.read(choice.indices)?, &choice.between),
+    let alone = |(operator, input)| (operator, vec![input]);
+    let ((operator, inputs), Between { between: Pair(a, b) }) = match &arguments.operator {
+        Choice::ReduceMax(choice) => (alone(choice.operation.read()?), &choice.between),
+        Choice::MaxPool(choice) => (alone(choice.operation.read(choice.indices)?), &choice.between),
+        Choice::SegmentMax(choice) => (choice.operation.read(choice.indices)?, &choice.between),
     };
+    let inputs: Vec<&Tensor> = inputs.iter().collect();
     let devices = [Device::named(a)?, Device::named(b)?];
-    let a = operator.run(&devices[0], &[&input])?;
-    let b = operator.run(&devices[1], &[&input])?;
+    let a = operator.run(&devices[0], &inputs)?;
+    let b = operator.run(&devices[1], &inputs)?;
     writeln!(output, "a: {}", devices[0].info())?;
     writeln!(output, "b: {}", devices[1].info())?;
+    let descs: Vec<String> = inputs.iter().map(|input| input.desc().to_string()).collect();
+    let from = descs.join(", ");
     let mut outcome = Outcome::Good;
     for ((a, b), result) in a.iter().zip(&b).zip(RESULTS) {
         let report = wgmax::compare(a, b)?;
-        writeln!(output, "{result}: {} -> {}: {report}", input.desc(), a.desc())?;
+        writeln!(output, "{result}: {from} -> {}: {report}", a.desc())?;
         if !report.is_equal() {
             outcome = Outcome::Bad;
         }

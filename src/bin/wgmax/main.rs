@@ -8,6 +8,7 @@ mod max_pool;
 mod options;
 mod output;
 mod reduce_max;
+mod segment_max;
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -16,7 +17,7 @@ use clap::{Parser, Subcommand};
 
 use output::Output;
 
-/// ReduceMax and MaxPool as WGSL compute shaders, with CPU twins that agree bit for bit.
+/// ReduceMax, MaxPool and SegmentMax as WGSL compute shaders, with CPU twins that agree bit for bit.
 #[derive(Parser)]
 #[command(name = "wgmax", version, disable_help_subcommand = true)]
 struct Cli {
@@ -34,6 +35,8 @@ enum Command {
     ReduceMax(reduce_max::Arguments),
     /// The maximum of windows of a tensor from a file, and where it is
     MaxPool(max_pool::Arguments),
+    /// The maximum of rows that belong together, and which row it comes from
+    SegmentMax(segment_max::Arguments),
     /// Run an operator on two devices and compare the results bit for bit
     Compare(compare::Arguments),
     /// Run golden cases
@@ -48,12 +51,13 @@ enum Outcome {
 }
 
 const SHORT_HELP: &str = "\
-wgmax: ReduceMax and MaxPool on the GPU and on the CPU, with the same bits
+wgmax: ReduceMax, MaxPool and SegmentMax on the GPU and on the CPU, with the same bits
 
   wgmax demo                            see it work, on data that comes with it
   wgmax devices                         what there is to compute on
   wgmax reduce-max x.npy --axes -1      the maximum along an axis
   wgmax max-pool x.npy --kernel 2,2     the maximum of each 2 x 2 window
+  wgmax segment-max x.npy ids.npy       the maximum of rows with the same id
   wgmax --help                          everything else
 
 Start with: wgmax demo";
@@ -76,6 +80,7 @@ fn main() -> ExitCode {
         Some(Command::Devices(arguments)) => devices::run(&arguments, &mut output),
         Some(Command::ReduceMax(arguments)) => reduce_max::run(&arguments, &mut output),
         Some(Command::MaxPool(arguments)) => max_pool::run(&arguments, &mut output),
+        Some(Command::SegmentMax(arguments)) => segment_max::run(&arguments, &mut output),
         Some(Command::Compare(arguments)) => compare::run(&arguments, &mut output),
         Some(Command::Check(arguments)) => check::run(&arguments, &mut output),
     };

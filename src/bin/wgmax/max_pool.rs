@@ -2,10 +2,10 @@
 
 use clap::{Args, ValueEnum};
 use wgmax::operator::{self, MaxPool, Operator, Padding};
-use wgmax::{ElementType, Error, Tensor, TensorDesc};
+use wgmax::{Error, Tensor, TensorDesc};
 
 use super::Outcome;
-use super::options::{EmptyChoice, List, NanChoice, On, Source};
+use super::options::{EmptyChoice, IndexType, List, NanChoice, On, Source};
 use super::output::{self, Output};
 
 #[derive(Args)]
@@ -103,12 +103,6 @@ enum Layout {
 }
 
 #[derive(Clone, Copy, ValueEnum)]
-enum IndexType {
-    I64,
-    I32,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
 enum IndexOrder {
     /// The last axis fastest, as in memory
     RowMajor,
@@ -141,10 +135,7 @@ impl Operation {
             .nan(self.nan.into())
             .empty_window(self.empty.into())
             .indices(indices.then_some(operator::Indices {
-                element_type: match self.index_type {
-                    IndexType::I64 => ElementType::I64,
-                    IndexType::I32 => ElementType::I32,
-                },
+                element_type: self.index_type.into(),
                 order: match self.index_order {
                     IndexOrder::RowMajor => operator::Order::RowMajor,
                     IndexOrder::ColumnMajor => operator::Order::ColumnMajor,
@@ -219,16 +210,6 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome
     let (operator, input) = arguments.operation.read(arguments.indices.is_some())?;
     let device = arguments.on.open()?;
     let results = operator.run(&device, &[&input])?;
-    let files = [&arguments.output, &arguments.indices];
-    // Together, so that there are never maxima of this run beside indices of another.
-    let written: Vec<(&str, &Tensor)> = files
-        .into_iter()
-        .zip(&results)
-        .filter_map(|(path, result)| Some((path.as_deref()?, result)))
-        .collect();
-    wgmax::io::write_all(&written)?;
-    if arguments.output.is_none() {
-        output::print(&results[0], output)?;
-    }
+    output::deliver(&results, &[&arguments.output, &arguments.indices], output)?;
     Ok(Outcome::Good)
 }

@@ -72,6 +72,22 @@ impl From<EmptyChoice> for EmptySet {
     }
 }
 
+/// The type of the positions of maxima.
+#[derive(Clone, Copy, ValueEnum)]
+pub enum IndexType {
+    I64,
+    I32,
+}
+
+impl From<IndexType> for ElementType {
+    fn from(choice: IndexType) -> Self {
+        match choice {
+            IndexType::I64 => Self::I64,
+            IndexType::I32 => Self::I32,
+        }
+    }
+}
+
 /// Integers separated by commas; none if there is nothing but blanks.
 #[derive(Clone, Debug)]
 pub struct List(pub Vec<i64>);

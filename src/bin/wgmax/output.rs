@@ -77,6 +77,25 @@ pub fn print(tensor: &Tensor, output: &mut Output) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Writes each result to its file, if it has one. Without a file for it, the first is printed.
+pub fn deliver(
+    results: &[Tensor],
+    files: &[&Option<String>],
+    output: &mut Output,
+) -> anyhow::Result<()> {
+    // Together, so that there are never maxima of this run beside indices of another.
+    let written: Vec<(&str, &Tensor)> = files
+        .iter()
+        .zip(results)
+        .filter_map(|(path, result)| Some((path.as_deref()?, result)))
+        .collect();
+    wgmax::io::write_all(&written)?;
+    match files {
+        [Some(_), ..] => Ok(()),
+        _ => print(&results[0], output),
+    }
+}
+
 /// The first `limit` elements as text.
 pub fn values(tensor: &Tensor, limit: usize) -> wgmax::Result<Vec<String>> {
     fn list<T: Element>(tensor: &Tensor, limit: usize) -> wgmax::Result<Vec<String>> {

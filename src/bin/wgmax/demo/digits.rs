@@ -92,7 +92,7 @@ fn lines(ink: &[u8]) -> wgmax::Result<Vec<Line>> {
     let short = Indices { element_type: ElementType::I32, ..Indices::default() };
     let line = |layout: &str, pool: MaxPool, input: &Tensor| Line {
         label: format!("{} {layout}", input.element_type()),
-        questions: vec![Question::new(pool, input)],
+        questions: vec![Question::new(pool, &[input])],
     };
     Ok(vec![
         line("NCX", ncx.clone(), &Tensor::from_slice(batches, ink)?),

@@ -1,37 +1,43 @@
-//! ReduceMax over Fisher's iris measurements.
+//! ReduceMax and SegmentMax over Fisher's iris measurements.
 
 use std::io::Write;
 
 use anyhow::Context;
 use half::{bf16, f16};
-use wgmax::operator::ReduceMax;
-use wgmax::{Device, Tensor};
+use wgmax::operator::{EmptySegment, ReduceMax, SegmentMax};
+use wgmax::{Device, ElementType, Tensor};
 
 use super::trial::{Line, Question, Trial};
 use crate::output::{self, Output};
 
 const IRIS: &str = include_str!("../../../../examples/data/iris.csv");
 const MEASUREMENTS: [&str; 4] = ["sepal length", "sepal width", "petal length", "petal width"];
+const PETAL_LENGTH: usize = 2;
 const SPECIES: [&str; 3] = ["setosa", "versicolor", "virginica"];
 
 /// Rows of the data, and how many of each species follow one another.
 const FLOWERS: usize = 150;
 const EACH: usize = FLOWERS / SPECIES.len();
 
+/// The flowers in the order of the file.
+struct Flowers {
+    /// The measurements in tenths of a centimetre, a flower a row.
+    tenths: Vec<i32>,
+    /// The number of each one's species.
+    species: Vec<i64>,
+}
+
 pub fn run(trial: &mut Trial, output: &mut Output) -> anyhow::Result<()> {
-    let lines = lines(&read(IRIS)?)?;
+    let flowers = read(IRIS)?;
+    let inputs = flowers.inputs()?;
     writeln!(
         output,
         "ReduceMax. Fisher's iris: {FLOWERS} flowers of {} species, {} measurements each, in cm.\n",
         SPECIES.len(),
         MEASUREMENTS.len(),
     )?;
-    writeln!(output, "The largest of each species, in cm, as f32 on the CPU:")?;
-    let largest = lines[0].questions[2].ask(&Device::cpu())?.swap_remove(0);
-    writeln!(output, "{}\n", by_species(&largest)?)?;
-
-    writeln!(output, "The largest of all flowers, in the order of the columns above:")?;
-    let table = trial.table(["type", "answers"], &lines, |results| {
+    writeln!(output, "The largest of all flowers ({}):", MEASUREMENTS.join(", "))?;
+    let table = trial.table(["type", "answers"], &lines(&inputs, all_and_each)?, |results| {
         Ok(output::values(&results[0], MEASUREMENTS.len())?.join("  "))
     })?;
     writeln!(output, "{table}")?;
@@ -40,12 +46,31 @@ pub fn run(trial: &mut Trial, output: &mut Output) -> anyhow::Result<()> {
         "u8 and i32 count tenths of a cm. The largest of each flower and of each species are \
          compared, too.\n"
     )?;
+
+    let lines = lines(&inputs, |input| flowers.by_species(input))?;
+    writeln!(output, "SegmentMax. The same flowers, each with the number of its species.\n")?;
+    writeln!(output, "The largest of each species, in cm, as f32 on the CPU:")?;
+    let largest = lines[0].questions[0].ask(&Device::cpu())?.swap_remove(0);
+    writeln!(output, "{}\n", species_table(&largest)?)?;
+
+    writeln!(output, "The longest petal of each species:")?;
+    let table = trial.table(["type", "answers"], &lines, |results| {
+        let values = output::values(&results[0], results[0].len())?;
+        let petals = values.chunks(MEASUREMENTS.len()).map(|row| row[PETAL_LENGTH].as_str());
+        Ok(petals.collect::<Vec<&str>>().join("  "))
+    })?;
+    writeln!(output, "{table}")?;
+    writeln!(
+        output,
+        "All measurements are compared, and the flowers that they come from; then the same with \
+         offsets in\nplace of numbers, and the largest of the flowers whose petals are 0, 1, 2 ... \
+         whole cm long, unsorted.\n"
+    )?;
     Ok(())
 }
 
-/// The measurements in tenths of a centimetre, a flower a row.
-fn read(text: &str) -> anyhow::Result<Vec<i32>> {
-    let mut tenths = Vec::with_capacity(FLOWERS * MEASUREMENTS.len());
+fn read(text: &str) -> anyhow::Result<Flowers> {
+    let mut flowers = Flowers { tenths: Vec::new(), species: Vec::new() };
     for (row, line) in text.lines().skip(1).filter(|line| !line.is_empty()).enumerate() {
         let fields: Vec<f64> = line
             .split(',')
@@ -57,51 +82,76 @@ fn read(text: &str) -> anyhow::Result<Vec<i32>> {
             measured.len() == MEASUREMENTS.len() && *species == (row / EACH) as f64,
             "iris.csv: {line:?} is out of place"
         );
-        tenths.extend(measured.iter().map(|cm| (cm * 10.0).round() as i32));
+        flowers.tenths.extend(measured.iter().map(|cm| (cm * 10.0).round() as i32));
+        flowers.species.push(*species as i64);
     }
-    anyhow::ensure!(tenths.len() == FLOWERS * MEASUREMENTS.len(), "iris.csv: rows are missing");
-    Ok(tenths)
+    anyhow::ensure!(flowers.species.len() == FLOWERS, "iris.csv: rows are missing");
+    Ok(flowers)
 }
 
-/// The same measurements in several types.
-fn lines(tenths: &[i32]) -> wgmax::Result<Vec<Line>> {
-    let shape = [FLOWERS, MEASUREMENTS.len()];
-    // A quotient is rounded once, so it is the number that the file spells.
-    let cm = |t: &i32| f64::from(*t) / 10.0;
-    let of = |t: &i32| *t as f32 / 10.0;
-    let inputs = [
-        Tensor::from_slice(shape, &tenths.iter().map(of).collect::<Vec<f32>>())?,
-        Tensor::from_slice(shape, &tenths.iter().map(cm).collect::<Vec<f64>>())?,
-        Tensor::from_slice(
-            shape,
-            &tenths.iter().map(|t| f16::from_f64(cm(t))).collect::<Vec<f16>>(),
-        )?,
-        Tensor::from_slice(
-            shape,
-            &tenths.iter().map(|t| bf16::from_f64(cm(t))).collect::<Vec<bf16>>(),
-        )?,
-        Tensor::from_slice(shape, &tenths.iter().map(|&t| t as u8).collect::<Vec<u8>>())?,
-        Tensor::from_slice(shape, tenths)?,
-    ];
-    inputs
-        .iter()
-        .map(|input| {
-            Ok(Line { label: input.element_type().to_string(), questions: questions(input)? })
-        })
-        .collect()
+impl Flowers {
+    /// The measurements in several types.
+    fn inputs(&self) -> wgmax::Result<Vec<Tensor>> {
+        let (shape, tenths) = ([FLOWERS, MEASUREMENTS.len()], &self.tenths);
+        // A quotient is rounded once, so it is the number that the file spells.
+        let cm = |t: &i32| f64::from(*t) / 10.0;
+        let of = |t: &i32| *t as f32 / 10.0;
+        Ok(vec![
+            Tensor::from_slice(shape, &tenths.iter().map(of).collect::<Vec<f32>>())?,
+            Tensor::from_slice(shape, &tenths.iter().map(cm).collect::<Vec<f64>>())?,
+            Tensor::from_slice(
+                shape,
+                &tenths.iter().map(|t| f16::from_f64(cm(t))).collect::<Vec<f16>>(),
+            )?,
+            Tensor::from_slice(
+                shape,
+                &tenths.iter().map(|t| bf16::from_f64(cm(t))).collect::<Vec<bf16>>(),
+            )?,
+            Tensor::from_slice(shape, &tenths.iter().map(|&t| t as u8).collect::<Vec<u8>>())?,
+            Tensor::from_slice(shape, tenths)?,
+        ])
+    }
+
+    /// The largest of each species, told by numbers and by offsets, and of the flowers
+    /// whose petals are equally long. None is 0 or 2 cm long, so segments without rows are among them.
+    fn by_species(&self, input: &Tensor) -> wgmax::Result<Vec<Question>> {
+        let numbers = Tensor::from_slice([FLOWERS], &self.species)?;
+        let offsets: Vec<i32> =
+            (0..=SPECIES.len()).map(|species| (species * EACH) as i32).collect();
+        let offsets = Tensor::from_slice([offsets.len()], &offsets)?;
+        let petals = self.tenths.chunks(MEASUREMENTS.len()).map(|row| row[PETAL_LENGTH] / 10);
+        let petals = Tensor::from_slice([FLOWERS], &petals.collect::<Vec<i32>>())?;
+        let unsorted = SegmentMax::unsorted().empty_segment(EmptySegment::Lowest);
+        Ok(vec![
+            Question::new(SegmentMax::sorted().indices(ElementType::I64), &[input, &numbers]),
+            Question::new(SegmentMax::offsets().indices(ElementType::I32), &[input, &offsets]),
+            Question::new(unsorted, &[input, &petals]),
+        ])
+    }
 }
 
-/// What is asked of an input: the largest of all flowers, of each flower, of each species.
-fn questions(flowers: &Tensor) -> wgmax::Result<Vec<Question>> {
-    let species = flowers.reshape([SPECIES.len(), EACH, MEASUREMENTS.len()])?;
+/// A line for each input, with what is asked of it.
+fn lines(
+    inputs: &[Tensor],
+    questions: impl Fn(&Tensor) -> wgmax::Result<Vec<Question>>,
+) -> wgmax::Result<Vec<Line>> {
+    let line = |input: &Tensor| {
+        Ok(Line { label: input.element_type().to_string(), questions: questions(input)? })
+    };
+    inputs.iter().map(line).collect()
+}
+
+/// The largest of all flowers, of each flower, of each species.
+fn all_and_each(input: &Tensor) -> wgmax::Result<Vec<Question>> {
+    let species = input.reshape([SPECIES.len(), EACH, MEASUREMENTS.len()])?;
     Ok(vec![
-        Question::new(ReduceMax::new().axes([0]), flowers),
-        Question::new(ReduceMax::new().axes([1]), flowers),
-        Question::new(ReduceMax::new().axes([1]), &species),
+        Question::new(ReduceMax::new().axes([0]), &[input]),
+        Question::new(ReduceMax::new().axes([1]), &[input]),
+        Question::new(ReduceMax::new().axes([1]), &[&species]),
     ])
 }
 
-fn by_species(largest: &Tensor) -> wgmax::Result<String> {
+fn species_table(largest: &Tensor) -> wgmax::Result<String> {
     let mut header = vec!["species"];
     header.extend(MEASUREMENTS);
     let mut table = output::table(&header);

@@ -6,19 +6,26 @@ use wgmax::{Device, Tensor};
 
 use crate::output;
 
-/// What is asked of a device: an operator of one tensor.
+/// What is asked of a device: an operator of one tensor or several.
 pub struct Question {
     pub operator: Operator,
-    pub input: Tensor,
+    pub inputs: Vec<Tensor>,
 }
 
 impl Question {
-    pub fn new(operator: impl Into<Operator>, input: &Tensor) -> Self {
-        Self { operator: operator.into(), input: input.clone() }
+    pub fn new(operator: impl Into<Operator>, inputs: &[&Tensor]) -> Self {
+        let inputs = inputs.iter().map(|&input| input.clone()).collect();
+        Self { operator: operator.into(), inputs }
     }
 
     pub fn ask(&self, device: &Device) -> wgmax::Result<Vec<Tensor>> {
-        self.operator.run(device, &[&self.input])
+        self.operator.run(device, &self.inputs.iter().collect::<Vec<&Tensor>>())
+    }
+
+    /// The operator and what it is asked of, as complaints name them.
+    fn name(&self) -> String {
+        let inputs: Vec<String> = self.inputs.iter().map(|i| i.desc().to_string()).collect();
+        format!("{} of {}", self.operator.name(), inputs.join(", "))
     }
 }
 
@@ -93,7 +100,7 @@ impl Trial {
         for (number, (question, expected)) in line.questions.iter().zip(expected).enumerate() {
             // The CPU is not held against itself.
             self.asked += if device.is_cpu() { 0 } else { expected.len() };
-            let what = format!("{}, {}", device.info(), question.input.desc());
+            let what = format!("{}, {}", device.info(), question.name());
             let actual = match question.ask(device) {
                 Ok(actual) => actual,
                 Err(error) => {

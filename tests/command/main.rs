@@ -1,0 +1,101 @@
+//! The command, as a user sees it: what it prints, what it writes, how it ends.
+
+#![cfg(feature = "cli")]
+
+mod check;
+#[path = "../common/mod.rs"]
+mod common;
+mod max_pool;
+mod reduce_max;
+mod segment_max;
+
+use std::process::{Command, Output};
+
+use tempfile::TempDir;
+use wgmax::Tensor;
+
+fn command(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_wgmax"));
+    // Where this is not set, libwayland, which a GL driver asks, says so on stderr.
+    command.args(arguments).env("XDG_RUNTIME_DIR", std::env::temp_dir());
+    command
+}
+
+fn wgmax(arguments: &[&str]) -> Output {
+    command(arguments).output().unwrap()
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+#[track_caller]
+fn succeeds(arguments: &[&str]) -> String {
+    let output = wgmax(arguments);
+    assert!(output.status.success(), "{arguments:?}: {output:?}");
+    assert!(output.stderr.is_empty(), "{arguments:?}: {output:?}");
+    stdout(&output)
+}
+
+/// Runs what must be refused: status 2, one line on stderr, nothing on stdout.
+#[track_caller]
+fn refused(arguments: &[&str], word: &str) {
+    let output = wgmax(arguments);
+    let line = String::from_utf8(output.stderr.clone()).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{arguments:?}: {output:?}");
+    assert_eq!(line.lines().count(), 1, "{arguments:?}: {line}");
+    assert!(line.starts_with("wgmax: ") && line.contains(word), "{arguments:?}: {line}");
+    assert!(!line.contains("panicked"), "{arguments:?}: {line}");
+    assert!(output.stdout.is_empty(), "{arguments:?}: {output:?}");
+}
+
+/// A folder with `x.npy`, f32[2, 3].
+fn folder() -> (TempDir, impl Fn(&str) -> String) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().to_path_buf();
+    let at = move |name: &str| path.join(name).to_str().unwrap().to_string();
+    let x = Tensor::from_slice([2, 3], &[1.5f32, -2.0, 3.0, f32::NAN, 5.0, -6.0]).unwrap();
+    wgmax::io::write(&at("x.npy"), &x).unwrap();
+    (folder, at)
+}
+
+#[test]
+fn alone_it_suggests_the_demo() {
+    assert!(succeeds(&[]).contains("wgmax demo"));
+    assert!(succeeds(&["--help"]).contains("reduce-max"));
+    assert!(succeeds(&["reduce-max", "--help"]).contains("--keep-dims"));
+    assert!(succeeds(&["segment-max", "--help"]).contains("--num-segments"));
+}
+
+#[test]
+fn the_demo_finds_nothing_wrong() {
+    let shown = succeeds(&["demo"]);
+    assert!(!shown.contains("NO:") && shown.contains("(reference)"), "{shown}");
+    assert!(shown.contains("7.9  4.4  6.9  2.5"), "{shown}");
+    // The longest petal of each species.
+    assert!(shown.contains("1.9  5.1  6.9"), "{shown}");
+    // A row of each picture that is drawn, and the middle of it pooled.
+    let row = "  │  ░░██▒▒  ██░░  │ │  ████░░│  │  ░░██          │ │░░██▓▓  │  \
+               │          ██▓▓  │ │  ▒▒██▓▓│\n";
+    assert!(shown.contains(row), "{shown}");
+    assert!(shown.contains("f32[30, 1, 4, 4], and i64 indices"), "{shown}");
+}
+
+#[test]
+fn devices_are_listed() {
+    assert!(succeeds(&["devices"]).contains("cpu"));
+    let list: Vec<serde_json::Value> =
+        serde_json::from_str(&succeeds(&["devices", "--json"])).unwrap();
+    assert_eq!(list.last().unwrap()["device"], "cpu");
+}
+
+/// A reader who leaves early, as `head` does, is no reason to panic.
+#[test]
+fn a_closed_pipe_is_no_error() {
+    use std::process::Stdio;
+    let mut child =
+        command(&["devices"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
+}

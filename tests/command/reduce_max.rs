@@ -1,0 +1,115 @@
+//! `wgmax reduce-max`, and what all operators have in common.
+
+use std::fs;
+use std::path::Path;
+
+use wgmax::Tensor;
+
+use super::{folder, refused, succeeds};
+
+#[test]
+fn reduces_to_a_file() {
+    let (_folder, at) = folder();
+    let (x, y) = (at("x.npy"), at("y.npy"));
+    succeeds(&["reduce-max", &x, "--axes", "-1", "--nan", "ignore", "--device", "cpu", "-o", &y]);
+    let result = wgmax::io::read(&y).unwrap();
+    assert_eq!(result.shape(), [2]);
+    assert_eq!(result.to_vec::<f32>().unwrap(), [3.0, 5.0]);
+
+    let y = at("y.safetensors:largest");
+    succeeds(&["reduce-max", &x, "--axes=0,-1", "--keep-dims", "--device", "cpu", "-o", &y]);
+    let result = wgmax::io::read(&y).unwrap();
+    assert_eq!(result.shape(), [1, 1]);
+    assert!(result.to_vec::<f32>().unwrap()[0].is_nan());
+}
+
+#[test]
+fn prints_a_result() {
+    let (_folder, at) = folder();
+    let x = at("x.npy");
+    let run = |more: &[&str]| succeeds(&[&["reduce-max", &x, "--device", "cpu"], more].concat());
+    assert_eq!(run(&[]), "f32[]\n  NaN\n");
+    assert_eq!(run(&["--axes", "0"]), "f32[3]\n  NaN 5.0 3.0\n");
+    let identity = "f32[2, 3]\n   1.5 -2.0  3.0\n   NaN  5.0 -6.0\n";
+    assert_eq!(run(&["--axes", ""]), identity);
+    assert_eq!(run(&["--axes", "", "--keep-dims"]), identity);
+}
+
+#[test]
+fn the_maximum_of_nothing_is_a_choice() {
+    let (_folder, at) = folder();
+    let x = at("nothing.npy");
+    wgmax::io::write(&x, &Tensor::from_slice([0, 1], &[0f32; 0]).unwrap()).unwrap();
+    let run =
+        |empty| succeeds(&["reduce-max", &x, "--axes", "0", "--empty", empty, "--device", "cpu"]);
+    assert_eq!(run("neg-inf"), "f32[1]\n  -inf\n");
+    assert_eq!(run("lowest"), "f32[1]\n  -3.4028235e38\n");
+}
+
+#[test]
+fn bits_of_a_type_that_the_format_lacks() {
+    let (_folder, at) = folder();
+    let x = at("bits.npy");
+    wgmax::io::write(&x, &Tensor::from_slice([2], &[0x3f80u16, 0xc000]).unwrap()).unwrap();
+    let shown = succeeds(&["reduce-max", &x, "--type", "bf16", "--device", "cpu"]);
+    assert_eq!(shown, "bf16[]\n  1.0\n");
+    refused(&["reduce-max", &x, "--type", "f32", "--device", "cpu"], "not f32");
+    refused(&["reduce-max", &x, "--type", "f99", "--device", "cpu"], "f99");
+}
+
+#[test]
+fn bad_input_is_refused_in_one_line() {
+    let (_folder, at) = folder();
+    let x = at("x.npy");
+    let whole = fs::read(&x).unwrap();
+    fs::write(at("short.npy"), &whole[..whole.len() - 1]).unwrap();
+    fs::write(at("stub.npy"), &whole[..9]).unwrap();
+    fs::write(at("empty.npy"), "").unwrap();
+    let run = |input: &str, more: &[&str], word: &str| {
+        refused(&[&["reduce-max", input, "--device", "cpu"], more].concat(), word);
+    };
+    run(&at("missing.npy"), &[], "missing.npy");
+    run(&at("short.npy"), &[], "short.npy");
+    run(&at("stub.npy"), &[], "stub.npy");
+    run(&at("empty.npy"), &[], "empty.npy");
+    run(&at("x.txt"), &[], "FILE.npy");
+    run(&x, &["--axes", "2"], "axis 2 is out of range");
+    run(&x, &["--axes", "-3"], "axis -3 is out of range");
+    run(&x, &["--axes", "1,-1"], "twice");
+    for axes in ["a", "0,", "0;1", "1.0", "99999999999999999999"] {
+        run(&x, &["--axes", axes], "--axes");
+    }
+    run(&x, &["--nan", "maybe"], "maybe");
+    run(&x, &["--wrong"], "--wrong");
+    refused(&["reduce-max"], "INPUT");
+    refused(&["reduce-min"], "reduce-min");
+    refused(&["reduce-max", &x, "--device", "no such device"], "no such device");
+    refused(&["compare", "reduce-max", &x, "--between", "cpu"], "--between");
+    refused(&["check", &at("nowhere")], "nowhere");
+    refused(&["check", "--device", "no such device", &at("")], "no golden case");
+}
+
+#[test]
+fn a_failure_leaves_the_output_alone() {
+    let (_folder, at) = folder();
+    let (x, y) = (at("x.npy"), at("y.npy"));
+    fs::write(&y, "precious").unwrap();
+    refused(&["reduce-max", &x, "--axes", "7", "--device", "cpu", "-o", &y], "axis 7");
+    refused(&["reduce-max", &at("no.npy"), "--device", "cpu", "-o", &y], "no.npy");
+    assert_eq!(fs::read(&y).unwrap(), b"precious");
+    let missing = at("no such folder/y.npy");
+    refused(&["reduce-max", &x, "--device", "cpu", "-o", &missing], "no such folder");
+    refused(&["reduce-max", &x, "--device", "cpu", "-o", &at("y.txt")], "y.txt");
+    assert!(!Path::new(&at("y.txt")).exists());
+    let folder = at("folder.npy");
+    fs::create_dir(&folder).unwrap();
+    refused(&["reduce-max", &x, "--device", "cpu", "-o", &folder], "folder.npy");
+}
+
+#[test]
+fn compares_two_devices() {
+    let (_folder, at) = folder();
+    let x = at("x.npy");
+    let shown = succeeds(&["compare", "reduce-max", &x, "--axes", "0", "--between", "cpu,cpu"]);
+    assert!(shown.ends_with("values: f32[2, 3] -> f32[3]: 3 elements, all equal\n"), "{shown}");
+}
