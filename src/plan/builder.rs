@@ -9,6 +9,9 @@ use crate::tensor::{ElementType, TensorDesc};
 /// Elements of a binding are numbered in 32 bits, sums of two such numbers included.
 pub(super) const MAX_ELEMENTS: u64 = 1 << 31;
 
+/// Launches of a plan: beyond that no memory would hold what they are about.
+const MAX_LAUNCHES: usize = 1 << 18;
+
 /// A part of a buffer that holds elements, or keys of elements.
 #[derive(Clone, Copy)]
 pub(super) struct Region {
@@ -179,6 +182,14 @@ impl<'a> Builder<'a> {
             limit: "max_compute_workgroups_per_dimension",
             allowed: u64::from(self.limits.max_workgroups_per_dimension),
         })?;
+        if self.launches.len() >= MAX_LAUNCHES {
+            return Err(Error::OverLimit {
+                what: "a plan, a binding at a time,",
+                needed: MAX_LAUNCHES as u64 + 1,
+                limit: "launches",
+                allowed: MAX_LAUNCHES as u64,
+            });
+        }
         self.launches.push(Launch { shader, params, sources, results, grid });
         Ok(())
     }

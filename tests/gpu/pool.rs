@@ -4,6 +4,7 @@ use super::common::pool::{Count, Pooling, pool_oracle};
 use super::common::{Random, bits_at, gpu, maximum_of_nothing, seed, tensor};
 use super::{compare_launches, limits, rounds};
 use wgmax::operator::{EmptySet, Indices, Layout, MaxPool, Order, Rounding};
+use wgmax::plan::Limits;
 use wgmax::{Device, ElementType, Error, Nan, Tensor};
 
 /// The operator of a pooling, without indices.
@@ -200,4 +201,103 @@ fn the_cpu_agrees_with_the_oracle_on_poolings() {
     for i in 0..600 {
         round(&mut random, None, seed, i);
     }
+}
+
+/// What planners and drivers get wrong, and what random poolings seldom are: each
+/// with a kernel that it must reach, and limits that it needs for that.
+#[test]
+fn known_traps_agree_three_ways() {
+    let Some(device) = gpu() else { return };
+    let nxc =
+        |kernel: &[i64], strides: &[i64], dilations: &[i64], pads: (&[i64], &[i64])| Pooling {
+            channels_last: true,
+            kernel: kernel.to_vec(),
+            strides: strides.to_vec(),
+            dilations: dilations.to_vec(),
+            begin: pads.0.to_vec(),
+            end: pads.1.to_vec(),
+            rounding: 0,
+            nan: Nan::Propagate,
+            empty: 0,
+        };
+    let ncx = |p: Pooling| Pooling { channels_last: false, ..p };
+    let traps: Vec<(&str, Vec<usize>, Pooling)> = vec![
+        // Runs of eight windows: whole and partly filled, several apart, in the padding of another axis.
+        ("pool_runs", vec![1, 40, 16], nxc(&[9], &[1], &[1], (&[4], &[4]))),
+        ("pool_runs", vec![2, 41, 32], nxc(&[31], &[1], &[1], (&[40], &[33]))),
+        ("pool_runs", vec![1, 90, 16], nxc(&[17], &[2], &[1], (&[8], &[9]))),
+        ("pool_runs", vec![1, 120, 16], nxc(&[22], &[3], &[1], (&[0], &[0]))),
+        ("pool_runs", vec![1, 90, 16], nxc(&[9], &[1], &[2], (&[8], &[8]))),
+        ("pool_runs", vec![1, 99, 16], nxc(&[12], &[1], &[3], (&[20], &[5]))),
+        ("pool_runs", vec![1, 150, 16], nxc(&[25], &[3], &[2], (&[3], &[4]))),
+        ("pool_runs", vec![2, 3, 40, 16], nxc(&[1, 9], &[2, 1], &[1, 1], (&[3, 4], &[2, 4]))),
+        ("pool_runs", vec![1, 1, 33, 64], ncx(nxc(&[13, 1], &[1, 1], &[1, 1], (&[6, 0], &[6, 0])))),
+        // Windows that lie in the padding for the most part, and of more taps than an invocation may look at.
+        ("pool_sparse", vec![1, 1, 4], ncx(nxc(&[100_000], &[1], &[5], (&[499_995], &[5])))),
+        ("pool_sparse", vec![1, 3, 9], ncx(nxc(&[70_000], &[7], &[1], (&[69_990], &[60])))),
+        ("pool_sparse", vec![2, 7, 5], nxc(&[200], &[3], &[9], (&[1700], &[150]))),
+        // Results of a piece that do not begin with the first channel.
+        ("pool", vec![1, 600, 7], nxc(&[2], &[1], &[1], (&[0], &[8]))),
+        ("pool", vec![2, 69, 9], nxc(&[1], &[1], &[1], (&[0], &[3]))),
+        // Large windows that lie apart, and one window over all.
+        ("pool", vec![1, 2, 4000], ncx(nxc(&[400], &[400], &[1], (&[0], &[0])))),
+        ("reduce", vec![3, 5, 7, 7], ncx(nxc(&[7, 7], &[1, 1], &[1, 1], (&[0, 0], &[0, 0])))),
+        // Nothing but copies.
+        ("pool", vec![1, 1, 4096], ncx(nxc(&[1], &[1], &[1], (&[0], &[0])))),
+    ];
+    let mut random = Random(11);
+    for (kernel, shape, mut p) in traps {
+        for t in [ElementType::F32, ElementType::U8, ElementType::F16, ElementType::I64] {
+            p.empty = maximum_of_nothing(t);
+            let input = tensor(t, &shape, 1, &mut random);
+            let plain = operator(&p, false);
+            let limits = device.info().limits.clone();
+            let plan = plain.plan(input.desc(), &limits).unwrap();
+            let labels: Vec<String> = plan.shaders().map(|shader| shader.label()).collect();
+            let found = labels.iter().any(|label| label.contains(kernel));
+            assert!(found, "{t}{shape:?} {p:?}: {labels:?} and no {kernel}");
+            for indices in [None, Some((Indices::default(), Count::From(0)))] {
+                let op = plain.clone().indices(indices.map(|(indices, _)| indices));
+                let what = format!("{t}{shape:?}, {p:?}, {indices:?}");
+                check_oracle(&Device::cpu(), &p, &op, indices, &input, &what);
+                check_oracle(&device, &p, &op, indices, &input, &what);
+                for binding in [limits.max_binding_size, 4096, 2048] {
+                    let limits = Limits { max_binding_size: binding, ..limits.clone() };
+                    if op.plan(input.desc(), &limits).is_ok() {
+                        let what = format!("{what}, bindings of {binding}");
+                        compare_launches(&device, &op.clone().into(), &input, &limits, &what);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// No launch may run longer than its limit, whatever the attributes; and what
+/// cannot be done is an error.
+#[test]
+fn hostile_attributes_are_errors_or_plans() {
+    let numbers = [1, 2, 3, 7, 1 << 16, 1 << 26, (1 << 31) - 1, 1 << 31, 1 << 40, i64::MAX];
+    let sizes = [0usize, 1, 2, 9, 1 << 20];
+    let mut random = Random(5);
+    let mut plans = 0;
+    for _ in 0..20_000 {
+        let t = random.pick(&[ElementType::U8, ElementType::F32, ElementType::F64]);
+        let shape = [1, random.pick(&[1usize, 3]), random.pick(&sizes)];
+        let mut number = || random.pick(&numbers);
+        let op = MaxPool::new([number()])
+            .strides([number()])
+            .dilations([number()])
+            .pads([number() - 1], [number() - 1]);
+        let op = match random.below(4) {
+            0 => op.indices(Indices::default()),
+            1 => op.layout(Layout::Nxc),
+            _ => op,
+        };
+        let input = wgmax::TensorDesc::new(t, shape).unwrap();
+        for limits in [Limits::cpu(2), Limits { max_iterations: 100, ..Limits::cpu(2) }] {
+            plans += u64::from(op.plan(&input, &limits).is_ok());
+        }
+    }
+    assert!(plans > 500, "{plans}");
 }

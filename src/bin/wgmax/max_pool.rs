@@ -193,7 +193,9 @@ impl Operation {
                     "strides" => given("--strides", &self.strides),
                     "dilations" => given("--dilations", &self.dilations),
                     "axis" => axis(),
-                    _ => given("--pads", &self.pads),
+                    "pads_begin" | "pads_end" => given("--pads", &self.pads),
+                    "layout" => Some("--layout nxc".to_string()),
+                    _ => None,
                 }
             }
             _ => None,

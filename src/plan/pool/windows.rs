@@ -24,6 +24,9 @@ const SPARSE: u64 = 16;
 /// What a launch costs beyond its taps: to write a result and to read it again.
 const BETWEEN: u64 = 3;
 
+/// Launches that a group may be cut into.
+const MOST_PIECES: u128 = 1 << 16;
+
 /// What decides which launches a pooling takes.
 pub(super) struct Tuning {
     /// Taps over all axes of a launch.
@@ -214,6 +217,20 @@ fn positions(needed: u64) -> Error {
     }
 }
 
+/// # Errors
+/// [`Error::OverLimit`] for more launches than a plan may hold.
+fn few_enough(pieces: u128) -> Result<()> {
+    if pieces <= MOST_PIECES {
+        return Ok(());
+    }
+    Err(Error::OverLimit {
+        what: "a pooling, a binding at a time,",
+        needed: u64::try_from(pieces).unwrap_or(u64::MAX),
+        limit: "launches",
+        allowed: MOST_PIECES as u64,
+    })
+}
+
 impl Group {
     /// Whether windows lie in the padding for the most part, so that few of their taps are inside.
     pub(super) fn is_sparse(&self) -> bool {
@@ -237,6 +254,11 @@ impl Group {
     /// `allowed` are elements.
     pub(super) fn pieces(&self, room: u64, result_room: u64) -> Result<Vec<Piece>> {
         let (unit, unit_results) = (self.unit_elements(), self.unit_outputs());
+        // Before anything is made for each of them.
+        let least = (u128::from(self.outer) * u128::from(unit)).div_ceil(room.max(1).into());
+        let results = u128::from(self.outer) * u128::from(unit_results);
+        let least = least.max(results.div_ceil(result_room.max(1).into()));
+        few_enough(least)?;
         let fit = (room / unit).min(result_room / unit_results);
         let mut pieces = Vec::new();
         let mut done = 0;
@@ -275,6 +297,7 @@ impl Group {
                 allowed: room.min(result_room),
             });
         }
+        few_enough((pieces.len() as u64 + axis.outputs / fit).into())?;
         let mut done = 0;
         while done < axis.outputs {
             let outputs = fit.min(axis.outputs - done);
