@@ -20,7 +20,7 @@ fn sorted_ids(random: &mut Random, rows: usize) -> Vec<i64> {
                 2 => i64::from(random.below(4) == 0),
                 3 => random.below(4) as i64,
                 // Boundaries on and around those of runs.
-                4 => i64::from(row as u64 % run == 0 && row > 0),
+                4 => i64::from((row as u64).is_multiple_of(run) && row > 0),
                 // Power law: mostly one, some long.
                 5 => i64::from(random.below(1 + (id as u64 % 7) * (id as u64 % 11)) == 0),
                 _ => i64::from(random.below(50) == 0) * (1 + random.below(30) as i64),

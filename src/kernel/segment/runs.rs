@@ -255,10 +255,10 @@ fn one_column<W: Walk>(p: &Params, walk: &W, ids: &[u32], part: Part<'_, W::Out,
             if first {
                 part.carry_ids[2 * i + 1] = NONE;
             }
-        } else if current != NONE {
-            if let Some(out) = part.out.get_mut((current as usize).wrapping_sub(part.first)) {
-                *out = walk.out(state);
-            }
+        } else if current != NONE
+            && let Some(out) = part.out.get_mut((current as usize).wrapping_sub(part.first))
+        {
+            *out = walk.out(state);
         }
     }
 }
