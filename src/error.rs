@@ -314,7 +314,7 @@ pub enum Error {
 
     // ---- planning and devices ---------------------------------------------
     /// Something is larger than a limit of the device.
-    #[error("{what} needs {needed}, but the device's {limit} is {allowed}")]
+    #[error("{what} needs {needed}; the limit ({limit}) is {allowed}")]
     OverLimit {
         /// What is too large.
         what: &'static str,

@@ -4,6 +4,7 @@
 //! A twin is given what the shader is given, parameters and the bytes of its
 //! bindings, and writes the same bytes. It may compute them in any order.
 
+mod compose;
 mod divide;
 pub(crate) mod fill;
 pub(crate) mod pool;
@@ -14,8 +15,8 @@ pub(crate) mod segment;
 mod shader;
 
 pub(crate) use divide::divisor;
+pub(crate) use shader::item_size;
 pub use shader::{Kernel, Shader};
-pub(crate) use shader::{RUN, item_size};
 
 /// A kernel's parameters.
 #[derive(Clone, Debug, PartialEq)]

@@ -113,6 +113,9 @@ impl Params {
     }
 }
 
+/// Windows that an invocation of `shaders/pool_runs.wgsl` computes; its text is written for as many.
+pub(crate) const RUN: u32 = 8;
+
 /// Keys of a stretch of the source and the maxima made of them: they stay in the second cache.
 const STRETCH: usize = 1 << 14;
 /// Bytes of the inner axis that are worked on together: a stretch of them stays in the first cache.

@@ -2,7 +2,7 @@
 //! pieces: the one table of how pooling is tuned.
 
 use crate::error::{Error, Result};
-use crate::kernel::{RUN, pool};
+use crate::kernel::pool::{self, RUN};
 use crate::operator::Window;
 use crate::plan::Limits;
 use crate::plan::builder::{MAX_ELEMENTS, gcd};
