@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::cpu;
 use crate::error::{Error, Result};
-use crate::gpu::{self, Gpu};
+use crate::gpu::{self, Gpu, Prepared};
 use crate::operator::Operator;
 use crate::plan::{Limits, Plan};
 use crate::tensor::{Tensor, TensorDesc};
@@ -231,6 +231,46 @@ impl Device {
         };
         let outputs = plan.outputs.iter().zip(storages);
         Ok(outputs.map(|(desc, storage)| DeviceTensor { desc: desc.clone(), storage }).collect())
+    }
+
+    /// Plans and compiles an operator for inputs of these types and shapes, to be
+    /// recorded into the caller's command encoders.
+    ///
+    /// ```no_run
+    /// # fn program(device: &wgpu::Device, queue: &wgpu::Queue, input: &wgpu::Buffer, output: &wgpu::Buffer) -> wgmax::Result<()> {
+    /// # use wgmax::wgpu;
+    /// use wgmax::operator::ReduceMax;
+    /// use wgmax::{Device, ElementType, TensorDesc};
+    ///
+    /// let matrix = TensorDesc::new(ElementType::F32, [1000, 64])?;
+    /// let operator = ReduceMax::new().axes([1]).into();
+    /// let rows = Device::from_wgpu(device, queue).prepare(&operator, &[&matrix])?;
+    ///
+    /// let mut encoder = device.create_command_encoder(&Default::default());
+    /// rows.record(&mut encoder, &[input.into()], &[output.into()])?;
+    /// queue.submit([encoder.finish()]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// What the operator does not allow, [`Error::CannotRecord`] on the CPU, and what the device reports.
+    pub fn prepare(&self, operator: &Operator, inputs: &[&TensorDesc]) -> Result<Prepared> {
+        pollster::block_on(self.prepare_async(operator, inputs))
+    }
+
+    /// As [`Device::prepare`], without blocking.
+    ///
+    /// # Errors
+    /// As [`Device::prepare`].
+    pub async fn prepare_async(
+        &self,
+        operator: &Operator,
+        inputs: &[&TensorDesc],
+    ) -> Result<Prepared> {
+        let Backend::Gpu(gpu) = &self.backend else { return Err(Error::CannotRecord) };
+        let plan = operator.plan(inputs, &self.info.limits)?;
+        gpu.prepare(plan, inputs, &format!("wgmax {}", operator.name())).await
     }
 
     /// Waits until all that was given to the device is done.

@@ -367,6 +367,52 @@ pub enum Error {
         /// The message.
         reason: String,
     },
+    /// The CPU has no commands to record.
+    #[error("the CPU records no commands; run the operator on it instead")]
+    CannotRecord,
+    /// A wrong number of result buffers.
+    #[error("{operator} has {expected} results; buffers given: {actual}")]
+    OutputBuffers {
+        /// The operator.
+        operator: String,
+        /// How many results it has.
+        expected: usize,
+        /// How many buffers were given.
+        actual: usize,
+    },
+    /// A caller's buffer cannot be bound for storage.
+    #[error("a buffer needs the usage STORAGE, but has {usage}")]
+    BufferUsage {
+        /// Its usage.
+        usage: String,
+    },
+    /// A range of a caller's buffer begins where the device cannot bind it.
+    #[error("a range begins at byte {offset}, which is no multiple of {alignment}")]
+    BufferAlignment {
+        /// Where it begins.
+        offset: u64,
+        /// What it must be a multiple of.
+        alignment: u64,
+    },
+    /// A range reaches beyond a caller's buffer.
+    #[error("a range reaches to byte {needed}, but the buffer has {size}")]
+    BufferTooSmall {
+        /// Where the range ends.
+        needed: u64,
+        /// The buffer's size in bytes.
+        size: u64,
+    },
+    /// Two ranges of a caller's buffer, at least one of them a result, share bytes.
+    #[error("a result at bytes {b:?} overlaps bytes {a:?} of the same buffer")]
+    BufferOverlap {
+        /// The other range.
+        a: std::ops::Range<u64>,
+        /// The result's range.
+        b: std::ops::Range<u64>,
+    },
+    /// An input and a result lie in one buffer.
+    #[error("an input and a result lie in one buffer, which a dispatch may not read and write")]
+    BufferShared,
     /// A device tensor was handed to a device that it does not live on.
     #[error("the tensor lives on {actual}, not on {expected}")]
     WrongDevice {

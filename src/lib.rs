@@ -42,6 +42,7 @@ mod tensor;
 pub use compare::{Comparison, Mismatch, compare, compare_values};
 pub use device::{Device, DeviceInfo, DeviceTensor, adapters};
 pub use error::{Error, Result};
+pub use gpu::{BufferRange, Prepared};
 pub use tensor::key::Nan;
 pub use tensor::{Element, ElementType, Tensor, TensorDesc};
 pub use wgpu;

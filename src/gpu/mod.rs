@@ -3,8 +3,10 @@
 mod adapter;
 mod execute;
 mod pipeline;
+mod prepared;
 
 pub(crate) use adapter::{adapters, open, open_all, request};
+pub use prepared::{BufferRange, Prepared};
 
 use std::sync::{Arc, OnceLock};
 
@@ -46,12 +48,7 @@ impl Gpu {
 
     /// Runs `f` with out-of-memory and validation errors caught, and returns the first of them.
     async fn catch<T>(&self, what: &str, f: impl FnOnce() -> Result<T>) -> Result<T> {
-        if let Some(reason) = self.lost.get() {
-            return Err(Error::DeviceLost {
-                device: self.info.name.clone(),
-                reason: reason.clone(),
-            });
-        }
+        self.check_alive()?;
         let (value, memory, validation, internal) = {
             let internal = self.device.push_error_scope(wgpu::ErrorFilter::Internal);
             let validation = self.device.push_error_scope(wgpu::ErrorFilter::Validation);
@@ -75,12 +72,20 @@ impl Gpu {
         }
     }
 
+    /// An error if the device is known to be lost.
+    pub(crate) fn check_alive(&self) -> Result<()> {
+        match self.lost.get() {
+            None => Ok(()),
+            Some(reason) => {
+                Err(Error::DeviceLost { device: self.info.name.clone(), reason: reason.clone() })
+            }
+        }
+    }
+
     /// Waits until all that was submitted is done.
     pub(crate) fn wait(&self) -> Result<()> {
         let device = || self.info.name.clone();
-        if let Some(reason) = self.lost.get() {
-            return Err(Error::DeviceLost { device: device(), reason: reason.clone() });
-        }
+        self.check_alive()?;
         match self.device.poll(wgpu::PollType::wait_indefinitely()) {
             Ok(_) => Ok(()),
             Err(error) => Err(Error::Gpu {
