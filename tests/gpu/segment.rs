@@ -260,7 +260,7 @@ fn bad_ids_on_a_device_are_reported() {
             let beyond = ids.to_vec::<i64>().unwrap().iter().any(|&id| id > 6);
             for (op, expected) in [
                 (SegmentMax::sorted().num_segments(3), expected),
-                (SegmentMax::offsets(), expected | u32::from(beyond) * SegmentMax::TOO_LARGE),
+                (SegmentMax::offsets(), expected | (u32::from(beyond) * SegmentMax::TOO_LARGE)),
             ] {
                 let inputs = [device.upload(&data).unwrap(), device.upload(&ids).unwrap()];
                 let op = op.status(true).indices(ElementType::I64).into();
