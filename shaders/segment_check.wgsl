@@ -1,5 +1,6 @@
 // What is wrong with ids or offsets: 1 if one is below the one before it, 2 if one
-// is negative. They have one or two words each, signed.
+// is negative, 4 if an offset (`last` is 1) is above the number of rows, which is
+// `last_row`. They have one or two words each, signed.
 @group(0) @binding(1) var<storage, read> ids: array<u32>;
 @group(0) @binding(2) var<storage, read_write> status: array<atomic<u32>>;
 
@@ -27,8 +28,12 @@ fn main(
     var found = 0u;
     for (var i = begin; i < end; i++) {
         let at = params.ids_base + i;
-        if i32(ids[(at + 1u) * params.id_words - 1u]) < 0 {
+        let low = ids[at * params.id_words];
+        let high = ids[(at + 1u) * params.id_words - 1u];
+        if i32(high) < 0 {
             found |= 2u;
+        } else if params.last == 1u && (low > params.last_row || (params.id_words == 2u && high != 0u)) {
+            found |= 4u;
         }
         // A piece begins with the last id of the piece before it.
         if i > 0u && is_below(at, at - 1u) {

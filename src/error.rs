@@ -275,6 +275,18 @@ pub enum Error {
         /// The id or offset.
         value: i64,
     },
+    /// A segment id asks for more segments than there can be.
+    #[error(
+        "{what} at position {position} has {value}, which asks for too many segments; give num_segments"
+    )]
+    SegmentTooLarge {
+        /// "segment_ids".
+        what: &'static str,
+        /// Where it is.
+        position: usize,
+        /// The id.
+        value: i64,
+    },
     /// An offset lies behind the last row.
     #[error("offset {value} at position {position} lies behind the {rows} rows")]
     OffsetTooLarge {

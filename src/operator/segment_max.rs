@@ -16,7 +16,8 @@ pub enum Segments {
     /// the number of segments, are left out.
     Unsorted,
     /// Ascending offsets, one more than there are segments: segment i is the
-    /// rows from offset i to offset i + 1. The CSR form of graphs.
+    /// rows from offset i to offset i + 1. The CSR form of graphs. Rows before the
+    /// first offset and from the last one on belong to no segment.
     Offsets,
 }
 
@@ -61,6 +62,8 @@ impl SegmentMax {
     pub const UNSORTED: u32 = 1;
     /// In the status: an id or an offset is negative.
     pub const NEGATIVE: u32 = 2;
+    /// In the status: an offset lies behind the last row.
+    pub const TOO_LARGE: u32 = 4;
 
     fn new(segments: Segments) -> Self {
         Self {
@@ -117,10 +120,11 @@ impl SegmentMax {
     }
 
     /// Adds a last result, a `u32` scalar that says what is wrong with ids or
-    /// offsets: 0, or [`SegmentMax::UNSORTED`] and [`SegmentMax::NEGATIVE`] added up.
+    /// offsets: 0, or [`SegmentMax::UNSORTED`], [`SegmentMax::NEGATIVE`] and [`SegmentMax::TOO_LARGE`]
+    /// added up. Nothing is wrong with ids in any order, so theirs is always 0.
     ///
-    /// On the host they are checked before anything runs. On the device that would be
-    /// a wait, so there they are not: whatever they hold, nothing is read or written out of bounds, but
+    /// [`SegmentMax::run`] checks ids on the host before anything runs. For tensors that are on a
+    /// device already that would be a wait, so there they are not checked: whatever they hold, nothing is read or written out of bounds, but
     /// what the result is, is left open where the status is not 0.
     pub fn status(mut self, status: bool) -> Self {
         self.status = status;
@@ -244,7 +248,8 @@ impl SegmentMax {
     /// # Errors
     /// As [`SegmentMax::infer`], save for the unknown number; [`Error::UnsortedSegments`] and
     /// [`Error::NegativeSegment`] for ids and offsets that may not be so,
-    /// [`Error::OffsetTooLarge`] for an offset beyond the rows.
+    /// [`Error::OffsetTooLarge`] for an offset beyond the rows, [`Error::SegmentTooLarge`] for an id that
+    /// asks for more segments than there can be.
     pub fn checked(&self, data: &TensorDesc, ids: &Tensor) -> Result<Self> {
         let known = self.count(data, ids.desc())?;
         let values: Vec<i64> = match ids.element_type() {
@@ -275,12 +280,15 @@ impl SegmentMax {
         if known.is_some() {
             return Ok(self.clone());
         }
-        let largest = values.iter().copied().max().unwrap_or(-1).max(-1);
-        let segments = largest.checked_add(1).ok_or_else(|| Error::ShapeOverflow {
-            element_type: data.element_type(),
-            shape: vec![usize::MAX],
-        })?;
-        Ok(self.clone().num_segments(segments))
+        let largest = values.iter().copied().enumerate().max_by_key(|&(_, id)| id);
+        match largest {
+            // Segments are numbered in 31 bits.
+            Some((position, value)) if value >= i64::from(i32::MAX) => {
+                Err(Error::SegmentTooLarge { what, position, value })
+            }
+            Some((_, value)) => Ok(self.clone().num_segments(value.max(-1) + 1)),
+            None => Ok(self.clone().num_segments(0)),
+        }
     }
 
     /// The launches that compute the operator within a device's limits.

@@ -15,7 +15,7 @@ const MAX_RUN: u64 = 4096;
 /// Rows that one invocation takes to the end, without a carry list.
 const LAST: u64 = 64;
 /// Ids that an invocation looks at where they are checked or made.
-const IDS: u64 = 32;
+const IDS_OF_A_RUN: u64 = 32;
 
 /// The buffers of the inputs and of the maxima; the indices follow, if they are wanted.
 const DATA: usize = 0;
@@ -36,7 +36,12 @@ struct Planner<'a> {
     index_words: Option<u64>,
     /// Words of an item in scratch; `None` where results are stored as elements.
     item_words: Option<u64>,
+    /// Whether rows are taken in any order.
+    scatters: bool,
 }
+
+/// The carry list after a level of runs: its rows and their ids.
+type Carry = (Region, Region);
 
 /// Ids, of one or two words each.
 #[derive(Clone, Copy)]
@@ -71,8 +76,11 @@ pub(crate) fn plan(
     let block = 16 / element.size() as u64;
     let index_words = operator.get_indices().map(|t| t.size() as u64 / 4);
     let unsorted = operator.get_segments() == Segments::Unsorted;
+    // Rows so wide that few of them fit a binding, or of the carry list, go as unsorted ones do.
+    let widest = builder.room(element.size().max(4) as u64);
+    let scatters = unsorted || widest / inner.max(1) < 8;
     let key_words_count = if element.size() == 8 { 2 } else { 1 };
-    let item_words = match (unsorted, index_words) {
+    let item_words = match (scatters, index_words) {
         (true, _) => Some(key_words_count + 1),
         (false, Some(_)) => Some(1),
         // Neighbours of less than a word share words, unless a row is whole blocks.
@@ -88,6 +96,7 @@ pub(crate) fn plan(
         empty: key_words(element, empty_bits),
         index_words,
         item_words,
+        scatters,
     };
     let id_words = ids.element_type().size() as u64 / 4;
     if operator.get_status() {
@@ -121,13 +130,18 @@ impl Planner<'_> {
     ) -> Result<()> {
         // A piece begins with the last id of the one before.
         let most = builder.room(4 * words).max(2);
+        let run = IDS_OF_A_RUN.min(u64::from(builder.limits.max_iterations).max(4));
+        let offsets = self.operator.get_segments() == Segments::Offsets;
         let mut first = 0;
         while first < count {
             let ids = most.min(count - first);
             let (source, base) = builder.range_of(IDS_BUFFER, first, ids, 4 * words);
             let params = segment::Params {
                 rows: ids as u32,
-                run: IDS as u32,
+                run: run as u32,
+                // What offsets may not be above.
+                last: offsets.into(),
+                last_row: self.rows.min(MAX_ELEMENTS) as u32,
                 ids_base: base,
                 id_words: words as u32,
                 ..bytemuck::Zeroable::zeroed()
@@ -135,7 +149,7 @@ impl Planner<'_> {
             let shader = Shader::untyped(Kernel::SegmentCheck, builder.limits.workgroup_size);
             let (result, _) = builder.range_of(status, 0, 1, 4);
             let params = Params::Segment(Box::new(params));
-            builder.push(shader, params, vec![source], vec![result], ids.div_ceil(IDS))?;
+            builder.push(shader, params, vec![source], vec![result], ids.div_ceil(run))?;
             first += if first + ids == count { ids } else { ids - 1 };
         }
         Ok(())
@@ -163,15 +177,25 @@ impl Planner<'_> {
             room = room.min(builder.room(4 * words));
             let all = self.rows * self.inner;
             if all > builder.room(builder.item(false)) {
-                return Err(self.over_binding(builder, "data whose rows are wanted", all));
+                return Err(over_binding(
+                    builder,
+                    "data whose rows are wanted",
+                    all * builder.item(false),
+                ));
             }
         }
         let fit = (room / self.inner).min(self.segments);
         if fit == 0 {
-            return Err(self.over_binding(builder, "a row of the result", self.inner));
+            return Err(over_binding(
+                builder,
+                "a row of the result, on its way,",
+                self.inner * (4 * self.item_words.unwrap_or(1)).max(builder.item(false)),
+            ));
         }
         let items =
             self.item_words.map(|words| builder.scratch_words(fit * self.inner * words).buffer);
+        // One after the other, pieces may use the same scratch.
+        let mut carries = Vec::new();
         let mut first = 0;
         while first < self.segments {
             let piece = Piece { first, count: fit.min(self.segments - first), items };
@@ -179,9 +203,9 @@ impl Planner<'_> {
             if let Some(items) = items {
                 builder.fill_repeated(items, 0)?;
             }
-            match self.operator.get_segments() {
-                Segments::Unsorted => self.scatter(builder, ids, &piece)?,
-                _ => self.runs(builder, Region::elements(DATA), self.rows, ids, &piece)?,
+            match self.scatters {
+                true => self.scatter(builder, ids, &piece)?,
+                false => self.runs(builder, ids, &piece, &mut carries)?,
             }
             if let Some(items) = items {
                 self.finish(builder, items, &piece)?;
@@ -195,10 +219,12 @@ impl Planner<'_> {
     fn expand(&self, builder: &mut Builder<'_>, words: u64) -> Result<Ids> {
         let offsets = self.segments + 1;
         if offsets > builder.room(4 * words) {
-            return Err(self.over_binding(builder, "offsets", offsets));
+            return Err(over_binding(builder, "offsets", offsets * 4 * words));
         }
         let ids = builder.scratch_words(self.rows).buffer;
-        let most = builder.room(4) / 4 * 4;
+        let most = (builder.room(4) / 4 * 4).max(4);
+        // A search takes as many steps as a number has bits.
+        let run = (u64::from(builder.limits.max_iterations) / 32).clamp(1, IDS_OF_A_RUN);
         let mut first = 0;
         while first < self.rows {
             let rows = most.min(self.rows - first);
@@ -207,8 +233,8 @@ impl Planner<'_> {
             let (result, result_base) = builder.range_of(ids, first, rows, 4);
             let params = segment::Params {
                 rows: rows as u32,
-                run: IDS as u32,
-                runs: rows.div_ceil(IDS) as u32,
+                run: run as u32,
+                runs: rows.div_ceil(run) as u32,
                 segments: self.segments as u32,
                 ids_base: base,
                 id_words: words as u32,
@@ -218,7 +244,7 @@ impl Planner<'_> {
             };
             let shader = Shader::untyped(Kernel::SegmentExpand, builder.limits.workgroup_size);
             let params = Params::Segment(Box::new(params));
-            builder.push(shader, params, vec![source], vec![result], rows.div_ceil(IDS))?;
+            builder.push(shader, params, vec![source], vec![result], rows.div_ceil(run))?;
             first += rows;
         }
         Ok(Ids { buffer: ids, words: 1, first_segment: 0 })
@@ -228,27 +254,29 @@ impl Planner<'_> {
     fn runs(
         &self,
         builder: &mut Builder<'_>,
-        mut source: Region,
-        mut rows: u64,
         mut ids: Ids,
         piece: &Piece,
+        carries: &mut Vec<Carry>,
     ) -> Result<()> {
+        let mut source = Region::elements(DATA);
+        let mut rows = self.rows;
         let in_blocks = self.item_words.is_none() && self.inner.is_multiple_of(self.block);
         let by_rows = self.index_words.is_some();
-        let packed = self.item_words == Some(2) && !by_rows;
+        let packed = self.item_words == Some(2);
         let columns = if in_blocks { self.inner / self.block } else { self.inner };
         let carry_item = if by_rows || packed { 4 } else { builder.item(false) };
-        loop {
-            let from_carry = source.buffer != DATA;
-            let source_item = if by_rows { 4 } else { builder.item(source.keys) };
+        for level in 0.. {
+            let from_carry = level > 0;
+            let source_item = if by_rows && from_carry { 4 } else { builder.item(source.keys) };
             let iterations = u64::from(builder.limits.max_iterations).max(4);
-            let run = (rows * columns).div_ceil(builder.limits.lanes.into());
+            let run = (rows * columns).div_ceil(u64::from(builder.limits.lanes).max(1));
             let mut run = run.clamp(MIN_RUN, MAX_RUN).min(iterations);
             // Rows of a launch, as far as bindings reach.
             let mut fit = (builder.room(source_item) / self.inner).min(builder.room(4 * ids.words));
             fit = fit.min(builder.room(carry_item) * run / (2 * self.inner));
             if fit < 4 {
-                return Err(self.over_binding(builder, "four rows of segments", 4 * self.inner));
+                let bytes = 4 * self.inner * source_item.max(carry_item);
+                return Err(over_binding(builder, "four rows of segments", bytes));
             }
             run = run.min(fit);
             let last = rows <= fit && rows <= run.max(LAST.min(iterations));
@@ -257,8 +285,12 @@ impl Planner<'_> {
             }
             let fit = fit / run * run;
             let runs = rows.div_ceil(run);
-            let carry = builder.scratch_words((2 * runs * self.inner * carry_item).div_ceil(4));
-            let carry_ids = builder.scratch_words(2 * runs);
+            if level == carries.len() {
+                let bytes = 2 * runs * self.inner * carry_item;
+                let carry = builder.scratch_words(bytes.div_ceil(4));
+                carries.push((carry, builder.scratch_words(2 * runs)));
+            }
+            let (carry, carry_ids) = carries[level];
             let mut first = 0;
             while first < rows {
                 let count = fit.min(rows - first);
@@ -329,6 +361,7 @@ impl Planner<'_> {
             ids = Ids { buffer: carry_ids.buffer, words: 1, first_segment: 0 };
             rows = 2 * runs;
         }
+        Ok(())
     }
 
     /// Rows in any order, word by word of the items.
@@ -336,12 +369,16 @@ impl Planner<'_> {
         let item_words = self.item_words.unwrap_or(2);
         let by_rows = self.index_words.is_some();
         let iterations = u64::from(builder.limits.max_iterations).max(4);
-        let run = (self.rows * self.inner).div_ceil(builder.limits.lanes.into());
+        let run = (self.rows * self.inner).div_ceil(u64::from(builder.limits.lanes).max(1));
         let run = run.clamp(MIN_RUN, MAX_RUN).min(iterations);
         let room = builder.room(builder.item(false)) / self.inner;
         let fit = room.min(builder.room(4 * ids.words));
         if fit == 0 {
-            return Err(self.over_binding(builder, "a row of segments", self.inner));
+            return Err(over_binding(
+                builder,
+                "a row of segments",
+                self.inner * builder.item(false),
+            ));
         }
         let kernel = if by_rows { Kernel::SegmentScatterRows } else { Kernel::SegmentScatter };
         // The mark is made with the first word.
@@ -438,13 +475,13 @@ impl Planner<'_> {
             workgroup: builder.limits.workgroup_size,
         }
     }
+}
 
-    fn over_binding(&self, builder: &Builder<'_>, what: &'static str, elements: u64) -> Error {
-        Error::OverLimit {
-            what,
-            needed: elements * builder.item(false),
-            limit: "max_storage_buffer_binding_size",
-            allowed: builder.limits.max_binding_size,
-        }
+fn over_binding(builder: &Builder<'_>, what: &'static str, bytes: u64) -> Error {
+    Error::OverLimit {
+        what,
+        needed: bytes,
+        limit: "max_storage_buffer_binding_size",
+        allowed: builder.limits.max_binding_size,
     }
 }

@@ -1,4 +1,4 @@
-//! SegmentMax from its definition: each segment looks at every row.
+//! SegmentMax from its definition: each segment looks at each of its rows.
 
 use super::{bits_at, greater, quiet_nan, value};
 use wgmax::{ElementType, Nan, Tensor};
@@ -11,25 +11,17 @@ pub struct Found {
     pub rows: Vec<i64>,
 }
 
-/// `belongs(row, segment)`: whether a row belongs to a segment.
-pub fn segment_oracle(
-    data: &Tensor,
-    segments: usize,
-    nan: Nan,
-    empty: u64,
-    belongs: impl Fn(usize, usize) -> bool,
-) -> Found {
+/// `members`: the rows of each segment, ascending.
+pub fn segment_oracle(data: &Tensor, members: &[Vec<usize>], nan: Nan, empty: u64) -> Found {
     let t = data.element_type();
-    let rows = data.shape()[0];
     let inner: usize = data.shape()[1..].iter().product();
     let mut found = Found { values: Vec::new(), first_values: Vec::new(), rows: Vec::new() };
-    for segment in 0..segments {
-        let mine: Vec<usize> = (0..rows).filter(|&row| belongs(row, segment)).collect();
+    for mine in members {
         for column in 0..inner {
             let mut largest: Option<u64> = None;
             let mut first: Option<(u64, usize)> = None;
             let mut nan_row = None;
-            for &row in &mine {
+            for &row in mine {
                 let bits = bits_at(data, row * inner + column);
                 let Some(v) = value(t, bits) else {
                     nan_row = nan_row.or(Some(row));
@@ -54,6 +46,17 @@ pub fn segment_oracle(
         }
     }
     found
+}
+
+/// The rows of each segment, by ids; those of other ids are left out.
+pub fn members_by_id(ids: &[i64], segments: usize) -> Vec<Vec<usize>> {
+    let mut members = vec![Vec::new(); segments];
+    for (row, &id) in ids.iter().enumerate() {
+        if let Some(mine) = usize::try_from(id).ok().and_then(|id| members.get_mut(id)) {
+            mine.push(row);
+        }
+    }
+    members
 }
 
 /// Ids as a tensor of `i32` or `i64`.

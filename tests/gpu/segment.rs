@@ -1,6 +1,6 @@
 //! SegmentMax.
 
-use super::common::segment::{ids_tensor, segment_oracle};
+use super::common::segment::{ids_tensor, members_by_id, segment_oracle};
 use super::common::{Random, bits_at, gpu, maximum_of_nothing, seed, tensor};
 use super::{compare_all_launches, limits, rounds};
 use wgmax::operator::{EmptySegment, SegmentMax, Segments};
@@ -33,7 +33,7 @@ fn sorted_ids(random: &mut Random, rows: usize) -> Vec<i64> {
 fn round(random: &mut Random, device: Option<&Device>, seed: u64, round: u64) {
     let t = random.pick(&ElementType::ALL);
     let inner = random.pick(&[1usize, 1, 1, 2, 3, 4, 5, 8, 16, 64, 100, 1000, 0]);
-    let most = (8000 / inner.max(1)).max(4) as u64;
+    let most = (8000 / inner.max(1)).max(40) as u64;
     let rows = if random.below(20) == 0 { 0 } else { random.below(most) as usize + 1 };
     let shape = match inner {
         1 if random.below(2) == 0 => vec![rows],
@@ -64,7 +64,11 @@ fn round(random: &mut Random, device: Option<&Device>, seed: u64, round: u64) {
             }
             for id in &mut ids {
                 if random.below(30) == 0 {
-                    *id = random.pick(&[-1, -7, i64::from(i32::MIN), i64::from(i32::MAX)]);
+                    *id = random.pick(match id_type {
+                        ElementType::I32 => &[-1, -7, i32::MIN as i64, i32::MAX as i64][..],
+                        // Ids that would be some others in 32 bits.
+                        _ => &[-1, 1 << 32, (1 << 32) + 1, -(1 << 32), i64::MIN, i64::MAX],
+                    });
                 }
             }
             SegmentMax::unsorted().num_segments(segments as i64)
@@ -86,10 +90,13 @@ fn round(random: &mut Random, device: Option<&Device>, seed: u64, round: u64) {
     );
     let data = tensor(t, &shape, style, random);
     let second = ids_tensor(id_type, &ids);
-    let expected = segment_oracle(&data, segments, nan, empty, |row, segment| match form {
-        Segments::Offsets => (ids[segment]..ids[segment + 1]).contains(&(row as i64)),
-        _ => ids[row] == segment as i64,
-    });
+    let members = match form {
+        Segments::Offsets => {
+            ids.windows(2).map(|w| (w[0] as usize..w[1] as usize).collect()).collect()
+        }
+        _ => members_by_id(&ids, segments),
+    };
+    let expected = segment_oracle(&data, &members, nan, empty);
     for device in [Some(&Device::cpu()), device].into_iter().flatten() {
         let found = op.run(device, &data, &second).unwrap_or_else(|e| panic!("{what}: {e}"));
         assert_eq!(found[0].shape()[0], segments, "{what}");
@@ -142,6 +149,98 @@ fn the_cpu_agrees_with_the_oracle_on_segments() {
     }
 }
 
+/// What the CPU shares among its threads, against the oracle and the GPU.
+#[test]
+fn large_segments_agree_three_ways() {
+    let Some(device) = gpu() else { return };
+    let mut random = Random(17);
+    for (rows, inner) in [(300_001, 1), (100_003, 3), (9_001, 64)] {
+        for t in [ElementType::U8, ElementType::F32, ElementType::F64] {
+            let data = tensor(t, &[rows, inner], 1, &mut random);
+            for kind in 0..4 {
+                let mut ids: Vec<i64> = (0..rows as i64)
+                    .map(|row| match kind {
+                        0 => row / 1000,
+                        1 => 5,
+                        2 => row,
+                        _ => (row * row / 100_000).min(40_000),
+                    })
+                    .collect();
+                // Some of the first and of the last are left out.
+                let segments = ids[rows - 1] as usize * 9 / 10 + 1;
+                for unsorted in [false, true] {
+                    if unsorted {
+                        for i in (1..rows).rev() {
+                            ids.swap(i, random.below(i as u64 + 1) as usize);
+                        }
+                    }
+                    let expected = segment_oracle(
+                        &data,
+                        &members_by_id(&ids, segments),
+                        Nan::Ignore,
+                        maximum_of_nothing(t),
+                    );
+                    let op = if unsorted { SegmentMax::unsorted() } else { SegmentMax::sorted() };
+                    let op = op
+                        .num_segments(segments as i64)
+                        .nan(Nan::Ignore)
+                        .empty_segment(EmptySegment::NegativeInfinity)
+                        .indices((kind == 3).then_some(ElementType::I64));
+                    let second = ids_tensor(ElementType::I64, &ids);
+                    for device in [&Device::cpu(), &device] {
+                        let what =
+                            format!("{t}[{rows}, {inner}], {kind}, {op:?}, {}", device.info());
+                        let found = op.run(device, &data, &second).unwrap();
+                        let values =
+                            if kind == 3 { &expected.first_values } else { &expected.values };
+                        for (i, &bits) in values.iter().enumerate() {
+                            assert_eq!(bits_at(&found[0], i), bits, "{what}: element {i}");
+                        }
+                        for (i, &row) in expected.rows.iter().enumerate().filter(|_| kind == 3) {
+                            assert_eq!(bits_at(&found[1], i) as i64, row, "{what}: index {i}");
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Whatever ids and offsets hold on a device, and whatever the limits: nothing breaks.
+#[test]
+fn hostile_ids_break_nothing() {
+    let mut random = Random(23);
+    let cpu = Device::cpu();
+    let hostile = [i64::MIN, -1, 0, 1, 7, 1 << 31, 1 << 32, (1 << 32) + 3, i64::MAX];
+    for _ in 0..600 {
+        let t = random.pick(&[ElementType::U8, ElementType::F32, ElementType::I64]);
+        let (rows, inner) = (1 + random.below(400) as usize, 1 + random.below(9) as usize);
+        let data = tensor(t, &[rows, inner], 0, &mut random);
+        let ids: Vec<i64> =
+            (0..rows)
+                .map(|_| {
+                    if random.below(4) == 0 {
+                        random.pick(&hostile)
+                    } else {
+                        random.below(50) as i64
+                    }
+                })
+                .collect();
+        let ids = ids_tensor(random.pick(&[ElementType::I32, ElementType::I64]), &ids);
+        let op = match random.below(3) {
+            0 => SegmentMax::sorted().num_segments(40),
+            1 => SegmentMax::unsorted().num_segments(40),
+            _ => SegmentMax::offsets(),
+        };
+        let op = op.status(true).indices((random.below(2) == 0).then_some(ElementType::I32));
+        let limits = limits(&cpu, &mut random);
+        if let Ok(plan) = op.plan(data.desc(), ids.desc(), &limits) {
+            let inputs = [cpu.upload(&data).unwrap(), cpu.upload(&ids).unwrap()];
+            cpu.execute(&plan, &[&inputs[0], &inputs[1]]).unwrap();
+        }
+    }
+}
+
 /// Ids on the device are not looked at: what they hold may make the result
 /// anything, but nothing breaks, and the status tells.
 #[test]
@@ -158,7 +257,11 @@ fn bad_ids_on_a_device_are_reported() {
     for device in [Some(Device::cpu()), gpu()].into_iter().flatten() {
         for (ids, expected) in cases {
             let ids = ids_tensor(ElementType::I64, ids);
-            for op in [SegmentMax::sorted().num_segments(3), SegmentMax::offsets()] {
+            let beyond = ids.to_vec::<i64>().unwrap().iter().any(|&id| id > 6);
+            for (op, expected) in [
+                (SegmentMax::sorted().num_segments(3), expected),
+                (SegmentMax::offsets(), expected | (u32::from(beyond) * SegmentMax::TOO_LARGE)),
+            ] {
                 let inputs = [device.upload(&data).unwrap(), device.upload(&ids).unwrap()];
                 let op = op.status(true).indices(ElementType::I64).into();
                 let found = device.run(&op, &[&inputs[0], &inputs[1]]).unwrap();

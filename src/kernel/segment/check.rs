@@ -45,7 +45,9 @@ pub(super) fn check(p: &Params, ids: &[u32], status: &mut [u32]) {
     };
     let mut previous = None;
     for id in ids.chunks(words).map(value) {
-        status[0] |= u32::from(id < 0) << 1 | u32::from(previous.is_some_and(|p| id < p));
+        let beyond = p.last == 1 && id > i64::from(p.last_row);
+        let below = previous.is_some_and(|previous| id < previous);
+        status[0] |= u32::from(beyond) << 2 | u32::from(id < 0) << 1 | u32::from(below);
         previous = Some(id);
     }
 }
