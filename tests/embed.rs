@@ -1,0 +1,198 @@
+//! Operators recorded into the encoder of another program, with its device and its buffers.
+
+mod common;
+
+use common::{Random, tensor};
+use wgmax::operator::{MaxPool, Operator, ReduceMax, SegmentMax};
+use wgmax::wgpu::{self, BufferUsages};
+use wgmax::{BufferRange, Device, ElementType, Error, Tensor};
+
+/// A program of its own, which knows nothing of wgmax.
+struct Program {
+    device: wgpu::Device,
+    queue: wgpu::Queue,
+}
+
+/// A device with limits as a program may ask for; none where `WGMAX_NO_GPU` says so.
+fn program(limits: impl Fn(wgpu::Limits) -> wgpu::Limits) -> Option<Program> {
+    common::gpu()?;
+    let instance =
+        wgpu::Instance::new(wgpu::InstanceDescriptor::new_without_display_handle_from_env());
+    let adapters = pollster::block_on(instance.enumerate_adapters(wgpu::Backends::all()));
+    let adapter = adapters.first().expect("common::gpu found one");
+    let descriptor =
+        wgpu::DeviceDescriptor { required_limits: limits(adapter.limits()), ..Default::default() };
+    let (device, queue) = pollster::block_on(adapter.request_device(&descriptor)).unwrap();
+    Some(Program { device, queue })
+}
+
+impl Program {
+    fn buffer(&self, size: u64, usage: BufferUsages) -> wgpu::Buffer {
+        let descriptor =
+            wgpu::BufferDescriptor { label: None, size, usage, mapped_at_creation: false };
+        self.device.create_buffer(&descriptor)
+    }
+
+    /// A buffer of just the tensor's words, behind `offset` bytes.
+    fn upload(&self, tensor: &Tensor, offset: u64) -> wgpu::Buffer {
+        let usage = BufferUsages::STORAGE | BufferUsages::COPY_DST;
+        let mut bytes = tensor.bytes().to_vec();
+        bytes.resize(bytes.len().next_multiple_of(4), 0xff);
+        let buffer = self.buffer(offset + bytes.len().max(4) as u64, usage);
+        self.queue.write_buffer(&buffer, offset, &bytes);
+        buffer
+    }
+
+    fn result(&self, size: u64) -> wgpu::Buffer {
+        self.buffer(size, BufferUsages::STORAGE | BufferUsages::COPY_SRC)
+    }
+
+    fn encoder(&self) -> wgpu::CommandEncoder {
+        self.device.create_command_encoder(&Default::default())
+    }
+
+    fn read(&self, buffer: &wgpu::Buffer, offset: u64, bytes: usize) -> Vec<u8> {
+        let size = bytes.next_multiple_of(4) as u64;
+        let staging = self.buffer(size, BufferUsages::MAP_READ | BufferUsages::COPY_DST);
+        let mut encoder = self.encoder();
+        encoder.copy_buffer_to_buffer(buffer, offset, &staging, 0, size);
+        self.queue.submit([encoder.finish()]);
+        staging.map_async(wgpu::MapMode::Read, .., |result| result.unwrap());
+        self.device.poll(wgpu::PollType::wait_indefinitely()).unwrap();
+        staging.get_mapped_range(..).unwrap()[..bytes].to_vec()
+    }
+}
+
+/// Operators of every kind, with inputs that end within a word and within a block.
+fn cases(random: &mut Random) -> Vec<(Operator, Vec<Tensor>)> {
+    let mut cases: Vec<(Operator, Vec<Tensor>)> = Vec::new();
+    for t in [ElementType::U8, ElementType::F16, ElementType::F32, ElementType::F64] {
+        let mut make = |shape: &[usize]| tensor(t, shape, 1, random);
+        cases.push((ReduceMax::new().axes([1]).into(), vec![make(&[7, 333])]));
+        cases.push((ReduceMax::new().axes([0]).into(), vec![make(&[333, 7])]));
+        cases.push((ReduceMax::new().axes([0, 2]).into(), vec![make(&[5, 9, 1001])]));
+        cases.push((MaxPool::new([3, 3]).strides([2, 2]).into(), vec![make(&[1, 3, 17, 19])]));
+        cases.push((MaxPool::new([21, 1]).into(), vec![make(&[1, 1, 50, 16])]));
+        let ids: Vec<i32> = (0..101).map(|row| row / 7).collect();
+        let ids = Tensor::from_slice([101], &ids).unwrap();
+        let segments = SegmentMax::sorted().num_segments(17);
+        cases.push((segments.indices(ElementType::I32).into(), vec![make(&[101, 5]), ids.clone()]));
+        cases.push((SegmentMax::unsorted().num_segments(9).into(), vec![make(&[101, 3]), ids]));
+    }
+    cases
+}
+
+/// All operators in one encoder, each recorded twice: with a buffer that begins at an offset and
+/// ends with the tensor, and with others.
+#[test]
+fn recorded_operators_agree_with_the_cpu() {
+    let small = |limits: wgpu::Limits| wgpu::Limits {
+        max_storage_buffer_binding_size: 64 << 10,
+        max_compute_invocations_per_workgroup: 64,
+        max_compute_workgroup_size_x: 64,
+        max_compute_workgroup_size_y: 64,
+        max_compute_workgroup_size_z: 64,
+        max_compute_workgroups_per_dimension: 256,
+        min_storage_buffer_offset_alignment: 256,
+        ..limits
+    };
+    let Some(program) = program(small) else { return };
+    let device = Device::from_wgpu(&program.device, &program.queue);
+    assert_eq!(device.info().limits.max_binding_size, 64 << 10);
+    let mut random = Random(31);
+    let mut encoder = program.encoder();
+    let mut waiting = Vec::new();
+    for (operator, inputs) in cases(&mut random) {
+        let descs: Vec<_> = inputs.iter().map(Tensor::desc).collect();
+        let prepared = device.prepare(&operator, &descs).unwrap();
+        for offset in [0, 256, 1024] {
+            let buffers: Vec<_> = inputs.iter().map(|t| program.upload(t, offset)).collect();
+            let results: Vec<_> = prepared
+                .outputs()
+                .iter()
+                .map(|desc| program.result(offset + desc.byte_len().next_multiple_of(4) as u64))
+                .collect();
+            let ranges = |buffers: &'_ [wgpu::Buffer]| -> Vec<(wgpu::Buffer, u64)> {
+                buffers.iter().map(|buffer| (buffer.clone(), offset)).collect()
+            };
+            let (from, to) = (ranges(&buffers), ranges(&results));
+            let range = |(buffer, offset)| BufferRange { buffer, offset };
+            let from: Vec<_> = from.iter().map(|(b, o)| range((b, *o))).collect();
+            let to: Vec<_> = to.iter().map(|(b, o)| range((b, *o))).collect();
+            prepared.record(&mut encoder, &from, &to).unwrap();
+            waiting.push((operator.clone(), inputs.clone(), results, offset));
+        }
+    }
+    program.queue.submit([encoder.finish()]);
+    for (operator, inputs, results, offset) in waiting {
+        let inputs: Vec<_> = inputs.iter().collect();
+        let expected = operator.run(&Device::cpu(), &inputs).unwrap();
+        for (result, expected) in results.iter().zip(&expected) {
+            let found = program.read(result, offset, expected.bytes().len());
+            assert!(found == expected.bytes(), "{operator:?} {} at {offset}", inputs[0].desc());
+        }
+    }
+}
+
+/// One recording feeds the next, and the same buffers again make no new bind groups.
+#[test]
+fn recordings_chain_and_repeat() {
+    let Some(program) = program(|limits| limits) else { return };
+    let device = Device::from_wgpu(&program.device, &program.queue);
+    let input = tensor(ElementType::F32, &[4, 8, 33, 35], 2, &mut Random(5));
+    let pool: Operator = MaxPool::new([3, 3]).strides([2, 2]).into();
+    let reduce: Operator = ReduceMax::new().axes([2, 3]).into();
+    let pooled = pool.run(&Device::cpu(), &[&input]).unwrap().swap_remove(0);
+    let expected = reduce.run(&Device::cpu(), &[&pooled]).unwrap().swap_remove(0);
+    let first = device.prepare(&pool, &[input.desc()]).unwrap();
+    let second = device.prepare(&reduce, &[pooled.desc()]).unwrap();
+    let source = program.upload(&input, 0);
+    let between = program.result(pooled.bytes().len() as u64);
+    let result = program.result(expected.bytes().len() as u64);
+    for _ in 0..3 {
+        let mut encoder = program.encoder();
+        first.record(&mut encoder, &[(&source).into()], &[(&between).into()]).unwrap();
+        second.record(&mut encoder, &[(&between).into()], &[(&result).into()]).unwrap();
+        program.queue.submit([encoder.finish()]);
+        assert!(program.read(&result, 0, expected.bytes().len()) == expected.bytes());
+    }
+}
+
+#[test]
+fn buffers_that_cannot_be_are_refused_before_anything_is_recorded() {
+    let Some(program) = program(|limits| limits) else { return };
+    let device = Device::from_wgpu(&program.device, &program.queue);
+    let input = tensor(ElementType::F32, &[64, 4], 2, &mut Random(5));
+    let operator: Operator = ReduceMax::new().axes([1]).into();
+    let prepared = device.prepare(&operator, &[input.desc()]).unwrap();
+    let source = program.upload(&input, 0);
+    let result = program.result(256);
+    let mut encoder = program.encoder();
+    let mut record = |inputs: &[BufferRange<'_>], outputs: &[BufferRange<'_>]| {
+        prepared.record(&mut encoder, inputs, outputs).unwrap_err()
+    };
+    let (from, to) = (BufferRange::from(&source), BufferRange::from(&result));
+    let at = |buffer, offset| BufferRange { buffer, offset };
+    assert!(matches!(record(&[], &[to]), Error::InputCount { .. }));
+    assert!(matches!(record(&[from], &[]), Error::OutputBuffers { expected: 1, actual: 0, .. }));
+    let plain = program.buffer(1024, BufferUsages::COPY_DST);
+    assert!(matches!(record(&[from], &[(&plain).into()]), Error::BufferUsage { .. }));
+    assert!(matches!(record(&[at(&source, 8)], &[to]), Error::BufferAlignment { offset: 8, .. }));
+    assert!(matches!(record(&[at(&source, 1 << 20)], &[to]), Error::BufferTooSmall { .. }));
+    assert!(matches!(record(&[at(&source, 256)], &[to]), Error::BufferTooSmall { .. }));
+    let both = program.result(4096);
+    assert!(matches!(record(&[at(&both, 0)], &[at(&both, 512)]), Error::BufferOverlap { .. }));
+    assert!(matches!(record(&[at(&both, 0)], &[at(&both, 2048)]), Error::BufferShared));
+    drop(encoder);
+    let cpu = Device::cpu().prepare(&operator, &[input.desc()]);
+    assert!(matches!(cpu, Err(Error::CannotRecord)));
+}
+
+/// What may be held by many threads.
+#[test]
+fn devices_and_prepared_operators_are_shared() {
+    fn shared<T: Send + Sync>() {}
+    shared::<Device>();
+    shared::<wgmax::Prepared>();
+    shared::<wgmax::DeviceTensor>();
+}
