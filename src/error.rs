@@ -422,9 +422,6 @@ pub enum Error {
         /// The result's range.
         b: std::ops::Range<u64>,
     },
-    /// An input and a result lie in one buffer.
-    #[error("an input and a result lie in one buffer, which a dispatch may not read and write")]
-    BufferShared,
     /// A device tensor was handed to a device that it does not live on.
     #[error("the tensor lives on {actual}, not on {expected}")]
     WrongDevice {

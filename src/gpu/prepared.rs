@@ -144,13 +144,14 @@ impl Prepared {
     /// It submits nothing, waits for nothing and leaves no error scope open. Results are written
     /// in whole words: a result of bytes or halves that ends within a word sets the rest of that word to 0.
     /// Recorded with the same buffers and offsets as the last time, it makes no wgpu object but the passes.
+    /// Inputs and results may be different ranges of one buffer; the first time that they are, pipelines
+    /// are compiled that bind it so.
     ///
     /// # Errors
     /// Before anything is recorded: [`Error::InputCount`] and [`Error::OutputBuffers`] for another number of
     /// ranges, [`Error::BufferUsage`] for a buffer without `STORAGE`, [`Error::BufferAlignment`] and
     /// [`Error::BufferTooSmall`] for a range, [`Error::BufferOverlap`] for a result that shares
-    /// bytes with an input or another result, [`Error::BufferShared`] for a result in the same buffer as an
-    /// input, and [`Error::DeviceLost`].
+    /// bytes with an input or another result, and [`Error::DeviceLost`].
     pub fn record(
         &self,
         encoder: &mut wgpu::CommandEncoder,
@@ -218,15 +219,12 @@ impl Prepared {
             }
             let mine = range.offset..end;
             if i >= inputs.len() && size > 0 {
-                for (j, (other, theirs)) in taken.iter().enumerate() {
+                for (other, theirs) in &taken {
                     if *other != range.buffer || theirs.is_empty() {
                         continue;
                     }
                     if theirs.start < mine.end && mine.start < theirs.end {
                         return Err(Error::BufferOverlap { a: theirs.clone(), b: mine });
-                    }
-                    if j < inputs.len() {
-                        return Err(Error::BufferShared);
                     }
                 }
             }
@@ -262,6 +260,19 @@ impl Prepared {
             .zip(&self.steps)
             .map(|(launch, step)| {
                 let label = step.shader.label();
+                let buffer_of = |range: &Range| ranges.get(range.buffer).map(|(buffer, _)| buffer);
+                // A dispatch may not bind one buffer as readable and as writable.
+                let shared = launch.sources.iter().any(|source| {
+                    let source = buffer_of(source);
+                    source.is_some() && launch.results.iter().any(|r| buffer_of(r) == source)
+                });
+                let pipeline = match shared {
+                    true => {
+                        let shader = Shader { shared, ..step.shader };
+                        self.gpu.pipelines.get(&self.gpu.device, &shader)
+                    }
+                    false => step.pipeline.clone(),
+                };
                 let mut entries = vec![wgpu::BindGroupEntry {
                     binding: 0,
                     resource: wgpu::BindingResource::Buffer(wgpu::BufferBinding {
@@ -280,10 +291,10 @@ impl Prepared {
                 }
                 let group = self.gpu.device.create_bind_group(&wgpu::BindGroupDescriptor {
                     label: Some(&label),
-                    layout: &step.pipeline.get_bind_group_layout(0),
+                    layout: &pipeline.get_bind_group_layout(0),
                     entries: &entries,
                 });
-                (step.pipeline.clone(), group)
+                (pipeline, group)
             })
             .collect()
     }

@@ -105,7 +105,11 @@ impl Shader {
                 });
             }
         }
-        parts.join("\n")
+        let text = parts.join("\n");
+        match self.shared {
+            true => text.replace("var<storage, read>", "var<storage, read_write>"),
+            false => text,
+        }
     }
 
     /// The source and how its items become keys.

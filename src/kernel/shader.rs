@@ -138,6 +138,9 @@ pub struct Shader {
     pub to_scratch: bool,
     /// Whether the source is bound as words, its length being no multiple of 16 bytes.
     pub words: bool,
+    /// Whether sources and results may be ranges of one buffer: then all are bound as writable,
+    /// for a dispatch may not bind a buffer both ways.
+    pub shared: bool,
     /// Invocations of a workgroup.
     pub workgroup: u32,
 }
@@ -158,7 +161,17 @@ impl Shader {
                     if !kernel.has(element, from_scratch, to_scratch) {
                         continue;
                     }
-                    all.push(Self { kernel, element, from_scratch, to_scratch, words, workgroup });
+                    for shared in [false, true] {
+                        all.push(Self {
+                            kernel,
+                            element,
+                            from_scratch,
+                            to_scratch,
+                            words,
+                            shared,
+                            workgroup,
+                        });
+                    }
                 }
             }
         }
@@ -173,6 +186,7 @@ impl Shader {
             from_scratch: false,
             to_scratch: false,
             words: false,
+            shared: false,
             workgroup,
         }
     }

@@ -345,6 +345,7 @@ impl Pool {
             from_scratch: from,
             to_scratch: to,
             words: false,
+            shared: false,
             workgroup: builder.limits.workgroup_size,
         }
     }

@@ -164,6 +164,7 @@ impl Builder<'_> {
             from_scratch: source.keys,
             to_scratch: target.keys,
             words: false,
+            shared: false,
             workgroup: self.limits.workgroup_size,
         }
     }

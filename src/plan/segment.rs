@@ -472,6 +472,7 @@ impl Planner<'_> {
             from_scratch: from,
             to_scratch: to,
             words: false,
+            shared: false,
             workgroup: builder.limits.workgroup_size,
         }
     }
