@@ -86,51 +86,27 @@ fn typed<T: Keyed>(p: &Params, shader: &Shader, sources: &[&[u8]], results: &mut
     let nan = T::Key::nan(p.nan_key);
     let key = move |bits: T::Bits| T::key(bits, nan);
     match (shader.kernel, sources, results) {
-        (Kernel::SegmentBlocks | Kernel::SegmentElements, [data, ids], [out, carry, carry_ids]) => {
-            let ids = cast_slice(ids);
-            let (carry_ids, out) = (cast_slice_mut(carry_ids), &mut **out);
+        (Kernel::SegmentBlocks | Kernel::SegmentElements, [data, ids], results) => {
             match (shader.to_scratch, shader.from_scratch) {
                 (false, _) => {
                     let walk = Values::new(p, cast_slice(data), key, T::bits, T::bits);
-                    runs::twin(
-                        p,
-                        &walk,
-                        ids,
-                        cast_slice_mut(out),
-                        cast_slice_mut(carry),
-                        carry_ids,
-                    );
+                    runs::twin(p, &walk, ids, results);
                 }
                 (true, false) => {
                     let walk = Values::new(p, cast_slice(data), key, item::<T>, word::<T>);
-                    runs::twin(
-                        p,
-                        &walk,
-                        ids,
-                        cast_slice_mut(out),
-                        cast_slice_mut(carry),
-                        carry_ids,
-                    );
+                    runs::twin(p, &walk, ids, results);
                 }
                 (true, true) => {
                     let from_word = |word: u32| T::Key::from_words(word, 0);
                     let walk = Values::new(p, cast_slice(data), from_word, item::<T>, word::<T>);
-                    runs::twin(
-                        p,
-                        &walk,
-                        ids,
-                        cast_slice_mut(out),
-                        cast_slice_mut(carry),
-                        carry_ids,
-                    );
+                    runs::twin(p, &walk, ids, results);
                 }
             }
         }
-        (Kernel::SegmentRows, [data, ids, earlier @ ..], [out, carry, carry_ids]) => {
+        (Kernel::SegmentRows, [data, ids, earlier @ ..], results) => {
             let candidates = earlier.first().map(|bytes| cast_slice(bytes));
             let walk = Rows::<T>::new(p, cast_slice(data), candidates, nan);
-            let (out, carry) = (cast_slice_mut(out), cast_slice_mut(carry));
-            runs::twin(p, &walk, cast_slice(ids), out, carry, cast_slice_mut(carry_ids));
+            runs::twin(p, &walk, ids, results);
         }
         (Kernel::SegmentScatter, [data, ids], [items]) => {
             let items = cast_slice_mut(items);

@@ -1,6 +1,6 @@
 //! The twin of `shaders/segment_runs.wgsl`.
 
-use bytemuck::Pod;
+use bytemuck::{Pod, cast_slice, cast_slice_mut};
 use rayon::prelude::*;
 
 use super::{NONE, Params};
@@ -155,14 +155,15 @@ struct Part<'a, X, Y> {
     carry_ids: &'a mut [u32],
 }
 
-pub(super) fn twin<W: Walk>(
-    p: &Params,
-    walk: &W,
-    ids: &[u32],
-    out: &mut [W::Out],
-    carry: &mut [W::Carry],
-    carry_ids: &mut [u32],
-) {
+/// `results`: the result, the carry list and its ids.
+pub(super) fn twin<W: Walk>(p: &Params, walk: &W, ids: &[u8], results: &mut [&mut [u8]]) {
+    let [out, carry, carry_ids] = results else {
+        unreachable!("planners bind what a kernel declares")
+    };
+    let ids: &[u32] = cast_slice(ids);
+    let out: &mut [W::Out] = cast_slice_mut(out);
+    let carry: &mut [W::Carry] = cast_slice_mut(carry);
+    let carry_ids: &mut [u32] = cast_slice_mut(carry_ids);
     let (inner, runs, segments) = (p.inner as usize, p.runs as usize, p.segments as usize);
     let mut out = &mut out[p.result_base as usize..][..segments * inner];
     let mut carry = &mut carry[p.carry_base as usize..];
