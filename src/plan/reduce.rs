@@ -127,12 +127,7 @@ impl Builder<'_> {
         let rows = (source_room / e.inner).min(e.n);
         // Pieces of one row each would come out as they went in.
         if rows < 2 || e.inner > key_room {
-            return Err(Error::OverLimit {
-                what: "two rows of a reduction",
-                needed: 2 * e.inner * self.item(source.keys),
-                limit: "max_storage_buffer_binding_size",
-                allowed: self.limits.max_binding_size,
-            });
+            return self.by_columns(source, target, e);
         }
         let pieces = e.n.div_ceil(rows);
         let partial = self.scratch(e.outer * pieces * e.inner, true);
@@ -149,6 +144,52 @@ impl Builder<'_> {
             }
         }
         self.reduce(partial, target, Extents { n: pieces, ..e })
+    }
+
+    /// Reduces rows of which no binding holds two, some columns after the other: a row's part
+    /// becomes keys beside the maxima of the rows before it, and both are reduced into the
+    /// other of two scratch buffers.
+    fn by_columns(&mut self, source: Region, target: Region, e: Extents) -> Result<()> {
+        let room = self.room(self.item(true)) / 2;
+        let fit = room.min(self.room(self.item(source.keys))).min(self.room(self.item(target.keys)));
+        // The next part's results begin on a word of their own, and its blocks are aligned.
+        let block = 16 / self.item(source.keys).min(self.item(target.keys));
+        let part = fit / block * block;
+        if part == 0 {
+            return Err(Error::OverLimit {
+                what: "two blocks of keys",
+                needed: 2 * block * self.item(true),
+                limit: "max_storage_buffer_binding_size",
+                allowed: self.limits.max_binding_size,
+            });
+        }
+        let per_word = (4 / self.item(target.keys)).max(1);
+        if e.outer > 1 && !e.inner.is_multiple_of(per_word) {
+            // Matrices share words of the result; keys share none.
+            let keys = self.scratch(e.outer * e.inner, true);
+            self.by_columns(source, keys, e)?;
+            return self.reduce(keys, target, Extents { outer: e.outer * e.inner, n: 1, inner: 1 });
+        }
+        let pair = [self.scratch(2 * part, true), self.scratch(2 * part, true)];
+        for matrix in 0..e.outer {
+            let mut first = 0;
+            while first < e.inner {
+                let width = part.min(e.inner - first);
+                let at = |row| source.after((matrix * e.n + row) * e.inner + first);
+                let one = Extents { outer: 1, n: 1, inner: width };
+                let [mut here, mut there] = pair;
+                self.split(at(0), here, one)?;
+                for row in 1..e.n {
+                    self.split(at(row), here.after(width), one)?;
+                    let last = row == e.n - 1;
+                    let into = if last { target.after(matrix * e.inner + first) } else { there };
+                    self.split(here, into, Extents { n: 2, ..one })?;
+                    (here, there) = (there, here);
+                }
+                first += width;
+            }
+        }
+        Ok(())
     }
 
     /// Reduces one axis that the bindings hold, in two steps where one would
@@ -268,6 +309,7 @@ impl Builder<'_> {
             _ => self.reduce(partial, target, Extents { n: pieces, ..e }),
         }
     }
+
     /// The binding of a result, and where it begins in cells.
     fn result_range(&self, region: Region, items: u64, shader: &Shader) -> (Range, u32) {
         let (range, base) = self.range(region, items);

@@ -3,6 +3,7 @@
 use super::common::{self, Random, gpu, maximum_of_nothing, reduce_oracle, seed, tensor};
 use super::{compare_launches, limits, rounds};
 use wgmax::operator::ReduceMax;
+use wgmax::plan::Limits;
 use wgmax::{Device, ElementType, Nan, Tensor};
 
 fn check_oracle(
@@ -177,5 +178,36 @@ fn the_cpu_agrees_with_the_oracle() {
         let op = ReduceMax::new().axes(axes.iter().map(|&a| a as i64)).nan(nan);
         let what = format!("WGMAX_SEED={seed}, round {round}: {t}{shape:?} over {axes:?}, {nan:?}");
         check_oracle(&Device::cpu(), &op, &input, &axes, nan, &what);
+    }
+}
+
+/// No binding holds two rows, or the keys of one: columns are reduced part by part.
+#[test]
+fn rows_wider_than_a_binding_are_cut() {
+    let Some(device) = gpu() else { return };
+    let seed = seed();
+    let mut random = Random(seed);
+    let shapes: &[(&[usize], i64)] = &[
+        (&[2, 5000], 0),
+        (&[5, 3001], 0),
+        (&[3, 4, 1999], 1),
+        (&[2, 3, 16_001], 1),
+        (&[40, 1024], 0),
+        (&[2, 2, 7, 600], 1),
+    ];
+    for t in ElementType::ALL {
+        for (shape, axis) in shapes {
+            for max_binding_size in [1024, 4096] {
+                let nan = random.pick(&[Nan::Propagate, Nan::Ignore]);
+                let what = format!(
+                    "WGMAX_SEED={seed}: {t}{shape:?} over {axis}, {nan:?}, bindings of {max_binding_size}"
+                );
+                let input = tensor(t, shape, random.below(2), &mut random);
+                let op = ReduceMax::new().axes([*axis]).nan(nan);
+                check_oracle(&Device::cpu(), &op, &input, &[*axis as usize], nan, &what);
+                let limits = Limits { max_binding_size, ..device.info().limits.clone() };
+                compare_launches(&device, &op.into(), &input, &limits, &what);
+            }
+        }
     }
 }
