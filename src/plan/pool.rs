@@ -135,7 +135,7 @@ impl Pool {
         for (i, group) in groups.iter().enumerate() {
             let result = match i + 1 == groups.len() {
                 true => target,
-                false => builder.scratch(group.outer * group.unit_outputs(), false),
+                false => builder.scratch(group.results(), false),
             };
             let room = builder.room(builder.item(false));
             for piece in group.pieces(room, room)? {
@@ -203,64 +203,122 @@ impl Pool {
         let source_room = builder.room(builder.item(false));
         let result_room = builder.room(4 * numbering.words).min(builder.room(4)).min(source_room);
         // What a plane takes at most, on its way and in the end.
-        let widest = groups.iter().map(|g| g.outer * g.unit_outputs()).max().unwrap_or(1);
+        let widest = groups.iter().map(Group::results).max().unwrap_or(1);
         let fit = (source_room / numbering.plane).min(result_room / widest);
         if fit == 0 {
-            return self.cut_planes(builder, &groups, planes, plane_outputs, numbering);
+            return self.cut_planes(builder, axes, plane_outputs, numbering);
         }
         let fit = fit.min(planes);
         let scratch: Vec<Region> = groups[..groups.len() - 1]
             .iter()
-            .map(|group| builder.scratch_words(fit * group.outer * group.unit_outputs()))
+            .map(|group| builder.scratch_words(fit * group.results()))
             .collect();
         for first in (0..planes).step_by(fit as usize) {
             let count = fit.min(planes - first);
-            let mut earlier = None;
-            for (i, group) in groups.iter().enumerate() {
-                let mut group = group.clone();
-                group.outer *= count;
-                let results = group.outer * group.unit_outputs();
+            let many = |group: &Group| Group { outer: group.outer * count, ..group.clone() };
+            let groups: Vec<Group> = groups.iter().map(many).collect();
+            let place =
+                Place { plane_first: first * numbering.plane, plane_outputs: plane_outputs as u32 };
+            let piece = Piece {
+                first: first * numbering.plane,
+                elements: count * numbering.plane,
+                first_result: first * plane_outputs,
+                results: 0,
+                group: groups[0].clone(),
+            };
+            self.index_launches(builder, &groups, piece, &scratch, &place, numbering)?;
+        }
+        Ok(())
+    }
+
+    /// Planes that are larger than a binding: one after the other, each in parts along its first
+    /// axis that take all launches by themselves.
+    fn cut_planes(
+        &self,
+        builder: &mut Builder<'_>,
+        axes: &[Axis],
+        plane_outputs: u64,
+        numbering: &Numbering,
+    ) -> Result<()> {
+        let parts = self.parts(builder, axes, numbering)?;
+        let stages = parts.iter().map(|part| part.groups.len() - 1).max().unwrap_or(0);
+        let scratch: Vec<Region> = (0..stages)
+            .map(|i| {
+                let results = |part: &Part| part.groups.get(i).map_or(0, Group::results);
+                builder.scratch_words(parts.iter().map(results).max().unwrap_or(0))
+            })
+            .collect();
+        for plane in 0..axes[0].size {
+            // All results belong to this plane.
+            let place = Place { plane_first: plane * numbering.plane, plane_outputs: u32::MAX };
+            for part in &parts {
                 let piece = Piece {
-                    first: first * numbering.plane,
-                    elements: count * numbering.plane,
-                    first_result: first * plane_outputs,
-                    results,
-                    group,
+                    first: plane * numbering.plane + part.first,
+                    elements: part.elements,
+                    first_result: plane * plane_outputs + part.first_result,
+                    results: 0,
+                    group: part.groups[0].clone(),
                 };
-                let place = Place {
-                    plane_first: first * numbering.plane,
-                    plane_outputs: plane_outputs as u32,
-                };
-                let target = scratch.get(i).copied();
-                self.index_launch(builder, &piece, earlier, target, &place, numbering)?;
-                earlier = target;
+                self.index_launches(builder, &part.groups, piece, &scratch, &place, numbering)?;
             }
         }
         Ok(())
     }
 
-    /// Planes that are larger than a binding, in pieces.
-    fn cut_planes(
+    /// The parts of a plane that bindings hold, what lies between their launches included.
+    fn parts(
+        &self,
+        builder: &Builder<'_>,
+        axes: &[Axis],
+        numbering: &Numbering,
+    ) -> Result<Vec<Part>> {
+        let source_room = builder.room(builder.item(false));
+        let last_room = builder.room(4 * numbering.words).min(source_room);
+        let mut plane = axes.to_vec();
+        plane[0] = Axis::plain(1);
+        let at = plane.iter().position(|a| a.size > 1 || a.outputs > 1).unwrap_or(1);
+        let axis = plane[at];
+        let pitch: u64 = plane[at + 1..].iter().map(|a| a.size).product();
+        let result_pitch: u64 = plane[at + 1..].iter().map(|a| a.outputs).product();
+        let mut most = (last_room / result_pitch).min(axis.outputs);
+        while most > 0 {
+            let cuts = axis.cuts(most)?;
+            let parts = cuts.into_iter().map(|(done, from, axis)| {
+                let (elements, outputs) = (axis.size * pitch, axis.outputs * result_pitch);
+                plane[at] = axis;
+                let groups = self.tuning.groups(plane.clone());
+                let between = groups[..groups.len() - 1].iter().map(Group::results).max();
+                let fits = elements <= source_room
+                    && outputs <= last_room
+                    && between.is_none_or(|results| results <= builder.room(4));
+                let (first, first_result) = (from * pitch, done * result_pitch);
+                fits.then_some(Part { groups, first, elements, first_result })
+            });
+            if let Some(parts) = parts.collect::<Option<Vec<_>>>() {
+                return Ok(parts);
+            }
+            most /= 2;
+        }
+        Err(over_binding(builder, (axis.reach + 1).min(axis.size) * pitch))
+    }
+
+    /// All launches of a pooling with indices, from the elements of `piece` on.
+    fn index_launches(
         &self,
         builder: &mut Builder<'_>,
         groups: &[Group],
-        planes: u64,
-        plane_outputs: u64,
+        mut piece: Piece,
+        scratch: &[Region],
+        place: &Place,
         numbering: &Numbering,
     ) -> Result<()> {
-        let source_room = builder.room(builder.item(false));
-        let result_room = builder.room(4 * numbering.words).min(source_room);
-        let [group] = groups else {
-            return Err(over_binding(builder, numbering.plane));
-        };
-        for plane in 0..planes {
-            for mut piece in group.pieces(source_room, result_room)? {
-                piece.first += plane * numbering.plane;
-                piece.first_result += plane * plane_outputs;
-                // All results belong to this plane.
-                let place = Place { plane_first: plane * numbering.plane, plane_outputs: u32::MAX };
-                self.index_launch(builder, &piece, None, None, &place, numbering)?;
-            }
+        let mut earlier = None;
+        for (i, group) in groups.iter().enumerate() {
+            piece.group = group.clone();
+            piece.results = group.results();
+            let target = if i + 1 == groups.len() { None } else { scratch.get(i).copied() };
+            self.index_launch(builder, &piece, earlier, target, place, numbering)?;
+            earlier = target;
         }
         Ok(())
     }
@@ -373,6 +431,15 @@ impl Pool {
             ..bytemuck::Zeroable::zeroed()
         })
     }
+}
+
+/// A part of a plane, with the launches that compute it.
+struct Part {
+    groups: Vec<Group>,
+    /// Where it begins in the plane, in elements, and how many follow.
+    first: u64,
+    elements: u64,
+    first_result: u64,
 }
 
 /// Where the results of a launch lie among the planes.

@@ -301,3 +301,56 @@ fn hostile_attributes_are_errors_or_plans() {
     }
     assert!(plans > 500, "{plans}");
 }
+
+/// Planes that no binding holds, of windows that several launches look for: they are cut.
+#[test]
+fn planes_wider_than_a_binding_are_cut() {
+    let Some(device) = gpu() else { return };
+    let seed = seed();
+    let mut random = Random(seed);
+    // Shape, kernel, strides, dilations, padding, each of two axes but for the shape.
+    type Cut = ([usize; 4], [i64; 2], [i64; 2], [i64; 2], [i64; 2]);
+    let cuts: &[Cut] = &[
+        ([2, 2, 60, 40], [5, 5], [1, 1], [1, 1], [2, 2]),
+        ([1, 2, 61, 23], [9, 11], [2, 3], [1, 1], [8, 10]),
+        ([1, 1, 90, 17], [7, 3], [3, 1], [2, 4], [12, 8]),
+        ([1, 3, 40, 30], [20, 2], [1, 1], [1, 1], [30, 1]),
+        ([1, 1, 1, 2000], [1, 30], [1, 1], [1, 3], [0, 40]),
+    ];
+    for t in [ElementType::F32, ElementType::U8, ElementType::F16, ElementType::I64] {
+        for (shape, kernel, strides, dilations, pads) in cuts {
+            for channels_last in [false, true] {
+                let [batch, channels, height, width] = *shape;
+                let shape = match channels_last {
+                    true => [batch, height, width, channels],
+                    false => *shape,
+                };
+                let p = Pooling {
+                    channels_last,
+                    kernel: kernel.to_vec(),
+                    strides: strides.to_vec(),
+                    dilations: dilations.to_vec(),
+                    begin: pads.to_vec(),
+                    end: pads.to_vec(),
+                    rounding: random.below(3),
+                    nan: random.pick(&[Nan::Propagate, Nan::Ignore]),
+                    empty: maximum_of_nothing(t),
+                };
+                let (indices, counting) = match random_indices(&mut random, &p, 4) {
+                    Some(indices) => indices,
+                    None => (Indices::default(), Count::From(0)),
+                };
+                let op = operator(&p, false).indices(indices);
+                let input = tensor(t, &shape, random.below(2), &mut random);
+                let what = format!("WGMAX_SEED={seed}: {t}{shape:?}, {p:?}, {indices:?}");
+                check_oracle(&Device::cpu(), &p, &op, Some((indices, counting)), &input, &what);
+                let max_binding_size = 512 + (input.bytes().len() as u64 / batch as u64 / 2);
+                let max_binding_size = max_binding_size / 4 * 4;
+                let limits = Limits { max_binding_size, ..device.info().limits.clone() };
+                let plan = op.plan(input.desc(), &limits).unwrap();
+                assert!(plan.shaders().any(|shader| shader.to_scratch), "{what}: several launches");
+                compare_launches(&device, &op.into(), &input, &limits, &what);
+            }
+        }
+    }
+}

@@ -176,6 +176,26 @@ impl Axis {
         ends.into_iter().all(|end| end < most) && i128::from(self.reach + self.dilation) < most
     }
 
+    /// The axis cut into parts of so many windows: the first window of each, the first
+    /// place that its windows look at, and the part as an axis.
+    ///
+    /// # Errors
+    /// [`Error::OverLimit`] for more launches than a plan may hold.
+    pub(super) fn cuts(&self, fit: u64) -> Result<Vec<(u64, u64, Self)>> {
+        few_enough(self.outputs.div_ceil(fit).into())?;
+        let cut = |done: u64| {
+            let outputs = fit.min(self.outputs - done);
+            let start = self.start + (done * self.stride) as i64;
+            let end = start + ((outputs - 1) * self.stride + self.reach) as i64 + 1;
+            // At least one element, if only to bind something.
+            let from = start.clamp(0, self.size as i64 - 1);
+            let to = end.clamp(from + 1, self.size as i64);
+            let part = Self { size: (to - from) as u64, outputs, start: start - from, ..*self };
+            (done, from as u64, part)
+        };
+        Ok((0..self.outputs).step_by(fit as usize).map(cut).collect())
+    }
+
     /// Windows of `taps` one element apart, of which the windows of this axis are
     /// made, and these windows among them. Each has an element as long as
     /// dilation is at most the axis's size.
@@ -247,6 +267,11 @@ impl Group {
         self.axes.iter().map(|a| a.outputs).product::<u64>() * self.inner
     }
 
+    /// Results in all.
+    pub(super) fn results(&self) -> u64 {
+        self.outer * self.unit_outputs()
+    }
+
     /// The launches of the group: so many elements of the source and of the result fit a binding.
     ///
     /// # Errors
@@ -298,24 +323,16 @@ impl Group {
             });
         }
         few_enough((pieces.len() as u64 + axis.outputs / fit).into())?;
-        let mut done = 0;
-        while done < axis.outputs {
-            let outputs = fit.min(axis.outputs - done);
-            let start = axis.start + (done * axis.stride) as i64;
-            let end = start + ((outputs - 1) * axis.stride + axis.reach) as i64 + 1;
-            // At least one element, if only to bind something.
-            let from = start.clamp(0, axis.size as i64 - 1);
-            let to = end.clamp(from + 1, axis.size as i64);
+        for (done, from, axis) in axis.cuts(fit)? {
             let mut axes = self.axes;
-            axes[at] = Axis { size: (to - from) as u64, outputs, start: start - from, ..*axis };
+            axes[at] = axis;
             pieces.push(Piece {
                 group: Self { outer: 1, axes, inner: self.inner },
-                first: outer * self.unit_elements() + from as u64 * pitch,
-                elements: (to - from) as u64 * pitch,
+                first: outer * self.unit_elements() + from * pitch,
+                elements: axis.size * pitch,
                 first_result: outer * self.unit_outputs() + done * result_pitch,
-                results: outputs * result_pitch,
+                results: axis.outputs * result_pitch,
             });
-            done += outputs;
         }
         Ok(())
     }
