@@ -14,11 +14,12 @@ fn main(
         return;
     }
     let number = vec4<u32>(slot * GROUP - skew) + LANES;
-    let wanted = number < vec4<u32>(params.outputs);
+    let inside = number < vec4<u32>(params.outputs);
     let item = (params.items_base + min(number, vec4<u32>(params.outputs - 1u))) * params.item_words;
     let last = item + vec4<u32>(params.item_words - 1u);
     let mark = vec4<u32>(items[last.x], items[last.y], items[last.z], items[last.w]);
     let known = mark != vec4<u32>(0u);
+    let wanted = inside & (is_here(mark) | !known);
     let found = lanes_of(min(number, vec4<u32>(params.outputs - 1u)), item, select(NO_MARK, mark, known));
     let keys = select(lane_empty(), found, lane_mask(known));
     store_lanes(params.result_base / GROUP + slot, keys, wanted);

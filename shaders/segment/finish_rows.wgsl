@@ -5,9 +5,15 @@
 // The complement of row 0, which there is.
 const NO_MARK: vec4<u32> = vec4<u32>(0xffffffffu);
 
+// Whether the row is among those that the launch has at hand. Other launches have the others.
+fn is_here(mark: vec4<u32>) -> vec4<bool> {
+    return ~mark - params.first_row < vec4<u32>(params.rows);
+}
+
 fn lanes_of(number: vec4<u32>, item: vec4<u32>, mark: vec4<u32>) -> vec4<u32> {
     let column = number - quotients(number, params.by_inner) * params.inner;
-    return load_lanes(params.base + ~mark * params.inner + column);
+    let row = select(vec4<u32>(0u), ~mark - params.first_row, is_here(mark));
+    return load_lanes(params.base + row * params.inner + column);
 }
 
 fn store_indices(number: vec4<u32>, mark: vec4<u32>, wanted: vec4<bool>) {

@@ -8,5 +8,9 @@ fn lanes_of(number: vec4<u32>, item: vec4<u32>, mark: vec4<u32>) -> vec4<u32> {
     return keys << vec4<u32>(32u - min(ELEMENT_BITS, 32u));
 }
 
+fn is_here(mark: vec4<u32>) -> vec4<bool> {
+    return vec4<bool>(true);
+}
+
 fn store_indices(number: vec4<u32>, mark: vec4<u32>, wanted: vec4<bool>) {
 }

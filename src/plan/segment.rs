@@ -76,9 +76,13 @@ pub(crate) fn plan(
     let block = 16 / element.size() as u64;
     let index_words = operator.get_indices().map(|t| t.size() as u64 / 4);
     let unsorted = operator.get_segments() == Segments::Unsorted;
-    // Rows so wide that few of them fit a binding, or of the carry list, go as unsorted ones do.
+    // Rows so wide that few of them fit a binding, or of the carry list, go as unsorted ones do,
+    // and so do winning rows among more than a binding holds.
     let widest = builder.room(element.size().max(4) as u64);
-    let scatters = unsorted || widest / inner.max(1) < 8;
+    let all = data.len() as u64;
+    let scatters = unsorted
+        || widest / inner.max(1) < 8
+        || (index_words.is_some() && all > builder.room(builder.item(false)));
     let key_words_count = if element.size() == 8 { 2 } else { 1 };
     let item_words = match (scatters, index_words) {
         (true, _) => Some(key_words_count + 1),
@@ -175,14 +179,6 @@ impl Planner<'_> {
         }
         if let Some(words) = self.index_words {
             room = room.min(builder.room(4 * words));
-            let all = self.rows * self.inner;
-            if all > builder.room(builder.item(false)) {
-                return Err(over_binding(
-                    builder,
-                    "data whose rows are wanted",
-                    all * builder.item(false),
-                ));
-            }
         }
         let fit = (room / self.inner).min(self.segments);
         if fit == 0 {
@@ -414,28 +410,44 @@ impl Planner<'_> {
     fn finish(&self, builder: &mut Builder<'_>, items: usize, piece: &Piece) -> Result<()> {
         let outputs = piece.count * self.inner;
         let item_words = self.item_words.unwrap_or(1);
-        let mut params = self.params(builder, self.rows, self.inner, 1);
         let first = piece.first * self.inner;
-        let (out, base) = builder.range(Region::elements(VALUES).after(first), outputs);
-        params.result_base = base;
-        params.outputs = outputs as u32;
+        let (out, result_base) = builder.range(Region::elements(VALUES).after(first), outputs);
         let (item_range, _) = builder.range_of(items, 0, outputs, 4 * item_words);
         let slot = if builder.item(false) == 8 { 2 } else { 4 };
-        let invocations = (u64::from(base) % slot + outputs).div_ceil(slot);
-        let (kernel, sources, results) = match self.index_words {
-            Some(words) => {
-                let all = self.rows * self.inner;
-                let (source, base) = builder.range(Region::elements(DATA), all);
-                params.base = base;
-                let (indices, base) = builder.range_of(VALUES + 1, first, outputs, 4 * words);
-                params.index_base = base;
-                params.index_words = words as u32;
-                (Kernel::SegmentFinishRows, vec![source, item_range], vec![out, indices])
-            }
-            None => (Kernel::SegmentFinish, vec![item_range], vec![out]),
+        let invocations = (u64::from(result_base) % slot + outputs).div_ceil(slot);
+        let Some(words) = self.index_words else {
+            let mut params = self.params(builder, self.rows, self.inner, 1);
+            params.result_base = result_base;
+            params.outputs = outputs as u32;
+            let shader = self.shader(builder, Kernel::SegmentFinish, false, false);
+            let params = Params::Segment(Box::new(params));
+            return builder.push(shader, params, vec![item_range], vec![out], invocations);
         };
-        let shader = self.shader(builder, kernel, false, false);
-        builder.push(shader, Params::Segment(Box::new(params)), sources, results, invocations)
+        // Elements are looked up, in as many launches as bindings hold all rows.
+        let fit = (builder.room(builder.item(false)) / self.inner).min(self.rows).max(1);
+        for row in (0..self.rows).step_by(fit as usize) {
+            let rows = fit.min(self.rows - row);
+            let mut params = self.params(builder, rows, self.inner, 1);
+            params.result_base = result_base;
+            params.outputs = outputs as u32;
+            params.first_row = row as u32;
+            let region = Region::elements(DATA).after(row * self.inner);
+            let (source, base) = builder.range(region, rows * self.inner);
+            params.base = base;
+            let (indices, base) = builder.range_of(VALUES + 1, first, outputs, 4 * words);
+            params.index_base = base;
+            params.index_words = words as u32;
+            let shader = self.shader(builder, Kernel::SegmentFinishRows, false, false);
+            let (sources, results) = (vec![source, item_range.clone()], vec![out.clone(), indices]);
+            builder.push(
+                shader,
+                Params::Segment(Box::new(params)),
+                sources,
+                results,
+                invocations,
+            )?;
+        }
+        Ok(())
     }
 
     /// Where the results of a piece go: the maxima themselves, or scratch.

@@ -4,6 +4,7 @@ use super::common::segment::{ids_tensor, members_by_id, segment_oracle};
 use super::common::{Random, bits_at, gpu, maximum_of_nothing, seed, tensor};
 use super::{compare_all_launches, limits, rounds};
 use wgmax::operator::{EmptySegment, SegmentMax, Segments};
+use wgmax::plan::Limits;
 use wgmax::{Device, ElementType, Error, Nan, Tensor};
 
 /// Ascending ids of so many rows, of one of several kinds of segment sizes.
@@ -269,6 +270,38 @@ fn bad_ids_on_a_device_are_reported() {
                 assert_eq!(status.as_slice::<u32>().unwrap(), [expected], "{ids:?} {op:?}");
                 found[0].download().unwrap();
             }
+        }
+    }
+}
+
+/// Winning rows among more rows than a binding holds: each launch looks up those that it has.
+#[test]
+fn winning_rows_are_found_among_more_than_a_binding() {
+    let Some(device) = gpu() else { return };
+    let seed = seed();
+    let mut random = Random(seed);
+    for t in ElementType::ALL {
+        for inner in [1usize, 3, 16, 50] {
+            let rows = 6000 / inner;
+            let data = tensor(t, &[rows, inner], random.below(2), &mut random);
+            let ids = sorted_ids(&mut random, rows);
+            let segments = ids[rows - 1] as usize + 3;
+            let second = ids_tensor(ElementType::I32, &ids);
+            let index = random.pick(&[ElementType::I32, ElementType::I64]);
+            let op = SegmentMax::sorted().num_segments(segments as i64).indices(index);
+            let what = format!("WGMAX_SEED={seed}: {t}[{rows}, {inner}] in {segments} segments");
+            let empty = 0;
+            let expected =
+                segment_oracle(&data, &members_by_id(&ids, segments), Nan::Propagate, empty);
+            let found = op.run(&Device::cpu(), &data, &second).unwrap();
+            for (i, &row) in expected.rows.iter().enumerate() {
+                let at = bits_at(&found[1], i);
+                let at = if index == ElementType::I32 { i64::from(at as i32) } else { at as i64 };
+                assert_eq!(at, row, "{what}: index {i}");
+            }
+            let max_binding_size = (data.bytes().len() as u64 / 3).next_multiple_of(4).max(2048);
+            let limits = Limits { max_binding_size, ..device.info().limits.clone() };
+            compare_all_launches(&device, &op.into(), &[&data, &second], &limits, &what);
         }
     }
 }

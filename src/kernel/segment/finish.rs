@@ -45,7 +45,12 @@ pub(super) fn rows<T: Keyed>(
         let (key, number) = match mark {
             0 => (T::Key::from_words(p.empty_low, p.empty_high), -1),
             mark => {
-                let at = p.base as usize + !mark as usize * p.inner as usize + i % p.inner as usize;
+                // Rows that are not at hand are another launch's.
+                let row = (!mark).wrapping_sub(p.first_row);
+                if row >= p.rows {
+                    continue;
+                }
+                let at = p.base as usize + row as usize * p.inner as usize + i % p.inner as usize;
                 (T::key(source[at], nan), i64::from(!mark))
             }
         };
