@@ -430,6 +430,9 @@ pub enum Error {
         /// The device that holds the tensor.
         actual: String,
     },
+    /// A tensor is a result of a chain that has not been submitted.
+    #[error("the tensor has no values yet: its chain of operators has not been submitted")]
+    NotSubmitted,
 
     // ---- files -------------------------------------------------------------
     /// A file could not be opened, read or written.

@@ -40,7 +40,7 @@ pub mod plan;
 mod tensor;
 
 pub use compare::{Comparison, Mismatch, compare, compare_values};
-pub use device::{Device, DeviceInfo, DeviceTensor, adapters};
+pub use device::{Chain, Device, DeviceInfo, DeviceOptions, DeviceTensor, adapters};
 pub use error::{Error, Result};
 pub use gpu::{BufferRange, Prepared};
 pub use tensor::key::Nan;

@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use super::Gpu;
-use crate::device::DeviceInfo;
+use crate::device::{DeviceInfo, DeviceOptions};
 use crate::error::{Error, Result};
 
 /// Honours wgpu's environment variables, `WGPU_BACKEND` among them.
@@ -48,13 +48,13 @@ pub(crate) async fn adapters() -> Vec<DeviceInfo> {
 pub(crate) async fn open_all() -> Vec<Result<Gpu>> {
     let mut opened = Vec::new();
     for adapter in found().await {
-        opened.push(request(&adapter).await);
+        opened.push(request(&adapter, &DeviceOptions::new()).await);
     }
     opened
 }
 
 /// Opens the best adapter, that of an index, or the first whose name has `wanted` in it.
-pub(crate) async fn open(wanted: Option<&str>) -> Result<Gpu> {
+pub(crate) async fn open(wanted: Option<&str>, options: &DeviceOptions) -> Result<Gpu> {
     let adapters = found().await;
     let index = match wanted {
         None => (!adapters.is_empty()).then_some(0),
@@ -66,7 +66,7 @@ pub(crate) async fn open(wanted: Option<&str>) -> Result<Gpu> {
         },
     };
     match index {
-        Some(index) => request(&adapters[index]).await,
+        Some(index) => request(&adapters[index], options).await,
         None => Err(Error::NoAdapter {
             wanted: wanted.map_or("is there".into(), |wanted| format!("answers to {wanted:?}")),
             found: match adapters.is_empty() {
@@ -77,11 +77,12 @@ pub(crate) async fn open(wanted: Option<&str>) -> Result<Gpu> {
     }
 }
 
-/// Opens a device with the adapter's own limits and no optional feature.
-pub(crate) async fn request(adapter: &wgpu::Adapter) -> Result<Gpu> {
+/// Opens a device with the adapter's own limits, and no optional feature that the options do not need.
+pub(crate) async fn request(adapter: &wgpu::Adapter, options: &DeviceOptions) -> Result<Gpu> {
     let descriptor = wgpu::DeviceDescriptor {
         label: Some("wgmax"),
         required_limits: adapter.limits(),
+        required_features: wanted_features(adapter, options),
         ..Default::default()
     };
     let (device, queue) = adapter.request_device(&descriptor).await.map_err(|error| {
@@ -98,5 +99,24 @@ pub(crate) async fn request(adapter: &wgpu::Adapter) -> Result<Gpu> {
     device.on_uncaptured_error(Arc::new(|error: wgpu::Error| {
         tracing::error!("uncaptured GPU error: {error}");
     }));
-    Ok(Gpu { lost, info: info(adapter), ..Gpu::from_wgpu(&device, &queue) })
+    let gpu = Gpu { lost, info: info(adapter), ..Gpu::from_wgpu(&device, &queue) };
+    #[cfg(feature = "io")]
+    if let Some(directory) = &options.pipeline_cache {
+        let file = super::cache::PipelineFile::open(&device, directory);
+        return Ok(Gpu { pipelines: super::pipeline::Pipelines::with_file(file), ..gpu });
+    }
+    Ok(gpu)
+}
+
+#[cfg(feature = "io")]
+fn wanted_features(adapter: &wgpu::Adapter, options: &DeviceOptions) -> wgpu::Features {
+    match options.pipeline_cache {
+        Some(_) => adapter.features() & wgpu::Features::PIPELINE_CACHE,
+        None => wgpu::Features::empty(),
+    }
+}
+
+#[cfg(not(feature = "io"))]
+fn wanted_features(_: &wgpu::Adapter, _: &DeviceOptions) -> wgpu::Features {
+    wgpu::Features::empty()
 }

@@ -1,6 +1,7 @@
 //! A plan's launches as compute passes.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use wgpu::util::DeviceExt;
 
@@ -8,27 +9,73 @@ use super::{Buffer, Gpu, PADDING};
 use crate::error::Result;
 use crate::plan::{Launch, Plan, Range, Role};
 
+/// Plans in an encoder of their own, not yet given to the queue.
+pub(crate) struct Recording {
+    gpu: Arc<Gpu>,
+    encoder: wgpu::CommandEncoder,
+    submitted: Arc<AtomicBool>,
+}
+
+/// A launch with all that it binds.
+struct Pass {
+    label: String,
+    pipeline: Arc<wgpu::ComputePipeline>,
+    group: wgpu::BindGroup,
+    grid: [u32; 3],
+}
+
+impl Recording {
+    /// Adds a plan and gives its results, or adds nothing.
+    pub(crate) async fn add(&mut self, plan: &Plan, inputs: &[&Buffer]) -> Result<Vec<Buffer>> {
+        for input in inputs {
+            input.check_submitted(Some(&self.submitted))?;
+        }
+        let gpu = &self.gpu;
+        let made = || {
+            let buffers = gpu.buffers(plan, inputs)?;
+            let passes: Vec<Pass> = plan.launches.iter().map(|l| gpu.pass(l, &buffers)).collect();
+            Ok((buffers, passes))
+        };
+        let (buffers, passes) = gpu.catch("a plan", made).await.inspect_err(|_| {
+            plan.shaders().for_each(|shader| gpu.pipelines.forget(shader));
+        })?;
+        passes.iter().for_each(|pass| pass.encode(&mut self.encoder));
+        let outputs = buffers.into_iter().skip(inputs.len()).take(plan.outputs.len());
+        let submitted = Some(self.submitted.clone());
+        let output = |buffer| Buffer { gpu: gpu.clone(), buffer, submitted: submitted.clone() };
+        Ok(outputs.map(output).collect())
+    }
+
+    /// Gives all of it to the queue.
+    pub(crate) async fn submit(self) -> Result<()> {
+        let submit = || {
+            self.gpu.queue.submit([self.encoder.finish()]);
+            Ok(())
+        };
+        self.gpu.catch("a submit", submit).await?;
+        self.submitted.store(true, Ordering::Release);
+        Ok(())
+    }
+}
+
 impl Gpu {
+    pub(crate) fn recording(self: &Arc<Self>) -> Recording {
+        let encoder = self
+            .device
+            .create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("wgmax chain") });
+        Recording { gpu: self.clone(), encoder, submitted: Arc::default() }
+    }
+
     /// Runs a plan with one submit.
     pub(crate) async fn execute(
         self: &Arc<Self>,
         plan: &Plan,
         inputs: &[&Buffer],
     ) -> Result<Vec<Buffer>> {
-        let run = || {
-            let buffers = self.buffers(plan, inputs)?;
-            let mut encoder = self.device.create_command_encoder(&Default::default());
-            for launch in &plan.launches {
-                self.encode(&mut encoder, launch, &buffers);
-            }
-            self.queue.submit([encoder.finish()]);
-            Ok(buffers)
-        };
-        let buffers = self.catch("a plan", run).await.inspect_err(|_| {
-            plan.shaders().for_each(|shader| self.pipelines.forget(shader));
-        })?;
-        let outputs = buffers.into_iter().skip(inputs.len()).take(plan.outputs.len());
-        Ok(outputs.map(|buffer| Buffer { gpu: self.clone(), buffer }).collect())
+        let mut recording = self.recording();
+        let outputs = recording.add(plan, inputs).await?;
+        recording.submit().await?;
+        Ok(outputs)
     }
 
     /// Runs a plan launch by launch; `after` sees the buffer of each result after each.
@@ -38,11 +85,12 @@ impl Gpu {
         inputs: &[&Buffer],
         mut after: impl FnMut(usize, &[u8]),
     ) -> Result<()> {
+        inputs.iter().try_for_each(|input| input.check_submitted(None))?;
         let buffers = self.catch("scratch", || self.buffers(plan, inputs)).await?;
         for (i, launch) in plan.launches.iter().enumerate() {
             self.catch("a launch", || {
                 let mut encoder = self.device.create_command_encoder(&Default::default());
-                self.encode(&mut encoder, launch, &buffers);
+                self.pass(launch, &buffers).encode(&mut encoder);
                 self.queue.submit([encoder.finish()]);
                 Ok(())
             })
@@ -70,12 +118,7 @@ impl Gpu {
             .collect()
     }
 
-    fn encode(
-        &self,
-        encoder: &mut wgpu::CommandEncoder,
-        launch: &Launch,
-        buffers: &[wgpu::Buffer],
-    ) {
+    fn pass(&self, launch: &Launch, buffers: &[wgpu::Buffer]) -> Pass {
         let label = launch.shader.label();
         let pipeline = self.pipelines.get(&self.device, &launch.shader);
         let params = self.device.create_buffer_init(&wgpu::util::BufferInitDescriptor {
@@ -100,13 +143,19 @@ impl Gpu {
             layout: &pipeline.get_bind_group_layout(0),
             entries: &entries,
         });
+        Pass { label, pipeline, group, grid: launch.grid }
+    }
+}
+
+impl Pass {
+    fn encode(&self, encoder: &mut wgpu::CommandEncoder) {
         let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
-            label: Some(&label),
+            label: Some(&self.label),
             timestamp_writes: None,
         });
-        pass.set_pipeline(&pipeline);
-        pass.set_bind_group(0, &group, &[]);
-        let [x, y, z] = launch.grid;
+        pass.set_pipeline(&self.pipeline);
+        pass.set_bind_group(0, &self.group, &[]);
+        let [x, y, z] = self.grid;
         pass.dispatch_workgroups(x, y, z);
     }
 }

@@ -1,13 +1,17 @@
 //! Runs a plan through wgpu.
 
 mod adapter;
+#[cfg(feature = "io")]
+mod cache;
 mod execute;
 mod pipeline;
 mod prepared;
 
 pub(crate) use adapter::{adapters, open, open_all, request};
+pub(crate) use execute::Recording;
 pub use prepared::{BufferRange, Prepared};
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use crate::device::DeviceInfo;
@@ -32,6 +36,8 @@ pub(crate) struct Gpu {
 pub(crate) struct Buffer {
     pub(crate) gpu: Arc<Gpu>,
     buffer: wgpu::Buffer,
+    /// Whether the work that fills it has been submitted, where that is not certain.
+    submitted: Option<Arc<AtomicBool>>,
 }
 
 impl Gpu {
@@ -70,6 +76,11 @@ impl Gpu {
             Some(error) => Err(Error::Gpu { device, what, reason: error.to_string() }),
             None => value,
         }
+    }
+
+    #[cfg(feature = "io")]
+    pub(crate) fn save_pipelines(&self) -> Result<bool> {
+        self.pipelines.save()
     }
 
     /// An error if the device is known to be lost.
@@ -138,13 +149,27 @@ impl Gpu {
                 Ok(buffer)
             })
             .await?;
-        Ok(Buffer { gpu: self.clone(), buffer })
+        Ok(Buffer { gpu: self.clone(), buffer, submitted: None })
     }
 }
 
 impl Buffer {
+    /// An error if nothing has been submitted that fills it; `mine` is the one recording that may use it before.
+    fn check_submitted(&self, mine: Option<&Arc<AtomicBool>>) -> Result<()> {
+        match &self.submitted {
+            Some(submitted)
+                if !submitted.load(Ordering::Acquire)
+                    && !mine.is_some_and(|mine| Arc::ptr_eq(mine, submitted)) =>
+            {
+                Err(Error::NotSubmitted)
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// `wait`: block until the device is done; for those who may block.
     pub(crate) async fn download(&self, desc: &TensorDesc, wait: bool) -> Result<Tensor> {
+        self.check_submitted(None)?;
         self.gpu.read(&self.buffer, desc, wait).await
     }
 }

@@ -3,11 +3,15 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
+#[cfg(feature = "io")]
+use super::cache::PipelineFile;
 use crate::kernel::Shader;
 
 /// The pipelines of a device.
 #[derive(Default)]
 pub(crate) struct Pipelines {
+    #[cfg(feature = "io")]
+    file: Option<PipelineFile>,
     made: Mutex<HashMap<Shader, Arc<wgpu::ComputePipeline>>>,
 }
 
@@ -15,7 +19,29 @@ impl Pipelines {
     /// The pipeline of a shader. Errors go to the caller's error scopes.
     pub(crate) fn get(&self, device: &wgpu::Device, shader: &Shader) -> Arc<wgpu::ComputePipeline> {
         let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
-        made.entry(*shader).or_insert_with(|| Arc::new(make(device, shader))).clone()
+        made.entry(*shader).or_insert_with(|| Arc::new(make(device, shader, self.cache()))).clone()
+    }
+
+    /// Pipelines that are kept in a file, if there is one.
+    #[cfg(feature = "io")]
+    pub(crate) fn with_file(file: Option<PipelineFile>) -> Self {
+        Self { file, ..Self::default() }
+    }
+
+    /// Writes the file, if there is anything new. Whether it did.
+    #[cfg(feature = "io")]
+    pub(crate) fn save(&self) -> crate::error::Result<bool> {
+        self.file.as_ref().map_or(Ok(false), PipelineFile::save)
+    }
+
+    #[cfg(feature = "io")]
+    fn cache(&self) -> Option<&wgpu::PipelineCache> {
+        self.file.as_ref().map(PipelineFile::cache)
+    }
+
+    #[cfg(not(feature = "io"))]
+    fn cache(&self) -> Option<&wgpu::PipelineCache> {
+        None
     }
 
     /// Forgets a pipeline that could not be made.
@@ -24,7 +50,11 @@ impl Pipelines {
     }
 }
 
-fn make(device: &wgpu::Device, shader: &Shader) -> wgpu::ComputePipeline {
+fn make(
+    device: &wgpu::Device,
+    shader: &Shader,
+    cache: Option<&wgpu::PipelineCache>,
+) -> wgpu::ComputePipeline {
     let label = shader.label();
     let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
         label: Some(&label),
@@ -40,6 +70,6 @@ fn make(device: &wgpu::Device, shader: &Shader) -> wgpu::ComputePipeline {
             zero_initialize_workgroup_memory: false,
             ..Default::default()
         },
-        cache: None,
+        cache,
     })
 }

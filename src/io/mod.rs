@@ -29,7 +29,7 @@ pub mod case;
 pub mod npy;
 pub mod npz;
 pub mod onnx;
-mod output;
+pub(crate) mod output;
 pub mod safetensors;
 mod source;
 

@@ -151,7 +151,8 @@ impl Builder<'_> {
     /// other of two scratch buffers.
     fn by_columns(&mut self, source: Region, target: Region, e: Extents) -> Result<()> {
         let room = self.room(self.item(true)) / 2;
-        let fit = room.min(self.room(self.item(source.keys))).min(self.room(self.item(target.keys)));
+        let fit =
+            room.min(self.room(self.item(source.keys))).min(self.room(self.item(target.keys)));
         // The next part's results begin on a word of their own, and its blocks are aligned.
         let block = 16 / self.item(source.keys).min(self.item(target.keys));
         let part = fit / block * block;

@@ -1,69 +1,26 @@
 //! Devices, GPU and CPU alike, and the tensors that live on them.
 
+mod chain;
+mod info;
+mod options;
+mod tensor;
+
+pub use chain::Chain;
+pub use info::DeviceInfo;
+pub use options::DeviceOptions;
+pub use tensor::DeviceTensor;
+
 use std::fmt;
 use std::sync::Arc;
+
+use tensor::Storage;
 
 use crate::cpu;
 use crate::error::{Error, Result};
 use crate::gpu::{self, Gpu, Prepared};
 use crate::operator::Operator;
-use crate::plan::{Limits, Plan};
+use crate::plan::Plan;
 use crate::tensor::{Tensor, TensorDesc};
-
-/// What a device is.
-#[derive(Clone, Debug, PartialEq)]
-pub struct DeviceInfo {
-    /// The adapter's name.
-    pub name: String,
-    /// The backend: `vulkan`, `metal`, `dx12`, `gl`, `webgpu`, or `cpu`.
-    pub backend: String,
-    /// The driver and its version, as far as they are known.
-    pub driver: String,
-    /// `discrete`, `integrated`, `virtual`, `software`, `other` or `host`.
-    pub kind: String,
-    /// The limits that planning respects.
-    pub limits: Limits,
-}
-
-impl DeviceInfo {
-    pub(crate) fn new(info: &wgpu::AdapterInfo, limits: &wgpu::Limits) -> Self {
-        let kind = match info.device_type {
-            wgpu::DeviceType::DiscreteGpu => "discrete",
-            wgpu::DeviceType::IntegratedGpu => "integrated",
-            wgpu::DeviceType::VirtualGpu => "virtual",
-            wgpu::DeviceType::Cpu => "software",
-            wgpu::DeviceType::Other => "other",
-        };
-        Self {
-            name: info.name.clone(),
-            backend: info.backend.to_str().to_string(),
-            driver: format!("{} {}", info.driver, info.driver_info).trim().to_string(),
-            kind: kind.to_string(),
-            limits: Limits::from_wgpu(limits),
-        }
-    }
-
-    fn cpu() -> Self {
-        let threads = rayon::current_num_threads();
-        Self {
-            name: format!("CPU, {threads} threads"),
-            backend: "cpu".into(),
-            driver: String::new(),
-            kind: "host".into(),
-            limits: Limits::cpu(threads),
-        }
-    }
-}
-
-impl fmt::Display for DeviceInfo {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} · {}", self.name, self.backend)?;
-        if !self.driver.is_empty() {
-            write!(f, " · {}", self.driver)?;
-        }
-        Ok(())
-    }
-}
 
 /// The GPU adapters that wgpu finds and that can compute, best first, without opening any.
 ///
@@ -83,19 +40,6 @@ pub struct Device {
 enum Backend {
     Cpu(Arc<cpu::Scratch>),
     Gpu(Arc<Gpu>),
-}
-
-/// A tensor that lives on a device.
-#[derive(Clone)]
-pub struct DeviceTensor {
-    desc: TensorDesc,
-    storage: Storage,
-}
-
-#[derive(Clone)]
-enum Storage {
-    Host(Tensor),
-    Gpu(gpu::Buffer),
 }
 
 /// Tensors of a device, and the backend that holds them.
@@ -122,7 +66,7 @@ impl Device {
     /// # Errors
     /// As [`Device::gpu`].
     pub async fn gpu_async() -> Result<Self> {
-        gpu::open(None).await.map(Self::from_gpu)
+        DeviceOptions::new().open_async("gpu").await
     }
 
     /// The CPU, all cores.
@@ -132,10 +76,8 @@ impl Device {
 
     /// The best GPU adapter, or the CPU where none opens.
     pub fn auto() -> Self {
-        Self::gpu().unwrap_or_else(|error| {
-            tracing::warn!("falling back to the CPU: {error}");
-            Self::cpu()
-        })
+        // Nothing refuses `auto`.
+        Self::named("auto").unwrap_or_else(|_| Self::cpu())
     }
 
     /// A device by name: `auto`, `cpu`, `gpu`, the index of an adapter in
@@ -144,12 +86,7 @@ impl Device {
     /// # Errors
     /// [`Error::NoAdapter`], [`Error::AdapterRefused`].
     pub fn named(name: &str) -> Result<Self> {
-        match name {
-            "auto" => Ok(Self::auto()),
-            "cpu" => Ok(Self::cpu()),
-            "gpu" => Self::gpu(),
-            _ => pollster::block_on(gpu::open(Some(name))).map(Self::from_gpu),
-        }
+        DeviceOptions::new().open(name)
     }
 
     /// Every adapter, opened, in the order of [`adapters`], and then the CPU.
@@ -168,7 +105,7 @@ impl Device {
     /// # Errors
     /// [`Error::AdapterRefused`].
     pub async fn from_adapter(adapter: &wgpu::Adapter) -> Result<Self> {
-        gpu::request(adapter).await.map(Self::from_gpu)
+        DeviceOptions::new().open_adapter(adapter).await
     }
 
     /// What the device is.
@@ -196,17 +133,30 @@ impl Device {
     /// Runs an operator on tensors of this device. The results stay there.
     ///
     /// # Errors
-    /// What the operator does not allow, [`Error::WrongDevice`], and what the device reports.
+    /// What the operator does not allow, [`Error::WrongDevice`], [`Error::NotSubmitted`], and what the
+    /// device reports.
     pub fn run(&self, operator: &Operator, inputs: &[&DeviceTensor]) -> Result<Vec<DeviceTensor>> {
+        pollster::block_on(self.run_async(operator, inputs))
+    }
+
+    /// As [`Device::run`], without blocking on a GPU.
+    ///
+    /// # Errors
+    /// As [`Device::run`].
+    pub async fn run_async(
+        &self,
+        operator: &Operator,
+        inputs: &[&DeviceTensor],
+    ) -> Result<Vec<DeviceTensor>> {
         let descs: Vec<&TensorDesc> = inputs.iter().map(|input| &input.desc).collect();
         let plan = operator.plan(&descs, &self.info.limits)?;
-        self.execute(&plan, inputs)
+        self.execute_async(&plan, inputs).await
     }
 
     /// Runs a plan that was made for this device's limits and for tensors like `inputs`.
     ///
     /// # Errors
-    /// [`Error::InputCount`], [`Error::WrongDevice`], and what the device reports.
+    /// [`Error::InputCount`], [`Error::WrongDevice`], [`Error::NotSubmitted`], and what the device reports.
     pub fn execute(&self, plan: &Plan, inputs: &[&DeviceTensor]) -> Result<Vec<DeviceTensor>> {
         pollster::block_on(self.execute_async(plan, inputs))
     }
@@ -350,41 +300,5 @@ impl Device {
 impl fmt::Debug for Device {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Device({})", self.info)
-    }
-}
-
-impl DeviceTensor {
-    /// The type and shape.
-    pub fn desc(&self) -> &TensorDesc {
-        &self.desc
-    }
-
-    /// Copies the tensor to the host, waiting for the device.
-    ///
-    /// # Errors
-    /// [`Error::OutOfMemory`], [`Error::DeviceLost`], [`Error::Gpu`].
-    pub fn download(&self) -> Result<Tensor> {
-        pollster::block_on(self.fetch(true))
-    }
-
-    /// As [`DeviceTensor::download`], without blocking.
-    ///
-    /// # Errors
-    /// As [`DeviceTensor::download`].
-    pub async fn download_async(&self) -> Result<Tensor> {
-        self.fetch(false).await
-    }
-
-    async fn fetch(&self, wait: bool) -> Result<Tensor> {
-        match &self.storage {
-            Storage::Host(tensor) => Ok(tensor.clone()),
-            Storage::Gpu(buffer) => buffer.download(&self.desc, wait).await,
-        }
-    }
-}
-
-impl fmt::Debug for DeviceTensor {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "DeviceTensor({})", self.desc)
     }
 }
