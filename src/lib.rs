@@ -36,7 +36,11 @@ mod gpu;
 pub mod io;
 pub mod kernel;
 pub mod operator;
+#[cfg(feature = "oracle")]
+pub mod oracle;
 pub mod plan;
+#[cfg(feature = "oracle")]
+pub mod sweep;
 mod tensor;
 
 pub use compare::{Comparison, Mismatch, compare, compare_values};

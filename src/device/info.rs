@@ -33,7 +33,10 @@ impl DeviceInfo {
             backend: info.backend.to_str().to_string(),
             driver: format!("{} {}", info.driver, info.driver_info).trim().to_string(),
             kind: kind.to_string(),
-            limits: Limits::from_wgpu(limits),
+            limits: match info.device_type {
+                wgpu::DeviceType::Cpu => Limits::from_wgpu(limits).software(),
+                _ => Limits::from_wgpu(limits),
+            },
         }
     }
 

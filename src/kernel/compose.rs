@@ -18,11 +18,10 @@ impl Shader {
         match self.kernel {
             Kernel::Fill => add(file!("fill.wgsl")),
             Kernel::ReduceRows | Kernel::ReduceColumns | Kernel::ReduceColumnsGeneral => {
-                let body = match self.kernel {
+                add(match self.kernel {
                     Kernel::ReduceRows => file!("reduce_rows.wgsl"),
-                    _ => file!("reduce_columns.wgsl"),
-                };
-                add(body);
+                    _ => concat!(file!("columns.wgsl"), file!("reduce_columns.wgsl")),
+                });
                 self.add_source(self.from_scratch, &mut add);
                 self.add_store(self.to_scratch, &mut add);
                 match self.kernel {
@@ -35,6 +34,12 @@ impl Shader {
                     _ => {}
                 }
             }
+            Kernel::ReduceStrips => {
+                add(file!("columns.wgsl"));
+                add(file!("reduce_strips.wgsl"));
+                self.add_source(false, &mut add);
+                add(&store_words(false));
+            }
             Kernel::PoolBlocks | Kernel::PoolRuns => {
                 add(file!("pool.wgsl"));
                 add(file!("divide.wgsl"));
@@ -45,18 +50,22 @@ impl Shader {
                 });
                 self.add_source(false, &mut add);
                 add(&store_words(false));
-                add(match self.element.size() {
-                    1 => {
-                        "fn empty_block() -> vec4<u32> { return vec4<u32>(params.empty_low * 0x01010101u); }"
+                add(self.empty_block());
+            }
+            Kernel::PoolStrips | Kernel::PoolStrips3 | Kernel::PoolSpans | Kernel::PoolSpans3 => {
+                add(file!("pool.wgsl"));
+                add(file!("taps.wgsl"));
+                let rows = matches!(self.kernel, Kernel::PoolStrips3 | Kernel::PoolSpans3);
+                add(&format!("const ROWS: u32 = {}u;", if rows { 3 } else { 1 }));
+                self.add_source(false, &mut add);
+                add(&store_words(false));
+                match self.kernel {
+                    Kernel::PoolStrips | Kernel::PoolStrips3 => {
+                        add(file!("pool_strips.wgsl"));
+                        add(self.empty_block());
                     }
-                    2 => {
-                        "fn empty_block() -> vec4<u32> { return vec4<u32>(params.empty_low * 0x00010001u); }"
-                    }
-                    4 => "fn empty_block() -> vec4<u32> { return vec4<u32>(params.empty_low); }",
-                    _ => {
-                        "fn empty_block() -> vec4<u32> { return vec2<u32>(params.empty_low, params.empty_high).xyxy; }"
-                    }
-                });
+                    _ => add(file!("pool_spans.wgsl")),
+                }
             }
             Kernel::PoolRow | Kernel::PoolLanes | Kernel::PoolAcross | Kernel::PoolSparse => {
                 add(file!("pool.wgsl"));
@@ -139,6 +148,22 @@ impl Shader {
             _ => file!("load/pair.wgsl"),
         });
         add(file!("load/common.wgsl"));
+    }
+
+    /// The block of windows without elements, as packed keys.
+    fn empty_block(&self) -> &'static str {
+        match self.element.size() {
+            1 => {
+                "fn empty_block() -> vec4<u32> { return vec4<u32>(params.empty_low * 0x01010101u); }"
+            }
+            2 => {
+                "fn empty_block() -> vec4<u32> { return vec4<u32>(params.empty_low * 0x00010001u); }"
+            }
+            4 => "fn empty_block() -> vec4<u32> { return vec4<u32>(params.empty_low); }",
+            _ => {
+                "fn empty_block() -> vec4<u32> { return vec2<u32>(params.empty_low, params.empty_high).xyxy; }"
+            }
+        }
     }
 
     /// How keys become items of the result.

@@ -1,4 +1,5 @@
-//! The twin of `shaders/reduce_columns.wgsl`, for both of its ways of addressing.
+//! The twin of `shaders/reduce_columns.wgsl`, for both of its ways of addressing, and of
+//! `shaders/reduce_strips.wgsl`.
 
 use bytemuck::{Pod, Zeroable};
 use rayon::prelude::*;
@@ -6,7 +7,7 @@ use rayon::prelude::*;
 use super::{PARALLEL_FROM, Twin};
 use crate::tensor::key::Key;
 
-/// As the shader's `Params`, field for field.
+/// As the `Params` of `shaders/columns.wgsl`, field for field.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 pub(crate) struct Params {
@@ -18,6 +19,7 @@ pub(crate) struct Params {
     pub chunk: u32,
     pub result_base: u32,
     pub nan_key: u32,
+    pub strip: u32,
 }
 
 /// Columns whose keys are held at once: they stay in the first cache.

@@ -13,6 +13,8 @@ pub enum Kernel {
     ReduceColumns,
     /// `reduce_columns.wgsl` with any alignment.
     ReduceColumnsGeneral,
+    /// `reduce_strips.wgsl`: the maximum down columns, for adapters whose invocations share no fetches.
+    ReduceStrips,
     /// `pool_gather.wgsl` where the windows of neighbours are neighbours: words of them are read.
     PoolRow,
     /// `pool_gather.wgsl`: the maximum of windows, element by element.
@@ -25,6 +27,14 @@ pub enum Kernel {
     PoolBlocks,
     /// `pool_runs.wgsl`: the same along one axis, several windows an invocation.
     PoolRuns,
+    /// `pool_strips.wgsl`: up to three taps along an axis, for adapters whose invocations share no fetches.
+    PoolStrips,
+    /// As `PoolStrips`, and up to three along the axis before.
+    PoolStrips3,
+    /// `pool_spans.wgsl`: windows along rows of elements of a word, for such adapters.
+    PoolSpans,
+    /// As `PoolSpans`, and up to three taps along the axis before.
+    PoolSpans3,
     /// `pool_gather.wgsl` with `index/`: where the maximum of windows is.
     PoolIndex,
     /// `pool_index` where the results of a word lie in several lines.
@@ -53,17 +63,22 @@ pub enum Kernel {
 
 impl Kernel {
     /// All of them.
-    pub const ALL: [Self; 22] = [
+    pub const ALL: [Self; 27] = [
         Self::Fill,
         Self::ReduceRows,
         Self::ReduceColumns,
         Self::ReduceColumnsGeneral,
+        Self::ReduceStrips,
         Self::PoolRow,
         Self::PoolLanes,
         Self::PoolAcross,
         Self::PoolSparse,
         Self::PoolBlocks,
         Self::PoolRuns,
+        Self::PoolStrips,
+        Self::PoolStrips3,
+        Self::PoolSpans,
+        Self::PoolSpans3,
         Self::PoolIndex,
         Self::PoolIndexAcross,
         Self::PoolIndexSparse,
@@ -92,6 +107,9 @@ impl Kernel {
             // Packed elements go by way of scratch.
             Self::SegmentElements => to_scratch == packed && (packed || !from_scratch),
             Self::SegmentRows => !to_scratch,
+            Self::PoolSpans | Self::PoolSpans3 => {
+                element.size() == 4 && !from_scratch && !to_scratch
+            }
             _ => !from_scratch && !to_scratch,
         }
     }
@@ -103,12 +121,17 @@ impl Kernel {
             Self::ReduceRows => "reduce_rows",
             Self::ReduceColumns => "reduce_columns",
             Self::ReduceColumnsGeneral => "reduce_columns_general",
+            Self::ReduceStrips => "reduce_strips",
             Self::PoolRow => "pool_row",
             Self::PoolLanes => "pool_lanes",
             Self::PoolAcross => "pool_across",
             Self::PoolSparse => "pool_sparse",
             Self::PoolBlocks => "pool_blocks",
             Self::PoolRuns => "pool_runs",
+            Self::PoolStrips => "pool_strips",
+            Self::PoolStrips3 => "pool_strips_3",
+            Self::PoolSpans => "pool_spans",
+            Self::PoolSpans3 => "pool_spans_3",
             Self::PoolIndex => "pool_index",
             Self::PoolIndexAcross => "pool_index_across",
             Self::PoolIndexSparse => "pool_index_sparse",

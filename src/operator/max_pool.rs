@@ -206,6 +206,26 @@ impl MaxPool {
         &self.kernel
     }
 
+    /// From one window to the next; `None` for 1 everywhere.
+    pub fn get_strides(&self) -> Option<&[i64]> {
+        self.strides.as_deref()
+    }
+
+    /// From one element of a window to the next; `None` for 1 everywhere.
+    pub fn get_dilations(&self) -> Option<&[i64]> {
+        self.dilations.as_deref()
+    }
+
+    /// How the padding comes about.
+    pub fn get_padding(&self) -> &Padding {
+        &self.padding
+    }
+
+    /// What becomes of a last window that does not fit.
+    pub fn get_rounding(&self) -> Rounding {
+        self.rounding
+    }
+
     /// Where the channels are.
     pub fn get_layout(&self) -> Layout {
         self.layout

@@ -8,6 +8,10 @@ pub(crate) mod segment;
 use crate::kernel::{Params, Shader};
 use crate::tensor::TensorDesc;
 
+/// Invocations that fill a software adapter: more than a few dozen cores and vectors of them, and
+/// few enough that each has long stretches of memory.
+const SOFTWARE_LANES: u32 = 4096;
+
 /// What planning must respect. Every field is an input, so any device can be planned for anywhere.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Limits {
@@ -30,6 +34,9 @@ pub struct Limits {
     pub window_taps: u32,
     /// Invocations that fill the device; fewer outputs than that are split.
     pub lanes: u32,
+    /// Whether invocations side by side share fetches of neighbouring addresses, as on a GPU. Those of
+    /// software adapters run by turns, and are fast where each walks through memory of its own.
+    pub coalesces: bool,
 }
 
 impl Limits {
@@ -49,7 +56,13 @@ impl Limits {
             max_iterations: 32_768,
             window_taps: 8,
             lanes: 1 << 16,
+            coalesces: true,
         }
+    }
+
+    /// The same limits as those of a software adapter, which runs shaders on the CPU.
+    pub fn software(self) -> Self {
+        Self { lanes: SOFTWARE_LANES, coalesces: false, ..self }
     }
 
     /// The limits of the CPU, for a number of threads.
@@ -65,6 +78,7 @@ impl Limits {
             // The twins make long windows in a few steps themselves, save where positions are wanted.
             window_taps: u32::MAX,
             lanes: (threads * 4 * 256).min(1 << 20) as u32,
+            coalesces: true,
         }
     }
 }

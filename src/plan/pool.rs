@@ -15,7 +15,7 @@ use crate::kernel::{Kernel, Params, Shader, divisor, pool};
 use crate::operator::{Indices, Layout, MaxPool, Order, Window};
 use crate::tensor::TensorDesc;
 use crate::tensor::key::key_words;
-use windows::{Axis, Group, Piece, Tuning};
+use windows::{AT_ONCE, Axis, Group, Piece, Tuning, Walk};
 
 /// The plan of a MaxPool; `outputs` are the maxima and, if they are wanted, the indices.
 pub(crate) fn plan(
@@ -161,6 +161,16 @@ impl Pool {
         let group = &piece.group;
         let block = self.tuning.block;
         let line = u64::from(params.axes[2].outputs) * group.inner;
+        if let Some((kernel, units)) = self.walks(&params, group) {
+            let lines = piece.results / line;
+            (params.runs, params.spacing) = self.tuning.strips_of(units, lines);
+            params.lines = lines as u32;
+            params.by_blocks = divisor((group.inner / block).max(1));
+            let invocations = lines * u64::from(params.runs);
+            let shader = self.shader(builder, kernel, false, false);
+            let params = Params::Pool(Box::new(params));
+            return builder.push(shader, params, vec![range], vec![result], invocations);
+        }
         let in_blocks = self.tuning.in_blocks(group.inner) && !group.is_sparse();
         let (kernel, invocations) = if in_blocks {
             let runs = self.tuning.runs(group);
@@ -185,6 +195,29 @@ impl Pool {
         };
         let shader = self.shader(builder, kernel, false, false);
         builder.push(shader, Params::Pool(Box::new(params)), vec![range], vec![result], invocations)
+    }
+
+    /// The kernel whose invocations walk along lines, if one does for a launch, and what a line
+    /// has for it: blocks, or fours of results.
+    fn walks(&self, params: &pool::Params, group: &Group) -> Option<(Kernel, u64)> {
+        let [first, before, last] = group.axes;
+        let walk = self.tuning.walk(last, group.inner)?;
+        let whole = u64::from(params.base).is_multiple_of(self.tuning.block)
+            && (walk == Walk::Spans
+                || u64::from(params.result_base).is_multiple_of(self.tuning.block));
+        let fits = first == Axis::plain(1) && before.taps <= AT_ONCE && whole;
+        let rows = before != Axis::plain(1);
+        let (kernel, units) = match (walk, rows) {
+            (Walk::Strips, false) => {
+                (Kernel::PoolStrips, last.outputs * group.inner / self.tuning.block)
+            }
+            (Walk::Strips, true) => {
+                (Kernel::PoolStrips3, last.outputs * group.inner / self.tuning.block)
+            }
+            (Walk::Spans, false) => (Kernel::PoolSpans, last.outputs.div_ceil(4)),
+            (Walk::Spans, true) => (Kernel::PoolSpans3, last.outputs.div_ceil(4)),
+        };
+        fits.then_some((kernel, units))
     }
 
     /// The maxima and their indices.

@@ -6,10 +6,11 @@ mod pool;
 mod reduce;
 mod segment;
 
-use common::{Random, gpu, tensor};
+use common::{Random, check_oracle, gpu, seed, tensor};
 use wgmax::operator::{Operator, ReduceMax};
 use wgmax::plan::Limits;
-use wgmax::{Device, DeviceTensor, ElementType, Tensor};
+use wgmax::sweep::Case;
+use wgmax::{Device, DeviceTensor, ElementType, Error, Tensor};
 
 /// Runs one plan on both devices and compares all bytes that each launch wrote.
 fn compare_launches(
@@ -70,26 +71,37 @@ fn compare_all_launches(
     assert_eq!(launches, twins.len(), "{what}: as many launches as twins");
 }
 
-/// Limits that reach every branch of the planner on small tensors.
-fn limits(device: &Device, random: &mut Random) -> Limits {
-    let mut limits = device.info().limits.clone();
-    match random.below(5) {
-        0 => {}
-        1 => limits.lanes = random.pick(&[1, 64, 512, 4096]),
-        2 => limits.window_taps = random.pick(&[2, 3, 5, 100]),
-        3 => {
-            limits.lanes = random.pick(&[1, 256, 4096]);
-            limits.max_iterations = random.pick(&[4, 16, 100]);
-            limits.window_taps = random.pick(&[2, 3, 5, 100]);
-            limits.max_workgroups_per_dimension = random.pick(&[3, 16, 256]);
-            limits.workgroup_size = limits.workgroup_size.min(64);
-        }
-        _ => {
-            limits.max_binding_size = random.pick(&[4096, 8192, 65536]);
-            limits.lanes = random.pick(&[64, 1024]);
-        }
+/// One random case: oracle, CPU and, if there is one, a GPU; and each launch of a plan within limits
+/// that reach every branch of the planner on small tensors.
+fn check_case(device: Option<&Device>, case: &Case, what: &str) {
+    let what = format!("{what}: {case}");
+    let cpu = Device::cpu();
+    let inputs = case.inputs();
+    let devices: Vec<&Device> = [Some(&cpu), device].into_iter().flatten().collect();
+    check_oracle(&devices, &case.operator, &inputs, &what);
+    let Some(device) = device else { return };
+    let operator = case.operator.checked(&inputs).unwrap();
+    let descs: Vec<_> = inputs.iter().map(|input| input.desc()).collect();
+    let limits = case.narrow.within(&device.info().limits);
+    match operator.plan(&descs, &limits) {
+        Ok(_) => compare_all_launches(device, &operator, &inputs, &limits, &what),
+        Err(error) => assert!(matches!(error, Error::OverLimit { .. }), "{what}: {error}"),
     }
-    limits
+}
+
+/// So many random cases of a kind, of any type.
+fn check_random(
+    device: Option<&Device>,
+    rounds: u64,
+    case: impl Fn(&mut Random, ElementType) -> wgmax::Result<Case>,
+) {
+    let seed = seed();
+    let mut random = Random(seed);
+    for round in 0..rounds {
+        let t = random.pick(&ElementType::ALL);
+        let case = case(&mut random, t).unwrap();
+        check_case(device, &case, &format!("WGMAX_SEED={seed}, round {round}"));
+    }
 }
 
 /// How many random rounds: `WGMAX_ROUNDS`, or so many.
@@ -104,5 +116,5 @@ fn a_tensor_of_another_device_is_refused() {
     let input = tensor(ElementType::U8, &[4], 0, &mut Random(3));
     let elsewhere = Device::cpu().upload(&input).unwrap();
     let error = device.run(&ReduceMax::new().into(), &[&elsewhere]).unwrap_err();
-    assert!(matches!(error, wgmax::Error::WrongDevice { .. }), "{error}");
+    assert!(matches!(error, Error::WrongDevice { .. }), "{error}");
 }

@@ -1,81 +1,21 @@
 //! ReduceMax.
 
-use super::common::{self, Random, gpu, maximum_of_nothing, reduce_oracle, seed, tensor};
-use super::{compare_launches, limits, rounds};
+use super::common::{Random, check_oracle, gpu, seed, tensor};
+use super::{check_random, compare_launches, rounds};
 use wgmax::operator::ReduceMax;
 use wgmax::plan::Limits;
-use wgmax::{Device, ElementType, Nan, Tensor};
-
-fn check_oracle(
-    device: &Device,
-    op: &ReduceMax,
-    input: &Tensor,
-    axes: &[usize],
-    nan: Nan,
-    what: &str,
-) {
-    let empty = maximum_of_nothing(input.element_type());
-    let expected = reduce_oracle(input, axes, nan, empty);
-    let found = op.run(device, input).unwrap();
-    assert_eq!(found.len(), expected.len(), "{what}");
-    for (i, &bits) in expected.iter().enumerate() {
-        let at = common::bits_at(&found, i);
-        assert_eq!(at, bits, "{what} on {}: element {i}: {at:x} for {bits:x}", device.info());
-    }
-}
-
-fn shape(random: &mut Random, budget: u64) -> Vec<usize> {
-    let rank = random.below(6) as usize;
-    let mut left = budget;
-    (0..rank)
-        .map(|_| {
-            let size = match random.below(12) {
-                0 => 0,
-                1 | 2 => 1,
-                3..=6 => 1 + random.below(7),
-                7..=8 => 1 + random.below(70),
-                // Whole blocks, which random sizes seldom are.
-                9 => 4 << random.below(5),
-                _ => 1 + random.below(3000),
-            };
-            let size = size.min(left.max(1));
-            left /= size.max(1);
-            size as usize
-        })
-        .collect()
-}
+use wgmax::{Device, ElementType, Nan, Tensor, sweep};
 
 #[test]
 fn random_reductions_agree_three_ways() {
     let Some(device) = gpu() else { return };
-    let seed = seed();
-    let mut random = Random(seed);
-    for round in 0..rounds(400) {
-        let t = random.pick(&ElementType::ALL);
-        let shape = shape(&mut random, 60_000);
-        let axes: Vec<usize> = (0..shape.len()).filter(|_| random.below(2) == 0).collect();
-        let nan = random.pick(&[Nan::Propagate, Nan::Ignore]);
-        let style = random.below(5);
-        let what = format!(
-            "WGMAX_SEED={seed}, round {round}: {t}{shape:?} over {axes:?}, {nan:?}, style {style}"
-        );
-        let input = tensor(t, &shape, style, &mut random);
-        let op = ReduceMax::new().axes(axes.iter().map(|&a| a as i64)).nan(nan);
-        check_oracle(&Device::cpu(), &op, &input, &axes, nan, &what);
-        check_oracle(&device, &op, &input, &axes, nan, &what);
-        let limits = limits(&device, &mut random);
-        if let Err(error) = op.plan(input.desc(), &limits) {
-            assert!(matches!(error, wgmax::Error::OverLimit { .. }), "{what}: {error}");
-            continue;
-        }
-        compare_launches(
-            &device,
-            &op.clone().into(),
-            &input,
-            &limits,
-            &format!("{what}, {limits:?}"),
-        );
-    }
+    check_random(Some(&device), rounds(400), |random, t| sweep::reduce_max(random, t, 60_000));
+}
+
+/// The same, on the CPU alone: what runs where no GPU is wanted.
+#[test]
+fn the_cpu_agrees_with_the_oracle() {
+    check_random(None, 400, |random, t| sweep::reduce_max(random, t, 40_000));
 }
 
 /// The shapes that planners and drivers get wrong, each for every type.
@@ -110,10 +50,10 @@ fn known_traps_agree_three_ways() {
                 let what = format!("{t}{shape:?} over {axes:?}, {nan:?}");
                 let input = tensor(t, shape, 1, &mut random);
                 let op = ReduceMax::new().axes(axes.iter().map(|&a| a as i64)).nan(nan);
-                check_oracle(&Device::cpu(), &op, &input, axes, nan, &what);
-                check_oracle(&device, &op, &input, axes, nan, &what);
+                let op = op.into();
+                check_oracle(&[&Device::cpu(), &device], &op, &[&input], &what);
                 let limits = device.info().limits.clone();
-                compare_launches(&device, &op.clone().into(), &input, &limits, &what);
+                compare_launches(&device, &op, &input, &limits, &what);
             }
         }
     }
@@ -164,23 +104,6 @@ fn results_feed_the_next_operator() {
     assert_eq!(third[0].download().unwrap().bytes(), both.bytes());
 }
 
-/// The same, on the CPU alone: what runs where no GPU is wanted.
-#[test]
-fn the_cpu_agrees_with_the_oracle() {
-    let seed = seed();
-    let mut random = Random(seed);
-    for round in 0..400 {
-        let t = random.pick(&ElementType::ALL);
-        let shape = shape(&mut random, 40_000);
-        let axes: Vec<usize> = (0..shape.len()).filter(|_| random.below(2) == 0).collect();
-        let nan = random.pick(&[Nan::Propagate, Nan::Ignore]);
-        let input = tensor(t, &shape, random.below(5), &mut random);
-        let op = ReduceMax::new().axes(axes.iter().map(|&a| a as i64)).nan(nan);
-        let what = format!("WGMAX_SEED={seed}, round {round}: {t}{shape:?} over {axes:?}, {nan:?}");
-        check_oracle(&Device::cpu(), &op, &input, &axes, nan, &what);
-    }
-}
-
 /// No binding holds two rows, or the keys of one: columns are reduced part by part.
 #[test]
 fn rows_wider_than_a_binding_are_cut() {
@@ -202,11 +125,11 @@ fn rows_wider_than_a_binding_are_cut() {
                 let what = format!(
                     "WGMAX_SEED={seed}: {t}{shape:?} over {axis}, {nan:?}, bindings of {max_binding_size}"
                 );
-                let input = tensor(t, shape, random.below(2), &mut random);
-                let op = ReduceMax::new().axes([*axis]).nan(nan);
-                check_oracle(&Device::cpu(), &op, &input, &[*axis as usize], nan, &what);
+                let input = tensor(t, shape, random.below(2) as usize, &mut random);
+                let op = ReduceMax::new().axes([*axis]).nan(nan).into();
+                check_oracle(&[&Device::cpu()], &op, &[&input], &what);
                 let limits = Limits { max_binding_size, ..device.info().limits.clone() };
-                compare_launches(&device, &op.into(), &input, &limits, &what);
+                compare_launches(&device, &op, &input, &limits, &what);
             }
         }
     }

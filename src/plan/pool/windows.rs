@@ -24,6 +24,18 @@ const SPARSE: u64 = 16;
 /// What a launch costs beyond its taps: to write a result and to read it again.
 const BETWEEN: u64 = 3;
 
+// Where invocations share no fetches, and loops over taps cost more than the taps:
+/// Taps along one axis of `pool_strips`, and along the axis before the last of either kernel.
+pub(super) const AT_ONCE: u64 = 3;
+/// From the first tap to the last one along rows of `pool_spans`, whose work grows with it.
+const SPAN: u64 = 32;
+/// How much more a tap costs where they are looped over. On lavapipe 9 taps in a loop take 3 to 4 times as
+/// long as at once.
+const LOOP: u64 = 3;
+/// Blocks of results that an invocation walks along, and invocations that keep all cores busy.
+const STRIP: u64 = 448;
+const STRIPS: u64 = 512;
+
 /// Launches that a group may be cut into.
 const MOST_PIECES: u128 = 1 << 16;
 
@@ -39,6 +51,17 @@ pub(super) struct Tuning {
     pub block: u64,
     /// Results of an invocation of a gathering kernel, which owns whole words.
     pub slot: u64,
+    /// Whether invocations share no fetches, and maxima alone are wanted.
+    alone: bool,
+}
+
+/// Kernels whose invocations walk along lines.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Walk {
+    /// Whole blocks of the inner axis.
+    Strips,
+    /// Rows of elements of a word.
+    Spans,
 }
 
 /// An axis of the source and the windows along it.
@@ -353,6 +376,7 @@ impl Tuning {
             iterations,
             block: 16 / element.size() as u64,
             slot: if element.size() == 8 { 2 } else { 4 },
+            alone: !limits.coalesces && !indices,
         }
     }
 
@@ -396,7 +420,13 @@ impl Tuning {
                 let ends = [first, last].iter().all(|&i| !axes[i].is_plain());
                 let taken = &axes[first..=last];
                 let taps = taken.iter().try_fold(1u64, |n, a| n.checked_mul(a.taps));
-                if !ends || (first < last && taps.is_none_or(|taps| taps > self.fused)) {
+                let inner = axes[last + 1..].iter().map(|a| a.size).product();
+                let together = match self.walk(taken[taken.len() - 1], inner) {
+                    _ if first == last => true,
+                    Some(_) => taken.len() == 2 && taken[0].taps <= AT_ONCE,
+                    None => taps.is_some_and(|taps| taps <= self.fused),
+                };
+                if !ends || !together {
                     continue;
                 }
                 let count = taken.iter().filter(|a| !a.is_plain()).count();
@@ -415,8 +445,12 @@ impl Tuning {
         let alone = group.axes[..2].iter().all(|a| a.taps == 1);
         loop {
             let axis = group.axes[2];
-            let runs = self.runs(&group).is_some();
-            let direct = if runs { self.direct_in_runs } else { self.direct };
+            let direct = match self.walk(axis, group.inner) {
+                Some(_) => axis.taps,
+                None if self.strips(group.inner) => AT_ONCE,
+                None if self.runs(&group).is_some() => self.direct_in_runs,
+                None => self.direct,
+            };
             // Beyond the axis's size a window has one element at most.
             if !alone || axis.taps <= direct || axis.dilation > axis.size {
                 groups.push(group);
@@ -435,7 +469,8 @@ impl Tuning {
             let made = axis.size * (taps + BETWEEN) * u64::from(stages - 1);
             let composed = made + axis.outputs * (taps + BETWEEN);
             let most = self.iterations.min(DIRECT_APART);
-            if axis.taps <= most && axis.outputs * axis.taps <= composed {
+            let loops = if self.strips(group.inner) { LOOP } else { 1 };
+            if axis.taps <= most && axis.outputs * axis.taps * loops <= composed {
                 groups.push(group);
                 return;
             }
@@ -447,6 +482,33 @@ impl Tuning {
             group.axes = group.axes.map(|axis| Axis::plain(axis.outputs));
             group.axes[2] = rest;
         }
+    }
+
+    /// Whether invocations walk along strips of an inner axis.
+    fn strips(&self, inner: u64) -> bool {
+        self.alone && self.in_blocks(inner) && self.iterations >= STRIP
+    }
+
+    /// Whether invocations can walk along lines of windows of an axis in front of an inner one, and how.
+    pub(super) fn walk(&self, axis: Axis, inner: u64) -> Option<Walk> {
+        let spans = self.alone
+            && inner == 1
+            && self.block == 4
+            && axis.size.is_multiple_of(self.block)
+            && axis.reach < SPAN
+            && axis.dilation.is_power_of_two()
+            && self.iterations >= STRIP * SPAN;
+        match self.strips(inner) {
+            true if axis.taps <= AT_ONCE => Some(Walk::Strips),
+            _ if spans => Some(Walk::Spans),
+            _ => None,
+        }
+    }
+
+    /// The strips of a line of so many units, and the units of one, for so many lines.
+    pub(super) fn strips_of(&self, units: u64, lines: u64) -> (u32, u32) {
+        let strip = (units * lines / STRIPS).clamp(1, STRIP).min(units);
+        (units.div_ceil(strip) as u32, strip as u32)
     }
 
     /// Whether blocks can be read along an inner axis.

@@ -1,0 +1,147 @@
+//! MaxPool: each window looks at each of its elements.
+
+use super::value::{bits_at, empty_bits};
+use super::{Best, coordinates, flatten, tensor};
+use crate::error::Result;
+use crate::operator::{Indices, Layout, MaxPool, Order, Padding, Rounding};
+use crate::tensor::Tensor;
+
+/// A spatial axis, in numbers that no attribute overflows.
+struct Axis {
+    size: i128,
+    kernel: i128,
+    stride: i128,
+    dilation: i128,
+    begin: i128,
+    end: i128,
+}
+
+pub(super) fn run(op: &MaxPool, input: &Tensor) -> Result<Vec<Tensor>> {
+    let (t, shape) = (input.element_type(), input.shape());
+    let first = if op.get_layout() == Layout::Nxc { 1 } else { 2 };
+    let axes: Vec<Axis> =
+        (0..op.get_kernel().len()).map(|i| axis(op, i, shape[first + i])).collect();
+    let mut out_shape = shape.to_vec();
+    for (size, axis) in out_shape[first..].iter_mut().zip(&axes) {
+        *size = axis.windows(op.get_rounding()) as usize;
+    }
+    let window: Vec<usize> = op.get_kernel().iter().map(|&k| k as usize).collect();
+    let (mut values, mut indices) = (Vec::new(), Vec::new());
+    for number in 0..out_shape.iter().product::<usize>() {
+        let at = coordinates(number, &out_shape);
+        let mut best = Best::default();
+        let mut place = at.clone();
+        'taps: for tap in 0..window.iter().product::<usize>() {
+            let mut rest = tap;
+            for (i, axis) in axes.iter().enumerate().rev() {
+                let within = (rest % window[i]) as i128;
+                rest /= window[i];
+                let position =
+                    at[first + i] as i128 * axis.stride - axis.begin + within * axis.dilation;
+                if position < 0 || position >= axis.size {
+                    continue 'taps;
+                }
+                place[first + i] = position as usize;
+            }
+            let flat = flatten(&place, shape);
+            best.see(t, bits_at(input, flat), flat);
+        }
+        let found = best.maximum(t, op.get_nan(), op.get_indices().is_some());
+        values.push(found.map_or(empty_bits(t, op.get_empty_window()), |(bits, _)| bits));
+        let flat = found.map_or_else(
+            || {
+                let mut plane = at;
+                plane[first..first + axes.len()].fill(0);
+                flatten(&plane, shape)
+            },
+            |(_, flat)| flat,
+        );
+        if let Some(counting) = op.get_indices().filter(|_| !input.is_empty()) {
+            indices.push(index(counting, flat, shape) as u64);
+        } else {
+            indices.push(0);
+        }
+    }
+    let mut results = vec![tensor(t, &out_shape, values.into_iter())?];
+    if let Some(counting) = op.get_indices() {
+        results.push(tensor(counting.element_type, &out_shape, indices.into_iter())?);
+    }
+    Ok(results)
+}
+
+/// What an element's place is called.
+fn index(counting: Indices, flat: usize, shape: &[usize]) -> usize {
+    match counting.order {
+        Order::RowMajor => {
+            let axis = counting.axis.rem_euclid(shape.len() as i64) as usize;
+            flat % shape[axis..].iter().product::<usize>()
+        }
+        Order::ColumnMajor => {
+            let place = coordinates(flat, shape);
+            let plane = place[0] * shape[1] + place[1];
+            let spatial = (2..shape.len()).rev();
+            spatial.fold(plane, |index, axis| index * shape[axis] + place[axis])
+        }
+    }
+}
+
+fn axis(op: &MaxPool, i: usize, size: usize) -> Axis {
+    let at = |list: Option<&[i64]>| list.map_or(1, |list| list[i].into());
+    let mut axis = Axis {
+        size: size as i128,
+        kernel: op.get_kernel()[i].into(),
+        stride: at(op.get_strides()),
+        dilation: at(op.get_dilations()),
+        begin: 0,
+        end: 0,
+    };
+    let (less, more) = axis.same();
+    (axis.begin, axis.end) = match op.get_padding() {
+        Padding::Explicit { begin, end } => {
+            let at = |list: &[i64]| list.get(i).map_or(0, |&pad| pad.into());
+            (at(begin), at(end))
+        }
+        Padding::SameUpper => (less, more),
+        Padding::SameLower => (more, less),
+        Padding::Valid => (0, 0),
+    };
+    axis
+}
+
+impl Axis {
+    fn extent(&self) -> i128 {
+        (self.kernel - 1) * self.dilation + 1
+    }
+
+    /// How many windows there are, by laying them one by one.
+    fn windows(&self, rounding: Rounding) -> i128 {
+        let padded = self.begin + self.size + self.end;
+        let (mut windows, mut start) = (0, 0);
+        while start + self.extent() <= padded {
+            windows += 1;
+            start += self.stride;
+        }
+        let covered = start - self.stride + self.extent();
+        if windows > 0 && covered < padded && rounding != Rounding::Floor {
+            windows += 1;
+            start += self.stride;
+        }
+        let last = start - self.stride;
+        if windows > 0 && rounding == Rounding::CeilTorch && last >= self.begin + self.size {
+            windows -= 1;
+        }
+        windows
+    }
+
+    /// The padding with which there is a window for each `stride` elements begun,
+    /// the smaller half first.
+    fn same(&self) -> (i128, i128) {
+        let (mut windows, mut covered) = (0, 0);
+        while covered < self.size {
+            windows += 1;
+            covered += self.stride;
+        }
+        let total = ((windows - 1) * self.stride + self.extent() - self.size).max(0);
+        (total / 2, total - total / 2)
+    }
+}

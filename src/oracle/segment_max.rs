@@ -1,0 +1,61 @@
+//! SegmentMax: each segment looks at each of its rows.
+
+use super::value::{bits_at, empty_bits};
+use super::{Best, tensor};
+use crate::error::Result;
+use crate::operator::{EmptySegment, EmptySet, SegmentMax, Segments};
+use crate::tensor::{ElementType, Tensor};
+
+pub(super) fn run(op: &SegmentMax, data: &Tensor, ids: &Tensor) -> Result<Vec<Tensor>> {
+    let t = data.element_type();
+    let members = members(op, ids);
+    let inner: usize = data.shape()[1..].iter().product();
+    let empty = match op.get_empty_segment() {
+        EmptySegment::Zero => 0,
+        EmptySegment::Lowest => empty_bits(t, EmptySet::Lowest),
+        EmptySegment::NegativeInfinity => empty_bits(t, EmptySet::NegativeInfinity),
+    };
+    let (mut values, mut rows) = (Vec::new(), Vec::new());
+    for mine in &members {
+        for column in 0..inner {
+            let mut best = Best::default();
+            for &row in mine {
+                best.see(t, bits_at(data, row * inner + column), row);
+            }
+            let found = best.maximum(t, op.get_nan(), op.get_indices().is_some());
+            values.push(found.map_or(empty, |(bits, _)| bits));
+            rows.push(found.map_or(-1, |(_, row)| row as i64));
+        }
+    }
+    let mut shape = data.shape().to_vec();
+    shape[0] = members.len();
+    let mut results = vec![tensor(t, &shape, values.into_iter())?];
+    if let Some(index) = op.get_indices() {
+        results.push(tensor(index, &shape, rows.into_iter().map(|row| row as u64))?);
+    }
+    if op.get_status() {
+        // What the status would tell of is refused where ids are on the host.
+        results.push(tensor(ElementType::U32, &[], std::iter::once(0))?);
+    }
+    Ok(results)
+}
+
+/// The rows of each segment, ascending.
+fn members(op: &SegmentMax, ids: &Tensor) -> Vec<Vec<usize>> {
+    let id = |i: usize| match ids.element_type() {
+        ElementType::I32 => i64::from(bits_at(ids, i) as i32),
+        _ => bits_at(ids, i) as i64,
+    };
+    if op.get_segments() == Segments::Offsets {
+        return (1..ids.len()).map(|i| (id(i - 1) as usize..id(i) as usize).collect()).collect();
+    }
+    let beyond = (0..ids.len()).map(id).max().map_or(0, |largest| (largest + 1).max(0));
+    let mut members = vec![Vec::new(); op.get_num_segments().unwrap_or(beyond) as usize];
+    for row in 0..ids.len() {
+        let mine = usize::try_from(id(row)).ok().and_then(|id| members.get_mut(id));
+        if let Some(mine) = mine {
+            mine.push(row);
+        }
+    }
+    members
+}

@@ -1,0 +1,117 @@
+//! Elements as numbers that order by themselves.
+
+use half::{bf16, f16};
+
+use crate::operator::EmptySet;
+use crate::tensor::key::Nan;
+use crate::tensor::{ElementType, Tensor};
+
+/// A number that orders as elements do. Written without keys, on purpose.
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
+pub(super) enum Value {
+    Int(i128),
+    Float(f64),
+}
+
+/// The number that an element's bits are; `None` for NaN.
+pub(super) fn value(t: ElementType, bits: u64) -> Option<Value> {
+    let float = |v: f64| (!v.is_nan()).then_some(Value::Float(v));
+    match t {
+        ElementType::F32 => float(f32::from_bits(bits as u32).into()),
+        ElementType::F64 => float(f64::from_bits(bits)),
+        ElementType::F16 => float(f16::from_bits(bits as u16).to_f64()),
+        ElementType::Bf16 => float(bf16::from_bits(bits as u16).to_f64()),
+        ElementType::I8 => Some(Value::Int((bits as u8 as i8).into())),
+        ElementType::I16 => Some(Value::Int((bits as u16 as i16).into())),
+        ElementType::I32 => Some(Value::Int((bits as u32 as i32).into())),
+        ElementType::I64 => Some(Value::Int((bits as i64).into())),
+        _ => Some(Value::Int((bits & (u64::MAX >> (64 - t.size() * 8))).into())),
+    }
+}
+
+/// The bits of an element, zero-extended.
+pub(super) fn bits_at(tensor: &Tensor, index: usize) -> u64 {
+    let size = tensor.element_type().size();
+    let mut bits = [0; 8];
+    bits[..size].copy_from_slice(&tensor.bytes()[index * size..][..size]);
+    u64::from_le_bytes(bits)
+}
+
+/// Whether one ranks above another where no position is asked for: +0 above -0.
+fn greater(a: Value, b: Value) -> bool {
+    match (a, b) {
+        (Value::Float(a), Value::Float(b)) if a == 0.0 && b == 0.0 => {
+            !a.is_sign_negative() && b.is_sign_negative()
+        }
+        _ => a > b,
+    }
+}
+
+fn quiet_nan(t: ElementType) -> u64 {
+    match t {
+        ElementType::F32 => 0x7fc0_0000,
+        ElementType::F64 => 0x7ff8_0000_0000_0000,
+        ElementType::F16 => 0x7e00,
+        _ => 0x7fc0,
+    }
+}
+
+/// The bits of what an empty set gives.
+pub(super) fn empty_bits(t: ElementType, empty: EmptySet) -> u64 {
+    let infinite = empty == EmptySet::NegativeInfinity;
+    match t {
+        ElementType::F32 if infinite => 0xff80_0000,
+        ElementType::F64 if infinite => 0xfff0_0000_0000_0000,
+        ElementType::F16 if infinite => 0xfc00,
+        ElementType::Bf16 if infinite => 0xff80,
+        ElementType::F32 => 0xff7f_ffff,
+        ElementType::F64 => 0xffef_ffff_ffff_ffff,
+        ElementType::F16 => 0xfbff,
+        ElementType::Bf16 => 0xff7f,
+        ElementType::I8 => 0x80,
+        ElementType::I16 => 0x8000,
+        ElementType::I32 => 0x8000_0000,
+        ElementType::I64 => 1 << 63,
+        _ => 0,
+    }
+}
+
+/// What has been seen of a set of elements, in order.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Best {
+    /// The largest, +0 above -0.
+    largest: Option<(Value, u64)>,
+    /// The first of the largest, +0 and -0 being equal, and where it is.
+    first: Option<(Value, u64, usize)>,
+    /// Where the first NaN is.
+    nan: Option<usize>,
+}
+
+impl Best {
+    pub(super) fn see(&mut self, t: ElementType, bits: u64, place: usize) {
+        let Some(v) = value(t, bits) else {
+            self.nan = self.nan.or(Some(place));
+            return;
+        };
+        if self.largest.is_none_or(|(best, _)| greater(v, best)) {
+            self.largest = Some((v, bits));
+        }
+        if self.first.is_none_or(|(best, ..)| v > best) {
+            self.first = Some((v, bits, place));
+        }
+    }
+
+    /// The bits of the maximum and its place, or none for an empty set. With `place`, of
+    /// zeros the first one counts, not the positive one.
+    pub(super) fn maximum(&self, t: ElementType, nan: Nan, place: bool) -> Option<(u64, usize)> {
+        match (self.nan, self.largest, self.first) {
+            (Some(at), largest, _) if nan == Nan::Propagate || largest.is_none() => {
+                Some((quiet_nan(t), at))
+            }
+            (_, Some((_, largest)), Some((_, first, at))) => {
+                Some((if place { first } else { largest }, at))
+            }
+            _ => None,
+        }
+    }
+}

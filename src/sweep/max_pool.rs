@@ -1,0 +1,132 @@
+//! Random poolings.
+
+use super::{Case, Narrow, Random, Style, tensor};
+use crate::error::{Error, Result};
+use crate::operator::{EmptySet, Indices, Layout, MaxPool, Operator, Order, Padding, Rounding};
+use crate::tensor::{ElementType, Tensor};
+use crate::{Nan, oracle};
+
+/// A random pooling of a tensor of about so many elements at most, whose windows
+/// have not more than some hundred times as many together.
+///
+/// # Errors
+/// None, for a budget that fits in memory.
+pub fn max_pool(random: &mut Random, t: ElementType, budget: u64) -> Result<Case> {
+    loop {
+        let (op, shape) = pooling(random, budget);
+        let style = random.pick(&Style::ALL);
+        let input = tensor(t, &shape, style, random)?;
+        let narrow = Narrow::random(random);
+        let operator = Operator::from(op);
+        if fits(&operator, &input, budget) {
+            return Ok(Case { operator, tensors: vec![input], narrow });
+        }
+    }
+}
+
+/// Whether the windows fit into the input, and an oracle into a life.
+fn fits(operator: &Operator, input: &Tensor, budget: u64) -> bool {
+    match oracle::cost(operator, &[input]) {
+        Ok(cost) => cost <= budget.saturating_mul(250),
+        Err(Error::WindowTooLarge { .. }) => false,
+        // Whoever runs it finds what is wrong with it.
+        Err(_) => true,
+    }
+}
+
+/// A pooling and a shape that it fits, most of the time.
+fn pooling(random: &mut Random, budget: u64) -> (MaxPool, Vec<usize>) {
+    let spatial = random.pick(&[1usize, 1, 2, 2, 2, 2, 3, 3, 4, 5]);
+    let mut left = budget;
+    let mut size = |random: &mut Random, most: u64| {
+        let size = match random.below(20) {
+            0 if most < 10 => 0,
+            0..=2 => 1,
+            // Whole blocks, which random sizes seldom are.
+            3..=5 => 4 << random.below(4),
+            _ => 1 + random.below(most),
+        }
+        .min(left.max(1));
+        left /= size.max(1);
+        size as usize
+    };
+    let sizes: Vec<usize> =
+        (0..spatial).map(|_| size(random, if spatial < 3 { 70 } else { 12 })).collect();
+    let (batch, channels) = (size(random, 3), size(random, 9));
+    let layout = random.pick(&[Layout::Ncx, Layout::Nxc]);
+    let shape = match layout {
+        Layout::Nxc => [&[batch], sizes.as_slice(), &[channels]].concat(),
+        Layout::Ncx => [&[batch, channels], sizes.as_slice()].concat(),
+    };
+    let op = windows(random, &sizes)
+        .layout(layout)
+        .rounding(random.pick(&[Rounding::Floor, Rounding::Ceil, Rounding::CeilTorch]))
+        .nan(random.pick(&[Nan::Propagate, Nan::Ignore]))
+        .empty_window(random.pick(&[EmptySet::NegativeInfinity, EmptySet::Lowest]))
+        .indices(indices(random, layout, shape.len() as i64));
+    (op, shape)
+}
+
+/// Windows along axes of these sizes.
+fn windows(random: &mut Random, sizes: &[usize]) -> MaxPool {
+    let (long, one_stride) = (random.once_in(4), random.once_in(3));
+    let (mut kernels, mut strides, mut dilations) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut begin, mut end) = (Vec::new(), Vec::new());
+    for &size in sizes {
+        let kernel = match random.below(8) {
+            0 => 1,
+            1 if long => 1 + random.below(40),
+            2 if long => size.max(1) as u64,
+            _ => 1 + random.below(4),
+        };
+        let stride = match random.below(6) {
+            _ if one_stride => 1,
+            0 => kernel,
+            1 => 1 + random.below(30),
+            _ => 1 + random.below(3),
+        };
+        let dilation = match random.below(8) {
+            0 => 2 + random.below(3),
+            1 => 1 + random.below(size as u64 + 4),
+            _ => 1,
+        };
+        let extent = (kernel - 1) * dilation + 1;
+        let mut pad = || match random.below(6) {
+            0 => random.below(2 * extent + 2) as i64,
+            1 | 2 => 0,
+            _ => random.below(extent) as i64,
+        };
+        begin.push(pad());
+        end.push(pad());
+        kernels.push(kernel as i64);
+        strides.push(stride as i64);
+        dilations.push(dilation as i64);
+    }
+    // What is left out is 1.
+    let mut op = MaxPool::new(kernels);
+    if !random.once_in(8) {
+        op = op.strides(strides);
+    }
+    if !random.once_in(8) {
+        op = op.dilations(dilations);
+    }
+    match random.below(10) {
+        0 => op.padding(Padding::SameUpper),
+        1 => op.padding(Padding::SameLower),
+        2 => op.padding(Padding::Valid),
+        _ => op.pads(begin, end),
+    }
+}
+
+fn indices(random: &mut Random, layout: Layout, rank: i64) -> Option<Indices> {
+    if random.once_in(2) {
+        return None;
+    }
+    let element_type = random.pick(&[ElementType::I32, ElementType::I64]);
+    if layout == Layout::Ncx && random.once_in(3) {
+        return Some(Indices { element_type, order: Order::ColumnMajor, axis: 0 });
+    }
+    let axis = random.below(rank as u64) as i64;
+    let axis = if random.once_in(2) { axis } else { axis - rank };
+    Some(Indices { element_type, order: Order::RowMajor, axis })
+}

@@ -1,0 +1,140 @@
+//! Random cases of the operators that come out the same wherever their seed is used again.
+//!
+//! ```
+//! use wgmax::sweep::Case;
+//! use wgmax::{Device, compare, oracle};
+//!
+//! let device = Device::auto();
+//! for index in 0..50 {
+//!     let case = Case::nth(7, index)?;
+//!     let found = case.run(&device)?;
+//!     for (found, expected) in found.iter().zip(&oracle::run(&case.operator, &case.inputs())?) {
+//!         assert!(compare(found, expected)?.is_equal(), "case {index} of seed 7: {case}");
+//!     }
+//! }
+//! # Ok::<(), wgmax::Error>(())
+//! ```
+
+mod elements;
+mod max_pool;
+mod narrow;
+mod random;
+mod reduce_max;
+mod segment_max;
+
+pub use elements::{Style, tensor};
+pub use max_pool::max_pool;
+pub use narrow::Narrow;
+pub use random::Random;
+pub use reduce_max::reduce_max;
+pub use segment_max::{ids_tensor, segment_max};
+
+use std::fmt;
+
+use crate::device::{Device, DeviceTensor};
+use crate::error::{Error, Result};
+use crate::operator::Operator;
+use crate::tensor::{ElementType, Tensor, TensorDesc};
+
+/// Which operator a case is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Kind {
+    /// [`reduce_max`].
+    ReduceMax,
+    /// [`max_pool`].
+    MaxPool,
+    /// [`segment_max`].
+    SegmentMax,
+}
+
+impl Kind {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::ReduceMax, Self::MaxPool, Self::SegmentMax];
+
+    /// The operator's name, as [`Operator::name`] has it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::ReduceMax => "ReduceMax",
+            Self::MaxPool => "MaxPool",
+            Self::SegmentMax => "SegmentMax",
+        }
+    }
+}
+
+/// An operator, what it is run on, and with which limits.
+#[derive(Clone, Debug)]
+pub struct Case {
+    /// The operator.
+    pub operator: Operator,
+    /// As many as the operator takes.
+    pub tensors: Vec<Tensor>,
+    /// Limits to plan with instead of a device's own.
+    pub narrow: Narrow,
+}
+
+impl Case {
+    /// The operator and element type of a case: each pair once among any 39 in a row.
+    pub fn kind(index: u64) -> (Kind, ElementType) {
+        let kinds = Kind::ALL.len() as u64;
+        let types = ElementType::ALL.len() as u64;
+        (Kind::ALL[(index % kinds) as usize], ElementType::ALL[(index / kinds % types) as usize])
+    }
+
+    /// A case of a seed. It depends on nothing else.
+    ///
+    /// # Errors
+    /// None, save for want of memory: a case has at most a few hundred thousand elements.
+    pub fn nth(seed: u64, index: u64) -> Result<Self> {
+        let random = &mut Random::stream(seed, index);
+        let (kind, t) = Self::kind(index);
+        let budget = match random.below(100) {
+            0 => 200_000,
+            1..=9 => 20_000,
+            10..=59 => 4000,
+            _ => 300,
+        };
+        match kind {
+            Kind::ReduceMax => reduce_max(random, t, budget),
+            Kind::MaxPool => max_pool(random, t, budget),
+            Kind::SegmentMax => segment_max(random, t, budget),
+        }
+    }
+
+    /// The tensors, as operators take them.
+    pub fn inputs(&self) -> Vec<&Tensor> {
+        self.tensors.iter().collect()
+    }
+
+    /// Runs the case on a device, with the device's limits narrowed.
+    ///
+    /// Where nothing can be planned within such limits, the device's own count.
+    ///
+    /// # Errors
+    /// As [`Operator::run`].
+    pub fn run(&self, device: &Device) -> Result<Vec<Tensor>> {
+        let inputs = self.inputs();
+        let descs: Vec<&TensorDesc> = inputs.iter().map(|input| input.desc()).collect();
+        let operator = self.operator.checked(&inputs)?;
+        let own = &device.info().limits;
+        let plan = match operator.plan(&descs, &self.narrow.within(own)) {
+            Err(Error::OverLimit { .. }) => operator.plan(&descs, own)?,
+            plan => plan?,
+        };
+        let inputs: Vec<DeviceTensor> =
+            inputs.iter().map(|input| device.upload(input)).collect::<Result<_>>()?;
+        let inputs: Vec<&DeviceTensor> = inputs.iter().collect();
+        device.execute(&plan, &inputs)?.iter().map(DeviceTensor::download).collect()
+    }
+}
+
+impl fmt::Display for Case {
+    /// The operator with its attributes, the inputs' types and shapes, and the limits.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let descs: Vec<String> = self.tensors.iter().map(|t| t.desc().to_string()).collect();
+        write!(f, "{:?} of {}", self.operator, descs.join(" and "))?;
+        if !self.narrow.is_none() {
+            write!(f, " within {:?}", self.narrow)?;
+        }
+        Ok(())
+    }
+}
