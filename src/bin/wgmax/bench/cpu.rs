@@ -7,6 +7,7 @@ use std::time::Instant;
 use rayon::prelude::*;
 use wgmax::{Device, DeviceTensor, Tensor, vectorised};
 
+use super::costs::{self, Cost};
 use super::item::{Item, Kind};
 use super::times::{Budget, Times, seconds};
 use super::{Measured, data, digests};
@@ -83,6 +84,24 @@ impl Cpu {
             }
         }
         Ok(measured)
+    }
+
+    /// What small calls cost.
+    pub fn costs(&self) -> anyhow::Result<Vec<Cost>> {
+        let limits = &self.device.info().limits;
+        let mut found = costs::planning(limits)?;
+        for (name, operator, inputs) in costs::small()? {
+            let plan =
+                operator.plan(&inputs.iter().map(Tensor::desc).collect::<Vec<_>>(), limits)?;
+            let inputs: Vec<DeviceTensor> = inputs
+                .iter()
+                .map(|input| self.device.upload(input))
+                .collect::<wgmax::Result<_>>()?;
+            let inputs: Vec<&DeviceTensor> = inputs.iter().collect();
+            let times = costs::repeat(|| Ok(self.device.execute(&plan, &inputs).map(drop)?))?;
+            found.push(Cost::new(name, times));
+        }
+        Ok(found)
     }
 
     /// The number of pieces at which a pass over such bytes is fastest.

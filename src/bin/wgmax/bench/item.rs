@@ -12,7 +12,7 @@ pub struct Item {
     pub op: Kind,
     pub dtype: String,
     pub shape: Vec<usize>,
-    attrs: Attributes,
+    pub attrs: Attributes,
     /// The bytes of the inputs, each read once.
     pub bytes_read: u64,
     /// The bytes of the results, each written once.
@@ -28,7 +28,7 @@ pub enum Kind {
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(untagged, deny_unknown_fields)]
-enum Attributes {
+pub enum Attributes {
     Reduce {
         axes: Vec<i64>,
     },

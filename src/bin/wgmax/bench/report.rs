@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use wgmax::DeviceInfo;
 
 use super::Measured;
+use super::costs::Cost;
 use super::item::{Item, Kind};
 use crate::output;
 
@@ -13,6 +14,14 @@ pub struct Report {
     device: DeviceInfo,
     clock: &'static str,
     fixed: f64,
+    pub costs: Vec<Cost>,
+    pub rows: Vec<Row>,
+    pub growth: Vec<Line>,
+}
+
+/// One kind of item at growing sizes.
+pub struct Line {
+    pub name: &'static str,
     pub rows: Vec<Row>,
 }
 
@@ -24,7 +33,7 @@ pub struct Row {
 
 impl Row {
     /// Bytes that have to move a second, at a time.
-    fn rate(&self, seconds: f64) -> f64 {
+    pub fn rate(&self, seconds: f64) -> f64 {
         self.item.bytes() as f64 / seconds
     }
 
@@ -55,7 +64,7 @@ impl Row {
     fn cells(&self) -> Vec<String> {
         let name = self.item.name.clone();
         let (Ok(measured), Some((fraction, median))) = (&self.result, self.fractions()) else {
-            return vec![name, "not measured".into()];
+            return vec![name, "too large".into()];
         };
         let (item, ceiling) = (&measured.item, &measured.ceiling);
         vec![
@@ -114,7 +123,19 @@ impl Row {
 
 impl Report {
     pub fn new(device: &DeviceInfo, (clock, fixed): (&'static str, f64)) -> Self {
-        Self { device: device.clone(), clock, fixed, rows: Vec::new() }
+        Self {
+            device: device.clone(),
+            clock,
+            fixed,
+            costs: Vec::new(),
+            rows: Vec::new(),
+            growth: Vec::new(),
+        }
+    }
+
+    /// The device, and how it was timed.
+    pub fn subtitle(&self) -> String {
+        format!("{}; timed by {}", self.device, self.clock)
     }
 
     pub fn json(&self) -> Value {
@@ -123,16 +144,30 @@ impl Report {
             "device": self.device.to_string(),
             "clock": self.clock,
             "fixed_s": self.fixed,
+            "costs": self.costs.iter().map(Cost::json).collect::<Vec<_>>(),
             "rows": self.rows.iter().map(Row::json).collect::<Vec<_>>(),
+            "growth": self.growth.iter().flat_map(|line| &line.rows).map(Row::json).collect::<Vec<_>>(),
         })
     }
 }
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "{}; {}", self.device, self.clock)?;
+        f.write_str(&self.subtitle())?;
         if self.fixed > 0.0 {
-            writeln!(f, "an empty submit and the wait for it: {}", time(self.fixed))?;
+            write!(f, "\nan empty submit and the wait for it: {}", time(self.fixed))?;
+        }
+        if !self.costs.is_empty() {
+            let mut table = output::table(&["cost", "min", "median"]);
+            for Cost { name, times } in &self.costs {
+                table.add_row([name.clone(), time(times.min()), time(times.median())]);
+            }
+            write!(f, "\n{table}")?;
+        }
+        let growth = self.growth.iter().flat_map(|line| &line.rows);
+        let mut rows = self.rows.iter().chain(growth).peekable();
+        if rows.peek().is_none() {
+            return Ok(());
         }
         let mut table = output::table(&[
             "item",
@@ -144,19 +179,20 @@ impl fmt::Display for Report {
             "at median",
             "runs",
         ]);
-        self.rows.iter().for_each(|row| {
+        rows.for_each(|row| {
             table.add_row(row.cells());
         });
-        writeln!(f, "{table}")?;
-        write!(
-            f,
-            "GB/s: the fewest bytes to read and write, over the shortest time; ceiling: the best plain read, \
-             for MaxPool read and write, in turn with the item; fraction: the part of it that is reached"
-        )
+        write!(f, "\n{table}\n{LEGEND}")
     }
 }
 
-fn giga(rate: f64) -> String {
+const LEGEND: &str = "\
+GB/s: the fewest bytes to read and write, over the shortest time
+ceiling: GB/s of the fastest plain read, for MaxPool read and write, in turn with the item
+fraction: the part of the ceiling that is reached";
+
+/// Billions of bytes a second, in three digits.
+pub fn giga(rate: f64) -> String {
     let giga = rate * 1e-9;
     match giga {
         100.0.. => format!("{giga:.0}"),
@@ -165,7 +201,7 @@ fn giga(rate: f64) -> String {
     }
 }
 
-fn time(seconds: f64) -> String {
+pub fn time(seconds: f64) -> String {
     let micro = seconds * 1e6;
     match micro {
         10_000.0.. => format!("{:.1} ms", micro / 1000.0),

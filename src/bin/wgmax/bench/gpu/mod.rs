@@ -1,6 +1,7 @@
 //! Measures items on a GPU.
 
 mod clock;
+mod costs;
 mod plain;
 
 use std::time::Instant;
@@ -21,6 +22,7 @@ const MOST_COPIES: u64 = 64;
 const SUBMIT_SECONDS: f64 = 0.02;
 
 pub struct Gpu {
+    adapter: wgpu::Adapter,
     clock: Clock,
     device: Device,
     plain: Plain,
@@ -34,9 +36,10 @@ struct Copy {
 
 impl Gpu {
     pub fn open(name: &str) -> anyhow::Result<Self> {
-        let clock = Clock::open(&wgmax::adapter(name)?)?;
+        let adapter = wgmax::adapter(name)?;
+        let clock = Clock::open(&adapter)?;
         let device = Device::from_wgpu(&clock.device, &clock.queue);
-        Ok(Self { clock, device, plain: Plain::default() })
+        Ok(Self { adapter, clock, device, plain: Plain::default() })
     }
 
     pub fn device(&self) -> &Device {
