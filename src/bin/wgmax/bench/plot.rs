@@ -36,6 +36,8 @@ pub fn fractions(report: &Report) -> anyhow::Result<String> {
         let x = |fraction: f64| LEFT + (fraction.min(END) / END * f64::from(RIGHT - LEFT)) as i32;
         text(&root, "What part of the memory's speed is reached", (16, 14), 18, HPos::Left)?;
         text(&root, &report.subtitle(), (16, 38), 12, HPos::Left)?;
+        text(&root, "wide: at the shortest times", (16, TOP - 18), 12, HPos::Left)?;
+        text(&root, "narrow: at the medians", (LEFT, TOP - 18), 12, HPos::Left)?;
         for step in 0..=6 {
             let fraction = f64::from(step) * 0.2;
             let ceiling = step == 5;
@@ -51,7 +53,7 @@ pub fn fractions(report: &Report) -> anyhow::Result<String> {
             let y = TOP + i * ROW;
             text(&root, &row.item.name, (LEFT - 8, y + 3), 12, HPos::Right)?;
             let (Ok(measured), Some((best, median))) = (&row.result, row.fractions()) else {
-                text(&root, "too large for this device", (LEFT + 6, y + 3), 12, HPos::Left)?;
+                text(&root, "not measured", (LEFT + 6, y + 3), 12, HPos::Left)?;
                 continue;
             };
             let colour = colour(row);

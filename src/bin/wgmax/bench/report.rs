@@ -64,7 +64,7 @@ impl Row {
     fn cells(&self) -> Vec<String> {
         let name = self.item.name.clone();
         let (Ok(measured), Some((fraction, median))) = (&self.result, self.fractions()) else {
-            return vec![name, "too large".into()];
+            return vec![name, "not measured".into()];
         };
         let (item, ceiling) = (&measured.item, &measured.ceiling);
         vec![
@@ -179,10 +179,14 @@ impl fmt::Display for Report {
             "at median",
             "runs",
         ]);
-        rows.for_each(|row| {
+        let mut reasons = String::new();
+        for row in rows {
             table.add_row(row.cells());
-        });
-        write!(f, "\n{table}\n{LEGEND}")
+            if row.result.is_err() {
+                reasons += &format!("\n{}", row.line());
+            }
+        }
+        write!(f, "\n{table}{reasons}\n{LEGEND}")
     }
 }
 

@@ -64,10 +64,17 @@ impl Generator {
         (product >> 32) as u32
     }
 
-    /// `Generator.shuffle` of a one-dimensional array.
+    /// `Generator.shuffle` of a one-dimensional array: it draws as many bits as the bound has, until
+    /// they are not above it.
     pub fn shuffle<T>(&mut self, elements: &mut [T]) {
         for i in (1..elements.len()).rev() {
-            let j = self.up_to(i as u32) as usize;
+            let mask = u32::MAX >> (i as u32).leading_zeros();
+            let j = loop {
+                let j = (self.u32() & mask) as usize;
+                if j <= i {
+                    break j;
+                }
+            };
             elements.swap(i, j);
         }
     }
