@@ -44,7 +44,10 @@ pub mod sweep;
 mod tensor;
 
 pub use compare::{Comparison, Mismatch, compare, compare_values};
-pub use device::{Chain, Device, DeviceInfo, DeviceOptions, DeviceTensor, adapters};
+/// For measuring what the processor can do, in the command.
+#[doc(hidden)]
+pub use cpu::simd::dispatch as vectorised;
+pub use device::{Chain, Device, DeviceInfo, DeviceOptions, DeviceTensor, adapter, adapters};
 pub use error::{Error, Result};
 pub use gpu::{BufferRange, Prepared};
 pub use tensor::key::Nan;

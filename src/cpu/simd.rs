@@ -7,7 +7,7 @@
 /// `f` and all that it calls in a loop must be inlined into it: only what is
 /// inlined is compiled anew for the extension.
 #[inline]
-pub(crate) fn dispatch<T>(f: impl FnOnce() -> T) -> T {
+pub fn dispatch<T>(f: impl FnOnce() -> T) -> T {
     #[cfg(target_arch = "x86_64")]
     {
         #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]

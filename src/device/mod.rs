@@ -29,6 +29,16 @@ pub fn adapters() -> Vec<DeviceInfo> {
     pollster::block_on(gpu::adapters())
 }
 
+/// The adapter that [`Device::named`] opens for a name, unopened: for those who ask it for
+/// features of their own and go on with [`Device::from_wgpu`]. `auto` is `gpu` here.
+///
+/// # Errors
+/// [`Error::NoAdapter`].
+pub fn adapter(name: &str) -> Result<wgpu::Adapter> {
+    let wanted = (!matches!(name, "auto" | "gpu")).then_some(name);
+    pollster::block_on(gpu::find(wanted))
+}
+
 /// Something that runs operators: a GPU through wgpu, or the CPU. Cloning shares it.
 #[derive(Clone)]
 pub struct Device {

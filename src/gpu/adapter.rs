@@ -53,9 +53,14 @@ pub(crate) async fn open_all() -> Vec<Result<Gpu>> {
     opened
 }
 
-/// Opens the best adapter, that of an index, or the first whose name has `wanted` in it.
+/// Opens the adapter that [`find`] finds.
 pub(crate) async fn open(wanted: Option<&str>, options: &DeviceOptions) -> Result<Gpu> {
-    let adapters = found().await;
+    request(&find(wanted).await?, options).await
+}
+
+/// The best adapter, that of an index, or the first whose name has `wanted` in it.
+pub(crate) async fn find(wanted: Option<&str>) -> Result<wgpu::Adapter> {
+    let mut adapters = found().await;
     let index = match wanted {
         None => (!adapters.is_empty()).then_some(0),
         Some(wanted) => match wanted.parse::<usize>() {
@@ -66,7 +71,7 @@ pub(crate) async fn open(wanted: Option<&str>, options: &DeviceOptions) -> Resul
         },
     };
     match index {
-        Some(index) => request(&adapters[index], options).await,
+        Some(index) => Ok(adapters.swap_remove(index)),
         None => Err(Error::NoAdapter {
             wanted: wanted.map_or("is there".into(), |wanted| format!("answers to {wanted:?}")),
             found: match adapters.is_empty() {

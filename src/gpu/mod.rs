@@ -7,7 +7,7 @@ mod execute;
 mod pipeline;
 mod prepared;
 
-pub(crate) use adapter::{adapters, open, open_all, request};
+pub(crate) use adapter::{adapters, find, open, open_all, request};
 pub(crate) use execute::Recording;
 pub use prepared::{BufferRange, Prepared};
 

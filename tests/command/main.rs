@@ -2,6 +2,7 @@
 
 #![cfg(feature = "cli")]
 
+mod bench;
 mod check;
 #[path = "../common/mod.rs"]
 mod common;

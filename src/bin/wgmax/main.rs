@@ -1,5 +1,6 @@
 //! The command: see `wgmax --help`.
 
+mod bench;
 mod check;
 mod compare;
 mod demo;
@@ -41,6 +42,8 @@ enum Command {
     Compare(compare::Arguments),
     /// Run golden cases
     Check(check::Arguments),
+    /// Measure the operators beside what the device's memory allows
+    Bench(bench::Arguments),
 }
 
 /// What a command that ran to its end found.
@@ -83,6 +86,7 @@ fn main() -> ExitCode {
         Some(Command::SegmentMax(arguments)) => segment_max::run(&arguments, &mut output),
         Some(Command::Compare(arguments)) => compare::run(&arguments, &mut output),
         Some(Command::Check(arguments)) => check::run(&arguments, &mut output),
+        Some(Command::Bench(arguments)) => bench::run(&arguments, &mut output),
     };
     let outcome = outcome.and_then(|outcome| {
         output.flush()?;

@@ -1,0 +1,114 @@
+//! The inputs of the work items: what numpy's `default_rng` makes for the same seeds, bit for
+//! bit, so that others can be measured on the very same data.
+
+mod generator;
+mod normal;
+#[cfg(test)]
+mod tests;
+
+use half::f16;
+use wgmax::{ElementType, Tensor};
+
+use super::item::{Item, SegmentSizes};
+use generator::Generator;
+
+const DATA_SEED: u32 = 1234;
+const IDS_SEED: u32 = 99;
+
+/// The inputs of an item: the data, and the ids where there are segments.
+pub fn inputs(item: &Item) -> anyhow::Result<Vec<Tensor>> {
+    let mut inputs = vec![data(item.element_type()?, &item.shape)?];
+    if let Some((segments, sizes)) = item.segments() {
+        let ids = ids(item.shape[0], segments, sizes);
+        inputs.push(Tensor::from_slice([ids.len()], &ids)?);
+    }
+    Ok(inputs)
+}
+
+/// Floats are normal, integers of the whole range.
+pub fn data(element_type: ElementType, shape: &[usize]) -> anyhow::Result<Tensor> {
+    let count: usize = shape.iter().product();
+    let generator = &mut Generator::new(DATA_SEED);
+    // Small integers are cut from words, the low end first; `low` moves them to the type's range.
+    let mut words = |size: usize, low: u32| -> Vec<u32> {
+        (0..(count * size).div_ceil(4)).map(|_| generator.u32() ^ low).collect()
+    };
+    let bytes: Vec<u8> = match element_type {
+        ElementType::F32 => {
+            let mut draw = normal::floats(generator);
+            cast((0..count).map(|_| draw()).collect::<Vec<f32>>())
+        }
+        ElementType::F16 => {
+            let mut draw = normal::floats(generator);
+            cast((0..count).map(|_| f16::from_f32(draw())).collect::<Vec<f16>>())
+        }
+        ElementType::F64 => {
+            let mut draw = normal::doubles(generator);
+            cast((0..count).map(|_| draw()).collect::<Vec<f64>>())
+        }
+        ElementType::U8 => cast(words(1, 0)),
+        ElementType::I8 => cast(words(1, 0x8080_8080)),
+        ElementType::I32 => cast(words(4, 0x8000_0000)),
+        ElementType::I64 => {
+            cast((0..count).map(|_| generator.u64() ^ 1 << 63).collect::<Vec<u64>>())
+        }
+        other => anyhow::bail!("no work item has {other}"),
+    };
+    Ok(Tensor::from_bytes(element_type, shape, &bytes[..count * element_type.size()])?)
+}
+
+fn cast<T: bytemuck::NoUninit>(elements: Vec<T>) -> Vec<u8> {
+    bytemuck::cast_slice(&elements).to_vec()
+}
+
+/// Ascending ids of so many rows.
+fn ids(rows: usize, segments: usize, sizes: SegmentSizes) -> Vec<i32> {
+    match sizes {
+        SegmentSizes::Uniform => (0..rows).map(|row| (row / (rows / segments)) as i32).collect(),
+        SegmentSizes::Random => {
+            let mut generator = Generator::new(IDS_SEED);
+            let most = segments as u32 - 1;
+            let mut ids: Vec<i32> = (0..rows).map(|_| generator.up_to(most) as i32).collect();
+            ids.sort_unstable();
+            ids
+        }
+        // As long as one over the rank, in a random order.
+        SegmentSizes::Powerlaw => {
+            let weights: Vec<f64> = (1..=segments).map(|rank| 1.0 / rank as f64).collect();
+            let sum = pairwise_sum(&weights);
+            let mut lengths: Vec<usize> = weights
+                .iter()
+                .map(|weight| (weight / sum * rows as f64).floor() as usize)
+                .collect();
+            lengths[0] += rows - lengths.iter().sum::<usize>();
+            Generator::new(IDS_SEED).shuffle(&mut lengths);
+            let segments = (0..).zip(lengths);
+            segments.flat_map(|(id, length)| std::iter::repeat_n(id, length)).collect()
+        }
+        // One segment has all but 1000 rows.
+        SegmentSizes::Giant => {
+            let mut ids = vec![(segments / 2) as i32; rows];
+            for i in 0..500 {
+                ids[i] = i as i32;
+                ids[rows - 500 + i] = (segments - 500 + i) as i32;
+            }
+            ids
+        }
+    }
+}
+
+/// numpy's sum: halves down to 128 elements, and those by eight sums.
+fn pairwise_sum(x: &[f64]) -> f64 {
+    if x.len() > 128 {
+        let half = x.len() / 2;
+        let (left, right) = x.split_at(half - half % 8);
+        return pairwise_sum(left) + pairwise_sum(right);
+    }
+    let (chunks, rest) = x.as_chunks::<8>();
+    let mut sums = [0.0; 8];
+    for chunk in chunks {
+        (0..8).for_each(|i| sums[i] += chunk[i]);
+    }
+    let [a, b, c, d, e, f, g, h] = sums;
+    rest.iter().fold(((a + b) + (c + d)) + ((e + f) + (g + h)), |sum, x| sum + x)
+}

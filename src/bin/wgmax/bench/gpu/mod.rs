@@ -1,0 +1,226 @@
+//! Measures items on a GPU.
+
+mod clock;
+mod costs;
+mod plain;
+
+use std::time::Instant;
+
+use wgmax::wgpu::{self, BufferUsages};
+use wgmax::{BufferRange, Device, Prepared, Tensor, TensorDesc};
+
+use self::clock::{Clock, Work};
+use self::plain::{Bytes, Plain};
+use super::item::{Item, Kind};
+use super::times::{Budget, Times, seconds};
+use super::{Measured, data, digests};
+
+/// Inputs are rotated over so many bytes: more than the caches of today's GPUs.
+const ROTATED: u64 = 256 << 20;
+const MOST_COPIES: u64 = 64;
+/// What a submit should take: long beside its fixed cost, short beside a watchdog.
+const SUBMIT_SECONDS: f64 = 0.02;
+
+pub struct Gpu {
+    adapter: wgpu::Adapter,
+    clock: Clock,
+    device: Device,
+    plain: Plain,
+}
+
+/// An input and a result for each of its copies.
+struct Copy {
+    inputs: Vec<wgpu::Buffer>,
+    results: Vec<wgpu::Buffer>,
+}
+
+impl Gpu {
+    pub fn open(name: &str) -> anyhow::Result<Self> {
+        let adapter = wgmax::adapter(name)?;
+        let clock = Clock::open(&adapter)?;
+        let device = Device::from_wgpu(&clock.device, &clock.queue);
+        Ok(Self { adapter, clock, device, plain: Plain::default() })
+    }
+
+    pub fn device(&self) -> &Device {
+        &self.device
+    }
+
+    /// How the time is told, and seconds of an empty submit and the wait for it.
+    pub fn clock(&self) -> (&'static str, f64) {
+        let clock = if self.clock.has_timestamps() { "GPU timestamps" } else { "wall" };
+        (clock, self.clock.fixed)
+    }
+
+    pub fn measure(&self, item: &Item, budget: Budget) -> anyhow::Result<Measured> {
+        let descs = item.inputs()?;
+        let descs: Vec<&TensorDesc> = descs.iter().collect();
+        let (compiling, prepared) = seconds(|| self.device.prepare(&item.operator(), &descs));
+        let prepared = prepared?;
+        let inputs = data::inputs(item)?;
+        let copies = self.copies(item, &inputs, &prepared)?;
+
+        let writes = if item.op == Kind::MaxPool { item.bytes_write } else { 0 };
+        let bytes = Bytes { read: inputs[0].bytes().len() as u64, write: writes };
+        let sink = self.buffer(writes.max(256))?;
+        let source = |copy: usize| &copies[copy % copies.len()].inputs[0];
+        let shape = self.plain.search(&self.clock, source(0), &sink, bytes)?;
+        let passes: Vec<_> = (0..copies.len())
+            .map(|copy| self.plain.pass(&self.clock, source(copy), &sink, bytes, shape))
+            .collect();
+
+        let mut measured = Measured {
+            ceiling_bytes: bytes.read + bytes.write,
+            ceiling_how: shape.to_string(),
+            copies: copies.len(),
+            prepare: Some(compiling),
+            inputs_crc32: digests(&inputs),
+            ..Measured::default()
+        };
+        let record = |copy: usize, encoder: &mut wgpu::CommandEncoder| -> anyhow::Result<()> {
+            let copy = &copies[copy % copies.len()];
+            let inputs: Vec<BufferRange> = copy.inputs.iter().map(Into::into).collect();
+            let results: Vec<BufferRange> = copy.results.iter().map(Into::into).collect();
+            Ok(prepared.record(encoder, &inputs, &results)?)
+        };
+        let once = |encoder: &mut wgpu::CommandEncoder| record(0, encoder);
+        let estimate = self.clock.submit(&[&once])?.min(self.clock.submit(&[&once])?);
+        measured.results_crc32 = self.download(&copies[0], prepared.outputs())?;
+        measured.wall = Some(
+            (0..5)
+                .map(|_| self.clock.submit(&[&once]))
+                .collect::<anyhow::Result<Vec<_>>>()?
+                .into_iter()
+                .fold(f64::INFINITY, f64::min),
+        );
+        measured.record = Some(self.record_cost(&once)?);
+
+        let rounds = (SUBMIT_SECONDS / estimate.max(1e-6)).clamp(1.0, 32.0) as usize;
+        let rounds = budget.runs.map_or(rounds, |runs| rounds.min(runs));
+        let mut next = 0;
+        let start = Instant::now();
+        let mut warm = false;
+        while !budget.is_spent(measured.item.count(), start) {
+            // The operator and the plain pass in turn, not on the same copy.
+            let numbers: Vec<usize> = (next..next + rounds).collect();
+            next += rounds;
+            let operators: Vec<_> = (numbers.iter())
+                .map(|&n| move |encoder: &mut wgpu::CommandEncoder| record(n, encoder))
+                .collect();
+            let ceilings: Vec<_> = (numbers.iter())
+                .map(|&n| {
+                    let pass = &passes[(n + passes.len() / 2) % passes.len()];
+                    move |encoder: &mut wgpu::CommandEncoder| {
+                        pass.record(encoder);
+                        Ok(())
+                    }
+                })
+                .collect();
+            let work: Vec<Work> = operators
+                .iter()
+                .zip(&ceilings)
+                .flat_map(|(operator, ceiling)| [operator as Work, ceiling as Work])
+                .collect();
+            let times = self.clock.time(&work)?;
+            // The first submit warms up.
+            if std::mem::replace(&mut warm, true) || budget.runs.is_some() {
+                measured.item.extend(times.iter().copied().step_by(2));
+                measured.ceiling.extend(times.iter().copied().skip(1).step_by(2));
+            }
+        }
+        Ok(measured)
+    }
+
+    /// Host seconds of recording an operator again with the buffers of the last time.
+    fn record_cost(&self, once: Work) -> anyhow::Result<f64> {
+        const TIMES: usize = 20;
+        let mut costs = Times::default();
+        for _ in 0..5 {
+            let mut encoder = self.clock.device.create_command_encoder(&Default::default());
+            let (cost, recorded) = seconds(|| (0..TIMES).try_for_each(|_| once(&mut encoder)));
+            recorded?;
+            costs.push(cost / TIMES as f64);
+        }
+        Ok(costs.min())
+    }
+
+    fn copies(
+        &self,
+        item: &Item,
+        inputs: &[Tensor],
+        prepared: &Prepared,
+    ) -> anyhow::Result<Vec<Copy>> {
+        let count = ROTATED.div_ceil(item.bytes_read).clamp(1, MOST_COPIES) as usize;
+        let mut copies = Vec::with_capacity(count);
+        for _ in 0..count {
+            let made = (|| {
+                let sizes = inputs.iter().map(Tensor::desc);
+                let inputs = sizes.map(|desc| self.buffer(desc.byte_len() as u64));
+                let results = prepared.outputs().iter();
+                let results = results.map(|desc| self.buffer(desc.byte_len() as u64));
+                let inputs = inputs.collect::<anyhow::Result<_>>()?;
+                anyhow::Ok(Copy { inputs, results: results.collect::<anyhow::Result<_>>()? })
+            })();
+            match made {
+                Ok(copy) => copies.push(copy),
+                // Fewer will do where memory is short.
+                Err(_) if !copies.is_empty() => break,
+                Err(error) => return Err(error),
+            }
+        }
+        for (i, input) in inputs.iter().enumerate() {
+            let mut bytes = input.bytes().to_vec();
+            bytes.resize(bytes.len().next_multiple_of(4), 0);
+            self.clock.queue.write_buffer(&copies[0].inputs[i], 0, &bytes);
+        }
+        let mut encoder = self.clock.device.create_command_encoder(&Default::default());
+        for copy in &copies[1..] {
+            for (from, to) in copies[0].inputs.iter().zip(&copy.inputs) {
+                encoder.copy_buffer_to_buffer(from, 0, to, 0, from.size());
+            }
+        }
+        self.clock.queue.submit([encoder.finish()]);
+        self.device.wait()?;
+        self.clock.check()?;
+        Ok(copies)
+    }
+
+    /// A buffer of so many bytes, and up to a block.
+    fn buffer(&self, size: u64) -> anyhow::Result<wgpu::Buffer> {
+        let size = size.max(1).next_multiple_of(16);
+        let allowed = self.clock.device.limits().max_buffer_size;
+        if size > allowed {
+            anyhow::bail!("a buffer would take {size} bytes, and max_buffer_size is {allowed}");
+        }
+        let buffer = self.clock.device.create_buffer(&wgpu::BufferDescriptor {
+            label: Some("bench"),
+            size,
+            usage: BufferUsages::STORAGE | BufferUsages::COPY_SRC | BufferUsages::COPY_DST,
+            mapped_at_creation: false,
+        });
+        self.clock.check()?;
+        Ok(buffer)
+    }
+
+    /// The digests of a copy's results.
+    fn download(&self, copy: &Copy, descs: &[TensorDesc]) -> anyhow::Result<Vec<u32>> {
+        let mut digests = Vec::new();
+        for (buffer, desc) in copy.results.iter().zip(descs) {
+            let staging = self.clock.device.create_buffer(&wgpu::BufferDescriptor {
+                label: Some("bench download"),
+                size: buffer.size(),
+                usage: BufferUsages::MAP_READ | BufferUsages::COPY_DST,
+                mapped_at_creation: false,
+            });
+            let copy = |encoder: &mut wgpu::CommandEncoder| {
+                encoder.copy_buffer_to_buffer(buffer, 0, &staging, 0, buffer.size());
+                Ok(())
+            };
+            self.clock.submit(&[&copy])?;
+            staging.map_async(wgpu::MapMode::Read, .., |_| ());
+            self.device.wait()?;
+            digests.push(crc32fast::hash(&staging.get_mapped_range(..)?[..desc.byte_len()]));
+        }
+        Ok(digests)
+    }
+}

@@ -1,0 +1,117 @@
+//! The work items: operators with shapes and attributes, and the bytes that they have to move.
+
+use serde::Deserialize;
+use wgmax::operator::{EmptySegment, Indices, Layout, MaxPool, Operator, ReduceMax, SegmentMax};
+use wgmax::{ElementType, TensorDesc};
+
+/// One operator on one input.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Item {
+    pub name: String,
+    pub op: Kind,
+    pub dtype: String,
+    pub shape: Vec<usize>,
+    pub attrs: Attributes,
+    /// The bytes of the inputs, each read once.
+    pub bytes_read: u64,
+    /// The bytes of the results, each written once.
+    pub bytes_write: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+pub enum Kind {
+    ReduceMax,
+    MaxPool,
+    SegmentMax,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged, deny_unknown_fields)]
+pub enum Attributes {
+    Reduce {
+        axes: Vec<i64>,
+    },
+    Pool {
+        kernel: Vec<i64>,
+        strides: Vec<i64>,
+        /// Before each axis, then behind each.
+        pads: Vec<i64>,
+        dilations: Vec<i64>,
+        layout: String,
+        indices: bool,
+    },
+    Segment {
+        num_segments: usize,
+        dist: SegmentSizes,
+        /// Always 0: the ids of all items come of one seed.
+        #[serde(rename = "seed")]
+        _seed: u32,
+    },
+}
+
+/// How many rows the segments have.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SegmentSizes {
+    Uniform,
+    Random,
+    Powerlaw,
+    Giant,
+}
+
+/// All work items.
+pub fn all() -> anyhow::Result<Vec<Item>> {
+    Ok(serde_json::from_str(include_str!("items.json"))?)
+}
+
+impl Item {
+    /// The fewest bytes that have to move.
+    pub fn bytes(&self) -> u64 {
+        self.bytes_read + self.bytes_write
+    }
+
+    pub fn element_type(&self) -> anyhow::Result<ElementType> {
+        Ok(self.dtype.parse()?)
+    }
+
+    /// How many segments there are, and their sizes.
+    pub fn segments(&self) -> Option<(usize, SegmentSizes)> {
+        match self.attrs {
+            Attributes::Segment { num_segments, dist, .. } => Some((num_segments, dist)),
+            _ => None,
+        }
+    }
+
+    /// The types and shapes of the inputs.
+    pub fn inputs(&self) -> anyhow::Result<Vec<TensorDesc>> {
+        let mut inputs = vec![TensorDesc::new(self.element_type()?, &self.shape[..])?];
+        if self.op == Kind::SegmentMax {
+            inputs.push(TensorDesc::new(ElementType::I32, [self.shape[0]])?);
+        }
+        Ok(inputs)
+    }
+
+    pub fn operator(&self) -> Operator {
+        match &self.attrs {
+            Attributes::Reduce { axes } => {
+                ReduceMax::new().axes(axes.iter().copied()).keep_dims(false).into()
+            }
+            Attributes::Pool { kernel, strides, pads, dilations, layout, indices } => {
+                let (begin, end) = pads.split_at(kernel.len());
+                let channels_last = layout == "NHWC";
+                MaxPool::new(kernel.iter().copied())
+                    .strides(strides.iter().copied())
+                    .pads(begin.iter().copied(), end.iter().copied())
+                    .dilations(dilations.iter().copied())
+                    .layout(if channels_last { Layout::Nxc } else { Layout::Ncx })
+                    .indices(indices.then(Indices::default))
+                    .into()
+            }
+            Attributes::Segment { num_segments, .. } => SegmentMax::sorted()
+                .num_segments(*num_segments as i64)
+                .empty_segment(EmptySegment::NegativeInfinity)
+                .into(),
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! `wgmax bench`: the work items beside the fastest plain pass over the same bytes.
+
+mod costs;
+mod cpu;
+mod data;
+mod gpu;
+mod growth;
+mod item;
+mod plot;
+mod report;
+mod times;
+
+use std::io::Write;
+
+use anyhow::Context;
+use clap::Args;
+use regex::Regex;
+use wgmax::{Device, Tensor};
+
+use super::Outcome;
+use super::output::Output;
+use costs::Cost;
+use cpu::Cpu;
+use gpu::Gpu;
+use item::Item;
+use report::{Report, Row};
+use times::{Budget, Times};
+
+#[derive(Args)]
+pub struct Arguments {
+    /// What to measure: auto, cpu, gpu, an index, or part of an adapter's name
+    #[arg(long, default_value = "auto")]
+    device: String,
+    /// Only items whose name has a match of this regular expression; what calls cost is named costs
+    #[arg(long, value_name = "REGEX", default_value = "")]
+    filter: Regex,
+    /// Runs of each item, instead of as many as fit in --seconds
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
+    runs: Option<u32>,
+    /// How long each item is run
+    #[arg(long, default_value_t = 1.0, value_parser = positive)]
+    seconds: f64,
+    /// Write all figures to this file
+    #[arg(long, value_name = "FILE")]
+    json: Option<String>,
+    /// Draw what part of the ceiling each item reaches
+    #[arg(long, value_name = "FILE.svg")]
+    plot: Option<String>,
+    /// Measure growing inputs as well, and draw their times
+    #[arg(long, value_name = "FILE.svg")]
+    growth: Option<String>,
+    /// List the items, and measure nothing
+    #[arg(long)]
+    list: bool,
+}
+
+/// What was found of an item.
+#[derive(Default)]
+pub struct Measured {
+    item: Times,
+    /// Of the plain pass, which ran in turn with the item.
+    ceiling: Times,
+    ceiling_bytes: u64,
+    ceiling_how: String,
+    /// How many inputs were taken in turn.
+    copies: usize,
+    /// Seconds to plan and compile, for the first time on this device.
+    prepare: Option<f64>,
+    /// Seconds on the host to record the operator.
+    record: Option<f64>,
+    /// Seconds of a submit of the operator alone, and the wait.
+    wall: Option<f64>,
+    /// Of the bytes of each tensor.
+    inputs_crc32: Vec<u32>,
+    results_crc32: Vec<u32>,
+}
+
+/// What items are measured on.
+enum Bench {
+    Cpu(Cpu),
+    Gpu(Box<Gpu>),
+}
+
+impl Bench {
+    fn open(name: &str) -> anyhow::Result<Self> {
+        match name {
+            "cpu" => Ok(Self::Cpu(Cpu::new())),
+            "auto" if wgmax::adapters().is_empty() => Ok(Self::Cpu(Cpu::new())),
+            _ => Ok(Self::Gpu(Box::new(Gpu::open(name)?))),
+        }
+    }
+
+    fn device(&self) -> &Device {
+        match self {
+            Self::Cpu(cpu) => cpu.device(),
+            Self::Gpu(gpu) => gpu.device(),
+        }
+    }
+
+    /// How the time is told, and seconds of what each submit costs anyway.
+    fn clock(&self) -> (&'static str, f64) {
+        match self {
+            Self::Cpu(_) => ("wall", 0.0),
+            Self::Gpu(gpu) => gpu.clock(),
+        }
+    }
+
+    fn costs(&self) -> anyhow::Result<Vec<Cost>> {
+        match self {
+            Self::Cpu(cpu) => cpu.costs(),
+            Self::Gpu(gpu) => gpu.costs(),
+        }
+    }
+
+    fn measure(&mut self, item: &Item, budget: Budget) -> anyhow::Result<Measured> {
+        match self {
+            Self::Cpu(cpu) => cpu.measure(item, budget),
+            Self::Gpu(gpu) => gpu.measure(item, budget),
+        }
+    }
+}
+
+pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome> {
+    let mut items = item::all()?;
+    items.retain(|item| arguments.filter.is_match(&item.name));
+    let costs = arguments.filter.is_match("costs");
+    anyhow::ensure!(
+        costs || !items.is_empty() || arguments.growth.is_some(),
+        "no item's name has a match of {}",
+        arguments.filter
+    );
+    if arguments.list {
+        for item in &items {
+            writeln!(output, "{:<20} {:?} {} {:?}", item.name, item.op, item.dtype, item.shape)?;
+        }
+        return Ok(Outcome::Good);
+    }
+    let budget =
+        Budget { runs: arguments.runs.map(|runs| runs as usize), seconds: arguments.seconds };
+    let mut bench = Bench::open(&arguments.device)?;
+    let mut report = Report::new(bench.device().info(), bench.clock());
+    if costs {
+        report.costs = bench.costs()?;
+    }
+    let mut measure = |item: Item| {
+        let row = Row { result: bench.measure(&item, budget).map_err(|e| format!("{e:#}")), item };
+        // Nobody waits for these lines.
+        let _ = writeln!(std::io::stderr(), "{}", row.line());
+        row
+    };
+    report.rows = items.into_iter().map(&mut measure).collect();
+    if arguments.growth.is_some() {
+        report.growth = growth::measure(&mut measure)?;
+    }
+    writeln!(output, "{report}")?;
+    let write = |path: &Option<String>, text: &dyn Fn() -> anyhow::Result<String>| match path {
+        Some(path) => std::fs::write(path, text()?).with_context(|| format!("writing {path}")),
+        None => Ok(()),
+    };
+    write(&arguments.json, &|| Ok(serde_json::to_string_pretty(&report.json())? + "\n"))?;
+    write(&arguments.plot, &|| plot::fractions(&report))?;
+    write(&arguments.growth, &|| plot::growth(&report))?;
+    Ok(Outcome::Good)
+}
+
+fn positive(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(seconds) if seconds > 0.0 && seconds.is_finite() => Ok(seconds),
+        _ => Err(format!("{text:?} is no number of seconds above 0")),
+    }
+}
+
+/// Of the bytes of each tensor.
+fn digests(tensors: &[Tensor]) -> Vec<u32> {
+    tensors.iter().map(|tensor| crc32fast::hash(tensor.bytes())).collect()
+}

@@ -1,0 +1,167 @@
+//! Plots of what was measured, as SVG.
+
+use anyhow::anyhow;
+use plotters::coord::Shift;
+use plotters::prelude::*;
+use plotters::style::text_anchor::{HPos, Pos, VPos};
+
+use super::item::Kind;
+use super::report::{Line, Report, Row, giga};
+
+type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
+
+const INK: RGBColor = RGBColor(40, 40, 40);
+const FAINT: RGBColor = RGBColor(215, 215, 215);
+const COLOURS: [RGBColor; 5] = [
+    RGBColor(31, 119, 180),
+    RGBColor(214, 96, 20),
+    RGBColor(44, 140, 60),
+    RGBColor(148, 60, 170),
+    RGBColor(120, 90, 50),
+];
+
+/// A bar an item: the part that it reaches of the rate at which a plain pass moves the same bytes.
+pub fn fractions(report: &Report) -> anyhow::Result<String> {
+    const LEFT: i32 = 190;
+    const RIGHT: i32 = 780;
+    const WIDTH: i32 = 960;
+    const TOP: i32 = 78;
+    const ROW: i32 = 20;
+    /// The end of the axis: an item may do better than the plain pass.
+    const END: f64 = 1.2;
+    let bottom = TOP + ROW * report.rows.len() as i32;
+    let mut svg = String::new();
+    {
+        let root = area(&mut svg, (WIDTH as u32, (bottom + 34) as u32))?;
+        let x = |fraction: f64| LEFT + (fraction.min(END) / END * f64::from(RIGHT - LEFT)) as i32;
+        text(&root, "What part of the memory's speed is reached", (16, 14), 18, HPos::Left)?;
+        text(&root, &report.subtitle(), (16, 38), 12, HPos::Left)?;
+        text(&root, "wide: at the shortest times", (16, TOP - 18), 12, HPos::Left)?;
+        text(&root, "narrow: at the medians", (LEFT, TOP - 18), 12, HPos::Left)?;
+        for step in 0..=6 {
+            let fraction = f64::from(step) * 0.2;
+            let ceiling = step == 5;
+            let style = if ceiling { INK.stroke_width(2) } else { FAINT.stroke_width(1) };
+            root.draw(&PathElement::new([(x(fraction), TOP), (x(fraction), bottom)], style))
+                .map_err(failed)?;
+            let label = format!("{:.0} %", 100.0 * fraction);
+            text(&root, &label, (x(fraction), bottom + 8), 12, HPos::Center)?;
+        }
+        text(&root, "plain pass", (x(1.0), TOP - 18), 12, HPos::Center)?;
+        text(&root, "GB/s, of", (RIGHT + 10, TOP - 18), 12, HPos::Left)?;
+        for (i, row) in (0..).zip(&report.rows) {
+            let y = TOP + i * ROW;
+            text(&root, &row.item.name, (LEFT - 8, y + 3), 12, HPos::Right)?;
+            let (Ok(measured), Some((best, median))) = (&row.result, row.fractions()) else {
+                text(&root, "not measured", (LEFT + 6, y + 3), 12, HPos::Left)?;
+                continue;
+            };
+            let colour = colour(row);
+            let bar = |to: i32, inset: i32, style: ShapeStyle| {
+                Rectangle::new([(LEFT, y + inset), (to, y + ROW - inset)], style)
+            };
+            root.draw(&bar(x(best), 3, colour.mix(0.35).filled())).map_err(failed)?;
+            root.draw(&bar(x(median), 6, colour.filled())).map_err(failed)?;
+            let rates = format!(
+                "{} of {}",
+                giga(row.rate(measured.item.min())),
+                giga(measured.ceiling_bytes as f64 / measured.ceiling.min())
+            );
+            text(&root, &rates, (RIGHT + 10, y + 3), 12, HPos::Left)?;
+        }
+        root.present().map_err(failed)?;
+    }
+    Ok(svg)
+}
+
+/// Time against bytes, on logarithmic axes.
+pub fn growth(report: &Report) -> anyhow::Result<String> {
+    let point = |row: &Row| {
+        let seconds = row.result.as_ref().ok()?.item.min();
+        Some((row.item.bytes() as f64 / f64::from(1 << 20), seconds * 1e3))
+    };
+    let points = |line: &Line| line.rows.iter().filter_map(point).collect::<Vec<_>>();
+    let all: Vec<(f64, f64)> = report.growth.iter().flat_map(points).collect();
+    anyhow::ensure!(!all.is_empty(), "nothing of the growing items could be measured");
+    let range = |values: &mut dyn Iterator<Item = f64>| {
+        let (low, high) = values.fold((f64::MAX, 0.0), |(low, high), value| {
+            (f64::min(low, value), f64::max(high, value))
+        });
+        low / 1.3..high * 1.3
+    };
+    let (bytes, times) = (range(&mut all.iter().map(|p| p.0)), range(&mut all.iter().map(|p| p.1)));
+    let mut svg = String::new();
+    {
+        let root = area(&mut svg, (900, 620))?;
+        text(&root, "Time as inputs grow", (16, 14), 18, HPos::Left)?;
+        text(&root, &report.subtitle(), (16, 38), 12, HPos::Left)?;
+        let (_, lower) = root.split_vertically(60);
+        let mut chart = ChartBuilder::on(&lower)
+            .margin_right(24)
+            .x_label_area_size(44)
+            .y_label_area_size(64)
+            .build_cartesian_2d(bytes.clone().log_scale(), times.clone().log_scale())
+            .map_err(failed)?;
+        chart
+            .configure_mesh()
+            .bold_line_style(FAINT)
+            .light_line_style(FAINT.mix(0.4))
+            .x_desc("MiB read and written")
+            .y_desc("milliseconds, the shortest")
+            .x_label_formatter(&|mib| format!("{mib}"))
+            .y_label_formatter(&|ms| format!("{ms}"))
+            .draw()
+            .map_err(failed)?;
+        // What linear growth looks like: through the largest of the first line.
+        let (mib, ms) = all[points(&report.growth[0]).len().max(1) - 1];
+        let linear = [bytes.start, bytes.end].map(|at| (at, ms * at / mib));
+        chart
+            .draw_series(LineSeries::new(linear, INK.mix(0.4).stroke_width(1)))
+            .map_err(failed)?
+            .label("linear")
+            .legend(|(x, y)| PathElement::new([(x, y), (x + 18, y)], INK.mix(0.4)));
+        for (line, colour) in report.growth.iter().zip(COLOURS) {
+            chart
+                .draw_series(LineSeries::new(points(line), colour.stroke_width(2)).point_size(3))
+                .map_err(failed)?
+                .label(line.name)
+                .legend(move |(x, y)| {
+                    PathElement::new([(x, y), (x + 18, y)], colour.stroke_width(3))
+                });
+        }
+        chart
+            .configure_series_labels()
+            .position(SeriesLabelPosition::UpperLeft)
+            .background_style(WHITE)
+            .border_style(FAINT)
+            .label_font(("sans-serif", 13).into_font().color(&INK))
+            .draw()
+            .map_err(failed)?;
+        root.present().map_err(failed)?;
+    }
+    Ok(svg)
+}
+
+fn area(svg: &mut String, size: (u32, u32)) -> anyhow::Result<Area<'_>> {
+    let root = SVGBackend::with_string(svg, size).into_drawing_area();
+    root.fill(&WHITE).map_err(failed)?;
+    Ok(root)
+}
+
+/// One line of text, at its top.
+fn text(root: &Area, text: &str, at: (i32, i32), size: i32, side: HPos) -> anyhow::Result<()> {
+    let style = ("sans-serif", size).into_font().color(&INK).pos(Pos::new(side, VPos::Top));
+    root.draw(&Text::new(text.to_string(), at, style)).map_err(failed)
+}
+
+fn colour(row: &Row) -> RGBColor {
+    match row.item.op {
+        Kind::ReduceMax => COLOURS[0],
+        Kind::MaxPool => COLOURS[1],
+        Kind::SegmentMax => COLOURS[2],
+    }
+}
+
+fn failed(error: impl std::fmt::Display) -> anyhow::Error {
+    anyhow!("drawing the plot: {error}")
+}

@@ -1,0 +1,88 @@
+//! `wgmax bench`, as far as it does not depend on time.
+
+use serde_json::Value;
+
+use crate::{folder, refused, stdout, succeeds, wgmax};
+
+/// Runs what succeeds with progress on stderr, and reads the JSON that it wrote.
+#[track_caller]
+fn measured(arguments: &[&str], file: &str) -> (String, Value) {
+    let output = wgmax(arguments);
+    assert!(output.status.success(), "{arguments:?}: {output:?}");
+    let text = std::fs::read_to_string(file).unwrap();
+    (stdout(&output), serde_json::from_str(&text).unwrap())
+}
+
+#[test]
+fn items_are_listed() {
+    let list = succeeds(&["bench", "--list"]);
+    assert_eq!(list.lines().count(), 42, "{list}");
+    assert!(list.contains("R12_attn_1G          ReduceMax f32 [8, 32, 1024, 1024]"), "{list}");
+    assert_eq!(succeeds(&["bench", "--list", "--filter", "^S0[1-3]"]).lines().count(), 3);
+}
+
+#[test]
+fn what_makes_no_sense_is_refused() {
+    refused(&["bench", "--filter", "("], "regex");
+    refused(&["bench", "--filter", "no such item"], "no such item");
+    refused(&["bench", "--device", "no such device"], "no such device");
+    refused(&["bench", "--runs", "0"], "0");
+    refused(&["bench", "--seconds", "-1"], "-1");
+}
+
+/// The CPU, and whatever adapter there is, on small items of each operator.
+#[test]
+fn figures_are_written() {
+    let (_folder, at) = folder();
+    let (json, plot) = (at("bench.json"), at("bench.svg"));
+    // One run each, of inputs whose digests are known from numpy.
+    let expected = [
+        ("R00_overhead_1k", 3_067_729_167u64, 385_247_351u64),
+        ("P05_spp5", 3_264_721_114, 2_483_276_192),
+        ("S03_powerlaw", 4_016_800_574, 3_299_789_227),
+    ];
+    let devices = if wgmax::adapters().is_empty() { vec!["cpu"] } else { vec!["cpu", "gpu"] };
+    for device in devices {
+        let (shown, report) = measured(
+            &[
+                "bench",
+                "--device",
+                device,
+                "--filter",
+                "R00|P05|S03",
+                "--runs",
+                "1",
+                "--json",
+                &json,
+                "--plot",
+                &plot,
+            ],
+            &json,
+        );
+        let rows = report["rows"].as_array().unwrap();
+        assert_eq!(rows.len(), expected.len(), "{report}");
+        for (row, (item, input, result)) in rows.iter().zip(expected) {
+            assert_eq!(row["item"], item);
+            assert!(shown.contains(item), "{shown}");
+            assert_eq!(row["runs"], 1, "{row}");
+            assert_eq!(row["inputs_crc32"][0], input, "{row}");
+            assert_eq!(row["results_crc32"][0], result, "{row}");
+            for field in ["min_s", "median_s", "gbps", "ceiling_gbps", "fraction", "copies"] {
+                assert!(row[field].as_f64().unwrap() > 0.0, "{field}: {row}");
+            }
+        }
+        assert!(report["costs"].as_array().unwrap().is_empty());
+        let plot = std::fs::read_to_string(&plot).unwrap();
+        assert!(plot.starts_with("<svg") && plot.contains("S03_powerlaw"), "{plot}");
+    }
+}
+
+#[test]
+fn costs_are_shown() {
+    let (_folder, at) = folder();
+    let json = at("bench.json");
+    let (shown, report) =
+        measured(&["bench", "--device", "cpu", "--filter", "costs", "--json", &json], &json);
+    assert!(shown.contains("plan MaxPool") && shown.contains("ReduceMax f32[1000]"), "{shown}");
+    assert!(report["costs"].as_array().unwrap().len() >= 6, "{report}");
+}
