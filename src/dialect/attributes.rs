@@ -2,7 +2,14 @@
 
 use super::{Attribute, Attributes, Dialect};
 use crate::error::{Error, Result};
-use crate::tensor::{ElementType, Tensor};
+use crate::tensor::{ElementType, Tensor, TensorDesc};
+
+/// The inputs of a node by position. Of the first, its elements never matter.
+#[derive(Clone, Copy)]
+pub(super) struct Inputs<'a> {
+    pub(super) data: Option<&'a TensorDesc>,
+    pub(super) others: &'a [Option<&'a Tensor>],
+}
 
 /// An operator of a specification, as errors name it.
 #[derive(Clone, Debug)]
@@ -94,24 +101,28 @@ impl Name {
         Ok(())
     }
 
-    /// The inputs by position: the first, which every operator here needs, and
-    /// `N` more, which may be absent. Absent inputs at the end count for nothing.
+    /// What the first input is, which every operator here needs, and `N` more
+    /// inputs, which may be absent. Absent inputs at the end count for nothing.
     ///
     /// # Errors
     /// [`Error::InputCount`] if the first is absent or there are more than `1 + N`.
     pub(super) fn inputs<'a, const N: usize>(
         &self,
-        inputs: &[Option<&'a Tensor>],
+        inputs: Inputs<'a>,
         expected: &'static str,
-    ) -> Result<(&'a Tensor, [Option<&'a Tensor>; N])> {
-        let given = inputs.iter().rposition(Option::is_some).map_or(0, |last| last + 1);
-        match inputs[..given].split_first() {
-            Some((Some(first), rest)) if rest.len() <= N => {
-                let mut others = [None; N];
-                others[..rest.len()].copy_from_slice(rest);
-                Ok((first, others))
+    ) -> Result<(&'a TensorDesc, [Option<&'a Tensor>; N])> {
+        let Inputs { data, others } = inputs;
+        let given = others.iter().rposition(Option::is_some).map_or(0, |last| last + 1);
+        match data {
+            Some(data) if given <= N => {
+                let mut padded = [None; N];
+                padded[..given].copy_from_slice(&others[..given]);
+                Ok((data, padded))
             }
-            _ => Err(self.input_count(expected, inputs.iter().flatten().count())),
+            _ => {
+                let actual = usize::from(data.is_some()) + others.iter().flatten().count();
+                Err(self.input_count(expected, actual))
+            }
         }
     }
 }

@@ -16,10 +16,11 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
+use self::attributes::Inputs;
 use crate::error::{Error, Result};
 use crate::operator::Operator;
-use crate::tensor::Tensor;
 use crate::tensor::key::Nan;
+use crate::tensor::{Tensor, TensorDesc};
 
 /// The value of an attribute as a model or a case file holds it.
 #[derive(Clone, Debug, PartialEq)]
@@ -99,7 +100,7 @@ impl FromStr for Dialect {
 pub struct Node {
     /// The specification.
     pub dialect: Dialect,
-    /// The operator's name there: `ReduceMax`, `MaxPool`, `SegmentMax`.
+    /// The operator's name there: `ReduceMax`, `MaxPool`, `GlobalMaxPool`, `SegmentMax`.
     pub operator: String,
     /// The opset (ONNX) or the operator's version (OpenVINO); `None` for oneDNN Graph.
     pub version: Option<u32>,
@@ -123,12 +124,37 @@ impl Node {
     /// [`Error::UnknownVersion`] for oneDNN Graph, which has none; otherwise
     /// those of the dialect's operator, such as [`onnx::MaxPool::operator`].
     pub fn operator(&self, inputs: &[Option<&Tensor>], nan: Option<Nan>) -> Result<Operator> {
+        let (data, others) = match inputs.split_first() {
+            Some((data, others)) => (data.map(Tensor::desc), others),
+            None => (None, inputs),
+        };
+        self.resolve(Inputs { data, others }, nan)
+    }
+
+    /// As [`Node::operator`], where of the first input no more is known than its
+    /// type and shape; `others` are the inputs behind it.
+    ///
+    /// # Errors
+    /// As [`Node::operator`].
+    pub fn operator_for(
+        &self,
+        data: &TensorDesc,
+        others: &[Option<&Tensor>],
+        nan: Option<Nan>,
+    ) -> Result<Operator> {
+        self.resolve(Inputs { data: Some(data), others }, nan)
+    }
+
+    fn resolve(&self, inputs: Inputs<'_>, nan: Option<Nan>) -> Result<Operator> {
         match (self.dialect, self.operator.as_str()) {
             (Dialect::Onnx, "ReduceMax") => {
                 onnx::ReduceMax::resolve(self, inputs, nan).map(Operator::ReduceMax)
             }
             (Dialect::Onnx, "MaxPool") => {
                 onnx::MaxPool::resolve(self, inputs, nan).map(Operator::MaxPool)
+            }
+            (Dialect::Onnx, "GlobalMaxPool") => {
+                onnx::GlobalMaxPool::resolve(self, inputs, nan).map(Operator::ReduceMax)
             }
             (Dialect::OneDnn, "ReduceMax") => {
                 onednn::ReduceMax::resolve(self, inputs, nan).map(Operator::ReduceMax)

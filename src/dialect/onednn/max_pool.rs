@@ -1,11 +1,11 @@
 //! MaxPool.
 
-use crate::dialect::attributes::{Name, Reader};
+use crate::dialect::attributes::{Inputs, Name, Reader};
 use crate::dialect::{Attributes, AutoPad, Dialect, Node, pool};
 use crate::error::{Error, Result};
 use crate::operator::{self, EmptySet, Layout, Rounding};
 use crate::tensor::key::Nan;
-use crate::tensor::{ElementType, Tensor, TensorDesc};
+use crate::tensor::{ElementType, TensorDesc};
 
 /// [MaxPool](https://uxlfoundation.github.io/oneDNN/dev_guide_op_maxpool.html)
 /// of f32, bf16 and f16.
@@ -149,7 +149,7 @@ impl MaxPool {
     /// What a node means for its inputs.
     pub(in crate::dialect) fn resolve(
         node: &Node,
-        inputs: &[Option<&Tensor>],
+        inputs: Inputs<'_>,
         nan: Option<Nan>,
     ) -> Result<operator::MaxPool> {
         if node.version.is_some() {
@@ -159,7 +159,7 @@ impl MaxPool {
         operator.nan = nan.unwrap_or(operator.nan);
         Self::NAME.outputs(node.outputs, false)?;
         let (data, []) = Self::NAME.inputs(inputs, "1 input")?;
-        operator.operator(data.desc(), false)
+        operator.operator(data, false)
     }
 }
 

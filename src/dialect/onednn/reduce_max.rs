@@ -1,6 +1,6 @@
 //! ReduceMax.
 
-use crate::dialect::attributes::{Name, Reader};
+use crate::dialect::attributes::{Inputs, Name, Reader};
 use crate::dialect::{Attributes, Dialect, Node};
 use crate::error::{Error, Result};
 use crate::operator::axes::{self, AxesForm, Duplicates};
@@ -91,7 +91,7 @@ impl ReduceMax {
     /// What a node means for its inputs.
     pub(in crate::dialect) fn resolve(
         node: &Node,
-        inputs: &[Option<&Tensor>],
+        inputs: Inputs<'_>,
         nan: Option<Nan>,
     ) -> Result<operator::ReduceMax> {
         if node.version.is_some() {
@@ -101,7 +101,7 @@ impl ReduceMax {
         operator.nan = nan.unwrap_or(operator.nan);
         Self::NAME.outputs(node.outputs, false)?;
         let (data, [axes]) = Self::NAME.inputs(inputs, "1 or 2 inputs")?;
-        operator.operator(data.desc(), axes)
+        operator.operator(data, axes)
     }
 }
 

@@ -1,12 +1,12 @@
 //! MaxPool.
 
 use super::newest;
-use crate::dialect::attributes::{Name, Reader, flag};
+use crate::dialect::attributes::{Inputs, Name, Reader, flag};
 use crate::dialect::{Attributes, AutoPad, Dialect, Node, pool};
 use crate::error::{Error, Result};
 use crate::operator::{self, EmptySet, Indices, Order, Rounding};
 use crate::tensor::key::Nan;
-use crate::tensor::{ElementType, Tensor, TensorDesc};
+use crate::tensor::{ElementType, TensorDesc};
 
 /// [MaxPool](https://onnx.ai/onnx/operators/onnx__MaxPool.html), opsets 1, 8,
 /// 10, 11, 12 and 22.
@@ -181,7 +181,7 @@ impl MaxPool {
     /// What a node means for its inputs.
     pub(in crate::dialect) fn resolve(
         node: &Node,
-        inputs: &[Option<&Tensor>],
+        inputs: Inputs<'_>,
         nan: Option<Nan>,
     ) -> Result<operator::MaxPool> {
         let version = node.version("MaxPool")?;
@@ -190,7 +190,7 @@ impl MaxPool {
         let name = operator.name()?;
         name.outputs(node.outputs, has_indices(&name))?;
         let (data, []) = name.inputs(inputs, "1 input")?;
-        operator.operator(data.desc(), node.outputs > 1)
+        operator.operator(data, node.outputs > 1)
     }
 
     /// The operator under its own version, which may be older than the model's opset.

@@ -4,9 +4,11 @@
 //! not newer than that: opset 19 has ReduceMax-18, and every opset from 20 on
 //! ReduceMax-20.
 
+mod global_max_pool;
 mod max_pool;
 mod reduce_max;
 
+pub use global_max_pool::GlobalMaxPool;
 pub use max_pool::MaxPool;
 pub use reduce_max::ReduceMax;
 

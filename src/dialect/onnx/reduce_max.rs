@@ -1,7 +1,7 @@
 //! ReduceMax.
 
 use super::newest;
-use crate::dialect::attributes::{Name, Reader, flag};
+use crate::dialect::attributes::{Inputs, Name, Reader, flag};
 use crate::dialect::{Attributes, Dialect, Node};
 use crate::error::Result;
 use crate::operator::axes::{self, AxesForm, Duplicates};
@@ -128,7 +128,7 @@ impl ReduceMax {
     /// What a node means for its inputs.
     pub(in crate::dialect) fn resolve(
         node: &Node,
-        inputs: &[Option<&Tensor>],
+        inputs: Inputs<'_>,
         nan: Option<Nan>,
     ) -> Result<operator::ReduceMax> {
         let version = node.version("ReduceMax")?;
@@ -142,7 +142,7 @@ impl ReduceMax {
             let (data, []) = name.inputs(inputs, "1 input")?;
             (data, [None])
         };
-        operator.operator(data.desc(), axes)
+        operator.operator(data, axes)
     }
 
     /// The operator under its own version, which may be older than the model's opset.

@@ -1,12 +1,12 @@
 //! MaxPool.
 
-use crate::dialect::attributes::{Name, Reader};
+use crate::dialect::attributes::{Inputs, Name, Reader};
 use crate::dialect::{Attributes, AutoPad, Dialect, Node, pool};
 use crate::error::{Error, Result};
 use crate::operator::axes::{self, Duplicates};
 use crate::operator::{self, EmptySet, Indices, Order, Rounding};
 use crate::tensor::key::Nan;
-use crate::tensor::{ElementType, Tensor, TensorDesc};
+use crate::tensor::{ElementType, TensorDesc};
 
 /// MaxPool of any type but `bool`, versions
 /// [1](https://docs.openvino.ai/2025/documentation/openvino-ir-format/operation-sets/operation-specs/pooling/max-pool-1.html),
@@ -201,7 +201,7 @@ impl MaxPool {
     /// What a node means for its inputs.
     pub(in crate::dialect) fn resolve(
         node: &Node,
-        inputs: &[Option<&Tensor>],
+        inputs: Inputs<'_>,
         nan: Option<Nan>,
     ) -> Result<operator::MaxPool> {
         let version = node.version("MaxPool")?;
@@ -210,7 +210,7 @@ impl MaxPool {
         let name = operator.name()?;
         name.outputs(node.outputs, has_indices(&name))?;
         let (data, []) = name.inputs(inputs, "1 input")?;
-        operator.operator(data.desc(), node.outputs > 1)
+        operator.operator(data, node.outputs > 1)
     }
 
     fn name(&self) -> Result<Name> {

@@ -1,6 +1,6 @@
 //! ReduceMax.
 
-use crate::dialect::attributes::{Name, Reader};
+use crate::dialect::attributes::{Inputs, Name, Reader};
 use crate::dialect::{Attributes, Dialect, Node};
 use crate::error::Result;
 use crate::operator::axes::{self, AxesForm, Duplicates};
@@ -85,7 +85,7 @@ impl ReduceMax {
     /// What a node means for its inputs.
     pub(in crate::dialect) fn resolve(
         node: &Node,
-        inputs: &[Option<&Tensor>],
+        inputs: Inputs<'_>,
         nan: Option<Nan>,
     ) -> Result<operator::ReduceMax> {
         let version = node.version("ReduceMax")?;
@@ -93,7 +93,7 @@ impl ReduceMax {
         operator.nan = nan.unwrap_or(operator.nan);
         Self::NAME.outputs(node.outputs, false)?;
         let (data, [axes]) = Self::NAME.inputs(inputs, "2 inputs")?;
-        operator.operator(data.desc(), axes)
+        operator.operator(data, axes)
     }
 }
 

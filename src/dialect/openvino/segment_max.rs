@@ -1,6 +1,6 @@
 //! SegmentMax.
 
-use crate::dialect::attributes::{Name, Reader};
+use crate::dialect::attributes::{Inputs, Name, Reader};
 use crate::dialect::{Attributes, Dialect, Node};
 use crate::error::{Error, Result};
 use crate::operator::{self, EmptySegment};
@@ -93,7 +93,7 @@ impl SegmentMax {
     /// What a node means for its inputs.
     pub(in crate::dialect) fn resolve(
         node: &Node,
-        inputs: &[Option<&Tensor>],
+        inputs: Inputs<'_>,
         nan: Option<Nan>,
     ) -> Result<operator::SegmentMax> {
         const COUNT: &str = "2 or 3 inputs";
@@ -104,7 +104,7 @@ impl SegmentMax {
         let (data, [ids, num_segments]) = Self::NAME.inputs(inputs, COUNT)?;
         let given = 1 + usize::from(num_segments.is_some());
         let ids = ids.ok_or_else(|| Self::NAME.input_count(COUNT, given))?;
-        operator.operator(data.desc(), ids.desc(), num_segments)
+        operator.operator(data, ids.desc(), num_segments)
     }
 }
 

@@ -1,0 +1,179 @@
+//! GlobalMaxPool.
+
+use super::newest;
+use crate::dialect::attributes::{Inputs, Name, Reader};
+use crate::dialect::{Attributes, Dialect, Node};
+use crate::error::Result;
+use crate::operator::{self, EmptySet};
+use crate::tensor::key::Nan;
+use crate::tensor::{ElementType, TensorDesc};
+
+/// [GlobalMaxPool](https://onnx.ai/onnx/operators/onnx__GlobalMaxPool.html),
+/// opsets 1 and 22: f32, f64 and f16, from 22 also bf16.
+///
+/// Data is [batch, channels, spatial...] with any number of spatial axes from 1
+/// on. It has no attributes, and is a [`ReduceMax`](operator::ReduceMax) of all
+/// spatial axes that keeps them as 1. NaN and the maximum of no elements are as
+/// in [`MaxPool`](super::MaxPool), whose text it shares.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GlobalMaxPool {
+    /// The model's opset: 1 or more.
+    pub version: u32,
+    /// What a NaN does. No attribute of ONNX, which does not define it.
+    pub nan: Nan,
+}
+
+impl GlobalMaxPool {
+    const VERSIONS: [u32; 2] = [1, 22];
+
+    /// The operator of a model of opset `version`.
+    pub fn new(version: u32) -> Self {
+        Self { version, nan: Nan::Ignore }
+    }
+
+    /// The operator of a model of opset `version`, with these attributes, of which
+    /// there may be none.
+    ///
+    /// # Errors
+    /// [`Error::UnknownVersion`](crate::Error::UnknownVersion) for opset 0;
+    /// [`Error::UnknownAttribute`](crate::Error::UnknownAttribute).
+    pub fn from_attributes(version: u32, attributes: &Attributes) -> Result<Self> {
+        let operator = Self::new(version);
+        Reader::new(attributes).finish(&operator.name()?)?;
+        Ok(operator)
+    }
+
+    /// What the operator means for `data`.
+    ///
+    /// # Errors
+    /// [`Error::UnknownVersion`](crate::Error::UnknownVersion) for opset 0;
+    /// [`Error::TypeNotInDialect`](crate::Error::TypeNotInDialect) for data of a
+    /// type that the opset does not have,
+    /// [`Error::ShapeNotInDialect`](crate::Error::ShapeNotInDialect) for data
+    /// without a spatial axis.
+    pub fn operator(&self, data: &TensorDesc) -> Result<operator::ReduceMax> {
+        let name = self.name()?;
+        if !takes(&name, data.element_type()) {
+            return Err(name.wrong_type(data.element_type()));
+        }
+        if data.rank() < 3 {
+            return Err(name.wrong_shape("data of rank 3 or more", data.shape()));
+        }
+        Ok(operator::ReduceMax::new()
+            .axes(2..data.rank() as i64)
+            .keep_dims(true)
+            .nan(self.nan)
+            .empty_set(EmptySet::NegativeInfinity))
+    }
+
+    /// What a node means for its inputs.
+    pub(in crate::dialect) fn resolve(
+        node: &Node,
+        inputs: Inputs<'_>,
+        nan: Option<Nan>,
+    ) -> Result<operator::ReduceMax> {
+        let mut operator = Self::from_attributes(node.version("GlobalMaxPool")?, &node.attributes)?;
+        operator.nan = nan.unwrap_or(operator.nan);
+        let name = operator.name()?;
+        name.outputs(node.outputs, false)?;
+        let (data, []) = name.inputs(inputs, "1 input")?;
+        operator.operator(data)
+    }
+
+    fn name(&self) -> Result<Name> {
+        let name = |version| Name {
+            dialect: Dialect::Onnx,
+            operator: "GlobalMaxPool",
+            version: Some(version),
+        };
+        match newest(&Self::VERSIONS, self.version) {
+            Some(version) => Ok(name(version)),
+            None => Err(name(self.version).unknown_version()),
+        }
+    }
+}
+
+fn takes(name: &Name, element_type: ElementType) -> bool {
+    use ElementType as T;
+    match element_type {
+        T::F32 | T::F64 | T::F16 => true,
+        T::Bf16 => name.version >= Some(22),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Error;
+    use crate::dialect::Attribute;
+    use crate::operator::Operator;
+
+    fn data(element_type: ElementType, shape: &[usize]) -> TensorDesc {
+        TensorDesc::new(element_type, shape).unwrap()
+    }
+
+    #[test]
+    fn it_reduces_all_spatial_axes_and_keeps_them() {
+        for (shape, axes) in
+            [(&[2, 3, 4][..], 2..3), (&[2, 3, 4, 5], 2..4), (&[1, 1, 0, 2, 2], 2..5)]
+        {
+            let data = data(ElementType::F32, shape);
+            let operator = GlobalMaxPool::new(11).operator(&data).unwrap();
+            let expected = operator::ReduceMax::new().axes(axes).keep_dims(true).nan(Nan::Ignore);
+            assert_eq!(operator, expected);
+            let mut reduced = vec![1; shape.len()];
+            reduced[..2].copy_from_slice(&shape[..2]);
+            assert_eq!(operator.infer(&data).unwrap().shape(), reduced);
+        }
+    }
+
+    #[test]
+    fn types_and_ranks_are_those_of_the_opset() {
+        for t in ElementType::ALL {
+            for opset in [1, 21, 22, 99] {
+                let allowed = match t {
+                    ElementType::F32 | ElementType::F64 | ElementType::F16 => true,
+                    ElementType::Bf16 => opset >= 22,
+                    _ => false,
+                };
+                let result = GlobalMaxPool::new(opset).operator(&data(t, &[1, 2, 3]));
+                match result {
+                    Ok(_) => assert!(allowed, "{t} {opset}"),
+                    Err(Error::TypeNotInDialect { .. }) => assert!(!allowed, "{t} {opset}"),
+                    Err(error) => panic!("{error}"),
+                }
+            }
+        }
+        for shape in [&[][..], &[1], &[1, 2]] {
+            let error = GlobalMaxPool::new(1).operator(&data(ElementType::F32, shape));
+            assert!(matches!(error, Err(Error::ShapeNotInDialect { .. })), "{shape:?}");
+        }
+    }
+
+    #[test]
+    fn a_node_has_no_attributes_one_input_and_one_output() {
+        let node = Node {
+            dialect: Dialect::Onnx,
+            operator: "GlobalMaxPool".to_string(),
+            version: Some(15),
+            attributes: Attributes::new(),
+            outputs: 1,
+        };
+        let data = data(ElementType::F16, &[1, 2, 3]);
+        let resolve = |node: &Node, nan| node.operator_for(&data, &[], nan);
+        let Operator::ReduceMax(operator) = resolve(&node, Some(Nan::Propagate)).unwrap() else {
+            panic!("no ReduceMax")
+        };
+        assert_eq!(operator.get_nan(), Nan::Propagate);
+
+        let two = Node { outputs: 2, ..node.clone() };
+        assert!(matches!(resolve(&two, None), Err(Error::OutputCount { .. })));
+        let zero = Node { version: Some(0), ..node.clone() };
+        assert!(matches!(resolve(&zero, None), Err(Error::UnknownVersion { .. })));
+        assert!(matches!(node.operator(&[None], None), Err(Error::InputCount { .. })));
+        let kernel = ("kernel_shape".to_string(), Attribute::Ints(vec![2]));
+        let odd = Node { attributes: Attributes::from([kernel]), ..node };
+        assert!(matches!(resolve(&odd, None), Err(Error::UnknownAttribute { .. })));
+    }
+}
