@@ -291,7 +291,7 @@ fn read_entry(folder: &Path, entry: &JsonTensor) -> Result<Tensor> {
 
 fn load_onnx(folder: &Path) -> Result<Vec<Case>> {
     let path = folder.join(MODEL);
-    let model = onnx::read_model(&path)?;
+    let model = onnx::read_test_model(&path)?;
     let sets = data_sets(folder)?;
     if sets.is_empty() {
         return Err(bad(&path, format_args!("there is no {DATA_SET}0 next to it")));

@@ -9,6 +9,8 @@
 //! | `FILE.npz:NAME` | one array of an archive, with or without `.npy` behind its name |
 //! | `FILE.safetensors:NAME` | one tensor of many |
 //! | `FILE.pb` | an ONNX `TensorProto` |
+//! | `-` | standard input: `.npy` or, failing that, `.pb`; standard output: `.npy` |
+//! | `-:npy`, `-:pb` | standard input or output in that format |
 //!
 //! Where a file holds exactly one array, `:NAME` may be left out; where it is
 //! left out in writing, the array is called `output`. The spec is cut at its last `.npz:` or
@@ -36,6 +38,7 @@ mod source;
 pub use source::SharedBytes;
 
 use self::output::Staged;
+use self::source::STANDARD_INPUT;
 use crate::error::{Error, Result};
 use crate::tensor::{ElementType, Tensor};
 
@@ -44,6 +47,9 @@ const DEFAULT_NAME: &str = "output";
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Format {
+    /// What the bytes look like; in writing, [`Format::Npy`]. Only standard input and
+    /// output have it.
+    Any,
     Npy,
     Npz,
     Safetensors,
@@ -56,10 +62,15 @@ struct Spec<'a> {
     path: &'a Path,
     format: Format,
     name: Option<&'a str>,
+    /// Standard input or output, not a file.
+    standard: bool,
 }
 
 impl<'a> Spec<'a> {
     fn parse(spec: &'a str) -> Result<Self> {
+        if let Some(format) = spec.strip_prefix('-').and_then(standard_format) {
+            return Ok(Self { path: Path::new(spec), format, name: None, standard: true });
+        }
         // ASCII case does not change where a byte is.
         let lower = spec.to_ascii_lowercase();
         let cut = [(".npz:", Format::Npz), (".safetensors:", Format::Safetensors)]
@@ -67,7 +78,8 @@ impl<'a> Spec<'a> {
             .filter_map(|(mark, format)| Some((lower.rfind(mark)? + mark.len(), format)))
             .max_by_key(|&(at, _)| at);
         if let Some((at, format)) = cut {
-            return Ok(Self { path: Path::new(&spec[..at - 1]), format, name: Some(&spec[at..]) });
+            let path = Path::new(&spec[..at - 1]);
+            return Ok(Self { path, format, name: Some(&spec[at..]), standard: false });
         }
         let path = Path::new(spec);
         let format = match Path::new(&lower).extension().and_then(|e| e.to_str()) {
@@ -79,11 +91,21 @@ impl<'a> Spec<'a> {
                 return Err(unsupported(
                     spec,
                     "not a kind of tensor file that is known; give FILE.npy, FILE.npz:NAME, \
-                     FILE.safetensors:NAME or FILE.pb",
+                     FILE.safetensors:NAME, FILE.pb or -",
                 ));
             }
         };
-        Ok(Self { path, format, name: None })
+        Ok(Self { path, format, name: None, standard: false })
+    }
+}
+
+/// What is behind the `-` of standard input and output.
+fn standard_format(rest: &str) -> Option<Format> {
+    match rest {
+        "" => Some(Format::Any),
+        ":npy" => Some(Format::Npy),
+        ":pb" => Some(Format::Onnx),
+        _ => None,
     }
 }
 
@@ -95,12 +117,25 @@ impl<'a> Spec<'a> {
 /// element type that a [`Tensor`] does not have, or a name that is not in the
 /// file; the last lists the names that are.
 pub fn read(spec: &str) -> Result<Tensor> {
-    let Spec { path, format, name } = Spec::parse(spec)?;
+    let Spec { path, format, name, standard } = Spec::parse(spec)?;
+    if standard {
+        return read_standard_input(format);
+    }
     match format {
-        Format::Npy => npy::read(path),
+        Format::Npy | Format::Any => npy::read(path),
         Format::Npz => npz::read(path, name),
         Format::Safetensors => safetensors::read(path, name),
         Format::Onnx => onnx::read_tensor(path),
+    }
+}
+
+fn read_standard_input(format: Format) -> Result<Tensor> {
+    let bytes = source::standard_input()?;
+    let is_npy = (*bytes).as_ref().starts_with(npy::MAGIC);
+    match format {
+        Format::Onnx => onnx::parse_tensor(STANDARD_INPUT, (*bytes).as_ref()),
+        Format::Any if !is_npy => onnx::parse_tensor(STANDARD_INPUT, (*bytes).as_ref()),
+        _ => npy::parse(STANDARD_INPUT, bytes),
     }
 }
 
@@ -173,10 +208,20 @@ pub fn write_all(tensors: &[(&str, &Tensor)]) -> Result<()> {
 }
 
 fn stage(spec: &str, tensor: &Tensor) -> Result<Staged> {
-    let Spec { path, format, name } = Spec::parse(spec)?;
+    let Spec { path, format, name, standard } = Spec::parse(spec)?;
     let name = name.unwrap_or(DEFAULT_NAME);
+    if standard {
+        return match format {
+            Format::Onnx => Ok(Staged::Standard(onnx::encode_tensor(tensor))),
+            _ => {
+                let mut bytes = Vec::new();
+                npy::encode(&mut bytes, tensor).map_err(|e| io_error(path, e))?;
+                Ok(Staged::Standard(bytes))
+            }
+        };
+    }
     match format {
-        Format::Npy => npy::stage(path, tensor),
+        Format::Npy | Format::Any => npy::stage(path, tensor),
         Format::Npz => npz::stage(path, name, tensor),
         Format::Safetensors => safetensors::stage(path, name, tensor),
         Format::Onnx => {
@@ -229,7 +274,8 @@ mod tests {
     #[test]
     fn specs_are_cut_at_the_extension() {
         let parts = |spec| {
-            let Spec { path, format, name } = Spec::parse(spec).unwrap();
+            let Spec { path, format, name, standard } = Spec::parse(spec).unwrap();
+            assert_eq!(standard, spec.starts_with('-'));
             (path.to_str().unwrap(), format, name)
         };
         assert_eq!(parts("run:1/a.npy"), ("run:1/a.npy", Format::Npy, None));
@@ -242,7 +288,9 @@ mod tests {
             ("a.npz:b.safetensors", Format::Safetensors, Some("c"))
         );
         assert_eq!(parts("é.pb"), ("é.pb", Format::Onnx, None));
-        for spec in ["", "npy", ".npy", "a.txt", "a.npy:x", "a.npz/b"] {
+        assert_eq!(parts("-"), ("-", Format::Any, None));
+        assert_eq!(parts("-:pb"), ("-:pb", Format::Onnx, None));
+        for spec in ["", "-:", "-:npz", "npy", ".npy", "a.txt", "a.npy:x", "a.npz/b"] {
             let error = Spec::parse(spec).unwrap_err();
             assert!(matches!(error, Error::Unsupported { .. }), "{spec}");
             assert!(error.to_string().contains("FILE.npz:NAME"), "{error}");

@@ -16,7 +16,7 @@ use super::{bad_file, unsupported};
 use crate::error::Result;
 use crate::tensor::{ElementType, Tensor, TensorDesc};
 
-const MAGIC: &[u8; 6] = b"\x93NUMPY";
+pub(super) const MAGIC: &[u8; 6] = b"\x93NUMPY";
 /// The longest header that is read, and the longest that version 1 can have.
 /// That of an array of 64 dimensions, NumPy's most, is far shorter.
 const MAX_HEADER: usize = u16::MAX as usize;

@@ -1,7 +1,7 @@
-//! Files that appear whole or not at all.
+//! Files that appear whole or not at all, and standard output.
 
 use std::fs::{self, File, Permissions};
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
@@ -9,11 +9,18 @@ use tempfile::NamedTempFile;
 use super::io_error;
 use crate::error::Result;
 
-/// A file that is written, but not yet in its place. Dropping it leaves the place as it was.
-pub(crate) struct Staged {
+/// What is written, but not yet in its place. Dropping it leaves the place as it was.
+pub(crate) enum Staged {
+    /// To be put in place of a file.
+    File(StagedFile),
+    /// To be written to standard output.
+    Standard(Vec<u8>),
+}
+
+pub(crate) struct StagedFile {
     /// As the caller calls it.
     path: PathBuf,
-    /// What is replaced: [`Staged::path`] without symbolic links.
+    /// What is replaced: [`StagedFile::path`] without symbolic links.
     target: PathBuf,
     temporary: NamedTempFile,
     /// Those of the file that is replaced.
@@ -23,11 +30,35 @@ pub(crate) struct Staged {
 impl Staged {
     /// Whether both would be put in the same place.
     pub(crate) fn collides_with(&self, other: &Self) -> bool {
-        self.target == other.target
+        match (self, other) {
+            (Self::File(a), Self::File(b)) => a.target == b.target,
+            (Self::Standard(_), Self::Standard(_)) => true,
+            _ => false,
+        }
     }
 
-    /// Puts the file in its place.
+    /// Puts it in its place.
     pub(crate) fn commit(self) -> Result<()> {
+        match self {
+            Self::File(file) => file.commit(),
+            Self::Standard(bytes) => {
+                print(&bytes).map_err(|e| io_error(Path::new("standard output"), e))
+            }
+        }
+    }
+}
+
+fn print(bytes: &[u8]) -> io::Result<()> {
+    let mut to = io::stdout().lock();
+    if to.is_terminal() {
+        return Err(io::Error::other("it is a terminal, and a tensor is no text"));
+    }
+    to.write_all(bytes)?;
+    to.flush()
+}
+
+impl StagedFile {
+    fn commit(self) -> Result<()> {
         let Self { path, target, temporary, permissions } = self;
         let put = || {
             if let Some(permissions) = permissions {
@@ -45,13 +76,13 @@ pub(crate) fn stage(
     path: &Path,
     fill: impl FnOnce(&mut BufWriter<&File>) -> io::Result<()>,
 ) -> Result<Staged> {
-    stage_io(path, fill).map_err(|e| io_error(path, e))
+    stage_io(path, fill).map(Staged::File).map_err(|e| io_error(path, e))
 }
 
 fn stage_io(
     path: &Path,
     fill: impl FnOnce(&mut BufWriter<&File>) -> io::Result<()>,
-) -> io::Result<Staged> {
+) -> io::Result<StagedFile> {
     let target = resolve(path);
     let old = fs::metadata(&target).ok();
     if let Some(old) = &old {
@@ -77,7 +108,7 @@ fn stage_io(
     writer.flush()?;
     drop(writer);
     let permissions = old.map(|old| old.permissions());
-    Ok(Staged { path: path.to_path_buf(), target, temporary, permissions })
+    Ok(StagedFile { path: path.to_path_buf(), target, temporary, permissions })
 }
 
 /// The file that `path` names, whichever way it is spelled.

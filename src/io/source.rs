@@ -14,6 +14,9 @@ use crate::error::Result;
 /// Bytes that a tensor may share, such as a memory-mapped file.
 pub type SharedBytes = Arc<dyn AsRef<[u8]> + Send + Sync>;
 
+/// What errors call it.
+pub(crate) const STANDARD_INPUT: &str = "standard input";
+
 /// A part of shared bytes.
 struct Window {
     whole: SharedBytes,
@@ -35,6 +38,14 @@ pub(super) fn window(whole: &SharedBytes, range: Range<usize>) -> Option<SharedB
 /// The contents of a file, mapped where it can be.
 pub(crate) fn open(path: &Path) -> Result<SharedBytes> {
     contents(path).map_err(|e| io_error(path, e))
+}
+
+/// All of standard input.
+pub(crate) fn standard_input() -> Result<SharedBytes> {
+    let mut bytes = Vec::new();
+    let read = io::stdin().lock().read_to_end(&mut bytes);
+    read.map_err(|e| io_error(Path::new(STANDARD_INPUT), e))?;
+    Ok(Arc::new(bytes))
 }
 
 fn contents(path: &Path) -> io::Result<SharedBytes> {

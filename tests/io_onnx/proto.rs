@@ -1,7 +1,7 @@
 //! Protobuf by hand, and the parts of models.
 
 use wgmax::Result;
-use wgmax::io::onnx::{TestModel, parse_model};
+use wgmax::io::onnx::{TestModel, parse_test_model};
 
 pub fn varint(mut value: u64) -> Vec<u8> {
     let mut out = Vec::new();
@@ -84,6 +84,6 @@ impl Model {
     }
 
     pub fn parse(&self) -> Result<TestModel> {
-        parse_model("m.onnx", &self.bytes())
+        parse_test_model("m.onnx", &self.bytes())
     }
 }

@@ -125,7 +125,6 @@ fn tensors_are_refused_for_what_is_wrong_with_them() {
     for (bytes, reason) in [
         (tensor(&[2], 8, &[len(6, "a"), len(6, "b")]), "STRING"),
         (tensor(&[2], 17, &[two()]), "FLOAT8E4M3FN"),
-        (tensor(&[2], 2, &[int(14, 1)]), "another file"),
         (tensor(&[2], 2, &[two(), len(3, int(1, 0))]), "segments"),
     ] {
         assert_unsupported(parse(&bytes), reason);

@@ -6,6 +6,26 @@
 use prost::Message;
 use prost::bytes::Bytes;
 
+/// What is wanted of a tensor before its elements are. The rest of the message is
+/// stepped over, so that a model with large constants is opened without reading them.
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct TensorHead {
+    #[prost(int64, repeated, packed = "false", tag = "1")]
+    pub dims: Vec<i64>,
+    #[prost(int32, optional, tag = "2")]
+    pub data_type: Option<i32>,
+    #[prost(string, optional, tag = "8")]
+    pub name: Option<String>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct StringStringEntryProto {
+    #[prost(string, optional, tag = "1")]
+    pub key: Option<String>,
+    #[prost(string, optional, tag = "2")]
+    pub value: Option<String>,
+}
+
 /// A message of which only its being there matters.
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct Present {}
@@ -34,6 +54,8 @@ pub(super) struct TensorProto {
     pub double_data: Vec<f64>,
     #[prost(uint64, repeated, tag = "11")]
     pub uint64_data: Vec<u64>,
+    #[prost(message, repeated, tag = "13")]
+    pub external_data: Vec<StringStringEntryProto>,
     #[prost(int32, optional, tag = "14")]
     pub data_location: Option<i32>,
 }
@@ -51,12 +73,19 @@ pub(super) struct AttributeProto {
     pub i: Option<i64>,
     #[prost(bytes = "bytes", optional, tag = "4")]
     pub s: Option<Bytes>,
+    /// A [`TensorProto`], decoded when it is wanted.
+    #[prost(bytes = "bytes", optional, tag = "5")]
+    pub t: Option<Bytes>,
+    #[prost(message, optional, boxed, tag = "6")]
+    pub g: Option<Box<GraphProto>>,
     #[prost(float, repeated, tag = "7")]
     pub floats: Vec<f32>,
     #[prost(int64, repeated, tag = "8")]
     pub ints: Vec<i64>,
     #[prost(bytes = "bytes", repeated, tag = "9")]
     pub strings: Vec<Bytes>,
+    #[prost(message, repeated, tag = "11")]
+    pub graphs: Vec<GraphProto>,
     #[prost(int32, optional, tag = "20")]
     pub r#type: Option<i32>,
     #[prost(string, optional, tag = "21")]
@@ -69,6 +98,8 @@ pub(super) struct NodeProto {
     pub input: Vec<String>,
     #[prost(string, repeated, tag = "2")]
     pub output: Vec<String>,
+    #[prost(string, optional, tag = "3")]
+    pub name: Option<String>,
     #[prost(string, optional, tag = "4")]
     pub op_type: Option<String>,
     #[prost(message, repeated, tag = "5")]
@@ -78,21 +109,55 @@ pub(super) struct NodeProto {
 }
 
 #[derive(Clone, PartialEq, Message)]
+pub(super) struct DimensionProto {
+    #[prost(int64, optional, tag = "1")]
+    pub dim_value: Option<i64>,
+    #[prost(string, optional, tag = "2")]
+    pub dim_param: Option<String>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct TensorShapeProto {
+    #[prost(message, repeated, tag = "1")]
+    pub dim: Vec<DimensionProto>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct TensorTypeProto {
+    #[prost(int32, optional, tag = "1")]
+    pub elem_type: Option<i32>,
+    #[prost(message, optional, tag = "2")]
+    pub shape: Option<TensorShapeProto>,
+}
+
+/// A type, of which only tensors matter.
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct TypeProto {
+    #[prost(message, optional, tag = "1")]
+    pub tensor_type: Option<TensorTypeProto>,
+}
+
+#[derive(Clone, PartialEq, Message)]
 pub(super) struct ValueInfoProto {
     #[prost(string, optional, tag = "1")]
     pub name: Option<String>,
+    #[prost(message, optional, tag = "2")]
+    pub r#type: Option<TypeProto>,
 }
 
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct GraphProto {
     #[prost(message, repeated, tag = "1")]
     pub node: Vec<NodeProto>,
-    #[prost(message, repeated, tag = "5")]
-    pub initializer: Vec<TensorProto>,
+    /// [`TensorProto`]s, decoded when they are wanted.
+    #[prost(bytes = "bytes", repeated, tag = "5")]
+    pub initializer: Vec<Bytes>,
     #[prost(message, repeated, tag = "11")]
     pub input: Vec<ValueInfoProto>,
     #[prost(message, repeated, tag = "12")]
     pub output: Vec<ValueInfoProto>,
+    #[prost(message, repeated, tag = "13")]
+    pub value_info: Vec<ValueInfoProto>,
     #[prost(message, repeated, tag = "15")]
     pub sparse_initializer: Vec<Present>,
 }
@@ -106,9 +171,23 @@ pub(super) struct OperatorSetIdProto {
 }
 
 #[derive(Clone, PartialEq, Message)]
+pub(super) struct FunctionProto {
+    #[prost(string, optional, tag = "1")]
+    pub name: Option<String>,
+    #[prost(message, repeated, tag = "7")]
+    pub node: Vec<NodeProto>,
+    #[prost(message, repeated, tag = "9")]
+    pub opset_import: Vec<OperatorSetIdProto>,
+    #[prost(string, optional, tag = "10")]
+    pub domain: Option<String>,
+}
+
+#[derive(Clone, PartialEq, Message)]
 pub(super) struct ModelProto {
     #[prost(message, optional, tag = "7")]
     pub graph: Option<GraphProto>,
     #[prost(message, repeated, tag = "8")]
     pub opset_import: Vec<OperatorSetIdProto>,
+    #[prost(message, repeated, tag = "25")]
+    pub functions: Vec<FunctionProto>,
 }

@@ -1,6 +1,6 @@
 //! `TensorProto`: one tensor, its elements as raw bytes or in a field of numbers.
 
-use std::fmt::Display;
+use std::fmt::{self, Display};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -8,19 +8,21 @@ use prost::Message;
 use prost::bytes::Bytes;
 use prost::encoding::{WireType, encode_key, encode_varint};
 
-use super::proto::{RAW_DATA, TensorProto};
+use super::external::Files;
+use super::proto::{RAW_DATA, TensorHead, TensorProto};
 use crate::error::{Error, Result};
-use crate::io::{bad_file, io_error, unsupported};
+use crate::io::source::{self, SharedBytes};
+use crate::io::{bad_file, unsupported};
 use crate::tensor::{ElementType, Tensor, TensorDesc};
 
 /// Reads a file that holds one serialised `TensorProto` (`input_0.pb` and the like).
+/// Its elements may lie in another file beside it.
 ///
 /// # Errors
 /// [`Error::Io`], and as [`parse_tensor`].
 pub fn read_tensor(path: &Path) -> Result<Tensor> {
     let name = path.display().to_string();
-    let bytes = std::fs::read(path).map_err(|e| io_error(path, e))?;
-    decode(&name, Bytes::from(bytes))
+    from_bytes(&name, shared(source::open(path)?), &Files::beside(path))
 }
 
 /// The tensor of a serialised `TensorProto`; `name` is what errors call it.
@@ -31,10 +33,10 @@ pub fn read_tensor(path: &Path) -> Result<Tensor> {
 /// # Errors
 /// [`Error::BadFile`] for anything that the format forbids: elements that are too
 /// few, too many, outside their type's range, or given twice.
-/// [`Error::Unsupported`] for external data, segments, and types that are not
-/// among the thirteen.
+/// [`Error::Unsupported`] for elements in another file, for segments, and for types
+/// that are not among the thirteen.
 pub fn parse_tensor(name: &str, bytes: &[u8]) -> Result<Tensor> {
-    decode(name, Bytes::copy_from_slice(bytes))
+    from_bytes(name, Bytes::copy_from_slice(bytes), &Files::default())
 }
 
 /// The tensor as a serialised `TensorProto`, its elements in `raw_data`.
@@ -54,33 +56,95 @@ pub fn encode_tensor(tensor: &Tensor) -> Vec<u8> {
     out
 }
 
-fn decode(name: &str, bytes: Bytes) -> Result<Tensor> {
-    let proto = TensorProto::decode(bytes).map_err(|e| bad(name, e))?;
-    from_proto(name, proto)
+/// A tensor of a model. Its elements are read when they are asked for.
+#[derive(Clone)]
+pub struct Constant {
+    /// What errors call it.
+    label: String,
+    head: TensorHead,
+    /// The whole message.
+    bytes: Bytes,
+    files: Arc<Files>,
 }
 
-/// The tensor of a decoded message; `name` is what errors call it.
-pub(super) fn from_proto(name: &str, mut proto: TensorProto) -> Result<Tensor> {
-    let unsupported = |reason: String| unsupported(name, reason);
-    match proto.data_location.unwrap_or(0) {
-        0 => {}
-        1 => {
-            return Err(unsupported("the tensor's data is in another file".to_string()));
+impl Constant {
+    pub(super) fn new(
+        label: impl Fn(&str) -> String,
+        bytes: Bytes,
+        files: &Arc<Files>,
+    ) -> Result<Self> {
+        let head = TensorHead::decode(bytes.clone()).map_err(|e| bad(&label(""), e))?;
+        let label = label(head.name.as_deref().unwrap_or_default());
+        Ok(Self { label, head, bytes, files: Arc::clone(files) })
+    }
+
+    /// Its name in the graph, which may be empty.
+    pub(super) fn name(&self) -> &str {
+        self.head.name.as_deref().unwrap_or_default()
+    }
+
+    /// The type and shape.
+    ///
+    /// # Errors
+    /// [`Error::BadFile`] for an unknown type or a negative dimension,
+    /// [`Error::Unsupported`] for a type that is not among the thirteen.
+    pub fn desc(&self) -> Result<TensorDesc> {
+        desc(&self.label, self.head.data_type, &self.head.dims)
+    }
+
+    /// The tensor, which shares the memory of its file where it can.
+    ///
+    /// # Errors
+    /// [`Error::Io`] for a file beside the model that cannot be read, and as [`parse_tensor`].
+    pub fn read(&self) -> Result<Tensor> {
+        from_bytes(&self.label, self.bytes.clone(), &self.files)
+    }
+}
+
+impl fmt::Debug for Constant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Constant({})", self.label)
+    }
+}
+
+/// Bytes of a file, as the decoder cuts them without a copy.
+pub(super) fn shared(bytes: SharedBytes) -> Bytes {
+    struct Owner(SharedBytes);
+    impl AsRef<[u8]> for Owner {
+        fn as_ref(&self) -> &[u8] {
+            (*self.0).as_ref()
         }
-        other => return Err(bad(name, format_args!("unknown data_location {other}"))),
     }
-    if proto.segment.is_some() {
-        return Err(unsupported("the tensor is cut into segments".to_string()));
-    }
-    let element_type = match element_type(proto.data_type.unwrap_or(0)) {
+    Bytes::from_owner(Owner(bytes))
+}
+
+fn desc(name: &str, data_type: Option<i32>, dims: &[i64]) -> Result<TensorDesc> {
+    let element_type = match element_type(data_type.unwrap_or(0)) {
         Known::Ours(element_type) => element_type,
-        Known::Named(other) => return Err(unsupported(format!("element type {other}"))),
+        Known::Named(other) => {
+            return Err(unsupported(name, format_args!("element type {other}")));
+        }
         Known::Unknown(other) => return Err(bad(name, format_args!("unknown data_type {other}"))),
     };
-    let shape = (proto.dims.iter())
+    let shape = (dims.iter())
         .map(|&d| usize::try_from(d).map_err(|_| bad(name, format_args!("dimension {d}"))))
         .collect::<Result<Vec<usize>>>()?;
-    let desc = TensorDesc::new(element_type, shape).map_err(|e| bad(name, e))?;
+    TensorDesc::new(element_type, shape).map_err(|e| bad(name, e))
+}
+
+/// The tensor of a serialised message; `name` is what errors call it.
+fn from_bytes(name: &str, bytes: Bytes, files: &Files) -> Result<Tensor> {
+    let mut proto = TensorProto::decode(bytes).map_err(|e| bad(name, e))?;
+    let external = match proto.data_location.unwrap_or(0) {
+        0 => false,
+        1 => true,
+        other => return Err(bad(name, format_args!("unknown data_location {other}"))),
+    };
+    if proto.segment.is_some() {
+        return Err(unsupported(name, "the tensor is cut into segments"));
+    }
+    let desc = desc(name, proto.data_type, &proto.dims)?;
+    let element_type = desc.element_type();
 
     let own = typed_field(element_type);
     let filled = [
@@ -96,6 +160,14 @@ pub(super) fn from_proto(name: &str, mut proto: TensorProto) -> Result<Tensor> {
             name,
             format_args!("{field} holds elements, but {desc} keeps them in {own}"),
         ));
+    }
+    if external {
+        let raw = ("raw_data", proto.raw_data.as_ref().map_or(0, Bytes::len));
+        if let Some((field, _)) = filled.iter().chain([&raw]).find(|(_, len)| *len > 0) {
+            return Err(bad(name, format_args!("both {field} and another file hold elements")));
+        }
+        let data = files.bytes(name, &proto.external_data, desc.byte_len())?;
+        return Tensor::from_shared(element_type, desc.shape(), data).map_err(|e| bad(name, e));
     }
     let given = filled.iter().find(|(field, _)| *field == own).map_or(0, |(_, len)| *len);
 
@@ -153,6 +225,14 @@ where
         })
     };
     from.iter().enumerate().map(fit).collect()
+}
+
+/// The type of ours that a number in `data_type` or `elem_type` is.
+pub(super) fn our_type(code: i32) -> Option<ElementType> {
+    match element_type(code) {
+        Known::Ours(element_type) => Some(element_type),
+        Known::Named(_) | Known::Unknown(_) => None,
+    }
 }
 
 /// What is known of a number in `data_type`.
