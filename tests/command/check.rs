@@ -8,7 +8,7 @@ use wgmax::Tensor;
 use super::{folder, refused, stdout, wgmax};
 
 /// A golden case of the largest element of `[1, 2]`, along axis `axis`.
-fn write_case(folder: &Path, expected: f32, expect: &str, axis: i64) {
+pub fn write_case(folder: &Path, expected: f32, expect: &str, axis: i64) {
     fs::create_dir_all(folder).unwrap();
     let at = |name: &str| folder.join(name).to_str().unwrap().to_string();
     wgmax::io::write(&at("in.npy"), &Tensor::from_slice([2], &[1f32, 2.0]).unwrap()).unwrap();

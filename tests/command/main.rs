@@ -6,9 +6,14 @@ mod bench;
 mod check;
 #[path = "../common/mod.rs"]
 mod common;
+mod help;
 mod max_pool;
+mod onnx;
+#[path = "../common/onnx.rs"]
+mod proto;
 mod reduce_max;
 mod segment_max;
+mod streams;
 
 use std::process::{Command, Output};
 

@@ -2,10 +2,13 @@
 //! what is right is read, what is wrong is refused, and nothing panics.
 #![cfg(feature = "io")]
 
+mod external;
 mod finding;
 mod folders;
+mod graphs;
 mod json;
 mod models;
+#[path = "../common/onnx.rs"]
 mod proto;
 mod tensors;
 

@@ -1,28 +1,31 @@
 //! `wgmax check`.
 
 use std::collections::BTreeMap;
-use std::io::{BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::io::Write;
+use std::path::PathBuf;
 
-use anyhow::Context;
 use clap::Args;
 use serde_json::json;
-use tempfile::NamedTempFile;
 use wgmax::io::case::{self, Case, Expect};
 use wgmax::{Device, Error, Mismatch, Tensor};
 
 use super::Outcome;
 use super::options::On;
 use super::output::Output;
+use super::report::{self, Report};
 
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  wgmax check tests/cases --device gpu
+  wgmax check tests/cases --json report.jsonl")]
 pub struct Arguments {
     /// Folders to search for cases (case.json, or model.onnx with its data sets)
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<PathBuf>,
     #[command(flatten)]
     on: On,
-    /// Write a report, one JSON object a case and line
+    /// Write a report, one JSON object a case and line; - for standard output, and the rest on stderr
     #[arg(long, value_name = "REPORT")]
     json: Option<PathBuf>,
 }
@@ -57,6 +60,11 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome
         paths.join(", ")
     };
     anyhow::ensure!(!folders.is_empty(), "no golden case was found in {}", searched());
+    let mut stderr = std::io::stderr();
+    let output: &mut dyn Write = match arguments.json.as_deref().is_some_and(report::is_standard) {
+        true => &mut stderr,
+        false => output,
+    };
     let mut report = arguments.json.as_deref().map(Report::create).transpose()?;
     let device = arguments.on.open()?;
     let name = device.info().to_string();
@@ -72,7 +80,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome
             Verdict::Error(reason) => writeln!(output, "error  {id}: {reason}")?,
         }
         match &mut report {
-            Some(report) => report.line(id, &name, verdict),
+            Some(report) => report.write(&line(id, &name, verdict)),
             None => Ok(()),
         }
     };
@@ -167,66 +175,27 @@ fn hold(actual: &Tensor, expected: &Tensor) -> Verdict {
     }
 }
 
-/// A report that appears whole or not at all.
-struct Report {
-    path: PathBuf,
-    writer: BufWriter<NamedTempFile>,
-}
-
-impl Report {
-    /// Creates the file behind the report, so that a place that cannot be
-    /// written is found before any case is run.
-    fn create(path: &Path) -> anyhow::Result<Self> {
-        let failed = || path.display().to_string();
-        let directory = match path.parent() {
-            Some(parent) if parent != Path::new("") => parent,
-            _ => Path::new("."),
-        };
-        anyhow::ensure!(!path.is_dir(), "{}: it is a folder", path.display());
-        let mut builder = tempfile::Builder::new();
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::PermissionsExt;
-            // What creating a file asks for; the umask takes its part away.
-            builder.permissions(std::fs::Permissions::from_mode(0o666));
+/// A line of the report.
+fn line(id: &str, device: &str, verdict: &Verdict) -> serde_json::Value {
+    let mut object = json!({ "id": id, "device": device, "status": verdict.status() });
+    match verdict {
+        Verdict::Pass => {}
+        Verdict::Unsupported(reason) | Verdict::Error(reason) => {
+            object["reason"] = json!(reason);
         }
-        // The name of a temporary file would only puzzle: the system's reason is kept, its path is not.
-        let file = builder
-            .prefix(".wgmax-")
-            .tempfile_in(directory)
-            .map_err(|e| std::io::Error::from(e.kind()))
-            .with_context(failed)?;
-        Ok(Self { path: path.to_path_buf(), writer: BufWriter::new(file) })
-    }
-
-    fn line(&mut self, id: &str, device: &str, verdict: &Verdict) -> anyhow::Result<()> {
-        let mut object = json!({ "id": id, "device": device, "status": verdict.status() });
-        match verdict {
-            Verdict::Pass => {}
-            Verdict::Unsupported(reason) | Verdict::Error(reason) => {
-                object["reason"] = json!(reason);
-            }
-            Verdict::Fail { reason, mismatch } => {
-                object["reason"] = json!(reason);
-                if let Some(m) = mismatch {
-                    object["mismatch"] = json!({
-                        "coordinates": m.coordinates,
-                        "actual": m.a,
-                        "expected": m.b,
-                        "actual_bits": format!("0x{:x}", m.a_bits),
-                        "expected_bits": format!("0x{:x}", m.b_bits),
-                        "ulp": m.ulp,
-                    });
-                }
+        Verdict::Fail { reason, mismatch } => {
+            object["reason"] = json!(reason);
+            if let Some(m) = mismatch {
+                object["mismatch"] = json!({
+                    "coordinates": m.coordinates,
+                    "actual": m.a,
+                    "expected": m.b,
+                    "actual_bits": format!("0x{:x}", m.a_bits),
+                    "expected_bits": format!("0x{:x}", m.b_bits),
+                    "ulp": m.ulp,
+                });
             }
         }
-        writeln!(self.writer, "{object}").with_context(|| self.path.display().to_string())
     }
-
-    fn finish(self) -> anyhow::Result<()> {
-        let failed = || self.path.display().to_string();
-        let file = self.writer.into_inner().map_err(|e| e.into_error()).with_context(failed)?;
-        file.persist(&self.path).map_err(|e| e.error).with_context(failed)?;
-        Ok(())
-    }
+    object
 }

@@ -13,6 +13,10 @@ use super::{Outcome, max_pool, reduce_max, segment_max};
 const RESULTS: [&str; 2] = ["values", "indices"];
 
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  wgmax compare reduce-max x.npy --axes 0 --between cpu,gpu
+  wgmax compare max-pool x.npy --kernel 3,3 --indices --between 0,1")]
 pub struct Arguments {
     #[command(subcommand)]
     operator: Choice,
@@ -29,6 +33,7 @@ enum Choice {
 }
 
 #[derive(Args)]
+#[command(after_help = "Example:\n  wgmax compare reduce-max x.npy --axes 0 --between cpu,gpu")]
 struct ReduceMax {
     #[command(flatten)]
     operation: reduce_max::Operation,
@@ -37,6 +42,7 @@ struct ReduceMax {
 }
 
 #[derive(Args)]
+#[command(after_help = "Example:\n  wgmax compare max-pool x.npy --kernel 3,3 --between cpu,gpu")]
 struct MaxPool {
     #[command(flatten)]
     operation: max_pool::Operation,
@@ -48,6 +54,7 @@ struct MaxPool {
 }
 
 #[derive(Args)]
+#[command(after_help = "Example:\n  wgmax compare segment-max x.npy ids.npy --between cpu,gpu")]
 struct SegmentMax {
     #[command(flatten)]
     operation: segment_max::Operation,

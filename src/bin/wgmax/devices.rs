@@ -10,6 +10,10 @@ use super::Outcome;
 use super::output::{self, Output};
 
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  wgmax devices
+  wgmax devices --json")]
 pub struct Arguments {
     /// Print a JSON array, one object a device
     #[arg(long)]

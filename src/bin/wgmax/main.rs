@@ -2,26 +2,33 @@
 
 mod bench;
 mod check;
+mod color;
 mod compare;
 mod demo;
 mod devices;
 mod max_pool;
+mod onnx;
 mod options;
 mod output;
 mod reduce_max;
+mod report;
 mod segment_max;
+mod shell;
 
 use std::io::Write;
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{ColorChoice, Parser, Subcommand};
 
 use output::Output;
 
 /// ReduceMax, MaxPool and SegmentMax as WGSL compute shaders, with CPU twins that agree bit for bit.
 #[derive(Parser)]
-#[command(name = "wgmax", version, disable_help_subcommand = true)]
+#[command(name = "wgmax", version, disable_help_subcommand = true, after_help = EXAMPLES)]
 struct Cli {
+    /// Whether help, tables and errors are coloured
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    color: ColorChoice,
     #[command(subcommand)]
     command: Option<Command>,
 }
@@ -29,6 +36,7 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     /// Run the operators on real data, on every device found, and compare the results
+    #[command(after_help = "Example:\n  wgmax demo")]
     Demo,
     /// List the adapters and the CPU, with the limits that matter here
     Devices(devices::Arguments),
@@ -44,6 +52,12 @@ enum Command {
     Check(check::Arguments),
     /// Measure the operators beside what the device's memory allows
     Bench(bench::Arguments),
+    /// Find the nodes of an ONNX model that are implemented here, run and compare them
+    Onnx(onnx::Arguments),
+    /// Print completions for a shell
+    Completions(shell::Completions),
+    /// Print a manual page
+    Man(shell::Man),
 }
 
 /// What a command that ran to its end found.
@@ -65,7 +79,16 @@ wgmax: ReduceMax, MaxPool and SegmentMax on the GPU and on the CPU, with the sam
 
 Start with: wgmax demo";
 
+const EXAMPLES: &str = "\
+Examples:
+  wgmax demo
+  wgmax reduce-max x.npy --axes -1 -o y.npy
+  wgmax onnx model.onnx --dim batch=1
+
+Each command has examples of its own: wgmax reduce-max --help";
+
 fn main() -> ExitCode {
+    color::prepare(std::env::args_os().skip(1));
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) if !error.use_stderr() => {
@@ -87,6 +110,9 @@ fn main() -> ExitCode {
         Some(Command::Compare(arguments)) => compare::run(&arguments, &mut output),
         Some(Command::Check(arguments)) => check::run(&arguments, &mut output),
         Some(Command::Bench(arguments)) => bench::run(&arguments, &mut output),
+        Some(Command::Onnx(arguments)) => onnx::run(&arguments, &mut output),
+        Some(Command::Completions(arguments)) => shell::completions(&arguments, &mut output),
+        Some(Command::Man(arguments)) => shell::man(&arguments, &mut output),
     };
     let outcome = outcome.and_then(|outcome| {
         output.flush()?;
@@ -95,7 +121,19 @@ fn main() -> ExitCode {
     match outcome {
         Ok(Outcome::Good) => ExitCode::SUCCESS,
         Ok(Outcome::Bad) => ExitCode::from(1),
+        // As with text, a reader who has gone away misses nothing.
+        Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => refuse(&chain(&error)),
+    }
+}
+
+/// Whether a tensor was to go to standard output, and nobody reads there.
+fn is_closed_pipe(error: &anyhow::Error) -> bool {
+    match error.downcast_ref::<wgmax::Error>() {
+        Some(wgmax::Error::Io { path, source }) => {
+            path == "standard output" && source.kind() == std::io::ErrorKind::BrokenPipe
+        }
+        _ => false,
     }
 }
 
@@ -111,7 +149,7 @@ fn log() {
 fn refuse(message: &str) -> ExitCode {
     let line = message.split_whitespace().collect::<Vec<_>>().join(" ");
     // There is nobody left to tell if stderr is closed.
-    let _ = writeln!(std::io::stderr(), "wgmax: {line}");
+    let _ = writeln!(anstream::stderr(), "{} {line}", color::error("wgmax:"));
     ExitCode::from(2)
 }
 

@@ -9,6 +9,10 @@ use super::options::{EmptyChoice, IndexType, List, NanChoice, On, Source};
 use super::output::{self, Output};
 
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  wgmax max-pool x.npy --kernel 3,3 --strides 2,2 --pads 1,1,1,1 -o y.npy
+  wgmax max-pool x.npz:image --kernel 2,2 --auto-pad same-upper --indices where.npy")]
 pub struct Arguments {
     #[command(flatten)]
     operation: Operation,

@@ -10,7 +10,7 @@ use wgmax::{Device, ElementType, Nan, Tensor};
 /// The tensor that an operator is run on.
 #[derive(Args)]
 pub struct Source {
-    /// FILE.npy, FILE.npz:NAME, FILE.safetensors:NAME or FILE.pb
+    /// FILE.npy, FILE.npz:NAME, FILE.safetensors:NAME, FILE.pb, or - for standard input
     pub input: String,
     /// Take the file's unsigned integers as the bits of this type, such as bf16
     #[arg(long = "type", value_name = "TYPE")]

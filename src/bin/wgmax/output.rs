@@ -2,8 +2,10 @@
 
 use std::io::{self, BufWriter, StdoutLock, Write};
 
-use comfy_table::{Table, presets};
+use comfy_table::{Cell, Color, Table, presets};
 use wgmax::{Element, ElementType, Tensor};
+
+use super::color;
 
 /// How many elements of a result are printed.
 const SHOWN: usize = 64;
@@ -52,8 +54,18 @@ impl Write for Output {
 /// An empty table in the style of all tables here.
 pub fn table(header: &[&str]) -> Table {
     let mut table = Table::new();
+    // Colours are ours to choose, not the terminal's alone.
+    match color::stdout() {
+        true => table.enforce_styling(),
+        false => table.force_no_tty(),
+    };
     table.load_style(presets::UTF8_FULL_CONDENSED).set_header(header.iter().copied());
     table
+}
+
+/// A cell of a table with good or bad news.
+pub fn verdict(text: impl ToString, good: bool) -> Cell {
+    Cell::new(text).fg(if good { Color::Green } else { Color::Red })
 }
 
 /// The type and shape, and the elements a row of the last dimension a line.

@@ -9,6 +9,11 @@ use super::options::{EmptyChoice, List, NanChoice, On, Source};
 use super::output::{self, Output};
 
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  wgmax reduce-max x.npy --axes 0,-1 -o y.npy
+  wgmax reduce-max w.safetensors:weight --axes -1 --nan ignore --device cpu
+  wgmax reduce-max - --keep-dims < x.npy")]
 pub struct Arguments {
     #[command(flatten)]
     operation: Operation,

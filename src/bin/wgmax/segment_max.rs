@@ -9,6 +9,10 @@ use super::options::{IndexType, NanChoice, On, Source};
 use super::output::{self, Output};
 
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  wgmax segment-max features.npy ids.npy --num-segments 34 --unsorted -o largest.npy
+  wgmax segment-max data.npy offsets.npy --offsets --indices rows.npy")]
 pub struct Arguments {
     #[command(flatten)]
     operation: Operation,

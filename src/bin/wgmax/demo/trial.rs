@@ -1,6 +1,6 @@
 //! Every device asked the same, and held against the CPU.
 
-use comfy_table::Table;
+use comfy_table::{Cell, Table};
 use wgmax::operator::Operator;
 use wgmax::{Device, Tensor};
 
@@ -80,9 +80,10 @@ impl Trial {
                     _ => format!("NO: {wrong} of {all} differ"),
                 });
             }
-            let mut row = vec![name(&device)];
-            row.extend(columns.map(|column| column.join("\n")));
-            table.add_row(row);
+            let bad = columns[2].iter().any(|verdict| verdict.starts_with("NO"));
+            let [label, shown, verdicts] = columns.map(|column| column.join("\n"));
+            let cells = [name(&device), label, shown].map(Cell::new);
+            table.add_row(cells.into_iter().chain([output::verdict(verdicts, !bad)]));
         }
         Ok(table)
     }

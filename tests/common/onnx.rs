@@ -1,4 +1,6 @@
-//! Protobuf by hand, and the parts of models.
+//! Protobuf by hand, and the parts of ONNX models.
+
+#![allow(dead_code)]
 
 use wgmax::Result;
 use wgmax::io::onnx::{TestModel, parse_test_model};
@@ -54,8 +56,37 @@ pub fn node(op: &str, inputs: &[&str], outputs: &[&str], rest: &[Vec<u8>]) -> Ve
 }
 
 pub fn value(field: u64, name: &str) -> Vec<u8> {
-    // With a type, which is skipped.
+    // Of a type, but of no shape.
     len(field, [len(1, name), len(2, len(1, int(1, 1)))].concat())
+}
+
+/// A value of a type and shape; a dimension is a number, a name or nothing.
+pub fn shaped(field: u64, name: &str, element_type: i64, dims: &[&str]) -> Vec<u8> {
+    let dim = |text: &&str| match text.parse() {
+        Ok(number) => len(1, int(1, number)),
+        Err(_) if text.is_empty() => len(1, ""),
+        Err(_) => len(1, len(2, text)),
+    };
+    let shape: Vec<u8> = dims.iter().flat_map(dim).collect();
+    let tensor = [int(1, element_type), len(2, shape)].concat();
+    len(field, [len(1, name), len(2, len(1, tensor))].concat())
+}
+
+/// An attribute of a node, a list of integers.
+pub fn ints(name: &str, values: &[i64]) -> Vec<u8> {
+    len(5, [len(1, name), unpacked(8, values), int(20, 7)].concat())
+}
+
+/// An attribute of a node, a graph of these parts.
+pub fn subgraph(name: &str, parts: &[Vec<u8>]) -> Vec<u8> {
+    len(5, [len(1, name), len(6, parts.concat()), int(20, 5)].concat())
+}
+
+/// A tensor whose elements are in another file.
+pub fn external(dims: &[i64], data_type: i64, entries: &[(&str, &str)]) -> Vec<u8> {
+    let entries: Vec<u8> =
+        entries.iter().flat_map(|(k, v)| len(13, [len(1, k), len(2, v)].concat())).collect();
+    [tensor(dims, data_type, &[entries]), int(14, 1)].concat()
 }
 
 pub fn opset(domain: &str, version: i64) -> Vec<u8> {

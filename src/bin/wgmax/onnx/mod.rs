@@ -1,0 +1,157 @@
+//! `wgmax onnx`: the nodes of a model that are implemented here, run and compared.
+
+mod find;
+mod options;
+mod prepare;
+mod random;
+mod report;
+mod trial;
+mod values;
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::Context;
+use clap::Args;
+use wgmax::io::onnx::{self, Model};
+
+use super::Outcome;
+use super::options::On;
+use super::output::Output;
+use super::report::is_standard;
+use options::{Binding, File, Shape};
+use prepare::State;
+use values::Values;
+
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  wgmax onnx model.onnx
+  wgmax onnx model.onnx --dim batch=1 --dim length=2048
+  wgmax onnx model.onnx --shape relu_3=1,64,56,56 --device gpu --json report.json
+  wgmax onnx pool.onnx --input x=x.npy --output y=y.npy
+
+Nodes: MaxPool, GlobalMaxPool and ReduceMax. Each runs on the device and on the CPU, on the tensors
+given, on those that the model holds or a node before it made, and else on random finite ones.
+Times are medians, without the way to the device and back.")]
+pub struct Arguments {
+    /// FILE.onnx; - for standard input, if the model is all in one file
+    model: PathBuf,
+    #[command(flatten)]
+    on: On,
+    /// The number behind a dimension that the model names
+    #[arg(long = "dim", value_name = "NAME=N")]
+    dims: Vec<Binding>,
+    /// The shape of a tensor, where the model does not tell; f32 if it does not tell the type either
+    #[arg(long = "shape", value_name = "TENSOR=[TYPE:]N,..")]
+    shapes: Vec<Shape>,
+    /// A tensor, from a file as other commands read them
+    #[arg(long = "input", value_name = "TENSOR=FILE")]
+    inputs: Vec<File>,
+    /// Write a tensor that one of the nodes makes to a file; - for standard output
+    #[arg(long = "output", value_name = "TENSOR=FILE")]
+    outputs: Vec<File>,
+    /// List the nodes and run none
+    #[arg(long, conflicts_with = "outputs")]
+    list: bool,
+    /// Where random tensors start
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+    /// How often each node is timed
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..))]
+    runs: u16,
+    /// Write a report as JSON; - for standard output, instead of the table
+    #[arg(long, value_name = "REPORT")]
+    json: Option<PathBuf>,
+}
+
+impl Arguments {
+    /// Whether standard output is taken by a report or a tensor.
+    fn quiet(&self) -> bool {
+        self.json.as_deref().is_some_and(is_standard)
+            || self.outputs.iter().any(|file| file.spec.starts_with('-'))
+    }
+}
+
+pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome> {
+    let model = read(&arguments.model)?;
+    let found = find::nodes(&model);
+    let mut values = Values::new(&model, &arguments.dims, &arguments.shapes)?;
+    for File { name, spec } in &arguments.inputs {
+        values.give(name, wgmax::io::read(spec).with_context(|| format!("--input {name}"))?)?;
+    }
+    let mut entries = prepare::all(&model, found, &mut values);
+    for File { name, .. } in &arguments.outputs {
+        let made = entries.iter().any(|entry| match &entry.state {
+            State::Ready(ready) => ready.makes(name),
+            _ => false,
+        });
+        anyhow::ensure!(made, "--output {name}: {}", not_made(&entries, name));
+    }
+    let json = arguments.json.as_deref().map(super::report::Report::create).transpose()?;
+
+    let device = match arguments.list {
+        true => None,
+        false => Some(arguments.on.open()?),
+    };
+    if let Some(device) = &device {
+        let devices = trial::Devices::new(device, arguments.runs);
+        let mut keep = values::Keep::new(&entries, &arguments.outputs);
+        for entry in &mut entries {
+            trial::run(entry, &devices, &mut values, arguments.seed);
+            keep.after(entry, &mut values);
+        }
+    }
+    let files: Vec<_> = (arguments.outputs.iter())
+        .map(|File { name, spec }| match values.made(name) {
+            Some(tensor) => Ok((spec.as_str(), tensor)),
+            None => anyhow::bail!("--output {name}: its node did not run"),
+        })
+        .collect::<anyhow::Result<_>>()
+        // What went wrong is in the table, unless that is not shown.
+        .or_else(|error| match arguments.quiet() {
+            true => Err(error),
+            false => Ok(Vec::new()),
+        })?;
+
+    let report = report::Report { model: &model, device: device.as_ref(), entries: &entries };
+    if let Some(mut json) = json {
+        json.write(&format_args!("{:#}", report.json(arguments.seed, arguments.runs)))?;
+        json.finish()?;
+    }
+    if !arguments.quiet() {
+        report.print(output)?;
+    }
+    wgmax::io::write_all(&files)?;
+    let bad = entries.iter().any(|entry| entry.is_bad());
+    Ok(if bad { Outcome::Bad } else { Outcome::Good })
+}
+
+fn read(path: &Path) -> anyhow::Result<Model> {
+    if !is_standard(path) {
+        return Ok(onnx::read_model(path)?);
+    }
+    let mut bytes = Vec::new();
+    std::io::stdin().lock().read_to_end(&mut bytes).context("standard input")?;
+    Ok(onnx::parse_model("standard input", Arc::new(bytes))?)
+}
+
+/// Why there is no such output.
+fn not_made(entries: &[prepare::Entry<'_>], name: &str) -> String {
+    let maker = entries.iter().find(|entry| entry.node.outputs.iter().any(|n| n == name));
+    match maker.map(|entry| &entry.state) {
+        Some(State::Blocked(reason) | State::Refused(reason)) => {
+            format!("its node does not run: {reason}")
+        }
+        _ => {
+            let names: Vec<&str> = (entries.iter())
+                .filter(|entry| entry.place.is_none())
+                .flat_map(|entry| entry.node.outputs.iter())
+                .filter(|name| !name.is_empty())
+                .map(String::as_str)
+                .collect();
+            format!("no node that runs here makes it; they make {}", options::list(&names))
+        }
+    }
+}

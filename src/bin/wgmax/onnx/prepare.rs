@@ -1,0 +1,136 @@
+//! What each node means, as far as the model and the options tell.
+
+use wgmax::io::onnx::{GraphNode, Model};
+use wgmax::operator::Operator;
+use wgmax::{Tensor, TensorDesc};
+
+use super::find::Found;
+use super::trial::Trial;
+use super::values::Values;
+
+/// A node that was found, and what became of it.
+pub struct Entry<'a> {
+    pub node: &'a GraphNode,
+    pub opset: Option<u32>,
+    /// Where it is, if not in the graph itself.
+    pub place: Option<String>,
+    /// Name and value, as the node has them; axes that are an input, too.
+    pub attributes: Vec<(String, String)>,
+    /// What a reader should know besides.
+    pub remarks: Vec<String>,
+    pub state: State,
+}
+
+/// How far a node got.
+pub enum State {
+    /// Not enough is known to run it, for this reason.
+    Blocked(String),
+    /// It is not what its specification allows.
+    Refused(String),
+    Ready(Ready),
+}
+
+/// A node that can run.
+pub struct Ready {
+    pub operator: Operator,
+    pub input: TensorDesc,
+    /// Name, and type and shape; the name is empty if nobody asks for it.
+    pub outputs: Vec<(String, TensorDesc)>,
+    /// Once it ran, what was seen, or why it did not.
+    pub trial: Option<Result<Trial, String>>,
+}
+
+impl Ready {
+    pub fn makes(&self, name: &str) -> bool {
+        self.outputs.iter().any(|(output, _)| output == name)
+    }
+}
+
+impl Entry<'_> {
+    /// Whether a result differs or did not come about, or the node is not valid.
+    pub fn is_bad(&self) -> bool {
+        match &self.state {
+            State::Blocked(_) => false,
+            State::Refused(_) => true,
+            State::Ready(ready) => match &ready.trial {
+                Some(Ok(trial)) => trial.differing() > 0,
+                Some(Err(_)) => true,
+                None => false,
+            },
+        }
+    }
+}
+
+/// All nodes, in order, so that what one makes is known to the next.
+pub fn all<'a>(model: &Model, found: Vec<Found<'a>>, values: &mut Values<'_>) -> Vec<Entry<'a>> {
+    let mut entries = Vec::with_capacity(found.len());
+    for Found { node, opset, place } in found {
+        let mut entry = Entry {
+            node,
+            opset,
+            place,
+            attributes: Vec::new(),
+            remarks: Vec::new(),
+            state: State::Blocked(String::new()),
+        };
+        // Attributes are shown also where the node cannot run.
+        if let Ok(attributes) = node.attributes() {
+            entry.attributes =
+                attributes.iter().map(|(name, value)| (name.clone(), value.to_string())).collect();
+        }
+        entry.state = match &entry.place {
+            Some(place) => State::Blocked(format!("it is in {place}, which is not run")),
+            None => match ready(model, &mut entry, values) {
+                Ok(ready) => State::Ready(ready),
+                Err(state) => state,
+            },
+        };
+        entries.push(entry);
+    }
+    entries
+}
+
+fn ready(model: &Model, entry: &mut Entry<'_>, values: &mut Values<'_>) -> Result<Ready, State> {
+    let refused = |error: wgmax::Error| State::Refused(error.to_string());
+    let opset = entry.opset.ok_or_else(|| {
+        State::Refused(format!("{}: no opset of ONNX's own domain is imported", model.name))
+    })?;
+    let node = entry.node.node(opset).map_err(refused)?;
+    let (data, others) = match entry.node.inputs.split_first() {
+        Some((data, others)) if !data.is_empty() => (data, others),
+        _ => return Err(State::Refused("the node has no input".to_string())),
+    };
+    let mut parameters: Vec<Option<Tensor>> = Vec::new();
+    for name in others {
+        if name.is_empty() {
+            parameters.push(None);
+            continue;
+        }
+        let held = match values.tensor(name) {
+            Some(tensor) => Some(tensor.clone()),
+            None => values.constant(name).map_err(refused)?,
+        };
+        let Some(tensor) = held else {
+            return Err(State::Blocked(format!(
+                "the model does not hold the elements of {name:?}; give --input {name}=FILE"
+            )));
+        };
+        if let Ok(numbers) = tensor.as_slice::<i64>() {
+            entry.attributes.push(("axes".to_string(), format!("{numbers:?}")));
+        }
+        parameters.push(Some(tensor));
+    }
+    let input = values.desc(data).map_err(State::Blocked)?;
+    let parameters: Vec<Option<&Tensor>> = parameters.iter().map(Option::as_ref).collect();
+    let operator = node.operator_for(&input, &parameters, None).map_err(refused)?;
+    let descs = operator.infer(&[&input]).map_err(refused)?;
+    let mut outputs = Vec::with_capacity(descs.len());
+    for (at, desc) in descs.into_iter().enumerate() {
+        let name = entry.node.outputs.get(at).cloned().unwrap_or_default();
+        if !name.is_empty() {
+            entry.remarks.extend(values.infer(&name, &desc));
+        }
+        outputs.push((name, desc));
+    }
+    Ok(Ready { operator, input, outputs, trial: None })
+}

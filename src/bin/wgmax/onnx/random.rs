@@ -1,0 +1,77 @@
+//! Random tensors that are the same for the same seed and name.
+
+use wgmax::{ElementType, Tensor, TensorDesc};
+
+/// Finite elements of any size, small ones and subnormals included; the same for
+/// the same seed and name, whatever else is drawn.
+///
+/// # Errors
+/// If there is no memory for them, or for as much again.
+pub fn tensor(desc: &TensorDesc, seed: u64, name: &str) -> anyhow::Result<Tensor> {
+    let (length, size) = (desc.byte_len(), desc.element_type().size());
+    let mut bytes: Vec<u8> = Vec::new();
+    // A hostile model may ask for more than there is. The tensor copies the bytes.
+    let fits = length.checked_mul(2).is_some_and(|twice| bytes.try_reserve_exact(twice).is_ok());
+    anyhow::ensure!(fits, "there is no memory for {desc}");
+    bytes.shrink_to(length);
+    // FNV-1a: names differ in their last letters more often than not.
+    let hash = |state: u64, byte: &u8| (state ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3);
+    let mut state = name.as_bytes().iter().fold(0xcbf2_9ce4_8422_2325 ^ seed, hash);
+    while bytes.len() < length {
+        let element = finite(desc.element_type(), split_mix(&mut state));
+        bytes.extend_from_slice(&element.to_le_bytes()[..size]);
+    }
+    Ok(Tensor::from_bytes(desc.element_type(), desc.shape(), &bytes)?)
+}
+
+/// SplitMix64.
+fn split_mix(state: &mut u64) -> u64 {
+    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let mut z = *state;
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+/// The bits of an element that is neither infinite nor NaN.
+fn finite(element_type: ElementType, bits: u64) -> u64 {
+    let exponent: u64 = match element_type {
+        ElementType::F32 => 0x7f80_0000,
+        ElementType::F64 => 0x7ff0_0000_0000_0000,
+        ElementType::F16 => 0x7c00,
+        ElementType::Bf16 => 0x7f80,
+        ElementType::Bool => return bits & 1,
+        _ => return bits,
+    };
+    let lowest_bit = exponent & exponent.wrapping_neg();
+    if bits & exponent == exponent { bits ^ lowest_bit } else { bits }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn elements_are_finite_and_depend_on_seed_and_name() {
+        for element_type in ElementType::ALL {
+            let desc = TensorDesc::new(element_type, [300, 7]).unwrap();
+            let make = |seed, name| tensor(&desc, seed, name).unwrap();
+            let a = make(1, "x");
+            assert_eq!(a.bytes(), make(1, "x").bytes());
+            assert_ne!(a.bytes(), make(2, "x").bytes());
+            assert_ne!(a.bytes(), make(1, "y").bytes());
+            if element_type == ElementType::F16 {
+                assert!(a.as_slice::<half::f16>().unwrap().iter().all(|v| v.is_finite()));
+            }
+            if element_type == ElementType::F32 {
+                assert!(a.as_slice::<f32>().unwrap().iter().all(|v| v.is_finite()));
+            }
+        }
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused() {
+        let desc = TensorDesc::new(ElementType::F64, [usize::MAX >> 6]).unwrap();
+        assert!(tensor(&desc, 1, "x").unwrap_err().to_string().contains("no memory"));
+    }
+}

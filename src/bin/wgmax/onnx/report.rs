@@ -1,0 +1,203 @@
+//! What was found, as a table and as JSON.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::time::Duration;
+
+use comfy_table::Cell;
+use serde_json::{Value, json};
+use wgmax::io::onnx::Model;
+use wgmax::{Device, TensorDesc};
+
+use super::find;
+use super::prepare::{Entry, State};
+use super::trial::Origin;
+use crate::output::{self, Output};
+
+pub struct Report<'a> {
+    pub model: &'a Model,
+    /// `None` if the nodes were only to be listed.
+    pub device: Option<&'a Device>,
+    pub entries: &'a [Entry<'a>],
+}
+
+impl Report<'_> {
+    pub fn print(&self, output: &mut Output) -> anyhow::Result<()> {
+        let nodes = self.model.graph.nodes.len();
+        let opset = self.model.opset.map_or_else(|| "none".to_string(), |opset| opset.to_string());
+        let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+        for entry in self.entries {
+            *counts.entry(&entry.node.operator).or_default() += 1;
+        }
+        let counts: Vec<String> = counts.iter().map(|(name, n)| format!("{n} {name}")).collect();
+        let found = match counts.is_empty() {
+            true => "none is a MaxPool, GlobalMaxPool or ReduceMax".to_string(),
+            false => counts.join(", "),
+        };
+        let name = &self.model.name;
+        let noun = if nodes == 1 { "node" } else { "nodes" };
+        writeln!(output, "{name}: opset {opset}, {nodes} {noun}; {found}")?;
+        if self.entries.is_empty() {
+            return Ok(());
+        }
+        if let Some(device) = self.device {
+            writeln!(output, "on {}, held against the CPU", device.info())?;
+        }
+        writeln!(output, "{}", self.table())?;
+        self.remarks(output)?;
+        if find::is_whole(self.model) && self.device.is_some() {
+            writeln!(output, "Every node is implemented here: the model ran whole.")?;
+        }
+        Ok(())
+    }
+
+    fn table(&self) -> comfy_table::Table {
+        let header =
+            ["node", "attributes", "input", "output", "device ms", "CPU ms", "like the CPU?"];
+        let mut table = output::table(&header);
+        for entry in self.entries {
+            let mut node = vec![short(&find::label(entry.node)), entry.node.operator.clone()];
+            node.dedup();
+            let attributes: Vec<String> =
+                entry.attributes.iter().map(|(name, value)| format!("{name} {value}")).collect();
+            let mut row = vec![Cell::new(node.join("\n")), Cell::new(attributes.join("\n"))];
+            let State::Ready(ready) = &entry.state else {
+                let refused = matches!(entry.state, State::Refused(_));
+                row.extend(["?", "?", "", ""].map(Cell::new));
+                row.push(match refused {
+                    true => output::verdict("REFUSED", false),
+                    false => Cell::new("not run"),
+                });
+                table.add_row(row);
+                continue;
+            };
+            let outputs: Vec<String> = ready.outputs.iter().map(|(_, d)| d.to_string()).collect();
+            let [mut input, mut device, mut cpu] =
+                [ready.input.to_string(), String::new(), String::new()];
+            let verdict = match &ready.trial {
+                None => Cell::new("not run"),
+                Some(Err(_)) => output::verdict("FAILED", false),
+                Some(Ok(trial)) => {
+                    input += match trial.origin {
+                        Origin::Tensor => "",
+                        Origin::Model => "\nfrom the model",
+                        Origin::Random => "\nrandom",
+                    };
+                    device = trial.device.map(milliseconds).unwrap_or_default();
+                    cpu = milliseconds(trial.cpu);
+                    match trial.differing() {
+                        _ if trial.device.is_none() => Cell::new("(reference)"),
+                        0 => output::verdict("yes", true),
+                        n => output::verdict(format!("NO: {n} differ"), false),
+                    }
+                }
+            };
+            row.extend([input, outputs.join("\n"), device, cpu].map(Cell::new));
+            row.push(verdict);
+            table.add_row(row);
+        }
+        table
+    }
+
+    /// Why nodes did not run, and where results differ.
+    fn remarks(&self, output: &mut Output) -> anyhow::Result<()> {
+        for entry in self.entries {
+            let label = find::label(entry.node);
+            match &entry.state {
+                State::Blocked(reason) => writeln!(output, "not run: {label}: {reason}")?,
+                State::Refused(reason) => writeln!(output, "refused: {label}: {reason}")?,
+                State::Ready(ready) => match &ready.trial {
+                    Some(Err(error)) => writeln!(output, "failed: {label}: {error}")?,
+                    Some(Ok(trial)) => {
+                        for report in trial.comparisons.iter().filter(|r| !r.is_equal()) {
+                            writeln!(output, "{label}: a is the device, b the CPU: {report}")?;
+                        }
+                    }
+                    None => {}
+                },
+            }
+            for remark in &entry.remarks {
+                writeln!(output, "{label}: {remark}")?;
+            }
+        }
+        Ok(())
+    }
+
+    pub fn json(&self, seed: u64, runs: u16) -> Value {
+        json!({
+            "model": self.model.name,
+            "opset": self.model.opset,
+            "nodes_in_graph": self.model.graph.nodes.len(),
+            "whole": find::is_whole(self.model),
+            "device": self.device.map(|device| device.info().to_string()),
+            "seed": seed,
+            "runs": runs,
+            "nodes": self.entries.iter().map(node).collect::<Vec<_>>(),
+        })
+    }
+}
+
+fn node(entry: &Entry<'_>) -> Value {
+    let attributes: BTreeMap<&str, &str> =
+        entry.attributes.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    let mut object = json!({
+        "name": entry.node.name,
+        "operator": entry.node.operator,
+        "opset": entry.opset,
+        "place": entry.place,
+        "attributes": attributes,
+        "inputs": entry.node.inputs,
+        "outputs": entry.node.outputs,
+        "remarks": entry.remarks,
+    });
+    let reason = |status: &str, reason: &str| (status.to_string(), json!(reason));
+    let (status, reason) = match &entry.state {
+        State::Blocked(text) => reason("not run", text),
+        State::Refused(text) => reason("refused", text),
+        State::Ready(ready) => {
+            object["input"] = tensor(&ready.input);
+            object["results"] = ready.outputs.iter().map(|(_, desc)| tensor(desc)).collect();
+            match &ready.trial {
+                None => reason("not run", "only listed"),
+                Some(Err(text)) => reason("failed", text),
+                Some(Ok(trial)) => {
+                    object["input_from"] = json!(match trial.origin {
+                        Origin::Tensor => "tensor",
+                        Origin::Model => "model",
+                        Origin::Random => "random",
+                    });
+                    object["cpu_ms"] = json!(trial.cpu.as_secs_f64() * 1e3);
+                    object["device_ms"] = json!(trial.device.map(|t| t.as_secs_f64() * 1e3));
+                    object["differing"] = json!(trial.differing());
+                    let status = match (trial.device, trial.differing()) {
+                        (None, _) => "reference",
+                        (_, 0) => "equal",
+                        _ => "different",
+                    };
+                    (status.to_string(), Value::Null)
+                }
+            }
+        }
+    };
+    object["status"] = json!(status);
+    object["reason"] = reason;
+    object
+}
+
+fn tensor(desc: &TensorDesc) -> Value {
+    json!({ "type": desc.element_type().name(), "shape": desc.shape() })
+}
+
+fn milliseconds(time: Duration) -> String {
+    format!("{:.3}", time.as_secs_f64() * 1e3)
+}
+
+/// A name of which the end says most, and not more of it than a table has room for.
+fn short(name: &str) -> String {
+    const MOST: usize = 36;
+    let length = name.chars().count();
+    match length > MOST {
+        true => format!("…{}", name.chars().skip(length - MOST + 1).collect::<String>()),
+        false => name.to_string(),
+    }
+}

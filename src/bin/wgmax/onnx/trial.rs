@@ -1,0 +1,119 @@
+//! A node on a device and on the CPU.
+
+use std::time::{Duration, Instant};
+
+use wgmax::{Comparison, Device, Tensor};
+
+use super::prepare::{Entry, Ready, State};
+use super::random;
+use super::values::Values;
+
+/// What the nodes are run on, and how often.
+pub struct Devices<'a> {
+    /// The one that is held against the CPU; `None` if it is the CPU.
+    device: Option<&'a Device>,
+    cpu: Device,
+    runs: u16,
+}
+
+impl<'a> Devices<'a> {
+    pub fn new(device: &'a Device, runs: u16) -> Self {
+        let held = Some(device).filter(|device| !device.is_cpu());
+        Self { device: held, cpu: Device::cpu(), runs }
+    }
+}
+
+/// Where a node's input came from.
+#[derive(Clone, Copy, PartialEq)]
+pub enum Origin {
+    /// From a file, or from a node that ran before.
+    Tensor,
+    /// From the model.
+    Model,
+    Random,
+}
+
+/// What was seen of a node.
+pub struct Trial {
+    pub origin: Origin,
+    /// Median times of one execution.
+    pub cpu: Duration,
+    pub device: Option<Duration>,
+    /// The device's results beside the CPU's; none where only the CPU ran.
+    pub comparisons: Vec<Comparison>,
+}
+
+impl Trial {
+    /// How many elements differ.
+    pub fn differing(&self) -> usize {
+        self.comparisons.iter().map(|report| report.differing).sum()
+    }
+}
+
+/// Runs a node that is ready, and keeps what it makes.
+pub fn run(entry: &mut Entry<'_>, devices: &Devices<'_>, values: &mut Values<'_>, seed: u64) {
+    let State::Ready(ready) = &mut entry.state else { return };
+    let name = entry.node.inputs.first().map_or("", String::as_str);
+    let trial = attempt(ready, name, devices, values, seed).map(|(trial, results)| {
+        for ((name, _), result) in ready.outputs.iter().zip(results) {
+            if !name.is_empty() {
+                values.make(name, result);
+            }
+        }
+        trial
+    });
+    ready.trial = Some(trial.map_err(|error| format!("{error:#}")));
+}
+
+fn attempt(
+    ready: &Ready,
+    name: &str,
+    devices: &Devices<'_>,
+    values: &Values<'_>,
+    seed: u64,
+) -> anyhow::Result<(Trial, Vec<Tensor>)> {
+    // What no device can hold is refused before there are elements.
+    for device in devices.device.into_iter().chain([&devices.cpu]) {
+        ready.operator.plan(&[&ready.input], &device.info().limits)?;
+    }
+    let bytes: usize = ready.outputs.iter().map(|(_, desc)| desc.byte_len()).sum();
+    let fits = Vec::<u8>::new().try_reserve_exact(bytes).is_ok();
+    anyhow::ensure!(fits, "there is no memory for the result");
+
+    let (origin, input) = match (values.tensor(name), values.constant(name)?) {
+        (Some(tensor), _) => (Origin::Tensor, tensor.clone()),
+        (None, Some(tensor)) => (Origin::Model, tensor),
+        (None, None) => (Origin::Random, random::tensor(&ready.input, seed, name)?),
+    };
+    let (cpu, expected) = timed(ready, &input, &devices.cpu, devices.runs)?;
+    let Some(device) = devices.device else {
+        return Ok((Trial { origin, cpu, device: None, comparisons: Vec::new() }, expected));
+    };
+    let (time, results) = timed(ready, &input, device, devices.runs)?;
+    let pairs = results.iter().zip(&expected);
+    let comparisons =
+        pairs.map(|(a, b)| wgmax::compare(a, b)).collect::<wgmax::Result<Vec<_>>>()?;
+    Ok((Trial { origin, cpu, device: Some(time), comparisons }, results))
+}
+
+/// The results, and the median time of some runs behind the first one, which may compile.
+fn timed(
+    ready: &Ready,
+    input: &Tensor,
+    device: &Device,
+    runs: u16,
+) -> wgmax::Result<(Duration, Vec<Tensor>)> {
+    let plan = ready.operator.plan(&[&ready.input], &device.info().limits)?;
+    let input = device.upload(input)?;
+    let results = device.execute(&plan, &[&input])?;
+    let results = results.iter().map(|result| result.download()).collect::<wgmax::Result<_>>()?;
+    let mut times = Vec::with_capacity(runs.into());
+    for _ in 0..runs {
+        let start = Instant::now();
+        device.execute(&plan, &[&input])?;
+        device.wait()?;
+        times.push(start.elapsed());
+    }
+    times.sort();
+    Ok((times[times.len() / 2], results))
+}

@@ -1,0 +1,116 @@
+//! Help, suggestions, completions, manual pages, and colours.
+
+use super::{command, folder, refused, stdout, succeeds};
+
+/// Each command, as it is called.
+const COMMANDS: [&[&str]; 13] = [
+    &[],
+    &["demo"],
+    &["devices"],
+    &["reduce-max"],
+    &["max-pool"],
+    &["segment-max"],
+    &["compare"],
+    &["compare", "reduce-max"],
+    &["compare", "max-pool"],
+    &["compare", "segment-max"],
+    &["check"],
+    &["onnx"],
+    &["completions"],
+];
+
+#[test]
+fn each_command_has_an_example_of_itself() {
+    for command in COMMANDS.into_iter().chain([&["man"][..]]) {
+        let help = succeeds(&[command, &["--help"]].concat());
+        let (_, examples) = help.split_once("\nExample").unwrap_or_else(|| panic!("{help}"));
+        let called = ["wgmax"].iter().chain(command).copied().collect::<Vec<_>>().join(" ");
+        assert!(examples.contains(&called), "{examples}");
+        // The short help, too.
+        assert!(succeeds(&[command, &["-h"]].concat()).contains("\nExample"), "{command:?}");
+    }
+    // The list above is the list there is.
+    let help = succeeds(&["--help"]);
+    let (_, list) = help.split_once("\nCommands:\n").unwrap();
+    let listed = list.lines().take_while(|line| !line.is_empty());
+    let names: Vec<&str> = listed.filter_map(|line| line.split_whitespace().next()).collect();
+    let known: Vec<&str> = COMMANDS.iter().filter_map(|command| command.first().copied()).collect();
+    for name in names {
+        assert!(known.contains(&name) || name == "man", "{name} has no example tested here");
+    }
+}
+
+#[test]
+fn what_is_nearly_right_is_suggested() {
+    let (_folder, at) = folder();
+    let x = at("x.npy");
+    refused(&["reduce-mx", &x], "'reduce-max'");
+    refused(&["onx", &x], "'onnx'");
+    refused(&["reduce-max", &x, "--axs", "0"], "'--axes'");
+    refused(&["max-pool", &x, "--kernal", "2"], "'--kernel'");
+    refused(&["reduce-max", &x, "--nan", "ignor"], "'ignore'");
+    refused(&["compare", "maxpool", &x], "'max-pool'");
+    refused(&["completions", "bahs"], "'bash'");
+    refused(&["devices", "--color", "alway"], "'always'");
+}
+
+#[test]
+fn completions_know_the_commands() {
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let script = succeeds(&["completions", shell]);
+        assert!(script.contains("reduce-max") && script.contains("keep-dims"), "{shell}");
+    }
+    refused(&["completions"], "SHELL");
+}
+
+#[test]
+fn there_is_a_manual_page_for_each_command() {
+    for command in COMMANDS {
+        let page = succeeds(&[&["man"], command].concat());
+        assert!(page.contains(".TH ") && page.contains("\n.SH NAME\n"), "{command:?}: {page}");
+    }
+    let page = succeeds(&["man", "compare", "max-pool"]);
+    assert!(page.contains("wgmax\\-compare\\-max\\-pool") && page.contains("kernel"), "{page}");
+    refused(&["man", "reduce-min"], "reduce-min");
+    refused(&["man", "reduce-max", "more"], "more");
+}
+
+/// What a command prints on stdout and stderr with this in its environment.
+fn printed(arguments: &[&str], environment: &[(&str, &str)]) -> (String, String) {
+    let mut command = command(arguments);
+    for name in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE"] {
+        command.env_remove(name);
+    }
+    let output = command.envs(environment.iter().copied()).output().unwrap();
+    (stdout(&output), String::from_utf8(output.stderr).unwrap())
+}
+
+#[test]
+fn colours_are_for_those_who_want_them() {
+    const ESCAPE: char = '\u{1b}';
+    let help = ["reduce-max", "--help"];
+    let missing = ["reduce-max", "missing.npy", "--device", "cpu"];
+    let unknown = ["reduce-max", "--unknown"];
+    // Into a pipe goes no colour.
+    for (arguments, environment, wanted) in [
+        (&[][..], &[][..], false),
+        (&["--color", "auto"], &[], false),
+        (&["--color", "never"], &[("CLICOLOR_FORCE", "1")], false),
+        (&["--color=always"], &[], true),
+        (&["--color", "always"], &[("NO_COLOR", "1")], true),
+        (&[], &[("CLICOLOR_FORCE", "1")], true),
+        (&[], &[("CLICOLOR_FORCE", "1"), ("NO_COLOR", "1")], false),
+    ] {
+        let with = |command: &[&str]| printed(&[command, arguments].concat(), environment);
+        let (shown, _) = with(&help);
+        assert!(shown.contains("--keep-dims"), "{shown}");
+        assert_eq!(shown.contains(ESCAPE), wanted, "{arguments:?} {environment:?}");
+        for command in [&missing[..], &unknown] {
+            let (nothing, error) = with(command);
+            assert!(nothing.is_empty() && error.contains("wgmax:"), "{nothing} {error}");
+            assert_eq!(error.contains(ESCAPE), wanted, "{arguments:?} {environment:?} {error}");
+        }
+    }
+    // Before a command as well as behind it.
+    assert!(printed(&["--color", "always", "devices", "--help"], &[]).0.contains(ESCAPE));
+}

@@ -1,0 +1,347 @@
+//! `wgmax onnx`.
+
+use std::fs;
+
+use serde_json::Value;
+use tempfile::TempDir;
+use wgmax::Tensor;
+
+use super::proto::{Model, external, int, ints, len, node, opset, shaped, subgraph, tensor, value};
+use super::streams::fed;
+use super::{common, folder, refused, stdout, succeeds, wgmax};
+
+const F32: i64 = 1;
+
+/// An int64 vector as a constant of a graph.
+fn axes(name: &str, values: &[i64]) -> Vec<u8> {
+    let bytes: Vec<u8> = values.iter().flat_map(|v| v.to_le_bytes()).collect();
+    len(5, [len(8, name), tensor(&[values.len() as i64], 7, &[len(9, bytes)])].concat())
+}
+
+fn model(opset_version: i64, nodes: &[Vec<u8>], graph: &[Vec<u8>]) -> Vec<u8> {
+    let opsets = vec![opset("", opset_version)];
+    Model { nodes: nodes.to_vec(), graph: graph.to_vec(), opsets }.bytes()
+}
+
+fn pool(from: &str, to: &[&str]) -> Vec<u8> {
+    node("MaxPool", &[from], to, &[ints("kernel_shape", &[2, 2])])
+}
+
+/// A folder with `m.onnx`.
+fn saved(bytes: &[u8]) -> (TempDir, impl Fn(&str) -> String) {
+    let (folder, at) = folder();
+    fs::write(at("m.onnx"), bytes).unwrap();
+    (folder, at)
+}
+
+/// The report on a model, and the exit status.
+fn report(arguments: &[&str]) -> (Value, Option<i32>) {
+    let fixed = ["onnx", "--json", "-", "--runs", "1"];
+    let output = wgmax(&[&fixed[..], arguments].concat());
+    assert!(output.stderr.is_empty(), "{output:?}");
+    (serde_json::from_slice(&output.stdout).unwrap(), output.status.code())
+}
+
+/// x -> Relu -> r -> MaxPool -> p -> GlobalMaxPool -> y, and the shape of r is told by a name.
+fn chain() -> Vec<u8> {
+    let nodes = [
+        node("Relu", &["x"], &["r"], &[]),
+        pool("r", &["p"]),
+        node("GlobalMaxPool", &["p"], &["y"], &[]),
+    ];
+    let graph = [
+        shaped(11, "x", F32, &["batch", "3", "8", "8"]),
+        value(12, "y"),
+        shaped(13, "r", F32, &["batch", "3", "8", "8"]),
+    ];
+    model(15, &nodes, &graph)
+}
+
+#[test]
+fn nodes_are_listed_and_run() {
+    let (_folder, at) = saved(&chain());
+    let m = at("m.onnx");
+    let (found, status) = report(&[&m, "--dim", "batch=2", "--device", "cpu"]);
+    assert_eq!(status, Some(0));
+    assert_eq!((&found["opset"], &found["whole"]), (&15.into(), &false.into()));
+    let nodes = found["nodes"].as_array().unwrap();
+    assert_eq!(nodes.len(), 2);
+    assert_eq!(nodes[0]["operator"], "MaxPool");
+    assert_eq!(nodes[0]["attributes"]["kernel_shape"], "[2, 2]");
+    assert_eq!(nodes[0]["input"]["shape"], serde_json::json!([2, 3, 8, 8]));
+    assert_eq!(nodes[0]["results"][0]["shape"], serde_json::json!([2, 3, 7, 7]));
+    assert_eq!(nodes[0]["input_from"], "random");
+    // What the first made is what the second takes.
+    assert_eq!(nodes[1]["input"]["shape"], serde_json::json!([2, 3, 7, 7]));
+    assert_eq!(nodes[1]["input_from"], "tensor");
+    assert_eq!(nodes[1]["results"][0]["shape"], serde_json::json!([2, 3, 1, 1]));
+    assert_eq!(
+        (&nodes[0]["status"], &nodes[1]["status"]),
+        (&"reference".into(), &"reference".into())
+    );
+
+    let shown = succeeds(&["onnx", &m, "--dim", "batch=2", "--device", "cpu"]);
+    assert!(shown.contains("opset 15, 3 nodes; 1 GlobalMaxPool, 1 MaxPool"), "{shown}");
+    assert!(shown.contains("kernel_shape [2, 2]") && shown.contains("f32[2, 3, 7, 7]"), "{shown}");
+    let listed = succeeds(&["onnx", &m, "--dim", "batch=2", "--list"]);
+    assert!(listed.contains("f32[2, 3, 1, 1]") && listed.contains("not run"), "{listed}");
+}
+
+#[test]
+fn a_gpu_is_held_against_the_cpu() {
+    if common::gpu().is_none() {
+        return;
+    }
+    let (_folder, at) = saved(&chain());
+    let (found, status) = report(&[&at("m.onnx"), "--dim", "batch=2", "--device", "gpu"]);
+    assert_eq!(status, Some(0), "{found}");
+    for node in found["nodes"].as_array().unwrap() {
+        assert_eq!((&node["status"], &node["differing"]), (&"equal".into(), &0.into()));
+        assert!(node["device_ms"].is_number() && node["cpu_ms"].is_number());
+    }
+    let shown = succeeds(&["onnx", &at("m.onnx"), "--dim", "batch=2", "--device", "gpu"]);
+    assert!(
+        shown.contains("held against the CPU") && shown.matches(" yes ").count() == 2,
+        "{shown}"
+    );
+}
+
+#[test]
+fn what_is_not_known_is_asked_for() {
+    let (_folder, at) = saved(&chain());
+    let m = at("m.onnx");
+    let run = |more: &[&str]| succeeds(&[&["onnx", &m, "--device", "cpu"], more].concat());
+    assert!(run(&[]).contains("give --dim batch=N"), "{}", run(&[]));
+    assert!(run(&["--shape", "r=5,3,8,9"]).contains("f32[5, 3, 7, 8]"));
+    assert!(run(&["--shape", "r=f16:5,3,8,9"]).contains("f16[5, 3, 7, 8]"));
+    refused(&["onnx", &m, "--dim", "bath=1"], "it names \"batch\"");
+    refused(&["onnx", &m, "--dim", "batch=1", "--dim", "batch=2"], "1 in one place and 2");
+    refused(&["onnx", &m, "--shape", "q=1"], "no such tensor");
+    refused(&["onnx", &m, "--shape", "r=1,-1"], "no number");
+    refused(&["onnx", &m, "--input", &format!("q={}", at("x.npy"))], "no such tensor");
+    refused(
+        &["onnx", &m, "--input", &format!("r={}", at("x.npy"))],
+        "f32[2, 3] where the model has f32[batch, 3, 8, 8]",
+    );
+    refused(&["onnx", &m, "--output", "p=p.npy"], "its node does not run");
+    refused(&["onnx", &m, "--output", "r=r.npy"], "they make \"p\", \"y\"");
+    refused(&["onnx", &at("absent.onnx")], "absent.onnx");
+
+    // Without a shape at all, and with a dimension that has no name.
+    let unknown = model(13, &[pool("u", &["y"])], &[value(11, "u"), value(12, "y")]);
+    fs::write(&m, unknown).unwrap();
+    assert!(
+        run(&[]).contains("does not tell the shape of \"u\"; give --shape u=N,.."),
+        "{}",
+        run(&[])
+    );
+    let dims = shaped(11, "a b", F32, &["1", "3", "?", "-1"]);
+    fs::write(&m, model(13, &[pool("a b", &["y"])], &[dims, value(12, "y")])).unwrap();
+    assert!(run(&[]).contains("f32[1, 3, ?, ?] only; give --shape 'a b=1,3,N,N'"), "{}", run(&[]));
+}
+
+/// ReduceMax of opset 18, which takes its axes from a constant of either kind, or from a file.
+#[test]
+fn axes_come_from_constants() {
+    let graph = |more: &[Vec<u8>]| {
+        [&[shaped(11, "x", F32, &["2", "3", "4"]), value(12, "y")], more].concat()
+    };
+    let reduce = node("ReduceMax", &["x", "a"], &["y"], &[]);
+    let fixed = len(5, [len(1, "value_ints"), int(8, 0), int(8, -1), int(20, 7)].concat());
+    let constant = node("Constant", &[], &["a"], &[fixed]);
+    let shape = |bytes: &[u8], more: &[&str]| {
+        let (_folder, at) = saved(bytes);
+        wgmax::io::write(&at("a.npy"), &Tensor::from_slice([2], &[0i64, -1]).unwrap()).unwrap();
+        let given = format!("a={}", at("a.npy"));
+        let more: Vec<&str> = more.iter().map(|&m| if m == "GIVEN" { &given } else { m }).collect();
+        let (found, _) = report(&[&[&at("m.onnx"), "--device", "cpu"], &more[..]].concat());
+        found["nodes"][0].clone()
+    };
+    let initializer = model(18, &[reduce.clone()], &graph(&[axes("a", &[0, -1])]));
+    let nodes = model(18, &[constant, reduce.clone()], &graph(&[]));
+    let input = model(18, &[reduce], &graph(&[shaped(11, "a", 7, &["n"])]));
+    for (bytes, more) in [(&initializer, &[][..]), (&nodes, &[]), (&input, &["--input", "GIVEN"])] {
+        let node = shape(bytes, more);
+        assert_eq!(node["results"][0]["shape"], serde_json::json!([1, 3, 1]), "{node}");
+        assert_eq!(node["attributes"]["axes"], "[0, -1]");
+    }
+    let blocked = shape(&input, &[]);
+    assert_eq!(blocked["status"], "not run");
+    assert!(blocked["reason"].as_str().unwrap().contains("--input a=FILE"), "{blocked}");
+}
+
+/// Fan-out, two outputs, constants: all of it runs, and every value can be written.
+#[test]
+fn a_model_of_nothing_else_runs_whole() {
+    let kernel = ints("kernel_shape", &[2, 2]);
+    let nodes = [
+        node("MaxPool", &["x"], &["p", "where"], &[kernel]),
+        node("GlobalMaxPool", &["p"], &["g"], &[]),
+        node(
+            "ReduceMax",
+            &["p", "a"],
+            &["m"],
+            &[len(5, [len(1, "keepdims"), int(3, 0), int(20, 2)].concat())],
+        ),
+        node("ReduceMax", &["w"], &["largest"], &[]),
+    ];
+    let weights = [
+        len(8, "w"),
+        tensor(&[3], F32, &[len(4, [1f32, 7.0, 3.0].map(f32::to_le_bytes).concat())]),
+    ];
+    let graph = [
+        shaped(11, "x", F32, &["1", "2", "3", "n"]),
+        value(12, "g"),
+        value(12, "m"),
+        value(12, "where"),
+        axes("a", &[1]),
+        len(5, weights.concat()),
+    ];
+    let (_folder, at) = saved(&model(18, &nodes, &graph));
+    let elements: Vec<f32> = (0..18).map(|i| ((i * 7) % 19) as f32).collect();
+    wgmax::io::write(&at("in.npy"), &Tensor::from_slice([1, 2, 3, 3], &elements).unwrap()).unwrap();
+    let files = ["x=in.npy", "p=p.npy", "where=where.pb", "g=g.npz:g", "m=m.npy", "largest=l.npy"]
+        .map(|file| file.replacen('=', &format!("={}", at("")), 1));
+    let mut arguments = vec!["onnx".to_string(), at("m.onnx"), "--input".into(), files[0].clone()];
+    for file in &files[1..] {
+        arguments.extend(["--output".to_string(), file.clone()]);
+    }
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let shown = succeeds(&arguments);
+    assert!(shown.contains("the model ran whole"), "{shown}");
+    let floats = |name: &str| wgmax::io::read(&at(name)).unwrap().to_vec::<f32>().unwrap();
+    // Rows of x: 0 7 14, 2 9 16, 4 11 18; 6 13 1, 8 15 3, 10 17 5.
+    assert_eq!(floats("p.npy"), [9.0, 16.0, 11.0, 18.0, 15.0, 15.0, 17.0, 17.0]);
+    assert_eq!(floats("g.npz:g"), [18.0, 17.0]);
+    assert_eq!(floats("m.npy"), [15.0, 16.0, 17.0, 18.0]);
+    assert_eq!(floats("l.npy"), [7.0]);
+    let places = wgmax::io::read(&at("where.pb")).unwrap();
+    assert_eq!(places.to_vec::<i64>().unwrap(), [4, 5, 7, 8, 13, 13, 16, 16]);
+
+    // One of them on standard output, and nothing else.
+    let output =
+        wgmax(&["onnx", &at("m.onnx"), "--input", &files[0], "--output", "g=-", "--device", "cpu"]);
+    let found = wgmax::io::npy::parse("stdout", std::sync::Arc::new(output.stdout)).unwrap();
+    assert_eq!(found.to_vec::<f32>().unwrap(), [18.0, 17.0]);
+}
+
+#[test]
+fn subgraphs_and_functions_are_listed_but_not_run() {
+    let branch = [len(1, pool("x", &["b"])), value(12, "b")];
+    let inner = node("ReduceMax", &["u"], &["v"], &[]);
+    let function = [
+        len(1, "Top"),
+        len(4, "u"),
+        len(5, "v"),
+        len(7, inner),
+        len(9, opset("", 13)),
+        len(10, "mine"),
+    ];
+    let nodes =
+        [[node("If", &["c"], &["y"], &[subgraph("then_branch", &branch)]), len(3, "choice")]
+            .concat()];
+    let graph = [value(11, "c"), shaped(11, "x", F32, &["1", "1", "4", "4"]), value(12, "y")];
+    let bytes = [model(16, &nodes, &graph), len(25, function.concat())].concat();
+    let (_folder, at) = saved(&bytes);
+    let (found, status) = report(&[&at("m.onnx"), "--device", "cpu"]);
+    assert_eq!(status, Some(0));
+    let nodes = found["nodes"].as_array().unwrap();
+    assert_eq!(nodes[0]["place"], "then_branch of choice");
+    assert_eq!((&nodes[1]["place"], &nodes[1]["opset"]), (&"function mine.Top".into(), &13.into()));
+    assert!(nodes.iter().all(|node| node["status"] == "not run"), "{found}");
+    let shown = succeeds(&["onnx", &at("m.onnx"), "--device", "cpu"]);
+    assert!(shown.contains("it is in then_branch of choice, which is not run"), "{shown}");
+}
+
+#[test]
+fn nodes_that_are_not_valid_are_refused() {
+    let graph = [shaped(11, "x", F32, &["1", "1", "4", "4"]), value(12, "y")];
+    for (bytes, reason) in [
+        (model(13, &[node("MaxPool", &["x"], &["y"], &[])], &graph), "kernel_shape"),
+        (model(7, &[pool("x", &["y", "i"])], &graph), "1 output"),
+        (model(13, &[node("ReduceMax", &["x"], &["y"], &[ints("axes", &[9])])], &graph), "axis 9"),
+        (model(13, &[node("ReduceMax", &[""], &["y"], &[])], &graph), "no input"),
+        (
+            model(
+                13,
+                &[pool("x", &["y"])],
+                &[shaped(11, "x", 9, &["1", "1", "4", "4"]), value(12, "y")],
+            ),
+            "bool",
+        ),
+        (
+            Model { nodes: vec![pool("x", &["y"])], graph: graph.to_vec(), opsets: vec![] }.bytes(),
+            "no opset",
+        ),
+    ] {
+        let (_folder, at) = saved(&bytes);
+        let (found, status) = report(&[&at("m.onnx"), "--device", "cpu"]);
+        assert_eq!((status, &found["nodes"][0]["status"]), (Some(1), &"refused".into()));
+        assert!(found["nodes"][0]["reason"].as_str().unwrap().contains(reason), "{found}");
+        let output = wgmax(&["onnx", &at("m.onnx"), "--device", "cpu", "--color", "always"]);
+        assert!(stdout(&output).contains("\u{1b}[") && stdout(&output).contains("REFUSED"));
+    }
+}
+
+/// A model that says otherwise than its nodes is told so; one that asks for more memory
+/// than there is fails.
+#[test]
+fn models_that_lie_do_no_harm() {
+    let graph =
+        [shaped(11, "x", F32, &["1", "1", "4", "4"]), shaped(12, "y", F32, &["1", "1", "4", "4"])];
+    let (_folder, at) = saved(&model(13, &[pool("x", &["y"])], &graph));
+    let shown = succeeds(&["onnx", &at("m.onnx"), "--device", "cpu"]);
+    assert!(
+        shown.contains("\"y\" is f32[1, 1, 3, 3], though the model says f32[1, 1, 4, 4]"),
+        "{shown}"
+    );
+
+    for dims in [["1", "1", "1000000000", "1000000000"], ["1", "9999999999", "9999999999", "1"]] {
+        let graph = [shaped(11, "x", F32, &dims), value(12, "y")];
+        fs::write(at("m.onnx"), model(13, &[node("GlobalMaxPool", &["x"], &["y"], &[])], &graph))
+            .unwrap();
+        let output = wgmax(&["onnx", &at("m.onnx"), "--device", "cpu"]);
+        assert!(output.stderr.is_empty(), "{output:?}");
+        let shown = stdout(&output);
+        assert!(shown.contains("no memory") || shown.contains("too large"), "{shown}");
+    }
+    let graph = [shaped(11, "x", F32, &["1", "1", "1"]), value(12, "y")];
+    let wide = [ints("kernel_shape", &[1]), ints("pads", &[1 << 40, 1 << 40])];
+    fs::write(at("m.onnx"), model(13, &[node("MaxPool", &["x"], &["y"], &wide)], &graph)).unwrap();
+    let output = wgmax(&["onnx", &at("m.onnx"), "--device", "cpu"]);
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    assert!(stdout(&output).contains("failed:"), "{output:?}");
+}
+
+#[test]
+fn models_come_from_standard_input_and_constants_from_files() {
+    let bytes = chain();
+    let output = fed(&["onnx", "-", "--dim", "batch=1", "--device", "cpu"], &bytes);
+    assert!(stdout(&output).starts_with("standard input: opset 15"), "{output:?}");
+    for cut in [&bytes[..bytes.len() / 2], b"not a model", b""] {
+        let output = fed(&["onnx", "-"], cut);
+        let error = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2));
+        assert!(error.starts_with("wgmax: standard input: not a valid ONNX model"), "{error}");
+    }
+
+    let reduce = node("ReduceMax", &["x", "a"], &["y"], &[]);
+    let place =
+        |name: &str| [len(8, "a"), external(&[1], 7, &[("location", name), ("offset", "8")])];
+    let with = |name: &str| {
+        let graph =
+            [shaped(11, "x", F32, &["2", "3"]), value(12, "y"), len(5, place(name).concat())];
+        model(18, std::slice::from_ref(&reduce), &graph)
+    };
+    let (_folder, at) = saved(&with("axes.bin"));
+    fs::write(at("axes.bin"), [7, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0]).unwrap();
+    let (found, status) = report(&[&at("m.onnx"), "--device", "cpu"]);
+    assert_eq!(status, Some(0), "{found}");
+    assert_eq!(found["nodes"][0]["results"][0]["shape"], serde_json::json!([2, 1]));
+    fs::write(at("axes.bin"), [0; 15]).unwrap();
+    let (found, status) = report(&[&at("m.onnx"), "--device", "cpu"]);
+    assert_eq!((status, &found["nodes"][0]["status"]), (Some(1), &"refused".into()));
+    fs::write(at("m.onnx"), with("../axes.bin")).unwrap();
+    let (found, _) = report(&[&at("m.onnx"), "--device", "cpu"]);
+    assert!(found["nodes"][0]["reason"].as_str().unwrap().contains("not inside"), "{found}");
+}
