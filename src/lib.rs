@@ -19,6 +19,7 @@
 //!   OpenVINO make of them.
 //! - [`compare()`] finds where two results part, and [`Device::execute_traced`] the launch at
 //!   which two devices do.
+//! - [`guide`] has guides: embedding, exactness, adding a kernel.
 //!
 //! No float is ever compared on a device: elements become integer keys that order as
 //! they do, so the result does not depend on a driver's treatment of NaN,
@@ -32,6 +33,7 @@ mod device;
 pub mod dialect;
 mod error;
 mod gpu;
+pub mod guide;
 #[cfg(feature = "io")]
 pub mod io;
 pub mod kernel;

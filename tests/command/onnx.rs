@@ -28,7 +28,7 @@ fn pool(from: &str, to: &[&str]) -> Vec<u8> {
 }
 
 /// A folder with `m.onnx`.
-fn saved(bytes: &[u8]) -> (TempDir, impl Fn(&str) -> String) {
+fn saved(bytes: &[u8]) -> (TempDir, impl Fn(&str) -> String + use<>) {
     let (folder, at) = folder();
     fs::write(at("m.onnx"), bytes).unwrap();
     (folder, at)

@@ -1,0 +1,136 @@
+"""What scripts/real-models does once everything is there."""
+
+import argparse
+import json
+import pathlib
+import subprocess
+import sys
+import zipfile
+
+import numpy
+import onnx
+import onnxruntime
+
+OPERATORS = {"MaxPool", "GlobalMaxPool", "ReduceMax"}
+# Dimensions that a model leaves open: the batch, then height, width and so on.
+OPEN = [2, 48, 192, 8]
+
+
+def session(model):
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 3
+    return onnxruntime.InferenceSession(
+        model.SerializeToString(), options, providers=["CPUExecutionProvider"]
+    )
+
+
+def made_up(value, random):
+    """A graph's input: bytes where it takes integers, noise around 0 where it takes floats."""
+    tensor = value.type.tensor_type
+    free = iter(OPEN)
+    shape = [d.dim_value if d.dim_value > 0 else next(free) for d in tensor.shape.dim]
+    dtype = onnx.helper.tensor_dtype_to_np_dtype(tensor.elem_type)
+    if numpy.issubdtype(dtype, numpy.floating):
+        return random.standard_normal(shape).astype(dtype)
+    return random.integers(0, 256, shape).astype(dtype)
+
+
+def activations(model, names, feeds):
+    """The values of these names in the whole model."""
+    whole = onnx.ModelProto()
+    whole.CopyFrom(model)
+    known = {output.name for output in whole.graph.output}
+    for name in names:
+        if name not in known:
+            whole.graph.output.append(onnx.helper.make_empty_tensor_value_info(name))
+    return dict(zip(names, session(whole).run(names, feeds)))
+
+
+def alone(model, node, tensors):
+    """The outputs of one node, as a model of its own."""
+    inputs = [name for name in node.input if name]
+    outputs = [name for name in node.output if name]
+    graph = onnx.helper.make_graph(
+        [node],
+        "alone",
+        [
+            onnx.helper.make_tensor_value_info(
+                name, onnx.helper.np_dtype_to_tensor_dtype(tensors[name].dtype), tensors[name].shape
+            )
+            for name in inputs
+        ],
+        [onnx.helper.make_empty_tensor_value_info(name) for name in outputs],
+    )
+    one = onnx.helper.make_model(graph, opset_imports=model.opset_import, ir_version=model.ir_version)
+    return dict(zip(outputs, session(one).run(outputs, {name: tensors[name] for name in inputs})))
+
+
+def check(path, options, folder):
+    """Runs one model; gives how many nodes were compared and how many of them differ."""
+    model = onnx.load(path)
+    nodes = [n for n in model.graph.node if n.op_type in OPERATORS and n.domain in ("", "ai.onnx")]
+    command = [options.wgmax, "onnx", str(path), "--device", options.device]
+    if not nodes:
+        print(subprocess.run(command, check=True, text=True, stdout=subprocess.PIPE).stdout)
+        return 0, 0
+
+    random = numpy.random.default_rng(1)
+    held = {i.name: onnx.numpy_helper.to_array(i) for i in model.graph.initializer}
+    feeds = {i.name: made_up(i, random) for i in model.graph.input if i.name not in held}
+    wanted = list(dict.fromkeys(n for node in nodes for n in node.input if n and n not in held))
+    tensors = held | activations(model, wanted, feeds)
+    expected = {}
+    for node in nodes:
+        expected |= alone(model, node, tensors)
+
+    for at, name in enumerate(wanted):
+        numpy.save(folder / f"in{at}.npy", tensors[name])
+        command += ["--input", f"{name}={folder / f'in{at}.npy'}"]
+    for at, name in enumerate(expected):
+        command += ["--output", f"{name}={folder / f'out{at}.npy'}"]
+    report = folder / "report.json"
+    command += ["--json", str(report)]
+    run = subprocess.run(command, text=True, stdout=subprocess.PIPE)
+    print(run.stdout)
+    if run.returncode not in (0, 1):
+        return len(nodes), len(nodes)
+
+    wrong = sum(node["status"] not in ("equal", "reference") for node in json.loads(report.read_text())["nodes"])
+    for at, (name, theirs) in enumerate(expected.items()):
+        ours = numpy.load(folder / f"out{at}.npy")
+        same = ours.dtype == theirs.dtype and ours.shape == theirs.shape
+        equal = same and numpy.array_equal(ours, theirs, equal_nan=ours.dtype.kind == "f")
+        print(
+            f"  {name}: {ours.dtype}{list(ours.shape)}: "
+            + (f"all {ours.size} elements equal onnxruntime's" if equal else "NOT onnxruntime's")
+        )
+        wrong += not equal
+    print()
+    return len(nodes), wrong
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    for name in ("wgmax", "device", "work"):
+        parser.add_argument(f"--{name}", required=True)
+    options = parser.parse_args()
+    work = pathlib.Path(options.work)
+    print(f"onnx {onnx.__version__}, onnxruntime {onnxruntime.__version__}\n")
+    compared = wrong = models = 0
+    for wheel in sorted((work / "wheels").glob("*.whl")):
+        folder = work / "models" / wheel.stem
+        with zipfile.ZipFile(wheel) as archive:
+            members = [name for name in archive.namelist() if name.endswith(".onnx")]
+            archive.extractall(folder, members)
+        for member in sorted(members):
+            print(f"{wheel.name}: {member}")
+            tensors = work / "tensors" / str(models)
+            tensors.mkdir(parents=True, exist_ok=True)
+            nodes, bad = check(folder / member, options, tensors)
+            compared, wrong, models = compared + nodes, wrong + bad, models + 1
+    print(f"{models} models, {compared} nodes compared with onnxruntime, {wrong} in disagreement")
+    sys.exit(1 if wrong or not compared else 0)
+
+
+if __name__ == "__main__":
+    main()
