@@ -69,7 +69,8 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome
          binding, buffer: the largest in bytes"
     )?;
     if adapters.is_empty() {
-        writeln!(output, "{}", NO_ADAPTER)?;
+        // Not a part of the list; there is nobody to tell if stderr is closed.
+        let _ = writeln!(std::io::stderr(), "{NO_ADAPTER}");
     }
     Ok(Outcome::Good)
 }

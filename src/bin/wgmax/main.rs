@@ -171,3 +171,34 @@ fn one_line(message: &str) -> String {
     let line = parts.join("; ").replacen("error: ", "", 1);
     format!("{line}; try wgmax --help")
 }
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    /// The lines of a command's examples, and of those below it.
+    fn examples(command: &clap::Command, found: &mut Vec<String>) {
+        let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+        let lines = help.lines().filter_map(|line| line.strip_prefix("  "));
+        found.extend(lines.filter(|line| line.starts_with("wgmax ")).map(str::to_string));
+        command.get_subcommands().for_each(|below| examples(below, found));
+    }
+
+    #[test]
+    fn every_example_is_one_that_the_command_takes() {
+        let command = Cli::command();
+        command.clone().debug_assert();
+        let mut found = Vec::new();
+        examples(&command, &mut found);
+        assert!(found.len() > 20, "{found:?}");
+        for example in found {
+            // What comes behind is for the shell.
+            let words = example.split_whitespace().take_while(|word| !matches!(*word, "<" | ">"));
+            if let Err(error) = Cli::try_parse_from(words) {
+                panic!("{example}: {error}");
+            }
+        }
+    }
+}

@@ -41,7 +41,8 @@ impl Report<'_> {
             return Ok(());
         }
         if let Some(device) = self.device {
-            writeln!(output, "on {}, held against the CPU", device.info())?;
+            let held = if device.is_cpu() { "" } else { ", held against the CPU" };
+            writeln!(output, "on {}{held}", device.info())?;
         }
         writeln!(output, "{}", self.table())?;
         self.remarks(output)?;

@@ -119,10 +119,9 @@ impl<'a> Values<'a> {
         let none = Told::default();
         let told = self.told.get(name).unwrap_or(&none);
         let Some(shape) = &told.shape else {
-            let shape = quote(&format!("{name}=N,.."));
-            let file = quote(&format!("{name}=FILE"));
+            let option = quote(&format!("{name}=N,.."));
             return Err(format!(
-                "the model does not tell the shape of {name:?}; give --shape {shape} or --input {file}"
+                "the model does not tell the shape of {name:?}; give --shape {option} (or --input)"
             ));
         };
         let value = |dim: &Dim| match dim {
