@@ -10,7 +10,7 @@
 //! | `FILE.safetensors:NAME` | one tensor of many |
 //! | `FILE.pb` | an ONNX `TensorProto` |
 //! | `-` | standard input: `.npy` or, failing that, `.pb`; standard output: `.npy` |
-//! | `-:npy`, `-:pb` | standard input or output in that format |
+//! | `npy:-`, `pb:-` | standard input or output in that format |
 //!
 //! Where a file holds exactly one array, `:NAME` may be left out; where it is
 //! left out in writing, the array is called `output`. The spec is cut at its last `.npz:` or
@@ -68,7 +68,7 @@ struct Spec<'a> {
 
 impl<'a> Spec<'a> {
     fn parse(spec: &'a str) -> Result<Self> {
-        if let Some(format) = spec.strip_prefix('-').and_then(standard_format) {
+        if let Some(format) = standard_format(spec) {
             return Ok(Self { path: Path::new(spec), format, name: None, standard: true });
         }
         // ASCII case does not change where a byte is.
@@ -99,12 +99,12 @@ impl<'a> Spec<'a> {
     }
 }
 
-/// What is behind the `-` of standard input and output.
-fn standard_format(rest: &str) -> Option<Format> {
-    match rest {
-        "" => Some(Format::Any),
-        ":npy" => Some(Format::Npy),
-        ":pb" => Some(Format::Onnx),
+/// The format of standard input or output, if that is what a spec names.
+fn standard_format(spec: &str) -> Option<Format> {
+    match spec {
+        "-" => Some(Format::Any),
+        "npy:-" => Some(Format::Npy),
+        "pb:-" => Some(Format::Onnx),
         _ => None,
     }
 }
@@ -275,7 +275,7 @@ mod tests {
     fn specs_are_cut_at_the_extension() {
         let parts = |spec| {
             let Spec { path, format, name, standard } = Spec::parse(spec).unwrap();
-            assert_eq!(standard, spec.starts_with('-'));
+            assert_eq!(standard, spec.ends_with('-'));
             (path.to_str().unwrap(), format, name)
         };
         assert_eq!(parts("run:1/a.npy"), ("run:1/a.npy", Format::Npy, None));
@@ -289,8 +289,8 @@ mod tests {
         );
         assert_eq!(parts("é.pb"), ("é.pb", Format::Onnx, None));
         assert_eq!(parts("-"), ("-", Format::Any, None));
-        assert_eq!(parts("-:pb"), ("-:pb", Format::Onnx, None));
-        for spec in ["", "-:", "-:npz", "npy", ".npy", "a.txt", "a.npy:x", "a.npz/b"] {
+        assert_eq!(parts("pb:-"), ("pb:-", Format::Onnx, None));
+        for spec in ["", "-:", "npz:-", "npy", ".npy", "a.txt", "a.npy:x", "a.npz/b"] {
             let error = Spec::parse(spec).unwrap_err();
             assert!(matches!(error, Error::Unsupported { .. }), "{spec}");
             assert!(error.to_string().contains("FILE.npz:NAME"), "{error}");

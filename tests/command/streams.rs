@@ -33,12 +33,12 @@ fn tensors_come_from_standard_input() {
     wgmax::io::write(&at("p.npy"), &picture()).unwrap();
     let npy = fs::read(at("p.npy")).unwrap();
     let pb = encode_tensor(&picture());
-    for (spec, bytes) in [("-", &npy), ("-", &pb), ("-:npy", &npy), ("-:pb", &pb)] {
+    for (spec, bytes) in [("-", &npy), ("-", &pb), ("npy:-", &npy), ("pb:-", &pb)] {
         let output = fed(&["reduce-max", spec, "--axes", "1", "--device", "cpu"], bytes);
         assert_eq!(output.status.code(), Some(0), "{spec}: {output:?}");
         assert_eq!(stdout(&output), "f32[2]\n  3.0 5.0\n", "{spec}");
     }
-    for (spec, bytes) in [("-", &npy[..20]), ("-", b""), ("-:pb", &npy), ("-:npy", &pb)] {
+    for (spec, bytes) in [("-", &npy[..20]), ("-", b""), ("pb:-", &npy), ("npy:-", &pb)] {
         let output = fed(&["reduce-max", spec, "--device", "cpu"], bytes);
         let error = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(2), "{spec}");
@@ -47,7 +47,7 @@ fn tensors_come_from_standard_input() {
             "{error}"
         );
     }
-    refused(&["reduce-max", "-:npz", "--device", "cpu"], "-:npz");
+    refused(&["reduce-max", "npz:-", "--device", "cpu"], "npz:-");
 }
 
 #[test]
@@ -60,11 +60,11 @@ fn results_go_to_standard_output_alone() {
         assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
         output.stdout
     };
-    for spec in ["-", "-:npy"] {
+    for spec in ["-", "npy:-"] {
         let tensor = npy::parse("stdout", std::sync::Arc::new(run(spec))).unwrap();
         assert_eq!(tensor.to_vec::<f32>().unwrap(), [4.0, 5.0, 3.0]);
     }
-    let tensor = parse_tensor("stdout", &run("-:pb")).unwrap();
+    let tensor = parse_tensor("stdout", &run("pb:-")).unwrap();
     assert_eq!(tensor.to_vec::<f32>().unwrap(), [4.0, 5.0, 3.0]);
 
     // One result there and another in a file; never two there.

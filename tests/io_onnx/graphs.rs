@@ -155,7 +155,7 @@ fn nesting_has_an_end() {
         graph = graph.nodes.remove(0).subgraphs.remove(0).1;
     }
     assert!(graph.nodes.is_empty());
-    for depth in [50, 1000, 20_000] {
+    for depth in [50, 500, 3000] {
         assert_bad(parse(&nested(depth)), "m.onnx", "recursion");
     }
 }

@@ -70,7 +70,7 @@ impl Arguments {
     /// Whether standard output is taken by a report or a tensor.
     fn quiet(&self) -> bool {
         self.json.as_deref().is_some_and(is_standard)
-            || self.outputs.iter().any(|file| file.spec.starts_with('-'))
+            || self.outputs.iter().any(|file| matches!(file.spec.as_str(), "-" | "npy:-" | "pb:-"))
     }
 }
 

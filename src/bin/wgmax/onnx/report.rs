@@ -46,7 +46,11 @@ impl Report<'_> {
         }
         writeln!(output, "{}", self.table())?;
         self.remarks(output)?;
-        if find::is_whole(self.model) && self.device.is_some() {
+        let ran = |entry: &Entry<'_>| match &entry.state {
+            State::Ready(ready) => matches!(ready.trial, Some(Ok(_))),
+            _ => false,
+        };
+        if find::is_whole(self.model) && self.entries.iter().all(ran) {
             writeln!(output, "Every node is implemented here: the model ran whole.")?;
         }
         Ok(())
