@@ -27,7 +27,7 @@ pub enum State {
     Blocked(String),
     /// It is not what its specification allows.
     Refused(String),
-    Ready(Ready),
+    Ready(Box<Ready>),
 }
 
 /// A node that can run.
@@ -81,7 +81,7 @@ pub fn all<'a>(model: &Model, found: Vec<Found<'a>>, values: &mut Values<'_>) ->
         entry.state = match &entry.place {
             Some(place) => State::Blocked(format!("it is in {place}, which is not run")),
             None => match ready(model, &mut entry, values) {
-                Ok(ready) => State::Ready(ready),
+                Ok(ready) => State::Ready(Box::new(ready)),
                 Err(state) => state,
             },
         };
