@@ -157,7 +157,7 @@ fn axes_come_from_constants() {
         let (found, _) = report(&[&[&at("m.onnx"), "--device", "cpu"], &more[..]].concat());
         found["nodes"][0].clone()
     };
-    let initializer = model(18, &[reduce.clone()], &graph(&[axes("a", &[0, -1])]));
+    let initializer = model(18, std::slice::from_ref(&reduce), &graph(&[axes("a", &[0, -1])]));
     let nodes = model(18, &[constant, reduce.clone()], &graph(&[]));
     let input = model(18, &[reduce], &graph(&[shaped(11, "a", 7, &["n"])]));
     for (bytes, more) in [(&initializer, &[][..]), (&nodes, &[]), (&input, &["--input", "GIVEN"])] {
