@@ -3,6 +3,9 @@
 mod find;
 mod options;
 mod prepare;
+#[cfg(test)]
+#[path = "../../../../tests/common/onnx.rs"]
+mod proto;
 mod random;
 mod report;
 mod trial;

@@ -206,3 +206,46 @@ fn short(name: &str) -> String {
         false => name.to_string(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use wgmax::Tensor;
+    use wgmax::io::onnx::parse_model;
+
+    use super::super::prepare;
+    use super::super::proto::{self, ints, node, opset, shaped, value};
+    use super::super::trial::Trial;
+    use super::super::values::Values;
+    use super::*;
+
+    /// No device makes one, so it is made here.
+    #[test]
+    fn a_difference_is_shown_and_told() {
+        let pool = node("MaxPool", &["x"], &["y"], &[ints("kernel_shape", &[2])]);
+        let graph = vec![shaped(11, "x", 1, &["1", "1", "3"]), value(12, "y")];
+        let model = proto::Model { nodes: vec![pool], graph, opsets: vec![opset("", 13)] };
+        let model = parse_model("m.onnx", Arc::new(model.bytes())).unwrap();
+        let mut values = Values::new(&model, &[], &[]).unwrap();
+        let mut entries = prepare::all(&model, find::nodes(&model), &mut values);
+        let mut told = |elements: [f32; 2]| {
+            let result = |elements| Tensor::from_slice([1, 1, 2], elements).unwrap();
+            let comparison = wgmax::compare(&result(&elements), &result(&[1.0, 2.0])).unwrap();
+            let State::Ready(ready) = &mut entries[0].state else { panic!("not ready") };
+            ready.trial = Some(Ok(Trial {
+                origin: Origin::Random,
+                cpu: Duration::ZERO,
+                device: Some(Duration::ZERO),
+                comparisons: vec![comparison],
+            }));
+            let report = Report { model: &model, device: None, entries: &entries };
+            let status = report.json(1, 1)["nodes"][0]["status"].clone();
+            (entries[0].is_bad(), status, report.table().to_string())
+        };
+        let (bad, status, table) = told([1.0, 2.0]);
+        assert!(!bad && status == "equal" && table.contains(" yes "), "{status} {table}");
+        let (bad, status, table) = told([1.0, 2.5]);
+        assert!(bad && status == "different" && table.contains("NO: 1 differ"), "{status} {table}");
+    }
+}
