@@ -3,7 +3,7 @@
 use super::{command, folder, refused, stdout, succeeds};
 
 /// Each command, as it is called.
-const COMMANDS: [&[&str]; 13] = [
+const COMMANDS: [&[&str]; 14] = [
     &[],
     &["demo"],
     &["devices"],
@@ -14,6 +14,7 @@ const COMMANDS: [&[&str]; 13] = [
     &["compare", "reduce-max"],
     &["compare", "max-pool"],
     &["compare", "segment-max"],
+    &["bench"],
     &["check"],
     &["onnx"],
     &["completions"],

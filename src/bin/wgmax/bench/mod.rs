@@ -27,6 +27,11 @@ use report::{Report, Row};
 use times::{Budget, Times};
 
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  wgmax bench --device gpu --plot speed.svg
+  wgmax bench --filter columns --seconds 0.2 --json speed.json
+  wgmax bench --list")]
 pub struct Arguments {
     /// What to measure: auto, cpu, gpu, an index, or part of an adapter's name
     #[arg(long, default_value = "auto")]
