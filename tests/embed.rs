@@ -2,66 +2,11 @@
 
 mod common;
 
+use common::program::program;
 use common::{Random, tensor};
 use wgmax::operator::{MaxPool, Operator, ReduceMax, SegmentMax};
 use wgmax::wgpu::{self, BufferUsages};
 use wgmax::{BufferRange, Device, ElementType, Error, Tensor};
-
-/// A program of its own, which knows nothing of wgmax.
-struct Program {
-    device: wgpu::Device,
-    queue: wgpu::Queue,
-}
-
-/// A device with limits as a program may ask for; none where `WGMAX_NO_GPU` says so.
-fn program(limits: impl Fn(wgpu::Limits) -> wgpu::Limits) -> Option<Program> {
-    common::gpu()?;
-    let instance =
-        wgpu::Instance::new(wgpu::InstanceDescriptor::new_without_display_handle_from_env());
-    let adapters = pollster::block_on(instance.enumerate_adapters(wgpu::Backends::all()));
-    let adapter = adapters.first().expect("common::gpu found one");
-    let descriptor =
-        wgpu::DeviceDescriptor { required_limits: limits(adapter.limits()), ..Default::default() };
-    let (device, queue) = pollster::block_on(adapter.request_device(&descriptor)).unwrap();
-    Some(Program { device, queue })
-}
-
-impl Program {
-    fn buffer(&self, size: u64, usage: BufferUsages) -> wgpu::Buffer {
-        let descriptor =
-            wgpu::BufferDescriptor { label: None, size, usage, mapped_at_creation: false };
-        self.device.create_buffer(&descriptor)
-    }
-
-    /// A buffer of just the tensor's words, behind `offset` bytes.
-    fn upload(&self, tensor: &Tensor, offset: u64) -> wgpu::Buffer {
-        let usage = BufferUsages::STORAGE | BufferUsages::COPY_DST;
-        let mut bytes = tensor.bytes().to_vec();
-        bytes.resize(bytes.len().next_multiple_of(4), 0xff);
-        let buffer = self.buffer(offset + bytes.len().max(4) as u64, usage);
-        self.queue.write_buffer(&buffer, offset, &bytes);
-        buffer
-    }
-
-    fn result(&self, size: u64) -> wgpu::Buffer {
-        self.buffer(size, BufferUsages::STORAGE | BufferUsages::COPY_SRC)
-    }
-
-    fn encoder(&self) -> wgpu::CommandEncoder {
-        self.device.create_command_encoder(&Default::default())
-    }
-
-    fn read(&self, buffer: &wgpu::Buffer, offset: u64, bytes: usize) -> Vec<u8> {
-        let size = bytes.next_multiple_of(4) as u64;
-        let staging = self.buffer(size, BufferUsages::MAP_READ | BufferUsages::COPY_DST);
-        let mut encoder = self.encoder();
-        encoder.copy_buffer_to_buffer(buffer, offset, &staging, 0, size);
-        self.queue.submit([encoder.finish()]);
-        staging.map_async(wgpu::MapMode::Read, .., |result| result.unwrap());
-        self.device.poll(wgpu::PollType::wait_indefinitely()).unwrap();
-        staging.get_mapped_range(..).unwrap()[..bytes].to_vec()
-    }
-}
 
 /// Operators of every kind, with inputs that end within a word and within a block.
 fn cases(random: &mut Random) -> Vec<(Operator, Vec<Tensor>)> {
@@ -221,13 +166,4 @@ fn inputs_and_results_share_a_buffer() {
             assert!(found == expected.bytes(), "{operator:?} {}", inputs[0].desc());
         }
     }
-}
-
-/// What may be held by many threads.
-#[test]
-fn devices_and_prepared_operators_are_shared() {
-    fn shared<T: Send + Sync>() {}
-    shared::<Device>();
-    shared::<wgmax::Prepared>();
-    shared::<wgmax::DeviceTensor>();
 }

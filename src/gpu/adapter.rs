@@ -1,8 +1,8 @@
 //! Finding adapters and opening devices.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
-use super::Gpu;
+use super::{Gpu, tell_loss};
 use crate::device::{DeviceInfo, DeviceOptions};
 use crate::error::{Error, Result};
 
@@ -93,14 +93,8 @@ pub(crate) async fn request(adapter: &wgpu::Adapter, options: &DeviceOptions) ->
     let (device, queue) = adapter.request_device(&descriptor).await.map_err(|error| {
         Error::AdapterRefused { adapter: info(adapter).name, reason: error.to_string() }
     })?;
-    let lost = Arc::new(OnceLock::new());
-    let reason = lost.clone();
-    device.set_device_lost_callback(move |kind, message| {
-        let _ = reason.set(match message.is_empty() {
-            true => format!("{kind:?}"),
-            false => message,
-        });
-    });
+    let lost = Arc::default();
+    tell_loss(&device, &lost);
     device.on_uncaptured_error(Arc::new(|error: wgpu::Error| {
         tracing::error!("uncaptured GPU error: {error}");
     }));

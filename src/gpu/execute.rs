@@ -3,8 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use wgpu::util::DeviceExt;
-
+use super::record::Group;
 use super::{Buffer, Gpu, PADDING};
 use crate::error::Result;
 use crate::plan::{Launch, Plan, Range, Role};
@@ -39,7 +38,9 @@ impl Recording {
         let (buffers, passes) = gpu.catch("a plan", made).await.inspect_err(|_| {
             plan.shaders().for_each(|shader| gpu.pipelines.forget(shader));
         })?;
-        passes.iter().for_each(|pass| pass.encode(&mut self.encoder));
+        let group = Group::new(&mut self.encoder, "wgmax plan");
+        passes.iter().for_each(|pass| pass.encode(group.0));
+        drop(group);
         let outputs = buffers.into_iter().skip(inputs.len()).take(plan.outputs.len());
         let submitted = Some(self.submitted.clone());
         let output = |buffer| Buffer { gpu: gpu.clone(), buffer, submitted: submitted.clone() };
@@ -89,7 +90,7 @@ impl Gpu {
         let buffers = self.catch("scratch", || self.buffers(plan, inputs)).await?;
         for (i, launch) in plan.launches.iter().enumerate() {
             self.catch("a launch", || {
-                let mut encoder = self.device.create_command_encoder(&Default::default());
+                let mut encoder = self.encoder();
                 self.pass(launch, &buffers).encode(&mut encoder);
                 self.queue.submit([encoder.finish()]);
                 Ok(())
@@ -101,6 +102,11 @@ impl Gpu {
             }
         }
         Ok(())
+    }
+
+    fn encoder(&self) -> wgpu::CommandEncoder {
+        let descriptor = wgpu::CommandEncoderDescriptor { label: Some("wgmax plan") };
+        self.device.create_command_encoder(&descriptor)
     }
 
     fn buffers(&self, plan: &Plan, inputs: &[&Buffer]) -> Result<Vec<wgpu::Buffer>> {
@@ -121,11 +127,14 @@ impl Gpu {
     fn pass(&self, launch: &Launch, buffers: &[wgpu::Buffer]) -> Pass {
         let label = launch.shader.label();
         let pipeline = self.pipelines.get(&self.device, &launch.shader);
-        let params = self.device.create_buffer_init(&wgpu::util::BufferInitDescriptor {
+        // Not `create_buffer_init`, which panics on a device that has just been lost.
+        let params = self.device.create_buffer(&wgpu::BufferDescriptor {
             label: Some(&label),
-            contents: launch.params.bytes(),
-            usage: wgpu::BufferUsages::UNIFORM,
+            size: launch.params.bytes().len() as u64,
+            usage: wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST,
+            mapped_at_creation: false,
         });
+        self.queue.write_buffer(&params, 0, launch.params.bytes());
         let bind = |binding: u32, range: &Range| wgpu::BindGroupEntry {
             binding,
             resource: wgpu::BindingResource::Buffer(wgpu::BufferBinding {

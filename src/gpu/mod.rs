@@ -4,8 +4,10 @@ mod adapter;
 #[cfg(feature = "io")]
 mod cache;
 mod execute;
+mod failure;
 mod pipeline;
 mod prepared;
+mod record;
 
 pub(crate) use adapter::{adapters, find, open, open_all, request};
 pub(crate) use execute::Recording;
@@ -13,6 +15,7 @@ pub use prepared::{BufferRange, Prepared};
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
+use std::task::Poll;
 
 use crate::device::DeviceInfo;
 use crate::error::{Error, Result};
@@ -27,7 +30,7 @@ pub(crate) struct Gpu {
     device: wgpu::Device,
     queue: wgpu::Queue,
     pipelines: pipeline::Pipelines,
-    /// Why the device was lost, once it was; stays empty for a caller's device.
+    /// Why the device was lost, once that is known.
     lost: Arc<OnceLock<String>>,
 }
 
@@ -40,71 +43,37 @@ pub(crate) struct Buffer {
     submitted: Option<Arc<AtomicBool>>,
 }
 
+/// Has the reason of a device's loss put down.
+fn tell_loss(device: &wgpu::Device, lost: &Arc<OnceLock<String>>) {
+    let lost = lost.clone();
+    device.set_device_lost_callback(move |kind, message| {
+        let _ = lost.set(match message.is_empty() {
+            true => format!("{kind:?}"),
+            false => message,
+        });
+    });
+}
+
 impl Gpu {
     pub(crate) fn from_wgpu(device: &wgpu::Device, queue: &wgpu::Queue) -> Self {
         let info = DeviceInfo::new(&device.adapter_info(), &device.limits());
+        let lost = Arc::default();
+        if device.adapter_info().backend == wgpu::Backend::BrowserWebGpu {
+            // There, this replaces no callback of the caller's.
+            tell_loss(device, &lost);
+        }
         Self {
             info,
             device: device.clone(),
             queue: queue.clone(),
             pipelines: pipeline::Pipelines::default(),
-            lost: Arc::default(),
-        }
-    }
-
-    /// Runs `f` with out-of-memory and validation errors caught, and returns the first of them.
-    async fn catch<T>(&self, what: &str, f: impl FnOnce() -> Result<T>) -> Result<T> {
-        self.check_alive()?;
-        let (value, memory, validation, internal) = {
-            let internal = self.device.push_error_scope(wgpu::ErrorFilter::Internal);
-            let validation = self.device.push_error_scope(wgpu::ErrorFilter::Validation);
-            let memory = self.device.push_error_scope(wgpu::ErrorFilter::OutOfMemory);
-            let value = f();
-            let memory = memory.pop();
-            let validation = validation.pop();
-            (value, memory, validation, internal.pop())
-        };
-        let (device, what) = (self.info.name.clone(), what.to_string());
-        if memory.await.is_some() {
-            return Err(Error::OutOfMemory { device, what });
-        }
-        let error = match validation.await {
-            Some(error) => Some(error),
-            None => internal.await,
-        };
-        match error {
-            Some(error) => Err(Error::Gpu { device, what, reason: error.to_string() }),
-            None => value,
+            lost,
         }
     }
 
     #[cfg(feature = "io")]
     pub(crate) fn save_pipelines(&self) -> Result<bool> {
         self.pipelines.save()
-    }
-
-    /// An error if the device is known to be lost.
-    pub(crate) fn check_alive(&self) -> Result<()> {
-        match self.lost.get() {
-            None => Ok(()),
-            Some(reason) => {
-                Err(Error::DeviceLost { device: self.info.name.clone(), reason: reason.clone() })
-            }
-        }
-    }
-
-    /// Waits until all that was submitted is done.
-    pub(crate) fn wait(&self) -> Result<()> {
-        let device = || self.info.name.clone();
-        self.check_alive()?;
-        match self.device.poll(wgpu::PollType::wait_indefinitely()) {
-            Ok(_) => Ok(()),
-            Err(error) => Err(Error::Gpu {
-                device: device(),
-                what: "waiting".into(),
-                reason: error.to_string(),
-            }),
-        }
     }
 
     fn create_buffer(
@@ -194,7 +163,8 @@ impl Gpu {
         let staging = self
             .catch("a download", || {
                 let staging = self.create_buffer("wgmax download", size, usage)?;
-                let mut encoder = self.device.create_command_encoder(&Default::default());
+                let descriptor = wgpu::CommandEncoderDescriptor { label: Some("wgmax download") };
+                let mut encoder = self.device.create_command_encoder(&descriptor);
                 encoder.copy_buffer_to_buffer(buffer, 0, &staging, 0, size);
                 self.queue.submit([encoder.finish()]);
                 staging.map_async(wgpu::MapMode::Read, 0..size, move |result| {
@@ -203,36 +173,29 @@ impl Gpu {
                 Ok(staging)
             })
             .await?;
-        let failed = |reason: String| match self.lost.get() {
-            Some(reason) => {
-                Error::DeviceLost { device: self.info.name.clone(), reason: reason.clone() }
-            }
-            None => {
-                Error::Gpu { device: self.info.name.clone(), what: "a download".into(), reason }
-            }
-        };
         if wait {
-            // What goes wrong shows in the mapping's result.
-            let _ = self.device.poll(wgpu::PollType::wait_indefinitely());
+            self.poll(wgpu::PollType::wait_indefinitely())?;
         }
         // A browser maps on its own; elsewhere somebody has to poll.
         let mut receive = std::pin::pin!(receiver.receive());
         let mapped = std::future::poll_fn(|context| {
-            let _ = self.device.poll(wgpu::PollType::Poll);
+            // A device that cannot be polled never maps.
+            if let Err(error) = self.poll(wgpu::PollType::Poll) {
+                return Poll::Ready(Err(error));
+            }
             let state = receive.as_mut().poll(context);
             if state.is_pending() && cfg!(not(target_arch = "wasm32")) {
                 context.waker().wake_by_ref();
             }
-            state
+            state.map(Ok)
         });
-        match mapped.await {
+        let failed = |reason: String| self.failed("a download", reason);
+        match mapped.await? {
             Some(Ok(())) => {}
             Some(Err(error)) => return Err(failed(error.to_string())),
             None => return Err(failed("the mapping was dropped".into())),
         }
-        let bytes =
-            staging.get_mapped_range(0..size).map_err(|error| failed(error.to_string()))?.to_vec();
-        staging.unmap();
-        Ok(bytes)
+        // Dropping the buffer unmaps it, and unlike `unmap` without an error where the device has just been lost.
+        Ok(staging.get_mapped_range(0..size).map_err(|error| failed(error.to_string()))?.to_vec())
     }
 }

@@ -186,16 +186,31 @@ struct JsonTensor {
 fn load_json(folder: &Path) -> Result<Case> {
     let path = folder.join(JSON);
     let text = fs::read(&path).map_err(io(&path))?;
-    let case: JsonCase = serde_json::from_slice(&text).map_err(|e| bad(&path, e))?;
+    parse(&path, &text, |file| super::npy::read(folder.join(file)))
+}
 
-    let dialect: Dialect = case.dialect.parse().map_err(|e| bad(&path, e))?;
+/// The case of the text of a `case.json`. `read` gives the tensors of the files that it names,
+/// which lie next to it. `path` stands for the text in errors; a case without an id is
+/// called as the folder.
+///
+/// # Errors
+/// [`Error::BadFile`] for a text that is no case, and for a tensor that is not what the text says
+/// of it; what `read` gives.
+pub fn parse(
+    path: &Path,
+    text: &[u8],
+    mut read: impl FnMut(&str) -> Result<Tensor>,
+) -> Result<Case> {
+    let case: JsonCase = serde_json::from_slice(text).map_err(|e| bad(path, e))?;
+
+    let dialect: Dialect = case.dialect.parse().map_err(|e| bad(path, e))?;
     let number = case.version.as_u64().and_then(|v| u32::try_from(v).ok());
     let version = match (dialect, number, case.version.as_str()) {
         (Dialect::OneDnn, _, Some("graph")) => None,
         (Dialect::Onnx | Dialect::OpenVino, Some(number), _) => Some(number),
         _ => {
             let reason = "a number, or \"graph\" for onednn";
-            return Err(bad(&path, format_args!("`version` is {}, not {reason}", case.version)));
+            return Err(bad(path, format_args!("`version` is {}, not {reason}", case.version)));
         }
     };
     let attributes = case.attrs.into_iter().map(|(name, v)| (name, attribute(v))).collect();
@@ -207,9 +222,9 @@ fn load_json(folder: &Path) -> Result<Case> {
             inputs.resize(slot + 1, None);
         }
         if inputs[slot].is_some() {
-            return Err(bad(&path, format_args!("input {slot} of {} is listed twice", case.op)));
+            return Err(bad(path, format_args!("input {slot} of {} is listed twice", case.op)));
         }
-        inputs[slot] = Some(read_entry(folder, entry)?);
+        inputs[slot] = Some(read_entry(path, entry, &mut read)?);
     }
 
     let expect = match case.expect {
@@ -217,12 +232,12 @@ fn load_json(folder: &Path) -> Result<Case> {
         JsonExpect::Ok => {
             let outputs = match case.recommended {
                 Some(recommended) if case.contested => recommended,
-                _ => case.outputs.ok_or_else(|| bad(&path, "missing field `outputs`"))?,
+                _ => case.outputs.ok_or_else(|| bad(path, "missing field `outputs`"))?,
             };
             if outputs.is_empty() {
-                return Err(bad(&path, "`expect` is \"ok\", but there are no outputs"));
+                return Err(bad(path, "`expect` is \"ok\", but there are no outputs"));
             }
-            let read = outputs.iter().map(|entry| read_entry(folder, entry));
+            let read = outputs.iter().map(|entry| read_entry(path, entry, &mut read));
             Expect::Outputs(read.collect::<Result<_>>()?)
         }
     };
@@ -231,7 +246,12 @@ fn load_json(folder: &Path) -> Result<Case> {
         Expect::Error => 1,
     };
     let node = Node { dialect, operator: case.op, version, attributes, outputs };
-    Ok(Case { id: case.id.unwrap_or_else(|| folder_name(folder)), node, inputs, expect })
+    Ok(Case {
+        id: case.id.unwrap_or_else(|| folder_name(path.parent().unwrap_or(path))),
+        node,
+        inputs,
+        expect,
+    })
 }
 
 /// Where an input goes: where its name says, or else where it stands.
@@ -261,16 +281,18 @@ fn attribute(value: Value) -> Attribute {
 }
 
 /// The tensor of an entry, which must be what the entry says of it.
-fn read_entry(folder: &Path, entry: &JsonTensor) -> Result<Tensor> {
-    let json = folder.join(JSON);
+fn read_entry(
+    json: &Path,
+    entry: &JsonTensor,
+    read: &mut impl FnMut(&str) -> Result<Tensor>,
+) -> Result<Tensor> {
     let inside = !entry.file.is_empty()
         && Path::new(&entry.file).components().all(|c| matches!(c, Component::Normal(_)));
     if !inside {
-        return Err(bad(&json, format_args!("file {:?} is not inside the folder", entry.file)));
+        return Err(bad(json, format_args!("file {:?} is not inside the folder", entry.file)));
     }
-    let element_type: ElementType = entry.dtype.parse().map_err(|e| bad(&json, e))?;
-    let path = folder.join(&entry.file);
-    let mut tensor = super::npy::read(&path)?;
+    let element_type: ElementType = entry.dtype.parse().map_err(|e| bad(json, e))?;
+    let mut tensor = read(&entry.file)?;
     // NumPy has no bf16. No other type may stand for one that it has.
     if (element_type, tensor.element_type()) == (ElementType::Bf16, ElementType::U16) {
         tensor = Tensor::from_bytes(element_type, tensor.shape(), tensor.bytes())?;
@@ -282,7 +304,7 @@ fn read_entry(folder: &Path, entry: &JsonTensor) -> Result<Tensor> {
             entry.shape,
             tensor.desc()
         );
-        return Err(bad(&json, reason));
+        return Err(bad(json, reason));
     }
     Ok(tensor)
 }

@@ -1,6 +1,7 @@
 //! Plans: kernel launches over numbered buffers, cut to a device's limits.
 
 mod builder;
+mod check;
 pub(crate) mod pool;
 pub(crate) mod reduce;
 pub(crate) mod segment;

@@ -297,7 +297,8 @@ impl Builder<'_> {
         }
         let lanes = (e.outer * width).div_ceil(block);
         let to_fill = (lanes_wanted / lanes).min(rows / MIN_ROWS);
-        let to_end = rows.div_ceil(u64::from(self.limits.max_iterations));
+        // Of a row a launch there would be as many as before.
+        let to_end = rows.div_ceil(u64::from(self.limits.max_iterations).max(4));
         let chunk = rows.div_ceil(to_fill.max(to_end).max(1));
         let splits = rows.div_ceil(chunk);
 

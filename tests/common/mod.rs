@@ -2,6 +2,8 @@
 
 #![allow(dead_code, unused_imports)]
 
+pub mod program;
+
 use wgmax::Device;
 
 /// The seed of a run: `WGMAX_SEED`, or one of the clock's.
@@ -14,6 +16,11 @@ pub fn seed() -> u64 {
     };
     println!("WGMAX_SEED={seed}");
     seed
+}
+
+/// How many random rounds: `WGMAX_ROUNDS`, or so many.
+pub fn rounds(default: u64) -> u64 {
+    std::env::var("WGMAX_ROUNDS").ok().and_then(|r| r.parse().ok()).unwrap_or(default)
 }
 
 /// The GPU to test on. Without one the test fails, unless `WGMAX_NO_GPU=1` says that none is wanted.

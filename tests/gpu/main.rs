@@ -6,7 +6,7 @@ mod pool;
 mod reduce;
 mod segment;
 
-use common::{Random, check_oracle, gpu, seed, tensor};
+use common::{Random, check_oracle, gpu, rounds, seed, tensor};
 use wgmax::operator::{Operator, ReduceMax};
 use wgmax::plan::Limits;
 use wgmax::sweep::Case;
@@ -102,11 +102,6 @@ fn check_random(
         let case = case(&mut random, t).unwrap();
         check_case(device, &case, &format!("WGMAX_SEED={seed}, round {round}"));
     }
-}
-
-/// How many random rounds: `WGMAX_ROUNDS`, or so many.
-fn rounds(default: u64) -> u64 {
-    std::env::var("WGMAX_ROUNDS").ok().and_then(|r| r.parse().ok()).unwrap_or(default)
 }
 
 /// Tensors of another device are refused, not misread.

@@ -1,0 +1,156 @@
+//! Operators out of bytes: nodes of the dialects, and the neutral ones.
+
+use arbitrary::{Arbitrary, Result, Unstructured};
+use wgmax::dialect::{Attribute, Attributes, Dialect, Node};
+use wgmax::operator::{
+    EmptySegment, EmptySet, Indices, Layout, MaxPool, Operator, Order, Padding, ReduceMax,
+    Rounding, SegmentMax,
+};
+use wgmax::{ElementType, Nan};
+
+/// Names of attributes, values of texts: those that the dialects know, and one that none does.
+const ATTRIBUTES: [&str; 21] = [
+    "axes",
+    "keepdims",
+    "keep_dims",
+    "noop_with_empty_axes",
+    "kernel_shape",
+    "kernel",
+    "strides",
+    "pads",
+    "pads_begin",
+    "pads_end",
+    "dilations",
+    "auto_pad",
+    "ceil_mode",
+    "storage_order",
+    "rounding_type",
+    "data_format",
+    "index_element_type",
+    "axis",
+    "fill_mode",
+    "exclude_pad",
+    "what",
+];
+const TEXTS: [&str; 18] = [
+    "NOTSET",
+    "SAME_UPPER",
+    "SAME_LOWER",
+    "VALID",
+    "None",
+    "explicit",
+    "same_upper",
+    "same_lower",
+    "valid",
+    "floor",
+    "ceil",
+    "ceil_torch",
+    "NXC",
+    "NCX",
+    "i32",
+    "i64",
+    "ZERO",
+    "LOWEST",
+];
+
+/// Small for the most part; sometimes anything.
+fn number(from: &mut Unstructured) -> Result<i64> {
+    match from.int_in_range(0..=15)? {
+        0 => i64::arbitrary(from),
+        1 => Ok(i32::arbitrary(from)?.into()),
+        2..=4 => Ok(from.int_in_range(-8..=300)?),
+        _ => Ok(from.int_in_range(-1..=5)?),
+    }
+}
+
+/// A size of any magnitude.
+pub(super) fn dimension(from: &mut Unstructured) -> Result<usize> {
+    let bits = from.int_in_range(0..=36)?;
+    from.int_in_range(0..=1usize << bits)
+}
+
+fn numbers(from: &mut Unstructured, most: usize) -> Result<Vec<i64>> {
+    let count = from.int_in_range(0..=most)?;
+    (0..count).map(|_| number(from)).collect()
+}
+
+/// One number for each of `count`, or by chance another number of them.
+fn list(from: &mut Unstructured, count: usize) -> Result<Vec<i64>> {
+    if from.ratio(1, 16)? { numbers(from, 8) } else { (0..count).map(|_| number(from)).collect() }
+}
+
+/// A node that a dialect may know.
+pub(super) fn node(from: &mut Unstructured) -> Result<Node> {
+    let mut attributes = Attributes::new();
+    for _ in 0..from.int_in_range(0..=7)? {
+        let value = match from.int_in_range(0..=4)? {
+            0 => Attribute::Int(number(from)?),
+            1 | 2 => Attribute::Ints(numbers(from, 8)?),
+            3 => Attribute::Text(from.choose(&TEXTS)?.to_string()),
+            _ => match from.arbitrary()? {
+                true => Attribute::Bool(from.arbitrary()?),
+                false => Attribute::Other("1.5".to_string()),
+            },
+        };
+        attributes.insert(from.choose(&ATTRIBUTES)?.to_string(), value);
+    }
+    Ok(Node {
+        dialect: *from.choose(&[Dialect::Onnx, Dialect::OneDnn, Dialect::OpenVino])?,
+        operator: from.choose(&["ReduceMax", "MaxPool", "SegmentMax", "Max"])?.to_string(),
+        version: if from.ratio(1, 4)? { None } else { Some(from.int_in_range(0..=25)?) },
+        attributes,
+        outputs: from.int_in_range(0..=3)?,
+    })
+}
+
+/// An operator for data of a rank, of which most attributes are as they should be.
+pub(super) fn neutral(from: &mut Unstructured, rank: usize) -> Result<Operator> {
+    let nan = *from.choose(&[Nan::Propagate, Nan::Ignore])?;
+    let empty = *from.choose(&[EmptySet::NegativeInfinity, EmptySet::Lowest])?;
+    let index =
+        *from.choose(&[ElementType::I32, ElementType::I64, ElementType::I64, ElementType::U8])?;
+    Ok(match from.int_in_range(0..=2)? {
+        0 => {
+            let operator = ReduceMax::new().nan(nan).empty_set(empty).keep_dims(from.arbitrary()?);
+            let axes = list(from, rank.min(2))?;
+            if from.ratio(1, 8)? { operator.all_axes() } else { operator.axes(axes) }.into()
+        }
+        1 => {
+            let spatial = rank.saturating_sub(2);
+            let order = *from.choose(&[Order::RowMajor, Order::RowMajor, Order::ColumnMajor])?;
+            let indices = Indices { element_type: index, order, axis: from.int_in_range(-2..=2)? };
+            let padding = match from.int_in_range(0..=5)? {
+                0 => Padding::SameUpper,
+                1 => Padding::SameLower,
+                2 => Padding::Valid,
+                _ => Padding::Explicit { begin: list(from, spatial)?, end: list(from, spatial)? },
+            };
+            MaxPool::new(list(from, spatial)?)
+                .strides(list(from, spatial)?)
+                .dilations(list(from, spatial)?)
+                .padding(padding)
+                .rounding(*from.choose(&[Rounding::Floor, Rounding::Ceil, Rounding::CeilTorch])?)
+                .layout(*from.choose(&[Layout::Ncx, Layout::Nxc])?)
+                .nan(nan)
+                .empty_window(empty)
+                .indices(from.arbitrary::<bool>()?.then_some(indices))
+                .into()
+        }
+        _ => {
+            let operator = match from.int_in_range(0..=2)? {
+                0 => SegmentMax::sorted(),
+                1 => SegmentMax::unsorted(),
+                _ => SegmentMax::offsets(),
+            };
+            let empties =
+                [EmptySegment::Zero, EmptySegment::Lowest, EmptySegment::NegativeInfinity];
+            operator
+                .num_segments(from.arbitrary::<bool>()?.then_some(number(from)?))
+                .empty_segment(*from.choose(&empties)?)
+                .nan(nan)
+                .indices(from.arbitrary::<bool>()?.then_some(index))
+                .status(from.arbitrary()?)
+                .into()
+        }
+    })
+}

@@ -1,0 +1,178 @@
+//! Attributes, shapes and limits to a plan: an error, or a plan that keeps to its limits and, where
+//! it is small, computes on the CPU what the plan for the CPU computes.
+
+use arbitrary::{Result, Unstructured};
+use wgmax::operator::Operator;
+use wgmax::plan::Limits;
+use wgmax::{DeviceTensor, ElementType, Tensor, TensorDesc};
+
+use super::CPU;
+use super::operators::{dimension, neutral, node};
+
+/// Elements of all tensors of a plan that is run.
+const SMALL: usize = 1 << 14;
+
+/// Attributes to a plan.
+pub fn plan(bytes: &[u8]) {
+    // Too few bytes are no finding.
+    let _ = attempt(&mut Unstructured::new(bytes));
+}
+
+fn attempt(from: &mut Unstructured) -> Result<()> {
+    let limits = limits(from)?;
+    if from.arbitrary()? {
+        // A dialect's node, on tensors: some of its attributes may be among them.
+        let node = node(from)?;
+        let count = from.int_in_range(0..=3)?;
+        let inputs: Vec<Option<Tensor>> =
+            (0..count).map(|_| optional(from)).collect::<Result<_>>()?;
+        let given: Vec<Option<&Tensor>> = inputs.iter().map(Option::as_ref).collect();
+        let Ok(operator) = node.operator(&given, None) else { return Ok(()) };
+        let inputs: Vec<&Tensor> =
+            given.into_iter().flatten().take(operator.input_count()).collect();
+        run(&operator, &inputs, &limits);
+        // And of any size.
+        let data = desc(from, inputs.first().map_or(1, |data| data.shape().len()))?;
+        let others = inputs.iter().skip(1).map(|tensor| tensor.desc());
+        if let Some(data) = &data {
+            check(&operator, &[data].into_iter().chain(others).collect::<Vec<_>>(), &limits);
+        }
+        return Ok(());
+    }
+    let rank = from.int_in_range(0..=6)?;
+    let operator = neutral(from, rank)?;
+    if from.arbitrary()? {
+        let Some(data) = desc(from, rank)? else { return Ok(()) };
+        let ids = from.choose(&[ElementType::I32, ElementType::I64, ElementType::F32])?;
+        let rows = if from.ratio(7, 8)? { data.shape().first().copied() } else { None };
+        let Ok(ids) = TensorDesc::new(*ids, [rows.map_or_else(|| dimension(from), Ok)?]) else {
+            return Ok(());
+        };
+        let inputs = [&data, &ids];
+        check(&operator, &inputs[..operator.input_count()], &limits);
+        return Ok(());
+    }
+    let shape = small_shape(from, rank)?;
+    let rows = shape.first().copied().unwrap_or(0);
+    let Some(data) = tensor(from, None, shape)? else { return Ok(()) };
+    let ids: Vec<i64> =
+        (0..rows).map(|_| Ok(from.arbitrary::<u8>()? as i64 - 2)).collect::<Result<_>>()?;
+    let mut ids = ids;
+    if from.arbitrary()? {
+        ids.sort_unstable();
+    }
+    let ids = Tensor::from_slice([rows], &ids).expect("as many as rows");
+    let inputs = [&data, &ids];
+    run(&operator, &inputs[..operator.input_count()], &limits);
+    Ok(())
+}
+
+/// Limits as a device may have them, and smaller.
+fn limits(from: &mut Unstructured) -> Result<Limits> {
+    let exponent: u32 = from.int_in_range(6..=32)?;
+    let binding = (1u64 << exponent) + 4 * from.int_in_range(0..=63)?;
+    Ok(Limits {
+        workgroup_size: 1 << from.int_in_range(3..=8)?,
+        max_workgroups_per_dimension: from.int_in_range(1..=65535)?,
+        max_binding_size: binding,
+        max_buffer_size: binding.saturating_mul(from.int_in_range(1..=16)?),
+        alignment: 16 << from.int_in_range(0..=4)?,
+        max_storage_buffers: from.int_in_range(2..=10)?,
+        max_iterations: from.int_in_range(1..=65535)?,
+        window_taps: from.int_in_range(1..=64)?,
+        lanes: from.int_in_range(1..=1 << 16)?,
+        coalesces: from.arbitrary()?,
+    })
+}
+
+fn small_shape(from: &mut Unstructured, rank: usize) -> Result<Vec<usize>> {
+    (0..rank).map(|_| from.int_in_range(0..=if rank < 3 { 300 } else { 12 })).collect()
+}
+
+fn optional(from: &mut Unstructured) -> Result<Option<Tensor>> {
+    if from.ratio(1, 8)? {
+        return Ok(None);
+    }
+    let rank = from.int_in_range(0..=6)?;
+    let shape = small_shape(from, rank)?;
+    let element_type = match from.arbitrary()? {
+        true => Some(*from.choose(&[ElementType::I32, ElementType::I64])?),
+        false => None,
+    };
+    tensor(from, element_type, shape)
+}
+
+/// A tensor of a type or of any, of elements that repeat; none where there are too many of them.
+fn tensor(
+    from: &mut Unstructured,
+    element_type: Option<ElementType>,
+    shape: Vec<usize>,
+) -> Result<Option<Tensor>> {
+    let element_type = match element_type {
+        Some(element_type) => element_type,
+        None => *from.choose(&ElementType::ALL)?,
+    };
+    let Ok(desc) = TensorDesc::new(element_type, shape.clone()) else { return Ok(None) };
+    if desc.len() > SMALL {
+        return Ok(None);
+    }
+    let seed = from.bytes(from.len().min(8))?.to_vec();
+    let at = |i: usize| {
+        seed.get(i % seed.len().max(1)).map_or(0, |s| s.wrapping_mul((i as u8).wrapping_add(1)))
+    };
+    let mut bytes: Vec<u8> = (0..desc.byte_len()).map(at).collect();
+    if element_type == ElementType::Bool {
+        bytes.iter_mut().for_each(|byte| *byte &= 1);
+    } else if element_type.is_integer() && from.arbitrary()? {
+        // Small numbers, which may be axes or ids.
+        let size = element_type.size();
+        for element in bytes.chunks_mut(size) {
+            let high = if element[0] > 0xf0 { 0xff } else { 0 };
+            element[1..].fill(high);
+        }
+    }
+    Ok(Tensor::from_bytes(element_type, shape, &bytes).ok())
+}
+
+/// A type and a shape of any size.
+fn desc(from: &mut Unstructured, rank: usize) -> Result<Option<TensorDesc>> {
+    let shape: Vec<usize> = (0..rank).map(|_| dimension(from)).collect::<Result<_>>()?;
+    Ok(TensorDesc::new(*from.choose(&ElementType::ALL)?, shape).ok())
+}
+
+/// Plans, and looks whether the plan keeps to the limits.
+fn check(
+    operator: &Operator,
+    inputs: &[&TensorDesc],
+    limits: &Limits,
+) -> Option<wgmax::plan::Plan> {
+    let plan = operator.plan(inputs, limits).ok()?;
+    assert_eq!(plan.outputs(), operator.infer(inputs).unwrap());
+    if let Err(wrong) = plan.check(limits) {
+        panic!("{wrong}: {operator:?} of {inputs:?} within {limits:?}");
+    }
+    Some(plan)
+}
+
+/// As [`check`], and runs a small plan on the CPU, also as it would be planned there.
+pub(super) fn run(operator: &Operator, inputs: &[&Tensor], limits: &Limits) {
+    let descs: Vec<&TensorDesc> = inputs.iter().map(|tensor| tensor.desc()).collect();
+    if inputs.len() != operator.input_count() {
+        assert!(operator.plan(&descs, limits).is_err());
+        return;
+    }
+    let Ok(operator) = operator.checked(inputs) else { return };
+    let Some(plan) = check(&operator, &descs, limits) else { return };
+    let results = plan.outputs().iter().map(TensorDesc::len).max().unwrap_or(0);
+    let elements = inputs.iter().map(|tensor| tensor.len()).max().unwrap_or(0);
+    if plan.shaders().count() > 256 || results.max(elements) > SMALL {
+        return;
+    }
+    let expected = operator.run(&CPU, inputs).unwrap();
+    let inputs: Vec<DeviceTensor> = inputs.iter().map(|t| CPU.upload(t).unwrap()).collect();
+    let found = CPU.execute(&plan, &inputs.iter().collect::<Vec<_>>()).unwrap();
+    for (found, expected) in found.iter().zip(&expected) {
+        let found = found.download().unwrap();
+        assert!(found.bytes() == expected.bytes(), "{operator:?} of {descs:?} within {limits:?}");
+    }
+}
