@@ -8,6 +8,7 @@ mod devices;
 mod max_pool;
 mod options;
 mod output;
+mod progress;
 mod reduce_max;
 mod segment_max;
 
