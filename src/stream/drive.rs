@@ -70,7 +70,7 @@ pub(super) struct Budget {
 
 /// What a plan takes, in bytes.
 pub(super) fn bytes(plan: &Plan) -> u64 {
-    plan.buffers.iter().map(|buffer| buffer.size).sum()
+    plan.buffers.iter().fold(0, |sum: u64, buffer| sum.saturating_add(buffer.size))
 }
 
 impl Budget {

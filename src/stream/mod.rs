@@ -68,7 +68,8 @@ pub(crate) async fn run(
     };
     let most = options.max_piece.unwrap_or(RunOptions::DEFAULT_MAX_PIECE);
     let mut budget = Budget { piece: most, buffer: limits.max_buffer_size };
-    let all: u64 = descs.iter().copied().chain(&outputs).map(|desc| desc.byte_len() as u64).sum();
+    let tensors = descs.iter().copied().chain(&outputs);
+    let all = tensors.fold(0, |all: u64, desc| all.saturating_add(desc.byte_len() as u64));
     if all <= budget.piece {
         match operator.plan(&descs, limits) {
             Ok(plan) if budget.holds(&plan) => match whole(device, &plan, inputs, wait).await {

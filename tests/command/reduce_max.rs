@@ -123,12 +123,12 @@ fn pieces_make_no_difference() {
         (0..30_000).map(|i: i32| (i.wrapping_mul(40_503) >> 3) as i16).collect();
     let x = Tensor::from_slice([30, 1000], &numbers).unwrap();
     wgmax::io::write(&at("large.npy"), &x).unwrap();
-    let arguments = |size, out| ["reduce-max", size, "--axes", "0", "-o", out].map(str::to_string);
+    let input = at("large.npy");
     for (size, out) in [("4096", "a.npy"), ("8KiB", "b.npy"), ("1 g", "c.npy")] {
-        let mut arguments = arguments(&format!("--max-piece={size}"), &at(out)).to_vec();
-        arguments.push(at("large.npy"));
-        succeeds(&arguments.iter().map(String::as_str).collect::<Vec<_>>());
-        let found = wgmax::io::read(&at(out)).unwrap();
+        let out = at(out);
+        let size = format!("--max-piece={size}");
+        succeeds(&["reduce-max", &size, "--axes", "0", "-o", &out, &input]);
+        let found = wgmax::io::read(&out).unwrap();
         let expected = ReduceMax::new().axes([0]).run(&Device::cpu(), &x).unwrap();
         assert_eq!(found.bytes(), expected.bytes(), "{size}");
     }
