@@ -252,12 +252,17 @@ fn each_cut_is_reached() {
         ("the window", pool(&[6000]).into(), &[1, 1, 6000]),
         ("the window of a plane", pool(&[60, 100]).indices(column).into(), &[1, 1, 60, 100]),
         ("long windows", pool(&[4000]).indices(Indices::default()).into(), &[1, 1, 4100]),
+        (
+            "long windows in padding",
+            pool(&[4000]).pads([2000], [2000]).indices(Indices::default()).into(),
+            &[1, 1, 4100],
+        ),
         ("padding", pool(&[2]).dilations([5000]).pads([5000], [5000]).into(), &[1, 1, 3]),
     ];
     for (cut, operator, shape) in &cuts {
         for t in [ElementType::U8, ElementType::F32, ElementType::F16, ElementType::I64] {
-            // Hard bits, of which many are equal; nothing but NaN; nothing but the lowest.
-            for style in [1, 4, 3] {
+            // Numbers; hard bits, of which many are equal; nothing but NaN; nothing but the lowest.
+            for style in [2, 1, 4, 3] {
                 let input = tensor(t, shape, style, &mut random);
                 let piece = 700 * t.size() as u64;
                 let what = format!("{cut}, style {style}: {operator:?} of {input:?}");
