@@ -3,7 +3,7 @@
 use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
 
-use indicatif::{BinaryBytes, ProgressBar, ProgressStyle};
+use indicatif::{BinaryBytes, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use wgmax::Progress;
 
 /// What is done sooner than that is not worth a word.
@@ -12,24 +12,36 @@ const QUIET: Duration = Duration::from_secs(1);
 const LINES: Duration = Duration::from_secs(10);
 
 pub struct Shown {
-    bar: Option<ProgressBar>,
+    /// Hidden at first: it guesses well from what it has seen from the start on.
+    bar: ProgressBar,
+    hidden: bool,
     began: Instant,
     /// When the last line was written, if any was.
     last: Instant,
-    terminal: bool,
 }
 
 impl Shown {
     pub fn new() -> Self {
         let now = Instant::now();
-        Self { bar: None, began: now, last: now, terminal: std::io::stderr().is_terminal() }
+        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
+        let template =
+            "{bar:40} {binary_bytes} of {binary_total_bytes}, {binary_bytes_per_sec}, {eta} left";
+        let bar = match ProgressStyle::with_template(template) {
+            Ok(style) => bar.with_style(style),
+            Err(_) => bar,
+        };
+        Self { bar, hidden: true, began: now, last: now }
     }
 
     pub fn update(&mut self, progress: Progress) {
-        if self.terminal && (self.bar.is_some() || self.began.elapsed() >= QUIET) {
-            let bar = self.bar.get_or_insert_with(|| bar(progress.total, self.began));
-            bar.set_position(progress.done);
-        } else if !self.terminal && self.last.elapsed() >= LINES {
+        self.bar.set_length(progress.total);
+        self.bar.set_position(progress.done);
+        if std::io::stderr().is_terminal() {
+            if self.hidden && self.began.elapsed() >= QUIET {
+                self.hidden = false;
+                self.bar.set_draw_target(ProgressDrawTarget::stderr());
+            }
+        } else if self.last.elapsed() >= LINES {
             self.last = Instant::now();
             let (done, total) = (BinaryBytes(progress.done), BinaryBytes(progress.total));
             // There is nobody left to tell if stderr is closed.
@@ -41,19 +53,6 @@ impl Shown {
 impl Drop for Shown {
     /// Leaves no bar behind.
     fn drop(&mut self) {
-        if let Some(bar) = &self.bar {
-            bar.finish_and_clear();
-        }
-    }
-}
-
-fn bar(total: u64, began: Instant) -> ProgressBar {
-    let style = ProgressStyle::with_template(
-        "{bar:40} {binary_bytes} of {binary_total_bytes}, {binary_bytes_per_sec}, {eta} left",
-    );
-    let bar = ProgressBar::new(total).with_elapsed(began.elapsed());
-    match style {
-        Ok(style) => bar.with_style(style),
-        Err(_) => bar,
+        self.bar.finish_and_clear();
     }
 }
