@@ -2,8 +2,7 @@
 
 mod common;
 
-use common::segment::ids_tensor;
-use common::{Random, gpu, seed, tensor};
+use common::{Random, gpu, ids_tensor, seed, tensor};
 use wgmax::operator::{
     EmptySegment, EmptySet, Indices, Layout, MaxPool, Operator, Order, Padding, ReduceMax,
     Rounding, SegmentMax,
@@ -88,7 +87,7 @@ fn random_reductions_in_pieces() {
             .keep_dims(random.below(2) == 0)
             .nan(random.pick(&[Nan::Propagate, Nan::Ignore]))
             .empty_set(random.pick(&[EmptySet::NegativeInfinity, EmptySet::Lowest]));
-        let input = tensor(t, &shape, random.below(5), &mut random);
+        let input = tensor(t, &shape, random.below(5) as usize, &mut random);
         let piece = piece(&mut random, input.bytes().len());
         let what =
             format!("WGMAX_SEED={seed}, round {round}: {operator:?} of {input:?} in {piece}");
@@ -151,7 +150,7 @@ fn random_poolings_in_pieces() {
                 },
             });
         }
-        let input = tensor(t, &shape, random.below(5), &mut random);
+        let input = tensor(t, &shape, random.below(5) as usize, &mut random);
         let what = format!("WGMAX_SEED={seed}, round {round}: {operator:?} of {input:?}");
         let results = match operator.infer(input.desc()) {
             Ok(results) => results[0].len(),
@@ -220,7 +219,7 @@ fn random_segments_in_pieces() {
                 EmptySegment::Lowest,
                 EmptySegment::NegativeInfinity,
             ]));
-        let data = tensor(t, &[rows, inner], random.below(5), &mut random);
+        let data = tensor(t, &[rows, inner], random.below(5) as usize, &mut random);
         let ids = ids_tensor(random.pick(&[ElementType::I32, ElementType::I64]), &ids);
         let piece = piece(&mut random, data.bytes().len() + ids.bytes().len());
         let what = format!("WGMAX_SEED={seed}, round {round}: {operator:?} of {data:?} in {piece}");
