@@ -28,7 +28,8 @@ impl DeviceTensor {
     /// Copies the tensor to the host, waiting for the device.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`], [`Error::DeviceLost`], [`Error::Gpu`].
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::DeviceLost`](crate::Error::DeviceLost),
+    /// [`Error::Gpu`](crate::Error::Gpu).
     pub fn download(&self) -> Result<Tensor> {
         pollster::block_on(self.fetch(true))
     }
