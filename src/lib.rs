@@ -41,6 +41,7 @@ pub mod operator;
 #[cfg(feature = "oracle")]
 pub mod oracle;
 pub mod plan;
+mod stream;
 #[cfg(feature = "oracle")]
 pub mod sweep;
 mod tensor;
@@ -52,6 +53,7 @@ pub use cpu::simd::dispatch as vectorised;
 pub use device::{Chain, Device, DeviceInfo, DeviceOptions, DeviceTensor, adapter, adapters};
 pub use error::{Error, Result};
 pub use gpu::{BufferRange, Prepared};
+pub use stream::{Progress, RunOptions};
 pub use tensor::key::Nan;
 pub use tensor::{Element, ElementType, Tensor, TensorDesc};
 pub use wgpu;

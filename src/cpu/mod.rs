@@ -43,7 +43,7 @@ impl Scratch {
 }
 
 /// So many words of 0, or an error where there is no such memory.
-fn zeroed(words: usize) -> Result<Vec<u64>> {
+pub(crate) fn zeroed(words: usize) -> Result<Vec<u64>> {
     // Asking twice costs little, and only `vec!` gets pages that are 0 already.
     if words > 1 << 23 && Vec::<u64>::new().try_reserve_exact(words).is_err() {
         return Err(Error::OutOfMemory {

@@ -128,14 +128,30 @@ impl Device {
         matches!(self.backend, Backend::Cpu(_))
     }
 
+    /// The GPU, if this is one.
+    pub(crate) fn gpu_backend(&self) -> Option<&Arc<Gpu>> {
+        match &self.backend {
+            Backend::Cpu(_) => None,
+            Backend::Gpu(gpu) => Some(gpu),
+        }
+    }
+
     /// Copies a tensor to the device. The CPU shares it.
     ///
     /// # Errors
     /// [`Error::OverLimit`], [`Error::OutOfMemory`], [`Error::DeviceLost`], [`Error::Gpu`].
     pub fn upload(&self, tensor: &Tensor) -> Result<DeviceTensor> {
+        pollster::block_on(self.upload_async(tensor))
+    }
+
+    /// As [`Device::upload`], without blocking.
+    ///
+    /// # Errors
+    /// As [`Device::upload`].
+    pub async fn upload_async(&self, tensor: &Tensor) -> Result<DeviceTensor> {
         let storage = match &self.backend {
             Backend::Cpu(_) => Storage::Host(tensor.clone()),
-            Backend::Gpu(gpu) => Storage::Gpu(pollster::block_on(gpu.upload(tensor))?),
+            Backend::Gpu(gpu) => Storage::Gpu(gpu.upload(tensor.bytes()).await?),
         };
         Ok(DeviceTensor { desc: tensor.desc().clone(), storage })
     }

@@ -42,7 +42,7 @@ impl DeviceTensor {
         self.fetch(false).await
     }
 
-    async fn fetch(&self, wait: bool) -> Result<Tensor> {
+    pub(crate) async fn fetch(&self, wait: bool) -> Result<Tensor> {
         match &self.storage {
             Storage::Host(tensor) => Ok(tensor.clone()),
             Storage::Gpu(buffer) => buffer.download(&self.desc, wait).await,

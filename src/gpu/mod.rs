@@ -3,6 +3,7 @@
 mod adapter;
 #[cfg(feature = "io")]
 mod cache;
+mod download;
 mod execute;
 mod failure;
 mod pipeline;
@@ -10,16 +11,15 @@ mod prepared;
 mod record;
 
 pub(crate) use adapter::{adapters, find, open, open_all, request};
+pub(crate) use download::Reading;
 pub(crate) use execute::Recording;
 pub use prepared::{BufferRange, Prepared};
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
-use std::task::Poll;
 
 use crate::device::DeviceInfo;
 use crate::error::{Error, Result};
-use crate::tensor::{Tensor, TensorDesc};
 
 /// Buffers end on a whole block, so that shaders may read whole blocks.
 const PADDING: u64 = 16;
@@ -99,13 +99,12 @@ impl Gpu {
         }))
     }
 
-    pub(crate) async fn upload(self: &Arc<Self>, tensor: &Tensor) -> Result<Buffer> {
+    pub(crate) async fn upload(self: &Arc<Self>, bytes: &[u8]) -> Result<Buffer> {
         let usage = wgpu::BufferUsages::STORAGE
             | wgpu::BufferUsages::COPY_DST
             | wgpu::BufferUsages::COPY_SRC;
         let buffer = self
             .catch("an upload", || {
-                let bytes = tensor.bytes();
                 let buffer = self.create_buffer("wgmax tensor", bytes.len() as u64, usage)?;
                 // Writes are in whole words; the tail goes padded.
                 let whole = bytes.len() / 4 * 4;
@@ -134,68 +133,5 @@ impl Buffer {
             }
             _ => Ok(()),
         }
-    }
-
-    /// `wait`: block until the device is done; for those who may block.
-    pub(crate) async fn download(&self, desc: &TensorDesc, wait: bool) -> Result<Tensor> {
-        self.check_submitted(None)?;
-        self.gpu.read(&self.buffer, desc, wait).await
-    }
-}
-
-impl Gpu {
-    async fn read(&self, buffer: &wgpu::Buffer, desc: &TensorDesc, wait: bool) -> Result<Tensor> {
-        let len = desc.byte_len();
-        let bytes = self.read_bytes(buffer, (len as u64).next_multiple_of(4), wait).await?;
-        Tensor::build(desc.clone(), |out| {
-            out.copy_from_slice(&bytes[..len]);
-            Ok(())
-        })
-    }
-
-    /// The first `size` bytes of a buffer, a multiple of 4.
-    async fn read_bytes(&self, buffer: &wgpu::Buffer, size: u64, wait: bool) -> Result<Vec<u8>> {
-        if size == 0 {
-            return Ok(Vec::new());
-        }
-        let (sender, receiver) = futures_intrusive::channel::shared::oneshot_channel();
-        let usage = wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST;
-        let staging = self
-            .catch("a download", || {
-                let staging = self.create_buffer("wgmax download", size, usage)?;
-                let descriptor = wgpu::CommandEncoderDescriptor { label: Some("wgmax download") };
-                let mut encoder = self.device.create_command_encoder(&descriptor);
-                encoder.copy_buffer_to_buffer(buffer, 0, &staging, 0, size);
-                self.queue.submit([encoder.finish()]);
-                staging.map_async(wgpu::MapMode::Read, 0..size, move |result| {
-                    let _ = sender.send(result);
-                });
-                Ok(staging)
-            })
-            .await?;
-        if wait {
-            self.poll(wgpu::PollType::wait_indefinitely())?;
-        }
-        // A browser maps on its own; elsewhere somebody has to poll.
-        let mut receive = std::pin::pin!(receiver.receive());
-        let mapped = std::future::poll_fn(|context| {
-            // A device that cannot be polled never maps.
-            if let Err(error) = self.poll(wgpu::PollType::Poll) {
-                return Poll::Ready(Err(error));
-            }
-            let state = receive.as_mut().poll(context);
-            if state.is_pending() && cfg!(not(target_arch = "wasm32")) {
-                context.waker().wake_by_ref();
-            }
-            state.map(Ok)
-        });
-        let failed = |reason: String| self.failed("a download", reason);
-        match mapped.await? {
-            Some(Ok(())) => {}
-            Some(Err(error)) => return Err(failed(error.to_string())),
-            None => return Err(failed("the mapping was dropped".into())),
-        }
-        // Dropping the buffer unmaps it, and unlike `unmap` without an error where the device has just been lost.
-        Ok(staging.get_mapped_range(0..size).map_err(|error| failed(error.to_string()))?.to_vec())
     }
 }

@@ -1,19 +1,22 @@
 //! The operators: plain attributes, fully resolved, of no dialect and for no device.
 
 pub(crate) mod axes;
+mod ids;
 mod max_pool;
 mod reduce_max;
 mod segment_max;
 
 pub use axes::axes_from_tensor;
+pub(crate) use ids::Ids;
 pub(crate) use max_pool::Window;
 pub use max_pool::{Indices, Layout, MaxPool, Order, Padding, Rounding};
 pub use reduce_max::{EmptySet, ReduceMax};
 pub use segment_max::{EmptySegment, SegmentMax, Segments};
 
-use crate::device::{Device, DeviceTensor};
+use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::plan::{Limits, Plan};
+use crate::stream::{self, RunOptions};
 use crate::tensor::{Tensor, TensorDesc};
 
 /// Any of the operators.
@@ -104,16 +107,58 @@ impl Operator {
 
     /// Uploads tensors, runs the operator on a device, and downloads the results.
     ///
+    /// Tensors that the device cannot hold go there in pieces: see [`Operator::run_with`].
+    ///
     /// # Errors
     /// As [`Operator::checked`] and [`Operator::plan`], and what the device reports.
     pub fn run(&self, device: &Device, inputs: &[&Tensor]) -> Result<Vec<Tensor>> {
-        // Nothing is uploaded for a plan that cannot be.
-        let descs: Vec<&TensorDesc> = inputs.iter().map(|input| input.desc()).collect();
-        let plan = self.checked(inputs)?.plan(&descs, &device.info().limits)?;
-        let inputs: Vec<DeviceTensor> =
-            inputs.iter().map(|input| device.upload(input)).collect::<Result<_>>()?;
-        let inputs: Vec<&DeviceTensor> = inputs.iter().collect();
-        device.execute(&plan, &inputs)?.iter().map(DeviceTensor::download).collect()
+        self.run_with(device, inputs, RunOptions::new())
+    }
+
+    /// As [`Operator::run`], with a say in what goes to a GPU at a time.
+    ///
+    /// What does not fit `options` goes there in pieces, whose results are put together on the host: ranges of
+    /// the axes of a reduction, ranges of a pooling's results with what their windows look at, ranges of rows
+    /// of segments. The result is the same, bit for bit. Inputs may be larger than the GPU's memory or, as
+    /// memory-mapped files, than the host's; results must fit the host's. If the GPU runs out of memory,
+    /// pieces are made smaller. The CPU works on the tensors where they lie, in one piece.
+    ///
+    /// ```
+    /// use wgmax::operator::{Operator, ReduceMax};
+    /// use wgmax::{Device, RunOptions, Tensor};
+    ///
+    /// let input = Tensor::from_slice([4, 1000], &[1.0f32; 4000])?;
+    /// let options = RunOptions::new()
+    ///     .max_piece(4096)
+    ///     .progress(|progress| println!("{} of {} bytes", progress.done, progress.total));
+    /// let operator = Operator::from(ReduceMax::new().axes([1]));
+    /// let results = operator.run_with(&Device::auto(), &[&input], options)?;
+    /// assert_eq!(results[0].as_slice::<f32>()?, [1.0; 4]);
+    /// # Ok::<(), wgmax::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Operator::run`]; [`Error::OverLimit`] only for what cannot be cut so that it fits.
+    pub fn run_with(
+        &self,
+        device: &Device,
+        inputs: &[&Tensor],
+        options: RunOptions<'_>,
+    ) -> Result<Vec<Tensor>> {
+        pollster::block_on(stream::run(self, device, inputs, options, true))
+    }
+
+    /// As [`Operator::run_with`], without blocking on a GPU.
+    ///
+    /// # Errors
+    /// As [`Operator::run_with`].
+    pub async fn run_async(
+        &self,
+        device: &Device,
+        inputs: &[&Tensor],
+        options: RunOptions<'_>,
+    ) -> Result<Vec<Tensor>> {
+        stream::run(self, device, inputs, options, false).await
     }
 
     fn wrong_count(&self, actual: usize) -> Error {

@@ -1,6 +1,6 @@
 //! SegmentMax: the maximum of rows that belong together.
 
-use super::Operator;
+use super::{Ids, Operator};
 use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::plan::{Limits, Plan};
@@ -252,24 +252,22 @@ impl SegmentMax {
     /// asks for more segments than there can be.
     pub fn checked(&self, data: &TensorDesc, ids: &Tensor) -> Result<Self> {
         let known = self.count(data, ids.desc())?;
-        let values: Vec<i64> = match ids.element_type() {
-            ElementType::I32 => ids.as_slice::<i32>()?.iter().map(|&id| id.into()).collect(),
-            _ => ids.to_vec()?,
-        };
+        let values = Ids::of(ids)?;
         let what = self.what();
         if self.segments != Segments::Unsorted {
-            for (position, &value) in values.iter().enumerate() {
-                let previous = position.checked_sub(1).map_or(0, |before| values[before]);
+            let mut previous = 0;
+            for (position, value) in values.iter().enumerate() {
                 if value < 0 {
                     return Err(Error::NegativeSegment { what, position, value });
                 }
                 if value < previous {
                     return Err(Error::UnsortedSegments { what, position, value, previous });
                 }
+                previous = value;
             }
         }
         if self.segments == Segments::Offsets {
-            if let Some(&value) = values.last()
+            if let Some(value) = values.iter().next_back()
                 && value > data.shape()[0] as i64
             {
                 let position = values.len() - 1;
@@ -280,7 +278,7 @@ impl SegmentMax {
         if known.is_some() {
             return Ok(self.clone());
         }
-        let largest = values.iter().copied().enumerate().max_by_key(|&(_, id)| id);
+        let largest = values.iter().enumerate().max_by_key(|&(_, id)| id);
         match largest {
             // Segments are numbered in 31 bits.
             Some((position, value)) if value >= i64::from(i32::MAX) => {

@@ -57,7 +57,7 @@ pub(crate) fn plan(
 }
 
 /// Drops axes of size 1 and merges neighbours of one kind, so that kinds alternate.
-pub(super) fn merge(shape: &[usize], reduced: &[bool]) -> Vec<(u64, bool)> {
+pub(crate) fn merge(shape: &[usize], reduced: &[bool]) -> Vec<(u64, bool)> {
     let mut axes: Vec<(u64, bool)> = Vec::new();
     for (&size, &reduced) in shape.iter().zip(reduced).filter(|(size, _)| **size != 1) {
         match axes.last_mut() {

@@ -3,7 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-use wgmax::Tensor;
+use wgmax::operator::ReduceMax;
+use wgmax::{Device, Tensor};
 
 use super::{folder, refused, succeeds};
 
@@ -112,4 +113,26 @@ fn compares_two_devices() {
     let x = at("x.npy");
     let shown = succeeds(&["compare", "reduce-max", &x, "--axes", "0", "--between", "cpu,cpu"]);
     assert!(shown.ends_with("values: f32[2, 3] -> f32[3]: 3 elements, all equal\n"), "{shown}");
+}
+
+/// As on the CPU, whatever goes to the device at a time.
+#[test]
+fn pieces_make_no_difference() {
+    let (_folder, at) = folder();
+    let numbers: Vec<i16> =
+        (0..30_000).map(|i: i32| (i.wrapping_mul(40_503) >> 3) as i16).collect();
+    let x = Tensor::from_slice([30, 1000], &numbers).unwrap();
+    wgmax::io::write(&at("large.npy"), &x).unwrap();
+    let input = at("large.npy");
+    for (size, out) in [("4096", "a.npy"), ("8KiB", "b.npy"), ("1 g", "c.npy")] {
+        let out = at(out);
+        let size = format!("--max-piece={size}");
+        succeeds(&["reduce-max", &size, "--axes", "0", "-o", &out, &input]);
+        let found = wgmax::io::read(&out).unwrap();
+        let expected = ReduceMax::new().axes([0]).run(&Device::cpu(), &x).unwrap();
+        assert_eq!(found.bytes(), expected.bytes(), "{size}");
+    }
+    for size in ["", "0", "MiB", "4TiB", "-1", "99999999999GiB"] {
+        refused(&["reduce-max", &format!("--max-piece={size}"), &at("large.npy")], "--max-piece");
+    }
 }

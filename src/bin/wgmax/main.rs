@@ -10,6 +10,7 @@ mod max_pool;
 mod onnx;
 mod options;
 mod output;
+mod progress;
 mod reduce_max;
 mod report;
 mod segment_max;

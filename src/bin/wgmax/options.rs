@@ -4,8 +4,10 @@ use std::fmt;
 use std::str::FromStr;
 
 use clap::{Args, ValueEnum};
-use wgmax::operator::EmptySet;
-use wgmax::{Device, ElementType, Nan, Tensor};
+use wgmax::operator::{EmptySet, Operator};
+use wgmax::{Device, ElementType, Nan, RunOptions, Tensor};
+
+use super::progress::Shown;
 
 /// The tensor that an operator is run on.
 #[derive(Args)]
@@ -35,6 +37,50 @@ pub struct On {
 impl On {
     pub fn open(&self) -> wgmax::Result<Device> {
         Device::named(&self.device)
+    }
+}
+
+/// How an operator is run on tensors from files.
+#[derive(Args)]
+pub struct Run {
+    #[command(flatten)]
+    on: On,
+    /// What goes to a GPU at a time, with its results, such as 64MiB; 256MiB if this is left out
+    #[arg(long, value_name = "SIZE")]
+    max_piece: Option<Size>,
+}
+
+impl Run {
+    /// Opens the device and runs an operator there, telling on stderr how far it is if that takes a while.
+    pub fn run(&self, operator: &Operator, inputs: &[&Tensor]) -> wgmax::Result<Vec<Tensor>> {
+        let device = self.on.open()?;
+        let mut shown = Shown::new();
+        let options = RunOptions::new()
+            .max_piece(self.max_piece.map(|size| size.0))
+            .progress(|progress| shown.update(progress));
+        operator.run_with(&device, inputs, options)
+    }
+}
+
+/// A number of bytes, as `4096`, `64KiB`, `256MiB` or `1GiB`.
+#[derive(Clone, Copy, Debug)]
+pub struct Size(u64);
+
+impl FromStr for Size {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let bad = || format!("{text:?} is no size; give bytes, or KiB, MiB or GiB as in 256MiB");
+        let digits = text.trim_end_matches(|c: char| !c.is_ascii_digit());
+        let unit = match text[digits.len()..].trim().to_ascii_lowercase().as_str() {
+            "" | "b" => 1u64,
+            "k" | "kib" => 1 << 10,
+            "m" | "mib" => 1 << 20,
+            "g" | "gib" => 1 << 30,
+            _ => return Err(bad()),
+        };
+        let number: u64 = digits.trim().parse().map_err(|_| bad())?;
+        number.checked_mul(unit).filter(|&bytes| bytes > 0).map(Self).ok_or_else(bad)
     }
 }
 

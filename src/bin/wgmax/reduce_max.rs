@@ -5,7 +5,7 @@ use wgmax::Tensor;
 use wgmax::operator::{Operator, ReduceMax};
 
 use super::Outcome;
-use super::options::{EmptyChoice, List, NanChoice, On, Source};
+use super::options::{EmptyChoice, List, NanChoice, Run, Source};
 use super::output::{self, Output};
 
 #[derive(Args)]
@@ -18,7 +18,7 @@ pub struct Arguments {
     #[command(flatten)]
     operation: Operation,
     #[command(flatten)]
-    on: On,
+    run: Run,
     /// Write the result to a file instead of printing it
     #[arg(short, long, value_name = "OUT")]
     output: Option<String>,
@@ -62,8 +62,7 @@ impl Operation {
 
 pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome> {
     let (operator, input) = arguments.operation.read()?;
-    let device = arguments.on.open()?;
-    let result = operator.run(&device, &[&input])?.swap_remove(0);
+    let result = arguments.run.run(&operator, &[&input])?.swap_remove(0);
     match &arguments.output {
         Some(path) => wgmax::io::write(path, &result)?,
         None => output::print(&result, output)?,

@@ -5,7 +5,7 @@ use wgmax::operator::{EmptySegment, Operator, SegmentMax};
 use wgmax::{Error, Tensor};
 
 use super::Outcome;
-use super::options::{IndexType, NanChoice, On, Source};
+use super::options::{IndexType, NanChoice, Run, Source};
 use super::output::{self, Output};
 
 #[derive(Args)]
@@ -20,7 +20,7 @@ pub struct Arguments {
     #[arg(long, value_name = "IDX_FILE")]
     indices: Option<String>,
     #[command(flatten)]
-    on: On,
+    run: Run,
     /// Write the maxima to a file instead of printing them
     #[arg(short, long, value_name = "OUT")]
     output: Option<String>,
@@ -114,8 +114,7 @@ impl Operation {
 
 pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome> {
     let (operator, inputs) = arguments.operation.read(arguments.indices.is_some())?;
-    let device = arguments.on.open()?;
-    let results = operator.run(&device, &inputs.iter().collect::<Vec<&Tensor>>())?;
+    let results = arguments.run.run(&operator, &inputs.iter().collect::<Vec<&Tensor>>())?;
     output::deliver(&results, &[&arguments.output, &arguments.indices], output)?;
     Ok(Outcome::Good)
 }

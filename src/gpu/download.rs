@@ -1,0 +1,116 @@
+//! Results on their way back.
+
+use std::task::Poll;
+
+use futures_intrusive::channel::shared::{OneshotReceiver, oneshot_channel};
+
+use super::{Buffer, Gpu};
+use crate::error::Result;
+use crate::tensor::{Tensor, TensorDesc};
+
+/// A tensor that is being copied to the host.
+pub(crate) struct Reading {
+    desc: TensorDesc,
+    copy: Option<Copy>,
+}
+
+/// Bytes that are being copied to the host.
+struct Copy {
+    staging: wgpu::Buffer,
+    size: u64,
+    submission: wgpu::SubmissionIndex,
+    mapped: OneshotReceiver<std::result::Result<(), wgpu::BufferAsyncError>>,
+}
+
+impl Buffer {
+    /// `wait`: block until the device is done; for those who may block.
+    pub(crate) async fn download(&self, desc: &TensorDesc, wait: bool) -> Result<Tensor> {
+        self.gpu.finish(self.read(desc).await?, wait).await
+    }
+
+    /// Begins to copy the tensor to the host, after all that the device was given before.
+    pub(crate) async fn read(&self, desc: &TensorDesc) -> Result<Reading> {
+        self.check_submitted(None)?;
+        let size = (desc.byte_len() as u64).next_multiple_of(4);
+        let copy = self.gpu.copy(&self.buffer, size).await?;
+        Ok(Reading { desc: desc.clone(), copy })
+    }
+}
+
+impl Gpu {
+    /// The tensor, once it is there.
+    pub(crate) async fn finish(&self, reading: Reading, wait: bool) -> Result<Tensor> {
+        let view = self.view(&reading.copy, wait).await?;
+        Tensor::build(reading.desc, |out| {
+            if let Some(bytes) = view {
+                out.copy_from_slice(&bytes[..out.len()]);
+            }
+            Ok(())
+        })
+    }
+
+    /// The first `size` bytes of a buffer, a multiple of 4.
+    pub(super) async fn read_bytes(
+        &self,
+        buffer: &wgpu::Buffer,
+        size: u64,
+        wait: bool,
+    ) -> Result<Vec<u8>> {
+        let copy = self.copy(buffer, size).await?;
+        let view = self.view(&copy, wait).await?;
+        Ok(view.map_or_else(Vec::new, |bytes| bytes.to_vec()))
+    }
+
+    /// Begins to copy the first `size` bytes of a buffer; `None` if there are none.
+    async fn copy(&self, buffer: &wgpu::Buffer, size: u64) -> Result<Option<Copy>> {
+        if size == 0 {
+            return Ok(None);
+        }
+        let usage = wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST;
+        self.catch("a download", || {
+            let (sender, mapped) = oneshot_channel();
+            let staging = self.create_buffer("wgmax download", size, usage)?;
+            let descriptor = wgpu::CommandEncoderDescriptor { label: Some("wgmax download") };
+            let mut encoder = self.device.create_command_encoder(&descriptor);
+            encoder.copy_buffer_to_buffer(buffer, 0, &staging, 0, size);
+            let submission = self.queue.submit([encoder.finish()]);
+            staging.map_async(wgpu::MapMode::Read, 0..size, move |result| {
+                let _ = sender.send(result);
+            });
+            Ok(Some(Copy { staging, size, submission, mapped }))
+        })
+        .await
+    }
+
+    /// The bytes that were copied, once they are there. They go with the staging buffer, which dropping unmaps, and
+    /// unlike `unmap` without an error where the device has just been lost.
+    async fn view(&self, copy: &Option<Copy>, wait: bool) -> Result<Option<wgpu::BufferView>> {
+        let Some(copy) = copy else { return Ok(None) };
+        if wait {
+            // What was submitted later need not be done.
+            let submission_index = Some(copy.submission.clone());
+            self.poll(wgpu::PollType::Wait { submission_index, timeout: None })?;
+        }
+        // A browser maps on its own; elsewhere somebody has to poll.
+        let mut receive = std::pin::pin!(copy.mapped.receive());
+        let mapped = std::future::poll_fn(|context| {
+            // A device that cannot be polled never maps.
+            if let Err(error) = self.poll(wgpu::PollType::Poll) {
+                return Poll::Ready(Err(error));
+            }
+            let state = receive.as_mut().poll(context);
+            if state.is_pending() && cfg!(not(target_arch = "wasm32")) {
+                context.waker().wake_by_ref();
+            }
+            state.map(Ok)
+        });
+        let failed = |reason: String| self.failed("a download", reason);
+        match mapped.await? {
+            Some(Ok(())) => {}
+            Some(Err(error)) => return Err(failed(error.to_string())),
+            None => return Err(failed("the mapping was dropped".into())),
+        }
+        let view = copy.staging.get_mapped_range(0..copy.size);
+        view.map(Some).map_err(|error| failed(error.to_string()))
+    }
+}

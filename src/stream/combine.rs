@@ -1,0 +1,159 @@
+//! Results of pieces that belong together, joined on the host by the crate's own keys.
+
+use crate::error::Result;
+use crate::tensor::key::{Key, Keyed, Nan, negative_infinity_bits};
+use crate::tensor::{ElementType, Tensor, TensorDesc};
+
+/// A result that is put together from those of pieces.
+pub(super) struct Joined {
+    pub desc: TensorDesc,
+    words: Vec<u64>,
+}
+
+impl Joined {
+    /// All zeros.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) for a result that the host's memory does not hold.
+    pub(super) fn zeroed(desc: &TensorDesc) -> Result<Self> {
+        let words = crate::cpu::zeroed(desc.byte_len().div_ceil(8))?;
+        Ok(Self { desc: desc.clone(), words })
+    }
+
+    pub(super) fn bytes_mut(&mut self) -> &mut [u8] {
+        &mut bytemuck::cast_slice_mut(&mut self.words)[..self.desc.byte_len()]
+    }
+
+    /// The elements' bits.
+    pub(super) fn bits_mut<T: Keyed>(&mut self) -> &mut [T::Bits] {
+        bytemuck::cast_slice_mut(self.bytes_mut())
+    }
+
+    pub(super) fn finish(self) -> Result<Tensor> {
+        Tensor::from_words(self.desc, self.words)
+    }
+}
+
+/// Positions that are put together: 64 bits wide on the way, and `NONE` where there is none yet.
+pub(super) struct Positions {
+    desc: TensorDesc,
+    pub at: Vec<u64>,
+}
+
+impl Positions {
+    /// No position: -1.
+    pub(super) const NONE: u64 = u64::MAX;
+
+    /// # Errors
+    /// As [`Joined::zeroed`].
+    pub(super) fn none(desc: &TensorDesc) -> Result<Self> {
+        let mut at = crate::cpu::zeroed(desc.len())?;
+        at.fill(Self::NONE);
+        Ok(Self { desc: desc.clone(), at })
+    }
+
+    pub(super) fn finish(self) -> Result<Tensor> {
+        if self.desc.element_type() == ElementType::I64 {
+            return Tensor::from_words(self.desc, self.at);
+        }
+        Tensor::build(self.desc, |bytes| {
+            let narrow = bytemuck::cast_slice_mut::<u8, i32>(bytes);
+            narrow.iter_mut().zip(&self.at).for_each(|(narrow, &wide)| *narrow = wide as i32);
+            Ok(())
+        })
+    }
+}
+
+/// The elements of a piece's result.
+pub(super) fn bits<T: Keyed>(tensor: &Tensor) -> &[T::Bits] {
+    bytemuck::cast_slice(tensor.bytes())
+}
+
+/// The larger of each two elements, in the first list. A NaN of either counts as `nan` says: the maximum
+/// of parts is that of the whole, since each part's NaN is there only where the whole's may be.
+pub(super) fn join<T: Keyed>(into: &mut [T::Bits], from: &[T::Bits], nan: Nan) {
+    let nan = T::Key::nan(nan.key());
+    for (into, &from) in into.iter_mut().zip(from) {
+        *into = T::bits(T::key(*into, nan).max(T::key(from, nan)));
+    }
+}
+
+/// Whether an element goes before one that comes earlier: it must be larger, +0 and -0 being equal.
+pub(super) fn exceeds<T: Keyed>(later: T::Bits, earlier: T::Bits, nan: Nan) -> bool {
+    let nan = T::Key::nan(nan.key());
+    T::rank(T::key(later, nan)) > T::rank(T::key(earlier, nan))
+}
+
+/// The bits of an element that changes nothing where it is joined.
+pub(super) fn identity(element_type: ElementType, nan: Nan) -> u64 {
+    match nan {
+        // No NaN is lost: a real number or -inf goes before it.
+        Nan::Ignore if element_type.is_float() => quiet_nan(element_type),
+        _ => negative_infinity_bits(element_type),
+    }
+}
+
+fn quiet_nan(element_type: ElementType) -> u64 {
+    use crate::tensor::key::with_keyed;
+    fn bits<T: Keyed>() -> u64 {
+        let mut bytes = [0; 8];
+        bytes[..size_of::<T::Bits>()].copy_from_slice(bytemuck::bytes_of(&T::bits(T::Key::LOWEST)));
+        u64::from_le_bytes(bytes)
+    }
+    with_keyed!(element_type, T => bits::<T>())
+}
+
+/// An element's bits, from the low ones of a word.
+pub(super) fn narrow<T: Keyed>(bits: u64) -> T::Bits {
+    bytemuck::pod_read_unaligned(&bits.to_le_bytes()[..size_of::<T::Bits>()])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tensor::key::F32;
+
+    #[test]
+    fn parts_join_to_the_whole() {
+        let (nan, inf) = (f32::NAN, f32::NEG_INFINITY);
+        let quiet = 0x7fc0_0000;
+        let joined = |a: f32, b: f32, mode| {
+            let mut into = [a.to_bits()];
+            join::<F32>(&mut into, &[b.to_bits()], mode);
+            into[0]
+        };
+        for (a, b, propagated, ignored) in [
+            (1.0, 2.0, 2f32.to_bits(), 2f32.to_bits()),
+            (-0.0, 0.0, 0, 0),
+            (nan, 1.0, quiet, 1f32.to_bits()),
+            (nan, inf, quiet, inf.to_bits()),
+            (nan, f32::from_bits(0xffc0_0001), quiet, quiet),
+        ] {
+            for (a, b) in [(a, b), (b, a)] {
+                assert_eq!(joined(a, b, Nan::Propagate), propagated);
+                assert_eq!(joined(a, b, Nan::Ignore), ignored);
+            }
+        }
+    }
+
+    #[test]
+    fn the_identity_changes_nothing() {
+        for mode in [Nan::Propagate, Nan::Ignore] {
+            for bits in [0u32, 1 << 31, 0x7f80_0000, 0xff80_0000, 0x7fc0_0000, 1] {
+                let mut into = [narrow::<F32>(identity(ElementType::F32, mode))];
+                join::<F32>(&mut into, &[bits], mode);
+                assert_eq!(into, [bits], "{mode:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn equal_ones_do_not_exceed() {
+        let exceeds = |a: f32, b: f32, mode| super::exceeds::<F32>(a.to_bits(), b.to_bits(), mode);
+        assert!(!exceeds(0.0, -0.0, Nan::Propagate) && !exceeds(-0.0, 0.0, Nan::Propagate));
+        assert!(!exceeds(f32::NAN, -f32::NAN, Nan::Propagate));
+        assert!(exceeds(f32::NAN, f32::INFINITY, Nan::Propagate));
+        assert!(exceeds(f32::NEG_INFINITY, f32::NAN, Nan::Ignore));
+        assert!(!exceeds(f32::NAN, f32::NEG_INFINITY, Nan::Ignore));
+    }
+}

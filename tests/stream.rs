@@ -1,0 +1,376 @@
+//! Operators on host tensors in pieces: as on the CPU, bit for bit.
+
+mod common;
+
+use common::{Random, gpu, ids_tensor, seed, tensor};
+use wgmax::operator::{
+    EmptySegment, EmptySet, Indices, Layout, MaxPool, Operator, Order, Padding, ReduceMax,
+    Rounding, SegmentMax,
+};
+use wgmax::wgpu;
+use wgmax::{Device, ElementType, Error, Nan, RunOptions, Tensor};
+
+/// Runs an operator in pieces of so many bytes, and says how many they were; 0: it was run as a whole.
+fn in_pieces(
+    device: &Device,
+    operator: &Operator,
+    inputs: &[&Tensor],
+    piece: u64,
+) -> wgmax::Result<(Vec<Tensor>, u64)> {
+    let (mut pieces, mut done) = (0, 0);
+    let options = RunOptions::new().max_piece(piece).progress(|progress| {
+        assert!(done <= progress.done && progress.done <= progress.total, "{progress:?}");
+        (pieces, done) = (progress.pieces, progress.done);
+    });
+    Ok((operator.run_with(device, inputs, options)?, pieces))
+}
+
+/// Compares a run in pieces with one on the CPU. How many pieces there were.
+fn check(device: &Device, operator: &Operator, inputs: &[&Tensor], piece: u64, what: &str) -> u64 {
+    let expected = operator.run(&Device::cpu(), inputs).unwrap_or_else(|e| panic!("{what}: {e}"));
+    let (found, pieces) =
+        in_pieces(device, operator, inputs, piece).unwrap_or_else(|e| panic!("{what}: {e}"));
+    assert_eq!(found.len(), expected.len(), "{what}");
+    for (i, (found, expected)) in found.iter().zip(&expected).enumerate() {
+        assert_eq!(found.desc(), expected.desc(), "{what}: result {i}");
+        let report = wgmax::compare(found, expected).unwrap();
+        assert!(report.is_equal(), "{what}: result {i}: {report}");
+        assert!(found.bytes() == expected.bytes(), "{what}: result {i} has other bits");
+    }
+    pieces
+}
+
+/// How many random rounds: `WGMAX_ROUNDS`, or so many.
+fn rounds(default: u64) -> u64 {
+    std::env::var("WGMAX_ROUNDS").ok().and_then(|r| r.parse().ok()).unwrap_or(default)
+}
+
+/// A size of pieces that cuts so many bytes into a few, or into many.
+fn piece(random: &mut Random, bytes: usize) -> u64 {
+    (bytes as u64 / random.pick(&[1, 2, 3, 5, 9, 30])).max(48)
+}
+
+fn sizes(random: &mut Random, rank: usize, most: usize) -> Vec<usize> {
+    let mut left = most;
+    let mut shape: Vec<usize> = (0..rank)
+        .map(|_| {
+            let size = match random.below(12) {
+                0 if random.below(3) == 0 => 0,
+                0..=2 => 1,
+                3..=8 => 1 + random.below(9) as usize,
+                _ => 1 + random.below(left.min(3000) as u64) as usize,
+            };
+            let size = size.min(left.max(1));
+            left /= size.max(1);
+            size
+        })
+        .collect();
+    for i in (1..rank).rev() {
+        shape.swap(i, random.below(i as u64 + 1) as usize);
+    }
+    shape
+}
+
+#[test]
+fn random_reductions_in_pieces() {
+    let Some(device) = gpu() else { return };
+    let seed = seed();
+    let mut random = Random(seed);
+    let mut cut = 0;
+    for round in 0..rounds(150) {
+        let t = random.pick(&ElementType::ALL);
+        let rank = random.below(6) as usize;
+        let shape = sizes(&mut random, rank, 8000);
+        let axes: Vec<i64> = (0..rank as i64).filter(|_| random.below(2) == 0).collect();
+        let operator = ReduceMax::new()
+            .axes(axes)
+            .keep_dims(random.below(2) == 0)
+            .nan(random.pick(&[Nan::Propagate, Nan::Ignore]))
+            .empty_set(random.pick(&[EmptySet::NegativeInfinity, EmptySet::Lowest]));
+        let input = tensor(t, &shape, random.below(5) as usize, &mut random);
+        let piece = piece(&mut random, input.bytes().len());
+        let what =
+            format!("WGMAX_SEED={seed}, round {round}: {operator:?} of {input:?} in {piece}");
+        cut += u64::from(check(&device, &operator.into(), &[&input], piece, &what) > 1);
+    }
+    assert!(cut > rounds(150) / 3, "only {cut} were cut");
+}
+
+#[test]
+fn random_poolings_in_pieces() {
+    let Some(device) = gpu() else { return };
+    let seed = seed();
+    let mut random = Random(seed);
+    let mut cut = 0;
+    for round in 0..rounds(250) {
+        let t = random.pick(&ElementType::ALL);
+        let spatial = 1 + random.below(3) as usize;
+        let shape = sizes(&mut random, spatial + 2, 6000);
+        let layout = random.pick(&[Layout::Ncx, Layout::Nxc]);
+        let first = if layout == Layout::Ncx { 2 } else { 1 };
+        let list = |random: &mut Random, f: &dyn Fn(&mut Random, u64) -> u64| -> Vec<i64> {
+            (0..spatial).map(|i| f(random, shape[first + i] as u64) as i64).collect()
+        };
+        let kernel = list(&mut random, &|random, size| match random.below(6) {
+            0 => 1,
+            1 => size.max(1),
+            2 => 1 + random.below(size + 1),
+            _ => 1 + random.below(5),
+        });
+        let pad = |random: &mut Random, _: u64| match random.below(3) {
+            0 => 0,
+            1 => random.below(4),
+            _ => random.below(40),
+        };
+        let mut operator = MaxPool::new(kernel)
+            .strides(list(&mut random, &|random, _| 1 + random.below(4)))
+            .dilations(list(&mut random, &|random, _| 1 + random.below(8) / 5 * random.below(6)))
+            .pads(list(&mut random, &pad), list(&mut random, &pad))
+            .rounding(random.pick(&[Rounding::Floor, Rounding::Ceil, Rounding::CeilTorch]))
+            .layout(layout)
+            .nan(random.pick(&[Nan::Propagate, Nan::Ignore]))
+            .empty_window(random.pick(&[EmptySet::NegativeInfinity, EmptySet::Lowest]));
+        if random.below(4) == 0 {
+            operator = operator.padding(match random.below(3) {
+                0 => Padding::SameUpper,
+                1 => Padding::SameLower,
+                _ => Padding::Valid,
+            });
+        }
+        if random.below(2) == 0 {
+            let element_type = random.pick(&[ElementType::I32, ElementType::I64]);
+            operator = operator.indices(match random.below(3) {
+                0 if layout == Layout::Ncx => {
+                    Indices { element_type, order: Order::ColumnMajor, axis: 0 }
+                }
+                _ => Indices {
+                    element_type,
+                    axis: random.below(spatial as u64 + 2) as i64,
+                    ..Indices::default()
+                },
+            });
+        }
+        let input = tensor(t, &shape, random.below(5) as usize, &mut random);
+        let what = format!("WGMAX_SEED={seed}, round {round}: {operator:?} of {input:?}");
+        let results = match operator.infer(input.desc()) {
+            Ok(results) => results[0].len(),
+            Err(Error::WindowTooLarge { .. }) => continue,
+            Err(error) => panic!("{what}: {error}"),
+        };
+        if results > 20_000 {
+            continue;
+        }
+        let piece = piece(&mut random, input.bytes().len() + results * t.size());
+        let what = format!("{what} in {piece}");
+        cut += u64::from(check(&device, &operator.into(), &[&input], piece, &what) > 1);
+    }
+    assert!(cut > rounds(250) / 4, "only {cut} were cut");
+}
+
+#[test]
+fn random_segments_in_pieces() {
+    let Some(device) = gpu() else { return };
+    let seed = seed();
+    let mut random = Random(seed);
+    let mut cut = 0;
+    for round in 0..rounds(150) {
+        let t = random.pick(&ElementType::ALL);
+        let inner = random.pick(&[1usize, 1, 2, 3, 4, 16, 100, 1000, 0]);
+        let rows = random.below((6000 / inner.max(1)).max(40) as u64) as usize;
+        // A few long segments, many short ones, or numbers far apart.
+        let (often, step) = random.pick(&[(300, 1), (4, 1), (1, 1), (2, 5), (1, 3000)]);
+        let mut id = 0i64;
+        let mut ids: Vec<i64> = Vec::new();
+        for _ in 0..rows {
+            ids.push(id);
+            id += i64::from(random.below(often) == 0) * (1 + random.below(step) as i64);
+        }
+        let most = (2_000_000 / inner.max(1)) as i64;
+        let segments = (id + 1 - random.below(4) as i64 * id / 5).clamp(0, most);
+        let mut operator = match random.below(3) {
+            0 => SegmentMax::sorted().num_segments(segments),
+            1 => {
+                for i in (1..rows).rev() {
+                    ids.swap(i, random.below(i as u64 + 1) as usize);
+                    if random.below(20) == 0 {
+                        ids[i] = random.pick(&[-1, i64::from(i32::MIN), i64::from(i32::MAX)]);
+                    }
+                }
+                SegmentMax::unsorted().num_segments(segments)
+            }
+            _ => {
+                let (from, to) = (rows as i64 / 10, rows as i64 - rows as i64 / 7);
+                let mut at = from;
+                ids.clear();
+                while at < to && ids.len() < most as usize {
+                    ids.push(at);
+                    at += random.below(often.min(40) * 2) as i64;
+                }
+                ids.push(to.max(*ids.last().unwrap_or(&0)));
+                SegmentMax::offsets()
+            }
+        };
+        operator = operator
+            .nan(random.pick(&[Nan::Propagate, Nan::Ignore]))
+            .indices(random.pick(&[None, Some(ElementType::I32), Some(ElementType::I64)]))
+            .status(random.below(3) == 0)
+            .empty_segment(random.pick(&[
+                EmptySegment::Zero,
+                EmptySegment::Lowest,
+                EmptySegment::NegativeInfinity,
+            ]));
+        let data = tensor(t, &[rows, inner], random.below(5) as usize, &mut random);
+        let ids = ids_tensor(random.pick(&[ElementType::I32, ElementType::I64]), &ids);
+        let piece = piece(&mut random, data.bytes().len() + ids.bytes().len());
+        let what = format!("WGMAX_SEED={seed}, round {round}: {operator:?} of {data:?} in {piece}");
+        cut += u64::from(check(&device, &operator.into(), &[&data, &ids], piece, &what) > 1);
+    }
+    assert!(cut > rounds(150) / 3, "only {cut} were cut");
+}
+
+/// Each way to cut, of which there is no other for its shape.
+#[test]
+fn each_cut_is_reached() {
+    let Some(device) = gpu() else { return };
+    let mut random = Random(29);
+    let reduce = |axes: &[i64]| Operator::from(ReduceMax::new().axes(axes.iter().copied()));
+    let pool = |kernel: &[i64]| MaxPool::new(kernel.iter().copied()).nan(Nan::Ignore);
+    let column =
+        Indices { element_type: ElementType::I32, order: Order::ColumnMajor, ..Indices::default() };
+    let cuts: Vec<(&str, Operator, &[usize])> = vec![
+        ("no axis", reduce(&[]), &[6000]),
+        ("an axis that stays", reduce(&[1]), &[3000, 2]),
+        ("a reduced axis", reduce(&[0]), &[6000]),
+        ("a reduced axis of columns", reduce(&[0]), &[3000, 2]),
+        ("columns of few rows", reduce(&[0]), &[2, 3000]),
+        ("results of nothing", reduce(&[0]), &[0, 6000]),
+        ("batch", pool(&[1, 2]).into(), &[1000, 1, 1, 6]),
+        ("channels", pool(&[1, 2]).into(), &[1, 1000, 1, 6]),
+        ("channels last", pool(&[6]).layout(Layout::Nxc).into(), &[1, 6, 1000]),
+        ("windows", pool(&[3]).pads([1], [1]).indices(Indices::default()).into(), &[1, 1, 6000]),
+        ("the window", pool(&[6000]).into(), &[1, 1, 6000]),
+        ("the window of a plane", pool(&[60, 100]).indices(column).into(), &[1, 1, 60, 100]),
+        ("long windows", pool(&[4000]).indices(Indices::default()).into(), &[1, 1, 4100]),
+        (
+            "long windows in padding",
+            pool(&[4000]).pads([2000], [2000]).indices(Indices::default()).into(),
+            &[1, 1, 4100],
+        ),
+        ("padding", pool(&[2]).dilations([5000]).pads([5000], [5000]).into(), &[1, 1, 3]),
+    ];
+    for (cut, operator, shape) in &cuts {
+        for t in [ElementType::U8, ElementType::F32, ElementType::F16, ElementType::I64] {
+            // Numbers; hard bits, of which many are equal; nothing but NaN; nothing but the lowest.
+            for style in [2, 1, 4, 3] {
+                let input = tensor(t, shape, style, &mut random);
+                let piece = 700 * t.size() as u64;
+                let what = format!("{cut}, style {style}: {operator:?} of {input:?}");
+                let pieces = check(&device, operator, &[&input], piece, &what);
+                assert!(pieces > 5, "{what}: {pieces} pieces");
+            }
+        }
+    }
+    let ids: Vec<i64> = (0..2000).map(|row| row / 30).collect();
+    let far: Vec<i64> = (0..2000).map(|row| (row % 40) * 5000 - 5000).collect();
+    let offsets: Vec<i64> = (0..70).map(|segment| 5 + segment * 28).collect();
+    let cuts: Vec<(&str, SegmentMax, &[i64], [usize; 2])> = vec![
+        ("rows", SegmentMax::sorted(), &ids, [2000, 2]),
+        ("rows in any order", SegmentMax::unsorted().num_segments(70), &ids, [2000, 2]),
+        ("ids far apart", SegmentMax::unsorted().num_segments(150_000), &far, [2000, 2]),
+        ("offsets", SegmentMax::offsets(), &offsets, [2000, 2]),
+        ("columns", SegmentMax::sorted().num_segments(2), &[0, 0, 0, 1], [4, 3000]),
+        ("segments without rows", SegmentMax::offsets(), &[1, 1, 1, 4, 4], [4, 3000]),
+    ];
+    for (cut, operator, ids, shape) in &cuts {
+        for t in [ElementType::U8, ElementType::F32, ElementType::F16, ElementType::I64] {
+            for (style, indices) in [(1, None), (1, Some(ElementType::I64)), (4, None)] {
+                for nan in [Nan::Ignore, Nan::Propagate] {
+                    let data = tensor(t, shape, style, &mut random);
+                    let ids = ids_tensor(ElementType::I64, ids);
+                    let operator = operator.clone().nan(nan).indices(indices).into();
+                    let piece = 900 * t.size() as u64;
+                    let what = format!("{cut}, style {style}: {operator:?} of {data:?}");
+                    let pieces = check(&device, &operator, &[&data, &ids], piece, &what);
+                    assert!(pieces > 5, "{what}: {pieces} pieces");
+                }
+            }
+        }
+    }
+}
+
+/// What is asked for is checked as for a run as a whole.
+#[test]
+fn errors_come_before_pieces() {
+    let Some(device) = gpu() else { return };
+    let data = Tensor::from_slice([100, 2], &[1f32; 200]).unwrap();
+    let mut ids = vec![3i64; 100];
+    ids[70] = 2;
+    let ids = ids_tensor(ElementType::I64, &ids);
+    let run = |operator: Operator, inputs: &[&Tensor]| {
+        in_pieces(&device, &operator, inputs, 64).unwrap_err()
+    };
+    let error = run(SegmentMax::sorted().into(), &[&data, &ids]);
+    assert!(matches!(error, Error::UnsortedSegments { position: 70, .. }), "{error}");
+    let error = run(ReduceMax::new().axes([2]).into(), &[&data]);
+    assert!(matches!(error, Error::AxisOutOfRange { .. }), "{error}");
+    let error = run(MaxPool::new([3]).into(), &[&data]);
+    assert!(matches!(error, Error::PoolRank { .. }), "{error}");
+    let error = run(ReduceMax::new().into(), &[&data, &data]);
+    assert!(matches!(error, Error::InputCount { .. }), "{error}");
+}
+
+/// No blocking poll is needed, and the future may go to another thread.
+#[test]
+fn runs_without_blocking() {
+    fn sendable<T: Send>(value: T) -> T {
+        value
+    }
+    let Some(device) = gpu() else { return };
+    let input = tensor(ElementType::F32, &[3000], 1, &mut Random(5));
+    let operator = Operator::from(ReduceMax::new().axes([]));
+    let mut pieces = 0;
+    let options = RunOptions::new().max_piece(4096).progress(|progress| pieces = progress.pieces);
+    let found = pollster::block_on(sendable(operator.run_async(&device, &[&input], options)));
+    assert_eq!(
+        found.unwrap()[0].bytes(),
+        operator.run(&Device::cpu(), &[&input]).unwrap()[0].bytes()
+    );
+    assert!(pieces > 5);
+}
+
+/// A device whose buffers are small: tensors there are refused, those on the host are cut.
+#[test]
+fn a_small_device_takes_tensors_of_the_host_only() {
+    let Some(_) = gpu() else { return };
+    let instance =
+        wgpu::Instance::new(wgpu::InstanceDescriptor::new_without_display_handle_from_env());
+    let adapters = pollster::block_on(instance.enumerate_adapters(wgpu::Backends::all()));
+    let adapter = adapters.first().expect("common::gpu found one");
+    let limits = wgpu::Limits {
+        max_buffer_size: 1 << 16,
+        max_storage_buffer_binding_size: 1 << 16,
+        max_uniform_buffer_binding_size: 1 << 14,
+        ..adapter.limits()
+    };
+    let (device, queue) =
+        pollster::block_on(adapter.request_device(&wgpu::DeviceDescriptor {
+            required_limits: limits,
+            ..Default::default()
+        }))
+        .unwrap();
+    let device = Device::from_wgpu(&device, &queue);
+    let input = tensor(ElementType::F32, &[1, 4, 100, 250], 1, &mut Random(5));
+    let error = device.upload(&input).unwrap_err();
+    let named = matches!(error, Error::OverLimit { limit: "max_buffer_size", allowed: 65536, .. });
+    assert!(named, "{error}");
+    let pool = MaxPool::new([3, 3]).indices(Indices::default());
+    for operator in
+        [Operator::from(ReduceMax::new()), ReduceMax::new().axes([1]).into(), pool.into()]
+    {
+        let expected = operator.run(&Device::cpu(), &[&input]).unwrap();
+        let found = operator.run(&device, &[&input]).unwrap();
+        for (found, expected) in found.iter().zip(&expected) {
+            assert!(found.bytes() == expected.bytes(), "{operator:?}");
+        }
+    }
+}
