@@ -21,6 +21,7 @@ mod narrow;
 mod random;
 mod reduce_max;
 mod segment_max;
+mod shrink;
 
 pub use elements::{Style, tensor};
 pub use max_pool::max_pool;
@@ -28,6 +29,7 @@ pub use narrow::Narrow;
 pub use random::Random;
 pub use reduce_max::reduce_max;
 pub use segment_max::{ids_tensor, segment_max};
+pub use shrink::shrink;
 
 use std::fmt;
 

@@ -1,19 +1,19 @@
 //! `wgmax check`.
 
 use std::collections::BTreeMap;
-use std::io::{BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::io::Write;
+use std::path::PathBuf;
 
 use anyhow::Context;
 use clap::Args;
 use serde_json::json;
-use tempfile::NamedTempFile;
 use wgmax::io::case::{self, Case, Expect};
 use wgmax::{Device, Error, Mismatch, Tensor};
 
 use super::Outcome;
 use super::options::On;
 use super::output::Output;
+use super::whole_file::WholeFile;
 
 #[derive(Args)]
 pub struct Arguments {
@@ -57,7 +57,8 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome
         paths.join(", ")
     };
     anyhow::ensure!(!folders.is_empty(), "no golden case was found in {}", searched());
-    let mut report = arguments.json.as_deref().map(Report::create).transpose()?;
+    let report = arguments.json.as_deref().map(WholeFile::create).transpose()?;
+    let mut report = report.map(Report);
     let device = arguments.on.open()?;
     let name = device.info().to_string();
 
@@ -95,7 +96,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome
         }
     }
     if let Some(report) = report {
-        report.finish()?;
+        report.0.finish()?;
     }
     for (reason, count) in &unsupported {
         writeln!(output, "unsupported  {count} x {reason}")?;
@@ -167,38 +168,10 @@ fn hold(actual: &Tensor, expected: &Tensor) -> Verdict {
     }
 }
 
-/// A report that appears whole or not at all.
-struct Report {
-    path: PathBuf,
-    writer: BufWriter<NamedTempFile>,
-}
+/// A report, one JSON object a case and line.
+struct Report(WholeFile);
 
 impl Report {
-    /// Creates the file behind the report, so that a place that cannot be
-    /// written is found before any case is run.
-    fn create(path: &Path) -> anyhow::Result<Self> {
-        let failed = || path.display().to_string();
-        let directory = match path.parent() {
-            Some(parent) if parent != Path::new("") => parent,
-            _ => Path::new("."),
-        };
-        anyhow::ensure!(!path.is_dir(), "{}: it is a folder", path.display());
-        let mut builder = tempfile::Builder::new();
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::PermissionsExt;
-            // What creating a file asks for; the umask takes its part away.
-            builder.permissions(std::fs::Permissions::from_mode(0o666));
-        }
-        // The name of a temporary file would only puzzle: the system's reason is kept, its path is not.
-        let file = builder
-            .prefix(".wgmax-")
-            .tempfile_in(directory)
-            .map_err(|e| std::io::Error::from(e.kind()))
-            .with_context(failed)?;
-        Ok(Self { path: path.to_path_buf(), writer: BufWriter::new(file) })
-    }
-
     fn line(&mut self, id: &str, device: &str, verdict: &Verdict) -> anyhow::Result<()> {
         let mut object = json!({ "id": id, "device": device, "status": verdict.status() });
         match verdict {
@@ -220,13 +193,6 @@ impl Report {
                 }
             }
         }
-        writeln!(self.writer, "{object}").with_context(|| self.path.display().to_string())
-    }
-
-    fn finish(self) -> anyhow::Result<()> {
-        let failed = || self.path.display().to_string();
-        let file = self.writer.into_inner().map_err(|e| e.into_error()).with_context(failed)?;
-        file.persist(&self.path).map_err(|e| e.error).with_context(failed)?;
-        Ok(())
+        writeln!(self.0, "{object}").with_context(|| self.0.path().display().to_string())
     }
 }

@@ -10,6 +10,8 @@ mod options;
 mod output;
 mod reduce_max;
 mod segment_max;
+mod verify;
+mod whole_file;
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -44,6 +46,8 @@ enum Command {
     Check(check::Arguments),
     /// Measure the operators beside what the device's memory allows
     Bench(bench::Arguments),
+    /// Compare this machine's devices on random cases, bit for bit
+    Verify(verify::Arguments),
 }
 
 /// What a command that ran to its end found.
@@ -87,6 +91,7 @@ fn main() -> ExitCode {
         Some(Command::Compare(arguments)) => compare::run(&arguments, &mut output),
         Some(Command::Check(arguments)) => check::run(&arguments, &mut output),
         Some(Command::Bench(arguments)) => bench::run(&arguments, &mut output),
+        Some(Command::Verify(arguments)) => verify::run(&arguments, &mut output),
     };
     let outcome = outcome.and_then(|outcome| {
         output.flush()?;

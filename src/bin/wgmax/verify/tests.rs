@@ -1,0 +1,1 @@
+//! Faults planted on purpose: found, made small, shown.
