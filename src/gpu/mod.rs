@@ -52,6 +52,18 @@ impl Gpu {
         }
     }
 
+    /// The same device with pipelines of its own, whose texts go through `edit`.
+    #[cfg(feature = "oracle")]
+    pub(crate) fn with_edit(&self, edit: fn(&crate::kernel::Shader, String) -> String) -> Self {
+        Self {
+            info: self.info.clone(),
+            device: self.device.clone(),
+            queue: self.queue.clone(),
+            pipelines: pipeline::Pipelines::with_edit(edit),
+            lost: self.lost.clone(),
+        }
+    }
+
     /// Runs `f` with out-of-memory and validation errors caught, and returns the first of them.
     async fn catch<T>(&self, what: &str, f: impl FnOnce() -> Result<T>) -> Result<T> {
         self.check_alive()?;

@@ -9,6 +9,7 @@ mod common;
 mod max_pool;
 mod reduce_max;
 mod segment_max;
+mod verify;
 
 use std::process::{Command, Output};
 

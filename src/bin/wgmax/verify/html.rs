@@ -47,6 +47,7 @@ pub fn page(report: &Report) -> anyhow::Result<String> {
                 @if report.subjects.len() == 1 && report.subjects[0].argument == "cpu" {
                     p { (devices::NO_ADAPTER) }
                 }
+                (overview(report))
                 @for (subject, score) in report.subjects() {
                     (self::subject(report, subject, score)?)
                 }
@@ -57,15 +58,31 @@ pub fn page(report: &Report) -> anyhow::Result<String> {
     Ok(page.into_string())
 }
 
+fn overview(report: &Report) -> Markup {
+    html! {
+        table.overview {
+            thead { tr { th { "device" } th { "compared with" } th { "found" } } }
+            tbody {
+                @for (subject, score) in report.subjects() {
+                    tr {
+                        td { (subject.name) }
+                        td { (subject.against) }
+                        td.good[score.is_good()].bad[!score.is_good()] { (score.line()) }
+                    }
+                }
+            }
+        }
+    }
+}
+
 fn subject(report: &Report, subject: &Subject, score: &Score) -> anyhow::Result<Markup> {
     let finds: Vec<Markup> = (score.findings.iter())
         .map(|finding| self::finding(report, subject, finding))
         .collect::<Result<_, _>>()?;
     Ok(html! {
         h2 { (subject.name) }
-        p { "Compared with " (subject.against) ": "
-            span.good[score.is_good()].bad[!score.is_good()] { (score.line()) } "." }
         @if let Some(info) = &subject.info { (device(info)) }
+        p { "Cases compared with " (subject.against) ":" }
         (matrix(score))
         @for (reason, index) in &score.failures {
             p.bad { "Error, first at case " (index) ": " (reason) }
@@ -81,9 +98,11 @@ fn device(info: &DeviceInfo) -> Markup {
     let limits = &info.limits;
     html! {
         dl {
-            @if !info.driver.is_empty() { dt { "Driver" } dd { (info.driver) } }
-            dt { "Kind" } dd { (info.kind) ", through " (info.backend) }
-            @if info.backend != "cpu" {
+            @if info.backend == "cpu" {
+                dt { "Kind" } dd { (info.name) }
+            } @else {
+                @if !info.driver.is_empty() { dt { "Driver" } dd { (info.driver) } }
+                dt { "Kind" } dd { (info.kind) ", through " (info.backend) }
                 dt { "Limits" }
                 dd {
                     (limits.workgroup_size) " invocations a workgroup, "
@@ -106,7 +125,7 @@ fn matrix(score: &Score) -> Markup {
     html! {
         div.wide {
             table.matrix {
-                thead { tr { th { "cases" } @for kind in Kind::ALL { th { (kind.name()) } } } }
+                thead { tr { th { "type" } @for kind in Kind::ALL { th { (kind.name()) } } } }
                 tbody {
                     @for t in types {
                         tr { th { (t) } @for kind in Kind::ALL { (self::cell(cell(kind, t))) } }
