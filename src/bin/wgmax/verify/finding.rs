@@ -87,9 +87,7 @@ fn differing(device: &Device, case: &Case) -> Option<(String, usize, usize)> {
     };
     let (twins, shaders) = (trace(&Device::cpu()).ok()?, trace(device).ok()?);
     // What one has more than the other is padding.
-    let differ = |((_, a), (_, b)): &(&(usize, Vec<u8>), &(usize, Vec<u8>))| {
-        a.iter().zip(b).any(|(a, b)| a != b)
-    };
-    let ((launch, _), _) = twins.iter().zip(&shaders).find(differ)?;
+    let mut pairs = twins.iter().zip(&shaders);
+    let (launch, _) = pairs.find(|(a, b)| a.1.iter().zip(&b.1).any(|(a, b)| a != b))?.0;
     Some((plan.shaders().nth(*launch)?.label(), launch + 1, plan.shaders().count()))
 }

@@ -44,7 +44,7 @@ impl Memory {
                 number += 1;
                 number % 2 == 1
             });
-            self.interval *= 2;
+            self.interval = self.interval.saturating_mul(2);
         }
     }
 

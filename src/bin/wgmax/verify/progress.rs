@@ -25,7 +25,7 @@ impl Progress {
         let bar = std::io::stderr().is_terminal().then(|| {
             let bar = ProgressBar::new(1000);
             bar.set_draw_target(ProgressDrawTarget::stderr_with_hz(8));
-            let template = "{bar:30} {msg}";
+            let template = "{bar:20} {wide_msg}";
             bar.set_style(
                 ProgressStyle::with_template(template)
                     .unwrap_or_else(|_| ProgressStyle::default_bar())

@@ -68,7 +68,9 @@ fn a_fault_is_found_shrunk_and_shown() {
         let case = &finding.small.case;
         let Operator::MaxPool(op) = &case.operator else { panic!("{case}") };
         assert!(case.tensors[0].len() <= 3, "{case}");
-        assert_eq!((op.get_kernel(), op.get_strides()), (&[3][..], Some(&[2][..])), "{case}");
+        let product = |list: &[i64]| list.iter().product::<i64>();
+        assert_eq!(product(op.get_kernel()), 3, "{case}");
+        assert_eq!(op.get_strides().map(product), Some(2), "{case}");
         assert!(op.get_indices().is_none() && case.narrow.is_none(), "{case}");
         assert!(case.tensors[0].bytes().iter().all(|&byte| byte == 0), "{case}");
     }
@@ -203,6 +205,7 @@ fn a_fault_in_a_shader_is_found_and_the_shader_named() {
         assert!(shader.contains("reduce_rows"), "{shader}: {case}");
         assert!(page.contains(shader.as_str()));
     }
+    // To be looked at.
     if let Ok(path) = std::env::var("WGMAX_KEEP_REPORT") {
         std::fs::write(path, page).unwrap();
     }
