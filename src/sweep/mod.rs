@@ -35,6 +35,7 @@ pub use shrink::shrink;
 use crate::device::{Device, DeviceTensor};
 use crate::error::{Error, Result};
 use crate::operator::Operator;
+use crate::plan::{Limits, Plan};
 use crate::tensor::{ElementType, Tensor, TensorDesc};
 
 /// Which operator a case is of.
@@ -110,21 +111,28 @@ impl Case {
         self.tensors.iter().collect()
     }
 
-    /// Runs the case on a device, with the device's limits narrowed.
+    /// The launches that compute the case within a device's limits, narrowed. Where nothing
+    /// can be planned within such limits, the device's own count.
     ///
-    /// Where nothing can be planned within such limits, the device's own count.
+    /// # Errors
+    /// As [`Operator::checked`] and [`Operator::plan`].
+    pub fn plan(&self, own: &Limits) -> Result<Plan> {
+        let inputs = self.inputs();
+        let descs: Vec<&TensorDesc> = inputs.iter().map(|input| input.desc()).collect();
+        let operator = self.operator.checked(&inputs)?;
+        match operator.plan(&descs, &self.narrow.within(own)) {
+            Err(Error::OverLimit { .. }) => operator.plan(&descs, own),
+            plan => plan,
+        }
+    }
+
+    /// Runs the case on a device as [`Case::plan`] plans it.
     ///
     /// # Errors
     /// As [`Operator::run`].
     pub fn run(&self, device: &Device) -> Result<Vec<Tensor>> {
+        let plan = self.plan(&device.info().limits)?;
         let inputs = self.inputs();
-        let descs: Vec<&TensorDesc> = inputs.iter().map(|input| input.desc()).collect();
-        let operator = self.operator.checked(&inputs)?;
-        let own = &device.info().limits;
-        let plan = match operator.plan(&descs, &self.narrow.within(own)) {
-            Err(Error::OverLimit { .. }) => operator.plan(&descs, own)?,
-            plan => plan?,
-        };
         let inputs: Vec<DeviceTensor> =
             inputs.iter().map(|input| device.upload(input)).collect::<Result<_>>()?;
         let inputs: Vec<&DeviceTensor> = inputs.iter().collect();

@@ -1,7 +1,7 @@
 //! A mismatch, looked at closely.
 
 use wgmax::sweep::{Case, Kind, shrink};
-use wgmax::{Device, DeviceTensor, ElementType, Tensor, TensorDesc, oracle};
+use wgmax::{Device, DeviceTensor, ElementType, Tensor, oracle};
 
 use super::judge::{Difference, Verdict, judge};
 use super::subject::Subject;
@@ -56,7 +56,8 @@ impl Finding {
                 () if same(&oracle, &small.actual) => Side::Actual,
                 () => Side::Neither,
             });
-        let launch = subject.device.as_ref().and_then(|device| differing(device, &small.case));
+        let device = subject.device.as_ref().filter(|_| again);
+        let launch = device.and_then(|device| differing(device, &small.case));
         Self { index, kind, element_type, found, small, again, oracle, launch }
     }
 }
@@ -68,18 +69,11 @@ fn same(a: &[Tensor], b: &[Tensor]) -> bool {
 
 /// The first launch after which a device holds other bytes than the CPU does.
 fn differing(device: &Device, case: &Case) -> Option<(String, usize, usize)> {
-    let inputs = case.inputs();
-    let descs: Vec<&TensorDesc> = inputs.iter().map(|input| input.desc()).collect();
-    let operator = case.operator.checked(&inputs).ok()?;
-    let own = &device.info().limits;
-    let plan = operator
-        .plan(&descs, &case.narrow.within(own))
-        .or_else(|_| operator.plan(&descs, own))
-        .ok()?;
+    let plan = case.plan(&device.info().limits).ok()?;
     // A launch that writes into several buffers has its number several times.
     let trace = |device: &Device| -> wgmax::Result<Vec<(usize, Vec<u8>)>> {
-        let inputs: Vec<DeviceTensor> =
-            inputs.iter().map(|input| device.upload(input)).collect::<wgmax::Result<_>>()?;
+        let inputs = case.tensors.iter().map(|input| device.upload(input));
+        let inputs: Vec<DeviceTensor> = inputs.collect::<wgmax::Result<_>>()?;
         let inputs: Vec<&DeviceTensor> = inputs.iter().collect();
         let mut written = Vec::new();
         device.execute_traced(&plan, &inputs, |i, bytes| written.push((i, bytes.to_vec())))?;
