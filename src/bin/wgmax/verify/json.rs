@@ -40,7 +40,11 @@ fn device(report: &Report, subject: &Subject, score: &Score) -> Value {
     });
     json!({
         "name": subject.name,
-        "device": subject.info.as_ref().map(|info| crate::devices::object(None, info)),
+        "device": subject.info.as_ref().map(|info| {
+            let mut device = crate::devices::object(None, info);
+            device["device"] = json!(subject.argument);
+            device
+        }),
         "against": subject.against,
         "cases": score.cases(),
         "mismatches": score.mismatches(),
