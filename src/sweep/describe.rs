@@ -110,6 +110,7 @@ fn limits(narrow: &Narrow) -> Vec<String> {
         limit("max_workgroups_per_dimension", narrow.max_workgroups_per_dimension),
         limit("workgroup_size", narrow.workgroup_size),
         limit("max_binding_size", narrow.max_binding_size),
+        limit("coalesces", narrow.coalesces),
     ]
     .into_iter()
     .flatten()

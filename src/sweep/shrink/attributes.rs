@@ -39,6 +39,7 @@ fn wider(narrow: &Narrow) -> Vec<Narrow> {
         Narrow { max_workgroups_per_dimension: None, ..narrow.clone() },
         Narrow { workgroup_size: None, ..narrow.clone() },
         Narrow { max_binding_size: None, ..narrow.clone() },
+        Narrow { coalesces: None, ..narrow.clone() },
     ];
     all.into_iter().filter(|wider| wider != narrow).collect()
 }
