@@ -118,6 +118,17 @@ impl Device {
         DeviceOptions::new().open_adapter(adapter).await
     }
 
+    /// This device with shaders whose texts are changed before they are compiled: faults
+    /// planted on purpose, to see that they are found. The CPU, which has no shaders, stays as it is.
+    #[cfg(feature = "oracle")]
+    #[doc(hidden)]
+    pub fn with_edited_shaders(&self, edit: fn(&crate::kernel::Shader, String) -> String) -> Self {
+        match &self.backend {
+            Backend::Cpu(_) => self.clone(),
+            Backend::Gpu(gpu) => Self::from_gpu(gpu.with_edit(edit)),
+        }
+    }
+
     /// What the device is.
     pub fn info(&self) -> &DeviceInfo {
         &self.info

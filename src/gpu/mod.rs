@@ -71,6 +71,18 @@ impl Gpu {
         }
     }
 
+    /// The same device with pipelines of its own, whose texts go through `edit`.
+    #[cfg(feature = "oracle")]
+    pub(crate) fn with_edit(&self, edit: fn(&crate::kernel::Shader, String) -> String) -> Self {
+        Self {
+            info: self.info.clone(),
+            device: self.device.clone(),
+            queue: self.queue.clone(),
+            pipelines: pipeline::Pipelines::with_edit(edit),
+            lost: self.lost.clone(),
+        }
+    }
+
     #[cfg(feature = "io")]
     pub(crate) fn save_pipelines(&self) -> Result<bool> {
         self.pipelines.save()

@@ -13,13 +13,30 @@ pub(crate) struct Pipelines {
     #[cfg(feature = "io")]
     file: Option<PipelineFile>,
     made: Mutex<HashMap<Shader, Arc<wgpu::ComputePipeline>>>,
+    /// What becomes of texts before they are compiled, where faults are planted on purpose.
+    #[cfg(feature = "oracle")]
+    edit: Option<fn(&Shader, String) -> String>,
 }
 
 impl Pipelines {
     /// The pipeline of a shader. Errors go to the caller's error scopes.
     pub(crate) fn get(&self, device: &wgpu::Device, shader: &Shader) -> Arc<wgpu::ComputePipeline> {
         let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
-        made.entry(*shader).or_insert_with(|| Arc::new(make(device, shader, self.cache()))).clone()
+        let new = || Arc::new(make(device, shader, self.source(shader), self.cache()));
+        made.entry(*shader).or_insert_with(new).clone()
+    }
+
+    #[cfg(feature = "oracle")]
+    pub(crate) fn with_edit(edit: fn(&Shader, String) -> String) -> Self {
+        Self { edit: Some(edit), ..Self::default() }
+    }
+
+    fn source(&self, shader: &Shader) -> String {
+        #[cfg(feature = "oracle")]
+        if let Some(edit) = self.edit {
+            return edit(shader, shader.source());
+        }
+        shader.source()
     }
 
     /// Pipelines that are kept in a file, if there is one.
@@ -53,12 +70,13 @@ impl Pipelines {
 fn make(
     device: &wgpu::Device,
     shader: &Shader,
+    source: String,
     cache: Option<&wgpu::PipelineCache>,
 ) -> wgpu::ComputePipeline {
     let label = shader.label();
     let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
         label: Some(&label),
-        source: wgpu::ShaderSource::Wgsl(shader.source().into()),
+        source: wgpu::ShaderSource::Wgsl(source.into()),
     });
     device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
         label: Some(&label),

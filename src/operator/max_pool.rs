@@ -294,6 +294,12 @@ impl MaxPool {
         self.empty_window
     }
 
+    /// The same with another window.
+    #[cfg(feature = "oracle")]
+    pub(crate) fn with_kernel(&self, kernel: Vec<i64>) -> Self {
+        Self { kernel, ..self.clone() }
+    }
+
     /// The axis of the input that is the first spatial one.
     pub(crate) fn first_spatial(&self) -> usize {
         match self.layout {

@@ -14,6 +14,7 @@ mod proto;
 mod reduce_max;
 mod segment_max;
 mod streams;
+mod verify;
 
 use std::process::{Command, Output};
 

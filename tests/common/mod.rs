@@ -39,6 +39,7 @@ pub fn gpu() -> Option<Device> {
 }
 
 #[cfg(feature = "oracle")]
+#[allow(unused_imports)]
 pub use with_oracle::*;
 
 #[cfg(feature = "oracle")]

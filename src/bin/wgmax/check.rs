@@ -103,7 +103,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome
         }
     }
     if let Some(report) = report {
-        report.finish()?;
+        report.0.finish()?;
     }
     for (reason, count) in &unsupported {
         writeln!(output, "unsupported  {count} x {reason}")?;

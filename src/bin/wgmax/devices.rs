@@ -79,7 +79,8 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome
 pub const NO_ADAPTER: &str = "No GPU adapter was found; only the CPU is used. On Debian, \
                               mesa-vulkan-drivers has one in software.";
 
-fn object(index: Option<usize>, info: &DeviceInfo) -> serde_json::Value {
+/// A device as JSON; the CPU has no index.
+pub fn object(index: Option<usize>, info: &DeviceInfo) -> serde_json::Value {
     let limits = &info.limits;
     json!({
         "device": index.map_or_else(|| "cpu".to_string(), |index| index.to_string()),
@@ -99,7 +100,8 @@ fn object(index: Option<usize>, info: &DeviceInfo) -> serde_json::Value {
     })
 }
 
-fn size(bytes: u64) -> String {
+/// Bytes in the largest unit.
+pub fn size(bytes: u64) -> String {
     if bytes == u64::MAX {
         return "any".to_string();
     }

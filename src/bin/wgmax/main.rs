@@ -15,6 +15,8 @@ mod reduce_max;
 mod report;
 mod segment_max;
 mod shell;
+mod verify;
+mod whole_file;
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -59,6 +61,8 @@ enum Command {
     Completions(shell::Completions),
     /// Print a manual page
     Man(shell::Man),
+    /// Compare this machine's devices on random cases, bit for bit
+    Verify(verify::Arguments),
 }
 
 /// What a command that ran to its end found.
@@ -114,6 +118,7 @@ fn main() -> ExitCode {
         Some(Command::Onnx(arguments)) => onnx::run(&arguments, &mut output),
         Some(Command::Completions(arguments)) => shell::completions(&arguments, &mut output),
         Some(Command::Man(arguments)) => shell::man(&arguments, &mut output),
+        Some(Command::Verify(arguments)) => verify::run(&arguments, &mut output),
     };
     let outcome = outcome.and_then(|outcome| {
         output.flush()?;

@@ -1,0 +1,258 @@
+//! What a sweep found, as one page that needs nothing else.
+
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+use wgmax::sweep::Kind;
+use wgmax::{Comparison, DeviceInfo, ElementType};
+
+use super::Report;
+use super::engine::{Cell, Score};
+use super::finding::Finding;
+use super::heat::Heat;
+use super::judge::Difference;
+use super::memory::Memory;
+use super::subject::Subject;
+use super::text::{judgement, launch, list, memory};
+use crate::devices;
+
+const STYLE: &str = include_str!("style.css");
+
+pub fn page(report: &Report) -> anyhow::Result<String> {
+    let good = report.is_good();
+    let title = if good { "wgmax verify: all equal" } else { "wgmax verify: not all is right" };
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                title { (title) }
+                style { (PreEscaped(STYLE)) }
+            }
+            body {
+                h1 { "wgmax verify" }
+                p.soft {
+                    "ReduceMax, MaxPool and SegmentMax on this machine’s devices, "
+                    "compared bit for bit on random cases."
+                }
+                p.verdict.bad[!good] { (report.summary()) }
+                dl {
+                    dt { "Command" } dd { code { (report.command) } }
+                    dt { "Seed" } dd { (report.sweep.choice.seed) }
+                    dt { "Version" } dd { "wgmax " (env!("CARGO_PKG_VERSION")) }
+                    dt { "System" } dd { (std::env::consts::OS) ", " (std::env::consts::ARCH) }
+                }
+                @for reason in &report.refused {
+                    p.bad { "Not opened: " (reason) }
+                }
+                @if report.subjects.len() == 1 && report.subjects[0].argument == "cpu" {
+                    p { (devices::NO_ADAPTER) }
+                }
+                (overview(report))
+                @for (subject, score) in report.subjects() {
+                    (self::subject(report, subject, score)?)
+                }
+                (memory_over_time(&report.sweep.memory))
+            }
+        }
+    };
+    Ok(page.into_string())
+}
+
+fn overview(report: &Report) -> Markup {
+    html! {
+        table.overview {
+            thead { tr { th { "device" } th { "compared with" } th { "found" } } }
+            tbody {
+                @for (subject, score) in report.subjects() {
+                    tr {
+                        td { (subject.name) }
+                        td { (subject.against) }
+                        td.good[score.is_good()].bad[!score.is_good()] { (score.line()) }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn subject(report: &Report, subject: &Subject, score: &Score) -> anyhow::Result<Markup> {
+    let finds: Vec<Markup> = (score.findings.iter())
+        .map(|finding| self::finding(report, subject, finding))
+        .collect::<Result<_, _>>()?;
+    Ok(html! {
+        h2 { (subject.name) }
+        @if let Some(info) = &subject.info { (device(info)) }
+        p { "Cases compared with " (subject.against) ":" }
+        (matrix(score))
+        @for (reason, index) in &score.failures {
+            p.bad { "Error, first at case " (index) ": " (reason) }
+        }
+        @if let Some((index, _)) = &score.given_up {
+            p.bad { "Given up after case " (index) "." }
+        }
+        @for find in &finds { (find) }
+    })
+}
+
+fn device(info: &DeviceInfo) -> Markup {
+    let limits = &info.limits;
+    html! {
+        dl {
+            @if info.backend == "cpu" {
+                dt { "Kind" } dd { (info.name) }
+            } @else {
+                @if !info.driver.is_empty() { dt { "Driver" } dd { (info.driver) } }
+                dt { "Kind" } dd { (info.kind) ", through " (info.backend) }
+                dt { "Limits" }
+                dd {
+                    (limits.workgroup_size) " invocations a workgroup, "
+                    (limits.max_workgroups_per_dimension) " workgroups a dimension, bindings of "
+                    (devices::size(limits.max_binding_size)) ", buffers of "
+                    (devices::size(limits.max_buffer_size)) ", offsets of "
+                    (limits.alignment) " bytes, " (limits.max_storage_buffers)
+                    " storage buffers a stage"
+                }
+            }
+        }
+    }
+}
+
+fn matrix(score: &Score) -> Markup {
+    let cell = |kind: Kind, t: ElementType| score.cells.get(&(kind, t));
+    let types = ElementType::ALL.into_iter();
+    let types: Vec<ElementType> =
+        types.filter(|&t| Kind::ALL.iter().any(|&kind| cell(kind, t).is_some())).collect();
+    html! {
+        div.wide {
+            table.matrix {
+                thead { tr { th { "type" } @for kind in Kind::ALL { th { (kind.name()) } } } }
+                tbody {
+                    @for t in types {
+                        tr { th { (t) } @for kind in Kind::ALL { (self::cell(cell(kind, t))) } }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn cell(cell: Option<&Cell>) -> Markup {
+    let Some(cell) = cell else { return html! { td.none { "–" } } };
+    let bad = cell.mismatches + cell.failures > 0;
+    html! {
+        td.bad[bad] {
+            (cell.cases)
+            @if cell.mismatches > 0 { small { (cell.mismatches) " differ" } }
+            @if cell.failures > 0 { small { (cell.failures) " in error" } }
+        }
+    }
+}
+
+fn finding(report: &Report, subject: &Subject, finding: &Finding) -> anyhow::Result<Markup> {
+    let small = &finding.small;
+    let inputs: Vec<String> = small.case.tensors.iter().map(list).collect::<wgmax::Result<_>>()?;
+    Ok(html! {
+        section.finding {
+            h3 { (finding.kind.name()) " of " (finding.element_type) ", case " (finding.index) }
+            @if !finding.again {
+                p.bad { "It was right when it was run again: what is below was seen once." }
+            }
+            pre { (report.again(subject, finding)) }
+            @for line in [launch(finding), judgement(finding, subject)].into_iter().flatten() {
+                p { (line) }
+            }
+            dl {
+                dt { "Smallest case" } dd.values { (small.case) }
+                @for (number, input) in inputs.iter().enumerate() {
+                    dt { "Input " (number) } dd.values { (input) }
+                }
+                dt { "Found as" } dd.values { (finding.found.case) }
+            }
+            @for (result, comparison) in small.results() {
+                p { strong { (small.name(result)) } " of the smallest case:" }
+                @match comparison {
+                    Some(comparison) => (differing(&comparison)),
+                    None => p { "Another type or shape than expected." },
+                }
+            }
+            div.pictures {
+                (pictures(small, "Smallest case"))
+                (pictures(&finding.found, "As found"))
+            }
+        }
+    })
+}
+
+/// The first elements that differ.
+fn differing(comparison: &Comparison) -> Markup {
+    let digits = 2 * comparison.element_type.size();
+    html! {
+        div.wide {
+            table {
+                thead {
+                    tr {
+                        th { "at" } th { "expected" } th { "actual" }
+                        th { "expected bits" } th { "actual bits" }
+                    }
+                }
+                tbody {
+                    @for m in &comparison.first {
+                        tr {
+                            td { (format!("{:?}", m.coordinates)) }
+                            td { (m.b) } td.bad { (m.a) }
+                            td.bits { (format!("0x{:0digits$x}", m.b_bits)) }
+                            td.bits { (format!("0x{:0digits$x}", m.a_bits)) }
+                        }
+                    }
+                }
+            }
+        }
+        @if comparison.differing > comparison.first.len() {
+            p.soft { "and " (comparison.differing - comparison.first.len()) " more" }
+        }
+    }
+}
+
+/// A picture of each result that differs.
+fn pictures(difference: &Difference, what: &str) -> Markup {
+    let heats = difference.results().into_iter().filter_map(|(result, _)| {
+        let heat = Heat::new(&difference.actual[result], &difference.expected[result])?;
+        Some((difference.name(result), heat))
+    });
+    html! {
+        @for (name, heat) in heats {
+            figure {
+                (heat.picture())
+                figcaption { (what) ", " (name) ": " (heat.caption()) "." }
+            }
+        }
+    }
+}
+
+/// Resident memory, from nothing to a little above the most.
+fn memory_over_time(seen: &Memory) -> Markup {
+    let (Some(growth), Some(&(end, _))) = (seen.growth(), seen.samples().last()) else {
+        return html! {};
+    };
+    let most = seen.samples().iter().map(|&(_, bytes)| bytes).max().unwrap_or(0).max(1) as f64;
+    let seconds = end.as_secs_f64().max(1e-9);
+    let point = |at: f64, bytes: u64| {
+        let (x, y) = (440.0 * at / seconds, 110.0 - 100.0 * bytes as f64 / most);
+        format!("{:.1} {y:.1}", x + 1.0)
+    };
+    let points: Vec<String> =
+        (seen.samples().iter()).map(|(at, bytes)| point(at.as_secs_f64(), *bytes)).collect();
+    html! {
+        h2 { "Memory" }
+        p { (memory(growth)) }
+        svg.memory viewBox="0 0 520 130" role="img" aria-label="Resident memory over time" {
+            line x1="0" y1="110" x2="442" y2="110";
+            line x1="0" y1="10" x2="442" y2="10";
+            path d=(format!("M{}", points.join("L")));
+            text x="448" y="14" { (format!("{:.0} MiB", most / f64::from(1 << 20))) }
+            text x="448" y="114" { "0" }
+            text x="0" y="126" { "0 s" }
+            text x="442" y="126" text-anchor="end" { (format!("{seconds:.0} s")) }
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! What a sweep found, for programs.
+
+use serde_json::{Value, json};
+use wgmax::sweep::Case;
+use wgmax::{Comparison, Tensor};
+
+use super::Report;
+use super::engine::{Cell, Score};
+use super::finding::{Finding, Side};
+use super::judge::Difference;
+use super::subject::Subject;
+use crate::output;
+
+pub fn object(report: &Report) -> Value {
+    let sweep = &report.sweep;
+    json!({
+        "good": report.is_good(),
+        "command": report.command,
+        "version": env!("CARGO_PKG_VERSION"),
+        "seed": sweep.choice.seed,
+        "cases": sweep.cases,
+        "seconds": sweep.elapsed.as_secs_f64(),
+        "refused": report.refused,
+        "devices": report.subjects().map(|(subject, score)| device(report, subject, score)).collect::<Vec<_>>(),
+        "memory": memory(report),
+    })
+}
+
+fn device(report: &Report, subject: &Subject, score: &Score) -> Value {
+    let cells = score.cells.iter().map(|((kind, element_type), cell)| {
+        let Cell { cases, failures, mismatches, first } = cell;
+        json!({
+            "operator": kind.name(),
+            "type": element_type.name(),
+            "cases": cases,
+            "mismatches": mismatches,
+            "errors": failures,
+            "first_mismatches": first,
+        })
+    });
+    json!({
+        "name": subject.name,
+        "device": subject.info.as_ref().map(|info| {
+            let mut device = crate::devices::object(None, info);
+            device["device"] = json!(subject.argument);
+            device
+        }),
+        "against": subject.against,
+        "cases": score.cases(),
+        "mismatches": score.mismatches(),
+        "errors": score.failures.iter().map(|(reason, index)| json!({
+            "first_case": index,
+            "reason": reason,
+        })).collect::<Vec<_>>(),
+        "given_up": score.given_up.as_ref().map(|(index, _)| index),
+        "cells": cells.collect::<Vec<_>>(),
+        "findings": score.findings.iter().map(|finding| self::finding(report, subject, finding)).collect::<Vec<_>>(),
+    })
+}
+
+fn finding(report: &Report, subject: &Subject, finding: &Finding) -> Value {
+    json!({
+        "case": finding.index,
+        "operator": finding.kind.name(),
+        "type": finding.element_type.name(),
+        "found": difference(&finding.found),
+        "smallest": difference(&finding.small),
+        "again": finding.again,
+        "oracle": finding.oracle.map(|side| match side {
+            Side::Expected => "expected",
+            Side::Actual => "actual",
+            Side::Neither => "neither",
+        }),
+        "launch": finding.launch.as_ref().map(|(shader, number, count)| json!({
+            "shader": shader,
+            "number": number,
+            "of": count,
+        })),
+        "command": report.again(subject, finding),
+    })
+}
+
+fn difference(difference: &Difference) -> Value {
+    let results = difference.results().into_iter().map(|(number, comparison)| {
+        json!({
+            "result": difference.name(number),
+            "type": difference.expected.get(number).map(|tensor| tensor.desc().to_string()),
+            "comparison": comparison.map(|comparison| self::comparison(&comparison)),
+        })
+    });
+    json!({
+        "what": difference.case.to_string(),
+        "inputs": inputs(&difference.case),
+        "results": results.collect::<Vec<_>>(),
+    })
+}
+
+/// The elements of small inputs, and the types and shapes of all.
+fn inputs(case: &Case) -> Vec<Value> {
+    let object = |tensor: &Tensor| {
+        let values = match tensor.len() {
+            0..=256 => output::values(tensor, 256).ok(),
+            _ => None,
+        };
+        json!({ "type": tensor.desc().to_string(), "values": values })
+    };
+    case.tensors.iter().map(object).collect()
+}
+
+fn comparison(comparison: &Comparison) -> Value {
+    let first = comparison.first.iter().map(|m| {
+        json!({
+            "coordinates": m.coordinates,
+            "actual": m.a,
+            "expected": m.b,
+            "actual_bits": format!("0x{:x}", m.a_bits),
+            "expected_bits": format!("0x{:x}", m.b_bits),
+            "ulp": m.ulp,
+        })
+    });
+    json!({
+        "elements": comparison.total,
+        "differing": comparison.differing,
+        "first": first.collect::<Vec<_>>(),
+    })
+}
+
+fn memory(report: &Report) -> Value {
+    let memory = &report.sweep.memory;
+    let growth = memory.growth();
+    json!({
+        "early_bytes": growth.map(|growth| growth.early),
+        "late_bytes": growth.map(|growth| growth.late),
+        "grown_bytes": growth.map(|growth| growth.bytes()),
+        "allowed_bytes": report.max_growth,
+        "resident": memory.samples().iter().map(|(at, bytes)| json!({
+            "seconds": at.as_secs_f64(),
+            "bytes": bytes,
+        })).collect::<Vec<_>>(),
+    })
+}

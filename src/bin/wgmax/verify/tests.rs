@@ -1,0 +1,212 @@
+//! Faults planted on purpose: found, made small, shown.
+
+use std::cell::Cell;
+
+use wgmax::kernel::Shader;
+use wgmax::operator::Operator;
+use wgmax::sweep::{Case, Kind};
+use wgmax::{Device, Error, Tensor};
+
+use super::engine::{Choice, sweep};
+use super::finding::Side;
+use super::progress::Progress;
+use super::subject::{Compute, Subject};
+use super::{Report, html, json};
+
+fn report(subjects: Vec<Subject>, choice: Choice) -> Report {
+    let sweep = sweep(&subjects, choice, &mut Progress::silent());
+    let command = "wgmax verify <&>".to_string();
+    Report { subjects, refused: Vec::new(), sweep, command, max_growth: None }
+}
+
+/// The CPU in an adapter's place, with what it computes changed.
+fn faulty(fault: impl Fn(&Case, Vec<Tensor>) -> wgmax::Result<Vec<Tensor>> + 'static) -> Subject {
+    let cpu = Device::cpu();
+    let on = cpu.clone();
+    let actual: Compute = Box::new(move |case| fault(case, case.run(&on)?));
+    Subject {
+        name: "a <faulty> one".into(),
+        argument: "a <faulty> one".into(),
+        against: "the CPU",
+        actual,
+        expected: Box::new(move |case| case.operator.run(&cpu, &case.inputs())),
+        ..Subject::cpu(Device::cpu(), true)
+    }
+}
+
+/// The tensor with its last element's bits flipped.
+fn broken(tensor: &Tensor) -> Tensor {
+    let mut bytes = tensor.bytes().to_vec();
+    let at = bytes.len() - tensor.element_type().size();
+    bytes[at] ^= 1;
+    Tensor::from_bytes(tensor.element_type(), tensor.shape(), &bytes).unwrap()
+}
+
+/// Wrong in the last element where windows of 3 or more come with strides.
+fn strided_windows_are_wrong(case: &Case, mut results: Vec<Tensor>) -> wgmax::Result<Vec<Tensor>> {
+    let Operator::MaxPool(op) = &case.operator else { return Ok(results) };
+    let wide = op.get_kernel().iter().any(|&k| k > 2);
+    let strided = op.get_strides().is_some_and(|strides| strides.iter().any(|&s| s > 1));
+    if wide && strided && !results[0].is_empty() {
+        results[0] = broken(&results[0]);
+    }
+    Ok(results)
+}
+
+#[test]
+fn a_fault_is_found_shrunk_and_shown() {
+    let choice = || Choice { seed: 1, cases: Some(300), ..Choice::default() };
+    let report = report(vec![faulty(strided_windows_are_wrong)], choice());
+    assert!(!report.is_good());
+    let score = &report.sweep.scores[0];
+    assert!(score.mismatches() > 5 && score.failed() == 0, "{}", score.line());
+    assert!(score.findings.len() > 2 && score.findings.len() <= 12);
+    for finding in &score.findings {
+        assert_eq!(finding.kind, Kind::MaxPool);
+        assert!(finding.again);
+        assert_eq!(finding.oracle, Some(Side::Expected));
+        let case = &finding.small.case;
+        let Operator::MaxPool(op) = &case.operator else { panic!("{case}") };
+        assert!(case.tensors[0].len() <= 3, "{case}");
+        let product = |list: &[i64]| list.iter().product::<i64>();
+        assert_eq!(product(op.get_kernel()), 3, "{case}");
+        assert_eq!(op.get_strides().map(product), Some(2), "{case}");
+        assert!(op.get_indices().is_none() && case.narrow.is_none(), "{case}");
+        assert!(case.tensors[0].bytes().iter().all(|&byte| byte == 0), "{case}");
+    }
+    // The page names them all, and nothing in it is taken for a tag.
+    let page = html::page(&report).unwrap();
+    for finding in &score.findings {
+        assert!(page.contains(&format!("--case {}", finding.index)), "{page}");
+    }
+    assert!(page.contains("a &lt;faulty&gt; one") && !page.contains("<faulty>"));
+    assert!(page.contains("wgmax verify &lt;&amp;&gt;"));
+    assert!(
+        page.contains("class=\"wrong\"") && !page.contains("http") && !page.contains("<script")
+    );
+    let object = json::object(&report);
+    assert_eq!(object["good"], false);
+    assert_eq!(object["devices"][0]["findings"].as_array().unwrap().len(), score.findings.len());
+
+    // The command line of a finding finds it again, as small.
+    let first = &score.findings[0];
+    let alone = Choice { seed: 1, case: Some(first.index), ..Choice::default() };
+    let again = self::report(vec![faulty(strided_windows_are_wrong)], alone);
+    assert_eq!(again.sweep.cases, 1);
+    let found = &again.sweep.scores[0].findings[0];
+    assert_eq!(found.small.case.to_string(), first.small.case.to_string());
+    let command = report.again(&report.subjects[0], first);
+    let expected =
+        format!("wgmax verify --seed 1 --case {} --device \"a <faulty> one\"", first.index);
+    assert_eq!(command, expected);
+}
+
+/// Cases do not depend on which others are run.
+#[test]
+fn filters_leave_cases_as_they_are() {
+    let types = vec![wgmax::ElementType::F16, wgmax::ElementType::U8];
+    let choice = Choice {
+        seed: 1,
+        cases: Some(30),
+        kinds: vec![Kind::MaxPool],
+        types: types.clone(),
+        ..Choice::default()
+    };
+    let some = report(vec![faulty(strided_windows_are_wrong)], choice);
+    assert_eq!(some.sweep.cases, 30);
+    assert!(
+        some.sweep.scores[0]
+            .cells
+            .keys()
+            .all(|(k, t)| { *k == Kind::MaxPool && types.contains(t) })
+    );
+    let all = Choice { seed: 1, cases: Some(39 * 15), ..Choice::default() };
+    let all = report(vec![faulty(strided_windows_are_wrong)], all);
+    for (key, cell) in &some.sweep.scores[0].cells {
+        assert_eq!(all.sweep.scores[0].cells[key].first, cell.first, "{key:?}");
+    }
+}
+
+/// What is wrong once and right ever after is told as that.
+#[test]
+fn what_does_not_come_again_is_said_so() {
+    let left = Cell::new(1);
+    let once = faulty(move |_, mut results| {
+        if !results[0].is_empty() && left.get() > 0 {
+            left.set(0);
+            results[0] = broken(&results[0]);
+        }
+        Ok(results)
+    });
+    let choice = Choice { seed: 3, cases: Some(50), ..Choice::default() };
+    let report = report(vec![once], choice);
+    assert_eq!(report.sweep.scores[0].mismatches(), 1);
+    let finding = &report.sweep.scores[0].findings[0];
+    assert!(!finding.again && !finding.small.results().is_empty());
+    assert!(html::page(&report).unwrap().contains("seen once"));
+}
+
+/// Errors count as failures, and a device that is lost is left alone.
+#[test]
+fn errors_count_and_a_lost_device_is_left_alone() {
+    let lost = |case: &Case, results| match case.operator {
+        Operator::SegmentMax(_) => {
+            Err(Error::DeviceLost { device: "it".into(), reason: "gone".into() })
+        }
+        _ => Ok(results),
+    };
+    let choice = Choice { seed: 3, cases: Some(50), ..Choice::default() };
+    let report = report(vec![faulty(lost), Subject::cpu(Device::cpu(), false)], choice);
+    assert!(!report.is_good());
+    let score = &report.sweep.scores[0];
+    assert_eq!((score.failed(), score.cases()), (1, 3));
+    assert_eq!(score.given_up.as_ref().unwrap().0, 2);
+    assert!(report.sweep.scores[1].is_good() && report.sweep.scores[1].cases() > 10);
+    assert!(report.summary().contains("1 in error"), "{}", report.summary());
+    assert!(html::page(&report).unwrap().contains("it was lost: gone"));
+}
+
+/// Leaves out the last element of rows that end within a block.
+fn rows_lose_their_last(shader: &Shader, text: String) -> String {
+    match shader.label().contains("reduce_rows") {
+        true => text.replace(
+            "acc_add_some(acc, source_block(last), 0u, end % BLOCK)",
+            "acc_add_some(acc, source_block(last), 0u, end % BLOCK - 1u)",
+        ),
+        false => text,
+    }
+}
+
+/// A fault in the text of one shader, on a real adapter.
+#[test]
+fn a_fault_in_a_shader_is_found_and_the_shader_named() {
+    let device = match Device::gpu() {
+        Ok(device) => device,
+        Err(error) if std::env::var("WGMAX_NO_GPU").is_ok_and(|v| v == "1") => {
+            println!("no GPU, as WGMAX_NO_GPU asks: {error}");
+            return;
+        }
+        Err(error) => panic!("{error} (set WGMAX_NO_GPU=1 to test without one)"),
+    };
+    let choice = || Choice { seed: 5, cases: Some(120), ..Choice::default() };
+    let good = report(vec![Subject::adapter(device.clone(), Device::cpu())], choice());
+    assert!(good.is_good(), "{}", good.summary());
+
+    let faulty = device.with_edited_shaders(rows_lose_their_last);
+    let report = report(vec![Subject::adapter(faulty, Device::cpu())], choice());
+    let findings = &report.sweep.scores[0].findings;
+    assert!(!findings.is_empty(), "{}", report.summary());
+    let page = html::page(&report).unwrap();
+    for finding in findings {
+        let case = &finding.small.case;
+        assert!(finding.again && finding.oracle == Some(Side::Expected), "{case}");
+        assert!(case.tensors[0].len() <= 4, "{case}");
+        let (shader, ..) = finding.launch.as_ref().unwrap();
+        assert!(shader.contains("reduce_rows"), "{shader}: {case}");
+        assert!(page.contains(shader.as_str()));
+    }
+    // To be looked at.
+    if let Ok(path) = std::env::var("WGMAX_KEEP_REPORT") {
+        std::fs::write(path, page).unwrap();
+    }
+}

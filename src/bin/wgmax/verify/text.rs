@@ -1,0 +1,159 @@
+//! What a sweep found, on stdout.
+
+use std::io::Write;
+
+use wgmax::ElementType;
+use wgmax::sweep::Kind;
+
+use super::Report;
+use super::engine::{Cell, Score};
+use super::finding::{Finding, Side};
+use super::memory::Growth;
+use super::subject::Subject;
+use crate::output::{self, Output};
+
+/// Elements of an input that are printed.
+const SHOWN: usize = 64;
+
+pub fn print(report: &Report, output: &mut Output) -> anyhow::Result<()> {
+    for (subject, score) in report.subjects() {
+        let driver = match &subject.info {
+            Some(info) if !info.driver.is_empty() => format!(" · {}", info.driver),
+            _ => String::new(),
+        };
+        writeln!(output, "{}{driver}, against {}:", subject.name, subject.against)?;
+        let mut header = vec!["type"];
+        header.extend(Kind::ALL.map(Kind::name));
+        let mut table = output::table(&header);
+        for element_type in ElementType::ALL {
+            let cells = Kind::ALL.map(|kind| cell(score.cells.get(&(kind, element_type))));
+            if cells.iter().any(|cell| cell != NONE) {
+                let mut row = vec![element_type.to_string()];
+                row.extend(cells);
+                table.add_row(row);
+            }
+        }
+        writeln!(output, "{table}")?;
+        for (reason, index) in &score.failures {
+            writeln!(output, "error  case {index}: {reason}")?;
+        }
+        if let Some((index, _)) = &score.given_up {
+            writeln!(output, "given up after case {index}")?;
+        }
+        for finding in &score.findings {
+            mismatch(report, subject, finding, output)?;
+        }
+        writeln!(output)?;
+    }
+    for refused in &report.refused {
+        writeln!(output, "error  {refused}")?;
+    }
+    if report.subjects.len() == 1 && report.subjects[0].argument == "cpu" {
+        writeln!(output, "{}", crate::devices::NO_ADAPTER)?;
+    }
+    writeln!(output, "{}", report.summary())?;
+    if let Some(growth) = report.sweep.memory.growth() {
+        writeln!(output, "{}", memory(growth))?;
+    }
+    Ok(())
+}
+
+/// What a cell is where no case was run.
+const NONE: &str = "-";
+
+/// What became of the cases of a cell.
+pub fn cell(cell: Option<&Cell>) -> String {
+    let Some(cell) = cell else { return NONE.to_string() };
+    let mut text = cell.cases.to_string();
+    if cell.mismatches > 0 {
+        text += &format!(", {} differ", cell.mismatches);
+    }
+    if cell.failures > 0 {
+        text += &format!(", {} in error", cell.failures);
+    }
+    text
+}
+
+pub fn memory(growth: Growth) -> String {
+    let mib = |bytes: u64| bytes as f64 / (1 << 20) as f64;
+    format!(
+        "Resident memory: {:.1} MiB in the second quarter of the run, {:.1} MiB in the last.",
+        mib(growth.early),
+        mib(growth.late)
+    )
+}
+
+/// One line on who is right.
+pub fn judgement(finding: &Finding, subject: &Subject) -> Option<String> {
+    if subject.against == "the oracle" {
+        return None;
+    }
+    Some(match finding.oracle? {
+        Side::Expected => format!("The oracle agrees with {}.", subject.against),
+        Side::Actual => format!("The oracle agrees with {}.", subject.name),
+        Side::Neither => "The oracle agrees with neither.".to_string(),
+    })
+}
+
+/// Which shader it is, if that could be told.
+pub fn launch(finding: &Finding) -> Option<String> {
+    let (shader, number, count) = finding.launch.as_ref()?;
+    Some(format!("The first launch that differs: {shader}, {number} of {count}."))
+}
+
+fn mismatch(
+    report: &Report,
+    subject: &Subject,
+    finding: &Finding,
+    output: &mut Output,
+) -> anyhow::Result<()> {
+    let (kind, t) = (finding.kind.name(), finding.element_type);
+    writeln!(output, "MISMATCH  {kind} of {t}, case {}, on {}", finding.index, subject.name)?;
+    writeln!(output, "  found:    {}", finding.found.case)?;
+    if finding.again {
+        writeln!(output, "  smallest: {}", finding.small.case)?;
+    } else {
+        writeln!(output, "  It was right when it was run again.")?;
+    }
+    for (number, tensor) in finding.small.case.tensors.iter().enumerate() {
+        writeln!(output, "  input {number}: {}", list(tensor)?)?;
+    }
+    for (result, comparison) in finding.small.results() {
+        let name = finding.small.name(result);
+        let Some(comparison) = comparison else {
+            writeln!(output, "  {name}: another type or shape than expected")?;
+            continue;
+        };
+        writeln!(output, "  {name} (a: {}, b: {}):", subject.name, subject.against)?;
+        for line in comparison.to_string().lines() {
+            writeln!(output, "    {line}")?;
+        }
+    }
+    for line in [launch(finding), judgement(finding, subject)].into_iter().flatten() {
+        writeln!(output, "  {line}")?;
+    }
+    writeln!(output, "  again:    {}", report.again(subject, finding))?;
+    Ok(())
+}
+
+/// The elements of a tensor, as many as are read with pleasure.
+pub fn list(tensor: &wgmax::Tensor) -> wgmax::Result<String> {
+    let values = output::values(tensor, SHOWN)?;
+    let more = match tensor.len() - values.len() {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    Ok(format!("{} [{}]{more}", tensor.desc(), values.join(", ")))
+}
+
+impl Score {
+    /// One line on a subject.
+    pub fn line(&self) -> String {
+        let (cases, wrong, failed) = (self.cases(), self.mismatches(), self.failed());
+        match (wrong, failed) {
+            (0, 0) => format!("{cases} cases, all equal"),
+            (_, 0) => format!("{cases} cases, {wrong} differ"),
+            _ => format!("{cases} cases, {wrong} differ, {failed} in error"),
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! Simpler attributes: those that an operator has by default, and smaller numbers.
+
+use super::{Case, below};
+use crate::Nan;
+use crate::operator::{
+    EmptySegment, EmptySet, Indices, Layout, MaxPool, Operator, Padding, ReduceMax, Rounding,
+    SegmentMax,
+};
+use crate::sweep::Narrow;
+
+/// The case with one attribute simpler, or without a limit.
+pub(super) fn simpler(case: &Case) -> Vec<Case> {
+    let mut cases: Vec<Case> =
+        wider(&case.narrow).into_iter().map(|narrow| Case { narrow, ..case.clone() }).collect();
+    let operators = match &case.operator {
+        Operator::ReduceMax(op) => changed(op, reduce_max(op, case.tensors[0].shape().len())),
+        Operator::MaxPool(op) => {
+            cases.extend(channels_first(case, op));
+            changed(op, max_pool(op))
+        }
+        Operator::SegmentMax(op) => changed(op, segment_max(op)),
+    };
+    cases.extend(operators.into_iter().map(|operator| Case { operator, ..case.clone() }));
+    cases
+}
+
+/// Those that are not the same again.
+fn changed<T: PartialEq + Into<Operator>>(old: &T, new: Vec<T>) -> Vec<Operator> {
+    new.into_iter().filter(|new| new != old).map(Into::into).collect()
+}
+
+/// No limits, or all but one.
+fn wider(narrow: &Narrow) -> Vec<Narrow> {
+    let all = [
+        Narrow::default(),
+        Narrow { lanes: None, ..narrow.clone() },
+        Narrow { window_taps: None, ..narrow.clone() },
+        Narrow { max_iterations: None, ..narrow.clone() },
+        Narrow { max_workgroups_per_dimension: None, ..narrow.clone() },
+        Narrow { workgroup_size: None, ..narrow.clone() },
+        Narrow { max_binding_size: None, ..narrow.clone() },
+        Narrow { coalesces: None, ..narrow.clone() },
+    ];
+    all.into_iter().filter(|wider| wider != narrow).collect()
+}
+
+fn reduce_max(op: &ReduceMax, rank: usize) -> Vec<ReduceMax> {
+    let mut simpler = vec![
+        op.clone().keep_dims(false),
+        op.clone().nan(Nan::Propagate),
+        op.clone().empty_set(EmptySet::NegativeInfinity),
+    ];
+    if let Ok(reduced) = op.reduced(rank) {
+        let axes: Vec<i64> = (0..rank as i64).filter(|&axis| reduced[axis as usize]).collect();
+        // Counted from the front, and then fewer.
+        if op.get_axes().is_some() {
+            simpler.push(op.clone().axes(axes.iter().copied()));
+        }
+        let fewer = axes.iter().filter(|_| axes.len() > 1);
+        simpler.extend(
+            fewer.map(|gone| op.clone().axes(axes.iter().copied().filter(|axis| axis != gone))),
+        );
+    }
+    simpler
+}
+
+fn segment_max(op: &SegmentMax) -> Vec<SegmentMax> {
+    vec![
+        op.clone().status(false),
+        op.clone().indices(None),
+        op.clone().nan(Nan::Propagate),
+        op.clone().empty_segment(EmptySegment::Zero),
+    ]
+}
+
+fn max_pool(op: &MaxPool) -> Vec<MaxPool> {
+    let spatial = op.get_kernel().len();
+    let mut simpler = vec![
+        op.clone().indices(None),
+        op.clone().padding(Padding::Explicit { begin: Vec::new(), end: Vec::new() }),
+        op.clone().rounding(Rounding::Floor),
+        op.clone().nan(Nan::Propagate),
+        op.clone().empty_window(EmptySet::NegativeInfinity),
+    ];
+    if let Some(indices) = op.get_indices() {
+        let plain = Indices { element_type: indices.element_type, ..Indices::default() };
+        simpler.push(op.clone().indices(plain));
+    }
+    simpler.extend(fewer(op.get_kernel(), 1).map(|kernel| op.with_kernel(kernel)));
+    if let Some(strides) = op.get_strides() {
+        simpler.push(op.clone().strides(vec![1; spatial]));
+        simpler.extend(fewer(strides, 1).map(|strides| op.clone().strides(strides)));
+    }
+    if let Some(dilations) = op.get_dilations() {
+        simpler.push(op.clone().dilations(vec![1; spatial]));
+        simpler.extend(fewer(dilations, 1).map(|dilations| op.clone().dilations(dilations)));
+    }
+    if let Padding::Explicit { begin, end } = op.get_padding() {
+        let pads = |begin: &[i64], end: &[i64]| op.clone().pads(begin.to_vec(), end.to_vec());
+        simpler.extend(fewer(begin, 0).map(|begin| pads(&begin, end)));
+        simpler.extend(fewer(end, 0).map(|end| pads(begin, &end)));
+    }
+    simpler
+}
+
+/// The list with one number smaller.
+fn fewer(list: &[i64], least: i64) -> impl Iterator<Item = Vec<i64>> {
+    list.iter().enumerate().flat_map(move |(i, &value)| {
+        below(value, least).into_iter().map(move |smaller| {
+            let mut list = list.to_vec();
+            list[i] = smaller;
+            list
+        })
+    })
+}
+
+/// One channel is the same in either layout.
+fn channels_first(case: &Case, op: &MaxPool) -> Option<Case> {
+    let data = &case.tensors[0];
+    let mut shape = data.shape().to_vec();
+    if op.get_layout() != Layout::Nxc || shape.pop() != Some(1) {
+        return None;
+    }
+    shape.insert(1, 1);
+    Some(Case {
+        operator: op.clone().layout(Layout::Ncx).into(),
+        tensors: vec![data.reshape(shape).ok()?],
+        narrow: case.narrow.clone(),
+    })
+}

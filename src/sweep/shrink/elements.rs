@@ -1,0 +1,58 @@
+//! Plainer elements: zeros, and ones where zeros do not do.
+
+use super::Case;
+use crate::tensor::{ElementType, Tensor};
+
+/// Up to so many pieces of a tensor are tried one by one.
+const PIECES: usize = 64;
+
+/// The case with some elements of its first tensor made zero, most of them first, and
+/// then with single ones made one.
+pub(super) fn plainer(case: &Case) -> Vec<Case> {
+    let data = &case.tensors[0];
+    let size = data.element_type().size();
+    let mut cases = Vec::new();
+    let mut piece = data.len();
+    while piece > 0 && data.len().div_ceil(piece) <= PIECES {
+        for begin in (0..data.len()).step_by(piece) {
+            let range = begin * size..(begin + piece).min(data.len()) * size;
+            if data.bytes()[range.clone()].iter().any(|&byte| byte != 0) {
+                cases.push(with_bytes(case, |bytes| bytes[range].fill(0)));
+            }
+        }
+        piece = if piece == 1 { 0 } else { piece.div_ceil(2) };
+    }
+    let one = &one(data.element_type()).to_le_bytes()[..size];
+    let plain = |bytes: &[u8]| bytes == one || bytes.iter().all(|&byte| byte == 0);
+    let odd = data.bytes().chunks_exact(size).enumerate().filter(|(_, bytes)| !plain(bytes));
+    cases
+        .extend(odd.take(PIECES).map(|(i, _)| {
+            with_bytes(case, |bytes| bytes[i * size..][..size].copy_from_slice(one))
+        }));
+    cases
+}
+
+/// The case with other elements in its first tensor.
+fn with_bytes(case: &Case, change: impl FnOnce(&mut [u8])) -> Case {
+    let data = &case.tensors[0];
+    let changed = Tensor::build(data.desc().clone(), |bytes| {
+        bytes.copy_from_slice(data.bytes());
+        change(bytes);
+        Ok::<(), std::convert::Infallible>(())
+    });
+    let Ok(changed) = changed;
+    let mut case = case.clone();
+    case.tensors[0] = changed;
+    case
+}
+
+/// The bits of 1.
+fn one(t: ElementType) -> u64 {
+    match t {
+        ElementType::F32 => 1f32.to_bits().into(),
+        ElementType::F64 => 1f64.to_bits(),
+        ElementType::F16 => half::f16::ONE.to_bits().into(),
+        ElementType::Bf16 => half::bf16::ONE.to_bits().into(),
+        _ => 1,
+    }
+}

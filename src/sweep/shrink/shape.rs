@@ -1,0 +1,154 @@
+//! Smaller tensors: parts of axes, and axes of size 1 left out.
+
+use std::ops::Range;
+
+use super::{Case, below};
+use crate::operator::{MaxPool, Operator, Padding, ReduceMax, SegmentMax, Segments};
+use crate::sweep::ids_tensor;
+use crate::tensor::{Tensor, TensorDesc};
+
+/// The case with one axis of its tensor shorter or gone, or with fewer segments.
+pub(super) fn smaller(case: &Case) -> Vec<Case> {
+    let data = &case.tensors[0];
+    let mut axes: Vec<usize> = (0..data.shape().len()).collect();
+    axes.sort_by_key(|&axis| std::cmp::Reverse(data.shape()[axis]));
+    let mut cases = Vec::new();
+    for axis in axes {
+        let size = data.shape()[axis];
+        if size == 1 {
+            cases.extend(without_axis(case, axis));
+        }
+        cases.extend(parts(size).into_iter().filter_map(|part| cut(case, axis, part)));
+    }
+    if let Operator::SegmentMax(op) = &case.operator {
+        cases.extend(fewer_segments(case, op));
+    }
+    cases
+}
+
+/// The parts of an axis that are tried, shortest first.
+fn parts(size: usize) -> Vec<Range<usize>> {
+    match size {
+        0 | 1 => Vec::new(),
+        2 => vec![0..1, 1..2],
+        _ => vec![0..size / 2, size / 2..size, 0..size - 1, 1..size],
+    }
+}
+
+/// The case with a part of an axis of its tensor.
+fn cut(case: &Case, axis: usize, part: Range<usize>) -> Option<Case> {
+    let mut tensors = vec![slice(&case.tensors[0], axis, part.clone())?];
+    if let (Operator::SegmentMax(op), [_, ids]) = (&case.operator, case.tensors.as_slice()) {
+        tensors.push(match (op.get_segments(), axis) {
+            (Segments::Offsets, 0) => {
+                let clamp = |o: i64| o.clamp(part.start as i64, part.end as i64);
+                map_ids(ids, |offset| clamp(offset) - part.start as i64)?
+            }
+            (_, 0) => slice(ids, 0, part)?,
+            _ => ids.clone(),
+        });
+    }
+    Some(Case { tensors, ..case.clone() })
+}
+
+fn slice(tensor: &Tensor, axis: usize, part: Range<usize>) -> Option<Tensor> {
+    let (t, mut shape) = (tensor.element_type(), tensor.shape().to_vec());
+    let row = shape[axis + 1..].iter().product::<usize>() * t.size();
+    let matrix = shape[axis] * row;
+    shape[axis] = part.len();
+    let matrices = tensor.bytes().chunks_exact(matrix.max(1));
+    let bytes: Vec<u8> =
+        matrices.flat_map(|m| &m[part.start * row..part.end * row]).copied().collect();
+    Tensor::from_bytes(t, shape, &bytes).ok()
+}
+
+/// The case without an axis of size 1.
+fn without_axis(case: &Case, axis: usize) -> Option<Case> {
+    let data = &case.tensors[0];
+    let mut shape = data.shape().to_vec();
+    shape.remove(axis);
+    let operator = match &case.operator {
+        Operator::ReduceMax(op) => reduce_without(op, axis, data.desc())?.into(),
+        Operator::MaxPool(op) => pool_without(op, axis.checked_sub(op.first_spatial())?)?.into(),
+        Operator::SegmentMax(_) if axis == 0 => return None,
+        Operator::SegmentMax(op) => op.clone().into(),
+    };
+    let mut case = Case { operator, ..case.clone() };
+    case.tensors[0] = data.reshape(shape).ok()?;
+    Some(case)
+}
+
+fn reduce_without(op: &ReduceMax, axis: usize, input: &TensorDesc) -> Option<ReduceMax> {
+    if op.get_axes().is_none() {
+        return Some(op.clone());
+    }
+    let mut reduced = op.reduced(input.rank()).ok()?;
+    reduced.remove(axis);
+    let left = (0..reduced.len()).filter(|&axis| reduced[axis]).map(|axis| axis as i64);
+    Some(op.clone().axes(left))
+}
+
+fn pool_without(op: &MaxPool, spatial: usize) -> Option<MaxPool> {
+    let without = |list: &[i64]| -> Option<Vec<i64>> {
+        let mut list = list.to_vec();
+        (spatial < list.len()).then(|| list.remove(spatial))?;
+        Some(list)
+    };
+    let mut smaller = op.with_kernel(without(op.get_kernel())?);
+    if let Some(strides) = op.get_strides() {
+        smaller = smaller.strides(without(strides)?);
+    }
+    if let Some(dilations) = op.get_dilations() {
+        smaller = smaller.dilations(without(dilations)?);
+    }
+    if let Padding::Explicit { begin, end } = op.get_padding() {
+        smaller =
+            smaller.pads(without(begin).unwrap_or_default(), without(end).unwrap_or_default());
+    }
+    Some(smaller)
+}
+
+/// Fewer segments, or ids without gaps.
+fn fewer_segments(case: &Case, op: &SegmentMax) -> Vec<Case> {
+    let ids = &case.tensors[1];
+    let with = |operator: SegmentMax, ids: Option<Tensor>| {
+        Some(Case {
+            operator: operator.into(),
+            tensors: vec![case.tensors[0].clone(), ids?],
+            narrow: case.narrow.clone(),
+        })
+    };
+    if op.get_segments() == Segments::Offsets {
+        let parts = parts(ids.len()).into_iter().filter(|part| part.len() > 1);
+        return parts.filter_map(|part| with(op.clone(), slice(ids, 0, part))).collect();
+    }
+    let mut values = values(ids);
+    let dense = {
+        let mut known = values.clone();
+        known.sort_unstable();
+        known.dedup();
+        map_ids(ids, |id| known.partition_point(|&k| k < id) as i64)
+            .filter(|dense| dense.bytes() != ids.bytes())
+    };
+    let mut cases = Vec::new();
+    cases.extend(with(op.clone(), dense));
+    values.sort_unstable();
+    if let Some(count) = op.get_num_segments() {
+        let fewer = below(count, 1).into_iter();
+        let fewer = fewer.map(|count| with(op.clone().num_segments(count), Some(ids.clone())));
+        cases.extend(fewer.flatten());
+    }
+    cases
+}
+
+fn values(ids: &Tensor) -> Vec<i64> {
+    match ids.as_slice::<i32>() {
+        Ok(ids) => ids.iter().map(|&id| id.into()).collect(),
+        Err(_) => ids.to_vec().unwrap_or_default(),
+    }
+}
+
+fn map_ids(ids: &Tensor, change: impl Fn(i64) -> i64) -> Option<Tensor> {
+    let changed: Vec<i64> = values(ids).into_iter().map(change).collect();
+    ids_tensor(ids.element_type(), &changed).ok()
+}

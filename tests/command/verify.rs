@@ -1,0 +1,99 @@
+//! `wgmax verify`.
+
+use std::fs;
+
+use super::{common, folder, refused, stdout, succeeds, wgmax};
+
+#[test]
+fn the_cpu_agrees_with_the_oracle() {
+    let (_folder, at) = folder();
+    let (html, json) = (at("report.html"), at("report.json"));
+    let arguments = ["verify", "--device", "cpu", "--seed", "7", "--cases", "78"];
+    let shown = succeeds(&[&arguments[..], &["--html", &html, "--json", &json]].concat());
+    assert!(shown.contains("CPU, against the oracle:"), "{shown}");
+    assert!(shown.contains("78 cases of seed 7 in"), "{shown}");
+    assert!(shown.contains("all equal, bit for bit."), "{shown}");
+    // Each operator and type has been looked at twice.
+    assert!(shown.contains("│ bf16 ┆ 2         ┆ 2       ┆ 2          │"), "{shown}");
+    let page = fs::read_to_string(&html).unwrap();
+    assert!(page.starts_with("<!DOCTYPE html>") && page.ends_with("</html>"), "{page}");
+    assert!(page.contains("--seed 7 --cases 78"), "{page}");
+    let object: serde_json::Value =
+        serde_json::from_str(&fs::read_to_string(&json).unwrap()).unwrap();
+    assert_eq!((&object["good"], &object["cases"]), (&true.into(), &78.into()));
+    assert_eq!(object["devices"][0]["cells"].as_array().unwrap().len(), 39);
+}
+
+#[test]
+fn one_case_or_those_of_an_operator_and_a_type() {
+    let shown = succeeds(&["verify", "--device", "cpu", "--seed", "7", "--case", "40"]);
+    assert!(shown.contains("1 case of seed 7 in"), "{shown}");
+    let shown = succeeds(&[
+        "verify",
+        "--device",
+        "cpu",
+        "--cases",
+        "9",
+        "--op",
+        "max-pool,segment-max",
+        "--type",
+        "f16",
+    ]);
+    assert!(shown.contains("f16  ┆ -         ┆ "), "{shown}");
+    assert!(!shown.contains("f32"), "{shown}");
+    assert!(shown.contains("9 cases of seed "), "{shown}");
+}
+
+#[test]
+fn what_cannot_be_is_refused_before_anything_runs() {
+    let (_folder, at) = folder();
+    refused(&["verify", "--device", "no such adapter"], "no such adapter");
+    refused(&["verify", "--type", "f12"], "f12");
+    refused(&["verify", "--op", "min"], "min");
+    refused(&["verify", "--cases", "0"], "0");
+    refused(&["verify", "--case", "1", "--cases", "2"], "--cases");
+    let old = at("old.html");
+    fs::write(&old, "precious").unwrap();
+    refused(&["verify", "--device", "nothing", "--html", &old], "nothing");
+    assert_eq!(fs::read(&old).unwrap(), b"precious");
+    refused(&["verify", "--html", &at("no/such.html")], "no/such.html");
+}
+
+/// Memory that may not grow, where it is known, is a difference if it does.
+#[cfg(target_os = "linux")]
+#[test]
+fn memory_is_told_and_bounded() {
+    let (_folder, at) = folder();
+    let json = at("report.json");
+    let output = wgmax(&[
+        "verify",
+        "--device",
+        "cpu",
+        "--seconds",
+        "3",
+        "--max-growth",
+        "4000",
+        "--json",
+        &json,
+    ]);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    assert!(stdout(&output).contains("Resident memory: "), "{output:?}");
+    let object: serde_json::Value =
+        serde_json::from_str(&fs::read_to_string(&json).unwrap()).unwrap();
+    let resident = object["memory"]["resident"].as_array().unwrap();
+    assert!(resident.len() >= 4, "{object}");
+    assert!(resident.iter().all(|sample| sample["bytes"].as_u64().unwrap() > 1 << 20));
+    // One case is over before memory has been seen often enough.
+    let output = wgmax(&["verify", "--device", "cpu", "--case", "0", "--max-growth", "4000"]);
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+}
+
+#[test]
+fn every_adapter_agrees_with_the_cpu() {
+    if common::gpu().is_some() {
+        let shown = succeeds(&["verify", "--seed", "11", "--cases", "200"]);
+        assert!(shown.contains(", against the CPU:"), "{shown}");
+        let shown = succeeds(&["verify", "--device", "gpu", "--seed", "11", "--case", "5"]);
+        assert!(shown.contains(", against the CPU:"), "{shown}");
+    }
+}
