@@ -178,7 +178,6 @@ impl Plain {
                 break;
             }
         }
-        drop(time);
         let best = self.duel(clock, source, result, bytes, known)?;
         self.best.borrow_mut().insert(key, best);
         Ok(best)
