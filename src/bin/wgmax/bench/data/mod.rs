@@ -30,35 +30,35 @@ pub fn data(element_type: ElementType, shape: &[usize]) -> anyhow::Result<Tensor
     let count: usize = shape.iter().product();
     let generator = &mut Generator::new(DATA_SEED);
     // Small integers are cut from words, the low end first; `low` moves them to the type's range.
-    let mut words = |size: usize, low: u32| -> Vec<u32> {
-        (0..(count * size).div_ceil(4)).map(|_| generator.u32() ^ low).collect()
+    let mut words = |size: usize, low: u32| -> anyhow::Result<Tensor> {
+        let words: Vec<u32> =
+            (0..(count * size).div_ceil(4)).map(|_| generator.u32() ^ low).collect();
+        let bytes = &bytemuck::cast_slice(&words)[..count * size];
+        Ok(Tensor::from_bytes(element_type, shape, bytes)?)
     };
-    let bytes: Vec<u8> = match element_type {
+    match element_type {
+        ElementType::U8 => words(1, 0),
+        ElementType::I8 => words(1, 0x8080_8080),
+        ElementType::I32 => words(4, 0x8000_0000),
+        ElementType::I64 => {
+            let wide: Vec<i64> = (0..count).map(|_| (generator.u64() ^ 1 << 63) as i64).collect();
+            Ok(Tensor::from_slice(shape, &wide)?)
+        }
         ElementType::F32 => {
             let mut draw = normal::floats(generator);
-            cast((0..count).map(|_| draw()).collect::<Vec<f32>>())
+            Ok(Tensor::from_slice(shape, &(0..count).map(|_| draw()).collect::<Vec<f32>>())?)
         }
         ElementType::F16 => {
             let mut draw = normal::floats(generator);
-            cast((0..count).map(|_| f16::from_f32(draw())).collect::<Vec<f16>>())
+            let halves: Vec<f16> = (0..count).map(|_| f16::from_f32(draw())).collect();
+            Ok(Tensor::from_slice(shape, &halves)?)
         }
         ElementType::F64 => {
             let mut draw = normal::doubles(generator);
-            cast((0..count).map(|_| draw()).collect::<Vec<f64>>())
-        }
-        ElementType::U8 => cast(words(1, 0)),
-        ElementType::I8 => cast(words(1, 0x8080_8080)),
-        ElementType::I32 => cast(words(4, 0x8000_0000)),
-        ElementType::I64 => {
-            cast((0..count).map(|_| generator.u64() ^ 1 << 63).collect::<Vec<u64>>())
+            Ok(Tensor::from_slice(shape, &(0..count).map(|_| draw()).collect::<Vec<f64>>())?)
         }
         other => anyhow::bail!("no work item has {other}"),
-    };
-    Ok(Tensor::from_bytes(element_type, shape, &bytes[..count * element_type.size()])?)
-}
-
-fn cast<T: bytemuck::NoUninit>(elements: Vec<T>) -> Vec<u8> {
-    bytemuck::cast_slice(&elements).to_vec()
+    }
 }
 
 /// Ascending ids of so many rows.

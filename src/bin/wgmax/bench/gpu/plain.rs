@@ -1,10 +1,11 @@
 //! The ceiling of a GPU: plain shaders that read a buffer once, or read one and write another
 //! once, with the shape of the launch searched on the device.
 
+mod text;
+
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::fmt;
-use std::fmt::Write;
 
 use wgmax::wgpu;
 
@@ -12,8 +13,6 @@ use super::clock::{Clock, Work};
 
 /// Bytes of what an invocation reads at once.
 const BLOCK: u64 = 16;
-/// A source has at most so many blocks a block of the result, to be read one by one.
-const MOST_READS: u64 = 64;
 
 /// Searching goes over at most so many bytes.
 const SEARCHED: u64 = 128 << 20;
@@ -178,7 +177,6 @@ impl Plain {
                 break;
             }
         }
-        drop(time);
         let best = self.duel(clock, source, result, bytes, known)?;
         self.best.borrow_mut().insert(key, best);
         Ok(best)
@@ -296,8 +294,8 @@ impl Plain {
         let mut pipelines = self.pipelines.borrow_mut();
         let make = || {
             let text = match (reads, rest) {
-                (0, false) => read_text(shape),
-                _ => copy_text(shape, reads, rest),
+                (0, false) => text::read(shape),
+                _ => text::copy(shape, reads, rest),
             };
             let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
                 label: Some("plain"),
@@ -336,81 +334,4 @@ fn params(shape: Shape, sources: u64, results: u64) -> ([u32; 8], u32) {
     };
     let rest = if results == 0 { 0 } else { sources % results };
     ([blocks, group, lane, end, length, step, rest as u32, 0], groups)
-}
-
-const HEAD: &str = "
-struct Params {
-    blocks: u32, group: u32, lane: u32, end: u32, length: u32, step: u32, rest: u32, unused: u32,
-}
-
-@group(0) @binding(0) var<uniform> params: Params;
-@group(0) @binding(1) var<storage, read> source: array<vec4<u32>>;
-@group(0) @binding(2) var<storage, read_write> result: array<vec4<u32>>;
-";
-
-const RANGE: &str = "
-    let begin = group.x * params.group;
-    var i = begin + lane * params.lane;
-    let end = min(begin + lane * params.end + params.length, params.blocks);
-    let step = params.step;
-";
-
-fn main_text(workgroup: u32, body: &str) -> String {
-    format!(
-        "{HEAD}
-@compute @workgroup_size({workgroup})
-fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32) {{
-{RANGE}{body}}}"
-    )
-}
-
-/// Reads all, and writes only what never comes out, so that no compiler leaves the reads out.
-fn read_text(shape: Shape) -> String {
-    let mut body = String::new();
-    let unroll = shape.unroll;
-    let each = |body: &mut String, text: &dyn Fn(u32) -> String| {
-        (0..unroll).for_each(|k| body.push_str(&text(k)));
-    };
-    each(&mut body, &|k| format!("    var m{k} = vec4<u32>(0u);\n"));
-    let _ =
-        writeln!(body, "    for (; i + {}u * step < end; i += {unroll}u * step) {{", unroll - 1);
-    each(&mut body, &|k| format!("        m{k} = max(m{k}, source[i + {k}u * step]);\n"));
-    body.push_str(
-        "    }\n    for (; i < end; i += step) {\n        m0 = max(m0, source[i]);\n    }\n",
-    );
-    (1..unroll).for_each(|k| body.push_str(&format!("    m0 = max(m0, m{k});\n")));
-    body.push_str(
-        "    if all(m0 == vec4<u32>(1u, 2u, 3u, 4u)) {\n        result[0] = m0;\n    }\n",
-    );
-    main_text(shape.workgroup, &body)
-}
-
-/// Each block of the result is the maximum of `reads` blocks of the source that lie as far apart as
-/// the result is long; with `rest`, the first ones have one more.
-fn copy_text(shape: Shape, reads: u64, rest: bool) -> String {
-    let mut body = String::new();
-    let block = |body: &mut String, k: u32| {
-        let at = format!("i + {k}u * step");
-        let first = if reads == 0 { "vec4<u32>(0u)".into() } else { format!("source[{at}]") };
-        let _ = writeln!(body, "        var m{k} = {first};");
-        for j in 1..reads.min(MOST_READS) {
-            let _ =
-                writeln!(body, "        m{k} = max(m{k}, source[{at} + {j}u * params.blocks]);");
-        }
-        if rest {
-            let _ = writeln!(
-                body,
-                "        if {at} < params.rest {{\n            m{k} = max(m{k}, source[{at} + {reads}u * params.blocks]);\n        }}"
-            );
-        }
-    };
-    let unroll = shape.unroll;
-    let _ =
-        writeln!(body, "    for (; i + {}u * step < end; i += {unroll}u * step) {{", unroll - 1);
-    (0..unroll).for_each(|k| block(&mut body, k));
-    (0..unroll).for_each(|k| body.push_str(&format!("        result[i + {k}u * step] = m{k};\n")));
-    body.push_str("    }\n    for (; i < end; i += step) {\n");
-    block(&mut body, 0);
-    body.push_str("        result[i] = m0;\n    }\n");
-    main_text(shape.workgroup, &body)
 }
