@@ -103,7 +103,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome
         }
     }
     if let Some(report) = report {
-        report.0.finish()?;
+        report.finish()?;
     }
     for (reason, count) in &unsupported {
         writeln!(output, "unsupported  {count} x {reason}")?;
