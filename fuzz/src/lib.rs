@@ -55,15 +55,23 @@ pub fn tensor(bytes: &[u8]) {
     looked_at(read);
 }
 
-/// ONNX's `ModelProto`, its node on its own constants.
+/// ONNX's `ModelProto`, its nodes on its own constants.
 pub fn model(bytes: &[u8]) {
-    let Ok(model) = onnx::parse_model("fuzz", bytes) else { return };
-    let constant = |name: &String| model.initializers.get(name);
-    let inputs: Vec<Option<&Tensor>> = model.input_names.iter().map(constant).collect();
-    if let Ok(operator) = model.node.operator(&inputs, None) {
-        let inputs: Vec<&Tensor> =
-            inputs.into_iter().flatten().take(operator.input_count()).collect();
-        plan::run(&operator, &inputs, &CPU.info().limits);
+    let Ok(model) = onnx::parse_model("fuzz", shared(bytes)) else { return };
+    let nodes = model.graph.nodes.iter().chain(model.functions.iter().flat_map(|f| &f.nodes));
+    for node in nodes.take(16) {
+        if let Ok(Some(tensor)) = node.constant() {
+            looked_at(Ok(tensor));
+        }
+        let Ok(as_node) = node.node(model.opset.unwrap_or(1)) else { continue };
+        let constant = |name: &String| model.graph.initializers.get(name)?.read().ok();
+        let inputs: Vec<Option<Tensor>> = node.inputs.iter().take(4).map(constant).collect();
+        let inputs: Vec<Option<&Tensor>> = inputs.iter().map(Option::as_ref).collect();
+        if let Ok(operator) = as_node.operator(&inputs, None) {
+            let inputs: Vec<&Tensor> =
+                inputs.into_iter().flatten().take(operator.input_count()).collect();
+            plan::run(&operator, &inputs, &CPU.info().limits);
+        }
     }
 }
 
