@@ -119,7 +119,7 @@ pub struct Plain {
 }
 
 impl Plain {
-    /// The shape that is fastest on these buffers: each of its parts is varied in turn, until none gets better.
+    /// The shape that is fastest on these buffers: for each order, its other parts are varied in turn until none gets better.
     pub fn search(
         &self,
         clock: &Clock,
@@ -153,28 +153,31 @@ impl Plain {
             Ok(seconds)
         };
         let workgroup = 256.min(largest);
-        let mut best = Shape { order: Order::Grid, workgroup, groups: 1024, unroll: 4 };
-        let mut seconds = time(best)?;
-        loop {
-            let before = seconds;
-            let orders = [Order::Grid, Order::Group, Order::Lane];
-            let variants = (orders.map(|order| Shape { order, ..best }).into_iter())
-                .chain([16, 64, 256, 1024, 4096, 65535].map(|groups| Shape { groups, ..best }))
-                .chain([1, 2, 4, 8, 16].map(|unroll| Shape { unroll, ..best }))
-                .chain([32, 64, 128, 256, 512].map(|workgroup| Shape { workgroup, ..best }));
-            for variant in variants {
-                let groups = variant.groups.min(limits.max_compute_workgroups_per_dimension);
-                let variant = Shape { groups, ..variant };
-                if variant.workgroup > largest || !self.allows(variant, bytes) {
-                    continue;
+        // What is best for one order is poor for another, so each is searched from a start of its own.
+        let starts = [(Order::Grid, 1024), (Order::Group, 256), (Order::Lane, 16)];
+        for (order, groups) in starts {
+            let mut best = Shape { order, workgroup, groups, unroll: 4 };
+            let mut seconds = time(best)?;
+            loop {
+                let before = seconds;
+                let variants = ([16, 64, 256, 1024, 4096, 65535].into_iter())
+                    .map(|groups| Shape { groups, ..best })
+                    .chain([1, 2, 4, 8, 16].map(|unroll| Shape { unroll, ..best }))
+                    .chain([32, 64, 128, 256, 512].map(|workgroup| Shape { workgroup, ..best }));
+                for variant in variants {
+                    let groups = variant.groups.min(limits.max_compute_workgroups_per_dimension);
+                    let variant = Shape { groups, ..variant };
+                    if variant.workgroup > largest || !self.allows(variant, bytes) {
+                        continue;
+                    }
+                    let taken = time(variant)?;
+                    if taken < seconds {
+                        (best, seconds) = (variant, taken);
+                    }
                 }
-                let taken = time(variant)?;
-                if taken < seconds {
-                    (best, seconds) = (variant, taken);
+                if seconds > 0.97 * before {
+                    break;
                 }
-            }
-            if seconds > 0.97 * before {
-                break;
             }
         }
         let best = self.duel(clock, source, result, bytes, known)?;
