@@ -159,11 +159,11 @@ impl Plain {
             let mut best = Shape { order, workgroup, groups, unroll: 4 };
             let mut seconds = time(best)?;
             loop {
-                let before = seconds;
+                let (before, from) = (seconds, best);
                 let variants = ([16, 64, 256, 1024, 4096, 65535].into_iter())
-                    .map(|groups| Shape { groups, ..best })
-                    .chain([1, 2, 4, 8, 16].map(|unroll| Shape { unroll, ..best }))
-                    .chain([32, 64, 128, 256, 512].map(|workgroup| Shape { workgroup, ..best }));
+                    .map(|groups| Shape { groups, ..from })
+                    .chain([1, 2, 4, 8, 16].map(|unroll| Shape { unroll, ..from }))
+                    .chain([32, 64, 128, 256, 512].map(|workgroup| Shape { workgroup, ..from }));
                 for variant in variants {
                     let groups = variant.groups.min(limits.max_compute_workgroups_per_dimension);
                     let variant = Shape { groups, ..variant };
