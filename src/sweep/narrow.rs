@@ -47,14 +47,6 @@ impl Narrow {
         narrow
     }
 
-    /// The same, with bindings of which not many more than this number hold so many bytes: work
-    /// can grow with the square of the pieces.
-    pub(super) fn in_pieces(mut self, bytes: usize, pieces: u64) -> Self {
-        let least = (bytes as u64 / pieces).next_power_of_two();
-        self.max_binding_size = self.max_binding_size.map(|size| size.max(least));
-        self
-    }
-
     /// Whether the device's own limits stay.
     pub fn is_none(&self) -> bool {
         *self == Self::default()

@@ -28,6 +28,7 @@ fn the_cpu_agrees_with_the_oracle() {
 fn one_case_or_those_of_an_operator_and_a_type() {
     let shown = succeeds(&["verify", "--device", "cpu", "--seed", "7", "--case", "40"]);
     assert!(shown.contains("1 case of seed 7 in"), "{shown}");
+    assert!(shown.starts_with("Case 40: MaxPool of f32["), "{shown}");
     let shown = succeeds(&[
         "verify",
         "--device",

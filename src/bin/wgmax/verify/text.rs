@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use wgmax::ElementType;
-use wgmax::sweep::Kind;
+use wgmax::sweep::{Case, Kind};
 
 use super::Report;
 use super::engine::{Cell, Score};
@@ -16,6 +16,10 @@ use crate::output::{self, Output};
 const SHOWN: usize = 64;
 
 pub fn print(report: &Report, output: &mut Output) -> anyhow::Result<()> {
+    let choice = &report.sweep.choice;
+    if let Some(index) = choice.case {
+        writeln!(output, "Case {index}: {}", Case::nth(choice.seed, index)?)?;
+    }
     for (subject, score) in report.subjects() {
         let driver = match &subject.info {
             Some(info) if !info.driver.is_empty() => format!(" · {}", info.driver),
