@@ -3,7 +3,7 @@
 use super::{command, folder, refused, stdout, succeeds};
 
 /// Each command, as it is called.
-const COMMANDS: [&[&str]; 14] = [
+const COMMANDS: [&[&str]; 15] = [
     &[],
     &["demo"],
     &["devices"],
@@ -15,6 +15,7 @@ const COMMANDS: [&[&str]; 14] = [
     &["compare", "max-pool"],
     &["compare", "segment-max"],
     &["bench"],
+    &["verify"],
     &["check"],
     &["onnx"],
     &["completions"],

@@ -33,6 +33,12 @@ use subject::{Subject, Subjects};
 const CASES: u64 = 2000;
 
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  wgmax verify --html report.html
+  wgmax verify --cases 20000 --device gpu --op max-pool --type f16,u8
+  wgmax verify --seed 20000 --case 4711
+  wgmax verify --seconds 3600 --max-growth 64")]
 pub struct Arguments {
     /// What to verify: cpu, gpu, an index, or part of an adapter's name; every adapter by default
     #[arg(long)]
