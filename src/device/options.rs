@@ -1,6 +1,6 @@
 //! How a device is opened.
 
-use super::{Backend, Device};
+use super::Device;
 use crate::error::Result;
 use crate::gpu;
 
@@ -75,8 +75,8 @@ impl Device {
     #[cfg(feature = "io")]
     pub fn save_pipelines(&self) -> Result<bool> {
         match &self.backend {
-            Backend::Cpu(_) => Ok(false),
-            Backend::Gpu(gpu) => gpu.save_pipelines(),
+            super::Backend::Cpu(_) => Ok(false),
+            super::Backend::Gpu(gpu) => gpu.save_pipelines(),
         }
     }
 }

@@ -15,10 +15,10 @@ use crate::tensor::TensorDesc;
 /// ```
 /// use wgmax::sweep::{Case, shrink};
 ///
-/// // What is wrong with this one shows with three elements and more.
-/// let case = Case::nth(1, 3).unwrap();
-/// let small = shrink(&case, 1000, |case| case.tensors[0].len() >= 3);
-/// assert_eq!(small.tensors[0].len(), 3);
+/// // What is wrong shows with three elements and more.
+/// let shows = |case: &Case| case.tensors[0].len() >= 3;
+/// let case = (0..100).map(|i| Case::nth(1, i).unwrap()).find(shows).unwrap();
+/// assert_eq!(shrink(&case, 1000, shows).tensors[0].len(), 3);
 /// ```
 pub fn shrink(case: &Case, tries: usize, mut still: impl FnMut(&Case) -> bool) -> Case {
     let mut smallest = case.clone();
