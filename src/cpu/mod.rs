@@ -1,5 +1,6 @@
 //! Runs a plan by the kernels' twins, on all cores.
 
+pub(crate) mod fold;
 pub(crate) mod simd;
 
 use std::sync::{Mutex, PoisonError};

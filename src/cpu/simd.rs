@@ -2,21 +2,37 @@
 
 #![allow(unsafe_code)]
 
-/// Runs `f` compiled for the best vector extension of this processor.
+/// A loop, and what it works on.
 ///
-/// `f` and all that it calls in a loop must be inlined into it: only what is
-/// inlined is compiled anew for the extension.
+/// `run` and all that it calls in a loop must be `#[inline(always)]`: only what is inlined is
+/// compiled anew for an extension. Closures are not, where they are large or called twice.
+pub trait Loop {
+    /// What it gives.
+    type Output;
+    /// Does it.
+    fn run(self) -> Self::Output;
+}
+
+impl<T, F: FnOnce() -> T> Loop for F {
+    type Output = T;
+    #[inline(always)]
+    fn run(self) -> T {
+        self()
+    }
+}
+
+/// Runs a loop compiled for the best vector extension of this processor.
 #[inline]
-pub fn dispatch<T>(f: impl FnOnce() -> T) -> T {
+pub fn dispatch<L: Loop>(f: L) -> L::Output {
     #[cfg(target_arch = "x86_64")]
     {
         #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
-        fn avx512<T>(f: impl FnOnce() -> T) -> T {
-            f()
+        fn avx512<L: Loop>(f: L) -> L::Output {
+            f.run()
         }
         #[target_feature(enable = "avx2")]
-        fn avx2<T>(f: impl FnOnce() -> T) -> T {
-            f()
+        fn avx2<L: Loop>(f: L) -> L::Output {
+            f.run()
         }
         if is_x86_feature_detected!("avx512f")
             && is_x86_feature_detected!("avx512bw")
@@ -31,5 +47,5 @@ pub fn dispatch<T>(f: impl FnOnce() -> T) -> T {
             return unsafe { avx2(f) };
         }
     }
-    f()
+    f.run()
 }

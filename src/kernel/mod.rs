@@ -6,6 +6,7 @@
 
 mod compose;
 mod divide;
+mod ends;
 pub(crate) mod fill;
 pub(crate) mod pool;
 pub(crate) mod pool_index;
@@ -15,6 +16,7 @@ pub(crate) mod segment;
 mod shader;
 
 pub(crate) use divide::divisor;
+pub(crate) use ends::{Elements, Read, Scratch, Write};
 pub(crate) use shader::item_size;
 pub use shader::{Kernel, Shader};
 
@@ -83,17 +85,14 @@ fn pool_twin(p: &pool::Params, shader: &Shader, sources: &[&[u8]], results: &mut
 
 /// A twin, generic in how keys are read and written.
 pub(crate) trait Twin: Sync {
-    /// `key` reads the source's items as keys, `item` turns keys into the result's items.
-    fn twin<R, K, W>(
+    /// `read` reads the source's items as keys, `write` turns keys into the result's items.
+    fn twin<R: Read, W: Write<Key = R::Key>>(
         &self,
-        source: &[R],
-        result: &mut [W],
-        key: impl Fn(R) -> K + Sync + Copy,
-        item: impl Fn(K) -> W + Sync + Copy,
-    ) where
-        R: bytemuck::Pod + Sync,
-        K: crate::tensor::key::Key,
-        W: bytemuck::Pod + Send + Sync;
+        source: &[R::Item],
+        result: &mut [W::Item],
+        read: R,
+        write: W,
+    );
     /// The key of NaN in 32 bits.
     fn nan_key(&self) -> u32;
 }
@@ -103,21 +102,20 @@ fn with_ends(shader: &Shader, source: &[u8], result: &mut [u8], kernel: &impl Tw
     use crate::tensor::key::{Key, Keyed};
     use bytemuck::{cast_slice, cast_slice_mut};
     fn ends<T: Keyed>(shader: &Shader, source: &[u8], result: &mut [u8], kernel: &impl Twin) {
-        let nan = T::Key::nan(kernel.nan_key());
-        let element = move |bits| T::key(bits, nan);
-        let scratch = <T::Key as Key>::from_scratch;
+        let elements = Elements::<T> { nan: T::Key::nan(kernel.nan_key()) };
+        let scratch = Scratch::<T::Key>(std::marker::PhantomData);
         match (shader.from_scratch, shader.to_scratch) {
             (false, false) => {
-                kernel.twin(cast_slice(source), cast_slice_mut(result), element, T::bits)
+                kernel.twin(cast_slice(source), cast_slice_mut(result), elements, elements)
             }
             (false, true) => {
-                kernel.twin(cast_slice(source), cast_slice_mut(result), element, T::Key::to_scratch)
+                kernel.twin(cast_slice(source), cast_slice_mut(result), elements, scratch)
             }
             (true, false) => {
-                kernel.twin(cast_slice(source), cast_slice_mut(result), scratch, T::bits)
+                kernel.twin(cast_slice(source), cast_slice_mut(result), scratch, elements)
             }
             (true, true) => {
-                kernel.twin(cast_slice(source), cast_slice_mut(result), scratch, T::Key::to_scratch)
+                kernel.twin(cast_slice(source), cast_slice_mut(result), scratch, scratch)
             }
         }
     }

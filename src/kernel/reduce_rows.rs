@@ -3,8 +3,12 @@
 use bytemuck::{Pod, Zeroable};
 use rayon::prelude::*;
 
-use super::{PARALLEL_FROM, Twin};
+use super::{PARALLEL_FROM, Read, Twin, Write};
+use crate::cpu::fold;
 use crate::tensor::key::Key;
+
+/// Rows whose keys are held at once.
+const ROWS: usize = 2048;
 
 /// As the shader's `Params`, field for field.
 #[repr(C)]
@@ -25,34 +29,34 @@ impl Twin for Params {
         self.nan_key
     }
 
-    fn twin<R, K, W>(
+    fn twin<R: Read, W: Write<Key = R::Key>>(
         &self,
-        source: &[R],
-        result: &mut [W],
-        key: impl Fn(R) -> K + Sync + Copy,
-        item: impl Fn(K) -> W + Sync + Copy,
-    ) where
-        R: Pod + Sync,
-        K: Key,
-        W: Pod + Send + Sync,
-    {
+        source: &[R::Item],
+        result: &mut [W::Item],
+        read: R,
+        write: W,
+    ) {
         let (len, splits, chunk) = (self.len as usize, self.splits as usize, self.chunk as usize);
         let units = self.rows as usize * splits;
-        let per_cell = (4 / size_of::<W>()).max(1);
+        let per_cell = (4 / size_of::<W::Item>()).max(1);
         let first = self.result_base as usize * per_cell;
         let result = &mut result[first..first + units];
-        let unit = move |unit: usize| {
-            let skipped = unit % splits * chunk;
-            let start = self.base as usize + unit / splits * len + skipped;
-            let piece = &source[start..start + chunk.min(len - skipped)];
-            item(piece.iter().fold(K::LOWEST, |a, &b| a.max(key(b))))
-        };
-        let run = |first: usize, results: &mut [W]| {
-            crate::cpu::simd::dispatch(|| {
-                for (i, out) in results.iter_mut().enumerate() {
-                    *out = unit(first + i);
+        let source = &source[self.base as usize..][..self.rows as usize * len];
+        let run = |first: usize, results: &mut [W::Item]| {
+            let mut keys = [R::Key::LOWEST; ROWS];
+            for (i, out) in results.chunks_mut(ROWS).enumerate() {
+                let (unit, keys) = (first + i * ROWS, &mut keys[..out.len()]);
+                if splits == 1 {
+                    fold::rows(read, &source[unit * len..][..out.len() * len], len, keys);
+                } else {
+                    for (j, key) in keys.iter_mut().enumerate() {
+                        let (row, skipped) = ((unit + j) / splits, (unit + j) % splits * chunk);
+                        let piece = &source[row * len + skipped..][..chunk.min(len - skipped)];
+                        fold::rows(read, piece, piece.len(), std::slice::from_mut(key));
+                    }
                 }
-            });
+                fold::store(write, keys, out);
+            }
         };
         if self.rows as usize * len < PARALLEL_FROM {
             run(0, result);

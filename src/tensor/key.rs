@@ -43,12 +43,16 @@ pub(crate) trait Key: Pod + Ord + Send + Sync {
     type Scratch: Pod + Send + Sync;
     fn to_scratch(self) -> Self::Scratch;
     fn from_scratch(scratch: Self::Scratch) -> Self;
+    /// Two neighbouring keys, as one number where there is such a number: the maximum of
+    /// its halves becomes vector instructions, that of every other item does not.
+    type Pair: Pod;
+    fn most(pair: Self::Pair) -> Self;
     /// The key in a kernel's parameters: its low word and, in 64 bits, its high one.
     fn from_words(low: u32, high: u32) -> Self;
 }
 
 macro_rules! keys {
-    ($($key:ty => $scratch:ty),*) => {$(
+    ($($key:ty => $scratch:ty, $pair:ty, $most:expr;)*) => {$(
         impl Key for $key {
             const LOWEST: Self = 0;
             #[inline(always)]
@@ -65,6 +69,12 @@ macro_rules! keys {
             fn from_scratch(scratch: $scratch) -> Self {
                 scratch as $key
             }
+            type Pair = $pair;
+            #[inline(always)]
+            fn most(pair: $pair) -> Self {
+                $most(pair)
+            }
+            #[inline(always)]
             fn from_words(low: u32, high: u32) -> Self {
                 (u64::from(high) << 32 | u64::from(low)) as $key
             }
@@ -72,10 +82,15 @@ macro_rules! keys {
     )*};
 }
 
-keys!(u8 => u32, u16 => u32, u32 => u32, u64 => u64);
+keys! {
+    u8 => u32, u16, |pair| (pair as u8).max((pair >> 8) as u8);
+    u16 => u32, u32, |pair| (pair as u16).max((pair >> 16) as u16);
+    u32 => u32, u64, |pair| (pair as u32).max((pair >> 32) as u32);
+    u64 => u64, [u64; 2], |[a, b]: [u64; 2]| a.max(b);
+}
 
 /// How an element type turns into keys and back.
-pub(crate) trait Keyed: Send + Sync + 'static {
+pub(crate) trait Keyed: Copy + Send + Sync + 'static {
     /// An element's bits.
     type Bits: Pod + Send + Sync;
     /// An element's key.
@@ -93,6 +108,7 @@ pub(crate) trait Keyed: Send + Sync + 'static {
 
 macro_rules! floats {
     ($($name:ident: $bits:ty, $signed:ty, $infinity:expr, $quiet_nan:expr;)*) => {$(
+        #[derive(Clone, Copy)]
         pub(crate) struct $name;
         impl Keyed for $name {
             type Bits = $bits;
@@ -127,6 +143,7 @@ floats! {
 
 macro_rules! integers {
     ($($name:ident: $bits:ty, $flip:expr;)*) => {$(
+        #[derive(Clone, Copy)]
         pub(crate) struct $name;
         impl Keyed for $name {
             type Bits = $bits;
@@ -155,6 +172,7 @@ integers! {
 }
 
 /// A byte that a caller's buffer may hold any value in; all but 0 are true.
+#[derive(Clone, Copy)]
 pub(crate) struct Bool;
 impl Keyed for Bool {
     type Bits = u8;
