@@ -3,10 +3,11 @@
 mod common;
 
 use common::program::program;
-use common::{Random, tensor};
+use common::{Random, seed, tensor};
 use wgmax::operator::{MaxPool, Operator, ReduceMax, SegmentMax};
+use wgmax::sweep::Case;
 use wgmax::wgpu::{self, BufferUsages};
-use wgmax::{BufferRange, Device, ElementType, Error, Tensor};
+use wgmax::{BufferRange, Device, ElementType, Error, Tensor, compare};
 
 /// Operators of every kind, with inputs that end within a word and within a block.
 fn cases(random: &mut Random) -> Vec<(Operator, Vec<Tensor>)> {
@@ -27,11 +28,9 @@ fn cases(random: &mut Random) -> Vec<(Operator, Vec<Tensor>)> {
     cases
 }
 
-/// All operators in one encoder, each recorded twice: with a buffer that begins at an offset and
-/// ends with the tensor, and with others.
-#[test]
-fn recorded_operators_agree_with_the_cpu() {
-    let small = |limits: wgpu::Limits| wgpu::Limits {
+/// Limits far below any device's.
+fn small(limits: wgpu::Limits) -> wgpu::Limits {
+    wgpu::Limits {
         max_storage_buffer_binding_size: 64 << 10,
         max_compute_invocations_per_workgroup: 64,
         max_compute_workgroup_size_x: 64,
@@ -40,7 +39,13 @@ fn recorded_operators_agree_with_the_cpu() {
         max_compute_workgroups_per_dimension: 256,
         min_storage_buffer_offset_alignment: 256,
         ..limits
-    };
+    }
+}
+
+/// All operators in one encoder, each recorded twice: with a buffer that begins at an offset and
+/// ends with the tensor, and with others.
+#[test]
+fn recorded_operators_agree_with_the_cpu() {
     let Some(program) = program(small) else { return };
     let device = Device::from_wgpu(&program.device, &program.queue);
     assert_eq!(device.info().limits.max_binding_size, 64 << 10);
@@ -75,6 +80,25 @@ fn recorded_operators_agree_with_the_cpu() {
         for (result, expected) in results.iter().zip(&expected) {
             let found = program.read(result, offset, expected.bytes().len());
             assert!(found == expected.bytes(), "{operator:?} {} at {offset}", inputs[0].desc());
+        }
+    }
+}
+
+/// The random cases of every operator and type, on a device that refuses whatever is beyond such limits.
+#[test]
+fn random_cases_agree_on_a_small_device() {
+    let Some(program) = program(small) else { return };
+    let device = Device::from_wgpu(&program.device, &program.queue);
+    let seed = seed();
+    for index in 0..390 {
+        let case = Case::nth(seed, index).unwrap();
+        let what = format!("WGMAX_SEED={seed}, case {index}: {case}");
+        let found = case.operator.run(&device, &case.inputs());
+        let found = found.unwrap_or_else(|error| panic!("{what}: {error}"));
+        let expected = case.operator.run(&Device::cpu(), &case.inputs()).unwrap();
+        for (found, expected) in found.iter().zip(&expected) {
+            let report = compare(found, expected).unwrap();
+            assert!(report.is_equal(), "{what}: {report}");
         }
     }
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use wgmax::operator::ReduceMax;
 use wgmax::{Device, Tensor};
 
-use super::{folder, refused, succeeds};
+use super::{command, folder, refused, stdout, succeeds};
 
 #[test]
 fn reduces_to_a_file() {
@@ -135,4 +135,21 @@ fn pieces_make_no_difference() {
     for size in ["", "0", "MiB", "4TiB", "-1", "99999999999GiB"] {
         refused(&["reduce-max", &format!("--max-piece={size}"), &at("large.npy")], "--max-piece");
     }
+}
+
+/// Where no adapter opens, `auto` is the CPU, and that is no secret.
+#[test]
+fn auto_says_that_it_falls_back() {
+    let (_folder, at) = folder();
+    let backend = if cfg!(windows) { "metal" } else { "dx12" };
+    let run = |device: &str| {
+        let arguments = ["reduce-max", &at("x.npy"), "--axes", "0", "--device", device];
+        command(&arguments).env("WGPU_BACKEND", backend).output().unwrap()
+    };
+    let output = run("auto");
+    assert!(output.status.success(), "{output:?}");
+    assert_eq!(stdout(&output), "f32[3]\n  NaN 5.0 3.0\n");
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.starts_with("wgmax: on the CPU") && said.lines().count() == 1, "{said}");
+    assert_eq!(run("gpu").status.code(), Some(2));
 }

@@ -1,6 +1,7 @@
 //! What the options of several subcommands have in common.
 
 use std::fmt;
+use std::io::Write;
 use std::str::FromStr;
 
 use clap::{Args, ValueEnum};
@@ -35,8 +36,15 @@ pub struct On {
 }
 
 impl On {
+    /// As [`Device::named`], and says so where that is not a GPU because none opens.
     pub fn open(&self) -> wgmax::Result<Device> {
-        Device::named(&self.device)
+        if self.device != "auto" {
+            return Device::named(&self.device);
+        }
+        Ok(Device::gpu().unwrap_or_else(|error| {
+            let _ = writeln!(anstream::stderr(), "wgmax: on the CPU, for {error}");
+            Device::cpu()
+        }))
     }
 }
 
