@@ -133,7 +133,10 @@ impl Planner<'_> {
         status: usize,
     ) -> Result<()> {
         // A piece begins with the last id of the one before.
-        let most = builder.room(4 * words).max(2);
+        let most = builder.room(4 * words);
+        if most < 2 && count > most {
+            return Err(over_binding(builder, "two ids", 8 * words));
+        }
         let run = IDS_OF_A_RUN.min(u64::from(builder.limits.max_iterations).max(4));
         let offsets = self.operator.get_segments() == Segments::Offsets;
         let mut first = 0;
@@ -218,7 +221,10 @@ impl Planner<'_> {
             return Err(over_binding(builder, "offsets", offsets * 4 * words));
         }
         let ids = builder.scratch_words(self.rows).buffer;
-        let most = (builder.room(4) / 4 * 4).max(4);
+        let most = builder.room(4) / 4 * 4;
+        if most == 0 {
+            return Err(over_binding(builder, "four ids", 16));
+        }
         // A search takes as many steps as a number has bits.
         let run = (u64::from(builder.limits.max_iterations) / 32).clamp(1, IDS_OF_A_RUN);
         let mut first = 0;
