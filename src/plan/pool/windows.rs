@@ -424,10 +424,6 @@ impl Tuning {
                 let together = match self.walk(taken[taken.len() - 1], inner) {
                     _ if first == last => true,
                     Some(_) => taken.len() == 2 && taken[0].taps <= AT_ONCE,
-                    // Strips of the first axis are worth a launch of their own.
-                    None if self.strips(axes[first + 1..].iter().map(|a| a.size).product()) => {
-                        false
-                    }
                     None => taps.is_some_and(|taps| taps <= self.fused),
                 };
                 if !ends || !together {
