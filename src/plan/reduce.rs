@@ -35,6 +35,15 @@ struct Extents {
     inner: u64,
 }
 
+/// How columns are cut: rows of a piece and pieces of a column, of a matrix that is so many columns
+/// wide; and the blocks of a row that an invocation walks along.
+struct Cut {
+    width: u64,
+    chunk: u64,
+    splits: u64,
+    strip: u64,
+}
+
 /// The plan of a ReduceMax; `empty_bits` is the element that an empty set gives.
 pub(crate) fn plan(
     input: &TensorDesc,
@@ -302,29 +311,46 @@ impl Builder<'_> {
         let chunk = rows.div_ceil(to_fill.max(to_end).max(1));
         let splits = rows.div_ceil(chunk);
 
-        let pieces = splits * (width / e.inner);
-        let partial = match pieces {
-            1 => target,
-            _ => self.scratch(e.outer * pieces * e.inner, true),
-        };
-        let (source_range, base) = self.range(source, e.outer * matrix);
+        let base = self.range(source, e.outer * matrix).1;
         let aligned = [u64::from(base), width, matrix].iter().all(|x| x.is_multiple_of(block));
         let kernel = if aligned { Kernel::ReduceColumns } else { Kernel::ReduceColumnsGeneral };
+        let cut = Cut { width, chunk, splits, strip: 0 };
+        let invocations = (e.outer * splits * width).div_ceil(block);
+        self.push_columns(kernel, source, target, e, &cut, invocations)
+    }
+
+    /// A launch over columns, and what is left where it takes them in pieces. Between the two lie keys,
+    /// or packed elements where a kernel makes whole blocks of them.
+    fn push_columns(
+        &mut self,
+        kernel: Kernel,
+        source: Region,
+        target: Region,
+        e: Extents,
+        cut: &Cut,
+        invocations: u64,
+    ) -> Result<()> {
+        let pieces = cut.splits * (cut.width / e.inner);
+        let partial = match pieces {
+            1 => target,
+            _ => self.scratch(e.outer * pieces * e.inner, kernel != Kernel::ReduceStrips),
+        };
+        let matrix = e.n * e.inner;
+        let (source_range, base) = self.range(source, e.outer * matrix);
         let shader = self.shader(kernel, source, partial);
-        let outputs = e.outer * splits * width;
+        let outputs = e.outer * cut.splits * cut.width;
         let (result, result_base) = self.result_range(partial, outputs, &shader);
         let params = reduce_columns::Params {
             base,
             outputs: outputs as u32,
             len: matrix as u32,
-            width: width as u32,
-            splits: splits as u32,
-            chunk: chunk as u32,
+            width: cut.width as u32,
+            splits: cut.splits as u32,
+            chunk: cut.chunk as u32,
             result_base,
             nan_key: self.nan_key,
-            strip: 0,
+            strip: cut.strip as u32,
         };
-        let invocations = outputs.div_ceil(block);
         self.push(shader, Params::Columns(params), vec![source_range], vec![result], invocations)?;
         match pieces {
             1 => Ok(()),
@@ -334,6 +360,9 @@ impl Builder<'_> {
 
     /// Columns in strips, if the device is one for them and all of it is whole blocks. Whether it was done.
     fn strips(&mut self, source: Region, target: Region, e: Extents, width: u64) -> Result<bool> {
+        if self.limits.coalesces {
+            return Ok(false);
+        }
         let block = 16 / self.item(false);
         let matrix = e.n * e.inner;
         let rows = matrix.div_ceil(width);
@@ -343,7 +372,7 @@ impl Builder<'_> {
         let splits = rows.div_ceil(chunk);
         let wasteful = 3 * splits * eights > 4 * rows;
         let pieces = splits * (width / e.inner);
-        let (source_range, base) = self.range(source, e.outer * matrix);
+        let base = self.range(source, e.outer * matrix).1;
         let outputs = e.outer * splits * width;
         let blocks = outputs / block;
         let strip = (blocks / STRIPS).clamp(1, STRIP).min(width / block);
@@ -351,8 +380,7 @@ impl Builder<'_> {
         let whole = [u64::from(base), width, matrix].iter().all(|x| x.is_multiple_of(block))
             && (pieces > 1 || target.first.is_multiple_of(block));
         let keys = source.keys || (pieces == 1 && target.keys);
-        if self.limits.coalesces
-            || wasteful
+        if wasteful
             || keys
             || !whole
             || iterations > self.limits.max_iterations.into()
@@ -360,29 +388,9 @@ impl Builder<'_> {
         {
             return Ok(false);
         }
-        let partial = match pieces {
-            1 => target,
-            // Packed elements, of which a block is made at once, and not keys.
-            _ => self.scratch(e.outer * pieces * e.inner, false),
-        };
-        let shader = self.shader(Kernel::ReduceStrips, source, partial);
-        let (result, result_base) = self.result_range(partial, outputs, &shader);
-        let params = reduce_columns::Params {
-            base,
-            outputs: outputs as u32,
-            len: matrix as u32,
-            width: width as u32,
-            splits: splits as u32,
-            chunk: chunk as u32,
-            result_base,
-            nan_key: self.nan_key,
-            strip: strip as u32,
-        };
+        let cut = Cut { width, chunk, splits, strip };
         let invocations = e.outer * splits * (width / block).div_ceil(strip);
-        self.push(shader, Params::Columns(params), vec![source_range], vec![result], invocations)?;
-        if pieces > 1 {
-            self.reduce(partial, target, Extents { n: pieces, ..e })?;
-        }
+        self.push_columns(Kernel::ReduceStrips, source, target, e, &cut, invocations)?;
         Ok(true)
     }
 

@@ -1,5 +1,6 @@
 //! Random tensors that are the same for the same seed and name.
 
+use wgmax::sweep::Random;
 use wgmax::{ElementType, Tensor, TensorDesc};
 
 /// Finite elements of any size, small ones and subnormals included; the same for
@@ -16,21 +17,12 @@ pub fn tensor(desc: &TensorDesc, seed: u64, name: &str) -> anyhow::Result<Tensor
     bytes.shrink_to(length);
     // FNV-1a: names differ in their last letters more often than not.
     let hash = |state: u64, byte: &u8| (state ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3);
-    let mut state = name.as_bytes().iter().fold(0xcbf2_9ce4_8422_2325 ^ seed, hash);
+    let mut random = Random(name.as_bytes().iter().fold(0xcbf2_9ce4_8422_2325 ^ seed, hash));
     while bytes.len() < length {
-        let element = finite(desc.element_type(), split_mix(&mut state));
+        let element = finite(desc.element_type(), random.next());
         bytes.extend_from_slice(&element.to_le_bytes()[..size]);
     }
     Ok(Tensor::from_bytes(desc.element_type(), desc.shape(), &bytes)?)
-}
-
-/// SplitMix64.
-fn split_mix(state: &mut u64) -> u64 {
-    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let mut z = *state;
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
 }
 
 /// The bits of an element that is neither infinite nor NaN.
