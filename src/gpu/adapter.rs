@@ -98,7 +98,7 @@ pub(crate) async fn request(adapter: &wgpu::Adapter, options: &DeviceOptions) ->
     device.on_uncaptured_error(Arc::new(|error: wgpu::Error| {
         tracing::error!("uncaptured GPU error: {error}");
     }));
-    let gpu = Gpu { lost, info: info(adapter), ..Gpu::from_wgpu(&device, &queue) };
+    let gpu = Gpu { lost, told: true, info: info(adapter), ..Gpu::from_wgpu(&device, &queue) };
     #[cfg(feature = "io")]
     if let Some(directory) = &options.pipeline_cache {
         let file = super::cache::PipelineFile::open(&device, directory);

@@ -3,24 +3,17 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use super::launch::Pass;
 use super::record::Group;
-use super::{Buffer, Gpu, PADDING};
+use super::{Buffer, Gpu};
 use crate::error::Result;
-use crate::plan::{Launch, Plan, Range, Role};
+use crate::plan::{Launch, Plan, Role};
 
 /// Plans in an encoder of their own, not yet given to the queue.
 pub(crate) struct Recording {
     gpu: Arc<Gpu>,
     encoder: wgpu::CommandEncoder,
     submitted: Arc<AtomicBool>,
-}
-
-/// A launch with all that it binds.
-struct Pass {
-    label: String,
-    pipeline: Arc<wgpu::ComputePipeline>,
-    group: wgpu::BindGroup,
-    grid: [u32; 3],
 }
 
 impl Recording {
@@ -32,7 +25,7 @@ impl Recording {
         let gpu = &self.gpu;
         let made = || {
             let buffers = gpu.buffers(plan, inputs)?;
-            let passes: Vec<Pass> = plan.launches.iter().map(|l| gpu.pass(l, &buffers)).collect();
+            let passes: Vec<_> = plan.launches.iter().map(|l| gpu.pass(l, &buffers)).collect();
             Ok((buffers, passes))
         };
         let (buffers, passes) = gpu.catch("a plan", made).await.inspect_err(|_| {
@@ -125,7 +118,7 @@ impl Gpu {
     }
 
     fn pass(&self, launch: &Launch, buffers: &[wgpu::Buffer]) -> Pass {
-        let label = launch.shader.label();
+        let label: Arc<str> = launch.shader.label().into();
         let pipeline = self.pipelines.get(&self.device, &launch.shader);
         // Not `create_buffer_init`, which panics on a device that has just been lost.
         let params = self.device.create_buffer(&wgpu::BufferDescriptor {
@@ -135,36 +128,12 @@ impl Gpu {
             mapped_at_creation: false,
         });
         self.queue.write_buffer(&params, 0, launch.params.bytes());
-        let bind = |binding: u32, range: &Range| wgpu::BindGroupEntry {
-            binding,
-            resource: wgpu::BindingResource::Buffer(wgpu::BufferBinding {
-                buffer: &buffers[range.buffer],
-                offset: range.offset,
-                size: wgpu::BufferSize::new(range.size.next_multiple_of(PADDING)),
-            }),
-        };
-        let mut entries =
-            vec![wgpu::BindGroupEntry { binding: 0, resource: params.as_entire_binding() }];
-        entries.extend((1..).step_by(2).zip(&launch.sources).map(|(at, range)| bind(at, range)));
-        entries.extend((2..).step_by(2).zip(&launch.results).map(|(at, range)| bind(at, range)));
-        let group = self.device.create_bind_group(&wgpu::BindGroupDescriptor {
-            label: Some(&label),
-            layout: &pipeline.get_bind_group_layout(0),
-            entries: &entries,
-        });
-        Pass { label, pipeline, group, grid: launch.grid }
-    }
-}
-
-impl Pass {
-    fn encode(&self, encoder: &mut wgpu::CommandEncoder) {
-        let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
-            label: Some(&self.label),
-            timestamp_writes: None,
-        });
-        pass.set_pipeline(&self.pipeline);
-        pass.set_bind_group(0, &self.group, &[]);
-        let [x, y, z] = self.grid;
-        pass.dispatch_workgroups(x, y, z);
+        Pass::new(
+            self,
+            (launch, label),
+            (pipeline, launch.shader.words),
+            params.as_entire_buffer_binding(),
+            |range| (&buffers[range.buffer], 0),
+        )
     }
 }

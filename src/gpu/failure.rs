@@ -58,7 +58,7 @@ impl Gpu {
 
     /// An error if the device is lost.
     pub(crate) fn check_alive(&self) -> Result<()> {
-        if self.lost.get().is_none() && self.is_deaf() {
+        if !self.told && self.lost.get().is_none() && self.is_deaf() {
             let _ = self.lost.set("it was destroyed, or its driver gave it up".to_string());
         }
         match self.lost.get() {
@@ -75,10 +75,6 @@ impl Gpu {
     /// device gives no errors, so one that should come and does not tells the same. Asking touches
     /// neither the driver nor anything that is there.
     fn is_deaf(&self) -> bool {
-        if self.info.backend == wgpu::Backend::BrowserWebGpu.to_str() {
-            // There, callbacks do not replace one another, and `lost` is set by one.
-            return false;
-        }
         let scope = self.device.push_error_scope(wgpu::ErrorFilter::Validation);
         drop(self.device.create_buffer(&wgpu::BufferDescriptor {
             label: Some("wgmax, never made"),

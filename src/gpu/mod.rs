@@ -6,6 +6,7 @@ mod cache;
 mod download;
 mod execute;
 mod failure;
+mod launch;
 mod pipeline;
 mod prepared;
 mod record;
@@ -32,6 +33,8 @@ pub(crate) struct Gpu {
     pipelines: pipeline::Pipelines,
     /// Why the device was lost, once that is known.
     lost: Arc<OnceLock<String>>,
+    /// Whether a callback of ours tells; a caller's device has the caller's.
+    told: bool,
 }
 
 /// A tensor in a buffer of a wgpu device.
@@ -58,8 +61,9 @@ impl Gpu {
     pub(crate) fn from_wgpu(device: &wgpu::Device, queue: &wgpu::Queue) -> Self {
         let info = DeviceInfo::new(&device.adapter_info(), &device.limits());
         let lost = Arc::default();
-        if device.adapter_info().backend == wgpu::Backend::BrowserWebGpu {
-            // There, this replaces no callback of the caller's.
+        // There, this replaces no callback of the caller's.
+        let told = device.adapter_info().backend == wgpu::Backend::BrowserWebGpu;
+        if told {
             tell_loss(device, &lost);
         }
         Self {
@@ -68,6 +72,7 @@ impl Gpu {
             queue: queue.clone(),
             pipelines: pipeline::Pipelines::default(),
             lost,
+            told,
         }
     }
 
@@ -80,6 +85,7 @@ impl Gpu {
             queue: self.queue.clone(),
             pipelines: pipeline::Pipelines::with_edit(edit),
             lost: self.lost.clone(),
+            told: self.told,
         }
     }
 

@@ -36,8 +36,8 @@ pub struct Prepared {
     pub(super) inputs: Vec<TensorDesc>,
     pub(super) label: String,
     pub(super) steps: Vec<Step>,
-    /// One for each buffer of the plan that is scratch.
-    pub(super) scratch: Vec<Option<wgpu::Buffer>>,
+    /// The plan's scratch, which comes behind its inputs and results.
+    pub(super) scratch: Vec<wgpu::Buffer>,
     pub(super) params: Option<wgpu::Buffer>,
     /// What the last recordings bound, for the next ones with the same buffers.
     pub(super) bound: Bound,
@@ -46,7 +46,7 @@ pub struct Prepared {
 /// A launch.
 pub(super) struct Step {
     pub(super) shader: Shader,
-    pub(super) label: String,
+    pub(super) label: Arc<str>,
     pub(super) pipeline: Arc<wgpu::ComputePipeline>,
     /// Where its parameters are, and how many bytes.
     pub(super) params: (u64, u64),
@@ -63,11 +63,10 @@ impl Gpu {
             let steps = self.steps(&plan, inputs);
             let params = self.params(&plan, &steps)?;
             let usage = wgpu::BufferUsages::STORAGE;
-            let scratch = plan.buffers.iter().map(|buffer| match buffer.role {
-                Role::Scratch => self.create_buffer("wgmax scratch", buffer.size, usage).map(Some),
-                Role::Input | Role::Output => Ok(None),
-            });
-            let scratch = scratch.collect::<Result<_>>()?;
+            let scratch = plan.buffers.iter().filter(|buffer| buffer.role == Role::Scratch);
+            let scratch = scratch
+                .map(|buffer| self.create_buffer("wgmax scratch", buffer.size, usage))
+                .collect::<Result<_>>()?;
             Ok((steps, params, scratch))
         };
         let (steps, params, scratch) = self.catch("preparing", made).await.inspect_err(|_| {
@@ -100,7 +99,8 @@ impl Gpu {
             }
             let pipeline = self.pipelines.get(&self.device, &shader);
             let size = launch.params.bytes().len() as u64;
-            steps.push(Step { shader, label: shader.label(), pipeline, params: (offset, size) });
+            let label = shader.label().into();
+            steps.push(Step { shader, label, pipeline, params: (offset, size) });
             offset = (offset + size).next_multiple_of(alignment);
         }
         steps

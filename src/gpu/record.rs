@@ -2,10 +2,12 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::{BufferRange, PADDING, Prepared};
+use super::launch::Pass;
+use super::prepared::Step;
+use super::{BufferRange, Prepared};
 use crate::error::{Error, Result};
 use crate::kernel::Shader;
-use crate::plan::Range;
+use crate::plan::{Launch, Range};
 use crate::tensor::TensorDesc;
 
 /// Sets of buffers that stay bound.
@@ -19,13 +21,7 @@ pub(super) struct Bound {
 
 struct Set {
     ranges: Vec<(wgpu::Buffer, u64)>,
-    steps: Arc<[BoundStep]>,
-}
-
-/// What a launch needs beyond what never changes.
-struct BoundStep {
-    pipeline: Arc<wgpu::ComputePipeline>,
-    group: wgpu::BindGroup,
+    passes: Arc<[Pass]>,
 }
 
 impl Bound {
@@ -33,7 +29,7 @@ impl Bound {
     fn find<'a>(
         &self,
         ranges: impl Iterator<Item = &'a BufferRange<'a>> + Clone,
-    ) -> Option<Arc<[BoundStep]>> {
+    ) -> Option<Arc<[Pass]>> {
         let mut sets = self.sets.lock().unwrap_or_else(PoisonError::into_inner);
         let same = |(buffer, offset): &(wgpu::Buffer, u64), range: &BufferRange<'_>| {
             buffer == range.buffer && *offset == range.offset
@@ -43,7 +39,7 @@ impl Bound {
             set.ranges.iter().zip(ranges.clone()).all(|(set, range)| same(set, range))
         })?;
         sets[..=found].rotate_right(1);
-        Some(sets[0].steps.clone())
+        Some(sets[0].passes.clone())
     }
 
     fn keep(&self, set: Set) {
@@ -94,27 +90,18 @@ impl Prepared {
         self.gpu.check_alive()?;
         self.check(inputs, outputs)?;
         let ranges = inputs.iter().chain(outputs);
-        let bound = match self.bound.find(ranges.clone()) {
-            Some(bound) => bound,
+        let passes = match self.bound.find(ranges.clone()) {
+            Some(passes) => passes,
             None => {
                 let ranges: Vec<_> = ranges.map(|r| (r.buffer.clone(), r.offset)).collect();
-                let steps = self.gpu.catch_now("binding", || Ok(self.bind(&ranges)));
-                let steps: Arc<[BoundStep]> = steps.inspect_err(|_| self.forget_shared())?.into();
-                self.bound.keep(Set { ranges, steps: steps.clone() });
-                steps
+                let passes = self.gpu.catch_now("binding", || Ok(self.bind(&ranges)));
+                let passes: Arc<[Pass]> = passes.inspect_err(|_| self.forget_shared())?.into();
+                self.bound.keep(Set { ranges, passes: passes.clone() });
+                passes
             }
         };
         let group = Group::new(encoder, &self.label);
-        for ((bound, step), launch) in bound.iter().zip(&self.steps).zip(&self.plan.launches) {
-            let mut pass = group.0.begin_compute_pass(&wgpu::ComputePassDescriptor {
-                label: Some(&step.label),
-                timestamp_writes: None,
-            });
-            pass.set_pipeline(&bound.pipeline);
-            pass.set_bind_group(0, &bound.group, &[]);
-            let [x, y, z] = launch.grid;
-            pass.dispatch_workgroups(x, y, z);
-        }
+        passes.iter().for_each(|pass| pass.encode(group.0));
         Ok(())
     }
 
@@ -165,66 +152,38 @@ impl Prepared {
         Ok(())
     }
 
-    fn bind(&self, ranges: &[(wgpu::Buffer, u64)]) -> Vec<BoundStep> {
+    fn bind(&self, ranges: &[(wgpu::Buffer, u64)]) -> Vec<Pass> {
         let Some(params) = &self.params else { return Vec::new() };
-        let bind = |binding: u32, range: &Range, exact: bool| {
-            let (buffer, offset) = match ranges.get(range.buffer) {
-                Some((buffer, offset)) => (Some(buffer), *offset),
-                None => (self.scratch[range.buffer].as_ref(), 0),
+        let bind = |(launch, step): (&Launch, &Step)| {
+            let buffer_of = |range: &Range| ranges.get(range.buffer).map(|(buffer, _)| buffer);
+            // A dispatch may not bind one buffer as readable and as writable.
+            let shared = launch.sources.iter().any(|source| {
+                let source = buffer_of(source);
+                source.is_some() && launch.results.iter().any(|r| buffer_of(r) == source)
+            });
+            let pipeline = match shared {
+                true => {
+                    let shader = Shader { shared, ..step.shader };
+                    self.gpu.pipelines.get(&self.gpu.device, &shader)
+                }
+                false => step.pipeline.clone(),
             };
-            let multiple = if exact { 4 } else { PADDING };
-            // Every buffer of a plan is an input, an output or scratch.
-            buffer.map(|buffer| wgpu::BindGroupEntry {
-                binding,
-                resource: wgpu::BindingResource::Buffer(wgpu::BufferBinding {
-                    buffer,
-                    offset: offset + range.offset,
-                    size: wgpu::BufferSize::new(range.size.next_multiple_of(multiple)),
-                }),
-            })
+            Pass::new(
+                &self.gpu,
+                (launch, step.label.clone()),
+                (pipeline, step.shader.words),
+                wgpu::BufferBinding {
+                    buffer: params,
+                    offset: step.params.0,
+                    size: wgpu::BufferSize::new(step.params.1),
+                },
+                |range| match ranges.get(range.buffer) {
+                    Some((buffer, offset)) => (buffer, *offset),
+                    None => (&self.scratch[range.buffer - ranges.len()], 0),
+                },
+            )
         };
-        self.plan
-            .launches
-            .iter()
-            .zip(&self.steps)
-            .map(|(launch, step)| {
-                let buffer_of = |range: &Range| ranges.get(range.buffer).map(|(buffer, _)| buffer);
-                // A dispatch may not bind one buffer as readable and as writable.
-                let shared = launch.sources.iter().any(|source| {
-                    let source = buffer_of(source);
-                    source.is_some() && launch.results.iter().any(|r| buffer_of(r) == source)
-                });
-                let pipeline = match shared {
-                    true => {
-                        let shader = Shader { shared, ..step.shader };
-                        self.gpu.pipelines.get(&self.gpu.device, &shader)
-                    }
-                    false => step.pipeline.clone(),
-                };
-                let mut entries = vec![wgpu::BindGroupEntry {
-                    binding: 0,
-                    resource: wgpu::BindingResource::Buffer(wgpu::BufferBinding {
-                        buffer: params,
-                        offset: step.params.0,
-                        size: wgpu::BufferSize::new(step.params.1),
-                    }),
-                }];
-                for (i, range) in launch.sources.iter().enumerate() {
-                    // Only the first source is read in blocks.
-                    let exact = i > 0 || step.shader.words;
-                    entries.extend(bind(1 + 2 * i as u32, range, exact));
-                }
-                for (i, range) in launch.results.iter().enumerate() {
-                    entries.extend(bind(2 + 2 * i as u32, range, true));
-                }
-                let group = self.gpu.device.create_bind_group(&wgpu::BindGroupDescriptor {
-                    label: Some(&step.label),
-                    layout: &pipeline.get_bind_group_layout(0),
-                    entries: &entries,
-                });
-                BoundStep { pipeline, group }
-            })
-            .collect()
+        self.plan.launches.iter().zip(&self.steps).map(bind).collect()
     }
 
     /// Forgets the pipelines that a failed [`Prepared::bind`] may have left.
