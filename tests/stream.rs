@@ -71,47 +71,56 @@ fn sizes(random: &mut Random, rank: usize, most: usize) -> Vec<usize> {
     shape
 }
 
-#[test]
-fn random_reductions_in_pieces() {
+/// An operator, its inputs, and the bytes that pieces are a part of.
+type Case = (Operator, Vec<Tensor>, usize);
+
+/// Runs random cases in random pieces, of which at least so many percent must be more than one.
+fn in_random_pieces(default_rounds: u64, percent: u64, case: impl Fn(&mut Random) -> Option<Case>) {
     let Some(device) = gpu() else { return };
     let seed = seed();
     let mut random = Random(seed);
-    let mut cut = 0;
-    for round in 0..rounds(150) {
+    let (mut cut, rounds) = (0, rounds(default_rounds));
+    for round in 0..rounds {
+        let Some((operator, inputs, bytes)) = case(&mut random) else { continue };
+        let inputs: Vec<&Tensor> = inputs.iter().collect();
+        let piece = piece(&mut random, bytes);
+        let what =
+            format!("WGMAX_SEED={seed}, round {round}: {operator:?} of {inputs:?} in {piece}");
+        cut += u64::from(check(&device, &operator, &inputs, piece, &what) > 1);
+    }
+    assert!(cut > rounds * percent / 100, "only {cut} were cut");
+}
+
+#[test]
+fn random_reductions_in_pieces() {
+    in_random_pieces(150, 33, |random| {
         let t = random.pick(&ElementType::ALL);
         let rank = random.below(6) as usize;
-        let shape = sizes(&mut random, rank, 8000);
+        let shape = sizes(random, rank, 8000);
         let axes: Vec<i64> = (0..rank as i64).filter(|_| random.below(2) == 0).collect();
         let operator = ReduceMax::new()
             .axes(axes)
             .keep_dims(random.below(2) == 0)
             .nan(random.pick(&[Nan::Propagate, Nan::Ignore]))
             .empty_set(random.pick(&[EmptySet::NegativeInfinity, EmptySet::Lowest]));
-        let input = tensor(t, &shape, random.below(5) as usize, &mut random);
-        let piece = piece(&mut random, input.bytes().len());
-        let what =
-            format!("WGMAX_SEED={seed}, round {round}: {operator:?} of {input:?} in {piece}");
-        cut += u64::from(check(&device, &operator.into(), &[&input], piece, &what) > 1);
-    }
-    assert!(cut > rounds(150) / 3, "only {cut} were cut");
+        let input = tensor(t, &shape, random.below(5) as usize, random);
+        let bytes = input.bytes().len();
+        Some((operator.into(), vec![input], bytes))
+    });
 }
 
 #[test]
 fn random_poolings_in_pieces() {
-    let Some(device) = gpu() else { return };
-    let seed = seed();
-    let mut random = Random(seed);
-    let mut cut = 0;
-    for round in 0..rounds(250) {
+    in_random_pieces(250, 25, |random| {
         let t = random.pick(&ElementType::ALL);
         let spatial = 1 + random.below(3) as usize;
-        let shape = sizes(&mut random, spatial + 2, 6000);
+        let shape = sizes(random, spatial + 2, 6000);
         let layout = random.pick(&[Layout::Ncx, Layout::Nxc]);
         let first = if layout == Layout::Ncx { 2 } else { 1 };
         let list = |random: &mut Random, f: &dyn Fn(&mut Random, u64) -> u64| -> Vec<i64> {
             (0..spatial).map(|i| f(random, shape[first + i] as u64) as i64).collect()
         };
-        let kernel = list(&mut random, &|random, size| match random.below(6) {
+        let kernel = list(random, &|random, size| match random.below(6) {
             0 => 1,
             1 => size.max(1),
             2 => 1 + random.below(size + 1),
@@ -123,9 +132,9 @@ fn random_poolings_in_pieces() {
             _ => random.below(40),
         };
         let mut operator = MaxPool::new(kernel)
-            .strides(list(&mut random, &|random, _| 1 + random.below(4)))
-            .dilations(list(&mut random, &|random, _| 1 + random.below(8) / 5 * random.below(6)))
-            .pads(list(&mut random, &pad), list(&mut random, &pad))
+            .strides(list(random, &|random, _| 1 + random.below(4)))
+            .dilations(list(random, &|random, _| 1 + random.below(8) / 5 * random.below(6)))
+            .pads(list(random, &pad), list(random, &pad))
             .rounding(random.pick(&[Rounding::Floor, Rounding::Ceil, Rounding::CeilTorch]))
             .layout(layout)
             .nan(random.pick(&[Nan::Propagate, Nan::Ignore]))
@@ -150,30 +159,20 @@ fn random_poolings_in_pieces() {
                 },
             });
         }
-        let input = tensor(t, &shape, random.below(5) as usize, &mut random);
-        let what = format!("WGMAX_SEED={seed}, round {round}: {operator:?} of {input:?}");
+        let input = tensor(t, &shape, random.below(5) as usize, random);
         let results = match operator.infer(input.desc()) {
             Ok(results) => results[0].len(),
-            Err(Error::WindowTooLarge { .. }) => continue,
-            Err(error) => panic!("{what}: {error}"),
+            Err(Error::WindowTooLarge { .. }) => return None,
+            Err(error) => panic!("{operator:?} of {input:?}: {error}"),
         };
-        if results > 20_000 {
-            continue;
-        }
-        let piece = piece(&mut random, input.bytes().len() + results * t.size());
-        let what = format!("{what} in {piece}");
-        cut += u64::from(check(&device, &operator.into(), &[&input], piece, &what) > 1);
-    }
-    assert!(cut > rounds(250) / 4, "only {cut} were cut");
+        let bytes = input.bytes().len() + results * t.size();
+        (results <= 20_000).then(|| (operator.into(), vec![input], bytes))
+    });
 }
 
 #[test]
 fn random_segments_in_pieces() {
-    let Some(device) = gpu() else { return };
-    let seed = seed();
-    let mut random = Random(seed);
-    let mut cut = 0;
-    for round in 0..rounds(150) {
+    in_random_pieces(150, 33, |random| {
         let t = random.pick(&ElementType::ALL);
         let inner = random.pick(&[1usize, 1, 2, 3, 4, 16, 100, 1000, 0]);
         let rows = random.below((6000 / inner.max(1)).max(40) as u64) as usize;
@@ -219,13 +218,11 @@ fn random_segments_in_pieces() {
                 EmptySegment::Lowest,
                 EmptySegment::NegativeInfinity,
             ]));
-        let data = tensor(t, &[rows, inner], random.below(5) as usize, &mut random);
+        let data = tensor(t, &[rows, inner], random.below(5) as usize, random);
         let ids = ids_tensor(random.pick(&[ElementType::I32, ElementType::I64]), &ids);
-        let piece = piece(&mut random, data.bytes().len() + ids.bytes().len());
-        let what = format!("WGMAX_SEED={seed}, round {round}: {operator:?} of {data:?} in {piece}");
-        cut += u64::from(check(&device, &operator.into(), &[&data, &ids], piece, &what) > 1);
-    }
-    assert!(cut > rounds(150) / 3, "only {cut} were cut");
+        let bytes = data.bytes().len() + ids.bytes().len();
+        Some((operator.into(), vec![data, ids], bytes))
+    });
 }
 
 /// Each way to cut, of which there is no other for its shape.
