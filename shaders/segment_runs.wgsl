@@ -12,35 +12,25 @@ fn note(entry: u32, column: u32, id: u32) {
     }
 }
 
-@compute @workgroup_size(WORKGROUP)
-fn main(
-    @builtin(workgroup_id) id: vec3<u32>,
-    @builtin(num_workgroups) grid: vec3<u32>,
-    @builtin(local_invocation_index) local: u32,
-) {
-    let group = id.x + grid.x * (id.y + grid.y * id.z);
-    let number = group * WORKGROUP + local;
-    let run = quotient(number, params.by_columns);
-    if run >= params.runs {
-        return;
-    }
-    let column = number - run * params.columns;
+fn walk(run: u32, column: u32) {
     let begin = run * params.run;
     let end = min(begin + params.run, params.rows);
     let carries = params.last == 0u;
 
     var state = nothing();
     var current = NONE;
+    var head = NONE;
     var first = true;
     for (var row = begin; row < end; row++) {
         let next = row_id(row);
+        let found = read_row(row, column);
         // Rows without a place, and what was not carried, part no segment.
         if next != NONE {
             if next != current {
                 if current != NONE {
                     if carries && first {
                         store_carry(2u * run, column, state);
-                        note(2u * run, column, current);
+                        head = current;
                     } else {
                         store_result(current, column, state);
                     }
@@ -49,7 +39,7 @@ fn main(
                 state = nothing();
                 current = next;
             }
-            state = add_row(state, row, column);
+            state = add_row(state, found);
         }
     }
     if carries {
@@ -57,10 +47,8 @@ fn main(
         if current != NONE {
             store_carry(entry, column, state);
         }
-        note(entry, column, current);
-        if first {
-            note(2u * run + 1u, column, NONE);
-        }
+        note(2u * run, column, select(head, current, first));
+        note(2u * run + 1u, column, select(current, NONE, first));
     } else if current != NONE {
         store_result(current, column, state);
     }

@@ -11,8 +11,14 @@ fn nothing() -> State {
     return State(acc);
 }
 
-fn add_row(state: State, row: u32, column: u32) -> State {
-    return State(acc_add(state.acc, source_block(params.base / BLOCK + row * params.columns + column)));
+alias Row = vec4<u32>;
+
+fn read_row(row: u32, column: u32) -> Row {
+    return source_block(params.base / BLOCK + row * params.columns + column);
+}
+
+fn add_row(state: State, found: Row) -> State {
+    return State(acc_add(state.acc, found));
 }
 
 fn store_result(id: u32, column: u32, state: State) {

@@ -10,8 +10,14 @@ fn nothing() -> State {
     return State(KEY_LOWEST);
 }
 
-fn add_row(state: State, row: u32, column: u32) -> State {
-    return State(key_max(state.key, load_one(params.base + row * params.inner + column)));
+alias Row = Key;
+
+fn read_row(row: u32, column: u32) -> Row {
+    return load_one(params.base + row * params.inner + column);
+}
+
+fn add_row(state: State, found: Row) -> State {
+    return State(key_max(state.key, found));
 }
 
 fn store_result(id: u32, column: u32, state: State) {

@@ -1,11 +1,13 @@
-// Rows and their ids, of one or two words each, signed.
-@group(0) @binding(3) var<storage, read> ids: array<u32>;
+// Ids of one or two words each, signed.
 
 // The segment of a row, counted from the first one of this launch.
 fn row_id(row: u32) -> u32 {
     let at = (params.ids_base + row) * params.id_words;
-    let low = ids[at];
-    let high = select(0u, ids[at + params.id_words - 1u], params.id_words == 2u);
+    let low = id_word(at);
+    var high = 0u;
+    if params.id_words == 2u {
+        high = id_word(at + 1u);
+    }
     // In one word a negative id has the top bit too, which no number of segments has.
     let id = low - params.first_segment;
     let inside = low < 0x80000000u && low >= params.first_segment && id < params.segments;

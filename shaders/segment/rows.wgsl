@@ -11,12 +11,17 @@ fn nothing() -> State {
     return State(KEY_LOWEST, NONE);
 }
 
-fn add_row(state: State, row: u32, column: u32) -> State {
+alias Row = State;
+
+fn read_row(row: u32, column: u32) -> Row {
     let candidate = candidate_row(row, column);
-    let key = rank_one(load_one(params.base + candidate * params.inner + column));
-    let first = key_equal(key, state.key) && candidate < state.row;
-    if key_above(key, state.key) || first {
-        return State(key, candidate);
+    return Row(rank_one(load_one(params.base + candidate * params.inner + column)), candidate);
+}
+
+fn add_row(state: State, found: Row) -> State {
+    let first = key_equal(found.key, state.key) && found.row < state.row;
+    if key_above(found.key, state.key) || first {
+        return found;
     }
     return state;
 }

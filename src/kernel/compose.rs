@@ -91,7 +91,9 @@ impl Shader {
                 add(file!("segment_check.wgsl"));
             }
             Kernel::SegmentBlocks
+            | Kernel::SegmentStrips
             | Kernel::SegmentElements
+            | Kernel::SegmentEights
             | Kernel::SegmentRows
             | Kernel::SegmentScatter
             | Kernel::SegmentScatterRows
@@ -221,8 +223,10 @@ impl Shader {
                 });
                 return;
             }
-            _ => add(file!("segment/ids.wgsl")),
+            Kernel::SegmentEights => add(file!("segment/ids_in_blocks.wgsl")),
+            _ => add(file!("segment/ids_in_words.wgsl")),
         }
+        add(file!("segment/ids.wgsl"));
         add(
             match item_size(
                 self.element,
@@ -254,7 +258,7 @@ impl Shader {
                 add("fn candidate_key(key: Key) -> Key { return rank_one(key); }");
             }
             Kernel::SegmentRows => {
-                add(file!("segment_runs.wgsl"));
+                add(concat!(file!("segment_runs.wgsl"), file!("segment/walk.wgsl")));
                 add(file!("segment/rows.wgsl"));
                 add(rank);
                 add(match self.from_scratch {
@@ -262,14 +266,29 @@ impl Shader {
                     false => file!("segment/from_rows.wgsl"),
                 });
             }
-            Kernel::SegmentBlocks => {
-                add(file!("segment_runs.wgsl"));
-                add(file!("segment/blocks.wgsl"));
+            Kernel::SegmentBlocks | Kernel::SegmentStrips => {
+                add(concat!(file!("segment_runs.wgsl"), file!("segment/walk.wgsl")));
+                add(match self.kernel {
+                    Kernel::SegmentStrips => file!("segment/strips.wgsl"),
+                    _ => file!("segment/blocks.wgsl"),
+                });
                 add(&store_words(false));
             }
             _ => {
                 add(file!("segment_runs.wgsl"));
                 add(file!("segment/elements.wgsl"));
+                match self.kernel {
+                    Kernel::SegmentEights => {
+                        add(file!("segment/eights.wgsl"));
+                        add(match size {
+                            1 => file!("segment/eight_byte.wgsl"),
+                            2 => file!("segment/eight_half.wgsl"),
+                            4 => file!("segment/eight_word.wgsl"),
+                            _ => file!("segment/eight_pair.wgsl"),
+                        });
+                    }
+                    _ => add(file!("segment/walk.wgsl")),
+                }
                 add(match size {
                     8 => file!("segment/put_pair.wgsl"),
                     4 => file!("segment/put_word.wgsl"),

@@ -11,6 +11,8 @@ pub(crate) struct Params {
     pub even: u32,
     pub odd: u32,
     pub last: u32,
+    pub run: u32,
+    pub padding: [u32; 3],
 }
 
 pub(crate) fn twin(params: &Params, result: &mut [u8]) {

@@ -43,8 +43,12 @@ pub enum Kernel {
     PoolIndexSparse,
     /// `segment_runs.wgsl`: the maxima of ascending segments, block by block.
     SegmentBlocks,
+    /// As `SegmentBlocks`, four blocks at once, for adapters whose invocations share no fetches.
+    SegmentStrips,
     /// `segment_runs.wgsl`, element by element.
     SegmentElements,
+    /// The same for rows of one element, by eights, for adapters whose invocations share no fetches.
+    SegmentEights,
     /// `segment_runs.wgsl`: the rows of the maxima.
     SegmentRows,
     /// `segment_scatter.wgsl`: the maxima of segments in any order.
@@ -63,7 +67,7 @@ pub enum Kernel {
 
 impl Kernel {
     /// All of them.
-    pub const ALL: [Self; 27] = [
+    pub const ALL: [Self; 29] = [
         Self::Fill,
         Self::ReduceRows,
         Self::ReduceColumns,
@@ -83,7 +87,9 @@ impl Kernel {
         Self::PoolIndexAcross,
         Self::PoolIndexSparse,
         Self::SegmentBlocks,
+        Self::SegmentStrips,
         Self::SegmentElements,
+        Self::SegmentEights,
         Self::SegmentRows,
         Self::SegmentScatter,
         Self::SegmentScatterRows,
@@ -106,6 +112,7 @@ impl Kernel {
             Self::PoolIndex | Self::PoolIndexAcross | Self::PoolIndexSparse => true,
             // Packed elements go by way of scratch.
             Self::SegmentElements => to_scratch == packed && (packed || !from_scratch),
+            Self::SegmentEights => to_scratch == packed && !from_scratch,
             Self::SegmentRows => !to_scratch,
             Self::PoolSpans | Self::PoolSpans3 => {
                 element.size() == 4 && !from_scratch && !to_scratch
@@ -136,7 +143,9 @@ impl Kernel {
             Self::PoolIndexAcross => "pool_index_across",
             Self::PoolIndexSparse => "pool_index_sparse",
             Self::SegmentBlocks => "segment_blocks",
+            Self::SegmentStrips => "segment_strips",
             Self::SegmentElements => "segment_elements",
+            Self::SegmentEights => "segment_eights",
             Self::SegmentRows => "segment_rows",
             Self::SegmentScatter => "segment_scatter",
             Self::SegmentScatterRows => "segment_scatter_rows",

@@ -12,6 +12,10 @@ pub(super) const MAX_ELEMENTS: u64 = 1 << 31;
 /// Launches of a plan: beyond that no memory would hold what they are about.
 const MAX_LAUNCHES: usize = 1 << 18;
 
+/// Words that an invocation fills where they share no stores. On lavapipe 4 MiB take 1.46 ms word by
+/// word, 0.9 by fours, 0.67 by eights, and 0.6 by sixteens.
+const FILLED_ALONE: u64 = 8;
+
 /// A part of a buffer that holds elements, or keys of elements.
 #[derive(Clone, Copy)]
 pub(super) struct Region {
@@ -116,11 +120,18 @@ impl<'a> Builder<'a> {
             let (even, odd) = (repeated as u32, (repeated >> 32) as u32);
             let full = if words.is_multiple_of(2) { odd } else { even };
             let padding = (words * 4 - size) * 8;
-            let params =
-                fill::Params { words: words as u32, even, odd, last: full & (u32::MAX >> padding) };
+            let run = if self.limits.coalesces { 1 } else { FILLED_ALONE };
+            let params = fill::Params {
+                words: words as u32,
+                even,
+                odd,
+                last: full & (u32::MAX >> padding),
+                run: run as u32,
+                padding: [0; 3],
+            };
             let shader = Shader::untyped(Kernel::Fill, self.limits.workgroup_size);
             let result = Range { buffer, offset, size };
-            self.push(shader, Params::Fill(params), vec![], vec![result], words)?;
+            self.push(shader, Params::Fill(params), vec![], vec![result], words.div_ceil(run))?;
             offset += size;
         }
         Ok(())

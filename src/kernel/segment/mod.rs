@@ -86,23 +86,28 @@ fn typed<T: Keyed>(p: &Params, shader: &Shader, sources: &[&[u8]], results: &mut
     let nan = T::Key::nan(p.nan_key);
     let key = move |bits: T::Bits| T::key(bits, nan);
     match (shader.kernel, sources, results) {
-        (Kernel::SegmentBlocks | Kernel::SegmentElements, [data, ids], results) => {
-            match (shader.to_scratch, shader.from_scratch) {
-                (false, _) => {
-                    let walk = Values::new(p, cast_slice(data), key, T::bits, T::bits);
-                    runs::twin(p, &walk, ids, results);
-                }
-                (true, false) => {
-                    let walk = Values::new(p, cast_slice(data), key, item::<T>, word::<T>);
-                    runs::twin(p, &walk, ids, results);
-                }
-                (true, true) => {
-                    let from_word = |word: u32| T::Key::from_words(word, 0);
-                    let walk = Values::new(p, cast_slice(data), from_word, item::<T>, word::<T>);
-                    runs::twin(p, &walk, ids, results);
-                }
+        (
+            Kernel::SegmentBlocks
+            | Kernel::SegmentStrips
+            | Kernel::SegmentElements
+            | Kernel::SegmentEights,
+            [data, ids],
+            results,
+        ) => match (shader.to_scratch, shader.from_scratch) {
+            (false, _) => {
+                let walk = Values::new(p, cast_slice(data), key, T::bits, T::bits);
+                runs::twin(p, &walk, ids, results);
             }
-        }
+            (true, false) => {
+                let walk = Values::new(p, cast_slice(data), key, item::<T>, word::<T>);
+                runs::twin(p, &walk, ids, results);
+            }
+            (true, true) => {
+                let from_word = |word: u32| T::Key::from_words(word, 0);
+                let walk = Values::new(p, cast_slice(data), from_word, item::<T>, word::<T>);
+                runs::twin(p, &walk, ids, results);
+            }
+        },
         (Kernel::SegmentRows, [data, ids, earlier @ ..], results) => {
             let candidates = earlier.first().map(|bytes| cast_slice(bytes));
             let walk = Rows::<T>::new(p, cast_slice(data), candidates, nan);
