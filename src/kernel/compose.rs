@@ -17,9 +17,13 @@ impl Shader {
         let mut add = |text: &str| parts.push(text.to_string());
         match self.kernel {
             Kernel::Fill => add(file!("fill.wgsl")),
-            Kernel::ReduceRows | Kernel::ReduceColumns | Kernel::ReduceColumnsGeneral => {
+            Kernel::ReduceRows
+            | Kernel::ReduceShort
+            | Kernel::ReduceColumns
+            | Kernel::ReduceColumnsGeneral => {
                 add(match self.kernel {
-                    Kernel::ReduceRows => file!("reduce_rows.wgsl"),
+                    Kernel::ReduceRows => concat!(file!("rows.wgsl"), file!("reduce_rows.wgsl")),
+                    Kernel::ReduceShort => concat!(file!("rows.wgsl"), file!("reduce_short.wgsl")),
                     _ => concat!(file!("columns.wgsl"), file!("reduce_columns.wgsl")),
                 });
                 self.add_source(self.from_scratch, &mut add);

@@ -9,6 +9,8 @@ pub enum Kernel {
     Fill,
     /// `reduce_rows.wgsl`: the maximum of contiguous rows.
     ReduceRows,
+    /// `reduce_short.wgsl`: the maximum of short rows, for adapters whose invocations share no fetches.
+    ReduceShort,
     /// `reduce_columns.wgsl`: the maximum down columns, every access a whole aligned block.
     ReduceColumns,
     /// `reduce_columns.wgsl` with any alignment.
@@ -67,9 +69,10 @@ pub enum Kernel {
 
 impl Kernel {
     /// All of them.
-    pub const ALL: [Self; 29] = [
+    pub const ALL: [Self; 30] = [
         Self::Fill,
         Self::ReduceRows,
+        Self::ReduceShort,
         Self::ReduceColumns,
         Self::ReduceColumnsGeneral,
         Self::ReduceStrips,
@@ -108,7 +111,10 @@ impl Kernel {
     fn has(self, element: ElementType, from_scratch: bool, to_scratch: bool) -> bool {
         let packed = element.size() < 4;
         match self {
-            Self::ReduceRows | Self::ReduceColumns | Self::ReduceColumnsGeneral => true,
+            Self::ReduceRows
+            | Self::ReduceShort
+            | Self::ReduceColumns
+            | Self::ReduceColumnsGeneral => true,
             Self::PoolIndex | Self::PoolIndexAcross | Self::PoolIndexSparse => true,
             // Packed elements go by way of scratch.
             Self::SegmentElements => to_scratch == packed && (packed || !from_scratch),
@@ -126,6 +132,7 @@ impl Kernel {
         match self {
             Self::Fill => "fill",
             Self::ReduceRows => "reduce_rows",
+            Self::ReduceShort => "reduce_short",
             Self::ReduceColumns => "reduce_columns",
             Self::ReduceColumnsGeneral => "reduce_columns_general",
             Self::ReduceStrips => "reduce_strips",

@@ -2,6 +2,7 @@
 
 use super::common::{Random, check_oracle, gpu, seed, tensor};
 use super::{check_random, compare_launches, rounds};
+use wgmax::kernel::Kernel;
 use wgmax::operator::ReduceMax;
 use wgmax::plan::Limits;
 use wgmax::{Device, ElementType, Nan, Tensor, sweep};
@@ -130,6 +131,30 @@ fn rows_wider_than_a_binding_are_cut() {
                 check_oracle(&[&Device::cpu()], &op, &[&input], &what);
                 let limits = Limits { max_binding_size, ..device.info().limits.clone() };
                 compare_launches(&device, &op, &input, &limits, &what);
+            }
+        }
+    }
+}
+
+/// What is done where invocations share no fetches, on any device: many short rows of whole blocks.
+#[test]
+fn short_rows_agree_three_ways() {
+    let Some(device) = gpu() else { return };
+    let seed = seed();
+    let mut random = Random(seed);
+    for t in ElementType::ALL {
+        for (rows, bytes) in [(1, 64), (3, 16), (257, 48), (1030, 80), (1003, 272), (66, 2048)] {
+            for lanes in [1, 16, 4096] {
+                let shape = [rows, bytes / t.size()];
+                let nan = random.pick(&[Nan::Propagate, Nan::Ignore]);
+                let what = format!("WGMAX_SEED={seed}: {t}{shape:?}, {nan:?}, {lanes} lanes");
+                let input = tensor(t, &shape, random.below(2) as usize, &mut random);
+                let op = ReduceMax::new().axes([1]).nan(nan).into();
+                check_oracle(&[&Device::cpu()], &op, &[&input], &what);
+                let limits = Limits { coalesces: false, lanes, ..device.info().limits.clone() };
+                compare_launches(&device, &op, &input, &limits, &what);
+                let plan = op.plan(&[input.desc()], &limits).unwrap();
+                assert!(plan.shaders().all(|s| s.kernel == Kernel::ReduceShort), "{what}");
             }
         }
     }

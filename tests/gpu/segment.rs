@@ -2,6 +2,7 @@
 
 use super::common::{Random, check_oracle, gpu, ids_tensor, seed, tensor};
 use super::{check_random, compare_all_launches, rounds};
+use wgmax::kernel::Kernel;
 use wgmax::operator::{EmptySegment, Operator, SegmentMax};
 use wgmax::plan::Limits;
 use wgmax::sweep::{self, Narrow};
@@ -154,4 +155,53 @@ fn winning_rows_are_found_among_more_than_a_binding() {
             compare_all_launches(&device, &op, &[&data, &ids], &limits, &what);
         }
     }
+}
+
+/// What is done where invocations share no fetches, on any device: rows of one element by eights, wide rows by strips.
+#[test]
+fn eights_and_strips_agree_three_ways() {
+    let Some(device) = gpu() else { return };
+    let seed = seed();
+    let mut random = Random(seed);
+    let (mut eights, mut strips) = (0, 0);
+    for t in ElementType::ALL {
+        let strip = 64 / t.size();
+        for (rows, inner) in [(72, 1), (1003, 1), (5000, 1), (700, strip), (150, 3 * strip)] {
+            for most in [0, 1, 3, 200] {
+                // Segments of one row, of a few, of many, and one of all rows.
+                let mut id = 0;
+                let mut next = || {
+                    id += if random.below(most + 1) == 0 { random.pick(&[1, 1, 2]) } else { 0 };
+                    if most == 200 { 0 } else { id }
+                };
+                let ids: Vec<i64> = (0..rows).map(|_| next()).collect();
+                let count = ids[rows - 1] + 1;
+                // Some of the last rows may have no place.
+                let segments = random.pick(&[count, count + 5, (count * 9 / 10).max(1)]);
+                let op: Operator = SegmentMax::sorted()
+                    .num_segments(segments)
+                    .nan(random.pick(&[Nan::Propagate, Nan::Ignore]))
+                    .into();
+                let data = tensor(t, &[rows, inner], random.below(2) as usize, &mut random);
+                let ids = ids_tensor(random.pick(&[ElementType::I32, ElementType::I64]), &ids);
+                let own = device.info().limits.clone();
+                let limits = Limits {
+                    coalesces: false,
+                    lanes: random.pick(&[1, 16, 4096]),
+                    // Small ones ask for pieces of the segments.
+                    max_binding_size: random.pick(&[own.max_binding_size, 8192]),
+                    ..own
+                };
+                let what = format!(
+                    "WGMAX_SEED={seed}: {t}[{rows}, {inner}] in {segments} of {count} segments, {limits:?}"
+                );
+                check_oracle(&[&Device::cpu()], &op, &[&data, &ids], &what);
+                compare_all_launches(&device, &op, &[&data, &ids], &limits, &what);
+                let plan = op.plan(&[data.desc(), ids.desc()], &limits).unwrap();
+                eights += plan.shaders().filter(|s| s.kernel == Kernel::SegmentEights).count();
+                strips += plan.shaders().filter(|s| s.kernel == Kernel::SegmentStrips).count();
+            }
+        }
+    }
+    assert!(eights > 50 && strips > 50, "{eights} {strips}");
 }
