@@ -28,7 +28,8 @@ fn main(
     for (var column = begin; column < end; column++) {
         var acc = Acc();
         var at = first;
-        for (var row = 0u; row < params.chunk; row += 8u) {
+        var row = 0u;
+        loop {
             let w0 = source_block(min(at, last) + column);
             let w1 = source_block(min(at + pitch, last) + column);
             let w2 = source_block(min(at + 2u * pitch, last) + column);
@@ -40,6 +41,12 @@ fn main(
             acc = acc_add(acc_add(acc_add(acc_add(acc, w0), w1), w2), w3);
             acc = acc_add(acc_add(acc_add(acc_add(acc, w4), w5), w6), w7);
             at += 8u * pitch;
+            row += 8u;
+
+            // Asked at the end, as in reduce_short.
+            continuing {
+                break if row >= params.chunk;
+            }
         }
         result[target_block + column] = store_words(acc_pack(acc));
     }
