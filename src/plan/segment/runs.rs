@@ -7,14 +7,15 @@ use crate::kernel::{Kernel, Params};
 
 /// Rows that one invocation takes to the end, without a carry list.
 const LAST: u64 = 64;
-/// The same for the carry list where invocations share no fetches: a launch costs as much as some
-/// hundred rows that one of them walks down.
+/// The same for the carry list where invocations share no fetches: on lavapipe a launch of 16 rows takes
+/// 30 µs, and one whose only invocation walks down 256 rows 42 µs.
 const ALONE_MIN_RUN: u64 = 64;
 const ALONE_LAST: u64 = 256;
-/// Rows that an invocation of `segment_eights` takes at once.
+/// Rows that an invocation of `segment_eights` takes at once. On lavapipe segments of about four rows run at
+/// 0.52 of the fastest plain read by fours, 0.54 by eights, and 0.48 by sixteens.
 const EIGHT: u64 = 8;
 /// Blocks of a row that an invocation of `segment_strips` owns: a cache line. On lavapipe 1,000,000 rows
-/// of 64 elements take 3.5 times as long block by block.
+/// of 64 elements take 3.4 times as long block by block.
 const STRIP: u64 = 4;
 /// The carry list after a level of runs: its rows and their ids.
 type Carry = (Region, Region);
