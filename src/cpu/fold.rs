@@ -6,7 +6,7 @@ use bytemuck::{cast_slice, cast_slice_mut};
 
 use super::simd::{Loop, dispatch};
 use crate::kernel::{Read, Write};
-use crate::tensor::key::Key;
+use crate::tensor::key::{Key, Lane};
 
 /// The maxima of rows of `len` items each, as many as `out` has room for.
 pub(crate) fn rows<R: Read>(read: R, items: &[R::Item], len: usize, out: &mut [R::Key]) {
@@ -34,7 +34,7 @@ impl<W: Write> Loop for Store<'_, W> {
 const BLOCK: usize = 512;
 
 /// Keys of 64 bytes, a vector at most.
-const fn vector<K>() -> usize {
+pub(crate) const fn vector<K>() -> usize {
     64 / size_of::<K>()
 }
 
@@ -141,7 +141,7 @@ fn short<R: Read>(read: R, items: &[R::Item], len: usize, out: &mut [R::Key]) {
 /// The maxima of `taps` keys from each on, `apart` from one another, in log2(taps) steps; and the
 /// other buffer.
 #[inline(always)]
-pub(crate) fn windows<'a, K: Key>(
+pub(crate) fn windows<'a, K: Lane>(
     mut keys: &'a mut [K],
     mut next: &'a mut [K],
     taps: usize,
@@ -161,7 +161,7 @@ pub(crate) fn windows<'a, K: Key>(
 
 /// Each key becomes the maximum of itself and the one `apart` behind it; the last few are left out.
 #[inline(always)]
-pub(crate) fn double<K: Key>(keys: &[K], apart: usize, next: &mut [K]) {
+pub(crate) fn double<K: Lane>(keys: &[K], apart: usize, next: &mut [K]) {
     for ((next, &a), &b) in next.iter_mut().zip(keys).zip(&keys[apart..]) {
         *next = a.max(b);
     }

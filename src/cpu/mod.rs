@@ -3,42 +3,71 @@
 pub(crate) mod fold;
 pub(crate) mod simd;
 
-use std::sync::{Mutex, PoisonError};
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use crate::error::{Error, Result};
 use crate::plan::{Plan, Range, Role};
-use crate::tensor::Tensor;
+use crate::tensor::{Tensor, TensorDesc};
 
-/// Scratch of earlier plans, kept for the next one: fresh memory costs a fault for each of
-/// its pages, as much as the work on it.
+/// Memory of earlier runs, scratch and dropped results, kept for the next one: fresh memory costs a
+/// fault for each of its pages, as much as the work on it.
 #[derive(Default)]
 pub(crate) struct Scratch {
-    kept: Mutex<Vec<Vec<u64>>>,
+    /// The oldest first.
+    kept: Mutex<VecDeque<Vec<u64>>>,
 }
 
 impl Scratch {
     /// Words that are kept at most.
     const MOST: usize = 8 << 20;
+    /// Words of a buffer that is worth keeping. Allocators have smaller ones at hand.
+    const LEAST: usize = 4 << 10;
 
-    /// So many words, of any value: of what is kept the smallest that is large enough.
+    /// So many words, of any value: of what is kept the smallest that is large enough, and not so
+    /// large that most of it would be held for nothing.
     fn take(&self, words: usize) -> Result<Vec<u64>> {
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        let fitting = (0..kept.len()).filter(|&i| kept[i].capacity() >= words);
-        match fitting.min_by_key(|&i| kept[i].capacity()) {
-            Some(i) => {
-                let mut buffer = kept.swap_remove(i);
-                buffer.resize(words, 0);
-                Ok(buffer)
-            }
-            None => zeroed(words),
+        if words < Self::LEAST {
+            return zeroed(words);
         }
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let fitting = (0..kept.len()).filter(|&i| (words..=2 * words).contains(&kept[i].len()));
+        let found = fitting.min_by_key(|&i| kept[i].len()).and_then(|i| kept.remove(i));
+        drop(kept);
+        found.map_or_else(|| zeroed(words), Ok)
     }
 
+    /// Keeps a buffer, in the place of the oldest ones if there are too many.
     fn keep(&self, buffer: Vec<u64>) {
+        if !(Self::LEAST..=Self::MOST).contains(&buffer.len()) {
+            return;
+        }
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        let sum: usize = kept.iter().map(Vec::capacity).sum();
-        if buffer.capacity() > 0 && sum + buffer.capacity() <= Self::MOST {
-            kept.push(buffer);
+        let mut sum = buffer.len() + kept.iter().map(Vec::len).sum::<usize>();
+        kept.push_back(buffer);
+        while sum > Self::MOST {
+            sum -= kept.pop_front().map_or(sum, |oldest| oldest.len());
+        }
+    }
+}
+
+/// A result's bytes, whose memory goes back to where it came from.
+struct Lent {
+    words: Vec<u64>,
+    len: usize,
+    home: Weak<Scratch>,
+}
+
+impl AsRef<[u8]> for Lent {
+    fn as_ref(&self) -> &[u8] {
+        &bytemuck::cast_slice(&self.words)[..self.len]
+    }
+}
+
+impl Drop for Lent {
+    fn drop(&mut self) {
+        if let Some(home) = self.home.upgrade() {
+            home.keep(std::mem::take(&mut self.words));
         }
     }
 }
@@ -55,11 +84,12 @@ pub(crate) fn zeroed(words: usize) -> Result<Vec<u64>> {
     Ok(vec![0; words])
 }
 
-/// Runs a plan on host tensors. `after` sees the buffer of each result after every launch.
+/// Runs a plan on host tensors. Results hold what `scratch` has kept, whose bytes are of any value:
+/// the launches of a plan write all of them. `after` sees the buffer of each result after every launch.
 pub(crate) fn execute(
     plan: &Plan,
     inputs: &[&Tensor],
-    scratch: &Scratch,
+    scratch: &Arc<Scratch>,
     mut after: impl FnMut(usize, &[u8]),
 ) -> Result<Vec<Tensor>> {
     let mut buffers: Vec<Vec<u64>> = plan
@@ -67,8 +97,7 @@ pub(crate) fn execute(
         .iter()
         .map(|b| match b.role {
             Role::Input => Ok(Vec::new()),
-            Role::Output => zeroed((b.size as usize).div_ceil(8)),
-            Role::Scratch => scratch.take((b.size as usize).div_ceil(8)),
+            Role::Output | Role::Scratch => scratch.take((b.size as usize).div_ceil(8)),
         })
         .collect::<Result<_>>()?;
     for (i, launch) in plan.launches.iter().enumerate() {
@@ -103,7 +132,11 @@ pub(crate) fn execute(
     let first = inputs.len();
     buffers.drain(first + plan.outputs.len()..).for_each(|buffer| scratch.keep(buffer));
     let outputs = plan.outputs.iter().zip(buffers.drain(first..));
-    outputs.map(|(desc, words)| Tensor::from_words(desc.clone(), words)).collect()
+    let lend = |(desc, words): (&TensorDesc, Vec<u64>)| {
+        let lent = Lent { words, len: desc.byte_len(), home: Arc::downgrade(scratch) };
+        Tensor::from_shared(desc.element_type(), desc.shape(), Arc::new(lent))
+    };
+    outputs.map(lend).collect()
 }
 
 /// A range of a buffer. Device buffers are padded, the host's tensors are not.

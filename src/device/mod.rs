@@ -54,7 +54,7 @@ enum Backend {
 
 /// Tensors of a device, and the backend that holds them.
 enum Here<'a> {
-    Cpu(&'a cpu::Scratch, Vec<&'a Tensor>),
+    Cpu(&'a Arc<cpu::Scratch>, Vec<&'a Tensor>),
     Gpu(&'a Arc<Gpu>, Vec<&'a gpu::Buffer>),
 }
 
@@ -286,7 +286,7 @@ impl Device {
         match self.here(plan, inputs)? {
             // Fresh scratch is zero, as on a GPU.
             Here::Cpu(_, tensors) => {
-                cpu::execute(plan, &tensors, &cpu::Scratch::default(), after).map(drop)
+                cpu::execute(plan, &tensors, &Arc::default(), after).map(drop)
             }
             Here::Gpu(gpu, buffers) => {
                 pollster::block_on(gpu.execute_traced(plan, &buffers, after))

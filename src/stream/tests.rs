@@ -42,7 +42,7 @@ impl Runner for Mock {
         let inputs: Vec<Tensor> = inputs.iter().map(tensor).collect::<Result<_>>()?;
         let inputs: Vec<&Tensor> = inputs.iter().collect();
         self.used.set(self.used.get() + bytes);
-        Ok((bytes, cpu::execute(plan, &inputs, &cpu::Scratch::default(), |_, _| ())?))
+        Ok((bytes, cpu::execute(plan, &inputs, &Default::default(), |_, _| ())?))
     }
 
     async fn land(&self, (bytes, results): Self::Flight) -> Result<Vec<Tensor>> {
