@@ -138,7 +138,7 @@ fn short<R: Read>(read: R, items: &[R::Item], len: usize, out: &mut [R::Key]) {
     }
 }
 
-/// The maxima of `taps` keys from each on, `apart` from one another, in log2(taps) steps; and the
+/// The maxima of `taps` keys from each on, `apart` from one another, in [`steps`] steps; and the
 /// other buffer.
 #[inline(always)]
 pub(crate) fn windows<'a, K: Lane>(
@@ -150,21 +150,34 @@ pub(crate) fn windows<'a, K: Lane>(
     let mut left = keys.len();
     let mut done = 1;
     while done < taps {
-        let step = done.min(taps - done);
-        left -= step * apart;
-        double(&keys[..left + step * apart], step * apart, next);
+        // Three times as many taps, if there are as many: the last ones may overlap.
+        let last = (2 * done).min(taps - done);
+        left -= last * apart;
+        let from = &keys[..left + last * apart];
+        if last > done {
+            let rows = from.iter().zip(&from[done * apart..]).zip(&from[last * apart..]);
+            for (next, ((&a, &b), &c)) in next[..left].iter_mut().zip(rows) {
+                *next = a.max(b).max(c);
+            }
+        } else {
+            for ((next, &a), &b) in next[..left].iter_mut().zip(from).zip(&from[last * apart..]) {
+                *next = a.max(b);
+            }
+        }
         (keys, next) = (next, keys);
-        done += step;
+        done += last;
     }
     (&mut keys[..left], next)
 }
 
-/// Each key becomes the maximum of itself and the one `apart` behind it; the last few are left out.
-#[inline(always)]
-pub(crate) fn double<K: Lane>(keys: &[K], apart: usize, next: &mut [K]) {
-    for ((next, &a), &b) in next.iter_mut().zip(keys).zip(&keys[apart..]) {
-        *next = a.max(b);
+/// How often [`windows`] goes from one buffer to the other.
+pub(crate) const fn steps(taps: usize) -> u32 {
+    let (mut done, mut steps) = (1usize, 0);
+    while done < taps {
+        done = done.saturating_mul(3);
+        steps += 1;
     }
+    steps
 }
 
 /// Maxima, place by place.
@@ -303,12 +316,14 @@ mod tests {
 
     #[test]
     fn windows_are_maxima() {
-        for (taps, apart) in [(1, 1), (2, 1), (3, 1), (7, 2), (13, 1), (5, 20)] {
+        for (taps, apart) in [(1, 1), (2, 1), (3, 1), (4, 1), (7, 2), (13, 1), (5, 20)] {
             let mut keys: Vec<u32> = bytes(200).into_iter().map(|x| x as u32).collect();
             let source = keys.clone();
-            let mut next = vec![0; keys.len()];
+            let (first, mut next) = (keys.as_ptr(), vec![0; keys.len()]);
             let found = windows(&mut keys, &mut next, taps, apart).0;
             assert_eq!(found.len(), 200 - (taps - 1) * apart);
+            let swapped = found.as_ptr() != first;
+            assert_eq!(swapped, steps(taps) % 2 == 1);
             for (i, &found) in found.iter().enumerate() {
                 let expected = (0..taps).map(|tap| source[i + tap * apart]).max();
                 assert_eq!(Some(found), expected, "{taps} taps {apart} apart: {i}");

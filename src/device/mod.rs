@@ -80,6 +80,9 @@ impl Device {
     }
 
     /// The CPU, all cores.
+    ///
+    /// It keeps up to 64 MiB of the memory of results that were dropped, and of scratch, for its next runs, as long as
+    /// it or a clone of it lives: fresh memory costs as much time as the work on it.
     pub fn cpu() -> Self {
         Self { info: Arc::new(DeviceInfo::cpu()), backend: Backend::Cpu(Arc::default()) }
     }
@@ -285,9 +288,7 @@ impl Device {
     ) -> Result<()> {
         match self.here(plan, inputs)? {
             // Fresh scratch is zero, as on a GPU.
-            Here::Cpu(_, tensors) => {
-                cpu::execute(plan, &tensors, &Arc::default(), after).map(drop)
-            }
+            Here::Cpu(_, tensors) => cpu::execute(plan, &tensors, &Arc::default(), after).map(drop),
             Here::Gpu(gpu, buffers) => {
                 pollster::block_on(gpu.execute_traced(plan, &buffers, after))
             }

@@ -9,7 +9,6 @@ mod divide;
 mod ends;
 pub(crate) mod fill;
 pub(crate) mod pool;
-pub(crate) mod pool_index;
 pub(crate) mod reduce_columns;
 pub(crate) mod reduce_rows;
 pub(crate) mod segment;
@@ -71,10 +70,10 @@ fn pool_twin(p: &pool::Params, shader: &Shader, sources: &[&[u8]], results: &mut
         match (shader.kernel, results) {
             (PoolIndex | PoolIndexAcross | PoolIndexSparse, [values, indices]) => {
                 let (values, indices) = (cast_slice_mut(values), cast_slice_mut(indices));
-                pool_index::finish::<T>(p, source, earlier, values, indices);
+                pool::finish::<T>(p, source, earlier, values, indices);
             }
             (PoolIndex | PoolIndexAcross | PoolIndexSparse, [result]) => {
-                pool_index::positions::<T>(p, source, earlier, cast_slice_mut(result));
+                pool::positions::<T>(p, source, earlier, cast_slice_mut(result));
             }
             (_, [result]) => pool::twin::<T>(p, source, cast_slice_mut(result)),
             _ => unreachable!("planners bind what a kernel declares"),

@@ -6,7 +6,7 @@ use rayon::prelude::*;
 
 use super::{PARALLEL_FROM, Read, Twin, Write};
 use crate::cpu::fold;
-use crate::tensor::key::Key;
+use crate::tensor::key::Lane;
 
 /// As the `Params` of `shaders/columns.wgsl`, field for field.
 #[repr(C)]

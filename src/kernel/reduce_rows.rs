@@ -5,7 +5,7 @@ use rayon::prelude::*;
 
 use super::{PARALLEL_FROM, Read, Twin, Write};
 use crate::cpu::fold;
-use crate::tensor::key::Key;
+use crate::tensor::key::Lane;
 
 /// Rows whose keys are held at once.
 const ROWS: usize = 2048;

@@ -76,7 +76,7 @@ impl Limits {
             alignment: 16,
             max_storage_buffers: u32::MAX,
             max_iterations: u32::MAX,
-            // The twins make long windows in a few steps themselves, save where positions are wanted.
+            // The twins make long windows in a few steps themselves.
             window_taps: u32::MAX,
             lanes: (threads * 4 * 256).min(1 << 20) as u32,
             coalesces: true,

@@ -1,7 +1,7 @@
 //! Results of pieces that belong together, joined on the host by the crate's own keys.
 
 use crate::error::Result;
-use crate::tensor::key::{Key, Keyed, Nan, negative_infinity_bits};
+use crate::tensor::key::{Key, Keyed, Lane, Nan, negative_infinity_bits};
 use crate::tensor::{ElementType, Tensor, TensorDesc};
 
 /// A result that is put together from those of pieces.

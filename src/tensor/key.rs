@@ -33,28 +33,63 @@ impl Nan {
     }
 }
 
-/// A key: an unsigned integer as wide as the element.
-pub(crate) trait Key: Pod + Ord + Send + Sync {
-    /// The smallest key, the identity of the maximum.
+/// What the largest is looked for of: an unsigned integer, 0 for nothing.
+pub(crate) trait Lane: Pod + Ord + Send + Sync {
+    /// The smallest one, the identity of the maximum.
     const LOWEST: Self;
+    /// Two neighbours, as one number where there is such a number: the maximum of
+    /// its halves becomes vector instructions, that of every other item does not.
+    type Pair: Pod;
+    fn most(pair: Self::Pair) -> Self;
+    /// The first of them.
+    fn first(pair: Self::Pair) -> Self;
+}
+
+/// A key: an unsigned integer as wide as the element.
+pub(crate) trait Key: Lane {
     /// The key of a NaN in this width, from the 32-bit form in a kernel's parameters.
     fn nan(key: u32) -> Self;
     /// The key as scratch memory holds it: one word, or two with the low one first.
     type Scratch: Pod + Send + Sync;
     fn to_scratch(self) -> Self::Scratch;
     fn from_scratch(scratch: Self::Scratch) -> Self;
-    /// Two neighbouring keys, as one number where there is such a number: the maximum of
-    /// its halves becomes vector instructions, that of every other item does not.
-    type Pair: Pod;
-    fn most(pair: Self::Pair) -> Self;
     /// The key in a kernel's parameters: its low word and, in 64 bits, its high one.
     fn from_words(low: u32, high: u32) -> Self;
+    /// A key and where it was found, as one number: of equal keys the first has the largest.
+    type Found: Lane;
+    fn found(self, position: u32) -> Self::Found;
+    /// The position; of nothing, `u32::MAX`.
+    fn position(found: Self::Found) -> u32;
+}
+
+macro_rules! lanes {
+    ($($lane:ty, $pair:ty, $most:expr, $first:expr;)*) => {$(
+        impl Lane for $lane {
+            const LOWEST: Self = 0;
+            type Pair = $pair;
+            #[inline(always)]
+            fn most(pair: $pair) -> Self {
+                $most(pair)
+            }
+            #[inline(always)]
+            fn first(pair: $pair) -> Self {
+                $first(pair)
+            }
+        }
+    )*};
+}
+
+lanes! {
+    u8, u16, |pair| (pair as u8).max((pair >> 8) as u8), |pair| pair as u8;
+    u16, u32, |pair| (pair as u16).max((pair >> 16) as u16), |pair| pair as u16;
+    u32, u64, |pair| (pair as u32).max((pair >> 32) as u32), |pair| pair as u32;
+    u64, [u64; 2], |[a, b]: [u64; 2]| a.max(b), |[a, _]: [u64; 2]| a;
+    u128, [u128; 2], |[a, b]: [u128; 2]| a.max(b), |[a, _]: [u128; 2]| a;
 }
 
 macro_rules! keys {
-    ($($key:ty => $scratch:ty, $pair:ty, $most:expr;)*) => {$(
+    ($($key:ty => $scratch:ty, $found:ty;)*) => {$(
         impl Key for $key {
-            const LOWEST: Self = 0;
             #[inline(always)]
             fn nan(key: u32) -> Self {
                 // Truncates or sign-extends: all zeros or all ones either way.
@@ -69,24 +104,28 @@ macro_rules! keys {
             fn from_scratch(scratch: $scratch) -> Self {
                 scratch as $key
             }
-            type Pair = $pair;
-            #[inline(always)]
-            fn most(pair: $pair) -> Self {
-                $most(pair)
-            }
             #[inline(always)]
             fn from_words(low: u32, high: u32) -> Self {
                 (u64::from(high) << 32 | u64::from(low)) as $key
+            }
+            type Found = $found;
+            #[inline(always)]
+            fn found(self, position: u32) -> $found {
+                <$found>::from(self) << 32 | <$found>::from(!position)
+            }
+            #[inline(always)]
+            fn position(found: $found) -> u32 {
+                !(found as u32)
             }
         }
     )*};
 }
 
 keys! {
-    u8 => u32, u16, |pair| (pair as u8).max((pair >> 8) as u8);
-    u16 => u32, u32, |pair| (pair as u16).max((pair >> 16) as u16);
-    u32 => u32, u64, |pair| (pair as u32).max((pair >> 32) as u32);
-    u64 => u64, [u64; 2], |[a, b]: [u64; 2]| a.max(b);
+    u8 => u32, u64;
+    u16 => u32, u64;
+    u32 => u32, u64;
+    u64 => u64, u128;
 }
 
 /// How an element type turns into keys and back.

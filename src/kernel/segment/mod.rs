@@ -1,13 +1,16 @@
 //! The twins of the segment kernels: `shaders/segment_*.wgsl`.
 
 mod check;
+mod column;
 mod finish;
 mod runs;
 mod scatter;
 
+use std::marker::PhantomData;
+
 use bytemuck::{Pod, Zeroable, cast_slice, cast_slice_mut};
 
-use super::{Kernel, Shader};
+use super::{Elements, Kernel, Read, Shader, Write};
 use crate::tensor::key::{Key, Keyed, with_keyed};
 use runs::{Rows, Values};
 
@@ -84,7 +87,8 @@ pub(super) fn twin(p: &Params, shader: &Shader, sources: &[&[u8]], results: &mut
 
 fn typed<T: Keyed>(p: &Params, shader: &Shader, sources: &[&[u8]], results: &mut [&mut [u8]]) {
     let nan = T::Key::nan(p.nan_key);
-    let key = move |bits: T::Bits| T::key(bits, nan);
+    let elements = Elements::<T> { nan };
+    let (words, items) = (Words::<T::Key>(PhantomData), Items::<T::Key>(PhantomData));
     match (shader.kernel, sources, results) {
         (
             Kernel::SegmentBlocks
@@ -95,16 +99,15 @@ fn typed<T: Keyed>(p: &Params, shader: &Shader, sources: &[&[u8]], results: &mut
             results,
         ) => match (shader.to_scratch, shader.from_scratch) {
             (false, _) => {
-                let walk = Values::new(p, cast_slice(data), key, T::bits, T::bits);
+                let walk = Values::new(p, cast_slice(data), elements, elements, elements);
                 runs::twin(p, &walk, ids, results);
             }
             (true, false) => {
-                let walk = Values::new(p, cast_slice(data), key, item::<T>, word::<T>);
+                let walk = Values::new(p, cast_slice(data), elements, items, words);
                 runs::twin(p, &walk, ids, results);
             }
             (true, true) => {
-                let from_word = |word: u32| T::Key::from_words(word, 0);
-                let walk = Values::new(p, cast_slice(data), from_word, item::<T>, word::<T>);
+                let walk = Values::new(p, cast_slice(data), words, items, words);
                 runs::twin(p, &walk, ids, results);
             }
         },
@@ -133,20 +136,44 @@ fn typed<T: Keyed>(p: &Params, shader: &Shader, sources: &[&[u8]], results: &mut
 }
 
 /// A key as its words, the low one first.
-fn words<T: Keyed>(key: T::Key) -> [u32; 2] {
+#[inline(always)]
+fn words<K: Key>(key: K) -> [u32; 2] {
     let mut bytes = [0; 8];
-    bytes[..size_of::<T::Key>()].copy_from_slice(bytemuck::bytes_of(&key));
+    bytes[..size_of::<K>()].copy_from_slice(bytemuck::bytes_of(&key));
     bytemuck::cast(bytes)
 }
 
-/// A key of a word, as the carry list holds it.
-#[inline(always)]
-fn word<T: Keyed>(key: T::Key) -> u32 {
-    words::<T>(key)[0]
+/// Keys of a word, as the carry list holds them.
+#[derive(Clone, Copy)]
+struct Words<K>(PhantomData<K>);
+
+impl<K: Key> Read for Words<K> {
+    type Item = u32;
+    type Key = K;
+    #[inline(always)]
+    fn key(self, item: u32) -> K {
+        K::from_words(item, 0)
+    }
 }
 
-/// A key of a word and its mark.
-#[inline(always)]
-fn item<T: Keyed>(key: T::Key) -> [u32; 2] {
-    [word::<T>(key), 1]
+impl<K: Key> Write for Words<K> {
+    type Item = u32;
+    type Key = K;
+    #[inline(always)]
+    fn item(self, key: K) -> u32 {
+        words(key)[0]
+    }
+}
+
+/// Keys of a word, each with its mark.
+#[derive(Clone, Copy)]
+struct Items<K>(PhantomData<K>);
+
+impl<K: Key> Write for Items<K> {
+    type Item = [u32; 2];
+    type Key = K;
+    #[inline(always)]
+    fn item(self, key: K) -> [u32; 2] {
+        [words(key)[0], 1]
+    }
 }

@@ -1,11 +1,15 @@
 //! The twin of `shaders/segment_runs.wgsl`.
 
+use std::ops::Range;
+
 use bytemuck::{Pod, cast_slice, cast_slice_mut};
 use rayon::prelude::*;
 
 use super::{NONE, Params};
-use crate::kernel::PARALLEL_FROM;
-use crate::tensor::key::{Key, Keyed};
+use crate::cpu::fold;
+use crate::cpu::simd::{Loop, dispatch};
+use crate::kernel::{PARALLEL_FROM, Read, Write};
+use crate::tensor::key::{Keyed, Lane};
 
 /// What is made of the rows of a segment, for each column.
 pub(super) trait Walk: Sync {
@@ -14,70 +18,67 @@ pub(super) trait Walk: Sync {
     type Out: Pod + Send;
     type Carry: Pod + Send;
     fn nothing(&self) -> Self::State;
-    /// One column of a row.
-    fn add(&self, state: Self::State, row: usize, column: usize) -> Self::State;
     /// All columns of a row.
     fn add_row(&self, states: &mut [Self::State], row: usize);
     fn out(&self, state: Self::State) -> Self::Out;
     fn carry(&self, state: Self::State) -> Self::Carry;
+    /// Some runs.
+    fn walk(&self, p: &Params, ids: &[u32], part: Part<'_, Self::Out, Self::Carry>);
 }
 
 /// The maxima.
-pub(super) struct Values<'a, R, F, O, C> {
-    source: &'a [R],
-    base: usize,
-    inner: usize,
-    key: F,
-    out: O,
-    carry: C,
+pub(super) struct Values<'a, R: Read, O, C> {
+    source: &'a [R::Item],
+    pub inner: usize,
+    pub read: R,
+    pub out: O,
+    pub carry: C,
 }
 
-impl<'a, R, F, O, C> Values<'a, R, F, O, C> {
-    pub(super) fn new(p: &Params, source: &'a [R], key: F, out: O, carry: C) -> Self {
-        let (base, inner) = (p.base as usize, p.inner as usize);
-        Self { source, base, inner, key, out, carry }
+impl<'a, R: Read, O, C> Values<'a, R, O, C> {
+    pub(super) fn new(p: &Params, source: &'a [R::Item], read: R, out: O, carry: C) -> Self {
+        Self { source: &source[p.base as usize..], inner: p.inner as usize, read, out, carry }
+    }
+
+    /// The elements of some rows.
+    #[inline(always)]
+    pub(super) fn rows(&self, rows: Range<usize>) -> &[R::Item] {
+        &self.source[rows.start * self.inner..rows.end * self.inner]
     }
 }
 
-impl<R, K, X, Y, F, O, C> Walk for Values<'_, R, F, O, C>
+impl<R, O, C> Walk for Values<'_, R, O, C>
 where
-    R: Pod + Sync,
-    K: Key,
-    X: Pod + Send,
-    Y: Pod + Send,
-    F: Fn(R) -> K + Sync,
-    O: Fn(K) -> X + Sync,
-    C: Fn(K) -> Y + Sync,
+    R: Read,
+    O: Write<Key = R::Key>,
+    C: Write<Key = R::Key>,
 {
-    type State = K;
-    type Out = X;
-    type Carry = Y;
+    type State = R::Key;
+    type Out = O::Item;
+    type Carry = C::Item;
 
-    fn nothing(&self) -> K {
-        K::LOWEST
+    #[inline(always)]
+    fn nothing(&self) -> R::Key {
+        R::Key::LOWEST
     }
 
     #[inline(always)]
-    fn add(&self, state: K, row: usize, column: usize) -> K {
-        (self.key)(self.source[self.base + row * self.inner + column]).max(state)
+    fn add_row(&self, states: &mut [R::Key], row: usize) {
+        fold::merge(self.read, states, self.rows(row..row + 1));
     }
 
     #[inline(always)]
-    fn add_row(&self, states: &mut [K], row: usize) {
-        let found = &self.source[self.base + row * self.inner..][..self.inner];
-        for (state, &bits) in states.iter_mut().zip(found) {
-            *state = (self.key)(bits).max(*state);
-        }
+    fn out(&self, state: R::Key) -> O::Item {
+        self.out.item(state)
     }
 
     #[inline(always)]
-    fn out(&self, state: K) -> X {
-        (self.out)(state)
+    fn carry(&self, state: R::Key) -> C::Item {
+        self.carry.item(state)
     }
 
-    #[inline(always)]
-    fn carry(&self, state: K) -> Y {
-        (self.carry)(state)
+    fn walk(&self, p: &Params, ids: &[u32], part: Part<'_, O::Item, C::Item>) {
+        dispatch(Runs(p, self, ids, part));
     }
 }
 
@@ -110,27 +111,20 @@ impl<T: Keyed> Walk for Rows<'_, T> {
     }
 
     #[inline(always)]
-    fn add(&self, state: Self::State, row: usize, column: usize) -> Self::State {
-        let inner = self.p.inner as usize;
-        let candidate = match self.candidates {
-            Some(rows) => {
-                rows[self.p.items_base as usize + row * inner + column].min(self.p.last_row)
-            }
-            None => self.p.first_row + row as u32,
-        };
-        let at = self.p.base as usize + candidate as usize * inner + column;
-        let key = T::rank(T::key(self.source[at], self.nan));
-        if key > state.0 || (key == state.0 && candidate < state.1) {
-            (key, candidate)
-        } else {
-            state
-        }
-    }
-
-    #[inline(always)]
     fn add_row(&self, states: &mut [Self::State], row: usize) {
+        let inner = self.p.inner as usize;
         for (column, state) in states.iter_mut().enumerate() {
-            *state = self.add(*state, row, column);
+            let candidate = match self.candidates {
+                Some(rows) => {
+                    rows[self.p.items_base as usize + row * inner + column].min(self.p.last_row)
+                }
+                None => self.p.first_row + row as u32,
+            };
+            let at = self.p.base as usize + candidate as usize * inner + column;
+            let key = T::rank(T::key(self.source[at], self.nan));
+            if key > state.0 || (key == state.0 && candidate < state.1) {
+                *state = (key, candidate);
+            }
         }
     }
 
@@ -141,18 +135,47 @@ impl<T: Keyed> Walk for Rows<'_, T> {
     fn carry(&self, state: Self::State) -> u32 {
         state.1
     }
+
+    fn walk(&self, p: &Params, ids: &[u32], part: Part<'_, u32, u32>) {
+        all_columns(p, self, ids, part);
+    }
 }
 
 /// The results and the carry list of some runs.
-struct Part<'a, X, Y> {
+pub(super) struct Part<'a, X, Y> {
     /// The first run.
-    run: usize,
-    runs: usize,
+    pub run: usize,
+    pub runs: usize,
     /// The segments that may be stored, and their results.
-    first: usize,
-    out: &'a mut [X],
-    carry: &'a mut [Y],
-    carry_ids: &'a mut [u32],
+    pub first: usize,
+    pub out: &'a mut [X],
+    pub carry: &'a mut [Y],
+    pub carry_ids: &'a mut [u32],
+}
+
+/// The maxima of a part.
+struct Runs<'a, 'b, R: Read, O: Write, C: Write>(
+    &'a Params,
+    &'a Values<'a, R, O, C>,
+    &'a [u32],
+    Part<'b, O::Item, C::Item>,
+);
+
+impl<R, O, C> Loop for Runs<'_, '_, R, O, C>
+where
+    R: Read,
+    O: Write<Key = R::Key>,
+    C: Write<Key = R::Key>,
+{
+    type Output = ();
+    #[inline(always)]
+    fn run(self) {
+        let Self(p, values, ids, part) = self;
+        match values.inner {
+            1 => super::column::walk(p, values, ids, part),
+            _ => all_columns(p, values, ids, part),
+        }
+    }
 }
 
 /// `results`: the result, the carry list and its ids.
@@ -204,63 +227,10 @@ pub(super) fn twin<W: Walk>(p: &Params, walk: &W, ids: &[u8], results: &mut [&mu
             carry_ids: my_ids,
         });
     }
-    let some = |part: Part<'_, W::Out, W::Carry>| {
-        crate::cpu::simd::dispatch(|| match inner {
-            1 => one_column(p, walk, ids, part),
-            _ => all_columns(p, walk, ids, part),
-        });
-    };
     if count == 1 {
-        parts.into_iter().for_each(some);
+        parts.into_iter().for_each(|part| walk.walk(p, ids, part));
     } else {
-        parts.into_par_iter().for_each(some);
-    }
-}
-
-/// Rows of one element: what there is stays in registers.
-#[inline(always)]
-fn one_column<W: Walk>(p: &Params, walk: &W, ids: &[u32], part: Part<'_, W::Out, W::Carry>) {
-    let carries = p.last == 0;
-    for i in 0..part.runs {
-        let mut state = walk.nothing();
-        let (mut current, mut first) = (NONE, true);
-        for row in p.rows_of(part.run + i) {
-            let next = p.row_id(ids, row);
-            if next == current && next != NONE {
-                state = walk.add(state, row, 0);
-                continue;
-            }
-            if next == NONE {
-                continue;
-            }
-            if current != NONE {
-                if carries && first {
-                    part.carry[2 * i] = walk.carry(state);
-                    part.carry_ids[2 * i] = current;
-                } else if let Some(out) =
-                    part.out.get_mut((current as usize).wrapping_sub(part.first))
-                {
-                    *out = walk.out(state);
-                }
-                first = false;
-            }
-            state = walk.add(walk.nothing(), row, 0);
-            current = next;
-        }
-        if carries {
-            let entry = if first { 2 * i } else { 2 * i + 1 };
-            if current != NONE {
-                part.carry[entry] = walk.carry(state);
-            }
-            part.carry_ids[entry] = current;
-            if first {
-                part.carry_ids[2 * i + 1] = NONE;
-            }
-        } else if current != NONE
-            && let Some(out) = part.out.get_mut((current as usize).wrapping_sub(part.first))
-        {
-            *out = walk.out(state);
-        }
+        parts.into_par_iter().for_each(|part| walk.walk(p, ids, part));
     }
 }
 

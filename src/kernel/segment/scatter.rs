@@ -51,7 +51,7 @@ fn some_segments<T: Keyed>(
         let found = &source[p.base as usize + row * inner..][..inner];
         for (item, &bits) in line.chunks_mut(item_words).zip(found) {
             let key = T::key(bits, nan);
-            let [low, high] = words::<T>(if rows { T::rank(key) } else { key });
+            let [low, high] = words(if rows { T::rank(key) } else { key });
             // The words of the key from the highest on, and then the row's.
             let all = if two {
                 [high, low, !(p.first_row + row as u32)]

@@ -15,6 +15,8 @@ const FUSED: u64 = 16;
 /// which share what they have in common.
 const IN_RUNS: u64 = 8;
 
+/// Bytes of the rows that a window covers, for the twins to make windows of two axes at once.
+const TALL: u64 = 32 << 10;
 /// Taps along one axis that are looked at one by one for positions.
 const DIRECT_INDICES: u64 = 16;
 /// Windows that hardly overlap are looked at tap by tap, up to so many taps.
@@ -53,6 +55,8 @@ pub(super) struct Tuning {
     pub slot: u64,
     /// Whether invocations share no fetches, and maxima alone are wanted.
     alone: bool,
+    /// Whether the twins are to run, which make long windows of shorter ones themselves.
+    twins: bool,
 }
 
 /// Kernels whose invocations walk along lines.
@@ -365,8 +369,8 @@ impl Tuning {
     pub(super) fn new(limits: &Limits, element: ElementType, indices: bool) -> Self {
         let iterations = u64::from(limits.max_iterations).max(4);
         let mut direct = u64::from(limits.window_taps).max(2);
-        if indices {
-            // Positions are looked for tap by tap, by the twins too.
+        let twins = limits.window_taps == u32::MAX;
+        if indices && !twins {
             direct = direct.min(DIRECT_INDICES);
         }
         Self {
@@ -377,6 +381,7 @@ impl Tuning {
             block: 16 / element.size() as u64,
             slot: if element.size() == 8 { 2 } else { 4 },
             alone: !limits.coalesces && !indices,
+            twins,
         }
     }
 
@@ -424,7 +429,7 @@ impl Tuning {
                 let together = match self.walk(taken[taken.len() - 1], inner) {
                     _ if first == last => true,
                     Some(_) => taken.len() == 2 && taken[0].taps <= AT_ONCE,
-                    None => taps.is_some_and(|taps| taps <= self.fused),
+                    None => taps.is_some_and(|taps| taps <= self.fused) || self.tall(taken, inner),
                 };
                 if !ends || !together {
                     continue;
@@ -438,6 +443,22 @@ impl Tuning {
         }
         // Nothing but plain axes: each element is its window.
         best.map_or((0, 0), |(_, _, first, last)| (first, last))
+    }
+
+    /// Whether the twins make the windows of two axes together: the rows of a window stay in the cache.
+    fn tall(&self, taken: &[Axis], inner: u64) -> bool {
+        let [first, last] = taken else { return false };
+        let even = |axis: &Axis| {
+            axis.reach == (axis.taps - 1) * axis.dilation && axis.reach <= 4 * axis.size
+        };
+        let row = last.size.saturating_mul(inner).saturating_mul(16 / self.block);
+        let few = first.taps <= AT_ONCE;
+        let tall = first.taps > first.stride.saturating_mul(u64::from(first.taps.ilog2() + 2));
+        self.twins
+            && even(first)
+            && even(last)
+            && (few || tall)
+            && (first.reach + 1).saturating_mul(row) <= TALL
     }
 
     /// A group as one launch, or as several where the window along its only axis is long.
