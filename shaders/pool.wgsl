@@ -1,7 +1,7 @@
 // What the pooling kernels share: the maximum of windows over up to three
 // neighbouring axes of [outer, axis 0, axis 1, axis 2, inner]. The results are
 // numbered over [outer, windows of each axis, inner]. The twins are
-// src/kernel/pool.rs and src/kernel/pool_index.rs.
+// src/kernel/pool.rs and src/kernel/pool/.
 
 struct Axis {
     // Elements along the axis.

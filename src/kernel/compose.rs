@@ -1,7 +1,7 @@
 //! The WGSL of a kernel for an element type, composed from the files in `shaders/`.
 
 use super::shader::item_size;
-use super::{Kernel, Shader};
+use super::{Kernel, Shader, Walk};
 use crate::tensor::ElementType;
 
 macro_rules! file {
@@ -56,20 +56,19 @@ impl Shader {
                 add(&store_words(false));
                 add(self.empty_block());
             }
-            Kernel::PoolStrips | Kernel::PoolStrips3 | Kernel::PoolSpans | Kernel::PoolSpans3 => {
-                add(file!("pool.wgsl"));
-                add(file!("taps.wgsl"));
-                let rows = matches!(self.kernel, Kernel::PoolStrips3 | Kernel::PoolSpans3);
-                add(&format!("const ROWS: u32 = {}u;", if rows { 3 } else { 1 }));
-                self.add_source(false, &mut add);
-                add(&store_words(false));
-                match self.kernel {
-                    Kernel::PoolStrips | Kernel::PoolStrips3 => {
-                        add(file!("pool_strips.wgsl"));
-                        add(self.empty_block());
-                    }
-                    _ => add(file!("pool_spans.wgsl")),
-                }
+            Kernel::PoolWalk(walk) => {
+                self.add_walk(&walk, false, &mut add);
+                add(file!("walk/put.wgsl"));
+            }
+            Kernel::PoolWalkIndex(walk, wide) => {
+                self.add_walk(&walk, true, &mut add);
+                add(file!("walk/find.wgsl"));
+                add(file!("walk/put_found.wgsl"));
+                add(self.rank_one());
+                add(match wide {
+                    true => file!("walk/index_wide.wgsl"),
+                    false => file!("walk/index.wgsl"),
+                });
             }
             Kernel::PoolRow | Kernel::PoolLanes | Kernel::PoolAcross | Kernel::PoolSparse => {
                 add(file!("pool.wgsl"));
@@ -154,6 +153,25 @@ impl Shader {
             _ => file!("load/pair.wgsl"),
         });
         add(file!("load/common.wgsl"));
+    }
+
+    /// What walks along lines of windows, without what becomes of them.
+    fn add_walk(&self, walk: &Walk, finds: bool, add: &mut impl FnMut(&str)) {
+        add(file!("pool.wgsl"));
+        add(file!("divide.wgsl"));
+        self.add_source(false, add);
+        add(&store_words(false));
+        let (from_blocks, to_blocks) = walk.over.blocks();
+        add(match from_blocks {
+            true => file!("walk/blocks.wgsl"),
+            false => file!("walk/words.wgsl"),
+        });
+        add(match to_blocks {
+            true => file!("walk/to_blocks.wgsl"),
+            false => file!("walk/to_words.wgsl"),
+        });
+        add(file!("pool_walk.wgsl"));
+        add(&walk.source(self.element.size(), finds));
     }
 
     /// The block of windows without elements, as packed keys.
@@ -242,12 +260,7 @@ impl Shader {
                 _ => file!("one/pair.wgsl"),
             },
         );
-        let rank = match self.element {
-            ElementType::F16 | ElementType::Bf16 => file!("one/rank_half.wgsl"),
-            ElementType::F32 => file!("one/rank_word.wgsl"),
-            ElementType::F64 => file!("one/rank_pair.wgsl"),
-            _ => file!("one/rank_integer.wgsl"),
-        };
+        let rank = self.rank_one();
         match self.kernel {
             Kernel::SegmentScatter | Kernel::SegmentScatterRows => {
                 add(file!("segment_scatter.wgsl"));
@@ -300,6 +313,16 @@ impl Shader {
                 });
                 add(&store_words(self.to_scratch));
             }
+        }
+    }
+
+    /// How single elements rank where their positions are looked for.
+    fn rank_one(&self) -> &'static str {
+        match self.element {
+            ElementType::F16 | ElementType::Bf16 => file!("one/rank_half.wgsl"),
+            ElementType::F32 => file!("one/rank_word.wgsl"),
+            ElementType::F64 => file!("one/rank_pair.wgsl"),
+            _ => file!("one/rank_integer.wgsl"),
         }
     }
 

@@ -13,11 +13,13 @@ pub(crate) mod reduce_columns;
 pub(crate) mod reduce_rows;
 pub(crate) mod segment;
 mod shader;
+mod walk;
 
 pub(crate) use divide::divisor;
 pub(crate) use ends::{Elements, Read, Scratch, Write};
 pub(crate) use shader::item_size;
 pub use shader::{Kernel, Shader};
+pub use walk::{Over, Walk};
 
 /// A kernel's parameters.
 #[derive(Clone, Debug, PartialEq)]
@@ -57,7 +59,7 @@ impl Params {
 /// The pooling kernels: elements in, elements or positions out.
 fn pool_twin(p: &pool::Params, shader: &Shader, sources: &[&[u8]], results: &mut [&mut [u8]]) {
     use crate::tensor::key::Keyed;
-    use Kernel::{PoolIndex, PoolIndexAcross, PoolIndexSparse};
+    use Kernel::{PoolIndex, PoolIndexAcross, PoolIndexSparse, PoolWalkIndex};
     use bytemuck::{cast_slice, cast_slice_mut};
     fn twin<T: Keyed>(
         p: &pool::Params,
@@ -68,7 +70,10 @@ fn pool_twin(p: &pool::Params, shader: &Shader, sources: &[&[u8]], results: &mut
         let source = cast_slice(sources[0]);
         let earlier = sources.get(1).map(|bytes| cast_slice(bytes));
         match (shader.kernel, results) {
-            (PoolIndex | PoolIndexAcross | PoolIndexSparse, [values, indices]) => {
+            (
+                PoolIndex | PoolIndexAcross | PoolIndexSparse | PoolWalkIndex(..),
+                [values, indices],
+            ) => {
                 let (values, indices) = (cast_slice_mut(values), cast_slice_mut(indices));
                 pool::finish::<T>(p, source, earlier, values, indices);
             }

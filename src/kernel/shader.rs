@@ -1,5 +1,6 @@
 //! Which shaders there are.
 
+use super::Walk;
 use crate::tensor::ElementType;
 
 /// The kernels by name.
@@ -29,14 +30,10 @@ pub enum Kernel {
     PoolBlocks,
     /// `pool_runs.wgsl`: the same along one axis, several windows an invocation.
     PoolRuns,
-    /// `pool_strips.wgsl`: up to three taps along an axis, for adapters whose invocations share no fetches.
-    PoolStrips,
-    /// As `PoolStrips`, and up to three along the axis before.
-    PoolStrips3,
-    /// `pool_spans.wgsl`: windows along rows of elements of a word, for such adapters.
-    PoolSpans,
-    /// As `PoolSpans`, and up to three taps along the axis before.
-    PoolSpans3,
+    /// `pool_walk.wgsl`: windows known beforehand, for adapters whose invocations share no fetches.
+    PoolWalk(Walk),
+    /// The same, and where the maxima are, of elements of a word; whether indices have two.
+    PoolWalkIndex(Walk, bool),
     /// `pool_gather.wgsl` with `index/`: where the maximum of windows is.
     PoolIndex,
     /// `pool_index` where the results of a word lie in several lines.
@@ -68,8 +65,8 @@ pub enum Kernel {
 }
 
 impl Kernel {
-    /// All of them.
-    pub const ALL: [Self; 30] = [
+    /// All of them; of those that walk, some.
+    pub const ALL: [Self; 35] = [
         Self::Fill,
         Self::ReduceRows,
         Self::ReduceShort,
@@ -82,10 +79,15 @@ impl Kernel {
         Self::PoolSparse,
         Self::PoolBlocks,
         Self::PoolRuns,
-        Self::PoolStrips,
-        Self::PoolStrips3,
-        Self::PoolSpans,
-        Self::PoolSpans3,
+        Self::PoolWalk(Walk::SAMPLES[0]),
+        Self::PoolWalk(Walk::SAMPLES[1]),
+        Self::PoolWalk(Walk::SAMPLES[2]),
+        Self::PoolWalk(Walk::SAMPLES[3]),
+        Self::PoolWalk(Walk::SAMPLES[4]),
+        Self::PoolWalk(Walk::SAMPLES[5]),
+        Self::PoolWalkIndex(Walk::SAMPLES[0], true),
+        Self::PoolWalkIndex(Walk::SAMPLES[2], false),
+        Self::PoolWalkIndex(Walk::SAMPLES[4], false),
         Self::PoolIndex,
         Self::PoolIndexAcross,
         Self::PoolIndexSparse,
@@ -120,9 +122,7 @@ impl Kernel {
             Self::SegmentElements => to_scratch == packed && (packed || !from_scratch),
             Self::SegmentEights => to_scratch == packed && !from_scratch,
             Self::SegmentRows => !to_scratch,
-            Self::PoolSpans | Self::PoolSpans3 => {
-                element.size() == 4 && !from_scratch && !to_scratch
-            }
+            Self::PoolWalkIndex(..) => element.size() == 4 && !from_scratch && !to_scratch,
             _ => !from_scratch && !to_scratch,
         }
     }
@@ -142,10 +142,8 @@ impl Kernel {
             Self::PoolSparse => "pool_sparse",
             Self::PoolBlocks => "pool_blocks",
             Self::PoolRuns => "pool_runs",
-            Self::PoolStrips => "pool_strips",
-            Self::PoolStrips3 => "pool_strips_3",
-            Self::PoolSpans => "pool_spans",
-            Self::PoolSpans3 => "pool_spans_3",
+            Self::PoolWalk(_) => "pool_walk",
+            Self::PoolWalkIndex(..) => "pool_walk_index",
             Self::PoolIndex => "pool_index",
             Self::PoolIndexAcross => "pool_index_across",
             Self::PoolIndexSparse => "pool_index_sparse",

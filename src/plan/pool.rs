@@ -5,17 +5,18 @@
 //! windows of an axis that are long are made of shorter ones, which overlap,
 //! so that the cost of a result grows with the logarithm of the window.
 
+mod walks;
 mod windows;
 
 use super::builder::{Builder, Region};
 use super::reduce::merge;
 use super::{Limits, Plan};
 use crate::error::{Error, Result};
-use crate::kernel::{Kernel, Params, Shader, divisor, pool};
+use crate::kernel::{Kernel, Params, Shader, Walk, divisor, pool};
 use crate::operator::{Indices, Layout, MaxPool, Order, Window};
 use crate::tensor::TensorDesc;
 use crate::tensor::key::key_words;
-use windows::{AT_ONCE, Axis, Group, Piece, Tuning, Walk};
+use windows::{Axis, Group, Piece, Tuning};
 
 /// The plan of a MaxPool; `outputs` are the maxima and, if they are wanted, the indices.
 pub(crate) fn plan(
@@ -161,13 +162,9 @@ impl Pool {
         let group = &piece.group;
         let block = self.tuning.block;
         let line = u64::from(params.axes[2].outputs) * group.inner;
-        if let Some((kernel, units)) = self.walks(&params, group) {
-            let lines = piece.results / line;
-            (params.runs, params.spacing) = self.tuning.strips_of(units, lines);
-            params.lines = lines as u32;
-            params.by_blocks = divisor((group.inner / block).max(1));
-            let invocations = lines * u64::from(params.runs);
-            let shader = self.shader(builder, kernel, false, false);
+        if let Some(walk) = self.tuning.walk(group, base, result_base) {
+            let invocations = self.walk_along(&mut params, &walk, group);
+            let shader = self.shader(builder, Kernel::PoolWalk(walk), false, false);
             let params = Params::Pool(Box::new(params));
             return builder.push(shader, params, vec![range], vec![result], invocations);
         }
@@ -197,27 +194,19 @@ impl Pool {
         builder.push(shader, Params::Pool(Box::new(params)), vec![range], vec![result], invocations)
     }
 
-    /// The kernel whose invocations walk along lines, if one does for a launch, and what a line
-    /// has for it: blocks, or fours of results.
-    fn walks(&self, params: &pool::Params, group: &Group) -> Option<(Kernel, u64)> {
-        let [first, before, last] = group.axes;
-        let walk = self.tuning.walk(last, group.inner)?;
-        let whole = u64::from(params.base).is_multiple_of(self.tuning.block)
-            && (walk == Walk::Spans
-                || u64::from(params.result_base).is_multiple_of(self.tuning.block));
-        let fits = first == Axis::plain(1) && before.taps <= AT_ONCE && whole;
-        let rows = before != Axis::plain(1);
-        let (kernel, units) = match (walk, rows) {
-            (Walk::Strips, false) => {
-                (Kernel::PoolStrips, last.outputs * group.inner / self.tuning.block)
-            }
-            (Walk::Strips, true) => {
-                (Kernel::PoolStrips3, last.outputs * group.inner / self.tuning.block)
-            }
-            (Walk::Spans, false) => (Kernel::PoolSpans, last.outputs.div_ceil(4)),
-            (Walk::Spans, true) => (Kernel::PoolSpans3, last.outputs.div_ceil(4)),
-        };
-        fits.then_some((kernel, units))
+    /// The parameters of a walk along the lines of a group, and its invocations.
+    fn walk_along(&self, params: &mut pool::Params, walk: &Walk, group: &Group) -> u64 {
+        let (block, axis) = (self.tuning.block, &group.axes[2]);
+        let lines = group.results() / (axis.outputs * group.inner);
+        let beside = (group.inner / block / walk.abreast() as u64).max(1);
+        let steps = axis.outputs.div_ceil(walk.per(16 / block as usize) as u64);
+        let (stretch, spacing) = self.tuning.stretches(steps, lines * beside);
+        let runs = steps.div_ceil(stretch);
+        (params.runs, params.spacing, params.shift) = (runs as u32, spacing as u32, stretch as u32);
+        params.lines = (lines * runs) as u32;
+        params.by_runs = divisor(runs);
+        params.by_blocks = divisor(beside);
+        (lines * runs).div_ceil(spacing) * beside
     }
 
     /// The maxima and their indices.
@@ -407,13 +396,24 @@ impl Pool {
                 vec![values, indices]
             }
         };
-        let kernel = match self.across(&params) {
-            _ if piece.group.is_sparse() => Kernel::PoolIndexSparse,
-            true => Kernel::PoolIndexAcross,
-            false => Kernel::PoolIndex,
+        let plain = numbering.modulus == 0 && numbering.columns.is_empty();
+        let at_once = earlier.is_none() && scratch.is_none() && plain;
+        let walk = self.tuning.walk_index(&piece.group, params.base, params.result_base);
+        let (kernel, invocations) = match walk.filter(|_| at_once) {
+            Some(walk) => {
+                let invocations = self.walk_along(&mut params, &walk, &piece.group);
+                (Kernel::PoolWalkIndex(walk, numbering.words == 2), invocations)
+            }
+            None => {
+                let kernel = match self.across(&params) {
+                    _ if piece.group.is_sparse() => Kernel::PoolIndexSparse,
+                    true => Kernel::PoolIndexAcross,
+                    false => Kernel::PoolIndex,
+                };
+                (kernel, self.slots(params.result_base, piece.results))
+            }
         };
         let shader = self.shader(builder, kernel, earlier.is_some(), scratch.is_some());
-        let invocations = self.slots(params.result_base, piece.results);
         builder.push(shader, Params::Pool(Box::new(params)), sources, results, invocations)
     }
 

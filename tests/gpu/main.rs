@@ -5,6 +5,7 @@ mod common;
 mod pool;
 mod reduce;
 mod segment;
+mod walk;
 
 use common::{Random, check_oracle, gpu, rounds, seed, tensor};
 use wgmax::operator::{Operator, ReduceMax};

@@ -17,6 +17,8 @@ const IN_RUNS: u64 = 8;
 
 /// Bytes of the rows that a window covers, for the twins to make windows of two axes at once.
 const TALL: u64 = 32 << 10;
+/// Taps along the first of two axes that they always take together then.
+const FEW_ROWS: u64 = 3;
 /// Taps along one axis that are looked at one by one for positions.
 const DIRECT_INDICES: u64 = 16;
 /// Windows that hardly overlap are looked at tap by tap, up to so many taps.
@@ -26,18 +28,9 @@ const SPARSE: u64 = 16;
 /// What a launch costs beyond its taps: to write a result and to read it again.
 const BETWEEN: u64 = 3;
 
-// Where invocations share no fetches, and loops over taps cost more than the taps:
-/// Taps along one axis of `pool_strips`, and along the axis before the last of either kernel.
-pub(super) const AT_ONCE: u64 = 3;
-/// From the first tap to the last one along rows of `pool_spans`, whose work grows with it.
-const SPAN: u64 = 32;
 /// How much more a tap costs where they are looped over. On lavapipe 9 taps in a loop take 3 to 4 times as
 /// long as at once.
 const LOOP: u64 = 3;
-/// Blocks of results that an invocation walks along, and invocations that keep all cores busy.
-const STRIP: u64 = 448;
-const STRIPS: u64 = 512;
-
 /// Launches that a group may be cut into.
 const MOST_PIECES: u128 = 1 << 16;
 
@@ -48,24 +41,17 @@ pub(super) struct Tuning {
     /// Taps along one axis; longer windows are made of shorter ones.
     direct: u64,
     direct_in_runs: u64,
-    iterations: u64,
+    pub iterations: u64,
     /// Elements of a block of 16 bytes.
     pub block: u64,
     /// Results of an invocation of a gathering kernel, which owns whole words.
     pub slot: u64,
-    /// Whether invocations share no fetches, and maxima alone are wanted.
-    alone: bool,
+    /// Whether invocations share no fetches.
+    pub walks: bool,
+    /// Whether positions are wanted.
+    pub finds: bool,
     /// Whether the twins are to run, which make long windows of shorter ones themselves.
     twins: bool,
-}
-
-/// Kernels whose invocations walk along lines.
-#[derive(Clone, Copy, PartialEq)]
-pub(super) enum Walk {
-    /// Whole blocks of the inner axis.
-    Strips,
-    /// Rows of elements of a word.
-    Spans,
 }
 
 /// An axis of the source and the windows along it.
@@ -149,6 +135,12 @@ impl Axis {
     /// Whether each window is an element, and the other way round.
     pub(super) fn is_plain(&self) -> bool {
         *self == Self::plain(self.size)
+    }
+
+    /// Whether every window has an element for certain.
+    pub(super) fn has_all(&self) -> bool {
+        let last = self.start + (self.outputs - 1) as i64 * self.stride as i64;
+        self.start + self.reach as i64 >= 0 && last < self.size as i64 && self.dilation <= self.size
     }
 
     /// Whether all elements are the one window.
@@ -380,7 +372,8 @@ impl Tuning {
             iterations,
             block: 16 / element.size() as u64,
             slot: if element.size() == 8 { 2 } else { 4 },
-            alone: !limits.coalesces && !indices,
+            walks: !limits.coalesces,
+            finds: indices,
             twins,
         }
     }
@@ -396,16 +389,7 @@ impl Tuning {
         }
         loop {
             let (first, last) = self.next(&axes);
-            let outer = axes[..first].iter().map(|a| a.size).product();
-            let inner = axes[last + 1..].iter().map(|a| a.size).product();
-            let taken = &axes[first..=last];
-            let mut group = Group { outer, axes: [Axis::plain(1); 3], inner };
-            group.axes[3 - taken.len()..].copy_from_slice(taken);
-            let axis = group.axes[2];
-            if axis.stride == 1 && !inner.is_multiple_of(self.block) && axis.fits_flat(inner) {
-                group.axes[2] = axis.flat(inner);
-                group.inner = 1;
-            }
+            let group = self.group(&axes, first, last);
             self.stages(group, &mut groups);
             for axis in &mut axes[first..=last] {
                 *axis = Axis::plain(axis.outputs);
@@ -414,6 +398,21 @@ impl Tuning {
                 return groups;
             }
         }
+    }
+
+    /// Some of the axes as a group.
+    fn group(&self, axes: &[Axis], first: usize, last: usize) -> Group {
+        let outer = axes[..first].iter().map(|a| a.size).product();
+        let inner = axes[last + 1..].iter().map(|a| a.size).product();
+        let taken = &axes[first..=last];
+        let mut group = Group { outer, axes: [Axis::plain(1); 3], inner };
+        group.axes[3 - taken.len()..].copy_from_slice(taken);
+        let axis = group.axes[2];
+        if axis.stride == 1 && !inner.is_multiple_of(self.block) && axis.fits_flat(inner) {
+            group.axes[2] = axis.flat(inner);
+            group.inner = 1;
+        }
+        group
     }
 
     /// The axes that come next: as many as may be taken together, and of these
@@ -426,11 +425,9 @@ impl Tuning {
                 let taken = &axes[first..=last];
                 let taps = taken.iter().try_fold(1u64, |n, a| n.checked_mul(a.taps));
                 let inner = axes[last + 1..].iter().map(|a| a.size).product();
-                let together = match self.walk(taken[taken.len() - 1], inner) {
-                    _ if first == last => true,
-                    Some(_) => taken.len() == 2 && taken[0].taps <= AT_ONCE,
-                    None => taps.is_some_and(|taps| taps <= self.fused) || self.tall(taken, inner),
-                };
+                let walks = |first| self.walk(&self.group(axes, first, last), 0, 0).is_some();
+                let few = || taps.is_some_and(|taps| taps <= self.fused) || self.tall(taken, inner);
+                let together = first == last || walks(first) || !walks(last) && few();
                 if !ends || !together {
                     continue;
                 }
@@ -452,7 +449,7 @@ impl Tuning {
             axis.reach == (axis.taps - 1) * axis.dilation && axis.reach <= 4 * axis.size
         };
         let row = last.size.saturating_mul(inner).saturating_mul(16 / self.block);
-        let few = first.taps <= AT_ONCE;
+        let few = first.taps <= FEW_ROWS;
         let tall = first.taps > first.stride.saturating_mul(u64::from(first.taps.ilog2() + 2));
         self.twins
             && even(first)
@@ -466,9 +463,8 @@ impl Tuning {
         let alone = group.axes[..2].iter().all(|a| a.taps == 1);
         loop {
             let axis = group.axes[2];
-            let direct = match self.walk(axis, group.inner) {
+            let direct = match self.walk(&group, 0, 0) {
                 Some(_) => axis.taps,
-                None if self.strips(group.inner) => AT_ONCE,
                 None if self.runs(&group).is_some() => self.direct_in_runs,
                 None => self.direct,
             };
@@ -490,7 +486,7 @@ impl Tuning {
             let made = axis.size * (taps + BETWEEN) * u64::from(stages - 1);
             let composed = made + axis.outputs * (taps + BETWEEN);
             let most = self.iterations.min(DIRECT_APART);
-            let loops = if self.strips(group.inner) { LOOP } else { 1 };
+            let loops = if self.walks && !self.finds { LOOP } else { 1 };
             if axis.taps <= most && axis.outputs * axis.taps * loops <= composed {
                 groups.push(group);
                 return;
@@ -503,33 +499,6 @@ impl Tuning {
             group.axes = group.axes.map(|axis| Axis::plain(axis.outputs));
             group.axes[2] = rest;
         }
-    }
-
-    /// Whether invocations walk along strips of an inner axis.
-    fn strips(&self, inner: u64) -> bool {
-        self.alone && self.in_blocks(inner) && self.iterations >= STRIP
-    }
-
-    /// Whether invocations can walk along lines of windows of an axis in front of an inner one, and how.
-    pub(super) fn walk(&self, axis: Axis, inner: u64) -> Option<Walk> {
-        let spans = self.alone
-            && inner == 1
-            && self.block == 4
-            && axis.size.is_multiple_of(self.block)
-            && axis.reach < SPAN
-            && axis.dilation.is_power_of_two()
-            && self.iterations >= STRIP * SPAN;
-        match self.strips(inner) {
-            true if axis.taps <= AT_ONCE => Some(Walk::Strips),
-            _ if spans => Some(Walk::Spans),
-            _ => None,
-        }
-    }
-
-    /// The strips of a line of so many units, and the units of one, for so many lines.
-    pub(super) fn strips_of(&self, units: u64, lines: u64) -> (u32, u32) {
-        let strip = (units * lines / STRIPS).clamp(1, STRIP).min(units);
-        (units.div_ceil(strip) as u32, strip as u32)
     }
 
     /// Whether blocks can be read along an inner axis.
