@@ -1,6 +1,7 @@
 //! Which groups software adapters walk along (`pool_walk`), and how far an invocation does.
 
-use super::windows::{Axis, Group, Tuning};
+use super::axes::{Axis, Group};
+use super::windows::Tuning;
 use crate::kernel::{Over, Walk};
 
 // Measured on lavapipe.
