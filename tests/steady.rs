@@ -2,10 +2,12 @@
 
 mod common;
 
+use std::collections::HashSet;
+
 use allocation_counter::{AllocationInfo, measure};
 use common::program::{Program, program};
 use common::{Random, tensor};
-use wgmax::operator::{Operator, ReduceMax, SegmentMax};
+use wgmax::operator::{MaxPool, Operator, ReduceMax, SegmentMax};
 use wgmax::wgpu;
 use wgmax::{BufferRange, Device, ElementType, Prepared, Tensor};
 
@@ -135,6 +137,30 @@ fn recordings_allocate_for_their_passes_alone() {
         .collect();
     assert!((beside[0] - beside[1]).abs() < 1.0, "{beside:?} beside the passes");
     assert!(beside[0] < 24.0, "{beside:?} beside the passes");
+}
+
+/// Where shaders are written for attributes, there may be any number of them, but not of their pipelines.
+#[test]
+fn pipelines_of_many_poolings_are_few() {
+    let Some(program) = program(|limits| limits) else { return };
+    let device = Device::from_wgpu(&program.device, &program.queue);
+    let input = tensor(ElementType::F32, &[1, 1, 4, 64], 2, &mut Random(3));
+    let before = objects(&program)[3];
+    let mut shaders = HashSet::new();
+    for i in 0..100 {
+        let (stride, dilation, taps) = (1 + i % 3, 1 + i / 3 % 9, 2 + i / 27);
+        let pool = MaxPool::new([1, taps]).strides([1, stride]).dilations([1, dilation]);
+        let operator = Operator::from(pool);
+        shaders.extend(
+            operator.plan(&[input.desc()], &device.info().limits).unwrap().shaders().copied(),
+        );
+        let expected = operator.run(&Device::cpu(), &[&input]).unwrap();
+        let found = operator.run(&device, &[&input]).unwrap();
+        assert!(found[0].bytes() == expected[0].bytes(), "{operator:?}");
+    }
+    assert!(device.info().limits.coalesces || shaders.len() > 80, "{}", shaders.len());
+    let made = objects(&program)[3] - before;
+    assert!(made <= 70, "{made} pipelines of {} shaders", shaders.len());
 }
 
 /// A pipeline of the program's own, and what it binds.

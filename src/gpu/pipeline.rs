@@ -7,12 +7,42 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::cache::PipelineFile;
 use crate::kernel::Shader;
 
+/// Pipelines kept of shaders that are written for one set of attributes: there may be any number, and
+/// each takes memory in the driver.
+const WRITTEN_OUT: usize = 64;
+
+#[derive(Default)]
+struct Made {
+    pipelines: HashMap<Shader, (Arc<wgpu::ComputePipeline>, u64)>,
+    /// Counts what is asked for.
+    now: u64,
+}
+
+impl Made {
+    fn find(&mut self, shader: &Shader) -> Option<Arc<wgpu::ComputePipeline>> {
+        self.now += 1;
+        let (pipeline, used) = self.pipelines.get_mut(shader)?;
+        *used = self.now;
+        Some(pipeline.clone())
+    }
+
+    fn keep(&mut self, shader: &Shader, pipeline: Arc<wgpu::ComputePipeline>) {
+        let ours = self.pipelines.iter().filter(|(shader, _)| shader.kernel.is_written_out());
+        if shader.kernel.is_written_out() && ours.clone().count() >= WRITTEN_OUT {
+            // What has not been used for longest; whoever has it keeps it alive.
+            let oldest = ours.min_by_key(|(_, (_, used))| *used).map(|(shader, _)| *shader);
+            oldest.map(|shader| self.pipelines.remove(&shader));
+        }
+        self.pipelines.insert(*shader, (pipeline, self.now));
+    }
+}
+
 /// The pipelines of a device.
 #[derive(Default)]
 pub(crate) struct Pipelines {
     #[cfg(feature = "io")]
     file: Option<PipelineFile>,
-    made: Mutex<HashMap<Shader, Arc<wgpu::ComputePipeline>>>,
+    made: Mutex<Made>,
     /// What becomes of texts before they are compiled, where faults are planted on purpose.
     #[cfg(feature = "oracle")]
     edit: Option<fn(&Shader, String) -> String>,
@@ -22,8 +52,11 @@ impl Pipelines {
     /// The pipeline of a shader. Errors go to the caller's error scopes.
     pub(crate) fn get(&self, device: &wgpu::Device, shader: &Shader) -> Arc<wgpu::ComputePipeline> {
         let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
-        let new = || Arc::new(make(device, shader, self.source(shader), self.cache()));
-        made.entry(*shader).or_insert_with(new).clone()
+        made.find(shader).unwrap_or_else(|| {
+            let new = Arc::new(make(device, shader, self.source(shader), self.cache()));
+            made.keep(shader, new.clone());
+            new
+        })
     }
 
     #[cfg(feature = "oracle")]
@@ -63,7 +96,7 @@ impl Pipelines {
 
     /// Forgets a pipeline that could not be made.
     pub(crate) fn forget(&self, shader: &Shader) {
-        self.made.lock().unwrap_or_else(PoisonError::into_inner).remove(shader);
+        self.made.lock().unwrap_or_else(PoisonError::into_inner).pipelines.remove(shader);
     }
 }
 

@@ -65,6 +65,11 @@ pub enum Kernel {
 }
 
 impl Kernel {
+    /// Whether the text is written for one set of attributes, so that there is no end of such shaders.
+    pub(crate) const fn is_written_out(self) -> bool {
+        matches!(self, Self::PoolWalk(_) | Self::PoolWalkIndex(..))
+    }
+
     /// All of them; of those that walk, some.
     pub const ALL: [Self; 35] = [
         Self::Fill,
