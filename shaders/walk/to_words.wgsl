@@ -13,7 +13,7 @@ fn line_length() -> u32 {
 // The packed keys of a step of a line; the last step may have fewer.
 fn put_keys(line: u32, targets: Targets, number: u32, keys: vec4<u32>) {
     let at = line + number * 4u;
-    let left = targets.length - number * 4u;
+    let left = results_left(targets, number);
     let bits = store_words(keys);
     result[at] = bits.x;
     if left > 1u {
@@ -27,11 +27,12 @@ fn put_keys(line: u32, targets: Targets, number: u32, keys: vec4<u32>) {
     }
 }
 
-// The first result of a step, and how many it has; where there are positions, whose elements have a word.
+// The first result of a step, where there are positions, whose elements have a word.
 fn result_number(line: u32, targets: Targets, number: u32) -> u32 {
     return line + number * 4u - params.result_base;
 }
 
+// Words that a line has left from a step on.
 fn results_left(targets: Targets, number: u32) -> u32 {
     return targets.length - number * 4u;
 }

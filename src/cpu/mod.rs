@@ -13,12 +13,12 @@ use crate::tensor::{Tensor, TensorDesc};
 /// Memory of earlier runs, scratch and dropped results, kept for the next one: fresh memory costs a
 /// fault for each of its pages, as much as the work on it.
 #[derive(Default)]
-pub(crate) struct Scratch {
+pub(crate) struct Memory {
     /// The oldest first.
     kept: Mutex<VecDeque<Vec<u64>>>,
 }
 
-impl Scratch {
+impl Memory {
     /// Words that are kept at most.
     const MOST: usize = 8 << 20;
     /// Words of a buffer that is worth keeping. Allocators have smaller ones at hand.
@@ -55,7 +55,7 @@ impl Scratch {
 struct Lent {
     words: Vec<u64>,
     len: usize,
-    home: Weak<Scratch>,
+    home: Weak<Memory>,
 }
 
 impl AsRef<[u8]> for Lent {
@@ -84,12 +84,12 @@ pub(crate) fn zeroed(words: usize) -> Result<Vec<u64>> {
     Ok(vec![0; words])
 }
 
-/// Runs a plan on host tensors. Results hold what `scratch` has kept, whose bytes are of any value:
+/// Runs a plan on host tensors. Results hold what `memory` has kept, whose bytes are of any value:
 /// the launches of a plan write all of them. `after` sees the buffer of each result after every launch.
 pub(crate) fn execute(
     plan: &Plan,
     inputs: &[&Tensor],
-    scratch: &Arc<Scratch>,
+    memory: &Arc<Memory>,
     mut after: impl FnMut(usize, &[u8]),
 ) -> Result<Vec<Tensor>> {
     let mut buffers: Vec<Vec<u64>> = plan
@@ -97,7 +97,7 @@ pub(crate) fn execute(
         .iter()
         .map(|b| match b.role {
             Role::Input => Ok(Vec::new()),
-            Role::Output | Role::Scratch => scratch.take((b.size as usize).div_ceil(8)),
+            Role::Output | Role::Scratch => memory.take((b.size as usize).div_ceil(8)),
         })
         .collect::<Result<_>>()?;
     for (i, launch) in plan.launches.iter().enumerate() {
@@ -130,10 +130,10 @@ pub(crate) fn execute(
         }
     }
     let first = inputs.len();
-    buffers.drain(first + plan.outputs.len()..).for_each(|buffer| scratch.keep(buffer));
+    buffers.drain(first + plan.outputs.len()..).for_each(|buffer| memory.keep(buffer));
     let outputs = plan.outputs.iter().zip(buffers.drain(first..));
     let lend = |(desc, words): (&TensorDesc, Vec<u64>)| {
-        let lent = Lent { words, len: desc.byte_len(), home: Arc::downgrade(scratch) };
+        let lent = Lent { words, len: desc.byte_len(), home: Arc::downgrade(memory) };
         Tensor::from_shared(desc.element_type(), desc.shape(), Arc::new(lent))
     };
     outputs.map(lend).collect()

@@ -48,13 +48,13 @@ pub struct Device {
 
 #[derive(Clone)]
 enum Backend {
-    Cpu(Arc<cpu::Scratch>),
+    Cpu(Arc<cpu::Memory>),
     Gpu(Arc<Gpu>),
 }
 
 /// Tensors of a device, and the backend that holds them.
 enum Here<'a> {
-    Cpu(&'a Arc<cpu::Scratch>, Vec<&'a Tensor>),
+    Cpu(&'a Arc<cpu::Memory>, Vec<&'a Tensor>),
     Gpu(&'a Arc<Gpu>, Vec<&'a gpu::Buffer>),
 }
 
@@ -211,7 +211,7 @@ impl Device {
         inputs: &[&DeviceTensor],
     ) -> Result<Vec<DeviceTensor>> {
         let storages: Vec<Storage> = match self.here(plan, inputs)? {
-            Here::Cpu(scratch, tensors) => cpu::execute(plan, &tensors, scratch, |_, _| ())?
+            Here::Cpu(memory, tensors) => cpu::execute(plan, &tensors, memory, |_, _| ())?
                 .into_iter()
                 .map(Storage::Host)
                 .collect(),
@@ -305,14 +305,14 @@ impl Device {
             });
         }
         match &self.backend {
-            Backend::Cpu(scratch) => inputs
+            Backend::Cpu(memory) => inputs
                 .iter()
                 .map(|input| match &input.storage {
                     Storage::Host(tensor) => Ok(tensor),
                     Storage::Gpu(_) => Err(self.not_here(input)),
                 })
                 .collect::<Result<_>>()
-                .map(|tensors| Here::Cpu(scratch, tensors)),
+                .map(|tensors| Here::Cpu(memory, tensors)),
             Backend::Gpu(gpu) => inputs
                 .iter()
                 .map(|input| match &input.storage {

@@ -295,6 +295,9 @@ impl Builder<'_> {
     /// Many short rows, if the device is one for them and they are whole blocks. Whether it was done.
     fn short_rows(&mut self, source: Region, target: Region, e: Extents) -> Result<bool> {
         let item = self.item(source.keys);
+        if self.limits.coalesces || e.n * item > SHORT {
+            return Ok(false);
+        }
         let lanes_wanted = u64::from(self.limits.lanes);
         let (source_range, base) = self.range(source, e.outer * e.n);
         let whole = [u64::from(base), e.n].iter().all(|x| x.is_multiple_of(16 / item));
@@ -305,11 +308,7 @@ impl Builder<'_> {
         let most = (SHORT_WALK / (e.n * item)).min(e.outer / lanes_wanted);
         let most = most.min(u64::from(self.limits.max_iterations) / iterations);
         let chunk = most.max(cell) / cell * cell;
-        if self.limits.coalesces
-            || !whole
-            || e.n * item > SHORT
-            || cell * iterations > self.limits.max_iterations.into()
-        {
+        if !whole || cell * iterations > self.limits.max_iterations.into() {
             return Ok(false);
         }
         let (result, result_base) = self.result_range(target, e.outer, &shader);

@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
+use super::Params;
 use super::ends::Load;
 use super::lines::{BLOCK, Stretch};
-use super::{Axis, Params};
 use crate::cpu::fold::vector;
 use crate::cpu::simd::Loop;
 use crate::tensor::key::Lane;
@@ -106,7 +106,7 @@ impl<'a> Cursor<'a> {
         let [a0, a1, _] = &self.p.axes;
         rows.clear();
         let origin = self.origin();
-        if *a0 == Axis::NONE || a0.taps == 1 {
+        if a0.taps == 1 {
             let y0 = a0.first(self.x0);
             if (0..i64::from(a0.size)).contains(&y0) {
                 let origin = origin + y0 as usize * a0.pitch as usize;
