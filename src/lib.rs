@@ -57,3 +57,8 @@ pub use stream::{Progress, RunOptions};
 pub use tensor::key::Nan;
 pub use tensor::{Element, ElementType, Tensor, TensorDesc};
 pub use wgpu;
+
+/// The README's code, which the doc tests run.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

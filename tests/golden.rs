@@ -1,7 +1,5 @@
 //! Every golden case in `tests/cases`, on the CPU and on the GPU.
 
-#![cfg(feature = "io")]
-
 mod common;
 
 use std::path::Path;

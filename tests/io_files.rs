@@ -1,7 +1,5 @@
 //! Files of tensors: what is written is read back, what NumPy writes is read,
 //! and what is broken is refused.
-#![cfg(feature = "io")]
-
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;

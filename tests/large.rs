@@ -1,7 +1,5 @@
 //! Tensors beyond a binding (128 MiB by default), and files beyond 4 GiB.
 
-#![cfg(feature = "io")]
-
 mod common;
 
 use std::fs::File;

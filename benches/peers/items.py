@@ -5,7 +5,7 @@ import pathlib
 
 import numpy as np
 
-ITEMS = pathlib.Path(__file__).parents[2] / "src/bin/wgmax/bench/items.json"
+ITEMS = pathlib.Path(__file__).parents[2] / "cli/src/bench/items.json"
 TYPES = {
     "f16": np.float16, "f32": np.float32, "f64": np.float64,
     "i8": np.int8, "u8": np.uint8, "i32": np.int32, "i64": np.int64,

@@ -126,8 +126,9 @@ pub(crate) struct Window {
 }
 
 impl MaxPool {
-    /// Windows of so many elements along each spatial axis, next to one another
-    /// and without padding; rounded down; [`Layout::Ncx`]; NaN propagates; a
+    /// Windows of so many elements along each spatial axis, one from every place
+    /// where it fits: strides and dilations of 1, no padding. [`Self::strides`] equal to the
+    /// kernel lay them side by side. Rounded down; [`Layout::Ncx`]; NaN propagates; a
     /// window without elements gives [`EmptySet::NegativeInfinity`].
     pub fn new(kernel: impl IntoIterator<Item = i64>) -> Self {
         Self {

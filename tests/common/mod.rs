@@ -2,9 +2,13 @@
 
 #![allow(dead_code, unused_imports)]
 
+mod adapter;
 pub mod program;
 
-use wgmax::Device;
+pub use adapter::gpu;
+pub use wgmax::sweep::Random;
+use wgmax::sweep::Style;
+use wgmax::{Device, ElementType, Tensor, compare, operator::Operator, oracle};
 
 /// The seed of a run: `WGMAX_SEED`, or one of the clock's.
 pub fn seed() -> u64 {
@@ -23,54 +27,28 @@ pub fn rounds(default: u64) -> u64 {
     std::env::var("WGMAX_ROUNDS").ok().and_then(|r| r.parse().ok()).unwrap_or(default)
 }
 
-/// The GPU to test on. Without one the test fails, unless `WGMAX_NO_GPU=1` says that none is wanted.
-pub fn gpu() -> Option<Device> {
-    match Device::gpu() {
-        Ok(device) => {
-            println!("on {}", device.info());
-            Some(device)
-        }
-        Err(error) if std::env::var("WGMAX_NO_GPU").is_ok_and(|v| v == "1") => {
-            println!("no GPU, as WGMAX_NO_GPU asks: {error}");
-            None
-        }
-        Err(error) => panic!("{error} (set WGMAX_NO_GPU=1 to test without one)"),
-    }
+/// Random elements of a style by its number in [`Style::ALL`].
+pub fn tensor(t: ElementType, shape: &[usize], style: usize, random: &mut Random) -> Tensor {
+    wgmax::sweep::tensor(t, shape, Style::ALL[style], random).unwrap()
 }
 
-#[cfg(feature = "oracle")]
-#[allow(unused_imports)]
-pub use with_oracle::*;
+/// Ids as a tensor of `i32` or `i64`.
+pub fn ids_tensor(t: ElementType, ids: &[i64]) -> Tensor {
+    wgmax::sweep::ids_tensor(t, ids).unwrap()
+}
 
-#[cfg(feature = "oracle")]
-mod with_oracle {
-    pub use wgmax::sweep::Random;
-    use wgmax::sweep::Style;
-    use wgmax::{Device, ElementType, Tensor, compare, operator::Operator, oracle};
-
-    /// Random elements of a style by its number in [`Style::ALL`].
-    pub fn tensor(t: ElementType, shape: &[usize], style: usize, random: &mut Random) -> Tensor {
-        wgmax::sweep::tensor(t, shape, Style::ALL[style], random).unwrap()
-    }
-
-    /// Ids as a tensor of `i32` or `i64`.
-    pub fn ids_tensor(t: ElementType, ids: &[i64]) -> Tensor {
-        wgmax::sweep::ids_tensor(t, ids).unwrap()
-    }
-
-    /// Runs an operator on devices, and compares all results with the oracle's, bit for bit.
-    #[track_caller]
-    pub fn check_oracle(devices: &[&Device], op: &Operator, inputs: &[&Tensor], what: &str) {
-        let expected = oracle::run(op, inputs).unwrap_or_else(|e| panic!("{what}: {e}"));
-        for device in devices {
-            let on = device.info();
-            let found = op.run(device, inputs).unwrap_or_else(|e| panic!("{what} on {on}: {e}"));
-            assert_eq!(found.len(), expected.len(), "{what} on {on}");
-            for (i, (found, expected)) in found.iter().zip(&expected).enumerate() {
-                let report = compare(found, expected)
-                    .unwrap_or_else(|e| panic!("{what} on {on}, result {i}: {e}"));
-                assert!(report.is_equal(), "{what} on {on}, result {i} and the oracle's: {report}");
-            }
+/// Runs an operator on devices, and compares all results with the oracle's, bit for bit.
+#[track_caller]
+pub fn check_oracle(devices: &[&Device], op: &Operator, inputs: &[&Tensor], what: &str) {
+    let expected = oracle::run(op, inputs).unwrap_or_else(|e| panic!("{what}: {e}"));
+    for device in devices {
+        let on = device.info();
+        let found = op.run(device, inputs).unwrap_or_else(|e| panic!("{what} on {on}: {e}"));
+        assert_eq!(found.len(), expected.len(), "{what} on {on}");
+        for (i, (found, expected)) in found.iter().zip(&expected).enumerate() {
+            let report = compare(found, expected)
+                .unwrap_or_else(|e| panic!("{what} on {on}, result {i}: {e}"));
+            assert!(report.is_equal(), "{what} on {on}, result {i} and the oracle's: {report}");
         }
     }
 }

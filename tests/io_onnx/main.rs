@@ -1,7 +1,5 @@
 //! ONNX tensors and models from byte literals, and golden cases from folders:
 //! what is right is read, what is wrong is refused, and nothing panics.
-#![cfg(feature = "io")]
-
 mod external;
 mod finding;
 mod folders;

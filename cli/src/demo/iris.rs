@@ -10,7 +10,7 @@ use wgmax::{Device, ElementType, Tensor};
 use super::trial::{Line, Question, Trial};
 use crate::output::{self, Output};
 
-const IRIS: &str = include_str!("../../../../examples/data/iris.csv");
+const IRIS: &str = include_str!("data/iris.csv");
 const MEASUREMENTS: [&str; 4] = ["sepal length", "sepal width", "petal length", "petal width"];
 const PETAL_LENGTH: usize = 2;
 const SPECIES: [&str; 3] = ["setosa", "versicolor", "virginica"];

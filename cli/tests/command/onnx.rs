@@ -8,7 +8,7 @@ use wgmax::Tensor;
 
 use super::proto::{Model, external, int, ints, len, node, opset, shaped, subgraph, tensor, value};
 use super::streams::fed;
-use super::{common, folder, refused, stdout, succeeds, wgmax};
+use super::{adapter, folder, refused, stdout, succeeds, wgmax};
 
 const F32: i64 = 1;
 
@@ -89,7 +89,7 @@ fn nodes_are_listed_and_run() {
 
 #[test]
 fn a_gpu_is_held_against_the_cpu() {
-    if common::gpu().is_none() {
+    if adapter::gpu().is_none() {
         return;
     }
     let (_folder, at) = saved(&chain());

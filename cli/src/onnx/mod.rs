@@ -4,7 +4,7 @@ mod find;
 mod options;
 mod prepare;
 #[cfg(test)]
-#[path = "../../../../tests/common/onnx.rs"]
+#[path = "../../../tests/common/onnx.rs"]
 mod proto;
 mod random;
 mod report;

@@ -1,15 +1,13 @@
 //! The command, as a user sees it: what it prints, what it writes, how it ends.
 
-#![cfg(feature = "cli")]
-
+#[path = "../../../tests/common/adapter.rs"]
+mod adapter;
 mod bench;
 mod check;
-#[path = "../common/mod.rs"]
-mod common;
 mod help;
 mod max_pool;
 mod onnx;
-#[path = "../common/onnx.rs"]
+#[path = "../../../tests/common/onnx.rs"]
 mod proto;
 mod reduce_max;
 mod segment_max;

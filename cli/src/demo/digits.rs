@@ -10,7 +10,7 @@ use wgmax::{Device, ElementType, Tensor};
 use super::trial::{Line, Question, Trial};
 use crate::output::Output;
 
-const DIGITS: &str = include_str!("../../../../examples/data/digits.csv");
+const DIGITS: &str = include_str!("data/digits.csv");
 
 /// Pictures, and the rows and columns of each.
 const PICTURES: usize = 30;

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use super::{common, folder, refused, stdout, succeeds, wgmax};
+use super::{adapter, folder, refused, stdout, succeeds, wgmax};
 
 #[test]
 fn the_cpu_agrees_with_the_oracle() {
@@ -91,7 +91,7 @@ fn memory_is_told_and_bounded() {
 
 #[test]
 fn every_adapter_agrees_with_the_cpu() {
-    if common::gpu().is_some() {
+    if adapter::gpu().is_some() {
         let shown = succeeds(&["verify", "--seed", "11", "--cases", "200"]);
         assert!(shown.contains(", against the CPU:"), "{shown}");
         let shown = succeeds(&["verify", "--device", "gpu", "--seed", "11", "--case", "5"]);

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use wgmax::Tensor;
 
-use super::{common, folder, refused, succeeds};
+use super::{adapter, folder, refused, succeeds};
 
 /// `p.npy`: f32[1, 1, 5, 5] of 1 to 25, as in the examples of ONNX's MaxPool.
 fn write_picture(path: &str) {
@@ -197,7 +197,7 @@ fn compares_both_results_of_pooling() {
     let shown = run("cpu,cpu", &["--indices"]);
     assert!(shown.ends_with(&format!("{values}{indices}")), "{shown}");
     let indices = indices.replace("i64", "i32");
-    if common::gpu().is_some() {
+    if adapter::gpu().is_some() {
         let shown = run("cpu,gpu", &["--indices", "--index-type", "i32"]);
         assert!(shown.ends_with(&format!("{values}{indices}")), "{shown}");
     }

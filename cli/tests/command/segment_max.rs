@@ -6,7 +6,7 @@ use std::path::Path;
 use tempfile::TempDir;
 use wgmax::Tensor;
 
-use super::{common, refused, succeeds};
+use super::{adapter, refused, succeeds};
 
 /// A folder with `x.npy`, five rows of f32, and an `ids` and an `offsets` of their segments, three
 /// with rows and one without.
@@ -186,7 +186,7 @@ fn compares_both_results() {
     let shown = run("cpu,cpu", &["--indices"]);
     assert!(shown.ends_with(&format!("{values}{indices}")), "{shown}");
     let indices = indices.replace("-> i64", "-> i32");
-    if common::gpu().is_some() {
+    if adapter::gpu().is_some() {
         let shown = run("cpu,gpu", &["--indices", "--index-type", "i32"]);
         assert!(shown.ends_with(&format!("{values}{indices}")), "{shown}");
     }
