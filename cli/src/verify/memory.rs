@@ -5,11 +5,12 @@ use std::time::{Duration, Instant};
 /// Never more samples than this: beyond, every other one is dropped.
 const MOST: usize = 128;
 
-/// Resident memory over the time of a run.
+/// Resident memory over a run.
 pub struct Memory {
     start: Instant,
-    interval: Duration,
-    next: Duration,
+    /// Every so many looks are a sample: how many there are does not depend on time.
+    every: u64,
+    looks: u64,
     /// When, and how many bytes.
     samples: Vec<(Duration, u64)>,
 }
@@ -23,28 +24,27 @@ pub struct Growth {
 
 impl Memory {
     pub fn new() -> Self {
-        let interval = Duration::from_millis(250);
-        Self { start: Instant::now(), interval, next: Duration::ZERO, samples: Vec::new() }
+        Self { start: Instant::now(), every: 1, looks: 0, samples: Vec::new() }
     }
 
-    /// Looks, if it is time to.
+    /// Looks, after a case, if it is its turn.
     pub fn look(&mut self) {
-        let now = self.start.elapsed();
-        if now >= self.next {
-            self.samples.extend(resident().map(|bytes| (now, bytes)));
-            self.thin();
-            self.next = now + self.interval;
+        let turn = self.looks.is_multiple_of(self.every);
+        self.looks += 1;
+        if turn && let Some(bytes) = resident() {
+            self.take(self.start.elapsed(), bytes);
         }
     }
 
-    fn thin(&mut self) {
+    fn take(&mut self, at: Duration, bytes: u64) {
+        self.samples.push((at, bytes));
         if self.samples.len() >= MOST {
             let mut number = 0;
             self.samples.retain(|_| {
                 number += 1;
                 number % 2 == 1
             });
-            self.interval = self.interval.saturating_mul(2);
+            self.every = self.every.saturating_mul(2);
         }
     }
 
@@ -90,8 +90,7 @@ mod tests {
     fn samples_stay_few_and_growth_is_seen() {
         let mut memory = Memory::new();
         for second in 0..10_000u64 {
-            memory.samples.push((Duration::from_secs(second), 1 << 20));
-            memory.thin();
+            memory.take(Duration::from_secs(second), 1 << 20);
         }
         assert!((MOST / 2 - 1..MOST).contains(&memory.samples.len()));
         assert_eq!(memory.growth(), Some(Growth { early: 1 << 20, late: 1 << 20 }));
@@ -106,5 +105,13 @@ mod tests {
     #[test]
     fn linux_tells() {
         assert!(resident().unwrap() > 1 << 20);
+        let mut memory = Memory::new();
+        (0..3).for_each(|_| memory.look());
+        assert_eq!((memory.samples.len(), memory.growth()), (3, None));
+        memory.look();
+        assert!(memory.growth().is_some());
+        // From 128 on every other one, and so on.
+        (4..1000).for_each(|_| memory.look());
+        assert_eq!((memory.every, memory.samples.len()), (8, 125));
     }
 }

@@ -1,72 +1,89 @@
 //! How far a sweep is, on stderr.
 
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::engine::Choice;
+use crate::progress::Lines;
 
-/// Between two lines where stderr is no terminal.
-const BETWEEN_LINES: Duration = Duration::from_secs(10);
-
-/// A bar on a terminal, a line now and then elsewhere.
 pub struct Progress {
     start: Instant,
+    aim: Aim,
+    shown: Shown,
+}
+
+/// Where a sweep ends: at whichever it comes to first.
+#[derive(Clone, Copy)]
+struct Aim {
     cases: Option<u64>,
     time: Option<Duration>,
-    bar: Option<ProgressBar>,
-    next_line: Duration,
-    silent: bool,
+}
+
+/// A bar on a terminal, a line now and then elsewhere.
+enum Shown {
+    Bar(ProgressBar),
+    Lines(Lines),
+    #[cfg(test)]
+    Nothing,
+}
+
+impl Shown {
+    fn new() -> Self {
+        if !std::io::stderr().is_terminal() {
+            return Self::Lines(Lines::new());
+        }
+        let bar = ProgressBar::new(1000);
+        bar.set_draw_target(ProgressDrawTarget::stderr_with_hz(8));
+        let template = "{bar:20} {wide_msg}";
+        bar.set_style(
+            ProgressStyle::with_template(template)
+                .unwrap_or_else(|_| ProgressStyle::default_bar())
+                .progress_chars("█▉▊▋▌▍▎▏ "),
+        );
+        Self::Bar(bar)
+    }
 }
 
 impl Progress {
     pub fn new(choice: &Choice) -> Self {
-        let bar = std::io::stderr().is_terminal().then(|| {
-            let bar = ProgressBar::new(1000);
-            bar.set_draw_target(ProgressDrawTarget::stderr_with_hz(8));
-            let template = "{bar:20} {wide_msg}";
-            bar.set_style(
-                ProgressStyle::with_template(template)
-                    .unwrap_or_else(|_| ProgressStyle::default_bar())
-                    .progress_chars("█▉▊▋▌▍▎▏ "),
-            );
-            bar
-        });
         Self {
             start: Instant::now(),
-            cases: choice.case.map(|_| 1).or(choice.cases),
-            time: choice.time,
-            bar,
-            next_line: BETWEEN_LINES,
-            silent: false,
+            aim: Aim { cases: choice.case.map(|_| 1).or(choice.cases), time: choice.time },
+            shown: Shown::new(),
         }
     }
 
     /// Says nothing.
     #[cfg(test)]
     pub fn silent() -> Self {
-        Self { bar: None, silent: true, ..Self::new(&Choice::default()) }
+        Self { shown: Shown::Nothing, ..Self::new(&Choice::default()) }
     }
 
     pub fn step(&mut self, done: u64, mismatches: u64) {
         let elapsed = self.start.elapsed();
-        if let Some(bar) = &self.bar {
-            bar.set_position((self.share(done, elapsed) * 1000.0) as u64);
-            bar.set_message(self.line(done, mismatches, elapsed));
-        } else if elapsed >= self.next_line && !self.silent {
-            self.next_line = elapsed + BETWEEN_LINES;
-            // Nobody may be reading.
-            let _ = writeln!(std::io::stderr(), "{}", self.line(done, mismatches, elapsed));
+        let aim = self.aim;
+        let line = || aim.line(done, mismatches, elapsed);
+        match &mut self.shown {
+            Shown::Bar(bar) => {
+                bar.set_position((aim.share(done, elapsed) * 1000.0) as u64);
+                bar.set_message(line());
+            }
+            Shown::Lines(lines) => lines.tell(line),
+            #[cfg(test)]
+            Shown::Nothing => {}
         }
     }
 
     pub fn end(&self) {
-        if let Some(bar) = &self.bar {
+        if let Shown::Bar(bar) = &self.shown {
             bar.finish_and_clear();
         }
     }
+}
 
+impl Aim {
     /// How much of the sweep is done, from 0 to 1.
     fn share(&self, done: u64, elapsed: Duration) -> f64 {
         let cases = self.cases.map_or(0.0, |cases| done as f64 / cases.max(1) as f64);
@@ -99,10 +116,10 @@ mod tests {
             Choice { cases: Some(100), time: Some(Duration::from_secs(20)), ..Choice::default() };
         let progress = Progress::new(&choice);
         let at = Duration::from_secs(5);
-        let line = progress.line(50, 0, at);
+        let line = progress.aim.line(50, 0, at);
         assert_eq!(line, "50 of 100 cases, 10/s, 5 seconds left, no mismatch");
         // Whichever ends first counts.
-        let line = progress.line(10, 2, at);
+        let line = progress.aim.line(10, 2, at);
         assert_eq!(line, "10 of 100 cases, 2/s, 15 seconds left, 2 mismatches");
     }
 }

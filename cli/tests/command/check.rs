@@ -5,7 +5,7 @@ use std::path::Path;
 
 use wgmax::Tensor;
 
-use super::{folder, refused, stdout, wgmax};
+use super::{folder, refused, stderr, stdout, wgmax};
 
 /// A golden case of the largest element of `[1, 2]`, along axis `axis`.
 pub fn write_case(folder: &Path, expected: f32, expect: &str, axis: i64) {
@@ -47,7 +47,7 @@ fn checks_cases_and_reports_each() {
     fs::write(cases.join("lying/in.npy"), "not an array").unwrap();
     let output = check(&report);
     assert_eq!(output.status.code(), Some(1), "{output:?}");
-    assert!(output.stderr.is_empty(), "{output:?}");
+    assert!(stderr(&output).is_empty(), "{output:?}");
     let shown = stdout(&output);
     assert!(shown.contains("2 passed, 2 failed, 1 in error, 1 unsupported"), "{shown}");
 

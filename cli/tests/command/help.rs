@@ -1,6 +1,6 @@
 //! Help, suggestions, completions, manual pages, and colours.
 
-use super::{command, folder, refused, stdout, succeeds};
+use super::{command, folder, refused, stderr, stdout, succeeds};
 
 /// Each command, as it is called.
 const COMMANDS: [&[&str]; 15] = [
@@ -84,7 +84,7 @@ fn printed(arguments: &[&str], environment: &[(&str, &str)]) -> (String, String)
         command.env_remove(name);
     }
     let output = command.envs(environment.iter().copied()).output().unwrap();
-    (stdout(&output), String::from_utf8(output.stderr).unwrap())
+    (stdout(&output), stderr(&output))
 }
 
 #[test]

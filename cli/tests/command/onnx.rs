@@ -8,7 +8,7 @@ use wgmax::Tensor;
 
 use super::proto::{Model, external, int, ints, len, node, opset, shaped, subgraph, tensor, value};
 use super::streams::fed;
-use super::{adapter, folder, refused, stdout, succeeds, wgmax};
+use super::{adapter, folder, refused, stderr, stdout, succeeds, wgmax};
 
 const F32: i64 = 1;
 
@@ -38,7 +38,7 @@ fn saved(bytes: &[u8]) -> (TempDir, impl Fn(&str) -> String + use<>) {
 fn report(arguments: &[&str]) -> (Value, Option<i32>) {
     let fixed = ["onnx", "--json", "-", "--runs", "1"];
     let output = wgmax(&[&fixed[..], arguments].concat());
-    assert!(output.stderr.is_empty(), "{output:?}");
+    assert!(stderr(&output).is_empty(), "{output:?}");
     (serde_json::from_slice(&output.stdout).unwrap(), output.status.code())
 }
 
@@ -301,7 +301,7 @@ fn models_that_lie_do_no_harm() {
         fs::write(at("m.onnx"), model(13, &[node("GlobalMaxPool", &["x"], &["y"], &[])], &graph))
             .unwrap();
         let output = wgmax(&["onnx", &at("m.onnx"), "--device", "cpu"]);
-        assert!(output.stderr.is_empty(), "{output:?}");
+        assert!(stderr(&output).is_empty(), "{output:?}");
         let shown = stdout(&output);
         assert!(!shown.contains("ran whole"), "{shown}");
         assert!(
@@ -324,7 +324,7 @@ fn models_come_from_standard_input_and_constants_from_files() {
     assert!(stdout(&output).starts_with("standard input: opset 15"), "{output:?}");
     for cut in [&bytes[..bytes.len() / 2], b"not a model", b""] {
         let output = fed(&["onnx", "-"], cut);
-        let error = String::from_utf8(output.stderr).unwrap();
+        let error = stderr(&output);
         assert_eq!(output.status.code(), Some(2));
         assert!(error.starts_with("wgmax: standard input: not a valid ONNX model"), "{error}");
     }

@@ -6,7 +6,7 @@ use std::path::Path;
 use wgmax::operator::ReduceMax;
 use wgmax::{Device, Tensor};
 
-use super::{command, folder, refused, stdout, succeeds};
+use super::{command, folder, refused, stderr, stdout, succeeds};
 
 #[test]
 fn reduces_to_a_file() {
@@ -149,7 +149,7 @@ fn auto_says_that_it_falls_back() {
     let output = run("auto");
     assert!(output.status.success(), "{output:?}");
     assert_eq!(stdout(&output), "f32[3]\n  NaN 5.0 3.0\n");
-    let said = String::from_utf8(output.stderr).unwrap();
+    let said = stderr(&output);
     assert!(said.starts_with("wgmax: on the CPU") && said.lines().count() == 1, "{said}");
     assert_eq!(run("gpu").status.code(), Some(2));
 }

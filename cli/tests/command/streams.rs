@@ -8,7 +8,7 @@ use wgmax::Tensor;
 use wgmax::io::npy;
 use wgmax::io::onnx::{encode_tensor, parse_tensor};
 
-use super::{command, folder, refused, stdout, wgmax};
+use super::{command, folder, refused, stderr, stdout, wgmax};
 
 /// Runs a command with these bytes on standard input.
 pub fn fed(arguments: &[&str], input: &[u8]) -> Output {
@@ -40,7 +40,7 @@ fn tensors_come_from_standard_input() {
     }
     for (spec, bytes) in [("-", &npy[..20]), ("-", b""), ("pb:-", &npy), ("npy:-", &pb)] {
         let output = fed(&["reduce-max", spec, "--device", "cpu"], bytes);
-        let error = String::from_utf8(output.stderr).unwrap();
+        let error = stderr(&output);
         assert_eq!(output.status.code(), Some(2), "{spec}");
         assert!(
             error.starts_with("wgmax: standard input: ") && error.lines().count() == 1,
@@ -57,7 +57,7 @@ fn results_go_to_standard_output_alone() {
     let run = |out: &str| {
         let output =
             wgmax(&["reduce-max", &at("p.npy"), "--axes", "0", "--device", "cpu", "-o", out]);
-        assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
+        assert!(output.status.success() && stderr(&output).is_empty(), "{output:?}");
         output.stdout
     };
     for spec in ["-", "npy:-"] {
@@ -103,7 +103,7 @@ fn a_closed_pipe_takes_no_tensor() {
             .unwrap();
     drop(child.stdout.take());
     let output = child.wait_with_output().unwrap();
-    assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
+    assert!(output.status.success() && stderr(&output).is_empty(), "{output:?}");
 }
 
 /// With `--json -`, standard output is JSON and nothing else.
@@ -116,6 +116,6 @@ fn reports_go_to_standard_output_alone() {
     assert_eq!(output.status.code(), Some(1), "{output:?}");
     let line: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(line["status"], "fail");
-    let rest = String::from_utf8(output.stderr).unwrap();
+    let rest = stderr(&output);
     assert!(rest.contains("0 passed, 1 failed"), "{rest}");
 }

@@ -70,8 +70,8 @@ fn memory_is_told_and_bounded() {
         "verify",
         "--device",
         "cpu",
-        "--seconds",
-        "3",
+        "--cases",
+        "39",
         "--max-growth",
         "4000",
         "--json",
@@ -82,11 +82,18 @@ fn memory_is_told_and_bounded() {
     let object: serde_json::Value =
         serde_json::from_str(&fs::read_to_string(&json).unwrap()).unwrap();
     let resident = object["memory"]["resident"].as_array().unwrap();
-    assert!(resident.len() >= 4, "{object}");
+    assert_eq!(resident.len(), 39, "{object}");
     assert!(resident.iter().all(|sample| sample["bytes"].as_u64().unwrap() > 1 << 20));
     // One case is over before memory has been seen often enough.
     let output = wgmax(&["verify", "--device", "cpu", "--case", "0", "--max-growth", "4000"]);
     assert_eq!(output.status.code(), Some(1), "{output:?}");
+}
+
+/// Time ends a sweep, too: however slow the machine, it has one case.
+#[test]
+fn a_sweep_may_end_by_time() {
+    let shown = succeeds(&["verify", "--device", "cpu", "--seconds", "1"]);
+    assert!(shown.contains("all equal, bit for bit.") && !shown.contains("\n0 cases"), "{shown}");
 }
 
 #[test]

@@ -142,7 +142,8 @@ impl Clock {
         read.unmap();
         let ticks: Vec<u64> = bytemuck::pod_collect_to_vec(&bytes);
         let period = f64::from(self.queue.get_timestamp_period()) * 1e-9;
-        let elapsed = |pair: &[u64]| pair[1].saturating_sub(pair[0]) as f64 * period;
+        // What is over within a tick has taken one.
+        let elapsed = |pair: &[u64]| pair[1].saturating_sub(pair[0]).max(1) as f64 * period;
         Ok(ticks.chunks_exact(2).map(elapsed).collect())
     }
 }
