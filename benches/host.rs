@@ -7,7 +7,7 @@ use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, 
 use wgmax::operator::{MaxPool, Operator, ReduceMax, SegmentMax};
 use wgmax::plan::Limits;
 use wgmax::wgpu::{self, BufferUsages};
-use wgmax::{BufferRange, Device, ElementType, Tensor, TensorDesc};
+use wgmax::{BufferRange, Device, ElementType, Tensor, TensorDesc, Tuning};
 
 criterion_group!(benches, planning, recording, compiling, copying);
 criterion_main!(benches);
@@ -35,10 +35,11 @@ fn opened() -> anyhow::Result<(wgpu::Device, wgpu::Queue)> {
 fn planning(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("plan");
     let limits = Limits::from_wgpu(&wgpu::Limits::default());
+    let tuning = Tuning::hardware();
     for (operator, inputs) in operators().unwrap() {
         let inputs: Vec<&TensorDesc> = inputs.iter().collect();
         group.bench_function(operator.name(), |bencher| {
-            bencher.iter(|| operator.plan(&inputs, &limits));
+            bencher.iter(|| operator.plan(&inputs, &limits, &tuning));
         });
     }
 }

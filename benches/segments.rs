@@ -5,7 +5,7 @@
 
 use std::time::{Duration, Instant};
 
-use wgmax::operator::SegmentMax;
+use wgmax::operator::{Operator, SegmentMax};
 use wgmax::{Device, Tensor};
 
 const ROUNDS: usize = 15;
@@ -50,8 +50,8 @@ fn main() -> anyhow::Result<()> {
             for (name, ids) in KINDS {
                 let (ids, segments) = ids(rows, inner as i64);
                 let ids = device.upload(&Tensor::from_slice([rows], &ids)?)?;
-                let operator = SegmentMax::sorted().num_segments(segments);
-                let plan = operator.plan(data.desc(), ids.desc(), &device.info().limits)?;
+                let operator = Operator::from(SegmentMax::sorted().num_segments(segments));
+                let plan = device.plan(&operator, &[data.desc(), ids.desc()])?;
                 let bytes =
                     data.desc().byte_len() + ids.desc().byte_len() + plan.outputs()[0].byte_len();
                 runs.push((name, ids, plan, Vec::<Duration>::new(), bytes as f64));

@@ -1,4 +1,4 @@
-//! Two tensors side by side, element by element.
+//! Compares two tensors element by element.
 
 use std::fmt;
 
@@ -7,48 +7,48 @@ use half::{bf16, f16};
 use crate::error::{Error, Result};
 use crate::tensor::{ElementType, Tensor};
 
-/// How many mismatches a [`Comparison`] describes.
-const SHOWN: usize = 10;
+/// The maximum number of mismatches in [`Comparison::first`].
+const MAX_SHOWN: usize = 10;
 
-/// Bytes that are compared at once before any element is looked at: a multiple
-/// of every element's size.
-const BLOCK: usize = 1 << 16;
+/// Bytes that are compared at once; elements are compared only where these differ. A multiple of
+/// every element size.
+const CHUNK: usize = 1 << 16;
 
-/// What [`compare`] or [`compare_values`] found.
+/// The result of [`compare`] or [`compare_values`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Comparison {
-    /// The type that both tensors have.
+    /// The element type of both tensors.
     pub element_type: ElementType,
-    /// How many elements each tensor has.
+    /// The number of elements of each tensor.
     pub total: usize,
-    /// How many of them differ.
+    /// The number of elements that differ.
     pub differing: usize,
-    /// The first of those, at most ten, in row-major order.
+    /// The first elements that differ, at most ten, in row-major order.
     pub first: Vec<Mismatch>,
-    /// The largest [`Mismatch::ulp`] of all that differ, shown in `first` or not.
+    /// The largest [`Mismatch::ulp`] of all elements that differ, also of those not in `first`.
     pub max_ulp: Option<u64>,
 }
 
 /// One element that differs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mismatch {
-    /// Where it is, one index a dimension.
+    /// The position, one index per dimension.
     pub coordinates: Vec<usize>,
-    /// Its value in the first tensor.
+    /// The value in the first tensor, as text.
     pub a: String,
-    /// Its value in the second tensor.
+    /// The value in the second tensor, as text.
     pub b: String,
-    /// Its bits in the first tensor, zero-extended.
+    /// The bits in the first tensor, zero-extended.
     pub a_bits: u64,
-    /// Its bits in the second tensor, zero-extended.
+    /// The bits in the second tensor, zero-extended.
     pub b_bits: u64,
-    /// How far apart the two are: for integers, the difference; for floats, how
-    /// many steps from a value to the next one lie between them, -0 and +0 being
-    /// one value. `None` if either is NaN.
+    /// The distance of the two values: for integers the difference, for floats the number of steps
+    /// from each value to the next representable one. -0 and +0 are one value. `None` if either is
+    /// NaN.
     pub ulp: Option<u64>,
 }
 
-/// Compares bit for bit: -0 is not +0, and a NaN equals only the same NaN.
+/// Compares bit for bit: -0 differs from +0, and a NaN equals only a NaN with the same bits.
 ///
 /// ```
 /// use wgmax::{Tensor, compare};
@@ -67,15 +67,15 @@ pub fn compare(a: &Tensor, b: &Tensor) -> Result<Comparison> {
     compare_by(a, b, |_, a, b| a == b)
 }
 
-/// Compares values: any NaN equals any NaN, and -0 equals +0. This is how a
-/// result is held against one that was computed elsewhere.
+/// Compares values: any NaN equals any NaN, and -0 equals +0. Use it for results that another
+/// program has computed.
 ///
 /// # Errors
 /// [`Error::NotComparable`] if the types or the shapes differ.
 pub fn compare_values(a: &Tensor, b: &Tensor) -> Result<Comparison> {
     compare_by(a, b, |element_type, a, b| {
         a == b
-            || match (place(element_type, a), place(element_type, b)) {
+            || match (ordinal(element_type, a), ordinal(element_type, b)) {
                 (Some(a), Some(b)) => a == b,
                 (None, None) => true,
                 _ => false,
@@ -100,13 +100,13 @@ fn compare_by(
     let size = element_type.size();
     let mut report =
         Comparison { element_type, total: a.len(), differing: 0, first: Vec::new(), max_ulp: None };
-    let blocks = a.bytes().chunks(BLOCK).zip(b.bytes().chunks(BLOCK));
-    for (number, (a_block, b_block)) in blocks.enumerate() {
-        // Whatever is the same bit for bit is the same by any measure.
-        if a_block == b_block {
+    let chunks = a.bytes().chunks(CHUNK).zip(b.bytes().chunks(CHUNK));
+    for (number, (a_chunk, b_chunk)) in chunks.enumerate() {
+        // Equal bits are equal under both comparisons.
+        if a_chunk == b_chunk {
             continue;
         }
-        let pairs = a_block.chunks_exact(size).zip(b_block.chunks_exact(size));
+        let pairs = a_chunk.chunks_exact(size).zip(b_chunk.chunks_exact(size));
         for (offset, (a_bytes, b_bytes)) in pairs.enumerate() {
             let (a_bits, b_bits) = (bits(a_bytes), bits(b_bytes));
             if same(element_type, a_bits, b_bits) {
@@ -115,9 +115,9 @@ fn compare_by(
             let ulp = distance(element_type, a_bits, b_bits);
             report.differing += 1;
             report.max_ulp = report.max_ulp.max(ulp);
-            if report.first.len() < SHOWN {
+            if report.first.len() < MAX_SHOWN {
                 report.first.push(Mismatch {
-                    coordinates: coordinates(number * (BLOCK / size) + offset, a.shape()),
+                    coordinates: coordinates(number * (CHUNK / size) + offset, a.shape()),
                     a: text(element_type, a_bits),
                     b: text(element_type, b_bits),
                     a_bits,
@@ -144,8 +144,8 @@ fn coordinates(index: usize, shape: &[usize]) -> Vec<usize> {
     coordinates
 }
 
-/// Where a value stands among all values of its type; `None` for NaN.
-fn place(element_type: ElementType, bits: u64) -> Option<i128> {
+/// The number of steps from zero to a value, negative below zero; `None` for NaN.
+fn ordinal(element_type: ElementType, bits: u64) -> Option<i128> {
     let infinity: u64 = match element_type {
         ElementType::F32 => 0x7f80_0000,
         ElementType::F64 => 0x7ff0_0000_0000_0000,
@@ -171,8 +171,8 @@ fn place(element_type: ElementType, bits: u64) -> Option<i128> {
 }
 
 fn distance(element_type: ElementType, a: u64, b: u64) -> Option<u64> {
-    let apart = place(element_type, a)?.abs_diff(place(element_type, b)?);
-    u64::try_from(apart).ok()
+    let steps = ordinal(element_type, a)?.abs_diff(ordinal(element_type, b)?);
+    u64::try_from(steps).ok()
 }
 
 fn text(element_type: ElementType, bits: u64) -> String {
@@ -200,8 +200,8 @@ impl Comparison {
 }
 
 impl fmt::Display for Comparison {
-    /// One line if all elements are equal; otherwise the count and one line for
-    /// each of the first mismatches, without a line break at the end.
+    /// One line if all elements are equal, otherwise the count and a table of the first mismatches.
+    /// There is no line break at the end.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let noun = if self.total == 1 { "element" } else { "elements" };
         if self.is_equal() {
@@ -253,7 +253,7 @@ impl fmt::Display for Comparison {
 mod tests {
     use super::*;
 
-    /// A tensor of ones, as bits, with one element's bits replaced.
+    /// A tensor of ones, and a copy in which the element `at` has the bits `with`.
     fn broken(element_type: ElementType, at: usize, with: u64) -> (Tensor, Tensor) {
         let size = element_type.size();
         let one: u64 = match element_type {
@@ -283,7 +283,7 @@ mod tests {
                     assert_eq!(report.first.len(), 1);
                     assert_eq!(report.first[0].coordinates, coordinates);
                     assert_eq!(report.first[0].b_bits, 0);
-                    // From zero to one there are as many steps as the bits of one say.
+                    // The steps from zero to one are the bits of one, as a number.
                     assert_eq!(report.max_ulp, Some(report.first[0].a_bits));
                     assert_eq!(report.first[0].ulp, report.max_ulp);
                 }
@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn bits_tell_zeros_and_nans_apart_and_values_do_not() {
+    fn zeros_and_nans_differ_in_bits_and_not_in_values() {
         let tensor = |values: &[f32]| Tensor::from_slice([values.len()], values).unwrap();
         let other_nan = f32::from_bits(0xffc0_1234);
         let a = tensor(&[0.0, f32::NAN, 1.0]);
@@ -351,7 +351,7 @@ mod tests {
 
     #[test]
     fn far_elements_are_found_and_counted() {
-        let count = 3 * BLOCK / 2 + 5;
+        let count = 3 * CHUNK / 2 + 5;
         let a = Tensor::from_slice([count], &vec![0u16; count]).unwrap();
         let mut values = vec![0u16; count];
         for value in &mut values[count - 12..] {
@@ -359,7 +359,7 @@ mod tests {
         }
         let b = Tensor::from_slice([count], &values).unwrap();
         let report = compare(&a, &b).unwrap();
-        assert_eq!((report.differing, report.first.len()), (12, SHOWN));
+        assert_eq!((report.differing, report.first.len()), (12, MAX_SHOWN));
         assert_eq!(report.first[0].coordinates, [count - 12]);
         assert!(report.to_string().ends_with("\n  and 2 more"));
     }

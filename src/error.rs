@@ -1,11 +1,11 @@
-use crate::tensor::ElementType;
+use crate::element_type::ElementType;
 
-/// Everything that can go wrong, one variant a cause, each with the offending values.
+/// The errors of this crate: one variant per cause, with the offending values.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     // ---- tensors -----------------------------------------------------------
-    /// The product of a shape's dimensions, in bytes, does not fit the address space.
+    /// The size of a tensor in bytes does not fit the address space.
     #[error("shape {shape:?} of {element_type} is too large to address")]
     ShapeOverflow {
         /// The element type.
@@ -13,7 +13,7 @@ pub enum Error {
         /// The shape.
         shape: Vec<usize>,
     },
-    /// A tensor's data has another length than its shape needs.
+    /// The length of a tensor's data does not match its shape.
     #[error("shape {shape:?} of {element_type} needs {expected} bytes, but {actual} were given")]
     WrongByteLength {
         /// The element type.
@@ -22,7 +22,7 @@ pub enum Error {
         shape: Vec<usize>,
         /// Bytes that the shape needs.
         expected: usize,
-        /// Bytes that were given.
+        /// Bytes given.
         actual: usize,
     },
     /// A `bool` tensor holds a byte that is neither 0 nor 1.
@@ -33,23 +33,23 @@ pub enum Error {
         /// The byte found there.
         byte: u8,
     },
-    /// An element type was asked of a tensor that has another.
+    /// A tensor has another element type than required.
     #[error("{what} is {actual}, not {expected}")]
     WrongElementType {
-        /// What has the wrong type ("the tensor", "axes", ...).
+        /// What has the wrong type: "the tensor", "axes", ...
         what: &'static str,
-        /// The type that is needed, or a list of them.
+        /// The required type, or a list of them.
         expected: String,
         /// The type found.
         actual: ElementType,
     },
-    /// A name is no element type.
+    /// A name does not denote an element type.
     #[error("{name:?} is not an element type")]
     UnknownElementType {
-        /// The name.
+        /// The name as given.
         name: String,
     },
-    /// Two tensors that must have one shape and type do not.
+    /// Two tensors to be compared have different shapes or element types.
     #[error("cannot compare {a_type}{a_shape:?} with {b_type}{b_shape:?}")]
     NotComparable {
         /// Element type of the first.
@@ -63,7 +63,7 @@ pub enum Error {
     },
 
     // ---- operators and dialects -------------------------------------------
-    /// An axis lies outside the range that the rank allows.
+    /// An axis is outside `-rank..rank`.
     #[error("axis {axis} is out of range for rank {rank}{}", range_hint(*.rank))]
     AxisOutOfRange {
         /// The axis as given.
@@ -71,21 +71,21 @@ pub enum Error {
         /// The rank of the tensor.
         rank: usize,
     },
-    /// An axis is larger than any tensor's rank, and than an `i64`.
+    /// An axis in a `u64` tensor does not fit an `i64`.
     #[error("axis {axis} is out of range for every rank")]
     AxisTooLarge {
         /// The axis as given.
         axis: u64,
     },
-    /// An axis is named twice where that is forbidden.
+    /// An axis is given twice where that is forbidden.
     #[error("axis {axis} is given twice (rank {rank})")]
     DuplicateAxis {
-        /// The axis as given the second time.
+        /// The axis as it is given the second time.
         axis: i64,
         /// The rank of the tensor.
         rank: usize,
     },
-    /// The axes tensor has a rank that is not allowed.
+    /// The rank of an axes tensor is not allowed.
     #[error("axes must be {expected}, but has rank {rank}")]
     AxesRank {
         /// The rank found.
@@ -93,7 +93,7 @@ pub enum Error {
         /// What is allowed.
         expected: &'static str,
     },
-    /// Exactly one source of axes was required.
+    /// Axes must be given either as an attribute or as an input, and not as both.
     #[error(
         "{dialect} {operator} takes axes as an attribute or as an input, exactly one of them; {given}"
     )]
@@ -105,7 +105,7 @@ pub enum Error {
         /// "both were given" or "neither was given".
         given: &'static str,
     },
-    /// A dialect does not take data of a shape.
+    /// The operator of a dialect does not take data of this shape.
     #[error("{dialect} {} takes {expected}; given: {shape:?}", versioned(.operator, .version))]
     ShapeNotInDialect {
         /// The dialect.
@@ -114,12 +114,12 @@ pub enum Error {
         operator: &'static str,
         /// The version; empty where the dialect has none.
         version: String,
-        /// What it takes: "data of rank 3, 4 or 5".
+        /// What it takes, such as "data of rank 3, 4 or 5".
         expected: &'static str,
         /// The shape given.
         shape: Vec<usize>,
     },
-    /// A dialect or a version of it does not have an element type.
+    /// The operator of a dialect, in this version, does not take an element type.
     #[error("{dialect} {} does not take {element_type}", versioned(.operator, .version))]
     TypeNotInDialect {
         /// The dialect.
@@ -131,13 +131,13 @@ pub enum Error {
         /// The type given.
         element_type: ElementType,
     },
-    /// A name is no dialect.
+    /// A name does not denote a dialect.
     #[error("{name:?} is not a dialect; there are onnx, onednn and openvino")]
     UnknownDialect {
-        /// The name.
+        /// The name as given.
         name: String,
     },
-    /// A dialect has no such operator, or it is not one of those implemented here.
+    /// The dialect has no operator of this name, or this crate does not implement it.
     #[error("{dialect} {operator:?} is not implemented")]
     UnknownOperator {
         /// The dialect.
@@ -145,7 +145,7 @@ pub enum Error {
         /// The operator.
         operator: String,
     },
-    /// A dialect tells versions of an operator apart, and none was given.
+    /// The dialect has versions of an operator, and none was given.
     #[error("{dialect} {operator} needs a version")]
     MissingVersion {
         /// The dialect.
@@ -153,7 +153,7 @@ pub enum Error {
         /// The operator.
         operator: &'static str,
     },
-    /// A dialect has no such version of an operator.
+    /// The dialect does not have this version of an operator.
     #[error("{dialect} has no {}", versioned(.operator, .version))]
     UnknownVersion {
         /// The dialect.
@@ -163,7 +163,7 @@ pub enum Error {
         /// The version; empty where the dialect has none.
         version: String,
     },
-    /// An attribute that this version of the operator does not have.
+    /// This version of the operator does not have the attribute.
     #[error("{dialect} {} has no attribute {attribute:?}", versioned(.operator, .version))]
     UnknownAttribute {
         /// The dialect.
@@ -175,7 +175,7 @@ pub enum Error {
         /// The attribute.
         attribute: String,
     },
-    /// An attribute that has no default was not given.
+    /// A required attribute was not given.
     #[error("{dialect} {} needs the attribute {attribute:?}", versioned(.operator, .version))]
     MissingAttribute {
         /// The dialect.
@@ -187,7 +187,7 @@ pub enum Error {
         /// The attribute.
         attribute: &'static str,
     },
-    /// An attribute has a value that it may not have.
+    /// The value of an attribute is not allowed.
     #[error("attribute {attribute} must be {expected}, but is {value}")]
     BadAttribute {
         /// The attribute.
@@ -197,16 +197,16 @@ pub enum Error {
         /// The value found.
         value: String,
     },
-    /// A list attribute has not as many numbers as the spatial axes of the input need.
+    /// The length of a list attribute does not match the spatial axes of the input.
     #[error(
         "attribute {attribute} needs {expected} numbers for this input's spatial axes, but has {actual}"
     )]
     AttributeLength {
         /// The attribute.
         attribute: &'static str,
-        /// One for each spatial axis, or two if it holds begins and ends.
+        /// The length needed: one number per spatial axis, or two for begins and ends.
         expected: usize,
-        /// The length of the list.
+        /// The length found.
         actual: usize,
     },
     /// The input of a pooling has no spatial axis.
@@ -217,19 +217,19 @@ pub enum Error {
         /// The rank of the input.
         rank: usize,
     },
-    /// A window extends beyond the padded input, so there is no output.
+    /// A window is larger than the padded input, so the output would be empty.
     #[error(
         "the window covers {extent} positions along spatial axis {axis}, but the padded input has {padded}"
     )]
     WindowTooLarge {
         /// The spatial axis, from 0.
         axis: usize,
-        /// (kernel - 1) * dilation + 1.
+        /// Positions that the window covers: (kernel - 1) * dilation + 1.
         extent: u128,
-        /// The input's size with its padding.
+        /// The size of the input with its padding.
         padded: u128,
     },
-    /// The data of a segment maximum is a scalar, which has no rows.
+    /// The data of SegmentMax is a scalar, which has no rows.
     #[error("segments are of rows, but the data is a scalar")]
     SegmentDataRank,
     /// Segment ids or offsets are not 1-D.
@@ -240,29 +240,29 @@ pub enum Error {
         /// The rank found.
         rank: usize,
     },
-    /// There are not as many segment ids as rows, or no offsets.
+    /// The number of segment ids is not that of the rows, or there are no offsets.
     #[error("{what} has {length} elements, but {rows} are needed")]
     SegmentIdsLength {
         /// "segment_ids" or "offsets".
         what: &'static str,
         /// The number found.
         length: usize,
-        /// The number needed: the rows of the data, or 1 offset.
+        /// The number needed: one id per row of the data, or at least 1 offset.
         rows: usize,
     },
-    /// The number of segments is neither given nor told by ids on the host.
-    #[error("num_segments is needed where the ids are on the device")]
+    /// The number of segments is not given, and the ids are not on the host to derive it from.
+    #[error("num_segments is needed if the ids are on the device")]
     SegmentCountUnknown,
-    /// A segment id or an offset is below the one before it.
+    /// A segment id or an offset is smaller than the previous one.
     #[error("{what} must ascend, but position {position} has {value} after {previous}")]
     UnsortedSegments {
         /// "segment_ids" or "offsets".
         what: &'static str,
-        /// Where it is.
+        /// The position, from 0.
         position: usize,
         /// The id or offset.
         value: i64,
-        /// The one before it.
+        /// The previous id or offset.
         previous: i64,
     },
     /// A segment id or an offset is negative.
@@ -270,40 +270,40 @@ pub enum Error {
     NegativeSegment {
         /// "segment_ids" or "offsets".
         what: &'static str,
-        /// Where it is.
+        /// The position, from 0.
         position: usize,
         /// The id or offset.
         value: i64,
     },
-    /// A segment id asks for more segments than there can be.
+    /// A segment id is so large that the output would be too large to address.
     #[error(
-        "{what} at position {position} has {value}, which asks for too many segments; give num_segments"
+        "{what} at position {position} is {value}, which means too many segments; give num_segments"
     )]
     SegmentTooLarge {
         /// "segment_ids".
         what: &'static str,
-        /// Where it is.
+        /// The position, from 0.
         position: usize,
         /// The id.
         value: i64,
     },
-    /// An offset lies behind the last row.
-    #[error("offset {value} at position {position} lies behind the {rows} rows")]
+    /// An offset is larger than the number of rows.
+    #[error("offset {value} at position {position} is larger than the number of rows, {rows}")]
     OffsetTooLarge {
-        /// Where it is.
+        /// The position, from 0.
         position: usize,
         /// The offset.
         value: i64,
         /// The number of rows.
         rows: usize,
     },
-    /// Indices of `i32` cannot number all elements.
-    #[error("an i32 index cannot number {elements} elements; ask for i64")]
+    /// There are too many elements for `i32` indices.
+    #[error("i32 indices cannot number {elements} elements; use i64")]
     IndexTooLarge {
         /// The number of elements.
         elements: u64,
     },
-    /// A wrong number of inputs.
+    /// The number of inputs is wrong.
     #[error("{operator} takes {expected}; given: {actual}")]
     InputCount {
         /// The operator.
@@ -313,19 +313,19 @@ pub enum Error {
         /// How many were given.
         actual: usize,
     },
-    /// More outputs are wanted than there are.
-    #[error("{operator} gives {expected}; wanted: {actual}")]
+    /// More outputs are requested than the operator has.
+    #[error("{operator} gives {expected}; requested: {actual}")]
     OutputCount {
         /// The operator.
         operator: String,
         /// How many it gives, with the noun: "1 output", "1 or 2 outputs".
         expected: &'static str,
-        /// How many are wanted.
+        /// How many are requested.
         actual: usize,
     },
 
     // ---- planning and devices ---------------------------------------------
-    /// Something is larger than a limit of the device.
+    /// Something exceeds a limit of the device.
     #[error("{what} needs {needed}; the limit ({limit}) is {allowed}")]
     OverLimit {
         /// What is too large.
@@ -337,20 +337,20 @@ pub enum Error {
         /// The limit's value.
         allowed: u64,
     },
-    /// No adapter answers to a name, an index or at all.
+    /// There is no adapter with a name or an index, or no adapter at all.
     #[error("no GPU adapter {wanted}; found: {found}")]
     NoAdapter {
-        /// What was asked for.
+        /// What was searched for, as the end of a sentence.
         wanted: String,
-        /// The adapters that are there.
+        /// The names of the adapters, or "none".
         found: String,
     },
-    /// An adapter refused to give a device.
+    /// A device could not be opened on an adapter.
     #[error("adapter {adapter} refused to open a device: {reason}")]
     AdapterRefused {
         /// The adapter's name.
         adapter: String,
-        /// Its reason.
+        /// wgpu's reason.
         reason: String,
     },
     /// The device ran out of memory.
@@ -358,7 +358,7 @@ pub enum Error {
     OutOfMemory {
         /// The device.
         device: String,
-        /// What was being done.
+        /// What failed, such as "an upload".
         what: String,
     },
     /// The device was lost or destroyed.
@@ -369,20 +369,20 @@ pub enum Error {
         /// The reason that the driver gives.
         reason: String,
     },
-    /// The device or its driver reported an error that is no fault of the caller.
+    /// The device or its driver reported an error that the caller did not cause.
     #[error("{device} failed at {what}: {reason}")]
     Gpu {
         /// The device.
         device: String,
-        /// What was being done.
+        /// What failed, such as "an upload".
         what: String,
         /// The message.
         reason: String,
     },
-    /// The CPU has no commands to record.
-    #[error("the CPU records no commands; run the operator on it instead")]
+    /// An operator was prepared for the CPU, which has no command encoders.
+    #[error("the CPU has no commands to record; run the operator on it instead")]
     CannotRecord,
-    /// A wrong number of result buffers.
+    /// The number of result buffers is wrong.
     #[error("{operator} has {expected} results; buffers given: {actual}")]
     OutputBuffers {
         /// The operator.
@@ -392,45 +392,45 @@ pub enum Error {
         /// How many buffers were given.
         actual: usize,
     },
-    /// A caller's buffer cannot be bound for storage.
+    /// A caller's buffer cannot be bound as storage.
     #[error("a buffer needs the usage STORAGE, but has {usage}")]
     BufferUsage {
-        /// Its usage.
+        /// The buffer's usage.
         usage: String,
     },
-    /// A range of a caller's buffer begins where the device cannot bind it.
-    #[error("a range begins at byte {offset}, which is no multiple of {alignment}")]
+    /// The offset of a range in a caller's buffer is not aligned.
+    #[error("a range begins at byte {offset}, which is not a multiple of {alignment}")]
     BufferAlignment {
-        /// Where it begins.
+        /// The offset in bytes.
         offset: u64,
-        /// What it must be a multiple of.
+        /// The alignment in bytes.
         alignment: u64,
     },
-    /// A range reaches beyond a caller's buffer.
-    #[error("a range reaches to byte {needed}, but the buffer has {size}")]
+    /// A range ends after the end of a caller's buffer.
+    #[error("a range ends at byte {needed}, but the buffer has {size} bytes")]
     BufferTooSmall {
-        /// Where the range ends.
+        /// The end of the range, in bytes.
         needed: u64,
-        /// The buffer's size in bytes.
+        /// The size of the buffer, in bytes.
         size: u64,
     },
-    /// Two ranges of a caller's buffer, at least one of them a result, share bytes.
+    /// A result shares bytes of a caller's buffer with an input or another result.
     #[error("a result at bytes {b:?} overlaps bytes {a:?} of the same buffer")]
     BufferOverlap {
-        /// The other range.
+        /// The bytes of the other range.
         a: std::ops::Range<u64>,
-        /// The result's range.
+        /// The bytes of the result.
         b: std::ops::Range<u64>,
     },
-    /// A device tensor was handed to a device that it does not live on.
-    #[error("the tensor lives on {actual}, not on {expected}")]
+    /// A device tensor is not on the device that should use it.
+    #[error("the tensor is on {actual}, not on {expected}")]
     WrongDevice {
-        /// The device that was asked.
+        /// The device that should use it.
         expected: String,
         /// The device that holds the tensor.
         actual: String,
     },
-    /// A tensor is a result of a chain that has not been submitted.
+    /// A tensor is the result of a chain that has not been submitted.
     #[error("the tensor has no values yet: its chain of operators has not been submitted")]
     NotSubmitted,
 
@@ -440,11 +440,11 @@ pub enum Error {
     Io {
         /// The file.
         path: String,
-        /// The system's reason.
+        /// The error of the operating system.
         #[source]
         source: std::io::Error,
     },
-    /// A file is not what its format says it must be.
+    /// The content of a file does not follow its format.
     #[error("{path}: not a valid {format} file: {reason}")]
     BadFile {
         /// The file.
@@ -454,7 +454,7 @@ pub enum Error {
         /// What is wrong.
         reason: String,
     },
-    /// A file holds something valid that is not supported here.
+    /// A file or a request is valid, but this crate does not support it.
     #[error("{path}: {reason}")]
     Unsupported {
         /// The file.
@@ -462,6 +462,14 @@ pub enum Error {
         /// What is not supported.
         reason: String,
     },
+}
+
+impl Error {
+    /// An [`Error::InputCount`] of an operator that takes `expected` inputs, 1 or 2.
+    pub(crate) fn input_count(operator: &str, expected: usize, actual: usize) -> Self {
+        let expected = if expected == 1 { "1 input" } else { "2 inputs" };
+        Self::InputCount { operator: operator.to_string(), expected, actual }
+    }
 }
 
 fn range_hint(rank: usize) -> String {
@@ -478,5 +486,5 @@ fn versioned(operator: &str, version: &str) -> String {
     }
 }
 
-/// The crate's result.
+/// The result type of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;

@@ -31,31 +31,41 @@ mod compare;
 mod cpu;
 mod device;
 pub mod dialect;
+mod element_type;
 mod error;
 mod gpu;
 pub mod guide;
 #[cfg(feature = "io")]
 pub mod io;
-pub mod kernel;
 pub mod operator;
 #[cfg(feature = "oracle")]
 pub mod oracle;
+#[cfg(feature = "io")]
+mod output;
 pub mod plan;
+mod pool;
+mod reduce;
+mod segment;
+mod software;
 mod stream;
 #[cfg(feature = "oracle")]
 pub mod sweep;
 mod tensor;
+mod tuning;
+mod vector;
+mod wgsl;
 
 pub use compare::{Comparison, Mismatch, compare, compare_values};
-/// For measuring what the processor can do, in the command.
-#[doc(hidden)]
-pub use cpu::simd::dispatch as vectorised;
 pub use device::{Chain, Device, DeviceInfo, DeviceOptions, DeviceTensor, adapter, adapters};
 pub use error::{Error, Result};
 pub use gpu::{BufferRange, Prepared};
 pub use stream::{Progress, RunOptions};
 pub use tensor::key::Nan;
 pub use tensor::{Element, ElementType, Tensor, TensorDesc};
+pub use tuning::Tuning;
+/// For measuring what the processor can do, in the command.
+#[doc(hidden)]
+pub use vector::dispatch as vectorised;
 pub use wgpu;
 
 /// The README's code, which the doc tests run.

@@ -2,8 +2,8 @@
 
 mod common;
 
-use common::program::program;
-use common::{Random, seed, tensor};
+use common::program::{Program, program};
+use common::{Random, describe, plans, seed, tensor};
 use wgmax::operator::{MaxPool, Operator, ReduceMax, SegmentMax};
 use wgmax::sweep::Case;
 use wgmax::wgpu::{self, BufferUsages};
@@ -42,13 +42,17 @@ fn small(limits: wgpu::Limits) -> wgpu::Limits {
     }
 }
 
-/// All operators in one encoder, each recorded twice: with a buffer that begins at an offset and
-/// ends with the tensor, and with others.
+/// All operators in one encoder, each recorded three times: with buffers that begin at an offset
+/// and end with the tensor.
 #[test]
 fn recorded_operators_agree_with_the_cpu() {
     let Some(program) = program(small) else { return };
     let device = Device::from_wgpu(&program.device, &program.queue);
     assert_eq!(device.info().limits.max_binding_size, 64 << 10);
+    plans(&device).iter().for_each(|device| agrees_recorded(&program, device));
+}
+
+fn agrees_recorded(program: &Program, device: &Device) {
     let mut random = Random(31);
     let mut encoder = program.encoder();
     let mut waiting = Vec::new();
@@ -62,13 +66,9 @@ fn recorded_operators_agree_with_the_cpu() {
                 .iter()
                 .map(|desc| program.result(offset + desc.byte_len().next_multiple_of(4) as u64))
                 .collect();
-            let ranges = |buffers: &'_ [wgpu::Buffer]| -> Vec<(wgpu::Buffer, u64)> {
-                buffers.iter().map(|buffer| (buffer.clone(), offset)).collect()
-            };
-            let (from, to) = (ranges(&buffers), ranges(&results));
-            let range = |(buffer, offset)| BufferRange { buffer, offset };
-            let from: Vec<_> = from.iter().map(|(b, o)| range((b, *o))).collect();
-            let to: Vec<_> = to.iter().map(|(b, o)| range((b, *o))).collect();
+            let range = |buffer| BufferRange { buffer, offset };
+            let from: Vec<_> = buffers.iter().map(range).collect();
+            let to: Vec<_> = results.iter().map(range).collect();
             prepared.record(&mut encoder, &from, &to).unwrap();
             waiting.push((operator.clone(), inputs.clone(), results, offset));
         }
@@ -79,7 +79,8 @@ fn recorded_operators_agree_with_the_cpu() {
         let expected = operator.run(&Device::cpu(), &inputs).unwrap();
         for (result, expected) in results.iter().zip(&expected) {
             let found = program.read(result, offset, expected.bytes().len());
-            assert!(found == expected.bytes(), "{operator:?} {} at {offset}", inputs[0].desc());
+            let (data, on) = (inputs[0].desc(), describe(device));
+            assert!(found == expected.bytes(), "{operator:?} {data} at {offset} on {on}");
         }
     }
 }
@@ -88,12 +89,15 @@ fn recorded_operators_agree_with_the_cpu() {
 #[test]
 fn random_cases_agree_on_a_small_device() {
     let Some(program) = program(small) else { return };
-    let device = Device::from_wgpu(&program.device, &program.queue);
+    let plans = plans(&Device::from_wgpu(&program.device, &program.queue));
     let seed = seed();
     for index in 0..390 {
         let case = Case::nth(seed, index).unwrap();
-        let what = format!("WGMAX_SEED={seed}, case {index}: {case}");
-        let found = case.operator.run(&device, &case.inputs());
+        // Each operator and type by each of the two, within 78 cases.
+        let device = &plans[index as usize % 2];
+        let on = describe(device);
+        let what = format!("WGMAX_SEED={seed}, case {index}: {case} on {on}");
+        let found = case.operator.run(device, &case.inputs());
         let found = found.unwrap_or_else(|error| panic!("{what}: {error}"));
         let expected = case.operator.run(&Device::cpu(), &case.inputs()).unwrap();
         for (found, expected) in found.iter().zip(&expected) {
@@ -108,6 +112,10 @@ fn random_cases_agree_on_a_small_device() {
 fn recordings_chain_and_repeat() {
     let Some(program) = program(|limits| limits) else { return };
     let device = Device::from_wgpu(&program.device, &program.queue);
+    plans(&device).iter().for_each(|device| chains_and_repeats(&program, device));
+}
+
+fn chains_and_repeats(program: &Program, device: &Device) {
     let input = tensor(ElementType::F32, &[4, 8, 33, 35], 2, &mut Random(5));
     let pool: Operator = MaxPool::new([3, 3]).strides([2, 2]).into();
     let reduce: Operator = ReduceMax::new().axes([2, 3]).into();
@@ -161,6 +169,10 @@ fn buffers_that_cannot_be_are_refused_before_anything_is_recorded() {
 fn inputs_and_results_share_a_buffer() {
     let Some(program) = program(|limits| limits) else { return };
     let device = Device::from_wgpu(&program.device, &program.queue);
+    plans(&device).iter().for_each(|device| shares_a_buffer(&program, device));
+}
+
+fn shares_a_buffer(program: &Program, device: &Device) {
     for (operator, inputs) in cases(&mut Random(41)) {
         let descs: Vec<_> = inputs.iter().map(Tensor::desc).collect();
         let prepared = device.prepare(&operator, &descs).unwrap();
@@ -187,7 +199,8 @@ fn inputs_and_results_share_a_buffer() {
         let expected = operator.run(&Device::cpu(), &inputs.iter().collect::<Vec<_>>()).unwrap();
         for (range, expected) in to.iter().zip(&expected) {
             let found = program.read(&all, range.offset, expected.bytes().len());
-            assert!(found == expected.bytes(), "{operator:?} {}", inputs[0].desc());
+            let (data, on) = (inputs[0].desc(), describe(device));
+            assert!(found == expected.bytes(), "{operator:?} {data} on {on}");
         }
     }
 }

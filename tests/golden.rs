@@ -1,4 +1,4 @@
-//! Every golden case in `tests/cases`, on the CPU and on the GPU.
+//! Every golden case in `tests/cases`, on the CPU and on the GPU, by both of its plans.
 
 mod common;
 
@@ -8,6 +8,7 @@ use wgmax::io::case::{self, Expect};
 use wgmax::{Device, Tensor, compare_values};
 
 fn run_all(device: &Device) {
+    let on = common::describe(device);
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases");
     let (mut computed, mut refused) = (0, 0);
     for folder in case::find(&[root]).unwrap() {
@@ -19,14 +20,14 @@ fn run_all(device: &Device) {
             });
             match (&case.expect, found) {
                 (Expect::Error, Err(_)) => refused += 1,
-                (Expect::Error, Ok(found)) => panic!("{}: gave {found:?}", case.id),
+                (Expect::Error, Ok(found)) => panic!("{} on {on}: gave {found:?}", case.id),
                 (Expect::Outputs(expected), found) => {
-                    let found = found.unwrap_or_else(|error| panic!("{}: {error}", case.id));
-                    assert!(found.len() >= expected.len(), "{}: outputs", case.id);
+                    let found = found.unwrap_or_else(|e| panic!("{} on {on}: {e}", case.id));
+                    assert!(found.len() >= expected.len(), "{} on {on}: outputs", case.id);
                     for (found, expected) in found.iter().zip(expected) {
                         let comparison = compare_values(found, expected)
-                            .unwrap_or_else(|error| panic!("{}: {error}", case.id));
-                        assert!(comparison.is_equal(), "{}: {comparison}", case.id);
+                            .unwrap_or_else(|e| panic!("{} on {on}: {e}", case.id));
+                        assert!(comparison.is_equal(), "{} on {on}: {comparison}", case.id);
                     }
                     computed += 1;
                 }
@@ -45,6 +46,6 @@ fn golden_cases_pass_on_the_cpu() {
 #[test]
 fn golden_cases_pass_on_the_gpu() {
     if let Some(device) = common::gpu() {
-        run_all(&device);
+        common::plans(&device).iter().for_each(run_all);
     }
 }

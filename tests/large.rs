@@ -97,13 +97,13 @@ fn a_file_beyond_4_gib() {
     let input = wgmax::io::read(path.to_str().unwrap()).unwrap();
     assert_eq!(input.bytes().len() as u64, LARGE);
 
-    let mut most = 0;
+    let mut max_memory = 0;
     let mut timed = |operator: Operator, inputs: &[&Tensor]| {
         let began = Instant::now();
         let mut pieces = 0;
         let options = RunOptions::new().progress(|progress| {
             pieces = progress.pieces;
-            most = most.max(memory());
+            max_memory = max_memory.max(memory());
         });
         let found = operator.run_with(&device, inputs, options).unwrap();
         let seconds = began.elapsed().as_secs_f32();
@@ -139,6 +139,6 @@ fn a_file_beyond_4_gib() {
     assert_eq!((values[at(3, 5)], chosen[at(3, 5)]), (100, behind as i64 / 8192));
     assert_eq!((values[at(3, 8191)], chosen[at(3, 8191)]), (120, rows as i64 - 1));
 
-    println!("most memory that is no file's: {most} MiB");
-    assert!(most < 3 << 10, "{most} MiB");
+    println!("at most {max_memory} MiB of memory that is no file's");
+    assert!(max_memory < 3 << 10, "{max_memory} MiB");
 }

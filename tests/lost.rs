@@ -15,30 +15,30 @@ use wgmax::operator::{MaxPool, Operator, ReduceMax, SegmentMax};
 use wgmax::wgpu::{self, BufferUsages};
 use wgmax::{BufferRange, Device, DeviceTensor, ElementType, Error, Result, Tensor};
 
-/// What reaches the callbacks of a program.
+/// What has reached the callbacks of a program.
 #[derive(Clone, Default)]
-struct Told {
+struct Callbacks {
     lost: Arc<AtomicUsize>,
     errors: Arc<Mutex<Vec<String>>>,
 }
 
 /// A program with callbacks of its own on its device.
-fn listening() -> Option<(Program, Told)> {
+fn listening() -> Option<(Program, Callbacks)> {
     let program = program(|limits| limits)?;
-    let told = Told::default();
-    let (lost, errors) = (told.lost.clone(), told.errors.clone());
+    let callbacks = Callbacks::default();
+    let (lost, errors) = (callbacks.lost.clone(), callbacks.errors.clone());
     program.device.set_device_lost_callback(move |_, _| {
         lost.fetch_add(1, Ordering::SeqCst);
     });
     program.device.on_uncaptured_error(Arc::new(move |error: wgpu::Error| {
         errors.lock().unwrap().push(error.to_string());
     }));
-    Some((program, told))
+    Some((program, callbacks))
 }
 
-impl Told {
+impl Callbacks {
     /// The callbacks are still there: both are called, once each, and not before.
-    fn is_still_told(&self, program: &Program) {
+    fn are_still_called(&self, program: &Program) {
         assert_eq!(*self.errors.lock().unwrap(), [""; 0]);
         if self.lost.load(Ordering::SeqCst) == 0 {
             drop(program.buffer(4, BufferUsages::empty()));
@@ -73,7 +73,7 @@ fn all_is_lost(device: &Device, tensor: &Tensor, there: &DeviceTensor) {
         is_lost(device.prepare(&operator(), &[tensor.desc()]));
         is_lost(device.wait());
         is_lost(operator().run(device, &[tensor]));
-        let plan = operator().plan(&[tensor.desc()], &device.info().limits).unwrap();
+        let plan = device.plan(&operator(), &[tensor.desc()]).unwrap();
         is_lost(device.execute_traced(&plan, &[there], |_, _| ()));
     }
 }
@@ -93,7 +93,7 @@ fn input(n: usize) -> Tensor {
 
 #[test]
 fn destroyed_before_any_work() {
-    let Some((program, told)) = listening() else { return };
+    let Some((program, callbacks)) = listening() else { return };
     let device = Device::from_wgpu(&program.device, &program.queue);
     let input = input(33);
     let there = device.upload(&input).unwrap();
@@ -102,14 +102,14 @@ fn destroyed_before_any_work() {
     // Also for one who comes later.
     let late = Device::from_wgpu(&program.device, &program.queue);
     is_lost(late.upload(&input));
-    told.is_still_told(&program);
+    callbacks.are_still_called(&program);
     all_is_lost(&device, &input, &there);
     another_works(&input);
 }
 
 #[test]
 fn destroyed_after_work() {
-    let Some((program, told)) = listening() else { return };
+    let Some((program, callbacks)) = listening() else { return };
     let device = Device::from_wgpu(&program.device, &program.queue);
     let input = input(33);
     let there = device.upload(&input).unwrap();
@@ -119,13 +119,13 @@ fn destroyed_after_work() {
     program.device.destroy();
     is_lost(results[0].download());
     all_is_lost(&device, &input, &there);
-    told.is_still_told(&program);
+    callbacks.are_still_called(&program);
     another_works(&input);
 }
 
 #[test]
 fn destroyed_with_work_submitted() {
-    let Some((program, told)) = listening() else { return };
+    let Some((program, callbacks)) = listening() else { return };
     let device = Device::from_wgpu(&program.device, &program.queue);
     let input = tensor(ElementType::U8, &[1, 4, 700, 700], 0, &mut Random(3));
     let pool: Operator = MaxPool::new([31, 31]).into();
@@ -134,12 +134,12 @@ fn destroyed_with_work_submitted() {
     program.device.destroy();
     is_lost(results[0].download());
     is_lost(device.wait());
-    told.is_still_told(&program);
+    callbacks.are_still_called(&program);
 }
 
 #[test]
 fn destroyed_with_a_mapping_pending() {
-    let Some((program, told)) = listening() else { return };
+    let Some((program, callbacks)) = listening() else { return };
     let device = Device::from_wgpu(&program.device, &program.queue);
     let input = input(3000);
     let there = device.upload(&input).unwrap();
@@ -161,13 +161,13 @@ fn destroyed_with_a_mapping_pending() {
             error => is_lost(error),
         }
     }
-    told.is_still_told(&program);
+    callbacks.are_still_called(&program);
 }
 
 /// The recordings of a prepared operator, in one encoder, with the device destroyed between them.
 #[test]
 fn destroyed_half_way_through_recording() {
-    let Some((program, told)) = listening() else { return };
+    let Some((program, callbacks)) = listening() else { return };
     let device = Device::from_wgpu(&program.device, &program.queue);
     let input = input(33);
     let prepared = device.prepare(&operator(), &[input.desc()]).unwrap();
@@ -182,7 +182,7 @@ fn destroyed_half_way_through_recording() {
         is_lost(prepared.record(&mut encoder, &[(&source).into()], &[(&second).into()]));
     }
     program.queue.submit([encoder.finish()]);
-    told.is_still_told(&program);
+    callbacks.are_still_called(&program);
     is_lost(device.wait());
 }
 
@@ -192,7 +192,7 @@ fn destroyed_while_threads_work() {
     let input = input(200);
     let mut random = Random(common::seed());
     for _ in 0..6 {
-        let Some((program, told)) = listening() else { return };
+        let Some((program, callbacks)) = listening() else { return };
         let device = Device::from_wgpu(&program.device, &program.queue);
         let pause = std::time::Duration::from_micros(random.below(30_000));
         std::thread::scope(|scope| {
@@ -209,14 +209,14 @@ fn destroyed_while_threads_work() {
             std::thread::sleep(pause);
             program.device.destroy();
         });
-        assert_eq!(*told.errors.lock().unwrap(), [""; 0]);
+        assert_eq!(*callbacks.errors.lock().unwrap(), [""; 0]);
     }
 }
 
 /// A record that fails leaves the encoder as it was: no group is open, no error is reported.
 #[test]
 fn recordings_that_fail_leave_the_encoder_alone() {
-    let Some((program, told)) = listening() else { return };
+    let Some((program, callbacks)) = listening() else { return };
     let device = Device::from_wgpu(&program.device, &program.queue);
     let input = input(33);
     let prepared = device.prepare(&operator(), &[input.desc()]).unwrap();
@@ -233,23 +233,23 @@ fn recordings_that_fail_leave_the_encoder_alone() {
     program.queue.submit([encoder.finish()]);
     let expected = operator().run(&Device::cpu(), &[&input]).unwrap();
     assert!(program.read(&result, 0, 33 * 4) == expected[0].bytes());
-    told.is_still_told(&program);
+    callbacks.are_still_called(&program);
 }
 
 /// The caller's handlers stay, also while operators run and fail on the device.
 #[test]
 fn handlers_of_the_caller_stay() {
-    let Some((program, told)) = listening() else { return };
+    let Some((program, callbacks)) = listening() else { return };
     let device = Device::from_wgpu(&program.device, &program.queue);
     let input = input(33);
     let result = operator().run(&device, &[&input]).unwrap();
     assert!(result[0].bytes() == operator().run(&Device::cpu(), &[&input]).unwrap()[0].bytes());
     // An error of ours stays ours, one of the caller's goes to the caller.
-    assert_eq!(*told.errors.lock().unwrap(), [""; 0]);
+    assert_eq!(*callbacks.errors.lock().unwrap(), [""; 0]);
     drop(program.buffer(4, BufferUsages::empty()));
-    assert_eq!(told.errors.lock().unwrap().drain(..).count(), 1);
-    assert_eq!(told.lost.load(Ordering::SeqCst), 0);
-    told.is_still_told(&program);
+    assert_eq!(callbacks.errors.lock().unwrap().drain(..).count(), 1);
+    assert_eq!(callbacks.lost.load(Ordering::SeqCst), 0);
+    callbacks.are_still_called(&program);
 }
 
 /// An adapter that has all that a real one has, and gives no device.
@@ -319,10 +319,10 @@ fn an_adapter_that_refuses_is_named() {
 /// A process of its own, whose address space ends soon.
 #[cfg(target_os = "linux")]
 #[test]
-fn memory_that_runs_out_is_told() {
+fn memory_that_runs_out_is_reported() {
     let Some(Program { adapter, .. }) = program(|limits| limits) else { return };
     if adapter.get_info().backend != wgpu::Backend::Vulkan {
-        println!("not tried: only Vulkan's drivers tell of memory that runs out");
+        println!("not tried: only Vulkan's drivers report memory that runs out");
         return;
     }
     let kibibytes = (12u64 << 20).to_string();
@@ -336,9 +336,9 @@ fn memory_that_runs_out_is_told() {
 }
 
 #[test]
-#[ignore = "for memory_that_runs_out_is_told"]
+#[ignore = "for memory_that_runs_out_is_reported"]
 fn runs_out_of_memory() {
-    let Some((program, told)) = listening() else { return };
+    let Some((program, callbacks)) = listening() else { return };
     let device = Device::from_wgpu(&program.device, &program.queue);
     let data = tensor(ElementType::U8, &[100, 2], 0, &mut Random(1));
     let ids = Tensor::from_slice([100], &[3i32; 100]).unwrap();
@@ -359,5 +359,5 @@ fn runs_out_of_memory() {
     device.wait().unwrap();
     let found = operator().run(&device, &[&input]).unwrap();
     assert!(found[0].bytes() == operator().run(&Device::cpu(), &[&input]).unwrap()[0].bytes());
-    told.is_still_told(&program);
+    callbacks.are_still_called(&program);
 }

@@ -1,39 +1,48 @@
-//! Every composed shader must pass naga and come out of each of its back ends.
+//! Every shader must pass naga and come out of each of its back ends, as text that the compilers
+//! behind them take.
+
+use std::collections::{BTreeMap, HashSet};
 
 use naga::back::{PipelineConstants, glsl, hlsl, msl, spv};
 use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
-use wgmax::kernel::Shader;
+use wgmax::ElementType;
+use wgmax::operator::kernels;
+use wgmax::plan::Shader;
 
-fn check(shader: &Shader) {
-    let text = shader.source();
-    let label = shader.label();
-    let module = naga::front::wgsl::parse_str(&text)
-        .unwrap_or_else(|error| panic!("{label}: {}", error.emit_to_string(&text)));
-    let info = Validator::new(ValidationFlags::all(), Capabilities::empty())
-        .validate(&module)
-        .unwrap_or_else(|error| panic!("{label}: {}", error.emit_to_string(&text)));
-    back_ends(&module, &info, &label);
+/// All shaders of all kernels.
+fn shaders(workgroup: u32) -> Vec<Shader> {
+    kernels().into_iter().flat_map(|kernel| kernel.shaders(workgroup)).collect()
 }
 
-fn back_ends(module: &naga::Module, info: &ModuleInfo, label: &str) {
-    spv::write_vec(module, info, &spv::Options::default(), None)
-        .unwrap_or_else(|error| panic!("{label}: SPIR-V: {error}"));
+/// What is wrong with a WGSL text, if anything is.
+fn check(text: &str) -> Result<(), String> {
+    let module =
+        naga::front::wgsl::parse_str(text).map_err(|error| error.emit_to_string(text))?;
+    let info = Validator::new(ValidationFlags::all(), Capabilities::empty())
+        .validate(&module)
+        .map_err(|error| error.emit_to_string(text))?;
+    let options = spv::Options::default();
+    spv::write_vec(&module, &info, &options, None).map_err(|error| format!("SPIR-V: {error}"))?;
     let options = msl::Options { fake_missing_bindings: true, ..Default::default() };
-    msl::write_string(module, info, &options, &msl::PipelineOptions::default())
-        .unwrap_or_else(|error| panic!("{label}: MSL: {error}"));
+    msl::write_string(&module, &info, &options, &msl::PipelineOptions::default())
+        .map_err(|error| format!("MSL: {error}"))?;
+    let text = hlsl(&module, &info).map_err(|error| format!("HLSL: {error}"))?;
+    defined_once(&text).map_err(|error| format!("HLSL: {error}"))?;
+    glsl(&module, &info).map_err(|error| format!("GLSL: {error}"))
+}
+
+fn hlsl(module: &naga::Module, info: &ModuleInfo) -> Result<String, hlsl::Error> {
     let options = hlsl::Options { fake_missing_bindings: true, ..Default::default() };
     let mut text = String::new();
     let pipeline = hlsl::PipelineOptions::default();
-    hlsl::Writer::new(&mut text, &options, &pipeline)
-        .write(module, info, None)
-        .unwrap_or_else(|error| panic!("{label}: HLSL: {error}"));
-    let (module, info) = naga::back::pipeline_constants::process_overrides(
-        module,
-        info,
-        None,
-        &PipelineConstants::default(),
-    )
-    .unwrap_or_else(|error| panic!("{label}: constants: {error}"));
+    hlsl::Writer::new(&mut text, &options, &pipeline).write(module, info, None)?;
+    Ok(text)
+}
+
+fn glsl(module: &naga::Module, info: &ModuleInfo) -> Result<(), Box<dyn std::error::Error>> {
+    let constants = PipelineConstants::default();
+    let (module, info) =
+        naga::back::pipeline_constants::process_overrides(module, info, None, &constants)?;
     let options =
         glsl::Options { version: glsl::Version::new_gles(310), ..glsl::Options::default() };
     let pipeline = glsl::PipelineOptions {
@@ -42,40 +51,207 @@ fn back_ends(module: &naga::Module, info: &ModuleInfo, label: &str) {
         multiview: None,
     };
     let mut text = String::new();
-    glsl::Writer::new(&mut text, &module, &info, &options, &pipeline, Default::default())
-        .and_then(|mut writer| writer.write())
-        .unwrap_or_else(|error| panic!("{label}: GLSL: {error}"));
+    let (bounds, out) = (Default::default(), &mut text);
+    glsl::Writer::new(out, &module, &info, &options, &pipeline, bounds)?.write()?;
+    Ok(())
+}
+
+/// Whether each function, type and variable of an HLSL text is defined once.
+///
+/// The compilers of DX12 refuse a text that defines one twice, and naga writes such texts: for
+/// `array<u32, 8>` and `array<Key, 8>`, where `Key` is an alias of `u32`, it writes the same
+/// constructor twice. Functions of one name may differ in their parameters' types.
+fn defined_once(text: &str) -> Result<(), String> {
+    let mut known = HashSet::new();
+    for line in text.lines() {
+        let Some(definition) = definition(line) else { continue };
+        if !known.insert(definition.clone()) {
+            return Err(format!("{definition} is defined twice"));
+        }
+    }
+    // Had none been recognised, nothing would be known twice.
+    match known.iter().any(|name| name.starts_with("main(")) {
+        true => Ok(()),
+        false => Err(format!("no entry point among {known:?}")),
+    }
+}
+
+/// What a line of HLSL defines, if it begins a definition: the name, of a function with the types
+/// of its parameters.
+fn definition(line: &str) -> Option<String> {
+    let code = line.split("//").next()?.trim_end();
+    // Bodies are indented, and attributes have lines of their own.
+    if !code.starts_with(|c: char| c.is_alphabetic() || c == '_') {
+        return None;
+    }
+    let name = |text: &str| {
+        let text = text.split(['[', ':', '{', ';']).next().unwrap_or(text);
+        text.split_whitespace().last().map(str::to_string)
+    };
+    if let Some((_, rest)) = code.split_once("typedef ") {
+        return name(rest);
+    }
+    if code.starts_with("struct ") || code.starts_with("cbuffer ") {
+        return name(code.split_once(' ')?.1);
+    }
+    let declaration = code.split(" = ").next()?;
+    let Some((head, parameters)) = declaration.split_once('(') else { return name(declaration) };
+    if head.contains(':') {
+        // A variable and the register that it is bound to.
+        return name(head);
+    }
+    let parameters = parameters.rsplit_once(')')?.0;
+    let types = parameters.split(',').map(|parameter| {
+        let parameter = parameter.split(':').next().unwrap_or("").trim();
+        let (kind, name) = parameter.rsplit_once(' ').unwrap_or((parameter, ""));
+        format!("{kind}{}", name.find('[').map_or("", |dimensions| &name[dimensions..]))
+    });
+    Some(format!("{}({})", name(head)?, types.collect::<Vec<_>>().join(", ")))
 }
 
 #[test]
 fn every_shader_validates_for_every_back_end() {
     for workgroup in [64, 256] {
-        let all = Shader::all(workgroup);
-        assert!(all.len() > 400);
-        all.iter().for_each(check);
+        for shader in shaders(workgroup) {
+            check(&shader.source()).unwrap_or_else(|error| panic!("{}: {error}", shader.label()));
+        }
     }
 }
 
+/// A fault of each kind, planted in a real text.
 #[test]
-#[should_panic(expected = "reduce_rows")]
-fn a_broken_shader_is_noticed() {
-    let shader = Shader::all(64)[1];
-    let text = shader.source().replace("max(", "min_of(");
-    let error = naga::front::wgsl::parse_str(&text).map(drop);
-    assert!(error.is_ok(), "{}", shader.label());
+fn broken_shaders_are_noticed() {
+    let shader = shaders(64).into_iter().find(|s| s.kernel.name() == "reduce_rows").unwrap();
+    let text = shader.source();
+    check(&text).unwrap();
+    let noticed = |broken: String, reason: &str| {
+        assert_ne!(broken, text, "nothing was planted for {reason:?}");
+        let error = check(&broken).unwrap_err();
+        assert!(error.contains(reason), "{reason:?} is not in {error}");
+    };
+    noticed(text.replace("max(", "min_of("), "min_of");
+    noticed(text.replace("@compute", ""), "main");
+    noticed(text.replacen("u32", "bool", 1), "bool");
+    noticed(format!("{text}\nfn unused() -> u32 {{\n    return 1i;\n}}\n"), "unused");
+}
+
+/// What naga's HLSL writer does with an alias, and that the check finds it.
+#[test]
+fn a_constructor_that_is_written_twice_is_noticed() {
+    let text = |second: &str| {
+        format!(
+            "alias Key = u32;
+            @group(0) @binding(0) var<storage, read_write> result: array<u32>;
+            fn first(at: u32) -> u32 {{
+                var keys = array<u32, 8>(at, 1u, 2u, 3u, 4u, 5u, 6u, 7u);
+                return keys[at % 8u];
+            }}
+            fn second(at: u32) -> u32 {{
+                var keys = array<{second}, 8>(at, 1u, 2u, 3u, 4u, 5u, 6u, 7u);
+                return keys[at % 8u];
+            }}
+            @compute @workgroup_size(64)
+            fn main(@builtin(global_invocation_id) id: vec3<u32>) {{
+                result[id.x] = first(id.x) + second(id.x);
+            }}"
+        )
+    };
+    check(&text("u32")).unwrap();
+    let error = check(&text("Key")).unwrap_err();
+    assert!(error.starts_with("HLSL: ") && error.ends_with(" is defined twice"), "{error}");
+}
+
+#[test]
+fn definitions_of_hlsl_are_recognised() {
+    let found = |line| definition(line).unwrap_or_default();
+    assert_eq!(found("uint f(uint a, ByteAddressBuffer b)"), "f(uint, ByteAddressBuffer)");
+    assert_eq!(found("uint2 g(uint a[8], inout uint2 b) {"), "g(uint[8], inout uint2)");
+    assert_eq!(found("void main(uint3 at : SV_DispatchThreadID, uint i : SV_GroupIndex)"), "main(uint3, uint)");
+    assert_eq!(found("typedef uint ret_array8_uint_[8];"), "ret_array8_uint_");
+    assert_eq!(found("struct Held {"), "Held");
+    assert_eq!(found("cbuffer params : register(b0) { Params params; }"), "params");
+    assert_eq!(found("ByteAddressBuffer source : register(t1);"), "source");
+    assert_eq!(found("static const uint BLOCK = 4u;"), "BLOCK");
+    assert_eq!(found("groupshared uint keys[64];"), "keys");
+    for line in ["", "}", "    uint a = f(1);", "[numthreads(64, 1, 1)]", "// uint f(uint a)"] {
+        assert_eq!(definition(line), None, "{line}");
+    }
+}
+
+/// Types for which a kernel has shaders, where these are not all.
+fn types_of(kernel: &str) -> Vec<ElementType> {
+    let all = ElementType::ALL.into_iter();
+    match kernel {
+        // Positions and elements of a word each lie side by side.
+        "pool_sliding_window_index" => all.filter(|t| t.size() == 4).collect(),
+        _ => all.collect(),
+    }
+}
+
+/// No kernel, element type or variant is left out of what the other tests look at.
+#[test]
+fn every_kernel_has_its_shaders() {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for kernel in kernels() {
+        let all = kernel.shaders(64);
+        let name = kernel.name();
+        assert!(all.iter().all(|s| s.kernel == kernel && s.workgroup == 64), "{name}");
+        assert_eq!(all.iter().collect::<HashSet<_>>().len(), all.len(), "{name}: one twice");
+        let mut types: Vec<ElementType> = all.iter().map(|shader| shader.element).collect();
+        types.dedup();
+        match kernel.is_typed() {
+            true => assert_eq!(types, types_of(name), "{name}"),
+            false => assert_eq!(types, [ElementType::U32], "{name}"),
+        }
+        // Each variant with every kind of bindings.
+        if kernel.is_typed() {
+            for (words, in_place) in [(false, false), (true, false), (false, true), (true, true)] {
+                let these = all.iter().filter(|s| (s.words, s.in_place) == (words, in_place));
+                assert_eq!(these.count() * 4, all.len(), "{name}");
+            }
+        }
+        counts.insert(name, all.len());
+    }
+    // Types times variants times bindings; samples of those that are written for attributes.
+    let expected: BTreeMap<&str, usize> = BTreeMap::from([("fill", 1)]);
+    assert_eq!(counts, expected);
 }
 
 #[test]
 fn no_kernel_holds_a_float() {
-    for shader in Shader::all(256) {
+    let mut count = 0;
+    for shader in shaders(256) {
         let source = shader.source();
         let code = source.lines().map(|line| line.split("//").next().unwrap_or(""));
-        for word in code.flat_map(|line| line.split(|c: char| !c.is_alphanumeric())) {
-            assert!(
-                !["f16", "f32", "vec4f", "vec2f"].contains(&word),
-                "{}: {word}",
-                shader.label()
-            );
+        let in_word = |c: char| c.is_alphanumeric() || c == '_' || c == '.';
+        for word in code.flat_map(|line| line.split(|c| !in_word(c))) {
+            assert!(!is_float(word), "{}: {word}", shader.label());
+            count += 1;
         }
     }
+    assert!(count > 100_000, "{count} words");
+}
+
+#[test]
+fn floats_are_recognised() {
+    for word in ["f16", "f32", "vec4f", "vec2h", "mat2x2f", "unpack2x16float", "1f", "2h", "1.", "0.5", "1e3"] {
+        assert!(is_float(word), "{word}");
+    }
+    for word in ["u32", "0x1fu", "0xff", "17u", "a.x", "pair.y1", "vec4", "vector_above", "half", "self.f"] {
+        assert!(!is_float(word), "{word}");
+    }
+}
+
+/// Whether a word of WGSL is a type of floats, a literal of one, or a function that has them.
+fn is_float(word: &str) -> bool {
+    if word.starts_with(|c: char| c.is_ascii_digit()) {
+        return !word.starts_with("0x") && word.contains(['.', 'e', 'f', 'h']);
+    }
+    let of_floats = |prefix: &str, length: usize| {
+        word.starts_with(prefix) && word.len() == length && word.ends_with(['f', 'h'])
+    };
+    matches!(word, "f16" | "f32" | "f64")
+        || of_floats("vec", 5)
+        || of_floats("mat", 7)
+        || ["float", "unorm", "snorm"].iter().any(|part| word.contains(part))
 }

@@ -1,8 +1,9 @@
-//! Operators on host tensors in pieces: as on the CPU, bit for bit.
+//! Operators on host tensors in pieces: as on the CPU, bit for bit, by the plans for hardware and
+//! by those for software adapters.
 
 mod common;
 
-use common::{Random, gpu, ids_tensor, seed, tensor};
+use common::{Random, describe, gpu, ids_tensor, plans, rounds, seed, tensor};
 use wgmax::operator::{
     EmptySegment, EmptySet, Indices, Layout, MaxPool, Operator, Order, Padding, ReduceMax,
     Rounding, SegmentMax,
@@ -27,6 +28,7 @@ fn in_pieces(
 
 /// Compares a run in pieces with one on the CPU. How many pieces there were.
 fn check(device: &Device, operator: &Operator, inputs: &[&Tensor], piece: u64, what: &str) -> u64 {
+    let what = &format!("{what} on {}", describe(device));
     let expected = operator.run(&Device::cpu(), inputs).unwrap_or_else(|e| panic!("{what}: {e}"));
     let (found, pieces) =
         in_pieces(device, operator, inputs, piece).unwrap_or_else(|e| panic!("{what}: {e}"));
@@ -40,18 +42,13 @@ fn check(device: &Device, operator: &Operator, inputs: &[&Tensor], piece: u64, w
     pieces
 }
 
-/// How many random rounds: `WGMAX_ROUNDS`, or so many.
-fn rounds(default: u64) -> u64 {
-    std::env::var("WGMAX_ROUNDS").ok().and_then(|r| r.parse().ok()).unwrap_or(default)
-}
-
 /// A size of pieces that cuts so many bytes into a few, or into many.
 fn piece(random: &mut Random, bytes: usize) -> u64 {
     (bytes as u64 / random.pick(&[1, 2, 3, 5, 9, 30])).max(48)
 }
 
-fn sizes(random: &mut Random, rank: usize, most: usize) -> Vec<usize> {
-    let mut left = most;
+fn sizes(random: &mut Random, rank: usize, max_elements: usize) -> Vec<usize> {
+    let mut left = max_elements;
     let mut shape: Vec<usize> = (0..rank)
         .map(|_| {
             let size = match random.below(12) {
@@ -77,6 +74,7 @@ type Case = (Operator, Vec<Tensor>, usize);
 /// Runs random cases in random pieces, of which at least so many percent must be more than one.
 fn in_random_pieces(default_rounds: u64, percent: u64, case: impl Fn(&mut Random) -> Option<Case>) {
     let Some(device) = gpu() else { return };
+    let plans = plans(&device);
     let seed = seed();
     let mut random = Random(seed);
     let (mut cut, rounds) = (0, rounds(default_rounds));
@@ -86,7 +84,7 @@ fn in_random_pieces(default_rounds: u64, percent: u64, case: impl Fn(&mut Random
         let piece = piece(&mut random, bytes);
         let what =
             format!("WGMAX_SEED={seed}, round {round}: {operator:?} of {inputs:?} in {piece}");
-        cut += u64::from(check(&device, &operator, &inputs, piece, &what) > 1);
+        cut += u64::from(check(&plans[round as usize % 2], &operator, &inputs, piece, &what) > 1);
     }
     assert!(cut > rounds * percent / 100, "only {cut} were cut");
 }
@@ -184,8 +182,8 @@ fn random_segments_in_pieces() {
             ids.push(id);
             id += i64::from(random.below(often) == 0) * (1 + random.below(step) as i64);
         }
-        let most = (2_000_000 / inner.max(1)) as i64;
-        let segments = (id + 1 - random.below(4) as i64 * id / 5).clamp(0, most);
+        let max_segments = (2_000_000 / inner.max(1)) as i64;
+        let segments = (id + 1 - random.below(4) as i64 * id / 5).clamp(0, max_segments);
         let mut operator = match random.below(3) {
             0 => SegmentMax::sorted().num_segments(segments),
             1 => {
@@ -201,7 +199,7 @@ fn random_segments_in_pieces() {
                 let (from, to) = (rows as i64 / 10, rows as i64 - rows as i64 / 7);
                 let mut at = from;
                 ids.clear();
-                while at < to && ids.len() < most as usize {
+                while at < to && ids.len() < max_segments as usize {
                     ids.push(at);
                     at += random.below(often.min(40) * 2) as i64;
                 }
@@ -229,6 +227,7 @@ fn random_segments_in_pieces() {
 #[test]
 fn each_cut_is_reached() {
     let Some(device) = gpu() else { return };
+    let plans = plans(&device);
     let mut random = Random(29);
     let reduce = |axes: &[i64]| Operator::from(ReduceMax::new().axes(axes.iter().copied()));
     let pool = |kernel: &[i64]| MaxPool::new(kernel.iter().copied()).nan(Nan::Ignore);
@@ -262,8 +261,10 @@ fn each_cut_is_reached() {
                 let input = tensor(t, shape, style, &mut random);
                 let piece = 700 * t.size() as u64;
                 let what = format!("{cut}, style {style}: {operator:?} of {input:?}");
-                let pieces = check(&device, operator, &[&input], piece, &what);
-                assert!(pieces > 5, "{what}: {pieces} pieces");
+                for device in &plans {
+                    let pieces = check(device, operator, &[&input], piece, &what);
+                    assert!(pieces > 5, "{what}: {pieces} pieces");
+                }
             }
         }
     }
@@ -287,8 +288,10 @@ fn each_cut_is_reached() {
                     let operator = operator.clone().nan(nan).indices(indices).into();
                     let piece = 900 * t.size() as u64;
                     let what = format!("{cut}, style {style}: {operator:?} of {data:?}");
-                    let pieces = check(&device, &operator, &[&data, &ids], piece, &what);
-                    assert!(pieces > 5, "{what}: {pieces} pieces");
+                    for device in &plans {
+                        let pieces = check(device, &operator, &[&data, &ids], piece, &what);
+                        assert!(pieces > 5, "{what}: {pieces} pieces");
+                    }
                 }
             }
         }
@@ -365,9 +368,11 @@ fn a_small_device_takes_tensors_of_the_host_only() {
         [Operator::from(ReduceMax::new()), ReduceMax::new().axes([1]).into(), pool.into()]
     {
         let expected = operator.run(&Device::cpu(), &[&input]).unwrap();
-        let found = operator.run(&device, &[&input]).unwrap();
-        for (found, expected) in found.iter().zip(&expected) {
-            assert!(found.bytes() == expected.bytes(), "{operator:?}");
+        for device in &plans(&device) {
+            let found = operator.run(device, &[&input]).unwrap();
+            for (found, expected) in found.iter().zip(&expected) {
+                assert!(found.bytes() == expected.bytes(), "{operator:?} on {}", describe(device));
+            }
         }
     }
 }

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use clap::Args;
-use serde_json::json;
+use serde_json::{Value, json};
 use wgmax::io::case::{self, Case, Expect};
 use wgmax::{Device, Error, Mismatch, Tensor};
 
@@ -30,7 +30,7 @@ pub struct Arguments {
     json: Option<PathBuf>,
 }
 
-/// How a case ended.
+/// The outcome of a case.
 enum Verdict {
     Pass,
     Fail { reason: String, mismatch: Option<Mismatch> },
@@ -53,6 +53,53 @@ impl Verdict {
     }
 }
 
+/// Where verdicts are counted and reported.
+struct Record<'a> {
+    device: String,
+    counts: BTreeMap<&'static str, usize>,
+    /// How many cases are unsupported, by reason.
+    unsupported: BTreeMap<String, usize>,
+    output: &'a mut dyn Write,
+    report: Option<Report>,
+}
+
+impl Record<'_> {
+    fn add(&mut self, id: &str, verdict: &Verdict) -> anyhow::Result<()> {
+        *self.counts.entry(verdict.status()).or_default() += 1;
+        match verdict {
+            Verdict::Pass => {}
+            Verdict::Unsupported(reason) => {
+                *self.unsupported.entry(reason.clone()).or_default() += 1;
+            }
+            Verdict::Fail { reason, .. } => writeln!(self.output, "fail   {id}: {reason}")?,
+            Verdict::Error(reason) => writeln!(self.output, "error  {id}: {reason}")?,
+        }
+        match &mut self.report {
+            Some(report) => report.write(&line(id, &self.device, verdict)),
+            None => Ok(()),
+        }
+    }
+
+    fn finish(self) -> anyhow::Result<Outcome> {
+        if let Some(report) = self.report {
+            report.finish()?;
+        }
+        for (reason, count) in &self.unsupported {
+            writeln!(self.output, "unsupported  {count} x {reason}")?;
+        }
+        let count = |status| self.counts.get(status).copied().unwrap_or(0);
+        let [pass, fail, error, unsupported] = ["pass", "fail", "error", "unsupported"].map(count);
+        writeln!(
+            self.output,
+            "{}: {pass} passed, {fail} failed, {error} in error, {unsupported} unsupported",
+            self.device
+        )?;
+        // Folders may turn out to hold no case at all.
+        let found = pass + fail + error + unsupported;
+        Ok(if fail + error == 0 && found > 0 { Outcome::Good } else { Outcome::Bad })
+    }
+}
+
 pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome> {
     let folders = case::find(&arguments.paths)?;
     let searched = || {
@@ -65,58 +112,30 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome
         true => &mut stderr,
         false => output,
     };
-    let mut report = arguments.json.as_deref().map(Report::create).transpose()?;
+    let report = arguments.json.as_deref().map(Report::create).transpose()?;
     let device = arguments.on.open()?;
-    let name = device.info().to_string();
-
-    let mut counts: BTreeMap<&'static str, usize> = BTreeMap::new();
-    let mut unsupported: BTreeMap<String, usize> = BTreeMap::new();
-    let mut record = |id: &str, verdict: &Verdict| -> anyhow::Result<()> {
-        *counts.entry(verdict.status()).or_default() += 1;
-        match verdict {
-            Verdict::Pass => {}
-            Verdict::Unsupported(reason) => *unsupported.entry(reason.clone()).or_default() += 1,
-            Verdict::Fail { reason, .. } => writeln!(output, "fail   {id}: {reason}")?,
-            Verdict::Error(reason) => writeln!(output, "error  {id}: {reason}")?,
-        }
-        match &mut report {
-            Some(report) => report.write(&line(id, &name, verdict)),
-            None => Ok(()),
-        }
+    let mut record = Record {
+        device: device.info().to_string(),
+        counts: BTreeMap::new(),
+        unsupported: BTreeMap::new(),
+        output,
+        report,
     };
     for folder in &folders {
+        let id = || folder.path.display().to_string();
         match folder.load() {
             Ok(cases) => {
                 for case in cases {
-                    record(&case.id, &judge(&device, &case))?;
+                    record.add(&case.id, &judge(&device, &case))?;
                 }
             }
             Err(error @ Error::Unsupported { .. }) => {
-                record(
-                    &folder.path.display().to_string(),
-                    &Verdict::Unsupported(error.to_string()),
-                )?;
+                record.add(&id(), &Verdict::Unsupported(error.to_string()))?;
             }
-            Err(error) => {
-                record(&folder.path.display().to_string(), &Verdict::Error(error.to_string()))?;
-            }
+            Err(error) => record.add(&id(), &Verdict::Error(error.to_string()))?,
         }
     }
-    if let Some(report) = report {
-        report.finish()?;
-    }
-    for (reason, count) in &unsupported {
-        writeln!(output, "unsupported  {count} x {reason}")?;
-    }
-    let count = |status| counts.get(status).copied().unwrap_or(0);
-    let [pass, fail, error, unsupported] = ["pass", "fail", "error", "unsupported"].map(count);
-    writeln!(
-        output,
-        "{name}: {pass} passed, {fail} failed, {error} in error, {unsupported} unsupported"
-    )?;
-    // Reading folders can turn up no case at all.
-    let found = pass + fail + error + unsupported;
-    Ok(if fail + error == 0 && found > 0 { Outcome::Good } else { Outcome::Bad })
+    record.finish()
 }
 
 fn judge(device: &Device, case: &Case) -> Verdict {
@@ -138,7 +157,7 @@ fn judge(device: &Device, case: &Case) -> Verdict {
         return Verdict::Error("the case lacks an input".to_string());
     };
     let descs: Vec<_> = data.iter().map(|tensor| tensor.desc()).collect();
-    // Some values are refused that shapes do not tell of, such as ids that do not ascend.
+    // Some cases are refused for their values, such as ids that do not ascend.
     match operator.checked(&data).and_then(|operator| operator.infer(&descs)) {
         Err(_) if refused => return Verdict::Pass,
         Err(error) => return Verdict::fail(format!("refused: {error}")),
@@ -155,12 +174,13 @@ fn judge(device: &Device, case: &Case) -> Verdict {
         let (actual, expected) = (actual.len(), expected.len());
         return Verdict::fail(format!("{actual} outputs, but {expected} are expected"));
     }
-    let verdicts = actual.iter().zip(expected).map(|(actual, expected)| hold(actual, expected));
-    verdicts.into_iter().find(|v| !matches!(v, Verdict::Pass)).unwrap_or(Verdict::Pass)
+    let pairs = actual.iter().zip(expected);
+    let mut verdicts = pairs.map(|(actual, expected)| compare(actual, expected));
+    verdicts.find(|v| !matches!(v, Verdict::Pass)).unwrap_or(Verdict::Pass)
 }
 
-/// One output against the expected one.
-fn hold(actual: &Tensor, expected: &Tensor) -> Verdict {
+/// Compares an output with the expected one.
+fn compare(actual: &Tensor, expected: &Tensor) -> Verdict {
     match wgmax::compare_values(actual, expected) {
         Ok(report) if report.is_equal() => Verdict::Pass,
         Ok(report) => {
@@ -176,7 +196,7 @@ fn hold(actual: &Tensor, expected: &Tensor) -> Verdict {
 }
 
 /// A line of the report.
-fn line(id: &str, device: &str, verdict: &Verdict) -> serde_json::Value {
+fn line(id: &str, device: &str, verdict: &Verdict) -> Value {
     let mut object = json!({ "id": id, "device": device, "status": verdict.status() });
     match verdict {
         Verdict::Pass => {}

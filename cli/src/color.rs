@@ -1,7 +1,7 @@
-//! Whether output is coloured: `--color` first, then `NO_COLOR` and `CLICOLOR_FORCE`,
-//! and else whether it is read on a terminal.
+//! Whether output is coloured. `--color` decides first, then `NO_COLOR` and `CLICOLOR_FORCE`, and
+//! then whether the output is a terminal.
 //!
-//! The choice is a global one of anstream's, which clap follows, too.
+//! The choice is stored in anstream's global, which clap follows as well.
 
 use std::ffi::OsStr;
 use std::io;
@@ -9,8 +9,8 @@ use std::io;
 use anstream::{AutoStream, ColorChoice};
 use clap::builder::styling::{AnsiColor, Style};
 
-/// Takes `--color` to heart before the arguments are parsed, since help and errors
-/// come from parsing them. What is no choice is left for clap to refuse.
+/// Applies `--color` before the arguments are parsed, because parsing prints help and errors.
+/// Invalid choices are left for clap to refuse.
 pub fn prepare(arguments: impl IntoIterator<Item = impl AsRef<OsStr>>) {
     let mut arguments = arguments.into_iter();
     while let Some(argument) = arguments.next() {
@@ -46,7 +46,7 @@ pub fn stderr() -> bool {
     AutoStream::choice(&io::stderr()) != ColorChoice::Never
 }
 
-/// How errors begin.
+/// The text in the style of errors.
 pub fn error(text: &str) -> String {
     match stderr() {
         true => {

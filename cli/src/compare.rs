@@ -4,12 +4,13 @@ use std::io::Write;
 use std::str::FromStr;
 
 use clap::{Args, Subcommand};
-use wgmax::{Device, Tensor};
+use wgmax::Tensor;
 
+use super::options::Planning;
 use super::output::Output;
 use super::{Outcome, max_pool, reduce_max, segment_max};
 
-/// What the results of an operator are called, in order.
+/// The names of an operator's results.
 const RESULTS: [&str; 2] = ["values", "indices"];
 
 #[derive(Args)]
@@ -26,9 +27,9 @@ pub struct Arguments {
 enum Choice {
     /// The maximum along axes of a tensor from a file
     ReduceMax(ReduceMax),
-    /// The maximum of windows of a tensor from a file, and where it is
+    /// The maximum of windows of a tensor from a file, and its position
     MaxPool(MaxPool),
-    /// The maximum of rows that belong together, of tensors from files
+    /// The maximum of each segment of the rows of a tensor from a file
     SegmentMax(SegmentMax),
 }
 
@@ -46,7 +47,7 @@ struct ReduceMax {
 struct MaxPool {
     #[command(flatten)]
     operation: max_pool::Operation,
-    /// Compare the positions of the maxima, too
+    /// Also compare the positions of the maxima
     #[arg(long)]
     indices: bool,
     #[command(flatten)]
@@ -58,7 +59,7 @@ struct MaxPool {
 struct SegmentMax {
     #[command(flatten)]
     operation: segment_max::Operation,
-    /// Compare the rows that the maxima come from, too
+    /// Also compare the rows that the maxima come from
     #[arg(long)]
     indices: bool,
     #[command(flatten)]
@@ -67,9 +68,11 @@ struct SegmentMax {
 
 #[derive(Args)]
 struct Between {
-    /// The two devices: each one cpu, gpu, an index, or part of an adapter's name
+    /// The two devices; each is cpu, gpu, an index, or part of an adapter's name
     #[arg(long, value_name = "A,B", default_value = "cpu,gpu")]
     between: Pair,
+    #[command(flatten)]
+    planning: Planning,
 }
 
 #[derive(Clone)]
@@ -85,14 +88,15 @@ impl FromStr for Pair {
 }
 
 pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome> {
-    let alone = |(operator, input)| (operator, vec![input]);
-    let ((operator, inputs), Between { between: Pair(a, b) }) = match &arguments.operator {
-        Choice::ReduceMax(choice) => (alone(choice.operation.read()?), &choice.between),
-        Choice::MaxPool(choice) => (alone(choice.operation.read(choice.indices)?), &choice.between),
+    let one = |(operator, input)| (operator, vec![input]);
+    let ((operator, inputs), between) = match &arguments.operator {
+        Choice::ReduceMax(choice) => (one(choice.operation.read()?), &choice.between),
+        Choice::MaxPool(choice) => (one(choice.operation.read(choice.indices)?), &choice.between),
         Choice::SegmentMax(choice) => (choice.operation.read(choice.indices)?, &choice.between),
     };
     let inputs: Vec<&Tensor> = inputs.iter().collect();
-    let devices = [Device::named(a)?, Device::named(b)?];
+    let Between { between: Pair(a, b), planning } = between;
+    let devices = [planning.open(a)?, planning.open(b)?];
     let a = operator.run(&devices[0], &inputs)?;
     let b = operator.run(&devices[1], &inputs)?;
     writeln!(output, "a: {}", devices[0].info())?;

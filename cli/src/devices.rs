@@ -3,11 +3,12 @@
 use std::io::Write;
 
 use clap::Args;
-use serde_json::json;
-use wgmax::{Device, DeviceInfo};
+use serde_json::{Value, json};
+use wgmax::plan::Limits;
+use wgmax::{Device, DeviceInfo, Tuning};
 
 use super::Outcome;
-use super::output::{self, Output};
+use super::output::{self, Output, size};
 
 #[derive(Args)]
 #[command(after_help = "\
@@ -15,7 +16,7 @@ Examples:
   wgmax devices
   wgmax devices --json")]
 pub struct Arguments {
-    /// Print a JSON array, one object a device
+    /// Print a JSON array with an object for each device
     #[arg(long)]
     json: bool,
 }
@@ -27,7 +28,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome
         .map(|(index, info)| (Some(index), info))
         .chain([(None, cpu.info())]);
     if arguments.json {
-        let list: Vec<_> = all.map(|(index, info)| object(index, info)).collect();
+        let list: Vec<_> = all.map(|(index, info)| object(index, info, &info.tuning())).collect();
         writeln!(output, "{}", serde_json::to_string_pretty(&list)?)?;
         return Ok(Outcome::Good);
     }
@@ -37,6 +38,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome
         "backend",
         "driver",
         "kind",
+        "plan",
         "workgroup",
         "groups",
         "binding",
@@ -44,76 +46,72 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome
     ]);
     for (index, info) in all {
         let limits = &info.limits;
-        let mut row = vec![
-            index.map_or_else(|| "cpu".to_string(), |index| index.to_string()),
+        table.add_row([
+            argument(index),
             info.name.clone(),
             info.backend.clone(),
             info.driver.clone(),
             info.kind.clone(),
-        ];
-        row.extend([
+            info.tuning().name().to_string(),
             limits.workgroup_size.to_string(),
-            match limits.max_workgroups_per_dimension {
-                u32::MAX => "any".to_string(),
-                groups => groups.to_string(),
-            },
+            count(limits.max_workgroups_per_dimension),
             size(limits.max_binding_size),
             size(limits.max_buffer_size),
         ]);
-        table.add_row(row);
     }
     writeln!(output, "{table}")?;
     writeln!(
         output,
-        "workgroup: invocations in one; groups: workgroups a dimension; \
-         binding, buffer: the largest in bytes"
+        "plan: what --plan is by default; workgroup: invocations of a workgroup;\n\
+         groups: workgroups in each dimension; binding, buffer: maximum bytes"
     )?;
     if adapters.is_empty() {
-        // Not a part of the list; there is nobody to tell if stderr is closed.
+        // Not a part of the list. An error here means that stderr is closed.
         let _ = writeln!(std::io::stderr(), "{NO_ADAPTER}");
     }
     Ok(Outcome::Good)
 }
 
-/// What is said where only the CPU is left.
+/// The message if there is no device but the CPU.
 pub const NO_ADAPTER: &str = "No GPU adapter was found; only the CPU is used. On Debian, \
-                              mesa-vulkan-drivers has one in software.";
+                              mesa-vulkan-drivers has a software adapter.";
 
-/// A device as JSON; the CPU has no index.
-pub fn object(index: Option<usize>, info: &DeviceInfo) -> serde_json::Value {
-    let limits = &info.limits;
+/// How `--device` names a device. The CPU has no index.
+fn argument(index: Option<usize>) -> String {
+    index.map_or_else(|| "cpu".to_string(), |index| index.to_string())
+}
+
+/// A limit, or "any" if there is none.
+pub fn count(limit: u32) -> String {
+    match limit {
+        u32::MAX => "any".to_string(),
+        limit => limit.to_string(),
+    }
+}
+
+/// A device as JSON.
+pub fn object(index: Option<usize>, info: &DeviceInfo, tuning: &Tuning) -> Value {
     json!({
-        "device": index.map_or_else(|| "cpu".to_string(), |index| index.to_string()),
+        "device": argument(index),
         "name": info.name,
         "backend": info.backend,
         "driver": info.driver,
         "kind": info.kind,
-        "limits": {
-            "workgroup_size": limits.workgroup_size,
-            "max_workgroups_per_dimension": limits.max_workgroups_per_dimension,
-            "max_binding_size": limits.max_binding_size,
-            "max_buffer_size": limits.max_buffer_size,
-            "alignment": limits.alignment,
-            "max_iterations": limits.max_iterations,
-            "lanes": limits.lanes,
-        },
+        "tuning": tuning.name(),
+        "target_parallelism": tuning.target_parallelism(),
+        "limits": limits(&info.limits),
     })
 }
 
-/// Bytes in the largest unit.
-pub fn size(bytes: u64) -> String {
-    if bytes == u64::MAX {
-        return "any".to_string();
-    }
-    const UNITS: [&str; 6] = ["EiB", "PiB", "TiB", "GiB", "MiB", "KiB"];
-    for (power, unit) in (1..=6).rev().zip(UNITS) {
-        let whole = 1u64 << (10 * power);
-        if bytes >= whole && bytes.is_multiple_of(whole) {
-            return format!("{} {unit}", bytes / whole);
-        }
-        if bytes >= whole {
-            return format!("{:.1} {unit}", bytes as f64 / whole as f64);
-        }
-    }
-    format!("{bytes} B")
+/// Limits as JSON.
+pub fn limits(limits: &Limits) -> Value {
+    json!({
+        "workgroup_size": limits.workgroup_size,
+        "max_workgroups_per_dimension": limits.max_workgroups_per_dimension,
+        "max_binding_size": limits.max_binding_size,
+        "max_buffer_size": limits.max_buffer_size,
+        "alignment": limits.alignment,
+        "max_storage_buffers": limits.max_storage_buffers,
+        "max_iterations": limits.max_iterations,
+    })
 }

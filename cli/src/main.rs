@@ -6,6 +6,7 @@ mod color;
 mod compare;
 mod demo;
 mod devices;
+mod explain;
 mod max_pool;
 mod onnx;
 mod options;
@@ -14,6 +15,7 @@ mod progress;
 mod reduce_max;
 mod report;
 mod segment_max;
+mod shader;
 mod shell;
 mod verify;
 mod whole_file;
@@ -25,7 +27,7 @@ use clap::{ColorChoice, Parser, Subcommand};
 
 use output::Output;
 
-/// ReduceMax, MaxPool and SegmentMax as WGSL compute shaders, with CPU twins that agree bit for bit.
+/// ReduceMax, MaxPool and SegmentMax as WGSL compute shaders, and the same kernels on the CPU.
 #[derive(Parser)]
 #[command(name = "wgmax", version, disable_help_subcommand = true, after_help = EXAMPLES)]
 struct Cli {
@@ -38,25 +40,28 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Run the operators on real data, on every device found, and compare the results
-    #[command(after_help = "Example:\n  wgmax demo")]
-    Demo,
-    /// List the adapters and the CPU, with the limits that matter here
+    /// Run the operators on sample data, on every device, and compare the results
+    Demo(demo::Arguments),
+    /// List the adapters and the CPU, with their limits
     Devices(devices::Arguments),
     /// The maximum along axes of a tensor from a file
     ReduceMax(reduce_max::Arguments),
-    /// The maximum of windows of a tensor from a file, and where it is
+    /// The maximum of windows of a tensor from a file, and its position
     MaxPool(max_pool::Arguments),
-    /// The maximum of rows that belong together, and which row it comes from
+    /// The maximum of each segment of the rows of a tensor, and its row
     SegmentMax(segment_max::Arguments),
     /// Run an operator on two devices and compare the results bit for bit
     Compare(compare::Arguments),
     /// Run golden cases
     Check(check::Arguments),
-    /// Measure the operators beside what the device's memory allows
+    /// Measure the operators against the bandwidth of the device's memory
     Bench(bench::Arguments),
-    /// Find the nodes of an ONNX model that are implemented here, run and compare them
+    /// Run and compare the nodes of an ONNX model that are implemented here
     Onnx(onnx::Arguments),
+    /// Print the launches of an operator, without a device
+    Explain(explain::Arguments),
+    /// List the kernels, or print the whole WGSL text of one
+    Shader(shader::Arguments),
     /// Print completions for a shell
     Completions(shell::Completions),
     /// Print a manual page
@@ -65,7 +70,7 @@ enum Command {
     Verify(verify::Arguments),
 }
 
-/// What a command that ran to its end found.
+/// The outcome of a command that completed.
 enum Outcome {
     Good,
     /// Results differ, or a case failed.
@@ -75,12 +80,13 @@ enum Outcome {
 const SHORT_HELP: &str = "\
 wgmax: ReduceMax, MaxPool and SegmentMax on the GPU and on the CPU, with the same bits
 
-  wgmax demo                            see it work, on data that comes with it
-  wgmax devices                         what there is to compute on
+  wgmax demo                            run everything on sample data
+  wgmax devices                         list the adapters and the CPU
   wgmax reduce-max x.npy --axes -1      the maximum along an axis
   wgmax max-pool x.npy --kernel 2,2     the maximum of each 2 x 2 window
-  wgmax segment-max x.npy ids.npy       the maximum of rows with the same id
-  wgmax --help                          everything else
+  wgmax segment-max x.npy ids.npy       the maximum of the rows of each id
+  wgmax explain reduce-max 1000x64      the launches of an operator
+  wgmax --help                          all commands
 
 Start with: wgmax demo";
 
@@ -90,14 +96,14 @@ Examples:
   wgmax reduce-max x.npy --axes -1 -o y.npy
   wgmax onnx model.onnx --dim batch=1
 
-Each command has examples of its own: wgmax reduce-max --help";
+Each command has its own examples: wgmax reduce-max --help";
 
 fn main() -> ExitCode {
     color::prepare(std::env::args_os().skip(1));
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) if !error.use_stderr() => {
-            // Help or the version. A reader who has gone away misses nothing.
+            // Help or the version. A closed pipe is no error.
             let _ = error.print();
             return ExitCode::SUCCESS;
         }
@@ -107,7 +113,7 @@ fn main() -> ExitCode {
     let mut output = Output::stdout();
     let outcome = match cli.command {
         None => writeln!(output, "{SHORT_HELP}").map(|()| Outcome::Good).map_err(Into::into),
-        Some(Command::Demo) => demo::run(&mut output),
+        Some(Command::Demo(arguments)) => demo::run(&arguments, &mut output),
         Some(Command::Devices(arguments)) => devices::run(&arguments, &mut output),
         Some(Command::ReduceMax(arguments)) => reduce_max::run(&arguments, &mut output),
         Some(Command::MaxPool(arguments)) => max_pool::run(&arguments, &mut output),
@@ -116,6 +122,8 @@ fn main() -> ExitCode {
         Some(Command::Check(arguments)) => check::run(&arguments, &mut output),
         Some(Command::Bench(arguments)) => bench::run(&arguments, &mut output),
         Some(Command::Onnx(arguments)) => onnx::run(&arguments, &mut output),
+        Some(Command::Explain(arguments)) => explain::run(&arguments, &mut output),
+        Some(Command::Shader(arguments)) => shader::run(&arguments, &mut output),
         Some(Command::Completions(arguments)) => shell::completions(&arguments, &mut output),
         Some(Command::Man(arguments)) => shell::man(&arguments, &mut output),
         Some(Command::Verify(arguments)) => verify::run(&arguments, &mut output),
@@ -127,13 +135,12 @@ fn main() -> ExitCode {
     match outcome {
         Ok(Outcome::Good) => ExitCode::SUCCESS,
         Ok(Outcome::Bad) => ExitCode::from(1),
-        // As with text, a reader who has gone away misses nothing.
         Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => refuse(&chain(&error)),
     }
 }
 
-/// Whether a tensor was to go to standard output, and nobody reads there.
+/// Whether a tensor could not be written because standard output is a closed pipe.
 fn is_closed_pipe(error: &anyhow::Error) -> bool {
     match error.downcast_ref::<wgmax::Error>() {
         Some(wgmax::Error::Io { path, source }) => {
@@ -143,7 +150,7 @@ fn is_closed_pipe(error: &anyhow::Error) -> bool {
     }
 }
 
-/// Logs to stderr at the level that `WGMAX_LOG` says; without it, nothing.
+/// Logs to stderr at the level in `WGMAX_LOG`, if it is set.
 fn log() {
     use tracing_subscriber::filter::LevelFilter;
     if let Some(level) = std::env::var("WGMAX_LOG").ok().and_then(|v| v.parse::<LevelFilter>().ok())
@@ -154,18 +161,18 @@ fn log() {
 
 fn refuse(message: &str) -> ExitCode {
     let line = message.split_whitespace().collect::<Vec<_>>().join(" ");
-    // There is nobody left to tell if stderr is closed.
+    // An error here means that stderr is closed.
     let _ = writeln!(anstream::stderr(), "{} {line}", color::error("wgmax:"));
     ExitCode::from(2)
 }
 
-/// An error and its causes, each said once.
+/// An error and its causes, without repetitions.
 fn chain(error: &anyhow::Error) -> String {
-    error.chain().map(ToString::to_string).fold(String::new(), |said, cause| {
-        match said.is_empty() {
+    error.chain().map(ToString::to_string).fold(String::new(), |text, cause| {
+        match text.is_empty() {
             true => cause,
-            false if said.contains(&cause) => said,
-            false => format!("{said}: {cause}"),
+            false if text.contains(&cause) => text,
+            false => format!("{text}: {cause}"),
         }
     })
 }
@@ -184,23 +191,23 @@ mod tests {
 
     use super::*;
 
-    /// The lines of a command's examples, and of those below it.
+    /// The examples of a command and of its subcommands.
     fn examples(command: &clap::Command, found: &mut Vec<String>) {
         let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
         let lines = help.lines().filter_map(|line| line.strip_prefix("  "));
         found.extend(lines.filter(|line| line.starts_with("wgmax ")).map(str::to_string));
-        command.get_subcommands().for_each(|below| examples(below, found));
+        command.get_subcommands().for_each(|command| examples(command, found));
     }
 
     #[test]
-    fn every_example_is_one_that_the_command_takes() {
+    fn every_example_parses() {
         let command = Cli::command();
         command.clone().debug_assert();
         let mut found = Vec::new();
         examples(&command, &mut found);
         assert!(found.len() > 20, "{found:?}");
         for example in found {
-            // What comes behind is for the shell.
+            // Redirections are the shell's.
             let words = example.split_whitespace().take_while(|word| !matches!(*word, "<" | ">"));
             if let Err(error) = Cli::try_parse_from(words) {
                 panic!("{example}: {error}");

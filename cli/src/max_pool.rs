@@ -16,54 +16,63 @@ Examples:
 pub struct Arguments {
     #[command(flatten)]
     operation: Operation,
-    /// Compute the positions of the maxima, too, and write them to a file
+    /// Also compute the positions of the maxima, and write them to a file
     #[arg(long, value_name = "IDX_FILE")]
     indices: Option<String>,
     #[command(flatten)]
     run: Run,
-    /// Write the maxima to a file instead of printing them
+    /// File for the maxima; they are printed by default
     #[arg(short, long, value_name = "OUT")]
     output: Option<String>,
 }
 
-/// The operator and its input. Whether indices are wanted is said by an argument
-/// `indices` of the subcommand that this is a part of.
+/// The operator and its input.
 #[derive(Args)]
 pub struct Operation {
-    /// Elements of a window along each spatial axis, such as 3,3
+    #[command(flatten)]
+    attributes: Attributes,
+    #[command(flatten)]
+    source: Source,
+}
+
+/// The operator's attributes. A command that includes them has an argument `indices` too, which
+/// says whether indices are computed.
+#[derive(Args)]
+pub struct Attributes {
+    /// Size of the window along each spatial axis, such as 3,3
     #[arg(long, value_name = "K,..", allow_hyphen_values = true)]
     kernel: List,
-    /// From one window to the next, per spatial axis; 1 if this is left out
+    /// Stride along each spatial axis; 1 by default
     #[arg(long, value_name = "S,..", allow_hyphen_values = true)]
     strides: Option<List>,
-    /// Padding before each spatial axis, and then behind each; 0 if this is left out
+    /// Padding before each spatial axis, then after each; 0 by default
     #[arg(long, value_name = "B,..,E,..", allow_hyphen_values = true)]
     pads: Option<List>,
-    /// From one element of a window to the next, per spatial axis; 1 if this is left out
+    /// Dilation along each spatial axis; 1 by default
     #[arg(long, value_name = "D,..", allow_hyphen_values = true)]
     dilations: Option<List>,
-    /// How the padding comes about
+    /// How the padding is chosen
     #[arg(long, value_enum, default_value = "explicit")]
     auto_pad: AutoPad,
-    /// What becomes of a last window that does not fit
+    /// How a partial last window is handled
     #[arg(long, value_enum, default_value = "floor")]
     rounding: Rounding,
-    /// Where the channels are
+    /// Order of the axes
     #[arg(long, value_enum, default_value = "ncx")]
     layout: Layout,
-    /// What a NaN does
+    /// How NaN counts
     #[arg(long, value_enum, default_value = "propagate")]
     nan: NanChoice,
     /// The maximum of a window that covers no element, for floats
     #[arg(long, value_enum, default_value = "neg-inf")]
     empty: EmptyChoice,
-    /// The type of the indices
+    /// Element type of the indices
     #[arg(long, value_enum, default_value = "i64", requires = "indices")]
     index_type: IndexType,
     /// How positions are numbered
     #[arg(long, value_enum, default_value = "row-major", requires = "indices")]
     index_order: IndexOrder,
-    /// Indices count from the start of the sub-tensor of the axes from this one on
+    /// Indices count within the sub-tensor of this axis and those after it
     #[arg(
         long,
         value_name = "A",
@@ -72,17 +81,15 @@ pub struct Operation {
         allow_hyphen_values = true
     )]
     index_axis: i64,
-    #[command(flatten)]
-    source: Source,
 }
 
 #[derive(Clone, Copy, PartialEq, ValueEnum)]
 enum AutoPad {
-    /// As --pads says
+    /// As in --pads
     Explicit,
-    /// As many windows as strides fit, an odd position behind
+    /// Enough for ceil(size / stride) windows; an odd position goes after the axis
     SameUpper,
-    /// As many windows as strides fit, an odd position before
+    /// Enough for ceil(size / stride) windows; an odd position goes before the axis
     SameLower,
     /// None
     Valid,
@@ -94,7 +101,7 @@ enum Rounding {
     Floor,
     /// It counts
     Ceil,
-    /// It counts, unless it would start behind the last element
+    /// It counts, unless it starts after the last element
     CeilTorch,
 }
 
@@ -108,23 +115,27 @@ enum Layout {
 
 #[derive(Clone, Copy, ValueEnum)]
 enum IndexOrder {
-    /// The last axis fastest, as in memory
+    /// The last axis is the fastest, as in memory
     RowMajor,
-    /// The first spatial axis fastest
+    /// The first spatial axis is the fastest
     ColumnMajor,
 }
 
-impl Operation {
-    /// The operator, and its input from the file.
-    pub fn read(&self, indices: bool) -> anyhow::Result<(Operator, Tensor)> {
-        let input = self.source.read()?;
-        let operator = self.operator(indices, input.desc())?;
-        // What does not fit is refused before a device is opened.
-        operator.infer(input.desc()).map_err(|error| self.blame(error))?;
-        Ok((operator.into(), input))
+impl Attributes {
+    /// The operator, if the attributes fit the input. `name` is the argument of the input, for
+    /// errors.
+    pub fn operator(
+        &self,
+        indices: bool,
+        input: &TensorDesc,
+        name: &str,
+    ) -> anyhow::Result<Operator> {
+        let operator = self.max_pool(indices, input)?;
+        operator.infer(input).map_err(|error| self.with_argument(error, name))?;
+        Ok(operator.into())
     }
 
-    fn operator(&self, indices: bool, input: &TensorDesc) -> anyhow::Result<MaxPool> {
+    fn max_pool(&self, indices: bool, input: &TensorDesc) -> anyhow::Result<MaxPool> {
         let mut operator = MaxPool::new(self.kernel.0.iter().copied())
             .padding(self.padding(input)?)
             .rounding(match self.rounding {
@@ -168,10 +179,10 @@ impl Operation {
             anyhow::bail!("--pads {pads}: not together with --auto-pad {}", name.get_name());
         }
         let spatial = input.rank().saturating_sub(2);
-        // A rank without spatial axes is refused as such.
+        // The operator refuses inputs without spatial axes.
         anyhow::ensure!(
             spatial == 0 || pads.0.len() == 2 * spatial,
-            "--pads {pads}: {input} needs {} numbers, one before and one behind each spatial axis, \
+            "--pads {pads}: {input} needs {} numbers, one before and one after each spatial axis, \
              but {} were given",
             2 * spatial,
             pads.0.len(),
@@ -180,14 +191,14 @@ impl Operation {
         Ok(Padding::Explicit { begin: begin.to_vec(), end: end.to_vec() })
     }
 
-    /// The error, with the argument that it comes from.
-    fn blame(&self, error: Error) -> anyhow::Error {
+    /// The error with the argument that caused it.
+    fn with_argument(&self, error: Error, input: &str) -> anyhow::Error {
         let given =
             |flag: &str, list: &Option<List>| list.as_ref().map(|list| format!("{flag} {list}"));
         let kernel = || Some(format!("--kernel {}", self.kernel));
         let axis = || Some(format!("--index-axis {}", self.index_axis));
-        let culprit = match &error {
-            Error::PoolRank { .. } => Some(self.source.input.clone()),
+        let argument = match &error {
+            Error::PoolRank { .. } => Some(input.to_string()),
             Error::WindowTooLarge { .. } => kernel(),
             Error::AxisOutOfRange { .. } => axis(),
             Error::IndexTooLarge { .. } => Some("--index-type i32".to_string()),
@@ -205,10 +216,19 @@ impl Operation {
             _ => None,
         };
         let error = anyhow::Error::from(error);
-        match culprit {
-            Some(culprit) => error.context(culprit),
+        match argument {
+            Some(argument) => error.context(argument),
             None => error,
         }
+    }
+}
+
+impl Operation {
+    /// The operator, checked before a device is opened, and its input from the file.
+    pub fn read(&self, indices: bool) -> anyhow::Result<(Operator, Tensor)> {
+        let input = self.source.read()?;
+        let operator = self.attributes.operator(indices, input.desc(), &self.source.input)?;
+        Ok((operator, input))
     }
 }
 

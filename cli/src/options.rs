@@ -1,4 +1,4 @@
-//! What the options of several subcommands have in common.
+//! Options that several subcommands share.
 
 use std::fmt;
 use std::io::Write;
@@ -6,45 +6,123 @@ use std::str::FromStr;
 
 use clap::{Args, ValueEnum};
 use wgmax::operator::{EmptySet, Operator};
-use wgmax::{Device, ElementType, Nan, RunOptions, Tensor};
+use wgmax::{Device, DeviceOptions, ElementType, Nan, RunOptions, Tensor, Tuning};
 
-use super::progress::Shown;
+use super::progress::PieceProgress;
 
-/// The tensor that an operator is run on.
+/// The input tensor of an operator.
 #[derive(Args)]
 pub struct Source {
     /// FILE.npy, FILE.npz:NAME, FILE.safetensors:NAME, FILE.pb, or - for standard input
     pub input: String,
-    /// Take the file's unsigned integers as the bits of this type, such as bf16
-    #[arg(long = "type", value_name = "TYPE")]
-    element_type: Option<String>,
+    /// Read the file's unsigned integers as the bits of this type, such as bf16
+    #[arg(long = "type", value_name = "TYPE", value_parser = element_type)]
+    element_type: Option<ElementType>,
 }
 
 impl Source {
     pub fn read(&self) -> anyhow::Result<Tensor> {
-        let element_type =
-            self.element_type.as_deref().map(str::parse::<ElementType>).transpose()?;
-        Ok(wgmax::io::read_as(&self.input, element_type)?)
+        Ok(wgmax::io::read_as(&self.input, self.element_type)?)
     }
 }
 
+/// An element type by its name.
+pub fn element_type(name: &str) -> Result<ElementType, String> {
+    name.parse().map_err(|error| {
+        let names = ElementType::ALL.map(ElementType::name).join(", ");
+        format!("{error}; there are {names}")
+    })
+}
+
+/// The invocations of a workgroup, as the library's limits allow them.
+pub fn workgroup(text: &str) -> Result<u32, String> {
+    let valid = |size: &u32| size.is_power_of_two() && (8..=256).contains(size);
+    let size = text.parse().ok().filter(valid);
+    size.ok_or_else(|| format!("{text:?} is not a power of two from 8 to 256"))
+}
+
+/// The device that computes, and the plans that it runs.
 #[derive(Args)]
 pub struct On {
-    /// Where to compute: auto, cpu, gpu, an index, or part of an adapter's name
+    /// Device: auto, cpu, gpu, an index, or part of an adapter's name
     #[arg(long, default_value = "auto")]
-    device: String,
+    pub device: String,
+    #[command(flatten)]
+    pub planning: Planning,
 }
 
 impl On {
-    /// As [`Device::named`], and says so where that is not a GPU because none opens.
+    /// Opens the device. If `auto` finds no GPU that opens, it is the CPU, with a message.
     pub fn open(&self) -> wgmax::Result<Device> {
         if self.device != "auto" {
-            return Device::named(&self.device);
+            return self.planning.open(&self.device);
         }
-        Ok(Device::gpu().unwrap_or_else(|error| {
-            let _ = writeln!(anstream::stderr(), "wgmax: on the CPU, for {error}");
-            Device::cpu()
-        }))
+        self.planning.open("gpu").or_else(|error| {
+            let _ = writeln!(anstream::stderr(), "wgmax: falling back to the CPU: {error}");
+            self.planning.open("cpu")
+        })
+    }
+}
+
+/// How operators are planned. Devices are opened here, so that all commands respect it.
+#[derive(Args)]
+pub struct Planning {
+    /// Plans to run, with the same results; by default those that suit the device
+    #[arg(long, value_enum)]
+    pub plan: Option<PlanChoice>,
+}
+
+impl Planning {
+    /// Opens a device as [`Device::named`] does.
+    pub fn open(&self, name: &str) -> wgmax::Result<Device> {
+        DeviceOptions::new().tuning(self.tuning()).open(name)
+    }
+
+    /// Opens every adapter, and the CPU last.
+    pub fn open_all(&self) -> Vec<wgmax::Result<Device>> {
+        Device::all().into_iter().map(|device| device.map(|device| self.apply(device))).collect()
+    }
+
+    /// A device that was opened otherwise.
+    pub fn apply(&self, device: Device) -> Device {
+        match self.tuning() {
+            Some(tuning) => device.with_tuning(tuning),
+            None => device,
+        }
+    }
+
+    fn tuning(&self) -> Option<Tuning> {
+        self.plan.map(PlanChoice::tuning)
+    }
+}
+
+/// The tunings of the library.
+#[derive(Clone, Copy, Debug, PartialEq, ValueEnum)]
+pub enum PlanChoice {
+    /// For GPUs, which coalesce the accesses of neighbouring invocations
+    Hardware,
+    /// For GPUs that a driver emulates on the CPU
+    Software,
+    /// For the CPU backend
+    Cpu,
+}
+
+impl PlanChoice {
+    /// The name, as [`Tuning::named`] has it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Hardware => "hardware",
+            Self::Software => "software",
+            Self::Cpu => "cpu",
+        }
+    }
+
+    pub fn tuning(self) -> Tuning {
+        match self {
+            Self::Hardware => Tuning::hardware(),
+            Self::Software => Tuning::software(),
+            Self::Cpu => Tuning::cpu(rayon::current_num_threads()),
+        }
     }
 }
 
@@ -53,32 +131,38 @@ impl On {
 pub struct Run {
     #[command(flatten)]
     on: On,
-    /// What goes to a GPU at a time, with its results, such as 64MiB; 256MiB if this is left out
+    /// Maximum bytes on a GPU at a time, results included, such as 64MiB; 256MiB by default
     #[arg(long, value_name = "SIZE")]
     max_piece: Option<Size>,
 }
 
 impl Run {
-    /// Opens the device and runs an operator there, telling on stderr how far it is if that takes a while.
+    /// Opens the device and runs an operator on it. Long runs report their progress on stderr.
     pub fn run(&self, operator: &Operator, inputs: &[&Tensor]) -> wgmax::Result<Vec<Tensor>> {
         let device = self.on.open()?;
-        let mut shown = Shown::new();
+        let mut progress = PieceProgress::new();
         let options = RunOptions::new()
-            .max_piece(self.max_piece.map(|size| size.0))
-            .progress(|progress| shown.update(progress));
+            .max_piece(self.max_piece.map(Size::bytes))
+            .progress(|report| progress.update(report));
         operator.run_with(&device, inputs, options)
     }
 }
 
-/// A number of bytes, as `4096`, `64KiB`, `256MiB` or `1GiB`.
+/// A number of bytes: `4096`, `64KiB`, `256MiB` or `1GiB`.
 #[derive(Clone, Copy, Debug)]
 pub struct Size(u64);
+
+impl Size {
+    pub fn bytes(self) -> u64 {
+        self.0
+    }
+}
 
 impl FromStr for Size {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let bad = || format!("{text:?} is no size; give bytes, or KiB, MiB or GiB as in 256MiB");
+        let bad = || format!("{text:?} is not a size; give bytes, or KiB, MiB or GiB as in 256MiB");
         let digits = text.trim_end_matches(|c: char| !c.is_ascii_digit());
         let unit = match text[digits.len()..].trim().to_ascii_lowercase().as_str() {
             "" | "b" => 1u64,
@@ -94,9 +178,9 @@ impl FromStr for Size {
 
 #[derive(Clone, Copy, ValueEnum)]
 pub enum NanChoice {
-    /// The maximum of anything with a NaN is NaN
+    /// The maximum of a set with a NaN is NaN
     Propagate,
-    /// NaN counts only where there is nothing else
+    /// NaN counts only if the set has nothing else
     Ignore,
 }
 
@@ -126,7 +210,7 @@ impl From<EmptyChoice> for EmptySet {
     }
 }
 
-/// The type of the positions of maxima.
+/// The element type of indices and ids.
 #[derive(Clone, Copy, ValueEnum)]
 pub enum IndexType {
     I64,
@@ -142,7 +226,7 @@ impl From<IndexType> for ElementType {
     }
 }
 
-/// Integers separated by commas; none if there is nothing but blanks.
+/// Integers separated by commas. Blank text is an empty list.
 #[derive(Clone, Debug)]
 pub struct List(pub Vec<i64>);
 
@@ -168,6 +252,21 @@ impl fmt::Display for List {
         match numbers.as_slice() {
             [] => f.write_str("\"\""),
             _ => f.write_str(&numbers.join(",")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn plans_are_the_tunings_of_the_library() {
+        let names: Vec<&str> = PlanChoice::value_variants().iter().map(|p| p.name()).collect();
+        assert_eq!(names, Tuning::NAMES);
+        for choice in PlanChoice::value_variants() {
+            assert_eq!(choice.tuning().name(), choice.name());
+            assert_eq!(choice.to_possible_value().unwrap().get_name(), choice.name());
         }
     }
 }

@@ -1,17 +1,18 @@
-//! Standard output, and how tensors look on it.
+//! Standard output, and how tensors, sizes and tables are printed on it.
 
 use std::io::{self, BufWriter, StdoutLock, Write};
 
 use comfy_table::{Cell, Color, Table, presets};
-use wgmax::{Element, ElementType, Tensor};
+use serde_json::{Value, json};
+use wgmax::{Element, ElementType, Tensor, TensorDesc};
 
 use super::color;
 
-/// How many elements of a result are printed.
-const SHOWN: usize = 64;
+/// The maximum number of elements of a result that are printed.
+const MAX_PRINTED: usize = 64;
 
-/// Standard output that goes quiet when its reader goes away, so that the work
-/// goes on and the exit status says how it ended.
+/// Standard output. If its reader goes away, further output is dropped, so that the command still
+/// completes and its exit status is right.
 pub struct Output {
     inner: BufWriter<StdoutLock<'static>>,
     closed: bool,
@@ -51,10 +52,10 @@ impl Write for Output {
     }
 }
 
-/// An empty table in the style of all tables here.
+/// An empty table in the style of all tables of the command.
 pub fn table(header: &[&str]) -> Table {
     let mut table = Table::new();
-    // Colours are ours to choose, not the terminal's alone.
+    // By `--color`, not only by whether this is a terminal.
     match color::stdout() {
         true => table.enforce_styling(),
         false => table.force_no_tty(),
@@ -63,18 +64,41 @@ pub fn table(header: &[&str]) -> Table {
     table
 }
 
-/// A cell of a table with good or bad news.
+/// A table cell with a verdict: green or red.
 pub fn verdict(text: impl ToString, good: bool) -> Cell {
     Cell::new(text).fg(if good { Color::Green } else { Color::Red })
 }
 
-/// The type and shape, and the elements a row of the last dimension a line.
+/// Bytes in the largest unit of which there is at least one.
+pub fn size(bytes: u64) -> String {
+    if bytes == u64::MAX {
+        return "any".to_string();
+    }
+    const UNITS: [&str; 6] = ["EiB", "PiB", "TiB", "GiB", "MiB", "KiB"];
+    for (power, unit) in (1..=6).rev().zip(UNITS) {
+        let whole = 1u64 << (10 * power);
+        if bytes >= whole && bytes.is_multiple_of(whole) {
+            return format!("{} {unit}", bytes / whole);
+        }
+        if bytes >= whole {
+            return format!("{:.1} {unit}", bytes as f64 / whole as f64);
+        }
+    }
+    format!("{bytes} B")
+}
+
+/// The type and shape of a tensor as JSON.
+pub fn tensor_json(desc: &TensorDesc) -> Value {
+    json!({ "type": desc.element_type().name(), "shape": desc.shape() })
+}
+
+/// Prints the type and shape of a tensor, and its elements, one row of the last axis a line.
 pub fn print(tensor: &Tensor, output: &mut Output) -> anyhow::Result<()> {
     writeln!(output, "{}", tensor.desc())?;
-    let values = values(tensor, SHOWN)?;
+    let values = values(tensor, MAX_PRINTED)?;
     let width = values.iter().map(String::len).max().unwrap_or(0);
     let row = tensor.shape().last().copied().unwrap_or(1).max(1);
-    // A long row is broken where a terminal would break it.
+    // Long rows are broken at the width of a terminal.
     let per_line = row.min((78 / (width + 1)).max(1));
     for row in values.chunks(row) {
         for line in row.chunks(per_line) {
@@ -89,13 +113,13 @@ pub fn print(tensor: &Tensor, output: &mut Output) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Writes each result to its file, if it has one. Without a file for it, the first is printed.
+/// Writes each result to its file, if it has one. Prints the first if it has no file.
 pub fn deliver(
     results: &[Tensor],
     files: &[&Option<String>],
     output: &mut Output,
 ) -> anyhow::Result<()> {
-    // Together, so that there are never maxima of this run beside indices of another.
+    // All files or none, so that maxima and indices are always of the same run.
     let written: Vec<(&str, &Tensor)> = files
         .iter()
         .zip(results)

@@ -1,4 +1,4 @@
-//! How far something is, on stderr: a bar on a terminal, now and then a line elsewhere.
+//! Progress on stderr: a bar on a terminal, elsewhere a line from time to time.
 
 use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
@@ -6,16 +6,16 @@ use std::time::{Duration, Instant};
 use indicatif::{BinaryBytes, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use wgmax::Progress;
 
-/// What is done sooner than that is not worth a word.
+/// Runs shorter than this show no bar.
 const QUIET: Duration = Duration::from_secs(1);
-/// From one line to the next, and to the first.
+/// The time before each line.
 const BETWEEN_LINES: Duration = Duration::from_secs(10);
-/// What each line begins with, so that whoever reads stderr can tell it from what is wrong.
+/// Begins each line, so that readers of stderr can tell progress from errors.
 const MARK: &str = "progress:";
 
-/// The lines where stderr is no terminal.
+/// Lines, for a stderr that is no terminal.
 pub struct Lines {
-    /// When the last one was written, or else the beginning.
+    /// When the last line was written, or the start.
     last: Instant,
 }
 
@@ -24,26 +24,26 @@ impl Lines {
         Self { last: Instant::now() }
     }
 
-    /// Writes the line if it is time for one.
-    pub fn tell(&mut self, line: impl FnOnce() -> String) {
+    /// Writes the line if enough time has passed.
+    pub fn update(&mut self, line: impl FnOnce() -> String) {
         if self.last.elapsed() >= BETWEEN_LINES {
             self.last = Instant::now();
-            // There is nobody left to tell if stderr is closed.
+            // An error here means that stderr is closed.
             let _ = writeln!(std::io::stderr(), "{MARK} {}", line());
         }
     }
 }
 
-/// How far a run in pieces is.
-pub struct Shown {
-    /// Hidden at first: it guesses well from what it has seen from the start on.
+/// The progress of a run in pieces.
+pub struct PieceProgress {
+    /// Updated from the start, so that its estimates are good when it appears.
     bar: ProgressBar,
     hidden: bool,
-    began: Instant,
+    start: Instant,
     lines: Lines,
 }
 
-impl Shown {
+impl PieceProgress {
     pub fn new() -> Self {
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
         let template =
@@ -52,26 +52,26 @@ impl Shown {
             Ok(style) => bar.with_style(style),
             Err(_) => bar,
         };
-        Self { bar, hidden: true, began: Instant::now(), lines: Lines::new() }
+        Self { bar, hidden: true, start: Instant::now(), lines: Lines::new() }
     }
 
     pub fn update(&mut self, progress: Progress) {
         self.bar.set_length(progress.total);
         self.bar.set_position(progress.done);
         if std::io::stderr().is_terminal() {
-            if self.hidden && self.began.elapsed() >= QUIET {
+            if self.hidden && self.start.elapsed() >= QUIET {
                 self.hidden = false;
                 self.bar.set_draw_target(ProgressDrawTarget::stderr());
             }
         } else {
             let (done, total) = (BinaryBytes(progress.done), BinaryBytes(progress.total));
-            self.lines.tell(|| format!("{done} of {total}"));
+            self.lines.update(|| format!("{done} of {total}"));
         }
     }
 }
 
-impl Drop for Shown {
-    /// Leaves no bar behind.
+impl Drop for PieceProgress {
+    /// Removes the bar.
     fn drop(&mut self) {
         self.bar.finish_and_clear();
     }

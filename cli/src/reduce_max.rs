@@ -1,8 +1,8 @@
 //! `wgmax reduce-max`.
 
 use clap::Args;
-use wgmax::Tensor;
 use wgmax::operator::{Operator, ReduceMax};
+use wgmax::{Tensor, TensorDesc};
 
 use super::Outcome;
 use super::options::{EmptyChoice, List, NanChoice, Run, Source};
@@ -19,7 +19,7 @@ pub struct Arguments {
     operation: Operation,
     #[command(flatten)]
     run: Run,
-    /// Write the result to a file instead of printing it
+    /// File for the result; it is printed by default
     #[arg(short, long, value_name = "OUT")]
     output: Option<String>,
 }
@@ -27,25 +27,32 @@ pub struct Arguments {
 /// The operator and its input.
 #[derive(Args)]
 pub struct Operation {
-    /// The axes to reduce, such as 0,-1; "" for none. All of them if this is left out
+    #[command(flatten)]
+    attributes: Attributes,
+    #[command(flatten)]
+    source: Source,
+}
+
+/// The operator's attributes.
+#[derive(Args)]
+pub struct Attributes {
+    /// Axes to reduce, such as 0,-1; "" for none. All axes by default
     #[arg(long, allow_hyphen_values = true)]
     axes: Option<List>,
-    /// Keep a reduced axis as a dimension of 1
+    /// Keep each reduced axis as a dimension of 1
     #[arg(long)]
     keep_dims: bool,
-    /// What a NaN does
+    /// How NaN counts
     #[arg(long, value_enum, default_value = "propagate")]
     nan: NanChoice,
     /// The maximum of no elements, for floats
     #[arg(long, value_enum, default_value = "neg-inf")]
     empty: EmptyChoice,
-    #[command(flatten)]
-    source: Source,
 }
 
-impl Operation {
-    /// The operator, and its input from the file.
-    pub fn read(&self) -> anyhow::Result<(Operator, Tensor)> {
+impl Attributes {
+    /// The operator, if the attributes fit the input.
+    pub fn operator(&self, input: &TensorDesc) -> anyhow::Result<Operator> {
         let mut operator = ReduceMax::new()
             .keep_dims(self.keep_dims)
             .nan(self.nan.into())
@@ -53,10 +60,16 @@ impl Operation {
         if let Some(List(axes)) = &self.axes {
             operator = operator.axes(axes.iter().copied());
         }
+        operator.infer(input)?;
+        Ok(operator.into())
+    }
+}
+
+impl Operation {
+    /// The operator, checked before a device is opened, and its input from the file.
+    pub fn read(&self) -> anyhow::Result<(Operator, Tensor)> {
         let input = self.source.read()?;
-        // Axes that do not fit are refused before a device is opened.
-        operator.infer(input.desc())?;
-        Ok((operator.into(), input))
+        Ok((self.attributes.operator(input.desc())?, input))
     }
 }
 

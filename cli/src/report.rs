@@ -1,4 +1,4 @@
-//! Reports in files, or on standard output.
+//! Reports in files or on standard output.
 
 use std::fmt::Display;
 use std::io::Write;
@@ -9,20 +9,19 @@ use anyhow::Context;
 use super::output::Output;
 use super::whole_file::WholeFile;
 
-/// A report. In a file, it appears whole or not at all.
+/// A report. A file is written completely or not at all.
 pub enum Report {
     Standard(Output),
     File(WholeFile),
 }
 
-/// Whether a report to `path` goes to standard output, where nothing else may then be.
+/// Whether a report to `path` goes to standard output. Nothing else may be printed there then.
 pub fn is_standard(path: &Path) -> bool {
     path == Path::new("-")
 }
 
 impl Report {
-    /// Creates the file behind the report, so that a place that cannot be
-    /// written is found before any case is run.
+    /// Opens the report, so that a path that cannot be written to is found before any case is run.
     pub fn create(path: &Path) -> anyhow::Result<Self> {
         match is_standard(path) {
             true => Ok(Self::Standard(Output::stdout())),
@@ -30,7 +29,7 @@ impl Report {
         }
     }
 
-    /// Writes a value in one line.
+    /// Writes a value and a newline.
     pub fn write(&mut self, value: &impl Display) -> anyhow::Result<()> {
         match self {
             Self::Standard(output) => Ok(writeln!(output, "{value}")?),
@@ -40,7 +39,7 @@ impl Report {
         }
     }
 
-    /// Puts the report in its place.
+    /// Completes the report.
     pub fn finish(self) -> anyhow::Result<()> {
         match self {
             Self::Standard(mut output) => Ok(output.flush()?),

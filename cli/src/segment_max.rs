@@ -16,41 +16,48 @@ Examples:
 pub struct Arguments {
     #[command(flatten)]
     operation: Operation,
-    /// Compute the rows that the maxima come from, too, and write them to a file
+    /// Also compute the rows that the maxima come from, and write them to a file
     #[arg(long, value_name = "IDX_FILE")]
     indices: Option<String>,
     #[command(flatten)]
     run: Run,
-    /// Write the maxima to a file instead of printing them
+    /// File for the maxima; they are printed by default
     #[arg(short, long, value_name = "OUT")]
     output: Option<String>,
 }
 
-/// The operator and its inputs. Whether indices are wanted is said by an argument
-/// `indices` of the subcommand that this is a part of.
+/// The operator and its inputs.
 #[derive(Args)]
 pub struct Operation {
     #[command(flatten)]
     source: Source,
-    /// A file as INPUT with the segment of each row, ascending, as i32 or i64
+    /// File with the segment of each row, in the formats of INPUT, as i32 or i64
     #[arg(value_name = "IDS")]
     ids: String,
-    /// The number of segments; the largest id plus 1 if this is left out
-    #[arg(long, value_name = "N", allow_hyphen_values = true, conflicts_with = "offsets")]
-    num_segments: Option<i64>,
-    /// What a segment without rows gives
+    #[command(flatten)]
+    attributes: Attributes,
+}
+
+/// The operator's attributes. A command that includes them has an argument `indices` too, which
+/// says whether indices are computed.
+#[derive(Args)]
+pub struct Attributes {
+    /// Number of segments; by default the largest id plus 1, or as many as there are offsets for
+    #[arg(long, value_name = "N", allow_hyphen_values = true)]
+    pub num_segments: Option<i64>,
+    /// The maximum of a segment without rows
     #[arg(long, value_enum, default_value = "zero")]
     fill: Fill,
-    /// The ids are in any order; rows whose id is no segment's are left out
+    /// The ids are in any order; rows whose id is out of range are left out
     #[arg(long, conflicts_with = "offsets")]
     unsorted: bool,
     /// IDS holds offsets: segment i is the rows from offset i to offset i + 1
     #[arg(long)]
-    offsets: bool,
-    /// What a NaN does
+    pub offsets: bool,
+    /// How NaN counts
     #[arg(long, value_enum, default_value = "propagate")]
     nan: NanChoice,
-    /// The type of the indices
+    /// Element type of the indices
     #[arg(long, value_enum, default_value = "i64", requires = "indices")]
     index_type: IndexType,
 }
@@ -61,7 +68,7 @@ enum Fill {
     Zero,
     /// The lowest finite value
     Lowest,
-    /// Minus infinity; integers as lowest
+    /// Minus infinity; the lowest value for integers
     NegInf,
 }
 
@@ -75,40 +82,51 @@ impl From<Fill> for EmptySegment {
     }
 }
 
-impl Operation {
-    /// The operator, and its inputs from the files.
-    pub fn read(&self, indices: bool) -> anyhow::Result<(Operator, Vec<Tensor>)> {
-        let data = self.source.read()?;
-        let ids = wgmax::io::read(&self.ids)?;
+impl Attributes {
+    /// The operator. The number of segments is left out with offsets, which imply it.
+    pub fn operator(&self, indices: bool) -> SegmentMax {
         let operator = match (self.unsorted, self.offsets) {
             (true, _) => SegmentMax::unsorted(),
             (_, true) => SegmentMax::offsets(),
             _ => SegmentMax::sorted(),
         };
-        let operator = operator
-            .num_segments(self.num_segments)
+        operator
+            .num_segments(self.num_segments.filter(|_| !self.offsets))
             .empty_segment(self.fill.into())
             .nan(self.nan.into())
-            .indices(indices.then_some(self.index_type.into()));
-        // What does not fit is refused before a device is opened.
-        operator
-            .checked(data.desc(), &ids)
-            .and_then(|operator| operator.infer(data.desc(), ids.desc()))
-            .map_err(|error| self.blame(error))?;
-        Ok((operator.into(), vec![data, ids]))
+            .indices(indices.then_some(self.index_type.into()))
     }
 
-    /// The error, with the argument that it comes from.
-    fn blame(&self, error: Error) -> anyhow::Error {
-        let culprit = match (&error, self.num_segments) {
-            (Error::SegmentDataRank, _) => self.source.input.clone(),
+    /// The error with the argument that caused it, given the arguments of the inputs.
+    pub fn with_argument(&self, error: Error, data: &str, ids: &str) -> anyhow::Error {
+        let argument = match (&error, self.num_segments) {
+            (Error::SegmentDataRank, _) => data.to_string(),
             (Error::BadAttribute { .. } | Error::ShapeOverflow { .. }, Some(count)) => {
                 format!("--num-segments {count}")
             }
             (Error::IndexTooLarge { .. }, _) => "--index-type i32".to_string(),
-            _ => self.ids.clone(),
+            _ => ids.to_string(),
         };
-        anyhow::Error::from(error).context(culprit)
+        anyhow::Error::from(error).context(argument)
+    }
+}
+
+impl Operation {
+    /// The operator, checked before a device is opened, and its inputs from the files.
+    pub fn read(&self, indices: bool) -> anyhow::Result<(Operator, Vec<Tensor>)> {
+        let attributes = &self.attributes;
+        anyhow::ensure!(
+            !attributes.offsets || attributes.num_segments.is_none(),
+            "--num-segments: not together with --offsets, which imply the number"
+        );
+        let data = self.source.read()?;
+        let ids = wgmax::io::read(&self.ids)?;
+        let operator = attributes.operator(indices);
+        operator
+            .checked(data.desc(), &ids)
+            .and_then(|operator| operator.infer(data.desc(), ids.desc()))
+            .map_err(|error| attributes.with_argument(error, &self.source.input, &self.ids))?;
+        Ok((operator.into(), vec![data, ids]))
     }
 }
 

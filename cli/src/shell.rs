@@ -1,4 +1,4 @@
-//! `wgmax completions` and `wgmax man`: what a shell and `man` know of the command.
+//! `wgmax completions` and `wgmax man`.
 
 use clap::{Args, CommandFactory};
 use clap_complete::Shell;
@@ -12,7 +12,7 @@ Examples:
   wgmax completions bash > ~/.local/share/bash-completion/completions/wgmax
   wgmax completions zsh > ~/.zfunc/_wgmax")]
 pub struct Completions {
-    /// The shell that will read them
+    /// Shell to print completions for
     shell: Shell,
 }
 
@@ -28,14 +28,14 @@ Examples:
   wgmax man reduce-max > wgmax-reduce-max.1
   wgmax man compare max-pool > wgmax-compare-max-pool.1")]
 pub struct Man {
-    /// The page of this command; that of wgmax itself if it is left out
+    /// Command to document; wgmax itself by default
     #[arg(value_name = "COMMAND")]
     command: Vec<String>,
 }
 
 pub fn man(arguments: &Man, output: &mut Output) -> anyhow::Result<Outcome> {
     let mut page = Cli::command();
-    // Names the commands below `wgmax-reduce-max` and so on.
+    // Builds the full names of the subcommands, such as `wgmax-reduce-max`.
     page.build();
     for name in &arguments.command {
         let below = page.get_subcommands().find(|below| below.get_name() == name);

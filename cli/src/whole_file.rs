@@ -1,4 +1,4 @@
-//! A file that appears whole or not at all.
+//! A file that is written completely or not at all.
 
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -6,15 +6,15 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use tempfile::NamedTempFile;
 
-/// What is written shows under the file's name once it is all there.
+/// A temporary file that gets its name when it is complete.
 pub struct WholeFile {
     path: PathBuf,
     writer: BufWriter<NamedTempFile>,
 }
 
 impl WholeFile {
-    /// Creates the file behind it, so that a place that cannot be written is
-    /// found before any work is done.
+    /// Creates the temporary file, so that a path that cannot be written to is reported before any
+    /// work is done.
     pub fn create(path: &Path) -> anyhow::Result<Self> {
         let failed = || path.display().to_string();
         let directory = match path.parent() {
@@ -26,10 +26,10 @@ impl WholeFile {
         #[cfg(unix)]
         {
             use std::os::unix::fs::PermissionsExt;
-            // What creating a file asks for; the umask takes its part away.
+            // The mode of ordinary new files, from which the umask is subtracted.
             builder.permissions(std::fs::Permissions::from_mode(0o666));
         }
-        // The name of a temporary file would only puzzle: the system's reason is kept, its path is not.
+        // Only the kind of the error: its text would name the temporary file.
         let file = builder
             .prefix(".wgmax-")
             .tempfile_in(directory)
@@ -38,12 +38,12 @@ impl WholeFile {
         Ok(Self { path: path.to_path_buf(), writer: BufWriter::new(file) })
     }
 
-    /// As the user calls it.
+    /// The path, as the user wrote it.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Puts the file in its place.
+    /// Gives the file its name.
     pub fn finish(self) -> anyhow::Result<()> {
         let failed = || self.path.display().to_string();
         let file = self.writer.into_inner().map_err(|e| e.into_error()).with_context(failed)?;

@@ -70,7 +70,7 @@ pub fn model(bytes: &[u8]) {
         if let Ok(operator) = as_node.operator(&inputs, None) {
             let inputs: Vec<&Tensor> =
                 inputs.into_iter().flatten().take(operator.input_count()).collect();
-            plan::run(&operator, &inputs, &CPU.info().limits);
+            plan::run(&operator, &inputs, &CPU.info().limits, CPU.tuning());
         }
     }
 }
@@ -87,7 +87,7 @@ pub fn case(bytes: &[u8]) {
     if let Ok(operator) = node.operator(&inputs, None) {
         let inputs: Vec<&Tensor> =
             inputs.into_iter().flatten().take(operator.input_count()).collect();
-        plan::run(&operator, &inputs, &CPU.info().limits);
+        plan::run(&operator, &inputs, &CPU.info().limits, CPU.tuning());
     }
 }
 

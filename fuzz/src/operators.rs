@@ -69,8 +69,8 @@ pub(super) fn dimension(from: &mut Unstructured) -> Result<usize> {
     from.int_in_range(0..=1usize << bits)
 }
 
-fn numbers(from: &mut Unstructured, most: usize) -> Result<Vec<i64>> {
-    let count = from.int_in_range(0..=most)?;
+fn numbers(from: &mut Unstructured, max: usize) -> Result<Vec<i64>> {
+    let count = from.int_in_range(0..=max)?;
     (0..count).map(|_| number(from)).collect()
 }
 

@@ -1,10 +1,10 @@
-//! Attributes, shapes and limits to a plan: an error, or a plan that keeps to its limits and, where
+//! Attributes, shapes, limits and a tuning to a plan: an error, or a plan that keeps to its limits and, where
 //! it is small, computes on the CPU what the plan for the CPU computes.
 
 use arbitrary::{Result, Unstructured};
 use wgmax::operator::Operator;
-use wgmax::plan::Limits;
-use wgmax::{DeviceTensor, ElementType, Tensor, TensorDesc};
+use wgmax::plan::{Limits, Plan};
+use wgmax::{DeviceTensor, ElementType, Tensor, TensorDesc, Tuning};
 
 use super::CPU;
 use super::operators::{dimension, neutral, node};
@@ -19,7 +19,7 @@ pub fn plan(bytes: &[u8]) {
 }
 
 fn attempt(from: &mut Unstructured) -> Result<()> {
-    let limits = limits(from)?;
+    let (limits, tuning) = (limits(from)?, tuning(from)?);
     if from.arbitrary()? {
         // A dialect's node, on tensors: some of its attributes may be among them.
         let node = node(from)?;
@@ -30,12 +30,12 @@ fn attempt(from: &mut Unstructured) -> Result<()> {
         let Ok(operator) = node.operator(&given, None) else { return Ok(()) };
         let inputs: Vec<&Tensor> =
             given.into_iter().flatten().take(operator.input_count()).collect();
-        run(&operator, &inputs, &limits);
+        run(&operator, &inputs, &limits, &tuning);
         // And of any size.
         let data = desc(from, inputs.first().map_or(1, |data| data.shape().len()))?;
         let others = inputs.iter().skip(1).map(|tensor| tensor.desc());
         if let Some(data) = &data {
-            check(&operator, &[data].into_iter().chain(others).collect::<Vec<_>>(), &limits);
+            check(&operator, &[data].into_iter().chain(others).collect::<Vec<_>>(), &limits, &tuning);
         }
         return Ok(());
     }
@@ -49,7 +49,7 @@ fn attempt(from: &mut Unstructured) -> Result<()> {
             return Ok(());
         };
         let inputs = [&data, &ids];
-        check(&operator, &inputs[..operator.input_count()], &limits);
+        check(&operator, &inputs[..operator.input_count()], &limits, &tuning);
         return Ok(());
     }
     let shape = small_shape(from, rank)?;
@@ -63,7 +63,7 @@ fn attempt(from: &mut Unstructured) -> Result<()> {
     }
     let ids = Tensor::from_slice([rows], &ids).expect("as many as rows");
     let inputs = [&data, &ids];
-    run(&operator, &inputs[..operator.input_count()], &limits);
+    run(&operator, &inputs[..operator.input_count()], &limits, &tuning);
     Ok(())
 }
 
@@ -79,10 +79,18 @@ fn limits(from: &mut Unstructured) -> Result<Limits> {
         alignment: 16 << from.int_in_range(0..=4)?,
         max_storage_buffers: from.int_in_range(2..=10)?,
         max_iterations: from.int_in_range(1..=65535)?,
-        window_taps: from.int_in_range(1..=64)?,
-        lanes: from.int_in_range(1..=1 << 16)?,
-        coalesces: from.arbitrary()?,
     })
+}
+
+/// A tuning that devices have, for any of them.
+fn tuning(from: &mut Unstructured) -> Result<Tuning> {
+    let (taps, parallelism) = (from.int_in_range(1..=64)?, from.int_in_range(1..=1 << 16)?);
+    let tuning = match from.arbitrary::<u8>()? {
+        240.. => Tuning::cpu(4),
+        odd if odd % 2 == 1 => Tuning::hardware(),
+        _ => Tuning::software(),
+    };
+    Ok(tuning.with_target_parallelism(parallelism).with_max_taps(taps))
 }
 
 fn small_shape(from: &mut Unstructured, rank: usize) -> Result<Vec<usize>> {
@@ -145,24 +153,25 @@ fn check(
     operator: &Operator,
     inputs: &[&TensorDesc],
     limits: &Limits,
-) -> Option<wgmax::plan::Plan> {
-    let plan = operator.plan(inputs, limits).ok()?;
+    tuning: &Tuning,
+) -> Option<Plan> {
+    let plan = operator.plan(inputs, limits, tuning).ok()?;
     assert_eq!(plan.outputs(), operator.infer(inputs).unwrap());
     if let Err(wrong) = plan.check(limits) {
-        panic!("{wrong}: {operator:?} of {inputs:?} within {limits:?}");
+        panic!("{wrong}: {operator:?} of {inputs:?} within {limits:?} for {tuning:?}");
     }
     Some(plan)
 }
 
 /// As [`check`], and runs a small plan on the CPU, also as it would be planned there.
-pub(super) fn run(operator: &Operator, inputs: &[&Tensor], limits: &Limits) {
+pub(super) fn run(operator: &Operator, inputs: &[&Tensor], limits: &Limits, tuning: &Tuning) {
     let descs: Vec<&TensorDesc> = inputs.iter().map(|tensor| tensor.desc()).collect();
     if inputs.len() != operator.input_count() {
-        assert!(operator.plan(&descs, limits).is_err());
+        assert!(operator.plan(&descs, limits, tuning).is_err());
         return;
     }
     let Ok(operator) = operator.checked(inputs) else { return };
-    let Some(plan) = check(&operator, &descs, limits) else { return };
+    let Some(plan) = check(&operator, &descs, limits, tuning) else { return };
     let results = plan.outputs().iter().map(TensorDesc::len).max().unwrap_or(0);
     let elements = inputs.iter().map(|tensor| tensor.len()).max().unwrap_or(0);
     if plan.shaders().count() > 256 || results.max(elements) > SMALL {
@@ -173,6 +182,9 @@ pub(super) fn run(operator: &Operator, inputs: &[&Tensor], limits: &Limits) {
     let found = CPU.execute(&plan, &inputs.iter().collect::<Vec<_>>()).unwrap();
     for (found, expected) in found.iter().zip(&expected) {
         let found = found.download().unwrap();
-        assert!(found.bytes() == expected.bytes(), "{operator:?} of {descs:?} within {limits:?}");
+        assert!(
+            found.bytes() == expected.bytes(),
+            "{operator:?} of {descs:?} within {limits:?} for {tuning:?}"
+        );
     }
 }

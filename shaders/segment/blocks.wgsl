@@ -1,32 +1,122 @@
-// Rows of whole blocks (16 bytes): an invocation owns a block of each row.
+// The maxima of ascending segments of rows of whole blocks (16 bytes): an invocation owns
+// BLOCKS_PER_THREAD neighbouring blocks of each row, one or, with `column_tile`, four.
+// segment/chunks says how it goes through the rows. The CPU kernel is in src/segment/blocks.rs.
+import package::common::block::{Acc, BLOCK, acc_add, acc_pack};
+import package::common::element::element_words;
+import package::common::invocation::Invocation;
+import package::common::source::source_block;
+import package::segment::chunks::visit;
+import package::segment::ids::row_segment;
+import package::segment::params::params;
+import generated::WORKGROUP;
+
 @group(0) @binding(2) var<storage, read_write> result: array<vec4<u32>>;
 @group(0) @binding(4) var<storage, read_write> carry: array<vec4<u32>>;
 
+@if(!column_tile) const BLOCKS_PER_THREAD: u32 = 1u;
+@if(column_tile) const BLOCKS_PER_THREAD: u32 = 4u;
+
+// The maxima so far.
+@if(!column_tile)
 struct State {
-    acc: Acc,
+    a: Acc,
+}
+
+@if(column_tile)
+struct State {
+    a: Acc,
+    b: Acc,
+    c: Acc,
+    d: Acc,
+}
+
+// Blocks of a row, or of the result.
+@if(!column_tile)
+struct Blocks {
+    a: vec4<u32>,
+}
+
+@if(column_tile)
+struct Blocks {
+    a: vec4<u32>,
+    b: vec4<u32>,
+    c: vec4<u32>,
+    d: vec4<u32>,
 }
 
 fn nothing() -> State {
-    var acc: Acc;
-    return State(acc);
+    return State();
 }
 
-alias Row = vec4<u32>;
-
-fn read_row(row: u32, column: u32) -> Row {
-    return source_block(params.base / BLOCK + row * params.columns + column);
+// The first block of a part of a row, where the rows begin at an element.
+fn first_block(base: u32, row: u32, column: u32) -> u32 {
+    return base / BLOCK + BLOCKS_PER_THREAD * (row * params.columns + column);
 }
 
-fn add_row(state: State, found: Row) -> State {
-    return State(acc_add(state.acc, found));
+@if(!column_tile)
+fn read_row(row: u32, column: u32) -> Blocks {
+    return Blocks(source_block(first_block(params.base, row, column)));
 }
 
-fn store_result(id: u32, column: u32, state: State) {
-    let block = params.result_base / BLOCK + id * params.columns + column;
-    result[block] = store_words(acc_pack(state.acc));
+@if(column_tile)
+fn read_row(row: u32, column: u32) -> Blocks {
+    let block = first_block(params.base, row, column);
+    return Blocks(
+        source_block(block),
+        source_block(block + 1u),
+        source_block(block + 2u),
+        source_block(block + 3u),
+    );
 }
 
+@if(!column_tile)
+fn add_row(state: State, found: Blocks) -> State {
+    return State(acc_add(state.a, found.a));
+}
+
+@if(column_tile)
+fn add_row(state: State, found: Blocks) -> State {
+    return State(
+        acc_add(state.a, found.a),
+        acc_add(state.b, found.b),
+        acc_add(state.c, found.c),
+        acc_add(state.d, found.d),
+    );
+}
+
+fn elements_of(acc: Acc) -> vec4<u32> {
+    return element_words(acc_pack(acc));
+}
+
+@if(!column_tile)
+fn store_result(segment: u32, column: u32, state: State) {
+    result[first_block(params.result_base, segment, column)] = elements_of(state.a);
+}
+
+@if(column_tile)
+fn store_result(segment: u32, column: u32, state: State) {
+    let block = first_block(params.result_base, segment, column);
+    result[block] = elements_of(state.a);
+    result[block + 1u] = elements_of(state.b);
+    result[block + 2u] = elements_of(state.c);
+    result[block + 3u] = elements_of(state.d);
+}
+
+@if(!column_tile)
 fn store_carry(entry: u32, column: u32, state: State) {
-    let block = params.carry_base / BLOCK + entry * params.columns + column;
-    carry[block] = store_words(acc_pack(state.acc));
+    carry[first_block(params.carry_base, entry, column)] = elements_of(state.a);
+}
+
+@if(column_tile)
+fn store_carry(entry: u32, column: u32, state: State) {
+    let block = first_block(params.carry_base, entry, column);
+    carry[block] = elements_of(state.a);
+    carry[block + 1u] = elements_of(state.b);
+    carry[block + 2u] = elements_of(state.c);
+    carry[block + 3u] = elements_of(state.d);
+}
+
+@compute @workgroup_size(WORKGROUP)
+fn main(at: Invocation) {
+    visit(at);
 }

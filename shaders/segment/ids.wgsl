@@ -1,15 +1,27 @@
-// Ids of one or two words each, signed.
+// The ids of rows: of one word or of two, signed.
+import package::segment::params::params;
+
+@if(!in_place) @group(0) @binding(3) var<storage, read> ids: array<u32>;
+@if(in_place) @group(0) @binding(3) var<storage, read_write> ids: array<u32>;
+
+// Stands for the segment of a row whose id is out of range, and for no segment.
+const NO_SEGMENT: u32 = 0xffffffffu;
 
 // The segment of a row, counted from the first one of this launch.
-fn row_id(row: u32) -> u32 {
+fn row_segment(row: u32) -> u32 {
     let at = (params.ids_base + row) * params.id_words;
-    let low = id_word(at);
+    let low = ids[at];
     var high = 0u;
     if params.id_words == 2u {
-        high = id_word(at + 1u);
+        high = ids[at + 1u];
     }
-    // In one word a negative id has the top bit too, which no number of segments has.
-    let id = low - params.first_segment;
-    let inside = low < 0x80000000u && low >= params.first_segment && id < params.segments;
-    return select(NONE, id, high == 0u && inside);
+    return segment_of(low, high);
+}
+
+// The segment of an id. In one word a negative id has the top bit, which no number of segments
+// has; in two words its high word is not 0.
+fn segment_of(low: u32, high: u32) -> u32 {
+    let segment = low - params.first_segment;
+    let inside = low < 0x80000000u && low >= params.first_segment && segment < params.segments;
+    return select(NO_SEGMENT, segment, high == 0u && inside);
 }

@@ -1,17 +1,14 @@
-//! Runs a plan by the kernels' twins, on all cores.
-
-pub(crate) mod fold;
-pub(crate) mod simd;
+//! Runs plans with the CPU kernels, on all cores.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use crate::error::{Error, Result};
-use crate::plan::{Plan, Range, Role};
-use crate::tensor::{Tensor, TensorDesc};
+use crate::error::Result;
+use crate::plan::{Call, Plan, Range, Role};
+use crate::tensor::{Tensor, TensorDesc, zeroed};
 
-/// Memory of earlier runs, scratch and dropped results, kept for the next one: fresh memory costs a
-/// fault for each of its pages, as much as the work on it.
+/// Scratch and dropped results of earlier runs, kept for later ones. New memory costs a page fault
+/// for each page, which takes as long as the work on it.
 #[derive(Default)]
 pub(crate) struct Memory {
     /// The oldest first.
@@ -19,15 +16,15 @@ pub(crate) struct Memory {
 }
 
 impl Memory {
-    /// Words that are kept at most.
-    const MOST: usize = 8 << 20;
-    /// Words of a buffer that is worth keeping. Allocators have smaller ones at hand.
-    const LEAST: usize = 4 << 10;
+    /// The maximum number of 64-bit words that are kept.
+    const MAX: usize = 8 << 20;
+    /// The minimum words of a buffer to keep. Allocators reuse smaller ones themselves.
+    const MIN_BUFFER: usize = 4 << 10;
 
-    /// So many words, of any value: of what is kept the smallest that is large enough, and not so
-    /// large that most of it would be held for nothing.
+    /// A buffer of at least `words` words with arbitrary content: the smallest kept one that is
+    /// large enough, unless it has more than twice as many.
     fn take(&self, words: usize) -> Result<Vec<u64>> {
-        if words < Self::LEAST {
+        if words < Self::MIN_BUFFER {
             return zeroed(words);
         }
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
@@ -37,55 +34,47 @@ impl Memory {
         found.map_or_else(|| zeroed(words), Ok)
     }
 
-    /// Keeps a buffer, in the place of the oldest ones if there are too many.
+    /// Keeps a buffer. The oldest ones are freed if the sum exceeds the maximum.
     fn keep(&self, buffer: Vec<u64>) {
-        if !(Self::LEAST..=Self::MOST).contains(&buffer.len()) {
+        if !(Self::MIN_BUFFER..=Self::MAX).contains(&buffer.len()) {
             return;
         }
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let mut sum = buffer.len() + kept.iter().map(Vec::len).sum::<usize>();
         kept.push_back(buffer);
-        while sum > Self::MOST {
+        while sum > Self::MAX {
             sum -= kept.pop_front().map_or(sum, |oldest| oldest.len());
         }
     }
 }
 
-/// A result's bytes, whose memory goes back to where it came from.
-struct Lent {
+/// The bytes of a result. Dropping it returns the buffer to the memory that it came from.
+struct Recycled {
     words: Vec<u64>,
+    /// Bytes of the result.
     len: usize,
-    home: Weak<Memory>,
+    memory: Weak<Memory>,
 }
 
-impl AsRef<[u8]> for Lent {
+impl AsRef<[u8]> for Recycled {
     fn as_ref(&self) -> &[u8] {
         &bytemuck::cast_slice(&self.words)[..self.len]
     }
 }
 
-impl Drop for Lent {
+impl Drop for Recycled {
     fn drop(&mut self) {
-        if let Some(home) = self.home.upgrade() {
-            home.keep(std::mem::take(&mut self.words));
+        if let Some(memory) = self.memory.upgrade() {
+            memory.keep(std::mem::take(&mut self.words));
         }
     }
 }
 
-/// So many words of 0, or an error where there is no such memory.
-pub(crate) fn zeroed(words: usize) -> Result<Vec<u64>> {
-    // Asking twice costs little, and only `vec!` gets pages that are 0 already.
-    if words > 1 << 23 && Vec::<u64>::new().try_reserve_exact(words).is_err() {
-        return Err(Error::OutOfMemory {
-            device: "the CPU".to_string(),
-            what: format!("a buffer of {} bytes", words as u128 * 8),
-        });
-    }
-    Ok(vec![0; words])
-}
-
-/// Runs a plan on host tensors. Results hold what `memory` has kept, whose bytes are of any value:
-/// the launches of a plan write all of them. `after` sees the buffer of each result after every launch.
+/// Runs a plan on host tensors. After each launch, `after` is called with the launch's number and
+/// the bytes of each buffer that it wrote to.
+///
+/// Buffers from `memory` hold arbitrary bytes. No launch reads them: a plan writes each buffer
+/// before it is read, and all bytes of each result.
 pub(crate) fn execute(
     plan: &Plan,
     inputs: &[&Tensor],
@@ -122,7 +111,8 @@ pub(crate) fn execute(
                 &mut bytes[range.offset as usize..end]
             })
             .collect();
-        launch.params.run_twin(&launch.shader, &sources, &mut results);
+        let call = Call::new(&launch.params, &sources, &mut results);
+        (launch.shader.kernel.cpu)(&launch.shader, call);
         for (words, range) in taken.into_iter().zip(&launch.results) {
             let size = plan.buffers[range.buffer].size as usize;
             after(i, &bytemuck::cast_slice(&words)[..size]);
@@ -132,14 +122,14 @@ pub(crate) fn execute(
     let first = inputs.len();
     buffers.drain(first + plan.outputs.len()..).for_each(|buffer| memory.keep(buffer));
     let outputs = plan.outputs.iter().zip(buffers.drain(first..));
-    let lend = |(desc, words): (&TensorDesc, Vec<u64>)| {
-        let lent = Lent { words, len: desc.byte_len(), home: Arc::downgrade(memory) };
-        Tensor::from_shared(desc.element_type(), desc.shape(), Arc::new(lent))
+    let output = |(desc, words): (&TensorDesc, Vec<u64>)| {
+        let bytes = Recycled { words, len: desc.byte_len(), memory: Arc::downgrade(memory) };
+        Tensor::from_shared(desc.element_type(), desc.shape(), Arc::new(bytes))
     };
-    outputs.map(lend).collect()
+    outputs.map(output).collect()
 }
 
-/// A range of a buffer. Device buffers are padded, the host's tensors are not.
+/// The bytes of a range. It may end in the padding of a device buffer, which host tensors lack.
 fn part<'a>(bytes: &'a [u8], range: &Range) -> &'a [u8] {
     let end = bytes.len().min((range.offset + range.size) as usize);
     &bytes[range.offset as usize..end]

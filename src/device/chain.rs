@@ -1,26 +1,28 @@
-//! Operators one after the other, with one submit for all of them.
+//! Several operators with one submit.
 
 use std::fmt;
 
 use super::tensor::Storage;
-use super::{Backend, Device, DeviceTensor, Here};
+use super::{Backend, BackendInputs, Device, DeviceTensor};
 use crate::error::{Error, Result};
 use crate::gpu::Recording;
 use crate::operator::Operator;
 use crate::tensor::TensorDesc;
 
-/// Operators that are given to a GPU together: each may take what those before it give.
+/// Operators that are submitted to a GPU together. Each may take the results of earlier ones.
 ///
-/// Made by [`Device::chain`]. The tensors that it gives hold their values once it has been
-/// submitted; until then only the chain itself takes them, and all else answers
-/// [`Error::NotSubmitted`], as it does for ever if the chain is dropped. A CPU computes each at once.
+/// Created by [`Device::chain`]. The result tensors hold their values once the chain has been
+/// submitted. Until then only the chain itself accepts them; other uses return
+/// [`Error::NotSubmitted`]. If the chain is dropped, they stay unusable. The CPU runs each operator
+/// as soon as it is added.
 ///
 /// ```
 /// use wgmax::operator::{MaxPool, ReduceMax};
 /// use wgmax::{Device, Tensor};
 ///
 /// # let device = Device::auto();
-/// let images = device.upload(&Tensor::from_slice([1, 2, 2, 2], &[1.0f32, 2., 3., 4., 5., 6., 7., 8.])?)?;
+/// let images = Tensor::from_slice([1, 2, 2, 2], &[1.0f32, 2., 3., 4., 5., 6., 7., 8.])?;
+/// let images = device.upload(&images)?;
 /// let mut chain = device.chain();
 /// let pooled = chain.run(&MaxPool::new([2, 2]).into(), &[&images])?;
 /// let largest = chain.run(&ReduceMax::new().axes([1]).into(), &[&pooled[0]])?;
@@ -30,12 +32,12 @@ use crate::tensor::TensorDesc;
 /// ```
 pub struct Chain {
     device: Device,
-    /// What a GPU has been told so far.
+    /// The GPU commands recorded so far; `None` on the CPU.
     recording: Option<Recording>,
 }
 
 impl Device {
-    /// Begins a chain of operators, which one submit gives to the device.
+    /// Begins a chain: operators that are submitted together.
     pub fn chain(&self) -> Chain {
         let recording = match &self.backend {
             Backend::Cpu(_) => None,
@@ -46,10 +48,10 @@ impl Device {
 }
 
 impl Chain {
-    /// Adds an operator on tensors of the chain's device, and gives its results.
+    /// Adds an operator on tensors of the chain's device and returns its results.
     ///
     /// # Errors
-    /// As [`Device::run`]. The chain stays as it was before.
+    /// As [`Device::run`]. An error leaves the chain unchanged.
     pub fn run(
         &mut self,
         operator: &Operator,
@@ -71,8 +73,8 @@ impl Chain {
             return self.device.run_async(operator, inputs).await;
         };
         let descs: Vec<&TensorDesc> = inputs.iter().map(|input| &input.desc).collect();
-        let plan = operator.plan(&descs, &self.device.info().limits)?;
-        let Here::Gpu(_, buffers) = self.device.here(&plan, inputs)? else {
+        let plan = self.device.plan(operator, &descs)?;
+        let BackendInputs::Gpu(_, buffers) = self.device.backend_inputs(&plan, inputs)? else {
             return Err(Error::CannotRecord);
         };
         let results = recording.add(&plan, &buffers).await?;
@@ -83,7 +85,7 @@ impl Chain {
         Ok(plan.outputs.iter().zip(results).map(tensor).collect())
     }
 
-    /// Gives all operators to the device, without waiting for it.
+    /// Submits all operators to the device, without waiting for them.
     ///
     /// # Errors
     /// [`Error::DeviceLost`], [`Error::Gpu`].

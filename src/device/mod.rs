@@ -1,12 +1,10 @@
-//! Devices, GPU and CPU alike, and the tensors that live on them.
+//! Devices, GPUs and the CPU, and the tensors on them.
 
 mod chain;
-mod info;
 mod options;
 mod tensor;
 
 pub use chain::Chain;
-pub use info::DeviceInfo;
 pub use options::DeviceOptions;
 pub use tensor::DeviceTensor;
 
@@ -17,20 +15,24 @@ use tensor::Storage;
 
 use crate::cpu;
 use crate::error::{Error, Result};
+pub use crate::gpu::DeviceInfo;
 use crate::gpu::{self, Gpu, Prepared};
 use crate::operator::Operator;
-use crate::plan::Plan;
+use crate::plan::{Limits, Plan};
 use crate::tensor::{Tensor, TensorDesc};
+use crate::tuning::Tuning;
 
-/// The GPU adapters that wgpu finds and that can compute, best first, without opening any.
+/// Lists the GPU adapters that support compute shaders, best first, without opening any.
 ///
-/// `WGPU_BACKEND` (`vulkan`, `gl`, ...) narrows the search, as in every wgpu program.
+/// `WGPU_BACKEND` (`vulkan`, `gl`, ...) restricts the search, as in every wgpu program.
 pub fn adapters() -> Vec<DeviceInfo> {
     pollster::block_on(gpu::adapters())
 }
 
-/// The adapter that [`Device::named`] opens for a name, unopened: for those who ask it for
-/// features of their own and go on with [`Device::from_wgpu`]. `auto` is `gpu` here.
+/// Finds the adapter that [`Device::named`] would open, without opening it.
+///
+/// Use it to request a device with features of your own, for [`Device::from_wgpu`]. The name `auto`
+/// means `gpu` here.
 ///
 /// # Errors
 /// [`Error::NoAdapter`].
@@ -43,6 +45,7 @@ pub fn adapter(name: &str) -> Result<wgpu::Adapter> {
 #[derive(Clone)]
 pub struct Device {
     info: Arc<DeviceInfo>,
+    tuning: Arc<Tuning>,
     backend: Backend,
 }
 
@@ -52,15 +55,19 @@ enum Backend {
     Gpu(Arc<Gpu>),
 }
 
-/// Tensors of a device, and the backend that holds them.
-enum Here<'a> {
+/// The inputs of a plan, as a backend holds them.
+enum BackendInputs<'a> {
     Cpu(&'a Arc<cpu::Memory>, Vec<&'a Tensor>),
     Gpu(&'a Arc<Gpu>, Vec<&'a gpu::Buffer>),
 }
 
 impl Device {
     fn from_gpu(gpu: Gpu) -> Self {
-        Self { info: Arc::new(gpu.info.clone()), backend: Backend::Gpu(Arc::new(gpu)) }
+        Self {
+            info: Arc::new(gpu.info.clone()),
+            tuning: Arc::new(gpu.info.tuning()),
+            backend: Backend::Gpu(Arc::new(gpu)),
+        }
     }
 
     /// The best GPU adapter: discrete before integrated before software ones.
@@ -79,22 +86,35 @@ impl Device {
         DeviceOptions::new().open_async("gpu").await
     }
 
-    /// The CPU, all cores.
+    /// The CPU, with all cores.
     ///
-    /// It keeps up to 64 MiB of the memory of results that were dropped, and of scratch, for its next runs, as long as
-    /// it or a clone of it lives: fresh memory costs as much time as the work on it.
+    /// The device keeps up to 64 MiB of scratch and of dropped results for later runs, because new
+    /// memory costs as much time as the work on it. They are freed with the last clone of the
+    /// device.
     pub fn cpu() -> Self {
-        Self { info: Arc::new(DeviceInfo::cpu()), backend: Backend::Cpu(Arc::default()) }
+        let threads = rayon::current_num_threads();
+        let info = DeviceInfo {
+            name: format!("CPU, {threads} threads"),
+            backend: "cpu".into(),
+            driver: String::new(),
+            kind: "host".into(),
+            limits: Limits::cpu(),
+        };
+        Self {
+            tuning: Arc::new(info.tuning()),
+            info: Arc::new(info),
+            backend: Backend::Cpu(Arc::default()),
+        }
     }
 
-    /// The best GPU adapter, or the CPU where none opens.
+    /// The best GPU adapter, or the CPU if no adapter can be opened.
     pub fn auto() -> Self {
-        // Nothing refuses `auto`.
+        // `auto` has no error case: it falls back to the CPU itself.
         Self::named("auto").unwrap_or_else(|_| Self::cpu())
     }
 
-    /// A device by name: `auto`, `cpu`, `gpu`, the index of an adapter in
-    /// [`adapters`], or a part of an adapter's name, backend or driver in any case.
+    /// A device by name: `auto`, `cpu`, `gpu`, the index of an adapter in [`adapters`], or a part
+    /// of an adapter's name, backend or driver. Upper and lower case are the same.
     ///
     /// # Errors
     /// [`Error::NoAdapter`], [`Error::AdapterRefused`].
@@ -102,13 +122,13 @@ impl Device {
         DeviceOptions::new().open(name)
     }
 
-    /// Every adapter, opened, in the order of [`adapters`], and then the CPU.
+    /// Opens every adapter, in the order of [`adapters`]. The CPU comes last.
     pub fn all() -> Vec<Result<Self>> {
         let gpus = pollster::block_on(gpu::open_all()).into_iter();
         gpus.map(|gpu| gpu.map(Self::from_gpu)).chain([Ok(Self::cpu())]).collect()
     }
 
-    /// A device that the caller has opened. Its limits are the ones that count.
+    /// A device that the caller has opened. Plans respect the limits it was opened with.
     pub fn from_wgpu(device: &wgpu::Device, queue: &wgpu::Queue) -> Self {
         Self::from_gpu(Gpu::from_wgpu(device, queue))
     }
@@ -121,20 +141,41 @@ impl Device {
         DeviceOptions::new().open_adapter(adapter).await
     }
 
-    /// This device with shaders whose texts are changed before they are compiled: faults
-    /// planted on purpose, to see that they are found. The CPU, which has no shaders, stays as it is.
+    /// This device with `edit` applied to each shader's text before it is compiled. Tests plant
+    /// faults with it, to see that they are found. The CPU has no shaders and is unchanged.
     #[cfg(feature = "oracle")]
     #[doc(hidden)]
-    pub fn with_edited_shaders(&self, edit: fn(&crate::kernel::Shader, String) -> String) -> Self {
+    pub fn with_edited_shaders(&self, edit: fn(&crate::plan::Shader, String) -> String) -> Self {
         match &self.backend {
             Backend::Cpu(_) => self.clone(),
-            Backend::Gpu(gpu) => Self::from_gpu(gpu.with_edit(edit)),
+            Backend::Gpu(gpu) => {
+                Self::from_gpu(gpu.with_edit(edit)).with_tuning((*self.tuning).clone())
+            }
         }
     }
 
-    /// What the device is.
+    /// The device's name, backend, driver, kind and limits.
     pub fn info(&self) -> &DeviceInfo {
         &self.info
+    }
+
+    /// The tuning of plans for this device.
+    pub fn tuning(&self) -> &Tuning {
+        &self.tuning
+    }
+
+    /// The same device with another tuning. Results do not depend on the tuning.
+    pub fn with_tuning(&self, tuning: Tuning) -> Self {
+        Self { tuning: Arc::new(tuning), ..self.clone() }
+    }
+
+    /// Plans an operator for inputs of these types and shapes, with this device's limits and
+    /// tuning.
+    ///
+    /// # Errors
+    /// As [`Operator::plan`].
+    pub fn plan(&self, operator: &Operator, inputs: &[&TensorDesc]) -> Result<Plan> {
+        operator.plan(inputs, &self.info.limits, &self.tuning)
     }
 
     /// Whether this is the CPU.
@@ -170,11 +211,11 @@ impl Device {
         Ok(DeviceTensor { desc: tensor.desc().clone(), storage })
     }
 
-    /// Runs an operator on tensors of this device. The results stay there.
+    /// Runs an operator on tensors of this device. The results stay on the device.
     ///
     /// # Errors
-    /// What the operator does not allow, [`Error::WrongDevice`], [`Error::NotSubmitted`], and what the
-    /// device reports.
+    /// As [`Device::plan`], [`Error::WrongDevice`], [`Error::NotSubmitted`], and what the device
+    /// reports.
     pub fn run(&self, operator: &Operator, inputs: &[&DeviceTensor]) -> Result<Vec<DeviceTensor>> {
         pollster::block_on(self.run_async(operator, inputs))
     }
@@ -189,14 +230,16 @@ impl Device {
         inputs: &[&DeviceTensor],
     ) -> Result<Vec<DeviceTensor>> {
         let descs: Vec<&TensorDesc> = inputs.iter().map(|input| &input.desc).collect();
-        let plan = operator.plan(&descs, &self.info.limits)?;
+        let plan = self.plan(operator, &descs)?;
         self.execute_async(&plan, inputs).await
     }
 
-    /// Runs a plan that was made for this device's limits and for tensors like `inputs`.
+    /// Runs a plan. It must have been made for this device's limits and for the types and shapes of
+    /// `inputs`.
     ///
     /// # Errors
-    /// [`Error::InputCount`], [`Error::WrongDevice`], [`Error::NotSubmitted`], and what the device reports.
+    /// [`Error::InputCount`], [`Error::WrongDevice`], [`Error::NotSubmitted`], and what the device
+    /// reports.
     pub fn execute(&self, plan: &Plan, inputs: &[&DeviceTensor]) -> Result<Vec<DeviceTensor>> {
         pollster::block_on(self.execute_async(plan, inputs))
     }
@@ -210,12 +253,12 @@ impl Device {
         plan: &Plan,
         inputs: &[&DeviceTensor],
     ) -> Result<Vec<DeviceTensor>> {
-        let storages: Vec<Storage> = match self.here(plan, inputs)? {
-            Here::Cpu(memory, tensors) => cpu::execute(plan, &tensors, memory, |_, _| ())?
+        let storages: Vec<Storage> = match self.backend_inputs(plan, inputs)? {
+            BackendInputs::Cpu(memory, tensors) => cpu::execute(plan, &tensors, memory, |_, _| ())?
                 .into_iter()
                 .map(Storage::Host)
                 .collect(),
-            Here::Gpu(gpu, buffers) => {
+            BackendInputs::Gpu(gpu, buffers) => {
                 gpu.execute(plan, &buffers).await?.into_iter().map(Storage::Gpu).collect()
             }
         };
@@ -223,12 +266,13 @@ impl Device {
         Ok(outputs.map(|(desc, storage)| DeviceTensor { desc: desc.clone(), storage }).collect())
     }
 
-    /// Plans and compiles an operator for inputs of these types and shapes, to be
+    /// Plans and compiles an operator for inputs of these types and shapes. The result can be
     /// recorded into the caller's command encoders.
     ///
     /// ```no_run
-    /// # fn program(device: &wgpu::Device, queue: &wgpu::Queue, input: &wgpu::Buffer, output: &wgpu::Buffer) -> wgmax::Result<()> {
-    /// # use wgmax::wgpu;
+    /// # use wgmax::wgpu::{self, Buffer, Queue};
+    /// # fn program(device: &wgpu::Device, queue: &Queue, input: &Buffer, output: &Buffer)
+    /// # -> wgmax::Result<()> {
     /// use wgmax::operator::ReduceMax;
     /// use wgmax::{Device, ElementType, TensorDesc};
     ///
@@ -244,7 +288,7 @@ impl Device {
     /// ```
     ///
     /// # Errors
-    /// What the operator does not allow, [`Error::CannotRecord`] on the CPU, and what the device reports.
+    /// As [`Device::plan`], [`Error::CannotRecord`] on the CPU, and what the device reports.
     pub fn prepare(&self, operator: &Operator, inputs: &[&TensorDesc]) -> Result<Prepared> {
         pollster::block_on(self.prepare_async(operator, inputs))
     }
@@ -259,11 +303,11 @@ impl Device {
         inputs: &[&TensorDesc],
     ) -> Result<Prepared> {
         let Backend::Gpu(gpu) = &self.backend else { return Err(Error::CannotRecord) };
-        let plan = operator.plan(inputs, &self.info.limits)?;
+        let plan = self.plan(operator, inputs)?;
         gpu.prepare(plan, inputs, &format!("wgmax {}", operator.name())).await
     }
 
-    /// Waits until all that was given to the device is done.
+    /// Waits until the device has finished all submitted work.
     ///
     /// # Errors
     /// [`Error::DeviceLost`], [`Error::Gpu`].
@@ -274,9 +318,9 @@ impl Device {
         }
     }
 
-    /// Runs a plan launch by launch and hands `after` the number of each launch
-    /// and all bytes of each buffer that it wrote into, scratch included: so one
-    /// finds the launch at which two devices part.
+    /// Runs a plan one launch at a time. After each launch, `after` is called for each buffer that
+    /// it wrote to, scratch included, with the launch's number and all bytes of the buffer. This
+    /// finds the first launch at which two devices differ.
     ///
     /// # Errors
     /// As [`Device::execute`].
@@ -286,45 +330,47 @@ impl Device {
         inputs: &[&DeviceTensor],
         after: impl FnMut(usize, &[u8]),
     ) -> Result<()> {
-        match self.here(plan, inputs)? {
-            // Fresh scratch is zero, as on a GPU.
-            Here::Cpu(_, tensors) => cpu::execute(plan, &tensors, &Arc::default(), after).map(drop),
-            Here::Gpu(gpu, buffers) => {
+        match self.backend_inputs(plan, inputs)? {
+            BackendInputs::Cpu(_, tensors) => {
+                // No memory is reused: new scratch is zero, as on a GPU.
+                cpu::execute(plan, &tensors, &Arc::default(), after).map(drop)
+            }
+            BackendInputs::Gpu(gpu, buffers) => {
                 pollster::block_on(gpu.execute_traced(plan, &buffers, after))
             }
         }
     }
 
-    /// The inputs of a plan as this device's backend holds them.
-    fn here<'a>(&'a self, plan: &Plan, inputs: &[&'a DeviceTensor]) -> Result<Here<'a>> {
+    /// Checks the number of inputs and that they are on this device.
+    fn backend_inputs<'a>(
+        &'a self,
+        plan: &Plan,
+        inputs: &[&'a DeviceTensor],
+    ) -> Result<BackendInputs<'a>> {
         if inputs.len() != plan.input_count() {
-            return Err(Error::InputCount {
-                operator: "the plan".into(),
-                expected: if plan.input_count() == 1 { "1 input" } else { "2 inputs" },
-                actual: inputs.len(),
-            });
+            return Err(Error::input_count("the plan", plan.input_count(), inputs.len()));
         }
         match &self.backend {
             Backend::Cpu(memory) => inputs
                 .iter()
                 .map(|input| match &input.storage {
                     Storage::Host(tensor) => Ok(tensor),
-                    Storage::Gpu(_) => Err(self.not_here(input)),
+                    Storage::Gpu(_) => Err(self.wrong_device(input)),
                 })
                 .collect::<Result<_>>()
-                .map(|tensors| Here::Cpu(memory, tensors)),
+                .map(|tensors| BackendInputs::Cpu(memory, tensors)),
             Backend::Gpu(gpu) => inputs
                 .iter()
                 .map(|input| match &input.storage {
                     Storage::Gpu(buffer) if Arc::ptr_eq(gpu, &buffer.gpu) => Ok(buffer),
-                    _ => Err(self.not_here(input)),
+                    _ => Err(self.wrong_device(input)),
                 })
                 .collect::<Result<_>>()
-                .map(|buffers| Here::Gpu(gpu, buffers)),
+                .map(|buffers| BackendInputs::Gpu(gpu, buffers)),
         }
     }
 
-    fn not_here(&self, tensor: &DeviceTensor) -> Error {
+    fn wrong_device(&self, tensor: &DeviceTensor) -> Error {
         Error::WrongDevice {
             expected: self.info.to_string(),
             actual: match &tensor.storage {

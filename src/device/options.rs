@@ -1,32 +1,45 @@
-//! How a device is opened.
+//! Options for opening a device.
+
+use std::path::Path;
 
 use super::Device;
 use crate::error::Result;
-use crate::gpu;
+use crate::gpu::{self, Gpu};
+use crate::tuning::Tuning;
 
-/// How a device is opened, where that is not left to [`Device::named`].
+/// Options for opening a device. [`Device::named`] uses the defaults.
 #[derive(Clone, Debug, Default)]
 pub struct DeviceOptions {
     #[cfg(feature = "io")]
-    pub(crate) pipeline_cache: Option<std::path::PathBuf>,
+    pipeline_cache: Option<std::path::PathBuf>,
+    tuning: Option<Tuning>,
 }
 
 impl DeviceOptions {
-    /// As [`Device::named`] opens devices.
+    /// The defaults: no pipeline cache, and the tuning that suits the device.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Keeps compiled pipelines in this directory, in a file for each kind of adapter, where the backend can
-    /// hand them out (Vulkan); the directory is made when there is something to put into it. The file
-    /// is read when the device is opened, and written when its last clone is dropped, or by
-    /// [`Device::save_pipelines`]. A file that is damaged, or of another adapter or driver, is made anew.
+    /// Keeps compiled pipelines in a file in this directory, one file for each kind of adapter.
+    /// Only backends that support it (Vulkan) do so.
     ///
-    /// Drivers trust what is in the file: name a directory that only those may write to who
-    /// may change the program itself.
+    /// The file is read when the device is opened. It is written when the last clone of the device
+    /// is dropped, or by [`Device::save_pipelines`]; the directory is created then. A file that is
+    /// damaged, or of another adapter or driver, is replaced.
+    ///
+    /// Drivers trust the content of the file. Only users who may change the program itself should
+    /// be able to write to the directory.
     #[cfg(feature = "io")]
     pub fn pipeline_cache(mut self, directory: impl Into<std::path::PathBuf>) -> Self {
         self.pipeline_cache = Some(directory.into());
+        self
+    }
+
+    /// The tuning of plans. The default depends on the device: [`Tuning::software`] for adapters
+    /// that a driver emulates on the CPU, [`Tuning::hardware`] for other GPUs.
+    pub fn tuning(mut self, tuning: impl Into<Option<Tuning>>) -> Self {
+        self.tuning = tuning.into();
         self
     }
 
@@ -43,17 +56,18 @@ impl DeviceOptions {
     /// # Errors
     /// As [`DeviceOptions::open`].
     pub async fn open_async(&self, name: &str) -> Result<Device> {
-        match name {
-            "cpu" => Ok(Device::cpu()),
-            "gpu" => gpu::open(None, self).await.map(Device::from_gpu),
-            "auto" => Ok(gpu::open(None, self).await.map_or_else(
-                |error| {
-                    tracing::warn!("falling back to the CPU: {error}");
-                    Device::cpu()
-                },
-                Device::from_gpu,
-            )),
-            _ => gpu::open(Some(name), self).await.map(Device::from_gpu),
+        let wanted = match name {
+            "cpu" => return Ok(self.tuned(Device::cpu())),
+            "auto" | "gpu" => None,
+            _ => Some(name),
+        };
+        match gpu::open(wanted, self.cache()).await {
+            Ok(gpu) => Ok(self.device(gpu)),
+            Err(error) if name == "auto" => {
+                tracing::warn!("falling back to the CPU: {error}");
+                Ok(self.tuned(Device::cpu()))
+            }
+            Err(error) => Err(error),
         }
     }
 
@@ -62,13 +76,32 @@ impl DeviceOptions {
     /// # Errors
     /// [`Error::AdapterRefused`](crate::Error::AdapterRefused).
     pub async fn open_adapter(&self, adapter: &wgpu::Adapter) -> Result<Device> {
-        gpu::request(adapter, self).await.map(Device::from_gpu)
+        gpu::request(adapter, self.cache()).await.map(|gpu| self.device(gpu))
+    }
+
+    fn device(&self, gpu: Gpu) -> Device {
+        self.tuned(Device::from_gpu(gpu))
+    }
+
+    fn tuned(&self, device: Device) -> Device {
+        match &self.tuning {
+            Some(tuning) => device.with_tuning(tuning.clone()),
+            None => device,
+        }
+    }
+
+    /// The directory of the pipeline cache.
+    fn cache(&self) -> Option<&Path> {
+        #[cfg(feature = "io")]
+        return self.pipeline_cache.as_deref();
+        #[cfg(not(feature = "io"))]
+        None
     }
 }
 
 impl Device {
-    /// Writes the file of [`DeviceOptions::pipeline_cache`] now, if there are pipelines that it does not
-    /// hold. Whether anything was written.
+    /// Writes the file of [`DeviceOptions::pipeline_cache`] now, if there are new pipelines.
+    /// Returns whether it was written.
     ///
     /// # Errors
     /// [`Error::Io`](crate::Error::Io).

@@ -1,4 +1,4 @@
-//! Tensors that live on a device.
+//! Tensors on a device.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::gpu;
 use crate::tensor::{Tensor, TensorDesc};
 
-/// A tensor that lives on a device.
+/// A tensor in the memory of a device. Clones share the memory.
 #[derive(Clone)]
 pub struct DeviceTensor {
     pub(super) desc: TensorDesc,
@@ -28,8 +28,9 @@ impl DeviceTensor {
     /// Copies the tensor to the host, waiting for the device.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::DeviceLost`](crate::Error::DeviceLost),
-    /// [`Error::Gpu`](crate::Error::Gpu).
+    /// [`Error::NotSubmitted`](crate::Error::NotSubmitted),
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory),
+    /// [`Error::DeviceLost`](crate::Error::DeviceLost), [`Error::Gpu`](crate::Error::Gpu).
     pub fn download(&self) -> Result<Tensor> {
         pollster::block_on(self.fetch(true))
     }
@@ -42,6 +43,7 @@ impl DeviceTensor {
         self.fetch(false).await
     }
 
+    /// `wait`: whether this may block until the device is done.
     pub(crate) async fn fetch(&self, wait: bool) -> Result<Tensor> {
         match &self.storage {
             Storage::Host(tensor) => Ok(tensor.clone()),

@@ -1,22 +1,22 @@
-//! Reading attributes by name and kind, and the errors that name an operator.
+//! Reads attributes by name and kind, and builds the errors that name an operator.
 
 use super::{Attribute, Attributes, Dialect};
 use crate::error::{Error, Result};
 use crate::tensor::{ElementType, Tensor, TensorDesc};
 
-/// The inputs of a node by position. Of the first, its elements never matter.
+/// The inputs of a node. Only the type and shape of the first matter.
 #[derive(Clone, Copy)]
 pub(super) struct Inputs<'a> {
     pub(super) data: Option<&'a TensorDesc>,
     pub(super) others: &'a [Option<&'a Tensor>],
 }
 
-/// An operator of a specification, as errors name it.
+/// The name of an operator in errors.
 #[derive(Clone, Debug)]
 pub(super) struct Name {
     pub(super) dialect: Dialect,
     pub(super) operator: &'static str,
-    /// `None` where the dialect has no versions.
+    /// `None` if the dialect has no versions.
     pub(super) version: Option<u32>,
 }
 
@@ -25,7 +25,7 @@ impl Name {
         self.version.map(|v| v.to_string()).unwrap_or_default()
     }
 
-    /// Dialect, operator and version.
+    /// Dialect, operator and version as text.
     fn full(&self) -> String {
         match self.version {
             Some(version) => format!("{} {}-{version}", self.dialect, self.operator),
@@ -33,7 +33,7 @@ impl Name {
         }
     }
 
-    /// This version does not exist.
+    /// The error that this version does not exist.
     pub(super) fn unknown_version(&self) -> Error {
         Error::UnknownVersion {
             dialect: self.dialect.name(),
@@ -42,7 +42,7 @@ impl Name {
         }
     }
 
-    /// This version has no such attribute.
+    /// The error that this version does not have an attribute.
     pub(super) fn unknown_attribute(&self, attribute: &str) -> Error {
         Error::UnknownAttribute {
             dialect: self.dialect.name(),
@@ -52,7 +52,7 @@ impl Name {
         }
     }
 
-    /// This version needs an attribute that is not there.
+    /// The error that a required attribute is absent.
     pub(super) fn missing_attribute(&self, attribute: &'static str) -> Error {
         Error::MissingAttribute {
             dialect: self.dialect.name(),
@@ -62,7 +62,7 @@ impl Name {
         }
     }
 
-    /// This version takes `expected`, such as "data of rank 3, 4 or 5".
+    /// The error that a shape is not `expected`, such as "data of rank 3, 4 or 5".
     pub(super) fn wrong_shape(&self, expected: &'static str, shape: &[usize]) -> Error {
         Error::ShapeNotInDialect {
             dialect: self.dialect.name(),
@@ -73,7 +73,7 @@ impl Name {
         }
     }
 
-    /// This version does not take such elements.
+    /// The error that this version does not take an element type.
     pub(super) fn wrong_type(&self, element_type: ElementType) -> Error {
         Error::TypeNotInDialect {
             dialect: self.dialect.name(),
@@ -83,26 +83,26 @@ impl Name {
         }
     }
 
-    /// This version takes `expected`, such as "1 or 2 inputs".
+    /// The error that the number of inputs is not `expected`, such as "1 or 2 inputs".
     pub(super) fn input_count(&self, expected: &'static str, actual: usize) -> Error {
         Error::InputCount { operator: self.full(), expected, actual }
     }
 
-    /// Refuses to give more outputs than the one that every operator has and, if
-    /// this version has it, a second.
+    /// Checks the number of requested outputs. There is one, or two if `second`.
     ///
     /// # Errors
     /// [`Error::OutputCount`]
-    pub(super) fn outputs(&self, wanted: usize, second: bool) -> Result<()> {
-        let (most, expected) = if second { (2, "1 or 2 outputs") } else { (1, "1 output") };
-        if wanted > most {
-            return Err(Error::OutputCount { operator: self.full(), expected, actual: wanted });
+    pub(super) fn outputs(&self, requested: usize, second: bool) -> Result<()> {
+        let (max, expected) = if second { (2, "1 or 2 outputs") } else { (1, "1 output") };
+        if requested > max {
+            let operator = self.full();
+            return Err(Error::OutputCount { operator, expected, actual: requested });
         }
         Ok(())
     }
 
-    /// What the first input is, which every operator here needs, and `N` more
-    /// inputs, which may be absent. Absent inputs at the end count for nothing.
+    /// The first input, which is required, and `N` further inputs, which may be absent. Absent
+    /// inputs at the end are not counted.
     ///
     /// # Errors
     /// [`Error::InputCount`] if the first is absent or there are more than `1 + N`.
@@ -127,8 +127,8 @@ impl Name {
     }
 }
 
-/// The attributes of one operator, taken one by one; what is left in the end is
-/// unknown to the operator.
+/// The attributes of one operator. They are taken one by one; those that remain are unknown to the
+/// operator.
 pub(super) struct Reader<'a> {
     rest: std::collections::BTreeMap<&'a str, &'a Attribute>,
 }
@@ -138,10 +138,10 @@ impl<'a> Reader<'a> {
         Self { rest: attributes.iter().map(|(name, value)| (name.as_str(), value)).collect() }
     }
 
-    /// The attribute if it is given, through `convert`.
+    /// Takes an attribute, converted by `convert`; `None` if it is absent.
     ///
     /// # Errors
-    /// [`Error::BadAttribute`] if `convert` gives nothing.
+    /// [`Error::BadAttribute`] if `convert` returns `None`.
     fn take<T>(
         &mut self,
         attribute: &'static str,
@@ -173,7 +173,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// A text that is one of these names, as what it stands for.
+    /// A string that is one of `names`, as the value of this name.
     pub(super) fn text<T: Copy>(
         &mut self,
         attribute: &'static str,
@@ -186,8 +186,8 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// As [`Reader::text`], for names whose case does not matter.
-    pub(super) fn text_of_any_case<T: Copy>(
+    /// As [`Reader::text`], in upper or lower case.
+    pub(super) fn text_ignoring_case<T: Copy>(
         &mut self,
         attribute: &'static str,
         expected: &'static str,
@@ -201,9 +201,9 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// A truth value, which files also write as 0 or 1.
+    /// A boolean. Some files have 0 or 1 instead.
     pub(super) fn bool(&mut self, attribute: &'static str) -> Result<Option<bool>> {
-        self.take(attribute, "a truth value", |value| match value {
+        self.take(attribute, "a boolean", |value| match value {
             Attribute::Bool(bool) => Some(*bool),
             Attribute::Int(0) => Some(false),
             Attribute::Int(1) => Some(true),
@@ -211,10 +211,10 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// Refuses what has not been taken.
+    /// Checks that no attributes remain.
     ///
     /// # Errors
-    /// [`Error::UnknownAttribute`], for the first of them by name.
+    /// [`Error::UnknownAttribute`] for the first that remains, by name.
     pub(super) fn finish(self, operator: &Name) -> Result<()> {
         match self.rest.first_key_value() {
             None => Ok(()),
@@ -223,7 +223,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// A truth value that the specification makes an integer.
+/// A flag that the specification defines as an integer.
 ///
 /// # Errors
 /// [`Error::BadAttribute`] for anything but 0 and 1.

@@ -1,8 +1,8 @@
-//! What the attributes of each specification mean: one module a dialect.
+//! The operators of ONNX, oneDNN Graph and OpenVINO: one module per specification.
 //!
-//! A dialect turns attributes into an operator of [`crate::operator`] and does
-//! nothing else. Its types can be filled in by hand, or from a [`Node`], the
-//! form in which models and golden cases hold an operator.
+//! A dialect converts the attributes of a specification to an operator of [`crate::operator`]. Its
+//! types can be filled in field by field, or from a [`Node`], the form in which models and golden
+//! cases hold an operator.
 
 mod attributes;
 pub mod onednn;
@@ -22,23 +22,23 @@ use crate::operator::Operator;
 use crate::tensor::key::Nan;
 use crate::tensor::{Tensor, TensorDesc};
 
-/// The value of an attribute as a model or a case file holds it.
+/// The value of an attribute, as a model or a golden case holds it.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Attribute {
     /// An integer.
     Int(i64),
     /// A list of integers.
     Ints(Vec<i64>),
-    /// A truth value.
+    /// A boolean.
     Bool(bool),
-    /// A text.
+    /// A string.
     Text(String),
-    /// Anything else, as it is printed in an error.
+    /// Any other value, as text for error messages.
     Other(String),
 }
 
 impl fmt::Display for Attribute {
-    /// The value as errors show it.
+    /// The value as it appears in error messages.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Int(int) => write!(f, "{int}"),
@@ -53,14 +53,14 @@ impl fmt::Display for Attribute {
 /// Attributes by name.
 pub type Attributes = BTreeMap<String, Attribute>;
 
-/// Whose specification an operator follows.
+/// A specification of operators.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Dialect {
-    /// ONNX, versions by opset.
+    /// ONNX. A model names the version of all operators, the opset.
     Onnx,
-    /// oneDNN Graph, without versions.
+    /// oneDNN Graph. It has no versions.
     OneDnn,
-    /// OpenVINO, versions by operator.
+    /// OpenVINO. Each operator has its own version.
     OpenVino,
 }
 
@@ -84,7 +84,7 @@ impl fmt::Display for Dialect {
 impl FromStr for Dialect {
     type Err = Error;
 
-    /// From the short names that files and flags use: `onnx`, `onednn`, `openvino`.
+    /// Parses the short names in files and flags: `onnx`, `onednn`, `openvino`.
     fn from_str(name: &str) -> Result<Self> {
         match name {
             "onnx" => Ok(Self::Onnx),
@@ -95,34 +95,34 @@ impl FromStr for Dialect {
     }
 }
 
-/// An operator as a model or a golden case holds it.
+/// An operator with its attributes, as a model or a golden case holds it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Node {
     /// The specification.
     pub dialect: Dialect,
-    /// The operator's name there: `ReduceMax`, `MaxPool`, `GlobalMaxPool`, `SegmentMax`.
+    /// The operator's name in the specification: `ReduceMax`, `MaxPool`, `GlobalMaxPool`,
+    /// `SegmentMax`.
     pub operator: String,
     /// The opset (ONNX) or the operator's version (OpenVINO); `None` for oneDNN Graph.
     pub version: Option<u32>,
-    /// The attributes that were given; the others have the dialect's defaults.
+    /// The given attributes. The others have the specification's defaults.
     pub attributes: Attributes,
-    /// How many outputs are wanted. Optional ones beyond them are not computed.
+    /// The number of requested outputs. Further optional outputs are not computed.
     pub outputs: usize,
 }
 
 impl Node {
-    /// What the node means for these inputs, by position; an optional input that
-    /// is left out is `None` or, at the end, not there. `nan` overrides what the
-    /// dialect does with a NaN.
+    /// The operator that the node describes for these inputs. An absent optional input is `None`,
+    /// or left out at the end. `nan` overrides the dialect's treatment of NaN.
     ///
-    /// Inputs that hold parameters, such as the axes of ReduceMax, are used up
-    /// here; the operator returned takes the others, which come first.
+    /// Inputs that hold parameters, such as the axes of ReduceMax, are read here. The returned
+    /// operator takes only the inputs before them.
     ///
     /// # Errors
-    /// [`Error::UnknownOperator`], [`Error::InputCount`], [`Error::OutputCount`],
-    /// [`Error::MissingVersion`] for ONNX and OpenVINO and
-    /// [`Error::UnknownVersion`] for oneDNN Graph, which has none; otherwise
-    /// those of the dialect's operator, such as [`onnx::MaxPool::operator`].
+    /// [`Error::UnknownOperator`], [`Error::InputCount`], [`Error::OutputCount`];
+    /// [`Error::MissingVersion`] for ONNX and OpenVINO; [`Error::UnknownVersion`], also for any
+    /// version of oneDNN Graph; and those of the dialect's operator, such as
+    /// [`onnx::MaxPool::operator`].
     pub fn operator(&self, inputs: &[Option<&Tensor>], nan: Option<Nan>) -> Result<Operator> {
         let (data, others) = match inputs.split_first() {
             Some((data, others)) => (data.map(Tensor::desc), others),
@@ -131,8 +131,8 @@ impl Node {
         self.resolve(Inputs { data, others }, nan)
     }
 
-    /// As [`Node::operator`], where of the first input no more is known than its
-    /// type and shape; `others` are the inputs behind it.
+    /// As [`Node::operator`], if only the type and shape of the first input are known. `others` are
+    /// the inputs after it.
     ///
     /// # Errors
     /// As [`Node::operator`].
@@ -178,7 +178,7 @@ impl Node {
         }
     }
 
-    /// The version, which the operator of this name needs.
+    /// The version. `operator` is the name for the error without one.
     fn version(&self, operator: &'static str) -> Result<u32> {
         let dialect = self.dialect.name();
         self.version.ok_or(Error::MissingVersion { dialect, operator })
@@ -186,269 +186,4 @@ impl Node {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::operator::{
-        EmptySegment, EmptySet, Indices, Layout, MaxPool, ReduceMax, SegmentMax,
-    };
-
-    fn node(dialect: Dialect, version: Option<u32>) -> Node {
-        Node {
-            dialect,
-            operator: "ReduceMax".to_string(),
-            version,
-            attributes: Attributes::new(),
-            outputs: 1,
-        }
-    }
-
-    fn data() -> Tensor {
-        Tensor::from_slice([2, 3], &[0f32; 6]).unwrap()
-    }
-
-    #[test]
-    fn the_same_node_means_another_thing_in_each_dialect() {
-        let data = data();
-        let wide = Tensor::from_slice([2], &[-1i64, 0]).unwrap();
-        let narrow = Tensor::from_slice([2], &[-1i32, 0]).unwrap();
-        let resolve = |node: Node, axes, nan| node.operator(&[Some(&data), Some(axes)], nan);
-        let expected = ReduceMax::new().axes([0, 1]);
-        let finite = expected.clone().nan(Nan::Ignore).empty_set(EmptySet::Lowest);
-
-        let onnx = resolve(node(Dialect::Onnx, Some(18)), &wide, None).unwrap();
-        assert_eq!(onnx, Operator::ReduceMax(expected.clone().keep_dims(true)));
-        let onednn = resolve(node(Dialect::OneDnn, None), &narrow, None).unwrap();
-        assert_eq!(onednn, Operator::ReduceMax(finite.clone()));
-        let openvino = resolve(node(Dialect::OpenVino, Some(1)), &wide, None).unwrap();
-        assert_eq!(openvino, Operator::ReduceMax(finite.clone()));
-
-        let onnx = resolve(node(Dialect::Onnx, Some(18)), &wide, Some(Nan::Ignore)).unwrap();
-        let ignoring = expected.keep_dims(true).nan(Nan::Ignore);
-        assert_eq!(onnx, Operator::ReduceMax(ignoring));
-        let propagating = Operator::ReduceMax(finite.nan(Nan::Propagate));
-        let nan = Some(Nan::Propagate);
-        assert_eq!(resolve(node(Dialect::OneDnn, None), &narrow, nan).unwrap(), propagating);
-        assert_eq!(resolve(node(Dialect::OpenVino, Some(1)), &wide, nan).unwrap(), propagating);
-    }
-
-    #[test]
-    fn attributes_reach_the_dialect() {
-        let data = data();
-        let attribute = |name: &str, value| Attributes::from([(name.to_string(), value)]);
-        let old = Node {
-            attributes: attribute("axes", Attribute::Ints(vec![1])),
-            ..node(Dialect::Onnx, Some(13))
-        };
-        let expected = Operator::ReduceMax(ReduceMax::new().axes([1]).keep_dims(true));
-        assert_eq!(old.operator(&[Some(&data)], None).unwrap(), expected);
-        for (dialect, version) in
-            [(Dialect::Onnx, Some(18)), (Dialect::OneDnn, None), (Dialect::OpenVino, Some(1))]
-        {
-            let odd =
-                Node { attributes: attribute("odd", Attribute::Int(0)), ..node(dialect, version) };
-            let error = odd.operator(&[Some(&data)], None);
-            assert!(matches!(error, Err(Error::UnknownAttribute { .. })), "{dialect}");
-        }
-    }
-
-    #[test]
-    fn inputs_are_counted() {
-        let data = data();
-        let axes = Tensor::from_slice([1], &[0i64]).unwrap();
-        let (data, axes) = (Some(&data), Some(&axes));
-        let all = [
-            node(Dialect::Onnx, Some(13)),
-            node(Dialect::Onnx, Some(18)),
-            node(Dialect::OneDnn, None),
-            node(Dialect::OpenVino, Some(1)),
-        ];
-        for node in &all {
-            for (inputs, count) in [
-                (&[][..], 0),
-                (&[None], 0),
-                (&[None, axes], 1),
-                (&[data, axes, axes], 3),
-                (&[data, None, axes], 2),
-            ] {
-                let error = node.operator(inputs, None).unwrap_err();
-                assert!(
-                    matches!(error, Error::InputCount { actual, .. } if actual == count),
-                    "{error}"
-                );
-            }
-        }
-        // Left out at the end is left out.
-        for node in &all[..2] {
-            let expected = node.operator(&[data], None).unwrap();
-            assert_eq!(node.operator(&[data, None, None], None).unwrap(), expected);
-        }
-        let error = all[0].operator(&[data, axes], None).unwrap_err();
-        assert_eq!(error.to_string(), "ONNX ReduceMax-13 takes 1 input; given: 2");
-        let neither = all[2].operator(&[data, None], None);
-        assert!(matches!(neither, Err(Error::AxesSource { .. })));
-        let missing = all[3].operator(&[data, None], None);
-        assert!(matches!(missing, Err(Error::InputCount { actual: 1, .. })));
-    }
-
-    /// A MaxPool of two positions along one axis.
-    fn pool(dialect: Dialect, version: Option<u32>) -> Node {
-        let names: &[&str] = match dialect {
-            Dialect::Onnx => &["kernel_shape"],
-            Dialect::OneDnn => &["kernel", "strides", "pads_begin", "pads_end"],
-            Dialect::OpenVino => &["kernel", "strides"],
-        };
-        let values = [2, 1, 0, 0].map(|number| Attribute::Ints(vec![number]));
-        let attributes = names.iter().map(|name| name.to_string()).zip(values).collect();
-        Node { operator: "MaxPool".to_string(), attributes, ..node(dialect, version) }
-    }
-
-    #[test]
-    fn max_pool_is_there_in_each_dialect() {
-        let data = Tensor::from_slice([1, 3, 4], &[0f32; 12]).unwrap();
-        let resolve = |node: &Node, nan| node.operator(&[Some(&data)], nan).unwrap();
-        let expected = MaxPool::new([2]).strides([1]).dilations([1]).pads([0], [0]);
-        let ignoring = expected.clone().nan(Nan::Ignore);
-        let onednn = |pool: MaxPool| pool.layout(Layout::Nxc).empty_window(EmptySet::Lowest);
-        for (node, ignoring, propagating) in [
-            (pool(Dialect::Onnx, Some(7)), ignoring.clone(), expected.clone()),
-            (pool(Dialect::OneDnn, None), onednn(ignoring.clone()), onednn(expected.clone())),
-            (pool(Dialect::OpenVino, Some(1)), ignoring.clone(), expected.clone()),
-        ] {
-            assert_eq!(resolve(&node, None), Operator::MaxPool(ignoring));
-            assert_eq!(resolve(&node, Some(Nan::Propagate)), Operator::MaxPool(propagating));
-        }
-        for node in [pool(Dialect::Onnx, Some(22)), pool(Dialect::OpenVino, Some(14))] {
-            let node = Node { outputs: 2, ..node };
-            let expected = ignoring.clone().indices(Indices::default());
-            assert_eq!(resolve(&node, None), Operator::MaxPool(expected));
-        }
-    }
-
-    #[test]
-    fn max_pool_takes_one_input() {
-        let data = Tensor::from_slice([1, 3, 4], &[0f32; 12]).unwrap();
-        let data = Some(&data);
-        let all = [
-            pool(Dialect::Onnx, Some(22)),
-            pool(Dialect::OneDnn, None),
-            pool(Dialect::OpenVino, Some(14)),
-        ];
-        for node in all {
-            assert!(node.operator(&[data, None], None).is_ok());
-            for inputs in [&[][..], &[None], &[data, data]] {
-                let error = node.operator(inputs, None);
-                assert!(matches!(error, Err(Error::InputCount { .. })), "{}", node.dialect);
-            }
-        }
-    }
-
-    fn segments(version: Option<u32>) -> Node {
-        let fill_mode = ("fill_mode".to_string(), Attribute::Text("LOWEST".to_string()));
-        Node {
-            operator: "SegmentMax".to_string(),
-            attributes: Attributes::from([fill_mode]),
-            ..node(Dialect::OpenVino, version)
-        }
-    }
-
-    #[test]
-    fn segment_max_is_openvinos() {
-        let ids = Tensor::from_slice([2], &[0i64, 4]).unwrap();
-        let count = Tensor::from_slice([], &[7i32]).unwrap();
-        let (data, ids, count) = (Some(&data()), Some(&ids), Some(&count));
-        let resolve = |inputs: &[Option<&Tensor>], nan| segments(Some(16)).operator(inputs, nan);
-        let expected = SegmentMax::sorted().empty_segment(EmptySegment::Lowest).nan(Nan::Ignore);
-        for inputs in [&[data, ids][..], &[data, ids, None]] {
-            let found = resolve(inputs, None).unwrap();
-            assert_eq!(found, Operator::SegmentMax(expected.clone()));
-            assert_eq!(found.input_count(), 2);
-        }
-        let propagating = expected.num_segments(7).nan(Nan::Propagate);
-        let found = resolve(&[data, ids, count], Some(Nan::Propagate)).unwrap();
-        assert_eq!(found, Operator::SegmentMax(propagating));
-
-        for (inputs, given) in [
-            (&[][..], 0),
-            (&[None, ids], 1),
-            (&[data], 1),
-            (&[data, None], 1),
-            (&[data, None, count], 2),
-            (&[data, ids, count, count], 4),
-        ] {
-            let error = resolve(inputs, None).unwrap_err().to_string();
-            let expected = format!("OpenVINO SegmentMax-16 takes 2 or 3 inputs; given: {given}");
-            assert_eq!(error, expected);
-        }
-        for dialect in [Dialect::Onnx, Dialect::OneDnn] {
-            let error = Node { dialect, ..segments(Some(16)) }.operator(&[data, ids], None);
-            assert!(matches!(error, Err(Error::UnknownOperator { .. })), "{dialect}");
-        }
-    }
-
-    #[test]
-    fn outputs_are_counted() {
-        let data = Tensor::from_slice([1, 3, 4], &[0f32; 12]).unwrap();
-        let axes = Tensor::from_slice([1], &[0i32]).unwrap();
-        let wide = Tensor::from_slice([1], &[0i64]).unwrap();
-        let (data, axes, wide) = (Some(&data), Some(&axes), Some(&wide));
-        for (node, inputs, most) in [
-            (node(Dialect::Onnx, Some(18)), &[data, wide][..], 1),
-            (node(Dialect::OneDnn, None), &[data, axes], 1),
-            (node(Dialect::OpenVino, Some(1)), &[data, axes], 1),
-            (pool(Dialect::Onnx, Some(7)), &[data], 1),
-            (pool(Dialect::Onnx, Some(8)), &[data], 2),
-            (pool(Dialect::OneDnn, None), &[data], 1),
-            (pool(Dialect::OpenVino, Some(1)), &[data], 1),
-            (pool(Dialect::OpenVino, Some(8)), &[data], 2),
-            (segments(Some(16)), &[data, axes], 1),
-        ] {
-            for outputs in 1..4 {
-                let node = Node { outputs, ..node.clone() };
-                match node.operator(inputs, None) {
-                    Ok(_) => assert!(outputs <= most),
-                    Err(Error::OutputCount { actual, .. }) => {
-                        assert!(actual == outputs && outputs > most);
-                    }
-                    Err(error) => panic!("{error}"),
-                }
-            }
-        }
-        let node = Node { outputs: 3, ..pool(Dialect::Onnx, Some(8)) };
-        let error = node.operator(&[data], None).unwrap_err();
-        assert_eq!(error.to_string(), "ONNX MaxPool-8 gives 1 or 2 outputs; wanted: 3");
-    }
-
-    #[test]
-    fn versions_are_there_where_the_dialect_has_them() {
-        let data = data();
-        for dialect in [Dialect::Onnx, Dialect::OpenVino] {
-            for node in [node(dialect, None), pool(dialect, None)] {
-                let error = node.operator(&[Some(&data)], None);
-                assert!(matches!(error, Err(Error::MissingVersion { .. })), "{dialect}");
-            }
-        }
-        let error = segments(None).operator(&[Some(&data)], None).unwrap_err();
-        assert_eq!(error.to_string(), "OpenVINO SegmentMax needs a version");
-        let error = node(Dialect::OneDnn, Some(3)).operator(&[Some(&data)], None).unwrap_err();
-        assert_eq!(error.to_string(), "oneDNN Graph has no ReduceMax-3");
-        let error = pool(Dialect::OneDnn, Some(3)).operator(&[Some(&data)], None).unwrap_err();
-        assert_eq!(error.to_string(), "oneDNN Graph has no MaxPool-3");
-    }
-
-    #[test]
-    fn other_operators_are_unknown() {
-        let data = data();
-        for operator in ["ReduceMin", "reducemax", ""] {
-            let node = Node { operator: operator.to_string(), ..node(Dialect::Onnx, Some(18)) };
-            let error = node.operator(&[Some(&data)], None);
-            assert!(matches!(error, Err(Error::UnknownOperator { .. })), "{operator:?}");
-        }
-    }
-
-    #[test]
-    fn dialects_have_a_short_name_and_a_long_one() {
-        let name = |short: &str| short.parse::<Dialect>().unwrap().to_string();
-        assert_eq!(["onnx", "onednn", "openvino"].map(name), ["ONNX", "oneDNN Graph", "OpenVINO"]);
-        assert!(matches!("ONNX".parse::<Dialect>(), Err(Error::UnknownDialect { .. })));
-    }
-}
+mod tests;

@@ -1,9 +1,9 @@
-//! What the dialects' poolings have in common.
+//! Attributes that the poolings of all dialects have in common.
 
 use crate::error::{Error, Result};
 use crate::operator::Padding;
 
-/// The attribute `auto_pad`: how the padding of a pooling comes about.
+/// The attribute `auto_pad`: how the padding of a pooling is determined.
 ///
 /// | | ONNX | oneDNN Graph | OpenVINO |
 /// |---|---|---|---|
@@ -13,19 +13,21 @@ use crate::operator::Padding;
 /// | `Valid` | `VALID` | `VALID` or `valid` | `valid` |
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum AutoPad {
-    /// As the attributes for pads say.
+    /// By the attributes for pads.
     #[default]
     Explicit,
-    /// As much as lets ceil(size / stride) windows fit, the odd position at the end.
+    /// The padding that gives ceil(size / stride) windows. If its total is odd, the end gets one
+    /// more.
     SameUpper,
-    /// As much as lets ceil(size / stride) windows fit, the odd position at the begin.
+    /// The padding that gives ceil(size / stride) windows. If its total is odd, the begin gets one
+    /// more.
     SameLower,
-    /// None.
+    /// No padding.
     Valid,
 }
 
 impl AutoPad {
-    /// The padding, with the begins and ends of `explicit` where they count.
+    /// The padding. `explicit` gives the begins and ends, if the attributes for pads determine it.
     pub(super) fn padding(
         self,
         explicit: impl FnOnce() -> Result<(Vec<i64>, Vec<i64>)>,
@@ -42,9 +44,10 @@ impl AutoPad {
     }
 }
 
-/// A list of `count` numbers that are `least` or more. If it is not given, all of them are `least`.
+/// The numbers of a list attribute, after checks: there must be `count`, none below `min`. The
+/// default is `min` for all.
 ///
-/// The operator checks the same, but under names that are not every dialect's.
+/// The operator checks this too, but its errors do not have the dialect's attribute names.
 ///
 /// # Errors
 /// [`Error::AttributeLength`], [`Error::BadAttribute`]
@@ -52,16 +55,16 @@ pub(super) fn list(
     attribute: &'static str,
     given: Option<&[i64]>,
     count: usize,
-    least: i64,
+    min: i64,
 ) -> Result<Vec<i64>> {
     let Some(given) = given else {
-        return Ok(vec![least; count]);
+        return Ok(vec![min; count]);
     };
     if given.len() != count {
         return Err(Error::AttributeLength { attribute, expected: count, actual: given.len() });
     }
-    if given.iter().any(|&number| number < least) {
-        let expected = if least == 0 { "0 or more" } else { "1 or more" };
+    if given.iter().any(|&number| number < min) {
+        let expected = if min == 0 { "0 or more" } else { "1 or more" };
         return Err(Error::BadAttribute { attribute, expected, value: format!("{given:?}") });
     }
     Ok(given.to_vec())

@@ -1,14 +1,13 @@
-//! Compiled pipelines, kept in a file from one run of a program to the next.
+//! Compiled pipelines, kept in a file between runs of a program.
 
-use std::hash::{DefaultHasher, Hasher};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use crate::error::{Error, Result};
-use crate::io::output;
+use crate::output;
 
-/// Begins each file, before the checksum and the length of what follows.
+/// The first bytes of each file. The checksum and the length of the data follow, then the data.
 const MAGIC: &[u8; 16] = b"wgmax pipelines\n";
 const HEADER: usize = MAGIC.len() + 16;
 
@@ -16,23 +15,23 @@ const HEADER: usize = MAGIC.len() + 16;
 pub(crate) struct PipelineFile {
     cache: wgpu::PipelineCache,
     path: PathBuf,
-    /// The checksum of what the file holds; 0: nothing of use.
+    /// The checksum of the file's data; 0 if the file has no valid data.
     saved: Mutex<u64>,
 }
 
 impl PipelineFile {
-    /// The cache of a device in a directory, or none where its backend has no such thing.
+    /// Opens the cache of a device in a directory; `None` if the backend does not support caches.
     pub(crate) fn open(device: &wgpu::Device, directory: &Path) -> Option<Self> {
         if !device.features().contains(wgpu::Features::PIPELINE_CACHE) {
             return None;
         }
         let key = wgpu::util::pipeline_cache_key(&device.adapter_info())?;
         let path = directory.join(key);
-        // A cache that cannot be read is made anew.
+        // A file that cannot be read is replaced.
         let file = std::fs::read(&path).unwrap_or_default();
         let data = verified(&file);
         if data.is_none() && !file.is_empty() {
-            tracing::warn!("{} is no cache of pipelines: it is made anew", path.display());
+            tracing::warn!("{} is not a valid pipeline cache and is replaced", path.display());
         }
         let saved = Mutex::new(data.map_or(0, checksum));
         Some(Self { cache: create(device, data), path, saved })
@@ -42,7 +41,7 @@ impl PipelineFile {
         &self.cache
     }
 
-    /// Writes the file, if there is something new to write. Whether it did.
+    /// Writes the file if there are new pipelines. Returns whether it did.
     pub(crate) fn save(&self) -> Result<bool> {
         let mut saved = self.saved.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let Some(data) = self.cache.get_data() else { return Ok(false) };
@@ -69,18 +68,18 @@ impl PipelineFile {
 impl Drop for PipelineFile {
     fn drop(&mut self) {
         if let Err(error) = self.save() {
-            tracing::warn!("the cache of pipelines is not kept: {error}");
+            tracing::warn!("the pipeline cache was not saved: {error}");
         }
     }
 }
 
+/// The CRC-32 of some bytes, with bit 32 set so that it is never 0. Unlike the standard library's
+/// hashes, it is the same in every build.
 fn checksum(data: &[u8]) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    hasher.write(data);
-    hasher.finish()
+    1 << 32 | u64::from(crc32fast::hash(data))
 }
 
-/// What follows the header, if it is what was written there.
+/// The data of a file, if its header matches it.
 fn verified(file: &[u8]) -> Option<&[u8]> {
     let (header, data) = file.split_at_checked(HEADER)?;
     let (magic, numbers) = header.split_at(MAGIC.len());
@@ -95,12 +94,11 @@ fn verified(file: &[u8]) -> Option<&[u8]> {
 fn create(device: &wgpu::Device, data: Option<&[u8]>) -> wgpu::PipelineCache {
     let descriptor =
         wgpu::PipelineCacheDescriptor { label: Some("wgmax pipelines"), data, fallback: true };
-    // SAFETY: data must come from `get_data` of an earlier cache. It is read from a file
-    // that only this module writes, whole or not at all, and is used only if its length and
-    // checksum are those written with it, so neither a torn nor a foreign file gets here; wgpu and the
-    // driver check in turn that adapter and driver are the same. What is left is somebody
-    // who forges a file in the directory that the caller names: who may write there
-    // may as well replace the program's other files, and the documentation of the option says so.
+    // SAFETY: the data must come from `get_data` of an earlier cache. It is read from a file that
+    // only this module writes, atomically. It is used only if the length and checksum in its header
+    // match, which excludes torn and foreign files. wgpu and the driver check that the adapter and
+    // the driver are the same. A forged file in the caller's directory remains possible; the
+    // documentation of `DeviceOptions::pipeline_cache` says who may write there.
     unsafe { device.create_pipeline_cache(&descriptor) }
 }
 

@@ -1,4 +1,4 @@
-//! Results on their way back.
+//! Copies buffers to the host.
 
 use std::task::Poll;
 
@@ -23,12 +23,12 @@ struct Copy {
 }
 
 impl Buffer {
-    /// `wait`: block until the device is done; for those who may block.
+    /// Copies the tensor to the host. `wait`: whether this may block until the device is done.
     pub(crate) async fn download(&self, desc: &TensorDesc, wait: bool) -> Result<Tensor> {
         self.gpu.finish(self.read(desc).await?, wait).await
     }
 
-    /// Begins to copy the tensor to the host, after all that the device was given before.
+    /// Starts to copy the tensor to the host, after all work that was submitted before.
     pub(crate) async fn read(&self, desc: &TensorDesc) -> Result<Reading> {
         self.check_submitted(None)?;
         let size = (desc.byte_len() as u64).next_multiple_of(4);
@@ -38,7 +38,7 @@ impl Buffer {
 }
 
 impl Gpu {
-    /// The tensor, once it is there.
+    /// Waits for a copy and returns the tensor.
     pub(crate) async fn finish(&self, reading: Reading, wait: bool) -> Result<Tensor> {
         let view = self.view(&reading.copy, wait).await?;
         Tensor::build(reading.desc, |out| {
@@ -61,7 +61,7 @@ impl Gpu {
         Ok(view.map_or_else(Vec::new, |bytes| bytes.to_vec()))
     }
 
-    /// Begins to copy the first `size` bytes of a buffer; `None` if there are none.
+    /// Starts to copy the first `size` bytes of a buffer; `None` if `size` is 0.
     async fn copy(&self, buffer: &wgpu::Buffer, size: u64) -> Result<Option<Copy>> {
         if size == 0 {
             return Ok(None);
@@ -82,19 +82,21 @@ impl Gpu {
         .await
     }
 
-    /// The bytes that were copied, once they are there. They go with the staging buffer, which dropping unmaps, and
-    /// unlike `unmap` without an error where the device has just been lost.
+    /// Waits for a copy and maps it.
+    ///
+    /// The staging buffer is unmapped by being dropped: `unmap` would report an error if the device
+    /// has just been lost.
     async fn view(&self, copy: &Option<Copy>, wait: bool) -> Result<Option<wgpu::BufferView>> {
         let Some(copy) = copy else { return Ok(None) };
         if wait {
-            // What was submitted later need not be done.
+            // Only up to the copy: later submissions may still be running.
             let submission_index = Some(copy.submission.clone());
             self.poll(wgpu::PollType::Wait { submission_index, timeout: None })?;
         }
-        // A browser maps on its own; elsewhere somebody has to poll.
+        // A browser completes the mapping by itself; other platforms need a poll.
         let mut receive = std::pin::pin!(copy.mapped.receive());
         let mapped = std::future::poll_fn(|context| {
-            // A device that cannot be polled never maps.
+            // If polling fails, the mapping would never complete.
             if let Err(error) = self.poll(wgpu::PollType::Poll) {
                 return Poll::Ready(Err(error));
             }

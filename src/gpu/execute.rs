@@ -1,15 +1,15 @@
-//! A plan's launches as compute passes.
+//! Executes plans on buffers of our own.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::launch::Pass;
-use super::record::Group;
+use super::record::DebugGroup;
 use super::{Buffer, Gpu};
 use crate::error::Result;
-use crate::plan::{Launch, Plan, Role};
+use crate::plan::{Plan, Role};
 
-/// Plans in an encoder of their own, not yet given to the queue.
+/// Plans recorded into one command encoder and not yet submitted.
 pub(crate) struct Recording {
     gpu: Arc<Gpu>,
     encoder: wgpu::CommandEncoder,
@@ -17,21 +17,14 @@ pub(crate) struct Recording {
 }
 
 impl Recording {
-    /// Adds a plan and gives its results, or adds nothing.
+    /// Adds a plan and returns its result buffers. An error adds nothing.
     pub(crate) async fn add(&mut self, plan: &Plan, inputs: &[&Buffer]) -> Result<Vec<Buffer>> {
         for input in inputs {
             input.check_submitted(Some(&self.submitted))?;
         }
         let gpu = &self.gpu;
-        let made = || {
-            let buffers = gpu.buffers(plan, inputs)?;
-            let passes: Vec<_> = plan.launches.iter().map(|l| gpu.pass(l, &buffers)).collect();
-            Ok((buffers, passes))
-        };
-        let (buffers, passes) = gpu.catch("a plan", made).await.inspect_err(|_| {
-            plan.shaders().for_each(|shader| gpu.pipelines.forget(shader));
-        })?;
-        let group = Group::new(&mut self.encoder, "wgmax plan");
+        let (buffers, passes) = gpu.instantiate(plan, inputs).await?;
+        let group = DebugGroup::new(&mut self.encoder, "wgmax plan");
         passes.iter().for_each(|pass| pass.encode(group.0));
         drop(group);
         let outputs = buffers.into_iter().skip(inputs.len()).take(plan.outputs.len());
@@ -40,7 +33,7 @@ impl Recording {
         Ok(outputs.map(output).collect())
     }
 
-    /// Gives all of it to the queue.
+    /// Submits all recorded plans.
     pub(crate) async fn submit(self) -> Result<()> {
         let submit = || {
             self.gpu.queue.submit([self.encoder.finish()]);
@@ -72,7 +65,8 @@ impl Gpu {
         Ok(outputs)
     }
 
-    /// Runs a plan launch by launch; `after` sees the buffer of each result after each.
+    /// Runs a plan one launch at a time. After each launch, `after` is called with the launch's
+    /// number and the bytes of each buffer that it wrote to.
     pub(crate) async fn execute_traced(
         self: &Arc<Self>,
         plan: &Plan,
@@ -80,11 +74,11 @@ impl Gpu {
         mut after: impl FnMut(usize, &[u8]),
     ) -> Result<()> {
         inputs.iter().try_for_each(|input| input.check_submitted(None))?;
-        let buffers = self.catch("scratch", || self.buffers(plan, inputs)).await?;
-        for (i, launch) in plan.launches.iter().enumerate() {
+        let (buffers, passes) = self.instantiate(plan, inputs).await?;
+        for (i, (launch, pass)) in plan.launches.iter().zip(&passes).enumerate() {
             self.catch("a launch", || {
                 let mut encoder = self.encoder();
-                self.pass(launch, &buffers).encode(&mut encoder);
+                pass.encode(&mut encoder);
                 self.queue.submit([encoder.finish()]);
                 Ok(())
             })
@@ -95,6 +89,23 @@ impl Gpu {
             }
         }
         Ok(())
+    }
+
+    /// Creates the buffers of a plan and binds its launches to them.
+    async fn instantiate(
+        &self,
+        plan: &Plan,
+        inputs: &[&Buffer],
+    ) -> Result<(Vec<wgpu::Buffer>, Vec<Pass>)> {
+        let instantiate = || {
+            let buffers = self.buffers(plan, inputs)?;
+            let compiled = self.compile(plan, |launch| launch.shader)?;
+            let passes = self.bind(plan, &compiled, |range| (&buffers[range.buffer], 0));
+            Ok((buffers, passes))
+        };
+        self.catch("a plan", instantiate).await.inspect_err(|_| {
+            plan.shaders().for_each(|shader| self.pipelines.forget(shader));
+        })
     }
 
     fn encoder(&self) -> wgpu::CommandEncoder {
@@ -115,25 +126,5 @@ impl Gpu {
                 Role::Scratch => self.create_buffer("wgmax scratch", buffer.size, usage),
             })
             .collect()
-    }
-
-    fn pass(&self, launch: &Launch, buffers: &[wgpu::Buffer]) -> Pass {
-        let label: Arc<str> = launch.shader.label().into();
-        let pipeline = self.pipelines.get(&self.device, &launch.shader);
-        // Not `create_buffer_init`, which panics on a device that has just been lost.
-        let params = self.device.create_buffer(&wgpu::BufferDescriptor {
-            label: Some(&label),
-            size: launch.params.bytes().len() as u64,
-            usage: wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST,
-            mapped_at_creation: false,
-        });
-        self.queue.write_buffer(&params, 0, launch.params.bytes());
-        Pass::new(
-            self,
-            (launch, label),
-            (pipeline, launch.shader.words),
-            params.as_entire_buffer_binding(),
-            |range| (&buffers[range.buffer], 0),
-        )
     }
 }

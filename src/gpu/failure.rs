@@ -1,4 +1,5 @@
-//! What a device reports: errors in scopes of ours, and its loss, also where the callbacks are the caller's.
+//! Errors that a device reports, in our own error scopes, and its loss. A loss is found also where
+//! the loss callback belongs to the caller.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::pin::pin;
@@ -8,27 +9,28 @@ use super::Gpu;
 use crate::error::{Error, Result};
 
 impl Gpu {
-    /// Runs `f` with out-of-memory and validation errors caught, and returns the first of them.
+    /// Runs `f` in error scopes. Returns its value, or the error that the device reported.
     pub(super) async fn catch<T>(&self, what: &str, f: impl FnOnce() -> Result<T>) -> Result<T> {
         self.check_alive()?;
         let (value, reported) = self.scoped(f);
         let reported = reported.await;
-        // A device that is lost refuses all without an error, and what is made of that has errors of its own.
+        // A lost device reports no error for the calls in `f`, only for the use of their results.
         self.check_alive()?;
-        self.judge(what, value, reported)
+        self.outcome(what, value, reported)
     }
 
-    /// As [`Gpu::catch`], for those who cannot wait. A browser reports later, to nobody; what is wrong
-    /// then shows when the caller submits.
+    /// As [`Gpu::catch`], without waiting. In a browser, errors arrive too late and are dropped;
+    /// they show up again when the caller submits.
     pub(super) fn catch_now<T>(&self, what: &str, f: impl FnOnce() -> Result<T>) -> Result<T> {
         let (value, reported) = self.scoped(f);
         self.check_alive()?;
         match pin!(reported).poll(&mut Context::from_waker(Waker::noop())) {
-            Poll::Ready(reported) => self.judge(what, value, reported),
+            Poll::Ready(reported) => self.outcome(what, value, reported),
             Poll::Pending => value,
         }
     }
 
+    /// Runs `f` in error scopes. Returns its value, and a future of the first error.
     fn scoped<T, F: FnOnce() -> T>(
         &self,
         f: F,
@@ -45,7 +47,8 @@ impl Gpu {
         (value, first)
     }
 
-    fn judge<T>(&self, what: &str, value: Result<T>, reported: Option<wgpu::Error>) -> Result<T> {
+    /// `value`, unless the device reported an error.
+    fn outcome<T>(&self, what: &str, value: Result<T>, reported: Option<wgpu::Error>) -> Result<T> {
         let device = self.info.name.clone();
         match reported {
             None => value,
@@ -58,8 +61,8 @@ impl Gpu {
 
     /// An error if the device is lost.
     pub(crate) fn check_alive(&self) -> Result<()> {
-        if !self.told && self.lost.get().is_none() && self.is_deaf() {
-            let _ = self.lost.set("it was destroyed, or its driver gave it up".to_string());
+        if !self.has_loss_callback && self.lost.get().is_none() && self.is_unresponsive() {
+            let _ = self.lost.set("it was destroyed, or its driver failed".to_string());
         }
         match self.lost.get() {
             None => Ok(()),
@@ -69,15 +72,16 @@ impl Gpu {
         }
     }
 
-    /// Whether the device does not even refuse any more.
+    /// Whether the device no longer reports errors.
     ///
-    /// wgpu tells of a lost device by its callback alone, and a caller's device has the caller's. But a lost
-    /// device gives no errors, so one that should come and does not tells the same. Asking touches
-    /// neither the driver nor anything that is there.
-    fn is_deaf(&self) -> bool {
+    /// wgpu reports a loss only through a callback, which on a caller's device belongs to the
+    /// caller. But a lost device reports no other errors either. This provokes a validation error:
+    /// if it is not reported, the device is lost. The call reaches neither the driver nor existing
+    /// objects.
+    fn is_unresponsive(&self) -> bool {
         let scope = self.device.push_error_scope(wgpu::ErrorFilter::Validation);
         drop(self.device.create_buffer(&wgpu::BufferDescriptor {
-            label: Some("wgmax, never made"),
+            label: Some("wgmax loss check"),
             size: 4,
             usage: wgpu::BufferUsages::empty(),
             mapped_at_creation: false,
@@ -86,26 +90,27 @@ impl Gpu {
         matches!(error, Poll::Ready(None))
     }
 
-    /// What went wrong at `what`, or that the device is lost.
+    /// The error of a failed operation `what`: [`Error::DeviceLost`] if that is the cause,
+    /// otherwise [`Error::Gpu`].
     pub(super) fn failed(&self, what: &str, reason: String) -> Error {
         let (device, what) = (self.info.name.clone(), what.to_string());
         self.check_alive().err().unwrap_or(Error::Gpu { device, what, reason })
     }
 
-    /// Polls the device. wgpu panics there when the driver says that the device is lost; that is an error here.
+    /// Polls the device. wgpu panics in it when the driver reports a loss; this returns an error.
     pub(super) fn poll(&self, how: wgpu::PollType) -> Result<()> {
         match catch_unwind(AssertUnwindSafe(|| self.device.poll(how))) {
             Ok(Ok(_)) => Ok(()),
             Ok(Err(error)) => Err(self.failed("waiting", error.to_string())),
             Err(panic) => match self.check_alive() {
                 Err(lost) => Err(lost),
-                // A callback of the caller's, which runs in a poll.
+                // Polling also runs the caller's callbacks; this panic came from one.
                 Ok(()) => resume_unwind(panic),
             },
         }
     }
 
-    /// Waits until all that was submitted is done.
+    /// Waits until all submitted work is finished.
     pub(crate) fn wait(&self) -> Result<()> {
         self.check_alive()?;
         self.poll(wgpu::PollType::wait_indefinitely())?;

@@ -1,4 +1,4 @@
-//! Runs a plan through wgpu.
+//! Runs plans on a GPU through wgpu.
 
 mod adapter;
 #[cfg(feature = "io")]
@@ -6,6 +6,7 @@ mod cache;
 mod download;
 mod execute;
 mod failure;
+mod info;
 mod launch;
 mod pipeline;
 mod prepared;
@@ -14,27 +15,27 @@ mod record;
 pub(crate) use adapter::{adapters, find, open, open_all, request};
 pub(crate) use download::Reading;
 pub(crate) use execute::Recording;
+pub use info::DeviceInfo;
 pub use prepared::{BufferRange, Prepared};
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use crate::device::DeviceInfo;
 use crate::error::{Error, Result};
 
-/// Buffers end on a whole block, so that shaders may read whole blocks.
+/// The size of our own buffers is a multiple of 16 bytes, so that shaders may read whole blocks.
 const PADDING: u64 = 16;
 
-/// A wgpu device, its queue, and what is kept for it.
+/// A wgpu device with its queue and its pipelines.
 pub(crate) struct Gpu {
     pub(crate) info: DeviceInfo,
     device: wgpu::Device,
     queue: wgpu::Queue,
     pipelines: pipeline::Pipelines,
-    /// Why the device was lost, once that is known.
+    /// Why the device was lost, if it is known to be.
     lost: Arc<OnceLock<String>>,
-    /// Whether a callback of ours tells; a caller's device has the caller's.
-    told: bool,
+    /// Whether our own callback reports a loss. On a caller's device the callback is the caller's.
+    has_loss_callback: bool,
 }
 
 /// A tensor in a buffer of a wgpu device.
@@ -42,12 +43,12 @@ pub(crate) struct Gpu {
 pub(crate) struct Buffer {
     pub(crate) gpu: Arc<Gpu>,
     buffer: wgpu::Buffer,
-    /// Whether the work that fills it has been submitted, where that is not certain.
+    /// Whether the work that fills the buffer has been submitted; `None` if it certainly has.
     submitted: Option<Arc<AtomicBool>>,
 }
 
-/// Has the reason of a device's loss put down.
-fn tell_loss(device: &wgpu::Device, lost: &Arc<OnceLock<String>>) {
+/// Stores the reason in `lost` when the device is lost.
+fn set_loss_callback(device: &wgpu::Device, lost: &Arc<OnceLock<String>>) {
     let lost = lost.clone();
     device.set_device_lost_callback(move |kind, message| {
         let _ = lost.set(match message.is_empty() {
@@ -61,10 +62,10 @@ impl Gpu {
     pub(crate) fn from_wgpu(device: &wgpu::Device, queue: &wgpu::Queue) -> Self {
         let info = DeviceInfo::new(&device.adapter_info(), &device.limits());
         let lost = Arc::default();
-        // There, this replaces no callback of the caller's.
-        let told = device.adapter_info().backend == wgpu::Backend::BrowserWebGpu;
-        if told {
-            tell_loss(device, &lost);
+        // In a browser, setting a callback does not replace the caller's.
+        let has_loss_callback = device.adapter_info().backend == wgpu::Backend::BrowserWebGpu;
+        if has_loss_callback {
+            set_loss_callback(device, &lost);
         }
         Self {
             info,
@@ -72,20 +73,21 @@ impl Gpu {
             queue: queue.clone(),
             pipelines: pipeline::Pipelines::default(),
             lost,
-            told,
+            has_loss_callback,
         }
     }
 
-    /// The same device with pipelines of its own, whose texts go through `edit`.
+    /// The same device with separate pipelines. `edit` changes the shaders' texts before
+    /// compilation.
     #[cfg(feature = "oracle")]
-    pub(crate) fn with_edit(&self, edit: fn(&crate::kernel::Shader, String) -> String) -> Self {
+    pub(crate) fn with_edit(&self, edit: fn(&crate::plan::Shader, String) -> String) -> Self {
         Self {
             info: self.info.clone(),
             device: self.device.clone(),
             queue: self.queue.clone(),
             pipelines: pipeline::Pipelines::with_edit(edit),
             lost: self.lost.clone(),
-            told: self.told,
+            has_loss_callback: self.has_loss_callback,
         }
     }
 
@@ -117,6 +119,7 @@ impl Gpu {
         }))
     }
 
+    /// Copies bytes to a new buffer, padded with zeros to a whole word.
     pub(crate) async fn upload(self: &Arc<Self>, bytes: &[u8]) -> Result<Buffer> {
         let usage = wgpu::BufferUsages::STORAGE
             | wgpu::BufferUsages::COPY_DST
@@ -124,7 +127,7 @@ impl Gpu {
         let buffer = self
             .catch("an upload", || {
                 let buffer = self.create_buffer("wgmax tensor", bytes.len() as u64, usage)?;
-                // Writes are in whole words; the tail goes padded.
+                // `write_buffer` takes whole words only.
                 let whole = bytes.len() / 4 * 4;
                 self.queue.write_buffer(&buffer, 0, &bytes[..whole]);
                 if whole < bytes.len() {
@@ -140,7 +143,8 @@ impl Gpu {
 }
 
 impl Buffer {
-    /// An error if nothing has been submitted that fills it; `mine` is the one recording that may use it before.
+    /// An error if the work that fills the buffer has not been submitted. `mine` identifies the
+    /// caller's own recording, which may use the buffer before.
     fn check_submitted(&self, mine: Option<&Arc<AtomicBool>>) -> Result<()> {
         match &self.submitted {
             Some(submitted)

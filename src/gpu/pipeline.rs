@@ -1,39 +1,41 @@
-//! Compute pipelines, made once for each shader.
+//! Compute pipelines, created once for each shader.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 #[cfg(feature = "io")]
 use super::cache::PipelineFile;
-use crate::kernel::Shader;
+use crate::plan::Shader;
 
-/// Pipelines kept of shaders that are written for one set of attributes: there may be any number, and
-/// each takes memory in the driver.
-const WRITTEN_OUT: usize = 64;
+/// The maximum number of pipelines kept for shaders that are specialised for one set of attributes.
+/// There is no bound on such shaders, and each pipeline takes memory in the driver.
+const MAX_SPECIALIZED: usize = 64;
 
+/// A pipeline, set by the first thread that needs it.
+type Slot = Arc<OnceLock<Arc<wgpu::ComputePipeline>>>;
+
+/// The pipelines by their shaders, each with the time of its last use.
 #[derive(Default)]
-struct Made {
-    pipelines: HashMap<Shader, (Arc<wgpu::ComputePipeline>, u64)>,
-    /// Counts what is asked for.
+struct Slots {
+    slots: HashMap<Shader, (Slot, u64)>,
+    /// A clock that counts uses.
     now: u64,
 }
 
-impl Made {
-    fn find(&mut self, shader: &Shader) -> Option<Arc<wgpu::ComputePipeline>> {
+impl Slots {
+    fn get(&mut self, shader: &Shader) -> Slot {
         self.now += 1;
-        let (pipeline, used) = self.pipelines.get_mut(shader)?;
-        *used = self.now;
-        Some(pipeline.clone())
-    }
-
-    fn keep(&mut self, shader: &Shader, pipeline: Arc<wgpu::ComputePipeline>) {
-        let ours = self.pipelines.iter().filter(|(shader, _)| shader.kernel.is_written_out());
-        if shader.kernel.is_written_out() && ours.clone().count() >= WRITTEN_OUT {
-            // What has not been used for longest; whoever has it keeps it alive.
-            let oldest = ours.min_by_key(|(_, (_, used))| *used).map(|(shader, _)| *shader);
-            oldest.map(|shader| self.pipelines.remove(&shader));
+        if shader.is_specialized() && !self.slots.contains_key(shader) {
+            let others = self.slots.iter().filter(|(shader, _)| shader.is_specialized());
+            if others.clone().count() >= MAX_SPECIALIZED {
+                // The least recently used one. Its current users keep it alive.
+                let oldest = others.min_by_key(|(_, (_, used))| *used).map(|(shader, _)| *shader);
+                oldest.map(|shader| self.slots.remove(&shader));
+            }
         }
-        self.pipelines.insert(*shader, (pipeline, self.now));
+        let (slot, used) = self.slots.entry(*shader).or_default();
+        *used = self.now;
+        slot.clone()
     }
 }
 
@@ -42,21 +44,25 @@ impl Made {
 pub(crate) struct Pipelines {
     #[cfg(feature = "io")]
     file: Option<PipelineFile>,
-    made: Mutex<Made>,
-    /// What becomes of texts before they are compiled, where faults are planted on purpose.
+    slots: Mutex<Slots>,
+    /// Changes shaders' texts before compilation. Tests plant faults with it.
     #[cfg(feature = "oracle")]
     edit: Option<fn(&Shader, String) -> String>,
 }
 
 impl Pipelines {
     /// The pipeline of a shader. Errors go to the caller's error scopes.
+    ///
+    /// If another thread is creating this pipeline, the call waits for it. Other pipelines can be
+    /// created at the same time.
     pub(crate) fn get(&self, device: &wgpu::Device, shader: &Shader) -> Arc<wgpu::ComputePipeline> {
-        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
-        made.find(shader).unwrap_or_else(|| {
-            let new = Arc::new(make(device, shader, self.source(shader), self.cache()));
-            made.keep(shader, new.clone());
-            new
-        })
+        let slot = self.slots().get(shader);
+        let create = || Arc::new(create(device, shader, self.source(shader), self.cache()));
+        slot.get_or_init(create).clone()
+    }
+
+    fn slots(&self) -> MutexGuard<'_, Slots> {
+        self.slots.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     #[cfg(feature = "oracle")]
@@ -72,13 +78,13 @@ impl Pipelines {
         shader.source()
     }
 
-    /// Pipelines that are kept in a file, if there is one.
+    /// Pipelines that are kept in `file`, if there is one.
     #[cfg(feature = "io")]
     pub(crate) fn with_file(file: Option<PipelineFile>) -> Self {
         Self { file, ..Self::default() }
     }
 
-    /// Writes the file, if there is anything new. Whether it did.
+    /// Writes the file if there are new pipelines. Returns whether it did.
     #[cfg(feature = "io")]
     pub(crate) fn save(&self) -> crate::error::Result<bool> {
         self.file.as_ref().map_or(Ok(false), PipelineFile::save)
@@ -94,13 +100,13 @@ impl Pipelines {
         None
     }
 
-    /// Forgets a pipeline that could not be made.
+    /// Removes a pipeline whose creation failed.
     pub(crate) fn forget(&self, shader: &Shader) {
-        self.made.lock().unwrap_or_else(PoisonError::into_inner).pipelines.remove(shader);
+        self.slots().slots.remove(shader);
     }
 }
 
-fn make(
+fn create(
     device: &wgpu::Device,
     shader: &Shader,
     source: String,
@@ -117,7 +123,7 @@ fn make(
         module: &module,
         entry_point: Some("main"),
         compilation_options: wgpu::PipelineCompilationOptions {
-            // Every slot is written before it is read.
+            // Kernels write workgroup memory before they read it.
             zero_initialize_workgroup_memory: false,
             ..Default::default()
         },

@@ -1,27 +1,26 @@
 //! Files of tensors: NumPy's `.npy` and `.npz`, safetensors, and ONNX's `.pb`.
 //!
-//! [`read`] and [`write()`] take a *spec*, a path whose extension (in any case)
-//! says the format:
+//! [`read`] and [`write()`] take a *spec*: a path whose extension, in upper or lower case, is the
+//! format.
 //!
-//! | spec | what it names |
+//! | spec | tensor |
 //! |---|---|
-//! | `FILE.npy` | the array of the file |
-//! | `FILE.npz:NAME` | one array of an archive, with or without `.npy` behind its name |
-//! | `FILE.safetensors:NAME` | one tensor of many |
+//! | `FILE.npy` | the array in the file |
+//! | `FILE.npz:NAME` | one array of an archive; its name may end with `.npy` |
+//! | `FILE.safetensors:NAME` | one tensor of the file |
 //! | `FILE.pb` | an ONNX `TensorProto` |
-//! | `-` | standard input: `.npy` or, failing that, `.pb`; standard output: `.npy` |
-//! | `npy:-`, `pb:-` | standard input or output in that format |
+//! | `-` | standard input as `.npy`, or as `.pb` if it is not; standard output as `.npy` |
+//! | `npy:-`, `pb:-` | standard input or output in this format |
 //!
-//! Where a file holds exactly one array, `:NAME` may be left out; where it is
-//! left out in writing, the array is called `output`. The spec is cut at its last `.npz:` or
-//! `.safetensors:`, so a path may contain other colons.
+//! `:NAME` may be left out if the file holds exactly one array. When writing, the name is then
+//! `output`. The name starts after the last `.npz:` or `.safetensors:`; a path may contain other
+//! colons.
 //!
-//! The bytes of a tensor are mapped and not copied where the file has them in the
-//! order that [`Tensor`] wants: **leave a file alone as long as a
-//! tensor that was read from it lives.** If another process changes the file,
-//! the elements change; if it truncates the file, the process that holds the
-//! tensor dies by a signal. [`write()`] is safe in this respect, also onto the
-//! file that the tensor came from, since it replaces a file by a new one.
+//! If a file stores the elements as [`Tensor`] does, they are memory-mapped and not copied. **Do
+//! not change a file while a tensor that was read from it exists.** If another process writes to
+//! the file, the elements change. If it truncates the file, the process with the tensor is ended by
+//! a signal. [`write()`] is safe, also for the file from which the tensor was read: it replaces the
+//! file and does not change it in place.
 
 use std::fmt::Display;
 use std::path::Path;
@@ -31,24 +30,22 @@ pub mod case;
 pub mod npy;
 pub mod npz;
 pub mod onnx;
-pub(crate) mod output;
 pub mod safetensors;
 mod source;
 
 pub use source::SharedBytes;
 
-use self::output::Staged;
 use self::source::STANDARD_INPUT;
 use crate::error::{Error, Result};
+use crate::output::{self, Staged, io_error};
 use crate::tensor::{ElementType, Tensor};
 
-/// What an array is called in an archive when the spec has no name for it.
+/// The name of a written array if the spec has none.
 const DEFAULT_NAME: &str = "output";
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Format {
-    /// What the bytes look like; in writing, [`Format::Npy`]. Only standard input and
-    /// output have it.
+    /// For `-` only: detected when reading, [`Format::Npy`] when writing.
     Any,
     Npy,
     Npz,
@@ -56,13 +53,13 @@ enum Format {
     Onnx,
 }
 
-/// A spec taken apart.
+/// A parsed spec.
 #[derive(Debug, PartialEq)]
 struct Spec<'a> {
     path: &'a Path,
     format: Format,
     name: Option<&'a str>,
-    /// Standard input or output, not a file.
+    /// Whether it is standard input or output and not a file.
     standard: bool,
 }
 
@@ -71,13 +68,13 @@ impl<'a> Spec<'a> {
         if let Some(format) = standard_format(spec) {
             return Ok(Self { path: Path::new(spec), format, name: None, standard: true });
         }
-        // ASCII case does not change where a byte is.
+        // Changing ASCII case keeps all byte offsets.
         let lower = spec.to_ascii_lowercase();
-        let cut = [(".npz:", Format::Npz), (".safetensors:", Format::Safetensors)]
+        let split = [(".npz:", Format::Npz), (".safetensors:", Format::Safetensors)]
             .into_iter()
             .filter_map(|(mark, format)| Some((lower.rfind(mark)? + mark.len(), format)))
             .max_by_key(|&(at, _)| at);
-        if let Some((at, format)) = cut {
+        if let Some((at, format)) = split {
             let path = Path::new(&spec[..at - 1]);
             return Ok(Self { path, format, name: Some(&spec[at..]), standard: false });
         }
@@ -90,7 +87,7 @@ impl<'a> Spec<'a> {
             _ => {
                 return Err(unsupported(
                     spec,
-                    "not a kind of tensor file that is known; give FILE.npy, FILE.npz:NAME, \
+                    "unknown kind of tensor file; use FILE.npy, FILE.npz:NAME, \
                      FILE.safetensors:NAME, FILE.pb or -",
                 ));
             }
@@ -99,7 +96,7 @@ impl<'a> Spec<'a> {
     }
 }
 
-/// The format of standard input or output, if that is what a spec names.
+/// The format of standard input or output; `None` if the spec is a file.
 fn standard_format(spec: &str) -> Option<Format> {
     match spec {
         "-" => Some(Format::Any),
@@ -109,13 +106,12 @@ fn standard_format(spec: &str) -> Option<Format> {
     }
 }
 
-/// The tensor that `spec` names (see the [module](self) for specs).
+/// Reads the tensor of `spec`; see the [module](self) for specs.
 ///
 /// # Errors
-/// [`Error::Io`] if the file cannot be read, [`Error::BadFile`] if it is not
-/// what its format says, [`Error::Unsupported`] for an unknown extension, an
-/// element type that a [`Tensor`] does not have, or a name that is not in the
-/// file; the last lists the names that are.
+/// [`Error::Io`] if the file cannot be read, [`Error::BadFile`] if it does not follow its format,
+/// [`Error::Unsupported`] for an unknown extension, an element type that a [`Tensor`] does not
+/// have, or a name that is not in the file. The last lists the names in the file.
 pub fn read(spec: &str) -> Result<Tensor> {
     let Spec { path, format, name, standard } = Spec::parse(spec)?;
     if standard {
@@ -139,15 +135,14 @@ fn read_standard_input(format: Format) -> Result<Tensor> {
     }
 }
 
-/// As [`read`], for a caller who knows the element type.
+/// As [`read`], with a required element type. `None` accepts every type.
 ///
-/// Unsigned integers are taken as the bits of another type of their width,
-/// since files hold types that their format lacks in that way: bf16 as `u16`,
-/// for one. Nothing is converted.
+/// If the file has unsigned integers of the same width, their bits become the elements. Files store
+/// types that their format lacks in this way, such as bf16 as `u16`. Values are not converted.
 ///
 /// # Errors
-/// As [`read`], and [`Error::WrongElementType`] if the file has another type
-/// that is not an unsigned integer of the same width.
+/// As [`read`], and [`Error::WrongElementType`] if the file has another type that is not an
+/// unsigned integer of the same width.
 pub fn read_as(spec: &str, element_type: Option<ElementType>) -> Result<Tensor> {
     let tensor = read(spec)?;
     let actual = tensor.element_type();
@@ -167,7 +162,7 @@ pub fn read_as(spec: &str, element_type: Option<ElementType>) -> Result<Tensor> 
         .map_err(|e| unsupported(spec, format!("the bits are not of {wanted}: {e}")))
 }
 
-/// The bytes of a tensor, as something to share.
+/// The bytes of a tensor, to be shared with another tensor.
 struct Elements(Tensor);
 
 impl AsRef<[u8]> for Elements {
@@ -176,22 +171,22 @@ impl AsRef<[u8]> for Elements {
     }
 }
 
-/// Writes the tensor to the file that `spec` names (see the [module](self) for specs).
+/// Writes the tensor to the file of `spec`; see the [module](self) for specs.
 ///
-/// The file appears whole or not at all: on any failure, what was there before
-/// is still there. An archive is replaced, not added to.
+/// The file is written atomically: if an error is returned, an existing file is unchanged. An
+/// existing archive is replaced and not extended.
 ///
 /// # Errors
-/// [`Error::Io`] if the file cannot be written, [`Error::Unsupported`] for an
-/// unknown extension or a name that the format reserves.
+/// [`Error::Io`] if the file cannot be written, [`Error::Unsupported`] for an unknown extension or
+/// a name that the format reserves.
 pub fn write(spec: &str, tensor: &Tensor) -> Result<()> {
     stage(spec, tensor)?.commit()
 }
 
-/// Writes several tensors, each to a file of its own, as [`write()`] does.
+/// Writes several tensors to one file each, as [`write()`] does.
 ///
-/// No file is put in its place before all are written, so a full disk, a
-/// folder that is not there or an unknown extension changes none of them.
+/// All tensors are written to temporary files before any file is replaced. So a full disk, a
+/// missing folder or an unknown extension leaves all existing files unchanged.
 ///
 /// # Errors
 /// As [`write()`], and [`Error::Unsupported`] if two specs name the same file.
@@ -231,32 +226,29 @@ fn stage(spec: &str, tensor: &Tensor) -> Result<Staged> {
     }
 }
 
-/// The index of the array called `wanted`, or of the only one there is.
+/// The index of the array named `wanted`, or of the only array if `wanted` is `None`.
 fn pick(path: &str, wanted: Option<&str>, names: &[String]) -> Result<usize> {
-    const SHOWN: usize = 20;
+    const MAX_SHOWN: usize = 20;
     let found = match wanted {
         Some(wanted) => names.iter().position(|name| name == wanted),
         None if names.len() == 1 => Some(0),
         None => None,
     };
     found.ok_or_else(|| {
-        let trouble = match wanted {
+        let problem = match wanted {
             Some(wanted) => format!("there is no array {wanted:?}"),
             None => "an array must be named, as FILE:NAME".to_string(),
         };
-        // Quoted, because a name in a file may contain anything, newlines too.
-        let mut list: Vec<String> = names.iter().take(SHOWN).map(|n| format!("{n:?}")).collect();
+        // Quoted: names in a file may contain any character, also newlines.
+        let mut list: Vec<String> =
+            names.iter().take(MAX_SHOWN).map(|n| format!("{n:?}")).collect();
         match names.len() {
             0 => list.push("nothing".to_string()),
-            n if n > SHOWN => list.push(format!("and {} more", n - SHOWN)),
+            n if n > MAX_SHOWN => list.push(format!("and {} more", n - MAX_SHOWN)),
             _ => {}
         }
-        unsupported(path, format!("{trouble}; the file holds {}", list.join(", ")))
+        unsupported(path, format!("{problem}; the file holds {}", list.join(", ")))
     })
-}
-
-fn io_error(path: &Path, source: std::io::Error) -> Error {
-    Error::Io { path: path.display().to_string(), source }
 }
 
 fn bad_file(path: impl Display, format: &'static str, reason: impl Display) -> Error {
@@ -272,7 +264,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn specs_are_cut_at_the_extension() {
+    fn specs_are_split_after_the_extension() {
         let parts = |spec| {
             let Spec { path, format, name, standard } = Spec::parse(spec).unwrap();
             assert_eq!(standard, spec.ends_with('-'));
@@ -298,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_list_of_names_is_cut() {
+    fn a_long_list_of_names_is_shortened() {
         let names: Vec<String> = (0..25).map(|i| format!("w\n{i}")).collect();
         let line = pick("f.npz", Some("x"), &names).unwrap_err().to_string();
         assert!(line.ends_with(r#""w\n19", and 5 more"#) && !line.contains('\n'), "{line}");

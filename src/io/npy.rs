@@ -1,27 +1,27 @@
-//! NumPy's `.npy`: one array a file.
+//! NumPy's `.npy` format: one array per file.
 //!
-//! Read: `f2 f4 f8 i1 i2 i4 i8 u1 u2 u4 u8 b1` of either byte order, in C or in
-//! Fortran order, of format version 1, 2 or 3. NumPy itself has no bf16; the
-//! package `ml_dtypes` saves it as raw items of two bytes, so `V2` is read as
-//! bf16 and bf16 is written as `|V2`, which `numpy.load(...).view(bfloat16)` takes.
-//! Where a file has bf16 as `u2`, [`read_as`](super::read_as) reads it.
+//! The readers accept the dtypes `f2 f4 f8 i1 i2 i4 i8 u1 u2 u4 u8 b1` in either byte order, C and
+//! Fortran order, and the format versions 1, 2 and 3. NumPy has no bf16. The package `ml_dtypes`
+//! saves it as raw items of two bytes, so `V2` is read as bf16, and bf16 is written as `|V2`; load
+//! it with `numpy.load(...).view(bfloat16)`. To read bf16 from a file of `u2`, use
+//! [`read_as`](super::read_as).
 
 use std::io::{self, Read, Write};
 use std::path::Path;
 use std::sync::Arc;
 
-use super::output::{self, Staged};
-use super::source::{self, SharedBytes, window};
+use super::source::{self, SharedBytes, part};
 use super::{bad_file, unsupported};
 use crate::error::Result;
+use crate::output::{self, Staged};
 use crate::tensor::{ElementType, Tensor, TensorDesc};
 
 pub(super) const MAGIC: &[u8; 6] = b"\x93NUMPY";
-/// The longest header that is read, and the longest that version 1 can have.
-/// That of an array of 64 dimensions, NumPy's most, is far shorter.
+/// The maximum length of a header in bytes, which is that of version 1. The header of an array of
+/// 64 dimensions, NumPy's maximum, is far shorter.
 const MAX_HEADER: usize = u16::MAX as usize;
 
-/// The dtypes, without the byte order.
+/// The dtypes without the byte order.
 const DTYPES: [(ElementType, &str); 13] = [
     (ElementType::F32, "f4"),
     (ElementType::F64, "f8"),
@@ -38,7 +38,7 @@ const DTYPES: [(ElementType, &str); 13] = [
     (ElementType::Bool, "b1"),
 ];
 
-/// The array of a file, mapped into memory if it is little-endian and in C order.
+/// Reads the array of a file. It is memory-mapped if it is little-endian and in C order.
 ///
 /// # Errors
 /// [`Error::Io`](crate::Error::Io) if the file cannot be read, otherwise as [`parse`].
@@ -47,24 +47,21 @@ pub fn read(path: impl AsRef<Path>) -> Result<Tensor> {
     parse(&path.display().to_string(), source::open(path)?)
 }
 
-/// The array of a file's bytes, which are shared if they are little-endian and
-/// in C order; `name` stands for the file in errors.
+/// The array in the bytes of a file. The bytes are shared if they are little-endian and in C order.
+/// `name` is the name of the file in errors.
 ///
 /// # Errors
-/// [`Error::BadFile`](crate::Error::BadFile) if the bytes are not exactly one
-/// array, [`Error::Unsupported`](crate::Error::Unsupported) for a dtype that
-/// is no [`ElementType`].
+/// [`Error::BadFile`](crate::Error::BadFile) if the bytes are not exactly one array,
+/// [`Error::Unsupported`](crate::Error::Unsupported) for a dtype that is not an [`ElementType`].
 pub fn parse(name: &str, bytes: SharedBytes) -> Result<Tensor> {
     let whole = (*bytes).as_ref();
     let mut rest = whole;
     let header = Header::read(name, &mut rest)?;
-    let data = window(&bytes, whole.len() - rest.len()..whole.len());
-    header.tensor(name, data.expect("the rest of a slice lies inside it"))
+    let data = part(&bytes, whole.len() - rest.len()..whole.len());
+    header.tensor(name, data.expect("the rest of a slice is inside the slice"))
 }
 
-/// Writes a tensor as version 1, little-endian, in C order.
-///
-/// The file appears whole or not at all.
+/// Writes a tensor atomically, in format version 1, little-endian and in C order.
 ///
 /// # Errors
 /// [`Error::Io`](crate::Error::Io) if the file cannot be written.
@@ -76,21 +73,21 @@ pub(super) fn stage(path: &Path, tensor: &Tensor) -> Result<Staged> {
     output::stage(path, |to| encode(to, tensor))
 }
 
-/// Writes the bytes of the file.
+/// Writes the header and the data.
 pub(super) fn encode(to: &mut impl Write, tensor: &Tensor) -> io::Result<()> {
     let (_, descr) =
-        DTYPES.iter().find(|(t, _)| *t == tensor.element_type()).expect("all are there");
-    // The mark of the byte order, which single bytes and raw items do not have.
+        DTYPES.iter().find(|(t, _)| *t == tensor.element_type()).expect("the table has all types");
+    // Single bytes and raw items have no byte order.
     let order = if descr.ends_with('1') || descr.starts_with('V') { '|' } else { '<' };
     let shape = format!("{:?}", tensor.shape());
     let shape = shape.trim_matches(['[', ']']);
-    // Without it, Python takes the one in parentheses for a number.
+    // Without the comma, Python reads a number in parentheses instead of a tuple.
     let comma = if tensor.shape().len() == 1 { "," } else { "" };
     let dictionary = format!(
         "{{'descr': '{order}{descr}', 'fortran_order': False, 'shape': ({shape}{comma}), }}"
     );
-    // Magic, version and length take ten bytes, the newline one; the data
-    // starts at a multiple of 64, so that it can be mapped as it is.
+    // Magic, version and length take 10 bytes, the newline 1. The data is aligned to 64 bytes, so
+    // that it can be memory-mapped.
     let padded = (10 + dictionary.len() + 1).next_multiple_of(64) - 10;
     let length = u16::try_from(padded)
         .map_err(|_| io::Error::other("too many dimensions for an npy file"))?;
@@ -101,17 +98,17 @@ pub(super) fn encode(to: &mut impl Write, tensor: &Tensor) -> io::Result<()> {
     to.write_all(tensor.bytes())
 }
 
-/// What stands before the data.
+/// The header of a file.
 pub(super) struct Header {
     desc: TensorDesc,
     big_endian: bool,
     fortran_order: bool,
-    /// Bytes up to the data.
+    /// The length of the header in bytes: the offset of the data.
     len: usize,
 }
 
 impl Header {
-    /// Reads the header and not a byte more.
+    /// Reads the header and leaves `from` at the data.
     pub(super) fn read(name: &str, from: &mut impl Read) -> Result<Self> {
         let bad = |reason: &str| bad_file(name, "npy", reason);
         let mut take = |bytes: &mut [u8]| {
@@ -138,8 +135,8 @@ impl Header {
         }
         let mut text = vec![0; length];
         take(&mut text)?;
-        // Versions 1 and 2 are Latin-1 and version 3 is UTF-8, but they differ
-        // only in the names of fields, which are refused anyway.
+        // Versions 1 and 2 are Latin-1, version 3 is UTF-8. They differ only in the names of fields
+        // of structured types, which are not supported.
         let text = String::from_utf8_lossy(&text);
         let mut cursor = Cursor(&text);
         let Some((descr, fortran_order, shape)) = cursor.dictionary() else {
@@ -156,12 +153,12 @@ impl Header {
         Ok(Self { desc, big_endian, fortran_order, len })
     }
 
-    /// Bytes of the whole file: header and data.
+    /// The length of the file in bytes: header and data.
     pub(super) fn file_len(&self) -> u64 {
         self.len as u64 + self.desc.byte_len() as u64
     }
 
-    /// The tensor of the data.
+    /// The tensor with this header and these data.
     pub(super) fn tensor(self, name: &str, data: SharedBytes) -> Result<Tensor> {
         let bytes = (*data).as_ref();
         let (expected, actual) = (self.desc.byte_len(), bytes.len());
@@ -178,7 +175,8 @@ impl Header {
         Tensor::from_shared(element_type, shape, data).map_err(|e| bad_file(name, "npy", e))
     }
 
-    /// The elements little-endian and in C order; `bytes` are as many as the shape needs.
+    /// Converts the elements to little-endian and C order. `bytes` must have the length that the
+    /// shape needs.
     fn reorder(&self, bytes: &[u8]) -> Vec<u8> {
         let shape = self.desc.shape();
         let size = self.desc.element_type().size();
@@ -186,7 +184,7 @@ impl Header {
         for i in 0..self.desc.len() {
             let mut at = i;
             if self.fortran_order {
-                // The last axis turns fastest in C order and has the widest stride here.
+                // The last axis, innermost in C order, has the largest stride in Fortran order.
                 let (mut rest, mut stride) = (i, self.desc.len());
                 at = 0;
                 for dimension in shape.iter().rev() {
@@ -205,28 +203,28 @@ impl Header {
     }
 }
 
-/// The element type of a dtype, and whether its bytes must be swapped.
+/// The element type of a dtype, and whether it is big-endian.
 fn element_type(descr: &str) -> Option<(ElementType, bool)> {
     let (order, code) = match descr.split_at_checked(1) {
         Some((order @ ("<" | ">" | "|"), code)) => (order, code),
         _ => ("", descr),
     };
-    // `?` is what some writers call a bool; NumPy reads it too.
+    // Some writers use `?` for bool, and NumPy reads it.
     let code = if code == "?" { "b1" } else { code };
     let &(element_type, _) = DTYPES.iter().find(|(_, c)| *c == code)?;
     let big_endian = order == ">" && element_type.size() > 1;
-    // Raw items have no byte order that could be swapped.
+    // Raw items have no byte order, so a big-endian `V2` is refused.
     (!big_endian || code != "V2").then_some((element_type, big_endian))
 }
 
-/// What is left of a header.
+/// The unread rest of a header, with a parser for the few Python literals it may hold.
 ///
-/// General readers of Python literals recurse as deep as the file tells them to; this one cannot.
+/// It does not recurse, so a file cannot overflow the stack.
 struct Cursor<'a>(&'a str);
 
 impl<'a> Cursor<'a> {
-    /// The values of `descr`, `fortran_order` and `shape`; where there is
-    /// `None`, the cursor stands before the trouble.
+    /// The values of `descr`, `fortran_order` and `shape`. On `None`, the cursor is at the first
+    /// text that could not be parsed.
     fn dictionary(&mut self) -> Option<(String, bool, Vec<usize>)> {
         let (mut descr, mut fortran_order, mut shape) = (None, None, None);
         if !self.eat("{") {
@@ -251,7 +249,7 @@ impl<'a> Cursor<'a> {
         self.0.trim_start().is_empty().then_some(all)
     }
 
-    /// Steps over white space, and over `token` if it comes next.
+    /// Skips white space, and then `token`. Whether `token` was there.
     fn eat(&mut self, token: &str) -> bool {
         self.0 = self.0.trim_start();
         match self.0.strip_prefix(token) {
@@ -270,7 +268,7 @@ impl<'a> Cursor<'a> {
         Some(string)
     }
 
-    /// A dtype: a string, or a list, which is kept as it is to be named in an error.
+    /// A dtype: a string, or a list, whose text is kept for the error message.
     fn descr(&mut self) -> Option<String> {
         if !self.eat("[") {
             return self.string().map(str::to_string);
@@ -294,7 +292,7 @@ impl<'a> Cursor<'a> {
             let end = self.0.find(|c: char| !c.is_ascii_digit())?;
             let (number, rest) = self.0.split_at(end);
             shape.push(number.parse().ok()?);
-            // Python 2 wrote its long integers with an L.
+            // Python 2 wrote long integers with an L.
             self.0 = rest.strip_prefix('L').unwrap_or(rest);
             if !self.eat(",") && !self.0.starts_with(')') {
                 return None;

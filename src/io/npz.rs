@@ -1,8 +1,7 @@
-//! NumPy's `.npz`: a zip archive with one `.npy` member an array.
+//! NumPy's `.npz` format: a zip archive with one `.npy` member per array.
 //!
-//! Arrays are written without compression and aligned, so that they can be
-//! mapped; both stored and deflated ones are read, and the checksum of the one
-//! that is read is checked.
+//! Arrays are written without compression and aligned, so that they can be memory-mapped. Stored
+//! and deflated members are read; the checksum of the member is verified.
 
 use std::io::{self, Cursor, Read};
 use std::path::Path;
@@ -12,17 +11,17 @@ use zip::result::ZipError;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipArchive, ZipWriter};
 
-use super::output::{self, Staged};
-use super::source::{self, SharedBytes, window};
+use super::source::{self, SharedBytes, part};
 use super::{bad_file, npy, pick, unsupported};
 use crate::error::{Error, Result};
+use crate::output::{self, Staged};
 use crate::tensor::Tensor;
 
-/// One array of an archive, mapped into memory if it is stored without
-/// compression and [`npy`] would map it.
+/// Reads one array of an archive. It is memory-mapped if it is stored without compression and
+/// [`npy`] would map it.
 ///
-/// `array` is its name, with or without `.npy`; it may be left out if the
-/// archive holds exactly one.
+/// `array` is the name, with or without `.npy`. It may be `None` if the archive has exactly one
+/// array.
 ///
 /// # Errors
 /// [`Error::Io`] if the file cannot be read, otherwise as [`parse`].
@@ -31,14 +30,13 @@ pub fn read(path: impl AsRef<Path>, array: Option<&str>) -> Result<Tensor> {
     parse(&path.display().to_string(), array, source::open(path)?)
 }
 
-/// One array of an archive's bytes; `name` stands for the file in errors, the
-/// rest is as for [`read`].
+/// One array in the bytes of an archive. `name` is the name of the file in errors; `array` is as
+/// for [`read`].
 ///
 /// # Errors
-/// [`Error::BadFile`] if the bytes are no archive or the member is not exactly
-/// one array, [`Error::Unsupported`] if the archive has no such array (the error
-/// lists those it has), for a compression other than deflate, and for a dtype that
-/// [`npy`] does not support.
+/// [`Error::BadFile`] if the bytes are not an archive or the member is not exactly one array.
+/// [`Error::Unsupported`] if the archive has no such array (the error lists the arrays), for a
+/// compression other than deflate, and for a dtype that [`npy`] does not support.
 pub fn parse(name: &str, array: Option<&str>, bytes: SharedBytes) -> Result<Tensor> {
     let zip = |e| zip_error(name, e);
     let whole = (*bytes).as_ref();
@@ -54,7 +52,7 @@ pub fn parse(name: &str, array: Option<&str>, bytes: SharedBytes) -> Result<Tens
             indices.push(index);
         }
     }
-    // An array whose own name ends in `.npy` goes before one with the rest of it.
+    // An array whose name ends with `.npy`, as given, has precedence over one without this ending.
     let wanted = array.map(|array| match array.strip_suffix(".npy") {
         Some(stem) if !arrays.iter().any(|a| a == array) => stem,
         _ => array,
@@ -66,18 +64,18 @@ pub fn parse(name: &str, array: Option<&str>, bytes: SharedBytes) -> Result<Tens
     if member.compression() != CompressionMethod::Stored {
         return inflate(&name, member.size(), member);
     }
-    // The checksum is compared when the end is reached.
+    // Reading to the end verifies the checksum.
     let length = io::copy(&mut member, &mut io::sink()).map_err(|e| zip(e.into()))?;
     let stored = member.data_start().and_then(|start| {
         let start = usize::try_from(start).ok()?;
         let end = start.checked_add(usize::try_from(length).ok()?)?;
-        window(&bytes, start..end)
+        part(&bytes, start..end)
     });
     let stored = stored.ok_or_else(|| bad_file(&name, "npz", "it ends inside a member"))?;
     npy::parse(&name, stored)
 }
 
-/// The array of a compressed member that says that it is `declared` bytes long.
+/// The array of a compressed member whose declared length is `declared` bytes.
 fn inflate(name: &str, declared: u64, mut member: impl Read) -> Result<Tensor> {
     let header = npy::Header::read(name, &mut member)?;
     if header.file_len() != declared {
@@ -85,17 +83,16 @@ fn inflate(name: &str, declared: u64, mut member: impl Read) -> Result<Tensor> {
         let reason = format!("the array needs {needed} bytes, but the archive says {declared}");
         return Err(bad_file(name, "npz", reason));
     }
-    // Memory grows with what is really there, never ahead of it, and of a member
-    // that goes on for longer than it says no more than this is unpacked.
+    // Memory grows with the data that is really there, not with the declared length. A member that
+    // is longer than declared is unpacked only that far.
     let mut data = Vec::new();
     member.take(declared).read_to_end(&mut data).map_err(|e| zip_error(name, e.into()))?;
     header.tensor(name, Arc::new(data))
 }
 
-/// Writes an archive of one tensor, called `array`.
+/// Writes an archive with one tensor of the name `array`.
 ///
-/// The file appears whole or not at all; arrays of an older file of this name
-/// are not kept.
+/// The file is written atomically. An existing file is replaced with all its arrays.
 ///
 /// # Errors
 /// [`Error::Io`] if the file cannot be written, or the name is too long for an archive.
@@ -107,8 +104,8 @@ pub(super) fn stage(path: &Path, array: &str, tensor: &Tensor) -> Result<Staged>
     let array = array.strip_suffix(".npy").unwrap_or(array);
     output::stage(path, |to| {
         let mut archive = ZipWriter::new(to);
-        // Sizes of 64 bits, because how long the member will be is not known to
-        // the archive when it starts. NumPy does the same.
+        // 64-bit sizes, because the length of the member is not known when it is started. NumPy
+        // does the same.
         let options = SimpleFileOptions::default()
             .compression_method(CompressionMethod::Stored)
             .large_file(true)
@@ -125,7 +122,7 @@ fn zip_error(name: &str, error: ZipError) -> Error {
         ZipError::UnsupportedArchive(_) | ZipError::CompressionMethodNotSupported(_) => {
             unsupported(name, error)
         }
-        // The bytes are in memory, so an error of reading is one of the format.
+        // The bytes are in memory, so a read error means a malformed archive.
         ZipError::Io(error) => bad_file(name, "npz", error),
         _ => bad_file(name, "npz", error),
     }

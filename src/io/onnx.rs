@@ -1,7 +1,7 @@
 //! ONNX tensors (`TensorProto`) and models (`ModelProto`).
 //!
-//! A model is mapped, and its tensors are read one by one when they are asked for,
-//! from the model itself or from the files beside it that it names.
+//! A model is memory-mapped. Its tensors are read on demand, from the model or from the external
+//! files that it names.
 
 mod external;
 mod graph;

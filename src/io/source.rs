@@ -1,4 +1,4 @@
-//! Bytes of files: memory-mapped, shared, cut into windows.
+//! The bytes of files, memory-mapped where possible, and shared parts of them.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -8,34 +8,34 @@ use std::sync::Arc;
 
 use memmap2::Mmap;
 
-use super::io_error;
 use crate::error::Result;
+use crate::output::io_error;
 
 /// Bytes that a tensor may share, such as a memory-mapped file.
 pub type SharedBytes = Arc<dyn AsRef<[u8]> + Send + Sync>;
 
-/// What errors call it.
+/// The name of standard input in errors.
 pub(crate) const STANDARD_INPUT: &str = "standard input";
 
 /// A part of shared bytes.
-struct Window {
+struct Part {
     whole: SharedBytes,
     range: Range<usize>,
 }
 
-impl AsRef<[u8]> for Window {
+impl AsRef<[u8]> for Part {
     fn as_ref(&self) -> &[u8] {
         &(*self.whole).as_ref()[self.range.clone()]
     }
 }
 
-/// The bytes of `whole` at `range`, or `None` if it does not reach that far.
-pub(super) fn window(whole: &SharedBytes, range: Range<usize>) -> Option<SharedBytes> {
+/// The bytes of `whole` at `range`; `None` if the range is out of bounds.
+pub(super) fn part(whole: &SharedBytes, range: Range<usize>) -> Option<SharedBytes> {
     (**whole).as_ref().get(range.clone())?;
-    Some(Arc::new(Window { whole: whole.clone(), range }))
+    Some(Arc::new(Part { whole: whole.clone(), range }))
 }
 
-/// The contents of a file, mapped where it can be.
+/// The content of a file, memory-mapped if it is a regular file.
 pub(crate) fn open(path: &Path) -> Result<SharedBytes> {
     contents(path).map_err(|e| io_error(path, e))
 }
@@ -51,7 +51,7 @@ pub(crate) fn standard_input() -> Result<SharedBytes> {
 fn contents(path: &Path) -> io::Result<SharedBytes> {
     let mut file = File::open(path)?;
     let metadata = file.metadata()?;
-    // A pipe has no pages to map, and a file without bytes has none either.
+    // Pipes and empty files cannot be mapped.
     if metadata.is_file() && metadata.len() > 0 {
         return Ok(Arc::new(map(&file)?));
     }
@@ -62,14 +62,12 @@ fn contents(path: &Path) -> io::Result<SharedBytes> {
 
 #[allow(unsafe_code)]
 fn map(file: &File) -> io::Result<Mmap> {
-    // SAFETY: the mapping is read-only and private to us, and nothing in this
-    // crate writes to a file in place: writers put a new file under the old name,
-    // which leaves the mapped one as it was. What cannot be ruled out is another
-    // process that changes the file while it is mapped. If it writes to it, the
-    // elements change under a shared slice; if it truncates it, touching the
-    // lost pages ends this process with a bus error. No call can prevent that
-    // on every system (file locks are advisory), and a copy of every file would
-    // double the memory of large tensors, so the documentation of `io` asks
-    // the caller to leave a file alone while its tensor lives.
+    // SAFETY: the mapping is read-only, and this crate never writes to a file in place: it replaces
+    // files, which leaves the mapped content unchanged. Another process may still change the file.
+    // If it writes, the elements change under a shared slice. If it truncates, reading the lost
+    // pages ends this process with a bus error. Nothing prevents this on every system, since file
+    // locks are advisory, and copying every file would double the memory of large tensors.
+    // Therefore the documentation of `io` requires that a file is not changed while its tensor
+    // exists.
     unsafe { Mmap::map(file) }
 }

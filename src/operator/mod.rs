@@ -1,23 +1,15 @@
 //! The operators: plain attributes, fully resolved, of no dialect and for no device.
 
-pub(crate) mod axes;
-mod ids;
-mod max_pool;
-mod reduce_max;
-mod segment_max;
+pub use crate::pool::{Indices, Layout, MaxPool, Order, Padding, Rounding};
+pub use crate::reduce::{EmptySet, ReduceMax};
+pub use crate::segment::{EmptySegment, SegmentMax, Segments};
+pub use crate::tensor::axes::axes_from_tensor;
 
-pub use axes::axes_from_tensor;
-pub(crate) use ids::Ids;
-pub(crate) use max_pool::Window;
-pub use max_pool::{Indices, Layout, MaxPool, Order, Padding, Rounding};
-pub use reduce_max::{EmptySet, ReduceMax};
-pub use segment_max::{EmptySegment, SegmentMax, Segments};
-
-use crate::device::Device;
 use crate::error::{Error, Result};
-use crate::plan::{Limits, Plan};
-use crate::stream::{self, RunOptions};
+use crate::plan::{Kernel, Limits, Plan};
 use crate::tensor::{Tensor, TensorDesc};
+use crate::tuning::Tuning;
+use crate::{plan, pool, reduce, segment, software};
 
 /// Any of the operators.
 #[derive(Clone, Debug, PartialEq)]
@@ -80,21 +72,22 @@ impl Operator {
         }
     }
 
-    /// The launches that compute the operator within a device's limits.
+    /// The launches that compute the operator within a device's limits, as they are fast by a
+    /// tuning.
     ///
     /// # Errors
     /// As [`Operator::infer`], and [`Error::OverLimit`].
-    pub fn plan(&self, inputs: &[&TensorDesc], limits: &Limits) -> Result<Plan> {
+    pub fn plan(&self, inputs: &[&TensorDesc], limits: &Limits, tuning: &Tuning) -> Result<Plan> {
         match (self, inputs) {
-            (Self::ReduceMax(op), [input]) => op.plan(input, limits),
-            (Self::MaxPool(op), [input]) => op.plan(input, limits),
-            (Self::SegmentMax(op), [data, ids]) => op.plan(data, ids, limits),
+            (Self::ReduceMax(op), [input]) => op.plan(input, limits, tuning),
+            (Self::MaxPool(op), [input]) => op.plan(input, limits, tuning),
+            (Self::SegmentMax(op), [data, ids]) => op.plan(data, ids, limits, tuning),
             _ => Err(self.wrong_count(inputs.len())),
         }
     }
 
     /// The operator for tensors on the host, whose values may say more than their
-    /// shapes: SegmentMax looks at its ids, and counts them.
+    /// shapes: SegmentMax checks its ids, and counts them.
     ///
     /// # Errors
     /// As [`SegmentMax::checked`].
@@ -105,74 +98,94 @@ impl Operator {
         }
     }
 
-    /// Uploads tensors, runs the operator on a device, and downloads the results.
-    ///
-    /// Tensors that the device cannot hold go there in pieces: see [`Operator::run_with`].
-    ///
-    /// # Errors
-    /// As [`Operator::checked`] and [`Operator::plan`], and what the device reports.
-    pub fn run(&self, device: &Device, inputs: &[&Tensor]) -> Result<Vec<Tensor>> {
-        self.run_with(device, inputs, RunOptions::new())
-    }
-
-    /// As [`Operator::run`], with a say in what goes to a GPU at a time.
-    ///
-    /// What does not fit `options` goes there in pieces, whose results are put together on the host: ranges of
-    /// the axes of a reduction, ranges of a pooling's results with what their windows look at, ranges of rows
-    /// of segments. The result is the same, bit for bit. Inputs may be larger than the GPU's memory or, as
-    /// memory-mapped files, than the host's; results must fit the host's. If the GPU runs out of memory,
-    /// pieces are made smaller. The CPU works on the tensors where they lie, in one piece.
-    ///
-    /// ```
-    /// use wgmax::operator::{Operator, ReduceMax};
-    /// use wgmax::{Device, RunOptions, Tensor};
-    ///
-    /// let input = Tensor::from_slice([4, 1000], &[1.0f32; 4000])?;
-    /// let options = RunOptions::new()
-    ///     .max_piece(4096)
-    ///     .progress(|progress| println!("{} of {} bytes", progress.done, progress.total));
-    /// let operator = Operator::from(ReduceMax::new().axes([1]));
-    /// let results = operator.run_with(&Device::auto(), &[&input], options)?;
-    /// assert_eq!(results[0].as_slice::<f32>()?, [1.0; 4]);
-    /// # Ok::<(), wgmax::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// As [`Operator::run`]; [`Error::OverLimit`] only for what cannot be cut so that it fits.
-    pub fn run_with(
-        &self,
-        device: &Device,
-        inputs: &[&Tensor],
-        options: RunOptions<'_>,
-    ) -> Result<Vec<Tensor>> {
-        pollster::block_on(stream::run(self, device, inputs, options, true))
-    }
-
-    /// As [`Operator::run_with`], without blocking on a GPU.
-    ///
-    /// # Errors
-    /// As [`Operator::run_with`].
-    pub async fn run_async(
-        &self,
-        device: &Device,
-        inputs: &[&Tensor],
-        options: RunOptions<'_>,
-    ) -> Result<Vec<Tensor>> {
-        stream::run(self, device, inputs, options, false).await
-    }
-
     fn wrong_count(&self, actual: usize) -> Error {
-        let expected = if self.input_count() == 1 { "1 input" } else { "2 inputs" };
-        Error::InputCount { operator: self.name().to_string(), expected, actual }
+        Error::input_count(self.name(), self.input_count(), actual)
     }
 }
 
-impl EmptySet {
-    /// The bits of the element that it stands for.
-    pub(crate) fn bits(self, element_type: crate::ElementType) -> u64 {
-        match self {
-            Self::NegativeInfinity => crate::tensor::key::negative_infinity_bits(element_type),
-            Self::Lowest => crate::tensor::key::lowest_bits(element_type),
+impl ReduceMax {
+    /// The launches that compute the operator within a device's limits, as they are fast by a
+    /// tuning.
+    ///
+    /// # Errors
+    /// As [`ReduceMax::infer`], and [`Error::OverLimit`].
+    pub fn plan(&self, input: &TensorDesc, limits: &Limits, tuning: &Tuning) -> Result<Plan> {
+        let output = self.infer(input)?;
+        let reduced = self.reduced(input.rank())?;
+        let empty = self.get_empty_set().bits(input.element_type());
+        let (target, values) = (tuning.target(limits), (self.get_nan(), empty));
+        reduce::plan(input, output, &reduced, values, target, &tuning.reduce)
+    }
+}
+
+impl MaxPool {
+    /// The launches that compute the operator within a device's limits, as they are fast by a
+    /// tuning.
+    ///
+    /// # Errors
+    /// As [`MaxPool::infer`], and [`Error::OverLimit`].
+    pub fn plan(&self, input: &TensorDesc, limits: &Limits, tuning: &Tuning) -> Result<Plan> {
+        let outputs = self.infer(input)?;
+        let windows = self.windows(input)?;
+        let target = tuning.target(limits);
+        pool::plan(self, input, outputs, &windows, target, &tuning.pool, &tuning.reduce)
+    }
+}
+
+impl SegmentMax {
+    /// The launches that compute the operator within a device's limits, as they are fast by a
+    /// tuning.
+    ///
+    /// # Errors
+    /// As [`SegmentMax::infer`], and [`Error::OverLimit`].
+    pub fn plan(
+        &self,
+        data: &TensorDesc,
+        ids: &TensorDesc,
+        limits: &Limits,
+        tuning: &Tuning,
+    ) -> Result<Plan> {
+        let outputs = self.infer(data, ids)?;
+        segment::plan(self, data, ids, outputs, tuning.target(limits), &tuning.segment)
+    }
+}
+
+/// All kernels. A file of `shaders/` that has an entry point belongs to one of them.
+#[doc(hidden)]
+pub fn kernels() -> Vec<&'static Kernel> {
+    let own = plan::KERNELS.into_iter().chain(reduce::KERNELS);
+    let own = own.chain(pool::KERNELS).chain(segment::KERNELS);
+    own.chain(software::kernels()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+    use crate::wgsl::FILES;
+
+    /// No list can forget a kernel: each entry point is one's, and names are unique.
+    #[test]
+    fn every_entry_point_is_a_kernels() {
+        let files = FILES.iter().filter(|(_, text)| text.contains("@compute"));
+        let files: HashSet<&str> = files.map(|(path, _)| *path).collect();
+        let kernels = kernels();
+        assert_eq!(files, kernels.iter().map(|kernel| kernel.file()).collect());
+        let names: HashSet<&str> = kernels.iter().map(|kernel| kernel.name()).collect();
+        assert_eq!(names.len(), kernels.len());
+    }
+
+    /// Each flag makes a difference to the text, for some element type.
+    #[test]
+    fn every_flag_is_read() {
+        for kernel in kernels() {
+            let texts: HashSet<String> = (kernel.shaders(64).iter())
+                .filter(|shader| !shader.words && !shader.in_place)
+                .map(|shader| format!("{}{}", shader.element, shader.source()))
+                .collect();
+            let shaders = kernel.shaders(64).len() / if kernel.is_typed() { 4 } else { 1 };
+            assert_eq!(texts.len(), shaders, "{kernel:?}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! MaxPool: each window looks at each of its elements.
+//! MaxPool: for each window, reads each of its elements.
 
 use super::value::{bits_at, empty_bits};
 use super::{Best, coordinates, flatten, tensor};
@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::operator::{Indices, Layout, MaxPool, Order, Padding, Rounding};
 use crate::tensor::Tensor;
 
-/// A spatial axis, in numbers that no attribute overflows.
+/// A spatial axis and its windows, in integers so wide that no attributes overflow them.
 struct Axis {
     size: i128,
     kernel: i128,
@@ -30,7 +30,7 @@ pub(super) fn run(op: &MaxPool, input: &Tensor) -> Result<Vec<Tensor>> {
     for number in 0..out_shape.iter().product::<usize>() {
         let at = coordinates(number, &out_shape);
         let mut best = Best::default();
-        let mut place = at.clone();
+        let mut element = at.clone();
         'taps: for tap in 0..window.iter().product::<usize>() {
             let mut rest = tap;
             for (i, axis) in axes.iter().enumerate().rev() {
@@ -41,10 +41,10 @@ pub(super) fn run(op: &MaxPool, input: &Tensor) -> Result<Vec<Tensor>> {
                 if position < 0 || position >= axis.size {
                     continue 'taps;
                 }
-                place[first + i] = position as usize;
+                element[first + i] = position as usize;
             }
-            let flat = flatten(&place, shape);
-            best.see(t, bits_at(input, flat), flat);
+            let flat = flatten(&element, shape);
+            best.add(t, bits_at(input, flat), flat);
         }
         let found = best.maximum(t, op.get_nan(), op.get_indices().is_some());
         values.push(found.map_or(empty_bits(t, op.get_empty_window()), |(bits, _)| bits));
@@ -69,7 +69,7 @@ pub(super) fn run(op: &MaxPool, input: &Tensor) -> Result<Vec<Tensor>> {
     Ok(results)
 }
 
-/// What an element's place is called.
+/// The index of an element, as the operator numbers them.
 fn index(counting: Indices, flat: usize, shape: &[usize]) -> usize {
     match counting.order {
         Order::RowMajor => {
@@ -77,10 +77,10 @@ fn index(counting: Indices, flat: usize, shape: &[usize]) -> usize {
             flat % shape[axis..].iter().product::<usize>()
         }
         Order::ColumnMajor => {
-            let place = coordinates(flat, shape);
-            let plane = place[0] * shape[1] + place[1];
+            let at = coordinates(flat, shape);
+            let plane = at[0] * shape[1] + at[1];
             let spatial = (2..shape.len()).rev();
-            spatial.fold(plane, |index, axis| index * shape[axis] + place[axis])
+            spatial.fold(plane, |index, axis| index * shape[axis] + at[axis])
         }
     }
 }
@@ -95,14 +95,14 @@ fn axis(op: &MaxPool, i: usize, size: usize) -> Axis {
         begin: 0,
         end: 0,
     };
-    let (less, more) = axis.same();
+    let (smaller, larger) = axis.same_padding();
     (axis.begin, axis.end) = match op.get_padding() {
         Padding::Explicit { begin, end } => {
             let at = |list: &[i64]| list.get(i).map_or(0, |&pad| pad.into());
             (at(begin), at(end))
         }
-        Padding::SameUpper => (less, more),
-        Padding::SameLower => (more, less),
+        Padding::SameUpper => (smaller, larger),
+        Padding::SameLower => (larger, smaller),
         Padding::Valid => (0, 0),
     };
     axis
@@ -113,7 +113,7 @@ impl Axis {
         (self.kernel - 1) * self.dilation + 1
     }
 
-    /// How many windows there are, by laying them one by one.
+    /// The number of windows, found by placing them one after the other.
     fn windows(&self, rounding: Rounding) -> i128 {
         let padded = self.begin + self.size + self.end;
         let (mut windows, mut start) = (0, 0);
@@ -133,9 +133,8 @@ impl Axis {
         windows
     }
 
-    /// The padding with which there is a window for each `stride` elements begun,
-    /// the smaller half first.
-    fn same(&self) -> (i128, i128) {
+    /// The padding that gives ceil(size / stride) windows, as two halves, the smaller one first.
+    fn same_padding(&self) -> (i128, i128) {
         let (mut windows, mut covered) = (0, 0);
         while covered < self.size {
             windows += 1;

@@ -1,4 +1,4 @@
-//! ReduceMax: every element goes to the result that it agrees with on the kept axes.
+//! ReduceMax: adds each element to the result with the same coordinates along the kept axes.
 
 use super::value::{bits_at, empty_bits};
 use super::{Best, coordinates, flatten, tensor};
@@ -18,7 +18,7 @@ pub(super) fn run(op: &ReduceMax, input: &Tensor) -> Result<Tensor> {
     for number in 0..input.len() {
         let at = coordinates(number, shape);
         let at: Vec<usize> = kept.iter().map(|&axis| at[axis]).collect();
-        best[flatten(&at, &sizes)].see(t, bits_at(input, number), number);
+        best[flatten(&at, &sizes)].add(t, bits_at(input, number), number);
     }
     let out_shape = match op.get_keep_dims() {
         true => (0..rank).map(|axis| if reduced(axis) { 1 } else { shape[axis] }).collect(),

@@ -1,4 +1,4 @@
-//! SegmentMax: each segment looks at each of its rows.
+//! SegmentMax: for each segment, reads each of its rows.
 
 use super::value::{bits_at, empty_bits};
 use super::{Best, tensor};
@@ -20,7 +20,7 @@ pub(super) fn run(op: &SegmentMax, data: &Tensor, ids: &Tensor) -> Result<Vec<Te
         for column in 0..inner {
             let mut best = Best::default();
             for &row in mine {
-                best.see(t, bits_at(data, row * inner + column), row);
+                best.add(t, bits_at(data, row * inner + column), row);
             }
             let found = best.maximum(t, op.get_nan(), op.get_indices().is_some());
             values.push(found.map_or(empty, |(bits, _)| bits));
@@ -34,7 +34,7 @@ pub(super) fn run(op: &SegmentMax, data: &Tensor, ids: &Tensor) -> Result<Vec<Te
         results.push(tensor(index, &shape, rows.into_iter().map(|row| row as u64))?);
     }
     if op.get_status() {
-        // What the status would tell of is refused where ids are on the host.
+        // Ids on the host have been checked, so the status is always 0.
         results.push(tensor(ElementType::U32, &[], std::iter::once(0))?);
     }
     Ok(results)
@@ -49,8 +49,8 @@ fn members(op: &SegmentMax, ids: &Tensor) -> Vec<Vec<usize>> {
     if op.get_segments() == Segments::Offsets {
         return (1..ids.len()).map(|i| (id(i - 1) as usize..id(i) as usize).collect()).collect();
     }
-    let beyond = (0..ids.len()).map(id).max().map_or(0, |largest| (largest + 1).max(0));
-    let mut members = vec![Vec::new(); op.get_num_segments().unwrap_or(beyond) as usize];
+    let default = (0..ids.len()).map(id).max().map_or(0, |largest| (largest + 1).max(0));
+    let mut members = vec![Vec::new(); op.get_num_segments().unwrap_or(default) as usize];
     for row in 0..ids.len() {
         let mine = usize::try_from(id(row)).ok().and_then(|id| members.get_mut(id));
         if let Some(mine) = mine {

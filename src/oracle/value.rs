@@ -1,4 +1,4 @@
-//! Elements as numbers that order by themselves.
+//! Elements as numbers, and the maximum of a set of them.
 
 use half::{bf16, f16};
 
@@ -6,14 +6,14 @@ use crate::operator::EmptySet;
 use crate::tensor::key::Nan;
 use crate::tensor::{ElementType, Tensor};
 
-/// A number that orders as elements do. Written without keys, on purpose.
+/// The value of an element, which Rust's own comparison orders. The oracle must not use keys.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
 pub(super) enum Value {
     Int(i128),
     Float(f64),
 }
 
-/// The number that an element's bits are; `None` for NaN.
+/// The value of an element's bits; `None` for NaN.
 pub(super) fn value(t: ElementType, bits: u64) -> Option<Value> {
     let float = |v: f64| (!v.is_nan()).then_some(Value::Float(v));
     match t {
@@ -37,7 +37,7 @@ pub(super) fn bits_at(tensor: &Tensor, index: usize) -> u64 {
     u64::from_le_bytes(bits)
 }
 
-/// Whether one ranks above another where no position is asked for: +0 above -0.
+/// Whether `a` is above `b` if only the maximum is wanted: +0 is above -0.
 fn greater(a: Value, b: Value) -> bool {
     match (a, b) {
         (Value::Float(a), Value::Float(b)) if a == 0.0 && b == 0.0 => {
@@ -56,7 +56,7 @@ fn quiet_nan(t: ElementType) -> u64 {
     }
 }
 
-/// The bits of what an empty set gives.
+/// The bits of the maximum of an empty set.
 pub(super) fn empty_bits(t: ElementType, empty: EmptySet) -> u64 {
     let infinite = empty == EmptySet::NegativeInfinity;
     match t {
@@ -76,40 +76,41 @@ pub(super) fn empty_bits(t: ElementType, empty: EmptySet) -> u64 {
     }
 }
 
-/// What has been seen of a set of elements, in order.
+/// The maximum of the elements added so far.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Best {
-    /// The largest, +0 above -0.
+    /// The largest element, with +0 above -0.
     largest: Option<(Value, u64)>,
-    /// The first of the largest, +0 and -0 being equal, and where it is.
+    /// The first of the largest elements and its position, with +0 and -0 equal.
     first: Option<(Value, u64, usize)>,
-    /// Where the first NaN is.
+    /// The position of the first NaN.
     nan: Option<usize>,
 }
 
 impl Best {
-    pub(super) fn see(&mut self, t: ElementType, bits: u64, place: usize) {
+    /// Adds an element. Positions must ascend.
+    pub(super) fn add(&mut self, t: ElementType, bits: u64, position: usize) {
         let Some(v) = value(t, bits) else {
-            self.nan = self.nan.or(Some(place));
+            self.nan = self.nan.or(Some(position));
             return;
         };
         if self.largest.is_none_or(|(best, _)| greater(v, best)) {
             self.largest = Some((v, bits));
         }
         if self.first.is_none_or(|(best, ..)| v > best) {
-            self.first = Some((v, bits, place));
+            self.first = Some((v, bits, position));
         }
     }
 
-    /// The bits of the maximum and its place, or none for an empty set. With `place`, of
-    /// zeros the first one counts, not the positive one.
-    pub(super) fn maximum(&self, t: ElementType, nan: Nan, place: bool) -> Option<(u64, usize)> {
+    /// The bits of the maximum and its position; `None` for an empty set. `indexed`: whether the
+    /// operator gives indices. Then the first zero wins, otherwise +0 does.
+    pub(super) fn maximum(&self, t: ElementType, nan: Nan, indexed: bool) -> Option<(u64, usize)> {
         match (self.nan, self.largest, self.first) {
             (Some(at), largest, _) if nan == Nan::Propagate || largest.is_none() => {
                 Some((quiet_nan(t), at))
             }
             (_, Some((_, largest)), Some((_, first, at))) => {
-                Some((if place { first } else { largest }, at))
+                Some((if indexed { first } else { largest }, at))
             }
             _ => None,
         }

@@ -1,44 +1,51 @@
 //! What the planners share: buffers, bindings and launches, put together one by one.
 
-use super::{Buffer, Launch, Limits, Plan, Range, Role, grid};
+use bytemuck::Pod;
+
+use super::{Buffer, Kernel, Launch, Limits, Plan, Range, Role, Shader, grid};
 use crate::error::{Error, Result};
-use crate::kernel::{Kernel, Params, Shader, fill};
 use crate::tensor::key::Nan;
 use crate::tensor::{ElementType, TensorDesc};
 
 /// Elements of a binding are numbered in 32 bits, sums of two such numbers included.
-pub(super) const MAX_ELEMENTS: u64 = 1 << 31;
+pub(crate) const MAX_ELEMENTS: u64 = 1 << 31;
 
 /// Launches of a plan: beyond that no memory would hold what they are about.
 const MAX_LAUNCHES: usize = 1 << 18;
 
-/// Words that an invocation fills where they share no stores. On lavapipe 4 MiB take 1.46 ms word by
-/// word, 0.9 by fours, 0.67 by eights, and 0.6 by sixteens.
-const FILLED_ALONE: u64 = 8;
-
-/// A part of a buffer that holds elements, or keys of elements.
+/// What a plan is made for, as far as all planners ask.
 #[derive(Clone, Copy)]
-pub(super) struct Region {
+pub(crate) struct Target<'a> {
+    pub limits: &'a Limits,
+    /// Invocations that fill the device; fewer outputs than that are split.
+    pub parallelism: u32,
+    /// Contiguous words that an invocation of `fill` writes: 1 or 8.
+    pub words_per_fill: u32,
+}
+
+/// A part of a buffer of elements.
+#[derive(Clone, Copy)]
+pub(crate) struct Region {
     pub buffer: usize,
-    /// Where it begins, in items.
+    /// Where it begins, in elements.
     pub first: u64,
-    pub keys: bool,
 }
 
 impl Region {
     /// All elements of a buffer.
-    pub(super) const fn elements(buffer: usize) -> Self {
-        Self { buffer, first: 0, keys: false }
+    pub(crate) const fn all(buffer: usize) -> Self {
+        Self { buffer, first: 0 }
     }
 
-    /// What follows the first `items`.
-    pub(super) const fn after(self, items: u64) -> Self {
-        Self { first: self.first + items, ..self }
+    /// What follows the first `elements`.
+    pub(crate) const fn after(self, elements: u64) -> Self {
+        Self { first: self.first + elements, ..self }
     }
 }
 
-pub(super) struct Builder<'a> {
-    pub limits: &'a Limits,
+/// A plan that is being made.
+pub(crate) struct Builder<'a> {
+    pub target: Target<'a>,
     pub element: ElementType,
     pub nan_key: u32,
     buffers: Vec<Buffer>,
@@ -49,18 +56,18 @@ pub(super) struct Builder<'a> {
 impl<'a> Builder<'a> {
     /// A plan without launches: buffers of the inputs, then of the outputs. The first input
     /// holds the elements.
-    pub(super) fn new(
+    pub(crate) fn new(
         inputs: &[&TensorDesc],
         outputs: Vec<TensorDesc>,
         nan: Nan,
-        limits: &'a Limits,
+        target: Target<'a>,
     ) -> Self {
         let size = |desc: &TensorDesc| desc.byte_len() as u64;
         let mut buffers: Vec<Buffer> =
             inputs.iter().map(|i| Buffer { role: Role::Input, size: size(i) }).collect();
         buffers.extend(outputs.iter().map(|o| Buffer { role: Role::Output, size: size(o) }));
         Self {
-            limits,
+            target,
             element: inputs[0].element_type(),
             nan_key: nan.key(),
             buffers,
@@ -69,81 +76,70 @@ impl<'a> Builder<'a> {
         }
     }
 
-    pub(super) fn finish(self) -> Plan {
+    pub(crate) fn finish(self) -> Plan {
         Plan { buffers: self.buffers, launches: self.launches, outputs: self.outputs }
     }
 
-    /// Bytes of an element, or of a key.
-    pub(super) fn item(&self, keys: bool) -> u64 {
-        crate::kernel::item_size(self.element, keys) as u64
+    /// Bytes of a buffer, without padding.
+    pub(crate) fn size(&self, buffer: usize) -> u64 {
+        self.buffers[buffer].size
     }
 
-    /// New scratch for so many items.
-    pub(super) fn scratch(&mut self, items: u64, keys: bool) -> Region {
-        let size = items * self.item(keys);
+    /// Invocations of a workgroup.
+    pub(crate) fn workgroup(&self) -> u64 {
+        self.target.limits.workgroup_size.into()
+    }
+
+    /// Loop iterations of one invocation.
+    pub(crate) fn max_iterations(&self) -> u64 {
+        u64::from(self.target.limits.max_iterations).max(4)
+    }
+
+    /// Bytes of an element.
+    pub(crate) fn item(&self) -> u64 {
+        self.element.size() as u64
+    }
+
+    /// Elements of a block of 16 bytes.
+    pub(crate) fn block(&self) -> u64 {
+        16 / self.item()
+    }
+
+    /// Elements of a word; 1 for elements of two words.
+    pub(crate) fn per_word(&self) -> u64 {
+        (4 / self.item()).max(1)
+    }
+
+    /// New scratch for so many elements.
+    pub(crate) fn scratch(&mut self, elements: u64) -> Region {
+        Region::all(self.scratch_bytes(elements * self.item()))
+    }
+
+    /// New scratch for so many words. Gives the buffer.
+    pub(crate) fn scratch_words(&mut self, words: u64) -> usize {
+        self.scratch_bytes(words * 4)
+    }
+
+    fn scratch_bytes(&mut self, size: u64) -> usize {
         self.buffers.push(Buffer { role: Role::Scratch, size });
-        Region { buffer: self.buffers.len() - 1, first: 0, keys }
+        self.buffers.len() - 1
     }
 
-    /// New scratch for so many words.
-    pub(super) fn scratch_words(&mut self, words: u64) -> Region {
-        self.buffers.push(Buffer { role: Role::Scratch, size: words * 4 });
-        Region { buffer: self.buffers.len() - 1, first: 0, keys: true }
+    /// How many items of so many bytes a binding holds; one alignment's worth is lost where a
+    /// range begins within it.
+    pub(crate) fn capacity(&self, item: u64) -> u64 {
+        let limits = self.target.limits;
+        (limits.max_binding_size.saturating_sub(limits.alignment) / item)
+            .min(MAX_ELEMENTS - limits.alignment)
     }
 
-    /// Items of a binding; one alignment's worth is lost where a range begins within it.
-    pub(super) fn room(&self, item: u64) -> u64 {
-        (self.limits.max_binding_size.saturating_sub(self.limits.alignment) / item)
-            .min(MAX_ELEMENTS - self.limits.alignment)
-    }
-
-    /// Sets all of a buffer to one element.
-    pub(super) fn fill(&mut self, buffer: usize, bits: u64) -> Result<()> {
-        let repeated = match self.element.size() {
-            1 => bits * 0x0101_0101_0101_0101,
-            2 => bits * 0x0001_0001_0001_0001,
-            4 => bits | bits << 32,
-            _ => bits,
-        };
-        self.fill_repeated(buffer, repeated)
-    }
-
-    /// Sets all of a buffer to the same eight bytes, again and again.
-    pub(super) fn fill_repeated(&mut self, buffer: usize, repeated: u64) -> Result<()> {
-        let bytes = self.buffers[buffer].size;
-        let words_fit = self.limits.max_binding_size.min(1 << 32) / 4;
-        let step = words_fit * 4 / self.limits.alignment * self.limits.alignment;
-        let mut offset = 0;
-        while offset < bytes {
-            let size = (bytes - offset).min(step);
-            let words = size.div_ceil(4);
-            let (even, odd) = (repeated as u32, (repeated >> 32) as u32);
-            let full = if words.is_multiple_of(2) { odd } else { even };
-            let padding = (words * 4 - size) * 8;
-            let run = if self.limits.coalesces { 1 } else { FILLED_ALONE };
-            let params = fill::Params {
-                words: words as u32,
-                even,
-                odd,
-                last: full & (u32::MAX >> padding),
-                run: run as u32,
-                padding: [0; 3],
-            };
-            let shader = Shader::untyped(Kernel::Fill, self.limits.workgroup_size);
-            let result = Range { buffer, offset, size };
-            self.push(shader, Params::Fill(params), vec![], vec![result], words.div_ceil(run))?;
-            offset += size;
-        }
-        Ok(())
-    }
-
-    /// The binding of `items` items of a region, and where in it they begin.
-    pub(super) fn range(&self, region: Region, items: u64) -> (Range, u32) {
-        self.range_of(region.buffer, region.first, items, self.item(region.keys))
+    /// The binding of `elements` elements of a region, and where in it they begin.
+    pub(crate) fn range(&self, region: Region, elements: u64) -> (Range, u32) {
+        self.range_of(region.buffer, region.first, elements, self.item())
     }
 
     /// As [`Builder::range`], for items of any size.
-    pub(super) fn range_of(
+    pub(crate) fn range_of(
         &self,
         buffer: usize,
         first: u64,
@@ -151,47 +147,49 @@ impl<'a> Builder<'a> {
         item: u64,
     ) -> (Range, u32) {
         let start = first * item;
-        let offset = start / self.limits.alignment * self.limits.alignment;
+        let alignment = self.target.limits.alignment;
+        let offset = start / alignment * alignment;
         let size = start - offset + items * item;
         (Range { buffer, offset, size }, ((start - offset) / item) as u32)
     }
 
+    /// The shader of a kernel for the elements of the plan.
+    pub(crate) fn shader(&self, kernel: &'static Kernel) -> Shader {
+        let element = if kernel.typed { self.element } else { ElementType::U32 };
+        Shader::new(kernel, element, self.target.limits.workgroup_size)
+    }
+
     /// A launch of so many invocations.
-    pub(super) fn push(
-        &mut self,
-        shader: Shader,
-        params: Params,
-        sources: Vec<Range>,
-        results: Vec<Range>,
-        invocations: u64,
-    ) -> Result<()> {
-        let groups = invocations.div_ceil(u64::from(self.limits.workgroup_size));
-        self.push_groups(shader, params, sources, results, groups)
+    pub(crate) fn push(&mut self, launch: New<'_, impl Pod>, invocations: u64) -> Result<()> {
+        let groups = invocations.div_ceil(self.workgroup());
+        self.push_groups(launch, groups)
     }
 
     /// A launch of so many workgroups.
-    pub(super) fn push_groups(
-        &mut self,
-        shader: Shader,
-        params: Params,
-        sources: Vec<Range>,
-        results: Vec<Range>,
-        groups: u64,
-    ) -> Result<()> {
+    pub(crate) fn push_groups(&mut self, launch: New<'_, impl Pod>, groups: u64) -> Result<()> {
+        let New { purpose, shader, params, sources, results } = launch;
+        let params = bytemuck::cast_slice(bytemuck::bytes_of(params));
+        self.push_words(New { purpose, shader, params, sources, results }, groups)
+    }
+
+    /// The same with parameters that are known only as words.
+    pub(crate) fn push_words(&mut self, launch: New<'_, [u32]>, groups: u64) -> Result<()> {
+        let New { purpose, shader, params, sources, results } = launch;
+        let limits = self.target.limits;
         let bound = (sources.len() + results.len()) as u64;
-        if bound > self.limits.max_storage_buffers.into() {
+        if bound > limits.max_storage_buffers.into() {
             return Err(Error::OverLimit {
                 what: "a kernel",
                 needed: bound,
                 limit: "max_storage_buffers_per_shader_stage",
-                allowed: self.limits.max_storage_buffers.into(),
+                allowed: limits.max_storage_buffers.into(),
             });
         }
-        let grid = grid(groups, self.limits).ok_or(Error::OverLimit {
+        let grid = grid(groups, limits).ok_or(Error::OverLimit {
             what: "a dispatch",
             needed: groups,
             limit: "max_compute_workgroups_per_dimension",
-            allowed: u64::from(self.limits.max_workgroups_per_dimension),
+            allowed: u64::from(limits.max_workgroups_per_dimension),
         })?;
         if self.launches.len() >= MAX_LAUNCHES {
             return Err(Error::OverLimit {
@@ -201,12 +199,32 @@ impl<'a> Builder<'a> {
                 allowed: MAX_LAUNCHES as u64,
             });
         }
-        self.launches.push(Launch { shader, params, sources, results, grid });
+        let params = params.to_vec();
+        self.launches.push(Launch { shader, params, sources, results, grid, purpose });
         Ok(())
+    }
+
+    /// The error of what no binding holds, in bytes.
+    pub(crate) fn over_binding(&self, what: &'static str, bytes: u64) -> Error {
+        Error::OverLimit {
+            what,
+            needed: bytes,
+            limit: "max_storage_buffer_binding_size",
+            allowed: self.target.limits.max_binding_size,
+        }
     }
 }
 
+/// A launch that is about to be added.
+pub(crate) struct New<'a, P: ?Sized> {
+    pub purpose: &'static str,
+    pub shader: Shader,
+    pub params: &'a P,
+    pub sources: Vec<Range>,
+    pub results: Vec<Range>,
+}
+
 /// The greatest common divisor.
-pub(super) fn gcd(a: u64, b: u64) -> u64 {
+pub(crate) fn gcd(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { gcd(b, a % b) }
 }

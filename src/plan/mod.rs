@@ -1,88 +1,23 @@
-//! Plans: kernel launches over numbered buffers, cut to a device's limits.
+//! Plans: launches of kernels over numbered buffers, within a device's limits.
+//!
+//! Nothing here knows an operator. The operators' planners put plans together with a
+//! `Builder`; executors run them.
 
 mod builder;
 mod check;
-pub(crate) mod pool;
-pub(crate) mod reduce;
-pub(crate) mod segment;
+mod divide;
+mod fill;
+mod kernel;
+mod limits;
 
-use crate::kernel::{Params, Shader};
+pub(crate) use builder::{Builder, MAX_ELEMENTS, New, Region, Target, gcd};
+pub(crate) use divide::divisor;
+pub(crate) use fill::KERNELS;
+pub(crate) use kernel::{Attributes, Call, Flags, Specialization};
+pub use kernel::{Kernel, Shader};
+pub use limits::Limits;
+
 use crate::tensor::TensorDesc;
-
-/// Invocations that fill a software adapter: more than a few dozen cores and vectors of them, and
-/// few enough that each has long stretches of memory.
-const SOFTWARE_LANES: u32 = 4096;
-
-/// What planning must respect. Every field is an input, so any device can be planned for anywhere.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Limits {
-    /// Invocations of a workgroup: a power of two, at least 8.
-    pub workgroup_size: u32,
-    /// Workgroups of a dispatch in each dimension.
-    pub max_workgroups_per_dimension: u32,
-    /// Bytes of one storage binding.
-    pub max_binding_size: u64,
-    /// Bytes of one buffer.
-    pub max_buffer_size: u64,
-    /// What offsets of bindings must be multiples of, in bytes.
-    pub alignment: u64,
-    /// Storage buffers of a shader; no kernel here has more than six.
-    pub max_storage_buffers: u32,
-    /// Loop iterations of one invocation. Mesa's llvmpipe silently leaves a loop after 65,535.
-    pub max_iterations: u32,
-    /// Elements of a pooling window along an axis that an invocation looks at one
-    /// by one. Longer windows are made of shorter ones.
-    pub window_taps: u32,
-    /// Invocations that fill the device; fewer outputs than that are split.
-    pub lanes: u32,
-    /// Whether invocations side by side share fetches of neighbouring addresses, as on a GPU. Those of
-    /// software adapters run by turns, and are fast where each walks through memory of its own.
-    pub coalesces: bool,
-}
-
-impl Limits {
-    /// The limits of a wgpu device.
-    pub fn from_wgpu(limits: &wgpu::Limits) -> Self {
-        let workgroup = limits
-            .max_compute_invocations_per_workgroup
-            .min(limits.max_compute_workgroup_size_x)
-            .clamp(8, 256);
-        Self {
-            workgroup_size: 1 << workgroup.ilog2(),
-            max_workgroups_per_dimension: limits.max_compute_workgroups_per_dimension,
-            max_binding_size: limits.max_storage_buffer_binding_size,
-            max_buffer_size: limits.max_buffer_size,
-            alignment: u64::from(limits.min_storage_buffer_offset_alignment).max(16),
-            max_storage_buffers: limits.max_storage_buffers_per_shader_stage,
-            max_iterations: 32_768,
-            window_taps: 8,
-            lanes: 1 << 16,
-            coalesces: true,
-        }
-    }
-
-    /// The same limits as those of a software adapter, which runs shaders on the CPU.
-    pub fn software(self) -> Self {
-        Self { lanes: SOFTWARE_LANES, coalesces: false, ..self }
-    }
-
-    /// The limits of the CPU, for a number of threads.
-    pub fn cpu(threads: usize) -> Self {
-        Self {
-            workgroup_size: 256,
-            max_workgroups_per_dimension: u32::MAX,
-            max_binding_size: u64::MAX,
-            max_buffer_size: u64::MAX,
-            alignment: 16,
-            max_storage_buffers: u32::MAX,
-            max_iterations: u32::MAX,
-            // The twins make long windows in a few steps themselves.
-            window_taps: u32::MAX,
-            lanes: (threads * 4 * 256).min(1 << 20) as u32,
-            coalesces: true,
-        }
-    }
-}
 
 /// What a buffer of a plan is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -110,14 +45,49 @@ pub(crate) struct Range {
     pub size: u64,
 }
 
-/// One dispatch. Source `i` is bound at `1 + 2 * i`, result `i` at `2 + 2 * i`.
+/// One dispatch of a plan. Source `i` is bound at `1 + 2 * i`, result `i` at `2 + 2 * i`.
 #[derive(Clone, Debug)]
-pub(crate) struct Launch {
-    pub shader: Shader,
-    pub params: Params,
-    pub sources: Vec<Range>,
-    pub results: Vec<Range>,
-    pub grid: [u32; 3],
+pub struct Launch {
+    pub(crate) shader: Shader,
+    /// The words of the uniform buffer, which is bound at 0.
+    pub(crate) params: Vec<u32>,
+    pub(crate) sources: Vec<Range>,
+    pub(crate) results: Vec<Range>,
+    pub(crate) grid: [u32; 3],
+    /// What the launch is for, as a part of a sentence.
+    pub(crate) purpose: &'static str,
+}
+
+impl Launch {
+    /// The shader.
+    pub fn shader(&self) -> &Shader {
+        &self.shader
+    }
+
+    /// What the launch is for: "maxima of pieces of rows".
+    pub fn purpose(&self) -> &'static str {
+        self.purpose
+    }
+
+    /// Workgroups in each dimension.
+    pub fn grid(&self) -> [u32; 3] {
+        self.grid
+    }
+
+    /// Bytes of the bindings that the launch reads.
+    pub fn bytes_read(&self) -> u64 {
+        self.sources.iter().map(|range| range.size).sum()
+    }
+
+    /// Bytes of the bindings that the launch writes.
+    pub fn bytes_written(&self) -> u64 {
+        self.results.iter().map(|range| range.size).sum()
+    }
+
+    /// The bytes of the uniform buffer.
+    pub(crate) fn param_bytes(&self) -> &[u8] {
+        bytemuck::cast_slice(&self.params)
+    }
 }
 
 /// The launches that compute an operator: over its inputs, then its outputs, then scratch.
@@ -139,14 +109,30 @@ impl Plan {
         self.buffers.iter().filter(|b| b.role == Role::Input).count()
     }
 
+    /// The launches, in order.
+    pub fn launches(&self) -> &[Launch] {
+        &self.launches
+    }
+
     /// The shaders of the launches, in order.
     pub fn shaders(&self) -> impl Iterator<Item = &Shader> {
         self.launches.iter().map(|launch| &launch.shader)
     }
+
+    /// Bytes of the largest buffer, inputs and outputs included.
+    pub fn max_buffer_bytes(&self) -> u64 {
+        self.buffers.iter().map(|buffer| buffer.size).max().unwrap_or(0)
+    }
+
+    /// Bytes of the memory that the plan needs beside its inputs and outputs.
+    pub fn scratch_bytes(&self) -> u64 {
+        let scratch = self.buffers.iter().filter(|buffer| buffer.role == Role::Scratch);
+        scratch.map(|buffer| buffer.size).sum()
+    }
 }
 
 /// A grid of at least `groups` workgroups. Kernels number them and leave the surplus idle.
-pub(crate) fn grid(groups: u64, limits: &Limits) -> Option<[u32; 3]> {
+fn grid(groups: u64, limits: &Limits) -> Option<[u32; 3]> {
     let max = u64::from(limits.max_workgroups_per_dimension);
     let z = groups.div_ceil(max.saturating_mul(max)).max(1);
     let y = groups.div_ceil(z).div_ceil(max).max(1);

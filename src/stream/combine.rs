@@ -1,22 +1,22 @@
-//! Results of pieces that belong together, joined on the host by the crate's own keys.
+//! Combines the partial results of pieces on the host, by the keys that the kernels use too.
 
 use crate::error::Result;
 use crate::tensor::key::{Key, Keyed, Lane, Nan, negative_infinity_bits};
 use crate::tensor::{ElementType, Tensor, TensorDesc};
 
-/// A result that is put together from those of pieces.
-pub(super) struct Joined {
+/// A result in host memory, assembled from those of the pieces.
+pub(super) struct Assembled {
     pub desc: TensorDesc,
     words: Vec<u64>,
 }
 
-impl Joined {
+impl Assembled {
     /// All zeros.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) for a result that the host's memory does not hold.
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) if the host cannot allocate the result.
     pub(super) fn zeroed(desc: &TensorDesc) -> Result<Self> {
-        let words = crate::cpu::zeroed(desc.byte_len().div_ceil(8))?;
+        let words = crate::tensor::zeroed(desc.byte_len().div_ceil(8))?;
         Ok(Self { desc: desc.clone(), words })
     }
 
@@ -24,7 +24,7 @@ impl Joined {
         &mut bytemuck::cast_slice_mut(&mut self.words)[..self.desc.byte_len()]
     }
 
-    /// The elements' bits.
+    /// The bits of the elements.
     pub(super) fn bits_mut<T: Keyed>(&mut self) -> &mut [T::Bits] {
         bytemuck::cast_slice_mut(self.bytes_mut())
     }
@@ -34,20 +34,21 @@ impl Joined {
     }
 }
 
-/// Positions that are put together: 64 bits wide on the way, and `NONE` where there is none yet.
+/// Indices assembled from those of the pieces. They have 64 bits until `finish` narrows them.
 pub(super) struct Positions {
     desc: TensorDesc,
+    /// The index of each result; `NONE` where no piece has given one yet.
     pub at: Vec<u64>,
 }
 
 impl Positions {
-    /// No position: -1.
+    /// No position; -1 as a signed number.
     pub(super) const NONE: u64 = u64::MAX;
 
     /// # Errors
-    /// As [`Joined::zeroed`].
+    /// As [`Assembled::zeroed`].
     pub(super) fn none(desc: &TensorDesc) -> Result<Self> {
-        let mut at = crate::cpu::zeroed(desc.len())?;
+        let mut at = crate::tensor::zeroed(desc.len())?;
         at.fill(Self::NONE);
         Ok(Self { desc: desc.clone(), at })
     }
@@ -69,25 +70,28 @@ pub(super) fn bits<T: Keyed>(tensor: &Tensor) -> &[T::Bits] {
     bytemuck::cast_slice(tensor.bytes())
 }
 
-/// The larger of each two elements, in the first list. A NaN of either counts as `nan` says: the maximum
-/// of parts is that of the whole, since each part's NaN is there only where the whole's may be.
-pub(super) fn join<T: Keyed>(into: &mut [T::Bits], from: &[T::Bits], nan: Nan) {
+/// Writes the maximum of each pair of elements to `into`. NaNs are treated as `nan` says.
+///
+/// This gives the maximum of the whole set: if NaNs are ignored, a part's maximum is NaN only if
+/// the part holds nothing else.
+pub(super) fn merge_max<T: Keyed>(into: &mut [T::Bits], from: &[T::Bits], nan: Nan) {
     let nan = T::Key::nan(nan.key());
     for (into, &from) in into.iter_mut().zip(from) {
         *into = T::bits(T::key(*into, nan).max(T::key(from, nan)));
     }
 }
 
-/// Whether an element goes before one that comes earlier: it must be larger, +0 and -0 being equal.
+/// Whether `later` replaces `earlier` as the maximum with an index. It must be larger; +0 and -0
+/// are equal.
 pub(super) fn exceeds<T: Keyed>(later: T::Bits, earlier: T::Bits, nan: Nan) -> bool {
     let nan = T::Key::nan(nan.key());
     T::rank(T::key(later, nan)) > T::rank(T::key(earlier, nan))
 }
 
-/// The bits of an element that changes nothing where it is joined.
+/// The bits of the neutral element of [`merge_max`].
 pub(super) fn identity(element_type: ElementType, nan: Nan) -> u64 {
     match nan {
-        // No NaN is lost: a real number or -inf goes before it.
+        // Every other element, -inf included, is above an ignored NaN.
         Nan::Ignore if element_type.is_float() => quiet_nan(element_type),
         _ => negative_infinity_bits(element_type),
     }
@@ -103,7 +107,7 @@ fn quiet_nan(element_type: ElementType) -> u64 {
     with_keyed!(element_type, T => bits::<T>())
 }
 
-/// An element's bits, from the low ones of a word.
+/// The low bits of `bits`, as many as an element has.
 pub(super) fn narrow<T: Keyed>(bits: u64) -> T::Bits {
     bytemuck::pod_read_unaligned(&bits.to_le_bytes()[..size_of::<T::Bits>()])
 }
@@ -114,12 +118,12 @@ mod tests {
     use crate::tensor::key::F32;
 
     #[test]
-    fn parts_join_to_the_whole() {
+    fn merged_parts_give_the_maximum_of_the_whole() {
         let (nan, inf) = (f32::NAN, f32::NEG_INFINITY);
         let quiet = 0x7fc0_0000;
-        let joined = |a: f32, b: f32, mode| {
+        let merged = |a: f32, b: f32, mode| {
             let mut into = [a.to_bits()];
-            join::<F32>(&mut into, &[b.to_bits()], mode);
+            merge_max::<F32>(&mut into, &[b.to_bits()], mode);
             into[0]
         };
         for (a, b, propagated, ignored) in [
@@ -130,8 +134,8 @@ mod tests {
             (nan, f32::from_bits(0xffc0_0001), quiet, quiet),
         ] {
             for (a, b) in [(a, b), (b, a)] {
-                assert_eq!(joined(a, b, Nan::Propagate), propagated);
-                assert_eq!(joined(a, b, Nan::Ignore), ignored);
+                assert_eq!(merged(a, b, Nan::Propagate), propagated);
+                assert_eq!(merged(a, b, Nan::Ignore), ignored);
             }
         }
     }
@@ -141,14 +145,14 @@ mod tests {
         for mode in [Nan::Propagate, Nan::Ignore] {
             for bits in [0u32, 1 << 31, 0x7f80_0000, 0xff80_0000, 0x7fc0_0000, 1] {
                 let mut into = [narrow::<F32>(identity(ElementType::F32, mode))];
-                join::<F32>(&mut into, &[bits], mode);
+                merge_max::<F32>(&mut into, &[bits], mode);
                 assert_eq!(into, [bits], "{mode:?}");
             }
         }
     }
 
     #[test]
-    fn equal_ones_do_not_exceed() {
+    fn equal_elements_do_not_exceed() {
         let exceeds = |a: f32, b: f32, mode| super::exceeds::<F32>(a.to_bits(), b.to_bits(), mode);
         assert!(!exceeds(0.0, -0.0, Nan::Propagate) && !exceeds(-0.0, 0.0, Nan::Propagate));
         assert!(!exceeds(f32::NAN, -f32::NAN, Nan::Propagate));

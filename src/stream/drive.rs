@@ -1,116 +1,123 @@
-//! Pieces on their way: cut until they fit, two on the device at a time, smaller ones where memory runs out.
+//! Schedules pieces: splits them until they fit, keeps two in flight, and goes on with smaller ones
+//! when the device runs out of memory.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use super::Work;
-use super::options::Told;
+use super::options::Reporter;
+use super::{Planning, Work};
 use crate::error::{Error, Result};
 use crate::gpu::{Gpu, Reading};
-use crate::plan::{Limits, Plan};
+use crate::plan::Plan;
 use crate::tensor::Tensor;
 
-/// Pieces that are on the device at a time: one is computed while the next one goes there.
-const FLYING: usize = 2;
-/// Pieces of fewer bytes are not cut because of a limit: it is not their size that is over it.
-const LEAST: u64 = 4096;
-/// A device that has no memory for so many bytes has none.
-const LEAST_MEMORY: u64 = 1 << 16;
+/// The maximum number of pieces in flight: one is computed while the next is uploaded.
+const MAX_IN_FLIGHT: usize = 2;
+/// A smaller piece that is over a limit is not split further: its size is not the cause.
+const MIN_SPLIT_BYTES: u64 = 4096;
+/// If a smaller piece runs out of memory, the run fails instead of trying smaller ones.
+const MIN_RETRY_BYTES: u64 = 1 << 16;
 
-/// Where pieces run.
+/// What executes the plans of pieces.
 pub(super) trait Runner {
-    /// A piece that is being computed.
-    type Flight;
-    /// Gives a plan to the device, with the bytes of its inputs.
-    async fn start(&self, plan: &Plan, inputs: Vec<Cow<'_, [u8]>>) -> Result<Self::Flight>;
-    /// Its results, once they are there.
-    async fn land(&self, flight: Self::Flight) -> Result<Vec<Tensor>>;
+    /// A piece that has been started.
+    type Pending;
+    /// Starts a plan on the bytes of its inputs.
+    async fn start(&self, plan: &Plan, inputs: Vec<Cow<'_, [u8]>>) -> Result<Self::Pending>;
+    /// Waits for the results.
+    async fn finish(&self, pending: Self::Pending) -> Result<Vec<Tensor>>;
 }
 
-/// A GPU; `wait` says whether it may be waited for.
+/// Executes plans on a GPU.
 pub(super) struct OnGpu<'a> {
     pub gpu: &'a Arc<Gpu>,
+    /// Whether this may block until the device is done.
     pub wait: bool,
 }
 
 impl Runner for OnGpu<'_> {
-    type Flight = Vec<Reading>;
+    type Pending = Vec<Reading>;
 
-    async fn start(&self, plan: &Plan, inputs: Vec<Cow<'_, [u8]>>) -> Result<Self::Flight> {
+    async fn start(&self, plan: &Plan, inputs: Vec<Cow<'_, [u8]>>) -> Result<Self::Pending> {
         let mut buffers = Vec::new();
         for bytes in inputs {
             buffers.push(self.gpu.upload(&bytes).await?);
         }
         let buffers: Vec<_> = buffers.iter().collect();
-        let mut flight = Vec::new();
+        let mut pending = Vec::new();
         for (buffer, desc) in self.gpu.execute(plan, &buffers).await?.iter().zip(&plan.outputs) {
-            flight.push(buffer.read(desc).await?);
+            pending.push(buffer.read(desc).await?);
         }
-        Ok(flight)
+        Ok(pending)
     }
 
-    async fn land(&self, flight: Self::Flight) -> Result<Vec<Tensor>> {
+    async fn finish(&self, pending: Self::Pending) -> Result<Vec<Tensor>> {
         let mut results = Vec::new();
-        for reading in flight {
+        for reading in pending {
             results.push(self.gpu.finish(reading, self.wait).await?);
         }
         Ok(results)
     }
 }
 
-/// What a piece may take.
+/// The memory that a piece may use.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Budget {
     /// Bytes of all its buffers.
     pub piece: u64,
-    /// Bytes of each of them.
+    /// Bytes of each buffer.
     pub buffer: u64,
 }
 
-/// What a plan takes, in bytes.
-pub(super) fn bytes(plan: &Plan) -> u64 {
+/// The bytes of all buffers of a plan.
+pub(super) fn plan_bytes(plan: &Plan) -> u64 {
     plan.buffers.iter().fold(0, |sum: u64, buffer| sum.saturating_add(buffer.size))
 }
 
 impl Budget {
     pub(super) fn holds(&self, plan: &Plan) -> bool {
-        bytes(plan) <= self.piece && self.buffers(plan)
+        plan_bytes(plan) <= self.piece && self.holds_buffers(plan)
     }
 
-    /// Whether each buffer may be as large as it is.
-    fn buffers(&self, plan: &Plan) -> bool {
+    /// Whether each buffer by itself is small enough.
+    fn holds_buffers(&self, plan: &Plan) -> bool {
         plan.buffers.iter().all(|buffer| buffer.size.next_multiple_of(16) <= self.buffer)
     }
 
-    /// Half of what was too much.
+    /// Allows half of the `bytes` for which memory ran out.
     pub(super) fn halve(&mut self, bytes: u64) {
         self.piece = self.piece.min(bytes) / 2;
-        tracing::info!("out of memory; going on in pieces of {} bytes", self.piece);
+        tracing::info!("out of memory; continuing in pieces of {} bytes", self.piece);
     }
 }
 
-/// The next piece that fits, of which those in `stack` come in order, the first one on top.
+/// The next piece that fits, with its share of the work and its plan. `stack` holds the remaining
+/// pieces and their shares, the next one on top; larger pieces are split there.
 fn next<W: Work>(
     work: &W,
     stack: &mut Vec<(W::Piece, f64)>,
-    limits: &Limits,
+    planning: Planning<'_>,
     budget: Budget,
 ) -> Result<Option<(W::Piece, f64, Plan)>> {
     while let Some((mut piece, share)) = stack.pop() {
-        let least = work.bytes(&piece);
-        // What is too large in any case need not be planned, unless it cannot be smaller.
-        let cut = if least > budget.piece { work.cut(&piece) } else { None };
-        let halves = match cut {
+        let min_bytes = work.min_bytes(&piece);
+        // A piece that is certainly too large is split before it is planned.
+        let split = if min_bytes > budget.piece { work.split(&piece) } else { None };
+        let halves = match split {
             Some(halves) => halves,
-            None => match (work.plan(&mut piece, limits), work.cut(&piece)) {
+            None => match (work.plan(&mut piece, planning), work.split(&piece)) {
                 (Ok(plan), _) if budget.holds(&plan) => return Ok(Some((piece, share, plan))),
                 (Ok(_), Some(halves)) => halves,
-                (Err(Error::OverLimit { .. }), Some(halves)) if least > LEAST => halves,
-                (Ok(plan), None) if budget.buffers(&plan) => return Ok(Some((piece, share, plan))),
+                (Err(Error::OverLimit { .. }), Some(halves)) if min_bytes > MIN_SPLIT_BYTES => {
+                    halves
+                }
+                (Ok(plan), None) if budget.holds_buffers(&plan) => {
+                    return Ok(Some((piece, share, plan)));
+                }
                 (Ok(plan), None) => {
                     return Err(Error::OverLimit {
-                        what: "a piece that cannot be smaller",
+                        what: "a piece that cannot be split",
                         needed: plan.buffers.iter().map(|buffer| buffer.size).max().unwrap_or(0),
                         limit: "max_buffer_size",
                         allowed: budget.buffer,
@@ -119,43 +126,43 @@ fn next<W: Work>(
                 (Err(error), _) => return Err(error),
             },
         };
-        // Halves of halves add up to 1 without any rounding.
+        // Repeated halves add up to 1 without rounding errors.
         stack.extend(halves.into_iter().rev().map(|half| (half, share / 2.0)));
     }
     Ok(None)
 }
 
-/// Runs all of a work, in pieces that `budget` holds.
+/// Computes a work in pieces within `budget`.
 ///
 /// # Errors
-/// [`Error::OverLimit`] for a piece that is too large and cannot be smaller, [`Error::OutOfMemory`] where
+/// [`Error::OverLimit`] if a piece is too large and cannot be split, [`Error::OutOfMemory`] if
 /// small pieces run out of memory too, and what the device reports.
 pub(super) async fn drive<W: Work, R: Runner>(
     mut work: W,
     runner: &R,
-    limits: &Limits,
+    planning: Planning<'_>,
     mut budget: Budget,
-    progress: &mut Told<'_>,
+    progress: &mut Reporter<'_>,
 ) -> Result<Vec<Tensor>> {
     let mut stack: Vec<(W::Piece, f64)> =
         work.whole().map(|piece| (piece, 1.0)).into_iter().collect();
-    let mut flying: VecDeque<Flying<W, R>> = VecDeque::new();
+    let mut in_flight: VecDeque<InFlight<W, R>> = VecDeque::new();
     let (mut done, mut pieces) = (0.0, 0);
     let mut short_of_memory = false;
-    progress.tell(done, pieces);
+    progress.report(done, pieces);
     loop {
-        // Those on their way land first where memory is short, which makes room.
-        short_of_memory &= !flying.is_empty();
-        let piece = match flying.len() < FLYING && !short_of_memory {
-            true => next(&work, &mut stack, limits, budget)?,
+        // When memory is short, the pieces in flight finish first: that frees their memory.
+        short_of_memory &= !in_flight.is_empty();
+        let piece = match in_flight.len() < MAX_IN_FLIGHT && !short_of_memory {
+            true => next(&work, &mut stack, planning, budget)?,
             false => None,
         };
         if let Some((piece, share, plan)) = piece {
-            let bytes = bytes(&plan);
+            let bytes = plan_bytes(&plan);
             match runner.start(&plan, work.inputs(&piece)).await {
-                Ok(flight) => flying.push_back(Flying { piece, share, bytes, flight }),
+                Ok(pending) => in_flight.push_back(InFlight { piece, share, bytes, pending }),
                 Err(error) => {
-                    may_shrink(&work, &piece, bytes, error)?;
+                    check_retry(&work, &piece, bytes, error)?;
                     budget.halve(bytes);
                     short_of_memory = true;
                     stack.push((piece, share));
@@ -163,18 +170,18 @@ pub(super) async fn drive<W: Work, R: Runner>(
             }
             continue;
         }
-        let Some(first) = flying.pop_front() else { break };
-        match runner.land(first.flight).await {
+        let Some(first) = in_flight.pop_front() else { break };
+        match runner.finish(first.pending).await {
             Ok(results) => {
-                work.land(&first.piece, &results);
+                work.combine(&first.piece, &results);
                 (done, pieces) = (done + first.share, pieces + 1);
-                progress.tell(done, pieces);
+                progress.report(done, pieces);
             }
             Err(error) => {
-                may_shrink(&work, &first.piece, first.bytes, error)?;
+                check_retry(&work, &first.piece, first.bytes, error)?;
                 budget.halve(first.bytes);
-                // Those behind it go again, since pieces land in order.
-                stack.extend(flying.drain(..).rev().map(|later| (later.piece, later.share)));
+                // Pieces are combined in order, so the later ones in flight start again too.
+                stack.extend(in_flight.drain(..).rev().map(|later| (later.piece, later.share)));
                 stack.push((first.piece, first.share));
             }
         }
@@ -182,19 +189,23 @@ pub(super) async fn drive<W: Work, R: Runner>(
     work.finish()
 }
 
-/// A piece on the device.
-struct Flying<W: Work, R: Runner> {
+/// A piece that has been started.
+struct InFlight<W: Work, R: Runner> {
     piece: W::Piece,
     share: f64,
     bytes: u64,
-    flight: R::Flight,
+    pending: R::Pending,
 }
 
+/// Checks whether smaller pieces may succeed where one of `bytes` has failed.
+///
 /// # Errors
-/// The error, unless it is that memory ran out, and smaller pieces may help.
-fn may_shrink<W: Work>(work: &W, piece: &W::Piece, bytes: u64, error: Error) -> Result<()> {
+/// `error`, unless it is [`Error::OutOfMemory`] and the piece is large enough to be split.
+fn check_retry<W: Work>(work: &W, piece: &W::Piece, bytes: u64, error: Error) -> Result<()> {
     match error {
-        Error::OutOfMemory { .. } if bytes > LEAST_MEMORY && work.cut(piece).is_some() => Ok(()),
+        Error::OutOfMemory { .. } if bytes > MIN_RETRY_BYTES && work.split(piece).is_some() => {
+            Ok(())
+        }
         error => Err(error),
     }
 }

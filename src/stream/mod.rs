@@ -1,14 +1,15 @@
-//! Host tensors that are larger than a device, in pieces.
+//! Operators on host tensors. Inputs larger than the device are streamed in pieces.
 //!
-//! Each operator is a [`Work`]: it cuts itself into pieces, which are operators on parts of its inputs, and
-//! puts their results together. [`drive`] knows pieces and no operator.
+//! Each operator implements [`Work`]: it splits itself into pieces, each an operator on a part of
+//! the inputs, and combines their results. [`drive`] schedules pieces and knows no operator.
 
-mod boxes;
 mod combine;
 mod drive;
 mod options;
+mod part;
 mod pool;
 mod reduce;
+mod run;
 mod segment;
 #[cfg(test)]
 mod tests;
@@ -23,35 +24,44 @@ use crate::error::{Error, Result};
 use crate::operator::Operator;
 use crate::plan::{Limits, Plan};
 use crate::tensor::{Tensor, TensorDesc};
+use crate::tuning::Tuning;
 use drive::{Budget, OnGpu, drive};
 
-/// A piece's positions in its own input have 31 bits.
-const MOST: u64 = 1 << 30;
+/// The maximum size of a piece in bytes. Positions within a piece are `i32`.
+const MAX_PIECE: u64 = 1 << 30;
 
-/// An operator on tensors of the host, in pieces.
+/// What the pieces are planned for.
+#[derive(Clone, Copy)]
+struct Planning<'a> {
+    limits: &'a Limits,
+    tuning: &'a Tuning,
+}
+
+/// An operator on host tensors that is computed in pieces.
 trait Work {
-    /// A part of the work. It says where its elements lie, and does not hold them.
+    /// A part of the work. It holds ranges of the inputs, not their elements.
     type Piece: Clone;
 
-    /// All of the work; `None` if there is nothing to compute.
+    /// All of the work as one piece; `None` if the results have no elements.
     fn whole(&self) -> Option<Self::Piece>;
-    /// A piece as two, the first of which comes first; `None` for one that cannot be smaller.
-    fn cut(&self, piece: &Self::Piece) -> Option<[Self::Piece; 2]>;
-    /// Bytes of a piece's inputs and results, or somewhat less.
-    fn bytes(&self, piece: &Self::Piece) -> u64;
+    /// Splits a piece in two, in the order in which they are combined; `None` if it cannot be
+    /// split.
+    fn split(&self, piece: &Self::Piece) -> Option<[Self::Piece; 2]>;
+    /// A lower bound of the bytes of a piece's inputs and results, known without a plan.
+    fn min_bytes(&self, piece: &Self::Piece) -> u64;
     /// The plan of a piece.
-    fn plan(&self, piece: &mut Self::Piece, limits: &Limits) -> Result<Plan>;
+    fn plan(&self, piece: &mut Self::Piece, planning: Planning<'_>) -> Result<Plan>;
     /// The bytes of a planned piece's inputs.
     fn inputs<'a>(&'a self, piece: &'a Self::Piece) -> Vec<Cow<'a, [u8]>>;
-    /// Takes the results of a piece. Pieces come in the order in which they were cut.
-    fn land(&mut self, piece: &Self::Piece, results: &[Tensor]);
-    /// The results, once all pieces are there.
+    /// Combines the results of a piece with the earlier ones. Called in the order of the pieces.
+    fn combine(&mut self, piece: &Self::Piece, results: &[Tensor]);
+    /// The results, after all pieces have been combined.
     fn finish(self) -> Result<Vec<Tensor>>;
 }
 
-/// Runs an operator from the host and back: as a whole if it fits, otherwise in pieces. `wait`: block until
-/// the device is done; for those who may block.
-pub(crate) async fn run(
+/// Runs an operator on host tensors: as a whole if it fits the device, otherwise in pieces. `wait`:
+/// whether this may block until the device is done.
+async fn run(
     operator: &Operator,
     device: &Device,
     inputs: &[&Tensor],
@@ -63,56 +73,59 @@ pub(crate) async fn run(
     let outputs = operator.infer(&descs)?;
     let limits = &device.info().limits;
     let Some(gpu) = device.gpu_backend() else {
-        // The CPU's memory is the tensors' own.
-        return whole(device, &operator.plan(&descs, limits)?, inputs, wait).await;
+        // The CPU reads the tensors in place, so there is nothing to stream.
+        return run_whole(device, &device.plan(&operator, &descs)?, inputs, wait).await;
     };
-    let most = options.max_piece.unwrap_or(RunOptions::DEFAULT_MAX_PIECE);
-    let mut budget = Budget { piece: most, buffer: limits.max_buffer_size };
+    let max_piece = options.max_piece.unwrap_or(RunOptions::DEFAULT_MAX_PIECE);
+    let mut budget = Budget { piece: max_piece, buffer: limits.max_buffer_size };
     let tensors = descs.iter().copied().chain(&outputs);
     let all = tensors.fold(0, |all: u64, desc| all.saturating_add(desc.byte_len() as u64));
     if all <= budget.piece {
-        match operator.plan(&descs, limits) {
-            Ok(plan) if budget.holds(&plan) => match whole(device, &plan, inputs, wait).await {
-                Err(Error::OutOfMemory { .. }) => budget.halve(drive::bytes(&plan)),
+        match device.plan(&operator, &descs) {
+            Ok(plan) if budget.holds(&plan) => match run_whole(device, &plan, inputs, wait).await {
+                Err(Error::OutOfMemory { .. }) => budget.halve(drive::plan_bytes(&plan)),
                 other => return other,
             },
             Ok(_) | Err(Error::OverLimit { .. }) => {}
             Err(error) => return Err(error),
         }
     }
-    budget.piece = budget.piece.min(MOST);
+    budget.piece = budget.piece.min(MAX_PIECE);
     let gpu = OnGpu { gpu, wait };
+    let planning = Planning { limits, tuning: device.tuning() };
     let total = inputs.iter().map(|input| input.bytes().len() as u64).sum();
-    let mut progress = options::Told::new(options.progress, total);
+    let mut progress = options::Reporter::new(options.progress, total);
     match (&operator, inputs) {
         (Operator::ReduceMax(operator), [input]) => {
-            drive(reduce::Reduce::new(operator, input)?, &gpu, limits, budget, &mut progress).await
+            drive(reduce::Reduce::new(operator, input)?, &gpu, planning, budget, &mut progress)
+                .await
         }
         (Operator::MaxPool(operator), [input]) => {
-            drive(pool::Pool::new(operator, input)?, &gpu, limits, budget, &mut progress).await
+            drive(pool::Pool::new(operator, input)?, &gpu, planning, budget, &mut progress).await
         }
         (Operator::SegmentMax(operator), [data, ids]) => {
             let work = segment::Segment::new(operator, data, ids)?;
-            drive(work, &gpu, limits, budget, &mut progress).await
+            drive(work, &gpu, planning, budget, &mut progress).await
         }
-        // Counted by `infer`.
+        // `infer` has refused other numbers of inputs.
         _ => Ok(Vec::new()),
     }
 }
 
-async fn whole(
+/// Uploads the inputs, executes a plan of the whole operator, and downloads the results.
+async fn run_whole(
     device: &Device,
     plan: &Plan,
     inputs: &[&Tensor],
     wait: bool,
 ) -> Result<Vec<Tensor>> {
-    let mut here = Vec::new();
+    let mut uploaded = Vec::new();
     for input in inputs {
-        here.push(device.upload_async(input).await?);
+        uploaded.push(device.upload_async(input).await?);
     }
-    let here: Vec<&DeviceTensor> = here.iter().collect();
+    let uploaded: Vec<&DeviceTensor> = uploaded.iter().collect();
     let mut results = Vec::new();
-    for result in device.execute_async(plan, &here).await? {
+    for result in device.execute_async(plan, &uploaded).await? {
         results.push(result.fetch(wait).await?);
     }
     Ok(results)

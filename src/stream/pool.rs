@@ -1,29 +1,30 @@
-//! MaxPool in pieces: ranges of its results, with what their windows look at; and ranges of the windows
-//! themselves where one of them is too large.
+//! MaxPool in pieces: ranges of its results, each with the input that its windows cover. Where a
+//! single window is too large, the windows are split too.
 
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::Work;
-use super::boxes::Part;
-use super::combine::{Joined, Positions, bits, exceeds, join};
-use super::window::Places;
+use super::combine::{Assembled, Positions, bits, exceeds, merge_max};
+use super::part::Part;
+use super::window::Indexing;
+use super::{Planning, Work};
 use crate::error::Result;
-use crate::operator::{Indices, MaxPool, Window};
-use crate::plan::{Limits, Plan, pool};
+use crate::plan::Plan;
+use crate::pool::{self, Indices, MaxPool, Window};
 use crate::tensor::key::{Keyed, with_keyed};
 use crate::tensor::{ElementType, Tensor, TensorDesc};
 
 pub(super) struct Pool<'a> {
     operator: &'a MaxPool,
-    /// The operator with indices that are positions in a piece.
+    /// The operator of a piece: its indices are positions in the piece.
     local: MaxPool,
     input: &'a Tensor,
     windows: Vec<Window>,
-    values: Joined,
+    values: Assembled,
     positions: Option<Positions>,
-    places: Places,
-    /// Which results have had an element; only where windows are cut.
+    indexing: Indexing,
+    /// For each result, whether an earlier piece had elements for it. Empty until a window is
+    /// split.
     seen: Vec<bool>,
 }
 
@@ -31,12 +32,12 @@ pub(super) struct Pool<'a> {
 pub(super) struct Piece {
     /// The results.
     pub part: Part,
-    /// The elements of their windows, along each spatial axis.
+    /// The range of each window's taps along each spatial axis.
     pub taps: Vec<Range<u64>>,
-    /// The taps are not all.
+    /// The windows are split: other pieces have the other taps.
     partial: bool,
     /// An earlier piece has other taps of the same windows.
-    later: bool,
+    merge: bool,
 }
 
 impl<'a> Pool<'a> {
@@ -48,14 +49,14 @@ impl<'a> Pool<'a> {
             local: operator.clone().indices(operator.get_indices().map(|_| indices)),
             input,
             windows: operator.windows(input.desc())?,
-            values: Joined::zeroed(&outputs[0])?,
+            values: Assembled::zeroed(&outputs[0])?,
             positions: outputs.get(1).map(Positions::none).transpose()?,
-            places: Places::new(operator, input.desc())?,
+            indexing: Indexing::new(operator, input.desc())?,
             seen: Vec::new(),
         })
     }
 
-    /// A piece, of whose taps those are left out that lie in the padding for all of its windows.
+    /// The piece without the taps that lie in the padding for all of its windows.
     fn trimmed(&self, mut piece: Piece) -> Piece {
         let outputs = &piece.part.0[self.operator.first_spatial()..];
         for ((taps, window), outputs) in piece.taps.iter_mut().zip(&self.windows).zip(outputs) {
@@ -64,58 +65,60 @@ impl<'a> Pool<'a> {
         piece
     }
 
-    /// Pieces that a piece might be cut into, those first that are read best.
-    fn cuts(&self, piece: &Piece) -> Vec<[Piece; 2]> {
+    /// The possible splits of a piece; those along the outermost axes, which leave the longest
+    /// contiguous spans, come first.
+    fn splits(&self, piece: &Piece) -> Vec<[Piece; 2]> {
         let axes = (0..piece.part.0.len()).filter(|&axis| piece.part.0[axis].len() > 1);
-        let mut cuts: Vec<[Piece; 2]> = axes
+        let mut splits: Vec<[Piece; 2]> = axes
             .map(|axis| piece.part.halves(axis).map(|part| Piece { part, ..piece.clone() }))
             .collect();
-        // The outermost axis, so that earlier taps lie before later ones.
+        // Windows are split along their outermost axis, so that the taps of the first half come
+        // first in memory and win ties.
         if let Some(axis) = piece.taps.iter().position(|taps| taps.end - taps.start > 1) {
             let taps = &piece.taps[axis];
             let middle = taps.start + (taps.end - taps.start).div_ceil(2);
-            cuts.push([(taps.start..middle, false), (middle..taps.end, true)].map(
+            splits.push([(taps.start..middle, false), (middle..taps.end, true)].map(
                 |(taps, second)| {
                     let mut half = Piece { partial: true, ..piece.clone() };
-                    half.later |= second;
+                    half.merge |= second;
                     half.taps[axis] = taps;
                     half
                 },
             ));
         }
-        cuts.into_iter().map(|halves| halves.map(|half| self.trimmed(half))).collect()
+        splits.into_iter().map(|halves| halves.map(|half| self.trimmed(half))).collect()
     }
 
-    fn land_as<T: Keyed>(&mut self, piece: &Piece, results: &[Tensor]) {
+    fn combine_as<T: Keyed>(&mut self, piece: &Piece, results: &[Tensor]) {
         let nan = self.operator.get_nan();
-        let runs = piece.part.runs(self.values.desc.shape());
+        let spans = piece.part.spans(self.values.desc.shape());
         let from = bits::<T>(&results[0]);
         let values = self.values.bits_mut::<T>();
         if !piece.partial {
-            runs.iter().for_each(|(at, part)| values[at].copy_from_slice(&from[part]));
+            spans.iter().for_each(|(at, part)| values[at].copy_from_slice(&from[part]));
             if let Some(positions) = &mut self.positions {
-                let found = self.places.of(&self.windows, piece).positions(&results[1]);
-                runs.iter().for_each(|(at, part)| positions.at[at].copy_from_slice(&found[part]));
+                let found = self.indexing.of_piece(&self.windows, piece).indices(&results[1]);
+                spans.iter().for_each(|(at, part)| positions.at[at].copy_from_slice(&found[part]));
             }
             return;
         }
-        let located = self.places.of(&self.windows, piece);
-        let found = results.get(1).map(|local| located.positions(local));
+        let indexing = self.indexing.of_piece(&self.windows, piece);
+        let found = results.get(1).map(|local| indexing.indices(local));
         self.seen.resize(values.len(), false);
-        for (at, part) in runs.iter().flat_map(|(at, part)| at.zip(part)) {
-            let (has, first) = (located.is_inside(part), !self.seen[at]);
-            self.seen[at] |= has;
-            let takes = match has {
-                // The first piece brings what a window without elements has.
-                false => !piece.later,
+        for (at, part) in spans.iter().flat_map(|(at, part)| at.zip(part)) {
+            let (has_elements, first) = (indexing.has_elements(part), !self.seen[at]);
+            self.seen[at] |= has_elements;
+            let replaces = match has_elements {
+                // The first piece gives the value of a window without any elements.
+                false => !piece.merge,
                 true if first => true,
                 true if found.is_some() => exceeds::<T>(from[part], values[at], nan),
                 true => {
-                    join::<T>(&mut values[at..=at], &from[part..=part], nan);
+                    merge_max::<T>(&mut values[at..=at], &from[part..=part], nan);
                     false
                 }
             };
-            if takes {
+            if replaces {
                 values[at] = from[part];
                 if let (Some(positions), Some(found)) = (&mut self.positions, &found) {
                     positions.at[at] = found[part];
@@ -133,31 +136,32 @@ impl Work for Pool<'_> {
             part: Part::whole(self.values.desc.shape()),
             taps: self.windows.iter().map(|window| 0..window.kernel).collect(),
             partial: false,
-            later: false,
+            merge: false,
         };
         (!self.values.desc.is_empty()).then(|| self.trimmed(piece))
     }
 
-    fn cut(&self, piece: &Piece) -> Option<[Piece; 2]> {
-        let whole = self.bytes(piece);
-        let larger = |halves: &[Piece; 2]| halves.iter().map(|half| self.bytes(half)).max();
-        let mut cuts = self.cuts(piece);
-        let sizes: Vec<u64> = cuts.iter().filter_map(larger).collect();
-        // The first that leaves little more than half, or else the one that leaves least.
+    fn split(&self, piece: &Piece) -> Option<[Piece; 2]> {
+        let whole = self.min_bytes(piece);
+        let larger = |halves: &[Piece; 2]| halves.iter().map(|half| self.min_bytes(half)).max();
+        let mut splits = self.splits(piece);
+        let sizes: Vec<u64> = splits.iter().filter_map(larger).collect();
+        // Overlapping windows are read by both halves. The first split whose larger half has at
+        // most 3/5 of the bytes is taken, or else the one with the smallest larger half.
         let good = sizes.iter().position(|&size| size <= whole / 5 * 3);
-        let least = || (0..sizes.len()).min_by_key(|&i| sizes[i]).filter(|&i| sizes[i] < whole);
-        good.or_else(least).map(|i| cuts.swap_remove(i))
+        let best = || (0..sizes.len()).min_by_key(|&i| sizes[i]).filter(|&i| sizes[i] < whole);
+        good.or_else(best).map(|i| splits.swap_remove(i))
     }
 
-    fn bytes(&self, piece: &Piece) -> u64 {
+    fn min_bytes(&self, piece: &Piece) -> u64 {
         let item = self.input.element_type().size();
         let result = item + if self.positions.is_some() { 4 } else { 0 };
-        (self.places.source(&self.windows, piece).len() * item + piece.part.len() * result) as u64
+        (self.indexing.source(&self.windows, piece).len() * item + piece.part.len() * result) as u64
     }
 
-    fn plan(&self, piece: &mut Piece, limits: &Limits) -> Result<Plan> {
+    fn plan(&self, piece: &mut Piece, planning: Planning<'_>) -> Result<Plan> {
         let element_type = self.input.element_type();
-        let source = self.places.source(&self.windows, piece);
+        let source = self.indexing.source(&self.windows, piece);
         let input = TensorDesc::new(element_type, source.shape())?;
         let mut outputs = vec![TensorDesc::new(element_type, piece.part.shape())?];
         if self.positions.is_some() {
@@ -168,18 +172,20 @@ impl Work for Pool<'_> {
             .windows
             .iter()
             .zip(spatial)
-            .map(|(window, (outputs, taps))| window.part(outputs, taps))
+            .map(|(window, (outputs, taps))| window.restrict(outputs, taps))
             .collect();
-        pool::plan(&self.local, &input, outputs, &windows, limits)
+        let Planning { limits, tuning } = planning;
+        let target = tuning.target(limits);
+        pool::plan(&self.local, &input, outputs, &windows, target, &tuning.pool, &tuning.reduce)
     }
 
     fn inputs<'a>(&'a self, piece: &'a Piece) -> Vec<Cow<'a, [u8]>> {
-        let runs = self.places.source(&self.windows, piece).runs(self.input.shape());
-        vec![runs.gather(self.input.bytes(), self.input.element_type().size())]
+        let spans = self.indexing.source(&self.windows, piece).spans(self.input.shape());
+        vec![spans.gather(self.input.bytes(), self.input.element_type().size())]
     }
 
-    fn land(&mut self, piece: &Piece, results: &[Tensor]) {
-        with_keyed!(self.input.element_type(), T => self.land_as::<T>(piece, results));
+    fn combine(&mut self, piece: &Piece, results: &[Tensor]) {
+        with_keyed!(self.input.element_type(), T => self.combine_as::<T>(piece, results));
     }
 
     fn finish(self) -> Result<Vec<Tensor>> {

@@ -1,25 +1,26 @@
-//! A device that runs out of memory, played by the CPU.
+//! Streaming on a mock device that runs out of memory and computes on the CPU.
 
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 
 use super::drive::{Budget, Runner, drive};
-use super::options::{Progress, Told};
-use super::{Work, pool::Pool, reduce::Reduce, segment::Segment};
+use super::options::{Progress, Reporter};
+use super::{Planning, Work, pool::Pool, reduce::Reduce, segment::Segment};
 use crate::cpu;
 use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::operator::{Indices, MaxPool, Operator, ReduceMax, SegmentMax};
 use crate::plan::{Limits, Plan};
 use crate::tensor::{ElementType, Tensor};
+use crate::tuning::Tuning;
 
-/// When memory runs out.
+/// When the mock runs out of memory.
 #[derive(Clone, Copy, PartialEq)]
 enum Fails {
-    /// As soon as pieces on the device take more than so many bytes.
+    /// When a piece starts, if the pieces in flight would take more bytes than this.
     Start(u64),
-    /// At the download of a piece that takes more.
-    Land(u64),
+    /// When a piece of more bytes than this is downloaded.
+    Finish(u64),
 }
 
 struct Mock {
@@ -30,11 +31,11 @@ struct Mock {
 }
 
 impl Runner for Mock {
-    type Flight = (u64, Vec<Tensor>);
+    type Pending = (u64, Vec<Tensor>);
 
-    async fn start(&self, plan: &Plan, inputs: Vec<Cow<'_, [u8]>>) -> Result<Self::Flight> {
-        let bytes = super::drive::bytes(plan);
-        if matches!(self.fails, Fails::Start(most) if self.used.get() + bytes > most) {
+    async fn start(&self, plan: &Plan, inputs: Vec<Cow<'_, [u8]>>) -> Result<Self::Pending> {
+        let bytes = super::drive::plan_bytes(plan);
+        if matches!(self.fails, Fails::Start(max) if self.used.get() + bytes > max) {
             return Err(self.refuse());
         }
         let tensor =
@@ -45,9 +46,9 @@ impl Runner for Mock {
         Ok((bytes, cpu::execute(plan, &inputs, &Default::default(), |_, _| ())?))
     }
 
-    async fn land(&self, (bytes, results): Self::Flight) -> Result<Vec<Tensor>> {
+    async fn finish(&self, (bytes, results): Self::Pending) -> Result<Vec<Tensor>> {
         self.used.set(self.used.get() - bytes);
-        if matches!(self.fails, Fails::Land(most) if bytes > most) {
+        if matches!(self.fails, Fails::Finish(max) if bytes > max) {
             return Err(self.refuse());
         }
         self.sizes.borrow_mut().push(bytes);
@@ -62,14 +63,15 @@ impl Mock {
     }
 }
 
-fn run(work: impl Work, fails: Fails, told: &mut Vec<Progress>) -> (Result<Vec<Tensor>>, Mock) {
+fn run(work: impl Work, fails: Fails, reports: &mut Vec<Progress>) -> (Result<Vec<Tensor>>, Mock) {
     let mock =
         Mock { fails, used: Cell::new(0), refused: Cell::new(0), sizes: RefCell::new(Vec::new()) };
     let budget = Budget { piece: 1 << 20, buffer: u64::MAX };
-    let mut note = |progress| told.push(progress);
-    let mut progress = Told::new(Some(Box::new(&mut note)), 1000);
-    let limits = Limits::cpu(1);
-    let results = pollster::block_on(drive(work, &mock, &limits, budget, &mut progress));
+    let mut note = |progress| reports.push(progress);
+    let mut progress = Reporter::new(Some(Box::new(&mut note)), 1000);
+    let (limits, tuning) = (Limits::cpu(), Tuning::cpu(1));
+    let planning = Planning { limits: &limits, tuning: &tuning };
+    let results = pollster::block_on(drive(work, &mock, planning, budget, &mut progress));
     (results, mock)
 }
 
@@ -86,20 +88,20 @@ fn pieces_shrink_where_memory_runs_out() {
     let segment = SegmentMax::sorted().num_segments(439).indices(ElementType::I32);
     let whole =
         |operator: Operator, inputs: &[&Tensor]| operator.run(&Device::cpu(), inputs).unwrap();
-    for fails in [Fails::Start(400_000), Fails::Land(400_000)] {
-        let mut told = Vec::new();
+    for fails in [Fails::Start(400_000), Fails::Finish(400_000)] {
+        let mut reports = Vec::new();
         for (expected, (found, mock)) in [
             (
                 whole(reduce.clone().into(), &[&data]),
-                run(Reduce::new(&reduce, &data).unwrap(), fails, &mut told),
+                run(Reduce::new(&reduce, &data).unwrap(), fails, &mut reports),
             ),
             (
                 whole(pool.clone().into(), &[&data]),
-                run(Pool::new(&pool, &data).unwrap(), fails, &mut told),
+                run(Pool::new(&pool, &data).unwrap(), fails, &mut reports),
             ),
             (
                 whole(segment.clone().into(), &[&rows, &ids]),
-                run(Segment::new(&segment, &rows, &ids).unwrap(), fails, &mut told),
+                run(Segment::new(&segment, &rows, &ids).unwrap(), fails, &mut reports),
             ),
         ] {
             let found = found.unwrap();
@@ -111,15 +113,15 @@ fn pieces_shrink_where_memory_runs_out() {
             assert!(mock.refused.get() > 0 && mock.sizes.borrow().len() > 8);
             assert!(mock.sizes.borrow().iter().all(|&size| size <= 400_000));
         }
-        assert_eq!(told.iter().filter(|p| p.done == 1000).count(), 3);
-        assert_eq!(told.iter().filter(|p| p.done == 0 && p.pieces == 0).count(), 3);
+        assert_eq!(reports.iter().filter(|p| p.done == 1000).count(), 3);
+        assert_eq!(reports.iter().filter(|p| p.done == 0 && p.pieces == 0).count(), 3);
     }
 }
 
 #[test]
-fn a_device_without_memory_is_given_up() {
+fn a_device_without_memory_is_an_error() {
     let data = Tensor::from_bytes(ElementType::U8, [1 << 22], &vec![0; 1 << 22]).unwrap();
-    for fails in [Fails::Start(0), Fails::Land(0)] {
+    for fails in [Fails::Start(0), Fails::Finish(0)] {
         let operator = ReduceMax::new();
         let (found, mock) = run(Reduce::new(&operator, &data).unwrap(), fails, &mut Vec::new());
         assert!(matches!(found, Err(Error::OutOfMemory { .. })));

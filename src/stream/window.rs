@@ -1,56 +1,59 @@
-//! What the windows of a piece look at, and where in the whole input the positions lie that it finds.
+//! The part of the input that a piece's windows cover, and the indices in the whole input of the
+//! positions that a piece finds.
 
 use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::boxes::Part;
+use super::part::Part;
 use super::pool::Piece;
 use crate::error::Result;
-use crate::operator::{MaxPool, Order, Window, axes};
+use crate::pool::{MaxPool, Order, Window};
+use crate::tensor::axes;
 use crate::tensor::{Tensor, TensorDesc};
 
 impl Window {
-    /// The position of an element of a window; before 0 and from the input's size on it lies in the padding.
+    /// The position of a tap along the input's axis. Below 0 and at or above the axis's size, it is
+    /// in the padding.
     fn position(&self, output: usize, tap: u64) -> i128 {
         output as i128 * i128::from(self.stride) + i128::from(tap) * i128::from(self.dilation)
             - i128::from(self.pad_begin)
     }
 
-    /// From the first to the last position of some elements of some windows, without those in the padding.
-    fn span(&self, outputs: &Range<usize>, taps: &Range<u64>) -> Range<usize> {
+    /// The range of the input's axis that the given taps of the given outputs cover.
+    fn covered(&self, outputs: &Range<usize>, taps: &Range<u64>) -> Range<usize> {
         let size = i128::from(self.input);
         let from = self.position(outputs.start, taps.start).clamp(0, size);
         let to = (self.position(outputs.end - 1, taps.end - 1) + 1).clamp(from, size);
         from as usize..to as usize
     }
 
-    /// The same windows over their span alone.
-    pub(super) fn part(&self, outputs: &Range<usize>, taps: &Range<u64>) -> Self {
-        let span = self.span(outputs, taps);
-        let before = span.start as i128 - self.position(outputs.start, taps.start);
+    /// These windows for `outputs` and `taps`, over an input that holds only the range they cover.
+    pub(super) fn restrict(&self, outputs: &Range<usize>, taps: &Range<u64>) -> Self {
+        let covered = self.covered(outputs, taps);
+        let before = covered.start as i128 - self.position(outputs.start, taps.start);
         Self {
-            input: span.len() as u64,
+            input: covered.len() as u64,
             output: outputs.len() as u64,
             kernel: taps.end - taps.start,
-            // Windows that begin behind the input have no span, and no place in it.
+            // Negative if all windows begin after the end of the input; then they cover nothing.
             pad_begin: before.max(0) as u64,
             ..*self
         }
     }
 
-    /// The taps without those that lie in the padding in all of these windows; at least one.
+    /// The taps without those that are in the padding for all of these outputs; at least one tap.
     pub(super) fn trim(&self, outputs: &Range<usize>, taps: &Range<u64>) -> Range<u64> {
         let dilation = i128::from(self.dilation);
         let before = -self.position(outputs.end - 1, 0);
-        let room = i128::from(self.input) - self.position(outputs.start, 0);
+        let remaining = i128::from(self.input) - self.position(outputs.start, 0);
         let first = ((before + dilation - 1).div_euclid(dilation)).max(taps.start.into());
-        let end = ((room + dilation - 1).div_euclid(dilation)).min(taps.end.into());
+        let end = ((remaining + dilation - 1).div_euclid(dilation)).min(taps.end.into());
         if first < end { first as u64..end as u64 } else { taps.start..taps.start + 1 }
     }
 
-    /// Of each of these windows, whether any of these elements is in the input.
-    fn inside(&self, outputs: &Range<usize>, taps: &Range<u64>) -> Vec<bool> {
+    /// For each output, whether any of these taps is inside the input.
+    fn nonempty(&self, outputs: &Range<usize>, taps: &Range<u64>) -> Vec<bool> {
         let dilation = i128::from(self.dilation);
         let any = |output| {
             let start = self.position(output, 0);
@@ -61,122 +64,130 @@ impl Window {
     }
 }
 
-/// How places of the input are numbered.
-pub(super) struct Places {
-    /// What an index grows by along each axis of the input.
-    weights: Vec<u64>,
+/// How the operator's indices number the elements of the input.
+pub(super) struct Indexing {
+    /// The distance between the indices of neighbours along each axis; 0 for axes that indices
+    /// leave out.
+    strides: Vec<u64>,
     first_spatial: usize,
 }
 
-/// The places of a piece.
-pub(super) struct Located<'a> {
-    places: &'a Places,
+/// The indexing of one piece.
+pub(super) struct PieceIndexing<'a> {
+    whole: &'a Indexing,
     /// The index of the piece's first element.
     first: u64,
+    /// The shape of the piece's input.
     source: Vec<usize>,
     outputs: &'a Part,
+    /// The shape of `outputs`.
     sizes: Vec<usize>,
-    /// Of each spatial axis, which windows have elements; none if all of all axes have.
-    inside: Vec<Vec<bool>>,
+    /// For each spatial axis, which outputs have elements along it. Empty if all have.
+    nonempty: Vec<Vec<bool>>,
 }
 
-impl Places {
+impl Indexing {
     pub(super) fn new(operator: &MaxPool, input: &TensorDesc) -> Result<Self> {
         let (shape, first_spatial) = (input.shape(), operator.first_spatial());
-        let mut weights = vec![0; shape.len()];
+        let mut strides = vec![0; shape.len()];
         if let Some(indices) = operator.get_indices()
             && !input.is_empty()
         {
             let from = axes::normalize(&[indices.axis], shape.len(), axes::Duplicates::Refuse)?[0];
-            // Axes, those of neighbouring numbers first.
+            // The axes from the smallest stride to the largest.
             let order: Vec<usize> = match indices.order {
                 Order::RowMajor => (from..shape.len()).rev().collect(),
                 Order::ColumnMajor => (first_spatial..shape.len()).chain([1, 0]).collect(),
             };
-            let mut weight = 1;
+            let mut stride = 1;
             for axis in order {
-                weights[axis] = weight;
-                weight *= shape[axis] as u64;
+                strides[axis] = stride;
+                stride *= shape[axis] as u64;
             }
         }
-        Ok(Self { weights, first_spatial })
+        Ok(Self { strides, first_spatial })
     }
 
-    /// What the windows of a piece look at.
+    /// The part of the input that the windows of a piece cover.
     pub(super) fn source(&self, windows: &[Window], piece: &Piece) -> Part {
         let mut part = piece.part.clone();
         let spatial = &mut part.0[self.first_spatial..];
         for ((range, window), taps) in spatial.iter_mut().zip(windows).zip(&piece.taps) {
-            *range = window.span(range, taps);
+            *range = window.covered(range, taps);
         }
         part
     }
 
-    pub(super) fn of<'a>(&'a self, windows: &[Window], piece: &'a Piece) -> Located<'a> {
+    pub(super) fn of_piece<'a>(
+        &'a self,
+        windows: &[Window],
+        piece: &'a Piece,
+    ) -> PieceIndexing<'a> {
         let source = self.source(windows, piece);
         let spatial = piece.part.0[self.first_spatial..].iter().zip(&piece.taps);
-        let mut inside: Vec<Vec<bool>> = windows
+        let mut nonempty: Vec<Vec<bool>> = windows
             .iter()
             .zip(spatial)
-            .map(|(window, (outputs, taps))| window.inside(outputs, taps))
+            .map(|(window, (outputs, taps))| window.nonempty(outputs, taps))
             .collect();
-        if inside.iter().flatten().all(|&inside| inside) {
-            inside.clear();
+        if nonempty.iter().flatten().all(|&nonempty| nonempty) {
+            nonempty.clear();
         }
-        let starts = source.0.iter().zip(&self.weights);
-        Located {
-            places: self,
-            first: starts.map(|(range, weight)| range.start as u64 * weight).sum(),
+        let starts = source.0.iter().zip(&self.strides);
+        PieceIndexing {
+            whole: self,
+            first: starts.map(|(range, stride)| range.start as u64 * stride).sum(),
             source: source.shape(),
             outputs: &piece.part,
             sizes: piece.part.shape(),
-            inside,
+            nonempty,
         }
     }
 }
 
-impl Located<'_> {
-    /// Whether a window has an element in the input.
-    pub(super) fn is_inside(&self, mut output: usize) -> bool {
-        if self.inside.is_empty() {
+impl PieceIndexing<'_> {
+    /// Whether any tap of an output's window is inside the input.
+    pub(super) fn has_elements(&self, mut output: usize) -> bool {
+        if self.nonempty.is_empty() {
             return true;
         }
         (0..self.sizes.len()).rev().all(|axis| {
             let at = output % self.sizes[axis];
             output /= self.sizes[axis];
-            let spatial = axis.checked_sub(self.places.first_spatial);
-            spatial.and_then(|axis| self.inside.get(axis)).is_none_or(|inside| inside[at])
+            let spatial = axis.checked_sub(self.whole.first_spatial);
+            spatial.and_then(|axis| self.nonempty.get(axis)).is_none_or(|nonempty| nonempty[at])
         })
     }
 
-    /// The indices of positions in the piece. A window without elements has that of the first element of
-    /// its batch and channel.
-    pub(super) fn positions(&self, local: &Tensor) -> Vec<u64> {
+    /// The indices in the whole input of positions in the piece. The index of a window without
+    /// elements is that of the first element of its batch and channel.
+    pub(super) fn indices(&self, local: &Tensor) -> Vec<u64> {
         let local = bytemuck::cast_slice::<u8, i32>(local.bytes());
-        let weights = &self.places.weights;
+        let strides = &self.whole.strides;
         let index = |(output, &local): (usize, &i32)| {
-            if !self.is_inside(output) {
-                return self.plane(output);
+            if !self.has_elements(output) {
+                return self.first_of_plane(output);
             }
             let mut rest = local as usize;
-            self.source.iter().zip(weights).rev().fold(self.first, |index, (&size, weight)| {
+            self.source.iter().zip(strides).rev().fold(self.first, |index, (&size, stride)| {
                 let at = rest % size;
                 rest /= size;
-                index + at as u64 * weight
+                index + at as u64 * stride
             })
         };
         local.par_iter().enumerate().map(index).collect()
     }
 
-    fn plane(&self, mut output: usize) -> u64 {
-        let spatial = self.places.first_spatial..self.places.first_spatial + self.inside.len();
+    /// The index of the first element of an output's batch and channel.
+    fn first_of_plane(&self, mut output: usize) -> u64 {
+        let spatial = self.whole.first_spatial..self.whole.first_spatial + self.nonempty.len();
         (0..self.sizes.len()).rev().fold(0, |index, axis| {
             let at = output % self.sizes[axis];
             output /= self.sizes[axis];
             let first = self.outputs.0[axis].start;
             match spatial.contains(&axis) {
                 true => index,
-                false => index + (first + at) as u64 * self.places.weights[axis],
+                false => index + (first + at) as u64 * self.whole.strides[axis],
             }
         })
     }

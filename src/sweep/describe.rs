@@ -1,4 +1,4 @@
-//! Cases in words: what an operator has that it would not have by default.
+//! Describes a case in words, without what is the default.
 
 use std::fmt;
 
@@ -10,7 +10,8 @@ use crate::operator::{
 };
 
 impl fmt::Display for Case {
-    /// The inputs' types and shapes, the operator with the attributes that are not those by default, and the limits.
+    /// The operator, its inputs' types and shapes, the attributes that are not the defaults, and
+    /// the narrowed limits.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let descs: Vec<String> = self.tensors.iter().map(|t| t.desc().to_string()).collect();
         write!(f, "{} of {}", self.operator.name(), descs.join(" and "))?;
@@ -48,15 +49,15 @@ fn reduce_max(op: &ReduceMax) -> Vec<String> {
 
 fn max_pool(op: &MaxPool) -> Vec<String> {
     let mut words = vec![format!("kernel {:?}", op.get_kernel())];
-    let mut list = |name: &str, list: Option<&[i64]>, plain: i64| {
-        let list = list.filter(|list| list.iter().any(|&v| v != plain));
+    let mut list = |name: &str, list: Option<&[i64]>, default: i64| {
+        let list = list.filter(|list| list.iter().any(|&v| v != default));
         words.extend(list.map(|list| format!("{name} {list:?}")));
     };
     list("strides", op.get_strides(), 1);
     list("dilations", op.get_dilations(), 1);
     if let Padding::Explicit { begin, end } = op.get_padding() {
         list("pads before", Some(begin), 0);
-        list("pads behind", Some(end), 0);
+        list("pads after", Some(end), 0);
     }
     words.extend(match op.get_padding() {
         Padding::Explicit { .. } => None,
@@ -104,13 +105,13 @@ fn limits(narrow: &Narrow) -> Vec<String> {
         value.map(|value| format!("{name} {value}"))
     }
     [
-        limit("lanes", narrow.lanes),
-        limit("window_taps", narrow.window_taps),
+        limit("target_parallelism", narrow.target_parallelism),
+        limit("max_taps", narrow.max_taps),
         limit("max_iterations", narrow.max_iterations),
         limit("max_workgroups_per_dimension", narrow.max_workgroups_per_dimension),
         limit("workgroup_size", narrow.workgroup_size),
         limit("max_binding_size", narrow.max_binding_size),
-        limit("coalesces", narrow.coalesces),
+        limit("tuning", narrow.tuning),
     ]
     .into_iter()
     .flatten()
@@ -124,19 +125,20 @@ mod tests {
     use crate::sweep::{Random, Style, ids_tensor, tensor};
 
     #[test]
-    fn only_what_is_not_by_default_is_told() {
+    fn defaults_are_left_out() {
         let data =
             |shape: &[usize]| tensor(ElementType::F16, shape, Style::Any, &mut Random(1)).unwrap();
         let case = |operator: Operator, tensors| Case {
             operator,
             tensors,
-            narrow: Narrow { lanes: Some(64), ..Narrow::default() },
+            narrow: Narrow { target_parallelism: Some(64), ..Narrow::default() },
         };
         let pool = MaxPool::new([3, 1]).strides([1, 2]).pads([0, 0], [0, 1]).dilations([1, 1]);
         let pool = case(pool.into(), vec![data(&[1, 1, 3, 2])]);
         assert_eq!(
             pool.to_string(),
-            "MaxPool of f16[1, 1, 3, 2], kernel [3, 1], strides [1, 2], pads behind [0, 1]; planned with lanes 64"
+            "MaxPool of f16[1, 1, 3, 2], kernel [3, 1], strides [1, 2], pads after [0, 1]; \
+             planned with target_parallelism 64"
         );
         let ids = ids_tensor(ElementType::I32, &[0, 2]).unwrap();
         let segments = SegmentMax::sorted().nan(Nan::Ignore).status(true);

@@ -1,30 +1,31 @@
-//! Random elements, hard ones among them.
+//! Random elements, including special values.
 
 use super::Random;
 use crate::error::Result;
 use crate::tensor::{ElementType, Tensor, TensorDesc};
 
-/// What the elements of a tensor are like.
+/// The kind of a tensor's elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Style {
-    /// Any bits, and some hard ones.
+    /// Random bits, and some special values.
     Any,
-    /// Nothing but NaN of either sign and several payloads, infinities, zeros, subnormals, extremes.
+    /// Only special values: NaNs of both signs with several payloads, infinities, zeros,
+    /// subnormals, and the largest and smallest numbers.
     Hard,
-    /// Any bits that are no NaN.
+    /// Random bits without NaN.
     Numbers,
-    /// Nothing but the lowest element: minus infinity for floats.
+    /// Only the lowest element: minus infinity for floats.
     Lowest,
-    /// Nothing but NaN; a few extremes for what has none.
+    /// Only NaN; special values for types without NaN.
     Nan,
 }
 
 impl Style {
-    /// All of them.
+    /// All kinds.
     pub const ALL: [Self; 5] = [Self::Any, Self::Hard, Self::Numbers, Self::Lowest, Self::Nan];
 }
 
-/// A tensor of random elements.
+/// A tensor of random elements of type `t`.
 ///
 /// # Errors
 /// [`Error::ShapeOverflow`](crate::Error::ShapeOverflow).
@@ -57,7 +58,7 @@ pub fn tensor(
     })
 }
 
-/// Bits of a type, and of its fraction; a float's.
+/// The number of bits of a float type and of its fraction; `None` for other types.
 fn float(t: ElementType) -> Option<(u32, u32)> {
     match t {
         ElementType::F32 => Some((32, 23)),
@@ -68,7 +69,7 @@ fn float(t: ElementType) -> Option<(u32, u32)> {
     }
 }
 
-/// The bits of positive infinity, for so many bits and so many of a fraction.
+/// The bits of positive infinity, from the numbers of bits of the type and of its fraction.
 fn infinity((bits, fraction): (u32, u32)) -> u64 {
     ((1 << (bits - 1)) - 1) >> fraction << fraction
 }
@@ -77,10 +78,10 @@ fn is_nan(t: ElementType, bits: u64) -> bool {
     float(t).is_some_and(|float| bits & ((1 << (float.0 - 1)) - 1) > infinity(float))
 }
 
-/// How many NaN come first among the hard bits of a float.
+/// The number of NaNs at the start of a float's special values.
 const NANS: usize = 6;
 
-/// The bits that are hard for a type, NaN first.
+/// The bits of a type's special values, NaNs first.
 fn hard_bits(t: ElementType) -> Vec<u64> {
     if let Some(float) = float(t) {
         let (infinity, fraction) = (infinity(float), float.1);
@@ -105,7 +106,7 @@ fn hard_bits(t: ElementType) -> Vec<u64> {
     vec![0, 1, all, all >> 1, (all >> 1) + 1, all - 1, all & 0xffff_ffff]
 }
 
-/// The bits below or equal to all others of a type.
+/// The bits of the lowest element of a type.
 fn lowest_bits(t: ElementType) -> u64 {
     let sign = 1 << (8 * t.size() - 1);
     match (float(t), t) {

@@ -6,13 +6,13 @@ use crate::operator::{EmptySet, Indices, Layout, MaxPool, Operator, Order, Paddi
 use crate::tensor::{ElementType, Tensor};
 use crate::{Nan, oracle};
 
-/// The most elements that windows have together, the same one in two windows counted twice.
-const MOST_LOOKED_AT: u64 = 3_000_000;
+/// The maximum of [`oracle::cost`], which keeps the oracle's time below a second.
+const MAX_COST: u64 = 3_000_000;
 
-/// A random pooling of a tensor of about so many elements at most.
+/// A random pooling of a tensor with element type `t` and about `budget` elements at most.
 ///
 /// # Errors
-/// None, for a budget that fits in memory.
+/// [`Error::ShapeOverflow`] for a huge budget.
 pub fn max_pool(random: &mut Random, t: ElementType, budget: u64) -> Result<Case> {
     loop {
         let (op, shape) = pooling(random, budget);
@@ -20,33 +20,33 @@ pub fn max_pool(random: &mut Random, t: ElementType, budget: u64) -> Result<Case
         let input = tensor(t, &shape, style, random)?;
         let narrow = Narrow::random(random);
         let operator = Operator::from(op);
-        if fits(&operator, &input) {
+        if is_usable(&operator, &input) {
             return Ok(Case { operator, tensors: vec![input], narrow });
         }
     }
 }
 
-/// Whether the windows fit into the input, and an oracle into a life.
-fn fits(operator: &Operator, input: &Tensor) -> bool {
+/// Whether the windows fit the input and the oracle's cost is acceptable.
+fn is_usable(operator: &Operator, input: &Tensor) -> bool {
     match oracle::cost(operator, &[input]) {
-        Ok(cost) => cost <= MOST_LOOKED_AT,
+        Ok(cost) => cost <= MAX_COST,
         Err(Error::WindowTooLarge { .. }) => false,
-        // Whoever runs it finds what is wrong with it.
+        // Other errors are not expected; running the case reports them.
         Err(_) => true,
     }
 }
 
-/// A pooling and a shape that it fits, most of the time.
+/// A pooling and an input shape. The windows usually, but not always, fit the shape.
 fn pooling(random: &mut Random, budget: u64) -> (MaxPool, Vec<usize>) {
     let spatial = random.pick(&[1usize, 1, 2, 2, 2, 2, 3, 3, 4, 5]);
     let mut left = budget;
-    let mut size = |random: &mut Random, most: u64| {
+    let mut size = |random: &mut Random, max: u64| {
         let size = match random.below(20) {
-            0 if most < 10 => 0,
+            0 if max < 10 => 0,
             0..=2 => 1,
-            // Whole blocks, which random sizes seldom are.
+            // Multiples of 16-byte blocks, which are rare among random sizes.
             3..=5 => 4 << random.below(4),
-            _ => 1 + random.below(most),
+            _ => 1 + random.below(max),
         }
         .min(left.max(1));
         left /= size.max(1);
@@ -104,7 +104,7 @@ fn windows(random: &mut Random, sizes: &[usize]) -> MaxPool {
         strides.push(stride as i64);
         dilations.push(dilation as i64);
     }
-    // What is left out is 1.
+    // Strides and dilations are left out now and then; then they are 1.
     let mut op = MaxPool::new(kernels);
     if !random.once_in(8) {
         op = op.strides(strides);

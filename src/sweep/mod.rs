@@ -1,4 +1,4 @@
-//! Random cases of the operators that come out the same wherever their seed is used again.
+//! Random cases of the operators, reproducible from a seed on every machine.
 //!
 //! ```
 //! use wgmax::sweep::Case;
@@ -35,13 +35,13 @@ pub use shrink::shrink;
 use crate::device::{Device, DeviceTensor};
 use crate::error::{Error, Result};
 use crate::operator::Operator;
-use crate::plan::{Limits, Plan};
+use crate::plan::Plan;
 use crate::tensor::{ElementType, Tensor, TensorDesc};
 
-/// More launches than this show nothing that fewer do not, and take memory and seconds.
-const MOST_LAUNCHES: usize = 200;
+/// Plans with more launches take seconds and much memory, and find no further errors.
+const MAX_LAUNCHES: usize = 200;
 
-/// Which operator a case is of.
+/// The operator of a case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Kind {
     /// [`reduce_max`].
@@ -53,10 +53,10 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// All of them.
+    /// All operators.
     pub const ALL: [Self; 3] = [Self::ReduceMax, Self::MaxPool, Self::SegmentMax];
 
-    /// The operator's name, as [`Operator::name`] has it.
+    /// The operator's name, as in [`Operator::name`].
     pub const fn name(self) -> &'static str {
         match self {
             Self::ReduceMax => "ReduceMax",
@@ -66,29 +66,29 @@ impl Kind {
     }
 }
 
-/// An operator, what it is run on, and with which limits.
+/// An operator with its inputs, and the limits to plan it with.
 #[derive(Clone, Debug)]
 pub struct Case {
     /// The operator.
     pub operator: Operator,
-    /// As many as the operator takes.
+    /// The operator's inputs, in its order.
     pub tensors: Vec<Tensor>,
-    /// Limits to plan with instead of a device's own.
+    /// Limits and tuning to plan with instead of the device's own.
     pub narrow: Narrow,
 }
 
 impl Case {
-    /// The operator and element type of a case: each pair once among any 39 in a row.
+    /// The operator and element type of a case. Any 39 consecutive cases have each pair once.
     pub fn kind(index: u64) -> (Kind, ElementType) {
         let kinds = Kind::ALL.len() as u64;
         let types = ElementType::ALL.len() as u64;
         (Kind::ALL[(index % kinds) as usize], ElementType::ALL[(index / kinds % types) as usize])
     }
 
-    /// A case of a seed. It depends on nothing else.
+    /// The case `index` of a seed. It depends only on these two numbers.
     ///
     /// # Errors
-    /// None, save for want of memory: a case has at most a few hundred thousand elements.
+    /// [`Error::OutOfMemory`]. A case has at most a few hundred thousand elements.
     pub fn nth(seed: u64, index: u64) -> Result<Self> {
         let random = &mut Random::stream(seed, index);
         let (kind, t) = Self::kind(index);
@@ -105,33 +105,34 @@ impl Case {
         }
     }
 
-    /// The tensors, as operators take them.
+    /// The tensors, in the form that [`Operator::run`] takes.
     pub fn inputs(&self) -> Vec<&Tensor> {
         self.tensors.iter().collect()
     }
 
-    /// The launches that compute the case within a device's limits, narrowed. Where nothing
-    /// can be planned within such limits, or only in hundreds of launches, the device's own count.
+    /// Plans the case for a device with its narrowed limits. If these allow no plan, or only one
+    /// with hundreds of launches, the device's own limits and tuning are used.
     ///
     /// # Errors
     /// As [`Operator::checked`] and [`Operator::plan`].
-    pub fn plan(&self, own: &Limits) -> Result<Plan> {
+    pub fn plan(&self, device: &Device) -> Result<Plan> {
         let inputs = self.inputs();
         let descs: Vec<&TensorDesc> = inputs.iter().map(|input| input.desc()).collect();
         let operator = self.operator.checked(&inputs)?;
-        match operator.plan(&descs, &self.narrow.within(own)) {
-            Ok(plan) if plan.shaders().count() <= MOST_LAUNCHES => Ok(plan),
-            Ok(_) | Err(Error::OverLimit { .. }) => operator.plan(&descs, own),
+        let limits = self.narrow.limits(&device.info().limits);
+        match operator.plan(&descs, &limits, &self.narrow.tuning(device.tuning())) {
+            Ok(plan) if plan.launches().len() <= MAX_LAUNCHES => Ok(plan),
+            Ok(_) | Err(Error::OverLimit { .. }) => device.plan(&operator, &descs),
             Err(error) => Err(error),
         }
     }
 
-    /// Runs the case on a device as [`Case::plan`] plans it.
+    /// Runs the case on a device, with the plan of [`Case::plan`].
     ///
     /// # Errors
     /// As [`Operator::run`].
     pub fn run(&self, device: &Device) -> Result<Vec<Tensor>> {
-        let plan = self.plan(&device.info().limits)?;
+        let plan = self.plan(device)?;
         let inputs = self.inputs();
         let inputs: Vec<DeviceTensor> =
             inputs.iter().map(|input| device.upload(input)).collect::<Result<_>>()?;
@@ -144,9 +145,9 @@ impl Case {
 mod tests {
     use super::*;
 
-    /// A case is the same wherever it is made; any 39 in a row have each operator and type.
+    /// Cases are reproducible, and any 39 consecutive ones have each pair of operator and type.
     #[test]
-    fn cases_depend_on_seed_and_number_alone() {
+    fn cases_depend_only_on_seed_and_index() {
         let mut kinds = std::collections::HashSet::new();
         for index in 100..139 {
             let (a, b) = (Case::nth(9, index).unwrap(), Case::nth(9, index).unwrap());

@@ -1,16 +1,19 @@
-//! Limits below a device's own.
+//! Narrowed limits: smaller than the device's own, and other tunings.
 
 use super::Random;
 use crate::plan::Limits;
+use crate::tuning::Tuning;
 
-/// Limits to plan with instead of the device's own, so that small tensors reach
-/// what planners do with large ones: splits, pieces, several launches.
+/// Limits and tunings to plan with instead of the device's own. They make planners treat small
+/// tensors as they treat large ones: with splits, pieces and several launches.
+///
+/// `None` keeps the device's own value.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Narrow {
     /// Invocations that fill the device.
-    pub lanes: Option<u32>,
-    /// Elements of a window that an invocation looks at one by one.
-    pub window_taps: Option<u32>,
+    pub target_parallelism: Option<u32>,
+    /// Elements of a window, along an axis, that an invocation reads one by one.
+    pub max_taps: Option<u32>,
     /// Loop iterations of one invocation.
     pub max_iterations: Option<u32>,
     /// Workgroups of a dispatch in each dimension.
@@ -19,59 +22,69 @@ pub struct Narrow {
     pub workgroup_size: Option<u32>,
     /// Bytes of one storage binding.
     pub max_binding_size: Option<u64>,
-    /// Whether invocations share fetches.
-    pub coalesces: Option<bool>,
+    /// The name of a tuning: `hardware` or `software`.
+    pub tuning: Option<&'static str>,
 }
 
 impl Narrow {
-    /// Some limits, one time in fifteen none.
+    /// Random limits; in one of fifteen cases none.
     pub fn random(random: &mut Random) -> Self {
-        let coalesces = random.pick(&[None, Some(false), Some(true)]);
-        let mut narrow = Self { coalesces, ..Self::default() };
+        let tuning = random.pick(&[None, Some("software"), Some("hardware")]);
+        let mut narrow = Self { tuning, ..Self::default() };
         match random.below(5) {
             0 => {}
-            1 => narrow.lanes = Some(random.pick(&[1, 64, 512, 4096])),
-            2 => narrow.window_taps = Some(random.pick(&[2, 3, 5, 100])),
+            1 => narrow.target_parallelism = Some(random.pick(&[1, 64, 512, 4096])),
+            2 => narrow.max_taps = Some(random.pick(&[2, 3, 5, 100])),
             3 => {
-                narrow.lanes = Some(random.pick(&[1, 256, 4096]));
+                narrow.target_parallelism = Some(random.pick(&[1, 256, 4096]));
                 narrow.max_iterations = Some(random.pick(&[4, 16, 100]));
-                narrow.window_taps = Some(random.pick(&[2, 3, 5, 100]));
+                narrow.max_taps = Some(random.pick(&[2, 3, 5, 100]));
                 narrow.max_workgroups_per_dimension = Some(random.pick(&[3, 16, 256]));
                 narrow.workgroup_size = Some(64);
             }
             _ => {
                 narrow.max_binding_size = Some(random.pick(&[4096, 8192, 65536]));
-                narrow.lanes = Some(random.pick(&[64, 1024]));
+                narrow.target_parallelism = Some(random.pick(&[64, 1024]));
             }
         }
         narrow
     }
 
-    /// Whether the device's own limits stay.
+    /// Whether nothing is narrowed.
     pub fn is_none(&self) -> bool {
         *self == Self::default()
     }
 
-    /// A device's limits, narrowed. What a device cannot exceed is never raised.
-    pub fn within(&self, own: &Limits) -> Limits {
-        fn least<T: Ord>(own: T, narrow: Option<T>) -> T {
+    /// The limits to plan with: for each, the smaller of the device's and this one.
+    pub fn limits(&self, own: &Limits) -> Limits {
+        fn min<T: Ord>(own: T, narrow: Option<T>) -> T {
             match narrow {
                 Some(narrow) => own.min(narrow),
                 None => own,
             }
         }
         Limits {
-            lanes: self.lanes.unwrap_or(own.lanes),
-            window_taps: self.window_taps.unwrap_or(own.window_taps),
-            max_iterations: least(own.max_iterations, self.max_iterations),
-            max_workgroups_per_dimension: least(
+            max_iterations: min(own.max_iterations, self.max_iterations),
+            max_workgroups_per_dimension: min(
                 own.max_workgroups_per_dimension,
                 self.max_workgroups_per_dimension,
             ),
-            workgroup_size: least(own.workgroup_size, self.workgroup_size),
-            max_binding_size: least(own.max_binding_size, self.max_binding_size),
-            coalesces: self.coalesces.unwrap_or(own.coalesces),
+            workgroup_size: min(own.workgroup_size, self.workgroup_size),
+            max_binding_size: min(own.max_binding_size, self.max_binding_size),
             ..own.clone()
+        }
+    }
+
+    /// The tuning to plan with.
+    pub fn tuning(&self, own: &Tuning) -> Tuning {
+        let tuning = self.tuning.and_then(Tuning::named).unwrap_or_else(|| own.clone());
+        let tuning = match self.target_parallelism {
+            Some(invocations) => tuning.with_target_parallelism(invocations),
+            None => tuning,
+        };
+        match self.max_taps {
+            Some(taps) => tuning.with_max_taps(taps),
+            None => tuning,
         }
     }
 }

@@ -1,18 +1,18 @@
-//! Numbers that look random and come out the same everywhere.
+//! Pseudo-random numbers, the same on every machine.
 
-/// SplitMix64: a seed that can be printed and used again is all that is asked of it.
+/// A SplitMix64 generator. The field is its state, or its seed at the start.
 #[derive(Clone, Debug)]
 pub struct Random(pub u64);
 
 impl Random {
-    /// One of many streams of a seed: `number` may count up from 0.
+    /// The stream `number` of a seed. Neighbouring numbers give unrelated streams.
     pub fn stream(seed: u64, number: u64) -> Self {
         let start = Self(seed).next();
         Self(Self(start ^ number.wrapping_mul(0xd605_bbb5_8c8a_bbfd)).next())
     }
 
     /// The next 64 bits.
-    #[expect(clippy::should_implement_trait, reason = "it never ends, so it is no iterator")]
+    #[expect(clippy::should_implement_trait, reason = "it never ends, so it is not an iterator")]
     pub fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
@@ -26,15 +26,15 @@ impl Random {
         self.next() % n.max(1)
     }
 
-    /// True once in `n` times.
+    /// True with probability 1 / `n`.
     pub fn once_in(&mut self, n: u64) -> bool {
         self.below(n) == 0
     }
 
-    /// One of these.
+    /// A random element of `from`.
     ///
     /// # Panics
-    /// If there is none.
+    /// If `from` is empty.
     pub fn pick<T: Copy>(&mut self, from: &[T]) -> T {
         from[self.below(from.len() as u64) as usize]
     }

@@ -6,17 +6,17 @@ use crate::error::Result;
 use crate::operator::{EmptySet, ReduceMax};
 use crate::tensor::ElementType;
 
-/// A random reduction of a tensor of about so many elements at most.
+/// A random reduction of a tensor with element type `t` and about `budget` elements at most.
 ///
 /// # Errors
-/// None, for a budget that fits in memory.
+/// [`Error::ShapeOverflow`](crate::Error::ShapeOverflow) for a huge budget.
 pub fn reduce_max(random: &mut Random, t: ElementType, budget: u64) -> Result<Case> {
     let shape = shape(random, budget);
     let rank = shape.len() as i64;
     let mut op = ReduceMax::new();
     if !random.once_in(8) {
         let axes: Vec<i64> = (0..rank).filter(|_| random.once_in(2)).collect();
-        // Counted from either end.
+        // Some axes are given as negative numbers.
         op = op.axes(axes.into_iter().map(|a| if random.once_in(4) { a - rank } else { a }));
     }
     op = op
@@ -38,7 +38,7 @@ fn shape(random: &mut Random, budget: u64) -> Vec<usize> {
                 1 | 2 => 1,
                 3..=6 => 1 + random.below(7),
                 7..=8 => 1 + random.below(70),
-                // Whole blocks, which random sizes seldom are.
+                // Multiples of 16-byte blocks, which are rare among random sizes.
                 9 => 4 << random.below(5),
                 _ => 1 + random.below(3000),
             };

@@ -6,14 +6,14 @@ use crate::error::Result;
 use crate::operator::{EmptySegment, SegmentMax, Segments};
 use crate::tensor::{ElementType, Tensor};
 
-/// Random segments of about so many elements at most.
+/// Random segments of a tensor with element type `t` and about `budget` elements at most.
 ///
 /// # Errors
-/// None, for a budget that fits in memory.
+/// [`Error::ShapeOverflow`](crate::Error::ShapeOverflow) for a huge budget.
 pub fn segment_max(random: &mut Random, t: ElementType, budget: u64) -> Result<Case> {
     let inner = random.pick(&[1usize, 1, 1, 2, 3, 4, 5, 8, 16, 64, 100, 1000, 0]);
-    let most = (budget / inner.max(1) as u64).max(40);
-    let rows = if random.once_in(20) { 0 } else { random.below(most) as usize + 1 };
+    let max_rows = (budget / inner.max(1) as u64).max(40);
+    let rows = if random.once_in(20) { 0 } else { random.below(max_rows) as usize + 1 };
     let shape = match inner {
         1 if random.once_in(2) => vec![rows],
         64 => vec![rows, 4, 16],
@@ -33,9 +33,9 @@ pub fn segment_max(random: &mut Random, t: ElementType, budget: u64) -> Result<C
     let (op, ids) = match form {
         Segments::Sorted => (SegmentMax::sorted().num_segments(segments), ids),
         Segments::Unsorted => (
-            // An id far beyond the others would ask for as many segments.
+            // Without a number, one large id would make the output too large.
             SegmentMax::unsorted().num_segments(segments.or(Some(count))),
-            scattered(random, ids, id_type),
+            shuffled(random, ids, id_type),
         ),
         Segments::Offsets => (SegmentMax::offsets(), offsets(random, &ids)),
     };
@@ -54,7 +54,7 @@ pub fn segment_max(random: &mut Random, t: ElementType, budget: u64) -> Result<C
     Ok(Case { operator: op.into(), tensors: vec![data, ids], narrow: Narrow::random(random) })
 }
 
-/// Ids or offsets as a tensor of `i32` or `i64`.
+/// Ids or offsets as a 1-D tensor of element type `t`, `i32` or `i64`.
 ///
 /// # Errors
 /// [`Error::ShapeOverflow`](crate::Error::ShapeOverflow).
@@ -68,22 +68,22 @@ pub fn ids_tensor(t: ElementType, ids: &[i64]) -> Result<Tensor> {
     }
 }
 
-/// Ascending ids of so many rows, of one of several kinds of segment sizes.
+/// Ascending ids of `rows` rows, with one of several distributions of segment sizes.
 fn sorted_ids(random: &mut Random, rows: usize) -> Vec<i64> {
     let kind = random.below(7);
-    let run = random.pick(&[15u64, 16, 17, 31, 32, 33, 64]);
+    let segment = random.pick(&[15u64, 16, 17, 31, 32, 33, 64]);
     let mut id = if random.once_in(3) { random.below(5) as i64 } else { 0 };
     (0..rows)
         .map(|row| {
             id += match kind {
-                // One giant; one each; about four; a few empty ones between.
+                // One segment; one row each; about four rows each; some empty segments.
                 0 => 0,
                 1 => i64::from(row > 0),
                 2 => i64::from(random.once_in(4)),
                 3 => random.below(4) as i64,
-                // Boundaries on and around those of runs.
-                4 => i64::from((row as u64).is_multiple_of(run) && row > 0),
-                // Power law: mostly one, some long.
+                // Boundaries at and near those of the kernels' chunks.
+                4 => i64::from((row as u64).is_multiple_of(segment) && row > 0),
+                // Mostly segments of one row, and some long ones.
                 5 => i64::from(random.once_in(1 + (id as u64 % 7) * (id as u64 % 11))),
                 _ => i64::from(random.once_in(50)) * (1 + random.below(30) as i64),
             };
@@ -92,8 +92,8 @@ fn sorted_ids(random: &mut Random, rows: usize) -> Vec<i64> {
         .collect()
 }
 
-/// The same in any order, and some that belong to no segment.
-fn scattered(random: &mut Random, mut ids: Vec<i64>, id_type: ElementType) -> Vec<i64> {
+/// The ids in random order, some of them replaced by out-of-range ids.
+fn shuffled(random: &mut Random, mut ids: Vec<i64>, id_type: ElementType) -> Vec<i64> {
     for i in (1..ids.len()).rev() {
         ids.swap(i, random.below(i as u64 + 1) as usize);
     }
@@ -101,7 +101,7 @@ fn scattered(random: &mut Random, mut ids: Vec<i64>, id_type: ElementType) -> Ve
         if random.once_in(30) {
             *id = random.pick(match id_type {
                 ElementType::I32 => &[-1, -7, i32::MIN as i64, i32::MAX as i64][..],
-                // Ids that would be some others in 32 bits.
+                // The low 32 bits of some of these are valid ids.
                 _ => &[-1, 1 << 32, (1 << 32) + 1, -(1 << 32), i64::MIN, i64::MAX],
             });
         }
@@ -109,7 +109,7 @@ fn scattered(random: &mut Random, mut ids: Vec<i64>, id_type: ElementType) -> Ve
     ids
 }
 
-/// Offsets as the ids say, after and before some rows that belong to nothing.
+/// Offsets of the segments of ascending ids. Some rows at the begin and the end belong to none.
 fn offsets(random: &mut Random, ids: &[i64]) -> Vec<i64> {
     let rows = ids.len();
     let count = ids.last().map_or(0, |&id| id + 1);

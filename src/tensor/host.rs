@@ -8,16 +8,15 @@ use crate::error::{Error, Result};
 
 /// A dense tensor in host memory, in row-major order.
 ///
-/// Elements are stored as they are in files and on devices: little-endian,
-/// without padding, from an address that is a multiple of 8. Cloning shares the
-/// data. The data may be a memory-mapped file.
+/// Elements are stored as in files and on devices: little-endian, without padding. The address of
+/// the first is a multiple of 8. Clones share the data, which may be a memory-mapped file.
 #[derive(Clone)]
 pub struct Tensor {
     desc: TensorDesc,
     data: Arc<dyn AsRef<[u8]> + Send + Sync>,
 }
 
-/// Owned bytes that start at a multiple of 8.
+/// Owned bytes whose address is a multiple of 8.
 struct Aligned {
     words: Vec<u64>,
     len: usize,
@@ -33,6 +32,22 @@ impl Aligned {
     }
 }
 
+/// A buffer of `words` zeros.
+///
+/// # Errors
+/// [`Error::OutOfMemory`] if a large buffer cannot be allocated.
+pub(crate) fn zeroed(words: usize) -> Result<Vec<u64>> {
+    // The trial allocation turns a failure into an error. Only `vec!` gets pages that the system
+    // has zeroed, so that they need not be written here.
+    if words > 1 << 23 && Vec::<u64>::new().try_reserve_exact(words).is_err() {
+        return Err(Error::OutOfMemory {
+            device: "the CPU".to_string(),
+            what: format!("a buffer of {} bytes", words as u128 * 8),
+        });
+    }
+    Ok(vec![0; words])
+}
+
 impl AsRef<[u8]> for Aligned {
     fn as_ref(&self) -> &[u8] {
         &bytemuck::cast_slice(&self.words)[..self.len]
@@ -40,11 +55,11 @@ impl AsRef<[u8]> for Aligned {
 }
 
 impl Tensor {
-    /// A tensor of `shape` from its elements' bytes (little-endian, row-major), which are copied.
+    /// A tensor with a copy of the elements' bytes, little-endian and in row-major order.
     ///
     /// # Errors
-    /// [`Error::ShapeOverflow`], [`Error::WrongByteLength`], and
-    /// [`Error::InvalidBool`] for a `bool` that is neither 0 nor 1.
+    /// [`Error::ShapeOverflow`]; [`Error::WrongByteLength`]; [`Error::InvalidBool`] for a `bool`
+    /// that is neither 0 nor 1.
     pub fn from_bytes(
         element_type: ElementType,
         shape: impl Into<Vec<usize>>,
@@ -57,9 +72,8 @@ impl Tensor {
         Ok(Self { desc, data: Arc::new(data) })
     }
 
-    /// A tensor over bytes that somebody else holds, such as a memory-mapped
-    /// file. Nothing is copied unless the bytes start at an address that is no
-    /// multiple of 8.
+    /// A tensor that shares existing bytes, such as a memory-mapped file. The bytes are copied only
+    /// if their address is not a multiple of 8.
     ///
     /// # Errors
     /// As [`Tensor::from_bytes`].
@@ -77,7 +91,7 @@ impl Tensor {
         Ok(Self { desc, data })
     }
 
-    /// A tensor of `shape` from its elements in row-major order.
+    /// A tensor with a copy of `elements`, in row-major order.
     ///
     /// ```
     /// use wgmax::Tensor;
@@ -92,7 +106,7 @@ impl Tensor {
         Self::from_bytes(T::TYPE, shape, bytemuck::cast_slice(elements))
     }
 
-    /// A tensor of zeros (false, for `bool`), filled in by `fill`, which gets the elements' bytes.
+    /// A new tensor. `fill` writes the elements' bytes, which are 0 before.
     pub(crate) fn build<E>(
         desc: TensorDesc,
         fill: impl FnOnce(&mut [u8]) -> std::result::Result<(), E>,
@@ -102,7 +116,7 @@ impl Tensor {
         Ok(Self { desc, data: Arc::new(data) })
     }
 
-    /// A tensor of the elements whose bytes fill `words` from the start.
+    /// A tensor whose elements are the first bytes of `words`.
     pub(crate) fn from_words(desc: TensorDesc, words: Vec<u64>) -> Result<Self> {
         let data = Aligned { words, len: desc.byte_len() };
         Self::check(&desc, data.as_ref())?;
@@ -152,15 +166,15 @@ impl Tensor {
         self.desc.is_empty()
     }
 
-    /// The elements' bytes: little-endian, row-major, no padding.
+    /// The bytes of the elements: little-endian, in row-major order, without padding.
     pub fn bytes(&self) -> &[u8] {
         (*self.data).as_ref()
     }
 
-    /// The elements, without a copy.
+    /// The elements in row-major order, without a copy.
     ///
     /// # Errors
-    /// [`Error::WrongElementType`] if `T` is another type than the tensor's.
+    /// [`Error::WrongElementType`] if `T` is not the tensor's element type.
     pub fn as_slice<T: Element>(&self) -> Result<&[T]> {
         if T::TYPE != self.desc.element_type {
             return Err(Error::WrongElementType {
@@ -169,20 +183,20 @@ impl Tensor {
                 actual: self.desc.element_type,
             });
         }
-        // Length, alignment and the range of bools were checked when the tensor
-        // was made, so the checked cast has nothing left to refuse.
+        // The checked cast cannot fail: length, alignment and the values of bools were checked when
+        // the tensor was created.
         Ok(bytemuck::checked::cast_slice(self.bytes()))
     }
 
-    /// The elements, copied.
+    /// A copy of the elements in row-major order.
     ///
     /// # Errors
-    /// [`Error::WrongElementType`] if `T` is another type than the tensor's.
+    /// [`Error::WrongElementType`] if `T` is not the tensor's element type.
     pub fn to_vec<T: Element>(&self) -> Result<Vec<T>> {
         self.as_slice().map(<[T]>::to_vec)
     }
 
-    /// The same data under another shape with as many elements.
+    /// The same data with another shape of the same number of elements.
     ///
     /// # Errors
     /// [`Error::ShapeOverflow`], [`Error::WrongByteLength`] if the number of elements differs.

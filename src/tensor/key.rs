@@ -1,30 +1,27 @@
-//! Order-preserving integer keys: the arithmetic that every kernel shares.
+//! Order-preserving integer keys, which all kernels compare instead of elements.
 //!
-//! A key is an unsigned integer of the element's own width, and keys order as
-//! the elements do: -inf < ... < -0 < +0 < ... < +inf, MIN < ... < MAX, false <
-//! true. The key of a NaN is the largest one where NaN propagates and 0, the
-//! smallest one, where NaN is ignored; no other element has either key. So 0 is
-//! the identity of the maximum for every type, and an integer maximum of keys
-//! is the whole operator.
+//! A key is an unsigned integer as wide as the element. Keys order as the elements do: -inf < ... <
+//! -0 < +0 < ... < +inf, MIN < ... < MAX, false < true. The key of a NaN is the largest key if NaN
+//! propagates, and 0 if it is ignored; no other float has either key. So the maximum of elements is
+//! an integer maximum of keys, and 0 is its identity for every type.
 //!
-//! The same mappings in WGSL are in `shaders/element/`.
+//! The same mappings in WGSL are in `shaders/common/element.wgsl`.
 
 use bytemuck::Pod;
 
 use super::ElementType;
 
-/// What a NaN among the elements does.
+/// The effect of a NaN among the elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Nan {
-    /// A set with a NaN in it has the maximum NaN.
+    /// The maximum of a set with a NaN is NaN.
     Propagate,
-    /// NaN is passed over; only a set of nothing but NaN has the maximum NaN.
+    /// NaNs are skipped. The maximum is NaN only if all elements are NaN.
     Ignore,
 }
 
 impl Nan {
-    /// The key of a NaN, sign-extended to 32 bits; a narrower or wider key is
-    /// all zeros or all ones too.
+    /// The key of a NaN in 32 bits: all zeros or all ones, as in every other width.
     pub(crate) const fn key(self) -> u32 {
         match self {
             Self::Propagate => u32::MAX,
@@ -33,15 +30,16 @@ impl Nan {
     }
 }
 
-/// What the largest is looked for of: an unsigned integer, 0 for nothing.
+/// An unsigned integer of which kernels find the maximum: a key, or a key with its position.
 pub(crate) trait Lane: Pod + Ord + Send + Sync {
-    /// The smallest one, the identity of the maximum.
+    /// 0, the identity of the maximum.
     const LOWEST: Self;
-    /// Two neighbours, as one number where there is such a number: the maximum of
-    /// its halves becomes vector instructions, that of every other item does not.
+    /// Two neighbours, as one integer if there is one of that width. Compilers vectorise the
+    /// maximum of its halves, but not the maximum of every other item.
     type Pair: Pod;
-    fn most(pair: Self::Pair) -> Self;
-    /// The first of them.
+    /// The maximum of both.
+    fn pair_max(pair: Self::Pair) -> Self;
+    /// The first of both.
     fn first(pair: Self::Pair) -> Self;
 }
 
@@ -49,27 +47,24 @@ pub(crate) trait Lane: Pod + Ord + Send + Sync {
 pub(crate) trait Key: Lane {
     /// The key of a NaN in this width, from the 32-bit form in a kernel's parameters.
     fn nan(key: u32) -> Self;
-    /// The key as scratch memory holds it: one word, or two with the low one first.
-    type Scratch: Pod + Send + Sync;
-    fn to_scratch(self) -> Self::Scratch;
-    fn from_scratch(scratch: Self::Scratch) -> Self;
-    /// The key in a kernel's parameters: its low word and, in 64 bits, its high one.
+    /// The key from the words of a kernel's parameters; `high` matters only for 64-bit keys.
     fn from_words(low: u32, high: u32) -> Self;
-    /// A key and where it was found, as one number: of equal keys the first has the largest.
+    /// A key and its position as one integer. Of equal keys, the one at the first position is the
+    /// largest.
     type Found: Lane;
     fn found(self, position: u32) -> Self::Found;
-    /// The position; of nothing, `u32::MAX`.
+    /// The position; `u32::MAX` for [`Lane::LOWEST`].
     fn position(found: Self::Found) -> u32;
 }
 
 macro_rules! lanes {
-    ($($lane:ty, $pair:ty, $most:expr, $first:expr;)*) => {$(
+    ($($lane:ty, $pair:ty, $max:expr, $first:expr;)*) => {$(
         impl Lane for $lane {
             const LOWEST: Self = 0;
             type Pair = $pair;
             #[inline(always)]
-            fn most(pair: $pair) -> Self {
-                $most(pair)
+            fn pair_max(pair: $pair) -> Self {
+                $max(pair)
             }
             #[inline(always)]
             fn first(pair: $pair) -> Self {
@@ -88,21 +83,12 @@ lanes! {
 }
 
 macro_rules! keys {
-    ($($key:ty => $scratch:ty, $found:ty;)*) => {$(
+    ($($key:ty => $found:ty;)*) => {$(
         impl Key for $key {
             #[inline(always)]
             fn nan(key: u32) -> Self {
                 // Truncates or sign-extends: all zeros or all ones either way.
                 key as i32 as $key
-            }
-            type Scratch = $scratch;
-            #[inline(always)]
-            fn to_scratch(self) -> $scratch {
-                self.into()
-            }
-            #[inline(always)]
-            fn from_scratch(scratch: $scratch) -> Self {
-                scratch as $key
             }
             #[inline(always)]
             fn from_words(low: u32, high: u32) -> Self {
@@ -122,13 +108,13 @@ macro_rules! keys {
 }
 
 keys! {
-    u8 => u32, u64;
-    u16 => u32, u64;
-    u32 => u32, u64;
-    u64 => u64, u128;
+    u8 => u64;
+    u16 => u64;
+    u32 => u64;
+    u64 => u128;
 }
 
-/// How an element type turns into keys and back.
+/// The conversion of an element type to keys and back.
 pub(crate) trait Keyed: Copy + Send + Sync + 'static {
     /// An element's bits.
     type Bits: Pod + Send + Sync;
@@ -136,9 +122,9 @@ pub(crate) trait Keyed: Copy + Send + Sync + 'static {
     type Key: Key;
     /// The key of an element; `nan` is [`Key::nan`].
     fn key(bits: Self::Bits, nan: Self::Key) -> Self::Key;
-    /// The element of a key; NaN comes back as the canonical quiet one.
+    /// The element of a key. A NaN becomes the canonical quiet NaN.
     fn bits(key: Self::Key) -> Self::Bits;
-    /// The key by which positions are looked for: -0 ranks as +0.
+    /// The key to compare where positions are wanted: -0 ranks as +0.
     #[inline(always)]
     fn rank(key: Self::Key) -> Self::Key {
         key
@@ -210,7 +196,7 @@ integers! {
     I64: u64, 1 << 63;
 }
 
-/// A byte that a caller's buffer may hold any value in; all but 0 are true.
+/// A truth value. In a caller's buffer, every byte other than 0 is true.
 #[derive(Clone, Copy)]
 pub(crate) struct Bool;
 impl Keyed for Bool {
@@ -226,7 +212,7 @@ impl Keyed for Bool {
     }
 }
 
-/// Runs `$body` with `$type` as the [`Keyed`] of an element type known at run time.
+/// Evaluates `$body` with `$type` as the [`Keyed`] of an element type that is known at run time.
 macro_rules! with_keyed {
     ($element_type:expr, $type:ident => $body:expr) => {{
         use $crate::tensor::ElementType as T;
@@ -289,7 +275,7 @@ macro_rules! with_keyed {
 }
 pub(crate) use with_keyed;
 
-/// The key of an element that is no NaN, as two words.
+/// The low and high word of the key of an element that is not NaN.
 pub(crate) fn key_words(element_type: ElementType, bits: u64) -> [u32; 2] {
     fn words<T: Keyed>(bits: u64) -> [u32; 2] {
         let bytes = bits.to_le_bytes();
@@ -302,7 +288,7 @@ pub(crate) fn key_words(element_type: ElementType, bits: u64) -> [u32; 2] {
     with_keyed!(element_type, T => words::<T>(bits))
 }
 
-/// The bits of the lowest finite element: MIN for integers, 0 for unsigned ones, false.
+/// The bits of the lowest finite element; false for `bool`.
 pub(crate) const fn lowest_bits(element_type: ElementType) -> u64 {
     match element_type {
         ElementType::F32 => 0xff7f_ffff,
@@ -318,7 +304,7 @@ pub(crate) const fn lowest_bits(element_type: ElementType) -> u64 {
     }
 }
 
-/// The bits of -inf, or of the lowest element where there is no infinity.
+/// The bits of -inf, or of the lowest element of a type without infinities.
 pub(crate) const fn negative_infinity_bits(element_type: ElementType) -> u64 {
     match element_type {
         ElementType::F32 => 0xff80_0000,
@@ -333,7 +319,7 @@ pub(crate) const fn negative_infinity_bits(element_type: ElementType) -> u64 {
 mod tests {
     use super::*;
 
-    /// Every pattern of the 8- and 16-bit types, in order of its key, must be in order of its value.
+    /// Every bit pattern of the 16-bit floats, sorted by key, must be sorted by value.
     #[test]
     fn sixteen_bit_keys_order_as_the_numbers_do() {
         fn check<K: Keyed<Bits = u16, Key = u16>>(value: impl Fn(u16) -> f64) {

@@ -1,13 +1,16 @@
-//! Tensors on the host: element types, shapes, order-preserving keys.
+//! Tensors on the host: element types, shapes, data, and order-preserving keys.
 
+pub(crate) mod axes;
 mod element;
 mod host;
 pub(crate) mod key;
 #[cfg(feature = "ndarray")]
 mod ndarray;
 
-pub use element::{Element, ElementType};
+pub use crate::element_type::ElementType;
+pub use element::Element;
 pub use host::Tensor;
+pub(crate) use host::zeroed;
 
 use crate::error::{Error, Result};
 
@@ -19,14 +22,14 @@ pub struct TensorDesc {
 }
 
 impl TensorDesc {
-    /// A description of a tensor of `shape`; an empty shape is a scalar.
+    /// The description of a tensor. An empty shape is that of a scalar.
     ///
     /// # Errors
     /// [`Error::ShapeOverflow`] if the size in bytes does not fit `isize`.
     pub fn new(element_type: ElementType, shape: impl Into<Vec<usize>>) -> Result<Self> {
         let shape = shape.into();
-        // A zero hides what its neighbours would overflow, but strides are made
-        // of those neighbours, so zeros are left out of the check.
+        // Dimensions of 0 are skipped: the product of the others must not overflow either,
+        // because strides are computed from it.
         let fits = shape
             .iter()
             .filter(|&&d| d != 0)

@@ -6,8 +6,7 @@ use super::{Element, Tensor};
 use crate::error::Result;
 
 impl Tensor {
-    /// A tensor from an array of any dimension and memory layout; the elements are copied in
-    /// row-major order.
+    /// A tensor with the shape and a copy of the elements of an array of any memory layout.
     ///
     /// # Errors
     /// [`Error::ShapeOverflow`](crate::Error::ShapeOverflow).
@@ -23,14 +22,14 @@ impl Tensor {
         }
     }
 
-    /// The tensor as an array of dynamic dimension; the elements are copied.
+    /// An array of dynamic dimension with the shape and a copy of the elements.
     ///
     /// # Errors
-    /// [`Error::WrongElementType`](crate::Error::WrongElementType) if `T` is another type than the
-    /// tensor's.
+    /// [`Error::WrongElementType`](crate::Error::WrongElementType) if `T` is not the tensor's
+    /// element type.
     pub fn to_ndarray<T: Element>(&self) -> Result<ArrayD<T>> {
         let elements = self.to_vec::<T>()?;
         Ok(ArrayD::from_shape_vec(self.shape(), elements)
-            .expect("as many elements as the shape has"))
+            .expect("a tensor has as many elements as its shape"))
     }
 }

@@ -8,7 +8,7 @@ pub mod program;
 pub use adapter::gpu;
 pub use wgmax::sweep::Random;
 use wgmax::sweep::Style;
-use wgmax::{Device, ElementType, Tensor, compare, operator::Operator, oracle};
+use wgmax::{Device, ElementType, Tensor, Tuning, compare, operator::Operator, oracle};
 
 /// The seed of a run: `WGMAX_SEED`, or one of the clock's.
 pub fn seed() -> u64 {
@@ -32,6 +32,17 @@ pub fn tensor(t: ElementType, shape: &[usize], style: usize, random: &mut Random
     wgmax::sweep::tensor(t, shape, Style::ALL[style], random).unwrap()
 }
 
+/// The device with the plans that hardware gets, and with those that software adapters get:
+/// whatever the adapter is, both must be right there.
+pub fn plans(device: &Device) -> [Device; 2] {
+    [Tuning::hardware(), Tuning::software()].map(|tuning| device.with_tuning(tuning))
+}
+
+/// What a device is and what its plans are tuned for, for messages.
+pub fn describe(device: &Device) -> String {
+    format!("{}, plans for {}", device.info(), device.tuning().name())
+}
+
 /// Ids as a tensor of `i32` or `i64`.
 pub fn ids_tensor(t: ElementType, ids: &[i64]) -> Tensor {
     wgmax::sweep::ids_tensor(t, ids).unwrap()
@@ -42,7 +53,7 @@ pub fn ids_tensor(t: ElementType, ids: &[i64]) -> Tensor {
 pub fn check_oracle(devices: &[&Device], op: &Operator, inputs: &[&Tensor], what: &str) {
     let expected = oracle::run(op, inputs).unwrap_or_else(|e| panic!("{what}: {e}"));
     for device in devices {
-        let on = device.info();
+        let on = describe(device);
         let found = op.run(device, inputs).unwrap_or_else(|e| panic!("{what} on {on}: {e}"));
         assert_eq!(found.len(), expected.len(), "{what} on {on}");
         for (i, (found, expected)) in found.iter().zip(&expected).enumerate() {

@@ -1,75 +1,105 @@
-//! Shader = twin after every launch, twin = oracle, over random shapes, types, attributes and limits.
+//! Shader = CPU kernel after every launch, CPU = oracle: over random shapes, types, attributes,
+//! limits and tunings, and over fixed traps by the plans for hardware and for software adapters.
 
 #[path = "../common/mod.rs"]
 mod common;
 mod pool;
 mod reduce;
 mod segment;
-mod walk;
+mod sliding_window;
 
-use common::{Random, check_oracle, gpu, rounds, seed, tensor};
+use common::{Random, check_oracle, describe, gpu, rounds, seed, tensor};
 use wgmax::operator::{Operator, ReduceMax};
-use wgmax::plan::Limits;
+use wgmax::plan::{Limits, Plan, Shader};
 use wgmax::sweep::Case;
-use wgmax::{Device, DeviceTensor, ElementType, Error, Tensor};
+use wgmax::{Device, DeviceTensor, ElementType, Error, Tensor, Tuning, compare};
 
-/// Runs one plan on both devices and compares all bytes that each launch wrote.
-fn compare_launches(
+/// The device's plan within limits that are not its own.
+fn plan_within(
     device: &Device,
     operator: &Operator,
-    input: &Tensor,
+    inputs: &[&Tensor],
     limits: &Limits,
-    what: &str,
-) {
-    compare_all_launches(device, operator, &[input], limits, what);
+) -> wgmax::Result<Plan> {
+    let descs: Vec<_> = inputs.iter().map(|input| input.desc()).collect();
+    operator.plan(&descs, limits, device.tuning())
 }
 
-/// The same for an operator of several inputs.
-fn compare_all_launches(
+/// Plans within limits, and compares the launches. The plan.
+#[track_caller]
+fn check_within(
     device: &Device,
     operator: &Operator,
     inputs: &[&Tensor],
     limits: &Limits,
     what: &str,
+) -> Plan {
+    let plan = plan_within(device, operator, inputs, limits)
+        .unwrap_or_else(|error| panic!("{what}: {error}"));
+    compare_launches(device, operator, inputs, &plan, what);
+    plan
+}
+
+/// Runs one plan on the device and on the CPU and compares all bytes that each launch wrote; and
+/// the results with those of the CPU's own plan, which the oracle has seen.
+#[track_caller]
+fn compare_launches(
+    device: &Device,
+    operator: &Operator,
+    inputs: &[&Tensor],
+    plan: &Plan,
+    what: &str,
 ) {
-    let cpu = Device::cpu();
-    let plan = operator.plan(&inputs.iter().map(|t| t.desc()).collect::<Vec<_>>(), limits).unwrap();
-    let on = |device: &Device| -> Vec<DeviceTensor> {
+    let (cpu, what) = (Device::cpu(), format!("{what} on {}", describe(device)));
+    let upload = |device: &Device| -> Vec<DeviceTensor> {
         inputs.iter().map(|input| device.upload(input).unwrap()).collect()
     };
-    let mut twins: Vec<Vec<u8>> = Vec::new();
-    cpu.execute_traced(&plan, &on(&cpu).iter().collect::<Vec<_>>(), |_, bytes| {
-        twins.push(bytes.to_vec())
-    })
-    .unwrap();
-    // What the oracle has seen under the device's own limits must come out under these.
+    let (on_cpu, on_device) = (upload(&cpu), upload(device));
+    let on_cpu: Vec<&DeviceTensor> = on_cpu.iter().collect();
+    let on_device: Vec<&DeviceTensor> = on_device.iter().collect();
+    let mut written: Vec<Vec<u8>> = Vec::new();
+    cpu.execute_traced(plan, &on_cpu, |_, bytes| written.push(bytes.to_vec())).unwrap();
     let expected = operator.run(&cpu, inputs).unwrap();
-    let found = cpu.execute(&plan, &on(&cpu).iter().collect::<Vec<_>>()).unwrap();
+    let found = cpu.execute(plan, &on_cpu).unwrap();
     for (found, expected) in found.iter().zip(&expected) {
-        let report = wgmax::compare(&found.download().unwrap(), expected).unwrap();
-        assert!(report.is_equal(), "{what}: under these limits {report}\n{plan:#?}");
+        let report = compare(&found.download().unwrap(), expected).unwrap();
+        assert!(report.is_equal(), "{what}: by this plan on the CPU {report}\n{plan:#?}");
     }
-    let mut launches = 0;
+    let mut count = 0;
     device
-        .execute_traced(&plan, &on(device).iter().collect::<Vec<_>>(), |i, bytes| {
-            let twin = &twins[launches];
-            launches += 1;
-            let common = twin.len().min(bytes.len());
-            let shader = plan.shaders().nth(i).unwrap();
-            if let Some(at) = (0..common).find(|&at| twin[at] != bytes[at]) {
+        .execute_traced(plan, &on_device, |launch, bytes| {
+            let cpu = &written[count];
+            count += 1;
+            let common = cpu.len().min(bytes.len());
+            if let Some(at) = (0..common).find(|&at| cpu[at] != bytes[at]) {
+                let end = (at + 8).min(common);
+                let label = plan.launches()[launch].shader().label();
+                let (shader, cpu) = (&bytes[at..end], &cpu[at..end]);
                 panic!(
-                    "{what}: launch {i} of {} ({}) differs at byte {at}: twin {:02x?}, shader {:02x?}\n{plan:#?}",
-                    twins.len(),
-                    shader.label(),
-                    &twin[at..(at + 8).min(common)],
-                    &bytes[at..(at + 8).min(common)],
+                    "{what}: launch {launch} ({label}) differs at byte {at}: \
+                     CPU kernel {cpu:02x?}, shader {shader:02x?}\n{plan:#?}"
                 );
             }
-            // Padding is zero on both sides.
-            assert!(bytes[common..].iter().chain(&twin[common..]).all(|&b| b == 0), "{what}: padding");
+            let padding = bytes[common..].iter().chain(&cpu[common..]);
+            assert!(padding.into_iter().all(|&byte| byte == 0), "{what}: padding is 0 on both");
         })
         .unwrap();
-    assert_eq!(launches, twins.len(), "{what}: as many launches as twins");
+    assert_eq!(count, written.len(), "{what}: both write as often");
+}
+
+/// What the table of a trap calls a shader: its kernel, and the flags that are set.
+fn variant(shader: &Shader) -> String {
+    let label = shader.label();
+    let words = label.split(' ').skip(1);
+    words.filter(|&word| word != shader.element.to_string()).collect::<Vec<_>>().join(" ")
+}
+
+/// The shaders of a plan, each once, as tables of traps call them.
+fn variants(plan: &Plan) -> Vec<String> {
+    let mut all: Vec<String> = plan.shaders().map(variant).collect();
+    all.sort_unstable();
+    all.dedup();
+    all
 }
 
 /// One random case: oracle, CPU and, if there is one, a GPU; and each launch of a plan within limits
@@ -78,14 +108,18 @@ fn check_case(device: Option<&Device>, case: &Case, what: &str) {
     let what = format!("{what}: {case}");
     let cpu = Device::cpu();
     let inputs = case.inputs();
-    let devices: Vec<&Device> = [Some(&cpu), device].into_iter().flatten().collect();
-    check_oracle(&devices, &case.operator, &inputs, &what);
-    let Some(device) = device else { return };
+    let Some(device) = device else {
+        return check_oracle(&[&cpu], &case.operator, &inputs, &what);
+    };
+    // As devices of the tuning plan it, and as narrowed.
+    let named = case.narrow.tuning.and_then(Tuning::named);
+    let own = device.with_tuning(named.unwrap_or_else(|| device.tuning().clone()));
+    check_oracle(&[&cpu, &own], &case.operator, &inputs, &what);
+    let narrowed = device.with_tuning(case.narrow.tuning(device.tuning()));
+    let limits = case.narrow.limits(&device.info().limits);
     let operator = case.operator.checked(&inputs).unwrap();
-    let descs: Vec<_> = inputs.iter().map(|input| input.desc()).collect();
-    let limits = case.narrow.within(&device.info().limits);
-    match operator.plan(&descs, &limits) {
-        Ok(_) => compare_all_launches(device, &operator, &inputs, &limits, &what),
+    match plan_within(&narrowed, &operator, &inputs, &limits) {
+        Ok(plan) => compare_launches(&narrowed, &operator, &inputs, &plan, &what),
         Err(error) => assert!(matches!(error, Error::OverLimit { .. }), "{what}: {error}"),
     }
 }

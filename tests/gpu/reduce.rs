@@ -1,11 +1,10 @@
 //! ReduceMax.
 
-use super::common::{Random, check_oracle, gpu, seed, tensor};
-use super::{check_random, compare_launches, rounds};
-use wgmax::kernel::Kernel;
-use wgmax::operator::ReduceMax;
+use super::common::{Random, check_oracle, gpu, plans, seed, tensor};
+use super::{check_random, check_within, compare_launches, rounds, variants};
+use wgmax::operator::{Operator, ReduceMax};
 use wgmax::plan::Limits;
-use wgmax::{Device, ElementType, Nan, Tensor, sweep};
+use wgmax::{Device, ElementType, Nan, Tensor, Tuning, sweep};
 
 #[test]
 fn random_reductions_agree_three_ways() {
@@ -19,10 +18,11 @@ fn the_cpu_agrees_with_the_oracle() {
     check_random(None, 400, |random, t| sweep::reduce_max(random, t, 40_000));
 }
 
-/// The shapes that planners and drivers get wrong, each for every type.
+/// The shapes that planners and drivers get wrong, each for every type and by both plans.
 #[test]
 fn known_traps_agree_three_ways() {
     let Some(device) = gpu() else { return };
+    let [hardware, software] = plans(&device);
     let mut random = Random(7);
     let shapes: &[(&[usize], &[usize])] = &[
         (&[3], &[]),
@@ -50,11 +50,12 @@ fn known_traps_agree_three_ways() {
             for nan in [Nan::Propagate, Nan::Ignore] {
                 let what = format!("{t}{shape:?} over {axes:?}, {nan:?}");
                 let input = tensor(t, shape, 1, &mut random);
-                let op = ReduceMax::new().axes(axes.iter().map(|&a| a as i64)).nan(nan);
-                let op = op.into();
-                check_oracle(&[&Device::cpu(), &device], &op, &[&input], &what);
-                let limits = device.info().limits.clone();
-                compare_launches(&device, &op, &input, &limits, &what);
+                let op = ReduceMax::new().axes(axes.iter().map(|&a| a as i64)).nan(nan).into();
+                check_oracle(&[&Device::cpu(), &hardware, &software], &op, &[&input], &what);
+                for device in [&hardware, &software] {
+                    let plan = device.plan(&op, &[input.desc()]).unwrap();
+                    compare_launches(device, &op, &[&input], &plan, &what);
+                }
             }
         }
     }
@@ -73,9 +74,12 @@ fn a_long_reduction_reaches_its_end() {
                 .unwrap();
         let axis = i64::from(shape[0] == 8);
         let op = ReduceMax::new().axes([axis]);
-        let found = op.run(&device, &input).unwrap();
-        assert_eq!(found.bytes().last(), Some(&200), "{shape:?}");
-        assert_eq!(found.bytes(), op.run(&Device::cpu(), &input).unwrap().bytes());
+        let expected = op.run(&Device::cpu(), &input).unwrap();
+        for device in plans(&device) {
+            let found = op.run(&device, &input).unwrap();
+            assert_eq!(found.bytes().last(), Some(&200), "{shape:?}");
+            assert_eq!(found.bytes(), expected.bytes(), "{shape:?}");
+        }
     }
 }
 
@@ -83,12 +87,17 @@ fn a_long_reduction_reaches_its_end() {
 #[test]
 fn a_large_grid_covers_every_row() {
     let Some(device) = gpu() else { return };
-    // 17 million rows of two: 66,407 workgroups of one lane a row.
+    // 17 million rows of two: 66,407 workgroups of one invocation a row.
     let rows = 17_000_003;
     let bytes: Vec<u8> = (0..rows * 2).map(|i| ((i * 2_654_435_761usize) >> 13) as u8).collect();
     let input = Tensor::from_bytes(ElementType::U8, [rows, 2], &bytes).unwrap();
-    let found = ReduceMax::new().axes([1]).run(&device, &input).unwrap();
-    for (row, (found, pair)) in found.bytes().iter().zip(bytes.chunks(2)).enumerate() {
+    let op = Operator::from(ReduceMax::new().axes([1]));
+    let device = device.with_tuning(Tuning::hardware());
+    let plan = device.plan(&op, &[input.desc()]).unwrap();
+    let groups: u32 = plan.launches()[0].grid().iter().product();
+    assert!(groups > 65_535, "{groups} workgroups");
+    let found = op.run(&device, &[&input]).unwrap();
+    for (row, (found, pair)) in found[0].bytes().iter().zip(bytes.chunks(2)).enumerate() {
         assert_eq!(*found, pair[0].max(pair[1]), "row {row}");
     }
 }
@@ -98,14 +107,16 @@ fn a_large_grid_covers_every_row() {
 fn results_feed_the_next_operator() {
     let Some(device) = gpu() else { return };
     let input = tensor(ElementType::F16, &[5, 7, 9], 0, &mut Random(3));
-    let first = device.upload(&input).unwrap();
-    let second = device.run(&ReduceMax::new().axes([2]).into(), &[&first]).unwrap();
-    let third = device.run(&ReduceMax::new().axes([0]).into(), &[&second[0]]).unwrap();
     let both = ReduceMax::new().axes([0, 2]).run(&Device::cpu(), &input).unwrap();
-    assert_eq!(third[0].download().unwrap().bytes(), both.bytes());
+    for device in plans(&device) {
+        let first = device.upload(&input).unwrap();
+        let second = device.run(&ReduceMax::new().axes([2]).into(), &[&first]).unwrap();
+        let third = device.run(&ReduceMax::new().axes([0]).into(), &[&second[0]]).unwrap();
+        assert_eq!(third[0].download().unwrap().bytes(), both.bytes());
+    }
 }
 
-/// No binding holds two rows, or the keys of one: columns are reduced part by part.
+/// No binding holds two rows: columns are reduced part by part.
 #[test]
 fn rows_wider_than_a_binding_are_cut() {
     let Some(device) = gpu() else { return };
@@ -130,13 +141,119 @@ fn rows_wider_than_a_binding_are_cut() {
                 let op = ReduceMax::new().axes([*axis]).nan(nan).into();
                 check_oracle(&[&Device::cpu()], &op, &[&input], &what);
                 let limits = Limits { max_binding_size, ..device.info().limits.clone() };
-                compare_launches(&device, &op, &input, &limits, &what);
+                for device in plans(&device) {
+                    check_within(&device, &op, &[&input], &limits, &what);
+                }
             }
         }
     }
 }
 
-/// What is done where invocations share no fetches, on any device: many short rows of whole blocks.
+/// The types of which several share a word.
+fn packed_types() -> impl Iterator<Item = ElementType> {
+    ElementType::ALL.into_iter().filter(|t| t.size() < 4)
+}
+
+/// Launches of a plan whose results begin within a word, after those of other launches: rows and
+/// columns, of which bindings hold one matrix, a few, or a part of one.
+#[test]
+fn results_that_begin_within_a_word_agree_three_ways() {
+    let Some(device) = gpu() else { return };
+    let seed = seed();
+    let mut random = Random(seed);
+    let shapes: &[(&[usize], i64, u64)] = &[
+        // Rows: one a launch, two or three a launch, and pieces of one.
+        (&[9, 901], 1, 1024),
+        (&[11, 401], 1, 1024),
+        (&[7, 5, 133], 2, 1024),
+        (&[5, 70_001], 1, 4096),
+        (&[5, 700_001], 1, 1 << 16),
+        // Columns: one matrix a launch, a few, pieces of their rows, and of their columns.
+        (&[7, 3, 301], 1, 1024),
+        (&[13, 29, 7], 1, 1024),
+        (&[6, 211, 3], 1, 1024),
+        (&[5, 2003, 1], 1, 1024),
+        (&[3, 4, 1999], 1, 4096),
+        (&[3, 40, 333], 1, 2048),
+        (&[3, 5, 1023], 1, 2048),
+        (&[70_001, 5], 0, 4096),
+        // Both: the second reduction begins where the first left off.
+        (&[3, 17, 5, 131], 1, 1024),
+    ];
+    for t in packed_types() {
+        for &(shape, axis, max_binding_size) in shapes {
+            let nan = random.pick(&[Nan::Propagate, Nan::Ignore]);
+            let input = tensor(t, shape, random.below(2) as usize, &mut random);
+            let op = ReduceMax::new().axes([axis]).nan(nan).into();
+            // Larger alignments leave more before the first element of a binding.
+            let own = device.info().limits.clone();
+            let alignment = random.pick(&[own.alignment, 256]).max(own.alignment);
+            let limits = Limits { max_binding_size, alignment, ..own };
+            let what = format!(
+                "WGMAX_SEED={seed}: {t}{shape:?} over {axis}, {nan:?}, bindings of \
+                 {max_binding_size}, alignment {alignment}"
+            );
+            check_oracle(&[&Device::cpu()], &op, &[&input], &what);
+            for device in plans(&device) {
+                let plan = check_within(&device, &op, &[&input], &limits, &what);
+                assert!(plan.launches().len() > 1, "{what}: one launch");
+            }
+        }
+    }
+}
+
+/// That the test above tests what it is called: of nine launches of a row each, the i-th result
+/// lies i bytes into its binding.
+#[test]
+fn results_do_begin_within_a_word() {
+    let limits = Limits { max_binding_size: 1024, ..Limits::cpu() };
+    let input = wgmax::TensorDesc::new(ElementType::U8, [9, 901]).unwrap();
+    for tuning in [Tuning::hardware(), Tuning::software()] {
+        let plan = ReduceMax::new().axes([1]).plan(&input, &limits, &tuning).unwrap();
+        let last = plan.launches().iter().filter(|launch| launch.purpose() == "maxima of rows");
+        let written: Vec<u64> = last.map(|launch| launch.bytes_written()).collect();
+        assert_eq!(written, [1, 2, 3, 4, 5, 6, 7, 8, 9], "{plan:#?}");
+    }
+}
+
+/// As the fixed ones, of random shapes, bindings and parallelism.
+#[test]
+fn random_results_that_begin_within_a_word_agree_three_ways() {
+    let Some(device) = gpu() else { return };
+    let seed = seed();
+    let mut random = Random(seed);
+    let types: Vec<ElementType> = packed_types().collect();
+    for round in 0..rounds(120) {
+        let t = random.pick(&types);
+        let inner = random.pick(&[1, 1, 2, 3, 5, 7, 13, 101, 555]);
+        let outer = 1 + random.below(if inner > 99 { 6 } else { 40 }) as usize;
+        let n = 1 + random.below(12_000 / (outer * inner).min(12_000) as u64 + 3) as usize;
+        let shape = [outer, n, inner];
+        let own = device.info().limits.clone();
+        let limits = Limits {
+            max_binding_size: random.pick(&[512, 1024, 1500, 2048, 4096]),
+            alignment: random.pick(&[own.alignment, 256]).max(own.alignment),
+            ..own
+        };
+        let nan = random.pick(&[Nan::Propagate, Nan::Ignore]);
+        let op = ReduceMax::new().axes([1]).nan(nan).into();
+        let input = tensor(t, &shape, random.below(3) as usize, &mut random);
+        let parallelism = random.pick(&[1, 64, 1024, 65_536]);
+        let what = format!(
+            "WGMAX_SEED={seed}, round {round}: {t}{shape:?}, {nan:?}, bindings of {}, alignment \
+             {}, parallelism {parallelism}",
+            limits.max_binding_size, limits.alignment
+        );
+        check_oracle(&[&Device::cpu()], &op, &[&input], &what);
+        for device in plans(&device) {
+            let tuning = device.tuning().clone().with_target_parallelism(parallelism);
+            let device = device.with_tuning(tuning);
+            check_within(&device, &op, &[&input], &limits, &what);
+        }
+    }
+}
+
+/// Many short rows of whole blocks, as software adapters reduce them.
 #[test]
 fn short_rows_agree_three_ways() {
     let Some(device) = gpu() else { return };
@@ -144,17 +261,20 @@ fn short_rows_agree_three_ways() {
     let mut random = Random(seed);
     for t in ElementType::ALL {
         for (rows, bytes) in [(1, 64), (3, 16), (257, 48), (1030, 80), (1003, 272), (66, 2048)] {
-            for lanes in [1, 16, 4096] {
+            for parallelism in [1, 16, 4096] {
                 let shape = [rows, bytes / t.size()];
                 let nan = random.pick(&[Nan::Propagate, Nan::Ignore]);
-                let what = format!("WGMAX_SEED={seed}: {t}{shape:?}, {nan:?}, {lanes} lanes");
+                let what = format!(
+                    "WGMAX_SEED={seed}: {t}{shape:?}, {nan:?}, parallelism {parallelism}"
+                );
                 let input = tensor(t, &shape, random.below(2) as usize, &mut random);
                 let op = ReduceMax::new().axes([1]).nan(nan).into();
                 check_oracle(&[&Device::cpu()], &op, &[&input], &what);
-                let limits = Limits { coalesces: false, lanes, ..device.info().limits.clone() };
-                compare_launches(&device, &op, &input, &limits, &what);
-                let plan = op.plan(&[input.desc()], &limits).unwrap();
-                assert!(plan.shaders().all(|s| s.kernel == Kernel::ReduceShort), "{what}");
+                let tuning = Tuning::software().with_target_parallelism(parallelism);
+                let device = device.with_tuning(tuning);
+                let plan = device.plan(&op, &[input.desc()]).unwrap();
+                assert_eq!(variants(&plan), ["reduce_short_rows"], "{what}");
+                compare_launches(&device, &op, &[&input], &plan, &what);
             }
         }
     }

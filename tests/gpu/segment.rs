@@ -1,12 +1,11 @@
 //! SegmentMax.
 
-use super::common::{Random, check_oracle, gpu, ids_tensor, seed, tensor};
-use super::{check_random, compare_all_launches, rounds};
-use wgmax::kernel::Kernel;
-use wgmax::operator::{EmptySegment, Operator, SegmentMax};
+use super::common::{Random, check_oracle, describe, gpu, ids_tensor, plans, seed, tensor};
+use super::{check_random, check_within, plan_within, rounds};
+use wgmax::operator::{EmptySegment, Operator, SegmentMax, Segments};
 use wgmax::plan::Limits;
 use wgmax::sweep::{self, Narrow};
-use wgmax::{Device, ElementType, Nan, Tensor};
+use wgmax::{Device, DeviceTensor, ElementType, Nan, Tensor, Tuning, compare, oracle};
 
 #[test]
 fn random_segments_agree_three_ways() {
@@ -24,6 +23,7 @@ fn the_cpu_agrees_with_the_oracle_on_segments() {
 #[test]
 fn large_segments_agree_three_ways() {
     let Some(device) = gpu() else { return };
+    let [hardware, software] = plans(&device);
     let mut random = Random(17);
     for (rows, inner) in [(300_001, 1), (100_003, 3), (9_001, 64)] {
         for t in [ElementType::U8, ElementType::F32, ElementType::F64] {
@@ -54,50 +54,100 @@ fn large_segments_agree_three_ways() {
                         .into();
                     let second = ids_tensor(ElementType::I64, &ids);
                     let what = format!("{t}[{rows}, {inner}], {kind}, {op:?}");
-                    check_oracle(&[&Device::cpu(), &device], &op, &[&data, &second], &what);
+                    let devices = [&Device::cpu(), &hardware, &software];
+                    check_oracle(&devices, &op, &[&data, &second], &what);
                 }
             }
         }
     }
 }
 
-/// Whatever ids and offsets hold on a device, and whatever the limits: nothing breaks.
+/// What a status must be, by its definition.
+fn expected_status(op: &SegmentMax, ids: &Tensor, rows: usize) -> u32 {
+    let ids: Vec<i64> = match ids.element_type() {
+        ElementType::I32 => ids.to_vec::<i32>().unwrap().into_iter().map(i64::from).collect(),
+        _ => ids.to_vec().unwrap(),
+    };
+    let form = op.get_segments();
+    if form == Segments::Unsorted {
+        return 0;
+    }
+    let too_large = form == Segments::Offsets && ids.iter().any(|&id| id > rows as i64);
+    [
+        (!ids.is_sorted(), SegmentMax::UNSORTED),
+        (ids.iter().any(|&id| id < 0), SegmentMax::NEGATIVE),
+        (too_large, SegmentMax::TOO_LARGE),
+    ]
+    .into_iter()
+    .map(|(wrong, bit)| if wrong { bit } else { 0 })
+    .sum()
+}
+
+/// Random data, and ids that no host has checked.
+fn hostile(random: &mut Random) -> (SegmentMax, Tensor, Tensor) {
+    let t = random.pick(&[ElementType::U8, ElementType::F32, ElementType::I64]);
+    let (rows, inner) = (1 + random.below(400) as usize, 1 + random.below(9) as usize);
+    let data = tensor(t, &[rows, inner], 0, random);
+    let far = [i64::MIN, -1, 0, 1, 7, 1 << 31, 1 << 32, (1 << 32) + 3, i64::MAX];
+    let often = random.pick(&[4, 1000]);
+    let mut id = || if random.once_in(often) { random.pick(&far) } else { random.below(50) as i64 };
+    let mut ids: Vec<i64> = (0..rows).map(|_| id()).collect();
+    if random.once_in(2) {
+        ids.sort_unstable();
+    }
+    let ids = ids_tensor(random.pick(&[ElementType::I32, ElementType::I64]), &ids);
+    let op = match random.below(3) {
+        0 => SegmentMax::sorted().num_segments(40),
+        1 => SegmentMax::unsorted().num_segments(40),
+        _ => SegmentMax::offsets(),
+    };
+    (op.status(true).indices(random.once_in(2).then_some(ElementType::I32)), data, ids)
+}
+
+/// Whatever ids and offsets hold on a device, and whatever the limits: nothing breaks, the status
+/// is right, and where it is 0 so are the other results.
 #[test]
 fn hostile_ids_break_nothing() {
     let mut random = Random(23);
-    let cpu = Device::cpu();
-    let hostile = [i64::MIN, -1, 0, 1, 7, 1 << 31, 1 << 32, (1 << 32) + 3, i64::MAX];
-    for _ in 0..600 {
-        let t = random.pick(&[ElementType::U8, ElementType::F32, ElementType::I64]);
-        let (rows, inner) = (1 + random.below(400) as usize, 1 + random.below(9) as usize);
-        let data = tensor(t, &[rows, inner], 0, &mut random);
-        let ids: Vec<i64> =
-            (0..rows)
-                .map(|_| {
-                    if random.below(4) == 0 {
-                        random.pick(&hostile)
-                    } else {
-                        random.below(50) as i64
-                    }
-                })
-                .collect();
-        let ids = ids_tensor(random.pick(&[ElementType::I32, ElementType::I64]), &ids);
-        let op = match random.below(3) {
-            0 => SegmentMax::sorted().num_segments(40),
-            1 => SegmentMax::unsorted().num_segments(40),
-            _ => SegmentMax::offsets(),
-        };
-        let op = op.status(true).indices((random.below(2) == 0).then_some(ElementType::I32));
-        let limits = Narrow::random(&mut random).within(&cpu.info().limits);
-        if let Ok(plan) = op.plan(data.desc(), ids.desc(), &limits) {
-            let inputs = [cpu.upload(&data).unwrap(), cpu.upload(&ids).unwrap()];
-            cpu.execute(&plan, &[&inputs[0], &inputs[1]]).unwrap();
+    let gpu = gpu().map(|device| plans(&device));
+    let devices: Vec<Device> = gpu.into_iter().flatten().chain([Device::cpu()]).collect();
+    let rounds = 300;
+    let (mut planned, mut right) = (vec![0; devices.len()], 0);
+    for round in 0..rounds {
+        let (op, data, ids) = hostile(&mut random);
+        let status = expected_status(&op, &ids, data.shape()[0]);
+        let op = Operator::from(op);
+        let inputs = [&data, &ids];
+        let expected = (status == 0).then(|| oracle::run(&op, &inputs).unwrap());
+        right += usize::from(status == 0);
+        let narrow = Narrow::random(&mut random);
+        for (device, planned) in devices.iter().zip(&mut planned) {
+            let tuning = Narrow { tuning: None, ..narrow.clone() }.tuning(device.tuning());
+            let device = device.with_tuning(tuning);
+            let limits = narrow.limits(&device.info().limits);
+            let on = describe(&device);
+            let what = format!("round {round}: {op:?} of {data:?} and {ids:?} on {on}");
+            let Ok(plan) = plan_within(&device, &op, &inputs, &limits) else { continue };
+            *planned += 1;
+            let there = inputs.map(|input| device.upload(input).unwrap());
+            let found = device.execute(&plan, &[&there[0], &there[1]]).unwrap();
+            let found: Vec<Tensor> =
+                found.iter().map(|result: &DeviceTensor| result.download().unwrap()).collect();
+            let last = found.last().unwrap();
+            assert_eq!(last.as_slice::<u32>().unwrap(), [status], "{what}");
+            for (found, expected) in found.iter().zip(expected.iter().flatten()) {
+                let report = compare(found, expected).unwrap();
+                assert!(report.is_equal(), "{what}: {report}");
+            }
         }
     }
+    println!("{planned:?} of {rounds} were planned, {right} had nothing wrong");
+    assert!(planned.iter().all(|&planned| planned > rounds * 4 / 5), "{planned:?} of {rounds}");
+    assert!(right > rounds / 4 && right < rounds * 3 / 4, "{right} of {rounds}");
 }
 
-/// Ids on the device are not looked at: what they hold may make the result
-/// anything, but nothing breaks, and the status tells.
+/// Ids on the device are not checked: what they hold may make the result anything, but nothing
+/// breaks, and the status says what is wrong.
 #[test]
 fn bad_ids_on_a_device_are_reported() {
     let data = Tensor::from_slice([6, 2], &[1i32; 12]).unwrap();
@@ -109,7 +159,8 @@ fn bad_ids_on_a_device_are_reported() {
         (&[i64::MIN, -1, 0, 1 << 32, i64::MAX, i64::MAX], SegmentMax::NEGATIVE),
         (&[0, 0, 0, 1 << 31, 1 << 33, 1 << 32], SegmentMax::UNSORTED),
     ];
-    for device in [Some(Device::cpu()), gpu()].into_iter().flatten() {
+    let gpu = gpu().map(|device| plans(&device));
+    for device in gpu.into_iter().flatten().chain([Device::cpu()]) {
         for (ids, expected) in cases {
             let ids = ids_tensor(ElementType::I64, ids);
             let beyond = ids.to_vec::<i64>().unwrap().iter().any(|&id| id > 6);
@@ -121,7 +172,7 @@ fn bad_ids_on_a_device_are_reported() {
                 let op = op.status(true).indices(ElementType::I64).into();
                 let found = device.run(&op, &[&inputs[0], &inputs[1]]).unwrap();
                 let status = found[2].download().unwrap();
-                assert_eq!(status.as_slice::<u32>().unwrap(), [expected], "{ids:?} {op:?}");
+                assert_eq!(status.as_slice::<u32>().unwrap(), [expected], "{ids:?} {op:?} on {device:?}");
                 found[0].download().unwrap();
             }
         }
@@ -152,31 +203,34 @@ fn winning_rows_are_found_among_more_than_a_binding() {
             check_oracle(&[&Device::cpu()], &op, &[&data, &ids], &what);
             let max_binding_size = (data.bytes().len() as u64 / 3).next_multiple_of(4).max(2048);
             let limits = Limits { max_binding_size, ..device.info().limits.clone() };
-            compare_all_launches(&device, &op, &[&data, &ids], &limits, &what);
+            for device in plans(&device) {
+                check_within(&device, &op, &[&data, &ids], &limits, &what);
+            }
         }
     }
 }
 
-/// What is done where invocations share no fetches, on any device: rows of one element by eights, wide rows by strips.
+/// Rows of one element, unrolled, and wide rows by column tiles, as software adapters take them.
 #[test]
-fn eights_and_strips_agree_three_ways() {
+fn unrolled_rows_and_column_tiles_agree_three_ways() {
     let Some(device) = gpu() else { return };
     let seed = seed();
     let mut random = Random(seed);
-    let (mut eights, mut strips) = (0, 0);
+    let (mut unrolled, mut tiles) = (0, 0);
     for t in ElementType::ALL {
-        let strip = 64 / t.size();
-        for (rows, inner) in [(72, 1), (1003, 1), (5000, 1), (700, strip), (150, 3 * strip)] {
-            for most in [0, 1, 3, 200] {
+        let tile = 64 / t.size();
+        for (rows, inner) in [(72, 1), (1003, 1), (5000, 1), (700, tile), (150, 3 * tile)] {
+            for max_rows in [0, 1, 3, 200] {
                 // Segments of one row, of a few, of many, and one of all rows.
                 let mut id = 0;
                 let mut next = || {
-                    id += if random.below(most + 1) == 0 { random.pick(&[1, 1, 2]) } else { 0 };
-                    if most == 200 { 0 } else { id }
+                    let ends = random.below(max_rows + 1) == 0;
+                    id += if ends { random.pick(&[1, 1, 2]) } else { 0 };
+                    if max_rows == 200 { 0 } else { id }
                 };
                 let ids: Vec<i64> = (0..rows).map(|_| next()).collect();
                 let count = ids[rows - 1] + 1;
-                // Some of the last rows may have no place.
+                // Some of the last ids may be out of range.
                 let segments = random.pick(&[count, count + 5, (count * 9 / 10).max(1)]);
                 let op: Operator = SegmentMax::sorted()
                     .num_segments(segments)
@@ -184,24 +238,24 @@ fn eights_and_strips_agree_three_ways() {
                     .into();
                 let data = tensor(t, &[rows, inner], random.below(2) as usize, &mut random);
                 let ids = ids_tensor(random.pick(&[ElementType::I32, ElementType::I64]), &ids);
+                let parallelism = random.pick(&[1, 16, 4096]);
+                let tuning = Tuning::software().with_target_parallelism(parallelism);
+                let device = device.with_tuning(tuning);
                 let own = device.info().limits.clone();
-                let limits = Limits {
-                    coalesces: false,
-                    lanes: random.pick(&[1, 16, 4096]),
-                    // Small ones ask for pieces of the segments.
-                    max_binding_size: random.pick(&[own.max_binding_size, 8192]),
-                    ..own
-                };
+                // Small bindings hold some of the segments at a time.
+                let max_binding_size = random.pick(&[own.max_binding_size, 8192]);
+                let limits = Limits { max_binding_size, ..own };
                 let what = format!(
-                    "WGMAX_SEED={seed}: {t}[{rows}, {inner}] in {segments} of {count} segments, {limits:?}"
+                    "WGMAX_SEED={seed}: {t}[{rows}, {inner}] in {segments} of {count} segments, \
+                     bindings of {max_binding_size}, parallelism {parallelism}"
                 );
                 check_oracle(&[&Device::cpu()], &op, &[&data, &ids], &what);
-                compare_all_launches(&device, &op, &[&data, &ids], &limits, &what);
-                let plan = op.plan(&[data.desc(), ids.desc()], &limits).unwrap();
-                eights += plan.shaders().filter(|s| s.kernel == Kernel::SegmentEights).count();
-                strips += plan.shaders().filter(|s| s.kernel == Kernel::SegmentStrips).count();
+                let plan = check_within(&device, &op, &[&data, &ids], &limits, &what);
+                let count = |name: &str| plan.shaders().filter(|s| super::variant(s) == name).count();
+                unrolled += count("segment_unrolled");
+                tiles += count("segment_blocks column_tile");
             }
         }
     }
-    assert!(eights > 50 && strips > 50, "{eights} {strips}");
+    assert!(unrolled > 50 && tiles > 50, "{unrolled} {tiles}");
 }

@@ -1,13 +1,12 @@
-//! What a call costs however little there is to do.
+//! The costs of a call that do not depend on the number of elements.
 
 use serde_json::{Value, json};
 use wgmax::operator::{MaxPool, Operator, ReduceMax, SegmentMax};
-use wgmax::plan::Limits;
-use wgmax::{ElementType, Tensor, TensorDesc};
+use wgmax::{Device, ElementType, Tensor, TensorDesc};
 
 use super::times::{Times, seconds};
 
-/// The elements of a small call.
+/// The number of elements of a small call.
 pub const SMALL: usize = 1000;
 
 pub struct Cost {
@@ -25,7 +24,7 @@ impl Cost {
     }
 }
 
-/// The operators on few elements, with inputs for them.
+/// The operators with small inputs.
 pub fn small() -> anyhow::Result<Vec<(&'static str, Operator, Vec<Tensor>)>> {
     let elements: Vec<f32> = (0..SMALL).map(|i| (i * 7919 % SMALL) as f32).collect();
     let ids: Vec<i32> = (0..SMALL).map(|i| (i / 10) as i32).collect();
@@ -45,8 +44,8 @@ pub fn small() -> anyhow::Result<Vec<(&'static str, Operator, Vec<Tensor>)>> {
     ])
 }
 
-/// Making a plan for a tensor as large as those of the items.
-pub fn planning(limits: &Limits) -> anyhow::Result<Vec<Cost>> {
+/// Planning for tensors as large as those of the items.
+pub fn planning(device: &Device) -> anyhow::Result<Vec<Cost>> {
     let f32 = |shape: &[usize]| TensorDesc::new(ElementType::F32, shape);
     let pool = MaxPool::new([3, 3]).strides([2, 2]).pads([1, 1], [1, 1]);
     let cases: [(&str, Operator, Vec<TensorDesc>); 3] = [
@@ -61,21 +60,21 @@ pub fn planning(limits: &Limits) -> anyhow::Result<Vec<Cost>> {
     let mut costs = Vec::new();
     for (name, operator, inputs) in cases {
         let inputs: Vec<&TensorDesc> = inputs.iter().collect();
-        let times = repeat(|| Ok(operator.plan(&inputs, limits).map(drop)?))?;
+        let times = repeat(|| Ok(device.plan(&operator, &inputs).map(drop)?))?;
         costs.push(Cost::new(format!("plan {name}"), times));
     }
     Ok(costs)
 }
 
-/// Seconds of a call on the host, in batches, so that the clock's own cost does not count.
+/// Seconds of a call on the host, measured in batches because the clock takes time as well.
 pub fn repeat(mut f: impl FnMut() -> anyhow::Result<()>) -> anyhow::Result<Times> {
     const BATCH: usize = 20;
     let mut times = Times::default();
     for round in 0..60 {
-        let (taken, result) = seconds(|| (0..BATCH).try_for_each(|_| f()));
+        let (time, result) = seconds(|| (0..BATCH).try_for_each(|_| f()));
         result?;
         if round >= 10 {
-            times.push(taken / BATCH as f64);
+            times.push(time / BATCH as f64);
         }
     }
     Ok(times)

@@ -1,20 +1,20 @@
-//! Items that grow: time should be linear in bytes, whatever the axes.
+//! Items of growing size: time should be linear in bytes, whatever the axes.
 
 use super::item::{Attributes, Item, Kind, SegmentSizes};
 use super::report::{Line, Row};
 
-/// An item whose input has so many bytes.
-type Grown = fn(usize) -> Item;
+/// Makes an item whose input has a number of bytes.
+type OfSize = fn(usize) -> Item;
 
-const SMALLEST: usize = 1 << 20;
-/// Where neither the device nor its memory says no before.
-const LARGEST: usize = 4 << 30;
+const MIN_BYTES: usize = 1 << 20;
+/// The maximum, unless a limit or the memory of the device is smaller.
+const MAX_BYTES: usize = 4 << 30;
 
-/// Each line from 1 MiB on, doubling, to the largest that can be measured.
+/// Measures each kind of item from 1 MiB on, doubling, to the largest that is possible.
 pub fn measure(measure: &mut dyn FnMut(Item) -> Row) -> anyhow::Result<Vec<Line>> {
-    // Copies of the input are on their way, and on a software adapter they share the memory.
-    let largest = memory().map_or(1 << 30, |memory| (memory / 16).min(LARGEST));
-    let kinds: [(&'static str, Grown); 5] = [
+    // The input is copied several times, on a software adapter in the same memory.
+    let max_bytes = memory().map_or(1 << 30, |memory| (memory / 16).min(MAX_BYTES));
+    let kinds: [(&'static str, OfSize); 5] = [
         ("all", all),
         ("rows", rows),
         ("columns", columns),
@@ -24,8 +24,8 @@ pub fn measure(measure: &mut dyn FnMut(Item) -> Row) -> anyhow::Result<Vec<Line>
     let mut lines = Vec::new();
     for (name, item) in kinds {
         let mut line = Line { name, rows: Vec::new() };
-        let mut bytes = SMALLEST;
-        while bytes <= largest {
+        let mut bytes = MIN_BYTES;
+        while bytes <= max_bytes {
             let row = measure(item(bytes));
             if row.result.is_err() {
                 break;
@@ -38,7 +38,7 @@ pub fn measure(measure: &mut dyn FnMut(Item) -> Row) -> anyhow::Result<Vec<Line>
     Ok(lines)
 }
 
-/// Bytes of memory that are free, as far as the system says.
+/// Bytes of available memory, if the system reports them.
 fn memory() -> Option<usize> {
     let text = std::fs::read_to_string("/proc/meminfo").ok()?;
     let line = text.lines().find(|line| line.starts_with("MemAvailable:"))?;

@@ -1,4 +1,4 @@
-//! The work items: operators with shapes and attributes, and the bytes that they have to move.
+//! The work items: operators with attributes and inputs, and the fewest bytes that they move.
 
 use serde::Deserialize;
 use wgmax::operator::{EmptySegment, Indices, Layout, MaxPool, Operator, ReduceMax, SegmentMax};
@@ -13,9 +13,9 @@ pub struct Item {
     pub dtype: String,
     pub shape: Vec<usize>,
     pub attrs: Attributes,
-    /// The bytes of the inputs, each read once.
+    /// Bytes of the inputs, each read once.
     pub bytes_read: u64,
-    /// The bytes of the results, each written once.
+    /// Bytes of the results, each written once.
     pub bytes_write: u64,
 }
 
@@ -35,7 +35,7 @@ pub enum Attributes {
     Pool {
         kernel: Vec<i64>,
         strides: Vec<i64>,
-        /// Before each axis, then behind each.
+        /// Before each axis, then after each.
         pads: Vec<i64>,
         dilations: Vec<i64>,
         layout: String,
@@ -44,13 +44,13 @@ pub enum Attributes {
     Segment {
         num_segments: usize,
         dist: SegmentSizes,
-        /// Always 0: the ids of all items come of one seed.
+        /// Always 0: the ids of all items have the same seed.
         #[serde(rename = "seed")]
         _seed: u32,
     },
 }
 
-/// How many rows the segments have.
+/// How rows are distributed over segments.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SegmentSizes {
@@ -66,7 +66,7 @@ pub fn all() -> anyhow::Result<Vec<Item>> {
 }
 
 impl Item {
-    /// The fewest bytes that have to move.
+    /// The fewest bytes that are read and written.
     pub fn bytes(&self) -> u64 {
         self.bytes_read + self.bytes_write
     }
@@ -75,7 +75,7 @@ impl Item {
         Ok(self.dtype.parse()?)
     }
 
-    /// How many segments there are, and their sizes.
+    /// The number of segments and their sizes.
     pub fn segments(&self) -> Option<(usize, SegmentSizes)> {
         match self.attrs {
             Attributes::Segment { num_segments, dist, .. } => Some((num_segments, dist)),

@@ -1,4 +1,4 @@
-//! `wgmax bench`: the work items beside the fastest plain pass over the same bytes.
+//! `wgmax bench`: the work items compared with the fastest plain pass over the same bytes.
 
 mod costs;
 mod cpu;
@@ -18,6 +18,7 @@ use regex::Regex;
 use wgmax::{Device, Tensor};
 
 use super::Outcome;
+use super::options::On;
 use super::output::Output;
 use costs::Cost;
 use cpu::Cpu;
@@ -33,65 +34,68 @@ Examples:
   wgmax bench --filter columns --seconds 0.2 --json speed.json
   wgmax bench --list")]
 pub struct Arguments {
-    /// What to measure: auto, cpu, gpu, an index, or part of an adapter's name
-    #[arg(long, default_value = "auto")]
-    device: String,
-    /// Only items whose name has a match of this regular expression; what calls cost is named costs
+    #[command(flatten)]
+    on: On,
+    /// Only items whose name matches this regular expression; "costs" are the fixed costs of calls
     #[arg(long, value_name = "REGEX", default_value = "")]
     filter: Regex,
-    /// Runs of each item, instead of as many as fit in --seconds
+    /// Runs of each item; by default as many as fit in --seconds
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
     runs: Option<u32>,
-    /// How long each item is run
+    /// Seconds to run each item
     #[arg(long, default_value_t = 1.0, value_parser = positive)]
     seconds: f64,
-    /// Write all figures to this file
+    /// Write all measurements as JSON
     #[arg(long, value_name = "FILE")]
     json: Option<String>,
-    /// Draw what part of the ceiling each item reaches
+    /// Plot the fraction of the bandwidth ceiling that each item reaches
     #[arg(long, value_name = "FILE.svg")]
     plot: Option<String>,
-    /// Measure growing inputs as well, and draw their times
+    /// Also measure inputs of growing size, and plot their times
     #[arg(long, value_name = "FILE.svg")]
     growth: Option<String>,
-    /// List the items, and measure nothing
+    /// List the items without measuring them
     #[arg(long)]
     list: bool,
 }
 
-/// What was found of an item.
+/// The measurement of an item.
 #[derive(Default)]
 pub struct Measured {
     item: Times,
-    /// Of the plain pass, which ran in turn with the item.
+    /// Times of the plain pass, which runs in turn with the item.
     ceiling: Times,
+    /// Bytes that the plain pass moves.
     ceiling_bytes: u64,
+    /// How the plain pass is launched.
     ceiling_how: String,
-    /// How many inputs were taken in turn.
+    /// Copies of the input, which are used in turn.
     copies: usize,
-    /// Seconds to plan and compile, for the first time on this device.
+    /// Seconds to plan and compile for the first time on this device.
     prepare: Option<f64>,
     /// Seconds on the host to record the operator.
     record: Option<f64>,
-    /// Seconds of a submit of the operator alone, and the wait.
+    /// Seconds to submit the operator and to wait for it.
     wall: Option<f64>,
-    /// Of the bytes of each tensor.
+    /// Digests of the bytes of each tensor.
     inputs_crc32: Vec<u32>,
     results_crc32: Vec<u32>,
 }
 
-/// What items are measured on.
+/// The device that items are measured on.
 enum Bench {
     Cpu(Cpu),
     Gpu(Box<Gpu>),
 }
 
 impl Bench {
-    fn open(name: &str) -> anyhow::Result<Self> {
-        match name {
-            "cpu" => Ok(Self::Cpu(Cpu::new())),
-            "auto" if wgmax::adapters().is_empty() => Ok(Self::Cpu(Cpu::new())),
-            _ => Ok(Self::Gpu(Box::new(Gpu::open(name)?))),
+    fn open(On { device, planning }: &On) -> anyhow::Result<Self> {
+        match device.as_str() {
+            "auto" if !wgmax::adapters().is_empty() => {
+                Ok(Self::Gpu(Box::new(Gpu::open("auto", planning)?)))
+            }
+            "cpu" | "auto" => Ok(Self::Cpu(Cpu::new(planning.open("cpu")?))),
+            name => Ok(Self::Gpu(Box::new(Gpu::open(name, planning)?))),
         }
     }
 
@@ -102,7 +106,7 @@ impl Bench {
         }
     }
 
-    /// How the time is told, and seconds of what each submit costs anyway.
+    /// The clock, and the seconds of an empty submit.
     fn clock(&self) -> (&'static str, f64) {
         match self {
             Self::Cpu(_) => ("wall", 0.0),
@@ -131,7 +135,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome
     let costs = arguments.filter.is_match("costs");
     anyhow::ensure!(
         costs || !items.is_empty() || arguments.growth.is_some(),
-        "no item's name has a match of {}",
+        "no item's name matches {}",
         arguments.filter
     );
     if arguments.list {
@@ -142,14 +146,14 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome
     }
     let budget =
         Budget { runs: arguments.runs.map(|runs| runs as usize), seconds: arguments.seconds };
-    let mut bench = Bench::open(&arguments.device)?;
-    let mut report = Report::new(bench.device().info(), bench.clock());
+    let mut bench = Bench::open(&arguments.on)?;
+    let mut report = Report::new(bench.device(), bench.clock());
     if costs {
         report.costs = bench.costs()?;
     }
     let mut measure = |item: Item| {
         let row = Row { result: bench.measure(&item, budget).map_err(|e| format!("{e:#}")), item };
-        // Nobody waits for these lines.
+        // Progress. An error here means that stderr is closed.
         let _ = writeln!(std::io::stderr(), "{}", row.line());
         row
     };
@@ -171,11 +175,11 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome
 fn positive(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(seconds) if seconds > 0.0 && seconds.is_finite() => Ok(seconds),
-        _ => Err(format!("{text:?} is no number of seconds above 0")),
+        _ => Err(format!("{text:?} is not a positive number of seconds")),
     }
 }
 
-/// Of the bytes of each tensor.
+/// The digests of the bytes of each tensor.
 fn digests(tensors: &[Tensor]) -> Vec<u32> {
     tensors.iter().map(|tensor| crc32fast::hash(tensor.bytes())).collect()
 }

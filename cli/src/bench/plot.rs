@@ -1,4 +1,4 @@
-//! Plots of what was measured, as SVG.
+//! Plots of the measurements, as SVG.
 
 use anyhow::anyhow;
 use plotters::coord::Shift;
@@ -20,24 +20,24 @@ const COLOURS: [RGBColor; 5] = [
     RGBColor(120, 90, 50),
 ];
 
-/// A bar an item: the part that it reaches of the rate at which a plain pass moves the same bytes.
+/// A bar for each item: its rate as a fraction of the bandwidth ceiling.
 pub fn fractions(report: &Report) -> anyhow::Result<String> {
     const LEFT: i32 = 190;
     const RIGHT: i32 = 780;
     const WIDTH: i32 = 960;
     const TOP: i32 = 78;
     const ROW: i32 = 20;
-    /// The end of the axis: an item may do better than the plain pass.
+    /// The end of the axis. An item may be faster than the plain pass, if it reads from a cache.
     const END: f64 = 1.2;
     let bottom = TOP + ROW * report.rows.len() as i32;
     let mut svg = String::new();
     {
         let root = area(&mut svg, (WIDTH as u32, (bottom + 34) as u32))?;
         let x = |fraction: f64| LEFT + (fraction.min(END) / END * f64::from(RIGHT - LEFT)) as i32;
-        text(&root, "What part of the memory's speed is reached", (16, 14), 18, HPos::Left)?;
+        text(&root, "Fraction of the bandwidth ceiling", (16, 14), 18, HPos::Left)?;
         text(&root, &report.subtitle(), (16, 38), 12, HPos::Left)?;
-        text(&root, "wide: at the shortest times", (16, TOP - 18), 12, HPos::Left)?;
-        text(&root, "narrow: at the medians", (LEFT, TOP - 18), 12, HPos::Left)?;
+        text(&root, "wide: shortest times", (16, TOP - 18), 12, HPos::Left)?;
+        text(&root, "narrow: medians", (LEFT, TOP - 18), 12, HPos::Left)?;
         for step in 0..=6 {
             let fraction = f64::from(step) * 0.2;
             let ceiling = step == 5;
@@ -82,7 +82,7 @@ pub fn growth(report: &Report) -> anyhow::Result<String> {
     };
     let points = |line: &Line| line.rows.iter().filter_map(point).collect::<Vec<_>>();
     let all: Vec<(f64, f64)> = report.growth.iter().flat_map(points).collect();
-    anyhow::ensure!(!all.is_empty(), "nothing of the growing items could be measured");
+    anyhow::ensure!(!all.is_empty(), "no growing item could be measured");
     let range = |values: &mut dyn Iterator<Item = f64>| {
         let (low, high) = values.fold((f64::MAX, 0.0), |(low, high), value| {
             (f64::min(low, value), f64::max(high, value))
@@ -107,12 +107,12 @@ pub fn growth(report: &Report) -> anyhow::Result<String> {
             .bold_line_style(FAINT)
             .light_line_style(FAINT.mix(0.4))
             .x_desc("MiB read and written")
-            .y_desc("milliseconds, the shortest")
+            .y_desc("milliseconds, shortest time")
             .x_label_formatter(&|mib| format!("{mib}"))
             .y_label_formatter(&|ms| format!("{ms}"))
             .draw()
             .map_err(failed)?;
-        // What linear growth looks like: through the largest of the first line.
+        // Linear growth, through the largest item of the first line.
         let (mib, ms) = all[points(&report.growth[0]).len().max(1) - 1];
         let linear = [bytes.start, bytes.end].map(|at| (at, ms * at / mib));
         chart
@@ -148,7 +148,7 @@ fn area(svg: &mut String, size: (u32, u32)) -> anyhow::Result<Area<'_>> {
     Ok(root)
 }
 
-/// One line of text, at its top.
+/// A line of text; `at` is its top.
 fn text(root: &Area, text: &str, at: (i32, i32), size: i32, side: HPos) -> anyhow::Result<()> {
     let style = ("sans-serif", size).into_font().color(&INK).pos(Pos::new(side, VPos::Top));
     root.draw(&Text::new(text.to_string(), at, style)).map_err(failed)

@@ -1,9 +1,9 @@
-//! What was measured, as a table and as JSON.
+//! The measurements as a table and as JSON.
 
 use std::fmt;
 
 use serde_json::{Value, json};
-use wgmax::DeviceInfo;
+use wgmax::{Device, DeviceInfo};
 
 use super::Measured;
 use super::costs::Cost;
@@ -12,32 +12,34 @@ use crate::output;
 
 pub struct Report {
     device: DeviceInfo,
+    plan: &'static str,
     clock: &'static str,
+    /// Seconds of an empty submit.
     fixed: f64,
     pub costs: Vec<Cost>,
     pub rows: Vec<Row>,
     pub growth: Vec<Line>,
 }
 
-/// One kind of item at growing sizes.
+/// Items of one kind and growing sizes.
 pub struct Line {
     pub name: &'static str,
     pub rows: Vec<Row>,
 }
 
-/// An item, and what was measured or why not.
+/// An item, and its measurement or the error.
 pub struct Row {
     pub item: Item,
     pub result: Result<Measured, String>,
 }
 
 impl Row {
-    /// Bytes that have to move a second, at a time.
+    /// The fewest bytes of the item, per second.
     pub fn rate(&self, seconds: f64) -> f64 {
         self.item.bytes() as f64 / seconds
     }
 
-    /// The part of the plain pass's rate that the item reaches: at the shortest times, and at the medians.
+    /// The item's rate as a fraction of the ceiling: of the shortest times and of the medians.
     pub fn fractions(&self) -> Option<(f64, f64)> {
         let measured = self.result.as_ref().ok()?;
         let fraction =
@@ -47,7 +49,7 @@ impl Row {
         Some((fraction(item.min(), ceiling.min()), median))
     }
 
-    /// A line for those who wait.
+    /// A line of progress.
     pub fn line(&self) -> String {
         let name = &self.item.name;
         match &self.result {
@@ -122,9 +124,10 @@ impl Row {
 }
 
 impl Report {
-    pub fn new(device: &DeviceInfo, (clock, fixed): (&'static str, f64)) -> Self {
+    pub fn new(device: &Device, (clock, fixed): (&'static str, f64)) -> Self {
         Self {
-            device: device.clone(),
+            device: device.info().clone(),
+            plan: device.tuning().name(),
             clock,
             fixed,
             costs: Vec::new(),
@@ -133,15 +136,16 @@ impl Report {
         }
     }
 
-    /// The device, and how it was timed.
+    /// The device, its plans, and the clock.
     pub fn subtitle(&self) -> String {
-        format!("{}; timed by {}", self.device, self.clock)
+        format!("{}; {} plans; timed by {}", self.device, self.plan, self.clock)
     }
 
     pub fn json(&self) -> Value {
         json!({
             "wgmax": env!("CARGO_PKG_VERSION"),
             "device": self.device.to_string(),
+            "plan": self.plan,
             "clock": self.clock,
             "fixed_s": self.fixed,
             "costs": self.costs.iter().map(Cost::json).collect::<Vec<_>>(),
@@ -191,11 +195,11 @@ impl fmt::Display for Report {
 }
 
 const LEGEND: &str = "\
-GB/s: the fewest bytes to read and write, over the shortest time
-ceiling: GB/s of the fastest plain read, for MaxPool read and write, in turn with the item
-fraction: the part of the ceiling that is reached";
+GB/s: the bytes of inputs and results, each moved once, per second of the shortest time
+ceiling: GB/s of the fastest plain read (MaxPool: read and write), measured in turn with the item
+fraction: GB/s as a fraction of the ceiling, for the shortest times and for the medians";
 
-/// Billions of bytes a second, in three digits.
+/// Billions of bytes per second, with three digits.
 pub fn giga(rate: f64) -> String {
     let giga = rate * 1e-9;
     match giga {

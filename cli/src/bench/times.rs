@@ -15,12 +15,12 @@ impl Times {
         self.0.len()
     }
 
-    /// The shortest; infinite without runs.
+    /// The shortest time; infinite without runs.
     pub fn min(&self) -> f64 {
         self.0.iter().copied().fold(f64::INFINITY, f64::min)
     }
 
-    /// Infinite without runs.
+    /// The median; infinite without runs.
     pub fn median(&self) -> f64 {
         let mut sorted = self.0.clone();
         sorted.sort_by(f64::total_cmp);
@@ -38,19 +38,19 @@ impl Extend<f64> for Times {
     }
 }
 
-/// How long to go on with an item.
+/// How long an item is measured.
 #[derive(Clone, Copy, Debug)]
 pub struct Budget {
-    /// So many runs, if it is said.
+    /// The number of runs, if it is given.
     pub runs: Option<usize>,
-    /// Else for so long.
+    /// Otherwise the time.
     pub seconds: f64,
 }
 
 impl Budget {
-    /// Fewer runs say nothing of a median.
-    const FEWEST: usize = 9;
-    const MOST: usize = 2000;
+    /// With fewer runs a median means little.
+    const MIN_RUNS: usize = 9;
+    const MAX_RUNS: usize = 2000;
 
     /// Whether `runs` since `start` are enough.
     pub fn is_spent(&self, runs: usize, start: Instant) -> bool {
@@ -59,13 +59,13 @@ impl Budget {
         }
         let spent = start.elapsed();
         let long = spent >= Duration::from_secs_f64(self.seconds);
-        // An item that takes seconds is not run so often that it takes minutes.
+        // Slow items have fewer runs, so that they do not take minutes.
         let too_long = spent >= Duration::from_secs_f64(10.0 * self.seconds) && runs >= 3;
-        runs >= Self::MOST || too_long || (long && runs >= Self::FEWEST)
+        runs >= Self::MAX_RUNS || too_long || (long && runs >= Self::MIN_RUNS)
     }
 }
 
-/// Seconds that `f` takes, and what it gives.
+/// The seconds that `f` takes, and its result.
 pub fn seconds<T>(f: impl FnOnce() -> T) -> (f64, T) {
     let start = Instant::now();
     let value = f();

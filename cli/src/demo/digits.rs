@@ -1,4 +1,4 @@
-//! MaxPool over handwritten digits.
+//! MaxPool of handwritten digits.
 
 use std::io::Write;
 
@@ -12,10 +12,10 @@ use crate::output::Output;
 
 const DIGITS: &str = include_str!("data/digits.csv");
 
-/// Pictures, and the rows and columns of each.
+/// The number of pictures, and the rows and columns of each.
 const PICTURES: usize = 30;
 const SIDE: usize = 8;
-/// Ink goes from 0 to this.
+/// The maximum of ink; the minimum is 0.
 const BLACK: u8 = 16;
 /// The pictures that are drawn: a 0, a 5 and a 7.
 const DRAWN: [usize; 3] = [20, 25, 27];
@@ -27,8 +27,8 @@ pub fn run(trial: &mut Trial, output: &mut Output) -> anyhow::Result<()> {
         "MaxPool. Handwritten digits: {PICTURES} pictures of {SIDE} x {SIDE}, ink from 0 to {BLACK}.\n"
     )?;
     let lines = lines(&ink)?;
-    writeln!(output, "Some of them, and the largest of each 2 x 2, as u8 on the CPU:")?;
-    let pooled = lines[0].questions[0].ask(&Device::cpu())?.swap_remove(0);
+    writeln!(output, "Some of them, and the maxima of each 2 x 2, as u8 on the CPU:")?;
+    let pooled = lines[0].questions[0].run(&Device::cpu())?.swap_remove(0);
     for row in draw(&ink, pooled.as_slice()?) {
         writeln!(output, "{row}")?;
     }
@@ -45,14 +45,14 @@ pub fn run(trial: &mut Trial, output: &mut Output) -> anyhow::Result<()> {
     writeln!(output, "{table}")?;
     writeln!(
         output,
-        "NCX has a picture a batch, NXC a picture a channel. i8 counts from {}; f32 and f16 are \
-         shares of {BLACK}.\n",
+        "In NCX each picture is a batch, in NXC a channel. i8 starts at {}; f32 and f16 are \
+         fractions of {BLACK}.\n",
         -i16::from(BLACK / 2)
     )?;
     Ok(())
 }
 
-/// The ink of all pictures, one after the other, row by row.
+/// The ink of all pictures, row by row.
 fn read(text: &str) -> anyhow::Result<Vec<u8>> {
     let mut ink = Vec::with_capacity(PICTURES * SIDE * SIDE);
     for (number, line) in text.lines().filter(|line| !line.is_empty()).enumerate() {
@@ -74,17 +74,17 @@ fn read(text: &str) -> anyhow::Result<Vec<u8>> {
     Ok(ink)
 }
 
-/// The same pictures in several types and layouts, with indices and without.
+/// The same pictures in several types and layouts, with and without indices.
 fn lines(ink: &[u8]) -> wgmax::Result<Vec<Line>> {
     let batches = [PICTURES, 1, SIDE, SIDE];
     let channels = [1, SIDE, SIDE, PICTURES];
-    let across: Vec<u8> =
+    let interleaved: Vec<u8> =
         (0..ink.len()).map(|at| ink[at % PICTURES * SIDE * SIDE + at / PICTURES]).collect();
-    let share = |&ink: &u8| f32::from(ink) / f32::from(BLACK);
-    let half = |ink: &u8| f16::from_f32(share(ink));
+    let fraction = |&ink: &u8| f32::from(ink) / f32::from(BLACK);
+    let half = |ink: &u8| f16::from_f32(fraction(ink));
     let signed = |&ink: &u8| ink as i8 - (BLACK / 2) as i8;
-    let shares = Tensor::from_slice(batches, &ink.iter().map(share).collect::<Vec<f32>>())?;
-    let halves = Tensor::from_slice(channels, &across.iter().map(half).collect::<Vec<f16>>())?;
+    let floats = Tensor::from_slice(batches, &ink.iter().map(fraction).collect::<Vec<f32>>())?;
+    let halves = Tensor::from_slice(channels, &interleaved.iter().map(half).collect::<Vec<f16>>())?;
     let signed = Tensor::from_slice(batches, &ink.iter().map(signed).collect::<Vec<i8>>())?;
 
     let pool = MaxPool::new([2, 2]).strides([2, 2]);
@@ -99,22 +99,22 @@ fn lines(ink: &[u8]) -> wgmax::Result<Vec<Line>> {
         line(
             "NXC",
             nxc.clone().indices(Indices::default()),
-            &Tensor::from_slice(channels, &across)?,
+            &Tensor::from_slice(channels, &interleaved)?,
         ),
-        line("NCX", ncx.clone().indices(Indices::default()), &shares),
+        line("NCX", ncx.clone().indices(Indices::default()), &floats),
         line("NXC", nxc, &halves),
         line("NCX", ncx.indices(short), &signed),
     ])
 }
 
-/// Pictures beside what became of them.
+/// Pictures beside their maxima.
 fn draw(ink: &[u8], pooled: &[u8]) -> Vec<String> {
     let mut rows = vec![String::new(); SIDE + 2];
     for picture in DRAWN {
         let before = frame(&ink[picture * SIDE * SIDE..][..SIDE * SIDE], SIDE);
         let side = SIDE / 2;
         let after = frame(&pooled[picture * side * side..][..side * side], side);
-        // The smaller one stands in the middle.
+        // The smaller one is centred.
         let above = (before.len() - after.len()) / 2;
         let blank = " ".repeat(2 * side + 2);
         for (number, (row, before)) in rows.iter_mut().zip(&before).enumerate() {
@@ -125,7 +125,7 @@ fn draw(ink: &[u8], pooled: &[u8]) -> Vec<String> {
     rows.iter().map(|row| row.trim_end().to_string()).collect()
 }
 
-/// A picture in shades. A character is about half as wide as it is high.
+/// A picture in shades, two characters a spot: they are about half as wide as they are high.
 fn frame(ink: &[u8], side: usize) -> Vec<String> {
     const SHADES: [&str; 5] = ["  ", "░░", "▒▒", "▓▓", "██"];
     let steps = SHADES.len() - 1;

@@ -1,4 +1,4 @@
-//! ReduceMax and SegmentMax over Fisher's iris measurements.
+//! ReduceMax and SegmentMax of Fisher's iris measurements.
 
 use std::io::Write;
 
@@ -15,15 +15,15 @@ const MEASUREMENTS: [&str; 4] = ["sepal length", "sepal width", "petal length", 
 const PETAL_LENGTH: usize = 2;
 const SPECIES: [&str; 3] = ["setosa", "versicolor", "virginica"];
 
-/// Rows of the data, and how many of each species follow one another.
+/// The number of rows, and the consecutive rows of each species.
 const FLOWERS: usize = 150;
 const EACH: usize = FLOWERS / SPECIES.len();
 
-/// The flowers in the order of the file.
+/// The flowers, in the order of the file.
 struct Flowers {
-    /// The measurements in tenths of a centimetre, a flower a row.
+    /// The measurements in tenths of a centimetre, one flower a row.
     tenths: Vec<i32>,
-    /// The number of each one's species.
+    /// The number of each flower's species.
     species: Vec<i64>,
 }
 
@@ -36,25 +36,28 @@ pub fn run(trial: &mut Trial, output: &mut Output) -> anyhow::Result<()> {
         SPECIES.len(),
         MEASUREMENTS.len(),
     )?;
-    writeln!(output, "The largest of all flowers ({}):", MEASUREMENTS.join(", "))?;
-    let table = trial.table(["type", "answers"], &lines(&inputs, all_and_each)?, |results| {
+    writeln!(output, "The maxima of all flowers ({}):", MEASUREMENTS.join(", "))?;
+    let table = trial.table(["type", "maxima"], &lines(&inputs, all_and_each)?, |results| {
         Ok(output::values(&results[0], MEASUREMENTS.len())?.join("  "))
     })?;
     writeln!(output, "{table}")?;
     writeln!(
         output,
-        "u8 and i32 count tenths of a cm. The largest of each flower and of each species are \
-         compared, too.\n"
+        "u8 and i32 are tenths of a cm. The maxima of each flower and of each species are \
+         compared as well.\n"
     )?;
 
     let lines = lines(&inputs, |input| flowers.by_species(input))?;
-    writeln!(output, "SegmentMax. The same flowers, each with the number of its species.\n")?;
-    writeln!(output, "The largest of each species, in cm, as f32 on the CPU:")?;
-    let largest = lines[0].questions[0].ask(&Device::cpu())?.swap_remove(0);
-    writeln!(output, "{}\n", species_table(&largest)?)?;
+    writeln!(
+        output,
+        "SegmentMax. The same flowers, with the number of each one's species as its id.\n"
+    )?;
+    writeln!(output, "The maxima of each species, in cm, as f32 on the CPU:")?;
+    let maxima = lines[0].questions[0].run(&Device::cpu())?.swap_remove(0);
+    writeln!(output, "{}\n", species_table(&maxima)?)?;
 
     writeln!(output, "The longest petal of each species:")?;
-    let table = trial.table(["type", "answers"], &lines, |results| {
+    let table = trial.table(["type", "maxima"], &lines, |results| {
         let values = output::values(&results[0], results[0].len())?;
         let petals = values.chunks(MEASUREMENTS.len()).map(|row| row[PETAL_LENGTH].as_str());
         Ok(petals.collect::<Vec<&str>>().join("  "))
@@ -62,9 +65,9 @@ pub fn run(trial: &mut Trial, output: &mut Output) -> anyhow::Result<()> {
     writeln!(output, "{table}")?;
     writeln!(
         output,
-        "All measurements are compared, and the flowers that they come from; then the same with \
-         offsets in\nplace of numbers, and the largest of the flowers whose petals are 0, 1, 2 ... \
-         whole cm long, unsorted.\n"
+        "All measurements and the rows of the maxima are compared; then the same with offsets \
+         instead of\nids, and the maxima of the flowers whose petals are 0, 1, 2 ... whole cm long, \
+         with unsorted ids.\n"
     )?;
     Ok(())
 }
@@ -93,7 +96,7 @@ impl Flowers {
     /// The measurements in several types.
     fn inputs(&self) -> wgmax::Result<Vec<Tensor>> {
         let (shape, tenths) = ([FLOWERS, MEASUREMENTS.len()], &self.tenths);
-        // A quotient is rounded once, so it is the number that the file spells.
+        // A division is rounded once, so it gives the number in the file.
         let cm = |t: &i32| f64::from(*t) / 10.0;
         let of = |t: &i32| *t as f32 / 10.0;
         Ok(vec![
@@ -112,8 +115,8 @@ impl Flowers {
         ])
     }
 
-    /// The largest of each species, told by numbers and by offsets, and of the flowers
-    /// whose petals are equally long. None is 0 or 2 cm long, so segments without rows are among them.
+    /// The maxima of each species, by ids and by offsets, and of the flowers whose petals have the
+    /// same length. No petal is 0 or 2 cm long, so some segments have no rows.
     fn by_species(&self, input: &Tensor) -> wgmax::Result<Vec<Question>> {
         let numbers = Tensor::from_slice([FLOWERS], &self.species)?;
         let offsets: Vec<i32> =
@@ -130,7 +133,7 @@ impl Flowers {
     }
 }
 
-/// A line for each input, with what is asked of it.
+/// A line for each input, with its questions.
 fn lines(
     inputs: &[Tensor],
     questions: impl Fn(&Tensor) -> wgmax::Result<Vec<Question>>,
@@ -141,7 +144,7 @@ fn lines(
     inputs.iter().map(line).collect()
 }
 
-/// The largest of all flowers, of each flower, of each species.
+/// The maxima of all flowers, of each flower, and of each species.
 fn all_and_each(input: &Tensor) -> wgmax::Result<Vec<Question>> {
     let species = input.reshape([SPECIES.len(), EACH, MEASUREMENTS.len()])?;
     Ok(vec![
@@ -151,11 +154,11 @@ fn all_and_each(input: &Tensor) -> wgmax::Result<Vec<Question>> {
     ])
 }
 
-fn species_table(largest: &Tensor) -> wgmax::Result<String> {
+fn species_table(maxima: &Tensor) -> wgmax::Result<String> {
     let mut header = vec!["species"];
     header.extend(MEASUREMENTS);
     let mut table = output::table(&header);
-    let values = output::values(largest, largest.len())?;
+    let values = output::values(maxima, maxima.len())?;
     for (species, values) in SPECIES.iter().zip(values.chunks(MEASUREMENTS.len())) {
         let mut row = vec![species.to_string()];
         row.extend_from_slice(values);

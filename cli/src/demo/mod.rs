@@ -1,4 +1,4 @@
-//! `wgmax demo`: the operators over real data, on every device.
+//! `wgmax demo`: the operators on sample data, on every device.
 
 mod digits;
 mod iris;
@@ -6,14 +6,23 @@ mod trial;
 
 use std::io::Write;
 
+use clap::Args;
 use wgmax::Device;
 
 use super::Outcome;
 use super::devices::NO_ADAPTER;
+use super::options::Planning;
 use super::output::Output;
 use trial::Trial;
 
-pub fn run(output: &mut Output) -> anyhow::Result<Outcome> {
+#[derive(Args)]
+#[command(after_help = "Example:\n  wgmax demo")]
+pub struct Arguments {
+    #[command(flatten)]
+    planning: Planning,
+}
+
+pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome> {
     let adapters = wgmax::adapters();
     match adapters.len() {
         0 => writeln!(output, "{NO_ADAPTER}\n")?,
@@ -29,7 +38,7 @@ pub fn run(output: &mut Output) -> anyhow::Result<Outcome> {
 
     let mut devices = Vec::new();
     let mut refused = Vec::new();
-    for device in Device::all() {
+    for device in arguments.planning.open_all() {
         match device {
             Ok(device) => devices.push(device),
             Err(error) => refused.push(error.to_string()),
@@ -40,19 +49,19 @@ pub fn run(output: &mut Output) -> anyhow::Result<Outcome> {
     digits::run(&mut trial, output)?;
 
     for line in &refused {
-        writeln!(output, "Left out: {line}")?;
+        writeln!(output, "Not opened: {line}")?;
     }
-    for complaint in &trial.complaints {
-        writeln!(output, "{complaint}")?;
+    for difference in &trial.differences {
+        writeln!(output, "{difference}")?;
     }
-    let asked = trial.asked;
+    let compared = trial.compared;
     match trial.wrong {
-        0 if asked == 0 => writeln!(output, "There was no GPU to compare with the CPU.")?,
+        0 if compared == 0 => writeln!(output, "There was no GPU to compare with the CPU.")?,
         0 => writeln!(
             output,
-            "All {asked} results of the GPU adapters equal the CPU's, bit for bit."
+            "All {compared} results of the GPU adapters equal the CPU's, bit for bit."
         )?,
-        wrong => writeln!(output, "{wrong} of {asked} results are not the CPU's.")?,
+        wrong => writeln!(output, "{wrong} of {compared} results differ from the CPU's.")?,
     }
     Ok(if trial.wrong == 0 { Outcome::Good } else { Outcome::Bad })
 }

@@ -1,4 +1,4 @@
-//! Every device asked the same, and held against the CPU.
+//! The same operators on every device, compared with the CPU.
 
 use comfy_table::{Cell, Table};
 use wgmax::operator::Operator;
@@ -6,7 +6,7 @@ use wgmax::{Device, Tensor};
 
 use crate::output;
 
-/// What is asked of a device: an operator of one tensor or several.
+/// An operator and its inputs.
 pub struct Question {
     pub operator: Operator,
     pub inputs: Vec<Tensor>,
@@ -18,40 +18,41 @@ impl Question {
         Self { operator: operator.into(), inputs }
     }
 
-    pub fn ask(&self, device: &Device) -> wgmax::Result<Vec<Tensor>> {
+    pub fn run(&self, device: &Device) -> wgmax::Result<Vec<Tensor>> {
         self.operator.run(device, &self.inputs.iter().collect::<Vec<&Tensor>>())
     }
 
-    /// The operator and what it is asked of, as complaints name them.
+    /// The operator and the types and shapes of its inputs, for messages.
     fn name(&self) -> String {
         let inputs: Vec<String> = self.inputs.iter().map(|i| i.desc().to_string()).collect();
         format!("{} of {}", self.operator.name(), inputs.join(", "))
     }
 }
 
-/// A line of a table: what it is called, and questions that belong together.
+/// A line of a table: its label and the questions that it stands for.
 pub struct Line {
     pub label: String,
     pub questions: Vec<Question>,
 }
 
-/// The devices, and what they got wrong so far.
+/// The devices, and how their results compare with the CPU's so far.
 pub struct Trial {
     devices: Vec<Device>,
-    /// Results that GPUs were asked for.
-    pub asked: usize,
-    /// Results that are not the CPU's, or did not come at all.
+    /// Results of GPUs that were compared.
+    pub compared: usize,
+    /// Results that differ from the CPU's, or that an error prevented.
     pub wrong: usize,
-    pub complaints: Vec<String>,
+    /// A message for each of them.
+    pub differences: Vec<String>,
 }
 
 impl Trial {
     pub fn new(devices: Vec<Device>) -> Self {
-        Self { devices, asked: 0, wrong: 0, complaints: Vec::new() }
+        Self { devices, compared: 0, wrong: 0, differences: Vec::new() }
     }
 
-    /// Asks every device all questions. A line of the table shows what `show` says
-    /// of the results of its first question.
+    /// Runs all questions on every device. For each line, the table has what `show` makes of the
+    /// results of its first question.
     pub fn table(
         &mut self,
         [label, shown]: [&str; 2],
@@ -61,13 +62,13 @@ impl Trial {
         let cpu = Device::cpu();
         let reference = lines
             .iter()
-            .map(|line| line.questions.iter().map(|question| question.ask(&cpu)).collect())
+            .map(|line| line.questions.iter().map(|question| question.run(&cpu)).collect())
             .collect::<wgmax::Result<Vec<Vec<Vec<Tensor>>>>>()?;
-        let mut table = output::table(&["device", label, shown, "like the CPU, bit for bit?"]);
+        let mut table = output::table(&["device", label, shown, "equal to the CPU?"]);
         for device in self.devices.clone() {
             let mut columns: [Vec<String>; 3] = Default::default();
             for (line, expected) in lines.iter().zip(&reference) {
-                let (first, wrong) = self.hold(&device, line, expected);
+                let (first, wrong) = self.compare(&device, line, expected);
                 let all: usize = expected.iter().map(Vec::len).sum();
                 columns[0].push(line.label.clone());
                 columns[1].push(match first {
@@ -88,9 +89,9 @@ impl Trial {
         Ok(table)
     }
 
-    /// The results of a line's first question, and how many results of all of
-    /// its questions are not as expected.
-    fn hold(
+    /// The results of a line's first question, and how many results of all its questions are not
+    /// as expected.
+    fn compare(
         &mut self,
         device: &Device,
         line: &Line,
@@ -99,24 +100,23 @@ impl Trial {
         let mut first = None;
         let mut wrong = 0;
         for (number, (question, expected)) in line.questions.iter().zip(expected).enumerate() {
-            // The CPU is not held against itself.
-            self.asked += if device.is_cpu() { 0 } else { expected.len() };
+            self.compared += if device.is_cpu() { 0 } else { expected.len() };
             let what = format!("{}, {}", device.info(), question.name());
-            let actual = match question.ask(device) {
+            let actual = match question.run(device) {
                 Ok(actual) => actual,
                 Err(error) => {
-                    self.complaints.push(format!("{what}: {error}").trim_end().to_string());
+                    self.differences.push(format!("{what}: {error}").trim_end().to_string());
                     wrong += expected.len();
                     continue;
                 }
             };
             for (actual, expected) in actual.iter().zip(expected) {
-                let trouble = match wgmax::compare(actual, expected) {
+                let difference = match wgmax::compare(actual, expected) {
                     Ok(report) if report.is_equal() => continue,
                     Ok(report) => report.to_string(),
                     Err(error) => error.to_string(),
                 };
-                self.complaints.push(format!("{what} -> {}: {trouble}", expected.desc()));
+                self.differences.push(format!("{what} -> {}: {difference}", expected.desc()));
                 wrong += 1;
             }
             if number == 0 {
@@ -128,7 +128,7 @@ impl Trial {
     }
 }
 
-/// On two lines, for it stands once beside the several lines of its device.
+/// The name and backend, on two lines: the cell is as high as the lines of the device.
 fn name(device: &Device) -> String {
     let info = device.info();
     match info.name == info.backend || info.backend.is_empty() {

@@ -1,26 +1,26 @@
-//! Looking through a model, its subgraphs and its functions.
+//! Finds nodes in a model, its subgraphs and its functions.
 
 use wgmax::io::onnx::{Graph, GraphNode, Model};
 
-/// What is implemented here.
+/// The operators that are implemented here.
 const OPERATORS: [&str; 3] = ["GlobalMaxPool", "MaxPool", "ReduceMax"];
 
-/// A node that is implemented here.
+/// A node of one of these operators.
 pub struct Found<'a> {
     pub node: &'a GraphNode,
     pub opset: Option<u32>,
-    /// Where it is, if not in the graph itself.
+    /// Where the node is, unless it is in the main graph.
     pub place: Option<String>,
 }
 
-/// All of them, those of the graph first, in its order.
+/// All such nodes: those of the main graph, in its order, then the others.
 pub fn nodes(model: &Model) -> Vec<Found<'_>> {
     let mut found = Vec::new();
     let graph = &model.graph;
-    for node in graph.nodes.iter().filter(|node| is_ours(node)) {
+    for node in graph.nodes.iter().filter(|node| is_implemented(node)) {
         found.push(Found { node, opset: model.opset, place: None });
     }
-    below(&graph.nodes, model.opset, "", &mut found);
+    in_subgraphs(&graph.nodes, model.opset, "", &mut found);
     for function in &model.functions {
         let name = match function.domain.as_str() {
             "" => function.name.clone(),
@@ -32,16 +32,21 @@ pub fn nodes(model: &Model) -> Vec<Found<'_>> {
     found
 }
 
-/// The nodes of a subgraph or function, and of what is below.
+/// The nodes of a subgraph or function, and of its subgraphs.
 fn inside<'a>(nodes: &'a [GraphNode], opset: Option<u32>, place: &str, found: &mut Vec<Found<'a>>) {
-    for node in nodes.iter().filter(|node| is_ours(node)) {
+    for node in nodes.iter().filter(|node| is_implemented(node)) {
         found.push(Found { node, opset, place: Some(place.to_string()) });
     }
-    below(nodes, opset, place, found);
+    in_subgraphs(nodes, opset, place, found);
 }
 
-/// The subgraphs of nodes. They are nested no deeper than the decoder allows.
-fn below<'a>(nodes: &'a [GraphNode], opset: Option<u32>, place: &str, found: &mut Vec<Found<'a>>) {
+/// The nodes in the subgraphs of nodes. The decoder limits how deep they are nested.
+fn in_subgraphs<'a>(
+    nodes: &'a [GraphNode],
+    opset: Option<u32>,
+    place: &str,
+    found: &mut Vec<Found<'a>>,
+) {
     for node in nodes {
         for (attribute, Graph { nodes, .. }) in &node.subgraphs {
             let separator = if place.is_empty() { "" } else { ", " };
@@ -52,19 +57,19 @@ fn below<'a>(nodes: &'a [GraphNode], opset: Option<u32>, place: &str, found: &mu
     }
 }
 
-fn is_ours(node: &GraphNode) -> bool {
+fn is_implemented(node: &GraphNode) -> bool {
     node.domain.is_empty() && OPERATORS.contains(&node.operator.as_str())
 }
 
-/// Whether every node of the graph runs here, so that the model runs whole.
+/// Whether every node of the graph can run here.
 pub fn is_whole(model: &Model) -> bool {
     let constant =
         |node: &GraphNode| matches!(node.constant(), Ok(Some(_))) && node.operator == "Constant";
-    model.graph.nodes.iter().all(|node| is_ours(node) || constant(node))
-        && model.graph.nodes.iter().any(is_ours)
+    model.graph.nodes.iter().all(|node| is_implemented(node) || constant(node))
+        && model.graph.nodes.iter().any(is_implemented)
 }
 
-/// What a node is called, or what it makes.
+/// The name of a node, or its operator and output if it has no name.
 pub fn label(node: &GraphNode) -> String {
     match (node.name.as_str(), node.outputs.first()) {
         ("", Some(output)) => format!("{} of {output:?}", node.operator),

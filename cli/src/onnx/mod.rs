@@ -1,4 +1,4 @@
-//! `wgmax onnx`: the nodes of a model that are implemented here, run and compared.
+//! `wgmax onnx`: runs and compares the nodes of a model that are implemented here.
 
 mod find;
 mod options;
@@ -35,42 +35,42 @@ Examples:
   wgmax onnx model.onnx --shape relu_3=1,64,56,56 --device gpu --json report.json
   wgmax onnx pool.onnx --input x=x.npy --output y=y.npy
 
-Nodes: MaxPool, GlobalMaxPool and ReduceMax. Each runs on the device and on the CPU, on the tensors
-given, on those that the model holds or a node before it made, and else on random finite ones.
-Times are medians, without the way to the device and back.")]
+Nodes of MaxPool, GlobalMaxPool and ReduceMax run on the device and on the CPU. Their inputs are
+tensors from files, tensors of the model, results of earlier nodes, or random finite tensors.
+Times are medians, without upload and download.")]
 pub struct Arguments {
-    /// FILE.onnx; - for standard input, if the model is all in one file
+    /// FILE.onnx; - for standard input, if the model is a single file
     model: PathBuf,
     #[command(flatten)]
     on: On,
-    /// The number behind a dimension that the model names
+    /// Value of a dimension that the model names
     #[arg(long = "dim", value_name = "NAME=N")]
     dims: Vec<Binding>,
-    /// The shape of a tensor, where the model does not tell; f32 if it does not tell the type either
+    /// Shape of a tensor that the model does not declare; the type is f32 if it is not declared either
     #[arg(long = "shape", value_name = "TENSOR=[TYPE:]N,..")]
     shapes: Vec<Shape>,
-    /// A tensor, from a file as other commands read them
+    /// Value of a tensor, from a file in the formats of other commands
     #[arg(long = "input", value_name = "TENSOR=FILE")]
     inputs: Vec<File>,
-    /// Write a tensor that one of the nodes makes to a file; - for standard output
+    /// Write the result of a node to a file; - for standard output
     #[arg(long = "output", value_name = "TENSOR=FILE")]
     outputs: Vec<File>,
-    /// List the nodes and run none
+    /// List the nodes without running them
     #[arg(long, conflicts_with = "outputs")]
     list: bool,
-    /// Where random tensors start
+    /// Seed of random tensors
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
-    /// How often each node is timed
+    /// Timed runs of each node
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..))]
     runs: u16,
-    /// Write a report as JSON; - for standard output, instead of the table
+    /// Write a report as JSON; - for standard output instead of the table
     #[arg(long, value_name = "REPORT")]
     json: Option<PathBuf>,
 }
 
 impl Arguments {
-    /// Whether standard output is taken by a report or a tensor.
+    /// Whether a report or a tensor goes to standard output.
     fn quiet(&self) -> bool {
         self.json.as_deref().is_some_and(is_standard)
             || self.outputs.iter().any(|file| matches!(file.spec.as_str(), "-" | "npy:-" | "pb:-"))
@@ -82,15 +82,16 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome
     let found = find::nodes(&model);
     let mut values = Values::new(&model, &arguments.dims, &arguments.shapes)?;
     for File { name, spec } in &arguments.inputs {
-        values.give(name, wgmax::io::read(spec).with_context(|| format!("--input {name}"))?)?;
+        values
+            .set_input(name, wgmax::io::read(spec).with_context(|| format!("--input {name}"))?)?;
     }
     let mut entries = prepare::all(&model, found, &mut values);
     for File { name, .. } in &arguments.outputs {
         let made = entries.iter().any(|entry| match &entry.state {
-            State::Ready(ready) => ready.makes(name),
+            State::Ready(ready) => ready.has_output(name),
             _ => false,
         });
-        anyhow::ensure!(made, "--output {name}: {}", not_made(&entries, name));
+        anyhow::ensure!(made, "--output {name}: {}", why_no_output(&entries, name));
     }
     let json = arguments.json.as_deref().map(super::report::Report::create).transpose()?;
 
@@ -107,12 +108,12 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome
         }
     }
     let files: Vec<_> = (arguments.outputs.iter())
-        .map(|File { name, spec }| match values.made(name) {
+        .map(|File { name, spec }| match values.result(name) {
             Some(tensor) => Ok((spec.as_str(), tensor)),
             None => anyhow::bail!("--output {name}: its node did not run"),
         })
         .collect::<anyhow::Result<_>>()
-        // What went wrong is in the table, unless that is not shown.
+        // The reason is in the table, unless the table is not printed.
         .or_else(|error| match arguments.quiet() {
             true => Err(error),
             false => Ok(Vec::new()),
@@ -140,8 +141,8 @@ fn read(path: &Path) -> anyhow::Result<Model> {
     Ok(onnx::parse_model("standard input", Arc::new(bytes))?)
 }
 
-/// Why there is no such output.
-fn not_made(entries: &[prepare::Entry<'_>], name: &str) -> String {
+/// Why no node that runs has this output.
+fn why_no_output(entries: &[prepare::Entry<'_>], name: &str) -> String {
     let maker = entries.iter().find(|entry| entry.node.outputs.iter().any(|n| n == name));
     match maker.map(|entry| &entry.state) {
         Some(State::Blocked(reason) | State::Refused(reason)) => {
@@ -154,7 +155,10 @@ fn not_made(entries: &[prepare::Entry<'_>], name: &str) -> String {
                 .filter(|name| !name.is_empty())
                 .map(String::as_str)
                 .collect();
-            format!("no node that runs here makes it; they make {}", options::list(&names))
+            format!(
+                "no node that runs here has this output; their outputs are {}",
+                options::list(&names)
+            )
         }
     }
 }

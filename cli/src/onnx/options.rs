@@ -1,17 +1,17 @@
-//! What is said of a model on the command line.
+//! Values of the options about a model.
 
 use std::str::FromStr;
 
 use wgmax::ElementType;
 
-/// `NAME=N`: a dimension.
+/// `NAME=N`: the value of a dimension.
 #[derive(Clone, Debug)]
 pub struct Binding {
     pub name: String,
     pub value: usize,
 }
 
-/// `TENSOR=[TYPE:]N,..`: a shape.
+/// `TENSOR=[TYPE:]N,..`: the shape of a tensor.
 #[derive(Clone, Debug)]
 pub struct Shape {
     pub name: String,
@@ -19,7 +19,7 @@ pub struct Shape {
     pub shape: Vec<usize>,
 }
 
-/// `TENSOR=FILE`.
+/// `TENSOR=FILE`: where a tensor is read from or written to.
 #[derive(Clone, Debug)]
 pub struct File {
     pub name: String,
@@ -30,7 +30,7 @@ impl FromStr for Binding {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        // Names of models may contain anything, a number nothing but digits.
+        // The name may contain `=`, the number may not.
         let (name, value) = named(text.rsplit_once('='), "NAME=N, such as batch=1")?;
         Ok(Self { name, value: number(value)? })
     }
@@ -73,16 +73,16 @@ fn named<'a>(parts: Option<(&'a str, &'a str)>, form: &str) -> Result<(String, &
 }
 
 fn number(text: &str) -> Result<usize, String> {
-    text.trim().parse().map_err(|_| format!("{text:?} is no number of elements"))
+    text.trim().parse().map_err(|_| format!("{text:?} is not a number of elements"))
 }
 
-/// Names as a message lists them.
+/// A list of names for messages.
 pub fn list(names: &[&str]) -> String {
-    const SHOWN: usize = 8;
-    let mut shown: Vec<String> = names.iter().take(SHOWN).map(|n| format!("{n:?}")).collect();
+    const MAX: usize = 8;
+    let mut shown: Vec<String> = names.iter().take(MAX).map(|n| format!("{n:?}")).collect();
     match names.len() {
         0 => shown.push("none".to_string()),
-        n if n > SHOWN => shown.push(format!("and {} more", n - SHOWN)),
+        n if n > MAX => shown.push(format!("and {} more", n - MAX)),
         _ => {}
     }
     shown.join(", ")
@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_may_contain_what_files_and_numbers_may_not() {
+    fn names_may_contain_separators() {
         let binding: Binding = "a=b=3".parse().unwrap();
         assert_eq!((binding.name.as_str(), binding.value), ("a=b", 3));
         let shape: Shape = "/conv/Relu:0=u8:1, 3,0".parse().unwrap();

@@ -1,4 +1,4 @@
-//! What each node means, as far as the model and the options tell.
+//! Turns nodes into operators, as far as the model and the options determine them.
 
 use wgmax::io::onnx::{GraphNode, Model};
 use wgmax::operator::Operator;
@@ -8,24 +8,24 @@ use super::find::Found;
 use super::trial::Trial;
 use super::values::Values;
 
-/// A node that was found, and what became of it.
+/// A node that was found, and its state.
 pub struct Entry<'a> {
     pub node: &'a GraphNode,
     pub opset: Option<u32>,
-    /// Where it is, if not in the graph itself.
+    /// Where the node is, unless it is in the main graph.
     pub place: Option<String>,
-    /// Name and value, as the node has them; axes that are an input, too.
+    /// Names and values of the node's attributes, and of axes that are an input.
     pub attributes: Vec<(String, String)>,
-    /// What a reader should know besides.
+    /// Further remarks for the report.
     pub remarks: Vec<String>,
     pub state: State,
 }
 
-/// How far a node got.
+/// Whether a node can run.
 pub enum State {
-    /// Not enough is known to run it, for this reason.
+    /// Something is unknown; the reason.
     Blocked(String),
-    /// It is not what its specification allows.
+    /// The node is not valid; the reason.
     Refused(String),
     Ready(Box<Ready>),
 }
@@ -34,20 +34,20 @@ pub enum State {
 pub struct Ready {
     pub operator: Operator,
     pub input: TensorDesc,
-    /// Name, and type and shape; the name is empty if nobody asks for it.
+    /// Names, types and shapes. The name of an unused output is empty.
     pub outputs: Vec<(String, TensorDesc)>,
-    /// Once it ran, what was seen, or why it did not.
+    /// Set when the node has run: what was measured, or the error.
     pub trial: Option<Result<Trial, String>>,
 }
 
 impl Ready {
-    pub fn makes(&self, name: &str) -> bool {
+    pub fn has_output(&self, name: &str) -> bool {
         self.outputs.iter().any(|(output, _)| output == name)
     }
 }
 
 impl Entry<'_> {
-    /// Whether a result differs or did not come about, or the node is not valid.
+    /// Whether the node is not valid, failed, or has results that differ.
     pub fn is_bad(&self) -> bool {
         match &self.state {
             State::Blocked(_) => false,
@@ -61,7 +61,7 @@ impl Entry<'_> {
     }
 }
 
-/// All nodes, in order, so that what one makes is known to the next.
+/// Prepares all nodes in order, so that the outputs of a node are known to the next ones.
 pub fn all<'a>(model: &Model, found: Vec<Found<'a>>, values: &mut Values<'_>) -> Vec<Entry<'a>> {
     let mut entries = Vec::with_capacity(found.len());
     for Found { node, opset, place } in found {
@@ -73,7 +73,7 @@ pub fn all<'a>(model: &Model, found: Vec<Found<'a>>, values: &mut Values<'_>) ->
             remarks: Vec::new(),
             state: State::Blocked(String::new()),
         };
-        // Attributes are shown also where the node cannot run.
+        // The attributes are shown even if the node cannot run.
         if let Ok(attributes) = node.attributes() {
             entry.attributes =
                 attributes.iter().map(|(name, value)| (name.clone(), value.to_string())).collect();
@@ -106,13 +106,13 @@ fn ready(model: &Model, entry: &mut Entry<'_>, values: &mut Values<'_>) -> Resul
             parameters.push(None);
             continue;
         }
-        let held = match values.tensor(name) {
+        let constant = match values.tensor(name) {
             Some(tensor) => Some(tensor.clone()),
             None => values.constant(name).map_err(refused)?,
         };
-        let Some(tensor) = held else {
+        let Some(tensor) = constant else {
             return Err(State::Blocked(format!(
-                "the model does not hold the elements of {name:?}; give --input {name}=FILE"
+                "the elements of {name:?} are not in the model; give --input {name}=FILE"
             )));
         };
         if let Ok(numbers) = tensor.as_slice::<i64>() {
@@ -128,7 +128,7 @@ fn ready(model: &Model, entry: &mut Entry<'_>, values: &mut Values<'_>) -> Resul
     for (at, desc) in descs.into_iter().enumerate() {
         let name = entry.node.outputs.get(at).cloned().unwrap_or_default();
         if !name.is_empty() {
-            entry.remarks.extend(values.infer(&name, &desc));
+            entry.remarks.extend(values.set_inferred(&name, &desc));
         }
         outputs.push((name, desc));
     }

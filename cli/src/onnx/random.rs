@@ -1,21 +1,20 @@
-//! Random tensors that are the same for the same seed and name.
+//! Random tensors, which depend on a seed and a name only.
 
 use wgmax::sweep::Random;
 use wgmax::{ElementType, Tensor, TensorDesc};
 
-/// Finite elements of any size, small ones and subnormals included; the same for
-/// the same seed and name, whatever else is drawn.
+/// A tensor of finite elements of any magnitude, subnormals included.
 ///
 /// # Errors
-/// If there is no memory for them, or for as much again.
+/// If there is no memory for the tensor and a copy of it.
 pub fn tensor(desc: &TensorDesc, seed: u64, name: &str) -> anyhow::Result<Tensor> {
     let (length, size) = (desc.byte_len(), desc.element_type().size());
     let mut bytes: Vec<u8> = Vec::new();
-    // A hostile model may ask for more than there is. The tensor copies the bytes.
+    // A hostile model may need more memory than there is. `Tensor::from_bytes` copies the bytes.
     let fits = length.checked_mul(2).is_some_and(|twice| bytes.try_reserve_exact(twice).is_ok());
     anyhow::ensure!(fits, "there is no memory for {desc}");
     bytes.shrink_to(length);
-    // FNV-1a: names differ in their last letters more often than not.
+    // FNV-1a, because names often differ in their last letters only.
     let hash = |state: u64, byte: &u8| (state ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3);
     let mut random = Random(name.as_bytes().iter().fold(0xcbf2_9ce4_8422_2325 ^ seed, hash));
     while bytes.len() < length {
@@ -25,7 +24,7 @@ pub fn tensor(desc: &TensorDesc, seed: u64, name: &str) -> anyhow::Result<Tensor
     Ok(Tensor::from_bytes(desc.element_type(), desc.shape(), &bytes)?)
 }
 
-/// The bits of an element that is neither infinite nor NaN.
+/// The bits of an element that is neither infinite nor NaN, made from random bits.
 fn finite(element_type: ElementType, bits: u64) -> u64 {
     let exponent: u64 = match element_type {
         ElementType::F32 => 0x7f80_0000,
@@ -62,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_refused() {
+    fn too_large_tensors_are_errors() {
         let desc = TensorDesc::new(ElementType::F64, [usize::MAX >> 6]).unwrap();
         assert!(tensor(&desc, 1, "x").unwrap_err().to_string().contains("no memory"));
     }

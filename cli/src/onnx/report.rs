@@ -1,4 +1,4 @@
-//! What was found, as a table and as JSON.
+//! The report, as a table and as JSON.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -6,17 +6,17 @@ use std::time::Duration;
 
 use comfy_table::Cell;
 use serde_json::{Value, json};
+use wgmax::Device;
 use wgmax::io::onnx::Model;
-use wgmax::{Device, TensorDesc};
 
 use super::find;
 use super::prepare::{Entry, State};
 use super::trial::Origin;
-use crate::output::{self, Output};
+use crate::output::{self, Output, tensor_json};
 
 pub struct Report<'a> {
     pub model: &'a Model,
-    /// `None` if the nodes were only to be listed.
+    /// `None` if the nodes are listed only.
     pub device: Option<&'a Device>,
     pub entries: &'a [Entry<'a>],
 }
@@ -41,8 +41,9 @@ impl Report<'_> {
             return Ok(());
         }
         if let Some(device) = self.device {
-            let held = if device.is_cpu() { "" } else { ", held against the CPU" };
-            writeln!(output, "on {}{held}", device.info())?;
+            let compared = if device.is_cpu() { "" } else { ", compared with the CPU" };
+            let plan = device.tuning().name();
+            writeln!(output, "on {}{compared}; plan {plan}", device.info())?;
         }
         writeln!(output, "{}", self.table())?;
         self.remarks(output)?;
@@ -51,14 +52,14 @@ impl Report<'_> {
             _ => false,
         };
         if find::is_whole(self.model) && self.entries.iter().all(ran) {
-            writeln!(output, "Every node is implemented here: the model ran whole.")?;
+            writeln!(output, "Every node is implemented here: the whole model ran.")?;
         }
         Ok(())
     }
 
     fn table(&self) -> comfy_table::Table {
         let header =
-            ["node", "attributes", "input", "output", "device ms", "CPU ms", "like the CPU?"];
+            ["node", "attributes", "input", "output", "device ms", "CPU ms", "equal to the CPU?"];
         let mut table = output::table(&header);
         for entry in self.entries {
             let mut node = vec![short(&find::label(entry.node)), entry.node.operator.clone()];
@@ -104,7 +105,7 @@ impl Report<'_> {
         table
     }
 
-    /// Why nodes did not run, and where results differ.
+    /// Why nodes did not run, and which elements differ.
     fn remarks(&self, output: &mut Output) -> anyhow::Result<()> {
         for entry in self.entries {
             let label = find::label(entry.node);
@@ -135,6 +136,7 @@ impl Report<'_> {
             "nodes_in_graph": self.model.graph.nodes.len(),
             "whole": find::is_whole(self.model),
             "device": self.device.map(|device| device.info().to_string()),
+            "plan": self.device.map(|device| device.tuning().name()),
             "seed": seed,
             "runs": runs,
             "nodes": self.entries.iter().map(node).collect::<Vec<_>>(),
@@ -160,8 +162,8 @@ fn node(entry: &Entry<'_>) -> Value {
         State::Blocked(text) => reason("not run", text),
         State::Refused(text) => reason("refused", text),
         State::Ready(ready) => {
-            object["input"] = tensor(&ready.input);
-            object["results"] = ready.outputs.iter().map(|(_, desc)| tensor(desc)).collect();
+            object["input"] = tensor_json(&ready.input);
+            object["results"] = ready.outputs.iter().map(|(_, desc)| tensor_json(desc)).collect();
             match &ready.trial {
                 None => reason("not run", "only listed"),
                 Some(Err(text)) => reason("failed", text),
@@ -189,20 +191,16 @@ fn node(entry: &Entry<'_>) -> Value {
     object
 }
 
-fn tensor(desc: &TensorDesc) -> Value {
-    json!({ "type": desc.element_type().name(), "shape": desc.shape() })
-}
-
 fn milliseconds(time: Duration) -> String {
     format!("{:.3}", time.as_secs_f64() * 1e3)
 }
 
-/// A name of which the end says most, and not more of it than a table has room for.
+/// The end of a long name, which says more than its beginning.
 fn short(name: &str) -> String {
-    const MOST: usize = 36;
+    const MAX: usize = 36;
     let length = name.chars().count();
-    match length > MOST {
-        true => format!("…{}", name.chars().skip(length - MOST + 1).collect::<String>()),
+    match length > MAX {
+        true => format!("…{}", name.chars().skip(length - MAX + 1).collect::<String>()),
         false => name.to_string(),
     }
 }
@@ -220,16 +218,16 @@ mod tests {
     use super::super::values::Values;
     use super::*;
 
-    /// No device makes one, so it is made here.
+    /// The difference is made up, because no device has one.
     #[test]
-    fn a_difference_is_shown_and_told() {
+    fn a_difference_is_reported() {
         let pool = node("MaxPool", &["x"], &["y"], &[ints("kernel_shape", &[2])]);
         let graph = vec![shaped(11, "x", 1, &["1", "1", "3"]), value(12, "y")];
         let model = proto::Model { nodes: vec![pool], graph, opsets: vec![opset("", 13)] };
         let model = parse_model("m.onnx", Arc::new(model.bytes())).unwrap();
         let mut values = Values::new(&model, &[], &[]).unwrap();
         let mut entries = prepare::all(&model, find::nodes(&model), &mut values);
-        let mut told = |elements: [f32; 2]| {
+        let mut report_of = |elements: [f32; 2]| {
             let result = |elements| Tensor::from_slice([1, 1, 2], elements).unwrap();
             let comparison = wgmax::compare(&result(&elements), &result(&[1.0, 2.0])).unwrap();
             let State::Ready(ready) = &mut entries[0].state else { panic!("not ready") };
@@ -243,9 +241,9 @@ mod tests {
             let status = report.json(1, 1)["nodes"][0]["status"].clone();
             (entries[0].is_bad(), status, report.table().to_string())
         };
-        let (bad, status, table) = told([1.0, 2.0]);
+        let (bad, status, table) = report_of([1.0, 2.0]);
         assert!(!bad && status == "equal" && table.contains(" yes "), "{status} {table}");
-        let (bad, status, table) = told([1.0, 2.5]);
+        let (bad, status, table) = report_of([1.0, 2.5]);
         assert!(bad && status == "different" && table.contains("NO: 1 differ"), "{status} {table}");
     }
 }

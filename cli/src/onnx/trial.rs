@@ -1,4 +1,4 @@
-//! A node on a device and on the CPU.
+//! Runs a node on a device and on the CPU.
 
 use std::time::{Duration, Instant};
 
@@ -8,9 +8,9 @@ use super::prepare::{Entry, Ready, State};
 use super::random;
 use super::values::Values;
 
-/// What the nodes are run on, and how often.
+/// The devices that nodes run on, and how often.
 pub struct Devices<'a> {
-    /// The one that is held against the CPU; `None` if it is the CPU.
+    /// The device that is compared with the CPU; `None` if it is the CPU.
     device: Option<&'a Device>,
     cpu: Device,
     runs: u16,
@@ -18,46 +18,48 @@ pub struct Devices<'a> {
 
 impl<'a> Devices<'a> {
     pub fn new(device: &'a Device, runs: u16) -> Self {
-        let held = Some(device).filter(|device| !device.is_cpu());
-        Self { device: held, cpu: Device::cpu(), runs }
+        match device.is_cpu() {
+            true => Self { device: None, cpu: device.clone(), runs },
+            false => Self { device: Some(device), cpu: Device::cpu(), runs },
+        }
     }
 }
 
 /// Where a node's input came from.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Origin {
-    /// From a file, or from a node that ran before.
+    /// From a file or from an earlier node.
     Tensor,
     /// From the model.
     Model,
     Random,
 }
 
-/// What was seen of a node.
+/// What was measured of a node.
 pub struct Trial {
     pub origin: Origin,
-    /// Median times of one execution.
+    /// Median times of a run.
     pub cpu: Duration,
     pub device: Option<Duration>,
-    /// The device's results beside the CPU's; none where only the CPU ran.
+    /// The device's results compared with the CPU's; none if only the CPU ran.
     pub comparisons: Vec<Comparison>,
 }
 
 impl Trial {
-    /// How many elements differ.
+    /// The number of elements that differ.
     pub fn differing(&self) -> usize {
         self.comparisons.iter().map(|report| report.differing).sum()
     }
 }
 
-/// Runs a node that is ready, and keeps what it makes.
+/// Runs a node that is ready, and keeps its results.
 pub fn run(entry: &mut Entry<'_>, devices: &Devices<'_>, values: &mut Values<'_>, seed: u64) {
     let State::Ready(ready) = &mut entry.state else { return };
     let name = entry.node.inputs.first().map_or("", String::as_str);
     let trial = attempt(ready, name, devices, values, seed).map(|(trial, results)| {
         for ((name, _), result) in ready.outputs.iter().zip(results) {
             if !name.is_empty() {
-                values.make(name, result);
+                values.set_result(name, result);
             }
         }
         trial
@@ -72,9 +74,9 @@ fn attempt(
     values: &Values<'_>,
     seed: u64,
 ) -> anyhow::Result<(Trial, Vec<Tensor>)> {
-    // What no device can hold is refused before there are elements.
+    // Tensors that exceed a device are refused before their elements are made.
     for device in devices.device.into_iter().chain([&devices.cpu]) {
-        ready.operator.plan(&[&ready.input], &device.info().limits)?;
+        device.plan(&ready.operator, &[&ready.input])?;
     }
     let bytes: usize = ready.outputs.iter().map(|(_, desc)| desc.byte_len()).sum();
     let fits = Vec::<u8>::new().try_reserve_exact(bytes).is_ok();
@@ -96,14 +98,14 @@ fn attempt(
     Ok((Trial { origin, cpu, device: Some(time), comparisons }, results))
 }
 
-/// The results, and the median time of some runs behind the first one, which may compile.
+/// The results, and the median time of some runs after a first one, which may compile shaders.
 fn timed(
     ready: &Ready,
     input: &Tensor,
     device: &Device,
     runs: u16,
 ) -> wgmax::Result<(Duration, Vec<Tensor>)> {
-    let plan = ready.operator.plan(&[&ready.input], &device.info().limits)?;
+    let plan = device.plan(&ready.operator, &[&ready.input])?;
     let input = device.upload(input)?;
     let results = device.execute(&plan, &[&input])?;
     let results = results.iter().map(|result| result.download()).collect::<wgmax::Result<_>>()?;

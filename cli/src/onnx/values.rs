@@ -1,4 +1,4 @@
-//! What is known of the values of a graph: types, shapes, and elements.
+//! What is known of the values of a graph: types, shapes and elements.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,17 +11,20 @@ use super::prepare::{Entry, State};
 /// What is known of each value of a model's graph.
 pub struct Values<'a> {
     model: &'a Model,
-    /// What the model tells, what `--shape` says instead, and what was inferred.
-    told: BTreeMap<String, Told>,
+    /// From the model, from `--shape`, or inferred; the last of these counts.
+    declared: BTreeMap<String, Declared>,
+    /// The values of named dimensions.
     dims: BTreeMap<String, usize>,
-    given: BTreeMap<String, Tensor>,
-    made: BTreeMap<String, Tensor>,
+    /// From files.
+    inputs: BTreeMap<String, Tensor>,
+    /// From nodes that have run.
+    results: BTreeMap<String, Tensor>,
     /// The graph's `Constant` nodes by their output.
     constants: BTreeMap<&'a str, &'a GraphNode>,
 }
 
 #[derive(Clone, Default)]
-struct Told {
+struct Declared {
     element_type: Option<ElementType>,
     shape: Option<Vec<Dim>>,
 }
@@ -29,22 +32,22 @@ struct Told {
 impl<'a> Values<'a> {
     pub fn new(model: &'a Model, dims: &[Binding], shapes: &[Shape]) -> anyhow::Result<Self> {
         let graph = &model.graph;
-        let mut told: BTreeMap<String, Told> = BTreeMap::new();
+        let mut declared: BTreeMap<String, Declared> = BTreeMap::new();
         for output in graph.nodes.iter().flat_map(|node| &node.outputs) {
-            told.insert(output.clone(), Told::default());
+            declared.insert(output.clone(), Declared::default());
         }
         for ValueInfo { name, element_type, shape } in
             graph.values.iter().chain(&graph.outputs).chain(&graph.inputs)
         {
-            let entry = told.entry(name.clone()).or_default();
+            let entry = declared.entry(name.clone()).or_default();
             entry.element_type = entry.element_type.or(*element_type);
             entry.shape = entry.shape.take().or_else(|| shape.clone());
         }
         for (name, constant) in &graph.initializers {
-            // A bad one that nobody needs does no harm.
+            // An invalid constant is an error only if a node needs it.
             match constant.desc() {
-                Ok(desc) => told.insert(name.clone(), Told::of(&desc)),
-                Err(_) => told.insert(name.clone(), Told::default()),
+                Ok(desc) => declared.insert(name.clone(), Declared::new(&desc)),
+                Err(_) => declared.insert(name.clone(), Declared::default()),
             };
         }
         let constants = (graph.nodes.iter())
@@ -52,76 +55,76 @@ impl<'a> Values<'a> {
             .filter_map(|node| Some((node.outputs.first()?.as_str(), node)))
             .collect();
 
-        let named: BTreeSet<&str> = (told.values())
-            .flat_map(|told| told.shape.iter().flatten())
+        let named: BTreeSet<&str> = (declared.values())
+            .flat_map(|declared| declared.shape.iter().flatten())
             .filter_map(|dim| if let Dim::Named(name) = dim { Some(name.as_str()) } else { None })
             .collect();
         let mut bound = BTreeMap::new();
         for Binding { name, value } in dims {
-            let there: Vec<&str> = named.iter().copied().collect();
+            let known: Vec<&str> = named.iter().copied().collect();
             anyhow::ensure!(
                 named.contains(name.as_str()),
                 "--dim {name}={value}: the model names no such dimension; it names {}",
-                list(&there)
+                list(&known)
             );
             bind(&mut bound, name, *value)?;
         }
         let mut values = Self {
             model,
-            told,
+            declared,
             dims: bound,
-            given: BTreeMap::new(),
-            made: BTreeMap::new(),
+            inputs: BTreeMap::new(),
+            results: BTreeMap::new(),
             constants,
         };
         for Shape { name, element_type, shape } in shapes {
-            let told = values.named("--shape", name)?;
-            told.element_type = element_type.or(told.element_type).or(Some(ElementType::F32));
-            told.shape = Some(shape.iter().copied().map(Dim::Known).collect());
+            let value = values.named("--shape", name)?;
+            value.element_type = element_type.or(value.element_type).or(Some(ElementType::F32));
+            value.shape = Some(shape.iter().copied().map(Dim::Known).collect());
         }
         Ok(values)
     }
 
-    /// A value that an option names.
-    fn named(&mut self, option: &str, name: &str) -> anyhow::Result<&mut Told> {
+    /// The value that an option names.
+    fn named(&mut self, option: &str, name: &str) -> anyhow::Result<&mut Declared> {
         let inputs: Vec<&str> = self.model.graph.inputs.iter().map(|i| i.name.as_str()).collect();
         let hint = || format!("; its inputs are {}", list(&inputs));
-        let told = self.told.get_mut(name).filter(|_| !name.is_empty());
-        told.ok_or_else(|| {
+        let value = self.declared.get_mut(name).filter(|_| !name.is_empty());
+        value.ok_or_else(|| {
             anyhow::anyhow!("{option} {name}: the graph has no such tensor{}", hint())
         })
     }
 
-    /// Takes a tensor for a value, and its dimensions for those that the model names.
-    pub fn give(&mut self, name: &str, tensor: Tensor) -> anyhow::Result<()> {
-        let told = self.named("--input", name)?.clone();
-        let fits = told.element_type.is_none_or(|t| t == tensor.element_type())
-            && told.shape.as_ref().is_none_or(|shape| fits(shape, tensor.shape()));
+    /// Sets a value to a tensor from a file, and named dimensions to those of the tensor.
+    pub fn set_input(&mut self, name: &str, tensor: Tensor) -> anyhow::Result<()> {
+        let declared = self.named("--input", name)?.clone();
+        let fits = declared.element_type.is_none_or(|t| t == tensor.element_type())
+            && declared.shape.as_ref().is_none_or(|shape| fits(shape, tensor.shape()));
         let desc = tensor.desc();
-        anyhow::ensure!(fits, "--input {name}: {desc} where the model has {told}");
-        for (dim, &value) in told.shape.iter().flatten().zip(tensor.shape()) {
+        anyhow::ensure!(fits, "--input {name}: {desc} where the model has {declared}");
+        for (dim, &value) in declared.shape.iter().flatten().zip(tensor.shape()) {
             if let Dim::Named(dim) = dim {
                 bind(&mut self.dims, dim, value)?;
             }
         }
-        self.given.insert(name.to_string(), tensor);
+        self.inputs.insert(name.to_string(), tensor);
         Ok(())
     }
 
-    /// The type and shape of a value, or what is lacking.
+    /// The type and shape of a value, or a message about what is unknown.
     pub fn desc(&self, name: &str) -> Result<TensorDesc, String> {
-        if let Some(tensor) = self.given.get(name) {
+        if let Some(tensor) = self.inputs.get(name) {
             return Ok(tensor.desc().clone());
         }
         if let Some(Ok(Some(tensor))) = self.constants.get(name).map(|node| node.constant()) {
             return Ok(tensor.desc().clone());
         }
-        let none = Told::default();
-        let told = self.told.get(name).unwrap_or(&none);
-        let Some(shape) = &told.shape else {
+        let none = Declared::default();
+        let declared = self.declared.get(name).unwrap_or(&none);
+        let Some(shape) = &declared.shape else {
             let option = quote(&format!("{name}=N,.."));
             return Err(format!(
-                "the model does not tell the shape of {name:?}; give --shape {option} (or --input)"
+                "the model does not declare the shape of {name:?}; give --shape {option} (or --input)"
             ));
         };
         let value = |dim: &Dim| match dim {
@@ -130,16 +133,16 @@ impl<'a> Values<'a> {
             Dim::Unknown => None,
         };
         let Some(known) = shape.iter().map(value).collect::<Option<Vec<usize>>>() else {
-            return Err(self.lacking(name, told, shape));
+            return Err(self.missing_dims(name, declared, shape));
         };
-        let element_type = told.element_type.ok_or_else(|| {
-            format!("the model does not tell a type of {name:?} that is implemented here")
+        let element_type = declared.element_type.ok_or_else(|| {
+            format!("the model declares no type of {name:?} that is implemented here")
         })?;
         TensorDesc::new(element_type, known).map_err(|error| error.to_string())
     }
 
-    /// How to say what is not known of a shape.
-    fn lacking(&self, name: &str, told: &Told, shape: &[Dim]) -> String {
+    /// A message with the options that would complete a shape.
+    fn missing_dims(&self, name: &str, declared: &Declared, shape: &[Dim]) -> String {
         let mut options: Vec<String> = Vec::new();
         if shape.contains(&Dim::Unknown) {
             let dims: Vec<String> = (shape.iter())
@@ -158,14 +161,15 @@ impl<'a> Values<'a> {
                 }
             }
         }
-        format!("of {name:?} the model tells {told} only; give {}", options.join(" "))
+        format!("the model declares {name:?} as {declared} only; give {}", options.join(" "))
     }
 
-    /// Notes what a node makes, and says so if the model tells otherwise.
-    pub fn infer(&mut self, name: &str, desc: &TensorDesc) -> Option<String> {
-        let told = self.told.entry(name.to_string()).or_default();
-        let agrees = told.element_type.is_none_or(|t| t == desc.element_type())
-            && told.shape.as_ref().is_none_or(|shape| {
+    /// Sets the inferred type and shape of a node's output. Returns a remark if the model declares
+    /// another one.
+    pub fn set_inferred(&mut self, name: &str, desc: &TensorDesc) -> Option<String> {
+        let declared = self.declared.entry(name.to_string()).or_default();
+        let agrees = declared.element_type.is_none_or(|t| t == desc.element_type())
+            && declared.shape.as_ref().is_none_or(|shape| {
                 let bound = |dim: &Dim| match dim {
                     Dim::Named(name) => {
                         self.dims.get(name).map_or_else(|| dim.clone(), |&d| Dim::Known(d))
@@ -174,25 +178,26 @@ impl<'a> Values<'a> {
                 };
                 fits(&shape.iter().map(bound).collect::<Vec<_>>(), desc.shape())
             });
-        let remark = (!agrees).then(|| format!("{name:?} is {desc}, though the model says {told}"));
-        *told = Told::of(desc);
+        let remark =
+            (!agrees).then(|| format!("{name:?} is {desc}, but the model declares {declared}"));
+        *declared = Declared::new(desc);
         remark
     }
 
-    /// A tensor that was given, or else one that a node made.
+    /// The tensor of a file, or else the result of a node.
     pub fn tensor(&self, name: &str) -> Option<&Tensor> {
-        self.given.get(name).or_else(|| self.made.get(name))
+        self.inputs.get(name).or_else(|| self.results.get(name))
     }
 
-    /// A tensor that a node made.
-    pub fn made(&self, name: &str) -> Option<&Tensor> {
-        self.made.get(name)
+    /// The result of a node.
+    pub fn result(&self, name: &str) -> Option<&Tensor> {
+        self.results.get(name)
     }
 
-    /// A tensor that the model holds.
+    /// A constant of the model.
     ///
     /// # Errors
-    /// If it holds it, but not well.
+    /// If the constant is not valid.
     pub fn constant(&self, name: &str) -> wgmax::Result<Option<Tensor>> {
         if let Some(constant) = self.model.graph.initializers.get(name) {
             return constant.read().map(Some);
@@ -203,21 +208,21 @@ impl<'a> Values<'a> {
         }
     }
 
-    /// Keeps a tensor that a node made.
-    pub fn make(&mut self, name: &str, tensor: Tensor) {
-        self.made.insert(name.to_string(), tensor);
+    /// Keeps the result of a node.
+    pub fn set_result(&mut self, name: &str, tensor: Tensor) {
+        self.results.insert(name.to_string(), tensor);
     }
 }
 
-impl Told {
-    fn of(desc: &TensorDesc) -> Self {
+impl Declared {
+    fn new(desc: &TensorDesc) -> Self {
         let shape = desc.shape().iter().copied().map(Dim::Known).collect();
         Self { element_type: Some(desc.element_type()), shape: Some(shape) }
     }
 }
 
-impl std::fmt::Display for Told {
-    /// As a tensor's type and shape, with names and `?` where there is no number.
+impl std::fmt::Display for Declared {
+    /// A type and shape, with names or `?` for dimensions without a number.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self.element_type {
             Some(element_type) => write!(f, "{element_type}")?,
@@ -235,9 +240,9 @@ impl std::fmt::Display for Told {
     }
 }
 
-fn fits(told: &[Dim], shape: &[usize]) -> bool {
+fn fits(declared: &[Dim], shape: &[usize]) -> bool {
     let fits = |(dim, &value): (&Dim, &usize)| !matches!(dim, Dim::Known(d) if *d != value);
-    told.len() == shape.len() && told.iter().zip(shape).all(fits)
+    declared.len() == shape.len() && declared.iter().zip(shape).all(fits)
 }
 
 fn bind(dims: &mut BTreeMap<String, usize>, name: &str, value: usize) -> anyhow::Result<()> {
@@ -249,7 +254,7 @@ fn bind(dims: &mut BTreeMap<String, usize>, name: &str, value: usize) -> anyhow:
     }
 }
 
-/// An argument as a shell takes it.
+/// Quotes an argument for a shell, if it needs quotes.
 fn quote(argument: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "_-./:=,+@%".contains(c);
     match argument.chars().all(plain) {
@@ -258,7 +263,7 @@ fn quote(argument: &str) -> String {
     }
 }
 
-/// How long a tensor is kept: until no node needs it, unless it is wanted in a file.
+/// How long tensors are kept: until no node needs them, unless they are written to a file.
 pub struct Keep {
     uses: BTreeMap<String, usize>,
     wanted: BTreeSet<String>,
@@ -275,7 +280,7 @@ impl Keep {
         Self { uses, wanted: outputs.iter().map(|file| file.name.clone()).collect() }
     }
 
-    /// Drops what no node after this one needs.
+    /// Drops the tensors that no later node needs.
     pub fn after(&mut self, entry: &Entry<'_>, values: &mut Values<'_>) {
         if let (State::Ready(_), Some(name)) = (&entry.state, entry.node.inputs.first())
             && let Some(uses) = self.uses.get_mut(name)
@@ -284,7 +289,7 @@ impl Keep {
         }
         let (uses, wanted) = (&self.uses, &self.wanted);
         let needed = |name: &String| uses.get(name).is_some_and(|&uses| uses > 0);
-        values.given.retain(|name, _| needed(name));
-        values.made.retain(|name, _| needed(name) || wanted.contains(name));
+        values.inputs.retain(|name, _| needed(name));
+        values.results.retain(|name, _| needed(name) || wanted.contains(name));
     }
 }

@@ -1,4 +1,4 @@
-//! The sweep: cases, one after the other, on every subject.
+//! The sweep: one case after the other, on every subject.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -11,41 +11,54 @@ use super::judge::{Verdict, judge};
 use super::memory::Memory;
 use super::progress::Progress;
 use super::subject::Subject;
+use crate::options::PlanChoice;
 
-/// A device that fails so often is left alone.
-const MOST_FAILURES: u64 = 20;
+/// A device with this many failures gets no further cases.
+const MAX_FAILURES: u64 = 20;
 
-/// So many mismatches of a subject are shrunk and shown; all are counted.
-const MOST_FINDINGS: usize = 12;
+/// The mismatches of a subject that are shrunk and shown; all are counted.
+const MAX_FINDINGS: usize = 12;
 
-/// So many cases that differ are remembered by number for each operator and type.
-const MOST_NUMBERS: usize = 20;
+/// The cases that differ whose numbers are kept, for each operator and type.
+const MAX_NUMBERS: usize = 20;
 
-/// Which cases.
+/// Which cases are run, and how they are planned.
 #[derive(Clone, Debug, Default)]
 pub struct Choice {
     pub seed: u64,
-    /// This one alone.
+    /// This case only.
     pub case: Option<u64>,
-    /// At most so many.
+    /// The maximum number of cases.
     pub cases: Option<u64>,
-    /// For so long.
+    /// The maximum time.
     pub time: Option<Duration>,
-    /// Of these operators; all if there is none.
+    /// Only these operators, unless there are none.
     pub kinds: Vec<Kind>,
-    /// Of these types; all if there is none.
+    /// Only these types, unless there are none.
     pub types: Vec<ElementType>,
+    /// The tuning of all cases, instead of the tuning that a case or its device has.
+    pub plan: Option<PlanChoice>,
 }
 
 impl Choice {
-    fn takes(&self, index: u64) -> bool {
+    fn includes(&self, index: u64) -> bool {
         let (kind, element_type) = Case::kind(index);
         (self.kinds.is_empty() || self.kinds.contains(&kind))
             && (self.types.is_empty() || self.types.contains(&element_type))
     }
+
+    /// A case of the seed. A chosen plan replaces the case's tuning; the case's limits, target
+    /// parallelism and maximum of taps stay, because they decide what small tensors reach.
+    pub fn nth(&self, index: u64) -> wgmax::Result<Case> {
+        let mut case = Case::nth(self.seed, index)?;
+        if let Some(plan) = self.plan {
+            case.narrow.tuning = Some(plan.name());
+        }
+        Ok(case)
+    }
 }
 
-/// What became of the cases of one operator and type on one subject.
+/// The outcome of the cases of one operator and type on one subject.
 #[derive(Clone, Debug, Default)]
 pub struct Cell {
     pub cases: u64,
@@ -55,13 +68,13 @@ pub struct Cell {
     pub first: Vec<u64>,
 }
 
-/// What became of a subject.
+/// The outcome of a subject.
 #[derive(Default)]
 pub struct Score {
     pub cells: BTreeMap<(Kind, ElementType), Cell>,
     /// The first case that failed for each reason.
     pub failures: BTreeMap<String, u64>,
-    /// Why and when it was left alone.
+    /// The case after which the subject got no more, and the reason.
     pub given_up: Option<(u64, String)>,
     pub findings: Vec<Finding>,
 }
@@ -82,9 +95,15 @@ impl Score {
     pub fn is_good(&self) -> bool {
         self.mismatches() == 0 && self.failed() == 0
     }
+
+    /// Counts a case that failed.
+    fn fail(&mut self, index: u64, error: &Error) {
+        self.cells.entry(Case::kind(index)).or_default().failures += 1;
+        self.failures.entry(error.to_string()).or_insert(index);
+    }
 }
 
-/// What a sweep found: a score for each subject.
+/// The outcome of a sweep: a score for each subject.
 pub struct Sweep {
     pub choice: Choice,
     pub scores: Vec<Score>,
@@ -97,45 +116,43 @@ pub fn sweep(subjects: &[Subject], choice: Choice, progress: &mut Progress) -> S
     let start = Instant::now();
     let mut memory = Memory::new();
     let mut scores: Vec<Score> = subjects.iter().map(|_| Score::default()).collect();
-    let (first, wanted) = match choice.case {
+    let (first, max_cases) = match choice.case {
         Some(case) => (case, Some(1)),
         None => (0, choice.cases),
     };
     let mut done = 0;
     for index in first..u64::MAX {
         let late = choice.time.is_some_and(|time| start.elapsed() >= time);
-        let nobody = scores.iter().all(|score| score.given_up.is_some());
-        if late || nobody || wanted.is_some_and(|wanted| done >= wanted) {
+        let all_given_up = scores.iter().all(|score| score.given_up.is_some());
+        if late || all_given_up || max_cases.is_some_and(|max| done >= max) {
             break;
         }
-        if choice.case.is_none() && !choice.takes(index) {
+        if choice.case.is_none() && !choice.includes(index) {
             continue;
         }
         run(subjects, &mut scores, &choice, index);
         done += 1;
-        memory.look();
+        memory.sample();
         progress.step(done, scores.iter().map(Score::mismatches).sum());
     }
     progress.end();
     Sweep { choice, scores, cases: done, elapsed: start.elapsed(), memory }
 }
 
-/// One case on all subjects whose turn it is.
+/// Runs one case on all subjects that take it.
 fn run(subjects: &[Subject], scores: &mut [Score], choice: &Choice, index: u64) {
-    let key = Case::kind(index);
-    let case = Case::nth(choice.seed, index);
+    let case = choice.nth(index);
     for (subject, score) in subjects.iter().zip(scores) {
-        let turn = choice.case.is_some() || index.is_multiple_of(subject.one_in);
-        if !turn || score.given_up.is_some() {
+        let takes = choice.case.is_some() || index.is_multiple_of(subject.one_in);
+        if !takes || score.given_up.is_some() {
             continue;
         }
-        let cell = score.cells.entry(key).or_default();
+        let cell = score.cells.entry(Case::kind(index)).or_default();
         cell.cases += 1;
         let verdict = match &case {
             Ok(case) => judge(subject, case),
             Err(error) => {
-                cell.failures += 1;
-                score.failures.entry(error.to_string()).or_insert(index);
+                score.fail(index, error);
                 continue;
             }
         };
@@ -143,17 +160,16 @@ fn run(subjects: &[Subject], scores: &mut [Score], choice: &Choice, index: u64) 
             Verdict::Same => {}
             Verdict::Differs(difference) => {
                 cell.mismatches += 1;
-                if cell.first.len() < MOST_NUMBERS {
+                if cell.first.len() < MAX_NUMBERS {
                     cell.first.push(index);
                 }
-                if cell.mismatches == 1 && score.findings.len() < MOST_FINDINGS {
+                if cell.mismatches == 1 && score.findings.len() < MAX_FINDINGS {
                     score.findings.push(Finding::new(subject, index, difference));
                 }
             }
             Verdict::Failed(error) => {
-                cell.failures += 1;
-                score.failures.entry(error.to_string()).or_insert(index);
-                if matches!(error, Error::DeviceLost { .. }) || score.failed() >= MOST_FAILURES {
+                score.fail(index, &error);
+                if matches!(error, Error::DeviceLost { .. }) || score.failed() >= MAX_FAILURES {
                     score.given_up = Some((index, error.to_string()));
                 }
             }

@@ -1,4 +1,4 @@
-//! A mismatch, looked at closely.
+//! A mismatch, examined.
 
 use wgmax::sweep::{Case, Kind, shrink};
 use wgmax::{Device, DeviceTensor, ElementType, Tensor, oracle};
@@ -6,8 +6,8 @@ use wgmax::{Device, DeviceTensor, ElementType, Tensor, oracle};
 use super::judge::{Difference, Verdict, judge};
 use super::subject::Subject;
 
-/// How often a case is run at most to make it smaller.
-const TRIES: usize = 2000;
+/// The maximum number of runs to make a case smaller.
+const MAX_TRIES: usize = 2000;
 
 /// A case that differs, and the smallest one like it.
 pub struct Finding {
@@ -16,22 +16,32 @@ pub struct Finding {
     pub element_type: ElementType,
     /// As it was found.
     pub found: Difference,
-    /// As small as it could be made.
+    /// The smallest case that differs.
     pub small: Difference,
     /// Whether the case differed when it was run again.
     pub again: bool,
-    /// Whom the oracle agrees with on the small case.
+    /// Which side the oracle agrees with on the smallest case.
     pub oracle: Option<Side>,
-    /// The first launch whose bytes differ: its shader, its number, and of how many.
-    pub launch: Option<(String, usize, usize)>,
+    /// The first launch whose bytes differ.
+    pub launch: Option<DifferingLaunch>,
 }
 
-/// Who is right.
+/// Which results are right.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Side {
     Expected,
     Actual,
     Neither,
+}
+
+/// A launch of a plan.
+pub struct DifferingLaunch {
+    /// The label of its shader.
+    pub shader: String,
+    /// Its number in the plan, from 1.
+    pub number: usize,
+    /// The launches of the plan.
+    pub count: usize,
 }
 
 impl Finding {
@@ -47,8 +57,8 @@ impl Finding {
         };
         let again = differs(&found.case);
         if again {
-            // The last one that differs is the one that is returned.
-            shrink(&found.case, TRIES, differs);
+            // `shrink` returns the last case for which `differs` was true, which is `small`.
+            shrink(&found.case, MAX_TRIES, differs);
         }
         let oracle =
             oracle::run(&small.case.operator, &small.case.inputs()).ok().map(|oracle| match () {
@@ -56,8 +66,8 @@ impl Finding {
                 () if same(&oracle, &small.actual) => Side::Actual,
                 () => Side::Neither,
             });
-        let device = subject.device.as_ref().filter(|_| again);
-        let launch = device.and_then(|device| differing(device, &small.case));
+        let device = subject.traced.as_ref().filter(|_| again);
+        let launch = device.and_then(|device| differing_launch(device, &small.case));
         Self { index, kind, element_type, found, small, again, oracle, launch }
     }
 }
@@ -67,10 +77,10 @@ fn same(a: &[Tensor], b: &[Tensor]) -> bool {
     a.len() == b.len() && a.iter().zip(b).all(equal)
 }
 
-/// The first launch after which a device holds other bytes than the CPU does.
-fn differing(device: &Device, case: &Case) -> Option<(String, usize, usize)> {
-    let plan = case.plan(&device.info().limits).ok()?;
-    // A launch that writes into several buffers has its number several times.
+/// The first launch after which a device's buffers differ from the CPU's.
+fn differing_launch(device: &Device, case: &Case) -> Option<DifferingLaunch> {
+    let plan = case.plan(device).ok()?;
+    // A launch that writes several buffers is there several times.
     let trace = |device: &Device| -> wgmax::Result<Vec<(usize, Vec<u8>)>> {
         let inputs = case.tensors.iter().map(|input| device.upload(input));
         let inputs: Vec<DeviceTensor> = inputs.collect::<wgmax::Result<_>>()?;
@@ -79,9 +89,13 @@ fn differing(device: &Device, case: &Case) -> Option<(String, usize, usize)> {
         device.execute_traced(&plan, &inputs, |i, bytes| written.push((i, bytes.to_vec())))?;
         Ok(written)
     };
-    let (twins, shaders) = (trace(&Device::cpu()).ok()?, trace(device).ok()?);
-    // What one has more than the other is padding.
-    let mut pairs = twins.iter().zip(&shaders);
+    let (expected, actual) = (trace(&Device::cpu()).ok()?, trace(device).ok()?);
+    // `zip` leaves out the padding that only one side has.
+    let mut pairs = expected.iter().zip(&actual);
     let (launch, _) = pairs.find(|(a, b)| a.1.iter().zip(&b.1).any(|(a, b)| a != b))?.0;
-    Some((plan.shaders().nth(*launch)?.label(), launch + 1, plan.shaders().count()))
+    Some(DifferingLaunch {
+        shader: plan.launches().get(*launch)?.shader().label(),
+        number: launch + 1,
+        count: plan.launches().len(),
+    })
 }

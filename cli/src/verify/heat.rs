@@ -1,32 +1,32 @@
-//! Where in a result the wrong elements lie.
+//! A heat map of the wrong elements of a result.
 
 use maud::{Markup, html};
 use wgmax::Tensor;
 
-/// At most so many cells across and down.
-const ACROSS: usize = 48;
-const DOWN: usize = 32;
+/// The maximum number of cells across and down.
+const MAX_ACROSS: usize = 48;
+const MAX_DOWN: usize = 32;
 
-/// A cell's side, and what lies between two, in the picture's own units.
+/// The side of a cell and the gap between two, in the units of the picture.
 const SIDE: usize = 10;
 const GAP: usize = 1;
 
-/// Counts of wrong elements over the last two dimensions of a tensor, all others added up.
+/// Counts of wrong elements over the last two axes of a tensor, summed over the other axes.
 pub struct Heat {
-    /// Of the tensor: the last dimension but one and the last; 1 where there is none.
+    /// The sizes of the last two axes; 1 for axes that the tensor does not have.
     rows: usize,
     columns: usize,
-    /// Elements of the tensor that share a place in the last two dimensions.
+    /// Elements with the same position along the last two axes.
     layers: usize,
-    /// Of the picture.
+    /// Cells of the picture.
     down: usize,
     across: usize,
-    /// Wrong elements and all elements of each cell, row by row.
+    /// The wrong elements and all elements of each cell, row by row.
     cells: Vec<(u64, u64)>,
 }
 
 impl Heat {
-    /// Of two tensors of one type and shape; nothing for empty ones.
+    /// For two tensors of the same type and shape; `None` if they are empty.
     pub fn new(actual: &Tensor, expected: &Tensor) -> Option<Self> {
         if actual.desc() != expected.desc() || actual.is_empty() {
             return None;
@@ -34,7 +34,7 @@ impl Heat {
         let shape = actual.shape();
         let last = |n: usize| shape.len().checked_sub(n).map_or(1, |axis| shape[axis]);
         let (rows, columns) = (last(2), last(1));
-        let (down, across) = (rows.min(DOWN), columns.min(ACROSS));
+        let (down, across) = (rows.min(MAX_DOWN), columns.min(MAX_ACROSS));
         let mut cells = vec![(0, 0); down * across];
         let size = actual.element_type().size();
         let pairs = actual.bytes().chunks_exact(size).zip(expected.bytes().chunks_exact(size));
@@ -51,7 +51,7 @@ impl Heat {
     pub fn picture(&self) -> Markup {
         let step = SIDE + GAP;
         let (width, height) = (self.across * step + GAP, self.down * step + GAP);
-        // A few large cells are no better than a few small ones.
+        // Pictures of few cells stay small.
         let scale = (320.0 / width as f64).min(2.4);
         html! {
             svg.heat viewBox=(format!("0 0 {width} {height}"))
@@ -73,7 +73,7 @@ impl Heat {
         }
     }
 
-    /// What the picture shows.
+    /// A description of the picture.
     pub fn caption(&self) -> String {
         let wrong: u64 = self.cells.iter().map(|&(wrong, _)| wrong).sum();
         let all: u64 = self.cells.iter().map(|&(_, all)| all).sum();
@@ -85,22 +85,22 @@ impl Heat {
         let columns = plural(self.columns, "column");
         let layers = match self.layers {
             1 => String::new(),
-            layers => format!(", {layers} layers on top of one another"),
+            layers => format!(", summed over {layers} layers"),
         };
         let binned = match (self.down, self.across) == (self.rows, self.columns) {
             true => "",
-            false => "; a cell stands for several elements",
+            false => "; a cell is several elements",
         };
         format!("{wrong} of {all} wrong, in {rows} of {columns}{layers}{binned}")
     }
 }
 
-/// A single wrong element is seen, and more of them are seen better.
+/// A single wrong element is visible, and more of them are more visible.
 fn opacity(wrong: u64, all: u64) -> String {
     format!("{:.2}", 0.35 + 0.65 * wrong as f64 / all as f64)
 }
 
-/// The rows or columns of a cell, when `size` of them are in `cells`.
+/// The rows or columns of a cell, if `size` of them are distributed over `cells`.
 fn range(noun: &str, cell: usize, cells: usize, size: usize) -> String {
     let first = (cell * size).div_ceil(cells);
     let last = ((cell + 1) * size).div_ceil(cells) - 1;
@@ -115,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn wrong_elements_are_counted_where_they_lie() {
+    fn wrong_elements_are_counted_in_their_cells() {
         let right = vec![0u8; 3 * 100 * 7];
         let mut wrong = right.clone();
         // Element [1, 99, 6] and [2, 99, 6], and [0, 0, 0].
@@ -124,7 +124,7 @@ mod tests {
         wrong[0] = 1;
         let tensor = |bytes: &[u8]| Tensor::from_slice([3, 100, 7], bytes).unwrap();
         let heat = Heat::new(&tensor(&wrong), &tensor(&right)).unwrap();
-        assert_eq!((heat.down, heat.across, heat.layers), (DOWN, 7, 3));
+        assert_eq!((heat.down, heat.across, heat.layers), (MAX_DOWN, 7, 3));
         assert_eq!(heat.cells.last(), Some(&(2, 9)));
         assert_eq!(heat.cells[0], (1, 12));
         assert_eq!(heat.cells.iter().filter(|cell| cell.0 > 0).count(), 2);
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn scalars_and_nothing_have_pictures_or_none() {
+    fn scalars_have_a_picture_and_empty_tensors_none() {
         let scalar = |v: f32| Tensor::from_slice([], &[v]).unwrap();
         let heat = Heat::new(&scalar(1.0), &scalar(2.0)).unwrap();
         assert_eq!(heat.caption(), "1 of 1 wrong, in 1 row of 1 column");

@@ -1,4 +1,4 @@
-//! What a sweep found, as one page that needs nothing else.
+//! The report as a single HTML page without references.
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use wgmax::sweep::Kind;
@@ -12,13 +12,14 @@ use super::judge::Difference;
 use super::memory::Memory;
 use super::subject::Subject;
 use super::text::{judgement, launch, list, memory};
-use crate::devices;
+use crate::devices::{self, count};
+use crate::output::size;
 
 const STYLE: &str = include_str!("style.css");
 
 pub fn page(report: &Report) -> anyhow::Result<String> {
     let good = report.is_good();
-    let title = if good { "wgmax verify: all equal" } else { "wgmax verify: not all is right" };
+    let title = if good { "wgmax verify: all equal" } else { "wgmax verify: differences" };
     let page = html! {
         (DOCTYPE)
         html lang="en" {
@@ -76,25 +77,25 @@ fn overview(report: &Report) -> Markup {
 }
 
 fn subject(report: &Report, subject: &Subject, score: &Score) -> anyhow::Result<Markup> {
-    let finds: Vec<Markup> = (score.findings.iter())
+    let findings: Vec<Markup> = (score.findings.iter())
         .map(|finding| self::finding(report, subject, finding))
         .collect::<Result<_, _>>()?;
     Ok(html! {
         h2 { (subject.name) }
-        @if let Some(info) = &subject.info { (device(info)) }
+        (device(&subject.info, &report.plan_of(subject)))
         p { "Cases compared with " (subject.against) ":" }
         (matrix(score))
         @for (reason, index) in &score.failures {
             p.bad { "Error, first at case " (index) ": " (reason) }
         }
         @if let Some((index, _)) = &score.given_up {
-            p.bad { "Given up after case " (index) "." }
+            p.bad { "No more cases after case " (index) "." }
         }
-        @for find in &finds { (find) }
+        @for finding in &findings { (finding) }
     })
 }
 
-fn device(info: &DeviceInfo) -> Markup {
+fn device(info: &DeviceInfo, plan: &str) -> Markup {
     let limits = &info.limits;
     html! {
         dl {
@@ -105,14 +106,14 @@ fn device(info: &DeviceInfo) -> Markup {
                 dt { "Kind" } dd { (info.kind) ", through " (info.backend) }
                 dt { "Limits" }
                 dd {
-                    (limits.workgroup_size) " invocations a workgroup, "
-                    (limits.max_workgroups_per_dimension) " workgroups a dimension, bindings of "
-                    (devices::size(limits.max_binding_size)) ", buffers of "
-                    (devices::size(limits.max_buffer_size)) ", offsets of "
-                    (limits.alignment) " bytes, " (limits.max_storage_buffers)
-                    " storage buffers a stage"
+                    "workgroups of " (limits.workgroup_size) " invocations, "
+                    (count(limits.max_workgroups_per_dimension)) " in each dimension, bindings of "
+                    (size(limits.max_binding_size)) ", buffers of " (size(limits.max_buffer_size))
+                    ", offsets that are multiples of " (limits.alignment) " bytes, "
+                    (limits.max_storage_buffers) " storage buffers"
                 }
             }
+            dt { "Plans" } dd { (plan) }
         }
     }
 }
@@ -155,7 +156,7 @@ fn finding(report: &Report, subject: &Subject, finding: &Finding) -> anyhow::Res
         section.finding {
             h3 { (finding.kind.name()) " of " (finding.element_type) ", case " (finding.index) }
             @if !finding.again {
-                p.bad { "It was right when it was run again: what is below was seen once." }
+                p.bad { "It was right when it was run again: the results below were seen once." }
             }
             pre { (report.again(subject, finding)) }
             @for line in [launch(finding), judgement(finding, subject)].into_iter().flatten() {
@@ -166,13 +167,13 @@ fn finding(report: &Report, subject: &Subject, finding: &Finding) -> anyhow::Res
                 @for (number, input) in inputs.iter().enumerate() {
                     dt { "Input " (number) } dd.values { (input) }
                 }
-                dt { "Found as" } dd.values { (finding.found.case) }
+                dt { "As found" } dd.values { (finding.found.case) }
             }
             @for (result, comparison) in small.results() {
                 p { strong { (small.name(result)) } " of the smallest case:" }
                 @match comparison {
                     Some(comparison) => (differing(&comparison)),
-                    None => p { "Another type or shape than expected." },
+                    None => p { "Type or shape not as expected." },
                 }
             }
             div.pictures {
@@ -229,19 +230,19 @@ fn pictures(difference: &Difference, what: &str) -> Markup {
     }
 }
 
-/// Resident memory, from nothing to a little above the most.
-fn memory_over_time(seen: &Memory) -> Markup {
-    let (Some(growth), Some(&(end, _))) = (seen.growth(), seen.samples().last()) else {
+/// Resident memory over time, from 0 to its maximum.
+fn memory_over_time(sampled: &Memory) -> Markup {
+    let (Some(growth), Some(&(end, _))) = (sampled.growth(), sampled.samples().last()) else {
         return html! {};
     };
-    let most = seen.samples().iter().map(|&(_, bytes)| bytes).max().unwrap_or(0).max(1) as f64;
+    let max = sampled.samples().iter().map(|&(_, bytes)| bytes).max().unwrap_or(0).max(1) as f64;
     let seconds = end.as_secs_f64().max(1e-9);
     let point = |at: f64, bytes: u64| {
-        let (x, y) = (440.0 * at / seconds, 110.0 - 100.0 * bytes as f64 / most);
+        let (x, y) = (440.0 * at / seconds, 110.0 - 100.0 * bytes as f64 / max);
         format!("{:.1} {y:.1}", x + 1.0)
     };
     let points: Vec<String> =
-        (seen.samples().iter()).map(|(at, bytes)| point(at.as_secs_f64(), *bytes)).collect();
+        (sampled.samples().iter()).map(|(at, bytes)| point(at.as_secs_f64(), *bytes)).collect();
     html! {
         h2 { "Memory" }
         p { (memory(growth)) }
@@ -249,7 +250,7 @@ fn memory_over_time(seen: &Memory) -> Markup {
             line x1="0" y1="110" x2="442" y2="110";
             line x1="0" y1="10" x2="442" y2="10";
             path d=(format!("M{}", points.join("L")));
-            text x="448" y="14" { (format!("{:.0} MiB", most / f64::from(1 << 20))) }
+            text x="448" y="14" { (format!("{:.0} MiB", max / f64::from(1 << 20))) }
             text x="448" y="114" { "0" }
             text x="0" y="126" { "0 s" }
             text x="442" y="126" text-anchor="end" { (format!("{seconds:.0} s")) }

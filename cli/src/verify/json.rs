@@ -1,4 +1,4 @@
-//! What a sweep found, for programs.
+//! The report as JSON.
 
 use serde_json::{Value, json};
 use wgmax::sweep::Case;
@@ -9,7 +9,8 @@ use super::engine::{Cell, Score};
 use super::finding::{Finding, Side};
 use super::judge::Difference;
 use super::subject::Subject;
-use crate::output;
+use crate::options::PlanChoice;
+use crate::{devices, output};
 
 pub fn object(report: &Report) -> Value {
     let sweep = &report.sweep;
@@ -18,6 +19,7 @@ pub fn object(report: &Report) -> Value {
         "command": report.command,
         "version": env!("CARGO_PKG_VERSION"),
         "seed": sweep.choice.seed,
+        "plan": sweep.choice.plan.map(PlanChoice::name),
         "cases": sweep.cases,
         "seconds": sweep.elapsed.as_secs_f64(),
         "refused": report.refused,
@@ -38,13 +40,11 @@ fn device(report: &Report, subject: &Subject, score: &Score) -> Value {
             "first_mismatches": first,
         })
     });
+    let mut info = devices::object(None, &subject.info, &subject.tuning);
+    info["device"] = json!(subject.argument);
     json!({
         "name": subject.name,
-        "device": subject.info.as_ref().map(|info| {
-            let mut device = crate::devices::object(None, info);
-            device["device"] = json!(subject.argument);
-            device
-        }),
+        "device": info,
         "against": subject.against,
         "cases": score.cases(),
         "mismatches": score.mismatches(),
@@ -71,10 +71,10 @@ fn finding(report: &Report, subject: &Subject, finding: &Finding) -> Value {
             Side::Actual => "actual",
             Side::Neither => "neither",
         }),
-        "launch": finding.launch.as_ref().map(|(shader, number, count)| json!({
-            "shader": shader,
-            "number": number,
-            "of": count,
+        "launch": finding.launch.as_ref().map(|launch| json!({
+            "shader": launch.shader,
+            "number": launch.number,
+            "of": launch.count,
         })),
         "command": report.again(subject, finding),
     })
@@ -95,7 +95,7 @@ fn difference(difference: &Difference) -> Value {
     })
 }
 
-/// The elements of small inputs, and the types and shapes of all.
+/// The types and shapes of all inputs, and the elements of small ones.
 fn inputs(case: &Case) -> Vec<Value> {
     let object = |tensor: &Tensor| {
         let values = match tensor.len() {

@@ -1,18 +1,18 @@
-//! One case on one subject.
+//! Runs one case on one subject.
 
 use wgmax::sweep::Case;
 use wgmax::{Comparison, Error, Tensor, compare};
 
 use super::subject::Subject;
 
-/// How it ended.
+/// The outcome of a case.
 pub enum Verdict {
     Same,
     Differs(Difference),
     Failed(Error),
 }
 
-/// Results that are not those expected.
+/// Results that are not as expected.
 #[derive(Clone)]
 pub struct Difference {
     pub case: Case,
@@ -38,8 +38,8 @@ impl Difference {
             })
     }
 
-    /// The results that differ, by number, with both tensors. `a` in a comparison is the actual
-    /// one; there is none between tensors of different types or shapes.
+    /// The numbers of the results that differ, with comparisons of which `a` is the actual tensor.
+    /// There is no comparison of tensors of different types or shapes.
     pub fn results(&self) -> Vec<(usize, Option<Comparison>)> {
         let pairs = self.actual.iter().zip(&self.expected).enumerate();
         pairs
@@ -48,7 +48,7 @@ impl Difference {
             .collect()
     }
 
-    /// What a result is called.
+    /// The name of a result.
     pub fn name(&self, result: usize) -> &'static str {
         match (result, self.actual.get(result).map(Tensor::shape)) {
             (0, _) => "values",

@@ -1,17 +1,17 @@
-//! The memory that the process holds, seen from time to time.
+//! Samples of the process's resident memory.
 
 use std::time::{Duration, Instant};
 
-/// Never more samples than this: beyond, every other one is dropped.
-const MOST: usize = 128;
+/// Fewer samples than this are kept: when there are as many, every other one is dropped.
+const MAX_SAMPLES: usize = 128;
 
 /// Resident memory over a run.
 pub struct Memory {
     start: Instant,
-    /// Every so many looks are a sample: how many there are does not depend on time.
-    every: u64,
-    looks: u64,
-    /// When, and how many bytes.
+    /// One call in this many takes a sample. So the number of samples does not depend on time.
+    one_in: u64,
+    calls: u64,
+    /// The time since the start, and bytes.
     samples: Vec<(Duration, u64)>,
 }
 
@@ -24,27 +24,27 @@ pub struct Growth {
 
 impl Memory {
     pub fn new() -> Self {
-        Self { start: Instant::now(), every: 1, looks: 0, samples: Vec::new() }
+        Self { start: Instant::now(), one_in: 1, calls: 0, samples: Vec::new() }
     }
 
-    /// Looks, after a case, if it is its turn.
-    pub fn look(&mut self) {
-        let turn = self.looks.is_multiple_of(self.every);
-        self.looks += 1;
-        if turn && let Some(bytes) = resident() {
-            self.take(self.start.elapsed(), bytes);
+    /// Called after each case. Takes a sample if it is time for one.
+    pub fn sample(&mut self) {
+        let due = self.calls.is_multiple_of(self.one_in);
+        self.calls += 1;
+        if due && let Some(bytes) = resident() {
+            self.push(self.start.elapsed(), bytes);
         }
     }
 
-    fn take(&mut self, at: Duration, bytes: u64) {
+    fn push(&mut self, at: Duration, bytes: u64) {
         self.samples.push((at, bytes));
-        if self.samples.len() >= MOST {
+        if self.samples.len() >= MAX_SAMPLES {
             let mut number = 0;
             self.samples.retain(|_| {
                 number += 1;
                 number % 2 == 1
             });
-            self.every = self.every.saturating_mul(2);
+            self.one_in = self.one_in.saturating_mul(2);
         }
     }
 
@@ -52,7 +52,7 @@ impl Memory {
         &self.samples
     }
 
-    /// None if it was not seen often enough, or is not known on this system.
+    /// `None` if there are too few samples, or if the system has none.
     pub fn growth(&self) -> Option<Growth> {
         let quarter = self.samples.len() / 4;
         let median = |part: &[(Duration, u64)]| {
@@ -67,15 +67,15 @@ impl Memory {
 }
 
 impl Growth {
-    /// By how many bytes it grew.
+    /// The growth in bytes.
     pub fn bytes(self) -> u64 {
         self.late.saturating_sub(self.early)
     }
 }
 
-/// The process's resident memory in bytes, where the system tells it.
+/// The process's resident memory in bytes, if the system reports it.
 fn resident() -> Option<u64> {
-    // `statm` counts in pages, of a size that it does not tell.
+    // `statm` counts pages, whose size it does not have.
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
     let kibibytes: u64 = line.trim().strip_suffix(" kB")?.trim().parse().ok()?;
@@ -87,12 +87,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn samples_stay_few_and_growth_is_seen() {
+    fn samples_are_thinned_and_growth_is_computed() {
         let mut memory = Memory::new();
         for second in 0..10_000u64 {
-            memory.take(Duration::from_secs(second), 1 << 20);
+            memory.push(Duration::from_secs(second), 1 << 20);
         }
-        assert!((MOST / 2 - 1..MOST).contains(&memory.samples.len()));
+        assert!((MAX_SAMPLES / 2 - 1..MAX_SAMPLES).contains(&memory.samples.len()));
         assert_eq!(memory.growth(), Some(Growth { early: 1 << 20, late: 1 << 20 }));
         for (number, sample) in memory.samples.iter_mut().enumerate() {
             sample.1 += (number as u64) << 10;
@@ -103,15 +103,15 @@ mod tests {
 
     #[cfg(target_os = "linux")]
     #[test]
-    fn linux_tells() {
+    fn linux_reports_resident_memory() {
         assert!(resident().unwrap() > 1 << 20);
         let mut memory = Memory::new();
-        (0..3).for_each(|_| memory.look());
+        (0..3).for_each(|_| memory.sample());
         assert_eq!((memory.samples.len(), memory.growth()), (3, None));
-        memory.look();
+        memory.sample();
         assert!(memory.growth().is_some());
-        // From 128 on every other one, and so on.
-        (4..1000).for_each(|_| memory.look());
-        assert_eq!((memory.every, memory.samples.len()), (8, 125));
+        // Every second call from 128 samples on, then every fourth, then every eighth.
+        (4..1000).for_each(|_| memory.sample());
+        assert_eq!((memory.one_in, memory.samples.len()), (8, 125));
     }
 }

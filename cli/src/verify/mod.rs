@@ -22,6 +22,7 @@ use wgmax::ElementType;
 use wgmax::sweep::Kind;
 
 use super::Outcome;
+use super::options::{Planning, element_type};
 use super::output::Output;
 use super::whole_file::WholeFile;
 use engine::{Choice, Score, Sweep, sweep};
@@ -29,7 +30,7 @@ use finding::Finding;
 use progress::Progress;
 use subject::{Subject, Subjects};
 
-/// Cases where neither a number nor a time is given.
+/// The number of cases if neither a number nor a time is given.
 const CASES: u64 = 2000;
 
 #[derive(Args)]
@@ -37,37 +38,42 @@ const CASES: u64 = 2000;
 Examples:
   wgmax verify --html report.html
   wgmax verify --cases 20000 --device gpu --op max-pool --type f16,u8
-  wgmax verify --seed 20000 --case 4711
-  wgmax verify --seconds 3600 --max-growth 64")]
+  wgmax verify --seed 20000 --case 4711 --plan software
+  wgmax verify --seconds 3600 --max-growth 64
+
+Cases choose tunings and narrow limits at random. --plan replaces the tuning of all cases; their
+limits, parallelism and maximum of taps stay.")]
 pub struct Arguments {
-    /// What to verify: cpu, gpu, an index, or part of an adapter's name; every adapter by default
+    /// Device: cpu, gpu, an index, or part of an adapter's name; every adapter by default
     #[arg(long)]
     device: Option<String>,
-    /// How many cases; 2000 if no time is given either
+    #[command(flatten)]
+    planning: Planning,
+    /// Number of cases; 2000 by default, unless there is a time
     #[arg(long, value_parser = clap::value_parser!(u64).range(1..))]
     cases: Option<u64>,
-    /// For how long
+    /// Maximum time in seconds
     #[arg(long, value_name = "S", value_parser = clap::value_parser!(u64).range(1..))]
     seconds: Option<u64>,
-    /// What the cases are made of; one of the clock's by default
+    /// Seed of the cases; taken from the clock by default
     #[arg(long)]
     seed: Option<u64>,
-    /// This case of the seed alone
+    /// Run only this case of the seed
     #[arg(long, value_name = "K", conflicts_with_all = ["cases", "seconds", "op", "type"])]
     case: Option<u64>,
-    /// Cases of these operators only
+    /// Only cases of these operators
     #[arg(long, value_enum, value_delimiter = ',', value_name = "OPERATOR")]
     op: Vec<OperatorChoice>,
-    /// Cases of these element types only, such as f16,u8
+    /// Only cases of these element types, such as f16,u8
     #[arg(long, value_delimiter = ',', value_name = "TYPE", value_parser = element_type)]
     r#type: Vec<ElementType>,
-    /// Write a report to be read, in one file
+    /// Write a report as a single HTML page
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
-    /// Write a report to be read by programs
+    /// Write a report as JSON
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// Fail if the process's memory grows by more after the first quarter of the run (Linux)
+    /// Fail if the process's memory grows by more during the run (Linux)
     #[arg(long, value_name = "MIB")]
     max_growth: Option<u64>,
 }
@@ -89,17 +95,13 @@ impl From<OperatorChoice> for Kind {
     }
 }
 
-fn element_type(name: &str) -> Result<ElementType, wgmax::Error> {
-    name.parse()
-}
-
-/// All that the reports tell.
+/// The content of the reports.
 pub struct Report {
     subjects: Vec<Subject>,
-    /// Why adapters did not open.
+    /// Why adapters could not be opened.
     refused: Vec<String>,
     sweep: Sweep,
-    /// How the command was called.
+    /// The command line.
     command: String,
     max_growth: Option<u64>,
 }
@@ -107,7 +109,8 @@ pub struct Report {
 pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome> {
     let create = |path: &Option<PathBuf>| path.as_deref().map(WholeFile::create).transpose();
     let (html, json) = (create(&arguments.html)?, create(&arguments.json)?);
-    let Subjects { open, refused } = Subjects::find(arguments.device.as_deref())?;
+    let device = arguments.device.as_deref();
+    let Subjects { open, refused } = Subjects::find(device, &arguments.planning)?;
     let choice = arguments.choice();
     let mut progress = Progress::new(&choice);
     let sweep = sweep(&open, choice, &mut progress);
@@ -131,7 +134,7 @@ impl Arguments {
     fn choice(&self) -> Choice {
         let clock = || {
             let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-            // Short enough to be read out.
+            // Short enough to be typed.
             now.map_or(1, |now| u64::from(now.subsec_nanos()) ^ (now.as_secs() & 0xff_ffff))
         };
         Choice {
@@ -141,6 +144,7 @@ impl Arguments {
             time: self.seconds.map(Duration::from_secs),
             kinds: self.op.iter().map(|&op| op.into()).collect(),
             types: self.r#type.clone(),
+            plan: self.planning.plan,
         }
     }
 }
@@ -150,20 +154,20 @@ impl Report {
         self.subjects.iter().zip(&self.sweep.scores)
     }
 
-    /// Whether nothing is wrong.
+    /// Whether nothing differs, fails, or grows too much.
     fn is_good(&self) -> bool {
         let scores = self.sweep.scores.iter().all(Score::is_good);
         scores && self.refused.is_empty() && self.is_flat()
     }
 
-    /// Whether memory grew no more than it may. What was not seen is not flat.
+    /// Whether memory grew by no more than the maximum. Unknown growth is too much.
     fn is_flat(&self) -> bool {
-        self.max_growth.is_none_or(|most| {
-            self.sweep.memory.growth().is_some_and(|growth| growth.bytes() <= most)
+        self.max_growth.is_none_or(|max| {
+            self.sweep.memory.growth().is_some_and(|growth| growth.bytes() <= max)
         })
     }
 
-    /// One line on all of it.
+    /// A line on the whole sweep.
     fn summary(&self) -> String {
         let sweep = &self.sweep;
         let seconds = sweep.elapsed.as_secs_f64();
@@ -180,7 +184,7 @@ impl Report {
         count(sweep.scores.iter().map(Score::failed).sum(), "in error");
         count(self.refused.len() as u64, "adapters that did not open");
         if !self.is_flat() {
-            wrong.push("memory that grew, or was not seen".to_string());
+            wrong.push("memory that grew, or is unknown".to_string());
         }
         let verdict = match wrong.as_slice() {
             [] => "all equal, bit for bit".to_string(),
@@ -189,15 +193,24 @@ impl Report {
         format!("{cases} {noun} of seed {seed} in {seconds:.1} s ({rate:.0}/s): {verdict}.")
     }
 
-    /// The command line that finds a mismatch again.
+    /// The command line that reproduces a mismatch.
     fn again(&self, subject: &Subject, finding: &Finding) -> String {
-        let (seed, case) = (self.sweep.choice.seed, finding.index);
+        let (choice, case) = (&self.sweep.choice, finding.index);
+        let plan = choice.plan.map_or_else(String::new, |plan| format!(" --plan {}", plan.name()));
         let device = quoted(&subject.argument);
-        format!("wgmax verify --seed {seed} --case {case} --device {device}")
+        format!("wgmax verify --seed {} --case {case} --device {device}{plan}", choice.seed)
+    }
+
+    /// The plans that a subject runs.
+    fn plan_of(&self, subject: &Subject) -> String {
+        match self.sweep.choice.plan {
+            Some(plan) => plan.name().to_string(),
+            None => format!("{}, or at random as cases have it", subject.tuning.name()),
+        }
     }
 }
 
-/// An argument as it is typed.
+/// An argument, in quotes if it needs them.
 fn quoted(argument: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./,:=+".contains(c);
     match !argument.is_empty() && argument.chars().all(plain) {

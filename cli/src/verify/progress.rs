@@ -1,4 +1,4 @@
-//! How far a sweep is, on stderr.
+//! The progress of a sweep, on stderr.
 
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
@@ -10,26 +10,26 @@ use crate::progress::Lines;
 
 pub struct Progress {
     start: Instant,
-    aim: Aim,
-    shown: Shown,
+    end: End,
+    display: Display,
 }
 
-/// Where a sweep ends: at whichever it comes to first.
+/// Where a sweep ends: at the first of these.
 #[derive(Clone, Copy)]
-struct Aim {
+struct End {
     cases: Option<u64>,
     time: Option<Duration>,
 }
 
-/// A bar on a terminal, a line now and then elsewhere.
-enum Shown {
+/// A bar on a terminal; elsewhere a line from time to time.
+enum Display {
     Bar(ProgressBar),
     Lines(Lines),
     #[cfg(test)]
     Nothing,
 }
 
-impl Shown {
+impl Display {
     fn new() -> Self {
         if !std::io::stderr().is_terminal() {
             return Self::Lines(Lines::new());
@@ -50,42 +50,42 @@ impl Progress {
     pub fn new(choice: &Choice) -> Self {
         Self {
             start: Instant::now(),
-            aim: Aim { cases: choice.case.map(|_| 1).or(choice.cases), time: choice.time },
-            shown: Shown::new(),
+            end: End { cases: choice.case.map(|_| 1).or(choice.cases), time: choice.time },
+            display: Display::new(),
         }
     }
 
-    /// Says nothing.
+    /// Prints nothing.
     #[cfg(test)]
     pub fn silent() -> Self {
-        Self { shown: Shown::Nothing, ..Self::new(&Choice::default()) }
+        Self { display: Display::Nothing, ..Self::new(&Choice::default()) }
     }
 
     pub fn step(&mut self, done: u64, mismatches: u64) {
         let elapsed = self.start.elapsed();
-        let aim = self.aim;
-        let line = || aim.line(done, mismatches, elapsed);
-        match &mut self.shown {
-            Shown::Bar(bar) => {
-                bar.set_position((aim.share(done, elapsed) * 1000.0) as u64);
+        let end = self.end;
+        let line = || end.line(done, mismatches, elapsed);
+        match &mut self.display {
+            Display::Bar(bar) => {
+                bar.set_position((end.fraction(done, elapsed) * 1000.0) as u64);
                 bar.set_message(line());
             }
-            Shown::Lines(lines) => lines.tell(line),
+            Display::Lines(lines) => lines.update(line),
             #[cfg(test)]
-            Shown::Nothing => {}
+            Display::Nothing => {}
         }
     }
 
     pub fn end(&self) {
-        if let Shown::Bar(bar) = &self.shown {
+        if let Display::Bar(bar) = &self.display {
             bar.finish_and_clear();
         }
     }
 }
 
-impl Aim {
-    /// How much of the sweep is done, from 0 to 1.
-    fn share(&self, done: u64, elapsed: Duration) -> f64 {
+impl End {
+    /// The part of the sweep that is done, from 0 to 1.
+    fn fraction(&self, done: u64, elapsed: Duration) -> f64 {
         let cases = self.cases.map_or(0.0, |cases| done as f64 / cases.max(1) as f64);
         let time = self.time.map_or(0.0, |time| elapsed.as_secs_f64() / time.as_secs_f64());
         cases.max(time).min(1.0)
@@ -94,8 +94,8 @@ impl Aim {
     fn line(&self, done: u64, mismatches: u64, elapsed: Duration) -> String {
         let seconds = elapsed.as_secs_f64().max(1e-9);
         let of = self.cases.map_or_else(String::new, |cases| format!(" of {cases}"));
-        let share = self.share(done, elapsed).max(1e-9);
-        let left = Duration::from_secs_f64((seconds / share - seconds).min(1e9));
+        let fraction = self.fraction(done, elapsed).max(1e-9);
+        let left = Duration::from_secs_f64((seconds / fraction - seconds).min(1e9));
         let wrong = match mismatches {
             0 => "no mismatch".to_string(),
             1 => "1 mismatch".to_string(),
@@ -116,10 +116,10 @@ mod tests {
             Choice { cases: Some(100), time: Some(Duration::from_secs(20)), ..Choice::default() };
         let progress = Progress::new(&choice);
         let at = Duration::from_secs(5);
-        let line = progress.aim.line(50, 0, at);
+        let line = progress.end.line(50, 0, at);
         assert_eq!(line, "50 of 100 cases, 10/s, 5 seconds left, no mismatch");
-        // Whichever ends first counts.
-        let line = progress.aim.line(10, 2, at);
+        // The end that comes first counts.
+        let line = progress.end.line(10, 2, at);
         assert_eq!(line, "10 of 100 cases, 2/s, 15 seconds left, 2 mismatches");
     }
 }

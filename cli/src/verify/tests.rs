@@ -1,9 +1,9 @@
-//! Faults planted on purpose: found, made small, shown.
+//! Planted faults are found, shrunk and reported.
 
 use std::cell::Cell;
 
-use wgmax::kernel::Shader;
 use wgmax::operator::Operator;
+use wgmax::plan::{Limits, Shader};
 use wgmax::sweep::{Case, Kind};
 use wgmax::{Device, Error, Tensor};
 
@@ -12,6 +12,7 @@ use super::finding::Side;
 use super::progress::Progress;
 use super::subject::{Compute, Subject};
 use super::{Report, html, json};
+use crate::options::PlanChoice;
 
 fn report(subjects: Vec<Subject>, choice: Choice) -> Report {
     let sweep = sweep(&subjects, choice, &mut Progress::silent());
@@ -19,7 +20,7 @@ fn report(subjects: Vec<Subject>, choice: Choice) -> Report {
     Report { subjects, refused: Vec::new(), sweep, command, max_growth: None }
 }
 
-/// The CPU in an adapter's place, with what it computes changed.
+/// The CPU in place of an adapter, with changed results.
 fn faulty(fault: impl Fn(&Case, Vec<Tensor>) -> wgmax::Result<Vec<Tensor>> + 'static) -> Subject {
     let cpu = Device::cpu();
     let on = cpu.clone();
@@ -42,7 +43,7 @@ fn broken(tensor: &Tensor) -> Tensor {
     Tensor::from_bytes(tensor.element_type(), tensor.shape(), &bytes).unwrap()
 }
 
-/// Wrong in the last element where windows of 3 or more come with strides.
+/// Changes the last element if windows of 3 or more have strides.
 fn strided_windows_are_wrong(case: &Case, mut results: Vec<Tensor>) -> wgmax::Result<Vec<Tensor>> {
     let Operator::MaxPool(op) = &case.operator else { return Ok(results) };
     let wide = op.get_kernel().iter().any(|&k| k > 2);
@@ -74,7 +75,7 @@ fn a_fault_is_found_shrunk_and_shown() {
         assert!(op.get_indices().is_none() && case.narrow.is_none(), "{case}");
         assert!(case.tensors[0].bytes().iter().all(|&byte| byte == 0), "{case}");
     }
-    // The page names them all, and nothing in it is taken for a tag.
+    // The page has all of them, and escapes names.
     let page = html::page(&report).unwrap();
     for finding in &score.findings {
         assert!(page.contains(&format!("--case {}", finding.index)), "{page}");
@@ -88,7 +89,7 @@ fn a_fault_is_found_shrunk_and_shown() {
     assert_eq!(object["good"], false);
     assert_eq!(object["devices"][0]["findings"].as_array().unwrap().len(), score.findings.len());
 
-    // The command line of a finding finds it again, as small.
+    // The command line of a finding reproduces it, and shrinks it to the same case.
     let first = &score.findings[0];
     let alone = Choice { seed: 1, case: Some(first.index), ..Choice::default() };
     let again = self::report(vec![faulty(strided_windows_are_wrong)], alone);
@@ -99,6 +100,27 @@ fn a_fault_is_found_shrunk_and_shown() {
     let expected =
         format!("wgmax verify --seed 1 --case {} --device \"a <faulty> one\"", first.index);
     assert_eq!(command, expected);
+}
+
+/// A plan replaces the tunings of cases, but not their other limits, and is reported.
+#[test]
+fn a_plan_is_used_and_reported() {
+    let plan = Some(PlanChoice::Software);
+    let choice = Choice { seed: 1, cases: Some(150), plan, ..Choice::default() };
+    for index in 0..20 {
+        let (own, chosen) = (Case::nth(1, index).unwrap(), choice.nth(index).unwrap());
+        assert_eq!(chosen.narrow.tuning, Some("software"));
+        assert_eq!(chosen.narrow.limits(&Limits::cpu()), own.narrow.limits(&Limits::cpu()));
+        assert_eq!(chosen.narrow.target_parallelism, own.narrow.target_parallelism);
+        assert_eq!(chosen.operator, own.operator);
+    }
+    let report = report(vec![faulty(strided_windows_are_wrong)], choice);
+    let finding = &report.sweep.scores[0].findings[0];
+    assert!(finding.found.case.to_string().contains("tuning software"), "{}", finding.found.case);
+    let command = report.again(&report.subjects[0], finding);
+    assert!(command.ends_with(" --plan software"), "{command}");
+    assert!(html::page(&report).unwrap().contains(" --plan software</pre>"));
+    assert_eq!(json::object(&report)["plan"], "software");
 }
 
 /// Cases do not depend on which others are run.
@@ -127,9 +149,9 @@ fn filters_leave_cases_as_they_are() {
     }
 }
 
-/// What is wrong once and right ever after is told as that.
+/// A mismatch that does not occur again is reported as such.
 #[test]
-fn what_does_not_come_again_is_said_so() {
+fn a_mismatch_that_does_not_reproduce_is_reported_as_such() {
     let left = Cell::new(1);
     let once = faulty(move |_, mut results| {
         if !results[0].is_empty() && left.get() > 0 {
@@ -146,9 +168,9 @@ fn what_does_not_come_again_is_said_so() {
     assert!(html::page(&report).unwrap().contains("seen once"));
 }
 
-/// Errors count as failures, and a device that is lost is left alone.
+/// Errors count as failures, and a lost device gets no further cases.
 #[test]
-fn errors_count_and_a_lost_device_is_left_alone() {
+fn errors_count_and_a_lost_device_gets_no_more_cases() {
     let lost = |case: &Case, results| match case.operator {
         Operator::SegmentMax(_) => {
             Err(Error::DeviceLost { device: "it".into(), reason: "gone".into() })
@@ -166,7 +188,7 @@ fn errors_count_and_a_lost_device_is_left_alone() {
     assert!(html::page(&report).unwrap().contains("it was lost: gone"));
 }
 
-/// Leaves out the last element of rows that end within a block.
+/// Omits the last element of rows that end within a block.
 fn rows_lose_their_last(shader: &Shader, text: String) -> String {
     match shader.label().contains("reduce_rows") {
         true => text.replace(
@@ -177,7 +199,7 @@ fn rows_lose_their_last(shader: &Shader, text: String) -> String {
     }
 }
 
-/// A fault in the text of one shader, on a real adapter.
+/// A fault in the text of a shader, on a real adapter.
 #[test]
 fn a_fault_in_a_shader_is_found_and_the_shader_named() {
     let device = match Device::gpu() {
@@ -201,11 +223,11 @@ fn a_fault_in_a_shader_is_found_and_the_shader_named() {
         let case = &finding.small.case;
         assert!(finding.again && finding.oracle == Some(Side::Expected), "{case}");
         assert!(case.tensors[0].len() <= 4, "{case}");
-        let (shader, ..) = finding.launch.as_ref().unwrap();
+        let shader = &finding.launch.as_ref().unwrap().shader;
         assert!(shader.contains("reduce_rows"), "{shader}: {case}");
         assert!(page.contains(shader.as_str()));
     }
-    // To be looked at.
+    // For a look at the page.
     if let Ok(path) = std::env::var("WGMAX_KEEP_REPORT") {
         std::fs::write(path, page).unwrap();
     }

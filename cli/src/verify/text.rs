@@ -1,31 +1,32 @@
-//! What a sweep found, on stdout.
+//! The report on stdout.
 
 use std::io::Write;
 
 use wgmax::ElementType;
-use wgmax::sweep::{Case, Kind};
+use wgmax::sweep::Kind;
 
 use super::Report;
 use super::engine::{Cell, Score};
-use super::finding::{Finding, Side};
+use super::finding::{DifferingLaunch, Finding, Side};
 use super::memory::Growth;
 use super::subject::Subject;
 use crate::output::{self, Output};
 
-/// Elements of an input that are printed.
-const SHOWN: usize = 64;
+/// The maximum number of elements of an input that are printed.
+const MAX_PRINTED: usize = 64;
 
 pub fn print(report: &Report, output: &mut Output) -> anyhow::Result<()> {
     let choice = &report.sweep.choice;
     if let Some(index) = choice.case {
-        writeln!(output, "Case {index}: {}", Case::nth(choice.seed, index)?)?;
+        writeln!(output, "Case {index}: {}", choice.nth(index)?)?;
     }
     for (subject, score) in report.subjects() {
-        let driver = match &subject.info {
-            Some(info) if !info.driver.is_empty() => format!(" · {}", info.driver),
-            _ => String::new(),
+        let driver = match subject.info.driver.as_str() {
+            "" => String::new(),
+            driver => format!(" · {driver}"),
         };
-        writeln!(output, "{}{driver}, against {}:", subject.name, subject.against)?;
+        let plan = choice.plan.map_or_else(String::new, |p| format!(", with {} plans", p.name()));
+        writeln!(output, "{}{driver}, against {}{plan}:", subject.name, subject.against)?;
         let mut header = vec!["type"];
         header.extend(Kind::ALL.map(Kind::name));
         let mut table = output::table(&header);
@@ -42,7 +43,7 @@ pub fn print(report: &Report, output: &mut Output) -> anyhow::Result<()> {
             writeln!(output, "error  case {index}: {reason}")?;
         }
         if let Some((index, _)) = &score.given_up {
-            writeln!(output, "given up after case {index}")?;
+            writeln!(output, "no more cases after case {index}")?;
         }
         for finding in &score.findings {
             mismatch(report, subject, finding, output)?;
@@ -62,10 +63,10 @@ pub fn print(report: &Report, output: &mut Output) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What a cell is where no case was run.
+/// A cell without cases.
 const NONE: &str = "-";
 
-/// What became of the cases of a cell.
+/// The counts of a cell.
 pub fn cell(cell: Option<&Cell>) -> String {
     let Some(cell) = cell else { return NONE.to_string() };
     let mut text = cell.cases.to_string();
@@ -87,7 +88,7 @@ pub fn memory(growth: Growth) -> String {
     )
 }
 
-/// One line on who is right.
+/// A sentence on which side is right.
 pub fn judgement(finding: &Finding, subject: &Subject) -> Option<String> {
     if subject.against == "the oracle" {
         return None;
@@ -99,9 +100,9 @@ pub fn judgement(finding: &Finding, subject: &Subject) -> Option<String> {
     })
 }
 
-/// Which shader it is, if that could be told.
+/// A sentence on the first launch that differs, if it is known.
 pub fn launch(finding: &Finding) -> Option<String> {
-    let (shader, number, count) = finding.launch.as_ref()?;
+    let DifferingLaunch { shader, number, count } = finding.launch.as_ref()?;
     Some(format!("The first launch that differs: {shader}, {number} of {count}."))
 }
 
@@ -125,7 +126,7 @@ fn mismatch(
     for (result, comparison) in finding.small.results() {
         let name = finding.small.name(result);
         let Some(comparison) = comparison else {
-            writeln!(output, "  {name}: another type or shape than expected")?;
+            writeln!(output, "  {name}: type or shape not as expected")?;
             continue;
         };
         writeln!(output, "  {name} (a: {}, b: {}):", subject.name, subject.against)?;
@@ -140,9 +141,9 @@ fn mismatch(
     Ok(())
 }
 
-/// The elements of a tensor, as many as are read with pleasure.
+/// The type and shape of a tensor, and its first elements.
 pub fn list(tensor: &wgmax::Tensor) -> wgmax::Result<String> {
-    let values = output::values(tensor, SHOWN)?;
+    let values = output::values(tensor, MAX_PRINTED)?;
     let more = match tensor.len() - values.len() {
         0 => String::new(),
         more => format!(" and {more} more"),
@@ -151,7 +152,7 @@ pub fn list(tensor: &wgmax::Tensor) -> wgmax::Result<String> {
 }
 
 impl Score {
-    /// One line on a subject.
+    /// A line on the outcome of a subject.
     pub fn line(&self) -> String {
         let (cases, wrong, failed) = (self.cases(), self.mismatches(), self.failed());
         match (wrong, failed) {

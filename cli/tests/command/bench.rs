@@ -1,10 +1,10 @@
-//! `wgmax bench`, as far as it does not depend on time.
+//! `wgmax bench`, without its times.
 
 use serde_json::Value;
 
 use crate::{folder, refused, stdout, succeeds, wgmax};
 
-/// Runs what succeeds with progress on stderr, and reads the JSON that it wrote.
+/// Runs a command that succeeds with progress on stderr, and reads the JSON that it wrote.
 #[track_caller]
 fn measured(arguments: &[&str], file: &str) -> (String, Value) {
     let output = wgmax(arguments);
@@ -22,7 +22,7 @@ fn items_are_listed() {
 }
 
 #[test]
-fn what_makes_no_sense_is_refused() {
+fn bad_arguments_are_refused() {
     refused(&["bench", "--filter", "("], "regex");
     refused(&["bench", "--filter", "no such item"], "no such item");
     refused(&["bench", "--device", "no such device"], "no such device");
@@ -30,12 +30,12 @@ fn what_makes_no_sense_is_refused() {
     refused(&["bench", "--seconds", "-1"], "-1");
 }
 
-/// The CPU, and whatever adapter there is, on small items of each operator.
+/// Small items of each operator, on the CPU and on an adapter if there is one.
 #[test]
-fn figures_are_written() {
+fn measurements_are_written() {
     let (_folder, at) = folder();
     let (json, plot) = (at("bench.json"), at("bench.svg"));
-    // One run each, of inputs whose digests are known from numpy.
+    // One run each; the digests of the inputs are numpy's.
     let expected = [
         ("R00_overhead_1k", 3_067_729_167u64, 385_247_351u64),
         ("P05_spp5", 3_264_721_114, 2_483_276_192),
@@ -85,4 +85,11 @@ fn costs_are_shown() {
         measured(&["bench", "--device", "cpu", "--filter", "costs", "--json", &json], &json);
     assert!(shown.contains("plan MaxPool") && shown.contains("ReduceMax f32[1000]"), "{shown}");
     assert!(report["costs"].as_array().unwrap().len() >= 6, "{report}");
+    assert_eq!(report["plan"], "cpu");
+
+    let item = ["--filter", "P05", "--runs", "1", "--plan", "software", "--json", &json];
+    let (shown, report) = measured(&[&["bench", "--device", "cpu"], &item[..]].concat(), &json);
+    assert!(shown.contains("; software plans; timed by "), "{shown}");
+    assert_eq!(report["plan"], "software");
+    assert_eq!(report["rows"][0]["results_crc32"][0], 2_483_276_192u32);
 }

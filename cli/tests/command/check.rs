@@ -7,7 +7,7 @@ use wgmax::Tensor;
 
 use super::{folder, refused, stderr, stdout, wgmax};
 
-/// A golden case of the largest element of `[1, 2]`, along axis `axis`.
+/// Writes a golden case: the maximum of `[1, 2]` along an axis.
 pub fn write_case(folder: &Path, expected: f32, expect: &str, axis: i64) {
     fs::create_dir_all(folder).unwrap();
     let at = |name: &str| folder.join(name).to_str().unwrap().to_string();
@@ -73,7 +73,7 @@ fn checks_cases_and_reports_each() {
     assert_eq!(fs::read(&report).unwrap(), b"precious");
 }
 
-/// No shape tells that ids do not ascend.
+/// Ids that do not ascend are refused, though their shape is right.
 #[test]
 fn ids_are_refused_for_their_values() {
     let (folder, at) = folder();

@@ -1,9 +1,9 @@
-//! Help, suggestions, completions, manual pages, and colours.
+//! Help, suggestions, completions, manual pages and colours.
 
 use super::{command, folder, refused, stderr, stdout, succeeds};
 
-/// Each command, as it is called.
-const COMMANDS: [&[&str]; 15] = [
+/// The arguments of each command.
+const COMMANDS: [&[&str]; 20] = [
     &[],
     &["demo"],
     &["devices"],
@@ -18,6 +18,11 @@ const COMMANDS: [&[&str]; 15] = [
     &["verify"],
     &["check"],
     &["onnx"],
+    &["explain"],
+    &["explain", "reduce-max"],
+    &["explain", "max-pool"],
+    &["explain", "segment-max"],
+    &["shader"],
     &["completions"],
 ];
 
@@ -28,10 +33,10 @@ fn each_command_has_an_example_of_itself() {
         let (_, examples) = help.split_once("\nExample").unwrap_or_else(|| panic!("{help}"));
         let called = ["wgmax"].iter().chain(command).copied().collect::<Vec<_>>().join(" ");
         assert!(examples.contains(&called), "{examples}");
-        // The short help, too.
+        // The short help has them as well.
         assert!(succeeds(&[command, &["-h"]].concat()).contains("\nExample"), "{command:?}");
     }
-    // The list above is the list there is.
+    // The list above is complete.
     let help = succeeds(&["--help"]);
     let (_, list) = help.split_once("\nCommands:\n").unwrap();
     let listed = list.lines().take_while(|line| !line.is_empty());
@@ -43,7 +48,7 @@ fn each_command_has_an_example_of_itself() {
 }
 
 #[test]
-fn what_is_nearly_right_is_suggested() {
+fn similar_names_are_suggested() {
     let (_folder, at) = folder();
     let x = at("x.npy");
     refused(&["reduce-mx", &x], "'reduce-max'");
@@ -53,6 +58,9 @@ fn what_is_nearly_right_is_suggested() {
     refused(&["reduce-max", &x, "--nan", "ignor"], "'ignore'");
     refused(&["compare", "maxpool", &x], "'max-pool'");
     refused(&["completions", "bahs"], "'bash'");
+    refused(&["shader", "reduce_row"], "'reduce_rows'");
+    refused(&["explain", "maxpool", "1x1x9"], "'max-pool'");
+    refused(&["reduce-max", &x, "--plan", "hard"], "'hardware'");
     refused(&["devices", "--color", "alway"], "'always'");
 }
 
@@ -77,7 +85,7 @@ fn there_is_a_manual_page_for_each_command() {
     refused(&["man", "reduce-max", "more"], "more");
 }
 
-/// What a command prints on stdout and stderr with this in its environment.
+/// What a command prints on stdout and stderr, with variables in its environment.
 fn printed(arguments: &[&str], environment: &[(&str, &str)]) -> (String, String) {
     let mut command = command(arguments);
     for name in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE"] {
@@ -88,12 +96,12 @@ fn printed(arguments: &[&str], environment: &[(&str, &str)]) -> (String, String)
 }
 
 #[test]
-fn colours_are_for_those_who_want_them() {
+fn colours_are_printed_on_request() {
     const ESCAPE: char = '\u{1b}';
     let help = ["reduce-max", "--help"];
     let missing = ["reduce-max", "missing.npy", "--device", "cpu"];
     let unknown = ["reduce-max", "--unknown"];
-    // Into a pipe goes no colour.
+    // Without a request, a pipe gets no colours.
     for (arguments, environment, wanted) in [
         (&[][..], &[][..], false),
         (&["--color", "auto"], &[], false),
@@ -113,6 +121,6 @@ fn colours_are_for_those_who_want_them() {
             assert_eq!(error.contains(ESCAPE), wanted, "{arguments:?} {environment:?} {error}");
         }
     }
-    // Before a command as well as behind it.
+    // The option may come before the command.
     assert!(printed(&["--color", "always", "devices", "--help"], &[]).0.contains(ESCAPE));
 }

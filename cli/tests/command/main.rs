@@ -1,9 +1,10 @@
-//! The command, as a user sees it: what it prints, what it writes, how it ends.
+//! The command: what it prints and writes, and its exit status.
 
 #[path = "../../../tests/common/adapter.rs"]
 mod adapter;
 mod bench;
 mod check;
+mod explain;
 mod help;
 mod max_pool;
 mod onnx;
@@ -11,6 +12,7 @@ mod onnx;
 mod proto;
 mod reduce_max;
 mod segment_max;
+mod shader;
 mod streams;
 mod verify;
 
@@ -21,7 +23,7 @@ use wgmax::Tensor;
 
 fn command(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_wgmax"));
-    // Where this is not set, libwayland, which a GL driver asks, says so on stderr.
+    // Without this variable libwayland, which GL drivers use, prints a message on stderr.
     command.args(arguments).env("XDG_RUNTIME_DIR", std::env::temp_dir());
     command
 }
@@ -34,10 +36,10 @@ fn stdout(output: &Output) -> String {
     String::from_utf8(output.stdout.clone()).unwrap()
 }
 
-/// What a command says on stderr, but for how far it is, which depends on time and on caches.
+/// What a command prints on stderr, without progress, which depends on time and caches.
 fn stderr(output: &Output) -> String {
-    let said = String::from_utf8(output.stderr.clone()).unwrap();
-    said.split_inclusive('\n').filter(|line| !line.starts_with("progress: ")).collect()
+    let text = String::from_utf8(output.stderr.clone()).unwrap();
+    text.split_inclusive('\n').filter(|line| !line.starts_with("progress: ")).collect()
 }
 
 #[track_caller]
@@ -48,7 +50,7 @@ fn succeeds(arguments: &[&str]) -> String {
     stdout(&output)
 }
 
-/// Runs what must be refused: status 2, one line on stderr, nothing on stdout.
+/// Runs a command that must be refused: status 2, one line on stderr, nothing on stdout.
 #[track_caller]
 fn refused(arguments: &[&str], word: &str) {
     let output = wgmax(arguments);
@@ -85,7 +87,7 @@ fn the_demo_finds_nothing_wrong() {
     assert!(shown.contains("7.9  4.4  6.9  2.5"), "{shown}");
     // The longest petal of each species.
     assert!(shown.contains("1.9  5.1  6.9"), "{shown}");
-    // A row of each picture that is drawn, and the middle of it pooled.
+    // A row of each picture that is drawn, and of its maxima.
     let row = "  │  ░░██▒▒  ██░░  │ │  ████░░│  │  ░░██          │ │░░██▓▓  │  \
                │          ██▓▓  │ │  ▒▒██▓▓│\n";
     assert!(shown.contains(row), "{shown}");
@@ -94,14 +96,19 @@ fn the_demo_finds_nothing_wrong() {
 
 #[test]
 fn devices_are_listed() {
-    // Where there is no adapter, stderr says so.
+    // Without an adapter, there is a message on stderr.
     assert!(stdout(&wgmax(&["devices"])).contains("cpu"));
     let list: Vec<serde_json::Value> =
         serde_json::from_str(&succeeds(&["devices", "--json"])).unwrap();
-    assert_eq!(list.last().unwrap()["device"], "cpu");
+    let cpu = list.last().unwrap();
+    assert_eq!((&cpu["device"], &cpu["tuning"]), (&"cpu".into(), &"cpu".into()));
+    for device in &list {
+        assert!(device["target_parallelism"].as_u64().unwrap() > 0, "{device}");
+        assert!(device["limits"]["max_storage_buffers"].as_u64().unwrap() > 0, "{device}");
+    }
 }
 
-/// A reader who leaves early, as `head` does, is no reason to panic.
+/// A reader that closes its pipe early, as `head` does, is no error.
 #[test]
 fn a_closed_pipe_is_no_error() {
     use std::process::Stdio;

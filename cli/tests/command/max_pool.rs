@@ -5,7 +5,7 @@ use std::path::Path;
 
 use wgmax::Tensor;
 
-use super::{adapter, folder, refused, succeeds};
+use super::{adapter, folder, refused, succeeds, wgmax};
 
 /// `p.npy`: f32[1, 1, 5, 5] of 1 to 25, as in the examples of ONNX's MaxPool.
 fn write_picture(path: &str) {
@@ -32,17 +32,17 @@ fn pools_and_prints() {
             "f32[1, 1, 3, 3]\n   7.0  9.0 10.0\n  17.0 19.0 20.0\n  22.0 24.0 25.0\n"
         );
     }
-    // The odd position of padding lies behind the last element, or before the first.
+    // The odd position of padding is after the last element, or before the first.
     let same = |how| run(&["--kernel", "2,5", "--strides", "1,5", "--auto-pad", how]);
     let column = |rows: &str| format!("f32[1, 1, 5, 1]\n{rows}");
     assert_eq!(same("same-upper"), column("  10.0\n  15.0\n  20.0\n  25.0\n  25.0\n"));
     assert_eq!(same("same-lower"), column("   5.0\n  10.0\n  15.0\n  20.0\n  25.0\n"));
-    // Rows before, columns behind: b1,b2,e1,e2.
+    // Rows before, columns after: b1,b2,e1,e2.
     assert_eq!(
         run(&["--kernel", "2,1", "--strides", "4,4", "--pads", "1,0,0,4"]),
         "f32[1, 1, 2, 3]\n   1.0  5.0 -inf\n  21.0 25.0 -inf\n"
     );
-    // Five channels of one spatial axis.
+    // Five channels with one spatial axis.
     let q = at("q.npy");
     let rows = wgmax::io::read(&p).unwrap().reshape([1, 5, 5]).unwrap();
     wgmax::io::write(&q, &rows).unwrap();
@@ -68,7 +68,7 @@ fn nan_and_empty_windows_are_choices_of_pooling() {
     assert!(run("--empty", "lowest").contains("\n  -3.4028235e38 "));
 }
 
-/// The examples that ONNX's specification of MaxPool publishes.
+/// The examples of ONNX's specification of MaxPool.
 #[test]
 fn indices_are_those_of_the_specification() {
     let (_folder, at) = folder();
@@ -105,7 +105,7 @@ fn indices_are_those_of_the_specification() {
     let indices = with(&["--index-axis", "-1"]);
     assert_eq!(indices.to_vec::<i64>().unwrap(), [1, 3, 1, 3]);
 
-    // Without -o the values are printed all the same.
+    // Without -o the values are printed.
     let shown = succeeds(&["max-pool", &p, "--kernel", "5,5", "--device", "cpu", "--indices", &z]);
     assert_eq!(shown, "f32[1, 1, 1, 1]\n  25.0\n");
     assert_eq!(wgmax::io::read(&z).unwrap().to_vec::<i64>().unwrap(), [24]);
@@ -179,6 +179,27 @@ fn a_failure_leaves_both_outputs_of_pooling_alone() {
     run(&y, &at("./y.npy"), "one file");
     run(&at("both.npz:y"), &at("both.npz:z"), "one file");
     assert!(!Path::new(&at("both.npz")).exists());
+}
+
+/// Every plan has the same results, indices included.
+#[test]
+fn plans_of_pooling_make_no_difference() {
+    let (_folder, at) = folder();
+    let (p, y, z) = (at("large.npy"), at("y.npy"), at("z.npy"));
+    let numbers: Vec<f32> = (0..40_000).map(|i| (i * 7919 % 40_009) as f32).collect();
+    wgmax::io::write(&p, &Tensor::from_slice([2, 5, 40, 100], &numbers).unwrap()).unwrap();
+    let run = |device: &str, more: &[&str]| {
+        let fixed = ["max-pool", &p, "--kernel", "3,3", "--strides", "2,2", "--device", device];
+        let files = ["-o", &y, "--indices", &z];
+        assert!(wgmax(&[&fixed[..], &files, more].concat()).status.success(), "{more:?}");
+        [&y, &z].map(|file| wgmax::io::read(file).unwrap().bytes().to_vec())
+    };
+    let expected = run("cpu", &[]);
+    for plan in ["hardware", "software", "cpu"] {
+        for device in ["cpu", "auto"] {
+            assert!(run(device, &["--plan", plan]) == expected, "{plan} on {device}");
+        }
+    }
 }
 
 #[test]

@@ -42,7 +42,7 @@ fn report(arguments: &[&str]) -> (Value, Option<i32>) {
     (serde_json::from_slice(&output.stdout).unwrap(), output.status.code())
 }
 
-/// x -> Relu -> r -> MaxPool -> p -> GlobalMaxPool -> y, and the shape of r is told by a name.
+/// x -> Relu -> r -> MaxPool -> p -> GlobalMaxPool -> y; a dimension of r has a name.
 fn chain() -> Vec<u8> {
     let nodes = [
         node("Relu", &["x"], &["r"], &[]),
@@ -71,7 +71,7 @@ fn nodes_are_listed_and_run() {
     assert_eq!(nodes[0]["input"]["shape"], serde_json::json!([2, 3, 8, 8]));
     assert_eq!(nodes[0]["results"][0]["shape"], serde_json::json!([2, 3, 7, 7]));
     assert_eq!(nodes[0]["input_from"], "random");
-    // What the first made is what the second takes.
+    // The second takes the result of the first.
     assert_eq!(nodes[1]["input"]["shape"], serde_json::json!([2, 3, 7, 7]));
     assert_eq!(nodes[1]["input_from"], "tensor");
     assert_eq!(nodes[1]["results"][0]["shape"], serde_json::json!([2, 3, 1, 1]));
@@ -88,7 +88,7 @@ fn nodes_are_listed_and_run() {
 }
 
 #[test]
-fn a_gpu_is_held_against_the_cpu() {
+fn a_gpu_is_compared_with_the_cpu() {
     if adapter::gpu().is_none() {
         return;
     }
@@ -101,13 +101,13 @@ fn a_gpu_is_held_against_the_cpu() {
     }
     let shown = succeeds(&["onnx", &at("m.onnx"), "--dim", "batch=2", "--device", "gpu"]);
     assert!(
-        shown.contains("held against the CPU") && shown.matches(" yes ").count() == 2,
+        shown.contains("compared with the CPU") && shown.matches(" yes ").count() == 2,
         "{shown}"
     );
 }
 
 #[test]
-fn what_is_not_known_is_asked_for() {
+fn unknown_values_are_asked_for() {
     let (_folder, at) = saved(&chain());
     let m = at("m.onnx");
     let run = |more: &[&str]| succeeds(&[&["onnx", &m, "--device", "cpu"], more].concat());
@@ -117,21 +117,21 @@ fn what_is_not_known_is_asked_for() {
     refused(&["onnx", &m, "--dim", "bath=1"], "it names \"batch\"");
     refused(&["onnx", &m, "--dim", "batch=1", "--dim", "batch=2"], "1 in one place and 2");
     refused(&["onnx", &m, "--shape", "q=1"], "no such tensor");
-    refused(&["onnx", &m, "--shape", "r=1,-1"], "no number");
+    refused(&["onnx", &m, "--shape", "r=1,-1"], "not a number");
     refused(&["onnx", &m, "--input", &format!("q={}", at("x.npy"))], "no such tensor");
     refused(
         &["onnx", &m, "--input", &format!("r={}", at("x.npy"))],
         "f32[2, 3] where the model has f32[batch, 3, 8, 8]",
     );
     refused(&["onnx", &m, "--output", "p=p.npy"], "its node does not run");
-    refused(&["onnx", &m, "--output", "r=r.npy"], "they make \"p\", \"y\"");
+    refused(&["onnx", &m, "--output", "r=r.npy"], "their outputs are \"p\", \"y\"");
     refused(&["onnx", &at("absent.onnx")], "absent.onnx");
 
-    // Without a shape at all, and with a dimension that has no name.
+    // A value without a shape, and one with dimensions that have no name.
     let unknown = model(13, &[pool("u", &["y"])], &[value(11, "u"), value(12, "y")]);
     fs::write(&m, unknown).unwrap();
     assert!(
-        run(&[]).contains("does not tell the shape of \"u\"; give --shape u=N,.."),
+        run(&[]).contains("does not declare the shape of \"u\"; give --shape u=N,.."),
         "{}",
         run(&[])
     );
@@ -140,7 +140,7 @@ fn what_is_not_known_is_asked_for() {
     assert!(run(&[]).contains("f32[1, 3, ?, ?] only; give --shape 'a b=1,3,N,N'"), "{}", run(&[]));
 }
 
-/// ReduceMax of opset 18, which takes its axes from a constant of either kind, or from a file.
+/// ReduceMax of opset 18 takes its axes from a constant of either kind, or from a file.
 #[test]
 fn axes_come_from_constants() {
     let graph = |more: &[Vec<u8>]| {
@@ -170,9 +170,9 @@ fn axes_come_from_constants() {
     assert!(blocked["reason"].as_str().unwrap().contains("--input a=FILE"), "{blocked}");
 }
 
-/// Fan-out, two outputs, constants: all of it runs, and every value can be written.
+/// A model with fan-out, two outputs and constants: all nodes run, and every value can be written.
 #[test]
-fn a_model_of_nothing_else_runs_whole() {
+fn a_model_of_implemented_nodes_runs_completely() {
     let kernel = ints("kernel_shape", &[2, 2]);
     let nodes = [
         node("MaxPool", &["x"], &["p", "where"], &[kernel]),
@@ -208,7 +208,7 @@ fn a_model_of_nothing_else_runs_whole() {
     }
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let shown = succeeds(&arguments);
-    assert!(shown.contains("the model ran whole"), "{shown}");
+    assert!(shown.contains("the whole model ran"), "{shown}");
     let floats = |name: &str| wgmax::io::read(&at(name)).unwrap().to_vec::<f32>().unwrap();
     // Rows of x: 0 7 14, 2 9 16, 4 11 18; 6 13 1, 8 15 3, 10 17 5.
     assert_eq!(floats("p.npy"), [9.0, 16.0, 11.0, 18.0, 15.0, 15.0, 17.0, 17.0]);
@@ -218,7 +218,7 @@ fn a_model_of_nothing_else_runs_whole() {
     let places = wgmax::io::read(&at("where.pb")).unwrap();
     assert_eq!(places.to_vec::<i64>().unwrap(), [4, 5, 7, 8, 13, 13, 16, 16]);
 
-    // One of them on standard output, and nothing else.
+    // A tensor on standard output, and nothing else.
     let output =
         wgmax(&["onnx", &at("m.onnx"), "--input", &files[0], "--output", "g=-", "--device", "cpu"]);
     let found = wgmax::io::npy::parse("stdout", std::sync::Arc::new(output.stdout)).unwrap();
@@ -283,16 +283,16 @@ fn nodes_that_are_not_valid_are_refused() {
     }
 }
 
-/// A model that says otherwise than its nodes is told so; one that asks for more memory
-/// than there is fails.
+/// A model whose declarations contradict its nodes gets a remark; one that needs more memory than
+/// there is fails.
 #[test]
-fn models_that_lie_do_no_harm() {
+fn wrong_declarations_are_harmless() {
     let graph =
         [shaped(11, "x", F32, &["1", "1", "4", "4"]), shaped(12, "y", F32, &["1", "1", "4", "4"])];
     let (_folder, at) = saved(&model(13, &[pool("x", &["y"])], &graph));
     let shown = succeeds(&["onnx", &at("m.onnx"), "--device", "cpu"]);
     assert!(
-        shown.contains("\"y\" is f32[1, 1, 3, 3], though the model says f32[1, 1, 4, 4]"),
+        shown.contains("\"y\" is f32[1, 1, 3, 3], but the model declares f32[1, 1, 4, 4]"),
         "{shown}"
     );
 
@@ -303,7 +303,7 @@ fn models_that_lie_do_no_harm() {
         let output = wgmax(&["onnx", &at("m.onnx"), "--device", "cpu"]);
         assert!(stderr(&output).is_empty(), "{output:?}");
         let shown = stdout(&output);
-        assert!(!shown.contains("ran whole"), "{shown}");
+        assert!(!shown.contains("whole model ran"), "{shown}");
         assert!(
             ["no memory", "too large", "limit"].iter().any(|why| shown.contains(why)),
             "{shown}"

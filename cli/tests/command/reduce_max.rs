@@ -1,4 +1,4 @@
-//! `wgmax reduce-max`, and what all operators have in common.
+//! `wgmax reduce-max`, and what all operators share.
 
 use std::fs;
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::path::Path;
 use wgmax::operator::ReduceMax;
 use wgmax::{Device, Tensor};
 
-use super::{command, folder, refused, stderr, stdout, succeeds};
+use super::{command, folder, refused, stderr, stdout, succeeds, wgmax};
 
 #[test]
 fn reduces_to_a_file() {
@@ -115,7 +115,7 @@ fn compares_two_devices() {
     assert!(shown.ends_with("values: f32[2, 3] -> f32[3]: 3 elements, all equal\n"), "{shown}");
 }
 
-/// As on the CPU, whatever goes to the device at a time.
+/// Pieces of any size have the results of the CPU.
 #[test]
 fn pieces_make_no_difference() {
     let (_folder, at) = folder();
@@ -137,9 +137,35 @@ fn pieces_make_no_difference() {
     }
 }
 
-/// Where no adapter opens, `auto` is the CPU, and that is no secret.
+/// Every plan has the same results, on every device.
 #[test]
-fn auto_says_that_it_falls_back() {
+fn plans_make_no_difference() {
+    let (_folder, at) = folder();
+    let numbers: Vec<u8> = (0..200_000u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
+    let x = Tensor::from_slice([200, 1000], &numbers).unwrap();
+    let (input, output) = (at("large.npy"), at("y.npy"));
+    wgmax::io::write(&input, &x).unwrap();
+    for axes in [0, 1] {
+        let expected = ReduceMax::new().axes([axes]).run(&Device::cpu(), &x).unwrap();
+        for device in ["cpu", "auto"] {
+            for plan in ["hardware", "software", "cpu"] {
+                let axes = axes.to_string();
+                let arguments = ["reduce-max", &input, "--axes", &axes, "--plan", plan];
+                let output_of = ["--device", device, "-o", &output];
+                assert!(wgmax(&[&arguments[..], &output_of].concat()).status.success(), "{plan}");
+                let found = wgmax::io::read(&output).unwrap();
+                assert_eq!(found.bytes(), expected.bytes(), "axis {axes}, {plan} on {device}");
+            }
+        }
+    }
+    refused(&["reduce-max", &input, "--plan", "gpu"], "hardware");
+    let compared = ["compare", "reduce-max", &input, "--between", "cpu,cpu", "--plan", "software"];
+    assert!(succeeds(&compared).contains("all equal"));
+}
+
+/// If no adapter opens, `auto` is the CPU, with a message.
+#[test]
+fn auto_reports_that_it_falls_back() {
     let (_folder, at) = folder();
     let backend = if cfg!(windows) { "metal" } else { "dx12" };
     let run = |device: &str| {
@@ -149,7 +175,8 @@ fn auto_says_that_it_falls_back() {
     let output = run("auto");
     assert!(output.status.success(), "{output:?}");
     assert_eq!(stdout(&output), "f32[3]\n  NaN 5.0 3.0\n");
-    let said = stderr(&output);
-    assert!(said.starts_with("wgmax: on the CPU") && said.lines().count() == 1, "{said}");
+    let text = stderr(&output);
+    assert!(text.starts_with("wgmax: falling back to the CPU: "), "{text}");
+    assert_eq!(text.lines().count(), 1, "{text}");
     assert_eq!(run("gpu").status.code(), Some(2));
 }

@@ -8,8 +8,8 @@ use wgmax::Tensor;
 
 use super::{adapter, refused, succeeds};
 
-/// A folder with `x.npy`, five rows of f32, and an `ids` and an `offsets` of their segments, three
-/// with rows and one without.
+/// A folder with `x.npy`, five rows of f32, and the `ids` and `offsets` of their segments, of which
+/// one has no rows.
 fn folder() -> (TempDir, impl Fn(&str) -> String) {
     let (folder, at) = super::folder();
     let x = [1.0f32, 8.0, 2.0, 7.0, -3.0, f32::NAN, -4.0, -5.0, 6.0, f32::NEG_INFINITY];
@@ -46,9 +46,9 @@ fn prints_the_maximum_of_each_segment() {
 }
 
 #[test]
-fn unsorted_ids_may_be_no_segments() {
+fn unsorted_ids_may_be_out_of_range() {
     let (_folder, at) = folder();
-    // Also a narrower type, in a file of several tensors.
+    // i32 ids, in a file of several tensors.
     let ids = at("ids.npz:ids");
     let tensor = Tensor::from_slice([5], &[1i32, -1, 0, 1, i32::MAX]).unwrap();
     wgmax::io::write(&ids, &tensor).unwrap();
@@ -90,7 +90,7 @@ fn indices_are_rows() {
     assert_eq!(indices.to_vec::<i64>().unwrap(), [1, 0, 2, 2, -1, -1, 4, 4]);
     let values = wgmax::io::read(&y).unwrap().to_vec::<f32>().unwrap();
     assert_eq!((values[0], values[1], values[6]), (2.0, 8.0, 6.0));
-    // Without -o the values are printed all the same.
+    // Without -o the values are printed.
     let (shown, indices) = run(&["--index-type", "i32", "--nan", "ignore"]);
     assert!(shown.starts_with("f32[4, 2]\n"), "{shown}");
     assert_eq!(indices.to_vec::<i32>().unwrap(), [1, 0, 2, 3, -1, -1, 4, 4]);
@@ -114,7 +114,11 @@ fn bad_segments_are_refused_in_one_line() {
         ),
         (&[0, 3, 2, 5], &["--offsets"], "bad.npy: offsets must ascend, but position 2 has 2"),
         (&[-2, 3], &["--offsets"], "bad.npy: offsets must not be negative"),
-        (&[0, 6], &["--offsets"], "bad.npy: offset 6 at position 1 lies behind the 5 rows"),
+        (
+            &[0, 6],
+            &["--offsets"],
+            "bad.npy: offset 6 at position 1 is larger than the number of rows, 5",
+        ),
         (&[], &["--offsets"], "bad.npy: offsets has 0 elements"),
     ] {
         write_ids(&bad, values);

@@ -18,21 +18,21 @@ pub fn fed(arguments: &[&str], input: &[u8]) -> Output {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    // One that refuses its arguments reads nothing.
+    // A command that refuses its arguments does not read.
     let _ = child.stdin.take().unwrap().write_all(input);
     child.wait_with_output().unwrap()
 }
 
-fn picture() -> Tensor {
+fn matrix() -> Tensor {
     Tensor::from_slice([2, 3], &[1.5f32, -2.0, 3.0, 4.0, 5.0, -6.0]).unwrap()
 }
 
 #[test]
 fn tensors_come_from_standard_input() {
     let (_folder, at) = folder();
-    wgmax::io::write(&at("p.npy"), &picture()).unwrap();
+    wgmax::io::write(&at("p.npy"), &matrix()).unwrap();
     let npy = fs::read(at("p.npy")).unwrap();
-    let pb = encode_tensor(&picture());
+    let pb = encode_tensor(&matrix());
     for (spec, bytes) in [("-", &npy), ("-", &pb), ("npy:-", &npy), ("pb:-", &pb)] {
         let output = fed(&["reduce-max", spec, "--axes", "1", "--device", "cpu"], bytes);
         assert_eq!(output.status.code(), Some(0), "{spec}: {output:?}");
@@ -53,7 +53,7 @@ fn tensors_come_from_standard_input() {
 #[test]
 fn results_go_to_standard_output_alone() {
     let (_folder, at) = folder();
-    wgmax::io::write(&at("p.npy"), &picture()).unwrap();
+    wgmax::io::write(&at("p.npy"), &matrix()).unwrap();
     let run = |out: &str| {
         let output =
             wgmax(&["reduce-max", &at("p.npy"), "--axes", "0", "--device", "cpu", "-o", out]);
@@ -67,9 +67,9 @@ fn results_go_to_standard_output_alone() {
     let tensor = parse_tensor("stdout", &run("pb:-")).unwrap();
     assert_eq!(tensor.to_vec::<f32>().unwrap(), [4.0, 5.0, 3.0]);
 
-    // One result there and another in a file; never two there.
+    // One result on standard output and another in a file. Two results there are refused.
     let p = at("q.npy");
-    wgmax::io::write(&p, &picture().reshape([1, 2, 3]).unwrap()).unwrap();
+    wgmax::io::write(&p, &matrix().reshape([1, 2, 3]).unwrap()).unwrap();
     let fixed = ["max-pool", &p, "--kernel", "3", "--device", "cpu", "--indices"];
     let indices = at("where.npy");
     let output = wgmax(&[&fixed[..], &[&indices, "-o", "-"]].concat());
@@ -80,18 +80,18 @@ fn results_go_to_standard_output_alone() {
 }
 
 #[test]
-fn a_command_is_a_part_of_a_pipe() {
+fn commands_can_be_piped() {
     let (_folder, at) = folder();
-    wgmax::io::write(&at("p.npy"), &picture()).unwrap();
+    wgmax::io::write(&at("p.npy"), &matrix()).unwrap();
     let first = ["reduce-max", &at("p.npy"), "--axes", "0", "--device", "cpu", "-o", "-"];
     let second = ["reduce-max", "-", "--device", "cpu"];
     let output = fed(&second, &wgmax(&first).stdout);
     assert_eq!(stdout(&output), "f32[]\n  5.0\n");
 }
 
-/// A reader that has gone away is no error for a tensor either.
+/// A closed pipe is no error for tensors either.
 #[test]
-fn a_closed_pipe_takes_no_tensor() {
+fn a_tensor_to_a_closed_pipe_is_no_error() {
     let (_folder, at) = folder();
     let large = Tensor::from_slice([1 << 18], &vec![1f32; 1 << 18]).unwrap();
     wgmax::io::write(&at("large.npy"), &large).unwrap();
@@ -106,7 +106,7 @@ fn a_closed_pipe_takes_no_tensor() {
     assert!(output.status.success() && stderr(&output).is_empty(), "{output:?}");
 }
 
-/// With `--json -`, standard output is JSON and nothing else.
+/// With `--json -`, standard output has only the JSON.
 #[test]
 fn reports_go_to_standard_output_alone() {
     let (folder, at) = folder();

@@ -13,7 +13,7 @@ fn the_cpu_agrees_with_the_oracle() {
     assert!(shown.contains("CPU, against the oracle:"), "{shown}");
     assert!(shown.contains("78 cases of seed 7 in"), "{shown}");
     assert!(shown.contains("all equal, bit for bit."), "{shown}");
-    // Each operator and type has been looked at twice.
+    // Two cases of each operator and type.
     assert!(shown.contains("│ bf16 ┆ 2         ┆ 2       ┆ 2          │"), "{shown}");
     let page = fs::read_to_string(&html).unwrap();
     assert!(page.starts_with("<!DOCTYPE html>") && page.ends_with("</html>"), "{page}");
@@ -25,7 +25,7 @@ fn the_cpu_agrees_with_the_oracle() {
 }
 
 #[test]
-fn one_case_or_those_of_an_operator_and_a_type() {
+fn cases_can_be_selected() {
     let shown = succeeds(&["verify", "--device", "cpu", "--seed", "7", "--case", "40"]);
     assert!(shown.contains("1 case of seed 7 in"), "{shown}");
     assert!(shown.starts_with("Case 40: MaxPool of f32["), "{shown}");
@@ -46,7 +46,7 @@ fn one_case_or_those_of_an_operator_and_a_type() {
 }
 
 #[test]
-fn what_cannot_be_is_refused_before_anything_runs() {
+fn bad_arguments_are_refused_before_anything_runs() {
     let (_folder, at) = folder();
     refused(&["verify", "--device", "no such adapter"], "no such adapter");
     refused(&["verify", "--type", "f12"], "f12");
@@ -60,10 +60,10 @@ fn what_cannot_be_is_refused_before_anything_runs() {
     refused(&["verify", "--html", &at("no/such.html")], "no/such.html");
 }
 
-/// Memory that may not grow, where it is known, is a difference if it does.
+/// Memory that grows by more than the maximum, or is unknown, counts as a difference.
 #[cfg(target_os = "linux")]
 #[test]
-fn memory_is_told_and_bounded() {
+fn memory_is_reported_and_bounded() {
     let (_folder, at) = folder();
     let json = at("report.json");
     let output = wgmax(&[
@@ -84,16 +84,29 @@ fn memory_is_told_and_bounded() {
     let resident = object["memory"]["resident"].as_array().unwrap();
     assert_eq!(resident.len(), 39, "{object}");
     assert!(resident.iter().all(|sample| sample["bytes"].as_u64().unwrap() > 1 << 20));
-    // One case is over before memory has been seen often enough.
+    // One case has too few samples.
     let output = wgmax(&["verify", "--device", "cpu", "--case", "0", "--max-growth", "4000"]);
     assert_eq!(output.status.code(), Some(1), "{output:?}");
 }
 
-/// Time ends a sweep, too: however slow the machine, it has one case.
+/// A sweep that is ended by time has at least one case.
 #[test]
 fn a_sweep_may_end_by_time() {
     let shown = succeeds(&["verify", "--device", "cpu", "--seconds", "1"]);
     assert!(shown.contains("all equal, bit for bit.") && !shown.contains("\n0 cases"), "{shown}");
+}
+
+/// A plan is used for all cases, and is a part of the command line.
+#[test]
+fn a_plan_is_used_for_all_cases() {
+    for plan in ["hardware", "software", "cpu"] {
+        let arguments = ["verify", "--device", "cpu", "--seed", "7", "--plan", plan];
+        let shown = succeeds(&[&arguments[..], &["--cases", "78"]].concat());
+        assert!(shown.contains(&format!("against the oracle, with {plan} plans:")), "{shown}");
+        assert!(shown.contains("all equal, bit for bit."), "{shown}");
+        let shown = succeeds(&[&arguments[..], &["--case", "40"]].concat());
+        assert!(shown.contains(&format!("tuning {plan}")), "{shown}");
+    }
 }
 
 #[test]

@@ -10,41 +10,43 @@ use crate::tensor::{ElementType, TensorDesc};
 /// [MaxPool](https://uxlfoundation.github.io/oneDNN/dev_guide_op_maxpool.html)
 /// of f32, bf16 and f16.
 ///
-/// Data has 1, 2 or 3 spatial axes and, unless `data_format` says otherwise, its
-/// channels last. Padding is not a value, though the page speaks of zeros. A
-/// dilation of 1 is dense: the page's formula, which adds 1, is that of another
-/// interface. Rounding applies with every `auto_pad`. With `ceil` a window
-/// counts even if it lies wholly in the padding; such a window gives the smallest
+/// Data has 1, 2 or 3 spatial axes. Its channels are last, unless `data_format` says otherwise.
+///
+/// Where the page and the implementation differ, the implementation is followed. Padding is not an
+/// element, although the page speaks of zeros. A dilation of 1 means neighbouring elements; the
+/// formula on the page, which adds 1, is that of another interface. Rounding applies with every
+/// `auto_pad`. With `ceil`, a window is kept even if it covers only padding; it gives the smallest
 /// finite value. NaN is ignored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MaxPool {
-    /// From one window to the next, per spatial axis. Required.
+    /// The stride per spatial axis. Required.
     pub strides: Vec<i64>,
-    /// The window, per spatial axis. Required.
+    /// The size of the window per spatial axis. Required.
     pub kernel: Vec<i64>,
-    /// Positions before the first element, per spatial axis. Required, even where
-    /// `auto_pad` has it ignored.
+    /// The padding at the begin of each spatial axis, in elements. Required, even if `auto_pad`
+    /// overrides it.
     pub pads_begin: Vec<i64>,
-    /// Positions behind the last element, per spatial axis. Required, even where
-    /// `auto_pad` has it ignored.
+    /// The padding at the end of each spatial axis, in elements. Required, even if `auto_pad`
+    /// overrides it.
     pub pads_end: Vec<i64>,
-    /// From one element of a window to the next, per spatial axis. Default: 1.
+    /// The dilation per spatial axis: the distance of neighbouring elements of a window. Default:
+    /// 1.
     pub dilations: Option<Vec<i64>>,
-    /// What becomes of a last window that does not fit: `floor` or `ceil`, so not
-    /// [`Rounding::CeilTorch`]. Default `floor`.
+    /// How a partial last window is handled: `floor` drops it, `ceil` keeps it.
+    /// [`Rounding::CeilTorch`] is not allowed. Default: `floor`.
     pub rounding_type: Rounding,
-    /// How the padding comes about. Default: as the pads say.
+    /// How the padding is determined. Default: by the pads.
     pub auto_pad: AutoPad,
-    /// Where the channels are. Default `NXC`.
+    /// The position of the channels. Default: `NXC`.
     pub data_format: Layout,
-    /// What a NaN does. No attribute of oneDNN, which does not define it.
+    /// The treatment of NaN. oneDNN has no attribute for it and does not define it.
     pub nan: Nan,
 }
 
 impl MaxPool {
     const NAME: Name = Name { dialect: Dialect::OneDnn, operator: "MaxPool", version: None };
 
-    /// The operator with what the specification requires and its defaults for the rest.
+    /// The operator with the required attributes and the defaults of the specification.
     pub fn new(
         kernel: impl IntoIterator<Item = i64>,
         strides: impl IntoIterator<Item = i64>,
@@ -64,13 +66,13 @@ impl MaxPool {
         }
     }
 
-    /// The operator with these attributes and the defaults of the others.
+    /// The operator with these attributes. The others have their defaults. `auto_pad` may have the
+    /// names of oneDNN's interface, or those of the page, in lower case.
     ///
     /// # Errors
-    /// [`Error::UnknownAttribute`]; [`Error::MissingAttribute`] without `kernel`,
-    /// `strides`, `pads_begin` or `pads_end`; [`Error::BadAttribute`] for one of
-    /// another kind or an unknown name. The names of `auto_pad` may be those of
-    /// the interface or, in lower case, those of the page.
+    /// [`Error::UnknownAttribute`]; [`Error::MissingAttribute`] without `kernel`, `strides`,
+    /// `pads_begin` or `pads_end`; [`Error::BadAttribute`] for a value of the wrong kind or an
+    /// unknown name.
     pub fn from_attributes(attributes: &Attributes) -> Result<Self> {
         let mut reader = Reader::new(attributes);
         let kernel = reader.ints("kernel")?;
@@ -100,16 +102,15 @@ impl MaxPool {
         Ok(operator)
     }
 
-    /// What the attributes mean for `data`. There are no `indices`.
+    /// Resolves the operator for `data`. `indices`: whether a second output is requested, which
+    /// oneDNN does not have.
     ///
     /// # Errors
-    /// [`Error::OutputCount`] if indices are wanted,
-    /// [`Error::TypeNotInDialect`] for data of another type,
-    /// [`Error::ShapeNotInDialect`] unless its rank is 3, 4 or 5,
-    /// [`Error::AttributeLength`] for a list that has not one number for each
-    /// spatial axis, [`Error::BadAttribute`] for a window, stride or dilation
-    /// below 1, a pad below 0, or [`Rounding::CeilTorch`],
-    /// [`Error::WindowTooLarge`] for a window beyond the padded data.
+    /// [`Error::OutputCount`] for indices; [`Error::TypeNotInDialect`] for another element type;
+    /// [`Error::ShapeNotInDialect`] unless the rank is 3, 4 or 5; [`Error::AttributeLength`] for a
+    /// list without one number per spatial axis; [`Error::BadAttribute`] for a window, stride or
+    /// dilation below 1, a pad below 0, or [`Rounding::CeilTorch`]; [`Error::WindowTooLarge`] for a
+    /// window larger than the padded data.
     pub fn operator(&self, data: &TensorDesc, indices: bool) -> Result<operator::MaxPool> {
         use ElementType::{Bf16, F16, F32};
         Self::NAME.outputs(1 + usize::from(indices), false)?;
@@ -146,7 +147,7 @@ impl MaxPool {
         Ok(operator)
     }
 
-    /// What a node means for its inputs.
+    /// Resolves a node for its inputs.
     pub(in crate::dialect) fn resolve(
         node: &Node,
         inputs: Inputs<'_>,
@@ -166,7 +167,7 @@ impl MaxPool {
 const ROUNDING_TYPES: [(&str, Rounding); 2] =
     [("floor", Rounding::Floor), ("ceil", Rounding::Ceil)];
 
-/// The interface's names and then those of the page, which the library refuses.
+/// The names of oneDNN's interface, then those of the page, which the interface does not accept.
 const AUTO_PADS: [(&str, AutoPad); 8] = [
     ("None", AutoPad::Explicit),
     ("SAME_UPPER", AutoPad::SameUpper),

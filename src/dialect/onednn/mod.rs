@@ -1,4 +1,4 @@
-//! oneDNN Graph: operators without versions.
+//! The operators of oneDNN Graph, which have no versions.
 
 mod max_pool;
 mod reduce_max;

@@ -3,25 +3,25 @@
 use crate::dialect::attributes::{Inputs, Name, Reader};
 use crate::dialect::{Attributes, Dialect, Node};
 use crate::error::{Error, Result};
-use crate::operator::axes::{self, AxesForm, Duplicates};
 use crate::operator::{self, EmptySet};
+use crate::tensor::axes::{self, AxesForm, Duplicates};
 use crate::tensor::key::Nan;
 use crate::tensor::{ElementType, Tensor, TensorDesc};
 
 /// [ReduceMax](https://uxlfoundation.github.io/oneDNN/dev_guide_op_reducemax.html)
 /// of f32, bf16 and f16.
 ///
-/// Axes come from the attribute or from the second input, exactly one of them;
-/// an attribute that is given and empty counts as given. No axes make the
-/// identity. An axis lies in `-rank..rank` and is named once. The maximum of an
-/// empty set is the smallest finite value. NaN is ignored.
+/// Axes are given either as the attribute or as the second input, and not as both. An empty
+/// attribute counts as given. Without axes, the operator is the identity. An axis is in
+/// `-rank..rank`, and must not be given twice. The maximum of an empty set is the smallest finite
+/// value. NaN is ignored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReduceMax {
-    /// The axes, unless the second input holds them. Default: not given.
+    /// The axes to reduce; absent if the second input has them. Default: absent.
     pub axes: Option<Vec<i64>>,
-    /// Whether a reduced dimension stays as 1. Default false.
+    /// Whether reduced dimensions stay with size 1. Default: false.
     pub keep_dims: bool,
-    /// What a NaN does. No attribute of oneDNN, which does not define it.
+    /// The treatment of NaN. oneDNN has no attribute for it and does not define it.
     pub nan: Nan,
 }
 
@@ -33,11 +33,11 @@ impl ReduceMax {
         Self { axes: None, keep_dims: false, nan: Nan::Ignore }
     }
 
-    /// The operator with these attributes and the defaults of the others.
+    /// The operator with these attributes. The others have their defaults. `keep_dims` may be a
+    /// boolean, 0 or 1.
     ///
     /// # Errors
-    /// [`Error::UnknownAttribute`]; [`Error::BadAttribute`] for one of another
-    /// kind. `keep_dims` may be a truth value, 0 or 1.
+    /// [`Error::UnknownAttribute`]; [`Error::BadAttribute`] for a value of the wrong kind.
     pub fn from_attributes(attributes: &Attributes) -> Result<Self> {
         let mut operator = Self::new();
         let mut reader = Reader::new(attributes);
@@ -49,15 +49,13 @@ impl ReduceMax {
         Ok(operator)
     }
 
-    /// What the attributes mean for `data`, of any shape, and the second input
-    /// `axes`, 1-D `i32`. The operator returned names its axes from the front.
+    /// Resolves the operator for `data`, of any shape, and the second input `axes`, 1-D `i32`. The
+    /// axes of the returned operator are numbers from 0.
     ///
     /// # Errors
-    /// [`Error::TypeNotInDialect`] for data of another type,
-    /// [`Error::AxesSource`] if both attribute and input or neither are given,
-    /// [`Error::WrongElementType`] and [`Error::AxesRank`] for an axes input
-    /// that is not 1-D `i32`, [`Error::AxisOutOfRange`],
-    /// [`Error::DuplicateAxis`].
+    /// [`Error::TypeNotInDialect`] for another element type; [`Error::AxesSource`] if attribute and
+    /// input are both given, or neither; [`Error::WrongElementType`] and [`Error::AxesRank`] for
+    /// axes that are not 1-D `i32`; [`Error::AxisOutOfRange`]; [`Error::DuplicateAxis`].
     pub fn operator(
         &self,
         data: &TensorDesc,
@@ -88,7 +86,7 @@ impl ReduceMax {
             .empty_set(EmptySet::Lowest))
     }
 
-    /// What a node means for its inputs.
+    /// Resolves a node for its inputs.
     pub(in crate::dialect) fn resolve(
         node: &Node,
         inputs: Inputs<'_>,

@@ -9,17 +9,16 @@ use crate::tensor::key::Nan;
 use crate::tensor::{ElementType, TensorDesc};
 
 /// [GlobalMaxPool](https://onnx.ai/onnx/operators/onnx__GlobalMaxPool.html),
-/// opsets 1 and 22: f32, f64 and f16, from 22 also bf16.
+/// opsets 1 and 22: f32, f64 and f16, from opset 22 also bf16.
 ///
-/// Data is [batch, channels, spatial...] with any number of spatial axes from 1
-/// on. It has no attributes, and is a [`ReduceMax`](operator::ReduceMax) of all
-/// spatial axes that keeps them as 1. NaN and the maximum of no elements are as
-/// in [`MaxPool`](super::MaxPool), whose text it shares.
+/// Data is `[batch, channels, spatial...]` with one or more spatial axes. The operator has no
+/// attributes. It is a [`ReduceMax`](operator::ReduceMax) of all spatial axes, which stay with size
+/// 1. NaN and empty sets are treated as in [`MaxPool`](super::MaxPool).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GlobalMaxPool {
     /// The model's opset: 1 or more.
     pub version: u32,
-    /// What a NaN does. No attribute of ONNX, which does not define it.
+    /// The treatment of NaN. ONNX has no attribute for it and does not define it.
     pub nan: Nan,
 }
 
@@ -31,8 +30,7 @@ impl GlobalMaxPool {
         Self { version, nan: Nan::Ignore }
     }
 
-    /// The operator of a model of opset `version`, with these attributes, of which
-    /// there may be none.
+    /// The operator of a model of opset `version`. `attributes` must be empty.
     ///
     /// # Errors
     /// [`Error::UnknownVersion`](crate::Error::UnknownVersion) for opset 0;
@@ -43,13 +41,12 @@ impl GlobalMaxPool {
         Ok(operator)
     }
 
-    /// What the operator means for `data`.
+    /// Resolves the operator for `data`.
     ///
     /// # Errors
-    /// [`Error::UnknownVersion`](crate::Error::UnknownVersion) for opset 0;
-    /// [`Error::TypeNotInDialect`](crate::Error::TypeNotInDialect) for data of a
-    /// type that the opset does not have,
-    /// [`Error::ShapeNotInDialect`](crate::Error::ShapeNotInDialect) for data
+    /// [`Error::UnknownVersion`](crate::Error::UnknownVersion) for opset 0,
+    /// [`Error::TypeNotInDialect`](crate::Error::TypeNotInDialect) for an element type that the
+    /// opset does not have, [`Error::ShapeNotInDialect`](crate::Error::ShapeNotInDialect) for data
     /// without a spatial axis.
     pub fn operator(&self, data: &TensorDesc) -> Result<operator::ReduceMax> {
         let name = self.name()?;
@@ -66,7 +63,7 @@ impl GlobalMaxPool {
             .empty_set(EmptySet::NegativeInfinity))
     }
 
-    /// What a node means for its inputs.
+    /// Resolves a node for its inputs.
     pub(in crate::dialect) fn resolve(
         node: &Node,
         inputs: Inputs<'_>,

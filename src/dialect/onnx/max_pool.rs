@@ -20,46 +20,46 @@ use crate::tensor::{ElementType, TensorDesc};
 /// | 12 | | i8 u8 |
 /// | 22 | | bf16 |
 ///
-/// Data is [batch, channels, spatial...] with any number of spatial axes from 1
-/// on. Every opset leaves out a last window that would start in the padding at
-/// the end, though only the text of 22 says so. The padding of `SAME_UPPER` and
-/// `SAME_LOWER` counts the dilation, and there `ceil_mode` makes no difference.
-/// `VALID` with `ceil_mode` rounds up, as shape inference and runtimes do, though
-/// the text's formula for it amounts to rounding down.
+/// Data is `[batch, channels, spatial...]` with one or more spatial axes.
 ///
-/// The text does not say what NaN does: it is ignored. A window that covers
-/// padding alone gives minus infinity or an integer type's smallest value.
+/// In every opset, a last window that would start in the padding at the end is dropped; only the
+/// text of opset 22 says so. The padding of `SAME_UPPER` and `SAME_LOWER` takes dilation into
+/// account, and `ceil_mode` has no effect with it. `VALID` with `ceil_mode` rounds up, as shape
+/// inference and runtimes do, although the formula in the text rounds down.
+///
+/// The text does not define NaN; here it is ignored. A window that covers only padding gives minus
+/// infinity, or the smallest value of an integer type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MaxPool {
     /// The model's opset: 1 or more.
     pub version: u32,
-    /// The window, per spatial axis.
+    /// The size of the window per spatial axis.
     pub kernel_shape: Vec<i64>,
-    /// From one window to the next, per spatial axis. Default: 1.
+    /// The stride per spatial axis. Default: 1.
     pub strides: Option<Vec<i64>>,
-    /// Positions before the first element of each spatial axis, and then those
-    /// behind the last of each. Default: 0. They may not come with an `auto_pad`,
-    /// unless they are all 0.
+    /// The padding at the begin of each spatial axis, then at the end of each, in elements.
+    /// Default: 0. With an `auto_pad` other than `NOTSET`, it must be absent or 0.
     pub pads: Option<Vec<i64>>,
-    /// From one element of a window to the next, per spatial axis, from opset 10. Default: 1.
+    /// The dilation per spatial axis: the distance of neighbouring elements of a window. From opset
+    /// 10. Default: 1.
     pub dilations: Option<Vec<i64>>,
-    /// How the padding comes about. Default: as `pads` says.
+    /// How the padding is determined. Default: by `pads`.
     pub auto_pad: AutoPad,
-    /// 1: a last window counts that does not fit; 0: it is left out. From opset
-    /// 10. Default 0.
+    /// How a partial last window is handled: 0 drops it, 1 keeps it. From opset 10. Default: 0.
     pub ceil_mode: i64,
-    /// How indices number the positions of a plane: 0: the last axis fastest; 1:
-    /// the first spatial axis fastest. From opset 8. Default 0.
+    /// The order in which indices number the elements of a plane: 0 is row-major, with the last
+    /// axis innermost; 1 is column-major, with the first spatial axis innermost. From opset 8.
+    /// Default: 0.
     pub storage_order: i64,
-    /// What a NaN does. No attribute of ONNX, which does not define it.
+    /// The treatment of NaN. ONNX has no attribute for it and does not define it.
     pub nan: Nan,
 }
 
 impl MaxPool {
     const VERSIONS: [u32; 6] = [1, 8, 10, 11, 12, 22];
 
-    /// The operator of a model of opset `version`, with this window and the
-    /// defaults of the specification.
+    /// The operator of a model of opset `version`, with this window and the defaults of the
+    /// specification.
     pub fn new(version: u32, kernel_shape: impl IntoIterator<Item = i64>) -> Self {
         Self {
             version,
@@ -74,14 +74,14 @@ impl MaxPool {
         }
     }
 
-    /// The operator of a model of opset `version`, with these attributes and the
-    /// defaults of the others.
+    /// The operator of a model of opset `version`, with these attributes. The others have their
+    /// defaults.
     ///
     /// # Errors
-    /// [`Error::UnknownVersion`] for opset 0; [`Error::MissingAttribute`] without
-    /// `kernel_shape`; [`Error::UnknownAttribute`], also for one that only later
-    /// opsets have; [`Error::BadAttribute`] for one of another kind, an unknown
-    /// `auto_pad`, or a `ceil_mode` or `storage_order` that is neither 0 nor 1.
+    /// [`Error::UnknownVersion`] for opset 0; [`Error::MissingAttribute`] without `kernel_shape`;
+    /// [`Error::UnknownAttribute`], also for an attribute of a later opset; [`Error::BadAttribute`]
+    /// for a value of the wrong kind, an unknown `auto_pad`, or a `ceil_mode` or `storage_order`
+    /// that is neither 0 nor 1.
     pub fn from_attributes(version: u32, attributes: &Attributes) -> Result<Self> {
         let mut operator = Self::new(version, []);
         let name = operator.name()?;
@@ -112,17 +112,15 @@ impl MaxPool {
         Ok(operator)
     }
 
-    /// What the attributes mean for `data`, and whether `indices` are wanted, the
-    /// second output.
+    /// Resolves the operator for `data`. `indices`: whether the second output is requested.
     ///
     /// # Errors
-    /// As [`MaxPool::from_attributes`], and [`Error::OutputCount`] for indices
-    /// before opset 8, [`Error::TypeNotInDialect`] for data of a type that the
-    /// opset does not have, [`Error::ShapeNotInDialect`] for data without a spatial
-    /// axis, [`Error::AttributeLength`] for a list that does not suit the number
-    /// of spatial axes, [`Error::BadAttribute`] for a window, stride or dilation
-    /// below 1, a pad below 0, or pads beside an `auto_pad`,
-    /// [`Error::WindowTooLarge`] for a window beyond the padded data.
+    /// As [`MaxPool::from_attributes`]; [`Error::OutputCount`] for indices before opset 8;
+    /// [`Error::TypeNotInDialect`] for an element type that the opset does not have;
+    /// [`Error::ShapeNotInDialect`] for data without a spatial axis; [`Error::AttributeLength`] for
+    /// a list whose length does not match the spatial axes; [`Error::BadAttribute`] for a window,
+    /// stride or dilation below 1, a pad below 0, or pads with an `auto_pad`;
+    /// [`Error::WindowTooLarge`] for a window larger than the padded data.
     pub fn operator(&self, data: &TensorDesc, indices: bool) -> Result<operator::MaxPool> {
         let name = self.name()?;
         let ceil = flag("ceil_mode", self.ceil_mode)?;
@@ -157,7 +155,7 @@ impl MaxPool {
         if self.auto_pad != AutoPad::Explicit && begin.iter().any(|&pad| pad != 0) {
             return Err(Error::BadAttribute {
                 attribute: "pads",
-                expected: "absent or 0 where auto_pad is not NOTSET",
+                expected: "absent or 0 if auto_pad is not NOTSET",
                 value: format!("{begin:?}"),
             });
         }
@@ -178,7 +176,7 @@ impl MaxPool {
         Ok(operator)
     }
 
-    /// What a node means for its inputs.
+    /// Resolves a node for its inputs.
     pub(in crate::dialect) fn resolve(
         node: &Node,
         inputs: Inputs<'_>,
@@ -193,7 +191,7 @@ impl MaxPool {
         operator.operator(data, node.outputs > 1)
     }
 
-    /// The operator under its own version, which may be older than the model's opset.
+    /// The name with the operator's own version, which may be older than the opset.
     fn name(&self) -> Result<Name> {
         let name =
             |version| Name { dialect: Dialect::Onnx, operator: "MaxPool", version: Some(version) };

@@ -1,8 +1,7 @@
-//! ONNX: operators by opset.
+//! The operators of [ONNX](https://onnx.ai/onnx/operators/).
 //!
-//! A model names an opset, and an operator's version is the newest one that is
-//! not newer than that: opset 19 has ReduceMax-18, and every opset from 20 on
-//! ReduceMax-20.
+//! A model names an opset. An operator has its newest version that is not newer than the opset:
+//! opset 19 has ReduceMax-18, and all opsets from 20 have ReduceMax-20.
 
 mod global_max_pool;
 mod max_pool;
@@ -12,7 +11,7 @@ pub use global_max_pool::GlobalMaxPool;
 pub use max_pool::MaxPool;
 pub use reduce_max::ReduceMax;
 
-/// The newest of an operator's versions, which ascend, in an opset.
+/// The version of an operator in an opset. `versions` must ascend.
 fn newest(versions: &[u32], opset: u32) -> Option<u32> {
     versions.iter().copied().rfind(|&version| version <= opset)
 }

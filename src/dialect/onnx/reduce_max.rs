@@ -4,8 +4,8 @@ use super::newest;
 use crate::dialect::attributes::{Inputs, Name, Reader, flag};
 use crate::dialect::{Attributes, Dialect, Node};
 use crate::error::Result;
-use crate::operator::axes::{self, AxesForm, Duplicates};
 use crate::operator::{self, EmptySet};
+use crate::tensor::axes::{self, AxesForm, Duplicates};
 use crate::tensor::key::Nan;
 use crate::tensor::{ElementType, Tensor, TensorDesc};
 
@@ -20,22 +20,21 @@ use crate::tensor::{ElementType, Tensor, TensorDesc};
 /// | 18 | optional second input, 1-D `i64` | |
 /// | 20 | optional second input, 1-D `i64` | bool |
 ///
-/// An axis lies in `-rank..rank` (opset 1 does not say so, and is read like the
-/// others); naming one twice is naming it once. A scalar has no axis to name.
-/// The maximum of an empty set is minus infinity, an integer type's smallest
-/// value, or false. NaN propagates.
+/// An axis is in `-rank..rank`; opset 1 does not say so, and is read like the others. An axis given
+/// twice counts once. A scalar has no axes. The maximum of an empty set is minus infinity, the
+/// smallest value of an integer type, or false. NaN propagates.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReduceMax {
     /// The model's opset: 1 or more.
     pub version: u32,
-    /// The axes, before opset 18. Absent or empty: all of them.
+    /// The axes to reduce, before opset 18. Absent or empty: all axes.
     pub axes: Option<Vec<i64>>,
-    /// 1: a reduced dimension stays as 1; 0: it is dropped. Default 1.
+    /// Whether reduced dimensions stay with size 1 (1) or are dropped (0). Default: 1.
     pub keepdims: i64,
-    /// What the absence of axes means, from opset 18: 0 reduces all of them, 1
-    /// none. Default 0.
+    /// The meaning of absent or empty axes, from opset 18: 0 reduces all axes, 1 reduces none.
+    /// Default: 0.
     pub noop_with_empty_axes: i64,
-    /// What a NaN does. No attribute of ONNX, whose text has it propagate.
+    /// The treatment of NaN. ONNX has no attribute for it; by its text, NaN propagates.
     pub nan: Nan,
 }
 
@@ -47,15 +46,14 @@ impl ReduceMax {
         Self { version, axes: None, keepdims: 1, noop_with_empty_axes: 0, nan: Nan::Propagate }
     }
 
-    /// The operator of a model of opset `version`, with these attributes and the
-    /// defaults of the others.
+    /// The operator of a model of opset `version`, with these attributes. The others have their
+    /// defaults.
     ///
     /// # Errors
     /// [`Error::UnknownVersion`](crate::Error::UnknownVersion) for opset 0;
-    /// [`Error::UnknownAttribute`](crate::Error::UnknownAttribute), also for one
-    /// that only other opsets have;
-    /// [`Error::BadAttribute`](crate::Error::BadAttribute) for one of another
-    /// kind, or a `keepdims` or `noop_with_empty_axes` that is neither 0 nor 1.
+    /// [`Error::UnknownAttribute`](crate::Error::UnknownAttribute), also for an attribute of other
+    /// opsets; [`Error::BadAttribute`](crate::Error::BadAttribute) for a value of the wrong kind,
+    /// or a `keepdims` or `noop_with_empty_axes` that is neither 0 nor 1.
     pub fn from_attributes(version: u32, attributes: &Attributes) -> Result<Self> {
         let mut operator = Self::new(version);
         let name = operator.name()?;
@@ -76,17 +74,15 @@ impl ReduceMax {
         Ok(operator)
     }
 
-    /// What the attributes mean for `data`, of any shape, and the second input
-    /// `axes`, 1-D. The operator returned names its axes from the front, once
-    /// each.
+    /// Resolves the operator for `data`, of any shape, and the second input `axes`, 1-D `i64`. The
+    /// returned operator has each axis once, as a number from 0.
     ///
     /// # Errors
-    /// As [`ReduceMax::from_attributes`], and
-    /// [`Error::TypeNotInDialect`](crate::Error::TypeNotInDialect) for data of a
-    /// type that the opset does not have,
-    /// [`Error::InputCount`](crate::Error::InputCount) for an axes input before opset 18,
-    /// [`Error::WrongElementType`](crate::Error::WrongElementType) and
-    /// [`Error::AxesRank`](crate::Error::AxesRank) for one that is not 1-D `i64`,
+    /// As [`ReduceMax::from_attributes`];
+    /// [`Error::TypeNotInDialect`](crate::Error::TypeNotInDialect) for an element type that the
+    /// opset does not have; [`Error::InputCount`](crate::Error::InputCount) for an axes input
+    /// before opset 18; [`Error::WrongElementType`](crate::Error::WrongElementType) and
+    /// [`Error::AxesRank`](crate::Error::AxesRank) for axes that are not 1-D `i64`;
     /// [`Error::AxisOutOfRange`](crate::Error::AxisOutOfRange).
     pub fn operator(
         &self,
@@ -120,12 +116,12 @@ impl ReduceMax {
             .empty_set(EmptySet::NegativeInfinity);
         Ok(match (axes.is_empty(), noop) {
             (true, false) => operator.all_axes(),
-            // No axes but the flag: the identity, which naming no axes is.
+            // Without axes, `noop` makes it the identity: a reduction of no axes.
             _ => operator.axes(axes.into_iter().map(|axis| axis as i64)),
         })
     }
 
-    /// What a node means for its inputs.
+    /// Resolves a node for its inputs.
     pub(in crate::dialect) fn resolve(
         node: &Node,
         inputs: Inputs<'_>,
@@ -145,7 +141,7 @@ impl ReduceMax {
         operator.operator(data, axes)
     }
 
-    /// The operator under its own version, which may be older than the model's opset.
+    /// The name with the operator's own version, which may be older than the opset.
     fn name(&self) -> Result<Name> {
         let name = |version| Name {
             dialect: Dialect::Onnx,
@@ -294,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn the_flag_says_what_no_axes_mean() {
+    fn the_flag_chooses_the_meaning_of_no_axes() {
         for keepdims in [0, 1] {
             let all = ReduceMax { keepdims, ..ReduceMax::new(18) };
             let none = ReduceMax { noop_with_empty_axes: 1, ..all.clone() };
@@ -304,7 +300,7 @@ mod tests {
                 assert_eq!(shape(&all, &[], axes), [0usize; 0]);
                 assert_eq!(shape(&none, &[], axes), [0usize; 0]);
             }
-            // Axes that are there are reduced under either.
+            // Given axes are reduced with either flag.
             assert_eq!(shape(&none, &[2, 3], Some(&[0])), shape(&all, &[2, 3], Some(&[0])));
         }
     }

@@ -3,14 +3,15 @@
 use crate::dialect::attributes::{Inputs, Name, Reader};
 use crate::dialect::{Attributes, AutoPad, Dialect, Node, pool};
 use crate::error::{Error, Result};
-use crate::operator::axes::{self, Duplicates};
 use crate::operator::{self, EmptySet, Indices, Order, Rounding};
+use crate::tensor::axes::{self, Duplicates};
 use crate::tensor::key::Nan;
 use crate::tensor::{ElementType, TensorDesc};
 
 /// MaxPool of any type but `bool`, versions
 /// [1](https://docs.openvino.ai/2025/documentation/openvino-ir-format/operation-sets/operation-specs/pooling/max-pool-1.html),
-/// [8](https://docs.openvino.ai/2025/documentation/openvino-ir-format/operation-sets/operation-specs/pooling/max-pool-8.html) and
+/// [8](https://docs.openvino.ai/2025/documentation/openvino-ir-format/operation-sets/operation-specs/pooling/max-pool-8.html)
+/// and
 /// [14](https://docs.openvino.ai/2025/documentation/openvino-ir-format/operation-sets/operation-specs/pooling/max-pool-14.html).
 ///
 /// | version | new |
@@ -19,47 +20,48 @@ use crate::tensor::{ElementType, TensorDesc};
 /// | 8 | `dilations`; second output: indices, `index_element_type` `axis` |
 /// | 14 | `ceil_torch` as a `rounding_type` |
 ///
-/// Data is [batch, channels, spatial...] with 1, 2 or 3 spatial axes and neither
-/// a batch nor channels of 0. Rounding applies with every `auto_pad`: where the
-/// pages' formulas for `valid`, `same_upper` and `same_lower` part from the
-/// implementation, the implementation counts. With `ceil` a window counts even if
-/// it lies wholly in the padding; such a window gives minus infinity or an
-/// integer type's smallest value. NaN is ignored.
+/// Data is `[batch, channels, spatial...]` with 1, 2 or 3 spatial axes. Batch and channels must not
+/// be 0.
+///
+/// Rounding applies with every `auto_pad`. The formulas of the pages for `valid`, `same_upper` and
+/// `same_lower` differ from the implementation, which is followed here. With `ceil`, a window is
+/// kept even if it covers only padding; it gives minus infinity, or the smallest value of an
+/// integer type. NaN is ignored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MaxPool {
     /// The operator's version: 1, 8 or 14.
     pub version: u32,
-    /// From one window to the next, per spatial axis. Required.
+    /// The stride per spatial axis. Required.
     pub strides: Vec<i64>,
-    /// The window, per spatial axis. Required.
+    /// The size of the window per spatial axis. Required.
     pub kernel: Vec<i64>,
-    /// Positions before the first element, per spatial axis; ignored if
-    /// `auto_pad` is not [`AutoPad::Explicit`]. The pages require it, the
-    /// implementation has a default: 0.
+    /// The padding at the begin of each spatial axis, in elements. Ignored if `auto_pad` is not
+    /// [`AutoPad::Explicit`]. The pages require it; the implementation has the default 0.
     pub pads_begin: Option<Vec<i64>>,
-    /// Positions behind the last element, as `pads_begin`.
+    /// The padding at the end of each spatial axis, as `pads_begin`.
     pub pads_end: Option<Vec<i64>>,
-    /// From one element of a window to the next, per spatial axis, from version 8. Default: 1.
+    /// The dilation per spatial axis: the distance of neighbouring elements of a window. From
+    /// version 8. Default: 1.
     pub dilations: Option<Vec<i64>>,
-    /// What becomes of a last window that does not fit; [`Rounding::CeilTorch`]
-    /// from version 14. Default `floor`.
+    /// How a partial last window is handled. [`Rounding::CeilTorch`] is allowed from version 14.
+    /// Default: `floor`.
     pub rounding_type: Rounding,
-    /// How the padding comes about. Default: as the pads say.
+    /// How the padding is determined. Default: by the pads.
     pub auto_pad: AutoPad,
-    /// The type of the indices, from version 8: `i64` or `i32`. Default `i64`.
+    /// The element type of the indices, `i64` or `i32`. From version 8. Default: `i64`.
     pub index_element_type: ElementType,
-    /// Indices count from the start of the sub-tensor of the axes from this one
-    /// on, from version 8: in `-rank..rank`. Default 0, the whole tensor.
+    /// The first axis that indices count, in `-rank..rank`: they are positions in the sub-tensor of
+    /// this axis and the later ones. From version 8. Default: 0, the whole tensor.
     pub axis: i64,
-    /// What a NaN does. No attribute of OpenVINO, which does not define it.
+    /// The treatment of NaN. OpenVINO has no attribute for it and does not define it.
     pub nan: Nan,
 }
 
 impl MaxPool {
     const VERSIONS: [u32; 3] = [1, 8, 14];
 
-    /// Version `version` of the operator, with this window, these strides, and the
-    /// defaults of the specification.
+    /// Version `version` of the operator, with this window, these strides and the defaults of the
+    /// specification.
     pub fn new(
         version: u32,
         kernel: impl IntoIterator<Item = i64>,
@@ -80,15 +82,13 @@ impl MaxPool {
         }
     }
 
-    /// Version `version` of the operator, with these attributes and the
-    /// defaults of the others.
+    /// Version `version` of the operator, with these attributes. The others have their defaults.
     ///
     /// # Errors
-    /// [`Error::UnknownVersion`] unless it is 1, 8 or 14;
-    /// [`Error::MissingAttribute`] without `kernel` or `strides`;
-    /// [`Error::UnknownAttribute`], also for one that only later versions have;
-    /// [`Error::BadAttribute`] for one of another kind, or a name that is unknown
-    /// to this version.
+    /// [`Error::UnknownVersion`] for a version other than 1, 8 and 14; [`Error::MissingAttribute`]
+    /// without `kernel` or `strides`; [`Error::UnknownAttribute`], also for an attribute of a later
+    /// version; [`Error::BadAttribute`] for a value of the wrong kind, or a name that this version
+    /// does not have.
     pub fn from_attributes(version: u32, attributes: &Attributes) -> Result<Self> {
         let mut operator = Self::new(version, [], []);
         let name = operator.name()?;
@@ -121,18 +121,16 @@ impl MaxPool {
         Ok(operator)
     }
 
-    /// What the attributes mean for `data`, and whether `indices` are wanted, the
-    /// second output.
+    /// Resolves the operator for `data`. `indices`: whether the second output is requested.
     ///
     /// # Errors
-    /// As [`MaxPool::from_attributes`], and [`Error::OutputCount`] for indices of
-    /// version 1, [`Error::TypeNotInDialect`] for `bool` data,
-    /// [`Error::ShapeNotInDialect`] for a rank other than 3, 4 and 5, and a batch
-    /// or channels of 0, [`Error::AxisOutOfRange`], [`Error::AttributeLength`] for
-    /// a list that has not one number for each spatial axis,
-    /// [`Error::BadAttribute`] for a window, stride or dilation below 1, or a pad
-    /// below 0, [`Error::WindowTooLarge`] for a window beyond the padded data,
-    /// [`Error::IndexTooLarge`] for `i32` indices of more elements than they can number.
+    /// As [`MaxPool::from_attributes`]; [`Error::OutputCount`] for indices of version 1;
+    /// [`Error::TypeNotInDialect`] for `bool` data; [`Error::ShapeNotInDialect`] for a rank other
+    /// than 3, 4 and 5, and for a batch or channels of 0; [`Error::AxisOutOfRange`];
+    /// [`Error::AttributeLength`] for a list without one number per spatial axis;
+    /// [`Error::BadAttribute`] for a window, stride or dilation below 1, or a pad below 0;
+    /// [`Error::WindowTooLarge`] for a window larger than the padded data; [`Error::IndexTooLarge`]
+    /// for too many elements for `i32` indices.
     pub fn operator(&self, data: &TensorDesc, indices: bool) -> Result<operator::MaxPool> {
         let name = self.name()?;
         self.check_version(&name)?;
@@ -146,7 +144,7 @@ impl MaxPool {
         if data.shape()[..2].contains(&0) {
             return Err(name.wrong_shape("a batch and channels of 1 or more", data.shape()));
         }
-        // Also where no index is wanted, as the version has them all the same.
+        // The attribute is checked even if no indices are requested.
         axes::normalize(&[self.axis], data.rank(), Duplicates::Refuse)?;
 
         let spatial = data.rank() - 2;
@@ -173,7 +171,7 @@ impl MaxPool {
         Ok(operator)
     }
 
-    /// Fields that are filled in by hand may hold what the version does not have.
+    /// Checks that no field has a value that this version does not have.
     fn check_version(&self, name: &Name) -> Result<()> {
         if !has_indices(name) {
             if self.dilations.is_some() {
@@ -198,7 +196,7 @@ impl MaxPool {
         Ok(())
     }
 
-    /// What a node means for its inputs.
+    /// Resolves a node for its inputs.
     pub(in crate::dialect) fn resolve(
         node: &Node,
         inputs: Inputs<'_>,
@@ -232,7 +230,7 @@ const AUTO_PADS: [(&str, AutoPad); 4] = [
 
 const INDEX_TYPES: &str = "i64 or i32";
 
-/// The names of `rounding_type`, and what they stand for.
+/// The names of `rounding_type` and their values, in this version.
 fn rounding_types(name: &Name) -> (&'static str, &'static [(&'static str, Rounding)]) {
     match name.version >= Some(14) {
         true => (

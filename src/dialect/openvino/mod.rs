@@ -1,4 +1,4 @@
-//! OpenVINO: operators by their own version.
+//! The operators of OpenVINO. Each operator has its own version.
 
 mod max_pool;
 mod reduce_max;

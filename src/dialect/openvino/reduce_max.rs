@@ -3,23 +3,22 @@
 use crate::dialect::attributes::{Inputs, Name, Reader};
 use crate::dialect::{Attributes, Dialect, Node};
 use crate::error::Result;
-use crate::operator::axes::{self, AxesForm, Duplicates};
 use crate::operator::{self, EmptySet};
+use crate::tensor::axes::{self, AxesForm, Duplicates};
 use crate::tensor::key::Nan;
 use crate::tensor::{ElementType, Tensor, TensorDesc};
 
 /// [ReduceMax-1](https://docs.openvino.ai/2025/documentation/openvino-ir-format/operation-sets/operation-specs/reduction/reduce-max-1.html)
 /// of any type but `bool`.
 ///
-/// Axes are the second input: a scalar or 1-D, of any integer type, each in
-/// `-rank..rank` and named once. No axes make the identity. The maximum of an
-/// empty set, which the specification leaves undefined, is the smallest finite
-/// value. NaN is ignored.
+/// Axes are the second input: a scalar or 1-D, of any integer type. An axis is in `-rank..rank`,
+/// and must not be given twice. Without axes, the operator is the identity. The specification does
+/// not define the maximum of an empty set; here it is the smallest finite value. NaN is ignored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReduceMax {
-    /// Whether a reduced dimension stays as 1. Default false.
+    /// Whether reduced dimensions stay with size 1. Default: false.
     pub keep_dims: bool,
-    /// What a NaN does. No attribute of OpenVINO, which does not define it.
+    /// The treatment of NaN. OpenVINO has no attribute for it and does not define it.
     pub nan: Nan,
 }
 
@@ -31,14 +30,13 @@ impl ReduceMax {
         Self { keep_dims: false, nan: Nan::Ignore }
     }
 
-    /// Version `version` of the operator, with these attributes and the
-    /// defaults of the others.
+    /// Version `version` of the operator, with these attributes. The others have their defaults.
+    /// `keep_dims` may be a boolean, 0 or 1.
     ///
     /// # Errors
-    /// [`Error::UnknownVersion`](crate::Error::UnknownVersion) unless it is 1;
+    /// [`Error::UnknownVersion`](crate::Error::UnknownVersion) for a version other than 1;
     /// [`Error::UnknownAttribute`](crate::Error::UnknownAttribute);
-    /// [`Error::BadAttribute`](crate::Error::BadAttribute) for one of another
-    /// kind. `keep_dims` may be a truth value, 0 or 1.
+    /// [`Error::BadAttribute`](crate::Error::BadAttribute) for a value of the wrong kind.
     pub fn from_attributes(version: u32, attributes: &Attributes) -> Result<Self> {
         if Some(version) != Self::NAME.version {
             return Err(Name { version: Some(version), ..Self::NAME }.unknown_version());
@@ -52,17 +50,16 @@ impl ReduceMax {
         Ok(operator)
     }
 
-    /// What the attributes mean for `data`, of any shape, and the second input
-    /// `axes`, a scalar or 1-D. The operator returned names its axes from the front.
+    /// Resolves the operator for `data`, of any shape, and the second input `axes`, a scalar or
+    /// 1-D. The axes of the returned operator are numbers from 0.
     ///
     /// # Errors
-    /// [`Error::TypeNotInDialect`](crate::Error::TypeNotInDialect) for `bool` data,
-    /// [`Error::InputCount`](crate::Error::InputCount) if `axes` is absent,
-    /// [`Error::WrongElementType`](crate::Error::WrongElementType) and
-    /// [`Error::AxesRank`](crate::Error::AxesRank) for axes that are no
-    /// integers, or of rank 2 or more,
-    /// [`Error::AxisOutOfRange`](crate::Error::AxisOutOfRange) or, beyond an
-    /// `i64`, [`Error::AxisTooLarge`](crate::Error::AxisTooLarge),
+    /// [`Error::TypeNotInDialect`](crate::Error::TypeNotInDialect) for `bool` data;
+    /// [`Error::InputCount`](crate::Error::InputCount) if `axes` is absent;
+    /// [`Error::WrongElementType`](crate::Error::WrongElementType) for axes that are not integers;
+    /// [`Error::AxesRank`](crate::Error::AxesRank) for axes of rank 2 or more;
+    /// [`Error::AxisOutOfRange`](crate::Error::AxisOutOfRange), or
+    /// [`Error::AxisTooLarge`](crate::Error::AxisTooLarge) for an axis that does not fit an `i64`;
     /// [`Error::DuplicateAxis`](crate::Error::DuplicateAxis).
     pub fn operator(
         &self,
@@ -82,7 +79,7 @@ impl ReduceMax {
             .empty_set(EmptySet::Lowest))
     }
 
-    /// What a node means for its inputs.
+    /// Resolves a node for its inputs.
     pub(in crate::dialect) fn resolve(
         node: &Node,
         inputs: Inputs<'_>,
@@ -200,7 +197,7 @@ mod tests {
         assert_eq!(resolve(&shape, &[1], &[1u32]).unwrap(), expected(&[1]));
         assert_eq!(resolve(&shape, &[1], &[-1i64]).unwrap(), expected(&[1]));
         assert_eq!(resolve(&shape, &[1], &[1u64]).unwrap(), expected(&[1]));
-        // -1 in another type's bits is no axis.
+        // The bits of -1 as an unsigned integer are not an axis.
         let wrapped = resolve(&shape, &[1], &[u64::MAX]);
         assert!(matches!(wrapped, Err(Error::AxisTooLarge { .. })));
         let wrapped = resolve(&shape, &[1], &[u8::MAX]);

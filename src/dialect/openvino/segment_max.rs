@@ -10,17 +10,16 @@ use crate::tensor::{ElementType, Tensor, TensorDesc};
 /// [SegmentMax-16](https://docs.openvino.ai/2025/documentation/openvino-ir-format/operation-sets/operation-specs/arithmetic/segment-max-16.html)
 /// of any type but `bool`.
 ///
-/// Data is [rows, ...]. The second input has an id for each row: `i32` or `i64`,
-/// ascending and not negative. The third, which may be absent, is the number of
-/// segments: an `i32` or `i64` scalar. Without it there are as many as the largest id plus 1,
-/// and none where there are no rows, which the specification leaves undefined. Rows of segments
-/// beyond it are left out. NaN is ignored.
+/// Data is `[rows, ...]`. The second input is 1-D with an id for each row: `i32` or `i64`,
+/// ascending and not negative. The optional third input is the number of segments: a scalar, `i32`
+/// or `i64`. Its default is the largest id plus 1, and 0 if there are no rows, which the
+/// specification does not define. Rows with larger ids are ignored. NaN is ignored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SegmentMax {
-    /// What a segment without rows gives: [`EmptySegment::Zero`] or
-    /// [`EmptySegment::Lowest`]. Required.
+    /// The value of a segment without rows: [`EmptySegment::Zero`] or [`EmptySegment::Lowest`].
+    /// Required.
     pub fill_mode: EmptySegment,
-    /// What a NaN does. No attribute of OpenVINO, which does not define it.
+    /// The treatment of NaN. OpenVINO has no attribute for it and does not define it.
     pub nan: Nan,
 }
 
@@ -28,7 +27,7 @@ impl SegmentMax {
     const NAME: Name =
         Name { dialect: Dialect::OpenVino, operator: "SegmentMax", version: Some(16) };
 
-    /// The operator with this fill and the defaults of the specification.
+    /// The operator with this fill mode.
     pub fn new(fill_mode: EmptySegment) -> Self {
         Self { fill_mode, nan: Nan::Ignore }
     }
@@ -36,40 +35,39 @@ impl SegmentMax {
     /// Version `version` of the operator, with these attributes.
     ///
     /// # Errors
-    /// [`Error::UnknownVersion`] unless it is 16; [`Error::MissingAttribute`] without `fill_mode`;
-    /// [`Error::UnknownAttribute`]; [`Error::BadAttribute`] for a `fill_mode` other than
-    /// `ZERO` and `LOWEST`, in upper case, lower case or both.
+    /// [`Error::UnknownVersion`] for a version other than 16; [`Error::MissingAttribute`] without
+    /// `fill_mode`; [`Error::UnknownAttribute`]; [`Error::BadAttribute`] for a `fill_mode` other
+    /// than `ZERO` and `LOWEST`, in upper or lower case.
     pub fn from_attributes(version: u32, attributes: &Attributes) -> Result<Self> {
         if Some(version) != Self::NAME.version {
             return Err(Name { version: Some(version), ..Self::NAME }.unknown_version());
         }
         let mut reader = Reader::new(attributes);
-        let fill_mode = reader.text_of_any_case("fill_mode", FILL_MODES, &NAMES)?;
+        let fill_mode = reader.text_ignoring_case("fill_mode", FILL_MODES, &NAMES)?;
         reader.finish(&Self::NAME)?;
         Ok(Self::new(fill_mode.ok_or_else(|| Self::NAME.missing_attribute("fill_mode"))?))
     }
 
-    /// What the attributes mean for `data`, `segment_ids` and, where it is given,
-    /// `num_segments`. The operator returned takes the first two.
+    /// Resolves the operator for `data`, `segment_ids` and the optional `num_segments`. The
+    /// returned operator takes the first two as inputs.
     ///
-    /// It has a number of segments only if one is given: otherwise, and for what is wrong with
-    /// ids, the ids have to be looked at, as [`operator::SegmentMax::checked`] does.
+    /// The values of the ids are not read here. [`operator::SegmentMax::checked`] checks them, and
+    /// derives the number of segments if `num_segments` is absent.
     ///
     /// # Errors
     /// [`Error::BadAttribute`] for [`EmptySegment::NegativeInfinity`] and for a negative
-    /// `num_segments`, [`Error::TypeNotInDialect`] for `bool` data,
-    /// [`Error::SegmentDataRank`] for a scalar,
-    /// [`Error::WrongElementType`] for ids and a `num_segments` of other types than `i32` and
-    /// `i64`, [`Error::SegmentIdsRank`] and [`Error::SegmentIdsLength`] for ids that are not
-    /// 1-D or not as many as rows, [`Error::ShapeNotInDialect`] for a `num_segments` that is
-    /// no scalar, [`Error::ShapeOverflow`].
+    /// `num_segments`; [`Error::TypeNotInDialect`] for `bool` data; [`Error::SegmentDataRank`] for
+    /// a scalar; [`Error::WrongElementType`] for ids or a `num_segments` that are neither `i32` nor
+    /// `i64`; [`Error::SegmentIdsRank`] for ids that are not 1-D; [`Error::SegmentIdsLength`] for a
+    /// number of ids that is not that of the rows; [`Error::ShapeNotInDialect`] for a
+    /// `num_segments` that is not a scalar; [`Error::ShapeOverflow`].
     pub fn operator(
         &self,
         data: &TensorDesc,
         segment_ids: &TensorDesc,
         num_segments: Option<&Tensor>,
     ) -> Result<operator::SegmentMax> {
-        // Filled in by hand, it may be what the specification does not have.
+        // The field may hold a value that the specification does not have.
         if NAMES.iter().all(|&(_, fill_mode)| fill_mode != self.fill_mode) {
             return Err(Error::BadAttribute {
                 attribute: "fill_mode",
@@ -90,7 +88,7 @@ impl SegmentMax {
         }
     }
 
-    /// What a node means for its inputs.
+    /// Resolves a node for its inputs.
     pub(in crate::dialect) fn resolve(
         node: &Node,
         inputs: Inputs<'_>,

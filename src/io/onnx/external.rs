@@ -1,4 +1,4 @@
-//! Elements that lie in files beside a model.
+//! External data: tensors whose elements are in files beside the model.
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -8,30 +8,30 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::proto::StringStringEntryProto;
 use crate::error::{Error, Result};
-use crate::io::source::{self, SharedBytes, window};
-use crate::io::{bad_file, io_error, unsupported};
+use crate::io::source::{self, SharedBytes, part};
+use crate::io::{bad_file, unsupported};
+use crate::output::io_error;
 
-/// The files beside a model. Each is mapped when the first tensor in it is read.
+/// The external files of a model. Each is memory-mapped when the first tensor in it is read.
 #[derive(Default)]
 pub(super) struct Files {
-    /// The folder that locations are relative to; `None` for a model that is no file.
+    /// The folder to which locations are relative; `None` if the model was not read from a file.
     folder: Option<PathBuf>,
-    /// Where files may lie, links resolved. The model's own folder is one; if the
-    /// model is a link, so is the folder of what it leads to, as stores of models
-    /// keep files under other names.
+    /// The folders in which files may be, with links resolved: the folder of the model and, if the
+    /// model is a link, the folder of its target. Model stores link to files with other names.
     roots: Vec<PathBuf>,
     open: Mutex<BTreeMap<PathBuf, SharedBytes>>,
 }
 
-/// Where the elements of one tensor lie.
-struct Place<'a> {
+/// Where the elements of one tensor are stored.
+struct ExternalData<'a> {
     location: &'a str,
     offset: u64,
     length: Option<u64>,
 }
 
 impl Files {
-    /// The files beside `model`.
+    /// The external files of the model at a path.
     pub(super) fn beside(model: &Path) -> Self {
         let parent = |path: &Path| match path.parent() {
             Some(parent) if parent != Path::new("") => parent.to_path_buf(),
@@ -43,14 +43,14 @@ impl Files {
         Self { folder: Some(folder), roots, open: Mutex::default() }
     }
 
-    /// The `needed` bytes of the tensor `name`, from where `entries` say.
+    /// The `needed` bytes of the tensor `name`, at the location in `entries`.
     pub(super) fn bytes(
         &self,
         name: &str,
         entries: &[StringStringEntryProto],
         needed: usize,
     ) -> Result<SharedBytes> {
-        let Place { location, offset, length } = place(name, entries)?;
+        let ExternalData { location, offset, length } = external_data(name, entries)?;
         if let Some(length) = length.filter(|&length| length != needed as u64) {
             let reason =
                 format!("{needed} bytes are needed, but its data has a length of {length}");
@@ -62,7 +62,7 @@ impl Files {
             .ok()
             .and_then(|start| Some(start..start.checked_add(needed)?))
             .filter(|range| range.end <= size);
-        range.and_then(|range| window(&file, range)).ok_or_else(|| {
+        range.and_then(|range| part(&file, range)).ok_or_else(|| {
             let reason = format!(
                 "{needed} bytes from byte {offset} of {location:?} are needed, but it has {size}"
             );
@@ -70,7 +70,7 @@ impl Files {
         })
     }
 
-    /// The bytes of a file, mapped once.
+    /// The bytes of a file, which is mapped once.
     fn file(&self, name: &str, location: &str) -> Result<SharedBytes> {
         let Some(folder) = &self.folder else {
             let reason = "the elements are in another file, and there is no folder to look in";
@@ -92,7 +92,7 @@ impl Files {
                 format!("location {location:?} leads out of the model's folder"),
             ));
         }
-        // Opening a pipe would wait for somebody to write.
+        // Opening a pipe would block until somebody writes to it.
         if !fs::metadata(&real).map_err(|e| io_error(&path, e))?.is_file() {
             return Err(bad(name, format!("location {location:?} is not a regular file")));
         }
@@ -106,16 +106,19 @@ impl Files {
     }
 }
 
-/// The entries that are read here, each at most once.
-fn place<'a>(name: &str, entries: &'a [StringStringEntryProto]) -> Result<Place<'a>> {
+/// Parses the entries of a tensor's `external_data`. No key may occur twice.
+fn external_data<'a>(
+    name: &str,
+    entries: &'a [StringStringEntryProto],
+) -> Result<ExternalData<'a>> {
     let mut found = [None; 3];
     for entry in entries {
         let key = entry.key.as_deref().unwrap_or_default();
-        let Some(slot) = ["location", "offset", "length"].iter().position(|&k| k == key) else {
-            // Such as a checksum.
+        let Some(index) = ["location", "offset", "length"].iter().position(|&k| k == key) else {
+            // Other keys, such as a checksum, are not needed.
             continue;
         };
-        if found[slot].replace(entry.value.as_deref().unwrap_or_default()).is_some() {
+        if found[index].replace(entry.value.as_deref().unwrap_or_default()).is_some() {
             return Err(bad(name, format!("its external data has two entries {key:?}")));
         }
     }
@@ -124,7 +127,7 @@ fn place<'a>(name: &str, entries: &'a [StringStringEntryProto]) -> Result<Place<
         text.parse::<u64>()
             .map_err(|_| bad(name, format!("the {key} of its external data is {text:?}")))
     };
-    Ok(Place {
+    Ok(ExternalData {
         location: location.ok_or_else(|| bad(name, "its external data has no location"))?,
         offset: offset.map_or(Ok(0), |text| number("offset", text))?,
         length: length.map(|text| number("length", text)).transpose()?,

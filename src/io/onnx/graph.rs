@@ -1,4 +1,4 @@
-//! `GraphProto`: nodes and the values between them.
+//! `GraphProto`: nodes, and the values that connect them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -6,47 +6,46 @@ use std::sync::Arc;
 use super::model::{Context, bad};
 use super::node::GraphNode;
 use super::proto::{DimensionProto, GraphProto, ValueInfoProto};
-use super::tensor::{Constant, our_type};
+use super::tensor::{Constant, supported_type};
 use crate::error::Result;
 use crate::tensor::ElementType;
 
-/// Nodes, and what is known of the values between them.
+/// Nodes, and what the model declares of the values that connect them.
 #[derive(Clone, Debug)]
 pub struct Graph {
-    /// The nodes: each uses only what is made before it, or lies outside the graph.
+    /// The nodes. Each uses only outputs of earlier nodes, and values of outside the graph.
     pub nodes: Vec<GraphNode>,
-    /// The graph's inputs, in its order.
+    /// The inputs of the graph, in its order.
     pub inputs: Vec<ValueInfo>,
-    /// The graph's outputs, in its order.
+    /// The outputs of the graph, in its order.
     pub outputs: Vec<ValueInfo>,
-    /// What the model tells of values in between.
+    /// The types and shapes that the model declares for other values.
     pub values: Vec<ValueInfo>,
-    /// The constants by name. One that is a graph input too is that input's default.
+    /// The constants by name. If a graph input has the same name, the constant is its default.
     pub initializers: BTreeMap<String, Constant>,
-    /// How many constants are sparse, which are not read.
+    /// The number of sparse constants, which are not read.
     pub sparse_initializers: usize,
 }
 
-/// What a model tells of a value.
+/// The type and shape that a model declares for a value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ValueInfo {
-    /// Its name, which is not empty.
+    /// The name; not empty.
     pub name: String,
-    /// Its element type, if it is a tensor of one of the thirteen.
+    /// The element type, if the value is a tensor of a type that this crate supports.
     pub element_type: Option<ElementType>,
-    /// Its dimensions, if the model tells how many there are.
+    /// The dimensions, if the model declares the rank.
     pub shape: Option<Vec<Dim>>,
 }
 
-/// A dimension as a model tells it.
+/// A dimension as a model declares it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Dim {
     /// A number.
     Known(usize),
-    /// A name; the same one is the same number everywhere in a model.
+    /// A name. The same name is the same number everywhere in a model.
     Named(String),
-    /// Nothing is said. Negative numbers and the name `?`, which some writers
-    /// put there, say nothing either.
+    /// Not declared. Some writers use negative numbers or the name `?` for this.
     Unknown,
 }
 
@@ -81,14 +80,14 @@ impl Graph {
         Ok(graph)
     }
 
-    /// Refuses a value with two makers, and one that is used before it is made.
+    /// Refuses a value that is defined twice, or used before it is defined.
     fn check(&self, model: &str) -> Result<()> {
         let names = |node: &GraphNode| node.outputs.clone().into_iter().filter(|n| !n.is_empty());
-        let mut made: BTreeSet<String> = self.inputs.iter().map(|i| i.name.clone()).collect();
-        made.extend(self.initializers.keys().cloned());
+        let mut defined: BTreeSet<String> = self.inputs.iter().map(|i| i.name.clone()).collect();
+        defined.extend(self.initializers.keys().cloned());
         let mut later = BTreeSet::new();
         for name in self.nodes.iter().flat_map(names) {
-            if made.contains(&name) || !later.insert(name.clone()) {
+            if defined.contains(&name) || !later.insert(name.clone()) {
                 return Err(bad(model, format_args!("two values are called {name:?}")));
             }
         }
@@ -109,7 +108,7 @@ impl ValueInfo {
         let tensor = proto.r#type.and_then(|t| t.tensor_type).unwrap_or_default();
         Self {
             name: proto.name.unwrap_or_default(),
-            element_type: tensor.elem_type.and_then(our_type),
+            element_type: tensor.elem_type.and_then(supported_type),
             shape: tensor.shape.map(|shape| shape.dim.into_iter().map(Dim::new).collect()),
         }
     }
@@ -126,7 +125,7 @@ impl Dim {
     }
 }
 
-/// The inputs or outputs of a graph, all with names, which differ.
+/// The inputs or outputs of a graph. Each must have a name, and all names must differ.
 fn infos(model: &str, protos: Vec<ValueInfoProto>, what: &str) -> Result<Vec<ValueInfo>> {
     let values: Vec<ValueInfo> = protos.into_iter().map(ValueInfo::new).collect();
     let mut seen = BTreeSet::new();

@@ -1,4 +1,4 @@
-//! `ModelProto`: a graph, the functions it may call, and the opset of both.
+//! `ModelProto`: a graph, the functions that it may call, and their opsets.
 
 use std::fmt::{self, Display};
 use std::path::Path;
@@ -16,35 +16,35 @@ use crate::error::{Error, Result};
 use crate::io::bad_file;
 use crate::io::source::{self, SharedBytes};
 
-/// A model.
+/// An ONNX model.
 #[derive(Clone, Debug)]
 pub struct Model {
-    /// What errors call it: its path, as a rule.
+    /// The name in errors, usually the path.
     pub name: String,
-    /// The opset of ONNX's own domain that the graph imports, if it does.
+    /// The version of ONNX's own operators that the graph imports, if any.
     pub opset: Option<u32>,
     /// The graph.
     pub graph: Graph,
-    /// The functions that the model defines for itself.
+    /// The functions that the model defines.
     pub functions: Vec<Function>,
 }
 
-/// A function that a model defines: nodes that stand for one.
+/// A function of a model: nodes that a single node calls.
 #[derive(Clone, Debug)]
 pub struct Function {
-    /// Its domain; empty for ONNX's own.
+    /// The domain; empty for ONNX's own.
     pub domain: String,
-    /// Its name, which nodes have as their operator.
+    /// The name, which calling nodes have as their operator.
     pub name: String,
-    /// The opset of ONNX's own domain that it imports, if it does.
+    /// The version of ONNX's own operators that the function imports, if any.
     pub opset: Option<u32>,
-    /// Its nodes.
+    /// The nodes.
     pub nodes: Vec<GraphNode>,
 }
 
-/// What the parts of a model need to know of the whole.
+/// The data that all parts of a model share.
 pub(super) struct Context {
-    /// What errors call the model.
+    /// The name of the model in errors.
     pub(super) name: String,
     pub(super) files: Arc<Files>,
 }
@@ -55,8 +55,8 @@ impl fmt::Debug for Context {
     }
 }
 
-/// Opens a model. It is mapped, and so is a file beside it once a tensor in it is
-/// read, so both must be left alone as long as the model or one of its tensors lives.
+/// Opens a model. The model is memory-mapped, and so is an external file once one of its tensors is
+/// read. Do not change these files while the model or one of its tensors exists.
 ///
 /// # Errors
 /// [`Error::Io`], and as [`parse_model`].
@@ -65,21 +65,20 @@ pub fn read_model(path: &Path) -> Result<Model> {
     decode(&name, shared(source::open(path)?), Files::beside(path))
 }
 
-/// The model of a serialised `ModelProto`; `name` is what errors call it. Elements
-/// that lie in other files cannot be read.
+/// Parses a serialised `ModelProto`. `name` is its name in errors. Tensors in external files cannot
+/// be read.
 ///
-/// Nothing is asked of the operators: what they are called and which attributes
-/// they have is for [`crate::dialect`] to judge.
+/// Operators and their attributes are not checked here; [`crate::dialect`] does that.
 ///
 /// # Errors
-/// [`Error::BadFile`] for anything that the format forbids.
+/// [`Error::BadFile`] if the bytes do not follow the format.
 pub fn parse_model(name: &str, bytes: SharedBytes) -> Result<Model> {
     decode(name, shared(bytes), Files::default())
 }
 
 fn decode(name: &str, bytes: Bytes, files: Files) -> Result<Model> {
-    // The decoder refuses messages that are nested deeper than a hundred, so what
-    // follows the nesting here is bounded, too.
+    // The decoder refuses messages nested deeper than 100 levels. This bounds the recursion here,
+    // too.
     let proto = ModelProto::decode(bytes).map_err(|e| bad(name, e))?;
     let context = Arc::new(Context { name: name.to_string(), files: Arc::new(files) });
     let graph = proto.graph.ok_or_else(|| bad(name, "no graph"))?;
@@ -104,7 +103,7 @@ impl Function {
     }
 }
 
-/// The version of ONNX's own domain among the imports.
+/// The imported version of ONNX's own operators.
 fn opset(name: &str, imports: &[OperatorSetIdProto]) -> Result<Option<u32>> {
     let mut versions = (imports.iter())
         .filter(|set| own_domain(set.domain.clone()).is_empty())
@@ -119,7 +118,8 @@ fn opset(name: &str, imports: &[OperatorSetIdProto]) -> Result<Option<u32>> {
     }
 }
 
-/// A domain; ONNX's own has two spellings, of which the empty one stays.
+/// The name of a domain. ONNX's own, `ai.onnx`, becomes the empty name, which is its other
+/// spelling.
 pub(super) fn own_domain(domain: Option<String>) -> String {
     domain.filter(|domain| domain != "ai.onnx").unwrap_or_default()
 }

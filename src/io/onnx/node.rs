@@ -16,20 +16,18 @@ use crate::tensor::Tensor;
 /// An operator in a graph.
 #[derive(Clone, Debug)]
 pub struct GraphNode {
-    /// What the model calls it; may be empty.
+    /// The name in the model; may be empty.
     pub name: String,
     /// The operator's domain; empty for ONNX's own.
     pub domain: String,
-    /// The operator, such as `MaxPool`.
+    /// The name of the operator, such as `MaxPool`.
     pub operator: String,
-    /// The values that it takes, in the operator's order. An absent optional
-    /// input is an empty name.
+    /// The names of its inputs, in the operator's order; empty for an absent optional input.
     pub inputs: Vec<String>,
-    /// The values that it makes, in the operator's order. One that is not asked
-    /// for is an empty name.
+    /// The names of its outputs, in the operator's order; empty for an output that is not used.
     pub outputs: Vec<String>,
-    /// The graphs among its attributes, such as the branches of an `If`, by the
-    /// attribute's name.
+    /// The graphs among its attributes, such as the branches of an `If`, with the attributes'
+    /// names.
     pub subgraphs: Vec<(String, Graph)>,
     attributes: Vec<AttributeProto>,
     context: Arc<Context>,
@@ -61,12 +59,12 @@ impl GraphNode {
         })
     }
 
-    /// Its attributes, save for graphs and tensors, of which there is a remark only.
+    /// The attributes by name. Graphs and tensors are an [`Attribute::Other`] that only says so.
     ///
     /// # Errors
-    /// [`Error::BadFile`](crate::Error::BadFile) for anything that the format
-    /// forbids, [`Error::Unsupported`](crate::Error::Unsupported) for a reference
-    /// to an attribute of a function.
+    /// [`Error::BadFile`](crate::Error::BadFile) if an attribute does not follow the format,
+    /// [`Error::Unsupported`](crate::Error::Unsupported) for a reference to an attribute of a
+    /// function.
     pub fn attributes(&self) -> Result<Attributes> {
         let model = &self.context.name;
         let mut attributes = Attributes::new();
@@ -83,8 +81,8 @@ impl GraphNode {
         Ok(attributes)
     }
 
-    /// The node in the terms of a dialect, as of `opset` of ONNX's own domain.
-    /// Outputs at the end that are not asked for count for nothing.
+    /// The node in the form of [`crate::dialect`], for version `opset` of ONNX's own operators.
+    /// Unused outputs at the end are not counted.
     ///
     /// # Errors
     /// As [`GraphNode::attributes`].
@@ -99,8 +97,7 @@ impl GraphNode {
         })
     }
 
-    /// The tensor of a `Constant`; `None` for another operator, and for texts and
-    /// sparse tensors.
+    /// The tensor of a `Constant`; `None` for other operators, and for texts and sparse tensors.
     ///
     /// # Errors
     /// As [`Constant::read`].
@@ -109,14 +106,13 @@ impl GraphNode {
         if self.operator != "Constant" || !self.domain.is_empty() {
             return Ok(None);
         }
-        let list = |length: usize| [length];
         match (proto.name.as_deref().unwrap_or_default(), &proto.t) {
             ("value", Some(bytes)) => self.tensor(bytes)?.read().map(Some),
             ("value_int", _) => Tensor::from_slice([], &[proto.i.unwrap_or_default()]).map(Some),
-            ("value_ints", _) => Tensor::from_slice(list(proto.ints.len()), &proto.ints).map(Some),
+            ("value_ints", _) => Tensor::from_slice([proto.ints.len()], &proto.ints).map(Some),
             ("value_float", _) => Tensor::from_slice([], &[proto.f.unwrap_or_default()]).map(Some),
             ("value_floats", _) => {
-                Tensor::from_slice(list(proto.floats.len()), &proto.floats).map(Some)
+                Tensor::from_slice([proto.floats.len()], &proto.floats).map(Some)
             }
             _ => Ok(None),
         }
@@ -129,7 +125,7 @@ impl GraphNode {
     }
 }
 
-/// The value of one attribute: the field that its `type` names.
+/// The value of an attribute: the field that its `type` selects.
 fn attribute(model: &str, key: &str, proto: &AttributeProto) -> Result<Attribute> {
     if proto.ref_attr_name.as_ref().is_some_and(|r| !r.is_empty()) {
         let reason = format_args!("attribute {key:?} refers to an attribute of a function");

@@ -1,13 +1,13 @@
-//! The messages of `onnx.proto`, with the fields that are read here under the
-//! numbers it gives them. The decoder checks and skips all others.
+//! The messages of [`onnx.proto`](https://github.com/onnx/onnx/blob/main/onnx/onnx.proto), with the
+//! fields that are read here and their numbers there. The decoder skips all other fields.
 //!
-//! Enumerations are plain integers: an unknown value is ours to report.
+//! Enumerations are integers, so that unknown values can be reported.
 
 use prost::Message;
 use prost::bytes::Bytes;
 
-/// What is wanted of a tensor before its elements are. The rest of the message is
-/// stepped over, so that a model with large constants is opened without reading them.
+/// A [`TensorProto`] without its elements. The decoder skips these, so that a model with large
+/// constants is opened without reading them.
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct TensorHead {
     #[prost(int64, repeated, packed = "false", tag = "1")]
@@ -26,7 +26,7 @@ pub(super) struct StringStringEntryProto {
     pub value: Option<String>,
 }
 
-/// A message of which only its being there matters.
+/// A message whose content does not matter, only its presence.
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct Present {}
 
@@ -60,7 +60,7 @@ pub(super) struct TensorProto {
     pub data_location: Option<i32>,
 }
 
-/// The number of [`TensorProto::raw_data`].
+/// The field number of [`TensorProto::raw_data`].
 pub(super) const RAW_DATA: u32 = 9;
 
 #[derive(Clone, PartialEq, Message)]
@@ -73,7 +73,7 @@ pub(super) struct AttributeProto {
     pub i: Option<i64>,
     #[prost(bytes = "bytes", optional, tag = "4")]
     pub s: Option<Bytes>,
-    /// A [`TensorProto`], decoded when it is wanted.
+    /// A [`TensorProto`], decoded on demand.
     #[prost(bytes = "bytes", optional, tag = "5")]
     pub t: Option<Bytes>,
     #[prost(message, optional, boxed, tag = "6")]
@@ -130,7 +130,7 @@ pub(super) struct TensorTypeProto {
     pub shape: Option<TensorShapeProto>,
 }
 
-/// A type, of which only tensors matter.
+/// A type. Only tensor types are decoded.
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct TypeProto {
     #[prost(message, optional, tag = "1")]
@@ -149,7 +149,7 @@ pub(super) struct ValueInfoProto {
 pub(super) struct GraphProto {
     #[prost(message, repeated, tag = "1")]
     pub node: Vec<NodeProto>,
-    /// [`TensorProto`]s, decoded when they are wanted.
+    /// [`TensorProto`]s, decoded on demand.
     #[prost(bytes = "bytes", repeated, tag = "5")]
     pub initializer: Vec<Bytes>,
     #[prost(message, repeated, tag = "11")]

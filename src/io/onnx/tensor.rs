@@ -1,4 +1,4 @@
-//! `TensorProto`: one tensor, its elements as raw bytes or in a field of numbers.
+//! `TensorProto`: one tensor. Its elements are raw bytes or in a field of numbers.
 
 use std::fmt::{self, Display};
 use std::path::Path;
@@ -16,7 +16,7 @@ use crate::io::{bad_file, unsupported};
 use crate::tensor::{ElementType, Tensor, TensorDesc};
 
 /// Reads a file that holds one serialised `TensorProto` (`input_0.pb` and the like).
-/// Its elements may lie in another file beside it.
+/// Its elements may be in an external file beside it.
 ///
 /// # Errors
 /// [`Error::Io`], and as [`parse_tensor`].
@@ -25,21 +25,19 @@ pub fn read_tensor(path: &Path) -> Result<Tensor> {
     from_bytes(&name, shared(source::open(path)?), &Files::beside(path))
 }
 
-/// The tensor of a serialised `TensorProto`; `name` is what errors call it.
+/// Parses a serialised `TensorProto`. `name` is its name in errors.
 ///
-/// The elements may be in `raw_data` or in the field that the format gives to
-/// their type, packed or not.
+/// The elements may be in `raw_data` or in the field for their type, packed or not.
 ///
 /// # Errors
-/// [`Error::BadFile`] for anything that the format forbids: elements that are too
-/// few, too many, outside their type's range, or given twice.
-/// [`Error::Unsupported`] for elements in another file, for segments, and for types
-/// that are not among the thirteen.
+/// [`Error::BadFile`] if the bytes do not follow the format, or if the elements are too few, too
+/// many, outside their type's range, or given twice. [`Error::Unsupported`] for elements in an
+/// external file, for segments, and for a type that is not an [`ElementType`].
 pub fn parse_tensor(name: &str, bytes: &[u8]) -> Result<Tensor> {
     from_bytes(name, Bytes::copy_from_slice(bytes), &Files::default())
 }
 
-/// The tensor as a serialised `TensorProto`, its elements in `raw_data`.
+/// Serialises a tensor as a `TensorProto`, with its elements in `raw_data`.
 pub fn encode_tensor(tensor: &Tensor) -> Vec<u8> {
     let head = TensorProto {
         dims: tensor.shape().iter().map(|&d| d as i64).collect(),
@@ -49,20 +47,20 @@ pub fn encode_tensor(tensor: &Tensor) -> Vec<u8> {
     let elements = tensor.bytes();
     let mut out = Vec::with_capacity(head.encoded_len() + 16 + elements.len());
     head.encode_raw(&mut out);
-    // By hand, so that the elements are copied once.
+    // Encoded here and not by prost, so that the elements are copied only once.
     encode_key(RAW_DATA, WireType::LengthDelimited, &mut out);
     encode_varint(elements.len() as u64, &mut out);
     out.extend_from_slice(elements);
     out
 }
 
-/// A tensor of a model. Its elements are read when they are asked for.
+/// A tensor of a model. Its elements are read on demand.
 #[derive(Clone)]
 pub struct Constant {
-    /// What errors call it.
+    /// The name in errors.
     label: String,
     head: TensorHead,
-    /// The whole message.
+    /// The serialised `TensorProto`.
     bytes: Bytes,
     files: Arc<Files>,
 }
@@ -78,7 +76,7 @@ impl Constant {
         Ok(Self { label, head, bytes, files: Arc::clone(files) })
     }
 
-    /// Its name in the graph, which may be empty.
+    /// The name in the graph; may be empty.
     pub(super) fn name(&self) -> &str {
         self.head.name.as_deref().unwrap_or_default()
     }
@@ -87,15 +85,15 @@ impl Constant {
     ///
     /// # Errors
     /// [`Error::BadFile`] for an unknown type or a negative dimension,
-    /// [`Error::Unsupported`] for a type that is not among the thirteen.
+    /// [`Error::Unsupported`] for a type that is not an [`ElementType`].
     pub fn desc(&self) -> Result<TensorDesc> {
         desc(&self.label, self.head.data_type, &self.head.dims)
     }
 
-    /// The tensor, which shares the memory of its file where it can.
+    /// Reads the tensor. It shares the memory of its file if the elements are raw bytes.
     ///
     /// # Errors
-    /// [`Error::Io`] for a file beside the model that cannot be read, and as [`parse_tensor`].
+    /// [`Error::Io`] if an external file cannot be read, and as [`parse_tensor`].
     pub fn read(&self) -> Result<Tensor> {
         from_bytes(&self.label, self.bytes.clone(), &self.files)
     }
@@ -107,7 +105,7 @@ impl fmt::Debug for Constant {
     }
 }
 
-/// Bytes of a file, as the decoder cuts them without a copy.
+/// The bytes of a file in the type that the decoder splits without copies.
 pub(super) fn shared(bytes: SharedBytes) -> Bytes {
     struct Owner(SharedBytes);
     impl AsRef<[u8]> for Owner {
@@ -118,13 +116,15 @@ pub(super) fn shared(bytes: SharedBytes) -> Bytes {
     Bytes::from_owner(Owner(bytes))
 }
 
-fn desc(name: &str, data_type: Option<i32>, dims: &[i64]) -> Result<TensorDesc> {
-    let element_type = match element_type(data_type.unwrap_or(0)) {
-        Known::Ours(element_type) => element_type,
-        Known::Named(other) => {
+fn desc(name: &str, code: Option<i32>, dims: &[i64]) -> Result<TensorDesc> {
+    let element_type = match data_type(code.unwrap_or(0)) {
+        DataType::Supported(element_type) => element_type,
+        DataType::Unsupported(other) => {
             return Err(unsupported(name, format_args!("element type {other}")));
         }
-        Known::Unknown(other) => return Err(bad(name, format_args!("unknown data_type {other}"))),
+        DataType::Unknown(other) => {
+            return Err(bad(name, format_args!("unknown data_type {other}")));
+        }
     };
     let shape = (dims.iter())
         .map(|&d| usize::try_from(d).map_err(|_| bad(name, format_args!("dimension {d}"))))
@@ -132,7 +132,7 @@ fn desc(name: &str, data_type: Option<i32>, dims: &[i64]) -> Result<TensorDesc> 
     TensorDesc::new(element_type, shape).map_err(|e| bad(name, e))
 }
 
-/// The tensor of a serialised message; `name` is what errors call it.
+/// Parses a serialised `TensorProto`, whose external data is in `files`.
 fn from_bytes(name: &str, bytes: Bytes, files: &Files) -> Result<Tensor> {
     let mut proto = TensorProto::decode(bytes).map_err(|e| bad(name, e))?;
     let external = match proto.data_location.unwrap_or(0) {
@@ -146,7 +146,7 @@ fn from_bytes(name: &str, bytes: Bytes, files: &Files) -> Result<Tensor> {
     let desc = desc(name, proto.data_type, &proto.dims)?;
     let element_type = desc.element_type();
 
-    let own = typed_field(element_type);
+    let typed = typed_field(element_type);
     let filled = [
         ("float_data", proto.float_data.len()),
         ("int32_data", proto.int32_data.len()),
@@ -155,10 +155,10 @@ fn from_bytes(name: &str, bytes: Bytes, files: &Files) -> Result<Tensor> {
         ("double_data", proto.double_data.len()),
         ("uint64_data", proto.uint64_data.len()),
     ];
-    if let Some((field, _)) = filled.iter().find(|(field, len)| *field != own && *len > 0) {
+    if let Some((field, _)) = filled.iter().find(|(field, len)| *field != typed && *len > 0) {
         return Err(bad(
             name,
-            format_args!("{field} holds elements, but {desc} keeps them in {own}"),
+            format_args!("{field} holds elements, but {desc} keeps them in {typed}"),
         ));
     }
     if external {
@@ -169,11 +169,11 @@ fn from_bytes(name: &str, bytes: Bytes, files: &Files) -> Result<Tensor> {
         let data = files.bytes(name, &proto.external_data, desc.byte_len())?;
         return Tensor::from_shared(element_type, desc.shape(), data).map_err(|e| bad(name, e));
     }
-    let given = filled.iter().find(|(field, _)| *field == own).map_or(0, |(_, len)| *len);
+    let given = filled.iter().find(|(field, _)| *field == typed).map_or(0, |(_, len)| *len);
 
     if let Some(raw) = proto.raw_data.take() {
         if given > 0 {
-            return Err(bad(name, format_args!("both raw_data and {own} hold elements")));
+            return Err(bad(name, format_args!("both raw_data and {typed} hold elements")));
         }
         let shape = desc.shape();
         return Tensor::from_shared(element_type, shape, Arc::new(raw)).map_err(|e| bad(name, e));
@@ -182,13 +182,13 @@ fn from_bytes(name: &str, bytes: Bytes, files: &Files) -> Result<Tensor> {
         let expected = desc.len();
         return Err(bad(
             name,
-            format_args!("{desc} has {expected} elements, but {own} holds {given}"),
+            format_args!("{desc} has {expected} elements, but {typed} holds {given}"),
         ));
     }
     from_typed(name, &desc, &proto)
 }
 
-/// The tensor of as many elements as it needs, in the field of its type.
+/// The tensor whose elements are in the field for its type. Their number has been checked.
 fn from_typed(name: &str, desc: &TensorDesc, proto: &TensorProto) -> Result<Tensor> {
     use bytemuck::cast_slice;
     let build = |bytes: &[u8]| {
@@ -204,7 +204,7 @@ fn from_typed(name: &str, desc: &TensorDesc, proto: &TensorProto) -> Result<Tens
         ElementType::I8 => build(cast_slice(&narrow::<_, i8>(name, desc, small)?)),
         ElementType::I16 => build(cast_slice(&narrow::<_, i16>(name, desc, small)?)),
         ElementType::U8 | ElementType::Bool => build(&narrow::<_, u8>(name, desc, small)?),
-        // The bits of a half, not its value.
+        // The field holds the bits of a 16-bit float, not its value.
         ElementType::U16 | ElementType::F16 | ElementType::Bf16 => {
             build(cast_slice(&narrow::<_, u16>(name, desc, small)?))
         }
@@ -212,7 +212,7 @@ fn from_typed(name: &str, desc: &TensorDesc, proto: &TensorProto) -> Result<Tens
     }
 }
 
-/// Numbers of a wide field as the narrower type that they stand for.
+/// Converts the numbers of a wide field to the narrower element type.
 fn narrow<From, To>(name: &str, desc: &TensorDesc, from: &[From]) -> Result<Vec<To>>
 where
     From: Copy + Display,
@@ -221,29 +221,31 @@ where
     let fit = |(index, &value): (usize, &From)| {
         To::try_from(value).map_err(|_| {
             let element_type = desc.element_type();
-            bad(name, format_args!("element {index} is {value}, which is no {element_type}"))
+            bad(name, format_args!("element {index} is {value}, which does not fit {element_type}"))
         })
     };
     from.iter().enumerate().map(fit).collect()
 }
 
-/// The type of ours that a number in `data_type` or `elem_type` is.
-pub(super) fn our_type(code: i32) -> Option<ElementType> {
-    match element_type(code) {
-        Known::Ours(element_type) => Some(element_type),
-        Known::Named(_) | Known::Unknown(_) => None,
+/// The element type of a number in `data_type` or `elem_type`, if this crate supports it.
+pub(super) fn supported_type(code: i32) -> Option<ElementType> {
+    match data_type(code) {
+        DataType::Supported(element_type) => Some(element_type),
+        DataType::Unsupported(_) | DataType::Unknown(_) => None,
     }
 }
 
-/// What is known of a number in `data_type`.
-enum Known {
-    Ours(ElementType),
-    Named(&'static str),
+/// The meaning of a number in `data_type`.
+enum DataType {
+    Supported(ElementType),
+    /// A type of ONNX that this crate does not support.
+    Unsupported(&'static str),
     Unknown(i32),
 }
 
-fn element_type(code: i32) -> Known {
-    Known::Ours(match code {
+/// The type of a number in `data_type`: `TensorProto.DataType` in `onnx.proto`.
+fn data_type(code: i32) -> DataType {
+    DataType::Supported(match code {
         1 => ElementType::F32,
         2 => ElementType::U8,
         3 => ElementType::I8,
@@ -257,25 +259,26 @@ fn element_type(code: i32) -> Known {
         12 => ElementType::U32,
         13 => ElementType::U64,
         16 => ElementType::Bf16,
-        8 => return Known::Named("STRING"),
-        14 => return Known::Named("COMPLEX64"),
-        15 => return Known::Named("COMPLEX128"),
-        17 => return Known::Named("FLOAT8E4M3FN"),
-        18 => return Known::Named("FLOAT8E4M3FNUZ"),
-        19 => return Known::Named("FLOAT8E5M2"),
-        20 => return Known::Named("FLOAT8E5M2FNUZ"),
-        21 => return Known::Named("UINT4"),
-        22 => return Known::Named("INT4"),
-        23 => return Known::Named("FLOAT4E2M1"),
-        24 => return Known::Named("FLOAT8E8M0"),
-        25 => return Known::Named("UINT2"),
-        26 => return Known::Named("INT2"),
-        27 => return Known::Named("FLOAT6E2M3"),
-        28 => return Known::Named("FLOAT6E3M2"),
-        _ => return Known::Unknown(code),
+        8 => return DataType::Unsupported("STRING"),
+        14 => return DataType::Unsupported("COMPLEX64"),
+        15 => return DataType::Unsupported("COMPLEX128"),
+        17 => return DataType::Unsupported("FLOAT8E4M3FN"),
+        18 => return DataType::Unsupported("FLOAT8E4M3FNUZ"),
+        19 => return DataType::Unsupported("FLOAT8E5M2"),
+        20 => return DataType::Unsupported("FLOAT8E5M2FNUZ"),
+        21 => return DataType::Unsupported("UINT4"),
+        22 => return DataType::Unsupported("INT4"),
+        23 => return DataType::Unsupported("FLOAT4E2M1"),
+        24 => return DataType::Unsupported("FLOAT8E8M0"),
+        25 => return DataType::Unsupported("UINT2"),
+        26 => return DataType::Unsupported("INT2"),
+        27 => return DataType::Unsupported("FLOAT6E2M3"),
+        28 => return DataType::Unsupported("FLOAT6E3M2"),
+        _ => return DataType::Unknown(code),
     })
 }
 
+/// The number of an element type in `data_type`.
 fn code(element_type: ElementType) -> i32 {
     match element_type {
         ElementType::F32 => 1,
@@ -294,7 +297,7 @@ fn code(element_type: ElementType) -> i32 {
     }
 }
 
-/// The field that holds elements of a type when `raw_data` does not.
+/// The field for the elements of a type, if they are not in `raw_data`.
 fn typed_field(element_type: ElementType) -> &'static str {
     match element_type {
         ElementType::F32 => "float_data",

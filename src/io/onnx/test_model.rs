@@ -1,4 +1,4 @@
-//! Models whose graph is one node, as ONNX publishes its node tests.
+//! Models of one node, as in ONNX's node tests.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -11,25 +11,22 @@ use crate::error::Result;
 use crate::io::unsupported;
 use crate::tensor::Tensor;
 
-/// A model of one node, and how its values are wired.
+/// A model of one node, with the names that connect it to the graph's inputs and outputs.
 #[derive(Clone, Debug)]
 pub struct TestModel {
-    /// The node; its version is the opset that the model imports.
+    /// The node. Its version is the opset that the model imports.
     pub node: Node,
-    /// The values that the node takes, in the operator's order. An absent
-    /// optional input is an empty name; each other name is in `graph_inputs`, in
-    /// `initializers`, or in both.
+    /// The names of the node's inputs, in the operator's order; empty for an absent optional input.
+    /// Each other name is in `graph_inputs`, in `initializers`, or in both.
     pub input_names: Vec<String>,
-    /// The values that the node makes, in the operator's order; an output that
-    /// is not asked for is an empty name.
+    /// The names of the node's outputs, in the operator's order; empty for an unused output.
     pub output_names: Vec<String>,
-    /// The graph's inputs, in the order in which the graph lists them.
+    /// The names of the graph's inputs, in the graph's order.
     pub graph_inputs: Vec<String>,
-    /// The graph's outputs, in the order in which the graph lists them; each is
-    /// in `output_names`.
+    /// The names of the graph's outputs, in the graph's order. Each is in `output_names`.
     pub graph_outputs: Vec<String>,
-    /// The constants among the node's inputs. One that is a graph input too is
-    /// that input's default.
+    /// The constants among the node's inputs, by name. If a graph input has the same name, the
+    /// constant is its default.
     pub initializers: BTreeMap<String, Tensor>,
 }
 
@@ -41,16 +38,16 @@ pub fn read_test_model(path: &Path) -> Result<TestModel> {
     one_node(read_model(path)?)
 }
 
-/// The model of a serialised `ModelProto`; `name` is what errors call it.
+/// Parses a serialised `ModelProto` of one node. `name` is its name in errors.
 ///
-/// Any operator of ONNX's own domain is taken: what it is called and which
-/// attributes it has is for [`crate::dialect`] to judge.
+/// The node may have any operator of ONNX's own domain. The operator and its attributes are not
+/// checked here; [`crate::dialect`] does that.
 ///
 /// # Errors
-/// [`Error::BadFile`](crate::Error::BadFile) for anything that the format forbids,
-/// and where the graph and the node do not fit together.
-/// [`Error::Unsupported`](crate::Error::Unsupported) for more than one node, for an
-/// operator of another domain, and for sparse constants.
+/// [`Error::BadFile`](crate::Error::BadFile) if the bytes do not follow the format, or if the
+/// inputs and outputs of the graph and of the node do not match.
+/// [`Error::Unsupported`](crate::Error::Unsupported) for more than one node, for an operator of
+/// another domain, and for sparse constants.
 pub fn parse_test_model(name: &str, bytes: &[u8]) -> Result<TestModel> {
     one_node(parse_model(name, Arc::new(bytes.to_vec()))?)
 }
@@ -73,23 +70,24 @@ fn one_node(model: Model) -> Result<TestModel> {
         return Err(unsupported("sparse initializers".to_string()));
     }
 
-    let taken: BTreeSet<&str> = node.inputs.iter().map(String::as_str).collect();
-    let made: BTreeSet<&str> = node.outputs.iter().map(String::as_str).collect();
+    let used: BTreeSet<&str> = node.inputs.iter().map(String::as_str).collect();
+    let outputs: BTreeSet<&str> = node.outputs.iter().map(String::as_str).collect();
     let mut initializers = BTreeMap::new();
     for (key, constant) in &graph.initializers {
-        if taken.contains(key.as_str()) {
+        if used.contains(key.as_str()) {
             initializers.insert(key.clone(), constant.read()?);
         }
     }
     let names = |values: Vec<ValueInfo>| values.into_iter().map(|v| v.name).collect::<Vec<_>>();
     let (graph_inputs, graph_outputs) = (names(graph.inputs), names(graph.outputs));
-    let fed: BTreeSet<&str> =
+    let defined: BTreeSet<&str> =
         graph_inputs.iter().chain(initializers.keys()).map(String::as_str).collect();
-    if let Some(input) = taken.iter().find(|input| !input.is_empty() && !fed.contains(*input)) {
-        return Err(bad(name, format_args!("nothing feeds the node's input {input:?}")));
+    let undefined = |input: &&&str| !input.is_empty() && !defined.contains(**input);
+    if let Some(input) = used.iter().find(undefined) {
+        return Err(bad(name, format_args!("the node's input {input:?} has no value")));
     }
-    if let Some(output) = graph_outputs.iter().find(|output| !made.contains(output.as_str())) {
-        return Err(bad(name, format_args!("nothing makes the graph output {output:?}")));
+    if let Some(output) = graph_outputs.iter().find(|output| !outputs.contains(output.as_str())) {
+        return Err(bad(name, format_args!("no node has the graph output {output:?}")));
     }
     Ok(TestModel {
         node: node.node(opset)?,

@@ -1,4 +1,4 @@
-//! Simpler attributes: those that an operator has by default, and smaller numbers.
+//! Simpler attributes: the defaults, and smaller numbers.
 
 use super::{Case, below};
 use crate::Nan;
@@ -8,7 +8,7 @@ use crate::operator::{
 };
 use crate::sweep::Narrow;
 
-/// The case with one attribute simpler, or without a limit.
+/// The case with one attribute simplified, or without a narrowed limit.
 pub(super) fn simpler(case: &Case) -> Vec<Case> {
     let mut cases: Vec<Case> =
         wider(&case.narrow).into_iter().map(|narrow| Case { narrow, ..case.clone() }).collect();
@@ -24,22 +24,22 @@ pub(super) fn simpler(case: &Case) -> Vec<Case> {
     cases
 }
 
-/// Those that are not the same again.
+/// The new operators that differ from the old one.
 fn changed<T: PartialEq + Into<Operator>>(old: &T, new: Vec<T>) -> Vec<Operator> {
     new.into_iter().filter(|new| new != old).map(Into::into).collect()
 }
 
-/// No limits, or all but one.
+/// The narrowed limits with all or one of them removed.
 fn wider(narrow: &Narrow) -> Vec<Narrow> {
     let all = [
         Narrow::default(),
-        Narrow { lanes: None, ..narrow.clone() },
-        Narrow { window_taps: None, ..narrow.clone() },
+        Narrow { target_parallelism: None, ..narrow.clone() },
+        Narrow { max_taps: None, ..narrow.clone() },
         Narrow { max_iterations: None, ..narrow.clone() },
         Narrow { max_workgroups_per_dimension: None, ..narrow.clone() },
         Narrow { workgroup_size: None, ..narrow.clone() },
         Narrow { max_binding_size: None, ..narrow.clone() },
-        Narrow { coalesces: None, ..narrow.clone() },
+        Narrow { tuning: None, ..narrow.clone() },
     ];
     all.into_iter().filter(|wider| wider != narrow).collect()
 }
@@ -52,13 +52,15 @@ fn reduce_max(op: &ReduceMax, rank: usize) -> Vec<ReduceMax> {
     ];
     if let Ok(reduced) = op.reduced(rank) {
         let axes: Vec<i64> = (0..rank as i64).filter(|&axis| reduced[axis as usize]).collect();
-        // Counted from the front, and then fewer.
+        // The same axes as positive numbers, and then with one axis fewer.
         if op.get_axes().is_some() {
             simpler.push(op.clone().axes(axes.iter().copied()));
         }
         let fewer = axes.iter().filter(|_| axes.len() > 1);
         simpler.extend(
-            fewer.map(|gone| op.clone().axes(axes.iter().copied().filter(|axis| axis != gone))),
+            fewer.map(|left_out| {
+                op.clone().axes(axes.iter().copied().filter(|axis| axis != left_out))
+            }),
         );
     }
     simpler
@@ -86,27 +88,29 @@ fn max_pool(op: &MaxPool) -> Vec<MaxPool> {
         let plain = Indices { element_type: indices.element_type, ..Indices::default() };
         simpler.push(op.clone().indices(plain));
     }
-    simpler.extend(fewer(op.get_kernel(), 1).map(|kernel| op.with_kernel(kernel)));
+    simpler.extend(with_one_smaller(op.get_kernel(), 1).map(|kernel| op.with_kernel(kernel)));
     if let Some(strides) = op.get_strides() {
         simpler.push(op.clone().strides(vec![1; spatial]));
-        simpler.extend(fewer(strides, 1).map(|strides| op.clone().strides(strides)));
+        simpler.extend(with_one_smaller(strides, 1).map(|strides| op.clone().strides(strides)));
     }
     if let Some(dilations) = op.get_dilations() {
         simpler.push(op.clone().dilations(vec![1; spatial]));
-        simpler.extend(fewer(dilations, 1).map(|dilations| op.clone().dilations(dilations)));
+        simpler.extend(
+            with_one_smaller(dilations, 1).map(|dilations| op.clone().dilations(dilations)),
+        );
     }
     if let Padding::Explicit { begin, end } = op.get_padding() {
         let pads = |begin: &[i64], end: &[i64]| op.clone().pads(begin.to_vec(), end.to_vec());
-        simpler.extend(fewer(begin, 0).map(|begin| pads(&begin, end)));
-        simpler.extend(fewer(end, 0).map(|end| pads(begin, &end)));
+        simpler.extend(with_one_smaller(begin, 0).map(|begin| pads(&begin, end)));
+        simpler.extend(with_one_smaller(end, 0).map(|end| pads(begin, &end)));
     }
     simpler
 }
 
-/// The list with one number smaller.
-fn fewer(list: &[i64], least: i64) -> impl Iterator<Item = Vec<i64>> {
+/// The list with one number made smaller, but not below `min`.
+fn with_one_smaller(list: &[i64], min: i64) -> impl Iterator<Item = Vec<i64>> {
     list.iter().enumerate().flat_map(move |(i, &value)| {
-        below(value, least).into_iter().map(move |smaller| {
+        below(value, min).into_iter().map(move |smaller| {
             let mut list = list.to_vec();
             list[i] = smaller;
             list
@@ -114,7 +118,7 @@ fn fewer(list: &[i64], least: i64) -> impl Iterator<Item = Vec<i64>> {
     })
 }
 
-/// One channel is the same in either layout.
+/// The case with channels first. With one channel, both layouts have the same elements.
 fn channels_first(case: &Case, op: &MaxPool) -> Option<Case> {
     let data = &case.tensors[0];
     let mut shape = data.shape().to_vec();

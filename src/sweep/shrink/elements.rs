@@ -1,34 +1,35 @@
-//! Plainer elements: zeros, and ones where zeros do not do.
+//! Simpler elements: zeros, or ones where zeros do not fail.
 
 use super::Case;
 use crate::tensor::{ElementType, Tensor};
 
-/// Up to so many pieces of a tensor are tried one by one.
-const PIECES: usize = 64;
+/// The maximum number of ranges, or of single elements, that are tried one by one.
+const MAX_RANGES: usize = 64;
 
-/// The case with some elements of its first tensor made zero, most of them first, and
-/// then with single ones made one.
-pub(super) fn plainer(case: &Case) -> Vec<Case> {
+/// The case with a range of its first tensor's elements set to 0, larger ranges first, and then
+/// with single elements set to 1.
+pub(super) fn simpler(case: &Case) -> Vec<Case> {
     let data = &case.tensors[0];
     let size = data.element_type().size();
     let mut cases = Vec::new();
-    let mut piece = data.len();
-    while piece > 0 && data.len().div_ceil(piece) <= PIECES {
-        for begin in (0..data.len()).step_by(piece) {
-            let range = begin * size..(begin + piece).min(data.len()) * size;
+    let mut len = data.len();
+    while len > 0 && data.len().div_ceil(len) <= MAX_RANGES {
+        for begin in (0..data.len()).step_by(len) {
+            let range = begin * size..(begin + len).min(data.len()) * size;
             if data.bytes()[range.clone()].iter().any(|&byte| byte != 0) {
                 cases.push(with_bytes(case, |bytes| bytes[range].fill(0)));
             }
         }
-        piece = if piece == 1 { 0 } else { piece.div_ceil(2) };
+        len = if len == 1 { 0 } else { len.div_ceil(2) };
     }
     let one = &one(data.element_type()).to_le_bytes()[..size];
-    let plain = |bytes: &[u8]| bytes == one || bytes.iter().all(|&byte| byte == 0);
-    let odd = data.bytes().chunks_exact(size).enumerate().filter(|(_, bytes)| !plain(bytes));
-    cases
-        .extend(odd.take(PIECES).map(|(i, _)| {
-            with_bytes(case, |bytes| bytes[i * size..][..size].copy_from_slice(one))
-        }));
+    let simple = |bytes: &[u8]| bytes == one || bytes.iter().all(|&byte| byte == 0);
+    let others = data.bytes().chunks_exact(size).enumerate().filter(|(_, bytes)| !simple(bytes));
+    cases.extend(
+        others
+            .take(MAX_RANGES)
+            .map(|(i, _)| with_bytes(case, |bytes| bytes[i * size..][..size].copy_from_slice(one))),
+    );
     cases
 }
 

@@ -1,4 +1,4 @@
-//! Smaller tensors: parts of axes, and axes of size 1 left out.
+//! Smaller tensors: shorter axes, and axes of size 1 removed.
 
 use std::ops::Range;
 
@@ -7,7 +7,7 @@ use crate::operator::{MaxPool, Operator, Padding, ReduceMax, SegmentMax, Segment
 use crate::sweep::ids_tensor;
 use crate::tensor::{Tensor, TensorDesc};
 
-/// The case with one axis of its tensor shorter or gone, or with fewer segments.
+/// The case with one axis of its first tensor shorter or removed, or with fewer segments.
 pub(super) fn smaller(case: &Case) -> Vec<Case> {
     let data = &case.tensors[0];
     let mut axes: Vec<usize> = (0..data.shape().len()).collect();
@@ -18,7 +18,7 @@ pub(super) fn smaller(case: &Case) -> Vec<Case> {
         if size == 1 {
             cases.extend(without_axis(case, axis));
         }
-        cases.extend(parts(size).into_iter().filter_map(|part| cut(case, axis, part)));
+        cases.extend(parts(size).into_iter().filter_map(|part| restrict(case, axis, part)));
     }
     if let Operator::SegmentMax(op) = &case.operator {
         cases.extend(fewer_segments(case, op));
@@ -26,7 +26,7 @@ pub(super) fn smaller(case: &Case) -> Vec<Case> {
     cases
 }
 
-/// The parts of an axis that are tried, shortest first.
+/// The ranges of an axis that are tried, shortest first.
 fn parts(size: usize) -> Vec<Range<usize>> {
     match size {
         0 | 1 => Vec::new(),
@@ -35,8 +35,8 @@ fn parts(size: usize) -> Vec<Range<usize>> {
     }
 }
 
-/// The case with a part of an axis of its tensor.
-fn cut(case: &Case, axis: usize, part: Range<usize>) -> Option<Case> {
+/// The case with a range of one axis of its first tensor.
+fn restrict(case: &Case, axis: usize, part: Range<usize>) -> Option<Case> {
     let mut tensors = vec![slice(&case.tensors[0], axis, part.clone())?];
     if let (Operator::SegmentMax(op), [_, ids]) = (&case.operator, case.tensors.as_slice()) {
         tensors.push(match (op.get_segments(), axis) {
@@ -84,8 +84,8 @@ fn reduce_without(op: &ReduceMax, axis: usize, input: &TensorDesc) -> Option<Red
     }
     let mut reduced = op.reduced(input.rank()).ok()?;
     reduced.remove(axis);
-    let left = (0..reduced.len()).filter(|&axis| reduced[axis]).map(|axis| axis as i64);
-    Some(op.clone().axes(left))
+    let axes = (0..reduced.len()).filter(|&axis| reduced[axis]).map(|axis| axis as i64);
+    Some(op.clone().axes(axes))
 }
 
 fn pool_without(op: &MaxPool, spatial: usize) -> Option<MaxPool> {

@@ -1,5 +1,5 @@
 //! The random numbers of numpy's `default_rng(seed)`, bit for bit: its seed sequence, PCG64
-//! (PCG XSL RR 128/64), and the ways in which it makes bounded integers of it.
+//! (PCG XSL RR 128/64), and its bounded integers.
 
 /// numpy's default generator.
 pub struct Generator {
@@ -31,7 +31,8 @@ impl Generator {
         ((self.state >> 64) as u64 ^ self.state as u64).rotate_right((self.state >> 122) as u32)
     }
 
-    /// Half of 64 bits, the low one first; the other half is kept across draws of 64 bits.
+    /// Half of 64 bits, the low one first. The other half is kept for the next call, also across
+    /// calls of `u64`.
     pub fn u32(&mut self) -> u32 {
         self.half.take().unwrap_or_else(|| {
             let bits = self.u64();
@@ -40,23 +41,23 @@ impl Generator {
         })
     }
 
-    /// In [0, 1).
+    /// A number in [0, 1).
     pub fn f32(&mut self) -> f32 {
         (self.u32() >> 8) as f32 * (1.0 / (1 << 24) as f32)
     }
 
-    /// In [0, 1).
+    /// A number in [0, 1).
     pub fn f64(&mut self) -> f64 {
         (self.u64() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
     }
 
-    /// From 0 to `most`, by Lemire's method.
-    pub fn up_to(&mut self, most: u32) -> u32 {
-        let Some(count) = most.checked_add(1) else { return self.u32() };
+    /// A number from 0 to `max`, by Lemire's method.
+    pub fn up_to(&mut self, max: u32) -> u32 {
+        let Some(count) = max.checked_add(1) else { return self.u32() };
         let draw = |generator: &mut Self| u64::from(generator.u32()) * u64::from(count);
         let mut product = draw(self);
         if (product as u32) < count {
-            let threshold = (u32::MAX - most) % count;
+            let threshold = (u32::MAX - max) % count;
             while (product as u32) < threshold {
                 product = draw(self);
             }
@@ -64,8 +65,8 @@ impl Generator {
         (product >> 32) as u32
     }
 
-    /// `Generator.shuffle` of a one-dimensional array: it draws as many bits as the bound has, until
-    /// they are not above it.
+    /// `Generator.shuffle` of a one-dimensional array. It draws as many bits as the bound has, until
+    /// they do not exceed it.
     pub fn shuffle<T>(&mut self, elements: &mut [T]) {
         for i in (1..elements.len()).rev() {
             let mask = u32::MAX >> (i as u32).leading_zeros();

@@ -1,5 +1,5 @@
 //! The inputs of the work items: what numpy's `default_rng` makes for the same seeds, bit for
-//! bit, so that others can be measured on the very same data.
+//! bit, so that other libraries can be measured with the same data.
 
 mod generator;
 mod normal;
@@ -15,7 +15,7 @@ use generator::Generator;
 const DATA_SEED: u32 = 1234;
 const IDS_SEED: u32 = 99;
 
-/// The inputs of an item: the data, and the ids where there are segments.
+/// The inputs of an item: the data, and the ids of segments.
 pub fn inputs(item: &Item) -> anyhow::Result<Vec<Tensor>> {
     let mut inputs = vec![data(item.element_type()?, &item.shape)?];
     if let Some((segments, sizes)) = item.segments() {
@@ -25,14 +25,14 @@ pub fn inputs(item: &Item) -> anyhow::Result<Vec<Tensor>> {
     Ok(inputs)
 }
 
-/// Floats are normal, integers of the whole range.
+/// Normally distributed floats, or integers of the whole range.
 pub fn data(element_type: ElementType, shape: &[usize]) -> anyhow::Result<Tensor> {
     let count: usize = shape.iter().product();
     let generator = &mut Generator::new(DATA_SEED);
-    // Small integers are cut from words, the low end first; `low` moves them to the type's range.
-    let mut words = |size: usize, low: u32| -> anyhow::Result<Tensor> {
+    // Small integers are the bytes of words. `offset` maps them to the range of a signed type.
+    let mut words = |size: usize, offset: u32| -> anyhow::Result<Tensor> {
         let words: Vec<u32> =
-            (0..(count * size).div_ceil(4)).map(|_| generator.u32() ^ low).collect();
+            (0..(count * size).div_ceil(4)).map(|_| generator.u32() ^ offset).collect();
         let bytes = &bytemuck::cast_slice(&words)[..count * size];
         Ok(Tensor::from_bytes(element_type, shape, bytes)?)
     };
@@ -57,22 +57,22 @@ pub fn data(element_type: ElementType, shape: &[usize]) -> anyhow::Result<Tensor
             let mut draw = normal::doubles(generator);
             Ok(Tensor::from_slice(shape, &(0..count).map(|_| draw()).collect::<Vec<f64>>())?)
         }
-        other => anyhow::bail!("no work item has {other}"),
+        other => anyhow::bail!("no work item has the type {other}"),
     }
 }
 
-/// Ascending ids of so many rows.
+/// Ascending ids of rows.
 fn ids(rows: usize, segments: usize, sizes: SegmentSizes) -> Vec<i32> {
     match sizes {
         SegmentSizes::Uniform => (0..rows).map(|row| (row / (rows / segments)) as i32).collect(),
         SegmentSizes::Random => {
             let mut generator = Generator::new(IDS_SEED);
-            let most = segments as u32 - 1;
-            let mut ids: Vec<i32> = (0..rows).map(|_| generator.up_to(most) as i32).collect();
+            let max = segments as u32 - 1;
+            let mut ids: Vec<i32> = (0..rows).map(|_| generator.up_to(max) as i32).collect();
             ids.sort_unstable();
             ids
         }
-        // As long as one over the rank, in a random order.
+        // Lengths proportional to 1 / rank, in random order.
         SegmentSizes::Powerlaw => {
             let weights: Vec<f64> = (1..=segments).map(|rank| 1.0 / rank as f64).collect();
             let sum = pairwise_sum(&weights);
@@ -85,7 +85,7 @@ fn ids(rows: usize, segments: usize, sizes: SegmentSizes) -> Vec<i32> {
             let segments = (0..).zip(lengths);
             segments.flat_map(|(id, length)| std::iter::repeat_n(id, length)).collect()
         }
-        // One segment has all but 1000 rows.
+        // One segment has all rows but 1000.
         SegmentSizes::Giant => {
             let mut ids = vec![(segments / 2) as i32; rows];
             for i in 0..500 {
@@ -97,7 +97,7 @@ fn ids(rows: usize, segments: usize, sizes: SegmentSizes) -> Vec<i32> {
     }
 }
 
-/// numpy's sum: halves down to 128 elements, and those by eight sums.
+/// numpy's sum: in halves down to 128 elements, and those by eight sums.
 fn pairwise_sum(x: &[f64]) -> f64 {
     if x.len() > 128 {
         let half = x.len() / 2;

@@ -2,22 +2,22 @@
 
 use super::generator::Generator;
 
-/// Where the tail begins.
+/// The start of the tail.
 const TAIL: f64 = 3.654152885361009;
 
-/// The layers: the first is the base with the tail, then each is wider than the one before.
+/// The layers: the base with the tail, then the others by increasing width.
 struct Layers {
     /// The width of each.
     x: [f64; 256],
     /// The density at each width.
     density: [f64; 256],
-    /// What part of a layer's width lies under the curve for certain.
+    /// The fraction of a layer's width that lies under the curve for certain.
     inside: [f64; 256],
 }
 
 impl Layers {
     fn new() -> Self {
-        /// Of each layer.
+        /// The area of each layer.
         const AREA: f64 = 0.004928673233974652;
         let mut x = [0.0; 256];
         let mut density = [1.0; 256];
@@ -26,7 +26,7 @@ impl Layers {
             x[i] = width;
             density[i] = (-0.5 * width * width).exp();
             if i == 38 {
-                // numpy's table has the neighbour of what a good `exp` gives here.
+                // numpy's table is off by one unit in the last place here.
                 density[i] = f64::from_bits(0x3FE5_AD29_ACC8_5C89);
             }
             width = (-2.0 * (AREA / width + density[i]).ln()).sqrt();
@@ -44,7 +44,7 @@ pub fn doubles(generator: &mut Generator) -> impl FnMut() -> f64 {
     const UNIT: f64 = (1u64 << 52) as f64;
     let layers = Layers::new();
     let width = layers.x.map(|x| x / UNIT);
-    let inside = layers.inside.map(|part| (part * UNIT).round() as u64);
+    let inside = layers.inside.map(|fraction| (fraction * UNIT).round() as u64);
     move || loop {
         let bits = generator.u64();
         let layer = (bits & 0xFF) as usize;
@@ -79,7 +79,7 @@ pub fn floats(generator: &mut Generator) -> impl FnMut() -> f32 {
     let layers = Layers::new();
     let width = layers.x.map(|x| (x / UNIT) as f32);
     let density = layers.density.map(|d| d as f32);
-    let inside = layers.inside.map(|part| (part * UNIT).round() as u32);
+    let inside = layers.inside.map(|fraction| (fraction * UNIT).round() as u32);
     move || loop {
         let bits = generator.u32();
         let layer = (bits & 0xFF) as usize;

@@ -1,4 +1,4 @@
-//! Against what numpy 2.4.6 makes.
+//! Comparisons with the data of numpy 2.4.6.
 
 use super::*;
 
@@ -17,7 +17,7 @@ fn the_generator_is_numpys() {
     assert_eq!(Generator::new(0).u64(), 0xA30F_EBCF_D9C2_825F);
     assert_eq!(Generator::new(u32::MAX).u64(), 0x407F_5FA9_30D8_FD9F);
 
-    // integers(0, 3_000_000_000, 6, uint32), where many draws are thrown away, and then below 10.
+    // integers(0, 3_000_000_000, 6, uint32), where many draws are rejected, and then below 10.
     let mut generator = Generator::new(1234);
     let wide: [u32; 6] = std::array::from_fn(|_| generator.up_to(2_999_999_999));
     let expected =
@@ -32,8 +32,8 @@ fn the_generator_is_numpys() {
 }
 
 /// Digests of `default_rng(1234).standard_normal(1 << 20, dtype)` and of
-/// `integers(min, max, 4099, dtype, endpoint=True)`. Among a million normal numbers
-/// are hundreds from the tail and thousands from the layers' edges.
+/// `integers(min, max, 4099, dtype, endpoint=True)`. Of a million normal numbers hundreds are from
+/// the tail and thousands from the edges of layers.
 #[test]
 fn data_are_numpys() {
     let cases = [
@@ -66,9 +66,9 @@ fn ids_are_numpys() {
     }
 }
 
-/// The bytes that the items claim are those of their tensors.
+/// The bytes in the items are those of their tensors.
 #[test]
-fn items_know_their_bytes() {
+fn the_bytes_of_items_are_right() {
     let items = crate::bench::item::all().unwrap();
     assert_eq!(items.len(), 42);
     for item in items {

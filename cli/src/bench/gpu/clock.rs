@@ -1,5 +1,5 @@
-//! What a recorded piece of work takes on a GPU: by the GPU's own timestamps where it has
-//! them, else by the wall.
+//! The time of recorded work on a GPU: by timestamps of the GPU if it has them, otherwise by the
+//! host's clock.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
@@ -7,36 +7,38 @@ use std::time::Instant;
 use anyhow::{Context, bail};
 use wgmax::wgpu;
 
-/// Something to be recorded and timed.
+/// Work to record and time.
 pub type Work<'a> = &'a dyn Fn(&mut wgpu::CommandEncoder) -> anyhow::Result<()>;
 
-/// A wgpu device, its queue and how it is timed.
+/// A wgpu device, its queue, and its clock.
 pub struct Clock {
     pub device: wgpu::Device,
     pub queue: wgpu::Queue,
     marks: Marks,
-    /// What has gone wrong and no call has returned.
+    /// Errors that no call has returned yet.
     errors: Arc<Mutex<Vec<String>>>,
     /// Seconds of an empty submit and the wait for it.
     pub fixed: f64,
 }
 
 enum Marks {
-    /// Timestamps between passes, or of empty passes between them.
+    /// Timestamps.
     Queries {
+        /// Whether they are written between passes, rather than by empty passes.
         between: bool,
         set: wgpu::QuerySet,
         resolved: wgpu::Buffer,
         read: wgpu::Buffer,
     },
+    /// The host's clock.
     Wall,
 }
 
-/// Timestamps of a submit.
-const MOST_MARKS: u32 = 128;
+/// The maximum number of timestamps of a submit.
+const MAX_MARKS: u32 = 128;
 
 impl Clock {
-    /// Opens an adapter with its own limits and the features that timing takes.
+    /// Opens an adapter with all of its limits and the features for timestamps.
     pub fn open(adapter: &wgpu::Adapter) -> anyhow::Result<Self> {
         let timing =
             wgpu::Features::TIMESTAMP_QUERY | wgpu::Features::TIMESTAMP_QUERY_INSIDE_ENCODERS;
@@ -59,13 +61,13 @@ impl Clock {
         Ok(clock)
     }
 
-    /// Whether the GPU itself tells the time.
+    /// Whether the GPU has timestamps.
     pub fn has_timestamps(&self) -> bool {
         matches!(self.marks, Marks::Queries { .. })
     }
 
-    /// Seconds of each piece of work, one after the other. By the wall each is submitted alone, and
-    /// what an empty submit takes is taken off.
+    /// Seconds of each piece of work, one after the other. With the host's clock each is submitted
+    /// alone, and the time of an empty submit is subtracted.
     pub fn time(&self, work: &[Work]) -> anyhow::Result<Vec<f64>> {
         match &self.marks {
             Marks::Wall => {
@@ -73,7 +75,7 @@ impl Clock {
             }
             Marks::Queries { .. } => {
                 let mut seconds = Vec::with_capacity(work.len());
-                for work in work.chunks(MOST_MARKS as usize / 2) {
+                for work in work.chunks(MAX_MARKS as usize / 2) {
                     seconds.extend(self.by_timestamps(work)?);
                 }
                 Ok(seconds)
@@ -81,7 +83,8 @@ impl Clock {
         }
     }
 
-    /// Submits all the work at once, and waits: seconds by the wall, recording left out.
+    /// Submits all the work at once and waits. Returns the seconds of the host's clock, without
+    /// recording.
     pub fn submit(&self, work: &[Work]) -> anyhow::Result<f64> {
         let mut encoder = self.device.create_command_encoder(&Default::default());
         for work in work {
@@ -100,7 +103,7 @@ impl Clock {
         Ok(seconds)
     }
 
-    /// An error if anything has gone wrong since the last call.
+    /// Returns an error that was reported since the last call.
     pub fn check(&self) -> anyhow::Result<()> {
         let errors =
             std::mem::take(&mut *self.errors.lock().unwrap_or_else(PoisonError::into_inner));
@@ -142,7 +145,7 @@ impl Clock {
         read.unmap();
         let ticks: Vec<u64> = bytemuck::pod_collect_to_vec(&bytes);
         let period = f64::from(self.queue.get_timestamp_period()) * 1e-9;
-        // What is over within a tick has taken one.
+        // Work that is shorter than a tick counts as one.
         let elapsed = |pair: &[u64]| pair[1].saturating_sub(pair[0]).max(1) as f64 * period;
         Ok(ticks.chunks_exact(2).map(elapsed).collect())
     }
@@ -157,7 +160,7 @@ impl Marks {
         let buffer = |usage| {
             device.create_buffer(&wgpu::BufferDescriptor {
                 label: Some("timestamps"),
-                size: u64::from(MOST_MARKS) * 8,
+                size: u64::from(MAX_MARKS) * 8,
                 usage: usage | wgpu::BufferUsages::COPY_DST,
                 mapped_at_creation: false,
             })
@@ -167,7 +170,7 @@ impl Marks {
             set: device.create_query_set(&wgpu::QuerySetDescriptor {
                 label: Some("timestamps"),
                 ty: wgpu::QueryType::Timestamp,
-                count: MOST_MARKS,
+                count: MAX_MARKS,
             }),
             resolved: buffer(wgpu::BufferUsages::QUERY_RESOLVE | wgpu::BufferUsages::COPY_SRC),
             read: buffer(wgpu::BufferUsages::MAP_READ),

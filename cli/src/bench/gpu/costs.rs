@@ -1,4 +1,4 @@
-//! What an operator costs on a GPU beside the work: on the host, and beyond an empty dispatch.
+//! The fixed costs of an operator on a GPU: on the host, and beyond an empty dispatch.
 
 use wgmax::wgpu::{self, BufferUsages};
 use wgmax::{BufferRange, Device, TensorDesc};
@@ -14,7 +14,7 @@ const ROUNDS: usize = 100;
 impl Gpu {
     pub fn costs(&self) -> anyhow::Result<Vec<Cost>> {
         let device = &self.clock.device;
-        let mut found = costs::planning(&self.device.info().limits)?;
+        let mut found = costs::planning(&self.device)?;
         let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
             label: Some("empty"),
             source: wgpu::ShaderSource::Wgsl(EMPTY.into()),
@@ -56,10 +56,10 @@ impl Gpu {
             drop(encoder);
             let mut times = Times::default();
             for round in 0..ROUNDS {
-                let taken = self.clock.time(&[&empty as Work, &record])?;
+                let pair = self.clock.time(&[&empty as Work, &record])?;
                 if round >= 10 {
-                    empties.push(taken[0]);
-                    times.push(taken[1]);
+                    empties.push(pair[0]);
+                    times.push(pair[1]);
                 }
             }
             found.push(Cost::new(format!("record {name} again"), recording));
@@ -71,13 +71,14 @@ impl Gpu {
         Ok(found)
     }
 
-    /// From an opened device to a first result: planning, compiling, recording, running. The driver may have
-    /// kept compiled shaders from earlier runs.
+    /// The time from an opened device to its first result: planning, compiling, recording, running.
+    /// The driver may have compiled shaders in its cache.
     fn first(&self) -> anyhow::Result<Times> {
         let mut times = Times::default();
         for _ in 0..3 {
             let clock = Clock::open(&self.adapter)?;
-            let fresh = Device::from_wgpu(&clock.device, &clock.queue);
+            let fresh = Device::from_wgpu(&clock.device, &clock.queue)
+                .with_tuning(self.device.tuning().clone());
             let (_, operator, inputs) = costs::small()?.swap_remove(0);
             let buffer = |size: usize| {
                 clock.device.create_buffer(&wgpu::BufferDescriptor {
@@ -88,7 +89,7 @@ impl Gpu {
                 })
             };
             let (source, result) = (buffer(inputs[0].bytes().len()), buffer(4));
-            let (taken, done) = seconds(|| -> anyhow::Result<()> {
+            let (time, done) = seconds(|| -> anyhow::Result<()> {
                 let prepared = fresh.prepare(&operator, &[inputs[0].desc()])?;
                 let record = |encoder: &mut wgpu::CommandEncoder| {
                     Ok(prepared.record(encoder, &[(&source).into()], &[(&result).into()])?)
@@ -96,7 +97,7 @@ impl Gpu {
                 clock.submit(&[&record]).map(drop)
             });
             done?;
-            times.push(taken);
+            times.push(time);
         }
         Ok(times)
     }

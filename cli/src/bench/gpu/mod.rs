@@ -10,15 +10,16 @@ use wgmax::wgpu::{self, BufferUsages};
 use wgmax::{BufferRange, Device, Prepared, Tensor, TensorDesc};
 
 use self::clock::{Clock, Work};
-use self::plain::{Bytes, Plain};
+use self::plain::{Bytes, Pass, Plain};
 use super::item::{Item, Kind};
 use super::times::{Budget, Times, seconds};
 use super::{Measured, data, digests};
+use crate::options::Planning;
 
-/// Inputs are rotated over so many bytes: more than the caches of today's GPUs.
+/// Bytes of all copies of an input, which are used in turn: more than the caches of current GPUs.
 const ROTATED: u64 = 256 << 20;
-const MOST_COPIES: u64 = 64;
-/// What a submit should take: long beside its fixed cost, short beside a watchdog.
+const MAX_COPIES: u64 = 64;
+/// The time of a submit: long compared with its fixed cost, short compared with a watchdog.
 const SUBMIT_SECONDS: f64 = 0.02;
 
 pub struct Gpu {
@@ -28,17 +29,29 @@ pub struct Gpu {
     plain: Plain,
 }
 
-/// An input and a result for each of its copies.
+/// A copy of the inputs, and buffers for the results.
 struct Copy {
     inputs: Vec<wgpu::Buffer>,
     results: Vec<wgpu::Buffer>,
 }
 
+impl Copy {
+    fn record(
+        &self,
+        prepared: &Prepared,
+        encoder: &mut wgpu::CommandEncoder,
+    ) -> anyhow::Result<()> {
+        let inputs: Vec<BufferRange> = self.inputs.iter().map(Into::into).collect();
+        let results: Vec<BufferRange> = self.results.iter().map(Into::into).collect();
+        Ok(prepared.record(encoder, &inputs, &results)?)
+    }
+}
+
 impl Gpu {
-    pub fn open(name: &str) -> anyhow::Result<Self> {
+    pub fn open(name: &str, planning: &Planning) -> anyhow::Result<Self> {
         let adapter = wgmax::adapter(name)?;
         let clock = Clock::open(&adapter)?;
-        let device = Device::from_wgpu(&clock.device, &clock.queue);
+        let device = planning.apply(Device::from_wgpu(&clock.device, &clock.queue));
         Ok(Self { adapter, clock, device, plain: Plain::default() })
     }
 
@@ -46,7 +59,7 @@ impl Gpu {
         &self.device
     }
 
-    /// How the time is told, and seconds of an empty submit and the wait for it.
+    /// The clock, and the seconds of an empty submit and the wait for it.
     pub fn clock(&self) -> (&'static str, f64) {
         let clock = if self.clock.has_timestamps() { "GPU timestamps" } else { "wall" };
         (clock, self.clock.fixed)
@@ -63,9 +76,9 @@ impl Gpu {
         let writes = if item.op == Kind::MaxPool { item.bytes_write } else { 0 };
         let bytes = Bytes { read: inputs[0].bytes().len() as u64, write: writes };
         let sink = self.buffer(writes.max(256))?;
-        let source = |copy: usize| &copies[copy % copies.len()].inputs[0];
+        let source = |copy: usize| &copies[copy].inputs[0];
         let shape = self.plain.search(&self.clock, source(0), &sink, bytes)?;
-        let passes: Vec<_> = (0..copies.len())
+        let passes: Vec<Pass> = (0..copies.len())
             .map(|copy| self.plain.pass(&self.clock, source(copy), &sink, bytes, shape))
             .collect();
 
@@ -77,13 +90,7 @@ impl Gpu {
             inputs_crc32: digests(&inputs),
             ..Measured::default()
         };
-        let record = |copy: usize, encoder: &mut wgpu::CommandEncoder| -> anyhow::Result<()> {
-            let copy = &copies[copy % copies.len()];
-            let inputs: Vec<BufferRange> = copy.inputs.iter().map(Into::into).collect();
-            let results: Vec<BufferRange> = copy.results.iter().map(Into::into).collect();
-            Ok(prepared.record(encoder, &inputs, &results)?)
-        };
-        let once = |encoder: &mut wgpu::CommandEncoder| record(0, encoder);
+        let once = |encoder: &mut wgpu::CommandEncoder| copies[0].record(&prepared, encoder);
         let estimate = self.clock.submit(&[&once])?.min(self.clock.submit(&[&once])?);
         measured.results_crc32 = self.download(&copies[0], prepared.outputs())?;
         measured.wall = Some(
@@ -97,15 +104,32 @@ impl Gpu {
 
         let rounds = (SUBMIT_SECONDS / estimate.max(1e-6)).clamp(1.0, 32.0) as usize;
         let rounds = budget.runs.map_or(rounds, |runs| rounds.min(runs));
+        self.measure_in_turn(&prepared, &copies, &passes, rounds, budget, &mut measured)?;
+        Ok(measured)
+    }
+
+    /// Runs the operator and the plain pass in turn, on different copies, with `rounds` of both in
+    /// each submit.
+    fn measure_in_turn(
+        &self,
+        prepared: &Prepared,
+        copies: &[Copy],
+        passes: &[Pass],
+        rounds: usize,
+        budget: Budget,
+        measured: &mut Measured,
+    ) -> anyhow::Result<()> {
         let mut next = 0;
-        let start = Instant::now();
         let mut warm = false;
+        let start = Instant::now();
         while !budget.is_spent(measured.item.count(), start) {
-            // The operator and the plain pass in turn, not on the same copy.
             let numbers: Vec<usize> = (next..next + rounds).collect();
             next += rounds;
             let operators: Vec<_> = (numbers.iter())
-                .map(|&n| move |encoder: &mut wgpu::CommandEncoder| record(n, encoder))
+                .map(|&n| {
+                    let copy = &copies[n % copies.len()];
+                    move |encoder: &mut wgpu::CommandEncoder| copy.record(prepared, encoder)
+                })
                 .collect();
             let ceilings: Vec<_> = (numbers.iter())
                 .map(|&n| {
@@ -128,10 +152,10 @@ impl Gpu {
                 measured.ceiling.extend(times.iter().copied().skip(1).step_by(2));
             }
         }
-        Ok(measured)
+        Ok(())
     }
 
-    /// Host seconds of recording an operator again with the buffers of the last time.
+    /// Host seconds of recording an operator again with the same buffers.
     fn record_cost(&self, once: Work) -> anyhow::Result<f64> {
         const TIMES: usize = 20;
         let mut costs = Times::default();
@@ -144,13 +168,14 @@ impl Gpu {
         Ok(costs.min())
     }
 
+    /// Copies of the inputs on the device.
     fn copies(
         &self,
         item: &Item,
         inputs: &[Tensor],
         prepared: &Prepared,
     ) -> anyhow::Result<Vec<Copy>> {
-        let count = ROTATED.div_ceil(item.bytes_read).clamp(1, MOST_COPIES) as usize;
+        let count = ROTATED.div_ceil(item.bytes_read).clamp(1, MAX_COPIES) as usize;
         let mut copies = Vec::with_capacity(count);
         for _ in 0..count {
             let made = (|| {
@@ -163,7 +188,7 @@ impl Gpu {
             })();
             match made {
                 Ok(copy) => copies.push(copy),
-                // Fewer will do where memory is short.
+                // If memory is short, fewer copies are enough.
                 Err(_) if !copies.is_empty() => break,
                 Err(error) => return Err(error),
             }
@@ -185,12 +210,12 @@ impl Gpu {
         Ok(copies)
     }
 
-    /// A buffer of so many bytes, and up to a block.
+    /// A buffer of at least `size` bytes, in whole blocks of 16.
     fn buffer(&self, size: u64) -> anyhow::Result<wgpu::Buffer> {
         let size = size.max(1).next_multiple_of(16);
         let allowed = self.clock.device.limits().max_buffer_size;
         if size > allowed {
-            anyhow::bail!("a buffer would take {size} bytes, and max_buffer_size is {allowed}");
+            anyhow::bail!("a buffer needs {size} bytes; the limit (max_buffer_size) is {allowed}");
         }
         let buffer = self.clock.device.create_buffer(&wgpu::BufferDescriptor {
             label: Some("bench"),

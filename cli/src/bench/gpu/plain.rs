@@ -1,5 +1,5 @@
-//! The ceiling of a GPU: plain shaders that read a buffer once, or read one and write another
-//! once, with the shape of the launch searched on the device.
+//! The bandwidth ceiling of a GPU: plain shaders that read a buffer once, or read one and write
+//! another once. The shape of the launch is searched on the device.
 
 mod text;
 
@@ -11,21 +11,22 @@ use wgmax::wgpu;
 
 use super::clock::{Clock, Work};
 
-/// Bytes of what an invocation reads at once.
+/// Bytes that an invocation reads at once.
 const BLOCK: u64 = 16;
 
-/// Searching goes over at most so many bytes.
+/// The maximum number of bytes that the search runs over.
 const SEARCHED: u64 = 128 << 20;
 
-/// Which blocks an invocation takes.
+/// Which blocks an invocation reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Order {
-    /// The whole grid walks side by side.
+    /// Neighbouring invocations of the grid read neighbouring blocks.
     Grid,
-    /// Each workgroup has a piece of its own, and walks through it side by side.
-    Group,
+    /// Each workgroup has a piece of its own, of which neighbouring invocations read neighbouring
+    /// blocks.
+    Workgroup,
     /// Each invocation has a piece of its own.
-    Lane,
+    Invocation,
 }
 
 /// How a plain pass is launched.
@@ -33,9 +34,9 @@ enum Order {
 pub struct Shape {
     order: Order,
     workgroup: u32,
-    /// Workgroups, or fewer where there is less to do.
+    /// The maximum number of workgroups.
     groups: u32,
-    /// Blocks in flight an invocation.
+    /// Blocks in flight of an invocation.
     unroll: u32,
 }
 
@@ -44,27 +45,27 @@ impl fmt::Display for Shape {
         let Self { order, workgroup, groups, unroll } = self;
         let order = match order {
             Order::Grid => "by grid",
-            Order::Group => "by group",
-            Order::Lane => "by lane",
+            Order::Workgroup => "by workgroup",
+            Order::Invocation => "by invocation",
         };
         write!(f, "{order}, {groups} x {workgroup}, {unroll} at once")
     }
 }
 
-/// What a pass moves.
+/// The bytes that a pass moves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Bytes {
     pub read: u64,
-    /// 0: only read.
+    /// 0 if the pass only reads.
     pub write: u64,
 }
 
 impl Bytes {
-    /// The same with less to read, where it is more than that.
+    /// The same with fewer bytes to read, if there are more than `read`.
     fn at_most(self, read: u64) -> Self {
         let parts = self.read.div_ceil(read).max(1);
         let part = |bytes: u64| bytes / parts / BLOCK * BLOCK;
-        // Only as many blocks as go evenly into each other are the same shader.
+        // The shader is the same only if the blocks are in the same ratio.
         match parts {
             1 => self,
             _ if self.write == 0 => Self { read: part(self.read), write: 0 },
@@ -79,6 +80,7 @@ impl Bytes {
         }
     }
 
+    /// Passes with the same key have the same best shape.
     fn search_key(self) -> (u32, u64, bool) {
         let (reads, rest) = self.reads();
         (self.read.max(1).ilog2(), reads, rest)
@@ -96,22 +98,22 @@ impl Bytes {
 /// A pass that is ready to be recorded.
 pub struct Pass {
     pipeline: wgpu::ComputePipeline,
-    /// A piece that can be bound each.
-    pieces: Vec<(wgpu::BindGroup, u32)>,
+    /// A bind group and its workgroups, for each part of the buffers that can be bound.
+    parts: Vec<(wgpu::BindGroup, u32)>,
 }
 
 impl Pass {
     pub fn record(&self, encoder: &mut wgpu::CommandEncoder) {
         let mut pass = encoder.begin_compute_pass(&Default::default());
         pass.set_pipeline(&self.pipeline);
-        for (group, groups) in &self.pieces {
+        for (group, groups) in &self.parts {
             pass.set_bind_group(0, group, &[]);
             pass.dispatch_workgroups(*groups, 1, 1);
         }
     }
 }
 
-/// Makes plain passes, and remembers which are fast.
+/// Makes plain passes, and caches the best shapes.
 #[derive(Default)]
 pub struct Plain {
     pipelines: RefCell<HashMap<(u32, u32, u64, bool), wgpu::ComputePipeline>>,
@@ -119,7 +121,8 @@ pub struct Plain {
 }
 
 impl Plain {
-    /// The shape that is fastest on these buffers: for each order, its other parts are varied in turn until none gets better.
+    /// The fastest shape on these buffers. For each order, the other parts of the shape are varied
+    /// in turn until none improves.
     pub fn search(
         &self,
         clock: &Clock,
@@ -132,11 +135,6 @@ impl Plain {
             return Ok(shape);
         }
         let bytes = bytes.at_most(SEARCHED);
-        let limits = clock.device.limits();
-        let largest = limits
-            .max_compute_invocations_per_workgroup
-            .min(limits.max_compute_workgroup_size_x)
-            .max(1);
         let mut known: HashMap<Shape, f64> = HashMap::new();
         let mut time = |shape: Shape| -> anyhow::Result<f64> {
             if let Some(&seconds) = known.get(&shape) {
@@ -152,27 +150,19 @@ impl Plain {
             known.insert(shape, seconds);
             Ok(seconds)
         };
-        let workgroup = 256.min(largest);
-        // What is best for one order is poor for another, so each is searched from a start of its own.
-        let starts = [(Order::Grid, 1024), (Order::Group, 256), (Order::Lane, 16)];
+        let limits = clock.device.limits();
+        // The best numbers of one order are bad for another, so each has a start of its own.
+        let starts = [(Order::Grid, 1024), (Order::Workgroup, 256), (Order::Invocation, 16)];
         for (order, groups) in starts {
+            let workgroup = 256.min(max_workgroup(&limits));
             let mut best = Shape { order, workgroup, groups, unroll: 4 };
             let mut seconds = time(best)?;
             loop {
-                let (before, from) = (seconds, best);
-                let variants = ([16, 64, 256, 1024, 4096, 65535].into_iter())
-                    .map(|groups| Shape { groups, ..from })
-                    .chain([1, 2, 4, 8, 16].map(|unroll| Shape { unroll, ..from }))
-                    .chain([32, 64, 128, 256, 512].map(|workgroup| Shape { workgroup, ..from }));
-                for variant in variants {
-                    let groups = variant.groups.min(limits.max_compute_workgroups_per_dimension);
-                    let variant = Shape { groups, ..variant };
-                    if variant.workgroup > largest || !self.allows(variant, bytes) {
-                        continue;
-                    }
-                    let taken = time(variant)?;
-                    if taken < seconds {
-                        (best, seconds) = (variant, taken);
+                let before = seconds;
+                for variant in best.variants(&limits, bytes) {
+                    let variant_seconds = time(variant)?;
+                    if variant_seconds < seconds {
+                        (best, seconds) = (variant, variant_seconds);
                     }
                 }
                 if seconds > 0.97 * before {
@@ -180,13 +170,14 @@ impl Plain {
                 }
             }
         }
-        let best = self.duel(clock, source, result, bytes, known)?;
+        let best = self.fastest(clock, source, result, bytes, known)?;
         self.best.borrow_mut().insert(key, best);
         Ok(best)
     }
 
-    /// The best of the few that seemed fastest, in turn, so that a noisy moment decides nothing.
-    fn duel(
+    /// Of the shapes that seemed fastest, the best when they are measured in turn, so that a noisy
+    /// moment does not decide.
+    fn fastest(
         &self,
         clock: &Clock,
         source: &wgpu::Buffer,
@@ -219,13 +210,6 @@ impl Plain {
         Ok(shapes[0].0)
     }
 
-    /// Mesa's llvmpipe leaves a loop after 65,535 rounds, and what writes has no need of many at once.
-    fn allows(&self, shape: Shape, bytes: Bytes) -> bool {
-        let lanes = u64::from(shape.groups * shape.workgroup);
-        let rounds = bytes.read / BLOCK / (lanes * u64::from(shape.unroll)).max(1);
-        rounds < 32_768 && (bytes.write == 0 || shape.unroll <= 4)
-    }
-
     /// A pass over the first bytes of the buffers.
     pub fn pass(
         &self,
@@ -238,52 +222,25 @@ impl Plain {
         let (reads, rest) = bytes.reads();
         let pipeline = self.pipeline(&clock.device, shape, reads, rest);
         let layout = pipeline.get_bind_group_layout(0);
-        let limits = clock.device.limits();
-        let largest = limits.max_storage_buffer_binding_size;
-        let count = bytes.read.div_ceil(largest).max(bytes.write.div_ceil(largest)).max(1);
-        // Pieces begin where bindings may.
+        let max_binding = clock.device.limits().max_storage_buffer_binding_size;
+        let count = bytes.read.div_ceil(max_binding).max(bytes.write.div_ceil(max_binding)).max(1);
+        // Parts begin at multiples of the binding alignment.
         let cut = |bytes: u64, i: u64| match i == count {
             true => bytes / BLOCK * BLOCK,
             false => bytes / count * i / 256 * 256,
         };
-        let pieces = (0..count).map(|i| {
+        let parts = (0..count).map(|i| {
             let read = cut(bytes.read, i)..cut(bytes.read, i + 1);
             let write = cut(bytes.write, i)..cut(bytes.write, i + 1);
             let sources = (read.end - read.start) / BLOCK;
             let results = (write.end - write.start) / BLOCK;
             let (params, groups) = params(shape, sources, results);
-            let params = wgpu::util::DeviceExt::create_buffer_init(
-                &clock.device,
-                &wgpu::util::BufferInitDescriptor {
-                    label: Some("plain parameters"),
-                    contents: bytemuck::cast_slice(&params),
-                    usage: wgpu::BufferUsages::UNIFORM,
-                },
-            );
-            let part = |buffer, start: u64, size: u64| {
-                wgpu::BindingResource::Buffer(wgpu::BufferBinding {
-                    buffer,
-                    offset: start,
-                    size: wgpu::BufferSize::new(size),
-                })
-            };
             let written = if results == 0 { BLOCK } else { write.end - write.start };
-            let entries = [
-                wgpu::BindGroupEntry { binding: 0, resource: params.as_entire_binding() },
-                wgpu::BindGroupEntry {
-                    binding: 1,
-                    resource: part(source, read.start, read.end - read.start),
-                },
-                wgpu::BindGroupEntry { binding: 2, resource: part(result, write.start, written) },
-            ];
-            let group = clock.device.create_bind_group(&wgpu::BindGroupDescriptor {
-                label: Some("plain"),
-                layout: &layout,
-                entries: &entries,
-            });
-            (group, groups)
+            let source = binding(source, read.start, read.end - read.start);
+            let result = binding(result, write.start, written);
+            (bind_group(&clock.device, &layout, &params, source, result), groups)
         });
-        Pass { pieces: pieces.collect(), pipeline }
+        Pass { parts: parts.collect(), pipeline }
     }
 
     fn pipeline(
@@ -317,24 +274,83 @@ impl Plain {
     }
 }
 
-/// The parameters of a piece, and its workgroups.
+impl Shape {
+    /// Shapes that differ in one number, as far as limits allow.
+    fn variants(self, limits: &wgpu::Limits, bytes: Bytes) -> Vec<Self> {
+        let max_groups = limits.max_compute_workgroups_per_dimension;
+        let groups = [16, 64, 256, 1024, 4096, 65535].map(|groups| Self { groups, ..self });
+        let unroll = [1, 2, 4, 8, 16].map(|unroll| Self { unroll, ..self });
+        let workgroup = [32, 64, 128, 256, 512].map(|workgroup| Self { workgroup, ..self });
+        let all = groups.into_iter().chain(unroll).chain(workgroup);
+        all.map(|shape| Self { groups: shape.groups.min(max_groups), ..shape })
+            .filter(|shape| shape.workgroup <= max_workgroup(limits) && shape.runs(bytes))
+            .collect()
+    }
+
+    /// Whether loops are short enough: Mesa's llvmpipe leaves a loop after 65,535 iterations. Passes
+    /// that write do not need many blocks in flight.
+    fn runs(self, bytes: Bytes) -> bool {
+        let invocations = u64::from(self.groups * self.workgroup);
+        let iterations = bytes.read / BLOCK / (invocations * u64::from(self.unroll)).max(1);
+        iterations < 32_768 && (bytes.write == 0 || self.unroll <= 4)
+    }
+}
+
+fn max_workgroup(limits: &wgpu::Limits) -> u32 {
+    let invocations = limits.max_compute_invocations_per_workgroup;
+    invocations.min(limits.max_compute_workgroup_size_x).max(1)
+}
+
+fn binding(buffer: &wgpu::Buffer, offset: u64, size: u64) -> wgpu::BindingResource<'_> {
+    let size = wgpu::BufferSize::new(size);
+    wgpu::BindingResource::Buffer(wgpu::BufferBinding { buffer, offset, size })
+}
+
+fn bind_group(
+    device: &wgpu::Device,
+    layout: &wgpu::BindGroupLayout,
+    params: &[u32; 8],
+    source: wgpu::BindingResource<'_>,
+    result: wgpu::BindingResource<'_>,
+) -> wgpu::BindGroup {
+    let params = wgpu::util::DeviceExt::create_buffer_init(
+        device,
+        &wgpu::util::BufferInitDescriptor {
+            label: Some("plain parameters"),
+            contents: bytemuck::cast_slice(params),
+            usage: wgpu::BufferUsages::UNIFORM,
+        },
+    );
+    let entries = [
+        wgpu::BindGroupEntry { binding: 0, resource: params.as_entire_binding() },
+        wgpu::BindGroupEntry { binding: 1, resource: source },
+        wgpu::BindGroupEntry { binding: 2, resource: result },
+    ];
+    device.create_bind_group(&wgpu::BindGroupDescriptor {
+        label: Some("plain"),
+        layout,
+        entries: &entries,
+    })
+}
+
+/// The parameters of a part, and its workgroups.
 fn params(shape: Shape, sources: u64, results: u64) -> ([u32; 8], u32) {
     let blocks = if results == 0 { sources } else { results } as u32;
     let Shape { order, workgroup, groups, unroll } = shape;
     let groups = groups.min(blocks.div_ceil(workgroup * unroll)).max(1);
-    let lanes = groups * workgroup;
-    // Where a workgroup begins, a lane in it, and its end; and the step from block to block.
-    let [group, lane, end, length, step] = match order {
-        Order::Grid => [workgroup, 1, 0, blocks, lanes],
-        Order::Group => {
+    let invocations = groups * workgroup;
+    // The parameters `group`, `local`, `end`, `length` and `step` of the shader.
+    let [group, local, end, length, step] = match order {
+        Order::Grid => [workgroup, 1, 0, blocks, invocations],
+        Order::Workgroup => {
             let share = blocks.div_ceil(groups);
             [share, 1, 0, share, workgroup]
         }
-        Order::Lane => {
-            let share = blocks.div_ceil(lanes);
+        Order::Invocation => {
+            let share = blocks.div_ceil(invocations);
             [share * workgroup, share, share, share, 1]
         }
     };
     let rest = if results == 0 { 0 } else { sources % results };
-    ([blocks, group, lane, end, length, step, rest as u32, 0], groups)
+    ([blocks, group, local, end, length, step, rest as u32, 0], groups)
 }

@@ -201,9 +201,9 @@ fn lists_suit_the_spatial_axes() {
                 matches!(with(list), Err(Error::AttributeLength { attribute, .. }) if attribute == name)
             );
         }
-        let least = if range == "0 or more" { 0 } else { 1 };
-        assert!(with(&[least]).is_ok());
-        assert!(matches!(with(&[least - 1]), Err(Error::BadAttribute { attribute, expected, .. })
+        let min = if range == "0 or more" { 0 } else { 1 };
+        assert!(with(&[min]).is_ok());
+        assert!(matches!(with(&[min - 1]), Err(Error::BadAttribute { attribute, expected, .. })
                 if attribute == name && expected == range));
     }
 }
@@ -269,5 +269,5 @@ fn a_window_fits_the_padded_data() {
 #[test]
 fn there_are_no_indices() {
     let error = pool(2, 1, [0, 0]).operator(&data(&[1, 4, 1]), true).unwrap_err();
-    assert_eq!(error.to_string(), "oneDNN Graph MaxPool gives 1 output; wanted: 2");
+    assert_eq!(error.to_string(), "oneDNN Graph MaxPool gives 1 output; requested: 2");
 }

@@ -305,7 +305,7 @@ fn auto_pad_decides_the_shape() {
                 dilations: Some(vec![dilation]),
                 ..pool(kernel, stride)
             };
-            // ceil(size / stride), whatever the window and its dilation.
+            // ceil(size / stride), independent of the window and its dilation.
             for (kernel, stride, dilation, size) in
                 [(3, 2, 1, 7), (2, 1, 1, 5), (2, 2, 2, 7), (3, 1, 4, 2), (1, 3, 1, 5), (1, 4, 1, 4)]
             {
@@ -364,7 +364,7 @@ fn indices_come_with_opset_8() {
             }
             Err(error) => {
                 assert_eq!(version, 1);
-                assert_eq!(error.to_string(), "ONNX MaxPool-1 gives 1 output; wanted: 2");
+                assert_eq!(error.to_string(), "ONNX MaxPool-1 gives 1 output; requested: 2");
             }
         }
     }

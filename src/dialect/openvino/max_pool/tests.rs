@@ -253,9 +253,9 @@ fn lists_suit_the_spatial_axes() {
                 matches!(with(list), Err(Error::AttributeLength { attribute, .. }) if attribute == name)
             );
         }
-        let least = if range == "0 or more" { 0 } else { 1 };
-        assert!(with(&[least]).is_ok());
-        assert!(matches!(with(&[least - 1]), Err(Error::BadAttribute { attribute, expected, .. })
+        let min = if range == "0 or more" { 0 } else { 1 };
+        assert!(with(&[min]).is_ok());
+        assert!(matches!(with(&[min - 1]), Err(Error::BadAttribute { attribute, expected, .. })
                 if attribute == name && expected == range));
     }
 }
@@ -317,7 +317,7 @@ fn a_window_fits_the_padded_data() {
 fn indices_come_with_version_8() {
     let data = data(&[2, 3, 4]);
     let error = MaxPool::new(1, [2], [1]).operator(&data, true).unwrap_err();
-    assert_eq!(error.to_string(), "OpenVINO MaxPool-1 gives 1 output; wanted: 2");
+    assert_eq!(error.to_string(), "OpenVINO MaxPool-1 gives 1 output; requested: 2");
     for version in [8, 14] {
         let operator = MaxPool::new(version, [2], [1]);
         assert_eq!(operator.operator(&data, false).unwrap().get_indices(), None);

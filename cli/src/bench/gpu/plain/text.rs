@@ -1,15 +1,29 @@
-//! The plain shaders.
+//! The texts of the plain shaders.
 
 use std::fmt::Write;
 
 use super::Shape;
 
-/// A source has at most so many blocks a block of the result, to be read one by one.
-const MOST_READS: u64 = 64;
+/// The maximum number of source blocks for a block of the result: each has a line of text.
+const MAX_READS: u64 = 64;
 
 const HEAD: &str = "
 struct Params {
-    blocks: u32, group: u32, lane: u32, end: u32, length: u32, step: u32, rest: u32, unused: u32,
+    // Blocks of the result, or of the source if there is no result.
+    blocks: u32,
+    // Distance between the first blocks of two workgroups.
+    group: u32,
+    // Distance between the first blocks of two invocations of a workgroup.
+    local: u32,
+    // An invocation's blocks end `end` times its number, plus `length`, after the first block of
+    // its workgroup.
+    end: u32,
+    length: u32,
+    // Distance between two blocks of an invocation.
+    step: u32,
+    // How many blocks of the result have one more source block.
+    rest: u32,
+    unused: u32,
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
@@ -19,8 +33,8 @@ struct Params {
 
 const RANGE: &str = "
     let begin = group.x * params.group;
-    var i = begin + lane * params.lane;
-    let end = min(begin + lane * params.end + params.length, params.blocks);
+    var i = begin + local * params.local;
+    let end = min(begin + local * params.end + params.length, params.blocks);
     let step = params.step;
 ";
 
@@ -28,12 +42,13 @@ fn main_text(workgroup: u32, body: &str) -> String {
     format!(
         "{HEAD}
 @compute @workgroup_size({workgroup})
-fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32) {{
+fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {{
 {RANGE}{body}}}"
     )
 }
 
-/// Reads all, and writes only what never comes out, so that no compiler leaves the reads out.
+/// Reads all blocks. It writes only if their maximum has an unlikely value, so that no compiler
+/// removes the reads.
 pub fn read(shape: Shape) -> String {
     let mut body = String::new();
     let unroll = shape.unroll;
@@ -54,15 +69,15 @@ pub fn read(shape: Shape) -> String {
     main_text(shape.workgroup, &body)
 }
 
-/// Each block of the result is the maximum of `reads` blocks of the source that lie as far apart as
-/// the result is long; with `rest`, the first ones have one more.
+/// Each block of the result is the maximum of `reads` blocks of the source, whose distance is the
+/// length of the result. With `rest`, the first blocks of the result have one more.
 pub fn copy(shape: Shape, reads: u64, rest: bool) -> String {
     let mut body = String::new();
     let block = |body: &mut String, k: u32| {
         let at = format!("i + {k}u * step");
         let first = if reads == 0 { "vec4<u32>(0u)".into() } else { format!("source[{at}]") };
         let _ = writeln!(body, "        var m{k} = {first};");
-        for j in 1..reads.min(MOST_READS) {
+        for j in 1..reads.min(MAX_READS) {
             let _ =
                 writeln!(body, "        m{k} = max(m{k}, source[{at} + {j}u * params.blocks]);");
         }

@@ -1,0 +1,260 @@
+//! `wgmax explain`: the plan of an operator, without a device.
+
+mod report;
+
+use std::io::Write;
+use std::str::FromStr;
+
+use clap::{Args, Subcommand};
+use wgmax::operator::Operator;
+use wgmax::plan::{Limits, Plan};
+use wgmax::{ElementType, TensorDesc, Tuning, wgpu};
+
+use super::options::{IndexType, PlanChoice, Size, element_type, workgroup};
+use super::output::Output;
+use super::{Outcome, max_pool, reduce_max, segment_max};
+
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  wgmax explain reduce-max 1000x1000 --axes 0 --max-binding 64KiB
+  wgmax explain max-pool 16,64,112,112 --kernel 3,3 --strides 2,2 --plan software --json
+  wgmax explain segment-max 1000000x64 --num-segments 5000 --unsorted")]
+pub struct Arguments {
+    #[command(subcommand)]
+    operator: Choice,
+}
+
+#[derive(Subcommand)]
+enum Choice {
+    /// The launches of the maximum along axes
+    ReduceMax(ReduceMax),
+    /// The launches of the maximum of windows
+    MaxPool(MaxPool),
+    /// The launches of the maximum of each segment of rows
+    SegmentMax(SegmentMax),
+}
+
+#[derive(Args)]
+#[command(after_help = "\
+Example:
+  wgmax explain reduce-max 1000x1000 --axes 0 --max-binding 64KiB")]
+struct ReduceMax {
+    #[command(flatten)]
+    input: Input,
+    #[command(flatten)]
+    attributes: reduce_max::Attributes,
+    #[command(flatten)]
+    target: Target,
+}
+
+#[derive(Args)]
+#[command(after_help = "\
+Example:
+  wgmax explain max-pool 16x64x112x112 --kernel 3,3 --strides 2,2 --pads 1,1,1,1 --indices")]
+struct MaxPool {
+    #[command(flatten)]
+    input: Input,
+    #[command(flatten)]
+    attributes: max_pool::Attributes,
+    /// Also compute the positions of the maxima
+    #[arg(long)]
+    indices: bool,
+    #[command(flatten)]
+    target: Target,
+}
+
+#[derive(Args)]
+#[command(after_help = "\
+Example:
+  wgmax explain segment-max 1000000x64 --num-segments 5000 --unsorted
+
+--num-segments is required, because there are no ids to count. With --offsets there is one offset
+more than segments.")]
+struct SegmentMax {
+    #[command(flatten)]
+    input: Input,
+    #[command(flatten)]
+    attributes: segment_max::Attributes,
+    /// Element type of the ids or offsets
+    #[arg(long, value_enum, default_value = "i32")]
+    ids_type: IndexType,
+    /// Also compute the rows that the maxima come from
+    #[arg(long)]
+    indices: bool,
+    #[command(flatten)]
+    target: Target,
+}
+
+/// The operator's input.
+#[derive(Args)]
+struct Input {
+    /// Shape of the input, such as 64x224x224 or 64,224,224; "" for a scalar
+    shape: Shape,
+    /// Element type of the input
+    #[arg(long = "type", value_name = "TYPE", default_value = "f32", value_parser = element_type)]
+    element_type: ElementType,
+}
+
+impl Input {
+    fn desc(&self) -> anyhow::Result<TensorDesc> {
+        Ok(TensorDesc::new(self.element_type, &self.shape.sizes[..])?)
+    }
+}
+
+#[derive(Clone)]
+struct Shape {
+    /// As it was written.
+    text: String,
+    sizes: Vec<usize>,
+}
+
+impl FromStr for Shape {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let size = |part: &str| {
+            let size = part.trim().parse();
+            size.map_err(|_| format!("{part:?} is not a size; give a shape such as 64x224x224"))
+        };
+        let sizes = match text.trim() {
+            "" => Vec::new(),
+            text => text.split([',', 'x', 'X']).map(size).collect::<Result<_, _>>()?,
+        };
+        Ok(Self { text: text.to_string(), sizes })
+    }
+}
+
+/// What is planned for: a tuning and limits.
+#[derive(Args)]
+struct Target {
+    /// Tuning of the plan
+    #[arg(long, value_enum, default_value = "hardware")]
+    plan: PlanChoice,
+    /// Maximum bytes of a binding. Limits are by default those that WebGPU guarantees, or memory
+    /// alone with --plan cpu
+    #[arg(long, value_name = "SIZE")]
+    max_binding: Option<Size>,
+    /// Maximum bytes of a buffer
+    #[arg(long, value_name = "SIZE")]
+    max_buffer: Option<Size>,
+    /// Invocations of a workgroup
+    #[arg(long, value_name = "N", value_parser = workgroup)]
+    workgroup: Option<u32>,
+    /// Maximum workgroups in each dimension
+    #[arg(long, value_name = "N", value_parser = positive())]
+    max_workgroups: Option<u32>,
+    /// Maximum loop iterations of an invocation
+    #[arg(long, value_name = "N", value_parser = positive())]
+    max_iterations: Option<u32>,
+    /// Maximum storage buffers of a shader
+    #[arg(long, value_name = "N", value_parser = positive())]
+    storage_buffers: Option<u32>,
+    /// Alignment of bindings in bytes
+    #[arg(long, value_name = "N", value_parser = alignment)]
+    alignment: Option<u64>,
+    /// Invocations that fill the device; by default the tuning has a number
+    #[arg(long, value_name = "N", value_parser = positive())]
+    parallelism: Option<u32>,
+    /// Print the plan as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+fn positive() -> clap::builder::RangedI64ValueParser<u32> {
+    clap::value_parser!(u32).range(1..)
+}
+
+fn alignment(text: &str) -> Result<u64, String> {
+    let valid = |bytes: &u64| bytes.is_power_of_two() && (16..=4096).contains(bytes);
+    let bytes = text.parse().ok().filter(valid);
+    bytes.ok_or_else(|| format!("{text:?} is not a power of two from 16 to 4096"))
+}
+
+impl Target {
+    fn limits(&self) -> Limits {
+        let default = match self.plan {
+            PlanChoice::Hardware | PlanChoice::Software => {
+                Limits::from_wgpu(&wgpu::Limits::default())
+            }
+            PlanChoice::Cpu => Limits::cpu(),
+        };
+        Limits {
+            workgroup_size: self.workgroup.unwrap_or(default.workgroup_size),
+            max_workgroups_per_dimension: self
+                .max_workgroups
+                .unwrap_or(default.max_workgroups_per_dimension),
+            max_binding_size: self.max_binding.map_or(default.max_binding_size, Size::bytes),
+            max_buffer_size: self.max_buffer.map_or(default.max_buffer_size, Size::bytes),
+            alignment: self.alignment.unwrap_or(default.alignment),
+            max_storage_buffers: self.storage_buffers.unwrap_or(default.max_storage_buffers),
+            max_iterations: self.max_iterations.unwrap_or(default.max_iterations),
+        }
+    }
+
+    fn tuning(&self) -> Tuning {
+        let tuning = self.plan.tuning();
+        match self.parallelism {
+            Some(invocations) => tuning.with_target_parallelism(invocations),
+            None => tuning,
+        }
+    }
+}
+
+/// A plan, and what it was made from.
+struct Explanation {
+    operator: Operator,
+    inputs: Vec<TensorDesc>,
+    limits: Limits,
+    tuning: Tuning,
+    plan: Plan,
+}
+
+pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome> {
+    let (operator, inputs, target) = match &arguments.operator {
+        Choice::ReduceMax(ReduceMax { input, attributes, target }) => {
+            let desc = input.desc()?;
+            (attributes.operator(&desc)?, vec![desc], target)
+        }
+        Choice::MaxPool(MaxPool { input, attributes, indices, target }) => {
+            let desc = input.desc()?;
+            (attributes.operator(*indices, &desc, &input.shape.text)?, vec![desc], target)
+        }
+        Choice::SegmentMax(choice) => {
+            let (operator, inputs) = choice.operator()?;
+            (operator, inputs, &choice.target)
+        }
+    };
+    let (limits, tuning) = (target.limits(), target.tuning());
+    let descs: Vec<&TensorDesc> = inputs.iter().collect();
+    let plan = operator.plan(&descs, &limits, &tuning)?;
+    let explanation = Explanation { operator, inputs, limits, tuning, plan };
+    match target.json {
+        true => writeln!(output, "{:#}", explanation.json())?,
+        false => explanation.print(output)?,
+    }
+    Ok(Outcome::Good)
+}
+
+impl SegmentMax {
+    fn operator(&self) -> anyhow::Result<(Operator, Vec<TensorDesc>)> {
+        let Self { attributes, input, .. } = self;
+        let data = input.desc()?;
+        let Some(segments) = attributes.num_segments else {
+            anyhow::bail!("--num-segments is required, because there are no ids to count");
+        };
+        let ids = match attributes.offsets {
+            true => usize::try_from(segments).ok().and_then(|segments| segments.checked_add(1)),
+            false => Some(data.shape().first().copied().unwrap_or(0)),
+        };
+        let with_argument =
+            |error| attributes.with_argument(error, &input.shape.text, "--ids-type");
+        let Some(ids) = ids else {
+            anyhow::bail!("--num-segments {segments}: there are no such offsets");
+        };
+        let ids = TensorDesc::new(self.ids_type.into(), [ids]).map_err(with_argument)?;
+        let operator = attributes.operator(self.indices);
+        operator.infer(&data, &ids).map_err(with_argument)?;
+        Ok((operator.into(), vec![data, ids]))
+    }
+}

@@ -1,0 +1,208 @@
+//! A plan as text and as JSON.
+
+use std::io::{IsTerminal, Write};
+
+use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table};
+use serde_json::{Value, json};
+use wgmax::TensorDesc;
+use wgmax::plan::Launch;
+
+use super::Explanation;
+use crate::devices::{self, count};
+use crate::output::{self, Output, size, tensor_json};
+
+/// The maximum number of rows of the table.
+const MAX_ROWS: usize = 40;
+/// The width of the table where there is no terminal.
+const WIDTH: u16 = 100;
+
+/// Bytes of all launches, and the fewest possible.
+struct Bytes {
+    read: u64,
+    written: u64,
+    inputs: u64,
+    outputs: u64,
+}
+
+/// Consecutive launches that print the same.
+struct Row<'a> {
+    /// The number of the first launch, from 1.
+    first: usize,
+    count: usize,
+    launch: &'a Launch,
+}
+
+impl Explanation {
+    fn bytes(&self) -> Bytes {
+        let launches = self.plan.launches();
+        let size = |descs: &[TensorDesc]| descs.iter().map(|desc| desc.byte_len() as u64).sum();
+        Bytes {
+            read: launches.iter().map(Launch::bytes_read).sum(),
+            written: launches.iter().map(Launch::bytes_written).sum(),
+            inputs: size(&self.inputs),
+            outputs: size(self.plan.outputs()),
+        }
+    }
+
+    pub fn print(&self, output: &mut Output) -> anyhow::Result<()> {
+        let list = |descs: &[TensorDesc]| {
+            descs.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+        };
+        let (inputs, outputs) = (list(&self.inputs), list(self.plan.outputs()));
+        writeln!(output, "{}: {inputs} -> {outputs}", self.operator.name())?;
+        let rows = self.rows();
+        if !rows.is_empty() {
+            writeln!(output, "{}", table(&rows[..rows.len().min(MAX_ROWS)]))?;
+        }
+        if let Some(row) = rows.get(MAX_ROWS) {
+            let rest = self.plan.launches().len() - row.first + 1;
+            writeln!(output, "and {rest} more launches; --json prints them all")?;
+        }
+        self.summary(output)
+    }
+
+    fn rows(&self) -> Vec<Row<'_>> {
+        let mut rows: Vec<Row<'_>> = Vec::new();
+        for (index, launch) in self.plan.launches().iter().enumerate() {
+            match rows.last_mut() {
+                Some(row) if same(row.launch, launch) => row.count += 1,
+                _ => rows.push(Row { first: index + 1, count: 1, launch }),
+            }
+        }
+        rows
+    }
+
+    fn summary(&self, output: &mut Output) -> anyhow::Result<()> {
+        let bytes = self.bytes();
+        let times = |bytes: u64, fewest: u64, what: &str| match fewest {
+            0 => format!("{}; the {what} are empty", size(bytes)),
+            _ => {
+                let ratio = bytes as f64 / fewest as f64;
+                format!("{}, {ratio:.2} times the {what} ({})", size(bytes), size(fewest))
+            }
+        };
+        let limits = &self.limits;
+        let mut line = |name: &str, text: String| writeln!(output, "{name:<9} {text}");
+        line("launches", self.plan.launches().len().to_string())?;
+        line("reads", times(bytes.read, bytes.inputs, "inputs"))?;
+        line("writes", times(bytes.written, bytes.outputs, "results"))?;
+        line("scratch", size(self.plan.scratch_bytes()))?;
+        let (name, parallelism) = (self.tuning.name(), self.tuning.target_parallelism());
+        line("tuning", format!("{name}; {parallelism} invocations fill the device"))?;
+        line(
+            "limits",
+            format!(
+                "bindings of {}, aligned to {}; buffers of {};",
+                size(limits.max_binding_size),
+                size(limits.alignment),
+                size(limits.max_buffer_size),
+            ),
+        )?;
+        line(
+            "",
+            format!(
+                "workgroups of {}, {} in each dimension; storage buffers: {};",
+                limits.workgroup_size,
+                count(limits.max_workgroups_per_dimension),
+                count(limits.max_storage_buffers),
+            ),
+        )?;
+        line("", format!("loop iterations: {}", count(limits.max_iterations)))?;
+        let largest = self.plan.max_buffer_bytes();
+        if largest > limits.max_buffer_size {
+            line("note", format!("a buffer of {} exceeds the limit: such inputs", size(largest)))?;
+            line("", "are streamed in pieces, each with a plan of its own".to_string())?;
+        }
+        Ok(())
+    }
+
+    pub fn json(&self) -> Value {
+        let bytes = self.bytes();
+        let tensors = |descs: &[TensorDesc]| descs.iter().map(tensor_json).collect::<Vec<_>>();
+        json!({
+            "operator": self.operator.name(),
+            "inputs": tensors(&self.inputs),
+            "outputs": tensors(self.plan.outputs()),
+            "launches": self.plan.launches().iter().map(launch).collect::<Vec<_>>(),
+            "bytes_read": bytes.read,
+            "bytes_written": bytes.written,
+            "input_bytes": bytes.inputs,
+            "output_bytes": bytes.outputs,
+            "scratch_bytes": self.plan.scratch_bytes(),
+            "max_buffer_bytes": self.plan.max_buffer_bytes(),
+            "tuning": self.tuning.name(),
+            "target_parallelism": self.tuning.target_parallelism(),
+            "limits": devices::limits(&self.limits),
+        })
+    }
+}
+
+/// The flags of a launch's shader.
+fn flags(launch: &Launch) -> Vec<&'static str> {
+    let shader = launch.shader();
+    let names = shader.kernel.flag_names().iter().copied();
+    names.filter(|name| shader.is(name)).chain(shader.words.then_some("words")).collect()
+}
+
+/// Whether two launches print the same.
+fn same(a: &Launch, b: &Launch) -> bool {
+    a.shader() == b.shader()
+        && a.purpose() == b.purpose()
+        && a.grid() == b.grid()
+        && (a.bytes_read(), a.bytes_written()) == (b.bytes_read(), b.bytes_written())
+}
+
+fn launch(launch: &Launch) -> Value {
+    let shader = launch.shader();
+    json!({
+        "kernel": shader.kernel.name(),
+        "type": shader.kernel.is_typed().then(|| shader.element.name()),
+        "flags": flags(launch),
+        "purpose": launch.purpose(),
+        "workgroup_size": shader.workgroup,
+        "grid": launch.grid(),
+        "bytes_read": launch.bytes_read(),
+        "bytes_written": launch.bytes_written(),
+    })
+}
+
+fn table(rows: &[Row<'_>]) -> Table {
+    let mut table = output::table(&["#", "kernel", "grid", "reads", "writes", "purpose"]);
+    table.set_content_arrangement(ContentArrangement::Dynamic);
+    if !std::io::stdout().is_terminal() {
+        table.set_width(WIDTH);
+    }
+    // Only the purpose is wrapped.
+    for column in table.column_iter_mut().take(5) {
+        column.set_constraint(ColumnConstraint::ContentWidth);
+    }
+    for column in table.column_iter_mut().skip(2).take(3) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    for Row { first, count, launch } in rows {
+        let (numbers, times) = match count {
+            1 => (first.to_string(), String::new()),
+            _ => (format!("{first}-{}", first + count - 1), format!("{count} x ")),
+        };
+        let mut kernel = vec![launch.shader().kernel.name()];
+        kernel.extend(flags(launch));
+        table.add_row([
+            numbers,
+            kernel.join("\n"),
+            grid(launch.grid()),
+            format!("{times}{}", size(launch.bytes_read())),
+            format!("{times}{}", size(launch.bytes_written())),
+            launch.purpose().to_string(),
+        ]);
+    }
+    table
+}
+
+/// Workgroups in each dimension, without trailing ones.
+fn grid([x, y, z]: [u32; 3]) -> String {
+    match (y, z) {
+        (1, 1) => x.to_string(),
+        (_, 1) => format!("{x} x {y}"),
+        _ => format!("{x} x {y} x {z}"),
+    }
+}

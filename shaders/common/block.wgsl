@@ -1,0 +1,180 @@
+// A block is 16 bytes: BLOCK elements. An accumulator holds the maximum of each element of
+// some blocks.
+//
+// The top byte of the maximum of whole words is the maximum of their top bytes. So each byte of
+// a word is shifted to the top of an accumulator of its own, and what lies below it never needs
+// to be masked; and each half of a word likewise.
+import package::common::element::element_key;
+import package::common::key::{Key, key_max};
+
+// Elements of a block.
+@if(bits8) const BLOCK: u32 = 16u;
+@if(bits16) const BLOCK: u32 = 8u;
+@if(bits32) const BLOCK: u32 = 4u;
+@if(bits64) const BLOCK: u32 = 2u;
+
+// Elements of a word; 1 for elements of two words.
+@if(bits8) const PER_WORD: u32 = 4u;
+@if(bits16) const PER_WORD: u32 = 2u;
+@if(bits32 || bits64) const PER_WORD: u32 = 1u;
+
+@if(bits8) const ELEMENT_BITS: u32 = 8u;
+@if(bits16) const ELEMENT_BITS: u32 = 16u;
+@if(bits32) const ELEMENT_BITS: u32 = 32u;
+@if(bits64) const ELEMENT_BITS: u32 = 64u;
+
+// The elements of a block with which its words begin; of 64 bits, its elements.
+@if(bits8) const WORD_STARTS: vec4<u32> = vec4<u32>(0u, 4u, 8u, 12u);
+@if(bits16) const WORD_STARTS: vec4<u32> = vec4<u32>(0u, 2u, 4u, 6u);
+@if(bits32) const WORD_STARTS: vec4<u32> = vec4<u32>(0u, 1u, 2u, 3u);
+@if(bits64) const WORD_STARTS: vec4<u32> = vec4<u32>(0u, 1u, 1u, 1u);
+
+@if(bits8)
+struct Acc {
+    b0: vec4<u32>,
+    b1: vec4<u32>,
+    b2: vec4<u32>,
+    b3: vec4<u32>,
+}
+
+@if(bits16)
+struct Acc {
+    h0: vec4<u32>,
+    h1: vec4<u32>,
+}
+
+@if(bits32)
+struct Acc {
+    w: vec4<u32>,
+}
+
+@if(bits64)
+struct Acc {
+    low: vec2<u32>,
+    high: vec2<u32>,
+}
+
+@if(bits8)
+fn acc_add_keys(acc: Acc, keys: vec4<u32>) -> Acc {
+    return Acc(
+        max(acc.b0, keys << vec4<u32>(24u)),
+        max(acc.b1, keys << vec4<u32>(16u)),
+        max(acc.b2, keys << vec4<u32>(8u)),
+        max(acc.b3, keys),
+    );
+}
+
+@if(bits16)
+fn acc_add_keys(acc: Acc, keys: vec4<u32>) -> Acc {
+    return Acc(max(acc.h0, keys << vec4<u32>(16u)), max(acc.h1, keys));
+}
+
+@if(bits32)
+fn acc_add_keys(acc: Acc, keys: vec4<u32>) -> Acc {
+    return Acc(max(acc.w, keys));
+}
+
+@if(bits64)
+fn acc_add_keys(acc: Acc, keys: vec4<u32>) -> Acc {
+    let low = keys.xz;
+    let high = keys.yw;
+    let above = (high > acc.high) | ((high == acc.high) & (low > acc.low));
+    return Acc(select(acc.low, low, above), select(acc.high, high, above));
+}
+
+// Adds a block of elements.
+fn acc_add(acc: Acc, words: vec4<u32>) -> Acc {
+    return acc_add_keys(acc, element_key(words));
+}
+
+// Adds the elements first <= i < end of a block.
+fn acc_add_some(acc: Acc, words: vec4<u32>, first: u32, end: u32) -> Acc {
+    return acc_add_keys(acc, element_key(words) & bits_from(first) & ~bits_from(end));
+}
+
+// All bits of a block from element `first` on.
+fn bits_from(first: u32) -> vec4<u32> {
+    let word = vec4<u32>(0u, 32u, 64u, 96u);
+    let bit = first * ELEMENT_BITS;
+    let shift = max(vec4<u32>(bit), word) - word;
+    return select(vec4<u32>(0xffffffffu) << shift, vec4<u32>(0u), shift >= vec4<u32>(32u));
+}
+
+// The maximum of all elements.
+@if(bits8)
+fn acc_fold(acc: Acc) -> Key {
+    let m = max(max(acc.b0, acc.b1), max(acc.b2, acc.b3));
+    return max(max(m.x, m.y), max(m.z, m.w)) >> 24u;
+}
+
+@if(bits16)
+fn acc_fold(acc: Acc) -> Key {
+    let m = max(acc.h0, acc.h1);
+    return max(max(m.x, m.y), max(m.z, m.w)) >> 16u;
+}
+
+@if(bits32)
+fn acc_fold(acc: Acc) -> Key {
+    return max(max(acc.w.x, acc.w.y), max(acc.w.z, acc.w.w));
+}
+
+@if(bits64)
+fn acc_fold(acc: Acc) -> Key {
+    return key_max(vec2<u32>(acc.low.x, acc.high.x), vec2<u32>(acc.low.y, acc.high.y));
+}
+
+// The keys one by one.
+@if(bits8)
+fn acc_keys(acc: Acc) -> array<Key, BLOCK> {
+    let b0 = acc.b0 >> vec4<u32>(24u);
+    let b1 = acc.b1 >> vec4<u32>(24u);
+    let b2 = acc.b2 >> vec4<u32>(24u);
+    let b3 = acc.b3 >> vec4<u32>(24u);
+    return array<Key, BLOCK>(
+        b0.x, b1.x, b2.x, b3.x,
+        b0.y, b1.y, b2.y, b3.y,
+        b0.z, b1.z, b2.z, b3.z,
+        b0.w, b1.w, b2.w, b3.w,
+    );
+}
+
+@if(bits16)
+fn acc_keys(acc: Acc) -> array<Key, BLOCK> {
+    let h0 = acc.h0 >> vec4<u32>(16u);
+    let h1 = acc.h1 >> vec4<u32>(16u);
+    return array<Key, BLOCK>(h0.x, h1.x, h0.y, h1.y, h0.z, h1.z, h0.w, h1.w);
+}
+
+@if(bits32)
+fn acc_keys(acc: Acc) -> array<Key, BLOCK> {
+    return array<Key, BLOCK>(acc.w.x, acc.w.y, acc.w.z, acc.w.w);
+}
+
+@if(bits64)
+fn acc_keys(acc: Acc) -> array<Key, BLOCK> {
+    return array<Key, BLOCK>(vec2<u32>(acc.low.x, acc.high.x), vec2<u32>(acc.low.y, acc.high.y));
+}
+
+// The keys as they lie in a block.
+@if(bits8)
+fn acc_pack(acc: Acc) -> vec4<u32> {
+    return (acc.b0 >> vec4<u32>(24u))
+        | ((acc.b1 >> vec4<u32>(16u)) & vec4<u32>(0xff00u))
+        | ((acc.b2 >> vec4<u32>(8u)) & vec4<u32>(0xff0000u))
+        | (acc.b3 & vec4<u32>(0xff000000u));
+}
+
+@if(bits16)
+fn acc_pack(acc: Acc) -> vec4<u32> {
+    return (acc.h0 >> vec4<u32>(16u)) | (acc.h1 & vec4<u32>(0xffff0000u));
+}
+
+@if(bits32)
+fn acc_pack(acc: Acc) -> vec4<u32> {
+    return acc.w;
+}
+
+@if(bits64)
+fn acc_pack(acc: Acc) -> vec4<u32> {
+    return vec4<u32>(acc.low.x, acc.high.x, acc.low.y, acc.high.y);
+}

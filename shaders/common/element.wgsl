@@ -1,0 +1,120 @@
+// Elements to keys and back, four words at a time, packed as they lie in memory.
+//
+// A NaN has the key `params.nan_key`: all ones where NaN propagates, 0 where it is ignored.
+// Either key becomes the type's canonical quiet NaN.
+import kernel::params;
+
+// Floats: the sign bit of a positive number is set, all bits of a negative one are flipped.
+@if(float32)
+fn element_key(words: vec4<u32>) -> vec4<u32> {
+    let sign = vec4<u32>(vec4<i32>(words) >> vec4<u32>(31u));
+    let key = words ^ (sign | vec4<u32>(0x80000000u));
+    let nan = (words & vec4<u32>(0x7fffffffu)) > vec4<u32>(0x7f800000u);
+    return select(key, vec4<u32>(params.nan_key), nan);
+}
+
+@if(float32)
+fn element_words(keys: vec4<u32>) -> vec4<u32> {
+    let sign = vec4<u32>(vec4<i32>(~keys) >> vec4<u32>(31u));
+    let bits = keys ^ (sign | vec4<u32>(0x80000000u));
+    let nan = (bits & vec4<u32>(0x7fffffffu)) > vec4<u32>(0x7f800000u);
+    return select(bits, vec4<u32>(0x7fc00000u), nan);
+}
+
+// Two elements of 64 bits, each with its low word first.
+@if(float64)
+fn element_key(words: vec4<u32>) -> vec4<u32> {
+    let low = words.xz;
+    let high = words.yw;
+    let sign = vec2<u32>(vec2<i32>(high) >> vec2<u32>(31u));
+    let nan = is_nan(low, high);
+    let key_low = select(low ^ sign, vec2<u32>(params.nan_key), nan);
+    let key_high = select(
+        high ^ (sign | vec2<u32>(0x80000000u)),
+        vec2<u32>(params.nan_key),
+        nan,
+    );
+    return vec4<u32>(key_low.x, key_high.x, key_low.y, key_high.y);
+}
+
+@if(float64)
+fn element_words(keys: vec4<u32>) -> vec4<u32> {
+    let sign = vec2<u32>(vec2<i32>(~keys.yw) >> vec2<u32>(31u));
+    let low = keys.xz ^ sign;
+    let high = keys.yw ^ (sign | vec2<u32>(0x80000000u));
+    let nan = is_nan(low, high);
+    let quiet_low = select(low, vec2<u32>(0u), nan);
+    let quiet_high = select(high, vec2<u32>(0x7ff80000u), nan);
+    return vec4<u32>(quiet_low.x, quiet_high.x, quiet_low.y, quiet_high.y);
+}
+
+@if(float64)
+fn is_nan(low: vec2<u32>, high: vec2<u32>) -> vec2<bool> {
+    let magnitude = high & vec2<u32>(0x7fffffffu);
+    let infinity = vec2<u32>(0x7ff00000u);
+    return (magnitude > infinity) | ((magnitude == infinity) & (low != vec2<u32>(0u)));
+}
+
+// Two elements of 16 bits a word.
+@if(float16 || bfloat16)
+fn element_key(words: vec4<u32>) -> vec4<u32> {
+    let sign = (words >> vec4<u32>(15u)) & vec4<u32>(0x00010001u);
+    let key = words ^ ((sign * 0x7fffu) | vec4<u32>(0x80008000u));
+    let nan = nan_mask(words);
+    return (key & ~nan) | (vec4<u32>(params.nan_key) & nan);
+}
+
+@if(float16 || bfloat16)
+fn element_words(keys: vec4<u32>) -> vec4<u32> {
+    let negative = (~keys >> vec4<u32>(15u)) & vec4<u32>(0x00010001u);
+    let bits = keys ^ ((negative * 0x7fffu) | vec4<u32>(0x80008000u));
+    let nan = nan_mask(bits);
+    return (bits & ~nan) | (vec4<u32>(QUIET_NAN) & nan);
+}
+
+// All ones in the halves of a word that are NaN. A half whose magnitude is above infinity
+// carries into its top bit when NAN_CARRY is added, and no carry leaves a half.
+@if(float16 || bfloat16)
+fn nan_mask(words: vec4<u32>) -> vec4<u32> {
+    let over = ((words & vec4<u32>(0x7fff7fffu)) + vec4<u32>(NAN_CARRY)) >> vec4<u32>(15u);
+    return (over & vec4<u32>(0x00010001u)) * 0xffffu;
+}
+
+@if(float16) const NAN_CARRY: u32 = 0x03ff03ffu;
+@if(bfloat16) const NAN_CARRY: u32 = 0x007f007fu;
+@if(float16) const QUIET_NAN: u32 = 0x7e007e00u;
+@if(bfloat16) const QUIET_NAN: u32 = 0x7fc07fc0u;
+
+// Signed integers: the sign bit is flipped.
+@if(signed)
+fn element_key(words: vec4<u32>) -> vec4<u32> {
+    return words ^ SIGN_BITS;
+}
+
+@if(signed)
+fn element_words(keys: vec4<u32>) -> vec4<u32> {
+    return keys ^ SIGN_BITS;
+}
+
+@if(bits8) const SIGN_BITS: vec4<u32> = vec4<u32>(0x80808080u);
+@if(bits16) const SIGN_BITS: vec4<u32> = vec4<u32>(0x80008000u);
+@if(bits32) const SIGN_BITS: vec4<u32> = vec4<u32>(0x80000000u);
+@if(bits64) const SIGN_BITS: vec4<u32> = vec4<u32>(0u, 0x80000000u, 0u, 0x80000000u);
+
+// Unsigned integers are their own keys.
+@if(unsigned)
+fn element_key(words: vec4<u32>) -> vec4<u32> {
+    return words;
+}
+
+// A caller's buffer may hold any byte as a bool; all but 0 are true.
+@if(boolean)
+fn element_key(words: vec4<u32>) -> vec4<u32> {
+    let low = (words & vec4<u32>(0x7f7f7f7fu)) + vec4<u32>(0x7f7f7f7fu);
+    return ((low | words) >> vec4<u32>(7u)) & vec4<u32>(0x01010101u);
+}
+
+@if(unsigned || boolean)
+fn element_words(keys: vec4<u32>) -> vec4<u32> {
+    return keys;
+}

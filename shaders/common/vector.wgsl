@@ -1,0 +1,242 @@
+// An output vector: the OUTPUTS neighbouring results of one invocation, which fill whole words.
+// A component holds the key of one result in its top bits; of 8 and 16 bits, what lies below is
+// anything. Results of 64 bits have two components each, the low word first.
+import kernel::{params, result};
+import package::common::block::{ELEMENT_BITS, PER_WORD};
+import package::common::element::{element_key, element_words};
+import package::common::source::{load_words_at, source_word, source_words};
+
+@if(!bits64) const OUTPUTS: u32 = 4u;
+@if(bits64) const OUTPUTS: u32 = 2u;
+
+// The results of a vector, counted from its first one; of 64 bits, in x and y.
+@if(!bits64) const OFFSETS: vec4<u32> = vec4<u32>(0u, 1u, 2u, 3u);
+@if(bits64) const OFFSETS: vec4<u32> = vec4<u32>(0u, 1u, 1u, 1u);
+
+// The keys of any four elements; of 64 bits, of the elements x and y.
+@if(bits8)
+fn load_elements(element: vec4<u32>) -> vec4<u32> {
+    let word = vec4<u32>(
+        source_word(element.x / 4u),
+        source_word(element.y / 4u),
+        source_word(element.z / 4u),
+        source_word(element.w / 4u),
+    );
+    return element_key(word >> ((element % vec4<u32>(4u)) * 8u)) << vec4<u32>(24u);
+}
+
+@if(bits16)
+fn load_elements(element: vec4<u32>) -> vec4<u32> {
+    let word = vec4<u32>(
+        source_word(element.x / 2u),
+        source_word(element.y / 2u),
+        source_word(element.z / 2u),
+        source_word(element.w / 2u),
+    );
+    return element_key(word >> ((element % vec4<u32>(2u)) * 16u)) << vec4<u32>(16u);
+}
+
+@if(bits32 || bits64)
+fn load_elements(element: vec4<u32>) -> vec4<u32> {
+    return element_key(load_words_at(element));
+}
+
+// The keys of neighbouring elements. Those before the source come out as anything.
+@if(bits8)
+fn load_contiguous(element: u32) -> vec4<u32> {
+    return element_key(vec4<u32>(word_from(element))) << vec4<u32>(24u, 16u, 8u, 0u);
+}
+
+@if(bits16)
+fn load_contiguous(element: u32) -> vec4<u32> {
+    let low = word_from(element);
+    let high = word_from(element + 2u);
+    return element_key(vec4<u32>(low, low, high, high)) << vec4<u32>(16u, 0u, 16u, 0u);
+}
+
+@if(bits32 || bits64)
+fn load_contiguous(element: u32) -> vec4<u32> {
+    return load_elements(vec4<u32>(element) + OFFSETS);
+}
+
+// The word of PER_WORD elements that begins at an element, which need not begin a word and may
+// even lie a little before the source.
+@if(bits8 || bits16)
+fn word_from(element: u32) -> u32 {
+    let last = i32(source_words()) - 1;
+    let per_word = i32(PER_WORD);
+    // Rounds down for what lies before the source too.
+    let word = (i32(element) - ((i32(element) % per_word + per_word) % per_word)) / per_word;
+    let shift = (element % PER_WORD) * ELEMENT_BITS;
+    let low = source_word(u32(clamp(word, 0, last)));
+    if shift == 0u {
+        return low;
+    }
+    return (low >> shift) | (source_word(u32(clamp(word + 1, 0, last))) << (32u - shift));
+}
+
+@if(!bits64)
+fn vector_max(a: vec4<u32>, b: vec4<u32>) -> vec4<u32> {
+    return max(a, b);
+}
+
+@if(bits64)
+fn vector_max(a: vec4<u32>, b: vec4<u32>) -> vec4<u32> {
+    let above = (b.yw > a.yw) | ((b.yw == a.yw) & (b.xz > a.xz));
+    return select(a, b, above.xxyy);
+}
+
+// Which components belong to the results that are chosen.
+@if(!bits64)
+fn component_mask(chosen: vec4<bool>) -> vec4<bool> {
+    return chosen;
+}
+
+@if(bits64)
+fn component_mask(chosen: vec4<bool>) -> vec4<bool> {
+    return chosen.xxyy;
+}
+
+// The key of an empty set, in every result.
+@if(bits8)
+fn empty_vector() -> vec4<u32> {
+    return vec4<u32>(params.empty_low << 24u);
+}
+
+@if(bits16)
+fn empty_vector() -> vec4<u32> {
+    return vec4<u32>(params.empty_low << 16u);
+}
+
+@if(bits32)
+fn empty_vector() -> vec4<u32> {
+    return vec4<u32>(params.empty_low);
+}
+
+@if(bits64)
+fn empty_vector() -> vec4<u32> {
+    return vec4<u32>(params.empty_low, params.empty_high, params.empty_low, params.empty_high);
+}
+
+// Stores the results that are wanted. The others belong to other launches and stay.
+@if(bits8)
+fn store_vector(vector: u32, keys: vec4<u32>, wanted: vec4<bool>) {
+    let bytes = (keys >> vec4<u32>(24u)) << vec4<u32>(0u, 8u, 16u, 24u);
+    let bits = element_words(vec4<u32>(bytes.x | bytes.y | bytes.z | bytes.w)).x;
+    if all(wanted) {
+        result[vector] = bits;
+        return;
+    }
+    let places = vec4<u32>(0xffu, 0xff00u, 0xff0000u, 0xff000000u);
+    let mine = select(vec4<u32>(0u), places, wanted);
+    let mask = mine.x | mine.y | mine.z | mine.w;
+    result[vector] = (bits & mask) | (result[vector] & ~mask);
+}
+
+@if(bits16)
+fn store_vector(vector: u32, keys: vec4<u32>, wanted: vec4<bool>) {
+    let halves = keys >> vec4<u32>(16u);
+    let bits = element_words(vec4<u32>(halves.xz | (halves.yw << vec2<u32>(16u)), 0u, 0u));
+    if all(wanted) {
+        result[vector * 2u] = bits.x;
+        result[vector * 2u + 1u] = bits.y;
+        return;
+    }
+    store_halves(vector * 2u, bits.x, wanted.xy);
+    store_halves(vector * 2u + 1u, bits.y, wanted.zw);
+}
+
+@if(bits16)
+fn store_halves(word: u32, bits: u32, wanted: vec2<bool>) {
+    let mine = select(vec2<u32>(0u), vec2<u32>(0xffffu, 0xffff0000u), wanted);
+    let mask = mine.x | mine.y;
+    if mask != 0u {
+        result[word] = (bits & mask) | (result[word] & ~mask);
+    }
+}
+
+@if(bits32)
+fn store_vector(vector: u32, keys: vec4<u32>, wanted: vec4<bool>) {
+    let bits = element_words(keys);
+    if wanted.x {
+        result[vector * 4u] = bits.x;
+    }
+    if wanted.y {
+        result[vector * 4u + 1u] = bits.y;
+    }
+    if wanted.z {
+        result[vector * 4u + 2u] = bits.z;
+    }
+    if wanted.w {
+        result[vector * 4u + 3u] = bits.w;
+    }
+}
+
+@if(bits64)
+fn store_vector(vector: u32, keys: vec4<u32>, wanted: vec4<bool>) {
+    let bits = element_words(keys);
+    if wanted.x {
+        result[vector * 4u] = bits.x;
+        result[vector * 4u + 1u] = bits.y;
+    }
+    if wanted.y {
+        result[vector * 4u + 2u] = bits.z;
+        result[vector * 4u + 3u] = bits.w;
+    }
+}
+
+// The order by which positions are compared: keys alone, with -0 equal to +0.
+@if(float16 || bfloat16)
+fn vector_rank(keys: vec4<u32>) -> vec4<u32> {
+    let clean = keys & vec4<u32>(0xffff0000u);
+    return select(clean, vec4<u32>(0x80000000u), clean == vec4<u32>(0x7fff0000u));
+}
+
+@if(float32)
+fn vector_rank(keys: vec4<u32>) -> vec4<u32> {
+    return select(keys, vec4<u32>(0x80000000u), keys == vec4<u32>(0x7fffffffu));
+}
+
+@if(float64)
+fn vector_rank(keys: vec4<u32>) -> vec4<u32> {
+    let zero = (keys.yw == vec2<u32>(0x7fffffffu)) & (keys.xz == vec2<u32>(0xffffffffu));
+    return select(keys, vec4<u32>(0u, 0x80000000u, 0u, 0x80000000u), zero.xxyy);
+}
+
+@if((signed || unsigned || boolean) && bits8)
+fn vector_rank(keys: vec4<u32>) -> vec4<u32> {
+    return keys & vec4<u32>(0xff000000u);
+}
+
+@if((signed || unsigned) && bits16)
+fn vector_rank(keys: vec4<u32>) -> vec4<u32> {
+    return keys & vec4<u32>(0xffff0000u);
+}
+
+@if((signed || unsigned) && (bits32 || bits64))
+fn vector_rank(keys: vec4<u32>) -> vec4<u32> {
+    return keys;
+}
+
+// Which results of a are above those of b, by rank.
+@if(!bits64)
+fn vector_above(a: vec4<u32>, b: vec4<u32>) -> vec4<bool> {
+    return a > b;
+}
+
+@if(bits64)
+fn vector_above(a: vec4<u32>, b: vec4<u32>) -> vec4<bool> {
+    let above = (a.yw > b.yw) | ((a.yw == b.yw) & (a.xz > b.xz));
+    return above.xyyy;
+}
+
+@if(!bits64)
+fn vector_equal(a: vec4<u32>, b: vec4<u32>) -> vec4<bool> {
+    return a == b;
+}
+
+@if(bits64)
+fn vector_equal(a: vec4<u32>, b: vec4<u32>) -> vec4<bool> {
+    let equal = (a.yw == b.yw) & (a.xz == b.xz);
+    return equal.xyyy;
+}

@@ -1,4 +1,0 @@
-// One element, its key in a word.
-fn load_one(element: u32) -> Key {
-    return load_key(vec4<u32>(source_word(element / 2u) >> ((element % 2u) * 16u))).x & 0xffffu;
-}

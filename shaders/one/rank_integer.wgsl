@@ -1,3 +1,0 @@
-fn rank_one(key: Key) -> Key {
-    return key;
-}

@@ -1,0 +1,190 @@
+// Where the maxima of windows are: the first position, in the order of memory, of those that hold
+// the largest element.
+//
+// A launch looks among the elements of the source, or among positions that an earlier launch found
+// (`from_positions`). It gives positions for a later launch (`to_positions`), or in the end the
+// elements found and their indices. The CPU kernel is in src/pool/cpu/.
+@if(!to_positions) import package::common::divide::quotient;
+import package::common::invocation::{Invocation, invocation_number};
+import package::common::vector::{OUTPUTS, component_mask, load_elements};
+import package::common::vector::{vector_above, vector_equal, vector_rank};
+@if(!to_positions) import package::common::vector::{empty_vector, store_vector};
+import package::pool::gather::{Gather, OutputVector, gather};
+import package::pool::windows::Windows;
+import generated::WORKGROUP;
+
+// How positions become indices.
+struct Numbering {
+    // Words of an index, and where the first index goes, in indices.
+    index_words: u32,
+    index_base: u32,
+    // The first plane's first element: its position in the source, and its index.
+    plane_base: u32,
+    offset_low: u32,
+    offset_high: u32,
+    // Where indices begin anew; 0 for nowhere.
+    modulus_low: u32,
+    modulus_high: u32,
+    // A window without elements has the position of the first element of its plane and channel:
+    // `plane_outputs` results are a plane, which begins `plane_pitch` elements behind the one
+    // before, and `channels` are interleaved. The first result has the channel `first_channel`.
+    plane_outputs: u32,
+    plane_pitch: u32,
+    channels: u32,
+    first_channel: u32,
+    // Column-major order: how many spatial axes there are, else 0; and their sizes.
+    columns: u32,
+    sizes: array<vec4<u32>, 2>,
+    // Divisors: the results of a plane, the channels and the modulus.
+    by_plane: vec4<u32>,
+    by_channels: vec4<u32>,
+    by_modulus: vec4<u32>,
+}
+
+struct Params {
+    // The key of NaN: all ones or 0.
+    nan_key: u32,
+    // The key of a window without elements, and its high word in 64-bit types.
+    empty_low: u32,
+    empty_high: u32,
+    // Where the first result goes, in elements.
+    result_base: u32,
+    windows: Windows,
+    gather: Gather,
+    numbering: Numbering,
+}
+
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(2) var<storage, read_write> result: array<u32>;
+@if(!in_place) @group(0) @binding(3) var<storage, read> positions: array<u32>;
+@if(in_place) @group(0) @binding(3) var<storage, read_write> positions: array<u32>;
+@group(0) @binding(4) var<storage, read_write> indices: array<u32>;
+
+// The position of nothing.
+const NONE: u32 = 0xffffffffu;
+
+struct State {
+    // The rank of the best element so far, and its position.
+    best: vec4<u32>,
+    at: vec4<u32>,
+}
+
+fn nothing() -> State {
+    return State(vec4<u32>(0u), vec4<u32>(NONE));
+}
+
+fn visit(state: State, element: vec4<u32>, inside: vec4<bool>) -> State {
+    let at = positions_of(select(vec4<u32>(0u), element, inside), inside);
+    let known = at != vec4<u32>(NONE);
+    let rank = vector_rank(load_elements(select(vec4<u32>(0u), at, known)));
+    let first = vector_equal(rank, state.best) & (at < state.at);
+    let better = known & (vector_above(rank, state.best) | first);
+    return State(
+        select(state.best, rank, component_mask(better)),
+        select(state.at, at, better),
+    );
+}
+
+// The candidates are the elements of the source themselves.
+@if(!from_positions)
+fn positions_of(element: vec4<u32>, inside: vec4<bool>) -> vec4<u32> {
+    return select(vec4<u32>(NONE), element, inside);
+}
+
+// The candidates are what an earlier launch found.
+@if(from_positions)
+fn positions_of(element: vec4<u32>, inside: vec4<bool>) -> vec4<u32> {
+    let found = vec4<u32>(
+        positions[element.x],
+        positions[element.y],
+        positions[element.z],
+        positions[element.w],
+    );
+    return select(vec4<u32>(NONE), found, inside);
+}
+
+@if(to_positions)
+fn finish(vector: u32, v: OutputVector, state: State) {
+    for (var i = 0u; i < OUTPUTS; i++) {
+        if v.wanted[i] {
+            result[params.result_base + v.number[i]] = state.at[i];
+        }
+    }
+}
+
+@if(!to_positions)
+fn finish(vector: u32, v: OutputVector, state: State) {
+    let at = state.at;
+    let known = at != vec4<u32>(NONE);
+    let found = load_elements(select(vec4<u32>(0u), at, known));
+    let keys = select(empty_vector(), found, component_mask(known));
+    store_vector(params.result_base / OUTPUTS + vector, keys, v.wanted);
+    for (var i = 0u; i < OUTPUTS; i++) {
+        if v.wanted[i] {
+            var distance = at[i] - params.numbering.plane_base;
+            if !known[i] {
+                distance = first_of_plane(v.number[i]);
+            }
+            store_index(params.numbering.index_base + v.number[i], distance);
+        }
+    }
+}
+
+// How far the first element of a result's plane and channel is from the first plane's first one.
+fn first_of_plane(number: u32) -> u32 {
+    let n = number + params.numbering.first_channel;
+    let channel = n - quotient(n, params.numbering.by_channels) * params.numbering.channels;
+    let plane = quotient(number, params.numbering.by_plane);
+    return plane * params.numbering.plane_pitch + channel;
+}
+
+// Stores the index of the element at a distance from the first plane's first element.
+fn store_index(place: u32, distance: u32) {
+    var from_offset = distance;
+    if params.numbering.columns > 0u {
+        from_offset = in_column_order(distance);
+    }
+    let offset_low = params.numbering.offset_low;
+    let modulus_low = params.numbering.modulus_low;
+    let modulus_high = params.numbering.modulus_high;
+    var low: u32;
+    var high: u32;
+    if modulus_high == 0u && modulus_low > 0u {
+        from_offset -= quotient(from_offset, params.numbering.by_modulus) * modulus_low;
+        let left = modulus_low - offset_low;
+        low = select(offset_low + from_offset, from_offset - left, from_offset >= left);
+    } else {
+        low = offset_low + from_offset;
+        high = params.numbering.offset_high + select(0u, 1u, low < from_offset);
+        let over = high > modulus_high || (high == modulus_high && low >= modulus_low);
+        if over && modulus_high > 0u {
+            high -= modulus_high + select(0u, 1u, low < modulus_low);
+            low -= modulus_low;
+        }
+    }
+    indices[place * params.numbering.index_words] = low;
+    if params.numbering.index_words == 2u {
+        indices[place * 2u + 1u] = high;
+    }
+}
+
+// Within each plane the first spatial axis becomes the fastest.
+fn in_column_order(distance: u32) -> u32 {
+    var rest = distance % params.numbering.plane_pitch;
+    let plane = distance - rest;
+    // From the last axis, whose places are farthest apart, to the first.
+    var weight = params.numbering.plane_pitch;
+    var index = 0u;
+    for (var i = params.numbering.columns; i > 0u; i--) {
+        let size = params.numbering.sizes[(i - 1u) / 4u][(i - 1u) % 4u];
+        weight /= size;
+        index += (rest % size) * weight;
+        rest /= size;
+    }
+    return plane + index;
+}
+
+@compute @workgroup_size(WORKGROUP)
+fn main(at: Invocation) {
+    gather(invocation_number(at));
+}

@@ -1,0 +1,58 @@
+// Maxima of windows wherever they lie. The CPU kernel is in src/pool/cpu/.
+import package::common::invocation::{Invocation, invocation_number};
+@if(contiguous) import package::common::vector::load_contiguous;
+@if(!contiguous) import package::common::vector::load_elements;
+import package::common::vector::{OUTPUTS, component_mask, empty_vector, store_vector, vector_max};
+import package::pool::gather::{Gather, OutputVector, gather};
+import package::pool::windows::Windows;
+import generated::WORKGROUP;
+
+struct Params {
+    // The key of NaN: all ones or 0.
+    nan_key: u32,
+    // The key of a window without elements, and its high word in 64-bit types.
+    empty_low: u32,
+    empty_high: u32,
+    // Where the first result goes, in elements.
+    result_base: u32,
+    windows: Windows,
+    gather: Gather,
+}
+
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(2) var<storage, read_write> result: array<u32>;
+
+struct State {
+    best: vec4<u32>,
+    // Whether the window has an element at all.
+    some: vec4<bool>,
+}
+
+fn nothing() -> State {
+    return State(vec4<u32>(0u), vec4<bool>(false));
+}
+
+fn visit(state: State, element: vec4<u32>, inside: vec4<bool>) -> State {
+    let keys = select(vec4<u32>(0u), load_tap(element), component_mask(inside));
+    return State(vector_max(state.best, keys), state.some | inside);
+}
+
+@if(contiguous)
+fn load_tap(element: vec4<u32>) -> vec4<u32> {
+    return load_contiguous(element.x);
+}
+
+@if(!contiguous)
+fn load_tap(element: vec4<u32>) -> vec4<u32> {
+    return load_elements(element);
+}
+
+fn finish(vector: u32, v: OutputVector, state: State) {
+    let best = select(empty_vector(), state.best, component_mask(state.some));
+    store_vector(params.result_base / OUTPUTS + vector, best, v.wanted);
+}
+
+@compute @workgroup_size(WORKGROUP)
+fn main(at: Invocation) {
+    gather(invocation_number(at));
+}

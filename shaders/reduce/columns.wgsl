@@ -1,0 +1,145 @@
+// The maximum of each column of a matrix, or of each of `splits` pieces of it, for a series of
+// matrices. Results are numbered over [matrices, splits, width].
+//
+// An invocation owns a block (16 bytes) of results: neighbours read neighbouring addresses, and
+// nobody shares a word of the result. The CPU kernel is in src/reduce/columns.rs.
+import package::common::block::{Acc, BLOCK, acc_add, acc_keys};
+@if(unaligned) import package::common::block::{ELEMENT_BITS, PER_WORD, WORD_STARTS};
+import package::common::invocation::{Invocation, invocation_number};
+import package::common::key::Key;
+@if(!unaligned) import package::common::source::source_block;
+@if(unaligned) import package::common::source::load_words_at;
+import package::common::store::{PER_STORE, store_keys};
+import generated::WORKGROUP;
+
+struct Params {
+    // Where the first matrix begins in the source, in elements.
+    base: u32,
+    // Results: matrices * splits * width.
+    outputs: u32,
+    // Elements of a matrix, at least width. Where it is no multiple of width, the last row is
+    // the last `width` elements: it overlaps the row before.
+    len: u32,
+    // Columns.
+    width: u32,
+    // Pieces of a column.
+    splits: u32,
+    // Rows of a piece; the last piece may have fewer.
+    chunk: u32,
+    // Where the first result goes, in elements.
+    result_base: u32,
+    // The key of NaN: all ones or 0.
+    nan_key: u32,
+    // In software/column_tiles: blocks of a row that an invocation owns.
+    tile: u32,
+}
+
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(2) var<storage, read_write> result: array<u32>;
+
+// Every matrix, every row and every block of results begins with a block of the source.
+@if(!unaligned)
+fn columns_of(element: u32) -> Acc {
+    let unit = element / params.width;
+    let start = params.base + (unit / params.splits) * params.len + element % params.width;
+    let first = (unit % params.splits) * params.chunk;
+    let rows = min(params.chunk, (params.len + params.width - 1u) / params.width - first);
+    // The last row of all may overlap the one before, so its place is clamped.
+    let place = start / BLOCK;
+    let pitch = params.width / BLOCK;
+    let last = (params.len - params.width) / BLOCK;
+    var acc: Acc;
+    var at = first * pitch;
+    var row = 0u;
+    while row + 4u <= rows {
+        let w0 = source_block(place + at);
+        let w1 = source_block(place + at + pitch);
+        let w2 = source_block(place + at + 2u * pitch);
+        let w3 = source_block(place + min(at + 3u * pitch, last));
+        acc = acc_add(acc, w0);
+        acc = acc_add(acc, w1);
+        acc = acc_add(acc, w2);
+        acc = acc_add(acc, w3);
+        at += 4u * pitch;
+        row += 4u;
+    }
+    while row < rows {
+        acc = acc_add(acc, source_block(place + min(at, last)));
+        at += pitch;
+        row += 1u;
+    }
+    return acc;
+}
+
+// Any position: the words of the block (of 64 bits, its elements) are looked up one by one.
+// The elements of a word may lie in two units, if a matrix or a piece ends between them; then
+// they come from two places.
+@if(unaligned)
+fn columns_of(element: u32) -> Acc {
+    // The first block of all may begin before the first result; its first word then has the
+    // first results, which `main` moves to their place.
+    let number = vec4<u32>(element) + WORD_STARTS;
+    let before = number >= vec4<u32>(0x80000000u);
+    let first_result = select(min(number, vec4<u32>(params.outputs - 1u)), vec4<u32>(0u), before);
+    let unit = first_result / params.width;
+    let column = first_result % params.width;
+    let here = params.width - column;
+    let next = min(unit + 1u, vec4<u32>(params.outputs / params.width - 1u));
+    let from_here = select(
+        ~(vec4<u32>(0xffffffffu) << (here * ELEMENT_BITS)),
+        vec4<u32>(0xffffffffu),
+        here >= vec4<u32>(PER_WORD),
+    );
+    let across = any(from_here != vec4<u32>(0xffffffffu));
+
+    let base = params.base + (unit / params.splits) * params.len + column;
+    let first = (unit % params.splits) * (params.chunk * params.width);
+    // Reads begin `here` elements early, so that the next unit's first element comes to lie
+    // behind this unit's last one.
+    let next_base = params.base + (next / params.splits) * params.len - here;
+    let next_first = (next % params.splits) * (params.chunk * params.width);
+
+    let last = vec4<u32>(params.len - params.width);
+    var acc: Acc;
+    var row = 0u;
+    // Rows past the last one of a matrix are clamped to it, which changes no maximum.
+    for (var i = 0u; i < params.chunk; i++) {
+        var words = load_words_at(base + min(first + row, last));
+        if across {
+            let other = load_words_at(select(
+                next_base + min(next_first + row, last),
+                vec4<u32>(0u),
+                from_here == vec4<u32>(0xffffffffu),
+            ));
+            words = (words & from_here) | (other & ~from_here);
+        }
+        acc = acc_add(acc, words);
+        row += params.width;
+    }
+    return acc;
+}
+
+@compute @workgroup_size(WORKGROUP)
+fn main(at: Invocation) {
+    let block = invocation_number(at);
+    // Results before the first one belong to an earlier launch. Where all is aligned there are
+    // none.
+    let skew = params.result_base % PER_STORE;
+    let total = params.outputs + skew;
+    if block >= (total + BLOCK - 1u) / BLOCK {
+        return;
+    }
+    var keys = acc_keys(columns_of(block * BLOCK - skew));
+    for (var i = 0u; i < BLOCK; i += PER_STORE) {
+        let first = block * BLOCK + i;
+        if first < total {
+            let begin = select(0u, skew, first == 0u);
+            var found: array<Key, PER_STORE>;
+            for (var j = begin; j < PER_STORE; j++) {
+                found[j] = keys[i + j - begin];
+            }
+            let word = params.result_base / PER_STORE + first / PER_STORE;
+            store_keys(word, found, begin, min(PER_STORE, total - first));
+        }
+    }
+}

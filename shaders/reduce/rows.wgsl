@@ -1,0 +1,111 @@
+// The maximum of each contiguous row, or of each of `splits` pieces of it.
+//
+// A unit is one piece of one row. `threads_per_row` invocations share a unit, and a workgroup
+// holds WORKGROUP / threads_per_row units, whose results fill whole words. The CPU kernel is in
+// src/reduce/rows.rs.
+import package::common::block::{Acc, BLOCK, acc_add, acc_add_some, acc_fold};
+import package::common::invocation::{Invocation, group_number};
+import package::common::key::{KEY_LOWEST, Key, key_max};
+import package::common::source::source_block;
+import package::common::store::{PER_STORE, store_keys};
+import generated::WORKGROUP;
+
+struct Params {
+    // Where the first row begins in the source, in elements.
+    base: u32,
+    // Rows.
+    rows: u32,
+    // Elements of a row.
+    len: u32,
+    // Pieces of a row.
+    splits: u32,
+    // Elements of a piece; the last one of a row may have fewer. In software/short_rows: rows of
+    // an invocation, which fill whole words.
+    chunk: u32,
+    // Invocations that share a piece, a power of two.
+    threads_per_row: u32,
+    // Where the first result goes, in elements.
+    result_base: u32,
+    // The key of NaN: all ones or 0.
+    nan_key: u32,
+}
+
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(2) var<storage, read_write> result: array<u32>;
+
+var<workgroup> keys: array<Key, WORKGROUP>;
+
+fn unit_key(unit: u32, lane: u32) -> Key {
+    let row = unit / params.splits;
+    let skipped = (unit % params.splits) * params.chunk;
+    let start = params.base + row * params.len + skipped;
+    let end = start + min(params.chunk, params.len - skipped);
+
+    // Whole blocks, four loads in flight.
+    let first = (start + BLOCK - 1u) / BLOCK;
+    let last = end / BLOCK;
+    let step = params.threads_per_row;
+    var acc: Acc;
+    var block = first + lane;
+    while block + 3u * step < last {
+        let w0 = source_block(block);
+        let w1 = source_block(block + step);
+        let w2 = source_block(block + 2u * step);
+        let w3 = source_block(block + 3u * step);
+        acc = acc_add(acc, w0);
+        acc = acc_add(acc, w1);
+        acc = acc_add(acc, w2);
+        acc = acc_add(acc, w3);
+        block += 4u * step;
+    }
+    while block < last {
+        acc = acc_add(acc, source_block(block));
+        block += step;
+    }
+
+    // The blocks at the ends, which neighbours share.
+    if lane == 0u && start % BLOCK != 0u {
+        let b = start / BLOCK;
+        acc = acc_add_some(acc, source_block(b), start % BLOCK, min(BLOCK, end - b * BLOCK));
+    }
+    if lane == step - 1u && end % BLOCK != 0u && last >= first {
+        acc = acc_add_some(acc, source_block(last), 0u, end % BLOCK);
+    }
+    return acc_fold(acc);
+}
+
+@compute @workgroup_size(WORKGROUP)
+fn main(at: Invocation) {
+    let group = group_number(at);
+    let units = WORKGROUP / params.threads_per_row;
+    let total = params.rows * params.splits;
+    // The first word may begin with results of an earlier launch.
+    let skew = params.result_base % PER_STORE;
+    // Before the first unit this wraps around to a large number.
+    let unit = group * units + at.local / params.threads_per_row - skew;
+    let lane = at.local % params.threads_per_row;
+
+    var key = KEY_LOWEST;
+    if unit < total {
+        key = unit_key(unit, lane);
+    }
+    keys[at.local] = key;
+    workgroupBarrier();
+    for (var step = params.threads_per_row / 2u; step > 0u; step /= 2u) {
+        if lane < step {
+            keys[at.local] = key_max(keys[at.local], keys[at.local + step]);
+        }
+        workgroupBarrier();
+    }
+
+    let word = group * (units / PER_STORE) + at.local;
+    if at.local < units / PER_STORE && word * PER_STORE < total + skew {
+        var found: array<Key, PER_STORE>;
+        for (var i = 0u; i < PER_STORE; i++) {
+            found[i] = keys[(at.local * PER_STORE + i) * params.threads_per_row];
+        }
+        let begin = select(0u, skew, word == 0u);
+        let end = min(PER_STORE, total + skew - word * PER_STORE);
+        store_keys(params.result_base / PER_STORE + word, found, begin, end);
+    }
+}

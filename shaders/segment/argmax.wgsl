@@ -1,0 +1,69 @@
+// Which row of an ascending segment has the maximum, the first of equal ones, for each element of
+// a row. segment/chunks says how an invocation goes through the rows. Results are the complements
+// of rows, so that 0 stands for no row; finish makes elements and indices of them. The carry list
+// holds rows (`from_carry`). The CPU kernel is in src/segment/argmax.rs.
+import package::common::invocation::Invocation;
+import package::common::key::{KEY_LOWEST, Key, key_above, key_equal, key_rank};
+import package::common::source::load_element;
+import package::segment::chunks::visit;
+import package::segment::ids::row_segment;
+import package::segment::params::params;
+import generated::WORKGROUP;
+
+@group(0) @binding(2) var<storage, read_write> result: array<u32>;
+@group(0) @binding(4) var<storage, read_write> carry: array<u32>;
+// What an earlier launch carried.
+@if(!in_place) @group(0) @binding(5) var<storage, read> candidates: array<u32>;
+@if(in_place) @group(0) @binding(5) var<storage, read_write> candidates: array<u32>;
+
+// Above all rows.
+const NO_ROW: u32 = 0xffffffffu;
+
+struct Candidate {
+    // The key by which candidates are compared.
+    key: Key,
+    row: u32,
+}
+
+fn nothing() -> Candidate {
+    return Candidate(KEY_LOWEST, NO_ROW);
+}
+
+fn read_row(row: u32, column: u32) -> Candidate {
+    let candidate = candidate_row(row, column);
+    let key = load_element(params.base + candidate * params.inner + column);
+    return Candidate(key_rank(key), candidate);
+}
+
+@if(!from_carry)
+fn candidate_row(row: u32, column: u32) -> u32 {
+    return params.first_row + row;
+}
+
+// Rows of the carry list without an id were never written.
+@if(from_carry)
+fn candidate_row(row: u32, column: u32) -> u32 {
+    let candidate = candidates[params.candidates_base + row * params.inner + column];
+    return min(candidate, params.last_row);
+}
+
+fn add_row(state: Candidate, found: Candidate) -> Candidate {
+    let first = key_equal(found.key, state.key) && found.row < state.row;
+    if key_above(found.key, state.key) || first {
+        return found;
+    }
+    return state;
+}
+
+fn store_result(segment: u32, column: u32, state: Candidate) {
+    result[params.result_base + segment * params.inner + column] = ~state.row;
+}
+
+fn store_carry(entry: u32, column: u32, state: Candidate) {
+    carry[params.carry_base + entry * params.inner + column] = state.row;
+}
+
+@compute @workgroup_size(WORKGROUP)
+fn main(at: Invocation) {
+    visit(at);
+}

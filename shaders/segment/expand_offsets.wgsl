@@ -1,0 +1,72 @@
+// Ids from offsets: the segment of each row, or NO_SEGMENT. An invocation searches the segment of
+// the first row of its chunk, and goes on from there. The CPU kernel is in
+// src/segment/expand_offsets.rs.
+import package::common::invocation::{Invocation, invocation_number};
+import package::segment::ids::NO_SEGMENT;
+import generated::WORKGROUP;
+
+struct Params {
+    // Rows, and the number of the first of them.
+    rows: u32,
+    first_row: u32,
+    // Rows of a chunk, which is one invocation's, and chunks.
+    chunk: u32,
+    chunks: u32,
+    // Segments; there is one offset more, which ends the last of them.
+    segments: u32,
+    // Where the offsets begin, in offsets.
+    base: u32,
+    // Words of an offset, which is signed: 1 or 2.
+    offset_words: u32,
+    // Where the ids begin, in words.
+    result_base: u32,
+}
+
+@group(0) @binding(0) var<uniform> params: Params;
+@if(!in_place) @group(0) @binding(1) var<storage, read> offsets: array<u32>;
+@if(in_place) @group(0) @binding(1) var<storage, read_write> offsets: array<u32>;
+@group(0) @binding(2) var<storage, read_write> result: array<u32>;
+
+// Where a segment begins, as far as that is a row.
+fn offset_of(segment: u32) -> u32 {
+    let at = (params.base + segment) * params.offset_words;
+    let low = offsets[at];
+    let high = offsets[at + params.offset_words - 1u];
+    let negative = i32(high) < 0;
+    let large = params.offset_words == 2u && high != 0u;
+    return select(select(low, 0x7fffffffu, large), 0u, negative);
+}
+
+// The last segment that begins at a row or before it; NO_SEGMENT if there is none. Offsets that
+// do not ascend end the search somewhere.
+fn search(row: u32) -> u32 {
+    var low = 0u;
+    var high = params.segments + 1u;
+    while low < high {
+        let middle = (low + high) / 2u;
+        if offset_of(middle) <= row {
+            low = middle + 1u;
+        } else {
+            high = middle;
+        }
+    }
+    return low - 1u;
+}
+
+@compute @workgroup_size(WORKGROUP)
+fn main(at: Invocation) {
+    let number = invocation_number(at);
+    if number >= params.chunks {
+        return;
+    }
+    let begin = number * params.chunk;
+    let end = min(begin + params.chunk, params.rows);
+    var segment = search(params.first_row + begin);
+    for (var i = begin; i < end; i++) {
+        let row = params.first_row + i;
+        if segment >= params.segments || row >= offset_of(segment + 1u) {
+            segment = search(row);
+        }
+        result[params.result_base + i] = select(NO_SEGMENT, segment, segment < params.segments);
+    }
+}

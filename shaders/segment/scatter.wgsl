@@ -1,0 +1,110 @@
+// The maxima of segments of rows in any order. An invocation goes through a chunk of rows, and
+// takes the maximum of neighbours with one id; then the items, which all invocations share, take
+// the maximum.
+//
+// Each launch finds one word of the items: the maxima of a word of the keys, among the rows that
+// have the maxima of the words before it. The last word is a mark, made with the first word, or
+// (`argmax`) the complement of the row, found by a launch of its own. The CPU kernel is in
+// src/segment/scatter.rs.
+import package::common::divide::quotient;
+import package::common::invocation::{Invocation, invocation_number};
+import package::common::key::Key;
+@if(argmax) import package::common::key::key_rank;
+import package::common::source::load_element;
+import package::segment::ids::{NO_SEGMENT, row_segment};
+import package::segment::params::params;
+import generated::WORKGROUP;
+
+@group(0) @binding(2) var<storage, read_write> items: array<atomic<u32>>;
+
+@if(!argmax)
+fn load_key(element: u32) -> Key {
+    return load_element(element);
+}
+
+@if(argmax)
+fn load_key(element: u32) -> Key {
+    return key_rank(load_element(element));
+}
+
+// Whether an item has a key's words, as far as earlier launches found them.
+@if(!bits64)
+fn has_earlier_words(key: Key, item: u32) -> bool {
+    return params.word == 0u || atomicLoad(&items[item]) == key;
+}
+
+// Of two words, the high one comes first.
+@if(bits64)
+fn has_earlier_words(key: Key, item: u32) -> bool {
+    let high = params.word == 0u || atomicLoad(&items[item]) == key.y;
+    return high && (params.word < 2u || atomicLoad(&items[item + 1u]) == key.x);
+}
+
+// The word of an item that this launch finds.
+@if(!bits64)
+fn item_word(key: Key, row: u32) -> u32 {
+    return select(~row, key, params.word == 0u);
+}
+
+@if(bits64)
+fn item_word(key: Key, row: u32) -> u32 {
+    return select(select(~row, key.x, params.word == 1u), key.y, params.word == 0u);
+}
+
+fn item_of(segment: u32, column: u32) -> u32 {
+    return (params.result_base + segment * params.inner + column) * params.item_words;
+}
+
+fn update(segment: u32, column: u32, word: u32) {
+    let item = item_of(segment, column);
+    atomicMax(&items[item + params.word], word);
+    mark(item);
+}
+
+@if(!argmax)
+fn mark(item: u32) {
+    if params.word == 0u {
+        atomicMax(&items[item + params.item_words - 1u], 1u);
+    }
+}
+
+@if(argmax)
+fn mark(item: u32) {
+}
+
+@compute @workgroup_size(WORKGROUP)
+fn main(at: Invocation) {
+    let number = invocation_number(at);
+    let chunk = quotient(number, params.by_columns);
+    if chunk >= params.chunks {
+        return;
+    }
+    let column = number - chunk * params.columns;
+    let begin = chunk * params.chunk;
+    let end = min(begin + params.chunk, params.rows);
+
+    var best = 0u;
+    var some = false;
+    var current = row_segment(begin);
+    for (var row = begin; row < end; row++) {
+        let next = row_segment(row);
+        if next != current {
+            if some {
+                update(current, column, best);
+            }
+            best = 0u;
+            some = false;
+            current = next;
+        }
+        if next != NO_SEGMENT {
+            let key = load_key(params.base + row * params.inner + column);
+            if has_earlier_words(key, item_of(next, column)) {
+                best = max(best, item_word(key, params.first_row + row));
+                some = true;
+            }
+        }
+    }
+    if some {
+        update(current, column, best);
+    }
+}

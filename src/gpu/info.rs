@@ -1,0 +1,61 @@
+//! Description of a device.
+
+use std::fmt;
+
+use crate::plan::Limits;
+use crate::tuning::Tuning;
+
+/// The name, backend, driver, kind and limits of a device.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DeviceInfo {
+    /// The adapter's name.
+    pub name: String,
+    /// The backend: `vulkan`, `metal`, `dx12`, `gl`, `webgpu`, or `cpu`.
+    pub backend: String,
+    /// The driver and its version, as far as known; empty for the CPU.
+    pub driver: String,
+    /// The kind of device: `discrete`, `integrated`, `virtual`, `software` (a GPU API on the CPU),
+    /// `other`, or `host` (the CPU).
+    pub kind: String,
+    /// The limits that planning respects.
+    pub limits: Limits,
+}
+
+impl DeviceInfo {
+    /// From wgpu's description of an adapter, and the limits of the adapter or of a device.
+    pub(super) fn new(info: &wgpu::AdapterInfo, limits: &wgpu::Limits) -> Self {
+        let kind = match info.device_type {
+            wgpu::DeviceType::DiscreteGpu => "discrete",
+            wgpu::DeviceType::IntegratedGpu => "integrated",
+            wgpu::DeviceType::VirtualGpu => "virtual",
+            wgpu::DeviceType::Cpu => "software",
+            wgpu::DeviceType::Other => "other",
+        };
+        Self {
+            name: info.name.clone(),
+            backend: info.backend.to_str().to_string(),
+            driver: format!("{} {}", info.driver, info.driver_info).trim().to_string(),
+            kind: kind.to_string(),
+            limits: Limits::from_wgpu(limits),
+        }
+    }
+
+    /// The tuning that a [`Device`](crate::Device) of this description has by default.
+    pub fn tuning(&self) -> Tuning {
+        match self.kind.as_str() {
+            "host" => Tuning::cpu(rayon::current_num_threads()),
+            "software" => Tuning::software(),
+            _ => Tuning::hardware(),
+        }
+    }
+}
+
+impl fmt::Display for DeviceInfo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} · {}", self.name, self.backend)?;
+        if !self.driver.is_empty() {
+            write!(f, " · {}", self.driver)?;
+        }
+        Ok(())
+    }
+}

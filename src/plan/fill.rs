@@ -1,0 +1,97 @@
+//! `shaders/common/fill.wgsl`: one value everywhere.
+
+use bytemuck::{Pod, Zeroable};
+use rayon::prelude::*;
+
+use super::{Builder, Call, Kernel, New, Range, Shader};
+use crate::error::Result;
+
+/// The kernels of this room.
+pub(crate) static KERNELS: [&Kernel; 1] = [&FILL];
+
+/// One value everywhere.
+pub(crate) static FILL: Kernel = Kernel::new("fill", "common/fill", run).untyped();
+
+/// As the shader's `Params`, field for field.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
+struct Params {
+    words: u32,
+    even: u32,
+    odd: u32,
+    last: u32,
+    words_per_thread: u32,
+    padding: [u32; 3],
+}
+
+impl Builder<'_> {
+    /// Sets all of a buffer to one element.
+    pub(crate) fn fill(&mut self, buffer: usize, bits: u64) -> Result<()> {
+        let repeated = match self.element.size() {
+            1 => bits * 0x0101_0101_0101_0101,
+            2 => bits * 0x0001_0001_0001_0001,
+            4 => bits | bits << 32,
+            _ => bits,
+        };
+        self.fill_repeated(buffer, repeated)
+    }
+
+    /// Sets all of a buffer to the same eight bytes, again and again.
+    pub(crate) fn fill_repeated(&mut self, buffer: usize, repeated: u64) -> Result<()> {
+        let bytes = self.size(buffer);
+        let limits = self.target.limits;
+        let words_fit = limits.max_binding_size.min(1 << 32) / 4;
+        let step = words_fit * 4 / limits.alignment * limits.alignment;
+        if step == 0 {
+            return Err(self.over_binding("a range of a fill", limits.alignment));
+        }
+        let mut offset = 0;
+        while offset < bytes {
+            let size = (bytes - offset).min(step);
+            let words = size.div_ceil(4);
+            let (even, odd) = (repeated as u32, (repeated >> 32) as u32);
+            let full = if words.is_multiple_of(2) { odd } else { even };
+            let padding = (words * 4 - size) * 8;
+            let words_per_thread = self.target.words_per_fill;
+            let params = Params {
+                words: words as u32,
+                even,
+                odd,
+                last: full & (u32::MAX >> padding),
+                words_per_thread,
+                padding: [0; 3],
+            };
+            let launch = New {
+                purpose: "what there is where nothing else is stored",
+                shader: self.shader(&FILL),
+                params: &params,
+                sources: vec![],
+                results: vec![Range { buffer, offset, size }],
+            };
+            self.push(launch, words.div_ceil(words_per_thread.into()))?;
+            offset += size;
+        }
+        Ok(())
+    }
+}
+
+/// Bytes that a thread takes at a time: whole pairs of words.
+const PART: usize = 1 << 18;
+
+fn run(_: &Shader, call: Call<'_, '_>) {
+    let params: &Params = call.params();
+    let result = &mut *call.results[0];
+    let last = (params.words as usize - 1) * 4;
+    let (even, odd) = (u64::from(params.even), u64::from(params.odd));
+    let pair = (odd << 32 | even).to_le_bytes();
+    let (whole, rest) = result.split_at_mut(last);
+    whole.par_chunks_mut(PART).for_each(|part| {
+        let mut pairs = part.chunks_exact_mut(8);
+        pairs.by_ref().for_each(|two| two.copy_from_slice(&pair));
+        let rest = pairs.into_remainder();
+        rest.copy_from_slice(&pair[..rest.len()]);
+    });
+    // The last word of a packed tensor may have fewer than four bytes on the host.
+    let bytes = rest.len().min(4);
+    rest[..bytes].copy_from_slice(&params.last.to_le_bytes()[..bytes]);
+}

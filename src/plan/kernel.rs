@@ -1,0 +1,281 @@
+//! What a kernel is, and the shaders that it has.
+
+use std::fmt;
+use std::hash::{Hash, Hasher};
+
+use bytemuck::Pod;
+
+use crate::tensor::ElementType;
+use crate::wgsl;
+
+/// A kernel: a WGSL file and a function that does the same on the CPU.
+///
+/// Given the same parameters and sources, both write the same bytes, scratch included. The CPU's
+/// function may compute them in any order.
+///
+/// Each kernel is defined once, as a constant beside the function, and listed in the `KERNELS` of
+/// its room.
+pub struct Kernel {
+    pub(crate) name: &'static str,
+    /// The file below `shaders/` that has its entry point, without the ending.
+    pub(crate) file: &'static str,
+    /// Conditions of the file that a launch may choose: its variants.
+    pub(crate) flags: &'static [&'static str],
+    /// Which of its variants there are, for an element type.
+    pub(crate) has: fn(ElementType, Flags) -> bool,
+    /// Whether its text depends on the element type.
+    pub(crate) typed: bool,
+    /// How parts of its text are written for the attributes of one operator, if they are.
+    pub(crate) specialization: Option<&'static Specialization>,
+    /// The CPU's function.
+    pub(crate) cpu: fn(&Shader, Call<'_, '_>),
+}
+
+/// Parts of a text that are written for the attributes of one operator.
+pub(crate) struct Specialization {
+    /// The declarations of the package `generated`.
+    pub write: fn(&Shader) -> String,
+    /// Some of the attributes that there may be, with every part of the text that there is.
+    pub samples: fn() -> Vec<Attributes>,
+}
+
+/// The attributes that a text is written for, as the bytes of what its kernel knows them by.
+pub(crate) type Attributes = [u8; 16];
+
+/// What a launch binds on the CPU.
+pub(crate) struct Call<'a, 'b> {
+    params: &'a [u32],
+    /// The sources' bytes, in the order of the bindings.
+    pub sources: &'a [&'a [u8]],
+    /// The results' bytes.
+    pub results: &'a mut [&'b mut [u8]],
+}
+
+impl<'a, 'b> Call<'a, 'b> {
+    pub(crate) fn new(
+        params: &'a [u32],
+        sources: &'a [&'a [u8]],
+        results: &'a mut [&'b mut [u8]],
+    ) -> Self {
+        Self { params, sources, results }
+    }
+
+    /// The parameters.
+    pub(crate) fn params<P: Pod>(&self) -> &'a P {
+        bytemuck::from_bytes(bytemuck::cast_slice(self.params))
+    }
+
+    /// The one source and the one result of a kernel that has one of each.
+    pub(crate) fn one<T: Pod>(&mut self) -> (&'a [T], &mut [T]) {
+        (bytemuck::cast_slice(self.sources[0]), bytemuck::cast_slice_mut(self.results[0]))
+    }
+}
+
+/// Which of a kernel's flags are set: bit i stands for the i-th of them.
+pub(crate) type Flags = u8;
+
+impl Kernel {
+    /// A kernel for every element type and all combinations of its flags.
+    pub(crate) const fn new(
+        name: &'static str,
+        file: &'static str,
+        cpu: fn(&Shader, Call<'_, '_>),
+    ) -> Self {
+        const fn any(_: ElementType, _: Flags) -> bool {
+            true
+        }
+        Self { name, file, flags: &[], has: any, typed: true, specialization: None, cpu }
+    }
+
+    /// The same with variants.
+    pub(crate) const fn flags(self, flags: &'static [&'static str]) -> Self {
+        Self { flags, ..self }
+    }
+
+    /// The same, for some element types and combinations of flags alone.
+    pub(crate) const fn only(self, has: fn(ElementType, Flags) -> bool) -> Self {
+        Self { has, ..self }
+    }
+
+    /// The same with one text for all element types.
+    pub(crate) const fn untyped(self) -> Self {
+        Self { typed: false, ..self }
+    }
+
+    /// The same with parts of the text written for an operator's attributes.
+    pub(crate) const fn specialized(self, specialization: &'static Specialization) -> Self {
+        Self { specialization: Some(specialization), ..self }
+    }
+
+    /// The name, as in labels.
+    pub fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// Whether the text depends on the element type.
+    pub fn is_typed(&self) -> bool {
+        self.typed
+    }
+
+    /// The WGSL file of the entry point, below `shaders/` and without the ending.
+    pub fn file(&self) -> &'static str {
+        self.file
+    }
+
+    /// The flags that choose among the variants of the kernel. Not every combination exists; see
+    /// [`Kernel::shaders`].
+    pub fn flag_names(&self) -> &'static [&'static str] {
+        self.flags
+    }
+
+    /// Whether parts of the text are written for the attributes of one operator.
+    pub fn is_specialized(&self) -> bool {
+        self.specialization.is_some()
+    }
+
+    /// All shaders of the kernel for a workgroup size. A specialized kernel has no end of them:
+    /// then these are samples.
+    pub fn shaders(&'static self, workgroup: u32) -> Vec<Shader> {
+        let types = if self.typed { &ElementType::ALL[..] } else { &[ElementType::U32] };
+        let samples = self.specialization.map_or_else(|| vec![[0; 16]], |s| (s.samples)());
+        let mut all = Vec::new();
+        for &element in types {
+            for flags in (0..1 << self.flags.len()).filter(|&flags| (self.has)(element, flags)) {
+                for &attributes in &samples {
+                    let shader = Shader::new(self, element, workgroup);
+                    let shader = Shader { flags, attributes, ..shader };
+                    let binds = [(false, false), (true, false), (false, true), (true, true)];
+                    let binds = if self.typed { &binds[..] } else { &binds[..1] };
+                    all.extend(
+                        binds.iter().map(|&(words, in_place)| Shader { words, in_place, ..shader }),
+                    );
+                }
+            }
+        }
+        all
+    }
+}
+
+impl PartialEq for Kernel {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Eq for Kernel {}
+
+impl Hash for Kernel {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.name.hash(state);
+    }
+}
+
+impl fmt::Debug for Kernel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)
+    }
+}
+
+/// What a pipeline is made for: all that its text depends on. Shapes are not part of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Shader {
+    /// The kernel.
+    pub kernel: &'static Kernel,
+    /// The element type.
+    pub element: ElementType,
+    /// The variant of the kernel.
+    pub(crate) flags: Flags,
+    /// What the text is written for, in kernels that have a specialization.
+    pub(crate) attributes: Attributes,
+    /// Whether the source is bound as words, its length being no multiple of 16 bytes.
+    pub words: bool,
+    /// Whether sources and results may be ranges of one buffer: then all are bound as writable,
+    /// for a dispatch may not bind a buffer in two ways.
+    pub in_place: bool,
+    /// Invocations of a workgroup.
+    pub workgroup: u32,
+}
+
+impl Shader {
+    /// The shader of a kernel without flags.
+    pub(crate) const fn new(
+        kernel: &'static Kernel,
+        element: ElementType,
+        workgroup: u32,
+    ) -> Self {
+        let (flags, attributes) = (0, [0; 16]);
+        Self { kernel, element, flags, attributes, words: false, in_place: false, workgroup }
+    }
+
+    /// The same with one of the kernel's flags set or not.
+    pub(crate) fn with(self, flag: &str, set: bool) -> Self {
+        let bit = self.kernel.flags.iter().position(|&known| known == flag);
+        debug_assert!(bit.is_some(), "{} has no flag {flag}", self.kernel.name);
+        let bit = bit.map_or(0, |bit| 1 << bit);
+        Self { flags: if set { self.flags | bit } else { self.flags & !bit }, ..self }
+    }
+
+    /// Whether one of the kernel's flags is set.
+    pub fn is(&self, flag: &str) -> bool {
+        self.flag_names().any(|name| name == flag)
+    }
+
+    /// The flags that are set.
+    fn flag_names(&self) -> impl Iterator<Item = &'static str> + use<> {
+        let flags = self.flags;
+        let names = self.kernel.flags.iter().enumerate();
+        names.filter(move |(bit, _)| flags & (1 << bit) > 0).map(|(_, &name)| name)
+    }
+
+    /// Whether the text is written for one set of attributes, so that there is no end of such
+    /// shaders.
+    pub(crate) fn is_specialized(&self) -> bool {
+        self.kernel.specialization.is_some()
+    }
+
+    /// A label for debuggers and profilers.
+    pub fn label(&self) -> String {
+        let mut label = format!("wgmax {} {}", self.kernel.name, self.element);
+        for flag in self.flag_names() {
+            label.push(' ');
+            label.push_str(flag);
+        }
+        label
+    }
+
+    /// The WGSL text.
+    pub fn source(&self) -> String {
+        let mut generated = format!("const WORKGROUP: u32 = {}u;\n", self.workgroup);
+        if let Some(specialization) = self.kernel.specialization {
+            generated.push_str(&(specialization.write)(self));
+        }
+        wgsl::resolve(self.kernel.file, &|condition| self.holds(condition), &generated)
+    }
+
+    /// Whether a condition of an `@if` holds.
+    fn holds(&self, condition: &str) -> bool {
+        let (t, bits) = (self.element, 8 * self.element.size());
+        match condition {
+            "bits8" => bits == 8,
+            "bits16" => bits == 16,
+            "bits32" => bits == 32,
+            "bits64" => bits == 64,
+            "float16" => t == ElementType::F16,
+            "bfloat16" => t == ElementType::Bf16,
+            "float32" => t == ElementType::F32,
+            "float64" => t == ElementType::F64,
+            "boolean" => t == ElementType::Bool,
+            "signed" => matches!(
+                t,
+                ElementType::I8 | ElementType::I16 | ElementType::I32 | ElementType::I64
+            ),
+            "unsigned" => matches!(
+                t,
+                ElementType::U8 | ElementType::U16 | ElementType::U32 | ElementType::U64
+            ),
+            "words" => self.words,
+            "in_place" => self.in_place,
+            flag => self.is(flag),
+        }
+    }
+}

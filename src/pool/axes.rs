@@ -1,0 +1,219 @@
+//! Axes with their windows.
+
+use super::params;
+use super::windows::Window;
+use crate::error::{Error, Result};
+use crate::plan::MAX_ELEMENTS;
+
+/// Launches that a group may be cut into.
+const MAX_PIECES: u128 = 1 << 16;
+
+/// An axis of the source and the windows along it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Axis {
+    pub size: u64,
+    pub outputs: u64,
+    pub taps: u64,
+    pub stride: u64,
+    pub dilation: u64,
+    /// From the first tap to the last one, which may be nearer than taps and dilation make it.
+    pub reach: u64,
+    /// Where the first window begins.
+    pub start: i64,
+}
+
+/// Some of the windows of an axis, and the elements that they look at.
+pub(super) struct Cut {
+    pub first_window: u64,
+    pub first_element: u64,
+    /// The windows, along an axis of these elements alone.
+    pub axis: Axis,
+}
+
+impl Axis {
+    /// An axis without windows.
+    pub(super) const fn plain(size: u64) -> Self {
+        Self { size, outputs: size, taps: 1, stride: 1, dilation: 1, reach: 0, start: 0 }
+    }
+
+    /// A spatial axis.
+    ///
+    /// # Errors
+    /// [`Error::OverLimit`] for positions that do not fit 32 bits.
+    pub(super) fn new(window: &Window) -> Result<Self> {
+        let mut taps = window.kernel;
+        let (size, dilation) = (i128::from(window.input), i128::from(window.dilation));
+        let mut start = -i128::from(window.pad_begin);
+        let mut stride = window.stride;
+        if window.output == 1 {
+            // Of the only window, what lies in the padding can be left out.
+            stride = 1;
+            let from = if start < 0 { (-start + dilation - 1) / dilation } else { 0 };
+            let to = if start < size { (size - 1 - start) / dilation + 1 } else { 0 };
+            let to = to.min(taps.into());
+            if from < to {
+                start += from * dilation;
+                taps = (to - from) as u64;
+            } else {
+                (start, taps) = (size, 1);
+            }
+        }
+        let dilation = if taps == 1 { 1 } else { window.dilation };
+        let reach = u128::from(taps - 1) * u128::from(dilation);
+        let last = start + i128::from(window.output - 1) * i128::from(stride) + reach as i128;
+        let needed = last.max(-start).max(reach as i128).max(stride.into());
+        if reach > i32::MAX as u128 || needed > i128::from(i32::MAX) {
+            return Err(positions(u64::try_from(needed.max(reach as i128)).unwrap_or(u64::MAX)));
+        }
+        Ok(Self {
+            size: window.input,
+            outputs: window.output,
+            taps,
+            stride,
+            dilation,
+            reach: reach as u64,
+            start: start as i64,
+        })
+    }
+
+    /// Whether each element is a window.
+    pub(super) fn is_plain(&self) -> bool {
+        *self == Self::plain(self.size)
+    }
+
+    /// Whether every tap but the first is `dilation` from the one before.
+    pub(super) fn is_even(&self) -> bool {
+        self.reach == (self.taps - 1) * self.dilation
+    }
+
+    /// Whether it is certain that every window has an element.
+    pub(crate) fn has_all(&self) -> bool {
+        let last = self.start + (self.outputs - 1) as i64 * self.stride as i64;
+        self.start + self.reach as i64 >= 0 && last < self.size as i64 && self.dilation <= self.size
+    }
+
+    /// Whether there is one window, of all elements.
+    pub(super) fn is_whole(&self) -> bool {
+        self.outputs == 1
+            && self.size > 1
+            && self.start == 0
+            && self.reach + 1 == self.taps
+            && self.taps == self.size
+    }
+
+    /// The axis as kernels know it.
+    ///
+    /// # Errors
+    /// [`Error::OverLimit`] for positions that do not fit 32 bits.
+    pub(super) fn params(&self, pitch: u64) -> Result<params::Axis> {
+        let last = self.start + (self.outputs - 1) as i64 * self.stride as i64 + self.reach as i64;
+        let needed = last.max(-self.start).max((self.taps * self.dilation) as i64);
+        if needed > i64::from(i32::MAX) {
+            return Err(positions(needed as u64));
+        }
+        Ok(params::Axis {
+            size: self.size as u32,
+            outputs: self.outputs as u32,
+            taps: self.taps as u32,
+            stride: self.stride as u32,
+            dilation: self.dilation as u32,
+            reach: self.reach as u32,
+            start: self.start as i32,
+            pitch: pitch as u32,
+        })
+    }
+
+    /// The axis and `inner` behind it as one axis, if the stride is 1: then the neighbours of an
+    /// element are in the neighbouring windows.
+    pub(super) fn flat(&self, inner: u64) -> Self {
+        Self {
+            size: self.size * inner,
+            outputs: self.outputs * inner,
+            dilation: self.dilation * inner,
+            reach: self.reach * inner,
+            start: self.start * inner as i64,
+            ..*self
+        }
+    }
+
+    /// Whether positions fit 32 bits in [`Axis::flat`].
+    pub(super) fn fits_flat(&self, inner: u64) -> bool {
+        let max = i128::from(MAX_ELEMENTS) / i128::from(inner) - 1;
+        let last = i128::from(self.start) + i128::from(self.outputs + self.reach);
+        let ends = [self.size.into(), self.outputs.into(), (-self.start).into(), last];
+        ends.into_iter().all(|end| end < max) && i128::from(self.reach + self.dilation) < max
+    }
+
+    /// The axis cut into parts of `fit` windows.
+    ///
+    /// # Errors
+    /// [`Error::OverLimit`] for more launches than a plan may hold.
+    pub(super) fn cuts(&self, fit: u64) -> Result<Vec<Cut>> {
+        few_enough(self.outputs.div_ceil(fit).into())?;
+        let cut = |done: u64| {
+            let outputs = fit.min(self.outputs - done);
+            let start = self.start + (done * self.stride) as i64;
+            let end = start + ((outputs - 1) * self.stride + self.reach) as i64 + 1;
+            // At least one element, if only to bind something.
+            let from = start.clamp(0, self.size as i64 - 1);
+            let to = end.clamp(from + 1, self.size as i64);
+            let axis = Self { size: (to - from) as u64, outputs, start: start - from, ..*self };
+            Cut { first_window: done, first_element: from as u64, axis }
+        };
+        Ok((0..self.outputs).step_by(fit as usize).map(cut).collect())
+    }
+
+    /// Windows of `taps`, of stride 1, that the windows of this axis are made of; and the windows
+    /// of this axis, made of them. Each has an element as long as the dilation is at most the
+    /// axis's size.
+    pub(super) fn composed(&self, taps: u64) -> (Self, Self) {
+        let reach = (taps - 1) * self.dilation;
+        let last = self.start
+            + (self.outputs - 1) as i64 * self.stride as i64
+            + (self.reach - reach) as i64;
+        let from = self.start.max(-(reach as i64));
+        // Windows may all lie in the padding.
+        let to = last.min(self.size as i64 - 1).max(from);
+        let part = Self {
+            size: self.size,
+            outputs: (to - from + 1) as u64,
+            taps,
+            stride: 1,
+            dilation: self.dilation,
+            reach,
+            start: from,
+        };
+        let rest = Self {
+            size: part.outputs,
+            taps: self.taps.div_ceil(taps),
+            dilation: self.dilation * taps,
+            reach: self.reach - reach,
+            start: self.start - from,
+            ..*self
+        };
+        (part, rest)
+    }
+}
+
+fn positions(needed: u64) -> Error {
+    Error::OverLimit {
+        what: "a window's position in its axis",
+        needed,
+        limit: "32-bit position",
+        allowed: i32::MAX as u64,
+    }
+}
+
+/// # Errors
+/// [`Error::OverLimit`] for more launches than a plan may hold.
+pub(super) fn few_enough(pieces: u128) -> Result<()> {
+    if pieces <= MAX_PIECES {
+        return Ok(());
+    }
+    Err(Error::OverLimit {
+        what: "a pooling, a binding at a time,",
+        needed: u64::try_from(pieces).unwrap_or(u64::MAX),
+        limit: "launches",
+        allowed: MAX_PIECES as u64,
+    })
+}

@@ -1,0 +1,241 @@
+//! Load and store adapters: what windows are looked through for, and what becomes of what is found.
+
+use std::marker::PhantomData;
+
+use crate::pool::params::Numbering;
+use crate::tensor::key::{Key, Keyed, Lane};
+use crate::vector::{Elements, Load, Loop, Store, vector};
+
+/// Elements, and where they lie.
+#[derive(Clone, Copy)]
+pub(super) struct Located<T: Keyed>(pub Elements<T>);
+
+impl<T: Keyed> Load for Located<T> {
+    type Item = T::Bits;
+    type Lane = <T::Key as Key>::Found;
+    #[inline(always)]
+    fn load(self, item: T::Bits, position: u32) -> Self::Lane {
+        T::rank(self.0.load(item, position)).found(position)
+    }
+}
+
+/// Positions that an earlier launch has found, in a source.
+#[derive(Clone, Copy)]
+pub(super) struct Candidates<'a, T: Keyed>(pub Elements<T>, pub &'a [T::Bits]);
+
+impl<T: Keyed> Load for Candidates<'_, T> {
+    type Item = u32;
+    type Lane = <T::Key as Key>::Found;
+    #[inline(always)]
+    fn load(self, item: u32, _: u32) -> Self::Lane {
+        match item {
+            NONE => Self::Lane::LOWEST,
+            at => T::rank(self.0.load(self.1[at as usize], at)).found(at),
+        }
+    }
+}
+
+/// The position of nothing.
+const NONE: u32 = u32::MAX;
+
+/// Where results of neighbouring windows go.
+pub(super) trait Output: Send + Sized {
+    /// What is found: a key, or a key with its position.
+    type Lane: Lane;
+    /// How many results it takes.
+    fn len(&self) -> usize;
+    /// The first so many, and the others.
+    fn split(self, at: usize) -> (Self, Self);
+    /// Stores some results from one on. As this is called from the first one on, more than `count`
+    /// may be stored, if there is space: what belongs there is stored later.
+    fn store(&mut self, at: usize, found: &[Self::Lane], count: usize);
+    /// Stores what windows without elements give.
+    fn store_empty(&mut self, at: usize, count: usize);
+}
+
+/// Maxima.
+pub(super) struct Maxima<'a, T: Keyed> {
+    pub out: &'a mut [T::Bits],
+    pub elements: Elements<T>,
+    /// The key of a window without elements.
+    pub empty: T::Key,
+}
+
+impl<T: Keyed> Output for Maxima<'_, T> {
+    type Lane = T::Key;
+
+    fn len(&self) -> usize {
+        self.out.len()
+    }
+
+    fn split(self, at: usize) -> (Self, Self) {
+        let (first, rest) = self.out.split_at_mut(at);
+        (Self { out: first, ..self }, Self { out: rest, ..self })
+    }
+
+    #[inline(always)]
+    fn store(&mut self, at: usize, found: &[T::Key], count: usize) {
+        store(self.elements, &mut self.out[at..], found, count);
+    }
+
+    fn store_empty(&mut self, at: usize, count: usize) {
+        self.out[at..at + count].fill(T::bits(self.empty));
+    }
+}
+
+/// Keys as items, in whole vectors if there is space.
+#[inline(always)]
+fn store<S: Store>(store: S, out: &mut [S::Item], keys: &[S::Lane], count: usize) {
+    let whole = count.next_multiple_of(vector::<S::Lane>());
+    let whole = if whole <= out.len().min(keys.len()) { whole } else { count };
+    for (out, &key) in out[..whole].iter_mut().zip(&keys[..whole]) {
+        *out = store.store(key);
+    }
+}
+
+/// Positions, for a later launch. Nothing has a position, too.
+pub(super) struct Positions<'a, K>(pub &'a mut [u32], pub PhantomData<K>);
+
+impl<K: Key> Output for Positions<'_, K> {
+    type Lane = K::Found;
+
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    fn split(self, at: usize) -> (Self, Self) {
+        let (first, rest) = self.0.split_at_mut(at);
+        (Self(first, self.1), Self(rest, self.1))
+    }
+
+    #[inline(always)]
+    fn store(&mut self, at: usize, found: &[K::Found], count: usize) {
+        for (out, &found) in self.0[at..at + count].iter_mut().zip(found) {
+            *out = K::position(found);
+        }
+    }
+
+    fn store_empty(&mut self, _: usize, _: usize) {}
+}
+
+/// Maxima and their indices, of one or two words each.
+pub(super) struct Indices<'a, T: Keyed> {
+    pub n: &'a Numbering,
+    /// The key of a window without elements.
+    pub empty: T::Key,
+    pub nan: T::Key,
+    pub source: &'a [T::Bits],
+    /// The number of the first result.
+    pub first: usize,
+    pub values: &'a mut [T::Bits],
+    pub indices: &'a mut [u32],
+}
+
+impl<T: Keyed> Output for Indices<'_, T> {
+    type Lane = <T::Key as Key>::Found;
+
+    fn len(&self) -> usize {
+        self.values.len()
+    }
+
+    fn split(self, at: usize) -> (Self, Self) {
+        let (values, more_values) = self.values.split_at_mut(at);
+        let (indices, more) = self.indices.split_at_mut(at * self.n.index_words as usize);
+        let first = self.first + at;
+        (
+            Self { values, indices, ..self },
+            Self { values: more_values, indices: more, first, ..self },
+        )
+    }
+
+    #[inline(always)]
+    fn store(&mut self, at: usize, found: &[Self::Lane], count: usize) {
+        let (n, words) = (self.n, self.n.index_words as usize);
+        let values = &mut self.values[at..at + count];
+        let indices = &mut self.indices[at * words..(at + count) * words];
+        let are_distances = n.columns == 0 && n.modulus_low | n.modulus_high == 0;
+        let offset = u64::from(n.offset_high) << 32 | u64::from(n.offset_low);
+        for (i, (value, index)) in
+            values.iter_mut().zip(indices.chunks_exact_mut(words)).enumerate()
+        {
+            let position = T::Key::position(found[i]);
+            let (key, distance) = match position {
+                NONE => {
+                    let number = (self.first + at + i) as u32;
+                    let channel = (number + n.first_channel) % n.channels;
+                    (self.empty, number / n.plane_outputs * n.plane_pitch + channel)
+                }
+                // A part of a plane begins behind the plane's first element.
+                at => (T::key(self.source[at as usize], self.nan), at.wrapping_sub(n.plane_base)),
+            };
+            *value = T::bits(key);
+            let found =
+                if are_distances { offset + u64::from(distance) } else { n.index_of(distance) };
+            index[0] = found as u32;
+            if let Some(high) = index.get_mut(1) {
+                *high = (found >> 32) as u32;
+            }
+        }
+    }
+
+    fn store_empty(&mut self, _: usize, _: usize) {}
+}
+
+impl Numbering {
+    /// The index of the element at a distance from the first plane's first element.
+    fn index_of(&self, distance: u32) -> u64 {
+        let wide = |low: u32, high: u32| u64::from(high) << 32 | u64::from(low);
+        let mut from_offset = distance;
+        if self.columns > 0 {
+            let mut rest = distance % self.plane_pitch;
+            from_offset = distance - rest;
+            let mut weight = self.plane_pitch;
+            for &size in self.sizes.as_flattened()[..self.columns as usize].iter().rev() {
+                weight /= size;
+                from_offset += rest % size * weight;
+                rest /= size;
+            }
+        }
+        let index = wide(self.offset_low, self.offset_high) + u64::from(from_offset);
+        match wide(self.modulus_low, self.modulus_high) {
+            0 => index,
+            modulus => index % modulus,
+        }
+    }
+}
+
+/// Stores what is found of some lines.
+pub(super) struct StoreLines<'a, O: Output> {
+    pub out: &'a mut O,
+    pub found: &'a [O::Lane],
+    /// Where each line begins in `found`.
+    pub begins: &'a [usize],
+    /// Results of a line that are stored, in pieces of `width` that are `inner` apart.
+    pub count: usize,
+    pub width: usize,
+    pub inner: usize,
+    /// Where the results of the first line go, and from one line to the next.
+    pub at: usize,
+    pub line: usize,
+}
+
+impl<O: Output> Loop for StoreLines<'_, O> {
+    type Output = ();
+    #[inline(always)]
+    fn run(self) {
+        let Self { out, found, begins, count, width, inner, at, line } = self;
+        for (i, &begin) in begins.iter().enumerate() {
+            let (at, found) = (at + i * line, &found[begin..]);
+            if width == inner {
+                // Only where lines end where the next ones begin comes later what is behind them.
+                let end = if count == line { found.len() } else { count };
+                out.store(at, &found[..end], count);
+            } else {
+                for window in 0..count / width {
+                    let found = &found[window * width..][..width];
+                    out.store(at + window * inner, found, width);
+                }
+            }
+        }
+    }
+}

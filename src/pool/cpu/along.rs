@@ -1,0 +1,182 @@
+//! Windows of keys: down rows of them, and along rows.
+
+use crate::pool::params::Axis;
+use crate::tensor::key::Lane;
+use crate::vector::{Loop, steps, vector, windows};
+
+/// The windows of neighbouring keys, `apart` from one another, of the first so many; they are in
+/// one buffer or the other.
+pub(super) struct Down<'a, L> {
+    pub taps: usize,
+    pub apart: usize,
+    pub count: usize,
+    pub keys: &'a mut [L],
+    pub next: &'a mut [L],
+}
+
+impl<L: Lane> Loop for Down<'_, L> {
+    type Output = ();
+    #[inline(always)]
+    fn run(self) {
+        windows(&mut self.keys[..self.count], self.next, self.taps, self.apart);
+    }
+}
+
+/// Windows along an axis of `count` rows of keys, `pitch` from one to the next. Gives the
+/// windows of each row after one another, and from one row's to the next row's.
+pub(super) struct Along<'a, L> {
+    pub axis: &'a Axis,
+    pub windows: usize,
+    /// Keys of a place.
+    pub width: usize,
+    pub pitch: usize,
+    pub count: usize,
+    pub keys: &'a mut [L],
+    pub next: &'a mut [L],
+}
+
+impl<'a, L: Lane> Loop for Along<'a, L> {
+    type Output = (&'a [L], usize);
+    #[inline(always)]
+    fn run(self) -> Self::Output {
+        let Self { axis, windows, width, pitch, count, keys, next } = self;
+        let (taps, stride) = (axis.taps as usize, axis.stride as usize);
+        let total = count * pitch;
+        if stride == 1 {
+            let (found, _) = everywhere(axis, width, keys, total, next);
+            return (found, pitch);
+        }
+        let even = axis.is_even();
+        if stride == 2 && width == 1 && even && (axis.dilation == 1 || taps > 3) {
+            let needed = (count - 1) * (pitch / 2) + windows;
+            if taps > 3 {
+                let (found, next) = everywhere(axis, width, keys, total, next);
+                pairs(found, &mut next[..needed], |pair, _| L::first(pair));
+                return (next, pitch / 2);
+            }
+            match taps {
+                1 => pairs(keys, &mut next[..needed], |pair, _| L::first(pair)),
+                2 => pairs(keys, &mut next[..needed], |pair, _| L::pair_max(pair)),
+                _ => pairs(keys, &mut next[..needed], |pair, more| {
+                    L::pair_max(pair).max(L::first(more))
+                }),
+            }
+            return (next, pitch / 2);
+        }
+        // Each window by itself costs its taps; the windows of all places cost about two a step.
+        let line = windows * width;
+        if taps <= 3 || !even || taps <= 2 * stride * (taps.ilog2() as usize + 1) {
+            each(axis, windows, width, pitch, count, keys, next, taps);
+            return (next, line);
+        }
+        let (found, next) = everywhere(axis, width, keys, total, next);
+        each(axis, windows, width, pitch, count, found, next, 1);
+        (next, line)
+    }
+}
+
+/// Makes something of each two neighbours and the two behind them.
+#[inline(always)]
+fn pairs<L: Lane>(keys: &[L], next: &mut [L], what: impl Fn(L::Pair, L::Pair) -> L) {
+    let pairs = keys.as_chunks::<2>().0;
+    let last = next.len().min(pairs.len().saturating_sub(1));
+    for ((next, &pair), &more) in next[..last].iter_mut().zip(pairs).zip(&pairs[1..]) {
+        *next = what(bytemuck::cast(pair), bytemuck::cast(more));
+    }
+}
+
+/// Every window by itself, of `taps` taps. Vectors may reach beyond a window, where the next one
+/// comes later.
+#[inline(always)]
+#[expect(clippy::too_many_arguments, reason = "it is one loop's body")]
+fn each<L: Lane>(
+    axis: &Axis,
+    windows: usize,
+    width: usize,
+    pitch: usize,
+    count: usize,
+    keys: &[L],
+    next: &mut [L],
+    taps: usize,
+) {
+    let (line, stride) = (windows * width, axis.stride as usize);
+    let offset = |tap: usize| (tap * axis.dilation as usize).min(axis.reach as usize) * width;
+    let (one, two) = (offset(1), offset(2));
+    for row in 0..count {
+        let keys = &keys[row * pitch..];
+        let next = &mut next[row * line..];
+        if width == 1 {
+            for (window, next) in next[..windows].iter_mut().enumerate() {
+                let keys = &keys[window * stride..];
+                let mut max = keys[0];
+                for tap in 1..taps {
+                    max = max.max(keys[offset(tap)]);
+                }
+                *next = max;
+            }
+            continue;
+        }
+        // Whole vectors, but for the last ones of all, which may have no space.
+        let vector = vector::<L>();
+        let whole = width.next_multiple_of(vector);
+        for window in 0..windows {
+            let keys = &keys[window * stride * width..];
+            let next = &mut next[window * width..];
+            let space = next.len().min(keys.len() - offset(taps - 1));
+            let count = if whole <= space { whole } else { width };
+            let (next, first) = (&mut next[..count], &keys[..count]);
+            match taps {
+                1 => next.copy_from_slice(first),
+                2 => {
+                    for ((next, &a), &b) in next.iter_mut().zip(first).zip(&keys[one..]) {
+                        *next = a.max(b);
+                    }
+                }
+                _ => {
+                    let rows = first.iter().zip(&keys[one..]).zip(&keys[two..]);
+                    for (next, ((&a, &b), &c)) in next.iter_mut().zip(rows) {
+                        *next = a.max(b).max(c);
+                    }
+                    for tap in 3..taps {
+                        merge_keys(next, &keys[offset(tap)..]);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Maxima, place by place.
+#[inline(always)]
+fn merge_keys<L: Lane>(keys: &mut [L], others: &[L]) {
+    for (key, &other) in keys.iter_mut().zip(others) {
+        *key = other.max(*key);
+    }
+}
+
+/// The windows from every place on, and the other buffer.
+#[inline(always)]
+fn everywhere<'a, L: Lane>(
+    axis: &Axis,
+    width: usize,
+    keys: &'a mut [L],
+    total: usize,
+    next: &'a mut [L],
+) -> (&'a mut [L], &'a mut [L]) {
+    let (taps, apart) = (axis.taps as usize, axis.dilation as usize * width);
+    let reach = axis.reach as usize * width;
+    let left = total - reach;
+    if reach == (taps - 1) * apart {
+        windows(&mut keys[..total], next, taps, apart);
+        // Whole buffers go back, so that vectors may reach beyond what was found.
+        if steps(taps).is_multiple_of(2) {
+            return (keys, next);
+        }
+    } else {
+        next[..left].copy_from_slice(&keys[..left]);
+        for tap in 1..taps {
+            merge_keys(&mut next[..left], &keys[(tap * apart).min(reach)..]);
+        }
+    }
+    (next, keys)
+}

@@ -1,0 +1,323 @@
+//! How the work of a launch is cut: into parts for threads, and into blocks of lines that stay in
+//! the first cache.
+
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+use super::adapters::{Output, StoreLines};
+use super::along::{Along, Down};
+use super::rows::{Block, Cursor, Fill, FillAll, Shape, is_doubled};
+use crate::pool::params::{Axis, Windows};
+use crate::tensor::key::Lane;
+use crate::vector::{Load, PARALLEL_FROM, dispatch, steps, vector};
+
+/// Bytes of keys that are worked on together: two buffers of them, and what is read, stay in the
+/// first cache.
+pub(super) const BLOCK: usize = 16 << 10;
+/// Bytes of the inner axis that are worked on together, at least.
+const TILE: usize = 256;
+
+/// Neighbouring windows of a line, and the places along the axis that they cover.
+#[derive(Clone, Copy)]
+pub(super) struct Strip {
+    pub first: usize,
+    pub windows: usize,
+    pub span: usize,
+    /// The places that hold elements.
+    pub from: usize,
+    pub to: usize,
+    /// Places before them.
+    pub skipped: usize,
+    /// Windows that may be without elements: the first so many, and those from here on.
+    within: usize,
+    behind: usize,
+}
+
+impl Strip {
+    fn new(axis: &Axis, first: usize, windows: usize) -> Self {
+        let (size, step) = (i64::from(axis.size), i64::from(axis.stride));
+        let begin = axis.first(first);
+        let span = (windows - 1) * axis.stride as usize + axis.reach as usize + 1;
+        let from = begin.clamp(0, size);
+        let to = (begin + span as i64).clamp(from, size);
+        let count = windows as i64;
+        // Only windows that reach into the padding can be without elements.
+        let within = ((-begin).max(0).div_euclid(step) + i64::from(begin < 0)).min(count);
+        let behind = (size - i64::from(axis.reach) - begin).max(0) as u64;
+        let behind = (behind.div_ceil(step as u64) as i64).clamp(within, count);
+        Self {
+            first,
+            windows,
+            span,
+            from: from as usize,
+            to: to as usize,
+            skipped: ((from - begin) as usize).min(span),
+            within: within as usize,
+            behind: behind as usize,
+        }
+    }
+}
+
+/// What a thread keeps from one block to the next.
+pub(super) struct Work<L> {
+    pub rows: Vec<usize>,
+    /// Lines without any row, and where lines begin in what is found.
+    pub empty: Vec<usize>,
+    begins: Vec<usize>,
+    keys: Vec<L>,
+    next: Vec<L>,
+}
+
+impl<L> Work<L> {
+    fn new() -> Self {
+        Self { rows: vec![], empty: vec![], begins: vec![], keys: vec![], next: vec![] }
+    }
+}
+
+/// One launch.
+struct Pool<'a, L: Load> {
+    w: &'a Windows,
+    load: L,
+    source: &'a [L::Item],
+    /// Elements of the inner axis that are worked on together.
+    tile: usize,
+    /// Windows of a line that are.
+    strip: usize,
+    /// Whether rows are made into windows by doubling.
+    doubled: bool,
+}
+
+/// Some lines of results, or a part of one.
+struct Part<O> {
+    /// The first line.
+    line: usize,
+    windows: Range<usize>,
+    out: O,
+}
+
+/// Pools what `load` makes of `source`; the output takes all results.
+pub(super) fn run<L: Load, O: Output<Lane = L::Lane>>(
+    w: &Windows,
+    load: L,
+    source: &[L::Item],
+    out: O,
+) {
+    let (axis, inner) = (&w.axes[2], w.inner as usize);
+    let windows = axis.outputs as usize;
+    let keys = BLOCK / size_of::<L::Lane>();
+
+    // So few elements of the inner axis that a block has several windows.
+    let reach = axis.reach as usize;
+    let tile = (keys / (4 * (reach + 1))).max(TILE / size_of::<L::Lane>()).min(inner);
+    // So many windows that little is done twice, where their strips overlap.
+    let places = keys.max(4 * (reach + 1) * tile) / tile;
+    let strip = ((places - reach - 1) / axis.stride as usize + 1).min(windows);
+    let pool = Pool { w, load, source, tile, strip, doubled: is_doubled::<L>(w) };
+
+    let taps = w.axes.iter().map(|a| a.taps as usize).product::<usize>();
+    if w.outputs as usize * taps < PARALLEL_FROM {
+        return pool.part(&mut Work::new(), Part { line: 0, windows: 0..windows, out });
+    }
+    let parts = pool.parts(out);
+    parts.into_par_iter().for_each_init(Work::new, |work, part| pool.part(work, part));
+}
+
+impl<L: Load> Pool<'_, L> {
+    /// Parts for all threads: some lines each or, of few lines, some windows of one.
+    fn parts<O: Output>(&self, out: O) -> Vec<Part<O>> {
+        let (w, line) = (self.w, self.w.line());
+        let (outputs, windows) = (w.outputs as usize, w.axes[2].outputs as usize);
+        let threads = rayon::current_num_threads();
+        let mut parts = Vec::new();
+        let mut rest = out;
+        if outputs >= line * threads * 4 {
+            let lines = outputs / line;
+            let some = self.lines_of_a_part();
+            for first in (0..lines).step_by(some) {
+                let (out, others) = rest.split(some.min(lines - first) * line);
+                rest = others;
+                parts.push(Part { line: first, windows: 0..windows, out });
+            }
+        } else {
+            let some = self.strip.min(windows.div_ceil(threads * 4));
+            for first in 0..outputs / line {
+                for begin in (0..windows).step_by(some) {
+                    let windows = begin..windows.min(begin + some);
+                    let (out, others) = rest.split(windows.len() * w.inner as usize);
+                    rest = others;
+                    parts.push(Part { line: first, windows, out });
+                }
+            }
+        }
+        parts
+    }
+
+    fn lines_of_a_part(&self) -> usize {
+        let some = (PARALLEL_FROM / 4 / self.w.line()).max(1);
+        if !self.doubled {
+            return some;
+        }
+        // What is above and below of the lines of a part is looked at twice, unless they are whole
+        // planes.
+        let axis = &self.w.axes[1];
+        let plane = axis.outputs as usize;
+        let some = some.max(4 * (axis.reach as usize + 1)).next_multiple_of(plane.min(some));
+        if some > plane { some / plane * plane } else { plane.div_ceil(plane.div_ceil(some)) }
+    }
+
+    fn part<O: Output<Lane = L::Lane>>(&self, work: &mut Work<L::Lane>, part: Part<O>) {
+        let Part { line, windows, mut out } = part;
+        let axis = &self.w.axes[2];
+        for begin in windows.clone().step_by(self.strip) {
+            let strip = Strip::new(axis, begin, self.strip.min(windows.end - begin));
+            let at = (begin - windows.start) * self.w.inner as usize;
+            self.strip(work, line, strip, at, windows.len(), &mut out);
+        }
+    }
+
+    /// A strip of all lines of a part, of which the output has so many windows.
+    fn strip<O: Output<Lane = L::Lane>>(
+        &self,
+        work: &mut Work<L::Lane>,
+        first: usize,
+        strip: Strip,
+        at: usize,
+        windows: usize,
+        out: &mut O,
+    ) {
+        let (axis, inner) = (&self.w.axes[2], self.w.inner as usize);
+        let line = windows * inner;
+        let lines = out.len() / line;
+        // Far longer than the axis: mostly padding.
+        let bounded = axis.reach as usize <= 4 * axis.size as usize + 64;
+        let width = inner.min(self.tile);
+        let capacity = BLOCK / size_of::<L::Lane>() / (strip.span * width);
+        let mut done = 0;
+        while done < lines {
+            let shape = match self.doubled {
+                true => Shape::all_rows(self.w, first + done, lines - done, capacity),
+                false => Shape::row_each((lines - done).min(capacity.max(1))),
+            };
+            let at = at + done * line;
+            let block = Block { w: self.w, first: first + done, shape, strip: &strip };
+            work.empty.clear();
+            for from in (0..inner).step_by(self.tile) {
+                let tile = from..inner.min(from + self.tile);
+                match bounded {
+                    true => self.tile(work, &block, tile, at, line, out),
+                    false => self.tap_by_tap(work, &block, tile, at, line, out),
+                }
+            }
+            self.store_empty(&work.empty, &block, at, line, out);
+            done += shape.lines;
+        }
+    }
+
+    /// Stores what the windows of a block give that are without elements: some of each line, and
+    /// all of the lines that have no rows.
+    fn store_empty<O: Output>(
+        &self,
+        lines: &[usize],
+        block: &Block,
+        at: usize,
+        line: usize,
+        out: &mut O,
+    ) {
+        let (axis, strip, inner) = (&self.w.axes[2], block.strip, self.w.inner as usize);
+        let begin = axis.first(strip.first);
+        for window in (0..strip.within).chain(strip.behind..strip.windows) {
+            let first = begin + window as i64 * i64::from(axis.stride);
+            if axis.places(first).next().is_none() {
+                for i in 0..block.shape.lines {
+                    out.store_empty(at + i * line + window * inner, inner);
+                }
+            }
+        }
+        for &i in lines {
+            out.store_empty(at + i * line, strip.windows * inner);
+        }
+    }
+
+    /// Some elements of the inner axis of a block, whose results go to `at`; they are `line`
+    /// apart.
+    fn tile<O: Output<Lane = L::Lane>>(
+        &self,
+        work: &mut Work<L::Lane>,
+        block: &Block,
+        tile: Range<usize>,
+        at: usize,
+        line: usize,
+        out: &mut O,
+    ) {
+        let (axis, inner, width) = (&self.w.axes[2], self.w.inner as usize, tile.len());
+        let (shape, windows) = (block.shape, block.strip.windows);
+        // An even number, for pairs.
+        let pitch = (block.strip.span * width).next_multiple_of(2);
+        // Vectors may reach beyond the end.
+        let needed = shape.rows() * pitch + 2 * vector::<L::Lane>();
+        let Work { rows, empty, begins, keys, next } = work;
+        if keys.len() < needed {
+            keys.resize(needed, L::Lane::LOWEST);
+            next.resize(needed, L::Lane::LOWEST);
+        }
+        let (load, source) = (self.load, self.source);
+        let (mut keys, mut next) = (&mut keys[..], &mut next[..]);
+        let fill = Fill { block, load, source, tile: &tile, pitch, rows, empty, keys };
+        let mut count = shape.rows();
+        if self.doubled {
+            dispatch(FillAll(fill));
+            let axis = &self.w.axes[1];
+            let apart = axis.dilation as usize * pitch;
+            let taps = axis.taps as usize;
+            dispatch(Down { taps, apart, count: count * pitch, keys, next });
+            if !steps(taps).is_multiple_of(2) {
+                (keys, next) = (next, keys);
+            }
+            count -= axis.reach as usize;
+        } else {
+            dispatch(fill);
+        }
+        let along = Along { axis, windows, width, pitch, count, keys, next };
+        let (found, pitch) = dispatch(along);
+        begins.clear();
+        begins.extend((0..shape.lines).map(|i| shape.row(i) * pitch));
+        let (count, at) = (windows * width, at + tile.start);
+        dispatch(StoreLines { out, found, begins, count, width, inner, at, line });
+    }
+
+    /// The same, each window by itself.
+    fn tap_by_tap<O: Output<Lane = L::Lane>>(
+        &self,
+        work: &mut Work<L::Lane>,
+        block: &Block,
+        tile: Range<usize>,
+        at: usize,
+        line: usize,
+        out: &mut O,
+    ) {
+        let (axis, inner, width) = (&self.w.axes[2], self.w.inner as usize, tile.len());
+        let mut keys = vec![L::Lane::LOWEST; width];
+        let mut cursor = Cursor::new(self.w, block.first);
+        for i in 0..block.shape.lines {
+            cursor.rows(&mut work.rows);
+            cursor.advance();
+            if work.rows.is_empty() {
+                work.empty.push(i);
+            }
+            for window in 0..block.strip.windows {
+                keys.fill(L::Lane::LOWEST);
+                for place in axis.places(axis.first(block.strip.first + window)) {
+                    for row in &work.rows {
+                        let begin = row + place * inner + tile.start;
+                        let found = &self.source[begin..begin + width];
+                        for (j, (key, &item)) in keys.iter_mut().zip(found).enumerate() {
+                            *key = self.load.load(item, (begin + j) as u32).max(*key);
+                        }
+                    }
+                }
+                out.store(at + i * line + window * inner + tile.start, &keys, width);
+            }
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! The CPU kernels of this room. The shaders differ in how they read, not in what they write:
+//! here all are the same loops, over some lines of results at a time. What the rows hold that the
+//! windows of a line cover is merged place by place; then windows along the line are made.
+
+mod adapters;
+mod along;
+mod lines;
+mod rows;
+
+use std::marker::PhantomData;
+
+use bytemuck::{cast_slice, cast_slice_mut};
+
+use super::params::{BlockParams, GatherParams, IndexParams, Numbering, Params};
+use crate::plan::{Call, Shader};
+use crate::tensor::key::{Key, Keyed, with_keyed};
+use crate::vector::Elements;
+use adapters::{Candidates, Indices, Located, Maxima, Output, Positions};
+
+/// `shaders/pool/maximum.wgsl`.
+pub(super) fn gather(shader: &Shader, call: Call<'_, '_>) {
+    let params: &GatherParams = call.params();
+    run_maxima(shader, &params.pool, call);
+}
+
+/// `shaders/pool/blocks.wgsl` and `register_tile.wgsl`.
+pub(super) fn blocks(shader: &Shader, call: Call<'_, '_>) {
+    let params: &BlockParams = call.params();
+    run_maxima(shader, &params.pool, call);
+}
+
+/// `shaders/pool/index.wgsl`.
+pub(super) fn index(shader: &Shader, call: Call<'_, '_>) {
+    let params: &IndexParams = call.params();
+    run_index(shader, &params.pool, &params.numbering, call);
+}
+
+/// The maxima of windows.
+pub(crate) fn run_maxima(shader: &Shader, p: &Params, mut call: Call<'_, '_>) {
+    with_keyed!(shader.element, T => {
+        let (source, result) = call.one();
+        maxima::<T>(p, source, result);
+    });
+}
+
+/// Where the maxima of windows are: the elements found and their indices, or positions for a
+/// later launch.
+pub(crate) fn run_index(shader: &Shader, p: &Params, n: &Numbering, call: Call<'_, '_>) {
+    with_keyed!(shader.element, T => find::<T>(p, n, call));
+}
+
+fn maxima<T: Keyed>(p: &Params, source: &[T::Bits], result: &mut [T::Bits]) {
+    let elements = Elements::<T> { nan: T::Key::nan(p.nan_key) };
+    let out = &mut result[p.result_base as usize..][..p.windows.outputs as usize];
+    let empty = p.empty_key();
+    lines::run(&p.windows, elements, source, Maxima { out, elements, empty });
+}
+
+fn find<T: Keyed>(p: &Params, n: &Numbering, call: Call<'_, '_>) {
+    let outputs = p.windows.outputs as usize;
+    let source = cast_slice(call.sources[0]);
+    let earlier = call.sources.get(1).map(|bytes| cast_slice(bytes));
+    match call.results {
+        [values, indices] => {
+            let words = n.index_words as usize;
+            let values: &mut [T::Bits] = cast_slice_mut(values);
+            let values = &mut values[p.result_base as usize..][..outputs];
+            let indices: &mut [u32] = cast_slice_mut(indices);
+            let indices = &mut indices[n.index_base as usize * words..][..outputs * words];
+            let (empty, nan) = (p.empty_key(), T::Key::nan(p.nan_key));
+            let out = Indices::<T> { n, empty, nan, source, first: 0, values, indices };
+            search::<T, _>(p, source, earlier, out);
+        }
+        results => {
+            let Some(result) = results.first_mut() else { return };
+            let result: &mut [u32] = cast_slice_mut(result);
+            let out = &mut result[p.result_base as usize..][..outputs];
+            search::<T, _>(p, source, earlier, Positions::<T::Key>(out, PhantomData));
+        }
+    }
+}
+
+/// Looks among the elements of the source, or among positions of theirs.
+fn search<T: Keyed, O: Output<Lane = <T::Key as Key>::Found>>(
+    p: &Params,
+    source: &[T::Bits],
+    earlier: Option<&[u32]>,
+    out: O,
+) {
+    let elements = Elements::<T> { nan: T::Key::nan(p.nan_key) };
+    match earlier {
+        None => lines::run(&p.windows, Located(elements), source, out),
+        Some(positions) => lines::run(&p.windows, Candidates(elements, source), positions, out),
+    }
+}

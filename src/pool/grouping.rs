@@ -1,0 +1,207 @@
+//! Which axes launches take together, and how long windows are made of shorter ones.
+
+use super::axes::Axis;
+use super::groups::Group;
+use super::tuning::Tuning;
+use crate::plan::{Builder, gcd};
+
+/// Windows that an invocation of `shaders/pool/register_tile.wgsl` computes; its text is written
+/// for as many.
+const TILE: u64 = 8;
+
+/// What decides about the launches of a pooling.
+#[derive(Clone, Copy)]
+pub(super) struct Grouping<'a> {
+    pub builder: &'a Builder<'a>,
+    pub tuning: &'a Tuning,
+    /// Whether positions are wanted.
+    pub indices: bool,
+}
+
+/// The register tiles along an axis.
+pub(super) struct Tiles {
+    pub count: u64,
+    /// From one window of a tile to the next, in windows.
+    pub spacing: u64,
+    /// The same in taps.
+    pub shift: u64,
+}
+
+impl Grouping<'_> {
+    /// The launches over neighbouring axes, the first of which is the outermost.
+    pub(super) fn groups(&self, mut axes: Vec<Axis>) -> Vec<Group> {
+        let mut groups = Vec::new();
+        if axes.iter().all(Axis::is_plain) {
+            // Each element is its window, wherever it lies.
+            let all: u64 = axes.iter().map(|a| a.size).product();
+            let block = self.builder.block();
+            let inner = if all.is_multiple_of(block) { block } else { 1 };
+            axes = vec![Axis::plain(all / inner), Axis::plain(inner)];
+        }
+        loop {
+            let (first, last) = self.next(&axes);
+            let group = self.group(&axes, first, last);
+            self.stages(group, &mut groups);
+            for axis in &mut axes[first..=last] {
+                *axis = Axis::plain(axis.outputs);
+            }
+            if axes.iter().all(Axis::is_plain) {
+                return groups;
+            }
+        }
+    }
+
+    /// Some of the axes as a group.
+    fn group(&self, axes: &[Axis], first: usize, last: usize) -> Group {
+        let outer = axes[..first].iter().map(|a| a.size).product();
+        let inner = axes[last + 1..].iter().map(|a| a.size).product();
+        let taken = &axes[first..=last];
+        let mut group = Group { outer, axes: [Axis::plain(1); 3], inner };
+        group.axes[3 - taken.len()..].copy_from_slice(taken);
+        let axis = group.axes[2];
+        let blocks = inner.is_multiple_of(self.builder.block());
+        if axis.stride == 1 && !blocks && axis.fits_flat(inner) {
+            group.axes[2] = axis.flat(inner);
+            group.inner = 1;
+        }
+        group
+    }
+
+    /// The axes that come next: as many as may be taken together, and of these
+    /// the ones that leave least.
+    fn next(&self, axes: &[Axis]) -> (usize, usize) {
+        let mut best: Option<(usize, f64, usize, usize)> = None;
+        for first in 0..axes.len() {
+            for last in first..axes.len().min(first + 3) {
+                let taken = &axes[first..=last];
+                let ends = [first, last].iter().all(|&i| !axes[i].is_plain());
+                if !ends || !self.together(axes, first, last) {
+                    continue;
+                }
+                let count = taken.iter().filter(|a| !a.is_plain()).count();
+                let left: f64 = taken.iter().map(|a| a.outputs as f64 / a.size as f64).product();
+                if best.is_none_or(|(n, l, ..)| count > n || (count == n && left <= l)) {
+                    best = Some((count, left, first, last));
+                }
+            }
+        }
+        // Nothing but plain axes: each element is its window.
+        best.map_or((0, 0), |(_, _, first, last)| (first, last))
+    }
+
+    /// Whether one launch may take these axes together.
+    fn together(&self, axes: &[Axis], first: usize, last: usize) -> bool {
+        if first == last || self.is_special(&self.group(axes, first, last)) {
+            return true;
+        }
+        let taken = &axes[first..=last];
+        let taps = taken.iter().try_fold(1u64, |taps, a| taps.checked_mul(a.taps));
+        let max_taps = self.tuning.max_fused_taps.min(self.builder.max_iterations());
+        let inner = axes[last + 1..].iter().map(|a| a.size).product();
+        let few = || taps.is_some_and(|taps| taps <= max_taps) || self.together_on_cpu(taken, inner);
+        !self.is_special(&self.group(axes, last, last)) && few()
+    }
+
+    /// Whether a special kernel has the maxima of a group.
+    fn is_special(&self, group: &Group) -> bool {
+        let special = self.tuning.special.filter(|_| !self.indices);
+        special.is_some_and(|special| special.fits(self.builder, group))
+    }
+
+    /// Whether the CPU kernel makes the windows of two axes together.
+    fn together_on_cpu(&self, taken: &[Axis], inner: u64) -> bool {
+        let (Some(cpu), [first, last]) = (self.tuning.cpu, taken) else { return false };
+        let bounded = |axis: &Axis| axis.is_even() && axis.reach <= 4 * axis.size;
+        let row = last.size.saturating_mul(inner).saturating_mul(self.builder.item());
+        let few = first.taps <= cpu.few_rows;
+        let doubled = first.taps > first.stride.saturating_mul(u64::from(first.taps.ilog2() + 2));
+        bounded(first)
+            && bounded(last)
+            && (few || doubled)
+            && (first.reach + 1).saturating_mul(row) <= cpu.max_bytes
+    }
+
+    /// A group as one launch, or as several where the window along its only axis is long.
+    fn stages(&self, mut group: Group, groups: &mut Vec<Group>) {
+        let alone = group.axes[..2].iter().all(|a| a.taps == 1);
+        loop {
+            let axis = group.axes[2];
+            let max_taps = self.max_taps(&group);
+            // Beyond the axis's size a window has one element at most.
+            if !alone || axis.taps <= max_taps || axis.dilation > axis.size {
+                groups.push(group);
+                return;
+            }
+            // The fewest stages, of about as many taps each.
+            let mut stages = 1u32;
+            while max_taps.saturating_pow(stages) < axis.taps {
+                stages += 1;
+            }
+            let mut taps = 2;
+            while u64::pow(taps, stages) < axis.taps {
+                taps += 1;
+            }
+            if self.is_cheaper_at_once(&axis, taps, stages) {
+                groups.push(group);
+                return;
+            }
+            let (part, rest) = axis.composed(taps);
+            let mut made = group.clone();
+            made.axes[2] = part;
+            groups.push(made);
+            // The other axes may have strides, which are done.
+            group.axes = group.axes.map(|axis| Axis::plain(axis.outputs));
+            group.axes[2] = rest;
+        }
+    }
+
+    /// Taps along its last axis that a launch of a group visits one by one.
+    fn max_taps(&self, group: &Group) -> u64 {
+        if self.is_special(group) {
+            return group.axes[2].taps;
+        }
+        let max_taps = self.tuning.max_taps.max(2);
+        let max_taps = match (self.indices, self.register_tiles(group)) {
+            (true, _) => max_taps.min(self.tuning.max_index_taps),
+            (false, Some(_)) => max_taps * self.tuning.tile_factor,
+            (false, None) => max_taps,
+        };
+        max_taps.min(self.builder.max_iterations())
+    }
+
+    /// Whether windows hardly overlap, so that making them in stages of so many taps costs more
+    /// than to visit all taps.
+    fn is_cheaper_at_once(&self, axis: &Axis, taps: u64, stages: u32) -> bool {
+        // Shorter windows are made for every place, whether or not it is wanted.
+        let each = taps + self.tuning.launch_cost;
+        let staged = axis.size * each * u64::from(stages - 1) + axis.outputs * each;
+        let loop_cost = if self.indices { 1 } else { self.tuning.loop_cost };
+        let max_taps = self.tuning.max_apart_taps.min(self.builder.max_iterations());
+        axis.taps <= max_taps && axis.outputs * axis.taps * loop_cost <= staged
+    }
+
+    /// Whether blocks can be read along the inner axis of a group.
+    pub(super) fn in_blocks(&self, group: &Group) -> bool {
+        group.inner > 1 && group.inner.is_multiple_of(self.builder.block())
+    }
+
+    /// The register tiles of a group, if an invocation should compute several of its windows.
+    pub(super) fn register_tiles(&self, group: &Group) -> Option<Tiles> {
+        let axis = &group.axes[2];
+        let alone = group.axes[..2].iter().all(|a| a.taps == 1);
+        let common = gcd(axis.stride, axis.dilation);
+        let (spacing, shift) = (axis.dilation / common, axis.stride / common);
+        let overlap = (TILE - 1) * shift < axis.taps;
+        let iterations = axis.taps + 2 * (TILE - 1) * shift;
+        // The last of them may be idle; not most.
+        let filled = axis.outputs >= TILE * spacing;
+        let count = axis.outputs.div_ceil(TILE * spacing) * spacing;
+        (alone
+            && self.in_blocks(group)
+            && axis.is_even()
+            && overlap
+            && filled
+            && iterations <= self.builder.max_iterations())
+        .then_some(Tiles { count, spacing, shift })
+    }
+}

@@ -1,0 +1,117 @@
+//! Groups of axes that one launch takes together, and the pieces of them that bindings hold.
+
+use super::axes::{Axis, few_enough};
+use crate::error::{Error, Result};
+
+/// Taps from which on those are left out that lie in the padding.
+const SPARSE: u64 = 16;
+
+/// Axes that launches take together.
+#[derive(Clone, Debug)]
+pub(crate) struct Group {
+    pub outer: u64,
+    pub axes: [Axis; 3],
+    pub inner: u64,
+}
+
+/// A part of a group that one launch does, numbered in elements of the group's source and result.
+#[derive(Clone, Debug)]
+pub(super) struct Piece {
+    pub group: Group,
+    /// The first element that it may look at, and how many follow.
+    pub first: u64,
+    pub elements: u64,
+    pub first_result: u64,
+    pub results: u64,
+}
+
+impl Group {
+    /// Whether windows lie in the padding for the most part, so that few of their taps have
+    /// elements.
+    pub(super) fn is_sparse(&self) -> bool {
+        self.axes.iter().any(|a| a.taps > a.size.div_ceil(a.dilation) + 1 && a.taps > SPARSE)
+    }
+
+    /// Elements of one place along the outer axis.
+    pub(super) fn unit_elements(&self) -> u64 {
+        self.axes.iter().map(|a| a.size).product::<u64>() * self.inner
+    }
+
+    /// Results of one place along the outer axis.
+    fn unit_results(&self) -> u64 {
+        self.axes.iter().map(|a| a.outputs).product::<u64>() * self.inner
+    }
+
+    /// Results in all.
+    pub(crate) fn results(&self) -> u64 {
+        self.outer * self.unit_results()
+    }
+
+    /// Results of a line: of one place along the outer axis and the first two others.
+    pub(crate) fn line_results(&self) -> u64 {
+        self.axes[2].outputs * self.inner
+    }
+
+    /// The launches of the group, where bindings hold `capacity` elements.
+    ///
+    /// # Errors
+    /// [`Error::OverLimit`] where one place along the first axis does not fit;
+    /// `allowed` are elements.
+    pub(super) fn pieces(&self, capacity: u64) -> Result<Vec<Piece>> {
+        let (unit, unit_results) = (self.unit_elements(), self.unit_results());
+        // Before anything is made for each of them.
+        let larger = u128::from(self.outer) * u128::from(unit.max(unit_results));
+        few_enough(larger.div_ceil(capacity.max(1).into()))?;
+        let fit = (capacity / unit).min(capacity / unit_results);
+        let mut pieces = Vec::new();
+        let mut done = 0;
+        while fit > 0 && done < self.outer {
+            let outer = fit.min(self.outer - done);
+            pieces.push(Piece {
+                group: Self { outer, ..self.clone() },
+                first: done * unit,
+                elements: outer * unit,
+                first_result: done * unit_results,
+                results: outer * unit_results,
+            });
+            done += outer;
+        }
+        while done < self.outer {
+            self.cut(done, capacity, &mut pieces)?;
+            done += 1;
+        }
+        Ok(pieces)
+    }
+
+    /// One place along the outer axis in pieces along the first axis.
+    fn cut(&self, outer: u64, capacity: u64, pieces: &mut Vec<Piece>) -> Result<()> {
+        let at = self.axes.iter().position(|a| a.size > 1 || a.outputs > 1).unwrap_or(2);
+        let axis = &self.axes[at];
+        let (pitch, result_pitch) =
+            (self.unit_elements() / axis.size, self.unit_results() / axis.outputs);
+        // So many windows look at (windows - 1) * stride + reach + 1 elements.
+        let windows = (capacity / pitch).saturating_sub(axis.reach + 1) / axis.stride + 1;
+        let fit = windows.min(capacity / result_pitch);
+        if fit == 0 || (axis.reach + 1).min(axis.size) * pitch > capacity {
+            return Err(Error::OverLimit {
+                what: "one window of every column, in elements,",
+                needed: ((axis.reach + 1).min(axis.size) * pitch).max(result_pitch),
+                limit: "max_storage_buffer_binding_size",
+                allowed: capacity,
+            });
+        }
+        few_enough((pieces.len() as u64 + axis.outputs / fit).into())?;
+        for cut in axis.cuts(fit)? {
+            let mut axes = self.axes;
+            axes[at] = cut.axis;
+            pieces.push(Piece {
+                group: Self { outer: 1, axes, inner: self.inner },
+                first: outer * self.unit_elements() + cut.first_element * pitch,
+                elements: cut.axis.size * pitch,
+                first_result: outer * self.unit_results() + cut.first_window * result_pitch,
+                results: cut.axis.outputs * result_pitch,
+            });
+        }
+        Ok(())
+    }
+}

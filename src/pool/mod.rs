@@ -1,0 +1,311 @@
+//! MaxPool: the maximum of windows.
+
+mod axes;
+mod cpu;
+mod grouping;
+mod groups;
+mod indices;
+mod params;
+mod planner;
+mod tuning;
+mod windows;
+
+pub(crate) use axes::Axis;
+pub(crate) use cpu::{run_index, run_maxima};
+pub(crate) use groups::Group;
+pub(crate) use params::{Numbering, Params};
+pub(crate) use planner::plan;
+pub(crate) use tuning::{CPU, HARDWARE, Special, SpecialLaunch, Tuning};
+pub(crate) use windows::Window;
+
+use crate::error::{Error, Result};
+use crate::plan::Kernel;
+use crate::reduce::EmptySet;
+use crate::tensor::key::Nan;
+use crate::tensor::{ElementType, TensorDesc};
+
+/// The kernels of this room. On the CPU all of them are the same loops.
+pub(crate) static KERNELS: [&Kernel; 4] = [&GATHER, &BLOCKS, &REGISTER_TILE, &INDEX];
+
+/// Maxima of windows wherever they lie. `contiguous`: the results of an output vector lie in one
+/// line, and so do their elements, tap by tap.
+static GATHER: Kernel =
+    Kernel::new("pool_gather", "pool/maximum", cpu::gather).flags(&["contiguous"]);
+/// Maxima of windows along whole blocks of an inner axis.
+static BLOCKS: Kernel = Kernel::new("pool_blocks", "pool/blocks", cpu::blocks);
+/// The same along one axis, several overlapping windows an invocation.
+static REGISTER_TILE: Kernel =
+    Kernel::new("pool_register_tile", "pool/register_tile", cpu::blocks);
+/// Where the maxima of windows are. `from_positions`: the candidates are what an earlier launch
+/// found. `to_positions`: the result is positions, for a later launch.
+static INDEX: Kernel =
+    Kernel::new("pool_index", "pool/index", cpu::index).flags(&["from_positions", "to_positions"]);
+
+/// Where the channels are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Layout {
+    /// [batch, channels, spatial...].
+    Ncx,
+    /// [batch, spatial..., channels].
+    Nxc,
+}
+
+/// The padding of the spatial axes. Padding has no value: the maximum of a window is that of the
+/// elements that it covers.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Padding {
+    /// A number of positions before and after each spatial axis. An empty list is 0 for all axes.
+    Explicit {
+        /// Positions before the first element.
+        begin: Vec<i64>,
+        /// Positions after the last element.
+        end: Vec<i64>,
+    },
+    /// Enough for ceil(size / stride) windows. Of an odd number of positions the extra one is after
+    /// the last element.
+    SameUpper,
+    /// As [`Padding::SameUpper`], with the extra one before the first element.
+    SameLower,
+    /// No padding.
+    Valid,
+}
+
+/// How a partial last window is handled: one that reaches beyond the padded input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Rounding {
+    /// It is left out.
+    Floor,
+    /// It counts, even if it lies entirely in the padding. oneDNN Graph, OpenVINO.
+    Ceil,
+    /// It counts, unless it starts after the last element and its padding before. ONNX, PyTorch,
+    /// OpenVINO 14.
+    CeilTorch,
+}
+
+/// The order in which the positions of a spatial plane are numbered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Order {
+    /// The last axis is the fastest, as in memory.
+    RowMajor,
+    /// The first spatial axis is the fastest; batch and channels stay outermost. ONNX
+    /// `storage_order` 1.
+    ColumnMajor,
+}
+
+/// The second result: for each window the position of its maximum in the unpadded input. Of equal
+/// elements the first in row-major order counts; +0 and -0 are equal, and so are NaNs. A window
+/// without elements has the index of the first element of its batch and channel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Indices {
+    /// The type of the indices: `i32` or `i64`.
+    pub element_type: ElementType,
+    /// How positions are numbered.
+    pub order: Order,
+    /// Indices count from the start of the sub-tensor of the axes from this one on: 0 for the
+    /// whole tensor. A negative axis counts from the back. Only in row-major order.
+    pub axis: i64,
+}
+
+impl Default for Indices {
+    /// `i64`, row-major, in the whole tensor.
+    fn default() -> Self {
+        Self { element_type: ElementType::I64, order: Order::RowMajor, axis: 0 }
+    }
+}
+
+/// The maximum of each window of a tensor of shape [batch, channels, spatial...]
+/// or [batch, spatial..., channels], of any element type, with one spatial axis or more.
+///
+/// With the input's size I along a spatial axis, window k, stride s and dilation
+/// d, the window covers E = (k - 1) d + 1 positions, and there are
+/// (I + pads - E) / s + 1 of them, rounded as [`Rounding`] says. Position j of
+/// window o is the element o s - pads_begin + j d.
+///
+/// ```
+/// use wgmax::operator::MaxPool;
+/// use wgmax::{ElementType, TensorDesc};
+///
+/// let picture = TensorDesc::new(ElementType::U8, [1, 3, 224, 224])?;
+/// let pool = MaxPool::new([3, 3]).strides([2, 2]).pads([1, 1], [1, 1]);
+/// assert_eq!(pool.infer(&picture)?[0].shape(), [1, 3, 112, 112]);
+/// # Ok::<(), wgmax::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct MaxPool {
+    kernel: Vec<i64>,
+    strides: Option<Vec<i64>>,
+    dilations: Option<Vec<i64>>,
+    padding: Padding,
+    rounding: Rounding,
+    layout: Layout,
+    nan: Nan,
+    empty_window: EmptySet,
+    indices: Option<Indices>,
+}
+
+impl MaxPool {
+    /// Windows of this size along each spatial axis. By default strides and dilations are 1, there
+    /// is no padding, a partial last window is left out, the layout is [`Layout::Ncx`], NaN
+    /// propagates, a window without elements gives [`EmptySet::NegativeInfinity`], and there are
+    /// no indices.
+    pub fn new(kernel: impl IntoIterator<Item = i64>) -> Self {
+        Self {
+            kernel: kernel.into_iter().collect(),
+            strides: None,
+            dilations: None,
+            padding: Padding::Explicit { begin: Vec::new(), end: Vec::new() },
+            rounding: Rounding::Floor,
+            layout: Layout::Ncx,
+            nan: Nan::Propagate,
+            empty_window: EmptySet::NegativeInfinity,
+            indices: None,
+        }
+    }
+
+    /// Stride along each spatial axis: the distance from one window to the next. 1 by default.
+    pub fn strides(mut self, strides: impl IntoIterator<Item = i64>) -> Self {
+        self.strides = Some(strides.into_iter().collect());
+        self
+    }
+
+    /// Dilation along each spatial axis: the distance from one element of a window to the next. 1
+    /// by default.
+    pub fn dilations(mut self, dilations: impl IntoIterator<Item = i64>) -> Self {
+        self.dilations = Some(dilations.into_iter().collect());
+        self
+    }
+
+    /// Padding before and after each spatial axis. None by default.
+    pub fn pads(
+        self,
+        begin: impl IntoIterator<Item = i64>,
+        end: impl IntoIterator<Item = i64>,
+    ) -> Self {
+        let (begin, end) = (begin.into_iter().collect(), end.into_iter().collect());
+        self.padding(Padding::Explicit { begin, end })
+    }
+
+    /// The padding of the spatial axes. None by default.
+    pub fn padding(mut self, padding: Padding) -> Self {
+        self.padding = padding;
+        self
+    }
+
+    /// How a partial last window is handled. It is left out by default.
+    pub fn rounding(mut self, rounding: Rounding) -> Self {
+        self.rounding = rounding;
+        self
+    }
+
+    /// Where the channels are. [`Layout::Ncx`] by default.
+    pub fn layout(mut self, layout: Layout) -> Self {
+        self.layout = layout;
+        self
+    }
+
+    /// What a NaN does. It propagates by default.
+    pub fn nan(mut self, nan: Nan) -> Self {
+        self.nan = nan;
+        self
+    }
+
+    /// The result of a window that covers no element. [`EmptySet::NegativeInfinity`] by default.
+    pub fn empty_window(mut self, empty_window: EmptySet) -> Self {
+        self.empty_window = empty_window;
+        self
+    }
+
+    /// Adds a second result, the positions of the maxima; `None`, the default, leaves it out.
+    pub fn indices(mut self, indices: impl Into<Option<Indices>>) -> Self {
+        self.indices = indices.into();
+        self
+    }
+
+    /// The size of the window along each spatial axis.
+    pub fn get_kernel(&self) -> &[i64] {
+        &self.kernel
+    }
+
+    /// Stride along each spatial axis; `None` for 1 along all of them.
+    pub fn get_strides(&self) -> Option<&[i64]> {
+        self.strides.as_deref()
+    }
+
+    /// Dilation along each spatial axis; `None` for 1 along all of them.
+    pub fn get_dilations(&self) -> Option<&[i64]> {
+        self.dilations.as_deref()
+    }
+
+    /// The padding of the spatial axes.
+    pub fn get_padding(&self) -> &Padding {
+        &self.padding
+    }
+
+    /// How a partial last window is handled.
+    pub fn get_rounding(&self) -> Rounding {
+        self.rounding
+    }
+
+    /// Where the channels are.
+    pub fn get_layout(&self) -> Layout {
+        self.layout
+    }
+
+    /// What a NaN does.
+    pub fn get_nan(&self) -> Nan {
+        self.nan
+    }
+
+    /// The result of a window that covers no element.
+    pub fn get_empty_window(&self) -> EmptySet {
+        self.empty_window
+    }
+
+    /// The second result, if there is one.
+    pub fn get_indices(&self) -> Option<Indices> {
+        self.indices
+    }
+
+    /// The types and shapes of the results: the maxima, of the input's type, and
+    /// the indices, if they are wanted, of the same shape.
+    ///
+    /// # Errors
+    /// [`Error::PoolRank`] for an input without spatial axes,
+    /// [`Error::AttributeLength`] for a list that does not have one number for each of them,
+    /// [`Error::BadAttribute`] for a window, stride or dilation below 1, a negative pad, or an
+    /// index type other than `i32` and `i64`, [`Error::WindowTooLarge`] for a window that
+    /// extends beyond the padded input, [`Error::AxisOutOfRange`] and [`Error::IndexTooLarge`]
+    /// for indices, [`Error::ShapeOverflow`].
+    pub fn infer(&self, input: &TensorDesc) -> Result<Vec<TensorDesc>> {
+        let windows = self.windows(input)?;
+        let mut shape = input.shape().to_vec();
+        let first = self.first_spatial();
+        for (size, window) in shape[first..].iter_mut().zip(&windows) {
+            *size = usize::try_from(window.output).map_err(|_| Error::ShapeOverflow {
+                element_type: input.element_type(),
+                shape: windows.iter().map(|w| w.output as usize).collect(),
+            })?;
+        }
+        let mut outputs = vec![TensorDesc::new(input.element_type(), shape)?];
+        if let Some(indices) = self.indices {
+            self.index_modulus(input)?;
+            let shape = outputs[0].shape().to_vec();
+            outputs.push(TensorDesc::new(indices.element_type, shape)?);
+        }
+        Ok(outputs)
+    }
+
+    /// The same with another window.
+    #[cfg(feature = "oracle")]
+    pub(crate) fn with_kernel(&self, kernel: Vec<i64>) -> Self {
+        Self { kernel, ..self.clone() }
+    }
+
+    /// The axis of the input that is the first spatial one.
+    pub(crate) fn first_spatial(&self) -> usize {
+        match self.layout {
+            Layout::Ncx => 2,
+            Layout::Nxc => 1,
+        }
+    }
+}

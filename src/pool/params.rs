@@ -1,0 +1,178 @@
+//! The parameters of the kernels, field for field as their shaders have them.
+
+use bytemuck::{Pod, Zeroable};
+
+use crate::tensor::key::Key;
+
+/// As the `Axis` of `shaders/pool/windows.wgsl`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
+pub(crate) struct Axis {
+    pub size: u32,
+    pub outputs: u32,
+    pub taps: u32,
+    pub stride: u32,
+    pub dilation: u32,
+    pub reach: u32,
+    pub start: i32,
+    pub pitch: u32,
+}
+
+/// As the `Windows` of `shaders/pool/windows.wgsl`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
+pub(crate) struct Windows {
+    pub base: u32,
+    pub outer_pitch: u32,
+    pub inner: u32,
+    pub outputs: u32,
+    pub axes: [Axis; 3],
+    pub by_line: [u32; 4],
+    pub by_axis1: [u32; 4],
+    pub by_axis0: [u32; 4],
+}
+
+/// What the `Params` of all shaders begin with.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
+pub(crate) struct Params {
+    pub nan_key: u32,
+    pub empty_low: u32,
+    pub empty_high: u32,
+    pub result_base: u32,
+    pub windows: Windows,
+}
+
+/// As the `Gather` of `shaders/pool/gather.wgsl`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
+pub(super) struct Gather {
+    pub sparse: u32,
+    pub padding: [u32; 3],
+    pub by_inner: [u32; 4],
+    pub by_dilation: [[u32; 4]; 3],
+}
+
+/// As the `Params` of `shaders/pool/maximum.wgsl`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
+pub(super) struct GatherParams {
+    pub pool: Params,
+    pub gather: Gather,
+}
+
+/// As the `Params` of `shaders/pool/block_windows.wgsl`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
+pub(super) struct BlockParams {
+    pub pool: Params,
+    pub lines: u32,
+    pub spacing: u32,
+    pub shift: u32,
+    pub padding: u32,
+    pub by_line_invocations: [u32; 4],
+    pub by_blocks: [u32; 4],
+    pub by_spacing: [u32; 4],
+}
+
+/// As the `Numbering` of `shaders/pool/index.wgsl`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
+pub(crate) struct Numbering {
+    pub index_words: u32,
+    pub index_base: u32,
+    pub plane_base: u32,
+    pub offset_low: u32,
+    pub offset_high: u32,
+    pub modulus_low: u32,
+    pub modulus_high: u32,
+    pub plane_outputs: u32,
+    pub plane_pitch: u32,
+    pub channels: u32,
+    pub first_channel: u32,
+    pub columns: u32,
+    pub sizes: [[u32; 4]; 2],
+    pub by_plane: [u32; 4],
+    pub by_channels: [u32; 4],
+    pub by_modulus: [u32; 4],
+}
+
+/// As the `Params` of `shaders/pool/index.wgsl`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
+pub(super) struct IndexParams {
+    pub pool: Params,
+    pub gather: Gather,
+    pub numbering: Numbering,
+}
+
+impl Axis {
+    /// An axis that nothing is done along.
+    pub(super) const NONE: Self =
+        Self { size: 1, outputs: 1, taps: 1, stride: 1, dilation: 1, reach: 0, start: 0, pitch: 0 };
+
+    /// Where a window begins.
+    pub(super) fn first(&self, window: usize) -> i64 {
+        window as i64 * i64::from(self.stride) + i64::from(self.start)
+    }
+
+    /// Whether every tap but the first is `dilation` from the one before.
+    pub(super) fn is_even(&self) -> bool {
+        self.reach == (self.taps - 1) * self.dilation
+    }
+
+    /// The places of a window's taps that hold an element, in order.
+    #[inline(always)]
+    pub(super) fn places(&self, first: i64) -> impl Iterator<Item = usize> + use<> {
+        let (size, dilation, reach) = (i64::from(self.size), i64::from(self.dilation), self.reach);
+        let taps = i64::from(self.taps);
+        let inside = first >= 0 && first + i64::from(reach) < size;
+        // Only these can lie inside: of very long windows with wide padding, few do.
+        let from = if first < 0 { (-first).div_euclid(dilation).min(taps - 1) } else { 0 };
+        let to = match () {
+            () if inside => taps,
+            () if first < size => ((size - 1 - first) / dilation + 2).min(taps),
+            () => 0,
+        };
+        let last = if to < taps { taps - 1..taps } else { 0..0 };
+        (from..to)
+            .chain(last)
+            .map(move |j| first + (j * dilation).min(reach.into()))
+            .filter(move |&place| (0..size).contains(&place))
+            .map(|place| place as usize)
+    }
+}
+
+impl Windows {
+    /// Results of a line.
+    pub(super) fn line(&self) -> usize {
+        self.axes[2].outputs as usize * self.inner as usize
+    }
+}
+
+impl Params {
+    /// The key of a window without elements.
+    pub(super) fn empty_key<K: Key>(&self) -> K {
+        K::from_words(self.empty_low, self.empty_high)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Structures in uniform buffers begin at multiples of 16 bytes.
+    #[test]
+    fn structures_are_whole_blocks() {
+        for size in [
+            size_of::<Axis>(),
+            size_of::<Windows>(),
+            size_of::<Params>(),
+            size_of::<Gather>(),
+            size_of::<BlockParams>(),
+            size_of::<Numbering>(),
+        ] {
+            assert_eq!(size % 16, 0);
+        }
+    }
+}

@@ -1,0 +1,248 @@
+//! MaxPool as launches over neighbouring axes of [outer, axes..., inner].
+//!
+//! The maximum of a window is separable: axes are done together where the windows are small, and
+//! one after the other where they are not. The windows of an axis that are long are made of shorter
+//! ones, which overlap, so that the cost of a result grows with the logarithm of the window.
+
+use super::axes::Axis;
+use super::grouping::{Grouping, Tiles};
+use super::groups::{Group, Piece};
+use super::indices::IndexRules;
+use super::params::{self, BlockParams, Gather, GatherParams, Params, Windows};
+use super::tuning::{SpecialLaunch, Tuning};
+use super::windows::Window;
+use super::{BLOCKS, GATHER, Layout, MaxPool, REGISTER_TILE};
+use crate::error::Result;
+use crate::plan::{Builder, New, Plan, Range, Region, Shader, Target, divisor};
+use crate::reduce;
+use crate::tensor::TensorDesc;
+use crate::tensor::key::key_words;
+
+/// The plan of a MaxPool; `outputs` are the maxima and, if they are wanted, the indices.
+///
+/// # Errors
+/// [`Error::OverLimit`](crate::Error::OverLimit).
+pub(crate) fn plan(
+    operator: &MaxPool,
+    input: &TensorDesc,
+    outputs: Vec<TensorDesc>,
+    windows: &[Window],
+    target: Target<'_>,
+    tuning: &Tuning,
+    reduce: &reduce::Tuning,
+) -> Result<Plan> {
+    let empty = operator.get_empty_window().bits(input.element_type());
+    let mut builder = Builder::new(&[input], outputs.clone(), operator.get_nan(), target);
+    if outputs[0].is_empty() {
+        return Ok(builder.finish());
+    }
+    if input.is_empty() {
+        // Windows, but no elements.
+        builder.fill(1, empty)?;
+        if outputs.len() > 1 {
+            builder.fill(2, 0)?;
+        }
+        return Ok(builder.finish());
+    }
+    let shape = input.shape();
+    let (planes, channels) = match operator.get_layout() {
+        Layout::Ncx => (shape[0] * shape[1], 1),
+        Layout::Nxc => (shape[0], shape[shape.len() - 1]),
+    };
+    let mut axes = vec![Axis::plain(planes as u64)];
+    for window in windows {
+        axes.push(Axis::new(window)?);
+    }
+    axes.push(Axis::plain(channels as u64));
+    let indices = operator.get_indices();
+    let empty = key_words(input.element_type(), empty);
+    let planner = Planner { empty, tuning, reduce, indices: indices.is_some() };
+    match indices {
+        None => planner.maxima(&mut builder, axes)?,
+        Some(indices) => {
+            let modulus = operator.index_modulus(input)?;
+            let rules = IndexRules::new(&indices, modulus, input, planes as u64, windows)?;
+            let results = outputs[0].len() as u64;
+            planner.indices(&mut builder, &axes, results, &rules)?;
+        }
+    }
+    Ok(builder.finish())
+}
+
+/// What all launches of a pooling share.
+pub(super) struct Planner<'a> {
+    /// The key of a window without elements.
+    empty: [u32; 2],
+    pub tuning: &'a Tuning,
+    reduce: &'a reduce::Tuning,
+    /// Whether positions are wanted.
+    indices: bool,
+}
+
+impl Planner<'_> {
+    pub(super) fn grouping<'g>(&'g self, builder: &'g Builder<'g>) -> Grouping<'g> {
+        Grouping { builder, tuning: self.tuning, indices: self.indices }
+    }
+
+    /// The maxima alone.
+    fn maxima(&self, builder: &mut Builder<'_>, mut axes: Vec<Axis>) -> Result<()> {
+        let mut source = Region::all(0);
+        let target = Region::all(1);
+        // Axes that are one window as a whole are reduced, which knows how to share the work.
+        if axes.iter().any(Axis::is_whole) {
+            let sizes: Vec<usize> = axes.iter().map(|a| a.size as usize).collect();
+            let whole: Vec<bool> = axes.iter().map(Axis::is_whole).collect();
+            axes.retain(|axis| !axis.is_whole());
+            let last = axes.iter().all(Axis::is_plain);
+            let left = axes.iter().map(|a| a.size).product();
+            let reduced = if last { target } else { builder.scratch(left) };
+            let merged = reduce::merge(&sizes, &whole);
+            reduce::series(builder, self.reduce, source, reduced, &merged)?;
+            if last {
+                return Ok(());
+            }
+            source = reduced;
+        }
+        let groups = self.grouping(builder).groups(axes);
+        for (i, group) in groups.iter().enumerate() {
+            let last = i + 1 == groups.len();
+            let result = if last { target } else { builder.scratch(group.results()) };
+            let purpose =
+                if last { "maxima of windows" } else { "maxima of parts of windows" };
+            for piece in group.pieces(builder.capacity(builder.item()))? {
+                self.launch(builder, purpose, source, result, &piece)?;
+            }
+            source = result;
+        }
+        Ok(())
+    }
+
+    fn launch(
+        &self,
+        builder: &mut Builder<'_>,
+        purpose: &'static str,
+        source: Region,
+        target: Region,
+        piece: &Piece,
+    ) -> Result<()> {
+        let group = &piece.group;
+        let (source, base) = builder.range(source.after(piece.first), piece.elements);
+        let (result, result_base) = builder.range(target.after(piece.first_result), piece.results);
+        let pool = self.params(builder, group, piece.results, base, result_base)?;
+        let (sources, results) = (vec![source], vec![result]);
+        let special = self.tuning.special.and_then(|s| s.maxima(builder, group, &pool));
+        if let Some(special) = special {
+            return push_special(builder, purpose, special, sources, results);
+        }
+        let grouping = self.grouping(builder);
+        if grouping.in_blocks(group) && !group.is_sparse() {
+            let tiles = grouping.register_tiles(group);
+            let kernel = if tiles.is_some() { &REGISTER_TILE } else { &BLOCKS };
+            let (params, invocations) = block_params(builder, pool, group, piece.results, tiles);
+            let shader = builder.shader(kernel);
+            let launch = New { purpose, shader, params: &params, sources, results };
+            return builder.push(launch, invocations);
+        }
+        let shader = builder.shader(&GATHER).with("contiguous", is_contiguous(builder, &pool));
+        let params = GatherParams { pool, gather: gather_params(group) };
+        let invocations = output_vectors(builder, &pool);
+        let launch = New { purpose, shader, params: &params, sources, results };
+        builder.push(launch, invocations)
+    }
+
+    /// What the parameters of all kernels begin with.
+    pub(super) fn params(
+        &self,
+        builder: &Builder<'_>,
+        group: &Group,
+        results: u64,
+        base: u32,
+        result_base: u32,
+    ) -> Result<Params> {
+        let mut axes = [params::Axis::NONE; 3];
+        let mut pitch = group.inner;
+        for (params, axis) in axes.iter_mut().zip(&group.axes).rev() {
+            *params = axis.params(pitch)?;
+            pitch *= axis.size;
+        }
+        let windows = Windows {
+            base,
+            outer_pitch: pitch as u32,
+            inner: group.inner as u32,
+            outputs: results as u32,
+            by_line: divisor(group.line_results()),
+            by_axis1: divisor(axes[1].outputs.into()),
+            by_axis0: divisor(axes[0].outputs.into()),
+            axes,
+        };
+        let [empty_low, empty_high] = self.empty;
+        Ok(Params { nan_key: builder.nan_key, empty_low, empty_high, result_base, windows })
+    }
+}
+
+/// The parameters of the kernels that pool along blocks, and their invocations.
+fn block_params(
+    builder: &Builder<'_>,
+    pool: Params,
+    group: &Group,
+    results: u64,
+    tiles: Option<Tiles>,
+) -> (BlockParams, u64) {
+    let Tiles { count, spacing, shift } =
+        tiles.unwrap_or(Tiles { count: group.axes[2].outputs, spacing: 1, shift: 0 });
+    let blocks = group.inner / builder.block();
+    let (lines, line_invocations) = (results / group.line_results(), count * blocks);
+    let params = BlockParams {
+        pool,
+        lines: lines as u32,
+        spacing: spacing as u32,
+        shift: shift as u32,
+        padding: 0,
+        by_line_invocations: divisor(line_invocations),
+        by_blocks: divisor(blocks),
+        by_spacing: divisor(spacing),
+    };
+    (params, lines * line_invocations)
+}
+
+/// The parameters of a gathering kernel.
+pub(super) fn gather_params(group: &Group) -> Gather {
+    Gather {
+        sparse: group.is_sparse().into(),
+        padding: [0; 3],
+        by_inner: divisor(group.inner),
+        by_dilation: group.axes.map(|axis| divisor(axis.dilation)),
+    }
+}
+
+/// Results of an output vector.
+fn vector(builder: &Builder<'_>) -> u64 {
+    if builder.item() == 8 { 2 } else { 4 }
+}
+
+/// Whether the results of each output vector lie in one line, and so do their elements.
+fn is_contiguous(builder: &Builder<'_>, pool: &Params) -> bool {
+    let axis = &pool.windows.axes[2];
+    let whole = |number: u32| u64::from(number).is_multiple_of(vector(builder));
+    let in_line = whole(axis.outputs * pool.windows.inner) && whole(pool.result_base);
+    in_line && pool.windows.inner == 1 && axis.stride == 1
+}
+
+/// Invocations of a gathering kernel: each owns an output vector.
+pub(super) fn output_vectors(builder: &Builder<'_>, pool: &Params) -> u64 {
+    let vector = vector(builder);
+    (u64::from(pool.result_base) % vector + u64::from(pool.windows.outputs)).div_ceil(vector)
+}
+
+/// Adds a launch that a special kernel has.
+pub(super) fn push_special(
+    builder: &mut Builder<'_>,
+    purpose: &'static str,
+    special: SpecialLaunch,
+    sources: Vec<Range>,
+    results: Vec<Range>,
+) -> Result<()> {
+    let SpecialLaunch { shader, params, invocations } = special;
+    let groups = invocations.div_ceil(builder.workgroup());
+    builder.push_words(New { purpose, shader, params: &params[..], sources, results }, groups)
+}

@@ -1,0 +1,89 @@
+//! How pools are cut into launches: what is fast, not what is allowed.
+
+use super::groups::Group;
+use super::params::{Numbering, Params};
+use crate::plan::{Builder, Shader};
+
+/// The numbers by which pools are planned.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Tuning {
+    /// Taps of a window over several axes, at most, that one launch visits. More of them cost more
+    /// than to write the maxima along one axis and to read them again.
+    pub max_fused_taps: u64,
+    /// Taps along one axis, at most, that an invocation visits one by one; at least 2. Longer
+    /// windows are made of shorter ones.
+    pub max_taps: u64,
+    /// The same where positions are wanted, if it is less.
+    pub max_index_taps: u64,
+    /// How much longer a window may be where an invocation computes a register tile of windows,
+    /// which share the taps that they have in common.
+    pub tile_factor: u64,
+    /// Taps, at most, that are visited one by one where windows hardly overlap, so that making
+    /// them of shorter ones costs more.
+    pub max_apart_taps: u64,
+    /// What a launch costs for each of its results, in taps: to write it and to read it again.
+    pub launch_cost: u64,
+    /// How much more a tap costs in a loop than in a text that is specialised for its window.
+    pub loop_cost: u64,
+    /// How the CPU kernel makes windows of two axes together, if that is what runs.
+    pub cpu: Option<CpuWindows>,
+    /// Kernels that replace the general ones where they fit.
+    pub special: Option<&'static dyn Special>,
+}
+
+/// Windows of two axes that the CPU kernel makes together: the rows of a window stay in the cache.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CpuWindows {
+    /// Bytes of the rows that a window covers, at most.
+    pub max_bytes: u64,
+    /// Taps along the first axis up to which two axes are always taken together. With more taps
+    /// they are where making the windows of all rows, by doubling, costs less than each window by
+    /// itself.
+    pub few_rows: u64,
+}
+
+/// Where invocations coalesce their accesses.
+pub(crate) const HARDWARE: Tuning = Tuning {
+    max_fused_taps: 16,
+    max_taps: 8,
+    max_index_taps: 16,
+    tile_factor: 8,
+    max_apart_taps: 512,
+    launch_cost: 3,
+    loop_cost: 1,
+    cpu: None,
+    special: None,
+};
+
+/// The CPU backend makes long windows in a few steps itself.
+pub(crate) const CPU: Tuning = Tuning {
+    max_taps: u32::MAX as u64,
+    max_index_taps: u32::MAX as u64,
+    cpu: Some(CpuWindows { max_bytes: 32 << 10, few_rows: 3 }),
+    ..HARDWARE
+};
+
+/// Kernels for some windows, in the place of the general ones.
+pub(crate) trait Special: std::fmt::Debug + Sync {
+    /// Whether there is one for the maxima of a group, if its source and result are aligned.
+    fn fits(&self, builder: &Builder<'_>, group: &Group) -> bool;
+    /// The launch for the maxima of a group, with the parameters of the general kernels.
+    fn maxima(&self, builder: &Builder<'_>, group: &Group, params: &Params)
+    -> Option<SpecialLaunch>;
+    /// The launch for maxima and their indices, which are distances in memory.
+    fn index(
+        &self,
+        builder: &Builder<'_>,
+        group: &Group,
+        params: &Params,
+        numbering: &Numbering,
+    ) -> Option<SpecialLaunch>;
+}
+
+/// What is launched in the place of a general kernel, with its sources and results.
+pub(crate) struct SpecialLaunch {
+    pub shader: Shader,
+    /// The words of its parameters.
+    pub params: Vec<u32>,
+    pub invocations: u64,
+}

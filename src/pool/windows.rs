@@ -1,0 +1,167 @@
+//! The attributes of a MaxPool, resolved for an input.
+
+use super::{Layout, MaxPool, Order, Padding, Rounding};
+use crate::error::{Error, Result};
+use crate::tensor::axes::{self, Duplicates};
+use crate::tensor::{ElementType, TensorDesc};
+
+/// One spatial axis, resolved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Window {
+    /// Elements of the input.
+    pub input: u64,
+    /// Windows.
+    pub output: u64,
+    /// Elements of a window.
+    pub kernel: u64,
+    /// From one window to the next.
+    pub stride: u64,
+    /// From one element of a window to the next.
+    pub dilation: u64,
+    /// Positions before the first element.
+    pub pad_begin: u64,
+}
+
+/// The attributes of one spatial axis, and the input's size along it.
+struct Attributes {
+    axis: usize,
+    input: u64,
+    kernel: u64,
+    stride: u64,
+    dilation: u64,
+    /// Explicit padding before and after.
+    pads: Option<(u64, u64)>,
+}
+
+/// Spatial axes that column-major indices can have: as many as fit a kernel's parameters.
+const MAX_COLUMN_MAJOR: usize = 8;
+
+impl MaxPool {
+    /// How many elements the sub-tensor has in which indices count.
+    pub(crate) fn index_modulus(&self, input: &TensorDesc) -> Result<u64> {
+        let Some(indices) = self.indices else { return Ok(0) };
+        let bad = |attribute, expected, value: String| {
+            Err(Error::BadAttribute { attribute, expected, value })
+        };
+        if !matches!(indices.element_type, ElementType::I32 | ElementType::I64) {
+            return bad("index_element_type", "i32 or i64", indices.element_type.to_string());
+        }
+        let axis = axes::normalize(&[indices.axis], input.rank(), Duplicates::Refuse)?[0];
+        if indices.order == Order::ColumnMajor {
+            if axis != 0 {
+                let expected = "0 where indices are column-major";
+                return bad("axis", expected, indices.axis.to_string());
+            }
+            if self.layout == Layout::Nxc {
+                let expected = "NCX where indices are column-major";
+                return bad("layout", expected, "NXC".to_string());
+            }
+            if input.rank() > 2 + MAX_COLUMN_MAJOR {
+                let expected = "of at most 8 spatial axes where indices are column-major";
+                return bad("kernel", expected, format!("{:?}", self.kernel));
+            }
+        }
+        // Zeros aside: an empty input has no element whose index could be too large.
+        let modulus = match input.is_empty() {
+            true => 0,
+            false => input.shape()[axis..].iter().map(|&d| d as u64).product(),
+        };
+        if indices.element_type == ElementType::I32 && modulus > 1 << 31 {
+            return Err(Error::IndexTooLarge { elements: modulus });
+        }
+        Ok(modulus)
+    }
+
+    /// The spatial axes, in order.
+    pub(crate) fn windows(&self, input: &TensorDesc) -> Result<Vec<Window>> {
+        let rank = input.rank();
+        if rank < 3 {
+            return Err(Error::PoolRank { rank });
+        }
+        let spatial = rank - 2;
+        let or = |list: &Option<Vec<i64>>| list.clone().unwrap_or_else(|| vec![1; spatial]);
+        let kernel = numbers("kernel", &self.kernel, spatial, 1)?;
+        let strides = numbers("strides", &or(&self.strides), spatial, 1)?;
+        let dilations = numbers("dilations", &or(&self.dilations), spatial, 1)?;
+        let pads = match &self.padding {
+            Padding::Explicit { begin, end } => {
+                let or = |list: &[i64]| match list {
+                    [] => vec![0; spatial],
+                    _ => list.to_vec(),
+                };
+                let begin = numbers("pads_begin", &or(begin), spatial, 0)?;
+                Some((begin, numbers("pads_end", &or(end), spatial, 0)?))
+            }
+            _ => None,
+        };
+        let sizes = &input.shape()[self.first_spatial()..][..spatial];
+        (0..spatial)
+            .map(|axis| {
+                self.window(&Attributes {
+                    axis,
+                    input: sizes[axis] as u64,
+                    kernel: kernel[axis],
+                    stride: strides[axis],
+                    dilation: dilations[axis],
+                    pads: pads.as_ref().map(|(begin, end)| (begin[axis], end[axis])),
+                })
+            })
+            .collect()
+    }
+
+    fn window(&self, of: &Attributes) -> Result<Window> {
+        let &Attributes { axis, input, kernel, stride, dilation, pads } = of;
+        // 64-bit attributes overflow 64 bits together.
+        let extent = u128::from(kernel - 1) * u128::from(dilation) + 1;
+        let (begin, end) = match (&self.padding, pads) {
+            (Padding::Explicit { .. }, Some((begin, end))) => (begin.into(), end.into()),
+            (Padding::SameUpper | Padding::SameLower, _) => {
+                let last = match input % stride {
+                    0 => stride,
+                    rest => rest,
+                };
+                let total = extent.saturating_sub(last.into());
+                let (less, more) = (total / 2, total - total / 2);
+                if self.padding == Padding::SameUpper { (less, more) } else { (more, less) }
+            }
+            _ => (0u128, 0u128),
+        };
+        let padded = u128::from(input) + begin + end;
+        let too_large = Error::WindowTooLarge { axis, extent, padded };
+        let Some(spare) = padded.checked_sub(extent) else { return Err(too_large) };
+        let wide_stride = u128::from(stride);
+        let mut output = match self.rounding {
+            Rounding::Floor => spare / wide_stride,
+            Rounding::Ceil | Rounding::CeilTorch => spare.div_ceil(wide_stride),
+        } + 1;
+        if self.rounding == Rounding::CeilTorch
+            && (output - 1) * wide_stride >= u128::from(input) + begin
+        {
+            output -= 1;
+        }
+        if output == 0 {
+            return Err(too_large);
+        }
+        let (output, pad_begin) = (narrow(output)?, narrow(begin)?);
+        Ok(Window { input, output, kernel, stride, dilation, pad_begin })
+    }
+}
+
+/// An attribute with one number of at least `min`, 0 or 1, for each spatial axis.
+fn numbers(attribute: &'static str, list: &[i64], spatial: usize, min: i64) -> Result<Vec<u64>> {
+    if list.len() != spatial {
+        return Err(Error::AttributeLength { attribute, expected: spatial, actual: list.len() });
+    }
+    let expected = if min == 0 { "0 or more" } else { "1 or more" };
+    let bad = || Error::BadAttribute { attribute, expected, value: format!("{list:?}") };
+    list.iter().map(|&v| if v < min { Err(bad()) } else { Ok(v as u64) }).collect()
+}
+
+/// A number in 64 bits. What does not fit is far beyond what any tensor holds.
+fn narrow(value: u128) -> Result<u64> {
+    u64::try_from(value).map_err(|_| Error::BadAttribute {
+        attribute: "pads_begin and pads_end",
+        expected: "such that positions fit 64 bits",
+        value: value.to_string(),
+    })
+}

@@ -1,0 +1,119 @@
+//! `shaders/reduce/columns.wgsl`: the maximum down columns.
+
+use bytemuck::{Pod, Zeroable};
+use rayon::prelude::*;
+
+use super::clear_word;
+use crate::plan::{Call, Kernel, Shader};
+use crate::tensor::key::{Key, Keyed, Lane, with_keyed};
+use crate::vector::{self, Elements, PARALLEL_FROM};
+
+/// The maximum of each column, or of each piece of one: of whole blocks that are aligned, or
+/// at any position.
+pub(crate) static COLUMNS: Kernel =
+    Kernel::new("reduce_columns", "reduce/columns", run).flags(&["unaligned"]);
+
+/// As the shader's `Params`, field for field.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
+pub(super) struct Params {
+    pub base: u32,
+    pub outputs: u32,
+    pub len: u32,
+    pub width: u32,
+    pub splits: u32,
+    pub chunk: u32,
+    pub result_base: u32,
+    pub nan_key: u32,
+    pub tile: u32,
+}
+
+/// Columns whose keys are held at once: they stay in the first cache, and rows of so many are
+/// long enough for the processor to fetch ahead.
+const TILE: usize = 2048;
+
+pub(crate) fn run(shader: &Shader, mut call: Call<'_, '_>) {
+    let params = call.params();
+    with_keyed!(shader.element, T => {
+        let (source, result) = call.one();
+        reduce::<T>(params, source, result);
+    });
+}
+
+fn reduce<T: Keyed>(p: &Params, source: &[T::Bits], result: &mut [T::Bits]) {
+    let load = Elements { nan: T::Key::nan(p.nan_key) };
+    Matrices::<T> { p, source, load }.run(result);
+}
+
+/// A launch: a series of matrices, each cut into units of some rows.
+struct Matrices<'a, T: Keyed> {
+    p: &'a Params,
+    source: &'a [T::Bits],
+    load: Elements<T>,
+}
+
+impl<T: Keyed> Matrices<'_, T> {
+    fn run(&self, result: &mut [T::Bits]) {
+        let (outputs, first) = (self.p.outputs as usize, self.p.result_base as usize);
+        clear_word(result, first + outputs);
+        let result = &mut result[first..first + outputs];
+        let (width, chunk) = (self.p.width as usize, self.p.chunk as usize);
+        let work = outputs * chunk;
+        let threads = rayon::current_num_threads();
+        if width <= TILE && work < PARALLEL_FROM {
+            self.units(0, result);
+        } else if width <= TILE && outputs / width >= threads {
+            let units = (PARALLEL_FROM / (width * chunk)).max(1);
+            let parts = result.par_chunks_mut(units * width).enumerate();
+            parts.for_each(|(i, out)| self.units(i * units, out));
+        } else if work < PARALLEL_FROM {
+            let units = result.chunks_mut(width).enumerate();
+            units.for_each(|(unit, out)| self.columns(unit, 0, out));
+        } else {
+            // Wide rows: a thread has some columns of all of them.
+            let units = (outputs / width).max(1);
+            let share = width.div_ceil((2 * threads).div_ceil(units)).max(64).min(width);
+            result.par_chunks_mut(width).enumerate().for_each(|(unit, out)| {
+                let parts = out.par_chunks_mut(share).enumerate();
+                parts.for_each(|(i, out)| self.columns(unit, i * share, out));
+            });
+        }
+    }
+
+    /// Whole units, from one on: as many at once as stay in the cache together.
+    fn units(&self, first: usize, result: &mut [T::Bits]) {
+        let width = self.p.width as usize;
+        let mut keys = [T::Key::LOWEST; TILE];
+        for (i, out) in result.chunks_mut(TILE / width * width).enumerate() {
+            let keys = &mut keys[..out.len()];
+            keys.fill(T::Key::LOWEST);
+            for (j, keys) in keys.chunks_mut(width).enumerate() {
+                self.add(first + i * (TILE / width) + j, 0, keys);
+            }
+            vector::store(self.load, keys, out);
+        }
+    }
+
+    /// Some columns of a unit, from one on.
+    fn columns(&self, unit: usize, first: usize, result: &mut [T::Bits]) {
+        let mut keys = [T::Key::LOWEST; TILE];
+        for (i, out) in result.chunks_mut(TILE).enumerate() {
+            let keys = &mut keys[..out.len()];
+            keys.fill(T::Key::LOWEST);
+            self.add(unit, first + i * TILE, keys);
+            vector::store(self.load, keys, out);
+        }
+    }
+
+    /// Adds the maxima of the columns of a unit, from one on, to keys.
+    fn add(&self, unit: usize, column: usize, keys: &mut [T::Key]) {
+        let p = self.p;
+        let (len, width, splits) = (p.len as usize, p.width as usize, p.splits as usize);
+        let matrix = &self.source[p.base as usize + unit / splits * len..][..len];
+        let begin = unit % splits * p.chunk as usize;
+        let rows = begin..len.div_ceil(width).min(begin + p.chunk as usize);
+        // The last row may overlap the one before.
+        let begins = rows.map(|row| (row * width).min(len - width) + column);
+        vector::columns(self.load, matrix, begins, keys);
+    }
+}

@@ -1,0 +1,79 @@
+//! `shaders/reduce/rows.wgsl`: the maximum of contiguous rows.
+
+use bytemuck::{Pod, Zeroable};
+use rayon::prelude::*;
+
+use super::clear_word;
+use crate::plan::{Call, Kernel, Shader};
+use crate::tensor::key::{Key, Keyed, Lane, with_keyed};
+use crate::vector::{self, Elements, PARALLEL_FROM};
+
+/// The maximum of each row, or of each piece of one.
+pub(crate) static ROWS: Kernel = Kernel::new("reduce_rows", "reduce/rows", run);
+
+/// How rows are cut.
+pub(super) struct Cut {
+    pub kernel: &'static Kernel,
+    /// Invocations that share a piece.
+    pub threads: u64,
+    /// Elements of a piece, or rows of an invocation.
+    pub chunk: u64,
+    /// Pieces of a row.
+    pub splits: u64,
+}
+
+/// As the shader's `Params`, field for field.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
+pub(super) struct Params {
+    pub base: u32,
+    pub rows: u32,
+    pub len: u32,
+    pub splits: u32,
+    pub chunk: u32,
+    pub threads_per_row: u32,
+    pub result_base: u32,
+    pub nan_key: u32,
+}
+
+/// Rows whose keys are held at once.
+const TILE: usize = 2048;
+
+pub(crate) fn run(shader: &Shader, mut call: Call<'_, '_>) {
+    let params = call.params();
+    with_keyed!(shader.element, T => {
+        let (source, result) = call.one();
+        reduce::<T>(params, source, result);
+    });
+}
+
+fn reduce<T: Keyed>(p: &Params, source: &[T::Bits], result: &mut [T::Bits]) {
+    let elements = Elements::<T> { nan: T::Key::nan(p.nan_key) };
+    let (len, splits, chunk) = (p.len as usize, p.splits as usize, p.chunk as usize);
+    let (rows, first) = (p.rows as usize, p.result_base as usize);
+    clear_word(result, first + rows * splits);
+    let result = &mut result[first..first + rows * splits];
+    let source = &source[p.base as usize..][..rows * len];
+    let part = |first: usize, results: &mut [T::Bits]| {
+        let mut keys = [T::Key::LOWEST; TILE];
+        for (i, out) in results.chunks_mut(TILE).enumerate() {
+            let (unit, keys) = (first + i * TILE, &mut keys[..out.len()]);
+            if splits == 1 {
+                vector::rows(elements, &source[unit * len..][..out.len() * len], len, keys);
+            } else {
+                for (j, key) in keys.iter_mut().enumerate() {
+                    let (row, skipped) = ((unit + j) / splits, (unit + j) % splits * chunk);
+                    let piece = &source[row * len + skipped..][..chunk.min(len - skipped)];
+                    vector::rows(elements, piece, piece.len(), std::slice::from_mut(key));
+                }
+            }
+            vector::store(elements, keys, out);
+        }
+    };
+    if rows * len < PARALLEL_FROM {
+        part(0, result);
+    } else {
+        let units = (PARALLEL_FROM / 4 / chunk.min(len).max(1)).max(1);
+        result.par_chunks_mut(units).enumerate().for_each(|(i, out)| part(i * units, out));
+    }
+}

@@ -1,0 +1,50 @@
+//! How reductions are cut: what is fast, not what is allowed.
+
+use super::planner::{Cut, Extents, Start};
+use crate::plan::{Builder, Kernel};
+
+/// The numbers by which reductions are planned.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Tuning {
+    /// Invocations that share a row, at most. GPUs coalesce what neighbours read; a software
+    /// adapter runs invocations in turn, and reads a fifth as fast where several share a row.
+    pub max_threads_per_row: u64,
+    /// Blocks (16 bytes) that an invocation should read before a row is shared by more of them,
+    /// or split over more workgroups.
+    pub min_blocks: u64,
+    /// Rows that a piece of a column should have at least.
+    pub min_rows: u64,
+    /// Columns of fewer bytes than this are widened by taking several rows as one.
+    pub narrow: u64,
+    /// What they are widened to, in bytes.
+    pub widened: u64,
+    /// Kernels that replace the general ones where they fit.
+    pub special: Option<&'static dyn Special>,
+}
+
+/// Where invocations coalesce their accesses.
+pub(crate) const HARDWARE: Tuning = Tuning {
+    max_threads_per_row: 256,
+    min_blocks: 4,
+    min_rows: 16,
+    narrow: 256,
+    widened: 4096,
+    special: None,
+};
+
+/// The CPU backend cuts work among its threads itself; what is split here is joined again.
+pub(crate) const CPU: Tuning = HARDWARE;
+
+/// Kernels for some reductions, in the place of the general ones.
+pub(crate) trait Special: std::fmt::Debug + Sync {
+    /// For rows: the kernel, and how many of them an invocation has.
+    fn rows(&self, builder: &Builder<'_>, e: Extents, at: Start) -> Option<(&'static Kernel, u64)>;
+    /// For columns of a matrix that is `width` columns wide: the kernel, and how it cuts them.
+    fn columns(
+        &self,
+        builder: &Builder<'_>,
+        e: Extents,
+        at: Start,
+        width: u64,
+    ) -> Option<(&'static Kernel, Cut)>;
+}

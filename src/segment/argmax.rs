@@ -1,0 +1,77 @@
+//! `shaders/segment/argmax.wgsl`: the rows that have the maxima of segments.
+
+use bytemuck::cast_slice;
+
+use super::chunks::{self, Part, Visit, all_columns};
+use super::params::Params;
+use crate::plan::{Call, Kernel, Shader};
+use crate::tensor::key::{Key, Keyed, Lane, with_keyed};
+
+/// The rows of the maxima of ascending segments, among all rows or among those that earlier
+/// launches carried.
+pub(super) static ARGMAX: Kernel =
+    Kernel::new("segment_argmax", "segment/argmax", run).flags(&["from_carry"]);
+
+/// Above all rows.
+const NO_ROW: u32 = u32::MAX;
+
+fn run(shader: &Shader, call: Call<'_, '_>) {
+    with_keyed!(shader.element, T => rows::<T>(call));
+}
+
+fn rows<T: Keyed>(call: Call<'_, '_>) {
+    let p: &Params = call.params();
+    let candidates = call.sources.get(2).map(|bytes| cast_slice(bytes));
+    let source = cast_slice(call.sources[0]);
+    chunks::run(&Rows::<T> { p, source, candidates, nan: T::Key::nan(p.nan_key) }, call);
+}
+
+/// Rows, or candidates among them.
+struct Rows<'a, T: Keyed> {
+    p: &'a Params,
+    source: &'a [T::Bits],
+    candidates: Option<&'a [u32]>,
+    nan: T::Key,
+}
+
+impl<T: Keyed> Visit for Rows<'_, T> {
+    /// The key by which candidates are compared, and the row.
+    type State = (T::Key, u32);
+    type Result = u32;
+    type Carry = u32;
+
+    fn nothing(&self) -> Self::State {
+        (T::Key::LOWEST, NO_ROW)
+    }
+
+    #[inline(always)]
+    fn add_row(&self, states: &mut [Self::State], row: usize) {
+        let p = self.p;
+        let inner = p.inner as usize;
+        for (column, state) in states.iter_mut().enumerate() {
+            let candidate = match self.candidates {
+                Some(rows) => {
+                    rows[p.candidates_base as usize + row * inner + column].min(p.last_row)
+                }
+                None => p.first_row + row as u32,
+            };
+            let at = p.base as usize + candidate as usize * inner + column;
+            let key = T::rank(T::key(self.source[at], self.nan));
+            if key > state.0 || (key == state.0 && candidate < state.1) {
+                *state = (key, candidate);
+            }
+        }
+    }
+
+    fn result(&self, state: Self::State) -> u32 {
+        !state.1
+    }
+
+    fn carry(&self, state: Self::State) -> u32 {
+        state.1
+    }
+
+    fn visit(&self, p: &Params, ids: &[u32], part: Part<'_, u32, u32>) {
+        all_columns(p, self, ids, part);
+    }
+}

@@ -1,0 +1,161 @@
+//! `shaders/segment/chunks.wgsl`: the CPU's way through chunks of rows whose ids ascend.
+
+use bytemuck::{Pod, cast_slice, cast_slice_mut};
+use rayon::prelude::*;
+
+use super::params::{NO_SEGMENT, Params};
+use crate::plan::Call;
+use crate::vector::PARALLEL_FROM;
+
+/// What a kernel makes of the rows of a segment, for each of their columns.
+pub(super) trait Visit: Sync {
+    /// What is known of the rows so far.
+    type State: Copy + Send;
+    /// What the result holds.
+    type Result: Pod + Send;
+    /// What the carry list holds.
+    type Carry: Pod + Send;
+    /// The state before the first row.
+    fn nothing(&self) -> Self::State;
+    /// Adds all columns of a row.
+    fn add_row(&self, states: &mut [Self::State], row: usize);
+    fn result(&self, state: Self::State) -> Self::Result;
+    fn carry(&self, state: Self::State) -> Self::Carry;
+    /// Goes through some chunks.
+    fn visit(&self, p: &Params, ids: &[u32], part: Part<'_, Self::Result, Self::Carry>);
+}
+
+/// Some chunks, the first segment of which may be stored, and where their results go.
+pub(super) struct Part<'a, R, C> {
+    /// The first chunk.
+    pub chunk: usize,
+    pub chunks: usize,
+    /// The segment of the first result.
+    pub first: usize,
+    pub results: &'a mut [R],
+    pub carry: &'a mut [C],
+    pub carry_ids: &'a mut [u32],
+}
+
+/// Runs a launch whose sources are rows and ids, and whose results are the maxima, the carry list
+/// and its ids.
+pub(super) fn run<V: Visit>(visit: &V, call: Call<'_, '_>) {
+    let p: &Params = call.params();
+    let [results, carry, carry_ids] = call.results else {
+        unreachable!("planners bind what a kernel declares")
+    };
+    let ids: &[u32] = cast_slice(call.sources[1]);
+    let (first, outputs) = (p.result_base as usize, p.segments as usize * p.inner as usize);
+    let results: &mut [V::Result] = cast_slice_mut(results);
+    let carry: &mut [V::Carry] = cast_slice_mut(carry);
+    let carry_ids: &mut [u32] = cast_slice_mut(carry_ids);
+    let all = Part {
+        chunk: 0,
+        chunks: p.chunks as usize,
+        first: 0,
+        results: &mut results[first..][..outputs],
+        carry: &mut carry[p.carry_base as usize..],
+        carry_ids: &mut carry_ids[p.carry_ids_base as usize..],
+    };
+    let work = p.rows as usize * p.inner as usize;
+    if work < PARALLEL_FROM {
+        visit.visit(p, ids, all);
+    } else {
+        let parts = split(p, ids, all);
+        parts.into_par_iter().for_each(|part| visit.visit(p, ids, part));
+    }
+}
+
+/// Cuts chunks into parts for all threads. What a part stores lies between the segments of its
+/// first row and of the next part's. Where ids do not ascend, the rest is not stored.
+fn split<'a, R, C>(p: &Params, ids: &[u32], all: Part<'a, R, C>) -> Vec<Part<'a, R, C>> {
+    let (inner, chunks) = (p.inner as usize, p.chunks as usize);
+    let count = (4 * rayon::current_num_threads()).min(chunks);
+    let share = chunks.div_ceil(count.max(1)).max(1);
+    let count = chunks.div_ceil(share);
+
+    let mut firsts = vec![p.segments as usize; count + 1];
+    for part in (1..count).rev() {
+        let rows = p.rows_of(part * share).start..p.rows_of((part + 1) * share - 1).end;
+        let found = rows.map(|row| p.row_segment(ids, row)).find(|&id| id != NO_SEGMENT);
+        firsts[part] = found.map_or(firsts[part + 1], |id| (id as usize).min(firsts[part + 1]));
+    }
+    firsts[0] = 0;
+
+    let Part { mut results, mut carry, mut carry_ids, .. } = all;
+    let mut parts = Vec::with_capacity(count);
+    for part in 0..count {
+        let chunk = part * share;
+        let chunks = share.min(chunks - chunk);
+        let entries = if p.last == 1 { 0 } else { 2 * chunks };
+        let outputs = (firsts[part + 1] - firsts[part]) * inner;
+        parts.push(Part {
+            chunk,
+            chunks,
+            first: firsts[part],
+            results: results.split_off_mut(..outputs).unwrap_or_default(),
+            carry: carry.split_off_mut(..entries * inner).unwrap_or_default(),
+            carry_ids: carry_ids.split_off_mut(..entries).unwrap_or_default(),
+        });
+    }
+    parts
+}
+
+/// Goes through some chunks row by row, with all columns of a row at once.
+#[inline(always)]
+pub(super) fn all_columns<V: Visit>(
+    p: &Params,
+    visit: &V,
+    ids: &[u32],
+    part: Part<'_, V::Result, V::Carry>,
+) {
+    let (inner, carries) = (p.inner as usize, p.last == 0);
+    let mut states = vec![visit.nothing(); inner];
+    let Part { chunk, chunks, first: first_segment, results, carry, carry_ids } = part;
+    let mut store = |segment: u32, states: &[V::State]| {
+        let at = (segment as usize).wrapping_sub(first_segment).wrapping_mul(inner);
+        if let Some(results) = results.get_mut(at..at.wrapping_add(inner)) {
+            results.iter_mut().zip(states).for_each(|(out, &state)| *out = visit.result(state));
+        }
+    };
+    for i in 0..chunks {
+        states.fill(visit.nothing());
+        let (mut current, mut first) = (NO_SEGMENT, true);
+        let mut keep = |entry: usize, states: &[V::State]| {
+            let carry = &mut carry[entry * inner..][..inner];
+            carry.iter_mut().zip(states).for_each(|(out, &state)| *out = visit.carry(state));
+        };
+        for row in p.rows_of(chunk + i) {
+            let next = p.row_segment(ids, row);
+            if next == NO_SEGMENT {
+                continue;
+            }
+            if next != current {
+                if current != NO_SEGMENT {
+                    if carries && first {
+                        keep(2 * i, &states);
+                        carry_ids[2 * i] = current;
+                    } else {
+                        store(current, &states);
+                    }
+                    first = false;
+                }
+                states.fill(visit.nothing());
+                current = next;
+            }
+            visit.add_row(&mut states, row);
+        }
+        if carries {
+            let entry = if first { 2 * i } else { 2 * i + 1 };
+            if current != NO_SEGMENT {
+                keep(entry, &states);
+            }
+            carry_ids[entry] = current;
+            if first {
+                carry_ids[2 * i + 1] = NO_SEGMENT;
+            }
+        } else if current != NO_SEGMENT {
+            store(current, &states);
+        }
+    }
+}

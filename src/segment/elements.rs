@@ -1,0 +1,51 @@
+//! `shaders/segment/elements.wgsl`: the maxima of segments of rows of any length.
+
+use std::marker::PhantomData;
+
+use bytemuck::cast_slice;
+
+use super::chunks;
+use super::maxima::{Items, Maxima, Words};
+use super::params::Params;
+use crate::plan::{Call, Flags, Kernel, Shader};
+use crate::tensor::ElementType;
+use crate::tensor::key::{Key, Keyed, with_keyed};
+use crate::vector::Elements;
+
+/// The maxima of ascending segments, element by element: of the rows, or of what earlier launches
+/// carried.
+pub(super) static ELEMENTS: Kernel =
+    Kernel::new("segment_elements", "segment/elements", run).flags(&["from_carry"]).only(has);
+
+/// Whether results go by way of items: several elements share a word.
+pub(super) const fn is_packed(element: ElementType) -> bool {
+    element.size() < 4
+}
+
+/// The carry list of other elements than packed ones holds elements, which are read as the rows.
+fn has(element: ElementType, flags: Flags) -> bool {
+    is_packed(element) || flags == 0
+}
+
+pub(crate) fn run(shader: &Shader, call: Call<'_, '_>) {
+    let (packed, from_carry) = (is_packed(shader.element), shader.is("from_carry"));
+    with_keyed!(shader.element, T => maxima::<T>(packed, from_carry, call));
+}
+
+fn maxima<T: Keyed>(packed: bool, from_carry: bool, call: Call<'_, '_>) {
+    let p: &Params = call.params();
+    let elements = Elements::<T> { nan: T::Key::nan(p.nan_key) };
+    let (words, items) = (Words::<T::Key>(PhantomData), Items::<T::Key>(PhantomData));
+    let source = call.sources[0];
+    match (packed, from_carry) {
+        (false, _) => {
+            chunks::run(&Maxima::new(p, cast_slice(source), elements, elements, elements), call);
+        }
+        (true, false) => {
+            chunks::run(&Maxima::new(p, cast_slice(source), elements, items, words), call);
+        }
+        (true, true) => {
+            chunks::run(&Maxima::new(p, cast_slice(source), words, items, words), call);
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! `shaders/segment/expand_offsets.wgsl`: ids from offsets.
+
+use bytemuck::{Pod, Zeroable};
+
+use super::params::NO_SEGMENT;
+use crate::plan::{Call, Kernel, Shader};
+
+/// The segment of each row, from offsets.
+pub(super) static EXPAND_OFFSETS: Kernel =
+    Kernel::new("segment_expand_offsets", "segment/expand_offsets", run).untyped();
+
+/// As the shader's `Params`, field for field.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
+pub(super) struct Params {
+    pub rows: u32,
+    pub first_row: u32,
+    pub chunk: u32,
+    pub chunks: u32,
+    pub segments: u32,
+    pub base: u32,
+    pub offset_words: u32,
+    pub result_base: u32,
+}
+
+fn run(_: &Shader, mut call: Call<'_, '_>) {
+    let p: &Params = call.params();
+    let (offsets, result) = call.one();
+    let offsets = Offsets { p, offsets };
+    let result = &mut result[p.result_base as usize..][..p.rows as usize];
+    let mut row = p.first_row;
+    for ids in result.chunks_mut(p.chunk as usize) {
+        // As the shader: a search for each chunk, which matters where offsets do not ascend.
+        let mut segment = offsets.search(row);
+        for id in ids {
+            if segment >= p.segments || row >= offsets.at(segment + 1) {
+                segment = offsets.search(row);
+            }
+            *id = if segment < p.segments { segment } else { NO_SEGMENT };
+            row += 1;
+        }
+    }
+}
+
+struct Offsets<'a> {
+    p: &'a Params,
+    offsets: &'a [u32],
+}
+
+impl Offsets<'_> {
+    /// Where a segment begins, as far as that is a row.
+    fn at(&self, segment: u32) -> u32 {
+        let words = self.p.offset_words as usize;
+        let at = (self.p.base as usize + segment as usize) * words;
+        let (low, high) = (self.offsets[at], self.offsets[at + words - 1]);
+        match (high as i32) < 0 {
+            true => 0,
+            false if words == 2 && high != 0 => i32::MAX as u32,
+            false => low,
+        }
+    }
+
+    /// The last segment that begins at a row or before it.
+    fn search(&self, row: u32) -> u32 {
+        let (mut low, mut high) = (0, self.p.segments + 1);
+        while low < high {
+            let middle = (low + high) / 2;
+            if self.at(middle) <= row { low = middle + 1 } else { high = middle }
+        }
+        low.wrapping_sub(1)
+    }
+}

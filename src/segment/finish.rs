@@ -1,0 +1,98 @@
+//! `shaders/segment/finish.wgsl`: elements and indices from items.
+
+use bytemuck::{Pod, Zeroable, cast_slice, cast_slice_mut};
+use rayon::prelude::*;
+
+use crate::plan::{Call, Kernel, Shader};
+use crate::tensor::key::{Key, Keyed, with_keyed};
+use crate::vector::PARALLEL_FROM;
+
+/// Elements from items or, with `argmax`, elements and indices.
+pub(super) static FINISH: Kernel =
+    Kernel::new("segment_finish", "segment/finish", run).flags(&["argmax"]);
+
+/// As the shader's `Params`, field for field.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
+pub(super) struct Params {
+    pub item_words: u32,
+    pub outputs: u32,
+    pub result_base: u32,
+    pub nan_key: u32,
+    pub empty_low: u32,
+    pub empty_high: u32,
+    pub base: u32,
+    pub rows: u32,
+    pub first_row: u32,
+    pub inner: u32,
+    pub index_base: u32,
+    pub index_words: u32,
+    pub by_inner: [u32; 4],
+}
+
+/// Results that a thread takes at a time.
+const SOME: usize = PARALLEL_FROM / 4;
+
+fn run(shader: &Shader, call: Call<'_, '_>) {
+    let p: &Params = call.params();
+    with_keyed!(shader.element, T => match (call.sources, call.results) {
+        ([items], [out]) => elements::<T>(p, cast_slice(items), cast_slice_mut(out)),
+        ([source, items], [out, indices]) => {
+            let rows = (cast_slice(source), cast_slice(items));
+            elements_and_indices::<T>(p, rows, cast_slice_mut(out), cast_slice_mut(indices));
+        }
+        _ => unreachable!("planners bind what a kernel declares"),
+    });
+}
+
+/// Elements from keys.
+fn elements<T: Keyed>(p: &Params, items: &[u32], out: &mut [T::Bits]) {
+    let words = p.item_words as usize;
+    let out = &mut out[p.result_base as usize..][..p.outputs as usize];
+    let items = &items[..p.outputs as usize * words];
+    out.par_chunks_mut(SOME).zip(items.par_chunks(SOME * words)).for_each(|(out, items)| {
+        for (out, item) in out.iter_mut().zip(items.chunks(words)) {
+            let key = match (item[words - 1], words) {
+                (0, _) => T::Key::from_words(p.empty_low, p.empty_high),
+                (_, 3) => T::Key::from_words(item[1], item[0]),
+                _ => T::Key::from_words(item[0], 0),
+            };
+            *out = T::bits(key);
+        }
+    });
+}
+
+/// Elements and their rows' numbers from rows.
+fn elements_and_indices<T: Keyed>(
+    p: &Params,
+    (source, items): (&[T::Bits], &[u32]),
+    out: &mut [T::Bits],
+    indices: &mut [u32],
+) {
+    let nan = T::Key::nan(p.nan_key);
+    let (words, index_words) = (p.item_words as usize, p.index_words as usize);
+    let outputs = p.outputs as usize;
+    let out = &mut out[p.result_base as usize..][..outputs];
+    let indices = &mut indices[p.index_base as usize * index_words..][..outputs * index_words];
+    let items = &items[..outputs * words];
+    for (i, (out, index)) in out.iter_mut().zip(indices.chunks_mut(index_words)).enumerate() {
+        let mark = items[(i + 1) * words - 1];
+        let (key, number) = match mark {
+            0 => (T::Key::from_words(p.empty_low, p.empty_high), -1),
+            mark => {
+                // Rows that are not at hand are another launch's.
+                let row = (!mark).wrapping_sub(p.first_row);
+                if row >= p.rows {
+                    continue;
+                }
+                let at = p.base as usize + row as usize * p.inner as usize + i % p.inner as usize;
+                (T::key(source[at], nan), i64::from(!mark))
+            }
+        };
+        *out = T::bits(key);
+        index[0] = number as u32;
+        if let Some(high) = index.get_mut(1) {
+            *high = (number >> 32) as u32;
+        }
+    }
+}

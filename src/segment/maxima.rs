@@ -1,0 +1,133 @@
+//! The maxima of rows, as `segment_blocks` and `segment_elements` find them on the CPU.
+
+use std::marker::PhantomData;
+use std::ops::Range;
+
+use super::chunks::{Part, Visit, all_columns};
+use super::column;
+use super::params::Params;
+use crate::tensor::key::{Key, Lane};
+use crate::vector::{self, Load, Loop, Store, dispatch};
+
+/// Rows, and how they are read and their maxima stored.
+pub(super) struct Maxima<'a, L: Load, R, C> {
+    source: &'a [L::Item],
+    inner: usize,
+    pub load: L,
+    pub result: R,
+    pub carry: C,
+}
+
+impl<'a, L: Load, R, C> Maxima<'a, L, R, C> {
+    pub(super) fn new(p: &Params, source: &'a [L::Item], load: L, result: R, carry: C) -> Self {
+        Self { source: &source[p.base as usize..], inner: p.inner as usize, load, result, carry }
+    }
+
+    /// The elements of some rows.
+    #[inline(always)]
+    pub(super) fn rows(&self, rows: Range<usize>) -> &[L::Item] {
+        &self.source[rows.start * self.inner..rows.end * self.inner]
+    }
+}
+
+impl<L, R, C> Visit for Maxima<'_, L, R, C>
+where
+    L: Load,
+    R: Store<Lane = L::Lane>,
+    C: Store<Lane = L::Lane>,
+{
+    type State = L::Lane;
+    type Result = R::Item;
+    type Carry = C::Item;
+
+    #[inline(always)]
+    fn nothing(&self) -> L::Lane {
+        L::Lane::LOWEST
+    }
+
+    #[inline(always)]
+    fn add_row(&self, states: &mut [L::Lane], row: usize) {
+        vector::merge(self.load, states, self.rows(row..row + 1));
+    }
+
+    #[inline(always)]
+    fn result(&self, state: L::Lane) -> R::Item {
+        self.result.store(state)
+    }
+
+    #[inline(always)]
+    fn carry(&self, state: L::Lane) -> C::Item {
+        self.carry.store(state)
+    }
+
+    fn visit(&self, p: &Params, ids: &[u32], part: Part<'_, R::Item, C::Item>) {
+        dispatch(VisitPart(p, self, ids, part));
+    }
+}
+
+struct VisitPart<'a, 'b, L: Load, R: Store, C: Store>(
+    &'a Params,
+    &'a Maxima<'a, L, R, C>,
+    &'a [u32],
+    Part<'b, R::Item, C::Item>,
+);
+
+impl<L, R, C> Loop for VisitPart<'_, '_, L, R, C>
+where
+    L: Load,
+    R: Store<Lane = L::Lane>,
+    C: Store<Lane = L::Lane>,
+{
+    type Output = ();
+    #[inline(always)]
+    fn run(self) {
+        let Self(p, maxima, ids, part) = self;
+        match maxima.inner {
+            1 => column::visit(p, maxima, ids, part),
+            _ => all_columns(p, maxima, ids, part),
+        }
+    }
+}
+
+/// A key as its words, the low one first.
+#[inline(always)]
+pub(super) fn words<K: Key>(key: K) -> [u32; 2] {
+    let mut bytes = [0; 8];
+    bytes[..size_of::<K>()].copy_from_slice(bytemuck::bytes_of(&key));
+    bytemuck::cast(bytes)
+}
+
+/// Keys of one word each, as the carry list holds those of packed elements.
+#[derive(Clone, Copy)]
+pub(super) struct Words<K>(pub PhantomData<K>);
+
+impl<K: Key> Load for Words<K> {
+    type Item = u32;
+    type Lane = K;
+    #[inline(always)]
+    fn load(self, item: u32, _: u32) -> K {
+        K::from_words(item, 0)
+    }
+}
+
+impl<K: Key> Store for Words<K> {
+    type Item = u32;
+    type Lane = K;
+    #[inline(always)]
+    fn store(self, key: K) -> u32 {
+        words(key)[0]
+    }
+}
+
+/// Items: keys of one word, each with its mark.
+#[derive(Clone, Copy)]
+pub(super) struct Items<K>(pub PhantomData<K>);
+
+impl<K: Key> Store for Items<K> {
+    type Item = [u32; 2];
+    type Lane = K;
+    #[inline(always)]
+    fn store(self, key: K) -> [u32; 2] {
+        [words(key)[0], 1]
+    }
+}

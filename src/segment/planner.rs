@@ -1,0 +1,309 @@
+//! SegmentMax as launches over chunks of rows, or over rows in any order.
+
+mod chunks;
+mod finish;
+mod scatter;
+
+use super::check_ids::{self, CHECK_IDS};
+use super::expand_offsets::{self, EXPAND_OFFSETS};
+use super::params::Params;
+use super::tuning::Tuning;
+use super::{SegmentMax, Segments, elements};
+use crate::error::{Error, Result};
+use crate::plan::{Builder, MAX_ELEMENTS, New, Plan, Range, Region, Target, divisor};
+use crate::tensor::TensorDesc;
+use crate::tensor::key::key_words;
+
+/// The buffers of the inputs and of the maxima; the indices follow, if they are wanted.
+const DATA: usize = 0;
+const IDS: usize = 1;
+const VALUES: usize = 2;
+const INDICES: usize = 3;
+
+/// What all launches share.
+struct Planner<'a> {
+    operator: &'a SegmentMax,
+    tuning: &'a Tuning,
+    rows: u64,
+    /// Elements of a row.
+    inner: u64,
+    segments: u64,
+    /// The key of a segment without rows.
+    empty: [u32; 2],
+    /// Words of an index; `None` where indices are not wanted.
+    index_words: Option<u64>,
+    /// Words of an item in scratch; `None` where results are stored as elements.
+    item_words: Option<u64>,
+    /// Whether rows are taken in any order.
+    scatters: bool,
+}
+
+/// The ids of rows.
+#[derive(Clone, Copy)]
+struct RowIds {
+    buffer: usize,
+    /// Words of an id.
+    words: u64,
+    /// The id of the first segment.
+    first_segment: u64,
+}
+
+/// Some segments of the result.
+struct Piece {
+    first: u64,
+    count: u64,
+    /// Scratch for their items.
+    items: Option<usize>,
+}
+
+/// The plan of a SegmentMax; `outputs` are the maxima and, if they are wanted, the indices and the
+/// status.
+///
+/// # Errors
+/// [`Error::OverLimit`].
+pub(crate) fn plan(
+    operator: &SegmentMax,
+    data: &TensorDesc,
+    ids: &TensorDesc,
+    outputs: Vec<TensorDesc>,
+    target: Target<'_>,
+    tuning: &Tuning,
+) -> Result<Plan> {
+    let mut builder = Builder::new(&[data, ids], outputs.clone(), operator.get_nan(), target);
+    let planner = Planner::new(operator, data, &outputs[0], &builder, tuning);
+    let id_words = ids.element_type().size() as u64 / 4;
+    if operator.get_status() {
+        let status = VALUES + outputs.len() - 1;
+        builder.fill_repeated(status, 0)?;
+        if operator.get_segments() != Segments::Unsorted {
+            planner.check_ids(&mut builder, ids.len() as u64, id_words, status)?;
+        }
+    }
+    if !outputs[0].is_empty() {
+        planner.all(&mut builder, id_words)?;
+    }
+    Ok(builder.finish())
+}
+
+impl<'a> Planner<'a> {
+    fn new(
+        operator: &'a SegmentMax,
+        data: &TensorDesc,
+        values: &TensorDesc,
+        builder: &Builder<'_>,
+        tuning: &'a Tuning,
+    ) -> Self {
+        let element = data.element_type();
+        let inner: u64 = data.shape()[1..].iter().map(|&d| d as u64).product();
+        let index_words = operator.get_indices().map(|t| t.size() as u64 / 4);
+        // Rows so wide that few of them fit a binding, or of the carry list, are taken in any
+        // order; and so are rows of which indices are wanted, if no binding holds all of them.
+        let widest = builder.capacity(builder.item().max(4));
+        let scatters = operator.get_segments() == Segments::Unsorted
+            || widest / inner.max(1) < 8
+            || (index_words.is_some() && data.len() as u64 > builder.capacity(builder.item()));
+        let packed = elements::is_packed(element);
+        let item_words = match (scatters, index_words) {
+            (true, _) => Some(if element.size() == 8 { 3 } else { 2 }),
+            (false, Some(_)) => Some(1),
+            // Neighbours share words, unless a row is whole blocks.
+            (false, None) if packed && !inner.is_multiple_of(builder.block()) => Some(2),
+            (false, None) => None,
+        };
+        Self {
+            operator,
+            tuning,
+            rows: data.shape()[0] as u64,
+            inner,
+            segments: values.shape()[0] as u64,
+            empty: key_words(element, operator.get_empty_segment().bits(element)),
+            index_words,
+            item_words,
+            scatters,
+        }
+    }
+
+    /// Looks for what is wrong with ids or offsets.
+    fn check_ids(
+        &self,
+        builder: &mut Builder<'_>,
+        count: u64,
+        id_words: u64,
+        status: usize,
+    ) -> Result<()> {
+        // A launch begins with the last id of the one before.
+        let fit = builder.capacity(4 * id_words);
+        if fit < 2 && count > fit {
+            return Err(builder.over_binding("two ids", 8 * id_words));
+        }
+        let chunk = self.tuning.ids_per_thread.min(builder.max_iterations());
+        let mut first = 0;
+        while first < count {
+            let ids = fit.min(count - first);
+            let (source, base) = builder.range_of(IDS, first, ids, 4 * id_words);
+            let (result, _) = builder.range_of(status, 0, 1, 4);
+            let params = check_ids::Params {
+                count: ids as u32,
+                chunk: chunk as u32,
+                base,
+                id_words: id_words as u32,
+                offsets: (self.operator.get_segments() == Segments::Offsets).into(),
+                rows: self.rows.min(MAX_ELEMENTS) as u32,
+                padding: [0; 2],
+            };
+            let launch = New {
+                purpose: "the status of ids",
+                shader: builder.shader(&CHECK_IDS),
+                params: &params,
+                sources: vec![source],
+                results: vec![result],
+            };
+            builder.push(launch, ids.div_ceil(chunk))?;
+            first += if first + ids == count { ids } else { ids - 1 };
+        }
+        Ok(())
+    }
+
+    /// All segments, in as many pieces as the result's binding asks for.
+    fn all(&self, builder: &mut Builder<'_>, id_words: u64) -> Result<()> {
+        if self.rows == 0 || self.item_words.is_none() {
+            let empty = self.operator.get_empty_segment().bits(builder.element);
+            builder.fill(VALUES, empty)?;
+        }
+        if self.rows == 0 {
+            return match self.index_words {
+                Some(_) => builder.fill_repeated(INDICES, u64::MAX),
+                None => Ok(()),
+            };
+        }
+        if self.segments >= MAX_ELEMENTS || self.rows >= MAX_ELEMENTS {
+            return Err(Error::OverLimit {
+                what: "a number of segments or rows",
+                needed: self.segments.max(self.rows),
+                limit: "31-bit number",
+                allowed: MAX_ELEMENTS - 1,
+            });
+        }
+        let ids = match self.operator.get_segments() {
+            Segments::Offsets => self.expand_offsets(builder, id_words)?,
+            _ => RowIds { buffer: IDS, words: id_words, first_segment: 0 },
+        };
+        let fit = self.segments_of_piece(builder)?;
+        let items = self.item_words.map(|words| builder.scratch_words(fit * self.inner * words));
+        // Pieces follow one another, so they may use the same scratch.
+        let mut carries = Vec::new();
+        let mut first = 0;
+        while first < self.segments {
+            let piece = Piece { first, count: fit.min(self.segments - first), items };
+            let ids = RowIds { first_segment: first, ..ids };
+            if let Some(items) = items {
+                builder.fill_repeated(items, 0)?;
+            }
+            match self.scatters {
+                true => self.scatter(builder, ids, &piece)?,
+                false => self.chunks(builder, ids, &piece, &mut carries)?,
+            }
+            if let Some(items) = items {
+                self.finish(builder, items, &piece)?;
+            }
+            first += piece.count;
+        }
+        Ok(())
+    }
+
+    /// How many segments bindings hold: elements, items and indices.
+    fn segments_of_piece(&self, builder: &Builder<'_>) -> Result<u64> {
+        let words = self.item_words.into_iter().chain(self.index_words).map(|words| 4 * words);
+        let capacity = words.map(|bytes| builder.capacity(bytes)).min().unwrap_or(MAX_ELEMENTS);
+        let capacity = capacity.min(builder.capacity(builder.item()));
+        match (capacity / self.inner).min(self.segments) {
+            0 => {
+                let item = (4 * self.item_words.unwrap_or(1)).max(builder.item());
+                Err(builder.over_binding("a row of the result, on its way,", self.inner * item))
+            }
+            fit => Ok(fit),
+        }
+    }
+
+    /// Ids of one word, made of offsets.
+    fn expand_offsets(&self, builder: &mut Builder<'_>, offset_words: u64) -> Result<RowIds> {
+        let offsets = self.segments + 1;
+        if offsets > builder.capacity(4 * offset_words) {
+            return Err(builder.over_binding("offsets", offsets * 4 * offset_words));
+        }
+        let ids = builder.scratch_words(self.rows);
+        let fit = builder.capacity(4) / 4 * 4;
+        if fit == 0 {
+            return Err(builder.over_binding("four ids", 16));
+        }
+        // A search takes as many steps as a number has bits.
+        let chunk = (builder.max_iterations() / 32).clamp(1, self.tuning.ids_per_thread);
+        let mut first = 0;
+        while first < self.rows {
+            let rows = fit.min(self.rows - first);
+            let (source, base) = builder.range_of(IDS, 0, offsets, 4 * offset_words);
+            let (result, result_base) = builder.range_of(ids, first, rows, 4);
+            let chunks = rows.div_ceil(chunk);
+            let params = expand_offsets::Params {
+                rows: rows as u32,
+                first_row: first as u32,
+                chunk: chunk as u32,
+                chunks: chunks as u32,
+                segments: self.segments as u32,
+                base,
+                offset_words: offset_words as u32,
+                result_base,
+            };
+            let launch = New {
+                purpose: "ids from offsets",
+                shader: builder.shader(&EXPAND_OFFSETS),
+                params: &params,
+                sources: vec![source],
+                results: vec![result],
+            };
+            builder.push(launch, chunks)?;
+            first += rows;
+        }
+        Ok(RowIds { buffer: ids, words: 1, first_segment: 0 })
+    }
+
+    /// The binding of a piece's results, and where in it they begin: of the maxima themselves, or
+    /// of items.
+    fn results(&self, builder: &Builder<'_>, piece: &Piece) -> (Range, u32) {
+        let outputs = piece.count * self.inner;
+        match (piece.items, self.item_words) {
+            (Some(items), Some(words)) => builder.range_of(items, 0, outputs, 4 * words),
+            _ => builder.range(Region::all(VALUES).after(piece.first * self.inner), outputs),
+        }
+    }
+
+    /// The parameters of a launch over rows with ids, from a row on, without what its sources and
+    /// results add.
+    fn params(&self, builder: &Builder<'_>, rows: &Rows, piece: &Piece) -> Params {
+        Params {
+            by_columns: divisor(rows.columns),
+            rows: rows.count as u32,
+            inner: self.inner as u32,
+            columns: rows.columns as u32,
+            chunk: rows.chunk as u32,
+            chunks: rows.count.div_ceil(rows.chunk) as u32,
+            segments: piece.count as u32,
+            first_segment: rows.ids.first_segment as u32,
+            id_words: rows.ids.words as u32,
+            first_row: rows.first as u32,
+            last_row: (self.rows - 1) as u32,
+            nan_key: builder.nan_key,
+            ..bytemuck::Zeroable::zeroed()
+        }
+    }
+}
+
+/// The rows of a launch.
+struct Rows {
+    first: u64,
+    count: u64,
+    ids: RowIds,
+    /// Rows of a chunk, and parts of a row: each invocation has one part of each row of a chunk.
+    chunk: u64,
+    columns: u64,
+}

@@ -1,0 +1,66 @@
+//! Results from items.
+
+use super::{DATA, INDICES, Piece, Planner, VALUES};
+use crate::error::Result;
+use crate::plan::{Builder, New, Region, divisor};
+use crate::segment::finish::{FINISH, Params};
+
+impl Planner<'_> {
+    /// Makes elements and indices of items.
+    pub(super) fn finish(
+        &self,
+        builder: &mut Builder<'_>,
+        items: usize,
+        piece: &Piece,
+    ) -> Result<()> {
+        let outputs = piece.count * self.inner;
+        let item_words = self.item_words.unwrap_or(1);
+        let first = piece.first * self.inner;
+        let (values, result_base) = builder.range(Region::all(VALUES).after(first), outputs);
+        let (item_range, _) = builder.range_of(items, 0, outputs, 4 * item_words);
+        // Results of an invocation: an output vector.
+        let vector = if builder.item() == 8 { 2 } else { 4 };
+        let invocations = (u64::from(result_base) % vector + outputs).div_ceil(vector);
+        let mut params = Params {
+            by_inner: divisor(self.inner),
+            item_words: item_words as u32,
+            outputs: outputs as u32,
+            result_base,
+            nan_key: builder.nan_key,
+            empty_low: self.empty[0],
+            empty_high: self.empty[1],
+            rows: self.rows as u32,
+            inner: self.inner as u32,
+            ..bytemuck::Zeroable::zeroed()
+        };
+        let Some(index_words) = self.index_words else {
+            let launch = New {
+                purpose: "elements from items",
+                shader: builder.shader(&FINISH),
+                params: &params,
+                sources: vec![item_range],
+                results: vec![values],
+            };
+            return builder.push(launch, invocations);
+        };
+        params.index_words = index_words as u32;
+        // Elements are looked up, in as many launches as bindings hold all rows.
+        let fit = (builder.capacity(builder.item()) / self.inner).min(self.rows).max(1);
+        for row in (0..self.rows).step_by(fit as usize) {
+            let rows = fit.min(self.rows - row);
+            let region = Region::all(DATA).after(row * self.inner);
+            let (source, base) = builder.range(region, rows * self.inner);
+            let (indices, index_base) = builder.range_of(INDICES, first, outputs, 4 * index_words);
+            let row = row as u32;
+            let launch = New {
+                purpose: "elements and indices from items",
+                shader: builder.shader(&FINISH).with("argmax", true),
+                params: &Params { rows: rows as u32, first_row: row, base, index_base, ..params },
+                sources: vec![source, item_range.clone()],
+                results: vec![values.clone(), indices],
+            };
+            builder.push(launch, invocations)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,89 @@
+//! `shaders/segment/scatter.wgsl`: the maxima of segments of rows in any order.
+
+use bytemuck::{cast_slice, cast_slice_mut};
+use rayon::prelude::*;
+
+use super::maxima::words;
+use super::params::{NO_SEGMENT, Params};
+use crate::plan::{Call, Kernel, Shader};
+use crate::tensor::key::{Key, Keyed, with_keyed};
+use crate::vector::PARALLEL_FROM;
+
+/// A word of the items of all segments: the keys of the maxima or, with `argmax`, those by which
+/// candidates are compared, and then the rows.
+pub(super) static SCATTER: Kernel =
+    Kernel::new("segment_scatter", "segment/scatter", run).flags(&["argmax"]);
+
+fn run(shader: &Shader, call: Call<'_, '_>) {
+    with_keyed!(shader.element, T => {
+        let rows = Rows::<T> {
+            p: call.params(),
+            argmax: shader.is("argmax"),
+            source: cast_slice(call.sources[0]),
+            ids: cast_slice(call.sources[1]),
+        };
+        rows.scatter(cast_slice_mut(call.results[0]));
+    });
+}
+
+/// Rows with ids in any order.
+struct Rows<'a, T: Keyed> {
+    p: &'a Params,
+    /// Whether the last word of an item is to be the complement of the row, not a mark.
+    argmax: bool,
+    source: &'a [T::Bits],
+    ids: &'a [u32],
+}
+
+impl<T: Keyed> Rows<'_, T> {
+    /// Each thread has segments of its own, and goes through all ids for them.
+    fn scatter(&self, items: &mut [u32]) {
+        let p = self.p;
+        let (inner, item_words) = (p.inner as usize, p.item_words as usize);
+        let line = inner * item_words;
+        let items = &mut items[p.result_base as usize * item_words..];
+        let items = &mut items[..p.segments as usize * line];
+        let threads = rayon::current_num_threads().min(8);
+        let share = (p.segments as usize).div_ceil(threads).max(1);
+        let some = |(part, items): (usize, &mut [u32])| self.some_segments(part * share, items);
+        if p.rows as usize * inner < PARALLEL_FROM {
+            items.chunks_mut(share * line).enumerate().for_each(some);
+        } else {
+            items.par_chunks_mut(share * line).enumerate().for_each(some);
+        }
+    }
+
+    /// The items of some segments, from one on.
+    fn some_segments(&self, first: usize, items: &mut [u32]) {
+        let (p, argmax) = (self.p, self.argmax);
+        let nan = T::Key::nan(p.nan_key);
+        let (inner, item_words, word) = (p.inner as usize, p.item_words as usize, p.word as usize);
+        let two = size_of::<T::Key>() == 8;
+        for row in 0..p.rows as usize {
+            let segment = p.row_segment(self.ids, row);
+            if segment == NO_SEGMENT || (segment as usize) < first {
+                continue;
+            }
+            let at = (segment as usize - first) * inner * item_words;
+            let Some(line) = items.get_mut(at..at + inner * item_words) else { continue };
+            let found = &self.source[p.base as usize + row * inner..][..inner];
+            for (item, &bits) in line.chunks_mut(item_words).zip(found) {
+                let key = T::key(bits, nan);
+                let [low, high] = words(if argmax { T::rank(key) } else { key });
+                // The words of the key from the highest on, and then the row's.
+                let all = if two {
+                    [high, low, !(p.first_row + row as u32)]
+                } else {
+                    [low, !(p.first_row + row as u32), 0]
+                };
+                // Not a comparison of slices, which would be a call.
+                if item.iter().zip(all).take(word).all(|(&found, word)| found == word) {
+                    item[word] = item[word].max(all[word]);
+                    if !argmax && word == 0 {
+                        item[item_words - 1] = 1;
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! Pools on software adapters: which windows slide along lines, and how far an invocation slides.
+
+use bytemuck::bytes_of;
+
+use super::sliding_window::{IndexParams, MAXIMUM, MaximumParams, Over, POSITIONS};
+use super::sliding_window::{SlidingWindow, Strips};
+use crate::plan::{Builder, Kernel, Shader, divisor};
+use crate::pool::{Axis, Group, HARDWARE, Numbering, Params, Special, SpecialLaunch, Tuning};
+
+/// The kernels for pools.
+pub(super) static KERNELS: [&Kernel; 2] = [&MAXIMUM, &POSITIONS];
+
+/// On lavapipe 9 taps in a loop take 3 to 4 times as long as the same in a specialised text.
+pub(super) const TUNING: Tuning =
+    Tuning { loop_cost: 3, special: Some(&SlidingWindows), ..HARDWARE };
+
+// Measured on lavapipe, but for `MAX_READS`.
+/// Taps along the last axis, at most, and positions that are held from one step to the next.
+/// Windows of 31 take a fifth of what it takes to gather them, and 1.4 times what windows of 13
+/// take.
+const MAX_TAPS: u64 = 32;
+const MAX_HELD: usize = 32;
+/// Blocks that the text reads, at most; half as many where positions are wanted. SwiftShader takes
+/// half a second to compile 18 of them, and minutes for 27.
+const MAX_READS: usize = 18;
+/// From one window to the next along the last axis, at most.
+const MAX_STRIDE: u64 = 4;
+/// Taps along the axes before the last, at most, and how often one element may be read along these.
+/// 5 x 5 of stride 1 at once took as long as one axis after the other.
+const MAX_ROWS: u64 = 9;
+const MAX_REREADS: u64 = 4;
+/// Blocks that are held, at most, where an invocation slides along several blocks beside one
+/// another: along one it took twice as long as along two or four, and along eight a quarter longer.
+const MAX_HELD_BESIDE: usize = 12;
+/// Steps of an invocation, at most, and invocations that keep all cores busy. 56 steps take 1.3 to
+/// 1.5 times as long.
+const STEPS: u64 = 448;
+const INVOCATIONS: u64 = 512;
+
+#[derive(Debug)]
+struct SlidingWindows;
+
+/// A sliding window, and how the lines lie that it slides along.
+struct Choice {
+    window: SlidingWindow,
+    unaligned_source: bool,
+    unaligned_result: bool,
+}
+
+impl Special for SlidingWindows {
+    fn fits(&self, builder: &Builder<'_>, group: &Group) -> bool {
+        choose(builder, group, 0, 0, MAX_READS).is_some()
+    }
+
+    fn maxima(
+        &self,
+        builder: &Builder<'_>,
+        group: &Group,
+        params: &Params,
+    ) -> Option<SpecialLaunch> {
+        let (base, result_base) = (params.windows.base, params.result_base);
+        let choice = choose(builder, group, base, result_base, MAX_READS)?;
+        let (strips, invocations) = strips(builder, group, &choice.window);
+        let params = MaximumParams { pool: *params, strips };
+        let shader = choice
+            .shader(builder, &MAXIMUM)
+            .with("unaligned_source", choice.unaligned_source)
+            .with("unaligned_result", choice.unaligned_result);
+        Some(SpecialLaunch { shader, params: words(bytes_of(&params)), invocations })
+    }
+
+    /// Of elements of a word, and of lines of whole blocks.
+    fn index(
+        &self,
+        builder: &Builder<'_>,
+        group: &Group,
+        params: &Params,
+        numbering: &Numbering,
+    ) -> Option<SpecialLaunch> {
+        let (base, result_base) = (params.windows.base, params.result_base);
+        let choice = choose(builder, group, base, result_base, MAX_READS / 2)?;
+        if builder.item() != 4 || choice.unaligned_source {
+            return None;
+        }
+        let (strips, invocations) = strips(builder, group, &choice.window);
+        let params = IndexParams { pool: *params, numbering: *numbering, strips };
+        let shader = choice
+            .shader(builder, &POSITIONS)
+            .with("unaligned_result", choice.unaligned_result)
+            .with("wide", numbering.index_words == 2);
+        Some(SpecialLaunch { shader, params: words(bytes_of(&params)), invocations })
+    }
+}
+
+impl Choice {
+    fn shader(&self, builder: &Builder<'_>, kernel: &'static Kernel) -> Shader {
+        Shader { attributes: self.window.attributes(), ..builder.shader(kernel) }
+    }
+}
+
+fn words(bytes: &[u8]) -> Vec<u32> {
+    bytemuck::pod_collect_to_vec(bytes)
+}
+
+/// The window that slides along the lines of a group, if one can: for a source and a result that
+/// begin so many elements into their bindings, and for a text that reads so many blocks.
+fn choose(
+    builder: &Builder<'_>,
+    group: &Group,
+    base: u32,
+    result_base: u32,
+    max_reads: usize,
+) -> Option<Choice> {
+    let [first, before, axis] = group.axes;
+    let rows = first.taps.checked_mul(before.taps).filter(|&rows| rows <= MAX_ROWS)?;
+    let suits = builder.max_iterations() >= 2 * STEPS
+        && group.axes.iter().all(Axis::has_all)
+        && axis.taps <= MAX_TAPS
+        && axis.stride <= MAX_STRIDE
+        && rows <= MAX_REREADS * first.stride * before.stride;
+    if !suits {
+        return None;
+    }
+    let (block, item) = (builder.block(), builder.item() as usize);
+    let whole = |length: u64, base: u32| (length | u64::from(base)).is_multiple_of(block);
+    let (mut unaligned_source, mut unaligned_result) = (false, false);
+    let over = if group.inner > 1 && group.inner.is_multiple_of(block) {
+        // A plane whose positions are wanted may begin anywhere.
+        if !whole(0, base) || !whole(0, result_base) {
+            return None;
+        }
+        Over::Blocks { breadth: 1 }
+    } else {
+        let words = |length: u64| (length * 4).is_multiple_of(block);
+        if group.inner > 1 || !words(axis.size) || !words(axis.outputs) {
+            return None;
+        }
+        unaligned_source = !whole(axis.size, base);
+        unaligned_result = !whole(axis.outputs, result_base);
+        Over::Elements { shift: axis.start.rem_euclid(block as i64) as u8 }
+    };
+    let window = SlidingWindow {
+        rows: [first.taps as u8, before.taps as u8],
+        taps: axis.taps as u8,
+        stride: axis.stride as u8,
+        dilation: u8::try_from(axis.dilation).ok()?,
+        reach: u8::try_from(axis.reach).ok()?,
+        over,
+    };
+    let fits = |window: &SlidingWindow| {
+        window.held(item) <= MAX_HELD && window.reads(item) <= max_reads
+    };
+    // Neighbours fill lines of a cache; more than these do not stay in registers.
+    let beside = |breadth: u8| {
+        let even = (group.inner / block).is_multiple_of(breadth.into());
+        let few = window.held(item) * usize::from(breadth) <= MAX_HELD_BESIDE;
+        (over == Over::Blocks { breadth: 1 } && even && few)
+            .then_some(SlidingWindow { over: Over::Blocks { breadth }, ..window })
+    };
+    let wider = [4, 2].into_iter().filter_map(beside).find(fits);
+    let window = wider.or(Some(window)).filter(fits)?;
+    Some(Choice { window, unaligned_source, unaligned_result })
+}
+
+/// How the lines of a group are cut into strips, and the invocations that slide along them.
+fn strips(builder: &Builder<'_>, group: &Group, window: &SlidingWindow) -> (Strips, u64) {
+    let lines = group.results() / group.line_results();
+    let beside = (group.inner / builder.block() / window.breadth() as u64).max(1);
+    let per_position = window.per_position(builder.item() as usize) as u64;
+    let line_steps = group.axes[2].outputs.div_ceil(per_position);
+    let own_steps = (line_steps * lines * beside / INVOCATIONS).clamp(1, STEPS);
+    let steps = own_steps.min(line_steps);
+    let (per_line, per_invocation) = (line_steps.div_ceil(steps), own_steps / steps);
+    let count = lines * per_line;
+    let strips = Strips {
+        count: count as u32,
+        per_line: per_line as u32,
+        steps: steps as u32,
+        per_invocation: per_invocation as u32,
+        by_per_line: divisor(per_line),
+        by_inner: divisor(beside),
+    };
+    (strips, count.div_ceil(per_invocation) * beside)
+}

@@ -1,0 +1,103 @@
+//! `run` and its variants: operators on host tensors, on any device.
+
+use super::RunOptions;
+use crate::device::Device;
+#[expect(unused_imports, reason = "named in documentation")]
+use crate::error::Error;
+use crate::error::Result;
+use crate::operator::{MaxPool, Operator, ReduceMax, SegmentMax};
+use crate::tensor::Tensor;
+
+impl Operator {
+    /// Uploads tensors, runs the operator on a device, and downloads the results.
+    ///
+    /// Inputs larger than the device are streamed in pieces; see [`Operator::run_with`].
+    ///
+    /// # Errors
+    /// As [`Operator::checked`] and [`Operator::plan`], and what the device reports.
+    pub fn run(&self, device: &Device, inputs: &[&Tensor]) -> Result<Vec<Tensor>> {
+        self.run_with(device, inputs, RunOptions::new())
+    }
+
+    /// As [`Operator::run`], with options.
+    ///
+    /// Inputs larger than [`RunOptions::max_piece`] are streamed to a GPU in pieces; their partial
+    /// results are combined on the host. The result is the same, bit for bit. A reduction is split
+    /// along its axes. A pooling is split along its results, and along its windows where one is too
+    /// large. Segments are split along their rows, then along their columns.
+    ///
+    /// Inputs may be larger than the GPU's memory. Memory-mapped inputs may be larger than the
+    /// host's memory too. Results must fit the host's memory. If the GPU runs out of memory, the
+    /// run goes on with smaller pieces. The CPU reads the tensors in place, in one piece.
+    ///
+    /// ```
+    /// use wgmax::operator::{Operator, ReduceMax};
+    /// use wgmax::{Device, RunOptions, Tensor};
+    ///
+    /// let input = Tensor::from_slice([4, 1000], &[1.0f32; 4000])?;
+    /// let options = RunOptions::new()
+    ///     .max_piece(4096)
+    ///     .progress(|progress| println!("{} of {} bytes", progress.done, progress.total));
+    /// let operator = Operator::from(ReduceMax::new().axes([1]));
+    /// let results = operator.run_with(&Device::auto(), &[&input], options)?;
+    /// assert_eq!(results[0].as_slice::<f32>()?, [1.0; 4]);
+    /// # Ok::<(), wgmax::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Operator::run`]. [`Error::OverLimit`] is returned only if no split makes the pieces
+    /// fit.
+    pub fn run_with(
+        &self,
+        device: &Device,
+        inputs: &[&Tensor],
+        options: RunOptions<'_>,
+    ) -> Result<Vec<Tensor>> {
+        pollster::block_on(super::run(self, device, inputs, options, true))
+    }
+
+    /// As [`Operator::run_with`], without blocking on a GPU.
+    ///
+    /// # Errors
+    /// As [`Operator::run_with`].
+    pub async fn run_async(
+        &self,
+        device: &Device,
+        inputs: &[&Tensor],
+        options: RunOptions<'_>,
+    ) -> Result<Vec<Tensor>> {
+        super::run(self, device, inputs, options, false).await
+    }
+}
+
+impl ReduceMax {
+    /// Uploads a tensor, runs the operator on a device, and downloads the result.
+    ///
+    /// # Errors
+    /// As [`ReduceMax::plan`], and what the device reports.
+    pub fn run(&self, device: &Device, input: &Tensor) -> Result<Tensor> {
+        Ok(Operator::from(self.clone()).run(device, &[input])?.swap_remove(0))
+    }
+}
+
+impl MaxPool {
+    /// Uploads a tensor, runs the operator on a device, and downloads the maxima
+    /// and, if requested, the indices.
+    ///
+    /// # Errors
+    /// As [`MaxPool::plan`], and what the device reports.
+    pub fn run(&self, device: &Device, input: &Tensor) -> Result<Vec<Tensor>> {
+        Operator::from(self.clone()).run(device, &[input])
+    }
+}
+
+impl SegmentMax {
+    /// Checks the ids or offsets, uploads both tensors, runs the operator on a
+    /// device, and downloads the maxima and the other outputs that were requested.
+    ///
+    /// # Errors
+    /// As [`SegmentMax::checked`] and [`SegmentMax::plan`], and what the device reports.
+    pub fn run(&self, device: &Device, data: &Tensor, ids: &Tensor) -> Result<Vec<Tensor>> {
+        Operator::from(self.clone()).run(device, &[data, ids])
+    }
+}

@@ -1,0 +1,94 @@
+//! What is fast on a kind of device, as numbers for all operators.
+
+use crate::plan::{Limits, Target};
+use crate::{pool, reduce, segment};
+
+/// What is fast on a kind of device: the numbers by which planners choose kernels, and cut work
+/// among invocations and launches.
+///
+/// A device's [`Limits`] say what is allowed. Any plan runs on any device that has its limits,
+/// with the same result; [`Device`](crate::Device) chooses the tuning that suits it.
+#[derive(Clone, Debug)]
+pub struct Tuning {
+    pub(crate) name: &'static str,
+    /// Invocations that fill the device; fewer outputs than that are split.
+    pub(crate) target_parallelism: u32,
+    /// Contiguous words that an invocation of `fill` writes.
+    pub(crate) words_per_fill: u32,
+    pub(crate) reduce: reduce::Tuning,
+    pub(crate) pool: pool::Tuning,
+    pub(crate) segment: segment::Tuning,
+}
+
+impl Tuning {
+    /// The names that [`Tuning::named`] knows.
+    pub const NAMES: [&'static str; 3] = ["hardware", "software", "cpu"];
+
+    /// For GPUs, which coalesce the accesses of neighbouring invocations.
+    pub fn hardware() -> Self {
+        Self {
+            name: "hardware",
+            target_parallelism: 1 << 16,
+            words_per_fill: 1,
+            reduce: reduce::HARDWARE,
+            pool: pool::HARDWARE,
+            segment: segment::HARDWARE,
+        }
+    }
+
+    /// For the CPU backend with a number of threads.
+    pub fn cpu(threads: usize) -> Self {
+        Self {
+            name: "cpu",
+            target_parallelism: (threads * 4 * 256).clamp(1, 1 << 20) as u32,
+            words_per_fill: 1,
+            reduce: reduce::CPU,
+            pool: pool::CPU,
+            segment: segment::CPU,
+        }
+    }
+
+    /// A tuning by its name: `hardware`, `software` or `cpu`, this for as many threads as there
+    /// are.
+    pub fn named(name: &str) -> Option<Self> {
+        match name {
+            "hardware" => Some(Self::hardware()),
+            "software" => Some(Self::software()),
+            "cpu" => Some(Self::cpu(rayon::current_num_threads())),
+            _ => None,
+        }
+    }
+
+    /// The name.
+    pub fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// Invocations that fill the device.
+    pub fn target_parallelism(&self) -> u32 {
+        self.target_parallelism
+    }
+
+    /// The same for a device that other numbers of invocations fill. Tests reach with it, on
+    /// small tensors, what planners do with large ones.
+    #[doc(hidden)]
+    pub fn with_target_parallelism(self, invocations: u32) -> Self {
+        Self { target_parallelism: invocations, ..self }
+    }
+
+    /// The same with other windows that an invocation looks at element by element, along an axis.
+    /// Longer ones are made of shorter ones.
+    #[doc(hidden)]
+    pub fn with_max_taps(mut self, taps: u32) -> Self {
+        self.pool.max_taps = taps.into();
+        self
+    }
+
+    pub(crate) fn target<'a>(&self, limits: &'a Limits) -> Target<'a> {
+        Target {
+            limits,
+            parallelism: self.target_parallelism.max(1),
+            words_per_fill: self.words_per_fill,
+        }
+    }
+}

@@ -1,0 +1,17 @@
+//! Loops over slices, compiled for each vector extension of the processor.
+//!
+//! This module knows keys, but no kernel. `dispatch` chooses the extension. `adapters` convert
+//! elements to keys and back at the ends of a loop. `fold` has the loops that several kernels
+//! share.
+
+mod adapters;
+mod dispatch;
+mod fold;
+
+pub(crate) use adapters::{Elements, Load, Store};
+pub use dispatch::Loop;
+pub use dispatch::dispatch;
+pub(crate) use fold::{columns, merge, rows, steps, store, vector, windows};
+
+/// With fewer elements, a CPU kernel stays on the calling thread: waking others would cost more.
+pub(crate) const PARALLEL_FROM: usize = 1 << 16;

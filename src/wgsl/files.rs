@@ -1,0 +1,47 @@
+//! The files of `shaders/`, as the crate holds them.
+
+macro_rules! files {
+    ($($path:literal)*) => {
+        /// Each file's path below `shaders/`, without its ending, and its text.
+        pub(crate) const FILES: &[(&str, &str)] = &[
+            $(($path, include_str!(concat!("../../shaders/", $path, ".wgsl"))),)*
+        ];
+    };
+}
+
+files! {
+    "common/block"
+    "common/divide"
+    "common/element"
+    "common/fill"
+    "common/invocation"
+    "common/key"
+    "common/source"
+    "common/store"
+    "common/vector"
+    "pool/block_windows"
+    "pool/blocks"
+    "pool/gather"
+    "pool/index"
+    "pool/maximum"
+    "pool/register_tile"
+    "pool/windows"
+    "reduce/columns"
+    "reduce/rows"
+    "segment/argmax"
+    "segment/blocks"
+    "segment/check_ids"
+    "segment/chunks"
+    "segment/elements"
+    "segment/expand_offsets"
+    "segment/finish"
+    "segment/ids"
+    "segment/params"
+    "segment/scatter"
+    "software/column_tiles"
+    "software/segment_unrolled"
+    "software/short_rows"
+    "software/sliding_window"
+    "software/sliding_window_index"
+    "software/sliding_window_maximum"
+}

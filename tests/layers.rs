@@ -1,0 +1,139 @@
+//! Arrows run downwards only: no room of `src/` uses one that stands above it.
+//!
+//! The order of the rooms is read from `ARCHITECTURE.md`, which so stays true.
+
+use std::collections::HashMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+const ROOT: &str = env!("CARGO_MANIFEST_DIR");
+
+/// The rooms by their level, the lowest first. Rooms of one line may not use each other.
+fn levels() -> HashMap<String, usize> {
+    let text = fs::read_to_string(Path::new(ROOT).join("ARCHITECTURE.md")).unwrap();
+    let list = text.split("<!-- rooms, the lowest first -->").nth(1).unwrap();
+    let list = list.split("```").nth(1).unwrap();
+    let lines = list.lines().skip(1).filter(|line| !line.trim().is_empty());
+    let mut levels = HashMap::new();
+    for (level, line) in lines.enumerate() {
+        // The names, before two spaces and what the rooms are for.
+        let names = line.trim().split("  ").next().unwrap();
+        for name in names.split('|') {
+            assert!(levels.insert(name.trim().to_string(), level).is_none(), "{name} twice");
+        }
+    }
+    levels
+}
+
+fn files(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            files(&path, found);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            found.push(path);
+        }
+    }
+}
+
+/// The text without comments.
+fn code(text: &str) -> String {
+    let lines = text.lines().map(|line| line.split("//").next().unwrap_or(""));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// The names that follow a path such as `crate::`, in a text: one, or those between braces.
+fn after<'a>(text: &'a str, path: &str) -> Vec<&'a str> {
+    let mut names = Vec::new();
+    for (at, _) in text.match_indices(path) {
+        let before = text[..at].chars().next_back();
+        if before.is_some_and(|c| c.is_alphanumeric() || c == '_' || c == ':') {
+            continue;
+        }
+        let rest = &text[at + path.len()..];
+        let list = match rest.strip_prefix('{') {
+            Some(list) => list.split('}').next().unwrap().split(',').collect(),
+            None => vec![rest],
+        };
+        for name in list {
+            let name = name.trim_start();
+            let end = name.find(|c: char| !(c.is_alphanumeric() || c == '_'));
+            names.push(&name[..end.unwrap_or(name.len())]);
+        }
+    }
+    names.retain(|name| !name.is_empty() && *name != "super");
+    names
+}
+
+/// What the crate's root re-exports, and the room that it comes from.
+fn exports() -> HashMap<String, String> {
+    let text = code(&fs::read_to_string(Path::new(ROOT).join("src/lib.rs")).unwrap());
+    let mut exports = HashMap::new();
+    for line in text.split("pub use ").skip(1) {
+        let Some((path, names)) = line.split(';').next().unwrap().rsplit_once("::") else {
+            continue;
+        };
+        let room = path.split("::").next().unwrap();
+        for name in names.trim_matches(['{', '}']).split(',') {
+            let name = name.split(" as ").last().unwrap().trim();
+            exports.insert(name.to_string(), room.to_string());
+        }
+    }
+    exports
+}
+
+/// Each use of one room by another: the file, the room used.
+fn uses() -> Vec<(PathBuf, String, String)> {
+    let source = Path::new(ROOT).join("src");
+    let mut found = Vec::new();
+    files(&source, &mut found);
+    let exports = exports();
+    let mut uses = Vec::new();
+    for file in found {
+        let path = file.strip_prefix(&source).unwrap().with_extension("");
+        let parts: Vec<&str> = path.iter().map(|part| part.to_str().unwrap()).collect();
+        if parts == ["lib"] {
+            continue;
+        }
+        let depth = parts.len() - usize::from(parts.last() == Some(&"mod"));
+        let text = code(&fs::read_to_string(&file).unwrap());
+        // From the root of a room, `super` is the crate.
+        let up = "super::".repeat(depth);
+        for name in [after(&text, "crate::"), after(&text, &up)].concat() {
+            let room = exports.get(name).map_or(name, String::as_str);
+            uses.push((file.clone(), parts[0].to_string(), room.to_string()));
+        }
+    }
+    uses
+}
+
+#[test]
+fn arrows_run_downwards() {
+    let levels = levels();
+    let level = |room: &str| {
+        *levels.get(room).unwrap_or_else(|| panic!("ARCHITECTURE.md does not list {room}"))
+    };
+    let uses = uses();
+    assert!(uses.len() > 200, "{} uses were found", uses.len());
+    let mut wrong: Vec<String> = uses
+        .iter()
+        .filter(|(_, from, to)| from != to && level(from) <= level(to))
+        .map(|(file, from, to)| format!("{}: {from} uses {to}", file.display()))
+        .collect();
+    wrong.dedup();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    // No room is listed that there is not.
+    for room in levels.keys() {
+        let folder = Path::new(ROOT).join("src").join(room);
+        assert!(folder.is_dir() || folder.with_extension("rs").is_file(), "{room}");
+    }
+}
+
+#[test]
+fn an_arrow_upwards_would_be_noticed() {
+    assert_eq!(after("use crate::device::Device;", "crate::"), ["device"]);
+    assert_eq!(after("use crate::{plan, tensor::Nan};", "crate::"), ["plan", "tensor"]);
+    assert_eq!(after("fn f(x: &$crate::plan::Plan)", "crate::"), ["plan"]);
+    assert_eq!(after("use super::super::gpu::Gpu;", "super::super::"), ["gpu"]);
+    assert!(levels()["device"] > levels()["plan"]);
+}
