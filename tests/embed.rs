@@ -85,7 +85,8 @@ fn agrees_recorded(program: &Program, device: &Device) {
     }
 }
 
-/// The random cases of every operator and type, on a device that refuses whatever is beyond such limits.
+/// The random cases of every operator and type, on a device that refuses whatever is beyond such
+/// limits.
 #[test]
 fn random_cases_agree_on_a_small_device() {
     let Some(program) = program(small) else { return };

@@ -82,14 +82,16 @@ fn memory() -> u64 {
     (of("RssAnon:") + of("RssShmem:")) >> 10
 }
 
-/// Much data, a software adapter: minutes. `cargo test --release --test large -- --ignored --nocapture`
+/// Much data, a software adapter: minutes.
+/// `cargo test --release --test large -- --ignored --nocapture`
 #[test]
 #[ignore = "takes minutes"]
 fn a_file_beyond_4_gib() {
     let Some(device) = gpu() else { return };
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("large.npy");
-    // 589,824 rows of 8 KiB. The largest lies in the last byte, and one in its way just behind 4 GiB.
+    // 589,824 rows of 8 KiB. The largest lies in the last byte, and one in its way just behind
+    // 4 GiB.
     let (rows, columns) = (LARGE / 8192, 8192);
     let behind = (4 << 30) + 5;
     let planted = [(0, 7), (8191, 9), (behind, 100), (LARGE - 1, 120), (LARGE - columns, 111)];

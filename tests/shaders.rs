@@ -16,8 +16,7 @@ fn shaders(workgroup: u32) -> Vec<Shader> {
 
 /// What is wrong with a WGSL text, if anything is.
 fn check(text: &str) -> Result<(), String> {
-    let module =
-        naga::front::wgsl::parse_str(text).map_err(|error| error.emit_to_string(text))?;
+    let module = naga::front::wgsl::parse_str(text).map_err(|error| error.emit_to_string(text))?;
     let info = Validator::new(ValidationFlags::all(), Capabilities::empty())
         .validate(&module)
         .map_err(|error| error.emit_to_string(text))?;
@@ -166,7 +165,10 @@ fn definitions_of_hlsl_are_recognised() {
     let found = |line| definition(line).unwrap_or_default();
     assert_eq!(found("uint f(uint a, ByteAddressBuffer b)"), "f(uint, ByteAddressBuffer)");
     assert_eq!(found("uint2 g(uint a[8], inout uint2 b) {"), "g(uint[8], inout uint2)");
-    assert_eq!(found("void main(uint3 at : SV_DispatchThreadID, uint i : SV_GroupIndex)"), "main(uint3, uint)");
+    assert_eq!(
+        found("void main(uint3 at : SV_DispatchThreadID, uint i : SV_GroupIndex)"),
+        "main(uint3, uint)"
+    );
     assert_eq!(found("typedef uint ret_array8_uint_[8];"), "ret_array8_uint_");
     assert_eq!(found("struct Held {"), "Held");
     assert_eq!(found("cbuffer params : register(b0) { Params params; }"), "params");
@@ -234,10 +236,24 @@ fn no_kernel_holds_a_float() {
 
 #[test]
 fn floats_are_recognised() {
-    for word in ["f16", "f32", "vec4f", "vec2h", "mat2x2f", "unpack2x16float", "1f", "2h", "1.", "0.5", "1e3"] {
+    for word in [
+        "f16",
+        "f32",
+        "vec4f",
+        "vec2h",
+        "mat2x2f",
+        "unpack2x16float",
+        "1f",
+        "2h",
+        "1.",
+        "0.5",
+        "1e3",
+    ] {
         assert!(is_float(word), "{word}");
     }
-    for word in ["u32", "0x1fu", "0xff", "17u", "a.x", "pair.y1", "vec4", "vector_above", "half", "self.f"] {
+    for word in
+        ["u32", "0x1fu", "0xff", "17u", "a.x", "pair.y1", "vec4", "vector_above", "half", "self.f"]
+    {
         assert!(!is_float(word), "{word}");
     }
 }

@@ -11,7 +11,8 @@ use wgmax::operator::{
 use wgmax::wgpu;
 use wgmax::{Device, ElementType, Error, Nan, RunOptions, Tensor};
 
-/// Runs an operator in pieces of so many bytes, and says how many they were; 0: it was run as a whole.
+/// Runs an operator in pieces of so many bytes, and says how many they were; 0: it was run as a
+/// whole.
 fn in_pieces(
     device: &Device,
     operator: &Operator,

@@ -34,35 +34,29 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome
     }
     let mut table = output::table(&[
         "--device",
-        "name",
-        "backend",
-        "driver",
-        "kind",
-        "plan",
-        "workgroup",
-        "groups",
-        "binding",
-        "buffer",
+        "name\ndriver",
+        "backend\nkind",
+        "--plan",
+        "workgroup\ngroups",
+        "binding\nbuffer",
     ]);
     for (index, info) in all {
         let limits = &info.limits;
+        let groups = count(limits.max_workgroups_per_dimension);
+        let [binding, buffer] = [limits.max_binding_size, limits.max_buffer_size].map(size);
         table.add_row([
             argument(index),
-            info.name.clone(),
-            info.backend.clone(),
-            info.driver.clone(),
-            info.kind.clone(),
+            format!("{}\n{}", info.name, info.driver),
+            format!("{}\n{}", info.backend, info.kind),
             info.tuning().name().to_string(),
-            limits.workgroup_size.to_string(),
-            count(limits.max_workgroups_per_dimension),
-            size(limits.max_binding_size),
-            size(limits.max_buffer_size),
+            format!("{}\n{groups}", limits.workgroup_size),
+            format!("{binding}\n{buffer}"),
         ]);
     }
     writeln!(output, "{table}")?;
     writeln!(
         output,
-        "plan: what --plan is by default; workgroup: invocations of a workgroup;\n\
+        "--plan: the default; workgroup: invocations of a workgroup;\n\
          groups: workgroups in each dimension; binding, buffer: maximum bytes"
     )?;
     if adapters.is_empty() {

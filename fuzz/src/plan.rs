@@ -1,5 +1,5 @@
-//! Attributes, shapes, limits and a tuning to a plan: an error, or a plan that keeps to its limits and, where
-//! it is small, computes on the CPU what the plan for the CPU computes.
+//! Attributes, shapes, limits and a tuning to a plan: an error, or a plan that keeps to its limits
+//! and, where it is small, computes on the CPU what the plan for the CPU computes.
 
 use arbitrary::{Result, Unstructured};
 use wgmax::operator::Operator;
@@ -35,7 +35,12 @@ fn attempt(from: &mut Unstructured) -> Result<()> {
         let data = desc(from, inputs.first().map_or(1, |data| data.shape().len()))?;
         let others = inputs.iter().skip(1).map(|tensor| tensor.desc());
         if let Some(data) = &data {
-            check(&operator, &[data].into_iter().chain(others).collect::<Vec<_>>(), &limits, &tuning);
+            check(
+                &operator,
+                &[data].into_iter().chain(others).collect::<Vec<_>>(),
+                &limits,
+                &tuning,
+            );
         }
         return Ok(());
     }

@@ -73,7 +73,8 @@ fn columns_of(element: u32) -> Acc {
 
 // Any position: the words of the block (of 64 bits, its elements) are looked up one by one.
 // The elements of a word may lie in two units, if a matrix or a piece ends between them; then
-// they come from two places.
+// they come from two places. They never lie in three: where there are two columns, results begin
+// at an even place.
 @if(unaligned)
 fn columns_of(element: u32) -> Acc {
     // The first block of all may begin before the first result; its first word then has the

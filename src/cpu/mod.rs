@@ -107,7 +107,9 @@ pub(crate) fn execute(
             .map(|(words, range)| {
                 let size = plan.buffers[range.buffer].size as usize;
                 let bytes = &mut bytemuck::cast_slice_mut(words)[..size];
-                let end = bytes.len().min((range.offset + range.size) as usize);
+                // As a GPU binds it: whole words.
+                let size = range.size.next_multiple_of(4);
+                let end = bytes.len().min((range.offset + size) as usize);
                 &mut bytes[range.offset as usize..end]
             })
             .collect();

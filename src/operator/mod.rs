@@ -184,7 +184,7 @@ mod tests {
                 .filter(|shader| !shader.words && !shader.in_place)
                 .map(|shader| format!("{}{}", shader.element, shader.source()))
                 .collect();
-            let shaders = kernel.shaders(64).len() / if kernel.is_typed() { 4 } else { 1 };
+            let shaders = kernel.shaders(64).len() / if kernel.is_typed() { 4 } else { 2 };
             assert_eq!(texts.len(), shaders, "{kernel:?}");
         }
     }

@@ -8,6 +8,7 @@ impl Plan {
     ///
     /// # Errors
     /// What is wrong, in a sentence.
+    #[doc(hidden)]
     pub fn check(&self, limits: &Limits) -> Result<(), String> {
         for (i, launch) in self.launches.iter().enumerate() {
             let wrong =

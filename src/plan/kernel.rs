@@ -144,11 +144,14 @@ impl Kernel {
                 for &attributes in &samples {
                     let shader = Shader::new(self, element, workgroup);
                     let shader = Shader { flags, attributes, ..shader };
-                    let binds = [(false, false), (true, false), (false, true), (true, true)];
-                    let binds = if self.typed { &binds[..] } else { &binds[..1] };
-                    all.extend(
-                        binds.iter().map(|&(words, in_place)| Shader { words, in_place, ..shader }),
-                    );
+                    // What has no type reads words.
+                    let binds = [(false, false), (false, true), (true, false), (true, true)];
+                    let binds = if self.typed { &binds[..] } else { &binds[..2] };
+                    all.extend(binds.iter().map(|&(words, in_place)| Shader {
+                        words,
+                        in_place,
+                        ..shader
+                    }));
                 }
             }
         }
@@ -198,11 +201,7 @@ pub struct Shader {
 
 impl Shader {
     /// The shader of a kernel without flags.
-    pub(crate) const fn new(
-        kernel: &'static Kernel,
-        element: ElementType,
-        workgroup: u32,
-    ) -> Self {
+    pub(crate) const fn new(kernel: &'static Kernel, element: ElementType, workgroup: u32) -> Self {
         let (flags, attributes) = (0, [0; 16]);
         Self { kernel, element, flags, attributes, words: false, in_place: false, workgroup }
     }

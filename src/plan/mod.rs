@@ -1,7 +1,7 @@
 //! Plans: launches of kernels over numbered buffers, within a device's limits.
 //!
-//! Nothing here knows an operator. The operators' planners put plans together with a
-//! `Builder`; executors run them.
+//! A plan is made by [`Operator::plan`](crate::operator::Operator::plan), which needs no device,
+//! and run by [`Device::execute`](crate::Device::execute). Nothing here knows an operator.
 
 mod builder;
 mod check;
@@ -14,6 +14,8 @@ pub(crate) use builder::{Builder, MAX_ELEMENTS, New, Region, Target, gcd};
 pub(crate) use divide::divisor;
 pub(crate) use fill::KERNELS;
 pub(crate) use kernel::{Attributes, Call, Flags, Specialization};
+/// For the command and the tests: what a launch runs, and its text.
+#[doc(hidden)]
 pub use kernel::{Kernel, Shader};
 pub use limits::Limits;
 
@@ -59,7 +61,13 @@ pub struct Launch {
 }
 
 impl Launch {
+    /// The kernel, the element type and the variant, as in the labels of compute passes.
+    pub fn label(&self) -> String {
+        self.shader.label()
+    }
+
     /// The shader.
+    #[doc(hidden)]
     pub fn shader(&self) -> &Shader {
         &self.shader
     }
@@ -115,6 +123,7 @@ impl Plan {
     }
 
     /// The shaders of the launches, in order.
+    #[doc(hidden)]
     pub fn shaders(&self) -> impl Iterator<Item = &Shader> {
         self.launches.iter().map(|launch| &launch.shader)
     }

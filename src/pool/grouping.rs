@@ -98,7 +98,8 @@ impl Grouping<'_> {
         let taps = taken.iter().try_fold(1u64, |taps, a| taps.checked_mul(a.taps));
         let max_taps = self.tuning.max_fused_taps.min(self.builder.max_iterations());
         let inner = axes[last + 1..].iter().map(|a| a.size).product();
-        let few = || taps.is_some_and(|taps| taps <= max_taps) || self.together_on_cpu(taken, inner);
+        let few =
+            || taps.is_some_and(|taps| taps <= max_taps) || self.together_on_cpu(taken, inner);
         !self.is_special(&self.group(axes, last, last)) && few()
     }
 

@@ -2,7 +2,7 @@
 
 use super::axes::{Axis, Cut};
 use super::groups::Group;
-use super::params::{IndexParams, Numbering, Params};
+use super::params::{IndexParams, Numbering};
 use super::planner::{Planner, gather_params, output_vectors, push_special};
 use super::windows::Window;
 use super::{INDEX, Indices, Order};

@@ -34,8 +34,7 @@ static GATHER: Kernel =
 /// Maxima of windows along whole blocks of an inner axis.
 static BLOCKS: Kernel = Kernel::new("pool_blocks", "pool/blocks", cpu::blocks);
 /// The same along one axis, several overlapping windows an invocation.
-static REGISTER_TILE: Kernel =
-    Kernel::new("pool_register_tile", "pool/register_tile", cpu::blocks);
+static REGISTER_TILE: Kernel = Kernel::new("pool_register_tile", "pool/register_tile", cpu::blocks);
 /// Where the maxima of windows are. `from_positions`: the candidates are what an earlier launch
 /// found. `to_positions`: the result is positions, for a later launch.
 static INDEX: Kernel =

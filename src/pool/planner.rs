@@ -13,7 +13,7 @@ use super::tuning::{SpecialLaunch, Tuning};
 use super::windows::Window;
 use super::{BLOCKS, GATHER, Layout, MaxPool, REGISTER_TILE};
 use crate::error::Result;
-use crate::plan::{Builder, New, Plan, Range, Region, Shader, Target, divisor};
+use crate::plan::{Builder, New, Plan, Range, Region, Target, divisor};
 use crate::reduce;
 use crate::tensor::TensorDesc;
 use crate::tensor::key::key_words;
@@ -107,8 +107,7 @@ impl Planner<'_> {
         for (i, group) in groups.iter().enumerate() {
             let last = i + 1 == groups.len();
             let result = if last { target } else { builder.scratch(group.results()) };
-            let purpose =
-                if last { "maxima of windows" } else { "maxima of parts of windows" };
+            let purpose = if last { "maxima of windows" } else { "maxima of parts of windows" };
             for piece in group.pieces(builder.capacity(builder.item()))? {
                 self.launch(builder, purpose, source, result, &piece)?;
             }

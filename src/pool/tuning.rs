@@ -68,8 +68,12 @@ pub(crate) trait Special: std::fmt::Debug + Sync {
     /// Whether there is one for the maxima of a group, if its source and result are aligned.
     fn fits(&self, builder: &Builder<'_>, group: &Group) -> bool;
     /// The launch for the maxima of a group, with the parameters of the general kernels.
-    fn maxima(&self, builder: &Builder<'_>, group: &Group, params: &Params)
-    -> Option<SpecialLaunch>;
+    fn maxima(
+        &self,
+        builder: &Builder<'_>,
+        group: &Group,
+        params: &Params,
+    ) -> Option<SpecialLaunch>;
     /// The launch for maxima and their indices, which are distances in memory.
     fn index(
         &self,

@@ -327,9 +327,7 @@ impl Planner<'_, '_> {
         let pieces = cut.splits * (cut.width / e.inner);
         let (partial, purpose) = match pieces {
             1 => (target, "maxima of columns"),
-            _ => {
-                (self.builder.scratch(e.outer * pieces * e.inner), "maxima of pieces of columns")
-            }
+            _ => (self.builder.scratch(e.outer * pieces * e.inner), "maxima of pieces of columns"),
         };
         let matrix = e.n * e.inner;
         let outputs = e.outer * cut.splits * cut.width;
@@ -338,6 +336,9 @@ impl Planner<'_, '_> {
         let blocks = [u64::from(base), cut.width, matrix];
         let unaligned = !blocks.iter().all(|x| x.is_multiple_of(block))
             || !u64::from(result_base).is_multiple_of(per_word);
+        // A word of results lies in at most two units: of two columns, as the results of pieces
+        // and parts of an even number of columns do, which begin at even places.
+        debug_assert!(cut.width > 2 || result_base.is_multiple_of(2) || per_word < 4);
         let shader = self.builder.shader(kernel);
         let shader = if kernel == &COLUMNS { shader.with("unaligned", unaligned) } else { shader };
         let params = columns::Params {

@@ -2,13 +2,13 @@
 
 use bytemuck::bytes_of;
 
-use super::sliding_window::{IndexParams, MAXIMUM, MaximumParams, Over, POSITIONS};
-use super::sliding_window::{SlidingWindow, Strips};
+use super::sliding_window::{INDEX, IndexParams, MAXIMUM, MaximumParams};
+use super::sliding_window::{Over, SlidingWindow, Strips};
 use crate::plan::{Builder, Kernel, Shader, divisor};
 use crate::pool::{Axis, Group, HARDWARE, Numbering, Params, Special, SpecialLaunch, Tuning};
 
 /// The kernels for pools.
-pub(super) static KERNELS: [&Kernel; 2] = [&MAXIMUM, &POSITIONS];
+pub(super) static KERNELS: [&Kernel; 2] = [&MAXIMUM, &INDEX];
 
 /// On lavapipe 9 taps in a loop take 3 to 4 times as long as the same in a specialised text.
 pub(super) const TUNING: Tuning =
@@ -85,7 +85,7 @@ impl Special for SlidingWindows {
         let (strips, invocations) = strips(builder, group, &choice.window);
         let params = IndexParams { pool: *params, numbering: *numbering, strips };
         let shader = choice
-            .shader(builder, &POSITIONS)
+            .shader(builder, &INDEX)
             .with("unaligned_result", choice.unaligned_result)
             .with("wide", numbering.index_words == 2);
         Some(SpecialLaunch { shader, params: words(bytes_of(&params)), invocations })
@@ -131,8 +131,9 @@ fn choose(
         }
         Over::Blocks { breadth: 1 }
     } else {
-        let words = |length: u64| (length * 4).is_multiple_of(block);
-        if group.inner > 1 || !words(axis.size) || !words(axis.outputs) {
+        // A piece of a tensor may begin within a word.
+        let words = |length: u64, base: u32| ((length | u64::from(base)) * 4).is_multiple_of(block);
+        if group.inner > 1 || !words(axis.size, base) || !words(axis.outputs, result_base) {
             return None;
         }
         unaligned_source = !whole(axis.size, base);
@@ -147,9 +148,8 @@ fn choose(
         reach: u8::try_from(axis.reach).ok()?,
         over,
     };
-    let fits = |window: &SlidingWindow| {
-        window.held(item) <= MAX_HELD && window.reads(item) <= max_reads
-    };
+    let fits =
+        |window: &SlidingWindow| window.held(item) <= MAX_HELD && window.reads(item) <= max_reads;
     // Neighbours fill lines of a cache; more than these do not stay in registers.
     let beside = |breadth: u8| {
         let even = (group.inner / block).is_multiple_of(breadth.into());
@@ -181,4 +181,42 @@ fn strips(builder: &Builder<'_>, group: &Group, window: &SlidingWindow) -> (Stri
         by_inner: divisor(beside),
     };
     (strips, count.div_ceil(per_invocation) * beside)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::{Limits, Target};
+    use crate::pool::{self, MaxPool};
+    use crate::reduce;
+    use crate::tensor::{ElementType, TensorDesc};
+
+    /// Windows slide along whole words. Pieces of a tensor, as small bindings make them, may begin
+    /// within one, and are gathered.
+    #[test]
+    fn lines_begin_with_words() {
+        let wgpu = wgpu::Limits::default();
+        let limits = Limits { max_binding_size: 512, ..Limits::from_wgpu(&wgpu) };
+        let target = Target { limits: &limits, parallelism: 4096, words_per_fill: 8 };
+        let operator = MaxPool::new([1, 1]).pads([0, 0], [0, 3]);
+        let (mut slide, mut gather) = (0, 0);
+        for size in 200..400 {
+            let input = TensorDesc::new(ElementType::U8, [1, 1, 5, size]).unwrap();
+            let (outputs, windows) = (operator.infer(&input), operator.windows(&input));
+            let (outputs, windows) = (outputs.unwrap(), windows.unwrap());
+            let tables = (&TUNING, &reduce::HARDWARE);
+            let plan = pool::plan(&operator, &input, outputs, &windows, target, tables.0, tables.1);
+            for launch in plan.unwrap().launches() {
+                if launch.shader().kernel != &MAXIMUM {
+                    gather += 1;
+                    continue;
+                }
+                let params: &MaximumParams = bytemuck::from_bytes(launch.param_bytes());
+                assert_eq!(params.pool.windows.base % 4, 0);
+                assert_eq!(params.pool.result_base % 4, 0);
+                slide += 1;
+            }
+        }
+        assert!(slide > 0 && gather > 0, "{slide} {gather}");
+    }
 }

@@ -228,7 +228,10 @@ fn f(a: C) -> u32 { // }
         assert_eq!(module.header, "// What it is.\n// More of it.\n");
         assert_eq!(module.imports[0].path, "a/b");
         assert_eq!(module.imports[0].names, ["C", "d"]);
-        assert_eq!((&*module.imports[1].path, &module.imports[1].names[..]), ("kernel", &["e"][..]));
+        assert_eq!(
+            (&*module.imports[1].path, &module.imports[1].names[..]),
+            ("kernel", &["e"][..])
+        );
         assert_eq!(module.imports[1].condition, Condition::Name("x"));
         let names: Vec<&str> = module.items.iter().map(|item| item.name).collect();
         assert_eq!(names, ["source", "N", "N", "N", "f"]);

@@ -102,8 +102,8 @@ fn variants(plan: &Plan) -> Vec<String> {
     all
 }
 
-/// One random case: oracle, CPU and, if there is one, a GPU; and each launch of a plan within limits
-/// that reach every branch of the planner on small tensors.
+/// One random case: oracle, CPU and, if there is one, a GPU; and each launch of a plan within
+/// limits that reach every branch of the planner on small tensors.
 fn check_case(device: Option<&Device>, case: &Case, what: &str) {
     let what = format!("{what}: {case}");
     let cpu = Device::cpu();

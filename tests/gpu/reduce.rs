@@ -37,7 +37,8 @@ fn known_traps_agree_three_ways() {
         (&[2, 4099], &[1]),
         (&[64, 1027], &[0]),
         (&[20_011, 2], &[0]),
-        // Widened to rows whose last one overlaps, read as the fourth of four, before another matrix.
+        // Widened to rows whose last one overlaps, read as the fourth of four, before another
+        // matrix.
         (&[3, 47, 4], &[1]),
         (&[3, 47, 16], &[1]),
         (&[300_007], &[0]),
@@ -61,7 +62,8 @@ fn known_traps_agree_three_ways() {
     }
 }
 
-/// More than 65,535 iterations in one invocation, were they not bounded; the answer sits at the very end.
+/// More than 65,535 iterations in one invocation, were they not bounded. The answer is the last
+/// element.
 #[test]
 fn a_long_reduction_reaches_its_end() {
     let Some(device) = gpu() else { return };
@@ -135,7 +137,8 @@ fn rows_wider_than_a_binding_are_cut() {
             for max_binding_size in [1024, 4096] {
                 let nan = random.pick(&[Nan::Propagate, Nan::Ignore]);
                 let what = format!(
-                    "WGMAX_SEED={seed}: {t}{shape:?} over {axis}, {nan:?}, bindings of {max_binding_size}"
+                    "WGMAX_SEED={seed}: {t}{shape:?} over {axis}, {nan:?}, bindings of \
+                     {max_binding_size}"
                 );
                 let input = tensor(t, shape, random.below(2) as usize, &mut random);
                 let op = ReduceMax::new().axes([*axis]).nan(nan).into();
@@ -264,9 +267,8 @@ fn short_rows_agree_three_ways() {
             for parallelism in [1, 16, 4096] {
                 let shape = [rows, bytes / t.size()];
                 let nan = random.pick(&[Nan::Propagate, Nan::Ignore]);
-                let what = format!(
-                    "WGMAX_SEED={seed}: {t}{shape:?}, {nan:?}, parallelism {parallelism}"
-                );
+                let what =
+                    format!("WGMAX_SEED={seed}: {t}{shape:?}, {nan:?}, parallelism {parallelism}");
                 let input = tensor(t, &shape, random.below(2) as usize, &mut random);
                 let op = ReduceMax::new().axes([1]).nan(nan).into();
                 check_oracle(&[&Device::cpu()], &op, &[&input], &what);

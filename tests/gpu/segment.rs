@@ -172,7 +172,11 @@ fn bad_ids_on_a_device_are_reported() {
                 let op = op.status(true).indices(ElementType::I64).into();
                 let found = device.run(&op, &[&inputs[0], &inputs[1]]).unwrap();
                 let status = found[2].download().unwrap();
-                assert_eq!(status.as_slice::<u32>().unwrap(), [expected], "{ids:?} {op:?} on {device:?}");
+                assert_eq!(
+                    status.as_slice::<u32>().unwrap(),
+                    [expected],
+                    "{ids:?} {op:?} on {device:?}"
+                );
                 found[0].download().unwrap();
             }
         }
@@ -251,7 +255,8 @@ fn unrolled_rows_and_column_tiles_agree_three_ways() {
                 );
                 check_oracle(&[&Device::cpu()], &op, &[&data, &ids], &what);
                 let plan = check_within(&device, &op, &[&data, &ids], &limits, &what);
-                let count = |name: &str| plan.shaders().filter(|s| super::variant(s) == name).count();
+                let count =
+                    |name: &str| plan.shaders().filter(|s| super::variant(s) == name).count();
                 unrolled += count("segment_unrolled");
                 tiles += count("segment_blocks column_tile");
             }

@@ -60,7 +60,8 @@ fn sliding_windows_agree_with_their_cpu_kernels() {
     let rounds = rounds(80);
     let mut sliding = [0; 2];
     for round in 0..rounds {
-        // Windows slide for positions where elements have a word and one launch of few reads will do.
+        // Windows slide for positions where elements have a word and one launch of few reads will
+        // do.
         let word = random.pick(&[ElementType::F32, ElementType::I32, ElementType::U32]);
         let t = if random.once_in(2) { word } else { random.pick(&ElementType::ALL) };
         let (shape, op) = pool(t, &mut random);

@@ -19,7 +19,9 @@ use super::{Outcome, max_pool, reduce_max, segment_max};
 Examples:
   wgmax explain reduce-max 1000x1000 --axes 0 --max-binding 64KiB
   wgmax explain max-pool 16,64,112,112 --kernel 3,3 --strides 2,2 --plan software --json
-  wgmax explain segment-max 1000000x64 --num-segments 5000 --unsorted")]
+  wgmax explain segment-max 1000000x64 --num-segments 5000 --unsorted
+
+Limits are by default those that WebGPU guarantees, or memory alone with --plan cpu.")]
 pub struct Arguments {
     #[command(subcommand)]
     operator: Choice,
@@ -38,7 +40,9 @@ enum Choice {
 #[derive(Args)]
 #[command(after_help = "\
 Example:
-  wgmax explain reduce-max 1000x1000 --axes 0 --max-binding 64KiB")]
+  wgmax explain reduce-max 1000x1000 --axes 0 --max-binding 64KiB
+
+Limits are by default those that WebGPU guarantees, or memory alone with --plan cpu.")]
 struct ReduceMax {
     #[command(flatten)]
     input: Input,
@@ -51,7 +55,9 @@ struct ReduceMax {
 #[derive(Args)]
 #[command(after_help = "\
 Example:
-  wgmax explain max-pool 16x64x112x112 --kernel 3,3 --strides 2,2 --pads 1,1,1,1 --indices")]
+  wgmax explain max-pool 16x64x112x112 --kernel 3,3 --strides 2,2 --pads 1,1,1,1 --indices
+
+Limits are by default those that WebGPU guarantees, or memory alone with --plan cpu.")]
 struct MaxPool {
     #[command(flatten)]
     input: Input,
@@ -70,7 +76,8 @@ Example:
   wgmax explain segment-max 1000000x64 --num-segments 5000 --unsorted
 
 --num-segments is required, because there are no ids to count. With --offsets there is one offset
-more than segments.")]
+more than segments. Limits are by default those that WebGPU guarantees, or memory alone with
+--plan cpu.")]
 struct SegmentMax {
     #[command(flatten)]
     input: Input,
@@ -131,8 +138,7 @@ struct Target {
     /// Tuning of the plan
     #[arg(long, value_enum, default_value = "hardware")]
     plan: PlanChoice,
-    /// Maximum bytes of a binding. Limits are by default those that WebGPU guarantees, or memory
-    /// alone with --plan cpu
+    /// Maximum bytes of a binding
     #[arg(long, value_name = "SIZE")]
     max_binding: Option<Size>,
     /// Maximum bytes of a buffer
@@ -150,10 +156,10 @@ struct Target {
     /// Maximum storage buffers of a shader
     #[arg(long, value_name = "N", value_parser = positive())]
     storage_buffers: Option<u32>,
-    /// Alignment of bindings in bytes
+    /// Bytes that the offsets of bindings are multiples of
     #[arg(long, value_name = "N", value_parser = alignment)]
     alignment: Option<u64>,
-    /// Invocations that fill the device; by default the tuning has a number
+    /// Invocations that fill the device; by default as in the tuning
     #[arg(long, value_name = "N", value_parser = positive())]
     parallelism: Option<u32>,
     /// Print the plan as JSON

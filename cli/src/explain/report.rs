@@ -24,12 +24,11 @@ struct Bytes {
     outputs: u64,
 }
 
-/// Consecutive launches that print the same.
+/// Consecutive launches of a shader with the same purpose and grid.
 struct Row<'a> {
     /// The number of the first launch, from 1.
     first: usize,
-    count: usize,
-    launch: &'a Launch,
+    launches: &'a [Launch],
 }
 
 impl Explanation {
@@ -57,17 +56,18 @@ impl Explanation {
         if let Some(row) = rows.get(MAX_ROWS) {
             let rest = self.plan.launches().len() - row.first + 1;
             writeln!(output, "and {rest} more launches; --json prints them all")?;
+        } else if rows.len() < self.plan.launches().len() {
+            writeln!(output, "Rows of several launches have their sums; --json prints each.")?;
         }
         self.summary(output)
     }
 
     fn rows(&self) -> Vec<Row<'_>> {
-        let mut rows: Vec<Row<'_>> = Vec::new();
-        for (index, launch) in self.plan.launches().iter().enumerate() {
-            match rows.last_mut() {
-                Some(row) if same(row.launch, launch) => row.count += 1,
-                _ => rows.push(Row { first: index + 1, count: 1, launch }),
-            }
+        let mut rows = Vec::new();
+        let mut first = 1;
+        for launches in self.plan.launches().chunk_by(same) {
+            rows.push(Row { first, launches });
+            first += launches.len();
         }
         rows
     }
@@ -144,12 +144,9 @@ fn flags(launch: &Launch) -> Vec<&'static str> {
     names.filter(|name| shader.is(name)).chain(shader.words.then_some("words")).collect()
 }
 
-/// Whether two launches print the same.
+/// Whether two launches belong in one row.
 fn same(a: &Launch, b: &Launch) -> bool {
-    a.shader() == b.shader()
-        && a.purpose() == b.purpose()
-        && a.grid() == b.grid()
-        && (a.bytes_read(), a.bytes_written()) == (b.bytes_read(), b.bytes_written())
+    a.shader() == b.shader() && a.purpose() == b.purpose() && a.grid() == b.grid()
 }
 
 fn launch(launch: &Launch) -> Value {
@@ -179,10 +176,11 @@ fn table(rows: &[Row<'_>]) -> Table {
     for column in table.column_iter_mut().skip(2).take(3) {
         column.set_cell_alignment(CellAlignment::Right);
     }
-    for Row { first, count, launch } in rows {
-        let (numbers, times) = match count {
-            1 => (first.to_string(), String::new()),
-            _ => (format!("{first}-{}", first + count - 1), format!("{count} x ")),
+    for Row { first, launches } in rows {
+        let launch = &launches[0];
+        let numbers = match launches.len() {
+            1 => first.to_string(),
+            count => format!("{first}-{}", first + count - 1),
         };
         let mut kernel = vec![launch.shader().kernel.name()];
         kernel.extend(flags(launch));
@@ -190,8 +188,8 @@ fn table(rows: &[Row<'_>]) -> Table {
             numbers,
             kernel.join("\n"),
             grid(launch.grid()),
-            format!("{times}{}", size(launch.bytes_read())),
-            format!("{times}{}", size(launch.bytes_written())),
+            size(launches.iter().map(Launch::bytes_read).sum()),
+            size(launches.iter().map(Launch::bytes_written).sum()),
             launch.purpose().to_string(),
         ]);
     }

@@ -141,7 +141,8 @@ fn pieces_make_no_difference() {
 #[test]
 fn plans_make_no_difference() {
     let (_folder, at) = folder();
-    let numbers: Vec<u8> = (0..200_000u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
+    let numbers: Vec<u8> =
+        (0..200_000u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
     let x = Tensor::from_slice([200, 1000], &numbers).unwrap();
     let (input, output) = (at("large.npy"), at("y.npy"));
     wgmax::io::write(&input, &x).unwrap();

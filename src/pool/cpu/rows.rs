@@ -166,7 +166,8 @@ impl<L: Load> Loop for Fill<'_, L> {
     }
 }
 
-/// Reads what the lines of a block look at, in order: processors fetch ahead of that, and not of rows in turn.
+/// Reads what the lines of a block look at, in order: processors fetch ahead of that, and not of
+/// rows in turn.
 #[inline(always)]
 fn read_ahead<T: Copy>(block: &Block, source: &[T], rows: &mut Vec<usize>) {
     let inner = block.w.inner as usize;
@@ -261,7 +262,7 @@ fn clear<L: Lane>(keys: &mut [L], count: usize) {
     }
 }
 
-/// The maxima of rows at an offset, in whole vectors if there is room.
+/// The maxima of rows at an offset, in whole vectors if there is space.
 #[inline(always)]
 fn merge_rows<L: Load>(
     load: L,

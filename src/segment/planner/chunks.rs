@@ -100,7 +100,8 @@ impl Planner<'_> {
         let chunk = (level.rows * self.columns(builder)).div_ceil(parallelism);
         let chunk = chunk.clamp(min_chunk, self.tuning.max_chunk).min(max_iterations);
         // Rows of a launch, as far as bindings reach.
-        let (source_item, carry_item) = (self.source_item(builder, level), self.carry_item(builder));
+        let (source_item, carry_item) =
+            (self.source_item(builder, level), self.carry_item(builder));
         let fit = (builder.capacity(source_item) / self.inner)
             .min(builder.capacity(4 * level.ids.words))
             .min(builder.capacity(carry_item) * chunk / (2 * self.inner));

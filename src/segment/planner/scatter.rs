@@ -18,8 +18,8 @@ impl Planner<'_> {
         let chunk = (self.rows * self.inner).div_ceil(builder.target.parallelism.into());
         let chunk = chunk.clamp(self.tuning.min_chunk, self.tuning.max_chunk);
         let chunk = chunk.min(builder.max_iterations());
-        let fit = (builder.capacity(builder.item()) / self.inner)
-            .min(builder.capacity(4 * ids.words));
+        let fit =
+            (builder.capacity(builder.item()) / self.inner).min(builder.capacity(4 * ids.words));
         if fit == 0 {
             let bytes = self.inner * builder.item();
             return Err(builder.over_binding("a row of segments", bytes));
