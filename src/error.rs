@@ -95,7 +95,8 @@ pub enum Error {
     },
     /// Axes must be given either as an attribute or as an input, and not as both.
     #[error(
-        "{dialect} {operator} takes axes as an attribute or as an input, exactly one of them; {given}"
+        "{dialect} {operator} takes axes as an attribute or as an input, exactly one of them; \
+         {given}"
     )]
     AxesSource {
         /// The dialect.
@@ -199,7 +200,8 @@ pub enum Error {
     },
     /// The length of a list attribute does not match the spatial axes of the input.
     #[error(
-        "attribute {attribute} needs {expected} numbers for this input's spatial axes, but has {actual}"
+        "attribute {attribute} needs {expected} numbers for this input's spatial axes, but has \
+         {actual}"
     )]
     AttributeLength {
         /// The attribute.
@@ -219,7 +221,8 @@ pub enum Error {
     },
     /// A window is larger than the padded input, so the output would be empty.
     #[error(
-        "the window covers {extent} positions along spatial axis {axis}, but the padded input has {padded}"
+        "the window covers {extent} positions along spatial axis {axis}, but the padded input has \
+         {padded}"
     )]
     WindowTooLarge {
         /// The spatial axis, from 0.

@@ -49,8 +49,9 @@ fn members(op: &SegmentMax, ids: &Tensor) -> Vec<Vec<usize>> {
     if op.get_segments() == Segments::Offsets {
         return (1..ids.len()).map(|i| (id(i - 1) as usize..id(i) as usize).collect()).collect();
     }
-    let default = (0..ids.len()).map(id).max().map_or(0, |largest| (largest + 1).max(0));
-    let mut members = vec![Vec::new(); op.get_num_segments().unwrap_or(default) as usize];
+    // If the number is given, ids may be as large as an `i64`.
+    let counted = || (0..ids.len()).map(id).max().map_or(0, |largest| (largest + 1).max(0));
+    let mut members = vec![Vec::new(); op.get_num_segments().unwrap_or_else(counted) as usize];
     for row in 0..ids.len() {
         let mine = usize::try_from(id(row)).ok().and_then(|id| members.get_mut(id));
         if let Some(mine) = mine {

@@ -77,17 +77,17 @@ fn traps() -> Vec<Trap> {
     };
     // Tiles of eight windows: whole and partly filled, several apart, in the padding of another
     // axis.
-    add(TILE, ANY, INDEX, &[1, 40, 16], nxc(&[9], &[1], &[1], (&[4], &[4])));
+    add(TILE, ANY, SLIDING_INDEX, &[1, 40, 16], nxc(&[9], &[1], &[1], (&[4], &[4])));
     add(TILE, TILE, TWO, &[2, 41, 32], nxc(&[31], &[1], &[1], (&[40], &[33])));
-    add(TILE, ANY, INDEX, &[1, 90, 16], nxc(&[17], &[2], &[1], (&[8], &[9])));
-    add(TILE, ANY, INDEX, &[1, 120, 16], nxc(&[22], &[3], &[1], (&[0], &[0])));
-    add(TILE, ANY, INDEX, &[1, 90, 16], nxc(&[9], &[1], &[2], (&[8], &[8])));
+    add(TILE, ANY, SLIDING_INDEX, &[1, 90, 16], nxc(&[17], &[2], &[1], (&[8], &[9])));
+    add(TILE, ANY, SLIDING_INDEX, &[1, 120, 16], nxc(&[22], &[3], &[1], (&[0], &[0])));
+    add(TILE, ANY, SLIDING_INDEX, &[1, 90, 16], nxc(&[9], &[1], &[2], (&[8], &[8])));
     add(TILE, TILE, INDEX, &[1, 99, 16], nxc(&[12], &[1], &[3], (&[20], &[5])));
     add(TILE, TILE, INDEX, &[1, 150, 16], nxc(&[25], &[3], &[2], (&[3], &[4])));
     let (kernel, pads): (&[i64], Pads) = (&[1, 9], (&[3, 4], &[2, 4]));
     add(TILE, BLOCKS, INDEX, &[2, 3, 40, 16], nxc(kernel, &[2, 1], &[1, 1], pads));
     let (kernel, pads): (&[i64], Pads) = (&[13, 1], (&[6, 0], &[6, 0]));
-    add(TILE, ANY, INDEX, &[1, 1, 33, 64], ncx(nxc(kernel, &[1, 1], &[1, 1], pads)));
+    add(TILE, ANY, SLIDING_INDEX, &[1, 1, 33, 64], ncx(nxc(kernel, &[1, 1], &[1, 1], pads)));
     // Sliding windows over whole blocks, one and two beside one another.
     add(BLOCKS, SLIDING, SLIDING_INDEX, &[2, 9, 48], nxc(&[3], &[2], &[1], (&[1], &[1])));
     let pads: Pads = (&[2, 1], &[0, 2]);
@@ -164,7 +164,7 @@ fn known_traps_agree_three_ways() {
                 }
                 check_oracle(&[&Device::cpu(), &hardware, &software], &op, &[&input], &what);
                 for (device, binding) in
-                    expected.iter().flat_map(|e| [u64::MAX, 4096, 2048].map(|b| (e.0, b)))
+                    expected.iter().flat_map(|e| [u64::MAX, 4096, 2048, 512].map(|b| (e.0, b)))
                 {
                     let own = device.info().limits.clone();
                     let limits =

@@ -107,11 +107,7 @@ fn bad_segments_are_refused_in_one_line() {
         (&[0, 1, 0, 1, 2][..], &[][..], "bad.npy: segment_ids must ascend, but position 2 has 0"),
         (&[-1, 0, 0, 1, 2], &[], "bad.npy: segment_ids must not be negative"),
         (&[0, 1, 2], &[], "bad.npy: segment_ids has 3 elements, but 5 are needed"),
-        (
-            &[0, 0, 0, 0, i64::MAX],
-            &[],
-            "bad.npy: segment_ids at position 4 has 9223372036854775807",
-        ),
+        (&[0, 0, 0, 0, i64::MAX], &[], "bad.npy: segment_ids at position 4 is 9223372036854775807"),
         (&[0, 3, 2, 5], &["--offsets"], "bad.npy: offsets must ascend, but position 2 has 2"),
         (&[-2, 3], &["--offsets"], "bad.npy: offsets must not be negative"),
         (

@@ -65,7 +65,7 @@ fn load_set(path: &Path, model: &onnx::TestModel, set: &Path, id: String) -> Res
         model.input_names.iter().map(|name| match (name.as_str(), values.get(name)) {
             ("", _) => Ok(None),
             (_, Some(tensor)) => Ok(Some(tensor.clone())),
-            (_, None) => Err(bad(path, format_args!("the node's input {name:?} has no value"))),
+            (_, None) => Err(bad(path, format_args!("no value feeds the node's input {name:?}"))),
         });
     let inputs = node_inputs.collect::<Result<_>>()?;
 
@@ -80,7 +80,7 @@ fn load_set(path: &Path, model: &onnx::TestModel, set: &Path, id: String) -> Res
     let leading: Vec<&PathBuf> =
         model.output_names.iter().map_while(|name| file_of.get(name).copied()).collect();
     if leading.len() != files.len() {
-        let reason = "the graph's outputs are not the first outputs of the node";
+        let reason = "the graph leaves out an output before the last one that it has";
         return Err(unsupported(path.display(), reason));
     }
     let read = leading.into_iter().map(|file| onnx::read_tensor(file));

@@ -84,10 +84,10 @@ fn one_node(model: Model) -> Result<TestModel> {
         graph_inputs.iter().chain(initializers.keys()).map(String::as_str).collect();
     let undefined = |input: &&&str| !input.is_empty() && !defined.contains(**input);
     if let Some(input) = used.iter().find(undefined) {
-        return Err(bad(name, format_args!("the node's input {input:?} has no value")));
+        return Err(bad(name, format_args!("no value feeds the node's input {input:?}")));
     }
     if let Some(output) = graph_outputs.iter().find(|output| !outputs.contains(output.as_str())) {
-        return Err(bad(name, format_args!("no node has the graph output {output:?}")));
+        return Err(bad(name, format_args!("no node makes the graph output {output:?}")));
     }
     Ok(TestModel {
         node: node.node(opset)?,
