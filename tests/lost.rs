@@ -1,5 +1,5 @@
-//! Devices that are lost, memory that runs out, adapters that refuse: each an error that says which,
-//! again and again, and nothing that the caller has set is replaced.
+//! Devices that are lost, memory that runs out, adapters that refuse: each an error that says
+//! which, again and again, and nothing that the caller has set is replaced.
 
 mod common;
 

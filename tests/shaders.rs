@@ -189,8 +189,8 @@ fn types_of(kernel: &str) -> Vec<ElementType> {
     }
 }
 
-/// Variants of a kernel, for types of less than a word and for the others: all combinations of its
-/// flags that there are. Kernels that are specialized have as many samples of each.
+/// Variants of each kernel, for types of less than a word and for the others: the combinations of
+/// its flags that there are, times the samples of a kernel that is specialized.
 const VARIANTS: [(&str, [usize; 2]); 19] = [
     ("fill", [1, 1]),
     ("pool_blocks", [1, 1]),

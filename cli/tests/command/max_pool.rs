@@ -125,8 +125,8 @@ fn bad_pooling_is_refused_in_one_line() {
     run(&["--kernel", ""], "needs 2 numbers");
     run(&["--kernel", "0,3"], "--kernel 0,3");
     run(&["--kernel", "6,1"], "--kernel 6,1: the window covers 6");
-    let most = "9223372036854775807,1";
-    run(&["--kernel", most, "--dilations", most], "the window covers");
+    let max = "9223372036854775807,1";
+    run(&["--kernel", max, "--dilations", max], "the window covers");
     for kernel in ["a", "3,", "3;3", "3x3", "3.0,3", "99999999999999999999,1"] {
         run(&["--kernel", kernel], "--kernel");
     }
