@@ -68,7 +68,7 @@ impl Prepared {
     ///
     /// It submits nothing, waits for nothing and leaves no error scope open. Results are written in
     /// whole words: if a result of 1- or 2-byte elements ends within a word, the rest of the word
-    /// is set to 0.
+    /// is set to 0 or kept, as the kernel has it.
     ///
     /// The bind groups of the last four sets of buffers and offsets are kept, and keep the buffers
     /// alive. Recording with one of these sets creates no wgpu objects except the passes.

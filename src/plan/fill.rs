@@ -62,7 +62,7 @@ impl Builder<'_> {
                 padding: [0; 3],
             };
             let launch = New {
-                purpose: "what there is where nothing else is stored",
+                purpose: "the value of empty results, or of new scratch",
                 shader: self.shader(&FILL),
                 params: &params,
                 sources: vec![],

@@ -86,29 +86,31 @@ impl<'a> Text<'a> {
 
     /// File by file, the entry point's last; within a file in its order.
     fn write(mut self) -> String {
-        let mut files: Vec<&str> = Vec::new();
-        let root = self.resolver.root;
-        for &(path, _) in &self.order {
-            if path != root && !files.contains(&path) {
-                files.push(path);
-            }
-        }
-        // What is generated uses what others declare, too, but begins with the constants.
-        files.sort_by_key(|&path| path != GENERATED);
-        files.push(root);
+        let mut files = Vec::new();
+        self.visit(self.resolver.root, &mut HashSet::from([GENERATED, KERNEL]), &mut files);
         self.order.sort_by_key(|&(_, item)| item.place);
         let mut text = String::new();
-        for file in files {
-            if file != GENERATED {
+        for file in [GENERATED].into_iter().chain(files) {
+            let items = self.order.iter().filter(|(path, _)| *path == file);
+            if file != GENERATED && items.clone().next().is_some() {
                 text.push_str(&format!("// ---- shaders/{file}.wgsl\n"));
                 text.push_str(self.resolver.module(file).map_or("", |module| module.header));
             }
-            for (_, item) in self.order.iter().filter(|(path, _)| *path == file) {
+            for (_, item) in items.clone() {
                 text.push_str(&format!("\n{}{}\n", item.comment, item.text));
             }
-            text.push('\n');
+            if items.clone().next().is_some() {
+                text.push('\n');
+            }
         }
         text
+    }
+
+    /// Adds a file after those that it imports.
+    fn visit(&self, path: &'a str, seen: &mut HashSet<&'a str>, files: &mut Vec<&'a str>) {
+        let Some(module) = self.resolver.module(path).filter(|_| seen.insert(path)) else { return };
+        module.imports.iter().for_each(|import| self.visit(&import.path, seen, files));
+        files.push(path);
     }
 }
 
