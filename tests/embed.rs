@@ -94,16 +94,16 @@ fn random_cases_agree_on_a_small_device() {
     let seed = seed();
     for index in 0..390 {
         let case = Case::nth(seed, index).unwrap();
-        // Each operator and type by each of the two, within 78 cases.
-        let device = &plans[index as usize % 2];
-        let on = describe(device);
-        let what = format!("WGMAX_SEED={seed}, case {index}: {case} on {on}");
-        let found = case.operator.run(device, &case.inputs());
-        let found = found.unwrap_or_else(|error| panic!("{what}: {error}"));
         let expected = case.operator.run(&Device::cpu(), &case.inputs()).unwrap();
-        for (found, expected) in found.iter().zip(&expected) {
-            let report = compare(found, expected).unwrap();
-            assert!(report.is_equal(), "{what}: {report}");
+        for device in &plans {
+            let on = describe(device);
+            let what = format!("WGMAX_SEED={seed}, case {index}: {case} on {on}");
+            let found = case.operator.run(device, &case.inputs());
+            let found = found.unwrap_or_else(|error| panic!("{what}: {error}"));
+            for (found, expected) in found.iter().zip(&expected) {
+                let report = compare(found, expected).unwrap();
+                assert!(report.is_equal(), "{what}: {report}");
+            }
         }
     }
 }

@@ -15,7 +15,8 @@ const _: () = {
     shared::<DeviceTensor>();
 };
 
-/// An operator for each thread and round, of few kinds, so that threads ask for the same pipelines at once.
+/// An operator for each thread and round, of few kinds, so that threads ask for the same pipelines
+/// at once.
 fn case(random: &mut Random) -> (Operator, Vec<Tensor>) {
     let element_type = random.pick(&[ElementType::F32, ElementType::U8, ElementType::I64]);
     let n = 1 + random.below(300) as usize;
