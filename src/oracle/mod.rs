@@ -43,12 +43,13 @@ pub fn run(operator: &Operator, inputs: &[&Tensor]) -> Result<Vec<Tensor>> {
     }
 }
 
-/// The number of elements that [`run`] reads; it reads about ten million per second.
+/// The number of elements that [`run`] reads of inputs of these types and shapes; it reads about
+/// ten million per second.
 ///
 /// # Errors
-/// As [`run`].
-pub fn cost(operator: &Operator, inputs: &[&Tensor]) -> Result<u64> {
-    let outputs = infer(operator, inputs)?;
+/// As [`Operator::infer`].
+pub fn cost(operator: &Operator, inputs: &[&TensorDesc]) -> Result<u64> {
+    let outputs = operator.infer(inputs)?;
     Ok(match operator {
         Operator::MaxPool(op) => {
             let taps = op.get_kernel().iter().map(|&k| k as u64);

@@ -2,6 +2,7 @@
 
 use super::Random;
 use crate::error::Result;
+use crate::tensor::key::{Key, Keyed, key_words, with_keyed};
 use crate::tensor::{ElementType, Tensor, TensorDesc};
 
 /// The kind of a tensor's elements.
@@ -18,11 +19,40 @@ pub enum Style {
     Lowest,
     /// Only NaN; special values for types without NaN.
     Nan,
+    /// Each element is at least as large as the one before: the maximum of a set is its last
+    /// element, and what is behind a set is larger.
+    Rising,
+    /// Each element is at most as large as the one before.
+    Falling,
+    /// Two to four different values, so that most maxima are there several times.
+    Ties,
+    /// Small numbers, and few large ones.
+    Peaks,
 }
 
 impl Style {
     /// All kinds.
-    pub const ALL: [Self; 5] = [Self::Any, Self::Hard, Self::Numbers, Self::Lowest, Self::Nan];
+    pub const ALL: [Self; 9] = [
+        Self::Any,
+        Self::Hard,
+        Self::Numbers,
+        Self::Lowest,
+        Self::Nan,
+        Self::Rising,
+        Self::Falling,
+        Self::Ties,
+        Self::Peaks,
+    ];
+
+    /// A random style. What shows a lost or a foreign element comes more often than what shows a
+    /// wrong value.
+    pub(super) fn random(random: &mut Random) -> Self {
+        use Style::*;
+        random.pick(&[
+            Any, Any, Hard, Numbers, Lowest, Nan, Rising, Rising, Falling, Falling, Ties, Peaks,
+            Peaks, Peaks,
+        ])
+    }
 }
 
 /// A tensor of random elements of type `t`.
@@ -35,11 +65,19 @@ pub fn tensor(
     style: Style,
     random: &mut Random,
 ) -> Result<Tensor> {
+    let desc = TensorDesc::new(t, shape)?;
     let hard = hard_bits(t);
     let lowest = lowest_bits(t);
-    Tensor::build(TensorDesc::new(t, shape)?, |bytes| {
-        for element in bytes.chunks_exact_mut(t.size()) {
+    let few: Vec<u64> = (0..2 + random.below(3)).map(|_| random.pick(&hard)).collect();
+    let ramp = Ramp::random(t, desc.len() as u64, random);
+    Tensor::build(desc, |bytes| {
+        for (i, element) in bytes.chunks_exact_mut(t.size()).enumerate() {
             let mut bits = match style {
+                Style::Rising => ramp.at(i as u64),
+                Style::Falling => ramp.at(ramp.len - 1 - i as u64),
+                Style::Ties => random.pick(&few),
+                Style::Peaks if random.once_in(16) => peak(t, random),
+                Style::Peaks => number(t, random.below(1 << 62)),
                 Style::Hard => random.pick(&hard),
                 Style::Lowest => lowest,
                 Style::Nan => random.pick(&hard[..hard.len().min(NANS)]),
@@ -56,6 +94,78 @@ pub fn tensor(
         }
         Ok(())
     })
+}
+
+/// Numbers that ascend.
+struct Ramp {
+    element_type: ElementType,
+    /// The key of the first, and what is between two, in 2^-32.
+    first: u64,
+    step: u128,
+    len: u64,
+}
+
+impl Ramp {
+    /// A random ramp of `len` numbers: over all numbers, over the lower or upper half, or of
+    /// neighbours about zero.
+    fn random(element_type: ElementType, len: u64, random: &mut Random) -> Self {
+        let (lowest, highest) = numbers(element_type);
+        let middle = lowest + (highest - lowest) / 2;
+        let (first, last) = match random.below(4) {
+            0 => (lowest, highest),
+            1 => (lowest, middle),
+            2 => (middle, highest),
+            _ => (middle.saturating_sub(len / 2).max(lowest), middle.saturating_add(len / 2)),
+        };
+        let last = last.clamp(first, highest);
+        let step = (u128::from(last - first) << 32) / u128::from(len.max(2) - 1);
+        Self { element_type, first, step, len }
+    }
+
+    fn at(&self, i: u64) -> u64 {
+        let key = self.first + ((self.step * u128::from(i)) >> 32) as u64;
+        element(self.element_type, key)
+    }
+}
+
+/// A large number.
+pub(super) fn peak(t: ElementType, random: &mut Random) -> u64 {
+    number(t, 1 << 63 | random.next())
+}
+
+/// The bits of a number: of the lowest for 0, of the highest for 2^64 - 1.
+fn number(t: ElementType, position: u64) -> u64 {
+    let (lowest, highest) = numbers(t);
+    let count = u128::from(highest - lowest) + 1;
+    element(t, lowest + ((count * u128::from(position)) >> 64) as u64)
+}
+
+/// The lowest and the highest key of a number that is no NaN.
+fn numbers(t: ElementType) -> (u64, u64) {
+    let key = |bits| {
+        let [low, high] = key_words(t, bits);
+        u64::from(high) << 32 | u64::from(low)
+    };
+    let highest = match (float(t), t) {
+        (Some(float), _) => infinity(float),
+        (None, ElementType::Bool) => 1,
+        (None, ElementType::I8 | ElementType::I16 | ElementType::I32 | ElementType::I64) => {
+            (1 << (8 * t.size() - 1)) - 1
+        }
+        (None, _) => u64::MAX >> (64 - 8 * t.size()),
+    };
+    (key(lowest_bits(t)), key(highest))
+}
+
+/// The bits of the element with a key.
+fn element(t: ElementType, key: u64) -> u64 {
+    fn bits<T: Keyed>(key: u64) -> u64 {
+        let key = T::Key::from_words(key as u32, (key >> 32) as u32);
+        let mut bytes = [0; 8];
+        bytes[..size_of::<T::Bits>()].copy_from_slice(bytemuck::bytes_of(&T::bits(key)));
+        u64::from_le_bytes(bytes)
+    }
+    with_keyed!(t, T => bits::<T>(key))
 }
 
 /// The number of bits of a float type and of its fraction; `None` for other types.
@@ -113,5 +223,70 @@ fn lowest_bits(t: ElementType) -> u64 {
         (Some(float), _) => infinity(float) | sign,
         (None, ElementType::I8 | ElementType::I16 | ElementType::I32 | ElementType::I64) => sign,
         _ => 0,
+    }
+}
+
+/// `tensor` with large numbers at these places.
+pub(super) fn with_peaks(
+    tensor: &Tensor,
+    places: &[usize],
+    random: &mut Random,
+) -> Result<Tensor> {
+    let t = tensor.element_type();
+    Tensor::build(tensor.desc().clone(), |bytes| {
+        bytes.copy_from_slice(tensor.bytes());
+        for &place in places {
+            let at = place * t.size();
+            let peak = peak(t, random).to_le_bytes();
+            bytes[at..at + t.size()].copy_from_slice(&peak[..t.size()]);
+        }
+        Ok(())
+    })
+}
+
+/// A place in a set of `len` elements: an end of it, or an end of a part such as kernels cut it
+/// into.
+pub(super) fn place(len: usize, random: &mut Random) -> usize {
+    let len = len as u64;
+    let place = match random.below(8) {
+        0 | 1 => 0,
+        2 | 3 => len - 1,
+        4 => len.saturating_sub(1 + random.below(9)),
+        5 | 6 => {
+            let part = random.pick(&[2, 4, 8, 16, 32, 64, 128, 256, 512]);
+            (part * (1 + random.below(len / part + 1))).saturating_sub(random.below(2))
+        }
+        _ => random.below(len),
+    };
+    place.min(len - 1) as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Ramps ascend and end with the highest number, in keys and so in values.
+    #[test]
+    fn ramps_ascend() {
+        for t in ElementType::ALL {
+            for seed in 0..20 {
+                let tensor = |style| tensor(t, &[1000], style, &mut Random(seed)).unwrap();
+                let (rising, falling) = (tensor(Style::Rising), tensor(Style::Falling));
+                let keys: Vec<u64> = rising.bytes().chunks_exact(t.size()).map(|bytes| {
+                    let mut bits = [0; 8];
+                    bits[..t.size()].copy_from_slice(bytes);
+                    assert!(!is_nan(t, u64::from_le_bytes(bits)), "{t}");
+                    let [low, high] = key_words(t, u64::from_le_bytes(bits));
+                    u64::from(high) << 32 | u64::from(low)
+                }).collect();
+                assert!(keys.is_sorted() && keys[0] < keys[999], "{t} {seed}");
+                let backwards = falling.bytes().rchunks_exact(t.size()).flatten();
+                assert!(backwards.eq(rising.bytes()), "{t} {seed}");
+            }
+            let (lowest, highest) = numbers(t);
+            assert_eq!(element(t, lowest), lowest_bits(t), "{t}");
+            assert_eq!(number(t, 0), lowest_bits(t), "{t}");
+            assert_eq!(number(t, u64::MAX), element(t, highest), "{t}");
+        }
     }
 }

@@ -1,9 +1,11 @@
 //! Random poolings.
 
-use super::{Case, Narrow, Random, Style, tensor};
+use super::Random;
+use super::aim::Aim;
+use super::draft::{Draft, near_border};
 use crate::error::{Error, Result};
-use crate::operator::{EmptySet, Indices, Layout, MaxPool, Operator, Order, Padding, Rounding};
-use crate::tensor::{ElementType, Tensor};
+use crate::operator::{EmptySet, Indices, Layout, MaxPool, Order, Padding, Rounding};
+use crate::tensor::{ElementType, TensorDesc};
 use crate::{Nan, oracle};
 
 /// The maximum of [`oracle::cost`], which keeps the oracle's time below a second.
@@ -13,22 +15,24 @@ const MAX_COST: u64 = 3_000_000;
 ///
 /// # Errors
 /// [`Error::ShapeOverflow`] for a huge budget.
-pub fn max_pool(random: &mut Random, t: ElementType, budget: u64) -> Result<Case> {
+pub(super) fn draft(
+    random: &mut Random,
+    t: ElementType,
+    budget: u64,
+    aim: Option<Aim>,
+) -> Result<Draft> {
     loop {
-        let (op, shape) = pooling(random, budget);
-        let style = random.pick(&Style::ALL);
-        let input = tensor(t, &shape, style, random)?;
-        let narrow = Narrow::random(random);
-        let operator = Operator::from(op);
-        if is_usable(&operator, &input) {
-            return Ok(Case { operator, tensors: vec![input], narrow });
+        let (op, shape) = pooling(random, t, budget, aim);
+        let draft = Draft { operator: op.into(), data: TensorDesc::new(t, shape)?, ids: None };
+        if is_usable(&draft) {
+            return Ok(draft);
         }
     }
 }
 
 /// Whether the windows fit the input and the oracle's cost is acceptable.
-fn is_usable(operator: &Operator, input: &Tensor) -> bool {
-    match oracle::cost(operator, &[input]) {
+fn is_usable(draft: &Draft) -> bool {
+    match oracle::cost(&draft.operator, &[&draft.data]) {
         Ok(cost) => cost <= MAX_COST,
         Err(Error::WindowTooLarge { .. }) => false,
         // Other errors are not expected; running the case reports them.
@@ -37,8 +41,13 @@ fn is_usable(operator: &Operator, input: &Tensor) -> bool {
 }
 
 /// A pooling and an input shape. The windows usually, but not always, fit the shape.
-fn pooling(random: &mut Random, budget: u64) -> (MaxPool, Vec<usize>) {
-    let spatial = random.pick(&[1usize, 1, 2, 2, 2, 2, 3, 3, 4, 5]);
+fn pooling(
+    random: &mut Random,
+    t: ElementType,
+    budget: u64,
+    aim: Option<Aim>,
+) -> (MaxPool, Vec<usize>) {
+    let spatial = random.pick(&[1, 1, 2, 2, 2, 2, 3, 3, 4, 5]);
     let mut left = budget;
     let mut size = |random: &mut Random, max: u64| {
         let size = match random.below(20) {
@@ -46,6 +55,7 @@ fn pooling(random: &mut Random, budget: u64) -> (MaxPool, Vec<usize>) {
             0..=2 => 1,
             // Multiples of 16-byte blocks, which are rare among random sizes.
             3..=5 => 4 << random.below(4),
+            6..=9 => near_border(random, max),
             _ => 1 + random.below(max),
         }
         .min(left.max(1));
@@ -54,13 +64,20 @@ fn pooling(random: &mut Random, budget: u64) -> (MaxPool, Vec<usize>) {
     };
     let sizes: Vec<usize> =
         (0..spatial).map(|_| size(random, if spatial < 3 { 70 } else { 12 })).collect();
-    let (batch, channels) = (size(random, 3), size(random, 9));
-    let layout = random.pick(&[Layout::Ncx, Layout::Nxc]);
+    let (batch, mut channels) = (size(random, 3), size(random, 9));
+    let mut layout = random.pick(&[Layout::Ncx, Layout::Nxc]);
+    // Register tiles are of blocks, and along one axis with long windows.
+    let tiles = aim.is_some_and(|aim| aim.kernel() == "pool_register_tile");
+    if tiles || aim.is_some() && random.once_in(6) {
+        layout = Layout::Nxc;
+        channels = 16 / t.size() * (1 + random.below(3) as usize);
+    }
     let shape = match layout {
         Layout::Nxc => [&[batch], sizes.as_slice(), &[channels]].concat(),
         Layout::Ncx => [&[batch, channels], sizes.as_slice()].concat(),
     };
-    let op = windows(random, &sizes)
+    let alone = tiles.then(|| random.below(spatial) as usize);
+    let op = windows(random, &sizes, alone)
         .layout(layout)
         .rounding(random.pick(&[Rounding::Floor, Rounding::Ceil, Rounding::CeilTorch]))
         .nan(random.pick(&[Nan::Propagate, Nan::Ignore]))
@@ -69,13 +86,15 @@ fn pooling(random: &mut Random, budget: u64) -> (MaxPool, Vec<usize>) {
     (op, shape)
 }
 
-/// Windows along axes of these sizes.
-fn windows(random: &mut Random, sizes: &[usize]) -> MaxPool {
+/// Windows along axes of these sizes; of one element but along `alone`, if that is an axis.
+fn windows(random: &mut Random, sizes: &[usize], alone: Option<usize>) -> MaxPool {
     let (long, one_stride) = (random.once_in(4), random.once_in(3));
     let (mut kernels, mut strides, mut dilations) = (Vec::new(), Vec::new(), Vec::new());
     let (mut begin, mut end) = (Vec::new(), Vec::new());
-    for &size in sizes {
+    for (axis, &size) in sizes.iter().enumerate() {
         let kernel = match random.below(8) {
+            _ if alone == Some(axis) => 4 + random.below(24),
+            _ if alone.is_some() => 1,
             0 => 1,
             1 if long => 1 + random.below(40),
             2 if long => size.max(1) as u64,
@@ -83,6 +102,7 @@ fn windows(random: &mut Random, sizes: &[usize]) -> MaxPool {
         };
         let stride = match random.below(6) {
             _ if one_stride => 1,
+            _ if alone.is_some() => 1 + random.below(2),
             0 => kernel,
             1 => 1 + random.below(30),
             _ => 1 + random.below(3),
@@ -131,4 +151,33 @@ fn indices(random: &mut Random, layout: Layout, rank: i64) -> Option<Indices> {
     let axis = random.below(rank as u64) as i64;
     let axis = if random.once_in(2) { axis } else { axis - rank };
     Some(Indices { element_type, order: Order::RowMajor, axis })
+}
+
+/// An element of some windows: the first, the last, or any.
+pub(super) fn places(op: &MaxPool, data: &TensorDesc, random: &mut Random) -> Result<Vec<usize>> {
+    let windows = op.windows(data)?;
+    let (shape, last) = (data.shape(), data.rank() - 1);
+    let (planes, channels) = match op.get_layout() {
+        Layout::Ncx => (shape[0] * shape[1], 1),
+        Layout::Nxc => (shape[0], shape[last]),
+    };
+    let (planes, channels) = (planes as u64, channels as u64);
+    let results: u64 = windows.iter().map(|w| w.output).product();
+    let count = (results * planes * channels / 3).min(500);
+    let place = |_| {
+        let end = random.below(3);
+        let mut at = random.below(planes);
+        for w in &windows {
+            let tap = match end {
+                0 => 0,
+                1 => w.kernel - 1,
+                _ => random.below(w.kernel),
+            };
+            let first = i128::from(random.below(w.output) * w.stride) - i128::from(w.pad_begin);
+            let position = first + i128::from(tap) * i128::from(w.dilation);
+            at = at * w.input + position.clamp(0, i128::from(w.input) - 1) as u64;
+        }
+        (at * channels + random.below(channels)) as usize
+    };
+    Ok((0..count).map(place).collect())
 }

@@ -15,7 +15,9 @@
 //! # Ok::<(), wgmax::Error>(())
 //! ```
 
+mod aim;
 mod describe;
+mod draft;
 mod elements;
 mod max_pool;
 mod narrow;
@@ -25,11 +27,9 @@ mod segment_max;
 mod shrink;
 
 pub use elements::{Style, tensor};
-pub use max_pool::max_pool;
 pub use narrow::Narrow;
 pub use random::Random;
-pub use reduce_max::reduce_max;
-pub use segment_max::{ids_tensor, segment_max};
+pub use segment_max::ids_tensor;
 pub use shrink::shrink;
 
 use crate::device::{Device, DeviceTensor};
@@ -44,11 +44,11 @@ const MAX_LAUNCHES: usize = 200;
 /// The operator of a case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Kind {
-    /// [`reduce_max`].
+    /// [`ReduceMax`](crate::operator::ReduceMax).
     ReduceMax,
-    /// [`max_pool`].
+    /// [`MaxPool`](crate::operator::MaxPool).
     MaxPool,
-    /// [`segment_max`].
+    /// [`SegmentMax`](crate::operator::SegmentMax).
     SegmentMax,
 }
 
@@ -87,6 +87,9 @@ impl Case {
 
     /// The case `index` of a seed. It depends only on these two numbers.
     ///
+    /// Each case aims at a variant of a kernel: within 2000 cases the plans have each of them, for
+    /// each element type, on devices with the default limits of wgpu or larger ones.
+    ///
     /// # Errors
     /// [`Error::OutOfMemory`]. A case has at most a few hundred thousand elements.
     pub fn nth(seed: u64, index: u64) -> Result<Self> {
@@ -98,11 +101,17 @@ impl Case {
             10..=59 => 4000,
             _ => 300,
         };
-        match kind {
-            Kind::ReduceMax => reduce_max(random, t, budget),
-            Kind::MaxPool => max_pool(random, t, budget),
-            Kind::SegmentMax => segment_max(random, t, budget),
-        }
+        let pairs = (Kind::ALL.len() * ElementType::ALL.len()) as u64;
+        draft::draw(random, kind, t, budget, aim::Aim::nth(kind, t, index / pairs))
+    }
+
+    /// A random case of an operator, for a tensor with element type `t` and about `budget`
+    /// elements at most.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`], and [`Error::ShapeOverflow`] for a huge budget.
+    pub fn random(kind: Kind, t: ElementType, budget: u64, random: &mut Random) -> Result<Self> {
+        draft::draw(random, kind, t, budget, None)
     }
 
     /// The tensors, in the form that [`Operator::run`] takes.
@@ -132,12 +141,19 @@ impl Case {
     /// # Errors
     /// As [`Operator::run`].
     pub fn run(&self, device: &Device) -> Result<Vec<Tensor>> {
-        let plan = self.plan(device)?;
+        self.execute(device, &self.plan(device)?)
+    }
+
+    /// Runs the case on a device by a plan.
+    ///
+    /// # Errors
+    /// As [`Operator::run`].
+    pub fn execute(&self, device: &Device, plan: &Plan) -> Result<Vec<Tensor>> {
         let inputs = self.inputs();
         let inputs: Vec<DeviceTensor> =
             inputs.iter().map(|input| device.upload(input)).collect::<Result<_>>()?;
         let inputs: Vec<&DeviceTensor> = inputs.iter().collect();
-        device.execute(&plan, &inputs)?.iter().map(DeviceTensor::download).collect()
+        device.execute(plan, &inputs)?.iter().map(DeviceTensor::download).collect()
     }
 }
 

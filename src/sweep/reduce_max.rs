@@ -1,21 +1,33 @@
 //! Random reductions.
 
-use super::{Case, Narrow, Random, Style, tensor};
+use std::collections::BTreeMap;
+
+use super::aim::Aim;
+use super::Random;
+use super::draft::{Draft, near_border};
+use super::elements::place;
 use crate::Nan;
 use crate::error::Result;
 use crate::operator::{EmptySet, ReduceMax};
-use crate::tensor::ElementType;
+use crate::tensor::{ElementType, TensorDesc};
 
 /// A random reduction of a tensor with element type `t` and about `budget` elements at most.
 ///
 /// # Errors
 /// [`Error::ShapeOverflow`](crate::Error::ShapeOverflow) for a huge budget.
-pub fn reduce_max(random: &mut Random, t: ElementType, budget: u64) -> Result<Case> {
-    let shape = shape(random, budget);
+pub(super) fn draft(
+    random: &mut Random,
+    t: ElementType,
+    budget: u64,
+    aim: Option<Aim>,
+) -> Result<Draft> {
+    let (shape, axes) = match aim {
+        Some(aim) if !random.once_in(4) => matrices(random, t, budget, aim),
+        _ => any(random, budget),
+    };
     let rank = shape.len() as i64;
     let mut op = ReduceMax::new();
-    if !random.once_in(8) {
-        let axes: Vec<i64> = (0..rank).filter(|_| random.once_in(2)).collect();
+    if let Some(axes) = axes {
         // Some axes are given as negative numbers.
         op = op.axes(axes.into_iter().map(|a| if random.once_in(4) { a - rank } else { a }));
     }
@@ -23,9 +35,15 @@ pub fn reduce_max(random: &mut Random, t: ElementType, budget: u64) -> Result<Ca
         .keep_dims(random.once_in(4))
         .nan(random.pick(&[Nan::Propagate, Nan::Ignore]))
         .empty_set(random.pick(&[EmptySet::NegativeInfinity, EmptySet::Lowest]));
-    let style = random.pick(&Style::ALL);
-    let input = tensor(t, &shape, style, random)?;
-    Ok(Case { operator: op.into(), tensors: vec![input], narrow: Narrow::random(random) })
+    Ok(Draft { operator: op.into(), data: TensorDesc::new(t, shape)?, ids: None })
+}
+
+/// Any shape, and any axes of it; all of them where there are none.
+fn any(random: &mut Random, budget: u64) -> (Vec<usize>, Option<Vec<i64>>) {
+    let shape = shape(random, budget);
+    let rank = shape.len() as i64;
+    let axes = (!random.once_in(8)).then(|| (0..rank).filter(|_| random.once_in(2)).collect());
+    (shape, axes)
 }
 
 fn shape(random: &mut Random, budget: u64) -> Vec<usize> {
@@ -47,4 +65,56 @@ fn shape(random: &mut Random, budget: u64) -> Vec<usize> {
             size as usize
         })
         .collect()
+}
+
+/// Matrices, of which rows or columns are reduced: with sizes near the borders of what a kernel
+/// takes together.
+fn matrices(
+    random: &mut Random,
+    t: ElementType,
+    budget: u64,
+    aim: Aim,
+) -> (Vec<usize>, Option<Vec<i64>>) {
+    let block = 16 / t.size() as u64;
+    let rows = aim.kernel().contains("rows");
+    let mut size = |max: u64| {
+        let size = near_border(random, max.max(1));
+        // Whole blocks are rare, and have kernels of their own.
+        if random.once_in(2) { size.next_multiple_of(block) } else { size }
+    };
+    let inner = if rows { 1 } else { size(budget.min(300)) };
+    let long = size((budget / inner).min(if rows { 3000 } else { 300 }));
+    let outer = near_border(random, (budget / (inner * long)).clamp(1, 300));
+    let n = if aim.kernel() == "fill" { 0 } else { long };
+    // An axis of 1 now and then.
+    let mut sizes = vec![(outer, false), (n, true), (inner, false)];
+    if random.once_in(3) {
+        sizes.insert(random.below(4) as usize, (1, random.once_in(2)));
+    }
+    let shape = sizes.iter().map(|&(size, _)| size as usize).collect();
+    let axes = (0..sizes.len()).filter(|&axis| sizes[axis].1).map(|axis| axis as i64);
+    (shape, Some(axes.collect()))
+}
+
+/// An element of each set, at an end of the set or of a part of it.
+pub(super) fn places(
+    op: &ReduceMax,
+    data: &TensorDesc,
+    random: &mut Random,
+) -> Result<Vec<usize>> {
+    let reduced = op.reduced(data.rank())?;
+    // The elements of each set, in order.
+    let mut sets = BTreeMap::<usize, Vec<usize>>::new();
+    for element in 0..data.len() {
+        let (mut rest, mut set, mut pitch) = (element, 0, 1);
+        for (&size, &reduced) in data.shape().iter().zip(&reduced).rev() {
+            if !reduced {
+                set += rest % size * pitch;
+                pitch *= size;
+            }
+            rest /= size;
+        }
+        sets.entry(set).or_default().push(element);
+    }
+    Ok(sets.values().map(|set| set[place(set.len(), random)]).collect())
 }

@@ -1,27 +1,59 @@
 //! Random segments.
 
-use super::{Case, Narrow, Random, Style, tensor};
+use std::collections::BTreeMap;
+
+use super::Random;
+use super::aim::Aim;
+use super::draft::{Draft, near_border};
+use super::elements::place;
 use crate::Nan;
 use crate::error::Result;
 use crate::operator::{EmptySegment, SegmentMax, Segments};
-use crate::tensor::{ElementType, Tensor};
+use crate::tensor::{ElementType, Tensor, TensorDesc};
 
 /// Random segments of a tensor with element type `t` and about `budget` elements at most.
 ///
 /// # Errors
 /// [`Error::ShapeOverflow`](crate::Error::ShapeOverflow) for a huge budget.
-pub fn segment_max(random: &mut Random, t: ElementType, budget: u64) -> Result<Case> {
-    let inner = random.pick(&[1usize, 1, 1, 2, 3, 4, 5, 8, 16, 64, 100, 1000, 0]);
+pub(super) fn draft(
+    random: &mut Random,
+    t: ElementType,
+    budget: u64,
+    aim: Option<Aim>,
+) -> Result<Draft> {
+    let block = 16 / t.size();
+    let inner = match random.below(16) {
+        0 if aim.is_none() => 0,
+        0..=4 => 1,
+        // Rows of whole blocks, and of whole column tiles.
+        5 | 6 => block * (1 + random.below(5) as usize),
+        7 | 8 => 4 * block * (1 + random.below(2) as usize),
+        9 | 10 => near_border(random, 80) as usize,
+        _ => random.pick(&[2, 3, 4, 5, 8, 16, 64, 100, 1000]),
+    };
     let max_rows = (budget / inner.max(1) as u64).max(40);
-    let rows = if random.once_in(20) { 0 } else { random.below(max_rows) as usize + 1 };
+    let rows = match random.below(20) {
+        0 if aim.is_none() => 0,
+        0..=9 => near_border(random, max_rows) as usize,
+        _ => random.below(max_rows) as usize + 1,
+    };
     let shape = match inner {
         1 if random.once_in(2) => vec![rows],
         64 => vec![rows, 4, 16],
         _ => vec![rows, inner],
     };
     let id_type = random.pick(&[ElementType::I32, ElementType::I64]);
-    let form =
-        random.pick(&[Segments::Sorted, Segments::Sorted, Segments::Unsorted, Segments::Offsets]);
+    let form = match aim.map(|aim| aim.kernel()) {
+        Some("segment_scatter") => Segments::Unsorted,
+        Some("segment_expand_offsets") => Segments::Offsets,
+        Some("segment_blocks" | "segment_elements" | "segment_unrolled") => Segments::Sorted,
+        _ => random.pick(&[
+            Segments::Sorted,
+            Segments::Sorted,
+            Segments::Unsorted,
+            Segments::Offsets,
+        ]),
+    };
     let ids = sorted_ids(random, rows);
     let count = ids.last().map_or(0, |&id| id + 1);
     let segments = match random.below(5) {
@@ -39,6 +71,7 @@ pub fn segment_max(random: &mut Random, t: ElementType, budget: u64) -> Result<C
         ),
         Segments::Offsets => (SegmentMax::offsets(), offsets(random, &ids)),
     };
+    let argmax = aim.is_some_and(|aim| aim.kernel() == "segment_argmax" || aim.is("argmax"));
     let op = op
         .nan(random.pick(&[Nan::Propagate, Nan::Ignore]))
         .empty_segment(random.pick(&[
@@ -46,12 +79,30 @@ pub fn segment_max(random: &mut Random, t: ElementType, budget: u64) -> Result<C
             EmptySegment::Lowest,
             EmptySegment::NegativeInfinity,
         ]))
-        .indices(random.pick(&[None, None, Some(ElementType::I32), Some(ElementType::I64)]))
+        .indices(match argmax || random.once_in(2) {
+            true => Some(random.pick(&[ElementType::I32, ElementType::I64])),
+            false => None,
+        })
         .status(random.once_in(3));
-    let style = random.pick(&Style::ALL);
-    let data = tensor(t, &shape, style, random)?;
-    let ids = ids_tensor(id_type, &ids)?;
-    Ok(Case { operator: op.into(), tensors: vec![data, ids], narrow: Narrow::random(random) })
+    let ids = Some(ids_tensor(id_type, &ids)?);
+    Ok(Draft { operator: op.into(), data: TensorDesc::new(t, shape)?, ids })
+}
+
+/// An element of each column of each segment: at an end of the segment, or of a part of it.
+pub(super) fn places(data: &TensorDesc, ids: &Tensor, random: &mut Random) -> Vec<usize> {
+    // Offsets are taken as ids: those sets are as good as any.
+    let ids: Vec<i64> = match ids.as_slice::<i32>() {
+        Ok(ids) => ids.iter().map(|&id| id.into()).collect(),
+        Err(_) => ids.as_slice::<i64>().map(<[i64]>::to_vec).unwrap_or_default(),
+    };
+    let rows = data.shape().first().copied().unwrap_or(0);
+    let inner = data.len() / rows.max(1);
+    let mut sets = BTreeMap::<i64, Vec<usize>>::new();
+    for row in 0..rows {
+        sets.entry(ids.get(row).copied().unwrap_or(-1)).or_default().push(row);
+    }
+    let sets = sets.values().flat_map(|rows| (0..inner).map(move |column| (rows, column)));
+    sets.map(|(rows, column)| rows[place(rows.len(), random)] * inner + column).collect()
 }
 
 /// Ids or offsets as a 1-D tensor of element type `t`, `i32` or `i64`.
@@ -70,7 +121,9 @@ pub fn ids_tensor(t: ElementType, ids: &[i64]) -> Result<Tensor> {
 
 /// Ascending ids of `rows` rows, with one of several distributions of segment sizes.
 fn sorted_ids(random: &mut Random, rows: usize) -> Vec<i64> {
-    let kind = random.below(7);
+    let kind = random.below(9);
+    // Rows to come of the segment, where lengths are drawn.
+    let mut left = 0;
     let segment = random.pick(&[15u64, 16, 17, 31, 32, 33, 64]);
     let mut id = if random.once_in(3) { random.below(5) as i64 } else { 0 };
     (0..rows)
@@ -83,6 +136,16 @@ fn sorted_ids(random: &mut Random, rows: usize) -> Vec<i64> {
                 3 => random.below(4) as i64,
                 // Boundaries at and near those of the kernels' chunks.
                 4 => i64::from((row as u64).is_multiple_of(segment) && row > 0),
+                // Lengths near the borders of chunks, among segments of a few rows.
+                7 | 8 => {
+                    let ends = left == 0;
+                    if ends {
+                        let short = kind == 7 && random.once_in(2);
+                        left = near_border(random, if short { 4 } else { 300 });
+                    }
+                    left -= 1;
+                    i64::from(ends && row > 0)
+                }
                 // Mostly segments of one row, and some long ones.
                 5 => i64::from(random.once_in(1 + (id as u64 % 7) * (id as u64 % 11))),
                 _ => i64::from(random.once_in(50)) * (1 + random.below(30) as i64),

@@ -11,7 +11,7 @@ mod sliding_window;
 use common::{Random, check_oracle, describe, gpu, rounds, seed, tensor};
 use wgmax::operator::{Operator, ReduceMax};
 use wgmax::plan::{Limits, Plan, Shader};
-use wgmax::sweep::Case;
+use wgmax::sweep::{Case, Kind};
 use wgmax::{Device, DeviceTensor, ElementType, Error, Tensor, Tuning, compare};
 
 /// The device's plan within limits that are not its own.
@@ -128,13 +128,14 @@ fn check_case(device: Option<&Device>, case: &Case, what: &str) {
 fn check_random(
     device: Option<&Device>,
     rounds: u64,
-    case: impl Fn(&mut Random, ElementType) -> wgmax::Result<Case>,
+    kind: Kind,
+    budget: u64,
 ) {
     let seed = seed();
     let mut random = Random(seed);
     for round in 0..rounds {
         let t = random.pick(&ElementType::ALL);
-        let case = case(&mut random, t).unwrap();
+        let case = Case::random(kind, t, budget, &mut random).unwrap();
         check_case(device, &case, &format!("WGMAX_SEED={seed}, round {round}"));
     }
 }

@@ -4,18 +4,19 @@ use super::common::{Random, check_oracle, describe, gpu, plans, seed, tensor};
 use super::{check_random, check_within, compare_launches, plan_within, rounds, variants};
 use wgmax::operator::{Indices, Layout, MaxPool, Operator, Order, Rounding};
 use wgmax::plan::Limits;
-use wgmax::{Device, ElementType, Nan, Tuning, sweep};
+use wgmax::{Device, ElementType, Nan, Tuning};
+use wgmax::sweep::Kind;
 
 #[test]
 fn random_pools_agree_three_ways() {
     let Some(device) = gpu() else { return };
-    check_random(Some(&device), rounds(400), |random, t| sweep::max_pool(random, t, 12_000));
+    check_random(Some(&device), rounds(400), Kind::MaxPool, 12_000);
 }
 
 /// The same, on the CPU alone: what runs where no GPU is wanted.
 #[test]
 fn the_cpu_agrees_with_the_oracle_on_pools() {
-    check_random(None, 600, |random, t| sweep::max_pool(random, t, 12_000));
+    check_random(None, 600, Kind::MaxPool, 12_000);
 }
 
 /// Kernels and flags, as [`variants`] writes them. Every type must reach one of a list, and some

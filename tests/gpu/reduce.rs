@@ -4,18 +4,19 @@ use super::common::{Random, check_oracle, gpu, plans, seed, tensor};
 use super::{check_random, check_within, compare_launches, rounds, variants};
 use wgmax::operator::{Operator, ReduceMax};
 use wgmax::plan::Limits;
-use wgmax::{Device, ElementType, Nan, Tensor, Tuning, sweep};
+use wgmax::{Device, ElementType, Nan, Tensor, Tuning};
+use wgmax::sweep::Kind;
 
 #[test]
 fn random_reductions_agree_three_ways() {
     let Some(device) = gpu() else { return };
-    check_random(Some(&device), rounds(400), |random, t| sweep::reduce_max(random, t, 60_000));
+    check_random(Some(&device), rounds(400), Kind::ReduceMax, 60_000);
 }
 
 /// The same, on the CPU alone: what runs where no GPU is wanted.
 #[test]
 fn the_cpu_agrees_with_the_oracle() {
-    check_random(None, 400, |random, t| sweep::reduce_max(random, t, 40_000));
+    check_random(None, 400, Kind::ReduceMax, 40_000);
 }
 
 /// The shapes that planners and drivers get wrong, each for every type and by both plans.

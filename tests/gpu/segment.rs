@@ -4,19 +4,19 @@ use super::common::{Random, check_oracle, describe, gpu, ids_tensor, plans, seed
 use super::{check_random, check_within, plan_within, rounds};
 use wgmax::operator::{EmptySegment, Operator, SegmentMax, Segments};
 use wgmax::plan::Limits;
-use wgmax::sweep::{self, Narrow};
+use wgmax::sweep::{Kind, Narrow};
 use wgmax::{Device, DeviceTensor, ElementType, Nan, Tensor, Tuning, compare, oracle};
 
 #[test]
 fn random_segments_agree_three_ways() {
     let Some(device) = gpu() else { return };
-    check_random(Some(&device), rounds(400), |random, t| sweep::segment_max(random, t, 8000));
+    check_random(Some(&device), rounds(400), Kind::SegmentMax, 8000);
 }
 
 /// The same, on the CPU alone: what runs where no GPU is wanted.
 #[test]
 fn the_cpu_agrees_with_the_oracle_on_segments() {
-    check_random(None, 400, |random, t| sweep::segment_max(random, t, 8000));
+    check_random(None, 400, Kind::SegmentMax, 8000);
 }
 
 /// What the CPU shares among its threads, against the oracle and the GPU.

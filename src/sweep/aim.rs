@@ -1,0 +1,113 @@
+//! What cases are drawn for: each variant of each kernel, for each element type.
+
+use super::{Kind, Narrow, Random};
+use crate::operator::{Operator, kernels};
+use crate::plan::{Flags, Kernel, Limits, Shader};
+use crate::software;
+use crate::tensor::{ElementType, TensorDesc};
+use crate::tuning::Tuning;
+
+/// Cases without an aim, for each operator, beside one for each variant: what nobody thought of.
+const FREE: usize = 2;
+
+/// A variant of a kernel that a case shall launch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Aim {
+    kernel: &'static Kernel,
+    flags: Flags,
+    tuning: &'static str,
+}
+
+impl Aim {
+    /// The aim of the cases of an operator and a type in a round: in turn each variant of each of
+    /// its kernels, first with the plan of hardware, then with another. `None` is any case.
+    pub fn nth(kind: Kind, t: ElementType, round: u64) -> Option<Self> {
+        let variants = variants(kind, t);
+        let turns = (variants.len() + FREE) as u64;
+        let (kernel, flags) = *variants.get((round % turns) as usize)?;
+        // Kernels for software adapters are in their plans alone.
+        let tuning = match software::kernels().any(|own| own == kernel) {
+            true => "software",
+            false => ["hardware", "software", "hardware", "cpu"][(round / turns % 4) as usize],
+        };
+        Some(Self { kernel, flags, tuning })
+    }
+
+    /// The kernel's name.
+    pub fn kernel(&self) -> &'static str {
+        self.kernel.name()
+    }
+
+    /// Whether the kernel has a flag, and it is set.
+    pub fn is(&self, flag: &str) -> bool {
+        let at = self.kernel.flag_names().iter().position(|&name| name == flag);
+        at.is_some_and(|at| self.flags & (1 << at) > 0)
+    }
+
+    /// Random limits that let the case be what it aims at. `tries` is how often that failed: then
+    /// other plans may have the kernel.
+    pub fn narrow(&self, random: &mut Random, tries: u64) -> Narrow {
+        let narrow = Narrow::random(random);
+        let tuning = match tries {
+            0..1000 => Some(self.tuning),
+            _ => narrow.tuning,
+        };
+        Narrow { tuning, ..narrow }
+    }
+
+    /// Whether the plan of an operator has the variant.
+    pub fn is_met(&self, operator: &Operator, inputs: &[&TensorDesc], narrow: &Narrow) -> bool {
+        let limits = narrow.limits(&Limits::from_wgpu(&wgpu::Limits::default()));
+        let plan = operator.plan(inputs, &limits, &narrow.tuning(&Tuning::hardware()));
+        let same = |shader: &Shader| shader.kernel == self.kernel && shader.flags == self.flags;
+        plan.is_ok_and(|plan| {
+            plan.launches().len() <= super::MAX_LAUNCHES && plan.shaders().any(same)
+        })
+    }
+}
+
+/// The variants of the kernels that an operator's plans have, for an element type.
+fn variants(kind: Kind, t: ElementType) -> Vec<(&'static Kernel, Flags)> {
+    let room = match kind {
+        Kind::ReduceMax => "reduce",
+        Kind::MaxPool => "pool",
+        Kind::SegmentMax => "segment",
+    };
+    let own = |kernel: &&Kernel| kernel.name().starts_with(room) || kernel.name() == "fill";
+    let mut variants = Vec::new();
+    for kernel in kernels().into_iter().filter(own) {
+        let flags = 0..1 << kernel.flag_names().len();
+        variants.extend(flags.filter(|&f| (kernel.has)(t, f)).map(|f| (kernel, f)));
+    }
+    variants
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::sweep::Case;
+
+    /// 2000 cases of any seed launch each variant of each kernel, for each element type that it
+    /// has.
+    #[test]
+    fn cases_meet_their_aims() {
+        for seed in [1, 77] {
+            let mut missed = BTreeMap::new();
+            for index in 0..2000 {
+                let (kind, t) = Case::kind(index);
+                let Some(aim) = Aim::nth(kind, t, index / 39) else { continue };
+                let case = Case::nth(seed, index).unwrap();
+                let inputs = case.inputs();
+                let operator = case.operator.checked(&inputs).unwrap();
+                let descs: Vec<&TensorDesc> = inputs.iter().map(|input| input.desc()).collect();
+                if !aim.is_met(&operator, &descs, &case.narrow) {
+                    let what = format!("{} {:b} {t}", aim.kernel.name(), aim.flags);
+                    missed.entry(what).or_insert_with(Vec::new).push(index);
+                }
+            }
+            assert!(missed.is_empty(), "seed {seed}: {missed:#?}");
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! A case whose elements are not drawn yet.
+
+use super::aim::Aim;
+use super::elements::{Style, tensor, with_peaks};
+use super::{Case, Kind, Narrow, Random, max_pool, reduce_max, segment_max};
+use crate::error::Result;
+use crate::operator::Operator;
+use crate::tensor::{ElementType, Tensor, TensorDesc};
+
+/// How often a case is drawn anew because its plan lacks what it aims at. A draft takes a few
+/// microseconds.
+const MAX_TRIES: u64 = 10_000;
+
+/// An operator with the types and shapes of its inputs.
+pub(super) struct Draft {
+    pub operator: Operator,
+    pub data: TensorDesc,
+    /// The ids of segments.
+    pub ids: Option<Tensor>,
+}
+
+impl Draft {
+    fn random(
+        random: &mut Random,
+        kind: Kind,
+        t: ElementType,
+        budget: u64,
+        aim: Option<Aim>,
+    ) -> Result<Self> {
+        match kind {
+            Kind::ReduceMax => reduce_max::draft(random, t, budget, aim),
+            Kind::MaxPool => max_pool::draft(random, t, budget, aim),
+            Kind::SegmentMax => segment_max::draft(random, t, budget, aim),
+        }
+    }
+
+    fn meets(&self, aim: Aim, narrow: &Narrow) -> Result<bool> {
+        let Self { operator, data, ids } = self;
+        let (Operator::SegmentMax(op), Some(ids)) = (operator, ids) else {
+            return Ok(aim.is_met(operator, &[data], narrow));
+        };
+        // Ids may say how many segments there are.
+        let operator = op.checked(data, ids)?.into();
+        Ok(aim.is_met(&operator, &[data, ids.desc()], narrow))
+    }
+
+    /// Draws the elements.
+    fn case(self, random: &mut Random, narrow: Narrow) -> Result<Case> {
+        let style = Style::random(random);
+        let mut data = tensor(self.data.element_type(), self.data.shape(), style, random)?;
+        if style == Style::Peaks && !data.is_empty() && !random.once_in(4) {
+            let places = match (&self.operator, &self.ids) {
+                (Operator::ReduceMax(op), _) => reduce_max::places(op, &self.data, random)?,
+                (Operator::MaxPool(op), _) => max_pool::places(op, &self.data, random)?,
+                (_, Some(ids)) => segment_max::places(&self.data, ids, random),
+                _ => Vec::new(),
+            };
+            data = with_peaks(&data, &places, random)?;
+        }
+        let tensors = [data].into_iter().chain(self.ids).collect();
+        Ok(Case { operator: self.operator, tensors, narrow })
+    }
+}
+
+/// A random case, which meets its aim if there is one.
+pub(super) fn draw(
+    random: &mut Random,
+    kind: Kind,
+    t: ElementType,
+    budget: u64,
+    aim: Option<Aim>,
+) -> Result<Case> {
+    let mut tries = 0;
+    loop {
+        let draft = Draft::random(random, kind, t, budget, aim)?;
+        let Some(aim) = aim else {
+            let narrow = Narrow::random(random);
+            return draft.case(random, narrow);
+        };
+        let narrow = aim.narrow(random, tries);
+        if tries == MAX_TRIES || draft.meets(aim, &narrow)? {
+            return draft.case(random, narrow);
+        }
+        tries += 1;
+    }
+}
+
+/// A size from 1 to `max`, at or next to the borders of what kernels take together: words,
+/// blocks, tiles, rows that are unrolled, chunks and workgroups.
+pub(super) fn near_border(random: &mut Random, max: u64) -> u64 {
+    const UNITS: [u64; 14] = [1, 2, 3, 4, 6, 8, 12, 16, 32, 64, 128, 256, 512, 1024];
+    let max = max.max(1);
+    let units = UNITS.iter().filter(|&&unit| unit <= max).count();
+    let unit = UNITS[random.below(units as u64) as usize];
+    let size = unit * (1 + random.below((max / unit).min(6)));
+    let size = match random.below(4) {
+        0 => size - 1,
+        1 => size + 1,
+        _ => size,
+    };
+    size.clamp(1, max)
+}
