@@ -145,11 +145,15 @@ impl Device {
     /// faults with it, to see that they are found. The CPU has no shaders and is unchanged.
     #[cfg(feature = "oracle")]
     #[doc(hidden)]
-    pub fn with_edited_shaders(&self, edit: fn(&crate::plan::Shader, String) -> String) -> Self {
+    pub fn with_edited_shaders(
+        &self,
+        edit: impl Fn(&crate::plan::Shader, String) -> String + Send + Sync + 'static,
+    ) -> Self {
         match &self.backend {
             Backend::Cpu(_) => self.clone(),
             Backend::Gpu(gpu) => {
-                Self::from_gpu(gpu.with_edit(edit)).with_tuning((*self.tuning).clone())
+                let gpu = gpu.with_edit(Arc::new(edit));
+                Self::from_gpu(gpu).with_tuning((*self.tuning).clone())
             }
         }
     }

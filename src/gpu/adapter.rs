@@ -113,7 +113,7 @@ pub(crate) async fn request(adapter: &wgpu::Adapter, cache: Option<&Path>) -> Re
     #[cfg(feature = "io")]
     if let Some(directory) = cache {
         let file = super::cache::PipelineFile::open(&device, directory);
-        return Ok(Gpu { pipelines: super::pipeline::Pipelines::with_file(file), ..gpu });
+        return Ok(Gpu { pipelines: Arc::new(super::pipeline::Pipelines::with_file(file)), ..gpu });
     }
     Ok(gpu)
 }

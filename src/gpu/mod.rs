@@ -31,7 +31,7 @@ pub(crate) struct Gpu {
     pub(crate) info: DeviceInfo,
     device: wgpu::Device,
     queue: wgpu::Queue,
-    pipelines: pipeline::Pipelines,
+    pipelines: Arc<pipeline::Pipelines>,
     /// Why the device was lost, if it is known to be.
     lost: Arc<OnceLock<String>>,
     /// Whether our own callback reports a loss. On a caller's device the callback is the caller's.
@@ -71,21 +71,20 @@ impl Gpu {
             info,
             device: device.clone(),
             queue: queue.clone(),
-            pipelines: pipeline::Pipelines::default(),
+            pipelines: Arc::default(),
             lost,
             has_loss_callback,
         }
     }
 
-    /// The same device with separate pipelines. `edit` changes the shaders' texts before
-    /// compilation.
+    /// The same device, on which `edit` changes the texts of shaders before compilation.
     #[cfg(feature = "oracle")]
-    pub(crate) fn with_edit(&self, edit: fn(&crate::plan::Shader, String) -> String) -> Self {
+    pub(crate) fn with_edit(&self, edit: pipeline::Edit) -> Self {
         Self {
             info: self.info.clone(),
             device: self.device.clone(),
             queue: self.queue.clone(),
-            pipelines: pipeline::Pipelines::with_edit(edit),
+            pipelines: Arc::new(pipeline::Pipelines::with_edit(edit, self.pipelines.clone())),
             lost: self.lost.clone(),
             has_loss_callback: self.has_loss_callback,
         }

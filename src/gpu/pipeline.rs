@@ -45,9 +45,19 @@ pub(crate) struct Pipelines {
     #[cfg(feature = "io")]
     file: Option<PipelineFile>,
     slots: Mutex<Slots>,
-    /// Changes shaders' texts before compilation. Tests plant faults with it.
     #[cfg(feature = "oracle")]
-    edit: Option<fn(&Shader, String) -> String>,
+    edited: Option<Edited>,
+}
+
+/// Changes the texts of shaders before compilation.
+#[cfg(feature = "oracle")]
+pub(crate) type Edit = Arc<dyn Fn(&Shader, String) -> String + Send + Sync>;
+
+/// An edit, and the pipelines of shaders that it leaves as they are.
+#[cfg(feature = "oracle")]
+struct Edited {
+    edit: Edit,
+    others: Arc<Pipelines>,
 }
 
 impl Pipelines {
@@ -57,25 +67,30 @@ impl Pipelines {
     /// created at the same time.
     pub(crate) fn get(&self, device: &wgpu::Device, shader: &Shader) -> Arc<wgpu::ComputePipeline> {
         let slot = self.slots().get(shader);
-        let create = || Arc::new(create(device, shader, self.source(shader), self.cache()));
-        slot.get_or_init(create).clone()
+        slot.get_or_init(|| self.create(device, shader)).clone()
+    }
+
+    fn create(&self, device: &wgpu::Device, shader: &Shader) -> Arc<wgpu::ComputePipeline> {
+        let source = shader.source();
+        #[cfg(feature = "oracle")]
+        let source = match &self.edited {
+            None => source,
+            Some(Edited { edit, others }) => match edit(shader, source.clone()) {
+                same if same == source => return others.get(device, shader),
+                edited => edited,
+            },
+        };
+        Arc::new(create(device, shader, source, self.cache()))
     }
 
     fn slots(&self) -> MutexGuard<'_, Slots> {
         self.slots.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Pipelines of edited texts, beside those of the shaders that an edit leaves as they are.
     #[cfg(feature = "oracle")]
-    pub(crate) fn with_edit(edit: fn(&Shader, String) -> String) -> Self {
-        Self { edit: Some(edit), ..Self::default() }
-    }
-
-    fn source(&self, shader: &Shader) -> String {
-        #[cfg(feature = "oracle")]
-        if let Some(edit) = self.edit {
-            return edit(shader, shader.source());
-        }
-        shader.source()
+    pub(crate) fn with_edit(edit: Edit, others: Arc<Self>) -> Self {
+        Self { edited: Some(Edited { edit, others }), ..Self::default() }
     }
 
     /// Pipelines that are kept in `file`, if there is one.
@@ -103,6 +118,10 @@ impl Pipelines {
     /// Removes a pipeline whose creation failed.
     pub(crate) fn forget(&self, shader: &Shader) {
         self.slots().slots.remove(shader);
+        #[cfg(feature = "oracle")]
+        if let Some(Edited { others, .. }) = &self.edited {
+            others.forget(shader);
+        }
     }
 }
 

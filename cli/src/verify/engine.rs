@@ -1,16 +1,18 @@
 //! The sweep: one case after the other, on every subject.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::time::{Duration, Instant};
 
+use wgmax::plan::{Kernel, Plan, Shader};
 use wgmax::sweep::{Case, Kind};
 use wgmax::{ElementType, Error};
 
 use super::finding::Finding;
-use super::judge::{Verdict, judge};
+use super::judge::{Verdict, judge_plan};
 use super::memory::Memory;
 use super::progress::Progress;
 use super::subject::Subject;
+use crate::interrupt;
 use crate::options::PlanChoice;
 
 /// A device with this many failures gets no further cases.
@@ -41,7 +43,8 @@ pub struct Choice {
 }
 
 impl Choice {
-    fn includes(&self, index: u64) -> bool {
+    /// Whether the case of a number is one of these.
+    pub fn includes(&self, index: u64) -> bool {
         let (kind, element_type) = Case::kind(index);
         (self.kinds.is_empty() || self.kinds.contains(&kind))
             && (self.types.is_empty() || self.types.contains(&element_type))
@@ -72,6 +75,10 @@ pub struct Cell {
 #[derive(Default)]
 pub struct Score {
     pub cells: BTreeMap<(Kind, ElementType), Cell>,
+    /// The cases that launched a kernel, for the element type of their data.
+    pub launched: BTreeMap<(&'static str, ElementType), u64>,
+    /// What was launched.
+    pub shaders: HashSet<Shader>,
     /// The first case that failed for each reason.
     pub failures: BTreeMap<String, u64>,
     /// The case after which the subject got no more, and the reason.
@@ -96,6 +103,29 @@ impl Score {
         self.mismatches() == 0 && self.failed() == 0
     }
 
+    /// The kernels that were launched, in the order of the list of all.
+    pub fn kernels(&self) -> Vec<&'static str> {
+        let launched: BTreeSet<&str> = self.launched.keys().map(|&(kernel, _)| kernel).collect();
+        let all = wgmax::operator::kernels().into_iter().map(Kernel::name);
+        all.filter(|kernel| launched.contains(kernel)).collect()
+    }
+
+    /// The element types of the cases.
+    pub fn types(&self) -> Vec<ElementType> {
+        let types: BTreeSet<ElementType> = self.cells.keys().map(|&(_, t)| t).collect();
+        types.into_iter().collect()
+    }
+
+    /// Counts the kernels that a case launches.
+    fn launches(&mut self, index: u64, plan: &Plan) {
+        let (_, element_type) = Case::kind(index);
+        let kernels: BTreeSet<_> = plan.shaders().map(|shader| shader.kernel.name()).collect();
+        for kernel in kernels {
+            *self.launched.entry((kernel, element_type)).or_default() += 1;
+        }
+        self.shaders.extend(plan.shaders());
+    }
+
     /// Counts a case that failed.
     fn fail(&mut self, index: u64, error: &Error) {
         self.cells.entry(Case::kind(index)).or_default().failures += 1;
@@ -108,6 +138,8 @@ pub struct Sweep {
     pub choice: Choice,
     pub scores: Vec<Score>,
     pub cases: u64,
+    /// Whether a signal ended it.
+    pub is_cut_off: bool,
     pub elapsed: Duration,
     pub memory: Memory,
 }
@@ -121,10 +153,15 @@ pub fn sweep(subjects: &[Subject], choice: Choice, progress: &mut Progress) -> S
         None => (0, choice.cases),
     };
     let mut done = 0;
+    let mut is_cut_off = false;
     for index in first..u64::MAX {
         let late = choice.time.is_some_and(|time| start.elapsed() >= time);
         let all_given_up = scores.iter().all(|score| score.given_up.is_some());
         if late || all_given_up || max_cases.is_some_and(|max| done >= max) {
+            break;
+        }
+        is_cut_off = interrupt::requested();
+        if is_cut_off {
             break;
         }
         if choice.case.is_none() && !choice.includes(index) {
@@ -136,26 +173,33 @@ pub fn sweep(subjects: &[Subject], choice: Choice, progress: &mut Progress) -> S
         progress.step(done, scores.iter().map(Score::mismatches).sum());
     }
     progress.end();
-    Sweep { choice, scores, cases: done, elapsed: start.elapsed(), memory }
+    Sweep { choice, scores, cases: done, is_cut_off, elapsed: start.elapsed(), memory }
 }
 
 /// Runs one case on all subjects that take it.
 fn run(subjects: &[Subject], scores: &mut [Score], choice: &Choice, index: u64) {
     let case = choice.nth(index);
     for (subject, score) in subjects.iter().zip(scores) {
-        let takes = choice.case.is_some() || index.is_multiple_of(subject.one_in);
+        let takes = choice.case.is_some() || subject.takes(index);
         if !takes || score.given_up.is_some() {
             continue;
         }
-        let cell = score.cells.entry(Case::kind(index)).or_default();
-        cell.cases += 1;
-        let verdict = match &case {
-            Ok(case) => judge(subject, case),
+        score.cells.entry(Case::kind(index)).or_default().cases += 1;
+        let case = match &case {
+            Ok(case) => case,
             Err(error) => {
                 score.fail(index, error);
                 continue;
             }
         };
+        let verdict = match case.plan(&subject.device) {
+            Ok(plan) => {
+                score.launches(index, &plan);
+                judge_plan(subject, case, &plan)
+            }
+            Err(error) => Verdict::Failed(error),
+        };
+        let cell = score.cells.entry(Case::kind(index)).or_default();
         match verdict {
             Verdict::Same => {}
             Verdict::Differs(difference) => {

@@ -1,9 +1,10 @@
 //! A mismatch, examined.
 
 use wgmax::sweep::{Case, Kind, shrink};
-use wgmax::{Device, DeviceTensor, ElementType, Tensor, oracle};
+use wgmax::{Device, DeviceTensor, ElementType, oracle};
 
-use super::judge::{Difference, Verdict, judge};
+use super::judge::{Difference, Verdict, are_equal, judge};
+use super::pattern::Pattern;
 use super::subject::Subject;
 
 /// The maximum number of runs to make a case smaller.
@@ -24,6 +25,8 @@ pub struct Finding {
     pub oracle: Option<Side>,
     /// The first launch whose bytes differ.
     pub launch: Option<DifferingLaunch>,
+    /// The mistake of drivers that this looks like.
+    pub pattern: Option<&'static Pattern>,
 }
 
 /// Which results are right.
@@ -36,6 +39,8 @@ pub enum Side {
 
 /// A launch of a plan.
 pub struct DifferingLaunch {
+    /// The name of its kernel.
+    pub kernel: &'static str,
     /// The label of its shader.
     pub shader: String,
     /// Its number in the plan, from 1.
@@ -62,19 +67,16 @@ impl Finding {
         }
         let oracle =
             oracle::run(&small.case.operator, &small.case.inputs()).ok().map(|oracle| match () {
-                () if same(&oracle, &small.expected) => Side::Expected,
-                () if same(&oracle, &small.actual) => Side::Actual,
+                () if are_equal(&oracle, &small.expected) => Side::Expected,
+                () if are_equal(&oracle, &small.actual) => Side::Actual,
                 () => Side::Neither,
             });
-        let device = subject.traced.as_ref().filter(|_| again);
+        let device = Some(&subject.device).filter(|device| again && !device.is_cpu());
         let launch = device.and_then(|device| differing_launch(device, &small.case));
-        Self { index, kind, element_type, found, small, again, oracle, launch }
+        let scatters = launch.as_ref().is_some_and(|launch| launch.kernel == "segment_scatter");
+        let pattern = Pattern::of(&small, again, scatters);
+        Self { index, kind, element_type, found, small, again, oracle, launch, pattern }
     }
-}
-
-fn same(a: &[Tensor], b: &[Tensor]) -> bool {
-    let equal = |(a, b): (&Tensor, &Tensor)| a.desc() == b.desc() && a.bytes() == b.bytes();
-    a.len() == b.len() && a.iter().zip(b).all(equal)
 }
 
 /// The first launch after which a device's buffers differ from the CPU's.
@@ -93,8 +95,10 @@ fn differing_launch(device: &Device, case: &Case) -> Option<DifferingLaunch> {
     // `zip` leaves out the padding that only one side has.
     let mut pairs = expected.iter().zip(&actual);
     let (launch, _) = pairs.find(|(a, b)| a.1.iter().zip(&b.1).any(|(a, b)| a != b))?.0;
+    let shader = plan.launches().get(*launch)?.shader();
     Some(DifferingLaunch {
-        shader: plan.launches().get(*launch)?.shader().label(),
+        kernel: shader.kernel.name(),
+        shader: shader.label(),
         number: launch + 1,
         count: plan.launches().len(),
     })

@@ -6,12 +6,13 @@ use wgmax::{Comparison, DeviceInfo, ElementType};
 
 use super::Report;
 use super::engine::{Cell, Score};
+use super::faults::{Outcome, Planted, Sabotage};
 use super::finding::Finding;
 use super::heat::Heat;
 use super::judge::Difference;
 use super::memory::Memory;
 use super::subject::Subject;
-use super::text::{judgement, launch, list, memory};
+use super::text::{list, memory, sentences};
 use crate::devices::{self, count};
 use crate::output::size;
 
@@ -45,13 +46,14 @@ pub fn page(report: &Report) -> anyhow::Result<String> {
                 @for reason in &report.refused {
                     p.bad { "Not opened: " (reason) }
                 }
-                @if report.subjects.len() == 1 && report.subjects[0].argument == "cpu" {
+                @if report.lacks_adapters() {
                     p { (devices::NO_ADAPTER) }
                 }
                 (overview(report))
                 @for (subject, score) in report.subjects() {
                     (self::subject(report, subject, score)?)
                 }
+                @for sabotage in &report.sabotage { (self::sabotage(sabotage)) }
                 (memory_over_time(&report.sweep.memory))
             }
         }
@@ -82,9 +84,11 @@ fn subject(report: &Report, subject: &Subject, score: &Score) -> anyhow::Result<
         .collect::<Result<_, _>>()?;
     Ok(html! {
         h2 { (subject.name) }
-        (device(&subject.info, &report.plan_of(subject)))
+        (device(subject.info(), &report.plan_of(subject)))
         p { "Cases compared with " (subject.against) ":" }
         (matrix(score))
+        p { "Cases that launched a kernel, by the element type of their data:" }
+        (launched(score))
         @for (reason, index) in &score.failures {
             p.bad { "Error, first at case " (index) ": " (reason) }
         }
@@ -137,6 +141,31 @@ fn matrix(score: &Score) -> Markup {
     }
 }
 
+/// Kernels by element types.
+fn launched(score: &Score) -> Markup {
+    let types = score.types();
+    html! {
+        div.wide {
+            table.matrix {
+                thead { tr { th { "kernel" } @for t in &types { th { (t) } } } }
+                tbody {
+                    @for kernel in score.kernels() {
+                        tr {
+                            th { (kernel) }
+                            @for &t in &types {
+                                @match score.launched.get(&(kernel, t)) {
+                                    Some(cases) => td { (cases) },
+                                    None => td.none { "–" },
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
 fn cell(cell: Option<&Cell>) -> Markup {
     let Some(cell) = cell else { return html! { td.none { "–" } } };
     let bad = cell.mismatches + cell.failures > 0;
@@ -159,7 +188,7 @@ fn finding(report: &Report, subject: &Subject, finding: &Finding) -> anyhow::Res
                 p.bad { "It was right when it was run again: the results below were seen once." }
             }
             pre { (report.again(subject, finding)) }
-            @for line in [launch(finding), judgement(finding, subject)].into_iter().flatten() {
+            @for line in sentences(finding, subject) {
                 p { (line) }
             }
             dl {
@@ -225,6 +254,46 @@ fn pictures(difference: &Difference, what: &str) -> Markup {
             figure {
                 (heat.picture())
                 figcaption { (what) ", " (name) ": " (heat.caption()) "." }
+            }
+        }
+    }
+}
+
+/// The faults that were planted, those that were not found first.
+fn sabotage(sabotage: &Sabotage) -> Markup {
+    let is_found = |planted: &&Planted| matches!(planted.outcome, Outcome::Found(_));
+    let (mut planted, found): (Vec<&Planted>, Vec<&Planted>) =
+        sabotage.planted.iter().partition(|planted| !is_found(planted));
+    planted.extend(found);
+    html! {
+        h2 { "Planted faults in " (sabotage.place) }
+        p.verdict.bad[!sabotage.is_good()] { (sabotage.line()) "." }
+        div.wide {
+            table {
+                thead {
+                    tr { th { "fault" } th { "mistake" } th { "kernels" } th { "found" } }
+                }
+                tbody {
+                    @for planted in planted {
+                        tr {
+                            td { (planted.name) }
+                            td {
+                                (planted.mistake)
+                                @if let Some(report) = planted.report { br; small { (report) } }
+                            }
+                            td { (planted.kernels.join(", ")) }
+                            @match &planted.outcome {
+                                Outcome::Found(case) => {
+                                    td { "case " (case) ", the " (planted.tried) ". that has it" }
+                                }
+                                Outcome::Survived => {
+                                    td.bad { "by none of " (planted.tried) " cases" }
+                                }
+                                Outcome::Failed(error) => td.bad { (error) },
+                            }
+                        }
+                    }
+                }
             }
         }
     }

@@ -1,11 +1,13 @@
 //! The report as JSON.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
+use wgmax::plan::Shader;
 use wgmax::sweep::Case;
 use wgmax::{Comparison, Tensor};
 
 use super::Report;
 use super::engine::{Cell, Score};
+use super::faults::Sabotage;
 use super::finding::{Finding, Side};
 use super::judge::Difference;
 use super::subject::Subject;
@@ -18,12 +20,19 @@ pub fn object(report: &Report) -> Value {
         "good": report.is_good(),
         "command": report.command,
         "version": env!("CARGO_PKG_VERSION"),
+        "system": format!("{}, {}", std::env::consts::OS, std::env::consts::ARCH),
+        "device": report.device,
         "seed": sweep.choice.seed,
         "plan": sweep.choice.plan.map(PlanChoice::name),
+        "case": sweep.choice.case,
+        "operators": sweep.choice.kinds.iter().map(|kind| kind.name()).collect::<Vec<_>>(),
+        "types": sweep.choice.types.iter().map(|t| t.name()).collect::<Vec<_>>(),
         "cases": sweep.cases,
+        "cut_off": sweep.is_cut_off,
         "seconds": sweep.elapsed.as_secs_f64(),
         "refused": report.refused,
         "devices": report.subjects().map(|(subject, score)| device(report, subject, score)).collect::<Vec<_>>(),
+        "sabotage": report.sabotage.iter().map(Sabotage::json).collect::<Vec<_>>(),
         "memory": memory(report),
     })
 }
@@ -40,7 +49,7 @@ fn device(report: &Report, subject: &Subject, score: &Score) -> Value {
             "first_mismatches": first,
         })
     });
-    let mut info = devices::object(None, &subject.info, &subject.tuning);
+    let mut info = devices::object(None, subject.info(), subject.device.tuning());
     info["device"] = json!(subject.argument);
     json!({
         "name": subject.name,
@@ -54,7 +63,28 @@ fn device(report: &Report, subject: &Subject, score: &Score) -> Value {
         })).collect::<Vec<_>>(),
         "given_up": score.given_up.as_ref().map(|(index, _)| index),
         "cells": cells.collect::<Vec<_>>(),
+        "kernels": score.kernels().into_iter().map(|kernel| kernel_json(score, kernel)).collect::<Vec<_>>(),
         "findings": score.findings.iter().map(|finding| self::finding(report, subject, finding)).collect::<Vec<_>>(),
+    })
+}
+
+/// How many cases launched a kernel, and what identifies the texts that ran: their CRC-32, one
+/// after the other in alphabetical order.
+fn kernel_json(score: &Score, kernel: &str) -> Value {
+    let own = score.launched.iter().filter(|((name, _), _)| *name == kernel);
+    let cases: Map<String, Value> =
+        own.map(|((_, t), &cases)| (t.to_string(), cases.into())).collect();
+    let shaders = score.shaders.iter().filter(|shader| shader.kernel.name() == kernel);
+    let mut texts: Vec<String> = shaders.map(Shader::source).collect();
+    texts.sort_unstable();
+    texts.dedup();
+    let mut crc = crc32fast::Hasher::new();
+    texts.iter().for_each(|text| crc.update(text.as_bytes()));
+    json!({
+        "kernel": kernel,
+        "cases": cases,
+        "texts": texts.len(),
+        "crc32": format!("{:08x}", crc.finalize()),
     })
 }
 
@@ -75,6 +105,10 @@ fn finding(report: &Report, subject: &Subject, finding: &Finding) -> Value {
             "shader": launch.shader,
             "number": launch.number,
             "of": launch.count,
+        })),
+        "pattern": finding.pattern.map(|pattern| json!({
+            "name": pattern.name,
+            "report": pattern.report,
         })),
         "command": report.again(subject, finding),
     })

@@ -1,5 +1,6 @@
 //! Runs one case on one subject.
 
+use wgmax::plan::Plan;
 use wgmax::sweep::Case;
 use wgmax::{Comparison, Error, Tensor, compare};
 
@@ -20,24 +21,35 @@ pub struct Difference {
     pub actual: Vec<Tensor>,
 }
 
+/// Runs a case on a subject by its own plan.
 pub fn judge(subject: &Subject, case: &Case) -> Verdict {
-    let both = || Ok(((subject.expected)(case)?, (subject.actual)(case)?));
+    match case.plan(&subject.device) {
+        Ok(plan) => judge_plan(subject, case, &plan),
+        Err(error) => Verdict::Failed(error),
+    }
+}
+
+/// Runs a case on a subject by a plan.
+pub fn judge_plan(subject: &Subject, case: &Case, plan: &Plan) -> Verdict {
+    let both = || Ok(((subject.expected)(case)?, (subject.actual)(case, plan)?));
     let (expected, actual) = match both() {
         Ok(both) => both,
         Err(error) => return Verdict::Failed(error),
     };
-    let difference = Difference { case: case.clone(), expected, actual };
-    if difference.is_none() { Verdict::Same } else { Verdict::Differs(difference) }
+    match are_equal(&expected, &actual) {
+        true => Verdict::Same,
+        false => Verdict::Differs(Difference { case: case.clone(), expected, actual }),
+    }
+}
+
+/// Whether results have the same types, shapes and bits.
+pub fn are_equal(expected: &[Tensor], actual: &[Tensor]) -> bool {
+    let same =
+        |(a, b): (&Tensor, &Tensor)| compare(b, a).is_ok_and(|report| report.is_equal());
+    expected.len() == actual.len() && expected.iter().zip(actual).all(same)
 }
 
 impl Difference {
-    fn is_none(&self) -> bool {
-        self.expected.len() == self.actual.len()
-            && self.expected.iter().zip(&self.actual).all(|(expected, actual)| {
-                compare(actual, expected).is_ok_and(|report| report.is_equal())
-            })
-    }
-
     /// The numbers of the results that differ, with comparisons of which `a` is the actual tensor.
     /// There is no comparison of tensors of different types or shapes.
     pub fn results(&self) -> Vec<(usize, Option<Comparison>)> {

@@ -1,13 +1,16 @@
 //! `wgmax verify`.
 
 mod engine;
+mod faults;
 mod finding;
 mod heat;
 mod html;
 mod json;
 mod judge;
 mod memory;
+mod pattern;
 mod progress;
+mod replay;
 mod subject;
 #[cfg(test)]
 mod tests;
@@ -22,12 +25,15 @@ use wgmax::ElementType;
 use wgmax::sweep::Kind;
 
 use super::Outcome;
+use super::interrupt::{self, Polling};
 use super::options::{Planning, element_type};
 use super::output::Output;
 use super::whole_file::WholeFile;
 use engine::{Choice, Score, Sweep, sweep};
+use faults::{Sabotage, sabotage};
 use finding::Finding;
-use progress::Progress;
+use progress::{Display, Progress};
+use replay::Recorded;
 use subject::{Subject, Subjects};
 
 /// The number of cases if neither a number nor a time is given.
@@ -40,9 +46,16 @@ Examples:
   wgmax verify --cases 20000 --device gpu --op max-pool --type f16,u8
   wgmax verify --seed 20000 --case 4711 --plan software
   wgmax verify --seconds 3600 --max-growth 64
+  wgmax verify --faults --json report.json
+  wgmax verify --replay report.json
 
-Cases choose tunings and narrow limits at random. --plan replaces the tuning of all cases; their
-limits, parallelism and maximum of taps stay.")]
+Each case aims at a variant of a kernel and an element type; 2000 cases reach all of them. Cases
+choose tunings and narrow limits at random. --plan replaces the tuning of all cases; their limits,
+parallelism and maximum of taps stay.
+
+--faults tells how good the cases are: it plants known mistakes in shaders and in CPU kernels, one
+after the other, and runs the cases until one has another result. A JSON report has all that
+--replay needs to run the same again.")]
 pub struct Arguments {
     /// Device: cpu, gpu, an index, or part of an adapter's name; every adapter by default
     #[arg(long)]
@@ -67,6 +80,14 @@ pub struct Arguments {
     /// Only cases of these element types, such as f16,u8
     #[arg(long, value_delimiter = ',', value_name = "TYPE", value_parser = element_type)]
     r#type: Vec<ElementType>,
+    /// Plant faults, and report which of them the cases find
+    #[arg(long, conflicts_with_all = ["seconds", "case"])]
+    faults: bool,
+    /// Run again what a JSON report tells, and say whether it came out the same
+    #[arg(long, value_name = "REPORT", conflicts_with_all = [
+        "device", "plan", "cases", "seconds", "seed", "case", "op", "type", "faults",
+    ])]
+    replay: Option<PathBuf>,
     /// Write a report as a single HTML page
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
@@ -101,6 +122,10 @@ pub struct Report {
     /// Why adapters could not be opened.
     refused: Vec<String>,
     sweep: Sweep,
+    /// Whether one device was asked for.
+    device: Option<String>,
+    /// The faults that were planted, for each subject; none unless they were asked for.
+    sabotage: Vec<Sabotage>,
     /// The command line.
     command: String,
     max_growth: Option<u64>,
@@ -109,25 +134,49 @@ pub struct Report {
 pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome> {
     let create = |path: &Option<PathBuf>| path.as_deref().map(WholeFile::create).transpose();
     let (html, json) = (create(&arguments.html)?, create(&arguments.json)?);
-    let device = arguments.device.as_deref();
-    let Subjects { open, refused } = Subjects::find(device, &arguments.planning)?;
-    let choice = arguments.choice();
+    let recorded = arguments.replay.as_deref().map(Recorded::read).transpose()?;
+    let (mut choice, device, faults) = match &recorded {
+        Some(recorded) => (recorded.choice()?, recorded.device(), recorded.has_faults()),
+        None => (arguments.choice(), arguments.device.clone(), arguments.faults),
+    };
+    let planning = match choice.plan {
+        Some(plan) => Planning { plan: Some(plan) },
+        None => arguments.planning.clone(),
+    };
+    let Subjects { open, refused } = Subjects::find(device.as_deref(), &planning)?;
+    // Until everything is written.
+    let _polling = Polling::start();
     let mut progress = Progress::new(&choice);
-    let sweep = sweep(&open, choice, &mut progress);
+    let sweep = sweep(&open, choice.clone(), &mut progress);
+    // A cut in the sweep is a cut in what the faults are tried with.
+    choice.cases = choice.cases.or(Some(sweep.cases));
+    let mut display = Display::new();
+    let subjects = open.iter().filter(|_| faults && !interrupt::requested());
+    let sabotage = subjects.map(|subject| sabotage(subject, &choice, &mut display)).collect();
+    display.end();
     let command = std::env::args().skip(1).map(|argument| quoted(&argument));
     let command = std::iter::once("wgmax".to_string()).chain(command).collect::<Vec<_>>().join(" ");
     let max_growth = arguments.max_growth.map(|mib| mib << 20);
-    let report = Report { subjects: open, refused, sweep, command, max_growth };
+    let report = Report { subjects: open, refused, sweep, device, sabotage, command, max_growth };
     text::print(&report, output)?;
+    let object = json::object(&report);
     if let Some(mut file) = html {
         file.write_all(html::page(&report)?.as_bytes())?;
         file.finish()?;
     }
     if let Some(mut file) = json {
-        writeln!(file, "{:#}", json::object(&report))?;
+        writeln!(file, "{object:#}")?;
         file.finish()?;
     }
-    Ok(if report.is_good() { Outcome::Good } else { Outcome::Bad })
+    let is_good = match recorded {
+        Some(recorded) => recorded.print_changes(&object, output)?,
+        None => report.is_good(),
+    };
+    Ok(match is_good {
+        _ if interrupt::requested() => Outcome::CutOff,
+        true => Outcome::Good,
+        false => Outcome::Bad,
+    })
 }
 
 impl Arguments {
@@ -157,7 +206,13 @@ impl Report {
     /// Whether nothing differs, fails, or grows too much.
     fn is_good(&self) -> bool {
         let scores = self.sweep.scores.iter().all(Score::is_good);
-        scores && self.refused.is_empty() && self.is_flat()
+        let faults = self.sabotage.iter().all(Sabotage::is_good);
+        scores && faults && self.refused.is_empty() && self.is_flat()
+    }
+
+    /// Whether adapters were looked for, and there are none.
+    fn lacks_adapters(&self) -> bool {
+        self.device.is_none() && self.refused.is_empty() && self.subjects.len() == 1
     }
 
     /// Whether memory grew by no more than the maximum. Unknown growth is too much.
@@ -183,6 +238,8 @@ impl Report {
         count(sweep.scores.iter().map(Score::mismatches).sum(), "differ");
         count(sweep.scores.iter().map(Score::failed).sum(), "in error");
         count(self.refused.len() as u64, "adapters that did not open");
+        let survived = self.sabotage.iter().map(|s| s.planted.len() - s.found()).sum::<usize>();
+        count(survived as u64, "faults not found");
         if !self.is_flat() {
             wrong.push("memory that grew, or is unknown".to_string());
         }
@@ -190,7 +247,8 @@ impl Report {
             [] => "all equal, bit for bit".to_string(),
             wrong => wrong.join(", "),
         };
-        format!("{cases} {noun} of seed {seed} in {seconds:.1} s ({rate:.0}/s): {verdict}.")
+        let cut = if sweep.is_cut_off { "Cut off by a signal. " } else { "" };
+        format!("{cut}{cases} {noun} of seed {seed} in {seconds:.1} s ({rate:.0}/s): {verdict}.")
     }
 
     /// The command line that reproduces a mismatch.
@@ -205,7 +263,7 @@ impl Report {
     fn plan_of(&self, subject: &Subject) -> String {
         match self.sweep.choice.plan {
             Some(plan) => plan.name().to_string(),
-            None => format!("{}, or at random as cases have it", subject.tuning.name()),
+            None => format!("{}, or as cases have it", subject.device.tuning().name()),
         }
     }
 }

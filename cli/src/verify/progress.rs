@@ -22,7 +22,7 @@ struct End {
 }
 
 /// A bar on a terminal; elsewhere a line from time to time.
-enum Display {
+pub enum Display {
     Bar(ProgressBar),
     Lines(Lines),
     #[cfg(test)]
@@ -30,7 +30,7 @@ enum Display {
 }
 
 impl Display {
-    fn new() -> Self {
+    pub fn new() -> Self {
         if !std::io::stderr().is_terminal() {
             return Self::Lines(Lines::new());
         }
@@ -43,6 +43,25 @@ impl Display {
                 .progress_chars("█▉▊▋▌▍▎▏ "),
         );
         Self::Bar(bar)
+    }
+
+    /// Shows what is done, from 0 to 1, and a line on it.
+    pub fn update(&mut self, fraction: f64, line: impl FnOnce() -> String) {
+        match self {
+            Self::Bar(bar) => {
+                bar.set_position((fraction * 1000.0) as u64);
+                bar.set_message(line());
+            }
+            Self::Lines(lines) => lines.update(line),
+            #[cfg(test)]
+            Self::Nothing => {}
+        }
+    }
+
+    pub fn end(&self) {
+        if let Self::Bar(bar) = self {
+            bar.finish_and_clear();
+        }
     }
 }
 
@@ -62,24 +81,13 @@ impl Progress {
     }
 
     pub fn step(&mut self, done: u64, mismatches: u64) {
-        let elapsed = self.start.elapsed();
-        let end = self.end;
+        let (elapsed, end) = (self.start.elapsed(), self.end);
         let line = || end.line(done, mismatches, elapsed);
-        match &mut self.display {
-            Display::Bar(bar) => {
-                bar.set_position((end.fraction(done, elapsed) * 1000.0) as u64);
-                bar.set_message(line());
-            }
-            Display::Lines(lines) => lines.update(line),
-            #[cfg(test)]
-            Display::Nothing => {}
-        }
+        self.display.update(end.fraction(done, elapsed), line);
     }
 
     pub fn end(&self) {
-        if let Display::Bar(bar) = &self.display {
-            bar.finish_and_clear();
-        }
+        self.display.end();
     }
 }
 

@@ -1,30 +1,30 @@
 //! What is verified: adapters against the CPU, and the CPU against the oracle.
 
+use wgmax::plan::Plan;
 use wgmax::sweep::Case;
-use wgmax::{Device, DeviceInfo, Tensor, Tuning, oracle};
+use wgmax::{Device, DeviceInfo, Tensor, oracle};
 
 use crate::options::Planning;
 
-/// Computes the results of a case.
-pub type Compute = Box<dyn Fn(&Case) -> wgmax::Result<Vec<Tensor>>>;
+/// Computes the results of a case by a plan.
+pub type Compute = Box<dyn Fn(&Case, &Plan) -> wgmax::Result<Vec<Tensor>>>;
+/// Computes what the results shall be.
+pub type Reference = Box<dyn Fn(&Case) -> wgmax::Result<Vec<Tensor>>>;
 
 /// An adapter, or the CPU.
 pub struct Subject {
     /// Its name and backend.
     pub name: String,
-    pub info: DeviceInfo,
-    /// The tuning of cases that have none themselves.
-    pub tuning: Tuning,
+    /// The device that cases are planned for.
+    pub device: Device,
     /// How `--device` names it.
     pub argument: String,
     /// The subject itself.
     pub actual: Compute,
     /// What it is compared with.
-    pub expected: Compute,
+    pub expected: Reference,
     /// The name of what it is compared with.
     pub against: &'static str,
-    /// The device whose launches are traced when results differ; `None` for the CPU.
-    pub traced: Option<Device>,
     /// The subject takes one case in this many.
     pub one_in: u64,
 }
@@ -35,34 +35,41 @@ const ORACLE_ONE_IN: u64 = 4;
 impl Subject {
     /// An adapter against the CPU.
     pub fn adapter(device: Device, cpu: Device) -> Self {
-        let info = device.info().clone();
         let on = device.clone();
+        let name = format!("{} · {}", device.info().name, device.info().backend);
         Self {
-            name: format!("{} · {}", info.name, info.backend),
-            argument: format!("{} · {}", info.name, info.backend),
-            info,
-            tuning: device.tuning().clone(),
-            actual: Box::new(move |case| case.run(&on)),
+            name: name.clone(),
+            argument: name,
+            device,
+            actual: Box::new(move |case, plan| case.execute(&on, plan)),
             expected: Box::new(move |case| case.operator.run(&cpu, &case.inputs())),
             against: "the CPU",
-            traced: Some(device),
             one_in: 1,
         }
     }
 
     /// The CPU against the oracle.
     pub fn cpu(cpu: Device, alone: bool) -> Self {
+        let on = cpu.clone();
         Self {
             name: "CPU".to_string(),
             argument: "cpu".to_string(),
-            info: cpu.info().clone(),
-            tuning: cpu.tuning().clone(),
-            actual: Box::new(move |case| case.run(&cpu)),
+            device: cpu,
+            actual: Box::new(move |case, plan| case.execute(&on, plan)),
             expected: Box::new(|case| oracle::run(&case.operator, &case.inputs())),
             against: "the oracle",
-            traced: None,
             one_in: if alone { 1 } else { ORACLE_ONE_IN },
         }
+    }
+
+    /// What the subject is.
+    pub fn info(&self) -> &DeviceInfo {
+        self.device.info()
+    }
+
+    /// Whether the subject takes the case of a number.
+    pub fn takes(&self, index: u64) -> bool {
+        index.is_multiple_of(self.one_in)
     }
 }
 

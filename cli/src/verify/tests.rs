@@ -24,7 +24,7 @@ fn report(subjects: Vec<Subject>, choice: Choice) -> Report {
 fn faulty(fault: impl Fn(&Case, Vec<Tensor>) -> wgmax::Result<Vec<Tensor>> + 'static) -> Subject {
     let cpu = Device::cpu();
     let on = cpu.clone();
-    let actual: Compute = Box::new(move |case| fault(case, case.run(&on)?));
+    let actual: Compute = Box::new(move |case, plan| fault(case, case.execute(&on, plan)?));
     Subject {
         name: "a <faulty> one".into(),
         argument: "a <faulty> one".into(),

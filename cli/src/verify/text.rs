@@ -7,8 +7,10 @@ use wgmax::sweep::Kind;
 
 use super::Report;
 use super::engine::{Cell, Score};
+use super::faults::{Outcome, Planted, Sabotage};
 use super::finding::{DifferingLaunch, Finding, Side};
 use super::memory::Growth;
+use super::pattern::Pattern;
 use super::subject::Subject;
 use crate::output::{self, Output};
 
@@ -21,7 +23,7 @@ pub fn print(report: &Report, output: &mut Output) -> anyhow::Result<()> {
         writeln!(output, "Case {index}: {}", choice.nth(index)?)?;
     }
     for (subject, score) in report.subjects() {
-        let driver = match subject.info.driver.as_str() {
+        let driver = match subject.info().driver.as_str() {
             "" => String::new(),
             driver => format!(" · {driver}"),
         };
@@ -39,6 +41,8 @@ pub fn print(report: &Report, output: &mut Output) -> anyhow::Result<()> {
             }
         }
         writeln!(output, "{table}")?;
+        writeln!(output, "Cases that launched a kernel, by the element type of their data:")?;
+        writeln!(output, "{}", launched(score))?;
         for (reason, index) in &score.failures {
             writeln!(output, "error  case {index}: {reason}")?;
         }
@@ -50,10 +54,13 @@ pub fn print(report: &Report, output: &mut Output) -> anyhow::Result<()> {
         }
         writeln!(output)?;
     }
+    for sabotage in &report.sabotage {
+        self::sabotage(sabotage, output)?;
+    }
     for refused in &report.refused {
         writeln!(output, "error  {refused}")?;
     }
-    if report.subjects.len() == 1 && report.subjects[0].argument == "cpu" {
+    if report.lacks_adapters() {
         writeln!(output, "{}", crate::devices::NO_ADAPTER)?;
     }
     writeln!(output, "{}", report.summary())?;
@@ -61,6 +68,38 @@ pub fn print(report: &Report, output: &mut Output) -> anyhow::Result<()> {
         writeln!(output, "{}", memory(growth))?;
     }
     Ok(())
+}
+
+/// The faults that were not found, and the score.
+fn sabotage(sabotage: &Sabotage, output: &mut Output) -> anyhow::Result<()> {
+    for planted in &sabotage.planted {
+        let Planted { name, mistake, tried, .. } = planted;
+        let kernels = planted.kernels.join(", ");
+        match &planted.outcome {
+            Outcome::Found(_) => {}
+            Outcome::Survived => {
+                writeln!(output, "SURVIVED  {name} ({mistake}) in {kernels}: {tried} cases")?;
+            }
+            Outcome::Failed(error) => writeln!(output, "error  {name} in {kernels}: {error}")?,
+        }
+    }
+    Ok(writeln!(output, "{}.", sabotage.line())?)
+}
+
+/// Kernels by element types.
+fn launched(score: &Score) -> comfy_table::Table {
+    let types = score.types();
+    let mut header = vec!["kernel"];
+    header.extend(types.iter().map(|t| t.name()));
+    let mut table = output::table(&header);
+    for kernel in score.kernels() {
+        let count = |&t: &ElementType| match score.launched.get(&(kernel, t)) {
+            Some(cases) => cases.to_string(),
+            None => NONE.to_string(),
+        };
+        table.add_row(std::iter::once(kernel.to_string()).chain(types.iter().map(count)));
+    }
+    table
 }
 
 /// A cell without cases.
@@ -88,8 +127,18 @@ pub fn memory(growth: Growth) -> String {
     )
 }
 
+/// Sentences on a finding: which launch differs first, which side is right, and the known mistake
+/// that it looks like.
+pub fn sentences(finding: &Finding, subject: &Subject) -> Vec<String> {
+    let pattern = finding.pattern.map(|pattern| {
+        let Pattern { name, sentence, report } = pattern;
+        format!("It looks like a known mistake of drivers, {name}. {sentence} See {report}")
+    });
+    [launch(finding), judgement(finding, subject), pattern].into_iter().flatten().collect()
+}
+
 /// A sentence on which side is right.
-pub fn judgement(finding: &Finding, subject: &Subject) -> Option<String> {
+fn judgement(finding: &Finding, subject: &Subject) -> Option<String> {
     if subject.against == "the oracle" {
         return None;
     }
@@ -101,8 +150,8 @@ pub fn judgement(finding: &Finding, subject: &Subject) -> Option<String> {
 }
 
 /// A sentence on the first launch that differs, if it is known.
-pub fn launch(finding: &Finding) -> Option<String> {
-    let DifferingLaunch { shader, number, count } = finding.launch.as_ref()?;
+fn launch(finding: &Finding) -> Option<String> {
+    let DifferingLaunch { shader, number, count, .. } = finding.launch.as_ref()?;
     Some(format!("The first launch that differs: {shader}, {number} of {count}."))
 }
 
@@ -134,7 +183,7 @@ fn mismatch(
             writeln!(output, "    {line}")?;
         }
     }
-    for line in [launch(finding), judgement(finding, subject)].into_iter().flatten() {
+    for line in sentences(finding, subject) {
         writeln!(output, "  {line}")?;
     }
     writeln!(output, "  again:    {}", report.again(subject, finding))?;

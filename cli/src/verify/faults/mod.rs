@@ -1,0 +1,311 @@
+//! The sabotage score: how many planted faults the cases find.
+//!
+//! A fault is a mistake that drivers, compilers and authors have made: a change to the text of
+//! shaders, or one that the library's CPU kernels can be told to make. It is found if a case that
+//! `wgmax verify` runs by default has another result than it should.
+
+mod mistake;
+mod shaders;
+
+use std::collections::HashMap;
+
+use serde_json::{Value, json};
+use wgmax::fault::{self, Fault};
+use wgmax::plan::{Plan, Shader};
+use wgmax::sweep::Case;
+use wgmax::{Device, TensorDesc, oracle};
+
+use super::engine::Choice;
+use super::judge::{Verdict, are_equal, judge};
+use super::progress::Display;
+use super::subject::Subject;
+use crate::interrupt;
+pub use mistake::Mistake;
+
+/// A fault in the texts of shaders.
+pub struct ShaderFault {
+    /// What goes wrong.
+    pub name: &'static str,
+    /// The kind of mistake.
+    pub mistake: Mistake,
+    /// The kernels whose texts are changed; all that have the part if there are none.
+    pub kernels: &'static [&'static str],
+    /// The part of the text that is replaced, wherever it is.
+    pub find: &'static str,
+    /// What replaces it.
+    pub replace: &'static str,
+    /// A public report of such a mistake.
+    pub report: Option<&'static str>,
+}
+
+impl ShaderFault {
+    /// Whether the text of a shader has the fault's place.
+    fn changes(&self, shader: &Shader, text: &str) -> bool {
+        let kernel = shader.kernel.name();
+        (self.kernels.is_empty() || self.kernels.contains(&kernel)) && text.contains(self.find)
+    }
+
+    fn plant(&self, shader: &Shader, text: String) -> String {
+        match self.changes(shader, &text) {
+            true => text.replace(self.find, self.replace),
+            false => text,
+        }
+    }
+}
+
+/// A fault that was planted.
+pub struct Planted {
+    pub name: &'static str,
+    pub mistake: &'static str,
+    pub kernels: Vec<&'static str>,
+    pub report: Option<&'static str>,
+    /// The cases that ran a kernel with the fault.
+    pub tried: u64,
+    pub outcome: Outcome,
+}
+
+/// What became of a fault.
+#[derive(Debug, PartialEq)]
+pub enum Outcome {
+    /// The case of this number had another result.
+    Found(u64),
+    /// All cases had the right results.
+    Survived,
+    /// It could not be planted, and why.
+    Failed(String),
+}
+
+/// The faults that were planted in a subject.
+pub struct Sabotage {
+    /// The subject's name.
+    pub subject: String,
+    /// Where the faults are.
+    pub place: &'static str,
+    pub planted: Vec<Planted>,
+}
+
+impl Sabotage {
+    pub fn found(&self) -> usize {
+        let is_found = |planted: &&Planted| matches!(planted.outcome, Outcome::Found(_));
+        self.planted.iter().filter(is_found).count()
+    }
+
+    pub fn is_good(&self) -> bool {
+        self.found() == self.planted.len()
+    }
+
+    /// A sentence on the score.
+    pub fn line(&self) -> String {
+        let (found, all) = (self.found(), self.planted.len());
+        let last = self.planted.iter().filter_map(|planted| match planted.outcome {
+            Outcome::Found(case) => Some(case),
+            _ => None,
+        });
+        let last = last.max().map_or_else(String::new, |case| format!(", the last by case {case}"));
+        format!("{found} of {all} faults in {} found on {}{last}", self.place, self.subject)
+    }
+
+    pub fn json(&self) -> Value {
+        let planted = self.planted.iter().map(|planted| {
+            json!({
+                "name": planted.name,
+                "mistake": planted.mistake,
+                "kernels": planted.kernels,
+                "report": planted.report,
+                "cases_with_the_fault": planted.tried,
+                "found_by_case": match planted.outcome {
+                    Outcome::Found(case) => Some(case),
+                    _ => None,
+                },
+                "error": match &planted.outcome {
+                    Outcome::Failed(error) => Some(error),
+                    _ => None,
+                },
+            })
+        });
+        json!({
+            "device": self.subject,
+            "place": self.place,
+            "found": self.found(),
+            "faults": planted.collect::<Vec<_>>(),
+        })
+    }
+}
+
+/// Plants the faults that concern a subject, one after the other, and runs the cases until one
+/// finds it.
+pub fn sabotage(subject: &Subject, choice: &Choice, display: &mut Display) -> Sabotage {
+    let cases = Cases::new(subject, choice);
+    let place = if subject.device.is_cpu() { "CPU kernels" } else { "shaders" };
+    let count = if subject.device.is_cpu() { Fault::ALL.len() } else { shaders::FAULTS.len() };
+    let mut planted = Vec::new();
+    for number in 0..count {
+        if interrupt::requested() {
+            break;
+        }
+        let line = || format!("{} of {count} faults in {place} on {}", number + 1, subject.name);
+        display.update(number as f64 / count as f64, line);
+        planted.push(match subject.device.is_cpu() {
+            true => in_cpu_kernels(subject, choice, &cases, Fault::ALL[number]),
+            false => in_shaders(subject, choice, &cases, &shaders::FAULTS[number]),
+        });
+    }
+    Sabotage { subject: subject.name.clone(), place, planted }
+}
+
+/// The numbers of the cases, with what each launches.
+struct Cases {
+    cases: Vec<(u64, Vec<Shader>)>,
+    texts: HashMap<Shader, String>,
+}
+
+impl Cases {
+    fn new(subject: &Subject, choice: &Choice) -> Self {
+        let (mut cases, mut texts) = (Vec::new(), HashMap::new());
+        let numbers = (0..).filter(|&index| choice.includes(index));
+        for index in numbers.take(choice.cases.unwrap_or(super::CASES) as usize) {
+            let Ok(case) = choice.nth(index) else { continue };
+            let Ok(plan) = case.plan(&subject.device) else { continue };
+            let mut shaders: Vec<Shader> = plan.shaders().copied().collect();
+            if subject.device.is_cpu() {
+                // The CPU is the reference of adapters, too, and has a plan of its own then.
+                shaders.extend(own_plan(&subject.device, &case).iter().flat_map(Plan::shaders));
+            } else {
+                for shader in &shaders {
+                    texts.entry(*shader).or_insert_with(|| shader.source());
+                }
+            }
+            cases.push((index, shaders));
+        }
+        Self { cases, texts }
+    }
+}
+
+/// The plan of a case without its limits and tuning.
+fn own_plan(device: &Device, case: &Case) -> wgmax::Result<Plan> {
+    let inputs = case.inputs();
+    let descs: Vec<&TensorDesc> = inputs.iter().map(|input| input.desc()).collect();
+    device.plan(&case.operator.checked(&inputs)?, &descs)
+}
+
+/// Runs cases until one finds a fault: the cases that were run, and what became of it.
+fn search(
+    cases: impl Iterator<Item = u64>,
+    mut differs: impl FnMut(u64) -> wgmax::Result<bool>,
+) -> (u64, Outcome) {
+    let mut tried = 0;
+    for index in cases {
+        if interrupt::requested() {
+            break;
+        }
+        tried += 1;
+        match differs(index) {
+            Ok(true) => return (tried, Outcome::Found(index)),
+            Ok(false) => {}
+            Err(error) => return (tried, Outcome::Failed(error.to_string())),
+        }
+    }
+    (tried, Outcome::Survived)
+}
+
+fn in_shaders(
+    subject: &Subject,
+    choice: &Choice,
+    cases: &Cases,
+    fault: &'static ShaderFault,
+) -> Planted {
+    let edit = |shader: &Shader, text: String| fault.plant(shader, text);
+    let device = subject.device.with_edited_shaders(edit);
+    let faulty = Subject::adapter(device, Device::cpu());
+    let has = |shader: &Shader| fault.changes(shader, &cases.texts[shader]);
+    let affected = cases.cases.iter().filter(|(_, shaders)| shaders.iter().any(has));
+    let (tried, outcome) =
+        search(affected.map(|&(index, _)| index), |index| match judge(&faulty, &choice.nth(index)?) {
+            Verdict::Same => Ok(false),
+            Verdict::Differs(_) => Ok(true),
+            Verdict::Failed(error) => Err(error),
+        });
+    let changed = cases.texts.iter().filter(|(shader, text)| fault.changes(shader, text));
+    let mut kernels: Vec<&str> = changed.map(|(shader, _)| shader.kernel.name()).collect();
+    kernels.sort_unstable();
+    kernels.dedup();
+    let ShaderFault { name, mistake, report, .. } = *fault;
+    Planted { name, mistake: mistake.name(), kernels, report, tried, outcome }
+}
+
+/// Takes a planted fault out.
+struct Plant;
+
+impl Plant {
+    fn new(fault: Fault) -> Self {
+        fault::plant(Some(fault));
+        Self
+    }
+}
+
+impl Drop for Plant {
+    fn drop(&mut self) {
+        fault::plant(None);
+    }
+}
+
+/// As `wgmax verify` finds it: by the oracle, or by an adapter, whose results are those of the CPU
+/// without the fault.
+fn in_cpu_kernels(subject: &Subject, choice: &Choice, cases: &Cases, fault: Fault) -> Planted {
+    let cpu = &subject.device;
+    let has = |shader: &Shader| fault.kernels().contains(&shader.kernel.name());
+    let affected = cases.cases.iter().filter(|(_, shaders)| shaders.iter().any(has));
+    let (tried, outcome) = search(affected.map(|&(index, _)| index), |index| {
+        let case = choice.nth(index)?;
+        let right = case.operator.run(cpu, &case.inputs())?;
+        let expected = match subject.takes(index) {
+            true => Some(oracle::run(&case.operator, &case.inputs())?),
+            false => None,
+        };
+        let _plant = Plant::new(fault);
+        let by_oracle = match expected {
+            Some(expected) => !are_equal(&expected, &case.run(cpu)?),
+            None => false,
+        };
+        Ok(by_oracle || !are_equal(&right, &case.operator.run(cpu, &case.inputs())?))
+    });
+    let (name, mistake, kernels) = (fault.name(), fault.mistake(), fault.kernels().to_vec());
+    Planted { name, mistake, kernels, report: None, tried, outcome }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    /// Each fault has a place in the texts of today, and another name than others.
+    #[test]
+    fn every_fault_has_a_place() {
+        let kernels = wgmax::operator::kernels();
+        let shaders = kernels.iter().flat_map(|kernel| kernel.shaders(64));
+        let texts: Vec<(Shader, String)> =
+            shaders.filter(|shader| !shader.in_place).map(|s| (s, s.source())).collect();
+        let mut names = HashSet::new();
+        for fault in shaders::FAULTS {
+            assert!(names.insert(fault.name), "{} is there twice", fault.name);
+            assert_ne!(fault.find, fault.replace, "{}", fault.name);
+            let changes = |kernel: &str| {
+                let own = |(shader, _): &&(Shader, String)| shader.kernel.name() == kernel;
+                texts.iter().filter(own).any(|(shader, text)| fault.changes(shader, text))
+            };
+            for kernel in fault.kernels {
+                assert!(changes(kernel), "{} has no place in {kernel}", fault.name);
+            }
+            let some = texts.iter().any(|(shader, text)| fault.changes(shader, text));
+            assert!(some, "{} has no place", fault.name);
+        }
+        assert!(shaders::FAULTS.len() >= 60 && Fault::ALL.len() >= 20);
+        for kernel in kernels {
+            let own = |fault: &ShaderFault| fault.kernels.contains(&kernel.name());
+            assert!(shaders::FAULTS.iter().any(own), "no fault in shaders of {kernel:?}");
+            let own = |fault: &Fault| fault.kernels().contains(&kernel.name());
+            assert!(Fault::ALL.iter().any(own), "no fault in the CPU's {kernel:?}");
+        }
+    }
+}
