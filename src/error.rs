@@ -164,6 +164,14 @@ pub enum Error {
         /// The version; empty where the dialect has none.
         version: String,
     },
+    /// A model's opset is newer than every opset that is known here.
+    #[error("ONNX opset {opset} is not known here; the newest known opset is {newest}")]
+    UnknownOpset {
+        /// The opset of the model.
+        opset: u32,
+        /// The newest known opset.
+        newest: u32,
+    },
     /// This version of the operator does not have the attribute.
     #[error("{dialect} {} has no attribute {attribute:?}", versioned(.operator, .version))]
     UnknownAttribute {
@@ -230,6 +238,19 @@ pub enum Error {
         /// Positions that the window covers: (kernel - 1) * dilation + 1.
         extent: u128,
         /// The size of the input with its padding.
+        padded: u128,
+    },
+    /// No window begins before the padding at the end, where that is required.
+    #[error(
+        "the window covers {extent} positions along spatial axis {axis}, but all {padded} of the \
+         padded input are padding at the end, where no window may begin"
+    )]
+    WindowInEndPadding {
+        /// The spatial axis, from 0.
+        axis: usize,
+        /// Positions that the window covers: (kernel - 1) * dilation + 1.
+        extent: u128,
+        /// The size of the input, 0, with its padding.
         padded: u128,
     },
     /// The data of SegmentMax is a scalar, which has no rows.
@@ -339,6 +360,33 @@ pub enum Error {
         limit: &'static str,
         /// The limit's value.
         allowed: u64,
+    },
+    /// A limit has a value that no plan can keep to.
+    #[error("the limit {limit} must be {expected}, but is {value}")]
+    BadLimit {
+        /// The field of [`Limits`](crate::Limits).
+        limit: &'static str,
+        /// What it must be.
+        expected: &'static str,
+        /// The value.
+        value: u64,
+    },
+    /// An input is not of the type and shape that a plan was made for.
+    #[error(
+        "input {position} of the plan is {expected_type}{expected_shape:?}; given: \
+         {actual_type}{actual_shape:?}"
+    )]
+    WrongInput {
+        /// The number of the input, from 0.
+        position: usize,
+        /// The element type that the plan was made for.
+        expected_type: ElementType,
+        /// The shape that the plan was made for.
+        expected_shape: Vec<usize>,
+        /// The element type given.
+        actual_type: ElementType,
+        /// The shape given.
+        actual_shape: Vec<usize>,
     },
     /// There is no adapter with a name or an index, or no adapter at all.
     #[error("no GPU adapter {wanted}; found: {found}")]

@@ -1,5 +1,6 @@
 //! What is fast on a kind of device, as numbers for all operators.
 
+use crate::error::Result;
 use crate::plan::{Limits, Target};
 use crate::{pool, reduce, segment};
 
@@ -84,11 +85,16 @@ impl Tuning {
         self
     }
 
-    pub(crate) fn target<'a>(&self, limits: &'a Limits) -> Target<'a> {
-        Target {
+    /// What a plan is made for.
+    ///
+    /// # Errors
+    /// [`Error::BadLimit`](crate::Error::BadLimit).
+    pub(crate) fn target<'a>(&self, limits: &'a Limits) -> Result<Target<'a>> {
+        limits.check()?;
+        Ok(Target {
             limits,
             parallelism: self.target_parallelism.max(1),
             words_per_fill: self.words_per_fill,
-        }
+        })
     }
 }

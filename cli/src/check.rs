@@ -25,7 +25,7 @@ pub struct Arguments {
     paths: Vec<PathBuf>,
     #[command(flatten)]
     on: On,
-    /// Write a report, one JSON object a case and line; - for standard output, and the rest on stderr
+    /// Write a report, a line of JSON for each case; - for standard output, and the rest on stderr
     #[arg(long, value_name = "REPORT")]
     json: Option<PathBuf>,
 }

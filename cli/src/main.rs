@@ -75,6 +75,8 @@ enum Outcome {
     Good,
     /// Results differ, or a case failed.
     Bad,
+    /// There was nothing to run.
+    Nothing,
 }
 
 const SHORT_HELP: &str = "\
@@ -96,7 +98,10 @@ Examples:
   wgmax reduce-max x.npy --axes -1 -o y.npy
   wgmax onnx model.onnx --dim batch=1
 
-Each command has its own examples: wgmax reduce-max --help";
+Each command has its own examples: wgmax reduce-max --help
+
+Exit status: 0 if all went well; 1 if results differ or a case failed; 2 for an error, told in one
+line; 3 if onnx ran no node.";
 
 fn main() -> ExitCode {
     color::prepare(std::env::args_os().skip(1));
@@ -135,6 +140,7 @@ fn main() -> ExitCode {
     match outcome {
         Ok(Outcome::Good) => ExitCode::SUCCESS,
         Ok(Outcome::Bad) => ExitCode::from(1),
+        Ok(Outcome::Nothing) => ExitCode::from(3),
         Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => refuse(&chain(&error)),
     }

@@ -83,7 +83,7 @@ fn limits(from: &mut Unstructured) -> Result<Limits> {
         max_buffer_size: binding.saturating_mul(from.int_in_range(1..=16)?),
         alignment: 16 << from.int_in_range(0..=4)?,
         max_storage_buffers: from.int_in_range(2..=10)?,
-        max_iterations: from.int_in_range(1..=65535)?,
+        max_iterations: from.int_in_range(4..=65535)?,
     })
 }
 

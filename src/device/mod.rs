@@ -238,12 +238,11 @@ impl Device {
         self.execute_async(&plan, inputs).await
     }
 
-    /// Runs a plan. It must have been made for this device's limits and for the types and shapes of
-    /// `inputs`.
+    /// Runs a plan. It must have been made for this device's limits.
     ///
     /// # Errors
-    /// [`Error::InputCount`], [`Error::WrongDevice`], [`Error::NotSubmitted`], and what the device
-    /// reports.
+    /// [`Error::InputCount`] and [`Error::WrongInput`] for inputs unlike those that the plan was
+    /// made for, [`Error::WrongDevice`], [`Error::NotSubmitted`], and what the device reports.
     pub fn execute(&self, plan: &Plan, inputs: &[&DeviceTensor]) -> Result<Vec<DeviceTensor>> {
         pollster::block_on(self.execute_async(plan, inputs))
     }
@@ -308,7 +307,7 @@ impl Device {
     ) -> Result<Prepared> {
         let Backend::Gpu(gpu) = &self.backend else { return Err(Error::CannotRecord) };
         let plan = self.plan(operator, inputs)?;
-        gpu.prepare(plan, inputs, &format!("wgmax {}", operator.name())).await
+        gpu.prepare(plan, &format!("wgmax {}", operator.name())).await
     }
 
     /// Waits until the device has finished all submitted work.
@@ -345,15 +344,13 @@ impl Device {
         }
     }
 
-    /// Checks the number of inputs and that they are on this device.
+    /// Checks that the inputs are those that the plan was made for, and on this device.
     fn backend_inputs<'a>(
         &'a self,
         plan: &Plan,
         inputs: &[&'a DeviceTensor],
     ) -> Result<BackendInputs<'a>> {
-        if inputs.len() != plan.input_count() {
-            return Err(Error::input_count("the plan", plan.input_count(), inputs.len()));
-        }
+        plan.check_inputs(inputs.iter().map(|input| &input.desc))?;
         match &self.backend {
             Backend::Cpu(memory) => inputs
                 .iter()

@@ -33,7 +33,6 @@ impl<'a> From<&'a wgpu::Buffer> for BufferRange<'a> {
 pub struct Prepared {
     pub(super) gpu: Arc<Gpu>,
     pub(super) plan: Plan,
-    pub(super) inputs: Vec<TensorDesc>,
     pub(super) label: String,
     pub(super) compiled: Compiled,
     /// The plan's scratch buffers. In the plan they come after its inputs and results.
@@ -43,14 +42,9 @@ pub struct Prepared {
 }
 
 impl Gpu {
-    pub(crate) async fn prepare(
-        self: &Arc<Self>,
-        plan: Plan,
-        inputs: &[&TensorDesc],
-        label: &str,
-    ) -> Result<Prepared> {
+    pub(crate) async fn prepare(self: &Arc<Self>, plan: Plan, label: &str) -> Result<Prepared> {
         let compile = || {
-            let compiled = self.compile(&plan, |launch| whole_blocks(launch, inputs))?;
+            let compiled = self.compile(&plan, |launch| whole_blocks(launch, &plan.inputs))?;
             let usage = wgpu::BufferUsages::STORAGE;
             let scratch = plan.buffers.iter().filter(|buffer| buffer.role == Role::Scratch);
             let scratch = scratch
@@ -63,7 +57,6 @@ impl Gpu {
         })?;
         Ok(Prepared {
             gpu: self.clone(),
-            inputs: inputs.iter().map(|&desc| desc.clone()).collect(),
             label: label.to_string(),
             plan,
             compiled,
@@ -75,7 +68,7 @@ impl Gpu {
 
 /// The shader of a launch on a caller's buffers. Unlike our own, they may end with the tensor. If
 /// the last block would reach past that end, the shader must read single words.
-fn whole_blocks(launch: &Launch, inputs: &[&TensorDesc]) -> Shader {
+fn whole_blocks(launch: &Launch, inputs: &[TensorDesc]) -> Shader {
     let source = launch.sources.first();
     let words = source.and_then(|range| Some((range, inputs.get(range.buffer)?))).is_some_and(
         |(range, input)| {
@@ -89,7 +82,7 @@ fn whole_blocks(launch: &Launch, inputs: &[&TensorDesc]) -> Shader {
 impl Prepared {
     /// The types and shapes of the inputs.
     pub fn inputs(&self) -> &[TensorDesc] {
-        &self.inputs
+        &self.plan.inputs
     }
 
     /// The types and shapes of the results.

@@ -109,8 +109,8 @@ impl Prepared {
     }
 
     fn check(&self, inputs: &[BufferRange<'_>], outputs: &[BufferRange<'_>]) -> Result<()> {
-        if inputs.len() != self.inputs.len() {
-            return Err(Error::input_count(&self.label, self.inputs.len(), inputs.len()));
+        if inputs.len() != self.plan.inputs.len() {
+            return Err(Error::input_count(&self.label, self.plan.inputs.len(), inputs.len()));
         }
         if outputs.len() != self.plan.outputs.len() {
             return Err(Error::OutputBuffers {
@@ -119,7 +119,7 @@ impl Prepared {
                 actual: outputs.len(),
             });
         }
-        let descs = self.inputs.iter().chain(&self.plan.outputs);
+        let descs = self.plan.inputs.iter().chain(&self.plan.outputs);
         let all = inputs.iter().chain(outputs).zip(descs);
         for (range, desc) in all.clone() {
             self.check_range(range, desc)?;

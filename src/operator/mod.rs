@@ -76,7 +76,7 @@ impl Operator {
     /// tuning.
     ///
     /// # Errors
-    /// As [`Operator::infer`], and [`Error::OverLimit`].
+    /// As [`Operator::infer`], [`Error::BadLimit`] and [`Error::OverLimit`].
     pub fn plan(&self, inputs: &[&TensorDesc], limits: &Limits, tuning: &Tuning) -> Result<Plan> {
         match (self, inputs) {
             (Self::ReduceMax(op), [input]) => op.plan(input, limits, tuning),
@@ -108,12 +108,12 @@ impl ReduceMax {
     /// tuning.
     ///
     /// # Errors
-    /// As [`ReduceMax::infer`], and [`Error::OverLimit`].
+    /// As [`ReduceMax::infer`], [`Error::BadLimit`] and [`Error::OverLimit`].
     pub fn plan(&self, input: &TensorDesc, limits: &Limits, tuning: &Tuning) -> Result<Plan> {
         let output = self.infer(input)?;
         let reduced = self.reduced(input.rank())?;
         let empty = self.get_empty_set().bits(input.element_type());
-        let (target, values) = (tuning.target(limits), (self.get_nan(), empty));
+        let (target, values) = (tuning.target(limits)?, (self.get_nan(), empty));
         reduce::plan(input, output, &reduced, values, target, &tuning.reduce)
     }
 }
@@ -123,11 +123,11 @@ impl MaxPool {
     /// tuning.
     ///
     /// # Errors
-    /// As [`MaxPool::infer`], and [`Error::OverLimit`].
+    /// As [`MaxPool::infer`], [`Error::BadLimit`] and [`Error::OverLimit`].
     pub fn plan(&self, input: &TensorDesc, limits: &Limits, tuning: &Tuning) -> Result<Plan> {
         let outputs = self.infer(input)?;
         let windows = self.windows(input)?;
-        let target = tuning.target(limits);
+        let target = tuning.target(limits)?;
         pool::plan(self, input, outputs, &windows, target, &tuning.pool, &tuning.reduce)
     }
 }
@@ -137,7 +137,7 @@ impl SegmentMax {
     /// tuning.
     ///
     /// # Errors
-    /// As [`SegmentMax::infer`], and [`Error::OverLimit`].
+    /// As [`SegmentMax::infer`], [`Error::BadLimit`] and [`Error::OverLimit`].
     pub fn plan(
         &self,
         data: &TensorDesc,
@@ -146,7 +146,7 @@ impl SegmentMax {
         tuning: &Tuning,
     ) -> Result<Plan> {
         let outputs = self.infer(data, ids)?;
-        segment::plan(self, data, ids, outputs, tuning.target(limits), &tuning.segment)
+        segment::plan(self, data, ids, outputs, tuning.target(limits)?, &tuning.segment)
     }
 }
 

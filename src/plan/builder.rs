@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::tensor::key::Nan;
 use crate::tensor::{ElementType, TensorDesc};
 
-/// Elements of a binding are numbered in 32 bits, sums of two such numbers included.
+/// Elements of a binding are numbered in 31 bits, so that sums of two such numbers have 32.
 pub(crate) const MAX_ELEMENTS: u64 = 1 << 31;
 
 /// Launches of a plan: beyond that no memory would hold what they are about.
@@ -50,6 +50,7 @@ pub(crate) struct Builder<'a> {
     pub nan_key: u32,
     buffers: Vec<Buffer>,
     launches: Vec<Launch>,
+    inputs: Vec<TensorDesc>,
     outputs: Vec<TensorDesc>,
 }
 
@@ -72,12 +73,14 @@ impl<'a> Builder<'a> {
             nan_key: nan.key(),
             buffers,
             launches: Vec::new(),
+            inputs: inputs.iter().map(|&input| input.clone()).collect(),
             outputs,
         }
     }
 
     pub(crate) fn finish(self) -> Plan {
-        Plan { buffers: self.buffers, launches: self.launches, outputs: self.outputs }
+        let Self { buffers, launches, inputs, outputs, .. } = self;
+        Plan { buffers, launches, inputs, outputs }
     }
 
     /// Bytes of a buffer, without padding.
@@ -92,7 +95,7 @@ impl<'a> Builder<'a> {
 
     /// Loop iterations of one invocation.
     pub(crate) fn max_iterations(&self) -> u64 {
-        u64::from(self.target.limits.max_iterations).max(4)
+        self.target.limits.max_iterations.into()
     }
 
     /// Bytes of an element.
@@ -130,7 +133,7 @@ impl<'a> Builder<'a> {
     pub(crate) fn capacity(&self, item: u64) -> u64 {
         let limits = self.target.limits;
         (limits.max_binding_size.saturating_sub(limits.alignment) / item)
-            .min(MAX_ELEMENTS - limits.alignment)
+            .min(MAX_ELEMENTS.saturating_sub(limits.alignment))
     }
 
     /// The binding of `elements` elements of a region, and where in it they begin.
@@ -204,11 +207,12 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
-    /// The error of what no binding holds, in bytes.
+    /// The error of what no binding holds: so many bytes, and those that an alignment may put before
+    /// them.
     pub(crate) fn over_binding(&self, what: &'static str, bytes: u64) -> Error {
         Error::OverLimit {
             what,
-            needed: bytes,
+            needed: bytes.saturating_add(self.target.limits.alignment),
             limit: "max_storage_buffer_binding_size",
             allowed: self.target.limits.max_binding_size,
         }

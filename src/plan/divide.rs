@@ -1,4 +1,4 @@
-//! The divisors of `shaders/divide.wgsl`.
+//! The divisors of `shaders/common/divide.wgsl`.
 
 /// What a shader needs to divide numbers below 2^31 by a divisor that is not 0:
 /// the divisor, a multiplier and a shift.

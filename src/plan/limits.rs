@@ -1,22 +1,26 @@
 //! What a device allows.
 
+use crate::error::{Error, Result};
+
 /// What a device allows. A plan never exceeds it; what is *fast* there is said by a
 /// [`Tuning`](crate::Tuning). Any plan can be made anywhere.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Limits {
     /// Invocations of a workgroup: a power of two, at least 8.
     pub workgroup_size: u32,
-    /// Workgroups of a dispatch in each dimension.
+    /// Workgroups of a dispatch in each dimension, at least 1.
     pub max_workgroups_per_dimension: u32,
     /// Bytes of one storage binding.
     pub max_binding_size: u64,
     /// Bytes of one buffer.
     pub max_buffer_size: u64,
-    /// What offsets of bindings must be multiples of, in bytes.
+    /// What offsets of bindings must be multiples of, in bytes: itself a multiple of 16.
     pub alignment: u64,
-    /// Storage buffers of a shader; no kernel here has more than six.
+    /// Storage buffers of a shader. Four are enough for every operator. With fewer than six, and
+    /// without indices than five, SegmentMax takes ascending ids as it does ids in any order: with
+    /// atomic maxima, and memory for two or three words for each result.
     pub max_storage_buffers: u32,
-    /// Loop iterations of one invocation. Mesa's llvmpipe silently leaves a loop after 65,535,
+    /// Loop iterations of one invocation, at least 4. Mesa's llvmpipe silently leaves a loop after 65,535,
     /// and some systems end dispatches that run long.
     pub max_iterations: u32,
 }
@@ -27,9 +31,9 @@ impl Limits {
         let workgroup = limits
             .max_compute_invocations_per_workgroup
             .min(limits.max_compute_workgroup_size_x)
-            .clamp(8, 256);
+            .min(256);
         Self {
-            workgroup_size: 1 << workgroup.ilog2(),
+            workgroup_size: workgroup.checked_ilog2().map_or(0, |log| 1 << log),
             max_workgroups_per_dimension: limits.max_compute_workgroups_per_dimension,
             max_binding_size: limits.max_storage_buffer_binding_size,
             max_buffer_size: limits.max_buffer_size,
@@ -37,6 +41,28 @@ impl Limits {
             max_storage_buffers: limits.max_storage_buffers_per_shader_stage,
             max_iterations: 32_768,
         }
+    }
+
+    /// Refuses limits that no plan can keep to.
+    ///
+    /// # Errors
+    /// [`Error::BadLimit`].
+    pub(crate) fn check(&self) -> Result<()> {
+        let bad = |limit, expected, value| Err(Error::BadLimit { limit, expected, value });
+        if self.workgroup_size < 8 || !self.workgroup_size.is_power_of_two() {
+            let expected = "a power of two, at least 8";
+            return bad("workgroup_size", expected, self.workgroup_size.into());
+        }
+        if self.max_workgroups_per_dimension == 0 {
+            return bad("max_workgroups_per_dimension", "1 or more", 0);
+        }
+        if self.alignment == 0 || !self.alignment.is_multiple_of(16) {
+            return bad("alignment", "16 or a multiple of it", self.alignment);
+        }
+        if self.max_iterations < 4 {
+            return bad("max_iterations", "4 or more", self.max_iterations.into());
+        }
+        Ok(())
     }
 
     /// The limits of the CPU backend: memory alone.

@@ -19,6 +19,7 @@ pub(crate) use kernel::{Attributes, Call, Flags, Specialization};
 pub use kernel::{Kernel, Shader};
 pub use limits::Limits;
 
+use crate::error::{Error, Result};
 use crate::tensor::TensorDesc;
 
 /// What a buffer of a plan is for.
@@ -103,10 +104,16 @@ impl Launch {
 pub struct Plan {
     pub(crate) buffers: Vec<Buffer>,
     pub(crate) launches: Vec<Launch>,
+    pub(crate) inputs: Vec<TensorDesc>,
     pub(crate) outputs: Vec<TensorDesc>,
 }
 
 impl Plan {
+    /// The types and shapes of the inputs that the plan was made for.
+    pub fn inputs(&self) -> &[TensorDesc] {
+        &self.inputs
+    }
+
     /// The types and shapes of the results.
     pub fn outputs(&self) -> &[TensorDesc] {
         &self.outputs
@@ -114,7 +121,31 @@ impl Plan {
 
     /// How many tensors the plan takes.
     pub fn input_count(&self) -> usize {
-        self.buffers.iter().filter(|b| b.role == Role::Input).count()
+        self.inputs.len()
+    }
+
+    /// Refuses inputs unlike those that the plan was made for.
+    ///
+    /// # Errors
+    /// [`Error::InputCount`], [`Error::WrongInput`].
+    pub(crate) fn check_inputs<'a>(
+        &self,
+        given: impl ExactSizeIterator<Item = &'a TensorDesc>,
+    ) -> Result<()> {
+        if given.len() != self.inputs.len() {
+            return Err(Error::input_count("the plan", self.inputs.len(), given.len()));
+        }
+        let mut pairs = self.inputs.iter().zip(given).enumerate();
+        match pairs.find(|(_, (expected, actual))| expected != actual) {
+            None => Ok(()),
+            Some((position, (expected, actual))) => Err(Error::WrongInput {
+                position,
+                expected_type: expected.element_type(),
+                expected_shape: expected.shape().to_vec(),
+                actual_type: actual.element_type(),
+                actual_shape: actual.shape().to_vec(),
+            }),
+        }
     }
 
     /// The launches, in order.

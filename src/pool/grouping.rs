@@ -115,10 +115,10 @@ impl Grouping<'_> {
         let bounded = |axis: &Axis| axis.is_even() && axis.reach <= 4 * axis.size;
         let row = last.size.saturating_mul(inner).saturating_mul(self.builder.item());
         let few = first.taps <= cpu.few_rows;
-        let doubled = first.taps > first.stride.saturating_mul(u64::from(first.taps.ilog2() + 2));
+        let tripled = first.taps > first.stride.saturating_mul(u64::from(first.taps.ilog2() + 2));
         bounded(first)
             && bounded(last)
-            && (few || doubled)
+            && (few || tripled)
             && (first.reach + 1).saturating_mul(row) <= cpu.max_bytes
     }
 

@@ -1,7 +1,8 @@
 //! Groups of axes that one launch takes together, and the pieces of them that bindings hold.
 
 use super::axes::{Axis, few_enough};
-use crate::error::{Error, Result};
+use crate::error::Result;
+use crate::plan::Builder;
 
 /// Taps from which on those are left out that lie in the padding.
 const SPARSE: u64 = 16;
@@ -52,12 +53,13 @@ impl Group {
         self.axes[2].outputs * self.inner
     }
 
-    /// The launches of the group, where bindings hold `capacity` elements.
+    /// The launches of the group, each within a binding.
     ///
     /// # Errors
-    /// [`Error::OverLimit`] where one place along the first axis does not fit;
-    /// `allowed` are elements.
-    pub(super) fn pieces(&self, capacity: u64) -> Result<Vec<Piece>> {
+    /// [`Error::OverLimit`](crate::Error::OverLimit) where one place along the first axis does not
+    /// fit.
+    pub(super) fn pieces(&self, builder: &Builder<'_>) -> Result<Vec<Piece>> {
+        let capacity = builder.capacity(builder.item());
         let (unit, unit_results) = (self.unit_elements(), self.unit_results());
         // Before anything is made for each of them.
         let larger = u128::from(self.outer) * u128::from(unit.max(unit_results));
@@ -77,14 +79,15 @@ impl Group {
             done += outer;
         }
         while done < self.outer {
-            self.cut(done, capacity, &mut pieces)?;
+            self.cut(done, builder, &mut pieces)?;
             done += 1;
         }
         Ok(pieces)
     }
 
     /// One place along the outer axis in pieces along the first axis.
-    fn cut(&self, outer: u64, capacity: u64, pieces: &mut Vec<Piece>) -> Result<()> {
+    fn cut(&self, outer: u64, builder: &Builder<'_>, pieces: &mut Vec<Piece>) -> Result<()> {
+        let capacity = builder.capacity(builder.item());
         let at = self.axes.iter().position(|a| a.size > 1 || a.outputs > 1).unwrap_or(2);
         let axis = &self.axes[at];
         let (pitch, result_pitch) =
@@ -93,12 +96,9 @@ impl Group {
         let windows = (capacity / pitch).saturating_sub(axis.reach + 1) / axis.stride + 1;
         let fit = windows.min(capacity / result_pitch);
         if fit == 0 || (axis.reach + 1).min(axis.size) * pitch > capacity {
-            return Err(Error::OverLimit {
-                what: "one window of every column, in elements,",
-                needed: ((axis.reach + 1).min(axis.size) * pitch).max(result_pitch),
-                limit: "max_storage_buffer_binding_size",
-                allowed: capacity,
-            });
+            let elements = ((axis.reach + 1).min(axis.size) * pitch).max(result_pitch);
+            let bytes = elements * builder.item();
+            return Err(builder.over_binding("one window of every column", bytes));
         }
         few_enough((pieces.len() as u64 + axis.outputs / fit).into())?;
         for cut in axis.cuts(fit)? {

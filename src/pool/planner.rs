@@ -108,7 +108,7 @@ impl Planner<'_> {
             let last = i + 1 == groups.len();
             let result = if last { target } else { builder.scratch(group.results()) };
             let purpose = if last { "maxima of windows" } else { "maxima of parts of windows" };
-            for piece in group.pieces(builder.capacity(builder.item()))? {
+            for piece in group.pieces(builder)? {
                 self.launch(builder, purpose, source, result, &piece)?;
             }
             source = result;

@@ -37,7 +37,7 @@ pub(crate) struct CpuWindows {
     /// Bytes of the rows that a window covers, at most.
     pub max_bytes: u64,
     /// Taps along the first axis up to which two axes are always taken together. With more taps
-    /// they are where making the windows of all rows, by doubling, costs less than each window by
+    /// they are where making the windows of all rows, by tripling, costs less than each window by
     /// itself.
     pub few_rows: u64,
 }

@@ -127,8 +127,9 @@ impl MaxPool {
             _ => (0u128, 0u128),
         };
         let padded = u128::from(input) + begin + end;
-        let too_large = Error::WindowTooLarge { axis, extent, padded };
-        let Some(spare) = padded.checked_sub(extent) else { return Err(too_large) };
+        let Some(spare) = padded.checked_sub(extent) else {
+            return Err(Error::WindowTooLarge { axis, extent, padded });
+        };
         let wide_stride = u128::from(stride);
         let mut output = match self.rounding {
             Rounding::Floor => spare / wide_stride,
@@ -140,7 +141,7 @@ impl MaxPool {
             output -= 1;
         }
         if output == 0 {
-            return Err(too_large);
+            return Err(Error::WindowInEndPadding { axis, extent, padded });
         }
         let (output, pad_begin) = (narrow(output)?, narrow(begin)?);
         Ok(Window { input, output, kernel, stride, dilation, pad_begin })

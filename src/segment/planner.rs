@@ -97,9 +97,11 @@ impl<'a> Planner<'a> {
         let inner: u64 = data.shape()[1..].iter().map(|&d| d as u64).product();
         let index_words = operator.get_indices().map(|t| t.size() as u64 / 4);
         // Rows so wide that few of them fit a binding, or of the carry list, are taken in any
-        // order; and so are rows of which indices are wanted, if no binding holds all of them.
+        // order; and so are rows of which indices are wanted, if no binding holds all of them,
+        // and all rows where a shader may not have the buffers of the carry list.
         let widest = builder.capacity(builder.item().max(4));
         let scatters = operator.get_segments() == Segments::Unsorted
+            || builder.target.limits.max_storage_buffers < chunks::storage_buffers(index_words)
             || widest / inner.max(1) < 8
             || (index_words.is_some() && data.len() as u64 > builder.capacity(builder.item()));
         let packed = elements::is_packed(element);

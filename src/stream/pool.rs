@@ -175,7 +175,7 @@ impl Work for Pool<'_> {
             .map(|(window, (outputs, taps))| window.restrict(outputs, taps))
             .collect();
         let Planning { limits, tuning } = planning;
-        let target = tuning.target(limits);
+        let target = tuning.target(limits)?;
         pool::plan(&self.local, &input, outputs, &windows, target, &tuning.pool, &tuning.reduce)
     }
 

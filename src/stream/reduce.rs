@@ -89,7 +89,7 @@ impl Work for Reduce<'_> {
         let output = TensorDesc::new(element_type, self.kept(&shape))?;
         let input = TensorDesc::new(element_type, shape)?;
         let empty = self.operator.get_empty_set().bits(element_type);
-        let (target, tuning) = (planning.tuning.target(planning.limits), &planning.tuning.reduce);
+        let (target, tuning) = (planning.tuning.target(planning.limits)?, &planning.tuning.reduce);
         let values = (self.operator.get_nan(), empty);
         reduce::plan(&input, output, &self.reduced, values, target, tuning)
     }

@@ -24,7 +24,7 @@ use super::options::On;
 use super::output::Output;
 use super::report::is_standard;
 use options::{Binding, File, Shape};
-use prepare::State;
+use prepare::{Entry, State};
 use values::Values;
 
 #[derive(Args)]
@@ -37,7 +37,10 @@ Examples:
 
 Nodes of MaxPool, GlobalMaxPool and ReduceMax run on the device and on the CPU. Their inputs are
 tensors from files, tensors of the model, results of earlier nodes, or random finite tensors.
-Times are medians, without upload and download.")]
+Times are medians, without upload and download.
+
+Exit status: 0 if nodes ran and their results are equal, or with --list; 1 if results differ, a node
+is refused or fails, or, with --strict, one is not run; 2 for other errors; 3 if no node ran.")]
 pub struct Arguments {
     /// FILE.onnx; - for standard input, if the model is a single file
     model: PathBuf,
@@ -46,7 +49,7 @@ pub struct Arguments {
     /// Value of a dimension that the model names
     #[arg(long = "dim", value_name = "NAME=N")]
     dims: Vec<Binding>,
-    /// Shape of a tensor that the model does not declare; the type is f32 if it is not declared either
+    /// Shape of a tensor that the model does not declare; the type is f32 if none is declared
     #[arg(long = "shape", value_name = "TENSOR=[TYPE:]N,..")]
     shapes: Vec<Shape>,
     /// Value of a tensor, from a file in the formats of other commands
@@ -58,11 +61,15 @@ pub struct Arguments {
     /// List the nodes without running them
     #[arg(long, conflicts_with = "outputs")]
     list: bool,
+    /// A node that is not run, because something is unknown or it is in a subgraph, is a failure
+    #[arg(long)]
+    strict: bool,
     /// Seed of random tensors
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
     /// Timed runs of each node
-    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = 5)]
+    #[arg(value_parser = clap::value_parser!(u16).range(1..))]
     runs: u16,
     /// Write a report as JSON; - for standard output instead of the table
     #[arg(long, value_name = "REPORT")]
@@ -128,8 +135,14 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome
         report.print(output)?;
     }
     wgmax::io::write_all(&files)?;
-    let bad = entries.iter().any(|entry| entry.is_bad());
-    Ok(if bad { Outcome::Bad } else { Outcome::Good })
+    let bad = |entry: &Entry<'_>| entry.is_bad() || (arguments.strict && entry.is_blocked());
+    Ok(if entries.iter().any(bad) {
+        Outcome::Bad
+    } else if arguments.list || entries.iter().any(Entry::has_run) {
+        Outcome::Good
+    } else {
+        Outcome::Nothing
+    })
 }
 
 fn read(path: &Path) -> anyhow::Result<Model> {
@@ -142,7 +155,7 @@ fn read(path: &Path) -> anyhow::Result<Model> {
 }
 
 /// Why no node that runs has this output.
-fn why_no_output(entries: &[prepare::Entry<'_>], name: &str) -> String {
+fn why_no_output(entries: &[Entry<'_>], name: &str) -> String {
     let maker = entries.iter().find(|entry| entry.node.outputs.iter().any(|n| n == name));
     match maker.map(|entry| &entry.state) {
         Some(State::Blocked(reason) | State::Refused(reason)) => {

@@ -47,6 +47,16 @@ impl Ready {
 }
 
 impl Entry<'_> {
+    /// Whether something is unknown without which the node cannot run.
+    pub fn is_blocked(&self) -> bool {
+        matches!(self.state, State::Blocked(_))
+    }
+
+    /// Whether the node ran to its end.
+    pub fn has_run(&self) -> bool {
+        matches!(&self.state, State::Ready(ready) if matches!(ready.trial, Some(Ok(_))))
+    }
+
     /// Whether the node is not valid, failed, or has results that differ.
     pub fn is_bad(&self) -> bool {
         match &self.state {
@@ -120,7 +130,7 @@ fn ready(model: &Model, entry: &mut Entry<'_>, values: &mut Values<'_>) -> Resul
         }
         parameters.push(Some(tensor));
     }
-    let input = values.desc(data).map_err(State::Blocked)?;
+    let input = values.desc(data)?;
     let parameters: Vec<Option<&Tensor>> = parameters.iter().map(Option::as_ref).collect();
     let operator = node.operator_for(&input, &parameters, None).map_err(refused)?;
     let descs = operator.infer(&[&input]).map_err(refused)?;

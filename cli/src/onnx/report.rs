@@ -47,11 +47,7 @@ impl Report<'_> {
         }
         writeln!(output, "{}", self.table())?;
         self.remarks(output)?;
-        let ran = |entry: &Entry<'_>| match &entry.state {
-            State::Ready(ready) => matches!(ready.trial, Some(Ok(_))),
-            _ => false,
-        };
-        if find::is_whole(self.model) && self.entries.iter().all(ran) {
+        if find::is_whole(self.model) && self.entries.iter().all(Entry::has_run) {
             writeln!(output, "Every node is implemented here: the whole model ran.")?;
         }
         Ok(())

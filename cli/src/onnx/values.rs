@@ -111,11 +111,23 @@ impl<'a> Values<'a> {
         Ok(())
     }
 
-    /// The type and shape of a value, or a message about what is unknown.
-    pub fn desc(&self, name: &str) -> Result<TensorDesc, String> {
+    /// The type and shape of a value.
+    ///
+    /// # Errors
+    /// [`State::Refused`] for a constant that is not valid, [`State::Blocked`] if something is
+    /// unknown.
+    pub fn desc(&self, name: &str) -> Result<TensorDesc, State> {
         if let Some(tensor) = self.inputs.get(name) {
             return Ok(tensor.desc().clone());
         }
+        if let Some(constant) = self.model.graph.initializers.get(name) {
+            constant.desc().map_err(|error| State::Refused(error.to_string()))?;
+        }
+        self.declared_desc(name).map_err(State::Blocked)
+    }
+
+    /// The type and shape that are declared, or a message about what is unknown.
+    fn declared_desc(&self, name: &str) -> Result<TensorDesc, String> {
         if let Some(Ok(Some(tensor))) = self.constants.get(name).map(|node| node.constant()) {
             return Ok(tensor.desc().clone());
         }

@@ -1,8 +1,8 @@
 //! MaxPool.
 
-use super::newest;
+use super::name;
 use crate::dialect::attributes::{Inputs, Name, Reader, flag};
-use crate::dialect::{Attributes, AutoPad, Dialect, Node, pool};
+use crate::dialect::{Attributes, AutoPad, Node, pool};
 use crate::error::{Error, Result};
 use crate::operator::{self, EmptySet, Indices, Order, Rounding};
 use crate::tensor::key::Nan;
@@ -193,12 +193,7 @@ impl MaxPool {
 
     /// The name with the operator's own version, which may be older than the opset.
     fn name(&self) -> Result<Name> {
-        let name =
-            |version| Name { dialect: Dialect::Onnx, operator: "MaxPool", version: Some(version) };
-        match newest(&Self::VERSIONS, self.version) {
-            Some(version) => Ok(name(version)),
-            None => Err(name(self.version).unknown_version()),
-        }
+        name("MaxPool", &Self::VERSIONS, self.version)
     }
 }
 

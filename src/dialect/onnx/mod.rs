@@ -1,7 +1,8 @@
 //! The operators of [ONNX](https://onnx.ai/onnx/operators/).
 //!
 //! A model names an opset. An operator has its newest version that is not newer than the opset:
-//! opset 19 has ReduceMax-18, and all opsets from 20 have ReduceMax-20.
+//! opset 19 has ReduceMax-18, and all opsets from 20 to 28 have ReduceMax-20. Opset 28 is the newest
+//! that is known here; newer ones are [`Error::UnknownOpset`].
 
 mod global_max_pool;
 mod max_pool;
@@ -11,7 +12,24 @@ pub use global_max_pool::GlobalMaxPool;
 pub use max_pool::MaxPool;
 pub use reduce_max::ReduceMax;
 
-/// The version of an operator in an opset. `versions` must ascend.
-fn newest(versions: &[u32], opset: u32) -> Option<u32> {
-    versions.iter().copied().rfind(|&version| version <= opset)
+use super::Dialect;
+use super::attributes::Name;
+use crate::error::{Error, Result};
+
+/// The newest opset that this dialect was read from. What a later one may change is not known.
+const NEWEST_OPSET: u32 = 28;
+
+/// An operator with its version in an opset. `versions` must ascend.
+///
+/// # Errors
+/// [`Error::UnknownVersion`], [`Error::UnknownOpset`].
+fn name(operator: &'static str, versions: &[u32], opset: u32) -> Result<Name> {
+    if opset > NEWEST_OPSET {
+        return Err(Error::UnknownOpset { opset, newest: NEWEST_OPSET });
+    }
+    let name = |version| Name { dialect: Dialect::Onnx, operator, version: Some(version) };
+    match versions.iter().copied().rfind(|&version| version <= opset) {
+        Some(version) => Ok(name(version)),
+        None => Err(name(opset).unknown_version()),
+    }
 }

@@ -1,8 +1,8 @@
 //! ReduceMax.
 
-use super::newest;
+use super::name;
 use crate::dialect::attributes::{Inputs, Name, Reader, flag};
-use crate::dialect::{Attributes, Dialect, Node};
+use crate::dialect::{Attributes, Node};
 use crate::error::Result;
 use crate::operator::{self, EmptySet};
 use crate::tensor::axes::{self, AxesForm, Duplicates};
@@ -143,15 +143,7 @@ impl ReduceMax {
 
     /// The name with the operator's own version, which may be older than the opset.
     fn name(&self) -> Result<Name> {
-        let name = |version| Name {
-            dialect: Dialect::Onnx,
-            operator: "ReduceMax",
-            version: Some(version),
-        };
-        match newest(&Self::VERSIONS, self.version) {
-            Some(version) => Ok(name(version)),
-            None => Err(name(self.version).unknown_version()),
-        }
+        name("ReduceMax", &Self::VERSIONS, self.version)
     }
 }
 
@@ -202,13 +194,19 @@ mod tests {
     #[test]
     fn an_opset_has_the_newest_version_up_to_it() {
         let version = |opset| ReduceMax::new(opset).name().unwrap().version.unwrap();
-        let opsets = [1, 5, 10, 11, 12, 13, 17, 18, 19, 20, 21, 27, u32::MAX];
+        let opsets = [1, 5, 10, 11, 12, 13, 17, 18, 19, 20, 21, 27, 28];
         let versions = [1, 1, 1, 11, 12, 13, 13, 18, 18, 20, 20, 20, 20];
         assert_eq!(opsets.map(version), versions);
 
         assert!(matches!(read(0, &[]), Err(Error::UnknownVersion { .. })));
         let error = ReduceMax::new(0).operator(&data(&[2]), None).unwrap_err();
         assert_eq!(error.to_string(), "ONNX has no ReduceMax-0");
+
+        for opset in [29, 9999, u32::MAX] {
+            assert!(matches!(read(opset, &[]), Err(Error::UnknownOpset { newest: 28, .. })));
+        }
+        let error = ReduceMax::new(9999).operator(&data(&[2]), None).unwrap_err().to_string();
+        assert!(error.contains("9999") && error.contains("28"), "{error}");
     }
 
     #[test]

@@ -7,7 +7,7 @@ use rayon::prelude::*;
 
 use super::adapters::{Output, StoreLines};
 use super::along::{Along, Down};
-use super::rows::{Block, Cursor, Fill, FillAll, Shape, is_doubled};
+use super::rows::{Block, Cursor, Fill, FillAll, Shape, is_tripled};
 use crate::pool::params::{Axis, Windows};
 use crate::tensor::key::Lane;
 use crate::vector::{Load, PARALLEL_FROM, dispatch, steps, vector};
@@ -84,8 +84,8 @@ struct Pool<'a, L: Load> {
     tile: usize,
     /// Windows of a line that are.
     strip: usize,
-    /// Whether rows are made into windows by doubling.
-    doubled: bool,
+    /// Whether rows are made into windows by tripling.
+    tripled: bool,
 }
 
 /// Some lines of results, or a part of one.
@@ -113,7 +113,7 @@ pub(super) fn run<L: Load, O: Output<Lane = L::Lane>>(
     // So many windows that little is done twice, where their strips overlap.
     let places = keys.max(4 * (reach + 1) * tile) / tile;
     let strip = ((places - reach - 1) / axis.stride as usize + 1).min(windows);
-    let pool = Pool { w, load, source, tile, strip, doubled: is_doubled::<L>(w) };
+    let pool = Pool { w, load, source, tile, strip, tripled: is_tripled::<L>(w) };
 
     let taps = w.axes.iter().map(|a| a.taps as usize).product::<usize>();
     if w.outputs as usize * taps < PARALLEL_FROM {
@@ -155,7 +155,7 @@ impl<L: Load> Pool<'_, L> {
 
     fn lines_of_a_part(&self) -> usize {
         let some = (PARALLEL_FROM / 4 / self.w.line()).max(1);
-        if !self.doubled {
+        if !self.tripled {
             return some;
         }
         // What is above and below of the lines of a part is looked at twice, unless they are whole
@@ -195,7 +195,7 @@ impl<L: Load> Pool<'_, L> {
         let capacity = BLOCK / size_of::<L::Lane>() / (strip.span * width);
         let mut done = 0;
         while done < lines {
-            let shape = match self.doubled {
+            let shape = match self.tripled {
                 true => Shape::all_rows(self.w, first + done, lines - done, capacity),
                 false => Shape::row_each((lines - done).min(capacity.max(1))),
             };
@@ -265,7 +265,7 @@ impl<L: Load> Pool<'_, L> {
         let (mut keys, mut next) = (&mut keys[..], &mut next[..]);
         let fill = Fill { block, load, source, tile: &tile, pitch, rows, empty, keys };
         let mut count = shape.rows();
-        if self.doubled {
+        if self.tripled {
             dispatch(FillAll(fill));
             let axis = &self.w.axes[1];
             let apart = axis.dilation as usize * pitch;

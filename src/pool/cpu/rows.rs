@@ -52,8 +52,8 @@ impl Shape {
 /// may have.
 const MAX_ROW_BYTES: usize = 1 << 20;
 
-/// Whether windows across lines are better made of all rows by doubling than one by one.
-pub(super) fn is_doubled<L: Load>(w: &Windows) -> bool {
+/// Whether windows across lines are better made of all rows by tripling than one by one.
+pub(super) fn is_tripled<L: Load>(w: &Windows) -> bool {
     let [before, axis, last] = &w.axes;
     let row = last.size as usize * w.inner as usize * size_of::<L::Lane>();
     before.taps == 1

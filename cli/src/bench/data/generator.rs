@@ -65,8 +65,8 @@ impl Generator {
         (product >> 32) as u32
     }
 
-    /// `Generator.shuffle` of a one-dimensional array. It draws as many bits as the bound has, until
-    /// they do not exceed it.
+    /// `Generator.shuffle` of a one-dimensional array. It draws as many bits as the bound has,
+    /// until they do not exceed it.
     pub fn shuffle<T>(&mut self, elements: &mut [T]) {
         for i in (1..elements.len()).rev() {
             let mask = u32::MAX >> (i as u32).leading_zeros();

@@ -287,8 +287,8 @@ impl Shape {
             .collect()
     }
 
-    /// Whether loops are short enough: Mesa's llvmpipe leaves a loop after 65,535 iterations. Passes
-    /// that write do not need many blocks in flight.
+    /// Whether loops are short enough: Mesa's llvmpipe leaves a loop after 65,535 iterations.
+    /// Passes that write do not need many blocks in flight.
     fn runs(self, bytes: Bytes) -> bool {
         let invocations = u64::from(self.groups * self.workgroup);
         let iterations = bytes.read / BLOCK / (invocations * u64::from(self.unroll)).max(1);

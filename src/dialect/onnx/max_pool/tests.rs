@@ -41,7 +41,7 @@ fn resolved(operator: &MaxPool) -> operator::MaxPool {
 #[test]
 fn an_opset_has_the_newest_version_up_to_it() {
     let version = |opset| MaxPool::new(opset, [2]).name().unwrap().version.unwrap();
-    let opsets = [1, 7, 8, 9, 10, 11, 12, 13, 21, 22, 23, 27, u32::MAX];
+    let opsets = [1, 7, 8, 9, 10, 11, 12, 13, 21, 22, 23, 27, 28];
     let versions = [1, 1, 8, 8, 10, 11, 12, 12, 12, 22, 22, 22, 22];
     assert_eq!(opsets.map(version), versions);
 
