@@ -227,10 +227,10 @@ pub enum Error {
         /// The rank of the input.
         rank: usize,
     },
-    /// A window is larger than the padded input, so the output would be empty.
+    /// No window fits the padded input, so the output would be empty.
     #[error(
         "the window covers {extent} positions along spatial axis {axis}, but the padded input has \
-         {padded}"
+         {padded}{}", end_padding_hint(*.only_end_padding)
     )]
     WindowTooLarge {
         /// The spatial axis, from 0.
@@ -239,19 +239,9 @@ pub enum Error {
         extent: u128,
         /// The size of the input with its padding.
         padded: u128,
-    },
-    /// No window begins before the padding at the end, where that is required.
-    #[error(
-        "the window covers {extent} positions along spatial axis {axis}, but all {padded} of the \
-         padded input are padding at the end, where no window may begin"
-    )]
-    WindowInEndPadding {
-        /// The spatial axis, from 0.
-        axis: usize,
-        /// Positions that the window covers: (kernel - 1) * dilation + 1.
-        extent: u128,
-        /// The size of the input, 0, with its padding.
-        padded: u128,
+        /// Whether the window would fit, but all of the padded input is padding at the end, where
+        /// the rounding lets no window begin.
+        only_end_padding: bool,
     },
     /// The data of SegmentMax is a scalar, which has no rows.
     #[error("segments are of rows, but the data is a scalar")]
@@ -527,6 +517,13 @@ fn range_hint(rank: usize) -> String {
     match rank {
         0 => " (a scalar has no axes)".to_string(),
         _ => format!(" (allowed: {} to {})", -(rank as i64), rank as i64 - 1),
+    }
+}
+
+fn end_padding_hint(only_end_padding: bool) -> &'static str {
+    match only_end_padding {
+        true => ", all of it padding at the end, where no window may begin",
+        false => "",
     }
 }
 

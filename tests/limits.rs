@@ -252,7 +252,10 @@ fn four_storage_buffers_are_enough_within_other_limits() {
             let limits = case.narrow.limits(&own_limits);
             let plan = match operator.plan(&descs, &limits, &case.narrow.tuning(&own)) {
                 // Other limits are narrow too.
-                Err(Error::OverLimit { limit, .. }) if !limit.contains("storage_buffers_per") => {
+                Err(Error::OverLimit { limit, needed, allowed, .. })
+                    if !limit.contains("storage_buffers_per") =>
+                {
+                    assert!(needed > allowed, "{what}: {needed} are not more than {allowed}");
                     continue;
                 }
                 plan => plan.unwrap_or_else(|error| panic!("{what}: {error}")),
@@ -301,9 +304,12 @@ fn no_limit_is_too_small_for_an_error() {
         let limits = Limits { workgroup_size, ..own.clone() };
         cases.push((format!("workgroups of {workgroup_size}"), limits, Some("workgroup_size")));
     }
-    for alignment in [24, 1 << 40, u64::MAX - 15, u64::MAX] {
-        cases.push((format!("alignment {alignment}"), Limits { alignment, ..own.clone() }, None));
+    for alignment in [24, 1 << 31, u64::MAX - 15, u64::MAX] {
+        let limits = Limits { alignment, ..own.clone() };
+        cases.push((format!("alignment {alignment}"), limits, Some("alignment")));
     }
+    let far = Limits { alignment: 1 << 30, ..own.clone() };
+    cases.push(("a far alignment".to_string(), far, None));
     cases.push(("own limits".to_string(), own, None));
     for (operator, inputs) in operators() {
         let there = upload(&cpu, &inputs);
@@ -317,6 +323,9 @@ fn no_limit_is_too_small_for_an_error() {
                         let what = format!("{operator:?}, {name}, {parallelism}, {taps}");
                         let plan = match operator.plan(&descs(&inputs), limits, &tuning) {
                             Ok(plan) => plan,
+                            Err(Error::OverLimit { needed, allowed, .. }) if needed <= allowed => {
+                                panic!("{what}: {needed} are not more than {allowed}")
+                            }
                             Err(Error::OverLimit { limit, .. } | Error::BadLimit { limit, .. }) => {
                                 let named = refuses.is_none_or(|name| limit.contains(name));
                                 assert!(named && name != "own limits", "{what}: {limit}");
@@ -336,6 +345,17 @@ fn no_limit_is_too_small_for_an_error() {
             }
         }
     }
+}
+
+/// What a window needs of a binding, and what a binding has, are both bytes.
+#[test]
+fn a_window_larger_than_a_binding_is_told_in_bytes() {
+    let input = TensorDesc::new(ElementType::F32, [1, 1, 64, 5000]).unwrap();
+    let limits = Limits { max_binding_size: 4096, ..Limits::cpu() };
+    let error = MaxPool::new([3, 2]).plan(&input, &limits, &Tuning::hardware()).unwrap_err();
+    let Error::OverLimit { needed, allowed: 4096, .. } = error else { panic!("{error}") };
+    // Of three lines, and as far as an alignment may move them.
+    assert_eq!(needed, 3 * 5000 * 4 + 16);
 }
 
 /// The limits of a device without compute shaders, or of one that says so.

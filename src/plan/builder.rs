@@ -133,7 +133,7 @@ impl<'a> Builder<'a> {
     pub(crate) fn capacity(&self, item: u64) -> u64 {
         let limits = self.target.limits;
         (limits.max_binding_size.saturating_sub(limits.alignment) / item)
-            .min(MAX_ELEMENTS.saturating_sub(limits.alignment))
+            .min(MAX_ELEMENTS - limits.alignment)
     }
 
     /// The binding of `elements` elements of a region, and where in it they begin.

@@ -14,11 +14,13 @@ pub struct Limits {
     pub max_binding_size: u64,
     /// Bytes of one buffer.
     pub max_buffer_size: u64,
-    /// What offsets of bindings must be multiples of, in bytes: itself a multiple of 16.
+    /// What offsets of bindings must be multiples of, in bytes: itself a multiple of 16,
+    /// at most 2^30.
     pub alignment: u64,
     /// Storage buffers of a shader. Four are enough for every operator. With fewer than six, and
     /// without indices than five, SegmentMax takes ascending ids as it does ids in any order: with
-    /// atomic maxima, and memory for two or three words for each result.
+    /// atomic maxima, and memory for two or three words for each result. On lavapipe it takes 1.5 to
+    /// 4 times as long.
     pub max_storage_buffers: u32,
     /// Loop iterations of one invocation, at least 4. Mesa's llvmpipe silently leaves a loop after 65,535,
     /// and some systems end dispatches that run long.
@@ -56,8 +58,8 @@ impl Limits {
         if self.max_workgroups_per_dimension == 0 {
             return bad("max_workgroups_per_dimension", "1 or more", 0);
         }
-        if self.alignment == 0 || !self.alignment.is_multiple_of(16) {
-            return bad("alignment", "16 or a multiple of it", self.alignment);
+        if !(16..=1 << 30).contains(&self.alignment) || !self.alignment.is_multiple_of(16) {
+            return bad("alignment", "a multiple of 16, at most 2^30", self.alignment);
         }
         if self.max_iterations < 4 {
             return bad("max_iterations", "4 or more", self.max_iterations.into());

@@ -272,8 +272,8 @@ impl MaxPool {
     /// [`Error::PoolRank`] for an input without spatial axes,
     /// [`Error::AttributeLength`] for a list that does not have one number for each of them,
     /// [`Error::BadAttribute`] for a window, stride or dilation below 1, a negative pad, or an
-    /// index type other than `i32` and `i64`, [`Error::WindowTooLarge`] for a window that
-    /// extends beyond the padded input, [`Error::AxisOutOfRange`] and [`Error::IndexTooLarge`]
+    /// index type other than `i32` and `i64`, [`Error::WindowTooLarge`] where no window
+    /// fits the padded input, [`Error::AxisOutOfRange`] and [`Error::IndexTooLarge`]
     /// for indices, [`Error::ShapeOverflow`].
     pub fn infer(&self, input: &TensorDesc) -> Result<Vec<TensorDesc>> {
         let windows = self.windows(input)?;

@@ -127,8 +127,10 @@ impl MaxPool {
             _ => (0u128, 0u128),
         };
         let padded = u128::from(input) + begin + end;
+        let too_large =
+            |only_end_padding| Error::WindowTooLarge { axis, extent, padded, only_end_padding };
         let Some(spare) = padded.checked_sub(extent) else {
-            return Err(Error::WindowTooLarge { axis, extent, padded });
+            return Err(too_large(false));
         };
         let wide_stride = u128::from(stride);
         let mut output = match self.rounding {
@@ -141,7 +143,7 @@ impl MaxPool {
             output -= 1;
         }
         if output == 0 {
-            return Err(Error::WindowInEndPadding { axis, extent, padded });
+            return Err(too_large(true));
         }
         let (output, pad_begin) = (narrow(output)?, narrow(begin)?);
         Ok(Window { input, output, kernel, stride, dilation, pad_begin })

@@ -111,7 +111,12 @@ fn unknown_values_are_asked_for() {
     let (_folder, at) = saved(&chain());
     let m = at("m.onnx");
     let run = |more: &[&str]| succeeds(&[&["onnx", &m, "--device", "cpu"], more].concat());
-    assert!(run(&[]).contains("give --dim batch=N"), "{}", run(&[]));
+    let asks = |words: &str| {
+        let output = wgmax(&["onnx", &m, "--device", "cpu"]);
+        assert_eq!((output.status.code(), stderr(&output)), (Some(3), String::new()));
+        assert!(stdout(&output).contains(words), "{output:?}");
+    };
+    asks("give --dim batch=N");
     assert!(run(&["--shape", "r=5,3,8,9"]).contains("f32[5, 3, 7, 8]"));
     assert!(run(&["--shape", "r=f16:5,3,8,9"]).contains("f16[5, 3, 7, 8]"));
     refused(&["onnx", &m, "--dim", "bath=1"], "it names \"batch\"");
@@ -130,14 +135,10 @@ fn unknown_values_are_asked_for() {
     // A value without a shape, and one with dimensions that have no name.
     let unknown = model(13, &[pool("u", &["y"])], &[value(11, "u"), value(12, "y")]);
     fs::write(&m, unknown).unwrap();
-    assert!(
-        run(&[]).contains("does not declare the shape of \"u\"; give --shape u=N,.."),
-        "{}",
-        run(&[])
-    );
+    asks("does not declare the shape of \"u\"; give --shape u=N,..");
     let dims = shaped(11, "a b", F32, &["1", "3", "?", "-1"]);
     fs::write(&m, model(13, &[pool("a b", &["y"])], &[dims, value(12, "y")])).unwrap();
-    assert!(run(&[]).contains("f32[1, 3, ?, ?] only; give --shape 'a b=1,3,N,N'"), "{}", run(&[]));
+    asks("f32[1, 3, ?, ?] only; give --shape 'a b=1,3,N,N'");
 }
 
 /// ReduceMax of opset 18 takes its axes from a constant of either kind, or from a file.
@@ -244,17 +245,19 @@ fn subgraphs_and_functions_are_listed_but_not_run() {
     let bytes = [model(16, &nodes, &graph), len(25, function.concat())].concat();
     let (_folder, at) = saved(&bytes);
     let (found, status) = report(&[&at("m.onnx"), "--device", "cpu"]);
-    assert_eq!(status, Some(0));
+    assert_eq!(status, Some(3));
     let nodes = found["nodes"].as_array().unwrap();
     assert_eq!(nodes[0]["place"], "then_branch of choice");
     assert_eq!((&nodes[1]["place"], &nodes[1]["opset"]), (&"function mine.Top".into(), &13.into()));
     assert!(nodes.iter().all(|node| node["status"] == "not run"), "{found}");
-    let shown = succeeds(&["onnx", &at("m.onnx"), "--device", "cpu"]);
+    let shown = succeeds(&["onnx", &at("m.onnx"), "--list"]);
     assert!(shown.contains("it is in then_branch of choice, which is not run"), "{shown}");
 }
 
 #[test]
 fn nodes_that_are_not_valid_are_refused() {
+    // An initializer whose size overflows.
+    let huge = len(5, [len(8, "w"), tensor(&[1, 1, 1 << 40, 1 << 40], F32, &[])].concat());
     let graph = [shaped(11, "x", F32, &["1", "1", "4", "4"]), value(12, "y")];
     for (bytes, reason) in [
         (model(13, &[node("MaxPool", &["x"], &["y"], &[])], &graph), "kernel_shape"),
@@ -273,6 +276,10 @@ fn nodes_that_are_not_valid_are_refused() {
             Model { nodes: vec![pool("x", &["y"])], graph: graph.to_vec(), opsets: vec![] }.bytes(),
             "no opset",
         ),
+        (model(9999, &[pool("x", &["y"])], &graph), "opset 9999 is not known"),
+        (model(9999, &[pool("x", &["y"])], &graph), "newest known opset is 28"),
+        (model(13, &[pool("w", &["y"])], &[huge.clone(), value(12, "y")]), "initializer \"w\""),
+        (model(13, &[pool("w", &["y"])], &[huge, value(12, "y")]), "too large to address"),
     ] {
         let (_folder, at) = saved(&bytes);
         let (found, status) = report(&[&at("m.onnx"), "--device", "cpu"]);
@@ -348,4 +355,30 @@ fn models_come_from_standard_input_and_constants_from_files() {
     fs::write(at("m.onnx"), with("../axes.bin")).unwrap();
     let (found, _) = report(&[&at("m.onnx"), "--device", "cpu"]);
     assert!(found["nodes"][0]["reason"].as_str().unwrap().contains("not inside"), "{found}");
+}
+
+/// What ran, as the exit status tells it.
+#[test]
+fn the_status_tells_whether_nodes_ran() {
+    let known = shaped(11, "x", F32, &["1", "1", "4", "4"]);
+    let graph = [known.clone(), value(11, "u"), value(12, "y"), value(12, "z")];
+    let ready = pool("x", &["y"]);
+    let blocked = pool("u", &["z"]);
+    let relu = node("Relu", &["x"], &["y"], &[]);
+    for (nodes, usual, strict, listed) in [
+        (vec![ready.clone()], 0, 0, 0),
+        (vec![ready.clone(), blocked.clone()], 0, 1, 1),
+        (vec![blocked], 3, 1, 1),
+        (vec![relu], 3, 3, 0),
+        (vec![node("Relu", &["x"], &["r"], &[]), ready], 0, 0, 0),
+        (vec![], 3, 3, 0),
+    ] {
+        let (_folder, at) = saved(&model(13, &nodes, &graph));
+        let status =
+            |more: &[&str]| report(&[&[&at("m.onnx"), "--device", "cpu"], more].concat()).1;
+        assert_eq!(status(&[]), Some(usual), "{nodes:?}");
+        assert_eq!(status(&["--strict"]), Some(strict), "{nodes:?}");
+        assert_eq!(status(&["--list"]), Some(0), "{nodes:?}");
+        assert_eq!(status(&["--list", "--strict"]), Some(listed), "{nodes:?}");
+    }
 }

@@ -118,3 +118,10 @@ fn every_adapter_agrees_with_the_cpu() {
         assert!(shown.contains(", against the CPU:"), "{shown}");
     }
 }
+
+/// That there is no adapter is said only where none was found.
+#[test]
+fn the_cpu_alone_is_not_a_lack_of_adapters() {
+    let shown = succeeds(&["verify", "--device", "cpu", "--cases", "1"]);
+    assert_eq!(shown.contains("No GPU adapter was found"), wgmax::adapters().is_empty(), "{shown}");
+}

@@ -33,7 +33,8 @@ impl GlobalMaxPool {
     /// The operator of a model of opset `version`. `attributes` must be empty.
     ///
     /// # Errors
-    /// [`Error::UnknownVersion`](crate::Error::UnknownVersion) for opset 0;
+    /// [`Error::UnknownVersion`](crate::Error::UnknownVersion) for opset 0; [`Error::UnknownOpset`](crate::Error::UnknownOpset) for one that is not
+    /// known yet;
     /// [`Error::UnknownAttribute`](crate::Error::UnknownAttribute).
     pub fn from_attributes(version: u32, attributes: &Attributes) -> Result<Self> {
         let operator = Self::new(version);
@@ -44,7 +45,8 @@ impl GlobalMaxPool {
     /// Resolves the operator for `data`.
     ///
     /// # Errors
-    /// [`Error::UnknownVersion`](crate::Error::UnknownVersion) for opset 0,
+    /// [`Error::UnknownVersion`](crate::Error::UnknownVersion) for opset 0, [`Error::UnknownOpset`](crate::Error::UnknownOpset) for one that is
+    /// not known yet,
     /// [`Error::TypeNotInDialect`](crate::Error::TypeNotInDialect) for an element type that the
     /// opset does not have, [`Error::ShapeNotInDialect`](crate::Error::ShapeNotInDialect) for data
     /// without a spatial axis.
@@ -96,6 +98,7 @@ mod tests {
     use super::*;
     use crate::Error;
     use crate::dialect::Attribute;
+    use crate::dialect::Dialect;
     use crate::operator::Operator;
 
     fn data(element_type: ElementType, shape: &[usize]) -> TensorDesc {

@@ -78,7 +78,8 @@ impl MaxPool {
     /// defaults.
     ///
     /// # Errors
-    /// [`Error::UnknownVersion`] for opset 0; [`Error::MissingAttribute`] without `kernel_shape`;
+    /// [`Error::UnknownVersion`] for opset 0; [`Error::UnknownOpset`] for one that is not
+    /// known yet; [`Error::MissingAttribute`] without `kernel_shape`;
     /// [`Error::UnknownAttribute`], also for an attribute of a later opset; [`Error::BadAttribute`]
     /// for a value of the wrong kind, an unknown `auto_pad`, or a `ceil_mode` or `storage_order`
     /// that is neither 0 nor 1.

@@ -50,7 +50,8 @@ impl ReduceMax {
     /// defaults.
     ///
     /// # Errors
-    /// [`Error::UnknownVersion`](crate::Error::UnknownVersion) for opset 0;
+    /// [`Error::UnknownVersion`](crate::Error::UnknownVersion) for opset 0; [`Error::UnknownOpset`](crate::Error::UnknownOpset) for one that is not
+    /// known yet;
     /// [`Error::UnknownAttribute`](crate::Error::UnknownAttribute), also for an attribute of other
     /// opsets; [`Error::BadAttribute`](crate::Error::BadAttribute) for a value of the wrong kind,
     /// or a `keepdims` or `noop_with_empty_axes` that is neither 0 nor 1.

@@ -311,6 +311,15 @@ fn a_window_fits_the_padded_data() {
     let error = pool(4, 1, [0, 0]).operator(&data(&[1, 1, 3]), false);
     assert!(matches!(error, Err(Error::WindowTooLarge { extent: 4, padded: 3, .. })));
     assert_eq!(windows(&pool(4, 1, [1, 0]), 3), 1);
+
+    // It would fit where it may not begin.
+    let end = MaxPool { rounding_type: Rounding::CeilTorch, ..pool(1, 1, [0, 1]) };
+    let error = end.operator(&data(&[1, 1, 0]), false).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "the window covers 1 positions along spatial axis 0, but the padded input has 1, all of it \
+         padding at the end, where no window may begin"
+    );
 }
 
 #[test]
