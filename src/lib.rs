@@ -33,6 +33,11 @@ mod device;
 pub mod dialect;
 mod element_type;
 mod error;
+#[cfg(not(feature = "oracle"))]
+mod fault;
+#[cfg(feature = "oracle")]
+#[doc(hidden)]
+pub mod fault;
 mod gpu;
 pub mod guide;
 #[cfg(feature = "io")]

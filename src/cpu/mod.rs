@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use crate::error::Result;
+use crate::fault::{self, Fault};
 use crate::plan::{Call, Plan, Range, Role};
 use crate::tensor::{Tensor, TensorDesc, zeroed};
 
@@ -113,6 +114,9 @@ pub(crate) fn execute(
                 &mut bytes[range.offset as usize..end]
             })
             .collect();
+        if fault::planted(Fault::BindingCleared) {
+            results.iter_mut().for_each(|bytes| bytes.fill(0));
+        }
         let call = Call::new(&launch.params, &sources, &mut results);
         (launch.shader.kernel.cpu)(&launch.shader, call);
         for (words, range) in taken.into_iter().zip(&launch.results) {

@@ -4,6 +4,7 @@ use bytemuck::{Pod, Zeroable};
 use rayon::prelude::*;
 
 use super::clear_word;
+use crate::fault::{self, Fault};
 use crate::plan::{Call, Kernel, Shader};
 use crate::tensor::key::{Key, Keyed, Lane, with_keyed};
 use crate::vector::{self, Elements, PARALLEL_FROM};
@@ -41,8 +42,13 @@ pub(crate) fn run(shader: &Shader, mut call: Call<'_, '_>) {
 }
 
 fn reduce<T: Keyed>(p: &Params, source: &[T::Bits], result: &mut [T::Bits]) {
-    let load = Elements { nan: T::Key::nan(p.nan_key) };
-    Matrices::<T> { p, source, load }.run(result);
+    let nan_key = fault::or(Fault::ColumnsNan, p.nan_key, u32::MAX);
+    let load = Elements { nan: T::Key::nan(nan_key) };
+    let (len, width, chunk) = (p.len as usize, p.width as usize, p.chunk as usize);
+    let rows = fault::or(Fault::ColumnsWidenedRow, len.div_ceil(width), len / width);
+    let lost = usize::from(p.splits > 1);
+    let piece = fault::or(Fault::ColumnsPieceEnd, chunk, chunk - lost);
+    Matrices::<T> { p, source, load, rows, piece }.run(result);
 }
 
 /// A launch: a series of matrices, each cut into units of some rows.
@@ -50,6 +56,9 @@ struct Matrices<'a, T: Keyed> {
     p: &'a Params,
     source: &'a [T::Bits],
     load: Elements<T>,
+    /// Rows of a matrix, and of a unit.
+    rows: usize,
+    piece: usize,
 }
 
 impl<T: Keyed> Matrices<'_, T> {
@@ -86,7 +95,9 @@ impl<T: Keyed> Matrices<'_, T> {
         let mut keys = [T::Key::LOWEST; TILE];
         for (i, out) in result.chunks_mut(TILE / width * width).enumerate() {
             let keys = &mut keys[..out.len()];
-            keys.fill(T::Key::LOWEST);
+            if !fault::planted(Fault::ColumnsStaleKeys) {
+                keys.fill(T::Key::LOWEST);
+            }
             for (j, keys) in keys.chunks_mut(width).enumerate() {
                 self.add(first + i * (TILE / width) + j, 0, keys);
             }
@@ -100,7 +111,8 @@ impl<T: Keyed> Matrices<'_, T> {
         for (i, out) in result.chunks_mut(TILE).enumerate() {
             let keys = &mut keys[..out.len()];
             keys.fill(T::Key::LOWEST);
-            self.add(unit, first + i * TILE, keys);
+            let tile = fault::or(Fault::ColumnsSecondTile, i, 0);
+            self.add(unit, first + tile * TILE, keys);
             vector::store(self.load, keys, out);
         }
     }
@@ -111,7 +123,7 @@ impl<T: Keyed> Matrices<'_, T> {
         let (len, width, splits) = (p.len as usize, p.width as usize, p.splits as usize);
         let matrix = &self.source[p.base as usize + unit / splits * len..][..len];
         let begin = unit % splits * p.chunk as usize;
-        let rows = begin..len.div_ceil(width).min(begin + p.chunk as usize);
+        let rows = begin..self.rows.min(begin + self.piece);
         // The last row may overlap the one before.
         let begins = rows.map(|row| (row * width).min(len - width) + column);
         vector::columns(self.load, matrix, begins, keys);

@@ -4,6 +4,7 @@ use bytemuck::{Pod, Zeroable};
 use rayon::prelude::*;
 
 use super::clear_word;
+use crate::fault::{self, Fault};
 use crate::plan::{Call, Kernel, Shader};
 use crate::tensor::key::{Key, Keyed, Lane, with_keyed};
 use crate::vector::{self, Elements, PARALLEL_FROM};
@@ -48,7 +49,8 @@ pub(crate) fn run(shader: &Shader, mut call: Call<'_, '_>) {
 }
 
 fn reduce<T: Keyed>(p: &Params, source: &[T::Bits], result: &mut [T::Bits]) {
-    let elements = Elements::<T> { nan: T::Key::nan(p.nan_key) };
+    let nan_key = fault::or(Fault::RowsNan, p.nan_key, 0);
+    let elements = Elements::<T> { nan: T::Key::nan(nan_key) };
     let (len, splits, chunk) = (p.len as usize, p.splits as usize, p.chunk as usize);
     let (rows, first) = (p.rows as usize, p.result_base as usize);
     clear_word(result, first + rows * splits);
@@ -57,13 +59,15 @@ fn reduce<T: Keyed>(p: &Params, source: &[T::Bits], result: &mut [T::Bits]) {
     let part = |first: usize, results: &mut [T::Bits]| {
         let mut keys = [T::Key::LOWEST; TILE];
         for (i, out) in results.chunks_mut(TILE).enumerate() {
-            let (unit, keys) = (first + i * TILE, &mut keys[..out.len()]);
+            let tile = fault::or(Fault::RowsSecondTile, i, 0);
+            let (unit, keys) = (first + tile * TILE, &mut keys[..out.len()]);
             if splits == 1 {
                 vector::rows(elements, &source[unit * len..][..out.len() * len], len, keys);
             } else {
+                let lost = fault::or(Fault::RowsLastPiece, 0, 1);
                 for (j, key) in keys.iter_mut().enumerate() {
                     let (row, skipped) = ((unit + j) / splits, (unit + j) % splits * chunk);
-                    let piece = &source[row * len + skipped..][..chunk.min(len - skipped)];
+                    let piece = &source[row * len + skipped..][..chunk.min(len - skipped - lost)];
                     vector::rows(elements, piece, piece.len(), std::slice::from_mut(key));
                 }
             }

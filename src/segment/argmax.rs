@@ -4,6 +4,7 @@ use bytemuck::cast_slice;
 
 use super::chunks::{self, Part, Visit, all_columns};
 use super::params::Params;
+use crate::fault::{self, Fault};
 use crate::plan::{Call, Kernel, Shader};
 use crate::tensor::key::{Key, Keyed, Lane, with_keyed};
 
@@ -11,9 +12,6 @@ use crate::tensor::key::{Key, Keyed, Lane, with_keyed};
 /// launches carried.
 pub(super) static ARGMAX: Kernel =
     Kernel::new("segment_argmax", "segment/argmax", run).flags(&["from_carry"]);
-
-/// Above all rows.
-const NO_ROW: u32 = u32::MAX;
 
 fn run(shader: &Shader, call: Call<'_, '_>) {
     with_keyed!(shader.element, T => rows::<T>(call));
@@ -23,7 +21,8 @@ fn rows<T: Keyed>(call: Call<'_, '_>) {
     let p: &Params = call.params();
     let candidates = call.sources.get(2).map(|bytes| cast_slice(bytes));
     let source = cast_slice(call.sources[0]);
-    chunks::run(&Rows::<T> { p, source, candidates, nan: T::Key::nan(p.nan_key) }, call);
+    let (nan, no_row) = (T::Key::nan(p.nan_key), fault::or(Fault::ArgmaxLowest, u32::MAX, 0));
+    chunks::run(&Rows::<T> { p, source, candidates, nan, no_row }, call);
 }
 
 /// Rows, or candidates among them.
@@ -32,6 +31,8 @@ struct Rows<'a, T: Keyed> {
     source: &'a [T::Bits],
     candidates: Option<&'a [u32]>,
     nan: T::Key,
+    /// Above all rows.
+    no_row: u32,
 }
 
 impl<T: Keyed> Visit for Rows<'_, T> {
@@ -41,7 +42,7 @@ impl<T: Keyed> Visit for Rows<'_, T> {
     type Carry = u32;
 
     fn nothing(&self) -> Self::State {
-        (T::Key::LOWEST, NO_ROW)
+        (T::Key::LOWEST, self.no_row)
     }
 
     #[inline(always)]

@@ -3,6 +3,7 @@
 use bytemuck::{Pod, Zeroable};
 
 use super::SegmentMax;
+use crate::fault::{self, Fault};
 use crate::plan::{Call, Kernel, Shader};
 
 /// The status of ids or offsets.
@@ -31,9 +32,10 @@ fn run(_: &Shader, mut call: Call<'_, '_>) {
         [low] => i64::from(*low as i32),
         _ => i64::from(id[1] as i32) << 32 | i64::from(id[0]),
     };
+    let rows = i64::from(p.rows) - fault::or(Fault::OffsetsEnd, 0, 1);
     let mut previous = None;
     for id in ids.chunks(words).map(value) {
-        if p.offsets == 1 && id > i64::from(p.rows) {
+        if p.offsets == 1 && id > rows {
             status[0] |= SegmentMax::TOO_LARGE;
         }
         if id < 0 {

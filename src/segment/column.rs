@@ -7,6 +7,7 @@ use bytemuck::{Pod, Zeroable};
 use super::chunks::Part;
 use super::maxima::Maxima;
 use super::params::{NO_SEGMENT, Params};
+use crate::fault::{self, Fault};
 use crate::tensor::key::Lane;
 use crate::vector::{Load, Store};
 
@@ -85,7 +86,10 @@ where
     /// The rows of the chunk have ended.
     #[inline(always)]
     fn end(&mut self) {
-        let Some(entry) = self.entry else { return self.flush() };
+        let Some(entry) = self.entry else {
+            self.current = fault::or(Fault::LastSegment, self.current, NO_SEGMENT);
+            return self.flush();
+        };
         let last = if self.first { entry } else { entry + 1 };
         self.part.carry_ids[entry + 1] = NO_SEGMENT;
         self.part.carry_ids[last] = self.current;
@@ -144,10 +148,12 @@ where
         }
         let mine = &segments[BEFORE..BEFORE + count];
         if mine[0] == self.current {
-            keys[BEFORE] = keys[BEFORE].max(self.state);
+            let before = fault::or(Fault::BlockBorder, self.state, L::Lane::LOWEST);
+            keys[BEFORE] = keys[BEFORE].max(before);
         } else {
             let entry = self.entry.filter(|_| self.first);
-            flush(self.maxima, self.part, entry, self.current, self.state);
+            let ended = fault::or(Fault::BlockEnd, self.current, NO_SEGMENT);
+            flush(self.maxima, self.part, entry, ended, self.state);
             self.first &= self.current == NO_SEGMENT;
             self.current = mine[0];
         }
@@ -156,7 +162,8 @@ where
         let mut begin = 0;
         if let Some(entry) = self.entry.filter(|_| self.first) {
             begin = mine.partition_point(|&segment| segment == mine[0]);
-            flush(self.maxima, self.part, Some(entry), self.current, keys[begin - 1]);
+            let max = keys[fault::or(Fault::CarryFirst, begin, 1) - 1];
+            flush(self.maxima, self.part, Some(entry), self.current, max);
         }
         let last = mine[count - 1];
         let end = mine.partition_point(|&segment| segment < last);
@@ -180,8 +187,9 @@ fn running_maxima<'a, K: Lane>(
 ) -> &'a [K] {
     let (mut keys, mut next) = (&mut keys[..], &mut next[..]);
     let mine = &segments[BEFORE..BEFORE + count];
+    let reach = fault::or(Fault::RunningMaxima, count, count.min(243));
     let mut apart = 1;
-    while apart < count {
+    while apart < reach {
         let once = BEFORE - apart;
         let twice = BEFORE - (2 * apart).min(BEFORE);
         let others = keys[once..].iter().zip(&keys[twice..]);

@@ -7,6 +7,7 @@ use bytemuck::cast_slice;
 use super::chunks;
 use super::maxima::{Items, Maxima, Words};
 use super::params::Params;
+use crate::fault::{self, Fault};
 use crate::plan::{Call, Flags, Kernel, Shader};
 use crate::tensor::ElementType;
 use crate::tensor::key::{Key, Keyed, with_keyed};
@@ -34,7 +35,8 @@ pub(crate) fn run(shader: &Shader, call: Call<'_, '_>) {
 
 fn maxima<T: Keyed>(packed: bool, from_carry: bool, call: Call<'_, '_>) {
     let p: &Params = call.params();
-    let elements = Elements::<T> { nan: T::Key::nan(p.nan_key) };
+    let nan_key = fault::or(Fault::ElementsNan, p.nan_key, u32::MAX);
+    let elements = Elements::<T> { nan: T::Key::nan(nan_key) };
     let (words, items) = (Words::<T::Key>(PhantomData), Items::<T::Key>(PhantomData));
     let source = call.sources[0];
     match (packed, from_carry) {

@@ -3,6 +3,7 @@
 use bytemuck::{Pod, Zeroable, cast_slice, cast_slice_mut};
 use rayon::prelude::*;
 
+use crate::fault::{self, Fault};
 use crate::plan::{Call, Kernel, Shader};
 use crate::tensor::key::{Key, Keyed, with_keyed};
 use crate::vector::PARALLEL_FROM;
@@ -50,10 +51,12 @@ fn elements<T: Keyed>(p: &Params, items: &[u32], out: &mut [T::Bits]) {
     let words = p.item_words as usize;
     let out = &mut out[p.result_base as usize..][..p.outputs as usize];
     let items = &items[..p.outputs as usize * words];
+    let empty_high = fault::or(Fault::EmptyHighWord, p.empty_high, 0);
+    let empty = T::Key::from_words(p.empty_low, empty_high);
     out.par_chunks_mut(SOME).zip(items.par_chunks(SOME * words)).for_each(|(out, items)| {
         for (out, item) in out.iter_mut().zip(items.chunks(words)) {
             let key = match (item[words - 1], words) {
-                (0, _) => T::Key::from_words(p.empty_low, p.empty_high),
+                (0, _) => empty,
                 (_, 3) => T::Key::from_words(item[1], item[0]),
                 _ => T::Key::from_words(item[0], 0),
             };
@@ -78,7 +81,10 @@ fn elements_and_indices<T: Keyed>(
     for (i, (out, index)) in out.iter_mut().zip(indices.chunks_mut(index_words)).enumerate() {
         let mark = items[(i + 1) * words - 1];
         let (key, number) = match mark {
-            0 => (T::Key::from_words(p.empty_low, p.empty_high), -1),
+            0 => {
+                let none = fault::or(Fault::EmptyIndex, -1, u32::MAX.into());
+                (T::Key::from_words(p.empty_low, p.empty_high), none)
+            }
             mark => {
                 // Rows that are not at hand are another launch's.
                 let row = (!mark).wrapping_sub(p.first_row);

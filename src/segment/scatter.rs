@@ -5,6 +5,7 @@ use rayon::prelude::*;
 
 use super::maxima::words;
 use super::params::{NO_SEGMENT, Params};
+use crate::fault::{self, Fault};
 use crate::plan::{Call, Kernel, Shader};
 use crate::tensor::key::{Key, Keyed, with_keyed};
 use crate::vector::PARALLEL_FROM;
@@ -59,6 +60,9 @@ impl<T: Keyed> Rows<'_, T> {
         let nan = T::Key::nan(p.nan_key);
         let (inner, item_words, word) = (p.inner as usize, p.item_words as usize, p.word as usize);
         let two = size_of::<T::Key>() == 8;
+        let ranks = argmax && !fault::planted(Fault::ScatterZero);
+        let known = fault::or(Fault::ScatterLowWord, word, word.min(1));
+        let first_row = fault::or(Fault::ScatterFirstRow, p.first_row, 0);
         for row in 0..p.rows as usize {
             let segment = p.row_segment(self.ids, row);
             if segment == NO_SEGMENT || (segment as usize) < first {
@@ -69,15 +73,15 @@ impl<T: Keyed> Rows<'_, T> {
             let found = &self.source[p.base as usize + row * inner..][..inner];
             for (item, &bits) in line.chunks_mut(item_words).zip(found) {
                 let key = T::key(bits, nan);
-                let [low, high] = words(if argmax { T::rank(key) } else { key });
+                let [low, high] = words(if ranks { T::rank(key) } else { key });
                 // The words of the key from the highest on, and then the row's.
                 let all = if two {
-                    [high, low, !(p.first_row + row as u32)]
+                    [high, low, !(first_row + row as u32)]
                 } else {
-                    [low, !(p.first_row + row as u32), 0]
+                    [low, !(first_row + row as u32), 0]
                 };
                 // Not a comparison of slices, which would be a call.
-                if item.iter().zip(all).take(word).all(|(&found, word)| found == word) {
+                if item.iter().zip(all).take(known).all(|(&found, word)| found == word) {
                     item[word] = item[word].max(all[word]);
                     if !argmax && word == 0 {
                         item[item_words - 1] = 1;

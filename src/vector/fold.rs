@@ -6,6 +6,7 @@
 use bytemuck::{cast_slice, cast_slice_mut};
 
 use super::{Load, Loop, Store, dispatch};
+use crate::fault::{self, Fault};
 use crate::tensor::key::Lane;
 
 /// Writes the maxima of `out.len()` rows of `len` items each.
@@ -48,8 +49,9 @@ impl<L: Load> Loop for Rows<'_, L> {
         let Self(load, items, len, out) = self;
         let lanes = vector::<L::Lane>();
         if len >= 4 * lanes {
+            let seen = fault::or(Fault::LongRowTail, len, len / (4 * lanes) * (4 * lanes));
             for (out, row) in out.iter_mut().zip(items.chunks_exact(len)) {
-                *out = long(load, row);
+                *out = long(load, &row[..seen]);
             }
         } else if len > lanes {
             by_lanes(load, items, len, lanes, out);
@@ -83,13 +85,15 @@ fn by_lanes<L: Load>(load: L, items: &[L::Item], len: usize, lanes: usize, out: 
     let (mut keys, mut next) = ([0u64; BUFFER_WORDS], [0u64; BUFFER_WORDS]);
     let (keys, next) = (cast_slice_mut::<_, L::Lane>(&mut keys), cast_slice_mut(&mut next));
     let rows = keys.len() / lanes;
+    let last = fault::or(Fault::MediumRowTail, len, len / lanes * lanes) - lanes;
+    let middle = fault::or(Fault::MediumRowMiddle, len - 1, lanes);
     for (items, out) in items.chunks(len * rows).zip(out.chunks_mut(rows)) {
         for (keys, row) in keys.chunks_exact_mut(lanes).zip(items.chunks_exact(len)) {
-            let (first, last) = (&row[..lanes], &row[len - lanes..][..lanes]);
+            let (first, last) = (&row[..lanes], &row[last..][..lanes]);
             for ((key, &a), &b) in keys.iter_mut().zip(first).zip(last) {
                 *key = load.load(a, 0).max(load.load(b, 0));
             }
-            for chunk in row[..len - 1].chunks_exact(lanes).skip(1) {
+            for chunk in row[..middle].chunks_exact(lanes).skip(1) {
                 merge(load, keys, chunk);
             }
         }
@@ -121,6 +125,7 @@ fn short<L: Load>(load: L, items: &[L::Item], len: usize, out: &mut [L::Lane]) {
     let (mut keys, mut next) = ([0u64; BUFFER_WORDS], [0u64; BUFFER_WORDS]);
     let (keys, next) = (cast_slice_mut::<_, L::Lane>(&mut keys), cast_slice_mut(&mut next));
     let rows = keys.len() / len;
+    let taps = fault::or(Fault::ShortRowLast, len, len - 1);
     for (items, out) in items.chunks(len * rows).zip(out.chunks_mut(rows)) {
         let count = out.len() * len;
         for (key, &item) in keys[..count].iter_mut().zip(items) {
@@ -132,7 +137,7 @@ fn short<L: Load>(load: L, items: &[L::Item], len: usize, out: &mut [L::Lane]) {
         }
         // Sliding windows over the whole buffer need no shuffles. Only the window that starts a row
         // is used; the others reach into the next row.
-        let found = windows(&mut keys[..count], next, len, 1).0;
+        let found = windows(&mut keys[..count], next, taps, 1).0;
         for (out, row) in out.iter_mut().zip(found.chunks(len)) {
             *out = row[0];
         }
@@ -157,7 +162,8 @@ pub(crate) fn windows<'a, K: Lane>(
         left -= last * apart;
         let from = &keys[..left + last * apart];
         if last > done {
-            let rows = from.iter().zip(&from[done * apart..]).zip(&from[last * apart..]);
+            let middle = fault::or(Fault::MiddleThird, done, last);
+            let rows = from.iter().zip(&from[middle * apart..]).zip(&from[last * apart..]);
             for (next, ((&a, &b), &c)) in next[..left].iter_mut().zip(rows) {
                 *next = a.max(b).max(c);
             }
@@ -233,7 +239,8 @@ pub(crate) fn merge_rows<L: Load>(
             found += 1;
         }
         if found < ROWS_PER_PASS {
-            for row in &rows[..found] {
+            let left = fault::or(Fault::ColumnsRemainder, found, found.saturating_sub(1));
+            for row in &rows[..left] {
                 merge(load, keys, row);
             }
             return;

@@ -2,6 +2,7 @@
 
 use std::marker::PhantomData;
 
+use crate::fault::{self, Fault};
 use crate::pool::params::Numbering;
 use crate::tensor::key::{Key, Keyed, Lane};
 use crate::vector::{Elements, Load, Loop, Store, vector};
@@ -163,6 +164,7 @@ impl<T: Keyed> Output for Indices<'_, T> {
                 NONE => {
                     let number = (self.first + at + i) as u32;
                     let channel = (number + n.first_channel) % n.channels;
+                    let channel = fault::or(Fault::EmptyChannel, channel, 0);
                     (self.empty, number / n.plane_outputs * n.plane_pitch + channel)
                 }
                 // A part of a plane begins behind the plane's first element.
@@ -186,7 +188,7 @@ impl Numbering {
     fn index_of(&self, distance: u32) -> u64 {
         let wide = |low: u32, high: u32| u64::from(high) << 32 | u64::from(low);
         let mut from_offset = distance;
-        if self.columns > 0 {
+        if self.columns > 0 && !fault::planted(Fault::ColumnMajor) {
             let mut rest = distance % self.plane_pitch;
             from_offset = distance - rest;
             let mut weight = self.plane_pitch;
@@ -197,7 +199,7 @@ impl Numbering {
             }
         }
         let index = wide(self.offset_low, self.offset_high) + u64::from(from_offset);
-        match wide(self.modulus_low, self.modulus_high) {
+        match fault::or(Fault::IndexRestart, wide(self.modulus_low, self.modulus_high), 0) {
             0 => index,
             modulus => index % modulus,
         }
@@ -224,11 +226,12 @@ impl<O: Output> Loop for StoreLines<'_, O> {
     #[inline(always)]
     fn run(self) {
         let Self { out, found, begins, count, width, inner, at, line } = self;
+        let overruns = count == line || fault::planted(Fault::VectorOverrun);
         for (i, &begin) in begins.iter().enumerate() {
             let (at, found) = (at + i * line, &found[begin..]);
             if width == inner {
                 // Only where lines end where the next ones begin comes later what is behind them.
-                let end = if count == line { found.len() } else { count };
+                let end = if overruns { found.len() } else { count };
                 out.store(at, &found[..end], count);
             } else {
                 for window in 0..count / width {

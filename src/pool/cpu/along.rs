@@ -1,5 +1,6 @@
 //! Windows of keys: down rows of them, and along rows.
 
+use crate::fault::{self, Fault};
 use crate::pool::params::Axis;
 use crate::tensor::key::Lane;
 use crate::vector::{Loop, steps, vector, windows};
@@ -54,7 +55,7 @@ impl<'a, L: Lane> Loop for Along<'a, L> {
                 pairs(found, &mut next[..needed], |pair, _| L::first(pair));
                 return (next, pitch / 2);
             }
-            match taps {
+            match fault::or(Fault::PairsThirdTap, taps, taps.min(2)) {
                 1 => pairs(keys, &mut next[..needed], |pair, _| L::first(pair)),
                 2 => pairs(keys, &mut next[..needed], |pair, _| L::pair_max(pair)),
                 _ => pairs(keys, &mut next[..needed], |pair, more| {
@@ -100,7 +101,8 @@ fn each<L: Lane>(
     taps: usize,
 ) {
     let (line, stride) = (windows * width, axis.stride as usize);
-    let offset = |tap: usize| (tap * axis.dilation as usize).min(axis.reach as usize) * width;
+    let dilation = fault::or(Fault::EachDilation, axis.dilation as usize, 1);
+    let offset = |tap: usize| (tap * dilation).min(axis.reach as usize) * width;
     let (one, two) = (offset(1), offset(2));
     for row in 0..count {
         let keys = &keys[row * pitch..];
@@ -169,12 +171,13 @@ fn everywhere<'a, L: Lane>(
     if reach == (taps - 1) * apart {
         windows(&mut keys[..total], next, taps, apart);
         // Whole buffers go back, so that vectors may reach beyond what was found.
-        if steps(taps).is_multiple_of(2) {
+        let done = fault::or(Fault::AlongSteps, steps(taps), steps(taps).min(1));
+        if done.is_multiple_of(2) {
             return (keys, next);
         }
     } else {
         next[..left].copy_from_slice(&keys[..left]);
-        for tap in 1..taps {
+        for tap in 1..fault::or(Fault::UnevenLastTap, taps, taps - 1) {
             merge_keys(&mut next[..left], &keys[(tap * apart).min(reach)..]);
         }
     }

@@ -8,6 +8,7 @@ use rayon::prelude::*;
 use super::adapters::{Output, StoreLines};
 use super::along::{Along, Down};
 use super::rows::{Block, Cursor, Fill, FillAll, Shape, is_tripled};
+use crate::fault::{self, Fault};
 use crate::pool::params::{Axis, Windows};
 use crate::tensor::key::Lane;
 use crate::vector::{Load, PARALLEL_FROM, dispatch, steps, vector};
@@ -41,6 +42,8 @@ impl Strip {
         let span = (windows - 1) * axis.stride as usize + axis.reach as usize + 1;
         let from = begin.clamp(0, size);
         let to = (begin + span as i64).clamp(from, size);
+        let between = first + windows < axis.outputs as usize;
+        let to = fault::or(Fault::StripBorder, to, (to - i64::from(between)).max(from));
         let count = windows as i64;
         // Only windows that reach into the padding can be without elements.
         let within = ((-begin).max(0).div_euclid(step) + i64::from(begin < 0)).min(count);
@@ -226,7 +229,8 @@ impl<L: Load> Pool<'_, L> {
     ) {
         let (axis, strip, inner) = (&self.w.axes[2], block.strip, self.w.inner as usize);
         let begin = axis.first(strip.first);
-        for window in (0..strip.within).chain(strip.behind..strip.windows) {
+        let behind = fault::or(Fault::WindowsBehind, strip.behind, strip.windows);
+        for window in (0..strip.within).chain(behind..strip.windows) {
             let first = begin + window as i64 * i64::from(axis.stride);
             if axis.places(first).next().is_none() {
                 for i in 0..block.shape.lines {
@@ -234,7 +238,7 @@ impl<L: Load> Pool<'_, L> {
                 }
             }
         }
-        for &i in lines {
+        for &i in fault::or(Fault::EmptyLines, lines, &[]) {
             out.store_empty(at + i * line, strip.windows * inner);
         }
     }
@@ -271,7 +275,8 @@ impl<L: Load> Pool<'_, L> {
             let apart = axis.dilation as usize * pitch;
             let taps = axis.taps as usize;
             dispatch(Down { taps, apart, count: count * pitch, keys, next });
-            if !steps(taps).is_multiple_of(2) {
+            let done = fault::or(Fault::DownSteps, steps(taps), steps(taps).saturating_sub(1));
+            if !done.is_multiple_of(2) {
                 (keys, next) = (next, keys);
             }
             count -= axis.reach as usize;
@@ -298,6 +303,7 @@ impl<L: Load> Pool<'_, L> {
     ) {
         let (axis, inner, width) = (&self.w.axes[2], self.w.inner as usize, tile.len());
         let mut keys = vec![L::Lane::LOWEST; width];
+        let taps = fault::or(Fault::HugeWindow, usize::MAX, 1);
         let mut cursor = Cursor::new(self.w, block.first);
         for i in 0..block.shape.lines {
             cursor.rows(&mut work.rows);
@@ -307,7 +313,7 @@ impl<L: Load> Pool<'_, L> {
             }
             for window in 0..block.strip.windows {
                 keys.fill(L::Lane::LOWEST);
-                for place in axis.places(axis.first(block.strip.first + window)) {
+                for place in axis.places(axis.first(block.strip.first + window)).take(taps) {
                     for row in &work.rows {
                         let begin = row + place * inner + tile.start;
                         let found = &self.source[begin..begin + width];

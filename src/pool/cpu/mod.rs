@@ -12,6 +12,7 @@ use std::marker::PhantomData;
 use bytemuck::{cast_slice, cast_slice_mut};
 
 use super::params::{BlockParams, GatherParams, IndexParams, Numbering, Params};
+use crate::fault::{self, Fault};
 use crate::plan::{Call, Shader};
 use crate::tensor::key::{Key, Keyed, with_keyed};
 use crate::vector::Elements;
@@ -50,8 +51,10 @@ pub(crate) fn run_index(shader: &Shader, p: &Params, n: &Numbering, call: Call<'
 }
 
 fn maxima<T: Keyed>(p: &Params, source: &[T::Bits], result: &mut [T::Bits]) {
-    let elements = Elements::<T> { nan: T::Key::nan(p.nan_key) };
-    let out = &mut result[p.result_base as usize..][..p.windows.outputs as usize];
+    let nan_key = fault::or(Fault::PoolNan, p.nan_key, 0);
+    let elements = Elements::<T> { nan: T::Key::nan(nan_key) };
+    let base = fault::or(Fault::PoolResultBase, p.result_base, 0);
+    let out = &mut result[base as usize..][..p.windows.outputs as usize];
     let empty = p.empty_key();
     lines::run(&p.windows, elements, source, Maxima { out, elements, empty });
 }
@@ -87,7 +90,8 @@ fn search<T: Keyed, O: Output<Lane = <T::Key as Key>::Found>>(
     earlier: Option<&[u32]>,
     out: O,
 ) {
-    let elements = Elements::<T> { nan: T::Key::nan(p.nan_key) };
+    let nan_key = fault::or(Fault::IndexNan, p.nan_key, u32::MAX);
+    let elements = Elements::<T> { nan: T::Key::nan(nan_key) };
     match earlier {
         None => lines::run(&p.windows, Located(elements), source, out),
         Some(positions) => lines::run(&p.windows, Candidates(elements, source), positions, out),

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::lines::{BLOCK, Strip};
+use crate::fault::{self, Fault};
 use crate::pool::params::Windows;
 use crate::tensor::key::Lane;
 use crate::vector::{Load, Loop, vector};
@@ -28,6 +29,7 @@ impl Shape {
         let (axis, plane) = (&w.axes[1], w.axes[1].outputs as usize);
         let (stride, reach) = (axis.stride as usize, axis.reach as usize);
         let span = |lines: usize| (lines - 1) * stride + reach + 1;
+        let stride = fault::or(Fault::DownStride, stride, 1);
         // So many rows that little is done twice, where blocks overlap.
         let rows = capacity.max(4 * (reach + 1));
         if first.is_multiple_of(plane) && left >= plane && span(plane) <= rows {
@@ -89,7 +91,7 @@ impl<'a> Cursor<'a> {
         }
         if self.x0 == self.w.axes[0].outputs as usize {
             self.x0 = 0;
-            self.outer += 1;
+            self.outer += fault::or(Fault::NextPlane, 1, 0);
         }
     }
 
@@ -106,7 +108,10 @@ impl<'a> Cursor<'a> {
         rows.clear();
         let origin = self.origin();
         if a0.taps == 1 {
-            let y0 = a0.first(self.x0);
+            let mut y0 = a0.first(self.x0);
+            if y0 < 0 && fault::planted(Fault::PaddingClamp) {
+                y0 = 0;
+            }
             if (0..i64::from(a0.size)).contains(&y0) {
                 let origin = origin + y0 as usize * a0.pitch as usize;
                 rows.extend(a1.places(a1.first(self.x1)).map(|y1| origin + y1 * a1.pitch as usize));
@@ -254,10 +259,13 @@ fn fill<L: Load>(
 /// Sets so many keys to the lowest, and perhaps more, up to a vector.
 #[inline(always)]
 fn clear<L: Lane>(keys: &mut [L], count: usize) {
+    if count == 0 || fault::planted(Fault::StalePadding) {
+        return;
+    }
     let vector = vector::<L>();
     if count > vector {
         keys[..count].fill(L::LOWEST);
-    } else if count > 0 {
+    } else {
         keys[..vector].fill(L::LOWEST);
     }
 }
@@ -287,7 +295,7 @@ fn merge_rows<L: Load>(
                 two_more(load, row(i), row(i + 1), keys);
             }
             // An odd one out; or else the last one once more, which changes no maximum.
-            one_more(load, row(count - 1), keys);
+            one_more(load, row(fault::or(Fault::OddRow, count, count / 2 * 2) - 1), keys);
         }
     }
 }

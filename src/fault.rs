@@ -1,0 +1,232 @@
+//! Mistakes that can be planted in the CPU kernels, to see whether tests and `wgmax verify` find
+//! them.
+//!
+//! A kernel names its faults where they are: [`or`] is the right value, or the wrong one while the
+//! fault is planted. Without the feature `oracle` nothing can be planted, and the compiler leaves
+//! the wrong values out. No loop over elements asks: what it needs is asked for before it.
+
+#[cfg(feature = "oracle")]
+use std::sync::atomic::{AtomicU8, Ordering};
+
+const FILL: &[&str] = &["fill"];
+const ROWS: &[&str] = &["reduce_rows", "reduce_short_rows"];
+const COLUMNS: &[&str] = &["reduce_columns", "reduce_column_tiles"];
+const MAXIMA: &[&str] =
+    &["pool_gather", "pool_blocks", "pool_register_tile", "pool_sliding_window"];
+const INDICES: &[&str] = &["pool_index", "pool_sliding_window_index"];
+const POOLS: &[&str] = &[
+    "pool_gather",
+    "pool_blocks",
+    "pool_register_tile",
+    "pool_sliding_window",
+    "pool_index",
+    "pool_sliding_window_index",
+];
+/// Short rows and windows are made by the same steps.
+const STEPS: &[&str] = &[
+    "reduce_rows",
+    "reduce_short_rows",
+    "pool_gather",
+    "pool_blocks",
+    "pool_register_tile",
+    "pool_sliding_window",
+    "pool_index",
+    "pool_sliding_window_index",
+];
+const ELEMENTS: &[&str] = &["segment_elements", "segment_unrolled"];
+const CHUNKS: &[&str] = &["segment_blocks", "segment_elements", "segment_argmax"];
+const ARGMAX: &[&str] = &["segment_argmax"];
+const SCATTER: &[&str] = &["segment_scatter"];
+const FINISH: &[&str] = &["segment_finish"];
+/// Their launches add to what earlier ones have left in a buffer.
+const KEEPING: &[&str] = &[
+    "segment_blocks",
+    "segment_elements",
+    "segment_unrolled",
+    "segment_argmax",
+    "segment_scatter",
+    "segment_finish",
+];
+
+/// The faults, with their names, what kind of mistake they are, and the kernels that have them.
+macro_rules! faults {
+    ($($(#[doc = $doc:literal])+ $fault:ident, $name:literal, $mistake:literal, $kernels:expr;)+) => {
+        /// A mistake that can be planted in a CPU kernel.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[repr(u8)]
+        pub enum Fault {
+            $($(#[doc = $doc])+ $fault,)+
+        }
+
+        #[cfg(feature = "oracle")]
+        impl Fault {
+            /// All faults.
+            pub const ALL: [Self; [$($name),+].len()] = [$(Self::$fault),+];
+
+            /// The name: what goes wrong.
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$fault => $name,)+ }
+            }
+
+            /// What kind of mistake it is.
+            pub const fn mistake(self) -> &'static str {
+                match self { $(Self::$fault => $mistake,)+ }
+            }
+
+            /// The names of the kernels whose CPU function has it.
+            pub const fn kernels(self) -> &'static [&'static str] {
+                match self { $(Self::$fault => $kernels,)+ }
+            }
+        }
+
+        #[cfg(not(feature = "oracle"))]
+        const _: &[&[&str]] = &[$($kernels),+];
+    };
+}
+
+faults! {
+    /// Of an even number of words the last but one is not written.
+    FillRemainder, "fill-skips-the-word-after-pairs", "remainder", FILL;
+    /// The high word of 64 bits is written before the low one.
+    FillWordOrder, "fill-swaps-the-words-of-64-bits", "word order", FILL;
+    /// A last word of fewer than four bytes is not written.
+    FillLastBytes, "fill-skips-a-last-word-that-is-not-full", "tail", FILL;
+    /// What earlier launches have left in a binding is cleared before a launch adds to it.
+    BindingCleared, "bindings-are-cleared-before-each-launch", "lost write", KEEPING;
+
+    /// NaN is ignored where it propagates.
+    RowsNan, "rows-ignore-nan", "NaN", ROWS;
+    /// The last piece of a row misses its last element.
+    RowsLastPiece, "last-piece-of-a-row-ends-early", "tail", ROWS;
+    /// The rows behind the first 2048 of a part are taken to be the first ones again.
+    RowsSecondTile, "second-tile-of-rows-reads-the-first", "tile", ROWS;
+    /// What follows the last four whole vectors of a long row is not read.
+    LongRowTail, "long-rows-lose-their-tail", "tail", ROWS;
+    /// Of a row of two to four vectors only the first and the last one are read.
+    MediumRowMiddle, "medium-rows-lose-their-middle", "unrolling", ROWS;
+    /// What follows the last whole vector of a row of one to four is not read.
+    MediumRowTail, "medium-rows-lose-their-tail", "tail", ROWS;
+    /// A short row whose length is no power of two misses its last element.
+    ShortRowLast, "short-rows-lose-their-last-element", "off by one", ROWS;
+    /// Where a step makes one window of three, the middle one is left out.
+    MiddleThird, "tripled-windows-lose-their-middle", "unrolling", STEPS;
+
+    /// NaN propagates where it is ignored.
+    ColumnsNan, "columns-propagate-nan", "NaN", COLUMNS;
+    /// Of the rows behind the last four whole ones the last one is not read.
+    ColumnsRemainder, "columns-lose-the-row-after-fours", "remainder", COLUMNS;
+    /// Where columns are cut into pieces, each misses its last row.
+    ColumnsPieceEnd, "pieces-of-columns-lose-a-row", "off by one", COLUMNS;
+    /// Of several rows that are taken as one, a last one that is not full is not read.
+    ColumnsWidenedRow, "widened-columns-lose-a-row-that-is-not-full", "tail", COLUMNS;
+    /// The columns behind the first 2048 of a part are taken to be the first ones again.
+    ColumnsSecondTile, "second-tile-of-columns-reads-the-first", "tile", COLUMNS;
+    /// Keys that are used again hold what they held before.
+    ColumnsStaleKeys, "columns-begin-with-stale-keys", "stale scratch", COLUMNS;
+
+    /// NaN is ignored where it propagates.
+    PoolNan, "windows-ignore-nan", "NaN", MAXIMA;
+    /// Results that begin within a binding are written to where the binding begins.
+    PoolResultBase, "windows-are-stored-at-the-start-of-the-binding", "lost write", MAXIMA;
+    /// NaN propagates where it is ignored and positions are wanted.
+    IndexNan, "positions-of-windows-propagate-nan", "NaN", INDICES;
+    /// A window behind the last element of its line gives the identity of the maximum.
+    WindowsBehind, "windows-behind-the-end-are-not-empty", "padding", MAXIMA;
+    /// A line of windows beside all rows gives the identity of the maximum.
+    EmptyLines, "lines-in-the-padding-are-not-empty", "padding", MAXIMA;
+    /// Windows down the rows are taken a step before they are done.
+    DownSteps, "windows-down-rows-miss-a-step", "doubling", POOLS;
+    /// Windows down the rows are one row apart, whatever the stride.
+    DownStride, "windows-down-rows-forget-the-stride", "stride", POOLS;
+    /// The last place of a strip is not read, unless its line ends there.
+    StripBorder, "strips-of-windows-end-a-place-early", "off by one", POOLS;
+    /// Of a window far longer than its axis only one tap is read.
+    HugeWindow, "huge-windows-read-one-tap", "clamp", POOLS;
+    /// Lines behind the end of a plane read the rows of the same plane again.
+    NextPlane, "lines-after-a-plane-stay-in-it", "carry", POOLS;
+    /// A window of one row in the padding has the row at the edge.
+    PaddingClamp, "rows-in-the-padding-are-clamped", "clamp", POOLS;
+    /// Padding holds what was there before.
+    StalePadding, "padding-holds-stale-keys", "stale scratch", POOLS;
+    /// Of an odd number of rows, five or more, the last one is not read.
+    OddRow, "odd-number-of-rows-loses-the-last", "remainder", POOLS;
+    /// Windows along a line of 4 to 9 taps are taken a step before they are done.
+    AlongSteps, "windows-along-lines-miss-a-step", "doubling", POOLS;
+    /// Windows of three taps and stride 2 miss their last tap.
+    PairsThirdTap, "windows-of-pairs-lose-the-third-tap", "tail", POOLS;
+    /// Windows that are made one by one read neighbours, whatever the dilation.
+    EachDilation, "single-windows-forget-the-dilation", "dilation", POOLS;
+    /// The last of the shorter windows that a window is made of is left out.
+    UnevenLastTap, "composed-windows-lose-the-last-part", "remainder", POOLS;
+    /// Vectors are stored beyond the end of a strip, over what is there already.
+    VectorOverrun, "vectors-are-stored-over-the-next-line", "lost write", MAXIMA;
+    /// The index of a window without elements is that of the first channel.
+    EmptyChannel, "index-of-an-empty-window-forgets-the-channel", "index", INDICES;
+    /// Indices in column-major order are numbered in row-major order.
+    ColumnMajor, "column-major-indices-are-row-major", "index", INDICES;
+    /// Indices that should begin anew with each sub-tensor go on.
+    IndexRestart, "indices-do-not-begin-anew", "index", INDICES;
+
+    /// The unused entry of a chunk of one segment holds what was there before.
+    CarryUnused, "unused-carry-entry-is-stale", "stale scratch", CHUNKS;
+    /// The last segment of a chunk is not carried on.
+    CarryLast, "last-segment-of-a-chunk-is-not-carried", "carry", CHUNKS;
+    /// NaN propagates where it is ignored.
+    ElementsNan, "segments-propagate-nan", "NaN", ELEMENTS;
+    /// Of a segment of more than 243 rows of a block the first ones are lost.
+    RunningMaxima, "running-maxima-stop-after-243-rows", "doubling", ELEMENTS;
+    /// A segment of two blocks loses its rows of the first one.
+    BlockBorder, "segments-lose-rows-before-a-block", "carry", ELEMENTS;
+    /// A segment that ends with a block of rows is not stored.
+    BlockEnd, "segments-that-end-with-a-block-are-lost", "lost write", ELEMENTS;
+    /// Of the first segment of a chunk the first row alone is carried.
+    CarryFirst, "first-segment-of-a-chunk-carries-one-row", "carry", ELEMENTS;
+    /// The last segment of all is not stored.
+    LastSegment, "last-segment-is-not-stored", "lost write", ELEMENTS;
+    /// A segment of nothing but the lowest elements has the first row of all.
+    ArgmaxLowest, "row-of-the-lowest-elements-is-the-first", "i32::MIN", ARGMAX;
+    /// -0 is less than +0 where rows are looked for.
+    ScatterZero, "scattered-rows-tell-zeros-apart", "sign of zero", SCATTER;
+    /// Rows are looked for among those whose high word alone is the largest.
+    ScatterLowWord, "scattered-rows-ignore-the-low-word", "word order", SCATTER;
+    /// Rows are numbered from the first one of their launch.
+    ScatterFirstRow, "scattered-rows-are-counted-in-each-launch", "index", SCATTER;
+    /// A segment without rows has the low word alone of its 64 bits.
+    EmptyHighWord, "empty-segments-lose-the-high-word", "word order", FINISH;
+    /// The index of a segment without rows is 2^32 - 1.
+    EmptyIndex, "index-of-an-empty-segment-has-no-sign", "sign", FINISH;
+    /// A row behind the end of a segment belongs to the next one, which may have no rows.
+    OffsetsNext, "offsets-skip-no-empty-segments", "empty segment", &["segment_expand_offsets"];
+    /// An offset as large as the number of rows is too large.
+    OffsetsEnd, "offset-at-the-end-is-too-large", "off by one", &["segment_check_ids"];
+}
+
+/// The number of the fault that is planted; [`u8::MAX`] for none.
+#[cfg(feature = "oracle")]
+static PLANTED: AtomicU8 = AtomicU8::new(u8::MAX);
+
+/// Plants a fault in the CPU kernels of this process, in the place of any other, or takes it out.
+#[cfg(feature = "oracle")]
+pub fn plant(fault: Option<Fault>) {
+    PLANTED.store(fault.map_or(u8::MAX, |fault| fault as u8), Ordering::Relaxed);
+}
+
+/// Whether a fault is planted.
+#[cfg(feature = "oracle")]
+#[inline(always)]
+pub(crate) fn planted(fault: Fault) -> bool {
+    PLANTED.load(Ordering::Relaxed) == fault as u8
+}
+
+/// Whether a fault is planted: there is nothing to plant one with.
+#[cfg(not(feature = "oracle"))]
+#[inline(always)]
+pub(crate) fn planted(_: Fault) -> bool {
+    false
+}
+
+/// What is right, or what is wrong if a fault is planted.
+#[inline(always)]
+pub(crate) fn or<T>(fault: Fault, right: T, wrong: T) -> T {
+    if planted(fault) { wrong } else { right }
+}
