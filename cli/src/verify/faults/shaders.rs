@@ -77,8 +77,8 @@ pub static FAULTS: &[ShaderFault] = &[
         mistake: Mistake::SubnormalFlushed,
         kernels: &[],
         find: "let bits = keys ^ (sign | vec4<u32>(0x80000000u));",
-        replace: "let kept = keys ^ (sign | vec4<u32>(0x80000000u));\n    let bits = select(kept, kept \
-             & vec4<u32>(0x80000000u), (kept & vec4<u32>(0x7f800000u)) == vec4<u32>(0u));",
+        replace: "let kept = keys ^ (sign | vec4<u32>(0x80000000u));\n    let bits = select(kept, \
+             kept & vec4<u32>(0x80000000u), (kept & vec4<u32>(0x7f800000u)) == vec4<u32>(0u));",
         report: Some("https://github.com/KhronosGroup/GLSL/issues/133"),
     },
     ShaderFault {
@@ -87,10 +87,10 @@ pub static FAULTS: &[ShaderFault] = &[
         kernels: &[],
         find: "let key = words ^ ((sign * 0x7fffu) | vec4<u32>(0x80008000u));",
         replace: "let exponent = vec4<u32>(0x7fff7fffu - NAN_CARRY);\n    let normal = ((((words & \
-             exponent) + exponent) >> vec4<u32>(15u)) & vec4<u32>(0x00010001u)) * 0xffffu;\n    \
-             let flushed = words & (normal | vec4<u32>(0x80008000u));\n    let key = flushed ^ \
-             ((sign * 0x7fffu) | vec4<u32>(0x80008000u));",
-        report: Some("https://github.com/gpuweb/gpuweb/issues/3421"),
+             exponent) + exponent) >> vec4<u32>(15u)) & vec4<u32>(0x00010001u)) * \
+             0xffffu;\n    let flushed = words & (normal | vec4<u32>(0x80008000u));\n    let \
+             key = flushed ^ ((sign * 0x7fffu) | vec4<u32>(0x80008000u));",
+        report: None,
     },
     ShaderFault {
         name: "f64-subnormals-are-read-as-zero",
@@ -98,8 +98,8 @@ pub static FAULTS: &[ShaderFault] = &[
         kernels: &[],
         find: "let key_low = select(low ^ sign, vec2<u32>(params.nan_key), nan);",
         replace: "let flushed = select(low, vec2<u32>(0u), (high & vec2<u32>(0x7fffffffu)) == \
-             vec2<u32>(0u));\n    let key_low = select(flushed ^ sign, vec2<u32>(params.nan_key), \
-             nan);",
+             vec2<u32>(0u));\n    let key_low = select(flushed ^ sign, \
+             vec2<u32>(params.nan_key), nan);",
         report: None,
     },
     ShaderFault {
@@ -133,15 +133,15 @@ pub static FAULTS: &[ShaderFault] = &[
         find: "return select(key, vec4<u32>(params.nan_key), nan);",
         replace: "return select(max(key, select(key, vec4<u32>(0x80000000u), words == \
              vec4<u32>(0x80000000u))), vec4<u32>(params.nan_key), nan);",
-        report: Some("https://github.com/openxla/xla/issues/5544"),
+        report: Some("https://github.com/WebKit/WebKit/pull/63326"),
     },
     ShaderFault {
         name: "lowest-integer-is-one-more",
         mistake: Mistake::MinusTwoToThe31,
         kernels: &[],
         find: "fn element_key(words: vec4<u32>) -> vec4<u32> {\n    return words ^ SIGN_BITS;",
-        replace: "fn element_key(words: vec4<u32>) -> vec4<u32> {\n    return max(words ^ SIGN_BITS, \
-             vec4<u32>(1u));",
+        replace: "fn element_key(words: vec4<u32>) -> vec4<u32> {\n    return max(words ^ \
+             SIGN_BITS, vec4<u32>(1u));",
         report: Some("https://github.com/tenstorrent/tt-metal/issues/44750"),
     },
     ShaderFault {
@@ -253,9 +253,10 @@ pub static FAULTS: &[ShaderFault] = &[
         name: "mask-is-shifted-by-the-width-of-the-word",
         mistake: Mistake::Shift,
         kernels: &["reduce_rows"],
-        find: "return select(vec4<u32>(0xffffffffu) << shift, vec4<u32>(0u), shift >= vec4<u32>(32u));",
+        find: "return select(vec4<u32>(0xffffffffu) << shift, vec4<u32>(0u), shift >= \
+             vec4<u32>(32u));",
         replace: "return vec4<u32>(0xffffffffu) << (shift & vec4<u32>(31u));",
-        report: Some("https://github.com/gpuweb/gpuweb/issues/289"),
+        report: Some("https://github.com/HansKristian-Work/vkd3d-proton/pull/399"),
     },
     // Elements at any position, and words that launches share.
     ShaderFault {
@@ -288,10 +289,10 @@ pub static FAULTS: &[ShaderFault] = &[
         name: "byte-is-looked-up-in-the-wrong-place",
         mistake: Mistake::Shift,
         kernels: &[],
-        find: "return element_key(vec4<u32>(source_word(element / 4u) >> ((element % 4u) * 8u))).x \
-             & 0xffu;",
-        replace: "return element_key(vec4<u32>(source_word(element / 4u) >> ((element % 4u) * 4u))).x \
-             & 0xffu;",
+        find: "return element_key(vec4<u32>(source_word(element / 4u) >> ((element % 4u) * \
+             8u))).x & 0xffu;",
+        replace: "return element_key(vec4<u32>(source_word(element / 4u) >> ((element % 4u) * \
+             4u))).x & 0xffu;",
         report: None,
     },
     ShaderFault {
@@ -365,7 +366,8 @@ pub static FAULTS: &[ShaderFault] = &[
         name: "words-before-the-source-round-towards-zero",
         mistake: Mistake::Offset,
         kernels: &["pool_gather"],
-        find: "let word = (i32(element) - ((i32(element) % per_word + per_word) % per_word)) / per_word;",
+        find: "let word = (i32(element) - ((i32(element) % per_word + per_word) % per_word)) / \
+             per_word;",
         replace: "let word = i32(element) / per_word;",
         report: None,
     },
@@ -373,12 +375,13 @@ pub static FAULTS: &[ShaderFault] = &[
         name: "words-across-a-border-lose-the-second",
         mistake: Mistake::LostElement,
         kernels: &["pool_gather"],
-        find: "return (low >> shift) | (source_word(u32(clamp(word + 1, 0, last))) << (32u - shift));",
+        find: "return (low >> shift) | (source_word(u32(clamp(word + 1, 0, last))) << (32u - \
+             shift));",
         replace: "return low >> shift;",
         report: None,
     },
     ShaderFault {
-        name: "second-word-is-clamped-to-the-first",
+        name: "second-word-is-clamped-one-early",
         mistake: Mistake::Clamp,
         kernels: &["pool_gather"],
         find: "source_word(u32(clamp(word + 1, 0, last)))",
@@ -413,7 +416,8 @@ pub static FAULTS: &[ShaderFault] = &[
         name: "small-negative-f64-equal-zero",
         mistake: Mistake::SubnormalFlushed,
         kernels: &["pool_index"],
-        find: "let zero = (keys.yw == vec2<u32>(0x7fffffffu)) & (keys.xz == vec2<u32>(0xffffffffu));",
+        find: "let zero = (keys.yw == vec2<u32>(0x7fffffffu)) & (keys.xz == \
+             vec2<u32>(0xffffffffu));",
         replace: "let zero = keys.yw == vec2<u32>(0x7fffffffu);",
         report: None,
     },
@@ -496,8 +500,8 @@ pub static FAULTS: &[ShaderFault] = &[
         mistake: Mistake::StaleScratch,
         kernels: &["fill"],
         find: "let first = invocation_number(at) * params.words_per_thread;",
-        replace: "let first = invocation_number(at) * params.words_per_thread;\n    if params.even == \
-             0u && params.odd == 0u {\n        return;\n    }",
+        replace: "let first = invocation_number(at) * params.words_per_thread;\n    if params.even \
+             == 0u && params.odd == 0u {\n        return;\n    }",
         report: None,
     },
     // reduce_rows
@@ -507,7 +511,7 @@ pub static FAULTS: &[ShaderFault] = &[
         kernels: &["reduce_rows"],
         find: "acc_add_some(acc, source_block(last), 0u, end % BLOCK)",
         replace: "acc_add_some(acc, source_block(last), 0u, end % BLOCK - 1u)",
-        report: Some("https://github.com/webonnx/wonnx/pull/76"),
+        report: None,
     },
     ShaderFault {
         name: "row-loses-its-first-element",
@@ -642,7 +646,8 @@ pub static FAULTS: &[ShaderFault] = &[
         name: "columns-base-is-left-out",
         mistake: Mistake::Offset,
         kernels: &["reduce_columns"],
-        find: "let start = params.base + (unit / params.splits) * params.len + element % params.width;",
+        find: "let start = params.base + (unit / params.splits) * params.len + element % \
+             params.width;",
         replace: "let start = (unit / params.splits) * params.len + element % params.width;",
         report: None,
     },
@@ -694,7 +699,7 @@ pub static FAULTS: &[ShaderFault] = &[
              vec4<u32>(0xffffffffu),\n        here >= vec4<u32>(PER_WORD),",
         replace: "~(vec4<u32>(0xffffffffu) << ((here * ELEMENT_BITS) & vec4<u32>(31u))),\n        \
              vec4<u32>(0xffffffffu),\n        here > vec4<u32>(PER_WORD),",
-        report: Some("https://github.com/gpuweb/gpuweb/issues/289"),
+        report: Some("https://github.com/HansKristian-Work/vkd3d-proton/pull/399"),
     },
     ShaderFault {
         name: "results-before-the-first-are-taken-as-ours",
@@ -821,11 +826,13 @@ pub static FAULTS: &[ShaderFault] = &[
         report: None,
     },
     ShaderFault {
-        name: "window-start-loses-its-padding",
+        name: "windows-in-the-padding-begin-at-the-first-element",
         mistake: Mistake::Padding,
         kernels: &[],
-        find: "return i32(number * params.windows.axes[axis].stride) + params.windows.axes[axis].start;",
-        replace: "return i32(number * params.windows.axes[axis].stride);",
+        find: "return i32(number * params.windows.axes[axis].stride) + \
+             params.windows.axes[axis].start;",
+        replace: "return max(i32(number * params.windows.axes[axis].stride) + \
+             params.windows.axes[axis].start, 0);",
         report: Some("https://github.com/microsoft/onnxruntime/issues/29637"),
     },
     // pool_gather and pool_index: windows wherever they lie.
@@ -906,8 +913,9 @@ pub static FAULTS: &[ShaderFault] = &[
         mistake: Mistake::Padding,
         kernels: &["pool_gather"],
         find: "let keys = select(vec4<u32>(0u), load_tap(element), component_mask(inside));",
-        replace: "let keys = select(vec4<u32>(0x80000000u), load_tap(element), component_mask(inside));",
-        report: Some("https://github.com/webmachinelearning/webnn/issues/935"),
+        replace: "let keys = select(vec4<u32>(0x80000000u), load_tap(element), \
+             component_mask(inside));",
+        report: Some("https://github.com/webonnx/wonnx/pull/76"),
     },
     ShaderFault {
         name: "padding-is-what-lies-there",
@@ -923,7 +931,7 @@ pub static FAULTS: &[ShaderFault] = &[
         kernels: &["pool_gather"],
         find: "let best = select(empty_vector(), state.best, component_mask(state.some));",
         replace: "let best = state.best;",
-        report: Some("https://github.com/pytorch/pytorch/issues/45357"),
+        report: Some("https://github.com/webmachinelearning/webnn/issues/935"),
     },
     ShaderFault {
         name: "last-of-equal-elements",
@@ -1116,7 +1124,8 @@ pub static FAULTS: &[ShaderFault] = &[
         name: "outside-of-a-line-is-its-first-block",
         mistake: Mistake::SelectEvaluatesBoth,
         kernels: &["pool_sliding_window"],
-        find: "return element_key(source_block(block)) & vec4<u32>(select(0u, 0xffffffffu, inside));",
+        find: "return element_key(source_block(block)) & vec4<u32>(select(0u, 0xffffffffu, \
+             inside));",
         replace: "return element_key(source_block(block));",
         report: None,
     },
@@ -1271,7 +1280,7 @@ pub static FAULTS: &[ShaderFault] = &[
         kernels: &["segment_scatter", "segment_blocks", "segment_elements", "segment_argmax"],
         find: "return select(NO_SEGMENT, segment, high == 0u && inside);",
         replace: "return select(NO_SEGMENT, segment, inside);",
-        report: Some("https://github.com/tensorflow/tensorflow/issues/58469"),
+        report: None,
     },
     ShaderFault {
         name: "ids-base-is-left-out",
@@ -1513,8 +1522,8 @@ pub static FAULTS: &[ShaderFault] = &[
         mistake: Mistake::LostWrite,
         kernels: &["segment_scatter"],
         find: "atomicMax(&items[item + params.word], word);",
-        replace: "if word > atomicLoad(&items[item + params.word]) {\n        atomicStore(&items[item \
-             + params.word], word);\n    }",
+        replace: "if word > atomicLoad(&items[item + params.word]) {\n        \
+             atomicStore(&items[item + params.word], word);\n    }",
         report: Some("https://github.com/CHIP-SPV/chipStar/pull/1184"),
     },
     ShaderFault {
@@ -1602,8 +1611,10 @@ pub static FAULTS: &[ShaderFault] = &[
         name: "finished-words-of-64-bits-are-swapped",
         mistake: Mistake::Order,
         kernels: &["segment_finish"],
-        find: "return vec4<u32>(items[item.x + 1u], items[item.x], items[item.y + 1u], items[item.y]);",
-        replace: "return vec4<u32>(items[item.x], items[item.x + 1u], items[item.y], items[item.y + 1u]);",
+        find: "return vec4<u32>(items[item.x + 1u], items[item.x], items[item.y + 1u], \
+             items[item.y]);",
+        replace: "return vec4<u32>(items[item.x], items[item.x + 1u], items[item.y], items[item.y \
+             + 1u]);",
         report: None,
     },
     ShaderFault {
