@@ -7,6 +7,7 @@ mod compare;
 mod demo;
 mod devices;
 mod explain;
+mod interrupt;
 mod max_pool;
 mod onnx;
 mod options;
@@ -75,6 +76,7 @@ enum Outcome {
     Good,
     /// Results differ, or a case failed.
     Bad,
+    CutOff,
     /// There was nothing to run.
     Nothing,
 }
@@ -140,6 +142,7 @@ fn main() -> ExitCode {
     match outcome {
         Ok(Outcome::Good) => ExitCode::SUCCESS,
         Ok(Outcome::Bad) => ExitCode::from(1),
+        Ok(Outcome::CutOff) => ExitCode::from(130),
         Ok(Outcome::Nothing) => ExitCode::from(3),
         Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => refuse(&chain(&error)),

@@ -65,7 +65,7 @@ impl On {
 }
 
 /// How operators are planned. Devices are opened here, so that all commands respect it.
-#[derive(Args)]
+#[derive(Args, Clone)]
 pub struct Planning {
     /// Plans to run, with the same results; by default those that suit the device
     #[arg(long, value_enum)]
@@ -108,6 +108,11 @@ pub enum PlanChoice {
 }
 
 impl PlanChoice {
+    /// The choice of a name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::value_variants().iter().copied().find(|choice| choice.name() == name)
+    }
+
     /// The name, as [`Tuning::named`] has it.
     pub fn name(self) -> &'static str {
         match self {

@@ -35,9 +35,8 @@ impl Recorded {
 
     /// The cases of the report.
     pub fn choice(&self) -> anyhow::Result<Choice> {
-        self.parse().with_context(|| {
-            format!("{} is not a JSON report of wgmax verify", self.path.display())
-        })
+        let path = self.path.display();
+        self.parse().with_context(|| format!("{path}: not a JSON report of wgmax verify"))
     }
 
     fn parse(&self) -> Option<Choice> {
