@@ -90,7 +90,7 @@ pub static FAULTS: &[ShaderFault] = &[
              exponent) + exponent) >> vec4<u32>(15u)) & vec4<u32>(0x00010001u)) * \
              0xffffu;\n    let flushed = words & (normal | vec4<u32>(0x80008000u));\n    let \
              key = flushed ^ ((sign * 0x7fffu) | vec4<u32>(0x80008000u));",
-        report: None,
+        report: Some("https://github.com/llvm/llvm-project/pull/224911"),
     },
     ShaderFault {
         name: "f64-subnormals-are-read-as-zero",
@@ -963,7 +963,7 @@ pub static FAULTS: &[ShaderFault] = &[
         kernels: &["pool_index"],
         find: "return select(vec4<u32>(NONE), found, inside);",
         replace: "return found;",
-        report: None,
+        report: Some("https://github.com/gfx-rs/naga/issues/1854"),
     },
     ShaderFault {
         name: "fourth-position-is-not-stored",
