@@ -47,12 +47,15 @@ impl Aim {
     /// Random limits that let the case be what it aims at. `tries` is how often that failed: then
     /// other plans may have the kernel.
     pub fn narrow(&self, random: &mut Random, tries: u64) -> Narrow {
-        let narrow = Narrow::random(random);
-        let tuning = match tries {
-            0..1000 => Some(self.tuning),
-            _ => narrow.tuning,
-        };
-        Narrow { tuning, ..narrow }
+        let mut narrow = Narrow::random(random);
+        if tries < 1000 {
+            narrow.tuning = Some(self.tuning);
+        }
+        // Long chunks: by default so few rows are cut into short ones.
+        if self.kernel().starts_with("segment") && random.once_in(3) {
+            narrow.target_parallelism = Some(random.pick(&[1, 1, 8, 64]));
+        }
+        narrow
     }
 
     /// Whether the plan of an operator has the variant.

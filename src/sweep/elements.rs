@@ -68,7 +68,7 @@ pub fn tensor(
     let desc = TensorDesc::new(t, shape)?;
     let hard = hard_bits(t);
     let lowest = lowest_bits(t);
-    let few: Vec<u64> = (0..2 + random.below(3)).map(|_| random.pick(&hard)).collect();
+    let few = few_bits(t, &hard, random);
     let ramp = Ramp::random(t, desc.len() as u64, random);
     Tensor::build(desc, |bytes| {
         for (i, element) in bytes.chunks_exact_mut(t.size()).enumerate() {
@@ -94,6 +94,16 @@ pub fn tensor(
         }
         Ok(())
     })
+}
+
+/// Two to four values; of floats every other time both zeros and what is less.
+fn few_bits(t: ElementType, hard: &[u64], random: &mut Random) -> Vec<u64> {
+    let mut few: Vec<u64> = (0..2 + random.below(3)).map(|_| random.pick(hard)).collect();
+    if float(t).is_some() && random.once_in(2) {
+        let sign = 1 << (8 * t.size() - 1);
+        few = vec![0, sign, sign, sign | 1 | random.below(200)];
+    }
+    few
 }
 
 /// Numbers that ascend.

@@ -62,8 +62,14 @@ fn pooling(
         left /= size.max(1);
         size as usize
     };
-    let sizes: Vec<usize> =
-        (0..spatial).map(|_| size(random, if spatial < 3 { 70 } else { 12 })).collect();
+    // A long line, now and then.
+    let long = (spatial < 3 && random.once_in(8)).then(|| random.below(spatial));
+    let max = |axis| match spatial {
+        _ if long == Some(axis) => 6000,
+        1 | 2 => 70,
+        _ => 12,
+    };
+    let sizes: Vec<usize> = (0..spatial).map(|axis| size(random, max(axis))).collect();
     let (batch, mut channels) = (size(random, 3), size(random, 9));
     let mut layout = random.pick(&[Layout::Ncx, Layout::Nxc]);
     // Register tiles are of blocks, and along one axis with long windows.

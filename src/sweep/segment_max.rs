@@ -121,7 +121,7 @@ pub fn ids_tensor(t: ElementType, ids: &[i64]) -> Result<Tensor> {
 
 /// Ascending ids of `rows` rows, with one of several distributions of segment sizes.
 fn sorted_ids(random: &mut Random, rows: usize) -> Vec<i64> {
-    let kind = random.below(9);
+    let kind = random.below(11);
     // Rows to come of the segment, where lengths are drawn.
     let mut left = 0;
     let segment = random.pick(&[15u64, 16, 17, 31, 32, 33, 64]);
@@ -137,11 +137,16 @@ fn sorted_ids(random: &mut Random, rows: usize) -> Vec<i64> {
                 // Boundaries at and near those of the kernels' chunks.
                 4 => i64::from((row as u64).is_multiple_of(segment) && row > 0),
                 // Lengths near the borders of chunks, among segments of a few rows.
-                7 | 8 => {
+                7..=9 => {
                     let ends = left == 0;
                     if ends {
-                        let short = kind == 7 && random.once_in(2);
-                        left = near_border(random, if short { 4 } else { 300 });
+                        left = match kind {
+                            7 if random.once_in(2) => near_border(random, 4),
+                            7 | 8 => near_border(random, 300),
+                            // To the end of 256 rows that begin with a few short ones.
+                            _ if row % 256 < 8 => 1,
+                            _ => 256 - row as u64 % 256,
+                        };
                     }
                     left -= 1;
                     i64::from(ends && row > 0)

@@ -180,8 +180,7 @@ pub fn sweep(subjects: &[Subject], choice: Choice, progress: &mut Progress) -> S
 fn run(subjects: &[Subject], scores: &mut [Score], choice: &Choice, index: u64) {
     let case = choice.nth(index);
     for (subject, score) in subjects.iter().zip(scores) {
-        let takes = choice.case.is_some() || subject.takes(index);
-        if !takes || score.given_up.is_some() {
+        if score.given_up.is_some() {
             continue;
         }
         score.cells.entry(Case::kind(index)).or_default().cases += 1;

@@ -94,7 +94,7 @@ impl Recorded {
 /// What two reports differ in: circumstances, and results.
 fn changes(old: &Value, new: &Value) -> (Vec<String>, Vec<String>) {
     let (mut circumstances, mut results) = (Vec::new(), Vec::new());
-    let mut note = |list: &mut Vec<String>, what: String, old: &Value, new: &Value| {
+    let note = |list: &mut Vec<String>, what: String, old: &Value, new: &Value| {
         if old != new {
             // Tables are too long for a line.
             let change = match old.is_array() || old.is_object() {

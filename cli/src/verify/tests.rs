@@ -32,7 +32,7 @@ fn faulty(fault: impl Fn(&Case, Vec<Tensor>) -> wgmax::Result<Vec<Tensor>> + 'st
         against: "the CPU",
         actual,
         expected: Box::new(move |case| case.operator.run(&cpu, &case.inputs())),
-        ..Subject::cpu(Device::cpu(), true)
+        ..Subject::cpu(Device::cpu())
     }
 }
 
@@ -179,7 +179,7 @@ fn errors_count_and_a_lost_device_gets_no_more_cases() {
         _ => Ok(results),
     };
     let choice = Choice { seed: 3, cases: Some(50), ..Choice::default() };
-    let report = report(vec![faulty(lost), Subject::cpu(Device::cpu(), false)], choice);
+    let report = report(vec![faulty(lost), Subject::cpu(Device::cpu())], choice);
     assert!(!report.is_good());
     let score = &report.sweep.scores[0];
     assert_eq!((score.failed(), score.cases()), (1, 3));
