@@ -5,6 +5,14 @@ use crate::element_type::ElementType;
 #[non_exhaustive]
 pub enum Error {
     // ---- tensors -----------------------------------------------------------
+    /// A tensor has more axes than are supported.
+    #[error("a tensor has {rank} axes; at most {max} are supported")]
+    TooManyAxes {
+        /// The number of axes.
+        rank: usize,
+        /// The maximum, [`TensorDesc::MAX_RANK`](crate::TensorDesc::MAX_RANK).
+        max: usize,
+    },
     /// The size of a tensor in bytes does not fit the address space.
     #[error("shape {shape:?} of {element_type} is too large to address")]
     ShapeOverflow {
@@ -394,7 +402,7 @@ pub enum Error {
         /// wgpu's reason.
         reason: String,
     },
-    /// The device ran out of memory.
+    /// The device, or the CPU, ran out of memory.
     #[error("{device} ran out of memory at {what}")]
     OutOfMemory {
         /// The device.
@@ -506,6 +514,11 @@ pub enum Error {
 }
 
 impl Error {
+    /// An [`Error::OutOfMemory`] of the host.
+    pub(crate) fn host_memory(what: impl std::fmt::Display) -> Self {
+        Self::OutOfMemory { device: "the CPU".to_string(), what: what.to_string() }
+    }
+
     /// An [`Error::InputCount`] of an operator that takes `expected` inputs, 1 or 2.
     pub(crate) fn input_count(operator: &str, expected: usize, actual: usize) -> Self {
         let expected = if expected == 1 { "1 input" } else { "2 inputs" };

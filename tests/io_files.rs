@@ -459,10 +459,162 @@ fn several_tensors_are_written_together() {
     refused(&at("none/b.npy"));
     refused(&at("b.txt"));
     refused(&at("./a.npy"));
-    let error = io::write_all(&[(&at("c.npz:a"), &a), (&at("./c.npz:b"), &b)]).unwrap_err();
-    assert!(error.to_string().contains("one file"), "{error}");
-    assert!(!Path::new(&at("c.npz")).exists());
+    for extension in ["npz", "safetensors"] {
+        let spec = |path: &str, name: &str| at(&format!("{path}c.{extension}:{name}"));
+        let twice = [(spec("", "a"), &a), (spec("./", "a"), &b)];
+        let twice = twice.each_ref().map(|(spec, tensor)| (spec.as_str(), *tensor));
+        let error = io::write_all(&twice).unwrap_err();
+        assert!(error.to_string().contains("one file"), "{error}");
+        assert!(!Path::new(&at(&format!("c.{extension}"))).exists());
+        let two = [(spec("", "a"), &a), (spec("./", "b"), &b)];
+        io::write_all(&two.each_ref().map(|(spec, tensor)| (spec.as_str(), *tensor))).unwrap();
+        assert_same(&io::read(&spec("", "a")).unwrap(), &a);
+        assert_same(&io::read(&spec("", "b")).unwrap(), &b);
+        fs::remove_file(at(&format!("c.{extension}"))).unwrap();
+    }
     // Nothing is left behind.
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
     io::write_all(&[]).unwrap();
+}
+
+/// The names of an archive's members, and their bytes.
+fn members(path: &str) -> Vec<(String, Vec<u8>)> {
+    let mut archive = zip::ZipArchive::new(fs::File::open(path).unwrap()).unwrap();
+    let member = |index| {
+        let mut member = archive.by_index(index).unwrap();
+        let mut bytes = Vec::new();
+        std::io::Read::read_to_end(&mut member, &mut bytes).unwrap();
+        (member.name().unwrap().to_string(), bytes)
+    };
+    let mut members: Vec<_> = (0..members_of(path)).map(member).collect();
+    members.sort();
+    members
+}
+
+fn members_of(path: &str) -> usize {
+    zip::ZipArchive::new(fs::File::open(path).unwrap()).unwrap().len()
+}
+
+#[test]
+fn an_archive_keeps_what_is_not_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.npz").to_str().unwrap().to_string();
+    let at = |name: &str| format!("{path}:{name}");
+    let (a, b) = (tensor(ElementType::F64, &[50]), tensor(ElementType::I8, &[3]));
+    let text = vec![b'x'; 5000];
+
+    let mut archive = zip::ZipWriter::new(fs::File::create(&path).unwrap());
+    let deflated = zip::write::SimpleFileOptions::default();
+    let stored = deflated.compression_method(zip::CompressionMethod::Stored);
+    archive.set_comment("of the archive").unwrap();
+    archive.start_file("readme.txt", deflated).unwrap();
+    std::io::Write::write_all(&mut archive, &text).unwrap();
+    for (name, options, tensor) in [("b.npy", stored, &b), ("a.npy", stored, &a)] {
+        archive.start_file(name, options).unwrap();
+        std::io::Write::write_all(&mut archive, &file_of("f.npy", tensor)).unwrap();
+    }
+    archive.start_file("d.npy", deflated).unwrap();
+    std::io::Write::write_all(&mut archive, &file_of("f.npy", &b)).unwrap();
+    archive.finish().unwrap();
+    let before = members(&path);
+
+    // Another array, then one of the same name, then the one that is compressed.
+    let (new, newer) = (tensor(ElementType::U16, &[7]), tensor(ElementType::F32, &[2, 2]));
+    io::write(&at("new"), &new).unwrap();
+    let after = members(&path);
+    assert_eq!(after.len(), 5);
+    assert!(before.iter().all(|member| after.contains(member)));
+    assert_same(&io::read(&at("new")).unwrap(), &new);
+    io::write(&at("new.npy"), &newer).unwrap();
+    io::write(&at("d"), &newer).unwrap();
+    assert_eq!(members_of(&path), 5);
+    for (name, expected) in [("a", &a), ("b", &b), ("new", &newer), ("d", &newer)] {
+        let read = io::read(&at(name)).unwrap();
+        assert_same(&read, expected);
+        // Arrays are aligned also where others have moved them.
+        assert_eq!(read.bytes().as_ptr().align_offset(8), 0);
+    }
+    let archive = zip::ZipArchive::new(fs::File::open(&path).unwrap()).unwrap();
+    assert_eq!(archive.comment(), b"of the archive");
+    assert!(members(&path).contains(&("readme.txt".to_string(), text)));
+
+    // Without a name, four arrays would be lost.
+    let whole = fs::read(&path).unwrap();
+    let error = io::write(&path, &a).unwrap_err().to_string();
+    assert!(error.contains("holds 4 arrays") && error.contains("FILE:NAME"), "{error}");
+    assert_eq!(fs::read(&path).unwrap(), whole);
+    io::overwrite_all(&[(&path, &a)]).unwrap();
+    assert_same(&io::read(&path).unwrap(), &a);
+    assert_eq!(members_of(&path), 1);
+    // One is replaced.
+    io::write(&path, &b).unwrap();
+    assert_same(&io::read(&at("output")).unwrap(), &b);
+
+    // What is no archive is not extended, and not lost.
+    for bytes in ["text", "PK\x03\x04"] {
+        fs::write(&path, bytes).unwrap();
+        assert_bad(io::write(&at("a"), &a).map(|()| a.clone()), "a.npz");
+        assert_eq!(fs::read(&path).unwrap(), bytes.as_bytes());
+    }
+    io::write(&path, &b).unwrap();
+    // An empty file, such as mktemp makes, is as good as none.
+    fs::write(&path, "").unwrap();
+    io::write(&at("a"), &a).unwrap();
+    assert_same(&io::read(&path).unwrap(), &a);
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+}
+
+#[test]
+fn a_file_of_safetensors_keeps_what_is_not_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.safetensors").to_str().unwrap().to_string();
+    let at = |name: &str| format!("{path}:{name}");
+    // Metadata, and a type that is not supported here.
+    let header = br#"{"__metadata__":{"format":"pt"},"a":{"dtype":"U8","shape":[2],"data_offsets":[0,2]},"b":{"dtype":"F8_E4M3","shape":[1],"data_offsets":[2,3]}}"#;
+    let mut file = (header.len() as u64).to_le_bytes().to_vec();
+    file.extend(header);
+    file.extend([1, 2, 3]);
+    fs::write(&path, &file).unwrap();
+
+    let error = io::write(&path, &tensor(ElementType::F32, &[3])).unwrap_err().to_string();
+    assert!(error.contains("holds 2 arrays"), "{error}");
+    assert_eq!(fs::read(&path).unwrap(), file);
+
+    let wide = tensor(ElementType::F64, &[3]);
+    io::write(&at("wide"), &wide).unwrap();
+    io::write(&at("a"), &tensor(ElementType::I16, &[2, 2])).unwrap();
+    assert_same(&io::read(&at("wide")).unwrap(), &wide);
+    assert_same(&io::read(&at("a")).unwrap(), &tensor(ElementType::I16, &[2, 2]));
+    assert_unsupported(io::read(&at("b")), "F8_E4M3");
+    let bytes = fs::read(&path).unwrap();
+    let text = String::from_utf8_lossy(&bytes);
+    assert!(text.contains(r#""__metadata__":{"format":"pt"}"#), "{text}");
+    // The byte of the unsupported tensor, which is the narrowest, is the last.
+    assert_eq!(bytes.last(), Some(&3));
+    io::overwrite_all(&[(&path, &wide)]).unwrap();
+    assert_same(&io::read(&path).unwrap(), &wide);
+    fs::write(&path, "text").unwrap();
+    assert_bad(io::write(&at("a"), &wide).map(|()| wide.clone()), "safetensors");
+    assert_eq!(fs::read(&path).unwrap(), b"text");
+}
+
+/// Work on a file is bounded by its elements, however many axes its header has.
+#[test]
+fn axes_cost_nothing_and_too_many_are_refused() {
+    let of = |rank: usize, elements: usize| {
+        let shape = format!("{}{elements},", "1,".repeat(rank - 1));
+        let header = format!("{{'descr': '>u2', 'fortran_order': True, 'shape': ({shape})}}");
+        parse_npy(&header, &vec![1; 2 * elements])
+    };
+    assert_unsupported(of(20_001, 100_000), "20001 axes; at most 64");
+    assert_eq!(of(64, 100_000).unwrap().shape().len(), 64);
+    // Axes of 2, and in C order the last one changes first.
+    let header = format!("{{'descr': '|u1', 'fortran_order': True, 'shape': ({})}}", "2,".repeat(10));
+    let bytes: Vec<u8> = (0..1024u32).map(|i| (i.reverse_bits() >> 22) as u8).collect();
+    let read = parse_npy(&header, &bytes).unwrap();
+    assert!(read.bytes().iter().enumerate().all(|(i, &byte)| byte == i as u8));
+    assert_same(
+        &parse_npy("{'descr': '<u2', 'fortran_order': True, 'shape': (2, 0)}", &[]).unwrap(),
+        &Tensor::from_slice([2, 0], &[0u16; 0]).unwrap(),
+    );
 }

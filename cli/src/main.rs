@@ -76,9 +76,10 @@ enum Outcome {
     Good,
     /// Results differ, or a case failed.
     Bad,
-    CutOff,
     /// There was nothing to run.
     Nothing,
+    /// A signal has ended the command before it was done; see [`interrupt`].
+    CutOff,
 }
 
 const SHORT_HELP: &str = "\
@@ -109,14 +110,21 @@ fn main() -> ExitCode {
     color::prepare(std::env::args_os().skip(1));
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
+        // Help or the version.
         Err(error) if !error.use_stderr() => {
-            // Help or the version. A closed pipe is no error.
-            let _ = error.print();
-            return ExitCode::SUCCESS;
+            let printed = error.print().and_then(|()| std::io::stdout().flush());
+            return match printed {
+                // A closed pipe is no error.
+                Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+                    refuse(&format!("standard output: {error}"))
+                }
+                _ => ExitCode::SUCCESS,
+            };
         }
         Err(error) => return refuse(&one_line(&error.render().to_string())),
     };
     log();
+    interrupt::prepare();
     let mut output = Output::stdout();
     let outcome = match cli.command {
         None => writeln!(output, "{SHORT_HELP}").map(|()| Outcome::Good).map_err(Into::into),
@@ -142,8 +150,8 @@ fn main() -> ExitCode {
     match outcome {
         Ok(Outcome::Good) => ExitCode::SUCCESS,
         Ok(Outcome::Bad) => ExitCode::from(1),
-        Ok(Outcome::CutOff) => ExitCode::from(130),
         Ok(Outcome::Nothing) => ExitCode::from(3),
+        Ok(Outcome::CutOff) => ExitCode::from(interrupt::status()),
         Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => refuse(&chain(&error)),
     }

@@ -5,7 +5,7 @@ use wgmax::operator::{self, MaxPool, Operator, Padding};
 use wgmax::{Error, Tensor, TensorDesc};
 
 use super::Outcome;
-use super::options::{EmptyChoice, IndexType, List, NanChoice, Run, Source};
+use super::options::{EmptyChoice, IndexType, List, NanChoice, Run, Source, Writing};
 use super::output::{self, Output};
 
 #[derive(Args)]
@@ -21,9 +21,11 @@ pub struct Arguments {
     indices: Option<String>,
     #[command(flatten)]
     run: Run,
-    /// File for the maxima; they are printed by default
+    /// File for the maxima, as FILE:NAME in an archive that keeps its other arrays; printed by default
     #[arg(short, long, value_name = "OUT")]
     output: Option<String>,
+    #[command(flatten)]
+    writing: Writing,
 }
 
 /// The operator and its input.
@@ -235,6 +237,6 @@ impl Operation {
 pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome> {
     let (operator, input) = arguments.operation.read(arguments.indices.is_some())?;
     let results = arguments.run.run(&operator, &[&input])?;
-    output::deliver(&results, &[&arguments.output, &arguments.indices], output)?;
+    output::deliver(&results, &[&arguments.output, &arguments.indices], &arguments.writing, output)?;
     Ok(Outcome::Good)
 }

@@ -153,6 +153,24 @@ impl Run {
     }
 }
 
+/// How tensors are written.
+#[derive(Args)]
+pub struct Writing {
+    /// Replace an archive of several arrays as a whole, if the output is FILE without :NAME
+    #[arg(long)]
+    force: bool,
+}
+
+impl Writing {
+    /// Writes each tensor to the file of its spec: all of them, or none.
+    pub fn write(&self, tensors: &[(&str, &Tensor)]) -> wgmax::Result<()> {
+        match self.force {
+            true => wgmax::io::overwrite_all(tensors),
+            false => wgmax::io::write_all(tensors),
+        }
+    }
+}
+
 /// A number of bytes: `4096`, `64KiB`, `256MiB` or `1GiB`.
 #[derive(Clone, Copy, Debug)]
 pub struct Size(u64);

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use wgmax::{Element, ElementType, Tensor, TensorDesc};
 
 use super::color;
+use super::options::Writing;
 
 /// The maximum number of elements of a result that are printed.
 const MAX_PRINTED: usize = 64;
@@ -34,7 +35,7 @@ impl Write for Output {
                 self.closed = true;
                 Ok(bytes.len())
             }
-            other => other,
+            other => other.map_err(named),
         }
     }
 
@@ -47,9 +48,14 @@ impl Write for Output {
                 self.closed = true;
                 Ok(())
             }
-            other => other,
+            other => other.map_err(named),
         }
     }
+}
+
+/// An error of standard output, with its name.
+fn named(error: io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("standard output: {error}"))
 }
 
 /// An empty table in the style of all tables of the command.
@@ -117,6 +123,7 @@ pub fn print(tensor: &Tensor, output: &mut Output) -> anyhow::Result<()> {
 pub fn deliver(
     results: &[Tensor],
     files: &[&Option<String>],
+    writing: &Writing,
     output: &mut Output,
 ) -> anyhow::Result<()> {
     // All files or none, so that maxima and indices are always of the same run.
@@ -125,7 +132,7 @@ pub fn deliver(
         .zip(results)
         .filter_map(|(path, result)| Some((path.as_deref()?, result)))
         .collect();
-    wgmax::io::write_all(&written)?;
+    writing.write(&written)?;
     match files {
         [Some(_), ..] => Ok(()),
         _ => print(&results[0], output),

@@ -5,7 +5,7 @@ use wgmax::operator::{Operator, ReduceMax};
 use wgmax::{Tensor, TensorDesc};
 
 use super::Outcome;
-use super::options::{EmptyChoice, List, NanChoice, Run, Source};
+use super::options::{EmptyChoice, List, NanChoice, Run, Source, Writing};
 use super::output::{self, Output};
 
 #[derive(Args)]
@@ -19,9 +19,11 @@ pub struct Arguments {
     operation: Operation,
     #[command(flatten)]
     run: Run,
-    /// File for the result; it is printed by default
+    /// File for the result, as FILE:NAME in an archive that keeps its other arrays; printed by default
     #[arg(short, long, value_name = "OUT")]
     output: Option<String>,
+    #[command(flatten)]
+    writing: Writing,
 }
 
 /// The operator and its input.
@@ -75,10 +77,7 @@ impl Operation {
 
 pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome> {
     let (operator, input) = arguments.operation.read()?;
-    let result = arguments.run.run(&operator, &[&input])?.swap_remove(0);
-    match &arguments.output {
-        Some(path) => wgmax::io::write(path, &result)?,
-        None => output::print(&result, output)?,
-    }
+    let results = arguments.run.run(&operator, &[&input])?;
+    output::deliver(&results, &[&arguments.output], &arguments.writing, output)?;
     Ok(Outcome::Good)
 }

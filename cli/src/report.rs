@@ -4,8 +4,6 @@ use std::fmt::Display;
 use std::io::Write;
 use std::path::Path;
 
-use anyhow::Context;
-
 use super::output::Output;
 use super::whole_file::WholeFile;
 
@@ -25,7 +23,7 @@ impl Report {
     pub fn create(path: &Path) -> anyhow::Result<Self> {
         match is_standard(path) {
             true => Ok(Self::Standard(Output::stdout())),
-            false => WholeFile::create(path).map(Self::File),
+            false => Ok(Self::File(WholeFile::create(path)?)),
         }
     }
 
@@ -33,9 +31,7 @@ impl Report {
     pub fn write(&mut self, value: &impl Display) -> anyhow::Result<()> {
         match self {
             Self::Standard(output) => Ok(writeln!(output, "{value}")?),
-            Self::File(file) => {
-                writeln!(file, "{value}").with_context(|| file.path().display().to_string())
-            }
+            Self::File(file) => Ok(writeln!(file, "{value}")?),
         }
     }
 
@@ -43,7 +39,7 @@ impl Report {
     pub fn finish(self) -> anyhow::Result<()> {
         match self {
             Self::Standard(mut output) => Ok(output.flush()?),
-            Self::File(file) => file.finish(),
+            Self::File(file) => Ok(file.finish()?),
         }
     }
 }

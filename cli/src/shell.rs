@@ -1,5 +1,7 @@
 //! `wgmax completions` and `wgmax man`.
 
+use std::io::Write;
+
 use clap::{Args, CommandFactory};
 use clap_complete::Shell;
 
@@ -17,7 +19,10 @@ pub struct Completions {
 }
 
 pub fn completions(arguments: &Completions, output: &mut Output) -> anyhow::Result<Outcome> {
-    clap_complete::generate(arguments.shell, &mut Cli::command(), "wgmax", output);
+    // In memory first: the generator panics where it cannot write.
+    let mut text = Vec::new();
+    clap_complete::generate(arguments.shell, &mut Cli::command(), "wgmax", &mut text);
+    output.write_all(&text)?;
     Ok(Outcome::Good)
 }
 

@@ -49,7 +49,7 @@ pub fn safetensors(bytes: &[u8]) {
 pub fn tensor(bytes: &[u8]) {
     let read = onnx::parse_tensor("fuzz", bytes);
     if let Ok(tensor) = &read {
-        let again = onnx::parse_tensor("fuzz", &onnx::encode_tensor(tensor)).unwrap();
+        let again = onnx::parse_tensor("fuzz", &onnx::encode_tensor(tensor).unwrap()).unwrap();
         assert_eq!((again.desc(), again.bytes()), (tensor.desc(), tensor.bytes()));
     }
     looked_at(read);

@@ -4,8 +4,8 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use crate::error::{Error, Result};
-use crate::output;
+use crate::error::Result;
+use crate::output::{WholeFile, io_error};
 
 /// The first bytes of each file. The checksum and the length of the data follow, then the data.
 const MAGIC: &[u8; 16] = b"wgmax pipelines\n";
@@ -51,15 +51,14 @@ impl PipelineFile {
         }
         if let Some(directory) = self.path.parent() {
             std::fs::create_dir_all(directory)
-                .map_err(|source| Error::Io { path: directory.display().to_string(), source })?;
+                .map_err(|e| io_error(directory, e))?;
         }
-        output::stage(&self.path, |file| {
-            file.write_all(MAGIC)?;
-            file.write_all(&sum.to_le_bytes())?;
-            file.write_all(&(data.len() as u64).to_le_bytes())?;
-            file.write_all(&data)
-        })?
-        .commit()?;
+        let mut file = WholeFile::create(&self.path)?;
+        let parts = [MAGIC, &sum.to_le_bytes()[..], &(data.len() as u64).to_le_bytes(), &data];
+        for part in parts {
+            file.write_all(part).map_err(|e| io_error(&self.path, e))?;
+        }
+        file.finish()?;
         *saved = sum;
         Ok(true)
     }

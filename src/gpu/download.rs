@@ -6,7 +6,7 @@ use futures_intrusive::channel::shared::{OneshotReceiver, oneshot_channel};
 
 use super::{Buffer, Gpu};
 use crate::error::Result;
-use crate::tensor::{Tensor, TensorDesc};
+use crate::tensor::{Tensor, TensorDesc, memory};
 
 /// A tensor that is being copied to the host.
 pub(crate) struct Reading {
@@ -41,11 +41,10 @@ impl Gpu {
     /// Waits for a copy and returns the tensor.
     pub(crate) async fn finish(&self, reading: Reading, wait: bool) -> Result<Tensor> {
         let view = self.view(&reading.copy, wait).await?;
-        Tensor::build(reading.desc, |out| {
+        Tensor::filled(reading.desc, |out| {
             if let Some(bytes) = view {
                 out.copy_from_slice(&bytes[..out.len()]);
             }
-            Ok(())
         })
     }
 
@@ -58,7 +57,7 @@ impl Gpu {
     ) -> Result<Vec<u8>> {
         let copy = self.copy(buffer, size).await?;
         let view = self.view(&copy, wait).await?;
-        Ok(view.map_or_else(Vec::new, |bytes| bytes.to_vec()))
+        view.map_or_else(|| Ok(Vec::new()), |bytes| memory::copied(&bytes))
     }
 
     /// Starts to copy the first `size` bytes of a buffer; `None` if `size` is 0.

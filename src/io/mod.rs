@@ -12,9 +12,17 @@
 //! | `-` | standard input as `.npy`, or as `.pb` if it is not; standard output as `.npy` |
 //! | `npy:-`, `pb:-` | standard input or output in this format |
 //!
-//! `:NAME` may be left out if the file holds exactly one array. When writing, the name is then
-//! `output`. The name starts after the last `.npz:` or `.safetensors:`; a path may contain other
-//! colons.
+//! `:NAME` may be left out if the file holds exactly one array. The name starts after the last
+//! `.npz:` or `.safetensors:`; a path may contain other colons.
+//!
+//! Writing to `FILE:NAME` adds the array to an archive that exists, or replaces the one of this
+//! name; everything else in the archive is kept. Without `:NAME`, the whole file is replaced, and
+//! the name is `output`. A file with more than one array is refused then, except by
+//! [`overwrite_all`].
+//!
+//! Regular files are replaced whole or not at all, through symbolic links, and keep their mode.
+//! Devices and pipes are written to. A file that may be written, in a folder where no file may be
+//! created, is overwritten in place, when all that is written is complete.
 //!
 //! If a file stores the elements as [`Tensor`] does, they are memory-mapped and not copied. **Do
 //! not change a file while a tensor that was read from it exists.** If another process writes to
@@ -23,7 +31,7 @@
 //! file and does not change it in place.
 
 use std::fmt::Display;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 pub mod case;
@@ -35,9 +43,13 @@ mod source;
 
 pub use source::SharedBytes;
 
+/// For the reports of the command, which are written like tensors.
+#[doc(hidden)]
+pub use crate::output::{WholeFile, remove_temporary_files};
+
 use self::source::STANDARD_INPUT;
 use crate::error::{Error, Result};
-use crate::output::{self, Staged, io_error};
+use crate::output::{io_error, resolve};
 use crate::tensor::{ElementType, Tensor};
 
 /// The name of a written array if the spec has none.
@@ -96,6 +108,13 @@ impl<'a> Spec<'a> {
     }
 }
 
+impl Spec<'_> {
+    /// Whether the file may hold several arrays, with names.
+    fn is_archive(&self) -> bool {
+        matches!(self.format, Format::Npz | Format::Safetensors)
+    }
+}
+
 /// The format of standard input or output; `None` if the spec is a file.
 fn standard_format(spec: &str) -> Option<Format> {
     match spec {
@@ -127,12 +146,31 @@ pub fn read(spec: &str) -> Result<Tensor> {
 
 fn read_standard_input(format: Format) -> Result<Tensor> {
     let bytes = source::standard_input()?;
-    let is_npy = (*bytes).as_ref().starts_with(npy::MAGIC);
+    let whole = (*bytes).as_ref();
+    if whole.is_empty() {
+        return Err(unsupported(STANDARD_INPUT, "it is empty"));
+    }
+    // What it is, whatever it should be.
+    let archive = match whole {
+        [b'P', b'K', 3, 4, ..] | [b'P', b'K', 5, 6, ..] => Some("an npz archive"),
+        _ if is_safetensors(whole) => Some("a safetensors file"),
+        _ => None,
+    };
+    if let Some(archive) = archive {
+        let reason = format!("it is {archive}; only npy and pb are read here, so give its path");
+        return Err(unsupported(STANDARD_INPUT, reason));
+    }
     match format {
-        Format::Onnx => onnx::parse_tensor(STANDARD_INPUT, (*bytes).as_ref()),
-        Format::Any if !is_npy => onnx::parse_tensor(STANDARD_INPUT, (*bytes).as_ref()),
+        Format::Any if whole.starts_with(npy::MAGIC) => npy::parse(STANDARD_INPUT, bytes),
+        Format::Any | Format::Onnx => onnx::parse_shared(STANDARD_INPUT, bytes),
         _ => npy::parse(STANDARD_INPUT, bytes),
     }
+}
+
+/// Whether bytes begin with the length of a header and the header of a safetensors file.
+fn is_safetensors(bytes: &[u8]) -> bool {
+    let Some((length, rest)) = bytes.split_first_chunk() else { return false };
+    u64::from_le_bytes(*length) <= rest.len() as u64 && rest.starts_with(b"{")
 }
 
 /// As [`read`], with a required element type. `None` accepts every type.
@@ -159,7 +197,10 @@ pub fn read_as(spec: &str, element_type: Option<ElementType>) -> Result<Tensor> 
         });
     }
     Tensor::from_shared(wanted, tensor.shape(), Arc::new(Elements(tensor.clone())))
-        .map_err(|e| unsupported(spec, format!("the bits are not of {wanted}: {e}")))
+        .map_err(|e| match e {
+            Error::OutOfMemory { .. } => e,
+            e => unsupported(spec, format!("the bits are not of {wanted}: {e}")),
+        })
 }
 
 /// The bytes of a tensor, to be shared with another tensor.
@@ -173,57 +214,137 @@ impl AsRef<[u8]> for Elements {
 
 /// Writes the tensor to the file of `spec`; see the [module](self) for specs.
 ///
-/// The file is written atomically: if an error is returned, an existing file is unchanged. An
-/// existing archive is replaced and not extended.
+/// The file is written atomically: if an error is returned, an existing file is unchanged.
 ///
 /// # Errors
-/// [`Error::Io`] if the file cannot be written, [`Error::Unsupported`] for an unknown extension or
-/// a name that the format reserves.
+/// [`Error::Io`] if the file cannot be written, [`Error::Unsupported`] for an unknown extension, a
+/// name that the format reserves, and a spec without a name if the archive has several arrays,
+/// [`Error::BadFile`] if an array should be added to a file that does not follow its format.
 pub fn write(spec: &str, tensor: &Tensor) -> Result<()> {
-    stage(spec, tensor)?.commit()
+    write_all(&[(spec, tensor)])
 }
 
-/// Writes several tensors to one file each, as [`write()`] does.
+/// Writes several tensors, as [`write()`] does. Several may go to one archive, under their names.
 ///
-/// All tensors are written to temporary files before any file is replaced. So a full disk, a
-/// missing folder or an unknown extension leaves all existing files unchanged.
+/// All files are complete before any of them gets its place. So a full disk, a missing folder or
+/// an unknown extension leaves all existing files unchanged.
 ///
 /// # Errors
-/// As [`write()`], and [`Error::Unsupported`] if two specs name the same file.
+/// As [`write()`], and [`Error::Unsupported`] if two specs name the same array, or the same file
+/// that is no archive.
 pub fn write_all(tensors: &[(&str, &Tensor)]) -> Result<()> {
-    let mut staged: Vec<Staged> = Vec::with_capacity(tensors.len());
-    for (spec, tensor) in tensors {
-        let file = stage(spec, tensor)?;
-        if staged.iter().any(|other| other.collides_with(&file)) {
-            return Err(unsupported(spec, "two tensors cannot be written to one file"));
-        }
-        staged.push(file);
-    }
-    staged.into_iter().try_for_each(Staged::commit)
+    put(tensors, false)
 }
 
-fn stage(spec: &str, tensor: &Tensor) -> Result<Staged> {
-    let Spec { path, format, name, standard } = Spec::parse(spec)?;
-    let name = name.unwrap_or(DEFAULT_NAME);
-    if standard {
-        return match format {
-            Format::Onnx => Ok(Staged::Standard(onnx::encode_tensor(tensor))),
-            _ => {
-                let mut bytes = Vec::new();
-                npy::encode(&mut bytes, tensor).map_err(|e| io_error(path, e))?;
-                Ok(Staged::Standard(bytes))
+/// As [`write_all`], but a spec without a name replaces an archive, whatever it holds.
+///
+/// # Errors
+/// As [`write_all`].
+pub fn overwrite_all(tensors: &[(&str, &Tensor)]) -> Result<()> {
+    put(tensors, true)
+}
+
+/// A tensor and its name in an archive.
+#[derive(Clone, Copy)]
+struct Named<'a> {
+    name: &'a str,
+    tensor: &'a Tensor,
+}
+
+/// The tensors of one file.
+struct Output<'a> {
+    spec: Spec<'a>,
+    /// The path with links resolved; `None` for standard output.
+    target: Option<PathBuf>,
+    tensors: Vec<Named<'a>>,
+    /// Whether all tensors have names, so that the others in the file are kept.
+    keep: bool,
+}
+
+fn put(tensors: &[(&str, &Tensor)], force: bool) -> Result<()> {
+    let mut outputs: Vec<Output<'_>> = Vec::new();
+    for &(text, tensor) in tensors {
+        let spec = Spec::parse(text)?;
+        let target = (!spec.standard).then(|| resolve(spec.path));
+        let named = Named { name: spec.name.unwrap_or(DEFAULT_NAME), tensor };
+        let keep = spec.name.is_some();
+        match outputs.iter_mut().find(|output| output.target == target) {
+            Some(output) if output.takes(&spec, named.name) => {
+                output.tensors.push(named);
+                output.keep &= keep;
             }
-        };
-    }
-    match format {
-        Format::Npy | Format::Any => npy::stage(path, tensor),
-        Format::Npz => npz::stage(path, name, tensor),
-        Format::Safetensors => safetensors::stage(path, name, tensor),
-        Format::Onnx => {
-            let bytes = onnx::encode_tensor(tensor);
-            output::stage(path, |to| std::io::Write::write_all(to, &bytes))
+            Some(_) => return Err(unsupported(text, "two tensors cannot be written to one file")),
+            None => outputs.push(Output { spec, target, tensors: vec![named], keep }),
         }
     }
+    let files = outputs.iter().map(|output| output.stage(force)).collect::<Result<Vec<_>>>()?;
+    files.into_iter().try_for_each(WholeFile::finish)
+}
+
+impl Output<'_> {
+    /// Whether the file can hold another tensor, of this name.
+    fn takes(&self, spec: &Spec<'_>, name: &str) -> bool {
+        let same = |named: &Named<'_>| match spec.format {
+            Format::Npz => npz::stem(named.name, &[]) == npz::stem(name, &[]),
+            _ => named.name == name,
+        };
+        spec.format == self.spec.format && spec.is_archive() && !self.tensors.iter().any(same)
+    }
+
+    /// The file with all its content.
+    fn stage(&self, force: bool) -> Result<WholeFile> {
+        let Spec { path, format, standard, .. } = self.spec;
+        let mut file = match standard {
+            true => WholeFile::standard_output(),
+            false => WholeFile::create(path)?,
+        };
+        if file.is_terminal() {
+            let error = std::io::Error::other("it is a terminal, and a tensor is not text");
+            return Err(io_error(file.path(), error));
+        }
+        if !self.keep && !force && self.spec.is_archive() {
+            self.check_lost(&file)?;
+        }
+        let tensor = self.tensors[0].tensor;
+        let encoded = match format {
+            Format::Npz => return npz::encode(&mut file, &self.tensors, self.keep).map(|()| file),
+            Format::Safetensors => {
+                return safetensors::encode(&mut file, &self.tensors, self.keep).map(|()| file);
+            }
+            Format::Npy | Format::Any => npy::encode(&mut file, tensor),
+            Format::Onnx => onnx::encode(&mut file, tensor),
+        };
+        encoded.map_err(|e| io_error(path, e))?;
+        Ok(file)
+    }
+
+    /// Refuses to replace an archive of several arrays as a whole. What is no archive may be
+    /// replaced.
+    fn check_lost(&self, file: &WholeFile) -> Result<()> {
+        let Some(old) = file.old() else { return Ok(()) };
+        let names = match self.spec.format {
+            Format::Npz => npz::names(old),
+            _ => safetensors::names(old),
+        };
+        match names {
+            Ok(names) if names.len() > 1 => Err(unsupported(
+                self.spec.path.display(),
+                format!(
+                    "it holds {} arrays, which would be lost; name the array to write, as FILE:NAME",
+                    names.len()
+                ),
+            )),
+            Ok(_) | Err(Error::BadFile { .. } | Error::Unsupported { .. }) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// Writes a file with what `fill` writes to it.
+fn write_file(path: &Path, fill: impl FnOnce(&mut WholeFile) -> Result<()>) -> Result<()> {
+    let mut file = WholeFile::create(path)?;
+    fill(&mut file)?;
+    file.finish()
 }
 
 /// The index of the array named `wanted`, or of the only array if `wanted` is `None`.
@@ -253,6 +374,15 @@ fn pick(path: &str, wanted: Option<&str>, names: &[String]) -> Result<usize> {
 
 fn bad_file(path: impl Display, format: &'static str, reason: impl Display) -> Error {
     Error::BadFile { path: path.to_string(), format, reason: reason.to_string() }
+}
+
+/// The error of a file whose tensor cannot be made.
+fn bad_tensor(path: impl Display, format: &'static str, error: Error) -> Error {
+    match error {
+        Error::OutOfMemory { .. } => error,
+        Error::TooManyAxes { .. } => unsupported(path, error),
+        _ => bad_file(path, format, error),
+    }
 }
 
 fn unsupported(path: impl Display, reason: impl Display) -> Error {

@@ -8,13 +8,12 @@
 
 use std::io::{self, Read, Write};
 use std::path::Path;
-use std::sync::Arc;
 
 use super::source::{self, SharedBytes, part};
-use super::{bad_file, unsupported};
+use super::{bad_file, bad_tensor, unsupported};
 use crate::error::Result;
-use crate::output::{self, Staged};
-use crate::tensor::{ElementType, Tensor, TensorDesc};
+use crate::output::io_error;
+use crate::tensor::{ElementType, Tensor, TensorDesc, zeroed};
 
 pub(super) const MAGIC: &[u8; 6] = b"\x93NUMPY";
 /// The maximum length of a header in bytes, which is that of version 1. The header of an array of
@@ -52,7 +51,8 @@ pub fn read(path: impl AsRef<Path>) -> Result<Tensor> {
 ///
 /// # Errors
 /// [`Error::BadFile`](crate::Error::BadFile) if the bytes are not exactly one array,
-/// [`Error::Unsupported`](crate::Error::Unsupported) for a dtype that is not an [`ElementType`].
+/// [`Error::Unsupported`](crate::Error::Unsupported) for a dtype that is not an [`ElementType`] and
+/// for more axes than a tensor may have, and [`Error::OutOfMemory`](crate::Error::OutOfMemory).
 pub fn parse(name: &str, bytes: SharedBytes) -> Result<Tensor> {
     let whole = (*bytes).as_ref();
     let mut rest = whole;
@@ -66,11 +66,8 @@ pub fn parse(name: &str, bytes: SharedBytes) -> Result<Tensor> {
 /// # Errors
 /// [`Error::Io`](crate::Error::Io) if the file cannot be written.
 pub fn write(path: impl AsRef<Path>, tensor: &Tensor) -> Result<()> {
-    stage(path.as_ref(), tensor)?.commit()
-}
-
-pub(super) fn stage(path: &Path, tensor: &Tensor) -> Result<Staged> {
-    output::stage(path, |to| encode(to, tensor))
+    let path = path.as_ref();
+    super::write_file(path, |to| encode(to, tensor).map_err(|e| io_error(path, e)))
 }
 
 /// Writes the header and the data.
@@ -148,7 +145,7 @@ impl Header {
             let dtype: String = descr.chars().take(80).collect();
             unsupported(name, format!("arrays of dtype {dtype:?} are not supported"))
         })?;
-        let desc = TensorDesc::new(element_type, shape).map_err(|e| bad(&e.to_string()))?;
+        let desc = TensorDesc::new(element_type, shape).map_err(|e| bad_tensor(name, "npy", e))?;
         let len = start.len() + width + length;
         Ok(Self { desc, big_endian, fortran_order, len })
     }
@@ -168,38 +165,57 @@ impl Header {
         }
         let element_type = self.desc.element_type();
         let shape = self.desc.shape();
-        let data: SharedBytes = match self.fortran_order || self.big_endian {
-            true => Arc::new(self.reorder(bytes)),
-            false => data,
+        let tensor = match self.fortran_order || self.big_endian {
+            true => self.reorder(bytes),
+            false => Tensor::from_shared(element_type, shape, data),
         };
-        Tensor::from_shared(element_type, shape, data).map_err(|e| bad_file(name, "npy", e))
+        tensor.map_err(|e| bad_tensor(name, "npy", e))
     }
 
-    /// Converts the elements to little-endian and C order. `bytes` must have the length that the
-    /// shape needs.
-    fn reorder(&self, bytes: &[u8]) -> Vec<u8> {
-        let shape = self.desc.shape();
+    /// The tensor of elements in another order of bytes or axes. `bytes` must have the length that
+    /// the shape needs.
+    fn reorder(self, bytes: &[u8]) -> Result<Tensor> {
+        let mut words = zeroed(bytes.len().div_ceil(8))?;
+        let to = &mut bytemuck::cast_slice_mut(&mut words)[..bytes.len()];
         let size = self.desc.element_type().size();
-        let mut reordered = Vec::with_capacity(bytes.len());
-        for i in 0..self.desc.len() {
-            let mut at = i;
-            if self.fortran_order {
-                // The last axis, innermost in C order, has the largest stride in Fortran order.
-                let (mut rest, mut stride) = (i, self.desc.len());
-                at = 0;
-                for dimension in shape.iter().rev() {
-                    stride /= dimension;
-                    at += rest % dimension * stride;
-                    rest /= dimension;
-                }
-            }
-            let element = &bytes[at * size..][..size];
-            match self.big_endian {
-                true => reordered.extend(element.iter().rev()),
-                false => reordered.extend_from_slice(element),
-            }
+        match self.fortran_order && !self.desc.is_empty() {
+            true => to_c_order(self.desc.shape(), size, bytes, to),
+            false => to.copy_from_slice(bytes),
         }
-        reordered
+        if self.big_endian {
+            to.chunks_exact_mut(size).for_each(<[u8]>::reverse);
+        }
+        Tensor::from_words(self.desc, words)
+    }
+}
+
+/// Copies elements of `size` bytes from Fortran order to C order. The shape has no 0.
+fn to_c_order(shape: &[usize], size: usize, from: &[u8], to: &mut [u8]) {
+    // Each axis and its stride in `from`. Axes of 1 have no part in the order.
+    let mut stride = 1;
+    let mut axes: Vec<(usize, usize)> = Vec::new();
+    for &dimension in shape.iter().filter(|&&dimension| dimension > 1) {
+        axes.push((dimension, stride));
+        stride *= dimension;
+    }
+    let (len, step) = axes.pop().unwrap_or((1, 1));
+    // Counts through the outer axes. All are longer than 1, so a step changes fewer than two of them
+    // on average, however many there are.
+    let mut at = vec![0; axes.len()];
+    let mut first = 0;
+    for row in to.chunks_exact_mut(len * size) {
+        for (i, element) in row.chunks_exact_mut(size).enumerate() {
+            element.copy_from_slice(&from[(first + i * step) * size..][..size]);
+        }
+        for (at, (dimension, stride)) in at.iter_mut().zip(&axes).rev() {
+            *at += 1;
+            first += stride;
+            if *at < *dimension {
+                break;
+            }
+            first -= *at * stride;
+            *at = 0;
+        }
     }
 }
 

@@ -12,9 +12,9 @@ use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipArchive, ZipWriter};
 
 use super::source::{self, SharedBytes, part};
-use super::{bad_file, npy, pick, unsupported};
+use super::{Named, bad_file, npy, pick, unsupported};
 use crate::error::{Error, Result};
-use crate::output::{self, Staged};
+use crate::output::WholeFile;
 use crate::tensor::Tensor;
 
 /// Reads one array of an archive. It is memory-mapped if it is stored without compression and
@@ -38,25 +38,10 @@ pub fn read(path: impl AsRef<Path>, array: Option<&str>) -> Result<Tensor> {
 /// [`Error::Unsupported`] if the archive has no such array (the error lists the arrays), for a
 /// compression other than deflate, and for a dtype that [`npy`] does not support.
 pub fn parse(name: &str, array: Option<&str>, bytes: SharedBytes) -> Result<Tensor> {
-    let zip = |e| zip_error(name, e);
     let whole = (*bytes).as_ref();
-    let mut archive = ZipArchive::new(Cursor::new(whole)).map_err(zip)?;
-    if archive.has_duplicate_names() {
-        return Err(bad_file(name, "npz", "two members have one name"));
-    }
-    let (mut arrays, mut indices) = (Vec::new(), Vec::new());
-    for index in 0..archive.len() {
-        let member = archive.by_index_data(index).map_err(zip)?;
-        if let Some(array) = member.name().map_err(zip)?.strip_suffix(".npy") {
-            arrays.push(array.to_string());
-            indices.push(index);
-        }
-    }
-    // An array whose name ends with `.npy`, as given, has precedence over one without this ending.
-    let wanted = array.map(|array| match array.strip_suffix(".npy") {
-        Some(stem) if !arrays.iter().any(|a| a == array) => stem,
-        _ => array,
-    });
+    let mut archive = open(name, whole)?;
+    let (arrays, indices) = arrays(name, &archive)?;
+    let wanted = array.map(|array| stem(array, &arrays));
     let picked = pick(name, wanted, &arrays)?;
     let name = format!("{name}:{}", arrays[picked]);
     let zip = |e| zip_error(&name, e);
@@ -75,6 +60,43 @@ pub fn parse(name: &str, array: Option<&str>, bytes: SharedBytes) -> Result<Tens
     npy::parse(&name, stored)
 }
 
+fn open<'a>(name: &str, whole: &'a [u8]) -> Result<ZipArchive<Cursor<&'a [u8]>>> {
+    let archive = ZipArchive::new(Cursor::new(whole)).map_err(|e| zip_error(name, e))?;
+    match archive.has_duplicate_names() {
+        true => Err(bad_file(name, "npz", "two members have one name")),
+        false => Ok(archive),
+    }
+}
+
+/// The names of the arrays, and the members that hold them.
+fn arrays(name: &str, archive: &ZipArchive<Cursor<&[u8]>>) -> Result<(Vec<String>, Vec<usize>)> {
+    let zip = |e| zip_error(name, e);
+    let (mut arrays, mut indices) = (Vec::new(), Vec::new());
+    for index in 0..archive.len() {
+        let member = archive.by_index_data(index).map_err(zip)?;
+        if let Some(array) = member.name().map_err(zip)?.strip_suffix(".npy") {
+            arrays.push(array.to_string());
+            indices.push(index);
+        }
+    }
+    Ok((arrays, indices))
+}
+
+/// The name of an array from a name that may end with `.npy`. An array whose name ends so, as
+/// given, has precedence over one without this ending.
+pub(super) fn stem<'a>(array: &'a str, arrays: &[String]) -> &'a str {
+    match array.strip_suffix(".npy") {
+        Some(stem) if !arrays.iter().any(|a| a == array) => stem,
+        _ => array,
+    }
+}
+
+/// The names of the arrays of an archive.
+pub(super) fn names(path: &Path) -> Result<Vec<String>> {
+    let (name, bytes) = (path.display().to_string(), source::open(path)?);
+    Ok(arrays(&name, &open(&name, (*bytes).as_ref())?)?.0)
+}
+
 /// The array of a compressed member whose declared length is `declared` bytes.
 fn inflate(name: &str, declared: u64, mut member: impl Read) -> Result<Tensor> {
     let header = npy::Header::read(name, &mut member)?;
@@ -90,37 +112,101 @@ fn inflate(name: &str, declared: u64, mut member: impl Read) -> Result<Tensor> {
     header.tensor(name, Arc::new(data))
 }
 
-/// Writes an archive with one tensor of the name `array`.
+/// Writes a tensor to an archive, under the name `array`. Of an archive that exists, the array of
+/// this name is replaced, and everything else is kept.
 ///
-/// The file is written atomically. An existing file is replaced with all its arrays.
+/// The archive is written atomically.
 ///
 /// # Errors
 /// [`Error::Io`] if the file cannot be written, or the name is too long for an archive.
+/// [`Error::BadFile`] if the file exists and is not an archive.
 pub fn write(path: impl AsRef<Path>, array: &str, tensor: &Tensor) -> Result<()> {
-    stage(path.as_ref(), array, tensor)?.commit()
+    super::write_file(path.as_ref(), |to| encode(to, &[Named { name: array, tensor }], true))
 }
 
-pub(super) fn stage(path: &Path, array: &str, tensor: &Tensor) -> Result<Staged> {
-    let array = array.strip_suffix(".npy").unwrap_or(array);
-    output::stage(path, |to| {
-        let mut archive = ZipWriter::new(to);
+/// Writes an archive of these tensors and, if `keep`, of the other members of the file that it
+/// replaces.
+pub(super) fn encode(to: &mut WholeFile, tensors: &[Named<'_>], keep: bool) -> Result<()> {
+    let name = to.path().display().to_string();
+    let old = to.old().filter(|_| keep).map(source::open).transpose()?;
+    let mut archive = ZipWriter::new(to);
+    let mut existing = Vec::new();
+    if let Some(old) = &old {
+        let mut old = open(&name, (**old).as_ref())?;
+        existing = arrays(&name, &old)?.0;
+        let replaced: Vec<_> = tensors.iter().map(|t| member(t.name, &existing)).collect();
+        copy(&name, &mut old, &mut archive, &replaced)?;
+    }
+    for tensor in tensors {
+        archive
+            .start_file(member(tensor.name, &existing), stored())
+            .map_err(|e| write_error(&name, e))?;
+        npy::encode(&mut archive, tensor.tensor).map_err(|e| write_error(&name, e.into()))?;
+    }
+    archive.finish().map(drop).map_err(|e| write_error(&name, e))
+}
+
+fn member(array: &str, existing: &[String]) -> String {
+    format!("{}.npy", stem(array, existing))
+}
+
+/// How arrays are stored: aligned, so that they can be memory-mapped.
+fn stored() -> SimpleFileOptions {
+    SimpleFileOptions::default()
+        .compression_method(CompressionMethod::Stored)
         // 64-bit sizes, because the length of the member is not known when it is started. NumPy
         // does the same.
-        let options = SimpleFileOptions::default()
-            .compression_method(CompressionMethod::Stored)
-            .large_file(true)
-            .with_alignment(64);
-        archive.start_file(format!("{array}.npy"), options)?;
-        npy::encode(&mut archive, tensor)?;
-        archive.finish()?;
-        Ok(())
-    })
+        .large_file(true)
+        .with_alignment(64)
+}
+
+/// Copies all members but some.
+fn copy<W: io::Write + io::Seek>(
+    name: &str,
+    from: &mut ZipArchive<Cursor<&[u8]>>,
+    to: &mut ZipWriter<W>,
+    without: &[String],
+) -> Result<()> {
+    let zip = |e| zip_error(name, e);
+    to.set_raw_comment(from.comment().into()).map_err(zip)?;
+    for index in 0..from.len() {
+        let member = from.by_index_raw(index).map_err(zip)?;
+        let array = member.name().map_err(zip)?.to_string();
+        if without.contains(&array) {
+            continue;
+        }
+        if member.encrypted() {
+            return Err(unsupported(name, format!("its member {array:?} is encrypted")));
+        }
+        let plain = member.compression() == CompressionMethod::Stored
+            && member.comment().is_empty()
+            && array.is_ascii();
+        if !plain || !array.ends_with(".npy") {
+            to.raw_copy_file(member).map_err(zip)?;
+            continue;
+        }
+        // Stored anew, because a copy would not be aligned where it lies now.
+        let options = member.options().large_file(true).with_alignment(64);
+        drop(member);
+        to.start_file(array, options).map_err(zip)?;
+        let mut member = from.by_index(index).map_err(zip)?;
+        io::copy(&mut member, to).map_err(|e| zip(e.into()))?;
+    }
+    Ok(())
+}
+
+/// The error of writing an archive, such as a name that is too long.
+fn write_error(name: &str, error: ZipError) -> Error {
+    Error::Io { path: name.to_string(), source: error.into() }
 }
 
 fn zip_error(name: &str, error: ZipError) -> Error {
     match error {
         ZipError::UnsupportedArchive(_) | ZipError::CompressionMethodNotSupported(_) => {
             unsupported(name, error)
+        }
+        ZipError::Io(error) if error.kind() == io::ErrorKind::OutOfMemory => {
+            Error::host_memory(name)
         }
         // The bytes are in memory, so a read error means a malformed archive.
         ZipError::Io(error) => bad_file(name, "npz", error),

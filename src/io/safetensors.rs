@@ -7,9 +7,9 @@ use ::safetensors::SafeTensors;
 use ::safetensors::tensor::{Dtype, Metadata, TensorInfo};
 
 use super::source::{self, SharedBytes, part};
-use super::{bad_file, pick, unsupported};
+use super::{Named, bad_file, bad_tensor, pick, unsupported};
 use crate::error::Result;
-use crate::output::{self, Staged};
+use crate::output::{WholeFile, io_error};
 use crate::tensor::{ElementType, Tensor};
 
 /// The only key of the header that is not the name of a tensor.
@@ -64,39 +64,79 @@ pub fn parse(name: &str, tensor: Option<&str>, bytes: SharedBytes) -> Result<Ten
     let data = part(&bytes, 8 + header + start..8 + header + end)
         .expect("reading the header checked the ranges");
     Tensor::from_shared(*element_type, info.shape.as_slice(), data)
-        .map_err(|e| bad_file(&name, "safetensors", e))
+        .map_err(|e| bad_tensor(&name, "safetensors", e))
 }
 
-/// Writes a file with one tensor of the name `name`.
+/// The names of the tensors of a file.
+pub(super) fn names(path: &Path) -> Result<Vec<String>> {
+    let (name, bytes) = (path.display().to_string(), source::open(path)?);
+    let (_, metadata) = SafeTensors::read_metadata((*bytes).as_ref())
+        .map_err(|e| bad_file(name, "safetensors", e))?;
+    Ok(metadata.offset_keys())
+}
+
+/// Writes a tensor to a file, under the name `name`. Of a file that exists, the tensor of this name
+/// is replaced, and the other tensors and the metadata are kept.
 ///
-/// The file is written atomically. An existing file is replaced with all its tensors.
+/// The file is written atomically.
 ///
 /// # Errors
 /// [`Error::Io`](crate::Error::Io) if the file cannot be written,
+/// [`Error::BadFile`](crate::Error::BadFile) if it exists and does not follow the format,
 /// [`Error::Unsupported`](crate::Error::Unsupported) for the name
 /// `__metadata__`, which the format reserves.
 pub fn write(path: impl AsRef<Path>, name: &str, tensor: &Tensor) -> Result<()> {
-    stage(path.as_ref(), name, tensor)?.commit()
+    super::write_file(path.as_ref(), |to| encode(to, &[Named { name, tensor }], true))
 }
 
-pub(super) fn stage(path: &Path, name: &str, tensor: &Tensor) -> Result<Staged> {
-    if name == RESERVED {
-        let reason = format!("the safetensors format reserves the name {name}");
-        return Err(unsupported(path.display(), reason));
+/// Writes a file of these tensors and, if `keep`, of what else the file has that it replaces.
+pub(super) fn encode(to: &mut WholeFile, tensors: &[Named<'_>], keep: bool) -> Result<()> {
+    let path = to.path().to_path_buf();
+    let bad = |e| bad_file(path.display(), "safetensors", e);
+    let old = to.old().filter(|_| keep).map(source::open).transpose()?;
+    let mut comments = None;
+    // Names, types, shapes and elements.
+    let mut parts: Vec<(String, Dtype, Vec<usize>, &[u8])> = Vec::new();
+    if let Some(old) = &old {
+        let bytes = (**old).as_ref();
+        let (header, metadata) = SafeTensors::read_metadata(bytes).map_err(bad)?;
+        let data = &bytes[8 + header..];
+        for name in metadata.offset_keys() {
+            let info = metadata.info(&name).expect("the name is from the same header");
+            let (start, end) = info.data_offsets;
+            parts.push((name, info.dtype, info.shape.clone(), &data[start..end]));
+        }
+        comments = metadata.metadata().clone();
     }
-    let (_, dtype) =
-        DTYPES.iter().find(|(t, _)| *t == tensor.element_type()).expect("the table has all types");
-    let data = tensor.bytes();
-    let info =
-        TensorInfo { dtype: *dtype, shape: tensor.shape().to_vec(), data_offsets: (0, data.len()) };
-    let metadata = Metadata::new(None, vec![(name.to_string(), info)])
-        .map_err(|e| bad_file(path.display(), "safetensors", e))?;
-    output::stage(path, |to| {
+    for &Named { name, tensor } in tensors {
+        if name == RESERVED {
+            let reason = format!("the safetensors format reserves the name {name}");
+            return Err(unsupported(path.display(), reason));
+        }
+        let find = |(t, _): &&(ElementType, Dtype)| *t == tensor.element_type();
+        let (_, dtype) = DTYPES.iter().find(find).expect("the table has all types");
+        let part = (name.to_string(), *dtype, tensor.shape().to_vec(), tensor.bytes());
+        match parts.iter_mut().find(|part| part.0 == name) {
+            Some(old) => *old = part,
+            None => parts.push(part),
+        }
+    }
+    // Elements that are wide come first, so that all are aligned in the file.
+    parts.sort_by_key(|(_, dtype, ..)| std::cmp::Reverse(dtype.bitsize()));
+    let mut at = 0;
+    let infos = parts.iter().map(|(name, dtype, shape, data)| {
+        let data_offsets = (at, at + data.len());
+        at += data.len();
+        (name.clone(), TensorInfo { dtype: *dtype, shape: shape.clone(), data_offsets })
+    });
+    let metadata = Metadata::new(comments, infos.collect()).map_err(bad)?;
+    let mut write = || {
         let mut header = serde_json::to_vec(&metadata)?;
         // The data is aligned to 8 bytes, so that it can be memory-mapped.
         header.resize(header.len().next_multiple_of(8), b' ');
         to.write_all(&(header.len() as u64).to_le_bytes())?;
         to.write_all(&header)?;
-        to.write_all(data)
-    })
+        parts.iter().try_for_each(|(.., data)| to.write_all(data))
+    };
+    write().map_err(|e| io_error(&path, e))
 }

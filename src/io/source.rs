@@ -9,10 +9,23 @@ use std::sync::Arc;
 use memmap2::Mmap;
 
 use crate::error::Result;
-use crate::output::io_error;
+use crate::output::{Mapped, io_error};
 
 /// Bytes that a tensor may share, such as a memory-mapped file.
 pub type SharedBytes = Arc<dyn AsRef<[u8]> + Send + Sync>;
+
+/// A memory-mapped file.
+struct Map {
+    bytes: Mmap,
+    /// So that this crate does not write to the file in place.
+    _mapped: Mapped,
+}
+
+impl AsRef<[u8]> for Map {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
 
 /// The name of standard input in errors.
 pub(crate) const STANDARD_INPUT: &str = "standard input";
@@ -53,7 +66,7 @@ fn contents(path: &Path) -> io::Result<SharedBytes> {
     let metadata = file.metadata()?;
     // Pipes and empty files cannot be mapped.
     if metadata.is_file() && metadata.len() > 0 {
-        return Ok(Arc::new(map(&file)?));
+        return Ok(Arc::new(Map { _mapped: Mapped::new(&metadata), bytes: map(&file)? }));
     }
     let mut bytes = Vec::new();
     file.read_to_end(&mut bytes)?;
@@ -62,8 +75,9 @@ fn contents(path: &Path) -> io::Result<SharedBytes> {
 
 #[allow(unsafe_code)]
 fn map(file: &File) -> io::Result<Mmap> {
-    // SAFETY: the mapping is read-only, and this crate never writes to a file in place: it replaces
-    // files, which leaves the mapped content unchanged. Another process may still change the file.
+    // SAFETY: the mapping is read-only, and this crate never writes to a mapped file in place: it
+    // replaces files, which leaves the mapped content unchanged, and where it cannot, it refuses
+    // files that are mapped. Another process may still change the file.
     // If it writes, the elements change under a shared slice. If it truncates, reading the lost
     // pages ends this process with a bus error. Nothing prevents this on every system, since file
     // locks are advisory, and copying every file would double the memory of large tensors.

@@ -4,7 +4,7 @@ use super::value::{bits_at, empty_bits};
 use super::{Best, coordinates, flatten, tensor};
 use crate::error::Result;
 use crate::operator::{Indices, Layout, MaxPool, Order, Padding, Rounding};
-use crate::tensor::Tensor;
+use crate::tensor::{Tensor, memory};
 
 /// A spatial axis and its windows, in integers so wide that no attributes overflow them.
 struct Axis {
@@ -26,8 +26,9 @@ pub(super) fn run(op: &MaxPool, input: &Tensor) -> Result<Vec<Tensor>> {
         *size = axis.windows(op.get_rounding()) as usize;
     }
     let window: Vec<usize> = op.get_kernel().iter().map(|&k| k as usize).collect();
-    let (mut values, mut indices) = (Vec::new(), Vec::new());
-    for number in 0..out_shape.iter().product::<usize>() {
+    let results = out_shape.iter().product::<usize>();
+    let (mut values, mut indices) = (memory::reserved(results)?, memory::reserved(results)?);
+    for number in 0..results {
         let at = coordinates(number, &out_shape);
         let mut best = Best::default();
         let mut element = at.clone();

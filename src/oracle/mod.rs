@@ -31,7 +31,7 @@ use value::Best;
 /// Computes the results of an operator.
 ///
 /// # Errors
-/// As [`Operator::checked`] and [`Operator::infer`].
+/// As [`Operator::checked`] and [`Operator::infer`], and [`Error::OutOfMemory`](crate::Error).
 pub fn run(operator: &Operator, inputs: &[&Tensor]) -> Result<Vec<Tensor>> {
     // Only the checks of the inputs are shared with the operators.
     infer(operator, inputs)?;
@@ -68,9 +68,11 @@ fn infer(operator: &Operator, inputs: &[&Tensor]) -> Result<Vec<TensorDesc>> {
 
 /// A tensor of elements with these bits, zero-extended.
 fn tensor(t: ElementType, shape: &[usize], bits: impl Iterator<Item = u64>) -> Result<Tensor> {
-    let bytes: Vec<u8> =
-        bits.flat_map(|bits| bits.to_le_bytes().into_iter().take(t.size())).collect();
-    Tensor::from_bytes(t, shape, &bytes)
+    Tensor::filled(TensorDesc::new(t, shape)?, |bytes| {
+        for (element, bits) in bytes.chunks_exact_mut(t.size()).zip(bits) {
+            element.copy_from_slice(&bits.to_le_bytes()[..t.size()]);
+        }
+    })
 }
 
 /// The coordinates of an element from its position in row-major order.

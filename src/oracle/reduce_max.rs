@@ -4,7 +4,7 @@ use super::value::{bits_at, empty_bits};
 use super::{Best, coordinates, flatten, tensor};
 use crate::error::Result;
 use crate::operator::ReduceMax;
-use crate::tensor::Tensor;
+use crate::tensor::{Tensor, memory};
 
 pub(super) fn run(op: &ReduceMax, input: &Tensor) -> Result<Tensor> {
     let (t, shape, rank) = (input.element_type(), input.shape(), input.shape().len());
@@ -14,7 +14,7 @@ pub(super) fn run(op: &ReduceMax, input: &Tensor) -> Result<Tensor> {
     };
     let kept: Vec<usize> = (0..rank).filter(|&axis| !reduced(axis)).collect();
     let sizes: Vec<usize> = kept.iter().map(|&axis| shape[axis]).collect();
-    let mut best = vec![Best::default(); sizes.iter().product()];
+    let mut best = memory::repeated(Best::default(), sizes.iter().product())?;
     for number in 0..input.len() {
         let at = coordinates(number, shape);
         let at: Vec<usize> = kept.iter().map(|&axis| at[axis]).collect();

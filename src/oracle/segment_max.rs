@@ -4,18 +4,19 @@ use super::value::{bits_at, empty_bits};
 use super::{Best, tensor};
 use crate::error::Result;
 use crate::operator::{EmptySegment, EmptySet, SegmentMax, Segments};
-use crate::tensor::{ElementType, Tensor};
+use crate::tensor::{ElementType, Tensor, memory};
 
 pub(super) fn run(op: &SegmentMax, data: &Tensor, ids: &Tensor) -> Result<Vec<Tensor>> {
     let t = data.element_type();
-    let members = members(op, ids);
+    let members = members(op, ids)?;
     let inner: usize = data.shape()[1..].iter().product();
     let empty = match op.get_empty_segment() {
         EmptySegment::Zero => 0,
         EmptySegment::Lowest => empty_bits(t, EmptySet::Lowest),
         EmptySegment::NegativeInfinity => empty_bits(t, EmptySet::NegativeInfinity),
     };
-    let (mut values, mut rows) = (Vec::new(), Vec::new());
+    let results = members.len().saturating_mul(inner);
+    let (mut values, mut rows) = (memory::reserved(results)?, memory::reserved(results)?);
     for mine in &members {
         for column in 0..inner {
             let mut best = Best::default();
@@ -41,22 +42,43 @@ pub(super) fn run(op: &SegmentMax, data: &Tensor, ids: &Tensor) -> Result<Vec<Te
 }
 
 /// The rows of each segment, ascending.
-fn members(op: &SegmentMax, ids: &Tensor) -> Vec<Vec<usize>> {
+fn members(op: &SegmentMax, ids: &Tensor) -> Result<Vec<Vec<usize>>> {
     let id = |i: usize| match ids.element_type() {
         ElementType::I32 => i64::from(bits_at(ids, i) as i32),
         _ => bits_at(ids, i) as i64,
     };
     if op.get_segments() == Segments::Offsets {
-        return (1..ids.len()).map(|i| (id(i - 1) as usize..id(i) as usize).collect()).collect();
+        let mut members = memory::repeated(Vec::new(), ids.len().saturating_sub(1))?;
+        for (i, mine) in members.iter_mut().enumerate() {
+            *mine = memory::collected(id(i) as usize..id(i + 1) as usize)?;
+        }
+        return Ok(members);
     }
     // If the number is given, ids may be as large as an `i64`.
     let counted = || (0..ids.len()).map(id).max().map_or(0, |largest| (largest + 1).max(0));
-    let mut members = vec![Vec::new(); op.get_num_segments().unwrap_or_else(counted) as usize];
+    let segments = op.get_num_segments().unwrap_or_else(counted) as usize;
+    let mut members = memory::repeated(Vec::new(), segments)?;
     for row in 0..ids.len() {
         let mine = usize::try_from(id(row)).ok().and_then(|id| members.get_mut(id));
         if let Some(mine) = mine {
-            mine.push(row);
+            memory::push(mine, row)?;
         }
     }
-    members
+    Ok(members)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Error;
+
+    #[test]
+    fn segments_beyond_all_memory_are_an_error() {
+        let data = Tensor::from_slice([1, 1], &[1u8]).unwrap();
+        let ids = Tensor::from_slice([1], &[0i32]).unwrap();
+        for op in [SegmentMax::sorted(), SegmentMax::unsorted()] {
+            let found = run(&op.num_segments(1 << 48), &data, &ids);
+            assert!(matches!(found, Err(Error::OutOfMemory { .. })), "{found:?}");
+        }
+    }
 }

@@ -57,10 +57,9 @@ impl Positions {
         if self.desc.element_type() == ElementType::I64 {
             return Tensor::from_words(self.desc, self.at);
         }
-        Tensor::build(self.desc, |bytes| {
+        Tensor::filled(self.desc, |bytes| {
             let narrow = bytemuck::cast_slice_mut::<u8, i32>(bytes);
             narrow.iter_mut().zip(&self.at).for_each(|(narrow, &wide)| *narrow = wide as i32);
-            Ok(())
         })
     }
 }

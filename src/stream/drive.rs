@@ -159,7 +159,11 @@ pub(super) async fn drive<W: Work, R: Runner>(
         };
         if let Some((piece, share, plan)) = piece {
             let bytes = plan_bytes(&plan);
-            match runner.start(&plan, work.inputs(&piece)).await {
+            let started = match work.inputs(&piece) {
+                Ok(inputs) => runner.start(&plan, inputs).await,
+                Err(error) => Err(error),
+            };
+            match started {
                 Ok(pending) => in_flight.push_back(InFlight { piece, share, bytes, pending }),
                 Err(error) => {
                     check_retry(&work, &piece, bytes, error)?;
@@ -173,7 +177,7 @@ pub(super) async fn drive<W: Work, R: Runner>(
         let Some(first) = in_flight.pop_front() else { break };
         match runner.finish(first.pending).await {
             Ok(results) => {
-                work.combine(&first.piece, &results);
+                work.combine(&first.piece, &results)?;
                 (done, pieces) = (done + first.share, pieces + 1);
                 progress.report(done, pieces);
             }

@@ -52,9 +52,9 @@ trait Work {
     /// The plan of a piece.
     fn plan(&self, piece: &mut Self::Piece, planning: Planning<'_>) -> Result<Plan>;
     /// The bytes of a planned piece's inputs.
-    fn inputs<'a>(&'a self, piece: &'a Self::Piece) -> Vec<Cow<'a, [u8]>>;
+    fn inputs<'a>(&'a self, piece: &'a Self::Piece) -> Result<Vec<Cow<'a, [u8]>>>;
     /// Combines the results of a piece with the earlier ones. Called in the order of the pieces.
-    fn combine(&mut self, piece: &Self::Piece, results: &[Tensor]);
+    fn combine(&mut self, piece: &Self::Piece, results: &[Tensor]) -> Result<()>;
     /// The results, after all pieces have been combined.
     fn finish(self) -> Result<Vec<Tensor>>;
 }

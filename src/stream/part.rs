@@ -5,6 +5,9 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
+use crate::error::Result;
+use crate::tensor::memory;
+
 /// A part of a tensor: a range of each axis.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Part(pub Vec<Range<usize>>);
@@ -85,20 +88,23 @@ impl Spans {
 
     /// The part's bytes; `item` is the size of an element in bytes. One span is borrowed, several
     /// are copied.
-    pub(super) fn gather<'a>(&self, tensor: &'a [u8], item: usize) -> Cow<'a, [u8]> {
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) if the host cannot hold the copy.
+    pub(super) fn gather<'a>(&self, tensor: &'a [u8], item: usize) -> Result<Cow<'a, [u8]>> {
         let span = |number| &tensor[self.start(number) * item..][..self.len * item];
-        match self.count {
+        Ok(match self.count {
             0 => Cow::Borrowed(&[]),
             1 => Cow::Borrowed(span(0)),
             _ => {
-                let mut bytes = vec![0; self.count * self.len * item];
+                let mut bytes = memory::repeated(0, self.count * self.len * item)?;
                 bytes
                     .par_chunks_exact_mut(self.len * item)
                     .enumerate()
                     .for_each(|(number, bytes)| bytes.copy_from_slice(span(number)));
                 Cow::Owned(bytes)
             }
-        }
+        })
     }
 }
 
@@ -136,7 +142,7 @@ mod tests {
                 .collect();
             let spans = Part(part.to_vec()).spans(&shape);
             assert_eq!((spans.len, spans.count), (len, count), "{part:?}");
-            assert_eq!(spans.gather(&tensor, 1), expected, "{part:?}");
+            assert_eq!(spans.gather(&tensor, 1).unwrap(), expected, "{part:?}");
         }
     }
 

@@ -12,7 +12,7 @@ use crate::error::Result;
 use crate::plan::Plan;
 use crate::pool::{self, Indices, MaxPool, Window};
 use crate::tensor::key::{Keyed, with_keyed};
-use crate::tensor::{ElementType, Tensor, TensorDesc};
+use crate::tensor::{ElementType, Tensor, TensorDesc, memory};
 
 pub(super) struct Pool<'a> {
     operator: &'a MaxPool,
@@ -89,7 +89,7 @@ impl<'a> Pool<'a> {
         splits.into_iter().map(|halves| halves.map(|half| self.trimmed(half))).collect()
     }
 
-    fn combine_as<T: Keyed>(&mut self, piece: &Piece, results: &[Tensor]) {
+    fn combine_as<T: Keyed>(&mut self, piece: &Piece, results: &[Tensor]) -> Result<()> {
         let nan = self.operator.get_nan();
         let spans = piece.part.spans(self.values.desc.shape());
         let from = bits::<T>(&results[0]);
@@ -97,14 +97,16 @@ impl<'a> Pool<'a> {
         if !piece.partial {
             spans.iter().for_each(|(at, part)| values[at].copy_from_slice(&from[part]));
             if let Some(positions) = &mut self.positions {
-                let found = self.indexing.of_piece(&self.windows, piece).indices(&results[1]);
+                let found = self.indexing.of_piece(&self.windows, piece).indices(&results[1])?;
                 spans.iter().for_each(|(at, part)| positions.at[at].copy_from_slice(&found[part]));
             }
-            return;
+            return Ok(());
         }
         let indexing = self.indexing.of_piece(&self.windows, piece);
-        let found = results.get(1).map(|local| indexing.indices(local));
-        self.seen.resize(values.len(), false);
+        let found = results.get(1).map(|local| indexing.indices(local)).transpose()?;
+        if self.seen.is_empty() {
+            self.seen = memory::repeated(false, values.len())?;
+        }
         for (at, part) in spans.iter().flat_map(|(at, part)| at.zip(part)) {
             let (has_elements, first) = (indexing.has_elements(part), !self.seen[at]);
             self.seen[at] |= has_elements;
@@ -125,6 +127,7 @@ impl<'a> Pool<'a> {
                 }
             }
         }
+        Ok(())
     }
 }
 
@@ -179,13 +182,13 @@ impl Work for Pool<'_> {
         pool::plan(&self.local, &input, outputs, &windows, target, &tuning.pool, &tuning.reduce)
     }
 
-    fn inputs<'a>(&'a self, piece: &'a Piece) -> Vec<Cow<'a, [u8]>> {
+    fn inputs<'a>(&'a self, piece: &'a Piece) -> Result<Vec<Cow<'a, [u8]>>> {
         let spans = self.indexing.source(&self.windows, piece).spans(self.input.shape());
-        vec![spans.gather(self.input.bytes(), self.input.element_type().size())]
+        Ok(vec![spans.gather(self.input.bytes(), self.input.element_type().size())?])
     }
 
-    fn combine(&mut self, piece: &Piece, results: &[Tensor]) {
-        with_keyed!(self.input.element_type(), T => self.combine_as::<T>(piece, results));
+    fn combine(&mut self, piece: &Piece, results: &[Tensor]) -> Result<()> {
+        with_keyed!(self.input.element_type(), T => self.combine_as::<T>(piece, results))
     }
 
     fn finish(self) -> Result<Vec<Tensor>> {

@@ -94,13 +94,14 @@ impl Work for Reduce<'_> {
         reduce::plan(&input, output, &self.reduced, values, target, tuning)
     }
 
-    fn inputs<'a>(&'a self, piece: &'a Piece) -> Vec<Cow<'a, [u8]>> {
+    fn inputs<'a>(&'a self, piece: &'a Piece) -> Result<Vec<Cow<'a, [u8]>>> {
         let item = self.input.element_type().size();
-        vec![piece.part.spans(&self.shape).gather(self.input.bytes(), item)]
+        Ok(vec![piece.part.spans(&self.shape).gather(self.input.bytes(), item)?])
     }
 
-    fn combine(&mut self, piece: &Piece, results: &[Tensor]) {
+    fn combine(&mut self, piece: &Piece, results: &[Tensor]) -> Result<()> {
         with_keyed!(self.input.element_type(), T => self.combine_as::<T>(piece, &results[0]));
+        Ok(())
     }
 
     fn finish(self) -> Result<Vec<Tensor>> {

@@ -14,7 +14,7 @@ use crate::error::Result;
 use crate::plan::Plan;
 use crate::segment::{Ids, SegmentMax, Segments};
 use crate::tensor::key::{Keyed, with_keyed};
-use crate::tensor::{ElementType, Tensor, TensorDesc};
+use crate::tensor::{ElementType, Tensor, TensorDesc, memory};
 
 /// The minimum rows of a half. Pieces with fewer are split along their columns.
 const MIN_ROWS: usize = 8;
@@ -76,11 +76,11 @@ impl<'a> Segment<'a> {
             rows,
             values,
             positions: indices.map(Positions::none).transpose()?,
-            seen: vec![false; segments],
+            seen: memory::repeated(false, segments)?,
         })
     }
 
-    fn renumber(&self, rows: &Range<usize>) -> Renumbered {
+    fn renumber(&self, rows: &Range<usize>) -> Result<Renumbered> {
         match self.operator.get_segments() {
             Segments::Sorted => renumber_sorted(rows.clone().map(|row| self.ids.at(row) as usize)),
             Segments::Offsets => {
@@ -134,45 +134,51 @@ impl<'a> Segment<'a> {
 }
 
 /// Renumbers ids in ascending order.
-fn renumber_sorted(rows: impl Iterator<Item = usize>) -> Renumbered {
+fn renumber_sorted(rows: impl Iterator<Item = usize>) -> Result<Renumbered> {
     let mut renumbered = Renumbered::default();
     for segment in rows {
         if renumbered.segments.last() != Some(&segment) {
-            renumbered.segments.push(segment);
+            memory::push(&mut renumbered.segments, segment)?;
         }
-        renumbered.ids.push(renumbered.segments.len() as i32 - 1);
+        memory::push(&mut renumbered.ids, renumbered.segments.len() as i32 - 1)?;
     }
-    renumbered
+    Ok(renumbered)
 }
 
 /// Renumbers ids in any order; `None` is an out-of-range id.
 fn renumber_unsorted(
     rows: impl IndexedParallelIterator<Item = Option<usize>> + Clone,
-) -> Renumbered {
+) -> Result<Renumbered> {
     let none = (usize::MAX, 0);
     let both = |a: (usize, usize), b: (usize, usize)| (a.0.min(b.0), a.1.max(b.1));
     let (min, max) = rows.clone().flatten().map(|s| (s, s)).reduce(|| none, both);
+    let mut ids = memory::repeated(-1, rows.len())?;
     if min > max {
-        return Renumbered { ids: vec![-1; rows.len()], segments: Vec::new() };
+        return Ok(Renumbered { ids, segments: Vec::new() });
     }
+    let number_all = |ids: &mut [i32], number: &(dyn Fn(usize) -> i32 + Sync)| {
+        let pairs = ids.par_iter_mut().zip(rows.clone());
+        pairs.for_each(|(to, id)| *to = id.map_or(-1, number));
+    };
+    // Vectors that are long enough are filled without an allocation.
+    let mut present = memory::repeated(None, rows.len())?;
+    rows.clone().collect_into_vec(&mut present);
     if max - min < TABLE_FACTOR * rows.len() {
-        let mut numbers = vec![-1; max - min + 1];
-        let ids: Vec<Option<usize>> = rows.collect();
-        ids.iter().flatten().for_each(|id| numbers[id - min] = 0);
+        let mut numbers = memory::repeated(-1, max - min + 1)?;
+        present.iter().flatten().for_each(|id| numbers[id - min] = 0);
         let mut segments = Vec::new();
         for (at, number) in numbers.iter_mut().enumerate().filter(|(_, number)| **number == 0) {
             *number = segments.len() as i32;
-            segments.push(min + at);
+            memory::push(&mut segments, min + at)?;
         }
-        let ids = ids.iter().map(|id| id.map_or(-1, |id| numbers[id - min])).collect();
-        return Renumbered { ids, segments };
+        number_all(&mut ids, &|id| numbers[id - min]);
+        return Ok(Renumbered { ids, segments });
     }
-    let mut segments: Vec<usize> = rows.clone().flatten().collect();
+    let mut segments = memory::collected(present.into_iter().flatten())?;
     segments.par_sort_unstable();
     segments.dedup();
-    let number = |id| segments.binary_search(&id).map_or(-1, |number| number as i32);
-    let ids = rows.map(|id| id.map_or(-1, number)).collect();
-    Renumbered { ids, segments }
+    number_all(&mut ids, &|id| segments.binary_search(&id).map_or(-1, |number| number as i32));
+    Ok(Renumbered { ids, segments })
 }
 
 impl Work for Segment<'_> {
@@ -204,7 +210,7 @@ impl Work for Segment<'_> {
     fn plan(&self, piece: &mut Piece, planning: Planning<'_>) -> Result<Plan> {
         let renumbered = match &piece.renumbered {
             Some(renumbered) => renumbered.clone(),
-            None => Arc::new(self.renumber(&piece.rows)),
+            None => Arc::new(self.renumber(&piece.rows)?),
         };
         let operator = match self.operator.get_segments() {
             Segments::Unsorted => SegmentMax::unsorted(),
@@ -221,21 +227,22 @@ impl Work for Segment<'_> {
         operator.plan(&data, &ids, planning.limits, planning.tuning)
     }
 
-    fn inputs<'a>(&'a self, piece: &'a Piece) -> Vec<Cow<'a, [u8]>> {
+    fn inputs<'a>(&'a self, piece: &'a Piece) -> Result<Vec<Cow<'a, [u8]>>> {
         let part = Part(vec![piece.rows.clone(), piece.columns.clone()]);
         let spans = part.spans(&[self.data.shape()[0], self.inner]);
-        let data = spans.gather(self.data.bytes(), self.data.element_type().size());
+        let data = spans.gather(self.data.bytes(), self.data.element_type().size())?;
         let ids = piece.renumbered.as_ref().map_or(&[][..], |renumbered| &renumbered.ids);
-        vec![data, Cow::Borrowed(bytemuck::cast_slice(ids))]
+        Ok(vec![data, Cow::Borrowed(bytemuck::cast_slice(ids))])
     }
 
-    fn combine(&mut self, piece: &Piece, results: &[Tensor]) {
+    fn combine(&mut self, piece: &Piece, results: &[Tensor]) -> Result<()> {
         if let Some(renumbered) = &piece.renumbered {
             with_keyed!(
                 self.data.element_type(),
                 T => self.combine_as::<T>(piece, renumbered, results)
             );
         }
+        Ok(())
     }
 
     fn finish(mut self) -> Result<Vec<Tensor>> {

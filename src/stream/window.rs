@@ -10,7 +10,7 @@ use super::pool::Piece;
 use crate::error::Result;
 use crate::pool::{MaxPool, Order, Window};
 use crate::tensor::axes;
-use crate::tensor::{Tensor, TensorDesc};
+use crate::tensor::{Tensor, TensorDesc, zeroed};
 
 impl Window {
     /// The position of a tap along the input's axis. Below 0 and at or above the axis's size, it is
@@ -161,7 +161,10 @@ impl PieceIndexing<'_> {
 
     /// The indices in the whole input of positions in the piece. The index of a window without
     /// elements is that of the first element of its batch and channel.
-    pub(super) fn indices(&self, local: &Tensor) -> Vec<u64> {
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory).
+    pub(super) fn indices(&self, local: &Tensor) -> Result<Vec<u64>> {
         let local = bytemuck::cast_slice::<u8, i32>(local.bytes());
         let strides = &self.whole.strides;
         let index = |(output, &local): (usize, &i32)| {
@@ -175,7 +178,10 @@ impl PieceIndexing<'_> {
                 index + at as u64 * stride
             })
         };
-        local.par_iter().enumerate().map(index).collect()
+        let mut indices = zeroed(local.len())?;
+        let pairs = indices.par_iter_mut().zip(local.par_iter().enumerate());
+        pairs.for_each(|(found, local)| *found = index(local));
+        Ok(indices)
     }
 
     /// The index of the first element of an output's batch and channel.

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::{Element, ElementType, TensorDesc};
+use super::{Element, ElementType, TensorDesc, memory, zeroed};
 use crate::error::{Error, Result};
 
 /// A dense tensor in host memory, in row-major order.
@@ -23,29 +23,13 @@ struct Aligned {
 }
 
 impl Aligned {
-    fn zeroed(len: usize) -> Self {
-        Self { words: vec![0; len.div_ceil(8)], len }
+    fn zeroed(len: usize) -> Result<Self> {
+        Ok(Self { words: zeroed(len.div_ceil(8))?, len })
     }
 
     fn bytes_mut(&mut self) -> &mut [u8] {
         &mut bytemuck::cast_slice_mut(&mut self.words)[..self.len]
     }
-}
-
-/// A buffer of `words` zeros.
-///
-/// # Errors
-/// [`Error::OutOfMemory`] if a large buffer cannot be allocated.
-pub(crate) fn zeroed(words: usize) -> Result<Vec<u64>> {
-    // The trial allocation turns a failure into an error. Only `vec!` gets pages that the system
-    // has zeroed, so that they need not be written here.
-    if words > 1 << 23 && Vec::<u64>::new().try_reserve_exact(words).is_err() {
-        return Err(Error::OutOfMemory {
-            device: "the CPU".to_string(),
-            what: format!("a buffer of {} bytes", words as u128 * 8),
-        });
-    }
-    Ok(vec![0; words])
 }
 
 impl AsRef<[u8]> for Aligned {
@@ -58,8 +42,8 @@ impl Tensor {
     /// A tensor with a copy of the elements' bytes, little-endian and in row-major order.
     ///
     /// # Errors
-    /// [`Error::ShapeOverflow`]; [`Error::WrongByteLength`]; [`Error::InvalidBool`] for a `bool`
-    /// that is neither 0 nor 1.
+    /// [`Error::ShapeOverflow`]; [`Error::TooManyAxes`]; [`Error::WrongByteLength`];
+    /// [`Error::InvalidBool`] for a `bool` that is neither 0 nor 1; [`Error::OutOfMemory`].
     pub fn from_bytes(
         element_type: ElementType,
         shape: impl Into<Vec<usize>>,
@@ -67,9 +51,7 @@ impl Tensor {
     ) -> Result<Self> {
         let desc = TensorDesc::new(element_type, shape)?;
         Self::check(&desc, bytes)?;
-        let mut data = Aligned::zeroed(bytes.len());
-        data.bytes_mut().copy_from_slice(bytes);
-        Ok(Self { desc, data: Arc::new(data) })
+        Self::filled(desc, |data| data.copy_from_slice(bytes))
     }
 
     /// A tensor that shares existing bytes, such as a memory-mapped file. The bytes are copied only
@@ -101,17 +83,30 @@ impl Tensor {
     /// ```
     ///
     /// # Errors
-    /// [`Error::ShapeOverflow`], [`Error::WrongByteLength`].
+    /// [`Error::ShapeOverflow`], [`Error::TooManyAxes`], [`Error::WrongByteLength`],
+    /// [`Error::OutOfMemory`].
     pub fn from_slice<T: Element>(shape: impl Into<Vec<usize>>, elements: &[T]) -> Result<Self> {
         Self::from_bytes(T::TYPE, shape, bytemuck::cast_slice(elements))
     }
 
     /// A new tensor. `fill` writes the elements' bytes, which are 0 before.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub(crate) fn filled(desc: TensorDesc, fill: impl FnOnce(&mut [u8])) -> Result<Self> {
+        let mut data = Aligned::zeroed(desc.byte_len())?;
+        fill(data.bytes_mut());
+        Ok(Self { desc, data: Arc::new(data) })
+    }
+
+    /// As [`Tensor::filled`], for small tensors: it needs memory without an alternative.
+    #[cfg(feature = "oracle")]
     pub(crate) fn build<E>(
         desc: TensorDesc,
         fill: impl FnOnce(&mut [u8]) -> std::result::Result<(), E>,
     ) -> std::result::Result<Self, E> {
-        let mut data = Aligned::zeroed(desc.byte_len());
+        let len = desc.byte_len();
+        let mut data = Aligned { words: vec![0; len.div_ceil(8)], len };
         fill(data.bytes_mut())?;
         Ok(Self { desc, data: Arc::new(data) })
     }
@@ -191,15 +186,17 @@ impl Tensor {
     /// A copy of the elements in row-major order.
     ///
     /// # Errors
-    /// [`Error::WrongElementType`] if `T` is not the tensor's element type.
+    /// [`Error::WrongElementType`] if `T` is not the tensor's element type, and
+    /// [`Error::OutOfMemory`].
     pub fn to_vec<T: Element>(&self) -> Result<Vec<T>> {
-        self.as_slice().map(<[T]>::to_vec)
+        memory::copied(self.as_slice()?)
     }
 
     /// The same data with another shape of the same number of elements.
     ///
     /// # Errors
-    /// [`Error::ShapeOverflow`], [`Error::WrongByteLength`] if the number of elements differs.
+    /// [`Error::ShapeOverflow`], [`Error::TooManyAxes`], [`Error::WrongByteLength`] if the number of
+    /// elements differs.
     pub fn reshape(&self, shape: impl Into<Vec<usize>>) -> Result<Self> {
         let desc = TensorDesc::new(self.desc.element_type, shape)?;
         Self::check(&desc, self.bytes())?;

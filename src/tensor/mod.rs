@@ -4,13 +4,14 @@ pub(crate) mod axes;
 mod element;
 mod host;
 pub(crate) mod key;
+pub(crate) mod memory;
 #[cfg(feature = "ndarray")]
 mod ndarray;
 
 pub use crate::element_type::ElementType;
 pub use element::Element;
 pub use host::Tensor;
-pub(crate) use host::zeroed;
+pub(crate) use memory::zeroed;
 
 use crate::error::{Error, Result};
 
@@ -22,12 +23,20 @@ pub struct TensorDesc {
 }
 
 impl TensorDesc {
+    /// The maximum number of axes: that of NumPy and PyTorch. Work on each element may then depend
+    /// on the number of axes.
+    pub const MAX_RANK: usize = 64;
+
     /// The description of a tensor. An empty shape is that of a scalar.
     ///
     /// # Errors
-    /// [`Error::ShapeOverflow`] if the size in bytes does not fit `isize`.
+    /// [`Error::ShapeOverflow`] if the size in bytes does not fit `isize`, and
+    /// [`Error::TooManyAxes`].
     pub fn new(element_type: ElementType, shape: impl Into<Vec<usize>>) -> Result<Self> {
         let shape = shape.into();
+        if shape.len() > Self::MAX_RANK {
+            return Err(Error::TooManyAxes { rank: shape.len(), max: Self::MAX_RANK });
+        }
         // Dimensions of 0 are skipped: the product of the others must not overflow either,
         // because strides are computed from it.
         let fits = shape

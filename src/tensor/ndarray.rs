@@ -2,14 +2,14 @@
 
 use ndarray::{ArrayBase, ArrayD, Data, Dimension};
 
-use super::{Element, Tensor};
+use super::{Element, Tensor, memory};
 use crate::error::Result;
 
 impl Tensor {
     /// A tensor with the shape and a copy of the elements of an array of any memory layout.
     ///
     /// # Errors
-    /// [`Error::ShapeOverflow`](crate::Error::ShapeOverflow).
+    /// As [`Tensor::from_slice`].
     pub fn from_ndarray<T, S, D>(array: &ArrayBase<S, D>) -> Result<Self>
     where
         T: Element,
@@ -18,7 +18,9 @@ impl Tensor {
     {
         match array.as_slice() {
             Some(elements) => Self::from_slice(array.shape(), elements),
-            None => Self::from_slice(array.shape(), &array.iter().copied().collect::<Vec<T>>()),
+            None => {
+                Self::from_slice(array.shape(), &memory::collected(array.iter().copied())?)
+            }
         }
     }
 

@@ -163,14 +163,14 @@ fn what_is_encoded_is_read_back() {
             let bool_or_byte = if element_type == ElementType::Bool { 2 } else { 256 };
             let bytes: Vec<u8> = (0..count).map(|i| (i * 37 % bool_or_byte) as u8).collect();
             let tensor = Tensor::from_bytes(element_type, shape, &bytes).unwrap();
-            let read = parse(&encode_tensor(&tensor)).unwrap();
+            let read = parse(&encode_tensor(&tensor).unwrap()).unwrap();
             assert_eq!(read.desc(), tensor.desc());
             assert_eq!(read.bytes(), tensor.bytes());
         }
     }
     let tensor = Tensor::from_slice([1, 2], &[1u16, 0x0203]).unwrap();
     let literal = [0x08, 1, 0x08, 2, 0x10, 4, 0x4a, 4, 1, 0, 3, 2];
-    assert_eq!(encode_tensor(&tensor), literal);
+    assert_eq!(encode_tensor(&tensor).unwrap(), literal);
 }
 
 #[test]

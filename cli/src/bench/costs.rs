@@ -5,6 +5,7 @@ use wgmax::operator::{MaxPool, Operator, ReduceMax, SegmentMax};
 use wgmax::{Device, ElementType, Tensor, TensorDesc};
 
 use super::times::{Times, seconds};
+use crate::interrupt;
 
 /// The number of elements of a small call.
 pub const SMALL: usize = 1000;
@@ -71,6 +72,9 @@ pub fn repeat(mut f: impl FnMut() -> anyhow::Result<()>) -> anyhow::Result<Times
     const BATCH: usize = 20;
     let mut times = Times::default();
     for round in 0..60 {
+        if interrupt::requested() {
+            break;
+        }
         let (time, result) = seconds(|| (0..BATCH).try_for_each(|_| f()));
         result?;
         if round >= 10 {

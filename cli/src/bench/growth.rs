@@ -11,7 +11,7 @@ const MIN_BYTES: usize = 1 << 20;
 const MAX_BYTES: usize = 4 << 30;
 
 /// Measures each kind of item from 1 MiB on, doubling, to the largest that is possible.
-pub fn measure(measure: &mut dyn FnMut(Item) -> Row) -> anyhow::Result<Vec<Line>> {
+pub fn measure(measure: &mut dyn FnMut(Item) -> Option<Row>) -> anyhow::Result<Vec<Line>> {
     // The input is copied several times, on a software adapter in the same memory.
     let max_bytes = memory().map_or(1 << 30, |memory| (memory / 16).min(MAX_BYTES));
     let kinds: [(&'static str, OfSize); 5] = [
@@ -26,11 +26,10 @@ pub fn measure(measure: &mut dyn FnMut(Item) -> Row) -> anyhow::Result<Vec<Line>
         let mut line = Line { name, rows: Vec::new() };
         let mut bytes = MIN_BYTES;
         while bytes <= max_bytes {
-            let row = measure(item(bytes));
-            if row.result.is_err() {
-                break;
+            match measure(item(bytes)) {
+                Some(row) if row.result.is_ok() => line.rows.push(row),
+                _ => break,
             }
-            line.rows.push(row);
             bytes *= 2;
         }
         lines.push(line);

@@ -11,15 +11,17 @@ mod report;
 mod times;
 
 use std::io::Write;
+use std::path::PathBuf;
 
-use anyhow::Context;
 use clap::Args;
 use regex::Regex;
 use wgmax::{Device, Tensor};
 
 use super::Outcome;
+use super::interrupt::{self, Polling};
 use super::options::On;
 use super::output::Output;
+use super::whole_file::WholeFile;
 use costs::Cost;
 use cpu::Cpu;
 use gpu::Gpu;
@@ -47,13 +49,13 @@ pub struct Arguments {
     seconds: f64,
     /// Write all measurements as JSON
     #[arg(long, value_name = "FILE")]
-    json: Option<String>,
+    json: Option<PathBuf>,
     /// Plot the fraction of the bandwidth ceiling that each item reaches
     #[arg(long, value_name = "FILE.svg")]
-    plot: Option<String>,
+    plot: Option<PathBuf>,
     /// Also measure inputs of growing size, and plot their times
     #[arg(long, value_name = "FILE.svg")]
-    growth: Option<String>,
+    growth: Option<PathBuf>,
     /// List the items without measuring them
     #[arg(long)]
     list: bool,
@@ -146,30 +148,50 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome
     }
     let budget =
         Budget { runs: arguments.runs.map(|runs| runs as usize), seconds: arguments.seconds };
+    let create = |path: &Option<PathBuf>| path.as_deref().map(WholeFile::create).transpose();
+    let (json, plot) = (create(&arguments.json)?, create(&arguments.plot)?);
+    let growth = create(&arguments.growth)?;
+    // Until everything is written.
+    let _polling = Polling::start();
     let mut bench = Bench::open(&arguments.on)?;
     let mut report = Report::new(bench.device(), bench.clock());
     if costs {
         report.costs = bench.costs()?;
+        // A signal leaves some without a time.
+        report.costs.retain(|cost| cost.times.count() > 0);
     }
+    // `None` if a signal came before there was a time.
     let mut measure = |item: Item| {
-        let row = Row { result: bench.measure(&item, budget).map_err(|e| format!("{e:#}")), item };
+        if interrupt::requested() {
+            return None;
+        }
+        let result = bench.measure(&item, budget).map_err(|e| format!("{e:#}"));
+        if result.as_ref().is_ok_and(|measured| measured.item.count() == 0) {
+            return None;
+        }
+        let row = Row { result, item };
         // Progress. An error here means that stderr is closed.
         let _ = writeln!(std::io::stderr(), "{}", row.line());
-        row
+        Some(row)
     };
-    report.rows = items.into_iter().map(&mut measure).collect();
+    report.rows = items.into_iter().map_while(&mut measure).collect();
     if arguments.growth.is_some() {
         report.growth = growth::measure(&mut measure)?;
     }
+    report.cut_off = interrupt::requested();
     writeln!(output, "{report}")?;
-    let write = |path: &Option<String>, text: &dyn Fn() -> anyhow::Result<String>| match path {
-        Some(path) => std::fs::write(path, text()?).with_context(|| format!("writing {path}")),
+    let write = |file: Option<WholeFile>, text: &dyn Fn() -> anyhow::Result<String>| match file {
+        Some(mut file) => {
+            file.write_all(text()?.as_bytes())?;
+            anyhow::Ok(file.finish()?)
+        }
         None => Ok(()),
     };
-    write(&arguments.json, &|| Ok(serde_json::to_string_pretty(&report.json())? + "\n"))?;
-    write(&arguments.plot, &|| plot::fractions(&report))?;
-    write(&arguments.growth, &|| plot::growth(&report))?;
-    Ok(Outcome::Good)
+    write(json, &|| Ok(serde_json::to_string_pretty(&report.json())? + "\n"))?;
+    write(plot, &|| plot::fractions(&report))?;
+    let has_growth = report.growth.iter().any(|line| !line.rows.is_empty());
+    write(growth.filter(|_| has_growth || !report.cut_off), &|| plot::growth(&report))?;
+    Ok(if report.cut_off { Outcome::CutOff } else { Outcome::Good })
 }
 
 fn positive(text: &str) -> Result<f64, String> {

@@ -19,6 +19,8 @@ pub struct Report {
     pub costs: Vec<Cost>,
     pub rows: Vec<Row>,
     pub growth: Vec<Line>,
+    /// A signal came before all was measured.
+    pub cut_off: bool,
 }
 
 /// Items of one kind and growing sizes.
@@ -133,12 +135,14 @@ impl Report {
             costs: Vec::new(),
             rows: Vec::new(),
             growth: Vec::new(),
+            cut_off: false,
         }
     }
 
-    /// The device, its plans, and the clock.
+    /// The device, its plans, and the clock; and whether something is missing.
     pub fn subtitle(&self) -> String {
-        format!("{}; {} plans; timed by {}", self.device, self.plan, self.clock)
+        let cut_off = if self.cut_off { "; cut off by a signal" } else { "" };
+        format!("{}; {} plans; timed by {}{cut_off}", self.device, self.plan, self.clock)
     }
 
     pub fn json(&self) -> Value {
@@ -148,6 +152,7 @@ impl Report {
             "plan": self.plan,
             "clock": self.clock,
             "fixed_s": self.fixed,
+            "cut_off": self.cut_off,
             "costs": self.costs.iter().map(Cost::json).collect::<Vec<_>>(),
             "rows": self.rows.iter().map(Row::json).collect::<Vec<_>>(),
             "growth": self.growth.iter().flat_map(|line| &line.rows).map(Row::json).collect::<Vec<_>>(),

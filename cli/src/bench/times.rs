@@ -2,6 +2,8 @@
 
 use std::time::{Duration, Instant};
 
+use crate::interrupt;
+
 /// Seconds of each run.
 #[derive(Clone, Debug, Default)]
 pub struct Times(Vec<f64>);
@@ -52,8 +54,11 @@ impl Budget {
     const MIN_RUNS: usize = 9;
     const MAX_RUNS: usize = 2000;
 
-    /// Whether `runs` since `start` are enough.
+    /// Whether `runs` since `start` are enough, or a signal has come.
     pub fn is_spent(&self, runs: usize, start: Instant) -> bool {
+        if interrupt::requested() {
+            return true;
+        }
         if let Some(wanted) = self.runs {
             return runs >= wanted;
         }

@@ -20,7 +20,7 @@ use clap::Args;
 use wgmax::io::onnx::{self, Model};
 
 use super::Outcome;
-use super::options::On;
+use super::options::{On, Writing};
 use super::output::Output;
 use super::report::is_standard;
 use options::{Binding, File, Shape};
@@ -58,6 +58,8 @@ pub struct Arguments {
     /// Write the result of a node to a file; - for standard output
     #[arg(long = "output", value_name = "TENSOR=FILE")]
     outputs: Vec<File>,
+    #[command(flatten)]
+    writing: Writing,
     /// List the nodes without running them
     #[arg(long, conflicts_with = "outputs")]
     list: bool,
@@ -134,7 +136,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome
     if !arguments.quiet() {
         report.print(output)?;
     }
-    wgmax::io::write_all(&files)?;
+    arguments.writing.write(&files)?;
     let bad = |entry: &Entry<'_>| entry.is_bad() || (arguments.strict && entry.is_blocked());
     Ok(if entries.iter().any(bad) {
         Outcome::Bad
@@ -151,6 +153,7 @@ fn read(path: &Path) -> anyhow::Result<Model> {
     }
     let mut bytes = Vec::new();
     std::io::stdin().lock().read_to_end(&mut bytes).context("standard input")?;
+    anyhow::ensure!(!bytes.is_empty(), "standard input: it is empty");
     Ok(onnx::parse_model("standard input", Arc::new(bytes))?)
 }
 

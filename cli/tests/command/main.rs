@@ -5,14 +5,19 @@ mod adapter;
 mod bench;
 mod check;
 mod explain;
+mod files;
 mod help;
 mod max_pool;
+#[cfg(target_os = "linux")]
+mod memory;
 mod onnx;
 #[path = "../../../tests/common/onnx.rs"]
 mod proto;
 mod reduce_max;
 mod segment_max;
 mod shader;
+#[cfg(target_os = "linux")]
+mod signals;
 mod streams;
 mod verify;
 

@@ -32,7 +32,7 @@ fn tensors_come_from_standard_input() {
     let (_folder, at) = folder();
     wgmax::io::write(&at("p.npy"), &matrix()).unwrap();
     let npy = fs::read(at("p.npy")).unwrap();
-    let pb = encode_tensor(&matrix());
+    let pb = encode_tensor(&matrix()).unwrap();
     for (spec, bytes) in [("-", &npy), ("-", &pb), ("npy:-", &npy), ("pb:-", &pb)] {
         let output = fed(&["reduce-max", spec, "--axes", "1", "--device", "cpu"], bytes);
         assert_eq!(output.status.code(), Some(0), "{spec}: {output:?}");

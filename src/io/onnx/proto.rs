@@ -30,6 +30,7 @@ pub(super) struct StringStringEntryProto {
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct Present {}
 
+/// Without the fields of numbers, which `numbers.rs` decodes.
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct TensorProto {
     #[prost(int64, repeated, packed = "false", tag = "1")]
@@ -38,22 +39,10 @@ pub(super) struct TensorProto {
     pub data_type: Option<i32>,
     #[prost(message, optional, tag = "3")]
     pub segment: Option<Present>,
-    #[prost(float, repeated, tag = "4")]
-    pub float_data: Vec<f32>,
-    #[prost(int32, repeated, tag = "5")]
-    pub int32_data: Vec<i32>,
-    #[prost(bytes = "bytes", repeated, tag = "6")]
-    pub string_data: Vec<Bytes>,
-    #[prost(int64, repeated, tag = "7")]
-    pub int64_data: Vec<i64>,
     #[prost(string, optional, tag = "8")]
     pub name: Option<String>,
     #[prost(bytes = "bytes", optional, tag = "9")]
     pub raw_data: Option<Bytes>,
-    #[prost(double, repeated, tag = "10")]
-    pub double_data: Vec<f64>,
-    #[prost(uint64, repeated, tag = "11")]
-    pub uint64_data: Vec<u64>,
     #[prost(message, repeated, tag = "13")]
     pub external_data: Vec<StringStringEntryProto>,
     #[prost(int32, optional, tag = "14")]

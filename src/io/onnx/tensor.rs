@@ -1,6 +1,7 @@
 //! `TensorProto`: one tensor. Its elements are raw bytes or in a field of numbers.
 
 use std::fmt::{self, Display};
+use std::io::{self, Write};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -9,11 +10,14 @@ use prost::bytes::Bytes;
 use prost::encoding::{WireType, encode_key, encode_varint};
 
 use super::external::Files;
+use super::numbers::{
+    DOUBLE_DATA, FLOAT_DATA, Field, INT32_DATA, INT64_DATA, Number, UINT64_DATA, filled, numbers,
+};
 use super::proto::{RAW_DATA, TensorHead, TensorProto};
 use crate::error::{Error, Result};
 use crate::io::source::{self, SharedBytes};
-use crate::io::{bad_file, unsupported};
-use crate::tensor::{ElementType, Tensor, TensorDesc};
+use crate::io::{bad_file, bad_tensor, unsupported};
+use crate::tensor::{ElementType, Tensor, TensorDesc, memory};
 
 /// Reads a file that holds one serialised `TensorProto` (`input_0.pb` and the like).
 /// Its elements may be in an external file beside it.
@@ -32,25 +36,46 @@ pub fn read_tensor(path: &Path) -> Result<Tensor> {
 /// # Errors
 /// [`Error::BadFile`] if the bytes do not follow the format, or if the elements are too few, too
 /// many, outside their type's range, or given twice. [`Error::Unsupported`] for elements in an
-/// external file, for segments, and for a type that is not an [`ElementType`].
+/// external file, for segments, for a type that is not an [`ElementType`], and for too many axes.
+/// [`Error::OutOfMemory`].
 pub fn parse_tensor(name: &str, bytes: &[u8]) -> Result<Tensor> {
-    from_bytes(name, Bytes::copy_from_slice(bytes), &Files::default())
+    parse_shared(name, Arc::new(memory::copied(bytes)?))
+}
+
+/// As [`parse_tensor`], without a copy of the bytes.
+pub(in crate::io) fn parse_shared(name: &str, bytes: SharedBytes) -> Result<Tensor> {
+    from_bytes(name, shared(bytes), &Files::default())
 }
 
 /// Serialises a tensor as a `TensorProto`, with its elements in `raw_data`.
-pub fn encode_tensor(tensor: &Tensor) -> Vec<u8> {
+///
+/// # Errors
+/// [`Error::OutOfMemory`].
+pub fn encode_tensor(tensor: &Tensor) -> Result<Vec<u8>> {
+    let head = head(tensor);
+    let mut out = memory::reserved(head.len() + tensor.bytes().len())?;
+    out.extend_from_slice(&head);
+    out.extend_from_slice(tensor.bytes());
+    Ok(out)
+}
+
+/// Writes a tensor as [`encode_tensor`] serialises it.
+pub(in crate::io) fn encode(to: &mut impl Write, tensor: &Tensor) -> io::Result<()> {
+    to.write_all(&head(tensor))?;
+    to.write_all(tensor.bytes())
+}
+
+/// What is before the elements.
+fn head(tensor: &Tensor) -> Vec<u8> {
     let head = TensorProto {
         dims: tensor.shape().iter().map(|&d| d as i64).collect(),
         data_type: Some(code(tensor.element_type())),
         ..TensorProto::default()
     };
-    let elements = tensor.bytes();
-    let mut out = Vec::with_capacity(head.encoded_len() + 16 + elements.len());
-    head.encode_raw(&mut out);
-    // Encoded here and not by prost, so that the elements are copied only once.
+    let mut out = head.encode_to_vec();
+    // Encoded here and not by prost, so that the elements are not copied.
     encode_key(RAW_DATA, WireType::LengthDelimited, &mut out);
-    encode_varint(elements.len() as u64, &mut out);
-    out.extend_from_slice(elements);
+    encode_varint(tensor.bytes().len() as u64, &mut out);
     out
 }
 
@@ -129,12 +154,12 @@ fn desc(name: &str, code: Option<i32>, dims: &[i64]) -> Result<TensorDesc> {
     let shape = (dims.iter())
         .map(|&d| usize::try_from(d).map_err(|_| bad(name, format_args!("dimension {d}"))))
         .collect::<Result<Vec<usize>>>()?;
-    TensorDesc::new(element_type, shape).map_err(|e| bad(name, e))
+    TensorDesc::new(element_type, shape).map_err(|e| bad_tensor(name, FORMAT, e))
 }
 
 /// Parses a serialised `TensorProto`, whose external data is in `files`.
 fn from_bytes(name: &str, bytes: Bytes, files: &Files) -> Result<Tensor> {
-    let mut proto = TensorProto::decode(bytes).map_err(|e| bad(name, e))?;
+    let mut proto = TensorProto::decode(bytes.clone()).map_err(|e| bad(name, e))?;
     let external = match proto.data_location.unwrap_or(0) {
         0 => false,
         1 => true,
@@ -147,84 +172,102 @@ fn from_bytes(name: &str, bytes: Bytes, files: &Files) -> Result<Tensor> {
     let element_type = desc.element_type();
 
     let typed = typed_field(element_type);
-    let filled = [
-        ("float_data", proto.float_data.len()),
-        ("int32_data", proto.int32_data.len()),
-        ("string_data", proto.string_data.len()),
-        ("int64_data", proto.int64_data.len()),
-        ("double_data", proto.double_data.len()),
-        ("uint64_data", proto.uint64_data.len()),
-    ];
-    if let Some((field, _)) = filled.iter().find(|(field, len)| *field != typed && *len > 0) {
+    let filled = filled(name, bytes.clone())?;
+    if let Some(Field(field, _)) = filled.iter().find(|&&field| field != typed) {
         return Err(bad(
             name,
-            format_args!("{field} holds elements, but {desc} keeps them in {typed}"),
+            format_args!("{field} holds elements, but {desc} keeps them in {}", typed.0),
         ));
     }
+    let raw = proto.raw_data.take();
     if external {
-        let raw = ("raw_data", proto.raw_data.as_ref().map_or(0, Bytes::len));
-        if let Some((field, _)) = filled.iter().chain([&raw]).find(|(_, len)| *len > 0) {
+        let raw = raw.filter(|raw| !raw.is_empty()).map(|_| "raw_data");
+        if let Some(field) = filled.first().map(|field| field.0).or(raw) {
             return Err(bad(name, format_args!("both {field} and another file hold elements")));
         }
         let data = files.bytes(name, &proto.external_data, desc.byte_len())?;
-        return Tensor::from_shared(element_type, desc.shape(), data).map_err(|e| bad(name, e));
+        return Tensor::from_shared(element_type, desc.shape(), data)
+            .map_err(|e| bad_tensor(name, FORMAT, e));
     }
-    let given = filled.iter().find(|(field, _)| *field == typed).map_or(0, |(_, len)| *len);
-
-    if let Some(raw) = proto.raw_data.take() {
-        if given > 0 {
+    if let Some(raw) = raw {
+        if let Some(Field(typed, _)) = filled.first() {
             return Err(bad(name, format_args!("both raw_data and {typed} hold elements")));
         }
-        let shape = desc.shape();
-        return Tensor::from_shared(element_type, shape, Arc::new(raw)).map_err(|e| bad(name, e));
+        return Tensor::from_shared(element_type, desc.shape(), Arc::new(raw))
+            .map_err(|e| bad_tensor(name, FORMAT, e));
     }
-    if given != desc.len() {
-        let expected = desc.len();
-        return Err(bad(
-            name,
-            format_args!("{desc} has {expected} elements, but {typed} holds {given}"),
-        ));
-    }
-    from_typed(name, &desc, &proto)
+    from_typed(&Typed { name, desc: &desc, bytes })
 }
 
-/// The tensor whose elements are in the field for its type. Their number has been checked.
-fn from_typed(name: &str, desc: &TensorDesc, proto: &TensorProto) -> Result<Tensor> {
+/// A tensor whose elements are in the field for its type.
+struct Typed<'a> {
+    name: &'a str,
+    desc: &'a TensorDesc,
+    /// The serialised `TensorProto`.
+    bytes: Bytes,
+}
+
+fn from_typed(typed: &Typed<'_>) -> Result<Tensor> {
     use bytemuck::cast_slice;
-    let build = |bytes: &[u8]| {
-        Tensor::from_bytes(desc.element_type(), desc.shape(), bytes).map_err(|e| bad(name, e))
-    };
-    let small = &proto.int32_data;
-    match desc.element_type() {
-        ElementType::F32 => build(cast_slice(&proto.float_data)),
-        ElementType::F64 => build(cast_slice(&proto.double_data)),
-        ElementType::I32 => build(cast_slice(small)),
-        ElementType::I64 => build(cast_slice(&proto.int64_data)),
-        ElementType::U64 => build(cast_slice(&proto.uint64_data)),
-        ElementType::I8 => build(cast_slice(&narrow::<_, i8>(name, desc, small)?)),
-        ElementType::I16 => build(cast_slice(&narrow::<_, i16>(name, desc, small)?)),
-        ElementType::U8 | ElementType::Bool => build(&narrow::<_, u8>(name, desc, small)?),
+    match typed.desc.element_type() {
+        ElementType::F32 => typed.build(cast_slice(&typed.all::<f32>()?)),
+        ElementType::F64 => typed.build(cast_slice(&typed.all::<f64>()?)),
+        ElementType::I32 => typed.build(cast_slice(&typed.all::<i32>()?)),
+        ElementType::I64 => typed.build(cast_slice(&typed.all::<i64>()?)),
+        ElementType::U64 => typed.build(cast_slice(&typed.all::<u64>()?)),
+        ElementType::I8 => typed.build(cast_slice(&typed.narrow::<i32, i8>()?)),
+        ElementType::I16 => typed.build(cast_slice(&typed.narrow::<i32, i16>()?)),
+        ElementType::U8 | ElementType::Bool => typed.build(&typed.narrow::<i32, u8>()?),
         // The field holds the bits of a 16-bit float, not its value.
         ElementType::U16 | ElementType::F16 | ElementType::Bf16 => {
-            build(cast_slice(&narrow::<_, u16>(name, desc, small)?))
+            typed.build(cast_slice(&typed.narrow::<i32, u16>()?))
         }
-        ElementType::U32 => build(cast_slice(&narrow::<_, u32>(name, desc, &proto.uint64_data)?)),
+        ElementType::U32 => typed.build(cast_slice(&typed.narrow::<u64, u32>()?)),
     }
 }
 
-/// Converts the numbers of a wide field to the narrower element type.
-fn narrow<From, To>(name: &str, desc: &TensorDesc, from: &[From]) -> Result<Vec<To>>
-where
-    From: Copy + Display,
-    To: TryFrom<From>,
-{
-    let fit = |(index, &value): (usize, &From)| {
-        To::try_from(value).map_err(|_| {
-            let element_type = desc.element_type();
-            bad(name, format_args!("element {index} is {value}, which does not fit {element_type}"))
-        })
-    };
-    from.iter().enumerate().map(fit).collect()
+impl Typed<'_> {
+    /// The numbers of the field.
+    fn all<T: Number>(&self) -> Result<Vec<T>> {
+        let Self { name, desc, bytes } = self;
+        let field = typed_field(desc.element_type());
+        let all = numbers(name, bytes.clone(), field)?;
+        match all.len() == desc.len() {
+            true => Ok(all),
+            false => Err(bad(
+                name,
+                format_args!(
+                    "{desc} has {} elements, but {} holds {}",
+                    desc.len(),
+                    field.0,
+                    all.len()
+                ),
+            )),
+        }
+    }
+
+    /// The numbers of a wide field as those of the narrower element type.
+    fn narrow<From, To>(&self) -> Result<Vec<To>>
+    where
+        From: Number + Copy + Display,
+        To: TryFrom<From>,
+    {
+        let wide = self.all::<From>()?;
+        let mut narrow = memory::reserved(wide.len())?;
+        for (index, &value) in wide.iter().enumerate() {
+            let element_type = self.desc.element_type();
+            narrow.push(To::try_from(value).map_err(|_| {
+                let reason = "which does not fit";
+                bad(self.name, format_args!("element {index} is {value}, {reason} {element_type}"))
+            })?);
+        }
+        Ok(narrow)
+    }
+
+    fn build(&self, bytes: &[u8]) -> Result<Tensor> {
+        Tensor::from_bytes(self.desc.element_type(), self.desc.shape(), bytes)
+            .map_err(|e| bad_tensor(self.name, FORMAT, e))
+    }
 }
 
 /// The element type of a number in `data_type` or `elem_type`, if this crate supports it.
@@ -298,16 +341,19 @@ fn code(element_type: ElementType) -> i32 {
 }
 
 /// The field for the elements of a type, if they are not in `raw_data`.
-fn typed_field(element_type: ElementType) -> &'static str {
+fn typed_field(element_type: ElementType) -> Field {
     match element_type {
-        ElementType::F32 => "float_data",
-        ElementType::F64 => "double_data",
-        ElementType::I64 => "int64_data",
-        ElementType::U32 | ElementType::U64 => "uint64_data",
-        _ => "int32_data",
+        ElementType::F32 => FLOAT_DATA,
+        ElementType::F64 => DOUBLE_DATA,
+        ElementType::I64 => INT64_DATA,
+        ElementType::U32 | ElementType::U64 => UINT64_DATA,
+        _ => INT32_DATA,
     }
 }
 
-fn bad(name: &str, reason: impl Display) -> Error {
-    bad_file(name, "ONNX tensor", reason)
+/// The format's name in errors.
+const FORMAT: &str = "ONNX tensor";
+
+pub(super) fn bad(name: &str, reason: impl Display) -> Error {
+    bad_file(name, FORMAT, reason)
 }

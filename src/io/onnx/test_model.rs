@@ -9,7 +9,7 @@ use super::model::{Model, bad, parse_model, read_model};
 use crate::dialect::Node;
 use crate::error::Result;
 use crate::io::unsupported;
-use crate::tensor::Tensor;
+use crate::tensor::{Tensor, memory};
 
 /// A model of one node, with the names that connect it to the graph's inputs and outputs.
 #[derive(Clone, Debug)]
@@ -49,7 +49,7 @@ pub fn read_test_model(path: &Path) -> Result<TestModel> {
 /// [`Error::Unsupported`](crate::Error::Unsupported) for more than one node, for an operator of
 /// another domain, and for sparse constants.
 pub fn parse_test_model(name: &str, bytes: &[u8]) -> Result<TestModel> {
-    one_node(parse_model(name, Arc::new(bytes.to_vec()))?)
+    one_node(parse_model(name, Arc::new(memory::copied(bytes)?))?)
 }
 
 fn one_node(model: Model) -> Result<TestModel> {

@@ -1,0 +1,389 @@
+//! The one place that writes files: each completely or not at all.
+
+mod mapped;
+mod temporary;
+#[cfg(test)]
+mod tests;
+
+use std::fs::{self, File, Metadata, OpenOptions};
+use std::io::{self, BufWriter, ErrorKind, IsTerminal, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+pub(crate) use mapped::Mapped;
+pub use temporary::remove_temporary_files;
+
+use crate::error::{Error, Result};
+use temporary::Temporary;
+
+/// The name of standard output in errors.
+const STANDARD_OUTPUT: &str = "standard output";
+
+/// The error of a file that could not be opened, read or written.
+pub(crate) fn io_error(path: &Path, source: io::Error) -> Error {
+    match source.kind() {
+        ErrorKind::OutOfMemory => Error::host_memory(path.display()),
+        _ => Error::Io { path: path.display().to_string(), source },
+    }
+}
+
+/// A file that is written whole or not at all.
+///
+/// What is written goes to a temporary file beside the file, or to memory. [`WholeFile::finish`]
+/// brings it to its place:
+///
+/// - A regular file is replaced and keeps its mode. A file without permission to write is refused.
+/// - Of a symbolic link, the target is written, whether it exists or not.
+/// - Devices and pipes, and files that are this process's standard output or error, are written to.
+/// - A file that may be written, in a folder where no file may be created, is overwritten. Only
+///   there, a failure of the system in the middle of it leaves a part. A file that this process has
+///   memory-mapped is refused there.
+///
+/// Writing does not fail: [`WholeFile::finish`] returns the first error. Dropping it before leaves
+/// everything as it was.
+pub struct WholeFile {
+    /// The path as the caller gave it, for errors.
+    path: PathBuf,
+    place: Place,
+    content: BufWriter<Content>,
+    /// Where the next byte is written, and the end.
+    at: u64,
+    len: u64,
+    failed: Option<io::Error>,
+}
+
+/// Where the content goes.
+enum Place {
+    /// The path of the temporary file's place.
+    Beside(PathBuf),
+    /// A regular file, which is overwritten.
+    Over(PathBuf),
+    /// A device.
+    Open(File),
+    /// A pipe with a name. Opening it waits for a reader, so it is opened when there is something
+    /// to read.
+    Pipe(PathBuf),
+    Output,
+    Error,
+}
+
+/// The content before it is complete.
+enum Content {
+    Temporary(Temporary),
+    Memory { bytes: Vec<u8>, at: usize },
+}
+
+impl WholeFile {
+    /// Checks that the path can be written to, so that this is known before any work is done.
+    ///
+    /// # Errors
+    /// [`Error::Io`].
+    pub fn create(path: &Path) -> Result<Self> {
+        let (place, temporary) = find_place(path).map_err(|e| io_error(path, e))?;
+        let path = match place {
+            Place::Output => Path::new(STANDARD_OUTPUT),
+            _ => path,
+        };
+        Ok(Self::new(path, place, temporary))
+    }
+
+    /// Standard output.
+    pub(crate) fn standard_output() -> Self {
+        Self::new(Path::new(STANDARD_OUTPUT), Place::Output, None)
+    }
+
+    fn new(path: &Path, place: Place, temporary: Option<Temporary>) -> Self {
+        let memory = || Content::Memory { bytes: Vec::new(), at: 0 };
+        let content = BufWriter::new(temporary.map_or_else(memory, Content::Temporary));
+        Self { path: path.to_path_buf(), place, content, at: 0, len: 0, failed: None }
+    }
+
+    /// The path, as it was given.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Whether what is written appears on a terminal.
+    pub(crate) fn is_terminal(&self) -> bool {
+        match &self.place {
+            Place::Open(file) => file.is_terminal(),
+            Place::Output => io::stdout().is_terminal(),
+            Place::Error => io::stderr().is_terminal(),
+            Place::Beside(_) | Place::Over(_) | Place::Pipe(_) => false,
+        }
+    }
+
+    /// The regular file that will be replaced or overwritten, if it exists and is not empty.
+    pub(crate) fn old(&self) -> Option<&Path> {
+        match &self.place {
+            Place::Beside(target) | Place::Over(target) => {
+                fs::metadata(target).ok().filter(|old| old.len() > 0).map(|_| target.as_path())
+            }
+            _ => None,
+        }
+    }
+
+    /// Brings the content to its place.
+    ///
+    /// # Errors
+    /// [`Error::Io`] or [`Error::OutOfMemory`], the first of writing or of this.
+    pub fn finish(self) -> Result<()> {
+        let Self { path, place, content, failed, .. } = self;
+        let put = || {
+            failed.map_or(Ok(()), Err)?;
+            match content.into_inner().map_err(io::IntoInnerError::into_error)? {
+                Content::Temporary(temporary) => replace(&place, temporary),
+                Content::Memory { bytes, .. } => write(place, &bytes),
+            }
+        };
+        put().map_err(|e| io_error(&path, e))
+    }
+
+    /// Keeps the first error, after which nothing is written any more.
+    fn keep<T>(&mut self, result: io::Result<T>, otherwise: T) -> T {
+        result.unwrap_or_else(|error| {
+            self.failed.get_or_insert(error);
+            otherwise
+        })
+    }
+}
+
+impl Write for WholeFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.failed.is_none() {
+            let written = self.content.write_all(bytes);
+            self.keep(written, ());
+        }
+        self.at += bytes.len() as u64;
+        self.len = self.len.max(self.at);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Seek for WholeFile {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        let at = match to {
+            SeekFrom::Start(at) => Some(at),
+            SeekFrom::Current(by) => self.at.checked_add_signed(by),
+            SeekFrom::End(by) => self.len.checked_add_signed(by),
+        };
+        self.at = at.ok_or(ErrorKind::InvalidInput)?;
+        if self.failed.is_none() {
+            let sought = self.content.seek(SeekFrom::Start(self.at));
+            self.keep(sought, 0);
+        }
+        Ok(self.at)
+    }
+
+    /// Without a flush of the buffer.
+    fn stream_position(&mut self) -> io::Result<u64> {
+        Ok(self.at)
+    }
+}
+
+impl Write for Content {
+    fn write(&mut self, from: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::Temporary(temporary) => temporary.file()?.write(from),
+            Self::Memory { bytes, at } => {
+                let end = at.checked_add(from.len()).ok_or(ErrorKind::OutOfMemory)?;
+                if end > bytes.len() {
+                    bytes.try_reserve(end - bytes.len()).map_err(|_| ErrorKind::OutOfMemory)?;
+                    bytes.resize(end, 0);
+                }
+                bytes[*at..end].copy_from_slice(from);
+                *at = end;
+                Ok(from.len())
+            }
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Seek for Content {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        match (self, to) {
+            (Self::Temporary(temporary), to) => temporary.file()?.seek(to),
+            (Self::Memory { at, .. }, SeekFrom::Start(to)) => {
+                *at = usize::try_from(to).map_err(|_| ErrorKind::InvalidInput)?;
+                Ok(to)
+            }
+            (Self::Memory { .. }, _) => Err(ErrorKind::Unsupported.into()),
+        }
+    }
+}
+
+/// Where a path leads, and a temporary file where one is needed.
+fn find_place(path: &Path) -> io::Result<(Place, Option<Temporary>)> {
+    let old = match fs::metadata(path) {
+        Ok(old) => old,
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            let target = resolve(path);
+            let temporary = Temporary::create(folder(&target))?;
+            return Ok((Place::Beside(target), Some(temporary)));
+        }
+        Err(error) => return Err(error),
+    };
+    if old.is_dir() {
+        return Err(io::Error::new(ErrorKind::IsADirectory, "it is a folder"));
+    }
+    if let Some(place) = standard(&old) {
+        return Ok((place, None));
+    }
+    if is_pipe(&old) {
+        return Ok((Place::Pipe(path.to_path_buf()), None));
+    }
+    // Replacing a file needs no permission to write to it, but overwriting it would.
+    if old.is_file() && old.permissions().readonly() {
+        return Err(ErrorKind::PermissionDenied.into());
+    }
+    let file = OpenOptions::new().write(true).open(path)?;
+    if !old.is_file() {
+        return Ok((Place::Open(file), None));
+    }
+    // A file that has been removed has no path any more, but a name such as /dev/fd/3.
+    let Ok(target) = fs::canonicalize(path) else {
+        return Ok((Place::Over(path.to_path_buf()), None));
+    };
+    match Temporary::create(folder(&target)) {
+        Ok(temporary) => Ok((Place::Beside(target), Some(temporary))),
+        Err(error) if is_forbidden(&error) => {
+            check_unmapped(&old)?;
+            Ok((Place::Over(target), None))
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Standard output or error, if a file is one of them. A program's other output would be lost with
+/// a file that is replaced, or overwritten.
+fn standard(file: &Metadata) -> Option<Place> {
+    #[cfg(unix)]
+    {
+        use std::os::fd::AsFd;
+        let is = |standard: std::os::fd::BorrowedFd<'_>| {
+            let standard = File::from(standard.try_clone_to_owned().ok()?).metadata().ok()?;
+            (mapped::identity(&standard) == mapped::identity(file)).then_some(())
+        };
+        is(io::stdout().as_fd())
+            .map(|()| Place::Output)
+            .or_else(|| is(io::stderr().as_fd()).map(|()| Place::Error))
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = file;
+        None
+    }
+}
+
+fn is_pipe(file: &Metadata) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::FileTypeExt;
+        file.file_type().is_fifo()
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = file;
+        false
+    }
+}
+
+/// Whether a folder permits no new files, or not in this one's place. Files in it may still be
+/// overwritten.
+fn is_forbidden(error: &io::Error) -> bool {
+    use ErrorKind::{CrossesDevices, PermissionDenied, ReadOnlyFilesystem, ResourceBusy};
+    matches!(error.kind(), PermissionDenied | ReadOnlyFilesystem | ResourceBusy | CrossesDevices)
+}
+
+fn check_unmapped(file: &Metadata) -> io::Result<()> {
+    match mapped::is_mapped(file) {
+        true => Err(io::Error::other(
+            "it is being read, and its folder permits no new file to replace it with",
+        )),
+        false => Ok(()),
+    }
+}
+
+/// Gives the temporary file its place.
+fn replace(place: &Place, mut temporary: Temporary) -> io::Result<()> {
+    let Place::Beside(target) = place else {
+        return Err(io::Error::other("a temporary file without a place"));
+    };
+    if let Ok(old) = fs::metadata(target) {
+        let file = temporary.file()?;
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::{MetadataExt, fchown};
+            let new = file.metadata()?;
+            if (new.uid(), new.gid()) != (old.uid(), old.gid()) {
+                // Only the superuser may give files away.
+                let _ = fchown(file, Some(old.uid()), Some(old.gid()));
+            }
+        }
+        file.set_permissions(old.permissions())?;
+    }
+    match temporary.persist(target) {
+        // Such as another's file in /tmp, or a file that is a mount of its own.
+        Err(error) if is_forbidden(&error) && target.is_file() => {
+            let mut content = temporary.file()?.try_clone()?;
+            content.rewind()?;
+            overwrite(target, &mut content)
+        }
+        other => other,
+    }
+}
+
+/// Writes complete content.
+fn write(place: Place, mut content: &[u8]) -> io::Result<()> {
+    let all = |to: &mut dyn Write| {
+        to.write_all(content)?;
+        to.flush()
+    };
+    match place {
+        Place::Beside(_) => Err(io::Error::other("a place without a temporary file")),
+        Place::Over(target) => overwrite(&target, &mut content),
+        Place::Open(mut file) => all(&mut file),
+        Place::Pipe(path) => all(&mut OpenOptions::new().write(true).open(path)?),
+        Place::Output => all(&mut io::stdout().lock()),
+        Place::Error => all(&mut io::stderr().lock()),
+    }
+}
+
+/// Overwrites a file. All of the content exists elsewhere, so only a failure of the system leaves a
+/// part of it.
+fn overwrite(target: &Path, content: &mut impl io::Read) -> io::Result<()> {
+    let mut file = OpenOptions::new().write(true).open(target)?;
+    check_unmapped(&file.metadata()?)?;
+    let len = io::copy(content, &mut file)?;
+    file.set_len(len)
+}
+
+/// `path` with symbolic links resolved, also those whose target does not exist: a file that takes
+/// the place of a link would replace the link.
+pub(crate) fn resolve(path: &Path) -> PathBuf {
+    const MAX_LINKS: usize = 40;
+    if let Ok(target) = fs::canonicalize(path) {
+        return target;
+    }
+    let mut path = path.to_path_buf();
+    for _ in 0..MAX_LINKS {
+        let Ok(link) = fs::read_link(&path) else { break };
+        path = folder(&path).join(link);
+    }
+    let real = || Some(fs::canonicalize(folder(&path)).ok()?.join(path.file_name()?));
+    real().unwrap_or(path)
+}
+
+fn folder(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if parent != Path::new("") => parent,
+        _ => Path::new("."),
+    }
+}
