@@ -1,7 +1,7 @@
 //! Mistakes that can be planted in the CPU kernels, to see whether tests and `wgmax verify` find
 //! them.
 //!
-//! A kernel names its faults where they are: [`or`] is the right value, or the wrong one while the
+//! A kernel names its faults where they are: `or` is the right value, or the wrong one while the
 //! fault is planted. Without the feature `oracle` nothing can be planted, and the compiler leaves
 //! the wrong values out. No loop over elements asks: what it needs is asked for before it.
 
