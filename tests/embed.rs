@@ -94,7 +94,11 @@ fn random_cases_agree_on_a_small_device() {
     let seed = seed();
     for index in 0..390 {
         let case = Case::nth(seed, index).unwrap();
-        let expected = case.operator.run(&Device::cpu(), &case.inputs()).unwrap();
+        // Some ids are wrong, which the host finds before a device is asked.
+        let Ok(expected) = case.operator.run(&Device::cpu(), &case.inputs()) else {
+            assert!(plans.iter().all(|on| case.operator.run(on, &case.inputs()).is_err()), "{case}");
+            continue;
+        };
         for device in &plans {
             let on = describe(device);
             let what = format!("WGMAX_SEED={seed}, case {index}: {case} on {on}");

@@ -24,7 +24,7 @@ mod segment_max;
 mod value;
 
 use crate::error::Result;
-use crate::operator::Operator;
+use crate::operator::{Operator, SegmentMax};
 use crate::tensor::{ElementType, Tensor, TensorDesc};
 use value::Best;
 
@@ -41,6 +41,14 @@ pub fn run(operator: &Operator, inputs: &[&Tensor]) -> Result<Vec<Tensor>> {
         (Operator::SegmentMax(op), [data, ids]) => segment_max::run(op, data, ids),
         _ => unreachable!("`infer` checks the number of inputs"),
     }
+}
+
+/// What the status of ids or offsets must be that no host has checked, for data of so many rows.
+///
+/// # Errors
+/// [`Error::OutOfMemory`](crate::Error::OutOfMemory).
+pub fn status(op: &SegmentMax, rows: usize, ids: &Tensor) -> Result<Tensor> {
+    segment_max::status(op, rows, ids)
 }
 
 /// The number of elements that [`run`] reads of inputs of these types and shapes; it reads about

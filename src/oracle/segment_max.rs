@@ -35,18 +35,39 @@ pub(super) fn run(op: &SegmentMax, data: &Tensor, ids: &Tensor) -> Result<Vec<Te
         results.push(tensor(index, &shape, rows.into_iter().map(|row| row as u64))?);
     }
     if op.get_status() {
-        // Ids on the host have been checked, so the status is always 0.
-        results.push(tensor(ElementType::U32, &[], std::iter::once(0))?);
+        results.push(status(op, data.shape()[0], ids)?);
     }
     Ok(results)
 }
 
-/// The rows of each segment, ascending.
-fn members(op: &SegmentMax, ids: &Tensor) -> Result<Vec<Vec<usize>>> {
-    let id = |i: usize| match ids.element_type() {
+/// An id, or an offset.
+fn id(ids: &Tensor, i: usize) -> i64 {
+    match ids.element_type() {
         ElementType::I32 => i64::from(bits_at(ids, i) as i32),
         _ => bits_at(ids, i) as i64,
-    };
+    }
+}
+
+pub(super) fn status(op: &SegmentMax, rows: usize, ids: &Tensor) -> Result<Tensor> {
+    let any = |wrong: &dyn Fn(usize) -> bool| (0..ids.len()).any(wrong);
+    let mut status = 0;
+    if op.get_segments() != Segments::Unsorted {
+        if any(&|i| i > 0 && id(ids, i) < id(ids, i - 1)) {
+            status |= SegmentMax::UNSORTED;
+        }
+        if any(&|i| id(ids, i) < 0) {
+            status |= SegmentMax::NEGATIVE;
+        }
+    }
+    if op.get_segments() == Segments::Offsets && any(&|i| id(ids, i) > rows as i64) {
+        status |= SegmentMax::TOO_LARGE;
+    }
+    tensor(ElementType::U32, &[], std::iter::once(status.into()))
+}
+
+/// The rows of each segment, ascending.
+fn members(op: &SegmentMax, ids: &Tensor) -> Result<Vec<Vec<usize>>> {
+    let id = |i: usize| id(ids, i);
     if op.get_segments() == Segments::Offsets {
         let mut members = memory::repeated(Vec::new(), ids.len().saturating_sub(1))?;
         for (i, mine) in members.iter_mut().enumerate() {

@@ -51,8 +51,8 @@ impl Aim {
         if tries < 1000 {
             narrow.tuning = Some(self.tuning);
         }
-        // Long chunks: by default so few rows are cut into short ones.
-        if self.kernel().starts_with("segment") && random.once_in(3) {
+        // Long pieces and chunks: tensors as small as these are cut into short ones by default.
+        if random.once_in(if self.kernel().starts_with("segment") { 2 } else { 6 }) {
             narrow.target_parallelism = Some(random.pick(&[1, 1, 8, 64]));
         }
         narrow

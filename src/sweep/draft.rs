@@ -1,7 +1,7 @@
 //! A case whose elements are not drawn yet.
 
 use super::aim::Aim;
-use super::elements::{Style, tensor, with_peaks};
+use super::elements::{Style, tensor, with_parts, with_peaks};
 use super::{Case, Kind, Narrow, Random, max_pool, reduce_max, segment_max};
 use crate::error::Result;
 use crate::operator::Operator;
@@ -34,20 +34,23 @@ impl Draft {
         }
     }
 
-    fn meets(&self, aim: Aim, narrow: &Narrow) -> Result<bool> {
+    fn meets(&self, aim: Aim, narrow: &Narrow) -> bool {
         let Self { operator, data, ids } = self;
         let (Operator::SegmentMax(op), Some(ids)) = (operator, ids) else {
-            return Ok(aim.is_met(operator, &[data], narrow));
+            return aim.is_met(operator, &[data], narrow);
         };
-        // Ids may say how many segments there are.
-        let operator = op.checked(data, ids)?.into();
-        Ok(aim.is_met(&operator, &[data, ids.desc()], narrow))
+        // Ids may say how many segments there are, or be wrong.
+        let operator = op.checked(data, ids).unwrap_or_else(|_| op.clone()).into();
+        aim.is_met(&operator, &[data, ids.desc()], narrow)
     }
 
     /// Draws the elements.
     fn case(self, random: &mut Random, narrow: Narrow) -> Result<Case> {
         let style = Style::random(random);
         let mut data = tensor(self.data.element_type(), self.data.shape(), style, random)?;
+        if !data.is_empty() && random.once_in(2) {
+            data = with_parts(&data, random)?;
+        }
         if style == Style::Peaks && !data.is_empty() && !random.once_in(4) {
             let places = match (&self.operator, &self.ids) {
                 (Operator::ReduceMax(op), _) => reduce_max::places(op, &self.data, random)?,
@@ -78,7 +81,7 @@ pub(super) fn draw(
             return draft.case(random, narrow);
         };
         let narrow = aim.narrow(random, tries);
-        if tries == MAX_TRIES || draft.meets(aim, &narrow)? {
+        if tries == MAX_TRIES || draft.meets(aim, &narrow) {
             return draft.case(random, narrow);
         }
         tries += 1;

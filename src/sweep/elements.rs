@@ -49,8 +49,8 @@ impl Style {
     pub(super) fn random(random: &mut Random) -> Self {
         use Style::*;
         random.pick(&[
-            Any, Any, Hard, Numbers, Lowest, Nan, Rising, Rising, Falling, Falling, Ties, Peaks,
-            Peaks, Peaks,
+            Any, Any, Hard, Numbers, Lowest, Nan, Rising, Rising, Rising, Falling, Falling, Ties,
+            Ties, Ties, Peaks, Peaks, Peaks,
         ])
     }
 }
@@ -234,6 +234,19 @@ fn lowest_bits(t: ElementType) -> u64 {
         (None, ElementType::I8 | ElementType::I16 | ElementType::I32 | ElementType::I64) => sign,
         _ => 0,
     }
+}
+
+/// `tensor` with parts of other styles, which end anywhere.
+pub(super) fn with_parts(tensor: &Tensor, random: &mut Random) -> Result<Tensor> {
+    let (t, size) = (tensor.element_type(), tensor.element_type().size());
+    let mut bytes = tensor.bytes().to_vec();
+    for _ in 0..1 + random.below(4) {
+        let other = self::tensor(t, tensor.shape(), Style::random(random), random)?;
+        let begin = size * random.below(tensor.len() as u64) as usize;
+        let end = begin + size * random.below((bytes.len() - begin) as u64 / size as u64) as usize;
+        bytes[begin..end].copy_from_slice(&other.bytes()[begin..end]);
+    }
+    Tensor::from_bytes(t, tensor.shape(), &bytes)
 }
 
 /// `tensor` with large numbers at these places.

@@ -48,7 +48,10 @@ fn pooling(
     aim: Option<Aim>,
 ) -> (MaxPool, Vec<usize>) {
     let spatial = random.pick(&[1, 1, 2, 2, 2, 2, 3, 3, 4, 5]);
-    let mut left = budget;
+    // A long line, or more elements than a product of 16 bits counts, now and then.
+    let long = (aim.is_some() && spatial < 3 && random.once_in(8)).then(|| random.below(spatial));
+    let (longest, least) = if random.once_in(3) { (12_000, 70_000) } else { (6000, 14_000) };
+    let mut left = if long.is_some() { budget.max(least) } else { budget };
     let mut size = |random: &mut Random, max: u64| {
         let size = match random.below(20) {
             0 if max < 10 => 0,
@@ -62,14 +65,17 @@ fn pooling(
         left /= size.max(1);
         size as usize
     };
-    // A long line, now and then.
-    let long = (spatial < 3 && random.once_in(8)).then(|| random.below(spatial));
     let max = |axis| match spatial {
-        _ if long == Some(axis) => 6000,
+        _ if long == Some(axis) => longest,
         1 | 2 => 70,
         _ => 12,
     };
-    let sizes: Vec<usize> = (0..spatial).map(|axis| size(random, max(axis))).collect();
+    let mut sizes: Vec<usize> = (0..spatial).map(|axis| size(random, max(axis))).collect();
+    // Windows far longer than their axis.
+    let sparse = (aim.is_some() && random.once_in(10)).then(|| random.below(spatial) as usize);
+    if let Some(axis) = sparse {
+        sizes[axis] = 1 + random.below(12) as usize;
+    }
     let (batch, mut channels) = (size(random, 3), size(random, 9));
     let mut layout = random.pick(&[Layout::Ncx, Layout::Nxc]);
     // Register tiles are of blocks, and along one axis with long windows.
@@ -83,7 +89,7 @@ fn pooling(
         Layout::Ncx => [&[batch, channels], sizes.as_slice()].concat(),
     };
     let alone = tiles.then(|| random.below(spatial) as usize);
-    let op = windows(random, &sizes, alone)
+    let op = windows(random, &sizes, alone, sparse)
         .layout(layout)
         .rounding(random.pick(&[Rounding::Floor, Rounding::Ceil, Rounding::CeilTorch]))
         .nan(random.pick(&[Nan::Propagate, Nan::Ignore]))
@@ -92,13 +98,20 @@ fn pooling(
     (op, shape)
 }
 
-/// Windows along axes of these sizes; of one element but along `alone`, if that is an axis.
-fn windows(random: &mut Random, sizes: &[usize], alone: Option<usize>) -> MaxPool {
+/// Windows along axes of these sizes: of one element but along `alone`, if that is an axis, and
+/// very long along `sparse`.
+fn windows(
+    random: &mut Random,
+    sizes: &[usize],
+    alone: Option<usize>,
+    sparse: Option<usize>,
+) -> MaxPool {
     let (long, one_stride) = (random.once_in(4), random.once_in(3));
     let (mut kernels, mut strides, mut dilations) = (Vec::new(), Vec::new(), Vec::new());
     let (mut begin, mut end) = (Vec::new(), Vec::new());
     for (axis, &size) in sizes.iter().enumerate() {
         let kernel = match random.below(8) {
+            _ if sparse == Some(axis) => 17 + random.below(40),
             _ if alone == Some(axis) => 4 + random.below(24),
             _ if alone.is_some() => 1,
             0 => 1,

@@ -2,13 +2,13 @@
 //!
 //! ```
 //! use wgmax::sweep::Case;
-//! use wgmax::{Device, compare, oracle};
+//! use wgmax::{Device, compare};
 //!
 //! let device = Device::auto();
 //! for index in 0..50 {
 //!     let case = Case::nth(7, index)?;
 //!     let found = case.run(&device)?;
-//!     for (found, expected) in found.iter().zip(&oracle::run(&case.operator, &case.inputs())?) {
+//!     for (found, expected) in found.iter().zip(&case.expected()?) {
 //!         assert!(compare(found, expected)?.is_equal(), "case {index} of seed 7: {case}");
 //!     }
 //! }
@@ -34,6 +34,7 @@ pub use shrink::shrink;
 
 use crate::device::{Device, DeviceTensor};
 use crate::error::{Error, Result};
+use crate::oracle;
 use crate::operator::Operator;
 use crate::plan::Plan;
 use crate::tensor::{ElementType, Tensor, TensorDesc};
@@ -119,15 +120,26 @@ impl Case {
         self.tensors.iter().collect()
     }
 
+    /// The operator to plan, and whether its results count. The ids of segments may be wrong, as
+    /// ids are that no host has seen: then the status alone is a result.
+    fn resolved(&self) -> Result<(Operator, bool)> {
+        match (self.operator.checked(&self.inputs()), &self.operator) {
+            (Ok(operator), _) => Ok((operator, true)),
+            (Err(_), Operator::SegmentMax(op)) if op.get_status() => {
+                Ok((self.operator.clone(), false))
+            }
+            (Err(error), _) => Err(error),
+        }
+    }
+
     /// Plans the case for a device with its narrowed limits. If these allow no plan, or only one
     /// with hundreds of launches, the device's own limits and tuning are used.
     ///
     /// # Errors
-    /// As [`Operator::checked`] and [`Operator::plan`].
+    /// As [`Operator::checked`] and [`Operator::plan`]. Wrong ids are none where a status is
+    /// wanted.
     pub fn plan(&self, device: &Device) -> Result<Plan> {
-        let inputs = self.inputs();
-        let descs: Vec<&TensorDesc> = inputs.iter().map(|input| input.desc()).collect();
-        let operator = self.operator.checked(&inputs)?;
+        let (operator, descs) = (self.resolved()?.0, self.descs());
         let limits = self.narrow.limits(&device.info().limits);
         match operator.plan(&descs, &limits, &self.narrow.tuning(device.tuning())) {
             Ok(plan) if plan.launches().len() <= MAX_LAUNCHES => Ok(plan),
@@ -136,7 +148,16 @@ impl Case {
         }
     }
 
-    /// Runs the case on a device, with the plan of [`Case::plan`].
+    /// Plans the case as a device does by itself, without its narrowed limits.
+    ///
+    /// # Errors
+    /// As [`Case::plan`].
+    pub fn own_plan(&self, device: &Device) -> Result<Plan> {
+        device.plan(&self.resolved()?.0, &self.descs())
+    }
+
+    /// Runs the case on a device, with the plan of [`Case::plan`]. Of wrong ids the status is the
+    /// only result.
     ///
     /// # Errors
     /// As [`Operator::run`].
@@ -144,7 +165,7 @@ impl Case {
         self.execute(device, &self.plan(device)?)
     }
 
-    /// Runs the case on a device by a plan.
+    /// Runs the case on a device by a plan. Of wrong ids the status is the only result.
     ///
     /// # Errors
     /// As [`Operator::run`].
@@ -153,7 +174,26 @@ impl Case {
         let inputs: Vec<DeviceTensor> =
             inputs.iter().map(|input| device.upload(input)).collect::<Result<_>>()?;
         let inputs: Vec<&DeviceTensor> = inputs.iter().collect();
-        device.execute(plan, &inputs)?.iter().map(DeviceTensor::download).collect()
+        let results = device.execute(plan, &inputs)?;
+        let first = if self.resolved()?.1 { 0 } else { results.len() - 1 };
+        results[first..].iter().map(DeviceTensor::download).collect()
+    }
+
+    /// What the results shall be, by the operator's definition.
+    ///
+    /// # Errors
+    /// As [`oracle::run`].
+    pub fn expected(&self) -> Result<Vec<Tensor>> {
+        match (&self.operator, self.resolved()?.1, self.inputs().as_slice()) {
+            (Operator::SegmentMax(op), false, [data, ids]) => {
+                Ok(vec![oracle::status(op, data.shape()[0], ids)?])
+            }
+            (operator, _, inputs) => oracle::run(operator, inputs),
+        }
+    }
+
+    fn descs(&self) -> Vec<&TensorDesc> {
+        self.tensors.iter().map(Tensor::desc).collect()
     }
 }
 

@@ -27,11 +27,11 @@ pub struct Narrow {
 }
 
 impl Narrow {
-    /// Random limits; in one of fifteen cases none.
+    /// Random limits; in one of eighteen cases none.
     pub fn random(random: &mut Random) -> Self {
         let tuning = random.pick(&[None, Some("software"), Some("hardware")]);
         let mut narrow = Self { tuning, ..Self::default() };
-        match random.below(5) {
+        match random.below(6) {
             0 => {}
             1 => narrow.target_parallelism = Some(random.pick(&[1, 64, 512, 4096])),
             2 => narrow.max_taps = Some(random.pick(&[2, 3, 5, 100])),
@@ -43,7 +43,8 @@ impl Narrow {
                 narrow.workgroup_size = Some(64);
             }
             _ => {
-                narrow.max_binding_size = Some(random.pick(&[4096, 8192, 65536]));
+                let sizes = [512, 1024, 1024, 2048, 4096, 8192, 65536];
+                narrow.max_binding_size = Some(random.pick(&sizes));
                 narrow.target_parallelism = Some(random.pick(&[64, 1024]));
             }
         }
@@ -55,7 +56,8 @@ impl Narrow {
         *self == Self::default()
     }
 
-    /// The limits to plan with: for each, the smaller of the device's and this one.
+    /// The limits to plan with: for each, the smaller of the device's and this one. Where bindings
+    /// are narrowed, their offsets are multiples of 256 bytes at least.
     pub fn limits(&self, own: &Limits) -> Limits {
         fn min<T: Ord>(own: T, narrow: Option<T>) -> T {
             match narrow {
@@ -71,6 +73,11 @@ impl Narrow {
             ),
             workgroup_size: min(own.workgroup_size, self.workgroup_size),
             max_binding_size: min(own.max_binding_size, self.max_binding_size),
+            // As far apart as WebGPU has it by default, so that parts begin within bindings.
+            alignment: match self.max_binding_size {
+                Some(_) => own.alignment.max(256),
+                None => own.alignment,
+            },
             ..own.clone()
         }
     }

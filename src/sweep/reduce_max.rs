@@ -77,15 +77,33 @@ fn matrices(
 ) -> (Vec<usize>, Option<Vec<i64>>) {
     let block = 16 / t.size() as u64;
     let rows = aim.kernel().contains("rows");
-    let many = random.once_in(4);
+    // Few wide rows; narrow columns, of which several rows are taken as one; many short sets.
+    let form = random.below(6);
+    let budget = match form {
+        0 => budget.max(60_000),
+        3 => budget.max(8000),
+        _ => budget,
+    };
     let mut size = |max: u64| {
         let size = near_border(random, max.max(1));
         // Whole blocks are rare, and have kernels of their own.
         if random.once_in(2) { size.next_multiple_of(block) } else { size }
     };
-    let inner = if rows { 1 } else { size(budget.min(300)) };
-    let long = size((budget / inner).min(if many { 8 } else if rows { 3000 } else { 300 }));
-    let outer = near_border(random, budget / (inner * long));
+    let inner = match form {
+        _ if rows => 1,
+        0 => size(6000),
+        1 | 2 => size(12),
+        _ => size(budget.min(300)),
+    };
+    let long = match form {
+        0 | 3 => size((budget / inner).min(16)),
+        1 | 2 => size((budget / inner).min(1000)),
+        _ => size((budget / inner).min(if rows { 3000 } else { 300 })),
+    };
+    let outer = match form {
+        1 | 2 => 1 + random.below((budget / (inner * long)).clamp(1, 5)),
+        _ => near_border(random, budget / (inner * long)),
+    };
     let n = if aim.kernel() == "fill" { 0 } else { long };
     // An axis of 1 now and then.
     let mut sizes = vec![(outer, false), (n, true), (inner, false)];

@@ -22,7 +22,12 @@ pub(super) fn draft(
     aim: Option<Aim>,
 ) -> Result<Draft> {
     let block = 16 / t.size();
+    // Rows of one element are worked on by 256, where there are so many.
+    let elements =
+        aim.is_some_and(|aim| matches!(aim.kernel(), "segment_elements" | "segment_unrolled"));
+    let by_256 = elements && random.once_in(3);
     let inner = match random.below(16) {
+        _ if by_256 => 1,
         0 if aim.is_none() => 0,
         0..=4 => 1,
         // Rows of whole blocks, and of whole column tiles.
@@ -33,6 +38,7 @@ pub(super) fn draft(
     };
     let max_rows = (budget / inner.max(1) as u64).max(40);
     let rows = match random.below(20) {
+        _ if by_256 => 255 + 256 * random.below(8) as usize + random.below(3) as usize,
         0 if aim.is_none() => 0,
         0..=9 => near_border(random, max_rows) as usize,
         _ => random.below(max_rows) as usize + 1,
@@ -54,7 +60,12 @@ pub(super) fn draft(
             Segments::Offsets,
         ]),
     };
-    let ids = sorted_ids(random, rows);
+    // Ids that no host has checked, of which the status is looked for.
+    let hostile = form != Segments::Unsorted
+        && aim.is_some_and(|aim| aim.kernel() == "segment_check_ids")
+        && random.once_in(2);
+    let distribution = if by_256 { 7 + random.below(4) } else { random.below(11) };
+    let ids = sorted_ids(random, rows, distribution);
     let count = ids.last().map_or(0, |&id| id + 1);
     let segments = match random.below(5) {
         0 => Some(random.below(count as u64 + 1) as i64),
@@ -63,6 +74,8 @@ pub(super) fn draft(
         _ => Some(count),
     };
     let (op, ids) = match form {
+        // Wrong ids do not tell how many there are.
+        Segments::Sorted if hostile => (SegmentMax::sorted().num_segments(count), ids),
         Segments::Sorted => (SegmentMax::sorted().num_segments(segments), ids),
         Segments::Unsorted => (
             // Without a number, one large id would make the output too large.
@@ -71,6 +84,7 @@ pub(super) fn draft(
         ),
         Segments::Offsets => (SegmentMax::offsets(), offsets(random, &ids)),
     };
+    let ids = if hostile { wrong(random, ids, id_type) } else { ids };
     let argmax = aim.is_some_and(|aim| aim.kernel() == "segment_argmax" || aim.is("argmax"));
     let op = op
         .nan(random.pick(&[Nan::Propagate, Nan::Ignore]))
@@ -83,7 +97,7 @@ pub(super) fn draft(
             true => Some(random.pick(&[ElementType::I32, ElementType::I64])),
             false => None,
         })
-        .status(random.once_in(3));
+        .status(hostile || random.once_in(3));
     let ids = Some(ids_tensor(id_type, &ids)?);
     Ok(Draft { operator: op.into(), data: TensorDesc::new(t, shape)?, ids })
 }
@@ -119,16 +133,15 @@ pub fn ids_tensor(t: ElementType, ids: &[i64]) -> Result<Tensor> {
     }
 }
 
-/// Ascending ids of `rows` rows, with one of several distributions of segment sizes.
-fn sorted_ids(random: &mut Random, rows: usize) -> Vec<i64> {
-    let kind = random.below(11);
+/// Ascending ids of `rows` rows, with one of 11 distributions of segment sizes.
+fn sorted_ids(random: &mut Random, rows: usize, distribution: u64) -> Vec<i64> {
     // Rows to come of the segment, where lengths are drawn.
     let mut left = 0;
     let segment = random.pick(&[15u64, 16, 17, 31, 32, 33, 64]);
     let mut id = if random.once_in(3) { random.below(5) as i64 } else { 0 };
     (0..rows)
         .map(|row| {
-            id += match kind {
+            id += match distribution {
                 // One segment; one row each; about four rows each; some empty segments.
                 0 => 0,
                 1 => i64::from(row > 0),
@@ -140,7 +153,7 @@ fn sorted_ids(random: &mut Random, rows: usize) -> Vec<i64> {
                 7..=9 => {
                     let ends = left == 0;
                     if ends {
-                        left = match kind {
+                        left = match distribution {
                             7 if random.once_in(2) => near_border(random, 4),
                             7 | 8 => near_border(random, 300),
                             // To the end of 256 rows that begin with a few short ones.
@@ -173,6 +186,26 @@ fn shuffled(random: &mut Random, mut ids: Vec<i64>, id_type: ElementType) -> Vec
                 _ => &[-1, 1 << 32, (1 << 32) + 1, -(1 << 32), i64::MIN, i64::MAX],
             });
         }
+    }
+    ids
+}
+
+/// Ids or offsets, some of which are wrong: at ends, or at ends of what an invocation checks.
+fn wrong(random: &mut Random, mut ids: Vec<i64>, id_type: ElementType) -> Vec<i64> {
+    for _ in 0..1 + random.below(2) {
+        if ids.is_empty() {
+            break;
+        }
+        let at = place(ids.len(), random);
+        let before = at.checked_sub(1).map_or(0, |before| ids[before]);
+        ids[at] = match (id_type, random.below(6)) {
+            (_, 0) => -1,
+            (ElementType::I32, 1) => i32::MIN.into(),
+            (ElementType::I32, 2) => i32::MAX.into(),
+            (_, 1) => random.pick(&[-(1 << 32), i64::MIN]),
+            (_, 2) => random.pick(&[1 << 32, i64::MAX]),
+            _ => before.wrapping_sub(1),
+        };
     }
     ids
 }

@@ -1,7 +1,7 @@
 //! A mismatch, examined.
 
 use wgmax::sweep::{Case, Kind, shrink};
-use wgmax::{Device, DeviceTensor, ElementType, oracle};
+use wgmax::{Device, DeviceTensor, ElementType};
 
 use super::judge::{Difference, Verdict, are_equal, judge};
 use super::pattern::Pattern;
@@ -66,7 +66,7 @@ impl Finding {
             shrink(&found.case, MAX_TRIES, differs);
         }
         let oracle =
-            oracle::run(&small.case.operator, &small.case.inputs()).ok().map(|oracle| match () {
+            small.case.expected().ok().map(|oracle| match () {
                 () if are_equal(&oracle, &small.expected) => Side::Expected,
                 () if are_equal(&oracle, &small.actual) => Side::Actual,
                 () => Side::Neither,

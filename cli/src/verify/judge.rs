@@ -62,11 +62,10 @@ impl Difference {
 
     /// The name of a result.
     pub fn name(&self, result: usize) -> &'static str {
-        match (result, self.actual.get(result).map(Tensor::shape)) {
-            (0, _) => "values",
-            (_, Some([])) if result + 1 == self.actual.len() && self.case.tensors.len() == 2 => {
-                "status"
-            }
+        let scalar = self.actual.get(result).is_some_and(|tensor| tensor.shape().is_empty());
+        match result {
+            _ if scalar && self.case.tensors.len() == 2 => "status",
+            0 => "values",
             _ => "indices",
         }
     }

@@ -132,6 +132,8 @@ pub struct Report {
 }
 
 pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome> {
+    // Until everything is written.
+    let _polling = Polling::start();
     let create = |path: &Option<PathBuf>| path.as_deref().map(WholeFile::create).transpose();
     let (html, json) = (create(&arguments.html)?, create(&arguments.json)?);
     let recorded = arguments.replay.as_deref().map(Recorded::read).transpose()?;
@@ -144,8 +146,6 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome
         None => arguments.planning.clone(),
     };
     let Subjects { open, refused } = Subjects::find(device.as_deref(), &planning)?;
-    // Until everything is written.
-    let _polling = Polling::start();
     let mut progress = Progress::new(&choice);
     let sweep = sweep(&open, choice.clone(), &mut progress);
     // A cut in the sweep is a cut in what the faults are tried with.

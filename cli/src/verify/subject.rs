@@ -2,7 +2,7 @@
 
 use wgmax::plan::Plan;
 use wgmax::sweep::Case;
-use wgmax::{Device, DeviceInfo, Tensor, oracle};
+use wgmax::{Device, DeviceInfo, Tensor};
 
 use crate::options::Planning;
 
@@ -37,7 +37,7 @@ impl Subject {
             argument: name,
             device,
             actual: Box::new(move |case, plan| case.execute(&on, plan)),
-            expected: Box::new(move |case| case.operator.run(&cpu, &case.inputs())),
+            expected: Box::new(move |case| case.execute(&cpu, &case.own_plan(&cpu)?)),
             against: "the CPU",
         }
     }
@@ -50,7 +50,7 @@ impl Subject {
             argument: "cpu".to_string(),
             device: cpu,
             actual: Box::new(move |case, plan| case.execute(&on, plan)),
-            expected: Box::new(|case| oracle::run(&case.operator, &case.inputs())),
+            expected: Box::new(Case::expected),
             against: "the oracle",
         }
     }

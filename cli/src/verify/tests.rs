@@ -31,7 +31,7 @@ fn faulty(fault: impl Fn(&Case, Vec<Tensor>) -> wgmax::Result<Vec<Tensor>> + 'st
         argument: "a <faulty> one".into(),
         against: "the CPU",
         actual,
-        expected: Box::new(move |case| case.operator.run(&cpu, &case.inputs())),
+        expected: Box::new(move |case| case.execute(&cpu, &case.own_plan(&cpu)?)),
         ..Subject::cpu(Device::cpu())
     }
 }
@@ -232,4 +232,48 @@ fn a_fault_in_a_shader_is_found_and_the_shader_named() {
     if let Ok(path) = std::env::var("WGMAX_KEEP_REPORT") {
         std::fs::write(path, page).unwrap();
     }
+}
+
+/// The CPU's results with the bits of f32 changed.
+fn with_f32(change: fn(&Case, u32) -> u32) -> Subject {
+    faulty(move |case, mut results| {
+        if let Ok(values) = results[0].as_slice::<f32>() {
+            let values: Vec<f32> =
+                values.iter().map(|v| f32::from_bits(change(case, v.to_bits()))).collect();
+            results[0] = Tensor::from_slice(results[0].shape(), &values)?;
+        }
+        Ok(results)
+    })
+}
+
+/// What known mistakes of drivers do to results is told apart.
+#[test]
+fn known_mistakes_are_named() {
+    let name = |change| {
+        let types = vec![wgmax::ElementType::F32];
+        let choice = Choice { seed: 2, cases: Some(200), types, ..Choice::default() };
+        let report = report(vec![with_f32(change)], choice);
+        let findings = &report.sweep.scores[0].findings;
+        assert!(!findings.is_empty(), "{}", report.summary());
+        let page = html::page(&report).unwrap();
+        let names: Vec<_> = findings.iter().map(|finding| finding.pattern.map(|p| p.name)).collect();
+        for pattern in findings.iter().filter_map(|finding| finding.pattern) {
+            assert!(page.contains(pattern.report), "{}", pattern.name);
+        }
+        assert!(names.iter().all(|name| *name == names[0]), "{names:?}");
+        names[0]
+    };
+    assert_eq!(name(|_, bits| if bits == 0x7fc0_0000 { 1 } else { bits }), Some("NaN folded"));
+    let flushed = |_: &Case, bits: u32| match bits & 0x7f80_0000 {
+        0 => bits & 0x8000_0000,
+        _ => bits,
+    };
+    assert_eq!(name(flushed), Some("subnormals flushed"));
+    let long = |case: &Case, bits: u32| match case.tensors[0].len() {
+        1500.. if bits >> 31 == 0 && bits > 9 => bits - 9,
+        _ => bits,
+    };
+    assert_eq!(name(long), Some("loop left early"));
+    // No mistake that is known.
+    assert_eq!(name(|_, bits| bits ^ 1), None);
 }

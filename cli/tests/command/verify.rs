@@ -2,7 +2,9 @@
 
 use std::fs;
 
-use super::{adapter, folder, refused, stdout, succeeds, wgmax};
+use serde_json::Value;
+
+use super::{adapter, command, folder, refused, stdout, succeeds, wgmax};
 
 #[test]
 fn the_cpu_agrees_with_the_oracle() {
@@ -18,10 +20,13 @@ fn the_cpu_agrees_with_the_oracle() {
     let page = fs::read_to_string(&html).unwrap();
     assert!(page.starts_with("<!DOCTYPE html>") && page.ends_with("</html>"), "{page}");
     assert!(page.contains("--seed 7 --cases 78"), "{page}");
-    let object: serde_json::Value =
+    let object: Value =
         serde_json::from_str(&fs::read_to_string(&json).unwrap()).unwrap();
     assert_eq!((&object["good"], &object["cases"]), (&true.into(), &78.into()));
-    assert_eq!(object["devices"][0]["cells"].as_array().unwrap().len(), 39);
+    let device = &object["devices"][0];
+    assert_eq!(device["cells"].as_array().unwrap().len(), 39);
+    let fill = device["kernels"].as_array().unwrap().iter().find(|k| k["kernel"] == "fill");
+    assert!(fill.unwrap()["cases"]["f32"].as_u64().unwrap() > 0, "{device}");
 }
 
 #[test]
@@ -79,7 +84,7 @@ fn memory_is_reported_and_bounded() {
     ]);
     assert_eq!(output.status.code(), Some(0), "{output:?}");
     assert!(stdout(&output).contains("Resident memory: "), "{output:?}");
-    let object: serde_json::Value =
+    let object: Value =
         serde_json::from_str(&fs::read_to_string(&json).unwrap()).unwrap();
     let resident = object["memory"]["resident"].as_array().unwrap();
     assert_eq!(resident.len(), 39, "{object}");
@@ -124,4 +129,89 @@ fn every_adapter_agrees_with_the_cpu() {
 fn the_cpu_alone_is_not_a_lack_of_adapters() {
     let shown = succeeds(&["verify", "--device", "cpu", "--cases", "1"]);
     assert_eq!(shown.contains("No GPU adapter was found"), wgmax::adapters().is_empty(), "{shown}");
+}
+
+/// Every fault in a kernel is found, by no more than the cases that run by default.
+#[test]
+fn planted_faults_are_found() {
+    let (_folder, at) = folder();
+    let json = at("report.json");
+    let subjects = [("cpu", 1), ("gpu", 2)];
+    for (device, places) in subjects.into_iter().filter(|s| s.0 == "cpu" || adapter::gpu().is_some())
+    {
+        let arguments = ["verify", "--device", device, "--seed", "1", "--faults", "--json", &json];
+        let shown = succeeds(&arguments);
+        assert!(!shown.contains("SURVIVED"), "{shown}");
+        let report: Value = serde_json::from_str(&fs::read_to_string(&json).unwrap()).unwrap();
+        let sabotage = report["sabotage"].as_array().unwrap();
+        assert_eq!(sabotage.len(), places, "{report}");
+        for sabotage in sabotage {
+            let in_shaders = sabotage["place"] == "shaders";
+            let faults = sabotage["faults"].as_array().unwrap();
+            assert!(faults.len() >= if in_shaders { 60 } else { 20 }, "{report}");
+            for fault in faults {
+                assert!(fault["found_by_case"].as_u64().unwrap() < 2000, "{fault}");
+            }
+        }
+    }
+}
+
+/// The cases of a small number find less, and it is said which faults they miss.
+#[test]
+fn faults_that_survive_are_named() {
+    let output = wgmax(&["verify", "--device", "cpu", "--seed", "1", "--faults", "--cases", "5"]);
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    let shown = stdout(&output);
+    assert!(shown.contains("SURVIVED  offset-at-the-end-is-too-large"), "{shown}");
+    assert!(shown.contains(" faults in CPU kernels found on CPU"), "{shown}");
+    assert!(shown.contains(" faults not found."), "{shown}");
+}
+
+#[test]
+fn a_report_can_be_replayed() {
+    let (_folder, at) = folder();
+    let json = at("report.json");
+    let arguments = ["verify", "--device", "cpu", "--seed", "9", "--op", "reduce-max,max-pool"];
+    succeeds(&[&arguments[..], &["--type", "f16,i64", "--cases", "30", "--json", &json]].concat());
+    let shown = succeeds(&["verify", "--replay", &json]);
+    assert!(shown.contains("30 cases of seed 9 in"), "{shown}");
+    assert!(shown.contains("All results are as in ") && !shown.contains("Other than"), "{shown}");
+
+    let text = fs::read_to_string(&json).unwrap();
+    let mut report: Value = serde_json::from_str(&text).unwrap();
+    report["version"] = "0.0.1".into();
+    report["devices"][0]["cells"][0]["mismatches"] = 1.into();
+    fs::write(&json, report.to_string()).unwrap();
+    let output = wgmax(&["verify", "--replay", &json]);
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    let shown = stdout(&output);
+    assert!(shown.contains("version: \"0.0.1\", now \"0.1.0\""), "{shown}");
+    assert!(shown.contains("NOT AS IN") && shown.contains("the cells of \"CPU\""), "{shown}");
+
+    for wrong in ["{}", "[1]", "{\"seed\": 1, \"cases\": -1}", "not JSON"] {
+        fs::write(&json, wrong).unwrap();
+        refused(&["verify", "--replay", &json], "report.json");
+    }
+    refused(&["verify", "--replay", &at("nothing")], "nothing");
+    refused(&["verify", "--replay", &json, "--seed", "1"], "--seed");
+}
+
+/// What was done before a signal is reported and written.
+#[cfg(unix)]
+#[test]
+fn a_signal_ends_a_sweep_with_a_report() {
+    use std::process::{Command, Stdio};
+    let (folder, at) = folder();
+    let arguments = ["verify", "--device", "cpu", "--seconds", "1000", "--json", &at("r.json")];
+    let child = command(&arguments).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    // Its temporary file is there when it begins.
+    while fs::read_dir(folder.path()).unwrap().count() < 2 {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130), "{output:?}");
+    assert!(stdout(&output).contains("Cut off by a signal. "), "{output:?}");
+    let report: Value = serde_json::from_str(&fs::read_to_string(at("r.json")).unwrap()).unwrap();
+    assert_eq!(report["cut_off"], true);
 }

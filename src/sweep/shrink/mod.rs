@@ -5,7 +5,6 @@ mod elements;
 mod shape;
 
 use super::Case;
-use crate::tensor::TensorDesc;
 
 /// Makes a case smaller as long as `fails` is true for it: fewer axes, smaller sizes, simpler
 /// attributes, simpler elements.
@@ -46,9 +45,7 @@ pub fn shrink(case: &Case, tries: usize, mut fails: impl FnMut(&Case) -> bool) -
 
 /// Whether the operator accepts its inputs.
 fn is_valid(case: &Case) -> bool {
-    let inputs = case.inputs();
-    let descs: Vec<&TensorDesc> = inputs.iter().map(|input| input.desc()).collect();
-    case.operator.checked(&inputs).and_then(|operator| operator.infer(&descs)).is_ok()
+    case.resolved().and_then(|(operator, _)| operator.infer(&case.descs())).is_ok()
 }
 
 /// The candidates to replace a number: `min`, about halfway to it, and one less.

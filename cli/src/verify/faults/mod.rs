@@ -12,8 +12,7 @@ use std::collections::HashMap;
 use serde_json::{Value, json};
 use wgmax::fault::{self, Fault};
 use wgmax::plan::{Plan, Shader};
-use wgmax::sweep::Case;
-use wgmax::{Device, TensorDesc, oracle};
+use wgmax::Device;
 
 use super::engine::Choice;
 use super::judge::{Verdict, are_equal, judge};
@@ -169,7 +168,7 @@ impl Cases {
             let mut shaders: Vec<Shader> = plan.shaders().copied().collect();
             if subject.device.is_cpu() {
                 // The CPU is the reference of adapters, too, and has a plan of its own then.
-                shaders.extend(own_plan(&subject.device, &case).iter().flat_map(Plan::shaders));
+                shaders.extend(case.own_plan(&subject.device).iter().flat_map(Plan::shaders));
             } else {
                 for shader in &shaders {
                     texts.entry(*shader).or_insert_with(|| shader.source());
@@ -179,13 +178,6 @@ impl Cases {
         }
         Self { cases, texts }
     }
-}
-
-/// The plan of a case without its limits and tuning.
-fn own_plan(device: &Device, case: &Case) -> wgmax::Result<Plan> {
-    let inputs = case.inputs();
-    let descs: Vec<&TensorDesc> = inputs.iter().map(|input| input.desc()).collect();
-    device.plan(&case.operator.checked(&inputs)?, &descs)
 }
 
 /// Runs cases until one finds a fault: the cases that were run, and what became of it.
@@ -257,10 +249,15 @@ fn in_cpu_kernels(subject: &Subject, choice: &Choice, cases: &Cases, fault: Faul
     let affected = cases.cases.iter().filter(|(_, shaders)| shaders.iter().any(has));
     let (tried, outcome) = search(affected.map(|&(index, _)| index), |index| {
         let case = choice.nth(index)?;
-        let right = oracle::run(&case.operator, &case.inputs())?;
+        let right = case.expected()?;
+        let plans = [case.plan(cpu)?, case.own_plan(cpu)?];
         let _plant = Plant::new(fault);
-        Ok(!are_equal(&right, &case.run(cpu)?)
-            || !are_equal(&right, &case.operator.run(cpu, &case.inputs())?))
+        for plan in &plans {
+            if !are_equal(&right, &case.execute(cpu, plan)?) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     });
     let (name, mistake, kernels) = (fault.name(), fault.mistake(), fault.kernels().to_vec());
     Planted { name, mistake, kernels, report: None, tried, outcome }
