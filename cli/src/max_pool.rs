@@ -237,6 +237,11 @@ impl Operation {
 pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome> {
     let (operator, input) = arguments.operation.read(arguments.indices.is_some())?;
     let results = arguments.run.run(&operator, &[&input])?;
-    output::deliver(&results, &[&arguments.output, &arguments.indices], &arguments.writing, output)?;
+    output::deliver(
+        &results,
+        &[&arguments.output, &arguments.indices],
+        &arguments.writing,
+        output,
+    )?;
     Ok(Outcome::Good)
 }

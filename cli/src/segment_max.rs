@@ -135,6 +135,11 @@ impl Operation {
 pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome> {
     let (operator, inputs) = arguments.operation.read(arguments.indices.is_some())?;
     let results = arguments.run.run(&operator, &inputs.iter().collect::<Vec<&Tensor>>())?;
-    output::deliver(&results, &[&arguments.output, &arguments.indices], &arguments.writing, output)?;
+    output::deliver(
+        &results,
+        &[&arguments.output, &arguments.indices],
+        &arguments.writing,
+        output,
+    )?;
     Ok(Outcome::Good)
 }

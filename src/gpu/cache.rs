@@ -50,8 +50,7 @@ impl PipelineFile {
             return Ok(false);
         }
         if let Some(directory) = self.path.parent() {
-            std::fs::create_dir_all(directory)
-                .map_err(|e| io_error(directory, e))?;
+            std::fs::create_dir_all(directory).map_err(|e| io_error(directory, e))?;
         }
         let mut file = WholeFile::create(&self.path)?;
         let parts = [MAGIC, &sum.to_le_bytes()[..], &(data.len() as u64).to_le_bytes(), &data];

@@ -196,11 +196,12 @@ pub fn read_as(spec: &str, element_type: Option<ElementType>) -> Result<Tensor> 
             actual,
         });
     }
-    Tensor::from_shared(wanted, tensor.shape(), Arc::new(Elements(tensor.clone())))
-        .map_err(|e| match e {
+    Tensor::from_shared(wanted, tensor.shape(), Arc::new(Elements(tensor.clone()))).map_err(|e| {
+        match e {
             Error::OutOfMemory { .. } => e,
             e => unsupported(spec, format!("the bits are not of {wanted}: {e}")),
-        })
+        }
+    })
 }
 
 /// The bytes of a tensor, to be shared with another tensor.

@@ -18,9 +18,7 @@ impl Tensor {
     {
         match array.as_slice() {
             Some(elements) => Self::from_slice(array.shape(), elements),
-            None => {
-                Self::from_slice(array.shape(), &memory::collected(array.iter().copied())?)
-            }
+            None => Self::from_slice(array.shape(), &memory::collected(array.iter().copied())?),
         }
     }
 

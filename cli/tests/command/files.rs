@@ -24,7 +24,12 @@ fn report(to: &str) -> Output {
 #[cfg(target_os = "linux")]
 #[track_caller]
 fn run(arguments: &[&str]) -> bool {
-    Command::new(arguments[0]).args(&arguments[1..]).stderr(Stdio::null()).status().unwrap().success()
+    Command::new(arguments[0])
+        .args(&arguments[1..])
+        .stderr(Stdio::null())
+        .status()
+        .unwrap()
+        .success()
 }
 
 #[cfg(target_os = "linux")]
@@ -52,10 +57,8 @@ fn devices_and_pipes_stay_what_they_are() {
     // Standard output, as a pipe and as a file, whose other content stays.
     assert!(stdout(&report("/dev/stdout")).contains("\"seed\""));
     let file = fs::File::create(at("all")).unwrap();
-    let output = command(&[&VERIFY[..], &["--json", "/dev/stdout"]].concat())
-        .stdout(file)
-        .output()
-        .unwrap();
+    let output =
+        command(&[&VERIFY[..], &["--json", "/dev/stdout"]].concat()).stdout(file).output().unwrap();
     assert!(output.status.success(), "{output:?}");
     let all = fs::read_to_string(at("all")).unwrap();
     assert!(all.contains("\"seed\"") && all.contains("bit for bit"), "{all}");
@@ -199,11 +202,8 @@ fn what_cannot_be_printed_is_an_error() {
         assert!(error.starts_with("wgmax: standard output: No space left"), "{error}");
         assert_eq!(error.lines().count(), 1, "{error}");
         // A closed pipe is no error.
-        let mut child = command(arguments)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
+        let mut child =
+            command(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         drop(child.stdout.take());
         let output = child.wait_with_output().unwrap();
         assert!(output.status.success() && stderr(&output).is_empty(), "{output:?}");
@@ -223,7 +223,11 @@ fn standard_input_is_called_what_it_is() {
         (&["reduce-max", "pb:-", "--device", "cpu"], Vec::new(), "it is empty"),
         (&["onnx", "-", "--list"], Vec::new(), "it is empty"),
         (&["reduce-max", "-", "--device", "cpu"], file("x.npz"), "it is an npz archive"),
-        (&["reduce-max", "-", "--device", "cpu"], file("x.safetensors"), "it is a safetensors file"),
+        (
+            &["reduce-max", "-", "--device", "cpu"],
+            file("x.safetensors"),
+            "it is a safetensors file",
+        ),
     ] {
         let output = fed(arguments, &bytes);
         let error = super::stderr(&output);

@@ -67,12 +67,13 @@ fn ignored_signals_stay_ignored() {
 
 /// Measurements of many items, of which at least one is done.
 fn measuring(at: &impl Fn(&str) -> String) -> (Child, impl BufRead) {
-    let mut child = command(&["bench", "--device", "cpu", "--filter", "R0|P0|S0", "--seconds", "2"])
-        .args(["--json", &at("b.json"), "--plot", &at("b.svg"), "--growth", &at("g.svg")])
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut child =
+        command(&["bench", "--device", "cpu", "--filter", "R0|P0|S0", "--seconds", "2"])
+            .args(["--json", &at("b.json"), "--plot", &at("b.svg"), "--growth", &at("g.svg")])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
     let mut lines = BufReader::new(child.stderr.take().unwrap());
     let mut line = String::new();
     lines.read_line(&mut line).unwrap();

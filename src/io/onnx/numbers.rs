@@ -20,8 +20,7 @@ pub(super) const STRING_DATA: Field = Field("string_data", 6);
 pub(super) const INT64_DATA: Field = Field("int64_data", 7);
 pub(super) const DOUBLE_DATA: Field = Field("double_data", 10);
 pub(super) const UINT64_DATA: Field = Field("uint64_data", 11);
-const ALL: [Field; 6] =
-    [FLOAT_DATA, INT32_DATA, STRING_DATA, INT64_DATA, DOUBLE_DATA, UINT64_DATA];
+const ALL: [Field; 6] = [FLOAT_DATA, INT32_DATA, STRING_DATA, INT64_DATA, DOUBLE_DATA, UINT64_DATA];
 
 /// The fields of a message that hold elements. The message must be known to be valid.
 pub(super) fn filled(name: &str, mut bytes: Bytes) -> Result<Vec<Field>> {
