@@ -529,12 +529,15 @@ fn an_archive_keeps_what_is_not_written() {
     io::write(&at("d"), &newer).unwrap();
     assert_eq!(members_of(&path), 5);
     for (name, expected) in [("a", &a), ("b", &b), ("new", &newer), ("d", &newer)] {
-        let read = io::read(&at(name)).unwrap();
-        assert_same(&read, expected);
-        // Arrays are aligned also where others have moved them.
-        assert_eq!(read.bytes().as_ptr().align_offset(8), 0);
+        assert_same(&io::read(&at(name)).unwrap(), expected);
     }
-    let archive = zip::ZipArchive::new(fs::File::open(&path).unwrap()).unwrap();
+    let mut archive = zip::ZipArchive::new(fs::File::open(&path).unwrap()).unwrap();
+    for index in 0..archive.len() {
+        // Arrays can be mapped wherever they lie now.
+        let member = archive.by_index(index).unwrap();
+        let stored = member.compression() == zip::CompressionMethod::Stored;
+        assert!(!stored || member.data_start().unwrap().is_multiple_of(64), "{:?}", member.name());
+    }
     assert_eq!(archive.comment(), b"of the archive");
     assert!(members(&path).contains(&("readme.txt".to_string(), text)));
 
