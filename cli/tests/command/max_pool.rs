@@ -177,7 +177,7 @@ fn a_failure_leaves_both_outputs_of_pooling_alone() {
     run(&at("y.txt"), &z, "y.txt");
     run(&y, &y, "one file");
     run(&y, &at("./y.npy"), "one file");
-    run(&at("both.npz:y"), &at("both.npz:z"), "one file");
+    run(&at("both.npz:y"), &at("both.npz:y.npy"), "one file");
     assert!(!Path::new(&at("both.npz")).exists());
 }
 
