@@ -96,7 +96,10 @@ fn random_cases_agree_on_a_small_device() {
         let case = Case::nth(seed, index).unwrap();
         // Some ids are wrong, which the host finds before a device is asked.
         let Ok(expected) = case.operator.run(&Device::cpu(), &case.inputs()) else {
-            assert!(plans.iter().all(|on| case.operator.run(on, &case.inputs()).is_err()), "{case}");
+            assert!(
+                plans.iter().all(|on| case.operator.run(on, &case.inputs()).is_err()),
+                "{case}"
+            );
             continue;
         };
         for device in &plans {

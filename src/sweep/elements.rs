@@ -250,11 +250,7 @@ pub(super) fn with_parts(tensor: &Tensor, random: &mut Random) -> Result<Tensor>
 }
 
 /// `tensor` with large numbers at these places.
-pub(super) fn with_peaks(
-    tensor: &Tensor,
-    places: &[usize],
-    random: &mut Random,
-) -> Result<Tensor> {
+pub(super) fn with_peaks(tensor: &Tensor, places: &[usize], random: &mut Random) -> Result<Tensor> {
     let t = tensor.element_type();
     Tensor::build(tensor.desc().clone(), |bytes| {
         bytes.copy_from_slice(tensor.bytes());
@@ -295,13 +291,17 @@ mod tests {
             for seed in 0..20 {
                 let tensor = |style| tensor(t, &[1000], style, &mut Random(seed)).unwrap();
                 let (rising, falling) = (tensor(Style::Rising), tensor(Style::Falling));
-                let keys: Vec<u64> = rising.bytes().chunks_exact(t.size()).map(|bytes| {
-                    let mut bits = [0; 8];
-                    bits[..t.size()].copy_from_slice(bytes);
-                    assert!(!is_nan(t, u64::from_le_bytes(bits)), "{t}");
-                    let [low, high] = key_words(t, u64::from_le_bytes(bits));
-                    u64::from(high) << 32 | u64::from(low)
-                }).collect();
+                let keys: Vec<u64> = rising
+                    .bytes()
+                    .chunks_exact(t.size())
+                    .map(|bytes| {
+                        let mut bits = [0; 8];
+                        bits[..t.size()].copy_from_slice(bytes);
+                        assert!(!is_nan(t, u64::from_le_bytes(bits)), "{t}");
+                        let [low, high] = key_words(t, u64::from_le_bytes(bits));
+                        u64::from(high) << 32 | u64::from(low)
+                    })
+                    .collect();
                 assert!(keys.is_sorted() && keys[0] < keys[999], "{t} {seed}");
                 let backwards = falling.bytes().rchunks_exact(t.size()).flatten();
                 assert!(backwards.eq(rising.bytes()), "{t} {seed}");

@@ -34,8 +34,8 @@ pub use shrink::shrink;
 
 use crate::device::{Device, DeviceTensor};
 use crate::error::{Error, Result};
-use crate::oracle;
 use crate::operator::Operator;
+use crate::oracle;
 use crate::plan::Plan;
 use crate::tensor::{ElementType, Tensor, TensorDesc};
 

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::aim::Aim;
 use super::Random;
+use super::aim::Aim;
 use super::draft::{Draft, near_border};
 use super::elements::place;
 use crate::Nan;
@@ -116,11 +116,7 @@ fn matrices(
 }
 
 /// An element of each set, at an end of the set or of a part of it.
-pub(super) fn places(
-    op: &ReduceMax,
-    data: &TensorDesc,
-    random: &mut Random,
-) -> Result<Vec<usize>> {
+pub(super) fn places(op: &ReduceMax, data: &TensorDesc, random: &mut Random) -> Result<Vec<usize>> {
     let reduced = op.reduced(data.rank())?;
     // The elements of each set, in order.
     let mut sets = BTreeMap::<usize, Vec<usize>>::new();

@@ -125,12 +125,7 @@ fn check_case(device: Option<&Device>, case: &Case, what: &str) {
 }
 
 /// So many random cases of a kind, of any type.
-fn check_random(
-    device: Option<&Device>,
-    rounds: u64,
-    kind: Kind,
-    budget: u64,
-) {
+fn check_random(device: Option<&Device>, rounds: u64, kind: Kind, budget: u64) {
     let seed = seed();
     let mut random = Random(seed);
     for round in 0..rounds {

@@ -4,8 +4,8 @@ use super::common::{Random, check_oracle, gpu, plans, seed, tensor};
 use super::{check_random, check_within, compare_launches, rounds, variants};
 use wgmax::operator::{Operator, ReduceMax};
 use wgmax::plan::Limits;
-use wgmax::{Device, ElementType, Nan, Tensor, Tuning};
 use wgmax::sweep::Kind;
+use wgmax::{Device, ElementType, Nan, Tensor, Tuning};
 
 #[test]
 fn random_reductions_agree_three_ways() {

@@ -94,7 +94,8 @@ fn hostile_ids_break_nothing() {
     let (mut planned, mut right) = (vec![0; devices.len()], 0);
     for round in 0..rounds {
         let (op, data, ids) = hostile(&mut random);
-        let status = oracle::status(&op, data.shape()[0], &ids).unwrap().as_slice::<u32>().unwrap()[0];
+        let status =
+            oracle::status(&op, data.shape()[0], &ids).unwrap().as_slice::<u32>().unwrap()[0];
         let op = Operator::from(op);
         let inputs = [&data, &ids];
         let expected = (status == 0).then(|| oracle::run(&op, &inputs).unwrap());

@@ -65,12 +65,11 @@ impl Finding {
             // `shrink` returns the last case for which `differs` was true, which is `small`.
             shrink(&found.case, MAX_TRIES, differs);
         }
-        let oracle =
-            small.case.expected().ok().map(|oracle| match () {
-                () if are_equal(&oracle, &small.expected) => Side::Expected,
-                () if are_equal(&oracle, &small.actual) => Side::Actual,
-                () => Side::Neither,
-            });
+        let oracle = small.case.expected().ok().map(|oracle| match () {
+            () if are_equal(&oracle, &small.expected) => Side::Expected,
+            () if are_equal(&oracle, &small.actual) => Side::Actual,
+            () => Side::Neither,
+        });
         let device = Some(&subject.device).filter(|device| again && !device.is_cpu());
         let launch = device.and_then(|device| differing_launch(device, &small.case));
         let scatters = launch.as_ref().is_some_and(|launch| launch.kernel == "segment_scatter");

@@ -44,8 +44,7 @@ pub fn judge_plan(subject: &Subject, case: &Case, plan: &Plan) -> Verdict {
 
 /// Whether results have the same types, shapes and bits.
 pub fn are_equal(expected: &[Tensor], actual: &[Tensor]) -> bool {
-    let same =
-        |(a, b): (&Tensor, &Tensor)| compare(b, a).is_ok_and(|report| report.is_equal());
+    let same = |(a, b): (&Tensor, &Tensor)| compare(b, a).is_ok_and(|report| report.is_equal());
     expected.len() == actual.len() && expected.iter().zip(actual).all(same)
 }
 

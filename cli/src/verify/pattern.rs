@@ -21,24 +21,25 @@ const MANY: usize = 1000;
 static NAN_FOLDED: Pattern = Pattern {
     name: "NaN folded",
     sentence: "Only NaN is wrong: a compiler may have assumed that there is none.",
-    report: "TODO",
+    report: "https://github.com/GPUOpen-Drivers/llpc/pull/704",
 };
 static FLUSHED: Pattern = Pattern {
     name: "subnormals flushed",
     sentence: "Only subnormal numbers are wrong, and are 0: bits were treated as floats.",
-    report: "TODO",
+    report: "https://github.com/gpuweb/gpuweb/issues/4149",
 };
 static UNSIGNED_ATOMIC: Pattern = Pattern {
     name: "signed atomic maximum",
     sentence: "Where the highest bit of a key is set it lost: an atomic maximum of unsigned \
                integers may have been compiled as one of signed integers.",
-    report: "TODO",
+    report: "https://github.com/CHIP-SPV/chipStar/pull/1290",
 };
 static LOOP_LIMIT: Pattern = Pattern {
     name: "loop left early",
     sentence: "Only large cases are wrong, and maxima are too low: a loop may have ended after a \
                fixed number of iterations.",
-    report: "TODO",
+    report: "https://github.com/bminor/mesa-mesa/blob/02903e150ef94f2042a423184a3362142c321\
+             165/src/gallium/auxiliary/gallivm/lp_bld_limits.h",
 };
 
 impl Pattern {
@@ -60,7 +61,8 @@ impl Pattern {
         if all(|t, expected, actual| is_subnormal(t, expected) && magnitude(t, actual) == Some(0)) {
             return Some(&FLUSHED);
         }
-        if scatters && all(|t, expected, actual| has_high_key(t, expected) && !has_high_key(t, actual))
+        if scatters
+            && all(|t, expected, actual| has_high_key(t, expected) && !has_high_key(t, actual))
         {
             return Some(&UNSIGNED_ATOMIC);
         }

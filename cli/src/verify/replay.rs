@@ -139,7 +139,10 @@ fn changes(old: &Value, new: &Value) -> (Vec<String>, Vec<String>) {
     for (old, new) in list(old, "sabotage").iter().zip(list(new, "sabotage")) {
         for fault in list(old, "faults") {
             let now = find(&list(&new, "faults"), "name", &fault);
-            let what = format!("{} in {} on {}, found by case", fault["name"], old["place"], old["device"]);
+            let what = format!(
+                "{} in {} on {}, found by case",
+                fault["name"], old["place"], old["device"]
+            );
             note(&mut results, what, &fault["found_by_case"], &now["found_by_case"]);
         }
     }

@@ -256,7 +256,8 @@ fn known_mistakes_are_named() {
         let findings = &report.sweep.scores[0].findings;
         assert!(!findings.is_empty(), "{}", report.summary());
         let page = html::page(&report).unwrap();
-        let names: Vec<_> = findings.iter().map(|finding| finding.pattern.map(|p| p.name)).collect();
+        let names: Vec<_> =
+            findings.iter().map(|finding| finding.pattern.map(|p| p.name)).collect();
         for pattern in findings.iter().filter_map(|finding| finding.pattern) {
             assert!(page.contains(pattern.report), "{}", pattern.name);
         }

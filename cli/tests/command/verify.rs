@@ -20,8 +20,7 @@ fn the_cpu_agrees_with_the_oracle() {
     let page = fs::read_to_string(&html).unwrap();
     assert!(page.starts_with("<!DOCTYPE html>") && page.ends_with("</html>"), "{page}");
     assert!(page.contains("--seed 7 --cases 78"), "{page}");
-    let object: Value =
-        serde_json::from_str(&fs::read_to_string(&json).unwrap()).unwrap();
+    let object: Value = serde_json::from_str(&fs::read_to_string(&json).unwrap()).unwrap();
     assert_eq!((&object["good"], &object["cases"]), (&true.into(), &78.into()));
     let device = &object["devices"][0];
     assert_eq!(device["cells"].as_array().unwrap().len(), 39);
@@ -84,8 +83,7 @@ fn memory_is_reported_and_bounded() {
     ]);
     assert_eq!(output.status.code(), Some(0), "{output:?}");
     assert!(stdout(&output).contains("Resident memory: "), "{output:?}");
-    let object: Value =
-        serde_json::from_str(&fs::read_to_string(&json).unwrap()).unwrap();
+    let object: Value = serde_json::from_str(&fs::read_to_string(&json).unwrap()).unwrap();
     let resident = object["memory"]["resident"].as_array().unwrap();
     assert_eq!(resident.len(), 39, "{object}");
     assert!(resident.iter().all(|sample| sample["bytes"].as_u64().unwrap() > 1 << 20));
@@ -137,7 +135,8 @@ fn planted_faults_are_found() {
     let (_folder, at) = folder();
     let json = at("report.json");
     let subjects = [("cpu", 1), ("gpu", 2)];
-    for (device, places) in subjects.into_iter().filter(|s| s.0 == "cpu" || adapter::gpu().is_some())
+    for (device, places) in
+        subjects.into_iter().filter(|s| s.0 == "cpu" || adapter::gpu().is_some())
     {
         let arguments = ["verify", "--device", device, "--seed", "1", "--faults", "--json", &json];
         let shown = succeeds(&arguments);
@@ -208,7 +207,9 @@ fn a_signal_ends_a_sweep_with_a_report() {
     while fs::read_dir(folder.path()).unwrap().count() < 2 {
         std::thread::sleep(std::time::Duration::from_millis(5));
     }
-    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    assert!(
+        Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success()
+    );
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(130), "{output:?}");
     assert!(stdout(&output).contains("Cut off by a signal. "), "{output:?}");

@@ -10,9 +10,9 @@ mod shaders;
 use std::collections::HashMap;
 
 use serde_json::{Value, json};
+use wgmax::Device;
 use wgmax::fault::{self, Fault};
 use wgmax::plan::{Plan, Shader};
-use wgmax::Device;
 
 use super::engine::Choice;
 use super::judge::{Verdict, are_equal, judge};
@@ -50,6 +50,13 @@ impl ShaderFault {
             false => text,
         }
     }
+}
+
+/// A fault wherever it is.
+#[derive(Clone, Copy)]
+enum AnyFault {
+    Cpu(Fault),
+    Shader(&'static ShaderFault),
 }
 
 /// A fault that was planted.
@@ -136,17 +143,21 @@ impl Sabotage {
 pub fn sabotage(subject: &Subject, choice: &Choice, display: &mut Display) -> Sabotage {
     let cases = Cases::new(subject, choice);
     let place = if subject.device.is_cpu() { "CPU kernels" } else { "shaders" };
-    let count = if subject.device.is_cpu() { Fault::ALL.len() } else { shaders::FAULTS.len() };
+    let faults: Vec<AnyFault> = match subject.device.is_cpu() {
+        true => Fault::ALL.into_iter().map(AnyFault::Cpu).collect(),
+        false => shaders::all().map(AnyFault::Shader).collect(),
+    };
     let mut planted = Vec::new();
-    for number in 0..count {
+    for (number, &fault) in faults.iter().enumerate() {
         if interrupt::requested() {
             break;
         }
-        let line = || format!("{} of {count} faults in {place} on {}", number + 1, subject.name);
+        let (number, count) = (number + 1, faults.len());
+        let line = || format!("{number} of {count} faults in {place} on {}", subject.name);
         display.update(number as f64 / count as f64, line);
-        planted.push(match subject.device.is_cpu() {
-            true => in_cpu_kernels(subject, choice, &cases, Fault::ALL[number]),
-            false => in_shaders(subject, choice, &cases, &shaders::FAULTS[number]),
+        planted.push(match fault {
+            AnyFault::Cpu(fault) => in_cpu_kernels(subject, choice, &cases, fault),
+            AnyFault::Shader(fault) => in_shaders(subject, choice, &cases, fault),
         });
     }
     Sabotage { subject: subject.name.clone(), place, planted }
@@ -211,12 +222,13 @@ fn in_shaders(
     let faulty = Subject::adapter(device, Device::cpu());
     let has = |shader: &Shader| fault.changes(shader, &cases.texts[shader]);
     let affected = cases.cases.iter().filter(|(_, shaders)| shaders.iter().any(has));
-    let (tried, outcome) =
-        search(affected.map(|&(index, _)| index), |index| match judge(&faulty, &choice.nth(index)?) {
+    let (tried, outcome) = search(affected.map(|&(index, _)| index), |index| {
+        match judge(&faulty, &choice.nth(index)?) {
             Verdict::Same => Ok(false),
             Verdict::Differs(_) => Ok(true),
             Verdict::Failed(error) => Err(error),
-        });
+        }
+    });
     let changed = cases.texts.iter().filter(|(shader, text)| fault.changes(shader, text));
     let mut kernels: Vec<&str> = changed.map(|(shader, _)| shader.kernel.name()).collect();
     kernels.sort_unstable();
@@ -277,7 +289,7 @@ mod tests {
         let texts: Vec<(Shader, String)> =
             shaders.filter(|shader| !shader.in_place).map(|s| (s, s.source())).collect();
         let mut names = HashSet::new();
-        for fault in shaders::FAULTS {
+        for fault in shaders::all() {
             assert!(names.insert(fault.name), "{} is there twice", fault.name);
             assert_ne!(fault.find, fault.replace, "{}", fault.name);
             let changes = |kernel: &str| {
@@ -290,10 +302,10 @@ mod tests {
             let some = texts.iter().any(|(shader, text)| fault.changes(shader, text));
             assert!(some, "{} has no place", fault.name);
         }
-        assert!(shaders::FAULTS.len() >= 60 && Fault::ALL.len() >= 20);
+        assert!(shaders::all().count() >= 60 && Fault::ALL.len() >= 20);
         for kernel in kernels {
             let own = |fault: &ShaderFault| fault.kernels.contains(&kernel.name());
-            assert!(shaders::FAULTS.iter().any(own), "no fault in shaders of {kernel:?}");
+            assert!(shaders::all().any(own), "no fault in shaders of {kernel:?}");
             let own = |fault: &Fault| fault.kernels().contains(&kernel.name());
             assert!(Fault::ALL.iter().any(own), "no fault in the CPU's {kernel:?}");
         }
