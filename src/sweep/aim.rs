@@ -7,7 +7,7 @@ use crate::software;
 use crate::tensor::{ElementType, TensorDesc};
 use crate::tuning::Tuning;
 
-/// Cases without an aim, for each operator, beside one for each variant: what nobody thought of.
+/// Turns without an aim, for each operator: what nobody thought of.
 const FREE: usize = 2;
 
 /// A variant of a kernel that a case shall launch.
@@ -48,11 +48,11 @@ impl Aim {
     /// other plans may have the kernel.
     pub fn narrow(&self, random: &mut Random, tries: u64) -> Narrow {
         let mut narrow = Narrow::random(random);
-        if tries < 1000 {
+        if tries < 200 {
             narrow.tuning = Some(self.tuning);
         }
         // Long pieces and chunks: tensors as small as these are cut into short ones by default.
-        if random.once_in(if self.kernel().starts_with("segment") { 2 } else { 6 }) {
+        if random.once_in(if self.kernel().starts_with("segment") { 2 } else { 4 }) {
             narrow.target_parallelism = Some(random.pick(&[1, 1, 8, 64]));
         }
         narrow
@@ -80,9 +80,21 @@ fn variants(kind: Kind, t: ElementType) -> Vec<(&'static Kernel, Flags)> {
     let mut variants = Vec::new();
     for kernel in kernels().into_iter().filter(own) {
         let flags = 0..1 << kernel.flag_names().len();
-        variants.extend(flags.filter(|&f| (kernel.has)(t, f)).map(|f| (kernel, f)));
+        let own: Vec<_> = flags.filter(|&f| (kernel.has)(t, f)).map(|f| (kernel, f)).collect();
+        variants.extend(own.repeat(turns(kernel)));
     }
     variants
+}
+
+/// How many turns the variants of a kernel have.
+fn turns(kernel: &Kernel) -> usize {
+    match kernel.name() {
+        // Rows and pieces that are not full take branches of their own in each form of it.
+        "reduce_columns" => 3,
+        // For three element types alone.
+        "pool_sliding_window_index" => 3,
+        _ => 1,
+    }
 }
 
 #[cfg(test)]

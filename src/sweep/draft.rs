@@ -17,6 +17,8 @@ pub(super) struct Draft {
     pub data: TensorDesc,
     /// The ids of segments.
     pub ids: Option<Tensor>,
+    /// Whether one invocation shall have as many rows as it may.
+    pub long_chunks: bool,
 }
 
 impl Draft {
@@ -35,7 +37,7 @@ impl Draft {
     }
 
     fn meets(&self, aim: Aim, narrow: &Narrow) -> bool {
-        let Self { operator, data, ids } = self;
+        let Self { operator, data, ids, .. } = self;
         let (Operator::SegmentMax(op), Some(ids)) = (operator, ids) else {
             return aim.is_met(operator, &[data], narrow);
         };
@@ -44,12 +46,31 @@ impl Draft {
         aim.is_met(&operator, &[data, ids.desc()], narrow)
     }
 
+    /// Limits that concern the draft.
+    fn fit(&self, mut narrow: Narrow, random: &mut Random) -> Narrow {
+        if self.long_chunks {
+            narrow.target_parallelism = Some(1);
+        }
+        // Bindings that hold all data and ids narrow nothing.
+        let ids = self.ids.as_ref().map_or(0, |ids| ids.bytes().len());
+        let bytes = self.data.byte_len().max(ids) as u64;
+        if narrow.max_binding_size.is_some_and(|size| size >= bytes) {
+            let smaller = [516, 1000, 1024, 2044, 4096].into_iter().filter(|&size| size < bytes);
+            let smaller: Vec<u64> = smaller.collect();
+            narrow.max_binding_size = (!smaller.is_empty()).then(|| random.pick(&smaller));
+        }
+        narrow
+    }
+
     /// Draws the elements.
-    fn case(self, random: &mut Random, narrow: Narrow) -> Result<Case> {
-        let style = Style::random(random);
+    fn case(self, kind: Kind, random: &mut Random, narrow: Narrow) -> Result<Case> {
+        let style = match has_indices(&self.operator) {
+            true if random.once_in(5) => Style::Ties,
+            _ => Style::random(kind, random),
+        };
         let mut data = tensor(self.data.element_type(), self.data.shape(), style, random)?;
-        if !data.is_empty() && random.once_in(2) {
-            data = with_parts(&data, random)?;
+        if !data.is_empty() && random.once_in(3) {
+            data = with_parts(kind, &data, random)?;
         }
         if style == Style::Peaks && !data.is_empty() && !random.once_in(4) {
             let places = match (&self.operator, &self.ids) {
@@ -65,6 +86,15 @@ impl Draft {
     }
 }
 
+/// Whether positions are wanted, which ties show.
+fn has_indices(operator: &Operator) -> bool {
+    match operator {
+        Operator::ReduceMax(_) => false,
+        Operator::MaxPool(op) => op.get_indices().is_some(),
+        Operator::SegmentMax(op) => op.get_indices().is_some(),
+    }
+}
+
 /// A random case, which meets its aim if there is one.
 pub(super) fn draw(
     random: &mut Random,
@@ -73,16 +103,22 @@ pub(super) fn draw(
     budget: u64,
     aim: Option<Aim>,
 ) -> Result<Case> {
+    let Some(aim) = aim else {
+        let draft = Draft::random(random, kind, t, budget, None)?;
+        let narrow = Narrow::random(random);
+        return draft.case(kind, random, narrow);
+    };
     let mut tries = 0;
     loop {
-        let draft = Draft::random(random, kind, t, budget, aim)?;
-        let Some(aim) = aim else {
-            let narrow = Narrow::random(random);
-            return draft.case(random, narrow);
-        };
         let narrow = aim.narrow(random, tries);
+        let budget = match narrow.max_binding_size {
+            Some(_) => budget.max(4000),
+            None => budget,
+        };
+        let draft = Draft::random(random, kind, t, budget, Some(aim))?;
+        let narrow = draft.fit(narrow, random);
         if tries == MAX_TRIES || draft.meets(aim, &narrow) {
-            return draft.case(random, narrow);
+            return draft.case(kind, random, narrow);
         }
         tries += 1;
     }

@@ -1,6 +1,6 @@
 //! Random elements, including special values.
 
-use super::Random;
+use super::{Kind, Random};
 use crate::error::Result;
 use crate::tensor::key::{Key, Keyed, key_words, with_keyed};
 use crate::tensor::{ElementType, Tensor, TensorDesc};
@@ -24,7 +24,7 @@ pub enum Style {
     Rising,
     /// Each element is at most as large as the one before.
     Falling,
-    /// Two to four different values, so that most maxima are there several times.
+    /// One to four different values, so that most maxima are there several times.
     Ties,
     /// Small numbers, and few large ones.
     Peaks,
@@ -44,14 +44,24 @@ impl Style {
         Self::Peaks,
     ];
 
-    /// A random style. What shows a lost or a foreign element comes more often than what shows a
-    /// wrong value.
-    pub(super) fn random(random: &mut Random) -> Self {
+    /// A random style for an operator. What shows a lost or a foreign element comes more often than
+    /// what shows a wrong value.
+    pub(super) fn random(kind: Kind, random: &mut Random) -> Self {
         use Style::*;
-        random.pick(&[
-            Any, Any, Hard, Numbers, Lowest, Nan, Rising, Rising, Rising, Falling, Falling, Ties,
-            Ties, Ties, Peaks, Peaks, Peaks,
-        ])
+        random.pick(match kind {
+            Kind::ReduceMax => &[
+                Any, Hard, Lowest, Nan, Ties, Rising, Rising, Rising, Rising, Rising, Rising,
+                Falling, Falling, Peaks, Peaks, Peaks, Peaks,
+            ],
+            Kind::MaxPool => &[
+                Any, Any, Hard, Hard, Numbers, Lowest, Nan, Ties, Ties, Rising, Rising, Rising,
+                Falling, Falling, Falling, Peaks, Peaks,
+            ],
+            Kind::SegmentMax => &[
+                Any, Hard, Numbers, Lowest, Lowest, Nan, Ties, Ties, Rising, Rising, Rising,
+                Falling, Falling, Falling, Peaks, Peaks, Peaks,
+            ],
+        })
     }
 }
 
@@ -96,9 +106,9 @@ pub fn tensor(
     })
 }
 
-/// Two to four values; of floats every other time both zeros and what is less.
+/// One to four values; of floats every other time both zeros and what is less.
 fn few_bits(t: ElementType, hard: &[u64], random: &mut Random) -> Vec<u64> {
-    let mut few: Vec<u64> = (0..2 + random.below(3)).map(|_| random.pick(hard)).collect();
+    let mut few: Vec<u64> = (0..1 + random.below(4)).map(|_| random.pick(hard)).collect();
     if float(t).is_some() && random.once_in(2) {
         let sign = 1 << (8 * t.size() - 1);
         few = vec![0, sign, sign, sign | 1 | random.below(200)];
@@ -237,11 +247,11 @@ fn lowest_bits(t: ElementType) -> u64 {
 }
 
 /// `tensor` with parts of other styles, which end anywhere.
-pub(super) fn with_parts(tensor: &Tensor, random: &mut Random) -> Result<Tensor> {
+pub(super) fn with_parts(kind: Kind, tensor: &Tensor, random: &mut Random) -> Result<Tensor> {
     let (t, size) = (tensor.element_type(), tensor.element_type().size());
     let mut bytes = tensor.bytes().to_vec();
     for _ in 0..1 + random.below(4) {
-        let other = self::tensor(t, tensor.shape(), Style::random(random), random)?;
+        let other = self::tensor(t, tensor.shape(), Style::random(kind, random), random)?;
         let begin = size * random.below(tensor.len() as u64) as usize;
         let end = begin + size * random.below((bytes.len() - begin) as u64 / size as u64) as usize;
         bytes[begin..end].copy_from_slice(&other.bytes()[begin..end]);

@@ -23,7 +23,8 @@ pub(super) fn draft(
 ) -> Result<Draft> {
     loop {
         let (op, shape) = pooling(random, t, budget, aim);
-        let draft = Draft { operator: op.into(), data: TensorDesc::new(t, shape)?, ids: None };
+        let data = TensorDesc::new(t, shape)?;
+        let draft = Draft { operator: op.into(), data, ids: None, long_chunks: false };
         if is_usable(&draft) {
             return Ok(draft);
         }
@@ -48,10 +49,11 @@ fn pooling(
     aim: Option<Aim>,
 ) -> (MaxPool, Vec<usize>) {
     let spatial = random.pick(&[1, 1, 2, 2, 2, 2, 3, 3, 4, 5]);
-    // A long line, or more elements than a product of 16 bits counts, now and then.
-    let long = (aim.is_some() && spatial < 3 && random.once_in(8)).then(|| random.below(spatial));
-    let (longest, least) = if random.once_in(3) { (12_000, 70_000) } else { (6000, 14_000) };
-    let mut left = if long.is_some() { budget.max(least) } else { budget };
+    // A long line, or results that are numbered in more than 16 bits, now and then.
+    let long = aim.is_some() && spatial < 3 && random.once_in(10);
+    let long = long.then(|| random.below(spatial) as usize);
+    let longest = if random.once_in(4) { 40_000 } else { 8000 };
+    let mut left = budget;
     let mut size = |random: &mut Random, max: u64| {
         let size = match random.below(20) {
             0 if max < 10 => 0,
@@ -65,14 +67,16 @@ fn pooling(
         left /= size.max(1);
         size as usize
     };
-    let max = |axis| match spatial {
-        _ if long == Some(axis) => longest,
-        1 | 2 => 70,
-        _ => 12,
-    };
-    let mut sizes: Vec<usize> = (0..spatial).map(|axis| size(random, max(axis))).collect();
+    let mut sizes: Vec<usize> =
+        (0..spatial).map(|_| size(random, if spatial < 3 { 70 } else { 12 })).collect();
+    if let Some(axis) = long {
+        sizes[axis] = (longest / 2 + random.below(longest / 2)) as usize;
+        sizes.iter_mut().enumerate().filter(|(i, _)| *i != axis).for_each(|(_, s)| *s %= 10);
+    }
     // Windows far longer than their axis.
-    let sparse = (aim.is_some() && random.once_in(10)).then(|| random.below(spatial) as usize);
+    let gathers = |aim: Aim| matches!(aim.kernel(), "pool_gather" | "pool_index");
+    let sparse =
+        (aim.is_some_and(gathers) && random.once_in(5)).then(|| random.below(spatial) as usize);
     if let Some(axis) = sparse {
         sizes[axis] = 1 + random.below(12) as usize;
     }
@@ -116,6 +120,7 @@ fn windows(
             _ if alone.is_some() => 1,
             0 => 1,
             1 if long => 1 + random.below(40),
+            3 => 1 + random.below(10),
             2 if long => size.max(1) as u64,
             _ => 1 + random.below(4),
         };

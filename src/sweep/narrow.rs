@@ -27,13 +27,15 @@ pub struct Narrow {
 }
 
 impl Narrow {
-    /// Random limits; in one of eighteen cases none.
+    /// Random limits; in one of 21 cases none.
     pub fn random(random: &mut Random) -> Self {
         let tuning = random.pick(&[None, Some("software"), Some("hardware")]);
         let mut narrow = Self { tuning, ..Self::default() };
-        match random.below(6) {
+        match random.below(7) {
             0 => {}
             1 => narrow.target_parallelism = Some(random.pick(&[1, 64, 512, 4096])),
+            // Small workgroups split what large ones do not.
+            4 => narrow.workgroup_size = Some(random.pick(&[8, 16, 32, 64])),
             2 => narrow.max_taps = Some(random.pick(&[2, 3, 5, 100])),
             3 => {
                 narrow.target_parallelism = Some(random.pick(&[1, 256, 4096]));
@@ -43,7 +45,8 @@ impl Narrow {
                 narrow.workgroup_size = Some(64);
             }
             _ => {
-                let sizes = [512, 1024, 1024, 2048, 4096, 8192, 65536];
+                // Parts begin at any element where a size is no multiple of the alignment.
+                let sizes = [516, 1000, 1024, 2044, 4096, 8192, 65536];
                 narrow.max_binding_size = Some(random.pick(&sizes));
                 narrow.target_parallelism = Some(random.pick(&[64, 1024]));
             }

@@ -35,7 +35,12 @@ pub(super) fn draft(
         .keep_dims(random.once_in(4))
         .nan(random.pick(&[Nan::Propagate, Nan::Ignore]))
         .empty_set(random.pick(&[EmptySet::NegativeInfinity, EmptySet::Lowest]));
-    Ok(Draft { operator: op.into(), data: TensorDesc::new(t, shape)?, ids: None })
+    Ok(Draft {
+        operator: op.into(),
+        data: TensorDesc::new(t, shape)?,
+        ids: None,
+        long_chunks: false,
+    })
 }
 
 /// Any shape, and any axes of it; all of them where there are none.
@@ -78,30 +83,37 @@ fn matrices(
     let block = 16 / t.size() as u64;
     let rows = aim.kernel().contains("rows");
     // Few wide rows; narrow columns, of which several rows are taken as one; many short sets.
-    let form = random.below(6);
+    let form = match random.below(8) {
+        6 | 7 if aim.kernel() == "reduce_column_tiles" => 0,
+        5..=7 if aim.kernel() == "reduce_columns" => 1,
+        form => form % 6,
+    };
     let budget = match form {
-        0 => budget.max(60_000),
+        0 => budget.max(16 * 1024 * block),
         3 => budget.max(8000),
         _ => budget,
     };
-    let mut size = |max: u64| {
+    let size = |random: &mut Random, max: u64| {
         let size = near_border(random, max.max(1));
         // Whole blocks are rare, and have kernels of their own.
         if random.once_in(2) { size.next_multiple_of(block) } else { size }
     };
     let inner = match form {
         _ if rows => 1,
-        0 => size(6000),
-        1 | 2 => size(12),
-        _ => size(budget.min(300)),
+        0 => {
+            let wide = block * (1024 + random.below(1024));
+            if random.once_in(3) { wide + random.below(block) } else { wide }
+        }
+        1 | 2 => size(random, 12),
+        _ => size(random, budget.min(300)),
     };
     let long = match form {
-        0 | 3 => size((budget / inner).min(16)),
-        1 | 2 => size((budget / inner).min(1000)),
-        _ => size((budget / inner).min(if rows { 3000 } else { 300 })),
+        0 | 3 => size(random, (budget / inner).min(16)),
+        1 | 2 => size(random, (budget / inner).min(1000)),
+        _ => size(random, (budget / inner).min(if rows { 3000 } else { 300 })),
     };
     let outer = match form {
-        1 | 2 => 1 + random.below((budget / (inner * long)).clamp(1, 5)),
+        1 | 2 => 1 + random.below(5),
         _ => near_border(random, budget / (inner * long)),
     };
     let n = if aim.kernel() == "fill" { 0 } else { long };

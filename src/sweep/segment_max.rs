@@ -25,7 +25,7 @@ pub(super) fn draft(
     // Rows of one element are worked on by 256, where there are so many.
     let elements =
         aim.is_some_and(|aim| matches!(aim.kernel(), "segment_elements" | "segment_unrolled"));
-    let by_256 = elements && random.once_in(3);
+    let by_256 = elements && random.once_in(2);
     let inner = match random.below(16) {
         _ if by_256 => 1,
         0 if aim.is_none() => 0,
@@ -63,8 +63,8 @@ pub(super) fn draft(
     // Ids that no host has checked, of which the status is looked for.
     let hostile = form != Segments::Unsorted
         && aim.is_some_and(|aim| aim.kernel() == "segment_check_ids")
-        && random.once_in(2);
-    let distribution = if by_256 { 7 + random.below(4) } else { random.below(11) };
+        && !random.once_in(4);
+    let distribution = if by_256 { 7 + random.below(4).min(2) } else { random.below(11) };
     let ids = sorted_ids(random, rows, distribution);
     let count = ids.last().map_or(0, |&id| id + 1);
     let segments = match random.below(5) {
@@ -99,7 +99,7 @@ pub(super) fn draft(
         })
         .status(hostile || random.once_in(3));
     let ids = Some(ids_tensor(id_type, &ids)?);
-    Ok(Draft { operator: op.into(), data: TensorDesc::new(t, shape)?, ids })
+    Ok(Draft { operator: op.into(), data: TensorDesc::new(t, shape)?, ids, long_chunks: by_256 })
 }
 
 /// An element of each column of each segment: at an end of the segment, or of a part of it.
@@ -192,7 +192,13 @@ fn shuffled(random: &mut Random, mut ids: Vec<i64>, id_type: ElementType) -> Vec
 
 /// Ids or offsets, some of which are wrong: at ends, or at ends of what an invocation checks.
 fn wrong(random: &mut Random, mut ids: Vec<i64>, id_type: ElementType) -> Vec<i64> {
-    for _ in 0..1 + random.below(2) {
+    // What is above 32 bits is right, if all that follows is.
+    if id_type == ElementType::I64 && random.once_in(3) && !ids.is_empty() {
+        let first = place(ids.len(), random);
+        ids[first..].iter_mut().for_each(|id| *id += 1 << 32);
+        return ids;
+    }
+    for _ in 0..1 + random.below(4) {
         if ids.is_empty() {
             break;
         }
