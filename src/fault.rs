@@ -3,7 +3,7 @@
 //!
 //! A kernel names its faults where they are: `or` is the right value, or the wrong one while the
 //! fault is planted. Without the feature `oracle` nothing can be planted, and the compiler leaves
-//! the wrong values out. No loop over elements asks: what it needs is asked for before it.
+//! the wrong values out. No vectorised loop asks: what it needs is asked for before it.
 
 #[cfg(feature = "oracle")]
 use std::sync::atomic::{AtomicU8, Ordering};

@@ -242,7 +242,8 @@ fn four_storage_buffers_are_enough_within_other_limits() {
     for index in 0..780 {
         let case = Case::nth(seed, index).unwrap();
         let inputs = case.inputs();
-        let operator = case.operator.checked(&inputs).unwrap();
+        // Wrong ids have a status alone.
+        let Ok(operator) = case.operator.checked(&inputs) else { continue };
         let descs: Vec<_> = inputs.iter().map(|input| input.desc()).collect();
         let there: Vec<_> = inputs.iter().map(|input| cpu.upload(input).unwrap()).collect();
         let expected = operator.run(&cpu, &inputs).unwrap();

@@ -52,8 +52,14 @@ impl Draft {
             narrow.target_parallelism = Some(1);
         }
         // Bindings that hold all data and ids narrow nothing.
-        let ids = self.ids.as_ref().map_or(0, |ids| ids.bytes().len());
-        let bytes = self.data.byte_len().max(ids) as u64;
+        let data = self.data.byte_len() as u64;
+        let ids = self.ids.as_ref().map_or(0, |ids| ids.bytes().len()) as u64;
+        let bytes = data.max(ids);
+        if narrow.max_binding_size.is_some() && ids > data + 512 && random.once_in(2) {
+            // The data alone.
+            narrow.max_binding_size = Some((data + ids) / 2);
+            return narrow;
+        }
         if narrow.max_binding_size.is_some_and(|size| size >= bytes) {
             let smaller = [516, 1000, 1024, 2044, 4096].into_iter().filter(|&size| size < bytes);
             let smaller: Vec<u64> = smaller.collect();

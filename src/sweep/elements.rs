@@ -80,7 +80,7 @@ pub fn tensor(
     let lowest = lowest_bits(t);
     let few = few_bits(t, &hard, random);
     let ramp = Ramp::random(t, desc.len() as u64, random);
-    Tensor::build(desc, |bytes| {
+    Tensor::filled(desc, |bytes| {
         for (i, element) in bytes.chunks_exact_mut(t.size()).enumerate() {
             let mut bits = match style {
                 Style::Rising => ramp.at(i as u64),
@@ -102,7 +102,6 @@ pub fn tensor(
             }
             element.copy_from_slice(&bits.to_le_bytes()[..t.size()]);
         }
-        Ok(())
     })
 }
 
@@ -262,14 +261,13 @@ pub(super) fn with_parts(kind: Kind, tensor: &Tensor, random: &mut Random) -> Re
 /// `tensor` with large numbers at these places.
 pub(super) fn with_peaks(tensor: &Tensor, places: &[usize], random: &mut Random) -> Result<Tensor> {
     let t = tensor.element_type();
-    Tensor::build(tensor.desc().clone(), |bytes| {
+    Tensor::filled(tensor.desc().clone(), |bytes| {
         bytes.copy_from_slice(tensor.bytes());
         for &place in places {
             let at = place * t.size();
             let peak = peak(t, random).to_le_bytes();
             bytes[at..at + t.size()].copy_from_slice(&peak[..t.size()]);
         }
-        Ok(())
     })
 }
 

@@ -57,6 +57,12 @@ impl Kind {
     /// All operators.
     pub const ALL: [Self; 3] = [Self::ReduceMax, Self::MaxPool, Self::SegmentMax];
 
+    /// The names of the kernels that the operator's plans have of their own. Poolings are made of
+    /// reductions too, where a window is all of an axis.
+    pub fn kernels(self) -> impl Iterator<Item = &'static str> {
+        aim::own_kernels(self).map(|kernel| kernel.name())
+    }
+
     /// The operator's name, as in [`Operator::name`].
     pub const fn name(self) -> &'static str {
         match self {

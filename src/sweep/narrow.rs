@@ -22,12 +22,12 @@ pub struct Narrow {
     pub workgroup_size: Option<u32>,
     /// Bytes of one storage binding.
     pub max_binding_size: Option<u64>,
-    /// The name of a tuning: `hardware` or `software`.
+    /// The name of a tuning: `hardware`, `software` or `cpu`.
     pub tuning: Option<&'static str>,
 }
 
 impl Narrow {
-    /// Random limits; in one of 21 cases none.
+    /// Random limits, a few of them at a time or none, and a random tuning or none.
     pub fn random(random: &mut Random) -> Self {
         let tuning = random.pick(&[None, Some("software"), Some("hardware")]);
         let mut narrow = Self { tuning, ..Self::default() };

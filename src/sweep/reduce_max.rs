@@ -90,6 +90,7 @@ fn matrices(
     };
     let budget = match form {
         0 => budget.max(16 * 1024 * block),
+        1 | 2 => budget.max(2000),
         3 => budget.max(8000),
         _ => budget,
     };
@@ -113,7 +114,7 @@ fn matrices(
         _ => size(random, (budget / inner).min(if rows { 3000 } else { 300 })),
     };
     let outer = match form {
-        1 | 2 => 1 + random.below(5),
+        1 | 2 => 1 + near_border(random, 5),
         _ => near_border(random, budget / (inner * long)),
     };
     let n = if aim.kernel() == "fill" { 0 } else { long };

@@ -195,7 +195,8 @@ fn wrong(random: &mut Random, mut ids: Vec<i64>, id_type: ElementType) -> Vec<i6
     // What is above 32 bits is right, if all that follows is.
     if id_type == ElementType::I64 && random.once_in(3) && !ids.is_empty() {
         let first = place(ids.len(), random);
-        ids[first..].iter_mut().for_each(|id| *id += 1 << 32);
+        let base = ids[first];
+        ids[first..].iter_mut().for_each(|id| *id += (1 << 32) - base);
         return ids;
     }
     for _ in 0..1 + random.below(4) {

@@ -99,18 +99,6 @@ impl Tensor {
         Ok(Self { desc, data: Arc::new(data) })
     }
 
-    /// As [`Tensor::filled`], for small tensors: it needs memory without an alternative.
-    #[cfg(feature = "oracle")]
-    pub(crate) fn build<E>(
-        desc: TensorDesc,
-        fill: impl FnOnce(&mut [u8]) -> std::result::Result<(), E>,
-    ) -> std::result::Result<Self, E> {
-        let len = desc.byte_len();
-        let mut data = Aligned { words: vec![0; len.div_ceil(8)], len };
-        fill(data.bytes_mut())?;
-        Ok(Self { desc, data: Arc::new(data) })
-    }
-
     /// A tensor whose elements are the first bytes of `words`.
     pub(crate) fn from_words(desc: TensorDesc, words: Vec<u64>) -> Result<Self> {
         let data = Aligned { words, len: desc.byte_len() };

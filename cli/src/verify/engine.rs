@@ -103,11 +103,25 @@ impl Score {
         self.mismatches() == 0 && self.failed() == 0
     }
 
-    /// The kernels that were launched, in the order of the list of all.
+    /// The kernels that the operators of the cases have, or that were launched, in the order of the
+    /// list of all.
     pub fn kernels(&self) -> Vec<&'static str> {
-        let launched: BTreeSet<&str> = self.launched.keys().map(|&(kernel, _)| kernel).collect();
+        let kinds: BTreeSet<Kind> = self.cells.keys().map(|&(kind, _)| kind).collect();
+        let own = kinds.into_iter().flat_map(Kind::kernels);
+        let known: BTreeSet<&str> =
+            own.chain(self.launched.keys().map(|&(kernel, _)| kernel)).collect();
         let all = wgmax::operator::kernels().into_iter().map(Kernel::name);
-        all.filter(|kernel| launched.contains(kernel)).collect()
+        all.filter(|kernel| known.contains(kernel)).collect()
+    }
+
+    /// A sentence on the kernels that no case launched, if there are such.
+    pub fn unreached(&self) -> Option<String> {
+        let types = self.types();
+        let is_none =
+            |kernel: &'static str| !types.iter().any(|&t| self.launched.contains_key(&(kernel, t)));
+        let mut kernels = self.kernels();
+        kernels.retain(|kernel| is_none(kernel));
+        (!kernels.is_empty()).then(|| format!("No case launched {}.", kernels.join(", ")))
     }
 
     /// The element types of the cases.
@@ -154,7 +168,7 @@ pub fn sweep(subjects: &[Subject], choice: Choice, progress: &mut Progress) -> S
     };
     let mut done = 0;
     let mut is_cut_off = false;
-    for index in first..u64::MAX {
+    for index in first..=u64::MAX {
         let late = choice.time.is_some_and(|time| start.elapsed() >= time);
         let all_given_up = scores.iter().all(|score| score.given_up.is_some());
         if late || all_given_up || max_cases.is_some_and(|max| done >= max) {

@@ -6,6 +6,7 @@ use wgmax::{Device, DeviceTensor, ElementType};
 use super::judge::{Difference, Verdict, are_equal, judge};
 use super::pattern::Pattern;
 use super::subject::Subject;
+use crate::interrupt;
 
 /// The maximum number of runs to make a case smaller.
 const MAX_TRIES: usize = 2000;
@@ -53,12 +54,16 @@ impl Finding {
     pub fn new(subject: &Subject, index: u64, found: Difference) -> Self {
         let (kind, element_type) = Case::kind(index);
         let mut small = found.clone();
-        let mut differs = |case: &Case| match judge(subject, case) {
-            Verdict::Differs(difference) => {
-                small = difference;
-                true
-            }
-            _ => false,
+        // A signal ends the search for a smaller one.
+        let mut differs = |case: &Case| {
+            !interrupt::requested()
+                && match judge(subject, case) {
+                    Verdict::Differs(difference) => {
+                        small = difference;
+                        true
+                    }
+                    _ => false,
+                }
         };
         let again = differs(&found.case);
         if again {

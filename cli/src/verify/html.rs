@@ -89,6 +89,7 @@ fn subject(report: &Report, subject: &Subject, score: &Score) -> anyhow::Result<
         (matrix(score))
         p { "Cases that launched a kernel, by the element type of their data:" }
         (launched(score))
+        @if let Some(line) = score.unreached() { p { (line) } }
         @for (reason, index) in &score.failures {
             p.bad { "Error, first at case " (index) ": " (reason) }
         }
@@ -289,6 +290,7 @@ fn sabotage(sabotage: &Sabotage) -> Markup {
                                 Outcome::Survived => {
                                     td.bad { "by none of " (planted.tried) " cases" }
                                 }
+                                Outcome::CutOff => td { "cut off" },
                                 Outcome::Failed(error) => td.bad { (error) },
                             }
                         }

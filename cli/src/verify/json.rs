@@ -28,7 +28,7 @@ pub fn object(report: &Report) -> Value {
         "operators": sweep.choice.kinds.iter().map(|kind| kind.name()).collect::<Vec<_>>(),
         "types": sweep.choice.types.iter().map(|t| t.name()).collect::<Vec<_>>(),
         "cases": sweep.cases,
-        "cut_off": sweep.is_cut_off,
+        "cut_off": report.is_cut_off(),
         "seconds": sweep.elapsed.as_secs_f64(),
         "refused": report.refused,
         "devices": report.subjects().map(|(subject, score)| device(report, subject, score)).collect::<Vec<_>>(),
@@ -68,8 +68,8 @@ fn device(report: &Report, subject: &Subject, score: &Score) -> Value {
     })
 }
 
-/// How many cases launched a kernel, and what identifies the texts that ran: their CRC-32, one
-/// after the other in alphabetical order.
+/// How many cases launched a kernel, and what identifies the texts that ran: their CRC-32, in
+/// alphabetical order, each with a zero byte behind it.
 fn kernel_json(score: &Score, kernel: &str) -> Value {
     let own = score.launched.iter().filter(|((name, _), _)| *name == kernel);
     let cases: Map<String, Value> =
@@ -79,7 +79,10 @@ fn kernel_json(score: &Score, kernel: &str) -> Value {
     texts.sort_unstable();
     texts.dedup();
     let mut crc = crc32fast::Hasher::new();
-    texts.iter().for_each(|text| crc.update(text.as_bytes()));
+    for text in &texts {
+        crc.update(text.as_bytes());
+        crc.update(&[0]);
+    }
     json!({
         "kernel": kernel,
         "cases": cases,

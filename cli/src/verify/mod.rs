@@ -25,7 +25,7 @@ use wgmax::ElementType;
 use wgmax::sweep::Kind;
 
 use super::Outcome;
-use super::interrupt::{self, Polling};
+use super::interrupt::Polling;
 use super::options::{Planning, element_type};
 use super::output::Output;
 use super::whole_file::WholeFile;
@@ -137,7 +137,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome
     let create = |path: &Option<PathBuf>| path.as_deref().map(WholeFile::create).transpose();
     let (html, json) = (create(&arguments.html)?, create(&arguments.json)?);
     let recorded = arguments.replay.as_deref().map(Recorded::read).transpose()?;
-    let (mut choice, device, faults) = match &recorded {
+    let (choice, device, faults) = match &recorded {
         Some(recorded) => (recorded.choice()?, recorded.device(), recorded.has_faults()),
         None => (arguments.choice(), arguments.device.clone(), arguments.faults),
     };
@@ -148,10 +148,8 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome
     let Subjects { open, refused } = Subjects::find(device.as_deref(), &planning)?;
     let mut progress = Progress::new(&choice);
     let sweep = sweep(&open, choice.clone(), &mut progress);
-    // A cut in the sweep is a cut in what the faults are tried with.
-    choice.cases = choice.cases.or(Some(sweep.cases));
     let mut display = Display::new();
-    let subjects = open.iter().filter(|_| faults && !interrupt::requested());
+    let subjects = open.iter().filter(|_| faults);
     let sabotage = subjects.map(|subject| sabotage(subject, &choice, &mut display)).collect();
     display.end();
     let command = std::env::args().skip(1).map(|argument| quoted(&argument));
@@ -169,11 +167,11 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome
         file.finish()?;
     }
     let is_good = match recorded {
-        Some(recorded) => recorded.print_changes(&object, output)?,
+        Some(recorded) => recorded.print_changes(&object, output)? && report.is_flat(),
         None => report.is_good(),
     };
     Ok(match is_good {
-        _ if interrupt::requested() => Outcome::CutOff,
+        _ if report.is_cut_off() => Outcome::CutOff,
         true => Outcome::Good,
         false => Outcome::Bad,
     })
@@ -207,7 +205,13 @@ impl Report {
     fn is_good(&self) -> bool {
         let scores = self.sweep.scores.iter().all(Score::is_good);
         let faults = self.sabotage.iter().all(Sabotage::is_good);
-        scores && faults && self.refused.is_empty() && self.is_flat()
+        let all = !self.is_cut_off() && self.sweep.cases > 0;
+        all && scores && faults && self.refused.is_empty() && self.is_flat()
+    }
+
+    /// Whether a signal came before all was done.
+    fn is_cut_off(&self) -> bool {
+        self.sweep.is_cut_off || self.sabotage.iter().any(|sabotage| sabotage.is_cut_off)
     }
 
     /// Whether adapters were looked for, and there are none.
@@ -238,16 +242,17 @@ impl Report {
         count(sweep.scores.iter().map(Score::mismatches).sum(), "differ");
         count(sweep.scores.iter().map(Score::failed).sum(), "in error");
         count(self.refused.len() as u64, "adapters that did not open");
-        let survived = self.sabotage.iter().map(|s| s.planted.len() - s.found()).sum::<usize>();
+        let survived = self.sabotage.iter().map(Sabotage::survived).sum::<usize>();
         count(survived as u64, "faults not found");
         if !self.is_flat() {
             wrong.push("memory that grew, or is unknown".to_string());
         }
         let verdict = match wrong.as_slice() {
+            [] if cases == 0 => "nothing was compared".to_string(),
             [] => "all equal, bit for bit".to_string(),
             wrong => wrong.join(", "),
         };
-        let cut = if sweep.is_cut_off { "Cut off by a signal. " } else { "" };
+        let cut = if self.is_cut_off() { "Cut off by a signal. " } else { "" };
         format!("{cut}{cases} {noun} of seed {seed} in {seconds:.1} s ({rate:.0}/s): {verdict}.")
     }
 

@@ -20,7 +20,7 @@ pub struct Recorded {
 }
 
 /// What a sweep found, for each device.
-const FOUND: [&str; 5] = ["cases", "mismatches", "errors", "cells", "given_up"];
+const FOUND: [&str; 6] = ["cases", "mismatches", "errors", "cells", "given_up", "findings"];
 
 impl Recorded {
     pub fn read(path: &Path) -> anyhow::Result<Self> {
@@ -30,6 +30,8 @@ impl Recorded {
         let recorded = Self { path: path.to_path_buf(), object };
         // Whatever else it is, it is refused before anything runs.
         recorded.choice()?;
+        let cut = recorded.object["cut_off"] == true;
+        anyhow::ensure!(!cut, "{}: it was cut off, so there is no telling", failed());
         Ok(recorded)
     }
 
@@ -108,45 +110,43 @@ fn changes(old: &Value, new: &Value) -> (Vec<String>, Vec<String>) {
         note(&mut circumstances, key.to_string(), &old[key], &new[key]);
     }
     note(&mut results, "the number of cases".to_string(), &old["cases"], &new["cases"]);
-    let list = |object: &Value, key: &str| object[key].as_array().cloned().unwrap_or_default();
-    let find = |list: &[Value], key: &str, like: &Value| {
-        list.iter().find(|other| other[key] == like[key]).cloned().unwrap_or(Value::Null)
-    };
-    let (before, after) = (list(old, "devices"), list(new, "devices"));
-    for device in &after {
-        if find(&before, "name", device).is_null() {
-            results.push(format!("{} was not there", device["name"]));
-        }
-    }
-    for device in &before {
-        let (name, now) = (&device["name"], find(&after, "name", device));
-        if now.is_null() {
-            results.push(format!("{name} is not there"));
-            continue;
-        }
-        note(&mut circumstances, format!("what {name} is"), &device["device"], &now["device"]);
-        let kernels = list(&now, "kernels");
-        for kernel in list(device, "kernels") {
-            let now = find(&kernels, "kernel", &kernel);
-            let what = |what: &str| format!("{what} of {} on {name}", kernel["kernel"]);
-            note(&mut circumstances, what("the texts"), &kernel["crc32"], &now["crc32"]);
-            note(&mut results, what("the cases"), &kernel["cases"], &now["cases"]);
+    for (name, before, after) in pairs(&old["devices"], &new["devices"], &["name"]) {
+        note(&mut circumstances, format!("what {name} is"), &before["device"], &after["device"]);
+        for (kernel, before, after) in pairs(&before["kernels"], &after["kernels"], &["kernel"]) {
+            let what = |what: &str| format!("{what} of {kernel} on {name}");
+            note(&mut circumstances, what("the texts"), &before["crc32"], &after["crc32"]);
+            note(&mut results, what("the cases"), &before["cases"], &after["cases"]);
         }
         for key in FOUND {
-            note(&mut results, format!("the {key} of {name}"), &device[key], &now[key]);
+            note(&mut results, format!("the {key} of {name}"), &before[key], &after[key]);
         }
     }
-    for (old, new) in list(old, "sabotage").iter().zip(list(new, "sabotage")) {
-        for fault in list(old, "faults") {
-            let now = find(&list(&new, "faults"), "name", &fault);
-            let what = format!(
-                "{} in {} on {}, found by case",
-                fault["name"], old["place"], old["device"]
-            );
-            note(&mut results, what, &fault["found_by_case"], &now["found_by_case"]);
+    for (place, before, after) in pairs(&old["sabotage"], &new["sabotage"], &["device", "place"]) {
+        for (fault, before, after) in pairs(&before["faults"], &after["faults"], &["name"]) {
+            let what = format!("{fault} on {place}, found by case");
+            note(&mut results, what, &before["found_by_case"], &after["found_by_case"]);
         }
+    }
+    for key in ["refused", "cut_off"] {
+        note(&mut results, format!("what is {key}"), &old[key], &new[key]);
     }
     (circumstances, results)
+}
+
+/// The objects of two lists that have the same keys, with the keys. What one list lacks is null.
+fn pairs<'a>(old: &'a Value, new: &'a Value, keys: &[&str]) -> Vec<(String, &'a Value, &'a Value)> {
+    let key = |object: &Value| {
+        let values: Vec<&str> = keys.iter().filter_map(|&key| object[key].as_str()).collect();
+        values.join(", ")
+    };
+    let list = |value: &'a Value| value.as_array().map_or(&[][..], Vec::as_slice);
+    let (old, new) = (list(old), list(new));
+    let find = |list: &'a [Value], name: &str| {
+        list.iter().find(|object| key(object) == name).unwrap_or(&Value::Null)
+    };
+    let mut names: Vec<String> = old.iter().map(key).collect();
+    names.extend(new.iter().map(key).filter(|name| find(old, name).is_null()));
+    names.into_iter().map(|name| (name.clone(), find(old, &name), find(new, &name))).collect()
 }
 
 #[cfg(test)]
@@ -159,7 +159,7 @@ mod tests {
     #[test]
     fn changes_are_found() {
         let old = json!({
-            "version": "1", "system": "a", "cases": 3, "seconds": 1.5,
+            "version": "1", "system": "a", "cases": 3, "seconds": 1.5, "refused": [], "cut_off": false,
             "devices": [{
                 "name": "d", "device": {"driver": "x"}, "cases": 3, "mismatches": 0, "errors": [],
                 "cells": [{"cases": 3}], "given_up": null,
@@ -185,7 +185,17 @@ mod tests {
         assert_eq!(changed("/devices/0/mismatches", json!(1)), (0, 1));
         assert_eq!(changed("/devices/0/cells/0/cases", json!(2)), (0, 1));
         assert_eq!(changed("/devices/0/kernels/0/cases/f32", json!(2)), (0, 1));
-        assert_eq!(changed("/devices/0/name", json!("e")), (0, 2));
+        assert_eq!(changed("/refused", json!(["no"])), (0, 1));
+        // All that one device has, and all that the other has.
+        let (circumstances, results) = changed("/devices/0/name", json!("e"));
+        assert!(circumstances == 4 && results > 8, "{circumstances} {results}");
+        assert_eq!(changed("/sabotage/0/faults/0/name", json!("g")), (0, 2));
+        // A kernel and a fault that were not there.
+        let more = json!([{"kernel": "k", "cases": {"f32": 3}, "crc32": "0"},
+            {"kernel": "l", "cases": {"f32": 1}, "crc32": "2"}]);
+        assert_eq!(changed("/devices/0/kernels", more), (1, 1));
+        let more = json!([{"name": "f", "found_by_case": 3}, {"name": "h", "found_by_case": 1}]);
+        assert_eq!(changed("/sabotage/0/faults", more), (0, 1));
         assert_eq!(changed("/sabotage/0/faults/0/found_by_case", Value::Null), (0, 1));
     }
 }

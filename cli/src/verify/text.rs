@@ -43,6 +43,9 @@ pub fn print(report: &Report, output: &mut Output) -> anyhow::Result<()> {
         writeln!(output, "{table}")?;
         writeln!(output, "Cases that launched a kernel, by the element type of their data:")?;
         writeln!(output, "{}", launched(score))?;
+        if let Some(line) = score.unreached() {
+            writeln!(output, "{line}")?;
+        }
         for (reason, index) in &score.failures {
             writeln!(output, "error  case {index}: {reason}")?;
         }
@@ -76,7 +79,7 @@ fn sabotage(sabotage: &Sabotage, output: &mut Output) -> anyhow::Result<()> {
         let Planted { name, mistake, tried, .. } = planted;
         let kernels = planted.kernels.join(", ");
         match &planted.outcome {
-            Outcome::Found(_) => {}
+            Outcome::Found(_) | Outcome::CutOff => {}
             Outcome::Survived => {
                 writeln!(output, "SURVIVED  {name} ({mistake}) in {kernels}: {tried} cases")?;
             }

@@ -134,11 +134,10 @@ fn the_cpu_alone_is_not_a_lack_of_adapters() {
 fn planted_faults_are_found() {
     let (_folder, at) = folder();
     let json = at("report.json");
-    let subjects = [("cpu", 1), ("gpu", 2)];
-    for (device, places) in
-        subjects.into_iter().filter(|s| s.0 == "cpu" || adapter::gpu().is_some())
-    {
-        let arguments = ["verify", "--device", device, "--seed", "1", "--faults", "--json", &json];
+    let subjects = [("cpu", "1", 1), ("cpu", "2", 1), ("cpu", "3", 1), ("gpu", "1", 2)];
+    let there = |device: &str| device == "cpu" || adapter::gpu().is_some();
+    for (device, seed, places) in subjects.into_iter().filter(|subject| there(subject.0)) {
+        let arguments = ["verify", "--device", device, "--seed", seed, "--faults", "--json", &json];
         let shown = succeeds(&arguments);
         assert!(!shown.contains("SURVIVED"), "{shown}");
         let report: Value = serde_json::from_str(&fs::read_to_string(&json).unwrap()).unwrap();
@@ -202,9 +201,11 @@ fn a_signal_ends_a_sweep_with_a_report() {
     use std::process::{Command, Stdio};
     let (folder, at) = folder();
     let arguments = ["verify", "--device", "cpu", "--seconds", "1000", "--json", &at("r.json")];
-    let child = command(&arguments).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let mut child =
+        command(&arguments).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
     // Its temporary file is there when it begins.
     while fs::read_dir(folder.path()).unwrap().count() < 2 {
+        assert!(child.try_wait().unwrap().is_none(), "it has ended");
         std::thread::sleep(std::time::Duration::from_millis(5));
     }
     assert!(

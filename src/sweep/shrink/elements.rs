@@ -17,7 +17,7 @@ pub(super) fn simpler(case: &Case) -> Vec<Case> {
         for begin in (0..data.len()).step_by(len) {
             let range = begin * size..(begin + len).min(data.len()) * size;
             if data.bytes()[range.clone()].iter().any(|&byte| byte != 0) {
-                cases.push(with_bytes(case, |bytes| bytes[range].fill(0)));
+                cases.extend(with_bytes(case, |bytes| bytes[range].fill(0)));
             }
         }
         len = if len == 1 { 0 } else { len.div_ceil(2) };
@@ -25,26 +25,22 @@ pub(super) fn simpler(case: &Case) -> Vec<Case> {
     let one = &one(data.element_type()).to_le_bytes()[..size];
     let simple = |bytes: &[u8]| bytes == one || bytes.iter().all(|&byte| byte == 0);
     let others = data.bytes().chunks_exact(size).enumerate().filter(|(_, bytes)| !simple(bytes));
-    cases.extend(
-        others
-            .take(MAX_RANGES)
-            .map(|(i, _)| with_bytes(case, |bytes| bytes[i * size..][..size].copy_from_slice(one))),
-    );
+    cases.extend(others.take(MAX_RANGES).filter_map(|(i, _)| {
+        with_bytes(case, |bytes| bytes[i * size..][..size].copy_from_slice(one))
+    }));
     cases
 }
 
-/// The case with other elements in its first tensor.
-fn with_bytes(case: &Case, change: impl FnOnce(&mut [u8])) -> Case {
+/// The case with other elements in its first tensor, unless memory runs out.
+fn with_bytes(case: &Case, change: impl FnOnce(&mut [u8])) -> Option<Case> {
     let data = &case.tensors[0];
-    let changed = Tensor::build(data.desc().clone(), |bytes| {
+    let changed = Tensor::filled(data.desc().clone(), |bytes| {
         bytes.copy_from_slice(data.bytes());
         change(bytes);
-        Ok::<(), std::convert::Infallible>(())
     });
-    let Ok(changed) = changed;
     let mut case = case.clone();
-    case.tensors[0] = changed;
-    case
+    case.tensors[0] = changed.ok()?;
+    Some(case)
 }
 
 /// The bits of 1.

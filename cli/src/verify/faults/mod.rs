@@ -70,6 +70,12 @@ pub struct Planted {
     pub outcome: Outcome,
 }
 
+impl Planted {
+    fn is_cut_off(&self) -> bool {
+        self.outcome == Outcome::CutOff
+    }
+}
+
 /// What became of a fault.
 #[derive(Debug, PartialEq)]
 pub enum Outcome {
@@ -77,6 +83,8 @@ pub enum Outcome {
     Found(u64),
     /// All cases had the right results.
     Survived,
+    /// A signal came before it was found.
+    CutOff,
     /// It could not be planted, and why.
     Failed(String),
 }
@@ -88,6 +96,8 @@ pub struct Sabotage {
     /// Where the faults are.
     pub place: &'static str,
     pub planted: Vec<Planted>,
+    /// Whether a signal came before all were planted.
+    pub is_cut_off: bool,
 }
 
 impl Sabotage {
@@ -96,8 +106,14 @@ impl Sabotage {
         self.planted.iter().filter(is_found).count()
     }
 
+    /// The faults that were not found, or could not be planted.
+    pub fn survived(&self) -> usize {
+        let cut = self.planted.iter().filter(|planted| planted.is_cut_off()).count();
+        self.planted.len() - self.found() - cut
+    }
+
     pub fn is_good(&self) -> bool {
-        self.found() == self.planted.len()
+        !self.is_cut_off && self.survived() == 0
     }
 
     /// A sentence on the score.
@@ -108,7 +124,9 @@ impl Sabotage {
             _ => None,
         });
         let last = last.max().map_or_else(String::new, |case| format!(", the last by case {case}"));
-        format!("{found} of {all} faults in {} found on {}{last}", self.place, self.subject)
+        let cut = if self.is_cut_off { "; cut off by a signal" } else { "" };
+        let Self { place, subject, .. } = self;
+        format!("{found} of {all} faults in {place} found on {subject}{last}{cut}")
     }
 
     pub fn json(&self) -> Value {
@@ -133,6 +151,7 @@ impl Sabotage {
             "device": self.subject,
             "place": self.place,
             "found": self.found(),
+            "cut_off": self.is_cut_off,
             "faults": planted.collect::<Vec<_>>(),
         })
     }
@@ -149,9 +168,6 @@ pub fn sabotage(subject: &Subject, choice: &Choice, display: &mut Display) -> Sa
     };
     let mut planted = Vec::new();
     for (number, &fault) in faults.iter().enumerate() {
-        if interrupt::requested() {
-            break;
-        }
         let (number, count) = (number + 1, faults.len());
         let line = || format!("{number} of {count} faults in {place} on {}", subject.name);
         display.update(number as f64 / count as f64, line);
@@ -159,8 +175,12 @@ pub fn sabotage(subject: &Subject, choice: &Choice, display: &mut Display) -> Sa
             AnyFault::Cpu(fault) => in_cpu_kernels(subject, choice, &cases, fault),
             AnyFault::Shader(fault) => in_shaders(subject, choice, &cases, fault),
         });
+        if interrupt::requested() {
+            break;
+        }
     }
-    Sabotage { subject: subject.name.clone(), place, planted }
+    let is_cut_off = planted.len() < faults.len() || planted.iter().any(Planted::is_cut_off);
+    Sabotage { subject: subject.name.clone(), place, planted, is_cut_off }
 }
 
 /// The numbers of the cases, with what each launches.
@@ -199,7 +219,7 @@ fn search(
     let mut tried = 0;
     for index in cases {
         if interrupt::requested() {
-            break;
+            return (tried, Outcome::CutOff);
         }
         tried += 1;
         match differs(index) {
