@@ -279,7 +279,7 @@ fn sabotage(sabotage: &Sabotage) -> Markup {
                         tr {
                             td { (planted.name) }
                             td {
-                                (planted.mistake)
+                                (planted.mistake.name())
                                 @if let Some(report) = planted.report { br; small { (report) } }
                             }
                             td { (planted.kernels.join(", ")) }

@@ -77,7 +77,7 @@ pub fn print(report: &Report, output: &mut Output) -> anyhow::Result<()> {
 fn sabotage(sabotage: &Sabotage, output: &mut Output) -> anyhow::Result<()> {
     for planted in &sabotage.planted {
         let Planted { name, mistake, tried, .. } = planted;
-        let kernels = planted.kernels.join(", ");
+        let (kernels, mistake) = (planted.kernels.join(", "), mistake.name());
         match &planted.outcome {
             Outcome::Found(_) | Outcome::CutOff => {}
             Outcome::Survived => {

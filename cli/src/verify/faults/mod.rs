@@ -4,14 +4,13 @@
 //! shaders, or one that the library's CPU kernels can be told to make. It is found if a case that
 //! `wgmax verify` runs by default has another result than it should.
 
-mod mistake;
 mod shaders;
 
 use std::collections::HashMap;
 
 use serde_json::{Value, json};
 use wgmax::Device;
-use wgmax::fault::{self, Fault};
+use wgmax::fault::{self, Fault, Mistake};
 use wgmax::plan::{Plan, Shader};
 
 use super::engine::Choice;
@@ -19,7 +18,6 @@ use super::judge::{Verdict, are_equal, judge};
 use super::progress::Display;
 use super::subject::Subject;
 use crate::interrupt;
-pub use mistake::Mistake;
 
 /// A fault in the texts of shaders.
 pub struct ShaderFault {
@@ -62,7 +60,7 @@ enum AnyFault {
 /// A fault that was planted.
 pub struct Planted {
     pub name: &'static str,
-    pub mistake: &'static str,
+    pub mistake: Mistake,
     pub kernels: Vec<&'static str>,
     pub report: Option<&'static str>,
     /// The cases that ran a kernel with the fault.
@@ -133,7 +131,7 @@ impl Sabotage {
         let planted = self.planted.iter().map(|planted| {
             json!({
                 "name": planted.name,
-                "mistake": planted.mistake,
+                "mistake": planted.mistake.name(),
                 "kernels": planted.kernels,
                 "report": planted.report,
                 "cases_with_the_fault": planted.tried,
@@ -254,7 +252,7 @@ fn in_shaders(
     kernels.sort_unstable();
     kernels.dedup();
     let ShaderFault { name, mistake, report, .. } = *fault;
-    Planted { name, mistake: mistake.name(), kernels, report, tried, outcome }
+    Planted { name, mistake, kernels, report, tried, outcome }
 }
 
 /// Takes a planted fault out.
@@ -323,6 +321,10 @@ mod tests {
             assert!(some, "{} has no place", fault.name);
         }
         assert!(shaders::all().count() >= 60 && Fault::ALL.len() >= 20);
+        for mistake in Mistake::ALL {
+            let is_there = shaders::all().any(|fault| fault.mistake == *mistake);
+            assert!(is_there, "no fault is a mistake of {}", mistake.name());
+        }
         for kernel in kernels {
             let own = |fault: &ShaderFault| fault.kernels.contains(&kernel.name());
             assert!(shaders::all().any(own), "no fault in shaders of {kernel:?}");

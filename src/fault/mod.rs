@@ -6,7 +6,13 @@
 //! the wrong values out. No vectorised loop asks: what it needs is asked for before it.
 
 #[cfg(feature = "oracle")]
+mod mistake;
+
+#[cfg(feature = "oracle")]
 use std::sync::atomic::{AtomicU8, Ordering};
+
+#[cfg(feature = "oracle")]
+pub use mistake::Mistake;
 
 const FILL: &[&str] = &["fill"];
 const ROWS: &[&str] = &["reduce_rows", "reduce_short_rows"];
@@ -50,7 +56,7 @@ const KEEPING: &[&str] = &[
 
 /// The faults, with their names, what kind of mistake they are, and the kernels that have them.
 macro_rules! faults {
-    ($($(#[doc = $doc:literal])+ $fault:ident, $name:literal, $mistake:literal, $kernels:expr;)+) => {
+    ($($(#[doc = $doc:literal])+ $fault:ident, $name:literal, $mistake:ident, $kernels:expr;)+) => {
         /// A mistake that can be planted in a CPU kernel.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         #[repr(u8)]
@@ -69,8 +75,8 @@ macro_rules! faults {
             }
 
             /// What kind of mistake it is.
-            pub const fn mistake(self) -> &'static str {
-                match self { $(Self::$fault => $mistake,)+ }
+            pub const fn mistake(self) -> Mistake {
+                match self { $(Self::$fault => Mistake::$mistake,)+ }
             }
 
             /// The names of the kernels whose CPU function has it.
@@ -86,119 +92,119 @@ macro_rules! faults {
 
 faults! {
     /// Of an even number of words the last but one is not written.
-    FillRemainder, "fill-skips-the-word-after-pairs", "remainder", FILL;
+    FillRemainder, "fill-skips-the-word-after-pairs", Tail, FILL;
     /// The high word of 64 bits is written before the low one.
-    FillWordOrder, "fill-swaps-the-words-of-64-bits", "word order", FILL;
+    FillWordOrder, "fill-swaps-the-words-of-64-bits", Order, FILL;
     /// A last word of fewer than four bytes is not written.
-    FillLastBytes, "fill-skips-a-last-word-that-is-not-full", "tail", FILL;
+    FillLastBytes, "fill-skips-a-last-word-that-is-not-full", Tail, FILL;
     /// What earlier launches have left in a binding is cleared before a launch adds to it.
-    BindingCleared, "bindings-are-cleared-before-each-launch", "lost write", KEEPING;
+    BindingCleared, "bindings-are-cleared-before-each-launch", LostWrite, KEEPING;
 
     /// NaN is ignored where it propagates.
-    RowsNan, "rows-ignore-nan", "NaN", ROWS;
+    RowsNan, "rows-ignore-nan", NanFolded, ROWS;
     /// The last piece of a row misses its last element.
-    RowsLastPiece, "last-piece-of-a-row-ends-early", "tail", ROWS;
+    RowsLastPiece, "last-piece-of-a-row-ends-early", Tail, ROWS;
     /// The rows behind the first 2048 of a part are taken to be the first ones again.
-    RowsSecondTile, "second-tile-of-rows-reads-the-first", "tile", ROWS;
+    RowsSecondTile, "second-tile-of-rows-reads-the-first", Offset, ROWS;
     /// What follows the last four whole vectors of a long row is not read.
-    LongRowTail, "long-rows-lose-their-tail", "tail", ROWS;
+    LongRowTail, "long-rows-lose-their-tail", Tail, ROWS;
     /// Of a row of two to four vectors only the first and the last one are read.
-    MediumRowMiddle, "medium-rows-lose-their-middle", "unrolling", ROWS;
+    MediumRowMiddle, "medium-rows-lose-their-middle", LostElement, ROWS;
     /// What follows the last whole vector of a row of one to four is not read.
-    MediumRowTail, "medium-rows-lose-their-tail", "tail", ROWS;
+    MediumRowTail, "medium-rows-lose-their-tail", Tail, ROWS;
     /// A short row whose length is no power of two misses its last element.
-    ShortRowLast, "short-rows-lose-their-last-element", "off by one", ROWS;
+    ShortRowLast, "short-rows-lose-their-last-element", Tail, ROWS;
     /// Where a step makes one window of three, the middle one is left out.
-    MiddleThird, "tripled-windows-lose-their-middle", "unrolling", STEPS;
+    MiddleThird, "tripled-windows-lose-their-middle", LostElement, STEPS;
 
     /// NaN propagates where it is ignored.
-    ColumnsNan, "columns-propagate-nan", "NaN", COLUMNS;
+    ColumnsNan, "columns-propagate-nan", NanFolded, COLUMNS;
     /// Of the rows behind the last four whole ones the last one is not read.
-    ColumnsRemainder, "columns-lose-the-row-after-fours", "remainder", COLUMNS;
+    ColumnsRemainder, "columns-lose-the-row-after-fours", Tail, COLUMNS;
     /// Where columns are cut into pieces, each misses its last row.
-    ColumnsPieceEnd, "pieces-of-columns-lose-a-row", "off by one", COLUMNS;
+    ColumnsPieceEnd, "pieces-of-columns-lose-a-row", Tail, COLUMNS;
     /// Of several rows that are taken as one, a last one that is not full is not read.
-    ColumnsWidenedRow, "widened-columns-lose-a-row-that-is-not-full", "tail", COLUMNS;
+    ColumnsWidenedRow, "widened-columns-lose-a-row-that-is-not-full", Tail, COLUMNS;
     /// The columns behind the first 2048 of a part are taken to be the first ones again.
-    ColumnsSecondTile, "second-tile-of-columns-reads-the-first", "tile", COLUMNS;
+    ColumnsSecondTile, "second-tile-of-columns-reads-the-first", Offset, COLUMNS;
     /// Keys that are used again hold what they held before.
-    ColumnsStaleKeys, "columns-begin-with-stale-keys", "stale scratch", COLUMNS;
+    ColumnsStaleKeys, "columns-begin-with-stale-keys", StaleScratch, COLUMNS;
 
     /// NaN is ignored where it propagates.
-    PoolNan, "windows-ignore-nan", "NaN", MAXIMA;
+    PoolNan, "windows-ignore-nan", NanFolded, MAXIMA;
     /// Results that begin within a binding are written to where the binding begins.
-    PoolResultBase, "windows-are-stored-at-the-start-of-the-binding", "lost write", MAXIMA;
+    PoolResultBase, "windows-are-stored-at-the-start-of-the-binding", LostWrite, MAXIMA;
     /// NaN propagates where it is ignored and positions are wanted.
-    IndexNan, "positions-of-windows-propagate-nan", "NaN", INDICES;
+    IndexNan, "positions-of-windows-propagate-nan", NanFolded, INDICES;
     /// A window behind the last element of its line gives the identity of the maximum.
-    WindowsBehind, "windows-behind-the-end-are-not-empty", "padding", MAXIMA;
+    WindowsBehind, "windows-behind-the-end-are-not-empty", Padding, MAXIMA;
     /// A line of windows beside all rows gives the identity of the maximum.
-    EmptyLines, "lines-in-the-padding-are-not-empty", "padding", MAXIMA;
+    EmptyLines, "lines-in-the-padding-are-not-empty", Padding, MAXIMA;
     /// Windows down the rows are taken a step before they are done.
-    DownSteps, "windows-down-rows-miss-a-step", "doubling", POOLS;
+    DownSteps, "windows-down-rows-miss-a-step", LostElement, POOLS;
     /// Windows down the rows are one row apart, whatever the stride.
-    DownStride, "windows-down-rows-forget-the-stride", "stride", POOLS;
+    DownStride, "windows-down-rows-forget-the-stride", Dilation, POOLS;
     /// The last place of a strip is not read, unless its line ends there.
-    StripBorder, "strips-of-windows-end-a-place-early", "off by one", POOLS;
+    StripBorder, "strips-of-windows-end-a-place-early", Tail, POOLS;
     /// Of a window far longer than its axis only one tap is read.
-    HugeWindow, "huge-windows-read-one-tap", "clamp", POOLS;
+    HugeWindow, "huge-windows-read-one-tap", Clamp, POOLS;
     /// Lines behind the end of a plane read the rows of the same plane again.
-    NextPlane, "lines-after-a-plane-stay-in-it", "carry", POOLS;
+    NextPlane, "lines-after-a-plane-stay-in-it", Carry, POOLS;
     /// A window of one row in the padding has the row at the edge.
-    PaddingClamp, "rows-in-the-padding-are-clamped", "clamp", POOLS;
+    PaddingClamp, "rows-in-the-padding-are-clamped", Clamp, POOLS;
     /// Padding holds what was there before.
-    StalePadding, "padding-holds-stale-keys", "stale scratch", POOLS;
+    StalePadding, "padding-holds-stale-keys", StaleScratch, POOLS;
     /// Of an odd number of rows, five or more, the last one is not read.
-    OddRow, "odd-number-of-rows-loses-the-last", "remainder", POOLS;
+    OddRow, "odd-number-of-rows-loses-the-last", Tail, POOLS;
     /// Windows along a line of 4 to 9 taps are taken a step before they are done.
-    AlongSteps, "windows-along-lines-miss-a-step", "doubling", POOLS;
+    AlongSteps, "windows-along-lines-miss-a-step", LostElement, POOLS;
     /// Windows of three taps and stride 2 miss their last tap.
-    PairsThirdTap, "windows-of-pairs-lose-the-third-tap", "tail", POOLS;
+    PairsThirdTap, "windows-of-pairs-lose-the-third-tap", Tail, POOLS;
     /// Windows that are made one by one read neighbours, whatever the dilation.
-    EachDilation, "single-windows-forget-the-dilation", "dilation", POOLS;
+    EachDilation, "single-windows-forget-the-dilation", Dilation, POOLS;
     /// The last of the shorter windows that a window is made of is left out.
-    UnevenLastTap, "composed-windows-lose-the-last-part", "remainder", POOLS;
+    UnevenLastTap, "composed-windows-lose-the-last-part", Tail, POOLS;
     /// Vectors are stored beyond the end of a strip, over what is there already.
-    VectorOverrun, "vectors-are-stored-over-the-next-line", "lost write", MAXIMA;
+    VectorOverrun, "vectors-are-stored-over-the-next-line", LostWrite, MAXIMA;
     /// The index of a window without elements is that of the first channel.
-    EmptyChannel, "index-of-an-empty-window-forgets-the-channel", "index", INDICES;
+    EmptyChannel, "index-of-an-empty-window-forgets-the-channel", Offset, INDICES;
     /// Indices in column-major order are numbered in row-major order.
-    ColumnMajor, "column-major-indices-are-row-major", "index", INDICES;
+    ColumnMajor, "column-major-indices-are-row-major", Offset, INDICES;
     /// Indices that should begin anew with each sub-tensor go on.
-    IndexRestart, "indices-do-not-begin-anew", "index", INDICES;
+    IndexRestart, "indices-do-not-begin-anew", Offset, INDICES;
 
     /// The unused entry of a chunk of one segment holds what was there before.
-    CarryUnused, "unused-carry-entry-is-stale", "stale scratch", CHUNKS;
+    CarryUnused, "unused-carry-entry-is-stale", StaleScratch, CHUNKS;
     /// The last segment of a chunk is not carried on.
-    CarryLast, "last-segment-of-a-chunk-is-not-carried", "carry", CHUNKS;
+    CarryLast, "last-segment-of-a-chunk-is-not-carried", Carry, CHUNKS;
     /// NaN propagates where it is ignored.
-    ElementsNan, "segments-propagate-nan", "NaN", ELEMENTS;
+    ElementsNan, "segments-propagate-nan", NanFolded, ELEMENTS;
     /// Of a segment of more than 243 rows of a block the first ones are lost.
-    RunningMaxima, "running-maxima-stop-after-243-rows", "doubling", ELEMENTS;
+    RunningMaxima, "running-maxima-stop-after-243-rows", LostElement, ELEMENTS;
     /// A segment of two blocks loses its rows of the first one.
-    BlockBorder, "segments-lose-rows-before-a-block", "carry", ELEMENTS;
+    BlockBorder, "segments-lose-rows-before-a-block", Carry, ELEMENTS;
     /// A segment that ends with a block of rows is not stored.
-    BlockEnd, "segments-that-end-with-a-block-are-lost", "lost write", ELEMENTS;
+    BlockEnd, "segments-that-end-with-a-block-are-lost", LostWrite, ELEMENTS;
     /// Of the first segment of a chunk the first row alone is carried.
-    CarryFirst, "first-segment-of-a-chunk-carries-one-row", "carry", ELEMENTS;
+    CarryFirst, "first-segment-of-a-chunk-carries-one-row", Carry, ELEMENTS;
     /// The last segment of all is not stored.
-    LastSegment, "last-segment-is-not-stored", "lost write", ELEMENTS;
+    LastSegment, "last-segment-is-not-stored", LostWrite, ELEMENTS;
     /// A segment of nothing but the lowest elements has the first row of all.
-    ArgmaxLowest, "row-of-the-lowest-elements-is-the-first", "i32::MIN", ARGMAX;
+    ArgmaxLowest, "row-of-the-lowest-elements-is-the-first", MinusTwoToThe31, ARGMAX;
     /// -0 is less than +0 where rows are looked for.
-    ScatterZero, "scattered-rows-tell-zeros-apart", "sign of zero", SCATTER;
+    ScatterZero, "scattered-rows-tell-zeros-apart", Sign, SCATTER;
     /// Rows are looked for among those whose high word alone is the largest.
-    ScatterLowWord, "scattered-rows-ignore-the-low-word", "word order", SCATTER;
+    ScatterLowWord, "scattered-rows-ignore-the-low-word", Order, SCATTER;
     /// Rows are numbered from the first one of their launch.
-    ScatterFirstRow, "scattered-rows-are-counted-in-each-launch", "index", SCATTER;
+    ScatterFirstRow, "scattered-rows-are-counted-in-each-launch", Offset, SCATTER;
     /// A segment without rows has the low word alone of its 64 bits.
-    EmptyHighWord, "empty-segments-lose-the-high-word", "word order", FINISH;
+    EmptyHighWord, "empty-segments-lose-the-high-word", Order, FINISH;
     /// The index of a segment without rows is 2^32 - 1.
-    EmptyIndex, "index-of-an-empty-segment-has-no-sign", "sign", FINISH;
+    EmptyIndex, "index-of-an-empty-segment-has-no-sign", Sign, FINISH;
     /// A row behind the end of a segment belongs to the next one, which may have no rows.
-    OffsetsNext, "offsets-skip-no-empty-segments", "empty segment", &["segment_expand_offsets"];
+    OffsetsNext, "offsets-skip-no-empty-segments", LostElement, &["segment_expand_offsets"];
     /// An offset as large as the number of rows is too large.
-    OffsetsEnd, "offset-at-the-end-is-too-large", "off by one", &["segment_check_ids"];
+    OffsetsEnd, "offset-at-the-end-is-too-large", Tail, &["segment_check_ids"];
 }
 
 /// The number of the fault that is planted; [`u8::MAX`] for none.
