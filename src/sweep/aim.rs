@@ -99,6 +99,7 @@ fn turns(kernel: &Kernel) -> usize {
     match kernel.name() {
         // Rows and pieces that are not full take branches of their own in each form of it.
         "reduce_columns" => 3,
+        "reduce_column_tiles" => 2,
         // For three element types alone.
         "pool_sliding_window_index" => 2,
         _ => 1,

@@ -51,7 +51,7 @@ impl Style {
         random.pick(match kind {
             Kind::ReduceMax => &[
                 Any, Hard, Lowest, Nan, Ties, Rising, Rising, Rising, Rising, Rising, Rising,
-                Falling, Falling, Peaks, Peaks, Peaks, Peaks,
+                Rising, Rising, Falling, Falling, Peaks, Peaks, Peaks, Peaks,
             ],
             Kind::MaxPool => &[
                 Any, Any, Hard, Hard, Numbers, Lowest, Nan, Ties, Ties, Rising, Rising, Rising,

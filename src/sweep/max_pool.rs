@@ -99,6 +99,13 @@ fn pooling(
         .nan(random.pick(&[Nan::Propagate, Nan::Ignore]))
         .empty_window(random.pick(&[EmptySet::NegativeInfinity, EmptySet::Lowest]))
         .indices(indices(random, layout, shape.len() as i64));
+    // Sub-tensors of several planes, which indices begin anew with.
+    let op = match op.get_indices() {
+        Some(i) if i.order == Order::RowMajor && aim.is_some() && random.once_in(2) => {
+            op.indices(Some(Indices { axis: 1, ..i }))
+        }
+        _ => op,
+    };
     (op, shape)
 }
 

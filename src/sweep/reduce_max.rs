@@ -84,14 +84,16 @@ fn matrices(
     let rows = aim.kernel().contains("rows");
     // Few wide rows; narrow columns, of which several rows are taken as one; many short sets.
     let form = match random.below(8) {
-        6 | 7 if aim.kernel() == "reduce_column_tiles" => 0,
+        6 if aim.kernel() == "reduce_column_tiles" => 0,
+        5 | 7 if aim.kernel() == "reduce_column_tiles" => 2,
         5..=7 if aim.kernel() == "reduce_columns" => 1,
         form => form % 6,
     };
     let budget = match form {
         0 => budget.max(16 * 1024 * block),
-        1 | 2 => budget.max(2000),
-        3 => budget.max(8000),
+        1 => budget.max(2000),
+        2 => budget.max(12_000),
+        3 | 4 => budget.max(8000),
         _ => budget,
     };
     let size = |random: &mut Random, max: u64| {
@@ -109,8 +111,10 @@ fn matrices(
         _ => size(random, budget.min(300)),
     };
     let long = match form {
-        0 | 3 => size(random, (budget / inner).min(16)),
-        1 | 2 => size(random, (budget / inner).min(1000)),
+        0 | 3 | 4 => size(random, (budget / inner).min(16)),
+        // Mostly no whole number of what is taken as one row.
+        1 => 32 + random.below(70),
+        2 => 32 + random.below((budget / (4 * inner)).min(1500)),
         _ => size(random, (budget / inner).min(if rows { 3000 } else { 300 })),
     };
     let outer = match form {
