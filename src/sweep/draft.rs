@@ -68,29 +68,52 @@ impl Draft {
         narrow
     }
 
-    /// Draws the elements.
-    fn case(self, kind: Kind, random: &mut Random, narrow: Narrow) -> Result<Case> {
-        let style = match has_indices(&self.operator) {
+    /// A random style of elements.
+    fn style(&self, kind: Kind, random: &mut Random) -> Style {
+        match has_indices(&self.operator) {
             true if random.once_in(5) => Style::Ties,
             _ => Style::random(kind, random),
+        }
+    }
+
+    /// Elements of a style.
+    fn fill(&self, style: Style, random: &mut Random) -> Result<Tensor> {
+        let data = tensor(self.data.element_type(), self.data.shape(), style, random)?;
+        if style != Style::Peaks || data.is_empty() || random.once_in(8) {
+            return Ok(data);
+        }
+        let places = match (&self.operator, &self.ids) {
+            (Operator::ReduceMax(op), _) => reduce_max::places(op, &self.data, random)?,
+            (Operator::MaxPool(op), _) => max_pool::places(op, &self.data, random)?,
+            (_, Some(ids)) => segment_max::places(&self.data, ids, random),
+            _ => Vec::new(),
         };
-        let mut data = tensor(self.data.element_type(), self.data.shape(), style, random)?;
-        // Parts of what ascends in all of a tensor would hide what is read from behind a set.
-        let whole = kind == Kind::ReduceMax && style == Style::Rising;
-        if !data.is_empty() && !whole && random.once_in(3) {
+        with_peaks(&data, &places, random)
+    }
+
+    /// The case with random elements.
+    pub fn case(&self, kind: Kind, narrow: Narrow, random: &mut Random) -> Result<Case> {
+        let style = self.style(kind, random);
+        let mut data = self.fill(style, random)?;
+        if !data.is_empty() && random.once_in(3) {
             data = with_parts(kind, &data, random)?;
         }
-        if style == Style::Peaks && !data.is_empty() && !random.once_in(4) {
-            let places = match (&self.operator, &self.ids) {
-                (Operator::ReduceMax(op), _) => reduce_max::places(op, &self.data, random)?,
-                (Operator::MaxPool(op), _) => max_pool::places(op, &self.data, random)?,
-                (_, Some(ids)) => segment_max::places(&self.data, ids, random),
-                _ => Vec::new(),
-            };
-            data = with_peaks(&data, &places, random)?;
+        let tensors = [data].into_iter().chain(self.ids.clone()).collect();
+        Ok(Case { operator: self.operator.clone(), tensors, narrow })
+    }
+
+    /// Adds the first case again with elements that show what is lost, and what is read from
+    /// elsewhere: they ascend or descend, or have peaks at the ends of sets and of their parts.
+    pub fn refill(&self, cases: &mut Vec<Case>, random: &mut Random) -> Result<()> {
+        let slope = if random.below(5) < 3 { Style::Rising } else { Style::Falling };
+        for style in [slope, Style::Peaks] {
+            if self.data.len() > 1 {
+                let mut other = cases[0].clone();
+                other.tensors[0] = self.fill(style, random)?;
+                cases.push(other);
+            }
         }
-        let tensors = [data].into_iter().chain(self.ids).collect();
-        Ok(Case { operator: self.operator, tensors, narrow })
+        Ok(())
     }
 }
 
@@ -103,18 +126,17 @@ fn has_indices(operator: &Operator) -> bool {
     }
 }
 
-/// A random case, which meets its aim if there is one.
+/// A random draft, which meets its aim if there is one, and limits for it.
 pub(super) fn draw(
     random: &mut Random,
     kind: Kind,
     t: ElementType,
     budget: u64,
     aim: Option<Aim>,
-) -> Result<Case> {
+) -> Result<(Draft, Narrow)> {
     let Some(aim) = aim else {
         let draft = Draft::random(random, kind, t, budget, None)?;
-        let narrow = Narrow::random(random);
-        return draft.case(kind, random, narrow);
+        return Ok((draft, Narrow::random(random)));
     };
     let mut tries = 0;
     loop {
@@ -126,7 +148,7 @@ pub(super) fn draw(
         let draft = Draft::random(random, kind, t, budget, Some(aim))?;
         let narrow = draft.fit(narrow, random);
         if tries == MAX_TRIES || draft.meets(aim, &narrow) {
-            return draft.case(kind, random, narrow);
+            return Ok((draft, narrow));
         }
         tries += 1;
     }

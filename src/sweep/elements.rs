@@ -49,17 +49,16 @@ impl Style {
     pub(super) fn random(kind: Kind, random: &mut Random) -> Self {
         use Style::*;
         random.pick(match kind {
-            Kind::ReduceMax => &[
-                Any, Hard, Lowest, Nan, Ties, Rising, Rising, Rising, Rising, Rising, Rising,
-                Rising, Rising, Falling, Falling, Peaks, Peaks, Peaks, Peaks,
-            ],
+            Kind::ReduceMax => {
+                &[Any, Hard, Numbers, Lowest, Nan, Ties, Rising, Rising, Rising, Falling, Peaks]
+            }
             Kind::MaxPool => &[
-                Any, Any, Hard, Hard, Numbers, Lowest, Nan, Ties, Ties, Rising, Rising, Rising,
-                Falling, Falling, Falling, Peaks, Peaks,
+                Any, Any, Hard, Hard, Numbers, Lowest, Nan, Ties, Ties, Rising, Falling, Falling,
+                Peaks,
             ],
             Kind::SegmentMax => &[
-                Any, Hard, Numbers, Lowest, Lowest, Nan, Ties, Ties, Rising, Rising, Rising,
-                Falling, Falling, Falling, Peaks, Peaks, Peaks,
+                Any, Hard, Numbers, Lowest, Lowest, Nan, Ties, Ties, Rising, Falling, Falling,
+                Peaks,
             ],
         })
     }

@@ -101,6 +101,25 @@ impl Case {
     /// [`Error::OutOfMemory`]. A case has at most a few hundred thousand elements.
     pub fn nth(seed: u64, index: u64) -> Result<Self> {
         let random = &mut Random::stream(seed, index);
+        let (draft, narrow) = Self::draft(random, index)?;
+        draft.case(Self::kind(index).0, narrow, random)
+    }
+
+    /// The case `index` of a seed, and the same with other elements: such that ascend or descend,
+    /// and such with peaks at the ends of sets and of the parts that kernels cut them into. All have
+    /// the same plan.
+    ///
+    /// # Errors
+    /// As [`Case::nth`].
+    pub fn fills(seed: u64, index: u64) -> Result<Vec<Self>> {
+        let random = &mut Random::stream(seed, index);
+        let (draft, narrow) = Self::draft(random, index)?;
+        let mut cases = vec![draft.case(Self::kind(index).0, narrow, random)?];
+        draft.refill(&mut cases, random)?;
+        Ok(cases)
+    }
+
+    fn draft(random: &mut Random, index: u64) -> Result<(draft::Draft, Narrow)> {
         let (kind, t) = Self::kind(index);
         let budget = match random.below(100) {
             0 => 200_000,
@@ -118,7 +137,8 @@ impl Case {
     /// # Errors
     /// [`Error::OutOfMemory`], and [`Error::ShapeOverflow`] for a huge budget.
     pub fn random(kind: Kind, t: ElementType, budget: u64, random: &mut Random) -> Result<Self> {
-        draft::draw(random, kind, t, budget, None)
+        let (draft, narrow) = draft::draw(random, kind, t, budget, None)?;
+        draft.case(kind, narrow, random)
     }
 
     /// The tensors, in the form that [`Operator::run`] takes.

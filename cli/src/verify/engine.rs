@@ -53,11 +53,20 @@ impl Choice {
     /// A case of the seed. A chosen plan replaces the case's tuning; the case's limits, target
     /// parallelism and maximum of taps stay, because they decide what small tensors reach.
     pub fn nth(&self, index: u64) -> wgmax::Result<Case> {
-        let mut case = Case::nth(self.seed, index)?;
+        Ok(self.with_plan(Case::nth(self.seed, index)?))
+    }
+
+    /// The same with several fills, which have one plan.
+    pub fn fills(&self, index: u64) -> wgmax::Result<Vec<Case>> {
+        let fills = Case::fills(self.seed, index)?;
+        Ok(fills.into_iter().map(|case| self.with_plan(case)).collect())
+    }
+
+    fn with_plan(&self, mut case: Case) -> Case {
         if let Some(plan) = self.plan {
             case.narrow.tuning = Some(plan.name());
         }
-        Ok(case)
+        case
     }
 }
 
@@ -192,23 +201,23 @@ pub fn sweep(subjects: &[Subject], choice: Choice, progress: &mut Progress) -> S
 
 /// Runs one case on all subjects that take it.
 fn run(subjects: &[Subject], scores: &mut [Score], choice: &Choice, index: u64) {
-    let case = choice.nth(index);
+    let fills = choice.fills(index);
     for (subject, score) in subjects.iter().zip(scores) {
         if score.given_up.is_some() {
             continue;
         }
         score.cells.entry(Case::kind(index)).or_default().cases += 1;
-        let case = match &case {
-            Ok(case) => case,
+        let fills = match &fills {
+            Ok(fills) => fills,
             Err(error) => {
                 score.fail(index, error);
                 continue;
             }
         };
-        let verdict = match case.plan(&subject.device) {
+        let verdict = match fills[0].plan(&subject.device) {
             Ok(plan) => {
                 score.launches(index, &plan);
-                judge_plan(subject, case, &plan)
+                judge_plan(subject, fills, &plan)
             }
             Err(error) => Verdict::Failed(error),
         };

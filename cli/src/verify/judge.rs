@@ -24,22 +24,24 @@ pub struct Difference {
 /// Runs a case on a subject by its own plan.
 pub fn judge(subject: &Subject, case: &Case) -> Verdict {
     match case.plan(&subject.device) {
-        Ok(plan) => judge_plan(subject, case, &plan),
+        Ok(plan) => judge_plan(subject, std::slice::from_ref(case), &plan),
         Err(error) => Verdict::Failed(error),
     }
 }
 
-/// Runs a case on a subject by a plan.
-pub fn judge_plan(subject: &Subject, case: &Case, plan: &Plan) -> Verdict {
-    let both = || Ok(((subject.expected)(case)?, (subject.actual)(case, plan)?));
-    let (expected, actual) = match both() {
-        Ok(both) => both,
-        Err(error) => return Verdict::Failed(error),
-    };
-    match are_equal(&expected, &actual) {
-        true => Verdict::Same,
-        false => Verdict::Differs(Difference { case: case.clone(), expected, actual }),
+/// Runs the fills of a case on a subject by a plan, until one is not the same.
+pub fn judge_plan(subject: &Subject, fills: &[Case], plan: &Plan) -> Verdict {
+    for case in fills {
+        let both = || Ok(((subject.expected)(case)?, (subject.actual)(case, plan)?));
+        let (expected, actual) = match both() {
+            Ok(both) => both,
+            Err(error) => return Verdict::Failed(error),
+        };
+        if !are_equal(&expected, &actual) {
+            return Verdict::Differs(Difference { case: case.clone(), expected, actual });
+        }
     }
+    Verdict::Same
 }
 
 /// Whether results have the same types, shapes and bits.

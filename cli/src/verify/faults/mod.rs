@@ -14,7 +14,7 @@ use wgmax::fault::{self, Fault, Mistake};
 use wgmax::plan::{Plan, Shader};
 
 use super::engine::Choice;
-use super::judge::{Verdict, are_equal, judge};
+use super::judge::{Verdict, are_equal, judge_plan};
 use super::progress::Display;
 use super::subject::Subject;
 use crate::interrupt;
@@ -241,7 +241,8 @@ fn in_shaders(
     let has = |shader: &Shader| fault.changes(shader, &cases.texts[shader]);
     let affected = cases.cases.iter().filter(|(_, shaders)| shaders.iter().any(has));
     let (tried, outcome) = search(affected.map(|&(index, _)| index), |index| {
-        match judge(&faulty, &choice.nth(index)?) {
+        let fills = choice.fills(index)?;
+        match judge_plan(&faulty, &fills, &fills[0].plan(&faulty.device)?) {
             Verdict::Same => Ok(false),
             Verdict::Differs(_) => Ok(true),
             Verdict::Failed(error) => Err(error),
@@ -278,13 +279,15 @@ fn in_cpu_kernels(subject: &Subject, choice: &Choice, cases: &Cases, fault: Faul
     let has = |shader: &Shader| fault.kernels().contains(&shader.kernel.name());
     let affected = cases.cases.iter().filter(|(_, shaders)| shaders.iter().any(has));
     let (tried, outcome) = search(affected.map(|&(index, _)| index), |index| {
-        let case = choice.nth(index)?;
-        let right = case.expected()?;
-        let plans = [case.plan(cpu)?, case.own_plan(cpu)?];
-        let _plant = Plant::new(fault);
-        for plan in &plans {
-            if !are_equal(&right, &case.execute(cpu, plan)?) {
-                return Ok(true);
+        let fills = choice.fills(index)?;
+        let plans = [fills[0].plan(cpu)?, fills[0].own_plan(cpu)?];
+        for case in &fills {
+            let right = case.expected()?;
+            let _plant = Plant::new(fault);
+            for plan in &plans {
+                if !are_equal(&right, &case.execute(cpu, plan)?) {
+                    return Ok(true);
+                }
             }
         }
         Ok(false)
