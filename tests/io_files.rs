@@ -544,7 +544,7 @@ fn an_archive_keeps_what_is_not_written() {
     // Without a name, four arrays would be lost.
     let whole = fs::read(&path).unwrap();
     let error = io::write(&path, &a).unwrap_err().to_string();
-    assert!(error.contains("holds 4 arrays") && error.contains("FILE:NAME"), "{error}");
+    assert!(error.contains("holds 5 members") && error.contains("FILE:NAME"), "{error}");
     assert_eq!(fs::read(&path).unwrap(), whole);
     io::overwrite_all(&[(&path, &a)]).unwrap();
     assert_same(&io::read(&path).unwrap(), &a);
@@ -559,12 +559,62 @@ fn an_archive_keeps_what_is_not_written() {
         assert_bad(io::write(&at("a"), &a).map(|()| a.clone()), "a.npz");
         assert_eq!(fs::read(&path).unwrap(), bytes.as_bytes());
     }
+    fs::write(&path, "text").unwrap();
     io::write(&path, &b).unwrap();
     // An empty file, such as mktemp makes, is as good as none.
     fs::write(&path, "").unwrap();
     io::write(&at("a"), &a).unwrap();
     assert_same(&io::read(&path).unwrap(), &a);
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+}
+
+/// Without a name, a file is replaced only if what it holds is known, and is not more than an array.
+#[test]
+fn an_archive_that_holds_more_is_not_replaced() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name).to_str().unwrap().to_string();
+    let a = tensor(ElementType::U8, &[3]);
+    let array = file_of("f.npy", &a);
+    let archive = |names: &[&str]| {
+        let mut archive = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+        for name in names {
+            archive.start_file(*name, zip::write::SimpleFileOptions::default()).unwrap();
+            std::io::Write::write_all(&mut archive, &array).unwrap();
+        }
+        archive.finish().unwrap().into_inner()
+    };
+    let notes = archive(&["w.npy", "notes.txt"]);
+    // Two members of one name, which the writer refuses.
+    let mut twice = archive(&["a.npy", "b.npy", "c.npy"]);
+    for at in 0..twice.len() - 5 {
+        if &twice[at..at + 5] == b"b.npy" {
+            twice[at] = b'a';
+        }
+    }
+    let cut = |bytes: &[u8]| bytes[..bytes.len() - 1].to_vec();
+    let two = two_tensors();
+    for (name, bytes, expected) in [
+        ("notes.npz", notes.clone(), "it holds 2 members, which would be lost"),
+        ("twice.npz", twice, "it is an npz archive that cannot be read (two members have one name)"),
+        ("cut.npz", cut(&notes), "it is an npz archive that cannot be read"),
+        ("other.npz", two.clone(), "it is a safetensors file that cannot be read"),
+        ("two.safetensors", two.clone(), "it holds 2 tensors, which would be lost"),
+        ("cut.safetensors", cut(&two), "it is a safetensors file that cannot be read"),
+        ("start.safetensors", two[..20].to_vec(), "it is a safetensors file that cannot be read"),
+        ("other.safetensors", notes.clone(), "it is an npz archive that cannot be read"),
+    ] {
+        let path = at(name);
+        fs::write(&path, &bytes).unwrap();
+        let error = io::write(&path, &a).unwrap_err().to_string();
+        assert!(error.contains(&format!("{name}: {expected}")), "{error}");
+        assert_eq!(fs::read(&path).unwrap(), bytes, "{name}");
+        io::overwrite_all(&[(&path, &a)]).unwrap();
+        assert_same(&io::read(&path).unwrap(), &a);
+        // One array is replaced, and so is what is no archive.
+        io::write(&path, &a).unwrap();
+        fs::write(&path, "some text").unwrap();
+        io::write(&path, &a).unwrap();
+    }
 }
 
 #[test]
@@ -580,7 +630,7 @@ fn a_file_of_safetensors_keeps_what_is_not_written() {
     fs::write(&path, &file).unwrap();
 
     let error = io::write(&path, &tensor(ElementType::F32, &[3])).unwrap_err().to_string();
-    assert!(error.contains("holds 2 arrays"), "{error}");
+    assert!(error.contains("holds 2 tensors"), "{error}");
     assert_eq!(fs::read(&path).unwrap(), file);
 
     let wide = tensor(ElementType::F64, &[3]);

@@ -17,8 +17,8 @@
 //!
 //! Writing to `FILE:NAME` adds the array to an archive that exists, or replaces the one of this
 //! name; everything else in the archive is kept. Without `:NAME`, the whole file is replaced, and
-//! the name is `output`. A file with more than one array is refused then, except by
-//! [`overwrite_all`].
+//! the name is `output`. An archive with more than one member, array or not, is refused then, and
+//! so is one that cannot be read, except by [`overwrite_all`].
 //!
 //! Regular files are replaced whole or not at all, through symbolic links, and keep their mode.
 //! Devices and pipes are written to. A file that may be written, in a folder where no file may be
@@ -145,32 +145,41 @@ pub fn read(spec: &str) -> Result<Tensor> {
 }
 
 fn read_standard_input(format: Format) -> Result<Tensor> {
+    let bytes = standard_input("only npy and pb are read here, so give its path")?;
+    match format {
+        Format::Any if (*bytes).as_ref().starts_with(npy::MAGIC) => {
+            npy::parse(STANDARD_INPUT, bytes)
+        }
+        Format::Any | Format::Onnx => onnx::parse_shared(STANDARD_INPUT, bytes),
+        _ => npy::parse(STANDARD_INPUT, bytes),
+    }
+}
+
+/// All of standard input. Nothing, or an archive, is refused; `hint` says what is read instead.
+///
+/// # Errors
+/// [`Error::Io`], [`Error::OutOfMemory`], [`Error::Unsupported`].
+#[doc(hidden)]
+pub fn standard_input(hint: &str) -> Result<SharedBytes> {
     let bytes = source::standard_input()?;
     let whole = (*bytes).as_ref();
     if whole.is_empty() {
         return Err(unsupported(STANDARD_INPUT, "it is empty"));
     }
     // What it is, whatever it should be.
-    let archive = match whole {
-        [b'P', b'K', 3, 4, ..] | [b'P', b'K', 5, 6, ..] => Some("an npz archive"),
-        _ if is_safetensors(whole) => Some("a safetensors file"),
-        _ => None,
-    };
-    if let Some(archive) = archive {
-        let reason = format!("it is {archive}; only npy and pb are read here, so give its path");
-        return Err(unsupported(STANDARD_INPUT, reason));
-    }
-    match format {
-        Format::Any if whole.starts_with(npy::MAGIC) => npy::parse(STANDARD_INPUT, bytes),
-        Format::Any | Format::Onnx => onnx::parse_shared(STANDARD_INPUT, bytes),
-        _ => npy::parse(STANDARD_INPUT, bytes),
+    match archive(whole) {
+        Some(archive) => Err(unsupported(STANDARD_INPUT, format!("it is {archive}; {hint}"))),
+        None => Ok(bytes),
     }
 }
 
-/// Whether bytes begin with the length of a header and the header of a safetensors file.
-fn is_safetensors(bytes: &[u8]) -> bool {
-    let Some((length, rest)) = bytes.split_first_chunk() else { return false };
-    u64::from_le_bytes(*length) <= rest.len() as u64 && rest.starts_with(b"{")
+/// What kind of archive bytes begin as. The end may be missing.
+fn archive(bytes: &[u8]) -> Option<&'static str> {
+    match bytes {
+        [b'P', b'K', 3, 4, ..] | [b'P', b'K', 5, 6, ..] => Some("an npz archive"),
+        _ if safetensors::is_begun(bytes) => Some("a safetensors file"),
+        _ => None,
+    }
 }
 
 /// As [`read`], with a required element type. `None` accepts every type.
@@ -237,7 +246,8 @@ pub fn write_all(tensors: &[(&str, &Tensor)]) -> Result<()> {
     put(tensors, false)
 }
 
-/// As [`write_all`], but a spec without a name replaces an archive, whatever it holds.
+/// As [`write_all`], but a spec without a name replaces an archive, whatever it holds, and also one
+/// that cannot be read.
 ///
 /// # Errors
 /// As [`write_all`].
@@ -319,23 +329,29 @@ impl Output<'_> {
         Ok(file)
     }
 
-    /// Refuses to replace an archive of several arrays as a whole. What is no archive may be
-    /// replaced.
+    /// Refuses to replace an archive of several members as a whole, or one that cannot be read, so
+    /// that it is not known what would be lost. What is no archive may be replaced.
     fn check_lost(&self, file: &WholeFile) -> Result<()> {
         let Some(old) = file.old() else { return Ok(()) };
-        let names = match self.spec.format {
-            Format::Npz => npz::names(old),
-            _ => safetensors::names(old),
+        let bytes = source::open(old)?;
+        let (name, whole) = (self.spec.path.display().to_string(), (*bytes).as_ref());
+        let (members, what) = match self.spec.format {
+            Format::Npz => (npz::count(&name, whole), "members"),
+            _ => (safetensors::count(&name, whole), "tensors"),
         };
-        match names {
-            Ok(names) if names.len() > 1 => Err(unsupported(
-                self.spec.path.display(),
-                format!(
-                    "it holds {} arrays, which would be lost; name the array to write, as FILE:NAME",
-                    names.len()
-                ),
-            )),
-            Ok(_) | Err(Error::BadFile { .. } | Error::Unsupported { .. }) => Ok(()),
+        match members {
+            Ok(0 | 1) => Ok(()),
+            Ok(members) => {
+                let advice = "name the array to write, as FILE:NAME";
+                let reason = format!("it holds {members} {what}, which would be lost; {advice}");
+                Err(unsupported(name, reason))
+            }
+            Err(Error::BadFile { reason, .. } | Error::Unsupported { reason, .. }) => {
+                let Some(archive) = archive(whole) else { return Ok(()) };
+                let lost = "what it holds would be lost; remove it first";
+                let reason = format!("it is {archive} that cannot be read ({reason}); {lost}");
+                Err(unsupported(name, reason))
+            }
             Err(error) => Err(error),
         }
     }

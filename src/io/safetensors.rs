@@ -1,6 +1,6 @@
 //! The safetensors format: a JSON header, then named tensors.
 
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::Path;
 
 use ::safetensors::SafeTensors;
@@ -10,10 +10,17 @@ use super::source::{self, SharedBytes, part};
 use super::{Named, bad_file, bad_tensor, pick, unsupported};
 use crate::error::Result;
 use crate::output::{WholeFile, io_error};
-use crate::tensor::{ElementType, Tensor};
+use crate::tensor::{ElementType, Tensor, memory};
 
 /// The only key of the header that is not the name of a tensor.
 const RESERVED: &str = "__metadata__";
+
+/// The maximum length of a header, enough for 200,000 tensors. What the parser makes of a header is
+/// up to a hundred times as large.
+const MAX_HEADER: usize = 32 << 20;
+/// More than the memory that the parser takes for each value of a header, on its way: a value of 32
+/// bytes and a name, in vectors and maps that grow by doubling.
+const PARSED_BYTES: usize = 256;
 
 const DTYPES: [(ElementType, Dtype); 13] = [
     (ElementType::F32, Dtype::F32),
@@ -48,10 +55,10 @@ pub fn read(path: impl AsRef<Path>, tensor: Option<&str>) -> Result<Tensor> {
 /// # Errors
 /// [`Error::BadFile`](crate::Error::BadFile) if the bytes do not follow the format,
 /// [`Error::Unsupported`](crate::Error::Unsupported) if the file has no such tensor (the error
-/// lists the tensors) and for a dtype that is not an [`ElementType`].
+/// lists the tensors), for a dtype that is not an [`ElementType`], and for a header of more than
+/// 32 MiB. [`Error::OutOfMemory`](crate::Error::OutOfMemory).
 pub fn parse(name: &str, tensor: Option<&str>, bytes: SharedBytes) -> Result<Tensor> {
-    let (header, metadata) = SafeTensors::read_metadata((*bytes).as_ref())
-        .map_err(|e| bad_file(name, "safetensors", e))?;
+    let (header, metadata) = read_header(name, (*bytes).as_ref())?;
     let names = metadata.offset_keys();
     let picked = &names[pick(name, tensor, &names)?];
     let name = format!("{name}:{picked}");
@@ -67,12 +74,39 @@ pub fn parse(name: &str, tensor: Option<&str>, bytes: SharedBytes) -> Result<Ten
         .map_err(|e| bad_tensor(&name, "safetensors", e))
 }
 
-/// The names of the tensors of a file.
-pub(super) fn names(path: &Path) -> Result<Vec<String>> {
-    let (name, bytes) = (path.display().to_string(), source::open(path)?);
-    let (_, metadata) = SafeTensors::read_metadata((*bytes).as_ref())
-        .map_err(|e| bad_file(name, "safetensors", e))?;
-    Ok(metadata.offset_keys())
+/// The number of tensors of a file.
+pub(super) fn count(name: &str, whole: &[u8]) -> Result<usize> {
+    Ok(read_header(name, whole)?.1.offset_keys().len())
+}
+
+/// The length that the bytes of a file say their header has, and what follows.
+fn split_length(whole: &[u8]) -> Option<(usize, &[u8])> {
+    let (length, rest) = whole.split_first_chunk()?;
+    Some((usize::try_from(u64::from_le_bytes(*length)).ok()?, rest))
+}
+
+/// Whether bytes begin as a file does, with the length of a header and the header.
+pub(super) fn is_begun(bytes: &[u8]) -> bool {
+    let begun = |(length, rest): (usize, &[u8])| length <= MAX_HEADER && rest.starts_with(b"{");
+    split_length(bytes).is_some_and(begun)
+}
+
+/// The length of a file's header, and what it says.
+fn read_header(name: &str, whole: &[u8]) -> Result<(usize, Metadata)> {
+    // A header that the file does not have is the parser's error.
+    let header = split_length(whole).and_then(|(length, rest)| rest.get(..length));
+    if let Some(header) = header {
+        let length = header.len();
+        if length > MAX_HEADER {
+            let reason = format!("its header has {length} bytes; at most {MAX_HEADER} are read");
+            return Err(unsupported(name, reason));
+        }
+        // The parser aborts where memory runs out. So it begins only if there is as much as it may
+        // need.
+        let delimiters = header.iter().filter(|byte| b",:[{".contains(byte)).count();
+        memory::reserved::<u8>(2 * length + delimiters * PARSED_BYTES)?;
+    }
+    SafeTensors::read_metadata(whole).map_err(|e| bad_file(name, "safetensors", e))
 }
 
 /// Writes a tensor to a file, under the name `name`. Of a file that exists, the tensor of this name
@@ -99,7 +133,7 @@ pub(super) fn encode(to: &mut WholeFile, tensors: &[Named<'_>], keep: bool) -> R
     let mut parts: Vec<(String, Dtype, Vec<usize>, &[u8])> = Vec::new();
     if let Some(old) = &old {
         let bytes = (**old).as_ref();
-        let (header, metadata) = SafeTensors::read_metadata(bytes).map_err(bad)?;
+        let (header, metadata) = read_header(&path.display().to_string(), bytes)?;
         let data = &bytes[8 + header..];
         for name in metadata.offset_keys() {
             let info = metadata.info(&name).expect("the name is from the same header");
@@ -134,6 +168,9 @@ pub(super) fn encode(to: &mut WholeFile, tensors: &[Named<'_>], keep: bool) -> R
         let mut header = serde_json::to_vec(&metadata)?;
         // The data is aligned to 8 bytes, so that it can be memory-mapped.
         header.resize(header.len().next_multiple_of(8), b' ');
+        if header.len() > MAX_HEADER {
+            return Err(io::Error::other("its header would be too long to be read again"));
+        }
         to.write_all(&(header.len() as u64).to_le_bytes())?;
         to.write_all(&header)?;
         parts.iter().try_for_each(|(.., data)| to.write_all(data))

@@ -157,6 +157,45 @@ fn memory_that_runs_out_is_an_error_on_each_way_out() {
     }
 }
 
+/// Heads of which a decoder makes far more than they are, in files that hold nothing else.
+#[test]
+fn heads_that_would_fill_the_memory_are_refused() {
+    let (_folder, at) = folder();
+    let base = base(&at("x.npy"));
+    // Dimensions of 0, in one field.
+    let dims = [&[10][..], &varint(BYTES)].concat();
+    sparse(&at("dims.pb"), &dims);
+    // Empty entries on external data, and elements in two fields in turn.
+    fs::write(at("entries.pb"), [106, 0].repeat(BYTES / 2)).unwrap();
+    let fields = [&[16, 1][..], &[32, 0, 40, 0].repeat(BYTES / 4)].concat();
+    fs::write(at("fields.pb"), fields).unwrap();
+    // The same dimensions of an initializer, in a graph, in a model.
+    let initializer = [&[42][..], &varint(dims.len() + BYTES), &dims].concat();
+    let graph = [&[58][..], &varint(initializer.len() + BYTES), &initializer].concat();
+    sparse(&at("model.onnx"), &graph);
+    for (bytes, name) in [(20 * MIB, "long.safetensors"), (40 * MIB, "longer.safetensors")] {
+        let mut header = br#"{"x":{"dtype":"F32","shape":[1"#.to_vec();
+        header.extend(b",1".repeat((bytes - header.len()) / 2));
+        header.extend(br#"],"data_offsets":[0,4]}}"#);
+        let file = [&(header.len() as u64).to_le_bytes()[..], &header, &[0; 4]].concat();
+        fs::write(at(name), file).unwrap();
+    }
+    for (file, expected) in [
+        ("dims.pb", "50331648 axes; at most 64"),
+        ("entries.pb", "25165824 entries on external data"),
+        ("fields.pb", "holds elements, but"),
+        ("model.onnx", "50331648 axes; at most 64"),
+        ("long.safetensors", "out of memory"),
+        ("longer.safetensors", "at most 33554432 are read"),
+    ] {
+        let command = if file == "model.onnx" { "onnx" } else { "reduce-max" };
+        let output = limited(base + 4 * BYTES, &[command, &at(file), "--device", "cpu"]);
+        let error = stderr(&output);
+        assert_eq!(output.status.code(), Some(2), "{file}: {output:?}");
+        assert!(error.contains(expected) && error.lines().count() == 1, "{file}: {error}");
+    }
+}
+
 /// Segments beyond all memory, asked for by a number.
 #[test]
 fn memory_that_no_machine_has_is_an_error() {

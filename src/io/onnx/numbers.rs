@@ -7,8 +7,9 @@ use prost::encoding::{DecodeContext, WireType, decode_key, decode_varint, skip_f
 use prost::encoding::{double, float, int32, int64, uint64};
 
 use super::tensor::bad;
-use crate::error::Result;
-use crate::tensor::memory;
+use crate::error::{Error, Result};
+use crate::io::unsupported;
+use crate::tensor::{TensorDesc, memory};
 
 /// A field that holds elements: its name and its number.
 #[derive(Clone, Copy, PartialEq)]
@@ -20,27 +21,56 @@ pub(super) const STRING_DATA: Field = Field("string_data", 6);
 pub(super) const INT64_DATA: Field = Field("int64_data", 7);
 pub(super) const DOUBLE_DATA: Field = Field("double_data", 10);
 pub(super) const UINT64_DATA: Field = Field("uint64_data", 11);
+/// The numbers of other fields that may hold any number of values.
+const DIMS: u32 = 1;
+const EXTERNAL_DATA: u32 = 13;
+/// ONNX knows five.
+const MAX_ENTRIES: usize = 64;
 const ALL: [Field; 6] = [FLOAT_DATA, INT32_DATA, STRING_DATA, INT64_DATA, DOUBLE_DATA, UINT64_DATA];
 
-/// The fields of a message that hold elements. The message must be known to be valid.
+/// The fields of a message that hold elements. A message with more dimensions than a tensor may
+/// have, or more entries on external data than there are, is refused: call it before prost decodes
+/// the message, which aborts where memory runs out.
 pub(super) fn filled(name: &str, mut bytes: Bytes) -> Result<Vec<Field>> {
     let mut filled = Vec::new();
+    let (mut rank, mut entries) = (0, 0);
     let mut next = || -> Result<bool, DecodeError> {
         if !bytes.has_remaining() {
             return Ok(false);
         }
         let (tag, wire) = decode_key(&mut bytes)?;
-        let before = bytes.remaining();
+        let before = bytes.clone();
         skip_field(wire, tag, &mut bytes, DecodeContext::default())?;
+        let value = &before[..before.len() - bytes.len()];
+        let packed = wire == WireType::LengthDelimited;
+        match tag {
+            DIMS if packed => rank += packed_varints(value),
+            DIMS => rank += 1,
+            EXTERNAL_DATA => entries += 1,
+            _ => {}
+        }
         // A packed field without numbers is its length alone, a byte.
-        let empty = wire == WireType::LengthDelimited && before - bytes.remaining() == 1;
+        let empty = packed && value.len() == 1;
         let field = ALL.into_iter().find(|field| field.1 == tag);
-        filled.extend(field.filter(|&field| !empty || field == STRING_DATA));
-        filled.dedup();
+        let field = field.filter(|&field| !empty || field == STRING_DATA);
+        filled.extend(field.filter(|field| !filled.contains(field)));
         Ok(true)
     };
     while next().map_err(|e| bad(name, e))? {}
-    Ok(filled)
+    if rank > TensorDesc::MAX_RANK {
+        return Err(unsupported(name, Error::TooManyAxes { rank, max: TensorDesc::MAX_RANK }));
+    }
+    match entries {
+        0..=MAX_ENTRIES => Ok(filled),
+        _ => Err(bad(name, format_args!("{entries} entries on external data"))),
+    }
+}
+
+/// The number of varints in a packed field.
+fn packed_varints(mut field: &[u8]) -> usize {
+    // Skips the length, which has been read before.
+    let _ = decode_varint(&mut field);
+    field.iter().filter(|&&byte| byte < 0x80).count()
 }
 
 /// A type of numbers in messages.

@@ -96,6 +96,7 @@ impl Constant {
         bytes: Bytes,
         files: &Arc<Files>,
     ) -> Result<Self> {
+        filled(&label(""), bytes.clone())?;
         let head = TensorHead::decode(bytes.clone()).map_err(|e| bad(&label(""), e))?;
         let label = label(head.name.as_deref().unwrap_or_default());
         Ok(Self { label, head, bytes, files: Arc::clone(files) })
@@ -159,6 +160,7 @@ fn desc(name: &str, code: Option<i32>, dims: &[i64]) -> Result<TensorDesc> {
 
 /// Parses a serialised `TensorProto`, whose external data is in `files`.
 fn from_bytes(name: &str, bytes: Bytes, files: &Files) -> Result<Tensor> {
+    let filled = filled(name, bytes.clone())?;
     let mut proto = TensorProto::decode(bytes.clone()).map_err(|e| bad(name, e))?;
     let external = match proto.data_location.unwrap_or(0) {
         0 => false,
@@ -172,7 +174,6 @@ fn from_bytes(name: &str, bytes: Bytes, files: &Files) -> Result<Tensor> {
     let element_type = desc.element_type();
 
     let typed = typed_field(element_type);
-    let filled = filled(name, bytes.clone())?;
     if let Some(Field(field, _)) = filled.iter().find(|&&field| field != typed) {
         return Err(bad(
             name,
