@@ -595,7 +595,11 @@ fn an_archive_that_holds_more_is_not_replaced() {
     let two = two_tensors();
     for (name, bytes, expected) in [
         ("notes.npz", notes.clone(), "it holds 2 members, which would be lost"),
-        ("twice.npz", twice, "it is an npz archive that cannot be read (two members have one name)"),
+        (
+            "twice.npz",
+            twice,
+            "it is an npz archive that cannot be read (two members have one name)",
+        ),
         ("cut.npz", cut(&notes), "it is an npz archive that cannot be read"),
         ("other.npz", two.clone(), "it is a safetensors file that cannot be read"),
         ("two.safetensors", two.clone(), "it holds 2 tensors, which would be lost"),

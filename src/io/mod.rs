@@ -20,9 +20,15 @@
 //! the name is `output`. An archive with more than one member, array or not, is refused then, and
 //! so is one that cannot be read, except by [`overwrite_all`].
 //!
-//! Regular files are replaced whole or not at all, through symbolic links, and keep their mode.
-//! Devices and pipes are written to. A file that may be written, in a folder where no file may be
-//! created, is overwritten in place, when all that is written is complete.
+//! If another thread or process writes to the archive in between, that is an [`Error::Io`], and
+//! what the other wrote stays. Two processes may still lose an array if both are done in the same
+//! moment.
+//!
+//! Regular files are replaced whole or not at all, through symbolic links, and keep their mode;
+//! other hard links keep the old file. Devices and pipes are written to. A file that may be
+//! written, in a folder where no file may be created, is overwritten in place, when all that is
+//! written is complete. Files are not synchronised with the disk: a loss of power soon after may
+//! leave less.
 //!
 //! If a file stores the elements as [`Tensor`] does, they are memory-mapped and not copied. **Do
 //! not change a file while a tensor that was read from it exists.** If another process writes to

@@ -127,7 +127,7 @@ pub fn write(path: impl AsRef<Path>, array: &str, tensor: &Tensor) -> Result<()>
 /// replaces.
 pub(super) fn encode(to: &mut WholeFile, tensors: &[Named<'_>], keep: bool) -> Result<()> {
     let name = to.path().display().to_string();
-    let old = to.old().filter(|_| keep).map(source::open).transpose()?;
+    let old = if keep { to.extended().map(source::open).transpose()? } else { None };
     let mut archive = ZipWriter::new(to);
     let mut existing = Vec::new();
     if let Some(old) = &old {

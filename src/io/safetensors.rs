@@ -127,7 +127,7 @@ pub fn write(path: impl AsRef<Path>, name: &str, tensor: &Tensor) -> Result<()> 
 pub(super) fn encode(to: &mut WholeFile, tensors: &[Named<'_>], keep: bool) -> Result<()> {
     let path = to.path().to_path_buf();
     let bad = |e| bad_file(path.display(), "safetensors", e);
-    let old = to.old().filter(|_| keep).map(source::open).transpose()?;
+    let old = if keep { to.extended().map(source::open).transpose()? } else { None };
     let mut comments = None;
     // Names, types, shapes and elements.
     let mut parts: Vec<(String, Dtype, Vec<usize>, &[u8])> = Vec::new();

@@ -1,4 +1,4 @@
-//! The one place that writes files: each completely or not at all.
+//! The one place that writes files: each completely or not at all, unless the system fails.
 
 mod mapped;
 mod temporary;
@@ -26,17 +26,21 @@ pub(crate) fn io_error(path: &Path, source: io::Error) -> Error {
     }
 }
 
-/// A file that is written whole or not at all.
+/// A file that is written whole or not at all, unless the system fails: files are not synchronised
+/// with the disk, so a loss of power soon after may leave less.
 ///
 /// What is written goes to a temporary file beside the file, or to memory. [`WholeFile::finish`]
 /// brings it to its place:
 ///
-/// - A regular file is replaced and keeps its mode. A file without permission to write is refused.
+/// - A regular file is replaced and keeps its mode and, as far as the system permits, its owner and
+///   group. A file without permission to write is refused. Other hard links to it keep the old
+///   content.
 /// - Of a symbolic link, the target is written, whether it exists or not.
 /// - Devices and pipes, and files that are this process's standard output or error, are written to.
-/// - A file that may be written, in a folder where no file may be created, is overwritten. Only
-///   there, a failure of the system in the middle of it leaves a part. A file that this process has
-///   memory-mapped is refused there.
+/// - A file that may be written, in a folder where no file may be created, is overwritten. An end
+///   of the process in the middle of it, or a full disk, leaves a part, but
+///   [`remove_temporary_files`] waits for it. A file that this process has memory-mapped is refused
+///   there.
 ///
 /// Writing does not fail: [`WholeFile::finish`] returns the first error. Dropping it before leaves
 /// everything as it was.
@@ -49,6 +53,26 @@ pub struct WholeFile {
     at: u64,
     len: u64,
     failed: Option<io::Error>,
+    /// The file as it was when its content was read.
+    basis: Option<Basis>,
+}
+
+/// A file whose content is a part of the new content, or `None` if there was none.
+struct Basis(Option<Metadata>);
+
+impl Basis {
+    fn of(target: &Path) -> Self {
+        Self(fs::metadata(target).ok())
+    }
+
+    /// That nobody has written to the file, which would be lost.
+    fn check(&self, target: &Path) -> io::Result<()> {
+        let state = |file: Metadata| (mapped::identity(&file), file.len(), file.modified().ok());
+        match self.0.clone().map(state) == Self::of(target).0.map(state) {
+            true => Ok(()),
+            false => Err(io::Error::other("it was written by another meanwhile, so it stays so")),
+        }
+    }
 }
 
 /// Where the content goes.
@@ -64,6 +88,16 @@ enum Place {
     Pipe(PathBuf),
     Output,
     Error,
+}
+
+impl Place {
+    /// The path of a regular file.
+    fn regular(&self) -> Option<&Path> {
+        match self {
+            Self::Beside(target) | Self::Over(target) => Some(target),
+            _ => None,
+        }
+    }
 }
 
 /// The content before it is complete.
@@ -94,7 +128,7 @@ impl WholeFile {
     fn new(path: &Path, place: Place, temporary: Option<Temporary>) -> Self {
         let memory = || Content::Memory { bytes: Vec::new(), at: 0 };
         let content = BufWriter::new(temporary.map_or_else(memory, Content::Temporary));
-        Self { path: path.to_path_buf(), place, content, at: 0, len: 0, failed: None }
+        Self { path: path.to_path_buf(), place, content, at: 0, len: 0, failed: None, basis: None }
     }
 
     /// The path, as it was given.
@@ -114,12 +148,15 @@ impl WholeFile {
 
     /// The regular file that will be replaced or overwritten, if it exists and is not empty.
     pub(crate) fn old(&self) -> Option<&Path> {
-        match &self.place {
-            Place::Beside(target) | Place::Over(target) => {
-                fs::metadata(target).ok().filter(|old| old.len() > 0).map(|_| target.as_path())
-            }
-            _ => None,
-        }
+        let target = self.place.regular()?;
+        fs::metadata(target).ok().filter(|old| old.len() > 0).map(|_| target)
+    }
+
+    /// As [`WholeFile::old`], for content that will be kept: if another writes to the file from now
+    /// on, [`WholeFile::finish`] is an error.
+    pub(crate) fn extended(&mut self) -> Option<&Path> {
+        self.basis = self.place.regular().map(Basis::of);
+        self.old()
     }
 
     /// Brings the content to its place.
@@ -127,12 +164,13 @@ impl WholeFile {
     /// # Errors
     /// [`Error::Io`] or [`Error::OutOfMemory`], the first of writing or of this.
     pub fn finish(self) -> Result<()> {
-        let Self { path, place, content, failed, .. } = self;
+        let Self { path, place, content, failed, basis, .. } = self;
+        let check = |target: &Path| basis.as_ref().map_or(Ok(()), |basis| basis.check(target));
         let put = || {
             failed.map_or(Ok(()), Err)?;
             match content.into_inner().map_err(io::IntoInnerError::into_error)? {
-                Content::Temporary(temporary) => replace(&place, temporary),
-                Content::Memory { bytes, .. } => write(place, &bytes),
+                Content::Temporary(temporary) => replace(&place, temporary, check),
+                Content::Memory { bytes, .. } => write(place, &bytes, check),
             }
         };
         put().map_err(|e| io_error(&path, e))
@@ -311,8 +349,12 @@ fn check_unmapped(file: &Metadata) -> io::Result<()> {
     }
 }
 
-/// Gives the temporary file its place.
-fn replace(place: &Place, mut temporary: Temporary) -> io::Result<()> {
+/// Gives the temporary file its place, if `check` finds nothing wrong with the file that is there.
+fn replace(
+    place: &Place,
+    mut temporary: Temporary,
+    check: impl Fn(&Path) -> io::Result<()>,
+) -> io::Result<()> {
     let Place::Beside(target) = place else {
         return Err(io::Error::other("a temporary file without a place"));
     };
@@ -323,32 +365,40 @@ fn replace(place: &Place, mut temporary: Temporary) -> io::Result<()> {
             use std::os::unix::fs::{MetadataExt, fchown};
             let new = file.metadata()?;
             if (new.uid(), new.gid()) != (old.uid(), old.gid()) {
-                // Only the superuser may give files away.
-                let _ = fchown(file, Some(old.uid()), Some(old.gid()));
+                // Only the superuser may give files away. A user may give them to a group of theirs.
+                let _ = fchown(file, Some(old.uid()), Some(old.gid()))
+                    .or_else(|_| fchown(file, None, Some(old.gid())));
             }
         }
-        file.set_permissions(old.permissions())?;
+        // Some file systems have no modes to set.
+        if file.metadata()?.permissions() != old.permissions() {
+            file.set_permissions(old.permissions())?;
+        }
     }
-    match temporary.persist(target) {
+    match temporary.persist(target, &check) {
         // Such as another's file in /tmp, or a file that is a mount of its own.
         Err(error) if is_forbidden(&error) && target.is_file() => {
             let mut content = temporary.file()?.try_clone()?;
             content.rewind()?;
-            overwrite(target, &mut content)
+            overwrite(target, &mut content, check)
         }
         other => other,
     }
 }
 
 /// Writes complete content.
-fn write(place: Place, mut content: &[u8]) -> io::Result<()> {
+fn write(
+    place: Place,
+    mut content: &[u8],
+    check: impl Fn(&Path) -> io::Result<()>,
+) -> io::Result<()> {
     let all = |to: &mut dyn Write| {
         to.write_all(content)?;
         to.flush()
     };
     match place {
         Place::Beside(_) => Err(io::Error::other("a place without a temporary file")),
-        Place::Over(target) => overwrite(&target, &mut content),
+        Place::Over(target) => overwrite(&target, &mut content, check),
         Place::Open(mut file) => all(&mut file),
         Place::Pipe(path) => all(&mut OpenOptions::new().write(true).open(path)?),
         Place::Output => all(&mut io::stdout().lock()),
@@ -356,9 +406,15 @@ fn write(place: Place, mut content: &[u8]) -> io::Result<()> {
     }
 }
 
-/// Overwrites a file. All of the content exists elsewhere, so only a failure of the system leaves a
-/// part of it.
-fn overwrite(target: &Path, content: &mut impl io::Read) -> io::Result<()> {
+/// Overwrites a file. All of the content exists elsewhere, and signals wait. So only an end of the
+/// process that no handler sees, or a full disk, leaves a part of it.
+fn overwrite(
+    target: &Path,
+    content: &mut impl io::Read,
+    check: impl Fn(&Path) -> io::Result<()>,
+) -> io::Result<()> {
+    let _open = temporary::stay()?;
+    check(target)?;
     let mut file = OpenOptions::new().write(true).open(target)?;
     check_unmapped(&file.metadata()?)?;
     let len = io::copy(content, &mut file)?;

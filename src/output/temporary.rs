@@ -29,8 +29,23 @@ fn open_names() -> io::Result<MutexGuard<'static, Names>> {
     }
 }
 
-/// Removes all temporary files of this process. No file can be written afterwards: call it before
-/// the process ends by a signal. It must not be called in the handler of a Unix signal itself.
+/// Keeps [`remove_temporary_files`] from returning, so that a signal does not end the process.
+///
+/// # Errors
+/// If that has been called.
+pub(super) fn stay() -> io::Result<impl Drop> {
+    open_names()
+}
+
+/// Whether somebody keeps files from being removed or renamed.
+#[cfg(test)]
+pub(super) fn is_locked() -> bool {
+    NAMES.try_lock().is_err()
+}
+
+/// Removes all temporary files of this process, after it has waited for files that are being
+/// overwritten in place. No file can be replaced or overwritten afterwards: call it before the
+/// process ends by a signal. It must not be called in the handler of a Unix signal itself.
 pub fn remove_temporary_files() {
     let mut names = names();
     names.closed = true;
@@ -63,9 +78,15 @@ impl Temporary {
         self.0.as_ref().map(NamedTempFile::as_file).ok_or_else(gone)
     }
 
-    /// Gives the file its final name. On an error, the file keeps its own.
-    pub(super) fn persist(&mut self, target: &Path) -> io::Result<()> {
+    /// Gives the file its final name, if `check` finds nothing wrong with the file that has it. On
+    /// an error, the file keeps its own. No other file of this process is renamed in between.
+    pub(super) fn persist(
+        &mut self,
+        target: &Path,
+        check: impl FnOnce(&Path) -> io::Result<()>,
+    ) -> io::Result<()> {
         let mut names = open_names()?;
+        check(target)?;
         let file = self.0.take().ok_or_else(gone)?;
         let path = file.path().to_path_buf();
         match file.persist(target) {

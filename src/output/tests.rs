@@ -139,6 +139,63 @@ fn a_file_that_cannot_be_replaced_is_overwritten_unless_it_is_mapped() {
     assert_eq!(fs::metadata(&path).unwrap().ino(), number);
 }
 
+/// A signal's handler waits until a file is overwritten, and not half.
+#[test]
+fn signals_wait_until_a_file_is_overwritten() {
+    struct Watched(usize);
+    impl Read for Watched {
+        fn read(&mut self, to: &mut [u8]) -> std::io::Result<usize> {
+            // Others may hold the lock for a moment.
+            let free = (0..1000).find(|_| {
+                std::thread::yield_now();
+                !super::temporary::is_locked()
+            });
+            assert_eq!(free, None);
+            self.0 = self.0.saturating_sub(1);
+            to[..self.0].fill(b'x');
+            Ok(self.0)
+        }
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x");
+    fs::write(&path, "a longer text").unwrap();
+    super::overwrite(&path, &mut Watched(4), |_| Ok(())).unwrap();
+    assert_eq!(fs::read(&path).unwrap(), b"xxxxxx");
+}
+
+/// What another has written to a file since it was read, so that it can be extended, is not lost.
+#[test]
+fn a_file_that_another_has_written_is_not_replaced() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x");
+    let over = || {
+        let mut file = WholeFile::new(&path, Place::Over(path.clone()), None);
+        file.write_all(b"mine").unwrap();
+        file
+    };
+    for old in [None, Some(""), Some("text")] {
+        for make in [&over as &dyn Fn() -> WholeFile, &|| WholeFile::create(&path).unwrap()] {
+            let _ = fs::remove_file(&path);
+            old.iter().for_each(|old| fs::write(&path, old).unwrap());
+            let mut file = make();
+            assert_eq!(file.extended().is_some(), old == Some("text"));
+            write(&path, b"of another").unwrap();
+            let error = file.finish().unwrap_err().to_string();
+            assert!(error.contains("x: it was written by another"), "{error}");
+            assert_eq!(fs::read(&path).unwrap(), b"of another");
+            // Without a change it is written, and so it is where nothing is kept.
+            let mut file = make();
+            file.extended();
+            if old.is_none() {
+                file.basis = None;
+                write(&path, b"of another").unwrap();
+            }
+            file.finish().unwrap();
+        }
+    }
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn pipes_and_devices_are_written_to() {
