@@ -5,12 +5,25 @@
 //! [`Outcome::CutOff`](crate::Outcome::CutOff). A second signal ends it at once.
 
 use std::io::Write;
-use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
 
 /// The number of the first signal; 0 before.
 static SIGNAL: AtomicU8 = AtomicU8::new(0);
-/// How many [`Polling`]s there are.
-static POLLING: AtomicUsize = AtomicUsize::new(0);
+
+static STATE: Mutex<State> = Mutex::new(State { polling: 0, note: None });
+
+struct State {
+    /// How many [`Polling`]s there are.
+    polling: usize,
+    /// The thread that says what the first signal does.
+    note: Option<JoinHandle<()>>,
+}
+
+fn state() -> MutexGuard<'static, State> {
+    STATE.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// Handles signals from now on.
 pub fn prepare() {
@@ -19,19 +32,20 @@ pub fn prepare() {
     }
 }
 
-/// While it exists, the first signal does not end the command.
+/// While it exists, the first signal does not end the command. Ask [`requested`] once more after it
+/// is dropped: a signal that it has kept from ending the command is known then.
 pub struct Polling(());
 
 impl Polling {
     pub fn start() -> Self {
-        POLLING.fetch_add(1, Ordering::SeqCst);
+        state().polling += 1;
         Self(())
     }
 }
 
 impl Drop for Polling {
     fn drop(&mut self) {
-        POLLING.fetch_sub(1, Ordering::SeqCst);
+        state().polling -= 1;
     }
 }
 
@@ -40,19 +54,33 @@ pub fn requested() -> bool {
     SIGNAL.load(Ordering::SeqCst) > 0
 }
 
-/// The exit status of a command that a signal has cut off, as shells have it: 130 for Ctrl-C.
+/// The exit status of a command that a signal has cut off, as shells have it: 130 for Ctrl-C. Waits
+/// until it has been said that the command stops.
 pub fn status() -> u8 {
+    let note = state().note.take();
+    if let Some(note) = note {
+        let _ = note.join();
+    }
     128 + SIGNAL.load(Ordering::SeqCst)
+}
+
+fn note() {
+    let note = "wgmax: stopping; what is done will be reported, a second signal ends at once";
+    // An error here means that stderr is closed.
+    let _ = writeln!(std::io::stderr(), "\n{note}");
 }
 
 /// Called for each signal, in a thread of its own. Returns whether the process should end.
 fn arrived(signal: u8) -> bool {
-    let first = SIGNAL.compare_exchange(0, signal, Ordering::SeqCst, Ordering::SeqCst).is_ok();
-    if first && POLLING.load(Ordering::SeqCst) > 0 {
-        let note = "wgmax: stopping; what is done will be reported, a second signal ends at once";
-        // An error here means that stderr is closed.
-        let _ = writeln!(std::io::stderr(), "\n{note}");
-        return false;
+    {
+        let mut state = state();
+        let first = SIGNAL.compare_exchange(0, signal, Ordering::SeqCst, Ordering::SeqCst).is_ok();
+        if first && state.polling > 0 {
+            // In a thread of its own: stderr may be a pipe that nobody reads, and a second signal
+            // must end the command also then.
+            state.note = std::thread::Builder::new().name("note".into()).spawn(note).ok();
+            return false;
+        }
     }
     wgmax::io::remove_temporary_files();
     true

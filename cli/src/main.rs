@@ -104,7 +104,7 @@ Examples:
 Each command has its own examples: wgmax reduce-max --help
 
 Exit status: 0 if all went well; 1 if results differ or a case failed; 2 for an error, told in one
-line; 3 if onnx ran no node.";
+line; 3 if onnx ran no node; 128 + N if signal N ended it (130 for Ctrl-C).";
 
 fn main() -> ExitCode {
     color::prepare(std::env::args_os().skip(1));

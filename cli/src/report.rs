@@ -2,12 +2,13 @@
 
 use std::fmt::Display;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+pub use wgmax::io::WholeFile;
 
 use super::output::Output;
-use super::whole_file::WholeFile;
 
-/// A report. A file is written completely or not at all.
+/// A report, in a file or on standard output.
 pub enum Report {
     Standard(Output),
     File(WholeFile),
@@ -16,6 +17,12 @@ pub enum Report {
 /// Whether a report to `path` goes to standard output. Nothing else may be printed there then.
 pub fn is_standard(path: &Path) -> bool {
     path == Path::new("-")
+}
+
+/// Opens the file of a report, if there shall be one, so that a path that cannot be written to is
+/// found before any work is done. The library writes it, as it writes tensors.
+pub fn file(path: &Option<PathBuf>) -> anyhow::Result<Option<WholeFile>> {
+    Ok(path.as_deref().map(WholeFile::create).transpose()?)
 }
 
 impl Report {

@@ -17,13 +17,13 @@ pub struct Limits {
     /// What offsets of bindings must be multiples of, in bytes: itself a multiple of 16,
     /// at most 2^30.
     pub alignment: u64,
-    /// Storage buffers of a shader. Four are enough for every operator. With fewer than six, and
-    /// without indices than five, SegmentMax takes ascending ids as it does ids in any order: with
-    /// atomic maxima, and memory for two or three words for each result. On lavapipe it takes 1.5 to
-    /// 4 times as long.
+    /// Storage buffers of a shader. Four are enough for every operator. SegmentMax of ascending ids
+    /// needs five (six with indices) for its fast kernels; with four it takes the kernels for ids in
+    /// any order: with atomic maxima, and memory for two or three words for each result. On lavapipe
+    /// these take 1.5 to 4 times as long.
     pub max_storage_buffers: u32,
-    /// Loop iterations of one invocation, at least 4. Mesa's llvmpipe silently leaves a loop after 65,535,
-    /// and some systems end dispatches that run long.
+    /// Loop iterations of one invocation, at least 4. Mesa's llvmpipe silently leaves a loop after
+    /// 65,535, and some systems end dispatches that run long.
     pub max_iterations: u32,
 }
 

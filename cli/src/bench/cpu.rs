@@ -11,6 +11,7 @@ use super::costs::{self, Cost};
 use super::item::{Item, Kind};
 use super::times::{Budget, Times, seconds};
 use super::{Measured, data, digests};
+use crate::interrupt;
 
 /// Bytes of all copies of an input, which are used in turn: several times the last cache of most
 /// processors.
@@ -44,6 +45,9 @@ impl Cpu {
         let writes = if item.op == Kind::MaxPool { item.bytes_write } else { 0 };
         let mut out = vec![0u32; writes as usize / 4];
         let pieces = self.best_pieces(&bytes, &mut out);
+        if interrupt::requested() {
+            return Ok(Measured::default());
+        }
 
         let mut measured = Measured {
             ceiling_bytes: bytes[0].bytes().len() as u64 + writes,
@@ -118,6 +122,9 @@ impl Cpu {
             let candidates = [1, threads, 2 * threads, 4 * threads, 16 * threads, 64 * threads];
             let mut times = candidates.map(|_| Times::default());
             for round in 0..8 {
+                if interrupt::requested() {
+                    break;
+                }
                 for (i, (pieces, times)) in candidates.iter().zip(&mut times).enumerate() {
                     let copy = &copies[(round * candidates.len() + i) % copies.len()];
                     times.push(pass(copy.bytes(), out, *pieces));

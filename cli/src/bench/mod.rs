@@ -21,7 +21,7 @@ use super::Outcome;
 use super::interrupt::{self, Polling};
 use super::options::On;
 use super::output::Output;
-use super::whole_file::WholeFile;
+use super::report::{WholeFile, file};
 use costs::Cost;
 use cpu::Cpu;
 use gpu::Gpu;
@@ -148,11 +148,9 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome
     }
     let budget =
         Budget { runs: arguments.runs.map(|runs| runs as usize), seconds: arguments.seconds };
-    let create = |path: &Option<PathBuf>| path.as_deref().map(WholeFile::create).transpose();
-    let (json, plot) = (create(&arguments.json)?, create(&arguments.plot)?);
-    let growth = create(&arguments.growth)?;
-    // Until everything is written.
-    let _polling = Polling::start();
+    let (json, plot) = (file(&arguments.json)?, file(&arguments.plot)?);
+    let growth = file(&arguments.growth)?;
+    let polling = Polling::start();
     let mut bench = Bench::open(&arguments.on)?;
     let mut report = Report::new(bench.device(), bench.clock());
     if costs {
@@ -169,7 +167,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome
         if result.as_ref().is_ok_and(|measured| measured.item.count() == 0) {
             return None;
         }
-        let row = Row { result, item };
+        let row = Row { result, item, cut_off: interrupt::requested() };
         // Progress. An error here means that stderr is closed.
         let _ = writeln!(std::io::stderr(), "{}", row.line());
         Some(row)
@@ -178,6 +176,9 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome
     if arguments.growth.is_some() {
         report.growth = growth::measure(&mut measure)?;
     }
+    // Until here a signal is kept in mind, and from here on it ends the command. So the report and
+    // the exit status tell of the same signals.
+    drop(polling);
     report.cut_off = interrupt::requested();
     writeln!(output, "{report}")?;
     let write = |file: Option<WholeFile>, text: &dyn Fn() -> anyhow::Result<String>| match file {

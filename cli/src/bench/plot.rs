@@ -63,9 +63,10 @@ pub fn fractions(report: &Report) -> anyhow::Result<String> {
             root.draw(&bar(x(best), 3, colour.mix(0.35).filled())).map_err(failed)?;
             root.draw(&bar(x(median), 6, colour.filled())).map_err(failed)?;
             let rates = format!(
-                "{} of {}",
+                "{} of {}{}",
                 giga(row.rate(measured.item.min())),
-                giga(measured.ceiling_bytes as f64 / measured.ceiling.min())
+                giga(measured.ceiling_bytes as f64 / measured.ceiling.min()),
+                row.mark()
             );
             text(&root, &rates, (RIGHT + 10, y + 3), 12, HPos::Left)?;
         }

@@ -33,6 +33,8 @@ pub struct Line {
 pub struct Row {
     pub item: Item,
     pub result: Result<Measured, String>,
+    /// A signal came before it was measured for as long as it should be.
+    pub cut_off: bool,
 }
 
 impl Row {
@@ -57,12 +59,18 @@ impl Row {
         match &self.result {
             Err(reason) => format!("{name}: not measured: {reason}"),
             Ok(measured) => format!(
-                "{name}: {} of {} GB/s, {:.0} %",
+                "{name}: {} of {} GB/s, {:.0} %{}",
                 giga(self.rate(measured.item.min())),
                 giga(measured.ceiling_bytes as f64 / measured.ceiling.min()),
-                100.0 * self.fractions().unwrap_or_default().0
+                100.0 * self.fractions().unwrap_or_default().0,
+                self.mark()
             ),
         }
+    }
+
+    /// What says that it is cut off.
+    pub fn mark(&self) -> &'static str {
+        if self.cut_off { ", cut off" } else { "" }
     }
 
     fn cells(&self) -> Vec<String> {
@@ -79,7 +87,7 @@ impl Row {
             giga(measured.ceiling_bytes as f64 / ceiling.min()),
             format!("{fraction:.2}"),
             format!("{median:.2}"),
-            item.count().to_string(),
+            format!("{}{}", item.count(), self.mark()),
         ]
     }
 
@@ -90,6 +98,7 @@ impl Row {
             "op": format!("{:?}", item.op),
             "dtype": item.dtype,
             "bytes": item.bytes(),
+            "cut_off": self.cut_off,
         });
         let more = match &self.result {
             Err(reason) => json!({ "error": reason }),

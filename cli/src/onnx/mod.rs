@@ -11,9 +11,7 @@ mod report;
 mod trial;
 mod values;
 
-use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use anyhow::Context;
 use clap::Args;
@@ -39,8 +37,8 @@ Nodes of MaxPool, GlobalMaxPool and ReduceMax run on the device and on the CPU. 
 tensors from files, tensors of the model, results of earlier nodes, or random finite tensors.
 Times are medians, without upload and download.
 
-Exit status: 0 if nodes ran and their results are equal, or with --list; 1 if results differ, a node
-is refused or fails, or, with --strict, one is not run; 2 for other errors; 3 if no node ran.")]
+Exit status: 0 if all went well; 1 if results differ, a node is refused or fails, or, with --strict,
+one is not run; 2 for an error, told in one line; 3 if no node ran; 128 + N if signal N ended it.")]
 pub struct Arguments {
     /// FILE.onnx; - for standard input, if the model is a single file
     model: PathBuf,
@@ -151,10 +149,8 @@ fn read(path: &Path) -> anyhow::Result<Model> {
     if !is_standard(path) {
         return Ok(onnx::read_model(path)?);
     }
-    let mut bytes = Vec::new();
-    std::io::stdin().lock().read_to_end(&mut bytes).context("standard input")?;
-    anyhow::ensure!(!bytes.is_empty(), "standard input: it is empty");
-    Ok(onnx::parse_model("standard input", Arc::new(bytes))?)
+    let bytes = wgmax::io::standard_input("only a model in one file is read here")?;
+    Ok(onnx::parse_model("standard input", bytes)?)
 }
 
 /// Why no node that runs has this output.

@@ -1,10 +1,12 @@
 //! What signals leave behind.
 
 use std::fs;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, ErrorKind, Write};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
@@ -27,7 +29,7 @@ fn waiting(folder: &tempfile::TempDir, before: &str) -> Child {
     super::check::write_case(&case, 2.0, "ok", 0);
     fs::remove_file(case.join("in.npy")).unwrap();
     assert!(Command::new("mkfifo").arg(case.join("in.npy")).status().unwrap().success());
-    let child = Command::new("sh")
+    let mut child = Command::new("sh")
         .args(["-c", &format!("{before} exec \"$0\" \"$@\"")])
         .arg(env!("CARGO_BIN_EXE_wgmax"))
         .args(["check", "--device", "cpu", "--json"])
@@ -36,6 +38,8 @@ fn waiting(folder: &tempfile::TempDir, before: &str) -> Child {
         .spawn()
         .unwrap();
     while temporary(folder) == 0 {
+        let ended = child.try_wait().unwrap();
+        assert!(ended.is_none(), "the command ended early: {ended:?}");
         std::thread::sleep(Duration::from_millis(5));
     }
     child
@@ -98,6 +102,10 @@ fn measurements_survive_a_signal() {
     assert_eq!(report["cut_off"], true);
     let rows = report["rows"].as_array().unwrap();
     assert!((1..20).contains(&rows.len()), "{report}");
+    // At most the last one was cut off, and says so in the table as well.
+    let cut: Vec<bool> = rows.iter().map(|row| row["cut_off"].as_bool().unwrap()).collect();
+    assert!(!cut[..cut.len() - 1].contains(&true), "{report}");
+    assert_eq!(shown.contains(", cut off"), cut.ends_with(&[true]), "{shown}");
     for row in rows {
         assert!(row["runs"].as_u64().unwrap() > 0 && row["min_s"].as_f64().unwrap() > 0.0, "{row}");
     }
@@ -121,5 +129,49 @@ fn a_second_signal_ends_at_once() {
     let status = child.wait().unwrap();
     // Unless the command was so fast that it was done before.
     assert!(status.signal() == Some(2) || status.code() == Some(143), "{status}");
+    assert_eq!(temporary(&folder), 0);
+}
+
+/// Also where standard error is a full pipe that nobody reads.
+#[test]
+fn a_second_signal_ends_at_once_though_nothing_can_be_printed() {
+    let (folder, at) = folder();
+    let (reader, writer) = std::io::pipe().unwrap();
+    let mut child =
+        command(&["bench", "--device", "cpu", "--filter", "R0|P0|S0", "--seconds", "2"])
+            .args(["--json", &at("b.json")])
+            .stdout(Stdio::null())
+            .stderr(writer.try_clone().unwrap())
+            .spawn()
+            .unwrap();
+    let mut lines = BufReader::new(reader);
+    lines.read_line(&mut String::new()).unwrap();
+    // The same pipe, opened once more, so that writing to it does not wait.
+    const O_NONBLOCK: i32 = 0o4000;
+    let mut filling = fs::OpenOptions::new()
+        .write(true)
+        .custom_flags(O_NONBLOCK)
+        .open(format!("/proc/self/fd/{}", writer.as_raw_fd()))
+        .unwrap();
+    let full = loop {
+        if let Err(error) = filling.write(&[b'.']) {
+            break error;
+        }
+    };
+    assert_eq!(full.kind(), ErrorKind::WouldBlock);
+    send("-INT", &child);
+    let start = Instant::now();
+    let status = loop {
+        send("-TERM", &child);
+        match child.try_wait().unwrap() {
+            Some(status) => break status,
+            None if start.elapsed() > Duration::from_secs(60) => {
+                child.kill().unwrap();
+                panic!("the command goes on");
+            }
+            None => std::thread::sleep(Duration::from_millis(5)),
+        }
+    };
+    assert_eq!(status.signal(), Some(15), "{status}");
     assert_eq!(temporary(&folder), 0);
 }

@@ -33,9 +33,12 @@ impl GlobalMaxPool {
     /// The operator of a model of opset `version`. `attributes` must be empty.
     ///
     /// # Errors
-    /// [`Error::UnknownVersion`](crate::Error::UnknownVersion) for opset 0; [`Error::UnknownOpset`](crate::Error::UnknownOpset) for one that is not
-    /// known yet;
-    /// [`Error::UnknownAttribute`](crate::Error::UnknownAttribute).
+    /// [`UnknownVersion`] for opset 0, [`UnknownOpset`] for one that is not known yet,
+    /// [`UnknownAttribute`].
+    ///
+    /// [`UnknownVersion`]: crate::Error::UnknownVersion
+    /// [`UnknownOpset`]: crate::Error::UnknownOpset
+    /// [`UnknownAttribute`]: crate::Error::UnknownAttribute
     pub fn from_attributes(version: u32, attributes: &Attributes) -> Result<Self> {
         let operator = Self::new(version);
         Reader::new(attributes).finish(&operator.name()?)?;
@@ -45,11 +48,14 @@ impl GlobalMaxPool {
     /// Resolves the operator for `data`.
     ///
     /// # Errors
-    /// [`Error::UnknownVersion`](crate::Error::UnknownVersion) for opset 0, [`Error::UnknownOpset`](crate::Error::UnknownOpset) for one that is
-    /// not known yet,
-    /// [`Error::TypeNotInDialect`](crate::Error::TypeNotInDialect) for an element type that the
-    /// opset does not have, [`Error::ShapeNotInDialect`](crate::Error::ShapeNotInDialect) for data
-    /// without a spatial axis.
+    /// [`UnknownVersion`] for opset 0, [`UnknownOpset`] for one that is not known yet,
+    /// [`TypeNotInDialect`] for an element type that the opset does not have, [`ShapeNotInDialect`]
+    /// for data without a spatial axis.
+    ///
+    /// [`UnknownVersion`]: crate::Error::UnknownVersion
+    /// [`UnknownOpset`]: crate::Error::UnknownOpset
+    /// [`TypeNotInDialect`]: crate::Error::TypeNotInDialect
+    /// [`ShapeNotInDialect`]: crate::Error::ShapeNotInDialect
     pub fn operator(&self, data: &TensorDesc) -> Result<operator::ReduceMax> {
         let name = self.name()?;
         if !takes(&name, data.element_type()) {

@@ -50,11 +50,14 @@ impl ReduceMax {
     /// defaults.
     ///
     /// # Errors
-    /// [`Error::UnknownVersion`](crate::Error::UnknownVersion) for opset 0; [`Error::UnknownOpset`](crate::Error::UnknownOpset) for one that is not
-    /// known yet;
-    /// [`Error::UnknownAttribute`](crate::Error::UnknownAttribute), also for an attribute of other
-    /// opsets; [`Error::BadAttribute`](crate::Error::BadAttribute) for a value of the wrong kind,
-    /// or a `keepdims` or `noop_with_empty_axes` that is neither 0 nor 1.
+    /// [`UnknownVersion`] for opset 0; [`UnknownOpset`] for one that is not known yet;
+    /// [`UnknownAttribute`], also for an attribute of other opsets; [`BadAttribute`] for a value of
+    /// the wrong kind, or a `keepdims` or `noop_with_empty_axes` that is neither 0 nor 1.
+    ///
+    /// [`UnknownVersion`]: crate::Error::UnknownVersion
+    /// [`UnknownOpset`]: crate::Error::UnknownOpset
+    /// [`UnknownAttribute`]: crate::Error::UnknownAttribute
+    /// [`BadAttribute`]: crate::Error::BadAttribute
     pub fn from_attributes(version: u32, attributes: &Attributes) -> Result<Self> {
         let mut operator = Self::new(version);
         let name = operator.name()?;

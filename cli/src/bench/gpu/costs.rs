@@ -7,6 +7,7 @@ use super::Gpu;
 use super::clock::{Clock, Work};
 use crate::bench::costs::{self, Cost};
 use crate::bench::times::{Times, seconds};
+use crate::interrupt;
 
 const EMPTY: &str = "@compute @workgroup_size(1) fn main() {}";
 const ROUNDS: usize = 100;
@@ -56,6 +57,9 @@ impl Gpu {
             drop(encoder);
             let mut times = Times::default();
             for round in 0..ROUNDS {
+                if interrupt::requested() {
+                    break;
+                }
                 let pair = self.clock.time(&[&empty as Work, &record])?;
                 if round >= 10 {
                     empties.push(pair[0]);
@@ -76,6 +80,9 @@ impl Gpu {
     fn first(&self) -> anyhow::Result<Times> {
         let mut times = Times::default();
         for _ in 0..3 {
+            if interrupt::requested() {
+                break;
+            }
             let clock = Clock::open(&self.adapter)?;
             let fresh = Device::from_wgpu(&clock.device, &clock.queue)
                 .with_tuning(self.device.tuning().clone());

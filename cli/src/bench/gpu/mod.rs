@@ -14,6 +14,7 @@ use self::plain::{Bytes, Pass, Plain};
 use super::item::{Item, Kind};
 use super::times::{Budget, Times, seconds};
 use super::{Measured, data, digests};
+use crate::interrupt;
 use crate::options::Planning;
 
 /// Bytes of all copies of an input, which are used in turn: more than the caches of current GPUs.
@@ -78,6 +79,9 @@ impl Gpu {
         let sink = self.buffer(writes.max(256))?;
         let source = |copy: usize| &copies[copy].inputs[0];
         let shape = self.plain.search(&self.clock, source(0), &sink, bytes)?;
+        if interrupt::requested() {
+            return Ok(Measured::default());
+        }
         let passes: Vec<Pass> = (0..copies.len())
             .map(|copy| self.plain.pass(&self.clock, source(copy), &sink, bytes, shape))
             .collect();

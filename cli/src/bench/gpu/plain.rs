@@ -10,6 +10,7 @@ use std::fmt;
 use wgmax::wgpu;
 
 use super::clock::{Clock, Work};
+use crate::interrupt;
 
 /// Bytes that an invocation reads at once.
 const BLOCK: u64 = 16;
@@ -160,6 +161,10 @@ impl Plain {
             loop {
                 let before = seconds;
                 for variant in best.variants(&limits, bytes) {
+                    // Nothing is measured with the result.
+                    if interrupt::requested() {
+                        return Ok(best);
+                    }
                     let variant_seconds = time(variant)?;
                     if variant_seconds < seconds {
                         (best, seconds) = (variant, variant_seconds);
