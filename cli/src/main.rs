@@ -19,7 +19,6 @@ mod segment_max;
 mod shader;
 mod shell;
 mod verify;
-mod whole_file;
 
 use std::io::Write;
 use std::process::ExitCode;

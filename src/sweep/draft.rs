@@ -103,10 +103,9 @@ impl Draft {
     }
 
     /// Adds the first case again with elements that show what is lost, and what is read from
-    /// elsewhere: they ascend or descend, or have peaks at the ends of sets and of their parts.
+    /// elsewhere: they ascend, descend, or have peaks at the ends of sets and of their parts.
     pub fn refill(&self, cases: &mut Vec<Case>, random: &mut Random) -> Result<()> {
-        let slope = if random.below(5) < 3 { Style::Rising } else { Style::Falling };
-        for style in [slope, Style::Peaks] {
+        for style in [Style::Rising, Style::Falling, Style::Peaks] {
             if self.data.len() > 1 {
                 let mut other = cases[0].clone();
                 other.tensors[0] = self.fill(style, random)?;

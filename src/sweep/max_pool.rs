@@ -80,7 +80,7 @@ fn pooling(
     if let Some(axis) = sparse {
         sizes[axis] = 1 + random.below(12) as usize;
     }
-    let (batch, mut channels) = (size(random, 3), size(random, 9));
+    let (batch, mut channels) = (size(random, 4), size(random, 9));
     let mut layout = random.pick(&[Layout::Ncx, Layout::Nxc]);
     // Register tiles are of blocks, and along one axis with long windows.
     let tiles = aim.is_some_and(|aim| aim.kernel() == "pool_register_tile");

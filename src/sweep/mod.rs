@@ -105,8 +105,8 @@ impl Case {
         draft.case(Self::kind(index).0, narrow, random)
     }
 
-    /// The case `index` of a seed, and the same with other elements: such that ascend or descend,
-    /// and such with peaks at the ends of sets and of the parts that kernels cut them into. All have
+    /// The case `index` of a seed, and the same with other elements: such that ascend, such that
+    /// descend, and such with peaks at the ends of sets and of the parts that kernels cut them into. All have
     /// the same plan.
     ///
     /// # Errors

@@ -28,7 +28,7 @@ use super::Outcome;
 use super::interrupt::Polling;
 use super::options::{Planning, element_type};
 use super::output::Output;
-use super::whole_file::WholeFile;
+use super::report;
 use engine::{Choice, Score, Sweep, sweep};
 use faults::{Sabotage, sabotage};
 use finding::Finding;
@@ -134,8 +134,7 @@ pub struct Report {
 pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome> {
     // Until everything is written.
     let _polling = Polling::start();
-    let create = |path: &Option<PathBuf>| path.as_deref().map(WholeFile::create).transpose();
-    let (html, json) = (create(&arguments.html)?, create(&arguments.json)?);
+    let (html, json) = (report::file(&arguments.html)?, report::file(&arguments.json)?);
     let recorded = arguments.replay.as_deref().map(Recorded::read).transpose()?;
     let (choice, device, faults) = match &recorded {
         Some(recorded) => (recorded.choice()?, recorded.device(), recorded.has_faults()),
