@@ -6,7 +6,7 @@ use std::fs::Metadata;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// What tells files apart, whatever their names.
-type Identity = (u64, u64);
+pub(super) type Identity = (u64, u64);
 
 static MAPPED: Mutex<BTreeMap<Identity, usize>> = Mutex::new(BTreeMap::new());
 

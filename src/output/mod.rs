@@ -8,6 +8,7 @@ mod tests;
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, BufWriter, ErrorKind, IsTerminal, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 pub(crate) use mapped::Mapped;
 pub use temporary::remove_temporary_files;
@@ -57,18 +58,20 @@ pub struct WholeFile {
     basis: Option<Basis>,
 }
 
-/// A file whose content is a part of the new content, or `None` if there was none.
-struct Basis(Option<Metadata>);
+/// A file whose content is a part of the new content: its identity, length and time of change, or
+/// `None` if there was none.
+#[derive(PartialEq)]
+struct Basis(Option<(Option<mapped::Identity>, u64, Option<SystemTime>)>);
 
 impl Basis {
     fn of(target: &Path) -> Self {
-        Self(fs::metadata(target).ok())
+        let state = |file: Metadata| (mapped::identity(&file), file.len(), file.modified().ok());
+        Self(fs::metadata(target).ok().map(state))
     }
 
     /// That nobody has written to the file, which would be lost.
     fn check(&self, target: &Path) -> io::Result<()> {
-        let state = |file: Metadata| (mapped::identity(&file), file.len(), file.modified().ok());
-        match self.0.clone().map(state) == Self::of(target).0.map(state) {
+        match *self == Self::of(target) {
             true => Ok(()),
             false => Err(io::Error::other("it was written by another meanwhile, so it stays so")),
         }

@@ -154,7 +154,7 @@ fn a_second_signal_ends_at_once_though_nothing_can_be_printed() {
         .open(format!("/proc/self/fd/{}", writer.as_raw_fd()))
         .unwrap();
     let full = loop {
-        if let Err(error) = filling.write(&[b'.']) {
+        if let Err(error) = filling.write(b".") {
             break error;
         }
     };
