@@ -64,7 +64,12 @@ pub(super) fn draft(
     let hostile = form != Segments::Unsorted
         && aim.is_some_and(|aim| aim.kernel() == "segment_check_ids")
         && !random.once_in(4);
-    let distribution = if by_256 { 7 + random.below(4).min(2) } else { random.below(11) };
+    let distribution = match by_256 {
+        true => 7 + random.below(4).min(2),
+        // More segments than a binding holds.
+        false if elements && random.once_in(2) => 1 + random.below(3),
+        false => random.below(11),
+    };
     let ids = sorted_ids(random, rows, distribution);
     let count = ids.last().map_or(0, |&id| id + 1);
     let segments = match random.below(5) {
@@ -199,11 +204,17 @@ fn wrong(random: &mut Random, mut ids: Vec<i64>, id_type: ElementType) -> Vec<i6
         ids[first..].iter_mut().for_each(|id| *id += (1 << 32) - base);
         return ids;
     }
-    for _ in 0..1 + random.below(4) {
+    // One between what two invocations check, or some anywhere.
+    let chunks = ids.len() as u64 / 32;
+    let between = chunks > 0 && random.once_in(2);
+    for _ in 0..if between { 1 } else { 1 + random.below(4) } {
         if ids.is_empty() {
             break;
         }
-        let at = place(ids.len(), random);
+        let at = match between {
+            true => (32 * (1 + random.below(chunks))).min(ids.len() as u64 - 1) as usize,
+            false => place(ids.len(), random),
+        };
         let before = at.checked_sub(1).map_or(0, |before| ids[before]);
         ids[at] = match (id_type, random.below(6)) {
             (_, 0) => -1,

@@ -133,7 +133,7 @@ pub struct Report {
 
 pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome> {
     // Until everything is written.
-    let _polling = Polling::start();
+    let polling = Polling::start();
     let (html, json) = (report::file(&arguments.html)?, report::file(&arguments.json)?);
     let recorded = arguments.replay.as_deref().map(Recorded::read).transpose()?;
     let (choice, device, faults) = match &recorded {
@@ -165,6 +165,8 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome
         writeln!(file, "{object:#}")?;
         file.finish()?;
     }
+    // From here on a signal ends the command as it ends others.
+    drop(polling);
     let is_good = match recorded {
         Some(recorded) => recorded.print_changes(&object, output)? && report.is_flat(),
         None => report.is_good(),
