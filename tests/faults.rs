@@ -74,7 +74,7 @@ fn one_chunk(case: Case) -> Case {
 
 /// The same with bindings of 256 bytes.
 fn small_bindings(case: Case) -> Case {
-    Case { narrow: Narrow { max_binding_size: Some(256), ..Narrow::default() }, ..case }
+    Case { narrow: Narrow { max_binding_size: Some(516), ..Narrow::default() }, ..case }
 }
 
 /// What shows a fault.

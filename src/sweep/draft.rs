@@ -4,7 +4,7 @@ use super::aim::Aim;
 use super::elements::{Style, tensor, with_parts, with_peaks};
 use super::{Case, Kind, Narrow, Random, max_pool, reduce_max, segment_max};
 use crate::error::Result;
-use crate::operator::Operator;
+use crate::operator::{Layout, Operator};
 use crate::tensor::{ElementType, Tensor, TensorDesc};
 
 /// How often a case is drawn anew because its plan lacks what it aims at. A draft takes a few
@@ -62,7 +62,16 @@ impl Draft {
         }
         if narrow.max_binding_size.is_some_and(|size| size >= bytes) {
             let smaller = [516, 1000, 1024, 2044, 4096].into_iter().filter(|&size| size < bytes);
-            let smaller: Vec<u64> = smaller.collect();
+            let mut smaller: Vec<u64> = smaller.collect();
+            // A few planes of a pool, which pieces begin among.
+            if let Operator::MaxPool(op) = &self.operator {
+                let planes = match op.get_layout() {
+                    Layout::Ncx => self.data.shape()[0] * self.data.shape()[1],
+                    Layout::Nxc => self.data.shape()[0],
+                };
+                let some = data / planes.max(1) as u64 * random.pick(&[2, 3, 5]) + 272;
+                smaller.extend((some < bytes).then_some([some; 5]).into_iter().flatten());
+            }
             narrow.max_binding_size = (!smaller.is_empty()).then(|| random.pick(&smaller));
         }
         narrow

@@ -130,6 +130,8 @@ impl Ramp {
         let (lowest, highest) = numbers(element_type);
         let middle = lowest + (highest - lowest) / 2;
         let (first, last) = match random.below(4) {
+            // Truth values have no halves.
+            _ if highest - lowest < 2 => (lowest, highest),
             0 => (lowest, highest),
             1 => (lowest, middle),
             2 => (middle, highest),

@@ -80,6 +80,10 @@ fn pooling(
     if let Some(axis) = sparse {
         sizes[axis] = 1 + random.below(12) as usize;
     }
+    // Windows without elements.
+    if aim.is_some_and(|aim| aim.kernel() == "fill") {
+        sizes[random.below(spatial) as usize] = 0;
+    }
     let (batch, mut channels) = (size(random, 4), size(random, 9));
     let mut layout = random.pick(&[Layout::Ncx, Layout::Nxc]);
     // Register tiles are of blocks, and along one axis with long windows.

@@ -184,7 +184,7 @@ fn a_report_can_be_replayed() {
     assert_eq!(output.status.code(), Some(1), "{output:?}");
     let shown = stdout(&output);
     assert!(shown.contains("version: \"0.0.1\", now \"0.1.0\""), "{shown}");
-    assert!(shown.contains("NOT AS IN") && shown.contains("the cells of \"CPU\""), "{shown}");
+    assert!(shown.contains("NOT AS IN") && shown.contains("the cells of CPU"), "{shown}");
 
     for wrong in ["{}", "[1]", "{\"seed\": 1, \"cases\": -1}", "not JSON"] {
         fs::write(&json, wrong).unwrap();
