@@ -311,7 +311,9 @@ mod tests {
                         u64::from(high) << 32 | u64::from(low)
                     })
                     .collect();
-                assert!(keys.is_sorted() && keys[0] < keys[999], "{t} {seed}");
+                // Of two values the higher one is at the end of a ramp alone.
+                let ascends = t == ElementType::Bool || keys[0] < keys[999];
+                assert!(keys.is_sorted() && ascends, "{t} {seed}");
                 let backwards = falling.bytes().rchunks_exact(t.size()).flatten();
                 assert!(backwards.eq(rising.bytes()), "{t} {seed}");
             }
