@@ -362,7 +362,7 @@ pub enum Error {
     /// A limit has a value that no plan can keep to.
     #[error("the limit {limit} must be {expected}, but is {value}")]
     BadLimit {
-        /// The field of [`Limits`](crate::Limits).
+        /// The field of [`Limits`](crate::plan::Limits).
         limit: &'static str,
         /// What it must be.
         expected: &'static str,
