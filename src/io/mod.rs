@@ -112,9 +112,7 @@ impl<'a> Spec<'a> {
         };
         Ok(Self { path, format, name: None, standard: false })
     }
-}
 
-impl Spec<'_> {
     /// Whether the file may hold several arrays, with names.
     fn is_archive(&self) -> bool {
         matches!(self.format, Format::Npz | Format::Safetensors)
