@@ -51,8 +51,8 @@ impl Aim {
         if tries < 200 {
             narrow.tuning = Some(self.tuning);
         }
-        // Of kernels with few cases every other one, so that launches begin anywhere.
-        if random.once_in(if self.kernel() == "pool_sliding_window_index" { 2 } else { 4 }) {
+        // Where positions are numbered every other one, so that launches begin anywhere.
+        if random.once_in(if self.kernel().ends_with("index") { 2 } else { 4 }) {
             narrow.max_binding_size = Some(1000);
         }
         // Long pieces and chunks: tensors as small as these are cut into short ones by default.
@@ -103,6 +103,8 @@ fn turns(kernel: &Kernel) -> usize {
         "reduce_column_tiles" => 2,
         // For three element types alone.
         "pool_sliding_window_index" => 2,
+        // Most wrong ids show the same way, whatever is wrong.
+        "segment_check_ids" => 2,
         _ => 1,
     }
 }

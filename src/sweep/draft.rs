@@ -19,6 +19,8 @@ pub(super) struct Draft {
     pub ids: Option<Tensor>,
     /// Whether one invocation shall have as many rows as it may.
     pub long_chunks: bool,
+    /// The ids before some were made wrong, where a status alone is looked for.
+    pub right_ids: Option<Vec<i64>>,
 }
 
 impl Draft {
@@ -52,29 +54,55 @@ impl Draft {
             narrow.target_parallelism = Some(1);
         }
         // Bindings that hold all data and ids narrow nothing.
-        let data = self.data.byte_len() as u64;
-        let ids = self.ids.as_ref().map_or(0, |ids| ids.bytes().len()) as u64;
-        let bytes = data.max(ids);
-        if narrow.max_binding_size.is_some() && ids > data + 512 && random.once_in(2) {
-            // The data alone.
-            narrow.max_binding_size = Some((data + ids) / 2);
-            return narrow;
-        }
-        if narrow.max_binding_size.is_some_and(|size| size >= bytes) {
-            let smaller = [516, 1000, 1024, 2044, 4096].into_iter().filter(|&size| size < bytes);
-            let mut smaller: Vec<u64> = smaller.collect();
-            // A few planes of a pool, which pieces begin among.
-            if let Operator::MaxPool(op) = &self.operator {
-                let planes = match op.get_layout() {
-                    Layout::Ncx => self.data.shape()[0] * self.data.shape()[1],
-                    Layout::Nxc => self.data.shape()[0],
-                };
-                let some = data / planes.max(1) as u64 * random.pick(&[2, 3, 5]) + 272;
-                smaller.extend((some < bytes).then_some([some; 5]).into_iter().flatten());
-            }
-            narrow.max_binding_size = (!smaller.is_empty()).then(|| random.pick(&smaller));
+        let (data, ids) = self.byte_lens();
+        if narrow.max_binding_size.is_some_and(|size| size >= data.max(ids) || ids > data + 512) {
+            narrow.max_binding_size = self.small_binding(random);
         }
         narrow
+    }
+
+    /// The bytes of the data and of the ids.
+    fn byte_lens(&self) -> (u64, u64) {
+        let ids = self.ids.as_ref().map_or(0, |ids| ids.bytes().len());
+        (self.data.byte_len() as u64, ids as u64)
+    }
+
+    /// A binding that does not hold all data and ids. There is none for a few hundred bytes.
+    fn small_binding(&self, random: &mut Random) -> Option<u64> {
+        let (data, ids) = self.byte_lens();
+        if ids > data + 512 && random.once_in(2) {
+            // The data alone.
+            return Some((data + ids) / 2);
+        }
+        if let Operator::MaxPool(op) = &self.operator
+            && !random.once_in(3)
+        {
+            // A few planes, which pieces begin among.
+            let planes = match op.get_layout() {
+                Layout::Ncx => self.data.shape()[0] * self.data.shape()[1],
+                Layout::Nxc => self.data.shape()[0],
+            };
+            let some = data / planes.max(1) as u64 * random.pick(&[2, 3, 5]) + 272;
+            if some < data {
+                return Some(some);
+            }
+        }
+        let sizes = [516, 1000, 1024, 2044, 4096];
+        let smaller = sizes.iter().filter(|&&size| size < data.max(ids)).count() as u64;
+        (smaller > 0).then(|| sizes[random.below(smaller) as usize])
+    }
+
+    /// The same limits with bindings that cut the data or the ids into other pieces, such that the
+    /// aim stays.
+    fn in_pieces(&self, aim: Option<Aim>, narrow: &Narrow, random: &mut Random) -> Option<Narrow> {
+        for _ in 0..8 {
+            let size = self.small_binding(random)?;
+            let other = Narrow { max_binding_size: Some(size), ..narrow.clone() };
+            if other != *narrow && aim.is_none_or(|aim| self.meets(aim, &other)) {
+                return Some(other);
+            }
+        }
+        None
     }
 
     /// A random style of elements.
@@ -111,17 +139,35 @@ impl Draft {
         Ok(Case { operator: self.operator.clone(), tensors, narrow })
     }
 
-    /// Adds the first case again with elements that show what is lost, and what is read from
-    /// elsewhere: they ascend, descend, or have peaks at the ends of sets and of their parts.
-    pub fn refill(&self, cases: &mut Vec<Case>, random: &mut Random) -> Result<()> {
-        for style in [Style::Rising, Style::Falling, Style::Peaks] {
-            if self.data.len() > 1 {
-                let mut other = cases[0].clone();
-                other.tensors[0] = self.fill(style, random)?;
+    /// The case again with elements that show what is lost, and what is read from elsewhere: they
+    /// ascend, descend, or have peaks at the ends of sets and of their parts; with few different
+    /// ones, where positions are wanted. Where a status alone is looked for, with other wrong ids.
+    pub fn refill(&self, case: &Case, aim: Option<Aim>, random: &mut Random) -> Result<Vec<Case>> {
+        use Style::{Falling, Peaks, Rising, Ties};
+        let mut cases = Vec::new();
+        if self.data.len() < 2 {
+            return Ok(cases);
+        }
+        let pieces = self.in_pieces(aim, &case.narrow, random);
+        let again = pieces.as_ref().map_or(&[][..], |_| &[Falling, Peaks]);
+        let own: &[Style] = match has_indices(&self.operator) {
+            true => &[Rising, Falling, Peaks, Ties],
+            false => &[Rising, Falling, Peaks],
+        };
+        let plans = [(&case.narrow, own)];
+        for (narrow, styles) in plans.into_iter().chain(pieces.iter().map(|n| (n, again))) {
+            for &style in styles {
+                let mut other = Case { narrow: narrow.clone(), ..case.clone() };
+                match (&self.ids, &self.right_ids) {
+                    (Some(ids), Some(right)) => {
+                        other.tensors[1] = segment_max::wrong(random, right, ids.element_type())?;
+                    }
+                    _ => other.tensors[0] = self.fill(style, random)?,
+                }
                 cases.push(other);
             }
         }
-        Ok(())
+        Ok(cases)
     }
 }
 

@@ -24,7 +24,8 @@ pub(super) fn draft(
     loop {
         let (op, shape) = pooling(random, t, budget, aim);
         let data = TensorDesc::new(t, shape)?;
-        let draft = Draft { operator: op.into(), data, ids: None, long_chunks: false };
+        let draft =
+            Draft { operator: op.into(), data, ids: None, long_chunks: false, right_ids: None };
         if is_usable(&draft) {
             return Ok(draft);
         }
@@ -52,7 +53,10 @@ fn pooling(
     // A long line, or results that are numbered in more than 16 bits, now and then.
     let long = aim.is_some() && spatial < 3 && random.once_in(10);
     let long = long.then(|| random.below(spatial) as usize);
-    let longest = if random.once_in(4) { 40_000 } else { 8000 };
+    let gathers = aim.is_some_and(|aim| matches!(aim.kernel(), "pool_gather" | "pool_index"));
+    // Several such lines, with a window at each place.
+    let many = long.is_some() && gathers && random.once_in(2);
+    let longest = if many || random.once_in(4) { 40_000 } else { 8000 };
     let mut left = budget;
     let mut size = |random: &mut Random, max: u64| {
         let size = match random.below(20) {
@@ -74,9 +78,7 @@ fn pooling(
         sizes.iter_mut().enumerate().filter(|(i, _)| *i != axis).for_each(|(_, s)| *s %= 10);
     }
     // Windows far longer than their axis.
-    let gathers = |aim: Aim| matches!(aim.kernel(), "pool_gather" | "pool_index");
-    let sparse =
-        (aim.is_some_and(gathers) && random.once_in(5)).then(|| random.below(spatial) as usize);
+    let sparse = (gathers && !many && random.once_in(5)).then(|| random.below(spatial) as usize);
     if let Some(axis) = sparse {
         sizes[axis] = 1 + random.below(12) as usize;
     }
@@ -84,7 +86,10 @@ fn pooling(
     if aim.is_some_and(|aim| aim.kernel() == "fill") {
         sizes[random.below(spatial) as usize] = 0;
     }
-    let (batch, mut channels) = (size(random, 4), size(random, 9));
+    let (mut batch, mut channels) = (size(random, 4), size(random, 9));
+    if many {
+        (batch, channels) = (2 + random.below(2) as usize, 1);
+    }
     let mut layout = random.pick(&[Layout::Ncx, Layout::Nxc]);
     // Register tiles are of blocks, and along one axis with long windows.
     let tiles = aim.is_some_and(|aim| aim.kernel() == "pool_register_tile");
@@ -97,7 +102,7 @@ fn pooling(
         Layout::Ncx => [&[batch, channels], sizes.as_slice()].concat(),
     };
     let alone = tiles.then(|| random.below(spatial) as usize);
-    let op = windows(random, &sizes, alone, sparse)
+    let op = windows(random, &sizes, alone, sparse, many)
         .layout(layout)
         .rounding(random.pick(&[Rounding::Floor, Rounding::Ceil, Rounding::CeilTorch]))
         .nan(random.pick(&[Nan::Propagate, Nan::Ignore]))
@@ -114,14 +119,15 @@ fn pooling(
 }
 
 /// Windows along axes of these sizes: of one element but along `alone`, if that is an axis, and
-/// very long along `sparse`.
+/// very long along `sparse`; `dense` ones have stride 1.
 fn windows(
     random: &mut Random,
     sizes: &[usize],
     alone: Option<usize>,
     sparse: Option<usize>,
+    dense: bool,
 ) -> MaxPool {
-    let (long, one_stride) = (random.once_in(4), random.once_in(3));
+    let (long, one_stride) = (random.once_in(4), dense || random.once_in(3));
     let (mut kernels, mut strides, mut dilations) = (Vec::new(), Vec::new(), Vec::new());
     let (mut begin, mut end) = (Vec::new(), Vec::new());
     for (axis, &size) in sizes.iter().enumerate() {
@@ -150,6 +156,8 @@ fn windows(
         let extent = (kernel - 1) * dilation + 1;
         let mut pad = || match random.below(6) {
             0 => random.below(2 * extent + 2) as i64,
+            // Windows of one element beside tiles.
+            1 | 3 | 5 if alone.is_some_and(|alone| alone != axis) => random.below(3) as i64,
             1 | 2 => 0,
             _ => random.below(extent) as i64,
         };

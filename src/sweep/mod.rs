@@ -106,17 +106,23 @@ impl Case {
     }
 
     /// The case `index` of a seed, and the same with other elements: such that ascend, such that
-    /// descend, and such with peaks at the ends of sets and of the parts that kernels cut them into. All have
-    /// the same plan.
+    /// descend, and such with peaks at the ends of sets and of the parts that kernels cut them
+    /// into. The last ones may have smaller bindings than the first ones, and so another plan.
     ///
     /// # Errors
     /// As [`Case::nth`].
     pub fn fills(seed: u64, index: u64) -> Result<Vec<Self>> {
         let random = &mut Random::stream(seed, index);
         let (draft, narrow) = Self::draft(random, index)?;
-        let mut cases = vec![draft.case(Self::kind(index).0, narrow, random)?];
-        draft.refill(&mut cases, random)?;
-        Ok(cases)
+        let case = draft.case(Self::kind(index).0, narrow, random)?;
+        let others = draft.refill(&case, Self::aim(index), random)?;
+        Ok([case].into_iter().chain(others).collect())
+    }
+
+    /// What the case `index` aims at.
+    fn aim(index: u64) -> Option<aim::Aim> {
+        let (kind, t) = Self::kind(index);
+        aim::Aim::nth(kind, t, index / (Kind::ALL.len() * ElementType::ALL.len()) as u64)
     }
 
     fn draft(random: &mut Random, index: u64) -> Result<(draft::Draft, Narrow)> {
@@ -127,8 +133,7 @@ impl Case {
             10..=59 => 4000,
             _ => 300,
         };
-        let pairs = (Kind::ALL.len() * ElementType::ALL.len()) as u64;
-        draft::draw(random, kind, t, budget, aim::Aim::nth(kind, t, index / pairs))
+        draft::draw(random, kind, t, budget, Self::aim(index))
     }
 
     /// A random case of an operator, for a tensor with element type `t` and about `budget`

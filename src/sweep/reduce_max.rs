@@ -40,6 +40,7 @@ pub(super) fn draft(
         data: TensorDesc::new(t, shape)?,
         ids: None,
         long_chunks: false,
+        right_ids: None,
     })
 }
 
@@ -84,6 +85,8 @@ fn matrices(
     let rows = aim.kernel().contains("rows");
     // Few wide rows; narrow columns, of which several rows are taken as one; many short sets.
     let form = match random.below(8) {
+        // More rows than a kernel takes at once.
+        7 if rows => 6,
         6 if aim.kernel() == "reduce_column_tiles" => 0,
         5 | 7 if aim.kernel() == "reduce_column_tiles" => 2,
         5..=7 if aim.kernel() == "reduce_columns" => 1,
@@ -114,11 +117,13 @@ fn matrices(
         0 | 3 | 4 => size(random, (budget / inner).min(16)),
         // Mostly no whole number of what is taken as one row.
         1 => 32 + random.below(70),
+        6 => 1 + random.below(9),
         2 => 32 + random.below((budget / (4 * inner)).min(1500)),
         _ => size(random, (budget / inner).min(if rows { 3000 } else { 300 })),
     };
     let outer = match form {
         1 | 2 => 1 + near_border(random, 5),
+        6 => 2048 + random.below(8000),
         _ => near_border(random, budget / (inner * long)),
     };
     let n = if aim.kernel() == "fill" { 0 } else { long };

@@ -89,7 +89,6 @@ pub(super) fn draft(
         ),
         Segments::Offsets => (SegmentMax::offsets(), offsets(random, &ids)),
     };
-    let ids = if hostile { wrong(random, ids, id_type) } else { ids };
     let argmax = aim.is_some_and(|aim| aim.kernel() == "segment_argmax" || aim.is("argmax"));
     let op = op
         .nan(random.pick(&[Nan::Propagate, Nan::Ignore]))
@@ -103,8 +102,17 @@ pub(super) fn draft(
             false => None,
         })
         .status(hostile || random.once_in(3));
-    let ids = Some(ids_tensor(id_type, &ids)?);
-    Ok(Draft { operator: op.into(), data: TensorDesc::new(t, shape)?, ids, long_chunks: by_256 })
+    let tensor = match hostile {
+        true => wrong(random, &ids, id_type)?,
+        false => ids_tensor(id_type, &ids)?,
+    };
+    Ok(Draft {
+        operator: op.into(),
+        data: TensorDesc::new(t, shape)?,
+        ids: Some(tensor),
+        long_chunks: by_256,
+        right_ids: hostile.then_some(ids),
+    })
 }
 
 /// An element of each column of each segment: at an end of the segment, or of a part of it.
@@ -196,13 +204,14 @@ fn shuffled(random: &mut Random, mut ids: Vec<i64>, id_type: ElementType) -> Vec
 }
 
 /// Ids or offsets, some of which are wrong: at ends, or at ends of what an invocation checks.
-fn wrong(random: &mut Random, mut ids: Vec<i64>, id_type: ElementType) -> Vec<i64> {
+pub(super) fn wrong(random: &mut Random, ids: &[i64], id_type: ElementType) -> Result<Tensor> {
+    let mut ids = ids.to_vec();
     // What is above 32 bits is right, if all that follows is.
     if id_type == ElementType::I64 && random.once_in(3) && !ids.is_empty() {
         let first = place(ids.len(), random);
         let base = ids[first];
         ids[first..].iter_mut().for_each(|id| *id += (1 << 32) - base);
-        return ids;
+        return ids_tensor(id_type, &ids);
     }
     // One between what two invocations check, or some anywhere.
     let chunks = ids.len() as u64 / 32;
@@ -225,7 +234,7 @@ fn wrong(random: &mut Random, mut ids: Vec<i64>, id_type: ElementType) -> Vec<i6
             _ => before.wrapping_sub(1),
         };
     }
-    ids
+    ids_tensor(id_type, &ids)
 }
 
 /// Offsets of the segments of ascending ids. Some rows at the begin and the end belong to none.

@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::time::{Duration, Instant};
 
-use wgmax::plan::{Kernel, Plan, Shader};
+use wgmax::plan::{Kernel, Shader};
 use wgmax::sweep::{Case, Kind};
 use wgmax::{ElementType, Error};
 
 use super::finding::Finding;
-use super::judge::{Verdict, judge_plan};
+use super::judge::{Verdict, judge_fills};
 use super::memory::Memory;
 use super::progress::Progress;
 use super::subject::Subject;
@@ -56,7 +56,7 @@ impl Choice {
         Ok(self.with_plan(Case::nth(self.seed, index)?))
     }
 
-    /// The same with several fills, which have one plan.
+    /// The same with several fills.
     pub fn fills(&self, index: u64) -> wgmax::Result<Vec<Case>> {
         let fills = Case::fills(self.seed, index)?;
         Ok(fills.into_iter().map(|case| self.with_plan(case)).collect())
@@ -137,13 +137,13 @@ impl Score {
     }
 
     /// Counts the kernels that a case launches.
-    fn launches(&mut self, index: u64, plan: &Plan) {
+    fn launches(&mut self, index: u64, shaders: HashSet<Shader>) {
         let (_, element_type) = Case::kind(index);
-        let kernels: BTreeSet<_> = plan.shaders().map(|shader| shader.kernel.name()).collect();
+        let kernels: BTreeSet<_> = shaders.iter().map(|shader| shader.kernel.name()).collect();
         for kernel in kernels {
             *self.launched.entry((kernel, element_type)).or_default() += 1;
         }
-        self.shaders.extend(plan.shaders());
+        self.shaders.extend(shaders);
     }
 
     /// Counts a case that failed.
@@ -211,13 +211,9 @@ fn run(subjects: &[Subject], scores: &mut [Score], choice: &Choice, index: u64) 
                 continue;
             }
         };
-        let verdict = match fills[0].plan(&subject.device) {
-            Ok(plan) => {
-                score.launches(index, &plan);
-                judge_plan(subject, fills, &plan)
-            }
-            Err(error) => Verdict::Failed(error),
-        };
+        let mut shaders = HashSet::new();
+        let verdict = judge_fills(subject, fills, |plan| shaders.extend(plan.shaders()));
+        score.launches(index, shaders);
         let cell = score.cells.entry(Case::kind(index)).or_default();
         match verdict {
             Verdict::Same => {}

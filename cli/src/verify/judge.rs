@@ -29,8 +29,28 @@ pub fn judge(subject: &Subject, case: &Case) -> Verdict {
     }
 }
 
-/// Runs the fills of a case on a subject by a plan, until one is not the same.
-pub fn judge_plan(subject: &Subject, fills: &[Case], plan: &Plan) -> Verdict {
+/// Runs the fills of a case on a subject, until one is not the same. `planned` gets each plan.
+pub fn judge_fills(subject: &Subject, fills: &[Case], mut planned: impl FnMut(&Plan)) -> Verdict {
+    for fills in with_one_plan(fills) {
+        let plan = match fills[0].plan(&subject.device) {
+            Ok(plan) => plan,
+            Err(error) => return Verdict::Failed(error),
+        };
+        planned(&plan);
+        match judge_plan(subject, fills, &plan) {
+            Verdict::Same => {}
+            other => return other,
+        }
+    }
+    Verdict::Same
+}
+
+/// The fills of a case, in groups that a device plans alike.
+pub fn with_one_plan(fills: &[Case]) -> impl Iterator<Item = &[Case]> {
+    fills.chunk_by(|a, b| a.narrow == b.narrow)
+}
+
+fn judge_plan(subject: &Subject, fills: &[Case], plan: &Plan) -> Verdict {
     for case in fills {
         let both = || Ok(((subject.expected)(case)?, (subject.actual)(case, plan)?));
         let (expected, actual) = match both() {

@@ -6,7 +6,7 @@
 
 mod shaders;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use serde_json::{Value, json};
 use wgmax::Device;
@@ -14,7 +14,7 @@ use wgmax::fault::{self, Fault, Mistake};
 use wgmax::plan::{Plan, Shader};
 
 use super::engine::Choice;
-use super::judge::{Verdict, are_equal, judge_plan};
+use super::judge::{Verdict, are_equal, judge_fills, with_one_plan};
 use super::progress::Display;
 use super::subject::Subject;
 use crate::interrupt;
@@ -183,7 +183,7 @@ pub fn sabotage(subject: &Subject, choice: &Choice, display: &mut Display) -> Sa
 
 /// The numbers of the cases, with what each launches.
 struct Cases {
-    cases: Vec<(u64, Vec<Shader>)>,
+    cases: Vec<(u64, HashSet<Shader>)>,
     texts: HashMap<Shader, String>,
 }
 
@@ -192,12 +192,14 @@ impl Cases {
         let (mut cases, mut texts) = (Vec::new(), HashMap::new());
         let numbers = (0..).filter(|&index| choice.includes(index));
         for index in numbers.take(choice.cases.unwrap_or(super::CASES) as usize) {
-            let Ok(case) = choice.nth(index) else { continue };
-            let Ok(plan) = case.plan(&subject.device) else { continue };
-            let mut shaders: Vec<Shader> = plan.shaders().copied().collect();
+            let Ok(fills) = choice.fills(index) else { continue };
+            let mut shaders = HashSet::<Shader>::new();
+            for case in with_one_plan(&fills).map(|fills| &fills[0]) {
+                shaders.extend(case.plan(&subject.device).iter().flat_map(Plan::shaders));
+            }
             if subject.device.is_cpu() {
                 // The CPU is the reference of adapters, too, and has a plan of its own then.
-                shaders.extend(case.own_plan(&subject.device).iter().flat_map(Plan::shaders));
+                shaders.extend(fills[0].own_plan(&subject.device).iter().flat_map(Plan::shaders));
             } else {
                 for shader in &shaders {
                     texts.entry(*shader).or_insert_with(|| shader.source());
@@ -206,6 +208,12 @@ impl Cases {
             cases.push((index, shaders));
         }
         Self { cases, texts }
+    }
+
+    /// The numbers of the cases that launch such a shader.
+    fn with(&self, is_such: impl Fn(&Shader) -> bool) -> impl Iterator<Item = u64> {
+        let such = move |shaders: &HashSet<Shader>| shaders.iter().any(&is_such);
+        self.cases.iter().filter(move |(_, shaders)| such(shaders)).map(|&(index, _)| index)
     }
 }
 
@@ -238,16 +246,13 @@ fn in_shaders(
     let edit = |shader: &Shader, text: String| fault.plant(shader, text);
     let device = subject.device.with_edited_shaders(edit);
     let faulty = Subject::adapter(device, Device::cpu());
-    let has = |shader: &Shader| fault.changes(shader, &cases.texts[shader]);
-    let affected = cases.cases.iter().filter(|(_, shaders)| shaders.iter().any(has));
-    let (tried, outcome) = search(affected.map(|&(index, _)| index), |index| {
-        let fills = choice.fills(index)?;
-        match judge_plan(&faulty, &fills, &fills[0].plan(&faulty.device)?) {
+    let affected = cases.with(|shader| fault.changes(shader, &cases.texts[shader]));
+    let (tried, outcome) =
+        search(affected, |index| match judge_fills(&faulty, &choice.fills(index)?, |_| ()) {
             Verdict::Same => Ok(false),
             Verdict::Differs(_) => Ok(true),
             Verdict::Failed(error) => Err(error),
-        }
-    });
+        });
     let changed = cases.texts.iter().filter(|(shader, text)| fault.changes(shader, text));
     let mut kernels: Vec<&str> = changed.map(|(shader, _)| shader.kernel.name()).collect();
     kernels.sort_unstable();
@@ -276,17 +281,19 @@ impl Drop for Plant {
 /// adapters by its own.
 fn in_cpu_kernels(subject: &Subject, choice: &Choice, cases: &Cases, fault: Fault) -> Planted {
     let cpu = &subject.device;
-    let has = |shader: &Shader| fault.kernels().contains(&shader.kernel.name());
-    let affected = cases.cases.iter().filter(|(_, shaders)| shaders.iter().any(has));
-    let (tried, outcome) = search(affected.map(|&(index, _)| index), |index| {
+    let affected = cases.with(|shader| fault.kernels().contains(&shader.kernel.name()));
+    let (tried, outcome) = search(affected, |index| {
         let fills = choice.fills(index)?;
-        let plans = [fills[0].plan(cpu)?, fills[0].own_plan(cpu)?];
-        for case in &fills {
-            let right = case.expected()?;
-            let _plant = Plant::new(fault);
-            for plan in &plans {
-                if !are_equal(&right, &case.execute(cpu, plan)?) {
-                    return Ok(true);
+        let own = fills[0].own_plan(cpu)?;
+        for fills in with_one_plan(&fills) {
+            let plans = [&fills[0].plan(cpu)?, &own];
+            for case in fills {
+                let right = case.expected()?;
+                let _plant = Plant::new(fault);
+                for plan in plans {
+                    if !are_equal(&right, &case.execute(cpu, plan)?) {
+                        return Ok(true);
+                    }
                 }
             }
         }
