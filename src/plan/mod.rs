@@ -93,6 +93,22 @@ impl Launch {
         self.results.iter().map(|range| range.size).sum()
     }
 
+    /// The words of the uniform buffer.
+    #[doc(hidden)]
+    pub fn params(&self) -> &[u32] {
+        &self.params
+    }
+
+    /// What is bound beside the uniform buffer: the number of the binding, the buffer of the plan,
+    /// and in bytes where it begins and how long it is, without padding.
+    #[doc(hidden)]
+    pub fn bindings(&self) -> impl Iterator<Item = (u32, usize, u64, u64)> {
+        let sources = self.sources.iter().enumerate().map(|(i, range)| (1 + 2 * i, range));
+        let results = self.results.iter().enumerate().map(|(i, range)| (2 + 2 * i, range));
+        let all = sources.chain(results);
+        all.map(|(binding, range)| (binding as u32, range.buffer, range.offset, range.size))
+    }
+
     /// The bytes of the uniform buffer.
     pub(crate) fn param_bytes(&self) -> &[u8] {
         bytemuck::cast_slice(&self.params)
@@ -157,6 +173,12 @@ impl Plan {
     #[doc(hidden)]
     pub fn shaders(&self) -> impl Iterator<Item = &Shader> {
         self.launches.iter().map(|launch| &launch.shader)
+    }
+
+    /// Bytes of the buffers, without padding: the inputs, the outputs, and scratch.
+    #[doc(hidden)]
+    pub fn buffer_bytes(&self) -> impl Iterator<Item = u64> {
+        self.buffers.iter().map(|buffer| buffer.size)
     }
 
     /// Bytes of the largest buffer, inputs and outputs included.

@@ -56,7 +56,11 @@ fn pooling(
     let gathers = aim.is_some_and(|aim| matches!(aim.kernel(), "pool_gather" | "pool_index"));
     // Several such lines, with a window at each place.
     let many = long.is_some() && gathers && random.once_in(2);
-    let longest = if many || random.once_in(4) { 40_000 } else { 8000 };
+    let longest = match many {
+        true => random.pick(&[10_000, 40_000]),
+        false if random.once_in(4) => 40_000,
+        false => 8000,
+    };
     let mut left = budget;
     let mut size = |random: &mut Random, max: u64| {
         let size = match random.below(20) {
@@ -88,7 +92,7 @@ fn pooling(
     }
     let (mut batch, mut channels) = (size(random, 4), size(random, 9));
     if many {
-        (batch, channels) = (2 + random.below(2) as usize, 1);
+        (batch, channels) = (2 + random.below(3) as usize, 1);
     }
     let mut layout = random.pick(&[Layout::Ncx, Layout::Nxc]);
     // Register tiles are of blocks, and along one axis with long windows.

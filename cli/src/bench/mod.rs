@@ -9,6 +9,7 @@ mod item;
 mod plot;
 mod report;
 mod times;
+mod traffic;
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -19,7 +20,7 @@ use wgmax::{Device, Tensor};
 
 use super::Outcome;
 use super::interrupt::{self, Polling};
-use super::options::On;
+use super::options::{On, PlanChoice};
 use super::output::Output;
 use super::report::{WholeFile, file};
 use costs::Cost;
@@ -59,6 +60,12 @@ pub struct Arguments {
     /// List the items without measuring them
     #[arg(long)]
     list: bool,
+    /// Count what the launches load and store, on a modelled GPU, instead of measuring times
+    #[arg(long, conflicts_with_all = ["list", "runs", "seconds", "plot", "growth", "device"])]
+    traffic: bool,
+    /// Elements of an item that is counted, at most
+    #[arg(long, value_name = "N", default_value_t = 4 << 20, requires = "traffic")]
+    elements: usize,
 }
 
 /// The measurement of an item.
@@ -146,6 +153,9 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome
         }
         return Ok(Outcome::Good);
     }
+    if arguments.traffic {
+        return count(arguments, &items, output);
+    }
     let budget =
         Budget { runs: arguments.runs.map(|runs| runs as usize), seconds: arguments.seconds };
     let (json, plot) = (file(&arguments.json)?, file(&arguments.plot)?);
@@ -181,18 +191,36 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome
     drop(polling);
     report.cut_off = interrupt::requested();
     writeln!(output, "{report}")?;
-    let write = |file: Option<WholeFile>, text: &dyn Fn() -> anyhow::Result<String>| match file {
-        Some(mut file) => {
-            file.write_all(text()?.as_bytes())?;
-            anyhow::Ok(file.finish()?)
-        }
-        None => Ok(()),
-    };
     write(json, &|| Ok(serde_json::to_string_pretty(&report.json())? + "\n"))?;
     write(plot, &|| plot::fractions(&report))?;
     let has_growth = report.growth.iter().any(|line| !line.rows.is_empty());
     write(growth.filter(|_| has_growth || !report.cut_off), &|| plot::growth(&report))?;
     Ok(if report.cut_off { Outcome::CutOff } else { Outcome::Good })
+}
+
+/// Writes a file, if one is wanted.
+fn write(file: Option<WholeFile>, text: &dyn Fn() -> anyhow::Result<String>) -> anyhow::Result<()> {
+    if let Some(mut file) = file {
+        file.write_all(text()?.as_bytes())?;
+        file.finish()?;
+    }
+    Ok(())
+}
+
+fn count(arguments: &Arguments, items: &[Item], output: &mut Output) -> anyhow::Result<Outcome> {
+    let plan = arguments.on.planning.plan.unwrap_or(PlanChoice::Hardware);
+    anyhow::ensure!(plan != PlanChoice::Cpu, "the plan of the CPU launches no shaders");
+    let json = file(&arguments.json)?;
+    let polling = Polling::start();
+    let report = traffic::count(items, plan, arguments.elements);
+    drop(polling);
+    writeln!(output, "{report}")?;
+    write(json, &|| Ok(serde_json::to_string_pretty(&report.json())? + "\n"))?;
+    Ok(match &report {
+        report if report.cut_off => Outcome::CutOff,
+        report if report.rows.iter().any(|row| row.result.is_err()) => Outcome::Bad,
+        _ => Outcome::Good,
+    })
 }
 
 fn positive(text: &str) -> Result<f64, String> {

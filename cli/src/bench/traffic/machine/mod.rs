@@ -1,0 +1,318 @@
+//! A machine that runs compute shaders on the host as a GPU does: warps of 32 invocations step
+//! together, and so do the workgroups that lie side by side. It says what each step loads and
+//! stores, and how many invocations take part.
+//!
+//! It reads naga's form of a shader and knows as much of it as wgmax's shaders have. It is slow,
+//! and exact: the same on every computer.
+
+mod arithmetic;
+mod expression;
+mod layout;
+mod memory;
+mod statement;
+mod value;
+
+use std::collections::HashMap;
+
+use anyhow::{Context, Result, bail};
+use wgmax::wgpu::naga::front::wgsl;
+use wgmax::wgpu::naga::valid::{
+    Capabilities, FunctionInfo, ModuleInfo, ValidationFlags, Validator,
+};
+use wgmax::wgpu::naga::{
+    AddressSpace, Binding as Place, BuiltIn, Expression, Function, GlobalVariable, Handle, Literal,
+    Module, TypeInner,
+};
+
+use layout::{Packing, offsets, scalars, type_of};
+pub use memory::{Access, Binding, Memory};
+pub use value::lanes;
+use value::{Base, LANES, Lane32, Mask, Slot, Words};
+
+/// What the machine tells as it runs.
+pub trait Watch {
+    /// A warp loads or stores.
+    fn access(&mut self, access: &Access);
+    /// A warp runs a loop's body once more, with so many of the invocations that began the loop.
+    fn iteration(&mut self, running: u32, began: u32);
+    /// The next workgroups that lie side by side begin.
+    fn side_by_side(&mut self);
+}
+
+/// A shader.
+pub struct Program {
+    module: Module,
+    info: ModuleInfo,
+}
+
+impl Program {
+    pub fn new(text: &str) -> Result<Self> {
+        let module = wgsl::parse_str(text).context("naga refuses the shader")?;
+        let info = Validator::new(ValidationFlags::all(), Capabilities::empty())
+            .validate(&module)
+            .context("naga refuses the shader")?;
+        Ok(Self { module, info })
+    }
+
+    /// Invocations of a workgroup.
+    pub fn workgroup(&self) -> usize {
+        self.module.entry_points[0].workgroup_size.iter().product::<u32>() as usize
+    }
+
+    /// Runs a grid of workgroups, `side` of them side by side, then the next. The bindings are
+    /// those of group 0 but the first one, which is the parameters.
+    pub fn run(
+        &self,
+        grid: [u32; 3],
+        side: usize,
+        params: &[u32],
+        bindings: &HashMap<u32, Binding>,
+        memory: &mut Memory,
+        watch: &mut impl Watch,
+    ) -> Result<()> {
+        let workgroup = self.workgroup();
+        if !workgroup.is_multiple_of(LANES) {
+            bail!("workgroups of {workgroup} invocations are no whole warps");
+        }
+        let mut storage = HashMap::new();
+        for (handle, variable) in self.module.global_variables.iter() {
+            if let (AddressSpace::Storage { .. }, Some(place)) = (variable.space, &variable.binding)
+            {
+                let binding = bindings.get(&place.binding);
+                storage.insert(handle, *binding.context("a binding is missing")?);
+            }
+        }
+        let templates = HashMap::new();
+        let mut machine = Machine {
+            program: self,
+            warps: side * workgroup / LANES,
+            group_warps: workgroup / LANES,
+            params: params.to_vec(),
+            storage,
+            memory,
+            watch,
+            templates,
+            variables: HashMap::new(),
+            frames: Vec::new(),
+        };
+        let groups: u64 = grid.iter().map(|&n| u64::from(n)).product();
+        for first in (0..groups).step_by(side) {
+            machine.watch.side_by_side();
+            machine.workgroups(grid, first, groups)?;
+        }
+        Ok(())
+    }
+}
+
+/// A function that is an entry point or not.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Which {
+    Entry,
+    Function(Handle<Function>),
+}
+
+/// A function that runs.
+struct Frame {
+    which: Which,
+    slots: Vec<Slot>,
+    locals: Vec<Vec<Lane32>>,
+    /// The invocations that have returned, and their values.
+    returned: Mask,
+    value: Option<Vec<Lane32>>,
+}
+
+struct Machine<'a, W> {
+    program: &'a Program,
+    warps: usize,
+    group_warps: usize,
+    params: Vec<u32>,
+    storage: HashMap<Handle<GlobalVariable>, Binding>,
+    memory: &'a mut Memory,
+    watch: &'a mut W,
+    /// What the expressions of a function are before it runs.
+    templates: HashMap<Which, Vec<Slot>>,
+    /// The variables of invocations and workgroups. Of a workgroup, the first lane of its first
+    /// warp has the value.
+    variables: HashMap<Handle<GlobalVariable>, Vec<Lane32>>,
+    frames: Vec<Frame>,
+}
+
+impl<'a, W: Watch> Machine<'a, W> {
+    fn function(&self, which: Which) -> &'a Function {
+        match which {
+            Which::Entry => &self.program.module.entry_points[0].function,
+            Which::Function(handle) => &self.program.module.functions[handle],
+        }
+    }
+
+    fn info(&self, which: Which) -> &'a FunctionInfo {
+        match which {
+            Which::Entry => self.program.info.get_entry_point(0),
+            Which::Function(handle) => &self.program.info[handle],
+        }
+    }
+
+    /// Runs the workgroups from one on that lie side by side.
+    fn workgroups(&mut self, grid: [u32; 3], first: u64, groups: u64) -> Result<()> {
+        let module = &self.program.module;
+        self.variables.clear();
+        for (handle, variable) in module.global_variables.iter() {
+            if matches!(variable.space, AddressSpace::Private | AddressSpace::WorkGroup) {
+                let len = scalars(module, type_of(module, variable.ty))? * self.warps;
+                self.variables.insert(handle, vec![[0; LANES]; len]);
+            }
+        }
+        let mut mask = Mask::none(self.warps);
+        let mut group_of = Vec::with_capacity(self.warps);
+        for (warp, lanes) in mask.0.iter_mut().enumerate() {
+            let group = first + (warp / self.group_warps) as u64;
+            *lanes = if group < groups { u32::MAX } else { 0 };
+            group_of.push(group);
+        }
+        let function = self.function(Which::Entry);
+        let mut arguments = Vec::new();
+        for argument in &function.arguments {
+            let places: Vec<&Option<Place>> = match type_of(module, argument.ty) {
+                TypeInner::Struct { members, .. } => members.iter().map(|m| &m.binding).collect(),
+                _ => vec![&argument.binding],
+            };
+            let mut value = Vec::new();
+            for place in places {
+                let Some(Place::BuiltIn(builtin)) = place else {
+                    bail!("the entry point takes {place:?}");
+                };
+                self.builtin(*builtin, grid, &group_of, &mut value)?;
+            }
+            arguments.push(Slot::Value(Words::new(value)));
+        }
+        self.call(Which::Entry, arguments, &mask)?;
+        Ok(())
+    }
+
+    /// Adds the scalars of a built-in value.
+    fn builtin(
+        &self,
+        builtin: BuiltIn,
+        grid: [u32; 3],
+        group_of: &[u64],
+        value: &mut Vec<Lane32>,
+    ) -> Result<()> {
+        let [x, y, _] = grid.map(u64::from);
+        let warps = group_of.iter().enumerate();
+        match builtin {
+            BuiltIn::WorkGroupId => {
+                for place in [(1, x), (x, y), (x * y, u64::MAX)] {
+                    value.extend(group_of.iter().map(|g| [(g / place.0 % place.1) as u32; LANES]));
+                }
+            }
+            BuiltIn::NumWorkGroups => {
+                grid.iter().for_each(|&n| value.extend(warps.clone().map(|_| [n; LANES])));
+            }
+            BuiltIn::LocalInvocationIndex => {
+                let first = |warp: usize| (warp % self.group_warps * LANES) as u32;
+                value.extend(
+                    warps.map(|(warp, _)| std::array::from_fn(|lane| first(warp) + lane as u32)),
+                );
+            }
+            other => bail!("the built-in value {other:?} is not known"),
+        }
+        Ok(())
+    }
+
+    /// Runs a function, and gives what it returns.
+    fn call(&mut self, which: Which, arguments: Vec<Slot>, mask: &Mask) -> Result<Option<Words>> {
+        let (module, function) = (&self.program.module, self.function(which));
+        if !self.templates.contains_key(&which) {
+            let template = self.template(function)?;
+            self.templates.insert(which, template);
+        }
+        let mut slots = self.templates[&which].clone();
+        let depth = self.frames.len();
+        let mut locals = Vec::with_capacity(function.local_variables.len());
+        for (_, variable) in function.local_variables.iter() {
+            let len = scalars(module, type_of(module, variable.ty))? * self.warps;
+            let init = variable.init.map(|init| &slots[init.index()]);
+            locals.push(match init {
+                Some(Slot::Value(words)) => words.to_vec(),
+                _ => vec![[0; LANES]; len],
+            });
+        }
+        for (handle, expression) in function.expressions.iter() {
+            match expression {
+                Expression::FunctionArgument(i) => {
+                    slots[handle.index()] = arguments[*i as usize].clone();
+                }
+                Expression::LocalVariable(variable) => {
+                    let start = Words::new(vec![[0; LANES]; self.warps]);
+                    slots[handle.index()] = Slot::Pointer(Base::Local(depth, *variable), start);
+                }
+                _ => {}
+            }
+        }
+        let returned = Mask::none(self.warps);
+        self.frames.push(Frame { which, slots, locals, returned, value: None });
+        let mut flow = statement::Flow::new(self.warps);
+        self.block(&function.body, mask.clone(), &mut flow)?;
+        let frame = self.frames.pop().context("no function runs")?;
+        Ok(frame.value.map(Words::new))
+    }
+
+    /// The expressions of a function that are the same whenever it runs.
+    fn template(&self, function: &Function) -> Result<Vec<Slot>> {
+        let module = &self.program.module;
+        let mut slots = vec![Slot::Empty; function.expressions.len()];
+        for (handle, expression) in function.expressions.iter() {
+            let all = |words: Vec<u32>| {
+                let lanes = words.iter().flat_map(|&word| vec![[word; LANES]; self.warps]);
+                Slot::Value(Words::new(lanes.collect()))
+            };
+            slots[handle.index()] = match expression {
+                Expression::Literal(literal) => all(vec![literal_word(literal)?]),
+                Expression::Constant(constant) => {
+                    all(self.constant(module.constants[*constant].init)?)
+                }
+                Expression::ZeroValue(handle) => {
+                    all(vec![0; scalars(module, type_of(module, *handle))?])
+                }
+                Expression::GlobalVariable(handle) => {
+                    let start = Words::new(vec![[0; LANES]; self.warps]);
+                    Slot::Pointer(Base::Global(*handle), start)
+                }
+                _ => Slot::Empty,
+            };
+        }
+        Ok(slots)
+    }
+
+    /// The scalars of a constant expression of the module.
+    fn constant(&self, handle: Handle<Expression>) -> Result<Vec<u32>> {
+        let module = &self.program.module;
+        Ok(match &module.global_expressions[handle] {
+            Expression::Literal(literal) => vec![literal_word(literal)?],
+            Expression::Constant(constant) => self.constant(module.constants[*constant].init)?,
+            Expression::ZeroValue(handle) => {
+                vec![0; scalars(module, type_of(module, *handle))?]
+            }
+            Expression::Splat { size, value } => self.constant(*value)?.repeat(*size as usize),
+            Expression::Compose { components, .. } => {
+                let parts = components.iter().map(|&component| self.constant(component));
+                parts.collect::<Result<Vec<_>>>()?.concat()
+            }
+            other => bail!("the constant {other:?} is not known"),
+        })
+    }
+
+    /// The words of a type's scalars in a variable of this kind.
+    fn offsets(&self, inner: &TypeInner, packing: Packing) -> Result<Vec<u32>> {
+        offsets(&self.program.module, inner, packing)
+    }
+}
+
+fn literal_word(literal: &Literal) -> Result<u32> {
+    Ok(match literal {
+        Literal::U32(value) => *value,
+        Literal::I32(value) => *value as u32,
+        Literal::Bool(value) => u32::from(*value),
+        other => bail!("the literal {other:?} is not known"),
+    })
+}

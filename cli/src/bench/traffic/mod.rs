@@ -1,0 +1,138 @@
+//! `wgmax bench --traffic`: what the launches of the items load and store, counted on a machine
+//! that is modelled. No device takes part, so the counts are the same everywhere.
+
+mod cache;
+mod count;
+mod machine;
+mod report;
+
+use std::collections::HashMap;
+
+use anyhow::{Context, ensure};
+use rayon::prelude::*;
+use wgmax::plan::{Launch, Limits, Plan};
+use wgmax::{Device, Tensor, compare, wgpu};
+
+use super::data;
+use super::item::Item;
+use crate::interrupt;
+use crate::options::PlanChoice;
+use count::{Counter, Counts};
+use machine::{Binding, Memory, Program};
+pub use report::Report;
+
+/// Workgroups that run side by side.
+const SIDE: usize = 8;
+
+/// What buffers hold before anything is stored: neither zeros nor the lowest element.
+const STALE: u32 = 0xa5c3_5a3c;
+
+/// An item, made smaller, and its counts.
+pub struct Row {
+    pub item: Item,
+    pub result: Result<Counted, String>,
+}
+
+/// The counts of an item.
+pub struct Counted {
+    pub launches: Vec<(String, Counts)>,
+    pub sum: Counts,
+    /// The fewest bytes: the inputs once, and the results once.
+    pub fewest: u64,
+}
+
+/// Counts the items, with at most so many elements each.
+pub fn count(items: &[Item], plan: PlanChoice, elements: usize) -> Report {
+    let rows = items.par_iter().map(|item| {
+        let item = item.smaller(elements);
+        if interrupt::requested() {
+            return None;
+        }
+        let result = count_item(&item, plan).map_err(|error| format!("{error:#}"));
+        eprintln!("{}: counted", item.name);
+        Some(Row { item, result })
+    });
+    let rows: Vec<Row> = rows.flatten().collect();
+    Report { plan: plan.name(), cut_off: rows.len() < items.len(), rows }
+}
+
+fn count_item(item: &Item, choice: PlanChoice) -> anyhow::Result<Counted> {
+    let tensors = data::inputs(item)?;
+    let inputs: Vec<&Tensor> = tensors.iter().collect();
+    let operator = item.operator().checked(&inputs)?;
+    let limits = Limits::from_wgpu(&wgpu::Limits::default());
+    let descs: Vec<_> = inputs.iter().map(|tensor| tensor.desc()).collect();
+    let plan = operator.plan(&descs, &limits, &choice.tuning())?;
+    let mut counter = Counter::new();
+    let (launches, results) = run(&plan, &inputs, &mut counter)?;
+    check(&plan, &inputs, &results)?;
+    let mut sum = Counts::default();
+    launches.iter().for_each(|(_, counts)| sum.add(counts));
+    // What is stored last has yet to leave the cache.
+    sum.memory += counter.rest();
+    let bytes = plan.inputs().iter().chain(plan.outputs()).map(|desc| desc.byte_len() as u64);
+    Ok(Counted { launches, sum, fewest: bytes.sum() })
+}
+
+/// Runs a plan on the machine: the counts of each launch, and the results.
+fn run(
+    plan: &Plan,
+    inputs: &[&Tensor],
+    counter: &mut Counter,
+) -> anyhow::Result<(Vec<(String, Counts)>, Vec<Tensor>)> {
+    let buffers = plan.buffer_bytes().enumerate().map(|(i, bytes)| {
+        // A whole number of blocks, as devices have them.
+        let mut words = vec![STALE; bytes.next_multiple_of(16) as usize / 4];
+        if let Some(input) = inputs.get(i) {
+            bytemuck::cast_slice_mut(&mut words)[..input.bytes().len()]
+                .copy_from_slice(input.bytes());
+        }
+        words
+    });
+    let mut memory = Memory::new(buffers.collect());
+    let mut programs = HashMap::new();
+    let mut launches = Vec::new();
+    for launch in plan.launches() {
+        if !programs.contains_key(launch.shader()) {
+            let program = Program::new(&launch.shader().source()).context(launch.label())?;
+            programs.insert(*launch.shader(), program);
+        }
+        let program = &programs[launch.shader()];
+        let bindings = bindings(launch);
+        program
+            .run(launch.grid(), SIDE, launch.params(), &bindings, &mut memory, counter)
+            .with_context(|| launch.label())?;
+        let groups: u64 = launch.grid().iter().map(|&n| u64::from(n)).product();
+        counter.counts.invocations = groups * program.workgroup() as u64;
+        launches.push((launch.label(), counter.take()));
+    }
+    let outputs = (plan.inputs().len()..).zip(plan.outputs()).map(|(buffer, desc)| {
+        let bytes = &bytemuck::cast_slice(memory.words(buffer))[..desc.byte_len()];
+        Tensor::from_bytes(desc.element_type(), desc.shape(), bytes)
+    });
+    let outputs = outputs.collect::<wgmax::Result<_>>()?;
+    Ok((launches, outputs))
+}
+
+/// What a launch binds, in words. Sources that are read in blocks are bound as whole ones.
+fn bindings(launch: &Launch) -> HashMap<u32, Binding> {
+    let bindings = launch.bindings().map(|(number, buffer, offset, bytes)| {
+        let multiple = if number == 1 && !launch.shader().words { 16 } else { 4 };
+        let len = bytes.next_multiple_of(multiple) as usize / 4;
+        (number, Binding { buffer, first: offset as usize / 4, len })
+    });
+    bindings.collect()
+}
+
+/// Counts of wrong results would say nothing.
+fn check(plan: &Plan, inputs: &[&Tensor], results: &[Tensor]) -> anyhow::Result<()> {
+    let cpu = Device::cpu();
+    let uploaded = inputs.iter().map(|tensor| cpu.upload(tensor));
+    let uploaded = uploaded.collect::<wgmax::Result<Vec<_>>>()?;
+    let expected = cpu.execute(plan, &uploaded.iter().collect::<Vec<_>>())?;
+    for (expected, result) in expected.iter().zip(results) {
+        let report = compare(result, &expected.download()?)?;
+        ensure!(report.is_equal(), "the machine has other results than the CPU: {report}");
+    }
+    Ok(())
+}

@@ -1,0 +1,129 @@
+//! The counts as a table and as JSON.
+
+use std::fmt;
+
+use serde_json::{Value, json};
+
+use super::count::Counts;
+use super::{Counted, Row};
+use crate::output;
+
+/// The counts of all items.
+pub struct Report {
+    pub plan: &'static str,
+    pub rows: Vec<Row>,
+    /// A signal came before all were counted.
+    pub cut_off: bool,
+}
+
+impl Counts {
+    /// Bytes used of those requested; 1 if there are none.
+    pub fn efficiency(&self) -> f64 {
+        match self.requested {
+            0 => 1.0,
+            requested => self.used as f64 / requested as f64,
+        }
+    }
+
+    /// The part of loops' iterations in which invocations wait for others.
+    pub fn idle(&self) -> f64 {
+        match self.slots {
+            0 => 0.0,
+            slots => 1.0 - self.iterations as f64 / slots as f64,
+        }
+    }
+
+    fn json(&self, fewest: u64) -> Value {
+        json!({
+            "efficiency": self.efficiency(),
+            "requested": self.requested as f64 / fewest as f64,
+            "traffic": self.memory as f64 / fewest as f64,
+            "idle": self.idle(),
+            "invocations": self.invocations,
+        })
+    }
+}
+
+impl Row {
+    fn cells(&self) -> Vec<String> {
+        let shape: Vec<String> = self.item.shape.iter().map(usize::to_string).collect();
+        let name = vec![self.item.name.clone(), shape.join("×")];
+        let Ok(Counted { launches, sum, fewest }) = &self.result else {
+            return [name, vec!["not counted".into()]].concat();
+        };
+        let ratio = |bytes: u64| format!("{:.2}", bytes as f64 / *fewest as f64);
+        let counts = vec![
+            launches.len().to_string(),
+            sum.invocations.to_string(),
+            format!("{:.2}", sum.efficiency()),
+            ratio(sum.requested),
+            ratio(sum.memory),
+            format!("{:.2}", sum.idle()),
+        ];
+        [name, counts].concat()
+    }
+
+    fn json(&self) -> Value {
+        let mut row = json!({
+            "item": self.item.name,
+            "dtype": self.item.dtype,
+            "shape": self.item.shape,
+        });
+        match &self.result {
+            Err(reason) => row["error"] = json!(reason),
+            Ok(Counted { launches, sum, fewest }) => {
+                row["fewest_bytes"] = json!(fewest);
+                row["sum"] = sum.json(*fewest);
+                let launches = launches.iter().map(|(label, counts)| {
+                    let mut launch = counts.json(*fewest);
+                    launch["label"] = json!(label);
+                    launch
+                });
+                row["launches"] = launches.collect();
+            }
+        }
+        row
+    }
+}
+
+impl Report {
+    pub fn json(&self) -> Value {
+        json!({
+            "wgmax": env!("CARGO_PKG_VERSION"),
+            "plan": self.plan,
+            "cut_off": self.cut_off,
+            "rows": self.rows.iter().map(Row::json).collect::<Vec<_>>(),
+        })
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let cut_off = if self.cut_off { "; cut off by a signal" } else { "" };
+        write!(f, "counted, not timed; {} plans{cut_off}", self.plan)?;
+        let mut table = output::table(&[
+            "item",
+            "shape",
+            "launches",
+            "invocations",
+            "efficiency",
+            "requested",
+            "traffic",
+            "idle",
+        ]);
+        let mut reasons = String::new();
+        for row in &self.rows {
+            table.add_row(row.cells());
+            if let Err(reason) = &row.result {
+                reasons += &format!("\n{}: {reason}", row.item.name);
+            }
+        }
+        write!(f, "\n{table}{reasons}\n{LEGEND}")
+    }
+}
+
+const LEGEND: &str = "\
+efficiency: bytes that warps of 32 use, of the 32-byte sectors that they request
+requested: bytes of these sectors, over the fewest bytes (inputs and results, once)
+traffic: bytes to and from memory behind caches of 128 KiB and 4 MiB, over the fewest bytes
+idle: the part of loop iterations in which an invocation waits for others of its warp";
