@@ -18,7 +18,7 @@ use crate::error::{Error, Result};
 pub use crate::gpu::DeviceInfo;
 use crate::gpu::{self, Gpu, Prepared};
 use crate::operator::Operator;
-use crate::plan::{Limits, Plan};
+use crate::plan::{Limits, Plan, Shader};
 use crate::tensor::{Tensor, TensorDesc};
 use crate::tuning::Tuning;
 
@@ -308,6 +308,18 @@ impl Device {
         let Backend::Gpu(gpu) = &self.backend else { return Err(Error::CannotRecord) };
         let plan = self.plan(operator, inputs)?;
         gpu.prepare(plan, &format!("wgmax {}", operator.name())).await
+    }
+
+    /// Makes the pipeline of a shader, unless the device has it.
+    ///
+    /// # Errors
+    /// [`Error::CannotRecord`] on the CPU, and what the device reports.
+    #[doc(hidden)]
+    pub fn compile(&self, shader: &Shader) -> Result<()> {
+        match &self.backend {
+            Backend::Cpu(_) => Err(Error::CannotRecord),
+            Backend::Gpu(gpu) => pollster::block_on(gpu.compile_one(shader)),
+        }
     }
 
     /// Waits until the device has finished all submitted work.

@@ -62,6 +62,13 @@ impl Gpu {
         Ok(Compiled { steps, params: Some(buffer) })
     }
 
+    /// Makes the pipeline of one shader.
+    pub(crate) async fn compile_one(&self, shader: &Shader) -> Result<()> {
+        let compile = || Ok(drop(self.pipelines.get(&self.device, shader)));
+        let made = self.catch("compiling", compile).await;
+        made.inspect_err(|_| self.pipelines.forget(shader))
+    }
+
     /// Binds the launches of a plan. `locate` maps a range of the plan to a wgpu buffer and to the
     /// offset in bytes at which the plan's buffer begins there.
     pub(super) fn bind<'a>(

@@ -6,6 +6,7 @@ mod data;
 mod gpu;
 mod growth;
 mod item;
+mod pipelines;
 mod plot;
 mod report;
 mod times;
@@ -27,6 +28,7 @@ use costs::Cost;
 use cpu::Cpu;
 use gpu::Gpu;
 use item::Item;
+use pipelines::Pipelines;
 use report::{Report, Row};
 use times::{Budget, Times};
 
@@ -35,7 +37,8 @@ use times::{Budget, Times};
 Examples:
   wgmax bench --device gpu --plot speed.svg
   wgmax bench --filter columns --seconds 0.2 --json speed.json
-  wgmax bench --list")]
+  wgmax bench --list
+  wgmax bench --device gpu --pipelines")]
 pub struct Arguments {
     #[command(flatten)]
     on: On,
@@ -66,6 +69,9 @@ pub struct Arguments {
     /// Elements of an item that is counted, at most
     #[arg(long, value_name = "N", default_value_t = 4 << 20, requires = "traffic")]
     elements: usize,
+    /// Only make the pipelines of the items, and print what the driver takes to compile each
+    #[arg(long, conflicts_with_all = ["runs", "plot", "growth", "list"])]
+    pipelines: bool,
 }
 
 /// The measurement of an item.
@@ -156,6 +162,13 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome
     if arguments.traffic {
         return count(arguments, &items, output);
     }
+    if arguments.pipelines {
+        let json = file(&arguments.json)?;
+        let pipelines = Pipelines::make(&arguments.on.open()?, &items)?;
+        writeln!(output, "{pipelines}")?;
+        write(json, || Ok(format!("{:#}\n", pipelines.json())))?;
+        return Ok(if pipelines.all_made() { Outcome::Good } else { Outcome::Bad });
+    }
     let budget =
         Budget { runs: arguments.runs.map(|runs| runs as usize), seconds: arguments.seconds };
     let (json, plot) = (file(&arguments.json)?, file(&arguments.plot)?);
@@ -191,20 +204,11 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome
     drop(polling);
     report.cut_off = interrupt::requested();
     writeln!(output, "{report}")?;
-    write(json, &|| Ok(serde_json::to_string_pretty(&report.json())? + "\n"))?;
-    write(plot, &|| plot::fractions(&report))?;
+    write(json, || Ok(format!("{:#}\n", report.json())))?;
+    write(plot, || plot::fractions(&report))?;
     let has_growth = report.growth.iter().any(|line| !line.rows.is_empty());
-    write(growth.filter(|_| has_growth || !report.cut_off), &|| plot::growth(&report))?;
+    write(growth.filter(|_| has_growth || !report.cut_off), || plot::growth(&report))?;
     Ok(if report.cut_off { Outcome::CutOff } else { Outcome::Good })
-}
-
-/// Writes a file, if one is wanted.
-fn write(file: Option<WholeFile>, text: &dyn Fn() -> anyhow::Result<String>) -> anyhow::Result<()> {
-    if let Some(mut file) = file {
-        file.write_all(text()?.as_bytes())?;
-        file.finish()?;
-    }
-    Ok(())
 }
 
 fn count(arguments: &Arguments, items: &[Item], output: &mut Output) -> anyhow::Result<Outcome> {
@@ -215,12 +219,22 @@ fn count(arguments: &Arguments, items: &[Item], output: &mut Output) -> anyhow::
     let report = traffic::count(items, plan, arguments.elements);
     drop(polling);
     writeln!(output, "{report}")?;
-    write(json, &|| Ok(serde_json::to_string_pretty(&report.json())? + "\n"))?;
+    write(json, || Ok(format!("{:#}\n", report.json())))?;
     Ok(match &report {
         report if report.cut_off => Outcome::CutOff,
         report if report.rows.iter().any(|row| row.result.is_err()) => Outcome::Bad,
         _ => Outcome::Good,
     })
+}
+
+/// Writes a file that was opened, if there shall be one.
+fn write(
+    file: Option<WholeFile>,
+    text: impl FnOnce() -> anyhow::Result<String>,
+) -> anyhow::Result<()> {
+    let Some(mut file) = file else { return Ok(()) };
+    file.write_all(text()?.as_bytes())?;
+    Ok(file.finish()?)
 }
 
 fn positive(text: &str) -> Result<f64, String> {

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::{folder, refused, stdout, succeeds, wgmax};
+use crate::{folder, refused, stderr, stdout, succeeds, wgmax};
 
 /// Runs a command that succeeds with progress on stderr, and reads the JSON that it wrote.
 #[track_caller]
@@ -92,4 +92,56 @@ fn costs_are_shown() {
     assert!(shown.contains("; software plans; timed by "), "{shown}");
     assert_eq!(report["plan"], "software");
     assert_eq!(report["rows"][0]["results_crc32"][0], 2_483_276_192u32);
+}
+
+/// Each pipeline is made once, named on stderr before, and lists the items that use it.
+#[test]
+fn pipelines_are_made() {
+    refused(&["bench", "--pipelines", "--device", "cpu"], "no pipelines");
+    refused(&["bench", "--pipelines", "--runs", "1"], "--runs");
+    if wgmax::adapters().is_empty() {
+        return;
+    }
+    let (_folder, at) = folder();
+    let json = at("pipelines.json");
+    let output = wgmax(&[
+        "bench",
+        "--pipelines",
+        "--device",
+        "gpu",
+        "--plan",
+        "hardware",
+        "--filter",
+        "R00|R01_all|R02_rows_4096(_u8)?$|S01",
+        "--json",
+        &json,
+    ]);
+    assert!(output.status.success(), "{output:?}");
+    let shown = stdout(&output);
+    let report: Value = serde_json::from_str(&std::fs::read_to_string(&json).unwrap()).unwrap();
+    assert_eq!(report["plan"], "hardware");
+    let pipelines = report["pipelines"].as_array().unwrap();
+    let named: Vec<String> = (pipelines.iter().enumerate())
+        .map(|(i, row)| {
+            assert!(row["seconds"].as_f64().unwrap() > 0.0, "{row}");
+            assert!(row["error"].is_null(), "{row}");
+            let name = row["name"].as_str().unwrap();
+            assert!(shown.contains(name), "{shown}");
+            format!("pipeline {} of {}: {name}", i + 1, pipelines.len())
+        })
+        .collect();
+    let progress = stderr(&output);
+    assert_eq!(progress.lines().collect::<Vec<_>>(), named, "{report:#}");
+    let items = |name: &str| {
+        let mut rows = pipelines.iter().filter(|row| row["name"] == name);
+        let row = rows.next().unwrap_or_else(|| panic!("{name}: {report:#}"));
+        assert!(rows.next().is_none(), "{name}: {report:#}");
+        row["items"].clone()
+    };
+    assert_eq!(
+        items("reduce_rows f32"),
+        serde_json::json!(["R00_overhead_1k", "R01_all_16M", "R02_rows_4096"])
+    );
+    assert_eq!(items("reduce_rows u8"), serde_json::json!(["R02_rows_4096_u8"]));
+    items("segment_elements f32");
 }
