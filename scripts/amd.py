@@ -1,0 +1,336 @@
+"""What scripts/amd does once the driver has compiled: reads what RADV printed of each pipeline."""
+
+import argparse
+import collections
+import json
+import pathlib
+import re
+import subprocess
+import sys
+
+STATS = {
+    "VGPRs": "vgprs",
+    "SGPRs": "sgprs",
+    "Spilled VGPRs": "spilled_vgprs",
+    "Spilled SGPRs": "spilled_sgprs",
+    "Scratch size": "scratch_bytes",
+    "LDS size": "lds_bytes",
+    "Subgroups per SIMD": "waves",
+    "Instructions": "instructions",
+    "Code size": "code_bytes",
+    "Latency": "latency",
+    "Inverse Throughput": "inverse_throughput",
+}
+SPILLS = ["spilled_vgprs", "spilled_sgprs", "scratch_bytes"]
+
+NAMED = re.compile(r"pipeline (\d+) of \d+: (.*)")
+WIDTHS = {"dword": 4, "b32": 4, "dwordx2": 8, "b64": 8, "dwordx3": 12, "b96": 12, "dwordx4": 16, "b128": 16}
+VECTOR_LOAD = re.compile(r"(?:buffer|global|flat)_load_(\w+)")
+VECTOR_STORE = re.compile(r"(?:buffer|global|flat)_(?:store|atomic)_")
+BRANCH = re.compile(r"(s_cbranch\w*|s_branch)\s+(BB\d+)")
+# The counter of vector loads: of all before gfx12, and gfx12's.
+VECTOR_WAIT = re.compile(r"vmcnt\((\d+)\)|s_wait_loadcnt(?:_dscnt)? (?:0x)?(\w+)|s_waitcnt_vmcnt \w+, (?:0x)?(\w+)")
+SCALAR_WAIT = re.compile(r"lgkmcnt\(|s_wait_kmcnt|s_waitcnt_lgkmcnt")
+
+
+def sections(log):
+    """What was printed for each pipeline, by its number from 1; of the driver's own, number 0."""
+    found = {0: ("", [])}
+    number = 0
+    for line in log.splitlines():
+        if named := NAMED.fullmatch(line):
+            number = int(named[1])
+            found[number] = (named[2], [])
+        found[number][1].append(line)
+    return found
+
+
+def statistics(lines):
+    """The figures of each shader that was compiled."""
+    shaders = []
+    for line in lines:
+        if "*** SHADER STATS ***" in line:
+            shaders.append({})
+        name, _, value = line.partition(": ")
+        if shaders and name in STATS:
+            shaders[-1][STATS[name]] = int(value)
+    return shaders
+
+
+def blocks(lines):
+    """The basic blocks: instructions, and the numbers of the blocks that may follow."""
+    code, labels, starts = [], {}, {0}
+    for line in lines:
+        if label := re.fullmatch(r"(BB\d+):", line):
+            labels[label[1]] = len(code)
+            starts.add(len(code))
+        elif line.startswith("\t"):
+            code.append(line.split(";")[0].strip())
+            if BRANCH.match(code[-1]) or code[-1] == "s_endpgm":
+                starts.add(len(code))
+    starts = sorted(start for start in starts if start < len(code))
+    number = {start: i for i, start in enumerate(starts)}
+    result = []
+    for start, end in zip(starts, starts[1:] + [len(code)]):
+        last = code[end - 1]
+        branch = BRANCH.match(last)
+        follow = [number[labels[branch[2]]]] if branch and labels[branch[2]] < len(code) else []
+        if last != "s_endpgm" and not (branch and branch[1] == "s_branch") and end in number:
+            follow.append(number[end])
+        result.append((code[start:end], follow))
+    return result
+
+
+def loops(graph):
+    """The loops by their first blocks: all blocks of each."""
+    before = {0: []}
+    stack = [0]
+    while stack:
+        i = stack.pop()
+        for j in graph[i][1]:
+            if j not in before:
+                before[j] = []
+                stack.append(j)
+            before[j].append(i)
+    every = set(before)
+    dominators = {i: every for i in every} | {0: {0}}
+    changed = True
+    while changed:
+        changed = False
+        for i in sorted(every - {0}):
+            new = set.intersection(*(dominators[j] for j in before[i])) | {i}
+            changed |= new != dominators[i]
+            dominators[i] = new
+    found = {}
+    for i in every:
+        for head in graph[i][1]:
+            if head in dominators[i]:
+                body = found.setdefault(head, {head})
+                stack = [i]
+                while stack:
+                    block = stack.pop()
+                    if block not in body:
+                        body.add(block)
+                        stack += before[block]
+    return found
+
+
+def width(name):
+    return WIDTHS.get(name) or (1 if "8" in name or "byte" in name else 2)
+
+
+class Path:
+    """What happens along a path through a loop."""
+
+    def __init__(self, flight=(), scalars=False):
+        # Vector loads that are not waited for, by their bytes; stores among them are 0.
+        self.flight = flight
+        # Whether a scalar load is not waited for.
+        self.scalars = scalars
+        self.loads = ()
+        self.trips = self.descriptors = self.uniforms = self.waits = self.valu = self.instructions = 0
+        self.most = ()
+
+    def then(self, code, own, stores_count):
+        path = Path(self.flight, self.scalars)
+        path.__dict__.update(self.__dict__)
+        for text in code:
+            path.step(text, own, stores_count)
+        return path
+
+    def step(self, text, own, stores_count):
+        if load := VECTOR_LOAD.match(text):
+            if own:
+                self.trips += not any(self.flight)
+                self.loads += (width(load[1]),)
+            self.flight = (self.flight + (width(load[1]),))[-64:]
+            if own and sum(self.flight) > sum(self.most):
+                self.most = in_flight(self.flight)
+        elif VECTOR_STORE.match(text) and stores_count:
+            self.flight = (self.flight + (0,))[-64:]
+        elif wait := VECTOR_WAIT.search(text):
+            left = int(next(filter(None, wait.groups())), 16 if "0x" in text else 10)
+            self.flight = self.flight[len(self.flight) - min(left, len(self.flight)) :]
+        if text.startswith(("s_load_", "s_buffer_load_")):
+            self.scalars = True
+            if own:
+                self.descriptors += text.startswith("s_load_")
+                self.uniforms += text.startswith("s_buffer_load_")
+        elif SCALAR_WAIT.search(text) and self.scalars:
+            self.scalars = False
+            self.waits += own
+        if own:
+            self.valu += text.startswith("v_")
+            self.instructions += 1
+
+    def key(self):
+        return len(self.loads), sum(self.loads), self.trips, self.instructions
+
+
+def in_flight(flight):
+    return tuple(bytes for bytes in flight if bytes)
+
+
+def longest(graph, head, body, own, stores_count, start):
+    """The path with the most loads from a loop's first block back to it, and the most that were in
+    flight on any path."""
+    order, seen = [], set()
+
+    def visit(block):
+        seen.add(block)
+        for next_block in graph[block][1]:
+            if next_block in body and next_block not in seen:
+                visit(next_block)
+        order.append(block)
+
+    visit(head)
+    order.reverse()
+    place = {block: i for i, block in enumerate(order)}
+    at = {block: {} for block in order}
+    at[head][start.flight] = start
+    ends, most = [], ()
+    for block in order:
+        for path in sorted(at[block].values(), key=Path.key)[-64:]:
+            path = path.then(graph[block][0], block in own, stores_count)
+            most = max(most, path.most, key=sum)
+            for next_block in graph[block][1]:
+                if next_block == head:
+                    ends.append(path)
+                elif next_block in body and place[next_block] > place[block]:
+                    known = at[next_block].get(path.flight)
+                    if known is None or known.key() < path.key():
+                        at[next_block][path.flight] = path
+    return max(ends, key=Path.key, default=None), most
+
+
+def inner_loops(graph, stores_count):
+    """The loops that load by themselves, those with the most bytes a turn first."""
+    found = loops(graph)
+    result = []
+    for head, body in found.items():
+        nested = [other for h, other in found.items() if h != head and other < body]
+        own = body - set().union(*nested)
+        path, _ = longest(graph, head, body, own, stores_count, Path())
+        if path is None or not path.loads:
+            continue
+        # Again with what the turn before has left in flight.
+        start = Path(path.flight, path.scalars)
+        path, most = longest(graph, head, body, own, stores_count, start)
+        result.append(
+            {
+                "loads": list(path.loads),
+                "in_flight": list(most),
+                "round_trips": path.trips,
+                "descriptor_loads": path.descriptors,
+                "uniform_loads": path.uniforms,
+                "scalar_waits": path.waits,
+                "valu": path.valu,
+                "instructions": path.instructions,
+                "depth": sum(head in other for other in found.values()),
+            }
+        )
+    return sorted(result, key=lambda loop: -sum(loop["loads"]))
+
+
+def widths(loads):
+    """Such as 4x16: four loads of 16 bytes."""
+    counts = {bytes: loads.count(bytes) for bytes in sorted(set(loads), reverse=True)}
+    return "+".join(f"{count}x{bytes}" for bytes, count in counts.items()) or "-"
+
+
+def table(rows):
+    wide = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    for row in rows:
+        cells = [cell.ljust(w) if i < 2 else cell.rjust(w) for i, (cell, w) in enumerate(zip(row, wide))]
+        print("  ".join(cells).rstrip())
+
+
+def text_of(wgmax, pipeline):
+    flags = [part for flag in pipeline["flags"] for part in ("--flag", flag)]
+    types = [pipeline["type"]] if pipeline["type"] else []
+    size = ["--workgroup", str(pipeline["workgroup"])]
+    command = [wgmax, "shader", pipeline["kernel"], *types, *flags, *size]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--wgmax", required=True)
+    parser.add_argument("--work", type=pathlib.Path, required=True)
+    parser.add_argument("--json", type=pathlib.Path)
+    parser.add_argument("--isa", type=pathlib.Path)
+    parser.add_argument("gpus", nargs="+")
+    arguments = parser.parse_args()
+    sys.setrecursionlimit(10000)
+
+    failures, devices, found = [], [], []
+    texts = {}
+    for gpu in arguments.gpus:
+        report = json.loads((arguments.work / f"{gpu}.json").read_text())
+        printed = sections((arguments.work / f"{gpu}.log").read_text(errors="replace"))
+        devices.append(report["device"])
+        most = max(shader["waves"] for _, lines in printed.values() for shader in statistics(lines))
+        # Before gfx10 stores are counted with the loads.
+        stores_count = gpu.startswith(("vega", "polaris", "raven", "renoir", "mi", "fiji", "tonga"))
+        for number, pipeline in enumerate(report["pipelines"], 1):
+            name = pipeline["name"]
+            if pipeline["error"]:
+                failures.append(f"{gpu}: {name}: refused: {pipeline['error']}")
+                continue
+            printed_name, lines = printed.get(number, ("", []))
+            shaders = statistics(lines)
+            if printed_name != name or len(shaders) != 1 or set(shaders[0]) != set(STATS.values()):
+                sys.exit(f"{gpu}: {name}: the driver's figures are not those of one pipeline")
+            stats = shaders[0]
+            text = texts.setdefault(name, text_of(arguments.wgmax, pipeline))
+            # A check that figures and names belong together.
+            if ("var<workgroup>" in text) != (stats["lds_bytes"] > 0):
+                sys.exit(f"{gpu}: {name}: workgroup memory is not as in its text; are these its figures?")
+            if any(stats[spill] for spill in SPILLS):
+                failures.append(f"{gpu}: {name}: spills: {({s: stats[s] for s in SPILLS})}")
+            inner = inner_loops(blocks(lines), stores_count)
+            row = {"gpu": gpu, **pipeline, **stats, "most_waves": most, "loops": inner}
+            found.append(row)
+            if arguments.isa:
+                arguments.isa.mkdir(parents=True, exist_ok=True)
+                base = name.replace(" ", "_")
+                (arguments.isa / f"{base}.{gpu}.s").write_text("\n".join(lines) + "\n")
+                (arguments.isa / f"{base}.wgsl").write_text(text)
+
+    head = "kernel GPU VGPRs SGPRs waves LDS instr code latency inverse".split()
+    head += "loops loads flight trips desc unif waits VALU".split()
+    rows = [head]
+    names = list(dict.fromkeys(row["name"] for row in found))
+    for row in sorted(found, key=lambda row: names.index(row["name"])):
+        figures = [row["name"], row["gpu"], row["vgprs"], row["sgprs"]]
+        figures += [f"{row['waves']}/{row['most_waves']}", row["lds_bytes"], row["instructions"]]
+        figures += [row["code_bytes"], row["latency"], row["inverse_throughput"]]
+        # Copies of a loop are one line.
+        copies = collections.Counter(
+            (
+                widths(loop["loads"]),
+                widths(loop["in_flight"]),
+                loop["round_trips"],
+                loop["descriptor_loads"],
+                loop["uniform_loads"],
+                loop["scalar_waits"],
+                loop["valu"],
+            )
+            for loop in row["loops"]
+        )
+        for cells, count in copies.items() or [(("-",) * 7, "-")]:
+            rows.append([str(cell) for cell in [*figures, count, *cells]])
+            figures = [""] * len(figures)
+    table(rows)
+    print()
+    for device in devices:
+        print(device)
+    if arguments.json:
+        content = {"devices": devices, "pipelines": found, "failures": failures}
+        arguments.json.write_text(json.dumps(content, indent=2) + "\n")
+    if failures:
+        sys.exit("\n".join(failures))
+
+
+if __name__ == "__main__":
+    main()
