@@ -2,6 +2,7 @@
 
 import argparse
 import collections
+import itertools
 import json
 import pathlib
 import re
@@ -22,6 +23,28 @@ STATS = {
     "Inverse Throughput": "inverse_throughput",
 }
 SPILLS = ["spilled_vgprs", "spilled_sgprs", "scratch_bytes"]
+
+# The columns of the table, and those of each loop.
+FIGURES = {
+    "vgprs": "VGPRs",
+    "sgprs": "SGPRs",
+    "waves": "waves",
+    "lds_bytes": "LDS",
+    "instructions": "instr",
+    "code_bytes": "code",
+    "latency": "latency",
+    "inverse_throughput": "inverse",
+}
+LOOP = {
+    "loads": "loads",
+    "in_flight": "flight",
+    "round_trips": "trips",
+    "descriptor_loads": "desc",
+    "uniform_loads": "unif",
+    "scalar_waits": "waits",
+    "valu": "VALU",
+}
+WIDTHS_OF = ["loads", "in_flight"]
 
 NAMED = re.compile(r"pipeline (\d+) of \d+: (.*)")
 WIDTHS = {"dword": 4, "b32": 4, "dwordx2": 8, "b64": 8, "dwordx3": 12, "b96": 12, "dwordx4": 16, "b128": 16}
@@ -238,10 +261,32 @@ def widths(loads):
     return "+".join(f"{count}x{bytes}" for bytes, count in counts.items()) or "-"
 
 
+def copies(loops):
+    """The cells of each loop, loops that are alike as one, with how many there are."""
+    cells = ((widths(loop[name]) if name in WIDTHS_OF else str(loop[name]) for name in LOOP) for loop in loops)
+    counts = collections.Counter(map(tuple, cells))
+    return [(str(count), *cells) for cells, count in counts.items()]
+
+
+def joined(values):
+    """One value if it is that of all GPUs; else those of each, in order."""
+    return values[0] if len(set(values)) == 1 else "/".join(values)
+
+
+def rows_of(pipelines):
+    """The rows of a kernel on each GPU: one for each loop."""
+    figures = [pipelines[0]["name"], *(joined([str(p[name]) for p in pipelines]) for name in FIGURES)]
+    none = ("-",) * (1 + len(LOOP))
+    loops = list(itertools.zip_longest(*(copies(p["loops"]) for p in pipelines), fillvalue=none))
+    for of_gpus in loops or [[none]]:
+        yield figures + [joined(values) for values in zip(*of_gpus)]
+        figures = [""] * len(figures)
+
+
 def table(rows):
     wide = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     for row in rows:
-        cells = [cell.ljust(w) if i < 2 else cell.rjust(w) for i, (cell, w) in enumerate(zip(row, wide))]
+        cells = [cell.ljust(w) if i == 0 else cell.rjust(w) for i, (cell, w) in enumerate(zip(row, wide))]
         print("  ".join(cells).rstrip())
 
 
@@ -297,38 +342,21 @@ def main():
                 (arguments.isa / f"{base}.{gpu}.s").write_text("\n".join(lines) + "\n")
                 (arguments.isa / f"{base}.wgsl").write_text(text)
 
-    head = "kernel GPU VGPRs SGPRs waves LDS instr code latency inverse".split()
-    head += "loops loads flight trips desc unif waits VALU".split()
-    rows = [head]
     names = list(dict.fromkeys(row["name"] for row in found))
-    for row in sorted(found, key=lambda row: names.index(row["name"])):
-        figures = [row["name"], row["gpu"], row["vgprs"], row["sgprs"]]
-        figures += [f"{row['waves']}/{row['most_waves']}", row["lds_bytes"], row["instructions"]]
-        figures += [row["code_bytes"], row["latency"], row["inverse_throughput"]]
-        # Copies of a loop are one line.
-        copies = collections.Counter(
-            (
-                widths(loop["loads"]),
-                widths(loop["in_flight"]),
-                loop["round_trips"],
-                loop["descriptor_loads"],
-                loop["uniform_loads"],
-                loop["scalar_waits"],
-                loop["valu"],
-            )
-            for loop in row["loops"]
-        )
-        for cells, count in copies.items() or [(("-",) * 7, "-")]:
-            rows.append([str(cell) for cell in [*figures, count, *cells]])
-            figures = [""] * len(figures)
+    rows = [["kernel", *FIGURES.values(), "copies", *LOOP.values()]]
+    for name in names:
+        rows += rows_of([row for row in found if row["name"] == name])
     table(rows)
     print()
-    for device in devices:
-        print(device)
+    for gpu, device in zip(arguments.gpus, devices):
+        most = max((row["most_waves"] for row in found if row["gpu"] == gpu), default="no")
+        print(f"{gpu}: {device}; at most {most} waves")
     if arguments.json:
         content = {"devices": devices, "pipelines": found, "failures": failures}
         arguments.json.write_text(json.dumps(content, indent=2) + "\n")
-    if failures:
+    if not failures:
+        print("no pipeline is refused, and none spills registers")
+    else:
         sys.exit("\n".join(failures))
 
 

@@ -64,9 +64,8 @@ impl Gpu {
 
     /// Makes the pipeline of one shader.
     pub(crate) async fn compile_one(&self, shader: &Shader) -> Result<()> {
-        let compile = || Ok(drop(self.pipelines.get(&self.device, shader)));
-        let made = self.catch("compiling", compile).await;
-        made.inspect_err(|_| self.pipelines.forget(shader))
+        let made = self.catch("compiling", || Ok(self.pipelines.get(&self.device, shader))).await;
+        made.map(drop).inspect_err(|_| self.pipelines.forget(shader))
     }
 
     /// Binds the launches of a plan. `locate` maps a range of the plan to a wgpu buffer and to the
