@@ -18,10 +18,11 @@ const FILL: &[&str] = &["fill"];
 const ROWS: &[&str] = &["reduce_rows", "reduce_short_rows"];
 const COLUMNS: &[&str] = &["reduce_columns", "reduce_column_tiles"];
 const MAXIMA: &[&str] =
-    &["pool_gather", "pool_blocks", "pool_register_tile", "pool_sliding_window"];
+    &["pool_gather", "pool_tile", "pool_blocks", "pool_register_tile", "pool_sliding_window"];
 const INDICES: &[&str] = &["pool_index", "pool_sliding_window_index"];
 const POOLS: &[&str] = &[
     "pool_gather",
+    "pool_tile",
     "pool_blocks",
     "pool_register_tile",
     "pool_sliding_window",
@@ -33,6 +34,7 @@ const STEPS: &[&str] = &[
     "reduce_rows",
     "reduce_short_rows",
     "pool_gather",
+    "pool_tile",
     "pool_blocks",
     "pool_register_tile",
     "pool_sliding_window",

@@ -2,6 +2,7 @@
 
 use super::axes::Axis;
 use super::groups::Group;
+use super::tile::Tile;
 use super::tuning::Tuning;
 use crate::plan::{Builder, gcd};
 
@@ -60,7 +61,8 @@ impl Grouping<'_> {
         group.axes[3 - taken.len()..].copy_from_slice(taken);
         let axis = group.axes[2];
         let blocks = inner.is_multiple_of(self.builder.block());
-        if axis.stride == 1 && !blocks && axis.fits_flat(inner) {
+        let tile = self.tile(&group).is_some();
+        if axis.stride == 1 && !blocks && !tile && axis.fits_flat(inner) {
             group.axes[2] = axis.flat(inner);
             group.inner = 1;
         }
@@ -96,7 +98,11 @@ impl Grouping<'_> {
         }
         let taken = &axes[first..=last];
         let taps = taken.iter().try_fold(1u64, |taps, a| taps.checked_mul(a.taps));
-        let max_taps = self.tuning.max_fused_taps.min(self.builder.max_iterations());
+        let max_taps = match self.tile(&self.group(axes, first, last)) {
+            Some(_) => self.tuning.max_tile_taps,
+            None => self.tuning.max_fused_taps,
+        };
+        let max_taps = max_taps.min(self.builder.max_iterations());
         let inner = axes[last + 1..].iter().map(|a| a.size).product();
         let few =
             || taps.is_some_and(|taps| taps <= max_taps) || self.together_on_cpu(taken, inner);
@@ -162,10 +168,11 @@ impl Grouping<'_> {
             return group.axes[2].taps;
         }
         let max_taps = self.tuning.max_taps.max(2);
-        let max_taps = match (self.indices, self.register_tiles(group)) {
-            (true, _) => max_taps.min(self.tuning.max_index_taps),
-            (false, Some(_)) => max_taps * self.tuning.tile_factor,
-            (false, None) => max_taps,
+        let max_taps = match (self.indices, self.tile(group), self.register_tiles(group)) {
+            (true, ..) => max_taps.min(self.tuning.max_index_taps),
+            (false, Some(_), _) => self.tuning.max_tile_taps,
+            (false, None, Some(_)) => max_taps * self.tuning.tile_factor,
+            (false, None, None) => max_taps,
         };
         max_taps.min(self.builder.max_iterations())
     }
@@ -184,6 +191,14 @@ impl Grouping<'_> {
     /// Whether blocks can be read along the inner axis of a group.
     pub(super) fn in_blocks(&self, group: &Group) -> bool {
         group.inner > 1 && group.inner.is_multiple_of(self.builder.block())
+    }
+
+    /// The tiles in workgroup memory of a group, if its windows are made of such.
+    pub(super) fn tile(&self, group: &Group) -> Option<Tile> {
+        let taps = group.axes.iter().try_fold(1u64, |taps, axis| taps.checked_mul(axis.taps))?;
+        // Windows of one element share nothing.
+        let few = (2..=self.tuning.max_tile_taps).contains(&taps);
+        (few && !self.indices).then(|| Tile::new(self.builder, group))?
     }
 
     /// The register tiles of a group, if an invocation should compute several of its windows.

@@ -7,6 +7,7 @@ mod groups;
 mod indices;
 mod params;
 mod planner;
+mod tile;
 mod tuning;
 mod windows;
 
@@ -25,12 +26,14 @@ use crate::tensor::key::Nan;
 use crate::tensor::{ElementType, TensorDesc};
 
 /// The kernels of this room. On the CPU all of them are the same loops.
-pub(crate) static KERNELS: [&Kernel; 4] = [&GATHER, &BLOCKS, &REGISTER_TILE, &INDEX];
+pub(crate) static KERNELS: [&Kernel; 5] = [&GATHER, &TILE, &BLOCKS, &REGISTER_TILE, &INDEX];
 
 /// Maxima of windows wherever they lie. `contiguous`: the results of an output vector lie in one
 /// line, and so do their elements, tap by tap.
 static GATHER: Kernel =
     Kernel::new("pool_gather", "pool/maximum", cpu::gather).flags(&["contiguous"]);
+/// Maxima of windows that share elements, of which a workgroup loads each once.
+static TILE: Kernel = Kernel::new("pool_tile", "pool/tile", cpu::tile);
 /// Maxima of windows along whole blocks of an inner axis.
 static BLOCKS: Kernel = Kernel::new("pool_blocks", "pool/blocks", cpu::blocks);
 /// The same along one axis, several overlapping windows an invocation.

@@ -75,6 +75,22 @@ pub(super) struct BlockParams {
     pub by_spacing: [u32; 4],
 }
 
+/// As the `Params` of `shaders/pool/tile.wgsl`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
+pub(super) struct TileParams {
+    pub pool: Params,
+    pub tile: [u32; 4],
+    pub cover: [u32; 4],
+    pub by_tiles2: [u32; 4],
+    pub by_tiles1: [u32; 4],
+    pub by_tiles0: [u32; 4],
+    pub by_blocks: [u32; 4],
+    pub by_cover1: [u32; 4],
+    pub by_words: [u32; 4],
+    pub by_tile1: [u32; 4],
+}
+
 /// As the `Numbering` of `shaders/pool/index.wgsl`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
@@ -170,6 +186,7 @@ mod tests {
             size_of::<Params>(),
             size_of::<Gather>(),
             size_of::<BlockParams>(),
+            size_of::<TileParams>(),
             size_of::<Numbering>(),
         ] {
             assert_eq!(size % 16, 0);

@@ -9,9 +9,10 @@ use super::grouping::{Grouping, Tiles};
 use super::groups::{Group, Piece};
 use super::indices::IndexRules;
 use super::params::{self, BlockParams, Gather, GatherParams, Params, Windows};
+use super::tile;
 use super::tuning::{SpecialLaunch, Tuning};
 use super::windows::Window;
-use super::{BLOCKS, GATHER, Layout, MaxPool, REGISTER_TILE};
+use super::{BLOCKS, GATHER, Layout, MaxPool, REGISTER_TILE, TILE};
 use crate::error::Result;
 use crate::plan::{Builder, New, Plan, Range, Region, Target, divisor};
 use crate::reduce;
@@ -134,6 +135,16 @@ impl Planner<'_> {
             return push_special(builder, purpose, special, sources, results);
         }
         let grouping = self.grouping(builder);
+        let whole = u64::from(result_base).is_multiple_of(builder.per_word());
+        if let Some(tile) = grouping.tile(group).filter(|_| whole)
+            && let Some(flat) = tile::flat(group)
+        {
+            let pool = self.params(builder, &flat, piece.results, base, result_base)?;
+            let (params, groups) = tile.params(builder, pool, &flat);
+            let shader = builder.shader(&TILE);
+            let launch = New { purpose, shader, params: &params, sources, results };
+            return builder.push_groups(launch, groups);
+        }
         if grouping.in_blocks(group) && !group.is_sparse() {
             let tiles = grouping.register_tiles(group);
             let kernel = if tiles.is_some() { &REGISTER_TILE } else { &BLOCKS };

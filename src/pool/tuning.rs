@@ -25,6 +25,9 @@ pub(crate) struct Tuning {
     pub launch_cost: u64,
     /// How much more a tap costs in a loop than in a text that is specialised for its window.
     pub loop_cost: u64,
+    /// Taps of a window, over all axes of a launch, at most, where workgroups hold the elements
+    /// that their windows share; 0 where they do not.
+    pub max_tile_taps: u64,
     /// How the CPU kernel makes windows of two axes together, if that is what runs.
     pub cpu: Option<CpuWindows>,
     /// Kernels that replace the general ones where they fit.
@@ -51,6 +54,7 @@ pub(crate) const HARDWARE: Tuning = Tuning {
     max_apart_taps: 512,
     launch_cost: 3,
     loop_cost: 1,
+    max_tile_taps: 32,
     cpu: None,
     special: None,
 };
@@ -59,6 +63,7 @@ pub(crate) const HARDWARE: Tuning = Tuning {
 pub(crate) const CPU: Tuning = Tuning {
     max_taps: u32::MAX as u64,
     max_index_taps: u32::MAX as u64,
+    max_tile_taps: 0,
     cpu: Some(CpuWindows { max_bytes: 32 << 10, few_rows: 3 }),
     ..HARDWARE
 };

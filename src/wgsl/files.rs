@@ -25,6 +25,7 @@ files! {
     "pool/index"
     "pool/maximum"
     "pool/register_tile"
+    "pool/tile"
     "pool/windows"
     "reduce/columns"
     "reduce/rows"

@@ -11,7 +11,7 @@ use std::marker::PhantomData;
 
 use bytemuck::{cast_slice, cast_slice_mut};
 
-use super::params::{BlockParams, GatherParams, IndexParams, Numbering, Params};
+use super::params::{BlockParams, GatherParams, IndexParams, Numbering, Params, TileParams};
 use crate::fault::{self, Fault};
 use crate::plan::{Call, Shader};
 use crate::tensor::key::{Key, Keyed, with_keyed};
@@ -27,6 +27,12 @@ pub(super) fn gather(shader: &Shader, call: Call<'_, '_>) {
 /// `shaders/pool/blocks.wgsl` and `register_tile.wgsl`.
 pub(super) fn blocks(shader: &Shader, call: Call<'_, '_>) {
     let params: &BlockParams = call.params();
+    run_maxima(shader, &params.pool, call);
+}
+
+/// `shaders/pool/tile.wgsl`.
+pub(super) fn tile(shader: &Shader, call: Call<'_, '_>) {
+    let params: &TileParams = call.params();
     run_maxima(shader, &params.pool, call);
 }
 

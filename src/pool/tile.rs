@@ -1,0 +1,138 @@
+//! Boxes of windows that a workgroup makes of elements in its own memory.
+
+use super::axes::Axis;
+use super::groups::Group;
+use super::params::{Params, TileParams};
+use crate::plan::{Builder, divisor};
+
+/// Bytes of keys that a workgroup holds; `shaders/pool/tile.wgsl` is written for as many. All
+/// devices allow it.
+const BYTES: u64 = 4032 * 4;
+
+/// A box of windows: along each axis the windows, and the elements that they cover.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Tile {
+    windows: [u64; 3],
+    cover: [u64; 3],
+}
+
+impl Tile {
+    /// The tiles that load least for the windows of a group, if there are any.
+    ///
+    /// Results share words, where elements are small: a tile has whole words of them.
+    pub fn new(builder: &Builder<'_>, group: &Group) -> Option<Self> {
+        let group = flat(group)?;
+        let per_store = (4 / builder.item()).max(1);
+        let outputs = group.axes.map(|axis| axis.outputs);
+        let fits = group.axes.iter().all(Axis::has_all) && outputs[2].is_multiple_of(per_store);
+        if !fits {
+            return None;
+        }
+        // All windows along axis 2, or a half, a quarter and so on, down to a few sectors.
+        let along2 = (0..32).map(|n| outputs[2] >> n).take_while(|&n| n >= outputs[2].min(16));
+        let along2 = along2.map(|n| n.next_multiple_of(per_store));
+        let tiles = along2.flat_map(|n2| Self::with_rows(builder, &group, n2));
+        let tiles =
+            tiles.filter(|tile| tile.iterations(builder, &group) <= builder.max_iterations());
+        let cost = |tile: &Self| tile.cost(builder, &group);
+        tiles.min_by(|a, b| cost(a).total_cmp(&cost(b)))
+    }
+
+    /// Tiles with so many windows along axis 2: with as many as fit along axis 1 and then along
+    /// axis 0, with half as many along axis 1, and so on.
+    fn with_rows(
+        builder: &Builder<'_>,
+        group: &Group,
+        windows2: u64,
+    ) -> impl Iterator<Item = Self> {
+        let axes = group.axes;
+        let keys = BYTES / builder.item().max(4);
+        let cover2 = covered(&axes[2], windows2);
+        let rows = keys.checked_div(cover2).unwrap_or(0);
+        let most1 = most(&axes[1], rows / (axes[0].reach + 1));
+        let along1 = (0..).map_while(move |n| Some(most1? >> n).filter(|&n| n > 0)).take(32);
+        along1.filter_map(move |windows1| {
+            let windows1 = balanced(&axes[1], windows1);
+            let cover1 = covered(&axes[1], windows1);
+            let windows0 = balanced(&axes[0], most(&axes[0], rows / cover1)?);
+            let windows = [windows0, windows1, windows2];
+            Some(Self { windows, cover: [covered(&axes[0], windows0), cover1, cover2] })
+        })
+    }
+
+    /// Iterations of an invocation.
+    fn iterations(&self, builder: &Builder<'_>, group: &Group) -> u64 {
+        let each = |all: u64| all.div_ceil(builder.workgroup());
+        let taps: u64 = group.axes.iter().map(|axis| axis.taps).product();
+        each(self.cover.iter().product()) + each(self.windows.iter().product()) * taps
+    }
+
+    /// Bytes that are loaded for each result, with a little for what a workgroup costs.
+    fn cost(&self, builder: &Builder<'_>, group: &Group) -> f64 {
+        let within = |i: usize| self.cover[i].min(group.axes[i].size);
+        // Rows begin and end within sectors.
+        let row = within(2) * builder.item() + 28;
+        let results: u64 = self.windows.iter().product();
+        let idle = builder.workgroup() as f64 * 2.0;
+        (within(0) * within(1) * row) as f64 / results as f64 + idle / results as f64
+    }
+
+    /// The parameters of a launch, and its workgroups.
+    pub fn params(&self, builder: &Builder<'_>, pool: Params, group: &Group) -> (TileParams, u64) {
+        let outputs = pool.windows.axes.map(|axis| u64::from(axis.outputs));
+        let tiles = [0, 1, 2].map(|i: usize| outputs[i].div_ceil(self.windows[i]));
+        let [windows0, windows1, windows2] = self.windows;
+        let [cover0, cover1, cover2] = self.cover;
+        let words = windows2 / (4 / builder.item()).max(1);
+        let blocks = (cover2 + builder.block() - 2) / builder.block() + 1;
+        let words_of = |sizes: [u64; 4]| sizes.map(|size| size as u32);
+        let outer = u64::from(pool.windows.outputs) / outputs.iter().product::<u64>();
+        debug_assert_eq!(outputs[2], group.axes[2].outputs);
+        let params = TileParams {
+            pool,
+            tile: words_of([windows0, windows1, windows2, words]),
+            cover: words_of([cover0, cover1, cover2, blocks]),
+            by_tiles2: divisor(tiles[2]),
+            by_tiles1: divisor(tiles[1]),
+            by_tiles0: divisor(tiles[0]),
+            by_blocks: divisor(blocks),
+            by_cover1: divisor(cover1),
+            by_words: divisor(words),
+            by_tile1: divisor(windows1),
+        };
+        (params, outer * tiles.iter().product::<u64>())
+    }
+}
+
+/// A group without an inner axis, and without an outer one where there is an axis to spare.
+pub(super) fn flat(group: &Group) -> Option<Group> {
+    let mut flat = group.clone();
+    if flat.inner > 1 {
+        if flat.axes[0] != Axis::plain(1) {
+            return None;
+        }
+        flat.axes = [flat.axes[1], flat.axes[2], Axis::plain(flat.inner)];
+        flat.inner = 1;
+    }
+    if flat.axes[0] == Axis::plain(1) {
+        flat.axes[0] = Axis::plain(flat.outer);
+        flat.outer = 1;
+    }
+    Some(flat)
+}
+
+/// The elements that so many neighbouring windows cover, with what lies between them.
+fn covered(axis: &Axis, windows: u64) -> u64 {
+    (windows - 1) * axis.stride + axis.reach + 1
+}
+
+/// The most windows, of those of an axis, that cover at most so many elements; `None` for none.
+fn most(axis: &Axis, elements: u64) -> Option<u64> {
+    let room = elements.checked_sub(axis.reach + 1)?;
+    Some((room / axis.stride + 1).min(axis.outputs))
+}
+
+/// As many windows as all tiles of an axis can have alike, so that the last one is no small rest.
+fn balanced(axis: &Axis, windows: u64) -> u64 {
+    axis.outputs.div_ceil(axis.outputs.div_ceil(windows))
+}
