@@ -41,8 +41,7 @@ struct Params {
 @if(!bits64) const KEYS: u32 = 4032u;
 @if(bits64) const KEYS: u32 = 2016u;
 
-// The keys that the tile covers, row by row. They begin with 0, the identity of the maximum, and
-// stay so where there is padding.
+// The keys that the tile covers, row by row.
 var<workgroup> keys: array<Key, KEYS>;
 
 // Where a tile is.
@@ -85,6 +84,14 @@ fn tile_of(group: u32) -> Tile {
     tile.outer = outer;
     tile.origin = params.windows.base + outer * params.windows.outer_pitch;
     return tile;
+}
+
+// Whether not all that a tile covers are elements.
+fn touches_padding(tile: Tile) -> bool {
+    let last = tile.first + vec3<i32>(params.cover.xyz) - 1;
+    return !(has_element(0u, tile.first.x) && has_element(0u, last.x)
+        && has_element(1u, tile.first.y) && has_element(1u, last.y)
+        && has_element(2u, tile.first.z) && has_element(2u, last.z));
 }
 
 fn load_piece(tile: Tile, number: u32) -> Piece {
@@ -184,6 +191,12 @@ fn main(at: Invocation) {
         * params.windows.axes[2].outputs;
     let wanted = tile.outer < params.windows.outputs / plane;
 
+    // Padding is the identity of the maximum. Workgroup memory begins with anything.
+    let covered = params.cover.x * params.cover.y * params.cover.z;
+    for (var i = at.local; i < select(0u, covered, touches_padding(tile)); i += WORKGROUP) {
+        keys[i] = KEY_LOWEST;
+    }
+    workgroupBarrier();
     // Four loads in flight.
     let pieces = select(0u, params.cover.x * params.cover.y * params.cover.w, wanted);
     for (var i = at.local; i < pieces; i += 4u * WORKGROUP) {

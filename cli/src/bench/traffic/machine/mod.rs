@@ -14,7 +14,7 @@ mod value;
 
 use std::collections::HashMap;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Error, Result, bail};
 use wgmax::wgpu::naga::front::wgsl;
 use wgmax::wgpu::naga::valid::{
     Capabilities, FunctionInfo, ModuleInfo, ValidationFlags, Validator,
@@ -28,6 +28,9 @@ use layout::{Packing, offsets, scalars, type_of};
 pub use memory::{Access, Binding, Memory};
 pub use value::lanes;
 use value::{Base, LANES, Lane32, Mask, Slot, Words};
+
+/// What variables of workgroups hold before anything is stored.
+const STALE: u32 = 0xa5c3_5a3c;
 
 /// What the machine tells as it runs.
 pub trait Watch {
@@ -157,10 +160,17 @@ impl<'a, W: Watch> Machine<'a, W> {
         let module = &self.program.module;
         self.variables.clear();
         for (handle, variable) in module.global_variables.iter() {
-            if matches!(variable.space, AddressSpace::Private | AddressSpace::WorkGroup) {
-                let len = scalars(module, type_of(module, variable.ty))? * self.warps;
-                self.variables.insert(handle, vec![[0; LANES]; len]);
-            }
+            let len = |warps| Ok::<_, Error>(scalars(module, type_of(module, variable.ty))? * warps);
+            let words = match variable.space {
+                // wgmax asks for no zeros.
+                AddressSpace::WorkGroup => vec![[STALE; LANES]; len(self.warps)?],
+                AddressSpace::Private if variable.init.is_none() => {
+                    vec![[0; LANES]; len(self.warps)?]
+                }
+                AddressSpace::Private => bail!("private variables with a value are not known"),
+                _ => continue,
+            };
+            self.variables.insert(handle, words);
         }
         let mut mask = Mask::none(self.warps);
         let mut group_of = Vec::with_capacity(self.warps);
