@@ -191,13 +191,14 @@ fn types_of(kernel: &str) -> Vec<ElementType> {
 
 /// Variants of each kernel, for types of less than a word and for the others: the combinations of
 /// its flags that there are, times the samples of a kernel that is specialized.
-const VARIANTS: [(&str, [usize; 2]); 20] = [
+const VARIANTS: [(&str, [usize; 2]); 21] = [
     ("fill", [1, 1]),
     ("pool_blocks", [1, 1]),
     ("pool_gather", [2, 2]),
     ("pool_index", [4, 4]),
     ("pool_register_tile", [1, 1]),
     ("pool_tile", [1, 1]),
+    ("pool_tile_index", [1, 1]),
     ("pool_sliding_window", [16, 16]),
     ("pool_sliding_window_index", [0, 16]),
     ("reduce_column_tiles", [1, 1]),

@@ -19,7 +19,7 @@ const ROWS: &[&str] = &["reduce_rows", "reduce_short_rows"];
 const COLUMNS: &[&str] = &["reduce_columns", "reduce_column_tiles"];
 const MAXIMA: &[&str] =
     &["pool_gather", "pool_tile", "pool_blocks", "pool_register_tile", "pool_sliding_window"];
-const INDICES: &[&str] = &["pool_index", "pool_sliding_window_index"];
+const INDICES: &[&str] = &["pool_index", "pool_tile_index", "pool_sliding_window_index"];
 const POOLS: &[&str] = &[
     "pool_gather",
     "pool_tile",
@@ -27,6 +27,7 @@ const POOLS: &[&str] = &[
     "pool_register_tile",
     "pool_sliding_window",
     "pool_index",
+    "pool_tile_index",
     "pool_sliding_window_index",
 ];
 /// Short rows and windows are made by the same steps.
@@ -39,6 +40,7 @@ const STEPS: &[&str] = &[
     "pool_register_tile",
     "pool_sliding_window",
     "pool_index",
+    "pool_tile_index",
     "pool_sliding_window_index",
 ];
 const ELEMENTS: &[&str] = &["segment_elements", "segment_unrolled"];

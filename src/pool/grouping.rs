@@ -169,8 +169,8 @@ impl Grouping<'_> {
         }
         let max_taps = self.tuning.max_taps.max(2);
         let max_taps = match (self.indices, self.tile(group), self.register_tiles(group)) {
-            (true, ..) => max_taps.min(self.tuning.max_index_taps),
-            (false, Some(_), _) => self.tuning.max_tile_taps,
+            (_, Some(_), _) => self.tuning.max_tile_taps,
+            (true, None, _) => max_taps.min(self.tuning.max_index_taps),
             (false, None, Some(_)) => max_taps * self.tuning.tile_factor,
             (false, None, None) => max_taps,
         };
@@ -198,7 +198,7 @@ impl Grouping<'_> {
         let taps = group.axes.iter().try_fold(1u64, |taps, axis| taps.checked_mul(axis.taps))?;
         // Windows of one element share nothing.
         let few = (2..=self.tuning.max_tile_taps).contains(&taps);
-        (few && !self.indices).then(|| Tile::new(self.builder, group))?
+        few.then(|| Tile::new(self.builder, group))?
     }
 
     /// The register tiles of a group, if an invocation should compute several of its windows.

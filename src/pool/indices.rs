@@ -2,10 +2,10 @@
 
 use super::axes::{Axis, Cut};
 use super::groups::Group;
-use super::params::{IndexParams, Numbering};
+use super::params::{IndexParams, Numbering, TileIndexParams};
 use super::planner::{Planner, gather_params, output_vectors, push_special};
 use super::windows::Window;
-use super::{INDEX, Indices, Order};
+use super::{INDEX, Indices, Order, TILE_INDEX, tile};
 use crate::error::{Error, Result};
 use crate::plan::{Builder, New, Region, divisor};
 use crate::tensor::TensorDesc;
@@ -292,6 +292,18 @@ impl Planner<'_> {
             if let Some(special) = special {
                 return push_special(builder, purpose, special, sources, results);
             }
+        }
+        let whole = u64::from(result_base).is_multiple_of(builder.per_word());
+        let alone = earlier.is_none() && later.is_none() && whole;
+        if let Some(tile) = self.grouping(builder).tile(group).filter(|_| alone)
+            && let Some(flat) = tile::flat(group)
+        {
+            let pool = self.params(builder, &flat, count, base, result_base)?;
+            let (tiles, groups) = tile.params(builder, &pool);
+            let params = TileIndexParams { pool, tiles, numbering };
+            let shader = builder.shader(&TILE_INDEX);
+            let launch = New { purpose, shader, params: &params, sources, results };
+            return builder.push_groups(launch, groups);
         }
         let shader = builder.shader(&INDEX).with("from_positions", earlier.is_some());
         let shader = shader.with("to_positions", later.is_some());

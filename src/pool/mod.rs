@@ -26,14 +26,15 @@ use crate::tensor::key::Nan;
 use crate::tensor::{ElementType, TensorDesc};
 
 /// The kernels of this room. On the CPU all of them are the same loops.
-pub(crate) static KERNELS: [&Kernel; 5] = [&GATHER, &TILE, &BLOCKS, &REGISTER_TILE, &INDEX];
+pub(crate) static KERNELS: [&Kernel; 6] =
+    [&GATHER, &TILE, &BLOCKS, &REGISTER_TILE, &INDEX, &TILE_INDEX];
 
 /// Maxima of windows wherever they lie. `contiguous`: the results of an output vector lie in one
 /// line, and so do their elements, tap by tap.
 static GATHER: Kernel =
     Kernel::new("pool_gather", "pool/maximum", cpu::gather).flags(&["contiguous"]);
 /// Maxima of windows that share elements, of which a workgroup loads each once.
-static TILE: Kernel = Kernel::new("pool_tile", "pool/tile", cpu::tile);
+static TILE: Kernel = Kernel::new("pool_tile", "pool/tile_maximum", cpu::tile);
 /// Maxima of windows along whole blocks of an inner axis.
 static BLOCKS: Kernel = Kernel::new("pool_blocks", "pool/blocks", cpu::blocks);
 /// The same along one axis, several overlapping windows an invocation.
@@ -42,6 +43,9 @@ static REGISTER_TILE: Kernel = Kernel::new("pool_register_tile", "pool/register_
 /// found. `to_positions`: the result is positions, for a later launch.
 static INDEX: Kernel =
     Kernel::new("pool_index", "pool/index", cpu::index).flags(&["from_positions", "to_positions"]);
+
+/// Where the maxima are of windows that share elements.
+static TILE_INDEX: Kernel = Kernel::new("pool_tile_index", "pool/tile_index", cpu::tile_index);
 
 /// Where the channels are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

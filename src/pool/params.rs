@@ -75,12 +75,11 @@ pub(super) struct BlockParams {
     pub by_spacing: [u32; 4],
 }
 
-/// As the `Params` of `shaders/pool/tile.wgsl`.
+/// As the `Tiles` of `shaders/pool/tile.wgsl`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
-pub(super) struct TileParams {
-    pub pool: Params,
-    pub tile: [u32; 4],
+pub(super) struct Tiles {
+    pub windows: [u32; 4],
     pub cover: [u32; 4],
     pub by_tiles2: [u32; 4],
     pub by_tiles1: [u32; 4],
@@ -88,7 +87,24 @@ pub(super) struct TileParams {
     pub by_blocks: [u32; 4],
     pub by_cover1: [u32; 4],
     pub by_words: [u32; 4],
-    pub by_tile1: [u32; 4],
+    pub by_windows1: [u32; 4],
+}
+
+/// As the `Params` of `shaders/pool/tile_maximum.wgsl`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
+pub(super) struct TileParams {
+    pub pool: Params,
+    pub tiles: Tiles,
+}
+
+/// As the `Params` of `shaders/pool/tile_index.wgsl`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
+pub(super) struct TileIndexParams {
+    pub pool: Params,
+    pub tiles: Tiles,
+    pub numbering: Numbering,
 }
 
 /// As the `Numbering` of `shaders/pool/index.wgsl`.
@@ -186,7 +202,7 @@ mod tests {
             size_of::<Params>(),
             size_of::<Gather>(),
             size_of::<BlockParams>(),
-            size_of::<TileParams>(),
+            size_of::<Tiles>(),
             size_of::<Numbering>(),
         ] {
             assert_eq!(size % 16, 0);

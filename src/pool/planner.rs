@@ -8,7 +8,7 @@ use super::axes::Axis;
 use super::grouping::{Grouping, Tiles};
 use super::groups::{Group, Piece};
 use super::indices::IndexRules;
-use super::params::{self, BlockParams, Gather, GatherParams, Params, Windows};
+use super::params::{self, BlockParams, Gather, GatherParams, Params, TileParams, Windows};
 use super::tile;
 use super::tuning::{SpecialLaunch, Tuning};
 use super::windows::Window;
@@ -140,7 +140,8 @@ impl Planner<'_> {
             && let Some(flat) = tile::flat(group)
         {
             let pool = self.params(builder, &flat, piece.results, base, result_base)?;
-            let (params, groups) = tile.params(builder, pool, &flat);
+            let (tiles, groups) = tile.params(builder, &pool);
+            let params = TileParams { pool, tiles };
             let shader = builder.shader(&TILE);
             let launch = New { purpose, shader, params: &params, sources, results };
             return builder.push_groups(launch, groups);

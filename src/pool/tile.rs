@@ -2,7 +2,7 @@
 
 use super::axes::Axis;
 use super::groups::Group;
-use super::params::{Params, TileParams};
+use super::params::{Params, Tiles};
 use crate::plan::{Builder, divisor};
 
 /// Bytes of keys that a workgroup holds; `shaders/pool/tile.wgsl` is written for as many. All
@@ -67,18 +67,21 @@ impl Tile {
         each(self.cover.iter().product()) + each(self.windows.iter().product()) * taps
     }
 
-    /// Bytes that are loaded for each result, with a little for what a workgroup costs.
+    /// Bytes that are loaded for each result, with a little for what a workgroup costs, and for the
+    /// workgroups that have no place beside it.
     fn cost(&self, builder: &Builder<'_>, group: &Group) -> f64 {
         let within = |i: usize| self.cover[i].min(group.axes[i].size);
         // Rows begin and end within sectors.
         let row = within(2) * builder.item() + 28;
         let results: u64 = self.windows.iter().product();
         let idle = builder.workgroup() as f64 * 2.0;
-        (within(0) * within(1) * row) as f64 / results as f64 + idle / results as f64
+        let keys: u64 = self.cover.iter().product();
+        let crowding = if keys * builder.item().max(4) > BYTES / 2 { 1.1 } else { 1.0 };
+        ((within(0) * within(1) * row) as f64 + idle) * crowding / results as f64
     }
 
     /// The parameters of a launch, and its workgroups.
-    pub fn params(&self, builder: &Builder<'_>, pool: Params, group: &Group) -> (TileParams, u64) {
+    pub fn params(&self, builder: &Builder<'_>, pool: &Params) -> (Tiles, u64) {
         let outputs = pool.windows.axes.map(|axis| u64::from(axis.outputs));
         let tiles = [0, 1, 2].map(|i: usize| outputs[i].div_ceil(self.windows[i]));
         let [windows0, windows1, windows2] = self.windows;
@@ -87,10 +90,8 @@ impl Tile {
         let blocks = (cover2 + builder.block() - 2) / builder.block() + 1;
         let words_of = |sizes: [u64; 4]| sizes.map(|size| size as u32);
         let outer = u64::from(pool.windows.outputs) / outputs.iter().product::<u64>();
-        debug_assert_eq!(outputs[2], group.axes[2].outputs);
-        let params = TileParams {
-            pool,
-            tile: words_of([windows0, windows1, windows2, words]),
+        let params = Tiles {
+            windows: words_of([windows0, windows1, windows2, words]),
             cover: words_of([cover0, cover1, cover2, blocks]),
             by_tiles2: divisor(tiles[2]),
             by_tiles1: divisor(tiles[1]),
@@ -98,7 +99,7 @@ impl Tile {
             by_blocks: divisor(blocks),
             by_cover1: divisor(cover1),
             by_words: divisor(words),
-            by_tile1: divisor(windows1),
+            by_windows1: divisor(windows1),
         };
         (params, outer * tiles.iter().product::<u64>())
     }

@@ -11,7 +11,9 @@ use std::marker::PhantomData;
 
 use bytemuck::{cast_slice, cast_slice_mut};
 
-use super::params::{BlockParams, GatherParams, IndexParams, Numbering, Params, TileParams};
+use super::params::{
+    BlockParams, GatherParams, IndexParams, Numbering, Params, TileIndexParams, TileParams,
+};
 use crate::fault::{self, Fault};
 use crate::plan::{Call, Shader};
 use crate::tensor::key::{Key, Keyed, with_keyed};
@@ -30,7 +32,7 @@ pub(super) fn blocks(shader: &Shader, call: Call<'_, '_>) {
     run_maxima(shader, &params.pool, call);
 }
 
-/// `shaders/pool/tile.wgsl`.
+/// `shaders/pool/tile_maximum.wgsl`.
 pub(super) fn tile(shader: &Shader, call: Call<'_, '_>) {
     let params: &TileParams = call.params();
     run_maxima(shader, &params.pool, call);
@@ -39,6 +41,12 @@ pub(super) fn tile(shader: &Shader, call: Call<'_, '_>) {
 /// `shaders/pool/index.wgsl`.
 pub(super) fn index(shader: &Shader, call: Call<'_, '_>) {
     let params: &IndexParams = call.params();
+    run_index(shader, &params.pool, &params.numbering, call);
+}
+
+/// `shaders/pool/tile_index.wgsl`.
+pub(super) fn tile_index(shader: &Shader, call: Call<'_, '_>) {
+    let params: &TileIndexParams = call.params();
     run_index(shader, &params.pool, &params.numbering, call);
 }
 

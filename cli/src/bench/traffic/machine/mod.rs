@@ -160,7 +160,8 @@ impl<'a, W: Watch> Machine<'a, W> {
         let module = &self.program.module;
         self.variables.clear();
         for (handle, variable) in module.global_variables.iter() {
-            let len = |warps| Ok::<_, Error>(scalars(module, type_of(module, variable.ty))? * warps);
+            let len =
+                |warps| Ok::<_, Error>(scalars(module, type_of(module, variable.ty))? * warps);
             let words = match variable.space {
                 // wgmax asks for no zeros.
                 AddressSpace::WorkGroup => vec![[STALE; LANES]; len(self.warps)?],

@@ -1,0 +1,53 @@
+// Maxima of windows that share elements. The CPU kernel is in src/pool/cpu/.
+import package::common::invocation::Invocation;
+import package::common::key::{KEY_LOWEST, Key, key_max};
+import package::common::store::{PER_STORE, store_keys};
+import package::pool::tile::{Tiles, WordOfWindows, keys, run_tile};
+import package::pool::windows::Windows;
+import generated::WORKGROUP;
+
+struct Params {
+    // The key of NaN: all ones or 0.
+    nan_key: u32,
+    // The key of a window without elements, which is not used here.
+    empty_low: u32,
+    empty_high: u32,
+    // Where the first result goes, in elements: a whole word.
+    result_base: u32,
+    windows: Windows,
+    tiles: Tiles,
+}
+
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(2) var<storage, read_write> result: array<u32>;
+
+fn finish(windows: WordOfWindows) {
+    // Before the loops: drivers do not take it out of them.
+    let axis0 = params.windows.axes[0];
+    let axis1 = params.windows.axes[1];
+    let axis2 = params.windows.axes[2];
+    let pitch1 = params.tiles.cover.z;
+    let pitch0 = params.tiles.cover.y * pitch1;
+    var found: array<Key, PER_STORE>;
+    for (var i = 0u; i < PER_STORE; i++) {
+        let begin = windows.key + i * axis2.stride;
+        var best = KEY_LOWEST;
+        for (var j0 = 0u; j0 < axis0.taps; j0++) {
+            let begin0 = begin + min(j0 * axis0.dilation, axis0.reach) * pitch0;
+            for (var j1 = 0u; j1 < axis1.taps; j1++) {
+                let begin1 = begin0 + min(j1 * axis1.dilation, axis1.reach) * pitch1;
+                for (var j2 = 0u; j2 < axis2.taps; j2++) {
+                    let key = keys[begin1 + min(j2 * axis2.dilation, axis2.reach)];
+                    best = key_max(best, key);
+                }
+            }
+        }
+        found[i] = best;
+    }
+    store_keys((params.result_base + windows.number) / PER_STORE, found, 0u, PER_STORE);
+}
+
+@compute @workgroup_size(WORKGROUP)
+fn main(at: Invocation) {
+    run_tile(at);
+}
