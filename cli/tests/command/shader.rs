@@ -1,6 +1,7 @@
 //! `wgmax shader`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 use wgmax::operator::kernels;
 
@@ -96,6 +97,10 @@ fn what_does_not_exist_is_refused_with_what_there_is() {
     run(&["reduce_rows", "f32", "--workgroup", "100"], "power of two");
     run(&["reduce_rows", "f32", "--workgroup", "512"], "from 8 to 256");
     run(&["--flag", "fast"], "NAME");
+    run(&["--language", "hlsl"], "NAME");
+    run(&["fill", "--language", "cuda"], "wgsl, spirv, hlsl, msl, glsl");
+    run(&["fill", "--all", "shaders"], "cannot be used with");
+    run(&["--all", "Cargo.toml"], "Cargo.toml");
     // Combinations of a type and flags that a kernel does not have.
     for kernel in kernels() {
         for t in wgmax::ElementType::ALL {
@@ -109,4 +114,90 @@ fn what_does_not_exist_is_refused_with_what_there_is() {
             }
         }
     }
+}
+
+const LANGUAGES: [(&str, &str, &str); 5] = [
+    ("wgsl", "wgsl", "@workgroup_size("),
+    ("spirv", "spv", "main"),
+    ("hlsl", "hlsl", "[numthreads(64, 1, 1)]"),
+    ("msl", "metal", "kernel void main_("),
+    ("glsl", "comp", "layout(local_size_x = 64, local_size_y = 1, local_size_z = 1) in;"),
+];
+
+/// The files of a folder, with their content.
+fn content(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+    let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let name = |path: &Path| path.file_name().unwrap().to_str().unwrap().to_string();
+    files.map(|path| (name(&path), std::fs::read(path).unwrap())).collect()
+}
+
+#[test]
+fn every_text_is_written_once_in_every_language() {
+    let folder = tempfile::tempdir().unwrap();
+    let shaders: Vec<_> = kernels().iter().flat_map(|kernel| kernel.shaders(64)).collect();
+    let texts: BTreeSet<String> = shaders.iter().map(|shader| shader.source()).collect();
+    let mut stems = Vec::new();
+    for (language, extension, sign) in LANGUAGES {
+        let folder = folder.path().join("new").join(language);
+        let path = folder.to_str().unwrap();
+        let run = ["shader", "--all", path, "--language", language, "--workgroup", "64"];
+        assert_eq!(succeeds(&run), format!("{} shaders in {path}\n", texts.len()));
+        let files = content(&folder);
+        assert_eq!(files.len(), texts.len(), "{language}");
+        for (name, bytes) in &files {
+            let text = String::from_utf8_lossy(bytes);
+            assert!(text.contains(sign), "{name} has no {sign}");
+        }
+        let safe = |c: char| c.is_ascii_alphanumeric() || "_-".contains(c);
+        let stem = |name: &String| name.strip_suffix(&format!(".{extension}")).map(str::to_string);
+        stems.push(files.keys().map(|name| stem(name).unwrap()).collect::<Vec<_>>());
+        assert!(stems.last().unwrap().iter().all(|stem| stem.chars().all(safe)));
+        if language == "wgsl" {
+            let written = files.into_values().map(|bytes| String::from_utf8(bytes).unwrap());
+            assert_eq!(written.collect::<BTreeSet<_>>(), texts);
+        }
+    }
+    assert!(stems.iter().all(|names| *names == stems[0]), "names differ by language");
+    for name in ["fill-u32", "reduce_rows-u8-words", "pool_index-f32-from_positions-in_place"] {
+        assert!(stems[0].iter().any(|stem| stem == name), "{name} is not there");
+    }
+}
+
+/// The bindings and checks that wgpu's back ends have, where they differ from naga's defaults.
+#[test]
+fn a_text_is_translated_as_wgpu_does() {
+    // Source 1 and result 2, parameters 0; and workgroup memory.
+    let rows = |language: &str| text(&["reduce_rows", "u32", "--language", language]);
+    let has = |text: &str, parts: &[&str]| {
+        for part in parts {
+            assert!(text.contains(part), "{part} is not in {text}");
+        }
+    };
+    let hlsl = rows("hlsl");
+    has(&hlsl, &["source : register(t0)", "result : register(u0)", ": register(b0)"]);
+    // The number of workgroups, and loops that end.
+    has(&hlsl, &["_NagaConstants: register(b1)", "uint2 loop_bound"]);
+    assert!(!hlsl.contains("__local_invocation_id"), "workgroup memory is zeroed: {hlsl}");
+    let in_place = text(&["reduce_rows", "u32", "--in-place", "--language", "hlsl"]);
+    has(&in_place, &["source : register(u0)", "result : register(u1)"]);
+
+    let msl = rows("msl");
+    has(&msl, &["// language: metal3.1", "params [[buffer(0)]]", "source [[buffer(1)]]"]);
+    has(&msl, &["result [[buffer(2)]]", "_buffer_sizes [[buffer(3)]]", "loop_bound"]);
+    has(&msl, &["source[metal::min(unsigned("]);
+    assert!(!msl.contains("__local_invocation_id"), "workgroup memory is zeroed: {msl}");
+
+    let glsl = rows("glsl");
+    has(&glsl, &["#version 310 es", "layout(std140, binding = 0) uniform"]);
+    has(
+        &glsl,
+        &["layout(std430, binding = 0) readonly buffer", "layout(std430, binding = 1) buffer"],
+    );
+    assert!(!glsl.contains("gl_LocalInvocationID == "), "workgroup memory is zeroed: {glsl}");
+
+    let output = wgmax(&["shader", "reduce_rows", "u32", "--language", "spirv"]);
+    let words: &[u8] = &output.stdout;
+    assert!(output.status.success() && words.len() % 4 == 0, "{output:?}");
+    // The magic number and version 1.3.
+    assert_eq!(words[..8], [0x03, 0x02, 0x23, 0x07, 0, 3, 1, 0]);
 }

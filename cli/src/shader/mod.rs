@@ -1,7 +1,12 @@
 //! `wgmax shader`.
 
-use std::io::Write;
+mod language;
 
+use std::collections::{HashMap, HashSet};
+use std::io::{IsTerminal, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use wgmax::ElementType;
@@ -11,6 +16,8 @@ use wgmax::plan::{Kernel, Shader};
 use super::Outcome;
 use super::options::{element_type, workgroup};
 use super::output::{self, Output};
+use super::report::WholeFile;
+use language::Language;
 
 #[derive(Args)]
 #[command(after_help = "\
@@ -18,10 +25,12 @@ Examples:
   wgmax shader
   wgmax shader reduce_rows u8
   wgmax shader pool_index f32 --flag from_positions --workgroup 64
-  wgmax shader fill")]
+  wgmax shader fill
+  wgmax shader reduce_rows f32 --language hlsl
+  wgmax shader --all shaders --language spirv")]
 pub struct Arguments {
     /// Kernel to print; by default all kernels are listed
-    #[arg(value_parser = names(), hide_possible_values = true)]
+    #[arg(value_parser = names(), hide_possible_values = true, group = "what")]
     name: Option<String>,
     /// Element type; kernels with one text for all types have none
     #[arg(value_name = "TYPE", value_parser = element_type)]
@@ -35,6 +44,12 @@ pub struct Arguments {
     /// The variant for inputs and results in one buffer
     #[arg(long, requires = "name")]
     in_place: bool,
+    /// Write every text that the kernels have to a file of its own in this folder
+    #[arg(long, value_name = "FOLDER", group = "what")]
+    all: Option<PathBuf>,
+    /// The language to translate to, as wgpu does for the API that takes it
+    #[arg(long, value_enum, default_value_t = Language::Wgsl, requires = "what")]
+    language: Language,
     /// Invocations of a workgroup
     #[arg(long, value_name = "N", default_value_t = 256, value_parser = workgroup)]
     workgroup: u32,
@@ -46,6 +61,10 @@ fn names() -> PossibleValuesParser {
 
 pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome> {
     let kernels = kernels();
+    if let Some(folder) = &arguments.all {
+        write_all(&kernels, folder, arguments, output)?;
+        return Ok(Outcome::Good);
+    }
     let name = arguments.name.as_deref();
     let Some(kernel) = name.and_then(|name| kernels.iter().find(|k| k.name() == name)) else {
         writeln!(output, "{}", table(&kernels))?;
@@ -59,8 +78,62 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome
             kernel.name()
         );
     }
-    writeln!(output, "{}", shader.source().trim())?;
+    let language = arguments.language;
+    anyhow::ensure!(
+        !language.is_binary() || !std::io::stdout().is_terminal(),
+        "standard output: it is a terminal, and {language:?} is not text"
+    );
+    let translated = translate(&shader, shader.source(), language)?;
+    match language.is_binary() {
+        true => output.write_all(&translated)?,
+        false => writeln!(output, "{}", String::from_utf8_lossy(&translated).trim())?,
+    }
     Ok(Outcome::Good)
+}
+
+fn translate(shader: &Shader, text: String, language: Language) -> anyhow::Result<Vec<u8>> {
+    language.translate(text).with_context(|| shader.label())
+}
+
+/// Writes each text of the kernels to a file, once, though several shaders have it: then the file
+/// has the name of the first.
+fn write_all(
+    kernels: &[&'static Kernel],
+    folder: &Path,
+    arguments: &Arguments,
+    output: &mut Output,
+) -> anyhow::Result<()> {
+    std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
+    let (language, mut texts, mut names) = (arguments.language, HashSet::new(), HashMap::new());
+    for shader in kernels.iter().flat_map(|kernel| kernel.shaders(arguments.workgroup)) {
+        let text = shader.source();
+        if !texts.insert(text.clone()) {
+            continue;
+        }
+        let mut name = file_name(&shader);
+        // Samples of a specialized kernel have one label.
+        let count = names.entry(name.clone()).or_insert(0);
+        *count += 1;
+        if *count > 1 {
+            name.push_str(&format!("-{count}"));
+        }
+        let translated = translate(&shader, text, language)?;
+        let mut file = WholeFile::create(&folder.join(format!("{name}.{}", language.extension())))?;
+        file.write_all(&translated)?;
+        file.finish()?;
+    }
+    writeln!(output, "{} shaders in {}", texts.len(), folder.display())?;
+    Ok(())
+}
+
+/// The name of a shader's file, without the ending: its label, and how its buffers are bound.
+fn file_name(shader: &Shader) -> String {
+    let label = shader.label();
+    let mut name = label.strip_prefix("wgmax ").unwrap_or(&label).to_string();
+    for (set, suffix) in [(shader.words, " words"), (shader.in_place, " in_place")] {
+        name.push_str(if set { suffix } else { "" });
+    }
+    name.replace(|c: char| !c.is_ascii_alphanumeric() && c != '_', "-")
 }
 
 /// All kernels.
