@@ -60,7 +60,7 @@ enum Command {
     Onnx(onnx::Arguments),
     /// Print the launches of an operator, without a device
     Explain(explain::Arguments),
-    /// List the kernels, or print the whole WGSL text of one
+    /// List the kernels, print the whole text of one, or write those of all
     Shader(shader::Arguments),
     /// Print completions for a shell
     Completions(shell::Completions),

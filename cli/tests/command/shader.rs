@@ -197,7 +197,7 @@ fn a_text_is_translated_as_wgpu_does() {
 
     let output = wgmax(&["shader", "reduce_rows", "u32", "--language", "spirv"]);
     let words: &[u8] = &output.stdout;
-    assert!(output.status.success() && words.len() % 4 == 0, "{output:?}");
+    assert!(output.status.success() && words.len().is_multiple_of(4), "{output:?}");
     // The magic number and version 1.3.
     assert_eq!(words[..8], [0x03, 0x02, 0x23, 0x07, 0, 3, 1, 0]);
 }
