@@ -108,3 +108,47 @@ need_adapter() {
     say "no GPU adapter: install a Vulkan driver, in software if need be (Debian, Ubuntu: apt install $GPU_PACKAGES)"
     return 1
 }
+
+# need_command COMMAND PACKAGE...: a command, installed if need be and allowed.
+need_command() {
+    wanted=$1
+    shift
+    command -v "$wanted" >/dev/null 2>&1 && return 0
+    if can_install && apt_install "$@" && command -v "$wanted" >/dev/null 2>&1; then
+        return 0
+    fi
+    say "$wanted is not there (Debian, Ubuntu: apt install $*)"
+    return 1
+}
+
+# Node and its packages' command.
+need_npm() {
+    need_command node nodejs && need_command npm npm
+}
+
+# fetch FOLDER COMMAND ARGUMENT...: the folder, made by the command, which gets a new one as its
+# last argument. Tries twice, and keeps nothing that is not complete.
+fetch() {
+    fetch_to=$1
+    shift
+    [ -d "$fetch_to" ] && return 0
+    mkdir -p "$(dirname "$fetch_to")" && fetch_new=$(mktemp -d "$fetch_to.XXXXXX") || return 1
+    say "fetching ${fetch_to##*/} ..."
+    for fetch_wait in 5 0; do
+        if "$@" "$fetch_new" >"$fetch_new.log" 2>&1 </dev/null; then
+            rm -f "$fetch_new.log"
+            chmod 755 "$fetch_new" && mv -T "$fetch_new" "$fetch_to"
+            return
+        fi
+        sleep "$fetch_wait"
+    done
+    tail -n 20 "$fetch_new.log" >&2
+    rm -rf "$fetch_new" "$fetch_new.log"
+    say "${fetch_to##*/} could not be fetched, in two tries: is the package registry reachable?"
+    return 1
+}
+
+# npm_package PACKAGE@VERSION FOLDER: installs it there, without scripts of its own.
+npm_package() {
+    npm install --no-audit --no-fund --no-save --ignore-scripts --prefix "$2" "$1"
+}
