@@ -1,0 +1,1 @@
+// naga's Metal texts include this header and use nothing of it.
