@@ -81,7 +81,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome
     let language = arguments.language;
     anyhow::ensure!(
         !language.is_binary() || !std::io::stdout().is_terminal(),
-        "standard output: it is a terminal, and {language:?} is not text"
+        "standard output: it is a terminal, and SPIR-V is not text"
     );
     let translated = translate(&shader, shader.source(), language)?;
     match language.is_binary() {
