@@ -37,6 +37,7 @@ use times::{Budget, Times};
 Examples:
   wgmax bench --device gpu --plot speed.svg
   wgmax bench --filter columns --seconds 0.2 --json speed.json
+  wgmax bench --traffic --plan hardware --plot traffic.svg
   wgmax bench --list
   wgmax bench --device gpu --pipelines")]
 pub struct Arguments {
@@ -54,7 +55,7 @@ pub struct Arguments {
     /// Write all measurements as JSON
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// Plot the fraction of the bandwidth ceiling that each item reaches
+    /// Plot the fraction of the bandwidth ceiling that each item reaches, or what is counted
     #[arg(long, value_name = "FILE.svg")]
     plot: Option<PathBuf>,
     /// Also measure inputs of growing size, and plot their times
@@ -64,13 +65,13 @@ pub struct Arguments {
     #[arg(long)]
     list: bool,
     /// Count what the launches load and store, on a modelled GPU, instead of measuring times
-    #[arg(long, conflicts_with_all = ["list", "runs", "seconds", "plot", "growth", "device"])]
+    #[arg(long, conflicts_with_all = ["list", "runs", "seconds", "growth", "device"])]
     traffic: bool,
     /// Elements of an item that is counted, at most
     #[arg(long, value_name = "N", default_value_t = 4 << 20, requires = "traffic")]
     elements: usize,
     /// Only make the pipelines of the items, and print what the driver takes to compile each
-    #[arg(long, conflicts_with_all = ["runs", "plot", "growth", "list"])]
+    #[arg(long, conflicts_with_all = ["runs", "plot", "growth", "list", "traffic"])]
     pipelines: bool,
 }
 
@@ -214,12 +215,13 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome
 fn count(arguments: &Arguments, items: &[Item], output: &mut Output) -> anyhow::Result<Outcome> {
     let plan = arguments.on.planning.plan.unwrap_or(PlanChoice::Hardware);
     anyhow::ensure!(plan != PlanChoice::Cpu, "the plan of the CPU launches no shaders");
-    let json = file(&arguments.json)?;
+    let (json, plot) = (file(&arguments.json)?, file(&arguments.plot)?);
     let polling = Polling::start();
     let report = traffic::count(items, plan, arguments.elements);
     drop(polling);
     writeln!(output, "{report}")?;
     write(json, || Ok(format!("{:#}\n", report.json())))?;
+    write(plot, || plot::traffic(&report))?;
     Ok(match &report {
         report if report.cut_off => Outcome::CutOff,
         report if report.rows.iter().any(|row| row.result.is_err()) => Outcome::Bad,

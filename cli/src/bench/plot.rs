@@ -7,6 +7,7 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use super::item::Kind;
 use super::report::{Line, Report, Row, giga};
+use super::traffic;
 
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 
@@ -20,59 +21,135 @@ const COLOURS: [RGBColor; 5] = [
     RGBColor(120, 90, 50),
 ];
 
+/// Bars, one below the other: each a wide one, and a narrow one within it.
+struct Bars<'a> {
+    title: &'a str,
+    subtitle: String,
+    wide: &'a str,
+    narrow: &'a str,
+    /// Where the axis ends, and from one of its lines to the next.
+    end: f64,
+    step: f64,
+    /// The line that is drawn thick, and what it is.
+    mark: (f64, &'a str),
+    label: fn(f64) -> String,
+    /// What the notes beside the bars are.
+    notes: &'a str,
+}
+
+struct Bar<'a> {
+    name: &'a str,
+    kind: Kind,
+    /// The wide value and the narrow one, and the note; or why there are none.
+    values: Result<(f64, f64, String), &'a str>,
+}
+
+impl Bars<'_> {
+    fn draw(&self, rows: &[Bar]) -> anyhow::Result<String> {
+        const LEFT: i32 = 190;
+        const RIGHT: i32 = 780;
+        const WIDTH: i32 = 960;
+        const TOP: i32 = 78;
+        const ROW: i32 = 20;
+        let bottom = TOP + ROW * rows.len() as i32;
+        let mut svg = String::new();
+        {
+            let root = area(&mut svg, (WIDTH as u32, (bottom + 34) as u32))?;
+            let wide = f64::from(RIGHT - LEFT);
+            let x = |value: f64| LEFT + (value.min(self.end) / self.end * wide) as i32;
+            text(&root, self.title, (16, 14), 18, HPos::Left)?;
+            text(&root, &self.subtitle, (16, 38), 12, HPos::Left)?;
+            text(&root, self.wide, (16, TOP - 18), 12, HPos::Left)?;
+            text(&root, self.narrow, (LEFT, TOP - 18), 12, HPos::Left)?;
+            for step in 0..=(self.end / self.step).round() as i32 {
+                let value = f64::from(step) * self.step;
+                let is_mark = (value - self.mark.0).abs() < self.step / 2.0;
+                let style = if is_mark { INK.stroke_width(2) } else { FAINT.stroke_width(1) };
+                root.draw(&PathElement::new([(x(value), TOP), (x(value), bottom)], style))
+                    .map_err(failed)?;
+                text(&root, &(self.label)(value), (x(value), bottom + 8), 12, HPos::Center)?;
+            }
+            text(&root, self.mark.1, (x(self.mark.0), TOP - 18), 12, HPos::Center)?;
+            text(&root, self.notes, (RIGHT + 14, TOP - 18), 12, HPos::Left)?;
+            for (i, row) in (0..).zip(rows) {
+                let y = TOP + i * ROW;
+                text(&root, row.name, (LEFT - 8, y + 3), 12, HPos::Right)?;
+                let (wide, narrow, note) = match &row.values {
+                    Ok(values) => values,
+                    Err(reason) => {
+                        text(&root, reason, (LEFT + 6, y + 3), 12, HPos::Left)?;
+                        continue;
+                    }
+                };
+                let colour = colour(row.kind);
+                let bar = |to: f64, inset: i32, style: ShapeStyle| {
+                    Rectangle::new([(LEFT, y + inset), (x(to), y + ROW - inset)], style)
+                };
+                root.draw(&bar(*wide, 3, colour.mix(0.35).filled())).map_err(failed)?;
+                root.draw(&bar(*narrow, 6, colour.filled())).map_err(failed)?;
+                // A bar that the axis does not hold.
+                if *wide > self.end {
+                    let tip = [(RIGHT, y + 3), (RIGHT + 9, y + ROW / 2), (RIGHT, y + ROW - 3)];
+                    root.draw(&Polygon::new(tip, colour.filled())).map_err(failed)?;
+                }
+                text(&root, note, (RIGHT + 14, y + 3), 12, HPos::Left)?;
+            }
+            root.present().map_err(failed)?;
+        }
+        Ok(svg)
+    }
+}
+
 /// A bar for each item: its rate as a fraction of the bandwidth ceiling.
 pub fn fractions(report: &Report) -> anyhow::Result<String> {
-    const LEFT: i32 = 190;
-    const RIGHT: i32 = 780;
-    const WIDTH: i32 = 960;
-    const TOP: i32 = 78;
-    const ROW: i32 = 20;
-    /// The end of the axis. An item may be faster than the plain pass, if it reads from a cache.
-    const END: f64 = 1.2;
-    let bottom = TOP + ROW * report.rows.len() as i32;
-    let mut svg = String::new();
-    {
-        let root = area(&mut svg, (WIDTH as u32, (bottom + 34) as u32))?;
-        let x = |fraction: f64| LEFT + (fraction.min(END) / END * f64::from(RIGHT - LEFT)) as i32;
-        text(&root, "Fraction of the bandwidth ceiling", (16, 14), 18, HPos::Left)?;
-        text(&root, &report.subtitle(), (16, 38), 12, HPos::Left)?;
-        text(&root, "wide: shortest times", (16, TOP - 18), 12, HPos::Left)?;
-        text(&root, "narrow: medians", (LEFT, TOP - 18), 12, HPos::Left)?;
-        for step in 0..=6 {
-            let fraction = f64::from(step) * 0.2;
-            let ceiling = step == 5;
-            let style = if ceiling { INK.stroke_width(2) } else { FAINT.stroke_width(1) };
-            root.draw(&PathElement::new([(x(fraction), TOP), (x(fraction), bottom)], style))
-                .map_err(failed)?;
-            let label = format!("{:.0} %", 100.0 * fraction);
-            text(&root, &label, (x(fraction), bottom + 8), 12, HPos::Center)?;
-        }
-        text(&root, "plain pass", (x(1.0), TOP - 18), 12, HPos::Center)?;
-        text(&root, "GB/s, of", (RIGHT + 10, TOP - 18), 12, HPos::Left)?;
-        for (i, row) in (0..).zip(&report.rows) {
-            let y = TOP + i * ROW;
-            text(&root, &row.item.name, (LEFT - 8, y + 3), 12, HPos::Right)?;
-            let (Ok(measured), Some((best, median))) = (&row.result, row.fractions()) else {
-                text(&root, "not measured", (LEFT + 6, y + 3), 12, HPos::Left)?;
-                continue;
-            };
-            let colour = colour(row);
-            let bar = |to: i32, inset: i32, style: ShapeStyle| {
-                Rectangle::new([(LEFT, y + inset), (to, y + ROW - inset)], style)
-            };
-            root.draw(&bar(x(best), 3, colour.mix(0.35).filled())).map_err(failed)?;
-            root.draw(&bar(x(median), 6, colour.filled())).map_err(failed)?;
-            let rates = format!(
-                "{} of {}{}",
-                giga(row.rate(measured.item.min())),
-                giga(measured.ceiling_bytes as f64 / measured.ceiling.min()),
-                row.mark()
-            );
-            text(&root, &rates, (RIGHT + 10, y + 3), 12, HPos::Left)?;
-        }
-        root.present().map_err(failed)?;
-    }
-    Ok(svg)
+    let bars = Bars {
+        title: "Fraction of the bandwidth ceiling",
+        subtitle: report.subtitle(),
+        wide: "wide: shortest times",
+        narrow: "narrow: medians",
+        // An item may be faster than the plain pass, if it reads from a cache.
+        end: 1.2,
+        step: 0.2,
+        mark: (1.0, "plain pass"),
+        label: |fraction| format!("{:.0} %", 100.0 * fraction),
+        notes: "GB/s, of",
+    };
+    let rows = report.rows.iter().map(|row| {
+        let values = match (&row.result, row.fractions()) {
+            (Ok(measured), Some((best, median))) => {
+                let rate = giga(row.rate(measured.item.min()));
+                let ceiling = giga(measured.ceiling_bytes as f64 / measured.ceiling.min());
+                Ok((best, median, format!("{rate} of {ceiling}{}", row.mark())))
+            }
+            _ => Err("not measured"),
+        };
+        Bar { name: &row.item.name, kind: row.item.op, values }
+    });
+    bars.draw(&rows.collect::<Vec<_>>())
+}
+
+/// A bar for each item: what its launches request and move, over the fewest bytes.
+pub fn traffic(report: &traffic::Report) -> anyhow::Result<String> {
+    let bars = Bars {
+        title: "Bytes requested and moved, over the fewest",
+        subtitle: report.subtitle(),
+        wide: "wide: requested",
+        narrow: "narrow: to and from memory",
+        end: 4.0,
+        step: 0.5,
+        mark: (1.0, "fewest"),
+        label: |ratio| format!("{ratio:.1}"),
+        notes: "requested, moved",
+    };
+    let rows = report.rows.iter().map(|row| {
+        let counted = row.result.as_ref().map_err(|_| "not counted");
+        let values = counted.map(|counted| {
+            let (requested, moved) = counted.ratios();
+            (requested, moved, format!("{requested:.2}, {moved:.2}"))
+        });
+        Bar { name: &row.item.name, kind: row.item.op, values }
+    });
+    bars.draw(&rows.collect::<Vec<_>>())
 }
 
 /// Time against bytes, on logarithmic axes.
@@ -155,8 +232,8 @@ fn text(root: &Area, text: &str, at: (i32, i32), size: i32, side: HPos) -> anyho
     root.draw(&Text::new(text.to_string(), at, style)).map_err(failed)
 }
 
-fn colour(row: &Row) -> RGBColor {
-    match row.item.op {
+fn colour(kind: Kind) -> RGBColor {
+    match kind {
         Kind::ReduceMax => COLOURS[0],
         Kind::MaxPool => COLOURS[1],
         Kind::SegmentMax => COLOURS[2],

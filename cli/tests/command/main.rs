@@ -19,6 +19,7 @@ mod shader;
 #[cfg(target_os = "linux")]
 mod signals;
 mod streams;
+mod traffic;
 mod verify;
 
 use std::process::{Command, Output};

@@ -48,16 +48,16 @@ impl Row {
     fn cells(&self) -> Vec<String> {
         let shape: Vec<String> = self.item.shape.iter().map(usize::to_string).collect();
         let name = vec![self.item.name.clone(), shape.join("×")];
-        let Ok(Counted { launches, sum, fewest }) = &self.result else {
+        let Ok(counted) = &self.result else {
             return [name, vec!["not counted".into()]].concat();
         };
-        let ratio = |bytes: u64| format!("{:.2}", bytes as f64 / *fewest as f64);
+        let (Counted { launches, sum, .. }, (requested, moved)) = (counted, counted.ratios());
         let counts = vec![
             launches.len().to_string(),
             sum.invocations.to_string(),
             format!("{:.2}", sum.efficiency()),
-            ratio(sum.requested),
-            ratio(sum.memory),
+            format!("{requested:.2}"),
+            format!("{moved:.2}"),
             format!("{:.2}", sum.idle()),
         ];
         [name, counts].concat()
@@ -86,7 +86,21 @@ impl Row {
     }
 }
 
+impl Counted {
+    /// Bytes requested, and to and from memory, over the fewest.
+    pub fn ratios(&self) -> (f64, f64) {
+        let ratio = |bytes: u64| bytes as f64 / self.fewest as f64;
+        (ratio(self.sum.requested), ratio(self.sum.memory))
+    }
+}
+
 impl Report {
+    /// What was counted, and whether something is missing.
+    pub fn subtitle(&self) -> String {
+        let cut_off = if self.cut_off { "; cut off by a signal" } else { "" };
+        format!("counted on a modelled GPU, not timed; {} plans{cut_off}", self.plan)
+    }
+
     pub fn json(&self) -> Value {
         json!({
             "wgmax": env!("CARGO_PKG_VERSION"),
@@ -99,8 +113,7 @@ impl Report {
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let cut_off = if self.cut_off { "; cut off by a signal" } else { "" };
-        write!(f, "counted, not timed; {} plans{cut_off}", self.plan)?;
+        f.write_str(&self.subtitle())?;
         let mut table = output::table(&[
             "item",
             "shape",
