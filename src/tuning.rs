@@ -85,6 +85,14 @@ impl Tuning {
         self
     }
 
+    /// The same with pools whose workgroups hold no elements, which is how those are pooled that
+    /// have no tiles. Tests reach with it, on any windows, what few windows need.
+    #[doc(hidden)]
+    pub fn without_tiles(mut self) -> Self {
+        self.pool.max_tile_taps = 0;
+        self
+    }
+
     /// What a plan is made for.
     ///
     /// # Errors

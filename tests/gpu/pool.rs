@@ -140,15 +140,17 @@ fn traps() -> Vec<Trap> {
 fn known_traps_agree_three_ways() {
     let Some(device) = gpu() else { return };
     let [hardware, software] = plans(&device);
+    let untiled = device.with_tuning(Tuning::hardware().without_tiles());
     let mut random = Random(11);
+    let mut tiled = 0;
     for Trap { hardware: by_hardware, software: by_software, index, shape, pool } in traps() {
         for indices in [None, Some(Indices::default())] {
             let op = Operator::from(pool.clone().indices(indices));
             let general: Vec<&str> =
                 index.iter().copied().filter(|name| name.starts_with("pool_index")).collect();
             let expected = match indices {
-                None => [(&hardware, by_hardware), (&software, by_software)],
-                Some(_) => [(&hardware, &general[..]), (&software, index)],
+                None => [(&untiled, by_hardware), (&software, by_software), (&hardware, ANY)],
+                Some(_) => [(&untiled, &general[..]), (&software, index), (&hardware, ANY)],
             };
             let mut missing = expected.map(|(_, all)| all.to_vec());
             for t in [ElementType::F32, ElementType::U8, ElementType::F16, ElementType::I64] {
@@ -156,12 +158,18 @@ fn known_traps_agree_three_ways() {
                 let what = format!("{t}{shape:?}, {op:?}");
                 for ((device, expected), missing) in expected.into_iter().zip(&mut missing) {
                     let found = variants(&device.plan(&op, &[input.desc()]).unwrap());
+                    tiled += found.iter().filter(|name| name.starts_with("pool_tile")).count();
                     let reached = |name: &&str| found.iter().any(|found| found == name);
                     let one = expected.is_empty() || expected.iter().any(reached);
                     assert!(one, "{what} on {}: {found:?}, none of {expected:?}", describe(device));
                     missing.retain(|name| !reached(name));
                 }
-                check_oracle(&[&Device::cpu(), &hardware, &software], &op, &[&input], &what);
+                check_oracle(
+                    &[&Device::cpu(), &untiled, &software, &hardware],
+                    &op,
+                    &[&input],
+                    &what,
+                );
                 for (device, binding) in
                     expected.iter().flat_map(|e| [u64::MAX, 4096, 2048, 512].map(|b| (e.0, b)))
                 {
@@ -178,6 +186,7 @@ fn known_traps_agree_three_ways() {
             assert!(none, "{op:?} of {shape:?}: no type reaches {missing:?}");
         }
     }
+    assert!(tiled > 100, "{tiled} plans with tiles");
 }
 
 /// No launch may run longer than its limit, whatever the attributes; and what
@@ -252,7 +261,9 @@ fn planes_wider_than_a_binding_are_cut() {
                 let max_binding_size = 512 + (input.bytes().len() as u64 / batch as u64 / 2);
                 let max_binding_size = max_binding_size / 4 * 4;
                 let limits = Limits { max_binding_size, ..device.info().limits.clone() };
-                for device in plans(&device) {
+                let [_, software] = plans(&device);
+                let untiled = device.with_tuning(Tuning::hardware().without_tiles());
+                for device in [untiled, software] {
                     let plan = check_within(&device, &op, &[&input], &limits, &what);
                     let between = plan.shaders().any(|shader| shader.is("to_positions"));
                     assert!(between, "{what}: several launches");
