@@ -134,7 +134,7 @@ pub fn traffic(report: &traffic::Report) -> anyhow::Result<String> {
         title: "Bytes requested and moved, over the fewest",
         subtitle: report.subtitle(),
         wide: "wide: requested",
-        narrow: "narrow: to and from memory",
+        narrow: "narrow: moved",
         end: 4.0,
         step: 0.5,
         mark: (1.0, "fewest"),

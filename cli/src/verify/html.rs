@@ -147,7 +147,7 @@ fn launched(score: &Score) -> Markup {
     let types = score.types();
     html! {
         div.wide {
-            table.matrix {
+            table {
                 thead { tr { th { "kernel" } @for t in &types { th { (t) } } } }
                 tbody {
                     @for kernel in score.kernels() {
@@ -270,9 +270,12 @@ fn sabotage(sabotage: &Sabotage) -> Markup {
         h2 { "Planted faults in " (sabotage.place) }
         p.verdict.bad[!sabotage.is_good()] { (sabotage.line()) "." }
         div.wide {
-            table {
+            table.overview {
                 thead {
-                    tr { th { "fault" } th { "mistake" } th { "kernels" } th { "found" } }
+                    tr {
+                        th { "fault" } th { "mistake" } th { "kernels" }
+                        th { "cases run with it" } th { "found by case" }
+                    }
                 }
                 tbody {
                     @for planted in planted {
@@ -283,13 +286,10 @@ fn sabotage(sabotage: &Sabotage) -> Markup {
                                 @if let Some(report) = planted.report { br; small { (report) } }
                             }
                             td { (planted.kernels.join(", ")) }
+                            td { (planted.tried) }
                             @match &planted.outcome {
-                                Outcome::Found(case) => {
-                                    td { "case " (case) ", the " (planted.tried) ". that has it" }
-                                }
-                                Outcome::Survived => {
-                                    td.bad { "by none of " (planted.tried) " cases" }
-                                }
+                                Outcome::Found(case) => td { (case) },
+                                Outcome::Survived => td.bad { "none" },
                                 Outcome::CutOff => td { "cut off" },
                                 Outcome::Failed(error) => td.bad { (error) },
                             }
