@@ -1,15 +1,18 @@
 // The maximum of each column of a matrix, or of each of `splits` pieces of it, for a series of
 // matrices. Results are numbered over [matrices, splits, width].
 //
-// An invocation owns a block (16 bytes) of results: neighbours read neighbouring addresses, and
-// nobody shares a word of the result. The CPU kernel is in src/reduce/columns.rs.
-import package::common::block::{Acc, BLOCK, acc_add, acc_keys};
-@if(unaligned) import package::common::block::{ELEMENT_BITS, PER_WORD, WORD_STARTS};
-import package::common::invocation::{Invocation, invocation_number};
-import package::common::key::Key;
+// A workgroup owns `tile` neighbouring blocks (16 bytes) of results, and WORKGROUP / tile
+// invocations share each: neighbours read neighbouring addresses of a row, and the others the next
+// rows. A tree in workgroup memory ends it. The CPU kernel is in src/reduce/columns.rs.
+import package::common::block::{Acc, BLOCK, acc_add, acc_add_keys, acc_pack};
+@if(unaligned) import package::common::block::{ELEMENT_BITS, PER_WORD, WORD_STARTS, acc_keys};
+@if(!unaligned) import package::common::element::element_words;
+import package::common::invocation::{Invocation, group_number};
+@if(unaligned) import package::common::key::Key;
 @if(!unaligned) import package::common::source::source_block;
 @if(unaligned) import package::common::source::load_words_at;
-import package::common::store::{PER_STORE, store_keys};
+import package::common::store::PER_STORE;
+@if(unaligned) import package::common::store::store_keys;
 import generated::WORKGROUP;
 
 struct Params {
@@ -30,43 +33,47 @@ struct Params {
     result_base: u32,
     // The key of NaN: all ones or 0.
     nan_key: u32,
-    // In software/column_tiles: blocks of a row that an invocation owns.
+    // Blocks of results that a workgroup owns, a power of two. In software/column_tiles: blocks of
+    // a row that an invocation owns.
     tile: u32,
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
-@group(0) @binding(2) var<storage, read_write> result: array<u32>;
+@if(!unaligned) @group(0) @binding(2) var<storage, read_write> result: array<vec4<u32>>;
+@if(unaligned) @group(0) @binding(2) var<storage, read_write> result: array<u32>;
 
-// Every matrix, every row and every block of results begins with a block of the source.
+var<workgroup> shared_keys: array<vec4<u32>, WORKGROUP>;
+
+// Of the block of results that begins with an element: the maximum of each column in every
+// `WORKGROUP / tile`-th row of its unit, from row `share` on. Matrices are whole rows; every row
+// and every block of results begins with a block of memory.
 @if(!unaligned)
-fn columns_of(element: u32) -> Acc {
+fn columns_of(element: u32, share: u32) -> Acc {
     let unit = element / params.width;
     let start = params.base + (unit / params.splits) * params.len + element % params.width;
     let first = (unit % params.splits) * params.chunk;
-    let rows = min(params.chunk, (params.len + params.width - 1u) / params.width - first);
-    // The last row of all may overlap the one before, so its place is clamped.
-    let place = start / BLOCK;
+    let rows = min(params.chunk, params.len / params.width - first);
+    let step = WORKGROUP / params.tile;
     let pitch = params.width / BLOCK;
-    let last = (params.len - params.width) / BLOCK;
+    var at = start / BLOCK + (first + share) * pitch;
     var acc: Acc;
-    var at = first * pitch;
-    var row = 0u;
-    while row + 4u <= rows {
-        let w0 = source_block(place + at);
-        let w1 = source_block(place + at + pitch);
-        let w2 = source_block(place + at + 2u * pitch);
-        let w3 = source_block(place + min(at + 3u * pitch, last));
+    var row = share;
+    while row + 3u * step < rows {
+        let w0 = source_block(at);
+        let w1 = source_block(at + step * pitch);
+        let w2 = source_block(at + 2u * step * pitch);
+        let w3 = source_block(at + 3u * step * pitch);
         acc = acc_add(acc, w0);
         acc = acc_add(acc, w1);
         acc = acc_add(acc, w2);
         acc = acc_add(acc, w3);
-        at += 4u * pitch;
-        row += 4u;
+        at += 4u * step * pitch;
+        row += 4u * step;
     }
     while row < rows {
-        acc = acc_add(acc, source_block(place + min(at, last)));
-        at += pitch;
-        row += 1u;
+        acc = acc_add(acc, source_block(at));
+        at += step * pitch;
+        row += step;
     }
     return acc;
 }
@@ -76,7 +83,7 @@ fn columns_of(element: u32) -> Acc {
 // they come from two places. They never lie in three: where there are two columns, results begin
 // at an even place.
 @if(unaligned)
-fn columns_of(element: u32) -> Acc {
+fn columns_of(element: u32, share: u32) -> Acc {
     // The first block of all may begin before the first result; its first word then has the
     // first results, which `main` moves to their place.
     let number = vec4<u32>(element) + WORD_STARTS;
@@ -101,10 +108,11 @@ fn columns_of(element: u32) -> Acc {
     let next_first = (next % params.splits) * (params.chunk * params.width);
 
     let last = vec4<u32>(params.len - params.width);
+    let step = WORKGROUP / params.tile;
     var acc: Acc;
-    var row = 0u;
+    var row = share * params.width;
     // Rows past the last one of a matrix are clamped to it, which changes no maximum.
-    for (var i = 0u; i < params.chunk; i++) {
+    for (var i = share; i < params.chunk; i += step) {
         var words = load_words_at(base + min(first + row, last));
         if across {
             let other = load_words_at(select(
@@ -115,22 +123,21 @@ fn columns_of(element: u32) -> Acc {
             words = (words & from_here) | (other & ~from_here);
         }
         acc = acc_add(acc, words);
-        row += params.width;
+        row += step * params.width;
     }
     return acc;
 }
 
-@compute @workgroup_size(WORKGROUP)
-fn main(at: Invocation) {
-    let block = invocation_number(at);
-    // Results before the first one belong to an earlier launch. Where all is aligned there are
-    // none.
+@if(!unaligned)
+fn store(block: u32, acc: Acc) {
+    result[params.result_base / BLOCK + block] = element_words(acc_pack(acc));
+}
+
+@if(unaligned)
+fn store(block: u32, acc: Acc) {
     let skew = params.result_base % PER_STORE;
     let total = params.outputs + skew;
-    if block >= (total + BLOCK - 1u) / BLOCK {
-        return;
-    }
-    var keys = acc_keys(columns_of(block * BLOCK - skew));
+    var keys = acc_keys(acc);
     for (var i = 0u; i < BLOCK; i += PER_STORE) {
         let first = block * BLOCK + i;
         if first < total {
@@ -142,5 +149,30 @@ fn main(at: Invocation) {
             let word = params.result_base / PER_STORE + first / PER_STORE;
             store_keys(word, found, begin, min(PER_STORE, total - first));
         }
+    }
+}
+
+@compute @workgroup_size(WORKGROUP)
+fn main(at: Invocation) {
+    let block = group_number(at) * params.tile + at.local % params.tile;
+    // Results before the first one belong to an earlier launch. Where all is aligned there are
+    // none.
+    let skew = params.result_base % PER_STORE;
+    let exists = block < (params.outputs + skew + BLOCK - 1u) / BLOCK;
+    var acc: Acc;
+    if exists {
+        acc = columns_of(block * BLOCK - skew, at.local / params.tile);
+    }
+    for (var step = WORKGROUP / 2u; step >= params.tile; step /= 2u) {
+        if at.local >= step && at.local < 2u * step {
+            shared_keys[at.local] = acc_pack(acc);
+        }
+        workgroupBarrier();
+        if at.local < step {
+            acc = acc_add_keys(acc, shared_keys[at.local + step]);
+        }
+    }
+    if exists && at.local < params.tile {
+        store(block, acc);
     }
 }

@@ -32,7 +32,7 @@ pub(crate) struct Cut {
     pub chunk: u64,
     /// Pieces of a column.
     pub splits: u64,
-    /// Blocks of a row that an invocation owns.
+    /// Blocks of results that a workgroup owns, or blocks of a row that an invocation owns.
     pub tile: u64,
 }
 
@@ -225,10 +225,10 @@ impl Planner<'_, '_> {
         let blocks = e.n.div_ceil(block);
         // A workgroup's results fill whole words.
         let max_threads = self.tuning.max_threads_per_row.min(workgroup / self.builder.per_word());
-        // A row of a few blocks is one invocation's; a longer one is shared, and shared by more
+        // Neighbours read a line together. A longer row is shared by more, and by more still
         // where there are too few rows to fill the device.
-        let enough = parallelism.div_ceil(e.outer).min(blocks);
-        let shared = (blocks / self.tuning.min_blocks).max(enough).max(1);
+        let enough = parallelism.div_ceil(e.outer).max(self.tuning.line).min(blocks);
+        let shared = (blocks / self.tuning.min_blocks).max(enough);
         let mut threads = shared.next_power_of_two().min(max_threads);
         // Parts of a piece at its ends take an iteration or two more.
         let max_iterations = self.builder.max_iterations() - 2;
@@ -294,11 +294,10 @@ impl Planner<'_, '_> {
         // is left to a next launch.
         let mut width = e.inner;
         if e.inner * item < self.tuning.narrow && e.outer * e.inner < parallelism * block {
-            let repeats = self.tuning.widened / (e.inner * item);
-            let repeats = repeats.min(e.n / self.tuning.min_rows);
             // A whole number of blocks, so that reads are aligned.
             let unit = block / gcd(block, e.inner);
-            let repeats = repeats / unit * unit;
+            let wanted = self.tuning.widened.div_ceil(e.inner * item).next_multiple_of(unit);
+            let repeats = wanted.min(e.n / self.tuning.min_widened_rows) / unit * unit;
             width = e.inner * repeats.max(1);
         }
         let special = self.tuning.special.and_then(|s| s.columns(self.builder, e, at, width));
@@ -306,11 +305,21 @@ impl Planner<'_, '_> {
             return self.push_columns(kernel, source, target, e, cut);
         }
         let rows = matrix.div_ceil(width);
-        let threads = (e.outer * width).div_ceil(block);
-        let to_fill = (parallelism / threads).min(rows / self.tuning.min_rows);
-        let to_end = rows.div_ceil(self.builder.max_iterations());
+        let (blocks, pitch) = ((e.outer * width).div_ceil(block), width.div_ceil(block));
+        // So many share a column as fill the device, and as read a line of neighbouring rows;
+        // what is left of the workgroup reads a line of a row.
+        let (workgroup, line) = (self.builder.workgroup(), self.tuning.line);
+        let max_threads = workgroup / line.min(pitch).next_power_of_two().min(workgroup);
+        let enough = (parallelism / blocks).min(rows / self.tuning.min_blocks);
+        let shared = enough.max((line / pitch).min(rows)).max(1);
+        let threads = shared.min(max_threads).min(self.tuning.max_threads_per_column);
+        let threads = 1 << threads.ilog2();
+        let to_fill =
+            (parallelism / (blocks * threads)).min(rows / (threads * self.tuning.min_rows));
+        let to_end = rows.div_ceil(threads * self.builder.max_iterations());
         let chunk = rows.div_ceil(to_fill.max(to_end).max(1));
-        let cut = Cut { width, chunk, splits: rows.div_ceil(chunk), tile: 1 };
+        let splits = rows.div_ceil(chunk);
+        let cut = Cut { width, chunk, splits, tile: workgroup / threads };
         self.push_columns(&COLUMNS, source, target, e, cut)
     }
 
@@ -333,9 +342,9 @@ impl Planner<'_, '_> {
         let outputs = e.outer * cut.splits * cut.width;
         let (source_range, base) = self.builder.range(source, e.outer * matrix);
         let (result, result_base) = self.builder.range(partial, outputs);
-        let blocks = [u64::from(base), cut.width, matrix];
-        let unaligned = !blocks.iter().all(|x| x.is_multiple_of(block))
-            || !u64::from(result_base).is_multiple_of(per_word);
+        let blocks = [base.into(), cut.width, result_base.into()];
+        let unaligned = !blocks.iter().all(|x: &u64| x.is_multiple_of(block))
+            || !matrix.is_multiple_of(cut.width);
         // A word of results lies in at most two units: of two columns, as the results of pieces
         // and parts of an even number of columns do, which begin at even places.
         debug_assert!(cut.width > 2 || result_base.is_multiple_of(2) || per_word < 4);
@@ -352,13 +361,17 @@ impl Planner<'_, '_> {
             nan_key: self.builder.nan_key,
             tile: cut.tile as u32,
         };
-        let invocations = match cut.tile {
-            1 => (u64::from(result_base) % per_word + outputs).div_ceil(block),
-            tile => e.outer * cut.splits * (cut.width / block).div_ceil(tile),
+        let skew = u64::from(result_base) % per_word;
+        let groups = match kernel == &COLUMNS {
+            true => (skew + outputs).div_ceil(block * cut.tile),
+            false => {
+                let tiles = (cut.width / block).div_ceil(cut.tile);
+                (e.outer * cut.splits * tiles).div_ceil(self.builder.workgroup())
+            }
         };
         let (sources, results) = (vec![source_range], vec![result]);
         let launch = New { purpose, shader, params: &params, sources, results };
-        self.builder.push(launch, invocations)?;
+        self.builder.push_groups(launch, groups)?;
         match pieces {
             1 => Ok(()),
             _ => self.reduce(partial, target, Extents { n: pieces, ..e }),

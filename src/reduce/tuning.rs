@@ -9,31 +9,48 @@ pub(crate) struct Tuning {
     /// Invocations that share a row, at most. GPUs coalesce what neighbours read; a software
     /// adapter runs invocations in turn, and reads a fifth as fast where several share a row.
     pub max_threads_per_row: u64,
-    /// Blocks (16 bytes) that an invocation should read before a row is shared by more of them,
-    /// or split over more workgroups.
+    /// Invocations that share columns, at most.
+    pub max_threads_per_column: u64,
+    /// Neighbouring blocks (16 bytes) that neighbours should read: those of a line of a cache.
+    pub line: u64,
+    /// Blocks that an invocation should read before a row or a column is shared by more of them,
+    /// or a row is split over more workgroups.
     pub min_blocks: u64,
-    /// Rows that a piece of a column should have at least.
+    /// Rows that an invocation should have at least of a piece of a column.
     pub min_rows: u64,
     /// Columns of fewer bytes than this are widened by taking several rows as one.
     pub narrow: u64,
-    /// What they are widened to, in bytes.
+    /// What they are widened to, in bytes, and then to whole blocks.
     pub widened: u64,
+    /// Rows that are left then, at least.
+    pub min_widened_rows: u64,
     /// Kernels that replace the general ones where they fit.
     pub special: Option<&'static dyn Special>,
 }
 
-/// Where invocations coalesce their accesses.
+/// Where invocations coalesce their accesses. Narrow columns are widened where one workgroup may not
+/// end them: then a launch more is worth whole blocks.
 pub(crate) const HARDWARE: Tuning = Tuning {
     max_threads_per_row: 256,
+    max_threads_per_column: 256,
+    line: 8,
     min_blocks: 4,
     min_rows: 16,
-    narrow: 256,
-    widened: 4096,
+    narrow: 4096,
+    widened: 1,
+    min_widened_rows: 1024,
     special: None,
 };
 
-/// The CPU backend cuts work among its threads itself; what is split here is joined again.
-pub(crate) const CPU: Tuning = HARDWARE;
+/// The CPU backend cuts work among its threads itself; what is split here is joined again. Its loops
+/// over rows want long ones.
+pub(crate) const CPU: Tuning = Tuning {
+    max_threads_per_column: 1,
+    narrow: 256,
+    widened: 4096,
+    min_widened_rows: 16,
+    ..HARDWARE
+};
 
 /// Kernels for some reductions, in the place of the general ones.
 pub(crate) trait Special: std::fmt::Debug + Sync {

@@ -1,7 +1,7 @@
 //! Reductions on software adapters.
 
 use crate::plan::{Builder, Kernel};
-use crate::reduce::{Cut, Extents, HARDWARE, Special, Start, Tuning, run_columns, run_rows};
+use crate::reduce::{CPU, Cut, Extents, Special, Start, Tuning, run_columns, run_rows};
 
 /// The kernels for reductions.
 pub(super) static KERNELS: [&Kernel; 2] = [&SHORT_ROWS, &COLUMN_TILES];
@@ -14,7 +14,7 @@ static COLUMN_TILES: Kernel =
 
 /// A row is one invocation's, or split into pieces that are.
 pub(super) const TUNING: Tuning =
-    Tuning { max_threads_per_row: 1, min_blocks: 16, special: Some(&Kernels), ..HARDWARE };
+    Tuning { max_threads_per_row: 1, min_blocks: 16, special: Some(&Kernels), ..CPU };
 
 /// Bytes of a row that is reduced together with its neighbours, at most, and bytes that an
 /// invocation reads of them. On lavapipe rows of 64 bytes take 0.43 of the time one by one, of

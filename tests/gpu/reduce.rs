@@ -38,6 +38,9 @@ fn known_traps_agree_three_ways() {
         (&[2, 4099], &[1]),
         (&[64, 1027], &[0]),
         (&[20_011, 2], &[0]),
+        // Widened to whole blocks, and shared by a workgroup.
+        (&[20_480, 3], &[0]),
+        (&[2, 35, 128], &[1]),
         // Widened to rows whose last one overlaps, read as the fourth of four, before another
         // matrix.
         (&[3, 47, 4], &[1]),
