@@ -4,13 +4,18 @@
 // Either key becomes the type's canonical quiet NaN.
 import kernel::params;
 
+// In a loop better with `nan_key` from a variable: drivers read a parameter again each time.
+fn element_key(words: vec4<u32>) -> vec4<u32> {
+    return element_key_by(words, params.nan_key);
+}
+
 // Floats: the sign bit of a positive number is set, all bits of a negative one are flipped.
 @if(float32)
-fn element_key(words: vec4<u32>) -> vec4<u32> {
+fn element_key_by(words: vec4<u32>, nan_key: u32) -> vec4<u32> {
     let sign = vec4<u32>(vec4<i32>(words) >> vec4<u32>(31u));
     let key = words ^ (sign | vec4<u32>(0x80000000u));
     let nan = (words & vec4<u32>(0x7fffffffu)) > vec4<u32>(0x7f800000u);
-    return select(key, vec4<u32>(params.nan_key), nan);
+    return select(key, vec4<u32>(nan_key), nan);
 }
 
 @if(float32)
@@ -23,15 +28,15 @@ fn element_words(keys: vec4<u32>) -> vec4<u32> {
 
 // Two elements of 64 bits, each with its low word first.
 @if(float64)
-fn element_key(words: vec4<u32>) -> vec4<u32> {
+fn element_key_by(words: vec4<u32>, nan_key: u32) -> vec4<u32> {
     let low = words.xz;
     let high = words.yw;
     let sign = vec2<u32>(vec2<i32>(high) >> vec2<u32>(31u));
     let nan = is_nan(low, high);
-    let key_low = select(low ^ sign, vec2<u32>(params.nan_key), nan);
+    let key_low = select(low ^ sign, vec2<u32>(nan_key), nan);
     let key_high = select(
         high ^ (sign | vec2<u32>(0x80000000u)),
-        vec2<u32>(params.nan_key),
+        vec2<u32>(nan_key),
         nan,
     );
     return vec4<u32>(key_low.x, key_high.x, key_low.y, key_high.y);
@@ -57,11 +62,11 @@ fn is_nan(low: vec2<u32>, high: vec2<u32>) -> vec2<bool> {
 
 // Two elements of 16 bits a word.
 @if(float16 || bfloat16)
-fn element_key(words: vec4<u32>) -> vec4<u32> {
+fn element_key_by(words: vec4<u32>, nan_key: u32) -> vec4<u32> {
     let sign = (words >> vec4<u32>(15u)) & vec4<u32>(0x00010001u);
     let key = words ^ ((sign * 0x7fffu) | vec4<u32>(0x80008000u));
     let nan = nan_mask(words);
-    return (key & ~nan) | (vec4<u32>(params.nan_key) & nan);
+    return (key & ~nan) | (vec4<u32>(nan_key) & nan);
 }
 
 @if(float16 || bfloat16)
@@ -87,7 +92,7 @@ fn nan_mask(words: vec4<u32>) -> vec4<u32> {
 
 // Signed integers: the sign bit is flipped.
 @if(signed)
-fn element_key(words: vec4<u32>) -> vec4<u32> {
+fn element_key_by(words: vec4<u32>, nan_key: u32) -> vec4<u32> {
     return words ^ SIGN_BITS;
 }
 
@@ -103,13 +108,13 @@ fn element_words(keys: vec4<u32>) -> vec4<u32> {
 
 // Unsigned integers are their own keys.
 @if(unsigned)
-fn element_key(words: vec4<u32>) -> vec4<u32> {
+fn element_key_by(words: vec4<u32>, nan_key: u32) -> vec4<u32> {
     return words;
 }
 
 // A caller's buffer may hold any byte as a bool; all but 0 are true.
 @if(boolean)
-fn element_key(words: vec4<u32>) -> vec4<u32> {
+fn element_key_by(words: vec4<u32>, nan_key: u32) -> vec4<u32> {
     let low = (words & vec4<u32>(0x7f7f7f7fu)) + vec4<u32>(0x7f7f7f7fu);
     return ((low | words) >> vec4<u32>(7u)) & vec4<u32>(0x01010101u);
 }

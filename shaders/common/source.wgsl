@@ -1,19 +1,19 @@
-// The source of a launch: elements, bound as blocks of 16 bytes, or as words where the
-// binding's length is no multiple of 16 bytes (`words`). Where source and result are ranges of
-// one buffer (`in_place`), both are bound as writable, since a dispatch may not bind a buffer
-// in two ways.
+// The source of a launch: elements, bound as blocks of 16 bytes for kernels that read blocks, or
+// as words for those that read words, and where the binding's length is no multiple of 16 bytes
+// (`words`). No kernel reads both. Where source and result are ranges of one buffer (`in_place`),
+// both are bound as writable, since a dispatch may not bind a buffer in two ways.
 import package::common::block::{ELEMENT_BITS, PER_WORD};
 import package::common::element::element_key;
 import package::common::key::Key;
 
-@if(!words && !in_place) @group(0) @binding(1) var<storage, read> source: array<vec4<u32>>;
-@if(!words && in_place) @group(0) @binding(1) var<storage, read_write> source: array<vec4<u32>>;
-@if(words && !in_place) @group(0) @binding(1) var<storage, read> source: array<u32>;
-@if(words && in_place) @group(0) @binding(1) var<storage, read_write> source: array<u32>;
+@if(!in_place) @group(0) @binding(1) var<storage, read> source_blocks: array<vec4<u32>>;
+@if(in_place) @group(0) @binding(1) var<storage, read_write> source_blocks: array<vec4<u32>>;
+@if(!in_place) @group(0) @binding(1) var<storage, read> source: array<u32>;
+@if(in_place) @group(0) @binding(1) var<storage, read_write> source: array<u32>;
 
 @if(!words)
 fn source_block(block: u32) -> vec4<u32> {
-    return source[block];
+    return source_blocks[block];
 }
 
 // Words past the end repeat the last one.
@@ -29,22 +29,21 @@ fn source_block(block: u32) -> vec4<u32> {
     );
 }
 
+// How many blocks there are; the last one may not be full.
 @if(!words)
-fn source_word(word: u32) -> u32 {
-    return source[word / 4u][word % 4u];
+fn source_len() -> u32 {
+    return arrayLength(&source_blocks);
 }
 
 @if(words)
+fn source_len() -> u32 {
+    return (arrayLength(&source) + 3u) / 4u;
+}
+
 fn source_word(word: u32) -> u32 {
     return source[word];
 }
 
-@if(!words)
-fn source_words() -> u32 {
-    return arrayLength(&source) * 4u;
-}
-
-@if(words)
 fn source_words() -> u32 {
     return arrayLength(&source);
 }

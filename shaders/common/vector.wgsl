@@ -158,6 +158,13 @@ fn store_halves(word: u32, bits: u32, wanted: vec2<bool>) {
 @if(bits32)
 fn store_vector(vector: u32, keys: vec4<u32>, wanted: vec4<bool>) {
     let bits = element_words(keys);
+    if all(wanted) {
+        result[vector * 4u] = bits.x;
+        result[vector * 4u + 1u] = bits.y;
+        result[vector * 4u + 2u] = bits.z;
+        result[vector * 4u + 3u] = bits.w;
+        return;
+    }
     if wanted.x {
         result[vector * 4u] = bits.x;
     }

@@ -4,12 +4,12 @@
 // A workgroup owns `tile` neighbouring blocks (16 bytes) of results, and WORKGROUP / tile
 // invocations share each: neighbours read neighbouring addresses of a row, and the others the next
 // rows. A tree in workgroup memory ends it. The CPU kernel is in src/reduce/columns.rs.
-import package::common::block::{Acc, BLOCK, acc_add, acc_add_keys, acc_pack};
+import package::common::block::{Acc, BLOCK, acc_add_by, acc_add_keys, acc_pack};
 @if(unaligned) import package::common::block::{ELEMENT_BITS, PER_WORD, WORD_STARTS, acc_keys};
 @if(!unaligned) import package::common::element::element_words;
 import package::common::invocation::{Invocation, group_number};
 @if(unaligned) import package::common::key::Key;
-@if(!unaligned) import package::common::source::source_block;
+@if(!unaligned) import package::common::source::{source_block, source_len};
 @if(unaligned) import package::common::source::load_words_at;
 import package::common::store::PER_STORE;
 @if(unaligned) import package::common::store::store_keys;
@@ -52,9 +52,11 @@ fn columns_of(element: u32, share: u32) -> Acc {
     let unit = element / params.width;
     let start = params.base + (unit / params.splits) * params.len + element % params.width;
     let first = (unit % params.splits) * params.chunk;
-    let rows = min(params.chunk, params.len / params.width - first);
+    // The length of the source changes nothing; see reduce/rows.
+    let rows = min(min(params.chunk, params.len / params.width - first), source_len());
     let step = WORKGROUP / params.tile;
     let pitch = params.width / BLOCK;
+    let nan_key = params.nan_key;
     var at = start / BLOCK + (first + share) * pitch;
     var acc: Acc;
     var row = share;
@@ -63,15 +65,15 @@ fn columns_of(element: u32, share: u32) -> Acc {
         let w1 = source_block(at + step * pitch);
         let w2 = source_block(at + 2u * step * pitch);
         let w3 = source_block(at + 3u * step * pitch);
-        acc = acc_add(acc, w0);
-        acc = acc_add(acc, w1);
-        acc = acc_add(acc, w2);
-        acc = acc_add(acc, w3);
+        acc = acc_add_by(acc, w0, nan_key);
+        acc = acc_add_by(acc, w1, nan_key);
+        acc = acc_add_by(acc, w2, nan_key);
+        acc = acc_add_by(acc, w3, nan_key);
         at += 4u * step * pitch;
         row += 4u * step;
     }
     while row < rows {
-        acc = acc_add(acc, source_block(at));
+        acc = acc_add_by(acc, source_block(at), nan_key);
         at += step * pitch;
         row += step;
     }
@@ -109,6 +111,7 @@ fn columns_of(element: u32, share: u32) -> Acc {
 
     let last = vec4<u32>(params.len - params.width);
     let step = WORKGROUP / params.tile;
+    let nan_key = params.nan_key;
     var acc: Acc;
     var row = share * params.width;
     // Rows past the last one of a matrix are clamped to it, which changes no maximum.
@@ -122,7 +125,7 @@ fn columns_of(element: u32, share: u32) -> Acc {
             ));
             words = (words & from_here) | (other & ~from_here);
         }
-        acc = acc_add(acc, words);
+        acc = acc_add_by(acc, words, nan_key);
         row += step * params.width;
     }
     return acc;

@@ -3,10 +3,10 @@
 // A unit is one piece of one row. `threads_per_row` invocations share a unit, and a workgroup
 // holds WORKGROUP / threads_per_row units, whose results fill whole words. The CPU kernel is in
 // src/reduce/rows.rs.
-import package::common::block::{Acc, BLOCK, acc_add, acc_add_some, acc_fold};
+import package::common::block::{Acc, BLOCK, acc_add_by, acc_add_some, acc_fold};
 import package::common::invocation::{Invocation, group_number};
 import package::common::key::{KEY_LOWEST, Key, key_max};
-import package::common::source::source_block;
+import package::common::source::{source_block, source_len};
 import package::common::store::{PER_STORE, store_keys};
 import generated::WORKGROUP;
 
@@ -41,10 +41,12 @@ fn unit_key(unit: u32, lane: u32) -> Key {
     let start = params.base + row * params.len + skipped;
     let end = start + min(params.chunk, params.len - skipped);
 
-    // Whole blocks, four loads in flight.
+    // Whole blocks, four loads in flight. Drivers fetch the descriptor of a source before a loop
+    // only if its length is asked for.
     let first = (start + BLOCK - 1u) / BLOCK;
-    let last = end / BLOCK;
+    let last = min(end / BLOCK, source_len());
     let step = params.threads_per_row;
+    let nan_key = params.nan_key;
     var acc: Acc;
     var block = first + lane;
     while block + 3u * step < last {
@@ -52,14 +54,14 @@ fn unit_key(unit: u32, lane: u32) -> Key {
         let w1 = source_block(block + step);
         let w2 = source_block(block + 2u * step);
         let w3 = source_block(block + 3u * step);
-        acc = acc_add(acc, w0);
-        acc = acc_add(acc, w1);
-        acc = acc_add(acc, w2);
-        acc = acc_add(acc, w3);
+        acc = acc_add_by(acc, w0, nan_key);
+        acc = acc_add_by(acc, w1, nan_key);
+        acc = acc_add_by(acc, w2, nan_key);
+        acc = acc_add_by(acc, w3, nan_key);
         block += 4u * step;
     }
     while block < last {
-        acc = acc_add(acc, source_block(block));
+        acc = acc_add_by(acc, source_block(block), nan_key);
         block += step;
     }
 

@@ -87,10 +87,10 @@ pub static FAULTS: &[ShaderFault] = &[
         name: "f64-subnormals-are-read-as-zero",
         mistake: Mistake::SubnormalFlushed,
         kernels: &[],
-        find: "let key_low = select(low ^ sign, vec2<u32>(params.nan_key), nan);",
+        find: "let key_low = select(low ^ sign, vec2<u32>(nan_key), nan);",
         replace: "let flushed = select(low, vec2<u32>(0u), (high & vec2<u32>(0x7fffffffu)) == \
              vec2<u32>(0u));\n    let key_low = select(flushed ^ sign, \
-             vec2<u32>(params.nan_key), nan);",
+             vec2<u32>(nan_key), nan);",
         report: None,
     },
     ShaderFault {
@@ -113,25 +113,25 @@ pub static FAULTS: &[ShaderFault] = &[
         name: "f64-low-words-of-negative-numbers-are-not-flipped",
         mistake: Mistake::Sign,
         kernels: &[],
-        find: "let key_low = select(low ^ sign, vec2<u32>(params.nan_key), nan);",
-        replace: "let key_low = select(low, vec2<u32>(params.nan_key), nan);",
+        find: "let key_low = select(low ^ sign, vec2<u32>(nan_key), nan);",
+        replace: "let key_low = select(low, vec2<u32>(nan_key), nan);",
         report: None,
     },
     ShaderFault {
         name: "f32-minus-zero-is-zero",
         mistake: Mistake::Sign,
         kernels: &[],
-        find: "return select(key, vec4<u32>(params.nan_key), nan);",
+        find: "return select(key, vec4<u32>(nan_key), nan);",
         replace: "return select(max(key, select(key, vec4<u32>(0x80000000u), words == \
-             vec4<u32>(0x80000000u))), vec4<u32>(params.nan_key), nan);",
+             vec4<u32>(0x80000000u))), vec4<u32>(nan_key), nan);",
         report: Some("https://github.com/WebKit/WebKit/pull/63326"),
     },
     ShaderFault {
         name: "lowest-integer-is-one-more",
         mistake: Mistake::MinusTwoToThe31,
         kernels: &[],
-        find: "fn element_key(words: vec4<u32>) -> vec4<u32> {\n    return words ^ SIGN_BITS;",
-        replace: "fn element_key(words: vec4<u32>) -> vec4<u32> {\n    return max(words ^ \
+        find: "fn element_key_by(words: vec4<u32>, nan_key: u32) -> vec4<u32> {\n    return words ^ SIGN_BITS;",
+        replace: "fn element_key_by(words: vec4<u32>, nan_key: u32) -> vec4<u32> {\n    return max(words ^ \
              SIGN_BITS, vec4<u32>(1u));",
         report: Some("https://github.com/tenstorrent/tt-metal/issues/44750"),
     },

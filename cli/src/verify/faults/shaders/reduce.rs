@@ -122,8 +122,8 @@ pub static FAULTS: &[ShaderFault] = &[
         name: "last-piece-of-columns-runs-into-the-next-matrix",
         mistake: Mistake::Clamp,
         kernels: &["reduce_columns"],
-        find: "let rows = min(params.chunk, params.len / params.width - first);",
-        replace: "let rows = params.chunk;",
+        find: "min(params.chunk, params.len / params.width - first)",
+        replace: "params.chunk",
         report: None,
     },
     ShaderFault {
