@@ -1,10 +1,10 @@
 // What the kernels share that pool along whole blocks (16 bytes) of the inner axis: an invocation
 // owns blocks of results, reads blocks and writes blocks.
-import package::common::block::{Acc, BLOCK, acc_add};
+import package::common::block::{Acc, BLOCK, acc_add_by};
 import package::common::divide::quotient;
 import package::common::element::element_words;
 import package::common::source::source_block;
-import package::pool::windows::{Windows, window_start};
+import package::pool::windows::{Axis, Windows, window_start};
 
 struct Params {
     // The key of NaN: all ones or 0.
@@ -78,8 +78,8 @@ fn place_of(number: Number, window: u32) -> Place {
 }
 
 // From one place along an axis to the next, in blocks.
-fn block_pitch(axis: u32) -> u32 {
-    return params.windows.axes[axis].pitch / BLOCK;
+fn block_pitch(axis: Axis) -> u32 {
+    return axis.pitch / BLOCK;
 }
 
 // The maximum of some elements, and whether there are any.
@@ -89,10 +89,10 @@ struct Sum {
 }
 
 // Adds a block, if it has elements and is no padding.
-fn add_block(sum: Sum, block: u32, inside: bool) -> Sum {
+fn add_block(sum: Sum, block: u32, inside: bool, nan_key: u32) -> Sum {
     var added = sum;
     if inside {
-        added.acc = acc_add(sum.acc, source_block(block));
+        added.acc = acc_add_by(sum.acc, source_block(block), nan_key);
         added.some = true;
     }
     return added;

@@ -7,7 +7,7 @@ import package::common::divide::quotient;
 import package::common::invocation::{Invocation, invocation_number};
 import package::pool::block_windows::{Place, Sum, add_block, block_pitch, number_of, params};
 import package::pool::block_windows::{place_of, store_block};
-import package::pool::windows::has_element;
+import package::pool::windows::has_element_by;
 import generated::WORKGROUP;
 
 // Windows of a tile. The text below is written for as many.
@@ -25,10 +25,13 @@ fn hold(sum: Sum) -> Held {
 
 // Adds taps from one on, counted from the first tap of the tile's first window.
 fn add_taps(sum: Sum, first: Place, origin: u32, from_tap: u32, count: u32) -> Sum {
+    let nan_key = params.nan_key;
+    let axis = params.windows.axes[2];
     var added = sum;
     for (var j = from_tap; j < from_tap + count; j++) {
-        let at2 = first.first2 + i32(j * params.windows.axes[2].dilation);
-        added = add_block(added, origin + u32(at2) * block_pitch(2u), has_element(2u, at2));
+        let at2 = first.first2 + i32(j * axis.dilation);
+        let block = origin + u32(at2) * block_pitch(axis);
+        added = add_block(added, block, has_element_by(axis, at2), nan_key);
     }
     return added;
 }
@@ -53,9 +56,11 @@ fn main(at: Invocation) {
         return;
     }
     // The other axes have windows of one element, which may lie in the padding.
-    let inside = has_element(0u, first.first0) && has_element(1u, first.first1);
-    let origin = first.origin + u32(first.first0) * block_pitch(0u)
-        + u32(first.first1) * block_pitch(1u);
+    let axis0 = params.windows.axes[0];
+    let axis1 = params.windows.axes[1];
+    let inside = has_element_by(axis0, first.first0) && has_element_by(axis1, first.first1);
+    let origin = first.origin + u32(first.first0) * block_pitch(axis0)
+        + u32(first.first1) * block_pitch(axis1);
     let taps = params.windows.axes[2].taps;
     let shift = params.shift;
 

@@ -38,9 +38,14 @@ struct Windows {
     by_axis0: vec4<u32>,
 }
 
-// The distance of a tap from the first one of its window.
+// The distance of a tap from the first one of its window. In a loop better with the axis from a
+// variable: drivers read a parameter again each time.
 fn tap_offset(axis: u32, tap: u32) -> i32 {
-    return i32(min(tap * params.windows.axes[axis].dilation, params.windows.axes[axis].reach));
+    return tap_offset_by(params.windows.axes[axis], tap);
+}
+
+fn tap_offset_by(axis: Axis, tap: u32) -> i32 {
+    return i32(min(tap * axis.dilation, axis.reach));
 }
 
 // Where a window begins along an axis.
@@ -50,5 +55,9 @@ fn window_start(axis: u32, number: u32) -> i32 {
 
 // Whether a place along an axis has an element: no padding.
 fn has_element(axis: u32, place: i32) -> bool {
-    return u32(place) < params.windows.axes[axis].size;
+    return has_element_by(params.windows.axes[axis], place);
+}
+
+fn has_element_by(axis: Axis, place: i32) -> bool {
+    return u32(place) < axis.size;
 }
