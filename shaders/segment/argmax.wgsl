@@ -1,13 +1,12 @@
 // Which row of an ascending segment has the maximum, the first of equal ones, for each element of
-// a row. segment/chunks says how an invocation goes through the rows. Results are the complements
-// of rows, so that 0 stands for no row; finish makes elements and indices of them. The carry list
-// holds rows (`from_carry`). The CPU kernel is in src/segment/argmax.rs.
+// a row. segment/tiles says how workgroups go through the rows. Results are the complements of rows,
+// so that 0 stands for no row; finish makes elements and indices of them. The carry list holds rows
+// (`from_carry`). The CPU kernel is in src/segment/argmax.rs.
 import package::common::invocation::Invocation;
 import package::common::key::{KEY_LOWEST, Key, key_above, key_equal, key_rank};
 import package::common::source::load_element;
-import package::segment::chunks::visit;
-import package::segment::ids::row_segment;
 import package::segment::params::params;
+import package::segment::tiles::visit;
 import generated::WORKGROUP;
 
 @group(0) @binding(2) var<storage, read_write> result: array<u32>;
@@ -25,7 +24,13 @@ struct Candidate {
     row: u32,
 }
 
-fn nothing() -> Candidate {
+alias Held = Candidate;
+
+// As many as workgroup memory holds.
+@if(!bits64) const RUN: u32 = 3u;
+@if(bits64) const RUN: u32 = 1u;
+
+fn lowest() -> Candidate {
     return Candidate(KEY_LOWEST, NO_ROW);
 }
 
@@ -47,20 +52,20 @@ fn candidate_row(row: u32, column: u32) -> u32 {
     return min(candidate, params.last_row);
 }
 
-fn add_row(state: Candidate, found: Candidate) -> Candidate {
-    let first = key_equal(found.key, state.key) && found.row < state.row;
-    if key_above(found.key, state.key) || first {
-        return found;
+fn merge(a: Candidate, b: Candidate) -> Candidate {
+    let first = key_equal(b.key, a.key) && b.row < a.row;
+    if key_above(b.key, a.key) || first {
+        return b;
     }
-    return state;
+    return a;
 }
 
-fn store_result(segment: u32, column: u32, state: Candidate) {
-    result[params.result_base + segment * params.inner + column] = ~state.row;
+fn store_result(segment: u32, column: u32, found: Candidate) {
+    result[params.result_base + segment * params.inner + column] = ~found.row;
 }
 
-fn store_carry(entry: u32, column: u32, state: Candidate) {
-    carry[params.carry_base + entry * params.inner + column] = state.row;
+fn store_carry(entry: u32, column: u32, found: Candidate) {
+    carry[params.carry_base + entry * params.inner + column] = found.row;
 }
 
 @compute @workgroup_size(WORKGROUP)

@@ -1,122 +1,109 @@
-// The maxima of ascending segments of rows of whole blocks (16 bytes): an invocation owns
-// BLOCKS_PER_THREAD neighbouring blocks of each row, one or, with `column_tile`, four.
-// segment/chunks says how it goes through the rows. The CPU kernel is in src/segment/blocks.rs.
-import package::common::block::{Acc, BLOCK, acc_add, acc_pack};
+// The maxima of ascending segments of rows of whole blocks (16 bytes): an invocation owns a block of
+// each row of its run. segment/groups says how runs become segments. The CPU kernel is in
+// src/segment/blocks.rs.
+import package::common::block::{Acc, BLOCK, acc_add, acc_add_keys, acc_pack};
 import package::common::element::element_words;
 import package::common::invocation::Invocation;
 import package::common::source::source_block;
-import package::segment::chunks::visit;
-import package::segment::ids::row_segment;
+import package::segment::groups::{
+    Tail, end_chunk, join, no_rows, note_first, place_of, scan, store_ended, tail_before,
+    tail_of_all
+};
+import package::segment::ids::{NO_SEGMENT, row_segment};
 import package::segment::params::params;
 import generated::WORKGROUP;
 
 @group(0) @binding(2) var<storage, read_write> result: array<vec4<u32>>;
 @group(0) @binding(4) var<storage, read_write> carry: array<vec4<u32>>;
 
-@if(!column_tile) const BLOCKS_PER_THREAD: u32 = 1u;
-@if(column_tile) const BLOCKS_PER_THREAD: u32 = 4u;
+// Keys as they lie in a block.
+alias Held = vec4<u32>;
 
-// The maxima so far.
-@if(!column_tile)
-struct State {
-    a: Acc,
+fn lowest() -> Held {
+    return vec4<u32>(0u);
 }
 
-@if(column_tile)
-struct State {
-    a: Acc,
-    b: Acc,
-    c: Acc,
-    d: Acc,
+fn merge(a: Held, b: Held) -> Held {
+    return acc_pack(acc_add_keys(acc_add_keys(Acc(), a), b));
 }
 
-// Blocks of a row, or of the result.
-@if(!column_tile)
-struct Blocks {
-    a: vec4<u32>,
+// A block of a row, where the rows begin at an element.
+fn block_of(base: u32, row: u32, column: u32) -> u32 {
+    return base / BLOCK + row * params.columns + column;
 }
 
-@if(column_tile)
-struct Blocks {
-    a: vec4<u32>,
-    b: vec4<u32>,
-    c: vec4<u32>,
-    d: vec4<u32>,
+fn store_result(segment: u32, column: u32, held: Held) {
+    result[block_of(params.result_base, segment, column)] = element_words(held);
 }
 
-fn nothing() -> State {
-    return State();
-}
-
-// The first block of a part of a row, where the rows begin at an element.
-fn first_block(base: u32, row: u32, column: u32) -> u32 {
-    return base / BLOCK + BLOCKS_PER_THREAD * (row * params.columns + column);
-}
-
-@if(!column_tile)
-fn read_row(row: u32, column: u32) -> Blocks {
-    return Blocks(source_block(first_block(params.base, row, column)));
-}
-
-@if(column_tile)
-fn read_row(row: u32, column: u32) -> Blocks {
-    let block = first_block(params.base, row, column);
-    return Blocks(
-        source_block(block),
-        source_block(block + 1u),
-        source_block(block + 2u),
-        source_block(block + 3u),
-    );
-}
-
-@if(!column_tile)
-fn add_row(state: State, found: Blocks) -> State {
-    return State(acc_add(state.a, found.a));
-}
-
-@if(column_tile)
-fn add_row(state: State, found: Blocks) -> State {
-    return State(
-        acc_add(state.a, found.a),
-        acc_add(state.b, found.b),
-        acc_add(state.c, found.c),
-        acc_add(state.d, found.d),
-    );
-}
-
-fn elements_of(acc: Acc) -> vec4<u32> {
-    return element_words(acc_pack(acc));
-}
-
-@if(!column_tile)
-fn store_result(segment: u32, column: u32, state: State) {
-    result[first_block(params.result_base, segment, column)] = elements_of(state.a);
-}
-
-@if(column_tile)
-fn store_result(segment: u32, column: u32, state: State) {
-    let block = first_block(params.result_base, segment, column);
-    result[block] = elements_of(state.a);
-    result[block + 1u] = elements_of(state.b);
-    result[block + 2u] = elements_of(state.c);
-    result[block + 3u] = elements_of(state.d);
-}
-
-@if(!column_tile)
-fn store_carry(entry: u32, column: u32, state: State) {
-    carry[first_block(params.carry_base, entry, column)] = elements_of(state.a);
-}
-
-@if(column_tile)
-fn store_carry(entry: u32, column: u32, state: State) {
-    let block = first_block(params.carry_base, entry, column);
-    carry[block] = elements_of(state.a);
-    carry[block + 1u] = elements_of(state.b);
-    carry[block + 2u] = elements_of(state.c);
-    carry[block + 3u] = elements_of(state.d);
+fn store_carry(entry: u32, column: u32, held: Held) {
+    carry[block_of(params.carry_base, entry, column)] = element_words(held);
 }
 
 @compute @workgroup_size(WORKGROUP)
 fn main(at: Invocation) {
-    visit(at);
+    let place = place_of(at);
+    let begin = min(place.begin + place.run * params.run_rows, place.end);
+    var end = min(begin + params.run_rows, place.end);
+    if place.run >= params.runs || place.column >= params.columns {
+        end = begin;
+    }
+
+    // The first segment of the run, once it has ended.
+    var head = no_rows();
+    var acc = Acc();
+    var current = NO_SEGMENT;
+    var next_segment = NO_SEGMENT;
+    var next_block = vec4<u32>(0u);
+    if begin < end {
+        next_segment = row_segment(begin);
+        next_block = source_block(block_of(params.base, begin, place.column));
+    }
+    for (var row = begin; row < end; row++) {
+        let segment = next_segment;
+        let block = next_block;
+        // On their way while this row is worked on.
+        if row + 1u < end {
+            next_segment = row_segment(row + 1u);
+            next_block = source_block(block_of(params.base, row + 1u, place.column));
+        }
+        if segment != NO_SEGMENT {
+            if segment != current {
+                if head.segment != NO_SEGMENT {
+                    store_result(current, place.column, acc_pack(acc));
+                } else if current != NO_SEGMENT {
+                    head = Tail(current, acc_pack(acc));
+                }
+                acc = Acc();
+                current = segment;
+            }
+            acc = acc_add(acc, block);
+        }
+    }
+
+    let tail = Tail(current, acc_pack(acc));
+    let first = scan(place, tail);
+    var before = no_rows();
+    if place.run > 0u {
+        before = tail_before(place, first);
+    }
+    let ended = head.segment != NO_SEGMENT;
+    if !ended {
+        head = tail;
+    }
+    note_first(place, before.segment, head.segment);
+    workgroupBarrier();
+    if place.column >= params.columns || place.begin >= place.end {
+        return;
+    }
+    let joined = join(before, head);
+    if before.segment != NO_SEGMENT && before.segment != joined.segment {
+        store_ended(place, place.column, before);
+    }
+    if ended {
+        store_ended(place, place.column, joined);
+    }
+    if place.run == 0u {
+        end_chunk(place, tail_of_all(place, first));
+    }
 }

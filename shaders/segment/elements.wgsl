@@ -1,5 +1,5 @@
-// The maxima of ascending segments of rows of any length: an invocation owns an element of each
-// row. segment/chunks says how it goes through the rows.
+// The maxima of ascending segments of rows of any length. segment/tiles says how workgroups go
+// through the rows.
 //
 // Several elements of less than 32 bits share a word, and several invocations cannot write one
 // word. So such results go to scratch as items, a key and a mark, of which finish makes elements;
@@ -10,15 +10,20 @@ import package::common::invocation::Invocation;
 import package::common::key::{KEY_LOWEST, Key, key_max};
 @if(!from_carry) import package::common::source::load_element;
 @if(from_carry) import package::common::source::source_word;
-import package::segment::chunks::visit;
-import package::segment::ids::row_segment;
 import package::segment::params::params;
+import package::segment::tiles::visit;
 import generated::WORKGROUP;
 
 @group(0) @binding(2) var<storage, read_write> result: array<u32>;
 @group(0) @binding(4) var<storage, read_write> carry: array<u32>;
 
-fn nothing() -> Key {
+alias Held = Key;
+
+// As many as workgroup memory holds.
+@if(!bits64) const RUN: u32 = 5u;
+@if(bits64) const RUN: u32 = 3u;
+
+fn lowest() -> Key {
     return KEY_LOWEST;
 }
 
@@ -32,16 +37,16 @@ fn read_row(row: u32, column: u32) -> Key {
     return source_word(params.base + row * params.inner + column);
 }
 
-fn add_row(state: Key, found: Key) -> Key {
-    return key_max(state, found);
+fn merge(a: Key, b: Key) -> Key {
+    return key_max(a, b);
 }
 
-fn store_result(segment: u32, column: u32, state: Key) {
-    store_result_at(params.result_base + segment * params.inner + column, state);
+fn store_result(segment: u32, column: u32, key: Key) {
+    store_result_at(params.result_base + segment * params.inner + column, key);
 }
 
-fn store_carry(entry: u32, column: u32, state: Key) {
-    store_carry_at(params.carry_base + entry * params.inner + column, state);
+fn store_carry(entry: u32, column: u32, key: Key) {
+    store_carry_at(params.carry_base + entry * params.inner + column, key);
 }
 
 @if(bits8 || bits16)

@@ -1,5 +1,5 @@
 // The parameters of the kernels that take rows with ids: those that go through chunks of them
-// (blocks, elements, argmax, software/segment_unrolled), and scatter.
+// (blocks, elements, argmax, and two in software/), and scatter.
 
 struct Params {
     // Where the rows begin in the source, in elements.
@@ -10,7 +10,7 @@ struct Params {
     inner: u32,
     // Parts of a row, each of which is one invocation's: blocks, column tiles or elements.
     columns: u32,
-    // Rows of a chunk, which one invocation goes through; the last one may have fewer.
+    // Rows of a chunk, which one workgroup or invocation goes through; the last one may have fewer.
     chunk: u32,
     // Chunks.
     chunks: u32,
@@ -41,8 +41,21 @@ struct Params {
     last_row: u32,
     // The key of NaN: all ones or 0.
     nan_key: u32,
-    // The divisor of `columns`.
+    // In segment/groups: columns of a workgroup, and runs of rows that it has of each.
+    width: u32,
+    runs: u32,
+    // In blocks: rows of a run.
+    run_rows: u32,
+    // In segment/tiles: rows of a tile, and tiles of a chunk.
+    tile: u32,
+    tiles: u32,
+    padding0: u32,
+    padding1: u32,
+    padding2: u32,
+    // The divisors of `columns` and `width`, and of the number of workgroups that share a row.
     by_columns: vec4<u32>,
+    by_width: vec4<u32>,
+    by_parts: vec4<u32>,
 }
 
 @group(0) @binding(0) var<uniform> params: Params;

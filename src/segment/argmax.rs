@@ -6,12 +6,18 @@ use super::chunks::{self, Part, Visit, all_columns};
 use super::params::Params;
 use crate::fault::{self, Fault};
 use crate::plan::{Call, Kernel, Shader};
+use crate::tensor::ElementType;
 use crate::tensor::key::{Key, Keyed, Lane, with_keyed};
 
 /// The rows of the maxima of ascending segments, among all rows or among those that earlier
 /// launches carried.
 pub(super) static ARGMAX: Kernel =
     Kernel::new("segment_argmax", "segment/argmax", run).flags(&["from_carry"]);
+
+/// Rows of a tile that an invocation looks at: `RUN` of the shader.
+pub(super) const fn run_rows(element: ElementType) -> u64 {
+    if element.size() == 8 { 1 } else { 3 }
+}
 
 fn run(shader: &Shader, call: Call<'_, '_>) {
     with_keyed!(shader.element, T => rows::<T>(call));

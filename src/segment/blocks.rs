@@ -9,11 +9,10 @@ use crate::plan::{Call, Kernel, Shader};
 use crate::tensor::key::{Key, Keyed, with_keyed};
 use crate::vector::Elements;
 
-/// The maxima of ascending segments, block by block or in column tiles of four blocks.
-pub(super) static BLOCKS: Kernel =
-    Kernel::new("segment_blocks", "segment/blocks", run).flags(&["column_tile"]);
+/// The maxima of ascending segments, block by block.
+pub(super) static BLOCKS: Kernel = Kernel::new("segment_blocks", "segment/blocks", run);
 
-fn run(shader: &Shader, call: Call<'_, '_>) {
+pub(crate) fn run(shader: &Shader, call: Call<'_, '_>) {
     with_keyed!(shader.element, T => maxima::<T>(call));
 }
 

@@ -18,6 +18,11 @@ use crate::vector::Elements;
 pub(super) static ELEMENTS: Kernel =
     Kernel::new("segment_elements", "segment/elements", run).flags(&["from_carry"]).only(has);
 
+/// Rows of a tile that an invocation looks at: `RUN` of the shader.
+pub(super) const fn run_rows(element: ElementType) -> u64 {
+    if element.size() == 8 { 3 } else { 5 }
+}
+
 /// Whether results go by way of items: several elements share a word.
 pub(super) const fn is_packed(element: ElementType) -> bool {
     element.size() < 4

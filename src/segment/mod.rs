@@ -15,6 +15,7 @@ mod planner;
 mod scatter;
 mod tuning;
 
+pub(crate) use blocks::run as run_blocks;
 pub(crate) use elements::run as run_elements;
 pub(crate) use ids::Ids;
 pub(crate) use planner::plan;

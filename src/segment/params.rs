@@ -28,7 +28,15 @@ pub(super) struct Params {
     pub first_row: u32,
     pub last_row: u32,
     pub nan_key: u32,
+    pub width: u32,
+    pub runs: u32,
+    pub run_rows: u32,
+    pub tile: u32,
+    pub tiles: u32,
+    pub padding: [u32; 3],
     pub by_columns: [u32; 4],
+    pub by_width: [u32; 4],
+    pub by_parts: [u32; 4],
 }
 
 /// Stands for the segment of a row whose id is out of range, and for no segment.

@@ -305,7 +305,7 @@ struct Rows {
     first: u64,
     count: u64,
     ids: RowIds,
-    /// Rows of a chunk, and parts of a row: each invocation has one part of each row of a chunk.
+    /// Rows of a chunk, and parts of a row.
     chunk: u64,
     columns: u64,
 }

@@ -5,35 +5,41 @@ use crate::plan::Kernel;
 /// The numbers by which launches over segments are planned.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Tuning {
-    /// Rows of a chunk, at least: two of them go to the carry list. More where there are more
-    /// chunks than fill the device.
+    /// Rows of an invocation, at least, where it shares a chunk with those of its workgroup or has
+    /// one of its own: two rows of each chunk go to the carry list. More where there are more
+    /// invocations than fill the device.
     pub min_chunk: u64,
-    /// Rows of a chunk, at most.
+    /// The same, at most.
     pub max_chunk: u64,
-    /// Rows that one invocation goes through to the end, without a carry list, at most.
+    /// Rows of an invocation, at most, where a workgroup goes through all rows to the end, without
+    /// a carry list.
     pub last_chunk: u64,
     /// As `min_chunk`, for rows of the carry list.
     pub carry_min_chunk: u64,
     /// As `last_chunk`, for rows of the carry list.
     pub carry_last_chunk: u64,
+    /// Blocks of a row, at most, that a workgroup takes side by side.
+    pub blocks_of_group: u64,
+    /// As `blocks_of_group`, for rows of the carry list.
+    pub carry_blocks_of_group: u64,
     /// Ids that an invocation checks, or makes from offsets, at most.
     pub ids_per_thread: u64,
-    /// Blocks (16 bytes) of a row that an invocation owns where rows are whole blocks: 1, or 4 as
-    /// a column tile.
-    pub blocks_per_thread: u64,
     /// Kernels that replace the general ones where they fit.
     pub special: Option<&'static dyn Special>,
 }
 
-/// Where invocations coalesce their accesses.
+/// Where invocations coalesce their accesses. 32 blocks are what the invocations of a warp read at
+/// once. The carry list is short: there a workgroup takes a sector of each row, 32 bytes, and has
+/// many runs of few rows.
 pub(crate) const HARDWARE: Tuning = Tuning {
     min_chunk: 16,
     max_chunk: 4096,
-    last_chunk: 64,
+    last_chunk: 16,
     carry_min_chunk: 16,
     carry_last_chunk: 64,
+    blocks_of_group: 32,
+    carry_blocks_of_group: 2,
     ids_per_thread: 32,
-    blocks_per_thread: 1,
     special: None,
 };
 
@@ -45,4 +51,7 @@ pub(crate) trait Special: std::fmt::Debug + Sync {
     /// For chunks of so many rows of one element each: the kernel, and how many rows it takes at
     /// once. It is given whole chunks, of a multiple of so many rows.
     fn single_elements(&self, chunk: u64) -> Option<(&'static Kernel, u64)>;
+
+    /// For rows of so many blocks: the kernel, and how many blocks of a row an invocation owns.
+    fn column_tiles(&self, blocks: u64) -> Option<(&'static Kernel, u64)>;
 }

@@ -3,19 +3,37 @@
 
 use super::{DATA, Piece, Planner, RowIds, Rows};
 use crate::error::Result;
-use crate::plan::{Builder, Kernel, New, Range, Region, Shader};
-use crate::segment::argmax::ARGMAX;
+use crate::plan::{Builder, Kernel, New, Range, Region, Shader, divisor};
+use crate::segment::argmax::{self, ARGMAX};
 use crate::segment::blocks::BLOCKS;
-use crate::segment::elements::{ELEMENTS, is_packed};
+use crate::segment::elements::{self, ELEMENTS, is_packed};
 
 /// What an invocation has of each row.
 #[derive(Clone, Copy, PartialEq)]
 enum Part {
-    /// So many blocks.
-    Blocks(u64),
+    Block,
     Element,
     /// The row of an element's maximum.
     Argmax,
+}
+
+/// Who goes through a chunk of rows.
+#[derive(Clone, Copy)]
+enum Team {
+    Group(Group),
+    /// Each of so many invocations by itself.
+    Each(&'static Kernel, u64),
+    /// The same with a kernel that takes whole chunks alone.
+    EachWhole(&'static Kernel),
+}
+
+/// A workgroup: so many columns of it, and runs of rows of each.
+#[derive(Clone, Copy)]
+struct Group {
+    width: u64,
+    runs: u64,
+    /// Rows of a run that are taken together.
+    step: u64,
 }
 
 /// The carry list after a level: the buffers of its rows and of their ids.
@@ -38,8 +56,7 @@ struct Cut {
     fit: u64,
     /// Whether one chunk of each column ends the level, so that nothing is carried.
     last: bool,
-    /// The kernel for whole chunks, where it is not the general one.
-    special: Option<&'static Kernel>,
+    team: Team,
 }
 
 /// Storage buffers of the kernels: rows and ids, the result, the carry list and its ids; where rows
@@ -49,7 +66,7 @@ pub(super) const fn storage_buffers(index_words: Option<u64>) -> u32 {
 }
 
 impl Planner<'_> {
-    /// Goes through the rows, and through what is carried, until one invocation can end it.
+    /// Goes through the rows, and through what is carried, until one chunk can end it.
     /// `carries` are the carry lists of other pieces, which have the same levels.
     pub(super) fn chunks(
         &self,
@@ -71,15 +88,17 @@ impl Planner<'_> {
             let mut first = 0;
             while first < level.rows {
                 let mut count = cut.fit.min(level.rows - first);
-                let mut kernel = None;
-                // A chunk that is not full gets a launch of the general kernel.
-                if cut.special.is_some() && count >= cut.chunk {
-                    kernel = cut.special;
-                    count = count / cut.chunk * cut.chunk;
+                let mut team = cut.team;
+                if let Team::EachWhole(_) = team {
+                    // A chunk that is not full gets a launch of the general kernel.
+                    match count / cut.chunk * cut.chunk {
+                        0 => team = Team::Group(self.group(builder, level)),
+                        whole => count = whole,
+                    }
                 }
-                let columns = self.columns(builder);
+                let columns = self.columns(builder, team);
                 let rows = Rows { first, count, ids: level.ids, chunk: cut.chunk, columns };
-                self.push_chunks(builder, level, &rows, (cut.last, kernel), piece, carry)?;
+                self.push_chunks(builder, level, &rows, (cut.last, team), piece, carry)?;
                 first += count;
             }
             if cut.last {
@@ -102,31 +121,80 @@ impl Planner<'_> {
             false => (self.tuning.min_chunk, self.tuning.last_chunk),
         };
         let max_iterations = builder.max_iterations();
+        let group = self.group(builder, level);
+        let (tiles, unrolled) = match (self.tuning.special, self.part(builder)) {
+            (Some(special), Part::Block) => {
+                (special.column_tiles(self.inner / builder.block()), None)
+            }
+            (Some(special), Part::Element) if self.inner == 1 && !from_carry => {
+                (None, Some(special))
+            }
+            _ => (None, None),
+        };
+        let team = match tiles {
+            Some((kernel, blocks)) => Team::Each(kernel, self.inner / (blocks * builder.block())),
+            None => Team::Group(group),
+        };
         let parallelism = u64::from(builder.target.parallelism);
-        let chunk = (level.rows * self.columns(builder)).div_ceil(parallelism);
-        let chunk = chunk.clamp(min_chunk, self.tuning.max_chunk).min(max_iterations);
+        // Rows of an invocation.
+        let share = (level.rows * self.columns(builder, team)).div_ceil(parallelism);
+        let share = share.clamp(min_chunk, self.tuning.max_chunk);
+        // What a team makes of them.
+        let whole = |share: u64| match team {
+            Team::Group(Group { runs, step, .. }) => {
+                runs * step * (share / step).clamp(1, max_iterations)
+            }
+            _ => share.min(max_iterations),
+        };
+        let (chunk, last_chunk) = (whole(share), whole(last_chunk));
         // Rows of a launch, as far as bindings reach.
         let (source_item, carry_item) =
             (self.source_item(builder, level), self.carry_item(builder));
-        let fit = (builder.capacity(source_item) / self.inner)
-            .min(builder.capacity(4 * level.ids.words))
-            .min(builder.capacity(carry_item) * chunk / (2 * self.inner));
-        if fit < 4 {
-            let bytes = 4 * self.inner * source_item.max(carry_item);
-            return Err(builder.over_binding("four rows of segments", bytes));
-        }
-        let chunk = chunk.min(fit);
-        if level.rows <= fit && level.rows <= chunk.max(last_chunk.min(max_iterations)) {
-            let chunk = level.rows;
-            return Ok(Cut { chunk, fit: fit / chunk * chunk, last: true, special: None });
-        }
-        let single = self.inner == 1 && self.part(builder) == Part::Element && !from_carry;
-        let special = self.tuning.special.filter(|_| single);
-        let (kernel, chunk) = match special.and_then(|special| special.single_elements(chunk)) {
-            Some((kernel, at_once)) => (Some(kernel), chunk / at_once * at_once),
-            None => (None, chunk),
+        let fit = |chunk: u64| {
+            (builder.capacity(source_item) / self.inner)
+                .min(builder.capacity(4 * level.ids.words))
+                .min(builder.capacity(carry_item) * chunk / (2 * self.inner))
         };
-        Ok(Cut { chunk, fit: fit / chunk * chunk, last: false, special: kernel })
+        let cut = |chunk: u64, last, team| {
+            let fit = fit(chunk);
+            if fit < 4 {
+                let bytes = 4 * self.inner * source_item.max(carry_item);
+                return Err(builder.over_binding("four rows of segments", bytes));
+            }
+            let chunk = chunk.min(fit);
+            Ok(Cut { chunk, fit: fit / chunk * chunk, last, team })
+        };
+        let general = cut(chunk, false, team)?;
+        if level.rows <= general.fit && level.rows <= general.chunk.max(last_chunk) {
+            let (chunk, fit) = (level.rows, level.rows);
+            return Ok(Cut { chunk, fit, last: true, team });
+        }
+        let share = share.min(max_iterations).min(general.fit);
+        match unrolled.and_then(|special| special.single_elements(share)) {
+            Some((kernel, at_once)) => {
+                cut(share / at_once * at_once, false, Team::EachWhole(kernel))
+            }
+            None => Ok(general),
+        }
+    }
+
+    /// How workgroups take the rows of a level.
+    fn group(&self, builder: &Builder<'_>, level: Level) -> Group {
+        let workgroup = builder.workgroup();
+        let (columns, most, step) = match self.part(builder) {
+            Part::Block => {
+                let most = match level.number {
+                    0 => self.tuning.blocks_of_group,
+                    _ => self.tuning.carry_blocks_of_group,
+                };
+                (self.inner / builder.block(), most, 1)
+            }
+            Part::Element => (self.inner, workgroup, elements::run_rows(builder.element)),
+            Part::Argmax => (self.inner, workgroup, argmax::run_rows(builder.element)),
+        };
+        // Columns are shared evenly.
+        let width = columns.div_ceil(columns.div_ceil(most.min(workgroup)));
+        Group { width, runs: workgroup / width, step }
     }
 
     /// A launch over chunks. `last` is whether nothing is carried.
@@ -135,12 +203,21 @@ impl Planner<'_> {
         builder: &mut Builder<'_>,
         level: Level,
         rows: &Rows,
-        (last, special): (bool, Option<&'static Kernel>),
+        (last, team): (bool, Team),
         piece: &Piece,
         carry: Carry,
     ) -> Result<()> {
         let mut params = self.params(builder, rows, piece);
         params.last = last.into();
+        if let Team::Group(Group { width, runs, step }) = team {
+            params.width = width as u32;
+            params.runs = runs as u32;
+            params.run_rows = rows.chunk.div_ceil(runs) as u32;
+            params.tile = (runs * step) as u32;
+            params.tiles = rows.chunk.div_ceil(runs * step) as u32;
+            params.by_width = divisor(width);
+            params.by_parts = divisor(rows.columns.div_ceil(width));
+        }
         let (mut sources, base, candidates_base) = self.sources(builder, level, rows);
         (params.base, params.candidates_base) = (base, candidates_base);
         let ids = rows.ids;
@@ -163,15 +240,18 @@ impl Planner<'_> {
                 (true, false) => "maxima of segments that span chunks",
                 (true, true) => "rows of the maxima of segments that span chunks",
             },
-            shader: special.map_or_else(
-                || self.chunk_shader(builder, level.number > 0),
-                |kernel| builder.shader(kernel),
-            ),
+            shader: match team {
+                Team::Group(_) => self.group_shader(builder, level.number > 0),
+                Team::Each(kernel, _) | Team::EachWhole(kernel) => builder.shader(kernel),
+            },
             params: &params,
             sources,
             results: vec![result, carry_range, carry_ids],
         };
-        builder.push(launch, chunks * rows.columns)
+        match team {
+            Team::Group(_) => builder.push_groups(launch, chunks * u64::from(params.by_parts[0])),
+            _ => builder.push(launch, chunks * rows.columns),
+        }
     }
 
     /// The bindings of a launch's elements and candidates, and where in them they begin.
@@ -190,9 +270,9 @@ impl Planner<'_> {
         }
     }
 
-    fn chunk_shader(&self, builder: &Builder<'_>, from_carry: bool) -> Shader {
+    fn group_shader(&self, builder: &Builder<'_>, from_carry: bool) -> Shader {
         match self.part(builder) {
-            Part::Blocks(blocks) => builder.shader(&BLOCKS).with("column_tile", blocks > 1),
+            Part::Block => builder.shader(&BLOCKS),
             Part::Element => {
                 let keys = from_carry && is_packed(builder.element);
                 builder.shader(&ELEMENTS).with("from_carry", keys)
@@ -203,22 +283,20 @@ impl Planner<'_> {
 
     /// What an invocation has of each row.
     fn part(&self, builder: &Builder<'_>) -> Part {
-        if self.index_words.is_some() {
-            return Part::Argmax;
-        }
-        let (block, tile) = (builder.block(), self.tuning.blocks_per_thread);
-        match self.item_words {
-            None if self.inner.is_multiple_of(tile * block) => Part::Blocks(tile),
-            None if self.inner.is_multiple_of(block) => Part::Blocks(1),
+        let is_whole = self.inner.is_multiple_of(builder.block());
+        match (self.index_words, self.item_words) {
+            (Some(_), _) => Part::Argmax,
+            (None, None) if is_whole => Part::Block,
             _ => Part::Element,
         }
     }
 
     /// Parts of a row.
-    fn columns(&self, builder: &Builder<'_>) -> u64 {
-        match self.part(builder) {
-            Part::Blocks(blocks) => self.inner / (blocks * builder.block()),
-            Part::Element | Part::Argmax => self.inner,
+    fn columns(&self, builder: &Builder<'_>, team: Team) -> u64 {
+        match (team, self.part(builder)) {
+            (Team::Each(_, columns), _) => columns,
+            (_, Part::Block) => self.inner / builder.block(),
+            _ => self.inner,
         }
     }
 

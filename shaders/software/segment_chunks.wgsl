@@ -1,16 +1,12 @@
-// The maxima of segments of rows whose ids ascend. An invocation goes through a chunk of rows. A
-// segment that begins and ends within the chunk is stored. The first and the last segment of a
-// chunk may continue in others: they go to the carry list, two rows for each chunk with ids of
-// their own, which a later launch goes through in turn. So the time does not depend on the
-// length of segments, and no invocation waits for another.
+// Chunks of rows as in segment/groups, each of which an invocation goes through by itself.
 //
-// The kernels declare what they make of a part of each row: `nothing`, `read_row`, `add_row`,
+// The kernels declare what they make of a part of each row: `lowest`, `read_row`, `merge`,
 // `store_result` and `store_carry`. The CPU's version is src/segment/chunks.rs.
 import package::common::divide::quotient;
 import package::common::invocation::{Invocation, invocation_number};
 import package::segment::ids::NO_SEGMENT;
 import package::segment::params::params;
-import kernel::{add_row, nothing, read_row, row_segment, store_carry, store_result};
+import kernel::{lowest, merge, read_row, row_segment, store_carry, store_result};
 
 @group(0) @binding(6) var<storage, read_write> carry_ids: array<u32>;
 
@@ -28,7 +24,7 @@ fn visit_chunk(chunk: u32, column: u32) {
     let end = min(begin + params.chunk, params.rows);
     let carries = params.last == 0u;
 
-    var state = nothing();
+    var state = lowest();
     var current = NO_SEGMENT;
     var head = NO_SEGMENT;
     var first = true;
@@ -47,10 +43,10 @@ fn visit_chunk(chunk: u32, column: u32) {
                     }
                     first = false;
                 }
-                state = nothing();
+                state = lowest();
                 current = next;
             }
-            state = add_row(state, found);
+            state = merge(state, found);
         }
     }
     if carries {

@@ -1,0 +1,151 @@
+// The maxima of segments of rows whose ids ascend. A workgroup goes through a chunk of rows, for
+// some of their columns. A segment that begins and ends within the chunk is stored. The first and
+// the last segment of a chunk may continue in others: they go to the carry list, two rows for each
+// chunk with ids of their own, which a later launch goes through in turn. So the time does not
+// depend on the length of segments, and no workgroup waits for another.
+//
+// The invocations of a column share the chunk: each has a run of neighbouring rows. A scan finds
+// what the runs before each have of the segment that it begins with.
+//
+// Here is what all such kernels do. How they read rows is in segment/tiles and segment/blocks. They
+// declare `Held`, a maximum as workgroup memory has it, and `lowest`, `merge`, `store_result` and
+// `store_carry` of it. The CPU's version is src/segment/chunks.rs.
+import package::common::divide::quotient;
+import package::common::invocation::{Invocation, group_number};
+import package::segment::ids::NO_SEGMENT;
+import package::segment::params::params;
+import kernel::{Held, lowest, merge, store_carry, store_result};
+import generated::WORKGROUP;
+
+@group(0) @binding(6) var<storage, read_write> carry_ids: array<u32>;
+
+// Where an invocation stands.
+struct Place {
+    local: u32,
+    // Of its column, in the row and in the workgroup.
+    column: u32,
+    lane: u32,
+    run: u32,
+    chunk: u32,
+    // The rows of the chunk; none if there is no such chunk.
+    begin: u32,
+    end: u32,
+}
+
+// Some rows: the segment of the last one, or NO_SEGMENT, and the maximum of that segment.
+struct Tail {
+    segment: u32,
+    held: Held,
+}
+
+// What the scan has of each invocation, before and after its last step in turns.
+var<workgroup> tail_segments: array<u32, 2u * WORKGROUP>;
+var<workgroup> tail_maxima: array<Held, 2u * WORKGROUP>;
+
+// The first segment of the chunk.
+var<workgroup> first_segment: u32;
+
+fn place_of(at: Invocation) -> Place {
+    // Workgroups are numbered over [chunks, parts of a row].
+    let group = group_number(at);
+    let chunk = quotient(group, params.by_parts);
+    let part = group - chunk * params.by_parts.x;
+    let run = quotient(at.local, params.by_width);
+    let lane = at.local - run * params.width;
+    var begin = 0u;
+    var end = 0u;
+    if chunk < params.chunks {
+        begin = chunk * params.chunk;
+        end = min(begin + params.chunk, params.rows);
+    }
+    return Place(at.local, part * params.width + lane, lane, run, chunk, begin, end);
+}
+
+fn no_rows() -> Tail {
+    return Tail(NO_SEGMENT, lowest());
+}
+
+// Rows, and more behind them. Out-of-range ids, and rows of the carry list without an id, separate
+// no segments.
+fn join(before: Tail, after: Tail) -> Tail {
+    if after.segment == NO_SEGMENT {
+        return before;
+    }
+    if after.segment == before.segment {
+        return Tail(after.segment, merge(before.held, after.held));
+    }
+    return after;
+}
+
+fn tail_at(at: u32) -> Tail {
+    return Tail(tail_segments[at], tail_maxima[at]);
+}
+
+fn set_tail(at: u32, tail: Tail) {
+    tail_segments[at] = tail.segment;
+    tail_maxima[at] = tail.held;
+}
+
+// Joins each run with all before it in the chunk. Gives where the first invocation's is.
+fn scan(place: Place, own: Tail) -> u32 {
+    var tail = own;
+    var first = 0u;
+    set_tail(place.local, tail);
+    workgroupBarrier();
+    for (var apart = params.width; apart < WORKGROUP; apart *= 2u) {
+        if place.local >= apart {
+            tail = join(tail_at(first + place.local - apart), tail);
+        }
+        first = WORKGROUP - first;
+        set_tail(first + place.local, tail);
+        workgroupBarrier();
+    }
+    return first;
+}
+
+// The runs before an invocation's own, after a scan.
+fn tail_before(place: Place, first: u32) -> Tail {
+    return tail_at(first + place.local - params.width);
+}
+
+// All runs of an invocation's column.
+fn tail_of_all(place: Place, first: u32) -> Tail {
+    return tail_at(first + (params.runs - 1u) * params.width + place.lane);
+}
+
+// Where nothing is before a segment, it is the first one of the chunk.
+fn note_first(place: Place, before: u32, segment: u32) {
+    if before == NO_SEGMENT && segment != NO_SEGMENT && place.lane == 0u {
+        first_segment = segment;
+    }
+}
+
+// A segment has ended.
+fn store_ended(place: Place, column: u32, ended: Tail) {
+    if params.last == 0u && ended.segment == first_segment {
+        store_carry(2u * place.chunk, column, ended.held);
+    } else {
+        store_result(ended.segment, column, ended.held);
+    }
+}
+
+// The chunk has ended, with its last segment. One invocation of each column does this.
+fn end_chunk(place: Place, last: Tail) {
+    let some = last.segment != NO_SEGMENT;
+    if params.last == 1u {
+        if some {
+            store_result(last.segment, place.column, last.held);
+        }
+        return;
+    }
+    let single = !some || last.segment == first_segment;
+    if some {
+        store_carry(2u * place.chunk + select(1u, 0u, single), place.column, last.held);
+    }
+    // One invocation writes the ids for all columns.
+    if place.column == 0u {
+        let entry = params.carry_ids_base + 2u * place.chunk;
+        carry_ids[entry] = select(NO_SEGMENT, first_segment, some);
+        carry_ids[entry + 1u] = select(last.segment, NO_SEGMENT, single);
+    }
+}
