@@ -191,7 +191,7 @@ fn types_of(kernel: &str) -> Vec<ElementType> {
 
 /// Variants of each kernel, for types of less than a word and for the others: the combinations of
 /// its flags that there are, times the samples of a kernel that is specialized.
-const VARIANTS: [(&str, [usize; 2]); 21] = [
+const VARIANTS: [(&str, [usize; 2]); 22] = [
     ("fill", [1, 1]),
     ("pool_blocks", [1, 1]),
     ("pool_gather", [2, 2]),
@@ -206,8 +206,9 @@ const VARIANTS: [(&str, [usize; 2]); 21] = [
     ("reduce_rows", [1, 1]),
     ("reduce_short_rows", [1, 1]),
     ("segment_argmax", [2, 2]),
-    ("segment_blocks", [2, 2]),
+    ("segment_blocks", [1, 1]),
     ("segment_check_ids", [1, 1]),
+    ("segment_column_tiles", [1, 1]),
     // Only elements that share a word are read from the carry list by it.
     ("segment_elements", [2, 1]),
     ("segment_expand_offsets", [1, 1]),

@@ -44,13 +44,15 @@ const STEPS: &[&str] = &[
     "pool_sliding_window_index",
 ];
 const ELEMENTS: &[&str] = &["segment_elements", "segment_unrolled"];
-const CHUNKS: &[&str] = &["segment_blocks", "segment_elements", "segment_argmax"];
+const CHUNKS: &[&str] =
+    &["segment_blocks", "segment_column_tiles", "segment_elements", "segment_argmax"];
 const ARGMAX: &[&str] = &["segment_argmax"];
 const SCATTER: &[&str] = &["segment_scatter"];
 const FINISH: &[&str] = &["segment_finish"];
 /// Their launches add to what earlier ones have left in a buffer.
 const KEEPING: &[&str] = &[
     "segment_blocks",
+    "segment_column_tiles",
     "segment_elements",
     "segment_unrolled",
     "segment_argmax",

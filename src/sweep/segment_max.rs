@@ -52,7 +52,9 @@ pub(super) fn draft(
     let form = match aim.map(|aim| aim.kernel()) {
         Some("segment_scatter") => Segments::Unsorted,
         Some("segment_expand_offsets") => Segments::Offsets,
-        Some("segment_blocks" | "segment_elements" | "segment_unrolled") => Segments::Sorted,
+        Some(
+            "segment_blocks" | "segment_column_tiles" | "segment_elements" | "segment_unrolled",
+        ) => Segments::Sorted,
         _ => random.pick(&[
             Segments::Sorted,
             Segments::Sorted,

@@ -238,7 +238,7 @@ fn unrolled_rows_and_column_tiles_agree_three_ways() {
                 let count =
                     |name: &str| plan.shaders().filter(|s| super::variant(s) == name).count();
                 unrolled += count("segment_unrolled");
-                tiles += count("segment_blocks column_tile");
+                tiles += count("segment_column_tiles");
             }
         }
     }
