@@ -44,10 +44,7 @@ fn store_carry(entry: u32, column: u32, held: Held) {
 fn main(at: Invocation) {
     let place = place_of(at);
     let begin = min(place.begin + place.run * params.run_rows, place.end);
-    var end = min(begin + params.run_rows, place.end);
-    if place.run >= params.runs || place.column >= params.columns {
-        end = begin;
-    }
+    let end = min(begin + params.run_rows, place.end);
 
     // The first segment of the run, once it has ended.
     var head = no_rows();
@@ -93,15 +90,15 @@ fn main(at: Invocation) {
     }
     note_first(place, before.segment, head.segment);
     workgroupBarrier();
-    if place.column >= params.columns || place.begin >= place.end {
+    if place.begin >= place.end {
         return;
     }
     let joined = join(before, head);
     if before.segment != NO_SEGMENT && before.segment != joined.segment {
-        store_ended(place, place.column, before);
+        store_ended(place, before);
     }
     if ended {
-        store_ended(place, place.column, joined);
+        store_ended(place, joined);
     }
     if place.run == 0u {
         end_chunk(place, tail_of_all(place, first));

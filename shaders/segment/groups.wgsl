@@ -27,7 +27,7 @@ struct Place {
     lane: u32,
     run: u32,
     chunk: u32,
-    // The rows of the chunk; none if there is no such chunk.
+    // The rows of the chunk; none if there is no such chunk, column or run.
     begin: u32,
     end: u32,
 }
@@ -52,13 +52,14 @@ fn place_of(at: Invocation) -> Place {
     let part = group - chunk * params.by_parts.x;
     let run = quotient(at.local, params.by_width);
     let lane = at.local - run * params.width;
+    let column = part * params.width + lane;
     var begin = 0u;
     var end = 0u;
-    if chunk < params.chunks {
+    if chunk < params.chunks && column < params.columns && run < params.runs {
         begin = chunk * params.chunk;
         end = min(begin + params.chunk, params.rows);
     }
-    return Place(at.local, part * params.width + lane, lane, run, chunk, begin, end);
+    return Place(at.local, column, lane, run, chunk, begin, end);
 }
 
 fn no_rows() -> Tail {
@@ -121,11 +122,11 @@ fn note_first(place: Place, before: u32, segment: u32) {
 }
 
 // A segment has ended.
-fn store_ended(place: Place, column: u32, ended: Tail) {
+fn store_ended(place: Place, ended: Tail) {
     if params.last == 0u && ended.segment == first_segment {
-        store_carry(2u * place.chunk, column, ended.held);
+        store_carry(2u * place.chunk, place.column, ended.held);
     } else {
-        store_result(ended.segment, column, ended.held);
+        store_result(ended.segment, place.column, ended.held);
     }
 }
 

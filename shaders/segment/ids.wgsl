@@ -9,13 +9,24 @@ const NO_SEGMENT: u32 = 0xffffffffu;
 
 // The segment of a row, counted from the first one of this launch.
 fn row_segment(row: u32) -> u32 {
-    let at = (params.ids_base + row) * params.id_words;
-    let low = ids[at];
-    var high = 0u;
     if params.id_words == 2u {
-        high = ids[at + 1u];
+        return wide_segment(row);
     }
-    return segment_of(low, high);
+    return narrow_segment(row);
+}
+
+// The same where ids have one word.
+fn narrow_segment(row: u32) -> u32 {
+    return segment_of(ids[id_of(row)], 0u);
+}
+
+// The same where they have two.
+fn wide_segment(row: u32) -> u32 {
+    return segment_of(ids[2u * id_of(row)], ids[2u * id_of(row) + 1u]);
+}
+
+fn id_of(row: u32) -> u32 {
+    return params.ids_base + row;
 }
 
 // The segment of an id. In one word a negative id has the top bit, which no number of segments

@@ -4,15 +4,14 @@
 //
 // The kernels declare `RUN`, the rows of a tile that an invocation looks at, which is odd so that
 // invocations use different banks of the memory, and `read_row`.
-import package::common::divide::quotient;
 import package::common::invocation::Invocation;
 import package::segment::groups::{
     Place, Tail, end_chunk, join, no_rows, note_first, place_of, scan, store_ended, tail_before,
     tail_of_all
 };
-import package::segment::ids::{NO_SEGMENT, row_segment};
+import package::segment::ids::{NO_SEGMENT, narrow_segment, wide_segment};
 import package::segment::params::params;
-import kernel::{Held, RUN, lowest, read_row};
+import kernel::{Held, RUN, read_row};
 import generated::WORKGROUP;
 
 // The elements of a tile, and the segments of their rows; afterwards, what has ended where.
@@ -39,43 +38,57 @@ fn visit(at: Invocation) {
         workgroupBarrier();
         store_tile(place);
     }
-    if place.run == 0u && place.column < params.columns && place.begin < place.end {
+    if place.run == 0u && place.begin < place.end {
         end_chunk(place, before);
     }
 }
 
-// Elements of a tile are numbered over [rows, columns of the workgroup].
-fn row_of(element: u32) -> u32 {
-    return quotient(element, params.by_width);
+// Elements of a tile are numbered over [rows, columns of the workgroup]. An invocation reads and
+// stores elements of its column, which lie as far apart as there are runs.
+fn shared_element(place: Place, i: u32) -> u32 {
+    return i * params.runs * params.width + place.local;
 }
 
-fn column_of(place: Place, element: u32) -> u32 {
-    return place.column - place.lane + element - row_of(element) * params.width;
+fn shared_row(place: Place, i: u32) -> u32 {
+    return i * params.runs + place.run;
 }
 
+// The elements of an invocation's own run.
+fn own_element(place: Place, i: u32) -> u32 {
+    return (place.run * RUN + i) * params.width + place.lane;
+}
+
+// Loads depend on no condition, so that all of them are on their way together.
 fn read_tile(place: Place, first: u32) {
-    let rows = min(params.tile, place.end - min(first, place.end));
+    if place.run >= params.runs {
+        return;
+    }
+    let last_row = params.rows - 1u;
+    let column = min(place.column, params.columns - 1u);
     for (var i = 0u; i < RUN; i++) {
-        let element = i * WORKGROUP + place.local;
-        let row = row_of(element);
-        let column = column_of(place, element);
-        segments[element] = NO_SEGMENT;
-        if row < rows && column < params.columns {
-            segments[element] = row_segment(first + row);
-            maxima[element] = read_row(first + row, column);
+        let row = min(first + shared_row(place, i), last_row);
+        maxima[shared_element(place, i)] = read_row(row, column);
+    }
+    if params.id_words == 1u {
+        for (var i = 0u; i < RUN; i++) {
+            let row = first + shared_row(place, i);
+            let segment = narrow_segment(min(row, last_row));
+            segments[shared_element(place, i)] = select(NO_SEGMENT, segment, row < place.end);
+        }
+    } else {
+        for (var i = 0u; i < RUN; i++) {
+            let row = first + shared_row(place, i);
+            let segment = wide_segment(min(row, last_row));
+            segments[shared_element(place, i)] = select(NO_SEGMENT, segment, row < place.end);
         }
     }
-}
-
-fn element_of(place: Place, row: u32) -> u32 {
-    return (place.run * RUN + row) * params.width + place.lane;
 }
 
 fn run_tail(place: Place) -> Tail {
     var tail = no_rows();
     if place.run < params.runs {
-        for (var row = 0u; row < RUN; row++) {
-            let element = element_of(place, row);
+        for (var i = 0u; i < RUN; i++) {
+            let element = own_element(place, i);
             tail = join(tail, Tail(segments[element], maxima[element]));
         }
     }
@@ -84,25 +97,28 @@ fn run_tail(place: Place) -> Tail {
 
 // Where a segment ended before a row, it takes the row's place in the tile.
 fn end_segments(place: Place, before: Tail) {
+    if place.run >= params.runs {
+        return;
+    }
     var tail = before;
-    if place.run < params.runs {
-        for (var row = 0u; row < RUN; row++) {
-            let element = element_of(place, row);
-            let next = join(tail, Tail(segments[element], maxima[element]));
-            note_first(place, tail.segment, next.segment);
-            segments[element] = select(tail.segment, NO_SEGMENT, tail.segment == next.segment);
-            maxima[element] = tail.held;
-            tail = next;
-        }
+    for (var i = 0u; i < RUN; i++) {
+        let element = own_element(place, i);
+        let next = join(tail, Tail(segments[element], maxima[element]));
+        note_first(place, tail.segment, next.segment);
+        segments[element] = select(tail.segment, NO_SEGMENT, tail.segment == next.segment);
+        maxima[element] = tail.held;
+        tail = next;
     }
 }
 
 fn store_tile(place: Place) {
+    if place.run >= params.runs {
+        return;
+    }
     for (var i = 0u; i < RUN; i++) {
-        let element = i * WORKGROUP + place.local;
+        let element = shared_element(place, i);
         if segments[element] != NO_SEGMENT {
-            let ended = Tail(segments[element], maxima[element]);
-            store_ended(place, column_of(place, element), ended);
+            store_ended(place, Tail(segments[element], maxima[element]));
         }
     }
 }

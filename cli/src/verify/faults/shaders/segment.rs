@@ -27,10 +27,9 @@ pub static FAULTS: &[ShaderFault] = &[
             "segment_elements",
             "segment_argmax",
             "segment_column_tiles",
-            "segment_unrolled",
         ],
-        find: "let at = (params.ids_base + row) * params.id_words;",
-        replace: "let at = row * params.id_words;",
+        find: "return params.ids_base + row;",
+        replace: "return row;",
         report: None,
     },
     // segment/groups
@@ -110,8 +109,8 @@ pub static FAULTS: &[ShaderFault] = &[
         name: "workgroups-forget-which-columns-they-have",
         mistake: Mistake::Offset,
         kernels: &["segment_blocks", "segment_elements", "segment_argmax"],
-        find: "return Place(at.local, part * params.width + lane, lane, run, chunk, begin, end);",
-        replace: "return Place(at.local, lane, lane, run, chunk, begin, end);",
+        find: "let column = part * params.width + lane;",
+        replace: "let column = lane;",
         report: None,
     },
     // segment/tiles
@@ -140,11 +139,11 @@ pub static FAULTS: &[ShaderFault] = &[
         report: LLVMPIPE_LOOPS,
     },
     ShaderFault {
-        name: "last-row-of-a-tile-is-not-read",
+        name: "last-row-of-a-chunk-has-no-segment",
         mistake: Mistake::Tail,
         kernels: &["segment_elements", "segment_argmax"],
-        find: "let rows = min(params.tile, place.end - min(first, place.end));",
-        replace: "let rows = min(params.tile - 1u, place.end - min(first, place.end));",
+        find: "segments[shared_element(place, i)] = select(NO_SEGMENT, segment, row < place.end);",
+        replace: "segments[shared_element(place, i)] = select(NO_SEGMENT, segment, row + 1u < place.end);",
         report: None,
     },
     ShaderFault {
@@ -352,6 +351,14 @@ pub static FAULTS: &[ShaderFault] = &[
         report: None,
     },
     // segment_unrolled
+    ShaderFault {
+        name: "unrolled-ids-have-no-base",
+        mistake: Mistake::Offset,
+        kernels: &["segment_unrolled"],
+        find: "let at = (params.ids_base + row) * params.id_words;",
+        replace: "let at = row * params.id_words;",
+        report: None,
+    },
     ShaderFault {
         name: "last-id-of-a-chunk-is-the-one-before",
         mistake: Mistake::Tail,
