@@ -383,3 +383,24 @@ fn a_device_without_storage_buffers_is_refused_by_the_limit() {
         plan(&few(4)).unwrap();
     }
 }
+
+/// Fill, chunks, and what chunks carry: with short carry lists that is all, whatever the rows.
+#[test]
+fn ascending_segments_take_three_launches() {
+    let limits = Limits {
+        max_binding_size: 1 << 31,
+        max_buffer_size: 1 << 31,
+        ..Limits::from_wgpu(&wgpu::Limits::default())
+    };
+    let op: Operator = SegmentMax::sorted().num_segments(1000).into();
+    for (rows, inner) in
+        [(1 << 20, 1), (64 << 20, 1), (10_000_000, 3), (1 << 20, 64), (100_000, 512)]
+    {
+        for id in [ElementType::I32, ElementType::I64] {
+            let data = TensorDesc::new(ElementType::F32, [rows, inner]).unwrap();
+            let ids = TensorDesc::new(id, [rows]).unwrap();
+            let plan = op.plan(&[&data, &ids], &limits, &Tuning::hardware()).unwrap();
+            assert_eq!(plan.launches().len(), 3, "{rows} rows of {inner}");
+        }
+    }
+}

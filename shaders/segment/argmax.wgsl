@@ -3,7 +3,7 @@
 // so that 0 stands for no row; finish makes elements and indices of them. The carry list holds rows
 // (`from_carry`). The CPU kernel is in src/segment/argmax.rs.
 import package::common::invocation::Invocation;
-import package::common::key::{KEY_LOWEST, Key, key_above, key_equal, key_rank};
+import package::common::key::{Key, key_above, key_rank};
 import package::common::source::load_element;
 import package::segment::params::params;
 import package::segment::tiles::visit;
@@ -14,9 +14,6 @@ import generated::WORKGROUP;
 // What an earlier launch carried.
 @if(!in_place) @group(0) @binding(5) var<storage, read> candidates: array<u32>;
 @if(in_place) @group(0) @binding(5) var<storage, read_write> candidates: array<u32>;
-
-// Above all rows.
-const NO_ROW: u32 = 0xffffffffu;
 
 struct Candidate {
     // The key by which candidates are compared.
@@ -29,10 +26,6 @@ alias Held = Candidate;
 // As many as workgroup memory holds.
 @if(!bits64) const RUN: u32 = 3u;
 @if(bits64) const RUN: u32 = 1u;
-
-fn lowest() -> Candidate {
-    return Candidate(KEY_LOWEST, NO_ROW);
-}
 
 fn read_row(row: u32, column: u32) -> Candidate {
     let candidate = candidate_row(row, column);
@@ -52,12 +45,12 @@ fn candidate_row(row: u32, column: u32) -> u32 {
     return min(candidate, params.last_row);
 }
 
-fn merge(a: Candidate, b: Candidate) -> Candidate {
-    let first = key_equal(b.key, a.key) && b.row < a.row;
-    if key_above(b.key, a.key) || first {
-        return b;
+// Of equal ones the row before stays.
+fn merge(before: Candidate, after: Candidate) -> Candidate {
+    if key_above(after.key, before.key) {
+        return after;
     }
-    return a;
+    return before;
 }
 
 fn store_result(segment: u32, column: u32, found: Candidate) {

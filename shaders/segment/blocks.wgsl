@@ -19,10 +19,6 @@ import generated::WORKGROUP;
 // Keys as they lie in a block.
 alias Held = vec4<u32>;
 
-fn lowest() -> Held {
-    return vec4<u32>(0u);
-}
-
 fn merge(a: Held, b: Held) -> Held {
     return acc_pack(acc_add_keys(acc_add_keys(Acc(), a), b));
 }

@@ -7,7 +7,7 @@
 // src/segment/elements.rs.
 @if(bits32 || bits64) import package::common::element::element_words;
 import package::common::invocation::Invocation;
-import package::common::key::{KEY_LOWEST, Key, key_max};
+import package::common::key::{Key, key_max};
 @if(!from_carry) import package::common::source::load_element;
 @if(from_carry) import package::common::source::source_word;
 import package::segment::params::params;
@@ -22,10 +22,6 @@ alias Held = Key;
 // As many as workgroup memory holds.
 @if(!bits64) const RUN: u32 = 5u;
 @if(bits64) const RUN: u32 = 3u;
-
-fn lowest() -> Key {
-    return KEY_LOWEST;
-}
 
 @if(!from_carry)
 fn read_row(row: u32, column: u32) -> Key {

@@ -8,13 +8,13 @@
 // what the runs before each have of the segment that it begins with.
 //
 // Here is what all such kernels do. How they read rows is in segment/tiles and segment/blocks. They
-// declare `Held`, a maximum as workgroup memory has it, and `lowest`, `merge`, `store_result` and
-// `store_carry` of it. The CPU's version is src/segment/chunks.rs.
+// declare `Held`, a maximum as workgroup memory has it, and `merge`, `store_result` and `store_carry`
+// of it. The CPU's version is src/segment/chunks.rs.
 import package::common::divide::quotient;
 import package::common::invocation::{Invocation, group_number};
 import package::segment::ids::NO_SEGMENT;
 import package::segment::params::params;
-import kernel::{Held, lowest, merge, store_carry, store_result};
+import kernel::{Held, merge, store_carry, store_result};
 import generated::WORKGROUP;
 
 @group(0) @binding(6) var<storage, read_write> carry_ids: array<u32>;
@@ -63,7 +63,7 @@ fn place_of(at: Invocation) -> Place {
 }
 
 fn no_rows() -> Tail {
-    return Tail(NO_SEGMENT, lowest());
+    return Tail(NO_SEGMENT, Held());
 }
 
 // Rows, and more behind them. Out-of-range ids, and rows of the carry list without an id, separate

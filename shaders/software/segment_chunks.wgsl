@@ -1,12 +1,12 @@
 // Chunks of rows as in segment/groups, each of which an invocation goes through by itself.
 //
-// The kernels declare what they make of a part of each row: `lowest`, `read_row`, `merge`,
+// The kernels declare `Held`, the maximum so far of a part of each row, and `read_row`, `merge`,
 // `store_result` and `store_carry`. The CPU's version is src/segment/chunks.rs.
 import package::common::divide::quotient;
 import package::common::invocation::{Invocation, invocation_number};
 import package::segment::ids::NO_SEGMENT;
 import package::segment::params::params;
-import kernel::{lowest, merge, read_row, row_segment, store_carry, store_result};
+import kernel::{Held, merge, read_row, row_segment, store_carry, store_result};
 
 @group(0) @binding(6) var<storage, read_write> carry_ids: array<u32>;
 
@@ -24,7 +24,7 @@ fn visit_chunk(chunk: u32, column: u32) {
     let end = min(begin + params.chunk, params.rows);
     let carries = params.last == 0u;
 
-    var state = lowest();
+    var state = Held();
     var current = NO_SEGMENT;
     var head = NO_SEGMENT;
     var first = true;
@@ -43,7 +43,7 @@ fn visit_chunk(chunk: u32, column: u32) {
                     }
                     first = false;
                 }
-                state = lowest();
+                state = Held();
                 current = next;
             }
             state = merge(state, found);

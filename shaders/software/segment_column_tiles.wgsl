@@ -14,7 +14,7 @@ import generated::WORKGROUP;
 @group(0) @binding(4) var<storage, read_write> carry: array<vec4<u32>>;
 
 // The maxima so far.
-struct State {
+struct Held {
     a: Acc,
     b: Acc,
     c: Acc,
@@ -26,10 +26,6 @@ struct Blocks {
     b: vec4<u32>,
     c: vec4<u32>,
     d: vec4<u32>,
-}
-
-fn lowest() -> State {
-    return State();
 }
 
 // The first block of a tile, where the rows begin at an element.
@@ -47,12 +43,12 @@ fn read_row(row: u32, column: u32) -> Blocks {
     );
 }
 
-fn merge(state: State, found: Blocks) -> State {
-    return State(
-        acc_add(state.a, found.a),
-        acc_add(state.b, found.b),
-        acc_add(state.c, found.c),
-        acc_add(state.d, found.d),
+fn merge(held: Held, found: Blocks) -> Held {
+    return Held(
+        acc_add(held.a, found.a),
+        acc_add(held.b, found.b),
+        acc_add(held.c, found.c),
+        acc_add(held.d, found.d),
     );
 }
 
@@ -60,20 +56,20 @@ fn elements_of(acc: Acc) -> vec4<u32> {
     return element_words(acc_pack(acc));
 }
 
-fn store_result(segment: u32, column: u32, state: State) {
+fn store_result(segment: u32, column: u32, held: Held) {
     let block = first_block(params.result_base, segment, column);
-    result[block] = elements_of(state.a);
-    result[block + 1u] = elements_of(state.b);
-    result[block + 2u] = elements_of(state.c);
-    result[block + 3u] = elements_of(state.d);
+    result[block] = elements_of(held.a);
+    result[block + 1u] = elements_of(held.b);
+    result[block + 2u] = elements_of(held.c);
+    result[block + 3u] = elements_of(held.d);
 }
 
-fn store_carry(entry: u32, column: u32, state: State) {
+fn store_carry(entry: u32, column: u32, held: Held) {
     let block = first_block(params.carry_base, entry, column);
-    carry[block] = elements_of(state.a);
-    carry[block + 1u] = elements_of(state.b);
-    carry[block + 2u] = elements_of(state.c);
-    carry[block + 3u] = elements_of(state.d);
+    carry[block] = elements_of(held.a);
+    carry[block + 1u] = elements_of(held.b);
+    carry[block + 2u] = elements_of(held.c);
+    carry[block + 3u] = elements_of(held.d);
 }
 
 @compute @workgroup_size(WORKGROUP)
