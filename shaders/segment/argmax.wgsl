@@ -1,12 +1,14 @@
 // Which row of an ascending segment has the maximum, the first of equal ones, for each element of
-// a row. segment/tiles says how workgroups go through the rows. Results are the complements of rows,
-// so that 0 stands for no row; finish makes elements and indices of them. The carry list holds rows
-// (`from_carry`). The CPU kernel is in src/segment/argmax.rs.
+// a row. segment/tiles says how workgroups go through the rows, and segment/chunks how single
+// invocations do (`single`). Results are the complements of rows, so that 0 stands for no row; finish
+// makes elements and indices of them. The carry list holds rows (`from_carry`). The CPU kernel is in src/segment/argmax.rs.
 import package::common::invocation::Invocation;
 import package::common::key::{Key, key_above, key_rank};
 import package::common::source::load_element;
+@if(single) import package::segment::chunks::visit;
+@if(single) import package::segment::ids::row_segment;
 import package::segment::params::params;
-import package::segment::tiles::visit;
+@if(!single) import package::segment::tiles::visit;
 import generated::WORKGROUP;
 
 @group(0) @binding(2) var<storage, read_write> result: array<u32>;

@@ -1,5 +1,5 @@
 // The maxima of ascending segments of rows of any length. segment/tiles says how workgroups go
-// through the rows.
+// through the rows, and segment/chunks how single invocations do (`single`).
 //
 // Several elements of less than 32 bits share a word, and several invocations cannot write one
 // word. So such results go to scratch as items, a key and a mark, of which finish makes elements;
@@ -10,8 +10,10 @@ import package::common::invocation::Invocation;
 import package::common::key::{Key, key_max};
 @if(!from_carry) import package::common::source::load_element;
 @if(from_carry) import package::common::source::source_word;
+@if(single) import package::segment::chunks::visit;
+@if(single) import package::segment::ids::row_segment;
 import package::segment::params::params;
-import package::segment::tiles::visit;
+@if(!single) import package::segment::tiles::visit;
 import generated::WORKGROUP;
 
 @group(0) @binding(2) var<storage, read_write> result: array<u32>;

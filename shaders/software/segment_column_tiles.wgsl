@@ -1,13 +1,13 @@
 // The maxima of ascending segments of rows of whole column tiles: an invocation owns four
-// neighbouring blocks (16 bytes) of each row, a cache line. software/segment_chunks says how it goes
+// neighbouring blocks (16 bytes) of each row, a cache line. segment/chunks says how it goes
 // through the rows. The CPU kernel is that of segment/blocks.
 import package::common::block::{Acc, BLOCK, acc_add, acc_pack};
 import package::common::element::element_words;
 import package::common::invocation::Invocation;
 import package::common::source::source_block;
+import package::segment::chunks::visit;
 import package::segment::ids::row_segment;
 import package::segment::params::params;
-import package::software::segment_chunks::visit;
 import generated::WORKGROUP;
 
 @group(0) @binding(2) var<storage, read_write> result: array<vec4<u32>>;

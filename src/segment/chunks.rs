@@ -1,5 +1,5 @@
-//! `shaders/segment/groups.wgsl` and `shaders/software/segment_chunks.wgsl`: the CPU's way through
-//! chunks of rows whose ids ascend.
+//! `shaders/segment/groups.wgsl` and `shaders/segment/chunks.wgsl`: the CPU's way through chunks of
+//! rows whose ids ascend.
 
 use bytemuck::{Pod, cast_slice, cast_slice_mut};
 use rayon::prelude::*;

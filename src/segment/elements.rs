@@ -15,8 +15,9 @@ use crate::vector::Elements;
 
 /// The maxima of ascending segments, element by element: of the rows, or of what earlier launches
 /// carried.
-pub(super) static ELEMENTS: Kernel =
-    Kernel::new("segment_elements", "segment/elements", run).flags(&["from_carry"]).only(has);
+pub(super) static ELEMENTS: Kernel = Kernel::new("segment_elements", "segment/elements", run)
+    .flags(&["from_carry", "single"])
+    .only(has);
 
 /// Rows of a tile that an invocation looks at: `RUN` of the shader.
 pub(super) const fn run_rows(element: ElementType) -> u64 {
@@ -30,7 +31,7 @@ pub(super) const fn is_packed(element: ElementType) -> bool {
 
 /// The carry list of other elements than packed ones holds elements, which are read as the rows.
 fn has(element: ElementType, flags: Flags) -> bool {
-    is_packed(element) || flags == 0
+    is_packed(element) || flags & 1 == 0
 }
 
 pub(crate) fn run(shader: &Shader, call: Call<'_, '_>) {

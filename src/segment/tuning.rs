@@ -18,6 +18,9 @@ pub(crate) struct Tuning {
     pub carry_min_chunk: u64,
     /// As `last_chunk`, for rows of the carry list.
     pub carry_last_chunk: u64,
+    /// Whether each invocation has a chunk of its own where rows are not whole blocks, and workgroups
+    /// share none.
+    pub single: bool,
     /// Blocks of a row, at most, that a workgroup takes side by side.
     pub blocks_of_group: u64,
     /// As `blocks_of_group`, for rows of the carry list.
@@ -37,6 +40,7 @@ pub(crate) const HARDWARE: Tuning = Tuning {
     last_chunk: 16,
     carry_min_chunk: 16,
     carry_last_chunk: 64,
+    single: false,
     blocks_of_group: 32,
     carry_blocks_of_group: 2,
     ids_per_thread: 32,

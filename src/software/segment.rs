@@ -15,9 +15,16 @@ static COLUMN_TILES: Kernel =
     Kernel::new("segment_column_tiles", "software/segment_column_tiles", run_blocks);
 
 /// Launches cost more than long chunks of the carry list: on lavapipe a launch of 16 rows takes
-/// 30 µs, and one whose only invocation goes through 256 rows 42 µs.
-pub(super) const TUNING: Tuning =
-    Tuning { carry_min_chunk: 64, carry_last_chunk: 256, special: Some(&Kernels), ..HARDWARE };
+/// 30 µs, and one whose only invocation goes through 256 rows 42 µs. A workgroup whose invocations
+/// wait for each other takes 1 ms for 8192 rows.
+pub(super) const TUNING: Tuning = Tuning {
+    last_chunk: 64,
+    carry_min_chunk: 64,
+    carry_last_chunk: 256,
+    single: true,
+    special: Some(&Kernels),
+    ..HARDWARE
+};
 
 /// Rows that an invocation of `segment_unrolled` takes at once. On lavapipe segments of about four
 /// rows run at 0.52 of the fastest plain read by fours, 0.54 by eights, and 0.48 by sixteens.

@@ -21,8 +21,8 @@ enum Part {
 #[derive(Clone, Copy)]
 enum Team {
     Group(Group),
-    /// Each of so many invocations by itself.
-    Each(&'static Kernel, u64),
+    /// Each of so many invocations by itself, with a kernel of its own or the general one.
+    Each(Option<&'static Kernel>, u64),
     /// The same with a kernel that takes whole chunks alone.
     EachWhole(&'static Kernel),
 }
@@ -92,7 +92,7 @@ impl Planner<'_> {
                 if let Team::EachWhole(_) = team {
                     // A chunk that is not full gets a launch of the general kernel.
                     match count / cut.chunk * cut.chunk {
-                        0 => team = Team::Group(self.group(builder, level)),
+                        0 => team = self.team(builder, level),
                         whole => count = whole,
                     }
                 }
@@ -121,20 +121,7 @@ impl Planner<'_> {
             false => (self.tuning.min_chunk, self.tuning.last_chunk),
         };
         let max_iterations = builder.max_iterations();
-        let group = self.group(builder, level);
-        let (tiles, unrolled) = match (self.tuning.special, self.part(builder)) {
-            (Some(special), Part::Block) => {
-                (special.column_tiles(self.inner / builder.block()), None)
-            }
-            (Some(special), Part::Element) if self.inner == 1 && !from_carry => {
-                (None, Some(special))
-            }
-            _ => (None, None),
-        };
-        let team = match tiles {
-            Some((kernel, blocks)) => Team::Each(kernel, self.inner / (blocks * builder.block())),
-            None => Team::Group(group),
-        };
+        let team = self.team(builder, level);
         let parallelism = u64::from(builder.target.parallelism);
         // Rows of an invocation.
         let share = (level.rows * self.columns(builder, team)).div_ceil(parallelism);
@@ -170,11 +157,28 @@ impl Planner<'_> {
             return Ok(Cut { chunk, fit, last: true, team });
         }
         let share = share.min(max_iterations).min(general.fit);
-        match unrolled.and_then(|special| special.single_elements(share)) {
+        let unrolled = self.inner == 1 && self.part(builder) == Part::Element && !from_carry;
+        let special = self.tuning.special.filter(|_| unrolled);
+        match special.and_then(|special| special.single_elements(share)) {
             Some((kernel, at_once)) => {
                 cut(share / at_once * at_once, false, Team::EachWhole(kernel))
             }
             None => Ok(general),
+        }
+    }
+
+    /// Who goes through the chunks of a level, full or not.
+    fn team(&self, builder: &Builder<'_>, level: Level) -> Team {
+        if self.part(builder) != Part::Block {
+            return match self.tuning.single {
+                true => Team::Each(None, self.inner),
+                false => Team::Group(self.group(builder, level)),
+            };
+        }
+        let blocks = self.inner / builder.block();
+        match self.tuning.special.and_then(|special| special.column_tiles(blocks)) {
+            Some((kernel, tile)) => Team::Each(Some(kernel), blocks / tile),
+            None => Team::Group(self.group(builder, level)),
         }
     }
 
@@ -241,8 +245,11 @@ impl Planner<'_> {
                 (true, true) => "rows of the maxima of segments that span chunks",
             },
             shader: match team {
-                Team::Group(_) => self.group_shader(builder, level.number > 0),
-                Team::Each(kernel, _) | Team::EachWhole(kernel) => builder.shader(kernel),
+                Team::Each(Some(kernel), _) | Team::EachWhole(kernel) => builder.shader(kernel),
+                Team::Each(None, _) => {
+                    self.general_shader(builder, level.number > 0).with("single", true)
+                }
+                Team::Group(_) => self.general_shader(builder, level.number > 0),
             },
             params: &params,
             sources,
@@ -270,7 +277,7 @@ impl Planner<'_> {
         }
     }
 
-    fn group_shader(&self, builder: &Builder<'_>, from_carry: bool) -> Shader {
+    fn general_shader(&self, builder: &Builder<'_>, from_carry: bool) -> Shader {
         match self.part(builder) {
             Part::Block => builder.shader(&BLOCKS),
             Part::Element => {

@@ -211,11 +211,11 @@ pub static FAULTS: &[ShaderFault] = &[
         replace: "let joined = join(no_rows(), head);",
         report: None,
     },
-    // segment_column_tiles
+    // segment/chunks
     ShaderFault {
-        name: "column-tile-keeps-the-segment-before",
+        name: "invocation-keeps-the-segment-before",
         mistake: Mistake::StaleScratch,
-        kernels: &["segment_column_tiles"],
+        kernels: &["segment_column_tiles", "segment_elements", "segment_argmax"],
         find: "                state = Held();\n",
         replace: "",
         report: None,
@@ -223,7 +223,7 @@ pub static FAULTS: &[ShaderFault] = &[
     ShaderFault {
         name: "head-of-an-invocation-has-no-id",
         mistake: Mistake::Carry,
-        kernels: &["segment_column_tiles"],
+        kernels: &["segment_column_tiles", "segment_elements", "segment_argmax"],
         find: "                        head = current;\n",
         replace: "",
         report: None,
@@ -231,7 +231,7 @@ pub static FAULTS: &[ShaderFault] = &[
     ShaderFault {
         name: "tail-of-an-invocation-has-no-id",
         mistake: Mistake::Carry,
-        kernels: &["segment_column_tiles"],
+        kernels: &["segment_column_tiles", "segment_elements", "segment_argmax"],
         find: "store_carry_id(2u * chunk + 1u, column, select(current, NO_SEGMENT, first));",
         replace: "store_carry_id(2u * chunk + 1u, column, NO_SEGMENT);",
         report: None,
@@ -239,7 +239,7 @@ pub static FAULTS: &[ShaderFault] = &[
     ShaderFault {
         name: "chunks-stop-after-63-rows",
         mistake: Mistake::LoopLimit,
-        kernels: &["segment_column_tiles"],
+        kernels: &["segment_column_tiles", "segment_elements", "segment_argmax"],
         find: "for (var row = begin; row < end; row++) {",
         replace: "for (var row = begin; row < min(end, begin + 63u); row++) {",
         report: LLVMPIPE_LOOPS,
@@ -247,11 +247,12 @@ pub static FAULTS: &[ShaderFault] = &[
     ShaderFault {
         name: "segments-of-one-chunk-are-stored-as-carried",
         mistake: Mistake::Carry,
-        kernels: &["segment_column_tiles"],
+        kernels: &["segment_column_tiles", "segment_elements", "segment_argmax"],
         find: "let entry = select(2u * chunk + 1u, 2u * chunk, first);",
         replace: "let entry = 2u * chunk;",
         report: None,
     },
+    // segment_column_tiles
     ShaderFault {
         name: "fourth-block-of-a-tile-is-the-third",
         mistake: Mistake::LostElement,
