@@ -47,6 +47,10 @@ fn candidate_row(row: u32, column: u32) -> u32 {
     return min(candidate, params.last_row);
 }
 
+fn maximum_of(found: Candidate) -> Candidate {
+    return found;
+}
+
 // Of equal ones the row before stays.
 fn merge(before: Candidate, after: Candidate) -> Candidate {
     if key_above(after.key, before.key) {

@@ -1,13 +1,13 @@
 // Chunks of rows as in segment/groups, each of which an invocation goes through by itself: what is
 // fast where a driver emulates a GPU, and workgroups are slow to wait for their invocations.
 //
-// The kernels declare `Held`, the maximum so far of a part of each row, and `read_row`, `merge`,
-// `store_result` and `store_carry`. The CPU's version is src/segment/chunks.rs.
+// The kernels declare `Held`, the maximum so far of a part of each row, and `read_row`, `maximum_of`
+// one row, `merge`, `store_result` and `store_carry`. The CPU's version is src/segment/chunks.rs.
 import package::common::divide::quotient;
 import package::common::invocation::{Invocation, invocation_number};
 import package::segment::ids::NO_SEGMENT;
 import package::segment::params::params;
-import kernel::{Held, merge, read_row, row_segment, store_carry, store_result};
+import kernel::{Held, maximum_of, merge, read_row, row_segment, store_carry, store_result};
 
 @group(0) @binding(6) var<storage, read_write> carry_ids: array<u32>;
 
@@ -44,10 +44,11 @@ fn visit_chunk(chunk: u32, column: u32) {
                     }
                     first = false;
                 }
-                state = Held();
+                state = maximum_of(found);
                 current = next;
+            } else {
+                state = merge(state, found);
             }
-            state = merge(state, found);
         }
     }
     if carries {

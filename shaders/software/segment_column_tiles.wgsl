@@ -43,6 +43,10 @@ fn read_row(row: u32, column: u32) -> Blocks {
     );
 }
 
+fn maximum_of(found: Blocks) -> Held {
+    return merge(Held(), found);
+}
+
 fn merge(held: Held, found: Blocks) -> Held {
     return Held(
         acc_add(held.a, found.a),

@@ -9,7 +9,7 @@ import package::common::key::{KEY_LOWEST, Key, key_max};
 @if(!bits8) import package::common::source::source_block;
 import package::segment::chunks::{store_carry_id, visit_chunk};
 import package::segment::elements::{
-    Held, merge, read_row, store_carry, store_carry_at, store_result, store_result_at
+    Held, maximum_of, merge, read_row, store_carry, store_carry_at, store_result, store_result_at
 };
 import package::segment::ids::{NO_SEGMENT, segment_of};
 import package::segment::params::params;

@@ -216,8 +216,8 @@ pub static FAULTS: &[ShaderFault] = &[
         name: "invocation-keeps-the-segment-before",
         mistake: Mistake::StaleScratch,
         kernels: &["segment_column_tiles", "segment_elements", "segment_argmax"],
-        find: "                state = Held();\n",
-        replace: "",
+        find: "state = maximum_of(found);",
+        replace: "state = merge(state, found);",
         report: None,
     },
     ShaderFault {
