@@ -72,6 +72,11 @@ fn one_chunk(case: Case) -> Case {
     Case { narrow: Narrow { target_parallelism: Some(1), ..Narrow::default() }, ..case }
 }
 
+/// The same with short chunks: those of small workgroups.
+fn short_chunks(case: Case) -> Case {
+    Case { narrow: Narrow { workgroup_size: Some(8), ..Narrow::default() }, ..case }
+}
+
 /// The same with bindings of 256 bytes.
 fn small_bindings(case: Case) -> Case {
     Case { narrow: Narrow { max_binding_size: Some(516), ..Narrow::default() }, ..case }
@@ -155,11 +160,11 @@ fn shown(fault: Fault) -> Case {
             pool(MaxPool::new([2]).indices(indices(Order::RowMajor, 2)), ascending(&[2, 1, 4]))
         }
 
-        Fault::CarryUnused | Fault::CarryLast => segments(
+        Fault::CarryUnused | Fault::CarryLast => short_chunks(segments(
             SegmentMax::sorted(),
             each(&[100, 2], |i| i as f32 - 1000.0),
             ids((0..100).map(|row| row / 50)),
-        ),
+        )),
         Fault::ElementsNan => {
             segments(SegmentMax::sorted().nan(Nan::Ignore), nan_at(&[3], 1), ids([0, 0, 1]))
         }
@@ -178,9 +183,11 @@ fn shown(fault: Fault) -> Case {
             each(&[512], |i| i as f32 + 1.0),
             ids((0..512).map(|row| (row - 236).max(0) / 20)),
         )),
-        Fault::CarryFirst => {
-            segments(SegmentMax::sorted(), ascending(&[100]), ids((0..100).map(|row| row / 3)))
-        }
+        Fault::CarryFirst => short_chunks(segments(
+            SegmentMax::sorted(),
+            ascending(&[300]),
+            ids((0..300).map(|row| row / 3)),
+        )),
         Fault::LastSegment => segments(SegmentMax::sorted(), ascending(&[4]), ids([0, 0, 1, 1])),
         Fault::ArgmaxLowest => segments(
             SegmentMax::sorted().indices(ElementType::I32),
