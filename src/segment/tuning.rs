@@ -47,8 +47,10 @@ pub(crate) const HARDWARE: Tuning = Tuning {
     special: None,
 };
 
-/// The CPU backend cuts work among its threads itself.
-pub(crate) const CPU: Tuning = HARDWARE;
+/// The CPU backend cuts work among its threads itself, by chunks, and takes all columns of a row
+/// together: fewer parts of rows make shorter chunks.
+pub(crate) const CPU: Tuning =
+    Tuning { blocks_of_group: 256, carry_blocks_of_group: 256, ..HARDWARE };
 
 /// Kernels for some segments, in the place of the general ones.
 pub(crate) trait Special: std::fmt::Debug + Sync {
