@@ -1,6 +1,6 @@
 // The source of a launch: elements, bound as blocks of 16 bytes for kernels that read blocks, or
 // as words for those that read words, and where the binding's length is no multiple of 16 bytes
-// (`words`). No kernel reads both. Where source and result are ranges of one buffer (`in_place`),
+// (`words`). A kernel that reads both (`mixed`) takes words out of blocks. Where source and result are ranges of one buffer (`in_place`),
 // both are bound as writable, since a dispatch may not bind a buffer in two ways.
 import package::common::block::{ELEMENT_BITS, PER_WORD};
 import package::common::element::element_key;
@@ -40,12 +40,24 @@ fn source_len() -> u32 {
     return (arrayLength(&source) + 3u) / 4u;
 }
 
+@if(!mixed || words)
 fn source_word(word: u32) -> u32 {
     return source[word];
 }
 
+@if(mixed && !words)
+fn source_word(word: u32) -> u32 {
+    return source_blocks[word / 4u][word % 4u];
+}
+
+@if(!mixed || words)
 fn source_words() -> u32 {
     return arrayLength(&source);
+}
+
+@if(mixed && !words)
+fn source_words() -> u32 {
+    return arrayLength(&source_blocks) * 4u;
 }
 
 // Four words of consecutive elements that begin at any four elements: PER_WORD elements a word.

@@ -25,6 +25,8 @@ pub struct Kernel {
     pub(crate) has: fn(ElementType, Flags) -> bool,
     /// Whether its text depends on the element type.
     pub(crate) typed: bool,
+    /// Whether it reads both blocks and words of its source, which is bound as blocks then.
+    pub(crate) mixed: bool,
     /// How parts of its text are written for the attributes of one operator, if they are.
     pub(crate) specialization: Option<&'static Specialization>,
     /// The CPU's function.
@@ -84,7 +86,8 @@ impl Kernel {
         const fn any(_: ElementType, _: Flags) -> bool {
             true
         }
-        Self { name, file, flags: &[], has: any, typed: true, specialization: None, cpu }
+        let (typed, mixed, specialization) = (true, false, None);
+        Self { name, file, flags: &[], has: any, typed, mixed, specialization, cpu }
     }
 
     /// The same with variants.
@@ -100,6 +103,11 @@ impl Kernel {
     /// The same with one text for all element types.
     pub(crate) const fn untyped(self) -> Self {
         Self { typed: false, ..self }
+    }
+
+    /// The same that reads both blocks and words of its source.
+    pub(crate) const fn mixed(self) -> Self {
+        Self { mixed: true, ..self }
     }
 
     /// The same with parts of the text written for an operator's attributes.
@@ -274,6 +282,7 @@ impl Shader {
             ),
             "words" => self.words,
             "in_place" => self.in_place,
+            "mixed" => self.kernel.mixed,
             flag => self.is(flag),
         }
     }

@@ -8,7 +8,7 @@ pub(super) static KERNELS: [&Kernel; 2] = [&UNROLLED, &COLUMN_TILES];
 
 /// The maxima of segments of rows of one element, unrolled by [`ROWS`].
 static UNROLLED: Kernel =
-    Kernel::new("segment_unrolled", "software/segment_unrolled", run_elements);
+    Kernel::new("segment_unrolled", "software/segment_unrolled", run_elements).mixed();
 
 /// The maxima of segments of rows of whole column tiles, of [`TILE`] blocks.
 static COLUMN_TILES: Kernel =
