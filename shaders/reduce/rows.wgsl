@@ -41,14 +41,21 @@ fn unit_key(unit: u32, lane: u32) -> Key {
     let start = params.base + row * params.len + skipped;
     let end = start + min(params.chunk, params.len - skipped);
 
-    // Whole blocks, four loads in flight. Drivers fetch the descriptor of a source before a loop
-    // only if its length is asked for.
-    let first = (start + BLOCK - 1u) / BLOCK;
+    // The blocks at the ends may be shared with neighbours: the first one is one of the blocks with
+    // which invocations begin, the last one of those with which they end. Between them are whole
+    // blocks, four loads in flight. Drivers fetch the descriptor of a source before a loop only
+    // if its length is asked for.
+    let first = start / BLOCK;
     let last = min(end / BLOCK, source_len());
     let step = params.threads_per_row;
     let nan_key = params.nan_key;
     var acc: Acc;
     var block = first + lane;
+    if block * BLOCK < end {
+        let skip = select(0u, start % BLOCK, lane == 0u);
+        acc = acc_add_some(acc, source_block(block), skip, min(BLOCK, end - block * BLOCK));
+        block += step;
+    }
     while block + 3u * step < last {
         let w0 = source_block(block);
         let w1 = source_block(block + step);
@@ -60,18 +67,9 @@ fn unit_key(unit: u32, lane: u32) -> Key {
         acc = acc_add_by(acc, w3, nan_key);
         block += 4u * step;
     }
-    while block < last {
-        acc = acc_add_by(acc, source_block(block), nan_key);
+    while block * BLOCK < end {
+        acc = acc_add_some(acc, source_block(block), 0u, end - block * BLOCK);
         block += step;
-    }
-
-    // The blocks at the ends, which neighbours share.
-    if lane == 0u && start % BLOCK != 0u {
-        let b = start / BLOCK;
-        acc = acc_add_some(acc, source_block(b), start % BLOCK, min(BLOCK, end - b * BLOCK));
-    }
-    if lane == step - 1u && end % BLOCK != 0u && last >= first {
-        acc = acc_add_some(acc, source_block(last), 0u, end % BLOCK);
     }
     return acc_fold(acc);
 }

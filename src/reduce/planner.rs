@@ -225,9 +225,10 @@ impl Planner<'_, '_> {
         let blocks = e.n.div_ceil(block);
         // A workgroup's results fill whole words.
         let max_threads = self.tuning.max_threads_per_row.min(workgroup / self.builder.per_word());
-        // Neighbours read a line together. A longer row is shared by more, and by more still
-        // where there are too few rows to fill the device.
-        let enough = parallelism.div_ceil(e.outer).max(self.tuning.line).min(blocks);
+        // Neighbours read lines together, two where rows do not begin with one. A longer row is
+        // shared by more, and by more still where there are too few rows to fill the device.
+        let lines = if e.n.is_multiple_of(block) { 1 } else { 2 };
+        let enough = parallelism.div_ceil(e.outer).max(lines * self.tuning.line).min(blocks);
         let shared = (blocks / self.tuning.min_blocks).max(enough);
         let mut threads = shared.next_power_of_two().min(max_threads);
         // Parts of a piece at its ends take an iteration or two more.
