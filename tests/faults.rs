@@ -145,7 +145,7 @@ fn shown(fault: Fault) -> Case {
         Fault::UnevenLastTap => {
             let narrow =
                 Narrow { tuning: Some("hardware"), max_taps: Some(3), ..Narrow::default() };
-            Case { narrow, ..pool(MaxPool::new([20]), ascending(&[1, 1, 200])) }
+            Case { narrow, ..pool(MaxPool::new([40]), ascending(&[1, 1, 200])) }
         }
         Fault::VectorOverrun => pool(MaxPool::new([1, 3]), ascending(&[1, 1, 2, 5000])),
         Fault::EmptyChannel => pool(

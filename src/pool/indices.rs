@@ -204,16 +204,22 @@ impl Planner<'_> {
         let pitch: u64 = plane[at + 1..].iter().map(|a| a.size).product();
         let result_pitch: u64 = plane[at + 1..].iter().map(|a| a.outputs).product();
         let mut windows = (result_capacity / result_pitch).min(axis.outputs);
+        // The bytes of one binding of the parts that are as small as can be.
+        let mut least = result_pitch * builder.item().max(4 * rules.words);
         while windows > 0 {
+            least = 0;
             let parts = axis.cuts(windows)?.into_iter().map(|cut| {
                 let Cut { first_window, first_element, axis } = cut;
                 let (elements, results) = (axis.size * pitch, axis.outputs * result_pitch);
                 plane[at] = axis;
                 let groups = self.grouping(builder).groups(plane.clone());
                 let between = groups[..groups.len() - 1].iter().map(Group::results).max();
+                let between = between.unwrap_or(0);
+                let result_bytes = results * builder.item().max(4 * rules.words);
+                least = least.max(elements * builder.item()).max(result_bytes).max(between * 4);
                 let fits = elements <= capacity
                     && results <= result_capacity
-                    && between.is_none_or(|results| results <= builder.capacity(4));
+                    && between <= builder.capacity(4);
                 fits.then_some(Part {
                     groups,
                     plane_first: 0,
@@ -229,9 +235,7 @@ impl Planner<'_> {
             }
             windows /= 2;
         }
-        let elements = (axis.reach + 1).min(axis.size) * pitch;
-        let what = "pooling, in pieces that cannot be smaller,";
-        Err(builder.over_binding(what, elements * builder.item()))
+        Err(builder.over_binding("pooling, in pieces that cannot be smaller,", least))
     }
 
     /// All launches of a part; the positions between them go to the regions `between`.

@@ -33,9 +33,12 @@ pub struct Row {
     pub result: Result<Counted, String>,
 }
 
+/// The label of each launch, and its counts.
+type Launches = Vec<(String, Counts)>;
+
 /// The counts of an item.
 pub struct Counted {
-    pub launches: Vec<(String, Counts)>,
+    pub launches: Launches,
     pub sum: Counts,
     /// The fewest bytes: the inputs once, and the results once.
     pub fewest: u64,
@@ -79,7 +82,7 @@ fn run(
     plan: &Plan,
     inputs: &[&Tensor],
     counter: &mut Counter,
-) -> anyhow::Result<(Vec<(String, Counts)>, Vec<Tensor>)> {
+) -> anyhow::Result<(Launches, Vec<Tensor>)> {
     let buffers = plan.buffer_bytes().enumerate().map(|(i, bytes)| {
         // A whole number of blocks, as devices have them.
         let mut words = vec![STALE; bytes.next_multiple_of(16) as usize / 4];
