@@ -174,17 +174,17 @@ fn a_text_is_translated_as_wgpu_does() {
         }
     };
     let hlsl = rows("hlsl");
-    has(&hlsl, &["source : register(t0)", "result : register(u0)", ": register(b0)"]);
+    has(&hlsl, &["source_blocks : register(t0)", "result : register(u0)", ": register(b0)"]);
     // The number of workgroups, and loops that end.
     has(&hlsl, &["_NagaConstants: register(b1)", "uint2 loop_bound"]);
     assert!(!hlsl.contains("__local_invocation_id"), "workgroup memory is zeroed: {hlsl}");
     let in_place = text(&["reduce_rows", "u32", "--in-place", "--language", "hlsl"]);
-    has(&in_place, &["source : register(u0)", "result : register(u1)"]);
+    has(&in_place, &["source_blocks : register(u0)", "result : register(u1)"]);
 
     let msl = rows("msl");
-    has(&msl, &["// language: metal3.1", "params [[buffer(0)]]", "source [[buffer(1)]]"]);
+    has(&msl, &["// language: metal3.1", "params [[buffer(0)]]", "source_blocks [[buffer(1)]]"]);
     has(&msl, &["result [[buffer(2)]]", "_buffer_sizes [[buffer(3)]]", "loop_bound"]);
-    has(&msl, &["source[metal::min(unsigned("]);
+    has(&msl, &["source_blocks[metal::min(unsigned("]);
     assert!(!msl.contains("__local_invocation_id"), "workgroup memory is zeroed: {msl}");
 
     let glsl = rows("glsl");
