@@ -37,8 +37,8 @@ pub static FAULTS: &[ShaderFault] = &[
         name: "segment-keeps-the-maximum-before",
         mistake: Mistake::StaleScratch,
         kernels: &["segment_blocks", "segment_elements", "segment_argmax"],
-        find: "    return after;\n",
-        replace: "    return Tail(after.segment, merge(before.held, after.held));\n",
+        find: "\n    return after;\n",
+        replace: "\n    return Tail(after.segment, merge(before.held, after.held));\n",
         report: None,
     },
     ShaderFault {
