@@ -1,7 +1,8 @@
 // The source of a launch: elements, bound as blocks of 16 bytes for kernels that read blocks, or
 // as words for those that read words, and where the binding's length is no multiple of 16 bytes
-// (`words`). A kernel that reads both (`mixed`) takes words out of blocks. Where source and result are ranges of one buffer (`in_place`),
-// both are bound as writable, since a dispatch may not bind a buffer in two ways.
+// (`words`). A kernel that reads both (`mixed`) takes words out of blocks. Where source and result
+// are ranges of one buffer (`in_place`), both are bound as writable, since a dispatch may not bind
+// a buffer in two ways.
 import package::common::block::{ELEMENT_BITS, PER_WORD};
 import package::common::element::element_key;
 import package::common::key::Key;

@@ -5,7 +5,7 @@ import package::common::key::{KEY_LOWEST, Key, key_above, key_rank};
 import package::common::store::{PER_STORE, store_keys};
 import package::pool::numbering::{Numbering, store_index};
 import package::pool::tile::{Tiles, WordOfWindows, keys, run_tile};
-import package::pool::windows::{Windows, has_element};
+import package::pool::windows::{Windows, has_element_by, tap_offset_by};
 import generated::WORKGROUP;
 
 struct Params {
@@ -43,21 +43,21 @@ fn search(windows: WordOfWindows, i: u32) -> Found {
     var rank = KEY_LOWEST;
     var some = false;
     for (var j0 = 0u; j0 < axis0.taps; j0++) {
-        let tap0 = min(j0 * axis0.dilation, axis0.reach);
+        let tap0 = u32(tap_offset_by(axis0, j0));
         let at0 = windows.first.x + i32(tap0);
         for (var j1 = 0u; j1 < axis1.taps; j1++) {
-            let tap1 = min(j1 * axis1.dilation, axis1.reach);
+            let tap1 = u32(tap_offset_by(axis1, j1));
             let at1 = windows.first.y + i32(tap1);
-            if !has_element(0u, at0) || !has_element(1u, at1) {
+            if !has_element_by(axis0, at0) || !has_element_by(axis1, at1) {
                 continue;
             }
             let begin = windows.key + tap0 * pitch0 + tap1 * pitch1;
             let line = windows.origin + u32(at0) * axis0.pitch + u32(at1) * axis1.pitch;
             for (var j2 = 0u; j2 < axis2.taps; j2++) {
-                let tap2 = skipped + min(j2 * axis2.dilation, axis2.reach);
+                let tap2 = skipped + u32(tap_offset_by(axis2, j2));
                 let at2 = windows.first.z + i32(tap2);
                 let key = keys[begin + tap2];
-                if has_element(2u, at2) && (!some || key_above(key_rank(key), rank)) {
+                if has_element_by(axis2, at2) && (!some || key_above(key_rank(key), rank)) {
                     found = Found(key, line + u32(at2));
                     rank = key_rank(key);
                     some = true;

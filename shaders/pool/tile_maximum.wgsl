@@ -3,7 +3,7 @@ import package::common::invocation::Invocation;
 import package::common::key::{KEY_LOWEST, Key, key_max};
 import package::common::store::{PER_STORE, store_keys};
 import package::pool::tile::{Tiles, WordOfWindows, keys, run_tile};
-import package::pool::windows::Windows;
+import package::pool::windows::{Windows, tap_offset_by};
 import generated::WORKGROUP;
 
 struct Params {
@@ -33,11 +33,11 @@ fn finish(windows: WordOfWindows) {
         let begin = windows.key + i * axis2.stride;
         var best = KEY_LOWEST;
         for (var j0 = 0u; j0 < axis0.taps; j0++) {
-            let begin0 = begin + min(j0 * axis0.dilation, axis0.reach) * pitch0;
+            let begin0 = begin + u32(tap_offset_by(axis0, j0)) * pitch0;
             for (var j1 = 0u; j1 < axis1.taps; j1++) {
-                let begin1 = begin0 + min(j1 * axis1.dilation, axis1.reach) * pitch1;
+                let begin1 = begin0 + u32(tap_offset_by(axis1, j1)) * pitch1;
                 for (var j2 = 0u; j2 < axis2.taps; j2++) {
-                    let key = keys[begin1 + min(j2 * axis2.dilation, axis2.reach)];
+                    let key = keys[begin1 + u32(tap_offset_by(axis2, j2))];
                     best = key_max(best, key);
                 }
             }

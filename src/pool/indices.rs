@@ -5,7 +5,7 @@ use super::groups::Group;
 use super::params::{IndexParams, Numbering, TileIndexParams};
 use super::planner::{Planner, gather_params, output_vectors, push_special};
 use super::windows::Window;
-use super::{INDEX, Indices, Order, TILE_INDEX, tile};
+use super::{INDEX, Indices, Order, TILE_INDEX};
 use crate::error::{Error, Result};
 use crate::plan::{Builder, New, Region, divisor};
 use crate::tensor::TensorDesc;
@@ -299,10 +299,8 @@ impl Planner<'_> {
         }
         let whole = u64::from(result_base).is_multiple_of(builder.per_word());
         let alone = earlier.is_none() && later.is_none() && whole;
-        if let Some(tile) = self.grouping(builder).tile(group).filter(|_| alone)
-            && let Some(flat) = tile::flat(group)
-        {
-            let pool = self.params(builder, &flat, count, base, result_base)?;
+        if let Some(tile) = self.grouping(builder).tile(group).filter(|_| alone) {
+            let pool = self.params(builder, &tile.group, count, base, result_base)?;
             let (tiles, groups) = tile.params(builder, &pool);
             let params = TileIndexParams { pool, tiles, numbering };
             let shader = builder.shader(&TILE_INDEX);

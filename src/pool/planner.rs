@@ -9,7 +9,6 @@ use super::grouping::{Grouping, Tiles};
 use super::groups::{Group, Piece};
 use super::indices::IndexRules;
 use super::params::{self, BlockParams, Gather, GatherParams, Params, TileParams, Windows};
-use super::tile;
 use super::tuning::{SpecialLaunch, Tuning};
 use super::windows::Window;
 use super::{BLOCKS, GATHER, Layout, MaxPool, REGISTER_TILE, TILE};
@@ -136,10 +135,8 @@ impl Planner<'_> {
         }
         let grouping = self.grouping(builder);
         let whole = u64::from(result_base).is_multiple_of(builder.per_word());
-        if let Some(tile) = grouping.tile(group).filter(|_| whole)
-            && let Some(flat) = tile::flat(group)
-        {
-            let pool = self.params(builder, &flat, piece.results, base, result_base)?;
+        if let Some(tile) = grouping.tile(group).filter(|_| whole) {
+            let pool = self.params(builder, &tile.group, piece.results, base, result_base)?;
             let (tiles, groups) = tile.params(builder, &pool);
             let params = TileParams { pool, tiles };
             let shader = builder.shader(&TILE);

@@ -10,8 +10,10 @@ use crate::plan::{Builder, divisor};
 const BYTES: u64 = 4032 * 4;
 
 /// A box of windows: along each axis the windows, and the elements that they cover.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub(super) struct Tile {
+    /// The group without an inner axis.
+    pub group: Group,
     windows: [u64; 3],
     cover: [u64; 3],
 }
@@ -32,9 +34,8 @@ impl Tile {
         let along2 = (0..32).map(|n| outputs[2] >> n).take_while(|&n| n >= outputs[2].min(16));
         let along2 = along2.map(|n| n.next_multiple_of(per_store));
         let tiles = along2.flat_map(|n2| Self::with_rows(builder, &group, n2));
-        let tiles =
-            tiles.filter(|tile| tile.iterations(builder, &group) <= builder.max_iterations());
-        let cost = |tile: &Self| tile.cost(builder, &group);
+        let tiles = tiles.filter(|tile| tile.iterations(builder) <= builder.max_iterations());
+        let cost = |tile: &Self| tile.cost(builder);
         tiles.min_by(|a, b| cost(a).total_cmp(&cost(b)))
     }
 
@@ -56,21 +57,22 @@ impl Tile {
             let cover1 = covered(&axes[1], windows1);
             let windows0 = balanced(&axes[0], most(&axes[0], rows / cover1)?);
             let windows = [windows0, windows1, windows2];
-            Some(Self { windows, cover: [covered(&axes[0], windows0), cover1, cover2] })
+            let cover = [covered(&axes[0], windows0), cover1, cover2];
+            Some(Self { group: group.clone(), windows, cover })
         })
     }
 
     /// Iterations of an invocation.
-    fn iterations(&self, builder: &Builder<'_>, group: &Group) -> u64 {
+    fn iterations(&self, builder: &Builder<'_>) -> u64 {
         let each = |all: u64| all.div_ceil(builder.workgroup());
-        let taps: u64 = group.axes.iter().map(|axis| axis.taps).product();
+        let taps: u64 = self.group.axes.iter().map(|axis| axis.taps).product();
         each(self.cover.iter().product()) + each(self.windows.iter().product()) * taps
     }
 
     /// Bytes that are loaded for each result, with a little for what a workgroup costs, and for the
     /// workgroups that have no place beside it.
-    fn cost(&self, builder: &Builder<'_>, group: &Group) -> f64 {
-        let within = |i: usize| self.cover[i].min(group.axes[i].size);
+    fn cost(&self, builder: &Builder<'_>) -> f64 {
+        let within = |i: usize| self.cover[i].min(self.group.axes[i].size);
         // Rows begin and end within sectors.
         let row = within(2) * builder.item() + 28;
         let results: u64 = self.windows.iter().product();
@@ -106,7 +108,7 @@ impl Tile {
 }
 
 /// A group without an inner axis, and without an outer one where there is an axis to spare.
-pub(super) fn flat(group: &Group) -> Option<Group> {
+fn flat(group: &Group) -> Option<Group> {
     let mut flat = group.clone();
     if flat.inner > 1 {
         if flat.axes[0] != Axis::plain(1) {

@@ -149,13 +149,12 @@ impl Draft {
             return Ok(cases);
         }
         let pieces = self.in_pieces(aim, &case.narrow, random);
-        let again = pieces.as_ref().map_or(&[][..], |_| &[Falling, Peaks]);
         let own: &[Style] = match has_indices(&self.operator) {
             true => &[Rising, Falling, Peaks, Ties],
             false => &[Rising, Falling, Peaks],
         };
-        let plans = [(&case.narrow, own)];
-        for (narrow, styles) in plans.into_iter().chain(pieces.iter().map(|n| (n, again))) {
+        let again = pieces.iter().map(|narrow| (narrow, &[Falling, Peaks][..]));
+        for (narrow, styles) in [(&case.narrow, own)].into_iter().chain(again) {
             for &style in styles {
                 let mut other = Case { narrow: narrow.clone(), ..case.clone() };
                 match (&self.ids, &self.right_ids) {

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
+use self::Bound::{AtLeast, AtMost};
 use crate::{folder, refused, stdout, wgmax};
 
 /// What is allowed of some items' counts.
@@ -30,73 +31,67 @@ struct Row {
     launches: f64,
 }
 
+const fn gate(
+    name: &'static str,
+    is_for: fn(&str) -> bool,
+    figure: fn(&Row) -> f64,
+    bound: Bound,
+) -> Gate {
+    Gate { name, is_for, figure, bound }
+}
+
 const GATES: &[Gate] = &[
-    Gate {
-        name: "reductions and segments of whole blocks use what they request",
-        is_for: |item| is_reduction(item) || is_in_blocks(item),
-        figure: |row| row.efficiency,
-        bound: Bound::AtLeast(0.9),
-    },
-    Gate {
-        name: "pools use half of what they request",
-        is_for: |item| item.starts_with('P'),
-        figure: |row| row.efficiency,
-        bound: Bound::AtLeast(0.5),
-    },
-    Gate {
-        name: "reductions and windows that do not overlap request each byte once",
-        is_for: |item| is_reduction(item) || is_apart(item),
-        figure: |row| row.requested,
-        bound: Bound::AtMost(1.1),
-    },
-    Gate {
-        name: "neighbouring 3 × 3 windows share what they request",
-        is_for: |item| is_small(item) && !is_apart(item),
-        figure: |row| row.requested,
-        bound: Bound::AtMost(1.6),
-    },
-    Gate {
-        name: "long windows request each byte a few times",
-        is_for: |item| item.starts_with('P'),
-        figure: |row| row.requested,
-        bound: Bound::AtMost(3.0),
-    },
-    Gate {
-        name: "reductions move each byte once",
-        is_for: is_reduction,
-        figure: |row| row.traffic,
-        bound: Bound::AtMost(1.05),
-    },
-    Gate {
-        name: "pools with small windows move each byte once",
-        is_for: is_small,
-        figure: |row| row.traffic,
-        bound: Bound::AtMost(1.15),
-    },
-    Gate {
-        name: "long segments move each byte once",
-        is_for: |item| ["S01", "S03", "S04", "S06"].iter().any(|long| item.starts_with(long)),
-        figure: |row| row.traffic,
-        bound: Bound::AtMost(1.1),
-    },
-    Gate {
-        name: "reductions of one merged axis take two launches",
-        is_for: |item| is_reduction(item) && !item.starts_with("R05"),
-        figure: |row| row.launches,
-        bound: Bound::AtMost(2.0),
-    },
-    Gate {
-        name: "reductions of two merged axes and sorted segments take three launches",
-        is_for: |item| item.starts_with("R05") || item.starts_with('S'),
-        figure: |row| row.launches,
-        bound: Bound::AtMost(3.0),
-    },
-    Gate {
-        name: "pools of small windows take one launch",
-        is_for: is_small,
-        figure: |row| row.launches,
-        bound: Bound::AtMost(1.0),
-    },
+    gate(
+        "reductions and segments of whole blocks use what they request",
+        |item| is_reduction(item) || is_in_blocks(item),
+        |row| row.efficiency,
+        AtLeast(0.9),
+    ),
+    gate(
+        "pools use half of what they request",
+        |item| item.starts_with('P'),
+        |row| row.efficiency,
+        AtLeast(0.5),
+    ),
+    gate(
+        "reductions and windows that do not overlap request each byte once",
+        |item| is_reduction(item) || is_apart(item),
+        |row| row.requested,
+        AtMost(1.1),
+    ),
+    gate(
+        "neighbouring 3 × 3 windows share what they request",
+        |item| is_small(item) && !is_apart(item),
+        |row| row.requested,
+        AtMost(1.6),
+    ),
+    gate(
+        "long windows request each byte a few times",
+        |item| item.starts_with('P'),
+        |row| row.requested,
+        AtMost(3.0),
+    ),
+    gate("reductions move each byte once", is_reduction, |row| row.traffic, AtMost(1.05)),
+    gate("pools with small windows move each byte once", is_small, |row| row.traffic, AtMost(1.15)),
+    gate(
+        "long segments move each byte once",
+        |item| ["S01", "S03", "S04", "S06"].iter().any(|long| item.starts_with(long)),
+        |row| row.traffic,
+        AtMost(1.1),
+    ),
+    gate(
+        "reductions of one merged axis take two launches",
+        |item| is_reduction(item) && !item.starts_with("R05"),
+        |row| row.launches,
+        AtMost(2.0),
+    ),
+    gate(
+        "reductions of two merged axes and sorted segments take three launches",
+        |item| item.starts_with("R05") || item.starts_with('S'),
+        |row| row.launches,
+        AtMost(3.0),
+    ),
+    gate("pools of small windows take one launch", is_small, |row| row.launches, AtMost(1.0)),
 ];
 
 fn is_reduction(item: &str) -> bool {
@@ -145,8 +140,8 @@ fn beyond(gate: &Gate, rows: &BTreeMap<String, Row>) -> Vec<String> {
     let items = rows.iter().filter(|(item, _)| (gate.is_for)(item)).filter_map(|(item, row)| {
         let figure = (gate.figure)(row);
         let (keeps, bound) = match gate.bound {
-            Bound::AtLeast(bound) => (figure >= bound, bound),
-            Bound::AtMost(bound) => (figure <= bound, bound),
+            AtLeast(bound) => (figure >= bound, bound),
+            AtMost(bound) => (figure <= bound, bound),
         };
         (!keeps).then(|| format!("{item}: {figure:.3}, not {bound}"))
     });

@@ -7,6 +7,7 @@ mod machine;
 mod report;
 
 use std::collections::HashMap;
+use std::io::Write;
 
 use anyhow::{Context, ensure};
 use rayon::prelude::*;
@@ -52,7 +53,8 @@ pub fn count(items: &[Item], plan: PlanChoice, elements: usize) -> Report {
             return None;
         }
         let result = count_item(&item, plan).map_err(|error| format!("{error:#}"));
-        eprintln!("{}: counted", item.name);
+        // Progress. An error here means that stderr is closed.
+        let _ = writeln!(std::io::stderr(), "{}: counted", item.name);
         Some(Row { item, result })
     });
     let rows: Vec<Row> = rows.flatten().collect();

@@ -537,7 +537,7 @@ pub static FAULTS: &[ShaderFault] = &[
         name: "tiles-find-maxima-in-the-padding",
         mistake: Mistake::Padding,
         kernels: &["pool_tile_index"],
-        find: "if has_element(2u, at2) && (",
+        find: "if has_element_by(axis2, at2) && (",
         replace: "if (",
         report: None,
     },

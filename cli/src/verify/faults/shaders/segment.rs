@@ -2,18 +2,21 @@
 
 use super::{LLVMPIPE_LOOPS, Mistake, ShaderFault};
 
+/// The kernels that read ids by `shaders/segment/ids.wgsl`.
+const READ_IDS: &[&str] = &[
+    "segment_scatter",
+    "segment_blocks",
+    "segment_elements",
+    "segment_argmax",
+    "segment_column_tiles",
+];
+
 /// In the order of the files in `shaders/`.
 pub static FAULTS: &[ShaderFault] = &[
     ShaderFault {
         name: "id-has-no-high-word",
         mistake: Mistake::Order,
-        kernels: &[
-            "segment_scatter",
-            "segment_blocks",
-            "segment_elements",
-            "segment_argmax",
-            "segment_column_tiles",
-        ],
+        kernels: READ_IDS,
         find: "return select(NO_SEGMENT, segment, high == 0u && inside);",
         replace: "return select(NO_SEGMENT, segment, inside);",
         report: None,
@@ -21,13 +24,7 @@ pub static FAULTS: &[ShaderFault] = &[
     ShaderFault {
         name: "ids-base-is-left-out",
         mistake: Mistake::Offset,
-        kernels: &[
-            "segment_scatter",
-            "segment_blocks",
-            "segment_elements",
-            "segment_argmax",
-            "segment_column_tiles",
-        ],
+        kernels: READ_IDS,
         find: "return params.ids_base + row;",
         replace: "return row;",
         report: None,
