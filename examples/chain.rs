@@ -31,7 +31,7 @@ fn main() -> anyhow::Result<()> {
         result[0].download()
     };
 
-    let device = Device::auto();
+    let device = Device::auto()?;
     let (found, expected) = (on(&device)?, on(&Device::cpu())?);
     println!("on {}", device.info());
     for (album, channels) in found.to_vec::<u8>()?.chunks(3).enumerate() {

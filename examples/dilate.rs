@@ -25,7 +25,7 @@ fn main() -> anyhow::Result<()> {
     let input = Tensor::from_slice(shape, picture.as_raw())?;
 
     let dilation = MaxPool::new([WINDOW, WINDOW]).padding(Padding::SameUpper).layout(Layout::Nxc);
-    let device = Device::auto();
+    let device = Device::auto()?;
     let cpu = Device::cpu();
     let result = dilation.run(&device, &input)?.swap_remove(0);
     let expected = dilation.run(&cpu, &input)?.swap_remove(0);

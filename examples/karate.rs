@@ -66,7 +66,7 @@ fn main() -> anyhow::Result<()> {
         .flat_map(|(a, friends)| friends.iter().flat_map(move |&b| [[a, b], [b, a]]))
         .collect();
     let features = features(&messages);
-    let devices = [Device::auto(), Device::cpu()];
+    let devices = [Device::auto()?, Device::cpu()];
     println!("on {} and {}:", devices[0].info(), devices[1].info());
 
     let numbers: Vec<i32> = messages.iter().map(|&[_, to]| to as i32).collect();

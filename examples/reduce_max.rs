@@ -10,7 +10,7 @@ fn main() -> anyhow::Result<()> {
     let elements: Vec<f32> = (0..64 * 100 * 30).map(|i| (i as f32 * 0.37).sin()).collect();
     let input = Tensor::from_slice([64, 100, 30], &elements)?;
 
-    let device = Device::auto();
+    let device = Device::auto()?;
     let on_device = device.upload(&input)?;
     let rows = device.run(&ReduceMax::new().axes([2]).into(), &[&on_device])?;
     let columns = device.run(&ReduceMax::new().axes([0]).into(), &[&rows[0]])?;

@@ -394,6 +394,15 @@ pub enum Error {
         /// The names of the adapters, or "none".
         found: String,
     },
+    /// The CPU backend was left out of this build: the feature `cpu` is off.
+    #[error(
+        "the CPU backend is not in this build of wgmax: its feature `cpu` is off{}",
+        adapter.as_ref().map_or(String::new(), |error| format!(", and on a GPU: {error}"))
+    )]
+    NoCpu {
+        /// Why there is no GPU either, if one was looked for.
+        adapter: Option<Box<Error>>,
+    },
     /// A device could not be opened on an adapter.
     #[error("adapter {adapter} refused to open a device: {reason}")]
     AdapterRefused {

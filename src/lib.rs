@@ -7,7 +7,7 @@
 //!
 //! let input = Tensor::from_slice([2, 3], &[1.0f32, 5.0, 3.0, -1.0, f32::NEG_INFINITY, -0.0])?;
 //! let operator = ReduceMax::new().axes([-1]);
-//! let result = operator.run(&Device::auto(), &input)?;
+//! let result = operator.run(&Device::auto()?, &input)?;
 //! assert_eq!(result.as_slice::<f32>()?, [5.0, 0.0]);
 //! assert!(compare(&result, &operator.run(&Device::cpu(), &input)?)?.is_equal());
 //! # Ok::<(), wgmax::Error>(())
@@ -56,6 +56,7 @@ mod stream;
 #[cfg(feature = "oracle")]
 pub mod sweep;
 mod tensor;
+mod threads;
 mod tuning;
 mod vector;
 mod wgsl;

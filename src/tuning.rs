@@ -2,7 +2,7 @@
 
 use crate::error::Result;
 use crate::plan::{Limits, Target};
-use crate::{pool, reduce, segment};
+use crate::{pool, reduce, segment, threads};
 
 /// What is fast on a kind of device: the numbers by which planners choose kernels, and cut work
 /// among invocations and launches.
@@ -55,7 +55,7 @@ impl Tuning {
         match name {
             "hardware" => Some(Self::hardware()),
             "software" => Some(Self::software()),
-            "cpu" => Some(Self::cpu(rayon::current_num_threads())),
+            "cpu" => Some(Self::cpu(threads::count())),
             _ => None,
         }
     }

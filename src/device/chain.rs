@@ -20,7 +20,7 @@ use crate::tensor::TensorDesc;
 /// use wgmax::operator::{MaxPool, ReduceMax};
 /// use wgmax::{Device, Tensor};
 ///
-/// # let device = Device::auto();
+/// # let device = Device::auto()?;
 /// let images = Tensor::from_slice([1, 2, 2, 2], &[1.0f32, 2., 3., 4., 5., 6., 7., 8.])?;
 /// let images = device.upload(&images)?;
 /// let mut chain = device.chain();

@@ -20,6 +20,7 @@ use crate::gpu::{self, Gpu, Prepared};
 use crate::operator::Operator;
 use crate::plan::{Limits, Plan, Shader};
 use crate::tensor::{Tensor, TensorDesc};
+use crate::threads;
 use crate::tuning::Tuning;
 
 /// Lists the GPU adapters that support compute shaders, best first, without opening any.
@@ -91,8 +92,9 @@ impl Device {
     /// The device keeps up to 64 MiB of scratch and of dropped results for later runs, because new
     /// memory costs as much time as the work on it. They are freed with the last clone of the
     /// device.
+    #[cfg(feature = "cpu")]
     pub fn cpu() -> Self {
-        let threads = rayon::current_num_threads();
+        let threads = threads::count();
         let info = DeviceInfo {
             name: format!("CPU, {threads} threads"),
             backend: "cpu".into(),
@@ -108,24 +110,30 @@ impl Device {
     }
 
     /// The best GPU adapter, or the CPU if no adapter can be opened.
-    pub fn auto() -> Self {
-        // `auto` has no error case: it falls back to the CPU itself.
-        Self::named("auto").unwrap_or_else(|_| Self::cpu())
+    ///
+    /// # Errors
+    /// [`Error::NoCpu`] if no adapter can be opened and the feature `cpu` is off.
+    pub fn auto() -> Result<Self> {
+        Self::named("auto")
     }
 
     /// A device by name: `auto`, `cpu`, `gpu`, the index of an adapter in [`adapters`], or a part
     /// of an adapter's name, backend or driver. Upper and lower case are the same.
     ///
     /// # Errors
-    /// [`Error::NoAdapter`], [`Error::AdapterRefused`].
+    /// [`Error::NoAdapter`], [`Error::AdapterRefused`], [`Error::NoCpu`].
     pub fn named(name: &str) -> Result<Self> {
         DeviceOptions::new().open(name)
     }
 
-    /// Opens every adapter, in the order of [`adapters`]. The CPU comes last.
+    /// Opens every adapter, in the order of [`adapters`]. The CPU comes last, if the feature `cpu`
+    /// is on.
     pub fn all() -> Vec<Result<Self>> {
         let gpus = pollster::block_on(gpu::open_all()).into_iter();
-        gpus.map(|gpu| gpu.map(Self::from_gpu)).chain([Ok(Self::cpu())]).collect()
+        let gpus = gpus.map(|gpu| gpu.map(Self::from_gpu));
+        #[cfg(feature = "cpu")]
+        let gpus = gpus.chain([Ok(Self::cpu())]);
+        gpus.collect()
     }
 
     /// A device that the caller has opened. Plans respect the limits it was opened with.
@@ -346,9 +354,9 @@ impl Device {
         after: impl FnMut(usize, &[u8]),
     ) -> Result<()> {
         match self.backend_inputs(plan, inputs)? {
-            BackendInputs::Cpu(_, tensors) => {
+            BackendInputs::Cpu(memory, tensors) => {
                 // No memory is reused: new scratch is zero, as on a GPU.
-                cpu::execute(plan, &tensors, &Arc::default(), after).map(drop)
+                cpu::execute(plan, &tensors, &memory.fresh(), after).map(drop)
             }
             BackendInputs::Gpu(gpu, buffers) => {
                 pollster::block_on(gpu.execute_traced(plan, &buffers, after))

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::Device;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::gpu::{self, Gpu};
 use crate::tuning::Tuning;
 
@@ -57,18 +57,28 @@ impl DeviceOptions {
     /// As [`DeviceOptions::open`].
     pub async fn open_async(&self, name: &str) -> Result<Device> {
         let wanted = match name {
-            "cpu" => return Ok(self.tuned(Device::cpu())),
+            "cpu" => return self.cpu(None),
             "auto" | "gpu" => None,
             _ => Some(name),
         };
         match gpu::open(wanted, self.cache()).await {
             Ok(gpu) => Ok(self.device(gpu)),
-            Err(error) if name == "auto" => {
-                tracing::warn!("falling back to the CPU: {error}");
-                Ok(self.tuned(Device::cpu()))
-            }
+            Err(error) if name == "auto" => self.cpu(Some(error)),
             Err(error) => Err(error),
         }
+    }
+
+    /// The CPU, perhaps because no adapter could be opened.
+    fn cpu(&self, adapter: Option<Error>) -> Result<Device> {
+        #[cfg(feature = "cpu")]
+        {
+            if let Some(error) = adapter {
+                tracing::warn!("falling back to the CPU: {error}");
+            }
+            Ok(self.tuned(Device::cpu()))
+        }
+        #[cfg(not(feature = "cpu"))]
+        Err(Error::NoCpu { adapter: adapter.map(Box::new) })
     }
 
     /// Opens an adapter that the caller has chosen.

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use crate::plan::Limits;
+use crate::threads;
 use crate::tuning::Tuning;
 
 /// The name, backend, driver, kind and limits of a device.
@@ -43,7 +44,7 @@ impl DeviceInfo {
     /// The tuning that a [`Device`](crate::Device) of this description has by default.
     pub fn tuning(&self) -> Tuning {
         match self.kind.as_str() {
-            "host" => Tuning::cpu(rayon::current_num_threads()),
+            "host" => Tuning::cpu(threads::count()),
             "software" => Tuning::software(),
             _ => Tuning::hardware(),
         }

@@ -13,7 +13,7 @@
 //! let input = Tensor::from_slice([2, 3], &elements)?;
 //! let operator = Operator::from(ReduceMax::new().axes([-1]));
 //! let expected = oracle::run(&operator, &[&input])?;
-//! let found = operator.run(&Device::auto(), &[&input])?;
+//! let found = operator.run(&Device::auto()?, &[&input])?;
 //! assert!(compare(&expected[0], &found[0])?.is_equal());
 //! # Ok::<(), wgmax::Error>(())
 //! ```

@@ -1,11 +1,11 @@
 //! `shaders/common/fill.wgsl`: one value everywhere.
 
 use bytemuck::{Pod, Zeroable};
-use rayon::prelude::*;
 
 use super::{Builder, Call, Kernel, New, Range, Shader};
 use crate::error::Result;
 use crate::fault::{self, Fault};
+use crate::threads;
 
 /// The kernels of this room.
 pub(crate) static KERNELS: [&Kernel; 1] = [&FILL];
@@ -87,7 +87,7 @@ fn run(_: &Shader, call: Call<'_, '_>) {
     let (even, odd) = fault::or(Fault::FillWordOrder, (even, odd), (odd, even));
     let pair = (odd << 32 | even).to_le_bytes();
     let (whole, rest) = result.split_at_mut(last);
-    whole.par_chunks_mut(PART).for_each(|part| {
+    threads::each_chunk(whole, PART, |_, part| {
         let mut pairs = part.chunks_exact_mut(8);
         pairs.by_ref().for_each(|two| two.copy_from_slice(&pair));
         let rest = fault::or(Fault::FillRemainder, pairs.into_remainder(), &mut []);

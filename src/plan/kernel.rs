@@ -30,6 +30,7 @@ pub struct Kernel {
     /// How parts of its text are written for the attributes of one operator, if they are.
     pub(crate) specialization: Option<&'static Specialization>,
     /// The CPU's function.
+    #[cfg(feature = "cpu")]
     pub(crate) cpu: fn(&Shader, Call<'_, '_>),
 }
 
@@ -78,6 +79,9 @@ pub(crate) type Flags = u8;
 
 impl Kernel {
     /// A kernel for every element type and all combinations of its flags.
+    ///
+    /// Without the feature `cpu` the CPU's function is not kept, so that it is never compiled.
+    #[cfg_attr(not(feature = "cpu"), expect(unused_variables))]
     pub(crate) const fn new(
         name: &'static str,
         file: &'static str,
@@ -87,7 +91,17 @@ impl Kernel {
             true
         }
         let (typed, mixed, specialization) = (true, false, None);
-        Self { name, file, flags: &[], has: any, typed, mixed, specialization, cpu }
+        Self {
+            name,
+            file,
+            flags: &[],
+            has: any,
+            typed,
+            mixed,
+            specialization,
+            #[cfg(feature = "cpu")]
+            cpu,
+        }
     }
 
     /// The same with variants.

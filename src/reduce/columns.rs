@@ -1,12 +1,12 @@
 //! `shaders/reduce/columns.wgsl`: the maximum down columns.
 
 use bytemuck::{Pod, Zeroable};
-use rayon::prelude::*;
 
 use super::clear_word;
 use crate::fault::{self, Fault};
 use crate::plan::{Call, Kernel, Shader};
-use crate::tensor::key::{Key, Keyed, Lane, with_keyed};
+use crate::tensor::key::{Lane, Order, with_order};
+use crate::threads;
 use crate::vector::{self, Elements, PARALLEL_FROM};
 
 /// The maximum of each column, or of each piece of one: of whole blocks that are aligned, or
@@ -34,47 +34,46 @@ pub(super) struct Params {
 const TILE: usize = 2048;
 
 pub(crate) fn run(shader: &Shader, mut call: Call<'_, '_>) {
-    let params = call.params();
-    with_keyed!(shader.element, T => {
+    let params: &Params = call.params();
+    let nan_key = fault::or(Fault::ColumnsNan, params.nan_key, u32::MAX);
+    with_order!(shader.element, nan_key, order => {
         let (source, result) = call.one();
-        reduce::<T>(params, source, result);
+        reduce(order, params, source, result);
     });
 }
 
-fn reduce<T: Keyed>(p: &Params, source: &[T::Bits], result: &mut [T::Bits]) {
-    let nan_key = fault::or(Fault::ColumnsNan, p.nan_key, u32::MAX);
-    let load = Elements { nan: T::Key::nan(nan_key) };
+fn reduce<O: Order>(order: O, p: &Params, source: &[O::Key], result: &mut [O::Key]) {
+    let load = Elements(order);
     let (len, width, chunk) = (p.len as usize, p.width as usize, p.chunk as usize);
     let rows = fault::or(Fault::ColumnsWidenedRow, len.div_ceil(width), len / width);
     let lost = usize::from(p.splits > 1);
     let piece = fault::or(Fault::ColumnsPieceEnd, chunk, chunk - lost);
-    Matrices::<T> { p, source, load, rows, piece }.run(result);
+    Matrices { p, source, load, rows, piece }.run(result);
 }
 
 /// A launch: a series of matrices, each cut into units of some rows.
-struct Matrices<'a, T: Keyed> {
+struct Matrices<'a, O: Order> {
     p: &'a Params,
-    source: &'a [T::Bits],
-    load: Elements<T>,
+    source: &'a [O::Key],
+    load: Elements<O>,
     /// Rows of a matrix, and of a unit.
     rows: usize,
     piece: usize,
 }
 
-impl<T: Keyed> Matrices<'_, T> {
-    fn run(&self, result: &mut [T::Bits]) {
+impl<O: Order> Matrices<'_, O> {
+    fn run(&self, result: &mut [O::Key]) {
         let (outputs, first) = (self.p.outputs as usize, self.p.result_base as usize);
         clear_word(result, first + outputs);
         let result = &mut result[first..first + outputs];
         let (width, chunk) = (self.p.width as usize, self.p.chunk as usize);
         let work = outputs * chunk;
-        let threads = rayon::current_num_threads();
+        let threads = threads::count();
         if width <= TILE && work < PARALLEL_FROM {
             self.units(0, result);
         } else if width <= TILE && outputs / width >= threads {
             let units = (PARALLEL_FROM / (width * chunk)).max(1);
-            let parts = result.par_chunks_mut(units * width).enumerate();
-            parts.for_each(|(i, out)| self.units(i * units, out));
+            threads::each_chunk(result, units * width, |i, out| self.units(i * units, out));
         } else if work < PARALLEL_FROM {
             let units = result.chunks_mut(width).enumerate();
             units.for_each(|(unit, out)| self.columns(unit, 0, out));
@@ -82,21 +81,21 @@ impl<T: Keyed> Matrices<'_, T> {
             // Wide rows: a thread has some columns of all of them.
             let units = (outputs / width).max(1);
             let share = width.div_ceil((2 * threads).div_ceil(units)).max(64).min(width);
-            result.par_chunks_mut(width).enumerate().for_each(|(unit, out)| {
-                let parts = out.par_chunks_mut(share).enumerate();
-                parts.for_each(|(i, out)| self.columns(unit, i * share, out));
+            let parts = result.chunks_mut(width).enumerate().flat_map(|(unit, out)| {
+                out.chunks_mut(share).enumerate().map(move |(i, out)| (unit, i * share, out))
             });
+            threads::each(parts.collect(), |(unit, first, out)| self.columns(unit, first, out));
         }
     }
 
     /// Whole units, from one on: as many at once as stay in the cache together.
-    fn units(&self, first: usize, result: &mut [T::Bits]) {
+    fn units(&self, first: usize, result: &mut [O::Key]) {
         let width = self.p.width as usize;
-        let mut keys = [T::Key::LOWEST; TILE];
+        let mut keys = [O::Key::LOWEST; TILE];
         for (i, out) in result.chunks_mut(TILE / width * width).enumerate() {
             let keys = &mut keys[..out.len()];
             if !fault::planted(Fault::ColumnsStaleKeys) {
-                keys.fill(T::Key::LOWEST);
+                keys.fill(O::Key::LOWEST);
             }
             for (j, keys) in keys.chunks_mut(width).enumerate() {
                 self.add(first + i * (TILE / width) + j, 0, keys);
@@ -106,11 +105,11 @@ impl<T: Keyed> Matrices<'_, T> {
     }
 
     /// Some columns of a unit, from one on.
-    fn columns(&self, unit: usize, first: usize, result: &mut [T::Bits]) {
-        let mut keys = [T::Key::LOWEST; TILE];
+    fn columns(&self, unit: usize, first: usize, result: &mut [O::Key]) {
+        let mut keys = [O::Key::LOWEST; TILE];
         for (i, out) in result.chunks_mut(TILE).enumerate() {
             let keys = &mut keys[..out.len()];
-            keys.fill(T::Key::LOWEST);
+            keys.fill(O::Key::LOWEST);
             let tile = fault::or(Fault::ColumnsSecondTile, i, 0);
             self.add(unit, first + tile * TILE, keys);
             vector::store(self.load, keys, out);
@@ -118,7 +117,7 @@ impl<T: Keyed> Matrices<'_, T> {
     }
 
     /// Adds the maxima of the columns of a unit, from one on, to keys.
-    fn add(&self, unit: usize, column: usize, keys: &mut [T::Key]) {
+    fn add(&self, unit: usize, column: usize, keys: &mut [O::Key]) {
         let p = self.p;
         let (len, width, splits) = (p.len as usize, p.width as usize, p.splits as usize);
         let matrix = &self.source[p.base as usize + unit / splits * len..][..len];

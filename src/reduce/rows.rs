@@ -1,12 +1,12 @@
 //! `shaders/reduce/rows.wgsl`: the maximum of contiguous rows.
 
 use bytemuck::{Pod, Zeroable};
-use rayon::prelude::*;
 
 use super::clear_word;
 use crate::fault::{self, Fault};
 use crate::plan::{Call, Kernel, Shader};
-use crate::tensor::key::{Key, Keyed, Lane, with_keyed};
+use crate::tensor::key::{Lane, Order, with_order};
+use crate::threads;
 use crate::vector::{self, Elements, PARALLEL_FROM};
 
 /// The maximum of each row, or of each piece of one.
@@ -41,23 +41,23 @@ pub(super) struct Params {
 const TILE: usize = 2048;
 
 pub(crate) fn run(shader: &Shader, mut call: Call<'_, '_>) {
-    let params = call.params();
-    with_keyed!(shader.element, T => {
+    let params: &Params = call.params();
+    let nan_key = fault::or(Fault::RowsNan, params.nan_key, 0);
+    with_order!(shader.element, nan_key, order => {
         let (source, result) = call.one();
-        reduce::<T>(params, source, result);
+        reduce(order, params, source, result);
     });
 }
 
-fn reduce<T: Keyed>(p: &Params, source: &[T::Bits], result: &mut [T::Bits]) {
-    let nan_key = fault::or(Fault::RowsNan, p.nan_key, 0);
-    let elements = Elements::<T> { nan: T::Key::nan(nan_key) };
+fn reduce<O: Order>(order: O, p: &Params, source: &[O::Key], result: &mut [O::Key]) {
+    let elements = Elements(order);
     let (len, splits, chunk) = (p.len as usize, p.splits as usize, p.chunk as usize);
     let (rows, first) = (p.rows as usize, p.result_base as usize);
     clear_word(result, first + rows * splits);
     let result = &mut result[first..first + rows * splits];
     let source = &source[p.base as usize..][..rows * len];
-    let part = |first: usize, results: &mut [T::Bits]| {
-        let mut keys = [T::Key::LOWEST; TILE];
+    let part = |first: usize, results: &mut [O::Key]| {
+        let mut keys = [O::Key::LOWEST; TILE];
         for (i, out) in results.chunks_mut(TILE).enumerate() {
             let tile = fault::or(Fault::RowsSecondTile, i, 0);
             let (unit, keys) = (first + tile * TILE, &mut keys[..out.len()]);
@@ -78,6 +78,6 @@ fn reduce<T: Keyed>(p: &Params, source: &[T::Bits], result: &mut [T::Bits]) {
         part(0, result);
     } else {
         let units = (PARALLEL_FROM / 4 / chunk.min(len).max(1)).max(1);
-        result.par_chunks_mut(units).enumerate().for_each(|(i, out)| part(i * units, out));
+        threads::each_chunk(result, units, |i, out| part(i * units, out));
     }
 }

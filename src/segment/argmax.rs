@@ -7,7 +7,7 @@ use super::params::Params;
 use crate::fault::{self, Fault};
 use crate::plan::{Call, Kernel, Shader};
 use crate::tensor::ElementType;
-use crate::tensor::key::{Key, Keyed, Lane, with_keyed};
+use crate::tensor::key::{Lane, Order, with_order};
 
 /// The rows of the maxima of ascending segments, among all rows or among those that earlier
 /// launches carried.
@@ -20,35 +20,36 @@ pub(super) const fn run_rows(element: ElementType) -> u64 {
 }
 
 fn run(shader: &Shader, call: Call<'_, '_>) {
-    with_keyed!(shader.element, T => rows::<T>(call));
+    let p: &Params = call.params();
+    with_order!(shader.element, p.nan_key, order => rows(order, call));
 }
 
-fn rows<T: Keyed>(call: Call<'_, '_>) {
+fn rows(order: impl Order, call: Call<'_, '_>) {
     let p: &Params = call.params();
     let candidates = call.sources.get(2).map(|bytes| cast_slice(bytes));
     let source = cast_slice(call.sources[0]);
-    let (nan, no_row) = (T::Key::nan(p.nan_key), fault::or(Fault::ArgmaxLowest, u32::MAX, 0));
-    chunks::run(&Rows::<T> { p, source, candidates, nan, no_row }, call);
+    let no_row = fault::or(Fault::ArgmaxLowest, u32::MAX, 0);
+    chunks::run(&Rows { p, source, candidates, order, no_row }, call);
 }
 
 /// Rows, or candidates among them.
-struct Rows<'a, T: Keyed> {
+struct Rows<'a, O: Order> {
     p: &'a Params,
-    source: &'a [T::Bits],
+    source: &'a [O::Key],
     candidates: Option<&'a [u32]>,
-    nan: T::Key,
+    order: O,
     /// Above all rows.
     no_row: u32,
 }
 
-impl<T: Keyed> Visit for Rows<'_, T> {
+impl<O: Order> Visit for Rows<'_, O> {
     /// The key by which candidates are compared, and the row.
-    type State = (T::Key, u32);
+    type State = (O::Key, u32);
     type Result = u32;
     type Carry = u32;
 
     fn nothing(&self) -> Self::State {
-        (T::Key::LOWEST, self.no_row)
+        (O::Key::LOWEST, self.no_row)
     }
 
     #[inline(always)]
@@ -63,7 +64,7 @@ impl<T: Keyed> Visit for Rows<'_, T> {
                 None => p.first_row + row as u32,
             };
             let at = p.base as usize + candidate as usize * inner + column;
-            let key = T::rank(T::key(self.source[at], self.nan));
+            let key = self.order.rank(self.order.key(self.source[at]));
             if key > state.0 || (key == state.0 && candidate < state.1) {
                 *state = (key, candidate);
             }

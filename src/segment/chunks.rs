@@ -2,11 +2,11 @@
 //! rows whose ids ascend.
 
 use bytemuck::{Pod, cast_slice, cast_slice_mut};
-use rayon::prelude::*;
 
 use super::params::{NO_SEGMENT, Params};
 use crate::fault::{self, Fault};
 use crate::plan::Call;
+use crate::threads;
 use crate::vector::PARALLEL_FROM;
 
 /// What a kernel makes of the rows of a segment, for each of their columns.
@@ -63,8 +63,7 @@ pub(super) fn run<V: Visit>(visit: &V, call: Call<'_, '_>) {
     if work < PARALLEL_FROM {
         visit.visit(p, ids, all);
     } else {
-        let parts = split(p, ids, all);
-        parts.into_par_iter().for_each(|part| visit.visit(p, ids, part));
+        threads::each(split(p, ids, all), |part| visit.visit(p, ids, part));
     }
 }
 
@@ -72,7 +71,7 @@ pub(super) fn run<V: Visit>(visit: &V, call: Call<'_, '_>) {
 /// first row and of the next part's. Where ids do not ascend, the rest is not stored.
 fn split<'a, R, C>(p: &Params, ids: &[u32], all: Part<'a, R, C>) -> Vec<Part<'a, R, C>> {
     let (inner, chunks) = (p.inner as usize, p.chunks as usize);
-    let count = (4 * rayon::current_num_threads()).min(chunks);
+    let count = (4 * threads::count()).min(chunks);
     let share = chunks.div_ceil(count.max(1)).max(1);
     let count = chunks.div_ceil(share);
 

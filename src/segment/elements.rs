@@ -10,7 +10,7 @@ use super::params::Params;
 use crate::fault::{self, Fault};
 use crate::plan::{Call, Flags, Kernel, Shader};
 use crate::tensor::ElementType;
-use crate::tensor::key::{Key, Keyed, with_keyed};
+use crate::tensor::key::{Order, with_order};
 use crate::vector::Elements;
 
 /// The maxima of ascending segments, element by element: of the rows, or of what earlier launches
@@ -36,14 +36,14 @@ fn has(element: ElementType, flags: Flags) -> bool {
 
 pub(crate) fn run(shader: &Shader, call: Call<'_, '_>) {
     let (packed, from_carry) = (is_packed(shader.element), shader.is("from_carry"));
-    with_keyed!(shader.element, T => maxima::<T>(packed, from_carry, call));
-}
-
-fn maxima<T: Keyed>(packed: bool, from_carry: bool, call: Call<'_, '_>) {
     let p: &Params = call.params();
     let nan_key = fault::or(Fault::ElementsNan, p.nan_key, u32::MAX);
-    let elements = Elements::<T> { nan: T::Key::nan(nan_key) };
-    let (words, items) = (Words::<T::Key>(PhantomData), Items::<T::Key>(PhantomData));
+    with_order!(shader.element, nan_key, order => maxima(order, packed, from_carry, call));
+}
+
+fn maxima<O: Order>(order: O, packed: bool, from_carry: bool, call: Call<'_, '_>) {
+    let (p, elements) = (call.params(), Elements(order));
+    let (words, items) = (Words::<O::Key>(PhantomData), Items::<O::Key>(PhantomData));
     let source = call.sources[0];
     match (packed, from_carry) {
         (false, _) => {

@@ -1,11 +1,11 @@
 //! `shaders/segment/finish.wgsl`: elements and indices from items.
 
 use bytemuck::{Pod, Zeroable, cast_slice, cast_slice_mut};
-use rayon::prelude::*;
 
 use crate::fault::{self, Fault};
 use crate::plan::{Call, Kernel, Shader};
-use crate::tensor::key::{Key, Keyed, with_keyed};
+use crate::tensor::key::{Key, Order, with_order};
+use crate::threads;
 use crate::vector::PARALLEL_FROM;
 
 /// Elements from items or, with `argmax`, elements and indices.
@@ -36,43 +36,44 @@ const SOME: usize = PARALLEL_FROM / 4;
 
 fn run(shader: &Shader, call: Call<'_, '_>) {
     let p: &Params = call.params();
-    with_keyed!(shader.element, T => match (call.sources, call.results) {
-        ([items], [out]) => elements::<T>(p, cast_slice(items), cast_slice_mut(out)),
+    with_order!(shader.element, p.nan_key, order => match (call.sources, call.results) {
+        ([items], [out]) => elements(order, p, cast_slice(items), cast_slice_mut(out)),
         ([source, items], [out, indices]) => {
             let rows = (cast_slice(source), cast_slice(items));
-            elements_and_indices::<T>(p, rows, cast_slice_mut(out), cast_slice_mut(indices));
+            elements_and_indices(order, p, rows, cast_slice_mut(out), cast_slice_mut(indices));
         }
         _ => unreachable!("planners bind what a kernel declares"),
     });
 }
 
 /// Elements from keys.
-fn elements<T: Keyed>(p: &Params, items: &[u32], out: &mut [T::Bits]) {
+fn elements<O: Order>(order: O, p: &Params, items: &[u32], out: &mut [O::Key]) {
     let words = p.item_words as usize;
     let out = &mut out[p.result_base as usize..][..p.outputs as usize];
     let items = &items[..p.outputs as usize * words];
     let empty_high = fault::or(Fault::EmptyHighWord, p.empty_high, 0);
-    let empty = T::Key::from_words(p.empty_low, empty_high);
-    out.par_chunks_mut(SOME).zip(items.par_chunks(SOME * words)).for_each(|(out, items)| {
-        for (out, item) in out.iter_mut().zip(items.chunks(words)) {
+    let empty = O::Key::from_words(p.empty_low, empty_high);
+    threads::each_chunk(out, SOME, |chunk, out| {
+        let items = items[chunk * SOME * words..].chunks(words);
+        for (out, item) in out.iter_mut().zip(items) {
             let key = match (item[words - 1], words) {
                 (0, _) => empty,
-                (_, 3) => T::Key::from_words(item[1], item[0]),
-                _ => T::Key::from_words(item[0], 0),
+                (_, 3) => O::Key::from_words(item[1], item[0]),
+                _ => O::Key::from_words(item[0], 0),
             };
-            *out = T::bits(key);
+            *out = order.bits(key);
         }
     });
 }
 
 /// Elements and their rows' numbers from rows.
-fn elements_and_indices<T: Keyed>(
+fn elements_and_indices<O: Order>(
+    order: O,
     p: &Params,
-    (source, items): (&[T::Bits], &[u32]),
-    out: &mut [T::Bits],
+    (source, items): (&[O::Key], &[u32]),
+    out: &mut [O::Key],
     indices: &mut [u32],
 ) {
-    let nan = T::Key::nan(p.nan_key);
     let (words, index_words) = (p.item_words as usize, p.index_words as usize);
     let outputs = p.outputs as usize;
     let out = &mut out[p.result_base as usize..][..outputs];
@@ -83,7 +84,7 @@ fn elements_and_indices<T: Keyed>(
         let (key, number) = match mark {
             0 => {
                 let none = fault::or(Fault::EmptyIndex, -1, u32::MAX.into());
-                (T::Key::from_words(p.empty_low, p.empty_high), none)
+                (O::Key::from_words(p.empty_low, p.empty_high), none)
             }
             mark => {
                 // Rows that are not at hand are another launch's.
@@ -92,10 +93,10 @@ fn elements_and_indices<T: Keyed>(
                     continue;
                 }
                 let at = p.base as usize + row as usize * p.inner as usize + i % p.inner as usize;
-                (T::key(source[at], nan), i64::from(!mark))
+                (order.key(source[at]), i64::from(!mark))
             }
         };
-        *out = T::bits(key);
+        *out = order.bits(key);
         index[0] = number as u32;
         if let Some(high) = index.get_mut(1) {
             *high = (number >> 32) as u32;

@@ -1,13 +1,13 @@
 //! `shaders/segment/scatter.wgsl`: the maxima of segments of rows in any order.
 
 use bytemuck::{cast_slice, cast_slice_mut};
-use rayon::prelude::*;
 
 use super::maxima::words;
 use super::params::{NO_SEGMENT, Params};
 use crate::fault::{self, Fault};
 use crate::plan::{Call, Kernel, Shader};
-use crate::tensor::key::{Key, Keyed, with_keyed};
+use crate::tensor::key::{Order, with_order};
+use crate::threads;
 use crate::vector::PARALLEL_FROM;
 
 /// A word of the items of all segments: the keys of the maxima or, with `argmax`, those by which
@@ -16,9 +16,11 @@ pub(super) static SCATTER: Kernel =
     Kernel::new("segment_scatter", "segment/scatter", run).flags(&["argmax"]);
 
 fn run(shader: &Shader, call: Call<'_, '_>) {
-    with_keyed!(shader.element, T => {
-        let rows = Rows::<T> {
-            p: call.params(),
+    let p: &Params = call.params();
+    with_order!(shader.element, p.nan_key, order => {
+        let rows = Rows {
+            p,
+            order,
             argmax: shader.is("argmax"),
             source: cast_slice(call.sources[0]),
             ids: cast_slice(call.sources[1]),
@@ -28,15 +30,16 @@ fn run(shader: &Shader, call: Call<'_, '_>) {
 }
 
 /// Rows with ids in any order.
-struct Rows<'a, T: Keyed> {
+struct Rows<'a, O: Order> {
     p: &'a Params,
+    order: O,
     /// Whether the last word of an item is to be the complement of the row, not a mark.
     argmax: bool,
-    source: &'a [T::Bits],
+    source: &'a [O::Key],
     ids: &'a [u32],
 }
 
-impl<T: Keyed> Rows<'_, T> {
+impl<O: Order> Rows<'_, O> {
     /// Each thread has segments of its own, and goes through all ids for them.
     fn scatter(&self, items: &mut [u32]) {
         let p = self.p;
@@ -44,22 +47,22 @@ impl<T: Keyed> Rows<'_, T> {
         let line = inner * item_words;
         let items = &mut items[p.result_base as usize * item_words..];
         let items = &mut items[..p.segments as usize * line];
-        let threads = rayon::current_num_threads().min(8);
+        let threads = threads::count().min(8);
         let share = (p.segments as usize).div_ceil(threads).max(1);
-        let some = |(part, items): (usize, &mut [u32])| self.some_segments(part * share, items);
         if p.rows as usize * inner < PARALLEL_FROM {
-            items.chunks_mut(share * line).enumerate().for_each(some);
+            self.some_segments(0, items);
         } else {
-            items.par_chunks_mut(share * line).enumerate().for_each(some);
+            threads::each_chunk(items, share * line, |part, items| {
+                self.some_segments(part * share, items);
+            });
         }
     }
 
     /// The items of some segments, from one on.
     fn some_segments(&self, first: usize, items: &mut [u32]) {
-        let (p, argmax) = (self.p, self.argmax);
-        let nan = T::Key::nan(p.nan_key);
+        let (p, order, argmax) = (self.p, self.order, self.argmax);
         let (inner, item_words, word) = (p.inner as usize, p.item_words as usize, p.word as usize);
-        let two = size_of::<T::Key>() == 8;
+        let two = size_of::<O::Key>() == 8;
         let ranks = argmax && !fault::planted(Fault::ScatterZero);
         let known = fault::or(Fault::ScatterLowWord, word, word.min(1));
         let first_row = fault::or(Fault::ScatterFirstRow, p.first_row, 0);
@@ -72,8 +75,8 @@ impl<T: Keyed> Rows<'_, T> {
             let Some(line) = items.get_mut(at..at + inner * item_words) else { continue };
             let found = &self.source[p.base as usize + row * inner..][..inner];
             for (item, &bits) in line.chunks_mut(item_words).zip(found) {
-                let key = T::key(bits, nan);
-                let [low, high] = words(if ranks { T::rank(key) } else { key });
+                let key = order.key(bits);
+                let [low, high] = words(if ranks { order.rank(key) } else { key });
                 // The words of the key from the highest on, and then the row's.
                 let all = if two {
                     [high, low, !(first_row + row as u32)]

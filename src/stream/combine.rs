@@ -1,7 +1,7 @@
 //! Combines the partial results of pieces on the host, by the keys that the kernels use too.
 
 use crate::error::Result;
-use crate::tensor::key::{Key, Keyed, Lane, Nan, negative_infinity_bits};
+use crate::tensor::key::{Key, Nan, Order, negative_infinity_bits, with_order};
 use crate::tensor::{ElementType, Tensor, TensorDesc};
 
 /// A result in host memory, assembled from those of the pieces.
@@ -25,7 +25,7 @@ impl Assembled {
     }
 
     /// The bits of the elements.
-    pub(super) fn bits_mut<T: Keyed>(&mut self) -> &mut [T::Bits] {
+    pub(super) fn bits_mut<K: Key>(&mut self) -> &mut [K] {
         bytemuck::cast_slice_mut(self.bytes_mut())
     }
 
@@ -65,56 +65,45 @@ impl Positions {
 }
 
 /// The elements of a piece's result.
-pub(super) fn bits<T: Keyed>(tensor: &Tensor) -> &[T::Bits] {
+pub(super) fn bits<K: Key>(tensor: &Tensor) -> &[K] {
     bytemuck::cast_slice(tensor.bytes())
 }
 
-/// Writes the maximum of each pair of elements to `into`. NaNs are treated as `nan` says.
+/// Writes the maximum of each pair of elements to `into`.
 ///
 /// This gives the maximum of the whole set: if NaNs are ignored, a part's maximum is NaN only if
 /// the part holds nothing else.
-pub(super) fn merge_max<T: Keyed>(into: &mut [T::Bits], from: &[T::Bits], nan: Nan) {
-    let nan = T::Key::nan(nan.key());
+pub(super) fn merge_max<O: Order>(order: O, into: &mut [O::Key], from: &[O::Key]) {
     for (into, &from) in into.iter_mut().zip(from) {
-        *into = T::bits(T::key(*into, nan).max(T::key(from, nan)));
+        *into = order.bits(order.key(*into).max(order.key(from)));
     }
 }
 
 /// Whether `later` replaces `earlier` as the maximum with an index. It must be larger; +0 and -0
 /// are equal.
-pub(super) fn exceeds<T: Keyed>(later: T::Bits, earlier: T::Bits, nan: Nan) -> bool {
-    let nan = T::Key::nan(nan.key());
-    T::rank(T::key(later, nan)) > T::rank(T::key(earlier, nan))
+pub(super) fn exceeds<O: Order>(order: O, later: O::Key, earlier: O::Key) -> bool {
+    order.rank(order.key(later)) > order.rank(order.key(earlier))
 }
 
 /// The bits of the neutral element of [`merge_max`].
 pub(super) fn identity(element_type: ElementType, nan: Nan) -> u64 {
     match nan {
         // Every other element, -inf included, is above an ignored NaN.
-        Nan::Ignore if element_type.is_float() => quiet_nan(element_type),
+        Nan::Ignore if element_type.is_float() => {
+            with_order!(element_type, nan.key(), order => order.bits(Key::narrow(0)).into())
+        }
         _ => negative_infinity_bits(element_type),
     }
-}
-
-fn quiet_nan(element_type: ElementType) -> u64 {
-    use crate::tensor::key::with_keyed;
-    fn bits<T: Keyed>() -> u64 {
-        let mut bytes = [0; 8];
-        bytes[..size_of::<T::Bits>()].copy_from_slice(bytemuck::bytes_of(&T::bits(T::Key::LOWEST)));
-        u64::from_le_bytes(bytes)
-    }
-    with_keyed!(element_type, T => bits::<T>())
-}
-
-/// The low bits of `bits`, as many as an element has.
-pub(super) fn narrow<T: Keyed>(bits: u64) -> T::Bits {
-    bytemuck::pod_read_unaligned(&bits.to_le_bytes()[..size_of::<T::Bits>()])
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tensor::key::F32;
+    use crate::tensor::key::Floats;
+
+    fn order(nan: Nan) -> Floats<u32> {
+        Floats::<u32>::of(ElementType::F32, nan.key())
+    }
 
     #[test]
     fn merged_parts_give_the_maximum_of_the_whole() {
@@ -122,7 +111,7 @@ mod tests {
         let quiet = 0x7fc0_0000;
         let merged = |a: f32, b: f32, mode| {
             let mut into = [a.to_bits()];
-            merge_max::<F32>(&mut into, &[b.to_bits()], mode);
+            merge_max(order(mode), &mut into, &[b.to_bits()]);
             into[0]
         };
         for (a, b, propagated, ignored) in [
@@ -143,8 +132,8 @@ mod tests {
     fn the_identity_changes_nothing() {
         for mode in [Nan::Propagate, Nan::Ignore] {
             for bits in [0u32, 1 << 31, 0x7f80_0000, 0xff80_0000, 0x7fc0_0000, 1] {
-                let mut into = [narrow::<F32>(identity(ElementType::F32, mode))];
-                merge_max::<F32>(&mut into, &[bits], mode);
+                let mut into = [identity(ElementType::F32, mode) as u32];
+                merge_max(order(mode), &mut into, &[bits]);
                 assert_eq!(into, [bits], "{mode:?}");
             }
         }
@@ -152,7 +141,7 @@ mod tests {
 
     #[test]
     fn equal_elements_do_not_exceed() {
-        let exceeds = |a: f32, b: f32, mode| super::exceeds::<F32>(a.to_bits(), b.to_bits(), mode);
+        let exceeds = |a: f32, b: f32, mode| super::exceeds(order(mode), a.to_bits(), b.to_bits());
         assert!(!exceeds(0.0, -0.0, Nan::Propagate) && !exceeds(-0.0, 0.0, Nan::Propagate));
         assert!(!exceeds(f32::NAN, -f32::NAN, Nan::Propagate));
         assert!(exceeds(f32::NAN, f32::INFINITY, Nan::Propagate));

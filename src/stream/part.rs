@@ -3,10 +3,9 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use rayon::prelude::*;
-
 use crate::error::Result;
 use crate::tensor::memory;
+use crate::threads;
 
 /// A part of a tensor: a range of each axis.
 #[derive(Clone, Debug, PartialEq)]
@@ -98,15 +97,20 @@ impl Spans {
             1 => Cow::Borrowed(span(0)),
             _ => {
                 let mut bytes = memory::repeated(0, self.count * self.len * item)?;
-                bytes
-                    .par_chunks_exact_mut(self.len * item)
-                    .enumerate()
-                    .for_each(|(number, bytes)| bytes.copy_from_slice(span(number)));
+                // Many short spans at a time.
+                let some = (SOME_BYTES / (self.len * item).max(1)).max(1);
+                threads::each_chunk(&mut bytes, some * self.len * item, |chunk, bytes| {
+                    let spans = bytes.chunks_exact_mut(self.len * item).enumerate();
+                    spans.for_each(|(i, bytes)| bytes.copy_from_slice(span(chunk * some + i)));
+                });
                 Cow::Owned(bytes)
             }
         })
     }
 }
+
+/// Bytes that a thread copies at a time, at least.
+const SOME_BYTES: usize = 1 << 18;
 
 /// The two halves of a range. If its length is odd, the first is the larger.
 pub(super) fn halves(range: &Range<usize>) -> [Range<usize>; 2] {

@@ -11,7 +11,7 @@ use super::{Planning, Work};
 use crate::error::Result;
 use crate::plan::Plan;
 use crate::pool::{self, Indices, MaxPool, Window};
-use crate::tensor::key::{Keyed, with_keyed};
+use crate::tensor::key::{Order, with_order};
 use crate::tensor::{ElementType, Tensor, TensorDesc, memory};
 
 pub(super) struct Pool<'a> {
@@ -89,11 +89,10 @@ impl<'a> Pool<'a> {
         splits.into_iter().map(|halves| halves.map(|half| self.trimmed(half))).collect()
     }
 
-    fn combine_as<T: Keyed>(&mut self, piece: &Piece, results: &[Tensor]) -> Result<()> {
-        let nan = self.operator.get_nan();
+    fn combine_as<O: Order>(&mut self, order: O, piece: &Piece, results: &[Tensor]) -> Result<()> {
         let spans = piece.part.spans(self.values.desc.shape());
-        let from = bits::<T>(&results[0]);
-        let values = self.values.bits_mut::<T>();
+        let from = bits::<O::Key>(&results[0]);
+        let values = self.values.bits_mut();
         if !piece.partial {
             spans.iter().for_each(|(at, part)| values[at].copy_from_slice(&from[part]));
             if let Some(positions) = &mut self.positions {
@@ -114,9 +113,9 @@ impl<'a> Pool<'a> {
                 // The first piece gives the value of a window without any elements.
                 false => !piece.merge,
                 true if first => true,
-                true if found.is_some() => exceeds::<T>(from[part], values[at], nan),
+                true if found.is_some() => exceeds(order, from[part], values[at]),
                 true => {
-                    merge_max::<T>(&mut values[at..=at], &from[part..=part], nan);
+                    merge_max(order, &mut values[at..=at], &from[part..=part]);
                     false
                 }
             };
@@ -188,7 +187,8 @@ impl Work for Pool<'_> {
     }
 
     fn combine(&mut self, piece: &Piece, results: &[Tensor]) -> Result<()> {
-        with_keyed!(self.input.element_type(), T => self.combine_as::<T>(piece, results))
+        let nan = self.operator.get_nan().key();
+        with_order!(self.input.element_type(), nan, order => self.combine_as(order, piece, results))
     }
 
     fn finish(self) -> Result<Vec<Tensor>> {

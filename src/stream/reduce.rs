@@ -9,7 +9,7 @@ use super::{Planning, Work};
 use crate::error::Result;
 use crate::plan::Plan;
 use crate::reduce::{self, ReduceMax};
-use crate::tensor::key::{Keyed, with_keyed};
+use crate::tensor::key::{Order, with_order};
 use crate::tensor::{Tensor, TensorDesc};
 
 /// The minimum size of half a reduced axis. Below it, an inner axis is split instead: partial
@@ -47,13 +47,12 @@ impl<'a> Reduce<'a> {
         all.filter(|(_, reduced)| !**reduced).map(|(value, _)| value.clone()).collect()
     }
 
-    fn combine_as<T: Keyed>(&mut self, piece: &Piece, results: &Tensor) {
-        let nan = self.operator.get_nan();
+    fn combine_as(&mut self, order: impl Order, piece: &Piece, results: &Tensor) {
         let spans = Part(self.kept(&piece.part.0)).spans(&self.kept(&self.shape));
-        let (whole, part) = (self.output.bits_mut::<T>(), bits::<T>(results));
+        let (whole, part) = (self.output.bits_mut(), bits(results));
         for (at, from) in spans.iter() {
             match piece.merge {
-                true => merge_max::<T>(&mut whole[at], &part[from], nan),
+                true => merge_max(order, &mut whole[at], &part[from]),
                 false => whole[at].copy_from_slice(&part[from]),
             }
         }
@@ -100,7 +99,8 @@ impl Work for Reduce<'_> {
     }
 
     fn combine(&mut self, piece: &Piece, results: &[Tensor]) -> Result<()> {
-        with_keyed!(self.input.element_type(), T => self.combine_as::<T>(piece, &results[0]));
+        let (t, nan) = (self.input.element_type(), self.operator.get_nan().key());
+        with_order!(t, nan, order => self.combine_as(order, piece, &results[0]));
         Ok(())
     }
 

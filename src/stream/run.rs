@@ -39,7 +39,7 @@ impl Operator {
     ///     .max_piece(4096)
     ///     .progress(|progress| println!("{} of {} bytes", progress.done, progress.total));
     /// let operator = Operator::from(ReduceMax::new().axes([1]));
-    /// let results = operator.run_with(&Device::auto(), &[&input], options)?;
+    /// let results = operator.run_with(&Device::auto()?, &[&input], options)?;
     /// assert_eq!(results[0].as_slice::<f32>()?, [1.0; 4]);
     /// # Ok::<(), wgmax::Error>(())
     /// ```

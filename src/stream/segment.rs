@@ -4,17 +4,17 @@
 use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-use rayon::prelude::*;
-
-use super::combine::{Assembled, Positions, bits, exceeds, identity, merge_max, narrow};
+use super::combine::{Assembled, Positions, bits, exceeds, identity, merge_max};
 use super::part::{Part, halves};
 use super::{Planning, Work};
 use crate::error::Result;
 use crate::plan::Plan;
 use crate::segment::{Ids, SegmentMax, Segments};
-use crate::tensor::key::{Keyed, with_keyed};
+use crate::tensor::key::{Key, Order, with_order};
 use crate::tensor::{ElementType, Tensor, TensorDesc, memory};
+use crate::threads;
 
 /// The minimum rows of a half. Pieces with fewer are split along their columns.
 const MIN_ROWS: usize = 8;
@@ -66,7 +66,7 @@ impl<'a> Segment<'a> {
         };
         let mut values = Assembled::zeroed(&outputs[0])?;
         let identity = identity(data.element_type(), operator.get_nan());
-        with_keyed!(data.element_type(), T => values.bits_mut::<T>().fill(narrow::<T>(identity)));
+        with_order!(data.element_type(), 0, order => fill(order, values.bits_mut(), identity));
         let indices = operator.get_indices().map(|_| &outputs[1]);
         Ok(Self {
             operator,
@@ -92,31 +92,34 @@ impl<'a> Segment<'a> {
                     next - 1
                 }))
             }
-            Segments::Unsorted => renumber_unsorted(
-                rows.clone()
-                    .into_par_iter()
-                    .map(|row| usize::try_from(self.ids.at(row)).ok())
-                    .map(|id| id.filter(|&id| id < self.seen.len())),
-            ),
+            Segments::Unsorted => renumber_unsorted(rows.len(), |row| {
+                let id = usize::try_from(self.ids.at(rows.start + row)).ok();
+                id.filter(|&id| id < self.seen.len())
+            }),
         }
     }
 
-    fn combine_as<T: Keyed>(&mut self, piece: &Piece, renumbered: &Renumbered, results: &[Tensor]) {
-        let nan = self.operator.get_nan();
+    fn combine_as<O: Order>(
+        &mut self,
+        order: O,
+        piece: &Piece,
+        renumbered: &Renumbered,
+        results: &[Tensor],
+    ) {
         let width = piece.columns.len();
-        let (values, from) = (self.values.bits_mut::<T>(), bits::<T>(&results[0]));
+        let (values, from) = (self.values.bits_mut::<O::Key>(), bits(&results[0]));
         for (number, &segment) in renumbered.segments.iter().enumerate() {
             self.seen[segment] = true;
             let first = segment * self.inner + piece.columns.start;
             let (at, part) = (first..first + width, number * width..(number + 1) * width);
             let Some(positions) = &mut self.positions else {
-                merge_max::<T>(&mut values[at], &from[part], nan);
+                merge_max(order, &mut values[at], &from[part]);
                 continue;
             };
             let found = bytemuck::cast_slice::<u8, i32>(results[1].bytes());
             for (at, part) in at.zip(part) {
                 let earlier = &mut positions.at[at];
-                if *earlier == Positions::NONE || exceeds::<T>(from[part], values[at], nan) {
+                if *earlier == Positions::NONE || exceeds(order, from[part], values[at]) {
                     values[at] = from[part];
                     *earlier = piece.rows.start as u64 + found[part] as u64;
                 }
@@ -124,13 +127,18 @@ impl<'a> Segment<'a> {
         }
     }
 
-    fn finish_as<T: Keyed>(&mut self) {
+    fn finish_as(&mut self, order: impl Order) {
         let empty = self.operator.get_empty_segment().bits(self.data.element_type());
-        let rows = self.values.bits_mut::<T>().chunks_exact_mut(self.inner.max(1));
+        let rows = self.values.bits_mut().chunks_exact_mut(self.inner.max(1));
         for (row, _) in rows.zip(&self.seen).filter(|(_, seen)| !**seen) {
-            row.fill(narrow::<T>(empty));
+            fill(order, row, empty);
         }
     }
+}
+
+/// Sets elements of a type of that order to the same bits.
+fn fill<O: Order>(_: O, elements: &mut [O::Key], bits: u64) {
+    elements.fill(Key::narrow(bits));
 }
 
 /// Renumbers ids in ascending order.
@@ -145,25 +153,36 @@ fn renumber_sorted(rows: impl Iterator<Item = usize>) -> Result<Renumbered> {
     Ok(renumbered)
 }
 
-/// Renumbers ids in any order; `None` is an out-of-range id.
+/// Rows that a thread renumbers at a time.
+const SOME_ROWS: usize = 1 << 14;
+
+/// Renumbers ids in any order, of so many rows; `None` is an out-of-range id.
 fn renumber_unsorted(
-    rows: impl IndexedParallelIterator<Item = Option<usize>> + Clone,
+    rows: usize,
+    id: impl Fn(usize) -> Option<usize> + Sync,
 ) -> Result<Renumbered> {
-    let none = (usize::MAX, 0);
-    let both = |a: (usize, usize), b: (usize, usize)| (a.0.min(b.0), a.1.max(b.1));
-    let (min, max) = rows.clone().flatten().map(|s| (s, s)).reduce(|| none, both);
-    let mut ids = memory::repeated(-1, rows.len())?;
+    let mut present = memory::repeated(None, rows)?;
+    let (min, max) = (AtomicUsize::new(usize::MAX), AtomicUsize::new(0));
+    threads::each_chunk(&mut present, SOME_ROWS, |number, present| {
+        for (i, present) in present.iter_mut().enumerate() {
+            *present = id(number * SOME_ROWS + i);
+        }
+        min.fetch_min(present.iter().flatten().copied().min().unwrap_or(usize::MAX), Relaxed);
+        max.fetch_max(present.iter().flatten().copied().max().unwrap_or(0), Relaxed);
+    });
+    let (min, max) = (min.into_inner(), max.into_inner());
+    let mut ids = memory::repeated(-1, rows)?;
     if min > max {
         return Ok(Renumbered { ids, segments: Vec::new() });
     }
     let number_all = |ids: &mut [i32], number: &(dyn Fn(usize) -> i32 + Sync)| {
-        let pairs = ids.par_iter_mut().zip(rows.clone());
-        pairs.for_each(|(to, id)| *to = id.map_or(-1, number));
+        threads::each_chunk(ids, SOME_ROWS, |chunk, ids| {
+            for (to, id) in ids.iter_mut().zip(&present[chunk * SOME_ROWS..]) {
+                *to = id.map_or(-1, number);
+            }
+        });
     };
-    // Vectors that are long enough are filled without an allocation.
-    let mut present = memory::repeated(None, rows.len())?;
-    rows.clone().collect_into_vec(&mut present);
-    if max - min < TABLE_FACTOR * rows.len() {
+    if max - min < TABLE_FACTOR * rows {
         let mut numbers = memory::repeated(-1, max - min + 1)?;
         present.iter().flatten().for_each(|id| numbers[id - min] = 0);
         let mut segments = Vec::new();
@@ -174,8 +193,8 @@ fn renumber_unsorted(
         number_all(&mut ids, &|id| numbers[id - min]);
         return Ok(Renumbered { ids, segments });
     }
-    let mut segments = memory::collected(present.into_iter().flatten())?;
-    segments.par_sort_unstable();
+    let mut segments = memory::collected(present.iter().copied().flatten())?;
+    threads::sort(&mut segments);
     segments.dedup();
     number_all(&mut ids, &|id| segments.binary_search(&id).map_or(-1, |number| number as i32));
     Ok(Renumbered { ids, segments })
@@ -237,16 +256,14 @@ impl Work for Segment<'_> {
 
     fn combine(&mut self, piece: &Piece, results: &[Tensor]) -> Result<()> {
         if let Some(renumbered) = &piece.renumbered {
-            with_keyed!(
-                self.data.element_type(),
-                T => self.combine_as::<T>(piece, renumbered, results)
-            );
+            let (t, nan) = (self.data.element_type(), self.operator.get_nan().key());
+            with_order!(t, nan, order => self.combine_as(order, piece, renumbered, results));
         }
         Ok(())
     }
 
     fn finish(mut self) -> Result<Vec<Tensor>> {
-        with_keyed!(self.data.element_type(), T => self.finish_as::<T>());
+        with_order!(self.data.element_type(), 0, order => self.finish_as(order));
         let mut results = vec![self.values.finish()?];
         if let Some(positions) = self.positions {
             results.push(positions.finish()?);

@@ -3,14 +3,13 @@
 
 use std::ops::Range;
 
-use rayon::prelude::*;
-
 use super::part::Part;
 use super::pool::Piece;
 use crate::error::Result;
 use crate::pool::{MaxPool, Order, Window};
 use crate::tensor::axes;
 use crate::tensor::{Tensor, TensorDesc, zeroed};
+use crate::threads;
 
 impl Window {
     /// The position of a tap along the input's axis. Below 0 and at or above the axis's size, it is
@@ -167,6 +166,8 @@ impl PieceIndexing<'_> {
     pub(super) fn indices(&self, local: &Tensor) -> Result<Vec<u64>> {
         let local = bytemuck::cast_slice::<u8, i32>(local.bytes());
         let strides = &self.whole.strides;
+        /// Indices that a thread finds at a time.
+        const SOME: usize = 1 << 14;
         let index = |(output, &local): (usize, &i32)| {
             if !self.has_elements(output) {
                 return self.first_of_plane(output);
@@ -179,8 +180,10 @@ impl PieceIndexing<'_> {
             })
         };
         let mut indices = zeroed(local.len())?;
-        let pairs = indices.par_iter_mut().zip(local.par_iter().enumerate());
-        pairs.for_each(|(found, local)| *found = index(local));
+        threads::each_chunk(&mut indices, SOME, |chunk, indices| {
+            let local = local.iter().enumerate().skip(chunk * SOME);
+            indices.iter_mut().zip(local).for_each(|(found, local)| *found = index(local));
+        });
         Ok(indices)
     }
 

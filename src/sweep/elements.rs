@@ -2,7 +2,7 @@
 
 use super::{Kind, Random};
 use crate::error::Result;
-use crate::tensor::key::{Key, Keyed, key_words, with_keyed};
+use crate::tensor::key::{Key, Order, key_words, with_order};
 use crate::tensor::{ElementType, Tensor, TensorDesc};
 
 /// The kind of a tensor's elements.
@@ -179,13 +179,7 @@ fn numbers(t: ElementType) -> (u64, u64) {
 
 /// The bits of the element with a key.
 fn element(t: ElementType, key: u64) -> u64 {
-    fn bits<T: Keyed>(key: u64) -> u64 {
-        let key = T::Key::from_words(key as u32, (key >> 32) as u32);
-        let mut bytes = [0; 8];
-        bytes[..size_of::<T::Bits>()].copy_from_slice(bytemuck::bytes_of(&T::bits(key)));
-        u64::from_le_bytes(bytes)
-    }
-    with_keyed!(t, T => bits::<T>(key))
+    with_order!(t, 0, order => order.bits(Key::narrow(key)).into())
 }
 
 /// The number of bits of a float type and of its fraction; `None` for other types.

@@ -4,7 +4,7 @@
 //! use wgmax::sweep::Case;
 //! use wgmax::{Device, compare};
 //!
-//! let device = Device::auto();
+//! let device = Device::auto()?;
 //! for index in 0..50 {
 //!     let case = Case::nth(7, index)?;
 //!     let found = case.run(&device)?;

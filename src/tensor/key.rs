@@ -44,11 +44,16 @@ pub(crate) trait Lane: Pod + Ord + Send + Sync {
 }
 
 /// A key: an unsigned integer as wide as the element.
-pub(crate) trait Key: Lane {
+pub(crate) trait Key: Lane + Into<u64> {
     /// The key of a NaN in this width, from the 32-bit form in a kernel's parameters.
     fn nan(key: u32) -> Self;
+    /// The low bits.
+    fn narrow(bits: u64) -> Self;
     /// The key from the words of a kernel's parameters; `high` matters only for 64-bit keys.
-    fn from_words(low: u32, high: u32) -> Self;
+    #[inline(always)]
+    fn from_words(low: u32, high: u32) -> Self {
+        Self::narrow(u64::from(high) << 32 | u64::from(low))
+    }
     /// A key and its position as one integer. Of equal keys, the one at the first position is the
     /// largest.
     type Found: Lane;
@@ -91,8 +96,8 @@ macro_rules! keys {
                 key as i32 as $key
             }
             #[inline(always)]
-            fn from_words(low: u32, high: u32) -> Self {
-                (u64::from(high) << 32 | u64::from(low)) as $key
+            fn narrow(bits: u64) -> Self {
+                bits as $key
             }
             type Found = $found;
             #[inline(always)]
@@ -114,178 +119,174 @@ keys! {
     u64 => u128;
 }
 
-/// The conversion of an element type to keys and back.
-pub(crate) trait Keyed: Copy + Send + Sync + 'static {
-    /// An element's bits.
-    type Bits: Pod + Send + Sync;
-    /// An element's key.
+/// How the elements of a type are ordered: the conversion of their bits to keys and back.
+///
+/// There is an implementation for each width and kind of order, not for each element type: types
+/// of the same width and kind differ in constants. All loops on the CPU are compiled once for each
+/// implementation.
+pub(crate) trait Order: Copy + Send + Sync + 'static {
+    /// A key, and as wide as that an element's bits.
     type Key: Key;
-    /// The key of an element; `nan` is [`Key::nan`].
-    fn key(bits: Self::Bits, nan: Self::Key) -> Self::Key;
+    /// The key of an element.
+    fn key(self, bits: Self::Key) -> Self::Key;
     /// The element of a key. A NaN becomes the canonical quiet NaN.
-    fn bits(key: Self::Key) -> Self::Bits;
+    fn bits(self, key: Self::Key) -> Self::Key;
     /// The key to compare where positions are wanted: -0 ranks as +0.
     #[inline(always)]
-    fn rank(key: Self::Key) -> Self::Key {
+    fn rank(self, key: Self::Key) -> Self::Key {
         key
     }
 }
 
+/// Integers and truth values.
+#[derive(Clone, Copy)]
+pub(crate) struct Integers<K> {
+    /// The bits that differ between an element and its key: the sign of signed integers.
+    pub flip: K,
+}
+
+/// Floating-point numbers of any range and precision.
+#[derive(Clone, Copy)]
+pub(crate) struct Floats<K> {
+    /// The bits of +inf. Those of a NaN without its sign are greater.
+    pub infinity: K,
+    /// The bits of the canonical quiet NaN.
+    pub quiet_nan: K,
+    /// The key of a NaN; see [`Key::nan`].
+    pub nan: K,
+}
+
+macro_rules! integers {
+    ($($key:ty)*) => {$(
+        impl Integers<$key> {
+            /// The order of an element type of this width.
+            pub(crate) fn of(element_type: ElementType) -> Self {
+                Self { flip: sign_bit(element_type) as $key }
+            }
+        }
+
+        impl Order for Integers<$key> {
+            type Key = $key;
+            #[inline(always)]
+            fn key(self, bits: $key) -> $key {
+                bits ^ self.flip
+            }
+            #[inline(always)]
+            fn bits(self, key: $key) -> $key {
+                key ^ self.flip
+            }
+        }
+    )*};
+}
+
+integers! { u8 u16 u32 u64 }
+
 macro_rules! floats {
-    ($($name:ident: $bits:ty, $signed:ty, $infinity:expr, $quiet_nan:expr;)*) => {$(
-        #[derive(Clone, Copy)]
-        pub(crate) struct $name;
-        impl Keyed for $name {
-            type Bits = $bits;
-            type Key = $bits;
+    ($($key:ty, $signed:ty;)*) => {$(
+        impl Floats<$key> {
+            const SIGN: $key = 1 << (<$key>::BITS - 1);
+
+            /// The order of an element type of this width, for a key of NaNs in 32 bits.
+            pub(crate) fn of(element_type: ElementType, nan: u32) -> Self {
+                let [infinity, quiet_nan] = float_bits(element_type).map(|bits| bits as $key);
+                Self { infinity, quiet_nan, nan: Key::nan(nan) }
+            }
+        }
+
+        impl Order for Floats<$key> {
+            type Key = $key;
             #[inline(always)]
-            fn key(bits: $bits, nan: $bits) -> $bits {
-                const SIGN: $bits = 1 << (<$bits>::BITS - 1);
-                let flipped = bits ^ (((bits as $signed) >> (<$bits>::BITS - 1)) as $bits | SIGN);
-                if bits & !SIGN > $infinity { nan } else { flipped }
+            fn key(self, bits: $key) -> $key {
+                let sign = (bits as $signed >> (<$key>::BITS - 1)) as $key;
+                let flipped = bits ^ (sign | Self::SIGN);
+                if bits & !Self::SIGN > self.infinity { self.nan } else { flipped }
             }
             #[inline(always)]
-            fn bits(key: $bits) -> $bits {
-                const SIGN: $bits = 1 << (<$bits>::BITS - 1);
-                let bits = key ^ ((!key as $signed >> (<$bits>::BITS - 1)) as $bits | SIGN);
-                if bits & !SIGN > $infinity { $quiet_nan } else { bits }
+            fn bits(self, key: $key) -> $key {
+                let sign = (!key as $signed >> (<$key>::BITS - 1)) as $key;
+                let bits = key ^ (sign | Self::SIGN);
+                if bits & !Self::SIGN > self.infinity { self.quiet_nan } else { bits }
             }
             #[inline(always)]
-            fn rank(key: $bits) -> $bits {
-                const SIGN: $bits = 1 << (<$bits>::BITS - 1);
-                if key == SIGN - 1 { SIGN } else { key }
+            fn rank(self, key: $key) -> $key {
+                if key == Self::SIGN - 1 { Self::SIGN } else { key }
             }
         }
     )*};
 }
 
 floats! {
-    F32: u32, i32, 0x7f80_0000, 0x7fc0_0000;
-    F64: u64, i64, 0x7ff0_0000_0000_0000, 0x7ff8_0000_0000_0000;
-    F16: u16, i16, 0x7c00, 0x7e00;
-    Bf16: u16, i16, 0x7f80, 0x7fc0;
+    u16, i16;
+    u32, i32;
+    u64, i64;
 }
 
-macro_rules! integers {
-    ($($name:ident: $bits:ty, $flip:expr;)*) => {$(
-        #[derive(Clone, Copy)]
-        pub(crate) struct $name;
-        impl Keyed for $name {
-            type Bits = $bits;
-            type Key = $bits;
-            #[inline(always)]
-            fn key(bits: $bits, _nan: $bits) -> $bits {
-                bits ^ $flip
-            }
-            #[inline(always)]
-            fn bits(key: $bits) -> $bits {
-                key ^ $flip
-            }
-        }
-    )*};
-}
-
-integers! {
-    U8: u8, 0;
-    U16: u16, 0;
-    U32: u32, 0;
-    U64: u64, 0;
-    I8: u8, 1 << 7;
-    I16: u16, 1 << 15;
-    I32: u32, 1 << 31;
-    I64: u64, 1 << 63;
-}
-
-/// A truth value. In a caller's buffer, every byte other than 0 is true.
-#[derive(Clone, Copy)]
-pub(crate) struct Bool;
-impl Keyed for Bool {
-    type Bits = u8;
-    type Key = u8;
-    #[inline(always)]
-    fn key(bits: u8, _nan: u8) -> u8 {
-        (bits != 0).into()
-    }
-    #[inline(always)]
-    fn bits(key: u8) -> u8 {
-        key
-    }
-}
-
-/// Evaluates `$body` with `$type` as the [`Keyed`] of an element type that is known at run time.
-macro_rules! with_keyed {
-    ($element_type:expr, $type:ident => $body:expr) => {{
-        use $crate::tensor::ElementType as T;
-        use $crate::tensor::key;
-        match $element_type {
-            T::F32 => {
-                type $type = key::F32;
+/// Evaluates `$body` with `$order` as the [`Order`] of an element type that is known at run time.
+/// `$nan` is the key of a NaN in 32 bits, as in a kernel's parameters.
+macro_rules! with_order {
+    ($element_type:expr, $nan:expr, $order:ident => $body:expr) => {{
+        use $crate::tensor::key::{Floats, Integers};
+        let (element_type, nan): ($crate::tensor::ElementType, u32) = ($element_type, $nan);
+        match (element_type.size(), element_type.is_float()) {
+            (1, _) => {
+                let $order = Integers::<u8>::of(element_type);
                 $body
             }
-            T::F64 => {
-                type $type = key::F64;
+            (2, false) => {
+                let $order = Integers::<u16>::of(element_type);
                 $body
             }
-            T::F16 => {
-                type $type = key::F16;
+            (2, true) => {
+                let $order = Floats::<u16>::of(element_type, nan);
                 $body
             }
-            T::Bf16 => {
-                type $type = key::Bf16;
+            (4, false) => {
+                let $order = Integers::<u32>::of(element_type);
                 $body
             }
-            T::I8 => {
-                type $type = key::I8;
+            (4, true) => {
+                let $order = Floats::<u32>::of(element_type, nan);
                 $body
             }
-            T::U8 => {
-                type $type = key::U8;
+            (_, false) => {
+                let $order = Integers::<u64>::of(element_type);
                 $body
             }
-            T::I16 => {
-                type $type = key::I16;
-                $body
-            }
-            T::U16 => {
-                type $type = key::U16;
-                $body
-            }
-            T::I32 => {
-                type $type = key::I32;
-                $body
-            }
-            T::U32 => {
-                type $type = key::U32;
-                $body
-            }
-            T::I64 => {
-                type $type = key::I64;
-                $body
-            }
-            T::U64 => {
-                type $type = key::U64;
-                $body
-            }
-            T::Bool => {
-                type $type = key::Bool;
+            (_, true) => {
+                let $order = Floats::<u64>::of(element_type, nan);
                 $body
             }
         }
     }};
 }
-pub(crate) use with_keyed;
+pub(crate) use with_order;
+
+/// The sign of signed integers; 0 for other types.
+const fn sign_bit(element_type: ElementType) -> u64 {
+    match element_type {
+        ElementType::I8 => 1 << 7,
+        ElementType::I16 => 1 << 15,
+        ElementType::I32 => 1 << 31,
+        ElementType::I64 => 1 << 63,
+        _ => 0,
+    }
+}
+
+/// The bits of +inf and of the canonical quiet NaN; 0 for types without them.
+const fn float_bits(element_type: ElementType) -> [u64; 2] {
+    match element_type {
+        ElementType::F32 => [0x7f80_0000, 0x7fc0_0000],
+        ElementType::F64 => [0x7ff0_0000_0000_0000, 0x7ff8_0000_0000_0000],
+        ElementType::F16 => [0x7c00, 0x7e00],
+        ElementType::Bf16 => [0x7f80, 0x7fc0],
+        _ => [0, 0],
+    }
+}
 
 /// The low and high word of the key of an element that is not NaN.
 pub(crate) fn key_words(element_type: ElementType, bits: u64) -> [u32; 2] {
-    fn words<T: Keyed>(bits: u64) -> [u32; 2] {
-        let bytes = bits.to_le_bytes();
-        let element = bytemuck::pod_read_unaligned(&bytes[..size_of::<T::Bits>()]);
-        let mut key = [0; 8];
-        key[..size_of::<T::Key>()]
-            .copy_from_slice(bytemuck::bytes_of(&T::key(element, T::Key::LOWEST)));
-        bytemuck::cast(key)
-    }
-    with_keyed!(element_type, T => words::<T>(bits))
+    let key: u64 = with_order!(element_type, 0, order => order.key(Key::narrow(bits)).into());
+    [key as u32, (key >> 32) as u32]
 }
 
 /// The bits of the lowest finite element; false for `bool`.
@@ -295,12 +296,7 @@ pub(crate) const fn lowest_bits(element_type: ElementType) -> u64 {
         ElementType::F64 => 0xffef_ffff_ffff_ffff,
         ElementType::F16 => 0xfbff,
         ElementType::Bf16 => 0xff7f,
-        ElementType::I8 => 1 << 7,
-        ElementType::I16 => 1 << 15,
-        ElementType::I32 => 1 << 31,
-        ElementType::I64 => 1 << 63,
-        ElementType::U8 | ElementType::U16 | ElementType::U32 | ElementType::U64 => 0,
-        ElementType::Bool => 0,
+        integer => sign_bit(integer),
     }
 }
 
@@ -322,29 +318,30 @@ mod tests {
     /// Every bit pattern of the 16-bit floats, sorted by key, must be sorted by value.
     #[test]
     fn sixteen_bit_keys_order_as_the_numbers_do() {
-        fn check<K: Keyed<Bits = u16, Key = u16>>(value: impl Fn(u16) -> f64) {
+        fn check(element_type: ElementType, value: impl Fn(u16) -> f64) {
             for nan in [0, u16::MAX] {
+                let order = Floats::<u16>::of(element_type, nan.into());
                 let mut all: Vec<u16> = (0..=u16::MAX).collect();
                 all.retain(|&b| !value(b).is_nan());
-                all.sort_by_key(|&b| K::key(b, nan));
+                all.sort_by_key(|&b| order.key(b));
                 for pair in all.windows(2) {
                     let (a, b) = (value(pair[0]), value(pair[1]));
                     assert!(a < b || (a == b && a == 0.0 && a.is_sign_negative()), "{a} {b}");
                 }
                 for bits in 0..=u16::MAX {
-                    let key = K::key(bits, nan);
+                    let key = order.key(bits);
                     if value(bits).is_nan() {
                         assert_eq!(key, nan);
-                        assert!(value(K::bits(key)).is_nan());
+                        assert!(value(order.bits(key)).is_nan());
                     } else {
-                        assert_eq!(K::bits(key), bits);
+                        assert_eq!(order.bits(key), bits);
                         assert!(key != 0 && key != u16::MAX);
                     }
                 }
             }
         }
-        check::<F16>(|b| half::f16::from_bits(b).to_f64());
-        check::<Bf16>(|b| half::bf16::from_bits(b).to_f64());
+        check(ElementType::F16, |b| half::f16::from_bits(b).to_f64());
+        check(ElementType::Bf16, |b| half::bf16::from_bits(b).to_f64());
     }
 
     #[test]
@@ -363,17 +360,33 @@ mod tests {
             f64::MAX,
             f64::INFINITY,
         ];
-        let keys: Vec<u64> = values.iter().map(|v| F64::key(v.to_bits(), 0)).collect();
+        let wide = Floats::<u64>::of(ElementType::F64, 0);
+        let [ignored, propagated] =
+            [0, u32::MAX].map(|nan| Floats::<u32>::of(ElementType::F32, nan));
+        let keys: Vec<u64> = values.iter().map(|v| wide.key(v.to_bits())).collect();
         assert!(keys.is_sorted_by(|a, b| a < b));
         values.retain(|v| *v == f64::from(*v as f32) && v.abs() != 5e-324);
-        let keys: Vec<u32> = values.iter().map(|v| F32::key((*v as f32).to_bits(), 0)).collect();
+        let keys: Vec<u32> = values.iter().map(|v| ignored.key((*v as f32).to_bits())).collect();
         assert!(keys.is_sorted_by(|a, b| a < b));
         for nan in [f32::NAN.to_bits(), 0xffc0_0001, 0x7f80_0001, 0xffff_ffff] {
-            assert_eq!(F32::key(nan, u32::MAX), u32::MAX);
-            assert_eq!(F32::key(nan, 0), 0);
+            assert_eq!(propagated.key(nan), u32::MAX);
+            assert_eq!(ignored.key(nan), 0);
         }
-        assert_eq!(F32::bits(0), 0x7fc0_0000);
-        assert_eq!(F32::bits(u32::MAX), 0x7fc0_0000);
-        assert_eq!(F64::bits(0), 0x7ff8_0000_0000_0000);
+        assert_eq!(ignored.bits(0), 0x7fc0_0000);
+        assert_eq!(ignored.bits(u32::MAX), 0x7fc0_0000);
+        assert_eq!(wide.bits(0), 0x7ff8_0000_0000_0000);
+    }
+
+    #[test]
+    fn integers_order_as_they_do() {
+        for element_type in ElementType::ALL.into_iter().filter(|t| !t.is_float()) {
+            let sign = sign_bit(element_type);
+            let key = |bits: u64| -> u64 {
+                with_order!(element_type, 0, order => order.key(Key::narrow(bits)).into())
+            };
+            assert_eq!(key(lowest_bits(element_type)), 0, "{element_type}");
+            assert_eq!(key(sign), 0, "{element_type}");
+            assert_eq!(key(1) - key(0), 1, "{element_type}");
+        }
     }
 }

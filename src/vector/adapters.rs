@@ -3,7 +3,7 @@
 
 use bytemuck::Pod;
 
-use crate::tensor::key::{Keyed, Lane};
+use crate::tensor::key::{Lane, Order};
 
 /// Converts the items of a source to what a loop compares.
 ///
@@ -27,34 +27,24 @@ pub(crate) trait Store: Copy + Send + Sync {
     fn store(self, key: Self::Lane) -> Self::Item;
 }
 
-/// Elements of a tensor of type `T`.
-pub(crate) struct Elements<T: Keyed> {
-    /// The key of a NaN; see [`Key::nan`](crate::tensor::key::Key::nan).
-    pub nan: T::Key,
-}
+/// Elements of a tensor.
+#[derive(Clone, Copy)]
+pub(crate) struct Elements<O>(pub O);
 
-impl<T: Keyed> Clone for Elements<T> {
-    fn clone(&self) -> Self {
-        *self
+impl<O: Order> Load for Elements<O> {
+    type Item = O::Key;
+    type Lane = O::Key;
+    #[inline(always)]
+    fn load(self, item: O::Key, _: u32) -> O::Key {
+        self.0.key(item)
     }
 }
 
-impl<T: Keyed> Copy for Elements<T> {}
-
-impl<T: Keyed> Load for Elements<T> {
-    type Item = T::Bits;
-    type Lane = T::Key;
+impl<O: Order> Store for Elements<O> {
+    type Item = O::Key;
+    type Lane = O::Key;
     #[inline(always)]
-    fn load(self, item: T::Bits, _: u32) -> T::Key {
-        T::key(item, self.nan)
-    }
-}
-
-impl<T: Keyed> Store for Elements<T> {
-    type Item = T::Bits;
-    type Lane = T::Key;
-    #[inline(always)]
-    fn store(self, key: T::Key) -> T::Bits {
-        T::bits(key)
+    fn store(self, key: O::Key) -> O::Key {
+        self.0.bits(key)
     }
 }

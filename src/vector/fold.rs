@@ -258,7 +258,7 @@ pub(crate) fn merge_rows<L: Load>(
 mod tests {
     use super::*;
     use crate::tensor::ElementType;
-    use crate::tensor::key::{Key, Keyed, with_keyed};
+    use crate::tensor::key::{Order, with_order};
     use crate::vector::Elements;
 
     /// Random words, with NaNs, infinities and zeros of all types among them.
@@ -286,18 +286,18 @@ mod tests {
             .collect()
     }
 
-    fn check<T: Keyed>(nan: u32) {
+    fn check<O: Order>(order: O) {
         let bytes = bytes(4000);
-        let items: &[T::Bits] = cast_slice(&bytes);
-        let load = Elements::<T> { nan: T::Key::nan(nan) };
-        let maximum = |items: &mut dyn Iterator<Item = T::Bits>| {
-            items.fold(T::Key::LOWEST, |a, item| a.max(load.load(item, 0)))
+        let items: &[O::Key] = cast_slice(&bytes);
+        let load = Elements(order);
+        let maximum = |items: &mut dyn Iterator<Item = O::Key>| {
+            items.fold(O::Key::LOWEST, |a, item| a.max(load.load(item, 0)))
         };
         for len in (1..300).chain([511, 512, 700, 1000]) {
             // Unaligned items, and enough rows for several buffers.
             let items = &items[len % 7..];
             let count = (items.len() / len).min(1 + 1500 / len);
-            let mut found = vec![T::Key::LOWEST; count];
+            let mut found = vec![O::Key::LOWEST; count];
             rows(load, items, len, &mut found);
             for (i, &found) in found.iter().enumerate() {
                 let expected = maximum(&mut items[i * len..][..len].iter().copied());
@@ -305,7 +305,7 @@ mod tests {
             }
             for height in [1, 3, 4, 9] {
                 let begin = |row: usize| row * (items.len() - len) / 9;
-                let mut found = vec![T::Key::LOWEST; len];
+                let mut found = vec![O::Key::LOWEST; len];
                 columns(load, items, (0..height).map(begin), &mut found);
                 for (i, &found) in found.iter().enumerate() {
                     let mut column = (0..height).map(|row| items[begin(row) + i]);
@@ -313,14 +313,14 @@ mod tests {
                 }
             }
         }
-        rows(load, &[], 0, &mut [T::Key::LOWEST; 3]);
+        rows(load, &[], 0, &mut [O::Key::LOWEST; 3]);
     }
 
     #[test]
     fn folds_are_maxima_for_all_types_and_lengths() {
         for element in ElementType::ALL {
             for nan in [0, u32::MAX] {
-                with_keyed!(element, T => check::<T>(nan));
+                with_order!(element, nan, order => check(order));
             }
         }
     }

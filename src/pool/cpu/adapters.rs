@@ -4,34 +4,34 @@ use std::marker::PhantomData;
 
 use crate::fault::{self, Fault};
 use crate::pool::params::Numbering;
-use crate::tensor::key::{Key, Keyed, Lane};
+use crate::tensor::key::{Key, Lane, Order};
 use crate::vector::{Elements, Load, Loop, Store, vector};
 
 /// Elements, and where they lie.
 #[derive(Clone, Copy)]
-pub(super) struct Located<T: Keyed>(pub Elements<T>);
+pub(super) struct Located<O>(pub O);
 
-impl<T: Keyed> Load for Located<T> {
-    type Item = T::Bits;
-    type Lane = <T::Key as Key>::Found;
+impl<O: Order> Load for Located<O> {
+    type Item = O::Key;
+    type Lane = <O::Key as Key>::Found;
     #[inline(always)]
-    fn load(self, item: T::Bits, position: u32) -> Self::Lane {
-        T::rank(self.0.load(item, position)).found(position)
+    fn load(self, item: O::Key, position: u32) -> Self::Lane {
+        self.0.rank(self.0.key(item)).found(position)
     }
 }
 
 /// Positions that an earlier launch has found, in a source.
 #[derive(Clone, Copy)]
-pub(super) struct Candidates<'a, T: Keyed>(pub Elements<T>, pub &'a [T::Bits]);
+pub(super) struct Candidates<'a, O: Order>(pub O, pub &'a [O::Key]);
 
-impl<T: Keyed> Load for Candidates<'_, T> {
+impl<O: Order> Load for Candidates<'_, O> {
     type Item = u32;
-    type Lane = <T::Key as Key>::Found;
+    type Lane = <O::Key as Key>::Found;
     #[inline(always)]
     fn load(self, item: u32, _: u32) -> Self::Lane {
         match item {
             NONE => Self::Lane::LOWEST,
-            at => T::rank(self.0.load(self.1[at as usize], at)).found(at),
+            at => self.0.rank(self.0.key(self.1[at as usize])).found(at),
         }
     }
 }
@@ -55,15 +55,15 @@ pub(super) trait Output: Send + Sized {
 }
 
 /// Maxima.
-pub(super) struct Maxima<'a, T: Keyed> {
-    pub out: &'a mut [T::Bits],
-    pub elements: Elements<T>,
+pub(super) struct Maxima<'a, O: Order> {
+    pub out: &'a mut [O::Key],
+    pub order: O,
     /// The key of a window without elements.
-    pub empty: T::Key,
+    pub empty: O::Key,
 }
 
-impl<T: Keyed> Output for Maxima<'_, T> {
-    type Lane = T::Key;
+impl<O: Order> Output for Maxima<'_, O> {
+    type Lane = O::Key;
 
     fn len(&self) -> usize {
         self.out.len()
@@ -75,12 +75,12 @@ impl<T: Keyed> Output for Maxima<'_, T> {
     }
 
     #[inline(always)]
-    fn store(&mut self, at: usize, found: &[T::Key], count: usize) {
-        store(self.elements, &mut self.out[at..], found, count);
+    fn store(&mut self, at: usize, found: &[O::Key], count: usize) {
+        store(Elements(self.order), &mut self.out[at..], found, count);
     }
 
     fn store_empty(&mut self, at: usize, count: usize) {
-        self.out[at..at + count].fill(T::bits(self.empty));
+        self.out[at..at + count].fill(self.order.bits(self.empty));
     }
 }
 
@@ -120,20 +120,20 @@ impl<K: Key> Output for Positions<'_, K> {
 }
 
 /// Maxima and their indices, of one or two words each.
-pub(super) struct Indices<'a, T: Keyed> {
+pub(super) struct Indices<'a, O: Order> {
     pub n: &'a Numbering,
     /// The key of a window without elements.
-    pub empty: T::Key,
-    pub nan: T::Key,
-    pub source: &'a [T::Bits],
+    pub empty: O::Key,
+    pub order: O,
+    pub source: &'a [O::Key],
     /// The number of the first result.
     pub first: usize,
-    pub values: &'a mut [T::Bits],
+    pub values: &'a mut [O::Key],
     pub indices: &'a mut [u32],
 }
 
-impl<T: Keyed> Output for Indices<'_, T> {
-    type Lane = <T::Key as Key>::Found;
+impl<O: Order> Output for Indices<'_, O> {
+    type Lane = <O::Key as Key>::Found;
 
     fn len(&self) -> usize {
         self.values.len()
@@ -159,7 +159,7 @@ impl<T: Keyed> Output for Indices<'_, T> {
         for (i, (value, index)) in
             values.iter_mut().zip(indices.chunks_exact_mut(words)).enumerate()
         {
-            let position = T::Key::position(found[i]);
+            let position = O::Key::position(found[i]);
             let (key, distance) = match position {
                 NONE => {
                     let number = (self.first + at + i) as u32;
@@ -168,9 +168,12 @@ impl<T: Keyed> Output for Indices<'_, T> {
                     (self.empty, number / n.plane_outputs * n.plane_pitch + channel)
                 }
                 // A part of a plane begins behind the plane's first element.
-                at => (T::key(self.source[at as usize], self.nan), at.wrapping_sub(n.plane_base)),
+                at => {
+                    let key = self.order.key(self.source[at as usize]);
+                    (key, at.wrapping_sub(n.plane_base))
+                }
             };
-            *value = T::bits(key);
+            *value = self.order.bits(key);
             let found =
                 if are_distances { offset + u64::from(distance) } else { n.index_of(distance) };
             index[0] = found as u32;

@@ -3,14 +3,13 @@
 
 use std::ops::Range;
 
-use rayon::prelude::*;
-
 use super::adapters::{Output, StoreLines};
 use super::along::{Along, Down};
 use super::rows::{Block, Cursor, Fill, FillAll, Shape, is_tripled};
 use crate::fault::{self, Fault};
 use crate::pool::params::{Axis, Windows};
 use crate::tensor::key::Lane;
+use crate::threads;
 use crate::vector::{Load, PARALLEL_FROM, dispatch, steps, vector};
 
 /// Bytes of keys that are worked on together: two buffers of them, and what is read, stay in the
@@ -122,8 +121,7 @@ pub(super) fn run<L: Load, O: Output<Lane = L::Lane>>(
     if w.outputs as usize * taps < PARALLEL_FROM {
         return pool.part(&mut Work::new(), Part { line: 0, windows: 0..windows, out });
     }
-    let parts = pool.parts(out);
-    parts.into_par_iter().for_each_init(Work::new, |work, part| pool.part(work, part));
+    threads::each_with(pool.parts(out), Work::new, |work, part| pool.part(work, part));
 }
 
 impl<L: Load> Pool<'_, L> {
@@ -131,7 +129,7 @@ impl<L: Load> Pool<'_, L> {
     fn parts<O: Output>(&self, out: O) -> Vec<Part<O>> {
         let (w, line) = (self.w, self.w.line());
         let (outputs, windows) = (w.outputs as usize, w.axes[2].outputs as usize);
-        let threads = rayon::current_num_threads();
+        let threads = threads::count();
         let mut parts = Vec::new();
         let mut rest = out;
         if outputs >= line * threads * 4 {

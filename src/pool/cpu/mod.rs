@@ -16,7 +16,7 @@ use super::params::{
 };
 use crate::fault::{self, Fault};
 use crate::plan::{Call, Shader};
-use crate::tensor::key::{Key, Keyed, with_keyed};
+use crate::tensor::key::{Key, Order, with_order};
 use crate::vector::Elements;
 use adapters::{Candidates, Indices, Located, Maxima, Output, Positions};
 
@@ -52,62 +52,61 @@ pub(super) fn tile_index(shader: &Shader, call: Call<'_, '_>) {
 
 /// The maxima of windows.
 pub(crate) fn run_maxima(shader: &Shader, p: &Params, mut call: Call<'_, '_>) {
-    with_keyed!(shader.element, T => {
+    let nan_key = fault::or(Fault::PoolNan, p.nan_key, 0);
+    with_order!(shader.element, nan_key, order => {
         let (source, result) = call.one();
-        maxima::<T>(p, source, result);
+        maxima(order, p, source, result);
     });
 }
 
 /// Where the maxima of windows are: the elements found and their indices, or positions for a
 /// later launch.
 pub(crate) fn run_index(shader: &Shader, p: &Params, n: &Numbering, call: Call<'_, '_>) {
-    with_keyed!(shader.element, T => find::<T>(p, n, call));
+    let nan_key = fault::or(Fault::IndexNan, p.nan_key, u32::MAX);
+    with_order!(shader.element, nan_key, order => find(order, p, n, call));
 }
 
-fn maxima<T: Keyed>(p: &Params, source: &[T::Bits], result: &mut [T::Bits]) {
-    let nan_key = fault::or(Fault::PoolNan, p.nan_key, 0);
-    let elements = Elements::<T> { nan: T::Key::nan(nan_key) };
+fn maxima<O: Order>(order: O, p: &Params, source: &[O::Key], result: &mut [O::Key]) {
     let base = fault::or(Fault::PoolResultBase, p.result_base, 0);
     let out = &mut result[base as usize..][..p.windows.outputs as usize];
     let empty = p.empty_key();
-    lines::run(&p.windows, elements, source, Maxima { out, elements, empty });
+    lines::run(&p.windows, Elements(order), source, Maxima { out, order, empty });
 }
 
-fn find<T: Keyed>(p: &Params, n: &Numbering, call: Call<'_, '_>) {
+fn find<O: Order>(order: O, p: &Params, n: &Numbering, call: Call<'_, '_>) {
     let outputs = p.windows.outputs as usize;
     let source = cast_slice(call.sources[0]);
     let earlier = call.sources.get(1).map(|bytes| cast_slice(bytes));
     match call.results {
         [values, indices] => {
             let words = n.index_words as usize;
-            let values: &mut [T::Bits] = cast_slice_mut(values);
+            let values: &mut [O::Key] = cast_slice_mut(values);
             let values = &mut values[p.result_base as usize..][..outputs];
             let indices: &mut [u32] = cast_slice_mut(indices);
             let indices = &mut indices[n.index_base as usize * words..][..outputs * words];
-            let (empty, nan) = (p.empty_key(), T::Key::nan(p.nan_key));
-            let out = Indices::<T> { n, empty, nan, source, first: 0, values, indices };
-            search::<T, _>(p, source, earlier, out);
+            let empty = p.empty_key();
+            let out = Indices { n, empty, order, source, first: 0, values, indices };
+            search(order, p, source, earlier, out);
         }
         results => {
             let Some(result) = results.first_mut() else { return };
             let result: &mut [u32] = cast_slice_mut(result);
             let out = &mut result[p.result_base as usize..][..outputs];
-            search::<T, _>(p, source, earlier, Positions::<T::Key>(out, PhantomData));
+            search(order, p, source, earlier, Positions::<O::Key>(out, PhantomData));
         }
     }
 }
 
 /// Looks among the elements of the source, or among positions of theirs.
-fn search<T: Keyed, O: Output<Lane = <T::Key as Key>::Found>>(
+fn search<O: Order>(
+    order: O,
     p: &Params,
-    source: &[T::Bits],
+    source: &[O::Key],
     earlier: Option<&[u32]>,
-    out: O,
+    out: impl Output<Lane = <O::Key as Key>::Found>,
 ) {
-    let nan_key = fault::or(Fault::IndexNan, p.nan_key, u32::MAX);
-    let elements = Elements::<T> { nan: T::Key::nan(nan_key) };
     match earlier {
-        None => lines::run(&p.windows, Located(elements), source, out),
-        Some(positions) => lines::run(&p.windows, Candidates(elements, source), positions, out),
+        None => lines::run(&p.windows, Located(order), source, out),
+        Some(positions) => lines::run(&p.windows, Candidates(order, source), positions, out),
     }
 }

@@ -1,0 +1,147 @@
+//! Runs plans with the CPU kernels, on all cores.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use crate::error::Result;
+use crate::fault::{self, Fault};
+use crate::plan::{Call, Plan, Range, Role};
+use crate::tensor::{Tensor, TensorDesc, zeroed};
+
+/// Scratch and dropped results of earlier runs, kept for later ones. New memory costs a page fault
+/// for each page, which takes as long as the work on it.
+#[derive(Default)]
+pub(crate) struct Memory {
+    /// The oldest first.
+    kept: Mutex<VecDeque<Vec<u64>>>,
+}
+
+impl Memory {
+    /// Another one, with nothing in it.
+    pub(crate) fn fresh(&self) -> Arc<Self> {
+        Arc::default()
+    }
+
+    /// The maximum number of 64-bit words that are kept.
+    const MAX: usize = 8 << 20;
+    /// The minimum words of a buffer to keep. Allocators reuse smaller ones themselves.
+    const MIN_BUFFER: usize = 4 << 10;
+
+    /// A buffer of at least `words` words with arbitrary content: the smallest kept one that is
+    /// large enough, unless it has more than twice as many.
+    fn take(&self, words: usize) -> Result<Vec<u64>> {
+        if words < Self::MIN_BUFFER {
+            return zeroed(words);
+        }
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let fitting = (0..kept.len()).filter(|&i| (words..=2 * words).contains(&kept[i].len()));
+        let found = fitting.min_by_key(|&i| kept[i].len()).and_then(|i| kept.remove(i));
+        drop(kept);
+        found.map_or_else(|| zeroed(words), Ok)
+    }
+
+    /// Keeps a buffer. The oldest ones are freed if the sum exceeds the maximum.
+    fn keep(&self, buffer: Vec<u64>) {
+        if !(Self::MIN_BUFFER..=Self::MAX).contains(&buffer.len()) {
+            return;
+        }
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut sum = buffer.len() + kept.iter().map(Vec::len).sum::<usize>();
+        kept.push_back(buffer);
+        while sum > Self::MAX {
+            sum -= kept.pop_front().map_or(sum, |oldest| oldest.len());
+        }
+    }
+}
+
+/// The bytes of a result. Dropping it returns the buffer to the memory that it came from.
+struct Recycled {
+    words: Vec<u64>,
+    /// Bytes of the result.
+    len: usize,
+    memory: Weak<Memory>,
+}
+
+impl AsRef<[u8]> for Recycled {
+    fn as_ref(&self) -> &[u8] {
+        &bytemuck::cast_slice(&self.words)[..self.len]
+    }
+}
+
+impl Drop for Recycled {
+    fn drop(&mut self) {
+        if let Some(memory) = self.memory.upgrade() {
+            memory.keep(std::mem::take(&mut self.words));
+        }
+    }
+}
+
+/// Runs a plan on host tensors. After each launch, `after` is called with the launch's number and
+/// the bytes of each buffer that it wrote to.
+///
+/// Buffers from `memory` hold arbitrary bytes. No launch reads them: a plan writes each buffer
+/// before it is read, and all bytes of each result.
+pub(crate) fn execute(
+    plan: &Plan,
+    inputs: &[&Tensor],
+    memory: &Arc<Memory>,
+    mut after: impl FnMut(usize, &[u8]),
+) -> Result<Vec<Tensor>> {
+    let mut buffers: Vec<Vec<u64>> = plan
+        .buffers
+        .iter()
+        .map(|b| match b.role {
+            Role::Input => Ok(Vec::new()),
+            Role::Output | Role::Scratch => memory.take((b.size as usize).div_ceil(8)),
+        })
+        .collect::<Result<_>>()?;
+    for (i, launch) in plan.launches.iter().enumerate() {
+        // A launch writes none of the buffers that it reads.
+        let mut taken: Vec<Vec<u64>> =
+            launch.results.iter().map(|range| std::mem::take(&mut buffers[range.buffer])).collect();
+        let sources: Vec<&[u8]> = launch
+            .sources
+            .iter()
+            .map(|range| match inputs.get(range.buffer) {
+                Some(input) => part(input.bytes(), range),
+                None => part(bytemuck::cast_slice(&buffers[range.buffer]), range),
+            })
+            .collect();
+        let mut results: Vec<&mut [u8]> = taken
+            .iter_mut()
+            .zip(&launch.results)
+            .map(|(words, range)| {
+                let size = plan.buffers[range.buffer].size as usize;
+                let bytes = &mut bytemuck::cast_slice_mut(words)[..size];
+                // As a GPU binds it: whole words.
+                let size = range.size.next_multiple_of(4);
+                let end = bytes.len().min((range.offset + size) as usize);
+                &mut bytes[range.offset as usize..end]
+            })
+            .collect();
+        if fault::planted(Fault::BindingCleared) {
+            results.iter_mut().for_each(|bytes| bytes.fill(0));
+        }
+        let call = Call::new(&launch.params, &sources, &mut results);
+        (launch.shader.kernel.cpu)(&launch.shader, call);
+        for (words, range) in taken.into_iter().zip(&launch.results) {
+            let size = plan.buffers[range.buffer].size as usize;
+            after(i, &bytemuck::cast_slice(&words)[..size]);
+            buffers[range.buffer] = words;
+        }
+    }
+    let first = inputs.len();
+    buffers.drain(first + plan.outputs.len()..).for_each(|buffer| memory.keep(buffer));
+    let outputs = plan.outputs.iter().zip(buffers.drain(first..));
+    let output = |(desc, words): (&TensorDesc, Vec<u64>)| {
+        let bytes = Recycled { words, len: desc.byte_len(), memory: Arc::downgrade(memory) };
+        Tensor::from_shared(desc.element_type(), desc.shape(), Arc::new(bytes))
+    };
+    outputs.map(output).collect()
+}
+
+/// The bytes of a range. It may end in the padding of a device buffer, which host tensors lack.
+fn part<'a>(bytes: &'a [u8], range: &Range) -> &'a [u8] {
+    let end = bytes.len().min((range.offset + range.size) as usize);
+    &bytes[range.offset as usize..end]
+}

@@ -1,0 +1,85 @@
+//! Work on all threads of the caller's rayon pool. Without the feature `cpu` there is one thread.
+
+use std::sync::{Mutex, PoisonError};
+
+/// The number of threads that share work.
+pub(crate) fn count() -> usize {
+    #[cfg(feature = "cpu")]
+    return rayon::current_num_threads();
+    #[cfg(not(feature = "cpu"))]
+    1
+}
+
+/// Works on all parts. A thread takes the next one when it has done its last.
+pub(crate) fn each<P: Send>(parts: Vec<P>, work: impl Fn(P) + Sync) {
+    each_with(parts, || (), |(), part| work(part));
+}
+
+/// Works on chunks of `size` items, each with its number.
+pub(crate) fn each_chunk<T: Send>(
+    items: &mut [T],
+    size: usize,
+    work: impl Fn(usize, &mut [T]) + Sync,
+) {
+    let chunks = items.chunks_mut(size.max(1)).enumerate().collect();
+    each(chunks, |(number, chunk)| work(number, chunk));
+}
+
+/// Sorts, and does not keep the order of equal items.
+pub(crate) fn sort<T: Ord + Send>(items: &mut [T]) {
+    #[cfg(feature = "cpu")]
+    rayon::slice::ParallelSliceMut::par_sort_unstable(items);
+    #[cfg(not(feature = "cpu"))]
+    items.sort_unstable();
+}
+
+/// As [`each`], with something that a thread makes once and keeps from one part to the next.
+pub(crate) fn each_with<P: Send, S>(
+    parts: Vec<P>,
+    state: impl Fn() -> S + Sync,
+    work: impl Fn(&mut S, P) + Sync,
+) {
+    let threads = count().min(parts.len());
+    let parts = Mutex::new(parts.into_iter());
+    let next = || parts.lock().unwrap_or_else(PoisonError::into_inner).next();
+    run(threads, &|| {
+        let mut state = state();
+        while let Some(part) = next() {
+            work(&mut state, part);
+        }
+    });
+}
+
+/// Calls `work` on so many threads at once, the calling one among them. It is not generic, so that
+/// rayon's part of it is compiled once.
+fn run(threads: usize, work: &(dyn Fn() + Sync)) {
+    #[cfg(feature = "cpu")]
+    if threads > 1 {
+        return rayon::scope(|scope| {
+            (1..threads).for_each(|_| scope.spawn(|_| work()));
+            work();
+        });
+    }
+    if threads > 0 {
+        work();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    #[test]
+    fn every_part_is_worked_on_once() {
+        for count in [0, 1, 2, 1000] {
+            let mut found = vec![0; count];
+            let states = AtomicUsize::new(0);
+            let state = || states.fetch_add(1, Ordering::Relaxed);
+            let parts = found.iter_mut().enumerate().collect();
+            each_with(parts, state, |_, (i, found): (usize, &mut usize)| *found += i + 1);
+            assert!(found.iter().enumerate().all(|(i, &found)| found == i + 1));
+            assert!(states.into_inner() <= super::count());
+        }
+    }
+}
