@@ -101,7 +101,7 @@ fn shown(fault: Fault) -> Case {
                 Narrow { tuning: Some("hardware"), workgroup_size: Some(8), ..Narrow::default() };
             Case { narrow, ..reduce(0, ascending(&[300])) }
         }
-        Fault::RowsSecondTile => reduce(1, ascending(&[2100, 2])),
+        Fault::RowsSecondBlock => reduce(1, ascending(&[2100, 2])),
         Fault::LongRowTail => reduce(0, ascending(&[65])),
         Fault::MediumRowMiddle => reduce(0, one_at(&[40], 20)),
         Fault::MediumRowTail => reduce(0, one_at(&[20], 18)),
@@ -131,6 +131,7 @@ fn shown(fault: Fault) -> Case {
         Fault::DownStride => pool(MaxPool::new([11, 2]).strides([2, 1]), ascending(&[1, 1, 15, 8])),
         Fault::StripBorder => pool(MaxPool::new([3]), ascending(&[1, 1, 5000])),
         Fault::HugeWindow => pool(MaxPool::new([100]).pads([99], [99]), ascending(&[1, 1, 3])),
+        Fault::LineStep => pool(MaxPool::new([2, 2]).strides([2, 2]), ascending(&[1, 1, 6, 4])),
         Fault::NextPlane => pool(MaxPool::new([2, 2]), ascending(&[2, 1, 3, 3])),
         Fault::PaddingClamp => {
             pool(MaxPool::new([1, 2, 2]).pads([1, 0, 0], [0, 0, 0]), ascending(&[1, 1, 2, 3, 3]))

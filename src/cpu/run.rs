@@ -1,62 +1,92 @@
 //! Runs plans with the CPU kernels, on all cores.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use crate::error::Result;
 use crate::fault::{self, Fault};
 use crate::plan::{Call, Plan, Range, Role};
-use crate::tensor::{Tensor, TensorDesc, zeroed};
+use crate::tensor::{Tensor, TensorDesc, Words, zeroed};
 
 /// Scratch and dropped results of earlier runs, kept for later ones. New memory costs a page fault
 /// for each page, which takes as long as the work on it.
 #[derive(Default)]
-pub(crate) struct Memory {
+pub(crate) struct Memory(Mutex<Kept>);
+
+#[derive(Default)]
+struct Kept {
     /// The oldest first.
-    kept: Mutex<VecDeque<Vec<u64>>>,
+    buffers: VecDeque<Words>,
+    /// The words that each of the last runs needed.
+    needed: VecDeque<usize>,
+}
+
+impl Kept {
+    /// The maximum number of words that are kept, unless one of the last runs needed more.
+    const MAX: usize = 8 << 20;
+    /// The runs that count.
+    const RUNS: usize = 16;
+
+    /// Frees the oldest buffers if there are more than may be kept.
+    fn shrink(&mut self) {
+        let max = self.needed.iter().fold(Self::MAX, |max, &needed| max.max(needed));
+        let mut sum = self.buffers.iter().map(|buffer| buffer.len()).sum::<usize>();
+        while sum > max {
+            sum -= self.buffers.pop_front().map_or(sum, |oldest| oldest.len());
+        }
+    }
 }
 
 impl Memory {
+    /// The minimum words of a buffer to keep. Allocators reuse smaller ones themselves.
+    const MIN_BUFFER: usize = 4 << 10;
+
     /// Another one, with nothing in it.
     pub(crate) fn fresh(&self) -> Arc<Self> {
         Arc::default()
     }
 
-    /// The maximum number of 64-bit words that are kept.
-    const MAX: usize = 8 << 20;
-    /// The minimum words of a buffer to keep. Allocators reuse smaller ones themselves.
-    const MIN_BUFFER: usize = 4 << 10;
+    fn kept(&self) -> MutexGuard<'_, Kept> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes that a run needs so many words.
+    fn begin_run(&self, words: usize) {
+        let mut kept = self.kept();
+        kept.needed.push_back(words);
+        if kept.needed.len() > Kept::RUNS {
+            kept.needed.pop_front();
+            kept.shrink();
+        }
+    }
 
     /// A buffer of at least `words` words with arbitrary content: the smallest kept one that is
     /// large enough, unless it has more than twice as many.
-    fn take(&self, words: usize) -> Result<Vec<u64>> {
+    fn take(&self, words: usize) -> Result<Words> {
         if words < Self::MIN_BUFFER {
             return zeroed(words);
         }
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        let fitting = (0..kept.len()).filter(|&i| (words..=2 * words).contains(&kept[i].len()));
-        let found = fitting.min_by_key(|&i| kept[i].len()).and_then(|i| kept.remove(i));
+        let mut kept = self.kept();
+        let all = &mut kept.buffers;
+        let fitting = (0..all.len()).filter(|&i| (words..=2 * words).contains(&all[i].len()));
+        let found = fitting.min_by_key(|&i| all[i].len()).and_then(|i| all.remove(i));
         drop(kept);
         found.map_or_else(|| zeroed(words), Ok)
     }
 
-    /// Keeps a buffer. The oldest ones are freed if the sum exceeds the maximum.
-    fn keep(&self, buffer: Vec<u64>) {
-        if !(Self::MIN_BUFFER..=Self::MAX).contains(&buffer.len()) {
-            return;
-        }
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut sum = buffer.len() + kept.iter().map(Vec::len).sum::<usize>();
-        kept.push_back(buffer);
-        while sum > Self::MAX {
-            sum -= kept.pop_front().map_or(sum, |oldest| oldest.len());
+    /// Keeps a buffer.
+    fn keep(&self, buffer: Words) {
+        if buffer.len() >= Self::MIN_BUFFER {
+            let mut kept = self.kept();
+            kept.buffers.push_back(buffer);
+            kept.shrink();
         }
     }
 }
 
 /// The bytes of a result. Dropping it returns the buffer to the memory that it came from.
 struct Recycled {
-    words: Vec<u64>,
+    words: Words,
     /// Bytes of the result.
     len: usize,
     memory: Weak<Memory>,
@@ -87,17 +117,23 @@ pub(crate) fn execute(
     memory: &Arc<Memory>,
     mut after: impl FnMut(usize, &[u8]),
 ) -> Result<Vec<Tensor>> {
-    let mut buffers: Vec<Vec<u64>> = plan
+    let words: Vec<usize> = plan
         .buffers
         .iter()
-        .map(|b| match b.role {
-            Role::Input => Ok(Vec::new()),
-            Role::Output | Role::Scratch => memory.take((b.size as usize).div_ceil(8)),
+        .map(|buffer| match buffer.role {
+            Role::Input => 0,
+            Role::Output | Role::Scratch => (buffer.size as usize).div_ceil(8),
         })
-        .collect::<Result<_>>()?;
+        .collect();
+    let needed = words.iter().sum();
+    if needed >= Memory::MIN_BUFFER {
+        memory.begin_run(needed);
+    }
+    let mut buffers: Vec<Words> =
+        words.into_iter().map(|words| memory.take(words)).collect::<Result<_>>()?;
     for (i, launch) in plan.launches.iter().enumerate() {
         // A launch writes none of the buffers that it reads.
-        let mut taken: Vec<Vec<u64>> =
+        let mut taken: Vec<Words> =
             launch.results.iter().map(|range| std::mem::take(&mut buffers[range.buffer])).collect();
         let sources: Vec<&[u8]> = launch
             .sources
@@ -133,7 +169,7 @@ pub(crate) fn execute(
     let first = inputs.len();
     buffers.drain(first + plan.outputs.len()..).for_each(|buffer| memory.keep(buffer));
     let outputs = plan.outputs.iter().zip(buffers.drain(first..));
-    let output = |(desc, words): (&TensorDesc, Vec<u64>)| {
+    let output = |(desc, words): (&TensorDesc, Words)| {
         let bytes = Recycled { words, len: desc.byte_len(), memory: Arc::downgrade(memory) };
         Tensor::from_shared(desc.element_type(), desc.shape(), Arc::new(bytes))
     };

@@ -110,8 +110,8 @@ faults! {
     RowsNan, "rows-ignore-nan", NanFolded, ROWS;
     /// The last piece of a row misses its last element.
     RowsLastPiece, "last-piece-of-a-row-ends-early", Tail, ROWS;
-    /// The rows behind the first 2048 of a part are taken to be the first ones again.
-    RowsSecondTile, "second-tile-of-rows-reads-the-first", Offset, ROWS;
+    /// Short rows behind the first block of a stream are taken to be the first ones again.
+    RowsSecondBlock, "second-block-of-rows-reads-the-first", Offset, ROWS;
     /// What follows the last four whole vectors of a long row is not read.
     LongRowTail, "long-rows-lose-their-tail", Tail, ROWS;
     /// Of a row of two to four vectors only the first and the last one are read.
@@ -156,6 +156,8 @@ faults! {
     HugeWindow, "huge-windows-read-one-tap", Clamp, POOLS;
     /// Lines behind the end of a plane read the rows of the same plane again.
     NextPlane, "lines-after-a-plane-stay-in-it", Carry, POOLS;
+    /// Lines whose rows lie alike are taken to begin one row apart.
+    LineStep, "lines-alike-forget-the-stride", Dilation, POOLS;
     /// A window of one row in the padding has the row at the edge.
     PaddingClamp, "rows-in-the-padding-are-clamped", Clamp, POOLS;
     /// Padding holds what was there before.

@@ -124,7 +124,7 @@ impl<O: Order> Matrices<'_, O> {
         let begin = unit % splits * p.chunk as usize;
         let rows = begin..self.rows.min(begin + self.piece);
         // The last row may overlap the one before.
-        let begins = rows.map(|row| (row * width).min(len - width) + column);
-        vector::columns(self.load, matrix, begins, keys);
+        let begin = |row: usize| (row * width).min(len - width) + column;
+        vector::columns(self.load, matrix, rows, begin, keys);
     }
 }

@@ -5,7 +5,7 @@ use bytemuck::{Pod, Zeroable};
 use super::clear_word;
 use crate::fault::{self, Fault};
 use crate::plan::{Call, Kernel, Shader};
-use crate::tensor::key::{Lane, Order, with_order};
+use crate::tensor::key::{Order, with_order};
 use crate::threads;
 use crate::vector::{self, Elements, PARALLEL_FROM};
 
@@ -37,8 +37,9 @@ pub(super) struct Params {
     pub nan_key: u32,
 }
 
-/// Rows whose keys are held at once.
-const TILE: usize = 2048;
+/// Bytes of rows that a thread takes at a time.
+const MIN_PART: usize = 64 << 10;
+const MAX_PART: usize = 1 << 20;
 
 pub(crate) fn run(shader: &Shader, mut call: Call<'_, '_>) {
     let params: &Params = call.params();
@@ -56,28 +57,24 @@ fn reduce<O: Order>(order: O, p: &Params, source: &[O::Key], result: &mut [O::Ke
     clear_word(result, first + rows * splits);
     let result = &mut result[first..first + rows * splits];
     let source = &source[p.base as usize..][..rows * len];
-    let part = |first: usize, results: &mut [O::Key]| {
-        let mut keys = [O::Key::LOWEST; TILE];
-        for (i, out) in results.chunks_mut(TILE).enumerate() {
-            let tile = fault::or(Fault::RowsSecondTile, i, 0);
-            let (unit, keys) = (first + tile * TILE, &mut keys[..out.len()]);
-            if splits == 1 {
-                vector::rows(elements, &source[unit * len..][..out.len() * len], len, keys);
-            } else {
-                let lost = fault::or(Fault::RowsLastPiece, 0, 1);
-                for (j, key) in keys.iter_mut().enumerate() {
-                    let (row, skipped) = ((unit + j) / splits, (unit + j) % splits * chunk);
-                    let piece = &source[row * len + skipped..][..chunk.min(len - skipped - lost)];
-                    vector::rows(elements, piece, piece.len(), std::slice::from_mut(key));
-                }
-            }
-            vector::store(elements, keys, out);
+    let part = |first: usize, out: &mut [O::Key]| {
+        if splits == 1 {
+            return vector::rows(elements, &source[first * len..][..out.len() * len], len, out);
+        }
+        let lost = fault::or(Fault::RowsLastPiece, 0, 1);
+        for (i, out) in out.iter_mut().enumerate() {
+            let (row, skipped) = ((first + i) / splits, (first + i) % splits * chunk);
+            let piece = &source[row * len + skipped..][..chunk.min(len - skipped - lost)];
+            vector::rows(elements, piece, piece.len(), std::slice::from_mut(out));
         }
     };
+    let bytes = rows * len * size_of::<O::Key>();
     if rows * len < PARALLEL_FROM {
-        part(0, result);
-    } else {
-        let units = (PARALLEL_FROM / 4 / chunk.min(len).max(1)).max(1);
-        threads::each_chunk(result, units, |i, out| part(i * units, out));
+        return part(0, result);
     }
+    // Parts that keep all threads busy to the end, and so long that streams of them run.
+    let some = (bytes / (8 * threads::count())).clamp(MIN_PART, MAX_PART);
+    let unit = chunk.min(len) * size_of::<O::Key>();
+    let units = (some / unit.max(1)).max(1);
+    threads::each_chunk(result, units, |i, out| part(i * units, out));
 }

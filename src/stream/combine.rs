@@ -2,12 +2,12 @@
 
 use crate::error::Result;
 use crate::tensor::key::{Key, Nan, Order, negative_infinity_bits, with_order};
-use crate::tensor::{ElementType, Tensor, TensorDesc};
+use crate::tensor::{ElementType, Tensor, TensorDesc, Words, zeroed};
 
 /// A result in host memory, assembled from those of the pieces.
 pub(super) struct Assembled {
     pub desc: TensorDesc,
-    words: Vec<u64>,
+    words: Words,
 }
 
 impl Assembled {
@@ -16,7 +16,7 @@ impl Assembled {
     /// # Errors
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) if the host cannot allocate the result.
     pub(super) fn zeroed(desc: &TensorDesc) -> Result<Self> {
-        let words = crate::tensor::zeroed(desc.byte_len().div_ceil(8))?;
+        let words = zeroed(desc.byte_len().div_ceil(8))?;
         Ok(Self { desc: desc.clone(), words })
     }
 
@@ -38,7 +38,7 @@ impl Assembled {
 pub(super) struct Positions {
     desc: TensorDesc,
     /// The index of each result; `NONE` where no piece has given one yet.
-    pub at: Vec<u64>,
+    pub at: Words,
 }
 
 impl Positions {
@@ -48,7 +48,7 @@ impl Positions {
     /// # Errors
     /// As [`Assembled::zeroed`].
     pub(super) fn none(desc: &TensorDesc) -> Result<Self> {
-        let mut at = crate::tensor::zeroed(desc.len())?;
+        let mut at = zeroed(desc.len())?;
         at.fill(Self::NONE);
         Ok(Self { desc: desc.clone(), at })
     }
@@ -59,7 +59,7 @@ impl Positions {
         }
         Tensor::filled(self.desc, |bytes| {
             let narrow = bytemuck::cast_slice_mut::<u8, i32>(bytes);
-            narrow.iter_mut().zip(&self.at).for_each(|(narrow, &wide)| *narrow = wide as i32);
+            narrow.iter_mut().zip(&*self.at).for_each(|(narrow, &wide)| *narrow = wide as i32);
         })
     }
 }

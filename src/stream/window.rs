@@ -8,7 +8,7 @@ use super::pool::Piece;
 use crate::error::Result;
 use crate::pool::{MaxPool, Order, Window};
 use crate::tensor::axes;
-use crate::tensor::{Tensor, TensorDesc, zeroed};
+use crate::tensor::{Tensor, TensorDesc, Words, zeroed};
 use crate::threads;
 
 impl Window {
@@ -163,7 +163,7 @@ impl PieceIndexing<'_> {
     ///
     /// # Errors
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory).
-    pub(super) fn indices(&self, local: &Tensor) -> Result<Vec<u64>> {
+    pub(super) fn indices(&self, local: &Tensor) -> Result<Words> {
         let local = bytemuck::cast_slice::<u8, i32>(local.bytes());
         let strides = &self.whole.strides;
         /// Indices that a thread finds at a time.

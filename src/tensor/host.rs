@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::{Element, ElementType, TensorDesc, memory, zeroed};
+use super::{Element, ElementType, TensorDesc, Words, memory, zeroed};
 use crate::error::{Error, Result};
 
 /// A dense tensor in host memory, in row-major order.
@@ -18,7 +18,7 @@ pub struct Tensor {
 
 /// Owned bytes whose address is a multiple of 8.
 struct Aligned {
-    words: Vec<u64>,
+    words: Words,
     len: usize,
 }
 
@@ -100,7 +100,7 @@ impl Tensor {
     }
 
     /// A tensor whose elements are the first bytes of `words`.
-    pub(crate) fn from_words(desc: TensorDesc, words: Vec<u64>) -> Result<Self> {
+    pub(crate) fn from_words(desc: TensorDesc, words: Words) -> Result<Self> {
         let data = Aligned { words, len: desc.byte_len() };
         Self::check(&desc, data.as_ref())?;
         Ok(Self { desc, data: Arc::new(data) })

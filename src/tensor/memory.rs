@@ -1,4 +1,7 @@
-//! Host memory whose size depends on inputs: where there is none, that is an error.
+//! Host memory whose size depends on inputs: where there is none, that is an error. Large buffers lie
+//! in huge pages.
+
+use std::ops::{Deref, DerefMut};
 
 use crate::error::{Error, Result};
 
@@ -6,13 +9,84 @@ fn refused(bytes: u128) -> Error {
     Error::host_memory(format_args!("a buffer of {bytes} bytes"))
 }
 
+/// 64-bit words in memory of their own.
+pub(crate) struct Words {
+    memory: Memory,
+    len: usize,
+}
+
+enum Memory {
+    Heap(Vec<u64>),
+    /// Pages of the system, and the first of their bytes that is used.
+    #[cfg(feature = "cpu")]
+    Pages(memmap2::MmapMut, usize),
+}
+
 /// A buffer of zeros.
 ///
 /// # Errors
 /// [`Error::OutOfMemory`], as all of this module.
-pub(crate) fn zeroed(words: usize) -> Result<Vec<u64>> {
+pub(crate) fn zeroed(len: usize) -> Result<Words> {
     // The system's pages are zero, so they need not be written here.
-    bytemuck::allocation::try_zeroed_vec(words).map_err(|()| refused(words as u128 * 8))
+    #[cfg(feature = "cpu")]
+    if len >= huge::MIN_WORDS {
+        let (pages, begin) = huge::pages(len).ok_or_else(|| refused(len as u128 * 8))?;
+        return Ok(Words { memory: Memory::Pages(pages, begin), len });
+    }
+    let heap = bytemuck::allocation::try_zeroed_vec(len).map_err(|()| refused(len as u128 * 8))?;
+    Ok(Words { memory: Memory::Heap(heap), len })
+}
+
+/// Pages of 2 MiB where the system has them on request. Processors look pages up in small tables,
+/// and fetch ahead within a page: an Intel Xeon reads 64 MiB in huge pages twice as fast.
+#[cfg(feature = "cpu")]
+mod huge {
+    use memmap2::MmapMut;
+
+    const PAGE: usize = 2 << 20;
+    /// The minimum words of a buffer in huge pages.
+    pub(super) const MIN_WORDS: usize = 2 * PAGE / 8;
+
+    /// Pages for so many words, and the offset of the first whole huge page; `None` if there is no
+    /// memory.
+    pub(super) fn pages(words: usize) -> Option<(MmapMut, usize)> {
+        let bytes = words.checked_mul(8)?.checked_add(PAGE)?;
+        let pages = MmapMut::map_anon(bytes).ok()?;
+        // Without huge pages all is right, too.
+        #[cfg(target_os = "linux")]
+        let _ = pages.advise(memmap2::Advice::HugePage);
+        let begin = pages.as_ptr().align_offset(PAGE);
+        Some((pages, begin.min(PAGE)))
+    }
+}
+
+impl Deref for Words {
+    type Target = [u64];
+    fn deref(&self) -> &[u64] {
+        match &self.memory {
+            Memory::Heap(words) => words,
+            #[cfg(feature = "cpu")]
+            Memory::Pages(pages, begin) => bytemuck::cast_slice(&pages[*begin..][..self.len * 8]),
+        }
+    }
+}
+
+impl DerefMut for Words {
+    fn deref_mut(&mut self) -> &mut [u64] {
+        match &mut self.memory {
+            Memory::Heap(words) => words,
+            #[cfg(feature = "cpu")]
+            Memory::Pages(pages, begin) => {
+                bytemuck::cast_slice_mut(&mut pages[*begin..][..self.len * 8])
+            }
+        }
+    }
+}
+
+impl Default for Words {
+    fn default() -> Self {
+        Self { memory: Memory::Heap(Vec::new()), len: 0 }
+    }
 }
 
 /// An empty vector for `len` items.
@@ -60,13 +134,24 @@ mod tests {
     #[test]
     fn memory_that_no_system_has_is_an_error() {
         let out = |error| matches!(error, Error::OutOfMemory { .. });
-        assert!(out(zeroed(usize::MAX).unwrap_err()));
-        assert!(out(zeroed(1 << 58).unwrap_err()));
+        for words in [usize::MAX, 1 << 61, 1 << 58] {
+            assert!(zeroed(words).is_err_and(out), "{words}");
+        }
         assert!(out(repeated(0u8, 1 << 60).unwrap_err()));
         assert!(out(collected((0u64..1 << 60).map(|_| 0u64)).unwrap_err()));
-        assert_eq!(zeroed(3).unwrap(), [0; 3]);
+        assert_eq!(*zeroed(3).unwrap(), [0; 3]);
         assert_eq!(repeated(7u8, 3).unwrap(), [7; 3]);
         assert_eq!(copied(&[1, 2]).unwrap(), [1, 2]);
         assert_eq!(collected((0..5).filter(|i| i % 2 == 1)).unwrap(), [1, 3]);
+    }
+
+    #[test]
+    fn large_buffers_are_zero_and_as_long_as_asked_for() {
+        for len in [0, 1, 1 << 18, (1 << 19) - 1, 1 << 19, (1 << 19) + 1, 5 << 18] {
+            let mut words = zeroed(len).unwrap();
+            assert!(words.len() == len && words.iter().all(|&word| word == 0));
+            words.fill(7);
+            assert!(words.iter().all(|&word| word == 7));
+        }
     }
 }

@@ -15,6 +15,10 @@ use crate::vector::{Load, PARALLEL_FROM, dispatch, steps, vector};
 /// Bytes of keys that are worked on together: two buffers of them, and what is read, stay in the
 /// first cache.
 pub(super) const BLOCK: usize = 16 << 10;
+/// The same where streams are worked on in turn.
+const TURN: usize = 4 << 10;
+/// Streams of a part.
+const STREAMS: usize = 4;
 /// Bytes of the inner axis that are worked on together, at least.
 const TILE: usize = 256;
 
@@ -88,6 +92,16 @@ struct Pool<'a, L: Load> {
     strip: usize,
     /// Whether rows are made into windows by tripling.
     tripled: bool,
+}
+
+/// Lines of a part that are worked on one after the other.
+struct Stream<O> {
+    /// The first line.
+    first: usize,
+    lines: usize,
+    /// Results of a line.
+    line: usize,
+    out: O,
 }
 
 /// Some lines of results, or a part of one.
@@ -168,51 +182,70 @@ impl<L: Load> Pool<'_, L> {
     }
 
     fn part<O: Output<Lane = L::Lane>>(&self, work: &mut Work<L::Lane>, part: Part<O>) {
-        let Part { line, windows, mut out } = part;
-        let axis = &self.w.axes[2];
+        let Part { line, windows, out } = part;
+        let (axis, inner) = (&self.w.axes[2], self.w.inner as usize);
+        let mut streams = self.streams(line, windows.len() * inner, out);
         for begin in windows.clone().step_by(self.strip) {
             let strip = Strip::new(axis, begin, self.strip.min(windows.end - begin));
-            let at = (begin - windows.start) * self.w.inner as usize;
-            self.strip(work, line, strip, at, windows.len(), &mut out);
+            let at = (begin - windows.start) * inner;
+            let keys = if streams.len() > 1 { TURN } else { BLOCK } / size_of::<L::Lane>();
+            let capacity = keys / (strip.span * inner.min(self.tile));
+            // A block of each stream in turn.
+            let mut done = 0;
+            while streams.iter().any(|stream| done < stream.lines) {
+                let mut lines = 0;
+                for stream in streams.iter_mut().filter(|stream| done < stream.lines) {
+                    let (first, left) = (stream.first + done, stream.lines - done);
+                    let shape = match self.tripled {
+                        true => Shape::all_rows(self.w, first, left, capacity),
+                        false => Shape::row_each(left.min(capacity.max(1))),
+                    };
+                    let block = Block { w: self.w, first, shape, strip: &strip };
+                    self.block(work, &block, at + done * stream.line, stream.line, &mut stream.out);
+                    lines = lines.max(shape.lines);
+                }
+                done += lines;
+            }
         }
     }
 
-    /// A strip of all lines of a part, of which the output has so many windows.
-    fn strip<O: Output<Lane = L::Lane>>(
+    /// The lines of a part as streams, which are worked on in turn: processors fetch ahead within a
+    /// page, and so the waits at the ends of pages overlap.
+    fn streams<O: Output>(&self, first: usize, line: usize, mut out: O) -> Vec<Stream<O>> {
+        let lines = out.len() / line;
+        // What is above and below of tripled lines is looked at twice.
+        let share = if self.tripled { lines } else { lines.div_ceil(STREAMS) };
+        let mut streams = Vec::with_capacity(STREAMS);
+        for begin in (0..lines).step_by(share) {
+            let lines = share.min(lines - begin);
+            let (own, others) = out.split(lines * line);
+            out = others;
+            streams.push(Stream { first: first + begin, lines, line, out: own });
+        }
+        streams
+    }
+
+    /// A block of lines, whose results go to `at`; they are `line` apart.
+    fn block<O: Output<Lane = L::Lane>>(
         &self,
         work: &mut Work<L::Lane>,
-        first: usize,
-        strip: Strip,
+        block: &Block,
         at: usize,
-        windows: usize,
+        line: usize,
         out: &mut O,
     ) {
         let (axis, inner) = (&self.w.axes[2], self.w.inner as usize);
-        let line = windows * inner;
-        let lines = out.len() / line;
         // Far longer than the axis: mostly padding.
         let bounded = axis.reach as usize <= 4 * axis.size as usize + 64;
-        let width = inner.min(self.tile);
-        let capacity = BLOCK / size_of::<L::Lane>() / (strip.span * width);
-        let mut done = 0;
-        while done < lines {
-            let shape = match self.tripled {
-                true => Shape::all_rows(self.w, first + done, lines - done, capacity),
-                false => Shape::row_each((lines - done).min(capacity.max(1))),
-            };
-            let at = at + done * line;
-            let block = Block { w: self.w, first: first + done, shape, strip: &strip };
-            work.empty.clear();
-            for from in (0..inner).step_by(self.tile) {
-                let tile = from..inner.min(from + self.tile);
-                match bounded {
-                    true => self.tile(work, &block, tile, at, line, out),
-                    false => self.tap_by_tap(work, &block, tile, at, line, out),
-                }
+        work.empty.clear();
+        for from in (0..inner).step_by(self.tile) {
+            let tile = from..inner.min(from + self.tile);
+            match bounded {
+                true => self.tile(work, block, tile, at, line, out),
+                false => self.tap_by_tap(work, block, tile, at, line, out),
             }
-            self.store_empty(&work.empty, &block, at, line, out);
-            done += shape.lines;
         }
+        self.store_empty(&work.empty, block, at, line, out);
     }
 
     /// Stores what the windows of a block give that are without elements: some of each line, and
@@ -305,7 +338,7 @@ impl<L: Load> Pool<'_, L> {
         let mut cursor = Cursor::new(self.w, block.first);
         for i in 0..block.shape.lines {
             cursor.rows(&mut work.rows);
-            cursor.advance();
+            cursor.advance(1);
             if work.rows.is_empty() {
                 work.empty.push(i);
             }

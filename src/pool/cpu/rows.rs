@@ -81,10 +81,10 @@ impl<'a> Cursor<'a> {
         Self { w, outer: rest / a0.outputs as usize, x0: rest % a0.outputs as usize, x1 }
     }
 
-    /// To the next line.
+    /// Behind so many lines of the same plane.
     #[inline(always)]
-    pub(super) fn advance(&mut self) {
-        self.x1 += 1;
+    pub(super) fn advance(&mut self, lines: usize) {
+        self.x1 += lines;
         if self.x1 == self.w.axes[1].outputs as usize {
             self.x1 = 0;
             self.x0 += 1;
@@ -93,6 +93,19 @@ impl<'a> Cursor<'a> {
             self.x0 = 0;
             self.outer += fault::or(Fault::NextPlane, 1, 0);
         }
+    }
+
+    /// How many lines from this one on, of so many, have rows that lie alike: `stride` rows behind
+    /// those of the line before.
+    #[inline(always)]
+    fn alike(&self, lines: usize) -> usize {
+        let axis = &self.w.axes[1];
+        let (first, last) = (axis.first(self.x1), i64::from(axis.size) - 1 - i64::from(axis.reach));
+        if first < 0 || first > last {
+            return 1;
+        }
+        let inside = (last - first) as usize / axis.stride as usize + 1;
+        inside.min(axis.outputs as usize - self.x1).min(lines)
     }
 
     /// The first element of the batch, or what the outer axis is.
@@ -155,41 +168,32 @@ impl<L: Load> Loop for Fill<'_, L> {
     #[inline(always)]
     fn run(self) {
         let Self { block, load, source, tile, pitch, rows, empty, keys } = self;
+        let axis = &block.w.axes[1];
+        let apart = fault::or(Fault::LineStep, axis.stride, 1) as usize * axis.pitch as usize;
         let mut cursor = Cursor::new(block.w, block.first);
-        if tile.len() == block.w.inner as usize {
-            read_ahead(block, source, rows);
-        }
-        for i in 0..block.shape.lines {
+        let mut done = 0;
+        while done < block.shape.lines {
             cursor.rows(rows);
-            cursor.advance();
+            let lines = cursor.alike(block.shape.lines - done);
             if rows.is_empty() {
-                empty.push(i);
+                empty.extend(done..done + lines);
             }
-            let keys = &mut keys[i * pitch..];
-            fill(load, source, rows, block.w.inner as usize, block.strip, tile, pitch, keys);
+            let lines = Lines { rows, apart, count: lines };
+            let keys = &mut keys[done * pitch..];
+            fill(load, source, lines, block.w.inner as usize, block.strip, tile, pitch, keys);
+            done += lines.count;
+            cursor.advance(lines.count);
         }
     }
 }
 
-/// Reads what the lines of a block look at, in order: processors fetch ahead of that, and not of
-/// rows in turn.
-#[inline(always)]
-fn read_ahead<T: Copy>(block: &Block, source: &[T], rows: &mut Vec<usize>) {
-    let inner = block.w.inner as usize;
-    let mut ends = [0, 0];
-    for (end, line) in ends.iter_mut().zip([0, block.shape.lines - 1]) {
-        Cursor::new(block.w, block.first + line).rows(rows);
-        let row = if line == 0 { rows.first() } else { rows.last() };
-        let Some(row) = row else { return };
-        *end = row + if line == 0 { block.strip.from } else { block.strip.to } * inner;
-    }
-    let [begin, end] = ends;
-    let places = (block.strip.to - block.strip.from) * inner;
-    if rows.len() > 1 && begin < end && end - begin <= 2 * block.shape.lines * rows.len() * places {
-        for line in source[begin..end].chunks(64 / size_of::<T>()) {
-            std::hint::black_box(line[0]);
-        }
-    }
+/// Lines whose rows lie alike: where the first one's begin, and how far apart each line's are from
+/// the next line's.
+#[derive(Clone, Copy)]
+struct Lines<'a> {
+    rows: &'a [usize],
+    apart: usize,
+    count: usize,
 }
 
 /// All rows by themselves.
@@ -214,25 +218,32 @@ impl<L: Load> Loop for FillAll<'_, L> {
                     empty.push(done + i);
                 }
             }
+            // Padding above, rows, and padding below.
             let begin = axis.first(cursor.x1);
-            for y1 in begin..begin + shape.span as i64 {
-                let rows = [origin + y1.max(0) as usize * axis.pitch as usize];
-                let known = usize::from(inside && (0..i64::from(axis.size)).contains(&y1));
+            let size = if inside { i64::from(axis.size) } else { 0 };
+            let end = begin + shape.span as i64;
+            let (from, to) = (begin.clamp(0, size), end.clamp(0, size));
+            let above = if from < to { from - begin } else { end - begin };
+            let first = [origin + from as usize * axis.pitch as usize];
+            let below = end - begin - above - (to - from).max(0);
+            for (rows, count) in [(&[][..], above), (&first, (to - from).max(0)), (&[], below)] {
+                let lines = Lines { rows, apart: axis.pitch as usize, count: count as usize };
                 let keys = &mut keys[row * pitch..];
-                fill(load, source, &rows[..known], w.inner as usize, strip, tile, pitch, keys);
-                row += 1;
+                fill(load, source, lines, w.inner as usize, strip, tile, pitch, keys);
+                row += count as usize;
             }
         }
     }
 }
 
-/// The maxima of some rows. Vectors may reach beyond the end, where the next row comes later.
+/// The maxima of the rows of each line. Vectors may reach beyond the end, where the next line comes
+/// later.
 #[inline(always)]
 #[expect(clippy::too_many_arguments, reason = "it is one loop's body")]
 fn fill<L: Load>(
     load: L,
     source: &[L::Item],
-    rows: &[usize],
+    lines: Lines<'_>,
     inner: usize,
     strip: &Strip,
     tile: &Range<usize>,
@@ -240,20 +251,27 @@ fn fill<L: Load>(
     keys: &mut [L::Lane],
 ) {
     let (width, places) = (tile.len(), strip.to - strip.from);
-    if rows.is_empty() || places == 0 {
-        return keys[..pitch].fill(L::Lane::LOWEST);
+    if lines.rows.is_empty() || places == 0 {
+        return keys[..lines.count * pitch].fill(L::Lane::LOWEST);
     }
     let before = strip.skipped * width;
-    clear(keys, before);
-    let keys = &mut keys[before..];
     // The places of a tile lie apart.
     let (count, pieces) = if width == inner { (places * width, 1) } else { (width, places) };
-    for piece in 0..pieces {
-        let offset = (strip.from + piece) * inner + tile.start;
-        merge_rows(load, source, rows, offset, &mut keys[piece * width..], count);
+    let behind = before + places * width;
+    let last = lines.rows.iter().fold(0, |last, &row| row.max(last));
+    let whole = count.next_multiple_of(vector::<L::Lane>());
+    for line in 0..lines.count {
+        let keys = &mut keys[line * pitch..];
+        clear(keys, before);
+        for piece in 0..pieces {
+            let offset = (strip.from + piece) * inner + tile.start + line * lines.apart;
+            let keys = &mut keys[before + piece * width..];
+            let space = keys.len().min(source.len() - offset - last);
+            let count = if whole <= space { whole } else { count };
+            merge_rows(load, source, lines.rows, offset, &mut keys[..count]);
+        }
+        clear(&mut keys[behind..], pitch - behind);
     }
-    let behind = places * width;
-    clear(&mut keys[behind..], pitch - before - behind);
 }
 
 /// Sets so many keys to the lowest, and perhaps more, up to a vector.
@@ -270,7 +288,7 @@ fn clear<L: Lane>(keys: &mut [L], count: usize) {
     }
 }
 
-/// The maxima of rows at an offset, in whole vectors if there is space.
+/// The maxima of rows at an offset.
 #[inline(always)]
 fn merge_rows<L: Load>(
     load: L,
@@ -278,13 +296,9 @@ fn merge_rows<L: Load>(
     rows: &[usize],
     offset: usize,
     keys: &mut [L::Lane],
-    count: usize,
 ) {
-    let last = rows.iter().fold(0, |last, &row| row.max(last)) + offset;
-    let whole = count.next_multiple_of(vector::<L::Lane>());
-    let whole = if whole <= keys.len().min(source.len() - last) { whole } else { count };
-    let keys = &mut keys[..whole];
-    let row = |i: usize| (&source[rows[i] + offset..][..whole], (rows[i] + offset) as u32);
+    let count = keys.len();
+    let row = |i: usize| (&source[rows[i] + offset..][..count], (rows[i] + offset) as u32);
     match rows.len() {
         1 => one(load, row(0), keys),
         2 => two(load, row(0), row(1), keys),
