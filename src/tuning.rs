@@ -29,6 +29,7 @@ impl Tuning {
     pub fn hardware() -> Self {
         Self {
             name: "hardware",
+            // What keeps the memory of the largest GPUs busy; BENCHMARKS.md has a table.
             target_parallelism: 1 << 16,
             words_per_fill: 1,
             reduce: reduce::HARDWARE,
