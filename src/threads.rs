@@ -72,14 +72,14 @@ mod tests {
 
     #[test]
     fn every_part_is_worked_on_once() {
-        for count in [0, 1, 2, 1000] {
-            let mut found = vec![0; count];
+        for parts in [0, 1, 2, 1000] {
+            let mut found = vec![0; parts];
             let states = AtomicUsize::new(0);
             let state = || states.fetch_add(1, Ordering::Relaxed);
             let parts = found.iter_mut().enumerate().collect();
             each_with(parts, state, |_, (i, found): (usize, &mut usize)| *found += i + 1);
             assert!(found.iter().enumerate().all(|(i, &found)| found == i + 1));
-            assert!(states.into_inner() <= super::count());
+            assert!(states.into_inner() <= count());
         }
     }
 }

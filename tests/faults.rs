@@ -131,8 +131,8 @@ fn shown(fault: Fault) -> Case {
         Fault::DownStride => pool(MaxPool::new([11, 2]).strides([2, 1]), ascending(&[1, 1, 15, 8])),
         Fault::StripBorder => pool(MaxPool::new([3]), ascending(&[1, 1, 5000])),
         Fault::HugeWindow => pool(MaxPool::new([100]).pads([99], [99]), ascending(&[1, 1, 3])),
-        Fault::LineStep => pool(MaxPool::new([2, 2]).strides([2, 2]), ascending(&[1, 1, 6, 4])),
-        Fault::NextPlane => pool(MaxPool::new([2, 2]), ascending(&[2, 1, 3, 3])),
+        Fault::LineStep => pool(MaxPool::new([2, 2]).strides([2, 2]), ascending(&[1, 1, 24, 4])),
+        Fault::NextPlane => pool(MaxPool::new([2, 2]), ascending(&[8, 1, 3, 3])),
         Fault::PaddingClamp => {
             pool(MaxPool::new([1, 2, 2]).pads([1, 0, 0], [0, 0, 0]), ascending(&[1, 1, 2, 3, 3]))
         }
@@ -140,15 +140,16 @@ fn shown(fault: Fault) -> Case {
         Fault::OddRow => pool(MaxPool::new([5, 2]).strides([2, 1]), ascending(&[1, 1, 7, 4])),
         Fault::AlongSteps => pool(MaxPool::new([5]), ascending(&[1, 1, 10])),
         Fault::PairsThirdTap => pool(MaxPool::new([3]).strides([2]), ascending(&[1, 1, 9])),
-        Fault::EachDilation => {
-            pool(MaxPool::new([2]).strides([3]).dilations([2]), ascending(&[1, 1, 12]))
-        }
+        Fault::EachDilation => pool(
+            MaxPool::new([2]).strides([3]).dilations([2]).layout(Layout::Nxc),
+            ascending(&[1, 12, 2]),
+        ),
         Fault::UnevenLastTap => {
             let narrow =
                 Narrow { tuning: Some("hardware"), max_taps: Some(3), ..Narrow::default() };
             Case { narrow, ..pool(MaxPool::new([40]), ascending(&[1, 1, 200])) }
         }
-        Fault::VectorOverrun => pool(MaxPool::new([1, 3]), ascending(&[1, 1, 2, 5000])),
+        Fault::VectorOverrun => pool(MaxPool::new([1, 3]), ascending(&[1, 1, 8, 5000])),
         Fault::EmptyChannel => pool(
             MaxPool::new([2]).pads([0], [4]).layout(Layout::Nxc).indices(row_indices()),
             ascending(&[1, 3, 2]),
