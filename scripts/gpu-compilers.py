@@ -1,4 +1,4 @@
-"""What scripts/amd does once the driver has compiled: reads what RADV printed of each pipeline."""
+"""What scripts/gpu-compilers does once the drivers have compiled: reads what they printed."""
 
 import argparse
 import collections
@@ -8,33 +8,89 @@ import pathlib
 import re
 import subprocess
 import sys
+import typing
 
-STATS = {
-    "VGPRs": "vgprs",
-    "SGPRs": "sgprs",
-    "Spilled VGPRs": "spilled_vgprs",
-    "Spilled SGPRs": "spilled_sgprs",
-    "Scratch size": "scratch_bytes",
-    "LDS size": "lds_bytes",
-    "Subgroups per SIMD": "waves",
-    "Instructions": "instructions",
-    "Code size": "code_bytes",
-    "Latency": "latency",
-    "Inverse Throughput": "inverse_throughput",
-}
-SPILLS = ["spilled_vgprs", "spilled_sgprs", "scratch_bytes"]
+# Figures as drivers print them: one a line, or several with their names behind them.
+LINES = re.compile(r"^(?P<name>[\w/ ]+): (?P<value>\d+)$")
+LISTS = re.compile(r"(?P<value>\d+) (?P<name>\w+)")
 
-# The columns of the table, and those of each loop.
-FIGURES = {
-    "vgprs": "VGPRs",
-    "sgprs": "SGPRs",
-    "waves": "waves",
-    "lds_bytes": "LDS",
-    "instructions": "instr",
-    "code_bytes": "code",
-    "latency": "latency",
-    "inverse_throughput": "inverse",
-}
+
+class Driver(typing.NamedTuple):
+    # What the line has with which the figures of a shader begin.
+    start: str
+    figure: re.Pattern
+    # The driver's names of figures, and ours.
+    stats: dict
+    # Those that must be 0.
+    spills: list
+    # The columns of the table.
+    columns: dict
+
+
+AMD = Driver(
+    "*** SHADER STATS ***",
+    LINES,
+    {
+        "VGPRs": "vgprs",
+        "SGPRs": "sgprs",
+        "Spilled VGPRs": "spilled_vgprs",
+        "Spilled SGPRs": "spilled_sgprs",
+        "Scratch size": "scratch_bytes",
+        "LDS size": "lds_bytes",
+        "Subgroups per SIMD": "waves",
+        "Instructions": "instructions",
+        "Code size": "code_bytes",
+        "Latency": "latency",
+        "Inverse Throughput": "inverse_throughput",
+    },
+    ["spilled_vgprs", "spilled_sgprs", "scratch_bytes"],
+    {
+        "vgprs": "VGPRs",
+        "sgprs": "SGPRs",
+        "waves": "waves",
+        "lds_bytes": "LDS",
+        "instructions": "instr",
+        "code_bytes": "code",
+        "latency": "latency",
+        "inverse_throughput": "inverse",
+    },
+)
+ADRENO = Driver(
+    " instr, ",
+    LISTS,
+    {
+        "full": "registers",
+        "max_waves": "waves",
+        "double_threadsize": "double_threadsize",
+        "instr": "instructions",
+    },
+    ["private_accesses"],
+    {"registers": "full", "waves": "waves", "double_threadsize": "double", "instructions": "instr"},
+)
+M1 = Driver(
+    "CS shader: ",
+    LISTS,
+    {"gprs": "registers", "threads": "waves", "instrs": "instructions", "scratch": "scratch_bytes"},
+    ["scratch_bytes"],
+    {"registers": "gprs", "waves": "threads", "instructions": "instrs"},
+)
+NVIDIA = Driver(
+    "Stage: compute",
+    LINES,
+    {
+        "Num GPRs": "registers",
+        "Max warps/SM": "waves",
+        "Instruction count": "instructions",
+        "Spills to mem": "spills",
+        "Fills from mem": "fills",
+        # Of arrays, too.
+        "SLM size": "local_bytes",
+    },
+    ["spills", "fills"],
+    {"registers": "GPRs", "waves": "warps", "instructions": "instr", "local_bytes": "local"},
+)
+
+# The columns of each loop.
 LOOP = {
     "loads": "loads",
     "in_flight": "flight",
@@ -53,6 +109,7 @@ VECTOR_STORE = re.compile(r"(?:buffer|global|flat)_(?:store|atomic)_")
 BRANCH = re.compile(r"(s_cbranch\w*|s_branch)\s+(BB\d+)")
 # The counter of vector loads: of all before gfx12, and gfx12's.
 VECTOR_WAIT = re.compile(r"vmcnt\((\d+)\)|s_wait_loadcnt(?:_dscnt)? (?:0x)?(\w+)|s_waitcnt_vmcnt \w+, (?:0x)?(\w+)")
+PRIVATE = re.compile(r"\b(?:stp|ldp)\.")
 SCALAR_WAIT = re.compile(r"lgkmcnt\(|s_wait_kmcnt|s_waitcnt_lgkmcnt")
 
 
@@ -68,15 +125,22 @@ def sections(log):
     return found
 
 
-def statistics(lines):
+def driver_of(gpu):
+    return M1 if gpu == "m1" else ADRENO if gpu.startswith("adreno") else NVIDIA if gpu.startswith("nv") else AMD
+
+
+def statistics(lines, driver):
     """The figures of each shader that was compiled."""
     shaders = []
     for line in lines:
-        if "*** SHADER STATS ***" in line:
+        if driver.start in line:
             shaders.append({})
-        name, _, value = line.partition(": ")
-        if shaders and name in STATS:
-            shaders[-1][STATS[name]] = int(value)
+        for figure in driver.figure.finditer(line):
+            if shaders and figure["name"] in driver.stats:
+                shaders[-1][driver.stats[figure["name"]]] = int(figure["value"])
+    if driver is ADRENO and shaders:
+        # Turnip has no figure of spills: the accesses to an invocation's own memory are counted.
+        shaders[-1]["private_accesses"] = sum(bool(PRIVATE.search(line)) for line in lines)
     return shaders
 
 
@@ -274,8 +338,8 @@ def joined(values):
 
 
 def rows_of(pipelines):
-    """The rows of a kernel on each GPU: one for each loop."""
-    figures = [pipelines[0]["name"], *(joined([str(p[name]) for p in pipelines]) for name in FIGURES)]
+    """The rows of a kernel on each of AMD's GPUs: one for each loop."""
+    figures = [pipelines[0]["name"], *(joined([str(p[name]) for p in pipelines]) for name in AMD.columns)]
     none = ("-",) * (1 + len(LOOP))
     loops = list(itertools.zip_longest(*(copies(p["loops"]) for p in pipelines), fillvalue=none))
     for of_gpus in loops or [[none]]:
@@ -283,11 +347,35 @@ def rows_of(pipelines):
         figures = [""] * len(figures)
 
 
+def by_name(pipelines):
+    """The pipelines of each name."""
+    names = dict.fromkeys(p["name"] for p in pipelines)
+    return [[p for p in pipelines if p["name"] == name] for name in names]
+
+
+def others(pipelines):
+    """A row for each kernel, with the figures of the other GPUs side by side."""
+    columns = {p["gpu"]: driver_of(p["gpu"]).columns for p in pipelines}
+    head = ["kernel"]
+    for gpu, of_gpu in columns.items():
+        first, *rest = of_gpu.values()
+        head += [f"{gpu}: {first}", *rest]
+    yield head
+    for of_name in by_name(pipelines):
+        made = {p["gpu"]: p for p in of_name}
+        cells = (made.get(gpu, {}).get(key, "-") for gpu, of_gpu in columns.items() for key in of_gpu)
+        yield [of_name[0]["name"], *map(str, cells)]
+
+
 def table(rows):
+    rows = list(rows)
+    if len(rows) == 1:
+        return
     wide = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     for row in rows:
         cells = [cell.ljust(w) if i == 0 else cell.rjust(w) for i, (cell, w) in enumerate(zip(row, wide))]
         print("  ".join(cells).rstrip())
+    print()
 
 
 def text_of(wgmax, pipeline):
@@ -311,10 +399,11 @@ def main():
     failures, devices, found = [], [], []
     texts = {}
     for gpu in arguments.gpus:
+        driver = driver_of(gpu)
         report = json.loads((arguments.work / f"{gpu}.json").read_text())
         printed = sections((arguments.work / f"{gpu}.log").read_text(errors="replace"))
         devices.append(report["device"])
-        most = max(shader["waves"] for _, lines in printed.values() for shader in statistics(lines))
+        most = max(shader["waves"] for _, lines in printed.values() for shader in statistics(lines, driver))
         # Before gfx10 stores are counted with the loads.
         stores_count = gpu.startswith(("vega", "polaris", "raven", "renoir", "mi", "fiji", "tonga"))
         for number, pipeline in enumerate(report["pipelines"], 1):
@@ -323,18 +412,20 @@ def main():
                 failures.append(f"{gpu}: {name}: refused: {pipeline['error']}")
                 continue
             printed_name, lines = printed.get(number, ("", []))
-            shaders = statistics(lines)
-            if printed_name != name or len(shaders) != 1 or set(shaders[0]) != set(STATS.values()):
+            shaders = statistics(lines, driver)
+            expected = {*driver.stats.values(), *driver.spills}
+            if printed_name != name or len(shaders) != 1 or set(shaders[0]) != expected:
                 sys.exit(f"{gpu}: {name}: the driver's figures are not those of one pipeline")
             stats = shaders[0]
-            text = texts.setdefault(name, text_of(arguments.wgmax, pipeline))
+            text = texts.get(name) or texts.setdefault(name, text_of(arguments.wgmax, pipeline))
             # A check that figures and names belong together.
-            if ("var<workgroup>" in text) != (stats["lds_bytes"] > 0):
+            if driver is AMD and ("var<workgroup>" in text) != (stats["lds_bytes"] > 0):
                 sys.exit(f"{gpu}: {name}: workgroup memory is not as in its text; are these its figures?")
-            if any(stats[spill] for spill in SPILLS):
-                failures.append(f"{gpu}: {name}: spills: {({s: stats[s] for s in SPILLS})}")
-            inner = inner_loops(blocks(lines), stores_count)
-            row = {"gpu": gpu, **pipeline, **stats, "most_waves": most, "loops": inner}
+            if any(stats[spill] for spill in driver.spills):
+                failures.append(f"{gpu}: {name}: spills: {({s: stats[s] for s in driver.spills})}")
+            row = {"gpu": gpu, **pipeline, **stats, "most_waves": most}
+            if driver is AMD:
+                row["loops"] = inner_loops(blocks(lines), stores_count)
             found.append(row)
             if arguments.isa:
                 arguments.isa.mkdir(parents=True, exist_ok=True)
@@ -342,15 +433,14 @@ def main():
                 (arguments.isa / f"{base}.{gpu}.s").write_text("\n".join(lines) + "\n")
                 (arguments.isa / f"{base}.wgsl").write_text(text)
 
-    names = list(dict.fromkeys(row["name"] for row in found))
-    rows = [["kernel", *FIGURES.values(), "copies", *LOOP.values()]]
-    for name in names:
-        rows += rows_of([row for row in found if row["name"] == name])
+    rows = [["kernel", *AMD.columns.values(), "copies", *LOOP.values()]]
+    for pipelines in by_name([row for row in found if driver_of(row["gpu"]) is AMD]):
+        rows += rows_of(pipelines)
     table(rows)
-    print()
+    table(others([row for row in found if driver_of(row["gpu"]) is not AMD]))
     for gpu, device in zip(arguments.gpus, devices):
         most = max((row["most_waves"] for row in found if row["gpu"] == gpu), default="no")
-        print(f"{gpu}: {device}; at most {most} waves")
+        print(f"{gpu}: {device}; at most {most} {driver_of(gpu).columns['waves']}")
     if arguments.json:
         content = {"devices": devices, "pipelines": found, "failures": failures}
         arguments.json.write_text(json.dumps(content, indent=2) + "\n")
