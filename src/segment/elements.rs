@@ -35,25 +35,22 @@ fn has(element: ElementType, flags: Flags) -> bool {
 }
 
 pub(crate) fn run(shader: &Shader, call: Call<'_, '_>) {
-    let (packed, from_carry) = (is_packed(shader.element), shader.is("from_carry"));
+    let from_carry = shader.is("from_carry");
     let p: &Params = call.params();
     let nan_key = fault::or(Fault::ElementsNan, p.nan_key, u32::MAX);
-    with_order!(shader.element, nan_key, order => maxima(order, packed, from_carry, call));
+    with_order!(shader.element, nan_key, order => maxima(order, from_carry, call));
 }
 
-fn maxima<O: Order>(order: O, packed: bool, from_carry: bool, call: Call<'_, '_>) {
+fn maxima<O: Order>(order: O, from_carry: bool, call: Call<'_, '_>) {
     let (p, elements) = (call.params(), Elements(order));
     let (words, items) = (Words::<O::Key>(PhantomData), Items::<O::Key>(PhantomData));
     let source = call.sources[0];
-    match (packed, from_carry) {
-        (false, _) => {
-            chunks::run(&Maxima::new(p, cast_slice(source), elements, elements, elements), call);
-        }
-        (true, false) => {
-            chunks::run(&Maxima::new(p, cast_slice(source), elements, items, words), call);
-        }
-        (true, true) => {
-            chunks::run(&Maxima::new(p, cast_slice(source), words, items, words), call);
-        }
+    // A constant, so that no order has loops that it does not need.
+    if const { size_of::<O::Key>() >= 4 } {
+        chunks::run(&Maxima::new(p, cast_slice(source), elements, elements, elements), call);
+    } else if from_carry {
+        chunks::run(&Maxima::new(p, cast_slice(source), words, items, words), call);
+    } else {
+        chunks::run(&Maxima::new(p, cast_slice(source), elements, items, words), call);
     }
 }

@@ -90,7 +90,7 @@ pub(super) fn identity(element_type: ElementType, nan: Nan) -> u64 {
     match nan {
         // Every other element, -inf included, is above an ignored NaN.
         Nan::Ignore if element_type.is_float() => {
-            with_order!(element_type, nan.key(), order => order.bits(Key::narrow(0)).into())
+            with_order!(element_type, nan.key(), order => order.bits(Key::narrow(0)).wide())
         }
         _ => negative_infinity_bits(element_type),
     }

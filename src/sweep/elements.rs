@@ -179,7 +179,7 @@ fn numbers(t: ElementType) -> (u64, u64) {
 
 /// The bits of the element with a key.
 fn element(t: ElementType, key: u64) -> u64 {
-    with_order!(t, 0, order => order.bits(Key::narrow(key)).into())
+    with_order!(t, 0, order => order.bits(Key::narrow(key)).wide())
 }
 
 /// The number of bits of a float type and of its fraction; `None` for other types.

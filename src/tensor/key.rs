@@ -34,6 +34,8 @@ impl Nan {
 pub(crate) trait Lane: Pod + Ord + Send + Sync {
     /// 0, the identity of the maximum.
     const LOWEST: Self;
+    /// Whether processors have vectors of them.
+    const VECTORS: bool = size_of::<Self>() <= 8;
     /// Two neighbours, as one integer if there is one of that width. Compilers vectorise the
     /// maximum of its halves, but not the maximum of every other item.
     type Pair: Pod;
@@ -44,11 +46,13 @@ pub(crate) trait Lane: Pod + Ord + Send + Sync {
 }
 
 /// A key: an unsigned integer as wide as the element.
-pub(crate) trait Key: Lane + Into<u64> {
+pub(crate) trait Key: Lane {
     /// The key of a NaN in this width, from the 32-bit form in a kernel's parameters.
     fn nan(key: u32) -> Self;
     /// The low bits.
     fn narrow(bits: u64) -> Self;
+    /// All bits.
+    fn wide(self) -> u64;
     /// The key from the words of a kernel's parameters; `high` matters only for 64-bit keys.
     #[inline(always)]
     fn from_words(low: u32, high: u32) -> Self {
@@ -98,6 +102,10 @@ macro_rules! keys {
             #[inline(always)]
             fn narrow(bits: u64) -> Self {
                 bits as $key
+            }
+            #[inline(always)]
+            fn wide(self) -> u64 {
+                self as u64
             }
             type Found = $found;
             #[inline(always)]
@@ -285,7 +293,7 @@ const fn float_bits(element_type: ElementType) -> [u64; 2] {
 
 /// The low and high word of the key of an element that is not NaN.
 pub(crate) fn key_words(element_type: ElementType, bits: u64) -> [u32; 2] {
-    let key: u64 = with_order!(element_type, 0, order => order.key(Key::narrow(bits)).into());
+    let key: u64 = with_order!(element_type, 0, order => order.key(Key::narrow(bits)).wide());
     [key as u32, (key >> 32) as u32]
 }
 
@@ -382,7 +390,7 @@ mod tests {
         for element_type in ElementType::ALL.into_iter().filter(|t| !t.is_float()) {
             let sign = sign_bit(element_type);
             let key = |bits: u64| -> u64 {
-                with_order!(element_type, 0, order => order.key(Key::narrow(bits)).into())
+                with_order!(element_type, 0, order => order.key(Key::narrow(bits)).wide())
             };
             assert_eq!(key(lowest_bits(element_type)), 0, "{element_type}");
             assert_eq!(key(sign), 0, "{element_type}");

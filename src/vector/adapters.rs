@@ -13,6 +13,8 @@ pub(crate) trait Load: Copy + Send + Sync {
     type Item: Pod + Send + Sync;
     /// The type to compare: a key, or a key with its position.
     type Lane: Lane;
+    /// Whether a loop over items can be one over vectors.
+    const VECTORS: bool = Self::Lane::VECTORS;
     /// Converts an item. `position` is its position in the source.
     fn load(self, item: Self::Item, position: u32) -> Self::Lane;
 }

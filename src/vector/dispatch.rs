@@ -10,6 +10,8 @@
 pub trait Loop {
     /// The result.
     type Output;
+    /// Whether there is anything for vectors. Otherwise the loop is compiled once.
+    const VECTORS: bool = true;
     /// Runs the loop.
     fn run(self) -> Self::Output;
 }
@@ -26,7 +28,7 @@ impl<T, F: FnOnce() -> T> Loop for F {
 #[inline]
 pub fn dispatch<L: Loop>(f: L) -> L::Output {
     #[cfg(target_arch = "x86_64")]
-    {
+    if L::VECTORS {
         #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
         fn avx512<L: Loop>(f: L) -> L::Output {
             f.run()

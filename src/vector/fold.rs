@@ -102,7 +102,7 @@ impl<O: Order> Loop for Rows<'_, O> {
 /// The maxima of rows of at least four vectors of items.
 #[inline(always)]
 fn long_rows<O: Order>(elements: Elements<O>, items: &[O::Key], len: usize, out: &mut [O::Key]) {
-    let chunk = 4 * vector::<O::Key>();
+    let chunk = chunk::<Elements<O>>();
     let seen = fault::or(Fault::LongRowTail, len, len / chunk * chunk);
     let row = |i: usize| &items[i * len..][..seen];
     let mut done = 0;
@@ -126,35 +126,28 @@ fn long_rows<O: Order>(elements: Elements<O>, items: &[O::Key], len: usize, out:
 /// The maximum of a row of at least four vectors of items.
 #[inline(always)]
 fn long<L: Load>(load: L, row: &[L::Item]) -> L::Lane {
-    let chunk = 4 * vector::<L::Lane>();
-    // Quarters of whole chunks, and what is left.
-    let share = row.len() / (STREAMS * chunk) * chunk;
-    let mut max = L::Lane::LOWEST;
-    if share > 0 {
-        let part = |stream: usize| &row[stream * share..][..share];
-        let [a, b, c, d] = four(load, [part(0), part(1), part(2), part(3)]);
-        max = a.max(b).max(c.max(d));
-    }
-    let rest = &row[STREAMS * share..];
-    for &item in &rest[..rest.len() / chunk * chunk] {
-        max = load.load(item, 0).max(max);
-    }
-    // The last chunk overlaps the previous one. A remainder would be a scalar loop.
-    for &item in &row[row.len() - chunk..][..chunk] {
-        max = load.load(item, 0).max(max);
-    }
-    max
+    // Quarters of whole chunks, which may overlap.
+    let share = row.len().div_ceil(STREAMS).next_multiple_of(chunk::<L>()).min(row.len());
+    let quarter = |stream: usize| &row[(stream * share).min(row.len() - share)..][..share];
+    let [a, b, c, d] = four(load, [quarter(0), quarter(1), quarter(2), quarter(3)]);
+    a.max(b).max(c.max(d))
+}
+
+/// The items of four vectors.
+const fn chunk<L: Load>() -> usize {
+    4 * vector::<L::Lane>()
 }
 
 /// The maxima of four rows of at least four vectors of items each, all of one length.
 #[inline(always)]
 fn four<L: Load>(load: L, rows: [&[L::Item]; STREAMS]) -> [L::Lane; STREAMS] {
-    let (len, chunk) = (rows[0].len(), 4 * vector::<L::Lane>());
+    let (len, chunk) = (rows[0].len(), chunk::<L>());
     let whole = len / chunk * chunk;
     let [mut a, mut b, mut c, mut d] = [L::Lane::LOWEST; STREAMS];
-    // The last chunks overlap the previous ones.
-    for range in [0..whole, len - chunk..len] {
-        let [p, q, r, s] = rows.map(|row| &row[range.clone()]);
+    // Whole chunks, and perhaps a last one that overlaps them. A remainder would be a scalar loop.
+    for (begin, end) in [(0, whole), (len - chunk, len)].into_iter().take(1 + (len - whole).min(1))
+    {
+        let [p, q, r, s] = rows.map(|row| &row[begin..end]);
         for (((&p, &q), &r), &s) in p.iter().zip(q).zip(r).zip(s) {
             a = load.load(p, 0).max(a);
             b = load.load(q, 0).max(b);

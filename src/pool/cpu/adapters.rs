@@ -27,6 +27,8 @@ pub(super) struct Candidates<'a, O: Order>(pub O, pub &'a [O::Key]);
 impl<O: Order> Load for Candidates<'_, O> {
     type Item = u32;
     type Lane = <O::Key as Key>::Found;
+    // Each is looked up.
+    const VECTORS: bool = false;
     #[inline(always)]
     fn load(self, item: u32, _: u32) -> Self::Lane {
         match item {
@@ -226,6 +228,7 @@ pub(super) struct StoreLines<'a, O: Output> {
 
 impl<O: Output> Loop for StoreLines<'_, O> {
     type Output = ();
+    const VECTORS: bool = O::Lane::VECTORS;
     #[inline(always)]
     fn run(self) {
         let Self { out, found, begins, count, width, inner, at, line } = self;

@@ -17,6 +17,7 @@ pub(super) struct Down<'a, L> {
 
 impl<L: Lane> Loop for Down<'_, L> {
     type Output = ();
+    const VECTORS: bool = L::VECTORS;
     #[inline(always)]
     fn run(self) {
         windows(&mut self.keys[..self.count], self.next, self.taps, self.apart);
@@ -38,6 +39,7 @@ pub(super) struct Along<'a, L> {
 
 impl<'a, L: Lane> Loop for Along<'a, L> {
     type Output = (&'a [L], usize);
+    const VECTORS: bool = L::VECTORS;
     #[inline(always)]
     fn run(self) -> Self::Output {
         let Self { axis, windows, width, pitch, count, keys, next } = self;

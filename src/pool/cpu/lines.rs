@@ -5,7 +5,8 @@ use std::ops::Range;
 
 use super::adapters::{Output, StoreLines};
 use super::along::{Along, Down};
-use super::rows::{Block, Cursor, Fill, FillAll, Shape, is_tripled};
+use super::rows::Fill;
+use super::runs::{Block, Runs, Shape, is_tripled};
 use crate::fault::{self, Fault};
 use crate::pool::params::{Axis, Windows};
 use crate::tensor::key::Lane;
@@ -67,9 +68,8 @@ impl Strip {
 
 /// What a thread keeps from one block to the next.
 pub(super) struct Work<L> {
-    pub rows: Vec<usize>,
-    /// Lines without any row, and where lines begin in what is found.
-    pub empty: Vec<usize>,
+    runs: Runs,
+    /// Where lines begin in what is found.
     begins: Vec<usize>,
     keys: Vec<L>,
     next: Vec<L>,
@@ -77,7 +77,7 @@ pub(super) struct Work<L> {
 
 impl<L> Work<L> {
     fn new() -> Self {
-        Self { rows: vec![], empty: vec![], begins: vec![], keys: vec![], next: vec![] }
+        Self { runs: Runs::default(), begins: vec![], keys: vec![], next: vec![] }
     }
 }
 
@@ -129,7 +129,7 @@ pub(super) fn run<L: Load, O: Output<Lane = L::Lane>>(
     // So many windows that little is done twice, where their strips overlap.
     let places = keys.max(4 * (reach + 1) * tile) / tile;
     let strip = ((places - reach - 1) / axis.stride as usize + 1).min(windows);
-    let pool = Pool { w, load, source, tile, strip, tripled: is_tripled::<L>(w) };
+    let pool = Pool { w, load, source, tile, strip, tripled: is_tripled(w, size_of::<L::Lane>()) };
 
     let taps = w.axes.iter().map(|a| a.taps as usize).product::<usize>();
     if w.outputs as usize * taps < PARALLEL_FROM {
@@ -237,7 +237,10 @@ impl<L: Load> Pool<'_, L> {
         let (axis, inner) = (&self.w.axes[2], self.w.inner as usize);
         // Far longer than the axis: mostly padding.
         let bounded = axis.reach as usize <= 4 * axis.size as usize + 64;
-        work.empty.clear();
+        match self.tripled && bounded {
+            true => work.runs.of_rows(block),
+            false => work.runs.of_lines(block),
+        }
         for from in (0..inner).step_by(self.tile) {
             let tile = from..inner.min(from + self.tile);
             match bounded {
@@ -245,7 +248,7 @@ impl<L: Load> Pool<'_, L> {
                 false => self.tap_by_tap(work, block, tile, at, line, out),
             }
         }
-        self.store_empty(&work.empty, block, at, line, out);
+        self.store_empty(&work.runs.empty, block, at, line, out);
     }
 
     /// Stores what the windows of a block give that are without elements: some of each line, and
@@ -291,17 +294,16 @@ impl<L: Load> Pool<'_, L> {
         let pitch = (block.strip.span * width).next_multiple_of(2);
         // Vectors may reach beyond the end.
         let needed = shape.rows() * pitch + 2 * vector::<L::Lane>();
-        let Work { rows, empty, begins, keys, next } = work;
+        let Work { runs, begins, keys, next } = work;
         if keys.len() < needed {
             keys.resize(needed, L::Lane::LOWEST);
             next.resize(needed, L::Lane::LOWEST);
         }
         let (load, source) = (self.load, self.source);
         let (mut keys, mut next) = (&mut keys[..], &mut next[..]);
-        let fill = Fill { block, load, source, tile: &tile, pitch, rows, empty, keys };
+        dispatch(Fill { block, runs, load, source, tile: &tile, pitch, keys });
         let mut count = shape.rows();
         if self.tripled {
-            dispatch(FillAll(fill));
             let axis = &self.w.axes[1];
             let apart = axis.dilation as usize * pitch;
             let taps = axis.taps as usize;
@@ -311,8 +313,6 @@ impl<L: Load> Pool<'_, L> {
                 (keys, next) = (next, keys);
             }
             count -= axis.reach as usize;
-        } else {
-            dispatch(fill);
         }
         let along = Along { axis, windows, width, pitch, count, keys, next };
         let (found, pitch) = dispatch(along);
@@ -325,7 +325,7 @@ impl<L: Load> Pool<'_, L> {
     /// The same, each window by itself.
     fn tap_by_tap<O: Output<Lane = L::Lane>>(
         &self,
-        work: &mut Work<L::Lane>,
+        work: &Work<L::Lane>,
         block: &Block,
         tile: Range<usize>,
         at: usize,
@@ -335,17 +335,13 @@ impl<L: Load> Pool<'_, L> {
         let (axis, inner, width) = (&self.w.axes[2], self.w.inner as usize, tile.len());
         let mut keys = vec![L::Lane::LOWEST; width];
         let taps = fault::or(Fault::HugeWindow, usize::MAX, 1);
-        let mut cursor = Cursor::new(self.w, block.first);
-        for i in 0..block.shape.lines {
-            cursor.rows(&mut work.rows);
-            cursor.advance(1);
-            if work.rows.is_empty() {
-                work.empty.push(i);
-            }
+        let lines = work.runs.iter().flat_map(|(rows, lines)| (0..lines).map(move |i| (rows, i)));
+        for (i, (rows, line_of_run)) in lines.enumerate() {
             for window in 0..block.strip.windows {
                 keys.fill(L::Lane::LOWEST);
                 for place in axis.places(axis.first(block.strip.first + window)).take(taps) {
-                    for row in &work.rows {
+                    for row in rows {
+                        let row = row + line_of_run * work.runs.apart;
                         let begin = row + place * inner + tile.start;
                         let found = &self.source[begin..begin + width];
                         for (j, (key, &item)) in keys.iter_mut().zip(found).enumerate() {

@@ -6,6 +6,7 @@ mod adapters;
 mod along;
 mod lines;
 mod rows;
+mod runs;
 
 use std::marker::PhantomData;
 

@@ -1,0 +1,231 @@
+//! Which rows the lines of a block look at. Nothing here depends on the elements.
+
+use std::ops::Range;
+
+use super::lines::{BLOCK, Strip};
+use crate::fault::{self, Fault};
+use crate::pool::params::Windows;
+
+/// Neighbouring lines that are worked on together, as rows of keys.
+#[derive(Clone, Copy)]
+pub(super) struct Shape {
+    pub lines: usize,
+    /// Lines of a plane, the rows that it has, and from one line's row to the next line's.
+    plane: usize,
+    span: usize,
+    stride: usize,
+}
+
+impl Shape {
+    /// A row for each line.
+    pub(super) fn row_each(lines: usize) -> Self {
+        Self { lines, plane: lines, span: lines, stride: 1 }
+    }
+
+    /// All rows that the windows of some lines cover: of several planes, or of a part of one.
+    pub(super) fn all_rows(w: &Windows, first: usize, left: usize, capacity: usize) -> Self {
+        let (axis, plane) = (&w.axes[1], w.axes[1].outputs as usize);
+        let (stride, reach) = (axis.stride as usize, axis.reach as usize);
+        let span = |lines: usize| (lines - 1) * stride + reach + 1;
+        let stride = fault::or(Fault::DownStride, stride, 1);
+        // So many rows that little is done twice, where blocks overlap.
+        let rows = capacity.max(4 * (reach + 1));
+        if first.is_multiple_of(plane) && left >= plane && span(plane) <= rows {
+            let planes = (capacity / span(plane)).clamp(1, left / plane);
+            return Self { lines: planes * plane, plane, span: span(plane), stride };
+        }
+        let lines = ((rows - reach - 1) / stride + 1).min(plane - first % plane).min(left);
+        Self { lines, plane: lines, span: span(lines), stride }
+    }
+
+    pub(super) fn rows(&self) -> usize {
+        self.lines / self.plane * self.span
+    }
+
+    /// The row of a line, when windows down the rows are made.
+    pub(super) fn row(&self, line: usize) -> usize {
+        line / self.plane * self.span + line % self.plane * self.stride
+    }
+}
+
+/// Bytes of the rows that a line's windows cover, or of a strip of them, that blocks of all rows
+/// may have.
+const MAX_ROW_BYTES: usize = 1 << 20;
+
+/// Whether windows across lines are better made of all rows by tripling than one by one, with keys
+/// of so many bytes.
+pub(super) fn is_tripled(w: &Windows, lane: usize) -> bool {
+    let [before, axis, last] = &w.axes;
+    let row = last.size as usize * w.inner as usize * lane;
+    before.taps == 1
+        && axis.is_even()
+        && axis.reach / 4 <= axis.size
+        && axis.taps > axis.stride.saturating_mul(axis.taps.ilog2() + 2)
+        && (axis.reach as usize + 1) * row.min(BLOCK) <= MAX_ROW_BYTES
+}
+
+/// A line of results.
+#[derive(Clone, Copy)]
+pub(super) struct Cursor<'a> {
+    w: &'a Windows,
+    outer: usize,
+    x0: usize,
+    x1: usize,
+}
+
+impl<'a> Cursor<'a> {
+    pub(super) fn new(w: &'a Windows, line: usize) -> Self {
+        let [a0, a1, _] = &w.axes;
+        let (x1, rest) = (line % a1.outputs as usize, line / a1.outputs as usize);
+        Self { w, outer: rest / a0.outputs as usize, x0: rest % a0.outputs as usize, x1 }
+    }
+
+    /// Behind so many lines of the same plane.
+    pub(super) fn advance(&mut self, lines: usize) {
+        self.x1 += lines;
+        if self.x1 == self.w.axes[1].outputs as usize {
+            self.x1 = 0;
+            self.x0 += 1;
+        }
+        if self.x0 == self.w.axes[0].outputs as usize {
+            self.x0 = 0;
+            self.outer += fault::or(Fault::NextPlane, 1, 0);
+        }
+    }
+
+    /// How many lines from this one on, of so many, have rows that lie alike: `stride` rows behind
+    /// those of the line before.
+    fn alike(&self, lines: usize) -> usize {
+        let axis = &self.w.axes[1];
+        let (first, last) = (axis.first(self.x1), i64::from(axis.size) - 1 - i64::from(axis.reach));
+        if first < 0 || first > last {
+            return 1;
+        }
+        let inside = (last - first) as usize / axis.stride as usize + 1;
+        inside.min(axis.outputs as usize - self.x1).min(lines)
+    }
+
+    /// The first element of the batch, or what the outer axis is.
+    fn origin(&self) -> usize {
+        self.w.base as usize + self.outer * self.w.outer_pitch as usize
+    }
+
+    /// Adds the first elements of the rows of the last axis that the line's windows cover.
+    pub(super) fn rows(&self, rows: &mut Vec<usize>) {
+        let [a0, a1, _] = &self.w.axes;
+        let origin = self.origin();
+        if a0.taps == 1 {
+            let mut y0 = a0.first(self.x0);
+            if y0 < 0 && fault::planted(Fault::PaddingClamp) {
+                y0 = 0;
+            }
+            if (0..i64::from(a0.size)).contains(&y0) {
+                let origin = origin + y0 as usize * a0.pitch as usize;
+                rows.extend(a1.places(a1.first(self.x1)).map(|y1| origin + y1 * a1.pitch as usize));
+            }
+            return;
+        }
+        for y0 in a0.places(a0.first(self.x0)) {
+            for y1 in a1.places(a1.first(self.x1)) {
+                rows.push(origin + y0 * a0.pitch as usize + y1 * a1.pitch as usize);
+            }
+        }
+    }
+}
+
+/// Some windows of some lines.
+pub(super) struct Block<'a> {
+    pub w: &'a Windows,
+    /// The first line.
+    pub first: usize,
+    pub shape: Shape,
+    pub strip: &'a Strip,
+}
+
+/// Lines of keys whose rows lie alike.
+struct Run {
+    /// The rows of the first line, among those of all runs.
+    rows: Range<usize>,
+    lines: usize,
+}
+
+/// What the keys of a block are made of: lines of keys, each the maximum of some rows.
+#[derive(Default)]
+pub(super) struct Runs {
+    rows: Vec<usize>,
+    runs: Vec<Run>,
+    /// From a line's rows to the next line's, in elements.
+    pub apart: usize,
+    /// The lines of results without any row.
+    pub empty: Vec<usize>,
+}
+
+impl Runs {
+    /// The first elements of the rows of each run's first line, and how many lines it has.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&[usize], usize)> {
+        self.runs.iter().map(|run| (&self.rows[run.rows.clone()], run.lines))
+    }
+
+    fn clear(&mut self) {
+        self.rows.clear();
+        self.runs.clear();
+        self.empty.clear();
+    }
+
+    /// A run of lines whose rows, from `begin` on, have been added.
+    fn push(&mut self, begin: usize, lines: usize) {
+        self.runs.push(Run { rows: begin..self.rows.len(), lines });
+    }
+
+    /// A line of keys for each line of results: the maximum of all rows of its windows.
+    pub(super) fn of_lines(&mut self, block: &Block<'_>) {
+        self.clear();
+        let axis = &block.w.axes[1];
+        self.apart = fault::or(Fault::LineStep, axis.stride, 1) as usize * axis.pitch as usize;
+        let mut cursor = Cursor::new(block.w, block.first);
+        let mut done = 0;
+        while done < block.shape.lines {
+            let begin = self.rows.len();
+            cursor.rows(&mut self.rows);
+            let lines = cursor.alike(block.shape.lines - done);
+            if self.rows.len() == begin {
+                self.empty.extend(done..done + lines);
+            }
+            self.push(begin, lines);
+            done += lines;
+            cursor.advance(lines);
+        }
+    }
+
+    /// A line of keys for each row, padding included.
+    pub(super) fn of_rows(&mut self, block: &Block<'_>) {
+        self.clear();
+        let Block { w, first, shape, .. } = block;
+        let [before, axis, _] = &w.axes;
+        self.apart = axis.pitch as usize;
+        for done in (0..shape.lines).step_by(shape.plane) {
+            let cursor = Cursor::new(w, first + done);
+            let y0 = before.first(cursor.x0);
+            let inside = (0..i64::from(before.size)).contains(&y0);
+            for i in 0..shape.plane {
+                if !inside || axis.places(axis.first(cursor.x1 + i)).next().is_none() {
+                    self.empty.push(done + i);
+                }
+            }
+            // Padding above, rows, and padding below.
+            let size = if inside { i64::from(axis.size) } else { 0 };
+            let begin = axis.first(cursor.x1);
+            let end = begin + shape.span as i64;
+            let (from, to) = (begin.clamp(0, size), end.clamp(0, size));
+            let (above, below) =
+                if from < to { (from - begin, end - to) } else { (end - begin, 0) };
+            self.push(self.rows.len(), above as usize);
+            if from < to {
+                let plane = cursor.origin() + y0 as usize * before.pitch as usize;
+                self.rows.push(plane + from as usize * axis.pitch as usize);
+                self.push(self.rows.len() - 1, (to - from) as usize);
+            }
+            self.push(self.rows.len(), below as usize);
+        }
+    }
+}
