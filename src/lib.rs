@@ -67,11 +67,14 @@ pub use error::{Error, Result};
 pub use gpu::{BufferRange, Prepared};
 pub use stream::{Progress, RunOptions};
 pub use tensor::key::Nan;
+/// For measuring what the processor and its memory can do, in the command.
+#[doc(hidden)]
+pub use tensor::zeroed;
 pub use tensor::{Element, ElementType, Tensor, TensorDesc};
 pub use tuning::Tuning;
-/// For measuring what the processor can do, in the command.
+/// As `zeroed`.
 #[doc(hidden)]
-pub use vector::dispatch as vectorised;
+pub use vector::{Extension, Loop, dispatch_up_to as vectorised_up_to};
 pub use wgpu;
 
 /// The README's code, which the doc tests run.

@@ -10,7 +10,7 @@ fn refused(bytes: u128) -> Error {
 }
 
 /// 64-bit words in memory of their own.
-pub(crate) struct Words {
+pub struct Words {
     memory: Memory,
     len: usize,
 }
@@ -26,7 +26,7 @@ enum Memory {
 ///
 /// # Errors
 /// [`Error::OutOfMemory`], as all of this module.
-pub(crate) fn zeroed(len: usize) -> Result<Words> {
+pub fn zeroed(len: usize) -> Result<Words> {
     // The system's pages are zero, so they need not be written here.
     #[cfg(feature = "cpu")]
     if len >= huge::MIN_WORDS {

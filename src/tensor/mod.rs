@@ -11,7 +11,7 @@ mod ndarray;
 pub use crate::element_type::ElementType;
 pub use element::Element;
 pub use host::Tensor;
-pub(crate) use memory::{Words, zeroed};
+pub use memory::{Words, zeroed};
 
 use crate::error::{Error, Result};
 

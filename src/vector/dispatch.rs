@@ -24,9 +24,48 @@ impl<T, F: FnOnce() -> T> Loop for F {
     }
 }
 
+/// A vector extension that loops are compiled for; the later, the wider.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Extension {
+    /// What every processor of the target has.
+    Baseline,
+    /// 256 bits.
+    Avx2,
+    /// 512 bits.
+    Avx512,
+}
+
+impl Extension {
+    /// Whether this processor has it.
+    #[inline]
+    pub fn is_detected(self) -> bool {
+        match self {
+            Self::Baseline => true,
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2 => is_x86_feature_detected!("avx2"),
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512 => {
+                is_x86_feature_detected!("avx512f")
+                    && is_x86_feature_detected!("avx512bw")
+                    && is_x86_feature_detected!("avx512dq")
+                    && is_x86_feature_detected!("avx512vl")
+            }
+            #[cfg(not(target_arch = "x86_64"))]
+            Self::Avx2 | Self::Avx512 => false,
+        }
+    }
+}
+
 /// Runs a loop compiled for the best vector extension of this processor.
 #[inline]
 pub fn dispatch<L: Loop>(f: L) -> L::Output {
+    dispatch_up_to(Extension::Avx512, f)
+}
+
+/// Runs a loop compiled for the best vector extension of this processor that is no wider than
+/// `widest`.
+#[inline]
+pub fn dispatch_up_to<L: Loop>(widest: Extension, f: L) -> L::Output {
     #[cfg(target_arch = "x86_64")]
     if L::VECTORS {
         #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
@@ -37,18 +76,16 @@ pub fn dispatch<L: Loop>(f: L) -> L::Output {
         fn avx2<L: Loop>(f: L) -> L::Output {
             f.run()
         }
-        if is_x86_feature_detected!("avx512f")
-            && is_x86_feature_detected!("avx512bw")
-            && is_x86_feature_detected!("avx512dq")
-            && is_x86_feature_detected!("avx512vl")
-        {
-            // SAFETY: the function requires these four extensions, which were just detected.
+        if widest >= Extension::Avx512 && Extension::Avx512.is_detected() {
+            // SAFETY: the function requires the four extensions that were just detected.
             return unsafe { avx512(f) };
         }
-        if is_x86_feature_detected!("avx2") {
+        if widest >= Extension::Avx2 && Extension::Avx2.is_detected() {
             // SAFETY: the function requires avx2, which was just detected.
             return unsafe { avx2(f) };
         }
     }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = widest;
     f.run()
 }

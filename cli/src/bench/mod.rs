@@ -79,7 +79,8 @@ pub struct Arguments {
 #[derive(Default)]
 pub struct Measured {
     item: Times,
-    /// Times of the plain pass, which runs in turn with the item.
+    /// Times of the plain pass, which runs in turn with the item. On the CPU the first is the
+    /// shortest of the search.
     ceiling: Times,
     /// Bytes that the plain pass moves.
     ceiling_bytes: u64,
