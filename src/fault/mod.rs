@@ -110,7 +110,7 @@ faults! {
     RowsNan, "rows-ignore-nan", NanFolded, ROWS;
     /// The last piece of a row misses its last element.
     RowsLastPiece, "last-piece-of-a-row-ends-early", Tail, ROWS;
-    /// Short rows behind the first block of a stream are taken to be the first ones again.
+    /// Short rows behind the first block are taken to be the first ones again.
     RowsSecondBlock, "second-block-of-rows-reads-the-first", Offset, ROWS;
     /// What follows the last four whole vectors of a long row is not read.
     LongRowTail, "long-rows-lose-their-tail", Tail, ROWS;

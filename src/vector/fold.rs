@@ -47,7 +47,7 @@ impl<S: Store> Loop for StoreKeys<'_, S> {
 }
 
 /// The 64-bit words of a buffer for the keys of short rows. Several buffers fit the first-level
-/// cache, and streams that are read in turn stay in flight.
+/// cache.
 const BUFFER_WORDS: usize = 256;
 
 /// The number of keys in 64 bytes, the largest vector register.
@@ -78,22 +78,16 @@ impl<O: Order> Loop for Rows<'_, O> {
         let (mut keys, mut next) = ([0u64; BUFFER_WORDS], [0u64; BUFFER_WORDS]);
         let (keys, next) = (cast_slice_mut::<_, O::Key>(&mut keys), cast_slice_mut(&mut next));
         let block = keys.len() / width;
-        let blocks = out.len().div_ceil(block);
-        let share = blocks.div_ceil(STREAMS) * block;
-        for first in (0..share).step_by(block) {
-            // A block of each stream in turn.
-            for begin in (first..out.len()).step_by(share) {
-                let count = block.min(out.len() - begin);
-                let source = fault::or(Fault::RowsSecondBlock, begin, begin - first);
-                let items = &items[source * len..][..count * len];
-                let found = if width < len {
-                    by_lanes(elements, items, len, width, keys, next)
-                } else {
-                    short(elements, items, len, keys, next)
-                };
-                for (out, &key) in out[begin..][..count].iter_mut().zip(found) {
-                    *out = elements.store(key);
-                }
+        for (i, out) in out.chunks_mut(block).enumerate() {
+            let first = fault::or(Fault::RowsSecondBlock, i * block, 0);
+            let items = &items[first * len..][..out.len() * len];
+            let found = if width < len {
+                by_lanes(elements, items, len, width, keys, next)
+            } else {
+                short(elements, items, len, keys, next)
+            };
+            for (out, &key) in out.iter_mut().zip(found) {
+                *out = elements.store(key);
             }
         }
     }

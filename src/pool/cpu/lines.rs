@@ -16,10 +16,9 @@ use crate::vector::{Load, PARALLEL_FROM, dispatch, steps, vector};
 /// Bytes of keys that are worked on together: two buffers of them, and what is read, stay in the
 /// first cache.
 pub(super) const BLOCK: usize = 16 << 10;
-/// The same where streams are worked on in turn.
-const TURN: usize = 4 << 10;
-/// Streams of a part.
-const STREAMS: usize = 4;
+/// The same where no row is looked at twice: processors fetch the next block while they work on one.
+/// An AMD EPYC takes 0.7 to 0.8 of the time that it takes for 16 KiB, and a third longer for 1 KiB.
+const SMALL_BLOCK: usize = 4 << 10;
 /// Bytes of the inner axis that are worked on together, at least.
 const TILE: usize = 256;
 
@@ -92,16 +91,6 @@ struct Pool<'a, L: Load> {
     strip: usize,
     /// Whether rows are made into windows by tripling.
     tripled: bool,
-}
-
-/// Lines of a part that are worked on one after the other.
-struct Stream<O> {
-    /// The first line.
-    first: usize,
-    lines: usize,
-    /// Results of a line.
-    line: usize,
-    out: O,
 }
 
 /// Some lines of results, or a part of one.
@@ -182,47 +171,27 @@ impl<L: Load> Pool<'_, L> {
     }
 
     fn part<O: Output<Lane = L::Lane>>(&self, work: &mut Work<L::Lane>, part: Part<O>) {
-        let Part { line, windows, out } = part;
+        let Part { line: first, windows, mut out } = part;
         let (axis, inner) = (&self.w.axes[2], self.w.inner as usize);
-        let mut streams = self.streams(line, windows.len() * inner, out);
+        let line = windows.len() * inner;
+        let lines = out.len() / line;
+        let keys = if self.tripled { BLOCK } else { SMALL_BLOCK } / size_of::<L::Lane>();
         for begin in windows.clone().step_by(self.strip) {
             let strip = Strip::new(axis, begin, self.strip.min(windows.end - begin));
             let at = (begin - windows.start) * inner;
-            let keys = if streams.len() > 1 { TURN } else { BLOCK } / size_of::<L::Lane>();
             let capacity = keys / (strip.span * inner.min(self.tile));
-            // A block of each stream in turn.
             let mut done = 0;
-            while streams.iter().any(|stream| done < stream.lines) {
-                let mut lines = 0;
-                for stream in streams.iter_mut().filter(|stream| done < stream.lines) {
-                    let (first, left) = (stream.first + done, stream.lines - done);
-                    let shape = match self.tripled {
-                        true => Shape::all_rows(self.w, first, left, capacity),
-                        false => Shape::row_each(left.min(capacity.max(1))),
-                    };
-                    let block = Block { w: self.w, first, shape, strip: &strip };
-                    self.block(work, &block, at + done * stream.line, stream.line, &mut stream.out);
-                    lines = lines.max(shape.lines);
-                }
-                done += lines;
+            while done < lines {
+                let (first, left) = (first + done, lines - done);
+                let shape = match self.tripled {
+                    true => Shape::all_rows(self.w, first, left, capacity),
+                    false => Shape::row_each(left.min(capacity.max(1))),
+                };
+                let block = Block { w: self.w, first, shape, strip: &strip };
+                self.block(work, &block, at + done * line, line, &mut out);
+                done += shape.lines;
             }
         }
-    }
-
-    /// The lines of a part as streams, which are worked on in turn: processors fetch ahead within a
-    /// page, and so the waits at the ends of pages overlap.
-    fn streams<O: Output>(&self, first: usize, line: usize, mut out: O) -> Vec<Stream<O>> {
-        let lines = out.len() / line;
-        // What is above and below of tripled lines is looked at twice.
-        let share = if self.tripled { lines } else { lines.div_ceil(STREAMS) };
-        let mut streams = Vec::with_capacity(STREAMS);
-        for begin in (0..lines).step_by(share) {
-            let lines = share.min(lines - begin);
-            let (own, others) = out.split(lines * line);
-            out = others;
-            streams.push(Stream { first: first + begin, lines, line, out: own });
-        }
-        streams
     }
 
     /// A block of lines, whose results go to `at`; they are `line` apart.
