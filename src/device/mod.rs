@@ -1,6 +1,8 @@
 //! Devices, GPUs and the CPU, and the tensors on them.
 
 mod chain;
+#[cfg(feature = "cpu")]
+mod cpu;
 mod options;
 mod tensor;
 
@@ -13,14 +15,13 @@ use std::sync::Arc;
 
 use tensor::Storage;
 
-use crate::cpu;
+use crate::cpu::{self as executor, Memory};
 use crate::error::{Error, Result};
 pub use crate::gpu::DeviceInfo;
 use crate::gpu::{self, Gpu, Prepared};
 use crate::operator::Operator;
-use crate::plan::{Limits, Plan, Shader};
+use crate::plan::{Plan, Shader};
 use crate::tensor::{Tensor, TensorDesc};
-use crate::threads;
 use crate::tuning::Tuning;
 
 /// Lists the GPU adapters that support compute shaders, best first, without opening any.
@@ -52,13 +53,14 @@ pub struct Device {
 
 #[derive(Clone)]
 enum Backend {
-    Cpu(Arc<cpu::Memory>),
+    #[cfg_attr(not(feature = "cpu"), expect(dead_code, reason = "nothing makes one"))]
+    Cpu(Arc<Memory>),
     Gpu(Arc<Gpu>),
 }
 
 /// The inputs of a plan, as a backend holds them.
 enum BackendInputs<'a> {
-    Cpu(&'a Arc<cpu::Memory>, Vec<&'a Tensor>),
+    Cpu(&'a Arc<Memory>, Vec<&'a Tensor>),
     Gpu(&'a Arc<Gpu>, Vec<&'a gpu::Buffer>),
 }
 
@@ -85,28 +87,6 @@ impl Device {
     /// As [`Device::gpu`].
     pub async fn gpu_async() -> Result<Self> {
         DeviceOptions::new().open_async("gpu").await
-    }
-
-    /// The CPU, with all cores.
-    ///
-    /// The device keeps scratch and dropped results for later runs, because new memory costs as much
-    /// time as the work on it: up to 64 MiB, or as much as one of the last 16 runs needed. They are
-    /// freed with the last clone of the device.
-    #[cfg(feature = "cpu")]
-    pub fn cpu() -> Self {
-        let threads = threads::count();
-        let info = DeviceInfo {
-            name: format!("CPU, {threads} threads"),
-            backend: "cpu".into(),
-            driver: String::new(),
-            kind: "host".into(),
-            limits: Limits::cpu(),
-        };
-        Self {
-            tuning: Arc::new(info.tuning()),
-            info: Arc::new(info),
-            backend: Backend::Cpu(Arc::default()),
-        }
     }
 
     /// The best GPU adapter, or the CPU if no adapter can be opened.
@@ -265,10 +245,12 @@ impl Device {
         inputs: &[&DeviceTensor],
     ) -> Result<Vec<DeviceTensor>> {
         let storages: Vec<Storage> = match self.backend_inputs(plan, inputs)? {
-            BackendInputs::Cpu(memory, tensors) => cpu::execute(plan, &tensors, memory, |_, _| ())?
-                .into_iter()
-                .map(Storage::Host)
-                .collect(),
+            BackendInputs::Cpu(memory, tensors) => {
+                executor::execute(plan, &tensors, memory, |_, _| ())?
+                    .into_iter()
+                    .map(Storage::Host)
+                    .collect()
+            }
             BackendInputs::Gpu(gpu, buffers) => {
                 gpu.execute(plan, &buffers).await?.into_iter().map(Storage::Gpu).collect()
             }
@@ -356,7 +338,7 @@ impl Device {
         match self.backend_inputs(plan, inputs)? {
             BackendInputs::Cpu(memory, tensors) => {
                 // No memory is reused: new scratch is zero, as on a GPU.
-                cpu::execute(plan, &tensors, &memory.fresh(), after).map(drop)
+                executor::execute(plan, &tensors, &memory.fresh(), after).map(drop)
             }
             BackendInputs::Gpu(gpu, buffers) => {
                 pollster::block_on(gpu.execute_traced(plan, &buffers, after))

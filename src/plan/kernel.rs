@@ -55,6 +55,7 @@ pub(crate) struct Call<'a, 'b> {
 }
 
 impl<'a, 'b> Call<'a, 'b> {
+    #[cfg(feature = "cpu")]
     pub(crate) fn new(
         params: &'a [u32],
         sources: &'a [&'a [u8]],

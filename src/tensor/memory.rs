@@ -10,16 +10,13 @@ fn refused(bytes: u128) -> Error {
 }
 
 /// 64-bit words in memory of their own.
-pub struct Words {
-    memory: Memory,
-    len: usize,
-}
+pub struct Words(Memory);
 
 enum Memory {
     Heap(Vec<u64>),
-    /// Pages of the system, and the first of their bytes that is used.
+    /// Pages of the system, and which of their bytes are used.
     #[cfg(feature = "cpu")]
-    Pages(memmap2::MmapMut, usize),
+    Pages(memmap2::MmapMut, std::ops::Range<usize>),
 }
 
 /// A buffer of zeros.
@@ -31,10 +28,10 @@ pub fn zeroed(len: usize) -> Result<Words> {
     #[cfg(feature = "cpu")]
     if len >= huge::MIN_WORDS {
         let (pages, begin) = huge::pages(len).ok_or_else(|| refused(len as u128 * 8))?;
-        return Ok(Words { memory: Memory::Pages(pages, begin), len });
+        return Ok(Words(Memory::Pages(pages, begin..begin + len * 8)));
     }
     let heap = bytemuck::allocation::try_zeroed_vec(len).map_err(|()| refused(len as u128 * 8))?;
-    Ok(Words { memory: Memory::Heap(heap), len })
+    Ok(Words(Memory::Heap(heap)))
 }
 
 /// Pages of 2 MiB where the system has them on request. Processors look pages up in small tables,
@@ -63,29 +60,27 @@ mod huge {
 impl Deref for Words {
     type Target = [u64];
     fn deref(&self) -> &[u64] {
-        match &self.memory {
+        match &self.0 {
             Memory::Heap(words) => words,
             #[cfg(feature = "cpu")]
-            Memory::Pages(pages, begin) => bytemuck::cast_slice(&pages[*begin..][..self.len * 8]),
+            Memory::Pages(pages, used) => bytemuck::cast_slice(&pages[used.clone()]),
         }
     }
 }
 
 impl DerefMut for Words {
     fn deref_mut(&mut self) -> &mut [u64] {
-        match &mut self.memory {
+        match &mut self.0 {
             Memory::Heap(words) => words,
             #[cfg(feature = "cpu")]
-            Memory::Pages(pages, begin) => {
-                bytemuck::cast_slice_mut(&mut pages[*begin..][..self.len * 8])
-            }
+            Memory::Pages(pages, used) => bytemuck::cast_slice_mut(&mut pages[used.clone()]),
         }
     }
 }
 
 impl Default for Words {
     fn default() -> Self {
-        Self { memory: Memory::Heap(Vec::new()), len: 0 }
+        Self(Memory::Heap(Vec::new()))
     }
 }
 

@@ -1,0 +1,30 @@
+//! The CPU as a device.
+
+use std::sync::Arc;
+
+use super::{Backend, Device, DeviceInfo};
+use crate::plan::Limits;
+use crate::threads;
+
+impl Device {
+    /// The CPU, with all cores.
+    ///
+    /// The device keeps scratch and dropped results for later runs, because new memory costs as much
+    /// time as the work on it: up to 64 MiB, or as much as one of the last 16 runs needed. They are
+    /// freed with the last clone of the device.
+    pub fn cpu() -> Self {
+        let threads = threads::count();
+        let info = DeviceInfo {
+            name: format!("CPU, {threads} threads"),
+            backend: "cpu".into(),
+            driver: String::new(),
+            kind: "host".into(),
+            limits: Limits::cpu(),
+        };
+        Self {
+            tuning: Arc::new(info.tuning()),
+            info: Arc::new(info),
+            backend: Backend::Cpu(Arc::default()),
+        }
+    }
+}
