@@ -131,6 +131,12 @@ fn shown(fault: Fault) -> Case {
         Fault::DownStride => pool(MaxPool::new([11, 2]).strides([2, 1]), ascending(&[1, 1, 15, 8])),
         Fault::StripBorder => pool(MaxPool::new([3]), ascending(&[1, 1, 5000])),
         Fault::HugeWindow => pool(MaxPool::new([100]).pads([99], [99]), ascending(&[1, 1, 3])),
+        Fault::PlaneTaps => {
+            pool(MaxPool::new([1, 4]).pads([0, 1], [0, 2]), one_at(&[1, 1, 2, 8], 3))
+        }
+        Fault::PlaneLines => {
+            pool(MaxPool::new([3, 1]).pads([1, 0], [1, 0]), one_at(&[1, 1, 4, 8], 9))
+        }
         Fault::LineStep => pool(MaxPool::new([2, 2]).strides([2, 2]), ascending(&[1, 1, 24, 4])),
         Fault::NextPlane => pool(MaxPool::new([2, 2]), ascending(&[8, 1, 3, 3])),
         Fault::PaddingClamp => {

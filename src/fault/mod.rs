@@ -157,6 +157,10 @@ faults! {
     HugeWindow, "huge-windows-read-one-tap", Clamp, POOLS;
     /// Lines behind the end of a plane read the rows of the same plane again.
     NextPlane, "lines-after-a-plane-stay-in-it", Carry, POOLS;
+    /// Of small planes with windows of stride 1, every second tap along lines is left out.
+    PlaneTaps, "small-planes-lose-every-second-tap", LostElement, MAXIMA;
+    /// The last line of each window over such planes is left out.
+    PlaneLines, "small-planes-lose-the-last-line", LostElement, MAXIMA;
     /// Lines whose rows lie alike are taken to begin one row apart.
     LineStep, "lines-alike-forget-the-stride", Dilation, POOLS;
     /// A window of one row in the padding has the row at the edge.

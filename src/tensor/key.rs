@@ -53,6 +53,8 @@ pub(crate) trait Key: Lane {
     fn narrow(bits: u64) -> Self;
     /// All bits.
     fn wide(self) -> u64;
+    /// The bits that both have.
+    fn and(self, mask: Self) -> Self;
     /// The key from the words of a kernel's parameters; `high` matters only for 64-bit keys.
     #[inline(always)]
     fn from_words(low: u32, high: u32) -> Self {
@@ -106,6 +108,10 @@ macro_rules! keys {
             #[inline(always)]
             fn wide(self) -> u64 {
                 self as u64
+            }
+            #[inline(always)]
+            fn and(self, mask: Self) -> Self {
+                self & mask
             }
             type Found = $found;
             #[inline(always)]

@@ -5,6 +5,7 @@
 mod adapters;
 mod along;
 mod lines;
+mod planes;
 mod rows;
 mod runs;
 
@@ -70,6 +71,9 @@ pub(crate) fn run_index(shader: &Shader, p: &Params, n: &Numbering, call: Call<'
 fn maxima<O: Order>(order: O, p: &Params, source: &[O::Key], result: &mut [O::Key]) {
     let base = fault::or(Fault::PoolResultBase, p.result_base, 0);
     let out = &mut result[base as usize..][..p.windows.outputs as usize];
+    if planes::run(order, &p.windows, source, out) {
+        return;
+    }
     let empty = p.empty_key();
     lines::run(&p.windows, Elements(order), source, Maxima { out, order, empty });
 }

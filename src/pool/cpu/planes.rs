@@ -1,0 +1,165 @@
+//! Windows of stride 1 over small planes, as pyramids of poolings have them: all lines of a plane at
+//! once. Lines of a few vectors would each cost as much as the work on them.
+//!
+//! Windows along lines reach into the neighbouring ones. What they find there is masked out: a key
+//! and 0 is 0, which no maximum is below.
+
+use std::iter;
+
+use bytemuck::Zeroable;
+
+use super::lines::BLOCK;
+use crate::fault::{self, Fault};
+use crate::pool::params::{Axis, Windows};
+use crate::tensor::key::{Key, Lane, Order};
+use crate::threads;
+use crate::vector::{Loop, PARALLEL_FROM, dispatch, windows};
+
+/// Bytes of a line, and of all masks, at most.
+const MAX_LINE: usize = 512;
+const MAX_MASKS: usize = 16 << 10;
+
+/// Planes whose windows are as many as their elements, each with its own element among its taps.
+struct Planes<'a, K> {
+    w: &'a Windows,
+    /// Elements of a line and of a plane.
+    line: usize,
+    plane: usize,
+    /// Elements between two planes' keys, which are 0: what windows reach beyond the first and the
+    /// last lines.
+    gap: usize,
+    /// For each tap along lines, a mask for each element of a plane.
+    masks: Vec<K>,
+}
+
+/// How far windows begin before their own element, in elements of the axis; `None` if they are not
+/// as many as the elements, or have no tap at their own.
+fn before(axis: &Axis) -> Option<usize> {
+    let before = u32::try_from(-i64::from(axis.start)).ok()?;
+    let own = before.is_multiple_of(axis.dilation) && before <= axis.reach;
+    let same = axis.stride == 1 && axis.outputs == axis.size && axis.is_even();
+    (own && same).then_some(before as usize)
+}
+
+impl<'a, K: Key> Planes<'a, K> {
+    /// The planes of a launch; `None` if lines are better worked on one by one.
+    fn new(w: &'a Windows) -> Option<Self> {
+        let [outer, down, along] = &w.axes;
+        let line = along.size as usize * w.inner as usize;
+        let plane = down.size as usize * line;
+        let (above, left) = (before(down)?, before(along)?);
+        let dense = down.pitch as usize == line
+            && (outer.size == 1 || outer.pitch as usize == plane)
+            && w.outer_pitch as usize == outer.size as usize * plane;
+        let alone = outer.taps == 1 && before(outer) == Some(0);
+        let small = line * size_of::<K>() <= MAX_LINE
+            && plane * size_of::<K>() <= BLOCK / 2
+            && plane * size_of::<K>() * along.taps as usize <= MAX_MASKS;
+        let whole = plane > 0 && (w.outputs as usize).is_multiple_of(plane);
+        if !(dense && alone && small && whole) {
+            return None;
+        }
+        let gap = above.max(down.reach as usize - above) * line;
+        let mut masks = Vec::with_capacity(plane * along.taps as usize);
+        for tap in 0..along.taps as usize {
+            let first = masks.len();
+            let begin = tap * along.dilation as usize;
+            for place in begin..begin + along.size as usize {
+                let inside = (left..left + along.size as usize).contains(&place);
+                let mask = K::narrow(if inside { u64::MAX } else { 0 });
+                masks.extend(iter::repeat_n(mask, w.inner as usize));
+            }
+            for _ in 1..down.size {
+                masks.extend_from_within(first..first + line);
+            }
+        }
+        Some(Self { w, line, plane, gap, masks })
+    }
+}
+
+/// Pools all planes of a launch, if they are small; otherwise nothing is written.
+pub(super) fn run<O: Order>(order: O, w: &Windows, source: &[O::Key], out: &mut [O::Key]) -> bool {
+    let Some(planes) = Planes::new(w) else { return false };
+    let source = &source[w.base as usize..][..out.len()];
+    let some = (BLOCK / size_of::<O::Key>() / (planes.plane + planes.gap)).max(1) * planes.plane;
+    let work = |buffers: &mut [Vec<O::Key>; 2], first: usize, out: &mut [O::Key]| {
+        for (i, out) in out.chunks_mut(some).enumerate() {
+            let source = &source[first + i * some..][..out.len()];
+            dispatch(Block { order, planes: &planes, source, buffers: &mut *buffers, out });
+        }
+    };
+    if out.len() * w.axes[2].taps as usize * w.axes[1].taps as usize <= PARALLEL_FROM {
+        work(&mut Default::default(), 0, out);
+    } else {
+        let part = some * (PARALLEL_FROM / 4).div_ceil(some);
+        let parts = out.chunks_mut(part).enumerate().collect();
+        threads::each_with(parts, Default::default, |buffers, (i, out): (usize, &mut [O::Key])| {
+            work(buffers, i * part, out);
+        });
+    }
+    true
+}
+
+/// Some planes.
+struct Block<'a, O: Order> {
+    order: O,
+    planes: &'a Planes<'a, O::Key>,
+    source: &'a [O::Key],
+    buffers: &'a mut [Vec<O::Key>; 2],
+    out: &'a mut [O::Key],
+}
+
+impl<O: Order> Loop for Block<'_, O> {
+    type Output = ();
+    #[inline(always)]
+    fn run(self) {
+        let Self { order, planes, source, buffers: [keys, next], out } = self;
+        let Planes { w, line, plane, gap, masks } = planes;
+        let [_, down, along] = &w.axes;
+        let inner = w.inner as usize;
+        let left = -along.start as usize * inner;
+        let right = along.reach as usize * inner - left;
+        // What is read beyond the first and the last plane.
+        let first = left.max(*gap);
+        let needed = first + source.len() / plane * (plane + gap) + right.max(*gap);
+        if keys.len() < needed {
+            keys.resize(needed, Zeroable::zeroed());
+            next.resize(needed, Zeroable::zeroed());
+        }
+        let begins = (first..).step_by(plane + gap);
+        for (begin, source) in begins.clone().zip(source.chunks_exact(*plane)) {
+            for (key, &item) in keys[begin..].iter_mut().zip(source) {
+                *key = order.key(item);
+            }
+        }
+        // Windows along the lines, two taps at a time; an odd one is taken twice.
+        let taps = along.taps as usize;
+        let apart = along.dilation as usize * inner;
+        for (begin, _) in begins.clone().zip(source.chunks_exact(*plane)) {
+            next[begin - gap..begin].fill(O::Key::LOWEST);
+            let own = &mut next[begin..][..*plane];
+            own.copy_from_slice(&keys[begin..][..*plane]);
+            for tap in (0..taps).step_by(2) {
+                let other = fault::or(Fault::PlaneTaps, (tap + 1).min(taps - 1), tap);
+                let keys = |tap: usize| &keys[begin - left + tap * apart..][..*plane];
+                let mask = |tap: usize| &masks[tap * plane..][..*plane];
+                let a = keys(tap).iter().zip(mask(tap));
+                let b = keys(other).iter().zip(mask(other));
+                for ((own, (&a, &p)), (&b, &q)) in own.iter_mut().zip(a).zip(b) {
+                    *own = (*own).max(a.and(p)).max(b.and(q));
+                }
+            }
+        }
+        let behind = first + source.len() / plane * (plane + gap) - gap;
+        next[behind..needed].fill(O::Key::LOWEST);
+        next[..first].fill(O::Key::LOWEST);
+        let above = -down.start as usize * line;
+        let taps = fault::or(Fault::PlaneLines, down.taps, down.taps - 1) as usize;
+        let (found, _) = windows(&mut next[..needed], keys, taps, down.dilation as usize * line);
+        for (begin, out) in begins.zip(out.chunks_exact_mut(*plane)) {
+            for (out, &key) in out.iter_mut().zip(&found[begin - above..]) {
+                *out = order.bits(key);
+            }
+        }
+    }
+}
