@@ -1,5 +1,7 @@
 //! `shaders/segment/argmax.wgsl`: the rows that have the maxima of segments.
 
+use std::ops::Range;
+
 use bytemuck::cast_slice;
 
 use super::chunks::{self, Part, Visit, all_columns};
@@ -42,18 +44,9 @@ struct Rows<'a, O: Order> {
     no_row: u32,
 }
 
-impl<O: Order> Visit for Rows<'_, O> {
-    /// The key by which candidates are compared, and the row.
-    type State = (O::Key, u32);
-    type Result = u32;
-    type Carry = u32;
-
-    fn nothing(&self) -> Self::State {
-        (O::Key::LOWEST, self.no_row)
-    }
-
+impl<O: Order> Rows<'_, O> {
     #[inline(always)]
-    fn add_row(&self, states: &mut [Self::State], row: usize) {
+    fn add_row(&self, states: &mut [(O::Key, u32)], row: usize) {
         let p = self.p;
         let inner = p.inner as usize;
         for (column, state) in states.iter_mut().enumerate() {
@@ -69,6 +62,22 @@ impl<O: Order> Visit for Rows<'_, O> {
                 *state = (key, candidate);
             }
         }
+    }
+}
+
+impl<O: Order> Visit for Rows<'_, O> {
+    /// The key by which candidates are compared, and the row.
+    type State = (O::Key, u32);
+    type Result = u32;
+    type Carry = u32;
+
+    fn nothing(&self) -> Self::State {
+        (O::Key::LOWEST, self.no_row)
+    }
+
+    #[inline(always)]
+    fn add_rows(&self, states: &mut [Self::State], rows: Range<usize>) {
+        rows.for_each(|row| self.add_row(states, row));
     }
 
     fn result(&self, state: Self::State) -> u32 {

@@ -1,6 +1,8 @@
 //! `shaders/segment/groups.wgsl` and `shaders/segment/chunks.wgsl`: the CPU's way through chunks of
 //! rows whose ids ascend.
 
+use std::ops::Range;
+
 use bytemuck::{Pod, cast_slice, cast_slice_mut};
 
 use super::params::{NO_SEGMENT, Params};
@@ -19,8 +21,8 @@ pub(super) trait Visit: Sync {
     type Carry: Pod + Send;
     /// The state before the first row.
     fn nothing(&self) -> Self::State;
-    /// Adds all columns of a row.
-    fn add_row(&self, states: &mut [Self::State], row: usize);
+    /// Adds all columns of some rows.
+    fn add_rows(&self, states: &mut [Self::State], rows: Range<usize>);
     fn result(&self, state: Self::State) -> Self::Result;
     fn carry(&self, state: Self::State) -> Self::Carry;
     /// Goes through some chunks.
@@ -126,7 +128,8 @@ pub(super) fn all_columns<V: Visit>(
             let carry = &mut carry[entry * inner..][..inner];
             carry.iter_mut().zip(states).for_each(|(out, &state)| *out = visit.carry(state));
         };
-        for row in p.rows_of(chunk + i) {
+        let mut rows = p.rows_of(chunk + i);
+        while let Some(row) = rows.next() {
             let next = p.row_segment(ids, row);
             if next == NO_SEGMENT {
                 continue;
@@ -144,7 +147,10 @@ pub(super) fn all_columns<V: Visit>(
                 states.fill(visit.nothing());
                 current = next;
             }
-            visit.add_row(&mut states, row);
+            // All rows of the segment that follow one another.
+            let alike = rows.clone().take_while(|&row| p.row_segment(ids, row) == next).count();
+            rows.start += alike;
+            visit.add_rows(&mut states, row..rows.start);
         }
         if carries {
             let entry = if first { 2 * i } else { 2 * i + 1 };

@@ -276,6 +276,17 @@ pub(crate) fn merge<L: Load>(load: L, keys: &mut [L::Lane], items: &[L::Item]) {
     }
 }
 
+/// As [`merge`], for four rows.
+#[inline(always)]
+pub(crate) fn merge_four<L: Load>(load: L, keys: &mut [L::Lane], rows: [&[L::Item]; 4]) {
+    let [a, b, c, d] = rows;
+    for ((((key, &a), &b), &c), &d) in keys.iter_mut().zip(a).zip(b).zip(c).zip(d) {
+        let ab = load.load(a, 0).max(load.load(b, 0));
+        let cd = load.load(c, 0).max(load.load(d, 0));
+        *key = ab.max(cd).max(*key);
+    }
+}
+
 /// Raises `keys` to the maxima of columns. A row has `keys.len()` items from `begin` of its number
 /// on.
 pub(crate) fn columns<L: Load>(
@@ -300,13 +311,8 @@ impl<L: Load, B: Fn(usize) -> usize> Loop for Columns<'_, L, B> {
         let share = rows.len() / STREAMS;
         let row = |i: usize| &items[begin(rows.start + i)..][..count];
         for i in 0..share {
-            let (a, b) = (row(i), row(share + i));
-            let (c, d) = (row(2 * share + i), row(3 * share + i));
-            for ((((key, &a), &b), &c), &d) in keys.iter_mut().zip(a).zip(b).zip(c).zip(d) {
-                let ab = load.load(a, 0).max(load.load(b, 0));
-                let cd = load.load(c, 0).max(load.load(d, 0));
-                *key = ab.max(cd).max(*key);
-            }
+            let rows = [row(i), row(share + i), row(2 * share + i), row(3 * share + i)];
+            merge_four(load, keys, rows);
         }
         let rest = STREAMS * share..rows.len();
         let left = fault::or(Fault::ColumnsRemainder, rest.len(), rest.len().saturating_sub(1));

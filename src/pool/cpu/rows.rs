@@ -85,6 +85,7 @@ fn merge_rows<L: Load>(
         1 => one(load, row(0), keys),
         2 => two(load, row(0), row(1), keys),
         3 => three(load, row(0), row(1), row(2), keys),
+        4 => four(load, row(0), row(1), row(2), row(3), keys),
         count => {
             two(load, row(0), row(1), keys);
             for i in (2..count - 1).step_by(2) {
@@ -137,5 +138,15 @@ fn three<L: Load>(load: L, a: Row<L>, b: Row<L>, c: Row<L>, keys: &mut [L::Lane]
     for ((((key, &x), &y), &z), i) in rows {
         let (x, y) = (load.load(x, a.1.wrapping_add(i)), load.load(y, b.1.wrapping_add(i)));
         *key = x.max(y).max(load.load(z, c.1.wrapping_add(i)));
+    }
+}
+
+#[inline(always)]
+fn four<L: Load>(load: L, a: Row<L>, b: Row<L>, c: Row<L>, d: Row<L>, keys: &mut [L::Lane]) {
+    let rows = keys.iter_mut().zip(a.0).zip(b.0).zip(c.0).zip(d.0).zip(0u32..);
+    for (((((key, &w), &x), &y), &z), i) in rows {
+        let (w, x) = (load.load(w, a.1.wrapping_add(i)), load.load(x, b.1.wrapping_add(i)));
+        let (y, z) = (load.load(y, c.1.wrapping_add(i)), load.load(z, d.1.wrapping_add(i)));
+        *key = w.max(x).max(y.max(z));
     }
 }
