@@ -2,6 +2,9 @@
 
 use std::sync::{Mutex, PoisonError};
 
+/// Items of a chunk where each takes little.
+pub(crate) const SOME: usize = 1 << 14;
+
 /// The number of threads that share work.
 pub(crate) fn count() -> usize {
     #[cfg(feature = "cpu")]
@@ -21,6 +24,12 @@ pub(crate) fn each_chunk<T: Send>(
     size: usize,
     work: impl Fn(usize, &mut [T]) + Sync,
 ) {
+    if items.is_empty() {
+        return;
+    }
+    if items.len() <= size {
+        return work(0, items);
+    }
     let chunks = items.chunks_mut(size.max(1)).enumerate().collect();
     each(chunks, |(number, chunk)| work(number, chunk));
 }
@@ -55,7 +64,7 @@ pub(crate) fn each_with<P: Send, S>(
 fn run(threads: usize, work: &(dyn Fn() + Sync)) {
     #[cfg(feature = "cpu")]
     if threads > 1 {
-        return rayon::scope(|scope| {
+        return rayon::in_place_scope(|scope| {
             (1..threads).for_each(|_| scope.spawn(|_| work()));
             work();
         });

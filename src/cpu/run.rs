@@ -25,15 +25,22 @@ impl Kept {
     /// The maximum number of words that are kept, unless one of the last runs needed more.
     const MAX: usize = 8 << 20;
     /// The runs that count.
-    const RUNS: usize = 16;
+    const RUNS: usize = 256;
 
-    /// Frees the oldest buffers if there are more than may be kept.
-    fn shrink(&mut self) {
-        let max = self.needed.iter().fold(Self::MAX, |max, &needed| max.max(needed));
+    /// Takes out the oldest buffers if there are more than may be kept.
+    fn shrink(&mut self) -> Vec<Words> {
         let mut sum = self.buffers.iter().map(|buffer| buffer.len()).sum::<usize>();
-        while sum > max {
-            sum -= self.buffers.pop_front().map_or(sum, |oldest| oldest.len());
+        let mut freed = Vec::new();
+        if sum > Self::MAX {
+            let max = self.needed.iter().fold(Self::MAX, |max, &needed| max.max(needed));
+            while sum > max
+                && let Some(oldest) = self.buffers.pop_front()
+            {
+                sum -= oldest.len();
+                freed.push(oldest);
+            }
         }
+        freed
     }
 }
 
@@ -41,7 +48,7 @@ impl Memory {
     /// The minimum words of a buffer to keep. Allocators reuse smaller ones themselves.
     const MIN_BUFFER: usize = 4 << 10;
 
-    /// Another one, with nothing in it.
+    /// Another one, with nothing in it. (Where the CPU is left out, there is none to ask.)
     pub(crate) fn fresh(&self) -> Arc<Self> {
         Arc::default()
     }
@@ -54,10 +61,13 @@ impl Memory {
     fn begin_run(&self, words: usize) {
         let mut kept = self.kept();
         kept.needed.push_back(words);
-        if kept.needed.len() > Kept::RUNS {
-            kept.needed.pop_front();
-            kept.shrink();
-        }
+        let freed = match kept.needed.len() > Kept::RUNS {
+            true => kept.needed.pop_front().map(|_| kept.shrink()),
+            false => None,
+        };
+        // To free memory takes time, in which others may want some.
+        drop(kept);
+        drop(freed);
     }
 
     /// A buffer of at least `words` words with arbitrary content: the smallest kept one that is
@@ -79,7 +89,9 @@ impl Memory {
         if buffer.len() >= Self::MIN_BUFFER {
             let mut kept = self.kept();
             kept.buffers.push_back(buffer);
-            kept.shrink();
+            let freed = kept.shrink();
+            drop(kept);
+            drop(freed);
         }
     }
 }
@@ -125,10 +137,7 @@ pub(crate) fn execute(
             Role::Output | Role::Scratch => (buffer.size as usize).div_ceil(8),
         })
         .collect();
-    let needed = words.iter().sum();
-    if needed >= Memory::MIN_BUFFER {
-        memory.begin_run(needed);
-    }
+    memory.begin_run(words.iter().sum());
     let mut buffers: Vec<Words> =
         words.into_iter().map(|words| memory.take(words)).collect::<Result<_>>()?;
     for (i, launch) in plan.launches.iter().enumerate() {

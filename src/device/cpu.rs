@@ -10,7 +10,7 @@ impl Device {
     /// The CPU, with all cores.
     ///
     /// The device keeps scratch and dropped results for later runs, because new memory costs as much
-    /// time as the work on it: up to 64 MiB, or as much as one of the last 16 runs needed. They are
+    /// time as the work on it: up to 64 MiB, or as much as one of the last 256 runs needed. They are
     /// freed with the last clone of the device.
     pub fn cpu() -> Self {
         let threads = threads::count();

@@ -66,7 +66,7 @@ macro_rules! faults {
         /// A mistake that can be planted in a CPU kernel.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         #[repr(u8)]
-        #[cfg_attr(not(feature = "cpu"), allow(dead_code))]
+        #[cfg_attr(not(feature = "cpu"), expect(dead_code, reason = "only the executor has it"))]
         pub enum Fault {
             $($(#[doc = $doc])+ $fault,)+
         }

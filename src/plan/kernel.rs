@@ -82,7 +82,7 @@ impl Kernel {
     /// A kernel for every element type and all combinations of its flags.
     ///
     /// Without the feature `cpu` the CPU's function is not kept, so that it is never compiled.
-    #[cfg_attr(not(feature = "cpu"), expect(unused_variables))]
+    #[cfg_attr(not(feature = "cpu"), expect(unused_variables, reason = "it is not kept"))]
     pub(crate) const fn new(
         name: &'static str,
         file: &'static str,

@@ -5,7 +5,7 @@ use bytemuck::{Pod, Zeroable};
 use super::clear_word;
 use crate::fault::{self, Fault};
 use crate::plan::{Call, Kernel, Shader};
-use crate::tensor::key::{Lane, Order, with_order};
+use crate::tensor::key::{KeyOrder, Lane, with_order};
 use crate::threads;
 use crate::vector::{self, Elements, PARALLEL_FROM};
 
@@ -42,7 +42,7 @@ pub(crate) fn run(shader: &Shader, mut call: Call<'_, '_>) {
     });
 }
 
-fn reduce<O: Order>(order: O, p: &Params, source: &[O::Key], result: &mut [O::Key]) {
+fn reduce<O: KeyOrder>(order: O, p: &Params, source: &[O::Key], result: &mut [O::Key]) {
     let load = Elements(order);
     let (len, width, chunk) = (p.len as usize, p.width as usize, p.chunk as usize);
     let rows = fault::or(Fault::ColumnsWidenedRow, len.div_ceil(width), len / width);
@@ -52,7 +52,7 @@ fn reduce<O: Order>(order: O, p: &Params, source: &[O::Key], result: &mut [O::Ke
 }
 
 /// A launch: a series of matrices, each cut into units of some rows.
-struct Matrices<'a, O: Order> {
+struct Matrices<'a, O: KeyOrder> {
     p: &'a Params,
     source: &'a [O::Key],
     load: Elements<O>,
@@ -61,7 +61,7 @@ struct Matrices<'a, O: Order> {
     piece: usize,
 }
 
-impl<O: Order> Matrices<'_, O> {
+impl<O: KeyOrder> Matrices<'_, O> {
     fn run(&self, result: &mut [O::Key]) {
         let (outputs, first) = (self.p.outputs as usize, self.p.result_base as usize);
         clear_word(result, first + outputs);

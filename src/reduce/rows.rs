@@ -5,7 +5,7 @@ use bytemuck::{Pod, Zeroable};
 use super::clear_word;
 use crate::fault::{self, Fault};
 use crate::plan::{Call, Kernel, Shader};
-use crate::tensor::key::{Order, with_order};
+use crate::tensor::key::{KeyOrder, with_order};
 use crate::threads;
 use crate::vector::{self, Elements, PARALLEL_FROM};
 
@@ -38,7 +38,7 @@ pub(super) struct Params {
 }
 
 /// Bytes of rows that a thread takes at a time.
-const MIN_PART: usize = 64 << 10;
+const MIN_PART: usize = 32 << 10;
 const MAX_PART: usize = 1 << 20;
 
 pub(crate) fn run(shader: &Shader, mut call: Call<'_, '_>) {
@@ -50,7 +50,7 @@ pub(crate) fn run(shader: &Shader, mut call: Call<'_, '_>) {
     });
 }
 
-fn reduce<O: Order>(order: O, p: &Params, source: &[O::Key], result: &mut [O::Key]) {
+fn reduce<O: KeyOrder>(order: O, p: &Params, source: &[O::Key], result: &mut [O::Key]) {
     let elements = Elements(order);
     let (len, splits, chunk) = (p.len as usize, p.splits as usize, p.chunk as usize);
     let (rows, first) = (p.rows as usize, p.result_base as usize);
@@ -68,11 +68,11 @@ fn reduce<O: Order>(order: O, p: &Params, source: &[O::Key], result: &mut [O::Ke
             vector::rows(elements, piece, piece.len(), std::slice::from_mut(out));
         }
     };
-    let bytes = rows * len * size_of::<O::Key>();
     if rows * len < PARALLEL_FROM {
         return part(0, result);
     }
     // Parts that keep all threads busy to the end, and so long that streams of them run.
+    let bytes = rows * len * size_of::<O::Key>();
     let some = (bytes / (8 * threads::count())).clamp(MIN_PART, MAX_PART);
     let unit = chunk.min(len) * size_of::<O::Key>();
     let units = (some / unit.max(1)).max(1);

@@ -9,7 +9,7 @@ use super::params::Params;
 use crate::fault::{self, Fault};
 use crate::plan::{Call, Kernel, Shader};
 use crate::tensor::ElementType;
-use crate::tensor::key::{Lane, Order, with_order};
+use crate::tensor::key::{KeyOrder, Lane, with_order};
 
 /// The rows of the maxima of ascending segments, among all rows or among those that earlier
 /// launches carried.
@@ -26,7 +26,7 @@ fn run(shader: &Shader, call: Call<'_, '_>) {
     with_order!(shader.element, p.nan_key, order => rows(order, call));
 }
 
-fn rows(order: impl Order, call: Call<'_, '_>) {
+fn rows(order: impl KeyOrder, call: Call<'_, '_>) {
     let p: &Params = call.params();
     let candidates = call.sources.get(2).map(|bytes| cast_slice(bytes));
     let source = cast_slice(call.sources[0]);
@@ -35,7 +35,7 @@ fn rows(order: impl Order, call: Call<'_, '_>) {
 }
 
 /// Rows, or candidates among them.
-struct Rows<'a, O: Order> {
+struct Rows<'a, O: KeyOrder> {
     p: &'a Params,
     source: &'a [O::Key],
     candidates: Option<&'a [u32]>,
@@ -44,7 +44,7 @@ struct Rows<'a, O: Order> {
     no_row: u32,
 }
 
-impl<O: Order> Rows<'_, O> {
+impl<O: KeyOrder> Rows<'_, O> {
     #[inline(always)]
     fn add_row(&self, states: &mut [(O::Key, u32)], row: usize) {
         let p = self.p;
@@ -65,7 +65,7 @@ impl<O: Order> Rows<'_, O> {
     }
 }
 
-impl<O: Order> Visit for Rows<'_, O> {
+impl<O: KeyOrder> Visit for Rows<'_, O> {
     /// The key by which candidates are compared, and the row.
     type State = (O::Key, u32);
     type Result = u32;

@@ -6,7 +6,7 @@ use super::chunks;
 use super::maxima::Maxima;
 use super::params::Params;
 use crate::plan::{Call, Kernel, Shader};
-use crate::tensor::key::{Order, with_order};
+use crate::tensor::key::{KeyOrder, with_order};
 use crate::vector::Elements;
 
 /// The maxima of ascending segments, block by block.
@@ -17,7 +17,7 @@ pub(crate) fn run(shader: &Shader, call: Call<'_, '_>) {
     with_order!(shader.element, p.nan_key, order => maxima(order, call));
 }
 
-fn maxima(order: impl Order, call: Call<'_, '_>) {
+fn maxima(order: impl KeyOrder, call: Call<'_, '_>) {
     let (p, elements) = (call.params(), Elements(order));
     let source = cast_slice(call.sources[0]);
     chunks::run(&Maxima::new(p, source, elements, elements, elements), call);

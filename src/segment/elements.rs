@@ -10,7 +10,7 @@ use super::params::Params;
 use crate::fault::{self, Fault};
 use crate::plan::{Call, Flags, Kernel, Shader};
 use crate::tensor::ElementType;
-use crate::tensor::key::{Order, with_order};
+use crate::tensor::key::{KeyOrder, with_order};
 use crate::vector::Elements;
 
 /// The maxima of ascending segments, element by element: of the rows, or of what earlier launches
@@ -41,7 +41,7 @@ pub(crate) fn run(shader: &Shader, call: Call<'_, '_>) {
     with_order!(shader.element, nan_key, order => maxima(order, from_carry, call));
 }
 
-fn maxima<O: Order>(order: O, from_carry: bool, call: Call<'_, '_>) {
+fn maxima<O: KeyOrder>(order: O, from_carry: bool, call: Call<'_, '_>) {
     let (p, elements) = (call.params(), Elements(order));
     let (words, items) = (Words::<O::Key>(PhantomData), Items::<O::Key>(PhantomData));
     let source = call.sources[0];

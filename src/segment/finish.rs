@@ -4,9 +4,8 @@ use bytemuck::{Pod, Zeroable, cast_slice, cast_slice_mut};
 
 use crate::fault::{self, Fault};
 use crate::plan::{Call, Kernel, Shader};
-use crate::tensor::key::{Key, Order, with_order};
+use crate::tensor::key::{Key, KeyOrder, with_order};
 use crate::threads;
-use crate::vector::PARALLEL_FROM;
 
 /// Elements from items or, with `argmax`, elements and indices.
 pub(super) static FINISH: Kernel =
@@ -31,9 +30,6 @@ pub(super) struct Params {
     pub by_inner: [u32; 4],
 }
 
-/// Results that a thread takes at a time.
-const SOME: usize = PARALLEL_FROM / 4;
-
 fn run(shader: &Shader, call: Call<'_, '_>) {
     let p: &Params = call.params();
     with_order!(shader.element, p.nan_key, order => match (call.sources, call.results) {
@@ -47,14 +43,14 @@ fn run(shader: &Shader, call: Call<'_, '_>) {
 }
 
 /// Elements from keys.
-fn elements<O: Order>(order: O, p: &Params, items: &[u32], out: &mut [O::Key]) {
+fn elements<O: KeyOrder>(order: O, p: &Params, items: &[u32], out: &mut [O::Key]) {
     let words = p.item_words as usize;
     let out = &mut out[p.result_base as usize..][..p.outputs as usize];
     let items = &items[..p.outputs as usize * words];
     let empty_high = fault::or(Fault::EmptyHighWord, p.empty_high, 0);
     let empty = O::Key::from_words(p.empty_low, empty_high);
-    threads::each_chunk(out, SOME, |chunk, out| {
-        let items = items[chunk * SOME * words..].chunks(words);
+    threads::each_chunk(out, threads::SOME, |chunk, out| {
+        let items = items[chunk * threads::SOME * words..].chunks(words);
         for (out, item) in out.iter_mut().zip(items) {
             let key = match (item[words - 1], words) {
                 (0, _) => empty,
@@ -67,7 +63,7 @@ fn elements<O: Order>(order: O, p: &Params, items: &[u32], out: &mut [O::Key]) {
 }
 
 /// Elements and their rows' numbers from rows.
-fn elements_and_indices<O: Order>(
+fn elements_and_indices<O: KeyOrder>(
     order: O,
     p: &Params,
     (source, items): (&[O::Key], &[u32]),

@@ -6,7 +6,7 @@ use super::maxima::words;
 use super::params::{NO_SEGMENT, Params};
 use crate::fault::{self, Fault};
 use crate::plan::{Call, Kernel, Shader};
-use crate::tensor::key::{Order, with_order};
+use crate::tensor::key::{KeyOrder, with_order};
 use crate::threads;
 use crate::vector::PARALLEL_FROM;
 
@@ -30,7 +30,7 @@ fn run(shader: &Shader, call: Call<'_, '_>) {
 }
 
 /// Rows with ids in any order.
-struct Rows<'a, O: Order> {
+struct Rows<'a, O: KeyOrder> {
     p: &'a Params,
     order: O,
     /// Whether the last word of an item is to be the complement of the row, not a mark.
@@ -39,7 +39,7 @@ struct Rows<'a, O: Order> {
     ids: &'a [u32],
 }
 
-impl<O: Order> Rows<'_, O> {
+impl<O: KeyOrder> Rows<'_, O> {
     /// Each thread has segments of its own, and goes through all ids for them.
     fn scatter(&self, items: &mut [u32]) {
         let p = self.p;

@@ -1,7 +1,7 @@
 //! Combines the partial results of pieces on the host, by the keys that the kernels use too.
 
 use crate::error::Result;
-use crate::tensor::key::{Key, Nan, Order, negative_infinity_bits, with_order};
+use crate::tensor::key::{Key, KeyOrder, Nan, negative_infinity_bits, with_order};
 use crate::tensor::{ElementType, Tensor, TensorDesc, Words, zeroed};
 
 /// A result in host memory, assembled from those of the pieces.
@@ -73,7 +73,7 @@ pub(super) fn bits<K: Key>(tensor: &Tensor) -> &[K] {
 ///
 /// This gives the maximum of the whole set: if NaNs are ignored, a part's maximum is NaN only if
 /// the part holds nothing else.
-pub(super) fn merge_max<O: Order>(order: O, into: &mut [O::Key], from: &[O::Key]) {
+pub(super) fn merge_max<O: KeyOrder>(order: O, into: &mut [O::Key], from: &[O::Key]) {
     for (into, &from) in into.iter_mut().zip(from) {
         *into = order.bits(order.key(*into).max(order.key(from)));
     }
@@ -81,7 +81,7 @@ pub(super) fn merge_max<O: Order>(order: O, into: &mut [O::Key], from: &[O::Key]
 
 /// Whether `later` replaces `earlier` as the maximum with an index. It must be larger; +0 and -0
 /// are equal.
-pub(super) fn exceeds<O: Order>(order: O, later: O::Key, earlier: O::Key) -> bool {
+pub(super) fn exceeds<O: KeyOrder>(order: O, later: O::Key, earlier: O::Key) -> bool {
     order.rank(order.key(later)) > order.rank(order.key(earlier))
 }
 

@@ -11,7 +11,7 @@ use super::{Planning, Work};
 use crate::error::Result;
 use crate::plan::Plan;
 use crate::pool::{self, Indices, MaxPool, Window};
-use crate::tensor::key::{Order, with_order};
+use crate::tensor::key::{KeyOrder, with_order};
 use crate::tensor::{ElementType, Tensor, TensorDesc, memory};
 
 pub(super) struct Pool<'a> {
@@ -89,7 +89,12 @@ impl<'a> Pool<'a> {
         splits.into_iter().map(|halves| halves.map(|half| self.trimmed(half))).collect()
     }
 
-    fn combine_as<O: Order>(&mut self, order: O, piece: &Piece, results: &[Tensor]) -> Result<()> {
+    fn combine_as<O: KeyOrder>(
+        &mut self,
+        order: O,
+        piece: &Piece,
+        results: &[Tensor],
+    ) -> Result<()> {
         let spans = piece.part.spans(self.values.desc.shape());
         let from = bits::<O::Key>(&results[0]);
         let values = self.values.bits_mut();

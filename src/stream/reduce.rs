@@ -9,7 +9,7 @@ use super::{Planning, Work};
 use crate::error::Result;
 use crate::plan::Plan;
 use crate::reduce::{self, ReduceMax};
-use crate::tensor::key::{Order, with_order};
+use crate::tensor::key::{KeyOrder, with_order};
 use crate::tensor::{Tensor, TensorDesc};
 
 /// The minimum size of half a reduced axis. Below it, an inner axis is split instead: partial
@@ -47,7 +47,7 @@ impl<'a> Reduce<'a> {
         all.filter(|(_, reduced)| !**reduced).map(|(value, _)| value.clone()).collect()
     }
 
-    fn combine_as(&mut self, order: impl Order, piece: &Piece, results: &Tensor) {
+    fn combine_as(&mut self, order: impl KeyOrder, piece: &Piece, results: &Tensor) {
         let spans = Part(self.kept(&piece.part.0)).spans(&self.kept(&self.shape));
         let (whole, part) = (self.output.bits_mut(), bits(results));
         for (at, from) in spans.iter() {

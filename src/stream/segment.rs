@@ -12,7 +12,7 @@ use super::{Planning, Work};
 use crate::error::Result;
 use crate::plan::Plan;
 use crate::segment::{Ids, SegmentMax, Segments};
-use crate::tensor::key::{Key, Order, with_order};
+use crate::tensor::key::{Key, KeyOrder, with_order};
 use crate::tensor::{ElementType, Tensor, TensorDesc, memory};
 use crate::threads;
 
@@ -99,7 +99,7 @@ impl<'a> Segment<'a> {
         }
     }
 
-    fn combine_as<O: Order>(
+    fn combine_as<O: KeyOrder>(
         &mut self,
         order: O,
         piece: &Piece,
@@ -127,7 +127,7 @@ impl<'a> Segment<'a> {
         }
     }
 
-    fn finish_as(&mut self, order: impl Order) {
+    fn finish_as(&mut self, order: impl KeyOrder) {
         let empty = self.operator.get_empty_segment().bits(self.data.element_type());
         let rows = self.values.bits_mut().chunks_exact_mut(self.inner.max(1));
         for (row, _) in rows.zip(&self.seen).filter(|(_, seen)| !**seen) {
@@ -137,7 +137,7 @@ impl<'a> Segment<'a> {
 }
 
 /// Sets elements of a type of that order to the same bits.
-fn fill<O: Order>(_: O, elements: &mut [O::Key], bits: u64) {
+fn fill<O: KeyOrder>(_: O, elements: &mut [O::Key], bits: u64) {
     elements.fill(Key::narrow(bits));
 }
 
@@ -153,9 +153,6 @@ fn renumber_sorted(rows: impl Iterator<Item = usize>) -> Result<Renumbered> {
     Ok(renumbered)
 }
 
-/// Rows that a thread renumbers at a time.
-const SOME_ROWS: usize = 1 << 14;
-
 /// Renumbers ids in any order, of so many rows; `None` is an out-of-range id.
 fn renumber_unsorted(
     rows: usize,
@@ -163,9 +160,9 @@ fn renumber_unsorted(
 ) -> Result<Renumbered> {
     let mut present = memory::repeated(None, rows)?;
     let (min, max) = (AtomicUsize::new(usize::MAX), AtomicUsize::new(0));
-    threads::each_chunk(&mut present, SOME_ROWS, |number, present| {
+    threads::each_chunk(&mut present, threads::SOME, |number, present| {
         for (i, present) in present.iter_mut().enumerate() {
-            *present = id(number * SOME_ROWS + i);
+            *present = id(number * threads::SOME + i);
         }
         min.fetch_min(present.iter().flatten().copied().min().unwrap_or(usize::MAX), Relaxed);
         max.fetch_max(present.iter().flatten().copied().max().unwrap_or(0), Relaxed);
@@ -176,8 +173,8 @@ fn renumber_unsorted(
         return Ok(Renumbered { ids, segments: Vec::new() });
     }
     let number_all = |ids: &mut [i32], number: &(dyn Fn(usize) -> i32 + Sync)| {
-        threads::each_chunk(ids, SOME_ROWS, |chunk, ids| {
-            for (to, id) in ids.iter_mut().zip(&present[chunk * SOME_ROWS..]) {
+        threads::each_chunk(ids, threads::SOME, |chunk, ids| {
+            for (to, id) in ids.iter_mut().zip(&present[chunk * threads::SOME..]) {
                 *to = id.map_or(-1, number);
             }
         });

@@ -166,8 +166,6 @@ impl PieceIndexing<'_> {
     pub(super) fn indices(&self, local: &Tensor) -> Result<Words> {
         let local = bytemuck::cast_slice::<u8, i32>(local.bytes());
         let strides = &self.whole.strides;
-        /// Indices that a thread finds at a time.
-        const SOME: usize = 1 << 14;
         let index = |(output, &local): (usize, &i32)| {
             if !self.has_elements(output) {
                 return self.first_of_plane(output);
@@ -180,8 +178,8 @@ impl PieceIndexing<'_> {
             })
         };
         let mut indices = zeroed(local.len())?;
-        threads::each_chunk(&mut indices, SOME, |chunk, indices| {
-            let local = local.iter().enumerate().skip(chunk * SOME);
+        threads::each_chunk(&mut indices, threads::SOME, |chunk, indices| {
+            let local = local.iter().enumerate().skip(chunk * threads::SOME);
             indices.iter_mut().zip(local).for_each(|(found, local)| *found = index(local));
         });
         Ok(indices)

@@ -2,7 +2,7 @@
 
 use super::{Kind, Random};
 use crate::error::Result;
-use crate::tensor::key::{Key, Order, key_words, with_order};
+use crate::tensor::key::{Key, KeyOrder, key_words, with_order};
 use crate::tensor::{ElementType, Tensor, TensorDesc};
 
 /// The kind of a tensor's elements.

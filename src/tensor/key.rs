@@ -1,11 +1,12 @@
-//! Order-preserving integer keys, which all kernels compare instead of elements.
+//! KeyOrder-preserving integer keys, which all kernels compare instead of elements.
 //!
 //! A key is an unsigned integer as wide as the element. Keys order as the elements do: -inf < ... <
 //! -0 < +0 < ... < +inf, MIN < ... < MAX, false < true. The key of a NaN is the largest key if NaN
 //! propagates, and 0 if it is ignored; no other float has either key. So the maximum of elements is
 //! an integer maximum of keys, and 0 is its identity for every type.
 //!
-//! The same mappings in WGSL are in `shaders/common/element.wgsl`.
+//! The same mappings in WGSL are in `shaders/common/element.wgsl`. In a caller's buffer on a device, a
+//! `bool` may be any byte there; on the host it is 0 or 1, which a tensor makes sure of.
 
 use bytemuck::Pod;
 
@@ -138,7 +139,7 @@ keys! {
 /// There is an implementation for each width and kind of order, not for each element type: types
 /// of the same width and kind differ in constants. All loops on the CPU are compiled once for each
 /// implementation.
-pub(crate) trait Order: Copy + Send + Sync + 'static {
+pub(crate) trait KeyOrder: Copy + Send + Sync + 'static {
     /// A key, and as wide as that an element's bits.
     type Key: Key;
     /// The key of an element.
@@ -179,7 +180,7 @@ macro_rules! integers {
             }
         }
 
-        impl Order for Integers<$key> {
+        impl KeyOrder for Integers<$key> {
             type Key = $key;
             #[inline(always)]
             fn key(self, bits: $key) -> $key {
@@ -207,7 +208,7 @@ macro_rules! floats {
             }
         }
 
-        impl Order for Floats<$key> {
+        impl KeyOrder for Floats<$key> {
             type Key = $key;
             #[inline(always)]
             fn key(self, bits: $key) -> $key {
@@ -235,7 +236,7 @@ floats! {
     u64, i64;
 }
 
-/// Evaluates `$body` with `$order` as the [`Order`] of an element type that is known at run time.
+/// Evaluates `$body` with `$order` as the [`KeyOrder`] of an element type that is known at run time.
 /// `$nan` is the key of a NaN in 32 bits, as in a kernel's parameters.
 macro_rules! with_order {
     ($element_type:expr, $nan:expr, $order:ident => $body:expr) => {{

@@ -1,5 +1,5 @@
-//! Host memory whose size depends on inputs: where there is none, that is an error. Large buffers lie
-//! in huge pages.
+//! Host memory whose size depends on inputs: where there is none, that is an error. For large buffers
+//! Linux is asked for huge pages.
 
 use std::ops::{Deref, DerefMut};
 
@@ -15,7 +15,7 @@ pub struct Words(Memory);
 enum Memory {
     Heap(Vec<u64>),
     /// Pages of the system, and which of their bytes are used.
-    #[cfg(feature = "cpu")]
+    #[cfg(all(feature = "cpu", target_os = "linux"))]
     Pages(memmap2::MmapMut, std::ops::Range<usize>),
 }
 
@@ -25,9 +25,10 @@ enum Memory {
 /// [`Error::OutOfMemory`], as all of this module.
 pub fn zeroed(len: usize) -> Result<Words> {
     // The system's pages are zero, so they need not be written here.
-    #[cfg(feature = "cpu")]
-    if len >= huge::MIN_WORDS {
-        let (pages, begin) = huge::pages(len).ok_or_else(|| refused(len as u128 * 8))?;
+    #[cfg(all(feature = "cpu", target_os = "linux"))]
+    if len >= huge::MIN_WORDS
+        && let Some((pages, begin)) = huge::pages(len)
+    {
         return Ok(Words(Memory::Pages(pages, begin..begin + len * 8)));
     }
     let heap = bytemuck::allocation::try_zeroed_vec(len).map_err(|()| refused(len as u128 * 8))?;
@@ -36,7 +37,7 @@ pub fn zeroed(len: usize) -> Result<Words> {
 
 /// Pages of 2 MiB where the system has them on request. Processors look pages up in small tables,
 /// and fetch ahead within a page: an Intel Xeon reads 64 MiB in huge pages twice as fast.
-#[cfg(feature = "cpu")]
+#[cfg(all(feature = "cpu", target_os = "linux"))]
 mod huge {
     use memmap2::MmapMut;
 
@@ -44,13 +45,12 @@ mod huge {
     /// The minimum words of a buffer in huge pages.
     pub(super) const MIN_WORDS: usize = 2 * PAGE / 8;
 
-    /// Pages for so many words, and the offset of the first whole huge page; `None` if there is no
-    /// memory.
+    /// Pages for so many words, and the offset of the first whole huge page; `None` if the system
+    /// gives none.
     pub(super) fn pages(words: usize) -> Option<(MmapMut, usize)> {
         let bytes = words.checked_mul(8)?.checked_add(PAGE)?;
         let pages = MmapMut::map_anon(bytes).ok()?;
         // Without huge pages all is right, too.
-        #[cfg(target_os = "linux")]
         let _ = pages.advise(memmap2::Advice::HugePage);
         let begin = pages.as_ptr().align_offset(PAGE);
         Some((pages, begin.min(PAGE)))
@@ -62,7 +62,7 @@ impl Deref for Words {
     fn deref(&self) -> &[u64] {
         match &self.0 {
             Memory::Heap(words) => words,
-            #[cfg(feature = "cpu")]
+            #[cfg(all(feature = "cpu", target_os = "linux"))]
             Memory::Pages(pages, used) => bytemuck::cast_slice(&pages[used.clone()]),
         }
     }
@@ -72,7 +72,7 @@ impl DerefMut for Words {
     fn deref_mut(&mut self) -> &mut [u64] {
         match &mut self.0 {
             Memory::Heap(words) => words,
-            #[cfg(feature = "cpu")]
+            #[cfg(all(feature = "cpu", target_os = "linux"))]
             Memory::Pages(pages, used) => bytemuck::cast_slice_mut(&mut pages[used.clone()]),
         }
     }

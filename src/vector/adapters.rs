@@ -3,7 +3,7 @@
 
 use bytemuck::Pod;
 
-use crate::tensor::key::{Lane, Order};
+use crate::tensor::key::{KeyOrder, Lane};
 
 /// Converts the items of a source to what a loop compares.
 ///
@@ -33,7 +33,7 @@ pub(crate) trait Store: Copy + Send + Sync {
 #[derive(Clone, Copy)]
 pub(crate) struct Elements<O>(pub O);
 
-impl<O: Order> Load for Elements<O> {
+impl<O: KeyOrder> Load for Elements<O> {
     type Item = O::Key;
     type Lane = O::Key;
     #[inline(always)]
@@ -42,7 +42,7 @@ impl<O: Order> Load for Elements<O> {
     }
 }
 
-impl<O: Order> Store for Elements<O> {
+impl<O: KeyOrder> Store for Elements<O> {
     type Item = O::Key;
     type Lane = O::Key;
     #[inline(always)]

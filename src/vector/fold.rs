@@ -9,7 +9,7 @@ use bytemuck::{cast_slice, cast_slice_mut};
 
 use super::{Elements, Load, Loop, Store, dispatch};
 use crate::fault::{self, Fault};
-use crate::tensor::key::{Lane, Order};
+use crate::tensor::key::{KeyOrder, Lane};
 
 /// Places that a thread reads at once. Processors fetch ahead within a page, and several streams
 /// overlap the waits at the ends of pages: on an Intel Xeon four read 1.3 to 2 times as fast as
@@ -20,7 +20,7 @@ const STREAMS: usize = 4;
 const LONG_ROW: usize = 128 << 10;
 
 /// Writes the maxima of `out.len()` rows of `len` items each.
-pub(crate) fn rows<O: Order>(
+pub(crate) fn rows<O: KeyOrder>(
     elements: Elements<O>,
     items: &[O::Key],
     len: usize,
@@ -55,9 +55,9 @@ pub(crate) const fn vector<K>() -> usize {
     64 / size_of::<K>()
 }
 
-struct Rows<'a, O: Order>(Elements<O>, &'a [O::Key], usize, &'a mut [O::Key]);
+struct Rows<'a, O: KeyOrder>(Elements<O>, &'a [O::Key], usize, &'a mut [O::Key]);
 
-impl<O: Order> Loop for Rows<'_, O> {
+impl<O: KeyOrder> Loop for Rows<'_, O> {
     type Output = ();
     #[inline(always)]
     fn run(self) {
@@ -95,7 +95,7 @@ impl<O: Order> Loop for Rows<'_, O> {
 
 /// The maxima of rows of at least four vectors of items.
 #[inline(always)]
-fn long_rows<O: Order>(elements: Elements<O>, items: &[O::Key], len: usize, out: &mut [O::Key]) {
+fn long_rows<O: KeyOrder>(elements: Elements<O>, items: &[O::Key], len: usize, out: &mut [O::Key]) {
     let chunk = chunk::<Elements<O>>();
     let seen = fault::or(Fault::LongRowTail, len, len / chunk * chunk);
     let row = |i: usize| &items[i * len..][..seen];
@@ -324,7 +324,7 @@ impl<L: Load, B: Fn(usize) -> usize> Loop for Columns<'_, L, B> {
 mod tests {
     use super::*;
     use crate::tensor::ElementType;
-    use crate::tensor::key::{Order, with_order};
+    use crate::tensor::key::{KeyOrder, with_order};
     use crate::vector::Elements;
 
     /// Random words, with NaNs, infinities and zeros of all types among them.
@@ -352,7 +352,7 @@ mod tests {
             .collect()
     }
 
-    fn check<O: Order>(order: O) {
+    fn check<O: KeyOrder>(order: O) {
         let bytes = bytes(4000);
         let items: &[O::Key] = cast_slice(&bytes);
         let load = Elements(order);

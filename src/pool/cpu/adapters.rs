@@ -4,14 +4,14 @@ use std::marker::PhantomData;
 
 use crate::fault::{self, Fault};
 use crate::pool::params::Numbering;
-use crate::tensor::key::{Key, Lane, Order};
+use crate::tensor::key::{Key, KeyOrder, Lane};
 use crate::vector::{Elements, Load, Loop, Store, vector};
 
 /// Elements, and where they lie.
 #[derive(Clone, Copy)]
 pub(super) struct Located<O>(pub O);
 
-impl<O: Order> Load for Located<O> {
+impl<O: KeyOrder> Load for Located<O> {
     type Item = O::Key;
     type Lane = <O::Key as Key>::Found;
     #[inline(always)]
@@ -22,9 +22,9 @@ impl<O: Order> Load for Located<O> {
 
 /// Positions that an earlier launch has found, in a source.
 #[derive(Clone, Copy)]
-pub(super) struct Candidates<'a, O: Order>(pub O, pub &'a [O::Key]);
+pub(super) struct Candidates<'a, O: KeyOrder>(pub O, pub &'a [O::Key]);
 
-impl<O: Order> Load for Candidates<'_, O> {
+impl<O: KeyOrder> Load for Candidates<'_, O> {
     type Item = u32;
     type Lane = <O::Key as Key>::Found;
     // Each is looked up.
@@ -57,14 +57,14 @@ pub(super) trait Output: Send + Sized {
 }
 
 /// Maxima.
-pub(super) struct Maxima<'a, O: Order> {
+pub(super) struct Maxima<'a, O: KeyOrder> {
     pub out: &'a mut [O::Key],
     pub order: O,
     /// The key of a window without elements.
     pub empty: O::Key,
 }
 
-impl<O: Order> Output for Maxima<'_, O> {
+impl<O: KeyOrder> Output for Maxima<'_, O> {
     type Lane = O::Key;
 
     fn len(&self) -> usize {
@@ -122,7 +122,7 @@ impl<K: Key> Output for Positions<'_, K> {
 }
 
 /// Maxima and their indices, of one or two words each.
-pub(super) struct Indices<'a, O: Order> {
+pub(super) struct Indices<'a, O: KeyOrder> {
     pub n: &'a Numbering,
     /// The key of a window without elements.
     pub empty: O::Key,
@@ -134,7 +134,7 @@ pub(super) struct Indices<'a, O: Order> {
     pub indices: &'a mut [u32],
 }
 
-impl<O: Order> Output for Indices<'_, O> {
+impl<O: KeyOrder> Output for Indices<'_, O> {
     type Lane = <O::Key as Key>::Found;
 
     fn len(&self) -> usize {

@@ -69,7 +69,7 @@ impl<'a, L: Lane> Loop for Along<'a, L> {
         // Each window by itself costs its taps, one by one where places have one key; the windows of
         // all places cost about two a step, in vectors.
         let line = windows * width;
-        let alone = if width == 1 { taps * vector::<L>() } else { taps };
+        let alone = if width == 1 && L::VECTORS { taps * vector::<L>() } else { taps };
         if taps == 1 || !even || alone <= 2 * stride * (taps.ilog2() as usize + 1) {
             each(axis, windows, width, pitch, count, keys, next, taps);
             return (next, line);

@@ -18,7 +18,7 @@ use super::params::{
 };
 use crate::fault::{self, Fault};
 use crate::plan::{Call, Shader};
-use crate::tensor::key::{Key, Order, with_order};
+use crate::tensor::key::{Key, KeyOrder, with_order};
 use crate::vector::Elements;
 use adapters::{Candidates, Indices, Located, Maxima, Output, Positions};
 
@@ -68,7 +68,7 @@ pub(crate) fn run_index(shader: &Shader, p: &Params, n: &Numbering, call: Call<'
     with_order!(shader.element, nan_key, order => find(order, p, n, call));
 }
 
-fn maxima<O: Order>(order: O, p: &Params, source: &[O::Key], result: &mut [O::Key]) {
+fn maxima<O: KeyOrder>(order: O, p: &Params, source: &[O::Key], result: &mut [O::Key]) {
     let base = fault::or(Fault::PoolResultBase, p.result_base, 0);
     let out = &mut result[base as usize..][..p.windows.outputs as usize];
     if planes::run(order, &p.windows, source, out) {
@@ -78,7 +78,7 @@ fn maxima<O: Order>(order: O, p: &Params, source: &[O::Key], result: &mut [O::Ke
     lines::run(&p.windows, Elements(order), source, Maxima { out, order, empty });
 }
 
-fn find<O: Order>(order: O, p: &Params, n: &Numbering, call: Call<'_, '_>) {
+fn find<O: KeyOrder>(order: O, p: &Params, n: &Numbering, call: Call<'_, '_>) {
     let outputs = p.windows.outputs as usize;
     let source = cast_slice(call.sources[0]);
     let earlier = call.sources.get(1).map(|bytes| cast_slice(bytes));
@@ -103,7 +103,7 @@ fn find<O: Order>(order: O, p: &Params, n: &Numbering, call: Call<'_, '_>) {
 }
 
 /// Looks among the elements of the source, or among positions of theirs.
-fn search<O: Order>(
+fn search<O: KeyOrder>(
     order: O,
     p: &Params,
     source: &[O::Key],

@@ -11,7 +11,7 @@ use bytemuck::Zeroable;
 use super::lines::BLOCK;
 use crate::fault::{self, Fault};
 use crate::pool::params::{Axis, Windows};
-use crate::tensor::key::{Key, Lane, Order};
+use crate::tensor::key::{Key, KeyOrder, Lane};
 use crate::threads;
 use crate::vector::{Loop, PARALLEL_FROM, dispatch, windows};
 
@@ -25,8 +25,7 @@ struct Planes<'a, K> {
     /// Elements of a line and of a plane.
     line: usize,
     plane: usize,
-    /// Elements between two planes' keys, which are 0: what windows reach beyond the first and the
-    /// last lines.
+    /// Keys between those of two planes: what windows reach beyond the first and the last lines.
     gap: usize,
     /// For each tap along lines, a mask for each element of a plane.
     masks: Vec<K>,
@@ -52,7 +51,13 @@ impl<'a, K: Key> Planes<'a, K> {
             && (outer.size == 1 || outer.pitch as usize == plane)
             && w.outer_pitch as usize == outer.size as usize * plane;
         let alone = outer.taps == 1 && before(outer) == Some(0);
-        let small = line * size_of::<K>() <= MAX_LINE
+        // Windows that reach farther are mostly padding.
+        let near = |axis: &Axis, before: usize| {
+            before.max(axis.reach as usize - before) <= axis.size as usize
+        };
+        let small = near(down, above)
+            && near(along, left)
+            && line * size_of::<K>() <= MAX_LINE
             && plane * size_of::<K>() <= BLOCK / 2
             && plane * size_of::<K>() * along.taps as usize <= MAX_MASKS;
         let whole = plane > 0 && (w.outputs as usize).is_multiple_of(plane);
@@ -78,7 +83,12 @@ impl<'a, K: Key> Planes<'a, K> {
 }
 
 /// Pools all planes of a launch, if they are small; otherwise nothing is written.
-pub(super) fn run<O: Order>(order: O, w: &Windows, source: &[O::Key], out: &mut [O::Key]) -> bool {
+pub(super) fn run<O: KeyOrder>(
+    order: O,
+    w: &Windows,
+    source: &[O::Key],
+    out: &mut [O::Key],
+) -> bool {
     let Some(planes) = Planes::new(w) else { return false };
     let source = &source[w.base as usize..][..out.len()];
     let some = (BLOCK / size_of::<O::Key>() / (planes.plane + planes.gap)).max(1) * planes.plane;
@@ -88,7 +98,8 @@ pub(super) fn run<O: Order>(order: O, w: &Windows, source: &[O::Key], out: &mut 
             dispatch(Block { order, planes: &planes, source, buffers: &mut *buffers, out });
         }
     };
-    if out.len() * w.axes[2].taps as usize * w.axes[1].taps as usize <= PARALLEL_FROM {
+    let taps = w.axes.iter().map(|axis| axis.taps as usize).product::<usize>();
+    if out.len() * taps < PARALLEL_FROM {
         work(&mut Default::default(), 0, out);
     } else {
         let part = some * (PARALLEL_FROM / 4).div_ceil(some);
@@ -101,7 +112,7 @@ pub(super) fn run<O: Order>(order: O, w: &Windows, source: &[O::Key], out: &mut 
 }
 
 /// Some planes.
-struct Block<'a, O: Order> {
+struct Block<'a, O: KeyOrder> {
     order: O,
     planes: &'a Planes<'a, O::Key>,
     source: &'a [O::Key],
@@ -109,7 +120,7 @@ struct Block<'a, O: Order> {
     out: &'a mut [O::Key],
 }
 
-impl<O: Order> Loop for Block<'_, O> {
+impl<O: KeyOrder> Loop for Block<'_, O> {
     type Output = ();
     #[inline(always)]
     fn run(self) {
@@ -161,5 +172,77 @@ impl<O: Order> Loop for Block<'_, O> {
                 *out = order.bits(key);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::adapters::Maxima;
+    use super::super::lines;
+    use super::*;
+    use crate::tensor::ElementType;
+    use crate::tensor::key::with_order;
+    use crate::vector::Elements;
+
+    /// An axis with as many windows as elements, which begin so far before their own element.
+    fn axis(size: u32, taps: u32, dilation: u32, before: u32, pitch: usize) -> Axis {
+        let (reach, start) = ((taps - 1) * dilation, -(before as i32));
+        let pitch = pitch as u32;
+        Axis { size, outputs: size, taps, stride: 1, dilation, reach, start, pitch }
+    }
+
+    fn launch(outer: u32, down: Axis, along: Axis, inner: u32) -> Windows {
+        let plane = down.size * along.size * inner;
+        Windows {
+            outer_pitch: plane,
+            inner,
+            outputs: outer * plane,
+            axes: [axis(1, 1, 1, 0, plane as usize), down, along],
+            ..Zeroable::zeroed()
+        }
+    }
+
+    fn check<O: KeyOrder>(order: O, w: &Windows) {
+        let count = w.outputs as usize;
+        let hash = |i: u64| (i + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 7;
+        let source: Vec<O::Key> = (0..count as u64).map(|i| Key::narrow(hash(i))).collect();
+        let mut found = vec![O::Key::LOWEST; count];
+        assert!(run(order, w, &source, &mut found));
+        let mut expected = vec![O::Key::LOWEST; count];
+        let out = Maxima { out: &mut expected, order, empty: O::Key::LOWEST };
+        lines::run(w, Elements(order), &source, out);
+        assert!(found == expected, "{w:?}");
+    }
+
+    #[test]
+    fn planes_are_as_lines_one_by_one() {
+        let types = [ElementType::I8, ElementType::F16, ElementType::F32, ElementType::I64];
+        let mut tried = 0;
+        for (height, width) in [(1, 1), (1, 7), (5, 1), (3, 4), (6, 9), (13, 20)] {
+            for (taps, dilation, before) in
+                [(1, 1, 0), (2, 1, 1), (3, 1, 1), (4, 1, 1), (3, 2, 4), (5, 1, 0), (5, 1, 4)]
+            {
+                for (inner, outer) in [(1, 1), (1, 300), (3, 40)] {
+                    let line = (width * inner) as usize;
+                    let down = axis(height, taps, dilation, before, line);
+                    let along = axis(width, taps, dilation, before, inner as usize);
+                    let w = launch(outer, down, along, inner);
+                    if Planes::<u64>::new(&w).is_some() {
+                        let t = types[tried % types.len()];
+                        with_order!(t, u32::MAX, order => check(order, &w));
+                        tried += 1;
+                    }
+                }
+            }
+        }
+        assert!(tried > 60, "{tried}");
+    }
+
+    #[test]
+    fn windows_that_reach_far_are_left_to_lines() {
+        let far = |dilation| axis(4, 3, dilation, dilation, 4);
+        assert!(Planes::<u32>::new(&launch(1, far(2), far(2), 1)).is_some());
+        assert!(Planes::<u32>::new(&launch(1, far(2), far(700_000_000), 1)).is_none());
+        assert!(Planes::<u32>::new(&launch(1, far(700_000_000), far(2), 1)).is_none());
     }
 }
