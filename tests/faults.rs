@@ -135,14 +135,16 @@ fn shown(fault: Fault) -> Case {
             pool(MaxPool::new([1, 4]).pads([0, 1], [0, 2]), one_at(&[1, 1, 2, 8], 3))
         }
         Fault::PlaneLines => {
-            pool(MaxPool::new([3, 1]).pads([1, 0], [1, 0]), one_at(&[1, 1, 4, 8], 9))
+            pool(MaxPool::new([3, 2]).pads([1, 0], [1, 1]), one_at(&[1, 1, 4, 8], 9))
         }
         Fault::LineStep => pool(MaxPool::new([2, 2]).strides([2, 2]), ascending(&[1, 1, 24, 4])),
         Fault::NextPlane => pool(MaxPool::new([2, 2]), ascending(&[8, 1, 3, 3])),
         Fault::PaddingClamp => {
             pool(MaxPool::new([1, 2, 2]).pads([1, 0, 0], [0, 0, 0]), ascending(&[1, 1, 2, 3, 3]))
         }
-        Fault::StalePadding => pool(MaxPool::new([3]).pads([1], [1]), ascending(&[40, 1, 5])),
+        Fault::StalePadding => {
+            pool(MaxPool::new([3]).strides([2]).pads([1], [1]), ascending(&[40, 1, 5]))
+        }
         Fault::OddRow => pool(MaxPool::new([5, 2]).strides([2, 1]), ascending(&[1, 1, 7, 4])),
         Fault::AlongSteps => pool(MaxPool::new([5]), ascending(&[1, 1, 10])),
         Fault::PairsThirdTap => pool(MaxPool::new([3]).strides([2]), ascending(&[1, 1, 9])),
