@@ -47,15 +47,8 @@ where
 
     #[inline(always)]
     fn add_rows(&self, states: &mut [L::Lane], rows: Range<usize>) {
-        let row = |row: usize| self.rows(row..row + 1);
-        let mut rows = rows;
-        while rows.len() >= 4 {
-            let first = rows.start;
-            let four = [row(first), row(first + 1), row(first + 2), row(first + 3)];
-            vector::merge_four(self.load, states, four);
-            rows.start += 4;
-        }
-        rows.for_each(|i| vector::merge(self.load, states, row(i)));
+        let row = |i: usize| self.rows(rows.start + i..rows.start + i + 1);
+        vector::merge_rows(self.load, states, rows.len(), row);
     }
 
     #[inline(always)]

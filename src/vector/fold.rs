@@ -276,15 +276,26 @@ pub(crate) fn merge<L: Load>(load: L, keys: &mut [L::Lane], items: &[L::Item]) {
     }
 }
 
-/// As [`merge`], for four rows.
+/// As [`merge`], for so many rows: a row of each stream at once, so that keys are loaded and stored
+/// less often, too.
 #[inline(always)]
-pub(crate) fn merge_four<L: Load>(load: L, keys: &mut [L::Lane], rows: [&[L::Item]; 4]) {
-    let [a, b, c, d] = rows;
-    for ((((key, &a), &b), &c), &d) in keys.iter_mut().zip(a).zip(b).zip(c).zip(d) {
-        let ab = load.load(a, 0).max(load.load(b, 0));
-        let cd = load.load(c, 0).max(load.load(d, 0));
-        *key = ab.max(cd).max(*key);
+pub(crate) fn merge_rows<'a, L: Load>(
+    load: L,
+    keys: &mut [L::Lane],
+    rows: usize,
+    row: impl Fn(usize) -> &'a [L::Item],
+) {
+    let share = rows / STREAMS;
+    for i in 0..share {
+        let (a, b) = (row(i), row(share + i));
+        let (c, d) = (row(2 * share + i), row(3 * share + i));
+        for ((((key, &a), &b), &c), &d) in keys.iter_mut().zip(a).zip(b).zip(c).zip(d) {
+            let ab = load.load(a, 0).max(load.load(b, 0));
+            let cd = load.load(c, 0).max(load.load(d, 0));
+            *key = ab.max(cd).max(*key);
+        }
     }
+    (STREAMS * share..rows).for_each(|i| merge(load, keys, row(i)));
 }
 
 /// Raises `keys` to the maxima of columns. A row has `keys.len()` items from `begin` of its number
@@ -306,17 +317,9 @@ impl<L: Load, B: Fn(usize) -> usize> Loop for Columns<'_, L, B> {
     #[inline(always)]
     fn run(self) {
         let Self(load, items, rows, begin, keys) = self;
-        let count = keys.len();
-        // A row of each stream at once: keys are loaded and stored less often, too.
-        let share = rows.len() / STREAMS;
-        let row = |i: usize| &items[begin(rows.start + i)..][..count];
-        for i in 0..share {
-            let rows = [row(i), row(share + i), row(2 * share + i), row(3 * share + i)];
-            merge_four(load, keys, rows);
-        }
-        let rest = STREAMS * share..rows.len();
-        let left = fault::or(Fault::ColumnsRemainder, rest.len(), rest.len().saturating_sub(1));
-        rest.take(left).for_each(|i| merge(load, keys, row(i)));
+        let (count, rest) = (keys.len(), rows.len() % STREAMS);
+        let lost = fault::or(Fault::ColumnsRemainder, 0, rest.min(1));
+        merge_rows(load, keys, rows.len() - lost, |i| &items[begin(rows.start + i)..][..count]);
     }
 }
 

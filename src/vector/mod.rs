@@ -11,7 +11,7 @@ mod fold;
 pub(crate) use adapters::{Elements, Load, Store};
 pub use dispatch::Loop;
 pub use dispatch::{Extension, dispatch, dispatch_up_to};
-pub(crate) use fold::{columns, merge, merge_four, rows, steps, store, vector, windows};
+pub(crate) use fold::{columns, merge_rows, rows, steps, store, vector, windows};
 
 /// With fewer elements, a CPU kernel stays on the calling thread: waking others would cost more.
 pub(crate) const PARALLEL_FROM: usize = 1 << 16;
