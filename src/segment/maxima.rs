@@ -9,6 +9,10 @@ use super::params::Params;
 use crate::tensor::key::{Key, Lane};
 use crate::vector::{self, Load, Loop, Store, dispatch};
 
+/// Bytes of a row from which on the rows of a segment are read in several streams. On an AMD EPYC rows
+/// of 256 bytes take 2.3 times as long so, and rows of 2 KiB two thirds.
+const MIN_STREAM: usize = 1024;
+
 /// Rows, and how they are read and their maxima stored.
 pub(super) struct Maxima<'a, L: Load, R, C> {
     source: &'a [L::Item],
@@ -48,7 +52,8 @@ where
     #[inline(always)]
     fn add_rows(&self, states: &mut [L::Lane], rows: Range<usize>) {
         let row = |i: usize| self.rows(rows.start + i..rows.start + i + 1);
-        vector::merge_rows(self.load, states, rows.len(), row);
+        let together = self.inner * size_of::<L::Item>() < MIN_STREAM;
+        vector::merge_rows(self.load, states, rows.len(), together, row);
     }
 
     #[inline(always)]

@@ -276,19 +276,21 @@ pub(crate) fn merge<L: Load>(load: L, keys: &mut [L::Lane], items: &[L::Item]) {
     }
 }
 
-/// As [`merge`], for so many rows: a row of each stream at once, so that keys are loaded and stored
-/// less often, too.
+/// As [`merge`], for so many rows, four at once, so that keys are loaded and stored less often: a row of
+/// each stream or, where `together`, neighbours.
 #[inline(always)]
 pub(crate) fn merge_rows<'a, L: Load>(
     load: L,
     keys: &mut [L::Lane],
     rows: usize,
+    together: bool,
     row: impl Fn(usize) -> &'a [L::Item],
 ) {
     let share = rows / STREAMS;
-    for i in 0..share {
-        let (a, b) = (row(i), row(share + i));
-        let (c, d) = (row(2 * share + i), row(3 * share + i));
+    let (step, apart) = if together { (STREAMS, 1) } else { (1, share) };
+    for i in (0..share).map(|i| i * step) {
+        let (a, b) = (row(i), row(i + apart));
+        let (c, d) = (row(i + 2 * apart), row(i + 3 * apart));
         for ((((key, &a), &b), &c), &d) in keys.iter_mut().zip(a).zip(b).zip(c).zip(d) {
             let ab = load.load(a, 0).max(load.load(b, 0));
             let cd = load.load(c, 0).max(load.load(d, 0));
@@ -319,7 +321,8 @@ impl<L: Load, B: Fn(usize) -> usize> Loop for Columns<'_, L, B> {
         let Self(load, items, rows, begin, keys) = self;
         let (count, rest) = (keys.len(), rows.len() % STREAMS);
         let lost = fault::or(Fault::ColumnsRemainder, 0, rest.min(1));
-        merge_rows(load, keys, rows.len() - lost, |i| &items[begin(rows.start + i)..][..count]);
+        let row = |i: usize| &items[begin(rows.start + i)..][..count];
+        merge_rows(load, keys, rows.len() - lost, false, row);
     }
 }
 
