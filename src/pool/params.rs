@@ -176,6 +176,11 @@ impl Axis {
 }
 
 impl Windows {
+    /// How many elements all windows look at, to tell whether threads are worth it.
+    pub(super) fn work(&self) -> usize {
+        self.outputs as usize * self.axes.iter().map(|axis| axis.taps as usize).product::<usize>()
+    }
+
     /// Results of a line.
     pub(super) fn line(&self) -> usize {
         self.axes[2].outputs as usize * self.inner as usize

@@ -1,7 +1,7 @@
 //! Combines the partial results of pieces on the host, by the keys that the kernels use too.
 
 use crate::error::Result;
-use crate::tensor::key::{Key, KeyOrder, Nan, negative_infinity_bits, with_order};
+use crate::tensor::key::{Key, KeyOrder, Nan, float_bits, negative_infinity_bits};
 use crate::tensor::{ElementType, Tensor, TensorDesc, Words, zeroed};
 
 /// A result in host memory, assembled from those of the pieces.
@@ -89,9 +89,7 @@ pub(super) fn exceeds<O: KeyOrder>(order: O, later: O::Key, earlier: O::Key) -> 
 pub(super) fn identity(element_type: ElementType, nan: Nan) -> u64 {
     match nan {
         // Every other element, -inf included, is above an ignored NaN.
-        Nan::Ignore if element_type.is_float() => {
-            with_order!(element_type, nan.key(), order => order.bits(Key::narrow(0)).wide())
-        }
+        Nan::Ignore if element_type.is_float() => float_bits(element_type)[1],
         _ => negative_infinity_bits(element_type),
     }
 }

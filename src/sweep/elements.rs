@@ -2,7 +2,7 @@
 
 use super::{Kind, Random};
 use crate::error::Result;
-use crate::tensor::key::{Key, KeyOrder, key_words, with_order};
+use crate::tensor::key::{Key, KeyOrder, with_order};
 use crate::tensor::{ElementType, Tensor, TensorDesc};
 
 /// The kind of a tensor's elements.
@@ -162,10 +162,7 @@ fn number(t: ElementType, position: u64) -> u64 {
 
 /// The lowest and the highest key of a number that is no NaN.
 fn numbers(t: ElementType) -> (u64, u64) {
-    let key = |bits| {
-        let [low, high] = key_words(t, bits);
-        u64::from(high) << 32 | u64::from(low)
-    };
+    let key = |bits| with_order!(t, 0, order => order.key(Key::narrow(bits)).wide());
     let highest = match (float(t), t) {
         (Some(float), _) => infinity(float),
         (None, ElementType::Bool) => 1,
@@ -286,6 +283,7 @@ pub(super) fn place(len: usize, random: &mut Random) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tensor::key::key_words;
 
     /// Ramps ascend and end with the highest number, in keys and so in values.
     #[test]

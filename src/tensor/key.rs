@@ -288,7 +288,7 @@ const fn sign_bit(element_type: ElementType) -> u64 {
 }
 
 /// The bits of +inf and of the canonical quiet NaN; 0 for types without them.
-const fn float_bits(element_type: ElementType) -> [u64; 2] {
+pub(crate) const fn float_bits(element_type: ElementType) -> [u64; 2] {
     match element_type {
         ElementType::F32 => [0x7f80_0000, 0x7fc0_0000],
         ElementType::F64 => [0x7ff0_0000_0000_0000, 0x7ff8_0000_0000_0000],
@@ -317,12 +317,9 @@ pub(crate) const fn lowest_bits(element_type: ElementType) -> u64 {
 
 /// The bits of -inf, or of the lowest element of a type without infinities.
 pub(crate) const fn negative_infinity_bits(element_type: ElementType) -> u64 {
-    match element_type {
-        ElementType::F32 => 0xff80_0000,
-        ElementType::F64 => 0xfff0_0000_0000_0000,
-        ElementType::F16 => 0xfc00,
-        ElementType::Bf16 => 0xff80,
-        other => lowest_bits(other),
+    match float_bits(element_type) {
+        [0, _] => lowest_bits(element_type),
+        [infinity, _] => infinity | 1 << (8 * element_type.size() - 1),
     }
 }
 

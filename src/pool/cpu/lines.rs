@@ -121,8 +121,7 @@ pub(super) fn run<L: Load, O: Output<Lane = L::Lane>>(
     let strip = ((places - reach - 1) / axis.stride as usize + 1).min(windows);
     let pool = Pool { w, load, source, tile, strip, tripled: is_tripled(w, size_of::<L::Lane>()) };
 
-    let taps = w.axes.iter().map(|a| a.taps as usize).product::<usize>();
-    if w.outputs as usize * taps < PARALLEL_FROM {
+    if w.work() < PARALLEL_FROM {
         return pool.part(&mut Work::new(), Part { line: 0, windows: 0..windows, out });
     }
     threads::each_with(pool.parts(out), Work::new, |work, part| pool.part(work, part));

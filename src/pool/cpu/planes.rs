@@ -98,8 +98,7 @@ pub(super) fn run<O: KeyOrder>(
             dispatch(Block { order, planes: &planes, source, buffers: &mut *buffers, out });
         }
     };
-    let taps = w.axes.iter().map(|axis| axis.taps as usize).product::<usize>();
-    if out.len() * taps < PARALLEL_FROM {
+    if w.work() < PARALLEL_FROM {
         work(&mut Default::default(), 0, out);
     } else {
         let part = some * (PARALLEL_FROM / 4).div_ceil(some);

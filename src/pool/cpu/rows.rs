@@ -34,8 +34,12 @@ impl<L: Load> Loop for Fill<'_, L> {
         let before = strip.skipped * width;
         let behind = before + places * width;
         for (rows, lines) in runs.iter() {
-            let last = rows.iter().fold(0, |last, &row| row.max(last));
-            for line in 0..if rows.is_empty() || places == 0 { 0 } else { lines } {
+            let Some(last) = rows.iter().max().filter(|_| places > 0) else {
+                keys[..lines * pitch].fill(L::Lane::LOWEST);
+                keys = &mut keys[lines * pitch..];
+                continue;
+            };
+            for line in 0..lines {
                 let keys = &mut keys[line * pitch..];
                 clear(keys, before);
                 for piece in 0..pieces {
@@ -47,9 +51,6 @@ impl<L: Load> Loop for Fill<'_, L> {
                     merge_rows(load, source, rows, offset, &mut keys[..count]);
                 }
                 clear(&mut keys[behind..], pitch - behind);
-            }
-            if rows.is_empty() || places == 0 {
-                keys[..lines * pitch].fill(L::Lane::LOWEST);
             }
             keys = &mut keys[lines * pitch..];
         }
