@@ -30,7 +30,7 @@ fn main() -> anyhow::Result<()> {
                 .iter()
                 .map(|&k| {
                     let pool = MaxPool::new([k, k]).padding(Padding::SameUpper).layout(layout);
-                    device.plan(&pool.into(), &[input.desc()])
+                    device.plan(pool, &[input.desc()])
                 })
                 .collect::<wgmax::Result<Vec<_>>>()?;
             let mut times: Vec<Vec<Duration>> = vec![Vec::new(); plans.len()];

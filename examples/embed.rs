@@ -5,7 +5,7 @@
 //!     cargo run --release --example embed
 
 use anyhow::Context;
-use wgmax::operator::{MaxPool, Operator, ReduceMax};
+use wgmax::operator::{MaxPool, ReduceMax};
 use wgmax::wgpu::{self, BufferUsages};
 use wgmax::{Device, ElementType, Tensor, TensorDesc, compare};
 
@@ -34,38 +34,32 @@ async fn run() -> anyhow::Result<()> {
         wgpu::Instance::new(wgpu::InstanceDescriptor::new_without_display_handle_from_env());
     let adapter = instance.request_adapter(&Default::default()).await?;
     let (device, queue) = adapter.request_device(&Default::default()).await?;
-    let buffer = |label, bytes: usize, usage| {
-        device.create_buffer(&wgpu::BufferDescriptor {
-            label: Some(label),
-            size: bytes as u64,
-            usage,
-            mapped_at_creation: false,
-        })
+    let buffer = |label, size, usage| {
+        let label = Some(label);
+        let descriptor = wgpu::BufferDescriptor { label, size, usage, mapped_at_creation: false };
+        device.create_buffer(&descriptor)
     };
 
     // Once: shapes, types, plans, pipelines, scratch.
     let wgmax = Device::from_wgpu(&device, &queue);
     let picture = TensorDesc::new(ElementType::F32, [1, 1, HEIGHT, WIDTH])?;
-    let pool: Operator = MaxPool::new([5, 5]).strides([4, 4]).into();
-    let pool = wgmax.prepare_async(&pool, &[&picture]).await?;
+    let pool = wgmax.prepare_async(MaxPool::new([5, 5]).strides([4, 4]), &[&picture]).await?;
     let pooled = &pool.outputs()[0];
-    let rows: Operator = ReduceMax::new().axes([3]).into();
-    let rows = wgmax.prepare_async(&rows, &[pooled]).await?;
+    let rows = wgmax.prepare_async(ReduceMax::new().axes([3]), &[pooled]).await?;
     let result = &rows.outputs()[0];
 
     let storage = BufferUsages::STORAGE | BufferUsages::COPY_SRC;
-    let picture_buffer = buffer("picture", picture.byte_len(), storage);
-    let pooled_buffer = buffer("pooled", pooled.byte_len(), storage);
-    let result_buffer = buffer("rows", result.byte_len(), storage);
-    let staging_size = picture.byte_len() + result.byte_len();
-    let staging = buffer("staging", staging_size, BufferUsages::MAP_READ | BufferUsages::COPY_DST);
+    let (front, back) = (picture.padded_byte_len(), result.padded_byte_len());
+    let picture_buffer = buffer("picture", front, storage);
+    let pooled_buffer = buffer("pooled", pooled.padded_byte_len(), storage);
+    let result_buffer = buffer("rows", back, storage);
+    let staging = buffer("staging", front + back, BufferUsages::MAP_READ | BufferUsages::COPY_DST);
 
     // Each frame: one encoder for all of it, one submit.
     let mut encoder = device.create_command_encoder(&Default::default());
     draw(&device, &mut encoder, &picture_buffer);
-    pool.record(&mut encoder, &[(&picture_buffer).into()], &[(&pooled_buffer).into()])?;
-    rows.record(&mut encoder, &[(&pooled_buffer).into()], &[(&result_buffer).into()])?;
-    let (front, back) = (picture.byte_len() as u64, result.byte_len() as u64);
+    pool.record(&mut encoder, &[&picture_buffer], &[&pooled_buffer])?;
+    rows.record(&mut encoder, &[&pooled_buffer], &[&result_buffer])?;
     encoder.copy_buffer_to_buffer(&picture_buffer, 0, &staging, 0, front);
     encoder.copy_buffer_to_buffer(&result_buffer, 0, &staging, front, back);
     queue.submit([encoder.finish()]);
@@ -76,9 +70,11 @@ async fn run() -> anyhow::Result<()> {
 
     // The same on the CPU, from the very picture that the shader drew.
     let cpu = Device::cpu();
-    let drawn =
-        Tensor::from_bytes(ElementType::F32, picture.shape(), &bytes[..picture.byte_len()])?;
-    let found = Tensor::from_bytes(ElementType::F32, result.shape(), &bytes[picture.byte_len()..])?;
+    let tensor = |desc: &TensorDesc, begin: u64| {
+        let bytes = &bytes[begin as usize..][..desc.byte_len()];
+        Tensor::from_bytes(desc.element_type(), desc.shape(), bytes)
+    };
+    let (drawn, found) = (tensor(&picture, 0)?, tensor(result, front)?);
     let expected = MaxPool::new([5, 5]).strides([4, 4]).run(&cpu, &drawn)?.swap_remove(0);
     let expected = ReduceMax::new().axes([3]).run(&cpu, &expected)?;
     println!("{picture} -> {pooled} -> {result} on {}", wgmax.info());

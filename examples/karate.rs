@@ -66,7 +66,8 @@ fn main() -> anyhow::Result<()> {
         .flat_map(|(a, friends)| friends.iter().flat_map(move |&b| [[a, b], [b, a]]))
         .collect();
     let features = features(&messages);
-    let devices = [Device::auto()?, Device::cpu()];
+    // Any adapter, so that the two differ.
+    let devices = [Device::gpu().or_else(|_| Device::auto())?, Device::cpu()];
     println!("on {} and {}:", devices[0].info(), devices[1].info());
 
     let numbers: Vec<i32> = messages.iter().map(|&[_, to]| to as i32).collect();

@@ -12,8 +12,8 @@ fn main() -> anyhow::Result<()> {
 
     let device = Device::auto()?;
     let on_device = device.upload(&input)?;
-    let rows = device.run(&ReduceMax::new().axes([2]).into(), &[&on_device])?;
-    let columns = device.run(&ReduceMax::new().axes([0]).into(), &[&rows[0]])?;
+    let rows = device.run(ReduceMax::new().axes([2]), &[&on_device])?;
+    let columns = device.run(ReduceMax::new().axes([0]), &[&rows[0]])?;
     let result = columns[0].download()?;
 
     let expected = ReduceMax::new().axes([0, 2]).run(&Device::cpu(), &input)?;

@@ -5,6 +5,7 @@ import json
 import pathlib
 import subprocess
 import sys
+import tarfile
 import zipfile
 
 import numpy
@@ -13,7 +14,9 @@ import onnxruntime
 
 OPERATORS = {"MaxPool", "GlobalMaxPool", "ReduceMax"}
 # Dimensions that a model leaves open: the batch, then height, width and so on.
-OPEN = [2, 48, 192, 8]
+OPEN = [2, 64, 192, 8]
+# Those of other names.
+NAMED = {"samples": 16000}
 
 
 def session(model):
@@ -24,15 +27,47 @@ def session(model):
     )
 
 
-def made_up(value, random):
-    """A graph's input: bytes where it takes integers, noise around 0 where it takes floats."""
-    tensor = value.type.tensor_type
+def sizes(value, named):
+    """The shape of a graph's input. `named` has the dimensions with names."""
     free = iter(OPEN)
-    shape = [d.dim_value if d.dim_value > 0 else next(free) for d in tensor.shape.dim]
-    dtype = onnx.helper.tensor_dtype_to_np_dtype(tensor.elem_type)
+    shape = []
+    for dim in value.type.tensor_type.shape.dim:
+        if dim.dim_value > 0:
+            shape.append(dim.dim_value)
+        elif dim.dim_param and dim.dim_param != "?":
+            shape.append(named.setdefault(dim.dim_param, NAMED.get(dim.dim_param) or next(free)))
+        else:
+            shape.append(next(free))
+    return shape
+
+
+def made_up(value, shape, random):
+    """A graph's input: bytes where it takes integers, noise around 0 where it takes floats."""
+    dtype = onnx.helper.tensor_dtype_to_np_dtype(value.type.tensor_type.elem_type)
     if numpy.issubdtype(dtype, numpy.floating):
         return random.standard_normal(shape).astype(dtype)
     return random.integers(0, 256, shape).astype(dtype)
+
+
+def inferred(path, options, folder, inputs, named, tensors):
+    """Whether wgmax infers the shapes of all nodes' inputs; it is told those of the model's inputs."""
+    report = folder / "list.json"
+    command = [options.wgmax, "onnx", str(path), "--list", "--json", str(report)]
+    for name, size in named.items():
+        command += ["--dim", f"{name}={size}"]
+    for value, shape in inputs:
+        dims = value.type.tensor_type.shape.dim
+        if any(dim.dim_value <= 0 and dim.dim_param in ("", "?") for dim in dims):
+            command += ["--shape", f"{value.name}={','.join(map(str, shape))}"]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    wrong = 0
+    for node in json.loads(report.read_text())["nodes"]:
+        name = node["inputs"][0]
+        found, real = node.get("input", {}).get("shape"), list(tensors[name].shape)
+        if found != real:
+            print(f"  {name}: its shape is {real}, inferred {found}: {node['reason']}")
+            wrong += 1
+    return wrong
 
 
 def activations(model, names, feeds):
@@ -77,12 +112,15 @@ def check(path, options, folder):
 
     random = numpy.random.default_rng(1)
     held = {i.name: onnx.numpy_helper.to_array(i) for i in model.graph.initializer}
-    feeds = {i.name: made_up(i, random) for i in model.graph.input if i.name not in held}
+    named = {}
+    inputs = [(i, sizes(i, named)) for i in model.graph.input if i.name not in held]
+    feeds = {i.name: made_up(i, shape, random) for i, shape in inputs}
     wanted = list(dict.fromkeys(n for node in nodes for n in node.input if n and n not in held))
     tensors = held | activations(model, wanted, feeds)
     expected = {}
     for node in nodes:
         expected |= alone(model, node, tensors)
+    wrong = inferred(path, options, folder, inputs, named, tensors)
 
     for at, name in enumerate(wanted):
         numpy.save(folder / f"in{at}.npy", tensors[name])
@@ -96,7 +134,7 @@ def check(path, options, folder):
     if run.returncode not in (0, 1, 3):
         return len(nodes), len(nodes)
 
-    wrong = sum(node["status"] not in ("equal", "reference") for node in json.loads(report.read_text())["nodes"])
+    wrong += sum(node["status"] not in ("equal", "reference") for node in json.loads(report.read_text())["nodes"])
     for at, (name, theirs) in enumerate(expected.items()):
         ours = numpy.load(folder / f"out{at}.npy")
         same = ours.dtype == theirs.dtype and ours.shape == theirs.shape
@@ -110,6 +148,19 @@ def check(path, options, folder):
     return len(nodes), wrong
 
 
+def models_of(package, folder):
+    """The models in a wheel or a source archive."""
+    folder = folder / package.name
+    if package.suffix == ".whl":
+        with zipfile.ZipFile(package) as archive:
+            archive.extractall(folder, [n for n in archive.namelist() if n.endswith(".onnx")])
+    else:
+        with tarfile.open(package) as archive:
+            members = [m for m in archive.getmembers() if m.name.endswith(".onnx")]
+            archive.extractall(folder, members, filter="data")
+    return sorted(folder.rglob("*.onnx"))
+
+
 def main():
     parser = argparse.ArgumentParser()
     for name in ("wgmax", "device", "work"):
@@ -118,18 +169,16 @@ def main():
     work = pathlib.Path(options.work)
     print(f"onnx {onnx.__version__}, onnxruntime {onnxruntime.__version__}\n")
     compared = wrong = models = 0
-    for wheel in sorted((work / "wheels").glob("*.whl")):
-        folder = work / "models" / wheel.stem
-        with zipfile.ZipFile(wheel) as archive:
-            members = [name for name in archive.namelist() if name.endswith(".onnx")]
-            archive.extractall(folder, members)
-        for member in sorted(members):
-            print(f"{wheel.name}: {member}")
+    packages = set()
+    for package in sorted((work / "packages").iterdir()):
+        for path in models_of(package, work / "models"):
+            print(f"{package.name}: {path.name}")
             tensors = work / "tensors" / str(models)
             tensors.mkdir(parents=True, exist_ok=True)
-            nodes, bad = check(folder / member, options, tensors)
-            compared, wrong, models = compared + nodes, wrong + bad, models + 1
-    print(f"{models} models, {compared} nodes compared with onnxruntime, {wrong} in disagreement")
+            nodes, bad = check(path, options, tensors)
+            compared, wrong, models = compared + nodes, wrong + bad, models + (nodes > 0)
+            packages |= {package.name} if nodes else set()
+    print(f"{models} models of {len(packages)} packages, {compared} nodes compared with onnxruntime, {wrong} in disagreement")
     sys.exit(1 if wrong or not compared else 0)
 
 

@@ -64,7 +64,7 @@ pub struct Mismatch {
 /// # Errors
 /// [`Error::NotComparable`] if the types or the shapes differ.
 pub fn compare(a: &Tensor, b: &Tensor) -> Result<Comparison> {
-    compare_by(a, b, |_, a, b| a == b)
+    compare_by(a, b, same_bits)
 }
 
 /// Compares values: any NaN equals any NaN, and -0 equals +0. Use it for results that another
@@ -73,21 +73,69 @@ pub fn compare(a: &Tensor, b: &Tensor) -> Result<Comparison> {
 /// # Errors
 /// [`Error::NotComparable`] if the types or the shapes differ.
 pub fn compare_values(a: &Tensor, b: &Tensor) -> Result<Comparison> {
-    compare_by(a, b, |element_type, a, b| {
-        a == b
-            || match (ordinal(element_type, a), ordinal(element_type, b)) {
-                (Some(a), Some(b)) => a == b,
-                (None, None) => true,
-                _ => false,
-            }
+    compare_by(a, b, same_value)
+}
+
+fn compare_by(a: &Tensor, b: &Tensor, same: Same) -> Result<Comparison> {
+    let element_type = a.element_type();
+    let mut report =
+        Comparison { element_type, total: a.len(), differing: 0, first: Vec::new(), max_ulp: None };
+    each_by(a, b, same, |index, a_bits, b_bits| {
+        let ulp = distance(element_type, a_bits, b_bits);
+        report.differing += 1;
+        report.max_ulp = report.max_ulp.max(ulp);
+        if report.first.len() < MAX_SHOWN {
+            report.first.push(Mismatch {
+                coordinates: coordinates(index, a.shape()),
+                a: text(element_type, a_bits),
+                b: text(element_type, b_bits),
+                a_bits,
+                b_bits,
+                ulp,
+            });
+        }
+    })?;
+    Ok(report)
+}
+
+/// Calls `found` with the position in memory and the [`Mismatch::ulp`] of each element that differs
+/// by [`compare`], or by [`compare_values`]: for the pictures of the command.
+#[doc(hidden)]
+pub fn each_difference(
+    a: &Tensor,
+    b: &Tensor,
+    values: bool,
+    mut found: impl FnMut(usize, Option<u64>),
+) -> Result<()> {
+    let element_type = a.element_type();
+    each_by(a, b, if values { same_value } else { same_bits }, |index, a_bits, b_bits| {
+        found(index, distance(element_type, a_bits, b_bits));
     })
 }
 
-fn compare_by(
+/// Whether two elements of a type, given by their bits, are equal.
+type Same = fn(ElementType, u64, u64) -> bool;
+
+fn same_bits(_: ElementType, a: u64, b: u64) -> bool {
+    a == b
+}
+
+fn same_value(element_type: ElementType, a: u64, b: u64) -> bool {
+    a == b
+        || match (ordinal(element_type, a), ordinal(element_type, b)) {
+            (Some(a), Some(b)) => a == b,
+            (None, None) => true,
+            _ => false,
+        }
+}
+
+/// Calls `found` with the position and the bits of each pair that is not the same.
+fn each_by(
     a: &Tensor,
     b: &Tensor,
-    same: impl Fn(ElementType, u64, u64) -> bool,
-) -> Result<Comparison> {
+    same: Same,
+    mut found: impl FnMut(usize, u64, u64),
+) -> Result<()> {
     if a.desc() != b.desc() {
         return Err(Error::NotComparable {
             a_type: a.element_type(),
@@ -98,8 +146,6 @@ fn compare_by(
     }
     let element_type = a.element_type();
     let size = element_type.size();
-    let mut report =
-        Comparison { element_type, total: a.len(), differing: 0, first: Vec::new(), max_ulp: None };
     let chunks = a.bytes().chunks(CHUNK).zip(b.bytes().chunks(CHUNK));
     for (number, (a_chunk, b_chunk)) in chunks.enumerate() {
         // Equal bits are equal under both comparisons.
@@ -109,25 +155,12 @@ fn compare_by(
         let pairs = a_chunk.chunks_exact(size).zip(b_chunk.chunks_exact(size));
         for (offset, (a_bytes, b_bytes)) in pairs.enumerate() {
             let (a_bits, b_bits) = (bits(a_bytes), bits(b_bytes));
-            if same(element_type, a_bits, b_bits) {
-                continue;
-            }
-            let ulp = distance(element_type, a_bits, b_bits);
-            report.differing += 1;
-            report.max_ulp = report.max_ulp.max(ulp);
-            if report.first.len() < MAX_SHOWN {
-                report.first.push(Mismatch {
-                    coordinates: coordinates(number * (CHUNK / size) + offset, a.shape()),
-                    a: text(element_type, a_bits),
-                    b: text(element_type, b_bits),
-                    a_bits,
-                    b_bits,
-                    ulp,
-                });
+            if !same(element_type, a_bits, b_bits) {
+                found(number * (CHUNK / size) + offset, a_bits, b_bits);
             }
         }
     }
-    Ok(report)
+    Ok(())
 }
 
 fn bits(bytes: &[u8]) -> u64 {

@@ -71,6 +71,11 @@ impl ElementType {
         !self.is_float() && !matches!(self, Self::Bool)
     }
 
+    /// Whether the type is an integer with a sign.
+    pub(crate) const fn is_signed_integer(self) -> bool {
+        matches!(self, Self::I8 | Self::I16 | Self::I32 | Self::I64)
+    }
+
     /// The name: `f32`, `bf16`, `u8`, `bool`, ...
     pub const fn name(self) -> &'static str {
         match self {

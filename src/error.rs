@@ -33,6 +33,18 @@ pub enum Error {
         /// Bytes given.
         actual: usize,
     },
+    /// The elements of a view have no places in memory, or not such as are needed.
+    #[error("shape {shape:?} at {offset} by {pitches:?} elements: {reason}")]
+    BadView {
+        /// The shape.
+        shape: Vec<usize>,
+        /// The offset, in elements.
+        offset: usize,
+        /// The pitch of each axis, in elements; empty if there are none yet.
+        pitches: Vec<isize>,
+        /// What is wrong, as a sentence.
+        reason: &'static str,
+    },
     /// A `bool` tensor holds a byte that is neither 0 nor 1.
     #[error("bool element {index} holds the byte {byte}; only 0 and 1 are bools")]
     InvalidBool {
@@ -216,8 +228,8 @@ pub enum Error {
     },
     /// The length of a list attribute does not match the spatial axes of the input.
     #[error(
-        "attribute {attribute} needs {expected} numbers for this input's spatial axes, but has \
-         {actual}"
+        "attribute {attribute} needs {expected} number{} for this input's spatial axes, but has \
+         {actual}", if *expected == 1 { "" } else { "s" }
     )]
     AttributeLength {
         /// The attribute.
@@ -263,7 +275,7 @@ pub enum Error {
         rank: usize,
     },
     /// The number of segment ids is not that of the rows, or there are no offsets.
-    #[error("{what} has {length} elements, but {rows} are needed")]
+    #[error("{what} has a length of {length}, but needs {rows}")]
     SegmentIdsLength {
         /// "segment_ids" or "offsets".
         what: &'static str,
@@ -283,9 +295,9 @@ pub enum Error {
         /// The position, from 0.
         position: usize,
         /// The id or offset.
-        value: i64,
+        value: i128,
         /// The previous id or offset.
-        previous: i64,
+        previous: i128,
     },
     /// A segment id or an offset is negative.
     #[error("{what} must not be negative, but position {position} has {value}")]
@@ -295,7 +307,7 @@ pub enum Error {
         /// The position, from 0.
         position: usize,
         /// The id or offset.
-        value: i64,
+        value: i128,
     },
     /// A segment id is so large that the output would be too large to address.
     #[error(
@@ -307,7 +319,7 @@ pub enum Error {
         /// The position, from 0.
         position: usize,
         /// The id.
-        value: i64,
+        value: i128,
     },
     /// An offset is larger than the number of rows.
     #[error("offset {value} at position {position} is larger than the number of rows, {rows}")]
@@ -315,7 +327,7 @@ pub enum Error {
         /// The position, from 0.
         position: usize,
         /// The offset.
-        value: i64,
+        value: i128,
         /// The number of rows.
         rows: usize,
     },
@@ -386,12 +398,47 @@ pub enum Error {
         /// The shape given.
         actual_shape: Vec<usize>,
     },
+    /// A view of a result is not of the type and shape that the result has.
+    #[error(
+        "result {position} is {expected_type}{expected_shape:?}; the view given: \
+         {actual_type}{actual_shape:?}"
+    )]
+    WrongResult {
+        /// The number of the result, from 0.
+        position: usize,
+        /// The element type of the result.
+        expected_type: ElementType,
+        /// The shape of the result.
+        expected_shape: Vec<usize>,
+        /// The element type of the view.
+        actual_type: ElementType,
+        /// The shape of the view.
+        actual_shape: Vec<usize>,
+    },
+    /// An input does not lie as the one that a plan was made for.
+    #[error(
+        "input {position} of the plan lies at {expected_offset} by {expected_pitches:?} elements; \
+         given: at {actual_offset} by {actual_pitches:?}"
+    )]
+    WrongView {
+        /// The number of the input, from 0.
+        position: usize,
+        /// The offset that the plan was made for, in elements.
+        expected_offset: usize,
+        /// The pitches that the plan was made for, in elements.
+        expected_pitches: Vec<isize>,
+        /// The offset given.
+        actual_offset: usize,
+        /// The pitches given.
+        actual_pitches: Vec<isize>,
+    },
     /// There is no adapter with a name or an index, or no adapter at all.
     #[error("no GPU adapter {wanted}; found: {found}")]
     NoAdapter {
         /// What was searched for, as the end of a sentence.
         wanted: String,
-        /// The names of the adapters, or "none".
+        /// The index, backend and name of each adapter, and `cpu` where that could be named; or
+        /// "none".
         found: String,
     },
     /// The CPU backend was left out of this build: the feature `cpu` is off.
@@ -451,34 +498,76 @@ pub enum Error {
         actual: usize,
     },
     /// A caller's buffer cannot be bound as storage.
-    #[error("a buffer needs the usage STORAGE, but has {usage}")]
+    #[error("{operator}, {tensor}: the buffer needs the usage STORAGE, but has {usage}")]
     BufferUsage {
+        /// The operator.
+        operator: String,
+        /// The tensor that the buffer is for: "input 0", "result 1".
+        tensor: String,
         /// The buffer's usage.
         usage: String,
     },
     /// The offset of a range in a caller's buffer is not aligned.
-    #[error("a range begins at byte {offset}, which is not a multiple of {alignment}")]
+    #[error(
+        "{operator}, {tensor}: the range begins at byte {offset}, which is not a multiple of \
+         {alignment}"
+    )]
     BufferAlignment {
+        /// The operator.
+        operator: String,
+        /// The tensor that the range is for: "input 0", "result 1".
+        tensor: String,
         /// The offset in bytes.
         offset: u64,
         /// The alignment in bytes.
         alignment: u64,
     },
     /// A range ends after the end of a caller's buffer.
-    #[error("a range ends at byte {needed}, but the buffer has {size} bytes")]
+    #[error(
+        "{operator}, {tensor}: the range ends at byte {needed}, but the buffer has {size} bytes"
+    )]
     BufferTooSmall {
+        /// The operator.
+        operator: String,
+        /// The tensor that the range is for: "input 0", "result 1".
+        tensor: String,
         /// The end of the range, in bytes.
         needed: u64,
         /// The size of the buffer, in bytes.
         size: u64,
     },
     /// A result shares bytes of a caller's buffer with an input or another result.
-    #[error("a result at bytes {b:?} overlaps bytes {a:?} of the same buffer")]
+    #[error(
+        "{operator}: {result} at bytes {bytes:?} overlaps {other} at bytes {other_bytes:?} of the \
+         same buffer; {}", overlap_hint(.other, .result)
+    )]
     BufferOverlap {
-        /// The bytes of the other range.
-        a: std::ops::Range<u64>,
-        /// The bytes of the result.
-        b: std::ops::Range<u64>,
+        /// The operator.
+        operator: String,
+        /// The result: "result 0".
+        result: String,
+        /// Its bytes in the buffer.
+        bytes: std::ops::Range<u64>,
+        /// The other tensor: "input 0", "result 0".
+        other: String,
+        /// Its bytes in the buffer.
+        other_bytes: std::ops::Range<u64>,
+    },
+    /// A texture is no place for an input or a result.
+    #[error("{operator}, {tensor}: {reason}")]
+    BadTexture {
+        /// The operator.
+        operator: String,
+        /// The tensor that the texture is for: "input 0", "result 1".
+        tensor: String,
+        /// What is wrong, as a sentence.
+        reason: String,
+    },
+    /// A tensor cannot be made of the texels of a format.
+    #[error("texels of {format} are not channels of one element type")]
+    TextureFormat {
+        /// The format.
+        format: String,
     },
     /// A device tensor is not on the device that should use it.
     #[error("the tensor is on {actual}, not on {expected}")]
@@ -539,6 +628,17 @@ fn range_hint(rank: usize) -> String {
     match rank {
         0 => " (a scalar has no axes)".to_string(),
         _ => format!(" (allowed: {} to {})", -(rank as i64), rank as i64 - 1),
+    }
+}
+
+/// What to do about a result that overlaps another tensor.
+fn overlap_hint(other: &str, result: &str) -> String {
+    match other.starts_with("input") {
+        true => format!(
+            "record {result} into another buffer and, to replace {other} with it, copy it back \
+             afterwards (copy_buffer_to_buffer)"
+        ),
+        false => format!("give {result} bytes of its own"),
     }
 }
 

@@ -45,7 +45,8 @@ pub mod io;
 pub mod operator;
 #[cfg(feature = "oracle")]
 pub mod oracle;
-#[cfg(feature = "io")]
+#[cfg(feature = "pipeline-cache")]
+#[cfg_attr(not(feature = "io"), expect(dead_code, reason = "tensors are written in more ways"))]
 mod output;
 pub mod plan;
 mod pool;
@@ -61,16 +62,18 @@ mod tuning;
 mod vector;
 mod wgsl;
 
+#[doc(hidden)]
+pub use compare::each_difference;
 pub use compare::{Comparison, Mismatch, compare, compare_values};
 pub use device::{Chain, Device, DeviceInfo, DeviceOptions, DeviceTensor, adapter, adapters};
 pub use error::{Error, Result};
-pub use gpu::{BufferRange, Prepared};
+pub use gpu::{BufferRange, Operand, Prepared, TextureRange, texture_view};
 pub use stream::{Progress, RunOptions};
 pub use tensor::key::Nan;
 /// For measuring what the processor and its memory can do, in the command.
 #[doc(hidden)]
 pub use tensor::zeroed;
-pub use tensor::{Element, ElementType, Tensor, TensorDesc};
+pub use tensor::{Element, ElementType, Tensor, TensorDesc, TensorView, View};
 pub use tuning::Tuning;
 /// As `zeroed`.
 #[doc(hidden)]

@@ -34,7 +34,7 @@ fn chained(device: &Device, images: &Tensor, ids: &Tensor) -> Vec<Tensor> {
     let across = chain.run(&across, &[&pooled[0]]).unwrap();
     let down = chain.run(&down, &[&across[0]]).unwrap();
     // What a chain cannot take leaves the rest of it as it was.
-    let refused = chain.run(&MaxPool::new([2]).into(), &[&ids]);
+    let refused = chain.run(MaxPool::new([2]), &[&ids]);
     assert!(refused.is_err());
     let segments = chain.run(&segments, &[&down[0], &ids]).unwrap();
     chain.submit().unwrap();
@@ -77,11 +77,13 @@ fn nothing_is_read_before_its_chain_is_submitted() {
     let mut chain = device.chain();
     let found = chain.run(&rows, &[&input]).unwrap();
     early(found[0].download().map(drop));
+    assert!(found[0].buffer().is_none());
     early(device.run(&rows, &[&found[0]]).map(drop));
     early(device.chain().run(&rows, &[&found[0]]).map(drop));
     chain.submit().unwrap();
+    assert!(found[0].buffer().is_some());
     assert_eq!(found[0].download().unwrap().to_vec::<i32>().unwrap(), [4, 3]);
-    assert!(device.run(&ReduceMax::new().into(), &[&found[0]]).is_ok());
+    assert!(device.run(ReduceMax::new(), &[&found[0]]).is_ok());
 
     let mut dropped = device.chain();
     let lost = dropped.run(&rows, &[&input]).unwrap();

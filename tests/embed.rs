@@ -2,9 +2,12 @@
 
 mod common;
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use common::program::{Program, program};
 use common::{Random, describe, plans, seed, tensor};
-use wgmax::operator::{MaxPool, Operator, ReduceMax, SegmentMax};
+use wgmax::operator::{Indices, MaxPool, Operator, ReduceMax, SegmentMax};
 use wgmax::sweep::Case;
 use wgmax::wgpu::{self, BufferUsages};
 use wgmax::{BufferRange, Device, ElementType, Error, Tensor, compare};
@@ -22,8 +25,11 @@ fn cases(random: &mut Random) -> Vec<(Operator, Vec<Tensor>)> {
         let ids: Vec<i32> = (0..101).map(|row| row / 7).collect();
         let ids = Tensor::from_slice([101], &ids).unwrap();
         let segments = SegmentMax::sorted().num_segments(17);
-        cases.push((segments.indices(ElementType::I32).into(), vec![make(&[101, 5]), ids.clone()]));
-        cases.push((SegmentMax::unsorted().num_segments(9).into(), vec![make(&[101, 3]), ids]));
+        cases.push((segments.indices(ElementType::I32).into(), vec![make(&[101, 5]), ids]));
+        let narrow: Vec<u8> = (0..101).map(|row| row / 9).collect();
+        let narrow = Tensor::from_slice([101], &narrow).unwrap();
+        let counted = SegmentMax::unsorted().num_segments(9).status(true);
+        cases.push((counted.into(), vec![make(&[101, 3]), narrow]));
     }
     cases
 }
@@ -64,7 +70,7 @@ fn agrees_recorded(program: &Program, device: &Device) {
             let results: Vec<_> = prepared
                 .outputs()
                 .iter()
-                .map(|desc| program.result(offset + desc.byte_len().next_multiple_of(4) as u64))
+                .map(|desc| program.result(offset + desc.padded_byte_len()))
                 .collect();
             let range = |buffer| BufferRange { buffer, offset };
             let from: Vec<_> = buffers.iter().map(range).collect();
@@ -136,8 +142,8 @@ fn chains_and_repeats(program: &Program, device: &Device) {
     let result = program.result(expected.bytes().len() as u64);
     for _ in 0..3 {
         let mut encoder = program.encoder();
-        first.record(&mut encoder, &[(&source).into()], &[(&between).into()]).unwrap();
-        second.record(&mut encoder, &[(&between).into()], &[(&result).into()]).unwrap();
+        first.record(&mut encoder, &[&source], &[&between]).unwrap();
+        second.record(&mut encoder, &[&between], &[&result]).unwrap();
         program.queue.submit([encoder.finish()]);
         assert!(program.read(&result, 0, expected.bytes().len()) == expected.bytes());
     }
@@ -161,26 +167,95 @@ fn buffers_that_cannot_be_are_refused_before_anything_is_recorded() {
     assert!(matches!(record(&[], &[to]), Error::InputCount { .. }));
     assert!(matches!(record(&[from], &[]), Error::OutputBuffers { expected: 1, actual: 0, .. }));
     let plain = program.buffer(1024, BufferUsages::COPY_DST);
-    assert!(matches!(record(&[from], &[(&plain).into()]), Error::BufferUsage { .. }));
-    assert!(matches!(record(&[at(&source, 8)], &[to]), Error::BufferAlignment { offset: 8, .. }));
+    let error = record(&[from], &[(&plain).into()]);
+    assert!(matches!(&error, Error::BufferUsage { tensor, .. } if tensor == "result 0"), "{error}");
+    let error = record(&[at(&source, 8)], &[to]);
+    assert!(matches!(error, Error::BufferAlignment { offset: 8, .. }), "{error}");
+    assert!(error.to_string().starts_with("wgmax ReduceMax, input 0: "), "{error}");
     assert!(matches!(record(&[at(&source, 1 << 20)], &[to]), Error::BufferTooSmall { .. }));
-    assert!(matches!(record(&[at(&source, 256)], &[to]), Error::BufferTooSmall { .. }));
+    let error = record(&[at(&source, 256)], &[to]);
+    assert!(matches!(&error, Error::BufferTooSmall { tensor, .. } if tensor == "input 0"));
+    // A result in the place of an input, or in a part of it.
     let both = program.result(4096);
-    assert!(matches!(record(&[at(&both, 0)], &[at(&both, 512)]), Error::BufferOverlap { .. }));
+    for offset in [0, 512] {
+        let error = record(&[at(&both, 0)], &[at(&both, offset)]);
+        assert!(matches!(error, Error::BufferOverlap { .. }), "{error}");
+        let text = error.to_string();
+        for part in ["result 0 at bytes", "input 0 at bytes 0..1024", "copy_buffer_to_buffer"] {
+            assert!(text.contains(part), "{text}");
+        }
+    }
     drop(encoder);
     let cpu = Device::cpu().prepare(&operator, &[input.desc()]);
     assert!(matches!(cpu, Err(Error::CannotRecord)));
 }
 
-/// Inputs and results as ranges of one buffer, which a program may have for everything.
+/// Two results in the same bytes, of which none can be copied back.
+#[test]
+fn errors_name_the_result() {
+    let Some(program) = program(|limits| limits) else { return };
+    let device = Device::from_wgpu(&program.device, &program.queue);
+    let input = tensor(ElementType::U8, &[1, 1, 9], 2, &mut Random(5));
+    let operator = MaxPool::new([2]).indices(Indices::default());
+    let prepared = device.prepare(&operator, &[input.desc()]).unwrap();
+    let source = program.upload(&input, 0);
+    let (small, large) = (program.result(4), program.result(256));
+    let mut encoder = program.encoder();
+    let mut record = |values, indices| {
+        let (values, indices): (&wgpu::Buffer, &wgpu::Buffer) = (values, indices);
+        let results = [values, indices];
+        prepared.record(&mut encoder, &[&source], &results).unwrap_err().to_string()
+    };
+    assert!(
+        record(&small, &large).starts_with("wgmax MaxPool, result 0: the range ends at byte 8")
+    );
+    assert!(record(&large, &small).starts_with("wgmax MaxPool, result 1: the range ends"));
+    let text = record(&large, &large);
+    assert!(text.contains("result 1 at bytes 0..64 overlaps result 0 at bytes 0..8"), "{text}");
+}
+
+/// The buffer of a tensor goes into recordings of the caller's own.
+#[test]
+fn tensors_give_their_buffers() {
+    let Some(program) = program(|limits| limits) else { return };
+    let device = Device::from_wgpu(&program.device, &program.queue);
+    let input = tensor(ElementType::U16, &[5, 7], 2, &mut Random(6));
+    let on_device = device.upload(&input).unwrap();
+    let rows = device.run(ReduceMax::new().axes([1]).keep_dims(true), &[&on_device]).unwrap();
+    let all = device.prepare(ReduceMax::new().axes([0]), &[rows[0].desc()]).unwrap();
+    assert_eq!((all.outputs()[0].byte_len(), all.outputs()[0].padded_byte_len()), (2, 4));
+    let result = program.result(all.outputs()[0].padded_byte_len());
+    let mut encoder = program.encoder();
+    let source = rows[0].buffer().unwrap();
+    all.record(&mut encoder, &[source], &[&result]).unwrap();
+    program.queue.submit([encoder.finish()]);
+    let expected = ReduceMax::new().run(&Device::cpu(), &input).unwrap();
+    assert_eq!(program.read(&result, 0, 2), expected.bytes());
+    // Whole blocks, with zeros behind the elements.
+    assert_eq!(program.read(source, 0, 16)[10..], [0; 6]);
+    assert!(Device::cpu().upload(&input).unwrap().buffer().is_none());
+}
+
+/// Inputs and results as ranges of one buffer, which a program may have for everything. Pipelines
+/// are made by `prepare` alone: no frame waits for a compiler.
 #[test]
 fn inputs_and_results_share_a_buffer() {
     let Some(program) = program(|limits| limits) else { return };
+    let made = Arc::new(AtomicUsize::new(0));
+    let count = made.clone();
     let device = Device::from_wgpu(&program.device, &program.queue);
-    plans(&device).iter().for_each(|device| shares_a_buffer(&program, device));
+    let device = device.with_edited_shaders(move |_, text| {
+        count.fetch_add(1, Ordering::Relaxed);
+        text
+    });
+    for device in plans(&device) {
+        let before = made.load(Ordering::Relaxed);
+        shares_a_buffer(&program, &device, &|| made.load(Ordering::Relaxed));
+        assert!(made.load(Ordering::Relaxed) > before, "pipelines are counted");
+    }
 }
 
-fn shares_a_buffer(program: &Program, device: &Device) {
+fn shares_a_buffer(program: &Program, device: &Device, pipelines: &dyn Fn() -> usize) {
     for (operator, inputs) in cases(&mut Random(41)) {
         let descs: Vec<_> = inputs.iter().map(Tensor::desc).collect();
         let prepared = device.prepare(&operator, &descs).unwrap();
@@ -202,11 +277,18 @@ fn shares_a_buffer(program: &Program, device: &Device) {
             program.queue.write_buffer(&all, range.offset, &bytes);
         }
         let mut encoder = program.encoder();
+        let before = pipelines();
         prepared.record(&mut encoder, &from, &to).unwrap();
+        // The same again, with results elsewhere.
+        let other = program.result(all.size());
+        let elsewhere = |range: &BufferRange<'_>| BufferRange { buffer: &other, ..*range };
+        let elsewhere: Vec<_> = to.iter().map(elsewhere).collect();
+        prepared.record(&mut encoder, &from, &elsewhere).unwrap();
+        assert_eq!(pipelines(), before, "{operator:?}");
         program.queue.submit([encoder.finish()]);
         let expected = operator.run(&Device::cpu(), &inputs.iter().collect::<Vec<_>>()).unwrap();
-        for (range, expected) in to.iter().zip(&expected) {
-            let found = program.read(&all, range.offset, expected.bytes().len());
+        for (range, expected) in to.iter().chain(&elsewhere).zip(expected.iter().cycle()) {
+            let found = program.read(range.buffer, range.offset, expected.bytes().len());
             let (data, on) = (inputs[0].desc(), describe(device));
             assert!(found == expected.bytes(), "{operator:?} {data} on {on}");
         }

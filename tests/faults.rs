@@ -82,6 +82,16 @@ fn small_bindings(case: Case) -> Case {
     Case { narrow: Narrow { max_binding_size: Some(516), ..Narrow::default() }, ..case }
 }
 
+/// The same with views, such that a kernel is launched.
+fn viewed(kernel: &str, case: Case) -> Case {
+    let mut seeds = (0..1000).map(|seed| Narrow { views: Some(seed), ..Narrow::default() });
+    let launches = |case: &Case| {
+        let plan = case.plan(&Device::cpu()).unwrap();
+        plan.launches().iter().any(|launch| launch.shader().kernel.name() == kernel)
+    };
+    seeds.find_map(|narrow| Some(Case { narrow, ..case.clone() }).filter(launches)).unwrap()
+}
+
 /// What shows a fault.
 fn shown(fault: Fault) -> Case {
     let row_indices = || indices(Order::RowMajor, 0);
@@ -89,6 +99,8 @@ fn shown(fault: Fault) -> Case {
         Fault::FillRemainder => reduce(1, none(ElementType::F32, &[2, 0])),
         Fault::FillWordOrder => reduce(1, none(ElementType::F64, &[1, 0])),
         Fault::FillLastBytes => reduce(1, none(ElementType::F16, &[3, 0])),
+        Fault::PackLast => viewed("pack", reduce(0, ascending(&[2, 3, 4]))),
+        Fault::UnpackLast => viewed("unpack", reduce(0, ascending(&[2, 3, 4]))),
         Fault::BindingCleared => segments(
             SegmentMax::sorted().num_segments(3).empty_segment(EmptySegment::Lowest),
             ascending(&[4]),
@@ -178,20 +190,25 @@ fn shown(fault: Fault) -> Case {
         Fault::ElementsNan => {
             segments(SegmentMax::sorted().nan(Nan::Ignore), nan_at(&[3], 1), ids([0, 0, 1]))
         }
-        Fault::RunningMaxima => one_chunk(segments(
+        Fault::BlockHalves => one_chunk(segments(
             SegmentMax::sorted(),
-            one_at(&[256], 4),
-            ids((0..256).map(|row| row.min(4))),
+            ascending(&[512]),
+            ids((0..512).map(|row| row / 20)),
+        )),
+        Fault::OddBlock => one_chunk(segments(
+            SegmentMax::sorted(),
+            ascending(&[261]),
+            ids((0..261).map(|row| row / 20)),
         )),
         Fault::BlockBorder => one_chunk(segments(
             SegmentMax::sorted(),
-            one_at(&[512], 10),
-            ids((0..512).map(|row| (row - 280).max(0) / 20)),
+            one_at(&[1024], 10),
+            ids((0..1024).map(|row| (row - 540).max(0) / 20)),
         )),
         Fault::BlockEnd => one_chunk(segments(
             SegmentMax::sorted(),
-            each(&[512], |i| i as f32 + 1.0),
-            ids((0..512).map(|row| (row - 236).max(0) / 20)),
+            each(&[1024], |i| i as f32 + 1.0),
+            ids((0..1024).map(|row| (row - 492).max(0) / 20)),
         )),
         Fault::CarryFirst => short_chunks(segments(
             SegmentMax::sorted(),
@@ -233,6 +250,16 @@ fn shown(fault: Fault) -> Case {
         Fault::OffsetsEnd => {
             segments(SegmentMax::offsets().status(true), ascending(&[4]), ids([0, 2, 4]))
         }
+        // Bindings of 256 bytes end with the last id of each launch.
+        Fault::IdCounted => {
+            let dropped = SegmentMax::unsorted().num_segments(1).status(true);
+            small_bindings(segments(dropped, ascending(&[100]), ids((0..100).map(|_| 1))))
+        }
+        Fault::WidenSign => segments(
+            SegmentMax::unsorted().num_segments(256),
+            descending(&[2]),
+            Tensor::from_slice([2], &[-1i8, 0]).unwrap(),
+        ),
     }
 }
 

@@ -67,13 +67,13 @@ fn is_lost<T>(result: Result<T>) {
 fn all_is_lost(device: &Device, tensor: &Tensor, there: &DeviceTensor) {
     for _ in 0..2 {
         is_lost(device.upload(tensor));
-        is_lost(device.run(&operator(), &[there]));
+        is_lost(device.run(operator(), &[there]));
         is_lost(there.download());
         is_lost(pollster::block_on(there.download_async()));
-        is_lost(device.prepare(&operator(), &[tensor.desc()]));
+        is_lost(device.prepare(operator(), &[tensor.desc()]));
         is_lost(device.wait());
         is_lost(operator().run(device, &[tensor]));
-        let plan = device.plan(&operator(), &[tensor.desc()]).unwrap();
+        let plan = device.plan(operator(), &[tensor.desc()]).unwrap();
         is_lost(device.execute_traced(&plan, &[there], |_, _| ()));
     }
 }
@@ -113,7 +113,7 @@ fn destroyed_after_work() {
     let device = Device::from_wgpu(&program.device, &program.queue);
     let input = input(33);
     let there = device.upload(&input).unwrap();
-    let results = device.run(&operator(), &[&there]).unwrap();
+    let results = device.run(operator(), &[&there]).unwrap();
     let expected = operator().run(&Device::cpu(), &[&input]).unwrap();
     assert!(results[0].download().unwrap().bytes() == expected[0].bytes());
     program.device.destroy();
@@ -143,7 +143,7 @@ fn destroyed_with_a_mapping_pending() {
     let device = Device::from_wgpu(&program.device, &program.queue);
     let input = input(3000);
     let there = device.upload(&input).unwrap();
-    let results = device.run(&operator(), &[&there]).unwrap();
+    let results = device.run(operator(), &[&there]).unwrap();
     // Begun, and left.
     let mut downloads: Vec<_> = (0..3).map(|_| Box::pin(results[0].download_async())).collect();
     let mut context = Context::from_waker(Waker::noop());
@@ -170,16 +170,16 @@ fn destroyed_half_way_through_recording() {
     let Some((program, callbacks)) = listening() else { return };
     let device = Device::from_wgpu(&program.device, &program.queue);
     let input = input(33);
-    let prepared = device.prepare(&operator(), &[input.desc()]).unwrap();
+    let prepared = device.prepare(operator(), &[input.desc()]).unwrap();
     let source = program.upload(&input, 0);
     let [first, second] = [0; 2].map(|_| program.result(33 * 4));
     let mut encoder = program.encoder();
-    prepared.record(&mut encoder, &[(&source).into()], &[(&first).into()]).unwrap();
+    prepared.record(&mut encoder, &[&source], &[&first]).unwrap();
     program.device.destroy();
     for _ in 0..2 {
         // The buffers of before, and others.
-        is_lost(prepared.record(&mut encoder, &[(&source).into()], &[(&first).into()]));
-        is_lost(prepared.record(&mut encoder, &[(&source).into()], &[(&second).into()]));
+        is_lost(prepared.record(&mut encoder, &[&source], &[&first]));
+        is_lost(prepared.record(&mut encoder, &[&source], &[&second]));
     }
     program.queue.submit([encoder.finish()]);
     callbacks.are_still_called(&program);
@@ -219,7 +219,7 @@ fn recordings_that_fail_leave_the_encoder_alone() {
     let Some((program, callbacks)) = listening() else { return };
     let device = Device::from_wgpu(&program.device, &program.queue);
     let input = input(33);
-    let prepared = device.prepare(&operator(), &[input.desc()]).unwrap();
+    let prepared = device.prepare(operator(), &[input.desc()]).unwrap();
     let source = program.upload(&input, 0);
     let result = program.result(33 * 4);
     let gone = program.upload(&input, 0);

@@ -191,8 +191,9 @@ fn types_of(kernel: &str) -> Vec<ElementType> {
 
 /// Variants of each kernel, for types of less than a word and for the others: the combinations of
 /// its flags that there are, times the samples of a kernel that is specialized.
-const VARIANTS: [(&str, [usize; 2]); 22] = [
+const VARIANTS: [(&str, [usize; 2]); 25] = [
     ("fill", [1, 1]),
+    ("pack", [1, 1]),
     ("pool_blocks", [1, 1]),
     ("pool_gather", [2, 2]),
     ("pool_index", [4, 4]),
@@ -215,7 +216,22 @@ const VARIANTS: [(&str, [usize; 2]); 22] = [
     ("segment_finish", [2, 2]),
     ("segment_scatter", [2, 2]),
     ("segment_unrolled", [1, 1]),
+    ("segment_widen_ids", [1, 1]),
+    ("unpack", [1, 1]),
 ];
+
+/// Whether a kernel reads elements that lie one after the other, and such that do not.
+fn sources(kernel: &str) -> [bool; 2] {
+    match kernel {
+        "fill"
+        | "segment_check_ids"
+        | "segment_expand_offsets"
+        | "segment_widen_ids"
+        | "unpack" => [true, false],
+        "pack" => [false, true],
+        _ => [true, true],
+    }
+}
 
 /// No kernel, element type or variant is left out of what the other tests look at.
 #[test]
@@ -237,9 +253,13 @@ fn every_kernel_has_its_shaders() {
         let (_, variants) = VARIANTS.into_iter().find(|(known, _)| *known == name).unwrap();
         for t in types {
             for (&words, in_place) in words.iter().flat_map(|w| [(w, false), (w, true)]) {
-                let these = |s: &&Shader| (s.element, s.words, s.in_place) == (t, words, in_place);
-                let count = all.iter().filter(these).count();
-                assert_eq!(count, variants[usize::from(t.size() >= 4)], "{name} {t}");
+                for (pitched, there) in [false, true].into_iter().zip(sources(name)) {
+                    let wanted = (t, words, in_place, pitched);
+                    let these = |s: &&Shader| (s.element, s.words, s.in_place, s.pitched) == wanted;
+                    let count = all.iter().filter(these).count();
+                    let expected = variants[usize::from(t.size() >= 4)] * usize::from(there);
+                    assert_eq!(count, expected, "{name} {t}");
+                }
             }
         }
     }

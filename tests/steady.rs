@@ -23,7 +23,7 @@ impl Recorded {
         let descs: Vec<_> = inputs.iter().map(|tensor| tensor.desc()).collect();
         let plan = device.plan(operator, &descs).unwrap();
         let prepared = device.prepare(operator, &descs).unwrap();
-        let size = plan.outputs()[0].byte_len().next_multiple_of(4) as u64;
+        let size = plan.outputs()[0].padded_byte_len();
         let set = |_| {
             let from = inputs.iter().map(|tensor| program.upload(tensor, 0)).collect();
             (from, program.result(size))
@@ -37,7 +37,7 @@ impl Recorded {
         for (range, buffer) in ranges.iter_mut().zip(from) {
             *range = buffer.into();
         }
-        self.prepared.record(encoder, &ranges[..from.len()], &[to.into()]).unwrap();
+        self.prepared.record(encoder, &ranges[..from.len()], &[to]).unwrap();
     }
 }
 

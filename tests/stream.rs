@@ -6,7 +6,7 @@ mod common;
 use common::{Random, describe, gpu, ids_tensor, plans, rounds, seed, tensor};
 use wgmax::operator::{
     EmptySegment, EmptySet, Indices, Layout, MaxPool, Operator, Order, Padding, ReduceMax,
-    Rounding, SegmentMax,
+    Rounding, SegmentMax, Segments,
 };
 use wgmax::wgpu;
 use wgmax::{Device, ElementType, Error, Nan, RunOptions, Tensor};
@@ -218,7 +218,14 @@ fn random_segments_in_pieces() {
                 EmptySegment::NegativeInfinity,
             ]));
         let data = tensor(t, &[rows, inner], random.below(5) as usize, random);
-        let ids = ids_tensor(random.pick(&[ElementType::I32, ElementType::I64]), &ids);
+        let wide = [ElementType::I32, ElementType::U32, ElementType::I64, ElementType::U64];
+        let narrow = [ElementType::U8, ElementType::I8, ElementType::U16, ElementType::I16];
+        // What a narrow type does not hold is another id, which only ids in any order may be.
+        let types = match operator.get_segments() {
+            Segments::Unsorted if random.once_in(2) => narrow,
+            _ => wide,
+        };
+        let ids = ids_tensor(random.pick(&types), &ids);
         let bytes = data.bytes().len() + ids.bytes().len();
         Some((operator.into(), vec![data, ids], bytes))
     });

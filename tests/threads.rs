@@ -56,8 +56,8 @@ fn many_threads_use_one_device() {
                     let size = expected[0].bytes().len();
                     let to = program.result(size.next_multiple_of(4) as u64);
                     let mut encoder = program.encoder();
-                    let from: Vec<_> = from.iter().map(Into::into).collect();
-                    prepared.record(&mut encoder, &from, &[(&to).into()]).unwrap();
+                    let from: Vec<_> = from.iter().collect();
+                    prepared.record(&mut encoder, &from, &[&to]).unwrap();
                     program.queue.submit([encoder.finish()]);
                     assert!(
                         program.read(&to, 0, size) == expected[0].bytes(),
@@ -89,7 +89,7 @@ fn many_threads_record_one_operator() {
                 let (from, to) = (program.upload(&input, 0), program.result(4));
                 for _ in 0..12 {
                     let mut encoder = program.encoder();
-                    prepared.record(&mut encoder, &[(&from).into()], &[(&to).into()]).unwrap();
+                    prepared.record(&mut encoder, &[&from], &[&to]).unwrap();
                     program.queue.submit([encoder.finish()]);
                     assert!(program.read(&to, 0, 2) == expected[0].bytes());
                 }

@@ -46,6 +46,18 @@ pub fn stderr() -> bool {
     AutoStream::choice(&io::stderr()) != ColorChoice::Never
 }
 
+/// The text of a verdict on standard output: green or red, if it is one.
+pub fn verdict(text: &str, good: Option<bool>) -> String {
+    match good.filter(|_| stdout()) {
+        Some(good) => {
+            let color = if good { AnsiColor::Green } else { AnsiColor::Red };
+            let style = Style::new().fg_color(Some(color.into()));
+            format!("{style}{text}{style:#}")
+        }
+        None => text.to_string(),
+    }
+}
+
 /// The text in the style of errors.
 pub fn error(text: &str) -> String {
     match stderr() {

@@ -8,7 +8,8 @@ use wgmax::plan::Limits;
 use wgmax::{Device, DeviceInfo, Tuning};
 
 use super::Outcome;
-use super::output::{self, Output, size};
+use super::output::{Output, size};
+use super::table::Table;
 
 #[derive(Args)]
 #[command(after_help = "\
@@ -32,23 +33,22 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome
         writeln!(output, "{}", serde_json::to_string_pretty(&list)?)?;
         return Ok(Outcome::Good);
     }
-    let mut table = output::table(&[
-        "--device",
+    let mut table = Table::new(&[
+        "--device\n--plan",
         "name\ndriver",
         "backend\nkind",
-        "--plan",
         "workgroup\ngroups",
         "binding\nbuffer",
-    ]);
+    ])
+    .wrap(1);
     for (index, info) in all {
         let limits = &info.limits;
         let groups = count(limits.max_workgroups_per_dimension);
         let [binding, buffer] = [limits.max_binding_size, limits.max_buffer_size].map(size);
         table.add_row([
-            argument(index),
+            format!("{}\n{}", argument(index), info.tuning().name()),
             format!("{}\n{}", info.name, info.driver),
             format!("{}\n{}", info.backend, info.kind),
-            info.tuning().name().to_string(),
             format!("{}\n{groups}", limits.workgroup_size),
             format!("{binding}\n{buffer}"),
         ]);

@@ -6,24 +6,31 @@ mod color;
 mod compare;
 mod demo;
 mod devices;
+mod difference;
 mod explain;
+mod files;
 mod interrupt;
 mod max_pool;
 mod onnx;
 mod options;
 mod output;
+mod picture;
 mod progress;
 mod reduce_max;
 mod report;
 mod segment_max;
 mod shader;
 mod shell;
+mod source;
+mod table;
 mod verify;
 
+use std::ffi::OsString;
 use std::io::Write;
 use std::process::ExitCode;
 
-use clap::{ColorChoice, Parser, Subcommand};
+use clap::error::ErrorKind;
+use clap::{ColorChoice, CommandFactory, Parser, Subcommand};
 
 use output::Output;
 
@@ -50,7 +57,7 @@ enum Command {
     MaxPool(max_pool::Arguments),
     /// The maximum of each segment of the rows of a tensor, and its row
     SegmentMax(segment_max::Arguments),
-    /// Run an operator on two devices and compare the results bit for bit
+    /// Compare two tensors from files, or the results of an operator on two devices, bit for bit
     Compare(compare::Arguments),
     /// Run golden cases
     Check(check::Arguments),
@@ -120,7 +127,17 @@ fn main() -> ExitCode {
                 _ => ExitCode::SUCCESS,
             };
         }
-        Err(error) => return refuse(&one_line(&error.render().to_string())),
+        Err(error) => {
+            // Of this clap has a page of help, and no message.
+            let message = match error.kind() {
+                ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+                    "a subcommand or an argument is missing".to_string()
+                }
+                _ => one_line(&error.render().to_string()),
+            };
+            let arguments = std::env::args_os().skip(1);
+            return refuse(&format!("{message}; try {} --help", called(arguments)));
+        }
     };
     log();
     interrupt::prepare();
@@ -193,18 +210,32 @@ fn chain(error: &anyhow::Error) -> String {
     })
 }
 
-/// Clap's message without its usage text.
+/// Clap's message without its usage text, and without the advice to make a value of an option that
+/// is not known: no file is called so.
 fn one_line(message: &str) -> String {
     let mut parts: Vec<&str> = message.split("\n\n").map(str::trim).collect();
+    let is_value = |part: &str| part.starts_with("tip: to pass '-");
     parts.retain(|part| part.starts_with("error: ") || part.starts_with("tip: "));
-    let line = parts.join("; ").replacen("error: ", "", 1);
-    format!("{line}; try wgmax --help")
+    parts.retain(|part| !is_value(part));
+    parts.join("; ").replacen("error: ", "", 1)
+}
+
+/// The command that the arguments call, down to its subcommand.
+fn called(arguments: impl Iterator<Item = OsString>) -> String {
+    let mut name = "wgmax".to_string();
+    let root = Cli::command();
+    let mut command = &root;
+    for argument in arguments {
+        if let Some(found) = command.find_subcommand(&argument) {
+            name += &format!(" {}", found.get_name());
+            command = found;
+        }
+    }
+    name
 }
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
-
     use super::*;
 
     /// The examples of a command and of its subcommands.

@@ -1,7 +1,6 @@
 //! Options that several subcommands share.
 
 use std::fmt;
-use std::io::Write;
 use std::str::FromStr;
 
 use clap::{Args, ValueEnum};
@@ -9,22 +8,7 @@ use wgmax::operator::{EmptySet, Operator};
 use wgmax::{Device, DeviceOptions, ElementType, Nan, RunOptions, Tensor, Tuning};
 
 use super::progress::PieceProgress;
-
-/// The input tensor of an operator.
-#[derive(Args)]
-pub struct Source {
-    /// FILE.npy, FILE.npz:NAME, FILE.safetensors:NAME, FILE.pb, or - for standard input
-    pub input: String,
-    /// Read the file's unsigned integers as the bits of this type, such as bf16
-    #[arg(long = "type", value_name = "TYPE", value_parser = element_type)]
-    element_type: Option<ElementType>,
-}
-
-impl Source {
-    pub fn read(&self) -> anyhow::Result<Tensor> {
-        Ok(wgmax::io::read_as(&self.input, self.element_type)?)
-    }
-}
+use super::{files, output};
 
 /// An element type by its name.
 pub fn element_type(name: &str) -> Result<ElementType, String> {
@@ -44,7 +28,8 @@ pub fn workgroup(text: &str) -> Result<u32, String> {
 /// The device that computes, and the plans that it runs.
 #[derive(Args)]
 pub struct On {
-    /// Device: auto, cpu, gpu, an index, or part of an adapter's name
+    /// Device: auto (a hardware GPU, else the CPU), cpu, gpu, hardware, an index, or part of an
+    /// adapter's name
     #[arg(long, default_value = "auto")]
     pub device: String,
     #[command(flatten)]
@@ -52,16 +37,25 @@ pub struct On {
 }
 
 impl On {
-    /// Opens the device. If `auto` finds no GPU that opens, it is the CPU, with a message.
+    /// Opens the device. If `auto` finds no hardware GPU that opens, it is the CPU, with a message.
     pub fn open(&self) -> wgmax::Result<Device> {
         if self.device != "auto" {
             return self.planning.open(&self.device);
         }
-        self.planning.open("gpu").or_else(|error| {
-            let _ = writeln!(anstream::stderr(), "wgmax: falling back to the CPU: {error}");
+        self.planning.open("hardware").or_else(|error| {
+            tell_why_cpu(&error);
             self.planning.open("cpu")
         })
     }
+}
+
+/// Says why `auto` is the CPU, and how to get an adapter that was left out.
+pub fn tell_why_cpu(error: &wgmax::Error) {
+    let hint = match error {
+        wgmax::Error::NoAdapter { found, .. } if found != "none" => "; --device gpu takes it",
+        _ => "",
+    };
+    output::remark(format_args!("on the CPU: {error}{hint}"));
 }
 
 /// How operators are planned. Devices are opened here, so that all commands respect it.
@@ -164,10 +158,7 @@ pub struct Writing {
 impl Writing {
     /// Writes each tensor to the file of its spec: all of them, or none.
     pub fn write(&self, tensors: &[(&str, &Tensor)]) -> wgmax::Result<()> {
-        match self.force {
-            true => wgmax::io::overwrite_all(tensors),
-            false => wgmax::io::write_all(tensors),
-        }
+        files::write(tensors, self.force)
     }
 }
 

@@ -1,13 +1,13 @@
-//! Standard output, and how tensors, sizes and tables are printed on it.
+//! Standard output, and how tensors and sizes are printed on it.
 
+use std::fmt::Display;
 use std::io::{self, BufWriter, StdoutLock, Write};
 
-use comfy_table::{Cell, Color, Table, presets};
 use serde_json::{Value, json};
 use wgmax::{Element, ElementType, Tensor, TensorDesc};
 
-use super::color;
 use super::options::Writing;
+use super::table;
 
 /// The maximum number of elements of a result that are printed.
 const MAX_PRINTED: usize = 64;
@@ -58,21 +58,16 @@ fn named(error: io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("standard output: {error}"))
 }
 
-/// An empty table in the style of all tables of the command.
-pub fn table(header: &[&str]) -> Table {
-    let mut table = Table::new();
-    // By `--color`, not only by whether this is a terminal.
-    match color::stdout() {
-        true => table.enforce_styling(),
-        false => table.force_no_tty(),
-    };
-    table.load_style(presets::UTF8_FULL_CONDENSED).set_header(header.iter().copied());
-    table
+/// A number of things, by the noun of one.
+pub fn counted(number: impl TryInto<u64> + Display + Copy, noun: &str) -> String {
+    let s = if number.try_into().is_ok_and(|number| number == 1) { "" } else { "s" };
+    format!("{number} {noun}{s}")
 }
 
-/// A table cell with a verdict: green or red.
-pub fn verdict(text: impl ToString, good: bool) -> Cell {
-    Cell::new(text).fg(if good { Color::Green } else { Color::Red })
+/// A remark beside results, on stderr.
+pub fn remark(text: impl Display) {
+    // An error here means that stderr is closed.
+    let _ = writeln!(anstream::stderr(), "wgmax: {text}");
 }
 
 /// Bytes in the largest unit of which there is at least one.
@@ -105,7 +100,7 @@ pub fn print(tensor: &Tensor, output: &mut Output) -> anyhow::Result<()> {
     let width = values.iter().map(String::len).max().unwrap_or(0);
     let row = tensor.shape().last().copied().unwrap_or(1).max(1);
     // Long rows are broken at the width of a terminal.
-    let per_line = row.min((78 / (width + 1)).max(1));
+    let per_line = row.min((table::width().saturating_sub(2) / (width + 1)).max(1));
     for row in values.chunks(row) {
         for line in row.chunks(per_line) {
             let cells: Vec<String> = line.iter().map(|v| format!("{v:>width$}")).collect();

@@ -5,14 +5,16 @@ use wgmax::operator::{Operator, ReduceMax};
 use wgmax::{Tensor, TensorDesc};
 
 use super::Outcome;
-use super::options::{EmptyChoice, List, NanChoice, Run, Source, Writing};
+use super::options::{EmptyChoice, List, NanChoice, Run, Writing};
 use super::output::{self, Output};
+use super::source::Source;
 
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
   wgmax reduce-max x.npy --axes 0,-1 -o y.npy
   wgmax reduce-max w.safetensors:weight --axes -1 --nan ignore --device cpu
+  wgmax reduce-max photo.png --axes 0,1
   wgmax reduce-max - --keep-dims < x.npy")]
 pub struct Arguments {
     #[command(flatten)]
@@ -79,5 +81,9 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome
     let (operator, input) = arguments.operation.read()?;
     let results = arguments.run.run(&operator, &[&input])?;
     output::deliver(&results, &[&arguments.output], &arguments.writing, output)?;
+    if input.is_empty() && !results[0].is_empty() {
+        let (name, desc) = (arguments.operation.source.input.as_str(), input.desc());
+        output::remark(format_args!("{name}: {desc} is empty: the result is the --empty value"));
+    }
     Ok(Outcome::Good)
 }

@@ -5,8 +5,10 @@ use wgmax::operator::{EmptySegment, Operator, SegmentMax};
 use wgmax::{Error, Tensor};
 
 use super::Outcome;
-use super::options::{IndexType, NanChoice, Run, Source, Writing};
+use super::files;
+use super::options::{IndexType, NanChoice, Run, Writing};
 use super::output::{self, Output};
+use super::source::Source;
 
 #[derive(Args)]
 #[command(after_help = "\
@@ -33,7 +35,7 @@ pub struct Arguments {
 pub struct Operation {
     #[command(flatten)]
     source: Source,
-    /// File with the segment of each row, in the formats of INPUT, as i32 or i64
+    /// File with the segment of each row, in the formats of INPUT, as integers
     #[arg(value_name = "IDS")]
     ids: String,
     #[command(flatten)]
@@ -122,7 +124,7 @@ impl Operation {
             "--num-segments: not together with --offsets, which imply the number"
         );
         let data = self.source.read()?;
-        let ids = wgmax::io::read(&self.ids)?;
+        let ids = files::read(&self.ids, None)?;
         let operator = attributes.operator(indices);
         operator
             .checked(data.desc(), &ids)
@@ -134,7 +136,23 @@ impl Operation {
 
 pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome> {
     let (operator, inputs) = arguments.operation.read(arguments.indices.is_some())?;
-    let results = arguments.run.run(&operator, &inputs.iter().collect::<Vec<&Tensor>>())?;
+    let operator = match operator {
+        Operator::SegmentMax(operator) => operator.status(true).into(),
+        other => other,
+    };
+    let mut results = arguments.run.run(&operator, &inputs.iter().collect::<Vec<&Tensor>>())?;
+    if let Some(status) = results.pop()
+        && let &[_, dropped] = status.as_slice::<u32>()?
+        && dropped > 0
+    {
+        let rows = inputs[0].shape()[0];
+        let why = match arguments.operation.attributes.offsets {
+            true => "they lie outside of all offsets",
+            false => "their ids are out of range",
+        };
+        let rows = output::counted(rows, "row");
+        output::remark(format_args!("{dropped} of {rows} belong to no segment: {why}"));
+    }
     output::deliver(
         &results,
         &[&arguments.output, &arguments.indices],

@@ -1,64 +1,92 @@
-// The source of a launch: elements, bound as blocks of 16 bytes for kernels that read blocks, or
-// as words for those that read words, and where the binding's length is no multiple of 16 bytes
-// (`words`). A kernel that reads both (`mixed`) takes words out of blocks. Where source and result
-// are ranges of one buffer (`in_place`), both are bound as writable, since a dispatch may not bind
-// a buffer in two ways.
-import package::common::block::{ELEMENT_BITS, PER_WORD};
+// The source of a launch: elements by their number. They lie in memory one after the other, or
+// where a view says (`pitched`, see common/view): then blocks and words are put together of what
+// lies in several places.
+import package::common::block::{BLOCK, ELEMENT_BITS, PER_WORD};
 import package::common::element::element_key;
 import package::common::key::Key;
+import package::common::memory::{memory_block, memory_word};
+@if(!pitched) import package::common::memory::{memory_blocks, memory_words};
+@if(pitched) import package::common::view::{BLOCKS, ELEMENTS, memory_place, view};
 
-@if(!in_place) @group(0) @binding(1) var<storage, read> source_blocks: array<vec4<u32>>;
-@if(in_place) @group(0) @binding(1) var<storage, read_write> source_blocks: array<vec4<u32>>;
-@if(!in_place) @group(0) @binding(1) var<storage, read> source: array<u32>;
-@if(in_place) @group(0) @binding(1) var<storage, read_write> source: array<u32>;
-
-@if(!words)
+@if(!pitched)
 fn source_block(block: u32) -> vec4<u32> {
-    return source_blocks[block];
+    return memory_block(block);
 }
 
-// Words past the end repeat the last one.
-@if(words)
+@if(pitched)
 fn source_block(block: u32) -> vec4<u32> {
-    let last = arrayLength(&source) - 1u;
+    if view.unit == BLOCKS {
+        return memory_block(memory_place(block * BLOCK).at / BLOCK);
+    }
     let word = block * 4u;
     return vec4<u32>(
-        source[word],
-        source[min(word + 1u, last)],
-        source[min(word + 2u, last)],
-        source[min(word + 3u, last)],
+        source_word(word),
+        source_word(word + 1u),
+        source_word(word + 2u),
+        source_word(word + 3u),
     );
 }
 
 // How many blocks there are; the last one may not be full.
-@if(!words)
+@if(!pitched)
 fn source_len() -> u32 {
-    return arrayLength(&source_blocks);
+    return memory_blocks();
 }
 
-@if(words)
+@if(pitched)
 fn source_len() -> u32 {
-    return (arrayLength(&source) + 3u) / 4u;
+    return (view.len + BLOCK - 1u) / BLOCK;
 }
 
-@if(!mixed || words)
+@if(!pitched)
 fn source_word(word: u32) -> u32 {
-    return source[word];
+    return memory_word(word);
 }
 
-@if(mixed && !words)
+// Elements past the end of the source come out as anything.
+@if(pitched && (bits8 || bits16))
 fn source_word(word: u32) -> u32 {
-    return source_blocks[word / 4u][word % 4u];
+    let first = memory_place(word * PER_WORD);
+    if view.unit != ELEMENTS {
+        return memory_word(first.at / PER_WORD);
+    }
+    var bits = 0u;
+    for (var i = 0u; i < PER_WORD; i++) {
+        // Within a row the next element is the next one in memory.
+        var at = first.at + i;
+        if i >= first.row {
+            at = memory_place(word * PER_WORD + i).at;
+        }
+        let shift = (at % PER_WORD) * ELEMENT_BITS;
+        let mask = 0xffffffffu >> (32u - ELEMENT_BITS);
+        bits |= ((memory_word(at / PER_WORD) >> shift) & mask) << (i * ELEMENT_BITS);
+    }
+    return bits;
 }
 
-@if(!mixed || words)
-fn source_words() -> u32 {
-    return arrayLength(&source);
+@if(pitched && bits32)
+fn source_word(word: u32) -> u32 {
+    return memory_word(memory_place(word).at);
 }
 
-@if(mixed && !words)
+@if(pitched && bits64)
+fn source_word(word: u32) -> u32 {
+    return memory_word(memory_place(word / 2u).at * 2u + word % 2u);
+}
+
+@if(!pitched)
 fn source_words() -> u32 {
-    return arrayLength(&source_blocks) * 4u;
+    return memory_words();
+}
+
+@if(pitched && !bits64)
+fn source_words() -> u32 {
+    return (view.len + PER_WORD - 1u) / PER_WORD;
+}
+
+@if(pitched && bits64)
+fn source_words() -> u32 {
+    return view.len * 2u;
 }
 
 // Four words of consecutive elements that begin at any four elements: PER_WORD elements a word.

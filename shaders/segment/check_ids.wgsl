@@ -1,5 +1,6 @@
-// The status of ids or offsets: 1 if one is below the one before it, 2 if one is negative, 4 if
-// an offset lies behind the last row. The CPU kernel is in src/segment/check_ids.rs.
+// The status of ids or offsets. Its first word says what is wrong: 1 if one is below the one before
+// it, 2 if one is negative, 4 if an offset lies behind the last row. The second word counts the rows
+// that belong to no segment. The CPU kernel is in src/segment/check_ids.rs.
 import package::common::invocation::{Invocation, invocation_number};
 import generated::WORKGROUP;
 
@@ -10,33 +11,99 @@ struct Params {
     chunk: u32,
     // Where they begin, in ids.
     base: u32,
-    // Words of an id, which is signed: 1 or 2.
+    // Words of an id: 1 or 2.
     id_words: u32,
-    // 1: the ids are offsets, and `rows` is the largest that there may be.
-    offsets: u32,
+    // The sign in the highest word of an id: 0 where ids are unsigned.
+    sign: u32,
+    // What they are: see below.
+    form: u32,
     rows: u32,
+    segments: u32,
+    // Ids at the begin that the launch before has counted: 0 or 1.
+    counted: u32,
+    // 1: no launch follows.
+    last: u32,
     padding0: u32,
     padding1: u32,
 }
+
+// Forms of ids: in ascending order, in any order, or offsets.
+const ANY_ORDER: u32 = 1u;
+const OFFSETS: u32 = 2u;
 
 @group(0) @binding(0) var<uniform> params: Params;
 @if(!in_place) @group(0) @binding(1) var<storage, read> ids: array<u32>;
 @if(in_place) @group(0) @binding(1) var<storage, read_write> ids: array<u32>;
 @group(0) @binding(2) var<storage, read_write> status: array<atomic<u32>>;
 
-fn is_below(a: u32, b: u32) -> bool {
-    let low_a = ids[a * params.id_words];
-    let low_b = ids[b * params.id_words];
-    if params.id_words == 1u {
-        return i32(low_a) < i32(low_b);
-    }
-    let high_a = i32(ids[a * 2u + 1u]);
-    let high_b = i32(ids[b * 2u + 1u]);
-    return high_a < high_b || (high_a == high_b && low_a < low_b);
+fn low_word(id: u32) -> u32 {
+    return ids[id * params.id_words];
 }
 
-fn is_too_large(low: u32, high: u32) -> bool {
-    return params.offsets == 1u && (low > params.rows || (params.id_words == 2u && high != 0u));
+// The same as the low word where there is one.
+fn high_word(id: u32) -> u32 {
+    return ids[(id + 1u) * params.id_words - 1u];
+}
+
+// A high word, such that unsigned order is that of ids.
+fn ordered(high: u32) -> u32 {
+    return high ^ params.sign;
+}
+
+fn is_below(a: u32, b: u32) -> bool {
+    let high_a = ordered(high_word(a));
+    let high_b = ordered(high_word(b));
+    return high_a < high_b || (high_a == high_b && low_word(a) < low_word(b));
+}
+
+fn is_negative(id: u32) -> bool {
+    return (high_word(id) & params.sign) != 0u;
+}
+
+// Whether an id that is not negative needs more than its low word.
+fn is_wide(id: u32) -> bool {
+    return params.id_words == 2u && high_word(id) != 0u;
+}
+
+// How many rows lie before an offset.
+fn rows_before(id: u32) -> u32 {
+    let rows = select(min(low_word(id), params.rows), params.rows, is_wide(id));
+    return select(rows, 0u, is_negative(id));
+}
+
+// Negative ids of one word are above all numbers of segments.
+fn has_segment(id: u32) -> bool {
+    return low_word(id) < params.segments && !is_wide(id);
+}
+
+fn findings(id: u32, i: u32) -> u32 {
+    var found = 0u;
+    if is_negative(id) {
+        found |= 2u;
+    } else if params.form == OFFSETS && (low_word(id) > params.rows || is_wide(id)) {
+        found |= 4u;
+    }
+    // A launch begins with the last id of the one before it.
+    if i > 0u && is_below(id, id - 1u) {
+        found |= 1u;
+    }
+    return found;
+}
+
+// Rows without a segment that this id tells of: its own, or those before the first offset and
+// behind the last one.
+fn rows_dropped(id: u32, i: u32) -> u32 {
+    if params.form != OFFSETS {
+        return select(0u, 1u, i >= params.counted && !has_segment(id));
+    }
+    var rows = 0u;
+    if i == 0u && params.counted == 0u {
+        rows += rows_before(id);
+    }
+    if i + 1u == params.count && params.last == 1u {
+        rows += params.rows - rows_before(id);
+    }
+    return rows;
 }
 
 @compute @workgroup_size(WORKGROUP)
@@ -44,21 +111,18 @@ fn main(at: Invocation) {
     let begin = invocation_number(at) * params.chunk;
     let end = min(begin + params.chunk, params.count);
     var found = 0u;
+    var dropped = 0u;
     for (var i = begin; i < end; i++) {
         let id = params.base + i;
-        let low = ids[id * params.id_words];
-        let high = ids[(id + 1u) * params.id_words - 1u];
-        if i32(high) < 0 {
-            found |= 2u;
-        } else if is_too_large(low, high) {
-            found |= 4u;
+        if params.form != ANY_ORDER {
+            found |= findings(id, i);
         }
-        // A launch begins with the last id of the one before it.
-        if i > 0u && is_below(id, id - 1u) {
-            found |= 1u;
-        }
+        dropped += rows_dropped(id, i);
     }
     if found != 0u {
         atomicOr(&status[0], found);
+    }
+    if dropped != 0u {
+        atomicAdd(&status[1], dropped);
     }
 }

@@ -1,12 +1,13 @@
 //! Runs plans with the CPU kernels, on all cores.
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use crate::error::Result;
 use crate::fault::{self, Fault};
-use crate::plan::{Call, Plan, Range, Role};
-use crate::tensor::{Tensor, TensorDesc, Words, zeroed};
+use crate::plan::{Call, Launch, Plan, Range, Role};
+use crate::tensor::{Tensor, View, Words, zeroed};
 
 /// Scratch and dropped results of earlier runs, kept for later ones. New memory costs a page fault
 /// for each page, which takes as long as the work on it.
@@ -118,8 +119,9 @@ impl Drop for Recycled {
     }
 }
 
-/// Runs a plan on host tensors. After each launch, `after` is called with the launch's number and
-/// the bytes of each buffer that it wrote to.
+/// Runs a plan. `inputs` are the memory that the plan's inputs lie in, and the results likewise.
+/// After each launch, `after` is called with the launch's number and the bytes of each buffer that
+/// it wrote to.
 ///
 /// Buffers from `memory` hold arbitrary bytes. No launch reads them: a plan writes each buffer
 /// before it is read, and all bytes of each result.
@@ -140,11 +142,18 @@ pub(crate) fn execute(
     memory.begin_run(words.iter().sum());
     let mut buffers: Vec<Words> =
         words.into_iter().map(|words| memory.take(words)).collect::<Result<_>>()?;
+    // Between the elements of a view shall lie no leftovers of earlier runs.
+    let first = inputs.len();
+    for (buffer, view) in buffers.iter_mut().zip(&plan.views).skip(first) {
+        if !view.is_contiguous() {
+            buffer.fill(0);
+        }
+    }
     for (i, launch) in plan.launches.iter().enumerate() {
         // A launch writes none of the buffers that it reads.
         let mut taken: Vec<Words> =
             launch.results.iter().map(|range| std::mem::take(&mut buffers[range.buffer])).collect();
-        let sources: Vec<&[u8]> = launch
+        let mut sources: Vec<&[u8]> = launch
             .sources
             .iter()
             .map(|range| match inputs.get(range.buffer) {
@@ -152,6 +161,10 @@ pub(crate) fn execute(
                 None => part(bytemuck::cast_slice(&buffers[range.buffer]), range),
             })
             .collect();
+        let gathered = gather(launch, &sources, memory)?;
+        if let Some((words, len)) = &gathered {
+            sources[0] = &bytemuck::cast_slice(words)[..*len];
+        }
         let mut results: Vec<&mut [u8]> = taken
             .iter_mut()
             .zip(&launch.results)
@@ -167,22 +180,38 @@ pub(crate) fn execute(
         if fault::planted(Fault::BindingCleared) {
             results.iter_mut().for_each(|bytes| bytes.fill(0));
         }
-        let call = Call::new(&launch.params, &sources, &mut results);
+        let call = Call::new(&launch.params, &sources, &mut results, launch.view.as_deref());
         (launch.shader.kernel.cpu)(&launch.shader, call);
+        if let Some((words, _)) = gathered {
+            memory.keep(words);
+        }
         for (words, range) in taken.into_iter().zip(&launch.results) {
             let size = plan.buffers[range.buffer].size as usize;
             after(i, &bytemuck::cast_slice(&words)[..size]);
             buffers[range.buffer] = words;
         }
     }
-    let first = inputs.len();
     buffers.drain(first + plan.outputs.len()..).for_each(|buffer| memory.keep(buffer));
-    let outputs = plan.outputs.iter().zip(buffers.drain(first..));
-    let output = |(desc, words): (&TensorDesc, Words)| {
+    let results = plan.result_views().zip(buffers.drain(first..));
+    let result = |(view, words): (Cow<'_, View>, Words)| {
+        let desc = if view.is_contiguous() { view.desc().clone() } else { view.memory()? };
         let bytes = Recycled { words, len: desc.byte_len(), memory: Arc::downgrade(memory) };
         Tensor::from_shared(desc.element_type(), desc.shape(), Arc::new(bytes))
     };
-    outputs.map(output).collect()
+    results.map(result).collect()
+}
+
+/// The elements of a view, one after the other, for a kernel that reads them so: the bytes, and how
+/// many.
+fn gather(launch: &Launch, sources: &[&[u8]], memory: &Memory) -> Result<Option<(Words, usize)>> {
+    let Some(view) = launch.view.as_deref().filter(|_| launch.reads_gathered()) else {
+        return Ok(None);
+    };
+    let item = launch.shader.element.size();
+    let len = view.len() * item;
+    let mut words = memory.take(len.div_ceil(8))?;
+    view.gather(item, sources[0], &mut bytemuck::cast_slice_mut(&mut words)[..len]);
+    Ok(Some((words, len)))
 }
 
 /// The bytes of a range. It may end in the padding of a device buffer, which host tensors lack.

@@ -7,7 +7,6 @@ use super::{Backend, BackendInputs, Device, DeviceTensor};
 use crate::error::{Error, Result};
 use crate::gpu::Recording;
 use crate::operator::Operator;
-use crate::tensor::TensorDesc;
 
 /// Operators that are submitted to a GPU together. Each may take the results of earlier ones.
 ///
@@ -24,8 +23,8 @@ use crate::tensor::TensorDesc;
 /// let images = Tensor::from_slice([1, 2, 2, 2], &[1.0f32, 2., 3., 4., 5., 6., 7., 8.])?;
 /// let images = device.upload(&images)?;
 /// let mut chain = device.chain();
-/// let pooled = chain.run(&MaxPool::new([2, 2]).into(), &[&images])?;
-/// let largest = chain.run(&ReduceMax::new().axes([1]).into(), &[&pooled[0]])?;
+/// let pooled = chain.run(MaxPool::new([2, 2]), &[&images])?;
+/// let largest = chain.run(ReduceMax::new().axes([1]), &[&pooled[0]])?;
 /// chain.submit()?;
 /// assert_eq!(largest[0].download()?.as_slice::<f32>()?, [8.0]);
 /// # Ok::<(), wgmax::Error>(())
@@ -54,7 +53,7 @@ impl Chain {
     /// As [`Device::run`]. An error leaves the chain unchanged.
     pub fn run(
         &mut self,
-        operator: &Operator,
+        operator: impl Into<Operator>,
         inputs: &[&DeviceTensor],
     ) -> Result<Vec<DeviceTensor>> {
         pollster::block_on(self.run_async(operator, inputs))
@@ -66,23 +65,21 @@ impl Chain {
     /// As [`Chain::run`].
     pub async fn run_async(
         &mut self,
-        operator: &Operator,
+        operator: impl Into<Operator>,
         inputs: &[&DeviceTensor],
     ) -> Result<Vec<DeviceTensor>> {
         let Some(recording) = &mut self.recording else {
             return self.device.run_async(operator, inputs).await;
         };
-        let descs: Vec<&TensorDesc> = inputs.iter().map(|input| &input.desc).collect();
-        let plan = self.device.plan(operator, &descs)?;
+        let plan = self.device.plan_for(operator, inputs)?;
         let BackendInputs::Gpu(_, buffers) = self.device.backend_inputs(&plan, inputs)? else {
             return Err(Error::CannotRecord);
         };
         let results = recording.add(&plan, &buffers).await?;
-        let tensor = |(desc, buffer): (&TensorDesc, _)| DeviceTensor {
-            desc: desc.clone(),
-            storage: Storage::Gpu(buffer),
-        };
-        Ok(plan.outputs.iter().zip(results).map(tensor).collect())
+        let results = plan.result_views().zip(results);
+        Ok(results
+            .map(|(view, found)| DeviceTensor::new(view.into_owned(), Storage::Gpu(found)))
+            .collect())
     }
 
     /// Submits all operators to the device, without waiting for them.

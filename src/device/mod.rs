@@ -21,7 +21,7 @@ pub use crate::gpu::DeviceInfo;
 use crate::gpu::{self, Gpu, Prepared};
 use crate::operator::Operator;
 use crate::plan::{Plan, Shader};
-use crate::tensor::{Tensor, TensorDesc};
+use crate::tensor::{Tensor, TensorDesc, View};
 use crate::tuning::Tuning;
 
 /// Lists the GPU adapters that support compute shaders, best first, without opening any.
@@ -34,13 +34,12 @@ pub fn adapters() -> Vec<DeviceInfo> {
 /// Finds the adapter that [`Device::named`] would open, without opening it.
 ///
 /// Use it to request a device with features of your own, for [`Device::from_wgpu`]. The name `auto`
-/// means `gpu` here.
+/// means `gpu` here: the best adapter, which may be a software one.
 ///
 /// # Errors
 /// [`Error::NoAdapter`].
 pub fn adapter(name: &str) -> Result<wgpu::Adapter> {
-    let wanted = (!matches!(name, "auto" | "gpu")).then_some(name);
-    pollster::block_on(gpu::find(wanted))
+    pollster::block_on(gpu::find(if name == "auto" { "gpu" } else { name }))
 }
 
 /// Something that runs operators: a GPU through wgpu, or the CPU. Cloning shares it.
@@ -89,7 +88,11 @@ impl Device {
         DeviceOptions::new().open_async("gpu").await
     }
 
-    /// The best GPU adapter, or the CPU if no adapter can be opened.
+    /// The best hardware GPU, or the CPU if there is none or it cannot be opened.
+    ///
+    /// Software adapters, which a driver emulates on the CPU, are left out: the CPU backend is
+    /// several times as fast on the same cores. [`Device::gpu`] and [`Device::named`] open them.
+    /// Without the feature `cpu`, this is [`Device::gpu`].
     ///
     /// # Errors
     /// [`Error::NoCpu`] if no adapter can be opened and the feature `cpu` is off.
@@ -97,8 +100,12 @@ impl Device {
         Self::named("auto")
     }
 
-    /// A device by name: `auto`, `cpu`, `gpu`, the index of an adapter in [`adapters`], or a part
-    /// of an adapter's name, backend or driver. Upper and lower case are the same.
+    /// A device by name:
+    ///
+    /// - `auto`: as [`Device::auto`]; `cpu`: as [`Device::cpu`]; `gpu`: as [`Device::gpu`];
+    /// - `hardware`: the best GPU adapter that is no software adapter;
+    /// - the index of an adapter in [`adapters`];
+    /// - a part of an adapter's name, backend or driver, in upper or lower case.
     ///
     /// # Errors
     /// [`Error::NoAdapter`], [`Error::AdapterRefused`], [`Error::NoCpu`].
@@ -117,8 +124,9 @@ impl Device {
     }
 
     /// A device that the caller has opened. Plans respect the limits it was opened with.
+    /// [`DeviceOptions::wrap`] does the same with options.
     pub fn from_wgpu(device: &wgpu::Device, queue: &wgpu::Queue) -> Self {
-        Self::from_gpu(Gpu::from_wgpu(device, queue))
+        DeviceOptions::new().wrap(device, queue)
     }
 
     /// Opens an adapter that the caller has chosen.
@@ -166,8 +174,21 @@ impl Device {
     ///
     /// # Errors
     /// As [`Operator::plan`].
-    pub fn plan(&self, operator: &Operator, inputs: &[&TensorDesc]) -> Result<Plan> {
-        operator.plan(inputs, &self.info.limits, &self.tuning)
+    pub fn plan(&self, operator: impl Into<Operator>, inputs: &[&TensorDesc]) -> Result<Plan> {
+        operator.into().plan(inputs, &self.info.limits, &self.tuning)
+    }
+
+    /// As [`Device::plan`], for inputs and results that lie as views say.
+    ///
+    /// # Errors
+    /// As [`Operator::plan_views`].
+    pub fn plan_views(
+        &self,
+        operator: impl Into<Operator>,
+        inputs: &[&View],
+        results: &[&View],
+    ) -> Result<Plan> {
+        operator.into().plan_views(inputs, results, &self.info.limits, &self.tuning)
     }
 
     /// Whether this is the CPU.
@@ -200,7 +221,7 @@ impl Device {
             Backend::Cpu(_) => Storage::Host(tensor.clone()),
             Backend::Gpu(gpu) => Storage::Gpu(gpu.upload(tensor.bytes()).await?),
         };
-        Ok(DeviceTensor { desc: tensor.desc().clone(), storage })
+        Ok(DeviceTensor::new(tensor.desc(), storage))
     }
 
     /// Runs an operator on tensors of this device. The results stay on the device.
@@ -208,7 +229,11 @@ impl Device {
     /// # Errors
     /// As [`Device::plan`], [`Error::WrongDevice`], [`Error::NotSubmitted`], and what the device
     /// reports.
-    pub fn run(&self, operator: &Operator, inputs: &[&DeviceTensor]) -> Result<Vec<DeviceTensor>> {
+    pub fn run(
+        &self,
+        operator: impl Into<Operator>,
+        inputs: &[&DeviceTensor],
+    ) -> Result<Vec<DeviceTensor>> {
         pollster::block_on(self.run_async(operator, inputs))
     }
 
@@ -218,11 +243,10 @@ impl Device {
     /// As [`Device::run`].
     pub async fn run_async(
         &self,
-        operator: &Operator,
+        operator: impl Into<Operator>,
         inputs: &[&DeviceTensor],
     ) -> Result<Vec<DeviceTensor>> {
-        let descs: Vec<&TensorDesc> = inputs.iter().map(|input| &input.desc).collect();
-        let plan = self.plan(operator, &descs)?;
+        let plan = self.plan_for(operator, inputs)?;
         self.execute_async(&plan, inputs).await
     }
 
@@ -255,12 +279,20 @@ impl Device {
                 gpu.execute(plan, &buffers).await?.into_iter().map(Storage::Gpu).collect()
             }
         };
-        let outputs = plan.outputs.iter().zip(storages);
-        Ok(outputs.map(|(desc, storage)| DeviceTensor { desc: desc.clone(), storage }).collect())
+        let results = plan.result_views().zip(storages);
+        Ok(results.map(|(view, storage)| DeviceTensor::new(view.into_owned(), storage)).collect())
+    }
+
+    /// The plan of an operator for tensors of a device, which may be views.
+    fn plan_for(&self, operator: impl Into<Operator>, inputs: &[&DeviceTensor]) -> Result<Plan> {
+        let views: Vec<&View> = inputs.iter().map(|input| &input.view).collect();
+        self.plan_views(operator, &views, &[])
     }
 
     /// Plans and compiles an operator for inputs of these types and shapes. The result can be
-    /// recorded into the caller's command encoders.
+    /// recorded into the caller's command encoders, and no recording compiles anything: this makes
+    /// the pipelines for buffers apart and those for inputs and results in one buffer, on all cores
+    /// at once. For other shapes, prepare again: pipelines that the device has are used again.
     ///
     /// ```no_run
     /// # use wgmax::wgpu::{self, Buffer, Queue};
@@ -270,11 +302,11 @@ impl Device {
     /// use wgmax::{Device, ElementType, TensorDesc};
     ///
     /// let matrix = TensorDesc::new(ElementType::F32, [1000, 64])?;
-    /// let operator = ReduceMax::new().axes([1]).into();
+    /// let operator = ReduceMax::new().axes([1]);
     /// let rows = Device::from_wgpu(device, queue).prepare(&operator, &[&matrix])?;
     ///
     /// let mut encoder = device.create_command_encoder(&Default::default());
-    /// rows.record(&mut encoder, &[input.into()], &[output.into()])?;
+    /// rows.record(&mut encoder, &[input], &[output])?;
     /// queue.submit([encoder.finish()]);
     /// # Ok(())
     /// # }
@@ -282,7 +314,11 @@ impl Device {
     ///
     /// # Errors
     /// As [`Device::plan`], [`Error::CannotRecord`] on the CPU, and what the device reports.
-    pub fn prepare(&self, operator: &Operator, inputs: &[&TensorDesc]) -> Result<Prepared> {
+    pub fn prepare(
+        &self,
+        operator: impl Into<Operator>,
+        inputs: &[&TensorDesc],
+    ) -> Result<Prepared> {
         pollster::block_on(self.prepare_async(operator, inputs))
     }
 
@@ -292,11 +328,46 @@ impl Device {
     /// As [`Device::prepare`].
     pub async fn prepare_async(
         &self,
-        operator: &Operator,
+        operator: impl Into<Operator>,
         inputs: &[&TensorDesc],
     ) -> Result<Prepared> {
+        let views: Vec<View> = inputs.iter().map(|&input| input.into()).collect();
+        self.prepare_views_async(operator, &views.iter().collect::<Vec<_>>(), &[]).await
+    }
+
+    /// As [`Device::prepare`], for inputs and results that lie as views say. `results` may be
+    /// empty: then the results lie one after the other.
+    ///
+    /// Data whose last axis has no gaps is read where it lies, wherever its rows are, if bindings hold
+    /// what a launch reads. Any other view, and segment ids, are first packed into scratch, by one
+    /// launch where bindings hold it. A result is computed in scratch, and then unpacked to its
+    /// places; all else in its memory stays.
+    ///
+    /// # Errors
+    /// As [`Operator::plan_views`], [`Error::CannotRecord`] on the CPU, and what the device
+    /// reports.
+    pub fn prepare_views(
+        &self,
+        operator: impl Into<Operator>,
+        inputs: &[&View],
+        results: &[&View],
+    ) -> Result<Prepared> {
+        pollster::block_on(self.prepare_views_async(operator, inputs, results))
+    }
+
+    /// As [`Device::prepare_views`], without blocking.
+    ///
+    /// # Errors
+    /// As [`Device::prepare_views`].
+    pub async fn prepare_views_async(
+        &self,
+        operator: impl Into<Operator>,
+        inputs: &[&View],
+        results: &[&View],
+    ) -> Result<Prepared> {
         let Backend::Gpu(gpu) = &self.backend else { return Err(Error::CannotRecord) };
-        let plan = self.plan(operator, inputs)?;
+        let operator = operator.into();
+        let plan = self.plan_views(&operator, inputs, results)?;
         gpu.prepare(plan, &format!("wgmax {}", operator.name())).await
     }
 
@@ -352,7 +423,7 @@ impl Device {
         plan: &Plan,
         inputs: &[&'a DeviceTensor],
     ) -> Result<BackendInputs<'a>> {
-        plan.check_inputs(inputs.iter().map(|input| &input.desc))?;
+        plan.check_inputs(inputs.iter().map(|input| &input.view))?;
         match &self.backend {
             Backend::Cpu(memory) => inputs
                 .iter()

@@ -7,10 +7,10 @@ use crate::error::{Error, Result};
 use crate::gpu::{self, Gpu};
 use crate::tuning::Tuning;
 
-/// Options for opening a device. [`Device::named`] uses the defaults.
+/// Options for opening a device. [`Device::named`] and [`Device::from_wgpu`] use the defaults.
 #[derive(Clone, Debug, Default)]
 pub struct DeviceOptions {
-    #[cfg(feature = "io")]
+    #[cfg(feature = "pipeline-cache")]
     pipeline_cache: Option<std::path::PathBuf>,
     tuning: Option<Tuning>,
 }
@@ -22,7 +22,8 @@ impl DeviceOptions {
     }
 
     /// Keeps compiled pipelines in a file in this directory, one file for each kind of adapter.
-    /// Only backends that support it (Vulkan) do so.
+    /// Only backends that support it (Vulkan) do so. Needs the feature `pipeline-cache`, which `io`
+    /// includes.
     ///
     /// The file is read when the device is opened. It is written when the last clone of the device
     /// is dropped, or by [`Device::save_pipelines`]; the directory is created then. A file that is
@@ -30,7 +31,7 @@ impl DeviceOptions {
     ///
     /// Drivers trust the content of the file. Only users who may change the program itself should
     /// be able to write to the directory.
-    #[cfg(feature = "io")]
+    #[cfg(feature = "pipeline-cache")]
     pub fn pipeline_cache(mut self, directory: impl Into<std::path::PathBuf>) -> Self {
         self.pipeline_cache = Some(directory.into());
         self
@@ -58,8 +59,10 @@ impl DeviceOptions {
     pub async fn open_async(&self, name: &str) -> Result<Device> {
         let wanted = match name {
             "cpu" => return self.cpu(None),
-            "auto" | "gpu" => None,
-            _ => Some(name),
+            "auto" if cfg!(feature = "cpu") => "hardware",
+            // Without the CPU, a software adapter is better than nothing.
+            "auto" => "gpu",
+            _ => name,
         };
         match gpu::open(wanted, self.cache()).await {
             Ok(gpu) => Ok(self.device(gpu)),
@@ -68,17 +71,25 @@ impl DeviceOptions {
         }
     }
 
-    /// The CPU, perhaps because no adapter could be opened.
+    /// The CPU, perhaps because no adapter was right or could be opened.
     fn cpu(&self, adapter: Option<Error>) -> Result<Device> {
         #[cfg(feature = "cpu")]
         {
             if let Some(error) = adapter {
-                tracing::warn!("falling back to the CPU: {error}");
+                tracing::warn!("using the CPU: {error}");
             }
             Ok(self.tuned(Device::cpu()))
         }
         #[cfg(not(feature = "cpu"))]
         Err(Error::NoCpu { adapter: adapter.map(Box::new) })
+    }
+
+    /// A device that the caller has opened, as [`Device::from_wgpu`].
+    ///
+    /// For a pipeline cache, the caller must have opened it with the feature
+    /// [`PIPELINE_CACHE`](wgpu::Features::PIPELINE_CACHE). Without it nothing is kept.
+    pub fn wrap(&self, device: &wgpu::Device, queue: &wgpu::Queue) -> Device {
+        self.device(Gpu::from_wgpu(device, queue, self.cache()))
     }
 
     /// Opens an adapter that the caller has chosen.
@@ -102,9 +113,9 @@ impl DeviceOptions {
 
     /// The directory of the pipeline cache.
     fn cache(&self) -> Option<&Path> {
-        #[cfg(feature = "io")]
+        #[cfg(feature = "pipeline-cache")]
         return self.pipeline_cache.as_deref();
-        #[cfg(not(feature = "io"))]
+        #[cfg(not(feature = "pipeline-cache"))]
         None
     }
 }
@@ -115,7 +126,7 @@ impl Device {
     ///
     /// # Errors
     /// [`Error::Io`](crate::Error::Io).
-    #[cfg(feature = "io")]
+    #[cfg(feature = "pipeline-cache")]
     pub fn save_pipelines(&self) -> Result<bool> {
         match &self.backend {
             super::Backend::Cpu(_) => Ok(false),

@@ -2,15 +2,19 @@
 
 use std::fmt;
 
+#[expect(unused_imports, reason = "named in documentation")]
+use crate::error::Error;
 use crate::error::Result;
 use crate::gpu;
-use crate::tensor::{Tensor, TensorDesc};
+use crate::tensor::{Tensor, TensorDesc, View};
 
 /// A tensor in the memory of a device. Clones share the memory.
 #[derive(Clone)]
 pub struct DeviceTensor {
-    pub(super) desc: TensorDesc,
+    pub(super) view: View,
     pub(super) storage: Storage,
+    /// The bytes of the memory, which a view need not use up.
+    pub(super) bytes: usize,
 }
 
 #[derive(Clone)]
@@ -20,17 +24,65 @@ pub(super) enum Storage {
 }
 
 impl DeviceTensor {
-    /// The type and shape.
-    pub fn desc(&self) -> &TensorDesc {
-        &self.desc
+    /// A tensor whose memory ends with its last element.
+    pub(super) fn new(view: impl Into<View>, storage: Storage) -> Self {
+        let view = view.into();
+        Self { bytes: view.byte_len(), view, storage }
     }
 
-    /// Copies the tensor to the host, waiting for the device.
+    /// The buffer that holds the tensor, for passes of the caller's own on the same device.
+    ///
+    /// `None` on the CPU, and for results of a [`Chain`](crate::Chain) that was not submitted. The
+    /// elements lie where [`DeviceTensor::view`] says; the buffer ends with zeros up to a multiple of
+    /// 16 bytes. Its usage is `STORAGE`, `COPY_SRC` and `COPY_DST`. Clones of the
+    /// tensor share it, so what is written to it changes them too.
+    pub fn buffer(&self) -> Option<&wgpu::Buffer> {
+        match &self.storage {
+            Storage::Host(_) => None,
+            Storage::Gpu(buffer) => buffer.submitted(),
+        }
+    }
+
+    /// The type and shape.
+    pub fn desc(&self) -> &TensorDesc {
+        self.view.desc()
+    }
+
+    /// Where the elements lie in the tensor's memory: one after the other, unless this is a view of
+    /// another tensor.
+    pub fn view(&self) -> &View {
+        &self.view
+    }
+
+    /// A view of this tensor's memory: elements of the same type, that may lie elsewhere. Nothing
+    /// is copied, and operators take it as they take any tensor.
+    ///
+    /// ```
+    /// use wgmax::operator::ReduceMax;
+    /// use wgmax::{Device, Tensor};
+    ///
+    /// // The largest of the second column.
+    /// let device = Device::cpu();
+    /// let matrix = device.upload(&Tensor::from_slice([3, 2], &[1u8, 9, 2, 7, 3, 8])?)?;
+    /// let column = matrix.with_view(matrix.view().slice(1, 1..2)?)?;
+    /// let largest = device.run(ReduceMax::new(), &[&column])?;
+    /// assert_eq!(largest[0].download()?.as_slice::<u8>()?, [9]);
+    /// # Ok::<(), wgmax::Error>(())
+    /// ```
     ///
     /// # Errors
-    /// [`Error::NotSubmitted`](crate::Error::NotSubmitted),
-    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory),
-    /// [`Error::DeviceLost`](crate::Error::DeviceLost), [`Error::Gpu`](crate::Error::Gpu).
+    /// [`Error::WrongElementType`], and [`Error::BadView`] if the view reaches beyond the memory.
+    pub fn with_view(&self, view: impl Into<View>) -> Result<Self> {
+        let view = view.into();
+        view.check_within(self.desc().element_type(), self.bytes)?;
+        Ok(Self { view, ..self.clone() })
+    }
+
+    /// Copies the tensor to the host, waiting for the device. Of a view the memory from its first to
+    /// its last element is copied, and what lies between them is left out on the host.
+    ///
+    /// # Errors
+    /// [`Error::NotSubmitted`], [`Error::OutOfMemory`], [`Error::DeviceLost`], [`Error::Gpu`].
     pub fn download(&self) -> Result<Tensor> {
         pollster::block_on(self.fetch(true))
     }
@@ -46,14 +98,20 @@ impl DeviceTensor {
     /// `wait`: whether this may block until the device is done.
     pub(crate) async fn fetch(&self, wait: bool) -> Result<Tensor> {
         match &self.storage {
-            Storage::Host(tensor) => Ok(tensor.clone()),
-            Storage::Gpu(buffer) => buffer.download(&self.desc, wait).await,
+            Storage::Host(tensor) => tensor.viewed(&self.view),
+            Storage::Gpu(buffer) if self.view.is_contiguous() => {
+                buffer.download(0, self.desc(), wait).await
+            }
+            Storage::Gpu(buffer) => {
+                let (first, memory, view) = self.view.trimmed()?;
+                buffer.download(first, &memory, wait).await?.viewed(&view)
+            }
         }
     }
 }
 
 impl fmt::Debug for DeviceTensor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "DeviceTensor({})", self.desc)
+        write!(f, "DeviceTensor({})", self.view)
     }
 }

@@ -104,6 +104,10 @@ faults! {
     FillWordOrder, "fill-swaps-the-words-of-64-bits", Order, FILL;
     /// A last word of fewer than four bytes is not written.
     FillLastBytes, "fill-skips-a-last-word-that-is-not-full", Tail, FILL;
+    /// Of a view that is packed the last element is not copied.
+    PackLast, "packing-loses-the-last-element", Tail, &["pack"];
+    /// Of a result that is unpacked the last element is not copied.
+    UnpackLast, "unpacking-loses-the-last-element", LostWrite, &["unpack"];
     /// What earlier launches have left in a binding is cleared before a launch adds to it.
     BindingCleared, "bindings-are-cleared-before-each-launch", LostWrite, KEEPING;
 
@@ -192,8 +196,10 @@ faults! {
     CarryLast, "last-segment-of-a-chunk-is-not-carried", Carry, CHUNKS;
     /// NaN propagates where it is ignored.
     ElementsNan, "segments-propagate-nan", NanFolded, ELEMENTS;
-    /// Of a segment of more than 243 rows of a block the first ones are lost.
-    RunningMaxima, "running-maxima-stop-after-243-rows", LostElement, ELEMENTS;
+    /// The second half of a block of rows of short segments is lost.
+    BlockHalves, "second-half-of-a-block-is-lost", LostElement, ELEMENTS;
+    /// The last row of an odd number of rows of short segments is lost.
+    OddBlock, "last-row-of-an-odd-block-is-lost", Tail, ELEMENTS;
     /// A segment of two blocks loses its rows of the first one.
     BlockBorder, "segments-lose-rows-before-a-block", Carry, ELEMENTS;
     /// A segment that ends with a block of rows is not stored.
@@ -218,6 +224,10 @@ faults! {
     OffsetsNext, "offsets-skip-no-empty-segments", LostElement, &["segment_expand_offsets"];
     /// An offset as large as the number of rows is too large.
     OffsetsEnd, "offset-at-the-end-is-too-large", Tail, &["segment_check_ids"];
+    /// A row whose id two launches look at is counted twice.
+    IdCounted, "rows-between-launches-are-counted-twice", Carry, &["segment_check_ids"];
+    /// Ids of 1 and 2 bytes are taken to be unsigned.
+    WidenSign, "narrow-ids-lose-their-sign", Sign, &["segment_widen_ids"];
 }
 
 /// The number of the fault that is planted; [`u8::MAX`] for none.

@@ -55,32 +55,45 @@ pub(crate) async fn open_all() -> Vec<Result<Gpu>> {
 }
 
 /// Opens the adapter that [`find`] finds.
-pub(crate) async fn open(wanted: Option<&str>, cache: Option<&Path>) -> Result<Gpu> {
-    request(&find(wanted).await?, cache).await
+pub(crate) async fn open(name: &str, cache: Option<&Path>) -> Result<Gpu> {
+    request(&find(name).await?, cache).await
 }
 
-/// Finds an adapter: the best one for `None`, otherwise by index, or the first whose description
-/// contains `wanted`.
-pub(crate) async fn find(wanted: Option<&str>) -> Result<wgpu::Adapter> {
+/// Finds an adapter: the best one for `gpu`, the best one that no driver emulates for `hardware`,
+/// otherwise by index, or the first whose description contains `name`.
+pub(crate) async fn find(name: &str) -> Result<wgpu::Adapter> {
     let mut adapters = find_all().await;
-    let index = match wanted {
-        None => (!adapters.is_empty()).then_some(0),
-        Some(wanted) => match wanted.parse::<usize>() {
-            Ok(index) => (index < adapters.len()).then_some(index),
-            Err(_) => adapters.iter().position(|adapter| {
-                info(adapter).to_string().to_lowercase().contains(&wanted.to_lowercase())
-            }),
-        },
+    let index = match (name, name.parse::<usize>()) {
+        // Software adapters come last.
+        ("gpu", _) => Some(0),
+        ("hardware", _) => adapters.iter().position(|adapter| info(adapter).is_hardware()),
+        (_, Ok(index)) => Some(index),
+        _ => adapters.iter().position(|adapter| {
+            info(adapter).to_string().to_lowercase().contains(&name.to_lowercase())
+        }),
     };
-    match index {
+    match index.filter(|&index| index < adapters.len()) {
         Some(index) => Ok(adapters.swap_remove(index)),
         None => Err(Error::NoAdapter {
-            wanted: wanted.map_or("is available".into(), |wanted| format!("matches {wanted:?}")),
-            found: match adapters.is_empty() {
-                true => "none".into(),
-                false => adapters.iter().map(|a| info(a).name).collect::<Vec<_>>().join(", "),
+            wanted: match name {
+                "gpu" => "is available".into(),
+                "hardware" => "is hardware".into(),
+                _ => format!("matches {name:?}"),
             },
+            found: found(&adapters, !matches!(name, "gpu" | "hardware")),
         }),
+    }
+}
+
+/// What could be named: the index, backend and name of each adapter, and the CPU.
+fn found(adapters: &[wgpu::Adapter], cpu: bool) -> String {
+    let mut found: Vec<String> = (adapters.iter().map(info).enumerate())
+        .map(|(index, info)| format!("{index} {} {}", info.backend, info.name))
+        .collect();
+    found.extend((cpu && cfg!(feature = "cpu")).then(|| "cpu".to_string()));
+    match found.is_empty() {
+        true => "none".to_string(),
+        false => found.join("; "),
     }
 }
 
@@ -108,12 +121,7 @@ pub(crate) async fn request(adapter: &wgpu::Adapter, cache: Option<&Path>) -> Re
         lost,
         has_loss_callback: true,
         info: info(adapter),
-        ..Gpu::from_wgpu(&device, &queue)
+        ..Gpu::from_wgpu(&device, &queue, cache)
     };
-    #[cfg(feature = "io")]
-    if let Some(directory) = cache {
-        let file = super::cache::PipelineFile::open(&device, directory);
-        return Ok(Gpu { pipelines: Arc::new(super::pipeline::Pipelines::with_file(file)), ..gpu });
-    }
     Ok(gpu)
 }

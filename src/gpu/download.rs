@@ -23,16 +23,21 @@ struct Copy {
 }
 
 impl Buffer {
-    /// Copies the tensor to the host. `wait`: whether this may block until the device is done.
-    pub(crate) async fn download(&self, desc: &TensorDesc, wait: bool) -> Result<Tensor> {
-        self.gpu.finish(self.read(desc).await?, wait).await
+    /// Copies a tensor to the host that begins at a byte of the buffer, a multiple of 4. `wait`:
+    /// whether this may block until the device is done.
+    pub(crate) async fn download(
+        &self,
+        first: u64,
+        desc: &TensorDesc,
+        wait: bool,
+    ) -> Result<Tensor> {
+        self.gpu.finish(self.read(first, desc).await?, wait).await
     }
 
     /// Starts to copy the tensor to the host, after all work that was submitted before.
-    pub(crate) async fn read(&self, desc: &TensorDesc) -> Result<Reading> {
+    pub(crate) async fn read(&self, first: u64, desc: &TensorDesc) -> Result<Reading> {
         self.check_submitted(None)?;
-        let size = (desc.byte_len() as u64).next_multiple_of(4);
-        let copy = self.gpu.copy(&self.buffer, size).await?;
+        let copy = self.gpu.copy(&self.buffer, first, desc.padded_byte_len()).await?;
         Ok(Reading { desc: desc.clone(), copy })
     }
 }
@@ -55,13 +60,13 @@ impl Gpu {
         size: u64,
         wait: bool,
     ) -> Result<Vec<u8>> {
-        let copy = self.copy(buffer, size).await?;
+        let copy = self.copy(buffer, 0, size).await?;
         let view = self.view(&copy, wait).await?;
         view.map_or_else(|| Ok(Vec::new()), |bytes| memory::copied(&bytes))
     }
 
-    /// Starts to copy the first `size` bytes of a buffer; `None` if `size` is 0.
-    async fn copy(&self, buffer: &wgpu::Buffer, size: u64) -> Result<Option<Copy>> {
+    /// Starts to copy `size` bytes of a buffer; `None` if `size` is 0.
+    async fn copy(&self, buffer: &wgpu::Buffer, first: u64, size: u64) -> Result<Option<Copy>> {
         if size == 0 {
             return Ok(None);
         }
@@ -71,7 +76,7 @@ impl Gpu {
             let staging = self.create_buffer("wgmax download", size, usage)?;
             let descriptor = wgpu::CommandEncoderDescriptor { label: Some("wgmax download") };
             let mut encoder = self.device.create_command_encoder(&descriptor);
-            encoder.copy_buffer_to_buffer(buffer, 0, &staging, 0, size);
+            encoder.copy_buffer_to_buffer(buffer, first, &staging, 0, size);
             let submission = self.queue.submit([encoder.finish()]);
             staging.map_async(wgpu::MapMode::Read, 0..size, move |result| {
                 let _ = sender.send(result);

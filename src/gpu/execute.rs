@@ -99,7 +99,7 @@ impl Gpu {
     ) -> Result<(Vec<wgpu::Buffer>, Vec<Pass>)> {
         let instantiate = || {
             let buffers = self.buffers(plan, inputs)?;
-            let compiled = self.compile(plan, |launch| launch.shader)?;
+            let compiled = self.compile(plan, |launch| [launch.shader; 2])?;
             let passes = self.bind(plan, &compiled, |range| (&buffers[range.buffer], 0));
             Ok((buffers, passes))
         };

@@ -41,6 +41,11 @@ impl DeviceInfo {
         }
     }
 
+    /// Whether this is a GPU that no driver emulates on the CPU, as far as is known.
+    pub(super) fn is_hardware(&self) -> bool {
+        !matches!(self.kind.as_str(), "software" | "host")
+    }
+
     /// The tuning that a [`Device`](crate::Device) of this description has by default.
     pub fn tuning(&self) -> Tuning {
         match self.kind.as_str() {

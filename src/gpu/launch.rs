@@ -1,10 +1,15 @@
 //! Turns the launches of a plan into compute passes: pipelines, parameter buffers and bind groups.
 
+use std::collections::HashSet;
 use std::sync::Arc;
+#[cfg(not(target_family = "wasm"))]
+use std::sync::OnceLock;
 
 use super::{Gpu, PADDING};
 use crate::error::Result;
 use crate::plan::{Launch, Plan, Range, Shader};
+#[cfg(not(target_family = "wasm"))]
+use crate::threads;
 
 /// The part of a plan's launches that does not depend on the buffers they bind.
 pub(super) struct Compiled {
@@ -13,13 +18,17 @@ pub(super) struct Compiled {
     params: Option<wgpu::Buffer>,
 }
 
-/// A launch with its pipeline.
+/// A launch with its pipelines.
 pub(super) struct Step {
-    pub shader: Shader,
+    shader: Shader,
     label: Arc<str>,
     pipeline: Arc<wgpu::ComputePipeline>,
+    /// That for sources and results in one buffer: the same one where they never are.
+    in_place: Arc<wgpu::ComputePipeline>,
     /// The offset of its parameters in [`Compiled::params`], in bytes.
     params: wgpu::BufferAddress,
+    /// The offset of the words of its view, if it has one.
+    view: wgpu::BufferAddress,
 }
 
 /// A launch with its bind group.
@@ -31,26 +40,37 @@ pub(super) struct Pass {
 }
 
 impl Gpu {
-    /// Creates the pipelines and the parameter buffer of a plan. `shader` chooses the shader of
-    /// each launch. The parameters never change, so recordings can share them.
+    /// Creates the pipelines and the parameter buffer of a plan. `shaders` chooses the shaders of
+    /// each launch: for sources and results in different buffers, and in one. The parameters never
+    /// change, so recordings can share them.
     pub(super) fn compile(
         &self,
         plan: &Plan,
-        shader: impl Fn(&Launch) -> Shader,
+        shaders: impl Fn(&Launch) -> [Shader; 2],
     ) -> Result<Compiled> {
         let alignment = self.device.limits().min_uniform_buffer_offset_alignment as usize;
         let mut bytes = Vec::new();
         let mut steps = Vec::with_capacity(plan.launches.len());
         for launch in &plan.launches {
-            let shader = shader(launch);
-            bytes.resize(bytes.len().next_multiple_of(alignment), 0);
+            let [shader, in_place] = shaders(launch);
+            let mut add = |words: &[u32]| {
+                bytes.resize(bytes.len().next_multiple_of(alignment), 0);
+                let offset = bytes.len() as u64;
+                bytes.extend_from_slice(bytemuck::cast_slice(words));
+                offset
+            };
+            let pipeline = self.pipelines.get(&self.device, &shader);
             steps.push(Step {
                 shader,
                 label: shader.label().into(),
-                pipeline: self.pipelines.get(&self.device, &shader),
-                params: bytes.len() as u64,
+                in_place: match in_place == shader {
+                    true => pipeline.clone(),
+                    false => self.pipelines.get(&self.device, &in_place),
+                },
+                pipeline,
+                params: add(launch.params()),
+                view: launch.view_params().map_or(0, |(_, words)| add(words)),
             });
-            bytes.extend_from_slice(launch.param_bytes());
         }
         if steps.is_empty() {
             return Ok(Compiled { steps, params: None });
@@ -66,6 +86,26 @@ impl Gpu {
     pub(crate) async fn compile_one(&self, shader: &Shader) -> Result<()> {
         let made = self.catch("compiling", || Ok(self.pipelines.get(&self.device, shader))).await;
         made.map(drop).inspect_err(|_| self.pipelines.forget(shader))
+    }
+
+    /// Makes the pipelines of shaders on all cores, as far as there are none. A browser shares
+    /// wgpu's objects with no other thread: there, and where one is missing, this does nothing.
+    pub(super) fn compile_all(&self, shaders: impl Iterator<Item = Shader>) -> Result<()> {
+        let missing: HashSet<Shader> = shaders.filter(|s| !self.pipelines.has(s)).collect();
+        if missing.len() < 2 {
+            return Ok(());
+        }
+        #[cfg(not(target_family = "wasm"))]
+        {
+            let made: Vec<OnceLock<Result<()>>> = missing.iter().map(|_| OnceLock::new()).collect();
+            // Each thread has error scopes of its own.
+            threads::each(missing.iter().zip(&made).collect(), |(shader, made)| {
+                made.get_or_init(|| pollster::block_on(self.compile_one(shader)));
+            });
+            made.into_iter().filter_map(OnceLock::into_inner).collect()
+        }
+        #[cfg(target_family = "wasm")]
+        Ok(())
     }
 
     /// Binds the launches of a plan. `locate` maps a range of the plan to a wgpu buffer and to the
@@ -91,7 +131,7 @@ impl Gpu {
         let is_result =
             |source: &Range| launch.results.iter().any(|r| locate(r).0 == locate(source).0);
         let pipeline = match launch.sources.iter().any(is_result) {
-            true => self.pipelines.get(&self.device, &in_place(&step.shader)),
+            true => step.in_place.clone(),
             false => step.pipeline.clone(),
         };
         let bind = |binding: usize, buffer, offset, size| wgpu::BindGroupEntry {
@@ -106,7 +146,10 @@ impl Gpu {
             let (buffer, begin) = locate(range);
             bind(binding, buffer, begin + range.offset, range.size.next_multiple_of(multiple))
         };
-        let mut entries = vec![bind(0, params, step.params, launch.param_bytes().len() as u64)];
+        let mut entries = vec![bind(0, params, step.params, size_of_val(launch.params()) as u64)];
+        if let Some((binding, words)) = launch.view_params() {
+            entries.push(bind(binding as usize, params, step.view, size_of_val(words) as u64));
+        }
         for (i, source) in launch.sources.iter().enumerate() {
             // Only the first source is read in blocks.
             let multiple = if i == 0 && !step.shader.words { PADDING } else { 4 };
@@ -122,19 +165,6 @@ impl Gpu {
         });
         Pass { label: step.label.clone(), pipeline, group, grid: launch.grid }
     }
-}
-
-impl Compiled {
-    /// Removes the pipelines that a failed [`Gpu::bind`] may have added.
-    pub(super) fn forget_in_place(&self, gpu: &Gpu) {
-        self.steps.iter().for_each(|step| gpu.pipelines.forget(&in_place(&step.shader)));
-    }
-}
-
-/// The variant for sources and results in one buffer. WebGPU does not allow a dispatch to bind a
-/// buffer both as read-only and as writable, so the variant binds its sources as writable.
-fn in_place(shader: &Shader) -> Shader {
-    Shader { in_place: true, ..*shader }
 }
 
 impl Pass {

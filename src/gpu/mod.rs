@@ -1,7 +1,7 @@
 //! Runs plans on a GPU through wgpu.
 
 mod adapter;
-#[cfg(feature = "io")]
+#[cfg(feature = "pipeline-cache")]
 mod cache;
 mod download;
 mod execute;
@@ -11,15 +11,20 @@ mod launch;
 mod pipeline;
 mod prepared;
 mod record;
+mod texture;
 
 pub(crate) use adapter::{adapters, find, open, open_all, request};
 pub(crate) use download::Reading;
 pub(crate) use execute::Recording;
 pub use info::DeviceInfo;
 pub use prepared::{BufferRange, Prepared};
+pub use texture::{Operand, TextureRange, texture_view};
 
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
+
+use pipeline::Pipelines;
 
 use crate::error::{Error, Result};
 
@@ -31,7 +36,7 @@ pub(crate) struct Gpu {
     pub(crate) info: DeviceInfo,
     device: wgpu::Device,
     queue: wgpu::Queue,
-    pipelines: Arc<pipeline::Pipelines>,
+    pipelines: Arc<Pipelines>,
     /// Why the device was lost, if it is known to be.
     lost: Arc<OnceLock<String>>,
     /// Whether our own callback reports a loss. On a caller's device the callback is the caller's.
@@ -59,7 +64,13 @@ fn set_loss_callback(device: &wgpu::Device, lost: &Arc<OnceLock<String>>) {
 }
 
 impl Gpu {
-    pub(crate) fn from_wgpu(device: &wgpu::Device, queue: &wgpu::Queue) -> Self {
+    /// A device that the caller has opened. Its pipelines are kept in a file of the directory
+    /// `cache`, if one is given and the device can.
+    pub(crate) fn from_wgpu(
+        device: &wgpu::Device,
+        queue: &wgpu::Queue,
+        cache: Option<&Path>,
+    ) -> Self {
         let info = DeviceInfo::new(&device.adapter_info(), &device.limits());
         let lost = Arc::default();
         // In a browser, setting a callback does not replace the caller's.
@@ -71,7 +82,7 @@ impl Gpu {
             info,
             device: device.clone(),
             queue: queue.clone(),
-            pipelines: Arc::default(),
+            pipelines: Arc::new(Pipelines::new(device, cache)),
             lost,
             has_loss_callback,
         }
@@ -84,13 +95,13 @@ impl Gpu {
             info: self.info.clone(),
             device: self.device.clone(),
             queue: self.queue.clone(),
-            pipelines: Arc::new(pipeline::Pipelines::with_edit(edit, self.pipelines.clone())),
+            pipelines: Arc::new(Pipelines::with_edit(edit, self.pipelines.clone())),
             lost: self.lost.clone(),
             has_loss_callback: self.has_loss_callback,
         }
     }
 
-    #[cfg(feature = "io")]
+    #[cfg(feature = "pipeline-cache")]
     pub(crate) fn save_pipelines(&self) -> Result<bool> {
         self.pipelines.save()
     }
@@ -142,6 +153,11 @@ impl Gpu {
 }
 
 impl Buffer {
+    /// The buffer, if the work that fills it has been submitted.
+    pub(crate) fn submitted(&self) -> Option<&wgpu::Buffer> {
+        self.check_submitted(None).ok().map(|()| &self.buffer)
+    }
+
     /// An error if the work that fills the buffer has not been submitted. `mine` identifies the
     /// caller's own recording, which may use the buffer before.
     fn check_submitted(&self, mine: Option<&Arc<AtomicBool>>) -> Result<()> {

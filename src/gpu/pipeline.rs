@@ -1,9 +1,10 @@
 //! Compute pipelines, created once for each shader.
 
 use std::collections::HashMap;
+use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-#[cfg(feature = "io")]
+#[cfg(feature = "pipeline-cache")]
 use super::cache::PipelineFile;
 use crate::plan::Shader;
 
@@ -42,7 +43,7 @@ impl Slots {
 /// The pipelines of a device.
 #[derive(Default)]
 pub(crate) struct Pipelines {
-    #[cfg(feature = "io")]
+    #[cfg(feature = "pipeline-cache")]
     file: Option<PipelineFile>,
     slots: Mutex<Slots>,
     #[cfg(feature = "oracle")]
@@ -70,6 +71,11 @@ impl Pipelines {
         slot.get_or_init(|| self.create(device, shader)).clone()
     }
 
+    /// Whether the pipeline of a shader has been created.
+    pub(crate) fn has(&self, shader: &Shader) -> bool {
+        self.slots().slots.get(shader).is_some_and(|(slot, _)| slot.get().is_some())
+    }
+
     fn create(&self, device: &wgpu::Device, shader: &Shader) -> Arc<wgpu::ComputePipeline> {
         let source = shader.source();
         #[cfg(feature = "oracle")]
@@ -93,24 +99,29 @@ impl Pipelines {
         Self { edited: Some(Edited { edit, others }), ..Self::default() }
     }
 
-    /// Pipelines that are kept in `file`, if there is one.
-    #[cfg(feature = "io")]
-    pub(crate) fn with_file(file: Option<PipelineFile>) -> Self {
-        Self { file, ..Self::default() }
+    /// No pipelines yet. They are kept in a file of the directory `cache`, if one is given and the
+    /// device can.
+    #[cfg_attr(not(feature = "pipeline-cache"), expect(unused_variables, reason = "no files"))]
+    pub(crate) fn new(device: &wgpu::Device, cache: Option<&Path>) -> Self {
+        Self {
+            #[cfg(feature = "pipeline-cache")]
+            file: cache.and_then(|directory| PipelineFile::open(device, directory)),
+            ..Self::default()
+        }
     }
 
     /// Writes the file if there are new pipelines. Returns whether it did.
-    #[cfg(feature = "io")]
+    #[cfg(feature = "pipeline-cache")]
     pub(crate) fn save(&self) -> crate::error::Result<bool> {
         self.file.as_ref().map_or(Ok(false), PipelineFile::save)
     }
 
-    #[cfg(feature = "io")]
+    #[cfg(feature = "pipeline-cache")]
     fn cache(&self) -> Option<&wgpu::PipelineCache> {
         self.file.as_ref().map(PipelineFile::cache)
     }
 
-    #[cfg(not(feature = "io"))]
+    #[cfg(not(feature = "pipeline-cache"))]
     fn cache(&self) -> Option<&wgpu::PipelineCache> {
         None
     }

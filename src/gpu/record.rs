@@ -3,9 +3,9 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::launch::Pass;
+use super::texture::{Operand, Staged, TextureCopy, TextureRange};
 use super::{BufferRange, Prepared};
 use crate::error::{Error, Result};
-use crate::tensor::TensorDesc;
 
 /// The number of sets of bind groups that are kept.
 const MAX_SETS: usize = 4;
@@ -17,24 +17,19 @@ pub(super) struct BindGroupCache {
 }
 
 struct BoundSet {
-    ranges: Vec<(wgpu::Buffer, u64)>,
+    places: Vec<Place>,
     passes: Arc<[Pass]>,
 }
 
+/// Where a tensor is: at an offset of a buffer, or where the tensor's texture is copied to.
+#[derive(Clone, PartialEq)]
+struct Place(wgpu::Buffer, u64);
+
 impl BindGroupCache {
-    /// The bind groups of these ranges, if they are among those kept. Allocates nothing.
-    fn find<'a>(
-        &self,
-        ranges: impl Iterator<Item = &'a BufferRange<'a>> + Clone,
-    ) -> Option<Arc<[Pass]>> {
+    /// The bind groups of these places, if they are among those kept.
+    fn find(&self, places: &[Place]) -> Option<Arc<[Pass]>> {
         let mut sets = self.sets.lock().unwrap_or_else(PoisonError::into_inner);
-        let same = |(buffer, offset): &(wgpu::Buffer, u64), range: &BufferRange<'_>| {
-            buffer == range.buffer && *offset == range.offset
-        };
-        let found = sets.iter().position(|set| {
-            // Both have as many ranges as the operator has inputs and results.
-            set.ranges.iter().zip(ranges.clone()).all(|(set, range)| same(set, range))
-        })?;
+        let found = sets.iter().position(|set| set.places == places)?;
         sets[..=found].rotate_right(1);
         Some(sets[0].passes.clone())
     }
@@ -63,52 +58,81 @@ impl Drop for DebugGroup<'_> {
 }
 
 impl Prepared {
-    /// Records the operator into a command encoder. It reads the inputs and writes the results in
-    /// the caller's buffers.
+    /// Records the operator into a command encoder. It reads the inputs and writes the results where
+    /// the caller has them: in buffers, or in textures, which are copied to scratch and back.
     ///
     /// It submits nothing, waits for nothing and leaves no error scope open. Results are written in
     /// whole words: if a result of 1- or 2-byte elements ends within a word, the rest of the word
-    /// is set to 0 or kept, as the kernel has it.
+    /// is set to 0 or kept, as the kernel has it. Of a result that was prepared as a view, all that
+    /// is not its elements stays.
     ///
     /// The bind groups of the last four sets of buffers and offsets are kept, and keep the buffers
-    /// alive. Recording with one of these sets creates no wgpu objects except the passes.
+    /// alive. Recording with one of these sets creates no wgpu objects except the passes. Scratch
+    /// for a texture is allocated when its tensor is first recorded as one.
     ///
-    /// Inputs and results may be separate ranges of one buffer. The first such recording compiles
-    /// pipelines that bind the buffer as writable only.
+    /// Inputs and results may be separate ranges of one buffer.
     ///
     /// # Errors
     /// Nothing has been recorded if one is returned: [`Error::InputCount`] and
-    /// [`Error::OutputBuffers`] for a wrong number of ranges, [`Error::BufferUsage`] for a buffer
+    /// [`Error::OutputBuffers`] for a wrong number of tensors, [`Error::BufferUsage`] for a buffer
     /// without `STORAGE`, [`Error::BufferAlignment`] for an offset, [`Error::BufferTooSmall`] for a
     /// range that ends outside of its buffer, [`Error::BufferOverlap`] for a result that shares
-    /// bytes with an input or another result, [`Error::DeviceLost`], and [`Error::OutOfMemory`] and
-    /// [`Error::Gpu`] for new buffers that cannot be bound.
-    pub fn record(
+    /// bytes with an input or another result (of a view, all from its first to its last element),
+    /// [`Error::BadTexture`] for a texture that does not have the elements that the operator was
+    /// prepared for, or the texels of another result, [`Error::DeviceLost`], and
+    /// [`Error::OverLimit`], [`Error::OutOfMemory`] and [`Error::Gpu`] for new buffers.
+    pub fn record<'a>(
         &self,
         encoder: &mut wgpu::CommandEncoder,
-        inputs: &[BufferRange<'_>],
-        outputs: &[BufferRange<'_>],
+        inputs: &[impl Into<Operand<'a>> + Copy],
+        outputs: &[impl Into<Operand<'a>> + Copy],
+    ) -> Result<()> {
+        let inputs: Vec<Operand<'a>> = inputs.iter().map(|&input| input.into()).collect();
+        let outputs: Vec<Operand<'a>> = outputs.iter().map(|&output| output.into()).collect();
+        self.record_operands(encoder, &inputs, &outputs)
+    }
+
+    fn record_operands(
+        &self,
+        encoder: &mut wgpu::CommandEncoder,
+        inputs: &[Operand<'_>],
+        outputs: &[Operand<'_>],
     ) -> Result<()> {
         self.gpu.check_alive()?;
         self.check(inputs, outputs)?;
-        let ranges = inputs.iter().chain(outputs);
-        let passes = match self.bind_groups.find(ranges.clone()) {
+        let mut places = Vec::with_capacity(inputs.len() + outputs.len());
+        let mut copies = Vec::new();
+        for (i, operand) in inputs.iter().chain(outputs).enumerate() {
+            places.push(match operand {
+                Operand::Buffer(range) => Place(range.buffer.clone(), range.offset),
+                Operand::Texture(range) => {
+                    let copy = self.stage(i, range)?;
+                    let place = Place(copy.buffer.clone(), 0);
+                    copies.push((i, copy));
+                    place
+                }
+            });
+        }
+        let passes = match self.bind_groups.find(&places) {
             Some(passes) => passes,
             None => {
-                let ranges: Vec<_> = ranges.map(|r| (r.buffer.clone(), r.offset)).collect();
-                let passes = self.gpu.catch_now("binding", || Ok(self.bind(&ranges)));
-                let passes: Arc<[Pass]> =
-                    passes.inspect_err(|_| self.compiled.forget_in_place(&self.gpu))?.into();
-                self.bind_groups.keep(BoundSet { ranges, passes: passes.clone() });
+                let passes = self.gpu.catch_now("binding", || Ok(self.bind(&places)));
+                let passes: Arc<[Pass]> = passes?.into();
+                self.bind_groups.keep(BoundSet { places, passes: passes.clone() });
                 passes
             }
         };
         let group = DebugGroup::new(encoder, &self.label);
+        // Of a result in a part of the texels the other elements stay.
+        let loaded = copies.iter().filter(|(i, copy)| *i < inputs.len() || !copy.whole);
+        loaded.for_each(|(_, copy)| copy.load(group.0));
         passes.iter().for_each(|pass| pass.encode(group.0));
+        let results = copies.iter().filter(|(i, _)| *i >= inputs.len());
+        results.for_each(|(_, copy)| copy.store(group.0));
         Ok(())
     }
 
-    fn check(&self, inputs: &[BufferRange<'_>], outputs: &[BufferRange<'_>]) -> Result<()> {
+    fn check(&self, inputs: &[Operand<'_>], outputs: &[Operand<'_>]) -> Result<()> {
         if inputs.len() != self.plan.inputs.len() {
             return Err(Error::input_count(&self.label, self.plan.inputs.len(), inputs.len()));
         }
@@ -119,50 +143,113 @@ impl Prepared {
                 actual: outputs.len(),
             });
         }
-        let descs = self.plan.inputs.iter().chain(&self.plan.outputs);
-        let all = inputs.iter().chain(outputs).zip(descs);
-        for (range, desc) in all.clone() {
-            self.check_range(range, desc)?;
+        // Textures have scratch of their own, which is copied back as a whole.
+        let all = inputs.iter().chain(outputs).enumerate();
+        let results = outputs.iter().enumerate().filter_map(|(i, operand)| match operand {
+            Operand::Buffer(_) => None,
+            Operand::Texture(range) => Some((inputs.len() + i, range)),
+        });
+        for (i, range) in results.clone() {
+            if let Some((j, _)) = results.clone().find(|(j, other)| *j < i && range.overlaps(other))
+            {
+                let reason = format!("the texels are those of {}", self.tensor(j));
+                return Err(self.bad_texture(i, reason));
+            }
         }
-        for (i, (result, desc)) in all.clone().enumerate().skip(inputs.len()) {
-            let mine = bytes(result, desc);
-            for (other, desc) in all.clone().take(i) {
-                let theirs = bytes(other, desc);
+        let ranges = all.filter_map(|(i, operand)| match operand {
+            Operand::Buffer(range) => Some((i, range)),
+            Operand::Texture(_) => None,
+        });
+        for (i, range) in ranges.clone() {
+            self.check_range(i, range)?;
+        }
+        for (i, result) in ranges.clone().filter(|(i, _)| *i >= inputs.len()) {
+            let mine = self.bytes(i, result);
+            for (j, other) in ranges.clone().take_while(|(j, _)| *j < i) {
+                let theirs = self.bytes(j, other);
                 // An empty range overlaps nothing.
                 let overlap = theirs.start.max(mine.start) < theirs.end.min(mine.end);
                 if overlap && other.buffer == result.buffer {
-                    return Err(Error::BufferOverlap { a: theirs, b: mine });
+                    return Err(Error::BufferOverlap {
+                        operator: self.label.clone(),
+                        result: self.tensor(i),
+                        bytes: mine,
+                        other: self.tensor(j),
+                        other_bytes: theirs,
+                    });
                 }
             }
         }
         Ok(())
     }
 
-    fn check_range(&self, range: &BufferRange<'_>, desc: &TensorDesc) -> Result<()> {
+    /// The copy of a tensor's texture to the tensor's scratch, and back.
+    fn stage<'a>(&self, i: usize, range: &TextureRange<'a>) -> Result<TextureCopy<'a>> {
+        let is_result = i >= self.plan.inputs.len();
+        let staged = range.staged(&self.plan.view(i), is_result);
+        let staged = staged.map_err(|reason| self.bad_texture(i, reason))?;
+        let mut buffers = self.staging.lock().unwrap_or_else(PoisonError::into_inner);
+        let buffer = match &buffers[i] {
+            Some(buffer) if buffer.size() >= staged.bytes => buffer.clone(),
+            _ => {
+                let usage = wgpu::BufferUsages::STORAGE
+                    | wgpu::BufferUsages::COPY_SRC
+                    | wgpu::BufferUsages::COPY_DST;
+                let create = || self.gpu.create_buffer("wgmax texture", staged.bytes, usage);
+                let buffer = self.gpu.catch_now("a texture", create)?;
+                buffers[i] = Some(buffer.clone());
+                buffer
+            }
+        };
+        let Staged { row_bytes, whole, .. } = staged;
+        Ok(TextureCopy { range: *range, buffer, row_bytes, whole })
+    }
+
+    /// Checks the range of a tensor: the inputs are numbered first, then the results.
+    fn check_range(&self, i: usize, range: &BufferRange<'_>) -> Result<()> {
         let alignment = self.gpu.info.limits.alignment;
-        if !range.buffer.usage().contains(wgpu::BufferUsages::STORAGE) {
-            return Err(Error::BufferUsage { usage: format!("{:?}", range.buffer.usage()) });
+        let (offset, usage, size) = (range.offset, range.buffer.usage(), range.buffer.size());
+        let names = || (self.label.clone(), self.tensor(i));
+        if !usage.contains(wgpu::BufferUsages::STORAGE) {
+            let ((operator, tensor), usage) = (names(), format!("{usage:?}"));
+            return Err(Error::BufferUsage { operator, tensor, usage });
         }
-        if !range.offset.is_multiple_of(alignment) {
-            return Err(Error::BufferAlignment { offset: range.offset, alignment });
+        if !offset.is_multiple_of(alignment) {
+            let (operator, tensor) = names();
+            return Err(Error::BufferAlignment { operator, tensor, offset, alignment });
         }
-        let (needed, size) = (bytes(range, desc).end, range.buffer.size());
+        let needed = self.bytes(i, range).end;
         if needed > size {
-            return Err(Error::BufferTooSmall { needed, size });
+            let (operator, tensor) = names();
+            return Err(Error::BufferTooSmall { operator, tensor, needed, size });
         }
         Ok(())
     }
 
-    fn bind(&self, ranges: &[(wgpu::Buffer, u64)]) -> Vec<Pass> {
-        self.gpu.bind(&self.plan, &self.compiled, |range| match ranges.get(range.buffer) {
-            Some((buffer, offset)) => (buffer, *offset),
-            None => (&self.scratch[range.buffer - ranges.len()], 0),
+    fn bad_texture(&self, i: usize, reason: String) -> Error {
+        Error::BadTexture { operator: self.label.clone(), tensor: self.tensor(i), reason }
+    }
+
+    /// What a tensor is called in errors.
+    fn tensor(&self, i: usize) -> String {
+        match i.checked_sub(self.plan.inputs.len()) {
+            None => format!("input {i}"),
+            Some(result) => format!("result {result}"),
+        }
+    }
+
+    /// The bytes of a tensor in its buffer, from its first element to its last one, rounded to
+    /// whole words.
+    fn bytes(&self, i: usize, range: &BufferRange<'_>) -> std::ops::Range<u64> {
+        let bytes = self.plan.bytes(i);
+        let (first, end) = (bytes.start as u64 / 4 * 4, (bytes.end as u64).next_multiple_of(4));
+        range.offset.saturating_add(first)..range.offset.saturating_add(end)
+    }
+
+    fn bind(&self, places: &[Place]) -> Vec<Pass> {
+        self.gpu.bind(&self.plan, &self.compiled, |range| match places.get(range.buffer) {
+            Some(Place(buffer, offset)) => (buffer, *offset),
+            None => (&self.scratch[range.buffer - places.len()], 0),
         })
     }
-}
-
-/// The bytes of a tensor in its buffer, rounded up to whole words.
-fn bytes(range: &BufferRange<'_>, desc: &TensorDesc) -> std::ops::Range<u64> {
-    let size = (desc.byte_len() as u64).next_multiple_of(4);
-    range.offset..range.offset.saturating_add(size)
 }

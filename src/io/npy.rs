@@ -13,7 +13,7 @@ use super::source::{self, SharedBytes, part};
 use super::{bad_file, bad_tensor, unsupported};
 use crate::error::Result;
 use crate::output::io_error;
-use crate::tensor::{ElementType, Tensor, TensorDesc, zeroed};
+use crate::tensor::{ElementType, Tensor, TensorDesc, TensorView, View, zeroed};
 
 pub(super) const MAGIC: &[u8; 6] = b"\x93NUMPY";
 /// The maximum length of a header in bytes, which is that of version 1. The header of an array of
@@ -42,8 +42,17 @@ const DTYPES: [(ElementType, &str); 13] = [
 /// # Errors
 /// [`Error::Io`](crate::Error::Io) if the file cannot be read, otherwise as [`parse`].
 pub fn read(path: impl AsRef<Path>) -> Result<Tensor> {
+    read_view(path)?.to_tensor()
+}
+
+/// Reads the array of a file as a view: in Fortran order its elements stay where they are. It is
+/// memory-mapped if it is little-endian.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_view(path: impl AsRef<Path>) -> Result<TensorView> {
     let path = path.as_ref();
-    parse(&path.display().to_string(), source::open(path)?)
+    parse_view(&path.display().to_string(), source::open(path)?)
 }
 
 /// The array in the bytes of a file. The bytes are shared if they are little-endian and in C order.
@@ -54,11 +63,16 @@ pub fn read(path: impl AsRef<Path>) -> Result<Tensor> {
 /// [`Error::Unsupported`](crate::Error::Unsupported) for a dtype that is not an [`ElementType`] and
 /// for more axes than a tensor may have, and [`Error::OutOfMemory`](crate::Error::OutOfMemory).
 pub fn parse(name: &str, bytes: SharedBytes) -> Result<Tensor> {
+    parse_view(name, bytes)?.to_tensor()
+}
+
+/// As [`parse`], with elements in Fortran order where they are.
+fn parse_view(name: &str, bytes: SharedBytes) -> Result<TensorView> {
     let whole = (*bytes).as_ref();
     let mut rest = whole;
     let header = Header::read(name, &mut rest)?;
     let data = part(&bytes, whole.len() - rest.len()..whole.len());
-    header.tensor(name, data.expect("the rest of a slice is inside the slice"))
+    header.view(name, data.expect("the rest of a slice is inside the slice"))
 }
 
 /// Writes a tensor atomically, in format version 1, little-endian and in C order.
@@ -157,65 +171,44 @@ impl Header {
 
     /// The tensor with this header and these data.
     pub(super) fn tensor(self, name: &str, data: SharedBytes) -> Result<Tensor> {
+        self.view(name, data)?.to_tensor()
+    }
+
+    /// The same, with elements in Fortran order where they are.
+    fn view(self, name: &str, data: SharedBytes) -> Result<TensorView> {
         let bytes = (*data).as_ref();
         let (expected, actual) = (self.desc.byte_len(), bytes.len());
         if actual != expected {
             let reason = format!("{} needs {expected} bytes of data, but has {actual}", self.desc);
             return Err(bad_file(name, "npy", reason));
         }
+        self.placed(data).map_err(|e| bad_tensor(name, "npy", e))
+    }
+
+    /// `data` must have the length that the shape needs.
+    fn placed(self, data: SharedBytes) -> Result<TensorView> {
         let element_type = self.desc.element_type();
-        let shape = self.desc.shape();
-        let tensor = match self.fortran_order || self.big_endian {
-            true => self.reorder(bytes),
-            false => Tensor::from_shared(element_type, shape, data),
-        };
-        tensor.map_err(|e| bad_tensor(name, "npy", e))
-    }
-
-    /// The tensor of elements in another order of bytes or axes. `bytes` must have the length that
-    /// the shape needs.
-    fn reorder(self, bytes: &[u8]) -> Result<Tensor> {
-        let mut words = zeroed(bytes.len().div_ceil(8))?;
-        let to = &mut bytemuck::cast_slice_mut(&mut words)[..bytes.len()];
-        let size = self.desc.element_type().size();
-        match self.fortran_order && !self.desc.is_empty() {
-            true => to_c_order(self.desc.shape(), size, bytes, to),
-            false => to.copy_from_slice(bytes),
+        // In Fortran order the first axis is the innermost.
+        let mut shape = self.desc.shape().to_vec();
+        if self.fortran_order {
+            shape.reverse();
         }
-        if self.big_endian {
-            to.chunks_exact_mut(size).for_each(<[u8]>::reverse);
-        }
-        Tensor::from_words(self.desc, words)
-    }
-}
-
-/// Copies elements of `size` bytes from Fortran order to C order. The shape has no 0.
-fn to_c_order(shape: &[usize], size: usize, from: &[u8], to: &mut [u8]) {
-    // Each axis and its stride in `from`. Axes of 1 have no part in the order.
-    let mut stride = 1;
-    let mut axes: Vec<(usize, usize)> = Vec::new();
-    for &dimension in shape.iter().filter(|&&dimension| dimension > 1) {
-        axes.push((dimension, stride));
-        stride *= dimension;
-    }
-    let (len, step) = axes.pop().unwrap_or((1, 1));
-    // Counts through the outer axes. All are longer than 1, so a step changes fewer than two of them
-    // on average, however many there are.
-    let mut at = vec![0; axes.len()];
-    let mut first = 0;
-    for row in to.chunks_exact_mut(len * size) {
-        for (i, element) in row.chunks_exact_mut(size).enumerate() {
-            element.copy_from_slice(&from[(first + i * step) * size..][..size]);
-        }
-        for (at, (dimension, stride)) in at.iter_mut().zip(&axes).rev() {
-            *at += 1;
-            first += stride;
-            if *at < *dimension {
-                break;
+        let memory = match self.big_endian {
+            true => {
+                let bytes = (*data).as_ref();
+                let mut words = zeroed(bytes.len().div_ceil(8))?;
+                let to = &mut bytemuck::cast_slice_mut(&mut words)[..bytes.len()];
+                to.copy_from_slice(bytes);
+                to.chunks_exact_mut(element_type.size()).for_each(<[u8]>::reverse);
+                Tensor::from_words(TensorDesc::new(element_type, shape)?, words)?
             }
-            first -= *at * stride;
-            *at = 0;
+            false => Tensor::from_shared(element_type, shape, data)?,
+        };
+        let mut view = View::from(memory.desc());
+        if self.fortran_order {
+            view = view.permute(&(0..view.desc().rank()).rev().collect::<Vec<_>>())?;
         }
+        TensorView::new(&memory, view)
     }
 }
 

@@ -41,10 +41,14 @@ pub(super) fn run(op: &SegmentMax, data: &Tensor, ids: &Tensor) -> Result<Vec<Te
 }
 
 /// An id, or an offset.
-fn id(ids: &Tensor, i: usize) -> i64 {
+fn id(ids: &Tensor, i: usize) -> i128 {
+    let bits = bits_at(ids, i);
     match ids.element_type() {
-        ElementType::I32 => i64::from(bits_at(ids, i) as i32),
-        _ => bits_at(ids, i) as i64,
+        ElementType::I8 => (bits as i8).into(),
+        ElementType::I16 => (bits as i16).into(),
+        ElementType::I32 => (bits as i32).into(),
+        ElementType::I64 => (bits as i64).into(),
+        _ => bits.into(),
     }
 }
 
@@ -59,10 +63,24 @@ pub(super) fn status(op: &SegmentMax, rows: usize, ids: &Tensor) -> Result<Tenso
             status |= SegmentMax::NEGATIVE;
         }
     }
-    if op.get_segments() == Segments::Offsets && any(&|i| id(ids, i) > rows as i64) {
-        status |= SegmentMax::TOO_LARGE;
+    let mut dropped = 0;
+    if op.get_segments() == Segments::Offsets {
+        if any(&|i| id(ids, i) > rows as i128) {
+            status |= SegmentMax::TOO_LARGE;
+        }
+        let row = |i: usize| id(ids, i).clamp(0, rows as i128) as u64;
+        dropped = row(0) + rows as u64 - row(ids.len() - 1);
+    } else {
+        let segments = count(op, ids);
+        dropped += (0..rows).filter(|&i| !(0..segments).contains(&id(ids, i))).count() as u64;
     }
-    tensor(ElementType::U32, &[], std::iter::once(status.into()))
+    tensor(ElementType::U32, &[2], [status.into(), dropped].into_iter())
+}
+
+/// How many segments ids have.
+fn count(op: &SegmentMax, ids: &Tensor) -> i128 {
+    let counted = || (0..ids.len()).map(|i| id(ids, i)).max().map_or(0, |id| (id + 1).max(0));
+    op.get_num_segments().map_or_else(counted, i128::from)
 }
 
 /// The rows of each segment, ascending.
@@ -75,10 +93,7 @@ fn members(op: &SegmentMax, ids: &Tensor) -> Result<Vec<Vec<usize>>> {
         }
         return Ok(members);
     }
-    // If the number is given, ids may be as large as an `i64`.
-    let counted = || (0..ids.len()).map(id).max().map_or(0, |largest| (largest + 1).max(0));
-    let segments = op.get_num_segments().unwrap_or_else(counted) as usize;
-    let mut members = memory::repeated(Vec::new(), segments)?;
+    let mut members = memory::repeated(Vec::new(), count(op, ids) as usize)?;
     for row in 0..ids.len() {
         let mine = usize::try_from(id(row)).ok().and_then(|id| members.get_mut(id));
         if let Some(mine) = mine {

@@ -10,7 +10,9 @@ use std::io::{self, BufWriter, ErrorKind, IsTerminal, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+#[cfg(feature = "io")]
 pub(crate) use mapped::Mapped;
+#[cfg(feature = "io")]
 pub use temporary::remove_temporary_files;
 
 use crate::error::{Error, Result};

@@ -1,11 +1,13 @@
 //! What the planners share: buffers, bindings and launches, put together one by one.
 
+use std::borrow::Cow;
+
 use bytemuck::Pod;
 
-use super::{Buffer, Kernel, Launch, Limits, Plan, Range, Role, Shader, grid};
+use super::{Buffer, Kernel, Launch, Limits, Placement, Plan, Range, Role, Shader, grid};
 use crate::error::{Error, Result};
 use crate::tensor::key::Nan;
-use crate::tensor::{ElementType, TensorDesc};
+use crate::tensor::{ElementType, TensorDesc, View};
 
 /// Elements of a binding are numbered in 31 bits, so that sums of two such numbers have 32.
 pub(crate) const MAX_ELEMENTS: u64 = 1 << 31;
@@ -52,6 +54,7 @@ pub(crate) struct Builder<'a> {
     launches: Vec<Launch>,
     inputs: Vec<TensorDesc>,
     outputs: Vec<TensorDesc>,
+    views: Vec<View>,
 }
 
 impl<'a> Builder<'a> {
@@ -75,12 +78,43 @@ impl<'a> Builder<'a> {
             launches: Vec::new(),
             inputs: inputs.iter().map(|&input| input.clone()).collect(),
             outputs,
+            views: Vec::new(),
         }
     }
 
+    /// A plan to be changed, for inputs and results that are views, and its launches, which it has
+    /// no more.
+    pub(crate) fn resume(plan: Plan, target: Target<'a>) -> (Self, Vec<Launch>) {
+        let views = plan.views().map(Cow::into_owned).collect();
+        let Plan { buffers, launches, inputs, outputs, .. } = plan;
+        let (element, nan_key) = (inputs[0].element_type(), 0);
+        let none = Vec::new();
+        let builder =
+            Self { target, element, nan_key, buffers, launches: none, inputs, outputs, views };
+        (builder, launches)
+    }
+
     pub(crate) fn finish(self) -> Plan {
-        let Self { buffers, launches, inputs, outputs, .. } = self;
-        Plan { buffers, launches, inputs, outputs }
+        let Self { buffers, launches, inputs, outputs, views, .. } = self;
+        Plan { buffers, launches, inputs, outputs, views }
+    }
+
+    /// Notes where the elements of an input or a result lie.
+    pub(crate) fn place(&mut self, buffer: usize, view: &View) {
+        self.buffers[buffer].size = view.byte_len() as u64;
+        self.views[buffer] = view.clone();
+    }
+
+    /// Adds launches that were made before.
+    pub(crate) fn append(&mut self, launches: Vec<Launch>) {
+        self.launches.extend(launches);
+    }
+
+    /// Says where the elements lie that the last launch reads or writes.
+    pub(crate) fn set_view(&mut self, placement: Placement) {
+        if let Some(last) = self.launches.last_mut() {
+            last.view = Some(Box::new(placement));
+        }
     }
 
     /// Bytes of a buffer, without padding.
@@ -123,7 +157,8 @@ impl<'a> Builder<'a> {
         self.scratch_bytes(words * 4)
     }
 
-    fn scratch_bytes(&mut self, size: u64) -> usize {
+    /// New scratch of so many bytes. Gives the buffer.
+    pub(crate) fn scratch_bytes(&mut self, size: u64) -> usize {
         self.buffers.push(Buffer { role: Role::Scratch, size });
         self.buffers.len() - 1
     }
@@ -203,7 +238,8 @@ impl<'a> Builder<'a> {
             });
         }
         let params = params.to_vec();
-        self.launches.push(Launch { shader, params, sources, results, grid, purpose });
+        let view = None;
+        self.launches.push(Launch { shader, params, sources, results, grid, view, purpose });
         Ok(())
     }
 

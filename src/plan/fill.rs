@@ -7,9 +7,6 @@ use crate::error::Result;
 use crate::fault::{self, Fault};
 use crate::threads;
 
-/// The kernels of this room.
-pub(crate) static KERNELS: [&Kernel; 1] = [&FILL];
-
 /// One value everywhere.
 pub(crate) static FILL: Kernel = Kernel::new("fill", "common/fill", run).untyped();
 

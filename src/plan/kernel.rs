@@ -5,6 +5,7 @@ use std::hash::{Hash, Hasher};
 
 use bytemuck::Pod;
 
+use super::view::Placement;
 use crate::tensor::ElementType;
 use crate::wgsl;
 
@@ -27,11 +28,26 @@ pub struct Kernel {
     pub(crate) typed: bool,
     /// Whether it reads both blocks and words of its source, which is bound as blocks then.
     pub(crate) mixed: bool,
+    /// Whether its source may be a view.
+    pub(crate) views: Views,
     /// How parts of its text are written for the attributes of one operator, if they are.
     pub(crate) specialization: Option<&'static Specialization>,
     /// The CPU's function.
     #[cfg(feature = "cpu")]
     pub(crate) cpu: fn(&Shader, Call<'_, '_>),
+}
+
+/// What a kernel has to do with views.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Views {
+    /// Its source may be one. On the CPU the elements are gathered before.
+    MayRead,
+    /// Its source is one, and its CPU function reads it as such.
+    Reads,
+    /// Its result is one, and its CPU function writes it as such.
+    Writes,
+    /// Nothing: it reads no elements.
+    Not,
 }
 
 /// Parts of a text that are written for the attributes of one operator.
@@ -52,6 +68,8 @@ pub(crate) struct Call<'a, 'b> {
     pub sources: &'a [&'a [u8]],
     /// The results' bytes.
     pub results: &'a mut [&'b mut [u8]],
+    /// Where the elements of the source or of the result lie, of kernels that ask for it.
+    pub view: Option<&'a Placement>,
 }
 
 impl<'a, 'b> Call<'a, 'b> {
@@ -60,8 +78,9 @@ impl<'a, 'b> Call<'a, 'b> {
         params: &'a [u32],
         sources: &'a [&'a [u8]],
         results: &'a mut [&'b mut [u8]],
+        view: Option<&'a Placement>,
     ) -> Self {
-        Self { params, sources, results }
+        Self { params, sources, results, view }
     }
 
     /// The parameters.
@@ -91,7 +110,7 @@ impl Kernel {
         const fn any(_: ElementType, _: Flags) -> bool {
             true
         }
-        let (typed, mixed, specialization) = (true, false, None);
+        let (typed, mixed, views, specialization) = (true, false, Views::MayRead, None);
         Self {
             name,
             file,
@@ -99,6 +118,7 @@ impl Kernel {
             has: any,
             typed,
             mixed,
+            views,
             specialization,
             #[cfg(feature = "cpu")]
             cpu,
@@ -117,7 +137,12 @@ impl Kernel {
 
     /// The same with one text for all element types.
     pub(crate) const fn untyped(self) -> Self {
-        Self { typed: false, ..self }
+        Self { typed: false, views: Views::Not, ..self }
+    }
+
+    /// The same that has to do with views in another way.
+    pub(crate) const fn views(self, views: Views) -> Self {
+        Self { views, ..self }
     }
 
     /// The same that reads both blocks and words of its source.
@@ -156,6 +181,15 @@ impl Kernel {
         self.specialization.is_some()
     }
 
+    /// Whether its source is a view: what there is.
+    const fn pitched(&self) -> &'static [bool] {
+        match self.views {
+            Views::MayRead => &[false, true],
+            Views::Reads => &[true],
+            Views::Writes | Views::Not => &[false],
+        }
+    }
+
     /// All shaders of the kernel for a workgroup size. A specialized kernel has no end of them:
     /// then these are samples.
     pub fn shaders(&'static self, workgroup: u32) -> Vec<Shader> {
@@ -168,13 +202,17 @@ impl Kernel {
                     let shader = Shader::new(self, element, workgroup);
                     let shader = Shader { flags, attributes, ..shader };
                     // What has no type reads words.
-                    let binds = [(false, false), (false, true), (true, false), (true, true)];
-                    let binds = if self.typed { &binds[..] } else { &binds[..2] };
-                    all.extend(binds.iter().map(|&(words, in_place)| Shader {
-                        words,
-                        in_place,
-                        ..shader
-                    }));
+                    let all_words = if self.typed { &[false, true][..] } else { &[false] };
+                    for &words in all_words {
+                        for in_place in [false, true] {
+                            all.extend(self.pitched().iter().map(|&pitched| Shader {
+                                words,
+                                in_place,
+                                pitched,
+                                ..shader
+                            }));
+                        }
+                    }
                 }
             }
         }
@@ -218,6 +256,8 @@ pub struct Shader {
     /// Whether sources and results may be ranges of one buffer: then all are bound as writable,
     /// for a dispatch may not bind a buffer in two ways.
     pub in_place: bool,
+    /// Whether the source is a view, whose elements do not lie one after the other.
+    pub pitched: bool,
     /// Invocations of a workgroup.
     pub workgroup: u32,
 }
@@ -226,7 +266,9 @@ impl Shader {
     /// The shader of a kernel without flags.
     pub(crate) const fn new(kernel: &'static Kernel, element: ElementType, workgroup: u32) -> Self {
         let (flags, attributes) = (0, [0; 16]);
-        Self { kernel, element, flags, attributes, words: false, in_place: false, workgroup }
+        let pitched = matches!(kernel.views, Views::Reads);
+        let (words, in_place) = (false, false);
+        Self { kernel, element, flags, attributes, words, in_place, pitched, workgroup }
     }
 
     /// The same with one of the kernel's flags set or not.
@@ -262,6 +304,9 @@ impl Shader {
             label.push(' ');
             label.push_str(flag);
         }
+        if self.pitched {
+            label.push_str(" pitched");
+        }
         label
     }
 
@@ -287,17 +332,13 @@ impl Shader {
             "float32" => t == ElementType::F32,
             "float64" => t == ElementType::F64,
             "boolean" => t == ElementType::Bool,
-            "signed" => matches!(
-                t,
-                ElementType::I8 | ElementType::I16 | ElementType::I32 | ElementType::I64
-            ),
-            "unsigned" => matches!(
-                t,
-                ElementType::U8 | ElementType::U16 | ElementType::U32 | ElementType::U64
-            ),
+            "signed" => t.is_signed_integer(),
+            "unsigned" => t.is_integer() && !t.is_signed_integer(),
             "words" => self.words,
             "in_place" => self.in_place,
-            "mixed" => self.kernel.mixed,
+            "pitched" => self.pitched,
+            // A view is read in blocks, and in words where these lie apart.
+            "both" => self.kernel.mixed || self.pitched,
             flag => self.is(flag),
         }
     }

@@ -9,18 +9,26 @@ mod divide;
 mod fill;
 mod kernel;
 mod limits;
+mod view;
 
 pub(crate) use builder::{Builder, MAX_ELEMENTS, New, Region, Target, gcd};
 pub(crate) use divide::divisor;
-pub(crate) use fill::KERNELS;
+#[cfg(feature = "cpu")]
+use kernel::Views;
 pub(crate) use kernel::{Attributes, Call, Flags, Specialization};
 /// For the command and the tests: what a launch runs, and its text.
 #[doc(hidden)]
 pub use kernel::{Kernel, Shader};
 pub use limits::Limits;
+pub(crate) use view::Placement;
+
+use std::borrow::Cow;
 
 use crate::error::{Error, Result};
-use crate::tensor::TensorDesc;
+use crate::tensor::{TensorDesc, View};
+
+/// The kernels of this room.
+pub(crate) static KERNELS: [&Kernel; 3] = [&fill::FILL, &view::PACK, &view::UNPACK];
 
 /// What a buffer of a plan is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,6 +56,9 @@ pub(crate) struct Range {
     pub size: u64,
 }
 
+/// Where the words of a view are bound, `shaders/common/view.wgsl`.
+const VIEW_BINDING: u32 = 15;
+
 /// One dispatch of a plan. Source `i` is bound at `1 + 2 * i`, result `i` at `2 + 2 * i`.
 #[derive(Clone, Debug)]
 pub struct Launch {
@@ -57,6 +68,8 @@ pub struct Launch {
     pub(crate) sources: Vec<Range>,
     pub(crate) results: Vec<Range>,
     pub(crate) grid: [u32; 3],
+    /// Where the elements of the first source lie, or of the result, if not one after the other.
+    pub(crate) view: Option<Box<Placement>>,
     /// What the launch is for, as a part of a sentence.
     pub(crate) purpose: &'static str,
 }
@@ -99,7 +112,21 @@ impl Launch {
         &self.params
     }
 
-    /// What is bound beside the uniform buffer: the number of the binding, the buffer of the plan,
+    /// Whether the CPU gathers the elements of the source before its kernel reads them.
+    #[cfg(feature = "cpu")]
+    pub(crate) fn reads_gathered(&self) -> bool {
+        self.shader.kernel.views == Views::MayRead
+    }
+
+    /// The binding of a second uniform buffer, which says where the elements of a view lie, and its
+    /// words.
+    #[doc(hidden)]
+    pub fn view_params(&self) -> Option<(u32, &[u32])> {
+        let view = self.view.as_deref()?;
+        Some((VIEW_BINDING, bytemuck::cast_slice(bytemuck::bytes_of(&view.words))))
+    }
+
+    /// What is bound beside the uniform buffers: the number of the binding, the buffer of the plan,
     /// and in bytes where it begins and how long it is, without padding.
     #[doc(hidden)]
     pub fn bindings(&self) -> impl Iterator<Item = (u32, usize, u64, u64)> {
@@ -107,11 +134,6 @@ impl Launch {
         let results = self.results.iter().enumerate().map(|(i, range)| (2 + 2 * i, range));
         let all = sources.chain(results);
         all.map(|(binding, range)| (binding as u32, range.buffer, range.offset, range.size))
-    }
-
-    /// The bytes of the uniform buffer.
-    pub(crate) fn param_bytes(&self) -> &[u8] {
-        bytemuck::cast_slice(&self.params)
     }
 }
 
@@ -122,6 +144,9 @@ pub struct Plan {
     pub(crate) launches: Vec<Launch>,
     pub(crate) inputs: Vec<TensorDesc>,
     pub(crate) outputs: Vec<TensorDesc>,
+    /// Where the elements of the inputs lie, then those of the results. Empty if all lie one after
+    /// the other.
+    pub(crate) views: Vec<View>,
 }
 
 impl Plan {
@@ -140,28 +165,69 @@ impl Plan {
         self.inputs.len()
     }
 
+    /// Where the elements of the inputs lie, then those of the results.
+    pub(crate) fn views(&self) -> impl Iterator<Item = Cow<'_, View>> + Clone {
+        (0..self.inputs.len() + self.outputs.len()).map(|i| self.view(i))
+    }
+
+    /// Where the elements of an input lie, or of a result, which are numbered behind the inputs.
+    pub(crate) fn view(&self, i: usize) -> Cow<'_, View> {
+        match self.views.get(i) {
+            Some(view) => Cow::Borrowed(view),
+            None => {
+                let result = i.checked_sub(self.inputs.len());
+                Cow::Owned(result.map_or_else(|| &self.inputs[i], |i| &self.outputs[i]).into())
+            }
+        }
+    }
+
+    /// The bytes of an input's or a result's memory from its first element to its last one.
+    pub(crate) fn bytes(&self, i: usize) -> std::ops::Range<usize> {
+        match self.views.get(i) {
+            Some(view) => view.bytes(),
+            None => 0..self.buffers[i].size as usize,
+        }
+    }
+
+    /// Where the elements of the results lie.
+    pub(crate) fn result_views(&self) -> impl Iterator<Item = Cow<'_, View>> {
+        self.views().skip(self.inputs.len())
+    }
+
     /// Refuses inputs unlike those that the plan was made for.
     ///
     /// # Errors
-    /// [`Error::InputCount`], [`Error::WrongInput`].
+    /// [`Error::InputCount`], [`Error::WrongInput`], [`Error::WrongView`].
     pub(crate) fn check_inputs<'a>(
         &self,
-        given: impl ExactSizeIterator<Item = &'a TensorDesc>,
+        given: impl ExactSizeIterator<Item = &'a View>,
     ) -> Result<()> {
         if given.len() != self.inputs.len() {
             return Err(Error::input_count("the plan", self.inputs.len(), given.len()));
         }
-        let mut pairs = self.inputs.iter().zip(given).enumerate();
-        match pairs.find(|(_, (expected, actual))| expected != actual) {
-            None => Ok(()),
-            Some((position, (expected, actual))) => Err(Error::WrongInput {
-                position,
-                expected_type: expected.element_type(),
-                expected_shape: expected.shape().to_vec(),
-                actual_type: actual.element_type(),
-                actual_shape: actual.shape().to_vec(),
-            }),
+        for (position, (expected, actual)) in self.inputs.iter().zip(given).enumerate() {
+            if expected != actual.desc() {
+                return Err(Error::WrongInput {
+                    position,
+                    expected_type: expected.element_type(),
+                    expected_shape: expected.shape().to_vec(),
+                    actual_type: actual.desc().element_type(),
+                    actual_shape: actual.desc().shape().to_vec(),
+                });
+            }
+            let view = self.views.get(position);
+            if view.map_or(!actual.is_contiguous(), |view| view != actual) {
+                let expected = view.map_or_else(|| expected.into(), View::clone);
+                return Err(Error::WrongView {
+                    position,
+                    expected_offset: expected.offset(),
+                    expected_pitches: expected.pitches(),
+                    actual_offset: actual.offset(),
+                    actual_pitches: actual.pitches(),
+                });
+            }
         }
+        Ok(())
     }
 
     /// The launches, in order.

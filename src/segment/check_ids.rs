@@ -1,8 +1,9 @@
-//! `shaders/segment/check_ids.wgsl`: what is wrong with ids or offsets.
+//! `shaders/segment/check_ids.wgsl`: what is wrong with ids or offsets, and how many rows belong to
+//! no segment.
 
 use bytemuck::{Pod, Zeroable};
 
-use super::SegmentMax;
+use super::{SegmentMax, Segments};
 use crate::fault::{self, Fault};
 use crate::plan::{Call, Kernel, Shader};
 
@@ -18,9 +19,25 @@ pub(super) struct Params {
     pub chunk: u32,
     pub base: u32,
     pub id_words: u32,
-    pub offsets: u32,
+    pub sign: u32,
+    pub form: u32,
     pub rows: u32,
+    pub segments: u32,
+    pub counted: u32,
+    pub last: u32,
     pub padding: [u32; 2],
+}
+
+const ANY_ORDER: u32 = 1;
+const OFFSETS: u32 = 2;
+
+/// The number of a form in the parameters.
+pub(super) const fn form(segments: Segments) -> u32 {
+    match segments {
+        Segments::Sorted => 0,
+        Segments::Unsorted => ANY_ORDER,
+        Segments::Offsets => OFFSETS,
+    }
 }
 
 fn run(_: &Shader, mut call: Call<'_, '_>) {
@@ -28,21 +45,36 @@ fn run(_: &Shader, mut call: Call<'_, '_>) {
     let words = p.id_words as usize;
     let (ids, status): (&[u32], &mut [u32]) = call.one();
     let ids = &ids[p.base as usize * words..][..p.count as usize * words];
-    let value = |id: &[u32]| match id {
-        [low] => i64::from(*low as i32),
-        _ => i64::from(id[1] as i32) << 32 | i64::from(id[0]),
+    let value = |id: &[u32]| {
+        let high = id[words - 1];
+        let high = if p.sign == 0 { i128::from(high) } else { i128::from(high as i32) };
+        if words == 1 { high } else { high << 32 | i128::from(id[0]) }
     };
-    let rows = i64::from(p.rows) - fault::or(Fault::OffsetsEnd, 0, 1);
+    let (rows, segments) = (i128::from(p.rows), i128::from(p.segments));
+    let before = |offset: i128| offset.clamp(0, rows) as u32;
     let mut previous = None;
-    for id in ids.chunks(words).map(value) {
-        if p.offsets == 1 && id > rows {
-            status[0] |= SegmentMax::TOO_LARGE;
+    for (i, id) in ids.chunks(words).map(value).enumerate() {
+        let counted = i < fault::or(Fault::IdCounted, p.counted as usize, 0);
+        if p.form == OFFSETS {
+            if id > rows - fault::or(Fault::OffsetsEnd, 0, 1) {
+                status[0] |= SegmentMax::TOO_LARGE;
+            }
+            if i == 0 && p.counted == 0 {
+                status[1] += before(id);
+            }
+            if i + 1 == p.count as usize && p.last == 1 {
+                status[1] += p.rows - before(id);
+            }
+        } else if !counted && !(0..segments).contains(&id) {
+            status[1] += 1;
         }
-        if id < 0 {
-            status[0] |= SegmentMax::NEGATIVE;
-        }
-        if previous.is_some_and(|previous| id < previous) {
-            status[0] |= SegmentMax::UNSORTED;
+        if p.form != ANY_ORDER {
+            if id < 0 {
+                status[0] |= SegmentMax::NEGATIVE;
+            }
+            if previous.is_some_and(|previous| id < previous) {
+                status[0] |= SegmentMax::UNSORTED;
+            }
         }
         previous = Some(id);
     }

@@ -1,40 +1,71 @@
 //! Segment ids or offsets on the host, read where they lie.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use crate::error::Result;
 use crate::tensor::{ElementType, Tensor};
+use crate::threads;
+use crate::vector::{Loop, PARALLEL_FROM, dispatch};
 
-/// Ids or offsets of either type.
+/// Ids or offsets of any integer type.
 #[derive(Clone, Copy)]
 pub(crate) enum Ids<'a> {
-    Narrow(&'a [i32]),
-    Wide(&'a [i64]),
+    I8(&'a [i8]),
+    U8(&'a [u8]),
+    I16(&'a [i16]),
+    U16(&'a [u16]),
+    I32(&'a [i32]),
+    U32(&'a [u32]),
+    I64(&'a [i64]),
+    U64(&'a [u64]),
+}
+
+/// What an expression is for the ids, whatever their type.
+macro_rules! with {
+    ($all:expr, $ids:ident => $body:expr) => {
+        match $all {
+            Self::I8($ids) => $body,
+            Self::U8($ids) => $body,
+            Self::I16($ids) => $body,
+            Self::U16($ids) => $body,
+            Self::I32($ids) => $body,
+            Self::U32($ids) => $body,
+            Self::I64($ids) => $body,
+            Self::U64($ids) => $body,
+        }
+    };
 }
 
 impl<'a> Ids<'a> {
     /// The ids in a tensor.
     ///
     /// # Errors
-    /// [`Error::WrongElementType`](crate::Error::WrongElementType) for a type other than `i32` and
-    /// `i64`.
+    /// [`Error::WrongElementType`](crate::Error::WrongElementType) for a type that is no integer.
     pub(crate) fn of(tensor: &'a Tensor) -> Result<Self> {
         match tensor.element_type() {
-            ElementType::I32 => tensor.as_slice().map(Self::Narrow),
-            _ => tensor.as_slice().map(Self::Wide),
+            ElementType::I8 => tensor.as_slice().map(Self::I8),
+            ElementType::U8 => tensor.as_slice().map(Self::U8),
+            ElementType::I16 => tensor.as_slice().map(Self::I16),
+            ElementType::U16 => tensor.as_slice().map(Self::U16),
+            ElementType::I32 => tensor.as_slice().map(Self::I32),
+            ElementType::U32 => tensor.as_slice().map(Self::U32),
+            ElementType::U64 => tensor.as_slice().map(Self::U64),
+            _ => tensor.as_slice().map(Self::I64),
         }
     }
 
     pub(crate) fn len(&self) -> usize {
-        match self {
-            Self::Narrow(ids) => ids.len(),
-            Self::Wide(ids) => ids.len(),
-        }
+        with!(self, ids => ids.len())
     }
 
+    /// An id. What no `i64` holds is `i64::MAX`, which no segment has either.
     pub(crate) fn at(&self, position: usize) -> i64 {
-        match self {
-            Self::Narrow(ids) => ids[position].into(),
-            Self::Wide(ids) => ids[position],
-        }
+        i64::try_from(self.exact(position)).unwrap_or(i64::MAX)
+    }
+
+    /// An id as it is.
+    pub(crate) fn exact(&self, position: usize) -> i128 {
+        with!(self, ids => ids[position].into())
     }
 
     pub(crate) fn iter(self) -> impl DoubleEndedIterator<Item = i64> + ExactSizeIterator + 'a {
@@ -43,9 +74,98 @@ impl<'a> Ids<'a> {
 
     /// The first position of ascending ids whose id is not below `min`, or their number.
     pub(crate) fn first_at_least(&self, min: i64) -> usize {
-        match self {
-            Self::Narrow(ids) => ids.partition_point(|&id| i64::from(id) < min),
-            Self::Wide(ids) => ids.partition_point(|&id| id < min),
+        with!(self, ids => ids.partition_point(|&id| i128::from(id) < i128::from(min)))
+    }
+
+    /// The first id that is negative or below the one before it.
+    pub(super) fn first_wrong(&self) -> Option<usize> {
+        fn find<T: Copy + Default + PartialOrd>(ids: &[T]) -> Option<usize> {
+            let mut previous = T::default();
+            // A negative id is below the first one that there may be.
+            ids.iter().position(|&id| std::mem::replace(&mut previous, id) > id)
         }
+        with!(self, ids => if ascend(ids) { None } else { find(ids) })
+    }
+}
+
+/// Whether no id is negative or below the one before it.
+fn ascend<T: Copy + Ord + Default + Sync>(ids: &[T]) -> bool {
+    let wrong = AtomicBool::new(ids.first().is_some_and(|&id| id < T::default()));
+    // Each part begins with the last id of the one before.
+    let parts = (0..ids.len()).step_by(PARALLEL_FROM);
+    let parts = parts.map(|at| &ids[at.saturating_sub(1)..ids.len().min(at + PARALLEL_FROM)]);
+    threads::each(parts.collect(), |part| {
+        if dispatch(Descends(part)) {
+            wrong.store(true, Ordering::Relaxed);
+        }
+    });
+    !wrong.into_inner()
+}
+
+/// Whether an id is below the one before it.
+struct Descends<'a, T>(&'a [T]);
+
+impl<T: Copy + Ord> Loop for Descends<'_, T> {
+    type Output = bool;
+    #[inline(always)]
+    fn run(self) -> bool {
+        let pairs = self.0.iter().zip(self.0.iter().skip(1));
+        // Without an early end, which no vectors allow.
+        pairs.fold(0, |wrong, (before, id)| wrong | u32::from(id < before)) != 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Error;
+    use crate::segment::SegmentMax;
+    use crate::tensor::TensorDesc;
+
+    #[test]
+    fn an_id_out_of_order_is_found_wherever_it_is() {
+        let ids: Vec<i64> = (0..3 * PARALLEL_FROM as i64).map(|row| row / 2).collect();
+        assert_eq!(Ids::I64(&ids).first_wrong(), None);
+        assert_eq!(Ids::I8(&[]).first_wrong(), None);
+        assert_eq!(Ids::I32(&[-1, 0]).first_wrong(), Some(0));
+        for at in [1, 2, PARALLEL_FROM - 1, PARALLEL_FROM, PARALLEL_FROM + 1, ids.len() - 1] {
+            let mut wrong = ids.clone();
+            wrong[at] = wrong[at - 1] - 1;
+            assert_eq!(Ids::I64(&wrong).first_wrong(), Some(at));
+        }
+    }
+
+    #[test]
+    fn ids_of_u64_are_exact() {
+        let data = TensorDesc::new(ElementType::U8, [3]).unwrap();
+        let checked = |op: SegmentMax, ids: [u64; 3]| {
+            op.checked(&data, &Tensor::from_slice([3], &ids).unwrap())
+        };
+        let max = i128::from(u64::MAX);
+        let ids = [1, u64::MAX, u64::MAX - 1];
+        match checked(SegmentMax::sorted().num_segments(2), ids) {
+            Err(Error::UnsortedSegments { position: 2, value, previous, .. }) => {
+                assert_eq!((value, previous), (max - 1, max));
+            }
+            other => panic!("{other:?}"),
+        }
+        let error = checked(SegmentMax::unsorted(), ids);
+        assert!(
+            matches!(error, Err(Error::SegmentTooLarge { value, .. }) if value >= max - 1),
+            "{error:?}"
+        );
+        assert!(checked(SegmentMax::unsorted().num_segments(2), ids).is_ok());
+        let counted = checked(SegmentMax::sorted(), [0, 0, 41]).unwrap();
+        assert_eq!(counted.get_num_segments(), Some(42));
+    }
+
+    #[test]
+    fn negative_ids_are_found() {
+        let signed = Tensor::from_slice([3], &[0i8, 127, -128]).unwrap();
+        let ids = Ids::of(&signed).unwrap();
+        assert_eq!((ids.first_wrong(), ids.exact(2), ids.first_at_least(1)), (Some(2), -128, 1));
+        let first = Tensor::from_slice([1], &[-1i16]).unwrap();
+        assert_eq!(Ids::of(&first).unwrap().first_wrong(), Some(0));
+        assert!(Ids::of(&Tensor::from_slice([1], &[1.0f32]).unwrap()).is_err());
     }
 }

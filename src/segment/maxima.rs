@@ -36,7 +36,7 @@ impl<'a, L: Load, R, C> Maxima<'a, L, R, C> {
 
 impl<L, R, C> Visit for Maxima<'_, L, R, C>
 where
-    L: Load,
+    L: Load<Lane: Key>,
     R: Store<Lane = L::Lane>,
     C: Store<Lane = L::Lane>,
 {
@@ -80,7 +80,7 @@ struct VisitPart<'a, 'b, L: Load, R: Store, C: Store>(
 
 impl<L, R, C> Loop for VisitPart<'_, '_, L, R, C>
 where
-    L: Load,
+    L: Load<Lane: Key>,
     R: Store<Lane = L::Lane>,
     C: Store<Lane = L::Lane>,
 {

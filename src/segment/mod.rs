@@ -13,7 +13,9 @@ mod maxima;
 mod params;
 mod planner;
 mod scatter;
+mod short;
 mod tuning;
+mod widen_ids;
 
 pub(crate) use blocks::run as run_blocks;
 pub(crate) use elements::run as run_elements;
@@ -27,7 +29,7 @@ use crate::tensor::key::{self, Nan};
 use crate::tensor::{ElementType, Tensor, TensorDesc};
 
 /// The kernels of this room.
-pub(crate) static KERNELS: [&Kernel; 7] = [
+pub(crate) static KERNELS: [&Kernel; 8] = [
     &blocks::BLOCKS,
     &elements::ELEMENTS,
     &argmax::ARGMAX,
@@ -35,6 +37,7 @@ pub(crate) static KERNELS: [&Kernel; 7] = [
     &finish::FINISH,
     &expand_offsets::EXPAND_OFFSETS,
     &check_ids::CHECK_IDS,
+    &widen_ids::WIDEN_IDS,
 ];
 
 /// How the second input says which rows belong together.
@@ -64,8 +67,9 @@ pub enum EmptySegment {
 
 /// The maximum of each segment of the rows of a tensor of any element type.
 ///
-/// The first input has the shape [rows, ...]. The second input is 1-D, `i32` or `i64`, and says
-/// which rows belong together: see [`Segments`]. The result has the shape [segments, ...].
+/// The first input has the shape [rows, ...]. The second input is 1-D, of an integer type (`i8` to
+/// `u64`), and says which rows belong together: see [`Segments`]. The result has the shape
+/// [segments, ...].
 ///
 /// ```
 /// use wgmax::operator::SegmentMax;
@@ -150,14 +154,18 @@ impl SegmentMax {
         self
     }
 
-    /// Adds a last result, a `u32` scalar that says what is wrong with the ids or offsets: 0, or
-    /// the sum of [`SegmentMax::UNSORTED`], [`SegmentMax::NEGATIVE`] and [`SegmentMax::TOO_LARGE`].
-    /// It is always 0 for ids in any order.
+    /// Adds a last result, two `u32`.
+    ///
+    /// The first one says what is wrong with the ids or offsets: 0, or the sum of
+    /// [`SegmentMax::UNSORTED`], [`SegmentMax::NEGATIVE`] and [`SegmentMax::TOO_LARGE`]. It is
+    /// always 0 for ids in any order. The second one is the number of rows that belong to no
+    /// segment, so that they were dropped: their ids are out of range, or they lie outside of all
+    /// offsets.
     ///
     /// [`SegmentMax::run`] checks ids on the host before anything runs. Ids that are on a device
     /// already are not checked, because the host would have to wait for them. Whatever they are,
-    /// nothing is read or written out of bounds; but if the status is not 0, the other results
-    /// are unspecified.
+    /// nothing is read or written out of bounds; but if something is wrong with them, the other
+    /// results are unspecified.
     pub fn status(mut self, status: bool) -> Self {
         self.status = status;
         self
@@ -198,7 +206,7 @@ impl SegmentMax {
     ///
     /// # Errors
     /// [`Error::SegmentDataRank`] for scalar data, [`Error::SegmentIdsRank`] and
-    /// [`Error::WrongElementType`] for a second input that is not 1-D `i32` or `i64`,
+    /// [`Error::WrongElementType`] for a second input that is not 1-D of an integer type,
     /// [`Error::SegmentIdsLength`] for ids that are not as many as rows or for no offsets,
     /// [`Error::BadAttribute`] for a negative number of segments, one given beside offsets, or
     /// another index type, [`Error::SegmentCountUnknown`] if none is given for ids,
@@ -215,7 +223,7 @@ impl SegmentMax {
             outputs.push(TensorDesc::new(element_type, shape)?);
         }
         if self.status {
-            outputs.push(TensorDesc::new(ElementType::U32, [])?);
+            outputs.push(TensorDesc::new(ElementType::U32, [2])?);
         }
         Ok(outputs)
     }
@@ -226,8 +234,8 @@ impl SegmentMax {
             return Err(Error::SegmentDataRank);
         }
         let what = self.what();
-        if !matches!(ids.element_type(), ElementType::I32 | ElementType::I64) {
-            let expected = "i32 or i64".to_string();
+        if !ids.element_type().is_integer() {
+            let expected = "an integer type".to_string();
             return Err(Error::WrongElementType { what, expected, actual: ids.element_type() });
         }
         if ids.rank() != 1 {
@@ -286,34 +294,38 @@ impl SegmentMax {
         let known = self.count(data, ids.desc())?;
         let values = Ids::of(ids)?;
         let what = self.what();
-        if self.segments != Segments::Unsorted {
-            let mut previous = 0;
-            for (position, value) in values.iter().enumerate() {
-                if value < 0 {
-                    return Err(Error::NegativeSegment { what, position, value });
+        if self.segments != Segments::Unsorted
+            && let Some(position) = values.first_wrong()
+        {
+            let value = values.exact(position);
+            return Err(match value < 0 {
+                true => Error::NegativeSegment { what, position, value },
+                false => {
+                    let previous = values.exact(position - 1);
+                    Error::UnsortedSegments { what, position, value, previous }
                 }
-                if value < previous {
-                    return Err(Error::UnsortedSegments { what, position, value, previous });
-                }
-                previous = value;
-            }
+            });
         }
         if self.segments == Segments::Offsets {
-            if let Some(value) = values.iter().next_back()
-                && value > data.shape()[0] as i64
-            {
-                let position = values.len() - 1;
-                return Err(Error::OffsetTooLarge { position, value, rows: data.shape()[0] });
-            }
-            return Ok(self.clone());
+            let position = values.len() - 1;
+            let (value, rows) = (values.exact(position), data.shape()[0]);
+            return match value > rows as i128 {
+                true => Err(Error::OffsetTooLarge { position, value, rows }),
+                false => Ok(self.clone()),
+            };
         }
         if known.is_some() {
             return Ok(self.clone());
         }
-        let largest = values.iter().enumerate().max_by_key(|&(_, id)| id);
+        let mut all = values.iter().enumerate();
+        let largest = match self.segments {
+            Segments::Sorted => all.next_back(),
+            _ => all.max_by_key(|&(_, id)| id),
+        };
         match largest {
             // Segments are numbered in 31 bits.
             Some((position, value)) if value >= i64::from(i32::MAX) => {
+                let value = values.exact(position);
                 Err(Error::SegmentTooLarge { what, position, value })
             }
             Some((_, value)) => Ok(self.clone().num_segments(value.max(-1) + 1)),

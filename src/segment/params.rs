@@ -48,7 +48,12 @@ impl Params {
     pub(super) fn row_segment(&self, ids: &[u32], row: usize) -> u32 {
         let words = self.id_words as usize;
         let at = (self.ids_base as usize + row) * words;
-        let (low, high) = (ids[at], if words == 2 { ids[at + 1] } else { 0 });
+        self.segment(ids[at], if words == 2 { ids[at + 1] } else { 0 })
+    }
+
+    /// The segment of an id of two words.
+    #[inline(always)]
+    pub(super) fn segment(&self, low: u32, high: u32) -> u32 {
         let segment = low.wrapping_sub(self.first_segment);
         let inside = low < 1 << 31 && low >= self.first_segment && segment < self.segments;
         if high == 0 && inside { segment } else { NO_SEGMENT }

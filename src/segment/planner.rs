@@ -2,15 +2,14 @@
 
 mod chunks;
 mod finish;
+mod ids;
 mod scatter;
 
-use super::check_ids::{self, CHECK_IDS};
-use super::expand_offsets::{self, EXPAND_OFFSETS};
 use super::params::Params;
 use super::tuning::Tuning;
 use super::{SegmentMax, Segments, elements};
 use crate::error::{Error, Result};
-use crate::plan::{Builder, MAX_ELEMENTS, New, Plan, Range, Region, Target, divisor};
+use crate::plan::{Builder, MAX_ELEMENTS, Plan, Range, Region, Target, divisor};
 use crate::tensor::TensorDesc;
 use crate::tensor::key::key_words;
 
@@ -38,7 +37,7 @@ struct Planner<'a> {
     scatters: bool,
 }
 
-/// The ids of rows.
+/// The ids of rows, or offsets.
 #[derive(Clone, Copy)]
 struct RowIds {
     buffer: usize,
@@ -71,16 +70,14 @@ pub(crate) fn plan(
 ) -> Result<Plan> {
     let mut builder = Builder::new(&[data, ids], outputs.clone(), operator.get_nan(), target);
     let planner = Planner::new(operator, data, &outputs[0], &builder, tuning);
-    let id_words = ids.element_type().size() as u64 / 4;
+    let row_ids = planner.ids(&mut builder, ids)?;
     if operator.get_status() {
         let status = VALUES + outputs.len() - 1;
         builder.fill_repeated(status, 0)?;
-        if operator.get_segments() != Segments::Unsorted {
-            planner.check_ids(&mut builder, ids.len() as u64, id_words, status)?;
-        }
+        planner.check_ids(&mut builder, row_ids, ids, status)?;
     }
     if !outputs[0].is_empty() {
-        planner.all(&mut builder, id_words)?;
+        planner.all(&mut builder, row_ids)?;
     }
     Ok(builder.finish())
 }
@@ -125,49 +122,8 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// Looks for what is wrong with ids or offsets.
-    fn check_ids(
-        &self,
-        builder: &mut Builder<'_>,
-        count: u64,
-        id_words: u64,
-        status: usize,
-    ) -> Result<()> {
-        // A launch begins with the last id of the one before.
-        let fit = builder.capacity(4 * id_words);
-        if fit < 2 && count > fit {
-            return Err(builder.over_binding("two ids", 8 * id_words));
-        }
-        let chunk = self.tuning.ids_per_thread.min(builder.max_iterations());
-        let mut first = 0;
-        while first < count {
-            let ids = fit.min(count - first);
-            let (source, base) = builder.range_of(IDS, first, ids, 4 * id_words);
-            let (result, _) = builder.range_of(status, 0, 1, 4);
-            let params = check_ids::Params {
-                count: ids as u32,
-                chunk: chunk as u32,
-                base,
-                id_words: id_words as u32,
-                offsets: (self.operator.get_segments() == Segments::Offsets).into(),
-                rows: self.rows.min(MAX_ELEMENTS) as u32,
-                padding: [0; 2],
-            };
-            let launch = New {
-                purpose: "the status of ids",
-                shader: builder.shader(&CHECK_IDS),
-                params: &params,
-                sources: vec![source],
-                results: vec![result],
-            };
-            builder.push(launch, ids.div_ceil(chunk))?;
-            first += if first + ids == count { ids } else { ids - 1 };
-        }
-        Ok(())
-    }
-
     /// All segments, in as many pieces as the result's binding asks for.
-    fn all(&self, builder: &mut Builder<'_>, id_words: u64) -> Result<()> {
+    fn all(&self, builder: &mut Builder<'_>, ids: RowIds) -> Result<()> {
         if self.rows == 0 || self.item_words.is_none() {
             let empty = self.operator.get_empty_segment().bits(builder.element);
             builder.fill(VALUES, empty)?;
@@ -187,8 +143,8 @@ impl<'a> Planner<'a> {
             });
         }
         let ids = match self.operator.get_segments() {
-            Segments::Offsets => self.expand_offsets(builder, id_words)?,
-            _ => RowIds { buffer: IDS, words: id_words, first_segment: 0 },
+            Segments::Offsets => self.expand_offsets(builder, ids)?,
+            _ => ids,
         };
         let fit = self.segments_of_piece(builder)?;
         let items = self.item_words.map(|words| builder.scratch_words(fit * self.inner * words));
@@ -225,48 +181,6 @@ impl<'a> Planner<'a> {
             }
             fit => Ok(fit),
         }
-    }
-
-    /// Ids of one word, made of offsets.
-    fn expand_offsets(&self, builder: &mut Builder<'_>, offset_words: u64) -> Result<RowIds> {
-        let offsets = self.segments + 1;
-        if offsets > builder.capacity(4 * offset_words) {
-            return Err(builder.over_binding("offsets", offsets * 4 * offset_words));
-        }
-        let ids = builder.scratch_words(self.rows);
-        let fit = builder.capacity(4) / 4 * 4;
-        if fit == 0 {
-            return Err(builder.over_binding("four ids", 16));
-        }
-        // A search takes as many steps as a number has bits.
-        let chunk = (builder.max_iterations() / 32).clamp(1, self.tuning.ids_per_thread);
-        let mut first = 0;
-        while first < self.rows {
-            let rows = fit.min(self.rows - first);
-            let (source, base) = builder.range_of(IDS, 0, offsets, 4 * offset_words);
-            let (result, result_base) = builder.range_of(ids, first, rows, 4);
-            let chunks = rows.div_ceil(chunk);
-            let params = expand_offsets::Params {
-                rows: rows as u32,
-                first_row: first as u32,
-                chunk: chunk as u32,
-                chunks: chunks as u32,
-                segments: self.segments as u32,
-                base,
-                offset_words: offset_words as u32,
-                result_base,
-            };
-            let launch = New {
-                purpose: "ids from offsets",
-                shader: builder.shader(&EXPAND_OFFSETS),
-                params: &params,
-                sources: vec![source],
-                results: vec![result],
-            };
-            builder.push(launch, chunks)?;
-            first += rows;
-        }
-        Ok(RowIds { buffer: ids, words: 1, first_segment: 0 })
     }
 
     /// The binding of a piece's results, and where in it they begin: of the maxima themselves, or

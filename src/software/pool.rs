@@ -211,7 +211,8 @@ mod tests {
                     gather += 1;
                     continue;
                 }
-                let params: &MaximumParams = bytemuck::from_bytes(launch.param_bytes());
+                let params: &MaximumParams =
+                    bytemuck::from_bytes(bytemuck::cast_slice(launch.params()));
                 assert_eq!(params.pool.windows.base % 4, 0);
                 assert_eq!(params.pool.result_base % 4, 0);
                 slide += 1;

@@ -47,7 +47,7 @@ impl Runner for OnGpu<'_> {
         let buffers: Vec<_> = buffers.iter().collect();
         let mut pending = Vec::new();
         for (buffer, desc) in self.gpu.execute(plan, &buffers).await?.iter().zip(&plan.outputs) {
-            pending.push(buffer.read(desc).await?);
+            pending.push(buffer.read(0, desc).await?);
         }
         Ok(pending)
     }

@@ -23,7 +23,7 @@ use crate::device::{Device, DeviceTensor};
 use crate::error::{Error, Result};
 use crate::operator::Operator;
 use crate::plan::{Limits, Plan};
-use crate::tensor::{Tensor, TensorDesc};
+use crate::tensor::{Tensor, TensorDesc, TensorView, View};
 use crate::tuning::Tuning;
 use drive::{Budget, OnGpu, drive};
 
@@ -59,8 +59,7 @@ trait Work {
     fn finish(self) -> Result<Vec<Tensor>>;
 }
 
-/// Runs an operator on host tensors: as a whole if it fits the device, otherwise in pieces. `wait`:
-/// whether this may block until the device is done.
+/// Runs an operator on host tensors. `wait`: whether this may block until the device is done.
 async fn run(
     operator: &Operator,
     device: &Device,
@@ -68,24 +67,58 @@ async fn run(
     options: RunOptions<'_>,
     wait: bool,
 ) -> Result<Vec<Tensor>> {
-    let operator = operator.checked(inputs)?;
+    if device.is_cpu() {
+        // The CPU reads the tensors in place, so there is nothing to stream.
+        let operator = operator.checked(inputs)?;
+        let descs: Vec<&TensorDesc> = inputs.iter().map(|input| input.desc()).collect();
+        let plan = operator.plan(&descs, &device.info().limits, device.tuning())?;
+        return run_whole(device, &plan, inputs, wait).await;
+    }
+    let views: Vec<TensorView> = inputs.iter().map(|&input| input.into()).collect();
+    run_views(operator, device, &views.iter().collect::<Vec<_>>(), options, wait).await
+}
+
+/// The same with views: as a whole if it fits the device, otherwise in pieces.
+async fn run_views(
+    operator: &Operator,
+    device: &Device,
+    inputs: &[&TensorView],
+    options: RunOptions<'_>,
+    wait: bool,
+) -> Result<Vec<Tensor>> {
+    // Ids are few, and are read in order.
+    let ids = inputs.iter().skip(1).map(|ids| ids.to_tensor()).collect::<Result<Vec<_>>>()?;
+    let operator = match (operator, inputs, &ids[..]) {
+        (Operator::SegmentMax(operator), [data, _], [ids]) => {
+            operator.checked(data.desc(), ids)?.into()
+        }
+        _ => operator.clone(),
+    };
     let descs: Vec<&TensorDesc> = inputs.iter().map(|input| input.desc()).collect();
     let outputs = operator.infer(&descs)?;
     let limits = &device.info().limits;
     let Some(gpu) = device.gpu_backend() else {
-        // The CPU reads the tensors in place, so there is nothing to stream.
-        return run_whole(device, &device.plan(&operator, &descs)?, inputs, wait).await;
+        let views: Vec<&View> = inputs.iter().map(|input| input.view()).collect();
+        let plan = operator.plan_views(&views, &[], limits, device.tuning())?;
+        let uploaded = inputs.iter().map(|i| device.upload(i.memory())?.with_view(i.view()));
+        let uploaded = uploaded.collect::<Result<Vec<_>>>()?;
+        return execute(device, &plan, &uploaded, wait).await;
     };
     let max_piece = options.max_piece.unwrap_or(RunOptions::DEFAULT_MAX_PIECE);
     let mut budget = Budget { piece: max_piece, buffer: limits.max_buffer_size };
     let tensors = descs.iter().copied().chain(&outputs);
     let all = tensors.fold(0, |all: u64, desc| all.saturating_add(desc.byte_len() as u64));
     if all <= budget.piece {
-        match device.plan(&operator, &descs) {
-            Ok(plan) if budget.holds(&plan) => match run_whole(device, &plan, inputs, wait).await {
-                Err(Error::OutOfMemory { .. }) => budget.halve(drive::plan_bytes(&plan)),
-                other => return other,
-            },
+        match operator.plan(&descs, limits, device.tuning()) {
+            Ok(plan) if budget.holds(&plan) => {
+                // What lies between the elements of a view is not uploaded.
+                let tensors = inputs.iter().map(|i| i.to_tensor()).collect::<Result<Vec<_>>>()?;
+                let tensors: Vec<&Tensor> = tensors.iter().collect();
+                match run_whole(device, &plan, &tensors, wait).await {
+                    Err(Error::OutOfMemory { .. }) => budget.halve(drive::plan_bytes(&plan)),
+                    other => return other,
+                }
+            }
             Ok(_) | Err(Error::OverLimit { .. }) => {}
             Err(error) => return Err(error),
         }
@@ -93,7 +126,7 @@ async fn run(
     budget.piece = budget.piece.min(MAX_PIECE);
     let gpu = OnGpu { gpu, wait };
     let planning = Planning { limits, tuning: device.tuning() };
-    let total = inputs.iter().map(|input| input.bytes().len() as u64).sum();
+    let total = descs.iter().map(|desc| desc.byte_len() as u64).sum();
     let mut progress = options::Reporter::new(options.progress, total);
     match (&operator, inputs) {
         (Operator::ReduceMax(operator), [input]) => {
@@ -103,8 +136,13 @@ async fn run(
         (Operator::MaxPool(operator), [input]) => {
             drive(pool::Pool::new(operator, input)?, &gpu, planning, budget, &mut progress).await
         }
-        (Operator::SegmentMax(operator), [data, ids]) => {
-            let work = segment::Segment::new(operator, data, ids)?;
+        (Operator::SegmentMax(operator), [data, _]) => {
+            // Pieces are ranges of rows and of their elements, if those have one pitch.
+            let gathered = match data.view().rows() {
+                Ok(_) => (*data).clone(),
+                Err(_) => data.to_tensor()?.into(),
+            };
+            let work = segment::Segment::new(operator, &gathered, &ids[0])?;
             drive(work, &gpu, planning, budget, &mut progress).await
         }
         // `infer` has refused other numbers of inputs.
@@ -123,9 +161,19 @@ async fn run_whole(
     for input in inputs {
         uploaded.push(device.upload_async(input).await?);
     }
-    let uploaded: Vec<&DeviceTensor> = uploaded.iter().collect();
+    execute(device, plan, &uploaded, wait).await
+}
+
+/// Executes a plan, and downloads the results.
+async fn execute(
+    device: &Device,
+    plan: &Plan,
+    inputs: &[DeviceTensor],
+    wait: bool,
+) -> Result<Vec<Tensor>> {
+    let inputs: Vec<&DeviceTensor> = inputs.iter().collect();
     let mut results = Vec::new();
-    for result in device.execute_async(plan, &uploaded).await? {
+    for result in device.execute_async(plan, &inputs).await? {
         results.push(result.fetch(wait).await?);
     }
     Ok(results)

@@ -12,13 +12,13 @@ use crate::error::Result;
 use crate::plan::Plan;
 use crate::pool::{self, Indices, MaxPool, Window};
 use crate::tensor::key::{KeyOrder, with_order};
-use crate::tensor::{ElementType, Tensor, TensorDesc, memory};
+use crate::tensor::{ElementType, Tensor, TensorDesc, TensorView, memory};
 
 pub(super) struct Pool<'a> {
     operator: &'a MaxPool,
     /// The operator of a piece: its indices are positions in the piece.
     local: MaxPool,
-    input: &'a Tensor,
+    input: &'a TensorView,
     windows: Vec<Window>,
     values: Assembled,
     positions: Option<Positions>,
@@ -41,7 +41,7 @@ pub(super) struct Piece {
 }
 
 impl<'a> Pool<'a> {
-    pub(super) fn new(operator: &'a MaxPool, input: &'a Tensor) -> Result<Self> {
+    pub(super) fn new(operator: &'a MaxPool, input: &'a TensorView) -> Result<Self> {
         let outputs = operator.infer(input.desc())?;
         let indices = Indices { element_type: ElementType::I32, ..Indices::default() };
         Ok(Self {
@@ -95,14 +95,15 @@ impl<'a> Pool<'a> {
         piece: &Piece,
         results: &[Tensor],
     ) -> Result<()> {
-        let spans = piece.part.spans(self.values.desc.shape());
+        let runs = piece.part.runs(&self.values.desc)?;
         let from = bits::<O::Key>(&results[0]);
         let values = self.values.bits_mut();
         if !piece.partial {
-            spans.iter().for_each(|(at, part)| values[at].copy_from_slice(&from[part]));
+            runs.for_each(|(at, part)| values[at].copy_from_slice(&from[part]));
             if let Some(positions) = &mut self.positions {
                 let found = self.indexing.of_piece(&self.windows, piece).indices(&results[1])?;
-                spans.iter().for_each(|(at, part)| positions.at[at].copy_from_slice(&found[part]));
+                let runs = piece.part.runs(&self.values.desc)?;
+                runs.for_each(|(at, part)| positions.at[at].copy_from_slice(&found[part]));
             }
             return Ok(());
         }
@@ -111,7 +112,7 @@ impl<'a> Pool<'a> {
         if self.seen.is_empty() {
             self.seen = memory::repeated(false, values.len())?;
         }
-        for (at, part) in spans.iter().flat_map(|(at, part)| at.zip(part)) {
+        for (at, part) in runs.flat_map(|(at, part)| at.zip(part)) {
             let (has_elements, first) = (indexing.has_elements(part), !self.seen[at]);
             self.seen[at] |= has_elements;
             let replaces = match has_elements {
@@ -161,13 +162,13 @@ impl Work for Pool<'_> {
     }
 
     fn min_bytes(&self, piece: &Piece) -> u64 {
-        let item = self.input.element_type().size();
+        let item = self.input.desc().element_type().size();
         let result = item + if self.positions.is_some() { 4 } else { 0 };
         (self.indexing.source(&self.windows, piece).len() * item + piece.part.len() * result) as u64
     }
 
     fn plan(&self, piece: &mut Piece, planning: Planning<'_>) -> Result<Plan> {
-        let element_type = self.input.element_type();
+        let element_type = self.input.desc().element_type();
         let source = self.indexing.source(&self.windows, piece);
         let input = TensorDesc::new(element_type, source.shape())?;
         let mut outputs = vec![TensorDesc::new(element_type, piece.part.shape())?];
@@ -187,13 +188,13 @@ impl Work for Pool<'_> {
     }
 
     fn inputs<'a>(&'a self, piece: &'a Piece) -> Result<Vec<Cow<'a, [u8]>>> {
-        let spans = self.indexing.source(&self.windows, piece).spans(self.input.shape());
-        Ok(vec![spans.gather(self.input.bytes(), self.input.element_type().size())?])
+        let source = self.indexing.source(&self.windows, piece);
+        Ok(vec![source.of(self.input.view())?.gather(self.input.memory().bytes())?])
     }
 
     fn combine(&mut self, piece: &Piece, results: &[Tensor]) -> Result<()> {
         let nan = self.operator.get_nan().key();
-        with_order!(self.input.element_type(), nan, order => self.combine_as(order, piece, results))
+        with_order!(self.input.desc().element_type(), nan, order => self.combine_as(order, piece, results))
     }
 
     fn finish(self) -> Result<Vec<Tensor>> {

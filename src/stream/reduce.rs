@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::plan::Plan;
 use crate::reduce::{self, ReduceMax};
 use crate::tensor::key::{KeyOrder, with_order};
-use crate::tensor::{Tensor, TensorDesc};
+use crate::tensor::{ElementType, Tensor, TensorDesc, TensorView, View};
 
 /// The minimum size of half a reduced axis. Below it, an inner axis is split instead: partial
 /// results would be too large compared with the input.
@@ -18,9 +18,10 @@ const MIN_ROWS: usize = 8;
 
 pub(super) struct Reduce<'a> {
     operator: &'a ReduceMax,
-    input: &'a Tensor,
-    /// The sizes of the merged axes, and which of them are reduced.
-    shape: Vec<usize>,
+    memory: &'a [u8],
+    /// Where the elements lie, by the merged axes.
+    input: View,
+    /// Which of them are reduced.
     reduced: Vec<bool>,
     output: Assembled,
 }
@@ -33,12 +34,23 @@ pub(super) struct Piece {
 }
 
 impl<'a> Reduce<'a> {
-    pub(super) fn new(operator: &'a ReduceMax, input: &'a Tensor) -> Result<Self> {
-        let output = Assembled::zeroed(&operator.infer(input.desc())?)?;
-        let axes = reduce::merge(input.shape(), &operator.reduced(input.shape().len())?);
-        let shape = axes.iter().map(|axis| axis.0 as usize).collect();
+    pub(super) fn new(operator: &'a ReduceMax, input: &'a TensorView) -> Result<Self> {
+        let (desc, view) = (input.desc(), input.view());
+        let output = Assembled::zeroed(&operator.infer(desc)?)?;
+        let memory = input.memory().bytes();
+        let reduced = operator.reduced(desc.rank())?;
+        if !view.is_contiguous() {
+            return Ok(Self { operator, memory, input: view.clone(), reduced, output });
+        }
+        let axes = reduce::merge(desc.shape(), &reduced);
+        let shape: Vec<usize> = axes.iter().map(|axis| axis.0 as usize).collect();
+        let input = TensorDesc::new(desc.element_type(), shape)?.into();
         let reduced = axes.iter().map(|axis| axis.1).collect();
-        Ok(Self { operator, input, shape, reduced, output })
+        Ok(Self { operator, memory, input, reduced, output })
+    }
+
+    fn element_type(&self) -> ElementType {
+        self.input.desc().element_type()
     }
 
     /// The values of the axes that are not reduced.
@@ -47,15 +59,18 @@ impl<'a> Reduce<'a> {
         all.filter(|(_, reduced)| !**reduced).map(|(value, _)| value.clone()).collect()
     }
 
-    fn combine_as(&mut self, order: impl KeyOrder, piece: &Piece, results: &Tensor) {
-        let spans = Part(self.kept(&piece.part.0)).spans(&self.kept(&self.shape));
+    fn combine_as(&mut self, order: impl KeyOrder, piece: &Piece, results: &Tensor) -> Result<()> {
+        let kept = self.kept(self.input.desc().shape());
+        let kept = TensorDesc::new(self.element_type(), kept)?;
+        let runs = Part(self.kept(&piece.part.0)).runs(&kept)?;
         let (whole, part) = (self.output.bits_mut(), bits(results));
-        for (at, from) in spans.iter() {
+        for (at, from) in runs {
             match piece.merge {
                 true => merge_max(order, &mut whole[at], &part[from]),
                 false => whole[at].copy_from_slice(&part[from]),
             }
         }
+        Ok(())
     }
 }
 
@@ -63,7 +78,7 @@ impl Work for Reduce<'_> {
     type Piece = Piece;
 
     fn whole(&self) -> Option<Piece> {
-        let part = Part::whole(&self.shape);
+        let part = Part::whole(self.input.desc().shape());
         (!self.output.desc.is_empty()).then_some(Piece { part, merge: false })
     }
 
@@ -80,11 +95,11 @@ impl Work for Reduce<'_> {
 
     fn min_bytes(&self, piece: &Piece) -> u64 {
         let results: usize = self.kept(&piece.part.shape()).iter().product();
-        ((piece.part.len() + results) * self.input.element_type().size()) as u64
+        ((piece.part.len() + results) * self.element_type().size()) as u64
     }
 
     fn plan(&self, piece: &mut Piece, planning: Planning<'_>) -> Result<Plan> {
-        let (element_type, shape) = (self.input.element_type(), piece.part.shape());
+        let (element_type, shape) = (self.element_type(), piece.part.shape());
         let output = TensorDesc::new(element_type, self.kept(&shape))?;
         let input = TensorDesc::new(element_type, shape)?;
         let empty = self.operator.get_empty_set().bits(element_type);
@@ -94,14 +109,12 @@ impl Work for Reduce<'_> {
     }
 
     fn inputs<'a>(&'a self, piece: &'a Piece) -> Result<Vec<Cow<'a, [u8]>>> {
-        let item = self.input.element_type().size();
-        Ok(vec![piece.part.spans(&self.shape).gather(self.input.bytes(), item)?])
+        Ok(vec![piece.part.of(&self.input)?.gather(self.memory)?])
     }
 
     fn combine(&mut self, piece: &Piece, results: &[Tensor]) -> Result<()> {
-        let (t, nan) = (self.input.element_type(), self.operator.get_nan().key());
-        with_order!(t, nan, order => self.combine_as(order, piece, &results[0]));
-        Ok(())
+        let (t, nan) = (self.element_type(), self.operator.get_nan().key());
+        with_order!(t, nan, order => self.combine_as(order, piece, &results[0]))
     }
 
     fn finish(self) -> Result<Vec<Tensor>> {

@@ -6,7 +6,7 @@ use crate::device::Device;
 use crate::error::Error;
 use crate::error::Result;
 use crate::operator::{MaxPool, Operator, ReduceMax, SegmentMax};
-use crate::tensor::Tensor;
+use crate::tensor::{Tensor, TensorView};
 
 impl Operator {
     /// Uploads tensors, runs the operator on a device, and downloads the results.
@@ -54,6 +54,35 @@ impl Operator {
         options: RunOptions<'_>,
     ) -> Result<Vec<Tensor>> {
         pollster::block_on(super::run(self, device, inputs, options, true))
+    }
+
+    /// As [`Operator::run_with`], on tensors whose elements need not lie one after the other.
+    ///
+    /// The elements are put in order as they are uploaded to a GPU, or before the CPU works on them:
+    /// of a view that is not in order, the device has a copy.
+    ///
+    /// # Errors
+    /// As [`Operator::run_with`].
+    pub fn run_views(
+        &self,
+        device: &Device,
+        inputs: &[&TensorView],
+        options: RunOptions<'_>,
+    ) -> Result<Vec<Tensor>> {
+        pollster::block_on(super::run_views(self, device, inputs, options, true))
+    }
+
+    /// As [`Operator::run_views`], without blocking on a GPU.
+    ///
+    /// # Errors
+    /// As [`Operator::run_with`].
+    pub async fn run_views_async(
+        &self,
+        device: &Device,
+        inputs: &[&TensorView],
+        options: RunOptions<'_>,
+    ) -> Result<Vec<Tensor>> {
+        super::run_views(self, device, inputs, options, false).await
     }
 
     /// As [`Operator::run_with`], without blocking on a GPU.

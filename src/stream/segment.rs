@@ -13,7 +13,7 @@ use crate::error::Result;
 use crate::plan::Plan;
 use crate::segment::{Ids, SegmentMax, Segments};
 use crate::tensor::key::{Key, KeyOrder, with_order};
-use crate::tensor::{ElementType, Tensor, TensorDesc, memory};
+use crate::tensor::{ElementType, Tensor, TensorDesc, TensorView, View, memory};
 use crate::threads;
 
 /// The minimum rows of a half. Pieces with fewer are split along their columns.
@@ -24,7 +24,9 @@ const TABLE_FACTOR: usize = 4;
 
 pub(super) struct Segment<'a> {
     operator: &'a SegmentMax,
-    data: &'a Tensor,
+    memory: &'a [u8],
+    /// Where the elements lie: rows, and the elements of a row.
+    data: View,
     ids: Ids<'a>,
     /// Elements of a row.
     inner: usize,
@@ -55,24 +57,30 @@ struct Renumbered {
 
 impl<'a> Segment<'a> {
     /// `operator` must have been checked against its ids.
-    pub(super) fn new(operator: &'a SegmentMax, data: &'a Tensor, ids: &'a Tensor) -> Result<Self> {
+    pub(super) fn new(
+        operator: &'a SegmentMax,
+        data: &'a TensorView,
+        ids: &'a Tensor,
+    ) -> Result<Self> {
         let outputs = operator.infer(data.desc(), ids.desc())?;
         let segments = outputs[0].shape()[0];
         let ids = Ids::of(ids)?;
         let rows = match operator.get_segments() {
-            Segments::Unsorted => 0..data.shape()[0],
+            Segments::Unsorted => 0..data.desc().shape()[0],
             Segments::Sorted => 0..ids.first_at_least(segments as i64),
             Segments::Offsets => ids.at(0) as usize..ids.at(segments) as usize,
         };
         let mut values = Assembled::zeroed(&outputs[0])?;
-        let identity = identity(data.element_type(), operator.get_nan());
-        with_order!(data.element_type(), 0, order => fill(order, values.bits_mut(), identity));
+        let element_type = data.desc().element_type();
+        let identity = identity(element_type, operator.get_nan());
+        with_order!(element_type, 0, order => fill(order, values.bits_mut(), identity));
         let indices = operator.get_indices().map(|_| &outputs[1]);
         Ok(Self {
             operator,
-            data,
+            memory: data.memory().bytes(),
+            data: data.view().rows()?,
             ids,
-            inner: data.shape()[1..].iter().product(),
+            inner: data.desc().shape()[1..].iter().product(),
             rows,
             values,
             positions: indices.map(Positions::none).transpose()?,
@@ -96,6 +104,15 @@ impl<'a> Segment<'a> {
                 let id = usize::try_from(self.ids.at(rows.start + row)).ok();
                 id.filter(|&id| id < self.seen.len())
             }),
+        }
+    }
+
+    /// The number of rows that belong to no segment.
+    fn dropped(&self) -> usize {
+        let segments = 0..self.seen.len() as i64;
+        match self.operator.get_segments() {
+            Segments::Unsorted => self.ids.iter().filter(|id| !segments.contains(id)).count(),
+            _ => self.data.desc().shape()[0] - self.rows.len(),
         }
     }
 
@@ -128,7 +145,7 @@ impl<'a> Segment<'a> {
     }
 
     fn finish_as(&mut self, order: impl KeyOrder) {
-        let empty = self.operator.get_empty_segment().bits(self.data.element_type());
+        let empty = self.operator.get_empty_segment().bits(self.data.desc().element_type());
         let rows = self.values.bits_mut().chunks_exact_mut(self.inner.max(1));
         for (row, _) in rows.zip(&self.seen).filter(|(_, seen)| !**seen) {
             fill(order, row, empty);
@@ -219,7 +236,7 @@ impl Work for Segment<'_> {
     }
 
     fn min_bytes(&self, piece: &Piece) -> u64 {
-        let row = piece.columns.len() * self.data.element_type().size() + size_of::<i32>();
+        let row = piece.columns.len() * self.data.desc().element_type().size() + size_of::<i32>();
         (piece.rows.len() * row) as u64
     }
 
@@ -238,36 +255,36 @@ impl Work for Segment<'_> {
             .indices(self.positions.is_some().then_some(ElementType::I32));
         piece.renumbered = Some(renumbered);
         let rows = piece.rows.len();
-        let data = TensorDesc::new(self.data.element_type(), [rows, piece.columns.len()])?;
+        let data = TensorDesc::new(self.data.desc().element_type(), [rows, piece.columns.len()])?;
         let ids = TensorDesc::new(ElementType::I32, [rows])?;
         operator.plan(&data, &ids, planning.limits, planning.tuning)
     }
 
     fn inputs<'a>(&'a self, piece: &'a Piece) -> Result<Vec<Cow<'a, [u8]>>> {
         let part = Part(vec![piece.rows.clone(), piece.columns.clone()]);
-        let spans = part.spans(&[self.data.shape()[0], self.inner]);
-        let data = spans.gather(self.data.bytes(), self.data.element_type().size())?;
+        let data = part.of(&self.data)?.gather(self.memory)?;
         let ids = piece.renumbered.as_ref().map_or(&[][..], |renumbered| &renumbered.ids);
         Ok(vec![data, Cow::Borrowed(bytemuck::cast_slice(ids))])
     }
 
     fn combine(&mut self, piece: &Piece, results: &[Tensor]) -> Result<()> {
         if let Some(renumbered) = &piece.renumbered {
-            let (t, nan) = (self.data.element_type(), self.operator.get_nan().key());
+            let (t, nan) = (self.data.desc().element_type(), self.operator.get_nan().key());
             with_order!(t, nan, order => self.combine_as(order, piece, renumbered, results));
         }
         Ok(())
     }
 
     fn finish(mut self) -> Result<Vec<Tensor>> {
-        with_order!(self.data.element_type(), 0, order => self.finish_as(order));
+        with_order!(self.data.desc().element_type(), 0, order => self.finish_as(order));
+        let dropped = self.operator.get_status().then(|| self.dropped());
         let mut results = vec![self.values.finish()?];
         if let Some(positions) = self.positions {
             results.push(positions.finish()?);
         }
-        if self.operator.get_status() {
-            // Ids on the host are checked before the run, so the status is always 0.
-            results.push(Tensor::from_slice([], &[0u32])?);
+        if let Some(dropped) = dropped {
+            // Ids on the host are checked before the run, so nothing is wrong with them.
+            results.push(Tensor::from_slice([2], &[0, dropped as u32])?);
         }
         Ok(results)
     }

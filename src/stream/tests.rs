@@ -93,15 +93,19 @@ fn pieces_shrink_where_memory_runs_out() {
         for (expected, (found, mock)) in [
             (
                 whole(reduce.clone().into(), &[&data]),
-                run(Reduce::new(&reduce, &data).unwrap(), fails, &mut reports),
+                run(Reduce::new(&reduce, &data.clone().into()).unwrap(), fails, &mut reports),
             ),
             (
                 whole(pool.clone().into(), &[&data]),
-                run(Pool::new(&pool, &data).unwrap(), fails, &mut reports),
+                run(Pool::new(&pool, &data.clone().into()).unwrap(), fails, &mut reports),
             ),
             (
                 whole(segment.clone().into(), &[&rows, &ids]),
-                run(Segment::new(&segment, &rows, &ids).unwrap(), fails, &mut reports),
+                run(
+                    Segment::new(&segment, &rows.clone().into(), &ids).unwrap(),
+                    fails,
+                    &mut reports,
+                ),
             ),
         ] {
             let found = found.unwrap();
@@ -123,7 +127,8 @@ fn a_device_without_memory_is_an_error() {
     let data = Tensor::from_bytes(ElementType::U8, [1 << 22], &vec![0; 1 << 22]).unwrap();
     for fails in [Fails::Start(0), Fails::Finish(0)] {
         let operator = ReduceMax::new();
-        let (found, mock) = run(Reduce::new(&operator, &data).unwrap(), fails, &mut Vec::new());
+        let (found, mock) =
+            run(Reduce::new(&operator, &data.clone().into()).unwrap(), fails, &mut Vec::new());
         assert!(matches!(found, Err(Error::OutOfMemory { .. })));
         assert!(mock.refused.get() < 20, "{}", mock.refused.get());
     }

@@ -112,6 +112,7 @@ fn limits(narrow: &Narrow) -> Vec<String> {
         limit("workgroup_size", narrow.workgroup_size),
         limit("max_binding_size", narrow.max_binding_size),
         limit("tuning", narrow.tuning),
+        limit("views", narrow.views),
     ]
     .into_iter()
     .flatten()

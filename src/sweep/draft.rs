@@ -129,7 +129,8 @@ impl Draft {
     }
 
     /// The case with random elements.
-    pub fn case(&self, kind: Kind, narrow: Narrow, random: &mut Random) -> Result<Case> {
+    pub fn case(&self, kind: Kind, mut narrow: Narrow, random: &mut Random) -> Result<Case> {
+        narrow.views = random.once_in(4).then(|| random.below(1 << 16));
         let style = self.style(kind, random);
         let mut data = self.fill(style, random)?;
         if !data.is_empty() && random.once_in(3) {

@@ -21,6 +21,7 @@ mod draft;
 mod elements;
 mod max_pool;
 mod narrow;
+mod place;
 mod random;
 mod reduce_max;
 mod segment_max;
@@ -32,12 +33,14 @@ pub use random::Random;
 pub use segment_max::ids_tensor;
 pub use shrink::shrink;
 
+use std::borrow::Cow;
+
 use crate::device::{Device, DeviceTensor};
 use crate::error::{Error, Result};
 use crate::operator::Operator;
 use crate::oracle;
 use crate::plan::Plan;
-use crate::tensor::{ElementType, Tensor, TensorDesc};
+use crate::tensor::{ElementType, Tensor, TensorDesc, View};
 
 /// Plans with more launches take seconds and much memory, and find no further errors.
 const MAX_LAUNCHES: usize = 200;
@@ -172,11 +175,30 @@ impl Case {
     pub fn plan(&self, device: &Device) -> Result<Plan> {
         let (operator, descs) = (self.resolved()?.0, self.descs());
         let limits = self.narrow.limits(&device.info().limits);
-        match operator.plan(&descs, &limits, &self.narrow.tuning(device.tuning())) {
+        let (inputs, results) = self.views(&operator, &descs)?;
+        let inputs: Vec<&View> = inputs.iter().collect();
+        let results: Vec<&View> = results.iter().collect();
+        let tuning = self.narrow.tuning(device.tuning());
+        match operator.plan_views(&inputs, &results, &limits, &tuning) {
             Ok(plan) if plan.launches().len() <= MAX_LAUNCHES => Ok(plan),
             Ok(_) | Err(Error::OverLimit { .. }) => device.plan(&operator, &descs),
             Err(error) => Err(error),
         }
+    }
+
+    /// The views that the inputs and the results are of.
+    fn views(&self, operator: &Operator, descs: &[&TensorDesc]) -> Result<(Vec<View>, Vec<View>)> {
+        let mut random = self.narrow.views.map(Random);
+        let mut view = |desc: &TensorDesc| match &mut random {
+            None => Ok(desc.into()),
+            Some(random) => match random.once_in(4) {
+                true => Ok(desc.into()),
+                false => place::view(desc, random),
+            },
+        };
+        let inputs = descs.iter().map(|desc| view(desc)).collect::<Result<_>>()?;
+        let results = operator.infer(descs)?.iter().map(view).collect::<Result<_>>()?;
+        Ok((inputs, results))
     }
 
     /// Plans the case as a device does by itself, without its narrowed limits.
@@ -201,13 +223,23 @@ impl Case {
     /// # Errors
     /// As [`Operator::run`].
     pub fn execute(&self, device: &Device, plan: &Plan) -> Result<Vec<Tensor>> {
-        let inputs = self.inputs();
-        let inputs: Vec<DeviceTensor> =
-            inputs.iter().map(|input| device.upload(input)).collect::<Result<_>>()?;
-        let inputs: Vec<&DeviceTensor> = inputs.iter().collect();
-        let results = device.execute(plan, &inputs)?;
+        let inputs = self.upload(device, plan)?;
+        let results = device.execute(plan, &inputs.iter().collect::<Vec<_>>())?;
         let first = if self.resolved()?.1 { 0 } else { results.len() - 1 };
         results[first..].iter().map(DeviceTensor::download).collect()
+    }
+
+    /// Copies the inputs to a device, each in memory where its elements lie as a plan expects them.
+    ///
+    /// # Errors
+    /// As [`Device::upload`].
+    pub fn upload(&self, device: &Device, plan: &Plan) -> Result<Vec<DeviceTensor>> {
+        let inputs = self.tensors.iter().zip(plan.views());
+        let upload = |(tensor, view): (&Tensor, Cow<'_, View>)| match view.is_contiguous() {
+            true => device.upload(tensor),
+            false => device.upload(&place::memory(tensor, &view)?)?.with_view(view.into_owned()),
+        };
+        inputs.map(upload).collect()
     }
 
     /// What the results shall be, by the operator's definition.

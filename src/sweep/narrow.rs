@@ -24,6 +24,8 @@ pub struct Narrow {
     pub max_binding_size: Option<u64>,
     /// The name of a tuning: `hardware`, `software` or `cpu`.
     pub tuning: Option<&'static str>,
+    /// The seed of the views that inputs and results are of.
+    pub views: Option<u64>,
 }
 
 impl Narrow {

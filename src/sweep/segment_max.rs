@@ -9,6 +9,7 @@ use super::elements::place;
 use crate::Nan;
 use crate::error::Result;
 use crate::operator::{EmptySegment, SegmentMax, Segments};
+use crate::segment::Ids;
 use crate::tensor::{ElementType, Tensor, TensorDesc};
 
 /// Random segments of a tensor with element type `t` and about `budget` elements at most.
@@ -48,7 +49,6 @@ pub(super) fn draft(
         64 => vec![rows, 4, 16],
         _ => vec![rows, inner],
     };
-    let id_type = random.pick(&[ElementType::I32, ElementType::I64]);
     let form = match aim.map(|aim| aim.kernel()) {
         Some("segment_scatter") => Segments::Unsorted,
         Some("segment_expand_offsets") => Segments::Offsets,
@@ -63,9 +63,8 @@ pub(super) fn draft(
         ]),
     };
     // Ids that no host has checked, of which the status is looked for.
-    let hostile = form != Segments::Unsorted
-        && aim.is_some_and(|aim| aim.kernel() == "segment_check_ids")
-        && !random.once_in(4);
+    let checks = aim.is_some_and(|aim| aim.kernel() == "segment_check_ids");
+    let hostile = form != Segments::Unsorted && checks && !random.once_in(4);
     let distribution = match by_256 {
         true => 7 + random.below(4).min(2),
         // More segments than a binding holds.
@@ -74,6 +73,9 @@ pub(super) fn draft(
     };
     let ids = sorted_ids(random, rows, distribution);
     let count = ids.last().map_or(0, |&id| id + 1);
+    let largest = if form == Segments::Offsets { rows as i64 } else { count };
+    let widened = aim.is_some_and(|aim| aim.kernel() == "segment_widen_ids");
+    let id_type = id_type(random, largest, widened);
     let segments = match random.below(5) {
         0 => Some(random.below(count as u64 + 1) as i64),
         1 => Some(count + random.below(40) as i64),
@@ -120,10 +122,7 @@ pub(super) fn draft(
 /// An element of each column of each segment: at an end of the segment, or of a part of it.
 pub(super) fn places(data: &TensorDesc, ids: &Tensor, random: &mut Random) -> Vec<usize> {
     // Offsets are taken as ids: those sets are as good as any.
-    let ids: Vec<i64> = match ids.as_slice::<i32>() {
-        Ok(ids) => ids.iter().map(|&id| id.into()).collect(),
-        Err(_) => ids.as_slice::<i64>().map(<[i64]>::to_vec).unwrap_or_default(),
-    };
+    let ids = values(ids);
     let rows = data.shape().first().copied().unwrap_or(0);
     let inner = data.len() / rows.max(1);
     let mut sets = BTreeMap::<i64, Vec<usize>>::new();
@@ -134,18 +133,34 @@ pub(super) fn places(data: &TensorDesc, ids: &Tensor, random: &mut Random) -> Ve
     sets.map(|(rows, column)| rows[place(rows.len(), random)] * inner + column).collect()
 }
 
-/// Ids or offsets as a 1-D tensor of element type `t`, `i32` or `i64`.
+/// Ids or offsets as a 1-D tensor of element type `t`, an integer. What the type does not hold
+/// becomes another id.
 ///
 /// # Errors
 /// [`Error::ShapeOverflow`](crate::Error::ShapeOverflow).
 pub fn ids_tensor(t: ElementType, ids: &[i64]) -> Result<Tensor> {
-    match t {
-        ElementType::I32 => {
-            let narrow: Vec<i32> = ids.iter().map(|&id| id as i32).collect();
-            Tensor::from_slice([ids.len()], &narrow)
-        }
-        _ => Tensor::from_slice([ids.len()], ids),
+    let bytes: Vec<u8> =
+        ids.iter().flat_map(|id| id.to_le_bytes().into_iter().take(t.size())).collect();
+    Tensor::from_bytes(t, [ids.len()], &bytes)
+}
+
+/// The ids in a tensor. What no `i64` holds is `i64::MAX`.
+pub(super) fn values(ids: &Tensor) -> Vec<i64> {
+    Ids::of(ids).map(|ids| ids.iter().collect()).unwrap_or_default()
+}
+
+/// A random type of ids up to `largest`. `widened`: of 1 or 2 bytes, if any of them holds those.
+fn id_type(random: &mut Random, largest: i64, widened: bool) -> ElementType {
+    use ElementType::{I8, I16, I32, I64, U8, U16, U32, U64};
+    let fits = |t: &ElementType| {
+        let bits = 8 * t.size() as u32 - u32::from(t.is_signed_integer());
+        t.size() >= 4 || largest < 1 << bits
+    };
+    let mut types: Vec<ElementType> = [I8, U8, I16, U16].into_iter().filter(fits).collect();
+    if !widened || types.is_empty() {
+        types.extend([I32, I32, I64, I64, U32, U64]);
     }
+    random.pick(&types)
 }
 
 /// Ascending ids of `rows` rows, with one of 11 distributions of segment sizes.
@@ -195,10 +210,11 @@ fn shuffled(random: &mut Random, mut ids: Vec<i64>, id_type: ElementType) -> Vec
     }
     for id in &mut ids {
         if random.once_in(30) {
-            *id = random.pick(match id_type {
-                ElementType::I32 => &[-1, -7, i32::MIN as i64, i32::MAX as i64][..],
+            *id = random.pick(match id_type.size() {
                 // The low 32 bits of some of these are valid ids.
-                _ => &[-1, 1 << 32, (1 << 32) + 1, -(1 << 32), i64::MIN, i64::MAX],
+                8 => &[-1, 1 << 32, (1 << 32) + 1, -(1 << 32), i64::MIN, i64::MAX][..],
+                4 => &[-1, -7, i32::MIN as i64, i32::MAX as i64],
+                _ => &[-1, -7, -128, 127, -(1 << 15), (1 << 15) - 1],
             });
         }
     }
@@ -209,7 +225,7 @@ fn shuffled(random: &mut Random, mut ids: Vec<i64>, id_type: ElementType) -> Vec
 pub(super) fn wrong(random: &mut Random, ids: &[i64], id_type: ElementType) -> Result<Tensor> {
     let mut ids = ids.to_vec();
     // What is above 32 bits is right, if all that follows is.
-    if id_type == ElementType::I64 && random.once_in(3) && !ids.is_empty() {
+    if id_type.size() == 8 && random.once_in(3) && !ids.is_empty() {
         let first = place(ids.len(), random);
         let base = ids[first];
         ids[first..].iter_mut().for_each(|id| *id += (1 << 32) - base);
@@ -227,12 +243,13 @@ pub(super) fn wrong(random: &mut Random, ids: &[i64], id_type: ElementType) -> R
             false => place(ids.len(), random),
         };
         let before = at.checked_sub(1).map_or(0, |before| ids[before]);
-        ids[at] = match (id_type, random.below(6)) {
+        ids[at] = match (id_type.size(), random.below(6)) {
             (_, 0) => -1,
-            (ElementType::I32, 1) => i32::MIN.into(),
-            (ElementType::I32, 2) => i32::MAX.into(),
-            (_, 1) => random.pick(&[-(1 << 32), i64::MIN]),
-            (_, 2) => random.pick(&[1 << 32, i64::MAX]),
+            (8, 1) => random.pick(&[-(1 << 32), i64::MIN]),
+            (8, 2) => random.pick(&[1 << 32, i64::MAX]),
+            // The lowest and the largest ones of a signed type.
+            (size, 1) => -1 << (8 * size - 1),
+            (size, 2) => (1 << (8 * size - 1)) - 1,
             _ => before.wrapping_sub(1),
         };
     }

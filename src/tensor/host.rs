@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::{Element, ElementType, TensorDesc, Words, memory, zeroed};
+use super::{Element, ElementType, TensorDesc, View, Words, memory, zeroed};
 use crate::error::{Error, Result};
 
 /// A dense tensor in host memory, in row-major order.
@@ -104,6 +104,21 @@ impl Tensor {
         let data = Aligned { words, len: desc.byte_len() };
         Self::check(&desc, data.as_ref())?;
         Ok(Self { desc, data: Arc::new(data) })
+    }
+
+    /// The elements of a view of this tensor's memory, one after the other. They are shared where
+    /// they lie so from the beginning.
+    pub(crate) fn viewed(&self, view: &View) -> Result<Self> {
+        if view.is_contiguous() && view.desc().byte_len() == self.bytes().len() {
+            return Ok(Self { desc: view.desc().clone(), data: self.data.clone() });
+        }
+        let desc = view.desc().clone();
+        let (loops, item) = (view.loops(), desc.element_type().size());
+        Self::filled(desc, |bytes| {
+            if !bytes.is_empty() {
+                loops.gather(item, self.bytes(), bytes);
+            }
+        })
     }
 
     fn check(desc: &TensorDesc, bytes: &[u8]) -> Result<()> {

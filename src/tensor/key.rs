@@ -46,6 +46,9 @@ pub(crate) trait Lane: Pod + Ord + Send + Sync {
     fn first(pair: Self::Pair) -> Self;
 }
 
+/// Bits of the number of a [`Key::numbered`].
+pub(crate) const NUMBER_BITS: u32 = 10;
+
 /// A key: an unsigned integer as wide as the element.
 pub(crate) trait Key: Lane {
     /// The key of a NaN in this width, from the 32-bit form in a kernel's parameters.
@@ -67,6 +70,12 @@ pub(crate) trait Key: Lane {
     fn found(self, position: u32) -> Self::Found;
     /// The position; `u32::MAX` for [`Lane::LOWEST`].
     fn position(found: Self::Found) -> u32;
+    /// A number below 2^[`NUMBER_BITS`] and a key as one integer, which orders by the number first.
+    fn numbered(self, number: u32) -> Self::Found;
+    /// The number.
+    fn number(numbered: Self::Found) -> usize;
+    /// The key behind a number.
+    fn unnumbered(numbered: Self::Found) -> Self;
 }
 
 macro_rules! lanes {
@@ -122,6 +131,18 @@ macro_rules! keys {
             #[inline(always)]
             fn position(found: $found) -> u32 {
                 !(found as u32)
+            }
+            #[inline(always)]
+            fn numbered(self, number: u32) -> $found {
+                <$found>::from(number) << (<$found>::BITS - NUMBER_BITS) | <$found>::from(self)
+            }
+            #[inline(always)]
+            fn number(numbered: $found) -> usize {
+                (numbered >> (<$found>::BITS - NUMBER_BITS)) as usize
+            }
+            #[inline(always)]
+            fn unnumbered(numbered: $found) -> Self {
+                numbered as $key
             }
         }
     )*};

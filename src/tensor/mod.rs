@@ -3,15 +3,20 @@
 pub(crate) mod axes;
 mod element;
 mod host;
+mod host_view;
 pub(crate) mod key;
 pub(crate) mod memory;
 #[cfg(feature = "ndarray")]
 mod ndarray;
+mod strided;
+pub(crate) mod view;
 
 pub use crate::element_type::ElementType;
 pub use element::Element;
 pub use host::Tensor;
+pub use host_view::TensorView;
 pub use memory::{Words, zeroed};
+pub use view::View;
 
 use crate::error::{Error, Result};
 
@@ -79,6 +84,12 @@ impl TensorDesc {
     /// The size of the elements in bytes, without padding.
     pub fn byte_len(&self) -> usize {
         self.len() * self.element_type.size()
+    }
+
+    /// The size of the elements in bytes, rounded up to whole words of four bytes: what a wgpu
+    /// buffer for the tensor needs, and what is copied of it.
+    pub fn padded_byte_len(&self) -> u64 {
+        (self.byte_len() as u64).next_multiple_of(4)
     }
 }
 

@@ -116,8 +116,8 @@ fn results_feed_the_next_operator() {
     let both = ReduceMax::new().axes([0, 2]).run(&Device::cpu(), &input).unwrap();
     for device in plans(&device) {
         let first = device.upload(&input).unwrap();
-        let second = device.run(&ReduceMax::new().axes([2]).into(), &[&first]).unwrap();
-        let third = device.run(&ReduceMax::new().axes([0]).into(), &[&second[0]]).unwrap();
+        let second = device.run(ReduceMax::new().axes([2]), &[&first]).unwrap();
+        let third = device.run(ReduceMax::new().axes([0]), &[&second[0]]).unwrap();
         assert_eq!(third[0].download().unwrap().bytes(), both.bytes());
     }
 }

@@ -1,7 +1,7 @@
 //! SegmentMax.
 
 use super::common::{Random, check_oracle, describe, gpu, ids_tensor, plans, seed, tensor};
-use super::{check_random, check_within, plan_within, rounds};
+use super::{check_random, check_within, plan_within, rounds, variant};
 use wgmax::operator::{EmptySegment, Operator, SegmentMax};
 use wgmax::plan::Limits;
 use wgmax::sweep::{Kind, Narrow};
@@ -62,6 +62,55 @@ fn large_segments_agree_three_ways() {
     }
 }
 
+/// The types that ids may have.
+const ID_TYPES: [ElementType; 8] = [
+    ElementType::I8,
+    ElementType::U8,
+    ElementType::I16,
+    ElementType::U16,
+    ElementType::I32,
+    ElementType::U32,
+    ElementType::I64,
+    ElementType::U64,
+];
+
+/// Ids and offsets of each integer type, in whole words and not, within bindings and beyond.
+#[test]
+fn ids_have_any_integer_type() {
+    let gpu = gpu().map(|device| plans(&device));
+    let devices: Vec<Device> = gpu.into_iter().flatten().chain([Device::cpu()]).collect();
+    let mut random = Random(47);
+    for t in ID_TYPES {
+        for rows in [1i64, 117, 120] {
+            let ascending: Vec<i64> = (0..rows).map(|row| row / 3 + row / 50).collect();
+            // Negative ids of a type without a sign are its largest ones.
+            let any: Vec<i64> = (0..rows).map(|row| row * 37 % 61 - 2).collect();
+            let offsets = [0, rows / 3, rows / 3, rows / 2, rows - 1];
+            for (op, ids) in [
+                (SegmentMax::sorted().num_segments(30), &ascending[..]),
+                (SegmentMax::sorted(), &ascending),
+                (SegmentMax::unsorted().num_segments(50), &any),
+                (SegmentMax::offsets(), &offsets),
+            ] {
+                let data = tensor(ElementType::F16, &[rows as usize, 3], 2, &mut random);
+                let ids = ids_tensor(t, ids);
+                let op = op.status(true).indices(random.once_in(2).then_some(ElementType::I32));
+                let what = format!("{op:?} of {data:?} by {ids:?}");
+                let inputs = [&data, &ids];
+                let op = op.checked(data.desc(), &ids).unwrap().into();
+                check_oracle(&devices.iter().collect::<Vec<_>>(), &op, &inputs, &what);
+                for device in &devices {
+                    let own = &device.info().limits;
+                    let limits = Limits { max_binding_size: 300 + own.alignment, ..own.clone() };
+                    let plan = check_within(device, &op, &inputs, &limits, &what);
+                    let widened = plan.shaders().any(|s| variant(s) == "segment_widen_ids");
+                    assert_eq!(widened, t.size() < 4, "{what}");
+                }
+            }
+        }
+    }
+}
+
 /// Random data, and ids that no host has checked.
 fn hostile(random: &mut Random) -> (SegmentMax, Tensor, Tensor) {
     let t = random.pick(&[ElementType::U8, ElementType::F32, ElementType::I64]);
@@ -74,7 +123,7 @@ fn hostile(random: &mut Random) -> (SegmentMax, Tensor, Tensor) {
     if random.once_in(2) {
         ids.sort_unstable();
     }
-    let ids = ids_tensor(random.pick(&[ElementType::I32, ElementType::I64]), &ids);
+    let ids = ids_tensor(random.pick(&ID_TYPES), &ids);
     let op = match random.below(3) {
         0 => SegmentMax::sorted().num_segments(40),
         1 => SegmentMax::unsorted().num_segments(40),
@@ -94,8 +143,9 @@ fn hostile_ids_break_nothing() {
     let (mut planned, mut right) = (vec![0; devices.len()], 0);
     for round in 0..rounds {
         let (op, data, ids) = hostile(&mut random);
-        let status =
-            oracle::status(&op, data.shape()[0], &ids).unwrap().as_slice::<u32>().unwrap()[0];
+        let expected_status = oracle::status(&op, data.shape()[0], &ids).unwrap();
+        let expected_status = expected_status.as_slice::<u32>().unwrap();
+        let status = expected_status[0];
         let op = Operator::from(op);
         let inputs = [&data, &ids];
         let expected = (status == 0).then(|| oracle::run(&op, &inputs).unwrap());
@@ -114,7 +164,7 @@ fn hostile_ids_break_nothing() {
             let found: Vec<Tensor> =
                 found.iter().map(|result: &DeviceTensor| result.download().unwrap()).collect();
             let last = found.last().unwrap();
-            assert_eq!(last.as_slice::<u32>().unwrap(), [status], "{what}");
+            assert_eq!(last.as_slice::<u32>().unwrap(), expected_status, "{what}");
             for (found, expected) in found.iter().zip(expected.iter().flatten()) {
                 let report = compare(found, expected).unwrap();
                 assert!(report.is_equal(), "{what}: {report}");
@@ -131,30 +181,33 @@ fn hostile_ids_break_nothing() {
 #[test]
 fn bad_ids_on_a_device_are_reported() {
     let data = Tensor::from_slice([6, 2], &[1i32; 12]).unwrap();
-    let cases: [(&[i64], u32); 6] = [
-        (&[0, 0, 1, 1, 2, 2], 0),
-        (&[0, 0, 2, 1, 2, 2], SegmentMax::UNSORTED),
-        (&[-1, 0, 0, 1, 1, 1], SegmentMax::NEGATIVE),
-        (&[5, 4, 3, 2, 1, -1], SegmentMax::UNSORTED | SegmentMax::NEGATIVE),
-        (&[i64::MIN, -1, 0, 1 << 32, i64::MAX, i64::MAX], SegmentMax::NEGATIVE),
-        (&[0, 0, 0, 1 << 31, 1 << 33, 1 << 32], SegmentMax::UNSORTED),
+    // What is wrong, and how many of six rows belong to none of three segments; by offsets.
+    let cases: [(&[i64], u32, u32, u32); 6] = [
+        (&[0, 0, 1, 1, 2, 2], 0, 0, 4),
+        (&[0, 0, 2, 1, 2, 2], SegmentMax::UNSORTED, 0, 4),
+        (&[-1, 0, 0, 1, 1, 1], SegmentMax::NEGATIVE, 1, 5),
+        (&[5, 4, 3, 2, 1, -1], SegmentMax::UNSORTED | SegmentMax::NEGATIVE, 4, 11),
+        (&[i64::MIN, -1, 0, 1 << 32, i64::MAX, i64::MAX], SegmentMax::NEGATIVE, 5, 0),
+        (&[0, 0, 0, 1 << 31, 1 << 33, 1 << 32], SegmentMax::UNSORTED, 3, 0),
     ];
     let gpu = gpu().map(|device| plans(&device));
     for device in gpu.into_iter().flatten().chain([Device::cpu()]) {
-        for (ids, expected) in cases {
+        for (ids, expected, dropped, by_offsets) in cases {
             let ids = ids_tensor(ElementType::I64, ids);
             let beyond = ids.to_vec::<i64>().unwrap().iter().any(|&id| id > 6);
+            let too_large = u32::from(beyond) * SegmentMax::TOO_LARGE;
             for (op, expected) in [
-                (SegmentMax::sorted().num_segments(3), expected),
-                (SegmentMax::offsets(), expected | (u32::from(beyond) * SegmentMax::TOO_LARGE)),
+                (SegmentMax::sorted().num_segments(3), [expected, dropped]),
+                (SegmentMax::unsorted().num_segments(3), [0, dropped]),
+                (SegmentMax::offsets(), [expected | too_large, by_offsets]),
             ] {
                 let inputs = [device.upload(&data).unwrap(), device.upload(&ids).unwrap()];
-                let op = op.status(true).indices(ElementType::I64).into();
+                let op = op.status(true).indices(ElementType::I64);
                 let found = device.run(&op, &[&inputs[0], &inputs[1]]).unwrap();
                 let status = found[2].download().unwrap();
                 assert_eq!(
                     status.as_slice::<u32>().unwrap(),
-                    [expected],
+                    expected,
                     "{ids:?} {op:?} on {device:?}"
                 );
                 found[0].download().unwrap();

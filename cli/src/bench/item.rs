@@ -60,6 +60,14 @@ pub enum SegmentSizes {
     Giant,
 }
 
+/// Numbers, one for all where they are the same.
+fn list(numbers: &[i64]) -> String {
+    match numbers {
+        [first, rest @ ..] if rest.iter().all(|number| number == first) => first.to_string(),
+        _ => numbers.iter().map(i64::to_string).collect::<Vec<_>>().join(","),
+    }
+}
+
 /// All work items.
 pub fn all() -> anyhow::Result<Vec<Item>> {
     Ok(serde_json::from_str(include_str!("items.json"))?)
@@ -69,6 +77,41 @@ impl Item {
     /// The fewest bytes that are read and written.
     pub fn bytes(&self) -> u64 {
         self.bytes_read + self.bytes_write
+    }
+
+    /// What it is, for those who do not know its name.
+    pub fn description(&self) -> String {
+        let desc = format!("{:?} {} {:?}", self.op, self.dtype, self.shape);
+        match &self.attrs {
+            Attributes::Reduce { axes } => {
+                let noun = if axes.len() == 1 { "axis" } else { "axes" };
+                format!("{desc}, {noun} {}", list(axes))
+            }
+            Attributes::Pool { kernel, strides, pads, dilations, layout, indices } => {
+                let mut text = desc;
+                if layout == "NHWC" {
+                    text += ", channels last";
+                }
+                text += &format!(", kernel {}", list(kernel));
+                let others =
+                    [("strides", strides, 1), ("pads", pads, 0), ("dilations", dilations, 1)];
+                for (name, numbers, default) in others {
+                    if numbers.iter().any(|&number| number != default) {
+                        text += &format!(", {name} {}", list(numbers));
+                    }
+                }
+                text + if *indices { ", with indices" } else { "" }
+            }
+            Attributes::Segment { num_segments, dist, .. } => {
+                let sizes = match dist {
+                    SegmentSizes::Uniform => "of one size",
+                    SegmentSizes::Random => "of random sizes",
+                    SegmentSizes::Powerlaw => "of sizes by a power law",
+                    SegmentSizes::Giant => "(one giant)",
+                };
+                format!("{desc}, {num_segments} segments {sizes}")
+            }
+        }
     }
 
     pub fn element_type(&self) -> anyhow::Result<ElementType> {

@@ -21,7 +21,7 @@ use wgmax::{Device, Tensor};
 
 use super::Outcome;
 use super::interrupt::{self, Polling};
-use super::options::{On, PlanChoice};
+use super::options::{On, PlanChoice, tell_why_cpu};
 use super::output::Output;
 use super::report::{WholeFile, file};
 use costs::Cost;
@@ -70,6 +70,10 @@ pub struct Arguments {
     /// Elements of an item that is counted, at most
     #[arg(long, value_name = "N", default_value_t = 4 << 20, requires = "traffic")]
     elements: usize,
+    /// Count with rows that begin at multiples of so many bytes, as textures are copied to buffers
+    #[arg(long, value_name = "BYTES", default_value_t = 1, requires = "traffic",
+        value_parser = clap::value_parser!(u16).range(1..))]
+    row_bytes: u16,
     /// Only make the pipelines of the items, and print what the driver takes to compile each
     #[arg(long, conflicts_with_all = ["runs", "plot", "growth", "list", "traffic"])]
     pipelines: bool,
@@ -107,12 +111,18 @@ enum Bench {
 
 impl Bench {
     fn open(On { device, planning }: &On) -> anyhow::Result<Self> {
+        let cpu = || Ok(Self::Cpu(Cpu::new(planning.open("cpu")?)));
+        let gpu = |name| Ok(Self::Gpu(Box::new(Gpu::open(name, planning)?)));
         match device.as_str() {
-            "auto" if !wgmax::adapters().is_empty() => {
-                Ok(Self::Gpu(Box::new(Gpu::open("auto", planning)?)))
-            }
-            "cpu" | "auto" => Ok(Self::Cpu(Cpu::new(planning.open("cpu")?))),
-            name => Ok(Self::Gpu(Box::new(Gpu::open(name, planning)?))),
+            "cpu" => cpu(),
+            "auto" => match wgmax::adapter("hardware") {
+                Ok(_) => gpu("hardware"),
+                Err(error) => {
+                    tell_why_cpu(&error);
+                    cpu()
+                }
+            },
+            name => gpu(name),
         }
     }
 
@@ -157,7 +167,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome
     );
     if arguments.list {
         for item in &items {
-            writeln!(output, "{:<20} {:?} {} {:?}", item.name, item.op, item.dtype, item.shape)?;
+            writeln!(output, "{:<20} {}", item.name, item.description())?;
         }
         return Ok(Outcome::Good);
     }
@@ -218,7 +228,7 @@ fn count(arguments: &Arguments, items: &[Item], output: &mut Output) -> anyhow::
     anyhow::ensure!(plan != PlanChoice::Cpu, "the plan of the CPU launches no shaders");
     let (json, plot) = (file(&arguments.json)?, file(&arguments.plot)?);
     let polling = Polling::start();
-    let report = traffic::count(items, plan, arguments.elements);
+    let report = traffic::count(items, plan, arguments.elements, arguments.row_bytes.into());
     drop(polling);
     writeln!(output, "{report}")?;
     write(json, || Ok(format!("{:#}\n", report.json())))?;

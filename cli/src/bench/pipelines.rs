@@ -9,7 +9,7 @@ use wgmax::{Device, TensorDesc};
 
 use super::item::Item;
 use super::times::seconds;
-use crate::output;
+use crate::table::Table;
 
 pub struct Pipelines {
     device: String,
@@ -34,7 +34,7 @@ impl Pipelines {
         for item in items {
             let inputs = item.inputs()?;
             let inputs: Vec<&TensorDesc> = inputs.iter().collect();
-            for shader in device.plan(&item.operator(), &inputs)?.shaders() {
+            for shader in device.plan(item.operator(), &inputs)?.shaders() {
                 match used.iter_mut().find(|(known, _)| known == shader) {
                     None => used.push((*shader, vec![item.name.clone()])),
                     Some((_, items)) if items.last() == Some(&item.name) => {}
@@ -84,19 +84,19 @@ fn name(shader: &Shader) -> String {
 
 impl fmt::Display for Pipelines {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        let mut table = output::table(&["pipeline", "ms", "items"]);
+        let mut table = Table::new(&["pipeline", "ms", "items"]).wrap(0);
+        let mut reasons = String::new();
         for Row { shader, items, made } in &self.rows {
             let time = match made {
                 Ok(seconds) => format!("{:.1}", seconds * 1e3),
-                Err(reason) => reason.clone(),
+                Err(reason) => {
+                    reasons += &format!("{}: {reason}\n", name(shader));
+                    "failed".to_string()
+                }
             };
             table.add_row([name(shader), time, items.join("\n")]);
         }
-        writeln!(f, "{table}")?;
-        write!(
-            f,
-            "{}; {} plans; ms to compile: less where the driver keeps compiled shaders",
-            self.device, self.plan
-        )
+        writeln!(f, "{table}\n{reasons}{}; {} plans", self.device, self.plan)?;
+        f.write_str("ms to compile: less where the driver keeps compiled shaders")
     }
 }

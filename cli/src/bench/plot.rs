@@ -5,8 +5,8 @@ use plotters::coord::Shift;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
-use super::item::Kind;
-use super::report::{Line, Report, Row, giga};
+use super::item::{Item, Kind};
+use super::report::{BUSY_LEGEND, Line, Report, Row, giga};
 use super::traffic;
 
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
@@ -35,26 +35,27 @@ struct Bars<'a> {
     label: fn(f64) -> String,
     /// What the notes beside the bars are.
     notes: &'a str,
+    /// A line below the axis, or nothing.
+    foot: &'a str,
 }
 
 struct Bar<'a> {
-    name: &'a str,
-    kind: Kind,
+    item: &'a Item,
     /// The wide value and the narrow one, and the note; or why there are none.
     values: Result<(f64, f64, String), &'a str>,
 }
 
 impl Bars<'_> {
     fn draw(&self, rows: &[Bar]) -> anyhow::Result<String> {
-        const LEFT: i32 = 190;
-        const RIGHT: i32 = 780;
-        const WIDTH: i32 = 960;
+        const LEFT: i32 = 330;
+        const RIGHT: i32 = 880;
+        const WIDTH: i32 = 1050;
         const TOP: i32 = 78;
-        const ROW: i32 = 20;
+        const ROW: i32 = 30;
         let bottom = TOP + ROW * rows.len() as i32;
         let mut svg = String::new();
         {
-            let root = area(&mut svg, (WIDTH as u32, (bottom + 34) as u32))?;
+            let root = area(&mut svg, (WIDTH as u32, (bottom + 50) as u32))?;
             let wide = f64::from(RIGHT - LEFT);
             let x = |value: f64| LEFT + (value.min(self.end) / self.end * wide) as i32;
             text(&root, self.title, (16, 14), 18, HPos::Left)?;
@@ -71,9 +72,11 @@ impl Bars<'_> {
             }
             text(&root, self.mark.1, (x(self.mark.0), TOP - 18), 12, HPos::Center)?;
             text(&root, self.notes, (RIGHT + 14, TOP - 18), 12, HPos::Left)?;
+            text(&root, self.foot, (16, bottom + 28), 12, HPos::Left)?;
             for (i, row) in (0..).zip(rows) {
                 let y = TOP + i * ROW;
-                text(&root, row.name, (LEFT - 8, y + 3), 12, HPos::Right)?;
+                text(&root, &row.item.name, (LEFT - 8, y + 2), 12, HPos::Right)?;
+                text(&root, &row.item.description(), (LEFT - 8, y + 17), 10, HPos::Right)?;
                 let (wide, narrow, note) = match &row.values {
                     Ok(values) => values,
                     Err(reason) => {
@@ -81,18 +84,26 @@ impl Bars<'_> {
                         continue;
                     }
                 };
-                let colour = colour(row.kind);
+                let colour = colour(row.item.op);
                 let bar = |to: f64, inset: i32, style: ShapeStyle| {
                     Rectangle::new([(LEFT, y + inset), (x(to), y + ROW - inset)], style)
                 };
-                root.draw(&bar(*wide, 3, colour.mix(0.35).filled())).map_err(failed)?;
-                root.draw(&bar(*narrow, 6, colour.filled())).map_err(failed)?;
-                // A bar that the axis does not hold.
-                if *wide > self.end {
+                root.draw(&bar(*wide, 5, colour.mix(0.35).filled())).map_err(failed)?;
+                root.draw(&bar(*narrow, 9, colour.filled())).map_err(failed)?;
+                text(&root, note, (RIGHT + 14, y + 2), 12, HPos::Left)?;
+                // A bar that the axis does not hold is cut, and says how long it is.
+                if wide.max(*narrow) > self.end {
                     let tip = [(RIGHT, y + 3), (RIGHT + 9, y + ROW / 2), (RIGHT, y + ROW - 3)];
                     root.draw(&Polygon::new(tip, colour.filled())).map_err(failed)?;
+                    for x in [RIGHT - 22, RIGHT - 14] {
+                        let slash = [(x, y + ROW - 3), (x + 7, y + 3)];
+                        root.draw(&PathElement::new(slash, WHITE.stroke_width(3)))
+                            .map_err(failed)?;
+                    }
+                    let lengths = [wide, narrow].map(|&length| (self.label)(length)).join(" and ");
+                    let cut = format!("cut: {lengths}");
+                    text(&root, &cut, (RIGHT + 14, y + 17), 10, HPos::Left)?;
                 }
-                text(&root, note, (RIGHT + 14, y + 3), 12, HPos::Left)?;
             }
             root.present().map_err(failed)?;
         }
@@ -113,6 +124,7 @@ pub fn fractions(report: &Report) -> anyhow::Result<String> {
         mark: (1.0, "plain pass"),
         label: |fraction| format!("{:.0} %", 100.0 * fraction),
         notes: "GB/s, of",
+        foot: if report.rows.iter().any(Row::is_busy) { BUSY_LEGEND } else { "" },
     };
     let rows = report.rows.iter().map(|row| {
         let values = match (&row.result, row.fractions()) {
@@ -123,7 +135,7 @@ pub fn fractions(report: &Report) -> anyhow::Result<String> {
             }
             _ => Err("not measured"),
         };
-        Bar { name: &row.item.name, kind: row.item.op, values }
+        Bar { item: &row.item, values }
     });
     bars.draw(&rows.collect::<Vec<_>>())
 }
@@ -140,6 +152,7 @@ pub fn traffic(report: &traffic::Report) -> anyhow::Result<String> {
         mark: (1.0, "fewest"),
         label: |ratio| format!("{ratio:.1}"),
         notes: "requested, moved",
+        foot: "",
     };
     let rows = report.rows.iter().map(|row| {
         let counted = row.result.as_ref().map_err(|_| "not counted");
@@ -147,7 +160,7 @@ pub fn traffic(report: &traffic::Report) -> anyhow::Result<String> {
             let (requested, moved) = counted.ratios();
             (requested, moved, format!("{requested:.2}, {moved:.2}"))
         });
-        Bar { name: &row.item.name, kind: row.item.op, values }
+        Bar { item: &row.item, values }
     });
     bars.draw(&rows.collect::<Vec<_>>())
 }
@@ -242,4 +255,49 @@ fn colour(kind: Kind) -> RGBColor {
 
 fn failed(error: impl std::fmt::Display) -> anyhow::Error {
     anyhow!("drawing the plot: {error}")
+}
+
+#[cfg(test)]
+mod tests {
+    use wgmax::Device;
+
+    use super::super::Measured;
+    use super::super::item;
+    use super::super::times::Times;
+    use super::*;
+
+    /// The plot, and the table, of the first item with these seconds of it and of the plain pass.
+    fn drawn(seconds: [f64; 3], ceiling: f64) -> (String, String) {
+        let of = |seconds: &[f64]| {
+            let mut times = Times::default();
+            times.extend(seconds.iter().copied());
+            times
+        };
+        let item = item::all().unwrap().remove(0);
+        let measured = Measured {
+            ceiling_bytes: item.bytes(),
+            item: of(&seconds),
+            ceiling: of(&[ceiling; 3]),
+            ..Default::default()
+        };
+        let mut report = Report::new(&Device::cpu(), ("wall", 0.0));
+        report.rows = vec![Row { item, result: Ok(measured), cut_off: false }];
+        (fractions(&report).unwrap(), report.to_string())
+    }
+
+    #[test]
+    fn cut_bars_and_a_busy_machine_are_marked() {
+        let (plot, table) = drawn([1e-3, 1.1e-3, 1.2e-3], 0.9e-3);
+        for text in [&plot, &table] {
+            assert!(!text.contains("cut") && !text.contains("busy"), "{text}");
+            assert!(text.contains("ReduceMax f32 [1024], axis 0"), "{text}");
+        }
+        // Twice as fast as the plain pass, and then in the median only.
+        assert!(drawn([1e-3, 1.1e-3, 1.2e-3], 2.2e-3).0.contains("cut: 220 % and 200 %"));
+        let (plot, table) = drawn([1e-3, 2e-3, 3e-3], 0.9e-3);
+        for text in [&plot, &table] {
+            assert!(text.contains("busy") && text.contains(BUSY_LEGEND), "{text}");
+        }
+        assert!(!plot.contains("cut"), "{plot}");
+    }
 }

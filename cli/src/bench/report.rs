@@ -8,7 +8,8 @@ use wgmax::{Device, DeviceInfo};
 use super::Measured;
 use super::costs::Cost;
 use super::item::{Item, Kind};
-use crate::output;
+use super::times::Times;
+use crate::table::Table;
 
 pub struct Report {
     device: DeviceInfo,
@@ -68,26 +69,35 @@ impl Row {
         }
     }
 
-    /// What says that it is cut off.
+    /// What says that it is cut off, or that its times are far apart.
     pub fn mark(&self) -> &'static str {
-        if self.cut_off { ", cut off" } else { "" }
+        match (self.cut_off, self.is_busy()) {
+            (true, _) => ", cut off",
+            (_, true) => ", busy",
+            _ => "",
+        }
+    }
+
+    /// Whether other work seems to have taken its part of the machine.
+    pub fn is_busy(&self) -> bool {
+        let far = |times: &Times| times.count() > 0 && times.median() > BUSY * times.min();
+        self.result.as_ref().is_ok_and(|m| far(&m.item) || far(&m.ceiling))
     }
 
     fn cells(&self) -> Vec<String> {
-        let name = self.item.name.clone();
+        let name = format!("{}\n{}", self.item.name, self.item.description());
         let (Ok(measured), Some((fraction, median))) = (&self.result, self.fractions()) else {
             return vec![name, "not measured".into()];
         };
         let (item, ceiling) = (&measured.item, &measured.ceiling);
+        let rate = giga(self.rate(item.min()));
+        let ceiling = giga(measured.ceiling_bytes as f64 / ceiling.min());
         vec![
             name,
-            time(item.min()),
-            time(item.median()),
-            giga(self.rate(item.min())),
-            giga(measured.ceiling_bytes as f64 / ceiling.min()),
-            format!("{fraction:.2}"),
-            format!("{median:.2}"),
-            format!("{}{}", item.count(), self.mark()),
+            format!("{}\n{}", time(item.min()), time(item.median())),
+            format!("{rate}\n{ceiling}"),
+            format!("{fraction:.2}\n{median:.2}"),
+            format!("{}{}", item.count(), self.mark()).replace(", ", "\n"),
         ]
     }
 
@@ -148,6 +158,12 @@ impl Report {
         }
     }
 
+    /// Whether an item's times are far apart.
+    pub fn is_busy(&self) -> bool {
+        let growth = self.growth.iter().flat_map(|line| &line.rows);
+        self.rows.iter().chain(growth).any(Row::is_busy)
+    }
+
     /// The device, its plans, and the clock; and whether something is missing.
     pub fn subtitle(&self) -> String {
         let cut_off = if self.cut_off { "; cut off by a signal" } else { "" };
@@ -176,7 +192,7 @@ impl fmt::Display for Report {
             write!(f, "\nan empty submit and the wait for it: {}", time(self.fixed))?;
         }
         if !self.costs.is_empty() {
-            let mut table = output::table(&["cost", "min", "median"]);
+            let mut table = Table::new(&["cost", "min", "median"]).wrap(0);
             for Cost { name, times } in &self.costs {
                 table.add_row([name.clone(), time(times.min()), time(times.median())]);
             }
@@ -187,16 +203,8 @@ impl fmt::Display for Report {
         if rows.peek().is_none() {
             return Ok(());
         }
-        let mut table = output::table(&[
-            "item",
-            "min",
-            "median",
-            "GB/s",
-            "ceiling",
-            "fraction",
-            "at median",
-            "runs",
-        ]);
+        let header = ["item", "min\nmedian", "GB/s\nceiling", "fraction\nat median", "runs"];
+        let mut table = Table::new(&header).wrap(0);
         let mut reasons = String::new();
         for row in rows {
             table.add_row(row.cells());
@@ -204,14 +212,24 @@ impl fmt::Display for Report {
                 reasons += &format!("\n{}", row.line());
             }
         }
-        write!(f, "\n{table}{reasons}\n{LEGEND}")
+        write!(f, "\n{table}{reasons}\n{LEGEND}")?;
+        if self.is_busy() {
+            write!(f, "\n{BUSY_LEGEND}")?;
+        }
+        Ok(())
     }
 }
 
 const LEGEND: &str = "\
-GB/s: the bytes of inputs and results, each moved once, per second of the shortest time
-ceiling: GB/s of the fastest plain read (MaxPool: read and write), measured in turn with the item
-fraction: GB/s as a fraction of the ceiling, for the shortest times and for the medians";
+GB/s: the bytes of inputs and results, each moved once, per second of the min
+ceiling: GB/s of the fastest plain read (MaxPool: read and write), in turn
+  with the item
+fraction: GB/s as a fraction of the ceiling, of the minima and of the medians";
+
+/// A median that is so many times the shortest time tells of a machine that was busy.
+const BUSY: f64 = 1.5;
+pub const BUSY_LEGEND: &str = "\
+busy: a median is over 1.5 times the min, so other work disturbed the measuring";
 
 /// Billions of bytes per second, with three digits.
 pub fn giga(rate: f64) -> String {

@@ -9,6 +9,7 @@ use wgmax::{Device, ElementType, Tensor};
 
 use super::trial::{Line, Question, Trial};
 use crate::output::{self, Output};
+use crate::table::Table;
 
 const IRIS: &str = include_str!("data/iris.csv");
 const MEASUREMENTS: [&str; 4] = ["sepal length", "sepal width", "petal length", "petal width"];
@@ -157,7 +158,7 @@ fn all_and_each(input: &Tensor) -> wgmax::Result<Vec<Question>> {
 fn species_table(maxima: &Tensor) -> wgmax::Result<String> {
     let mut header = vec!["species"];
     header.extend(MEASUREMENTS);
-    let mut table = output::table(&header);
+    let mut table = Table::new(&header);
     let values = output::values(maxima, maxima.len())?;
     for (species, values) in SPECIES.iter().zip(values.chunks(MEASUREMENTS.len())) {
         let mut row = vec![species.to_string()];

@@ -1,10 +1,10 @@
 //! The same operators on every device, compared with the CPU.
 
-use comfy_table::{Cell, Table};
 use wgmax::operator::Operator;
 use wgmax::{Device, Tensor};
 
-use crate::output;
+use crate::difference;
+use crate::table::{Cell, Table};
 
 /// An operator and its inputs.
 pub struct Question {
@@ -55,7 +55,7 @@ impl Trial {
     /// results of its first question.
     pub fn table(
         &mut self,
-        [label, shown]: [&str; 2],
+        [label, shown]: [&'static str; 2],
         lines: &[Line],
         show: impl Fn(&[Tensor]) -> wgmax::Result<String>,
     ) -> wgmax::Result<Table> {
@@ -64,7 +64,7 @@ impl Trial {
             .iter()
             .map(|line| line.questions.iter().map(|question| question.run(&cpu)).collect())
             .collect::<wgmax::Result<Vec<Vec<Vec<Tensor>>>>>()?;
-        let mut table = output::table(&["device", label, shown, "equal to the CPU?"]);
+        let mut table = Table::new(&["device", label, shown, "same as CPU?"]).wrap(0);
         for device in self.devices.clone() {
             let mut columns: [Vec<String>; 3] = Default::default();
             for (line, expected) in lines.iter().zip(&reference) {
@@ -83,8 +83,8 @@ impl Trial {
             }
             let bad = columns[2].iter().any(|verdict| verdict.starts_with("NO"));
             let [label, shown, verdicts] = columns.map(|column| column.join("\n"));
-            let cells = [name(&device), label, shown].map(Cell::new);
-            table.add_row(cells.into_iter().chain([output::verdict(verdicts, !bad)]));
+            let cells = [name(&device), label, shown].map(Cell::from);
+            table.add_row(cells.into_iter().chain([Cell::verdict(verdicts, !bad)]));
         }
         Ok(table)
     }
@@ -113,7 +113,7 @@ impl Trial {
             for (actual, expected) in actual.iter().zip(expected) {
                 let difference = match wgmax::compare(actual, expected) {
                     Ok(report) if report.is_equal() => continue,
-                    Ok(report) => report.to_string(),
+                    Ok(report) => difference::text(&report, 0),
                     Err(error) => error.to_string(),
                 };
                 self.differences.push(format!("{what} -> {}: {difference}", expected.desc()));

@@ -3,15 +3,16 @@
 mod report;
 
 use std::io::Write;
-use std::str::FromStr;
 
 use clap::{Args, Subcommand};
 use wgmax::operator::Operator;
 use wgmax::plan::{Limits, Plan};
 use wgmax::{ElementType, TensorDesc, Tuning, wgpu};
 
-use super::options::{IndexType, PlanChoice, Size, element_type, workgroup};
+use super::max_pool::Given;
+use super::options::{PlanChoice, Size, element_type, workgroup};
 use super::output::Output;
+use super::source::Shape;
 use super::{Outcome, max_pool, reduce_max, segment_max};
 
 #[derive(Args)]
@@ -84,8 +85,8 @@ struct SegmentMax {
     #[command(flatten)]
     attributes: segment_max::Attributes,
     /// Element type of the ids or offsets
-    #[arg(long, value_enum, default_value = "i32")]
-    ids_type: IndexType,
+    #[arg(long, value_name = "TYPE", default_value = "i32", value_parser = element_type)]
+    ids_type: ElementType,
     /// Also compute the rows that the maxima come from
     #[arg(long)]
     indices: bool,
@@ -106,29 +107,6 @@ struct Input {
 impl Input {
     fn desc(&self) -> anyhow::Result<TensorDesc> {
         Ok(TensorDesc::new(self.element_type, &self.shape.sizes[..])?)
-    }
-}
-
-#[derive(Clone)]
-struct Shape {
-    /// As it was written.
-    text: String,
-    sizes: Vec<usize>,
-}
-
-impl FromStr for Shape {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let size = |part: &str| {
-            let size = part.trim().parse();
-            size.map_err(|_| format!("{part:?} is not a size; give a shape such as 64x224x224"))
-        };
-        let sizes = match text.trim() {
-            "" => Vec::new(),
-            text => text.split([',', 'x', 'X']).map(size).collect::<Result<_, _>>()?,
-        };
-        Ok(Self { text: text.to_string(), sizes })
     }
 }
 
@@ -224,7 +202,10 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome
         }
         Choice::MaxPool(MaxPool { input, attributes, indices, target }) => {
             let desc = input.desc()?;
-            (attributes.operator(*indices, &desc, &input.shape.text)?, vec![desc], target)
+            let shape = &input.shape;
+            let given = Given { name: shape.text(), reshaped: &|new| shape.replaced(new) };
+            let (operator, axes) = attributes.operator(*indices, &desc, &given)?;
+            (operator, vec![axes.pooled(&desc)?], target)
         }
         Choice::SegmentMax(choice) => {
             let (operator, inputs) = choice.operator()?;
@@ -254,11 +235,11 @@ impl SegmentMax {
             false => Some(data.shape().first().copied().unwrap_or(0)),
         };
         let with_argument =
-            |error| attributes.with_argument(error, &input.shape.text, "--ids-type");
+            |error| attributes.with_argument(error, input.shape.text(), "--ids-type");
         let Some(ids) = ids else {
             anyhow::bail!("--num-segments {segments}: there are no such offsets");
         };
-        let ids = TensorDesc::new(self.ids_type.into(), [ids]).map_err(with_argument)?;
+        let ids = TensorDesc::new(self.ids_type, [ids]).map_err(with_argument)?;
         let operator = attributes.operator(self.indices);
         operator.infer(&data, &ids).map_err(with_argument)?;
         Ok((operator.into(), vec![data, ids]))

@@ -1,20 +1,18 @@
 //! A plan as text and as JSON.
 
-use std::io::{IsTerminal, Write};
+use std::io::Write;
 
-use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table};
 use serde_json::{Value, json};
 use wgmax::TensorDesc;
 use wgmax::plan::Launch;
 
 use super::Explanation;
 use crate::devices::{self, count};
-use crate::output::{self, Output, size, tensor_json};
+use crate::output::{Output, size, tensor_json};
+use crate::table::Table;
 
 /// The maximum number of rows of the table.
 const MAX_ROWS: usize = 40;
-/// The width of the table where there is no terminal.
-const WIDTH: u16 = 100;
 
 /// Bytes of all launches, and the fewest possible.
 struct Bytes {
@@ -164,18 +162,8 @@ fn launch(launch: &Launch) -> Value {
 }
 
 fn table(rows: &[Row<'_>]) -> Table {
-    let mut table = output::table(&["#", "kernel", "grid", "reads", "writes", "purpose"]);
-    table.set_content_arrangement(ContentArrangement::Dynamic);
-    if !std::io::stdout().is_terminal() {
-        table.set_width(WIDTH);
-    }
-    // Only the purpose is wrapped.
-    for column in table.column_iter_mut().take(5) {
-        column.set_constraint(ColumnConstraint::ContentWidth);
-    }
-    for column in table.column_iter_mut().skip(2).take(3) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
+    let header = ["#", "kernel", "grid", "reads\nwrites", "purpose"];
+    let mut table = Table::new(&header).wrap(4).right(&[2, 3]);
     for Row { first, launches } in rows {
         let launch = &launches[0];
         let numbers = match launches.len() {
@@ -188,8 +176,11 @@ fn table(rows: &[Row<'_>]) -> Table {
             numbers,
             kernel.join("\n"),
             grid(launch.grid()),
-            size(launches.iter().map(Launch::bytes_read).sum()),
-            size(launches.iter().map(Launch::bytes_written).sum()),
+            format!(
+                "{}\n{}",
+                size(launches.iter().map(Launch::bytes_read).sum()),
+                size(launches.iter().map(Launch::bytes_written).sum()),
+            ),
             launch.purpose().to_string(),
         ]);
     }

@@ -1,6 +1,9 @@
 //! `wgmax onnx`: runs and compares the nodes of a model that are implemented here.
 
+mod dims;
+mod expression;
 mod find;
+mod infer;
 mod options;
 mod prepare;
 #[cfg(test)]
@@ -17,10 +20,10 @@ use anyhow::Context;
 use clap::Args;
 use wgmax::io::onnx::{self, Model};
 
-use super::Outcome;
 use super::options::{On, Writing};
 use super::output::Output;
 use super::report::is_standard;
+use super::{Outcome, files};
 use options::{Binding, File, Shape};
 use prepare::{Entry, State};
 use values::Values;
@@ -85,6 +88,10 @@ impl Arguments {
 }
 
 pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome> {
+    if let Some(json) = &arguments.json {
+        let model = arguments.model.to_string_lossy();
+        files::ensure_apart("--json", json, &[&*model])?;
+    }
     let model = read(&arguments.model)?;
     let found = find::nodes(&model);
     let mut values = Values::new(&model, &arguments.dims, &arguments.shapes)?;

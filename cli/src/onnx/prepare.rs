@@ -1,10 +1,12 @@
 //! Turns nodes into operators, as far as the model and the options determine them.
 
+use wgmax::dialect::Attribute;
 use wgmax::io::onnx::{GraphNode, Model};
 use wgmax::operator::Operator;
 use wgmax::{Tensor, TensorDesc};
 
-use super::find::Found;
+use super::find::{Found, label};
+use super::infer::infer;
 use super::trial::Trial;
 use super::values::Values;
 
@@ -15,7 +17,7 @@ pub struct Entry<'a> {
     /// Where the node is, unless it is in the main graph.
     pub place: Option<String>,
     /// Names and values of the node's attributes, and of axes that are an input.
-    pub attributes: Vec<(String, String)>,
+    pub attributes: Vec<(String, Attribute)>,
     /// Further remarks for the report.
     pub remarks: Vec<String>,
     pub state: State,
@@ -38,6 +40,16 @@ pub struct Ready {
     pub outputs: Vec<(String, TensorDesc)>,
     /// Set when the node has run: what was measured, or the error.
     pub trial: Option<Result<Trial, String>>,
+}
+
+impl State {
+    /// Why the node cannot run.
+    pub fn reason(&self) -> String {
+        match self {
+            Self::Blocked(reason) | Self::Refused(reason) => reason.clone(),
+            Self::Ready(_) => String::new(),
+        }
+    }
 }
 
 impl Ready {
@@ -71,10 +83,16 @@ impl Entry<'_> {
     }
 }
 
-/// Prepares all nodes in order, so that the outputs of a node are known to the next ones.
+/// Prepares all nodes in order, so that the outputs of a node are known to the next ones. Shapes
+/// are inferred through the nodes between them.
 pub fn all<'a>(model: &Model, found: Vec<Found<'a>>, values: &mut Values<'_>) -> Vec<Entry<'a>> {
     let mut entries = Vec::with_capacity(found.len());
+    let mut others = model.graph.nodes.iter();
     for Found { node, opset, place } in found {
+        if place.is_none() {
+            let before = others.by_ref().take_while(|&other| !std::ptr::eq(other, node));
+            before.for_each(|other| infer(other, model.opset, values));
+        }
         let mut entry = Entry {
             node,
             opset,
@@ -85,14 +103,21 @@ pub fn all<'a>(model: &Model, found: Vec<Found<'a>>, values: &mut Values<'_>) ->
         };
         // The attributes are shown even if the node cannot run.
         if let Ok(attributes) = node.attributes() {
-            entry.attributes =
-                attributes.iter().map(|(name, value)| (name.clone(), value.to_string())).collect();
+            entry.attributes = attributes.into_iter().collect();
         }
         entry.state = match &entry.place {
             Some(place) => State::Blocked(format!("it is in {place}, which is not run")),
             None => match ready(model, &mut entry, values) {
                 Ok(ready) => State::Ready(Box::new(ready)),
-                Err(state) => state,
+                Err(state) => {
+                    let reason = match &state {
+                        State::Refused(reason) => format!("{}: {reason}", label(node)),
+                        state => state.reason(),
+                    };
+                    let outputs = node.outputs.iter();
+                    outputs.for_each(|name| values.set_unknown(name, reason.clone()));
+                    state
+                }
             },
         };
         entries.push(entry);
@@ -126,7 +151,7 @@ fn ready(model: &Model, entry: &mut Entry<'_>, values: &mut Values<'_>) -> Resul
             )));
         };
         if let Ok(numbers) = tensor.as_slice::<i64>() {
-            entry.attributes.push(("axes".to_string(), format!("{numbers:?}")));
+            entry.attributes.push(("axes".to_string(), Attribute::Ints(numbers.to_vec())));
         }
         parameters.push(Some(tensor));
     }

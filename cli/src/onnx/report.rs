@@ -4,15 +4,17 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::time::Duration;
 
-use comfy_table::Cell;
 use serde_json::{Value, json};
 use wgmax::Device;
+use wgmax::dialect::Attribute;
 use wgmax::io::onnx::Model;
 
 use super::find;
 use super::prepare::{Entry, State};
 use super::trial::Origin;
-use crate::output::{self, Output, tensor_json};
+use crate::difference;
+use crate::output::{Output, tensor_json};
+use crate::table::{self, Cell, Table};
 
 pub struct Report<'a> {
     pub model: &'a Model,
@@ -53,48 +55,46 @@ impl Report<'_> {
         Ok(())
     }
 
-    fn table(&self) -> comfy_table::Table {
-        let header =
-            ["node", "attributes", "input", "output", "device ms", "CPU ms", "equal to the CPU?"];
-        let mut table = output::table(&header);
+    fn table(&self) -> Table {
+        let header = ["node", "input\noutput", "device ms\nCPU ms", "same as CPU?"];
+        let mut table = Table::new(&header).wrap(0);
         for entry in self.entries {
             let mut node = vec![short(&find::label(entry.node)), entry.node.operator.clone()];
             node.dedup();
-            let attributes: Vec<String> =
-                entry.attributes.iter().map(|(name, value)| format!("{name} {value}")).collect();
-            let mut row = vec![Cell::new(node.join("\n")), Cell::new(attributes.join("\n"))];
+            node.extend(entry.attributes.iter().map(|(name, value)| format!("{name} {value}")));
+            let mut row: Vec<Cell> = vec![node.join("\n").into()];
             let State::Ready(ready) = &entry.state else {
                 let refused = matches!(entry.state, State::Refused(_));
-                row.extend(["?", "?", "", ""].map(Cell::new));
+                row.extend(["?\n?", ""].map(Cell::from));
                 row.push(match refused {
-                    true => output::verdict("REFUSED", false),
-                    false => Cell::new("not run"),
+                    true => Cell::verdict("REFUSED", false),
+                    false => "not run".into(),
                 });
                 table.add_row(row);
                 continue;
             };
-            let outputs: Vec<String> = ready.outputs.iter().map(|(_, d)| d.to_string()).collect();
-            let [mut input, mut device, mut cpu] =
-                [ready.input.to_string(), String::new(), String::new()];
+            let mut tensors = vec![ready.input.to_string()];
+            tensors.extend(ready.outputs.iter().map(|(_, desc)| desc.to_string()));
+            let mut times = String::new();
             let verdict = match &ready.trial {
-                None => Cell::new("not run"),
-                Some(Err(_)) => output::verdict("FAILED", false),
+                None => "not run".into(),
+                Some(Err(_)) => Cell::verdict("FAILED", false),
                 Some(Ok(trial)) => {
-                    input += match trial.origin {
-                        Origin::Tensor => "",
-                        Origin::Model => "\nfrom the model",
-                        Origin::Random => "\nrandom",
-                    };
-                    device = trial.device.map(milliseconds).unwrap_or_default();
-                    cpu = milliseconds(trial.cpu);
+                    match trial.origin {
+                        Origin::Tensor => {}
+                        Origin::Model => tensors.push("the model's input".to_string()),
+                        Origin::Random => tensors.push("random input".to_string()),
+                    }
+                    let device = trial.device.map(milliseconds).unwrap_or_default();
+                    times = format!("{device}\n{}", milliseconds(trial.cpu));
                     match trial.differing() {
-                        _ if trial.device.is_none() => Cell::new("(reference)"),
-                        0 => output::verdict("yes", true),
-                        n => output::verdict(format!("NO: {n} differ"), false),
+                        _ if trial.device.is_none() => "(reference)".into(),
+                        0 => Cell::verdict("yes", true),
+                        n => Cell::verdict(format!("NO: {n} differ"), false),
                     }
                 }
             };
-            row.extend([input, outputs.join("\n"), device, cpu].map(Cell::new));
+            row.extend([tensors.join("\n"), times].map(Cell::from));
             row.push(verdict);
             table.add_row(row);
         }
@@ -103,16 +103,30 @@ impl Report<'_> {
 
     /// Why nodes did not run, and which elements differ.
     fn remarks(&self, output: &mut Output) -> anyhow::Result<()> {
+        // What several nodes need is asked for once.
+        let mut blocked: Vec<(&str, Vec<String>)> = Vec::new();
+        for entry in self.entries {
+            let State::Blocked(reason) = &entry.state else { continue };
+            let label = find::label(entry.node);
+            match blocked.iter_mut().find(|(other, _)| other == reason) {
+                Some((_, labels)) => labels.push(label),
+                None => blocked.push((reason, vec![label])),
+            }
+        }
+        for (reason, labels) in blocked {
+            writeln!(output, "not run: {}: {reason}", labels.join(", "))?;
+        }
         for entry in self.entries {
             let label = find::label(entry.node);
             match &entry.state {
-                State::Blocked(reason) => writeln!(output, "not run: {label}: {reason}")?,
+                State::Blocked(_) => {}
                 State::Refused(reason) => writeln!(output, "refused: {label}: {reason}")?,
                 State::Ready(ready) => match &ready.trial {
                     Some(Err(error)) => writeln!(output, "failed: {label}: {error}")?,
                     Some(Ok(trial)) => {
                         for report in trial.comparisons.iter().filter(|r| !r.is_equal()) {
-                            writeln!(output, "{label}: a is the device, b the CPU: {report}")?;
+                            let text = difference::text(report, 0);
+                            writeln!(output, "{label}: a is the device, b the CPU: {text}")?;
                         }
                     }
                     None => {}
@@ -141,8 +155,8 @@ impl Report<'_> {
 }
 
 fn node(entry: &Entry<'_>) -> Value {
-    let attributes: BTreeMap<&str, &str> =
-        entry.attributes.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    let attributes: BTreeMap<&str, Value> =
+        entry.attributes.iter().map(|(name, value)| (name.as_str(), typed(value))).collect();
     let mut object = json!({
         "name": entry.node.name,
         "operator": entry.node.operator,
@@ -187,16 +201,26 @@ fn node(entry: &Entry<'_>) -> Value {
     object
 }
 
+fn typed(attribute: &Attribute) -> Value {
+    match attribute {
+        Attribute::Int(int) => json!(int),
+        Attribute::Ints(ints) => json!(ints),
+        Attribute::Bool(bool) => json!(bool),
+        Attribute::Text(text) | Attribute::Other(text) => json!(text),
+    }
+}
+
 fn milliseconds(time: Duration) -> String {
     format!("{:.3}", time.as_secs_f64() * 1e3)
 }
 
 /// The end of a long name, which says more than its beginning.
 fn short(name: &str) -> String {
-    const MAX: usize = 36;
+    // What a terminal has left for it.
+    let max = table::width().saturating_sub(56).clamp(24, 60);
     let length = name.chars().count();
-    match length > MAX {
-        true => format!("…{}", name.chars().skip(length - MAX + 1).collect::<String>()),
+    match length > max {
+        true => format!("…{}", name.chars().skip(length - max + 1).collect::<String>()),
         false => name.to_string(),
     }
 }

@@ -5,6 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use wgmax::io::onnx::{Dim, GraphNode, Model, ValueInfo};
 use wgmax::{ElementType, Tensor, TensorDesc};
 
+use super::dims::Dims;
+use super::infer;
 use super::options::{Binding, File, Shape, list};
 use super::prepare::{Entry, State};
 
@@ -13,8 +15,11 @@ pub struct Values<'a> {
     model: &'a Model,
     /// From the model, from `--shape`, or inferred; the last of these counts.
     declared: BTreeMap<String, Declared>,
-    /// The values of named dimensions.
-    dims: BTreeMap<String, usize>,
+    dims: Dims,
+    /// Of values whose shape could not be inferred: what to give.
+    unknown: BTreeMap<String, String>,
+    /// Elements of small tensors that were inferred.
+    elements: BTreeMap<String, Vec<f64>>,
     /// From files.
     inputs: BTreeMap<String, Tensor>,
     /// From nodes that have run.
@@ -55,24 +60,14 @@ impl<'a> Values<'a> {
             .filter_map(|node| Some((node.outputs.first()?.as_str(), node)))
             .collect();
 
-        let named: BTreeSet<&str> = (declared.values())
-            .flat_map(|declared| declared.shape.iter().flatten())
-            .filter_map(|dim| if let Dim::Named(name) = dim { Some(name.as_str()) } else { None })
-            .collect();
-        let mut bound = BTreeMap::new();
-        for Binding { name, value } in dims {
-            let known: Vec<&str> = named.iter().copied().collect();
-            anyhow::ensure!(
-                named.contains(name.as_str()),
-                "--dim {name}={value}: the model names no such dimension; it names {}",
-                list(&known)
-            );
-            bind(&mut bound, name, *value)?;
-        }
+        let mut bound = Dims::new(model);
+        bound.set(dims)?;
         let mut values = Self {
             model,
             declared,
             dims: bound,
+            unknown: BTreeMap::new(),
+            elements: BTreeMap::new(),
             inputs: BTreeMap::new(),
             results: BTreeMap::new(),
             constants,
@@ -103,9 +98,7 @@ impl<'a> Values<'a> {
         let desc = tensor.desc();
         anyhow::ensure!(fits, "--input {name}: {desc} where the model has {declared}");
         for (dim, &value) in declared.shape.iter().flatten().zip(tensor.shape()) {
-            if let Dim::Named(dim) = dim {
-                bind(&mut self.dims, dim, value)?;
-            }
+            self.dims.bind(dim, value)?;
         }
         self.inputs.insert(name.to_string(), tensor);
         Ok(())
@@ -123,7 +116,9 @@ impl<'a> Values<'a> {
         if let Some(constant) = self.model.graph.initializers.get(name) {
             constant.desc().map_err(|error| State::Refused(error.to_string()))?;
         }
-        self.declared_desc(name).map_err(State::Blocked)
+        // What to give for an earlier value says more than what to give for this one.
+        self.declared_desc(name)
+            .map_err(|reason| State::Blocked(self.unknown.get(name).cloned().unwrap_or(reason)))
     }
 
     /// The type and shape that are declared, or a message about what is unknown.
@@ -139,12 +134,9 @@ impl<'a> Values<'a> {
                 "the model does not declare the shape of {name:?}; give --shape {option} (or --input)"
             ));
         };
-        let value = |dim: &Dim| match dim {
-            Dim::Known(value) => Some(*value),
-            Dim::Named(name) => self.dims.get(name).copied(),
-            Dim::Unknown => None,
-        };
-        let Some(known) = shape.iter().map(value).collect::<Option<Vec<usize>>>() else {
+        let known = shape.iter().map(|dim| self.dims.value(dim));
+        let known = known.collect::<Result<Option<Vec<usize>>, String>>();
+        let Some(known) = known.map_err(|error| format!("{name:?} is {declared}: {error}"))? else {
             return Err(self.missing_dims(name, declared, shape));
         };
         let element_type = declared.element_type.ok_or_else(|| {
@@ -162,16 +154,9 @@ impl<'a> Values<'a> {
                 .collect();
             options.push(format!("--shape {}", quote(&format!("{name}={}", dims.join(",")))));
         } else {
-            let unbound = shape.iter().filter_map(|dim| match dim {
-                Dim::Named(dim) if !self.dims.contains_key(dim) => Some(dim),
-                _ => None,
-            });
-            for dim in unbound {
-                let option = format!("--dim {}", quote(&format!("{dim}=N")));
-                if !options.contains(&option) {
-                    options.push(option);
-                }
-            }
+            let names: BTreeSet<String> =
+                shape.iter().flat_map(|dim| self.dims.missing(dim)).collect();
+            options.extend(names.iter().map(|dim| format!("--dim {}", quote(&format!("{dim}=N")))));
         }
         format!("the model declares {name:?} as {declared} only; give {}", options.join(" "))
     }
@@ -182,11 +167,9 @@ impl<'a> Values<'a> {
         let declared = self.declared.entry(name.to_string()).or_default();
         let agrees = declared.element_type.is_none_or(|t| t == desc.element_type())
             && declared.shape.as_ref().is_none_or(|shape| {
-                let bound = |dim: &Dim| match dim {
-                    Dim::Named(name) => {
-                        self.dims.get(name).map_or_else(|| dim.clone(), |&d| Dim::Known(d))
-                    }
-                    other => other.clone(),
+                let bound = |dim: &Dim| match self.dims.value(dim) {
+                    Ok(Some(value)) => Dim::Known(value),
+                    _ => dim.clone(),
                 };
                 fits(&shape.iter().map(bound).collect::<Vec<_>>(), desc.shape())
             });
@@ -194,6 +177,36 @@ impl<'a> Values<'a> {
             (!agrees).then(|| format!("{name:?} is {desc}, but the model declares {declared}"));
         *declared = Declared::new(desc);
         remark
+    }
+
+    /// Sets what to give for a value whose shape could not be inferred.
+    pub fn set_unknown(&mut self, name: &str, reason: String) {
+        self.unknown.insert(name.to_string(), reason);
+    }
+
+    /// The same for what an operator makes whose shapes are not inferred, unless the model says
+    /// something about the shape.
+    pub fn set_unknown_made_by(&mut self, name: &str, operator: &str) {
+        if self.declared.get(name).is_none_or(|declared| declared.shape.is_none()) {
+            let option = quote(&format!("{name}=N,.."));
+            let reason = format!(
+                "the shape of {name:?}, which {operator} makes, is not inferred; \
+                 give --shape {option} (or --input)"
+            );
+            self.set_unknown(name, reason);
+        }
+    }
+
+    /// The elements of a small tensor of numbers, if they are known without running a node.
+    pub fn elements(&self, name: &str) -> Option<Vec<f64>> {
+        let found = self.elements.get(name).cloned();
+        let tensor = || self.inputs.get(name).cloned().or_else(|| self.constant(name).ok()?);
+        found.or_else(|| infer::elements_of(&tensor()?))
+    }
+
+    /// Keeps elements that were inferred.
+    pub fn set_elements(&mut self, name: &str, elements: Vec<f64>) {
+        self.elements.insert(name.to_string(), elements);
     }
 
     /// The tensor of a file, or else the result of a node.
@@ -257,17 +270,8 @@ fn fits(declared: &[Dim], shape: &[usize]) -> bool {
     declared.len() == shape.len() && declared.iter().zip(shape).all(fits)
 }
 
-fn bind(dims: &mut BTreeMap<String, usize>, name: &str, value: usize) -> anyhow::Result<()> {
-    match dims.insert(name.to_string(), value) {
-        Some(other) if other != value => {
-            anyhow::bail!("dimension {name:?} is {other} in one place and {value} in another")
-        }
-        _ => Ok(()),
-    }
-}
-
 /// Quotes an argument for a shell, if it needs quotes.
-fn quote(argument: &str) -> String {
+pub fn quote(argument: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "_-./:=,+@%".contains(c);
     match argument.chars().all(plain) {
         true => argument.to_string(),

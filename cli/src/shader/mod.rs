@@ -17,6 +17,7 @@ use super::Outcome;
 use super::options::{element_type, workgroup};
 use super::output::{self, Output};
 use super::report::WholeFile;
+use super::table::Table;
 use language::Language;
 
 #[derive(Args)]
@@ -44,6 +45,9 @@ pub struct Arguments {
     /// The variant for inputs and results in one buffer
     #[arg(long, requires = "name")]
     in_place: bool,
+    /// The variant for inputs whose elements do not lie one after the other
+    #[arg(long, requires = "name")]
+    pitched: bool,
     /// Write every text that the kernels have to a file of its own in this folder
     #[arg(long, value_name = "FOLDER", group = "what")]
     all: Option<PathBuf>,
@@ -122,7 +126,7 @@ fn write_all(
         file.write_all(&translated)?;
         file.finish()?;
     }
-    writeln!(output, "{} shaders in {}", texts.len(), folder.display())?;
+    writeln!(output, "{} in {}", output::counted(texts.len(), "shader"), folder.display())?;
     Ok(())
 }
 
@@ -137,8 +141,8 @@ fn file_name(shader: &Shader) -> String {
 }
 
 /// All kernels.
-fn table(kernels: &[&'static Kernel]) -> comfy_table::Table {
-    let mut table = output::table(&["kernel", "flags", "file in shaders/", "types"]);
+fn table(kernels: &[&'static Kernel]) -> Table {
+    let mut table = Table::new(&["kernel\nfile in shaders/", "flags", "types"]).wrap(2);
     for kernel in kernels {
         let types = types(&kernel.shaders(64));
         let types = match types.len() {
@@ -147,9 +151,8 @@ fn table(kernels: &[&'static Kernel]) -> comfy_table::Table {
             _ => list(types.iter().map(|t| t.name())),
         };
         table.add_row([
-            kernel.name().to_string(),
+            format!("{}\n{}.wgsl", kernel.name(), kernel.file()),
             kernel.flag_names().join("\n"),
-            format!("{}.wgsl", kernel.file()),
             types,
         ]);
     }
@@ -198,10 +201,12 @@ fn find(kernel: &'static Kernel, arguments: &Arguments) -> anyhow::Result<Shader
         variants.join("; ")
     );
 
-    let (words, in_place) = (arguments.words, arguments.in_place);
-    let shader = shaders.iter().find(|s| (s.words, s.in_place) == (words, in_place));
+    // A kernel that always has a view has no other variant.
+    let pitched = arguments.pitched || shaders.iter().all(|shader| shader.pitched);
+    let wanted = (arguments.words, arguments.in_place, pitched);
+    let shader = shaders.iter().find(|s| (s.words, s.in_place, s.pitched) == wanted);
     shader.copied().ok_or_else(|| {
-        anyhow::anyhow!("{name} is the same with --words and with --in-place; leave them out")
+        anyhow::anyhow!("{name} is the same with --words, --in-place and --pitched; leave them out")
     })
 }
 

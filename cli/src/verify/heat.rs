@@ -3,6 +3,8 @@
 use maud::{Markup, html};
 use wgmax::Tensor;
 
+use crate::output;
+
 /// The maximum number of cells across and down.
 const MAX_ACROSS: usize = 48;
 const MAX_DOWN: usize = 32;
@@ -77,12 +79,8 @@ impl Heat {
     pub fn caption(&self) -> String {
         let wrong: u64 = self.cells.iter().map(|&(wrong, _)| wrong).sum();
         let all: u64 = self.cells.iter().map(|&(_, all)| all).sum();
-        let plural = |n: usize, noun: &str| match n {
-            1 => format!("1 {noun}"),
-            n => format!("{n} {noun}s"),
-        };
-        let rows = plural(self.rows, "row");
-        let columns = plural(self.columns, "column");
+        let rows = output::counted(self.rows, "row");
+        let columns = output::counted(self.columns, "column");
         let layers = match self.layers {
             1 => String::new(),
             layers => format!(", summed over {layers} layers"),

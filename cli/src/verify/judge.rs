@@ -1,5 +1,6 @@
 //! Runs one case on one subject.
 
+use wgmax::operator::Operator;
 use wgmax::plan::Plan;
 use wgmax::sweep::Case;
 use wgmax::{Comparison, Error, Tensor, compare};
@@ -83,9 +84,9 @@ impl Difference {
 
     /// The name of a result.
     pub fn name(&self, result: usize) -> &'static str {
-        let scalar = self.actual.get(result).is_some_and(|tensor| tensor.shape().is_empty());
+        let has_status = matches!(&self.case.operator, Operator::SegmentMax(op) if op.get_status());
         match result {
-            _ if scalar && self.case.tensors.len() == 2 => "status",
+            _ if has_status && result + 1 == self.actual.len() => "status",
             0 => "values",
             _ => "indices",
         }

@@ -110,7 +110,8 @@ impl End {
             n => format!("{n} mismatches"),
         };
         let rate = done as f64 / seconds;
-        format!("{done}{of} cases, {rate:.0}/s, {} left, {wrong}", HumanDuration(left))
+        let cases = if self.cases == Some(1) { "case" } else { "cases" };
+        format!("{done}{of} {cases}, {rate:.0}/s, {} left, {wrong}", HumanDuration(left))
     }
 }
 

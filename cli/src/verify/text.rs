@@ -12,7 +12,9 @@ use super::finding::{DifferingLaunch, Finding, Side};
 use super::memory::Growth;
 use super::pattern::Pattern;
 use super::subject::Subject;
+use crate::difference;
 use crate::output::{self, Output};
+use crate::table::{NOTHING, Table};
 
 /// The maximum number of elements of an input that are printed.
 const MAX_PRINTED: usize = 64;
@@ -31,10 +33,10 @@ pub fn print(report: &Report, output: &mut Output) -> anyhow::Result<()> {
         writeln!(output, "{}{driver}, against {}{plan}:", subject.name, subject.against)?;
         let mut header = vec!["type"];
         header.extend(Kind::ALL.map(Kind::name));
-        let mut table = output::table(&header);
+        let mut table = Table::new(&header);
         for element_type in ElementType::ALL {
             let cells = Kind::ALL.map(|kind| cell(score.cells.get(&(kind, element_type))));
-            if cells.iter().any(|cell| cell != NONE) {
+            if cells.iter().any(|cell| cell != NOTHING) {
                 let mut row = vec![element_type.to_string()];
                 row.extend(cells);
                 table.add_row(row);
@@ -81,7 +83,11 @@ fn sabotage(sabotage: &Sabotage, output: &mut Output) -> anyhow::Result<()> {
         match &planted.outcome {
             Outcome::Found(_) | Outcome::CutOff => {}
             Outcome::Survived => {
-                writeln!(output, "SURVIVED  {name} ({mistake}) in {kernels}: {tried} cases")?;
+                writeln!(
+                    output,
+                    "SURVIVED  {name} ({mistake}) in {kernels}: {}",
+                    output::counted(*tried, "case")
+                )?;
             }
             Outcome::Failed(error) => writeln!(output, "error  {name} in {kernels}: {error}")?,
         }
@@ -90,27 +96,24 @@ fn sabotage(sabotage: &Sabotage, output: &mut Output) -> anyhow::Result<()> {
 }
 
 /// Kernels by element types.
-fn launched(score: &Score) -> comfy_table::Table {
+fn launched(score: &Score) -> Table {
     let types = score.types();
     let mut header = vec!["kernel"];
     header.extend(types.iter().map(|t| t.name()));
-    let mut table = output::table(&header);
+    let mut table = Table::new(&header);
     for kernel in score.kernels() {
         let count = |&t: &ElementType| match score.launched.get(&(kernel, t)) {
             Some(cases) => cases.to_string(),
-            None => NONE.to_string(),
+            None => NOTHING.to_string(),
         };
         table.add_row(std::iter::once(kernel.to_string()).chain(types.iter().map(count)));
     }
     table
 }
 
-/// A cell without cases.
-const NONE: &str = "-";
-
 /// The counts of a cell.
 pub fn cell(cell: Option<&Cell>) -> String {
-    let Some(cell) = cell else { return NONE.to_string() };
+    let Some(cell) = cell else { return NOTHING.to_string() };
     let mut text = cell.cases.to_string();
     if cell.mismatches > 0 {
         text += &format!(", {} differ", cell.mismatches);
@@ -182,7 +185,7 @@ fn mismatch(
             continue;
         };
         writeln!(output, "  {name} (a: {}, b: {}):", subject.name, subject.against)?;
-        for line in comparison.to_string().lines() {
+        for line in difference::text(&comparison, 4).lines() {
             writeln!(output, "    {line}")?;
         }
     }
@@ -206,11 +209,12 @@ pub fn list(tensor: &wgmax::Tensor) -> wgmax::Result<String> {
 impl Score {
     /// A line on the outcome of a subject.
     pub fn line(&self) -> String {
-        let (cases, wrong, failed) = (self.cases(), self.mismatches(), self.failed());
+        let cases = output::counted(self.cases(), "case");
+        let (wrong, failed) = (self.mismatches(), self.failed());
         match (wrong, failed) {
-            (0, 0) => format!("{cases} cases, all equal"),
-            (_, 0) => format!("{cases} cases, {wrong} differ"),
-            _ => format!("{cases} cases, {wrong} differ, {failed} in error"),
+            (0, 0) => format!("{cases}, all equal"),
+            (_, 0) => format!("{cases}, {wrong} differ"),
+            _ => format!("{cases}, {wrong} differ, {failed} in error"),
         }
     }
 }

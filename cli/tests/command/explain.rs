@@ -49,7 +49,7 @@ fn a_small_binding_takes_several_launches() {
     assert!(shown.contains(&format!("launches  {}\n", launches(&plan).len())), "{shown}");
 }
 
-/// Tables are at most 100 characters wide, however long the names are.
+/// Tables are at most 80 characters wide, however long the names are.
 #[test]
 fn tables_fit() {
     for arguments in [
@@ -61,7 +61,7 @@ fn tables_fit() {
     ] {
         let shown = succeeds(&[&["explain"], arguments].concat());
         for line in shown.lines().skip(1) {
-            assert!(line.chars().count() <= 100, "{arguments:?}: {line}");
+            assert!(line.chars().count() <= 80, "{arguments:?}: {line}");
         }
     }
 }

@@ -64,6 +64,22 @@ fn similar_names_are_suggested() {
     refused(&["devices", "--color", "alway"], "'always'");
 }
 
+/// Errors of arguments send the reader to the help of the command itself.
+#[test]
+fn errors_name_the_help_that_helps() {
+    let line = |arguments: &[&str], wanted: &str| refused(arguments, &format!("{wanted}\n"));
+    let x = "x.npy";
+    line(&["reduce-mx", x], "; try wgmax --help");
+    line(&["reduce-max", x, "--axs", "1"], "; try wgmax reduce-max --help");
+    line(&["--color", "never", "bench", "--runs", "0"], "; try wgmax bench --help");
+    line(&["compare", "max-pool", x, "--kernal", "1"], "; try wgmax compare max-pool --help");
+    // An unknown option is not meant as a file.
+    for command in [&["compare", x, x][..], &["devices"], &["shader", "fill"]] {
+        let help = format!("found; try wgmax {} --help", command[0]);
+        line(&[command, &["--force"]].concat(), &format!("unexpected argument '--force' {help}"));
+    }
+}
+
 #[test]
 fn completions_know_the_commands() {
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {

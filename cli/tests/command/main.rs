@@ -4,6 +4,7 @@
 mod adapter;
 mod bench;
 mod check;
+mod compare;
 mod explain;
 mod files;
 mod help;
@@ -11,6 +12,7 @@ mod max_pool;
 #[cfg(target_os = "linux")]
 mod memory;
 mod onnx;
+mod pictures;
 #[path = "../../../tests/common/onnx.rs"]
 mod proto;
 mod reduce_max;
@@ -19,6 +21,7 @@ mod shader;
 #[cfg(target_os = "linux")]
 mod signals;
 mod streams;
+mod tables;
 mod traffic;
 mod verify;
 
@@ -42,10 +45,20 @@ fn stdout(output: &Output) -> String {
     String::from_utf8(output.stdout.clone()).unwrap()
 }
 
-/// What a command prints on stderr, without progress, which depends on time and caches.
+/// What a command prints on stderr, without progress, which depends on time and caches, and why
+/// `auto` is the CPU, which depends on the machine.
 fn stderr(output: &Output) -> String {
     let text = String::from_utf8(output.stderr.clone()).unwrap();
-    text.split_inclusive('\n').filter(|line| !line.starts_with("progress: ")).collect()
+    let depends = |line: &&str| line.starts_with("progress: ") || line.starts_with(ON_THE_CPU);
+    text.split_inclusive('\n').filter(|line| !depends(line)).collect()
+}
+
+const ON_THE_CPU: &str = "wgmax: on the CPU: ";
+
+/// The CPU, and the best adapter where there is one.
+fn devices() -> Vec<&'static str> {
+    let gpu = adapter::gpu().map(|_| "gpu");
+    gpu.into_iter().chain(["cpu"]).collect()
 }
 
 #[track_caller]
@@ -98,6 +111,9 @@ fn the_demo_finds_nothing_wrong() {
                │          ██▓▓  │ │  ▒▒██▓▓│\n";
     assert!(shown.contains(row), "{shown}");
     assert!(shown.contains("f32[30, 1, 4, 4], and i64 indices"), "{shown}");
+    // Of the tables, and not of the pictures.
+    let mut lines = shown.lines().filter(|line| line.starts_with(['┌', '│', '╞', '└']));
+    assert!(lines.all(|line| line.chars().count() <= 80), "{shown}");
 }
 
 #[test]
@@ -112,6 +128,21 @@ fn devices_are_listed() {
         assert!(device["target_parallelism"].as_u64().unwrap() > 0, "{device}");
         assert!(device["limits"]["max_storage_buffers"].as_u64().unwrap() > 0, "{device}");
     }
+}
+
+/// A device that is not there: those that are, as `--device` takes them.
+#[test]
+fn a_missing_device_is_answered_with_the_others() {
+    let (_folder, at) = folder();
+    let devices = succeeds(&["devices", "--json"]);
+    let devices: Vec<serde_json::Value> = serde_json::from_str(&devices).unwrap();
+    let mut names: Vec<String> = (devices.iter())
+        .map(|d| ["device", "backend", "name"].map(|key| d[key].as_str().unwrap()).join(" "))
+        .collect();
+    *names.last_mut().unwrap() = "cpu".to_string();
+    let found = format!("matches \"nvidya\"; found: {}\n", names.join("; "));
+    refused(&["reduce-max", &at("x.npy"), "--device", "nvidya"], &found);
+    refused(&["bench", "--device", "nvidya"], &found);
 }
 
 /// A reader that closes its pipe early, as `head` does, is no error.

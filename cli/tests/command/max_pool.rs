@@ -5,7 +5,7 @@ use std::path::Path;
 
 use wgmax::Tensor;
 
-use super::{adapter, folder, refused, succeeds, wgmax};
+use super::{adapter, devices, folder, refused, succeeds, wgmax};
 
 /// `p.npy`: f32[1, 1, 5, 5] of 1 to 25, as in the examples of ONNX's MaxPool.
 fn write_picture(path: &str) {
@@ -151,6 +151,7 @@ fn bad_pooling_is_refused_in_one_line() {
     {
         run(&[flag, value], "--indices");
     }
+    run(&["--reshape", "1,5,5", "--layout", "ncx"], "needs 1 number for");
     refused(&["max-pool", &x, "--kernel", "3"], "x.npy: pooling needs batch, channels");
     refused(&["max-pool", &at("no.npy"), "--kernel", "3"], "no.npy");
     refused(&["compare", "max-pool", &p, "--kernel", "3"], "--kernel 3");
@@ -196,7 +197,7 @@ fn plans_of_pooling_make_no_difference() {
     };
     let expected = run("cpu", &[]);
     for plan in ["hardware", "software", "cpu"] {
-        for device in ["cpu", "auto"] {
+        for device in devices() {
             assert!(run(device, &["--plan", plan]) == expected, "{plan} on {device}");
         }
     }

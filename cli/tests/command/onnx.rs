@@ -67,7 +67,7 @@ fn nodes_are_listed_and_run() {
     let nodes = found["nodes"].as_array().unwrap();
     assert_eq!(nodes.len(), 2);
     assert_eq!(nodes[0]["operator"], "MaxPool");
-    assert_eq!(nodes[0]["attributes"]["kernel_shape"], "[2, 2]");
+    assert_eq!(nodes[0]["attributes"]["kernel_shape"], serde_json::json!([2, 2]));
     assert_eq!(nodes[0]["input"]["shape"], serde_json::json!([2, 3, 8, 8]));
     assert_eq!(nodes[0]["results"][0]["shape"], serde_json::json!([2, 3, 7, 7]));
     assert_eq!(nodes[0]["input_from"], "random");
@@ -141,6 +141,58 @@ fn unknown_values_are_asked_for() {
     asks("f32[1, 3, ?, ?] only; give --shape 'a b=1,3,N,N'");
 }
 
+/// Shapes flow through other nodes, from the dimensions that the inputs name. What is missing is
+/// asked for once.
+#[test]
+fn shapes_follow_from_named_dimensions() {
+    let stride = |from: &str, to: &str| {
+        node(
+            "AveragePool",
+            &[from],
+            &[to],
+            &[ints("kernel_shape", &[1, 1]), ints("strides", &[2, 2])],
+        )
+    };
+    let nodes = [
+        stride("x", "half"),
+        node("Relu", &["half"], &["r"], &[]),
+        pool("r", &["p"]),
+        pool("r", &["q"]),
+        node("NonZero", &["x"], &["other"], &[]),
+        node("GlobalMaxPool", &["other"], &["g"], &[]),
+    ];
+    let formula = "floor(height/2 - 1/2) + 1";
+    let graph = [
+        shaped(11, "x", F32, &["1", "3", "height", "2*width"]),
+        shaped(11, "w", F32, &["width"]),
+        value(12, "p"),
+        value(12, "q"),
+        value(12, "g"),
+        shaped(13, "other", F32, &["1", "3", formula, "width - 1"]),
+    ];
+    let (_folder, at) = saved(&model(15, &nodes, &graph));
+    let m = at("m.onnx");
+    let shown = succeeds(&["onnx", &m, "--list"]);
+    let asked: Vec<&str> = shown.lines().filter(|line| line.contains("--dim")).collect();
+    assert_eq!(asked.len(), 2, "{shown}");
+    assert!(asked[0].contains("MaxPool of \"p\", MaxPool of \"q\""), "{shown}");
+    assert!(
+        asked[0].contains("\"x\"") && asked[0].contains("give --dim height=N --dim width=N"),
+        "{shown}"
+    );
+
+    let dims = ["--dim", "height=321", "--dim", "width=50", "--list"];
+    let (found, _) = report(&[&[m.as_str()][..], &dims].concat());
+    let shape = |at: usize| found["nodes"][at]["input"]["shape"].clone();
+    assert_eq!(shape(0), serde_json::json!([1, 3, 161, 50]), "{found}");
+    assert_eq!(shape(2), serde_json::json!([1, 3, 161, 49]), "{found}");
+
+    let shown = stdout(&wgmax(&["onnx", &m, "--list", "--dim", "height=9", "--dim", "width=0"]));
+    let wrong = "dimension \"width - 1\" is -1, with width = 0";
+    assert!(shown.contains("GlobalMaxPool of \"g\"") && shown.contains(wrong), "{shown}");
+    refused(&["onnx", &m, "--dim", "2*width=4"], "it names \"height\", \"width\"");
+}
+
 /// ReduceMax of opset 18 takes its axes from a constant of either kind, or from a file.
 #[test]
 fn axes_come_from_constants() {
@@ -164,7 +216,7 @@ fn axes_come_from_constants() {
     for (bytes, more) in [(&initializer, &[][..]), (&nodes, &[]), (&input, &["--input", "GIVEN"])] {
         let node = shape(bytes, more);
         assert_eq!(node["results"][0]["shape"], serde_json::json!([1, 3, 1]), "{node}");
-        assert_eq!(node["attributes"]["axes"], "[0, -1]");
+        assert_eq!(node["attributes"]["axes"], serde_json::json!([0, -1]));
     }
     let blocked = shape(&input, &[]);
     assert_eq!(blocked["status"], "not run");

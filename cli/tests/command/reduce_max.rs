@@ -6,7 +6,7 @@ use std::path::Path;
 use wgmax::operator::ReduceMax;
 use wgmax::{Device, Tensor};
 
-use super::{command, folder, refused, stderr, stdout, succeeds, wgmax};
+use super::{ON_THE_CPU, command, devices, folder, refused, stderr, stdout, succeeds, wgmax};
 
 #[test]
 fn reduces_to_a_file() {
@@ -41,10 +41,21 @@ fn the_maximum_of_nothing_is_a_choice() {
     let (_folder, at) = folder();
     let x = at("nothing.npy");
     wgmax::io::write(&x, &Tensor::from_slice([0, 1], &[0f32; 0]).unwrap()).unwrap();
-    let run =
-        |empty| succeeds(&["reduce-max", &x, "--axes", "0", "--empty", empty, "--device", "cpu"]);
+    let run = |empty| {
+        let fixed = ["reduce-max", &x, "--axes", "0", "--device", "cpu", "--empty", empty];
+        let output = wgmax(&fixed);
+        assert!(output.status.success(), "{output:?}");
+        // That nothing was there is said beside the result.
+        assert!(
+            stderr(&output)
+                .ends_with("nothing.npy: f32[0, 1] is empty: the result is the --empty value\n")
+        );
+        stdout(&output)
+    };
     assert_eq!(run("neg-inf"), "f32[1]\n  -inf\n");
     assert_eq!(run("lowest"), "f32[1]\n  -3.4028235e38\n");
+    // Where there is no maximum, there is nothing to say.
+    assert_eq!(succeeds(&["reduce-max", &x, "--axes", "1", "--device", "cpu"]), "f32[0]\n");
 }
 
 #[test]
@@ -127,10 +138,13 @@ fn pieces_make_no_difference() {
     for (size, out) in [("4096", "a.npy"), ("8KiB", "b.npy"), ("1 g", "c.npy")] {
         let out = at(out);
         let size = format!("--max-piece={size}");
-        succeeds(&["reduce-max", &size, "--axes", "0", "-o", &out, &input]);
-        let found = wgmax::io::read(&out).unwrap();
-        let expected = ReduceMax::new().axes([0]).run(&Device::cpu(), &x).unwrap();
-        assert_eq!(found.bytes(), expected.bytes(), "{size}");
+        for device in devices() {
+            let arguments = ["reduce-max", &size, "--axes", "0", "-o", &out, &input];
+            succeeds(&[&arguments[..], &["--device", device]].concat());
+            let found = wgmax::io::read(&out).unwrap();
+            let expected = ReduceMax::new().axes([0]).run(&Device::cpu(), &x).unwrap();
+            assert_eq!(found.bytes(), expected.bytes(), "{size} on {device}");
+        }
     }
     for size in ["", "0", "MiB", "4TiB", "-1", "99999999999GiB"] {
         refused(&["reduce-max", &format!("--max-piece={size}"), &at("large.npy")], "--max-piece");
@@ -148,7 +162,7 @@ fn plans_make_no_difference() {
     wgmax::io::write(&input, &x).unwrap();
     for axes in [0, 1] {
         let expected = ReduceMax::new().axes([axes]).run(&Device::cpu(), &x).unwrap();
-        for device in ["cpu", "auto"] {
+        for device in devices() {
             for plan in ["hardware", "software", "cpu"] {
                 let axes = axes.to_string();
                 let arguments = ["reduce-max", &input, "--axes", &axes, "--plan", plan];
@@ -164,20 +178,34 @@ fn plans_make_no_difference() {
     assert!(succeeds(&compared).contains("all equal"));
 }
 
-/// If no adapter opens, `auto` is the CPU, with a message.
+/// Without a hardware GPU, `auto` is the CPU, and one line says why and how to get another adapter.
 #[test]
-fn auto_reports_that_it_falls_back() {
+fn auto_reports_that_it_is_the_cpu() {
     let (_folder, at) = folder();
-    let backend = if cfg!(windows) { "metal" } else { "dx12" };
-    let run = |device: &str| {
+    let run = |device: &str, backend: Option<&str>| {
         let arguments = ["reduce-max", &at("x.npy"), "--axes", "0", "--device", device];
-        command(&arguments).env("WGPU_BACKEND", backend).output().unwrap()
+        let mut command = command(&arguments);
+        backend.map(|backend| command.env("WGPU_BACKEND", backend));
+        let output = command.output().unwrap();
+        assert!(!output.status.success() || stdout(&output) == "f32[3]\n  NaN 5.0 3.0\n");
+        (output.status.code(), String::from_utf8(output.stderr).unwrap())
     };
-    let output = run("auto");
-    assert!(output.status.success(), "{output:?}");
-    assert_eq!(stdout(&output), "f32[3]\n  NaN 5.0 3.0\n");
-    let text = stderr(&output);
-    assert!(text.starts_with("wgmax: falling back to the CPU: "), "{text}");
-    assert_eq!(text.lines().count(), 1, "{text}");
-    assert_eq!(run("gpu").status.code(), Some(2));
+    let reports = |backend| {
+        let (code, text) = run("auto", backend);
+        assert_eq!((code, text.lines().count()), (Some(0), 1), "{text}");
+        assert!(text.starts_with(ON_THE_CPU), "{text}");
+        text
+    };
+    let none = if cfg!(windows) { "metal" } else { "dx12" };
+    assert!(!reports(Some(none)).contains("--device"));
+    assert_eq!(run("gpu", Some(none)).0, Some(2));
+    match &wgmax::adapters()[..] {
+        [] => {}
+        [first, ..] if first.kind == "software" => {
+            let text = reports(None);
+            assert!(text.contains(&first.name) && text.contains("--device gpu"), "{text}");
+            assert_eq!(run("gpu", None), (Some(0), String::new()));
+        }
+        _ => assert_eq!(run("auto", None), (Some(0), String::new())),
+    }
 }

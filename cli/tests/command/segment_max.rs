@@ -6,7 +6,7 @@ use std::path::Path;
 use tempfile::TempDir;
 use wgmax::Tensor;
 
-use super::{adapter, refused, succeeds};
+use super::{adapter, refused, stderr, stdout, succeeds, wgmax};
 
 /// A folder with `x.npy`, five rows of f32, and the `ids` and `offsets` of their segments, of which
 /// one has no rows.
@@ -39,8 +39,19 @@ fn prints_the_maximum_of_each_segment() {
     let ignoring = run(&ids, &["--nan", "ignore", "--fill", "neg-inf"]);
     assert_eq!(ignoring, "f32[4, 2]\n   2.0  8.0\n  -3.0 -5.0\n  -inf -inf\n   6.0 -inf\n");
     assert!(run(&offsets, &["--offsets", "--fill", "lowest"]).contains("\n  -3.4028235e38 "));
-    assert_eq!(run(&ids, &["--num-segments", "1"]), "f32[1, 2]\n  2.0 8.0\n");
-    assert_eq!(run(&ids, &["--num-segments=0"]), "f32[0, 2]\n");
+    // Rows that are dropped are counted.
+    for (second, more, shown, dropped) in [
+        (&ids, "--num-segments=1", "f32[1, 2]\n  2.0 8.0\n", "3 of 5 rows"),
+        (&ids, "--num-segments=0", "f32[0, 2]\n", "5 of 5 rows"),
+        (&at("inner.npy"), "--offsets", "f32[1, 2]\n  2.0 7.0\n", "3 of 5 rows"),
+    ] {
+        write_ids(&at("inner.npy"), &[1, 3]);
+        let output = wgmax(&["segment-max", &x, second, more, "--nan=ignore", "--device", "cpu"]);
+        assert_eq!(stdout(&output), shown, "{more}");
+        let text = stderr(&output);
+        assert!(text.starts_with(&format!("wgmax: {dropped} belong to no segment")), "{text}");
+        assert_eq!(text.lines().count(), 1, "{text}");
+    }
     let more = "f32[5, 2]\n   2.0  8.0\n  -3.0  NaN\n   0.0  0.0\n   6.0 -inf\n   0.0  0.0\n";
     assert_eq!(run(&ids, &["--num-segments", "5"]), more);
 }
@@ -52,17 +63,19 @@ fn unsorted_ids_may_be_out_of_range() {
     let ids = at("ids.npz:ids");
     let tensor = Tensor::from_slice([5], &[1i32, -1, 0, 1, i32::MAX]).unwrap();
     wgmax::io::write(&ids, &tensor).unwrap();
-    let shown = succeeds(&[
-        "segment-max",
-        &at("x.npy"),
-        &ids,
-        "--unsorted",
-        "--num-segments",
-        "2",
-        "--device",
-        "cpu",
-    ]);
-    assert_eq!(shown, "f32[2, 2]\n  -3.0  NaN\n   1.0  8.0\n");
+    let (x, more) = (at("x.npy"), ["--unsorted", "--num-segments", "2", "--device", "cpu"]);
+    let output = wgmax(&[&["segment-max", &x, &ids][..], &more].concat());
+    assert_eq!(stdout(&output), "f32[2, 2]\n  -3.0  NaN\n   1.0  8.0\n");
+    let text = "wgmax: 2 of 5 rows belong to no segment: their ids are out of range\n";
+    assert_eq!((output.status.code(), stderr(&output).as_str()), (Some(0), text));
+
+    // Labels as numpy has them.
+    let labels = at("labels.npy");
+    let tensor = Tensor::from_slice([5], &[200u8, 1, 0, 1, 255]).unwrap();
+    wgmax::io::write(&labels, &tensor).unwrap();
+    let output = wgmax(&[&["segment-max", &x, &labels][..], &more].concat());
+    assert_eq!(stdout(&output), "f32[2, 2]\n  -3.0  NaN\n   2.0  7.0\n");
+    assert!(stderr(&output).starts_with("wgmax: 2 of 5 rows"), "{output:?}");
 }
 
 #[test]
@@ -106,7 +119,7 @@ fn bad_segments_are_refused_in_one_line() {
     for (values, more, word) in [
         (&[0, 1, 0, 1, 2][..], &[][..], "bad.npy: segment_ids must ascend, but position 2 has 0"),
         (&[-1, 0, 0, 1, 2], &[], "bad.npy: segment_ids must not be negative"),
-        (&[0, 1, 2], &[], "bad.npy: segment_ids has 3 elements, but 5 are needed"),
+        (&[0, 1, 2], &[], "bad.npy: segment_ids has a length of 3, but needs 5"),
         (&[0, 0, 0, 0, i64::MAX], &[], "bad.npy: segment_ids at position 4 is 9223372036854775807"),
         (&[0, 3, 2, 5], &["--offsets"], "bad.npy: offsets must ascend, but position 2 has 2"),
         (&[-2, 3], &["--offsets"], "bad.npy: offsets must not be negative"),
@@ -115,12 +128,12 @@ fn bad_segments_are_refused_in_one_line() {
             &["--offsets"],
             "bad.npy: offset 6 at position 1 is larger than the number of rows, 5",
         ),
-        (&[], &["--offsets"], "bad.npy: offsets has 0 elements"),
+        (&[], &["--offsets"], "bad.npy: offsets has a length of 0"),
     ] {
         write_ids(&bad, values);
         run(&bad, more, word);
     }
-    run(&x, &[], "x.npy: segment_ids is f32, not i32 or i64");
+    run(&x, &[], "x.npy: segment_ids is f32, not an integer type");
     wgmax::io::write(&bad, &Tensor::from_slice([5, 1], &[0i32; 5]).unwrap()).unwrap();
     run(&bad, &[], "bad.npy: segment_ids must be 1-D, but has rank 2");
     run(&bad, &["--offsets"], "bad.npy: offsets must be 1-D, but has rank 2");

@@ -22,16 +22,20 @@ fn assert_is_whole(text: &str) {
     assert!(!text.lines().any(|line| line.starts_with("import ")), "{text}");
 }
 
-/// The kernels of the list, with the cells of their first lines.
+/// The kernels of the list, with the cells of their first lines, and the file below the name.
 fn listed() -> BTreeMap<String, Vec<String>> {
     let list = succeeds(&["shader"]);
-    let rows = list.lines().filter(|line| line.starts_with('│')).skip(1);
-    let cells = rows.map(|row| {
-        let row = row.trim_matches('│').split('┆');
-        row.map(|cell| cell.trim().to_string()).collect::<Vec<String>>()
-    });
-    let cells = cells.filter(|row| !row[0].is_empty());
-    cells.map(|row| (row[0].clone(), row)).collect()
+    let lines = list.lines().filter(|line| line.starts_with('│')).skip(2);
+    let mut rows: Vec<Vec<String>> = Vec::new();
+    for line in lines {
+        let mut cells = line.trim_matches('│').split('┆').map(|cell| cell.trim().to_string());
+        match cells.next().unwrap() {
+            file if file.ends_with(".wgsl") => rows.last_mut().unwrap().push(file),
+            name if name.is_empty() => {}
+            name => rows.push(std::iter::once(name).chain(cells).collect()),
+        }
+    }
+    rows.into_iter().map(|row| (row[0].clone(), row)).collect()
 }
 
 #[test]
@@ -57,8 +61,8 @@ fn every_kernel_prints_for_every_type() {
     assert_eq!(listed.len(), kernels().len(), "{listed:?}");
     for kernel in kernels() {
         let row = &listed[kernel.name()];
-        assert_eq!(row[2], format!("{}.wgsl", kernel.file()));
-        let types: Vec<&str> = match row[3].as_str() {
+        assert_eq!(row[3], format!("{}.wgsl", kernel.file()));
+        let types: Vec<&str> = match row[2].as_str() {
             "-" => vec![""],
             "all" => wgmax::ElementType::ALL.map(|t| t.name()).to_vec(),
             list => list.split(", ").collect(),

@@ -105,7 +105,7 @@ fn measurements_survive_a_signal() {
     // At most the last one was cut off, and says so in the table as well.
     let cut: Vec<bool> = rows.iter().map(|row| row["cut_off"].as_bool().unwrap()).collect();
     assert!(!cut[..cut.len() - 1].contains(&true), "{report}");
-    assert_eq!(shown.contains(", cut off"), cut.ends_with(&[true]), "{shown}");
+    assert_eq!(shown.contains("┆ cut off "), cut.ends_with(&[true]), "{shown}");
     for row in rows {
         assert!(row["runs"].as_u64().unwrap() > 0 && row["min_s"].as_f64().unwrap() > 0.0, "{row}");
     }

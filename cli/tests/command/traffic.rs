@@ -114,10 +114,24 @@ fn is_small(item: &str) -> bool {
 }
 
 fn count(plan: &str, elements: &str) -> BTreeMap<String, Row> {
+    count_rows(plan, elements, "1")
+}
+
+fn count_rows(plan: &str, elements: &str, row_bytes: &str) -> BTreeMap<String, Row> {
     let (_folder, at) = folder();
     let json = at("traffic.json");
-    let output =
-        wgmax(&["bench", "--traffic", "--plan", plan, "--elements", elements, "--json", &json]);
+    let output = wgmax(&[
+        "bench",
+        "--traffic",
+        "--plan",
+        plan,
+        "--elements",
+        elements,
+        "--row-bytes",
+        row_bytes,
+        "--json",
+        &json,
+    ]);
     assert!(output.status.success(), "{output:?}");
     let report: Value = serde_json::from_str(&std::fs::read_to_string(&json).unwrap()).unwrap();
     let rows = report["rows"].as_array().unwrap().iter().map(|row| {
@@ -155,6 +169,25 @@ fn plans_for_hardware_move_few_bytes() {
     let all = GATES.iter().map(|gate| (gate.name, beyond(gate, &rows)));
     let all: Vec<_> = all.filter(|(_, items)| !items.is_empty()).collect();
     assert!(all.is_empty(), "{all:#?}");
+}
+
+/// Rows that begin at multiples of 256 bytes are read where they lie: by as many launches, and with at
+/// most 1.1 times the bytes of rows without gaps. Left out are rows so short that most of a line of
+/// 128 bytes is a gap.
+#[test]
+fn rows_with_gaps_move_few_bytes_more() {
+    let (plain, padded) = (count("hardware", "131072"), count_rows("hardware", "131072", "256"));
+    let is_short = |item: &str| ["R09", "P04", "P01_stem_i8", "P01_stem_u8"].contains(&item);
+    let is_short = |item: &str| is_short(item) || is_short(item.split('_').next().unwrap());
+    let mut gaps = 0;
+    for (item, row) in padded.iter().filter(|(item, _)| !is_short(item)) {
+        let plain = &plain[item];
+        assert_eq!(row.launches, plain.launches, "{item}");
+        let ratio = row.traffic / plain.traffic;
+        assert!(ratio <= 1.1, "{item}: {ratio}");
+        gaps += usize::from(ratio > 1.001);
+    }
+    assert!(gaps > 0, "no item has rows with gaps");
 }
 
 /// The plans for software adapters, where neighbours do not share what they load, go beyond each

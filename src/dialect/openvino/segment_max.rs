@@ -78,6 +78,11 @@ impl SegmentMax {
         if data.element_type() == ElementType::Bool {
             return Err(Self::NAME.wrong_type(ElementType::Bool));
         }
+        let actual = segment_ids.element_type();
+        if !matches!(actual, ElementType::I32 | ElementType::I64) {
+            let (what, expected) = ("segment_ids", "i32 or i64".to_string());
+            return Err(Error::WrongElementType { what, expected, actual });
+        }
         let operator = operator::SegmentMax::sorted()
             .num_segments(num_segments.map(scalar).transpose()?)
             .empty_segment(self.fill_mode)

@@ -5,6 +5,7 @@ use std::ops::Range;
 use super::{Case, below};
 use crate::operator::{MaxPool, Operator, Padding, ReduceMax, SegmentMax, Segments};
 use crate::sweep::ids_tensor;
+use crate::sweep::segment_max::values;
 use crate::tensor::{Tensor, TensorDesc};
 
 /// The case with one axis of its first tensor shorter or removed, or with fewer segments.
@@ -139,13 +140,6 @@ fn fewer_segments(case: &Case, op: &SegmentMax) -> Vec<Case> {
         cases.extend(fewer.flatten());
     }
     cases
-}
-
-fn values(ids: &Tensor) -> Vec<i64> {
-    match ids.as_slice::<i32>() {
-        Ok(ids) => ids.iter().map(|&id| id.into()).collect(),
-        Err(_) => ids.to_vec().unwrap_or_default(),
-    }
 }
 
 fn map_ids(ids: &Tensor, change: impl Fn(i64) -> i64) -> Option<Tensor> {

@@ -40,7 +40,7 @@ impl Cpu {
         // The very memory that the operator reads.
         let words: Vec<&[u32]> = tensors.iter().map(words).collect();
         let descs: Vec<_> = inputs.iter().map(Tensor::desc).collect();
-        let plan = self.device.plan(&item.operator(), &descs)?;
+        let plan = self.device.plan(item.operator(), &descs)?;
         let writes = if item.op == Kind::MaxPool { item.bytes_write } else { 0 };
         // Pages as those of the operator's results.
         let mut out = wgmax::zeroed((writes as usize).div_ceil(8))?;

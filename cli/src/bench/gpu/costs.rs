@@ -99,7 +99,7 @@ impl Gpu {
             let (time, done) = seconds(|| -> anyhow::Result<()> {
                 let prepared = fresh.prepare(&operator, &[inputs[0].desc()])?;
                 let record = |encoder: &mut wgpu::CommandEncoder| {
-                    Ok(prepared.record(encoder, &[(&source).into()], &[(&result).into()])?)
+                    Ok(prepared.record(encoder, &[&source], &[&result])?)
                 };
                 clock.submit(&[&record]).map(drop)
             });

@@ -69,7 +69,7 @@ impl Gpu {
     pub fn measure(&self, item: &Item, budget: Budget) -> anyhow::Result<Measured> {
         let descs = item.inputs()?;
         let descs: Vec<&TensorDesc> = descs.iter().collect();
-        let (compiling, prepared) = seconds(|| self.device.prepare(&item.operator(), &descs));
+        let (compiling, prepared) = seconds(|| self.device.prepare(item.operator(), &descs));
         let prepared = prepared?;
         let inputs = data::inputs(item)?;
         let copies = self.copies(item, &inputs, &prepared)?;

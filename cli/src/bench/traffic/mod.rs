@@ -12,7 +12,7 @@ use std::io::Write;
 use anyhow::{Context, ensure};
 use rayon::prelude::*;
 use wgmax::plan::{Launch, Limits, Plan};
-use wgmax::{Device, Tensor, compare, wgpu};
+use wgmax::{Device, Tensor, View, compare, wgpu};
 
 use super::data;
 use super::item::Item;
@@ -45,14 +45,15 @@ pub struct Counted {
     pub fewest: u64,
 }
 
-/// Counts the items, with at most so many elements each.
-pub fn count(items: &[Item], plan: PlanChoice, elements: usize) -> Report {
+/// Counts the items, with at most so many elements each, and with rows of the data that begin at
+/// multiples of `row_bytes` bytes.
+pub fn count(items: &[Item], plan: PlanChoice, elements: usize, row_bytes: usize) -> Report {
     let rows = items.par_iter().map(|item| {
         let item = item.smaller(elements);
         if interrupt::requested() {
             return None;
         }
-        let result = count_item(&item, plan).map_err(|error| format!("{error:#}"));
+        let result = count_item(&item, plan, row_bytes).map_err(|error| format!("{error:#}"));
         // Progress. An error here means that stderr is closed.
         let _ = writeln!(std::io::stderr(), "{}: counted", item.name);
         Some(Row { item, result })
@@ -61,16 +62,17 @@ pub fn count(items: &[Item], plan: PlanChoice, elements: usize) -> Report {
     Report { plan: plan.name(), cut_off: rows.len() < items.len(), rows }
 }
 
-fn count_item(item: &Item, choice: PlanChoice) -> anyhow::Result<Counted> {
+fn count_item(item: &Item, choice: PlanChoice, row_bytes: usize) -> anyhow::Result<Counted> {
     let tensors = data::inputs(item)?;
     let inputs: Vec<&Tensor> = tensors.iter().collect();
     let operator = item.operator().checked(&inputs)?;
     let limits = Limits::from_wgpu(&wgpu::Limits::default());
-    let descs: Vec<_> = inputs.iter().map(|tensor| tensor.desc()).collect();
-    let plan = operator.plan(&descs, &limits, &choice.tuning())?;
+    let placed = place(&inputs, row_bytes)?;
+    let views: Vec<&View> = placed.iter().map(|(_, view)| view).collect();
+    let plan = operator.plan_views(&views, &[], &limits, &choice.tuning())?;
     let mut counter = Counter::new();
-    let (launches, results) = run(&plan, &inputs, &mut counter)?;
-    check(&plan, &inputs, &results)?;
+    let (launches, results) = run(&plan, &placed, &mut counter)?;
+    check(&plan, &placed, &results)?;
     let mut sum = Counts::default();
     launches.iter().for_each(|(_, counts)| sum.add(counts));
     // What is stored last has yet to leave the cache.
@@ -79,16 +81,38 @@ fn count_item(item: &Item, choice: PlanChoice) -> anyhow::Result<Counted> {
     Ok(Counted { launches, sum, fewest: bytes.sum() })
 }
 
+/// The memory of the inputs, and where their elements lie in it: the rows of the data as asked for,
+/// all else one after the other.
+fn place(inputs: &[&Tensor], row_bytes: usize) -> anyhow::Result<Vec<(Tensor, View)>> {
+    let mut placed: Vec<(Tensor, View)> =
+        inputs.iter().map(|&input| (input.clone(), input.desc().into())).collect();
+    let (data, view) = &mut placed[0];
+    // Rows begin where elements do.
+    let aligned = row_bytes.next_multiple_of(data.element_type().size());
+    *view = View::with_aligned_rows(data.desc().clone(), aligned)?;
+    if !view.is_contiguous() {
+        let row = data.shape().last().map_or(1, |&row| row) * data.element_type().size();
+        let mut memory = vec![0; view.byte_len()];
+        let rows = data.bytes().chunks_exact(row);
+        for (to, row) in memory.chunks_mut(row.next_multiple_of(aligned)).zip(rows) {
+            to[..row.len()].copy_from_slice(row);
+        }
+        let elements = memory.len() / data.element_type().size();
+        *data = Tensor::from_bytes(data.element_type(), [elements], &memory)?;
+    }
+    Ok(placed)
+}
+
 /// Runs a plan on the machine: the counts of each launch, and the results.
 fn run(
     plan: &Plan,
-    inputs: &[&Tensor],
+    inputs: &[(Tensor, View)],
     counter: &mut Counter,
 ) -> anyhow::Result<(Launches, Vec<Tensor>)> {
     let buffers = plan.buffer_bytes().enumerate().map(|(i, bytes)| {
         // A whole number of blocks, as devices have them.
         let mut words = vec![STALE; bytes.next_multiple_of(16) as usize / 4];
-        if let Some(input) = inputs.get(i) {
+        if let Some((input, _)) = inputs.get(i) {
             bytemuck::cast_slice_mut(&mut words)[..input.bytes().len()]
                 .copy_from_slice(input.bytes());
         }
@@ -104,8 +128,9 @@ fn run(
         }
         let program = &programs[launch.shader()];
         let bindings = bindings(launch);
+        let params = [(0, launch.params())].into_iter().chain(launch.view_params()).collect();
         program
-            .run(launch.grid(), SIDE, launch.params(), &bindings, &mut memory, counter)
+            .run(launch.grid(), SIDE, &params, &bindings, &mut memory, counter)
             .with_context(|| launch.label())?;
         let groups: u64 = launch.grid().iter().map(|&n| u64::from(n)).product();
         counter.counts.invocations = groups * program.workgroup() as u64;
@@ -130,9 +155,9 @@ fn bindings(launch: &Launch) -> HashMap<u32, Binding> {
 }
 
 /// Counts of wrong results would say nothing.
-fn check(plan: &Plan, inputs: &[&Tensor], results: &[Tensor]) -> anyhow::Result<()> {
+fn check(plan: &Plan, inputs: &[(Tensor, View)], results: &[Tensor]) -> anyhow::Result<()> {
     let cpu = Device::cpu();
-    let uploaded = inputs.iter().map(|tensor| cpu.upload(tensor));
+    let uploaded = inputs.iter().map(|(tensor, view)| cpu.upload(tensor)?.with_view(view));
     let uploaded = uploaded.collect::<wgmax::Result<Vec<_>>>()?;
     let expected = cpu.execute(plan, &uploaded.iter().collect::<Vec<_>>())?;
     for (expected, result) in expected.iter().zip(results) {

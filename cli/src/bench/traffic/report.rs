@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::count::Counts;
 use super::{Counted, Row};
-use crate::output;
+use crate::table::Table;
 
 /// The counts of all items.
 pub struct Report {
@@ -46,21 +46,17 @@ impl Counts {
 
 impl Row {
     fn cells(&self) -> Vec<String> {
-        let shape: Vec<String> = self.item.shape.iter().map(usize::to_string).collect();
-        let name = vec![self.item.name.clone(), shape.join("×")];
+        let name = format!("{}\n{}", self.item.name, self.item.description());
         let Ok(counted) = &self.result else {
-            return [name, vec!["not counted".into()]].concat();
+            return vec![name, "not counted".into()];
         };
         let (Counted { launches, sum, .. }, (requested, moved)) = (counted, counted.ratios());
-        let counts = vec![
-            launches.len().to_string(),
-            sum.invocations.to_string(),
-            format!("{:.2}", sum.efficiency()),
-            format!("{requested:.2}"),
-            format!("{moved:.2}"),
-            format!("{:.2}", sum.idle()),
-        ];
-        [name, counts].concat()
+        vec![
+            name,
+            format!("{}\n{}", launches.len(), sum.invocations),
+            format!("{:.2}\n{:.2}", sum.efficiency(), sum.idle()),
+            format!("{requested:.2}\n{moved:.2}"),
+        ]
     }
 
     fn json(&self) -> Value {
@@ -114,16 +110,8 @@ impl Report {
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.subtitle())?;
-        let mut table = output::table(&[
-            "item",
-            "shape",
-            "launches",
-            "invocations",
-            "efficiency",
-            "requested",
-            "traffic",
-            "idle",
-        ]);
+        let header = ["item", "launches\ninvocations", "efficiency\nidle", "requested\ntraffic"];
+        let mut table = Table::new(&header).wrap(0);
         let mut reasons = String::new();
         for row in &self.rows {
             table.add_row(row.cells());
@@ -136,7 +124,9 @@ impl fmt::Display for Report {
 }
 
 const LEGEND: &str = "\
-efficiency: bytes that warps of 32 use, of the 32-byte sectors that they request
-requested: bytes of these sectors, over the fewest bytes (inputs and results, once)
-traffic: bytes to and from memory behind caches of 128 KiB and 4 MiB, over the fewest bytes
-idle: the part of loop iterations in which an invocation waits for others of its warp";
+efficiency: bytes that warps of 32 use, of the 32-byte sectors they request
+idle: the part of loop iterations in which an invocation waits for others of
+  its warp
+requested: bytes of these sectors, over the fewest (inputs and results, once)
+traffic: bytes to and from memory behind caches of 128 KiB and 4 MiB, over the
+  fewest";

@@ -252,9 +252,9 @@ impl<W: Watch> Machine<'_, W> {
         }
         let mut out = vec![[0; LANES]; offsets.len() * self.warps];
         if let Base::Global(handle) = base
-            && self.space(handle) == AddressSpace::Uniform
+            && let Some(words) = self.uniform.get(&handle)
         {
-            let all = |at: u32| self.params.get(at as usize).copied().unwrap_or(0);
+            let all = |at: u32| words.get(at as usize).copied().unwrap_or(0);
             for (out, offset) in out.chunks_mut(self.warps).zip(offsets) {
                 for (out, start) in out.iter_mut().zip(&*start) {
                     *out = start.map(|start| all(start.wrapping_add(offset)));

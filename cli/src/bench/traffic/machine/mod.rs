@@ -62,13 +62,13 @@ impl Program {
         self.module.entry_points[0].workgroup_size.iter().product::<u32>() as usize
     }
 
-    /// Runs a grid of workgroups, `side` of them side by side, then the next. The bindings are
-    /// those of group 0 but the first one, which is the parameters.
+    /// Runs a grid of workgroups, `side` of them side by side, then the next. `params` are the words
+    /// of the uniform buffers by their bindings; `bindings` are the other bindings.
     pub fn run(
         &self,
         grid: [u32; 3],
         side: usize,
-        params: &[u32],
+        params: &HashMap<u32, &[u32]>,
         bindings: &HashMap<u32, Binding>,
         memory: &mut Memory,
         watch: &mut impl Watch,
@@ -77,12 +77,20 @@ impl Program {
         if !workgroup.is_multiple_of(LANES) {
             bail!("workgroups of {workgroup} invocations are no whole warps");
         }
-        let mut storage = HashMap::new();
+        let (mut storage, mut uniform) = (HashMap::new(), HashMap::new());
         for (handle, variable) in self.module.global_variables.iter() {
-            if let (AddressSpace::Storage { .. }, Some(place)) = (variable.space, &variable.binding)
-            {
-                let binding = bindings.get(&place.binding);
-                storage.insert(handle, *binding.context("a binding is missing")?);
+            let Some(place) = &variable.binding else { continue };
+            let missing = || format!("binding {} is missing", place.binding);
+            match variable.space {
+                AddressSpace::Storage { .. } => {
+                    let binding = bindings.get(&place.binding);
+                    storage.insert(handle, *binding.with_context(missing)?);
+                }
+                AddressSpace::Uniform => {
+                    let words = params.get(&place.binding);
+                    uniform.insert(handle, words.with_context(missing)?.to_vec());
+                }
+                _ => {}
             }
         }
         let templates = HashMap::new();
@@ -90,7 +98,7 @@ impl Program {
             program: self,
             warps: side * workgroup / LANES,
             group_warps: workgroup / LANES,
-            params: params.to_vec(),
+            uniform,
             storage,
             memory,
             watch,
@@ -128,7 +136,7 @@ struct Machine<'a, W> {
     program: &'a Program,
     warps: usize,
     group_warps: usize,
-    params: Vec<u32>,
+    uniform: HashMap<Handle<GlobalVariable>, Vec<u32>>,
     storage: HashMap<Handle<GlobalVariable>, Binding>,
     memory: &'a mut Memory,
     watch: &'a mut W,

@@ -268,6 +268,31 @@ pub static FAULTS: &[ShaderFault] = &[
         replace: "source_word(min(word + 1u, source_words() - 2u))",
         report: None,
     },
+    // Views.
+    ShaderFault {
+        name: "inner-axis-of-a-view-has-no-pitch",
+        mistake: Mistake::Offset,
+        kernels: &["pack"],
+        find: "var at = view.base + column * inner.w;",
+        replace: "var at = view.base + column;",
+        report: None,
+    },
+    ShaderFault {
+        name: "middle-axes-of-a-view-do-not-wrap",
+        mistake: Mistake::Offset,
+        kernels: &["pack", "unpack"],
+        find: "at += (rest - next * axis.x) * axis.w;",
+        replace: "at += rest * axis.w;",
+        report: None,
+    },
+    ShaderFault {
+        name: "unpacked-words-keep-their-first-element",
+        mistake: Mistake::Shift,
+        kernels: &["unpack"],
+        find: "let value = (bits >> (i * ELEMENT_BITS)) & mask;",
+        replace: "let value = bits & mask;",
+        report: None,
+    },
     ShaderFault {
         name: "half-keeps-its-neighbour",
         mistake: Mistake::Shift,

@@ -1,18 +1,28 @@
 //! `wgmax max-pool`.
 
+mod advice;
+mod axes;
+
 use clap::{Args, ValueEnum};
 use wgmax::operator::{self, MaxPool, Operator, Padding};
-use wgmax::{Error, Tensor, TensorDesc};
+use wgmax::{Tensor, TensorDesc};
 
 use super::Outcome;
-use super::options::{EmptyChoice, IndexType, List, NanChoice, Run, Source, Writing};
+use super::options::{EmptyChoice, IndexType, List, NanChoice, Run, Writing};
 use super::output::{self, Output};
+use super::source::Source;
+pub use advice::Given;
+pub use axes::Axes;
 
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
   wgmax max-pool x.npy --kernel 3,3 --strides 2,2 --pads 1,1,1,1 -o y.npy
-  wgmax max-pool x.npz:image --kernel 2,2 --auto-pad same-upper --indices where.npy")]
+  wgmax max-pool x.npz:image --kernel 2,2 --auto-pad same-upper --indices where.npy
+  wgmax max-pool photo.png --kernel 9,9 --auto-pad same-upper -o brightest.png
+  wgmax max-pool chw.npy --reshape 1,3,224,224 --kernel 3,3 --strides 2,2 -o y.npy
+
+[H, W] and [H, W, C] with a kernel of two axes are pooled as pictures, unless --layout is given.")]
 pub struct Arguments {
     #[command(flatten)]
     operation: Operation,
@@ -59,9 +69,9 @@ pub struct Attributes {
     /// How a partial last window is handled
     #[arg(long, value_enum, default_value = "floor")]
     rounding: Rounding,
-    /// Order of the axes
-    #[arg(long, value_enum, default_value = "ncx")]
-    layout: Layout,
+    /// Order of the axes; by default ncx, or that of a picture
+    #[arg(long, value_enum)]
+    layout: Option<Layout>,
     /// How NaN counts
     #[arg(long, value_enum, default_value = "propagate")]
     nan: NanChoice,
@@ -124,31 +134,39 @@ enum IndexOrder {
 }
 
 impl Attributes {
-    /// The operator, if the attributes fit the input. `name` is the argument of the input, for
-    /// errors.
+    /// The operator, if the attributes fit the input, and how the input's axes are pooled.
     pub fn operator(
         &self,
         indices: bool,
         input: &TensorDesc,
-        name: &str,
-    ) -> anyhow::Result<Operator> {
-        let operator = self.max_pool(indices, input)?;
-        operator.infer(input).map_err(|error| self.with_argument(error, name))?;
-        Ok(operator.into())
+        given: &Given,
+    ) -> anyhow::Result<(Operator, Axes)> {
+        let layout = self.layout.map(|layout| match layout {
+            Layout::Ncx => operator::Layout::Ncx,
+            Layout::Nxc => operator::Layout::Nxc,
+        });
+        let axes = Axes::new(layout, self.kernel.0.len(), input.rank());
+        let pooled = axes.pooled(input)?;
+        let operator = self.max_pool(indices, &pooled, axes, input.rank())?;
+        operator.infer(&pooled).map_err(|error| self.explained(error, axes, input, given))?;
+        Ok((operator.into(), axes))
     }
 
-    fn max_pool(&self, indices: bool, input: &TensorDesc) -> anyhow::Result<MaxPool> {
+    fn max_pool(
+        &self,
+        indices: bool,
+        pooled: &TensorDesc,
+        axes: Axes,
+        rank: usize,
+    ) -> anyhow::Result<MaxPool> {
         let mut operator = MaxPool::new(self.kernel.0.iter().copied())
-            .padding(self.padding(input)?)
+            .padding(self.padding(pooled)?)
             .rounding(match self.rounding {
                 Rounding::Floor => operator::Rounding::Floor,
                 Rounding::Ceil => operator::Rounding::Ceil,
                 Rounding::CeilTorch => operator::Rounding::CeilTorch,
             })
-            .layout(match self.layout {
-                Layout::Ncx => operator::Layout::Ncx,
-                Layout::Nxc => operator::Layout::Nxc,
-            })
+            .layout(axes.layout)
             .nan(self.nan.into())
             .empty_window(self.empty.into())
             .indices(indices.then_some(operator::Indices {
@@ -157,7 +175,7 @@ impl Attributes {
                     IndexOrder::RowMajor => operator::Order::RowMajor,
                     IndexOrder::ColumnMajor => operator::Order::ColumnMajor,
                 },
-                axis: self.index_axis,
+                axis: axes.pooled_axis(self.index_axis, rank),
             }));
         if let Some(List(strides)) = &self.strides {
             operator = operator.strides(strides.iter().copied());
@@ -181,67 +199,58 @@ impl Attributes {
             anyhow::bail!("--pads {pads}: not together with --auto-pad {}", name.get_name());
         }
         let spatial = input.rank().saturating_sub(2);
-        // The operator refuses inputs without spatial axes.
+        // The operator refuses inputs without the kernel's axes, with what would be right.
         anyhow::ensure!(
-            spatial == 0 || pads.0.len() == 2 * spatial,
+            spatial != self.kernel.0.len() || pads.0.len() == 2 * spatial,
             "--pads {pads}: {input} needs {} numbers, one before and one after each spatial axis, \
-             but {} were given",
+             not {}",
             2 * spatial,
             pads.0.len(),
         );
         let (begin, end) = pads.0.split_at(pads.0.len() / 2);
         Ok(Padding::Explicit { begin: begin.to_vec(), end: end.to_vec() })
     }
+}
 
-    /// The error with the argument that caused it.
-    fn with_argument(&self, error: Error, input: &str) -> anyhow::Error {
-        let given =
-            |flag: &str, list: &Option<List>| list.as_ref().map(|list| format!("{flag} {list}"));
-        let kernel = || Some(format!("--kernel {}", self.kernel));
-        let axis = || Some(format!("--index-axis {}", self.index_axis));
-        let argument = match &error {
-            Error::PoolRank { .. } => Some(input.to_string()),
-            Error::WindowTooLarge { .. } => kernel(),
-            Error::AxisOutOfRange { .. } => axis(),
-            Error::IndexTooLarge { .. } => Some("--index-type i32".to_string()),
-            Error::BadAttribute { attribute, .. } | Error::AttributeLength { attribute, .. } => {
-                match *attribute {
-                    "kernel" => kernel(),
-                    "strides" => given("--strides", &self.strides),
-                    "dilations" => given("--dilations", &self.dilations),
-                    "axis" => axis(),
-                    "pads_begin" | "pads_end" => given("--pads", &self.pads),
-                    "layout" => Some("--layout nxc".to_string()),
-                    _ => None,
-                }
-            }
-            _ => None,
-        };
-        let error = anyhow::Error::from(error);
-        match argument {
-            Some(argument) => error.context(argument),
-            None => error,
+impl Operation {
+    /// The operator, checked before a device is opened, and what it pools of the file.
+    pub fn read(&self, indices: bool) -> anyhow::Result<(Operator, Tensor, Axes)> {
+        let Self { source, attributes } = self;
+        let input = source.read()?;
+        let kernel = &attributes.kernel;
+        anyhow::ensure!(
+            kernel.0.len() == 2 || !source.is_picture() || attributes.layout.is_some(),
+            "--kernel {kernel}: a picture needs 2 numbers, such as --kernel {0},{0}",
+            kernel.0.first().unwrap_or(&3)
+        );
+        let given = Given { name: &source.input, reshaped: &|shape| source.reshaped(shape) };
+        let (operator, axes) = attributes.operator(indices, input.desc(), &given)?;
+        let pooled = axes.pooled(input.desc())?;
+        Ok((operator, input.reshape(pooled.shape())?, axes))
+    }
+
+    /// Asks on stderr about a picture that has rather its channels first.
+    fn ask(&self, input: &TensorDesc, axes: Axes) {
+        if axes.looks_channels_first(input) {
+            output::remark(format_args!(
+                "{} is pooled as a picture [H, W, C]; if its channels come first: {}",
+                self.source.input,
+                self.source.reshaped(input.shape()),
+            ));
         }
     }
 }
 
-impl Operation {
-    /// The operator, checked before a device is opened, and its input from the file.
-    pub fn read(&self, indices: bool) -> anyhow::Result<(Operator, Tensor)> {
-        let input = self.source.read()?;
-        let operator = self.attributes.operator(indices, input.desc(), &self.source.input)?;
-        Ok((operator, input))
-    }
-}
-
 pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome> {
-    let (operator, input) = arguments.operation.read(arguments.indices.is_some())?;
+    let (operator, input, axes) = arguments.operation.read(arguments.indices.is_some())?;
     let results = arguments.run.run(&operator, &[&input])?;
+    let results = results.iter().map(|result| axes.own(result)).collect::<Result<Vec<_>, _>>()?;
     output::deliver(
         &results,
         &[&arguments.output, &arguments.indices],
         &arguments.writing,
         output,
     )?;
+    arguments.operation.ask(input.desc(), axes);
     Ok(Outcome::Good)
 }

@@ -1,0 +1,197 @@
+//! `wgmax compare`.
+
+mod heatmap;
+
+use std::io::Write;
+use std::str::FromStr;
+
+use clap::{Args, Subcommand};
+use wgmax::Tensor;
+
+use super::max_pool::Axes;
+use super::options::Planning;
+use super::output::Output;
+use super::picture::Format;
+use super::{Outcome, difference, files, max_pool, reduce_max, segment_max};
+
+/// The names of an operator's results.
+const RESULTS: [&str; 2] = ["values", "indices"];
+
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  wgmax compare mine.npy theirs.npy --heatmap diff.png
+  wgmax compare a.npz:y b.safetensors:y --values
+  wgmax compare reduce-max x.npy --axes 0 --between cpu,gpu
+  wgmax compare max-pool x.npy --kernel 3,3 --indices --between 0,1
+
+The picture of --heatmap has the last two axes down and across (of [.., H, W, C] with up to four
+channels, H and W), and a tile for each position along the others. Equal elements are white, others
+yellow to red by how far apart they are, and violet where one is NaN. Where a pixel stands for
+several elements, the farthest apart counts.")]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+pub struct Arguments {
+    #[command(subcommand)]
+    operator: Option<Choice>,
+    /// File of a tensor, as the operators take it
+    #[arg(value_name = "A", required = true, value_parser = file)]
+    a: Option<String>,
+    /// The file that it is compared with
+    #[arg(value_name = "B", required = true)]
+    b: Option<String>,
+    /// Compare values: any NaN equals any NaN, and -0 equals 0. By default, bits are compared
+    #[arg(long)]
+    values: bool,
+    /// Draw where the elements differ
+    #[arg(long, value_name = "FILE.png")]
+    heatmap: Option<String>,
+}
+
+/// A file, and no misspelled operator.
+fn file(text: &str) -> Result<String, String> {
+    match text.contains('.') || text.ends_with('-') {
+        true => Ok(text.to_string()),
+        false => Err("neither a file nor 'reduce-max', 'max-pool' or 'segment-max'".to_string()),
+    }
+}
+
+#[derive(Subcommand)]
+enum Choice {
+    /// The maximum along axes of a tensor from a file
+    ReduceMax(ReduceMax),
+    /// The maximum of windows of a tensor from a file, and its position
+    MaxPool(MaxPool),
+    /// The maximum of each segment of the rows of a tensor from a file
+    SegmentMax(SegmentMax),
+}
+
+#[derive(Args)]
+#[command(after_help = "Example:\n  wgmax compare reduce-max x.npy --axes 0 --between cpu,gpu")]
+struct ReduceMax {
+    #[command(flatten)]
+    operation: reduce_max::Operation,
+    #[command(flatten)]
+    between: Between,
+}
+
+#[derive(Args)]
+#[command(after_help = "Example:\n  wgmax compare max-pool x.npy --kernel 3,3 --between cpu,gpu")]
+struct MaxPool {
+    #[command(flatten)]
+    operation: max_pool::Operation,
+    /// Also compare the positions of the maxima
+    #[arg(long)]
+    indices: bool,
+    #[command(flatten)]
+    between: Between,
+}
+
+#[derive(Args)]
+#[command(after_help = "Example:\n  wgmax compare segment-max x.npy ids.npy --between cpu,gpu")]
+struct SegmentMax {
+    #[command(flatten)]
+    operation: segment_max::Operation,
+    /// Also compare the rows that the maxima come from
+    #[arg(long)]
+    indices: bool,
+    #[command(flatten)]
+    between: Between,
+}
+
+#[derive(Args)]
+struct Between {
+    /// The two devices; each is cpu, gpu, an index, or part of an adapter's name
+    #[arg(long, value_name = "A,B", default_value = "cpu,gpu")]
+    between: Pair,
+    #[command(flatten)]
+    planning: Planning,
+}
+
+#[derive(Clone)]
+struct Pair(String, String);
+
+impl FromStr for Pair {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let (a, b) = text.split_once(',').ok_or("give two devices, A,B")?;
+        Ok(Self(a.trim().to_string(), b.trim().to_string()))
+    }
+}
+
+pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome> {
+    match (&arguments.operator, &arguments.a, &arguments.b) {
+        (Some(choice), ..) => devices(choice, output),
+        (None, Some(a), Some(b)) => tensors(arguments, [a, b], output),
+        _ => unreachable!("the arguments are required"),
+    }
+}
+
+/// Compares two files.
+fn tensors(
+    arguments: &Arguments,
+    paths: [&String; 2],
+    output: &mut Output,
+) -> anyhow::Result<Outcome> {
+    let heatmap = arguments.heatmap.as_deref();
+    if let Some(path) = heatmap {
+        anyhow::ensure!(
+            Format::of(path) == Some(Format::Png),
+            "--heatmap {path}: the picture is a FILE.png"
+        );
+        files::ensure_apart("--heatmap", path.as_ref(), &paths.map(String::as_str))?;
+    }
+    let [a, b] = [files::read(paths[0], None)?, files::read(paths[1], None)?];
+    let report = match arguments.values {
+        true => wgmax::compare_values(&a, &b)?,
+        false => wgmax::compare(&a, &b)?,
+    };
+    if let Some(path) = heatmap {
+        let picture = heatmap::draw(&a, &b, arguments.values)?;
+        files::write(&[(path, &picture)], false)?;
+    }
+    writeln!(output, "a: {}\nb: {}", paths[0], paths[1])?;
+    writeln!(output, "{}: {}", a.desc(), difference::text(&report, 0))?;
+    Ok(if report.is_equal() { Outcome::Good } else { Outcome::Bad })
+}
+
+/// Runs an operator on two devices, and compares the results.
+fn devices(choice: &Choice, output: &mut Output) -> anyhow::Result<Outcome> {
+    let mut axes = Axes::OWN;
+    let (operator, inputs, between) = match choice {
+        Choice::ReduceMax(choice) => {
+            let (operator, input) = choice.operation.read()?;
+            (operator, vec![input], &choice.between)
+        }
+        Choice::MaxPool(choice) => {
+            let (operator, input, own) = choice.operation.read(choice.indices)?;
+            axes = own;
+            (operator, vec![input], &choice.between)
+        }
+        Choice::SegmentMax(choice) => {
+            let (operator, inputs) = choice.operation.read(choice.indices)?;
+            (operator, inputs, &choice.between)
+        }
+    };
+    let inputs: Vec<&Tensor> = inputs.iter().collect();
+    let Between { between: Pair(a, b), planning } = between;
+    let devices = [planning.open(a)?, planning.open(b)?];
+    let a = operator.run(&devices[0], &inputs)?;
+    let b = operator.run(&devices[1], &inputs)?;
+    writeln!(output, "a: {}", devices[0].info())?;
+    writeln!(output, "b: {}", devices[1].info())?;
+    let descs: Vec<String> = (inputs.iter())
+        .map(|input| axes.own(input).map(|input| input.desc().to_string()))
+        .collect::<Result<_, _>>()?;
+    let from = descs.join(", ");
+    let mut outcome = Outcome::Good;
+    for ((a, b), result) in a.iter().zip(&b).zip(RESULTS) {
+        let (a, b) = (axes.own(a)?, axes.own(b)?);
+        let report = wgmax::compare(&a, &b)?;
+        writeln!(output, "{result}: {from} -> {}: {}", a.desc(), difference::text(&report, 0))?;
+        if !report.is_equal() {
+            outcome = Outcome::Bad;
+        }
+    }
+    Ok(outcome)
+}

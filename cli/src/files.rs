@@ -1,0 +1,72 @@
+//! Files of tensors: those of the library, and pictures.
+
+use std::path::Path;
+
+use wgmax::io::WholeFile;
+use wgmax::{ElementType, Error, Result, Tensor};
+
+use super::picture::{self, Format};
+
+/// What the arguments of inputs take.
+pub const PICTURES: &str = "FILE.png, FILE.pgm, FILE.ppm";
+
+/// Reads as [`wgmax::io::read_as`] does, or a picture.
+pub fn read(spec: &str, element_type: Option<ElementType>) -> Result<Tensor> {
+    if Format::of(spec).is_none() {
+        return wgmax::io::read_as(spec, element_type).map_err(with_pictures);
+    }
+    let picture = picture::read(spec)?;
+    match element_type.filter(|&wanted| wanted != picture.element_type()) {
+        None => Ok(picture),
+        Some(wanted) => Err(Error::WrongElementType {
+            what: "the picture",
+            expected: wanted.to_string(),
+            actual: picture.element_type(),
+        }),
+    }
+}
+
+/// Writes each tensor to the file of its spec: all of them, or none. With `force`, archives of
+/// several arrays are replaced as a whole.
+pub fn write(tensors: &[(&str, &Tensor)], force: bool) -> Result<()> {
+    let (mut pictures, mut others) = (Vec::new(), Vec::new());
+    for &(spec, tensor) in tensors {
+        match Format::of(spec) {
+            // Of several results, only one has elements that a picture may have.
+            Some(format) => pictures.push(picture::stage(spec, format, tensor)?),
+            None => others.push((spec, tensor)),
+        }
+    }
+    match force {
+        true => wgmax::io::overwrite_all(&others),
+        false => wgmax::io::write_all(&others),
+    }
+    .map_err(with_pictures)?;
+    pictures.into_iter().try_for_each(WholeFile::finish)
+}
+
+/// Refuses to write beside a result what would replace one of the files that were read.
+pub fn ensure_apart(option: &str, path: &Path, inputs: &[&str]) -> anyhow::Result<()> {
+    let Ok(place) = path.canonicalize() else { return Ok(()) };
+    // Of FILE:NAME it is the file.
+    let files = inputs.iter().flat_map(|input| [Some(*input), input.rsplit_once(':').map(|i| i.0)]);
+    let same = |file: &str| Path::new(file).canonicalize().is_ok_and(|input| input == place);
+    anyhow::ensure!(
+        !place.is_file() || !files.flatten().any(same),
+        "{option} {}: it would replace a file that is read",
+        path.display()
+    );
+    Ok(())
+}
+
+/// The library's list of formats, with those of pictures.
+fn with_pictures(error: Error) -> Error {
+    match error {
+        Error::Unsupported { path, reason }
+            if reason.starts_with("unknown kind of tensor file") =>
+        {
+            Error::Unsupported { path, reason: format!("{reason}; pictures are {PICTURES}") }
+        }
+        error => error,
+    }
+}

@@ -1,0 +1,78 @@
+//! The axes that a pooling takes: those of the input, or of the picture that it is.
+
+use wgmax::operator::Layout;
+use wgmax::{Result, Tensor, TensorDesc};
+
+/// How the axes of an input are pooled.
+#[derive(Clone, Copy)]
+pub struct Axes {
+    pub layout: Layout,
+    /// How many axes of size 1 are put before those of the input.
+    added: usize,
+}
+
+impl Axes {
+    /// The axes of the input as they are.
+    pub const OWN: Self = Self { layout: Layout::Ncx, added: 0 };
+
+    /// Where no layout is given, `[H, W]` and `[H, W, C]` with a kernel of two axes are pictures.
+    pub fn new(layout: Option<Layout>, kernel: usize, rank: usize) -> Self {
+        match (layout, kernel, rank) {
+            (None, 2, 2) => Self { layout: Layout::Ncx, added: 2 },
+            (None, 2, 3) => Self { layout: Layout::Nxc, added: 1 },
+            _ => Self { layout: layout.unwrap_or(Layout::Ncx), added: 0 },
+        }
+    }
+
+    /// What is pooled.
+    pub fn pooled(self, input: &TensorDesc) -> Result<TensorDesc> {
+        let shape = [&vec![1; self.added], input.shape()].concat();
+        TensorDesc::new(input.element_type(), shape)
+    }
+
+    /// The axis of what is pooled, for an axis of an input of this rank. Axes that are out of range
+    /// stay so.
+    pub fn pooled_axis(self, axis: i64, rank: usize) -> i64 {
+        let added = self.added as i64;
+        match axis {
+            0.. => axis.saturating_add(added),
+            _ if axis < -(rank as i64) => axis.saturating_sub(added),
+            _ => axis,
+        }
+    }
+
+    /// What was pooled, or a result, with the rank of the input again.
+    pub fn own(self, pooled: &Tensor) -> Result<Tensor> {
+        match self.added {
+            0 => Ok(pooled.clone()),
+            added => pooled.reshape(&pooled.shape()[added..]),
+        }
+    }
+
+    /// The axes that the input lacks for a kernel, and the shape that has them.
+    pub fn missing(self, kernel: usize, shape: &[usize]) -> Option<(&'static str, Vec<usize>)> {
+        let (missing, before, after): (_, &[usize], &[usize]) =
+            match ((kernel + 2).checked_sub(shape.len())?, self.layout) {
+                (1, _) => ("the batch axis is", &[1], &[]),
+                (2, Layout::Ncx) => ("the batch and channel axes are", &[1, 1], &[]),
+                (2, Layout::Nxc) => ("the batch and channel axes are", &[1], &[1]),
+                _ => return None,
+            };
+        Some((missing, [before, shape, after].concat()))
+    }
+
+    /// The sizes of the axes with windows.
+    pub fn spatial(self, shape: &[usize]) -> &[usize] {
+        match self.layout {
+            Layout::Ncx => &shape[2 - self.added..],
+            Layout::Nxc => &shape[1 - self.added..shape.len() - 1],
+        }
+    }
+
+    /// Whether a picture that is pooled has rather its channels first: it would have more channels
+    /// than pictures do.
+    pub fn looks_channels_first(self, pooled: &TensorDesc) -> bool {
+        let shape = pooled.shape();
+        self.added == 1 && shape[3] > 4
+    }
+}

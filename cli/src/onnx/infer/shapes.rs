@@ -1,0 +1,205 @@
+//! Which rule an operator has, and the rules of those that go element by element.
+
+use wgmax::{ElementType, TensorDesc};
+
+use super::{Inference, Inferred, Reason, axis, broadcast, desc, dims, wrong};
+
+impl Inference<'_> {
+    /// The types and shapes of the outputs, the first ones at least.
+    pub(super) fn outputs(&self) -> Inferred<Vec<TensorDesc>> {
+        if !self.node.domain.is_empty() {
+            return Err(Reason::NoRule);
+        }
+        let one = |desc: Inferred<TensorDesc>| desc.map(|desc| vec![desc]);
+        match self.node.operator.as_str() {
+            "Abs"
+            | "BatchNormalization"
+            | "Ceil"
+            | "Celu"
+            | "Clip"
+            | "Cos"
+            | "CumSum"
+            | "Dropout"
+            | "Elu"
+            | "Erf"
+            | "Exp"
+            | "Floor"
+            | "Gelu"
+            | "GroupNormalization"
+            | "HardSigmoid"
+            | "HardSwish"
+            | "Hardmax"
+            | "Identity"
+            | "InstanceNormalization"
+            | "LayerNormalization"
+            | "LeakyRelu"
+            | "Log"
+            | "LogSoftmax"
+            | "LpNormalization"
+            | "LRN"
+            | "MeanVarianceNormalization"
+            | "Mish"
+            | "Neg"
+            | "Not"
+            | "PRelu"
+            | "Reciprocal"
+            | "Relu"
+            | "Round"
+            | "Scatter"
+            | "ScatterElements"
+            | "ScatterND"
+            | "Selu"
+            | "Sigmoid"
+            | "Sign"
+            | "Sin"
+            | "Softmax"
+            | "Softplus"
+            | "Softsign"
+            | "Sqrt"
+            | "Swish"
+            | "Tanh"
+            | "ThresholdedRelu"
+            | "Trilu" => one(self.input(0)),
+            "IsInf" | "IsNaN" => one(self.retyped(ElementType::Bool)),
+            "Cast" => one(self.cast()),
+            "CastLike" => one(self.input(1).and_then(|like| self.retyped(like.element_type()))),
+            "DequantizeLinear" => {
+                one(self.input(1).and_then(|scale| self.retyped(scale.element_type())))
+            }
+            "QuantizeLinear" => one(match self.has(2) {
+                true => self.input(2).and_then(|zero| self.retyped(zero.element_type())),
+                false => self.retyped(ElementType::U8),
+            }),
+            "Add" | "BitShift" | "Div" | "Max" | "Mean" | "Min" | "Mod" | "Mul" | "Pow" | "Sub"
+            | "Sum" => one(self.together(None)),
+            "And" | "Equal" | "Greater" | "GreaterOrEqual" | "Less" | "LessOrEqual" | "Or"
+            | "Xor" => one(self.together(Some(ElementType::Bool))),
+            "Where" => one(self.input(1).and_then(|x| self.together(Some(x.element_type())))),
+            "GatherElements" => {
+                one(self.input(0).and_then(|data| desc(data.element_type(), dims(&self.input(1)?))))
+            }
+            "GRU" | "LSTM" | "RNN" => self.recurrent(),
+            "Gemm" => one(self.gemm()),
+            "MatMul" => one(self.mat_mul()),
+            "ArgMax" | "ArgMin" => one(self.reduced(Some(ElementType::I64))),
+            "GlobalAveragePool" | "GlobalLpPool" => one(self.global()),
+            name if name.starts_with("Reduce") => one(self.reduced(None)),
+            "AveragePool" | "LpPool" => one(self.pool()),
+            "Conv" => one(self.conv()),
+            "ConvTranspose" => one(self.conv_transpose()),
+            "Resize" | "Upsample" => one(self.resize()),
+            _ => self.restructured(),
+        }
+    }
+
+    /// The first input's shape, of another type.
+    fn retyped(&self, element_type: ElementType) -> Inferred<TensorDesc> {
+        desc(element_type, dims(&self.input(0)?))
+    }
+
+    fn cast(&self) -> Inferred<TensorDesc> {
+        let element_type = match self.int("to") {
+            Some(1) => ElementType::F32,
+            Some(2) => ElementType::U8,
+            Some(3) => ElementType::I8,
+            Some(4) => ElementType::U16,
+            Some(5) => ElementType::I16,
+            Some(6) => ElementType::I32,
+            Some(7) => ElementType::I64,
+            Some(9) => ElementType::Bool,
+            Some(10) => ElementType::F16,
+            Some(11) => ElementType::F64,
+            Some(12) => ElementType::U32,
+            Some(13) => ElementType::U64,
+            Some(16) => ElementType::Bf16,
+            to => return wrong(format!("a cast to type {to:?}")),
+        };
+        self.retyped(element_type)
+    }
+
+    /// The shape that all inputs have together. Before opset 7 the first one has it.
+    fn together(&self, element_type: Option<ElementType>) -> Inferred<TensorDesc> {
+        let inputs = self.inputs()?;
+        let Some(first) = inputs.first() else { return wrong("it has no input") };
+        let element_type = element_type.unwrap_or(first.element_type());
+        if self.opset < 7 {
+            return desc(element_type, dims(first));
+        }
+        desc(element_type, broadcast(&inputs.iter().map(dims).collect::<Vec<_>>())?)
+    }
+
+    fn gemm(&self) -> Inferred<TensorDesc> {
+        let (a, b) = (self.input(0)?, self.input(1)?);
+        let (&[a0, a1], &[b0, b1]) = (a.shape(), b.shape()) else {
+            return wrong(format!("{a} and {b} are not matrices"));
+        };
+        let is_set = |name| self.int(name).is_some_and(|value| value != 0);
+        let rows = if is_set("transA") { a1 } else { a0 };
+        let columns = if is_set("transB") { b0 } else { b1 };
+        desc(a.element_type(), [rows as i128, columns as i128])
+    }
+
+    fn mat_mul(&self) -> Inferred<TensorDesc> {
+        let inputs = [self.input(0)?, self.input(1)?];
+        let [mut a, mut b] = [dims(&inputs[0]), dims(&inputs[1])];
+        let (row, column) = (a.len() == 1, b.len() == 1);
+        if row {
+            a.insert(0, 1);
+        }
+        if column {
+            b.push(1);
+        }
+        let (&[ref of_a @ .., rows, _], &[ref of_b @ .., _, columns]) =
+            (a.as_slice(), b.as_slice())
+        else {
+            return wrong("a factor is a scalar");
+        };
+        let mut shape = broadcast(&[of_a.to_vec(), of_b.to_vec()])?;
+        shape.extend((!row).then_some(rows));
+        shape.extend((!column).then_some(columns));
+        desc(inputs[0].element_type(), shape)
+    }
+
+    /// Some axes become 1, or vanish.
+    fn reduced(&self, element_type: Option<ElementType>) -> Inferred<TensorDesc> {
+        let input = self.input(0)?;
+        let axes = match element_type {
+            // ArgMax and ArgMin have one axis.
+            Some(_) => Some(vec![self.int("axis").unwrap_or(0)]),
+            None => self.either("axes", 1)?,
+        };
+        let is_set = |name, default| self.int(name).unwrap_or(default) != 0;
+        let axes = match axes {
+            Some(axes) if !axes.is_empty() => axes,
+            _ if is_set("noop_with_empty_axes", 0) => return Ok(input),
+            _ => (0..input.rank() as i64).collect(),
+        };
+        let mut shape: Vec<Option<i128>> = dims(&input).into_iter().map(Some).collect();
+        for a in axes {
+            shape[axis(a, input.rank())?] = is_set("keepdims", 1).then_some(1);
+        }
+        desc(element_type.unwrap_or(input.element_type()), shape.into_iter().flatten())
+    }
+
+    /// All states, the last state, and the last cell of an LSTM.
+    fn recurrent(&self) -> Inferred<Vec<TensorDesc>> {
+        let (input, weights) = (self.input(0)?, self.input(1)?);
+        let (&[a, b, _], Some(&directions)) = (&dims(&input)[..], dims(&weights).first()) else {
+            return wrong(format!("{input} is not a sequence, or {weights} not its weights"));
+        };
+        let Some(hidden) = self.int("hidden_size") else { return wrong("it has no hidden_size") };
+        let hidden = hidden.into();
+        let [all, last] = match self.int("layout") {
+            Some(1) => [vec![a, b, directions, hidden], vec![a, directions, hidden]],
+            _ => [vec![a, directions, b, hidden], vec![directions, b, hidden]],
+        };
+        [all, last.clone(), last].into_iter().map(|dims| desc(input.element_type(), dims)).collect()
+    }
+
+    /// One result for each channel.
+    fn global(&self) -> Inferred<TensorDesc> {
+        let input = self.input(0)?;
+        let of = |(at, dim)| if at < 2 { dim } else { 1 };
+        desc(input.element_type(), dims(&input).into_iter().enumerate().map(of))
+    }
+}

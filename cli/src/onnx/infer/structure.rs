@@ -1,0 +1,245 @@
+//! The shapes of what is put together, cut, moved or viewed in another way.
+
+use wgmax::{ElementType, TensorDesc};
+
+use super::{Inference, Inferred, Reason, axis, broadcast, desc, dims, wrong};
+
+impl Inference<'_> {
+    pub(super) fn restructured(&self) -> Inferred<Vec<TensorDesc>> {
+        let one = |desc: Inferred<TensorDesc>| desc.map(|desc| vec![desc]);
+        match self.node.operator.as_str() {
+            "Concat" => one(self.concat()),
+            "DepthToSpace" => one(self.blocks(true)),
+            "SpaceToDepth" => one(self.blocks(false)),
+            "Expand" => one(self.expand()),
+            "Flatten" => one(self.flatten()),
+            "Gather" => one(self.gather()),
+            "Pad" => one(self.pad()),
+            "Reshape" => one(self.reshape()),
+            "Shape" => one(self
+                .slice_of_shape()
+                .and_then(|(begin, end)| desc(ElementType::I64, [(end - begin) as i128]))),
+            "Size" => one(desc(ElementType::I64, [])),
+            "Slice" => one(self.slice()),
+            "Split" => self.split(),
+            "Squeeze" => one(self.squeeze()),
+            "Tile" => one(self.tile()),
+            "Transpose" => one(self.transpose()),
+            "Unsqueeze" => one(self.unsqueeze()),
+            "ConstantOfShape" if !self.attributes.contains_key("value") => one(self
+                .integers(0)
+                .and_then(|shape| desc(ElementType::F32, shape.into_iter().map(i128::from)))),
+            _ => Err(Reason::NoRule),
+        }
+    }
+
+    fn concat(&self) -> Inferred<TensorDesc> {
+        let inputs = self.inputs()?;
+        let Some(first) = inputs.first() else { return wrong("it has no input") };
+        let at = axis(self.int("axis").unwrap_or(1), first.rank())?;
+        let mut shape = dims(first);
+        for other in &inputs[1..] {
+            let others = dims(other);
+            let is_alike = |i: usize| i == at || others[i] == shape[i];
+            if others.len() != shape.len() || !(0..others.len()).all(is_alike) {
+                return wrong(format!("{first} and {other} differ in more than axis {at}"));
+            }
+            shape[at] += others[at];
+        }
+        desc(first.element_type(), shape)
+    }
+
+    fn blocks(&self, to_space: bool) -> Inferred<TensorDesc> {
+        let input = self.input(0)?;
+        let size = i128::from(self.int("blocksize").unwrap_or(0));
+        let (&[batch, channels, height, width], 1..0x1_0000) = (dims(&input).as_slice(), size)
+        else {
+            return wrong(format!("blocks of {size} of {input}"));
+        };
+        let shape = match to_space {
+            true => [batch, channels / (size * size), height * size, width * size],
+            false => [batch, channels * size * size, height / size, width / size],
+        };
+        desc(input.element_type(), shape)
+    }
+
+    fn expand(&self) -> Inferred<TensorDesc> {
+        let input = self.input(0)?;
+        let shape = self.integers(1)?.into_iter().map(i128::from).collect();
+        desc(input.element_type(), broadcast(&[dims(&input), shape])?)
+    }
+
+    fn flatten(&self) -> Inferred<TensorDesc> {
+        let input = self.input(0)?;
+        let at = self.int("axis").unwrap_or(1);
+        // The axis may be the rank itself.
+        let at = if at == input.rank() as i64 { input.rank() } else { axis(at, input.rank())? };
+        let shape = dims(&input);
+        let product = |dims: &[i128]| dims.iter().fold(1i128, |all, &dim| all.saturating_mul(dim));
+        desc(input.element_type(), [product(&shape[..at]), product(&shape[at..])])
+    }
+
+    fn gather(&self) -> Inferred<TensorDesc> {
+        let (data, indices) = (self.input(0)?, self.input(1)?);
+        let at = axis(self.int("axis").unwrap_or(0), data.rank())?;
+        let mut shape = dims(&data);
+        shape.splice(at..=at, dims(&indices));
+        desc(data.element_type(), shape)
+    }
+
+    fn pad(&self) -> Inferred<TensorDesc> {
+        let input = self.input(0)?;
+        let pads = self.either("pads", 1)?.unwrap_or_default();
+        let axes = match self.has(3) {
+            true => self.integers(3)?,
+            false => (0..input.rank() as i64).collect(),
+        };
+        if pads.len() != 2 * axes.len() {
+            return wrong(format!("{} pads for {} axes", pads.len(), axes.len()));
+        }
+        let mut shape = dims(&input);
+        for (i, &a) in axes.iter().enumerate() {
+            shape[axis(a, input.rank())?] += i128::from(pads[i]) + i128::from(pads[axes.len() + i]);
+        }
+        desc(input.element_type(), shape)
+    }
+
+    fn reshape(&self) -> Inferred<TensorDesc> {
+        let input = self.input(0)?;
+        let given = self.either("shape", 1)?.unwrap_or_default();
+        let allow_zero = self.int("allowzero").is_some_and(|value| value != 0);
+        let mut shape = Vec::with_capacity(given.len());
+        for (at, &dim) in given.iter().enumerate() {
+            shape.push(match dim {
+                0 if !allow_zero => match input.shape().get(at) {
+                    Some(&dim) => dim as i128,
+                    None => return wrong(format!("{input} has no dimension {at} to keep")),
+                },
+                dim => dim.into(),
+            });
+        }
+        let elements = input.len() as i128;
+        let mut known = shape.iter().filter(|&&dim| dim != -1);
+        let known = known.try_fold(1i128, |product, &dim| product.checked_mul(dim)).unwrap_or(0);
+        let open: Vec<usize> = (0..shape.len()).filter(|&at| shape[at] == -1).collect();
+        match open.as_slice() {
+            [] if known == elements => {}
+            &[at] if known > 0 && elements % known == 0 => shape[at] = elements / known,
+            _ => return wrong(format!("{input} does not become the shape {given:?}")),
+        }
+        desc(input.element_type(), shape)
+    }
+
+    /// The axes of its input that a `Shape` tells.
+    pub(super) fn slice_of_shape(&self) -> Inferred<(usize, usize)> {
+        let rank = self.input(0)?.rank() as i64;
+        let end = |name, default| {
+            let at: i64 = self.int(name).unwrap_or(default);
+            if at < 0 { at.saturating_add(rank) } else { at }.clamp(0, rank)
+        };
+        let (begin, end) = (end("start", 0), end("end", rank));
+        Ok((begin as usize, end.max(begin) as usize))
+    }
+
+    /// Begins, ends and steps along axes.
+    pub(super) fn cuts(&self) -> Inferred<Vec<(usize, i64, i64, i64)>> {
+        let rank = self.input(0)?.rank();
+        let starts = self.either("starts", 1)?.unwrap_or_default();
+        let ends = self.either("ends", 2)?.unwrap_or_default();
+        let axes = self.either("axes", 3)?.unwrap_or_else(|| (0..starts.len() as i64).collect());
+        let steps = if self.has(4) { self.integers(4)? } else { vec![1; starts.len()] };
+        if [ends.len(), axes.len(), steps.len()] != [starts.len(); 3] || steps.contains(&0) {
+            return wrong("its starts, ends, axes and steps do not fit one another");
+        }
+        (0..starts.len())
+            .map(|i| Ok((axis(axes[i], rank)?, starts[i], ends[i], steps[i])))
+            .collect()
+    }
+
+    fn slice(&self) -> Inferred<TensorDesc> {
+        let input = self.input(0)?;
+        let mut shape = dims(&input);
+        for (at, start, end, step) in self.cuts()? {
+            shape[at] = cut(input.shape()[at], start, end, step).1;
+        }
+        desc(input.element_type(), shape)
+    }
+
+    fn split(&self) -> Inferred<Vec<TensorDesc>> {
+        let input = self.input(0)?;
+        let at = axis(self.int("axis").unwrap_or(0), input.rank())?;
+        let (all, parts) = (input.shape()[at] as i128, self.node.outputs.len().max(1) as i128);
+        let sizes = match self.either("split", 1)? {
+            Some(sizes) => sizes.into_iter().map(i128::from).collect(),
+            None => {
+                let size = (all + parts - 1) / parts;
+                (0..parts).map(|part| size.min(all - (size * part).min(all))).collect::<Vec<_>>()
+            }
+        };
+        let part = |size| {
+            let mut shape = dims(&input);
+            shape[at] = size;
+            desc(input.element_type(), shape)
+        };
+        sizes.into_iter().map(part).collect()
+    }
+
+    fn squeeze(&self) -> Inferred<TensorDesc> {
+        let input = self.input(0)?;
+        let mut shape: Vec<Option<i128>> = dims(&input).into_iter().map(Some).collect();
+        match self.either("axes", 1)? {
+            Some(axes) => {
+                for a in axes {
+                    shape[axis(a, input.rank())?] = None;
+                }
+            }
+            None => shape.retain(|&dim| dim != Some(1)),
+        }
+        desc(input.element_type(), shape.into_iter().flatten())
+    }
+
+    fn unsqueeze(&self) -> Inferred<TensorDesc> {
+        let input = self.input(0)?;
+        let axes = self.either("axes", 1)?.unwrap_or_default();
+        let mut shape = vec![None; input.rank() + axes.len()];
+        for a in axes {
+            let at = axis(a, shape.len())?;
+            shape[at] = Some(1);
+        }
+        let mut old = dims(&input).into_iter();
+        desc(input.element_type(), shape.into_iter().filter_map(|new| new.or_else(|| old.next())))
+    }
+
+    fn tile(&self) -> Inferred<TensorDesc> {
+        let (input, repeats) = (self.input(0)?, self.integers(1)?);
+        let tiled = dims(&input).into_iter().zip(&repeats).map(|(dim, &n)| dim * i128::from(n));
+        match repeats.len() == input.rank() {
+            true => desc(input.element_type(), tiled),
+            false => wrong(format!("{} repeats for {input}", repeats.len())),
+        }
+    }
+
+    fn transpose(&self) -> Inferred<TensorDesc> {
+        let input = self.input(0)?;
+        let rank = input.rank();
+        let order = self.ints("perm").unwrap_or_else(|| (0..rank as i64).rev().collect());
+        let shape = dims(&input);
+        let moved: Vec<i128> =
+            order.iter().map(|&a| Ok(shape[axis(a, rank)?])).collect::<Inferred<_>>()?;
+        desc(input.element_type(), moved)
+    }
+}
+
+/// Where a slice of an axis begins, and how many elements it has.
+pub(super) fn cut(size: usize, start: i64, end: i64, step: i64) -> (i128, i128) {
+    let [start, end, step] = [start, end, step].map(i128::from);
+    let size = size as i128;
+    if size == 0 {
+        return (0, 0);
+    }
+    let from_end = |at: i128| if at < 0 { at + size } else { at };
+    let (first, last) = if step > 0 { (0, size) } else { (-1, size - 1) };
+    let start = from_end(start).clamp(first, last).max(0);
+    let span = (from_end(end).clamp(first, last) - start) * step.signum();
+    (start, (span.max(0) + step.abs() - 1) / step.abs())
+}

@@ -1,0 +1,172 @@
+//! The shapes of convolutions and pools, and of what is resized.
+
+use wgmax::TensorDesc;
+use wgmax::dialect::Attribute;
+
+use super::{Inference, Inferred, desc, dims, wrong};
+
+/// What windows look like along an axis.
+struct Window {
+    size: i128,
+    stride: i128,
+    dilation: i128,
+    /// Padding at both ends together.
+    padding: i128,
+}
+
+impl Window {
+    /// Elements that a window spans.
+    fn span(&self) -> i128 {
+        (self.size - 1) * self.dilation + 1
+    }
+}
+
+impl Inference<'_> {
+    /// The windows of the attributes, along each spatial axis.
+    fn windows(&self, kernel: &[i128]) -> Inferred<Vec<Window>> {
+        let rank = kernel.len();
+        let or_ones = |name: &str| self.ints(name).unwrap_or_else(|| vec![1; rank]);
+        let (strides, dilations) = (or_ones("strides"), or_ones("dilations"));
+        let pads = self.ints("pads").unwrap_or_else(|| vec![0; 2 * rank]);
+        if strides.len() != rank || dilations.len() != rank || pads.len() != 2 * rank {
+            return wrong(format!("its attributes are not those of {rank} spatial axes"));
+        }
+        if strides.iter().any(|&stride| stride < 1) {
+            return wrong("a stride is not positive");
+        }
+        let window = |at: usize| Window {
+            size: kernel[at],
+            stride: strides[at].into(),
+            dilation: dilations[at].into(),
+            padding: i128::from(pads[at]) + i128::from(pads[rank + at]),
+        };
+        Ok((0..rank).map(window).collect())
+    }
+
+    /// How many windows there are along each spatial axis.
+    fn counts(&self, sizes: &[i128], kernel: &[i128]) -> Inferred<Vec<i128>> {
+        if sizes.len() != kernel.len() {
+            return wrong(format!("{} spatial axes, but windows of {}", sizes.len(), kernel.len()));
+        }
+        let ceil = self.int("ceil_mode").is_some_and(|mode| mode != 0);
+        let auto = self.text("auto_pad");
+        let count = |(&size, window): (&i128, &Window)| {
+            let padding = if auto == "VALID" { 0 } else { window.padding };
+            let spare = size + padding - window.span();
+            match auto {
+                "SAME_UPPER" | "SAME_LOWER" => (size + window.stride - 1).div_euclid(window.stride),
+                _ if ceil => (spare + window.stride - 1).div_euclid(window.stride) + 1,
+                _ => spare.div_euclid(window.stride) + 1,
+            }
+        };
+        Ok(sizes.iter().zip(&self.windows(kernel)?).map(count).collect())
+    }
+
+    /// The input, its batch and channels, and its spatial axes.
+    fn spatial(&self) -> Inferred<(TensorDesc, [i128; 2], Vec<i128>)> {
+        let input = self.input(0)?;
+        match dims(&input).as_slice() {
+            &[batch, channels, ref sizes @ ..] => Ok((input, [batch, channels], sizes.to_vec())),
+            _ => wrong(format!("{input} has no channels")),
+        }
+    }
+
+    /// The kernel's sizes: an attribute, or else those of the weights.
+    fn kernel(&self, weights: &TensorDesc) -> Vec<i128> {
+        match self.ints("kernel_shape") {
+            Some(sizes) => sizes.into_iter().map(i128::from).collect(),
+            None => dims(weights).into_iter().skip(2).collect(),
+        }
+    }
+
+    pub(super) fn pool(&self) -> Inferred<TensorDesc> {
+        let (input, [batch, channels], sizes) = self.spatial()?;
+        let Some(kernel) = self.ints("kernel_shape") else {
+            return wrong("it has no kernel_shape");
+        };
+        let kernel: Vec<i128> = kernel.into_iter().map(i128::from).collect();
+        let counts = self.counts(&sizes, &kernel)?;
+        desc(input.element_type(), [batch, channels].into_iter().chain(counts))
+    }
+
+    pub(super) fn conv(&self) -> Inferred<TensorDesc> {
+        let (input, [batch, _], sizes) = self.spatial()?;
+        let weights = self.input(1)?;
+        let Some(&channels) = dims(&weights).first() else {
+            return wrong("its weight is a scalar");
+        };
+        let counts = self.counts(&sizes, &self.kernel(&weights))?;
+        desc(input.element_type(), [batch, channels].into_iter().chain(counts))
+    }
+
+    pub(super) fn conv_transpose(&self) -> Inferred<TensorDesc> {
+        let (input, [batch, _], sizes) = self.spatial()?;
+        let weights = self.input(1)?;
+        let (kernel, rank) = (self.kernel(&weights), sizes.len());
+        let Some(&group_channels) = dims(&weights).get(1) else {
+            return wrong(format!("its weights are {weights}"));
+        };
+        let channels = group_channels * i128::from(self.int("group").unwrap_or(1));
+        let shape = self.ints("output_shape");
+        let added = self.ints("output_padding").unwrap_or_else(|| vec![0; rank]);
+        if kernel.len() != rank || added.len() != rank {
+            return wrong(format!("its attributes are not those of {rank} spatial axes"));
+        }
+        let same = self.text("auto_pad").starts_with("SAME");
+        let windows = self.windows(&kernel)?;
+        let sizes = sizes.iter().zip(&windows).enumerate().map(|(at, (&size, window))| match shape
+            .as_ref()
+            .and_then(|shape| shape.get(at))
+        {
+            Some(&given) => given.into(),
+            None if same => size * window.stride,
+            None => {
+                let all = window.stride * (size - 1) + window.span() + i128::from(added[at]);
+                all - window.padding
+            }
+        });
+        desc(input.element_type(), [batch, channels].into_iter().chain(sizes))
+    }
+
+    /// Upsample has scales. Resize has them or sizes, since opset 11 behind a region of interest.
+    pub(super) fn resize(&self) -> Inferred<TensorDesc> {
+        let input = self.input(0)?;
+        let is_resize = self.node.operator == "Resize";
+        let late = is_resize && self.opset >= 11;
+        let sizes = if late && self.has(3) { Some(self.numbers(3)?) } else { None };
+        let scales = match self.attributes.get("scales") {
+            // A list of floats is a text here.
+            Some(Attribute::Other(text)) => {
+                let numbers = text.trim_matches(['[', ']']).split(',');
+                numbers.map(|number| number.trim().parse().ok()).collect()
+            }
+            _ if sizes.is_some() => None,
+            _ => Some(self.numbers(if late { 2 } else { 1 })?),
+        };
+        let axes = match (is_resize, self.ints("axes")) {
+            (true, Some(axes)) => axes,
+            _ => (0..input.rank() as i64).collect(),
+        };
+        let mut shape = dims(&input);
+        for (at, &axis) in axes.iter().enumerate() {
+            let axis = super::axis(axis, input.rank())?;
+            shape[axis] = match (&sizes, &scales) {
+                (Some(sizes), _) if sizes.len() == axes.len() => sizes[at] as i128,
+                (None, Some(scales)) if scales.len() == axes.len() => {
+                    (shape[axis] as f64 * f64::from(scales[at] as f32)).floor() as i128
+                }
+                _ => {
+                    return wrong(format!(
+                        "its sizes or scales are not those of {} axes",
+                        axes.len()
+                    ));
+                }
+            };
+        }
+        let policy = self.text("keep_aspect_ratio_policy");
+        if sizes.is_some() && !matches!(policy, "" | "stretch") {
+            return wrong(format!("the policy {policy:?} is not implemented here"));
+        }
+        desc(input.element_type(), shape)
+    }
+}

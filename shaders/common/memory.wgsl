@@ -1,0 +1,58 @@
+// The memory that a launch reads, bound as blocks of 16 bytes for kernels that read blocks, or as
+// words for those that read words, and where the binding's length is no multiple of 16 bytes
+// (`words`). Where both are read (`both`), words are taken out of blocks. Where source and result
+// are ranges of one buffer (`in_place`), both are bound as writable, since a dispatch may not bind
+// a buffer in two ways.
+@if(!in_place) @group(0) @binding(1) var<storage, read> source_blocks: array<vec4<u32>>;
+@if(in_place) @group(0) @binding(1) var<storage, read_write> source_blocks: array<vec4<u32>>;
+@if(!in_place) @group(0) @binding(1) var<storage, read> source: array<u32>;
+@if(in_place) @group(0) @binding(1) var<storage, read_write> source: array<u32>;
+
+@if(!words)
+fn memory_block(block: u32) -> vec4<u32> {
+    return source_blocks[block];
+}
+
+// Words past the end repeat the last one.
+@if(words)
+fn memory_block(block: u32) -> vec4<u32> {
+    let last = arrayLength(&source) - 1u;
+    let word = block * 4u;
+    return vec4<u32>(
+        source[word],
+        source[min(word + 1u, last)],
+        source[min(word + 2u, last)],
+        source[min(word + 3u, last)],
+    );
+}
+
+// How many blocks there are; the last one may not be full.
+@if(!words)
+fn memory_blocks() -> u32 {
+    return arrayLength(&source_blocks);
+}
+
+@if(words)
+fn memory_blocks() -> u32 {
+    return (arrayLength(&source) + 3u) / 4u;
+}
+
+@if(!both || words)
+fn memory_word(word: u32) -> u32 {
+    return source[word];
+}
+
+@if(both && !words)
+fn memory_word(word: u32) -> u32 {
+    return source_blocks[word / 4u][word % 4u];
+}
+
+@if(!both || words)
+fn memory_words() -> u32 {
+    return arrayLength(&source);
+}
+
+@if(both && !words)
+fn memory_words() -> u32 {
+    return arrayLength(&source_blocks) * 4u;
+}

@@ -1,0 +1,34 @@
+// The elements of a view, one after the other. The CPU kernel is in src/plan/view.rs.
+import package::common::invocation::{Invocation, invocation_number};
+import package::common::source::source_block;
+import generated::WORKGROUP;
+
+struct Params {
+    // Words to write.
+    words: u32,
+    // Where the first one goes.
+    result_base: u32,
+}
+
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(2) var<storage, read_write> result: array<u32>;
+
+@compute @workgroup_size(WORKGROUP)
+fn main(at: Invocation) {
+    let first = invocation_number(at) * 4u;
+    if first >= params.words {
+        return;
+    }
+    let words = source_block(first / 4u);
+    let to = params.result_base + first;
+    result[to] = words.x;
+    if first + 1u < params.words {
+        result[to + 1u] = words.y;
+    }
+    if first + 2u < params.words {
+        result[to + 2u] = words.z;
+    }
+    if first + 3u < params.words {
+        result[to + 3u] = words.w;
+    }
+}

@@ -1,0 +1,101 @@
+//! The maxima of many short segments of rows of one element, without a branch that depends on ids.
+
+use std::hint::select_unpredictable;
+
+use super::column::BLOCK;
+use crate::fault::{self, Fault};
+use crate::tensor::key::{Key, NUMBER_BITS};
+use crate::vector::Load;
+
+/// Segments from the first to the last one of a block, at most. No segment has the number 0.
+const MAX_SEGMENTS: u32 = (1 << NUMBER_BITS) - 1;
+
+/// The largest key of each segment of some rows: entry n is the segment of number n.
+type Table<K> = [<K as Key>::Found; 1 << NUMBER_BITS];
+
+/// What a block of rows is worked on with.
+pub(super) struct Short<K: Key> {
+    /// The key of each row behind the number of its segment.
+    rows: [K::Found; BLOCK],
+    /// The maxima of the first half of the rows and of the second half. Unused entries are 0.
+    tables: [Table<K>; 2],
+    /// Entries of the first table that the last block has used.
+    used: usize,
+}
+
+impl<K: Key> Short<K> {
+    #[inline(always)]
+    pub(super) fn new() -> Self {
+        let nothing = K::LOWEST.numbered(0);
+        Self { rows: [nothing; BLOCK], tables: [[nothing; 1 << NUMBER_BITS]; 2], used: 0 }
+    }
+
+    /// Whether the segments of rows with these ascending ids have numbers.
+    #[inline(always)]
+    pub(super) fn fits<const W: usize>(ids: &[[u32; W]]) -> bool {
+        ids[ids.len() - 1][0] - ids[0][0] < MAX_SEGMENTS
+    }
+
+    /// The maxima of all segments from the first to the last one of a block, behind their numbers.
+    /// A segment without rows has the number 0. `before` is what the first one has of earlier rows.
+    ///
+    /// Numbers ascend, so the maximum of all rows so far is that of the last row's segment. It is
+    /// stored for every row; the last store of a segment stays. Each half of the rows has a table
+    /// of its own, and the processor works on both halves at once.
+    #[inline(always)]
+    pub(super) fn maxima<L: Load<Lane = K>, const W: usize>(
+        &mut self,
+        load: L,
+        items: &[L::Item],
+        ids: &[[u32; W]],
+        before: K,
+    ) -> &[K::Found] {
+        let (count, nothing) = (ids.len(), K::LOWEST.numbered(0));
+        // What is subtracted from ids; the first segment has the number 1.
+        let base = ids[0][0].wrapping_sub(1);
+        for ((row, &item), id) in self.rows.iter_mut().zip(items).zip(ids) {
+            *row = load.load(item, 0).numbered(id[0].wrapping_sub(base));
+        }
+        // The last row once more makes the halves equal.
+        self.rows[count.min(BLOCK - 1)] = self.rows[count - 1];
+        let half = fault::or(Fault::OddBlock, count.div_ceil(2), count / 2);
+
+        let [first, second] = &mut self.tables;
+        entries(first, self.used).fill(nothing);
+        let (mut a, mut b) = (before.numbered(1), nothing);
+        let (rows_a, rows_b) = self.rows[..2 * half].split_at(half);
+        for (&row_a, &row_b) in rows_a.iter().zip(rows_b) {
+            a = with_row::<K>(a, row_a);
+            b = with_row::<K>(b, row_b);
+            first[K::number(a)] = a;
+            second[K::number(b)] = b;
+        }
+
+        let found = ids[count - 1][0].wrapping_sub(base) as usize + 1;
+        self.used = found;
+        let second_used = fault::or(Fault::BlockHalves, found, 0);
+        for (a, b) in entries(first, second_used).iter_mut().zip(entries(second, second_used)) {
+            *a = (*a).max(*b);
+            *b = nothing;
+        }
+        &first[1..found]
+    }
+}
+
+/// The first entries of a table, of a number that leaves loops over vectors no rest.
+#[inline(always)]
+fn entries<T>(table: &mut [T], count: usize) -> &mut [T] {
+    &mut table[..count.next_multiple_of(8)]
+}
+
+/// The maximum so far, and one more row. Where both are wider than a register, compilers make a
+/// branch of their maximum. So there the key is kept or left by its number.
+#[inline(always)]
+fn with_row<K: Key>(max: K::Found, row: K::Found) -> K::Found {
+    if const { size_of::<K::Found>() <= 8 } {
+        return max.max(row);
+    }
+    let number = K::number(row);
+    let before = select_unpredictable(K::number(max) == number, K::unnumbered(max), K::LOWEST);
+    before.max(K::unnumbered(row)).numbered(number as u32)
+}

@@ -1,0 +1,82 @@
+//! Views of tensors in host memory.
+
+use std::fmt;
+
+use super::{Tensor, TensorDesc, View};
+#[expect(unused_imports, reason = "named in documentation")]
+use crate::error::Error;
+use crate::error::Result;
+
+/// A view of a tensor in host memory: elements that need not lie one after the other, as an array
+/// in Fortran order has them, or a part of a larger one. Nothing is copied.
+///
+/// ```
+/// use wgmax::operator::{Operator, ReduceMax};
+/// use wgmax::{Device, RunOptions, Tensor, TensorView, View};
+///
+/// // Every second column.
+/// let matrix = Tensor::from_slice([2, 4], &[1i16, 9, 3, 9, 4, 9, 2, 9])?;
+/// let columns = TensorView::new(&matrix, View::from(matrix.desc()).step_by(1, 2)?)?;
+/// let largest = Operator::from(ReduceMax::new().axes([1]));
+/// let results = largest.run_views(&Device::cpu(), &[&columns], RunOptions::new())?;
+/// assert_eq!(results[0].as_slice::<i16>()?, [3, 4]);
+/// # Ok::<(), wgmax::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct TensorView {
+    memory: Tensor,
+    view: View,
+}
+
+impl TensorView {
+    /// A view of a tensor's elements, wherever its shape has them.
+    ///
+    /// # Errors
+    /// [`Error::WrongElementType`], and [`Error::BadView`] if the view reaches beyond the tensor.
+    pub fn new(memory: &Tensor, view: impl Into<View>) -> Result<Self> {
+        let view = view.into();
+        view.check_within(memory.element_type(), memory.bytes().len())?;
+        Ok(Self { memory: memory.clone(), view })
+    }
+
+    /// The type and shape.
+    pub fn desc(&self) -> &TensorDesc {
+        self.view.desc()
+    }
+
+    /// Where the elements lie.
+    pub fn view(&self) -> &View {
+        &self.view
+    }
+
+    /// The tensor that this is a view of.
+    pub fn memory(&self) -> &Tensor {
+        &self.memory
+    }
+
+    /// The elements one after the other: a copy, unless they lie so.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub fn to_tensor(&self) -> Result<Tensor> {
+        self.memory.viewed(&self.view)
+    }
+}
+
+impl From<Tensor> for TensorView {
+    fn from(memory: Tensor) -> Self {
+        Self { view: memory.desc().into(), memory }
+    }
+}
+
+impl From<&Tensor> for TensorView {
+    fn from(memory: &Tensor) -> Self {
+        memory.clone().into()
+    }
+}
+
+impl fmt::Debug for TensorView {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "TensorView({})", self.view)
+    }
+}
