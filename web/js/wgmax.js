@@ -170,7 +170,7 @@ export class Device {
         const hosts = others.map((other) => other && host(this.#module, other.type, other.shape, other.data));
         try {
             const parts = hosts.map((other) => other && { type: other.type, shape: other.shape, bytes: other.bytes() });
-            let operator = checked(() => this.#module.Operator.node(node, data.raw, parts));
+            let operator = checked(() => this.#module.Operator.node(node, this.#below(data), parts));
             if (operator.inputCount === 1) return await this.#run(operator, data);
             const ids = checked(this.#raw.upload(hosts[0]));
             operator = checked(() => operator.checked(data.raw, hosts[0]));
@@ -228,9 +228,17 @@ export class Device {
         return new Tensor(raw, this.#module);
     }
 
+    /** What is below a tensor of this device. */
+    #below(tensor) {
+        if (!(tensor instanceof Tensor)) throw new WgmaxError('NotATensor', 'operators take tensors, which `device.tensor` makes');
+        // Tensors of the other WebAssembly are not known here.
+        if (tensor.module !== this.#module) throw new WgmaxError('WrongDevice', `the tensor is not on ${this.info.name}`);
+        return tensor.raw;
+    }
+
     #list(tensors) {
         const list = new this.#module.Tensors();
-        for (const tensor of tensors) list.add(tensor.raw);
+        for (const tensor of tensors) list.add(this.#below(tensor));
         return list;
     }
 
@@ -240,21 +248,22 @@ export class Device {
 
     async #run(operator, input) {
         try {
-            return await this.#results(this.#raw.run(operator, input.raw));
+            return await this.#results(this.#raw.run(operator, this.#below(input)));
         } finally {
             operator.free();
         }
     }
 
     async #runWithIds(operator, input, ids) {
-        if (ids instanceof Tensor) return this.#results(this.#raw.runWithIds(operator, input.raw, ids.raw));
+        const data = this.#below(input);
+        if (ids instanceof Tensor) return this.#results(this.#raw.runWithIds(operator, data, this.#below(ids)));
         const [type, list] = ArrayBuffer.isView(ids) ? [typeOf(ids), ids] : ['i32', Int32Array.from(ids)];
         const made = host(this.#module, type, [list.length], list);
         try {
-            const counted = checked(() => operator.checked(input.raw, made));
+            const counted = checked(() => operator.checked(data, made));
             const uploaded = await checked(this.#raw.upload(made));
             try {
-                return await this.#results(this.#raw.runWithIds(counted, input.raw, uploaded));
+                return await this.#results(this.#raw.runWithIds(counted, data, uploaded));
             } finally {
                 uploaded.free();
             }
@@ -273,12 +282,10 @@ function typeOf(array) {
 
 /** A tensor on a device, or a view of one. */
 export class Tensor {
-    #module;
-
-    /** @private Tensors are made by a device. */
+    /** @private Tensors are made by a device. What is below has a name for the rest of the package. */
     constructor(raw, module) {
         this.raw = raw;
-        this.#module = module;
+        this.module = module;
     }
 
     get type() {
@@ -317,7 +324,7 @@ export class Tensor {
     /** The elements as numbers, also where the type's array holds bits. */
     async numbers() {
         const data = await this.data();
-        if (data instanceof Uint16Array && this.type !== 'u16') return Array.from(this.#module.halfNumbers(this.type, data));
+        if (data instanceof Uint16Array && this.type !== 'u16') return Array.from(this.module.halfNumbers(this.type, data));
         return Array.from(data, Number);
     }
 
@@ -363,7 +370,7 @@ export class Tensor {
     }
 
     #viewed(view) {
-        return new Tensor(checked(() => view(this.raw)), this.#module);
+        return new Tensor(checked(() => view(this.raw)), this.module);
     }
 }
 
