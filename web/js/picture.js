@@ -16,6 +16,15 @@ function canvas2d(width, height) {
     return Object.assign(document.createElement('canvas'), { width, height });
 }
 
+/** Begins to listen for errors of the device. What it returns throws the first one. */
+function scope(gpu) {
+    gpu.pushErrorScope('validation');
+    return async (what) => {
+        const error = await gpu.popErrorScope();
+        if (error) throw new WgmaxError('Gpu', `${what} failed: ${error.message}`);
+    };
+}
+
 export async function readPixels(device, source, into) {
     const [width, height] = sizeOf(source);
     if (device.isCpu) {
@@ -29,6 +38,7 @@ export async function readPixels(device, source, into) {
     const shape = [height, width, 4];
     const memory = into ?? (await device.zeros('u8', [height, pitch]));
     const { gpu } = device;
+    const failed = scope(gpu);
     const texture = gpu.createTexture({
         size: [width, height],
         format: 'rgba8unorm',
@@ -39,13 +49,14 @@ export async function readPixels(device, source, into) {
     encoder.copyTextureToBuffer({ texture }, { buffer: memory.buffer, bytesPerRow: pitch }, [width, height]);
     gpu.queue.submit([encoder.finish()]);
     texture.destroy();
+    await failed('a picture');
     return memory.view({ shape, pitches: [pitch, 4, 1] });
 }
 
 const SHADER = `
-struct Layout { offset: i32, row: i32, column: i32, channel: i32, channels: i32 }
+struct Placement { offset: i32, row: i32, column: i32, channel: i32, channels: i32 }
 @group(0) @binding(0) var<storage, read> words: array<u32>;
-@group(0) @binding(1) var<uniform> layout: Layout;
+@group(0) @binding(1) var<uniform> place: Placement;
 
 @vertex fn corner(@builtin(vertex_index) i: u32) -> @builtin(position) vec4f {
     return vec4f(f32(i & 1u) * 4.0 - 1.0, f32(i >> 1u) * 4.0 - 1.0, 0.0, 1.0);
@@ -56,11 +67,11 @@ fn element(at: i32) -> f32 {
 }
 
 @fragment fn pixel(@builtin(position) at: vec4f) -> @location(0) vec4f {
-    let first = layout.offset + i32(at.y) * layout.row + i32(at.x) * layout.column;
-    if layout.channels == 1 { return vec4f(vec3f(element(first)), 1.0); }
-    let rgb = vec3f(element(first), element(first + layout.channel), element(first + 2 * layout.channel));
-    if layout.channels == 3 { return vec4f(rgb, 1.0); }
-    return vec4f(rgb, element(first + 3 * layout.channel));
+    let first = place.offset + i32(at.y) * place.row + i32(at.x) * place.column;
+    if place.channels == 1 { return vec4f(vec3f(element(first)), 1.0); }
+    let rgb = vec3f(element(first), element(first + place.channel), element(first + 2 * place.channel));
+    if place.channels == 3 { return vec4f(rgb, 1.0); }
+    return vec4f(rgb, element(first + 3 * place.channel));
 }`;
 
 /** The pipeline that draws, for each device and format. */
@@ -74,6 +85,7 @@ export async function draw(device, tensor, canvas) {
     if (canvas.width !== width || canvas.height !== height) Object.assign(canvas, { width, height });
     if (device.isCpu) return drawOnCpu(tensor, canvas, [height, width, channels]);
     const { gpu } = device;
+    const failed = scope(gpu);
     const context = canvas.getContext('webgpu');
     const format = navigator.gpu.getPreferredCanvasFormat();
     context.configure({ device: gpu, format, alphaMode: 'opaque' });
@@ -87,11 +99,11 @@ export async function draw(device, tensor, canvas) {
     }
     const pipeline = pipelines.get(gpu);
     const [row, column = 1, channel = 1] = tensor.pitches;
-    const layout = gpu.createBuffer({ size: 32, usage: GPUBufferUsage.UNIFORM | GPUBufferUsage.COPY_DST });
-    gpu.queue.writeBuffer(layout, 0, Int32Array.of(tensor.offset, row, column, channel, channels));
+    const place = gpu.createBuffer({ size: 32, usage: GPUBufferUsage.UNIFORM | GPUBufferUsage.COPY_DST });
+    gpu.queue.writeBuffer(place, 0, Int32Array.of(tensor.offset, row, column, channel, channels));
     const group = gpu.createBindGroup({
         layout: pipeline.getBindGroupLayout(0),
-        entries: [{ binding: 0, resource: { buffer: tensor.buffer } }, { binding: 1, resource: { buffer: layout } }],
+        entries: [{ binding: 0, resource: { buffer: tensor.buffer } }, { binding: 1, resource: { buffer: place } }],
     });
     const encoder = gpu.createCommandEncoder();
     const view = context.getCurrentTexture().createView();
@@ -101,6 +113,8 @@ export async function draw(device, tensor, canvas) {
     pass.draw(3);
     pass.end();
     gpu.queue.submit([encoder.finish()]);
+    place.destroy();
+    await failed('drawing');
 }
 
 async function drawOnCpu(tensor, canvas, [height, width, channels]) {

@@ -134,7 +134,7 @@ async function measure() {
     }
     for (const [name, pattern] of [['wgmax, GPU', /pkg\/wasm\/gpu/], ['wgmax, CPU', /pkg\/wasm\/full/], ['onnxruntime-web', /onnxruntime-web/], ['tfjs', /tensorflow/]]) {
         const urls = [...new Set(performance.getEntriesByType('resource').map((entry) => entry.name))].filter((url) => pattern.test(url));
-        if (urls.length) report.sizes.push({ name, ...(await sizeOf(urls)) });
+        if (report.names.some((known) => known.startsWith(name))) report.sizes.push({ name, ...(await sizeOf(urls)) });
     }
     show();
     $('copy').disabled = false;

@@ -10,6 +10,8 @@ let gpu;
 let cpu;
 /** The memory that pictures of this size are read into. */
 let memory;
+/** The size and the attributes that the GPU has shaders for. */
+let compiled;
 let isDirty = false;
 let isBusy = false;
 let stream;
@@ -79,6 +81,14 @@ function unbatch(tensor) {
 /** The pooled picture of a device, and the milliseconds of the pooling alone. */
 async function pool(device, pixels) {
     const input = batch(pixels);
+    // What is compiled for the first time is not timed.
+    const key = JSON.stringify([pixels.shape, attributes()]);
+    if (!device.isCpu && key !== compiled) {
+        const { values } = await device.maxPool(input, attributes());
+        await device.wait();
+        values.destroy();
+        compiled = key;
+    }
     const start = performance.now();
     const { values } = await device.maxPool(input, attributes());
     await device.wait();

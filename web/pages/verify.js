@@ -120,7 +120,7 @@ function start() {
             $('save').disabled = false;
             const { cases: done, cut_off: cut, seconds } = certificate;
             const what = `${done} cases of seed ${seed} in ${seconds.toFixed(1)} s`;
-            if (data.givenUp?.code === 'DeviceLost') end(`The browser lost the GPU at case ${data.givenUp.case}: ${data.givenUp.message}. Start opens it again.`, 'bad');
+            if (data.givenUp?.code === 'DeviceLost') end(`The browser lost the GPU at case ${data.givenUp.case}. Start opens it again.`, 'bad');
             else if (wrong) end(`${what}: ${wrong} are wrong.`, 'bad');
             else end(`${what}${cut ? ', then stopped' : ''}: all equal, bit for bit.`, 'good');
         }

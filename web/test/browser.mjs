@@ -33,7 +33,11 @@ async function step(name, seconds, work) {
     }
 }
 
-const WEBGPU = ['--enable-unsafe-webgpu', '--use-webgpu-adapter=swiftshader', '--enable-features=Vulkan', '--use-vulkan=swiftshader', '--ignore-gpu-blocklist'];
+// SwiftShader for WebGPU and for the page itself: only so are WebGPU's canvases shown.
+const WEBGPU = [
+    '--enable-unsafe-webgpu', '--use-webgpu-adapter=swiftshader', '--ignore-gpu-blocklist',
+    '--enable-features=Vulkan', '--use-vulkan=swiftshader', '--use-angle=swiftshader', '--disable-vulkan-surface',
+];
 
 /** A browser with a page; `f` gets it, and all of it ends afterwards. */
 async function browse(flags, f) {
@@ -54,7 +58,7 @@ async function browse(flags, f) {
 function errorsOf(page) {
     const errors = [];
     page.on('pageerror', (error) => errors.push(error.stack ?? String(error)));
-    page.on('console', (message) => message.type() === 'error' && errors.push(message.text()));
+    page.on('console', (message) => ['error', 'warn'].includes(message.type()) && errors.push(message.text()));
     return () => {
         if (errors.length) throw new Error(errors.splice(0).join('\n'));
     };
