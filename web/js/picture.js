@@ -86,7 +86,10 @@ export async function draw(device, tensor, canvas) {
     if (device.isCpu) return drawOnCpu(tensor, canvas, [height, width, channels]);
     const { gpu } = device;
     const failed = scope(gpu);
-    const context = canvas.getContext('webgpu');
+    // By way of a bitmap, which is shown also where the browser draws pages by the CPU.
+    const shown = globalThis.OffscreenCanvas && canvas.getContext('bitmaprenderer');
+    const target = shown ? new OffscreenCanvas(width, height) : canvas;
+    const context = target.getContext('webgpu');
     const format = navigator.gpu.getPreferredCanvasFormat();
     context.configure({ device: gpu, format, alphaMode: 'opaque' });
     if (!pipelines.has(gpu)) {
@@ -114,6 +117,7 @@ export async function draw(device, tensor, canvas) {
     pass.end();
     gpu.queue.submit([encoder.finish()]);
     place.destroy();
+    shown?.transferFromImageBitmap(target.transferToImageBitmap());
     await failed('drawing');
 }
 

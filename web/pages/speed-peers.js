@@ -1,8 +1,8 @@
 // Other libraries, from npm copies below peers/, each as `{name, prepare, maximum}`. One that is not
 // there is left out.
 
-const ORT = './peers/node_modules/onnxruntime-web/dist/';
-const TFJS = './peers/node_modules/@tensorflow/tfjs/dist/tf.min.js';
+const ORT = './peers/onnxruntime-web/node_modules/onnxruntime-web/dist/';
+const TFJS = './peers/tfjs/node_modules/@tensorflow/tfjs/dist/tf.min.js';
 
 export async function libraries() {
     const found = [];

@@ -1,6 +1,6 @@
 // The package and the pages in headless Chromium, on SwiftShader. Every call of a page has a limit
 // of time: a tab that hangs fails.
-import { mkdir, readdir } from 'node:fs/promises';
+import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -22,7 +22,11 @@ async function within(seconds, what, work) {
     return Promise.race([work, late]).finally(() => clearTimeout(timer));
 }
 
+// Only the steps that a pattern names, for those who work on one.
+const only = new RegExp(process.env.WGMAX_ONLY ?? '');
+
 async function step(name, seconds, work) {
+    if (!only.test(name)) return;
     const start = performance.now();
     try {
         const found = await within(seconds, name, work());
@@ -131,6 +135,7 @@ await browse(WEBGPU, async (page) => {
         const text = await says(page, 'verdict', /bit for bit|wrong|failed|lost|no GPU|nothing to verify/, 50 + 6 * CASES);
         const certificate = await page.evaluate(() => window.wgmaxVerify.certificate());
         if (!certificate?.good || certificate.cases !== CASES || certificate.devices[0].mismatches !== 0) throw new Error(`${text} ${JSON.stringify(certificate)?.slice(0, 2000)}`);
+        if (pictures) await writeFile(join(pictures, 'certificate.json'), JSON.stringify(certificate, null, 2));
         await picture(page, 'verify');
         check();
         return text;
