@@ -124,6 +124,20 @@ need_adapter() {
     return 1
 }
 
+# need_swiftshader FILE: Chromium's SwiftShader as a Vulkan driver, by a manifest that is written to the
+# file. Chromium's own has a path relative to itself.
+need_swiftshader() {
+    need_command chromium chromium || return 1
+    swiftshader_library=/usr/lib/chromium/libvk_swiftshader.so
+    [ -f $swiftshader_library ] || { say "$swiftshader_library is not there"; return 1; }
+    cat >"$1" <<JSON
+{
+  "file_format_version": "1.0.0",
+  "ICD": { "api_version": "1.1.0", "library_path": "$swiftshader_library" }
+}
+JSON
+}
+
 # need_command COMMAND PACKAGE...: a command, installed if need be and allowed.
 need_command() {
     wanted=$1

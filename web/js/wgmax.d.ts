@@ -167,7 +167,7 @@ export class Tensor<T extends ElementType = ElementType> {
     readonly pitches: number[];
     readonly buffer: GPUBuffer | undefined;
     /** The elements, one after the other. */
-    data(): Promise<ArrayBufferView & ArrayLike<number | bigint>>;
+    data(): Promise<ArrayOf<T>>;
     /** The elements as numbers. */
     numbers(): Promise<number[]>;
     slice(axis: number, start: number, end?: number): Tensor<T>;

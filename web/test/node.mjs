@@ -22,6 +22,15 @@ const { create, globals } = await import('webgpu');
 Object.assign(globalThis, globals);
 const options = { gpu: create([]) };
 
+// As users have it: what is installed is found.
+tests['the package finds webgpu by itself'] = async () => {
+    const device = await wgmax.open('gpu');
+    const x = await device.tensor('u8', [2], [1, 2]);
+    const found = await (await device.reduceMax(x)).numbers();
+    if (device.info.backend !== 'webgpu' || found[0] !== 2) throw new Error(`${device.info.backend} ${found}`);
+    if (globalThis.navigator?.gpu !== undefined || globalThis.Window !== undefined) throw new Error('something is left behind');
+};
+
 for (const [name, test] of Object.entries(tests)) {
     try {
         await within(60, name, test(wgmax, options, Verification));
