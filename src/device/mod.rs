@@ -80,6 +80,10 @@ enum BackendInputs<'a> {
 }
 
 impl Device {
+    #[cfg_attr(
+        target_family = "wasm",
+        expect(clippy::arc_with_non_send_sync, reason = "a browser's device stays on its thread")
+    )]
     fn from_gpu(gpu: Gpu) -> Self {
         Self {
             info: Arc::new(gpu.info.clone()),

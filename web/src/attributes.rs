@@ -8,7 +8,7 @@ use wasm_bindgen::{JsCast, JsValue};
 use wgmax::dialect::{Attribute, Dialect, Node};
 use wgmax::operator::{
     EmptySegment, EmptySet, Indices, Layout, MaxPool, Order, Padding, ReduceMax, Rounding,
-    SegmentMax,
+    SegmentMax, Segments,
 };
 use wgmax::{ElementType, Error, Nan};
 
@@ -175,13 +175,17 @@ fn read_indices(value: JsValue) -> Made<Option<Indices>> {
 }
 
 fn segment_max(mut fields: Fields) -> Made<SegmentMax> {
-    let kinds: [(&str, fn() -> SegmentMax); 3] = [
-        ("sorted", SegmentMax::sorted),
-        ("unsorted", SegmentMax::unsorted),
-        ("offsets", SegmentMax::offsets),
+    let kinds = [
+        ("sorted", Segments::Sorted),
+        ("unsorted", Segments::Unsorted),
+        ("offsets", Segments::Offsets),
     ];
     let names = "\"sorted\", \"unsorted\" or \"offsets\"";
-    let mut op = fields.choice("segments", names, &kinds)?.map_or_else(SegmentMax::sorted, |f| f());
+    let mut op = match fields.choice("segments", names, &kinds)? {
+        None | Some(Segments::Sorted) => SegmentMax::sorted(),
+        Some(Segments::Unsorted) => SegmentMax::unsorted(),
+        Some(Segments::Offsets) => SegmentMax::offsets(),
+    };
     if let Some(segments) = fields.integer("numSegments")? {
         op = op.num_segments(segments);
     }
