@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use bytemuck::{cast_slice, cast_slice_mut};
 
-use super::{Elements, Load, Loop, Store, dispatch};
+use super::{Elements, Load, Loop, Store, dispatch, prefetch};
 use crate::fault::{self, Fault};
 use crate::tensor::key::{KeyOrder, Lane};
 
@@ -137,19 +137,17 @@ const fn chunk<L: Load>() -> usize {
 fn four<L: Load>(load: L, rows: [&[L::Item]; STREAMS]) -> [L::Lane; STREAMS] {
     let (len, chunk) = (rows[0].len(), chunk::<L>());
     let whole = len / chunk * chunk;
-    let [mut a, mut b, mut c, mut d] = [L::Lane::LOWEST; STREAMS];
+    let mut maxima = [L::Lane::LOWEST; STREAMS];
     // Whole chunks, and perhaps a last one that overlaps them. A remainder would be a scalar loop.
-    for (begin, end) in [(0, whole), (len - chunk, len)].into_iter().take(1 + (len - whole).min(1))
-    {
-        let [p, q, r, s] = rows.map(|row| &row[begin..end]);
-        for (((&p, &q), &r), &s) in p.iter().zip(q).zip(r).zip(s) {
-            a = load.load(p, 0).max(a);
-            b = load.load(q, 0).max(b);
-            c = load.load(r, 0).max(c);
-            d = load.load(s, 0).max(d);
+    let last = (len > whole).then_some(len - chunk);
+    for begin in (0..whole).step_by(chunk).chain(last) {
+        for (max, row) in maxima.iter_mut().zip(rows) {
+            let items = &row[begin..][..chunk];
+            items.chunks_exact(vector::<L::Item>()).for_each(prefetch);
+            *max = items.iter().fold(*max, |max, &item| load.load(item, 0).max(max));
         }
     }
-    [a, b, c, d]
+    maxima
 }
 
 /// The maxima of rows of more than `lanes` items. Each row is reduced to `lanes` keys, and then the
