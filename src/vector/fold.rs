@@ -287,12 +287,17 @@ pub(crate) fn merge_rows<'a, L: Load>(
     let share = rows / STREAMS;
     let (step, apart) = if together { (STREAMS, 1) } else { (1, share) };
     for i in (0..share).map(|i| i * step) {
-        let (a, b) = (row(i), row(i + apart));
-        let (c, d) = (row(i + 2 * apart), row(i + 3 * apart));
-        for ((((key, &a), &b), &c), &d) in keys.iter_mut().zip(a).zip(b).zip(c).zip(d) {
-            let ab = load.load(a, 0).max(load.load(b, 0));
-            let cd = load.load(c, 0).max(load.load(d, 0));
-            *key = ab.max(cd).max(*key);
+        let rows = [row(i), row(i + apart), row(i + 2 * apart), row(i + 3 * apart)];
+        for (number, keys) in keys.chunks_mut(chunk::<L>()).enumerate() {
+            let [a, b, c, d] = rows.map(|row| &row[number * chunk::<L>()..][..keys.len()]);
+            for row in [a, b, c, d] {
+                row.chunks_exact(vector::<L::Item>()).for_each(prefetch);
+            }
+            for ((((key, &a), &b), &c), &d) in keys.iter_mut().zip(a).zip(b).zip(c).zip(d) {
+                let ab = load.load(a, 0).max(load.load(b, 0));
+                let cd = load.load(c, 0).max(load.load(d, 0));
+                *key = ab.max(cd).max(*key);
+            }
         }
     }
     (STREAMS * share..rows).for_each(|i| merge(load, keys, row(i)));
