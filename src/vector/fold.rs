@@ -16,6 +16,10 @@ use crate::tensor::key::{KeyOrder, Lane};
 /// one, where pages are of 4 KiB.
 const STREAMS: usize = 4;
 
+/// How many bytes ahead of what is read memory is asked for. On an Intel Xeon half of it and four
+/// times as much were slower; without, reductions took 1.2 times as long.
+const AHEAD: usize = 512;
+
 /// Bytes of a row from which on it is read in several streams by itself.
 const LONG_ROW: usize = 128 << 10;
 
@@ -143,7 +147,7 @@ fn four<L: Load>(load: L, rows: [&[L::Item]; STREAMS]) -> [L::Lane; STREAMS] {
     for begin in (0..whole).step_by(chunk).chain(last) {
         for (max, row) in maxima.iter_mut().zip(rows) {
             let items = &row[begin..][..chunk];
-            items.chunks_exact(vector::<L::Item>()).for_each(prefetch);
+            items.chunks_exact(vector::<L::Item>()).for_each(|line| prefetch(line, AHEAD));
             *max = items.iter().fold(*max, |max, &item| load.load(item, 0).max(max));
         }
     }
@@ -291,7 +295,7 @@ pub(crate) fn merge_rows<'a, L: Load>(
         for (number, keys) in keys.chunks_mut(chunk::<L>()).enumerate() {
             let [a, b, c, d] = rows.map(|row| &row[number * chunk::<L>()..][..keys.len()]);
             for row in [a, b, c, d] {
-                row.chunks_exact(vector::<L::Item>()).for_each(prefetch);
+                row.chunks_exact(vector::<L::Item>()).for_each(|line| prefetch(line, AHEAD));
             }
             for ((((key, &a), &b), &c), &d) in keys.iter_mut().zip(a).zip(b).zip(c).zip(d) {
                 let ab = load.load(a, 0).max(load.load(b, 0));
