@@ -88,6 +88,8 @@ impl<O: KeyOrder> Loop for Rows<'_, O> {
             let found = if width < len {
                 by_lanes(elements, items, len, width, keys, next)
             } else {
+                // The next block.
+                items.chunks(lanes).for_each(|line| prefetch(line, size_of_val(items)));
                 short(elements, items, len, keys, next)
             };
             for (out, &key) in out.iter_mut().zip(found) {
@@ -169,6 +171,7 @@ fn by_lanes<'a, L: Load>(
     let last = fault::or(Fault::MediumRowTail, len, len / lanes * lanes) - lanes;
     let middle = fault::or(Fault::MediumRowMiddle, len - 1, lanes);
     for (keys, row) in keys.chunks_exact_mut(lanes).zip(items.chunks_exact(len)) {
+        row.chunks(lanes).for_each(|line| prefetch(line, 2 * AHEAD));
         let (first, last) = (&row[..lanes], &row[last..][..lanes]);
         for ((key, &a), &b) in keys.iter_mut().zip(first).zip(last) {
             *key = load.load(a, 0).max(load.load(b, 0));
