@@ -69,7 +69,7 @@ pub use device::{Chain, Device, DeviceInfo, DeviceOptions, DeviceTensor, adapter
 pub use error::{Error, Result};
 pub use gpu::{BufferRange, Operand, Prepared, TextureRange, texture_view};
 pub use stream::{Progress, RunOptions};
-pub use tensor::key::Nan;
+pub use tensor::key::{Extremum, Nan};
 /// For measuring what the processor and its memory can do, in the command.
 #[doc(hidden)]
 pub use tensor::zeroed;

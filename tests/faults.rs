@@ -10,7 +10,7 @@ use wgmax::operator::{
     EmptySegment, Indices, Layout, MaxPool, Operator, Order, ReduceMax, SegmentMax, kernels,
 };
 use wgmax::sweep::{Case, Narrow};
-use wgmax::{Device, Element, ElementType, Nan, Tensor, Tuning, compare, oracle};
+use wgmax::{Device, Element, ElementType, Extremum, Nan, Tensor, Tuning, compare, oracle};
 
 /// 0, 1, 2, ...
 fn ascending(shape: &[usize]) -> Tensor {
@@ -108,6 +108,9 @@ fn shown(fault: Fault) -> Case {
         ),
 
         Fault::RowsNan => reduce(1, nan_at(&[2, 3], 1)),
+        Fault::RowsMinimum => {
+            case(ReduceMax::new().axes([1]).extremum(Extremum::Minimum), [ascending(&[2, 3])])
+        }
         Fault::RowsLastPiece => {
             let narrow =
                 Narrow { tuning: Some("hardware"), workgroup_size: Some(8), ..Narrow::default() };
@@ -130,6 +133,9 @@ fn shown(fault: Fault) -> Case {
         Fault::ColumnsStaleKeys => reduce(1, descending(&[600, 2, 4])),
 
         Fault::PoolNan => pool(MaxPool::new([2]), nan_at(&[1, 1, 4], 1)),
+        Fault::PoolMinimum => {
+            pool(MaxPool::new([2]).extremum(Extremum::Minimum), ascending(&[1, 1, 4]))
+        }
         Fault::PoolResultBase => small_bindings(pool(MaxPool::new([2]), ascending(&[10, 1, 30]))),
         Fault::IndexNan => {
             let pool = MaxPool::new([2]).nan(Nan::Ignore).indices(row_indices());

@@ -13,7 +13,8 @@ TYPES = {
 
 
 def load():
-    return json.loads(ITEMS.read_text())
+    # The peers are measured at the maximum.
+    return [item for item in json.loads(ITEMS.read_text()) if not item.get("minimum")]
 
 
 def size(item):

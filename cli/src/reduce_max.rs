@@ -1,8 +1,8 @@
-//! `wgmax reduce-max`.
+//! `wgmax reduce-max` and `wgmax reduce-min`.
 
 use clap::Args;
 use wgmax::operator::{Operator, ReduceMax};
-use wgmax::{Tensor, TensorDesc};
+use wgmax::{Extremum, Tensor, TensorDesc};
 
 use super::Outcome;
 use super::options::{EmptyChoice, List, NanChoice, Run, Writing};
@@ -49,15 +49,16 @@ pub struct Attributes {
     /// How NaN counts
     #[arg(long, value_enum, default_value = "propagate")]
     nan: NanChoice,
-    /// The maximum of no elements, for floats
+    /// What no elements give, for floats
     #[arg(long, value_enum, default_value = "neg-inf")]
     empty: EmptyChoice,
 }
 
 impl Attributes {
     /// The operator, if the attributes fit the input.
-    pub fn operator(&self, input: &TensorDesc) -> anyhow::Result<Operator> {
+    pub fn operator(&self, extremum: Extremum, input: &TensorDesc) -> anyhow::Result<Operator> {
         let mut operator = ReduceMax::new()
+            .extremum(extremum)
             .keep_dims(self.keep_dims)
             .nan(self.nan.into())
             .empty_set(self.empty.into());
@@ -71,14 +72,18 @@ impl Attributes {
 
 impl Operation {
     /// The operator, checked before a device is opened, and its input from the file.
-    pub fn read(&self) -> anyhow::Result<(Operator, Tensor)> {
+    pub fn read(&self, extremum: Extremum) -> anyhow::Result<(Operator, Tensor)> {
         let input = self.source.read()?;
-        Ok((self.attributes.operator(input.desc())?, input))
+        Ok((self.attributes.operator(extremum, input.desc())?, input))
     }
 }
 
-pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome> {
-    let (operator, input) = arguments.operation.read()?;
+pub fn run(
+    arguments: &Arguments,
+    extremum: Extremum,
+    output: &mut Output,
+) -> anyhow::Result<Outcome> {
+    let (operator, input) = arguments.operation.read(extremum)?;
     let results = arguments.run.run(&operator, &[&input])?;
     output::deliver(&results, &[&arguments.output], &arguments.writing, output)?;
     if input.is_empty() && !results[0].is_empty() {

@@ -113,6 +113,8 @@ faults! {
 
     /// NaN is ignored where it propagates.
     RowsNan, "rows-ignore-nan", NanFolded, ROWS;
+    /// The largest element is found where the smallest is wanted.
+    RowsMinimum, "rows-give-the-maximum-for-the-minimum", Extremum, ROWS;
     /// The last piece of a row misses its last element.
     RowsLastPiece, "last-piece-of-a-row-ends-early", Tail, ROWS;
     /// Short rows behind the first block are taken to be the first ones again.
@@ -143,6 +145,8 @@ faults! {
 
     /// NaN is ignored where it propagates.
     PoolNan, "windows-ignore-nan", NanFolded, MAXIMA;
+    /// The largest element is found where the smallest is wanted.
+    PoolMinimum, "windows-give-the-maximum-for-the-minimum", Extremum, MAXIMA;
     /// Results that begin within a binding are written to where the binding begins.
     PoolResultBase, "windows-are-stored-at-the-start-of-the-binding", LostWrite, MAXIMA;
     /// NaN propagates where it is ignored and positions are wanted.

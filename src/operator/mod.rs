@@ -7,6 +7,7 @@ pub use crate::tensor::axes::axes_from_tensor;
 
 use crate::error::{Error, Result};
 use crate::plan::{Kernel, Limits, Plan};
+use crate::tensor::key::Extremum;
 use crate::tensor::{Tensor, TensorDesc, View};
 use crate::tuning::Tuning;
 use crate::{plan, pool, reduce, segment, software};
@@ -15,11 +16,11 @@ use crate::{plan, pool, reduce, segment, software};
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Operator {
-    /// The maximum along axes.
+    /// The maximum or minimum along axes.
     ReduceMax(ReduceMax),
-    /// The maximum of windows, and where it is.
+    /// The maximum or minimum of windows, and where it is.
     MaxPool(MaxPool),
-    /// The maximum of rows that belong together.
+    /// The maximum or minimum of rows that belong together.
     SegmentMax(SegmentMax),
 }
 
@@ -51,12 +52,25 @@ impl From<&Operator> for Operator {
 }
 
 impl Operator {
-    /// The operator's name: `ReduceMax`, `MaxPool`, `SegmentMax`.
-    pub const fn name(&self) -> &'static str {
+    /// The operator's name: `ReduceMax`, `MaxPool`, `SegmentMax`, or `ReduceMin`, `MinPool`,
+    /// `SegmentMin`.
+    pub fn name(&self) -> &'static str {
+        match (self, self.extremum()) {
+            (Self::ReduceMax(_), Extremum::Maximum) => "ReduceMax",
+            (Self::ReduceMax(_), Extremum::Minimum) => "ReduceMin",
+            (Self::MaxPool(_), Extremum::Maximum) => "MaxPool",
+            (Self::MaxPool(_), Extremum::Minimum) => "MinPool",
+            (Self::SegmentMax(_), Extremum::Maximum) => "SegmentMax",
+            (Self::SegmentMax(_), Extremum::Minimum) => "SegmentMin",
+        }
+    }
+
+    /// Whether the operator finds the maximum or the minimum.
+    pub fn extremum(&self) -> Extremum {
         match self {
-            Self::ReduceMax(_) => "ReduceMax",
-            Self::MaxPool(_) => "MaxPool",
-            Self::SegmentMax(_) => "SegmentMax",
+            Self::ReduceMax(op) => op.get_extremum(),
+            Self::MaxPool(op) => op.get_extremum(),
+            Self::SegmentMax(op) => op.get_extremum(),
         }
     }
 
@@ -140,9 +154,7 @@ impl ReduceMax {
     pub fn plan(&self, input: &TensorDesc, limits: &Limits, tuning: &Tuning) -> Result<Plan> {
         let output = self.infer(input)?;
         let reduced = self.reduced(input.rank())?;
-        let empty = self.get_empty_set().bits(input.element_type());
-        let (target, values) = (tuning.target(limits)?, (self.get_nan(), empty));
-        reduce::plan(input, output, &reduced, values, target, &tuning.reduce)
+        reduce::plan(self, input, output, &reduced, tuning.target(limits)?, &tuning.reduce)
     }
 }
 

@@ -14,7 +14,7 @@ pub(super) fn run(op: &ReduceMax, input: &Tensor) -> Result<Tensor> {
     };
     let kept: Vec<usize> = (0..rank).filter(|&axis| !reduced(axis)).collect();
     let sizes: Vec<usize> = kept.iter().map(|&axis| shape[axis]).collect();
-    let mut best = memory::repeated(Best::default(), sizes.iter().product())?;
+    let mut best = memory::repeated(Best::new(op.get_extremum()), sizes.iter().product())?;
     for number in 0..input.len() {
         let at = coordinates(number, shape);
         let at: Vec<usize> = kept.iter().map(|&axis| at[axis]).collect();
@@ -24,9 +24,9 @@ pub(super) fn run(op: &ReduceMax, input: &Tensor) -> Result<Tensor> {
         true => (0..rank).map(|axis| if reduced(axis) { 1 } else { shape[axis] }).collect(),
         false => sizes,
     };
-    let maximum = |best: Best| match best.maximum(t, op.get_nan(), false) {
+    let found = |best: Best| match best.found(t, op.get_nan(), false) {
         Some((bits, _)) => bits,
-        None => empty_bits(t, op.get_empty_set()),
+        None => empty_bits(t, op.get_empty_set(), op.get_extremum()),
     };
-    tensor(t, &out_shape, best.into_iter().map(maximum))
+    tensor(t, &out_shape, best.into_iter().map(found))
 }

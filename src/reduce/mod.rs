@@ -1,4 +1,4 @@
-//! ReduceMax: the maximum along axes.
+//! ReduceMax and ReduceMin: the maximum or minimum along axes.
 
 mod columns;
 mod planner;
@@ -13,7 +13,7 @@ pub(crate) use tuning::{CPU, HARDWARE, Special, Tuning};
 use crate::error::Result;
 use crate::plan::Kernel;
 use crate::tensor::axes::{self, Duplicates};
-use crate::tensor::key::{Nan, lowest_bits, negative_infinity_bits};
+use crate::tensor::key::{Extremum, Nan, finite_bits, infinite_bits};
 use crate::tensor::{ElementType, TensorDesc};
 
 /// The kernels of this room.
@@ -30,7 +30,9 @@ fn clear_word<T: bytemuck::Pod>(result: &mut [T], end: usize) {
 /// What the maximum of no elements at all is: what ReduceMax gives where a
 /// reduced dimension is 0.
 ///
-/// The two differ for floats alone.
+/// The two differ for floats alone. Of minima it is the other end: plus
+/// infinity, or the largest finite value; the largest value of an integer type;
+/// true for `bool`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum EmptySet {
     /// Minus infinity for floats; the smallest value of an integer type (0 for
@@ -41,7 +43,8 @@ pub enum EmptySet {
     Lowest,
 }
 
-/// The maximum over some axes of a tensor of any element type and rank.
+/// The maximum over some axes of a tensor of any element type and rank; or the
+/// minimum, by [`extremum`](Self::extremum).
 ///
 /// It stands on its own: an empty list of axes reduces nothing, an axis may be
 /// named only once, and NaN propagates. What a specification says otherwise is
@@ -61,6 +64,7 @@ pub enum EmptySet {
 pub struct ReduceMax {
     axes: Option<Vec<i64>>,
     keep_dims: bool,
+    extremum: Extremum,
     nan: Nan,
     empty_set: EmptySet,
 }
@@ -72,6 +76,7 @@ impl ReduceMax {
         Self {
             axes: None,
             keep_dims: false,
+            extremum: Extremum::Maximum,
             nan: Nan::Propagate,
             empty_set: EmptySet::NegativeInfinity,
         }
@@ -99,13 +104,19 @@ impl ReduceMax {
         self
     }
 
+    /// Whether the maximum or the minimum is wanted. The maximum by default.
+    pub fn extremum(mut self, extremum: Extremum) -> Self {
+        self.extremum = extremum;
+        self
+    }
+
     /// What a NaN does. It propagates by default.
     pub fn nan(mut self, nan: Nan) -> Self {
         self.nan = nan;
         self
     }
 
-    /// What the maximum of an empty set is.
+    /// What an empty set gives.
     pub fn empty_set(mut self, empty_set: EmptySet) -> Self {
         self.empty_set = empty_set;
         self
@@ -121,12 +132,17 @@ impl ReduceMax {
         self.keep_dims
     }
 
+    /// Whether the maximum or the minimum is wanted.
+    pub fn get_extremum(&self) -> Extremum {
+        self.extremum
+    }
+
     /// What a NaN does.
     pub fn get_nan(&self) -> Nan {
         self.nan
     }
 
-    /// What the maximum of an empty set is.
+    /// What an empty set gives.
     pub fn get_empty_set(&self) -> EmptySet {
         self.empty_set
     }
@@ -167,10 +183,10 @@ impl ReduceMax {
 
 impl EmptySet {
     /// The bits of the element that it stands for.
-    pub(crate) fn bits(self, element_type: ElementType) -> u64 {
+    pub(crate) fn bits(self, element_type: ElementType, extremum: Extremum) -> u64 {
         match self {
-            Self::NegativeInfinity => negative_infinity_bits(element_type),
-            Self::Lowest => lowest_bits(element_type),
+            Self::NegativeInfinity => infinite_bits(element_type, extremum),
+            Self::Lowest => finite_bits(element_type, extremum),
         }
     }
 }

@@ -1,12 +1,13 @@
 //! ReduceMax as a series of reductions of the middle axis of [outer, n, inner].
 
+use super::ReduceMax;
 use super::columns::{self, COLUMNS};
 use super::rows::{self, ROWS};
 use super::tuning::Tuning;
 use crate::error::Result;
 use crate::plan::{Builder, Kernel, New, Plan, Region, Target, gcd};
 use crate::tensor::TensorDesc;
-use crate::tensor::key::Nan;
+use crate::tensor::key::Ranking;
 
 /// A series of matrices: the axis of `n` is reduced.
 #[derive(Clone, Copy, Debug)]
@@ -36,23 +37,25 @@ pub(crate) struct Cut {
     pub tile: u64,
 }
 
-/// The plan of a ReduceMax; `empty_bits` is the element that an empty set gives.
+/// The plan of a reduction of the axes that are `reduced`.
 ///
 /// # Errors
 /// [`Error::OverLimit`](crate::Error::OverLimit).
 pub(crate) fn plan(
+    operator: &ReduceMax,
     input: &TensorDesc,
     output: TensorDesc,
     reduced: &[bool],
-    (nan, empty_bits): (Nan, u64),
     target: Target<'_>,
     tuning: &Tuning,
 ) -> Result<Plan> {
-    let mut builder = Builder::new(&[input], vec![output.clone()], nan, target);
+    let (element, extremum) = (input.element_type(), operator.get_extremum());
+    let ranking = Ranking::new(element, operator.get_nan(), extremum);
+    let mut builder = Builder::new(&[input], vec![output.clone()], ranking, target);
     if output.is_empty() {
         // Nothing to compute, and no dispatch of nothing.
     } else if input.is_empty() {
-        builder.fill(1, empty_bits)?;
+        builder.fill(1, operator.get_empty_set().bits(element, extremum))?;
     } else {
         let axes = merge(input.shape(), reduced);
         series(&mut builder, tuning, Region::all(0), Region::all(1), &axes)?;
@@ -275,7 +278,7 @@ impl Planner<'_, '_> {
             chunk: cut.chunk as u32,
             threads_per_row: cut.threads as u32,
             result_base,
-            nan_key: self.builder.nan_key,
+            ranking: self.builder.ranking,
         };
         let shader = self.builder.shader(cut.kernel);
         let (sources, results) = (vec![source], vec![result]);
@@ -359,7 +362,7 @@ impl Planner<'_, '_> {
             splits: cut.splits as u32,
             chunk: cut.chunk as u32,
             result_base,
-            nan_key: self.builder.nan_key,
+            ranking: self.builder.ranking,
             tile: cut.tile as u32,
         };
         let skew = u64::from(result_base) % per_word;
@@ -394,8 +397,8 @@ mod tests {
         let target = Target { limits: &limits, parallelism: 1024, words_per_fill: 1 };
         let input = TensorDesc::new(ElementType::F32, [100, 1000]).unwrap();
         let output = TensorDesc::new(ElementType::F32, [100]).unwrap();
-        let values = (Nan::Propagate, 0);
-        let plan = plan(&input, output, &[false, true], values, target, &HARDWARE).unwrap();
+        let operator = ReduceMax::new();
+        let plan = plan(&operator, &input, output, &[false, true], target, &HARDWARE).unwrap();
         plan.check(&limits).unwrap();
         let broken = |breaks: fn(&mut Plan)| {
             let mut plan = plan.clone();

@@ -9,7 +9,7 @@ use super::{Planning, Work};
 use crate::error::Result;
 use crate::plan::Plan;
 use crate::reduce::{self, ReduceMax};
-use crate::tensor::key::{KeyOrder, with_order};
+use crate::tensor::key::{KeyOrder, Ranking, with_order};
 use crate::tensor::{ElementType, Tensor, TensorDesc, TensorView, View};
 
 /// The minimum size of half a reduced axis. Below it, an inner axis is split instead: partial
@@ -102,10 +102,8 @@ impl Work for Reduce<'_> {
         let (element_type, shape) = (self.element_type(), piece.part.shape());
         let output = TensorDesc::new(element_type, self.kept(&shape))?;
         let input = TensorDesc::new(element_type, shape)?;
-        let empty = self.operator.get_empty_set().bits(element_type);
         let (target, tuning) = (planning.tuning.target(planning.limits)?, &planning.tuning.reduce);
-        let values = (self.operator.get_nan(), empty);
-        reduce::plan(&input, output, &self.reduced, values, target, tuning)
+        reduce::plan(self.operator, &input, output, &self.reduced, target, tuning)
     }
 
     fn inputs<'a>(&'a self, piece: &'a Piece) -> Result<Vec<Cow<'a, [u8]>>> {
@@ -113,8 +111,9 @@ impl Work for Reduce<'_> {
     }
 
     fn combine(&mut self, piece: &Piece, results: &[Tensor]) -> Result<()> {
-        let (t, nan) = (self.element_type(), self.operator.get_nan().key());
-        with_order!(t, nan, order => self.combine_as(order, piece, &results[0]))
+        let (t, op) = (self.element_type(), self.operator);
+        let ranking = Ranking::new(t, op.get_nan(), op.get_extremum());
+        with_order!(t, ranking, order => self.combine_as(order, piece, &results[0]))
     }
 
     fn finish(self) -> Result<Vec<Tensor>> {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::Random;
 use super::aim::Aim;
-use super::draft::{Draft, near_border};
+use super::draft::{Draft, extremum, near_border};
 use super::elements::place;
 use crate::Nan;
 use crate::error::Result;
@@ -33,6 +33,7 @@ pub(super) fn draft(
     }
     op = op
         .keep_dims(random.once_in(4))
+        .extremum(extremum(random))
         .nan(random.pick(&[Nan::Propagate, Nan::Ignore]))
         .empty_set(random.pick(&[EmptySet::NegativeInfinity, EmptySet::Lowest]));
     Ok(Draft {

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 use wgmax::operator::{EmptySegment, Indices, Layout, MaxPool, Operator, ReduceMax, SegmentMax};
-use wgmax::{ElementType, TensorDesc};
+use wgmax::{ElementType, Extremum, TensorDesc};
 
 /// One operator on one input.
 #[derive(Clone, Debug, Deserialize)]
@@ -13,6 +13,9 @@ pub struct Item {
     pub dtype: String,
     pub shape: Vec<usize>,
     pub attrs: Attributes,
+    /// Whether the minimum is found.
+    #[serde(default)]
+    pub minimum: bool,
     /// Bytes of the inputs, each read once.
     pub bytes_read: u64,
     /// Bytes of the results, each written once.
@@ -81,7 +84,7 @@ impl Item {
 
     /// What it is, for those who do not know its name.
     pub fn description(&self) -> String {
-        let desc = format!("{:?} {} {:?}", self.op, self.dtype, self.shape);
+        let desc = format!("{} {} {:?}", self.operator().name(), self.dtype, self.shape);
         match &self.attrs {
             Attributes::Reduce { axes } => {
                 let noun = if axes.len() == 1 { "axis" } else { "axes" };
@@ -152,9 +155,10 @@ impl Item {
     }
 
     pub fn operator(&self) -> Operator {
+        let extremum = if self.minimum { Extremum::Minimum } else { Extremum::Maximum };
         match &self.attrs {
             Attributes::Reduce { axes } => {
-                ReduceMax::new().axes(axes.iter().copied()).keep_dims(false).into()
+                ReduceMax::new().axes(axes.iter().copied()).extremum(extremum).into()
             }
             Attributes::Pool { kernel, strides, pads, dilations, layout, indices } => {
                 let (begin, end) = pads.split_at(kernel.len());
@@ -165,11 +169,13 @@ impl Item {
                     .dilations(dilations.iter().copied())
                     .layout(if channels_last { Layout::Nxc } else { Layout::Ncx })
                     .indices(indices.then(Indices::default))
+                    .extremum(extremum)
                     .into()
             }
             Attributes::Segment { num_segments, .. } => SegmentMax::sorted()
                 .num_segments(*num_segments as i64)
                 .empty_segment(EmptySegment::NegativeInfinity)
+                .extremum(extremum)
                 .into(),
         }
     }

@@ -3,7 +3,7 @@
 use wgmax::io::onnx::{Graph, GraphNode, Model};
 
 /// The operators that are implemented here.
-const OPERATORS: [&str; 3] = ["GlobalMaxPool", "MaxPool", "ReduceMax"];
+const OPERATORS: [&str; 4] = ["GlobalMaxPool", "MaxPool", "ReduceMax", "ReduceMin"];
 
 /// A node of one of these operators.
 pub struct Found<'a> {

@@ -1,7 +1,7 @@
 //! Simpler attributes: the defaults, and smaller numbers.
 
 use super::{Case, below};
-use crate::Nan;
+use crate::{Extremum, Nan};
 use crate::operator::{
     EmptySegment, EmptySet, Indices, Layout, MaxPool, Operator, Padding, ReduceMax, Rounding,
     SegmentMax,
@@ -47,6 +47,7 @@ fn wider(narrow: &Narrow) -> Vec<Narrow> {
 fn reduce_max(op: &ReduceMax, rank: usize) -> Vec<ReduceMax> {
     let mut simpler = vec![
         op.clone().keep_dims(false),
+        op.clone().extremum(Extremum::Maximum),
         op.clone().nan(Nan::Propagate),
         op.clone().empty_set(EmptySet::NegativeInfinity),
     ];
@@ -70,6 +71,7 @@ fn segment_max(op: &SegmentMax) -> Vec<SegmentMax> {
     vec![
         op.clone().status(false),
         op.clone().indices(None),
+        op.clone().extremum(Extremum::Maximum),
         op.clone().nan(Nan::Propagate),
         op.clone().empty_segment(EmptySegment::Zero),
     ]
@@ -81,6 +83,7 @@ fn max_pool(op: &MaxPool) -> Vec<MaxPool> {
         op.clone().indices(None),
         op.clone().padding(Padding::Explicit { begin: Vec::new(), end: Vec::new() }),
         op.clone().rounding(Rounding::Floor),
+        op.clone().extremum(Extremum::Maximum),
         op.clone().nan(Nan::Propagate),
         op.clone().empty_window(EmptySet::NegativeInfinity),
     ];
