@@ -7,7 +7,8 @@ use std::collections::HashSet;
 
 use wgmax::fault::{Fault, plant};
 use wgmax::operator::{
-    EmptySegment, Indices, Layout, MaxPool, Operator, Order, ReduceMax, SegmentMax, kernels,
+    EmptySegment, Indices, Layout, MaxPool, Operator, Order, Positions, ReduceMax, SegmentMax,
+    kernels,
 };
 use wgmax::sweep::{Case, Narrow};
 use wgmax::{Device, Element, ElementType, Extremum, Nan, Tensor, Tuning, compare, oracle};
@@ -122,6 +123,14 @@ fn shown(fault: Fault) -> Case {
         Fault::MediumRowTail => reduce(0, one_at(&[20], 18)),
         Fault::ShortRowLast => reduce(1, ascending(&[3, 5])),
         Fault::MiddleThird => reduce(1, one_at(&[1, 3], 1)),
+
+        Fault::LastPosition => {
+            case(ReduceMax::new().axes([1]).indices(Positions::default()), [each(&[2, 3], |_| 0.0f32)])
+        }
+        Fault::EarlierPosition => {
+            let reduce = ReduceMax::new().axes([0, 2]).indices(Positions::default());
+            case(reduce, [ascending(&[2, 3, 4])])
+        }
 
         Fault::ColumnsNan => {
             case(ReduceMax::new().axes([0]).nan(Nan::Ignore), [nan_at(&[3, 4], 5)])

@@ -57,6 +57,11 @@ enum Command {
     /// The minimum along axes of a tensor from a file
     #[command(after_help = "Example:\n  wgmax reduce-min x.npy --axes 0,-1 -o y.npy")]
     ReduceMin(reduce_max::Arguments),
+    /// The position of the maximum along axes of a tensor from a file
+    ArgMax(reduce_max::PositionArguments),
+    /// The position of the minimum along axes of a tensor from a file
+    #[command(after_help = "Example:\n  wgmax arg-min x.npy --axes 0 -o where.npy")]
+    ArgMin(reduce_max::PositionArguments),
     /// The maximum of windows of a tensor from a file, and its position
     MaxPool(max_pool::Arguments),
     /// The minimum of windows of a tensor from a file, and its position
@@ -158,6 +163,12 @@ fn main() -> ExitCode {
         Some(Command::Devices(arguments)) => devices::run(&arguments, &mut output),
         Some(Command::ReduceMax(arguments)) => reduce_max::run(&arguments, Maximum, &mut output),
         Some(Command::ReduceMin(arguments)) => reduce_max::run(&arguments, Minimum, &mut output),
+        Some(Command::ArgMax(arguments)) => {
+            reduce_max::positions(&arguments, Maximum, &mut output)
+        }
+        Some(Command::ArgMin(arguments)) => {
+            reduce_max::positions(&arguments, Minimum, &mut output)
+        }
         Some(Command::MaxPool(arguments)) => max_pool::run(&arguments, Maximum, &mut output),
         Some(Command::MinPool(arguments)) => max_pool::run(&arguments, Minimum, &mut output),
         Some(Command::SegmentMax(arguments)) => segment_max::run(&arguments, Maximum, &mut output),

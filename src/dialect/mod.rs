@@ -100,8 +100,8 @@ impl FromStr for Dialect {
 pub struct Node {
     /// The specification.
     pub dialect: Dialect,
-    /// The operator's name in the specification: `ReduceMax`, `ReduceMin`, `MaxPool`,
-    /// `GlobalMaxPool`, `SegmentMax`.
+    /// The operator's name in the specification: `ReduceMax`, `ReduceMin`, `ArgMax`,
+    /// `ArgMin`, `MaxPool`, `GlobalMaxPool`, `SegmentMax`.
     pub operator: String,
     /// The opset (ONNX) or the operator's version (OpenVINO); `None` for oneDNN Graph.
     pub version: Option<u32>,
@@ -152,6 +152,12 @@ impl Node {
             }
             (Dialect::Onnx, "ReduceMin") => {
                 onnx::ReduceMax::resolve(self, Extremum::Minimum, inputs, nan).map(Operator::ReduceMax)
+            }
+            (Dialect::Onnx, "ArgMax") => {
+                onnx::ArgMax::resolve(self, Extremum::Maximum, inputs, nan).map(Operator::ReduceMax)
+            }
+            (Dialect::Onnx, "ArgMin") => {
+                onnx::ArgMax::resolve(self, Extremum::Minimum, inputs, nan).map(Operator::ReduceMax)
             }
             (Dialect::Onnx, "MaxPool") => {
                 onnx::MaxPool::resolve(self, inputs, nan).map(Operator::MaxPool)

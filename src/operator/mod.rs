@@ -1,7 +1,7 @@
 //! The operators: plain attributes, fully resolved, of no dialect and for no device.
 
 pub use crate::pool::{Indices, Layout, MaxPool, Order, Padding, Rounding};
-pub use crate::reduce::{EmptySet, ReduceMax};
+pub use crate::reduce::{EmptySet, Positions, ReduceMax};
 pub use crate::segment::{EmptySegment, SegmentMax, Segments};
 pub use crate::tensor::axes::axes_from_tensor;
 
@@ -88,7 +88,7 @@ impl Operator {
     /// [`Error::InputCount`], and what the operator does not allow for such inputs.
     pub fn infer(&self, inputs: &[&TensorDesc]) -> Result<Vec<TensorDesc>> {
         match (self, inputs) {
-            (Self::ReduceMax(op), [input]) => Ok(vec![op.infer(input)?]),
+            (Self::ReduceMax(op), [input]) => op.outputs(input),
             (Self::MaxPool(op), [input]) => op.infer(input),
             (Self::SegmentMax(op), [data, ids]) => op.infer(data, ids),
             _ => Err(self.wrong_count(inputs.len())),
@@ -152,9 +152,9 @@ impl ReduceMax {
     /// # Errors
     /// As [`ReduceMax::infer`], [`Error::BadLimit`] and [`Error::OverLimit`].
     pub fn plan(&self, input: &TensorDesc, limits: &Limits, tuning: &Tuning) -> Result<Plan> {
-        let output = self.infer(input)?;
+        let outputs = self.outputs(input)?;
         let reduced = self.reduced(input.rank())?;
-        reduce::plan(self, input, output, &reduced, tuning.target(limits)?, &tuning.reduce)
+        reduce::plan(self, input, outputs, &reduced, tuning.target(limits)?, &tuning.reduce)
     }
 }
 

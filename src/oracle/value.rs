@@ -101,23 +101,30 @@ pub(super) fn empty_bits(t: ElementType, empty: EmptySet, extremum: Extremum) ->
 #[derive(Clone, Copy)]
 pub(super) struct Best {
     extremum: Extremum,
+    /// Whether the position is that of the last element of equal ones.
+    last: bool,
     /// The largest or smallest element, with +0 above -0.
     best: Option<(Value, u64)>,
-    /// The first of them and its position, with +0 and -0 equal.
+    /// The first or last of them and its position, with +0 and -0 equal.
     first: Option<(Value, u64, usize)>,
-    /// The position of the first NaN.
+    /// The position of the first or last NaN.
     nan: Option<usize>,
 }
 
 impl Best {
     pub(super) fn new(extremum: Extremum) -> Self {
-        Self { extremum, best: None, first: None, nan: None }
+        Self { extremum, last: false, best: None, first: None, nan: None }
+    }
+
+    /// The same with the position of the last of equal elements, or the first.
+    pub(super) fn last(self, last: bool) -> Self {
+        Self { last, ..self }
     }
 
     /// Adds an element. Positions must ascend.
     pub(super) fn add(&mut self, t: ElementType, bits: u64, position: usize) {
         let Some(v) = value(t, bits) else {
-            self.nan = self.nan.or(Some(position));
+            self.nan = if self.last { Some(position) } else { self.nan.or(Some(position)) };
             return;
         };
         let replaces = |best: Value| match self.extremum {
@@ -127,7 +134,7 @@ impl Best {
         if self.best.is_none_or(|(best, _)| replaces(best).0) {
             self.best = Some((v, bits));
         }
-        if self.first.is_none_or(|(best, ..)| replaces(best).1) {
+        if self.first.is_none_or(|(best, ..)| replaces(best).1 || (self.last && v == best)) {
             self.first = Some((v, bits, position));
         }
     }

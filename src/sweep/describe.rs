@@ -5,7 +5,7 @@ use std::fmt;
 use super::{Case, Narrow};
 use crate::{Extremum, Nan};
 use crate::operator::{
-    EmptySegment, EmptySet, Layout, MaxPool, Operator, Order, Padding, ReduceMax, Rounding,
+    EmptySegment, EmptySet, Layout, MaxPool, Operator, Order, Padding, Positions, ReduceMax, Rounding,
     SegmentMax, Segments,
 };
 
@@ -52,6 +52,10 @@ fn reduce_max(op: &ReduceMax) -> Vec<String> {
     words.extend(op.get_keep_dims().then(|| "dimensions kept".to_string()));
     words.extend(nan(op.get_nan()));
     words.extend(empty(op.get_empty_set(), op.get_extremum(), "empty sets"));
+    words.extend(op.get_indices().map(|Positions { element_type, last }| {
+        format!("{} {element_type} positions", if last { "last" } else { "first" })
+    }));
+    words.extend((!op.get_values()).then(|| "no values".to_string()));
     words
 }
 

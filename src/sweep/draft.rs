@@ -183,7 +183,7 @@ impl Draft {
 /// Whether positions are wanted, which ties show.
 fn has_indices(operator: &Operator) -> bool {
     match operator {
-        Operator::ReduceMax(_) => false,
+        Operator::ReduceMax(op) => op.get_indices().is_some(),
         Operator::MaxPool(op) => op.get_indices().is_some(),
         Operator::SegmentMax(op) => op.get_indices().is_some(),
     }

@@ -1,7 +1,7 @@
 //! The work items: operators with attributes and inputs, and the fewest bytes that they move.
 
 use serde::Deserialize;
-use wgmax::operator::{EmptySegment, Indices, Layout, MaxPool, Operator, ReduceMax, SegmentMax};
+use wgmax::operator::{EmptySegment, Indices, Layout, MaxPool, Operator, Positions, ReduceMax, SegmentMax};
 use wgmax::{ElementType, Extremum, TensorDesc};
 
 /// One operator on one input.
@@ -34,6 +34,8 @@ pub enum Kind {
 pub enum Attributes {
     Reduce {
         axes: Vec<i64>,
+        #[serde(default)]
+        indices: bool,
     },
     Pool {
         kernel: Vec<i64>,
@@ -86,9 +88,10 @@ impl Item {
     pub fn description(&self) -> String {
         let desc = format!("{} {} {:?}", self.operator().name(), self.dtype, self.shape);
         match &self.attrs {
-            Attributes::Reduce { axes } => {
+            Attributes::Reduce { axes, indices } => {
                 let noun = if axes.len() == 1 { "axis" } else { "axes" };
-                format!("{desc}, {noun} {}", list(axes))
+                let text = format!("{desc}, {noun} {}", list(axes));
+                text + if *indices { ", with indices" } else { "" }
             }
             Attributes::Pool { kernel, strides, pads, dilations, layout, indices } => {
                 let mut text = desc;
@@ -157,9 +160,11 @@ impl Item {
     pub fn operator(&self) -> Operator {
         let extremum = if self.minimum { Extremum::Minimum } else { Extremum::Maximum };
         match &self.attrs {
-            Attributes::Reduce { axes } => {
-                ReduceMax::new().axes(axes.iter().copied()).extremum(extremum).into()
-            }
+            Attributes::Reduce { axes, indices } => ReduceMax::new()
+                .axes(axes.iter().copied())
+                .extremum(extremum)
+                .indices(indices.then(Positions::default))
+                .into(),
             Attributes::Pool { kernel, strides, pads, dilations, layout, indices } => {
                 let (begin, end) = pads.split_at(kernel.len());
                 let channels_last = layout == "NHWC";

@@ -79,6 +79,9 @@ enum Choice {
 struct ReduceMax {
     #[command(flatten)]
     operation: reduce_max::Operation,
+    /// Also compare the positions of the results
+    #[arg(long)]
+    indices: bool,
     #[command(flatten)]
     between: Between,
 }
@@ -179,7 +182,7 @@ fn devices(choice: &Choice, output: &mut Output) -> anyhow::Result<Outcome> {
     let extremum = choice.extremum();
     let (operator, inputs, between) = match choice {
         Choice::ReduceMax(choice) | Choice::ReduceMin(choice) => {
-            let (operator, input) = choice.operation.read(extremum)?;
+            let (operator, input) = choice.operation.read(extremum, choice.indices)?;
             (operator, vec![input], &choice.between)
         }
         Choice::MaxPool(choice) | Choice::MinPool(choice) => {

@@ -67,6 +67,9 @@ struct ReduceMax {
     input: Input,
     #[command(flatten)]
     attributes: reduce_max::Attributes,
+    /// Also compute the positions of the results
+    #[arg(long)]
+    indices: bool,
     #[command(flatten)]
     target: Target,
 }
@@ -217,7 +220,8 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome
     let (operator, inputs, target) = match &arguments.operator {
         Choice::ReduceMax(choice) | Choice::ReduceMin(choice) => {
             let desc = choice.input.desc()?;
-            (choice.attributes.operator(extremum, &desc)?, vec![desc], &choice.target)
+            let operator = choice.attributes.operator(extremum, choice.indices, &desc)?;
+            (operator, vec![desc], &choice.target)
         }
         Choice::MaxPool(choice) | Choice::MinPool(choice) => {
             let MaxPool { input, attributes, indices, target } = choice;

@@ -179,7 +179,7 @@ mod tests {
         assert_eq!(resolve(&[2, 3, 4], &[2], &[-1i64, 0]).unwrap(), expected(&[0, 2]));
         let data = TensorDesc::new(ElementType::F32, [2]).unwrap();
         let axes = Tensor::from_slice([1], &[0i64]).unwrap();
-        let own = ReduceMax { keep_dims: true, nan: Nan::Propagate };
+        let own = ReduceMax { keep_dims: true, nan: Nan::Propagate, ..ReduceMax::new() };
         let own = own.operator(&data, Some(&axes)).unwrap();
         assert_eq!(own, expected(&[0]).keep_dims(true).nan(Nan::Propagate));
     }

@@ -50,6 +50,8 @@ fn reduce_max(op: &ReduceMax, rank: usize) -> Vec<ReduceMax> {
         op.clone().extremum(Extremum::Maximum),
         op.clone().nan(Nan::Propagate),
         op.clone().empty_set(EmptySet::NegativeInfinity),
+        op.clone().values(true),
+        op.clone().values(true).indices(None),
     ];
     if let Ok(reduced) = op.reduced(rank) {
         let axes: Vec<i64> = (0..rank as i64).filter(|&axis| reduced[axis as usize]).collect();
