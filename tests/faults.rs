@@ -124,9 +124,10 @@ fn shown(fault: Fault) -> Case {
         Fault::ShortRowLast => reduce(1, ascending(&[3, 5])),
         Fault::MiddleThird => reduce(1, one_at(&[1, 3], 1)),
 
-        Fault::LastPosition => {
-            case(ReduceMax::new().axes([1]).indices(Positions::default()), [each(&[2, 3], |_| 0.0f32)])
-        }
+        Fault::LastPosition => case(
+            ReduceMax::new().axes([1]).indices(Positions::default()),
+            [each(&[2, 3], |_| 0.0f32)],
+        ),
         Fault::EarlierPosition => {
             let reduce = ReduceMax::new().axes([0, 2]).indices(Positions::default());
             case(reduce, [ascending(&[2, 3, 4])])

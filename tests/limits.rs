@@ -8,8 +8,8 @@ use wgmax::operator::{EmptySegment, Indices, MaxPool, Operator, ReduceMax, Segme
 use wgmax::plan::{Limits, Plan};
 use wgmax::sweep::Case;
 use wgmax::{
-    BufferRange, Device, DeviceTensor, ElementType, Error, Extremum, Nan, Tensor, TensorDesc, Tuning,
-    compare, wgpu,
+    BufferRange, Device, DeviceTensor, ElementType, Error, Extremum, Nan, Tensor, TensorDesc,
+    Tuning, compare, wgpu,
 };
 
 /// Operators of every kind, with inputs.

@@ -65,7 +65,9 @@ enum Command {
     /// The maximum of windows of a tensor from a file, and its position
     MaxPool(max_pool::Arguments),
     /// The minimum of windows of a tensor from a file, and its position
-    #[command(after_help = "Example:\n  wgmax min-pool depth.npy --kernel 2,2 --strides 2,2 -o y.npy")]
+    #[command(
+        after_help = "Example:\n  wgmax min-pool depth.npy --kernel 2,2 --strides 2,2 -o y.npy"
+    )]
     MinPool(max_pool::Arguments),
     /// The maximum of each segment of the rows of a tensor, and its row
     SegmentMax(segment_max::Arguments),
@@ -163,12 +165,8 @@ fn main() -> ExitCode {
         Some(Command::Devices(arguments)) => devices::run(&arguments, &mut output),
         Some(Command::ReduceMax(arguments)) => reduce_max::run(&arguments, Maximum, &mut output),
         Some(Command::ReduceMin(arguments)) => reduce_max::run(&arguments, Minimum, &mut output),
-        Some(Command::ArgMax(arguments)) => {
-            reduce_max::positions(&arguments, Maximum, &mut output)
-        }
-        Some(Command::ArgMin(arguments)) => {
-            reduce_max::positions(&arguments, Minimum, &mut output)
-        }
+        Some(Command::ArgMax(arguments)) => reduce_max::positions(&arguments, Maximum, &mut output),
+        Some(Command::ArgMin(arguments)) => reduce_max::positions(&arguments, Minimum, &mut output),
         Some(Command::MaxPool(arguments)) => max_pool::run(&arguments, Maximum, &mut output),
         Some(Command::MinPool(arguments)) => max_pool::run(&arguments, Minimum, &mut output),
         Some(Command::SegmentMax(arguments)) => segment_max::run(&arguments, Maximum, &mut output),

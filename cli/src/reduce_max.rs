@@ -107,8 +107,7 @@ impl Attributes {
         indices: bool,
         input: &TensorDesc,
     ) -> anyhow::Result<Operator> {
-        let positions =
-            Positions { element_type: self.index_type.into(), last: self.last_index };
+        let positions = Positions { element_type: self.index_type.into(), last: self.last_index };
         let mut operator = ReduceMax::new()
             .extremum(extremum)
             .keep_dims(self.keep_dims)
@@ -125,11 +124,7 @@ impl Attributes {
 
 impl Operation {
     /// The operator, checked before a device is opened, and its input from the file.
-    pub fn read(
-        &self,
-        extremum: Extremum,
-        indices: bool,
-    ) -> anyhow::Result<(Operator, Tensor)> {
+    pub fn read(&self, extremum: Extremum, indices: bool) -> anyhow::Result<(Operator, Tensor)> {
         let input = self.source.read()?;
         Ok((self.attributes.operator(extremum, indices, input.desc())?, input))
     }
@@ -158,8 +153,7 @@ pub fn positions(
     output: &mut Output,
 ) -> anyhow::Result<Outcome> {
     let input = arguments.source.read()?;
-    let positions =
-        Positions { element_type: arguments.index_type.into(), last: arguments.last };
+    let positions = Positions { element_type: arguments.index_type.into(), last: arguments.last };
     let mut operator = ReduceMax::new()
         .extremum(extremum)
         .keep_dims(arguments.keep_dims)

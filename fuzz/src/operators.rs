@@ -96,7 +96,9 @@ pub(super) fn node(from: &mut Unstructured) -> Result<Node> {
     }
     Ok(Node {
         dialect: *from.choose(&[Dialect::Onnx, Dialect::OneDnn, Dialect::OpenVino])?,
-        operator: from.choose(&["ReduceMax", "MaxPool", "SegmentMax", "Max", "ReduceMin"])?.to_string(),
+        operator: from
+            .choose(&["ReduceMax", "MaxPool", "SegmentMax", "Max", "ReduceMin"])?
+            .to_string(),
         version: if from.ratio(1, 4)? { None } else { Some(from.int_in_range(0..=25)?) },
         attributes,
         outputs: from.int_in_range(0..=3)?,

@@ -148,10 +148,12 @@ impl Node {
     fn resolve(&self, inputs: Inputs<'_>, nan: Option<Nan>) -> Result<Operator> {
         match (self.dialect, self.operator.as_str()) {
             (Dialect::Onnx, "ReduceMax") => {
-                onnx::ReduceMax::resolve(self, Extremum::Maximum, inputs, nan).map(Operator::ReduceMax)
+                onnx::ReduceMax::resolve(self, Extremum::Maximum, inputs, nan)
+                    .map(Operator::ReduceMax)
             }
             (Dialect::Onnx, "ReduceMin") => {
-                onnx::ReduceMax::resolve(self, Extremum::Minimum, inputs, nan).map(Operator::ReduceMax)
+                onnx::ReduceMax::resolve(self, Extremum::Minimum, inputs, nan)
+                    .map(Operator::ReduceMax)
             }
             (Dialect::Onnx, "ArgMax") => {
                 onnx::ArgMax::resolve(self, Extremum::Maximum, inputs, nan).map(Operator::ReduceMax)
@@ -166,19 +168,23 @@ impl Node {
                 onnx::GlobalMaxPool::resolve(self, inputs, nan).map(Operator::ReduceMax)
             }
             (Dialect::OneDnn, "ReduceMax") => {
-                onednn::ReduceMax::resolve(self, Extremum::Maximum, inputs, nan).map(Operator::ReduceMax)
+                onednn::ReduceMax::resolve(self, Extremum::Maximum, inputs, nan)
+                    .map(Operator::ReduceMax)
             }
             (Dialect::OneDnn, "ReduceMin") => {
-                onednn::ReduceMax::resolve(self, Extremum::Minimum, inputs, nan).map(Operator::ReduceMax)
+                onednn::ReduceMax::resolve(self, Extremum::Minimum, inputs, nan)
+                    .map(Operator::ReduceMax)
             }
             (Dialect::OneDnn, "MaxPool") => {
                 onednn::MaxPool::resolve(self, inputs, nan).map(Operator::MaxPool)
             }
             (Dialect::OpenVino, "ReduceMax") => {
-                openvino::ReduceMax::resolve(self, Extremum::Maximum, inputs, nan).map(Operator::ReduceMax)
+                openvino::ReduceMax::resolve(self, Extremum::Maximum, inputs, nan)
+                    .map(Operator::ReduceMax)
             }
             (Dialect::OpenVino, "ReduceMin") => {
-                openvino::ReduceMax::resolve(self, Extremum::Minimum, inputs, nan).map(Operator::ReduceMax)
+                openvino::ReduceMax::resolve(self, Extremum::Minimum, inputs, nan)
+                    .map(Operator::ReduceMax)
             }
             (Dialect::OpenVino, "MaxPool") => {
                 openvino::MaxPool::resolve(self, inputs, nan).map(Operator::MaxPool)

@@ -13,7 +13,9 @@ pub(super) fn run(op: &SegmentMax, data: &Tensor, ids: &Tensor) -> Result<Vec<Te
     let empty = match op.get_empty_segment() {
         EmptySegment::Zero => 0,
         EmptySegment::Lowest => empty_bits(t, EmptySet::Lowest, op.get_extremum()),
-        EmptySegment::NegativeInfinity => empty_bits(t, EmptySet::NegativeInfinity, op.get_extremum()),
+        EmptySegment::NegativeInfinity => {
+            empty_bits(t, EmptySet::NegativeInfinity, op.get_extremum())
+        }
     };
     let results = members.len().saturating_mul(inner);
     let (mut values, mut rows) = (memory::reserved(results)?, memory::reserved(results)?);

@@ -1,10 +1,10 @@
 //! ReduceMax as a series of reductions of the middle axis of [outer, n, inner].
 
-use super::index::{self, COLUMNS_INDEX, ColumnsParams, ROWS_INDEX, RowsParams};
-use super::{Positions, ReduceMax};
 use super::columns::{self, COLUMNS};
+use super::index::{self, COLUMNS_INDEX, ColumnsParams, ROWS_INDEX, RowsParams};
 use super::rows::{self, ROWS};
 use super::tuning::Tuning;
+use super::{Positions, ReduceMax};
 use crate::error::{Error, Result};
 use crate::plan::{Builder, Kernel, New, Plan, Range, Region, Target, gcd};
 use crate::tensor::TensorDesc;
@@ -166,7 +166,12 @@ impl Steps {
 impl Found {
     /// # Errors
     /// [`Error::OverLimit`] for sets whose positions do not fit 31 bits.
-    fn new(positions: Positions, values: usize, indices: usize, axes: &[(u64, bool)]) -> Result<Self> {
+    fn new(
+        positions: Positions,
+        values: usize,
+        indices: usize,
+        axes: &[(u64, bool)],
+    ) -> Result<Self> {
         let set: u64 = axes.iter().filter(|axis| axis.1).map(|axis| axis.0).product();
         let allowed = u64::from(index::Positions::MIRROR);
         if set > allowed {
@@ -248,7 +253,8 @@ impl Planner<'_, '_> {
 
     /// How many elements a binding holds, and their positions another one.
     fn capacity(&self) -> u64 {
-        let widest = self.found.iter().flat_map(|found| &found.buffers).map(|known| 4 * known.2).max();
+        let widest =
+            self.found.iter().flat_map(|found| &found.buffers).map(|known| 4 * known.2).max();
         self.builder.capacity(self.builder.item().max(widest.unwrap_or(0)))
     }
 
@@ -491,7 +497,8 @@ impl Planner<'_, '_> {
         let shader = shader.with("from_positions", sources.len() > 1);
         let skew = u64::from(result_base) % vector;
         let groups = (skew + outputs).div_ceil(vector * tile);
-        self.builder.push_groups(New { purpose, shader, params: &params, sources, results }, groups)?;
+        self.builder
+            .push_groups(New { purpose, shader, params: &params, sources, results }, groups)?;
         match splits {
             1 => Ok(()),
             _ => self.reduce(to, target, Extents { n: splits, ..e }, Steps::NONE),
@@ -610,7 +617,8 @@ mod tests {
         let input = TensorDesc::new(ElementType::F32, [100, 1000]).unwrap();
         let output = TensorDesc::new(ElementType::F32, [100]).unwrap();
         let operator = ReduceMax::new();
-        let plan = plan(&operator, &input, vec![output], &[false, true], target, &HARDWARE).unwrap();
+        let plan =
+            plan(&operator, &input, vec![output], &[false, true], target, &HARDWARE).unwrap();
         plan.check(&limits).unwrap();
         let broken = |breaks: fn(&mut Plan)| {
             let mut plan = plan.clone();

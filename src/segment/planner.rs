@@ -68,8 +68,7 @@ pub(crate) fn plan(
     target: Target<'_>,
     tuning: &Tuning,
 ) -> Result<Plan> {
-    let ranking =
-        Ranking::new(data.element_type(), operator.get_nan(), operator.get_extremum());
+    let ranking = Ranking::new(data.element_type(), operator.get_nan(), operator.get_extremum());
     let mut builder = Builder::new(&[data, ids], outputs.clone(), ranking, target);
     let planner = Planner::new(operator, data, &outputs[0], &builder, tuning);
     let row_ids = planner.ids(&mut builder, ids)?;

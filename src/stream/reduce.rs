@@ -48,7 +48,8 @@ impl<'a> Reduce<'a> {
         let local = local.indices(operator.get_indices().map(narrow));
         let memory = input.memory().bytes();
         let reduced = operator.reduced(desc.rank())?;
-        let whole = Self { operator, local, memory, input: view.clone(), reduced, output, positions };
+        let whole =
+            Self { operator, local, memory, input: view.clone(), reduced, output, positions };
         if !view.is_contiguous() {
             return Ok(whole);
         }
@@ -81,7 +82,12 @@ impl<'a> Reduce<'a> {
         position
     }
 
-    fn combine_as(&mut self, order: impl KeyOrder, piece: &Piece, results: &[Tensor]) -> Result<()> {
+    fn combine_as(
+        &mut self,
+        order: impl KeyOrder,
+        piece: &Piece,
+        results: &[Tensor],
+    ) -> Result<()> {
         let kept = self.kept(self.input.desc().shape());
         let kept = TensorDesc::new(self.element_type(), kept)?;
         let runs = Part(self.kept(&piece.part.0)).runs(&kept)?;

@@ -3,11 +3,11 @@
 use std::fmt;
 
 use super::{Case, Narrow};
-use crate::{Extremum, Nan};
 use crate::operator::{
-    EmptySegment, EmptySet, Layout, MaxPool, Operator, Order, Padding, Positions, ReduceMax, Rounding,
-    SegmentMax, Segments,
+    EmptySegment, EmptySet, Layout, MaxPool, Operator, Order, Padding, Positions, ReduceMax,
+    Rounding, SegmentMax, Segments,
 };
+use crate::{Extremum, Nan};
 
 impl fmt::Display for Case {
     /// The operator, its inputs' types and shapes, the attributes that are not the defaults, and

@@ -162,9 +162,7 @@ fn number(t: ElementType, position: u64) -> u64 {
 
 /// The lowest and the highest key of a number that is no NaN.
 fn numbers(t: ElementType) -> (u64, u64) {
-    let key = |bits| {
-        with_order!(t, Ranking::MAXIMUM, order => order.key(Key::narrow(bits)).wide())
-    };
+    let key = |bits| with_order!(t, Ranking::MAXIMUM, order => order.key(Key::narrow(bits)).wide());
     (key(lowest_bits(t)), key(infinite_bits(t, Extremum::Minimum)))
 }
 
@@ -237,7 +235,8 @@ pub(super) fn mirrored(tensor: &Tensor) -> Result<Tensor> {
     };
     Tensor::filled(tensor.desc().clone(), |bytes| {
         let flip = &flip.to_le_bytes()[..t.size()];
-        for (byte, (from, flip)) in bytes.iter_mut().zip(tensor.bytes().iter().zip(flip.iter().cycle()))
+        for (byte, (from, flip)) in
+            bytes.iter_mut().zip(tensor.bytes().iter().zip(flip.iter().cycle()))
         {
             *byte = from ^ flip;
         }

@@ -238,7 +238,8 @@ impl Case {
         let upload = |(tensor, view): (&Tensor, Cow<'_, View>)| match view.is_contiguous() {
             true => device.upload(tensor),
             false => device
-                .upload(&place::memory(tensor, &view, self.operator.extremum())?)?.with_view(view.into_owned()),
+                .upload(&place::memory(tensor, &view, self.operator.extremum())?)?
+                .with_view(view.into_owned()),
         };
         inputs.map(upload).collect()
     }

@@ -1,7 +1,9 @@
 //! The work items: operators with attributes and inputs, and the fewest bytes that they move.
 
 use serde::Deserialize;
-use wgmax::operator::{EmptySegment, Indices, Layout, MaxPool, Operator, Positions, ReduceMax, SegmentMax};
+use wgmax::operator::{
+    EmptySegment, Indices, Layout, MaxPool, Operator, Positions, ReduceMax, SegmentMax,
+};
 use wgmax::{ElementType, Extremum, TensorDesc};
 
 /// One operator on one input.

@@ -51,7 +51,9 @@ pub struct Arguments {
 fn file(text: &str) -> Result<String, String> {
     match text.contains('.') || text.ends_with('-') {
         true => Ok(text.to_string()),
-        false => Err("neither a file nor an operator such as 'reduce-max' or 'min-pool'".to_string()),
+        false => {
+            Err("neither a file nor an operator such as 'reduce-max' or 'min-pool'".to_string())
+        }
     }
 }
 

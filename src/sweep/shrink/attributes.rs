@@ -1,12 +1,12 @@
 //! Simpler attributes: the defaults, and smaller numbers.
 
 use super::{Case, below};
-use crate::{Extremum, Nan};
 use crate::operator::{
     EmptySegment, EmptySet, Indices, Layout, MaxPool, Operator, Padding, ReduceMax, Rounding,
     SegmentMax,
 };
 use crate::sweep::Narrow;
+use crate::{Extremum, Nan};
 
 /// The case with one attribute simplified, or without a narrowed limit.
 pub(super) fn simpler(case: &Case) -> Vec<Case> {
