@@ -266,7 +266,7 @@ impl<O: KeyOrder> Launch<'_, O> {
         // Whole units, or parts of one.
         let share = outputs.div_ceil(4 * threads::count()).max(1);
         let count = match TILE / width {
-            0 => share.min(TILE).max(64),
+            0 => share.clamp(64, TILE),
             units => units.min(share.div_ceil(width)) * width,
         };
         each_part(elements, count, values, positions, |first, mut out| {
