@@ -583,6 +583,9 @@ pub enum Error {
         /// The device that holds the tensor.
         actual: String,
     },
+    /// Something waits for a GPU, and nothing may wait in a browser.
+    #[error("a browser does not wait for its GPU; use the async form")]
+    WouldBlock,
     /// A tensor is the result of a chain that has not been submitted.
     #[error("the tensor has no values yet: its chain of operators has not been submitted")]
     NotSubmitted,

@@ -60,12 +60,17 @@ mod tensor;
 mod threads;
 mod tuning;
 mod vector;
+mod waiting;
 mod wgsl;
 
 #[doc(hidden)]
 pub use compare::each_difference;
 pub use compare::{Comparison, Mismatch, compare, compare_values};
-pub use device::{Chain, Device, DeviceInfo, DeviceOptions, DeviceTensor, adapter, adapters};
+#[cfg(not(target_family = "wasm"))]
+pub use device::adapters;
+pub use device::{
+    Chain, Device, DeviceInfo, DeviceOptions, DeviceTensor, adapter, adapter_async, adapters_async,
+};
 pub use error::{Error, Result};
 pub use gpu::{BufferRange, Operand, Prepared, TextureRange, texture_view};
 pub use stream::{Progress, RunOptions};
