@@ -331,6 +331,12 @@ pub enum Error {
         /// The number of rows.
         rows: usize,
     },
+    /// The positions of maxima are wanted of sets that have no elements.
+    #[error("a set without elements has no position: {shape:?}")]
+    EmptySet {
+        /// The shape of the input.
+        shape: Vec<usize>,
+    },
     /// There are too many elements for `i32` indices.
     #[error("i32 indices cannot number {elements} elements; use i64")]
     IndexTooLarge {

@@ -1,5 +1,5 @@
-//! ReduceMax, MaxPool and SegmentMax as WGSL compute shaders through wgpu, and by
-//! the same kernels on the CPU, bit for bit the same.
+//! ReduceMax, MaxPool and SegmentMax, and the same of minima, as WGSL compute shaders
+//! through wgpu, and by the same kernels on the CPU, bit for bit the same.
 //!
 //! ```
 //! use wgmax::operator::ReduceMax;
@@ -74,7 +74,7 @@ pub use device::{
 pub use error::{Error, Result};
 pub use gpu::{BufferRange, Operand, Prepared, TextureRange, texture_view};
 pub use stream::{Progress, RunOptions};
-pub use tensor::key::Nan;
+pub use tensor::key::{Extremum, Nan};
 /// For measuring what the processor and its memory can do, in the command.
 #[doc(hidden)]
 pub use tensor::zeroed;

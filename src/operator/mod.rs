@@ -1,12 +1,13 @@
 //! The operators: plain attributes, fully resolved, of no dialect and for no device.
 
 pub use crate::pool::{Indices, Layout, MaxPool, Order, Padding, Rounding};
-pub use crate::reduce::{EmptySet, ReduceMax};
+pub use crate::reduce::{EmptySet, Positions, ReduceMax};
 pub use crate::segment::{EmptySegment, SegmentMax, Segments};
 pub use crate::tensor::axes::axes_from_tensor;
 
 use crate::error::{Error, Result};
 use crate::plan::{Kernel, Limits, Plan};
+use crate::tensor::key::Extremum;
 use crate::tensor::{Tensor, TensorDesc, View};
 use crate::tuning::Tuning;
 use crate::{plan, pool, reduce, segment, software};
@@ -15,11 +16,11 @@ use crate::{plan, pool, reduce, segment, software};
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Operator {
-    /// The maximum along axes.
+    /// The maximum or minimum along axes.
     ReduceMax(ReduceMax),
-    /// The maximum of windows, and where it is.
+    /// The maximum or minimum of windows, and where it is.
     MaxPool(MaxPool),
-    /// The maximum of rows that belong together.
+    /// The maximum or minimum of rows that belong together.
     SegmentMax(SegmentMax),
 }
 
@@ -51,12 +52,25 @@ impl From<&Operator> for Operator {
 }
 
 impl Operator {
-    /// The operator's name: `ReduceMax`, `MaxPool`, `SegmentMax`.
-    pub const fn name(&self) -> &'static str {
+    /// The operator's name: `ReduceMax`, `MaxPool`, `SegmentMax`, or `ReduceMin`, `MinPool`,
+    /// `SegmentMin`.
+    pub fn name(&self) -> &'static str {
+        match (self, self.extremum()) {
+            (Self::ReduceMax(_), Extremum::Maximum) => "ReduceMax",
+            (Self::ReduceMax(_), Extremum::Minimum) => "ReduceMin",
+            (Self::MaxPool(_), Extremum::Maximum) => "MaxPool",
+            (Self::MaxPool(_), Extremum::Minimum) => "MinPool",
+            (Self::SegmentMax(_), Extremum::Maximum) => "SegmentMax",
+            (Self::SegmentMax(_), Extremum::Minimum) => "SegmentMin",
+        }
+    }
+
+    /// Whether the operator finds the maximum or the minimum.
+    pub fn extremum(&self) -> Extremum {
         match self {
-            Self::ReduceMax(_) => "ReduceMax",
-            Self::MaxPool(_) => "MaxPool",
-            Self::SegmentMax(_) => "SegmentMax",
+            Self::ReduceMax(op) => op.get_extremum(),
+            Self::MaxPool(op) => op.get_extremum(),
+            Self::SegmentMax(op) => op.get_extremum(),
         }
     }
 
@@ -74,7 +88,7 @@ impl Operator {
     /// [`Error::InputCount`], and what the operator does not allow for such inputs.
     pub fn infer(&self, inputs: &[&TensorDesc]) -> Result<Vec<TensorDesc>> {
         match (self, inputs) {
-            (Self::ReduceMax(op), [input]) => Ok(vec![op.infer(input)?]),
+            (Self::ReduceMax(op), [input]) => op.outputs(input),
             (Self::MaxPool(op), [input]) => op.infer(input),
             (Self::SegmentMax(op), [data, ids]) => op.infer(data, ids),
             _ => Err(self.wrong_count(inputs.len())),
@@ -138,11 +152,9 @@ impl ReduceMax {
     /// # Errors
     /// As [`ReduceMax::infer`], [`Error::BadLimit`] and [`Error::OverLimit`].
     pub fn plan(&self, input: &TensorDesc, limits: &Limits, tuning: &Tuning) -> Result<Plan> {
-        let output = self.infer(input)?;
+        let outputs = self.outputs(input)?;
         let reduced = self.reduced(input.rank())?;
-        let empty = self.get_empty_set().bits(input.element_type());
-        let (target, values) = (tuning.target(limits)?, (self.get_nan(), empty));
-        reduce::plan(input, output, &reduced, values, target, &tuning.reduce)
+        reduce::plan(self, input, outputs, &reduced, tuning.target(limits)?, &tuning.reduce)
     }
 }
 

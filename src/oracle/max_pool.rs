@@ -30,7 +30,7 @@ pub(super) fn run(op: &MaxPool, input: &Tensor) -> Result<Vec<Tensor>> {
     let (mut values, mut indices) = (memory::reserved(results)?, memory::reserved(results)?);
     for number in 0..results {
         let at = coordinates(number, &out_shape);
-        let mut best = Best::default();
+        let mut best = Best::new(op.get_extremum());
         let mut element = at.clone();
         'taps: for tap in 0..window.iter().product::<usize>() {
             let mut rest = tap;
@@ -47,8 +47,9 @@ pub(super) fn run(op: &MaxPool, input: &Tensor) -> Result<Vec<Tensor>> {
             let flat = flatten(&element, shape);
             best.add(t, bits_at(input, flat), flat);
         }
-        let found = best.maximum(t, op.get_nan(), op.get_indices().is_some());
-        values.push(found.map_or(empty_bits(t, op.get_empty_window()), |(bits, _)| bits));
+        let found = best.found(t, op.get_nan(), op.get_indices().is_some());
+        let empty = empty_bits(t, op.get_empty_window(), op.get_extremum());
+        values.push(found.map_or(empty, |(bits, _)| bits));
         let flat = found.map_or_else(
             || {
                 let mut plane = at;

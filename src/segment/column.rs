@@ -8,7 +8,7 @@ use super::params::{NO_SEGMENT, Params};
 use super::short::Short;
 use crate::fault::{self, Fault};
 use crate::tensor::key::{Key, Lane};
-use crate::vector::{Load, Store};
+use crate::vector::{Load, Store, prefetch, vector};
 
 /// Rows that are worked on together.
 pub(super) const BLOCK: usize = 512;
@@ -102,6 +102,14 @@ where
     fn block(&mut self, p: &Params, ids: &[u32], rows: Range<usize>) {
         let words = p.id_words as usize;
         let of_rows = &ids[(p.ids_base as usize + rows.start) * words..][..rows.len() * words];
+        // What the next block has.
+        for line in of_rows.chunks(vector::<u32>()) {
+            prefetch(line, size_of_val(of_rows));
+        }
+        let items = self.maxima.rows(rows.clone());
+        for line in items.chunks(vector::<L::Item>()) {
+            prefetch(line, size_of_val(items));
+        }
         match words {
             1 => self.rows_of_ids(p, of_rows.as_chunks::<1>().0, rows),
             _ => self.rows_of_ids(p, of_rows.as_chunks::<2>().0, rows),

@@ -2,7 +2,7 @@
 
 use super::Random;
 use super::aim::Aim;
-use super::draft::{Draft, near_border};
+use super::draft::{Draft, extremum, near_border};
 use crate::error::{Error, Result};
 use crate::operator::{EmptySet, Indices, Layout, MaxPool, Order, Padding, Rounding};
 use crate::tensor::{ElementType, TensorDesc};
@@ -109,6 +109,7 @@ fn pooling(
     let op = windows(random, &sizes, alone, sparse, many)
         .layout(layout)
         .rounding(random.pick(&[Rounding::Floor, Rounding::Ceil, Rounding::CeilTorch]))
+        .extremum(extremum(random))
         .nan(random.pick(&[Nan::Propagate, Nan::Ignore]))
         .empty_window(random.pick(&[EmptySet::NegativeInfinity, EmptySet::Lowest]))
         .indices(indices(random, layout, shape.len() as i64));

@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use bytemuck::{cast_slice, cast_slice_mut};
 
-use super::{Elements, Load, Loop, Store, dispatch};
+use super::{Elements, Load, Loop, Store, dispatch, prefetch};
 use crate::fault::{self, Fault};
 use crate::tensor::key::{KeyOrder, Lane};
 
@@ -15,6 +15,10 @@ use crate::tensor::key::{KeyOrder, Lane};
 /// overlap the waits at the ends of pages: on an Intel Xeon four read 1.3 to 2 times as fast as
 /// one, where pages are of 4 KiB.
 const STREAMS: usize = 4;
+
+/// How many bytes ahead of what is read memory is asked for. On an Intel Xeon half of it and four
+/// times as much were slower; without, reductions took 1.2 times as long.
+const AHEAD: usize = 512;
 
 /// Bytes of a row from which on it is read in several streams by itself.
 const LONG_ROW: usize = 128 << 10;
@@ -84,6 +88,8 @@ impl<O: KeyOrder> Loop for Rows<'_, O> {
             let found = if width < len {
                 by_lanes(elements, items, len, width, keys, next)
             } else {
+                // The next block.
+                items.chunks(lanes).for_each(|line| prefetch(line, size_of_val(items)));
                 short(elements, items, len, keys, next)
             };
             for (out, &key) in out.iter_mut().zip(found) {
@@ -137,19 +143,17 @@ const fn chunk<L: Load>() -> usize {
 fn four<L: Load>(load: L, rows: [&[L::Item]; STREAMS]) -> [L::Lane; STREAMS] {
     let (len, chunk) = (rows[0].len(), chunk::<L>());
     let whole = len / chunk * chunk;
-    let [mut a, mut b, mut c, mut d] = [L::Lane::LOWEST; STREAMS];
+    let mut maxima = [L::Lane::LOWEST; STREAMS];
     // Whole chunks, and perhaps a last one that overlaps them. A remainder would be a scalar loop.
-    for (begin, end) in [(0, whole), (len - chunk, len)].into_iter().take(1 + (len - whole).min(1))
-    {
-        let [p, q, r, s] = rows.map(|row| &row[begin..end]);
-        for (((&p, &q), &r), &s) in p.iter().zip(q).zip(r).zip(s) {
-            a = load.load(p, 0).max(a);
-            b = load.load(q, 0).max(b);
-            c = load.load(r, 0).max(c);
-            d = load.load(s, 0).max(d);
+    let last = (len > whole).then_some(len - chunk);
+    for begin in (0..whole).step_by(chunk).chain(last) {
+        for (max, row) in maxima.iter_mut().zip(rows) {
+            let items = &row[begin..][..chunk];
+            items.chunks_exact(vector::<L::Item>()).for_each(|line| prefetch(line, AHEAD));
+            *max = items.iter().fold(*max, |max, &item| load.load(item, 0).max(max));
         }
     }
-    [a, b, c, d]
+    maxima
 }
 
 /// The maxima of rows of more than `lanes` items. Each row is reduced to `lanes` keys, and then the
@@ -167,6 +171,7 @@ fn by_lanes<'a, L: Load>(
     let last = fault::or(Fault::MediumRowTail, len, len / lanes * lanes) - lanes;
     let middle = fault::or(Fault::MediumRowMiddle, len - 1, lanes);
     for (keys, row) in keys.chunks_exact_mut(lanes).zip(items.chunks_exact(len)) {
+        row.chunks(lanes).for_each(|line| prefetch(line, 2 * AHEAD));
         let (first, last) = (&row[..lanes], &row[last..][..lanes]);
         for ((key, &a), &b) in keys.iter_mut().zip(first).zip(last) {
             *key = load.load(a, 0).max(load.load(b, 0));
@@ -289,12 +294,17 @@ pub(crate) fn merge_rows<'a, L: Load>(
     let share = rows / STREAMS;
     let (step, apart) = if together { (STREAMS, 1) } else { (1, share) };
     for i in (0..share).map(|i| i * step) {
-        let (a, b) = (row(i), row(i + apart));
-        let (c, d) = (row(i + 2 * apart), row(i + 3 * apart));
-        for ((((key, &a), &b), &c), &d) in keys.iter_mut().zip(a).zip(b).zip(c).zip(d) {
-            let ab = load.load(a, 0).max(load.load(b, 0));
-            let cd = load.load(c, 0).max(load.load(d, 0));
-            *key = ab.max(cd).max(*key);
+        let rows = [row(i), row(i + apart), row(i + 2 * apart), row(i + 3 * apart)];
+        for (number, keys) in keys.chunks_mut(chunk::<L>()).enumerate() {
+            let [a, b, c, d] = rows.map(|row| &row[number * chunk::<L>()..][..keys.len()]);
+            for row in [a, b, c, d] {
+                row.chunks_exact(vector::<L::Item>()).for_each(|line| prefetch(line, AHEAD));
+            }
+            for ((((key, &a), &b), &c), &d) in keys.iter_mut().zip(a).zip(b).zip(c).zip(d) {
+                let ab = load.load(a, 0).max(load.load(b, 0));
+                let cd = load.load(c, 0).max(load.load(d, 0));
+                *key = ab.max(cd).max(*key);
+            }
         }
     }
     (STREAMS * share..rows).for_each(|i| merge(load, keys, row(i)));
@@ -330,7 +340,7 @@ impl<L: Load, B: Fn(usize) -> usize> Loop for Columns<'_, L, B> {
 mod tests {
     use super::*;
     use crate::tensor::ElementType;
-    use crate::tensor::key::{KeyOrder, with_order};
+    use crate::tensor::key::{Extremum, KeyOrder, Nan, Ranking, with_order};
     use crate::vector::Elements;
 
     /// Random words, with NaNs, infinities and zeros of all types among them.
@@ -391,8 +401,11 @@ mod tests {
     #[test]
     fn folds_are_maxima_for_all_types_and_lengths() {
         for element in ElementType::ALL {
-            for nan in [0, u32::MAX] {
-                with_order!(element, nan, order => check(order));
+            for nan in [Nan::Ignore, Nan::Propagate] {
+                for extremum in [Extremum::Maximum, Extremum::Minimum] {
+                    let ranking = Ranking::new(element, nan, extremum);
+                    with_order!(element, ranking, order => check(order));
+                }
             }
         }
     }

@@ -10,6 +10,7 @@ mod fold;
 
 pub(crate) use adapters::{Elements, Load, Store};
 pub use dispatch::Loop;
+pub(crate) use dispatch::prefetch;
 pub use dispatch::{Extension, dispatch, dispatch_up_to};
 pub(crate) use fold::{columns, merge_rows, rows, steps, store, vector, windows};
 

@@ -34,6 +34,8 @@ pub struct Choice {
     pub cases: Option<u64>,
     /// The maximum time.
     pub time: Option<Duration>,
+    /// After this many cases the first comes again.
+    pub cycle: Option<u64>,
     /// Only these operators, unless there are none.
     pub kinds: Vec<Kind>,
     /// Only these types, unless there are none.
@@ -172,9 +174,11 @@ pub fn sweep(subjects: &[Subject], choice: Choice, progress: &mut Progress) -> S
         Some(case) => (case, Some(1)),
         None => (0, choice.cases),
     };
+    let chosen = (first..=u64::MAX).filter(|&index| choice.case.is_some() || choice.includes(index));
+    let cycle = choice.cycle.map_or(usize::MAX, |cases| usize::try_from(cases).unwrap_or(usize::MAX));
     let mut done = 0;
     let mut is_cut_off = false;
-    for index in first..=u64::MAX {
+    for index in chosen.take(cycle).cycle() {
         let late = choice.time.is_some_and(|time| start.elapsed() >= time);
         let all_given_up = scores.iter().all(|score| score.given_up.is_some());
         if late || all_given_up || max_cases.is_some_and(|max| done >= max) {
@@ -183,9 +187,6 @@ pub fn sweep(subjects: &[Subject], choice: Choice, progress: &mut Progress) -> S
         is_cut_off = interrupt::requested();
         if is_cut_off {
             break;
-        }
-        if choice.case.is_none() && !choice.includes(index) {
-            continue;
         }
         run(subjects, &mut scores, &choice, index);
         done += 1;
@@ -219,7 +220,7 @@ fn run(subjects: &[Subject], scores: &mut [Score], choice: &Choice, index: u64) 
             Verdict::Same => {}
             Verdict::Differs(difference) => {
                 cell.mismatches += 1;
-                if cell.first.len() < MAX_NUMBERS {
+                if cell.first.len() < MAX_NUMBERS && !cell.first.contains(&index) {
                     cell.first.push(index);
                 }
                 if cell.mismatches == 1 && score.findings.len() < MAX_FINDINGS {

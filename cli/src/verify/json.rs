@@ -25,6 +25,7 @@ pub fn object(report: &Report) -> Value {
         "seed": sweep.choice.seed,
         "plan": sweep.choice.plan.map(PlanChoice::name),
         "case": sweep.choice.case,
+        "cycle": sweep.choice.cycle,
         "operators": sweep.choice.kinds.iter().map(|kind| kind.name()).collect::<Vec<_>>(),
         "types": sweep.choice.types.iter().map(|t| t.name()).collect::<Vec<_>>(),
         "cases": sweep.cases,

@@ -45,7 +45,7 @@ Examples:
   wgmax verify --html report.html
   wgmax verify --cases 20000 --device gpu --op max-pool --type f16,u8
   wgmax verify --seed 20000 --case 4711 --plan software
-  wgmax verify --seconds 3600 --max-growth 64
+  wgmax verify --seconds 3600 --cycle 500 --max-growth 64
   wgmax verify --faults --json report.json
   wgmax verify --replay report.json
 
@@ -68,11 +68,14 @@ pub struct Arguments {
     /// Maximum time in seconds
     #[arg(long, value_name = "S", value_parser = clap::value_parser!(u64).range(1..))]
     seconds: Option<u64>,
+    /// Begin again with the first case after this many, which have made all their pipelines then
+    #[arg(long, value_name = "CASES", value_parser = clap::value_parser!(u64).range(1..))]
+    cycle: Option<u64>,
     /// Seed of the cases; taken from the clock by default
     #[arg(long)]
     seed: Option<u64>,
     /// Run only this case of the seed
-    #[arg(long, value_name = "K", conflicts_with_all = ["cases", "seconds", "op", "type"])]
+    #[arg(long, value_name = "K", conflicts_with_all = ["cases", "seconds", "cycle", "op", "type"])]
     case: Option<u64>,
     /// Only cases of these operators
     #[arg(long, value_enum, value_delimiter = ',', value_name = "OPERATOR")]
@@ -85,7 +88,7 @@ pub struct Arguments {
     faults: bool,
     /// Run again what a JSON report tells, and say whether it came out the same
     #[arg(long, value_name = "REPORT", conflicts_with_all = [
-        "device", "plan", "cases", "seconds", "seed", "case", "op", "type", "faults",
+        "device", "plan", "cases", "seconds", "cycle", "seed", "case", "op", "type", "faults",
     ])]
     replay: Option<PathBuf>,
     /// Write a report as a single HTML page
@@ -190,6 +193,7 @@ impl Arguments {
             case: self.case,
             cases: self.cases.or_else(|| self.seconds.is_none().then_some(CASES)),
             time: self.seconds.map(Duration::from_secs),
+            cycle: self.cycle,
             kinds: self.op.iter().map(|&op| op.into()).collect(),
             types: self.r#type.clone(),
             plan: self.planning.plan,

@@ -57,6 +57,7 @@ impl Recorded {
             case: object["case"].as_u64(),
             cases: Some(object["cases"].as_u64()?),
             time: None,
+            cycle: object["cycle"].as_u64(),
             kinds: names("operators")?.into_iter().map(kind).collect::<Option<_>>()?,
             types: names("types")?
                 .into_iter()

@@ -149,6 +149,25 @@ fn filters_leave_cases_as_they_are() {
     }
 }
 
+/// In a cycle the same cases come again.
+#[test]
+fn a_cycle_repeats_cases() {
+    let run = |cases, cycle| {
+        let choice = Choice { seed: 1, cases: Some(cases), cycle, ..Choice::default() };
+        report(vec![faulty(strided_windows_are_wrong)], choice)
+    };
+    let (once, thrice) = (run(120, None), run(360, Some(120)));
+    assert_eq!(thrice.sweep.cases, 360);
+    let cells = |report: &Report| report.sweep.scores[0].cells.clone();
+    assert!(once.sweep.scores[0].mismatches() > 0);
+    for (key, cell) in cells(&once) {
+        let again = &cells(&thrice)[&key];
+        assert_eq!((again.cases, again.mismatches), (3 * cell.cases, 3 * cell.mismatches));
+        assert_eq!(again.first, cell.first);
+    }
+    assert_eq!(cells(&once).len(), cells(&thrice).len());
+}
+
 /// A mismatch that does not occur again is reported as such.
 #[test]
 fn a_mismatch_that_does_not_reproduce_is_reported_as_such() {

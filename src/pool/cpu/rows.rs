@@ -5,7 +5,14 @@ use std::ops::Range;
 use super::runs::{Block, Runs};
 use crate::fault::{self, Fault};
 use crate::tensor::key::Lane;
-use crate::vector::{Load, Loop, vector};
+use crate::vector::{Load, Loop, prefetch, vector};
+
+/// How many bytes ahead of the rows of a line memory is asked for. On an Intel Xeon half of it and
+/// twice as much were slower; without, pools took up to 1.3 times as long.
+const AHEAD: usize = 2048;
+/// Bytes of a row for which it is. Shorter ones share lines, and of longer ones processors fetch as
+/// much by themselves.
+const FETCHED: Range<usize> = 64..4096;
 
 /// The lines of keys of a block. Padding has the lowest keys.
 pub(super) struct Fill<'a, L: Load> {
@@ -82,6 +89,11 @@ fn merge_rows<L: Load>(
 ) {
     let count = keys.len();
     let row = |i: usize| (&source[rows[i] + offset..][..count], (rows[i] + offset) as u32);
+    if FETCHED.contains(&size_of_val(row(0).0)) {
+        for line in (0..rows.len()).flat_map(|i| row(i).0.chunks(vector::<L::Item>())) {
+            prefetch(line, AHEAD);
+        }
+    }
     match rows.len() {
         1 => one(load, row(0), keys),
         2 => two(load, row(0), row(1), keys),
