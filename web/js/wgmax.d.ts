@@ -64,6 +64,8 @@ export interface DeviceInfo {
 
 /** What a NaN does: it is the maximum, or it is skipped. */
 export type Nan = 'propagate' | 'ignore';
+/** `maximum` by default. */
+export type Extremum = 'maximum' | 'minimum';
 /** What the maximum of nothing is: minus infinity, or the lowest finite value. They differ for floats alone. */
 export type EmptySet = 'negativeInfinity' | 'lowest';
 type Integers = readonly number[] | readonly bigint[] | Int32Array | BigInt64Array;
@@ -73,10 +75,21 @@ export interface ReduceMax {
     axes?: Integers;
     /** Whether reduced axes stay, as sizes of 1. `false` by default. */
     keepDims?: boolean;
+    extremum?: Extremum;
     /** `propagate` by default. */
     nan?: Nan;
     /** `negativeInfinity` by default. */
     emptySet?: EmptySet;
+    /** Whether the positions of the maxima within the reduced axes are wanted, `i64`, of equal elements the first. */
+    indices?: boolean | { type?: 'i32' | 'i64'; last?: boolean };
+}
+
+/** Where a maximum is. */
+export interface ArgMax extends Omit<ReduceMax, 'indices'> {
+    /** `i64` by default. */
+    type?: 'i32' | 'i64';
+    /** Of equal elements the last one, instead of the first. */
+    last?: boolean;
 }
 
 export interface MaxPool {
@@ -92,6 +105,7 @@ export interface MaxPool {
     rounding?: 'floor' | 'ceil' | 'ceilTorch';
     /** [batch, channels, spatial...] by default, or channels last. */
     layout?: 'ncx' | 'nxc';
+    extremum?: Extremum;
     nan?: Nan;
     emptyWindow?: EmptySet;
     /** Whether the positions of the maxima are wanted: `i64`, in row-major order of the whole tensor. */
@@ -105,6 +119,7 @@ export interface SegmentMax {
     numSegments?: number;
     /** `zero` by default. */
     emptySegment?: 'zero' | EmptySet;
+    extremum?: Extremum;
     nan?: Nan;
     /** Whether the rows of the maxima are wanted, `i64` or of this type. */
     indices?: boolean | { type?: 'i32' | 'i64' };
@@ -139,8 +154,15 @@ export class Device {
     /** A copy of elements on the device. */
     tensor<T extends ElementType>(type: T, shape: readonly number[], array: ArrayBufferView | Iterable<number | bigint | boolean> | number): Promise<Tensor<T>>;
     zeros<T extends ElementType>(type: T, shape: readonly number[]): Promise<Tensor<T>>;
-    reduceMax<T extends ElementType>(input: Tensor<T>, attributes?: ReduceMax): Promise<Tensor<T>>;
+    reduceMax<T extends ElementType>(input: Tensor<T>, attributes?: ReduceMax & { indices?: false }): Promise<Tensor<T>>;
+    reduceMax<T extends ElementType>(input: Tensor<T>, attributes: ReduceMax): Promise<{ values: Tensor<T>; indices: Tensor<'i32' | 'i64'> }>;
+    reduceMin<T extends ElementType>(input: Tensor<T>, attributes?: ReduceMax & { indices?: false }): Promise<Tensor<T>>;
+    reduceMin<T extends ElementType>(input: Tensor<T>, attributes: ReduceMax): Promise<{ values: Tensor<T>; indices: Tensor<'i32' | 'i64'> }>;
+    argMax(input: Tensor, attributes?: ArgMax): Promise<Tensor<'i32' | 'i64'>>;
+    argMin(input: Tensor, attributes?: ArgMax): Promise<Tensor<'i32' | 'i64'>>;
     maxPool<T extends ElementType>(input: Tensor<T>, attributes: MaxPool): Promise<{ values: Tensor<T>; indices?: Tensor<'i32' | 'i64'> }>;
+    minPool<T extends ElementType>(input: Tensor<T>, attributes: MaxPool): Promise<{ values: Tensor<T>; indices?: Tensor<'i32' | 'i64'> }>;
+    segmentMin<T extends ElementType>(input: Tensor<T>, ids: Tensor | ArrayBufferView | Iterable<number>, attributes?: SegmentMax): Promise<{ values: Tensor<T>; indices?: Tensor<'i32' | 'i64'>; status?: Tensor<'u32'> }>;
     /** Ids in an array are checked and counted; those of a tensor are not. */
     segmentMax<T extends ElementType>(input: Tensor<T>, ids: Tensor | ArrayBufferView | Iterable<number>, attributes?: SegmentMax): Promise<{ values: Tensor<T>; indices?: Tensor<'i32' | 'i64'>; status?: Tensor<'u32'> }>;
     /** A node of ONNX, oneDNN Graph or OpenVINO: its results. */

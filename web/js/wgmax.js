@@ -77,6 +77,11 @@ function elements(module, type, value) {
     return Own.from(list, Number);
 }
 
+/** The attributes of an operator of minima. */
+function minimum(attributes) {
+    return { ...attributes, extremum: 'minimum' };
+}
+
 /** Sizes that are whole numbers. */
 function sizes(shape) {
     const list = Array.from(shape);
@@ -137,10 +142,24 @@ export class Device {
         return this.tensor(type, shape, new (ARRAYS[type] ?? Uint8Array)(length));
     }
 
-    /** The maximum along axes: all of them, unless `axes` are given. */
+    /** The maximum along axes: all of them, unless `axes` are given. With `indices` also where it is. */
     async reduceMax(input, attributes) {
         const operator = checked(() => this.#module.Operator.reduceMax(attributes));
-        return (await this.#run(operator, input))[0];
+        const [values, indices] = await this.#run(operator, input);
+        return indices ? { values, indices } : values;
+    }
+
+    reduceMin(input, attributes) {
+        return this.reduceMax(input, minimum(attributes));
+    }
+
+    /** Where the maximum along axes is, and not the maximum itself. */
+    argMax(input, { type = 'i64', last = false, ...attributes } = {}) {
+        return this.reduceMax(input, { ...attributes, indices: { type, last }, values: false });
+    }
+
+    argMin(input, attributes) {
+        return this.argMax(input, minimum(attributes));
     }
 
     /** The maximum of windows, and where it is if `indices` are wanted. */
@@ -148,6 +167,10 @@ export class Device {
         const operator = checked(() => this.#module.Operator.maxPool(attributes));
         const [values, indices] = await this.#run(operator, input);
         return { values, indices };
+    }
+
+    minPool(input, attributes) {
+        return this.maxPool(input, minimum(attributes));
     }
 
     /**
@@ -160,6 +183,10 @@ export class Device {
         const values = results.shift();
         const status = attributes.status ? results.pop() : undefined;
         return { values, indices: results.shift(), status };
+    }
+
+    segmentMin(input, ids, attributes) {
+        return this.segmentMax(input, ids, minimum(attributes));
     }
 
     /**

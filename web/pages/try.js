@@ -82,15 +82,15 @@ function unbatch(tensor) {
 async function pool(device, pixels) {
     const input = batch(pixels);
     // What is compiled for the first time is not timed.
-    const key = JSON.stringify([pixels.shape, attributes()]);
+    const key = JSON.stringify([pixels.shape, $('extremum').value, attributes()]);
     if (!device.isCpu && key !== compiled) {
-        const { values } = await device.maxPool(input, attributes());
+        const { values } = await device[$('extremum').value](input, attributes());
         await device.wait();
         values.destroy();
         compiled = key;
     }
     const start = performance.now();
-    const { values } = await device.maxPool(input, attributes());
+    const { values } = await device[$('extremum').value](input, attributes());
     await device.wait();
     const time = performance.now() - start;
     input.free();
@@ -165,6 +165,8 @@ for (const id of sliders) {
     });
     show();
 }
+
+$('extremum').onchange = () => changed();
 
 function stopCamera() {
     stream?.getTracks().forEach((track) => track.stop());

@@ -7,10 +7,10 @@ use wasm_bindgen::prelude::wasm_bindgen;
 use wasm_bindgen::{JsCast, JsValue};
 use wgmax::dialect::{Attribute, Dialect, Node};
 use wgmax::operator::{
-    EmptySegment, EmptySet, Indices, Layout, MaxPool, Order, Padding, ReduceMax, Rounding,
-    SegmentMax, Segments,
+    EmptySegment, EmptySet, Indices, Layout, MaxPool, Order, Padding, Positions, ReduceMax,
+    Rounding, SegmentMax, Segments,
 };
-use wgmax::{ElementType, Error, Nan};
+use wgmax::{ElementType, Error, Extremum, Nan};
 
 use crate::error::{Result, js};
 use crate::host::HostTensor;
@@ -21,6 +21,9 @@ type Made<T> = std::result::Result<T, Error>;
 
 const NAN: [(&str, Nan); 2] = [("propagate", Nan::Propagate), ("ignore", Nan::Ignore)];
 const NAN_NAMES: &str = "\"propagate\" or \"ignore\"";
+const EXTREMUM: [(&str, Extremum); 2] =
+    [("maximum", Extremum::Maximum), ("minimum", Extremum::Minimum)];
+const EXTREMUM_NAMES: &str = "\"maximum\" or \"minimum\"";
 const EMPTY_SET: [(&str, EmptySet); 2] =
     [("negativeInfinity", EmptySet::NegativeInfinity), ("lowest", EmptySet::Lowest)];
 const EMPTY_SET_NAMES: &str = "\"negativeInfinity\" or \"lowest\"";
@@ -88,14 +91,47 @@ fn reduce_max(mut fields: Fields) -> Made<ReduceMax> {
     if let Some(keep) = fields.boolean("keepDims")? {
         op = op.keep_dims(keep);
     }
+    if let Some(extremum) = fields.choice("extremum", EXTREMUM_NAMES, &EXTREMUM)? {
+        op = op.extremum(extremum);
+    }
     if let Some(nan) = fields.choice("nan", NAN_NAMES, &NAN)? {
         op = op.nan(nan);
     }
     if let Some(empty) = fields.choice("emptySet", EMPTY_SET_NAMES, &EMPTY_SET)? {
         op = op.empty_set(empty);
     }
+    if let Some(indices) = fields.take("indices") {
+        op = op.indices(read_positions(indices)?);
+    }
+    if let Some(values) = fields.boolean("values")? {
+        op = op.values(values);
+    }
     fields.end()?;
     Ok(op)
+}
+
+/// `true`, `false`, or an object with `type` and `last`.
+fn read_positions(value: JsValue) -> Made<Option<Positions>> {
+    let Some(mut fields) = indices_fields(value)? else { return Ok(None) };
+    let mut positions = Positions::default();
+    if let Some(element_type) = fields.choice("type", INDEX_TYPE_NAMES, &INDEX_TYPES)? {
+        positions.element_type = element_type;
+    }
+    if let Some(last) = fields.boolean("last")? {
+        positions.last = last;
+    }
+    fields.end()?;
+    Ok(Some(positions))
+}
+
+/// The fields of an object, none of `true`; `None` of `false`.
+fn indices_fields(value: JsValue) -> Made<Option<Fields>> {
+    match value.as_bool() {
+        Some(false) => Ok(None),
+        Some(true) => Ok(Some(Fields::new(JsValue::UNDEFINED, "indices"))),
+        None if value.is_object() => Ok(Some(Fields::new(value, "indices"))),
+        None => Err(bad("indices", "true, false, or an object", &value)),
+    }
 }
 
 fn max_pool(mut fields: Fields) -> Made<MaxPool> {
@@ -120,6 +156,9 @@ fn max_pool(mut fields: Fields) -> Made<MaxPool> {
     let layouts = [("ncx", Layout::Ncx), ("nxc", Layout::Nxc)];
     if let Some(layout) = fields.choice("layout", "\"ncx\" or \"nxc\"", &layouts)? {
         op = op.layout(layout);
+    }
+    if let Some(extremum) = fields.choice("extremum", EXTREMUM_NAMES, &EXTREMUM)? {
+        op = op.extremum(extremum);
     }
     if let Some(nan) = fields.choice("nan", NAN_NAMES, &NAN)? {
         op = op.nan(nan);
@@ -152,13 +191,7 @@ fn read_padding(value: &JsValue) -> Made<Padding> {
 
 /// `true`, `false`, or an object with `type`, `order` and `axis`.
 fn read_indices(value: JsValue) -> Made<Option<Indices>> {
-    if let Some(wanted) = value.as_bool() {
-        return Ok(wanted.then(Indices::default));
-    }
-    if !value.is_object() {
-        return Err(bad("indices", "true, false, or an object", &value));
-    }
-    let mut fields = Fields::new(value, "indices");
+    let Some(mut fields) = indices_fields(value)? else { return Ok(None) };
     let mut indices = Indices::default();
     if let Some(element_type) = fields.choice("type", INDEX_TYPE_NAMES, &INDEX_TYPES)? {
         indices.element_type = element_type;
@@ -197,6 +230,9 @@ fn segment_max(mut fields: Fields) -> Made<SegmentMax> {
     let names = "\"zero\", \"lowest\" or \"negativeInfinity\"";
     if let Some(empty) = fields.choice("emptySegment", names, &empties)? {
         op = op.empty_segment(empty);
+    }
+    if let Some(extremum) = fields.choice("extremum", EXTREMUM_NAMES, &EXTREMUM)? {
+        op = op.extremum(extremum);
     }
     if let Some(nan) = fields.choice("nan", NAN_NAMES, &NAN)? {
         op = op.nan(nan);

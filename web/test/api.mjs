@@ -97,6 +97,25 @@ tests['segmentMax takes ids of all kinds'] = (wgmax, options) => both(wgmax, opt
     await fails('SegmentIdsLength', () => device.segmentMax(x, [0, 0]));
 });
 
+tests['minima and positions'] = (wgmax, options) => both(wgmax, options, async (device) => {
+    const x = await device.tensor('f32', [2, 3], [1, 5, 5, NaN, -1, -0]);
+    equal(await (await device.reduceMin(x, { axes: [1] })).numbers(), [1, NaN]);
+    equal(await (await device.reduceMin(x, { axes: [1], nan: 'ignore' })).numbers(), [1, -1]);
+    const { values, indices } = await device.reduceMax(x, { axes: [1], indices: true });
+    equal([await values.numbers(), indices.type, await indices.numbers()], [[5, NaN], 'i64', [1, 0]]);
+    const last = await device.argMax(x, { axes: [-1], last: true, type: 'i32', keepDims: true });
+    equal([last.shape, last.type, await last.numbers()], [[2, 1], 'i32', [2, 0]]);
+    equal(await (await device.argMin(x, { axes: [1], nan: 'ignore' })).numbers(), [0, 1]);
+    const plane = x.reshape([1, 1, 2, 3]);
+    const pooled = await device.minPool(plane, { kernel: [2, 2], nan: 'ignore', indices: true });
+    equal([await pooled.values.numbers(), await pooled.indices.numbers()], [[-1, -1], [4, 4]]);
+    const segments = await device.segmentMin(x, [0, 0], { nan: 'ignore' });
+    equal(await segments.values.numbers(), [1, -1, -0]);
+    await fails('BadAttribute', () => device.reduceMax(x, { extremum: 'least' }));
+    await fails('BadAttribute', () => device.reduceMax(x, { indices: 1 }));
+    await fails('UnknownAttribute', () => device.reduceMax(x, { indices: { first: true } }));
+});
+
 tests['views copy nothing'] = (wgmax, options) => both(wgmax, options, async (device) => {
     const x = await device.tensor('u8', [3, 4], Uint8Array.from({ length: 12 }, (_, i) => i));
     equal(await x.slice(1, 1, 3).numbers(), [1, 2, 5, 6, 9, 10]);

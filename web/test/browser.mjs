@@ -1,11 +1,13 @@
 // The package and the pages in headless Chromium, on SwiftShader. Every call of a page has a limit
 // of time: a tab that hangs fails.
-import { mkdir, readdir, writeFile } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 import puppeteer from 'puppeteer-core';
 
+import { caseFolders } from './folders.mjs';
+import { EXPECTED } from './golden.mjs';
 import { serve } from './serve.mjs';
 
 const CASES = Number(process.env.WGMAX_CASES ?? 2000);
@@ -87,8 +89,8 @@ async function picture(page, name) {
     await page.setViewport({ width: 1280, height: 800 });
 }
 
-const cases = fileURLToPath(new URL('../../tests/cases/public/', import.meta.url));
-const folders = (await readdir(cases)).sort();
+const cases = fileURLToPath(new URL('../../tests/cases/', import.meta.url));
+const folders = await caseFolders(cases);
 
 await browse(WEBGPU, async (page) => {
     const check = errorsOf(page);
@@ -115,13 +117,13 @@ await browse(WEBGPU, async (page) => {
             const { open } = await import('/pkg/wgmax.js');
             const { goldenAll } = await import('/test/golden.mjs');
             const read = async (path) => {
-                const response = await fetch(`/cases/public/${path}`);
+                const response = await fetch(`/cases/${path}`);
                 if (!response.ok) throw new Error(`${path}: ${response.status}`);
                 return new Uint8Array(await response.arrayBuffer());
             };
             return goldenAll(await open('gpu'), folders, read);
         }, folders);
-        if (wrong.length || ok !== 386 || refused !== 53) throw new Error(`${ok} equal, ${refused} refused, wrong: ${wrong.join('\n')}`);
+        if (wrong.length || ok !== EXPECTED.ok || refused !== EXPECTED.refused) throw new Error(`${ok} equal, ${refused} refused, wrong: ${wrong.join('\n')}`);
         return `${ok} equal, ${refused} refused`;
     });
     await step('no errors on the pages', 5, async () => check());

@@ -9,6 +9,8 @@ const floats: Float32Array = await values.data();
 const positions: BigInt64Array | Int32Array = await indices!.data();
 const bytes: Uint8Array = await (await device.reduceMax(await device.tensor('u8', [2], [1, 2]))).data();
 const { status } = await device.segmentMax(x, [0, 1], { segments: 'unsorted', status: true });
+const { values: least, indices: at } = await device.reduceMin(x, { axes: [1], indices: { last: true } });
+const where: BigInt64Array | Int32Array = await (await device.argMax(x, { axes: [1], type: 'i32' })).data();
 const counts: Uint32Array = await status!.data();
 const buffer: GPUBuffer | undefined = x.slice(1, 0, 2).buffer;
 const verification = new Verification(device, { seed: 1 });
@@ -20,4 +22,4 @@ await device.tensor('f99', [1], [1]);
 // @ts-expect-error no name of a device
 await wgmax.open('vulkan');
 
-export { buffer, bytes, counts, floats, outcome, positions };
+export { at, buffer, bytes, counts, floats, least, outcome, positions, where };
