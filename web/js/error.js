@@ -7,12 +7,25 @@ export class WgmaxError extends Error {
     }
 }
 
+/** What rejects the promises that wait for a WebAssembly. */
+const waiting = new Set();
+
+/** Rejects what waits: a panic in the WebAssembly leaves its promises as they are. */
+export function panicked(message) {
+    const error = new WgmaxError('Panic', `wgmax failed, and this page must be loaded again: ${message}`);
+    waiting.forEach((reject) => reject(error));
+}
+
 /**
  * What the WebAssembly gives, with its errors as `WgmaxError`: of a function its result, of a promise
  * a promise.
  */
 export function checked(what) {
-    if (typeof what !== 'function') return what.catch(raise);
+    if (typeof what !== 'function') {
+        let reject;
+        const panic = new Promise((_, rejected) => waiting.add((reject = rejected)));
+        return Promise.race([what.catch(raise), panic]).finally(() => waiting.delete(reject));
+    }
     try {
         return what();
     } catch (error) {

@@ -1,6 +1,8 @@
 // The WebAssembly, loaded when it is first needed. There are two: `gpu` is small and has no CPU;
 // `full` has the CPU and the random cases.
 
+import { panicked } from './error.js';
+
 const loaded = {};
 
 /** The exports of a WebAssembly. */
@@ -21,5 +23,6 @@ async function start(name) {
     } else {
         await module.default({ module_or_path: url });
     }
+    module.onPanic(panicked);
     return module;
 }

@@ -1,7 +1,8 @@
 //! Errors as JavaScript has them.
 
-use js_sys::Reflect;
+use js_sys::{Function, Reflect};
 use wasm_bindgen::JsValue;
+use wasm_bindgen::prelude::wasm_bindgen;
 
 /// The result of what JavaScript calls.
 pub type Result<T> = std::result::Result<T, JsValue>;
@@ -15,4 +16,24 @@ pub fn js(error: wgmax::Error) -> JsValue {
     // It cannot fail on an object that was just made.
     let _ = Reflect::set(&object, &"code".into(), &code.into());
     object.into()
+}
+
+/// Has a function called with the message of a panic. After one, promises of this WebAssembly are
+/// never settled: the function is to reject them.
+#[wasm_bindgen(js_name = onPanic)]
+pub fn on_panic(function: Function) {
+    // A hook must be `Sync`; there is one thread.
+    thread_local!(static FUNCTION: std::cell::OnceCell<Function> = const { std::cell::OnceCell::new() });
+    let _ = FUNCTION.with(|cell| cell.set(function));
+    std::panic::set_hook(Box::new(|info| {
+        let message = info.to_string();
+        let _ = FUNCTION.with(|cell| cell.get().map(|f| f.call1(&JsValue::NULL, &message.into())));
+    }));
+}
+
+/// A promise that a panic ends, for tests.
+#[cfg(feature = "verify")]
+#[wasm_bindgen(js_name = panicLater)]
+pub fn panic_later() -> js_sys::Promise {
+    wasm_bindgen_futures::future_to_promise(async { panic!("a test asked for it") })
 }

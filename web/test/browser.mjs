@@ -129,6 +129,19 @@ await browse(WEBGPU, async (page) => {
     await step('no errors on the pages', 5, async () => check());
 });
 
+await browse(WEBGPU, async (page) => {
+    await step('a panic', 60, async () => {
+        await page.goto(`${at}/test/blank.html`);
+        const error = await page.evaluate(async () => {
+            const { open } = await import('/pkg/wgmax.js');
+            const { checked } = await import('/pkg/error.js');
+            const { parts } = await open('cpu');
+            return checked(parts.module.panicLater()).catch(({ code, message }) => ({ code, message }));
+        });
+        if (error?.code !== 'Panic' || !error.message.includes('a test asked for it')) throw new Error(JSON.stringify(error));
+    });
+});
+
 // Each page in a browser of its own: one that fails shall not be the next one's matter.
 await browse(WEBGPU, async (page) => {
     const check = errorsOf(page);

@@ -62,4 +62,10 @@ while (verification.cases < CASES) {
 }
 console.log(`${verification.cases} cases in ${verification.seconds.toFixed(0)} s: ${verification.mismatches} differ, ${verification.failures} failed`);
 failed += verification.mismatches + verification.failures + (verification.cases !== CASES);
+// The last one: there is no going on after it. What traps in a task would end Node.
+process.once('uncaughtException', () => {});
+const { checked } = await import('../pkg/error.js');
+const panic = await within(10, 'a panic', checked(device.parts.module.panicLater())).catch((error) => error);
+failed += !(panic.code === 'Panic' && panic.message.includes('a test asked for it'));
+console.log(`a panic: ${panic.message}`);
 process.exit(failed ? 1 : 0);
