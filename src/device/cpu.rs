@@ -15,7 +15,7 @@ impl Device {
     pub fn cpu() -> Self {
         let threads = threads::count();
         let info = DeviceInfo {
-            name: format!("CPU, {threads} threads"),
+            name: format!("CPU, {threads} thread{}", if threads == 1 { "" } else { "s" }),
             backend: "cpu".into(),
             driver: String::new(),
             kind: "host".into(),
