@@ -23,6 +23,7 @@ mod shader;
 mod shell;
 mod source;
 mod table;
+mod targets;
 mod verify;
 
 use std::ffi::OsString;
@@ -36,7 +37,7 @@ use output::Output;
 
 /// ReduceMax, MaxPool and SegmentMax as WGSL compute shaders, and the same kernels on the CPU.
 #[derive(Parser)]
-#[command(name = "wgmax", version, disable_help_subcommand = true, after_help = EXAMPLES)]
+#[command(name = "wgmax", version, after_help = EXAMPLES)]
 struct Cli {
     /// Whether help, tables and errors are coloured
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]

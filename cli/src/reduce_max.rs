@@ -8,6 +8,7 @@ use super::Outcome;
 use super::options::{EmptyChoice, List, NanChoice, Run, Writing};
 use super::output::{self, Output};
 use super::source::Source;
+use super::targets::Targets;
 
 #[derive(Args)]
 #[command(after_help = "\
@@ -78,6 +79,9 @@ impl Operation {
 }
 
 pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome> {
+    Targets::default()
+        .tensor("--output ", arguments.output.as_deref())?
+        .check(&[&arguments.operation.source.input], Some(arguments.writing.force))?;
     let (operator, input) = arguments.operation.read()?;
     let results = arguments.run.run(&operator, &[&input])?;
     output::deliver(&results, &[&arguments.output], &arguments.writing, output)?;

@@ -9,6 +9,7 @@ use super::files;
 use super::options::{IndexType, NanChoice, Run, Writing};
 use super::output::{self, Output};
 use super::source::Source;
+use super::targets::Targets;
 
 #[derive(Args)]
 #[command(after_help = "\
@@ -111,7 +112,22 @@ impl Attributes {
             (Error::IndexTooLarge { .. }, _) => "--index-type i32".to_string(),
             _ => ids.to_string(),
         };
-        anyhow::Error::from(error).context(argument)
+        let hint = self.hint(&error);
+        // The library's name of the attribute.
+        let text = error.to_string().replace("; give num_segments", "");
+        anyhow::anyhow!("{argument}: {text}{hint}")
+    }
+
+    /// The option that takes such ids.
+    fn hint(&self, error: &Error) -> &'static str {
+        match error {
+            Error::UnsortedSegments { .. } if self.offsets => "; if they are ids: leave out --offsets",
+            Error::UnsortedSegments { .. } => "; --unsorted takes ids in any order",
+            Error::NegativeSegment { .. } if !self.offsets => "; --unsorted leaves such rows out",
+            Error::SegmentTooLarge { .. } => "; --num-segments leaves such rows out",
+            Error::SegmentIdsLength { .. } if !self.offsets => "; if they are offsets: --offsets",
+            _ => "",
+        }
     }
 }
 
@@ -135,6 +151,11 @@ impl Operation {
 }
 
 pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome> {
+    let Operation { source, ids, .. } = &arguments.operation;
+    Targets::default()
+        .tensor("--output ", arguments.output.as_deref())?
+        .tensor("--indices ", arguments.indices.as_deref())?
+        .check(&[&source.input, ids], Some(arguments.writing.force))?;
     let (operator, inputs) = arguments.operation.read(arguments.indices.is_some())?;
     let operator = match operator {
         Operator::SegmentMax(operator) => operator.status(true).into(),

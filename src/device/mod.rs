@@ -39,7 +39,8 @@ pub fn adapters() -> Vec<DeviceInfo> {
 /// # Errors
 /// [`Error::NoAdapter`].
 pub fn adapter(name: &str) -> Result<wgpu::Adapter> {
-    pollster::block_on(gpu::find(if name == "auto" { "gpu" } else { name }))
+    let is_auto = name.trim().eq_ignore_ascii_case("auto");
+    pollster::block_on(gpu::find(if is_auto { "gpu" } else { name }))
 }
 
 /// Something that runs operators: a GPU through wgpu, or the CPU. Cloning shares it.
@@ -105,7 +106,9 @@ impl Device {
     /// - `auto`: as [`Device::auto`]; `cpu`: as [`Device::cpu`]; `gpu`: as [`Device::gpu`];
     /// - `hardware`: the best GPU adapter that is no software adapter;
     /// - the index of an adapter in [`adapters`];
-    /// - a part of an adapter's name, backend or driver, in upper or lower case.
+    /// - a part of an adapter's name, backend or driver.
+    ///
+    /// Upper and lower case make no difference.
     ///
     /// # Errors
     /// [`Error::NoAdapter`], [`Error::AdapterRefused`], [`Error::NoCpu`].

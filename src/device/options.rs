@@ -57,12 +57,13 @@ impl DeviceOptions {
     /// # Errors
     /// As [`DeviceOptions::open`].
     pub async fn open_async(&self, name: &str) -> Result<Device> {
-        let wanted = match name {
+        let name = name.trim().to_ascii_lowercase();
+        let wanted = match &*name {
             "cpu" => return self.cpu(None),
             "auto" if cfg!(feature = "cpu") => "hardware",
             // Without the CPU, a software adapter is better than nothing.
             "auto" => "gpu",
-            _ => name,
+            name => name,
         };
         match gpu::open(wanted, self.cache()).await {
             Ok(gpu) => Ok(self.device(gpu)),

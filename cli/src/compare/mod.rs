@@ -1,8 +1,10 @@
 //! `wgmax compare`.
 
+mod canvas;
 mod heatmap;
 
 use std::io::Write;
+use std::path::Path;
 use std::str::FromStr;
 
 use clap::{Args, Subcommand};
@@ -10,8 +12,9 @@ use wgmax::Tensor;
 
 use super::max_pool::Axes;
 use super::options::Planning;
-use super::output::Output;
+use super::output::{self, Output};
 use super::picture::Format;
+use super::targets::Targets;
 use super::{Outcome, difference, files, max_pool, reduce_max, segment_max};
 
 /// The names of an operator's results.
@@ -27,8 +30,8 @@ Examples:
 
 The picture of --heatmap has the last two axes down and across (of [.., H, W, C] with up to four
 channels, H and W), and a tile for each position along the others. Equal elements are white, others
-yellow to red by how far apart they are, and violet where one is NaN. Where a pixel stands for
-several elements, the farthest apart counts.")]
+orange to dark red by how far apart they are, and violet where one is NaN; the line below the picture
+has the scale. Where a pixel stands for several elements, the farthest apart counts.")]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub struct Arguments {
     #[command(subcommand)]
@@ -139,16 +142,24 @@ fn tensors(
             Format::of(path) == Some(Format::Png),
             "--heatmap {path}: the picture is a FILE.png"
         );
-        files::ensure_apart("--heatmap", path.as_ref(), &paths.map(String::as_str))?;
     }
+    let heatmap_path = heatmap.map(Path::new);
+    Targets::default()
+        .report("--heatmap ", heatmap_path)
+        .check(&paths.map(String::as_str), None)?;
     let [a, b] = [files::read(paths[0], None)?, files::read(paths[1], None)?];
     let report = match arguments.values {
         true => wgmax::compare_values(&a, &b)?,
         false => wgmax::compare(&a, &b)?,
     };
     if let Some(path) = heatmap {
-        let picture = heatmap::draw(&a, &b, arguments.values)?;
-        files::write(&[(path, &picture)], false)?;
+        match heatmap::draw(&a, &b, arguments.values)? {
+            Some(picture) => files::write(&[(path, &picture)], false)?,
+            None => output::remark(format_args!(
+                "--heatmap {path}: not written, because {} has no elements",
+                a.desc()
+            )),
+        }
     }
     writeln!(output, "a: {}\nb: {}", paths[0], paths[1])?;
     writeln!(output, "{}: {}", a.desc(), difference::text(&report, 0))?;
