@@ -67,6 +67,13 @@ impl Write for Output {
     }
 }
 
+/// Writes a text of which the first line, where it is too long, becomes several.
+pub fn put(output: &mut Output, text: impl Display) -> io::Result<()> {
+    let text = text.to_string();
+    let (first, rest) = text.split_at(text.find('\n').unwrap_or(text.len()));
+    writeln!(output, "{}{rest}", table::wrapped(first, table::width(), ""))
+}
+
 /// A number of things, by the noun of one.
 pub fn counted(number: impl TryInto<u64> + Display + Copy, noun: &str) -> String {
     let s = if number.try_into().is_ok_and(|number| number == 1) { "" } else { "s" };

@@ -14,7 +14,7 @@ use super::targets::Targets;
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
-  wgmax segment-max features.npy ids.npy --num-segments 34 --unsorted -o largest.npy
+  wgmax segment-max x.npy ids.npy --num-segments 34 --unsorted -o y.npy
   wgmax segment-max data.npy offsets.npy --offsets --indices rows.npy")]
 pub struct Arguments {
     #[command(flatten)]
@@ -132,6 +132,11 @@ impl Attributes {
 }
 
 impl Operation {
+    /// The arguments of the inputs.
+    pub fn inputs(&self) -> [&str; 2] {
+        [&self.source.input, &self.ids]
+    }
+
     /// The operator, checked before a device is opened, and its inputs from the files.
     pub fn read(&self, indices: bool) -> anyhow::Result<(Operator, Vec<Tensor>)> {
         let attributes = &self.attributes;
@@ -151,11 +156,10 @@ impl Operation {
 }
 
 pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome> {
-    let Operation { source, ids, .. } = &arguments.operation;
     Targets::default()
         .tensor("--output ", arguments.output.as_deref())?
         .tensor("--indices ", arguments.indices.as_deref())?
-        .check(&[&source.input, ids], Some(arguments.writing.force))?;
+        .check(&arguments.operation.inputs(), Some(arguments.writing.force))?;
     let (operator, inputs) = arguments.operation.read(arguments.indices.is_some())?;
     let operator = match operator {
         Operator::SegmentMax(operator) => operator.status(true).into(),

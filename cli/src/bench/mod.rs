@@ -24,6 +24,7 @@ use super::interrupt::{self, Polling};
 use super::options::{On, PlanChoice};
 use super::output::Output;
 use super::report::{WholeFile, file};
+use super::table;
 use super::targets::Targets;
 use costs::Cost;
 use cpu::Cpu;
@@ -170,7 +171,8 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome
     );
     if arguments.list {
         for item in &items {
-            writeln!(output, "{:<20} {}", item.name, item.description())?;
+            let text = table::wrapped(&item.description(), table::width(), &" ".repeat(21));
+            writeln!(output, "{:<20} {}", item.name, text.trim_start())?;
         }
         return Ok(Outcome::Good);
     }

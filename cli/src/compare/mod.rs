@@ -12,7 +12,7 @@ use wgmax::Tensor;
 
 use super::max_pool::Axes;
 use super::options::Planning;
-use super::output::{self, Output};
+use super::output::{self, Output, put};
 use super::picture::Format;
 use super::targets::Targets;
 use super::{Outcome, difference, files, max_pool, reduce_max, segment_max};
@@ -28,9 +28,9 @@ Examples:
   wgmax compare reduce-max x.npy --axes 0 --between cpu,gpu
   wgmax compare max-pool x.npy --kernel 3,3 --indices --between 0,1
 
-The picture of --heatmap has the last two axes down and across (of [.., H, W, C] with up to four
-channels, H and W), and a tile for each position along the others. Equal elements are white, others
-orange to dark red by how far apart they are, and violet where one is NaN; the line below the picture
+The picture of --heatmap has the last two axes down and across (of [.., H, W, C] with up to four \
+channels, H and W), and a tile for each position along the others. Equal elements are white, others \
+orange to dark red by how far apart they are, and violet where one is NaN; the line below the picture \
 has the scale. Where a pixel stands for several elements, the farthest apart counts.")]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub struct Arguments {
@@ -66,6 +66,16 @@ enum Choice {
     MaxPool(MaxPool),
     /// The maximum of each segment of the rows of a tensor from a file
     SegmentMax(SegmentMax),
+}
+
+impl Choice {
+    /// Refuses two inputs that are standard input.
+    fn check_inputs(&self) -> anyhow::Result<()> {
+        match self {
+            Self::SegmentMax(choice) => Targets::default().check(&choice.operation.inputs(), None),
+            _ => Ok(()),
+        }
+    }
 }
 
 #[derive(Args)]
@@ -162,13 +172,14 @@ fn tensors(
         }
     }
     writeln!(output, "a: {}\nb: {}", paths[0], paths[1])?;
-    writeln!(output, "{}: {}", a.desc(), difference::text(&report, 0))?;
+    put(output, format_args!("{}: {}", a.desc(), difference::text(&report, 0)))?;
     Ok(if report.is_equal() { Outcome::Good } else { Outcome::Bad })
 }
 
 /// Runs an operator on two devices, and compares the results.
 fn devices(choice: &Choice, output: &mut Output) -> anyhow::Result<Outcome> {
     let mut axes = Axes::OWN;
+    choice.check_inputs()?;
     let (operator, inputs, between) = match choice {
         Choice::ReduceMax(choice) => {
             let (operator, input) = choice.operation.read()?;
@@ -189,8 +200,8 @@ fn devices(choice: &Choice, output: &mut Output) -> anyhow::Result<Outcome> {
     let devices = [planning.open(a)?, planning.open(b)?];
     let a = operator.run(&devices[0], &inputs)?;
     let b = operator.run(&devices[1], &inputs)?;
-    writeln!(output, "a: {}", devices[0].info())?;
-    writeln!(output, "b: {}", devices[1].info())?;
+    put(output, format_args!("a: {}", devices[0].info()))?;
+    put(output, format_args!("b: {}", devices[1].info()))?;
     let descs: Vec<String> = (inputs.iter())
         .map(|input| axes.own(input).map(|input| input.desc().to_string()))
         .collect::<Result<_, _>>()?;
@@ -199,7 +210,8 @@ fn devices(choice: &Choice, output: &mut Output) -> anyhow::Result<Outcome> {
     for ((a, b), result) in a.iter().zip(&b).zip(RESULTS) {
         let (a, b) = (axes.own(a)?, axes.own(b)?);
         let report = wgmax::compare(&a, &b)?;
-        writeln!(output, "{result}: {from} -> {}: {}", a.desc(), difference::text(&report, 0))?;
+        let report_text = difference::text(&report, 0);
+        put(output, format_args!("{result}: {from} -> {}: {report_text}", a.desc()))?;
         if !report.is_equal() {
             outcome = Outcome::Bad;
         }

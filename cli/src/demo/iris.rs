@@ -37,7 +37,7 @@ pub fn run(trial: &mut Trial, output: &mut Output) -> anyhow::Result<()> {
         SPECIES.len(),
         MEASUREMENTS.len(),
     )?;
-    writeln!(output, "The maxima of all flowers ({}):", MEASUREMENTS.join(", "))?;
+    writeln!(output, "Maxima of all flowers ({}):", MEASUREMENTS.join(", "))?;
     let table = trial.table(["type", "maxima"], &lines(&inputs, all_and_each)?, |results| {
         Ok(output::values(&results[0], MEASUREMENTS.len())?.join("  "))
     })?;

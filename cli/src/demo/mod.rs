@@ -31,7 +31,8 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome
             let noun = if count == 1 { "adapter" } else { "adapters" };
             writeln!(output, "Found {count} GPU {noun}, and the CPU:")?;
             for (index, info) in adapters.iter().enumerate() {
-                writeln!(output, "  {index}    {info}")?;
+                let text = table::wrapped(&info.to_string(), table::width(), "       ");
+                writeln!(output, "  {index:<5}{}", text.trim_start())?;
             }
             writeln!(output, "  cpu  {}\n", Device::cpu().info())?;
         }

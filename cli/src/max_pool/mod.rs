@@ -19,9 +19,9 @@ pub use axes::Axes;
 #[command(after_help = "\
 Examples:
   wgmax max-pool x.npy --kernel 3,3 --strides 2,2 --pads 1,1,1,1 -o y.npy
-  wgmax max-pool x.npz:image --kernel 2,2 --auto-pad same-upper --indices where.npy
+  wgmax max-pool x.npz:x --kernel 2,2 --auto-pad same-upper --indices i.npy
   wgmax max-pool photo.png --kernel 9,9 --auto-pad same-upper -o brightest.png
-  wgmax max-pool chw.npy --reshape 1,3,224,224 --kernel 3,3 --strides 2,2 -o y.npy
+  wgmax max-pool chw.npy --reshape 1,3,224,-1 --kernel 3,3 -o y.npy
 
 [H, W] and [H, W, C] with a kernel of two axes are pooled as pictures, unless --layout is given.")]
 pub struct Arguments {

@@ -34,14 +34,14 @@ use values::Values;
 Examples:
   wgmax onnx model.onnx
   wgmax onnx model.onnx --dim batch=1 --dim length=2048
-  wgmax onnx model.onnx --shape relu_3=1,64,56,56 --device gpu --json report.json
+  wgmax onnx model.onnx --shape relu_3=1,64,56,56 --device gpu --json r.json
   wgmax onnx pool.onnx --input x=x.npy --output y=y.npy
 
-Nodes of MaxPool, GlobalMaxPool and ReduceMax run on the device and on the CPU. Their inputs are
-tensors from files, tensors of the model, results of earlier nodes, or random finite tensors.
+Nodes of MaxPool, GlobalMaxPool and ReduceMax run on the device and on the CPU. Their inputs are \
+tensors from files, tensors of the model, results of earlier nodes, or random finite tensors. \
 Times are medians, without upload and download.
 
-Exit status: 0 if all went well; 1 if results differ, a node is refused or fails, or, with --strict,
+Exit status: 0 if all went well; 1 if results differ, a node is refused or fails, or, with --strict, \
 one is not run; 2 for an error, told in one line; 3 if no node ran; 128 + N if signal N ended it.")]
 pub struct Arguments {
     /// FILE.onnx; - for standard input, if the model is a single file

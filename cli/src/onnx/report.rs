@@ -13,7 +13,7 @@ use super::find;
 use super::prepare::{Entry, State};
 use super::trial::Origin;
 use crate::difference;
-use crate::output::{Output, tensor_json};
+use crate::output::{Output, put, tensor_json};
 use crate::table::{self, Cell, Table};
 
 pub struct Report<'a> {
@@ -38,14 +38,14 @@ impl Report<'_> {
         };
         let name = &self.model.name;
         let noun = if nodes == 1 { "node" } else { "nodes" };
-        put(output, &format!("{name}: opset {opset}, {nodes} {noun}; {found}"))?;
+        put(output, format_args!("{name}: opset {opset}, {nodes} {noun}; {found}"))?;
         if self.entries.is_empty() {
             return Ok(());
         }
         if let Some(device) = self.device {
             let compared = if device.is_cpu() { "" } else { ", compared with the CPU" };
             let plan = device.tuning().name();
-            put(output, &format!("on {}{compared}; plan {plan}", device.info()))?;
+            put(output, format_args!("on {}{compared}; plan {plan}", device.info()))?;
         }
         writeln!(output, "{}", self.table())?;
         self.remarks(output)?;
@@ -68,8 +68,9 @@ impl Report<'_> {
         };
         let mut table = Table::new(header).wrap(0);
         for entry in self.entries {
-            let mut node = vec![short(&find::label(entry.node)), entry.node.operator.clone()];
-            node.dedup();
+            let mut node = vec![short(&find::label(entry.node))];
+            // The label of a node without a name has its operator.
+            node.extend((!entry.node.name.is_empty()).then(|| entry.node.operator.clone()));
             node.extend(entry.attributes.iter().map(|(name, value)| format!("{name} {value}")));
             let mut row: Vec<Cell> = vec![node.join("\n").into()];
             let (tensors, times, verdict) = self.cells(entry);
@@ -132,26 +133,26 @@ impl Report<'_> {
             }
         }
         for (reason, labels) in blocked {
-            put(output, &format!("not run: {}: {reason}", labels.join(", ")))?;
+            put(output, format_args!("not run: {}: {reason}", labels.join(", ")))?;
         }
         for entry in self.entries {
             let label = find::label(entry.node);
             match &entry.state {
                 State::Blocked(_) => {}
-                State::Refused(reason) => put(output, &format!("refused: {label}: {reason}"))?,
+                State::Refused(reason) => put(output, format_args!("refused: {label}: {reason}"))?,
                 State::Ready(ready) => match &ready.trial {
-                    Some(Err(error)) => put(output, &format!("failed: {label}: {error}"))?,
+                    Some(Err(error)) => put(output, format_args!("failed: {label}: {error}"))?,
                     Some(Ok(trial)) => {
                         for report in trial.comparisons.iter().filter(|r| !r.is_equal()) {
                             let text = difference::text(report, 0);
-                            writeln!(output, "{label}: a is the device, b the CPU: {text}")?;
+                            put(output, format_args!("{label}: a is the device, b the CPU: {text}"))?;
                         }
                     }
                     None => {}
                 },
             }
             for remark in &entry.remarks {
-                put(output, &format!("{label}: {remark}"))?;
+                put(output, format_args!("{label}: {remark}"))?;
             }
         }
         Ok(())
@@ -170,11 +171,6 @@ impl Report<'_> {
             "nodes": self.entries.iter().map(node).collect::<Vec<_>>(),
         })
     }
-}
-
-/// Writes a line, or several where there is no place.
-fn put(output: &mut Output, line: &str) -> std::io::Result<()> {
-    writeln!(output, "{}", table::wrapped(line, table::width(), ""))
 }
 
 fn node(entry: &Entry<'_>) -> Value {

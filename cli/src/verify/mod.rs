@@ -50,12 +50,12 @@ Examples:
   wgmax verify --faults --json report.json
   wgmax verify --replay report.json
 
-Each case aims at a variant of a kernel and an element type; 2000 cases reach all of them. Cases
-choose tunings and narrow limits at random. --plan replaces the tuning of all cases; their limits,
+Each case aims at a variant of a kernel and an element type; 2000 cases reach all of them. Cases \
+choose tunings and narrow limits at random. --plan replaces the tuning of all cases; their limits, \
 parallelism and maximum of taps stay.
 
---faults tells how good the cases are: it plants known mistakes in shaders and in CPU kernels, one
-after the other, and runs the cases until one has another result. A JSON report has all that
+--faults tells how good the cases are: it plants known mistakes in shaders and in CPU kernels, one \
+after the other, and runs the cases until one has another result. A JSON report has all that \
 --replay needs to run the same again.")]
 pub struct Arguments {
     /// Device: cpu, gpu, an index, or part of an adapter's name; every adapter by default

@@ -6,7 +6,7 @@ use std::path::Path;
 use wgmax::Tensor;
 use wgmax::io::npy;
 
-use super::{folder, refused, stderr, stdout, succeeds, wgmax};
+use super::{folder, refused, stderr, succeeds, wgmax};
 
 const MODEL: &str = concat!(
     env!("CARGO_MANIFEST_DIR"),
