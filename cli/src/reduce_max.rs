@@ -65,7 +65,10 @@ impl Attributes {
         if let Some(List(axes)) = &self.axes {
             operator = operator.axes(axes.iter().copied());
         }
-        operator.infer(input)?;
+        operator.infer(input).map_err(|error| match &self.axes {
+            Some(axes) => anyhow::anyhow!("--axes {axes}: {error}"),
+            None => error.into(),
+        })?;
         Ok(operator.into())
     }
 }

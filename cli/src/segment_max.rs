@@ -121,7 +121,9 @@ impl Attributes {
     /// The option that takes such ids.
     fn hint(&self, error: &Error) -> &'static str {
         match error {
-            Error::UnsortedSegments { .. } if self.offsets => "; if they are ids: leave out --offsets",
+            Error::UnsortedSegments { .. } if self.offsets => {
+                "; if they are ids: leave out --offsets"
+            }
             Error::UnsortedSegments { .. } => "; --unsorted takes ids in any order",
             Error::NegativeSegment { .. } if !self.offsets => "; --unsorted leaves such rows out",
             Error::SegmentTooLarge { .. } => "; --num-segments leaves such rows out",

@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use clap::Args;
-use wgmax::{ElementType, Tensor};
+use wgmax::{ElementType, Error, Tensor};
 
 use super::files;
 use super::options::element_type;
@@ -42,7 +42,13 @@ impl Source {
     }
 
     pub fn read(&self) -> anyhow::Result<Tensor> {
-        let tensor = files::read(&self.input, self.element_type)?;
+        let tensor = files::read(&self.input, self.element_type).map_err(|error| {
+            let is_of_type = matches!(error, Error::WrongElementType { .. });
+            match self.element_type.filter(|_| is_of_type) {
+                Some(wanted) => anyhow::anyhow!("{}: --type {wanted}: {error}", self.input),
+                None => error.into(),
+            }
+        })?;
         let Some(shape) = &self.reshape else { return Ok(tensor) };
         let sizes = shape.of(tensor.len()).map_err(|reason| {
             anyhow::anyhow!("--reshape {}: {}: {reason}", shape.text, tensor.desc())
@@ -86,12 +92,10 @@ impl Reshape {
                 return Err("-1 could be any size beside a size of 0".to_string());
             }
             Some(known) if open => elements.checked_div(known).filter(|n| n * known == elements),
-            _ => Some(1),
+            known => known.filter(|&known| known == elements),
         };
         match rest {
-            Some(rest) if open || known == Some(elements) => {
-                Ok(self.sizes.iter().map(|size| size.unwrap_or(rest)).collect())
-            }
+            Some(rest) => Ok(self.sizes.iter().map(|size| size.unwrap_or(rest)).collect()),
             _ => Err(match (open, known) {
                 (true, Some(known)) => {
                     format!("its {elements} elements are no multiple of the other sizes, {known}")

@@ -71,9 +71,9 @@ pub(crate) async fn find(name: &str) -> Result<wgpu::Adapter> {
         ("gpu", _) => Some(0),
         ("hardware", _) => adapters.iter().position(|adapter| info(adapter).is_hardware()),
         (_, Ok(index)) => Some(index),
-        _ => adapters.iter().position(|adapter| {
-            info(adapter).to_string().to_lowercase().contains(&lower)
-        }),
+        _ => adapters
+            .iter()
+            .position(|adapter| info(adapter).to_string().to_lowercase().contains(&lower)),
     };
     match index.filter(|&index| index < adapters.len()) {
         Some(index) => Ok(adapters.swap_remove(index)),

@@ -246,7 +246,8 @@ pub fn draw(a: &Tensor, b: &Tensor, values: bool) -> Result<Option<Tensor>> {
         let cell = &mut cells[sheet.cell(index)];
         *cell = cell.join(ulp.map_or(Cell::Nan, Cell::Apart));
     })?;
-    let apart = || cells.iter().filter_map(|c| if let Cell::Apart(d) = c { Some(*d) } else { None });
+    let apart =
+        || cells.iter().filter_map(|c| if let Cell::Apart(d) = c { Some(*d) } else { None });
     let scale = apart().min().zip(apart().max()).map(|(least, most)| Scale {
         least,
         most,
@@ -321,8 +322,8 @@ mod tests {
             let picture = |b| draw(&tensor(&zeros), &tensor(b), false).unwrap().unwrap();
             let (equal, picture) = (picture(&zeros), picture(&last));
             let [height, width, 3] = *picture.shape() else { panic!("{picture:?}") };
-            assert!((1..4 * MAX_CELLS).contains(&height), "{shape:?}: {picture:?}");
-            assert!((1..4 * MAX_CELLS).contains(&width), "{shape:?}: {picture:?}");
+            assert!((1..2 * SIDE).contains(&height), "{shape:?}: {picture:?}");
+            assert!((1..2 * SIDE).contains(&width), "{shape:?}: {picture:?}");
             assert!(height.max(width) >= MAX_SCALE, "{shape:?}: {picture:?}");
             // One cell is not white any more, and large enough to be seen.
             let red = |bytes: &Tensor| {

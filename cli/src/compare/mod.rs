@@ -7,6 +7,7 @@ use std::io::Write;
 use std::path::Path;
 use std::str::FromStr;
 
+use anyhow::Context;
 use clap::{Args, Subcommand};
 use wgmax::Tensor;
 
@@ -159,9 +160,10 @@ fn tensors(
         .check(&paths.map(String::as_str), None)?;
     let [a, b] = [files::read(paths[0], None)?, files::read(paths[1], None)?];
     let report = match arguments.values {
-        true => wgmax::compare_values(&a, &b)?,
-        false => wgmax::compare(&a, &b)?,
+        true => wgmax::compare_values(&a, &b),
+        false => wgmax::compare(&a, &b),
     };
+    let report = report.with_context(|| format!("{} and {}", paths[0], paths[1]))?;
     if let Some(path) = heatmap {
         match heatmap::draw(&a, &b, arguments.values)? {
             Some(picture) => files::write(&[(path, &picture)], false)?,

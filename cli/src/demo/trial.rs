@@ -66,8 +66,7 @@ impl Trial {
             .collect::<wgmax::Result<Vec<Vec<Vec<Tensor>>>>>()?;
         // The CPU alone is compared with nothing.
         let count = if self.devices.iter().all(Device::is_cpu) { 3 } else { 4 };
-        let mut table =
-            Table::new(&["device", label, shown, "same as CPU?"][..count]).wrap(0);
+        let mut table = Table::new(&["device", label, shown, "same as CPU?"][..count]).wrap(0);
         for device in self.devices.clone() {
             let mut columns: [Vec<String>; 3] = Default::default();
             for (line, expected) in lines.iter().zip(&reference) {

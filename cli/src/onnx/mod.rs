@@ -20,11 +20,11 @@ use anyhow::Context;
 use clap::Args;
 use wgmax::io::onnx::{self, Model};
 
+use super::Outcome;
 use super::options::{On, Writing};
 use super::output::Output;
 use super::report::is_standard;
 use super::targets::Targets;
-use super::Outcome;
 use options::{Binding, File, Shape};
 use prepare::{Entry, State};
 use values::Values;

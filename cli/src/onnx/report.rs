@@ -58,7 +58,9 @@ impl Report<'_> {
     /// Only listed, nodes have no times; on the CPU alone, there is nothing to compare with.
     fn table(&self) -> Table {
         let ran = |entry: &Entry<'_>| match &entry.state {
-            State::Ready(ready) => matches!(&ready.trial, Some(Ok(trial)) if trial.device.is_some()),
+            State::Ready(ready) => {
+                matches!(&ready.trial, Some(Ok(trial)) if trial.device.is_some())
+            }
             _ => false,
         };
         let header: &[&str] = match self.device {
@@ -102,7 +104,9 @@ impl Report<'_> {
         let mut tensors = vec![ready.input.to_string()];
         tensors.extend(ready.outputs.iter().map(|(_, desc)| desc.to_string()));
         let trial = match &ready.trial {
-            None => return (tensors, String::new(), if is_list { "yes" } else { "not run" }.into()),
+            None => {
+                return (tensors, String::new(), if is_list { "yes" } else { "not run" }.into());
+            }
             Some(Err(_)) => return (tensors, String::new(), Cell::verdict("FAILED", false)),
             Some(Ok(trial)) => trial,
         };
@@ -145,7 +149,10 @@ impl Report<'_> {
                     Some(Ok(trial)) => {
                         for report in trial.comparisons.iter().filter(|r| !r.is_equal()) {
                             let text = difference::text(report, 0);
-                            put(output, format_args!("{label}: a is the device, b the CPU: {text}"))?;
+                            put(
+                                output,
+                                format_args!("{label}: a is the device, b the CPU: {text}"),
+                            )?;
                         }
                     }
                     None => {}

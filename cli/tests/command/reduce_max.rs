@@ -178,6 +178,38 @@ fn plans_make_no_difference() {
     assert!(succeeds(&compared).contains("all equal"));
 }
 
+/// An error names the option or the file that it is about.
+#[test]
+fn errors_name_what_they_are_about() {
+    let (_folder, at) = folder();
+    let x = at("x.npy");
+    refused(&["reduce-max", &x, "--axes", "7"], "wgmax: --axes 7: axis 7 is out of range");
+    refused(
+        &["reduce-max", &x, "--type", "f64"],
+        "x.npy: --type f64: the array in the file is f32",
+    );
+    wgmax::io::write(&at("i.npy"), &Tensor::from_slice([2], &[0i64, 1]).unwrap()).unwrap();
+    refused(&["compare", &x, &at("i.npy")], "i.npy: cannot compare f32[2, 3] with i64[2]");
+}
+
+/// One size of `--reshape` may be left open.
+#[test]
+fn one_size_is_what_is_left() {
+    let (_folder, at) = folder();
+    let x = at("x.npy");
+    let fixed = ["reduce-max", &x, "--axes", "", "--device", "cpu", "--reshape"];
+    for (shape, shown) in [("-1", "f32[6]"), ("3,-1", "f32[3, 2]"), ("-1x1x2", "f32[3, 1, 2]")] {
+        assert!(succeeds(&[&fixed[..], &[shape]].concat()).starts_with(shown), "{shape}");
+    }
+    for (shape, word) in [
+        ("4,-1", "--reshape 4,-1: f32[2, 3]: its 6 elements are no multiple of the other sizes, 4"),
+        ("-1,-1", "only one size can be -1"),
+        ("-2", "\"-2\" is not a size"),
+    ] {
+        refused(&[&fixed[..], &[shape]].concat(), word);
+    }
+}
+
 /// Where `auto` leaves out a software adapter, a short line says how to get it. Where there is no
 /// adapter, there is nothing to say.
 #[test]

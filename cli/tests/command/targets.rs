@@ -36,7 +36,8 @@ fn inputs_stay() {
     let pool = ["max-pool", &p, "--kernel", "2"];
     let input = format!("x={}", at("i.npy"));
     let y_in = format!("y={}", at("i.npy"));
-    wgmax::io::write(&at("i.npy"), &Tensor::from_slice([1, 1, 5, 5], &[1f32; 25]).unwrap()).unwrap();
+    wgmax::io::write(&at("i.npy"), &Tensor::from_slice([1, 1, 5, 5], &[1f32; 25]).unwrap())
+        .unwrap();
     for (option, arguments) in [
         ("--output", &["reduce-max", &x, "-o", &x][..]),
         ("--output", &["reduce-max", &x, "-o", &other]),
@@ -92,7 +93,11 @@ fn two_outputs_in_one_place_are_refused() {
     let both = |arguments: &[&str], a: &str, b: &str| {
         refused(arguments, &format!("{a} and {b}: both go to standard output"));
     };
-    both(&["max-pool", "-", "--kernel", "2", "-o", "-", "--indices", "-"], "--output -", "--indices -");
+    both(
+        &["max-pool", "-", "--kernel", "2", "-o", "-", "--indices", "-"],
+        "--output -",
+        "--indices -",
+    );
     both(&["segment-max", &x, "-", "-o", "pb:-", "--indices=-"], "--output pb:-", "--indices -");
     both(&["onnx", &model, "--json", "-", "--output", "y=-"], "--json -", "--output y=-");
     both(&["onnx", &model, "--output=y=-", "--output=z=npy:-"], "--output y=-", "--output z=npy:-");
@@ -128,7 +133,10 @@ fn indices_alone_may_go_to_standard_output() {
 #[test]
 fn reports_have_standard_output_alone() {
     for (arguments, text) in [
-        (&["verify", "--device", "cpu", "--seed", "1", "--cases", "2"][..], "all equal, bit for bit"),
+        (
+            &["verify", "--device", "cpu", "--seed", "1", "--cases", "2"][..],
+            "all equal, bit for bit",
+        ),
         (&["bench", "--device", "cpu", "--filter", "R00", "--runs", "1"], "R00"),
         (&["bench", "--traffic", "--filter", "R05", "--elements", "1000"], "R05"),
     ] {
