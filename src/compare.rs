@@ -230,6 +230,12 @@ impl Comparison {
     pub fn is_equal(&self) -> bool {
         self.differing == 0
     }
+
+    /// What a [`Mismatch::ulp`] is: "ulp" for floats, "apart" for integers.
+    #[doc(hidden)]
+    pub fn distance_name(&self) -> &'static str {
+        if self.element_type.is_float() { "ulp" } else { "apart" }
+    }
 }
 
 impl fmt::Display for Comparison {
@@ -244,7 +250,8 @@ impl fmt::Display for Comparison {
         let verb = if self.differing == 1 { "differs" } else { "differ" };
         write!(f, "{} of {} {noun} {verb} ({percent:.3}%)", self.differing, self.total)?;
         if let Some(ulp) = self.max_ulp {
-            write!(f, ", at most {ulp} ulp apart")?;
+            let unit = if self.element_type.is_float() { " ulp" } else { "" };
+            write!(f, ", at most {ulp}{unit} apart")?;
         }
         let digits = 2 * self.element_type.size();
         let rows: Vec<[String; 6]> = self
@@ -261,7 +268,8 @@ impl fmt::Display for Comparison {
                 ]
             })
             .collect();
-        let heads = ["at", "a", "b", "bits of a", "bits of b", "ulp"].map(str::to_string);
+        let heads = ["at", "a", "b", "bits of a", "bits of b", self.distance_name()];
+        let heads = heads.map(str::to_string);
         let widths: [usize; 6] = std::array::from_fn(|column| {
             let cells = rows.iter().chain([&heads]).map(|row| row[column].chars().count());
             cells.max().unwrap_or(0)
@@ -406,6 +414,13 @@ mod tests {
             "1 of 24 elements differs (4.167%), at most 4194304 ulp apart\
              \n  at           a    b   bits of a   bits of b      ulp\
              \n  [1, 1, 1]  1.0  1.5  0x3f800000  0x3fc00000  4194304"
+        );
+        let (a, b) = broken(ElementType::I8, 17, 0xff);
+        assert_eq!(
+            compare(&a, &b).unwrap().to_string(),
+            "1 of 24 elements differs (4.167%), at most 2 apart\
+             \n  at         a   b  bits of a  bits of b  apart\
+             \n  [1, 1, 1]  1  -1       0x01       0xff      2"
         );
     }
 }

@@ -12,7 +12,8 @@ use wgmax::{Device, Error, Mismatch, Tensor};
 use super::Outcome;
 use super::options::On;
 use super::output::Output;
-use super::report::{self, Report};
+use super::report::Report;
+use super::targets::Targets;
 
 #[derive(Args)]
 #[command(after_help = "\
@@ -59,7 +60,7 @@ struct Record<'a> {
     counts: BTreeMap<&'static str, usize>,
     /// How many cases are unsupported, by reason.
     unsupported: BTreeMap<String, usize>,
-    output: &'a mut dyn Write,
+    output: &'a mut Output,
     report: Option<Report>,
 }
 
@@ -107,11 +108,14 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome
         paths.join(", ")
     };
     anyhow::ensure!(!folders.is_empty(), "no golden case was found in {}", searched());
-    let mut stderr = std::io::stderr();
-    let output: &mut dyn Write = match arguments.json.as_deref().is_some_and(report::is_standard) {
-        true => &mut stderr,
-        false => output,
-    };
+    let targets = Targets::default().report("--json ", arguments.json.as_deref());
+    let cases = folders.iter().flat_map(|folder| {
+        ["case.json", "model.onnx"].map(|name| folder.path.join(name).display().to_string())
+    });
+    let cases: Vec<String> = cases.collect();
+    targets.check(&cases.iter().map(String::as_str).collect::<Vec<_>>(), None)?;
+    let mut stderr = Output::stderr();
+    let output = if targets.have_standard() { &mut stderr } else { output };
     let report = arguments.json.as_deref().map(Report::create).transpose()?;
     let device = arguments.on.open()?;
     let mut record = Record {

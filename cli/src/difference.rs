@@ -16,7 +16,8 @@ fn in_columns(report: &Comparison, width: usize) -> String {
     if text.lines().skip(1).all(|line| line.chars().count() <= width) {
         return text;
     }
-    let mut table = Table::new(&["at", "a\nb", "bits of a\nbits of b", "ulp"]).right(&[1, 2, 3]);
+    let mut table = Table::new(&["at", "a\nb", "bits of a\nbits of b", report.distance_name()])
+        .right(&[1, 2, 3]);
     let digits = 2 * report.element_type.size();
     for found in &report.first {
         table.add_row([

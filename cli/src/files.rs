@@ -1,7 +1,5 @@
 //! Files of tensors: those of the library, and pictures.
 
-use std::path::Path;
-
 use wgmax::io::WholeFile;
 use wgmax::{ElementType, Error, Result, Tensor};
 
@@ -45,22 +43,8 @@ pub fn write(tensors: &[(&str, &Tensor)], force: bool) -> Result<()> {
     pictures.into_iter().try_for_each(WholeFile::finish)
 }
 
-/// Refuses to write beside a result what would replace one of the files that were read.
-pub fn ensure_apart(option: &str, path: &Path, inputs: &[&str]) -> anyhow::Result<()> {
-    let Ok(place) = path.canonicalize() else { return Ok(()) };
-    // Of FILE:NAME it is the file.
-    let files = inputs.iter().flat_map(|input| [Some(*input), input.rsplit_once(':').map(|i| i.0)]);
-    let same = |file: &str| Path::new(file).canonicalize().is_ok_and(|input| input == place);
-    anyhow::ensure!(
-        !place.is_file() || !files.flatten().any(same),
-        "{option} {}: it would replace a file that is read",
-        path.display()
-    );
-    Ok(())
-}
-
 /// The library's list of formats, with those of pictures.
-fn with_pictures(error: Error) -> Error {
+pub fn with_pictures(error: Error) -> Error {
     match error {
         Error::Unsupported { path, reason }
             if reason.starts_with("unknown kind of tensor file") =>

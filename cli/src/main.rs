@@ -23,6 +23,7 @@ mod shader;
 mod shell;
 mod source;
 mod table;
+mod targets;
 mod verify;
 
 use std::ffi::OsString;
@@ -37,7 +38,7 @@ use output::Output;
 
 /// ReduceMax, MaxPool, SegmentMax and the same of minima as WGSL compute shaders, and on the CPU.
 #[derive(Parser)]
-#[command(name = "wgmax", version, disable_help_subcommand = true, after_help = EXAMPLES)]
+#[command(name = "wgmax", version, term_width = table::width(), after_help = EXAMPLES)]
 struct Cli {
     /// Whether help, tables and errors are coloured
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
@@ -126,7 +127,7 @@ Examples:
 
 Each command has its own examples: wgmax reduce-max --help
 
-Exit status: 0 if all went well; 1 if results differ or a case failed; 2 for an error, told in one
+Exit status: 0 if all went well; 1 if results differ or a case failed; 2 for an error, told in one \
 line; 3 if onnx ran no node; 128 + N if signal N ended it (130 for Ctrl-C).";
 
 fn main() -> ExitCode {

@@ -1,11 +1,12 @@
 //! Options that several subcommands share.
 
+use std::convert::Infallible;
 use std::fmt;
 use std::str::FromStr;
 
 use clap::{Args, ValueEnum};
 use wgmax::operator::{EmptySet, Operator};
-use wgmax::{Device, DeviceOptions, ElementType, Nan, RunOptions, Tensor, Tuning};
+use wgmax::{Device, DeviceOptions, ElementType, Error, Nan, RunOptions, Tensor, Tuning};
 
 use super::progress::PieceProgress;
 use super::{files, output};
@@ -30,32 +31,26 @@ pub fn workgroup(text: &str) -> Result<u32, String> {
 pub struct On {
     /// Device: auto (a hardware GPU, else the CPU), cpu, gpu, hardware, an index, or part of an
     /// adapter's name
-    #[arg(long, default_value = "auto")]
+    #[arg(long, default_value = "auto", value_parser = device_name)]
     pub device: String,
     #[command(flatten)]
     pub planning: Planning,
 }
 
 impl On {
-    /// Opens the device. If `auto` finds no hardware GPU that opens, it is the CPU, with a message.
+    /// Opens the device, as [`Device::named`] does.
     pub fn open(&self) -> wgmax::Result<Device> {
-        if self.device != "auto" {
-            return self.planning.open(&self.device);
-        }
-        self.planning.open("hardware").or_else(|error| {
-            tell_why_cpu(&error);
-            self.planning.open("cpu")
-        })
+        self.planning.open(&self.device)
     }
 }
 
-/// Says why `auto` is the CPU, and how to get an adapter that was left out.
-pub fn tell_why_cpu(error: &wgmax::Error) {
-    let hint = match error {
-        wgmax::Error::NoAdapter { found, .. } if found != "none" => "; --device gpu takes it",
-        _ => "",
-    };
-    output::remark(format_args!("on the CPU: {error}{hint}"));
+/// The name of a device, in lower case where it is one of ours.
+pub fn device_name(text: &str) -> Result<String, Infallible> {
+    let lower = text.trim().to_ascii_lowercase();
+    Ok(match &*lower {
+        "auto" | "cpu" | "gpu" | "hardware" => lower,
+        _ => text.to_string(),
+    })
 }
 
 /// How operators are planned. Devices are opened here, so that all commands respect it.
@@ -138,21 +133,40 @@ pub struct Run {
 impl Run {
     /// Opens the device and runs an operator on it. Long runs report their progress on stderr.
     pub fn run(&self, operator: &Operator, inputs: &[&Tensor]) -> wgmax::Result<Vec<Tensor>> {
-        let device = self.on.open()?;
+        let device = self.open()?;
         let mut progress = PieceProgress::new();
         let options = RunOptions::new()
             .max_piece(self.max_piece.map(Size::bytes))
             .progress(|report| progress.update(report));
         operator.run_with(&device, inputs, options)
     }
+
+    /// Opens the device. Results do not tell which it was: where `auto` takes the CPU although there
+    /// is an adapter, a remark does.
+    fn open(&self) -> wgmax::Result<Device> {
+        let On { device, planning } = &self.on;
+        if device != "auto" {
+            return self.on.open();
+        }
+        planning.open("hardware").or_else(|error| {
+            match &error {
+                Error::NoAdapter { found, .. } if found == "none" => {}
+                Error::NoAdapter { .. } => {
+                    output::remark("on the CPU, not on a software adapter (--device gpu)");
+                }
+                error => output::remark(format_args!("on the CPU: {error}")),
+            }
+            planning.open("cpu")
+        })
+    }
 }
 
 /// How tensors are written.
 #[derive(Args)]
 pub struct Writing {
-    /// Replace an archive of several arrays as a whole, if the output is FILE without :NAME
+    /// Replace a file that is read or, by FILE without :NAME, an archive of several arrays
     #[arg(long)]
-    force: bool,
+    pub force: bool,
 }
 
 impl Writing {

@@ -1,7 +1,7 @@
 //! Standard output, and how tensors and sizes are printed on it.
 
 use std::fmt::Display;
-use std::io::{self, BufWriter, StdoutLock, Write};
+use std::io::{self, BufWriter, Write};
 
 use serde_json::{Value, json};
 use wgmax::{Element, ElementType, Tensor, TensorDesc};
@@ -12,16 +12,30 @@ use super::table;
 /// The maximum number of elements of a result that are printed.
 const MAX_PRINTED: usize = 64;
 
-/// Standard output. If its reader goes away, further output is dropped, so that the command still
-/// completes and its exit status is right.
+/// Standard output, or standard error where a report has the other. If its reader goes away,
+/// further output is dropped, so that the command still completes and its exit status is right.
 pub struct Output {
-    inner: BufWriter<StdoutLock<'static>>,
+    inner: BufWriter<Box<dyn Write>>,
+    name: &'static str,
     closed: bool,
 }
 
 impl Output {
     pub fn stdout() -> Self {
-        Self { inner: BufWriter::new(io::stdout().lock()), closed: false }
+        Self::new(Box::new(io::stdout().lock()), "standard output")
+    }
+
+    pub fn stderr() -> Self {
+        Self::new(Box::new(io::stderr()), "standard error")
+    }
+
+    fn new(to: Box<dyn Write>, name: &'static str) -> Self {
+        Self { inner: BufWriter::new(to), name, closed: false }
+    }
+
+    /// An error, with the name of this.
+    fn named(&self, error: io::Error) -> io::Error {
+        io::Error::new(error.kind(), format!("{}: {error}", self.name))
     }
 }
 
@@ -35,7 +49,7 @@ impl Write for Output {
                 self.closed = true;
                 Ok(bytes.len())
             }
-            other => other.map_err(named),
+            other => other.map_err(|error| self.named(error)),
         }
     }
 
@@ -48,14 +62,16 @@ impl Write for Output {
                 self.closed = true;
                 Ok(())
             }
-            other => other.map_err(named),
+            other => other.map_err(|error| self.named(error)),
         }
     }
 }
 
-/// An error of standard output, with its name.
-fn named(error: io::Error) -> io::Error {
-    io::Error::new(error.kind(), format!("standard output: {error}"))
+/// Writes a text of which the first line, where it is too long, becomes several.
+pub fn put(output: &mut Output, text: impl Display) -> io::Result<()> {
+    let text = text.to_string();
+    let (first, rest) = text.split_at(text.find('\n').unwrap_or(text.len()));
+    writeln!(output, "{}{rest}", table::wrapped(first, table::width(), ""))
 }
 
 /// A number of things, by the noun of one.
@@ -114,7 +130,8 @@ pub fn print(tensor: &Tensor, output: &mut Output) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Writes each result to its file, if it has one. Prints the first if it has no file.
+/// Writes each result to its file, if it has one. Prints the first if it has no file, unless
+/// another goes to standard output.
 pub fn deliver(
     results: &[Tensor],
     files: &[&Option<String>],
@@ -128,10 +145,15 @@ pub fn deliver(
         .filter_map(|(path, result)| Some((path.as_deref()?, result)))
         .collect();
     writing.write(&written)?;
-    match files {
-        [Some(_), ..] => Ok(()),
-        _ => print(&results[0], output),
+    match written.iter().any(|(spec, _)| is_standard(spec)) || files[0].is_some() {
+        true => Ok(()),
+        false => print(&results[0], output),
     }
+}
+
+/// Whether a tensor goes to standard output.
+fn is_standard(spec: &str) -> bool {
+    wgmax::io::split(spec).is_ok_and(|(path, _)| path.is_none())
 }
 
 /// The first `limit` elements as text.

@@ -8,6 +8,7 @@ use super::Outcome;
 use super::options::{EmptyChoice, IndexType, List, NanChoice, Run, Writing};
 use super::output::{self, Output};
 use super::source::Source;
+use super::targets::Targets;
 
 #[derive(Args)]
 #[command(after_help = "\
@@ -117,7 +118,10 @@ impl Attributes {
         if let Some(List(axes)) = &self.axes {
             operator = operator.axes(axes.iter().copied());
         }
-        operator.infer(input)?;
+        operator.infer(input).map_err(|error| match &self.axes {
+            Some(axes) => anyhow::anyhow!("--axes {axes}: {error}"),
+            None => error.into(),
+        })?;
         Ok(operator.into())
     }
 }
@@ -135,6 +139,10 @@ pub fn run(
     extremum: Extremum,
     output: &mut Output,
 ) -> anyhow::Result<Outcome> {
+    Targets::default()
+        .tensor("--output ", arguments.output.as_deref())?
+        .tensor("--indices ", arguments.indices.as_deref())?
+        .check(&[&arguments.operation.source.input], Some(arguments.writing.force))?;
     let (operator, input) = arguments.operation.read(extremum, arguments.indices.is_some())?;
     let results = arguments.run.run(&operator, &[&input])?;
     let files = [&arguments.output, &arguments.indices];

@@ -22,7 +22,11 @@ pub fn is_standard(path: &Path) -> bool {
 /// Opens the file of a report, if there shall be one, so that a path that cannot be written to is
 /// found before any work is done. The library writes it, as it writes tensors.
 pub fn file(path: &Option<PathBuf>) -> anyhow::Result<Option<WholeFile>> {
-    Ok(path.as_deref().map(WholeFile::create).transpose()?)
+    let open = |path: &Path| match is_standard(path) {
+        true => Ok(WholeFile::standard_output()),
+        false => WholeFile::create(path),
+    };
+    Ok(path.as_deref().map(open).transpose()?)
 }
 
 impl Report {

@@ -9,11 +9,12 @@ use super::files;
 use super::options::{IndexType, NanChoice, Run, Writing};
 use super::output::{self, Output};
 use super::source::Source;
+use super::targets::Targets;
 
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
-  wgmax segment-max features.npy ids.npy --num-segments 34 --unsorted -o largest.npy
+  wgmax segment-max x.npy ids.npy --num-segments 34 --unsorted -o y.npy
   wgmax segment-max data.npy offsets.npy --offsets --indices rows.npy")]
 pub struct Arguments {
     #[command(flatten)]
@@ -114,11 +115,33 @@ impl Attributes {
             (Error::IndexTooLarge { .. }, _) => "--index-type i32".to_string(),
             _ => ids.to_string(),
         };
-        anyhow::Error::from(error).context(argument)
+        let hint = self.hint(&error);
+        // The library's name of the attribute.
+        let text = error.to_string().replace("; give num_segments", "");
+        anyhow::anyhow!("{argument}: {text}{hint}")
+    }
+
+    /// The option that takes such ids.
+    fn hint(&self, error: &Error) -> &'static str {
+        match error {
+            Error::UnsortedSegments { .. } if self.offsets => {
+                "; if they are ids: leave out --offsets"
+            }
+            Error::UnsortedSegments { .. } => "; --unsorted takes ids in any order",
+            Error::NegativeSegment { .. } if !self.offsets => "; --unsorted leaves such rows out",
+            Error::SegmentTooLarge { .. } => "; --num-segments leaves such rows out",
+            Error::SegmentIdsLength { .. } if !self.offsets => "; if they are offsets: --offsets",
+            _ => "",
+        }
     }
 }
 
 impl Operation {
+    /// The arguments of the inputs.
+    pub fn inputs(&self) -> [&str; 2] {
+        [&self.source.input, &self.ids]
+    }
+
     /// The operator, checked before a device is opened, and its inputs from the files.
     pub fn read(
         &self,
@@ -146,6 +169,10 @@ pub fn run(
     extremum: Extremum,
     output: &mut Output,
 ) -> anyhow::Result<Outcome> {
+    Targets::default()
+        .tensor("--output ", arguments.output.as_deref())?
+        .tensor("--indices ", arguments.indices.as_deref())?
+        .check(&arguments.operation.inputs(), Some(arguments.writing.force))?;
     let (operator, inputs) = arguments.operation.read(extremum, arguments.indices.is_some())?;
     let operator = match operator {
         Operator::SegmentMax(operator) => operator.status(true).into(),

@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use clap::Args;
-use wgmax::{ElementType, Tensor};
+use wgmax::{ElementType, Error, Tensor};
 
 use super::files;
 use super::options::element_type;
@@ -18,9 +18,9 @@ pub struct Source {
     /// Read the file's unsigned integers as the bits of this type, such as bf16
     #[arg(long = "type", value_name = "TYPE", value_parser = element_type)]
     element_type: Option<ElementType>,
-    /// Take the elements in this shape, such as 1,3,224,224
-    #[arg(long, value_name = "SHAPE")]
-    pub reshape: Option<Shape>,
+    /// Take the elements in this shape, such as 1,3,224,-1; one -1 is what is left
+    #[arg(long, value_name = "SHAPE", allow_hyphen_values = true)]
+    pub reshape: Option<Reshape>,
 }
 
 impl Source {
@@ -42,16 +42,18 @@ impl Source {
     }
 
     pub fn read(&self) -> anyhow::Result<Tensor> {
-        let tensor = files::read(&self.input, self.element_type)?;
+        let tensor = files::read(&self.input, self.element_type).map_err(|error| {
+            let is_of_type = matches!(error, Error::WrongElementType { .. });
+            match self.element_type.filter(|_| is_of_type) {
+                Some(wanted) => anyhow::anyhow!("{}: --type {wanted}: {error}", self.input),
+                None => error.into(),
+            }
+        })?;
         let Some(shape) = &self.reshape else { return Ok(tensor) };
-        let elements = shape.sizes.iter().try_fold(1usize, |n, &size| n.checked_mul(size));
-        anyhow::ensure!(
-            elements == Some(tensor.len()),
-            "--reshape {shape}: {} has another number of elements, {}",
-            tensor.desc(),
-            tensor.len()
-        );
-        Ok(tensor.reshape(&shape.sizes[..])?)
+        let sizes = shape.of(tensor.len()).map_err(|reason| {
+            anyhow::anyhow!("--reshape {}: {}: {reason}", shape.text, tensor.desc())
+        })?;
+        Ok(tensor.reshape(sizes)?)
     }
 }
 
@@ -70,6 +72,69 @@ fn join(sizes: &[usize], by: &str) -> String {
     sizes.iter().map(usize::to_string).collect::<Vec<_>>().join(by)
 }
 
+/// A shape of elements that are there already. One size may be left open.
+#[derive(Clone)]
+pub struct Reshape {
+    /// As it was written.
+    text: String,
+    /// `None` for -1.
+    sizes: Vec<Option<usize>>,
+}
+
+impl Reshape {
+    /// The sizes for a number of elements.
+    fn of(&self, elements: usize) -> Result<Vec<usize>, String> {
+        let known = self.sizes.iter().flatten().try_fold(1usize, |n, &size| n.checked_mul(size));
+        let open = self.sizes.contains(&None);
+        let rest = match known {
+            // Any size would do.
+            Some(0) if open && elements == 0 => {
+                return Err("-1 could be any size beside a size of 0".to_string());
+            }
+            Some(known) if open => elements.checked_div(known).filter(|n| n * known == elements),
+            known => known.filter(|&known| known == elements),
+        };
+        match rest {
+            Some(rest) => Ok(self.sizes.iter().map(|size| size.unwrap_or(rest)).collect()),
+            _ => Err(match (open, known) {
+                (true, Some(known)) => {
+                    format!("its {elements} elements are no multiple of the other sizes, {known}")
+                }
+                _ => format!("it has another number of elements, {elements}"),
+            }),
+        }
+    }
+}
+
+impl FromStr for Reshape {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let one = |part: &str| match part.trim() {
+            "-1" => Ok(None),
+            part => size(part).map(Some),
+        };
+        let sizes: Vec<_> = sizes(text, one)?;
+        if sizes.iter().filter(|size| size.is_none()).count() > 1 {
+            return Err("only one size can be -1".to_string());
+        }
+        Ok(Self { text: text.to_string(), sizes })
+    }
+}
+
+/// What `one` makes of the parts of a shape.
+fn sizes<T>(text: &str, one: impl Fn(&str) -> Result<T, String>) -> Result<Vec<T>, String> {
+    match text.trim() {
+        "" => Ok(Vec::new()),
+        text => text.split([',', 'x', 'X']).map(one).collect(),
+    }
+}
+
+fn size(part: &str) -> Result<usize, String> {
+    let size = part.trim().parse();
+    size.map_err(|_| format!("{part:?} is not a size; give a shape such as 64x224x224"))
+}
+
 /// The sizes of axes: `64x224x224` or `64,224,224`. Blank text is the shape of a scalar.
 #[derive(Clone)]
 pub struct Shape {
@@ -82,15 +147,7 @@ impl FromStr for Shape {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let size = |part: &str| {
-            let size = part.trim().parse();
-            size.map_err(|_| format!("{part:?} is not a size; give a shape such as 64x224x224"))
-        };
-        let sizes = match text.trim() {
-            "" => Vec::new(),
-            text => text.split([',', 'x', 'X']).map(size).collect::<Result<_, _>>()?,
-        };
-        Ok(Self { text: text.to_string(), sizes })
+        Ok(Self { text: text.to_string(), sizes: sizes(text, size)? })
     }
 }
 
@@ -110,5 +167,31 @@ impl Shape {
 impl fmt::Display for Shape {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_size_may_be_left_open() {
+        let of = |text: &str, elements| text.parse::<Reshape>().unwrap().of(elements);
+        assert_eq!(of("2,-1", 6), Ok(vec![2, 3]));
+        assert_eq!(of("-1", 0), Ok(vec![0]));
+        assert_eq!(of("-1x5", 0), Ok(vec![0, 5]));
+        assert_eq!(of("1, -1 ,1", 1), Ok(vec![1, 1, 1]));
+        assert_eq!(of("", 1), Ok(vec![]));
+        assert_eq!(of("3,2", 6), Ok(vec![3, 2]));
+        assert!(of("4,-1", 6).unwrap_err().contains("no multiple of the other sizes, 4"));
+        assert!(of("0,-1", 6).unwrap_err().contains("no multiple of the other sizes, 0"));
+        assert!(of("0,-1", 0).unwrap_err().contains("any size"));
+        assert!(of("", 6).unwrap_err().contains("another number of elements, 6"));
+        assert!(of("5,5", 6).unwrap_err().contains("another number of elements, 6"));
+        let huge = format!("{0},{0},-1", usize::MAX);
+        assert!(of(&huge, 6).is_err());
+        for text in ["-1,-1", "-2", "1,,2", "-", "2.5"] {
+            assert!(text.parse::<Reshape>().is_err(), "{text}");
+        }
     }
 }

@@ -23,10 +23,18 @@ pub fn width() -> usize {
     found.or_else(variable).unwrap_or(WIDTH)
 }
 
-/// Text in lines of at most `width` columns, each after `indent`. Words are not broken.
+/// Text in lines of at most `width` columns, each after `indent`. Words are not broken, nor is an
+/// option from its value.
 pub fn wrapped(text: &str, width: usize, indent: &str) -> String {
-    let mut lines = vec![String::new()];
+    let mut words: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
+        match words.last_mut().filter(|last| last.starts_with("--") && !last.contains([' ', '='])) {
+            Some(option) => *option += &format!(" {word}"),
+            None => words.push(word.to_string()),
+        }
+    }
+    let mut lines = vec![String::new()];
+    for word in words {
         let line = lines.last_mut().expect("there is one");
         match line.is_empty() {
             true => *line = format!("{indent}{word}"),
@@ -217,5 +225,6 @@ mod tests {
     fn words_stay_whole() {
         assert_eq!(wrapped("a bb ccc dddd", 6, "  "), "  a bb\n  ccc\n  dddd");
         assert_eq!(wrapped("", 6, "  "), "");
+        assert_eq!(wrapped("give --dim a=N or more", 12, ""), "give\n--dim a=N or\nmore");
     }
 }

@@ -55,7 +55,8 @@ pub fn adapter(name: &str) -> Result<wgpu::Adapter> {
 /// # Errors
 /// [`Error::NoAdapter`].
 pub async fn adapter_async(name: &str) -> Result<wgpu::Adapter> {
-    gpu::find(if name == "auto" { "gpu" } else { name }, Default::default()).await
+    let is_auto = name.trim().eq_ignore_ascii_case("auto");
+    gpu::find(if is_auto { "gpu" } else { name }, Default::default()).await
 }
 
 /// Something that runs operators: a GPU through wgpu, or the CPU. Cloning shares it.
@@ -125,7 +126,9 @@ impl Device {
     /// - `auto`: as [`Device::auto`]; `cpu`: as [`Device::cpu`]; `gpu`: as [`Device::gpu`];
     /// - `hardware`: the best GPU adapter that is no software adapter;
     /// - the index of an adapter in [`adapters`];
-    /// - a part of an adapter's name, backend or driver, in upper or lower case.
+    /// - a part of an adapter's name, backend or driver.
+    ///
+    /// Upper and lower case make no difference.
     ///
     /// # Errors
     /// [`Error::NoAdapter`], [`Error::AdapterRefused`], [`Error::NoCpu`]; [`Error::WouldBlock`] in a

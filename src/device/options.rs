@@ -77,7 +77,8 @@ impl DeviceOptions {
     /// # Errors
     /// As [`DeviceOptions::open`].
     pub async fn open_async(&self, name: &str) -> Result<Device> {
-        let wanted = match name {
+        let lower = name.trim().to_ascii_lowercase();
+        let wanted = match &*lower {
             "cpu" => return self.cpu(None),
             "auto" if cfg!(feature = "cpu") => "hardware",
             // Without the CPU, a software adapter is better than nothing.
@@ -86,7 +87,7 @@ impl DeviceOptions {
         };
         match gpu::open(wanted, self.request()).await {
             Ok(gpu) => Ok(self.device(gpu)),
-            Err(error) if name == "auto" => self.cpu(Some(error)),
+            Err(error) if lower == "auto" => self.cpu(Some(error)),
             Err(error) => Err(error),
         }
     }

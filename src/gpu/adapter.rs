@@ -101,27 +101,30 @@ pub(crate) async fn open(name: &str, wanted: Request<'_>) -> Result<Gpu> {
 }
 
 /// Finds an adapter: the best one for `gpu`, the best one that no driver emulates for `hardware`,
-/// otherwise by index, or the first whose description contains `name`.
+/// otherwise by index, or the first whose description contains `name`. Case makes no difference.
 pub(crate) async fn find(name: &str, power: wgpu::PowerPreference) -> Result<wgpu::Adapter> {
     let mut adapters = find_all(power).await;
-    let index = match (name, name.parse::<usize>()) {
+    let lower = name.trim().to_lowercase();
+    let index = match (&*lower, lower.parse::<usize>()) {
+        // Every description contains it.
+        ("", _) => None,
         // Software adapters come last.
         ("gpu", _) => Some(0),
         ("hardware", _) => adapters.iter().position(|found| found.info.is_hardware()),
         (_, Ok(index)) => Some(index),
         _ => adapters
             .iter()
-            .position(|found| found.info.to_string().to_lowercase().contains(&name.to_lowercase())),
+            .position(|found| found.info.to_string().to_lowercase().contains(&lower)),
     };
     match index.filter(|&index| index < adapters.len()) {
         Some(index) => Ok(adapters.swap_remove(index).adapter),
         None => Err(Error::NoAdapter {
-            wanted: match name {
+            wanted: match &*lower {
                 "gpu" => "is available".into(),
                 "hardware" => "is hardware".into(),
                 _ => format!("matches {name:?}"),
             },
-            found: found(&adapters, !matches!(name, "gpu" | "hardware")),
+            found: found(&adapters, !matches!(&*lower, "gpu" | "hardware")),
         }),
     }
 }

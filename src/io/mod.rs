@@ -51,11 +51,11 @@ pub use source::SharedBytes;
 
 /// For the reports of the command, which are written like tensors.
 #[doc(hidden)]
-pub use crate::output::{WholeFile, remove_temporary_files};
+pub use crate::output::{WholeFile, remove_temporary_files, resolve};
 
 use self::source::STANDARD_INPUT;
 use crate::error::{Error, Result};
-use crate::output::{io_error, resolve};
+use crate::output::io_error;
 use crate::tensor::{ElementType, Tensor};
 
 /// The name of a written array if the spec has none.
@@ -259,6 +259,26 @@ pub fn overwrite_all(tensors: &[(&str, &Tensor)]) -> Result<()> {
     put(tensors, true)
 }
 
+/// Checks that tensors can be written to these specs, as far as that is known without the tensors:
+/// for the command, before it computes them. `force` is [`overwrite_all`]'s.
+///
+/// # Errors
+/// As [`write_all`].
+#[doc(hidden)]
+pub fn check_writable(specs: &[&str], force: bool) -> Result<()> {
+    group(specs)?.iter().try_for_each(|output| output.open(force).map(drop))
+}
+
+/// The path of a spec, `None` for standard input or output, and the name of its array.
+///
+/// # Errors
+/// [`Error::Unsupported`] for an unknown extension.
+#[doc(hidden)]
+pub fn split(spec: &str) -> Result<(Option<&Path>, Option<&str>)> {
+    let Spec { path, name, standard, .. } = Spec::parse(spec)?;
+    Ok(((!standard).then_some(path), name))
+}
+
 /// A tensor and its name in an archive.
 #[derive(Clone, Copy)]
 struct Named<'a> {
@@ -271,45 +291,54 @@ struct Output<'a> {
     spec: Spec<'a>,
     /// The path with links resolved; `None` for standard output.
     target: Option<PathBuf>,
-    tensors: Vec<Named<'a>>,
+    /// The name of each tensor, and its number among those that are written.
+    tensors: Vec<(&'a str, usize)>,
     /// Whether all tensors have names, so that the others in the file are kept.
     keep: bool,
 }
 
 fn put(tensors: &[(&str, &Tensor)], force: bool) -> Result<()> {
+    let specs: Vec<&str> = tensors.iter().map(|&(spec, _)| spec).collect();
+    let outputs = group(&specs)?;
+    let stage = |output: &Output<'_>| output.stage(tensors, force);
+    let files = outputs.iter().map(stage).collect::<Result<Vec<_>>>()?;
+    files.into_iter().try_for_each(WholeFile::finish)
+}
+
+/// The files that specs name.
+fn group<'a>(specs: &[&'a str]) -> Result<Vec<Output<'a>>> {
     let mut outputs: Vec<Output<'_>> = Vec::new();
-    for &(text, tensor) in tensors {
+    for (number, &text) in specs.iter().enumerate() {
         let spec = Spec::parse(text)?;
         let target = (!spec.standard).then(|| resolve(spec.path));
-        let named = Named { name: spec.name.unwrap_or(DEFAULT_NAME), tensor };
+        let name = spec.name.unwrap_or(DEFAULT_NAME);
         let keep = spec.name.is_some();
         match outputs.iter_mut().find(|output| output.target == target) {
-            Some(output) if output.takes(&spec, named.name) => {
-                output.tensors.push(named);
+            Some(output) if output.takes(&spec, name) => {
+                output.tensors.push((name, number));
                 output.keep &= keep;
             }
             Some(_) => return Err(unsupported(text, "two tensors cannot be written to one file")),
-            None => outputs.push(Output { spec, target, tensors: vec![named], keep }),
+            None => outputs.push(Output { spec, target, tensors: vec![(name, number)], keep }),
         }
     }
-    let files = outputs.iter().map(|output| output.stage(force)).collect::<Result<Vec<_>>>()?;
-    files.into_iter().try_for_each(WholeFile::finish)
+    Ok(outputs)
 }
 
 impl Output<'_> {
     /// Whether the file can hold another tensor, of this name.
     fn takes(&self, spec: &Spec<'_>, name: &str) -> bool {
-        let same = |named: &Named<'_>| match spec.format {
-            Format::Npz => npz::stem(named.name, &[]) == npz::stem(name, &[]),
-            _ => named.name == name,
+        let same = |&(other, _): &(&str, usize)| match spec.format {
+            Format::Npz => npz::stem(other, &[]) == npz::stem(name, &[]),
+            _ => other == name,
         };
         spec.format == self.spec.format && spec.is_archive() && !self.tensors.iter().any(same)
     }
 
-    /// The file with all its content.
-    fn stage(&self, force: bool) -> Result<WholeFile> {
-        let Spec { path, format, standard, .. } = self.spec;
-        let mut file = match standard {
+    /// The file, if it may be written.
+    fn open(&self, force: bool) -> Result<WholeFile> {
+        let Spec { path, standard, .. } = self.spec;
+        let file = match standard {
             true => WholeFile::standard_output(),
             false => WholeFile::create(path)?,
         };
@@ -320,11 +349,20 @@ impl Output<'_> {
         if !self.keep && !force && self.spec.is_archive() {
             self.check_lost(&file)?;
         }
-        let tensor = self.tensors[0].tensor;
+        Ok(file)
+    }
+
+    /// The file with all its content.
+    fn stage(&self, tensors: &[(&str, &Tensor)], force: bool) -> Result<WholeFile> {
+        let Spec { path, format, .. } = self.spec;
+        let mut file = self.open(force)?;
+        let named = |&(name, number): &(_, usize)| Named { name, tensor: tensors[number].1 };
+        let named: Vec<Named<'_>> = self.tensors.iter().map(named).collect();
+        let tensor = named[0].tensor;
         let encoded = match format {
-            Format::Npz => return npz::encode(&mut file, &self.tensors, self.keep).map(|()| file),
+            Format::Npz => return npz::encode(&mut file, &named, self.keep).map(|()| file),
             Format::Safetensors => {
-                return safetensors::encode(&mut file, &self.tensors, self.keep).map(|()| file);
+                return safetensors::encode(&mut file, &named, self.keep).map(|()| file);
             }
             Format::Npy | Format::Any => npy::encode(&mut file, tensor),
             Format::Onnx => onnx::encode(&mut file, tensor),

@@ -126,7 +126,7 @@ impl WholeFile {
     }
 
     /// Standard output.
-    pub(crate) fn standard_output() -> Self {
+    pub fn standard_output() -> Self {
         Self::new(Path::new(STANDARD_OUTPUT), Place::Output, None)
     }
 
@@ -428,7 +428,7 @@ fn overwrite(
 
 /// `path` with symbolic links resolved, also those whose target does not exist: a file that takes
 /// the place of a link would replace the link.
-pub(crate) fn resolve(path: &Path) -> PathBuf {
+pub fn resolve(path: &Path) -> PathBuf {
     const MAX_LINKS: usize = 40;
     if let Ok(target) = fs::canonicalize(path) {
         return target;

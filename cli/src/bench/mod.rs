@@ -21,9 +21,11 @@ use wgmax::{Device, Tensor};
 
 use super::Outcome;
 use super::interrupt::{self, Polling};
-use super::options::{On, PlanChoice, tell_why_cpu};
+use super::options::{On, PlanChoice};
 use super::output::Output;
 use super::report::{WholeFile, file};
+use super::table;
+use super::targets::Targets;
 use costs::Cost;
 use cpu::Cpu;
 use gpu::Gpu;
@@ -52,7 +54,7 @@ pub struct Arguments {
     /// Seconds to run each item
     #[arg(long, default_value_t = 1.0, value_parser = positive)]
     seconds: f64,
-    /// Write all measurements as JSON
+    /// Write all measurements as JSON; - for standard output, and the table on stderr
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
     /// Plot the fraction of the bandwidth ceiling that each item reaches, or what is counted
@@ -115,13 +117,8 @@ impl Bench {
         let gpu = |name| Ok(Self::Gpu(Box::new(Gpu::open(name, planning)?)));
         match device.as_str() {
             "cpu" => cpu(),
-            "auto" => match wgmax::adapter("hardware") {
-                Ok(_) => gpu("hardware"),
-                Err(error) => {
-                    tell_why_cpu(&error);
-                    cpu()
-                }
-            },
+            "auto" if wgmax::adapter("hardware").is_err() => cpu(),
+            "auto" => gpu("hardware"),
             name => gpu(name),
         }
     }
@@ -157,6 +154,13 @@ impl Bench {
 }
 
 pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome> {
+    let targets = Targets::default()
+        .report("--json ", arguments.json.as_deref())
+        .report("--plot ", arguments.plot.as_deref())
+        .report("--growth ", arguments.growth.as_deref());
+    targets.check(&[], None)?;
+    let mut stderr = Output::stderr();
+    let output = if targets.have_standard() { &mut stderr } else { output };
     let mut items = item::all()?;
     items.retain(|item| arguments.filter.is_match(&item.name));
     let costs = arguments.filter.is_match("costs");
@@ -167,7 +171,8 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome
     );
     if arguments.list {
         for item in &items {
-            writeln!(output, "{:<20} {}", item.name, item.description())?;
+            let text = table::wrapped(&item.description(), table::width(), &" ".repeat(21));
+            writeln!(output, "{:<20} {}", item.name, text.trim_start())?;
         }
         return Ok(Outcome::Good);
     }

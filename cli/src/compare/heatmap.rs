@@ -2,13 +2,19 @@
 
 use wgmax::{Result, Tensor};
 
-/// Cells of the picture in a row, or rows of them, at most.
-const MAX_CELLS: usize = 1536;
+use super::canvas::{self, Canvas};
+
+/// Cells of the picture in a row, or rows of them, at most: then one that differs can be seen.
+const MAX_CELLS: usize = 384;
+/// Cells across a plane that is far longer than wide, if it has as many elements.
+const MIN_CELLS: usize = 16;
 /// Tensors of more planes than these have one, with the rows of all.
 const MAX_PLANES: usize = 1024;
-/// The longer side of small pictures, about, and of a cell.
-const SIDE: usize = 512;
-const MAX_SCALE: usize = 16;
+/// The longer side of pictures, about, and of a cell.
+const SIDE: usize = 3 * MAX_CELLS;
+const MAX_SCALE: usize = 64;
+/// Lines of more elements are broken.
+const MAX_LINE: usize = 512;
 /// Pixels between tiles.
 const GAP: usize = 2;
 
@@ -16,7 +22,10 @@ const EQUAL: [u8; 3] = [255, 255, 255];
 const BETWEEN: [u8; 3] = [90, 90, 100];
 const NAN: [u8; 3] = [150, 60, 220];
 /// From the smallest difference to the largest.
-const RAMP: [[u8; 3]; 3] = [[255, 200, 60], [225, 50, 30], [110, 0, 30]];
+const RAMP: [[u8; 3]; 3] = [[255, 170, 0], [225, 40, 30], [90, 0, 50]];
+/// The width of the scale, and the blanks between the parts of its line.
+const BAR: usize = 160;
+const BLANK: usize = 10;
 
 /// How the elements are laid out: tiles of cells.
 struct Sheet {
@@ -48,7 +57,7 @@ impl Sheet {
         let (mut planes, mut rows, columns) = match *shape {
             [] => (1, 1, 1),
             // A line is broken, so that its picture is about square.
-            [n] if n > SIDE => (1, n.div_ceil(n.isqrt()), n.isqrt()),
+            [n] if n > MAX_LINE => (1, n.div_ceil(n.isqrt()), n.isqrt()),
             [n] => (1, 1, n),
             [.., rows, columns] => {
                 (shape[..shape.len() - 2].iter().product::<usize>(), rows, columns)
@@ -67,8 +76,15 @@ impl Sheet {
             false => square.clamp(1, planes),
         };
         let tiles_down = planes.div_ceil(tiles);
-        let down = rows.min((MAX_CELLS / tiles_down).max(1));
-        let across = columns.min((MAX_CELLS / tiles).max(1));
+        // Both sides are divided alike, but narrow planes keep some width.
+        let most = [MAX_CELLS / tiles_down, MAX_CELLS / tiles].map(|cells| cells.max(1));
+        let parts = [rows as f64 / most[0] as f64, columns as f64 / most[1] as f64];
+        let factor = parts[0].max(parts[1]).max(1.0);
+        let cells = |side: usize, most: usize| {
+            let cells = (side as f64 / factor).round() as usize;
+            cells.max(side.min(MIN_CELLS)).min(most).max(1)
+        };
+        let (down, across) = (cells(rows, most[0]), cells(columns, most[1]));
         let longer = (down * tiles_down).max(across * tiles).max(1);
         Self {
             depth,
@@ -91,58 +107,182 @@ impl Sheet {
         (plane * self.down + row) * self.across + column
     }
 
-    /// The picture, with the colour that `of` gives each cell.
-    fn draw(&self, of: impl Fn(usize) -> [u8; 3]) -> Result<Tensor> {
+    /// The size of the picture.
+    fn size(&self) -> (usize, usize) {
         let [tall, wide] = [self.down, self.across].map(|cells| cells * self.scale);
         let tiles_down = self.planes.div_ceil(self.tiles);
-        let height = tiles_down * (tall + GAP) - GAP;
-        let width = self.tiles * (wide + GAP) - GAP;
-        let mut pixels = BETWEEN.repeat(height * width);
+        (tiles_down * (tall + GAP) - GAP, self.tiles * (wide + GAP) - GAP)
+    }
+
+    /// Draws each cell with the colour that `of` gives it.
+    fn draw(&self, canvas: &mut Canvas, of: impl Fn(usize) -> [u8; 3]) {
+        let [tall, wide] = [self.down, self.across].map(|cells| cells * self.scale);
         for plane in 0..self.planes {
             let (top, left) =
                 (plane / self.tiles * (tall + GAP), plane % self.tiles * (wide + GAP));
-            for y in 0..tall {
-                for x in 0..wide {
-                    let cell = (plane * self.down + y / self.scale) * self.across + x / self.scale;
-                    let at = ((top + y) * width + left + x) * 3;
-                    pixels[at..at + 3].copy_from_slice(&of(cell));
-                }
+            for (row, column) in (0..self.down).flat_map(|r| (0..self.across).map(move |c| (r, c)))
+            {
+                let color = of((plane * self.down + row) * self.across + column);
+                let corner = (top + row * self.scale, left + column * self.scale);
+                canvas.fill(corner, (self.scale, self.scale), |_| color);
             }
         }
-        Tensor::from_slice([height, width, 3], &pixels)
     }
 }
 
-/// A picture of the elements that differ; by their values, or else by their bits.
+/// What a cell shows.
+#[derive(Clone, Copy, Default, PartialEq)]
+enum Cell {
+    #[default]
+    Equal,
+    /// The farthest apart of its elements.
+    Apart(u64),
+    /// One of two elements is NaN, or both are.
+    Nan,
+}
+
+impl Cell {
+    fn join(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Nan, _) | (_, Self::Nan) => Self::Nan,
+            (Self::Apart(a), Self::Apart(b)) => Self::Apart(a.max(b)),
+            (Self::Equal, cell) | (cell, Self::Equal) => cell,
+        }
+    }
+}
+
+/// What the colours mean: a scale from the smallest difference that is drawn to the largest. It is
+/// that of numbers where they have 8 bits, else that of their logarithms.
+struct Scale {
+    least: u64,
+    most: u64,
+    is_linear: bool,
+    /// What the numbers are.
+    unit: &'static str,
+}
+
+impl Scale {
+    fn position(&self, distance: u64) -> f64 {
+        match self.is_linear {
+            true => distance as f64,
+            false => (distance as f64).ln_1p(),
+        }
+    }
+
+    fn color(&self, distance: u64) -> [u8; 3] {
+        let [least, most, at] = [self.least, self.most, distance].map(|d| self.position(d));
+        // One difference alone is the largest.
+        ramp(if most > least { (at - least) / (most - least) } else { 1.0 })
+    }
+
+    /// The difference in the middle.
+    fn middle(&self) -> u64 {
+        let middle = (self.position(self.least) + self.position(self.most)) / 2.0;
+        (if self.is_linear { middle } else { middle.exp_m1() }).round() as u64
+    }
+}
+
+/// A number in few characters.
+fn short(number: u64) -> String {
+    match number {
+        0..1_000_000 => number.to_string(),
+        _ => format!("{:.1e}", number as f64).to_uppercase(),
+    }
+}
+
+/// A part of the line below the picture.
+enum Part {
+    Text(String),
+    /// Of a width, with a colour for each part of it.
+    Bar(usize, Box<dyn Fn(f64) -> [u8; 3]>),
+}
+
+/// The line below the picture: each colour, and what it means.
+fn legend(cells: &[Cell], scale: Option<&Scale>) -> Vec<Part> {
+    let swatch = |color| Part::Bar(canvas::TEXT, Box::new(move |_| color));
+    let text = |text: &str| Part::Text(text.to_string());
+    let mut parts = vec![swatch(EQUAL), text("EQUAL")];
+    match scale {
+        None => {}
+        Some(scale) if scale.least == scale.most => {
+            parts.push(swatch(ramp(1.0)));
+            parts.push(Part::Text(format!("{} {}", short(scale.most), scale.unit)));
+        }
+        Some(scale) => {
+            parts.push(Part::Text(short(scale.least)));
+            parts.push(Part::Bar(BAR, Box::new(|part| ramp(part / 2.0))));
+            parts.push(Part::Text(short(scale.middle())));
+            parts.push(Part::Bar(BAR, Box::new(|part| ramp(0.5 + part / 2.0))));
+            parts.push(Part::Text(format!("{} {}", short(scale.most), scale.unit)));
+        }
+    }
+    if cells.contains(&Cell::Nan) {
+        parts.extend([swatch(NAN), text("NAN")]);
+    }
+    parts
+}
+
+impl Part {
+    fn width(&self) -> usize {
+        match self {
+            Self::Text(text) => canvas::width(text),
+            Self::Bar(width, _) => *width,
+        }
+    }
+}
+
+/// A picture of the elements that differ; by their values, or else by their bits. `None` for tensors
+/// without elements.
 ///
 /// # Errors
 /// [`wgmax::Error::NotComparable`].
-pub fn draw(a: &Tensor, b: &Tensor, values: bool) -> anyhow::Result<Tensor> {
-    anyhow::ensure!(!a.is_empty(), "--heatmap: {} has no elements to draw", a.desc());
+pub fn draw(a: &Tensor, b: &Tensor, values: bool) -> Result<Option<Tensor>> {
+    if a.is_empty() {
+        return Ok(None);
+    }
     let sheet = Sheet::new(a.shape());
-    // 0 where all are equal, else 1 and the bits of the distance, and the maximum for NaN.
-    let mut cells = vec![0u8; sheet.planes * sheet.down * sheet.across];
+    let mut cells = vec![Cell::Equal; sheet.planes * sheet.down * sheet.across];
     wgmax::each_difference(a, b, values, |index, ulp| {
-        let level = ulp.map_or(u8::MAX, |ulp| 1 + (u64::BITS - ulp.leading_zeros()) as u8);
         let cell = &mut cells[sheet.cell(index)];
-        *cell = level.max(*cell);
+        *cell = cell.join(ulp.map_or(Cell::Nan, Cell::Apart));
     })?;
-    let bits = 8 * a.element_type().size();
-    Ok(sheet.draw(|cell| match cells[cell] {
-        0 => EQUAL,
-        u8::MAX => NAN,
-        level => ramp(f32::from(level - 1) / bits as f32),
-    })?)
+    let apart =
+        || cells.iter().filter_map(|c| if let Cell::Apart(d) = c { Some(*d) } else { None });
+    let scale = apart().min().zip(apart().max()).map(|(least, most)| Scale {
+        least,
+        most,
+        is_linear: a.element_type().size() == 1,
+        unit: if a.element_type().is_float() { "ULP" } else { "APART" },
+    });
+    let legend = legend(&cells, scale.as_ref());
+    let (height, width) = sheet.size();
+    let line: usize = legend.iter().map(|part| part.width() + BLANK).sum();
+    let mut canvas =
+        Canvas::new(height + 2 * BLANK + canvas::TEXT, width.max(line + BLANK), BETWEEN);
+    sheet.draw(&mut canvas, |cell| match (cells[cell], &scale) {
+        (Cell::Apart(distance), Some(scale)) => scale.color(distance),
+        (Cell::Nan, _) => NAN,
+        _ => EQUAL,
+    });
+    let mut at = (height + BLANK, BLANK);
+    for part in &legend {
+        match part {
+            Part::Text(text) => canvas.write(at, text, EQUAL),
+            Part::Bar(width, color) => canvas.fill(at, (canvas::TEXT, *width), color),
+        }
+        at.1 += part.width() + BLANK;
+    }
+    canvas.tensor().map(Some)
 }
 
 /// A colour between those of the ramp.
-fn ramp(part: f32) -> [u8; 3] {
-    let at = part.clamp(0.0, 1.0) * (RAMP.len() - 1) as f32;
+fn ramp(part: f64) -> [u8; 3] {
+    let at = part.clamp(0.0, 1.0) * (RAMP.len() - 1) as f64;
     let from = (at as usize).min(RAMP.len() - 2);
-    let mix = at - from as f32;
+    let mix = at - from as f64;
     let (low, high) = (RAMP[from], RAMP[from + 1]);
     std::array::from_fn(|i| {
-        (f32::from(low[i]) + mix * (f32::from(high[i]) - f32::from(low[i]))).round() as u8
+        (f64::from(low[i]) + mix * (f64::from(high[i]) - f64::from(low[i]))).round() as u8
     })
 }
 
@@ -179,15 +319,20 @@ mod tests {
             let mut last = zeros.clone();
             last[elements - 1] = 255;
             let tensor = |bytes: &[u8]| Tensor::from_slice(shape, bytes).unwrap();
-            let equal = draw(&tensor(&zeros), &tensor(&zeros), false).unwrap();
-            let picture = draw(&tensor(&zeros), &tensor(&last), false).unwrap();
+            let picture = |b| draw(&tensor(&zeros), &tensor(b), false).unwrap().unwrap();
+            let (equal, picture) = (picture(&zeros), picture(&last));
             let [height, width, 3] = *picture.shape() else { panic!("{picture:?}") };
-            assert!((1..4 * MAX_CELLS).contains(&height), "{shape:?}: {picture:?}");
-            assert!((1..4 * MAX_CELLS).contains(&width), "{shape:?}: {picture:?}");
+            assert!((1..2 * SIDE).contains(&height), "{shape:?}: {picture:?}");
+            assert!((1..2 * SIDE).contains(&width), "{shape:?}: {picture:?}");
             assert!(height.max(width) >= MAX_SCALE, "{shape:?}: {picture:?}");
-            // One cell is not white any more.
-            let red = |bytes: &Tensor| bytes.bytes().chunks(3).filter(|p| *p == RAMP[2]).count();
-            assert_eq!((red(&equal), red(&picture) > 0), (0, true), "{shape:?}");
+            // One cell is not white any more, and large enough to be seen.
+            let red = |bytes: &Tensor| {
+                let rows = bytes.bytes().chunks(3 * bytes.shape()[1]);
+                let rows = rows.take(bytes.shape()[0] - canvas::TEXT - 2 * BLANK);
+                rows.flat_map(|row| row.chunks(3)).filter(|p| *p == RAMP[2]).count()
+            };
+            assert_eq!(red(&equal), 0, "{shape:?}");
+            assert!(red(&picture) >= 9, "{shape:?}: {}", red(&picture));
         }
     }
 
@@ -196,14 +341,53 @@ mod tests {
         let a = [0f32, 1.0, f32::NAN, 0.0];
         let b = [-0f32, 1.0 + f32::EPSILON, 1.0, 0.0];
         let tensor = |elements: &[f32]| Tensor::from_slice([2, 2], elements).unwrap();
-        let picture = draw(&tensor(&a), &tensor(&b), false).unwrap();
-        let half = picture.shape()[0] / 2;
+        let picture = draw(&tensor(&a), &tensor(&b), false).unwrap().unwrap();
+        let next = MAX_SCALE;
         assert_eq!(pixel(&picture, 0, 0), RAMP[0]);
-        assert_eq!(pixel(&picture, 0, half), ramp(1.0 / 32.0));
-        assert_eq!(pixel(&picture, half, 0), NAN);
-        assert_eq!(pixel(&picture, half, half), EQUAL);
-        let values = draw(&tensor(&a), &tensor(&b), true).unwrap();
+        assert_eq!(pixel(&picture, 0, next), RAMP[2]);
+        assert_eq!(pixel(&picture, next, 0), NAN);
+        assert_eq!(pixel(&picture, next, next), EQUAL);
+        let values = draw(&tensor(&a), &tensor(&b), true).unwrap().unwrap();
         assert_eq!(pixel(&values, 0, 0), EQUAL);
-        assert_eq!(pixel(&values, half, 0), NAN);
+        assert_eq!(pixel(&values, 0, next), RAMP[2]);
+        assert_eq!(pixel(&values, next, 0), NAN);
+    }
+
+    /// Every difference of 8 bits has a colour of its own, and the line below says which.
+    #[test]
+    fn the_scale_goes_from_the_least_to_the_most() {
+        let all: Vec<u8> = (0..=255).collect();
+        let tensor = |elements: &[u8]| Tensor::from_slice([16, 16], elements).unwrap();
+        let picture = draw(&tensor(&[0; 256]), &tensor(&all), false).unwrap().unwrap();
+        let side = SIDE.min(16 * MAX_SCALE) / 16;
+        let mut seen = std::collections::BTreeSet::new();
+        for cell in 0..256 {
+            seen.insert(pixel(&picture, cell / 16 * side, cell % 16 * side));
+        }
+        assert!(seen.len() > 250, "{}", seen.len());
+
+        let scale = |most, is_linear| Scale { least: 1, most, is_linear, unit: "ULP" };
+        let texts = |scale: Scale, cells: &[Cell]| {
+            let parts = legend(cells, Some(&scale));
+            let text = |part| if let Part::Text(text) = part { Some(text) } else { None };
+            parts.into_iter().filter_map(text).collect::<Vec<_>>()
+        };
+        assert_eq!(texts(scale(255, true), &[]), ["EQUAL", "1", "128", "255 ULP"]);
+        assert_eq!(texts(scale(1, true), &[Cell::Nan]), ["EQUAL", "1 ULP", "NAN"]);
+        let wide = texts(scale(u64::MAX, false), &[]);
+        assert_eq!(wide, ["EQUAL", "1", "6.1E9", "1.8E19 ULP"]);
+        // All of it can be written.
+        let blank = Canvas::new(canvas::TEXT, 300, BETWEEN).tensor().unwrap();
+        for character in wide.concat().chars().chain("APART NAN".chars()).filter(|c| *c != ' ') {
+            let mut canvas = Canvas::new(canvas::TEXT, 300, BETWEEN);
+            canvas.write((0, 0), &character.to_string(), EQUAL);
+            assert_ne!(canvas.tensor().unwrap().bytes(), blank.bytes(), "{character}");
+        }
+    }
+
+    #[test]
+    fn nothing_has_no_picture() {
+        let empty = Tensor::from_slice([0, 3], &[0u8; 0]).unwrap();
+        assert!(draw(&empty, &empty, false).unwrap().is_none());
     }
 }

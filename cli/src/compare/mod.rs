@@ -1,17 +1,21 @@
 //! `wgmax compare`.
 
+mod canvas;
 mod heatmap;
 
 use std::io::Write;
+use std::path::Path;
 use std::str::FromStr;
 
+use anyhow::Context;
 use clap::{Args, Subcommand};
 use wgmax::{Extremum, Tensor};
 
 use super::max_pool::Axes;
 use super::options::Planning;
-use super::output::Output;
+use super::output::{self, Output, put};
 use super::picture::Format;
+use super::targets::Targets;
 use super::{Outcome, difference, files, max_pool, reduce_max, segment_max};
 
 /// The names of an operator's results.
@@ -25,10 +29,10 @@ Examples:
   wgmax compare reduce-max x.npy --axes 0 --between cpu,gpu
   wgmax compare max-pool x.npy --kernel 3,3 --indices --between 0,1
 
-The picture of --heatmap has the last two axes down and across (of [.., H, W, C] with up to four
-channels, H and W), and a tile for each position along the others. Equal elements are white, others
-yellow to red by how far apart they are, and violet where one is NaN. Where a pixel stands for
-several elements, the farthest apart counts.")]
+The picture of --heatmap has the last two axes down and across (of [.., H, W, C] with up to four \
+channels, H and W), and a tile for each position along the others. Equal elements are white, others \
+orange to dark red by how far apart they are, and violet where one is NaN; the line below the picture \
+has the scale. Where a pixel stands for several elements, the farthest apart counts.")]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub struct Arguments {
     #[command(subcommand)]
@@ -74,6 +78,16 @@ enum Choice {
     /// The minimum of each segment of the rows of a tensor from a file
     #[command(after_help = "Example:\n  wgmax compare segment-min x.npy ids.npy")]
     SegmentMin(SegmentMax),
+}
+
+impl Choice {
+    /// Refuses two inputs that are standard input.
+    fn check_inputs(&self) -> anyhow::Result<()> {
+        match self {
+            Self::SegmentMax(choice) | Self::SegmentMin(choice) => Targets::default().check(&choice.operation.inputs(), None),
+            _ => Ok(()),
+        }
+    }
 }
 
 #[derive(Args)]
@@ -162,25 +176,35 @@ fn tensors(
             Format::of(path) == Some(Format::Png),
             "--heatmap {path}: the picture is a FILE.png"
         );
-        files::ensure_apart("--heatmap", path.as_ref(), &paths.map(String::as_str))?;
     }
+    let heatmap_path = heatmap.map(Path::new);
+    Targets::default()
+        .report("--heatmap ", heatmap_path)
+        .check(&paths.map(String::as_str), None)?;
     let [a, b] = [files::read(paths[0], None)?, files::read(paths[1], None)?];
     let report = match arguments.values {
-        true => wgmax::compare_values(&a, &b)?,
-        false => wgmax::compare(&a, &b)?,
+        true => wgmax::compare_values(&a, &b),
+        false => wgmax::compare(&a, &b),
     };
+    let report = report.with_context(|| format!("{} and {}", paths[0], paths[1]))?;
     if let Some(path) = heatmap {
-        let picture = heatmap::draw(&a, &b, arguments.values)?;
-        files::write(&[(path, &picture)], false)?;
+        match heatmap::draw(&a, &b, arguments.values)? {
+            Some(picture) => files::write(&[(path, &picture)], false)?,
+            None => output::remark(format_args!(
+                "--heatmap {path}: not written, because {} has no elements",
+                a.desc()
+            )),
+        }
     }
     writeln!(output, "a: {}\nb: {}", paths[0], paths[1])?;
-    writeln!(output, "{}: {}", a.desc(), difference::text(&report, 0))?;
+    put(output, format_args!("{}: {}", a.desc(), difference::text(&report, 0)))?;
     Ok(if report.is_equal() { Outcome::Good } else { Outcome::Bad })
 }
 
 /// Runs an operator on two devices, and compares the results.
 fn devices(choice: &Choice, output: &mut Output) -> anyhow::Result<Outcome> {
     let mut axes = Axes::OWN;
+    choice.check_inputs()?;
     let extremum = choice.extremum();
     let (operator, inputs, between) = match choice {
         Choice::ReduceMax(choice) | Choice::ReduceMin(choice) => {
@@ -202,8 +226,8 @@ fn devices(choice: &Choice, output: &mut Output) -> anyhow::Result<Outcome> {
     let devices = [planning.open(a)?, planning.open(b)?];
     let a = operator.run(&devices[0], &inputs)?;
     let b = operator.run(&devices[1], &inputs)?;
-    writeln!(output, "a: {}", devices[0].info())?;
-    writeln!(output, "b: {}", devices[1].info())?;
+    put(output, format_args!("a: {}", devices[0].info()))?;
+    put(output, format_args!("b: {}", devices[1].info()))?;
     let descs: Vec<String> = (inputs.iter())
         .map(|input| axes.own(input).map(|input| input.desc().to_string()))
         .collect::<Result<_, _>>()?;
@@ -212,7 +236,8 @@ fn devices(choice: &Choice, output: &mut Output) -> anyhow::Result<Outcome> {
     for ((a, b), result) in a.iter().zip(&b).zip(RESULTS) {
         let (a, b) = (axes.own(a)?, axes.own(b)?);
         let report = wgmax::compare(&a, &b)?;
-        writeln!(output, "{result}: {from} -> {}: {}", a.desc(), difference::text(&report, 0))?;
+        let report_text = difference::text(&report, 0);
+        put(output, format_args!("{result}: {from} -> {}: {report_text}", a.desc()))?;
         if !report.is_equal() {
             outcome = Outcome::Bad;
         }

@@ -8,7 +8,7 @@ use wgmax::operator::{EmptySegment, ReduceMax, SegmentMax};
 use wgmax::{Device, ElementType, Tensor};
 
 use super::trial::{Line, Question, Trial};
-use crate::output::{self, Output};
+use crate::output::{self, Output, put};
 use crate::table::Table;
 
 const IRIS: &str = include_str!("data/iris.csv");
@@ -37,15 +37,15 @@ pub fn run(trial: &mut Trial, output: &mut Output) -> anyhow::Result<()> {
         SPECIES.len(),
         MEASUREMENTS.len(),
     )?;
-    writeln!(output, "The maxima of all flowers ({}):", MEASUREMENTS.join(", "))?;
+    writeln!(output, "Maxima of all flowers ({}):", MEASUREMENTS.join(", "))?;
     let table = trial.table(["type", "maxima"], &lines(&inputs, all_and_each)?, |results| {
         Ok(output::values(&results[0], MEASUREMENTS.len())?.join("  "))
     })?;
     writeln!(output, "{table}")?;
-    writeln!(
+    put(
         output,
-        "u8 and i32 are tenths of a cm. The maxima of each flower and of each species are \
-         compared as well.\n"
+        "u8 and i32 are tenths of a cm. The maxima of each flower and of each species are compared \
+         as well.\n",
     )?;
 
     let lines = lines(&inputs, |input| flowers.by_species(input))?;
@@ -64,11 +64,11 @@ pub fn run(trial: &mut Trial, output: &mut Output) -> anyhow::Result<()> {
         Ok(petals.collect::<Vec<&str>>().join("  "))
     })?;
     writeln!(output, "{table}")?;
-    writeln!(
+    put(
         output,
-        "All measurements and the rows of the maxima are compared; then the same with offsets \
-         instead of\nids, and the maxima of the flowers whose petals are 0, 1, 2 ... whole cm long, \
-         with unsorted ids.\n"
+        "All measurements and the rows of the maxima are compared; then the same with offsets instead \
+         of ids, and the maxima of the flowers whose petals are 0, 1, 2 ... whole cm long, with \
+         unsorted ids.\n",
     )?;
     Ok(())
 }

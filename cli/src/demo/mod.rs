@@ -13,6 +13,7 @@ use super::Outcome;
 use super::devices::NO_ADAPTER;
 use super::options::Planning;
 use super::output::Output;
+use super::table;
 use trial::Trial;
 
 #[derive(Args)]
@@ -25,12 +26,13 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome> {
     let adapters = wgmax::adapters();
     match adapters.len() {
-        0 => writeln!(output, "{NO_ADAPTER}\n")?,
+        0 => writeln!(output, "{}\n", table::wrapped(NO_ADAPTER, table::width(), ""))?,
         count => {
             let noun = if count == 1 { "adapter" } else { "adapters" };
             writeln!(output, "Found {count} GPU {noun}, and the CPU:")?;
             for (index, info) in adapters.iter().enumerate() {
-                writeln!(output, "  {index}    {info}")?;
+                let text = table::wrapped(&info.to_string(), table::width(), "       ");
+                writeln!(output, "  {index:<5}{}", text.trim_start())?;
             }
             writeln!(output, "  cpu  {}\n", Device::cpu().info())?;
         }

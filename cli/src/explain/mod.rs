@@ -19,7 +19,7 @@ use super::{Outcome, max_pool, reduce_max, segment_max};
 #[command(after_help = "\
 Examples:
   wgmax explain reduce-max 1000x1000 --axes 0 --max-binding 64KiB
-  wgmax explain max-pool 16,64,112,112 --kernel 3,3 --strides 2,2 --plan software --json
+  wgmax explain max-pool 16,64,112,112 --kernel 3,3 --plan software --json
   wgmax explain segment-max 1000000x64 --num-segments 5000 --unsorted
 
 Limits are by default those that WebGPU guarantees, or memory alone with --plan cpu.")]
@@ -77,7 +77,7 @@ struct ReduceMax {
 #[derive(Args)]
 #[command(after_help = "\
 Example:
-  wgmax explain max-pool 16x64x112x112 --kernel 3,3 --strides 2,2 --pads 1,1,1,1 --indices
+  wgmax explain max-pool 16x64x112x112 --kernel 3,3 --strides 2,2 --indices
 
 Limits are by default those that WebGPU guarantees, or memory alone with --plan cpu.")]
 struct MaxPool {
@@ -97,8 +97,8 @@ struct MaxPool {
 Example:
   wgmax explain segment-max 1000000x64 --num-segments 5000 --unsorted
 
---num-segments is required, because there are no ids to count. With --offsets there is one offset
-more than segments. Limits are by default those that WebGPU guarantees, or memory alone with
+--num-segments is required, because there are no ids to count. With --offsets there is one offset \
+more than segments. Limits are by default those that WebGPU guarantees, or memory alone with \
 --plan cpu.")]
 struct SegmentMax {
     #[command(flatten)]

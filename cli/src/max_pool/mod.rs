@@ -11,6 +11,7 @@ use super::Outcome;
 use super::options::{EmptyChoice, IndexType, List, NanChoice, Run, Writing};
 use super::output::{self, Output};
 use super::source::Source;
+use super::targets::Targets;
 pub use advice::Given;
 pub use axes::Axes;
 
@@ -18,9 +19,9 @@ pub use axes::Axes;
 #[command(after_help = "\
 Examples:
   wgmax max-pool x.npy --kernel 3,3 --strides 2,2 --pads 1,1,1,1 -o y.npy
-  wgmax max-pool x.npz:image --kernel 2,2 --auto-pad same-upper --indices where.npy
+  wgmax max-pool x.npz:x --kernel 2,2 --auto-pad same-upper --indices i.npy
   wgmax max-pool photo.png --kernel 9,9 --auto-pad same-upper -o brightest.png
-  wgmax max-pool chw.npy --reshape 1,3,224,224 --kernel 3,3 --strides 2,2 -o y.npy
+  wgmax max-pool chw.npy --reshape 1,3,224,-1 --kernel 3,3 -o y.npy
 
 [H, W] and [H, W, C] with a kernel of two axes are pooled as pictures, unless --layout is given.")]
 pub struct Arguments {
@@ -63,8 +64,8 @@ pub struct Attributes {
     /// Dilation along each spatial axis; 1 by default
     #[arg(long, value_name = "D,..", allow_hyphen_values = true)]
     dilations: Option<List>,
-    /// How the padding is chosen
-    #[arg(long, value_enum, default_value = "explicit")]
+    /// How the padding is chosen; ONNX's names, such as SAME_UPPER, are taken too
+    #[arg(long, value_enum, default_value = "explicit", ignore_case = true)]
     auto_pad: AutoPad,
     /// How a partial last window is handled
     #[arg(long, value_enum, default_value = "floor")]
@@ -98,10 +99,13 @@ pub struct Attributes {
 #[derive(Clone, Copy, PartialEq, ValueEnum)]
 enum AutoPad {
     /// As in --pads
+    #[value(alias = "notset")]
     Explicit,
     /// Enough for ceil(size / stride) windows; an odd position goes after the axis
+    #[value(alias = "same_upper")]
     SameUpper,
     /// Enough for ceil(size / stride) windows; an odd position goes before the axis
+    #[value(alias = "same_lower")]
     SameLower,
     /// None
     Valid,
@@ -234,8 +238,19 @@ impl Operation {
         Ok((operator, input.reshape(pooled.shape())?, axes))
     }
 
-    /// Asks on stderr about a picture that has rather its channels first.
+    /// Asks on stderr about axes that were meant otherwise, as far as their sizes tell.
     fn ask(&self, input: &TensorDesc, axes: Axes) {
+        let Attributes { kernel, layout, .. } = &self.attributes;
+        if let (&[batch, channels, length], [size], None) = (input.shape(), &kernel.0[..], layout)
+            && length <= 4
+            && batch.min(channels) > 4
+        {
+            output::remark(format_args!(
+                "{} is pooled as [batch, channels, length]; if it is a picture [H, W, C]: \
+                 --kernel {size},{size}",
+                self.source.input,
+            ));
+        }
         if axes.looks_channels_first(input) {
             output::remark(format_args!(
                 "{} is pooled as a picture [H, W, C]; if its channels come first: {}",
@@ -251,6 +266,10 @@ pub fn run(
     extremum: Extremum,
     output: &mut Output,
 ) -> anyhow::Result<Outcome> {
+    Targets::default()
+        .tensor("--output ", arguments.output.as_deref())?
+        .tensor("--indices ", arguments.indices.as_deref())?
+        .check(&[&arguments.operation.source.input], Some(arguments.writing.force))?;
     let indices = arguments.indices.is_some();
     let (operator, input, axes) = arguments.operation.read(extremum, indices)?;
     let results = arguments.run.run(&operator, &[&input])?;

@@ -20,10 +20,11 @@ use anyhow::Context;
 use clap::Args;
 use wgmax::io::onnx::{self, Model};
 
+use super::Outcome;
 use super::options::{On, Writing};
 use super::output::Output;
 use super::report::is_standard;
-use super::{Outcome, files};
+use super::targets::Targets;
 use options::{Binding, File, Shape};
 use prepare::{Entry, State};
 use values::Values;
@@ -33,14 +34,15 @@ use values::Values;
 Examples:
   wgmax onnx model.onnx
   wgmax onnx model.onnx --dim batch=1 --dim length=2048
-  wgmax onnx model.onnx --shape relu_3=1,64,56,56 --device gpu --json report.json
+  wgmax onnx model.onnx --shape relu_3=1,64,56,56 --device gpu --json r.json
   wgmax onnx pool.onnx --input x=x.npy --output y=y.npy
 
-Nodes of MaxPool, GlobalMaxPool, ReduceMax, ReduceMin, ArgMax and ArgMin run on the device and on
-the CPU. Their inputs are tensors from files, tensors of the model, results of earlier nodes, or random finite tensors.
+Nodes of MaxPool, GlobalMaxPool, ReduceMax, ReduceMin, ArgMax and ArgMin run on the device and on \
+the CPU. Their inputs are tensors from files, tensors of the model, results of earlier nodes, or \
+random finite tensors. \
 Times are medians, without upload and download.
 
-Exit status: 0 if all went well; 1 if results differ, a node is refused or fails, or, with --strict,
+Exit status: 0 if all went well; 1 if results differ, a node is refused or fails, or, with --strict, \
 one is not run; 2 for an error, told in one line; 3 if no node ran; 128 + N if signal N ended it.")]
 pub struct Arguments {
     /// FILE.onnx; - for standard input, if the model is a single file
@@ -80,18 +82,22 @@ pub struct Arguments {
 }
 
 impl Arguments {
-    /// Whether a report or a tensor goes to standard output.
-    fn quiet(&self) -> bool {
-        self.json.as_deref().is_some_and(is_standard)
-            || self.outputs.iter().any(|file| matches!(file.spec.as_str(), "-" | "npy:-" | "pb:-"))
+    /// The files that are written, if they may be. The model and the inputs are read.
+    fn targets(&self) -> anyhow::Result<Targets> {
+        let mut targets = Targets::default().report("--json ", self.json.as_deref());
+        for File { name, spec } in &self.outputs {
+            targets = targets.tensor(&format!("--output {name}="), Some(spec))?;
+        }
+        let model = self.model.to_string_lossy();
+        let inputs = self.inputs.iter().map(|file| file.spec.as_str());
+        targets.check(&inputs.chain([&*model]).collect::<Vec<_>>(), Some(self.writing.force))?;
+        Ok(targets)
     }
 }
 
 pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome> {
-    if let Some(json) = &arguments.json {
-        let model = arguments.model.to_string_lossy();
-        files::ensure_apart("--json", json, &[&*model])?;
-    }
+    // Nothing else is printed where a report or a tensor goes to standard output.
+    let quiet = arguments.targets()?.have_standard();
     let model = read(&arguments.model)?;
     let found = find::nodes(&model);
     let mut values = Values::new(&model, &arguments.dims, &arguments.shapes)?;
@@ -128,7 +134,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome
         })
         .collect::<anyhow::Result<_>>()
         // The reason is in the table, unless the table is not printed.
-        .or_else(|error| match arguments.quiet() {
+        .or_else(|error| match quiet {
             true => Err(error),
             false => Ok(Vec::new()),
         })?;
@@ -138,7 +144,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome
         json.write(&format_args!("{:#}", report.json(arguments.seed, arguments.runs)))?;
         json.finish()?;
     }
-    if !arguments.quiet() {
+    if !quiet {
         report.print(output)?;
     }
     arguments.writing.write(&files)?;

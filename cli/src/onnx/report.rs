@@ -13,7 +13,7 @@ use super::find;
 use super::prepare::{Entry, State};
 use super::trial::Origin;
 use crate::difference;
-use crate::output::{Output, tensor_json};
+use crate::output::{Output, put, tensor_json};
 use crate::table::{self, Cell, Table};
 
 pub struct Report<'a> {
@@ -39,14 +39,14 @@ impl Report<'_> {
         };
         let name = &self.model.name;
         let noun = if nodes == 1 { "node" } else { "nodes" };
-        writeln!(output, "{name}: opset {opset}, {nodes} {noun}; {found}")?;
+        put(output, format_args!("{name}: opset {opset}, {nodes} {noun}; {found}"))?;
         if self.entries.is_empty() {
             return Ok(());
         }
         if let Some(device) = self.device {
             let compared = if device.is_cpu() { "" } else { ", compared with the CPU" };
             let plan = device.tuning().name();
-            writeln!(output, "on {}{compared}; plan {plan}", device.info())?;
+            put(output, format_args!("on {}{compared}; plan {plan}", device.info()))?;
         }
         writeln!(output, "{}", self.table())?;
         self.remarks(output)?;
@@ -56,50 +56,73 @@ impl Report<'_> {
         Ok(())
     }
 
+    /// Only listed, nodes have no times; on the CPU alone, there is nothing to compare with.
     fn table(&self) -> Table {
-        let header = ["node", "input\noutput", "device ms\nCPU ms", "same as CPU?"];
-        let mut table = Table::new(&header).wrap(0);
+        let ran = |entry: &Entry<'_>| match &entry.state {
+            State::Ready(ready) => {
+                matches!(&ready.trial, Some(Ok(trial)) if trial.device.is_some())
+            }
+            _ => false,
+        };
+        let header: &[&str] = match self.device {
+            Some(device) if device.is_cpu() => &["node", "input\noutput", "CPU ms"],
+            None if !self.entries.iter().any(ran) => &["node", "input\noutput", "can run?"],
+            _ => &["node", "input\noutput", "device ms\nCPU ms", "same as CPU?"],
+        };
+        let mut table = Table::new(header).wrap(0);
         for entry in self.entries {
-            let mut node = vec![short(&find::label(entry.node)), entry.node.operator.clone()];
-            node.dedup();
+            let mut node = vec![short(&find::label(entry.node))];
+            // The label of a node without a name has its operator.
+            node.extend((!entry.node.name.is_empty()).then(|| entry.node.operator.clone()));
             node.extend(entry.attributes.iter().map(|(name, value)| format!("{name} {value}")));
             let mut row: Vec<Cell> = vec![node.join("\n").into()];
-            let State::Ready(ready) = &entry.state else {
-                let refused = matches!(entry.state, State::Refused(_));
-                row.extend(["?\n?", ""].map(Cell::from));
-                row.push(match refused {
-                    true => Cell::verdict("REFUSED", false),
-                    false => "not run".into(),
-                });
-                table.add_row(row);
-                continue;
-            };
-            let mut tensors = vec![ready.input.to_string()];
-            tensors.extend(ready.outputs.iter().map(|(_, desc)| desc.to_string()));
-            let mut times = String::new();
-            let verdict = match &ready.trial {
-                None => "not run".into(),
-                Some(Err(_)) => Cell::verdict("FAILED", false),
-                Some(Ok(trial)) => {
-                    match trial.origin {
-                        Origin::Tensor => {}
-                        Origin::Model => tensors.push("the model's input".to_string()),
-                        Origin::Random => tensors.push("random input".to_string()),
-                    }
-                    let device = trial.device.map(milliseconds).unwrap_or_default();
-                    times = format!("{device}\n{}", milliseconds(trial.cpu));
-                    match trial.differing() {
-                        _ if trial.device.is_none() => "(reference)".into(),
-                        0 => Cell::verdict("yes", true),
-                        n => Cell::verdict(format!("NO: {n} differ"), false),
-                    }
-                }
-            };
-            row.extend([tensors.join("\n"), times].map(Cell::from));
-            row.push(verdict);
+            let (tensors, times, verdict) = self.cells(entry);
+            row.push(tensors.join("\n").into());
+            match header.len() {
+                // Without a time, why.
+                3 => row.push(if times.is_empty() { verdict } else { times.into() }),
+                _ => row.extend([times.into(), verdict]),
+            }
             table.add_row(row);
         }
         table
+    }
+
+    /// The tensors of a node, its times, and how it went.
+    fn cells(&self, entry: &Entry<'_>) -> (Vec<String>, String, Cell) {
+        let is_list = self.device.is_none();
+        let unknown = || vec!["?".to_string(); 2];
+        let ready = match &entry.state {
+            State::Ready(ready) => ready,
+            State::Refused(_) => {
+                return (unknown(), String::new(), Cell::verdict("REFUSED", false));
+            }
+            State::Blocked(_) => {
+                let text = if is_list { "no" } else { "not run" };
+                return (unknown(), String::new(), text.into());
+            }
+        };
+        let mut tensors = vec![ready.input.to_string()];
+        tensors.extend(ready.outputs.iter().map(|(_, desc)| desc.to_string()));
+        let trial = match &ready.trial {
+            None => {
+                return (tensors, String::new(), if is_list { "yes" } else { "not run" }.into());
+            }
+            Some(Err(_)) => return (tensors, String::new(), Cell::verdict("FAILED", false)),
+            Some(Ok(trial)) => trial,
+        };
+        match trial.origin {
+            Origin::Tensor => {}
+            Origin::Model => tensors.push("the model's input".to_string()),
+            Origin::Random => tensors.push("random input".to_string()),
+        }
+        let cpu = milliseconds(trial.cpu);
+        let Some(device) = trial.device else { return (tensors, cpu, "".into()) };
+        let verdict = match trial.differing() {
+            0 => Cell::verdict("yes", true),
+            n => Cell::verdict(format!("NO: {n} differ"), false),
+        };
+        (tensors, format!("{}\n{cpu}", milliseconds(device)), verdict)
     }
 
     /// Why nodes did not run, and which elements differ.
@@ -115,26 +138,29 @@ impl Report<'_> {
             }
         }
         for (reason, labels) in blocked {
-            writeln!(output, "not run: {}: {reason}", labels.join(", "))?;
+            put(output, format_args!("not run: {}: {reason}", labels.join(", ")))?;
         }
         for entry in self.entries {
             let label = find::label(entry.node);
             match &entry.state {
                 State::Blocked(_) => {}
-                State::Refused(reason) => writeln!(output, "refused: {label}: {reason}")?,
+                State::Refused(reason) => put(output, format_args!("refused: {label}: {reason}"))?,
                 State::Ready(ready) => match &ready.trial {
-                    Some(Err(error)) => writeln!(output, "failed: {label}: {error}")?,
+                    Some(Err(error)) => put(output, format_args!("failed: {label}: {error}"))?,
                     Some(Ok(trial)) => {
                         for report in trial.comparisons.iter().filter(|r| !r.is_equal()) {
                             let text = difference::text(report, 0);
-                            writeln!(output, "{label}: a is the device, b the CPU: {text}")?;
+                            put(
+                                output,
+                                format_args!("{label}: a is the device, b the CPU: {text}"),
+                            )?;
                         }
                     }
                     None => {}
                 },
             }
             for remark in &entry.remarks {
-                writeln!(output, "{label}: {remark}")?;
+                put(output, format_args!("{label}: {remark}"))?;
             }
         }
         Ok(())

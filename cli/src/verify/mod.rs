@@ -17,7 +17,7 @@ mod tests;
 mod text;
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
@@ -26,9 +26,10 @@ use wgmax::sweep::Kind;
 
 use super::Outcome;
 use super::interrupt::Polling;
-use super::options::{Planning, element_type};
+use super::options::{Planning, device_name, element_type};
 use super::output::Output;
 use super::report;
+use super::targets::Targets;
 use engine::{Choice, Score, Sweep, sweep};
 use faults::{Sabotage, sabotage};
 use finding::Finding;
@@ -49,16 +50,16 @@ Examples:
   wgmax verify --faults --json report.json
   wgmax verify --replay report.json
 
-Each case aims at a variant of a kernel and an element type; 2000 cases reach all of them. Cases
-choose tunings and narrow limits at random. --plan replaces the tuning of all cases; their limits,
+Each case aims at a variant of a kernel and an element type; 2000 cases reach all of them. Cases \
+choose tunings and narrow limits at random. --plan replaces the tuning of all cases; their limits, \
 parallelism and maximum of taps stay.
 
---faults tells how good the cases are: it plants known mistakes in shaders and in CPU kernels, one
-after the other, and runs the cases until one has another result. A JSON report has all that
+--faults tells how good the cases are: it plants known mistakes in shaders and in CPU kernels, one \
+after the other, and runs the cases until one has another result. A JSON report has all that \
 --replay needs to run the same again.")]
 pub struct Arguments {
     /// Device: cpu, gpu, an index, or part of an adapter's name; every adapter by default
-    #[arg(long)]
+    #[arg(long, value_parser = device_name)]
     device: Option<String>,
     #[command(flatten)]
     planning: Planning,
@@ -91,10 +92,10 @@ pub struct Arguments {
         "device", "plan", "cases", "seconds", "cycle", "seed", "case", "op", "type", "faults",
     ])]
     replay: Option<PathBuf>,
-    /// Write a report as a single HTML page
+    /// Write a report as a single HTML page; - for standard output, and the rest on stderr
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
-    /// Write a report as JSON
+    /// Write a report as JSON; - for standard output, and the rest on stderr
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
     /// Fail if the process's memory grows by more during the run (Linux)
@@ -137,6 +138,13 @@ pub struct Report {
 pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome> {
     // Until everything is written.
     let polling = Polling::start();
+    let targets = Targets::default()
+        .report("--html ", arguments.html.as_deref())
+        .report("--json ", arguments.json.as_deref());
+    let read = arguments.replay.as_deref().map(Path::to_string_lossy);
+    targets.check(&read.as_deref().into_iter().collect::<Vec<_>>(), None)?;
+    let mut stderr = Output::stderr();
+    let output = if targets.have_standard() { &mut stderr } else { output };
     let (html, json) = (report::file(&arguments.html)?, report::file(&arguments.json)?);
     let recorded = arguments.replay.as_deref().map(Recorded::read).transpose()?;
     let (choice, device, faults) = match &recorded {

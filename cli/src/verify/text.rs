@@ -13,7 +13,7 @@ use super::memory::Growth;
 use super::pattern::Pattern;
 use super::subject::Subject;
 use crate::difference;
-use crate::output::{self, Output};
+use crate::output::{self, Output, put};
 use crate::table::{NOTHING, Table};
 
 /// The maximum number of elements of an input that are printed.
@@ -30,7 +30,7 @@ pub fn print(report: &Report, output: &mut Output) -> anyhow::Result<()> {
             driver => format!(" · {driver}"),
         };
         let plan = choice.plan.map_or_else(String::new, |p| format!(", with {} plans", p.name()));
-        writeln!(output, "{}{driver}, against {}{plan}:", subject.name, subject.against)?;
+        put(output, format_args!("{}{driver}, against {}{plan}:", subject.name, subject.against))?;
         let mut header = vec!["type"];
         header.extend(Kind::ALL.map(Kind::name));
         let mut table = Table::new(&header);
@@ -46,7 +46,7 @@ pub fn print(report: &Report, output: &mut Output) -> anyhow::Result<()> {
         writeln!(output, "Cases that launched a kernel, by the element type of their data:")?;
         writeln!(output, "{}", launched(score))?;
         if let Some(line) = score.unreached() {
-            writeln!(output, "{line}")?;
+            put(output, line)?;
         }
         for (reason, index) in &score.failures {
             writeln!(output, "error  case {index}: {reason}")?;
@@ -63,12 +63,12 @@ pub fn print(report: &Report, output: &mut Output) -> anyhow::Result<()> {
         self::sabotage(sabotage, output)?;
     }
     for refused in &report.refused {
-        writeln!(output, "error  {refused}")?;
+        put(output, format_args!("error  {refused}"))?;
     }
     if report.lacks_adapters() {
-        writeln!(output, "{}", crate::devices::NO_ADAPTER)?;
+        put(output, crate::devices::NO_ADAPTER)?;
     }
-    writeln!(output, "{}", report.summary())?;
+    put(output, report.summary())?;
     if let Some(growth) = report.sweep.memory.growth() {
         writeln!(output, "{}", memory(growth))?;
     }

@@ -55,8 +55,25 @@ fn what_cannot_be_compared_is_refused() {
     refused(&["explain"], "a subcommand or an argument is missing");
     let empty = at("empty.npy");
     wgmax::io::write(&empty, &Tensor::from_slice([0, 2], &[0f32; 0]).unwrap()).unwrap();
-    refused(&["compare", &empty, &empty, "--heatmap", &at("diff.png")], "no elements to draw");
+    // Nothing is equal to nothing, and has no picture.
+    let output = wgmax(&["compare", &empty, &empty, "--heatmap", &at("diff.png")]);
+    assert!(output.status.success() && stdout(&output).contains("all equal"), "{output:?}");
+    let remark = "diff.png: not written, because f32[0, 2] has no elements\n";
+    assert!(stderr(&output).ends_with(remark), "{output:?}");
     assert!(!Path::new(&at("diff.png")).exists());
+}
+
+/// Of integers the difference is told, and no ulp.
+#[test]
+fn integers_are_so_much_apart() {
+    let (_folder, at) = folder();
+    let write = |name: &str, element: u8| {
+        wgmax::io::write(&at(name), &Tensor::from_slice([2], &[7, element]).unwrap()).unwrap();
+        at(name)
+    };
+    let output = wgmax(&["compare", &write("a.npy", 7), &write("b.npy", 200)]);
+    let shown = stdout(&output);
+    assert!(shown.contains("at most 193 apart\n") && !shown.contains("ulp"), "{shown}");
 }
 
 /// The picture has colour where elements differ, and only there. Its tiles are the planes.
@@ -77,17 +94,17 @@ fn a_heatmap_shows_where() {
     let output = wgmax(&["compare", &a, &b, "--heatmap", &diff]);
     assert_eq!(output.status.code(), Some(1), "{output:?}");
     let picture = image::open(&diff).unwrap().into_rgb8();
-    // Four tiles across, gaps of two pixels, and two pixels an element.
-    assert_eq!((picture.width(), picture.height()), (4 * 102 - 2, 200));
-    for (x, y, pixel) in picture.enumerate_pixels() {
+    // Four tiles across, gaps of two pixels, five pixels an element, and a line below.
+    assert_eq!((picture.width(), picture.height()), (4 * 252 - 2, 500 + 35));
+    for (x, y, pixel) in picture.enumerate_pixels().filter(|(_, y, _)| *y < 500) {
         let is_red = i32::from(pixel[0]) > i32::from(pixel[2]) + 20;
-        let wanted = (3 * 102 + 40..3 * 102 + 60).contains(&x) && (20..40).contains(&y);
+        let wanted = (3 * 252 + 100..3 * 252 + 150).contains(&x) && (50..100).contains(&y);
         assert_eq!(is_red, wanted, "{x} {y} {pixel:?}");
     }
     // Pictures are compared, too. Their places are drawn.
     assert!(succeeds(&["compare", &diff, &diff, "--heatmap", &at("own.png")]).contains("equal"));
-    assert_eq!(image::image_dimensions(at("own.png")).unwrap(), (406, 200));
-    assert!(succeeds(&["compare", &diff, &diff]).contains("u8[200, 406, 3]: 243600 elements"));
+    assert_eq!(image::image_dimensions(at("own.png")).unwrap(), (3 * 384, 3 * 204 + 35));
+    assert!(succeeds(&["compare", &diff, &diff]).contains("u8[535, 1006, 3]: 1614630 elements"));
     // It never takes the place of what is compared.
     let before = std::fs::read(&diff).unwrap();
     refused(&["compare", &diff, &diff, "--heatmap", &diff], "a file that is read");

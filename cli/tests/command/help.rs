@@ -40,10 +40,15 @@ fn each_command_has_an_example_of_itself() {
     let help = succeeds(&["--help"]);
     let (_, list) = help.split_once("\nCommands:\n").unwrap();
     let listed = list.lines().take_while(|line| !line.is_empty());
+    // What a command does may be of several lines.
+    let listed = listed.filter(|line| !line.starts_with("   "));
     let names: Vec<&str> = listed.filter_map(|line| line.split_whitespace().next()).collect();
     let known: Vec<&str> = COMMANDS.iter().filter_map(|command| command.first().copied()).collect();
     for name in names {
-        assert!(known.contains(&name) || name == "man", "{name} has no example tested here");
+        assert!(
+            known.contains(&name) || ["man", "help"].contains(&name),
+            "{name} has no example tested here"
+        );
     }
 }
 
@@ -99,6 +104,31 @@ fn there_is_a_manual_page_for_each_command() {
     assert!(page.contains("wgmax\\-compare\\-max\\-pool") && page.contains("kernel"), "{page}");
     refused(&["man", "reduce-min"], "reduce-min");
     refused(&["man", "reduce-max", "more"], "more");
+}
+
+/// `wgmax help X` is `wgmax X --help`.
+#[test]
+fn help_is_a_command_too() {
+    for command in COMMANDS {
+        let [help, option] = [[&["help"], command], [command, &["--help"]]].map(|a| a.concat());
+        assert_eq!(succeeds(&help), succeeds(&option));
+    }
+    refused(&["help", "reduce-mx"], "reduce-mx");
+}
+
+/// Help keeps to the columns that there are, as tables do.
+#[test]
+fn help_fits() {
+    for command in COMMANDS {
+        for (columns, most) in [(None, 80), (Some("70"), 70), (Some("120"), 120)] {
+            let mut help = super::command(&[command, &["--help"]].concat());
+            help.env_remove("COLUMNS");
+            columns.map(|columns| help.env("COLUMNS", columns));
+            let shown = stdout(&help.output().unwrap());
+            let fits = |line: &&str| line.chars().count() <= most;
+            assert!(shown.lines().all(|line| fits(&line)), "{command:?} in {columns:?}: {shown}");
+        }
+    }
 }
 
 /// What a command prints on stdout and stderr, with variables in its environment.

@@ -22,6 +22,7 @@ mod shader;
 mod signals;
 mod streams;
 mod tables;
+mod targets;
 mod traffic;
 mod verify;
 
@@ -53,7 +54,7 @@ fn stderr(output: &Output) -> String {
     text.split_inclusive('\n').filter(|line| !depends(line)).collect()
 }
 
-const ON_THE_CPU: &str = "wgmax: on the CPU: ";
+const ON_THE_CPU: &str = "wgmax: on the CPU";
 
 /// The CPU, and the best adapter where there is one.
 fn devices() -> Vec<&'static str> {
@@ -143,6 +144,31 @@ fn a_missing_device_is_answered_with_the_others() {
     let found = format!("matches \"nvidya\"; found: {}\n", names.join("; "));
     refused(&["reduce-max", &at("x.npy"), "--device", "nvidya"], &found);
     refused(&["bench", "--device", "nvidya"], &found);
+    // A blank name is a part of every name, and meant as none.
+    for blank in ["", " "] {
+        let found = format!("matches {blank:?}; found: {}\n", names.join("; "));
+        refused(&["reduce-max", &at("x.npy"), "--device", blank], &found);
+        refused(&["compare", "reduce-max", &at("x.npy"), "--between", "cpu,"], "matches \"\"");
+    }
+}
+
+/// Upper and lower case make no difference to the names of devices.
+#[test]
+fn names_of_devices_have_no_case() {
+    let (_folder, at) = folder();
+    let shown = succeeds(&["reduce-max", &at("x.npy"), "--device", "cpu"]);
+    for name in ["CPU", "Cpu", " cpu "] {
+        assert_eq!(succeeds(&["reduce-max", &at("x.npy"), "--device", name]), shown);
+    }
+    let compared = ["compare", "reduce-max", &at("x.npy"), "--between", "CPU,cpu"];
+    assert!(succeeds(&compared).contains("all equal"));
+    let bench = wgmax(&["bench", "--filter", "R00", "--runs", "1", "--device", "CPU"]);
+    assert!(stdout(&bench).starts_with("CPU, "), "{bench:?}");
+    if let Some(gpu) = adapter::gpu() {
+        for name in ["GPU".to_string(), gpu.info().name.to_uppercase()] {
+            assert_eq!(succeeds(&["reduce-max", &at("x.npy"), "--device", &name]), shown);
+        }
+    }
 }
 
 /// A reader that closes its pipe early, as `head` does, is no error.

@@ -175,6 +175,42 @@ fn arrays_are_pooled_as_pictures() {
     assert!(followed(&advice).starts_with("f32[1, 2, 1, 5]\n"), "{advice}");
 }
 
+/// A picture with a kernel of one axis is asked about, and ONNX's names of padding are known.
+#[test]
+fn one_number_for_a_picture_is_asked_about() {
+    let (_folder, at) = folder();
+    let file = |name: &str, shape: &[usize]| {
+        let elements = vec![1f32; shape.iter().product()];
+        wgmax::io::write(&at(name), &Tensor::from_slice(shape, &elements).unwrap()).unwrap();
+        at(name)
+    };
+    let (hwc, ncl) = (file("hwc.npy", &[8, 9, 3]), file("ncl.npy", &[2, 3, 9]));
+    let run = |arguments: &[&str]| {
+        let fixed = ["max-pool", "--device", "cpu", "--kernel", "3"];
+        let output = wgmax(&[&fixed[..], arguments].concat());
+        assert!(output.status.success(), "{output:?}");
+        stderr(&output)
+    };
+    let asked = run(&[&hwc]);
+    assert!(asked.contains("is pooled as [batch, channels, length]"), "{asked}");
+    assert!(asked.ends_with("[H, W, C]: --kernel 3,3\n"), "{asked}");
+    assert_eq!(run(&[&hwc, "--layout", "ncx"]), "");
+    assert_eq!(run(&[&ncl]), "");
+
+    let pooled = |name: &str| {
+        let fixed = ["--device", "cpu", "--kernel", "3,2", "--auto-pad", name];
+        succeeds(&[&["max-pool", &hwc], &fixed[..]].concat())
+    };
+    for (onnx, own) in [("SAME_UPPER", "same-upper"), ("SAME_LOWER", "same-lower")] {
+        assert_eq!(pooled(onnx), pooled(own));
+        assert!(pooled(own).starts_with("f32[8, 9, 3]"));
+        let explained = ["explain", "max-pool", "1x1x9x9", "--kernel", "3,3", "--auto-pad", onnx];
+        assert!(succeeds(&explained).contains("f32[1, 1, 9, 9]\n"));
+    }
+    assert_eq!((pooled("NOTSET"), pooled("VALID")), (pooled("explicit"), pooled("valid")));
+    refused(&["max-pool", &hwc, "--kernel", "3,3", "--auto-pad", "SAME"], "'SAME'");
+}
+
 /// What the command line at the end of an advice prints.
 #[track_caller]
 fn followed(advice: &str) -> String {

@@ -178,9 +178,42 @@ fn plans_make_no_difference() {
     assert!(succeeds(&compared).contains("all equal"));
 }
 
-/// Without a hardware GPU, `auto` is the CPU, and one line says why and how to get another adapter.
+/// An error names the option or the file that it is about.
 #[test]
-fn auto_reports_that_it_is_the_cpu() {
+fn errors_name_what_they_are_about() {
+    let (_folder, at) = folder();
+    let x = at("x.npy");
+    refused(&["reduce-max", &x, "--axes", "7"], "wgmax: --axes 7: axis 7 is out of range");
+    refused(
+        &["reduce-max", &x, "--type", "f64"],
+        "x.npy: --type f64: the array in the file is f32",
+    );
+    wgmax::io::write(&at("i.npy"), &Tensor::from_slice([2], &[0i64, 1]).unwrap()).unwrap();
+    refused(&["compare", &x, &at("i.npy")], "i.npy: cannot compare f32[2, 3] with i64[2]");
+}
+
+/// One size of `--reshape` may be left open.
+#[test]
+fn one_size_is_what_is_left() {
+    let (_folder, at) = folder();
+    let x = at("x.npy");
+    let fixed = ["reduce-max", &x, "--axes", "", "--device", "cpu", "--reshape"];
+    for (shape, shown) in [("-1", "f32[6]"), ("3,-1", "f32[3, 2]"), ("-1x1x2", "f32[3, 1, 2]")] {
+        assert!(succeeds(&[&fixed[..], &[shape]].concat()).starts_with(shown), "{shape}");
+    }
+    for (shape, word) in [
+        ("4,-1", "--reshape 4,-1: f32[2, 3]: its 6 elements are no multiple of the other sizes, 4"),
+        ("-1,-1", "only one size can be -1"),
+        ("-2", "\"-2\" is not a size"),
+    ] {
+        refused(&[&fixed[..], &[shape]].concat(), word);
+    }
+}
+
+/// Where `auto` leaves out a software adapter, a short line says how to get it. Where there is no
+/// adapter, there is nothing to say.
+#[test]
+fn auto_tells_of_an_adapter_that_it_leaves_out() {
     let (_folder, at) = folder();
     let run = |device: &str, backend: Option<&str>| {
         let arguments = ["reduce-max", &at("x.npy"), "--axes", "0", "--device", device];
@@ -190,20 +223,20 @@ fn auto_reports_that_it_is_the_cpu() {
         assert!(!output.status.success() || stdout(&output) == "f32[3]\n  NaN 5.0 3.0\n");
         (output.status.code(), String::from_utf8(output.stderr).unwrap())
     };
-    let reports = |backend| {
-        let (code, text) = run("auto", backend);
-        assert_eq!((code, text.lines().count()), (Some(0), 1), "{text}");
-        assert!(text.starts_with(ON_THE_CPU), "{text}");
-        text
-    };
     let none = if cfg!(windows) { "metal" } else { "dx12" };
-    assert!(!reports(Some(none)).contains("--device"));
+    assert_eq!(run("auto", Some(none)), (Some(0), String::new()));
     assert_eq!(run("gpu", Some(none)).0, Some(2));
     match &wgmax::adapters()[..] {
         [] => {}
         [first, ..] if first.kind == "software" => {
-            let text = reports(None);
-            assert!(text.contains(&first.name) && text.contains("--device gpu"), "{text}");
+            let (code, text) = run("AUTO", None);
+            assert_eq!((code, text.lines().count()), (Some(0), 1), "{text}");
+            assert!(text.starts_with(ON_THE_CPU) && text.contains("--device gpu"), "{text}");
+            assert!(text.len() <= 80, "{text}");
+            // Reports have the device in their text.
+            let output = command(&["bench", "--filter", "R00", "--runs", "1"]).output().unwrap();
+            assert!(stdout(&output).contains("CPU"), "{output:?}");
+            assert!(!String::from_utf8(output.stderr).unwrap().contains(ON_THE_CPU));
             assert_eq!(run("gpu", None), (Some(0), String::new()));
         }
         _ => assert_eq!(run("auto", None), (Some(0), String::new())),

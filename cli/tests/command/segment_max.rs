@@ -117,11 +117,11 @@ fn bad_segments_are_refused_in_one_line() {
         refused(&[&["segment-max", &x, second, "--device", "cpu"], more].concat(), word);
     };
     for (values, more, word) in [
-        (&[0, 1, 0, 1, 2][..], &[][..], "bad.npy: segment_ids must ascend, but position 2 has 0"),
-        (&[-1, 0, 0, 1, 2], &[], "bad.npy: segment_ids must not be negative"),
-        (&[0, 1, 2], &[], "bad.npy: segment_ids has a length of 3, but needs 5"),
-        (&[0, 0, 0, 0, i64::MAX], &[], "bad.npy: segment_ids at position 4 is 9223372036854775807"),
-        (&[0, 3, 2, 5], &["--offsets"], "bad.npy: offsets must ascend, but position 2 has 2"),
+        (&[0, 1, 0, 1, 2][..], &[][..], "after 1; --unsorted takes ids in any order\n"),
+        (&[-1, 0, 0, 1, 2], &[], "position 0 has -1; --unsorted leaves such rows out\n"),
+        (&[0, 1, 2], &[], "but needs 5; if they are offsets: --offsets\n"),
+        (&[0, 0, 0, 0, i64::MAX], &[], "too many segments; --num-segments leaves such rows out\n"),
+        (&[0, 3, 2, 5], &["--offsets"], "has 2 after 3; if they are ids: leave out --offsets\n"),
         (&[-2, 3], &["--offsets"], "bad.npy: offsets must not be negative"),
         (
             &[0, 6],
@@ -132,6 +132,7 @@ fn bad_segments_are_refused_in_one_line() {
     ] {
         write_ids(&bad, values);
         run(&bad, more, word);
+        run(&bad, more, "bad.npy: ");
     }
     run(&x, &[], "x.npy: segment_ids is f32, not an integer type");
     wgmax::io::write(&bad, &Tensor::from_slice([5, 1], &[0i32; 5]).unwrap()).unwrap();

@@ -76,7 +76,7 @@ fn results_go_to_standard_output_alone() {
     let maxima = npy::parse("stdout", std::sync::Arc::new(output.stdout)).unwrap();
     assert_eq!(maxima.to_vec::<f32>().unwrap(), [3.0, 5.0]);
     assert_eq!(wgmax::io::read(&indices).unwrap().to_vec::<i64>().unwrap(), [2, 4]);
-    refused(&[&fixed[..], &["-", "-o", "-"]].concat(), "one file");
+    refused(&[&fixed[..], &["-", "-o", "-"]].concat(), "both go to standard output");
 }
 
 #[test]

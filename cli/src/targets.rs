@@ -1,0 +1,138 @@
+//! The files that a command is to write, checked before it computes anything.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{bail, ensure};
+
+use super::picture::Format;
+use super::report::{self, WholeFile};
+
+/// The files that a command is to write.
+#[derive(Default)]
+pub struct Targets {
+    list: Vec<Target>,
+}
+
+/// A file, and the option that names it.
+struct Target {
+    /// The option with its value, for errors.
+    label: String,
+    spec: String,
+    /// Whether it is a tensor, and no report or picture.
+    is_tensor: bool,
+    /// The file with links resolved; `None` for standard output.
+    place: Option<PathBuf>,
+    /// The array of an archive whose others are kept.
+    name: Option<String>,
+}
+
+impl Targets {
+    /// Adds a tensor. The option ends with what stands before its value.
+    ///
+    /// # Errors
+    /// For an unknown extension.
+    pub fn tensor(mut self, option: &str, spec: Option<&str>) -> wgmax::Result<Self> {
+        let Some(spec) = spec else { return Ok(self) };
+        if Format::of(spec).is_some() {
+            return Ok(self.file(option, spec));
+        }
+        let (path, name) = wgmax::io::split(spec).map_err(super::files::with_pictures)?;
+        self.list.push(Target {
+            label: format!("{option}{spec}"),
+            spec: spec.to_string(),
+            is_tensor: true,
+            place: path.map(wgmax::io::resolve),
+            name: name.map(str::to_string),
+        });
+        Ok(self)
+    }
+
+    /// Adds a report.
+    pub fn report(self, option: &str, path: Option<&Path>) -> Self {
+        match path {
+            Some(path) => self.file(option, &path.to_string_lossy()),
+            None => self,
+        }
+    }
+
+    fn file(mut self, option: &str, path: &str) -> Self {
+        let is_file = !report::is_standard(Path::new(path));
+        self.list.push(Target {
+            label: format!("{option}{path}"),
+            spec: path.to_string(),
+            is_tensor: false,
+            place: is_file.then(|| wgmax::io::resolve(Path::new(path))),
+            name: None,
+        });
+        self
+    }
+
+    /// Whether something goes to standard output. Nothing else may be printed there then.
+    pub fn have_standard(&self) -> bool {
+        self.list.iter().any(|target| target.place.is_none())
+    }
+
+    /// Refuses two outputs in one place, outputs that would replace one of the `inputs`, unless
+    /// `force` says so, and what cannot be written. `force` is `None` without such an option.
+    pub fn check(&self, inputs: &[&str], force: Option<bool>) -> anyhow::Result<()> {
+        let mut standard = inputs.iter().filter(|input| is_standard_input(input));
+        if let (Some(a), Some(b)) = (standard.next(), standard.next()) {
+            bail!("{a} and {b}: both are standard input");
+        }
+        for (number, b) in self.list.iter().enumerate() {
+            for a in self.list[..number].iter().filter(|a| a.place == b.place) {
+                let (a_label, b_label) = (&a.label, &b.label);
+                match &a.place {
+                    None => bail!("{a_label} and {b_label}: both go to standard output"),
+                    // Devices and pipes take what comes.
+                    Some(place) if place.exists() && !place.is_file() => {}
+                    Some(_) if a.name.is_some() && b.name.is_some() && a.name != b.name => {}
+                    Some(_) => bail!("{a_label} and {b_label}: they cannot be one file"),
+                }
+            }
+        }
+        if force != Some(true) {
+            let tip = if force.is_some() { "; --force replaces it" } else { "" };
+            for target in &self.list {
+                ensure!(
+                    !inputs.iter().any(|input| target.replaces(input)),
+                    "{}: it would replace a file that is read{tip}",
+                    target.label
+                );
+            }
+        }
+        let (tensors, files): (Vec<&Target>, Vec<&Target>) =
+            self.list.iter().partition(|target| target.is_tensor);
+        let specs: Vec<&str> = tensors.iter().map(|target| target.spec.as_str()).collect();
+        wgmax::io::check_writable(&specs, force == Some(true))?;
+        for file in files.iter().filter(|file| file.place.is_some()) {
+            WholeFile::create(Path::new(&file.spec))?;
+        }
+        Ok(())
+    }
+}
+
+impl Target {
+    fn replaces(&self, input: &str) -> bool {
+        let Some(place) = self.place.as_deref().filter(|place| place.is_file()) else {
+            return false;
+        };
+        let (file, name) = match wgmax::io::split(input) {
+            Ok((Some(path), name)) => (path, name),
+            _ => (Path::new(input), None),
+        };
+        // An array beside the one that is read is added to the archive.
+        let beside = |own: &String| name.is_none_or(|name| stem(name) != stem(own));
+        file.canonicalize().is_ok_and(|file| file == place)
+            && !self.name.as_ref().is_some_and(beside)
+    }
+}
+
+fn is_standard_input(input: &str) -> bool {
+    wgmax::io::split(input).is_ok_and(|(path, _)| path.is_none())
+}
+
+/// The name of an array, which may end as the name of its member does.
+fn stem(name: &str) -> &str {
+    name.strip_suffix(".npy").unwrap_or(name)
+}
