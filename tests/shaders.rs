@@ -191,7 +191,7 @@ fn types_of(kernel: &str) -> Vec<ElementType> {
 
 /// Variants of each kernel, for types of less than a word and for the others: the combinations of
 /// its flags that there are, times the samples of a kernel that is specialized.
-const VARIANTS: [(&str, [usize; 2]); 25] = [
+const VARIANTS: [(&str, [usize; 2]); 27] = [
     ("fill", [1, 1]),
     ("pack", [1, 1]),
     ("pool_blocks", [1, 1]),
@@ -204,7 +204,9 @@ const VARIANTS: [(&str, [usize; 2]); 25] = [
     ("pool_tile_index", [1, 1]),
     ("reduce_column_tiles", [1, 1]),
     ("reduce_columns", [2, 2]),
+    ("reduce_columns_index", [4, 4]),
     ("reduce_rows", [1, 1]),
+    ("reduce_rows_index", [2, 2]),
     ("reduce_short_rows", [1, 1]),
     ("segment_argmax", [4, 4]),
     ("segment_blocks", [1, 1]),
