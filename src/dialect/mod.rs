@@ -162,6 +162,9 @@ impl Node {
             (Dialect::OneDnn, "MaxPool") => {
                 onednn::MaxPool::resolve(self, inputs, nan).map(Operator::MaxPool)
             }
+            (Dialect::OneDnn, "MaxPoolBackward") => {
+                onednn::MaxPoolBackward::resolve(self, inputs, nan).map(Operator::MaxPoolBackward)
+            }
             (Dialect::OpenVino, "ReduceMax") => {
                 openvino::ReduceMax::resolve(self, inputs, nan).map(Operator::ReduceMax)
             }

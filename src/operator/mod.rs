@@ -1,5 +1,6 @@
 //! The operators: plain attributes, fully resolved, of no dialect and for no device.
 
+pub use crate::gradient::MaxPoolBackward;
 pub use crate::pool::{Indices, Layout, MaxPool, Order, Padding, Rounding};
 pub use crate::reduce::{EmptySet, ReduceMax};
 pub use crate::segment::{EmptySegment, SegmentMax, Segments};
@@ -9,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::plan::{Kernel, Limits, Plan};
 use crate::tensor::{Tensor, TensorDesc, View};
 use crate::tuning::Tuning;
-use crate::{plan, pool, reduce, segment, software};
+use crate::{gradient, plan, pool, reduce, segment, software};
 
 /// Any of the operators.
 #[derive(Clone, Debug, PartialEq)]
@@ -21,6 +22,8 @@ pub enum Operator {
     MaxPool(MaxPool),
     /// The maximum of rows that belong together.
     SegmentMax(SegmentMax),
+    /// The gradient of a MaxPool.
+    MaxPoolBackward(MaxPoolBackward),
 }
 
 /// Each kind by value and by reference, so that either goes where an operator is wanted.
@@ -43,6 +46,7 @@ macro_rules! from {
 from!(ReduceMax);
 from!(MaxPool);
 from!(SegmentMax);
+from!(MaxPoolBackward);
 
 impl From<&Operator> for Operator {
     fn from(operator: &Self) -> Self {
@@ -51,12 +55,13 @@ impl From<&Operator> for Operator {
 }
 
 impl Operator {
-    /// The operator's name: `ReduceMax`, `MaxPool`, `SegmentMax`.
+    /// The operator's name: `ReduceMax`, `MaxPool`, ...
     pub const fn name(&self) -> &'static str {
         match self {
             Self::ReduceMax(_) => "ReduceMax",
             Self::MaxPool(_) => "MaxPool",
             Self::SegmentMax(_) => "SegmentMax",
+            Self::MaxPoolBackward(_) => "MaxPoolBackward",
         }
     }
 
@@ -64,7 +69,7 @@ impl Operator {
     pub const fn input_count(&self) -> usize {
         match self {
             Self::ReduceMax(_) | Self::MaxPool(_) => 1,
-            Self::SegmentMax(_) => 2,
+            Self::SegmentMax(_) | Self::MaxPoolBackward(_) => 2,
         }
     }
 
@@ -77,6 +82,7 @@ impl Operator {
             (Self::ReduceMax(op), [input]) => Ok(vec![op.infer(input)?]),
             (Self::MaxPool(op), [input]) => op.infer(input),
             (Self::SegmentMax(op), [data, ids]) => op.infer(data, ids),
+            (Self::MaxPoolBackward(op), [first, gradient]) => Ok(vec![op.infer(first, gradient)?]),
             _ => Err(self.wrong_count(inputs.len())),
         }
     }
@@ -91,6 +97,9 @@ impl Operator {
             (Self::ReduceMax(op), [input]) => op.plan(input, limits, tuning),
             (Self::MaxPool(op), [input]) => op.plan(input, limits, tuning),
             (Self::SegmentMax(op), [data, ids]) => op.plan(data, ids, limits, tuning),
+            (Self::MaxPoolBackward(op), [first, gradient]) => {
+                op.plan(first, gradient, limits, tuning)
+            }
             _ => Err(self.wrong_count(inputs.len())),
         }
     }
@@ -178,11 +187,29 @@ impl SegmentMax {
     }
 }
 
+impl MaxPoolBackward {
+    /// The launches that compute the operator within a device's limits, as they are fast by a
+    /// tuning. The first input is the data, or indices.
+    ///
+    /// # Errors
+    /// As [`MaxPoolBackward::infer`], [`Error::BadLimit`] and [`Error::OverLimit`].
+    pub fn plan(
+        &self,
+        first: &TensorDesc,
+        gradient: &TensorDesc,
+        limits: &Limits,
+        tuning: &Tuning,
+    ) -> Result<Plan> {
+        let target = tuning.target(limits)?;
+        self.plan_with([first, gradient], target, (&tuning.pool, &tuning.reduce))
+    }
+}
+
 /// All kernels. A file of `shaders/` that has an entry point belongs to one of them.
 #[doc(hidden)]
 pub fn kernels() -> Vec<&'static Kernel> {
     let own = plan::KERNELS.into_iter().chain(reduce::KERNELS);
-    let own = own.chain(pool::KERNELS).chain(segment::KERNELS);
+    let own = own.chain(pool::KERNELS).chain(segment::KERNELS).chain(gradient::KERNELS);
     own.chain(software::kernels()).collect()
 }
 

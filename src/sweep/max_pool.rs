@@ -1,11 +1,14 @@
 //! Random poolings.
 
-use super::Random;
 use super::aim::Aim;
 use super::draft::{Draft, near_border};
+use super::elements::{Style, tensor};
+use super::{Case, Random};
 use crate::error::{Error, Result};
-use crate::operator::{EmptySet, Indices, Layout, MaxPool, Order, Padding, Rounding};
-use crate::tensor::{ElementType, TensorDesc};
+use crate::operator::{
+    EmptySet, Indices, Layout, MaxPool, MaxPoolBackward, Operator, Order, Padding, Rounding,
+};
+use crate::tensor::{ElementType, Tensor, TensorDesc};
 use crate::{Nan, oracle};
 
 /// The maximum of [`oracle::cost`], which keeps the oracle's time below a second.
@@ -24,17 +27,39 @@ pub(super) fn draft(
     loop {
         let (op, shape) = pooling(random, t, budget, aim);
         let data = TensorDesc::new(t, shape)?;
-        let draft =
-            Draft { operator: op.into(), data, ids: None, long_chunks: false, right_ids: None };
-        if is_usable(&draft) {
-            return Ok(draft);
+        let (mut operator, mut second) = (Operator::from(&op), None);
+        if !is_usable(&operator, &data) {
+            continue;
         }
+        if aim.is_some_and(|aim| aim.kernel() == "pool_gradient")
+            && let Ok(results) = op.infer(&data)
+        {
+            second = Some(tensor(t, results[0].shape(), Style::Any, random)?);
+            operator = MaxPoolBackward::new(op).into();
+        }
+        return Ok(Draft { operator, data, second, long_chunks: false, right_ids: None });
     }
 }
 
+/// A case with as much gradient as there are windows, of which it had another number. `None` where
+/// no window fits.
+pub(super) fn fit_gradient(mut case: Case) -> Option<Case> {
+    if let Operator::MaxPoolBackward(op) = &case.operator {
+        let results = op.get_pool().infer(case.tensors[0].desc()).ok()?;
+        let from = case.tensors[1].bytes();
+        let bytes: Vec<u8> = match from.is_empty() {
+            true => vec![0; results[0].byte_len()],
+            false => from.iter().copied().cycle().take(results[0].byte_len()).collect(),
+        };
+        let t = case.tensors[1].element_type();
+        case.tensors[1] = Tensor::from_bytes(t, results[0].shape(), &bytes).ok()?;
+    }
+    Some(case)
+}
+
 /// Whether the windows fit the input and the oracle's cost is acceptable.
-fn is_usable(draft: &Draft) -> bool {
-    match oracle::cost(&draft.operator, &[&draft.data]) {
+fn is_usable(operator: &Operator, data: &TensorDesc) -> bool {
+    match oracle::cost(operator, &[data]) {
         Ok(cost) => cost <= MAX_COST,
         Err(Error::WindowTooLarge { .. }) => false,
         // Other errors are not expected; running the case reports them.

@@ -88,7 +88,7 @@ pub struct Case {
 }
 
 impl Case {
-    /// The operator and element type of a case. Any 39 consecutive cases have each pair once.
+    /// The operator and element type of a case. Its gradient counts as the operator. Any 39 consecutive cases have each pair once.
     pub fn kind(index: u64) -> (Kind, ElementType) {
         let kinds = Kind::ALL.len() as u64;
         let types = ElementType::ALL.len() as u64;
@@ -275,7 +275,8 @@ mod tests {
                 assert!(a.desc() == b.desc() && a.bytes() == b.bytes(), "case {index}");
             }
             let (kind, t) = Case::kind(index);
-            assert_eq!((a.operator.name(), a.tensors[0].element_type()), (kind.name(), t));
+            assert_eq!(a.tensors[0].element_type(), t);
+            assert!(a.operator.name().starts_with(kind.name()), "case {index}");
             kinds.insert((kind, t));
         }
         assert_eq!(kinds.len(), 39);

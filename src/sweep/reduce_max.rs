@@ -38,7 +38,7 @@ pub(super) fn draft(
     Ok(Draft {
         operator: op.into(),
         data: TensorDesc::new(t, shape)?,
-        ids: None,
+        second: None,
         long_chunks: false,
         right_ids: None,
     })

@@ -174,8 +174,10 @@ pub fn sweep(subjects: &[Subject], choice: Choice, progress: &mut Progress) -> S
         Some(case) => (case, Some(1)),
         None => (0, choice.cases),
     };
-    let chosen = (first..=u64::MAX).filter(|&index| choice.case.is_some() || choice.includes(index));
-    let cycle = choice.cycle.map_or(usize::MAX, |cases| usize::try_from(cases).unwrap_or(usize::MAX));
+    let chosen =
+        (first..=u64::MAX).filter(|&index| choice.case.is_some() || choice.includes(index));
+    let cycle =
+        choice.cycle.map_or(usize::MAX, |cases| usize::try_from(cases).unwrap_or(usize::MAX));
     let mut done = 0;
     let mut is_cut_off = false;
     for index in chosen.take(cycle).cycle() {
