@@ -32,6 +32,21 @@ need_rust() {
     fi
 }
 
+# The standard library for browsers: rustup's; without rustup Debian's compiler, which has its source.
+# Sets WASM_CARGO, the cargo to call, and WASM_FLAGS for it.
+need_wasm() {
+    WASM_CARGO=cargo WASM_FLAGS=
+    wasm_target=wasm32-unknown-unknown
+    if command -v rustup >/dev/null 2>&1; then
+        rustup target list --installed | grep -qx $wasm_target || rustup target add $wasm_target
+    elif ! [ -d "$(rustc --print sysroot)/lib/rustlib/$wasm_target" ]; then
+        need_command wasm-ld-19 rustc-web cargo-web rust-web-src lld-19 || return 1
+        WASM_CARGO=/usr/bin/cargo WASM_FLAGS=-Zbuild-std=std,panic_abort
+        export RUSTC=/usr/bin/rustc RUSTC_BOOTSTRAP=1
+        export CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER=wasm-ld-19
+    fi
+}
+
 # Drivers look for XDG_RUNTIME_DIR and complain where it is not set.
 need_runtime_dir() {
     if [ -z "${XDG_RUNTIME_DIR:-}" ]; then
@@ -107,6 +122,20 @@ need_adapter() {
     fi
     say "no GPU adapter: install a Vulkan driver, in software if need be (Debian, Ubuntu: apt install $GPU_PACKAGES)"
     return 1
+}
+
+# need_swiftshader FILE: Chromium's SwiftShader as a Vulkan driver, by a manifest that is written to the
+# file. Chromium's own has a path relative to itself.
+need_swiftshader() {
+    need_command chromium chromium || return 1
+    swiftshader_library=/usr/lib/chromium/libvk_swiftshader.so
+    [ -f $swiftshader_library ] || { say "$swiftshader_library is not there"; return 1; }
+    cat >"$1" <<JSON
+{
+  "file_format_version": "1.0.0",
+  "ICD": { "api_version": "1.1.0", "library_path": "$swiftshader_library" }
+}
+JSON
 }
 
 # need_command COMMAND PACKAGE...: a command, installed if need be and allowed.

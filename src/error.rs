@@ -331,6 +331,12 @@ pub enum Error {
         /// The number of rows.
         rows: usize,
     },
+    /// The positions of maxima are wanted of sets that have no elements.
+    #[error("a set without elements has no position: {shape:?}")]
+    EmptySet {
+        /// The shape of the input.
+        shape: Vec<usize>,
+    },
     /// There are too many elements for `i32` indices.
     #[error("i32 indices cannot number {elements} elements; use i64")]
     IndexTooLarge {
@@ -579,6 +585,9 @@ pub enum Error {
         /// The device that holds the tensor.
         actual: String,
     },
+    /// Something waits for a GPU, and nothing may wait in a browser.
+    #[error("a browser does not wait for its GPU; use the async form")]
+    WouldBlock,
     /// A tensor is the result of a chain that has not been submitted.
     #[error("the tensor has no values yet: its chain of operators has not been submitted")]
     NotSubmitted,

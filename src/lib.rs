@@ -1,5 +1,5 @@
-//! ReduceMax, MaxPool and SegmentMax as WGSL compute shaders through wgpu, and by
-//! the same kernels on the CPU, bit for bit the same.
+//! ReduceMax, MaxPool and SegmentMax, and the same of minima, as WGSL compute shaders
+//! through wgpu, and by the same kernels on the CPU, bit for bit the same.
 //!
 //! ```
 //! use wgmax::operator::ReduceMax;
@@ -61,16 +61,21 @@ mod tensor;
 mod threads;
 mod tuning;
 mod vector;
+mod waiting;
 mod wgsl;
 
 #[doc(hidden)]
 pub use compare::each_difference;
 pub use compare::{Comparison, Mismatch, compare, compare_values};
-pub use device::{Chain, Device, DeviceInfo, DeviceOptions, DeviceTensor, adapter, adapters};
+#[cfg(not(target_family = "wasm"))]
+pub use device::adapters;
+pub use device::{
+    Chain, Device, DeviceInfo, DeviceOptions, DeviceTensor, adapter, adapter_async, adapters_async,
+};
 pub use error::{Error, Result};
 pub use gpu::{BufferRange, Operand, Prepared, TextureRange, texture_view};
 pub use stream::{Progress, RunOptions};
-pub use tensor::key::Nan;
+pub use tensor::key::{Extremum, Nan};
 /// For measuring what the processor and its memory can do, in the command.
 #[doc(hidden)]
 pub use tensor::zeroed;

@@ -2,7 +2,11 @@
 
 mod common;
 
-use wgmax::{Device, DeviceOptions, Error, adapter, adapters};
+use wgmax::sweep::{Case, shrink, shrink_async};
+use wgmax::wgpu::{Features, PowerPreference};
+use wgmax::{
+    Device, DeviceOptions, Error, Tensor, adapter, adapter_async, adapters, adapters_async,
+};
 
 fn is_software(device: &Device) -> bool {
     device.info().kind == "software"
@@ -47,4 +51,62 @@ fn the_best_adapter_has_names() {
         let error = Device::named(name).unwrap_err();
         assert!(matches!(error, Error::NoAdapter { .. }), "{error}");
     }
+}
+
+/// The async forms are the blocking ones: the same adapters, devices, results and bytes.
+#[test]
+fn async_forms_give_the_same() {
+    pollster::block_on(async {
+        assert!(adapters_async().await == adapters());
+        let names = |all: Vec<wgmax::Result<Device>>| -> Vec<String> {
+            all.into_iter().map(|device| format!("{:?}", device.unwrap())).collect()
+        };
+        assert_eq!(names(Device::all_async().await), names(Device::all()));
+        assert!(Device::named_async("cpu").await.unwrap().is_cpu());
+        let mut devices = vec![Device::cpu()];
+        if let Some(gpu) = common::gpu() {
+            let same = adapter_async(&gpu.info().name).await.unwrap();
+            assert_eq!(same.get_info().name, gpu.info().name);
+            devices.push(gpu);
+        }
+        for device in devices {
+            for index in 0..39 {
+                let case = Case::nth(5, index).unwrap();
+                let bytes = |found: Vec<Tensor>| -> Vec<Vec<u8>> {
+                    found.iter().map(|tensor| tensor.bytes().to_vec()).collect()
+                };
+                let found = case.run_async(&device).await.unwrap();
+                assert!(bytes(found) == bytes(case.run(&device).unwrap()), "{case}");
+                let plan = case.plan(&device).unwrap();
+                let inputs = case.upload_async(&device, &plan).await.unwrap();
+                let inputs: Vec<_> = inputs.iter().collect();
+                let (mut traced, mut expected) = (Vec::new(), Vec::new());
+                let after = |launch, bytes: &[u8]| traced.push((launch, bytes.to_vec()));
+                device.execute_traced_async(&plan, &inputs, after).await.unwrap();
+                let after = |launch, bytes: &[u8]| expected.push((launch, bytes.to_vec()));
+                device.execute_traced(&plan, &inputs, after).unwrap();
+                assert!(traced == expected, "{case}");
+            }
+            device.wait_async().await.unwrap();
+        }
+        let case = Case::nth(1, 3).unwrap();
+        let fails = |case: &Case| case.tensors[0].len() >= 3;
+        let small = shrink_async(&case, 500, async |case: &Case| fails(case)).await;
+        assert_eq!(small.to_string(), shrink(&case, 500, fails).to_string());
+    });
+}
+
+/// Options of adapters and devices reach wgpu: what an adapter has of the features is there.
+#[test]
+fn options_choose_adapters_and_features() {
+    let Some(best) = common::gpu() else { return };
+    let wanted = Features::TIMESTAMP_QUERY | Features::MULTIVIEW;
+    let options = DeviceOptions::new().features(wanted);
+    let device = options.power_preference(PowerPreference::LowPower).open("gpu").unwrap();
+    let has = adapter(&device.info().name).unwrap().features() & wanted;
+    assert_eq!(device.wgpu().unwrap().0.features() & wanted, has);
+    assert_eq!(best.wgpu().unwrap().0.features() & wanted, Features::empty());
+    assert!(Device::cpu().wgpu().is_none());
+    let low = adapters().iter().any(|info| info.kind == "integrated");
+    assert!(!low || device.info().kind == "integrated", "{device:?}");
 }

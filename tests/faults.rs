@@ -7,10 +7,11 @@ use std::collections::HashSet;
 
 use wgmax::fault::{Fault, plant};
 use wgmax::operator::{
-    EmptySegment, Indices, Layout, MaxPool, Operator, Order, ReduceMax, SegmentMax, kernels,
+    EmptySegment, Indices, Layout, MaxPool, Operator, Order, Positions, ReduceMax, SegmentMax,
+    kernels,
 };
 use wgmax::sweep::{Case, Narrow};
-use wgmax::{Device, Element, ElementType, Nan, Tensor, Tuning, compare, oracle};
+use wgmax::{Device, Element, ElementType, Extremum, Nan, Tensor, Tuning, compare, oracle};
 
 /// 0, 1, 2, ...
 fn ascending(shape: &[usize]) -> Tensor {
@@ -108,6 +109,9 @@ fn shown(fault: Fault) -> Case {
         ),
 
         Fault::RowsNan => reduce(1, nan_at(&[2, 3], 1)),
+        Fault::RowsMinimum => {
+            case(ReduceMax::new().axes([1]).extremum(Extremum::Minimum), [ascending(&[2, 3])])
+        }
         Fault::RowsLastPiece => {
             let narrow =
                 Narrow { tuning: Some("hardware"), workgroup_size: Some(8), ..Narrow::default() };
@@ -120,6 +124,15 @@ fn shown(fault: Fault) -> Case {
         Fault::ShortRowLast => reduce(1, ascending(&[3, 5])),
         Fault::MiddleThird => reduce(1, one_at(&[1, 3], 1)),
 
+        Fault::LastPosition => case(
+            ReduceMax::new().axes([1]).indices(Positions::default()),
+            [each(&[2, 3], |_| 0.0f32)],
+        ),
+        Fault::EarlierPosition => {
+            let reduce = ReduceMax::new().axes([0, 2]).indices(Positions::default());
+            case(reduce, [ascending(&[2, 3, 4])])
+        }
+
         Fault::ColumnsNan => {
             case(ReduceMax::new().axes([0]).nan(Nan::Ignore), [nan_at(&[3, 4], 5)])
         }
@@ -130,6 +143,9 @@ fn shown(fault: Fault) -> Case {
         Fault::ColumnsStaleKeys => reduce(1, descending(&[600, 2, 4])),
 
         Fault::PoolNan => pool(MaxPool::new([2]), nan_at(&[1, 1, 4], 1)),
+        Fault::PoolMinimum => {
+            pool(MaxPool::new([2]).extremum(Extremum::Minimum), ascending(&[1, 1, 4]))
+        }
         Fault::PoolResultBase => small_bindings(pool(MaxPool::new([2]), ascending(&[10, 1, 30]))),
         Fault::IndexNan => {
             let pool = MaxPool::new([2]).nan(Nan::Ignore).indices(row_indices());

@@ -8,8 +8,8 @@ use wgmax::operator::{EmptySegment, Indices, MaxPool, Operator, ReduceMax, Segme
 use wgmax::plan::{Limits, Plan};
 use wgmax::sweep::Case;
 use wgmax::{
-    BufferRange, Device, DeviceTensor, ElementType, Error, Nan, Tensor, TensorDesc, Tuning,
-    compare, wgpu,
+    BufferRange, Device, DeviceTensor, ElementType, Error, Extremum, Nan, Tensor, TensorDesc,
+    Tuning, compare, wgpu,
 };
 
 /// Operators of every kind, with inputs.
@@ -176,6 +176,7 @@ fn segments() -> Vec<(Operator, Vec<Tensor>)> {
                     let number = cases.len();
                     let operator = (form.clone().indices(indices).status(status))
                         .nan([Nan::Propagate, Nan::Ignore][number / 2 % 2])
+                        .extremum([Extremum::Maximum, Extremum::Minimum][number / 4 % 2])
                         .empty_segment(
                             [
                                 EmptySegment::Zero,

@@ -72,9 +72,11 @@ fn all_is_lost(device: &Device, tensor: &Tensor, there: &DeviceTensor) {
         is_lost(pollster::block_on(there.download_async()));
         is_lost(device.prepare(operator(), &[tensor.desc()]));
         is_lost(device.wait());
+        is_lost(pollster::block_on(device.wait_async()));
         is_lost(operator().run(device, &[tensor]));
         let plan = device.plan(operator(), &[tensor.desc()]).unwrap();
         is_lost(device.execute_traced(&plan, &[there], |_, _| ()));
+        is_lost(pollster::block_on(device.execute_traced_async(&plan, &[there], |_, _| ())));
     }
 }
 

@@ -5,11 +5,11 @@ mod common;
 
 use common::{Random, describe, gpu, ids_tensor, plans, rounds, seed, tensor};
 use wgmax::operator::{
-    EmptySegment, EmptySet, Indices, Layout, MaxPool, Operator, Order, Padding, ReduceMax,
-    Rounding, SegmentMax, Segments,
+    EmptySegment, EmptySet, Indices, Layout, MaxPool, Operator, Order, Padding, Positions,
+    ReduceMax, Rounding, SegmentMax, Segments,
 };
 use wgmax::wgpu;
-use wgmax::{Device, ElementType, Error, Nan, RunOptions, Tensor};
+use wgmax::{Device, ElementType, Error, Extremum, Nan, RunOptions, Tensor};
 
 /// Runs an operator in pieces of so many bytes, and says how many they were; 0: it was run as a
 /// whole.
@@ -101,9 +101,19 @@ fn random_reductions_in_pieces() {
             .axes(axes)
             .keep_dims(random.below(2) == 0)
             .nan(random.pick(&[Nan::Propagate, Nan::Ignore]))
-            .empty_set(random.pick(&[EmptySet::NegativeInfinity, EmptySet::Lowest]));
+            .empty_set(random.pick(&[EmptySet::NegativeInfinity, EmptySet::Lowest]))
+            .extremum(random.pick(&[Extremum::Maximum, Extremum::Minimum]));
         let input = tensor(t, &shape, random.below(5) as usize, random);
         let bytes = input.bytes().len();
+        let positions = Positions {
+            element_type: random.pick(&[ElementType::I32, ElementType::I64]),
+            last: random.below(2) == 0,
+        };
+        let found = operator.clone().indices(positions).values(random.below(3) > 0);
+        let operator = match random.below(2) == 0 && found.outputs(input.desc()).is_ok() {
+            true => found,
+            false => operator,
+        };
         Some((operator.into(), vec![input], bytes))
     });
 }
@@ -137,7 +147,8 @@ fn random_poolings_in_pieces() {
             .rounding(random.pick(&[Rounding::Floor, Rounding::Ceil, Rounding::CeilTorch]))
             .layout(layout)
             .nan(random.pick(&[Nan::Propagate, Nan::Ignore]))
-            .empty_window(random.pick(&[EmptySet::NegativeInfinity, EmptySet::Lowest]));
+            .empty_window(random.pick(&[EmptySet::NegativeInfinity, EmptySet::Lowest]))
+            .extremum(random.pick(&[Extremum::Maximum, Extremum::Minimum]));
         if random.below(4) == 0 {
             operator = operator.padding(match random.below(3) {
                 0 => Padding::SameUpper,

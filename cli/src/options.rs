@@ -209,9 +209,11 @@ impl From<NanChoice> for Nan {
 
 #[derive(Clone, Copy, ValueEnum)]
 pub enum EmptyChoice {
-    /// Minus infinity
+    /// Minus infinity; plus infinity for minima
+    #[value(alias = "pos-inf")]
     NegInf,
-    /// The lowest finite value
+    /// The lowest finite value; the highest for minima
+    #[value(alias = "highest")]
     Lowest,
 }
 

@@ -1,11 +1,11 @@
-//! `wgmax reduce-max`.
+//! `wgmax reduce-max`, `reduce-min`, `arg-max` and `arg-min`.
 
 use clap::Args;
-use wgmax::operator::{Operator, ReduceMax};
-use wgmax::{Tensor, TensorDesc};
+use wgmax::operator::{Operator, Positions, ReduceMax};
+use wgmax::{Extremum, Tensor, TensorDesc};
 
 use super::Outcome;
-use super::options::{EmptyChoice, List, NanChoice, Run, Writing};
+use super::options::{EmptyChoice, IndexType, List, NanChoice, Run, Writing};
 use super::output::{self, Output};
 use super::source::Source;
 
@@ -15,10 +15,14 @@ Examples:
   wgmax reduce-max x.npy --axes 0,-1 -o y.npy
   wgmax reduce-max w.safetensors:weight --axes -1 --nan ignore --device cpu
   wgmax reduce-max photo.png --axes 0,1
+  wgmax reduce-max logits.npy --axes -1 --indices best.npy -o y.npy
   wgmax reduce-max - --keep-dims < x.npy")]
 pub struct Arguments {
     #[command(flatten)]
     operation: Operation,
+    /// Also compute the positions of the results within the reduced axes, and write them to a file
+    #[arg(long, value_name = "IDX_FILE")]
+    indices: Option<String>,
     #[command(flatten)]
     run: Run,
     /// File for the result, as FILE:NAME in an archive that keeps its other arrays; printed by default
@@ -37,7 +41,8 @@ pub struct Operation {
     source: Source,
 }
 
-/// The operator's attributes.
+/// The operator's attributes. A command that includes them has an argument `indices` too, which
+/// says whether indices are computed.
 #[derive(Args)]
 pub struct Attributes {
     /// Axes to reduce, such as 0,-1; "" for none. All axes by default
@@ -49,18 +54,66 @@ pub struct Attributes {
     /// How NaN counts
     #[arg(long, value_enum, default_value = "propagate")]
     nan: NanChoice,
-    /// The maximum of no elements, for floats
+    /// What no elements give, for floats
     #[arg(long, value_enum, default_value = "neg-inf")]
     empty: EmptyChoice,
+    /// Element type of the indices
+    #[arg(long, value_enum, default_value = "i64", requires = "indices")]
+    index_type: IndexType,
+    /// Of equal elements, the index of the last one; of the first one by default
+    #[arg(long, requires = "indices")]
+    last_index: bool,
+}
+
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  wgmax arg-max logits.npy --axes -1 -o best.npy
+  wgmax arg-min x.npy --axes 0 --last --index-type i32
+
+Positions are counted in row-major order over all reduced axes.")]
+pub struct PositionArguments {
+    #[command(flatten)]
+    source: Source,
+    /// Axes to look along, such as 0,-1; all axes by default
+    #[arg(long, allow_hyphen_values = true)]
+    axes: Option<List>,
+    /// Keep each axis that is looked along as a dimension of 1
+    #[arg(long)]
+    keep_dims: bool,
+    /// How NaN counts
+    #[arg(long, value_enum, default_value = "propagate")]
+    nan: NanChoice,
+    /// Of equal elements, the last one; the first one by default
+    #[arg(long)]
+    last: bool,
+    /// Element type of the positions
+    #[arg(long, value_enum, default_value = "i64")]
+    index_type: IndexType,
+    #[command(flatten)]
+    run: Run,
+    /// File for the result, as FILE:NAME in an archive that keeps its other arrays; printed by default
+    #[arg(short, long, value_name = "OUT")]
+    output: Option<String>,
+    #[command(flatten)]
+    writing: Writing,
 }
 
 impl Attributes {
     /// The operator, if the attributes fit the input.
-    pub fn operator(&self, input: &TensorDesc) -> anyhow::Result<Operator> {
+    pub fn operator(
+        &self,
+        extremum: Extremum,
+        indices: bool,
+        input: &TensorDesc,
+    ) -> anyhow::Result<Operator> {
+        let positions = Positions { element_type: self.index_type.into(), last: self.last_index };
         let mut operator = ReduceMax::new()
+            .extremum(extremum)
             .keep_dims(self.keep_dims)
             .nan(self.nan.into())
-            .empty_set(self.empty.into());
+            .empty_set(self.empty.into())
+            .indices(indices.then_some(positions));
         if let Some(List(axes)) = &self.axes {
             operator = operator.axes(axes.iter().copied());
         }
@@ -71,19 +124,47 @@ impl Attributes {
 
 impl Operation {
     /// The operator, checked before a device is opened, and its input from the file.
-    pub fn read(&self) -> anyhow::Result<(Operator, Tensor)> {
+    pub fn read(&self, extremum: Extremum, indices: bool) -> anyhow::Result<(Operator, Tensor)> {
         let input = self.source.read()?;
-        Ok((self.attributes.operator(input.desc())?, input))
+        Ok((self.attributes.operator(extremum, indices, input.desc())?, input))
     }
 }
 
-pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome> {
-    let (operator, input) = arguments.operation.read()?;
+pub fn run(
+    arguments: &Arguments,
+    extremum: Extremum,
+    output: &mut Output,
+) -> anyhow::Result<Outcome> {
+    let (operator, input) = arguments.operation.read(extremum, arguments.indices.is_some())?;
     let results = arguments.run.run(&operator, &[&input])?;
-    output::deliver(&results, &[&arguments.output], &arguments.writing, output)?;
+    let files = [&arguments.output, &arguments.indices];
+    output::deliver(&results, &files[..results.len()], &arguments.writing, output)?;
     if input.is_empty() && !results[0].is_empty() {
         let (name, desc) = (arguments.operation.source.input.as_str(), input.desc());
         output::remark(format_args!("{name}: {desc} is empty: the result is the --empty value"));
     }
+    Ok(Outcome::Good)
+}
+
+/// Where the maxima or minima are.
+pub fn positions(
+    arguments: &PositionArguments,
+    extremum: Extremum,
+    output: &mut Output,
+) -> anyhow::Result<Outcome> {
+    let input = arguments.source.read()?;
+    let positions = Positions { element_type: arguments.index_type.into(), last: arguments.last };
+    let mut operator = ReduceMax::new()
+        .extremum(extremum)
+        .keep_dims(arguments.keep_dims)
+        .nan(arguments.nan.into())
+        .indices(positions)
+        .values(false);
+    if let Some(List(axes)) = &arguments.axes {
+        operator = operator.axes(axes.iter().copied());
+    }
+    operator.infer(input.desc())?;
+    let results = arguments.run.run(&operator.into(), &[&input])?;
+    output::deliver(&results, &[&arguments.output], &arguments.writing, output)?;
     Ok(Outcome::Good)
 }

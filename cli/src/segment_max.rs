@@ -1,8 +1,8 @@
-//! `wgmax segment-max`.
+//! `wgmax segment-max` and `wgmax segment-min`.
 
 use clap::{Args, ValueEnum};
 use wgmax::operator::{EmptySegment, Operator, SegmentMax};
-use wgmax::{Error, Tensor};
+use wgmax::{Error, Extremum, Tensor};
 
 use super::Outcome;
 use super::files;
@@ -18,12 +18,12 @@ Examples:
 pub struct Arguments {
     #[command(flatten)]
     operation: Operation,
-    /// Also compute the rows that the maxima come from, and write them to a file
+    /// Also compute the rows that the results come from, and write them to a file
     #[arg(long, value_name = "IDX_FILE")]
     indices: Option<String>,
     #[command(flatten)]
     run: Run,
-    /// File for the maxima, as FILE:NAME in an archive that keeps its other arrays; printed by default
+    /// File for the result, as FILE:NAME in an archive that keeps its other arrays; printed by default
     #[arg(short, long, value_name = "OUT")]
     output: Option<String>,
     #[command(flatten)]
@@ -49,7 +49,7 @@ pub struct Attributes {
     /// Number of segments; by default the largest id plus 1, or as many as there are offsets for
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     pub num_segments: Option<i64>,
-    /// The maximum of a segment without rows
+    /// What a segment without rows gives
     #[arg(long, value_enum, default_value = "zero")]
     fill: Fill,
     /// The ids are in any order; rows whose id is out of range are left out
@@ -70,9 +70,11 @@ pub struct Attributes {
 enum Fill {
     /// 0
     Zero,
-    /// The lowest finite value
+    /// The lowest finite value; the highest for minima
+    #[value(alias = "highest")]
     Lowest,
-    /// Minus infinity; the lowest value for integers
+    /// Minus infinity, or plus infinity for minima; integers as above
+    #[value(alias = "pos-inf")]
     NegInf,
 }
 
@@ -88,13 +90,14 @@ impl From<Fill> for EmptySegment {
 
 impl Attributes {
     /// The operator. The number of segments is left out with offsets, which imply it.
-    pub fn operator(&self, indices: bool) -> SegmentMax {
+    pub fn operator(&self, extremum: Extremum, indices: bool) -> SegmentMax {
         let operator = match (self.unsorted, self.offsets) {
             (true, _) => SegmentMax::unsorted(),
             (_, true) => SegmentMax::offsets(),
             _ => SegmentMax::sorted(),
         };
         operator
+            .extremum(extremum)
             .num_segments(self.num_segments.filter(|_| !self.offsets))
             .empty_segment(self.fill.into())
             .nan(self.nan.into())
@@ -117,7 +120,11 @@ impl Attributes {
 
 impl Operation {
     /// The operator, checked before a device is opened, and its inputs from the files.
-    pub fn read(&self, indices: bool) -> anyhow::Result<(Operator, Vec<Tensor>)> {
+    pub fn read(
+        &self,
+        extremum: Extremum,
+        indices: bool,
+    ) -> anyhow::Result<(Operator, Vec<Tensor>)> {
         let attributes = &self.attributes;
         anyhow::ensure!(
             !attributes.offsets || attributes.num_segments.is_none(),
@@ -125,7 +132,7 @@ impl Operation {
         );
         let data = self.source.read()?;
         let ids = files::read(&self.ids, None)?;
-        let operator = attributes.operator(indices);
+        let operator = attributes.operator(extremum, indices);
         operator
             .checked(data.desc(), &ids)
             .and_then(|operator| operator.infer(data.desc(), ids.desc()))
@@ -134,8 +141,12 @@ impl Operation {
     }
 }
 
-pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome> {
-    let (operator, inputs) = arguments.operation.read(arguments.indices.is_some())?;
+pub fn run(
+    arguments: &Arguments,
+    extremum: Extremum,
+    output: &mut Output,
+) -> anyhow::Result<Outcome> {
+    let (operator, inputs) = arguments.operation.read(extremum, arguments.indices.is_some())?;
     let operator = match operator {
         Operator::SegmentMax(operator) => operator.status(true).into(),
         other => other,

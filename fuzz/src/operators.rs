@@ -6,7 +6,7 @@ use wgmax::operator::{
     EmptySegment, EmptySet, Indices, Layout, MaxPool, Operator, Order, Padding, ReduceMax,
     Rounding, SegmentMax,
 };
-use wgmax::{ElementType, Nan};
+use wgmax::{ElementType, Extremum, Nan};
 
 /// Names of attributes, values of texts: those that the dialects know, and one that none does.
 const ATTRIBUTES: [&str; 21] = [
@@ -96,11 +96,17 @@ pub(super) fn node(from: &mut Unstructured) -> Result<Node> {
     }
     Ok(Node {
         dialect: *from.choose(&[Dialect::Onnx, Dialect::OneDnn, Dialect::OpenVino])?,
-        operator: from.choose(&["ReduceMax", "MaxPool", "SegmentMax", "Max"])?.to_string(),
+        operator: from
+            .choose(&["ReduceMax", "MaxPool", "SegmentMax", "Max", "ReduceMin"])?
+            .to_string(),
         version: if from.ratio(1, 4)? { None } else { Some(from.int_in_range(0..=25)?) },
         attributes,
         outputs: from.int_in_range(0..=3)?,
     })
+}
+
+fn extremum(from: &mut Unstructured) -> Result<Extremum> {
+    Ok(if from.arbitrary()? { Extremum::Minimum } else { Extremum::Maximum })
 }
 
 /// An operator for data of a rank, of which most attributes are as they should be.
@@ -113,7 +119,9 @@ pub(super) fn neutral(from: &mut Unstructured, rank: usize) -> Result<Operator> 
         0 => {
             let operator = ReduceMax::new().nan(nan).empty_set(empty).keep_dims(from.arbitrary()?);
             let axes = list(from, rank.min(2))?;
-            if from.ratio(1, 8)? { operator.all_axes() } else { operator.axes(axes) }.into()
+            let operator =
+                if from.ratio(1, 8)? { operator.all_axes() } else { operator.axes(axes) };
+            operator.extremum(extremum(from)?).into()
         }
         1 => {
             let spatial = rank.saturating_sub(2);
@@ -134,6 +142,7 @@ pub(super) fn neutral(from: &mut Unstructured, rank: usize) -> Result<Operator> 
                 .nan(nan)
                 .empty_window(empty)
                 .indices(from.arbitrary::<bool>()?.then_some(indices))
+                .extremum(extremum(from)?)
                 .into()
         }
         _ => {
@@ -150,6 +159,7 @@ pub(super) fn neutral(from: &mut Unstructured, rank: usize) -> Result<Operator> 
                 .nan(nan)
                 .indices(from.arbitrary::<bool>()?.then_some(index))
                 .status(from.arbitrary()?)
+                .extremum(extremum(from)?)
                 .into()
         }
     })

@@ -4,7 +4,7 @@
 // The top byte of the maximum of whole words is the maximum of their top bytes. So each byte of
 // a word is shifted to the top of an accumulator of its own, and what lies below it never needs
 // to be masked; and each half of a word likewise.
-import package::common::element::{element_key, element_key_by};
+import package::common::element::{Ranking, element_key, element_key_by};
 import package::common::key::{Key, key_max};
 
 // Elements of a block.
@@ -87,9 +87,9 @@ fn acc_add(acc: Acc, words: vec4<u32>) -> Acc {
     return acc_add_keys(acc, element_key(words));
 }
 
-// The same in a loop, with the key of NaN at hand.
-fn acc_add_by(acc: Acc, words: vec4<u32>, nan_key: u32) -> Acc {
-    return acc_add_keys(acc, element_key_by(words, nan_key));
+// The same in a loop, with the ranking at hand.
+fn acc_add_by(acc: Acc, words: vec4<u32>, ranking: Ranking) -> Acc {
+    return acc_add_keys(acc, element_key_by(words, ranking));
 }
 
 // Adds the elements first <= i < end of a block.

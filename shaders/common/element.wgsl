@@ -1,25 +1,39 @@
 // Elements to keys and back, four words at a time, packed as they lie in memory.
 //
 // A NaN has the key `params.nan_key`: all ones where NaN propagates, 0 where it is ignored.
-// Either key becomes the type's canonical quiet NaN.
+// Either key becomes the type's canonical quiet NaN. All other keys differ from those for the
+// maximum in the bits `params.complement`, so that the minimum has the largest key.
 import kernel::params;
 
-// In a loop better with `nan_key` from a variable: drivers read a parameter again each time.
+struct Ranking {
+    nan_key: u32,
+    complement: u32,
+}
+
+fn kernel_ranking() -> Ranking {
+    return Ranking(params.nan_key, params.complement);
+}
+
+// In a loop better with a `ranking` from a variable: drivers read a parameter again each time.
 fn element_key(words: vec4<u32>) -> vec4<u32> {
-    return element_key_by(words, params.nan_key);
+    return element_key_by(words, kernel_ranking());
+}
+
+fn element_words(keys: vec4<u32>) -> vec4<u32> {
+    return words_of_keys(keys ^ vec4<u32>(params.complement));
 }
 
 // Floats: the sign bit of a positive number is set, all bits of a negative one are flipped.
 @if(float32)
-fn element_key_by(words: vec4<u32>, nan_key: u32) -> vec4<u32> {
+fn element_key_by(words: vec4<u32>, ranking: Ranking) -> vec4<u32> {
     let sign = vec4<u32>(vec4<i32>(words) >> vec4<u32>(31u));
-    let key = words ^ (sign | vec4<u32>(0x80000000u));
+    let key = words ^ (sign | vec4<u32>(0x80000000u)) ^ vec4<u32>(ranking.complement);
     let nan = (words & vec4<u32>(0x7fffffffu)) > vec4<u32>(0x7f800000u);
-    return select(key, vec4<u32>(nan_key), nan);
+    return select(key, vec4<u32>(ranking.nan_key), nan);
 }
 
 @if(float32)
-fn element_words(keys: vec4<u32>) -> vec4<u32> {
+fn words_of_keys(keys: vec4<u32>) -> vec4<u32> {
     let sign = vec4<u32>(vec4<i32>(~keys) >> vec4<u32>(31u));
     let bits = keys ^ (sign | vec4<u32>(0x80000000u));
     let nan = (bits & vec4<u32>(0x7fffffffu)) > vec4<u32>(0x7f800000u);
@@ -28,22 +42,23 @@ fn element_words(keys: vec4<u32>) -> vec4<u32> {
 
 // Two elements of 64 bits, each with its low word first.
 @if(float64)
-fn element_key_by(words: vec4<u32>, nan_key: u32) -> vec4<u32> {
+fn element_key_by(words: vec4<u32>, ranking: Ranking) -> vec4<u32> {
     let low = words.xz;
     let high = words.yw;
     let sign = vec2<u32>(vec2<i32>(high) >> vec2<u32>(31u));
     let nan = is_nan(low, high);
-    let key_low = select(low ^ sign, vec2<u32>(nan_key), nan);
+    let complement = vec2<u32>(ranking.complement);
+    let key_low = select(low ^ sign ^ complement, vec2<u32>(ranking.nan_key), nan);
     let key_high = select(
-        high ^ (sign | vec2<u32>(0x80000000u)),
-        vec2<u32>(nan_key),
+        high ^ (sign | vec2<u32>(0x80000000u)) ^ complement,
+        vec2<u32>(ranking.nan_key),
         nan,
     );
     return vec4<u32>(key_low.x, key_high.x, key_low.y, key_high.y);
 }
 
 @if(float64)
-fn element_words(keys: vec4<u32>) -> vec4<u32> {
+fn words_of_keys(keys: vec4<u32>) -> vec4<u32> {
     let sign = vec2<u32>(vec2<i32>(~keys.yw) >> vec2<u32>(31u));
     let low = keys.xz ^ sign;
     let high = keys.yw ^ (sign | vec2<u32>(0x80000000u));
@@ -62,15 +77,16 @@ fn is_nan(low: vec2<u32>, high: vec2<u32>) -> vec2<bool> {
 
 // Two elements of 16 bits a word.
 @if(float16 || bfloat16)
-fn element_key_by(words: vec4<u32>, nan_key: u32) -> vec4<u32> {
+fn element_key_by(words: vec4<u32>, ranking: Ranking) -> vec4<u32> {
     let sign = (words >> vec4<u32>(15u)) & vec4<u32>(0x00010001u);
-    let key = words ^ ((sign * 0x7fffu) | vec4<u32>(0x80008000u));
+    let flipped = words ^ ((sign * 0x7fffu) | vec4<u32>(0x80008000u));
+    let key = flipped ^ vec4<u32>(ranking.complement);
     let nan = nan_mask(words);
-    return (key & ~nan) | (vec4<u32>(nan_key) & nan);
+    return (key & ~nan) | (vec4<u32>(ranking.nan_key) & nan);
 }
 
 @if(float16 || bfloat16)
-fn element_words(keys: vec4<u32>) -> vec4<u32> {
+fn words_of_keys(keys: vec4<u32>) -> vec4<u32> {
     let negative = (~keys >> vec4<u32>(15u)) & vec4<u32>(0x00010001u);
     let bits = keys ^ ((negative * 0x7fffu) | vec4<u32>(0x80008000u));
     let nan = nan_mask(bits);
@@ -92,12 +108,12 @@ fn nan_mask(words: vec4<u32>) -> vec4<u32> {
 
 // Signed integers: the sign bit is flipped.
 @if(signed)
-fn element_key_by(words: vec4<u32>, nan_key: u32) -> vec4<u32> {
-    return words ^ SIGN_BITS;
+fn element_key_by(words: vec4<u32>, ranking: Ranking) -> vec4<u32> {
+    return words ^ (SIGN_BITS ^ vec4<u32>(ranking.complement));
 }
 
 @if(signed)
-fn element_words(keys: vec4<u32>) -> vec4<u32> {
+fn words_of_keys(keys: vec4<u32>) -> vec4<u32> {
     return keys ^ SIGN_BITS;
 }
 
@@ -106,20 +122,21 @@ fn element_words(keys: vec4<u32>) -> vec4<u32> {
 @if(bits32) const SIGN_BITS: vec4<u32> = vec4<u32>(0x80000000u);
 @if(bits64) const SIGN_BITS: vec4<u32> = vec4<u32>(0u, 0x80000000u, 0u, 0x80000000u);
 
-// Unsigned integers are their own keys.
+// Unsigned integers are their own keys, for the maximum.
 @if(unsigned)
-fn element_key_by(words: vec4<u32>, nan_key: u32) -> vec4<u32> {
-    return words;
+fn element_key_by(words: vec4<u32>, ranking: Ranking) -> vec4<u32> {
+    return words ^ vec4<u32>(ranking.complement);
 }
 
 // A caller's buffer may hold any byte as a bool; all but 0 are true.
 @if(boolean)
-fn element_key_by(words: vec4<u32>, nan_key: u32) -> vec4<u32> {
+fn element_key_by(words: vec4<u32>, ranking: Ranking) -> vec4<u32> {
     let low = (words & vec4<u32>(0x7f7f7f7fu)) + vec4<u32>(0x7f7f7f7fu);
-    return ((low | words) >> vec4<u32>(7u)) & vec4<u32>(0x01010101u);
+    let bits = ((low | words) >> vec4<u32>(7u)) & vec4<u32>(0x01010101u);
+    return bits ^ vec4<u32>(ranking.complement);
 }
 
 @if(unsigned || boolean)
-fn element_words(keys: vec4<u32>) -> vec4<u32> {
+fn words_of_keys(keys: vec4<u32>) -> vec4<u32> {
     return keys;
 }

@@ -2,9 +2,9 @@
 // A component holds the key of one result in its top bits; of 8 and 16 bits, what lies below is
 // anything. Results of 64 bits have two components each, the low word first.
 import kernel::{params, result};
-import package::common::block::{ELEMENT_BITS, PER_WORD};
+import package::common::block::{BLOCK, ELEMENT_BITS, PER_WORD};
 import package::common::element::{element_key, element_words};
-import package::common::source::{load_words_at, source_word, source_words};
+import package::common::source::{load_words_at, source_block, source_word, source_words};
 
 @if(!bits64) const OUTPUTS: u32 = 4u;
 @if(bits64) const OUTPUTS: u32 = 2u;
@@ -39,6 +39,24 @@ fn load_elements(element: vec4<u32>) -> vec4<u32> {
 @if(bits32 || bits64)
 fn load_elements(element: vec4<u32>) -> vec4<u32> {
     return element_key(load_words_at(element));
+}
+
+// The keys of neighbouring elements, the first of which begins a word, or a block of 32 and 64 bits.
+@if(bits8)
+fn load_aligned(element: u32) -> vec4<u32> {
+    return element_key(vec4<u32>(source_word(element / 4u))) << vec4<u32>(24u, 16u, 8u, 0u);
+}
+
+@if(bits16)
+fn load_aligned(element: u32) -> vec4<u32> {
+    let low = source_word(element / 2u);
+    let high = source_word(element / 2u + 1u);
+    return element_key(vec4<u32>(low, low, high, high)) << vec4<u32>(16u, 0u, 16u, 0u);
+}
+
+@if(bits32 || bits64)
+fn load_aligned(element: u32) -> vec4<u32> {
+    return element_key(source_block(element / BLOCK));
 }
 
 // The keys of neighbouring elements. Those before the source come out as anything.

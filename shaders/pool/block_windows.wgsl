@@ -2,13 +2,15 @@
 // owns blocks of results, reads blocks and writes blocks.
 import package::common::block::{Acc, BLOCK, acc_add_by};
 import package::common::divide::quotient;
-import package::common::element::element_words;
+import package::common::element::{Ranking, element_words};
 import package::common::source::source_block;
 import package::pool::windows::{Axis, Windows, window_start};
 
 struct Params {
     // The key of NaN: all ones or 0.
     nan_key: u32,
+    // The bits in which keys for the minimum differ from those for the maximum; 0 for the maximum.
+    complement: u32,
     // The key of a window without elements, and its high word in 64-bit types.
     empty_low: u32,
     empty_high: u32,
@@ -89,10 +91,10 @@ struct Sum {
 }
 
 // Adds a block, if it has elements and is no padding.
-fn add_block(sum: Sum, block: u32, inside: bool, nan_key: u32) -> Sum {
+fn add_block(sum: Sum, block: u32, inside: bool, ranking: Ranking) -> Sum {
     var added = sum;
     if inside {
-        added.acc = acc_add_by(sum.acc, source_block(block), nan_key);
+        added.acc = acc_add_by(sum.acc, source_block(block), ranking);
         added.some = true;
     }
     return added;

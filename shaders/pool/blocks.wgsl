@@ -1,6 +1,7 @@
 // Maxima of windows where the inner axis is whole blocks (16 bytes). The CPU kernel is in
 // src/pool/cpu/.
 import package::common::block::acc_pack;
+import package::common::element::kernel_ranking;
 import package::common::invocation::{Invocation, invocation_number};
 import package::pool::block_windows::{Sum, add_block, block_pitch, number_of, params, place_of};
 import package::pool::block_windows::store_block;
@@ -14,7 +15,7 @@ fn main(at: Invocation) {
     if !place.wanted {
         return;
     }
-    let nan_key = params.nan_key;
+    let ranking = kernel_ranking();
     let axis0 = params.windows.axes[0];
     let axis1 = params.windows.axes[1];
     let axis2 = params.windows.axes[2];
@@ -30,7 +31,7 @@ fn main(at: Invocation) {
             for (var j2 = 0u; j2 < axis2.taps; j2++) {
                 let at2 = place.first2 + tap_offset_by(axis2, j2);
                 let block = block01 + u32(at2) * block_pitch(axis2);
-                sum = add_block(sum, block, inside01 && has_element_by(axis2, at2), nan_key);
+                sum = add_block(sum, block, inside01 && has_element_by(axis2, at2), ranking);
             }
         }
     }

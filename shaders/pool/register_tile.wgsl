@@ -4,6 +4,7 @@
 // The CPU kernel is in src/pool/cpu/.
 import package::common::block::{acc_add_keys, acc_pack};
 import package::common::divide::quotient;
+import package::common::element::kernel_ranking;
 import package::common::invocation::{Invocation, invocation_number};
 import package::pool::block_windows::{Place, Sum, add_block, block_pitch, number_of, params};
 import package::pool::block_windows::{place_of, store_block};
@@ -25,13 +26,13 @@ fn hold(sum: Sum) -> Held {
 
 // Adds taps from one on, counted from the first tap of the tile's first window.
 fn add_taps(sum: Sum, first: Place, origin: u32, from_tap: u32, count: u32) -> Sum {
-    let nan_key = params.nan_key;
+    let ranking = kernel_ranking();
     let axis = params.windows.axes[2];
     var added = sum;
     for (var j = from_tap; j < from_tap + count; j++) {
         let at2 = first.first2 + i32(j * axis.dilation);
         let block = origin + u32(at2) * block_pitch(axis);
-        added = add_block(added, block, has_element_by(axis, at2), nan_key);
+        added = add_block(added, block, has_element_by(axis, at2), ranking);
     }
     return added;
 }

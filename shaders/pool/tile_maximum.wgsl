@@ -9,6 +9,8 @@ import generated::WORKGROUP;
 struct Params {
     // The key of NaN: all ones or 0.
     nan_key: u32,
+    // The bits in which keys for the minimum differ from those for the maximum; 0 for the maximum.
+    complement: u32,
     // The key of a window without elements, which is not used here.
     empty_low: u32,
     empty_high: u32,

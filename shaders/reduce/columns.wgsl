@@ -7,6 +7,7 @@
 import package::common::block::{Acc, BLOCK, acc_add_by, acc_add_keys, acc_pack};
 @if(unaligned) import package::common::block::{ELEMENT_BITS, PER_WORD, WORD_STARTS, acc_keys};
 @if(!unaligned) import package::common::element::element_words;
+import package::common::element::kernel_ranking;
 import package::common::invocation::{Invocation, group_number};
 @if(unaligned) import package::common::key::Key;
 @if(!unaligned) import package::common::source::{source_block, source_len};
@@ -33,6 +34,8 @@ struct Params {
     result_base: u32,
     // The key of NaN: all ones or 0.
     nan_key: u32,
+    // The bits in which keys for the minimum differ from those for the maximum; 0 for the maximum.
+    complement: u32,
     // Blocks of results that a workgroup owns, a power of two. In software/column_tiles: blocks of
     // a row that an invocation owns.
     tile: u32,
@@ -56,7 +59,7 @@ fn columns_of(element: u32, share: u32) -> Acc {
     let rows = min(min(params.chunk, params.len / params.width - first), source_len());
     let step = WORKGROUP / params.tile;
     let pitch = params.width / BLOCK;
-    let nan_key = params.nan_key;
+    let ranking = kernel_ranking();
     var at = start / BLOCK + (first + share) * pitch;
     var acc: Acc;
     var row = share;
@@ -65,15 +68,15 @@ fn columns_of(element: u32, share: u32) -> Acc {
         let w1 = source_block(at + step * pitch);
         let w2 = source_block(at + 2u * step * pitch);
         let w3 = source_block(at + 3u * step * pitch);
-        acc = acc_add_by(acc, w0, nan_key);
-        acc = acc_add_by(acc, w1, nan_key);
-        acc = acc_add_by(acc, w2, nan_key);
-        acc = acc_add_by(acc, w3, nan_key);
+        acc = acc_add_by(acc, w0, ranking);
+        acc = acc_add_by(acc, w1, ranking);
+        acc = acc_add_by(acc, w2, ranking);
+        acc = acc_add_by(acc, w3, ranking);
         at += 4u * step * pitch;
         row += 4u * step;
     }
     while row < rows {
-        acc = acc_add_by(acc, source_block(at), nan_key);
+        acc = acc_add_by(acc, source_block(at), ranking);
         at += step * pitch;
         row += step;
     }
@@ -111,7 +114,7 @@ fn columns_of(element: u32, share: u32) -> Acc {
 
     let last = vec4<u32>(params.len - params.width);
     let step = WORKGROUP / params.tile;
-    let nan_key = params.nan_key;
+    let ranking = kernel_ranking();
     var acc: Acc;
     var row = share * params.width;
     // Rows past the last one of a matrix are clamped to it, which changes no maximum.
@@ -125,7 +128,7 @@ fn columns_of(element: u32, share: u32) -> Acc {
             ));
             words = (words & from_here) | (other & ~from_here);
         }
-        acc = acc_add_by(acc, words, nan_key);
+        acc = acc_add_by(acc, words, ranking);
         row += step * params.width;
     }
     return acc;

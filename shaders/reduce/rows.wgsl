@@ -4,6 +4,7 @@
 // holds WORKGROUP / threads_per_row units, whose results fill whole words. The CPU kernel is in
 // src/reduce/rows.rs.
 import package::common::block::{Acc, BLOCK, acc_add_by, acc_add_some, acc_fold};
+import package::common::element::kernel_ranking;
 import package::common::invocation::{Invocation, group_number};
 import package::common::key::{KEY_LOWEST, Key, key_max};
 import package::common::source::{source_block, source_len};
@@ -28,6 +29,8 @@ struct Params {
     result_base: u32,
     // The key of NaN: all ones or 0.
     nan_key: u32,
+    // The bits in which keys for the minimum differ from those for the maximum; 0 for the maximum.
+    complement: u32,
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
@@ -48,7 +51,7 @@ fn unit_key(unit: u32, lane: u32) -> Key {
     let first = start / BLOCK;
     let last = min(end / BLOCK, source_len());
     let step = params.threads_per_row;
-    let nan_key = params.nan_key;
+    let ranking = kernel_ranking();
     var acc: Acc;
     var block = first + lane;
     if block * BLOCK < end {
@@ -61,10 +64,10 @@ fn unit_key(unit: u32, lane: u32) -> Key {
         let w1 = source_block(block + step);
         let w2 = source_block(block + 2u * step);
         let w3 = source_block(block + 3u * step);
-        acc = acc_add_by(acc, w0, nan_key);
-        acc = acc_add_by(acc, w1, nan_key);
-        acc = acc_add_by(acc, w2, nan_key);
-        acc = acc_add_by(acc, w3, nan_key);
+        acc = acc_add_by(acc, w0, ranking);
+        acc = acc_add_by(acc, w1, ranking);
+        acc = acc_add_by(acc, w2, ranking);
+        acc = acc_add_by(acc, w3, ranking);
         block += 4u * step;
     }
     while block * BLOCK < end {

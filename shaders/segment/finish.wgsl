@@ -18,6 +18,8 @@ struct Params {
     result_base: u32,
     // The key of NaN: all ones or 0.
     nan_key: u32,
+    // The bits in which keys for the minimum differ from those for the maximum; 0 for the maximum.
+    complement: u32,
     // The key of a segment without rows, and its high word in types of 64 bits.
     empty_low: u32,
     empty_high: u32,

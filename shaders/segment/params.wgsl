@@ -41,6 +41,8 @@ struct Params {
     last_row: u32,
     // The key of NaN: all ones or 0.
     nan_key: u32,
+    // The bits in which keys for the minimum differ from those for the maximum; 0 for the maximum.
+    complement: u32,
     // In segment/groups: columns of a workgroup, and runs of rows that it has of each.
     width: u32,
     runs: u32,
@@ -51,7 +53,6 @@ struct Params {
     tiles: u32,
     padding0: u32,
     padding1: u32,
-    padding2: u32,
     // The divisors of `columns` and `width`, and of the number of workgroups that share a row.
     by_columns: vec4<u32>,
     by_width: vec4<u32>,

@@ -56,7 +56,7 @@ impl Chain {
         operator: impl Into<Operator>,
         inputs: &[&DeviceTensor],
     ) -> Result<Vec<DeviceTensor>> {
-        pollster::block_on(self.run_async(operator, inputs))
+        self.device.clone().block_on(self.run_async(operator, inputs))
     }
 
     /// As [`Chain::run`], without blocking.
@@ -87,7 +87,7 @@ impl Chain {
     /// # Errors
     /// [`Error::DeviceLost`], [`Error::Gpu`].
     pub fn submit(self) -> Result<()> {
-        pollster::block_on(self.submit_async())
+        self.device.clone().block_on(self.submit_async())
     }
 
     /// As [`Chain::submit`], without blocking.

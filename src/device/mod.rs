@@ -23,12 +23,20 @@ use crate::operator::Operator;
 use crate::plan::{Plan, Shader};
 use crate::tensor::{Tensor, TensorDesc, View};
 use crate::tuning::Tuning;
+use crate::waiting::{block_on, block_on_gpu};
 
 /// Lists the GPU adapters that support compute shaders, best first, without opening any.
 ///
-/// `WGPU_BACKEND` (`vulkan`, `gl`, ...) restricts the search, as in every wgpu program.
+/// `WGPU_BACKEND` (`vulkan`, `gl`, ...) restricts the search, as in every wgpu program. In a browser,
+/// where nothing waits, there is only [`adapters_async`].
+#[cfg(not(target_family = "wasm"))]
 pub fn adapters() -> Vec<DeviceInfo> {
     pollster::block_on(gpu::adapters())
+}
+
+/// As [`adapters`], without blocking. A browser has one adapter, or none.
+pub async fn adapters_async() -> Vec<DeviceInfo> {
+    gpu::adapters().await
 }
 
 /// Finds the adapter that [`Device::named`] would open, without opening it.
@@ -37,9 +45,17 @@ pub fn adapters() -> Vec<DeviceInfo> {
 /// means `gpu` here: the best adapter, which may be a software one.
 ///
 /// # Errors
-/// [`Error::NoAdapter`].
+/// [`Error::NoAdapter`]; [`Error::WouldBlock`] in a browser.
 pub fn adapter(name: &str) -> Result<wgpu::Adapter> {
-    pollster::block_on(gpu::find(if name == "auto" { "gpu" } else { name }))
+    block_on_gpu(adapter_async(name))
+}
+
+/// As [`adapter`], without blocking.
+///
+/// # Errors
+/// [`Error::NoAdapter`].
+pub async fn adapter_async(name: &str) -> Result<wgpu::Adapter> {
+    gpu::find(if name == "auto" { "gpu" } else { name }, Default::default()).await
 }
 
 /// Something that runs operators: a GPU through wgpu, or the CPU. Cloning shares it.
@@ -75,9 +91,9 @@ impl Device {
     /// The best GPU adapter: discrete before integrated before software ones.
     ///
     /// # Errors
-    /// [`Error::NoAdapter`], [`Error::AdapterRefused`].
+    /// [`Error::NoAdapter`], [`Error::AdapterRefused`]; [`Error::WouldBlock`] in a browser.
     pub fn gpu() -> Result<Self> {
-        pollster::block_on(Self::gpu_async())
+        block_on_gpu(Self::gpu_async())
     }
 
     /// As [`Device::gpu`], without blocking.
@@ -108,16 +124,35 @@ impl Device {
     /// - a part of an adapter's name, backend or driver, in upper or lower case.
     ///
     /// # Errors
-    /// [`Error::NoAdapter`], [`Error::AdapterRefused`], [`Error::NoCpu`].
+    /// [`Error::NoAdapter`], [`Error::AdapterRefused`], [`Error::NoCpu`]; [`Error::WouldBlock`] in a
+    /// browser, unless it is the CPU.
     pub fn named(name: &str) -> Result<Self> {
         DeviceOptions::new().open(name)
     }
 
-    /// Opens every adapter, in the order of [`adapters`]. The CPU comes last, if the feature `cpu`
-    /// is on.
+    /// As [`Device::named`], without blocking.
+    ///
+    /// # Errors
+    /// As [`Device::named`].
+    pub async fn named_async(name: &str) -> Result<Self> {
+        DeviceOptions::new().open_async(name).await
+    }
+
+    /// Opens every adapter, in the order of [`adapters_async`]. The CPU comes last, if the feature
+    /// `cpu` is on. In a browser the first one is [`Error::WouldBlock`].
     pub fn all() -> Vec<Result<Self>> {
-        let gpus = pollster::block_on(gpu::open_all()).into_iter();
-        let gpus = gpus.map(|gpu| gpu.map(Self::from_gpu));
+        let opened = block_on_gpu(async { Ok(gpu::open_all().await) });
+        Self::with_cpu(opened.unwrap_or_else(|error| vec![Err(error)]))
+    }
+
+    /// As [`Device::all`], without blocking.
+    pub async fn all_async() -> Vec<Result<Self>> {
+        Self::with_cpu(gpu::open_all().await)
+    }
+
+    /// All devices, of which the CPU is the last one.
+    fn with_cpu(gpus: Vec<Result<Gpu>>) -> Vec<Result<Self>> {
+        let gpus = gpus.into_iter().map(|gpu| gpu.map(Self::from_gpu));
         #[cfg(feature = "cpu")]
         let gpus = gpus.chain([Ok(Self::cpu())]);
         gpus.collect()
@@ -196,6 +231,23 @@ impl Device {
         matches!(self.backend, Backend::Cpu(_))
     }
 
+    /// The wgpu device and its queue, for work of the caller's own on this device; `None` for the
+    /// CPU.
+    pub fn wgpu(&self) -> Option<(&wgpu::Device, &wgpu::Queue)> {
+        self.gpu_backend().map(|gpu| (&gpu.device, &gpu.queue))
+    }
+
+    /// Waits for work of this device.
+    ///
+    /// # Errors
+    /// [`Error::WouldBlock`] for a GPU in a browser; nothing is begun then.
+    pub(crate) fn block_on<T>(&self, work: impl Future<Output = Result<T>>) -> Result<T> {
+        match &self.backend {
+            Backend::Cpu(_) => block_on(work),
+            Backend::Gpu(_) => block_on_gpu(work),
+        }
+    }
+
     /// The GPU, if this is one.
     pub(crate) fn gpu_backend(&self) -> Option<&Arc<Gpu>> {
         match &self.backend {
@@ -207,9 +259,10 @@ impl Device {
     /// Copies a tensor to the device. The CPU shares it.
     ///
     /// # Errors
-    /// [`Error::OverLimit`], [`Error::OutOfMemory`], [`Error::DeviceLost`], [`Error::Gpu`].
+    /// [`Error::OverLimit`], [`Error::OutOfMemory`], [`Error::DeviceLost`], [`Error::Gpu`];
+    /// [`Error::WouldBlock`] for a GPU in a browser, where only the `async` forms wait for one.
     pub fn upload(&self, tensor: &Tensor) -> Result<DeviceTensor> {
-        pollster::block_on(self.upload_async(tensor))
+        self.block_on(self.upload_async(tensor))
     }
 
     /// As [`Device::upload`], without blocking.
@@ -234,7 +287,7 @@ impl Device {
         operator: impl Into<Operator>,
         inputs: &[&DeviceTensor],
     ) -> Result<Vec<DeviceTensor>> {
-        pollster::block_on(self.run_async(operator, inputs))
+        self.block_on(self.run_async(operator, inputs))
     }
 
     /// As [`Device::run`], without blocking on a GPU.
@@ -256,7 +309,7 @@ impl Device {
     /// [`Error::InputCount`] and [`Error::WrongInput`] for inputs unlike those that the plan was
     /// made for, [`Error::WrongDevice`], [`Error::NotSubmitted`], and what the device reports.
     pub fn execute(&self, plan: &Plan, inputs: &[&DeviceTensor]) -> Result<Vec<DeviceTensor>> {
-        pollster::block_on(self.execute_async(plan, inputs))
+        self.block_on(self.execute_async(plan, inputs))
     }
 
     /// As [`Device::execute`], without blocking on a GPU.
@@ -319,7 +372,7 @@ impl Device {
         operator: impl Into<Operator>,
         inputs: &[&TensorDesc],
     ) -> Result<Prepared> {
-        pollster::block_on(self.prepare_async(operator, inputs))
+        self.block_on(self.prepare_async(operator, inputs))
     }
 
     /// As [`Device::prepare`], without blocking.
@@ -352,7 +405,7 @@ impl Device {
         inputs: &[&View],
         results: &[&View],
     ) -> Result<Prepared> {
-        pollster::block_on(self.prepare_views_async(operator, inputs, results))
+        self.block_on(self.prepare_views_async(operator, inputs, results))
     }
 
     /// As [`Device::prepare_views`], without blocking.
@@ -379,18 +432,29 @@ impl Device {
     pub fn compile(&self, shader: &Shader) -> Result<()> {
         match &self.backend {
             Backend::Cpu(_) => Err(Error::CannotRecord),
-            Backend::Gpu(gpu) => pollster::block_on(gpu.compile_one(shader)),
+            Backend::Gpu(gpu) => block_on_gpu(gpu.compile_one(shader)),
         }
     }
 
     /// Waits until the device has finished all submitted work.
     ///
     /// # Errors
-    /// [`Error::DeviceLost`], [`Error::Gpu`].
+    /// [`Error::DeviceLost`], [`Error::Gpu`]; [`Error::WouldBlock`] in a browser.
     pub fn wait(&self) -> Result<()> {
         match &self.backend {
             Backend::Cpu(_) => Ok(()),
-            Backend::Gpu(gpu) => gpu.wait(),
+            Backend::Gpu(gpu) => block_on_gpu(gpu.wait(true)),
+        }
+    }
+
+    /// As [`Device::wait`], without blocking.
+    ///
+    /// # Errors
+    /// [`Error::DeviceLost`], [`Error::Gpu`].
+    pub async fn wait_async(&self) -> Result<()> {
+        match &self.backend {
+            Backend::Cpu(_) => Ok(()),
+            Backend::Gpu(gpu) => gpu.wait(false).await,
         }
     }
 
@@ -406,13 +470,37 @@ impl Device {
         inputs: &[&DeviceTensor],
         after: impl FnMut(usize, &[u8]),
     ) -> Result<()> {
+        self.block_on(self.traced(plan, inputs, after, true))
+    }
+
+    /// As [`Device::execute_traced`], without blocking on a GPU.
+    ///
+    /// # Errors
+    /// As [`Device::execute`].
+    pub async fn execute_traced_async(
+        &self,
+        plan: &Plan,
+        inputs: &[&DeviceTensor],
+        after: impl FnMut(usize, &[u8]),
+    ) -> Result<()> {
+        self.traced(plan, inputs, after, false).await
+    }
+
+    /// `wait`: whether this may block until the device is done.
+    async fn traced(
+        &self,
+        plan: &Plan,
+        inputs: &[&DeviceTensor],
+        after: impl FnMut(usize, &[u8]),
+        wait: bool,
+    ) -> Result<()> {
         match self.backend_inputs(plan, inputs)? {
             BackendInputs::Cpu(memory, tensors) => {
                 // No memory is reused: new scratch is zero, as on a GPU.
                 executor::execute(plan, &tensors, &memory.fresh(), after).map(drop)
             }
             BackendInputs::Gpu(gpu, buffers) => {
-                pollster::block_on(gpu.execute_traced(plan, &buffers, after))
+                gpu.execute_traced(plan, &buffers, after, wait).await
             }
         }
     }

@@ -4,8 +4,9 @@ use std::path::Path;
 
 use super::Device;
 use crate::error::{Error, Result};
-use crate::gpu::{self, Gpu};
+use crate::gpu::{self, Gpu, Request};
 use crate::tuning::Tuning;
+use crate::waiting::block_on;
 
 /// Options for opening a device. [`Device::named`] and [`Device::from_wgpu`] use the defaults.
 #[derive(Clone, Debug, Default)]
@@ -13,10 +14,13 @@ pub struct DeviceOptions {
     #[cfg(feature = "pipeline-cache")]
     pipeline_cache: Option<std::path::PathBuf>,
     tuning: Option<Tuning>,
+    power_preference: wgpu::PowerPreference,
+    features: wgpu::Features,
 }
 
 impl DeviceOptions {
-    /// The defaults: no pipeline cache, and the tuning that suits the device.
+    /// The defaults: no pipeline cache, the tuning that suits the device, no power preference, no
+    /// optional features.
     pub fn new() -> Self {
         Self::default()
     }
@@ -44,12 +48,28 @@ impl DeviceOptions {
         self
     }
 
+    /// Which adapter is the best: for `LowPower` an integrated GPU comes before a discrete one. Of a
+    /// computer with both, a browser chooses one by this preference alone.
+    ///
+    /// Indices of adapters are those of the list in this order.
+    pub fn power_preference(mut self, preference: wgpu::PowerPreference) -> Self {
+        self.power_preference = preference;
+        self
+    }
+
+    /// Optional features for the caller's own work on the device, such as `TIMESTAMP_QUERY`: of
+    /// these, the device has what its adapter has. wgmax itself needs none.
+    pub fn features(mut self, features: wgpu::Features) -> Self {
+        self.features = features;
+        self
+    }
+
     /// Opens a device by name, as [`Device::named`].
     ///
     /// # Errors
     /// As [`Device::named`].
     pub fn open(&self, name: &str) -> Result<Device> {
-        pollster::block_on(self.open_async(name))
+        block_on(self.open_async(name))
     }
 
     /// As [`DeviceOptions::open`], without blocking.
@@ -64,7 +84,7 @@ impl DeviceOptions {
             "auto" => "gpu",
             _ => name,
         };
-        match gpu::open(wanted, self.cache()).await {
+        match gpu::open(wanted, self.request()).await {
             Ok(gpu) => Ok(self.device(gpu)),
             Err(error) if name == "auto" => self.cpu(Some(error)),
             Err(error) => Err(error),
@@ -97,7 +117,7 @@ impl DeviceOptions {
     /// # Errors
     /// [`Error::AdapterRefused`](crate::Error::AdapterRefused).
     pub async fn open_adapter(&self, adapter: &wgpu::Adapter) -> Result<Device> {
-        gpu::request(adapter, self.cache()).await.map(|gpu| self.device(gpu))
+        gpu::request(adapter, self.request()).await.map(|gpu| self.device(gpu))
     }
 
     fn device(&self, gpu: Gpu) -> Device {
@@ -109,6 +129,11 @@ impl DeviceOptions {
             Some(tuning) => device.with_tuning(tuning.clone()),
             None => device,
         }
+    }
+
+    /// What an adapter is asked for.
+    fn request(&self) -> Request<'_> {
+        Request { cache: self.cache(), features: self.features, power: self.power_preference }
     }
 
     /// The directory of the pipeline cache.

@@ -7,6 +7,7 @@ use crate::error::Error;
 use crate::error::Result;
 use crate::gpu;
 use crate::tensor::{Tensor, TensorDesc, View};
+use crate::waiting::{block_on, block_on_gpu};
 
 /// A tensor in the memory of a device. Clones share the memory.
 #[derive(Clone)]
@@ -82,9 +83,13 @@ impl DeviceTensor {
     /// its last element is copied, and what lies between them is left out on the host.
     ///
     /// # Errors
-    /// [`Error::NotSubmitted`], [`Error::OutOfMemory`], [`Error::DeviceLost`], [`Error::Gpu`].
+    /// [`Error::NotSubmitted`], [`Error::OutOfMemory`], [`Error::DeviceLost`], [`Error::Gpu`];
+    /// [`Error::WouldBlock`] in a browser.
     pub fn download(&self) -> Result<Tensor> {
-        pollster::block_on(self.fetch(true))
+        match &self.storage {
+            Storage::Host(_) => block_on(self.fetch(true)),
+            Storage::Gpu(_) => block_on_gpu(self.fetch(true)),
+        }
     }
 
     /// As [`DeviceTensor::download`], without blocking.

@@ -19,7 +19,7 @@ use std::str::FromStr;
 use self::attributes::Inputs;
 use crate::error::{Error, Result};
 use crate::operator::Operator;
-use crate::tensor::key::Nan;
+use crate::tensor::key::{Extremum, Nan};
 use crate::tensor::{Tensor, TensorDesc};
 
 /// The value of an attribute, as a model or a golden case holds it.
@@ -100,8 +100,8 @@ impl FromStr for Dialect {
 pub struct Node {
     /// The specification.
     pub dialect: Dialect,
-    /// The operator's name in the specification: `ReduceMax`, `MaxPool`, `GlobalMaxPool`,
-    /// `SegmentMax`.
+    /// The operator's name in the specification: `ReduceMax`, `ReduceMin`, `ArgMax`,
+    /// `ArgMin`, `MaxPool`, `GlobalMaxPool`, `SegmentMax`.
     pub operator: String,
     /// The opset (ONNX) or the operator's version (OpenVINO); `None` for oneDNN Graph.
     pub version: Option<u32>,
@@ -148,7 +148,18 @@ impl Node {
     fn resolve(&self, inputs: Inputs<'_>, nan: Option<Nan>) -> Result<Operator> {
         match (self.dialect, self.operator.as_str()) {
             (Dialect::Onnx, "ReduceMax") => {
-                onnx::ReduceMax::resolve(self, inputs, nan).map(Operator::ReduceMax)
+                onnx::ReduceMax::resolve(self, Extremum::Maximum, inputs, nan)
+                    .map(Operator::ReduceMax)
+            }
+            (Dialect::Onnx, "ReduceMin") => {
+                onnx::ReduceMax::resolve(self, Extremum::Minimum, inputs, nan)
+                    .map(Operator::ReduceMax)
+            }
+            (Dialect::Onnx, "ArgMax") => {
+                onnx::ArgMax::resolve(self, Extremum::Maximum, inputs, nan).map(Operator::ReduceMax)
+            }
+            (Dialect::Onnx, "ArgMin") => {
+                onnx::ArgMax::resolve(self, Extremum::Minimum, inputs, nan).map(Operator::ReduceMax)
             }
             (Dialect::Onnx, "MaxPool") => {
                 onnx::MaxPool::resolve(self, inputs, nan).map(Operator::MaxPool)
@@ -157,7 +168,12 @@ impl Node {
                 onnx::GlobalMaxPool::resolve(self, inputs, nan).map(Operator::ReduceMax)
             }
             (Dialect::OneDnn, "ReduceMax") => {
-                onednn::ReduceMax::resolve(self, inputs, nan).map(Operator::ReduceMax)
+                onednn::ReduceMax::resolve(self, Extremum::Maximum, inputs, nan)
+                    .map(Operator::ReduceMax)
+            }
+            (Dialect::OneDnn, "ReduceMin") => {
+                onednn::ReduceMax::resolve(self, Extremum::Minimum, inputs, nan)
+                    .map(Operator::ReduceMax)
             }
             (Dialect::OneDnn, "MaxPool") => {
                 onednn::MaxPool::resolve(self, inputs, nan).map(Operator::MaxPool)
@@ -166,7 +182,12 @@ impl Node {
                 onednn::MaxPoolBackward::resolve(self, inputs, nan).map(Operator::MaxPoolBackward)
             }
             (Dialect::OpenVino, "ReduceMax") => {
-                openvino::ReduceMax::resolve(self, inputs, nan).map(Operator::ReduceMax)
+                openvino::ReduceMax::resolve(self, Extremum::Maximum, inputs, nan)
+                    .map(Operator::ReduceMax)
+            }
+            (Dialect::OpenVino, "ReduceMin") => {
+                openvino::ReduceMax::resolve(self, Extremum::Minimum, inputs, nan)
+                    .map(Operator::ReduceMax)
             }
             (Dialect::OpenVino, "MaxPool") => {
                 openvino::MaxPool::resolve(self, inputs, nan).map(Operator::MaxPool)

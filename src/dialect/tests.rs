@@ -249,7 +249,7 @@ fn a_version_is_required_where_the_dialect_has_versions() {
 #[test]
 fn other_operators_are_unknown() {
     let data = data();
-    for operator in ["ReduceMin", "reducemax", ""] {
+    for operator in ["ReduceMean", "reducemax", ""] {
         let node = Node { operator: operator.to_string(), ..node(Dialect::Onnx, Some(18)) };
         let error = node.operator(&[Some(&data)], None);
         assert!(matches!(error, Err(Error::UnknownOperator { .. })), "{operator:?}");

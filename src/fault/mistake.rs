@@ -23,6 +23,8 @@ macro_rules! mistakes {
 mistakes! {
     /// A NaN is taken as a number, or a number as NaN, or a NaN keeps its bits.
     NanFolded, "NaN folded";
+    /// The minimum is taken for the maximum, or what its keys are complemented by is lost.
+    Extremum, "extremum";
     /// A subnormal number is flushed to zero.
     SubnormalFlushed, "subnormals flushed";
     /// A sign, of a number or of zero, is lost or misread.

@@ -16,6 +16,7 @@ pub use mistake::Mistake;
 
 const FILL: &[&str] = &["fill"];
 const ROWS: &[&str] = &["reduce_rows", "reduce_short_rows"];
+const FOUND: &[&str] = &["reduce_rows_index", "reduce_columns_index"];
 const COLUMNS: &[&str] = &["reduce_columns", "reduce_column_tiles"];
 const MAXIMA: &[&str] =
     &["pool_gather", "pool_tile", "pool_blocks", "pool_register_tile", "pool_sliding_window"];
@@ -113,6 +114,8 @@ faults! {
 
     /// NaN is ignored where it propagates.
     RowsNan, "rows-ignore-nan", NanFolded, ROWS;
+    /// The largest element is found where the smallest is wanted.
+    RowsMinimum, "rows-give-the-maximum-for-the-minimum", Extremum, ROWS;
     /// The last piece of a row misses its last element.
     RowsLastPiece, "last-piece-of-a-row-ends-early", Tail, ROWS;
     /// Short rows behind the first block are taken to be the first ones again.
@@ -127,6 +130,11 @@ faults! {
     ShortRowLast, "short-rows-lose-their-last-element", Tail, ROWS;
     /// Where a step makes one window of three, the middle one is left out.
     MiddleThird, "tripled-windows-lose-their-middle", LostElement, STEPS;
+
+    /// Of equal elements the last one is found where the first is wanted, and the reverse.
+    LastPosition, "positions-of-reductions-are-the-last", LastOfTie, FOUND;
+    /// Of elements that earlier launches have found the positions are forgotten.
+    EarlierPosition, "positions-of-pieces-are-forgotten", Offset, FOUND;
 
     /// NaN propagates where it is ignored.
     ColumnsNan, "columns-propagate-nan", NanFolded, COLUMNS;
@@ -143,6 +151,8 @@ faults! {
 
     /// NaN is ignored where it propagates.
     PoolNan, "windows-ignore-nan", NanFolded, MAXIMA;
+    /// The largest element is found where the smallest is wanted.
+    PoolMinimum, "windows-give-the-maximum-for-the-minimum", Extremum, MAXIMA;
     /// Results that begin within a binding are written to where the binding begins.
     PoolResultBase, "windows-are-stored-at-the-start-of-the-binding", LostWrite, MAXIMA;
     /// NaN propagates where it is ignored and positions are wanted.

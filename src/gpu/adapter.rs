@@ -3,8 +3,27 @@
 use std::path::Path;
 use std::sync::Arc;
 
+#[cfg(all(target_family = "wasm", feature = "webgpu"))]
+use super::browser;
 use super::{DeviceInfo, Gpu, set_loss_callback};
 use crate::error::{Error, Result};
+
+/// What a device is asked for.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Request<'a> {
+    /// The directory of the pipeline cache.
+    pub cache: Option<&'a Path>,
+    /// Optional features, of which those are requested that the adapter has.
+    pub features: wgpu::Features,
+    /// Which adapter is the best.
+    pub power: wgpu::PowerPreference,
+}
+
+/// An adapter and what it is.
+pub(crate) struct Found {
+    pub adapter: wgpu::Adapter,
+    pub info: DeviceInfo,
+}
 
 /// A wgpu instance, configured by wgpu's environment variables such as `WGPU_BACKEND`.
 fn instance() -> Option<wgpu::Instance> {
@@ -12,28 +31,50 @@ fn instance() -> Option<wgpu::Instance> {
     if wgpu::Instance::enabled_backend_features().is_empty() {
         return None;
     }
+    #[cfg(all(target_family = "wasm", feature = "webgpu"))]
+    if !browser::has_navigator() {
+        return None;
+    }
     let descriptor = wgpu::InstanceDescriptor::new_without_display_handle_from_env();
     Some(wgpu::Instance::new(descriptor))
 }
 
+/// The adapters there are.
+async fn enumerate(instance: &wgpu::Instance, power: wgpu::PowerPreference) -> Vec<wgpu::Adapter> {
+    // A browser has one for each preference, and lists none.
+    if cfg!(target_family = "wasm") {
+        let options = wgpu::RequestAdapterOptions { power_preference: power, ..Default::default() };
+        return instance.request_adapter(&options).await.into_iter().collect();
+    }
+    instance.enumerate_adapters(wgpu::Backends::all()).await
+}
+
 /// All adapters that can run the kernels, best first.
-async fn find_all() -> Vec<wgpu::Adapter> {
+async fn find_all(power: wgpu::PowerPreference) -> Vec<Found> {
     let Some(instance) = instance() else { return Vec::new() };
-    let mut adapters = instance.enumerate_adapters(wgpu::Backends::all()).await;
+    let mut adapters = enumerate(&instance, power).await;
     adapters.retain(|adapter| {
         let compute = wgpu::DownlevelFlags::COMPUTE_SHADERS;
         adapter.get_downlevel_capabilities().flags.contains(compute)
             && adapter.limits().max_storage_buffers_per_shader_stage >= 2
     });
     // The sort is stable: within a kind, the drivers' order stays.
+    let low_power = power == wgpu::PowerPreference::LowPower;
     adapters.sort_by_key(|adapter| match adapter.get_info().device_type {
-        wgpu::DeviceType::DiscreteGpu => 0,
-        wgpu::DeviceType::IntegratedGpu => 1,
+        wgpu::DeviceType::DiscreteGpu => u8::from(low_power),
+        wgpu::DeviceType::IntegratedGpu => u8::from(!low_power),
         wgpu::DeviceType::VirtualGpu => 2,
         wgpu::DeviceType::Other => 3,
         wgpu::DeviceType::Cpu => 4,
     });
-    adapters
+    let mut found = Vec::new();
+    for adapter in adapters {
+        let info = info(&adapter);
+        #[cfg(all(target_family = "wasm", feature = "webgpu"))]
+        let info = info.named(browser::adapter_name(power).await);
+        found.push(Found { adapter, info });
+    }
+    found
 }
 
 fn info(adapter: &wgpu::Adapter) -> DeviceInfo {
@@ -42,38 +83,38 @@ fn info(adapter: &wgpu::Adapter) -> DeviceInfo {
 
 /// All adapters, best first, without opening any.
 pub(crate) async fn adapters() -> Vec<DeviceInfo> {
-    find_all().await.iter().map(info).collect()
+    find_all(Default::default()).await.into_iter().map(|found| found.info).collect()
 }
 
 /// Opens every adapter.
 pub(crate) async fn open_all() -> Vec<Result<Gpu>> {
     let mut opened = Vec::new();
-    for adapter in find_all().await {
-        opened.push(request(&adapter, None).await);
+    for found in find_all(Default::default()).await {
+        opened.push(request(&found.adapter, Request::default()).await);
     }
     opened
 }
 
 /// Opens the adapter that [`find`] finds.
-pub(crate) async fn open(name: &str, cache: Option<&Path>) -> Result<Gpu> {
-    request(&find(name).await?, cache).await
+pub(crate) async fn open(name: &str, wanted: Request<'_>) -> Result<Gpu> {
+    request(&find(name, wanted.power).await?, wanted).await
 }
 
 /// Finds an adapter: the best one for `gpu`, the best one that no driver emulates for `hardware`,
 /// otherwise by index, or the first whose description contains `name`.
-pub(crate) async fn find(name: &str) -> Result<wgpu::Adapter> {
-    let mut adapters = find_all().await;
+pub(crate) async fn find(name: &str, power: wgpu::PowerPreference) -> Result<wgpu::Adapter> {
+    let mut adapters = find_all(power).await;
     let index = match (name, name.parse::<usize>()) {
         // Software adapters come last.
         ("gpu", _) => Some(0),
-        ("hardware", _) => adapters.iter().position(|adapter| info(adapter).is_hardware()),
+        ("hardware", _) => adapters.iter().position(|found| found.info.is_hardware()),
         (_, Ok(index)) => Some(index),
-        _ => adapters.iter().position(|adapter| {
-            info(adapter).to_string().to_lowercase().contains(&name.to_lowercase())
-        }),
+        _ => adapters
+            .iter()
+            .position(|found| found.info.to_string().to_lowercase().contains(&name.to_lowercase())),
     };
     match index.filter(|&index| index < adapters.len()) {
-        Some(index) => Ok(adapters.swap_remove(index)),
+        Some(index) => Ok(adapters.swap_remove(index).adapter),
         None => Err(Error::NoAdapter {
             wanted: match name {
                 "gpu" => "is available".into(),
@@ -86,9 +127,9 @@ pub(crate) async fn find(name: &str) -> Result<wgpu::Adapter> {
 }
 
 /// What could be named: the index, backend and name of each adapter, and the CPU.
-fn found(adapters: &[wgpu::Adapter], cpu: bool) -> String {
-    let mut found: Vec<String> = (adapters.iter().map(info).enumerate())
-        .map(|(index, info)| format!("{index} {} {}", info.backend, info.name))
+fn found(adapters: &[Found], cpu: bool) -> String {
+    let mut found: Vec<String> = (adapters.iter().enumerate())
+        .map(|(index, Found { info, .. })| format!("{index} {} {}", info.backend, info.name))
         .collect();
     found.extend((cpu && cfg!(feature = "cpu")).then(|| "cpu".to_string()));
     match found.is_empty() {
@@ -97,16 +138,14 @@ fn found(adapters: &[wgpu::Adapter], cpu: bool) -> String {
     }
 }
 
-/// Opens a device with the adapter's own limits. The only optional feature it requests is the
-/// pipeline cache, if `cache` names a directory for it.
-pub(crate) async fn request(adapter: &wgpu::Adapter, cache: Option<&Path>) -> Result<Gpu> {
+/// Opens a device with the adapter's own limits. Of optional features it requests those that are
+/// wanted, and the pipeline cache if there is a directory for it.
+pub(crate) async fn request(adapter: &wgpu::Adapter, wanted: Request<'_>) -> Result<Gpu> {
+    let cache = wanted.cache.map_or(wgpu::Features::empty(), |_| wgpu::Features::PIPELINE_CACHE);
     let descriptor = wgpu::DeviceDescriptor {
         label: Some("wgmax"),
         required_limits: adapter.limits(),
-        required_features: match cache {
-            Some(_) => adapter.features() & wgpu::Features::PIPELINE_CACHE,
-            None => wgpu::Features::empty(),
-        },
+        required_features: adapter.features() & (wanted.features | cache),
         ..Default::default()
     };
     let (device, queue) = adapter.request_device(&descriptor).await.map_err(|error| {
@@ -117,11 +156,8 @@ pub(crate) async fn request(adapter: &wgpu::Adapter, cache: Option<&Path>) -> Re
     device.on_uncaptured_error(Arc::new(|error: wgpu::Error| {
         tracing::error!("uncaptured GPU error: {error}");
     }));
-    let gpu = Gpu {
-        lost,
-        has_loss_callback: true,
-        info: info(adapter),
-        ..Gpu::from_wgpu(&device, &queue, cache)
-    };
-    Ok(gpu)
+    let gpu = Gpu::from_wgpu(&device, &queue, wanted.cache);
+    // A device has the limits that were requested; its adapter tells more of itself.
+    let info = DeviceInfo { name: gpu.info.name.clone(), ..info(adapter) };
+    Ok(Gpu { lost, has_loss_callback: true, info, ..gpu })
 }

@@ -1,7 +1,5 @@
 //! Copies buffers to the host.
 
-use std::task::Poll;
-
 use futures_intrusive::channel::shared::{OneshotReceiver, oneshot_channel};
 
 use super::{Buffer, Gpu};
@@ -97,21 +95,8 @@ impl Gpu {
             let submission_index = Some(copy.submission.clone());
             self.poll(wgpu::PollType::Wait { submission_index, timeout: None })?;
         }
-        // A browser completes the mapping by itself; other platforms need a poll.
-        let mut receive = std::pin::pin!(copy.mapped.receive());
-        let mapped = std::future::poll_fn(|context| {
-            // If polling fails, the mapping would never complete.
-            if let Err(error) = self.poll(wgpu::PollType::Poll) {
-                return Poll::Ready(Err(error));
-            }
-            let state = receive.as_mut().poll(context);
-            if state.is_pending() && cfg!(not(target_arch = "wasm32")) {
-                context.waker().wake_by_ref();
-            }
-            state.map(Ok)
-        });
         let failed = |reason: String| self.failed("a download", reason);
-        match mapped.await? {
+        match self.receive(&copy.mapped).await? {
             Some(Ok(())) => {}
             Some(Err(error)) => return Err(failed(error.to_string())),
             None => return Err(failed("the mapping was dropped".into())),

@@ -66,12 +66,13 @@ impl Gpu {
     }
 
     /// Runs a plan one launch at a time. After each launch, `after` is called with the launch's
-    /// number and the bytes of each buffer that it wrote to.
+    /// number and the bytes of each buffer that it wrote to. `wait`: whether this may block.
     pub(crate) async fn execute_traced(
         self: &Arc<Self>,
         plan: &Plan,
         inputs: &[&Buffer],
         mut after: impl FnMut(usize, &[u8]),
+        wait: bool,
     ) -> Result<()> {
         inputs.iter().try_for_each(|input| input.check_submitted(None))?;
         let (buffers, passes) = self.instantiate(plan, inputs).await?;
@@ -85,7 +86,7 @@ impl Gpu {
             .await?;
             for range in &launch.results {
                 let size = plan.buffers[range.buffer].size.next_multiple_of(4);
-                after(i, &self.read_bytes(&buffers[range.buffer], size, true).await?);
+                after(i, &self.read_bytes(&buffers[range.buffer], size, wait).await?);
             }
         }
         Ok(())

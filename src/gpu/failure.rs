@@ -5,6 +5,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
+use futures_intrusive::channel::shared::{OneshotReceiver, oneshot_channel};
+
 use super::Gpu;
 use crate::error::{Error, Result};
 
@@ -110,10 +112,39 @@ impl Gpu {
         }
     }
 
-    /// Waits until all submitted work is finished.
-    pub(crate) fn wait(&self) -> Result<()> {
+    /// Waits for what a callback of the device sends; `None` if the callback was dropped.
+    pub(super) async fn receive<T: 'static>(
+        &self,
+        receiver: &OneshotReceiver<T>,
+    ) -> Result<Option<T>> {
+        let mut receive = pin!(receiver.receive());
+        std::future::poll_fn(|context| {
+            // If polling fails, the callback would never be called.
+            if let Err(error) = self.poll(wgpu::PollType::Poll) {
+                return Poll::Ready(Err(error));
+            }
+            let state = receive.as_mut().poll(context);
+            // A browser calls back by itself; other platforms need the next poll.
+            if state.is_pending() && cfg!(not(target_family = "wasm")) {
+                context.waker().wake_by_ref();
+            }
+            state.map(Ok)
+        })
+        .await
+    }
+
+    /// Waits until all submitted work is finished. `wait`: whether this may block.
+    pub(crate) async fn wait(&self, wait: bool) -> Result<()> {
         self.check_alive()?;
-        self.poll(wgpu::PollType::wait_indefinitely())?;
+        if wait {
+            self.poll(wgpu::PollType::wait_indefinitely())?;
+        } else {
+            let (sender, done) = oneshot_channel();
+            self.queue.on_submitted_work_done(move || {
+                let _ = sender.send(());
+            });
+            self.receive(&done).await?;
+        }
         self.check_alive()
     }
 }

@@ -9,7 +9,8 @@ use crate::tuning::Tuning;
 /// The name, backend, driver, kind and limits of a device.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DeviceInfo {
-    /// The adapter's name.
+    /// The adapter's name. Of a browser's adapter what is known of vendor, architecture and
+    /// description, or `WebGPU`.
     pub name: String,
     /// The backend: `vulkan`, `metal`, `dx12`, `gl`, `webgpu`, or `cpu`.
     pub backend: String,
@@ -39,6 +40,12 @@ impl DeviceInfo {
             kind: kind.to_string(),
             limits: Limits::from_wgpu(limits),
         }
+    }
+
+    /// The same with another name, if it is known.
+    #[cfg(all(target_family = "wasm", feature = "webgpu"))]
+    pub(super) fn named(self, name: Option<String>) -> Self {
+        Self { name: name.unwrap_or_else(|| "WebGPU".to_string()), ..self }
     }
 
     /// Whether this is a GPU that no driver emulates on the CPU, as far as is known.

@@ -1,6 +1,8 @@
 //! Runs plans on a GPU through wgpu.
 
 mod adapter;
+#[cfg(all(target_family = "wasm", feature = "webgpu"))]
+mod browser;
 #[cfg(feature = "pipeline-cache")]
 mod cache;
 mod download;
@@ -13,7 +15,7 @@ mod prepared;
 mod record;
 mod texture;
 
-pub(crate) use adapter::{adapters, find, open, open_all, request};
+pub(crate) use adapter::{Request, adapters, find, open, open_all, request};
 pub(crate) use download::Reading;
 pub(crate) use execute::Recording;
 pub use info::DeviceInfo;
@@ -34,8 +36,8 @@ const PADDING: u64 = 16;
 /// A wgpu device with its queue and its pipelines.
 pub(crate) struct Gpu {
     pub(crate) info: DeviceInfo,
-    device: wgpu::Device,
-    queue: wgpu::Queue,
+    pub(crate) device: wgpu::Device,
+    pub(crate) queue: wgpu::Queue,
     pipelines: Arc<Pipelines>,
     /// Why the device was lost, if it is known to be.
     lost: Arc<OnceLock<String>>,
@@ -72,6 +74,8 @@ impl Gpu {
         cache: Option<&Path>,
     ) -> Self {
         let info = DeviceInfo::new(&device.adapter_info(), &device.limits());
+        #[cfg(all(target_family = "wasm", feature = "webgpu"))]
+        let info = info.named(browser::device_name(device));
         let lost = Arc::default();
         // In a browser, setting a callback does not replace the caller's.
         let has_loss_callback = device.adapter_info().backend == wgpu::Backend::BrowserWebGpu;

@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::fault::{self, Fault};
 use crate::plan::{Builder, Call, Kernel, New, Plan, Region, Shader, Target, divisor};
 use crate::pool::Window;
-use crate::tensor::key::Nan;
+use crate::tensor::key::Ranking;
 use crate::tensor::{ElementType, TensorDesc};
 use crate::threads;
 use crate::vector::PARALLEL_FROM;
@@ -226,7 +226,7 @@ pub(super) fn plan(
     modulus: u64,
     target: Target<'_>,
 ) -> Result<Plan> {
-    let mut builder = Builder::new(&inputs, vec![output.clone()], Nan::Propagate, target);
+    let mut builder = Builder::new(&inputs, vec![output.clone()], Ranking::MAXIMUM, target);
     builder.element = output.element_type();
     if output.is_empty() {
         return Ok(builder.finish());

@@ -2,12 +2,13 @@
 
 pub use crate::gradient::MaxPoolBackward;
 pub use crate::pool::{Indices, Layout, MaxPool, Order, Padding, Rounding};
-pub use crate::reduce::{EmptySet, ReduceMax};
+pub use crate::reduce::{EmptySet, Positions, ReduceMax};
 pub use crate::segment::{EmptySegment, SegmentMax, Segments};
 pub use crate::tensor::axes::axes_from_tensor;
 
 use crate::error::{Error, Result};
 use crate::plan::{Kernel, Limits, Plan};
+use crate::tensor::key::Extremum;
 use crate::tensor::{Tensor, TensorDesc, View};
 use crate::tuning::Tuning;
 use crate::{gradient, plan, pool, reduce, segment, software};
@@ -16,11 +17,11 @@ use crate::{gradient, plan, pool, reduce, segment, software};
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Operator {
-    /// The maximum along axes.
+    /// The maximum or minimum along axes.
     ReduceMax(ReduceMax),
-    /// The maximum of windows, and where it is.
+    /// The maximum or minimum of windows, and where it is.
     MaxPool(MaxPool),
-    /// The maximum of rows that belong together.
+    /// The maximum or minimum of rows that belong together.
     SegmentMax(SegmentMax),
     /// The gradient of a MaxPool.
     MaxPoolBackward(MaxPoolBackward),
@@ -55,13 +56,28 @@ impl From<&Operator> for Operator {
 }
 
 impl Operator {
-    /// The operator's name: `ReduceMax`, `MaxPool`, ...
-    pub const fn name(&self) -> &'static str {
+    /// The operator's name: `ReduceMax`, `MaxPool`, `SegmentMax`, or `ReduceMin`, `MinPool`,
+    /// `SegmentMin`, or that of a gradient: `MaxPoolBackward`, `MinPoolBackward`.
+    pub fn name(&self) -> &'static str {
+        match (self, self.extremum()) {
+            (Self::ReduceMax(_), Extremum::Maximum) => "ReduceMax",
+            (Self::ReduceMax(_), Extremum::Minimum) => "ReduceMin",
+            (Self::MaxPool(_), Extremum::Maximum) => "MaxPool",
+            (Self::MaxPool(_), Extremum::Minimum) => "MinPool",
+            (Self::SegmentMax(_), Extremum::Maximum) => "SegmentMax",
+            (Self::SegmentMax(_), Extremum::Minimum) => "SegmentMin",
+            (Self::MaxPoolBackward(_), Extremum::Maximum) => "MaxPoolBackward",
+            (Self::MaxPoolBackward(_), Extremum::Minimum) => "MinPoolBackward",
+        }
+    }
+
+    /// Whether the operator finds the maximum or the minimum.
+    pub fn extremum(&self) -> Extremum {
         match self {
-            Self::ReduceMax(_) => "ReduceMax",
-            Self::MaxPool(_) => "MaxPool",
-            Self::SegmentMax(_) => "SegmentMax",
-            Self::MaxPoolBackward(_) => "MaxPoolBackward",
+            Self::ReduceMax(op) => op.get_extremum(),
+            Self::MaxPool(op) => op.get_extremum(),
+            Self::SegmentMax(op) => op.get_extremum(),
+            Self::MaxPoolBackward(op) => op.get_pool().get_extremum(),
         }
     }
 
@@ -79,7 +95,7 @@ impl Operator {
     /// [`Error::InputCount`], and what the operator does not allow for such inputs.
     pub fn infer(&self, inputs: &[&TensorDesc]) -> Result<Vec<TensorDesc>> {
         match (self, inputs) {
-            (Self::ReduceMax(op), [input]) => Ok(vec![op.infer(input)?]),
+            (Self::ReduceMax(op), [input]) => op.outputs(input),
             (Self::MaxPool(op), [input]) => op.infer(input),
             (Self::SegmentMax(op), [data, ids]) => op.infer(data, ids),
             (Self::MaxPoolBackward(op), [first, gradient]) => Ok(vec![op.infer(first, gradient)?]),
@@ -147,11 +163,9 @@ impl ReduceMax {
     /// # Errors
     /// As [`ReduceMax::infer`], [`Error::BadLimit`] and [`Error::OverLimit`].
     pub fn plan(&self, input: &TensorDesc, limits: &Limits, tuning: &Tuning) -> Result<Plan> {
-        let output = self.infer(input)?;
+        let outputs = self.outputs(input)?;
         let reduced = self.reduced(input.rank())?;
-        let empty = self.get_empty_set().bits(input.element_type());
-        let (target, values) = (tuning.target(limits)?, (self.get_nan(), empty));
-        reduce::plan(input, output, &reduced, values, target, &tuning.reduce)
+        reduce::plan(self, input, outputs, &reduced, tuning.target(limits)?, &tuning.reduce)
     }
 }
 

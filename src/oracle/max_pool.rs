@@ -25,8 +25,9 @@ pub(super) fn run(op: &MaxPool, input: &Tensor) -> Result<Vec<Tensor>> {
             values = memory::reserved(results)?;
             indices = memory::reserved(results)?;
         }
-        let found = best.maximum(t, op.get_nan(), op.get_indices().is_some());
-        values.push(found.map_or(empty_bits(t, op.get_empty_window()), |(bits, _)| bits));
+        let found = best.found(t, op.get_nan(), op.get_indices().is_some());
+        let empty = empty_bits(t, op.get_empty_window(), op.get_extremum());
+        values.push(found.map_or(empty, |(bits, _)| bits));
         let flat = found.map_or(plane, |(_, flat)| flat);
         if let Some(counting) = op.get_indices().filter(|_| !input.is_empty()) {
             indices.push(index(counting, flat, shape) as u64);
@@ -46,7 +47,7 @@ pub(super) fn run(op: &MaxPool, input: &Tensor) -> Result<Vec<Tensor>> {
 pub(super) fn picked(op: &MaxPool, input: &Tensor) -> Result<Vec<Option<usize>>> {
     let mut picked = Vec::new();
     each_window(op, input, &mut Vec::new(), |_, best, _| {
-        picked.push(best.maximum(input.element_type(), op.get_nan(), true).map(|(_, flat)| flat));
+        picked.push(best.found(input.element_type(), op.get_nan(), true).map(|(_, flat)| flat));
         Ok(())
     })?;
     Ok(picked)
@@ -72,7 +73,7 @@ fn each_window(
     let results = out_shape.iter().product::<usize>();
     for number in 0..results {
         let at = coordinates(number, out_shape);
-        let mut best = Best::default();
+        let mut best = Best::new(op.get_extremum());
         let mut element = at.clone();
         'taps: for tap in 0..window.iter().product::<usize>() {
             let mut rest = tap;

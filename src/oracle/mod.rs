@@ -37,7 +37,7 @@ pub fn run(operator: &Operator, inputs: &[&Tensor]) -> Result<Vec<Tensor>> {
     // Only the checks of the inputs are shared with the operators.
     infer(operator, inputs)?;
     match (operator, inputs) {
-        (Operator::ReduceMax(op), [input]) => Ok(vec![reduce_max::run(op, input)?]),
+        (Operator::ReduceMax(op), [input]) => reduce_max::run(op, input),
         (Operator::MaxPool(op), [input]) => max_pool::run(op, input),
         (Operator::SegmentMax(op), [data, ids]) => segment_max::run(op, data, ids),
         (Operator::MaxPoolBackward(op), [first, gradient]) => {

@@ -1,4 +1,5 @@
-//! ReduceMax: adds each element to the result with the same coordinates along the kept axes.
+//! ReduceMax: adds each element to the result with the same coordinates along the kept axes, at the
+//! position that its others have.
 
 use super::value::{bits_at, empty_bits};
 use super::{Best, coordinates, flatten, tensor};
@@ -6,7 +7,7 @@ use crate::error::Result;
 use crate::operator::ReduceMax;
 use crate::tensor::{Tensor, memory};
 
-pub(super) fn run(op: &ReduceMax, input: &Tensor) -> Result<Tensor> {
+pub(super) fn run(op: &ReduceMax, input: &Tensor) -> Result<Vec<Tensor>> {
     let (t, shape, rank) = (input.element_type(), input.shape(), input.shape().len());
     let reduced = |axis: usize| match op.get_axes() {
         None => true,
@@ -14,19 +15,31 @@ pub(super) fn run(op: &ReduceMax, input: &Tensor) -> Result<Tensor> {
     };
     let kept: Vec<usize> = (0..rank).filter(|&axis| !reduced(axis)).collect();
     let sizes: Vec<usize> = kept.iter().map(|&axis| shape[axis]).collect();
-    let mut best = memory::repeated(Best::default(), sizes.iter().product())?;
+    let gone: Vec<usize> = (0..rank).filter(|&axis| reduced(axis)).collect();
+    let gone_sizes: Vec<usize> = gone.iter().map(|&axis| shape[axis]).collect();
+    let last = op.get_indices().is_some_and(|positions| positions.last);
+    let none = Best::new(op.get_extremum()).last(last);
+    let mut best = memory::repeated(none, sizes.iter().product())?;
     for number in 0..input.len() {
         let at = coordinates(number, shape);
-        let at: Vec<usize> = kept.iter().map(|&axis| at[axis]).collect();
-        best[flatten(&at, &sizes)].add(t, bits_at(input, number), number);
+        let along = |axes: &[usize]| axes.iter().map(|&axis| at[axis]).collect::<Vec<usize>>();
+        let position = flatten(&along(&gone), &gone_sizes);
+        best[flatten(&along(&kept), &sizes)].add(t, bits_at(input, number), position);
     }
     let out_shape = match op.get_keep_dims() {
         true => (0..rank).map(|axis| if reduced(axis) { 1 } else { shape[axis] }).collect(),
         false => sizes,
     };
-    let maximum = |best: Best| match best.maximum(t, op.get_nan(), false) {
-        Some((bits, _)) => bits,
-        None => empty_bits(t, op.get_empty_set()),
-    };
-    tensor(t, &out_shape, best.into_iter().map(maximum))
+    let indexed = op.get_indices().is_some();
+    let empty = (empty_bits(t, op.get_empty_set(), op.get_extremum()), 0);
+    let found = |best: &Best| best.found(t, op.get_nan(), indexed).unwrap_or(empty);
+    let mut results = Vec::new();
+    if op.get_values() {
+        results.push(tensor(t, &out_shape, best.iter().map(|best| found(best).0))?);
+    }
+    if let Some(positions) = op.get_indices() {
+        let positions_of = best.iter().map(|best| found(best).1 as u64);
+        results.push(tensor(positions.element_type, &out_shape, positions_of)?);
+    }
+    Ok(results)
 }

@@ -12,18 +12,20 @@ pub(super) fn run(op: &SegmentMax, data: &Tensor, ids: &Tensor) -> Result<Vec<Te
     let inner: usize = data.shape()[1..].iter().product();
     let empty = match op.get_empty_segment() {
         EmptySegment::Zero => 0,
-        EmptySegment::Lowest => empty_bits(t, EmptySet::Lowest),
-        EmptySegment::NegativeInfinity => empty_bits(t, EmptySet::NegativeInfinity),
+        EmptySegment::Lowest => empty_bits(t, EmptySet::Lowest, op.get_extremum()),
+        EmptySegment::NegativeInfinity => {
+            empty_bits(t, EmptySet::NegativeInfinity, op.get_extremum())
+        }
     };
     let results = members.len().saturating_mul(inner);
     let (mut values, mut rows) = (memory::reserved(results)?, memory::reserved(results)?);
     for mine in &members {
         for column in 0..inner {
-            let mut best = Best::default();
+            let mut best = Best::new(op.get_extremum());
             for &row in mine {
                 best.add(t, bits_at(data, row * inner + column), row);
             }
-            let found = best.maximum(t, op.get_nan(), op.get_indices().is_some());
+            let found = best.found(t, op.get_nan(), op.get_indices().is_some());
             values.push(found.map_or(empty, |(bits, _)| bits));
             rows.push(found.map_or(-1, |(_, row)| row as i64));
         }

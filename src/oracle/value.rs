@@ -1,9 +1,9 @@
-//! Elements as numbers, and the maximum of a set of them.
+//! Elements as numbers, and the maximum or minimum of a set of them.
 
 use half::{bf16, f16};
 
 use crate::operator::EmptySet;
-use crate::tensor::key::Nan;
+use crate::tensor::key::{Extremum, Nan};
 use crate::tensor::{ElementType, Tensor};
 
 /// The value of an element, which Rust's own comparison orders. The oracle must not use keys.
@@ -56,9 +56,30 @@ pub(super) fn quiet_nan(t: ElementType) -> u64 {
     }
 }
 
-/// The bits of the maximum of an empty set.
-pub(super) fn empty_bits(t: ElementType, empty: EmptySet) -> u64 {
+/// The bits of the maximum of an empty set, or of the minimum.
+pub(super) fn empty_bits(t: ElementType, empty: EmptySet, extremum: Extremum) -> u64 {
     let infinite = empty == EmptySet::NegativeInfinity;
+    if extremum == Extremum::Minimum {
+        return match t {
+            ElementType::F32 if infinite => 0x7f80_0000,
+            ElementType::F64 if infinite => 0x7ff0_0000_0000_0000,
+            ElementType::F16 if infinite => 0x7c00,
+            ElementType::Bf16 if infinite => 0x7f80,
+            ElementType::F32 => 0x7f7f_ffff,
+            ElementType::F64 => 0x7fef_ffff_ffff_ffff,
+            ElementType::F16 => 0x7bff,
+            ElementType::Bf16 => 0x7f7f,
+            ElementType::I8 => 0x7f,
+            ElementType::I16 => 0x7fff,
+            ElementType::I32 => 0x7fff_ffff,
+            ElementType::I64 => i64::MAX as u64,
+            ElementType::U8 => 0xff,
+            ElementType::U16 => 0xffff,
+            ElementType::U32 => 0xffff_ffff,
+            ElementType::U64 => u64::MAX,
+            ElementType::Bool => 1,
+        };
+    }
     match t {
         ElementType::F32 if infinite => 0xff80_0000,
         ElementType::F64 if infinite => 0xfff0_0000_0000_0000,
@@ -76,41 +97,57 @@ pub(super) fn empty_bits(t: ElementType, empty: EmptySet) -> u64 {
     }
 }
 
-/// The maximum of the elements added so far.
-#[derive(Clone, Copy, Default)]
+/// The maximum of the elements added so far, or the minimum.
+#[derive(Clone, Copy)]
 pub(super) struct Best {
-    /// The largest element, with +0 above -0.
-    largest: Option<(Value, u64)>,
-    /// The first of the largest elements and its position, with +0 and -0 equal.
+    extremum: Extremum,
+    /// Whether the position is that of the last element of equal ones.
+    last: bool,
+    /// The largest or smallest element, with +0 above -0.
+    best: Option<(Value, u64)>,
+    /// The first or last of them and its position, with +0 and -0 equal.
     first: Option<(Value, u64, usize)>,
-    /// The position of the first NaN.
+    /// The position of the first or last NaN.
     nan: Option<usize>,
 }
 
 impl Best {
+    pub(super) fn new(extremum: Extremum) -> Self {
+        Self { extremum, last: false, best: None, first: None, nan: None }
+    }
+
+    /// The same with the position of the last of equal elements, or the first.
+    pub(super) fn last(self, last: bool) -> Self {
+        Self { last, ..self }
+    }
+
     /// Adds an element. Positions must ascend.
     pub(super) fn add(&mut self, t: ElementType, bits: u64, position: usize) {
         let Some(v) = value(t, bits) else {
-            self.nan = self.nan.or(Some(position));
+            self.nan = if self.last { Some(position) } else { self.nan.or(Some(position)) };
             return;
         };
-        if self.largest.is_none_or(|(best, _)| greater(v, best)) {
-            self.largest = Some((v, bits));
+        let replaces = |best: Value| match self.extremum {
+            Extremum::Maximum => (greater(v, best), v > best),
+            Extremum::Minimum => (greater(best, v), v < best),
+        };
+        if self.best.is_none_or(|(best, _)| replaces(best).0) {
+            self.best = Some((v, bits));
         }
-        if self.first.is_none_or(|(best, ..)| v > best) {
+        if self.first.is_none_or(|(best, ..)| replaces(best).1 || (self.last && v == best)) {
             self.first = Some((v, bits, position));
         }
     }
 
-    /// The bits of the maximum and its position; `None` for an empty set. `indexed`: whether the
-    /// operator gives indices. Then the first zero wins, otherwise +0 does.
-    pub(super) fn maximum(&self, t: ElementType, nan: Nan, indexed: bool) -> Option<(u64, usize)> {
-        match (self.nan, self.largest, self.first) {
-            (Some(at), largest, _) if nan == Nan::Propagate || largest.is_none() => {
+    /// The bits of the maximum or minimum and its position; `None` for an empty set. `indexed`:
+    /// whether the operator gives indices. Then the first zero wins, otherwise +0 is the larger one.
+    pub(super) fn found(&self, t: ElementType, nan: Nan, indexed: bool) -> Option<(u64, usize)> {
+        match (self.nan, self.best, self.first) {
+            (Some(at), best, _) if nan == Nan::Propagate || best.is_none() => {
                 Some((quiet_nan(t), at))
             }
-            (_, Some((_, largest)), Some((_, first, at))) => {
-                Some((if indexed { first } else { largest }, at))
+            (_, Some((_, best)), Some((_, first, at))) => {
+                Some((if indexed { first } else { best }, at))
             }
             _ => None,
         }

@@ -6,7 +6,7 @@ use bytemuck::Pod;
 
 use super::{Buffer, Kernel, Launch, Limits, Placement, Plan, Range, Role, Shader, grid};
 use crate::error::{Error, Result};
-use crate::tensor::key::Nan;
+use crate::tensor::key::Ranking;
 use crate::tensor::{ElementType, TensorDesc, View};
 
 /// Elements of a binding are numbered in 31 bits, so that sums of two such numbers have 32.
@@ -49,7 +49,7 @@ impl Region {
 pub(crate) struct Builder<'a> {
     pub target: Target<'a>,
     pub element: ElementType,
-    pub nan_key: u32,
+    pub ranking: Ranking,
     buffers: Vec<Buffer>,
     launches: Vec<Launch>,
     inputs: Vec<TensorDesc>,
@@ -63,7 +63,7 @@ impl<'a> Builder<'a> {
     pub(crate) fn new(
         inputs: &[&TensorDesc],
         outputs: Vec<TensorDesc>,
-        nan: Nan,
+        ranking: Ranking,
         target: Target<'a>,
     ) -> Self {
         let size = |desc: &TensorDesc| desc.byte_len() as u64;
@@ -73,7 +73,7 @@ impl<'a> Builder<'a> {
         Self {
             target,
             element: inputs[0].element_type(),
-            nan_key: nan.key(),
+            ranking,
             buffers,
             launches: Vec::new(),
             inputs: inputs.iter().map(|&input| input.clone()).collect(),
@@ -87,10 +87,10 @@ impl<'a> Builder<'a> {
     pub(crate) fn resume(plan: Plan, target: Target<'a>) -> (Self, Vec<Launch>) {
         let views = plan.views().map(Cow::into_owned).collect();
         let Plan { buffers, launches, inputs, outputs, .. } = plan;
-        let (element, nan_key) = (inputs[0].element_type(), 0);
+        let (element, ranking) = (inputs[0].element_type(), Ranking::MAXIMUM);
         let none = Vec::new();
         let builder =
-            Self { target, element, nan_key, buffers, launches: none, inputs, outputs, views };
+            Self { target, element, ranking, buffers, launches: none, inputs, outputs, views };
         (builder, launches)
     }
 

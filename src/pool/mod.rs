@@ -1,4 +1,4 @@
-//! MaxPool: the maximum of windows.
+//! MaxPool and MinPool: the maximum or minimum of windows.
 
 mod axes;
 mod cpu;
@@ -22,7 +22,7 @@ pub(crate) use windows::Window;
 use crate::error::{Error, Result};
 use crate::plan::Kernel;
 use crate::reduce::EmptySet;
-use crate::tensor::key::Nan;
+use crate::tensor::key::{Extremum, Nan};
 use crate::tensor::{ElementType, TensorDesc};
 
 /// The kernels of this room. On the CPU all of them are the same loops.
@@ -119,7 +119,7 @@ impl Default for Indices {
     }
 }
 
-/// The maximum of each window of a tensor of shape [batch, channels, spatial...]
+/// The maximum (or, by [`extremum`](Self::extremum), the minimum) of each window of a tensor of shape [batch, channels, spatial...]
 /// or [batch, spatial..., channels], of any element type, with one spatial axis or more.
 ///
 /// With the input's size I along a spatial axis, window k, stride s and dilation
@@ -144,6 +144,7 @@ pub struct MaxPool {
     padding: Padding,
     rounding: Rounding,
     layout: Layout,
+    extremum: Extremum,
     nan: Nan,
     empty_window: EmptySet,
     indices: Option<Indices>,
@@ -162,6 +163,7 @@ impl MaxPool {
             padding: Padding::Explicit { begin: Vec::new(), end: Vec::new() },
             rounding: Rounding::Floor,
             layout: Layout::Ncx,
+            extremum: Extremum::Maximum,
             nan: Nan::Propagate,
             empty_window: EmptySet::NegativeInfinity,
             indices: None,
@@ -206,6 +208,12 @@ impl MaxPool {
     /// Where the channels are. [`Layout::Ncx`] by default.
     pub fn layout(mut self, layout: Layout) -> Self {
         self.layout = layout;
+        self
+    }
+
+    /// Whether the maximum or the minimum is wanted. The maximum by default.
+    pub fn extremum(mut self, extremum: Extremum) -> Self {
+        self.extremum = extremum;
         self
     }
 
@@ -255,6 +263,11 @@ impl MaxPool {
     /// Where the channels are.
     pub fn get_layout(&self) -> Layout {
         self.layout
+    }
+
+    /// Whether the maximum or the minimum is wanted.
+    pub fn get_extremum(&self) -> Extremum {
+        self.extremum
     }
 
     /// What a NaN does.

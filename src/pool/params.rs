@@ -2,7 +2,7 @@
 
 use bytemuck::{Pod, Zeroable};
 
-use crate::tensor::key::Key;
+use crate::tensor::key::{Key, Ranking};
 
 /// As the `Axis` of `shaders/pool/windows.wgsl`.
 #[repr(C)]
@@ -36,10 +36,11 @@ pub(crate) struct Windows {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 pub(crate) struct Params {
-    pub nan_key: u32,
+    pub ranking: Ranking,
     pub empty_low: u32,
     pub empty_high: u32,
     pub result_base: u32,
+    pub padding: [u32; 3],
     pub windows: Windows,
 }
 

@@ -16,7 +16,7 @@ use crate::error::Result;
 use crate::plan::{Builder, New, Plan, Range, Region, Target, divisor};
 use crate::reduce;
 use crate::tensor::TensorDesc;
-use crate::tensor::key::key_words;
+use crate::tensor::key::{Ranking, key_words};
 
 /// The plan of a MaxPool; `outputs` are the maxima and, if they are wanted, the indices.
 ///
@@ -31,8 +31,10 @@ pub(crate) fn plan(
     tuning: &Tuning,
     reduce: &reduce::Tuning,
 ) -> Result<Plan> {
-    let empty = operator.get_empty_window().bits(input.element_type());
-    let mut builder = Builder::new(&[input], outputs.clone(), operator.get_nan(), target);
+    let (element, extremum) = (input.element_type(), operator.get_extremum());
+    let empty = operator.get_empty_window().bits(element, extremum);
+    let ranking = Ranking::new(element, operator.get_nan(), extremum);
+    let mut builder = Builder::new(&[input], outputs.clone(), ranking, target);
     if outputs[0].is_empty() {
         return Ok(builder.finish());
     }
@@ -55,7 +57,7 @@ pub(crate) fn plan(
     }
     axes.push(Axis::plain(channels as u64));
     let indices = operator.get_indices();
-    let empty = key_words(input.element_type(), empty);
+    let empty = key_words(element, ranking, empty);
     let planner = Planner { empty, tuning, reduce, indices: indices.is_some() };
     match indices {
         None => planner.maxima(&mut builder, axes)?,
@@ -184,7 +186,8 @@ impl Planner<'_> {
             axes,
         };
         let [empty_low, empty_high] = self.empty;
-        Ok(Params { nan_key: builder.nan_key, empty_low, empty_high, result_base, windows })
+        let (ranking, padding) = (builder.ranking, [0; 3]);
+        Ok(Params { ranking, empty_low, empty_high, result_base, padding, windows })
     }
 }
 

@@ -5,7 +5,7 @@ use bytemuck::{Pod, Zeroable};
 use super::clear_word;
 use crate::fault::{self, Fault};
 use crate::plan::{Call, Kernel, Shader};
-use crate::tensor::key::{KeyOrder, Lane, with_order};
+use crate::tensor::key::{KeyOrder, Lane, Ranking, with_order};
 use crate::threads;
 use crate::vector::{self, Elements, PARALLEL_FROM};
 
@@ -25,7 +25,7 @@ pub(super) struct Params {
     pub splits: u32,
     pub chunk: u32,
     pub result_base: u32,
-    pub nan_key: u32,
+    pub ranking: Ranking,
     pub tile: u32,
 }
 
@@ -35,8 +35,9 @@ const TILE: usize = 2048;
 
 pub(crate) fn run(shader: &Shader, mut call: Call<'_, '_>) {
     let params: &Params = call.params();
-    let nan_key = fault::or(Fault::ColumnsNan, params.nan_key, u32::MAX);
-    with_order!(shader.element, nan_key, order => {
+    let wrong = params.ranking.with_nan_key(u32::MAX);
+    let ranking = fault::or(Fault::ColumnsNan, params.ranking, wrong);
+    with_order!(shader.element, ranking, order => {
         let (source, result) = call.one();
         reduce(order, params, source, result);
     });

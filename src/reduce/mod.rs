@@ -1,6 +1,7 @@
-//! ReduceMax: the maximum along axes.
+//! ReduceMax and ReduceMin: the maximum or minimum along axes.
 
 mod columns;
+mod index;
 mod planner;
 mod rows;
 mod tuning;
@@ -10,14 +11,15 @@ pub(crate) use planner::{Cut, Extents, Start, merge, plan, series};
 pub(crate) use rows::{ROWS, run as run_rows};
 pub(crate) use tuning::{CPU, HARDWARE, Special, Tuning};
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::plan::Kernel;
 use crate::tensor::axes::{self, Duplicates};
-use crate::tensor::key::{Nan, lowest_bits, negative_infinity_bits};
+use crate::tensor::key::{Extremum, Nan, finite_bits, infinite_bits};
 use crate::tensor::{ElementType, TensorDesc};
 
 /// The kernels of this room.
-pub(crate) static KERNELS: [&Kernel; 2] = [&ROWS, &COLUMNS];
+pub(crate) static KERNELS: [&Kernel; 4] =
+    [&ROWS, &COLUMNS, &index::ROWS_INDEX, &index::COLUMNS_INDEX];
 
 /// Sets what follows a launch's results to 0 up to the end of their last word, as its shader
 /// does.
@@ -30,7 +32,9 @@ fn clear_word<T: bytemuck::Pod>(result: &mut [T], end: usize) {
 /// What the maximum of no elements at all is: what ReduceMax gives where a
 /// reduced dimension is 0.
 ///
-/// The two differ for floats alone.
+/// The two differ for floats alone. Of minima it is the other end: plus
+/// infinity, or the largest finite value; the largest value of an integer type;
+/// true for `bool`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum EmptySet {
     /// Minus infinity for floats; the smallest value of an integer type (0 for
@@ -41,7 +45,25 @@ pub enum EmptySet {
     Lowest,
 }
 
-/// The maximum over some axes of a tensor of any element type and rank.
+/// Where the maxima are: for each result the position of its element within the
+/// reduced axes, in row-major order. +0 and -0 are equal, and so are NaNs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Positions {
+    /// The type of the positions: `i32` or `i64`.
+    pub element_type: ElementType,
+    /// Of equal elements, whether the last one counts; otherwise it is the first one.
+    pub last: bool,
+}
+
+impl Default for Positions {
+    /// `i64`, the first of equal elements.
+    fn default() -> Self {
+        Self { element_type: ElementType::I64, last: false }
+    }
+}
+
+/// The maximum over some axes of a tensor of any element type and rank; or the
+/// minimum, by [`extremum`](Self::extremum).
 ///
 /// It stands on its own: an empty list of axes reduces nothing, an axis may be
 /// named only once, and NaN propagates. What a specification says otherwise is
@@ -61,8 +83,11 @@ pub enum EmptySet {
 pub struct ReduceMax {
     axes: Option<Vec<i64>>,
     keep_dims: bool,
+    extremum: Extremum,
     nan: Nan,
     empty_set: EmptySet,
+    indices: Option<Positions>,
+    values: bool,
 }
 
 impl ReduceMax {
@@ -72,8 +97,11 @@ impl ReduceMax {
         Self {
             axes: None,
             keep_dims: false,
+            extremum: Extremum::Maximum,
             nan: Nan::Propagate,
             empty_set: EmptySet::NegativeInfinity,
+            indices: None,
+            values: true,
         }
     }
 
@@ -99,15 +127,35 @@ impl ReduceMax {
         self
     }
 
+    /// Whether the maximum or the minimum is wanted. The maximum by default.
+    pub fn extremum(mut self, extremum: Extremum) -> Self {
+        self.extremum = extremum;
+        self
+    }
+
     /// What a NaN does. It propagates by default.
     pub fn nan(mut self, nan: Nan) -> Self {
         self.nan = nan;
         self
     }
 
-    /// What the maximum of an empty set is.
+    /// What an empty set gives.
     pub fn empty_set(mut self, empty_set: EmptySet) -> Self {
         self.empty_set = empty_set;
+        self
+    }
+
+    /// Adds a second result, where the maxima are; `None`, the default, leaves it out. An empty
+    /// set has no position: it is an error then.
+    pub fn indices(mut self, indices: impl Into<Option<Positions>>) -> Self {
+        self.indices = indices.into();
+        self
+    }
+
+    /// Whether the maxima are a result, as they are by default. Without them the
+    /// [`indices`](Self::indices) are the only one.
+    pub fn values(mut self, values: bool) -> Self {
+        self.values = values;
         self
     }
 
@@ -121,36 +169,84 @@ impl ReduceMax {
         self.keep_dims
     }
 
+    /// Whether the maximum or the minimum is wanted.
+    pub fn get_extremum(&self) -> Extremum {
+        self.extremum
+    }
+
     /// What a NaN does.
     pub fn get_nan(&self) -> Nan {
         self.nan
     }
 
-    /// What the maximum of an empty set is.
+    /// What an empty set gives.
     pub fn get_empty_set(&self) -> EmptySet {
         self.empty_set
     }
 
-    /// The output's type and shape: the input's type, and its shape with each
-    /// reduced dimension replaced by 1 or left out. The other dimensions stay,
-    /// zeros included.
+    /// Where the maxima are, if that is a result.
+    pub fn get_indices(&self) -> Option<Positions> {
+        self.indices
+    }
+
+    /// Whether the maxima are a result.
+    pub fn get_values(&self) -> bool {
+        self.values
+    }
+
+    /// The first output's type and shape. The shape is the input's with each
+    /// reduced dimension replaced by 1 or left out; the other dimensions stay,
+    /// zeros included. The type is the input's, or that of the indices where these
+    /// are the only output.
     ///
     /// # Errors
     /// [`Error::AxisOutOfRange`](crate::Error::AxisOutOfRange) for an axis
     /// outside `-rank..rank`, which for a scalar is any;
     /// [`Error::DuplicateAxis`](crate::Error::DuplicateAxis) for an axis that is
-    /// named twice, be it once from each end.
+    /// named twice, be it once from each end; and those of [`outputs`](Self::outputs).
     pub fn infer(&self, input: &TensorDesc) -> Result<TensorDesc> {
+        Ok(self.outputs(input)?.swap_remove(0))
+    }
+
+    /// The types and shapes of all outputs: the maxima, and where they are.
+    ///
+    /// # Errors
+    /// As [`infer`](Self::infer); [`Error::BadAttribute`] for indices of another type than `i32`
+    /// and `i64`, and for no output at all; [`Error::EmptySet`] for indices where a reduced axis
+    /// has size 0, and results; [`Error::IndexTooLarge`] for indices that do not fit `i32`.
+    pub fn outputs(&self, input: &TensorDesc) -> Result<Vec<TensorDesc>> {
         let reduced = self.reduced(input.rank())?;
         let mut shape = Vec::with_capacity(input.rank());
-        for (&dimension, reduced) in input.shape().iter().zip(reduced) {
+        for (&dimension, &reduced) in input.shape().iter().zip(&reduced) {
             match reduced {
                 false => shape.push(dimension),
                 true if self.keep_dims => shape.push(1),
                 true => {}
             }
         }
-        TensorDesc::new(input.element_type(), shape)
+        let values = TensorDesc::new(input.element_type(), shape)?;
+        let bad = |attribute, expected, value: &dyn std::fmt::Display| {
+            Err(Error::BadAttribute { attribute, expected, value: value.to_string() })
+        };
+        let Some(Positions { element_type, .. }) = self.indices else {
+            return match self.values {
+                true => Ok(vec![values]),
+                false => bad("values", "true where there are no indices", &false),
+            };
+        };
+        if !matches!(element_type, ElementType::I32 | ElementType::I64) {
+            return bad("indices", "i32 or i64", &element_type);
+        }
+        let sizes = input.shape().iter().zip(&reduced).filter(|(_, reduced)| **reduced);
+        let set = sizes.fold(1u64, |set, (&size, _)| set.saturating_mul(size as u64));
+        if set == 0 && !values.is_empty() {
+            return Err(Error::EmptySet { shape: input.shape().to_vec() });
+        }
+        if element_type == ElementType::I32 && set > i32::MAX as u64 {
+            return Err(Error::IndexTooLarge { elements: set });
+        }
+        let indices = TensorDesc::new(element_type, values.shape())?;
+        Ok(if self.values { vec![values, indices] } else { vec![indices] })
     }
 
     /// For each axis of an input of `rank`, whether it is reduced.
@@ -167,10 +263,10 @@ impl ReduceMax {
 
 impl EmptySet {
     /// The bits of the element that it stands for.
-    pub(crate) fn bits(self, element_type: ElementType) -> u64 {
+    pub(crate) fn bits(self, element_type: ElementType, extremum: Extremum) -> u64 {
         match self {
-            Self::NegativeInfinity => negative_infinity_bits(element_type),
-            Self::Lowest => lowest_bits(element_type),
+            Self::NegativeInfinity => infinite_bits(element_type, extremum),
+            Self::Lowest => finite_bits(element_type, extremum),
         }
     }
 }
@@ -185,7 +281,6 @@ impl Default for ReduceMax {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Error;
 
     fn shape(operator: &ReduceMax, input: &[usize]) -> Vec<usize> {
         let input = TensorDesc::new(ElementType::F16, input).unwrap();
@@ -254,6 +349,28 @@ mod tests {
             let error = error(&ReduceMax::new().axes(axes), &[2, 3, 4]);
             assert!(matches!(error, Error::DuplicateAxis { axis: 1, rank: 3 }));
         }
+    }
+
+    #[test]
+    fn positions_are_a_second_output_or_the_only_one() {
+        let input = TensorDesc::new(ElementType::Bf16, [2, 0, 4]).unwrap();
+        let narrow = Positions { element_type: ElementType::I32, last: true };
+        let operator = ReduceMax::new().axes([0]).indices(narrow);
+        let values = TensorDesc::new(ElementType::Bf16, [0, 4]).unwrap();
+        let indices = TensorDesc::new(ElementType::I32, [0, 4]).unwrap();
+        assert_eq!(operator.outputs(&input).unwrap(), [values, indices.clone()]);
+        assert_eq!(operator.clone().values(false).outputs(&input).unwrap(), [indices]);
+        let error = operator.clone().axes([1]).outputs(&input).unwrap_err();
+        assert!(matches!(error, Error::EmptySet { ref shape } if shape == &[2, 0, 4]), "{error}");
+        let none = operator.clone().indices(None).values(false).outputs(&input).unwrap_err();
+        assert!(matches!(none, Error::BadAttribute { attribute: "values", .. }), "{none}");
+        let floats = Positions { element_type: ElementType::F32, last: false };
+        let error = operator.clone().indices(floats).outputs(&input).unwrap_err();
+        assert!(matches!(error, Error::BadAttribute { attribute: "indices", .. }), "{error}");
+        let large = TensorDesc::new(ElementType::U8, [1, 1 << 31]).unwrap();
+        let error = operator.clone().axes([1]).outputs(&large).unwrap_err();
+        assert!(matches!(error, Error::IndexTooLarge { elements } if elements == 1 << 31));
+        assert!(operator.axes([0]).outputs(&large).is_ok());
     }
 
     #[test]

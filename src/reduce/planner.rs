@@ -1,12 +1,14 @@
 //! ReduceMax as a series of reductions of the middle axis of [outer, n, inner].
 
 use super::columns::{self, COLUMNS};
+use super::index::{self, COLUMNS_INDEX, ColumnsParams, ROWS_INDEX, RowsParams};
 use super::rows::{self, ROWS};
 use super::tuning::Tuning;
-use crate::error::Result;
-use crate::plan::{Builder, Kernel, New, Plan, Region, Target, gcd};
+use super::{Positions, ReduceMax};
+use crate::error::{Error, Result};
+use crate::plan::{Builder, Kernel, New, Plan, Range, Region, Target, gcd};
 use crate::tensor::TensorDesc;
-use crate::tensor::key::Nan;
+use crate::tensor::key::Ranking;
 
 /// A series of matrices: the axis of `n` is reduced.
 #[derive(Clone, Copy, Debug)]
@@ -36,26 +38,41 @@ pub(crate) struct Cut {
     pub tile: u64,
 }
 
-/// The plan of a ReduceMax; `empty_bits` is the element that an empty set gives.
+/// The plan of a reduction of the axes that are `reduced`; `outputs` as [`ReduceMax::outputs`].
 ///
 /// # Errors
 /// [`Error::OverLimit`](crate::Error::OverLimit).
 pub(crate) fn plan(
+    operator: &ReduceMax,
     input: &TensorDesc,
-    output: TensorDesc,
+    outputs: Vec<TensorDesc>,
     reduced: &[bool],
-    (nan, empty_bits): (Nan, u64),
     target: Target<'_>,
     tuning: &Tuning,
 ) -> Result<Plan> {
-    let mut builder = Builder::new(&[input], vec![output.clone()], nan, target);
-    if output.is_empty() {
+    let (element, extremum) = (input.element_type(), operator.get_extremum());
+    let ranking = Ranking::new(element, operator.get_nan(), extremum);
+    let mut builder = Builder::new(&[input], outputs.clone(), ranking, target);
+    if outputs[0].is_empty() {
         // Nothing to compute, and no dispatch of nothing.
     } else if input.is_empty() {
-        builder.fill(1, empty_bits)?;
+        builder.fill(1, operator.get_empty_set().bits(element, extremum))?;
     } else {
         let axes = merge(input.shape(), reduced);
-        series(&mut builder, tuning, Region::all(0), Region::all(1), &axes)?;
+        let (source, values) = (Region::all(0), Region::all(1));
+        match operator.get_indices() {
+            None => series(&mut builder, tuning, source, values, &axes)?,
+            Some(positions) => {
+                let results = outputs[0].len() as u64;
+                let values = match operator.get_values() {
+                    true => values,
+                    false => builder.scratch(results),
+                };
+                let found = Found::new(positions, values.buffer, outputs.len(), &axes)?;
+                let mut planner = Planner { builder: &mut builder, tuning, found: Some(found) };
+                planner.with_positions(source, values, axes)?;
+            }
+        }
     }
     Ok(builder.finish())
 }
@@ -83,23 +100,24 @@ pub(crate) fn series(
     target: Region,
     axes: &[(u64, bool)],
 ) -> Result<()> {
-    let mut planner = Planner { builder, tuning };
+    let mut planner = Planner { builder, tuning, found: None };
     let mut axes = axes.to_vec();
     loop {
         let largest = (0..axes.len()).filter(|&i| axes[i].1).max_by_key(|&i| (axes[i].0, i));
         let Some(at) = largest else {
             // Every reduced axis has size 1: the maximum of each element alone.
             let inner = axes.iter().map(|a| a.0).product();
-            return planner.reduce(source, target, Extents { outer: 1, n: 1, inner });
+            let alone = Extents { outer: 1, n: 1, inner };
+            return planner.reduce(source, target, alone, Steps::NONE);
         };
         let outer = axes[..at].iter().map(|a| a.0).product();
         let inner = axes[at + 1..].iter().map(|a| a.0).product();
         let extents = Extents { outer, n: axes[at].0, inner };
         if axes.iter().filter(|a| a.1).count() == 1 {
-            return planner.reduce(source, target, extents);
+            return planner.reduce(source, target, extents, Steps::NONE);
         }
         let partial = planner.builder.scratch(outer * inner);
-        planner.reduce(source, partial, extents)?;
+        planner.reduce(source, partial, extents, Steps::NONE)?;
         source = partial;
         axes[at].0 = 1;
         let shape: Vec<usize> = axes.iter().map(|a| a.0 as usize).collect();
@@ -116,21 +134,142 @@ pub(crate) fn series(
 struct Planner<'a, 'b> {
     builder: &'a mut Builder<'b>,
     tuning: &'a Tuning,
+    /// Where positions are wanted: where they lie.
+    found: Option<Found>,
+}
+
+/// The positions of what lies in buffers of elements.
+struct Found {
+    /// What places are exclusive-ored with.
+    mirror: u32,
+    /// Buffers of elements; and those of their positions, with the words of one.
+    buffers: Vec<(usize, usize, u64)>,
+}
+
+/// How positions go on along an axis: that of its first element, and how far the next one's is.
+/// Both are 0 where the elements are pieces of an axis, which have all of their positions.
+#[derive(Clone, Copy)]
+struct Steps {
+    first: u64,
+    weight: u64,
+}
+
+impl Steps {
+    const NONE: Self = Self { first: 0, weight: 0 };
+
+    /// Those from an element of the axis on.
+    const fn after(self, elements: u64) -> Self {
+        Self { first: self.first + elements * self.weight, ..self }
+    }
+}
+
+impl Found {
+    /// # Errors
+    /// [`Error::OverLimit`] for sets whose positions do not fit 31 bits.
+    fn new(
+        positions: Positions,
+        values: usize,
+        indices: usize,
+        axes: &[(u64, bool)],
+    ) -> Result<Self> {
+        let set: u64 = axes.iter().filter(|axis| axis.1).map(|axis| axis.0).product();
+        let allowed = u64::from(index::Positions::MIRROR);
+        if set > allowed {
+            let (what, limit) = ("a set whose positions are wanted", "31-bit position");
+            return Err(Error::OverLimit { what, needed: set, limit, allowed });
+        }
+        let mirror = if positions.last { index::Positions::MIRROR } else { 0 };
+        let words = positions.element_type.size() as u64 / 4;
+        Ok(Self { mirror, buffers: vec![(values, indices, words)] })
+    }
+
+    /// Adds the bindings of positions to those of a launch: of its source and of its result, with
+    /// how many elements they have.
+    fn bind(
+        &self,
+        builder: &Builder<'_>,
+        [(source, elements), (result, outputs)]: [(Region, u64); 2],
+        steps: Steps,
+        sources: &mut Vec<Range>,
+        results: &mut Vec<Range>,
+    ) -> index::Positions {
+        let bind = |ranges: &mut Vec<Range>, region: Region, count| {
+            let (buffer, words) = self.of(region.buffer)?;
+            let (range, base) = builder.range_of(buffer, region.first, count, 4 * words);
+            ranges.push(range);
+            Some((base, words as u32))
+        };
+        let (source_base, _) = bind(sources, source, elements).unwrap_or((0, 0));
+        let (result_base, words) = bind(results, result, outputs).unwrap_or((0, 1));
+        let (first, weight) = (steps.first as u32, steps.weight as u32);
+        index::Positions { mirror: self.mirror, first, weight, source_base, result_base, words }
+    }
+
+    /// The positions of the elements in a buffer: their buffer, and the words of one.
+    fn of(&self, values: usize) -> Option<(usize, u64)> {
+        let known = self.buffers.iter().find(|known| known.0 == values);
+        known.map(|&(_, positions, words)| (positions, words))
+    }
 }
 
 impl Planner<'_, '_> {
+    /// Reduces one axis after the other, from the last one on: so of equal elements that come in
+    /// the order of one axis, the positions do too.
+    fn with_positions(
+        &mut self,
+        mut source: Region,
+        target: Region,
+        mut axes: Vec<(u64, bool)>,
+    ) -> Result<()> {
+        let mut weight = 1;
+        loop {
+            let at = axes.iter().rposition(|axis| axis.1);
+            let outer = axes[..at.unwrap_or(0)].iter().map(|axis| axis.0).product();
+            let (n, inner) = match at {
+                Some(at) => (axes[at].0, axes[at + 1..].iter().map(|axis| axis.0).product()),
+                None => (1, axes.iter().map(|axis| axis.0).product()),
+            };
+            let (e, steps) = (Extents { outer, n, inner }, Steps { first: 0, weight });
+            if axes.iter().filter(|axis| axis.1).count() <= 1 {
+                return self.reduce(source, target, e, steps);
+            }
+            let partial = self.scratch(outer * inner);
+            self.reduce(source, partial, e, steps)?;
+            source = partial;
+            weight *= n;
+            at.map(|at| axes.remove(at));
+        }
+    }
+
+    /// New scratch for so many elements, and for their positions.
+    fn scratch(&mut self, elements: u64) -> Region {
+        let region = self.builder.scratch(elements);
+        if let Some(found) = &mut self.found {
+            let positions = self.builder.scratch_words(elements);
+            found.buffers.push((region.buffer, positions, 1));
+        }
+        region
+    }
+
+    /// How many elements a binding holds, and their positions another one.
+    fn capacity(&self) -> u64 {
+        let widest =
+            self.found.iter().flat_map(|found| &found.buffers).map(|known| 4 * known.2).max();
+        self.builder.capacity(self.builder.item().max(widest.unwrap_or(0)))
+    }
+
     /// Reduces one axis, in pieces where bindings are too small for the whole.
-    fn reduce(&mut self, source: Region, target: Region, e: Extents) -> Result<()> {
-        let capacity = self.builder.capacity(self.builder.item());
+    fn reduce(&mut self, source: Region, target: Region, e: Extents, steps: Steps) -> Result<()> {
+        let capacity = self.capacity();
         let matrix = e.n * e.inner;
         if e.outer * matrix <= capacity {
-            return self.launch(source, target, e);
+            return self.launch(source, target, e, steps);
         }
 
         if e.n == 1 && e.inner > 1 {
             // Each element alone: any cut will do.
             let flat = Extents { outer: e.outer * e.inner, n: 1, inner: 1 };
-            return self.reduce(source, target, flat);
+            return self.reduce(source, target, flat, steps);
         }
 
         // Whole matrices, as many as let the next launch's results begin a word, if that can be.
@@ -142,7 +281,7 @@ impl Planner<'_, '_> {
             while done < e.outer {
                 let outer = fit.min(e.outer - done);
                 let (from, to) = (source.after(done * matrix), target.after(done * e.inner));
-                self.launch(from, to, Extents { outer, ..e })?;
+                self.launch(from, to, Extents { outer, ..e }, steps)?;
                 done += outer;
             }
             return Ok(());
@@ -151,33 +290,40 @@ impl Planner<'_, '_> {
         let rows = (capacity / e.inner).min(e.n);
         // Pieces of one row each would come out as they went in.
         if rows < 2 {
-            return self.by_columns(source, target, e);
+            return self.by_columns(source, target, e, steps);
         }
         let pieces = e.n.div_ceil(rows);
-        let partial = self.builder.scratch(e.outer * pieces * e.inner);
+        let partial = self.scratch(e.outer * pieces * e.inner);
         for matrix_index in 0..e.outer {
             for piece in 0..pieces {
                 let n = rows.min(e.n - piece * rows);
                 let first = matrix_index * matrix + piece * rows * e.inner;
                 let result = (matrix_index * pieces + piece) * e.inner;
                 let one = Extents { outer: 1, n, inner: e.inner };
-                self.launch(source.after(first), partial.after(result), one)?;
+                let steps = steps.after(piece * rows);
+                self.launch(source.after(first), partial.after(result), one, steps)?;
             }
         }
-        self.reduce(partial, target, Extents { n: pieces, ..e })
+        self.reduce(partial, target, Extents { n: pieces, ..e }, Steps::NONE)
     }
 
     /// Reduces rows of which no binding holds two, some columns after the other: a row's part
     /// is copied beside the maxima of the rows before it, and both are reduced into the other of
     /// two scratch buffers.
-    fn by_columns(&mut self, source: Region, target: Region, e: Extents) -> Result<()> {
+    fn by_columns(
+        &mut self,
+        source: Region,
+        target: Region,
+        e: Extents,
+        steps: Steps,
+    ) -> Result<()> {
         // The blocks of the next part are aligned.
         let block = self.builder.block();
-        let part = self.builder.capacity(self.builder.item()) / 2 / block * block;
+        let part = self.capacity() / 2 / block * block;
         if part == 0 {
             return Err(self.builder.over_binding("two blocks of elements", 32));
         }
-        let pair = [self.builder.scratch(2 * part), self.builder.scratch(2 * part)];
+        let pair = [self.scratch(2 * part), self.scratch(2 * part)];
         for matrix in 0..e.outer {
             let mut first = 0;
             while first < e.inner {
@@ -185,12 +331,12 @@ impl Planner<'_, '_> {
                 let at = |row| source.after((matrix * e.n + row) * e.inner + first);
                 let one = Extents { outer: 1, n: 1, inner: width };
                 let [mut here, mut there] = pair;
-                self.launch(at(0), here, one)?;
+                self.launch(at(0), here, one, steps)?;
                 for row in 1..e.n {
-                    self.launch(at(row), here.after(width), one)?;
+                    self.launch(at(row), here.after(width), one, steps.after(row))?;
                     let last = row == e.n - 1;
                     let into = if last { target.after(matrix * e.inner + first) } else { there };
-                    self.launch(here, into, Extents { n: 2, ..one })?;
+                    self.launch(here, into, Extents { n: 2, ..one }, Steps::NONE)?;
                     (here, there) = (there, here);
                 }
                 first += width;
@@ -200,8 +346,12 @@ impl Planner<'_, '_> {
     }
 
     /// Reduces one axis that the bindings hold.
-    fn launch(&mut self, source: Region, target: Region, e: Extents) -> Result<()> {
-        if e.inner == 1 { self.rows(source, target, e) } else { self.columns(source, target, e) }
+    fn launch(&mut self, source: Region, target: Region, e: Extents, steps: Steps) -> Result<()> {
+        match (e.inner, &self.found) {
+            (1, _) => self.rows(source, target, e, steps),
+            (_, None) => self.columns(source, target, e),
+            (_, Some(_)) => self.columns_index(source, target, e, steps),
+        }
     }
 
     /// Where a launch begins in its bindings.
@@ -212,13 +362,15 @@ impl Planner<'_, '_> {
 
     /// Reduces rows, in two steps where one would leave most of the device idle or an invocation
     /// running too long.
-    fn rows(&mut self, source: Region, target: Region, e: Extents) -> Result<()> {
+    fn rows(&mut self, source: Region, target: Region, e: Extents, steps: Steps) -> Result<()> {
         let at = self.start(source, target);
-        let special = self.tuning.special.and_then(|s| s.rows(self.builder, e, at));
+        let special = self.tuning.special.filter(|_| self.found.is_none());
+        let special = special.and_then(|s| s.rows(self.builder, e, at));
         if let Some((kernel, rows)) = special {
             let cut = rows::Cut { kernel, threads: 1, chunk: rows, splits: 1 };
             let groups = e.outer.div_ceil(rows).div_ceil(self.builder.workgroup());
-            return self.push_rows("maxima of short rows", source, target, e, cut, groups);
+            let purpose = "maxima of short rows";
+            return self.push_rows(purpose, (source, target), e, cut, groups, steps);
         }
         let parallelism = u64::from(self.builder.target.parallelism);
         let (workgroup, block) = (self.builder.workgroup(), self.builder.block());
@@ -248,25 +400,26 @@ impl Planner<'_, '_> {
         let groups = |at: u64, units: u64| (at + units).div_ceil(workgroup / threads);
         if splits == 1 {
             let groups = groups(at.result % self.builder.per_word(), units);
-            return self.push_rows("maxima of rows", source, target, e, cut, groups);
+            return self.push_rows("maxima of rows", (source, target), e, cut, groups, steps);
         }
-        let partial = self.builder.scratch(units);
+        let partial = self.scratch(units);
         let purpose = "maxima of pieces of rows";
-        self.push_rows(purpose, source, partial, e, cut, groups(0, units))?;
-        self.reduce(partial, target, Extents { n: splits, ..e })
+        self.push_rows(purpose, (source, partial), e, cut, groups(0, units), steps)?;
+        self.reduce(partial, target, Extents { n: splits, ..e }, Steps::NONE)
     }
 
     fn push_rows(
         &mut self,
         purpose: &'static str,
-        source: Region,
-        target: Region,
+        (from, to): (Region, Region),
         e: Extents,
         cut: rows::Cut,
         groups: u64,
+        steps: Steps,
     ) -> Result<()> {
-        let (source, base) = self.builder.range(source, e.outer * e.n);
-        let (result, result_base) = self.builder.range(target, e.outer * cut.splits);
+        let (elements, outputs) = (e.outer * e.n, e.outer * cut.splits);
+        let (source, base) = self.builder.range(from, elements);
+        let (result, result_base) = self.builder.range(to, outputs);
         let params = rows::Params {
             base,
             rows: e.outer as u32,
@@ -275,12 +428,81 @@ impl Planner<'_, '_> {
             chunk: cut.chunk as u32,
             threads_per_row: cut.threads as u32,
             result_base,
-            nan_key: self.builder.nan_key,
+            ranking: self.builder.ranking,
         };
-        let shader = self.builder.shader(cut.kernel);
-        let (sources, results) = (vec![source], vec![result]);
+        let (mut sources, mut results) = (vec![source], vec![result]);
+        let Some(found) = &self.found else {
+            let shader = self.builder.shader(cut.kernel);
+            let launch = New { purpose, shader, params: &params, sources, results };
+            return self.builder.push_groups(launch, groups);
+        };
+        let ends = [(from, elements), (to, outputs)];
+        let positions = found.bind(self.builder, ends, steps, &mut sources, &mut results);
+        let shader = self.builder.shader(&ROWS_INDEX).with("from_positions", sources.len() > 1);
+        let params = RowsParams { rows: params, padding: [0; 3], positions };
         let launch = New { purpose, shader, params: &params, sources, results };
         self.builder.push_groups(launch, groups)
+    }
+
+    /// As [`Planner::columns`], where positions are wanted.
+    fn columns_index(
+        &mut self,
+        source: Region,
+        target: Region,
+        e: Extents,
+        steps: Steps,
+    ) -> Result<()> {
+        let parallelism = u64::from(self.builder.target.parallelism);
+        let (workgroup, line) = (self.builder.workgroup(), self.tuning.line);
+        // Results of an output vector.
+        let vector = if self.builder.item() == 8 { 2 } else { 4 };
+        let (vectors, pitch) = ((e.outer * e.inner).div_ceil(vector), e.inner.div_ceil(vector));
+        let max_threads = workgroup / line.min(pitch).next_power_of_two().min(workgroup);
+        let enough = (parallelism / vectors).min(e.n / self.tuning.min_blocks);
+        let shared = enough.max((line / pitch).min(e.n)).max(1);
+        let threads = shared.min(max_threads).min(self.tuning.max_threads_per_column);
+        let threads = 1 << threads.ilog2();
+        let to_fill =
+            (parallelism / (vectors * threads)).min(e.n / (threads * self.tuning.min_rows));
+        let to_end = e.n.div_ceil(threads * self.builder.max_iterations());
+        let chunk = e.n.div_ceil(to_fill.max(to_end).max(1));
+        let splits = e.n.div_ceil(chunk);
+        let (to, purpose) = match splits {
+            1 => (target, "maxima of columns"),
+            _ => (self.scratch(e.outer * splits * e.inner), "maxima of pieces of columns"),
+        };
+        let (elements, outputs) = (e.outer * e.n * e.inner, e.outer * splits * e.inner);
+        let (range, base) = self.builder.range(source, elements);
+        let (result, result_base) = self.builder.range(to, outputs);
+        let (mut sources, mut results) = (vec![range], vec![result]);
+        let tile = workgroup / threads;
+        let columns = columns::Params {
+            base,
+            outputs: outputs as u32,
+            len: (e.n * e.inner) as u32,
+            width: e.inner as u32,
+            splits: splits as u32,
+            chunk: chunk as u32,
+            result_base,
+            ranking: self.builder.ranking,
+            tile: tile as u32,
+        };
+        let ends = [(source, elements), (to, outputs)];
+        let found = self.found.as_ref().expect("positions are wanted");
+        let positions = found.bind(self.builder, ends, steps, &mut sources, &mut results);
+        let params = ColumnsParams { columns, padding: [0; 2], positions };
+        let aligned = [base.into(), e.inner, result_base.into()];
+        let aligned = aligned.iter().all(|x: &u64| x.is_multiple_of(vector));
+        let shader = self.builder.shader(&COLUMNS_INDEX).with("aligned", aligned);
+        let shader = shader.with("from_positions", sources.len() > 1);
+        let skew = u64::from(result_base) % vector;
+        let groups = (skew + outputs).div_ceil(vector * tile);
+        self.builder
+            .push_groups(New { purpose, shader, params: &params, sources, results }, groups)?;
+        match splits {
+            1 => Ok(()),
+            _ => self.reduce(to, target, Extents { n: splits, ..e }, Steps::NONE),
+        }
     }
 
     /// Reduces columns, in two steps where one would leave most of the device idle or an
@@ -359,7 +581,7 @@ impl Planner<'_, '_> {
             splits: cut.splits as u32,
             chunk: cut.chunk as u32,
             result_base,
-            nan_key: self.builder.nan_key,
+            ranking: self.builder.ranking,
             tile: cut.tile as u32,
         };
         let skew = u64::from(result_base) % per_word;
@@ -375,7 +597,7 @@ impl Planner<'_, '_> {
         self.builder.push_groups(launch, groups)?;
         match pieces {
             1 => Ok(()),
-            _ => self.reduce(partial, target, Extents { n: pieces, ..e }),
+            _ => self.reduce(partial, target, Extents { n: pieces, ..e }, Steps::NONE),
         }
     }
 }
@@ -394,8 +616,9 @@ mod tests {
         let target = Target { limits: &limits, parallelism: 1024, words_per_fill: 1 };
         let input = TensorDesc::new(ElementType::F32, [100, 1000]).unwrap();
         let output = TensorDesc::new(ElementType::F32, [100]).unwrap();
-        let values = (Nan::Propagate, 0);
-        let plan = plan(&input, output, &[false, true], values, target, &HARDWARE).unwrap();
+        let operator = ReduceMax::new();
+        let plan =
+            plan(&operator, &input, vec![output], &[false, true], target, &HARDWARE).unwrap();
         plan.check(&limits).unwrap();
         let broken = |breaks: fn(&mut Plan)| {
             let mut plan = plan.clone();

@@ -5,7 +5,7 @@ use bytemuck::{Pod, Zeroable};
 use super::clear_word;
 use crate::fault::{self, Fault};
 use crate::plan::{Call, Kernel, Shader};
-use crate::tensor::key::{KeyOrder, with_order};
+use crate::tensor::key::{KeyOrder, Ranking, with_order};
 use crate::threads;
 use crate::vector::{self, Elements, PARALLEL_FROM};
 
@@ -34,7 +34,7 @@ pub(super) struct Params {
     pub chunk: u32,
     pub threads_per_row: u32,
     pub result_base: u32,
-    pub nan_key: u32,
+    pub ranking: Ranking,
 }
 
 /// Bytes of rows that a thread takes at a time.
@@ -43,8 +43,9 @@ const MAX_PART: usize = 1 << 20;
 
 pub(crate) fn run(shader: &Shader, mut call: Call<'_, '_>) {
     let params: &Params = call.params();
-    let nan_key = fault::or(Fault::RowsNan, params.nan_key, 0);
-    with_order!(shader.element, nan_key, order => {
+    let ranking = fault::or(Fault::RowsNan, params.ranking, params.ranking.with_nan_key(0));
+    let ranking = fault::or(Fault::RowsMinimum, ranking, ranking.of_maximum());
+    with_order!(shader.element, ranking, order => {
         let (source, result) = call.one();
         reduce(order, params, source, result);
     });

@@ -23,7 +23,7 @@ pub(super) const fn run_rows(element: ElementType) -> u64 {
 
 fn run(shader: &Shader, call: Call<'_, '_>) {
     let p: &Params = call.params();
-    with_order!(shader.element, p.nan_key, order => rows(order, call));
+    with_order!(shader.element, p.ranking, order => rows(order, call));
 }
 
 fn rows(order: impl KeyOrder, call: Call<'_, '_>) {

@@ -14,7 +14,7 @@ pub(super) static BLOCKS: Kernel = Kernel::new("segment_blocks", "segment/blocks
 
 pub(crate) fn run(shader: &Shader, call: Call<'_, '_>) {
     let p: &Params = call.params();
-    with_order!(shader.element, p.nan_key, order => maxima(order, call));
+    with_order!(shader.element, p.ranking, order => maxima(order, call));
 }
 
 fn maxima(order: impl KeyOrder, call: Call<'_, '_>) {

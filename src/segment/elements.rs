@@ -37,8 +37,8 @@ fn has(element: ElementType, flags: Flags) -> bool {
 pub(crate) fn run(shader: &Shader, call: Call<'_, '_>) {
     let from_carry = shader.is("from_carry");
     let p: &Params = call.params();
-    let nan_key = fault::or(Fault::ElementsNan, p.nan_key, u32::MAX);
-    with_order!(shader.element, nan_key, order => maxima(order, from_carry, call));
+    let ranking = fault::or(Fault::ElementsNan, p.ranking, p.ranking.with_nan_key(u32::MAX));
+    with_order!(shader.element, ranking, order => maxima(order, from_carry, call));
 }
 
 fn maxima<O: KeyOrder>(order: O, from_carry: bool, call: Call<'_, '_>) {

@@ -4,7 +4,7 @@ use bytemuck::{Pod, Zeroable, cast_slice, cast_slice_mut};
 
 use crate::fault::{self, Fault};
 use crate::plan::{Call, Kernel, Shader};
-use crate::tensor::key::{Key, KeyOrder, with_order};
+use crate::tensor::key::{Key, KeyOrder, Ranking, with_order};
 use crate::threads;
 
 /// Elements from items or, with `argmax`, elements and indices.
@@ -18,7 +18,7 @@ pub(super) struct Params {
     pub item_words: u32,
     pub outputs: u32,
     pub result_base: u32,
-    pub nan_key: u32,
+    pub ranking: Ranking,
     pub empty_low: u32,
     pub empty_high: u32,
     pub base: u32,
@@ -27,12 +27,13 @@ pub(super) struct Params {
     pub inner: u32,
     pub index_base: u32,
     pub index_words: u32,
+    pub padding: [u32; 3],
     pub by_inner: [u32; 4],
 }
 
 fn run(shader: &Shader, call: Call<'_, '_>) {
     let p: &Params = call.params();
-    with_order!(shader.element, p.nan_key, order => match (call.sources, call.results) {
+    with_order!(shader.element, p.ranking, order => match (call.sources, call.results) {
         ([items], [out]) => elements(order, p, cast_slice(items), cast_slice_mut(out)),
         ([source, items], [out, indices]) => {
             let rows = (cast_slice(source), cast_slice(items));

@@ -1,4 +1,4 @@
-//! SegmentMax: the maximum of rows that belong together.
+//! SegmentMax and SegmentMin: the maximum or minimum of rows that belong together.
 
 mod argmax;
 mod blocks;
@@ -25,7 +25,7 @@ pub(crate) use tuning::{CPU, HARDWARE, Special, Tuning};
 
 use crate::error::{Error, Result};
 use crate::plan::Kernel;
-use crate::tensor::key::{self, Nan};
+use crate::tensor::key::{Extremum, Nan, finite_bits, infinite_bits};
 use crate::tensor::{ElementType, Tensor, TensorDesc};
 
 /// The kernels of this room.
@@ -54,7 +54,8 @@ pub enum Segments {
     Offsets,
 }
 
-/// What a segment without rows gives.
+/// What a segment without rows gives. Where minima are wanted, the last two are the other end: the
+/// largest finite value, and plus infinity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum EmptySegment {
     /// 0; false for `bool`.
@@ -65,7 +66,8 @@ pub enum EmptySegment {
     NegativeInfinity,
 }
 
-/// The maximum of each segment of the rows of a tensor of any element type.
+/// The maximum of each segment of the rows of a tensor of any element type; or the minimum, by
+/// [`extremum`](Self::extremum).
 ///
 /// The first input has the shape [rows, ...]. The second input is 1-D, of an integer type (`i8` to
 /// `u64`), and says which rows belong together: see [`Segments`]. The result has the shape
@@ -86,6 +88,7 @@ pub struct SegmentMax {
     segments: Segments,
     num_segments: Option<i64>,
     empty_segment: EmptySegment,
+    extremum: Extremum,
     nan: Nan,
     indices: Option<ElementType>,
     status: bool,
@@ -104,6 +107,7 @@ impl SegmentMax {
             segments,
             num_segments: None,
             empty_segment: EmptySegment::Zero,
+            extremum: Extremum::Maximum,
             nan: Nan::Propagate,
             indices: None,
             status: false,
@@ -137,6 +141,12 @@ impl SegmentMax {
     /// What a segment without rows gives.
     pub fn empty_segment(mut self, empty_segment: EmptySegment) -> Self {
         self.empty_segment = empty_segment;
+        self
+    }
+
+    /// Whether the maximum or the minimum is wanted. The maximum by default.
+    pub fn extremum(mut self, extremum: Extremum) -> Self {
+        self.extremum = extremum;
         self
     }
 
@@ -184,6 +194,11 @@ impl SegmentMax {
     /// What a segment without rows gives.
     pub fn get_empty_segment(&self) -> EmptySegment {
         self.empty_segment
+    }
+
+    /// Whether the maximum or the minimum is wanted.
+    pub fn get_extremum(&self) -> Extremum {
+        self.extremum
     }
 
     /// What a NaN does.
@@ -276,6 +291,15 @@ impl SegmentMax {
             .transpose()
     }
 
+    /// The bits of what a segment without rows gives.
+    pub(crate) fn empty_bits(&self, element_type: ElementType) -> u64 {
+        match self.empty_segment {
+            EmptySegment::Zero => 0,
+            EmptySegment::Lowest => finite_bits(element_type, self.extremum),
+            EmptySegment::NegativeInfinity => infinite_bits(element_type, self.extremum),
+        }
+    }
+
     fn what(&self) -> &'static str {
         match self.segments {
             Segments::Offsets => "offsets",
@@ -330,17 +354,6 @@ impl SegmentMax {
             }
             Some((_, value)) => Ok(self.clone().num_segments(value.max(-1) + 1)),
             None => Ok(self.clone().num_segments(0)),
-        }
-    }
-}
-
-impl EmptySegment {
-    /// The bits of the element that it stands for.
-    pub(crate) fn bits(self, element_type: ElementType) -> u64 {
-        match self {
-            Self::Zero => 0,
-            Self::Lowest => key::lowest_bits(element_type),
-            Self::NegativeInfinity => key::negative_infinity_bits(element_type),
         }
     }
 }

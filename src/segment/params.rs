@@ -4,6 +4,8 @@ use std::ops::Range;
 
 use bytemuck::{Pod, Zeroable};
 
+use crate::tensor::key::Ranking;
+
 /// As the shaders' `Params`, field for field.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
@@ -27,13 +29,13 @@ pub(super) struct Params {
     pub word: u32,
     pub first_row: u32,
     pub last_row: u32,
-    pub nan_key: u32,
+    pub ranking: Ranking,
     pub width: u32,
     pub runs: u32,
     pub run_rows: u32,
     pub tile: u32,
     pub tiles: u32,
-    pub padding: [u32; 3],
+    pub padding: [u32; 2],
     pub by_columns: [u32; 4],
     pub by_width: [u32; 4],
     pub by_parts: [u32; 4],

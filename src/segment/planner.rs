@@ -11,7 +11,7 @@ use super::{SegmentMax, Segments, elements};
 use crate::error::{Error, Result};
 use crate::plan::{Builder, MAX_ELEMENTS, Plan, Range, Region, Target, divisor};
 use crate::tensor::TensorDesc;
-use crate::tensor::key::key_words;
+use crate::tensor::key::{Ranking, key_words};
 
 /// The buffers of the inputs and of the maxima; the indices follow, if they are wanted.
 const DATA: usize = 0;
@@ -68,7 +68,8 @@ pub(crate) fn plan(
     target: Target<'_>,
     tuning: &Tuning,
 ) -> Result<Plan> {
-    let mut builder = Builder::new(&[data, ids], outputs.clone(), operator.get_nan(), target);
+    let ranking = Ranking::new(data.element_type(), operator.get_nan(), operator.get_extremum());
+    let mut builder = Builder::new(&[data, ids], outputs.clone(), ranking, target);
     let planner = Planner::new(operator, data, &outputs[0], &builder, tuning);
     let row_ids = planner.ids(&mut builder, ids)?;
     if operator.get_status() {
@@ -115,7 +116,7 @@ impl<'a> Planner<'a> {
             rows: data.shape()[0] as u64,
             inner,
             segments: values.shape()[0] as u64,
-            empty: key_words(element, operator.get_empty_segment().bits(element)),
+            empty: key_words(element, builder.ranking, operator.empty_bits(element)),
             index_words,
             item_words,
             scatters,
@@ -125,7 +126,7 @@ impl<'a> Planner<'a> {
     /// All segments, in as many pieces as the result's binding asks for.
     fn all(&self, builder: &mut Builder<'_>, ids: RowIds) -> Result<()> {
         if self.rows == 0 || self.item_words.is_none() {
-            let empty = self.operator.get_empty_segment().bits(builder.element);
+            let empty = self.operator.empty_bits(builder.element);
             builder.fill(VALUES, empty)?;
         }
         if self.rows == 0 {
@@ -208,7 +209,7 @@ impl<'a> Planner<'a> {
             id_words: rows.ids.words as u32,
             first_row: rows.first as u32,
             last_row: (self.rows - 1) as u32,
-            nan_key: builder.nan_key,
+            ranking: builder.ranking,
             ..bytemuck::Zeroable::zeroed()
         }
     }

@@ -17,7 +17,7 @@ pub(super) static SCATTER: Kernel =
 
 fn run(shader: &Shader, call: Call<'_, '_>) {
     let p: &Params = call.params();
-    with_order!(shader.element, p.nan_key, order => {
+    with_order!(shader.element, p.ranking, order => {
         let rows = Rows {
             p,
             order,

@@ -1,7 +1,7 @@
 //! Combines the partial results of pieces on the host, by the keys that the kernels use too.
 
 use crate::error::Result;
-use crate::tensor::key::{Key, KeyOrder, Nan, float_bits, negative_infinity_bits};
+use crate::tensor::key::{Extremum, Key, KeyOrder, Nan, float_bits, infinite_bits};
 use crate::tensor::{ElementType, Tensor, TensorDesc, Words, zeroed};
 
 /// A result in host memory, assembled from those of the pieces.
@@ -86,21 +86,21 @@ pub(super) fn exceeds<O: KeyOrder>(order: O, later: O::Key, earlier: O::Key) -> 
 }
 
 /// The bits of the neutral element of [`merge_max`].
-pub(super) fn identity(element_type: ElementType, nan: Nan) -> u64 {
+pub(super) fn identity(element_type: ElementType, nan: Nan, extremum: Extremum) -> u64 {
     match nan {
-        // Every other element, -inf included, is above an ignored NaN.
+        // Every other element, the infinities included, is above an ignored NaN.
         Nan::Ignore if element_type.is_float() => float_bits(element_type)[1],
-        _ => negative_infinity_bits(element_type),
+        _ => infinite_bits(element_type, extremum),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tensor::key::Floats;
+    use crate::tensor::key::{Floats, Ranking};
 
-    fn order(nan: Nan) -> Floats<u32> {
-        Floats::<u32>::of(ElementType::F32, nan.key())
+    fn order(nan: Nan, extremum: Extremum) -> Floats<u32> {
+        Floats::<u32>::of(ElementType::F32, Ranking::new(ElementType::F32, nan, extremum))
     }
 
     #[test]
@@ -109,7 +109,7 @@ mod tests {
         let quiet = 0x7fc0_0000;
         let merged = |a: f32, b: f32, mode| {
             let mut into = [a.to_bits()];
-            merge_max(order(mode), &mut into, &[b.to_bits()]);
+            merge_max(order(mode, Extremum::Maximum), &mut into, &[b.to_bits()]);
             into[0]
         };
         for (a, b, propagated, ignored) in [
@@ -129,17 +129,22 @@ mod tests {
     #[test]
     fn the_identity_changes_nothing() {
         for mode in [Nan::Propagate, Nan::Ignore] {
-            for bits in [0u32, 1 << 31, 0x7f80_0000, 0xff80_0000, 0x7fc0_0000, 1] {
-                let mut into = [identity(ElementType::F32, mode) as u32];
-                merge_max(order(mode), &mut into, &[bits]);
-                assert_eq!(into, [bits], "{mode:?}");
+            for extremum in [Extremum::Maximum, Extremum::Minimum] {
+                for bits in [0u32, 1 << 31, 0x7f80_0000, 0xff80_0000, 0x7fc0_0000, 1] {
+                    let mut into = [identity(ElementType::F32, mode, extremum) as u32];
+                    merge_max(order(mode, extremum), &mut into, &[bits]);
+                    assert_eq!(into, [bits], "{mode:?} {extremum:?}");
+                }
             }
         }
     }
 
     #[test]
     fn equal_elements_do_not_exceed() {
-        let exceeds = |a: f32, b: f32, mode| super::exceeds(order(mode), a.to_bits(), b.to_bits());
+        let exceeds = |a: f32, b: f32, mode| {
+            let order = order(mode, Extremum::Maximum);
+            super::exceeds(order, a.to_bits(), b.to_bits())
+        };
         assert!(!exceeds(0.0, -0.0, Nan::Propagate) && !exceeds(-0.0, 0.0, Nan::Propagate));
         assert!(!exceeds(f32::NAN, -f32::NAN, Nan::Propagate));
         assert!(exceeds(f32::NAN, f32::INFINITY, Nan::Propagate));

@@ -11,7 +11,7 @@ use super::{Planning, Work};
 use crate::error::Result;
 use crate::plan::Plan;
 use crate::pool::{self, Indices, MaxPool, Window};
-use crate::tensor::key::{KeyOrder, with_order};
+use crate::tensor::key::{KeyOrder, Ranking, with_order};
 use crate::tensor::{ElementType, Tensor, TensorDesc, TensorView, memory};
 
 pub(super) struct Pool<'a> {
@@ -193,8 +193,9 @@ impl Work for Pool<'_> {
     }
 
     fn combine(&mut self, piece: &Piece, results: &[Tensor]) -> Result<()> {
-        let nan = self.operator.get_nan().key();
-        with_order!(self.input.desc().element_type(), nan, order => self.combine_as(order, piece, results))
+        let (t, op) = (self.input.desc().element_type(), self.operator);
+        let ranking = Ranking::new(t, op.get_nan(), op.get_extremum());
+        with_order!(t, ranking, order => self.combine_as(order, piece, results))
     }
 
     fn finish(self) -> Result<Vec<Tensor>> {

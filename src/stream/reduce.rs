@@ -3,13 +3,13 @@
 
 use std::borrow::Cow;
 
-use super::combine::{Assembled, bits, merge_max};
+use super::combine::{self, Assembled, bits, exceeds, merge_max};
 use super::part::Part;
 use super::{Planning, Work};
 use crate::error::Result;
 use crate::plan::Plan;
-use crate::reduce::{self, ReduceMax};
-use crate::tensor::key::{KeyOrder, with_order};
+use crate::reduce::{self, Positions, ReduceMax};
+use crate::tensor::key::{KeyOrder, Ranking, with_order};
 use crate::tensor::{ElementType, Tensor, TensorDesc, TensorView, View};
 
 /// The minimum size of half a reduced axis. Below it, an inner axis is split instead: partial
@@ -18,12 +18,16 @@ const MIN_ROWS: usize = 8;
 
 pub(super) struct Reduce<'a> {
     operator: &'a ReduceMax,
+    /// That of the pieces: with maxima, and with positions of 32 bits if any.
+    local: ReduceMax,
     memory: &'a [u8],
     /// Where the elements lie, by the merged axes.
     input: View,
     /// Which of them are reduced.
     reduced: Vec<bool>,
     output: Assembled,
+    /// Where the maxima are.
+    positions: Option<combine::Positions>,
 }
 
 #[derive(Clone, Debug)]
@@ -36,17 +40,24 @@ pub(super) struct Piece {
 impl<'a> Reduce<'a> {
     pub(super) fn new(operator: &'a ReduceMax, input: &'a TensorView) -> Result<Self> {
         let (desc, view) = (input.desc(), input.view());
-        let output = Assembled::zeroed(&operator.infer(desc)?)?;
+        let local = operator.clone().values(true);
+        let outputs = local.outputs(desc)?;
+        let output = Assembled::zeroed(&outputs[0])?;
+        let positions = outputs.get(1).map(combine::Positions::none).transpose()?;
+        let narrow = |positions| Positions { element_type: ElementType::I32, ..positions };
+        let local = local.indices(operator.get_indices().map(narrow));
         let memory = input.memory().bytes();
         let reduced = operator.reduced(desc.rank())?;
+        let whole =
+            Self { operator, local, memory, input: view.clone(), reduced, output, positions };
         if !view.is_contiguous() {
-            return Ok(Self { operator, memory, input: view.clone(), reduced, output });
+            return Ok(whole);
         }
-        let axes = reduce::merge(desc.shape(), &reduced);
+        let axes = reduce::merge(desc.shape(), &whole.reduced);
         let shape: Vec<usize> = axes.iter().map(|axis| axis.0 as usize).collect();
         let input = TensorDesc::new(desc.element_type(), shape)?.into();
         let reduced = axes.iter().map(|axis| axis.1).collect();
-        Ok(Self { operator, memory, input, reduced, output })
+        Ok(Self { input, reduced, ..whole })
     }
 
     fn element_type(&self) -> ElementType {
@@ -59,11 +70,48 @@ impl<'a> Reduce<'a> {
         all.filter(|(_, reduced)| !**reduced).map(|(value, _)| value.clone()).collect()
     }
 
-    fn combine_as(&mut self, order: impl KeyOrder, piece: &Piece, results: &Tensor) -> Result<()> {
+    /// The position in the whole set of one in that of a piece.
+    fn position(&self, piece: &Piece, local: i32) -> u64 {
+        let (mut rest, mut position, mut weight) = (local as usize, 0, 1);
+        let axes = piece.part.0.iter().zip(self.input.desc().shape()).zip(&self.reduced).rev();
+        for ((range, &size), _) in axes.filter(|(_, reduced)| **reduced) {
+            position += (range.start + rest % range.len()) as u64 * weight;
+            rest /= range.len();
+            weight *= size as u64;
+        }
+        position
+    }
+
+    fn combine_as(
+        &mut self,
+        order: impl KeyOrder,
+        piece: &Piece,
+        results: &[Tensor],
+    ) -> Result<()> {
         let kept = self.kept(self.input.desc().shape());
         let kept = TensorDesc::new(self.element_type(), kept)?;
         let runs = Part(self.kept(&piece.part.0)).runs(&kept)?;
-        let (whole, part) = (self.output.bits_mut(), bits(results));
+        if let Some(mut positions) = self.positions.take() {
+            let last = self.operator.get_indices().is_some_and(|positions| positions.last);
+            let local: &[i32] = bytemuck::cast_slice(results[1].bytes());
+            for (at, from) in runs.flat_map(|(at, from)| at.zip(from)) {
+                let position = self.position(piece, local[from]);
+                let (whole, part) = (self.output.bits_mut(), bits(&results[0]));
+                let earlier = positions.at[at];
+                // Pieces come in any order: of equal elements the position says which one counts.
+                let replaces = !piece.merge
+                    || exceeds(order, part[from], whole[at])
+                    || (!exceeds(order, whole[at], part[from])
+                        && if last { position > earlier } else { position < earlier });
+                if replaces {
+                    whole[at] = part[from];
+                    positions.at[at] = position;
+                }
+            }
+            self.positions = Some(positions);
+            return Ok(());
+        }
+        let (whole, part) = (self.output.bits_mut(), bits(&results[0]));
         for (at, from) in runs {
             match piece.merge {
                 true => merge_max(order, &mut whole[at], &part[from]),
@@ -95,17 +143,20 @@ impl Work for Reduce<'_> {
 
     fn min_bytes(&self, piece: &Piece) -> u64 {
         let results: usize = self.kept(&piece.part.shape()).iter().product();
-        ((piece.part.len() + results) * self.element_type().size()) as u64
+        let position = if self.positions.is_some() { 4 } else { 0 };
+        let item = self.element_type().size();
+        (piece.part.len() * item + results * (item + position)) as u64
     }
 
     fn plan(&self, piece: &mut Piece, planning: Planning<'_>) -> Result<Plan> {
         let (element_type, shape) = (self.element_type(), piece.part.shape());
-        let output = TensorDesc::new(element_type, self.kept(&shape))?;
+        let mut outputs = vec![TensorDesc::new(element_type, self.kept(&shape))?];
+        if self.positions.is_some() {
+            outputs.push(TensorDesc::new(ElementType::I32, self.kept(&shape))?);
+        }
         let input = TensorDesc::new(element_type, shape)?;
-        let empty = self.operator.get_empty_set().bits(element_type);
         let (target, tuning) = (planning.tuning.target(planning.limits)?, &planning.tuning.reduce);
-        let values = (self.operator.get_nan(), empty);
-        reduce::plan(&input, output, &self.reduced, values, target, tuning)
+        reduce::plan(&self.local, &input, outputs, &self.reduced, target, tuning)
     }
 
     fn inputs<'a>(&'a self, piece: &'a Piece) -> Result<Vec<Cow<'a, [u8]>>> {
@@ -113,11 +164,19 @@ impl Work for Reduce<'_> {
     }
 
     fn combine(&mut self, piece: &Piece, results: &[Tensor]) -> Result<()> {
-        let (t, nan) = (self.element_type(), self.operator.get_nan().key());
-        with_order!(t, nan, order => self.combine_as(order, piece, &results[0]))
+        let (t, op) = (self.element_type(), self.operator);
+        let ranking = Ranking::new(t, op.get_nan(), op.get_extremum());
+        with_order!(t, ranking, order => self.combine_as(order, piece, results))
     }
 
     fn finish(self) -> Result<Vec<Tensor>> {
-        Ok(vec![self.output.finish()?])
+        let mut results = Vec::new();
+        if self.operator.get_values() {
+            results.push(self.output.finish()?);
+        }
+        if let Some(positions) = self.positions {
+            results.push(positions.finish()?);
+        }
+        Ok(results)
     }
 }

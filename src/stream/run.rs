@@ -53,7 +53,7 @@ impl Operator {
         inputs: &[&Tensor],
         options: RunOptions<'_>,
     ) -> Result<Vec<Tensor>> {
-        pollster::block_on(super::run(self, device, inputs, options, true))
+        device.block_on(super::run(self, device, inputs, options, true))
     }
 
     /// As [`Operator::run_with`], on tensors whose elements need not lie one after the other.
@@ -69,7 +69,7 @@ impl Operator {
         inputs: &[&TensorView],
         options: RunOptions<'_>,
     ) -> Result<Vec<Tensor>> {
-        pollster::block_on(super::run_views(self, device, inputs, options, true))
+        device.block_on(super::run_views(self, device, inputs, options, true))
     }
 
     /// As [`Operator::run_views`], without blocking on a GPU.
@@ -107,6 +107,17 @@ impl ReduceMax {
     pub fn run(&self, device: &Device, input: &Tensor) -> Result<Tensor> {
         Ok(Operator::from(self.clone()).run(device, &[input])?.swap_remove(0))
     }
+
+    /// As [`ReduceMax::run`], without blocking on a GPU.
+    ///
+    /// # Errors
+    /// As [`ReduceMax::run`].
+    pub async fn run_async(&self, device: &Device, input: &Tensor) -> Result<Tensor> {
+        Ok(Operator::from(self.clone())
+            .run_async(device, &[input], RunOptions::new())
+            .await?
+            .swap_remove(0))
+    }
 }
 
 impl MaxPool {
@@ -118,6 +129,14 @@ impl MaxPool {
     pub fn run(&self, device: &Device, input: &Tensor) -> Result<Vec<Tensor>> {
         Operator::from(self.clone()).run(device, &[input])
     }
+
+    /// As [`MaxPool::run`], without blocking on a GPU.
+    ///
+    /// # Errors
+    /// As [`MaxPool::run`].
+    pub async fn run_async(&self, device: &Device, input: &Tensor) -> Result<Vec<Tensor>> {
+        Operator::from(self.clone()).run_async(device, &[input], RunOptions::new()).await
+    }
 }
 
 impl SegmentMax {
@@ -128,5 +147,18 @@ impl SegmentMax {
     /// As [`SegmentMax::checked`] and [`SegmentMax::plan`], and what the device reports.
     pub fn run(&self, device: &Device, data: &Tensor, ids: &Tensor) -> Result<Vec<Tensor>> {
         Operator::from(self.clone()).run(device, &[data, ids])
+    }
+
+    /// As [`SegmentMax::run`], without blocking on a GPU.
+    ///
+    /// # Errors
+    /// As [`SegmentMax::run`].
+    pub async fn run_async(
+        &self,
+        device: &Device,
+        data: &Tensor,
+        ids: &Tensor,
+    ) -> Result<Vec<Tensor>> {
+        Operator::from(self.clone()).run_async(device, &[data, ids], RunOptions::new()).await
     }
 }

@@ -12,7 +12,7 @@ use super::{Planning, Work};
 use crate::error::Result;
 use crate::plan::Plan;
 use crate::segment::{Ids, SegmentMax, Segments};
-use crate::tensor::key::{Key, KeyOrder, with_order};
+use crate::tensor::key::{Key, KeyOrder, Ranking, with_order};
 use crate::tensor::{ElementType, Tensor, TensorDesc, TensorView, View, memory};
 use crate::threads;
 
@@ -71,9 +71,9 @@ impl<'a> Segment<'a> {
             Segments::Offsets => ids.at(0) as usize..ids.at(segments) as usize,
         };
         let mut values = Assembled::zeroed(&outputs[0])?;
-        let element_type = data.desc().element_type();
-        let identity = identity(element_type, operator.get_nan());
-        with_order!(element_type, 0, order => fill(order, values.bits_mut(), identity));
+        let t = data.desc().element_type();
+        let identity = identity(t, operator.get_nan(), operator.get_extremum());
+        with_order!(t, Ranking::MAXIMUM, order => fill(order, values.bits_mut(), identity));
         let indices = operator.get_indices().map(|_| &outputs[1]);
         Ok(Self {
             operator,
@@ -145,7 +145,7 @@ impl<'a> Segment<'a> {
     }
 
     fn finish_as(&mut self, order: impl KeyOrder) {
-        let empty = self.operator.get_empty_segment().bits(self.data.desc().element_type());
+        let empty = self.operator.empty_bits(self.data.desc().element_type());
         let rows = self.values.bits_mut().chunks_exact_mut(self.inner.max(1));
         for (row, _) in rows.zip(&self.seen).filter(|(_, seen)| !**seen) {
             fill(order, row, empty);
@@ -252,6 +252,7 @@ impl Work for Segment<'_> {
         let operator = operator
             .num_segments(renumbered.segments.len() as i64)
             .nan(self.operator.get_nan())
+            .extremum(self.operator.get_extremum())
             .indices(self.positions.is_some().then_some(ElementType::I32));
         piece.renumbered = Some(renumbered);
         let rows = piece.rows.len();
@@ -269,14 +270,16 @@ impl Work for Segment<'_> {
 
     fn combine(&mut self, piece: &Piece, results: &[Tensor]) -> Result<()> {
         if let Some(renumbered) = &piece.renumbered {
-            let (t, nan) = (self.data.desc().element_type(), self.operator.get_nan().key());
-            with_order!(t, nan, order => self.combine_as(order, piece, renumbered, results));
+            let (t, op) = (self.data.desc().element_type(), self.operator);
+            let ranking = Ranking::new(t, op.get_nan(), op.get_extremum());
+            with_order!(t, ranking, order => self.combine_as(order, piece, renumbered, results));
         }
         Ok(())
     }
 
     fn finish(mut self) -> Result<Vec<Tensor>> {
-        with_order!(self.data.desc().element_type(), 0, order => self.finish_as(order));
+        let t = self.data.desc().element_type();
+        with_order!(t, Ranking::MAXIMUM, order => self.finish_as(order));
         let dropped = self.operator.get_status().then(|| self.dropped());
         let mut results = vec![self.values.finish()?];
         if let Some(positions) = self.positions {

@@ -3,11 +3,11 @@
 use std::fmt;
 
 use super::{Case, Narrow};
-use crate::Nan;
 use crate::operator::{
-    EmptySegment, EmptySet, Layout, MaxPool, Operator, Order, Padding, ReduceMax, Rounding,
-    SegmentMax, Segments,
+    EmptySegment, EmptySet, Layout, MaxPool, Operator, Order, Padding, Positions, ReduceMax,
+    Rounding, SegmentMax, Segments,
 };
+use crate::{Extremum, Nan};
 
 impl fmt::Display for Case {
     /// The operator, its inputs' types and shapes, the attributes that are not the defaults, and
@@ -35,8 +35,16 @@ fn nan(nan: Nan) -> Option<String> {
     (nan == Nan::Ignore).then(|| "NaN ignored".to_string())
 }
 
-fn empty(empty: EmptySet, what: &str) -> Option<String> {
-    (empty == EmptySet::Lowest).then(|| format!("{what} give the lowest finite value"))
+fn empty(empty: EmptySet, extremum: Extremum, what: &str) -> Option<String> {
+    (empty == EmptySet::Lowest).then(|| format!("{what} give the {} finite value", last(extremum)))
+}
+
+/// The finite value that every other one replaces.
+fn last(extremum: Extremum) -> &'static str {
+    match extremum {
+        Extremum::Maximum => "lowest",
+        Extremum::Minimum => "highest",
+    }
 }
 
 fn reduce_max(op: &ReduceMax) -> Vec<String> {
@@ -44,7 +52,11 @@ fn reduce_max(op: &ReduceMax) -> Vec<String> {
     let mut words = vec![axes.map_or("all axes".to_string(), |axes| format!("axes {axes:?}"))];
     words.extend(op.get_keep_dims().then(|| "dimensions kept".to_string()));
     words.extend(nan(op.get_nan()));
-    words.extend(empty(op.get_empty_set(), "empty sets"));
+    words.extend(empty(op.get_empty_set(), op.get_extremum(), "empty sets"));
+    words.extend(op.get_indices().map(|Positions { element_type, last }| {
+        format!("{} {element_type} positions", if last { "last" } else { "first" })
+    }));
+    words.extend((!op.get_values()).then(|| "no values".to_string()));
     words
 }
 
@@ -73,7 +85,7 @@ fn max_pool(op: &MaxPool) -> Vec<String> {
     });
     words.extend((op.get_layout() == Layout::Nxc).then(|| "channels last".to_string()));
     words.extend(nan(op.get_nan()));
-    words.extend(empty(op.get_empty_window(), "empty windows"));
+    words.extend(empty(op.get_empty_window(), op.get_extremum(), "empty windows"));
     words.extend(op.get_indices().map(|indices| match indices.order {
         Order::RowMajor => {
             format!("{} indices from axis {}", indices.element_type, indices.axis)
@@ -93,8 +105,8 @@ fn segment_max(op: &SegmentMax) -> Vec<String> {
     words.extend(nan(op.get_nan()));
     words.extend(match op.get_empty_segment() {
         EmptySegment::Zero => None,
-        EmptySegment::Lowest => Some("empty segments give the lowest finite value".to_string()),
-        EmptySegment::NegativeInfinity => Some("empty segments give minus infinity".to_string()),
+        EmptySegment::Lowest => empty(EmptySet::Lowest, op.get_extremum(), "empty segments"),
+        EmptySegment::NegativeInfinity => Some("empty segments give an infinity".to_string()),
     });
     words.extend(op.get_indices().map(|t| format!("{t} rows")));
     words.extend(op.get_status().then(|| "a status".to_string()));

@@ -1,8 +1,9 @@
 //! A case whose elements are not drawn yet.
 
 use super::aim::Aim;
-use super::elements::{Style, tensor, with_parts, with_peaks};
+use super::elements::{Style, mirrored, tensor, with_parts, with_peaks};
 use super::{Case, Kind, Narrow, Random, max_pool, reduce_max, segment_max};
+use crate::Extremum;
 use crate::error::Result;
 use crate::operator::{Layout, Operator};
 use crate::tensor::{ElementType, Tensor, TensorDesc};
@@ -116,6 +117,14 @@ impl Draft {
         }
     }
 
+    /// The elements, mirrored where the minimum is wanted: what shows a lost element there is low.
+    fn oriented(&self, data: Tensor) -> Result<Tensor> {
+        match self.operator.extremum() {
+            Extremum::Maximum => Ok(data),
+            Extremum::Minimum => mirrored(&data),
+        }
+    }
+
     /// Elements of a style.
     fn fill(&self, style: Style, random: &mut Random) -> Result<Tensor> {
         let data = tensor(self.data.element_type(), self.data.shape(), style, random)?;
@@ -142,7 +151,7 @@ impl Draft {
         if !data.is_empty() && random.once_in(3) {
             data = with_parts(kind, &data, random)?;
         }
-        let tensors = [data].into_iter().chain(self.second.clone()).collect();
+        let tensors = [self.oriented(data)?].into_iter().chain(self.second.clone()).collect();
         Ok(Case { operator: self.operator.clone(), tensors, narrow })
     }
 
@@ -168,7 +177,7 @@ impl Draft {
                     (Some(ids), Some(right)) => {
                         other.tensors[1] = segment_max::wrong(random, right, ids.element_type())?;
                     }
-                    _ => other.tensors[0] = self.fill(style, random)?,
+                    _ => other.tensors[0] = self.oriented(self.fill(style, random)?)?,
                 }
                 cases.push(other);
             }
@@ -180,7 +189,7 @@ impl Draft {
 /// Whether positions are wanted, which ties show.
 fn has_indices(operator: &Operator) -> bool {
     match operator {
-        Operator::ReduceMax(_) => false,
+        Operator::ReduceMax(op) => op.get_indices().is_some(),
         Operator::MaxPoolBackward(_) => true,
         Operator::MaxPool(op) => op.get_indices().is_some(),
         Operator::SegmentMax(op) => op.get_indices().is_some(),
@@ -213,6 +222,11 @@ pub(super) fn draw(
         }
         tries += 1;
     }
+}
+
+/// The minimum in one of three cases.
+pub(super) fn extremum(random: &mut Random) -> Extremum {
+    if random.once_in(3) { Extremum::Minimum } else { Extremum::Maximum }
 }
 
 /// A size from 1 to `max`, at or next to the borders of what kernels take together: words,

@@ -2,7 +2,7 @@
 
 use super::{Kind, Random};
 use crate::error::Result;
-use crate::tensor::key::{Key, KeyOrder, with_order};
+use crate::tensor::key::{Extremum, Key, KeyOrder, Ranking, infinite_bits, with_order};
 use crate::tensor::{ElementType, Tensor, TensorDesc};
 
 /// The kind of a tensor's elements.
@@ -162,21 +162,13 @@ fn number(t: ElementType, position: u64) -> u64 {
 
 /// The lowest and the highest key of a number that is no NaN.
 fn numbers(t: ElementType) -> (u64, u64) {
-    let key = |bits| with_order!(t, 0, order => order.key(Key::narrow(bits)).wide());
-    let highest = match (float(t), t) {
-        (Some(float), _) => infinity(float),
-        (None, ElementType::Bool) => 1,
-        (None, ElementType::I8 | ElementType::I16 | ElementType::I32 | ElementType::I64) => {
-            (1 << (8 * t.size() - 1)) - 1
-        }
-        (None, _) => u64::MAX >> (64 - 8 * t.size()),
-    };
-    (key(lowest_bits(t)), key(highest))
+    let key = |bits| with_order!(t, Ranking::MAXIMUM, order => order.key(Key::narrow(bits)).wide());
+    (key(lowest_bits(t)), key(infinite_bits(t, Extremum::Minimum)))
 }
 
 /// The bits of the element with a key.
 fn element(t: ElementType, key: u64) -> u64 {
-    with_order!(t, 0, order => order.bits(Key::narrow(key)).wide())
+    with_order!(t, Ranking::MAXIMUM, order => order.bits(Key::narrow(key)).wide())
 }
 
 /// The number of bits of a float type and of its fraction; `None` for other types.
@@ -229,12 +221,26 @@ fn hard_bits(t: ElementType) -> Vec<u64> {
 
 /// The bits of the lowest element of a type.
 fn lowest_bits(t: ElementType) -> u64 {
-    let sign = 1 << (8 * t.size() - 1);
-    match (float(t), t) {
-        (Some(float), _) => infinity(float) | sign,
-        (None, ElementType::I8 | ElementType::I16 | ElementType::I32 | ElementType::I64) => sign,
-        _ => 0,
-    }
+    infinite_bits(t, Extremum::Maximum)
+}
+
+/// `tensor` with each element replaced by that which is as low as it is high: for minima. NaN stays
+/// NaN.
+pub(super) fn mirrored(tensor: &Tensor) -> Result<Tensor> {
+    let t = tensor.element_type();
+    let flip = match float(t) {
+        Some((bits, _)) => 1 << (bits - 1),
+        None if t == ElementType::Bool => 1,
+        None => u64::MAX,
+    };
+    Tensor::filled(tensor.desc().clone(), |bytes| {
+        let flip = &flip.to_le_bytes()[..t.size()];
+        for (byte, (from, flip)) in
+            bytes.iter_mut().zip(tensor.bytes().iter().zip(flip.iter().cycle()))
+        {
+            *byte = from ^ flip;
+        }
+    })
 }
 
 /// `tensor` with parts of other styles, which end anywhere.
@@ -299,7 +305,7 @@ mod tests {
                         let mut bits = [0; 8];
                         bits[..t.size()].copy_from_slice(bytes);
                         assert!(!is_nan(t, u64::from_le_bytes(bits)), "{t}");
-                        let [low, high] = key_words(t, u64::from_le_bytes(bits));
+                        let [low, high] = key_words(t, Ranking::MAXIMUM, u64::from_le_bytes(bits));
                         u64::from(high) << 32 | u64::from(low)
                     })
                     .collect();

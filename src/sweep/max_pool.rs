@@ -1,7 +1,7 @@
 //! Random poolings.
 
 use super::aim::Aim;
-use super::draft::{Draft, near_border};
+use super::draft::{Draft, extremum, near_border};
 use super::elements::{Style, tensor};
 use super::{Case, Random};
 use crate::error::{Error, Result};
@@ -134,6 +134,7 @@ fn pooling(
     let op = windows(random, &sizes, alone, sparse, many)
         .layout(layout)
         .rounding(random.pick(&[Rounding::Floor, Rounding::Ceil, Rounding::CeilTorch]))
+        .extremum(extremum(random))
         .nan(random.pick(&[Nan::Propagate, Nan::Ignore]))
         .empty_window(random.pick(&[EmptySet::NegativeInfinity, EmptySet::Lowest]))
         .indices(indices(random, layout, shape.len() as i64));

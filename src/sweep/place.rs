@@ -1,6 +1,8 @@
 //! Random views of a case's tensors.
 
 use super::Random;
+use super::elements::mirrored;
+use crate::Extremum;
 use crate::error::Result;
 use crate::tensor::{ElementType, Tensor, TensorDesc, View};
 
@@ -43,7 +45,7 @@ pub(super) fn view(desc: &TensorDesc, random: &mut Random) -> Result<View> {
 }
 
 /// Memory in which the elements of a tensor lie as a view says, among others that would win.
-pub(super) fn memory(tensor: &Tensor, view: &View) -> Result<Tensor> {
+pub(super) fn memory(tensor: &Tensor, view: &View, extremum: Extremum) -> Result<Tensor> {
     let desc = view.memory()?;
     // Large numbers, no NaN, whose bytes are the same or come in pairs.
     let other = match desc.element_type() {
@@ -52,8 +54,15 @@ pub(super) fn memory(tensor: &Tensor, view: &View) -> Result<Tensor> {
         ElementType::F16 => [0xff, 0x7b],
         _ => [0x7f, 0x7f],
     };
-    Tensor::filled(desc, |bytes| {
+    let others = Tensor::filled(desc.clone(), |bytes| {
         bytes.iter_mut().zip(other.into_iter().cycle()).for_each(|(byte, other)| *byte = other);
+    })?;
+    let others = match extremum {
+        Extremum::Maximum => others,
+        Extremum::Minimum => mirrored(&others)?,
+    };
+    Tensor::filled(desc, |bytes| {
+        bytes.copy_from_slice(others.bytes());
         if !tensor.is_empty() {
             view.loops().scatter(tensor.element_type().size(), tensor.bytes(), bytes);
         }

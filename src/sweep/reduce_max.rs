@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use super::Random;
 use super::aim::Aim;
-use super::draft::{Draft, near_border};
+use super::draft::{Draft, extremum, near_border};
 use super::elements::place;
 use crate::Nan;
 use crate::error::Result;
-use crate::operator::{EmptySet, ReduceMax};
+use crate::operator::{EmptySet, Positions, ReduceMax};
 use crate::tensor::{ElementType, TensorDesc};
 
 /// A random reduction of a tensor with element type `t` and about `budget` elements at most.
@@ -33,15 +33,25 @@ pub(super) fn draft(
     }
     op = op
         .keep_dims(random.once_in(4))
+        .extremum(extremum(random))
         .nan(random.pick(&[Nan::Propagate, Nan::Ignore]))
         .empty_set(random.pick(&[EmptySet::NegativeInfinity, EmptySet::Lowest]));
-    Ok(Draft {
-        operator: op.into(),
-        data: TensorDesc::new(t, shape)?,
-        second: None,
-        long_chunks: false,
-        right_ids: None,
-    })
+    let data = TensorDesc::new(t, shape)?;
+    let indexed = match aim {
+        Some(aim) if aim.kernel() == "fill" => false,
+        Some(aim) => aim.kernel().ends_with("_index"),
+        None => random.once_in(3),
+    };
+    if indexed {
+        let positions = Positions {
+            element_type: random.pick(&[ElementType::I32, ElementType::I64]),
+            last: random.once_in(3),
+        };
+        let with = op.clone().indices(positions).values(!random.once_in(4));
+        // Empty sets have no positions.
+        op = if with.outputs(&data).is_ok() { with } else { op };
+    }
+    Ok(Draft { operator: op.into(), data, second: None, long_chunks: false, right_ids: None })
 }
 
 /// Any shape, and any axes of it; all of them where there are none.

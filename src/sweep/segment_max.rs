@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::Random;
 use super::aim::Aim;
-use super::draft::{Draft, near_border};
+use super::draft::{Draft, extremum, near_border};
 use super::elements::place;
 use crate::Nan;
 use crate::error::Result;
@@ -95,6 +95,7 @@ pub(super) fn draft(
     };
     let argmax = aim.is_some_and(|aim| aim.kernel() == "segment_argmax" || aim.is("argmax"));
     let op = op
+        .extremum(extremum(random))
         .nan(random.pick(&[Nan::Propagate, Nan::Ignore]))
         .empty_segment(random.pick(&[
             EmptySegment::Zero,

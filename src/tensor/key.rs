@@ -1,33 +1,76 @@
-//! KeyOrder-preserving integer keys, which all kernels compare instead of elements.
+//! Order-preserving integer keys, which all kernels compare instead of elements.
 //!
 //! A key is an unsigned integer as wide as the element. Keys order as the elements do: -inf < ... <
 //! -0 < +0 < ... < +inf, MIN < ... < MAX, false < true. The key of a NaN is the largest key if NaN
 //! propagates, and 0 if it is ignored; no other float has either key. So the maximum of elements is
-//! an integer maximum of keys, and 0 is its identity for every type.
+//! an integer maximum of keys, and 0 is its identity for every type. Where the minimum is wanted, all
+//! keys but those of NaN are complemented, so that it is a maximum too.
 //!
 //! The same mappings in WGSL are in `shaders/common/element.wgsl`. In a caller's buffer on a device, a
 //! `bool` may be any byte there; on the host it is 0 or 1, which a tensor makes sure of.
 
-use bytemuck::Pod;
+use bytemuck::{Pod, Zeroable};
 
 use super::ElementType;
 
 /// The effect of a NaN among the elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Nan {
-    /// The maximum of a set with a NaN is NaN.
+    /// The maximum or minimum of a set with a NaN is NaN.
     Propagate,
-    /// NaNs are skipped. The maximum is NaN only if all elements are NaN.
+    /// NaNs are skipped. The maximum or minimum is NaN only if all elements are NaN.
     Ignore,
 }
 
-impl Nan {
+/// Which element of a set an operator finds.
+///
+/// The minimum is the maximum of complemented keys. So NaN counts for both as [`Nan`] says, and of
+/// zeros the maximum is +0 and the minimum is -0.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Extremum {
+    /// The largest.
+    #[default]
+    Maximum,
+    /// The smallest.
+    Minimum,
+}
+
+/// How elements become keys, in two words of a kernel's parameters.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
+pub(crate) struct Ranking {
     /// The key of a NaN in 32 bits: all zeros or all ones, as in every other width.
-    pub(crate) const fn key(self) -> u32 {
-        match self {
-            Self::Propagate => u32::MAX,
-            Self::Ignore => 0,
-        }
+    pub nan_key: u32,
+    /// The bits in which keys for the minimum differ from those for the maximum: all bits, or the
+    /// only one of each `bool`. 0 where the maximum is wanted.
+    pub complement: u32,
+}
+
+impl Ranking {
+    /// For the maximum, where NaN is ignored.
+    pub(crate) const MAXIMUM: Self = Self { nan_key: 0, complement: 0 };
+
+    pub(crate) const fn new(element_type: ElementType, nan: Nan, extremum: Extremum) -> Self {
+        let nan_key = match nan {
+            Nan::Propagate => u32::MAX,
+            Nan::Ignore => 0,
+        };
+        let complement = match (extremum, element_type) {
+            (Extremum::Maximum, _) => 0,
+            (Extremum::Minimum, ElementType::Bool) => 0x0101_0101,
+            (Extremum::Minimum, _) => u32::MAX,
+        };
+        Self { nan_key, complement }
+    }
+
+    /// The same for the maximum.
+    pub(crate) const fn of_maximum(self) -> Self {
+        Self { complement: 0, ..self }
+    }
+
+    /// The same with another treatment of NaN.
+    pub(crate) const fn with_nan_key(self, nan_key: u32) -> Self {
+        Self { nan_key, ..self }
     }
 }
 
@@ -51,8 +94,8 @@ pub(crate) const NUMBER_BITS: u32 = 10;
 
 /// A key: an unsigned integer as wide as the element.
 pub(crate) trait Key: Lane {
-    /// The key of a NaN in this width, from the 32-bit form in a kernel's parameters.
-    fn nan(key: u32) -> Self;
+    /// A word of a [`Ranking`] in this width.
+    fn repeated(word: u32) -> Self;
     /// The low bits.
     fn narrow(bits: u64) -> Self;
     /// All bits.
@@ -107,9 +150,9 @@ macro_rules! keys {
     ($($key:ty => $found:ty;)*) => {$(
         impl Key for $key {
             #[inline(always)]
-            fn nan(key: u32) -> Self {
-                // Truncates or sign-extends: all zeros or all ones either way.
-                key as i32 as $key
+            fn repeated(word: u32) -> Self {
+                // Truncates or sign-extends: where a word is not wide enough, its bits are alike.
+                word as i32 as $key
             }
             #[inline(always)]
             fn narrow(bits: u64) -> Self {
@@ -177,7 +220,8 @@ pub(crate) trait KeyOrder: Copy + Send + Sync + 'static {
 /// Integers and truth values.
 #[derive(Clone, Copy)]
 pub(crate) struct Integers<K> {
-    /// The bits that differ between an element and its key: the sign of signed integers.
+    /// The bits that differ between an element and its key: the sign of signed integers, and
+    /// where the minimum is wanted all the others.
     pub flip: K,
 }
 
@@ -188,16 +232,20 @@ pub(crate) struct Floats<K> {
     pub infinity: K,
     /// The bits of the canonical quiet NaN.
     pub quiet_nan: K,
-    /// The key of a NaN; see [`Key::nan`].
+    /// The key of a NaN; see [`Ranking`].
     pub nan: K,
+    /// The bits that differ between a positive number and its key: the sign or, where the minimum
+    /// is wanted, all the others. Of negative numbers it is the other way round.
+    pub flip: K,
 }
 
 macro_rules! integers {
     ($($key:ty)*) => {$(
         impl Integers<$key> {
             /// The order of an element type of this width.
-            pub(crate) fn of(element_type: ElementType) -> Self {
-                Self { flip: sign_bit(element_type) as $key }
+            pub(crate) fn of(element_type: ElementType, ranking: Ranking) -> Self {
+                let complement: $key = Key::repeated(ranking.complement);
+                Self { flip: sign_bit(element_type) as $key ^ complement }
             }
         }
 
@@ -222,10 +270,18 @@ macro_rules! floats {
         impl Floats<$key> {
             const SIGN: $key = 1 << (<$key>::BITS - 1);
 
-            /// The order of an element type of this width, for a key of NaNs in 32 bits.
-            pub(crate) fn of(element_type: ElementType, nan: u32) -> Self {
+            /// The order of an element type of this width.
+            pub(crate) fn of(element_type: ElementType, ranking: Ranking) -> Self {
                 let [infinity, quiet_nan] = float_bits(element_type).map(|bits| bits as $key);
-                Self { infinity, quiet_nan, nan: Key::nan(nan) }
+                let [nan, complement] =
+                    [ranking.nan_key, ranking.complement].map(<$key as Key>::repeated);
+                Self { infinity, quiet_nan, nan, flip: Self::SIGN ^ complement }
+            }
+
+            /// Flips the other bits of negative numbers than the sign; again, and they are back.
+            #[inline(always)]
+            fn folded(bits: $key) -> $key {
+                bits ^ ((bits as $signed >> (<$key>::BITS - 1)) as $key & !Self::SIGN)
             }
         }
 
@@ -233,18 +289,17 @@ macro_rules! floats {
             type Key = $key;
             #[inline(always)]
             fn key(self, bits: $key) -> $key {
-                let sign = (bits as $signed >> (<$key>::BITS - 1)) as $key;
-                let flipped = bits ^ (sign | Self::SIGN);
-                if bits & !Self::SIGN > self.infinity { self.nan } else { flipped }
+                let key = Self::folded(bits) ^ self.flip;
+                if bits & !Self::SIGN > self.infinity { self.nan } else { key }
             }
             #[inline(always)]
             fn bits(self, key: $key) -> $key {
-                let sign = (!key as $signed >> (<$key>::BITS - 1)) as $key;
-                let bits = key ^ (sign | Self::SIGN);
+                let bits = Self::folded(key ^ self.flip);
                 if bits & !Self::SIGN > self.infinity { self.quiet_nan } else { bits }
             }
             #[inline(always)]
             fn rank(self, key: $key) -> $key {
+                // The keys of both zeros are neighbours, also complemented.
                 if key == Self::SIGN - 1 { Self::SIGN } else { key }
             }
         }
@@ -258,38 +313,39 @@ floats! {
 }
 
 /// Evaluates `$body` with `$order` as the [`KeyOrder`] of an element type that is known at run time.
-/// `$nan` is the key of a NaN in 32 bits, as in a kernel's parameters.
+/// `$ranking` is its [`Ranking`].
 macro_rules! with_order {
-    ($element_type:expr, $nan:expr, $order:ident => $body:expr) => {{
+    ($element_type:expr, $ranking:expr, $order:ident => $body:expr) => {{
         use $crate::tensor::key::{Floats, Integers};
-        let (element_type, nan): ($crate::tensor::ElementType, u32) = ($element_type, $nan);
+        let (element_type, ranking): ($crate::tensor::ElementType, $crate::tensor::key::Ranking) =
+            ($element_type, $ranking);
         match (element_type.size(), element_type.is_float()) {
             (1, _) => {
-                let $order = Integers::<u8>::of(element_type);
+                let $order = Integers::<u8>::of(element_type, ranking);
                 $body
             }
             (2, false) => {
-                let $order = Integers::<u16>::of(element_type);
+                let $order = Integers::<u16>::of(element_type, ranking);
                 $body
             }
             (2, true) => {
-                let $order = Floats::<u16>::of(element_type, nan);
+                let $order = Floats::<u16>::of(element_type, ranking);
                 $body
             }
             (4, false) => {
-                let $order = Integers::<u32>::of(element_type);
+                let $order = Integers::<u32>::of(element_type, ranking);
                 $body
             }
             (4, true) => {
-                let $order = Floats::<u32>::of(element_type, nan);
+                let $order = Floats::<u32>::of(element_type, ranking);
                 $body
             }
             (_, false) => {
-                let $order = Integers::<u64>::of(element_type);
+                let $order = Integers::<u64>::of(element_type, ranking);
                 $body
             }
             (_, true) => {
-                let $order = Floats::<u64>::of(element_type, nan);
+                let $order = Floats::<u64>::of(element_type, ranking);
                 $body
             }
         }
@@ -320,27 +376,31 @@ pub(crate) const fn float_bits(element_type: ElementType) -> [u64; 2] {
 }
 
 /// The low and high word of the key of an element that is not NaN.
-pub(crate) fn key_words(element_type: ElementType, bits: u64) -> [u32; 2] {
-    let key: u64 = with_order!(element_type, 0, order => order.key(Key::narrow(bits)).wide());
+pub(crate) fn key_words(element_type: ElementType, ranking: Ranking, bits: u64) -> [u32; 2] {
+    let key: u64 = with_order!(element_type, ranking, order => order.key(Key::narrow(bits)).wide());
     [key as u32, (key >> 32) as u32]
 }
 
-/// The bits of the lowest finite element; false for `bool`.
-pub(crate) const fn lowest_bits(element_type: ElementType) -> u64 {
-    match element_type {
-        ElementType::F32 => 0xff7f_ffff,
-        ElementType::F64 => 0xffef_ffff_ffff_ffff,
-        ElementType::F16 => 0xfbff,
-        ElementType::Bf16 => 0xff7f,
-        integer => sign_bit(integer),
+/// The bits of the finite element that every other one replaces: the lowest where the maximum is
+/// wanted, the highest where the minimum is. Of `bool`, false and true.
+pub(crate) const fn finite_bits(element_type: ElementType, extremum: Extremum) -> u64 {
+    let sign = 1 << (8 * element_type.size() - 1);
+    match (float_bits(element_type), extremum) {
+        ([0, _], Extremum::Maximum) => sign_bit(element_type),
+        ([0, _], Extremum::Minimum) if matches!(element_type, ElementType::Bool) => 1,
+        ([0, _], Extremum::Minimum) => sign_bit(element_type) ^ (sign | (sign - 1)),
+        ([infinity, _], Extremum::Maximum) => sign | (infinity - 1),
+        ([infinity, _], Extremum::Minimum) => infinity - 1,
     }
 }
 
-/// The bits of -inf, or of the lowest element of a type without infinities.
-pub(crate) const fn negative_infinity_bits(element_type: ElementType) -> u64 {
-    match float_bits(element_type) {
-        [0, _] => lowest_bits(element_type),
-        [infinity, _] => infinity | 1 << (8 * element_type.size() - 1),
+/// The bits of the element that no other one is replaced by: -inf where the maximum is wanted, +inf
+/// where the minimum is. Of a type without infinities as [`finite_bits`].
+pub(crate) const fn infinite_bits(element_type: ElementType, extremum: Extremum) -> u64 {
+    match (float_bits(element_type), extremum) {
+        ([0, _], _) => finite_bits(element_type, extremum),
+        ([infinity, _], Extremum::Maximum) => infinity | 1 << (8 * element_type.size() - 1),
+        ([infinity, _], Extremum::Minimum) => infinity,
     }
 }
 
@@ -348,19 +408,28 @@ pub(crate) const fn negative_infinity_bits(element_type: ElementType) -> u64 {
 mod tests {
     use super::*;
 
+    const EXTREMA: [Extremum; 2] = [Extremum::Maximum, Extremum::Minimum];
+
     /// Every bit pattern of the 16-bit floats, sorted by key, must be sorted by value.
     #[test]
     fn sixteen_bit_keys_order_as_the_numbers_do() {
         fn check(element_type: ElementType, value: impl Fn(u16) -> f64) {
-            for nan in [0, u16::MAX] {
-                let order = Floats::<u16>::of(element_type, nan.into());
+            let modes = [Nan::Ignore, Nan::Propagate].into_iter();
+            let modes = modes.flat_map(|nan| EXTREMA.map(|extremum| (nan, extremum)));
+            for (nan, extremum) in modes {
+                let ranking = Ranking::new(element_type, nan, extremum);
+                let order = Floats::<u16>::of(element_type, ranking);
+                let [nan, complement]: [u16; 2] =
+                    [ranking.nan_key, ranking.complement].map(Key::repeated);
                 let mut all: Vec<u16> = (0..=u16::MAX).collect();
                 all.retain(|&b| !value(b).is_nan());
-                all.sort_by_key(|&b| order.key(b));
+                all.sort_by_key(|&b| order.key(b) ^ complement);
                 for pair in all.windows(2) {
                     let (a, b) = (value(pair[0]), value(pair[1]));
                     assert!(a < b || (a == b && a == 0.0 && a.is_sign_negative()), "{a} {b}");
                 }
+                let [below, above] = [0x8000, 0].map(|zero| order.rank(order.key(zero)));
+                assert_eq!(below, above);
                 for bits in 0..=u16::MAX {
                     let key = order.key(bits);
                     if value(bits).is_nan() {
@@ -393,9 +462,15 @@ mod tests {
             f64::MAX,
             f64::INFINITY,
         ];
-        let wide = Floats::<u64>::of(ElementType::F64, 0);
-        let [ignored, propagated] =
-            [0, u32::MAX].map(|nan| Floats::<u32>::of(ElementType::F32, nan));
+        let wide = Floats::<u64>::of(ElementType::F64, Ranking::MAXIMUM);
+        let [ignored, propagated] = [0, u32::MAX]
+            .map(|nan| Floats::<u32>::of(ElementType::F32, Ranking::MAXIMUM.with_nan_key(nan)));
+        let minimum = Ranking::new(ElementType::F64, Nan::Ignore, Extremum::Minimum);
+        let least = Floats::<u64>::of(ElementType::F64, minimum);
+        for bits in values.iter().map(|v| v.to_bits()) {
+            assert_eq!(least.key(bits), !wide.key(bits));
+            assert_eq!(least.bits(least.key(bits)), bits);
+        }
         let keys: Vec<u64> = values.iter().map(|v| wide.key(v.to_bits())).collect();
         assert!(keys.is_sorted_by(|a, b| a < b));
         values.retain(|v| *v == f64::from(*v as f32) && v.abs() != 5e-324);
@@ -413,13 +488,17 @@ mod tests {
     #[test]
     fn integers_order_as_they_do() {
         for element_type in ElementType::ALL.into_iter().filter(|t| !t.is_float()) {
-            let sign = sign_bit(element_type);
-            let key = |bits: u64| -> u64 {
-                with_order!(element_type, 0, order => order.key(Key::narrow(bits)).wide())
+            let key = |bits: u64, extremum| -> u64 {
+                let ranking = Ranking::new(element_type, Nan::Ignore, extremum);
+                with_order!(element_type, ranking, order => order.key(Key::narrow(bits)).wide())
             };
-            assert_eq!(key(lowest_bits(element_type)), 0, "{element_type}");
-            assert_eq!(key(sign), 0, "{element_type}");
-            assert_eq!(key(1) - key(0), 1, "{element_type}");
+            let [maximum, minimum] = EXTREMA;
+            assert_eq!(key(sign_bit(element_type), maximum), 0, "{element_type}");
+            assert_eq!(key(1, maximum) - key(0, maximum), 1, "{element_type}");
+            assert_eq!(key(0, minimum) - key(1, minimum), 1, "{element_type}");
+            for extremum in EXTREMA {
+                assert_eq!(key(finite_bits(element_type, extremum), extremum), 0, "{element_type}");
+            }
         }
     }
 }

@@ -340,7 +340,7 @@ impl<L: Load, B: Fn(usize) -> usize> Loop for Columns<'_, L, B> {
 mod tests {
     use super::*;
     use crate::tensor::ElementType;
-    use crate::tensor::key::{KeyOrder, with_order};
+    use crate::tensor::key::{Extremum, KeyOrder, Nan, Ranking, with_order};
     use crate::vector::Elements;
 
     /// Random words, with NaNs, infinities and zeros of all types among them.
@@ -401,8 +401,11 @@ mod tests {
     #[test]
     fn folds_are_maxima_for_all_types_and_lengths() {
         for element in ElementType::ALL {
-            for nan in [0, u32::MAX] {
-                with_order!(element, nan, order => check(order));
+            for nan in [Nan::Ignore, Nan::Propagate] {
+                for extremum in [Extremum::Maximum, Extremum::Minimum] {
+                    let ranking = Ranking::new(element, nan, extremum);
+                    with_order!(element, ranking, order => check(order));
+                }
             }
         }
     }

@@ -2,10 +2,10 @@
 
 use super::common::{Random, check_oracle, gpu, plans, seed, tensor};
 use super::{check_random, check_within, compare_launches, rounds, variants};
-use wgmax::operator::{Operator, ReduceMax};
+use wgmax::operator::{Operator, Positions, ReduceMax};
 use wgmax::plan::Limits;
 use wgmax::sweep::Kind;
-use wgmax::{Device, ElementType, Nan, Tensor, Tuning};
+use wgmax::{Device, ElementType, Extremum, Nan, Tensor, Tuning};
 
 #[test]
 fn random_reductions_agree_three_ways() {
@@ -53,13 +53,23 @@ fn known_traps_agree_three_ways() {
     for t in ElementType::ALL {
         for (shape, axes) in shapes {
             for nan in [Nan::Propagate, Nan::Ignore] {
-                let what = format!("{t}{shape:?} over {axes:?}, {nan:?}");
                 let input = tensor(t, shape, 1, &mut random);
-                let op = ReduceMax::new().axes(axes.iter().map(|&a| a as i64)).nan(nan).into();
-                check_oracle(&[&Device::cpu(), &hardware, &software], &op, &[&input], &what);
-                for device in [&hardware, &software] {
-                    let plan = device.plan(&op, &[input.desc()]).unwrap();
-                    compare_launches(device, &op, &[&input], &plan, &what);
+                let op = ReduceMax::new().axes(axes.iter().map(|&a| a as i64)).nan(nan);
+                let minimum = op.clone().extremum(Extremum::Minimum);
+                let positions = |last| Positions { last, ..Positions::default() };
+                let found = [
+                    op.clone().indices(positions(false)),
+                    minimum.clone().indices(positions(true)),
+                ];
+                let found = found.into_iter().filter(|op| op.outputs(input.desc()).is_ok());
+                for op in [op, minimum].into_iter().chain(found) {
+                    let (op, what): (Operator, _) =
+                        (op.clone().into(), format!("{t}{shape:?}, {op:?}"));
+                    check_oracle(&[&Device::cpu(), &hardware, &software], &op, &[&input], &what);
+                    for device in [&hardware, &software] {
+                        let plan = device.plan(&op, &[input.desc()]).unwrap();
+                        compare_launches(device, &op, &[&input], &plan, &what);
+                    }
                 }
             }
         }
@@ -85,6 +95,20 @@ fn a_long_reduction_reaches_its_end() {
             let found = op.run(&device, &input).unwrap();
             assert_eq!(found.bytes().last(), Some(&200), "{shape:?}");
             assert_eq!(found.bytes(), expected.bytes(), "{shape:?}");
+        }
+        // And its position: of the first one, and of the last of those below.
+        let places = op.clone().indices(Positions::default()).values(false);
+        let lowest = Positions { last: true, element_type: ElementType::I32 };
+        let last = op.extremum(Extremum::Minimum).indices(lowest).values(false);
+        let [places, last] = [places, last].map(|op| (op.run(&Device::cpu(), &input).unwrap(), op));
+        let (len, results) = (shape[axis as usize], places.0.len());
+        assert_eq!(places.0.as_slice::<i64>().unwrap()[results - 1], len as i64 - 1, "{shape:?}");
+        assert_eq!(last.0.as_slice::<i32>().unwrap()[results - 1], len as i32 - 2, "{shape:?}");
+        for device in plans(&device) {
+            for (expected, op) in [&places, &last] {
+                let found = op.run(&device, &input).unwrap();
+                assert_eq!(found.bytes(), expected.bytes(), "{shape:?}");
+            }
         }
     }
 }
@@ -122,6 +146,21 @@ fn results_feed_the_next_operator() {
     }
 }
 
+/// The same with positions, or the minimum, now and then.
+fn with_positions(op: ReduceMax, random: &mut Random) -> ReduceMax {
+    let op = match random.below(3) {
+        0 => op.extremum(Extremum::Minimum),
+        _ => op,
+    };
+    match random.below(2) {
+        0 => op,
+        _ => op.indices(Positions {
+            element_type: random.pick(&[ElementType::I32, ElementType::I64]),
+            last: random.below(3) == 0,
+        }),
+    }
+}
+
 /// No binding holds two rows: columns are reduced part by part.
 #[test]
 fn rows_wider_than_a_binding_are_cut() {
@@ -145,7 +184,8 @@ fn rows_wider_than_a_binding_are_cut() {
                      {max_binding_size}"
                 );
                 let input = tensor(t, shape, random.below(2) as usize, &mut random);
-                let op = ReduceMax::new().axes([*axis]).nan(nan).into();
+                let op =
+                    with_positions(ReduceMax::new().axes([*axis]).nan(nan), &mut random).into();
                 check_oracle(&[&Device::cpu()], &op, &[&input], &what);
                 let limits = Limits { max_binding_size, ..device.info().limits.clone() };
                 for device in plans(&device) {
@@ -191,7 +231,7 @@ fn results_that_begin_within_a_word_agree_three_ways() {
         for &(shape, axis, max_binding_size) in shapes {
             let nan = random.pick(&[Nan::Propagate, Nan::Ignore]);
             let input = tensor(t, shape, random.below(2) as usize, &mut random);
-            let op = ReduceMax::new().axes([axis]).nan(nan).into();
+            let op = with_positions(ReduceMax::new().axes([axis]).nan(nan), &mut random).into();
             // Larger alignments leave more before the first element of a binding.
             let own = device.info().limits.clone();
             let alignment = random.pick(&[own.alignment, 256]).max(own.alignment);
@@ -243,7 +283,7 @@ fn random_results_that_begin_within_a_word_agree_three_ways() {
             ..own
         };
         let nan = random.pick(&[Nan::Propagate, Nan::Ignore]);
-        let op = ReduceMax::new().axes([1]).nan(nan).into();
+        let op = with_positions(ReduceMax::new().axes([1]).nan(nan), &mut random).into();
         let input = tensor(t, &shape, random.below(3) as usize, &mut random);
         let parallelism = random.pick(&[1, 64, 1024, 65_536]);
         let what = format!(
@@ -274,7 +314,8 @@ fn short_rows_agree_three_ways() {
                 let what =
                     format!("WGMAX_SEED={seed}: {t}{shape:?}, {nan:?}, parallelism {parallelism}");
                 let input = tensor(t, &shape, random.below(2) as usize, &mut random);
-                let op = ReduceMax::new().axes([1]).nan(nan).into();
+                let extremum = random.pick(&[Extremum::Maximum, Extremum::Minimum]);
+                let op = ReduceMax::new().axes([1]).nan(nan).extremum(extremum).into();
                 check_oracle(&[&Device::cpu()], &op, &[&input], &what);
                 let tuning = Tuning::software().with_target_parallelism(parallelism);
                 let device = device.with_tuning(tuning);

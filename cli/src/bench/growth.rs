@@ -53,23 +53,42 @@ fn item(op: Kind, name: &str, shape: &[usize], attrs: Attributes, results: usize
         dtype: "f32".into(),
         shape: shape.to_vec(),
         attrs,
+        minimum: false,
         bytes_read: 4 * (elements + ids) as u64,
         bytes_write: 4 * results as u64,
     }
 }
 
 fn all(bytes: usize) -> Item {
-    item(Kind::ReduceMax, "all", &[bytes / 4], Attributes::Reduce { axes: vec![0] }, 1)
+    item(
+        Kind::ReduceMax,
+        "all",
+        &[bytes / 4],
+        Attributes::Reduce { axes: vec![0], indices: false },
+        1,
+    )
 }
 
 fn rows(bytes: usize) -> Item {
     let shape = [bytes / 4096, 1024];
-    item(Kind::ReduceMax, "rows", &shape, Attributes::Reduce { axes: vec![1] }, shape[0])
+    item(
+        Kind::ReduceMax,
+        "rows",
+        &shape,
+        Attributes::Reduce { axes: vec![1], indices: false },
+        shape[0],
+    )
 }
 
 fn columns(bytes: usize) -> Item {
     let shape = [bytes / 4096, 1024];
-    item(Kind::ReduceMax, "columns", &shape, Attributes::Reduce { axes: vec![0] }, shape[1])
+    item(
+        Kind::ReduceMax,
+        "columns",
+        &shape,
+        Attributes::Reduce { axes: vec![0], indices: false },
+        shape[1],
+    )
 }
 
 fn pool(bytes: usize) -> Item {

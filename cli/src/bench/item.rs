@@ -1,8 +1,10 @@
 //! The work items: operators with attributes and inputs, and the fewest bytes that they move.
 
 use serde::Deserialize;
-use wgmax::operator::{EmptySegment, Indices, Layout, MaxPool, Operator, ReduceMax, SegmentMax};
-use wgmax::{ElementType, TensorDesc};
+use wgmax::operator::{
+    EmptySegment, Indices, Layout, MaxPool, Operator, Positions, ReduceMax, SegmentMax,
+};
+use wgmax::{ElementType, Extremum, TensorDesc};
 
 /// One operator on one input.
 #[derive(Clone, Debug, Deserialize)]
@@ -13,6 +15,9 @@ pub struct Item {
     pub dtype: String,
     pub shape: Vec<usize>,
     pub attrs: Attributes,
+    /// Whether the minimum is found.
+    #[serde(default)]
+    pub minimum: bool,
     /// Bytes of the inputs, each read once.
     pub bytes_read: u64,
     /// Bytes of the results, each written once.
@@ -31,6 +36,8 @@ pub enum Kind {
 pub enum Attributes {
     Reduce {
         axes: Vec<i64>,
+        #[serde(default)]
+        indices: bool,
     },
     Pool {
         kernel: Vec<i64>,
@@ -81,11 +88,12 @@ impl Item {
 
     /// What it is, for those who do not know its name.
     pub fn description(&self) -> String {
-        let desc = format!("{:?} {} {:?}", self.op, self.dtype, self.shape);
+        let desc = format!("{} {} {:?}", self.operator().name(), self.dtype, self.shape);
         match &self.attrs {
-            Attributes::Reduce { axes } => {
+            Attributes::Reduce { axes, indices } => {
                 let noun = if axes.len() == 1 { "axis" } else { "axes" };
-                format!("{desc}, {noun} {}", list(axes))
+                let text = format!("{desc}, {noun} {}", list(axes));
+                text + if *indices { ", with indices" } else { "" }
             }
             Attributes::Pool { kernel, strides, pads, dilations, layout, indices } => {
                 let mut text = desc;
@@ -152,10 +160,13 @@ impl Item {
     }
 
     pub fn operator(&self) -> Operator {
+        let extremum = if self.minimum { Extremum::Minimum } else { Extremum::Maximum };
         match &self.attrs {
-            Attributes::Reduce { axes } => {
-                ReduceMax::new().axes(axes.iter().copied()).keep_dims(false).into()
-            }
+            Attributes::Reduce { axes, indices } => ReduceMax::new()
+                .axes(axes.iter().copied())
+                .extremum(extremum)
+                .indices(indices.then(Positions::default))
+                .into(),
             Attributes::Pool { kernel, strides, pads, dilations, layout, indices } => {
                 let (begin, end) = pads.split_at(kernel.len());
                 let channels_last = layout == "NHWC";
@@ -165,11 +176,13 @@ impl Item {
                     .dilations(dilations.iter().copied())
                     .layout(if channels_last { Layout::Nxc } else { Layout::Ncx })
                     .indices(indices.then(Indices::default))
+                    .extremum(extremum)
                     .into()
             }
             Attributes::Segment { num_segments, .. } => SegmentMax::sorted()
                 .num_segments(*num_segments as i64)
                 .empty_segment(EmptySegment::NegativeInfinity)
+                .extremum(extremum)
                 .into(),
         }
     }

@@ -6,7 +6,7 @@ use std::io::Write;
 use std::str::FromStr;
 
 use clap::{Args, Subcommand};
-use wgmax::Tensor;
+use wgmax::{Extremum, Tensor};
 
 use super::max_pool::Axes;
 use super::options::Planning;
@@ -51,7 +51,9 @@ pub struct Arguments {
 fn file(text: &str) -> Result<String, String> {
     match text.contains('.') || text.ends_with('-') {
         true => Ok(text.to_string()),
-        false => Err("neither a file nor 'reduce-max', 'max-pool' or 'segment-max'".to_string()),
+        false => {
+            Err("neither a file nor an operator such as 'reduce-max' or 'min-pool'".to_string())
+        }
     }
 }
 
@@ -59,10 +61,19 @@ fn file(text: &str) -> Result<String, String> {
 enum Choice {
     /// The maximum along axes of a tensor from a file
     ReduceMax(ReduceMax),
+    /// The minimum along axes of a tensor from a file
+    #[command(after_help = "Example:\n  wgmax compare reduce-min x.npy --axes 0")]
+    ReduceMin(ReduceMax),
     /// The maximum of windows of a tensor from a file, and its position
     MaxPool(MaxPool),
+    /// The minimum of windows of a tensor from a file, and its position
+    #[command(after_help = "Example:\n  wgmax compare min-pool x.npy --kernel 3,3")]
+    MinPool(MaxPool),
     /// The maximum of each segment of the rows of a tensor from a file
     SegmentMax(SegmentMax),
+    /// The minimum of each segment of the rows of a tensor from a file
+    #[command(after_help = "Example:\n  wgmax compare segment-min x.npy ids.npy")]
+    SegmentMin(SegmentMax),
 }
 
 #[derive(Args)]
@@ -70,6 +81,9 @@ enum Choice {
 struct ReduceMax {
     #[command(flatten)]
     operation: reduce_max::Operation,
+    /// Also compare the positions of the results
+    #[arg(long)]
+    indices: bool,
     #[command(flatten)]
     between: Between,
 }
@@ -79,7 +93,7 @@ struct ReduceMax {
 struct MaxPool {
     #[command(flatten)]
     operation: max_pool::Operation,
-    /// Also compare the positions of the maxima
+    /// Also compare the positions of the results
     #[arg(long)]
     indices: bool,
     #[command(flatten)]
@@ -91,7 +105,7 @@ struct MaxPool {
 struct SegmentMax {
     #[command(flatten)]
     operation: segment_max::Operation,
-    /// Also compare the rows that the maxima come from
+    /// Also compare the rows that the results come from
     #[arg(long)]
     indices: bool,
     #[command(flatten)]
@@ -109,6 +123,15 @@ struct Between {
 
 #[derive(Clone)]
 struct Pair(String, String);
+
+impl Choice {
+    fn extremum(&self) -> Extremum {
+        match self {
+            Self::ReduceMax(_) | Self::MaxPool(_) | Self::SegmentMax(_) => Extremum::Maximum,
+            Self::ReduceMin(_) | Self::MinPool(_) | Self::SegmentMin(_) => Extremum::Minimum,
+        }
+    }
+}
 
 impl FromStr for Pair {
     type Err = &'static str;
@@ -158,18 +181,19 @@ fn tensors(
 /// Runs an operator on two devices, and compares the results.
 fn devices(choice: &Choice, output: &mut Output) -> anyhow::Result<Outcome> {
     let mut axes = Axes::OWN;
+    let extremum = choice.extremum();
     let (operator, inputs, between) = match choice {
-        Choice::ReduceMax(choice) => {
-            let (operator, input) = choice.operation.read()?;
+        Choice::ReduceMax(choice) | Choice::ReduceMin(choice) => {
+            let (operator, input) = choice.operation.read(extremum, choice.indices)?;
             (operator, vec![input], &choice.between)
         }
-        Choice::MaxPool(choice) => {
-            let (operator, input, own) = choice.operation.read(choice.indices)?;
+        Choice::MaxPool(choice) | Choice::MinPool(choice) => {
+            let (operator, input, own) = choice.operation.read(extremum, choice.indices)?;
             axes = own;
             (operator, vec![input], &choice.between)
         }
-        Choice::SegmentMax(choice) => {
-            let (operator, inputs) = choice.operation.read(choice.indices)?;
+        Choice::SegmentMax(choice) | Choice::SegmentMin(choice) => {
+            let (operator, inputs) = choice.operation.read(extremum, choice.indices)?;
             (operator, inputs, &choice.between)
         }
     };

@@ -7,7 +7,7 @@ use std::io::Write;
 use clap::{Args, Subcommand};
 use wgmax::operator::Operator;
 use wgmax::plan::{Limits, Plan};
-use wgmax::{ElementType, TensorDesc, Tuning, wgpu};
+use wgmax::{ElementType, Extremum, TensorDesc, Tuning, wgpu};
 
 use super::max_pool::Given;
 use super::options::{PlanChoice, Size, element_type, workgroup};
@@ -32,10 +32,28 @@ pub struct Arguments {
 enum Choice {
     /// The launches of the maximum along axes
     ReduceMax(ReduceMax),
+    /// The launches of the minimum along axes
+    #[command(after_help = "Example:\n  wgmax explain reduce-min 1000x1000 --axes 0")]
+    ReduceMin(ReduceMax),
     /// The launches of the maximum of windows
     MaxPool(MaxPool),
+    /// The launches of the minimum of windows
+    #[command(after_help = "Example:\n  wgmax explain min-pool 16x64x112x112 --kernel 3,3")]
+    MinPool(MaxPool),
     /// The launches of the maximum of each segment of rows
     SegmentMax(SegmentMax),
+    /// The launches of the minimum of each segment of rows
+    #[command(after_help = "Example:\n  wgmax explain segment-min 1000000x64 --num-segments 5000")]
+    SegmentMin(SegmentMax),
+}
+
+impl Choice {
+    fn extremum(&self) -> Extremum {
+        match self {
+            Self::ReduceMax(_) | Self::MaxPool(_) | Self::SegmentMax(_) => Extremum::Maximum,
+            Self::ReduceMin(_) | Self::MinPool(_) | Self::SegmentMin(_) => Extremum::Minimum,
+        }
+    }
 }
 
 #[derive(Args)]
@@ -49,6 +67,9 @@ struct ReduceMax {
     input: Input,
     #[command(flatten)]
     attributes: reduce_max::Attributes,
+    /// Also compute the positions of the results
+    #[arg(long)]
+    indices: bool,
     #[command(flatten)]
     target: Target,
 }
@@ -64,7 +85,7 @@ struct MaxPool {
     input: Input,
     #[command(flatten)]
     attributes: max_pool::Attributes,
-    /// Also compute the positions of the maxima
+    /// Also compute the positions of the results
     #[arg(long)]
     indices: bool,
     #[command(flatten)]
@@ -87,7 +108,7 @@ struct SegmentMax {
     /// Element type of the ids or offsets
     #[arg(long, value_name = "TYPE", default_value = "i32", value_parser = element_type)]
     ids_type: ElementType,
-    /// Also compute the rows that the maxima come from
+    /// Also compute the rows that the results come from
     #[arg(long)]
     indices: bool,
     #[command(flatten)]
@@ -195,20 +216,23 @@ struct Explanation {
 }
 
 pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome> {
+    let extremum = arguments.operator.extremum();
     let (operator, inputs, target) = match &arguments.operator {
-        Choice::ReduceMax(ReduceMax { input, attributes, target }) => {
-            let desc = input.desc()?;
-            (attributes.operator(&desc)?, vec![desc], target)
+        Choice::ReduceMax(choice) | Choice::ReduceMin(choice) => {
+            let desc = choice.input.desc()?;
+            let operator = choice.attributes.operator(extremum, choice.indices, &desc)?;
+            (operator, vec![desc], &choice.target)
         }
-        Choice::MaxPool(MaxPool { input, attributes, indices, target }) => {
+        Choice::MaxPool(choice) | Choice::MinPool(choice) => {
+            let MaxPool { input, attributes, indices, target } = choice;
             let desc = input.desc()?;
             let shape = &input.shape;
             let given = Given { name: shape.text(), reshaped: &|new| shape.replaced(new) };
-            let (operator, axes) = attributes.operator(*indices, &desc, &given)?;
+            let (operator, axes) = attributes.operator(extremum, *indices, &desc, &given)?;
             (operator, vec![axes.pooled(&desc)?], target)
         }
-        Choice::SegmentMax(choice) => {
-            let (operator, inputs) = choice.operator()?;
+        Choice::SegmentMax(choice) | Choice::SegmentMin(choice) => {
+            let (operator, inputs) = choice.operator(extremum)?;
             (operator, inputs, &choice.target)
         }
     };
@@ -224,7 +248,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome
 }
 
 impl SegmentMax {
-    fn operator(&self) -> anyhow::Result<(Operator, Vec<TensorDesc>)> {
+    fn operator(&self, extremum: Extremum) -> anyhow::Result<(Operator, Vec<TensorDesc>)> {
         let Self { attributes, input, .. } = self;
         let data = input.desc()?;
         let Some(segments) = attributes.num_segments else {
@@ -240,7 +264,7 @@ impl SegmentMax {
             anyhow::bail!("--num-segments {segments}: there are no such offsets");
         };
         let ids = TensorDesc::new(self.ids_type, [ids]).map_err(with_argument)?;
-        let operator = attributes.operator(self.indices);
+        let operator = attributes.operator(extremum, self.indices);
         operator.infer(&data, &ids).map_err(with_argument)?;
         Ok((operator.into(), vec![data, ids]))
     }

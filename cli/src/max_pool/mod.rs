@@ -1,11 +1,11 @@
-//! `wgmax max-pool`.
+//! `wgmax max-pool` and `wgmax min-pool`.
 
 mod advice;
 mod axes;
 
 use clap::{Args, ValueEnum};
 use wgmax::operator::{self, MaxPool, Operator, Padding};
-use wgmax::{Tensor, TensorDesc};
+use wgmax::{Extremum, Tensor, TensorDesc};
 
 use super::Outcome;
 use super::options::{EmptyChoice, IndexType, List, NanChoice, Run, Writing};
@@ -26,12 +26,12 @@ Examples:
 pub struct Arguments {
     #[command(flatten)]
     operation: Operation,
-    /// Also compute the positions of the maxima, and write them to a file
+    /// Also compute the positions of the results, and write them to a file
     #[arg(long, value_name = "IDX_FILE")]
     indices: Option<String>,
     #[command(flatten)]
     run: Run,
-    /// File for the maxima, as FILE:NAME in an archive that keeps its other arrays; printed by default
+    /// File for the result, as FILE:NAME in an archive that keeps its other arrays; printed by default
     #[arg(short, long, value_name = "OUT")]
     output: Option<String>,
     #[command(flatten)]
@@ -75,7 +75,7 @@ pub struct Attributes {
     /// How NaN counts
     #[arg(long, value_enum, default_value = "propagate")]
     nan: NanChoice,
-    /// The maximum of a window that covers no element, for floats
+    /// What a window that covers no element gives, for floats
     #[arg(long, value_enum, default_value = "neg-inf")]
     empty: EmptyChoice,
     /// Element type of the indices
@@ -137,6 +137,7 @@ impl Attributes {
     /// The operator, if the attributes fit the input, and how the input's axes are pooled.
     pub fn operator(
         &self,
+        extremum: Extremum,
         indices: bool,
         input: &TensorDesc,
         given: &Given,
@@ -147,7 +148,7 @@ impl Attributes {
         });
         let axes = Axes::new(layout, self.kernel.0.len(), input.rank());
         let pooled = axes.pooled(input)?;
-        let operator = self.max_pool(indices, &pooled, axes, input.rank())?;
+        let operator = self.max_pool(indices, &pooled, axes, input.rank())?.extremum(extremum);
         operator.infer(&pooled).map_err(|error| self.explained(error, axes, input, given))?;
         Ok((operator.into(), axes))
     }
@@ -214,7 +215,11 @@ impl Attributes {
 
 impl Operation {
     /// The operator, checked before a device is opened, and what it pools of the file.
-    pub fn read(&self, indices: bool) -> anyhow::Result<(Operator, Tensor, Axes)> {
+    pub fn read(
+        &self,
+        extremum: Extremum,
+        indices: bool,
+    ) -> anyhow::Result<(Operator, Tensor, Axes)> {
         let Self { source, attributes } = self;
         let input = source.read()?;
         let kernel = &attributes.kernel;
@@ -224,7 +229,7 @@ impl Operation {
             kernel.0.first().unwrap_or(&3)
         );
         let given = Given { name: &source.input, reshaped: &|shape| source.reshaped(shape) };
-        let (operator, axes) = attributes.operator(indices, input.desc(), &given)?;
+        let (operator, axes) = attributes.operator(extremum, indices, input.desc(), &given)?;
         let pooled = axes.pooled(input.desc())?;
         Ok((operator, input.reshape(pooled.shape())?, axes))
     }
@@ -241,8 +246,13 @@ impl Operation {
     }
 }
 
-pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome> {
-    let (operator, input, axes) = arguments.operation.read(arguments.indices.is_some())?;
+pub fn run(
+    arguments: &Arguments,
+    extremum: Extremum,
+    output: &mut Output,
+) -> anyhow::Result<Outcome> {
+    let indices = arguments.indices.is_some();
+    let (operator, input, axes) = arguments.operation.read(extremum, indices)?;
     let results = arguments.run.run(&operator, &[&input])?;
     let results = results.iter().map(|result| axes.own(result)).collect::<Result<Vec<_>, _>>()?;
     output::deliver(

@@ -33,7 +33,8 @@ impl Report<'_> {
         }
         let counts: Vec<String> = counts.iter().map(|(name, n)| format!("{n} {name}")).collect();
         let found = match counts.is_empty() {
-            true => "none is a MaxPool, GlobalMaxPool or ReduceMax".to_string(),
+            true => "none is a MaxPool, GlobalMaxPool, ReduceMax, ReduceMin, ArgMax or ArgMin"
+                .to_string(),
             false => counts.join(", "),
         };
         let name = &self.model.name;

@@ -1,22 +1,24 @@
-//! ReduceMax.
+//! ReduceMax and ReduceMin.
 
 use crate::dialect::attributes::{Inputs, Name, Reader};
 use crate::dialect::{Attributes, Dialect, Node};
 use crate::error::{Error, Result};
 use crate::operator::{self, EmptySet};
 use crate::tensor::axes::{self, AxesForm, Duplicates};
-use crate::tensor::key::Nan;
+use crate::tensor::key::{Extremum, Nan};
 use crate::tensor::{ElementType, Tensor, TensorDesc};
 
 /// [ReduceMax](https://uxlfoundation.github.io/oneDNN/dev_guide_op_reducemax.html)
-/// of f32, bf16 and f16.
+/// and ReduceMin of f32, bf16 and f16.
 ///
 /// Axes are given either as the attribute or as the second input, and not as both. An empty
 /// attribute counts as given. Without axes, the operator is the identity. An axis is in
 /// `-rank..rank`, and must not be given twice. The maximum of an empty set is the smallest finite
-/// value. NaN is ignored.
+/// value, the minimum the largest one. NaN is ignored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReduceMax {
+    /// Whether this is ReduceMax or ReduceMin. Default: ReduceMax.
+    pub extremum: Extremum,
     /// The axes to reduce; absent if the second input has them. Default: absent.
     pub axes: Option<Vec<i64>>,
     /// Whether reduced dimensions stay with size 1. Default: false.
@@ -26,11 +28,9 @@ pub struct ReduceMax {
 }
 
 impl ReduceMax {
-    const NAME: Name = Name { dialect: Dialect::OneDnn, operator: "ReduceMax", version: None };
-
     /// The operator with the defaults of the specification.
     pub fn new() -> Self {
-        Self { axes: None, keep_dims: false, nan: Nan::Ignore }
+        Self { extremum: Extremum::Maximum, axes: None, keep_dims: false, nan: Nan::Ignore }
     }
 
     /// The operator with these attributes. The others have their defaults. `keep_dims` may be a
@@ -39,13 +39,17 @@ impl ReduceMax {
     /// # Errors
     /// [`Error::UnknownAttribute`]; [`Error::BadAttribute`] for a value of the wrong kind.
     pub fn from_attributes(attributes: &Attributes) -> Result<Self> {
-        let mut operator = Self::new();
+        Self::new().with_attributes(attributes)
+    }
+
+    fn with_attributes(self, attributes: &Attributes) -> Result<Self> {
+        let mut operator = self;
         let mut reader = Reader::new(attributes);
         operator.axes = reader.ints("axes")?;
         if let Some(keep_dims) = reader.bool("keep_dims")? {
             operator.keep_dims = keep_dims;
         }
-        reader.finish(&Self::NAME)?;
+        reader.finish(&operator.name())?;
         Ok(operator)
     }
 
@@ -63,11 +67,11 @@ impl ReduceMax {
     ) -> Result<operator::ReduceMax> {
         use ElementType::{Bf16, F16, F32};
         if !matches!(data.element_type(), F32 | Bf16 | F16) {
-            return Err(Self::NAME.wrong_type(data.element_type()));
+            return Err(self.name().wrong_type(data.element_type()));
         }
         let source = |given| Error::AxesSource {
             dialect: Dialect::OneDnn.name(),
-            operator: Self::NAME.operator,
+            operator: self.name().operator,
             given,
         };
         let axes = match (&self.axes, axes) {
@@ -81,6 +85,7 @@ impl ReduceMax {
         let axes = axes::normalize(&axes, data.rank(), Duplicates::Refuse)?;
         Ok(operator::ReduceMax::new()
             .axes(axes.into_iter().map(|axis| axis as i64))
+            .extremum(self.extremum)
             .keep_dims(self.keep_dims)
             .nan(self.nan)
             .empty_set(EmptySet::Lowest))
@@ -89,17 +94,28 @@ impl ReduceMax {
     /// Resolves a node for its inputs.
     pub(in crate::dialect) fn resolve(
         node: &Node,
+        extremum: Extremum,
         inputs: Inputs<'_>,
         nan: Option<Nan>,
     ) -> Result<operator::ReduceMax> {
+        let operator = Self { extremum, ..Self::new() };
+        let name = operator.name();
         if node.version.is_some() {
-            return Err(Name { version: node.version, ..Self::NAME }.unknown_version());
+            return Err(Name { version: node.version, ..name }.unknown_version());
         }
-        let mut operator = Self::from_attributes(&node.attributes)?;
+        let mut operator = operator.with_attributes(&node.attributes)?;
         operator.nan = nan.unwrap_or(operator.nan);
-        Self::NAME.outputs(node.outputs, false)?;
-        let (data, [axes]) = Self::NAME.inputs(inputs, "1 or 2 inputs")?;
+        name.outputs(node.outputs, false)?;
+        let (data, [axes]) = name.inputs(inputs, "1 or 2 inputs")?;
         operator.operator(data, axes)
+    }
+
+    const fn name(&self) -> Name {
+        let operator = match self.extremum {
+            Extremum::Maximum => "ReduceMax",
+            Extremum::Minimum => "ReduceMin",
+        };
+        Name { dialect: Dialect::OneDnn, operator, version: None }
     }
 }
 

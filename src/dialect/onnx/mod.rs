@@ -4,10 +4,12 @@
 //! opset 19 has ReduceMax-18, and all opsets from 20 to 28 have ReduceMax-20. Opset 28 is the
 //! newest that is known here; newer ones are [`Error::UnknownOpset`].
 
+mod arg_max;
 mod global_max_pool;
 mod max_pool;
 mod reduce_max;
 
+pub use arg_max::ArgMax;
 pub use global_max_pool::GlobalMaxPool;
 pub use max_pool::MaxPool;
 pub use reduce_max::ReduceMax;

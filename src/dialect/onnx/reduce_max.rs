@@ -1,4 +1,4 @@
-//! ReduceMax.
+//! ReduceMax and ReduceMin.
 
 use super::name;
 use crate::dialect::attributes::{Inputs, Name, Reader, flag};
@@ -6,11 +6,11 @@ use crate::dialect::{Attributes, Node};
 use crate::error::Result;
 use crate::operator::{self, EmptySet};
 use crate::tensor::axes::{self, AxesForm, Duplicates};
-use crate::tensor::key::Nan;
+use crate::tensor::key::{Extremum, Nan};
 use crate::tensor::{ElementType, Tensor, TensorDesc};
 
-/// [ReduceMax](https://onnx.ai/onnx/operators/onnx__ReduceMax.html), opsets 1,
-/// 11, 12, 13, 18 and 20.
+/// [ReduceMax](https://onnx.ai/onnx/operators/onnx__ReduceMax.html) and
+/// [ReduceMin](https://onnx.ai/onnx/operators/onnx__ReduceMin.html), opsets 1, 11, 12, 13, 18 and 20.
 ///
 /// | opset | axes | new element types |
 /// |---|---|---|
@@ -22,9 +22,12 @@ use crate::tensor::{ElementType, Tensor, TensorDesc};
 ///
 /// An axis is in `-rank..rank`; opset 1 does not say so, and is read like the others. An axis given
 /// twice counts once. A scalar has no axes. The maximum of an empty set is minus infinity, the
-/// smallest value of an integer type, or false. NaN propagates.
+/// smallest value of an integer type, or false; the minimum is plus infinity, the largest value, or
+/// true. NaN propagates.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReduceMax {
+    /// Whether this is ReduceMax or ReduceMin. Default: ReduceMax.
+    pub extremum: Extremum,
     /// The model's opset: 1 or more.
     pub version: u32,
     /// The axes to reduce, before opset 18. Absent or empty: all axes.
@@ -43,7 +46,14 @@ impl ReduceMax {
 
     /// The operator of a model of opset `version`, with the defaults of the specification.
     pub fn new(version: u32) -> Self {
-        Self { version, axes: None, keepdims: 1, noop_with_empty_axes: 0, nan: Nan::Propagate }
+        Self {
+            extremum: Extremum::Maximum,
+            version,
+            axes: None,
+            keepdims: 1,
+            noop_with_empty_axes: 0,
+            nan: Nan::Propagate,
+        }
     }
 
     /// The operator of a model of opset `version`, with these attributes. The others have their
@@ -59,7 +69,11 @@ impl ReduceMax {
     /// [`UnknownAttribute`]: crate::Error::UnknownAttribute
     /// [`BadAttribute`]: crate::Error::BadAttribute
     pub fn from_attributes(version: u32, attributes: &Attributes) -> Result<Self> {
-        let mut operator = Self::new(version);
+        Self::new(version).with_attributes(attributes)
+    }
+
+    fn with_attributes(self, attributes: &Attributes) -> Result<Self> {
+        let mut operator = self;
         let name = operator.name()?;
         let mut reader = Reader::new(attributes);
         if axes_are_an_input(&name) {
@@ -115,6 +129,7 @@ impl ReduceMax {
         let axes = axes::normalize(&axes, data.rank(), Duplicates::Merge)?;
 
         let operator = operator::ReduceMax::new()
+            .extremum(self.extremum)
             .keep_dims(keep_dims)
             .nan(self.nan)
             .empty_set(EmptySet::NegativeInfinity);
@@ -128,11 +143,13 @@ impl ReduceMax {
     /// Resolves a node for its inputs.
     pub(in crate::dialect) fn resolve(
         node: &Node,
+        extremum: Extremum,
         inputs: Inputs<'_>,
         nan: Option<Nan>,
     ) -> Result<operator::ReduceMax> {
-        let version = node.version("ReduceMax")?;
-        let mut operator = Self::from_attributes(version, &node.attributes)?;
+        let version = node.version(operator_name(extremum))?;
+        let operator = Self { extremum, ..Self::new(version) };
+        let mut operator = operator.with_attributes(&node.attributes)?;
         operator.nan = nan.unwrap_or(operator.nan);
         let name = operator.name()?;
         name.outputs(node.outputs, false)?;
@@ -147,7 +164,15 @@ impl ReduceMax {
 
     /// The name with the operator's own version, which may be older than the opset.
     fn name(&self) -> Result<Name> {
-        name("ReduceMax", &Self::VERSIONS, self.version)
+        name(operator_name(self.extremum), &Self::VERSIONS, self.version)
+    }
+}
+
+/// The operator's name.
+const fn operator_name(extremum: Extremum) -> &'static str {
+    match extremum {
+        Extremum::Maximum => "ReduceMax",
+        Extremum::Minimum => "ReduceMin",
     }
 }
 

@@ -1,21 +1,24 @@
-//! ReduceMax.
+//! ReduceMax and ReduceMin.
 
 use crate::dialect::attributes::{Inputs, Name, Reader};
 use crate::dialect::{Attributes, Dialect, Node};
 use crate::error::Result;
 use crate::operator::{self, EmptySet};
 use crate::tensor::axes::{self, AxesForm, Duplicates};
-use crate::tensor::key::Nan;
+use crate::tensor::key::{Extremum, Nan};
 use crate::tensor::{ElementType, Tensor, TensorDesc};
 
 /// [ReduceMax-1](https://docs.openvino.ai/2025/documentation/openvino-ir-format/operation-sets/operation-specs/reduction/reduce-max-1.html)
-/// of any type but `bool`.
+/// and ReduceMin-1 of any type but `bool`.
 ///
 /// Axes are the second input: a scalar or 1-D, of any integer type. An axis is in `-rank..rank`,
 /// and must not be given twice. Without axes, the operator is the identity. The specification does
-/// not define the maximum of an empty set; here it is the smallest finite value. NaN is ignored.
+/// not define the maximum of an empty set; here it is the smallest finite value, and the minimum is
+/// the largest one. NaN is ignored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReduceMax {
+    /// Whether this is ReduceMax or ReduceMin. Default: ReduceMax.
+    pub extremum: Extremum,
     /// Whether reduced dimensions stay with size 1. Default: false.
     pub keep_dims: bool,
     /// The treatment of NaN. OpenVINO has no attribute for it and does not define it.
@@ -23,11 +26,9 @@ pub struct ReduceMax {
 }
 
 impl ReduceMax {
-    const NAME: Name = Name { dialect: Dialect::OpenVino, operator: "ReduceMax", version: Some(1) };
-
     /// The operator with the defaults of the specification.
     pub fn new() -> Self {
-        Self { keep_dims: false, nan: Nan::Ignore }
+        Self { extremum: Extremum::Maximum, keep_dims: false, nan: Nan::Ignore }
     }
 
     /// Version `version` of the operator, with these attributes. The others have their defaults.
@@ -38,15 +39,20 @@ impl ReduceMax {
     /// [`Error::UnknownAttribute`](crate::Error::UnknownAttribute);
     /// [`Error::BadAttribute`](crate::Error::BadAttribute) for a value of the wrong kind.
     pub fn from_attributes(version: u32, attributes: &Attributes) -> Result<Self> {
-        if Some(version) != Self::NAME.version {
-            return Err(Name { version: Some(version), ..Self::NAME }.unknown_version());
+        Self::new().with_attributes(version, attributes)
+    }
+
+    fn with_attributes(self, version: u32, attributes: &Attributes) -> Result<Self> {
+        let name = self.name();
+        let mut operator = self;
+        if Some(version) != name.version {
+            return Err(Name { version: Some(version), ..name }.unknown_version());
         }
-        let mut operator = Self::new();
         let mut reader = Reader::new(attributes);
         if let Some(keep_dims) = reader.bool("keep_dims")? {
             operator.keep_dims = keep_dims;
         }
-        reader.finish(&Self::NAME)?;
+        reader.finish(&name)?;
         Ok(operator)
     }
 
@@ -67,13 +73,14 @@ impl ReduceMax {
         axes: Option<&Tensor>,
     ) -> Result<operator::ReduceMax> {
         if data.element_type() == ElementType::Bool {
-            return Err(Self::NAME.wrong_type(ElementType::Bool));
+            return Err(self.name().wrong_type(ElementType::Bool));
         }
-        let axes = axes.ok_or_else(|| Self::NAME.input_count("2 inputs", 1))?;
+        let axes = axes.ok_or_else(|| self.name().input_count("2 inputs", 1))?;
         let axes = AxesForm { scalar: true, types: &INTEGERS }.read(axes)?;
         let axes = axes::normalize(&axes, data.rank(), Duplicates::Refuse)?;
         Ok(operator::ReduceMax::new()
             .axes(axes.into_iter().map(|axis| axis as i64))
+            .extremum(self.extremum)
             .keep_dims(self.keep_dims)
             .nan(self.nan)
             .empty_set(EmptySet::Lowest))
@@ -82,15 +89,26 @@ impl ReduceMax {
     /// Resolves a node for its inputs.
     pub(in crate::dialect) fn resolve(
         node: &Node,
+        extremum: Extremum,
         inputs: Inputs<'_>,
         nan: Option<Nan>,
     ) -> Result<operator::ReduceMax> {
-        let version = node.version("ReduceMax")?;
-        let mut operator = Self::from_attributes(version, &node.attributes)?;
+        let operator = Self { extremum, ..Self::new() };
+        let name = operator.name();
+        let version = node.version(name.operator)?;
+        let mut operator = operator.with_attributes(version, &node.attributes)?;
         operator.nan = nan.unwrap_or(operator.nan);
-        Self::NAME.outputs(node.outputs, false)?;
-        let (data, [axes]) = Self::NAME.inputs(inputs, "2 inputs")?;
+        name.outputs(node.outputs, false)?;
+        let (data, [axes]) = name.inputs(inputs, "2 inputs")?;
         operator.operator(data, axes)
+    }
+
+    const fn name(&self) -> Name {
+        let operator = match self.extremum {
+            Extremum::Maximum => "ReduceMax",
+            Extremum::Minimum => "ReduceMin",
+        };
+        Name { dialect: Dialect::OpenVino, operator, version: Some(1) }
     }
 }
 
@@ -161,7 +179,7 @@ mod tests {
         assert_eq!(resolve(&[2, 3, 4], &[2], &[-1i64, 0]).unwrap(), expected(&[0, 2]));
         let data = TensorDesc::new(ElementType::F32, [2]).unwrap();
         let axes = Tensor::from_slice([1], &[0i64]).unwrap();
-        let own = ReduceMax { keep_dims: true, nan: Nan::Propagate };
+        let own = ReduceMax { keep_dims: true, nan: Nan::Propagate, ..ReduceMax::new() };
         let own = own.operator(&data, Some(&axes)).unwrap();
         assert_eq!(own, expected(&[0]).keep_dims(true).nan(Nan::Propagate));
     }

@@ -117,7 +117,7 @@ pub fn parse(
 /// The index of an input: that of its name, or else its position in the list.
 fn input_index(operator: &str, name: Option<&str>, position: usize) -> usize {
     let names: &[&str] = match operator {
-        "ReduceMax" => &["data", "axes"],
+        "ReduceMax" | "ReduceMin" => &["data", "axes"],
         "SegmentMax" => &["data", "segment_ids", "num_segments"],
         _ => &[],
     };

@@ -55,8 +55,9 @@ pub(super) fn tile_index(shader: &Shader, call: Call<'_, '_>) {
 
 /// The maxima of windows.
 pub(crate) fn run_maxima(shader: &Shader, p: &Params, mut call: Call<'_, '_>) {
-    let nan_key = fault::or(Fault::PoolNan, p.nan_key, 0);
-    with_order!(shader.element, nan_key, order => {
+    let ranking = fault::or(Fault::PoolNan, p.ranking, p.ranking.with_nan_key(0));
+    let ranking = fault::or(Fault::PoolMinimum, ranking, ranking.of_maximum());
+    with_order!(shader.element, ranking, order => {
         let (source, result) = call.one();
         maxima(order, p, source, result);
     });
@@ -65,8 +66,8 @@ pub(crate) fn run_maxima(shader: &Shader, p: &Params, mut call: Call<'_, '_>) {
 /// Where the maxima of windows are: the elements found and their indices, or positions for a
 /// later launch.
 pub(crate) fn run_index(shader: &Shader, p: &Params, n: &Numbering, call: Call<'_, '_>) {
-    let nan_key = fault::or(Fault::IndexNan, p.nan_key, u32::MAX);
-    with_order!(shader.element, nan_key, order => find(order, p, n, call));
+    let ranking = fault::or(Fault::IndexNan, p.ranking, p.ranking.with_nan_key(u32::MAX));
+    with_order!(shader.element, ranking, order => find(order, p, n, call));
 }
 
 fn maxima<O: KeyOrder>(order: O, p: &Params, source: &[O::Key], result: &mut [O::Key]) {

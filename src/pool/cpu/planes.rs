@@ -180,7 +180,7 @@ mod tests {
     use super::super::lines;
     use super::*;
     use crate::tensor::ElementType;
-    use crate::tensor::key::with_order;
+    use crate::tensor::key::{Ranking, with_order};
     use crate::vector::Elements;
 
     /// An axis with as many windows as elements, which begin so far before their own element.
@@ -228,7 +228,8 @@ mod tests {
                     let w = launch(outer, down, along, inner);
                     if Planes::<u64>::new(&w).is_some() {
                         let t = types[tried % types.len()];
-                        with_order!(t, u32::MAX, order => check(order, &w));
+                        let ranking = Ranking::MAXIMUM.with_nan_key(u32::MAX);
+                        with_order!(t, ranking, order => check(order, &w));
                         tried += 1;
                     }
                 }

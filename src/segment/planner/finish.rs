@@ -26,7 +26,7 @@ impl Planner<'_> {
             item_words: item_words as u32,
             outputs: outputs as u32,
             result_base,
-            nan_key: builder.nan_key,
+            ranking: builder.ranking,
             empty_low: self.empty[0],
             empty_high: self.empty[1],
             rows: self.rows as u32,

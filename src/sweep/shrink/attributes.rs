@@ -1,13 +1,13 @@
 //! Simpler attributes: the defaults, and smaller numbers.
 
 use super::{Case, below};
-use crate::Nan;
 use crate::operator::{
     EmptySegment, EmptySet, Indices, Layout, MaxPool, MaxPoolBackward, Operator, Padding,
     ReduceMax, Rounding, SegmentMax,
 };
 use crate::sweep::Narrow;
 use crate::sweep::max_pool::fit_gradient;
+use crate::{Extremum, Nan};
 
 /// The case with one attribute simplified, or without a narrowed limit.
 pub(super) fn simpler(case: &Case) -> Vec<Case> {
@@ -53,8 +53,11 @@ fn wider(narrow: &Narrow) -> Vec<Narrow> {
 fn reduce_max(op: &ReduceMax, rank: usize) -> Vec<ReduceMax> {
     let mut simpler = vec![
         op.clone().keep_dims(false),
+        op.clone().extremum(Extremum::Maximum),
         op.clone().nan(Nan::Propagate),
         op.clone().empty_set(EmptySet::NegativeInfinity),
+        op.clone().values(true),
+        op.clone().values(true).indices(None),
     ];
     if let Ok(reduced) = op.reduced(rank) {
         let axes: Vec<i64> = (0..rank as i64).filter(|&axis| reduced[axis as usize]).collect();
@@ -76,6 +79,7 @@ fn segment_max(op: &SegmentMax) -> Vec<SegmentMax> {
     vec![
         op.clone().status(false),
         op.clone().indices(None),
+        op.clone().extremum(Extremum::Maximum),
         op.clone().nan(Nan::Propagate),
         op.clone().empty_segment(EmptySegment::Zero),
     ]
@@ -87,6 +91,7 @@ fn max_pool(op: &MaxPool) -> Vec<MaxPool> {
         op.clone().indices(None),
         op.clone().padding(Padding::Explicit { begin: Vec::new(), end: Vec::new() }),
         op.clone().rounding(Rounding::Floor),
+        op.clone().extremum(Extremum::Maximum),
         op.clone().nan(Nan::Propagate),
         op.clone().empty_window(EmptySet::NegativeInfinity),
     ];

@@ -20,21 +20,32 @@ use super::Case;
 /// assert!(shrink(&case, 1000, fails).tensors[0].len() <= 4);
 /// ```
 pub fn shrink(case: &Case, tries: usize, mut fails: impl FnMut(&Case) -> bool) -> Case {
+    // Nothing in it waits.
+    pollster::block_on(shrink_async(case, tries, async |case: &Case| fails(case)))
+}
+
+/// As [`shrink`], where what `fails` waits for may be a GPU.
+pub async fn shrink_async(
+    case: &Case,
+    tries: usize,
+    mut fails: impl AsyncFnMut(&Case) -> bool,
+) -> Case {
     let mut smallest = case.clone();
     let mut left = tries;
     loop {
         let mut progress = false;
         for simpler in [shape::smaller, attributes::simpler, elements::simpler] {
-            let mut step = |case: &Case| {
-                simpler(case).into_iter().find(|candidate| {
-                    let asked = left > 0 && is_valid(candidate);
-                    left -= usize::from(asked);
-                    asked && fails(candidate)
-                })
-            };
-            while let Some(found) = step(&smallest) {
-                smallest = found;
-                progress = true;
+            let mut candidates = simpler(&smallest).into_iter();
+            while let Some(candidate) = candidates.next() {
+                if left == 0 || !is_valid(&candidate) {
+                    continue;
+                }
+                left -= 1;
+                if fails(&candidate).await {
+                    candidates = simpler(&candidate).into_iter();
+                    smallest = candidate;
+                    progress = true;
+                }
             }
         }
         if !progress {

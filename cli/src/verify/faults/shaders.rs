@@ -19,5 +19,7 @@ const LLVMPIPE_LOOPS: Option<&str> = Some(
 
 /// All faults.
 pub fn all() -> impl Iterator<Item = &'static ShaderFault> {
-    [common::FAULTS, reduce::FAULTS, pool::FAULTS, segment::FAULTS, gradient::FAULTS].into_iter().flatten()
+    [common::FAULTS, reduce::FAULTS, pool::FAULTS, segment::FAULTS, gradient::FAULTS]
+        .into_iter()
+        .flatten()
 }

@@ -57,10 +57,10 @@ pub static FAULTS: &[ShaderFault] = &[
         name: "f32-subnormals-are-read-as-zero",
         mistake: Mistake::SubnormalFlushed,
         kernels: &[],
-        find: "let key = words ^ (sign | vec4<u32>(0x80000000u));",
+        find: "let key = words ^ (sign | vec4<u32>(0x80000000u))",
         replace: "let flushed = select(words, words & vec4<u32>(0x80000000u), (words & \
              vec4<u32>(0x7f800000u)) == vec4<u32>(0u));\n    let key = flushed ^ (sign | \
-             vec4<u32>(0x80000000u));",
+             vec4<u32>(0x80000000u))",
         report: Some("https://github.com/gpuweb/gpuweb/issues/4149"),
     },
     ShaderFault {
@@ -76,21 +76,20 @@ pub static FAULTS: &[ShaderFault] = &[
         name: "f16-subnormals-are-read-as-zero",
         mistake: Mistake::SubnormalFlushed,
         kernels: &[],
-        find: "let key = words ^ ((sign * 0x7fffu) | vec4<u32>(0x80008000u));",
+        find: "let flipped = words ^ ((sign * 0x7fffu) | vec4<u32>(0x80008000u));",
         replace: "let exponent = vec4<u32>(0x7fff7fffu - NAN_CARRY);\n    let normal = ((((words & \
              exponent) + exponent) >> vec4<u32>(15u)) & vec4<u32>(0x00010001u)) * \
              0xffffu;\n    let flushed = words & (normal | vec4<u32>(0x80008000u));\n    let \
-             key = flushed ^ ((sign * 0x7fffu) | vec4<u32>(0x80008000u));",
+             flipped = flushed ^ ((sign * 0x7fffu) | vec4<u32>(0x80008000u));",
         report: Some("https://github.com/llvm/llvm-project/pull/224911"),
     },
     ShaderFault {
         name: "f64-subnormals-are-read-as-zero",
         mistake: Mistake::SubnormalFlushed,
         kernels: &[],
-        find: "let key_low = select(low ^ sign, vec2<u32>(nan_key), nan);",
+        find: "let key_low = select(low ^ sign ^ complement,",
         replace: "let flushed = select(low, vec2<u32>(0u), (high & vec2<u32>(0x7fffffffu)) == \
-             vec2<u32>(0u));\n    let key_low = select(flushed ^ sign, \
-             vec2<u32>(nan_key), nan);",
+             vec2<u32>(0u));\n    let key_low = select(flushed ^ sign ^ complement,",
         report: None,
     },
     ShaderFault {
@@ -113,26 +112,50 @@ pub static FAULTS: &[ShaderFault] = &[
         name: "f64-low-words-of-negative-numbers-are-not-flipped",
         mistake: Mistake::Sign,
         kernels: &[],
-        find: "let key_low = select(low ^ sign, vec2<u32>(nan_key), nan);",
-        replace: "let key_low = select(low, vec2<u32>(nan_key), nan);",
+        find: "let key_low = select(low ^ sign ^ complement,",
+        replace: "let key_low = select(low ^ complement,",
         report: None,
     },
     ShaderFault {
         name: "f32-minus-zero-is-zero",
         mistake: Mistake::Sign,
         kernels: &[],
-        find: "return select(key, vec4<u32>(nan_key), nan);",
+        find: "return select(key, vec4<u32>(ranking.nan_key), nan);",
         replace: "return select(max(key, select(key, vec4<u32>(0x80000000u), words == \
-             vec4<u32>(0x80000000u))), vec4<u32>(nan_key), nan);",
+             vec4<u32>(0x80000000u))), vec4<u32>(ranking.nan_key), nan);",
         report: Some("https://github.com/WebKit/WebKit/pull/63326"),
+    },
+    ShaderFault {
+        name: "f32-nan-is-complemented-for-the-minimum",
+        mistake: Mistake::NanFolded,
+        kernels: &[],
+        find: "return select(key, vec4<u32>(ranking.nan_key), nan);",
+        replace: "return select(key, vec4<u32>(ranking.nan_key ^ ranking.complement), nan);",
+        report: None,
+    },
+    ShaderFault {
+        name: "minimum-keeps-its-complement",
+        mistake: Mistake::Extremum,
+        kernels: &[],
+        find: "return words_of_keys(keys ^ vec4<u32>(params.complement));",
+        replace: "return words_of_keys(keys);",
+        report: None,
+    },
+    ShaderFault {
+        name: "f64-minimum-compares-low-words-as-the-maximum-does",
+        mistake: Mistake::Extremum,
+        kernels: &[],
+        find: "let key_low = select(low ^ sign ^ complement,",
+        replace: "let key_low = select(low ^ sign,",
+        report: None,
     },
     ShaderFault {
         name: "lowest-integer-is-one-more",
         mistake: Mistake::MinusTwoToThe31,
         kernels: &[],
-        find: "fn element_key_by(words: vec4<u32>, nan_key: u32) -> vec4<u32> {\n    return words ^ SIGN_BITS;",
-        replace: "fn element_key_by(words: vec4<u32>, nan_key: u32) -> vec4<u32> {\n    return max(words ^ \
-             SIGN_BITS, vec4<u32>(1u));",
+        find: "return words ^ (SIGN_BITS ^ vec4<u32>(ranking.complement));",
+        replace: "return max(words ^ (SIGN_BITS ^ vec4<u32>(ranking.complement)), \
+             vec4<u32>(1u));",
         report: Some("https://github.com/tenstorrent/tt-metal/issues/44750"),
     },
     ShaderFault {

@@ -238,8 +238,8 @@ pub static FAULTS: &[ShaderFault] = &[
         name: "padding-of-an-axis-before-is-not-seen",
         mistake: Mistake::Padding,
         kernels: &["pool_blocks"],
-        find: "sum = add_block(sum, block, inside01 && has_element_by(axis2, at2), nan_key);",
-        replace: "sum = add_block(sum, block, has_element_by(axis2, at2), nan_key);",
+        find: "sum = add_block(sum, block, inside01 && has_element_by(axis2, at2), ranking);",
+        replace: "sum = add_block(sum, block, has_element_by(axis2, at2), ranking);",
         report: None,
     },
     ShaderFault {

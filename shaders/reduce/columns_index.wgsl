@@ -1,0 +1,145 @@
+// The maximum of each column of a matrix, or of each of `splits` pieces of it, and where it is, for a
+// series of matrices. Results are numbered as in reduce/columns. The CPU kernel is in
+// src/reduce/index.rs.
+//
+// A workgroup has `tile` neighbouring output vectors, and WORKGROUP / tile invocations share each:
+// they look at every so many-th row. `aligned`: the results of a vector lie in one matrix, and their
+// elements begin with a word, or a block of 32 and 64 bits.
+import package::common::invocation::{Invocation, group_number};
+@if(aligned) import package::common::vector::load_aligned;
+import package::common::vector::{
+    OFFSETS, OUTPUTS, component_mask, load_elements, store_vector, vector_above, vector_equal,
+    vector_rank
+};
+import package::reduce::positions::{NO_PLACE, Positions, store_position};
+import generated::WORKGROUP;
+
+struct Params {
+    // As in reduce/columns. Every row is whole.
+    base: u32,
+    outputs: u32,
+    len: u32,
+    width: u32,
+    splits: u32,
+    chunk: u32,
+    result_base: u32,
+    // The key of NaN: all ones or 0.
+    nan_key: u32,
+    // The bits in which keys for the minimum differ from those for the maximum; 0 for the maximum.
+    complement: u32,
+    // Output vectors that a workgroup has, a power of two.
+    tile: u32,
+    padding0: u32,
+    padding1: u32,
+    positions: Positions,
+}
+
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(2) var<storage, read_write> result: array<u32>;
+
+var<workgroup> ranks: array<vec4<u32>, WORKGROUP>;
+var<workgroup> places: array<vec4<u32>, WORKGROUP>;
+
+// The results of a vector.
+struct Columns {
+    // Their elements in the first row of the unit, counted from the first matrix's first one; the
+    // number of that row, and of the unit's last one counted from it.
+    element: vec4<u32>,
+    row: vec4<u32>,
+    last: vec4<u32>,
+}
+
+struct State {
+    rank: vec4<u32>,
+    place: vec4<u32>,
+}
+
+fn columns_of(number: vec4<u32>) -> Columns {
+    let unit = number / params.width;
+    let matrix = unit / params.splits;
+    let row = (unit - matrix * params.splits) * params.chunk;
+    let column = number - unit * params.width;
+    let rows = vec4<u32>(params.len / params.width) - row;
+    return Columns(
+        matrix * params.len + row * params.width + column,
+        row,
+        min(vec4<u32>(params.chunk), rows) - vec4<u32>(1u),
+    );
+}
+
+@if(aligned)
+fn load_row(columns: Columns, i: vec4<u32>) -> vec4<u32> {
+    return load_aligned(params.base + columns.element.x + i.x * params.width);
+}
+
+@if(!aligned)
+fn load_row(columns: Columns, i: vec4<u32>) -> vec4<u32> {
+    return load_elements(params.base + columns.element + i * params.width);
+}
+
+fn better(a: State, b: State) -> State {
+    let first = vector_equal(b.rank, a.rank) & (b.place < a.place);
+    let takes = vector_above(b.rank, a.rank) | first;
+    return State(
+        select(a.rank, b.rank, component_mask(takes)),
+        select(a.place, b.place, takes),
+    );
+}
+
+// Rows past the last one of a unit are clamped to it, which changes nothing.
+fn row_state(columns: Columns, row: u32) -> State {
+    let i = min(vec4<u32>(row), columns.last);
+    let place = (columns.row + i) ^ vec4<u32>(params.positions.mirror);
+    return State(vector_rank(load_row(columns, i)), place);
+}
+
+fn search(columns: Columns, share: u32) -> State {
+    var state = State(vec4<u32>(0u), vec4<u32>(NO_PLACE));
+    let step = WORKGROUP / params.tile;
+    for (var row = share; row < params.chunk; row += 4u * step) {
+        let s0 = row_state(columns, row);
+        let s1 = row_state(columns, row + step);
+        let s2 = row_state(columns, row + 2u * step);
+        let s3 = row_state(columns, row + 3u * step);
+        state = better(state, better(better(s0, s1), better(s2, s3)));
+    }
+    return state;
+}
+
+@compute @workgroup_size(WORKGROUP)
+fn main(at: Invocation) {
+    let vector = group_number(at) * params.tile + at.local % params.tile;
+    // Results before the first one belong to an earlier launch.
+    let skew = params.result_base % OUTPUTS;
+    let exists = vector < (skew + params.outputs + OUTPUTS - 1u) / OUTPUTS;
+    let number = vec4<u32>(vector * OUTPUTS - skew) + OFFSETS;
+    let wanted = number < vec4<u32>(params.outputs);
+    var columns: Columns;
+    var state = State(vec4<u32>(0u), vec4<u32>(NO_PLACE));
+    if exists {
+        columns = columns_of(select(vec4<u32>(0u), number, wanted));
+        state = search(columns, at.local / params.tile);
+    }
+    for (var step = WORKGROUP / 2u; step >= params.tile; step /= 2u) {
+        if at.local >= step && at.local < 2u * step {
+            ranks[at.local] = state.rank;
+            places[at.local] = state.place;
+        }
+        workgroupBarrier();
+        if at.local < step {
+            state = better(state, State(ranks[at.local + step], places[at.local + step]));
+        }
+    }
+    if !exists || at.local >= params.tile {
+        return;
+    }
+    // The rank of zeros does not tell their sign.
+    let place = state.place ^ vec4<u32>(params.positions.mirror);
+    let element = columns.element + (place - columns.row) * params.width;
+    store_vector(params.result_base / OUTPUTS + vector, load_elements(params.base + element), wanted);
+    for (var i = 0u; i < OUTPUTS; i++) {
+        if wanted[i] {
+            store_position(number[i], element[i], place[i]);
+        }
+    }
+}

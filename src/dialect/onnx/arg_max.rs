@@ -1,0 +1,222 @@
+//! ArgMax and ArgMin.
+
+use super::name;
+use crate::dialect::attributes::{Inputs, Name, Reader, flag};
+use crate::dialect::{Attributes, Node};
+use crate::error::Result;
+use crate::operator::{self, Positions};
+use crate::tensor::axes::{self, Duplicates};
+use crate::tensor::key::{Extremum, Nan};
+use crate::tensor::{ElementType, TensorDesc};
+
+/// [ArgMax](https://onnx.ai/onnx/operators/onnx__ArgMax.html) and
+/// [ArgMin](https://onnx.ai/onnx/operators/onnx__ArgMin.html), opsets 1, 11, 12 and 13: all integers,
+/// f16, f32 and f64, from opset 13 also bf16.
+///
+/// The result is `i64`, whatever the data. It is a [`ReduceMax`](operator::ReduceMax) of one axis
+/// that gives positions alone. A position of a reduced axis of size 0 is an error, unless there are
+/// no results. The text does not define NaN; here it propagates: the first NaN of a set has the
+/// position, or the last one where the last of equal elements counts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ArgMax {
+    /// Whether this is ArgMax or ArgMin. Default: ArgMax.
+    pub extremum: Extremum,
+    /// The model's opset: 1 or more.
+    pub version: u32,
+    /// The axis to reduce, in `-rank..rank`. Default: 0.
+    pub axis: i64,
+    /// Whether the reduced dimension stays with size 1 (1) or is dropped (0). Default: 1.
+    pub keepdims: i64,
+    /// Of equal elements, whether the last one counts (1) or the first one (0), from opset 12.
+    /// Default: 0.
+    pub select_last_index: i64,
+    /// The treatment of NaN. ONNX has no attribute for it and does not define it.
+    pub nan: Nan,
+}
+
+impl ArgMax {
+    const VERSIONS: [u32; 4] = [1, 11, 12, 13];
+
+    /// The operator of a model of opset `version`, with the defaults of the specification.
+    pub fn new(version: u32) -> Self {
+        let (extremum, nan) = (Extremum::Maximum, Nan::Propagate);
+        Self { extremum, version, axis: 0, keepdims: 1, select_last_index: 0, nan }
+    }
+
+    /// The operator of a model of opset `version`, with these attributes. The others have their
+    /// defaults.
+    ///
+    /// # Errors
+    /// [`UnknownVersion`] for opset 0; [`UnknownOpset`] for one that is not known yet;
+    /// [`UnknownAttribute`], also for an attribute of other opsets; [`BadAttribute`] for a value of
+    /// the wrong kind, or a `keepdims` or `select_last_index` that is neither 0 nor 1.
+    ///
+    /// [`UnknownVersion`]: crate::Error::UnknownVersion
+    /// [`UnknownOpset`]: crate::Error::UnknownOpset
+    /// [`UnknownAttribute`]: crate::Error::UnknownAttribute
+    /// [`BadAttribute`]: crate::Error::BadAttribute
+    pub fn from_attributes(version: u32, attributes: &Attributes) -> Result<Self> {
+        Self::new(version).with_attributes(attributes)
+    }
+
+    fn with_attributes(mut self, attributes: &Attributes) -> Result<Self> {
+        let name = self.name()?;
+        let mut reader = Reader::new(attributes);
+        let values = [
+            ("axis", &mut self.axis, true),
+            ("keepdims", &mut self.keepdims, true),
+            ("select_last_index", &mut self.select_last_index, chooses(&name)),
+        ];
+        for (attribute, value, _) in values.into_iter().filter(|(_, _, known)| *known) {
+            *value = reader.int(attribute)?.unwrap_or(*value);
+        }
+        reader.finish(&name)?;
+        flag("keepdims", self.keepdims)?;
+        flag("select_last_index", self.select_last_index)?;
+        Ok(self)
+    }
+
+    /// Resolves the operator for `data`.
+    ///
+    /// # Errors
+    /// As [`ArgMax::from_attributes`];
+    /// [`Error::TypeNotInDialect`](crate::Error::TypeNotInDialect) for an element type that the
+    /// opset does not have; [`Error::AxisOutOfRange`](crate::Error::AxisOutOfRange), which for a
+    /// scalar is any axis.
+    pub fn operator(&self, data: &TensorDesc) -> Result<operator::ReduceMax> {
+        let name = self.name()?;
+        let keep_dims = flag("keepdims", self.keepdims)?;
+        let last = flag("select_last_index", self.select_last_index)?;
+        if last && !chooses(&name) {
+            return Err(name.unknown_attribute("select_last_index"));
+        }
+        if !takes(&name, data.element_type()) {
+            return Err(name.wrong_type(data.element_type()));
+        }
+        let axes = axes::normalize(&[self.axis], data.rank(), Duplicates::Refuse)?;
+        Ok(operator::ReduceMax::new()
+            .extremum(self.extremum)
+            .axes(axes.into_iter().map(|axis| axis as i64))
+            .keep_dims(keep_dims)
+            .nan(self.nan)
+            .indices(Positions { element_type: ElementType::I64, last })
+            .values(false))
+    }
+
+    /// Resolves a node for its inputs.
+    pub(in crate::dialect) fn resolve(
+        node: &Node,
+        extremum: Extremum,
+        inputs: Inputs<'_>,
+        nan: Option<Nan>,
+    ) -> Result<operator::ReduceMax> {
+        let version = node.version(operator_name(extremum))?;
+        let operator = Self { extremum, ..Self::new(version) };
+        let mut operator = operator.with_attributes(&node.attributes)?;
+        operator.nan = nan.unwrap_or(operator.nan);
+        let name = operator.name()?;
+        name.outputs(node.outputs, false)?;
+        let (data, []) = name.inputs(inputs, "1 input")?;
+        operator.operator(data)
+    }
+
+    /// The name with the operator's own version, which may be older than the opset.
+    fn name(&self) -> Result<Name> {
+        name(operator_name(self.extremum), &Self::VERSIONS, self.version)
+    }
+}
+
+/// The operator's name.
+const fn operator_name(extremum: Extremum) -> &'static str {
+    match extremum {
+        Extremum::Maximum => "ArgMax",
+        Extremum::Minimum => "ArgMin",
+    }
+}
+
+/// Whether the version says which of equal elements counts.
+fn chooses(name: &Name) -> bool {
+    name.version >= Some(12)
+}
+
+fn takes(name: &Name, element_type: ElementType) -> bool {
+    match element_type {
+        ElementType::Bool => false,
+        ElementType::Bf16 => name.version >= Some(13),
+        _ => true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Error;
+    use crate::dialect::Attribute::{self, *};
+
+    fn read(version: u32, attributes: &[(&str, Attribute)]) -> Result<ArgMax> {
+        let attributes = attributes.iter().map(|(n, v)| (n.to_string(), v.clone())).collect();
+        ArgMax::from_attributes(version, &attributes)
+    }
+
+    fn data(element_type: ElementType, shape: &[usize]) -> TensorDesc {
+        TensorDesc::new(element_type, shape).unwrap()
+    }
+
+    #[test]
+    fn attributes_are_resolved() {
+        let all = [("axis", Int(-1)), ("keepdims", Int(0)), ("select_last_index", Int(1))];
+        let operator = read(13, &all).unwrap().operator(&data(ElementType::I8, &[2, 3])).unwrap();
+        let positions = Positions { element_type: ElementType::I64, last: true };
+        let expected = operator::ReduceMax::new().axes([1]).indices(positions).values(false);
+        assert_eq!(operator, expected);
+        let outputs = operator.outputs(&data(ElementType::I8, &[2, 3])).unwrap();
+        assert_eq!(outputs, [data(ElementType::I64, &[2])]);
+        let default = read(1, &[]).unwrap().operator(&data(ElementType::U64, &[2, 3])).unwrap();
+        let first = Positions::default();
+        let expected = operator::ReduceMax::new().axes([0]).keep_dims(true);
+        assert_eq!(default, expected.indices(first).values(false));
+        let ignoring = ArgMax { nan: Nan::Ignore, ..ArgMax::new(13) };
+        let ignoring = ignoring.operator(&data(ElementType::F32, &[2])).unwrap();
+        assert_eq!(ignoring.get_nan(), Nan::Ignore);
+    }
+
+    #[test]
+    fn each_opset_has_its_attributes_and_types() {
+        for version in [1, 11, 12, 13] {
+            let last = read(version, &[("select_last_index", Int(1))]);
+            assert_eq!(last.is_ok(), version >= 12, "{version}");
+            let field = ArgMax { select_last_index: 1, ..ArgMax::new(version) };
+            assert_eq!(field.operator(&data(ElementType::F32, &[2])).is_ok(), version >= 12);
+            for t in ElementType::ALL {
+                let taken = ArgMax::new(version).operator(&data(t, &[2])).is_ok();
+                let expected = match t {
+                    ElementType::Bool => false,
+                    ElementType::Bf16 => version == 13,
+                    _ => true,
+                };
+                assert_eq!(taken, expected, "{version} {t}");
+            }
+        }
+        let error = read(13, &[("keepdims", Int(2))]).unwrap_err();
+        assert!(matches!(error, Error::BadAttribute { .. }), "{error}");
+    }
+
+    #[test]
+    fn an_axis_must_exist_and_have_elements() {
+        let resolve = |shape: &[usize], axis| {
+            let operator = ArgMax { axis, ..ArgMax::new(13) };
+            let data = data(ElementType::F32, shape);
+            operator.operator(&data).and_then(|operator| operator.outputs(&data))
+        };
+        for (shape, axis) in [(&[][..], 0), (&[2, 3], 2), (&[2, 3], -3)] {
+            let error = resolve(shape, axis).unwrap_err();
+            assert!(matches!(error, Error::AxisOutOfRange { .. }), "{error}");
+        }
+        for axis in [1, -2] {
+            let error = resolve(&[3, 0, 2], axis).unwrap_err();
+            assert!(matches!(error, Error::EmptySet { .. }), "{error}");
+        }
+        assert_eq!(resolve(&[0, 0], 0).unwrap()[0].shape(), [1, 0]);
+        assert_eq!(resolve(&[3, 0, 2], 0).unwrap()[0].shape(), [1, 0, 2]);
+    }
+}

@@ -1,0 +1,346 @@
+//! `shaders/reduce/rows_index.wgsl` and `columns_index.wgsl`: the maxima of rows and columns, and
+//! where they are.
+//!
+//! Some elements are reduced first, as where no positions are wanted. Then those are looked through
+//! for the position among which the maximum was found: they are in a cache, or few.
+
+use std::ops::Range;
+
+use bytemuck::{Pod, Zeroable, cast_slice, cast_slice_mut};
+
+use super::{clear_word, columns, rows};
+use crate::fault::{self, Fault};
+use crate::plan::{Call, Kernel, Shader};
+use crate::tensor::key::{KeyOrder, Lane, with_order};
+use crate::threads;
+use crate::vector::{self, Elements, PARALLEL_FROM};
+
+/// The maximum of each row, or of each piece of one, and where it is. `from_positions`: the elements
+/// are what an earlier launch has found.
+pub(super) static ROWS_INDEX: Kernel =
+    Kernel::new("reduce_rows_index", "reduce/rows_index", run_rows).flags(&["from_positions"]);
+/// The same down columns.
+pub(super) static COLUMNS_INDEX: Kernel =
+    Kernel::new("reduce_columns_index", "reduce/columns_index", run_columns)
+        .flags(&["from_positions", "aligned"])
+        .mixed();
+
+/// As the `Positions` of `shaders/reduce/positions.wgsl`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
+pub(super) struct Positions {
+    pub mirror: u32,
+    pub first: u32,
+    pub weight: u32,
+    pub source_base: u32,
+    pub result_base: u32,
+    pub words: u32,
+}
+
+/// As the `Params` of `shaders/reduce/rows_index.wgsl`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
+pub(super) struct RowsParams {
+    pub rows: rows::Params,
+    pub padding: [u32; 3],
+    pub positions: Positions,
+}
+
+/// As the `Params` of `shaders/reduce/columns_index.wgsl`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
+pub(super) struct ColumnsParams {
+    pub columns: columns::Params,
+    pub padding: [u32; 2],
+    pub positions: Positions,
+}
+
+impl Positions {
+    /// What places are exclusive-ored with where the last of equal elements counts. No place is as
+    /// large as the mirror of none.
+    pub const MIRROR: u32 = u32::MAX >> 1;
+
+    /// Whether the last of equal elements counts.
+    fn last(&self) -> bool {
+        fault::or(Fault::LastPosition, self.mirror != 0, self.mirror == 0)
+    }
+
+    /// The position of an element, at a place of its axis.
+    fn of(&self, earlier: Option<&[u32]>, element: usize, place: usize) -> u32 {
+        let before = earlier.map_or(0, |earlier| earlier[self.source_base as usize + element]);
+        let before = fault::or(Fault::EarlierPosition, before, 0);
+        before + self.first + place as u32 * self.weight
+    }
+}
+
+/// Bytes of elements that are reduced before they are looked through: they stay in the first or
+/// second cache meanwhile.
+const PART: usize = 64 << 10;
+
+/// A launch.
+struct Launch<'a, O: KeyOrder> {
+    order: O,
+    positions: &'a Positions,
+    /// The elements, from the first matrix's first one on.
+    source: &'a [O::Key],
+    /// What an earlier launch has found.
+    earlier: Option<&'a [u32]>,
+}
+
+/// Some of the results: elements, and words of positions.
+struct Out<'a, K> {
+    values: &'a mut [K],
+    positions: &'a mut [u32],
+}
+
+impl<'a, O: KeyOrder> Launch<'a, O> {
+    /// The launch, and all its results.
+    fn new<'b>(
+        order: O,
+        positions: &'a Positions,
+        (base, outputs): (u32, usize),
+        call: &'b mut Call<'a, '_>,
+    ) -> (Self, &'b mut [O::Key], &'b mut [u32]) {
+        let source: &[O::Key] = cast_slice(call.sources[0]);
+        let earlier = call.sources.get(1).map(|bytes| cast_slice(bytes));
+        let [values, indices] = &mut *call.results else {
+            unreachable!("planners bind what a kernel declares")
+        };
+        let (values, indices): (&mut [O::Key], &mut [u32]) =
+            (cast_slice_mut(values), cast_slice_mut(indices));
+        let words = positions.words as usize;
+        let first = positions.result_base as usize * words;
+        let launch = Self { order, positions, source: &source[base as usize..], earlier };
+        (launch, values, &mut indices[first..first + outputs * words])
+    }
+
+    /// The rank of an element.
+    #[inline(always)]
+    fn rank(&self, element: O::Key) -> O::Key {
+        self.order.rank(self.order.key(element))
+    }
+
+    /// Stores a result of some: the element with a number, at a place of its axis.
+    fn store(&self, out: &mut Out<'_, O::Key>, at: usize, element: usize, place: usize) {
+        // As read again: the canonical NaN.
+        out.values[at] = self.order.bits(self.order.key(self.source[element]));
+        let words = self.positions.words as usize;
+        let index = &mut out.positions[at * words..][..words];
+        index.fill(0);
+        index[0] = self.positions.of(self.earlier, element, place);
+    }
+}
+
+/// Results in parts of so many, for threads if there are enough elements.
+fn each_part<K: Pod + Send>(
+    elements: usize,
+    count: usize,
+    values: &mut [K],
+    positions: &mut [u32],
+    part: impl Fn(usize, Out<'_, K>) + Sync,
+) {
+    if values.is_empty() {
+        return;
+    }
+    let words = positions.len() / values.len();
+    let parts = values.chunks_mut(count).zip(positions.chunks_mut(count * words));
+    let parts = parts.enumerate().map(|(i, (values, positions))| (i, Out { values, positions }));
+    if elements < PARALLEL_FROM {
+        parts.for_each(|(i, out)| part(i * count, out));
+    } else {
+        threads::each(parts.collect(), |(i, out)| part(i * count, out));
+    }
+}
+
+fn run_rows(shader: &Shader, mut call: Call<'_, '_>) {
+    let params: &RowsParams = call.params();
+    with_order!(shader.element, params.rows.ranking, order => {
+        let p = &params.rows;
+        let outputs = (p.rows * p.splits) as usize;
+        let results = (p.base, outputs);
+        let (launch, values, positions) = Launch::new(order, &params.positions, results, &mut call);
+        launch.rows(p, values, positions);
+    });
+}
+
+impl<O: KeyOrder> Launch<'_, O> {
+    fn rows(&self, p: &rows::Params, values: &mut [O::Key], positions: &mut [u32]) {
+        let (len, splits, chunk) = (p.len as usize, p.splits as usize, p.chunk as usize);
+        let (first, outputs) = (p.result_base as usize, (p.rows * p.splits) as usize);
+        clear_word(values, first + outputs);
+        let values = &mut values[first..first + outputs];
+        let unit = chunk.min(len).max(1);
+        let elements = outputs * unit;
+        // Units that fit the cache together, and few enough for all threads.
+        let share = outputs.div_ceil(4 * threads::count()).max(1);
+        let count = (PART / size_of::<O::Key>() / unit).clamp(1, share);
+        each_part(elements, count, values, positions, |first, mut out| {
+            if splits == 1 && len * size_of::<O::Key>() <= PART {
+                let rows = &self.source[first * len..][..out.values.len() * len];
+                let mut maxima = vec![O::Key::LOWEST; out.values.len()];
+                vector::rows(Elements(self.order), rows, len, &mut maxima);
+                for (i, max) in maxima.into_iter().enumerate() {
+                    let row = &rows[i * len..][..len];
+                    let place = self.place(row, self.rank(max));
+                    self.store(&mut out, i, (first + i) * len + place, place);
+                }
+                return;
+            }
+            for i in 0..out.values.len() {
+                let (row, skipped) = ((first + i) / splits, (first + i) % splits * chunk);
+                let piece = &self.source[row * len + skipped..][..chunk.min(len - skipped)];
+                let place = skipped + self.long(piece);
+                self.store(&mut out, i, row * len + place, place);
+            }
+        });
+    }
+
+    /// The place of the maximum of a row: it is found in parts, of which one is looked through.
+    fn long(&self, row: &[O::Key]) -> usize {
+        let part = PART / size_of::<O::Key>();
+        let mut best = (O::Key::LOWEST, 0);
+        for (i, items) in row.chunks(part).enumerate() {
+            let mut max = [O::Key::LOWEST];
+            vector::rows(Elements(self.order), items, items.len(), &mut max);
+            let rank = self.rank(max[0]);
+            if rank > best.0 || (rank == best.0 && self.positions.last()) {
+                best = (rank, i * part);
+            }
+        }
+        let (rank, first) = best;
+        first + self.place(&row[first..row.len().min(first + part)], rank)
+    }
+
+    /// The first or last place of a rank that a row has.
+    fn place(&self, row: &[O::Key], rank: O::Key) -> usize {
+        vector::dispatch(Find { order: self.order, row, rank, last: self.positions.last() })
+    }
+}
+
+/// Looks for an element of a rank, the first or the last one.
+struct Find<'a, O: KeyOrder> {
+    order: O,
+    row: &'a [O::Key],
+    rank: O::Key,
+    last: bool,
+}
+
+impl<O: KeyOrder> vector::Loop for Find<'_, O> {
+    type Output = usize;
+    #[inline(always)]
+    fn run(self) -> usize {
+        let Self { order, row, rank, last } = self;
+        let has = |&item: &O::Key| order.rank(order.key(item)) == rank;
+        // Whole vectors until one has it.
+        let some = 4 * vector::vector::<O::Key>();
+        let any = |(_, items): &(usize, &[O::Key])| items.iter().fold(false, |any, x| any | has(x));
+        let mut chunks = row.chunks(some).enumerate();
+        let chunk = if last { chunks.rfind(any) } else { chunks.find(any) };
+        let (chunk, items) = chunk.unwrap_or((0, row));
+        let at = if last { items.iter().rposition(has) } else { items.iter().position(has) };
+        chunk * some + at.unwrap_or(0)
+    }
+}
+
+/// Rows of which the maxima are found before they are compared with those of the rows before.
+const ROWS: usize = 16;
+/// Columns whose keys are held at once.
+const TILE: usize = 2048;
+
+fn run_columns(shader: &Shader, mut call: Call<'_, '_>) {
+    let params: &ColumnsParams = call.params();
+    with_order!(shader.element, params.columns.ranking, order => {
+        let p = &params.columns;
+        let results = (p.base, p.outputs as usize);
+        let (launch, values, positions) = Launch::new(order, &params.positions, results, &mut call);
+        launch.columns(p, values, positions);
+    });
+}
+
+impl<O: KeyOrder> Launch<'_, O> {
+    fn columns(&self, p: &columns::Params, values: &mut [O::Key], positions: &mut [u32]) {
+        let (first, outputs, width) =
+            (p.result_base as usize, p.outputs as usize, p.width as usize);
+        let values = &mut values[first..first + outputs];
+        let elements = outputs * p.chunk as usize;
+        // Whole units, or parts of one.
+        let share = outputs.div_ceil(4 * threads::count()).max(1);
+        let count = match TILE / width {
+            0 => share.clamp(64, TILE),
+            units => units.min(share.div_ceil(width)) * width,
+        };
+        each_part(elements, count, values, positions, |first, mut out| {
+            let mut done = 0;
+            while done < out.values.len() {
+                let number = first + done;
+                let (unit, column) = (number / width, number % width);
+                let columns = (width - column).min(out.values.len() - done);
+                self.unit(p, unit, column..column + columns, &mut out, done);
+                done += columns;
+            }
+        });
+    }
+
+    /// Some columns of a unit, which are the results `at` and following of some.
+    fn unit(
+        &self,
+        p: &columns::Params,
+        unit: usize,
+        columns: Range<usize>,
+        out: &mut Out<'_, O::Key>,
+        at: usize,
+    ) {
+        let (len, width, splits) = (p.len as usize, p.width as usize, p.splits as usize);
+        let matrix = unit / splits * len;
+        let first = unit % splits * p.chunk as usize;
+        let rows = (len / width - first).min(p.chunk as usize);
+        let items = &self.source[matrix..][..len];
+        let count = columns.len();
+        let mut keys = [O::Key::LOWEST; TILE];
+        let (mut best, mut groups) = ([O::Key::LOWEST; TILE], [0u32; TILE]);
+        for group in (first..first + rows).step_by(ROWS) {
+            keys[..count].fill(O::Key::LOWEST);
+            let some = group..(group + ROWS).min(first + rows);
+            let begin = |row: usize| row * width + columns.start;
+            vector::columns(Elements(self.order), items, some, begin, &mut keys[..count]);
+            let (order, last) = (self.order, self.positions.last() || group == first);
+            let group = group as u32;
+            let state = (&mut best[..count], &mut groups[..count]);
+            vector::dispatch(Compare { order, keys: &keys[..count], state, group, last });
+        }
+        for i in 0..count {
+            let group = groups[i] as usize;
+            let element = |row: usize| matrix + row * width + columns.start + i;
+            let has = |&row: &usize| self.rank(self.source[element(row)]) == best[i];
+            let mut rows = group..(group + ROWS).min(first + rows);
+            let row = if self.positions.last() { rows.rfind(has) } else { rows.find(has) };
+            let row = row.unwrap_or(group);
+            self.store(out, at + i, element(row), row);
+        }
+    }
+}
+
+/// Raises the ranks of columns to those of keys, and notes where.
+struct Compare<'a, O: KeyOrder> {
+    order: O,
+    keys: &'a [O::Key],
+    /// The rank of each column, and the group of rows that has it.
+    state: (&'a mut [O::Key], &'a mut [u32]),
+    group: u32,
+    /// Whether equal ranks are noted too.
+    last: bool,
+}
+
+impl<O: KeyOrder> vector::Loop for Compare<'_, O> {
+    type Output = ();
+    #[inline(always)]
+    fn run(self) {
+        let Self { order, keys, state: (best, groups), group, last } = self;
+        for ((best, at), &key) in best.iter_mut().zip(groups).zip(keys) {
+            let rank = order.rank(key);
+            let takes = (rank > *best) | (last & (rank == *best));
+            *best = if takes { rank } else { *best };
+            *at = if takes { group } else { *at };
+        }
+    }
+}

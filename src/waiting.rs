@@ -1,0 +1,39 @@
+//! Blocking forms of what waits.
+
+#[cfg(target_family = "wasm")]
+use crate::error::Error;
+use crate::error::Result;
+
+/// Waits for a future on this thread.
+///
+/// In a browser a thread that waits for the GPU would wait for ever: the browser answers between
+/// tasks, and the task would not end. So a future is asked once there.
+///
+/// # Errors
+/// In a browser [`Error::WouldBlock`], unless the future is ready at once.
+pub(crate) fn block_on<T>(future: impl Future<Output = Result<T>>) -> Result<T> {
+    #[cfg(not(target_family = "wasm"))]
+    return pollster::block_on(future);
+    #[cfg(target_family = "wasm")]
+    {
+        use std::task::{Context, Poll, Waker};
+        match std::pin::pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(result) => result,
+            Poll::Pending => Err(Error::WouldBlock),
+        }
+    }
+}
+
+/// As [`block_on`], for work of a GPU: in a browser nothing of it is begun.
+///
+/// # Errors
+/// In a browser [`Error::WouldBlock`].
+pub(crate) fn block_on_gpu<T>(future: impl Future<Output = Result<T>>) -> Result<T> {
+    #[cfg(not(target_family = "wasm"))]
+    return block_on(future);
+    #[cfg(target_family = "wasm")]
+    {
+        drop(future);
+        Err(Error::WouldBlock)
+    }
+}

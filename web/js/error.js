@@ -1,0 +1,31 @@
+/** An error of wgmax. Its `code` says what is wrong: the names are those of `wgmax::Error` in Rust. */
+export class WgmaxError extends Error {
+    constructor(code, message, options) {
+        super(message, options);
+        this.name = 'WgmaxError';
+        this.code = code;
+    }
+}
+
+/**
+ * What the WebAssembly gives, with its errors as `WgmaxError`: of a function its result, of a promise
+ * a promise.
+ */
+export function checked(what) {
+    if (typeof what !== 'function') return what.catch(raise);
+    try {
+        return what();
+    } catch (error) {
+        return raise(error);
+    }
+}
+
+function raise(error) {
+    if (error instanceof WgmaxError) throw error;
+    if (error?.code) throw new WgmaxError(error.code, error.message, { cause: error });
+    // A trap: the WebAssembly cannot go on after it.
+    if (error instanceof WebAssembly.RuntimeError) {
+        throw new WgmaxError('Panic', `wgmax failed, and this page must be loaded again: ${error.message}`, { cause: error });
+    }
+    throw error;
+}

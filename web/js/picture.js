@@ -1,0 +1,133 @@
+// Pictures in and out: on a GPU they never leave it.
+
+import { WgmaxError } from './error.js';
+
+/** The size of a picture, a canvas, a video or an `ImageData`. */
+function sizeOf(source) {
+    const width = source.videoWidth ?? source.displayWidth ?? source.naturalWidth ?? source.width;
+    const height = source.videoHeight ?? source.displayHeight ?? source.naturalHeight ?? source.height;
+    if (!(width > 0 && height > 0)) throw new WgmaxError('BadPicture', 'the picture has no pixels yet');
+    return [width, height];
+}
+
+/** A 2-D canvas of a size. */
+function canvas2d(width, height) {
+    if (globalThis.OffscreenCanvas) return new OffscreenCanvas(width, height);
+    return Object.assign(document.createElement('canvas'), { width, height });
+}
+
+/** Begins to listen for errors of the device. What it returns throws the first one. */
+function scope(gpu) {
+    gpu.pushErrorScope('validation');
+    return async (what) => {
+        const error = await gpu.popErrorScope();
+        if (error) throw new WgmaxError('Gpu', `${what} failed: ${error.message}`);
+    };
+}
+
+export async function readPixels(device, source, into) {
+    const [width, height] = sizeOf(source);
+    if (device.isCpu) {
+        const context = canvas2d(width, height).getContext('2d', { willReadFrequently: true });
+        if (source instanceof ImageData) context.putImageData(source, 0, 0);
+        else context.drawImage(source, 0, 0);
+        return device.tensor('u8', [height, width, 4], context.getImageData(0, 0, width, height).data);
+    }
+    // WebGPU copies rows that are multiples of 256 bytes.
+    const pitch = Math.ceil(width / 64) * 256;
+    const shape = [height, width, 4];
+    const memory = into ?? (await device.zeros('u8', [height, pitch]));
+    const { gpu } = device;
+    const failed = scope(gpu);
+    const texture = gpu.createTexture({
+        size: [width, height],
+        format: 'rgba8unorm',
+        usage: GPUTextureUsage.COPY_SRC | GPUTextureUsage.COPY_DST | GPUTextureUsage.RENDER_ATTACHMENT,
+    });
+    gpu.queue.copyExternalImageToTexture({ source }, { texture }, [width, height]);
+    const encoder = gpu.createCommandEncoder();
+    encoder.copyTextureToBuffer({ texture }, { buffer: memory.buffer, bytesPerRow: pitch }, [width, height]);
+    gpu.queue.submit([encoder.finish()]);
+    texture.destroy();
+    await failed('a picture');
+    return memory.view({ shape, pitches: [pitch, 4, 1] });
+}
+
+const SHADER = `
+struct Placement { offset: i32, row: i32, column: i32, channel: i32, channels: i32 }
+@group(0) @binding(0) var<storage, read> words: array<u32>;
+@group(0) @binding(1) var<uniform> place: Placement;
+
+@vertex fn corner(@builtin(vertex_index) i: u32) -> @builtin(position) vec4f {
+    return vec4f(f32(i & 1u) * 4.0 - 1.0, f32(i >> 1u) * 4.0 - 1.0, 0.0, 1.0);
+}
+
+fn element(at: i32) -> f32 {
+    return f32((words[at / 4] >> u32(at % 4 * 8)) & 255u) / 255.0;
+}
+
+@fragment fn pixel(@builtin(position) at: vec4f) -> @location(0) vec4f {
+    let first = place.offset + i32(at.y) * place.row + i32(at.x) * place.column;
+    if place.channels == 1 { return vec4f(vec3f(element(first)), 1.0); }
+    let rgb = vec3f(element(first), element(first + place.channel), element(first + 2 * place.channel));
+    if place.channels == 3 { return vec4f(rgb, 1.0); }
+    return vec4f(rgb, element(first + 3 * place.channel));
+}`;
+
+/** The pipeline that draws, for each device and format. */
+const pipelines = new WeakMap();
+
+export async function draw(device, tensor, canvas) {
+    const [height, width, channels = 1] = tensor.shape;
+    if (tensor.type !== 'u8' || ![1, 3, 4].includes(channels) || tensor.shape.length > 3) {
+        throw new WgmaxError('BadPicture', `a picture is u8 [rows, columns, 1, 3 or 4], not ${tensor.type} [${tensor.shape}]`);
+    }
+    if (canvas.width !== width || canvas.height !== height) Object.assign(canvas, { width, height });
+    if (device.isCpu) return drawOnCpu(tensor, canvas, [height, width, channels]);
+    const { gpu } = device;
+    const failed = scope(gpu);
+    // By way of a bitmap, which is shown also where the browser draws pages by the CPU.
+    const shown = globalThis.OffscreenCanvas && canvas.getContext('bitmaprenderer');
+    const target = shown ? new OffscreenCanvas(width, height) : canvas;
+    const context = target.getContext('webgpu');
+    const format = navigator.gpu.getPreferredCanvasFormat();
+    context.configure({ device: gpu, format, alphaMode: 'opaque' });
+    if (!pipelines.has(gpu)) {
+        const module = gpu.createShaderModule({ code: SHADER });
+        pipelines.set(gpu, gpu.createRenderPipeline({
+            layout: 'auto',
+            vertex: { module },
+            fragment: { module, targets: [{ format }] },
+        }));
+    }
+    const pipeline = pipelines.get(gpu);
+    const [row, column = 1, channel = 1] = tensor.pitches;
+    const place = gpu.createBuffer({ size: 32, usage: GPUBufferUsage.UNIFORM | GPUBufferUsage.COPY_DST });
+    gpu.queue.writeBuffer(place, 0, Int32Array.of(tensor.offset, row, column, channel, channels));
+    const group = gpu.createBindGroup({
+        layout: pipeline.getBindGroupLayout(0),
+        entries: [{ binding: 0, resource: { buffer: tensor.buffer } }, { binding: 1, resource: { buffer: place } }],
+    });
+    const encoder = gpu.createCommandEncoder();
+    const view = context.getCurrentTexture().createView();
+    const pass = encoder.beginRenderPass({ colorAttachments: [{ view, loadOp: 'clear', storeOp: 'store' }] });
+    pass.setPipeline(pipeline);
+    pass.setBindGroup(0, group);
+    pass.draw(3);
+    pass.end();
+    gpu.queue.submit([encoder.finish()]);
+    place.destroy();
+    shown?.transferFromImageBitmap(target.transferToImageBitmap());
+    await failed('drawing');
+}
+
+async function drawOnCpu(tensor, canvas, [height, width, channels]) {
+    const data = await tensor.data();
+    const pixels = new Uint8ClampedArray(width * height * 4).fill(255);
+    for (let i = 0; i < width * height; i++) {
+        for (let c = 0; c < 4; c++) {
+            if (c < 3 || channels === 4) pixels[4 * i + c] = data[channels * i + (channels === 1 ? 0 : c)];
+        }
+    }
+    canvas.getContext('2d').putImageData(new ImageData(pixels, width, height), 0, 0);
+}

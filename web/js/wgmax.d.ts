@@ -1,0 +1,190 @@
+/** The types of elements. */
+export type ElementType =
+    | 'f32' | 'f64' | 'f16' | 'bf16'
+    | 'i8' | 'u8' | 'i16' | 'u16' | 'i32' | 'u32' | 'i64' | 'u64' | 'bool';
+
+/** The typed array of an element type. Of `bf16` it has the bits, and of `f16` where there is no `Float16Array`. */
+export type ArrayOf<T extends ElementType> = T extends 'f32' ? Float32Array
+    : T extends 'f64' ? Float64Array
+    : T extends 'f16' ? Uint16Array // or Float16Array
+    : T extends 'bf16' | 'u16' ? Uint16Array
+    : T extends 'i8' ? Int8Array
+    : T extends 'u8' | 'bool' ? Uint8Array
+    : T extends 'i16' ? Int16Array
+    : T extends 'i32' ? Int32Array
+    : T extends 'u32' ? Uint32Array
+    : T extends 'i64' ? BigInt64Array
+    : BigUint64Array;
+
+/** The names of the element types. */
+export const elementTypes: readonly ElementType[];
+
+/** An error of wgmax. */
+export class WgmaxError extends Error {
+    /** What is wrong: the variant of `wgmax::Error`, such as `DeviceLost` or `BadAttribute`. */
+    readonly code: string;
+}
+
+export interface OpenOptions {
+    /** Which GPU, where there are two. */
+    powerPreference?: GPUPowerPreference;
+    /** Asks for the feature `timestamp-query`, for the page's own use. */
+    timestamps?: boolean;
+    /** A `GPU` instead of `navigator.gpu`, such as Dawn's in Node. */
+    gpu?: GPU;
+    /** A device of the page's own. Its limits count. */
+    device?: GPUDevice;
+    /** Loads the WebAssembly that has the CPU too. */
+    cpu?: boolean;
+}
+
+/**
+ * Opens a device: `auto` is a hardware GPU, else the CPU.
+ * @throws WgmaxError `NoAdapter`, `AdapterRefused`
+ */
+export function open(name?: 'auto' | 'gpu' | 'cpu', options?: OpenOptions): Promise<Device>;
+
+export interface DeviceInfo {
+    /** Vendor, architecture and description, as far as the browser tells them. */
+    name: string;
+    backend: 'webgpu' | 'cpu';
+    /** `software` is a GPU API on the CPU; `host` is the CPU. */
+    kind: 'other' | 'software' | 'host' | string;
+    tuning: string;
+    /** Sizes are in bytes. */
+    limits: {
+        workgroupSize: number;
+        maxWorkgroupsPerDimension: number;
+        maxBindingSize: number;
+        maxBufferSize: number;
+        alignment: number;
+        maxStorageBuffers: number;
+    };
+}
+
+/** What a NaN does: it is the maximum, or it is skipped. */
+export type Nan = 'propagate' | 'ignore';
+/** What the maximum of nothing is: minus infinity, or the lowest finite value. They differ for floats alone. */
+export type EmptySet = 'negativeInfinity' | 'lowest';
+type Integers = readonly number[] | readonly bigint[] | Int32Array | BigInt64Array;
+
+export interface ReduceMax {
+    /** The axes; a negative one counts from the back. All of them by default, and none if the list is empty. */
+    axes?: Integers;
+    /** Whether reduced axes stay, as sizes of 1. `false` by default. */
+    keepDims?: boolean;
+    /** `propagate` by default. */
+    nan?: Nan;
+    /** `negativeInfinity` by default. */
+    emptySet?: EmptySet;
+}
+
+export interface MaxPool {
+    /** The size of the windows along each spatial axis. */
+    kernel: Integers;
+    /** 1 by default. */
+    strides?: Integers;
+    /** 1 by default. */
+    dilations?: Integers;
+    /** Positions before each spatial axis and then after each; none by default. */
+    padding?: 'valid' | 'sameUpper' | 'sameLower' | Integers;
+    /** What becomes of a partial last window. `floor` by default. */
+    rounding?: 'floor' | 'ceil' | 'ceilTorch';
+    /** [batch, channels, spatial...] by default, or channels last. */
+    layout?: 'ncx' | 'nxc';
+    nan?: Nan;
+    emptyWindow?: EmptySet;
+    /** Whether the positions of the maxima are wanted: `i64`, in row-major order of the whole tensor. */
+    indices?: boolean | { type?: 'i32' | 'i64'; order?: 'rowMajor' | 'columnMajor'; axis?: number };
+}
+
+export interface SegmentMax {
+    /** What the ids are: ascending, in any order, or the offsets of CSR. `sorted` by default. */
+    segments?: 'sorted' | 'unsorted' | 'offsets';
+    /** Needed for ids on the device; otherwise the largest id plus 1. */
+    numSegments?: number;
+    /** `zero` by default. */
+    emptySegment?: 'zero' | EmptySet;
+    nan?: Nan;
+    /** Whether the rows of the maxima are wanted, `i64` or of this type. */
+    indices?: boolean | { type?: 'i32' | 'i64' };
+    /** Whether two `u32` are wanted: what is wrong with the ids, and how many rows belong to no segment. */
+    status?: boolean;
+}
+
+/** A node of a specification. Attributes have the names and the defaults that they have there. */
+export interface Node {
+    dialect: 'onnx' | 'onednn' | 'openvino';
+    operator: string;
+    /** The opset, or OpenVINO's version of the operator. */
+    version?: number;
+    attributes?: Record<string, unknown>;
+    /** The number of outputs that are wanted, 1 by default. */
+    outputs?: number;
+}
+
+/** A tensor in memory. */
+export interface HostTensor {
+    type: ElementType;
+    shape: readonly number[];
+    data: ArrayBufferView | readonly number[];
+}
+
+/** A GPU, or the CPU. */
+export class Device {
+    private constructor();
+    readonly info: DeviceInfo;
+    readonly gpu: GPUDevice | undefined;
+    readonly isCpu: boolean;
+    /** A copy of elements on the device. */
+    tensor<T extends ElementType>(type: T, shape: readonly number[], array: ArrayBufferView | Iterable<number | bigint | boolean> | number): Promise<Tensor<T>>;
+    zeros<T extends ElementType>(type: T, shape: readonly number[]): Promise<Tensor<T>>;
+    reduceMax<T extends ElementType>(input: Tensor<T>, attributes?: ReduceMax): Promise<Tensor<T>>;
+    maxPool<T extends ElementType>(input: Tensor<T>, attributes: MaxPool): Promise<{ values: Tensor<T>; indices?: Tensor<'i32' | 'i64'> }>;
+    /** Ids in an array are checked and counted; those of a tensor are not. */
+    segmentMax<T extends ElementType>(input: Tensor<T>, ids: Tensor | ArrayBufferView | Iterable<number>, attributes?: SegmentMax): Promise<{ values: Tensor<T>; indices?: Tensor<'i32' | 'i64'>; status?: Tensor<'u32'> }>;
+    /** A node of ONNX, oneDNN Graph or OpenVINO: its results. */
+    node(node: Node, inputs: readonly [Tensor, ...(HostTensor | undefined)[]]): Promise<Tensor[]>;
+    /** Compiles an operator for tensors that lie as these. Only a GPU prepares. */
+    prepare(operator: 'reduceMax' | 'maxPool' | 'segmentMax', attributes: object, inputs: readonly Tensor[], results: readonly Tensor[]): Promise<Prepared>;
+    /** Waits for all submitted work. */
+    wait(): Promise<void>;
+    /** The pixels of a picture as `u8` [rows, columns, 4]. `into` is the memory of an earlier call. */
+    pixels(source: CanvasImageSource | ImageData, into?: Tensor): Promise<Tensor<'u8'>>;
+    /** Draws `u8` [rows, columns, 1, 3 or 4]. */
+    draw(tensor: Tensor<'u8'>, canvas: HTMLCanvasElement | OffscreenCanvas): Promise<void>;
+    free(): void;
+}
+
+/** A tensor on a device, or a view of one. */
+export class Tensor<T extends ElementType = ElementType> {
+    private constructor();
+    readonly type: T;
+    readonly shape: number[];
+    readonly size: number;
+    /** Where the elements lie in the memory, in elements. */
+    readonly offset: number;
+    readonly pitches: number[];
+    readonly buffer: GPUBuffer | undefined;
+    /** The elements, one after the other. */
+    data(): Promise<ArrayOf<T>>;
+    /** The elements as numbers. */
+    numbers(): Promise<number[]>;
+    slice(axis: number, start: number, end?: number): Tensor<T>;
+    stepBy(axis: number, step: number): Tensor<T>;
+    permute(axes: readonly number[]): Tensor<T>;
+    broadcast(axis: number, size: number): Tensor<T>;
+    reshape(shape: readonly number[]): Tensor<T>;
+    view(at: { shape: readonly number[]; offset?: number; pitches: readonly number[] }): Tensor<T>;
+    /** Frees the memory now, which views share. */
+    destroy(): void;
+    free(): void;
+}
+
+/** An operator that is planned and compiled. */
+export class Prepared {
+    private constructor();
+    /** Submits so many runs, one after the other, and waits for none. */
+    submit(inputs: readonly Tensor[], results: readonly Tensor[], times?: number): void;
+    free(): void;
+}

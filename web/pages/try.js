@@ -1,0 +1,214 @@
+import { open } from './pkg/wgmax.js';
+
+const $ = (id) => document.getElementById(id);
+const MAX_SIDE = 640;
+const source = $('source');
+const context = source.getContext('2d', { willReadFrequently: true });
+const sliders = ['width', 'height', 'dilation', 'stride'];
+
+let gpu;
+let cpu;
+/** The memory that pictures of this size are read into. */
+let memory;
+/** The size and the attributes that the GPU has shaders for. */
+let compiled;
+let isDirty = false;
+let isBusy = false;
+let stream;
+
+function say(text, kind = '') {
+    $('verdict').textContent = text;
+    $('verdict').className = `verdict ${kind}`;
+}
+
+/** A night over a town: small lights, which windows make large. */
+function drawSample() {
+    const [width, height] = [640, 480];
+    Object.assign(source, { width, height });
+    const sky = context.createLinearGradient(0, 0, 0, height);
+    for (const [at, color] of [[0, '#0b1030'], [0.55, '#37306b'], [0.72, '#a8506a'], [0.8, '#1a1830']]) sky.addColorStop(at, color);
+    context.fillStyle = sky;
+    context.fillRect(0, 0, width, height);
+    let seed = 7;
+    const random = () => (seed = (seed * 16807) % 2147483647) / 2147483647;
+    for (let i = 0; i < 220; i++) {
+        context.fillStyle = `rgba(255, 255, 255, ${0.3 + 0.7 * random()})`;
+        context.fillRect(random() * width, random() * height * 0.6, 1.5, 1.5);
+    }
+    for (let x = 0; x < width; x += 26 + random() * 30) {
+        const [w, top] = [22 + random() * 30, height * (0.62 + random() * 0.22)];
+        context.fillStyle = '#12111f';
+        context.fillRect(x, top, w, height - top);
+        for (let y = top + 8; y < height - 6; y += 11) {
+            for (let at = x + 4; at < x + w - 5; at += 9) {
+                if (random() > 0.45) continue;
+                context.fillStyle = `hsl(${30 + random() * 30} 95% ${55 + random() * 30}%)`;
+                context.fillRect(at, y, 4, 5);
+            }
+        }
+    }
+    context.fillStyle = '#fff7dc';
+    context.beginPath();
+    context.arc(520, 90, 26, 0, 7);
+    context.fill();
+    changed();
+}
+
+/** Draws a picture on the source, no larger than it may be. */
+function drawPicture(picture, width, height) {
+    const scale = Math.min(1, MAX_SIDE / Math.max(width, height));
+    const [w, h] = [width, height].map((size) => Math.max(1, Math.round(size * scale)));
+    if (source.width !== w || source.height !== h) Object.assign(source, { width: w, height: h });
+    context.drawImage(picture, 0, 0, w, h);
+    changed();
+}
+
+function attributes() {
+    const [width, height, dilation, stride] = sliders.map((id) => Number($(id).value));
+    return { kernel: [height, width], dilations: [dilation, dilation], strides: [stride, stride], padding: 'sameUpper', layout: 'nxc' };
+}
+
+/** A tensor [rows, columns, 4] as a batch of one. */
+function batch(tensor) {
+    const { shape, offset, pitches } = tensor;
+    return tensor.view({ shape: [1, ...shape], offset, pitches: [pitches[0] * shape[0], ...pitches] });
+}
+
+function unbatch(tensor) {
+    return tensor.view({ shape: tensor.shape.slice(1), offset: tensor.offset, pitches: tensor.pitches.slice(1) });
+}
+
+/** The pooled picture of a device, and the milliseconds of the pooling alone. */
+async function pool(device, pixels) {
+    const input = batch(pixels);
+    // What is compiled for the first time is not timed.
+    const key = JSON.stringify([pixels.shape, attributes()]);
+    if (!device.isCpu && key !== compiled) {
+        const { values } = await device.maxPool(input, attributes());
+        await device.wait();
+        values.destroy();
+        compiled = key;
+    }
+    const start = performance.now();
+    const { values } = await device.maxPool(input, attributes());
+    await device.wait();
+    const time = performance.now() - start;
+    input.free();
+    return { picture: unbatch(values), time, free: () => (device.isCpu ? values.free() : values.destroy()) };
+}
+
+async function update() {
+    const { width, height } = source;
+    $('source-size').textContent = `${width} x ${height}`;
+    const image = context.getImageData(0, 0, width, height);
+    const onCpu = await cpu.tensor('u8', [height, width, 4], image.data);
+    const expected = await pool(cpu, onCpu);
+    const right = await expected.picture.data();
+    const [rows, columns] = expected.picture.shape;
+    let differing = 0;
+    const shown = new Uint8ClampedArray(right);
+    if (gpu) {
+        if (memory && `${memory.shape}` !== `${[height, width, 4]}`) memory = memory.destroy();
+        memory = await gpu.pixels(source, memory);
+        const found = await pool(gpu, memory);
+        await gpu.draw(found.picture, $('gpu'));
+        const bytes = await found.picture.data();
+        for (let i = 0; i < right.length; i += 4) {
+            if ([0, 1, 2, 3].every((c) => bytes[i + c] === right[i + c])) continue;
+            differing += 1;
+            shown.set([255, 0, 0, 255], i);
+        }
+        $('gpu-time').textContent = `${found.time.toFixed(1)} ms`;
+        found.picture.free();
+        found.free();
+    }
+    Object.assign($('cpu'), { width: columns, height: rows });
+    $('cpu').getContext('2d').putImageData(new ImageData(shown, columns, rows), 0, 0);
+    $('cpu-time').textContent = `${expected.time.toFixed(1)} ms`;
+    expected.picture.free();
+    expected.free();
+    onCpu.free();
+    const what = `Windows of ${$('width').value} x ${$('height').value} on ${columns} x ${rows} pixels`;
+    if (!gpu) say(`${what}, on the CPU alone: this browser gives pages no GPU.`, 'warn');
+    else if (differing) say(`${what}: GPU and CPU differ in ${differing} pixels, which are red.`, 'bad');
+    else say(`${what}: GPU and CPU are the same, bit for bit.`, 'good');
+}
+
+/** Draws again, once for all that has changed since. */
+async function changed() {
+    isDirty = true;
+    if (isBusy || !cpu) return;
+    isBusy = true;
+    try {
+        while (isDirty) {
+            isDirty = false;
+            await update();
+            await new Promise(requestAnimationFrame);
+        }
+    } catch (error) {
+        say(error.code === 'DeviceLost' ? 'The browser lost the GPU: the CPU alone goes on.' : error.message, 'bad');
+        if (error.code === 'DeviceLost') {
+            gpu = memory = undefined;
+            isDirty = true;
+        }
+    } finally {
+        isBusy = false;
+    }
+    if (isDirty) changed();
+}
+
+for (const id of sliders) {
+    const show = () => ($(`${id}-out`).value = $(id).value);
+    $(id).addEventListener('input', () => {
+        show();
+        changed();
+    });
+    show();
+}
+
+function stopCamera() {
+    stream?.getTracks().forEach((track) => track.stop());
+    stream = undefined;
+    $('camera').textContent = 'Camera';
+}
+
+$('camera').onclick = async () => {
+    if (stream) return stopCamera();
+    const video = $('video');
+    try {
+        stream = await navigator.mediaDevices.getUserMedia({ video: { facingMode: 'environment', width: 640 } });
+    } catch (error) {
+        return say(`No camera: ${error.message}`, 'warn');
+    }
+    $('camera').textContent = 'Stop the camera';
+    video.srcObject = stream;
+    await video.play();
+    while (stream) {
+        if (video.videoWidth && !isBusy) drawPicture(video, video.videoWidth, video.videoHeight);
+        await new Promise(requestAnimationFrame);
+    }
+};
+$('sample').onclick = () => {
+    stopCamera();
+    drawSample();
+};
+$('file').onchange = async ({ target }) => {
+    if (!target.files[0]) return;
+    stopCamera();
+    try {
+        const picture = await createImageBitmap(target.files[0]);
+        drawPicture(picture, picture.width, picture.height);
+    } catch {
+        say('This file is no picture that the browser reads.', 'warn');
+    }
+};
+
+say('Opening the GPU …');
+try {
+    gpu = await open('gpu');
+    $('gpu-name').textContent = `GPU: ${gpu.info.name}`;
+} catch (error) {
+    if (error.name !== 'WgmaxError') throw error;
+}
+cpu = await open('cpu');
+drawSample();

@@ -1,0 +1,42 @@
+// The cases, one after the other, so that the page stays awake.
+import { open } from './pkg/wgmax.js';
+import { Verification } from './pkg/verify.js';
+
+let verification;
+
+onmessage = async ({ data }) => {
+    if (data.stop) return verification?.stop();
+    if (data.destroy) return device?.gpu.destroy();
+    try {
+        await run(data);
+    } catch (error) {
+        postMessage({ error: { code: error.code, message: error.message } });
+    }
+};
+
+let device;
+
+async function run({ seed, cases }) {
+    device = await open('gpu', { cpu: true });
+    verification = new Verification(device, { seed });
+    const { operators, types } = verification;
+    postMessage({ opened: { info: device.info, operators, types } });
+    let outcome;
+    while (verification.cases < cases && (outcome = await verification.next())) {
+        const { error, ...known } = outcome;
+        const finding = verification.findings.at(-1);
+        postMessage({
+            outcome: known,
+            cases: verification.cases,
+            seconds: verification.seconds,
+            finding: finding?.case === outcome.index ? finding : undefined,
+        });
+        // Between cases the messages of the page are read.
+        await new Promise((done) => setTimeout(done));
+    }
+    const cutOff = verification.cases < cases && !verification.givenUp;
+    postMessage({ done: verification.certificate({ cutOff }), givenUp: verification.givenUp });
+    verification.free();
+    verification = undefined;
+    device.free();
+}

@@ -1,0 +1,243 @@
+//! Operators from JavaScript objects.
+
+use std::collections::BTreeMap;
+
+use js_sys::{Array, Object};
+use wasm_bindgen::prelude::wasm_bindgen;
+use wasm_bindgen::{JsCast, JsValue};
+use wgmax::dialect::{Attribute, Dialect, Node};
+use wgmax::operator::{
+    EmptySegment, EmptySet, Indices, Layout, MaxPool, Order, Padding, ReduceMax, Rounding,
+    SegmentMax,
+};
+use wgmax::{ElementType, Error, Nan};
+
+use crate::error::{Result, js};
+use crate::host::HostTensor;
+use crate::object::{Fields, LIST, bad, integer, integers, text};
+use crate::tensor::Tensor;
+
+type Made<T> = std::result::Result<T, Error>;
+
+const NAN: [(&str, Nan); 2] = [("propagate", Nan::Propagate), ("ignore", Nan::Ignore)];
+const NAN_NAMES: &str = "\"propagate\" or \"ignore\"";
+const EMPTY_SET: [(&str, EmptySet); 2] =
+    [("negativeInfinity", EmptySet::NegativeInfinity), ("lowest", EmptySet::Lowest)];
+const EMPTY_SET_NAMES: &str = "\"negativeInfinity\" or \"lowest\"";
+const INDEX_TYPES: [(&str, ElementType); 2] =
+    [("i32", ElementType::I32), ("i64", ElementType::I64)];
+const INDEX_TYPE_NAMES: &str = "\"i32\" or \"i64\"";
+
+/// An operator with its attributes.
+#[wasm_bindgen]
+pub struct Operator(pub(crate) wgmax::operator::Operator);
+
+#[wasm_bindgen]
+impl Operator {
+    /// ReduceMax with the attributes of an object.
+    #[wasm_bindgen(js_name = reduceMax)]
+    pub fn reduce_max(attributes: JsValue) -> Result<Operator> {
+        reduce_max(Fields::new(attributes, "ReduceMax")).map(|op| Self(op.into())).map_err(js)
+    }
+
+    /// MaxPool with the attributes of an object.
+    #[wasm_bindgen(js_name = maxPool)]
+    pub fn max_pool(attributes: JsValue) -> Result<Operator> {
+        max_pool(Fields::new(attributes, "MaxPool")).map(|op| Self(op.into())).map_err(js)
+    }
+
+    /// SegmentMax with the attributes of an object.
+    #[wasm_bindgen(js_name = segmentMax)]
+    pub fn segment_max(attributes: JsValue) -> Result<Operator> {
+        segment_max(Fields::new(attributes, "SegmentMax")).map(|op| Self(op.into())).map_err(js)
+    }
+
+    /// The operator of a node of ONNX, oneDNN Graph or OpenVINO. `others` are the inputs after the
+    /// data, as [`HostTensor`]s; one that is absent is `undefined`.
+    pub fn node(node: JsValue, data: &Tensor, others: Vec<JsValue>) -> Result<Operator> {
+        let others: Vec<Option<wgmax::Tensor>> =
+            others.iter().map(HostTensor::of).collect::<Result<_>>()?;
+        let others: Vec<Option<&wgmax::Tensor>> = others.iter().map(Option::as_ref).collect();
+        let made = read_node(Fields::new(node, "node"))
+            .and_then(|node| node.operator_for(data.inner.desc(), &others, None));
+        made.map(Self).map_err(js)
+    }
+
+    /// How many tensors the operator takes.
+    #[wasm_bindgen(getter, js_name = inputCount)]
+    pub fn input_count(&self) -> usize {
+        self.0.input_count()
+    }
+
+    /// The operator for segment ids on the host: they are checked, and counted.
+    pub fn checked(&self, data: &Tensor, ids: &HostTensor) -> Result<Operator> {
+        match &self.0 {
+            wgmax::operator::Operator::SegmentMax(op) => {
+                op.checked(data.inner.desc(), &ids.0).map(|op| Self(op.into())).map_err(js)
+            }
+            other => Ok(Self(other.clone())),
+        }
+    }
+}
+
+fn reduce_max(mut fields: Fields) -> Made<ReduceMax> {
+    let mut op = ReduceMax::new();
+    if let Some(axes) = fields.integers("axes")? {
+        op = op.axes(axes);
+    }
+    if let Some(keep) = fields.boolean("keepDims")? {
+        op = op.keep_dims(keep);
+    }
+    if let Some(nan) = fields.choice("nan", NAN_NAMES, &NAN)? {
+        op = op.nan(nan);
+    }
+    if let Some(empty) = fields.choice("emptySet", EMPTY_SET_NAMES, &EMPTY_SET)? {
+        op = op.empty_set(empty);
+    }
+    fields.end()?;
+    Ok(op)
+}
+
+fn max_pool(mut fields: Fields) -> Made<MaxPool> {
+    let kernel = fields.integers("kernel")?;
+    let kernel = kernel.ok_or_else(|| bad("kernel", LIST, &JsValue::UNDEFINED))?;
+    let mut op = MaxPool::new(kernel);
+    if let Some(strides) = fields.integers("strides")? {
+        op = op.strides(strides);
+    }
+    if let Some(dilations) = fields.integers("dilations")? {
+        op = op.dilations(dilations);
+    }
+    if let Some(padding) = fields.take("padding") {
+        op = op.padding(read_padding(&padding)?);
+    }
+    let roundings =
+        [("floor", Rounding::Floor), ("ceil", Rounding::Ceil), ("ceilTorch", Rounding::CeilTorch)];
+    let names = "\"floor\", \"ceil\" or \"ceilTorch\"";
+    if let Some(rounding) = fields.choice("rounding", names, &roundings)? {
+        op = op.rounding(rounding);
+    }
+    let layouts = [("ncx", Layout::Ncx), ("nxc", Layout::Nxc)];
+    if let Some(layout) = fields.choice("layout", "\"ncx\" or \"nxc\"", &layouts)? {
+        op = op.layout(layout);
+    }
+    if let Some(nan) = fields.choice("nan", NAN_NAMES, &NAN)? {
+        op = op.nan(nan);
+    }
+    if let Some(empty) = fields.choice("emptyWindow", EMPTY_SET_NAMES, &EMPTY_SET)? {
+        op = op.empty_window(empty);
+    }
+    if let Some(indices) = fields.take("indices") {
+        op = op.indices(read_indices(indices)?);
+    }
+    fields.end()?;
+    Ok(op)
+}
+
+/// `"valid"`, `"sameUpper"`, `"sameLower"`, or the positions before and after each spatial axis,
+/// all of those before first.
+fn read_padding(value: &JsValue) -> Made<Padding> {
+    let expected = "\"valid\", \"sameUpper\", \"sameLower\", or begins and then ends";
+    match value.as_string().as_deref() {
+        Some("valid") => return Ok(Padding::Valid),
+        Some("sameUpper") => return Ok(Padding::SameUpper),
+        Some("sameLower") => return Ok(Padding::SameLower),
+        _ => {}
+    }
+    let pads = integers(value).filter(|pads| pads.len() % 2 == 0);
+    let pads = pads.ok_or_else(|| bad("padding", expected, value))?;
+    let (begin, end) = pads.split_at(pads.len() / 2);
+    Ok(Padding::Explicit { begin: begin.to_vec(), end: end.to_vec() })
+}
+
+/// `true`, `false`, or an object with `type`, `order` and `axis`.
+fn read_indices(value: JsValue) -> Made<Option<Indices>> {
+    if let Some(wanted) = value.as_bool() {
+        return Ok(wanted.then(Indices::default));
+    }
+    if !value.is_object() {
+        return Err(bad("indices", "true, false, or an object", &value));
+    }
+    let mut fields = Fields::new(value, "indices");
+    let mut indices = Indices::default();
+    if let Some(element_type) = fields.choice("type", INDEX_TYPE_NAMES, &INDEX_TYPES)? {
+        indices.element_type = element_type;
+    }
+    let orders = [("rowMajor", Order::RowMajor), ("columnMajor", Order::ColumnMajor)];
+    if let Some(order) = fields.choice("order", "\"rowMajor\" or \"columnMajor\"", &orders)? {
+        indices.order = order;
+    }
+    if let Some(axis) = fields.integer("axis")? {
+        indices.axis = axis;
+    }
+    fields.end()?;
+    Ok(Some(indices))
+}
+
+fn segment_max(mut fields: Fields) -> Made<SegmentMax> {
+    let kinds: [(&str, fn() -> SegmentMax); 3] = [
+        ("sorted", SegmentMax::sorted),
+        ("unsorted", SegmentMax::unsorted),
+        ("offsets", SegmentMax::offsets),
+    ];
+    let names = "\"sorted\", \"unsorted\" or \"offsets\"";
+    let mut op = fields.choice("segments", names, &kinds)?.map_or_else(SegmentMax::sorted, |f| f());
+    if let Some(segments) = fields.integer("numSegments")? {
+        op = op.num_segments(segments);
+    }
+    let empties = [
+        ("zero", EmptySegment::Zero),
+        ("lowest", EmptySegment::Lowest),
+        ("negativeInfinity", EmptySegment::NegativeInfinity),
+    ];
+    let names = "\"zero\", \"lowest\" or \"negativeInfinity\"";
+    if let Some(empty) = fields.choice("emptySegment", names, &empties)? {
+        op = op.empty_segment(empty);
+    }
+    if let Some(nan) = fields.choice("nan", NAN_NAMES, &NAN)? {
+        op = op.nan(nan);
+    }
+    if let Some(indices) = fields.take("indices") {
+        op = op.indices(read_indices(indices)?.map(|indices| indices.element_type));
+    }
+    if let Some(status) = fields.boolean("status")? {
+        op = op.status(status);
+    }
+    fields.end()?;
+    Ok(op)
+}
+
+fn read_node(mut fields: Fields) -> Made<Node> {
+    let dialects = ["onnx", "onednn", "openvino"];
+    let dialects = dialects.map(|name| (name, name));
+    let names = "\"onnx\", \"onednn\" or \"openvino\"";
+    let dialect: Dialect = match fields.choice("dialect", names, &dialects)? {
+        Some(name) => name.parse()?,
+        None => return Err(bad("dialect", names, &JsValue::UNDEFINED)),
+    };
+    let operator = fields.take("operator").and_then(|name| name.as_string());
+    let operator = operator.ok_or_else(|| bad("operator", "a name", &JsValue::UNDEFINED))?;
+    let version = fields.integer("version")?.and_then(|version| u32::try_from(version).ok());
+    let mut attributes = BTreeMap::new();
+    if let Some(given) = fields.take("attributes") {
+        for entry in Object::entries(given.unchecked_ref()).iter() {
+            let entry: Array = entry.unchecked_into();
+            let name = entry.get(0).as_string().unwrap_or_default();
+            attributes.insert(name, attribute(&entry.get(1)));
+        }
+    }
+    let outputs = fields.integer("outputs")?.unwrap_or(1);
+    let outputs = usize::try_from(outputs).unwrap_or_default();
+    fields.end()?;
+    Ok(Node { dialect, operator, version, attributes, outputs })
+}
+
+fn attribute(value: &JsValue) -> Attribute {
+    let list = || integers(value).map(Attribute::Ints);
+    let bool = value.as_bool().map(Attribute::Bool);
+    let bool_or_text = bool.or_else(|| value.as_string().map(Attribute::Text));
+    bool_or_text
+        .or_else(|| integer(value).map(Attribute::Int))
+        .or_else(list)
+        .unwrap_or_else(|| Attribute::Other(text(value)))
+}

@@ -1,0 +1,181 @@
+//! Devices.
+
+use js_sys::Promise;
+use wasm_bindgen::JsValue;
+use wasm_bindgen::prelude::wasm_bindgen;
+use wasm_bindgen_futures::future_to_promise;
+use wgmax::wgpu;
+use wgmax::{DeviceOptions, Error};
+
+use crate::attributes::Operator;
+use crate::error::{Result, js};
+use crate::host::HostTensor;
+use crate::object::{array, object};
+use crate::tensor::Tensor;
+
+/// A GPU, or the CPU.
+#[wasm_bindgen]
+pub struct Device {
+    pub(crate) inner: wgmax::Device,
+}
+
+#[wasm_bindgen]
+impl Device {
+    /// The CPU.
+    #[cfg(feature = "cpu")]
+    pub fn cpu() -> Device {
+        Self { inner: wgmax::Device::cpu() }
+    }
+
+    /// A promise of the browser's GPU. `power` is a `GPUPowerPreference` or empty.
+    ///
+    /// `navigator.gpu` is read before this returns. With `own` the adapter's device is the page's
+    /// own, and keeps the limits that it has.
+    pub fn open(power: &str, timestamps: bool, own: bool) -> Promise {
+        let power = match power {
+            "low-power" => wgpu::PowerPreference::LowPower,
+            "high-performance" => wgpu::PowerPreference::HighPerformance,
+            _ => wgpu::PowerPreference::None,
+        };
+        let descriptor = wgpu::InstanceDescriptor::new_without_display_handle();
+        let instance = wgpu::Instance::new(descriptor);
+        future_to_promise(async move {
+            let opened = open(&instance, power, timestamps, own).await;
+            opened.map(|inner| Device { inner }.into()).map_err(js)
+        })
+    }
+
+    /// What the device is: `name`, `backend`, `kind`, and its `limits`.
+    #[wasm_bindgen(getter)]
+    pub fn info(&self) -> JsValue {
+        let info = self.inner.info();
+        let limits = &info.limits;
+        let wide = |limit: u64| JsValue::from(limit as f64);
+        object([
+            ("name", info.name.as_str().into()),
+            ("backend", info.backend.as_str().into()),
+            ("kind", info.kind.as_str().into()),
+            ("tuning", self.inner.tuning().name().into()),
+            (
+                "limits",
+                object([
+                    ("workgroupSize", limits.workgroup_size.into()),
+                    ("maxWorkgroupsPerDimension", limits.max_workgroups_per_dimension.into()),
+                    ("maxBindingSize", wide(limits.max_binding_size)),
+                    ("maxBufferSize", wide(limits.max_buffer_size)),
+                    ("alignment", wide(limits.alignment)),
+                    ("maxStorageBuffers", limits.max_storage_buffers.into()),
+                ]),
+            ),
+        ])
+    }
+
+    /// The `GPUDevice`; `undefined` for the CPU.
+    #[wasm_bindgen(getter)]
+    pub fn gpu(&self) -> JsValue {
+        let device = self.inner.wgpu().and_then(|(device, _)| device.as_webgpu());
+        device.map_or(JsValue::UNDEFINED, |device| AsRef::<JsValue>::as_ref(device).clone())
+    }
+
+    /// A promise of a copy of a tensor on the device.
+    pub fn upload(&self, tensor: &HostTensor) -> Promise {
+        let (device, tensor) = (self.inner.clone(), tensor.0.clone());
+        future_to_promise(async move {
+            let uploaded = device.upload_async(&tensor).await;
+            uploaded.map(|inner| Tensor::from(inner).into()).map_err(js)
+        })
+    }
+
+    /// A promise of an operator's results, which stay on the device.
+    pub fn run(&self, operator: &Operator, data: &Tensor) -> Promise {
+        self.start(operator, vec![data.inner.clone()])
+    }
+
+    /// As `run`, for an operator that takes ids too.
+    #[wasm_bindgen(js_name = runWithIds)]
+    pub fn run_with_ids(&self, operator: &Operator, data: &Tensor, ids: &Tensor) -> Promise {
+        self.start(operator, vec![data.inner.clone(), ids.inner.clone()])
+    }
+
+    fn start(&self, operator: &Operator, inputs: Vec<wgmax::DeviceTensor>) -> Promise {
+        let (device, operator) = (self.inner.clone(), operator.0.clone());
+        future_to_promise(async move {
+            let inputs: Vec<_> = inputs.iter().collect();
+            let results = device.run_async(operator, &inputs).await.map_err(js)?;
+            Ok(array(results.into_iter().map(Tensor::from)))
+        })
+    }
+
+    /// The launches of an operator on tensors like these, as text.
+    pub fn explain(&self, operator: &Operator, data: &Tensor) -> Result<String> {
+        let plan = self.inner.plan(&operator.0, &[data.inner.desc()]).map_err(js)?;
+        let lines = plan.launches().iter().map(|launch| {
+            let [x, y, z] = launch.grid();
+            format!("{}: {x} x {y} x {z} workgroups", launch.label())
+        });
+        Ok(lines.collect::<Vec<_>>().join("\n"))
+    }
+
+    /// A promise that all submitted work is done.
+    pub fn wait(&self) -> Promise {
+        let device = self.inner.clone();
+        future_to_promise(async move {
+            device.wait_async().await.map_err(js)?;
+            Ok(JsValue::UNDEFINED)
+        })
+    }
+
+    /// The codes of the errors that blocking forms give on this device; empty where one gave none.
+    #[cfg(feature = "verify")]
+    pub fn blocking(&self, data: &Tensor) -> JsValue {
+        fn code<T>(result: wgmax::Result<T>) -> JsValue {
+            match result {
+                Ok(_) => JsValue::from(""),
+                Err(error) => js_sys::Reflect::get(&js(error), &"code".into()).unwrap_or_default(),
+            }
+        }
+        let op = wgmax::operator::ReduceMax::new();
+        let host = wgmax::Tensor::from_slice([2], &[1u8, 2]);
+        let (device, desc) = (&self.inner, data.inner.desc());
+        let mut chain = device.chain();
+        array([
+            code(wgmax::Device::gpu()),
+            code(wgmax::Device::named("gpu")),
+            code(wgmax::Device::all().swap_remove(0)),
+            code(wgmax::adapter("gpu")),
+            code(data.inner.download()),
+            code(device.run(&op, &[&data.inner])),
+            code(device.wait()),
+            code(host.and_then(|host| device.upload(&host))),
+            code(device.prepare(&op, &[desc])),
+            code(chain.run(&op, &[&data.inner])),
+            code(chain.submit()),
+            code(wgmax::sweep::Case::nth(1, 0).and_then(|case| case.run(device))),
+        ])
+    }
+}
+
+async fn open(
+    instance: &wgpu::Instance,
+    power: wgpu::PowerPreference,
+    timestamps: bool,
+    own: bool,
+) -> wgmax::Result<wgmax::Device> {
+    let options = wgpu::RequestAdapterOptions { power_preference: power, ..Default::default() };
+    let adapter = instance.request_adapter(&options).await.map_err(|_| Error::NoAdapter {
+        wanted: "is available".to_string(),
+        found: "none".to_string(),
+    })?;
+    let features = match timestamps {
+        true => wgpu::Features::TIMESTAMP_QUERY,
+        false => wgpu::Features::empty(),
+    };
+    if !own {
+        return DeviceOptions::new().features(features).open_adapter(&adapter).await;
+    }
+    let (device, queue) =
+        adapter.request_device(&wgpu::DeviceDescriptor::default()).await.map_err(|error| {
+            Error::AdapterRefused { adapter: "of the page".to_string(), reason: error.to_string() }
+        })?;
+    Ok(wgmax::Device::from_wgpu(&device, &queue))
+}

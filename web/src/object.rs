@@ -1,0 +1,119 @@
+//! Reading and making plain JavaScript objects.
+
+use js_sys::{Array, BigInt, Object, Reflect};
+use wasm_bindgen::{JsCast, JsValue};
+use wgmax::Error;
+
+/// An object with these properties.
+pub fn object<const N: usize>(properties: [(&str, JsValue); N]) -> JsValue {
+    let object = Object::new();
+    for (key, value) in properties {
+        // It cannot fail on an object that was just made.
+        let _ = Reflect::set(&object, &key.into(), &value);
+    }
+    object.into()
+}
+
+/// An array of these values.
+pub fn array(values: impl IntoIterator<Item = impl Into<JsValue>>) -> JsValue {
+    values.into_iter().map(Into::into).collect::<Array>().into()
+}
+
+/// The attributes of an operator: each is read once, and those that are not read are unknown.
+pub struct Fields {
+    object: JsValue,
+    operator: &'static str,
+    unread: Vec<String>,
+}
+
+impl Fields {
+    /// The attributes of an object; none of `undefined` and `null`.
+    pub fn new(object: JsValue, operator: &'static str) -> Self {
+        let keys = object.dyn_ref::<Object>().map(Object::keys).unwrap_or_default();
+        let unread = keys.iter().filter_map(|key| key.as_string()).collect();
+        Self { object, operator, unread }
+    }
+
+    /// An attribute; `None` if it is not given, or `undefined`, or `null`.
+    pub fn take(&mut self, key: &str) -> Option<JsValue> {
+        let at = self.unread.iter().position(|unread| unread == key)?;
+        self.unread.swap_remove(at);
+        let value = Reflect::get(&self.object, &key.into()).ok()?;
+        (!value.is_undefined() && !value.is_null()).then_some(value)
+    }
+
+    /// A boolean attribute.
+    pub fn boolean(&mut self, key: &'static str) -> Result<Option<bool>, Error> {
+        let expected = "true or false";
+        self.take(key).map(|v| v.as_bool().ok_or_else(|| bad(key, expected, &v))).transpose()
+    }
+
+    /// An integer attribute.
+    pub fn integer(&mut self, key: &'static str) -> Result<Option<i64>, Error> {
+        self.take(key).map(|v| integer(&v).ok_or_else(|| bad(key, INTEGER, &v))).transpose()
+    }
+
+    /// A list of integers.
+    pub fn integers(&mut self, key: &'static str) -> Result<Option<Vec<i64>>, Error> {
+        self.take(key).map(|v| integers(&v).ok_or_else(|| bad(key, LIST, &v))).transpose()
+    }
+
+    /// One of some names.
+    pub fn choice<T: Copy>(
+        &mut self,
+        key: &'static str,
+        expected: &'static str,
+        choices: &[(&str, T)],
+    ) -> Result<Option<T>, Error> {
+        let Some(value) = self.take(key) else { return Ok(None) };
+        let name = value.as_string();
+        let found = choices.iter().find(|(choice, _)| Some(*choice) == name.as_deref());
+        found.map(|(_, choice)| Some(*choice)).ok_or_else(|| bad(key, expected, &value))
+    }
+
+    /// An error if an attribute was not read.
+    pub fn end(self) -> Result<(), Error> {
+        match self.unread.into_iter().next() {
+            None => Ok(()),
+            Some(attribute) => Err(Error::UnknownAttribute {
+                dialect: "wgmax",
+                operator: self.operator,
+                version: String::new(),
+                attribute,
+            }),
+        }
+    }
+}
+
+const INTEGER: &str = "an integer";
+/// What a list of integers must be.
+pub const LIST: &str = "a list of integers";
+
+/// The error of an attribute with a wrong value.
+pub fn bad(attribute: &'static str, expected: &'static str, value: &JsValue) -> Error {
+    Error::BadAttribute { attribute, expected, value: text(value) }
+}
+
+/// A value as text, for errors.
+pub fn text(value: &JsValue) -> String {
+    let json = js_sys::JSON::stringify(value).ok().and_then(|text| text.as_string());
+    json.unwrap_or_else(|| format!("{value:?}"))
+}
+
+/// An integer of a number or a `BigInt`.
+pub fn integer(value: &JsValue) -> Option<i64> {
+    if let Some(number) = value.as_f64() {
+        let whole = number.trunc() == number && number.abs() <= 9_007_199_254_740_991.0;
+        return whole.then_some(number as i64);
+    }
+    value.clone().dyn_into::<BigInt>().ok().and_then(|big| i64::try_from(big).ok())
+}
+
+/// The integers of an array, or of a typed array.
+pub fn integers(value: &JsValue) -> Option<Vec<i64>> {
+    if value.is_string() || !value.is_object() {
+        return None;
+    }
+    let iterator = js_sys::try_iter(value).ok()??;
+    iterator.map(|item| integer(&item.ok()?)).collect()
+}

@@ -1,0 +1,219 @@
+// The package and the pages in headless Chromium, on SwiftShader. Every call of a page has a limit
+// of time: a tab that hangs fails.
+import { mkdir, readdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+import puppeteer from 'puppeteer-core';
+
+import { serve } from './serve.mjs';
+
+const CASES = Number(process.env.WGMAX_CASES ?? 2000);
+const chromium = process.env.CHROMIUM ?? '/usr/bin/chromium';
+const server = await serve(0);
+const at = `http://localhost:${server.address().port}`;
+const pictures = process.env.WGMAX_SCREENSHOTS;
+if (pictures) await mkdir(pictures, { recursive: true });
+let failed = 0;
+
+async function within(seconds, what, work) {
+    let timer;
+    const late = new Promise((_, reject) => (timer = setTimeout(() => reject(new Error(`${what} took more than ${seconds} s`)), seconds * 1000)));
+    return Promise.race([work, late]).finally(() => clearTimeout(timer));
+}
+
+// Only the steps that a pattern names, for those who work on one.
+const only = new RegExp(process.env.WGMAX_ONLY ?? '');
+
+async function step(name, seconds, work) {
+    if (!only.test(name)) return;
+    const start = performance.now();
+    try {
+        const found = await within(seconds, name, work());
+        console.log(`ok      ${name}${found ? `: ${found}` : ''} (${((performance.now() - start) / 1000).toFixed(1)} s)`);
+    } catch (error) {
+        failed += 1;
+        console.log(`FAILED  ${name}: ${error.stack}`);
+    }
+}
+
+// SwiftShader for WebGPU and for the page itself: only so are WebGPU's canvases shown.
+const WEBGPU = [
+    '--enable-unsafe-webgpu', '--use-webgpu-adapter=swiftshader', '--ignore-gpu-blocklist',
+    '--enable-features=Vulkan', '--use-vulkan=swiftshader', '--use-angle=swiftshader', '--disable-vulkan-surface',
+];
+
+/** A browser with a page; `f` gets it, and all of it ends afterwards. */
+async function browse(flags, f) {
+    const browser = await puppeteer.launch({
+        executablePath: chromium,
+        headless: true,
+        protocolTimeout: 0,
+        args: ['--no-sandbox', '--disable-dev-shm-usage', ...flags],
+    });
+    try {
+        await f(await browser.newPage(), browser);
+    } finally {
+        await within(30, 'closing', browser.close()).catch(() => browser.process()?.kill('SIGKILL'));
+    }
+}
+
+/** Errors of a page, which fail the step that it is in. */
+function errorsOf(page) {
+    const errors = [];
+    page.on('pageerror', (error) => errors.push(error.stack ?? String(error)));
+    page.on('console', (message) => ['error', 'warn'].includes(message.type()) && errors.push(message.text()));
+    return () => {
+        if (errors.length) throw new Error(errors.splice(0).join('\n'));
+    };
+}
+
+/** Waits until a page's text matches. */
+async function says(page, id, pattern, seconds) {
+    const handle = await page.waitForFunction(
+        (id, source) => new RegExp(source).test(document.getElementById(id).textContent) && document.getElementById(id).textContent,
+        { timeout: seconds * 1000, polling: 200 }, id, pattern.source,
+    );
+    return handle.jsonValue();
+}
+
+async function picture(page, name) {
+    if (!pictures) return;
+    for (const [kind, width, height] of [['desktop', 1280, 800], ['phone', 390, 844]]) {
+        await page.setViewport({ width, height, deviceScaleFactor: kind === 'phone' ? 2 : 1 });
+        await new Promise((done) => setTimeout(done, 800));
+        await page.screenshot({ path: join(pictures, `${name}-${kind}.png`), fullPage: true });
+    }
+    await page.setViewport({ width: 1280, height: 800 });
+}
+
+const cases = fileURLToPath(new URL('../../tests/cases/public/', import.meta.url));
+const folders = (await readdir(cases)).sort();
+
+await browse(WEBGPU, async (page) => {
+    const check = errorsOf(page);
+    await page.goto(`${at}/test/blank.html`);
+    const names = await page.evaluate(async () => Object.keys((await import('/test/api.mjs')).tests));
+    for (const name of names) {
+        await step(name, 120, () => page.evaluate(async (name) => {
+            const wgmax = await import('/pkg/wgmax.js');
+            const { Verification } = await import('/pkg/verify.js');
+            const { tests } = await import('/test/api.mjs');
+            await tests[name](wgmax, {}, Verification);
+        }, name));
+    }
+    const pictureTests = await page.evaluate(async () => Object.keys((await import('/test/picture.mjs')).tests));
+    for (const name of pictureTests) {
+        await step(name, 60, () => page.evaluate(async (name) => {
+            const wgmax = await import('/pkg/wgmax.js');
+            const { tests } = await import('/test/picture.mjs');
+            await tests[name](wgmax);
+        }, name));
+    }
+    await step('golden cases', 600, async () => {
+        const { ok, refused, wrong } = await page.evaluate(async (folders) => {
+            const { open } = await import('/pkg/wgmax.js');
+            const { goldenAll } = await import('/test/golden.mjs');
+            const read = async (path) => {
+                const response = await fetch(`/cases/public/${path}`);
+                if (!response.ok) throw new Error(`${path}: ${response.status}`);
+                return new Uint8Array(await response.arrayBuffer());
+            };
+            return goldenAll(await open('gpu'), folders, read);
+        }, folders);
+        if (wrong.length || ok !== 386 || refused !== 53) throw new Error(`${ok} equal, ${refused} refused, wrong: ${wrong.join('\n')}`);
+        return `${ok} equal, ${refused} refused`;
+    });
+    await step('no errors on the pages', 5, async () => check());
+});
+
+// Each page in a browser of its own: one that fails shall not be the next one's matter.
+await browse(WEBGPU, async (page) => {
+    const check = errorsOf(page);
+    await step('the page Verify', 60 + 6 * CASES, async () => {
+        await page.goto(`${at}/verify.html?seed=20&cases=${CASES}&start`);
+        const text = await says(page, 'verdict', /bit for bit|wrong|failed|lost|no GPU|nothing to verify/, 50 + 6 * CASES);
+        const certificate = await page.evaluate(() => window.wgmaxVerify.certificate());
+        if (!certificate?.good || certificate.cases !== CASES || certificate.devices[0].mismatches !== 0) throw new Error(`${text} ${JSON.stringify(certificate)?.slice(0, 2000)}`);
+        if (pictures) await writeFile(join(pictures, 'certificate.json'), JSON.stringify(certificate, null, 2));
+        await picture(page, 'verify');
+        check();
+        return text;
+    });
+    await step('a stop', 120, async () => {
+        await page.goto(`${at}/verify.html?seed=20&cases=100000&start`);
+        await says(page, 'verdict', /cases, /, 60);
+        await page.click('#stop');
+        return says(page, 'verdict', /stopped/, 60);
+    });
+    await step('a destroyed device', 180, async () => {
+        await page.goto(`${at}/verify.html?seed=20&cases=100000&start`);
+        await says(page, 'verdict', /cases, /, 60);
+        await page.evaluate(() => window.wgmaxVerify.destroy());
+        const text = await says(page, 'verdict', /lost the GPU/, 60);
+        // It starts again.
+        await page.evaluate(() => (document.getElementById('cases').value = 5));
+        await page.click('#start');
+        await says(page, 'verdict', /5 cases of seed 20.*bit for bit/, 60);
+        return text;
+    });
+});
+
+await browse(WEBGPU, async (page) => {
+    const check = errorsOf(page);
+    await step('the page Try it', 180, async () => {
+        await page.goto(`${at}/try.html`);
+        const text = await says(page, 'verdict', /bit for bit|differ|no /, 120);
+        if (!/the same, bit for bit/.test(text)) throw new Error(text);
+        await page.evaluate(() => {
+            const slider = document.getElementById('width');
+            slider.value = 31;
+            slider.dispatchEvent(new Event('input'));
+        });
+        await says(page, 'verdict', /31 x 9.*the same, bit for bit/, 60);
+        await picture(page, 'try');
+        check();
+        return text;
+    });
+    await step('the page Speed', 600, async () => {
+        await page.goto(`${at}/speed.html`);
+        await page.select('#size', process.env.WGMAX_SPEED_SIZE ?? '16');
+        await page.click('#start');
+        const text = await says(page, 'verdict', /Done|failed|no /, 560);
+        if (!/Done/.test(text)) throw new Error(text);
+        console.log(await page.evaluate(() => window.wgmaxSpeed.markdown()));
+        await picture(page, 'speed');
+        return text;
+    });
+    await page.goto(`${at}/`);
+    await picture(page, 'index');
+});
+
+// No WebGPU, and one that has no adapter: a sentence, and the CPU.
+for (const [name, flags, script] of [
+    ['a tab without WebGPU', [], () => Object.defineProperty(Navigator.prototype, 'gpu', { get: () => undefined })],
+    ['a tab without an adapter', ['--disable-gpu', '--disable-software-rasterizer'], () => {}],
+]) {
+    await browse(flags, async (page) => {
+        await page.evaluateOnNewDocument(script);
+        await step(name, 180, async () => {
+            await page.goto(`${at}/verify.html?start`);
+            const text = await says(page, 'verdict', /no WebGPU|no GPU adapter/, 60);
+            await page.goto(`${at}/test/blank.html`);
+            const found = await page.evaluate(async () => {
+                const wgmax = await import('/pkg/wgmax.js');
+                const code = await wgmax.open('gpu').catch((error) => error.code);
+                const device = await wgmax.open('auto');
+                const x = await device.tensor('f32', [3], [1, NaN, 2]);
+                return [code, device.info.backend, await (await device.reduceMax(x, { nan: 'ignore' })).numbers()];
+            });
+            if (JSON.stringify(found) !== '["NoAdapter","cpu",[2]]') throw new Error(JSON.stringify(found));
+            await page.goto(`${at}/try.html`);
+            await says(page, 'verdict', /CPU alone/, 60);
+            return text;
+        });
+    });
+}
+
+server.close();
+process.exit(failed ? 1 : 0);

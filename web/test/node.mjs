@@ -1,0 +1,64 @@
+// The package in Node, on Dawn: its API, the golden cases, and 2,000 random cases.
+import { readFile, readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+import * as wgmax from '../pkg/wgmax.js';
+import { Verification } from '../pkg/verify.js';
+import { tests } from './api.mjs';
+import { goldenAll } from './golden.mjs';
+
+const CASES = Number(process.env.WGMAX_CASES ?? 2000);
+let failed = 0;
+
+/** Fails what takes too long: a promise that nothing settles would end Node in silence. */
+async function within(seconds, what, work) {
+    let timer;
+    const late = new Promise((_, reject) => (timer = setTimeout(() => reject(new Error(`${what} took more than ${seconds} s`)), seconds * 1000)));
+    return Promise.race([work, late]).finally(() => clearTimeout(timer));
+}
+
+const { create, globals } = await import('webgpu');
+Object.assign(globalThis, globals);
+const options = { gpu: create([]) };
+
+// As users have it: what is installed is found.
+tests['the package finds webgpu by itself'] = async () => {
+    const device = await wgmax.open('gpu');
+    const x = await device.tensor('u8', [2], [1, 2]);
+    const found = await (await device.reduceMax(x)).numbers();
+    if (device.info.backend !== 'webgpu' || found[0] !== 2) throw new Error(`${device.info.backend} ${found}`);
+    if (globalThis.navigator?.gpu !== undefined || globalThis.Window !== undefined) throw new Error('something is left behind');
+};
+
+for (const [name, test] of Object.entries(tests)) {
+    try {
+        await within(60, name, test(wgmax, options, Verification));
+        console.log(`ok      ${name}`);
+    } catch (error) {
+        failed += 1;
+        console.log(`FAILED  ${name}: ${error.stack}`);
+    }
+}
+
+const device = await wgmax.open('gpu', { ...options, cpu: true });
+console.log(`on ${device.info.name} (${device.info.kind})`);
+const cases = fileURLToPath(new URL('../../tests/cases/public/', import.meta.url));
+const folders = (await readdir(cases)).sort();
+for (const on of [device, await wgmax.open('cpu')]) {
+    const read = async (path) => new Uint8Array(await readFile(join(cases, path)));
+    const { ok, refused, wrong } = await within(300, 'golden cases', goldenAll(on, folders, read));
+    console.log(`golden cases on ${on.info.name}: ${ok} equal, ${refused} refused, ${wrong.length} wrong`);
+    wrong.slice(0, 20).forEach((line) => console.log(`  ${line}`));
+    failed += wrong.length + (ok !== 386 || refused !== 53);
+}
+
+const verification = new Verification(device, { seed: 20 });
+while (verification.cases < CASES) {
+    const outcome = await within(60, `case ${verification.cases}`, verification.next());
+    if (!outcome) break;
+    if (outcome.verdict !== 'same') console.log(`case ${outcome.index}: ${outcome.verdict} ${outcome.error ?? ''}`);
+}
+console.log(`${verification.cases} cases in ${verification.seconds.toFixed(0)} s: ${verification.mismatches} differ, ${verification.failures} failed`);
+failed += verification.mismatches + verification.failures + (verification.cases !== CASES);
+process.exit(failed ? 1 : 0);
