@@ -107,7 +107,7 @@ fn large_tensors_are_streamed() {
         let own: Operator = MaxPoolBackward::new(pool).into();
         let from = MaxPoolBackward::new(indexed).from_indices(data.shape()).into();
         let expected = oracle::run(&own, &[&data, &gradient]).unwrap();
-        for device in common::gpu() {
+        if let Some(device) = common::gpu() {
             for (operator, first) in [(&own, &data), (&from, &saved)] {
                 let options = RunOptions::default().max_piece(40_000);
                 let found = operator.run_with(&device, &[first, &gradient], options).unwrap();

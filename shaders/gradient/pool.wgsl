@@ -56,8 +56,8 @@ struct Params {
 
 struct Span {
     // The windows that an element lies in, and the one behind the last.
-    from: u32,
-    to: u32,
+    begin: u32,
+    end: u32,
     // What is left of the element's number.
     rest: u32,
 }
@@ -73,8 +73,8 @@ fn span(i: u32, number: u32) -> Span {
     let last = u32(distance);
     // From the first window on that reaches so far.
     let reached = max(last, axis.reach) - axis.reach;
-    let from = quotient(reached + axis.stride - 1u, axis.by_stride);
-    return Span(from, min(quotient(last, axis.by_stride) + 1u, axis.outputs), rest);
+    let begin = quotient(reached + axis.stride - 1u, axis.by_stride);
+    return Span(begin, min(quotient(last, axis.by_stride) + 1u, axis.outputs), rest);
 }
 
 fn sum_of(element: u32) -> Sum {
@@ -88,11 +88,11 @@ fn sum_of(element: u32) -> Sum {
     let third = span(2u, second.rest);
     let inner = params.axes[2].by_pitch.x;
     var sum = NOTHING;
-    for (var i = first.from; i < first.to; i++) {
+    for (var i = first.begin; i < first.end; i++) {
         let plane = (outer * params.axes[0].outputs + i) * params.axes[1].outputs;
-        for (var j = second.from; j < second.to; j++) {
+        for (var j = second.begin; j < second.end; j++) {
             let line = (plane + j) * params.axes[2].outputs;
-            for (var k = third.from; k < third.to; k++) {
+            for (var k = third.begin; k < third.end; k++) {
                 let window = (line + k) * inner + third.rest;
                 let found = indices[(params.index_base + window) * params.index_words] == wanted;
                 // A window without elements has the index of a first element.

@@ -112,8 +112,12 @@ impl Axis {
         *self == Self::plain(self.size)
     }
 
-    /// The windows that some elements lie in; at least one, if only to bind something.
+    /// The windows that some elements lie in; at least one, if only to bind something. All of them
+    /// for all elements, also those that lie in the padding.
     fn windows(&self, elements: &Range<u64>) -> Range<u64> {
+        if *elements == (0..self.size) {
+            return 0..self.outputs;
+        }
         let distance = |at: u64| at as i64 - self.start;
         let reached = (distance(elements.start) - self.reach as i64).max(0) as u64;
         let to = match distance(elements.end - 1) {

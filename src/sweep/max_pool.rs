@@ -2,7 +2,6 @@
 
 use super::aim::Aim;
 use super::draft::{Draft, extremum, near_border};
-use super::elements::{Style, tensor};
 use super::{Case, Random};
 use crate::error::{Error, Result};
 use crate::operator::{
@@ -34,11 +33,45 @@ pub(super) fn draft(
         if aim.is_some_and(|aim| aim.kernel() == "pool_gradient")
             && let Ok(results) = op.infer(&data)
         {
-            second = Some(tensor(t, results[0].shape(), Style::Any, random)?);
+            second = Some(gradient(t, results[0].shape(), random)?);
             operator = MaxPoolBackward::new(op).into();
         }
         return Ok(Draft { operator, data, second, long_chunks: false, right_ids: None });
     }
+}
+
+/// A gradient whose sums are rounded, cancel, overflow and underflow: numbers of a few neighbouring
+/// exponents, half of them with few bits, and now and then zeros, subnormal numbers, infinities,
+/// the largest numbers and NaN.
+fn gradient(t: ElementType, shape: &[usize], random: &mut Random) -> Result<Tensor> {
+    let (mantissa, bias) = match t {
+        ElementType::F64 => (52, 1023),
+        ElementType::F32 => (23, 127),
+        ElementType::F16 => (10, 15),
+        _ => (7, 127),
+    };
+    let spread = random.pick(&[1, 4, mantissa + 2]).min(bias);
+    let special = random.pick(&[4, 20, 1000]);
+    let mut number = || {
+        let few = random.once_in(2);
+        let fraction = random.below(1 << mantissa);
+        let fraction = if few { fraction >> (mantissa - 2) << (mantissa - 2) } else { fraction };
+        let exponent = match random.below(special) {
+            0 => random.pick(&[0, 2 * bias, 2 * bias + 1]),
+            _ => bias - random.below(spread),
+        };
+        let fraction = match exponent > 2 * bias && !random.once_in(8) {
+            true => 0,
+            false => fraction,
+        };
+        let sign = random.below(2) << (8 * t.size() - 1);
+        sign | exponent << mantissa | fraction
+    };
+    Tensor::filled(TensorDesc::new(t, shape)?, |bytes| {
+        for element in bytes.chunks_exact_mut(t.size()) {
+            element.copy_from_slice(&number().to_le_bytes()[..t.size()]);
+        }
+    })
 }
 
 /// A case with as much gradient as there are windows, of which it had another number. `None` where

@@ -58,8 +58,8 @@ pub static FAULTS: &[ShaderFault] = &[
         name: "sums-are-cut-off",
         mistake: Mistake::Tail,
         kernels: KERNELS,
-        find: "let rest = bits",
-        replace: "let rest = 0u & bits",
+        find: "let rest = bits & 7u;",
+        replace: "let rest = 0u;",
         report: None,
     },
     ShaderFault {
