@@ -387,17 +387,19 @@ pub enum Error {
         /// The value.
         value: u64,
     },
-    /// An input is not of the type and shape that a plan was made for.
+    /// An input is not of the type and shape that an operator takes, or that a plan was made for.
     #[error(
-        "input {position} of the plan is {expected_type}{expected_shape:?}; given: \
+        "input {position} of {of} is {expected_type}{expected_shape:?}; given: \
          {actual_type}{actual_shape:?}"
     )]
     WrongInput {
+        /// The operator, or "the plan".
+        of: &'static str,
         /// The number of the input, from 0.
         position: usize,
-        /// The element type that the plan was made for.
+        /// The element type that is needed.
         expected_type: ElementType,
-        /// The shape that the plan was made for.
+        /// The shape that is needed.
         expected_shape: Vec<usize>,
         /// The element type given.
         actual_type: ElementType,

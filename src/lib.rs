@@ -39,6 +39,7 @@ mod fault;
 #[doc(hidden)]
 pub mod fault;
 mod gpu;
+mod gradient;
 pub mod guide;
 #[cfg(feature = "io")]
 pub mod io;

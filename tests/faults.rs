@@ -7,8 +7,8 @@ use std::collections::HashSet;
 
 use wgmax::fault::{Fault, plant};
 use wgmax::operator::{
-    EmptySegment, Indices, Layout, MaxPool, Operator, Order, Positions, ReduceMax, SegmentMax,
-    kernels,
+    EmptySegment, Indices, Layout, MaxPool, MaxPoolBackward, Operator, Order, Positions, ReduceMax,
+    SegmentMax, kernels,
 };
 use wgmax::sweep::{Case, Narrow};
 use wgmax::{Device, Element, ElementType, Extremum, Nan, Tensor, Tuning, compare, oracle};
@@ -271,6 +271,11 @@ fn shown(fault: Fault) -> Case {
             let dropped = SegmentMax::unsorted().num_segments(1).status(true);
             small_bindings(segments(dropped, ascending(&[100]), ids((0..100).map(|_| 1))))
         }
+        // Both windows have the middle one.
+        Fault::GradientSum => case(
+            MaxPoolBackward::new(MaxPool::new([2])),
+            [one_at(&[1, 1, 3], 1), each(&[1, 1, 2], |i| 1.0 + i as f32)],
+        ),
         Fault::WidenSign => segments(
             SegmentMax::unsorted().num_segments(256),
             descending(&[2]),

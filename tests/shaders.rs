@@ -184,6 +184,7 @@ fn definitions_of_hlsl_are_recognised() {
 fn types_of(kernel: &str) -> Vec<ElementType> {
     let all = ElementType::ALL.into_iter();
     match kernel {
+        "pool_gradient" => all.filter(|t| t.is_float()).collect(),
         "pool_sliding_window_index" => all.filter(|t| t.size() == 4).collect(),
         _ => all.collect(),
     }
@@ -191,11 +192,12 @@ fn types_of(kernel: &str) -> Vec<ElementType> {
 
 /// Variants of each kernel, for types of less than a word and for the others: the combinations of
 /// its flags that there are, times the samples of a kernel that is specialized.
-const VARIANTS: [(&str, [usize; 2]); 25] = [
+const VARIANTS: [(&str, [usize; 2]); 28] = [
     ("fill", [1, 1]),
     ("pack", [1, 1]),
     ("pool_blocks", [1, 1]),
     ("pool_gather", [2, 2]),
+    ("pool_gradient", [1, 1]),
     ("pool_index", [4, 4]),
     ("pool_register_tile", [1, 1]),
     ("pool_sliding_window", [16, 16]),
@@ -204,7 +206,9 @@ const VARIANTS: [(&str, [usize; 2]); 25] = [
     ("pool_tile_index", [1, 1]),
     ("reduce_column_tiles", [1, 1]),
     ("reduce_columns", [2, 2]),
+    ("reduce_columns_index", [4, 4]),
     ("reduce_rows", [1, 1]),
+    ("reduce_rows_index", [2, 2]),
     ("reduce_short_rows", [1, 1]),
     ("segment_argmax", [4, 4]),
     ("segment_blocks", [1, 1]),

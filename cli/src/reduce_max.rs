@@ -160,6 +160,9 @@ pub fn positions(
     extremum: Extremum,
     output: &mut Output,
 ) -> anyhow::Result<Outcome> {
+    Targets::default()
+        .tensor("--output ", arguments.output.as_deref())?
+        .check(&[&arguments.source.input], Some(arguments.writing.force))?;
     let input = arguments.source.read()?;
     let positions = Positions { element_type: arguments.index_type.into(), last: arguments.last };
     let mut operator = ReduceMax::new()

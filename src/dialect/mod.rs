@@ -178,6 +178,9 @@ impl Node {
             (Dialect::OneDnn, "MaxPool") => {
                 onednn::MaxPool::resolve(self, inputs, nan).map(Operator::MaxPool)
             }
+            (Dialect::OneDnn, "MaxPoolBackward") => {
+                onednn::MaxPoolBackward::resolve(self, inputs, nan).map(Operator::MaxPoolBackward)
+            }
             (Dialect::OpenVino, "ReduceMax") => {
                 openvino::ReduceMax::resolve(self, Extremum::Maximum, inputs, nan)
                     .map(Operator::ReduceMax)

@@ -238,6 +238,8 @@ faults! {
     IdCounted, "rows-between-launches-are-counted-twice", Carry, &["segment_check_ids"];
     /// Ids of 1 and 2 bytes are taken to be unsigned.
     WidenSign, "narrow-ids-lose-their-sign", Sign, &["segment_widen_ids"];
+    /// Of the gradients that an element gets, the last one alone counts.
+    GradientSum, "gradients-of-an-element-are-not-added", LostElement, &["pool_gradient"];
 }
 
 /// The number of the fault that is planted; [`u8::MAX`] for none.

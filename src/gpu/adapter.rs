@@ -112,9 +112,9 @@ pub(crate) async fn find(name: &str, power: wgpu::PowerPreference) -> Result<wgp
         ("gpu", _) => Some(0),
         ("hardware", _) => adapters.iter().position(|found| found.info.is_hardware()),
         (_, Ok(index)) => Some(index),
-        _ => adapters
-            .iter()
-            .position(|found| found.info.to_string().to_lowercase().contains(&lower)),
+        _ => {
+            adapters.iter().position(|found| found.info.to_string().to_lowercase().contains(&lower))
+        }
     };
     match index.filter(|&index| index < adapters.len()) {
         Some(index) => Ok(adapters.swap_remove(index).adapter),

@@ -1,5 +1,6 @@
 //! The operators: plain attributes, fully resolved, of no dialect and for no device.
 
+pub use crate::gradient::MaxPoolBackward;
 pub use crate::pool::{Indices, Layout, MaxPool, Order, Padding, Rounding};
 pub use crate::reduce::{EmptySet, Positions, ReduceMax};
 pub use crate::segment::{EmptySegment, SegmentMax, Segments};
@@ -10,7 +11,7 @@ use crate::plan::{Kernel, Limits, Plan};
 use crate::tensor::key::Extremum;
 use crate::tensor::{Tensor, TensorDesc, View};
 use crate::tuning::Tuning;
-use crate::{plan, pool, reduce, segment, software};
+use crate::{gradient, plan, pool, reduce, segment, software};
 
 /// Any of the operators.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,6 +23,8 @@ pub enum Operator {
     MaxPool(MaxPool),
     /// The maximum or minimum of rows that belong together.
     SegmentMax(SegmentMax),
+    /// The gradient of a MaxPool.
+    MaxPoolBackward(MaxPoolBackward),
 }
 
 /// Each kind by value and by reference, so that either goes where an operator is wanted.
@@ -44,6 +47,7 @@ macro_rules! from {
 from!(ReduceMax);
 from!(MaxPool);
 from!(SegmentMax);
+from!(MaxPoolBackward);
 
 impl From<&Operator> for Operator {
     fn from(operator: &Self) -> Self {
@@ -53,7 +57,7 @@ impl From<&Operator> for Operator {
 
 impl Operator {
     /// The operator's name: `ReduceMax`, `MaxPool`, `SegmentMax`, or `ReduceMin`, `MinPool`,
-    /// `SegmentMin`.
+    /// `SegmentMin`, or that of a gradient: `MaxPoolBackward`, `MinPoolBackward`.
     pub fn name(&self) -> &'static str {
         match (self, self.extremum()) {
             (Self::ReduceMax(_), Extremum::Maximum) => "ReduceMax",
@@ -62,6 +66,8 @@ impl Operator {
             (Self::MaxPool(_), Extremum::Minimum) => "MinPool",
             (Self::SegmentMax(_), Extremum::Maximum) => "SegmentMax",
             (Self::SegmentMax(_), Extremum::Minimum) => "SegmentMin",
+            (Self::MaxPoolBackward(_), Extremum::Maximum) => "MaxPoolBackward",
+            (Self::MaxPoolBackward(_), Extremum::Minimum) => "MinPoolBackward",
         }
     }
 
@@ -71,6 +77,7 @@ impl Operator {
             Self::ReduceMax(op) => op.get_extremum(),
             Self::MaxPool(op) => op.get_extremum(),
             Self::SegmentMax(op) => op.get_extremum(),
+            Self::MaxPoolBackward(op) => op.get_pool().get_extremum(),
         }
     }
 
@@ -78,7 +85,7 @@ impl Operator {
     pub const fn input_count(&self) -> usize {
         match self {
             Self::ReduceMax(_) | Self::MaxPool(_) => 1,
-            Self::SegmentMax(_) => 2,
+            Self::SegmentMax(_) | Self::MaxPoolBackward(_) => 2,
         }
     }
 
@@ -91,6 +98,7 @@ impl Operator {
             (Self::ReduceMax(op), [input]) => op.outputs(input),
             (Self::MaxPool(op), [input]) => op.infer(input),
             (Self::SegmentMax(op), [data, ids]) => op.infer(data, ids),
+            (Self::MaxPoolBackward(op), [first, gradient]) => Ok(vec![op.infer(first, gradient)?]),
             _ => Err(self.wrong_count(inputs.len())),
         }
     }
@@ -105,6 +113,9 @@ impl Operator {
             (Self::ReduceMax(op), [input]) => op.plan(input, limits, tuning),
             (Self::MaxPool(op), [input]) => op.plan(input, limits, tuning),
             (Self::SegmentMax(op), [data, ids]) => op.plan(data, ids, limits, tuning),
+            (Self::MaxPoolBackward(op), [first, gradient]) => {
+                op.plan(first, gradient, limits, tuning)
+            }
             _ => Err(self.wrong_count(inputs.len())),
         }
     }
@@ -190,11 +201,29 @@ impl SegmentMax {
     }
 }
 
+impl MaxPoolBackward {
+    /// The launches that compute the operator within a device's limits, as they are fast by a
+    /// tuning. The first input is the data, or indices.
+    ///
+    /// # Errors
+    /// As [`MaxPoolBackward::infer`], [`Error::BadLimit`] and [`Error::OverLimit`].
+    pub fn plan(
+        &self,
+        first: &TensorDesc,
+        gradient: &TensorDesc,
+        limits: &Limits,
+        tuning: &Tuning,
+    ) -> Result<Plan> {
+        let target = tuning.target(limits)?;
+        self.plan_with([first, gradient], target, (&tuning.pool, &tuning.reduce))
+    }
+}
+
 /// All kernels. A file of `shaders/` that has an entry point belongs to one of them.
 #[doc(hidden)]
 pub fn kernels() -> Vec<&'static Kernel> {
     let own = plan::KERNELS.into_iter().chain(reduce::KERNELS);
-    let own = own.chain(pool::KERNELS).chain(segment::KERNELS);
+    let own = own.chain(pool::KERNELS).chain(segment::KERNELS).chain(gradient::KERNELS);
     own.chain(software::kernels()).collect()
 }
 

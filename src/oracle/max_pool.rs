@@ -18,18 +18,61 @@ struct Axis {
 
 pub(super) fn run(op: &MaxPool, input: &Tensor) -> Result<Vec<Tensor>> {
     let (t, shape) = (input.element_type(), input.shape());
+    let mut out_shape = Vec::new();
+    let (mut values, mut indices) = (Vec::new(), Vec::new());
+    each_window(op, input, &mut out_shape, |plane, best, results| {
+        if values.capacity() == 0 {
+            values = memory::reserved(results)?;
+            indices = memory::reserved(results)?;
+        }
+        let found = best.found(t, op.get_nan(), op.get_indices().is_some());
+        let empty = empty_bits(t, op.get_empty_window(), op.get_extremum());
+        values.push(found.map_or(empty, |(bits, _)| bits));
+        let flat = found.map_or(plane, |(_, flat)| flat);
+        if let Some(counting) = op.get_indices().filter(|_| !input.is_empty()) {
+            indices.push(index(counting, flat, shape) as u64);
+        } else {
+            indices.push(0);
+        }
+        Ok(())
+    })?;
+    let mut results = vec![tensor(t, &out_shape, values.into_iter())?];
+    if let Some(counting) = op.get_indices() {
+        results.push(tensor(counting.element_type, &out_shape, indices.into_iter())?);
+    }
+    Ok(results)
+}
+
+/// The element that each window picks, the first of equal ones; none without elements.
+pub(super) fn picked(op: &MaxPool, input: &Tensor) -> Result<Vec<Option<usize>>> {
+    let mut picked = Vec::new();
+    each_window(op, input, &mut Vec::new(), |_, best, _| {
+        picked.push(best.found(input.element_type(), op.get_nan(), true).map(|(_, flat)| flat));
+        Ok(())
+    })?;
+    Ok(picked)
+}
+
+/// Goes through all windows in row-major order, and sets `out_shape`. Gives for each the first
+/// element of its plane, the best one of the window, and how many windows there are.
+fn each_window(
+    op: &MaxPool,
+    input: &Tensor,
+    out_shape: &mut Vec<usize>,
+    mut each: impl FnMut(usize, Best, usize) -> Result<()>,
+) -> Result<()> {
+    let (t, shape) = (input.element_type(), input.shape());
     let first = if op.get_layout() == Layout::Nxc { 1 } else { 2 };
     let axes: Vec<Axis> =
         (0..op.get_kernel().len()).map(|i| axis(op, i, shape[first + i])).collect();
-    let mut out_shape = shape.to_vec();
+    *out_shape = shape.to_vec();
     for (size, axis) in out_shape[first..].iter_mut().zip(&axes) {
         *size = axis.windows(op.get_rounding()) as usize;
     }
     let window: Vec<usize> = op.get_kernel().iter().map(|&k| k as usize).collect();
     let results = out_shape.iter().product::<usize>();
-    let (mut values, mut indices) = (memory::reserved(results)?, memory::reserved(results)?);
     for number in 0..results {
-        let at = coordinates(number, &out_shape);
+        let at = coordinates(number, out_shape);
         let mut best = Best::new(op.get_extremum());
         let mut element = at.clone();
         'taps: for tap in 0..window.iter().product::<usize>() {
@@ -47,28 +90,11 @@ pub(super) fn run(op: &MaxPool, input: &Tensor) -> Result<Vec<Tensor>> {
             let flat = flatten(&element, shape);
             best.add(t, bits_at(input, flat), flat);
         }
-        let found = best.found(t, op.get_nan(), op.get_indices().is_some());
-        let empty = empty_bits(t, op.get_empty_window(), op.get_extremum());
-        values.push(found.map_or(empty, |(bits, _)| bits));
-        let flat = found.map_or_else(
-            || {
-                let mut plane = at;
-                plane[first..first + axes.len()].fill(0);
-                flatten(&plane, shape)
-            },
-            |(_, flat)| flat,
-        );
-        if let Some(counting) = op.get_indices().filter(|_| !input.is_empty()) {
-            indices.push(index(counting, flat, shape) as u64);
-        } else {
-            indices.push(0);
-        }
+        let mut plane = at;
+        plane[first..first + axes.len()].fill(0);
+        each(flatten(&plane, shape), best, results)?;
     }
-    let mut results = vec![tensor(t, &out_shape, values.into_iter())?];
-    if let Some(counting) = op.get_indices() {
-        results.push(tensor(counting.element_type, &out_shape, indices.into_iter())?);
-    }
-    Ok(results)
+    Ok(())
 }
 
 /// The index of an element, as the operator numbers them.

@@ -19,12 +19,13 @@
 //! ```
 
 mod max_pool;
+mod max_pool_backward;
 mod reduce_max;
 mod segment_max;
 mod value;
 
 use crate::error::Result;
-use crate::operator::{Operator, SegmentMax};
+use crate::operator::{MaxPool, Operator, SegmentMax};
 use crate::tensor::{ElementType, Tensor, TensorDesc};
 use value::Best;
 
@@ -39,6 +40,9 @@ pub fn run(operator: &Operator, inputs: &[&Tensor]) -> Result<Vec<Tensor>> {
         (Operator::ReduceMax(op), [input]) => reduce_max::run(op, input),
         (Operator::MaxPool(op), [input]) => max_pool::run(op, input),
         (Operator::SegmentMax(op), [data, ids]) => segment_max::run(op, data, ids),
+        (Operator::MaxPoolBackward(op), [first, gradient]) => {
+            Ok(vec![max_pool_backward::run(op, first, gradient)?])
+        }
         _ => unreachable!("`infer` checks the number of inputs"),
     }
 }
@@ -58,13 +62,15 @@ pub fn status(op: &SegmentMax, rows: usize, ids: &Tensor) -> Result<Tensor> {
 /// As [`Operator::infer`].
 pub fn cost(operator: &Operator, inputs: &[&TensorDesc]) -> Result<u64> {
     let outputs = operator.infer(inputs)?;
+    let windows = |op: &MaxPool, results: &TensorDesc| {
+        let taps = op.get_kernel().iter().map(|&k| k as u64);
+        let reads = taps.fold(results.len() as u64, u64::saturating_mul);
+        // The oracle also steps through the windows of each axis to count them.
+        results.shape().iter().fold(reads, |sum, &size| sum.saturating_add(size as u64))
+    };
     Ok(match operator {
-        Operator::MaxPool(op) => {
-            let taps = op.get_kernel().iter().map(|&k| k as u64);
-            let reads = taps.fold(outputs[0].len() as u64, u64::saturating_mul);
-            // The oracle also steps through the windows of each axis to count them.
-            outputs[0].shape().iter().fold(reads, |sum, &size| sum.saturating_add(size as u64))
-        }
+        Operator::MaxPool(op) => windows(op, &outputs[0]),
+        Operator::MaxPoolBackward(op) => windows(op.get_pool(), inputs[1]),
         _ => (inputs[0].len() + outputs[0].len()) as u64,
     })
 }

@@ -47,7 +47,7 @@ fn greater(a: Value, b: Value) -> bool {
     }
 }
 
-fn quiet_nan(t: ElementType) -> u64 {
+pub(super) fn quiet_nan(t: ElementType) -> u64 {
     match t {
         ElementType::F32 => 0x7fc0_0000,
         ElementType::F64 => 0x7ff8_0000_0000_0000,

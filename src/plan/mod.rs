@@ -5,6 +5,7 @@
 
 mod builder;
 mod check;
+mod compose;
 mod divide;
 mod fill;
 mod kernel;
@@ -12,6 +13,7 @@ mod limits;
 mod view;
 
 pub(crate) use builder::{Builder, MAX_ELEMENTS, New, Region, Target, gcd};
+pub(crate) use compose::Feed;
 pub(crate) use divide::divisor;
 #[cfg(feature = "cpu")]
 use kernel::Views;
@@ -208,6 +210,7 @@ impl Plan {
         for (position, (expected, actual)) in self.inputs.iter().zip(given).enumerate() {
             if expected != actual.desc() {
                 return Err(Error::WrongInput {
+                    of: "the plan",
                     position,
                     expected_type: expected.element_type(),
                     expected_shape: expected.shape().to_vec(),

@@ -73,9 +73,11 @@ impl Positions {
     }
 }
 
-/// Bytes of elements that are reduced before they are looked through: they stay in the first or
-/// second cache meanwhile.
-const PART: usize = 64 << 10;
+/// Bytes of short rows that are reduced together before they are looked through: they stay in the
+/// first cache meanwhile.
+const PART: usize = 16 << 10;
+/// Bytes of the chunks of a long row, of which one is looked through.
+const CHUNK: usize = 2 << 10;
 
 /// A launch.
 struct Launch<'a, O: KeyOrder> {
@@ -171,18 +173,21 @@ impl<O: KeyOrder> Launch<'_, O> {
         let values = &mut values[first..first + outputs];
         let unit = chunk.min(len).max(1);
         let elements = outputs * unit;
-        // Units that fit the cache together, and few enough for all threads.
-        let share = outputs.div_ceil(4 * threads::count()).max(1);
-        let count = (PART / size_of::<O::Key>() / unit).clamp(1, share);
+        let item = size_of::<O::Key>();
+        let count = rows::part(elements * item, unit * item);
         each_part(elements, count, values, positions, |first, mut out| {
-            if splits == 1 && len * size_of::<O::Key>() <= PART {
-                let rows = &self.source[first * len..][..out.values.len() * len];
-                let mut maxima = vec![O::Key::LOWEST; out.values.len()];
-                vector::rows(Elements(self.order), rows, len, &mut maxima);
-                for (i, max) in maxima.into_iter().enumerate() {
-                    let row = &rows[i * len..][..len];
-                    let place = self.place(row, self.rank(max));
-                    self.store(&mut out, i, (first + i) * len + place, place);
+            if splits == 1 && len * item <= 2 * CHUNK {
+                let batch = (PART / (len * item)).max(1);
+                let mut maxima = vec![O::Key::LOWEST; batch.min(out.values.len())];
+                for begin in (0..out.values.len()).step_by(batch) {
+                    let maxima = &mut maxima[..batch.min(out.values.len() - begin)];
+                    let rows = &self.source[(first + begin) * len..][..maxima.len() * len];
+                    vector::rows(Elements(self.order), rows, len, maxima);
+                    for (i, (&mut max, row)) in maxima.iter_mut().zip(rows.chunks(len)).enumerate()
+                    {
+                        let (i, place) = (begin + i, self.place(row, self.rank(max)));
+                        self.store(&mut out, i, (first + i) * len + place, place);
+                    }
                 }
                 return;
             }
@@ -195,20 +200,17 @@ impl<O: KeyOrder> Launch<'_, O> {
         });
     }
 
-    /// The place of the maximum of a row: it is found in parts, of which one is looked through.
+    /// The place of the maximum of a row: that of each chunk is found as if it were a row.
     fn long(&self, row: &[O::Key]) -> usize {
-        let part = PART / size_of::<O::Key>();
-        let mut best = (O::Key::LOWEST, 0);
-        for (i, items) in row.chunks(part).enumerate() {
-            let mut max = [O::Key::LOWEST];
-            vector::rows(Elements(self.order), items, items.len(), &mut max);
-            let rank = self.rank(max[0]);
-            if rank > best.0 || (rank == best.0 && self.positions.last()) {
-                best = (rank, i * part);
-            }
-        }
-        let (rank, first) = best;
-        first + self.place(&row[first..row.len().min(first + part)], rank)
+        let chunk = CHUNK / size_of::<O::Key>();
+        let mut maxima = vec![O::Key::LOWEST; row.len().div_ceil(chunk)];
+        let (items, rest) = row.split_at(row.len() / chunk * chunk);
+        let (whole, last) = maxima.split_at_mut(items.len() / chunk);
+        vector::rows(Elements(self.order), items, chunk, whole);
+        vector::rows(Elements(self.order), rest, rest.len(), last);
+        let rank = maxima.iter().fold(O::Key::LOWEST, |best, &max| best.max(self.rank(max)));
+        let first = self.place(&maxima, rank) * chunk;
+        first + self.place(&row[first..row.len().min(first + chunk)], rank)
     }
 
     /// The first or last place of a rank that a row has.
@@ -243,7 +245,7 @@ impl<O: KeyOrder> vector::Loop for Find<'_, O> {
 }
 
 /// Rows of which the maxima are found before they are compared with those of the rows before.
-const ROWS: usize = 16;
+const ROWS: usize = 32;
 /// Columns whose keys are held at once.
 const TILE: usize = 2048;
 
@@ -264,7 +266,7 @@ impl<O: KeyOrder> Launch<'_, O> {
         let values = &mut values[first..first + outputs];
         let elements = outputs * p.chunk as usize;
         // Whole units, or parts of one.
-        let share = outputs.div_ceil(4 * threads::count()).max(1);
+        let share = outputs.div_ceil(2 * threads::count()).max(1);
         let count = match TILE / width {
             0 => share.clamp(64, TILE),
             units => units.min(share.div_ceil(width)) * width,

@@ -72,10 +72,14 @@ fn reduce<O: KeyOrder>(order: O, p: &Params, source: &[O::Key], result: &mut [O:
     if rows * len < PARALLEL_FROM {
         return part(0, result);
     }
-    // Parts that keep all threads busy to the end, and so long that streams of them run.
-    let bytes = rows * len * size_of::<O::Key>();
-    let some = (bytes / (8 * threads::count())).clamp(MIN_PART, MAX_PART);
-    let unit = chunk.min(len) * size_of::<O::Key>();
-    let units = (some / unit.max(1)).max(1);
+    let item = size_of::<O::Key>();
+    let units = self::part(rows * len * item, chunk.min(len) * item);
     threads::each_chunk(result, units, |i, out| part(i * units, out));
+}
+
+/// How many units of so many bytes a thread takes of all: so few that all threads are busy to the
+/// end, and so many that streams of them run.
+pub(super) fn part(bytes: usize, unit: usize) -> usize {
+    let some = (bytes / (8 * threads::count())).clamp(MIN_PART, MAX_PART);
+    (some / unit.max(1)).max(1)
 }

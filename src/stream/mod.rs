@@ -5,6 +5,7 @@
 
 mod combine;
 mod drive;
+mod gradient;
 mod options;
 mod part;
 mod pool;
@@ -143,6 +144,11 @@ async fn run_views(
                 Err(_) => data.to_tensor()?.into(),
             };
             let work = segment::Segment::new(operator, &gathered, &ids[0])?;
+            drive(work, &gpu, planning, budget, &mut progress).await
+        }
+        (Operator::MaxPoolBackward(operator), [_, gradient]) => {
+            let inputs = [inputs[0].to_tensor()?, gradient.to_tensor()?];
+            let work = gradient::Planes::new(operator, inputs)?;
             drive(work, &gpu, planning, budget, &mut progress).await
         }
         // `infer` has refused other numbers of inputs.

@@ -19,6 +19,7 @@ impl fmt::Display for Case {
             Operator::ReduceMax(op) => reduce_max(op),
             Operator::MaxPool(op) => max_pool(op),
             Operator::SegmentMax(op) => segment_max(op),
+            Operator::MaxPoolBackward(op) => max_pool(op.get_pool()),
         };
         for attribute in attributes {
             write!(f, ", {attribute}")?;

@@ -16,8 +16,8 @@ const MAX_TRIES: u64 = 10_000;
 pub(super) struct Draft {
     pub operator: Operator,
     pub data: TensorDesc,
-    /// The ids of segments.
-    pub ids: Option<Tensor>,
+    /// The second input: the ids of segments, or the gradient of maxima.
+    pub second: Option<Tensor>,
     /// Whether one invocation shall have as many rows as it may.
     pub long_chunks: bool,
     /// The ids before some were made wrong, where a status alone is looked for.
@@ -40,13 +40,16 @@ impl Draft {
     }
 
     fn meets(&self, aim: Aim, narrow: &Narrow) -> bool {
-        let Self { operator, data, ids, .. } = self;
-        let (Operator::SegmentMax(op), Some(ids)) = (operator, ids) else {
-            return aim.is_met(operator, &[data], narrow);
-        };
-        // Ids may say how many segments there are, or be wrong.
-        let operator = op.checked(data, ids).unwrap_or_else(|_| op.clone()).into();
-        aim.is_met(&operator, &[data, ids.desc()], narrow)
+        let Self { operator, data, second, .. } = self;
+        match (operator, second) {
+            // Ids may say how many segments there are, or be wrong.
+            (Operator::SegmentMax(op), Some(ids)) => {
+                let operator = op.checked(data, ids).unwrap_or_else(|_| op.clone()).into();
+                aim.is_met(&operator, &[data, ids.desc()], narrow)
+            }
+            (operator, Some(second)) => aim.is_met(operator, &[data, second.desc()], narrow),
+            (operator, None) => aim.is_met(operator, &[data], narrow),
+        }
     }
 
     /// Limits that concern the draft.
@@ -64,7 +67,7 @@ impl Draft {
 
     /// The bytes of the data and of the ids.
     fn byte_lens(&self) -> (u64, u64) {
-        let ids = self.ids.as_ref().map_or(0, |ids| ids.bytes().len());
+        let ids = self.second.as_ref().map_or(0, |ids| ids.bytes().len());
         (self.data.byte_len() as u64, ids as u64)
     }
 
@@ -128,10 +131,13 @@ impl Draft {
         if style != Style::Peaks || data.is_empty() || random.once_in(8) {
             return Ok(data);
         }
-        let places = match (&self.operator, &self.ids) {
+        let places = match (&self.operator, &self.second) {
             (Operator::ReduceMax(op), _) => reduce_max::places(op, &self.data, random)?,
             (Operator::MaxPool(op), _) => max_pool::places(op, &self.data, random)?,
-            (_, Some(ids)) => segment_max::places(&self.data, ids, random),
+            (Operator::MaxPoolBackward(op), _) => {
+                max_pool::places(op.get_pool(), &self.data, random)?
+            }
+            (Operator::SegmentMax(_), Some(ids)) => segment_max::places(&self.data, ids, random),
             _ => Vec::new(),
         };
         with_peaks(&data, &places, random)
@@ -145,7 +151,7 @@ impl Draft {
         if !data.is_empty() && random.once_in(3) {
             data = with_parts(kind, &data, random)?;
         }
-        let tensors = [self.oriented(data)?].into_iter().chain(self.ids.clone()).collect();
+        let tensors = [self.oriented(data)?].into_iter().chain(self.second.clone()).collect();
         Ok(Case { operator: self.operator.clone(), tensors, narrow })
     }
 
@@ -167,7 +173,7 @@ impl Draft {
         for (narrow, styles) in [(&case.narrow, own)].into_iter().chain(again) {
             for &style in styles {
                 let mut other = Case { narrow: narrow.clone(), ..case.clone() };
-                match (&self.ids, &self.right_ids) {
+                match (&self.second, &self.right_ids) {
                     (Some(ids), Some(right)) => {
                         other.tensors[1] = segment_max::wrong(random, right, ids.element_type())?;
                     }
@@ -184,6 +190,7 @@ impl Draft {
 fn has_indices(operator: &Operator) -> bool {
     match operator {
         Operator::ReduceMax(op) => op.get_indices().is_some(),
+        Operator::MaxPoolBackward(_) => true,
         Operator::MaxPool(op) => op.get_indices().is_some(),
         Operator::SegmentMax(op) => op.get_indices().is_some(),
     }

@@ -51,7 +51,7 @@ pub(super) fn draft(
         // Empty sets have no positions.
         op = if with.outputs(&data).is_ok() { with } else { op };
     }
-    Ok(Draft { operator: op.into(), data, ids: None, long_chunks: false, right_ids: None })
+    Ok(Draft { operator: op.into(), data, second: None, long_chunks: false, right_ids: None })
 }
 
 /// Any shape, and any axes of it; all of them where there are none.

@@ -114,7 +114,7 @@ pub(super) fn draft(
     Ok(Draft {
         operator: op.into(),
         data: TensorDesc::new(t, shape)?,
-        ids: Some(tensor),
+        second: Some(tensor),
         long_chunks: by_256,
         right_ids: hostile.then_some(ids),
     })

@@ -23,6 +23,8 @@ files! {
     "common/unpack"
     "common/vector"
     "common/view"
+    "gradient/pool"
+    "gradient/sum"
     "pool/block_windows"
     "pool/blocks"
     "pool/gather"

@@ -75,6 +75,8 @@ impl Sheet {
             true => inner,
             false => square.clamp(1, planes),
         };
+        // Each tile has a cell both ways.
+        let tiles = tiles.clamp(planes.div_ceil(MAX_CELLS), MAX_CELLS);
         let tiles_down = planes.div_ceil(tiles);
         // Both sides are divided alike, but narrow planes keep some width.
         let most = [MAX_CELLS / tiles_down, MAX_CELLS / tiles].map(|cells| cells.max(1));

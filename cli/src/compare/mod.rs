@@ -84,7 +84,9 @@ impl Choice {
     /// Refuses two inputs that are standard input.
     fn check_inputs(&self) -> anyhow::Result<()> {
         match self {
-            Self::SegmentMax(choice) | Self::SegmentMin(choice) => Targets::default().check(&choice.operation.inputs(), None),
+            Self::SegmentMax(choice) | Self::SegmentMin(choice) => {
+                Targets::default().check(&choice.operation.inputs(), None)
+            }
             _ => Ok(()),
         }
     }

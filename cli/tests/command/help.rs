@@ -3,17 +3,25 @@
 use super::{command, folder, refused, stderr, stdout, succeeds};
 
 /// The arguments of each command.
-const COMMANDS: [&[&str]; 20] = [
+const COMMANDS: [&[&str]; 31] = [
     &[],
     &["demo"],
     &["devices"],
     &["reduce-max"],
     &["max-pool"],
     &["segment-max"],
+    &["reduce-min"],
+    &["min-pool"],
+    &["segment-min"],
+    &["arg-max"],
+    &["arg-min"],
     &["compare"],
     &["compare", "reduce-max"],
     &["compare", "max-pool"],
     &["compare", "segment-max"],
+    &["compare", "reduce-min"],
+    &["compare", "min-pool"],
+    &["compare", "segment-min"],
     &["bench"],
     &["verify"],
     &["check"],
@@ -22,6 +30,9 @@ const COMMANDS: [&[&str]; 20] = [
     &["explain", "reduce-max"],
     &["explain", "max-pool"],
     &["explain", "segment-max"],
+    &["explain", "reduce-min"],
+    &["explain", "min-pool"],
+    &["explain", "segment-min"],
     &["shader"],
     &["completions"],
 ];

@@ -36,6 +36,38 @@ fn prints_a_result() {
     assert_eq!(run(&["--axes", "", "--keep-dims"]), identity);
 }
 
+/// The minimum, and positions, of the same elements: 1.5 -2 3 and NaN 5 -6.
+#[test]
+fn minima_and_positions() {
+    let (_folder, at) = folder();
+    let x = at("x.npy");
+    let run = |more: &[&str]| succeeds(&[more, &[&x, "--device", "cpu"]].concat());
+    assert_eq!(run(&["reduce-min", "--axes", "1"]), "f32[2]\n  -2.0  NaN\n");
+    let ignoring = ["reduce-min", "--axes", "0", "--nan", "ignore"];
+    assert_eq!(run(&ignoring), "f32[3]\n   1.5 -2.0 -6.0\n");
+    assert_eq!(run(&["arg-max", "--axes", "1"]), "i64[2]\n  2 0\n");
+    assert_eq!(run(&["arg-min"]), "i64[]\n  3\n");
+    let narrow = ["arg-min", "--axes=-1", "--nan", "ignore", "--keep-dims", "--index-type", "i32"];
+    assert_eq!(run(&narrow), "i32[2, 1]\n  1\n  2\n");
+
+    let ties = at("ties.npy");
+    wgmax::io::write(&ties, &Tensor::from_slice([4], &[2u8, 7, 7, 2]).unwrap()).unwrap();
+    let run = |more: &[&str]| succeeds(&[more, &[&ties, "--device", "cpu"]].concat());
+    assert_eq!(run(&["arg-max"]), "i64[]\n  1\n");
+    assert_eq!(run(&["arg-max", "--last"]), "i64[]\n  2\n");
+    assert_eq!(run(&["arg-min", "--last"]), "i64[]\n  3\n");
+    let where_ = at("where.npy");
+    let with = ["reduce-max", "--indices", &where_, "--last-index", "--index-type", "i32"];
+    assert_eq!(run(&with), "u8[]\n  7\n");
+    assert_eq!(wgmax::io::read(&where_).unwrap().as_slice::<i32>().unwrap(), [2]);
+
+    let nothing = at("nothing.npy");
+    wgmax::io::write(&nothing, &Tensor::from_slice([0, 1], &[0f32; 0]).unwrap()).unwrap();
+    refused(&["arg-max", &nothing, "--axes", "0"], "a set without elements has no position");
+    let highest = ["reduce-min", &nothing, "--axes", "0", "--device", "cpu", "--empty", "highest"];
+    assert!(stdout(&wgmax(&highest)).contains("3.4028235e38"));
+}
+
 #[test]
 fn the_maximum_of_nothing_is_a_choice() {
     let (_folder, at) = folder();

@@ -74,20 +74,28 @@ impl MaxPool {
     /// `pads_begin` or `pads_end`; [`Error::BadAttribute`] for a value of the wrong kind or an
     /// unknown name.
     pub fn from_attributes(attributes: &Attributes) -> Result<Self> {
+        Self::read(attributes, &Self::NAME, true)
+    }
+
+    /// The same for an operator of another name, which may be without `rounding_type`.
+    pub(super) fn read(attributes: &Attributes, name: &Name, rounds: bool) -> Result<Self> {
         let mut reader = Reader::new(attributes);
         let kernel = reader.ints("kernel")?;
         let strides = reader.ints("strides")?;
         let pads_begin = reader.ints("pads_begin")?;
         let pads_end = reader.ints("pads_end")?;
         let dilations = reader.ints("dilations")?;
-        let rounding_type = reader.text("rounding_type", "floor or ceil", &ROUNDING_TYPES)?;
+        let rounding_type = match rounds {
+            true => reader.text("rounding_type", "floor or ceil", &ROUNDING_TYPES)?,
+            false => None,
+        };
         let expected = "None, SAME_UPPER, SAME_LOWER or VALID";
         let auto_pad = reader.text("auto_pad", expected, &AUTO_PADS)?;
         let data_format = reader.text("data_format", "NCX or NXC", &DATA_FORMATS)?;
-        reader.finish(&Self::NAME)?;
+        reader.finish(name)?;
 
         let required = |attribute, list: Option<Vec<i64>>| {
-            list.ok_or_else(|| Self::NAME.missing_attribute(attribute))
+            list.ok_or_else(|| name.missing_attribute(attribute))
         };
         let mut operator = Self::new(
             required("kernel", kernel)?,
@@ -112,13 +120,18 @@ impl MaxPool {
     /// dilation below 1, a pad below 0, or [`Rounding::CeilTorch`]; [`Error::WindowTooLarge`] for a
     /// window larger than the padded data.
     pub fn operator(&self, data: &TensorDesc, indices: bool) -> Result<operator::MaxPool> {
-        use ElementType::{Bf16, F16, F32};
         Self::NAME.outputs(1 + usize::from(indices), false)?;
+        self.operator_of(&Self::NAME, data)
+    }
+
+    /// The pooling of an operator of any name.
+    pub(super) fn operator_of(&self, name: &Name, data: &TensorDesc) -> Result<operator::MaxPool> {
+        use ElementType::{Bf16, F16, F32};
         if !matches!(data.element_type(), F32 | Bf16 | F16) {
-            return Err(Self::NAME.wrong_type(data.element_type()));
+            return Err(name.wrong_type(data.element_type()));
         }
         if !matches!(data.rank(), 3..=5) {
-            return Err(Self::NAME.wrong_shape("data of rank 3, 4 or 5", data.shape()));
+            return Err(name.wrong_shape("data of rank 3, 4 or 5", data.shape()));
         }
         if self.rounding_type == Rounding::CeilTorch {
             return Err(Error::BadAttribute {

@@ -2,10 +2,11 @@
 
 use super::{Case, below};
 use crate::operator::{
-    EmptySegment, EmptySet, Indices, Layout, MaxPool, Operator, Padding, ReduceMax, Rounding,
-    SegmentMax,
+    EmptySegment, EmptySet, Indices, Layout, MaxPool, MaxPoolBackward, Operator, Padding,
+    ReduceMax, Rounding, SegmentMax,
 };
 use crate::sweep::Narrow;
+use crate::sweep::max_pool::fit_gradient;
 use crate::{Extremum, Nan};
 
 /// The case with one attribute simplified, or without a narrowed limit.
@@ -19,8 +20,13 @@ pub(super) fn simpler(case: &Case) -> Vec<Case> {
             changed(op, max_pool(op))
         }
         Operator::SegmentMax(op) => changed(op, segment_max(op)),
+        Operator::MaxPoolBackward(op) => {
+            let pools = max_pool(op.get_pool()).into_iter().map(MaxPoolBackward::new);
+            changed(op, pools.collect())
+        }
     };
-    cases.extend(operators.into_iter().map(|operator| Case { operator, ..case.clone() }));
+    let cases_of = operators.into_iter().map(|operator| Case { operator, ..case.clone() });
+    cases.extend(cases_of.filter_map(fit_gradient));
     cases
 }
 

@@ -3,8 +3,11 @@
 use std::ops::Range;
 
 use super::{Case, below};
-use crate::operator::{MaxPool, Operator, Padding, ReduceMax, SegmentMax, Segments};
+use crate::operator::{
+    MaxPool, MaxPoolBackward, Operator, Padding, ReduceMax, SegmentMax, Segments,
+};
 use crate::sweep::ids_tensor;
+use crate::sweep::max_pool::fit_gradient;
 use crate::sweep::segment_max::values;
 use crate::tensor::{Tensor, TensorDesc};
 
@@ -49,7 +52,10 @@ fn restrict(case: &Case, axis: usize, part: Range<usize>) -> Option<Case> {
             _ => ids.clone(),
         });
     }
-    Some(Case { tensors, ..case.clone() })
+    if let Operator::MaxPoolBackward(_) = &case.operator {
+        tensors.push(case.tensors[1].clone());
+    }
+    fit_gradient(Case { tensors, ..case.clone() })
 }
 
 fn slice(tensor: &Tensor, axis: usize, part: Range<usize>) -> Option<Tensor> {
@@ -71,12 +77,16 @@ fn without_axis(case: &Case, axis: usize) -> Option<Case> {
     let operator = match &case.operator {
         Operator::ReduceMax(op) => reduce_without(op, axis, data.desc())?.into(),
         Operator::MaxPool(op) => pool_without(op, axis.checked_sub(op.first_spatial())?)?.into(),
+        Operator::MaxPoolBackward(op) => {
+            let axis = axis.checked_sub(op.get_pool().first_spatial())?;
+            MaxPoolBackward::new(pool_without(op.get_pool(), axis)?).into()
+        }
         Operator::SegmentMax(_) if axis == 0 => return None,
         Operator::SegmentMax(op) => op.clone().into(),
     };
     let mut case = Case { operator, ..case.clone() };
     case.tensors[0] = data.reshape(shape).ok()?;
-    Some(case)
+    fit_gradient(case)
 }
 
 fn reduce_without(op: &ReduceMax, axis: usize, input: &TensorDesc) -> Option<ReduceMax> {

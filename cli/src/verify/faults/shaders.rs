@@ -4,6 +4,7 @@
 //! the edited text says; so cases that find the edit find such a driver.
 
 mod common;
+mod gradient;
 mod pool;
 mod reduce;
 mod segment;
@@ -18,5 +19,7 @@ const LLVMPIPE_LOOPS: Option<&str> = Some(
 
 /// All faults.
 pub fn all() -> impl Iterator<Item = &'static ShaderFault> {
-    [common::FAULTS, reduce::FAULTS, pool::FAULTS, segment::FAULTS].into_iter().flatten()
+    [common::FAULTS, reduce::FAULTS, pool::FAULTS, segment::FAULTS, gradient::FAULTS]
+        .into_iter()
+        .flatten()
 }

@@ -1,0 +1,170 @@
+// The gradient of a pooling: each element gets the sum of the gradients of those windows whose
+// maximum it is, by the indices that the pooling gave. The windows come in row-major order.
+//
+// Elements are [outer, axis 0, axis 1, axis 2, inner], and gradients and indices [outer, windows of
+// each axis, inner]. An invocation makes a word of the result, or an element of 64 bits. The CPU
+// kernel is in src/gradient/pool.rs.
+import package::common::divide::quotient;
+import package::common::invocation::{Invocation, invocation_number};
+import package::common::source::source_word;
+@if(bits16) import package::common::store::store_bits;
+@if(bits16) import package::gradient::sum::{NOTHING, Sum, add, narrow, widen};
+@if(!bits16) import package::gradient::sum::{NOTHING, Sum, add};
+import generated::WORKGROUP;
+
+struct Axis {
+    // Windows along the axis.
+    outputs: u32,
+    // From one window to the next.
+    stride: u32,
+    // From the first tap of a window to the last one.
+    reach: u32,
+    // Where the first window begins; before the first element where there is padding.
+    start: i32,
+    // Divisors: the stride, from one tap of a window to the next, and from one element of the axis
+    // to the next.
+    by_stride: vec4<u32>,
+    by_dilation: vec4<u32>,
+    by_pitch: vec4<u32>,
+}
+
+struct Params {
+    // Elements of the result, and where the first one goes.
+    elements: u32,
+    result_base: u32,
+    // Where the gradients begin, in elements, and the indices.
+    gradient_base: u32,
+    index_base: u32,
+    // Words of an index.
+    index_words: u32,
+    // The index of the first element, but for what `place` adds.
+    first_index: u32,
+    // The number of the first place along the outer axis, since indices began anew. They do after
+    // as many places as `by_period` has.
+    place: u32,
+    padding: u32,
+    axes: array<Axis, 3>,
+    // Divisors: the elements of a place along the outer axis, and the places of a period.
+    by_unit: vec4<u32>,
+    by_period: vec4<u32>,
+}
+
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(2) var<storage, read_write> result: array<u32>;
+@if(!in_place) @group(0) @binding(3) var<storage, read> indices: array<u32>;
+@if(in_place) @group(0) @binding(3) var<storage, read_write> indices: array<u32>;
+
+struct Span {
+    // The windows that an element lies in, and the one behind the last.
+    begin: u32,
+    end: u32,
+    // What is left of the element's number.
+    rest: u32,
+}
+
+fn span(i: u32, number: u32) -> Span {
+    let axis = params.axes[i];
+    let at = quotient(number, axis.by_pitch);
+    let rest = number - at * axis.by_pitch.x;
+    let distance = i32(at) - axis.start;
+    if distance < 0 {
+        return Span(0u, 0u, rest);
+    }
+    let last = u32(distance);
+    // From the first window on that reaches so far.
+    let reached = max(last, axis.reach) - axis.reach;
+    let begin = quotient(reached + axis.stride - 1u, axis.by_stride);
+    return Span(begin, min(quotient(last, axis.by_stride) + 1u, axis.outputs), rest);
+}
+
+fn sum_of(element: u32) -> Sum {
+    let outer = quotient(element, params.by_unit);
+    let number = element - outer * params.by_unit.x;
+    let place = params.place + outer;
+    let in_period = place - quotient(place, params.by_period) * params.by_period.x;
+    let wanted = params.first_index + in_period * params.by_unit.x + number;
+    let first = span(0u, number);
+    let second = span(1u, first.rest);
+    let third = span(2u, second.rest);
+    let inner = params.axes[2].by_pitch.x;
+    var sum = NOTHING;
+    for (var i = first.begin; i < first.end; i++) {
+        let plane = (outer * params.axes[0].outputs + i) * params.axes[1].outputs;
+        for (var j = second.begin; j < second.end; j++) {
+            let line = (plane + j) * params.axes[2].outputs;
+            for (var k = third.begin; k < third.end; k++) {
+                let window = (line + k) * inner + third.rest;
+                let found = indices[(params.index_base + window) * params.index_words] == wanted;
+                // A window without elements has the index of a first element.
+                if found && (number >= inner || is_tap(i, j, k)) {
+                    sum = add(sum, gradient(params.gradient_base + window));
+                }
+            }
+        }
+    }
+    return sum;
+}
+
+// Whether the first element of all axes is a tap of a window that reaches there.
+fn is_tap(i: u32, j: u32, k: u32) -> bool {
+    return is_tap_along(0u, i) && is_tap_along(1u, j) && is_tap_along(2u, k);
+}
+
+fn is_tap_along(axis: u32, window: u32) -> bool {
+    let by = params.axes[axis].by_dilation;
+    let distance = u32(-params.axes[axis].start) - window * params.axes[axis].stride;
+    return quotient(distance, by) * by.x == distance;
+}
+
+@if(bits16)
+fn gradient(number: u32) -> Sum {
+    return widen((source_word(number / 2u) >> ((number % 2u) * 16u)) & 0xffffu);
+}
+
+@if(bits32)
+fn gradient(number: u32) -> Sum {
+    return source_word(number);
+}
+
+@if(bits64)
+fn gradient(number: u32) -> Sum {
+    return vec2<u32>(source_word(number * 2u), source_word(number * 2u + 1u));
+}
+
+@if(bits16)
+fn store(word: u32) {
+    let skew = params.result_base % 2u;
+    let first = word * 2u;
+    if first >= params.elements + skew {
+        return;
+    }
+    let begin = select(0u, skew, word == 0u);
+    let end = min(params.elements + skew - first, 2u);
+    var bits = 0u;
+    for (var i = begin; i < end; i++) {
+        bits |= narrow(sum_of(first + i - skew)) << (i * 16u);
+    }
+    store_bits(params.result_base / 2u + word, bits, begin * 16u, end * 16u);
+}
+
+@if(bits32)
+fn store(word: u32) {
+    if word < params.elements {
+        result[params.result_base + word] = sum_of(word);
+    }
+}
+
+@if(bits64)
+fn store(element: u32) {
+    if element < params.elements {
+        let sum = sum_of(element);
+        let at = (params.result_base + element) * 2u;
+        result[at] = sum.x;
+        result[at + 1u] = sum.y;
+    }
+}
+
+@compute @workgroup_size(WORKGROUP)
+fn main(at: Invocation) {
+    store(invocation_number(at));
+}

@@ -1,0 +1,159 @@
+//! The gradient of MaxPool.
+
+use super::pool::{self, Planes};
+use super::{check_input, check_type};
+use crate::error::{Error, Result};
+use crate::plan::{Feed, Plan, Target};
+use crate::pool::{self as forward, Indices, Layout, MaxPool, Order};
+use crate::reduce;
+use crate::tensor::{ElementType, TensorDesc};
+
+/// The gradient of a [`MaxPool`]: of its data, from that of its maxima.
+///
+/// Each window passes its gradient on to its maximum: to the first of equal elements, in row-major
+/// order, as the indices of the pooling say. The gradient of an element is the sum of what the
+/// windows pass on to it: +0, and then the gradients one after the other, the windows in row-major
+/// order. Each addition is rounded to nearest, ties to even, in `f32`, or in `f64` where the data
+/// is; of `f16` and `bf16` the sum is rounded once more, in the end. So every bit is defined, and
+/// -0, subnormal numbers, infinities and NaN are as IEEE 754 has them; a NaN is the canonical quiet
+/// one. A window without elements passes nothing on. This is what oneDNN Graph's `MaxPoolBackward`
+/// computes, up to the order of the additions, which it leaves open.
+///
+/// The inputs are the data and the gradient of the maxima, of the same type, `f32`, `f64`, `f16` or
+/// `bf16`; or, instead of the data, the indices that the pooling gave
+/// ([`MaxPoolBackward::from_indices`]). The result has the shape of the data.
+///
+/// ```
+/// use wgmax::operator::{MaxPool, MaxPoolBackward, Operator};
+/// use wgmax::{Device, Tensor};
+///
+/// let data = Tensor::from_slice([1, 1, 4], &[1.0f32, 3.0, 2.0, 0.0])?;
+/// let gradient = Tensor::from_slice([1, 1, 3], &[0.5f32, 0.25, 4.0])?;
+/// let backward = Operator::from(MaxPoolBackward::new(MaxPool::new([2])));
+/// let found = backward.run(&Device::auto()?, &[&data, &gradient])?;
+/// assert_eq!(found[0].to_vec::<f32>()?, [0.0, 0.75, 4.0, 0.0]);
+/// # Ok::<(), wgmax::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct MaxPoolBackward {
+    pool: MaxPool,
+    shape: Option<Vec<usize>>,
+}
+
+impl MaxPoolBackward {
+    /// The gradient of a pooling, from its data. Whether the pooling gives indices does not matter.
+    pub fn new(pool: MaxPool) -> Self {
+        Self { pool, shape: None }
+    }
+
+    /// The same from the indices that the pooling gave for data of this shape. They are as
+    /// [`MaxPool::indices`] says, or as [`Indices::default`] does; row-major, and from an axis on
+    /// that is no spatial one but the first.
+    ///
+    /// Where an index is not that of an element of its window, the gradients of some elements are
+    /// anything.
+    pub fn from_indices(mut self, shape: impl Into<Vec<usize>>) -> Self {
+        self.shape = Some(shape.into());
+        self
+    }
+
+    /// The pooling.
+    pub fn get_pool(&self) -> &MaxPool {
+        &self.pool
+    }
+
+    /// The shape of the data, if the first input are indices.
+    pub fn get_shape(&self) -> Option<&[usize]> {
+        self.shape.as_deref()
+    }
+
+    /// How the indices of the first input count.
+    fn indices(&self) -> Indices {
+        self.pool.get_indices().unwrap_or_default()
+    }
+
+    /// The type and shape of the result: those of the data.
+    ///
+    /// # Errors
+    /// As [`MaxPool::infer`] for the data; [`Error::WrongElementType`] and [`Error::WrongInput`]
+    /// for inputs that do not belong together, [`Error::BadAttribute`] for indices that say too
+    /// little.
+    pub fn infer(&self, first: &TensorDesc, gradient: &TensorDesc) -> Result<TensorDesc> {
+        check_type(gradient)?;
+        let data = match &self.shape {
+            None => first.clone(),
+            Some(shape) => TensorDesc::new(gradient.element_type(), shape.clone())?,
+        };
+        let indices = self.shape.is_some().then(|| self.indices());
+        let results = self.pool.clone().indices(indices).infer(&data)?;
+        check_input("MaxPoolBackward", 1, &results[0], gradient)?;
+        if let (Some(expected), Some(indices)) = (results.get(1), indices) {
+            check_input("MaxPoolBackward", 0, expected, first)?;
+            let bad = |attribute, expected, value: String| {
+                Err(Error::BadAttribute { attribute, expected, value })
+            };
+            if indices.order == Order::ColumnMajor {
+                return bad("order", "row-major for a gradient", "column-major".to_string());
+            }
+            let axis =
+                if indices.axis < 0 { indices.axis + data.rank() as i64 } else { indices.axis };
+            if axis > self.pool.first_spatial() as i64 {
+                return bad(
+                    "axis",
+                    "no spatial one but the first for a gradient",
+                    indices.axis.to_string(),
+                );
+            }
+        }
+        Ok(data)
+    }
+
+    /// # Errors
+    /// As [`MaxPoolBackward::infer`], and [`Error::OverLimit`].
+    pub(crate) fn plan_with(
+        &self,
+        inputs: [&TensorDesc; 2],
+        target: Target<'_>,
+        tunings: (&forward::Tuning, &reduce::Tuning),
+    ) -> Result<Plan> {
+        let data = self.infer(inputs[0], inputs[1])?;
+        self.plan_planes(inputs, &data, (0, &data), target, tunings)
+    }
+
+    /// The plan for some planes of the data, from `first` on, and what belongs to them of the
+    /// inputs. `whole` is all data, in which saved indices count.
+    ///
+    /// # Errors
+    /// [`Error::OverLimit`].
+    pub(crate) fn plan_planes(
+        &self,
+        inputs: [&TensorDesc; 2],
+        data: &TensorDesc,
+        (first, whole): (u64, &TensorDesc),
+        target: Target<'_>,
+        tunings: (&forward::Tuning, &reduce::Tuning),
+    ) -> Result<Plan> {
+        let windows = self.pool.windows(data)?;
+        let shape = data.shape();
+        let (planes, channels) = match self.pool.get_layout() {
+            Layout::Ncx => (shape[0] * shape[1], 1),
+            Layout::Nxc => (shape[0], shape[shape.len() - 1]),
+        };
+        let axes =
+            Planes { first, count: planes as u64, windows: &windows, inner: channels as u64 };
+        if self.shape.is_some() {
+            let modulus = self.pool.clone().indices(self.indices()).index_modulus(whole)?;
+            return pool::plan(inputs, data, &axes, modulus, target);
+        }
+        // Positions in a plane have 32 bits.
+        let axis = self.pool.first_spatial() as i64;
+        let indices = Indices { element_type: ElementType::I32, axis, ..Indices::default() };
+        let pool = self.pool.clone().indices(indices);
+        let results = pool.infer(data)?;
+        let modulus = pool.index_modulus(data)?;
+        let behind = pool::plan([&results[1], inputs[1]], data, &axes, modulus, target)?;
+        let (pools, reductions) = tunings;
+        let before = forward::plan(&pool, data, results, &windows, target, pools, reductions)?;
+        Ok(before.then(behind, &[Feed::Result(1), Feed::Input]))
+    }
+}

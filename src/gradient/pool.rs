@@ -1,0 +1,490 @@
+//! `shaders/gradient/pool.wgsl`: the gradients of windows go to where their maxima are.
+
+use std::ops::Range;
+
+use bytemuck::{Pod, Zeroable, cast_slice, cast_slice_mut};
+
+use super::sum::{Bf16, F16, F32, F64, Gradient};
+use crate::error::{Error, Result};
+use crate::fault::{self, Fault};
+use crate::plan::{Builder, Call, Kernel, New, Plan, Region, Shader, Target, divisor};
+use crate::pool::Window;
+use crate::tensor::key::Ranking;
+use crate::tensor::{ElementType, TensorDesc};
+use crate::threads;
+use crate::vector::PARALLEL_FROM;
+
+/// Sums of the gradients of windows, by the indices of their maxima.
+pub(super) static POOL: Kernel =
+    Kernel::new("pool_gradient", "gradient/pool", run).only(|element, _| element.is_float());
+
+/// Axes with windows that a launch takes, with those between them.
+const AXES: usize = 3;
+
+/// Places of a period that kernels divide by; beyond, launches end where a period does.
+const MAX_PERIOD: u64 = 1 << 30;
+
+/// As the shader's `Axis`, field for field.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
+struct AxisParams {
+    outputs: u32,
+    stride: u32,
+    reach: u32,
+    start: i32,
+    by_stride: [u32; 4],
+    by_dilation: [u32; 4],
+    by_pitch: [u32; 4],
+}
+
+/// As the shader's `Params`, field for field.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
+struct Params {
+    elements: u32,
+    result_base: u32,
+    gradient_base: u32,
+    index_base: u32,
+    index_words: u32,
+    first_index: u32,
+    place: u32,
+    padding: u32,
+    axes: [AxisParams; AXES],
+    by_unit: [u32; 4],
+    by_period: [u32; 4],
+}
+
+/// An axis of the data and the windows along it.
+#[derive(Clone, Copy, PartialEq)]
+struct Axis {
+    size: u64,
+    outputs: u64,
+    stride: u64,
+    /// From one tap of a window to the next, and from the first one to the last.
+    dilation: u64,
+    reach: u64,
+    start: i64,
+}
+
+impl Axis {
+    const NONE: Self = Self::plain(1);
+
+    /// An axis without windows.
+    const fn plain(size: u64) -> Self {
+        Self { size, outputs: size, stride: 1, dilation: 1, reach: 0, start: 0 }
+    }
+
+    /// `None` if no window has an element.
+    ///
+    /// # Errors
+    /// [`Error::OverLimit`] for positions that do not fit 32 bits.
+    fn new(window: &Window) -> Result<Option<Self>> {
+        let &Window { input: size, output: outputs, pad_begin: pad, .. } = window;
+        let (mut taps, mut first, mut stride) = (window.kernel, -i128::from(pad), window.stride);
+        if outputs == 1 {
+            // Of the only window, what lies in the padding is left out, however long it is.
+            stride = 1;
+            let from = pad.div_ceil(window.dilation);
+            let to = ((u128::from(size) - 1 + u128::from(pad)) / u128::from(window.dilation) + 1)
+                .min(taps.into()) as u64;
+            if from >= to {
+                return Ok(None);
+            }
+            taps = to - from;
+            first += i128::from(from) * i128::from(window.dilation);
+        }
+        let dilation = if taps == 1 { 1 } else { window.dilation };
+        let reach = u128::from(taps - 1) * u128::from(dilation);
+        let needed = u128::from(size) + first.unsigned_abs() + reach + u128::from(stride);
+        if needed > i32::MAX as u128 {
+            return Err(Error::OverLimit {
+                what: "a window's position in its axis",
+                needed: u64::try_from(needed).unwrap_or(u64::MAX),
+                limit: "32-bit position",
+                allowed: i32::MAX as u64,
+            });
+        }
+        let (reach, start) = (reach as u64, first as i64);
+        Ok(Some(Self { size, outputs, stride, dilation, reach, start }))
+    }
+
+    fn is_plain(&self) -> bool {
+        *self == Self::plain(self.size)
+    }
+
+    /// The windows that some elements lie in; at least one, if only to bind something. All of them
+    /// for all elements, also those that lie in the padding.
+    fn windows(&self, elements: &Range<u64>) -> Range<u64> {
+        if *elements == (0..self.size) {
+            return 0..self.outputs;
+        }
+        let distance = |at: u64| at as i64 - self.start;
+        let reached = (distance(elements.start) - self.reach as i64).max(0) as u64;
+        let to = match distance(elements.end - 1) {
+            ..0 => 0,
+            last => (last as u64 / self.stride + 1).min(self.outputs),
+        };
+        let from = reached.div_ceil(self.stride).min(self.outputs - 1);
+        from..to.max(from + 1)
+    }
+
+    /// The axis of some elements alone, with the windows that they lie in.
+    fn cut(&self, elements: &Range<u64>) -> Self {
+        let windows = self.windows(elements);
+        let start = self.start + (windows.start * self.stride) as i64 - elements.start as i64;
+        let (size, outputs) = (elements.end - elements.start, windows.end - windows.start);
+        Self { size, outputs, start, ..*self }
+    }
+
+    fn params(&self, pitch: u64) -> AxisParams {
+        AxisParams {
+            outputs: self.outputs as u32,
+            stride: self.stride as u32,
+            reach: self.reach as u32,
+            start: self.start as i32,
+            by_stride: divisor(self.stride),
+            by_dilation: divisor(self.dilation),
+            by_pitch: divisor(pitch),
+        }
+    }
+}
+
+/// The planes of a pooling.
+pub(super) struct Planes<'a> {
+    /// The number of the first one, since indices began to count.
+    pub first: u64,
+    pub count: u64,
+    /// The axes of a plane.
+    pub windows: &'a [Window],
+    /// Elements behind each element of a plane, which are planes of their own.
+    pub inner: u64,
+}
+
+/// The axes of a pooling: [outer, axes..., inner].
+struct Axes {
+    outer: u64,
+    axes: [Axis; AXES],
+    inner: u64,
+}
+
+impl Axes {
+    /// `None` if no window has an element.
+    ///
+    /// # Errors
+    /// [`Error::OverLimit`] for more axes with windows than a launch takes.
+    fn new(planes: &Planes<'_>) -> Result<Option<Self>> {
+        let mut merged = vec![Axis::plain(planes.count)];
+        let inner = Ok(Some(Axis::plain(planes.inner)));
+        for axis in planes.windows.iter().map(Axis::new).chain([inner]) {
+            let Some(axis) = axis? else { return Ok(None) };
+            match merged.last_mut() {
+                Some(last) if last.is_plain() && axis.is_plain() => {
+                    *last = Axis::plain(last.size * axis.size);
+                }
+                _ => merged.push(axis),
+            }
+        }
+        let inner = match merged.len() > 1 && merged[merged.len() - 1].is_plain() {
+            true => merged.pop().map_or(1, |axis| axis.size),
+            false => 1,
+        };
+        let between = merged.split_off(1);
+        let mut axes = [Axis::NONE; AXES];
+        let Some(some) = axes.get_mut(..between.len()) else {
+            return Err(Error::OverLimit {
+                what: "the gradient of a pooling",
+                needed: between.len() as u64,
+                limit: "axes from the first one with windows to the last one",
+                allowed: AXES as u64,
+            });
+        };
+        some.copy_from_slice(&between);
+        Ok(Some(Self { outer: merged[0].size, axes, inner }))
+    }
+
+    /// Elements of a place along the outer axis.
+    fn unit(&self) -> u64 {
+        self.axes.iter().map(|axis| axis.size).product::<u64>() * self.inner
+    }
+
+    /// Windows of a place along the outer axis.
+    fn unit_windows(&self) -> u64 {
+        self.axes.iter().map(|axis| axis.outputs).product::<u64>() * self.inner
+    }
+}
+
+/// The buffers of the plan.
+const INDICES: usize = 0;
+const GRADIENT: usize = 1;
+const RESULT: usize = 2;
+
+/// The plan of the gradients of a pooling: its inputs are the indices of the windows' maxima, which
+/// begin anew after `modulus` elements, and the gradients of the windows.
+///
+/// # Errors
+/// [`Error::OverLimit`].
+pub(super) fn plan(
+    inputs: [&TensorDesc; 2],
+    output: &TensorDesc,
+    planes: &Planes<'_>,
+    modulus: u64,
+    target: Target<'_>,
+) -> Result<Plan> {
+    let mut builder = Builder::new(&inputs, vec![output.clone()], Ranking::MAXIMUM, target);
+    builder.element = output.element_type();
+    if output.is_empty() {
+        return Ok(builder.finish());
+    }
+    let words = inputs[INDICES].element_type().size() as u64 / 4;
+    let Some(axes) = Axes::new(planes)? else {
+        builder.fill(RESULT, 0)?;
+        return Ok(builder.finish());
+    };
+    let (unit, unit_windows) = (axes.unit(), axes.unit_windows());
+    let (items, indices) = (builder.capacity(builder.item()), builder.capacity(4 * words));
+    let fit = (items / unit).min(items.min(indices) / unit_windows);
+    // Places along the outer axis, of which a plane has some.
+    let period = modulus / unit;
+    let first = planes.first * (axes.outer / planes.count);
+    let mut done = 0;
+    while done < axes.outer {
+        let place = (first + done) % period;
+        if fit > 0 {
+            let mut outer = fit.min(MAX_PERIOD).min(axes.outer - done);
+            if period >= MAX_PERIOD {
+                outer = outer.min(period - place);
+            }
+            let part = Part { outer: done..done + outer, rows: 0..axes.axes[0].size };
+            part.push(&mut builder, &axes, (place, period), words)?;
+            done += outer;
+            continue;
+        }
+        let (row, row_windows) = (unit / axes.axes[0].size, unit_windows / axes.axes[0].outputs);
+        let mut from = 0;
+        while from < axes.axes[0].size {
+            let mut rows = from..axes.axes[0].size;
+            loop {
+                let cut = axes.axes[0].cut(&rows);
+                if cut.size * row <= items && cut.outputs * row_windows <= items.min(indices) {
+                    break;
+                }
+                if cut.size == 1 {
+                    let bytes = (row * builder.item())
+                        .max(cut.outputs * row_windows * builder.item().max(4 * words));
+                    return Err(builder.over_binding("the windows of one place", bytes));
+                }
+                rows.end = rows.start + cut.size / 2;
+            }
+            from = rows.end;
+            let part = Part { outer: done..done + 1, rows };
+            part.push(&mut builder, &axes, (place, period), words)?;
+        }
+        done += 1;
+    }
+    Ok(builder.finish())
+}
+
+/// What one launch makes: some places along the outer axis, or some of the first axis of one.
+struct Part {
+    outer: Range<u64>,
+    rows: Range<u64>,
+}
+
+impl Part {
+    fn push(
+        &self,
+        builder: &mut Builder<'_>,
+        all: &Axes,
+        (place, period): (u64, u64),
+        words: u64,
+    ) -> Result<()> {
+        let Self { outer, rows } = self;
+        let windows = all.axes[0].windows(rows);
+        let first = all.axes[0].cut(rows);
+        let axes = [first, all.axes[1], all.axes[2]];
+        let part = Axes { outer: outer.end - outer.start, axes, inner: all.inner };
+        let (row, row_windows) = (part.unit() / first.size, part.unit_windows() / first.outputs);
+        let elements = part.outer * part.unit();
+        let first_element = outer.start * all.unit() + rows.start * row;
+        let first_window = outer.start * all.unit_windows() + windows.start * row_windows;
+        let count = part.outer * part.unit_windows();
+        let region = |buffer| Region::all(buffer);
+        let (gradient, gradient_base) = builder.range(region(GRADIENT).after(first_window), count);
+        let (indices, index_base) = builder.range_of(INDICES, first_window, count, 4 * words);
+        let (result, result_base) = builder.range(region(RESULT).after(first_element), elements);
+        let mut pitch = part.unit();
+        let axes = axes.map(|axis| {
+            pitch /= axis.size;
+            axis.params(pitch)
+        });
+        // Where indices do not begin anew, any period that is too long will do.
+        let turns = period < MAX_PERIOD && place + part.outer > period;
+        let mut first_index = (rows.start * row) as u32;
+        if !turns {
+            first_index = first_index.wrapping_add((place.wrapping_mul(all.unit())) as u32);
+        }
+        let params = Params {
+            elements: elements as u32,
+            result_base,
+            gradient_base,
+            index_base,
+            index_words: words as u32,
+            first_index,
+            place: if turns { place as u32 } else { 0 },
+            padding: 0,
+            axes,
+            by_unit: divisor(part.unit()),
+            by_period: divisor(if turns { period } else { 1 << 31 }),
+        };
+        let launch = New {
+            purpose: "sums of the gradients of windows",
+            shader: builder.shader(&POOL),
+            params: &params,
+            sources: vec![gradient, indices],
+            results: vec![result],
+        };
+        let invocations = elements.div_ceil(builder.per_word()) + 1;
+        builder.push(launch, invocations)
+    }
+}
+
+impl AxisParams {
+    fn axis(&self, size: u32) -> Axis {
+        Axis {
+            size: size.into(),
+            outputs: self.outputs.into(),
+            stride: self.stride.into(),
+            dilation: self.by_dilation[0].into(),
+            reach: self.reach.into(),
+            start: self.start.into(),
+        }
+    }
+}
+
+impl Params {
+    /// Whether an element, the first one of all axes, is a tap of a window of its place.
+    fn is_tap(&self, window: usize, element: u32) -> bool {
+        let inner = self.axes[2].by_pitch[0] as usize;
+        let mut rest = window / inner;
+        let mut taps = window % inner == element as usize;
+        for axis in self.axes.iter().rev() {
+            let window = (rest % axis.outputs as usize) as i64;
+            rest /= axis.outputs as usize;
+            let distance = -i64::from(axis.start) - window * i64::from(axis.stride);
+            let dilation = i64::from(axis.by_dilation[0]);
+            taps &= (0..=i64::from(axis.reach)).contains(&distance) && distance % dilation == 0;
+        }
+        taps
+    }
+}
+
+/// Elements that a thread takes at a time.
+const SOME: usize = 1 << 15;
+
+fn run(shader: &Shader, call: Call<'_, '_>) {
+    match shader.element {
+        ElementType::F16 => sums::<F16>(call),
+        ElementType::Bf16 => sums::<Bf16>(call),
+        ElementType::F64 => sums::<F64>(call),
+        _ => sums::<F32>(call),
+    }
+}
+
+/// Some rows of some places along the outer axis, and where they go.
+struct Rows<'a, T> {
+    outer: Range<usize>,
+    rows: Range<usize>,
+    out: &'a mut [T],
+}
+
+fn sums<G: Gradient>(call: Call<'_, '_>) {
+    let p: &Params = call.params();
+    let (gradient, indices): (&[G::Bits], &[u32]) =
+        (cast_slice(call.sources[0]), cast_slice(call.sources[1]));
+    let gradient = &gradient[p.gradient_base as usize..];
+    let indices = &indices[p.index_base as usize * p.index_words as usize..];
+    let out: &mut [G::Bits] = cast_slice_mut(call.results[0]);
+    let out = &mut out[p.result_base as usize..];
+    let (out, behind) = out.split_at_mut(p.elements as usize);
+    // The rest of the last word.
+    let end = p.result_base as usize + p.elements as usize;
+    let per_word = (4 / size_of::<G::Bits>()).max(1);
+    let rest = (end.next_multiple_of(per_word) - end).min(behind.len());
+    behind[..rest].fill(Zeroable::zeroed());
+
+    let work = |sums: &mut Vec<G::Sum>, part| rows::<G>(p, gradient, indices, sums, part);
+    if out.len() < PARALLEL_FROM {
+        let (unit, row) = (p.by_unit[0] as usize, p.axes[0].by_pitch[0] as usize);
+        let part = Rows { outer: 0..out.len() / unit, rows: 0..unit / row, out };
+        return work(&mut Vec::new(), part);
+    }
+    threads::each_with(parts(p, out), Vec::new, work);
+}
+
+/// Parts for all threads.
+fn parts<'a, T>(p: &Params, out: &'a mut [T]) -> Vec<Rows<'a, T>> {
+    let (unit, row) = (p.by_unit[0] as usize, p.axes[0].by_pitch[0] as usize);
+    let (outer, size) = (out.len() / unit, unit / row);
+    let mut out = out;
+    let mut take = |len: usize| out.split_off_mut(..len).unwrap_or_default();
+    if unit <= SOME {
+        let some = SOME / unit;
+        let parts = (0..outer).step_by(some).map(|first| first..outer.min(first + some));
+        return parts
+            .map(|outer| Rows { out: take(outer.len() * unit), outer, rows: 0..size })
+            .collect();
+    }
+    // The windows at the borders of parts are looked at twice.
+    let some = SOME.div_ceil(row).max(4 * (p.axes[0].reach as usize + 1)).min(size);
+    let mut parts = Vec::new();
+    for place in 0..outer {
+        for first in (0..size).step_by(some) {
+            let rows = first..size.min(first + some);
+            let out = take(rows.len() * row);
+            parts.push(Rows { outer: place..place + 1, rows, out });
+        }
+    }
+    parts
+}
+
+/// Goes through the windows in order. Each finds the place of its maximum.
+fn rows<G: Gradient>(
+    p: &Params,
+    gradient: &[G::Bits],
+    indices: &[u32],
+    sums: &mut Vec<G::Sum>,
+    part: Rows<'_, G::Bits>,
+) {
+    let Rows { outer, rows, out } = part;
+    let (unit, row) = (p.by_unit[0], p.axes[0].by_pitch[0]);
+    let windows = p.axes[0].axis(unit / row).windows(&(rows.start as u64..rows.end as u64));
+    let [outputs, row_outputs, line_outputs] = p.axes.map(|axis| axis.outputs as usize);
+    let inner = p.axes[2].by_pitch[0];
+    let row_windows = row_outputs * line_outputs * inner as usize;
+    let words = p.index_words as usize;
+    for (place, out) in outer.zip(out.chunks_mut(rows.len() * row as usize)) {
+        let in_period = (p.place + place as u32) % p.by_period[0];
+        let first = p.first_index.wrapping_add(in_period.wrapping_mul(unit));
+        let skipped = rows.start as u32 * row;
+        let place = place * outputs * row_windows;
+        let numbers = place + windows.start as usize * row_windows
+            ..place + windows.end as usize * row_windows;
+        sums.clear();
+        sums.resize(out.len(), Zeroable::zeroed());
+        let found = indices[numbers.start * words..numbers.end * words].iter().step_by(words);
+        for (i, (&index, &gradient)) in found.zip(&gradient[numbers.clone()]).enumerate() {
+            let number = index.wrapping_sub(first);
+            // A window without elements has the index of a first element.
+            if number < inner && !p.is_tap(numbers.start + i - place, number) {
+                continue;
+            }
+            if let Some(sum) = sums.get_mut(number.wrapping_sub(skipped) as usize) {
+                let earlier = fault::or(Fault::GradientSum, *sum, Zeroable::zeroed());
+                *sum = G::add(earlier, G::widen(gradient));
+            }
+        }
+        for (out, &sum) in out.iter_mut().zip(sums.iter()) {
+            *out = G::narrow(sum);
+        }
+    }
+}

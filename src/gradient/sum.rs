@@ -1,0 +1,300 @@
+//! Addition of floating-point numbers, rounded to nearest, ties to even.
+//!
+//! Shaders add in integers (`shaders/gradient/sum.wgsl`), since WGSL lets a driver flush subnormal
+//! numbers and leave out NaN and infinities. Here processors add, unless a number is subnormal:
+//! a program may have told the processor to flush those. A NaN is the type's canonical quiet NaN.
+
+use bytemuck::Pod;
+
+/// How the gradients of an element type are summed.
+pub(super) trait Gradient: 'static {
+    /// The bits of an element.
+    type Bits: Pod + Send + Sync;
+    /// The bits of a sum. A sum of no elements has none set: +0.
+    type Sum: Pod + Send + PartialEq;
+    /// The number of an element, which every sum has too.
+    fn widen(bits: Self::Bits) -> Self::Sum;
+    /// Adds two numbers.
+    fn add(a: Self::Sum, b: Self::Sum) -> Self::Sum;
+    /// The nearest element to a sum.
+    fn narrow(sum: Self::Sum) -> Self::Bits;
+}
+
+/// The types whose gradients are summed.
+pub(super) struct F32;
+pub(super) struct F64;
+pub(super) struct F16;
+pub(super) struct Bf16;
+
+macro_rules! sums {
+    ($add:ident, $add_in_integers:ident, $float:ty, $bits:ty, $mantissa:literal) => {
+        #[inline(always)]
+        fn $add(a: $bits, b: $bits) -> $bits {
+            let sum = <$float>::from_bits(a) + <$float>::from_bits(b);
+            let plain = |bits: $bits| {
+                let float = <$float>::from_bits(bits);
+                float.is_normal() || bits << 1 == 0
+            };
+            if sum.is_normal() && plain(a) && plain(b) {
+                return sum.to_bits();
+            }
+            $add_in_integers(a, b)
+        }
+
+        /// The same as shaders do it.
+        #[inline(never)]
+        fn $add_in_integers(a: $bits, b: $bits) -> $bits {
+            const SIGN: $bits = 1 << (<$bits>::BITS - 1);
+            const INFINITY: $bits = <$float>::INFINITY.to_bits();
+            const HIDDEN: $bits = 1 << $mantissa;
+            let (large, small) = if a & !SIGN < b & !SIGN { (b, a) } else { (a, b) };
+            let (top, low) = (large & !SIGN, small & !SIGN);
+            if top >= INFINITY {
+                let opposite = low == INFINITY && large != small;
+                return if top > INFINITY || opposite { <$float>::NAN.to_bits() } else { large };
+            }
+            // Subnormal numbers have the exponent of the smallest normal ones.
+            let exponent = |magnitude: $bits| (magnitude >> $mantissa).max(1);
+            // Three more bits: the two behind the last one, and whether there are more.
+            let mantissa = |magnitude: $bits| {
+                let hidden = if magnitude < HIDDEN { 0 } else { HIDDEN };
+                (magnitude & (HIDDEN - 1) | hidden) << 3
+            };
+            let mut e = exponent(top);
+            let apart = (e - exponent(low)).min(<$bits>::BITS as $bits - 1);
+            let kept = mantissa(low) >> apart;
+            let aligned = kept | <$bits>::from(kept << apart != mantissa(low));
+            let mut m = mantissa(top);
+            if (large ^ small) & SIGN == 0 {
+                m += aligned;
+                if m >= HIDDEN << 4 {
+                    m = m >> 1 | m & 1;
+                    e += 1;
+                }
+            } else {
+                m -= aligned;
+                if m == 0 {
+                    return 0;
+                }
+                let up = <$bits>::from(m.leading_zeros() - (HIDDEN << 3).leading_zeros());
+                let up = up.min(e - 1);
+                m <<= up;
+                e -= up;
+            }
+            let rest = m & 7;
+            let up = rest > 4 || rest == 4 && m & 8 != 0;
+            // The hidden bit counts the exponent up, and so does one that rounding carries.
+            let magnitude = ((e - 1) << $mantissa) + (m >> 3) + <$bits>::from(up);
+            large & SIGN | magnitude.min(INFINITY)
+        }
+    };
+}
+
+sums!(add32, add32_in_integers, f32, u32, 23);
+sums!(add64, add64_in_integers, f64, u64, 52);
+
+impl Gradient for F32 {
+    type Bits = u32;
+    type Sum = u32;
+    #[inline(always)]
+    fn widen(bits: u32) -> u32 {
+        bits
+    }
+    #[inline(always)]
+    fn add(a: u32, b: u32) -> u32 {
+        add32(a, b)
+    }
+    #[inline(always)]
+    fn narrow(sum: u32) -> u32 {
+        sum
+    }
+}
+
+impl Gradient for F64 {
+    type Bits = u64;
+    type Sum = u64;
+    #[inline(always)]
+    fn widen(bits: u64) -> u64 {
+        bits
+    }
+    #[inline(always)]
+    fn add(a: u64, b: u64) -> u64 {
+        add64(a, b)
+    }
+    #[inline(always)]
+    fn narrow(sum: u64) -> u64 {
+        sum
+    }
+}
+
+impl Gradient for F16 {
+    type Bits = u16;
+    type Sum = u32;
+    #[inline(always)]
+    fn widen(bits: u16) -> u32 {
+        let (sign, magnitude) = (u32::from(bits & 0x8000) << 16, u32::from(bits & 0x7fff));
+        let wide = match magnitude {
+            0 => 0,
+            1..0x400 => {
+                let up = magnitude.leading_zeros() - 21;
+                (113 - up) << 23 | (magnitude << up & 0x3ff) << 13
+            }
+            0x400..0x7c00 => (magnitude << 13) + (112 << 23),
+            _ => magnitude << 13 | 0x7f80_0000,
+        };
+        sign | wide
+    }
+    #[inline(always)]
+    fn add(a: u32, b: u32) -> u32 {
+        add32(a, b)
+    }
+    #[inline(always)]
+    fn narrow(sum: u32) -> u16 {
+        let (sign, magnitude) = ((sum >> 16) as u16 & 0x8000, sum & 0x7fff_ffff);
+        if magnitude > 0x7f80_0000 {
+            return 0x7e00;
+        }
+        if magnitude >= 113 << 23 {
+            let normal = magnitude - (112 << 23);
+            let rounded = (normal + 0xfff + (normal >> 13 & 1)) >> 13;
+            return sign | rounded.min(0x7c00) as u16;
+        }
+        let hidden = if magnitude < 1 << 23 { 0 } else { 1 << 23 };
+        let mantissa = magnitude & 0x7f_ffff | hidden;
+        let down = (126 - (magnitude >> 23)).min(31);
+        let (kept, half) = (mantissa >> down, 1 << (down - 1));
+        let rest = mantissa - (kept << down);
+        let up = rest > half || rest == half && kept & 1 != 0;
+        sign | (kept + u32::from(up)) as u16
+    }
+}
+
+impl Gradient for Bf16 {
+    type Bits = u16;
+    type Sum = u32;
+    #[inline(always)]
+    fn widen(bits: u16) -> u32 {
+        u32::from(bits) << 16
+    }
+    #[inline(always)]
+    fn add(a: u32, b: u32) -> u32 {
+        add32(a, b)
+    }
+    #[inline(always)]
+    fn narrow(sum: u32) -> u16 {
+        if sum & 0x7fff_ffff > 0x7f80_0000 {
+            return 0x7fc0;
+        }
+        ((sum + 0x7fff + (sum >> 16 & 1)) >> 16) as u16
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use half::{bf16, f16};
+
+    fn same32(a: u32, b: u32) {
+        let sum = f32::from_bits(a) + f32::from_bits(b);
+        let expected = if sum.is_nan() { 0x7fc0_0000 } else { sum.to_bits() };
+        assert_eq!(add32_in_integers(a, b), expected, "{a:#x} + {b:#x}");
+        assert_eq!(add32(a, b), expected, "{a:#x} + {b:#x}");
+    }
+
+    fn same64(a: u64, b: u64) {
+        let sum = f64::from_bits(a) + f64::from_bits(b);
+        let expected = if sum.is_nan() { 0x7ff8 << 48 } else { sum.to_bits() };
+        assert_eq!(add64_in_integers(a, b), expected, "{a:#x} + {b:#x}");
+        assert_eq!(add64(a, b), expected, "{a:#x} + {b:#x}");
+    }
+
+    /// Numbers that follow one another at random.
+    fn random() -> impl FnMut() -> u64 {
+        let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+        move || {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            state
+        }
+    }
+
+    #[test]
+    fn sums_are_those_of_processors() {
+        let mut next = random();
+        for _ in 0..2_000_000 {
+            let (a, b) = (next(), next());
+            same32(a as u32, b as u32);
+            same64(a, b);
+            // Numbers that nearly cancel, and such as end far apart.
+            let near = (a as u32).wrapping_add((b & 0x1ff_ffff) as u32) ^ 1 << 31;
+            same32(a as u32, near);
+            same64(a, a.wrapping_add(b >> (b & 63)) ^ 1 << 63);
+        }
+    }
+
+    #[test]
+    fn borders_of_numbers_add_as_processors_do() {
+        let ends = |mantissa: u32, bits: u32| {
+            let hidden = 1u64 << mantissa;
+            let fractions = [0, 1, 2, 3, hidden / 2 - 1, hidden / 2, hidden / 2 + 1, hidden - 1];
+            let exponents = 1u64 << (bits - 1 - mantissa);
+            (0..exponents)
+                .flat_map(move |e| fractions.map(|fraction| e << mantissa | fraction))
+                .flat_map(move |magnitude| [magnitude, magnitude | 1 << (bits - 1)])
+                .collect::<Vec<_>>()
+        };
+        let singles = ends(23, 32);
+        for &a in &singles {
+            singles.iter().for_each(|&b| same32(a as u32, b as u32));
+        }
+        let doubles = ends(52, 64);
+        for (i, &a) in doubles.iter().enumerate() {
+            // Exponents far apart are alike.
+            let near = &doubles[i..doubles.len().min(i + 64 * 16)];
+            near.iter().for_each(|&b| same64(a, b));
+            doubles.iter().step_by(997).for_each(|&b| same64(a, b));
+        }
+    }
+
+    #[test]
+    fn halves_are_widened_and_rounded_as_half_does() {
+        for bits in 0..=u16::MAX {
+            let (half, brain) = (f16::from_bits(bits), bf16::from_bits(bits));
+            if half.is_nan() {
+                assert!(f32::from_bits(F16::widen(bits)).is_nan());
+                assert_eq!(F16::narrow(F16::widen(bits)), 0x7e00);
+            } else {
+                assert_eq!(F16::widen(bits), half.to_f32().to_bits());
+                assert_eq!(F16::narrow(F16::widen(bits)), bits);
+            }
+            if brain.is_nan() {
+                assert_eq!(Bf16::narrow(Bf16::widen(bits)), 0x7fc0);
+            } else {
+                assert_eq!(Bf16::widen(bits), brain.to_f32().to_bits());
+                assert_eq!(Bf16::narrow(Bf16::widen(bits)), bits);
+            }
+        }
+        let mut next = random();
+        let near = (0..=u16::MAX).flat_map(|bits| {
+            // Halfway to the next number, and one bit beside.
+            let (half, brain) = (F16::widen(bits), Bf16::widen(bits));
+            [
+                half | 0xfff,
+                half | 0x1000,
+                half | 0x1001,
+                brain | 0x7fff,
+                brain | 0x8000,
+                brain | 0x8001,
+            ]
+        });
+        let any: Vec<u32> = (0..1_000_000).map(|_| next() as u32).collect();
+        for bits in near.chain(any) {
+            let number = f32::from_bits(bits);
+            if !number.is_nan() {
+                assert_eq!(F16::narrow(bits), f16::from_f32(number).to_bits(), "{bits:#x}");
+                assert_eq!(Bf16::narrow(bits), bf16::from_f32(number).to_bits(), "{bits:#x}");
+            }
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! The gradients of operators: shader, CPU kernel and oracle, with every plan.
+
+mod common;
+
+use wgmax::operator::{Indices, Layout, MaxPool, MaxPoolBackward, Operator, Padding};
+use wgmax::sweep::{Random, Style, tensor};
+use wgmax::{Device, ElementType, Error, RunOptions, Tensor, TensorDesc, compare, oracle};
+
+const FLOATS: [ElementType; 4] =
+    [ElementType::F32, ElementType::F64, ElementType::F16, ElementType::Bf16];
+
+/// The CPU, and the GPU with each kind of plan.
+fn devices() -> Vec<Device> {
+    let gpu = common::gpu().into_iter().flat_map(|gpu| common::plans(&gpu));
+    gpu.chain([Device::cpu()]).collect()
+}
+
+/// Compares the result with the oracle's, bit for bit, on all devices.
+fn check(devices: &[Device], operator: &Operator, inputs: &[&Tensor]) {
+    let expected = oracle::run(operator, inputs).unwrap();
+    for device in devices {
+        let found = operator.run(device, inputs).unwrap();
+        for (found, expected) in found.iter().zip(&expected) {
+            let comparison = compare(found, expected).unwrap();
+            assert!(
+                comparison.is_equal(),
+                "{operator:?} on {}: {comparison}",
+                common::describe(device)
+            );
+        }
+    }
+}
+
+/// Poolings with overlapping windows, without, with gaps, padding and windows without elements.
+fn pools() -> Vec<(MaxPool, Vec<usize>)> {
+    vec![
+        (MaxPool::new([2, 2]).strides([2, 2]), vec![2, 3, 6, 8]),
+        (MaxPool::new([3, 3]).strides([2, 2]).pads([1, 1], [1, 1]), vec![2, 3, 13, 11]),
+        (MaxPool::new([3, 3]).pads([1, 1], [1, 1]), vec![1, 2, 9, 21]),
+        (MaxPool::new([5]).dilations([3]).pads([6], [9]), vec![3, 2, 17]),
+        (MaxPool::new([3, 1, 2]).layout(Layout::Nxc), vec![2, 6, 5, 4, 3]),
+        (MaxPool::new([2, 3]).strides([3, 1]).layout(Layout::Nxc), vec![2, 8, 9, 5]),
+        // The windows between reach over the only element, and do not have it.
+        (MaxPool::new([2]).dilations([2]).pads([3], [3]), vec![1, 4, 1]),
+        (MaxPool::new([2, 2]).dilations([2, 1]).pads([1, 1], [1, 1]), vec![2, 2, 1, 3]),
+        (MaxPool::new([1, 4]).padding(Padding::SameLower), vec![2, 2, 3, 10]),
+        (MaxPool::new([4, 1]).padding(Padding::SameUpper), vec![2, 2, 7, 5]),
+        (MaxPool::new([31, 31]).pads([15, 15], [15, 15]), vec![1, 1, 20, 34]),
+        (MaxPool::new([7, 7]), vec![3, 5, 7, 7]),
+        (MaxPool::new([1, 1]), vec![3, 2, 4, 4]),
+        (MaxPool::new([3, 3]), vec![0, 2, 4, 4]),
+    ]
+}
+
+fn inputs(t: ElementType, pool: &MaxPool, shape: &[usize], seed: u64) -> [Tensor; 2] {
+    let random = &mut Random(seed);
+    let style = if seed % 2 == 0 { Style::Ties } else { Style::Any };
+    let data = tensor(t, shape, style, random).unwrap();
+    let results = pool.infer(data.desc()).unwrap();
+    let gradient = tensor(t, results[0].shape(), Style::Any, random).unwrap();
+    [data, gradient]
+}
+
+#[test]
+fn pools_pass_gradients_on() {
+    let devices = devices();
+    for t in FLOATS {
+        for (seed, (pool, shape)) in pools().into_iter().enumerate() {
+            let [data, gradient] = inputs(t, &pool, &shape, seed as u64);
+            let operator = MaxPoolBackward::new(pool).into();
+            check(&devices, &operator, &[&data, &gradient]);
+        }
+    }
+}
+
+/// Saved indices, of every kind that there is, give the same.
+#[test]
+fn saved_indices_say_where_maxima_are() {
+    let devices = devices();
+    for (seed, (pool, shape)) in pools().into_iter().enumerate() {
+        for element_type in [ElementType::I32, ElementType::I64] {
+            for axis in [0, 1, -(shape.len() as i64)] {
+                let indices = Indices { element_type, axis, ..Indices::default() };
+                let pool = pool.clone().indices(indices);
+                let [data, gradient] = inputs(ElementType::F16, &pool, &shape, seed as u64);
+                let saved = &oracle::run(&(&pool).into(), &[&data]).unwrap()[1];
+                let own = MaxPoolBackward::new(pool.clone()).into();
+                let from = MaxPoolBackward::new(pool.clone()).from_indices(shape.clone()).into();
+                let expected = oracle::run(&own, &[&data, &gradient]).unwrap();
+                let found = oracle::run(&from, &[saved, &gradient]).unwrap();
+                assert!(compare(&found[0], &expected[0]).unwrap().is_equal());
+                check(&devices, &from, &[saved, &gradient]);
+            }
+        }
+    }
+}
+
+/// Tensors that are larger than the pieces allowed are computed plane by plane.
+#[test]
+fn large_tensors_are_streamed() {
+    let pool = MaxPool::new([3, 3]).strides([2, 2]).pads([1, 1], [1, 1]);
+    for layout in [Layout::Ncx, Layout::Nxc] {
+        let pool = pool.clone().layout(layout);
+        let [data, gradient] = inputs(ElementType::F32, &pool, &[7, 9, 40, 30], 5);
+        let indexed = pool.clone().indices(Indices::default());
+        let saved = oracle::run(&(&indexed).into(), &[&data]).unwrap().remove(1);
+        let own: Operator = MaxPoolBackward::new(pool).into();
+        let from = MaxPoolBackward::new(indexed).from_indices(data.shape()).into();
+        let expected = oracle::run(&own, &[&data, &gradient]).unwrap();
+        if let Some(device) = common::gpu() {
+            for (operator, first) in [(&own, &data), (&from, &saved)] {
+                let options = RunOptions::default().max_piece(40_000);
+                let found = operator.run_with(&device, &[first, &gradient], options).unwrap();
+                assert!(compare(&found[0], &expected[0]).unwrap().is_equal());
+            }
+        }
+    }
+}
+
+#[test]
+fn wrong_inputs_are_refused() {
+    let desc = |t, shape: &[usize]| TensorDesc::new(t, shape).unwrap();
+    let f32 = |shape: &[usize]| desc(ElementType::F32, shape);
+    let pool = || MaxPool::new([2]);
+    let own = MaxPoolBackward::new(pool());
+    let data = f32(&[1, 1, 4]);
+    assert!(own.infer(&data, &f32(&[1, 1, 3])).is_ok());
+    let refused = |first: &TensorDesc, second: &TensorDesc, op: &MaxPoolBackward| {
+        op.infer(first, second).unwrap_err()
+    };
+    let error = refused(&data, &f32(&[1, 1, 4]), &own);
+    assert!(matches!(error, Error::WrongInput { position: 1, .. }), "{error}");
+    let halves = desc(ElementType::F16, &[1, 1, 3]);
+    assert!(matches!(refused(&data, &halves, &own), Error::WrongInput { position: 1, .. }));
+    let integers = desc(ElementType::I32, &[1, 1, 4]);
+    let error = refused(&integers, &desc(ElementType::I32, &[1, 1, 3]), &own);
+    assert!(matches!(error, Error::WrongElementType { .. }), "{error}");
+    let saved = MaxPoolBackward::new(pool()).from_indices([1, 1, 4]);
+    let wide = desc(ElementType::I64, &[1, 1, 3]);
+    assert!(saved.infer(&wide, &f32(&[1, 1, 3])).is_ok());
+    let narrow = desc(ElementType::I32, &[1, 1, 3]);
+    let error = refused(&narrow, &f32(&[1, 1, 3]), &saved);
+    assert!(matches!(error, Error::WrongInput { position: 0, .. }), "{error}");
+    let within = Indices { axis: 3, ..Indices::default() };
+    let pool = MaxPool::new([2, 2]).indices(within);
+    let within = MaxPoolBackward::new(pool).from_indices([1, 1, 4, 4]);
+    let error = refused(&desc(ElementType::I64, &[1, 1, 3, 3]), &f32(&[1, 1, 3, 3]), &within);
+    assert!(matches!(error, Error::BadAttribute { attribute: "axis", .. }), "{error}");
+}
