@@ -45,6 +45,7 @@ function say(text, kind = '') {
 }
 
 function bytes(n) {
+    if (!n) return '-';
     return n >= 2 ** 30 ? `${+(n / 2 ** 30).toFixed(2)} GiB` : `${+(n / 2 ** 20).toFixed(1)} MiB`;
 }
 
@@ -56,7 +57,7 @@ function showFacts(info) {
         Browser: (navigator.userAgentData?.brands?.map((b) => `${b.brand} ${b.version}`).filter((b) => !/not/i.test(b)).join(', ')) || navigator.userAgent,
         'Largest binding': bytes(info.limits.maxBindingSize),
         'Largest buffer': bytes(info.limits.maxBufferSize),
-        Workgroup: `${info.limits.workgroupSize} invocations`,
+        Workgroup: info.limits.workgroupSize ? `${info.limits.workgroupSize} invocations` : '-',
     };
     $('facts').replaceChildren(...Object.entries(facts).map(([name, value]) =>
         element('div', {}, element('dt', { textContent: name }), element('dd', { textContent: value }))));
