@@ -54,7 +54,7 @@ impl Work for Planes<'_> {
 
     fn split(&self, planes: &Range<usize>) -> Option<[Range<usize>; 2]> {
         let middle = planes.start + planes.len() / 2;
-        (planes.len() > 1).then(|| [planes.start..middle, middle..planes.end])
+        (planes.len() > 1).then_some([planes.start..middle, middle..planes.end])
     }
 
     fn min_bytes(&self, planes: &Range<usize>) -> u64 {

@@ -1,4 +1,5 @@
 const $ = (id) => document.getElementById(id);
+/** What the grid has until the worker says what there is. */
 const OPERATORS = ['ReduceMax', 'MaxPool', 'SegmentMax'];
 const TYPES = ['f32', 'f64', 'f16', 'bf16', 'i8', 'u8', 'i16', 'u16', 'i32', 'u32', 'i64', 'u64', 'bool'];
 
@@ -12,13 +13,15 @@ function element(tag, properties = {}, ...children) {
     return made;
 }
 
-function drawGrid() {
+function drawGrid(operators = OPERATORS, types = TYPES) {
     cells = new Map();
+    $('grid').style.setProperty('--operators', operators.length);
+    $('grid').style.setProperty('--types', types.length);
     const head = (text, kind) => element('div', { className: `head ${kind}`, textContent: text });
-    const grid = [head('', 'column'), ...TYPES.map((type) => head(type, 'column'))];
-    for (const operator of OPERATORS) {
+    const grid = [head('', 'column'), ...types.map((type) => head(type, 'column'))];
+    for (const operator of operators) {
         grid.push(head(operator, 'row'));
-        for (const type of TYPES) {
+        for (const type of types) {
             const cell = element('div', { className: 'cell', title: `${operator}, ${type}` }, element('span'));
             cells.set(`${operator} ${type}`, { cell, cases: 0, wrong: 0 });
             grid.push(cell);
@@ -101,7 +104,10 @@ function start() {
     let shown = 0;
     worker.onerror = (event) => end(`The worker failed: ${event.message ?? 'it did not load'}`, 'bad');
     worker.onmessage = ({ data }) => {
-        if (data.opened) showFacts(data.opened.info);
+        if (data.opened) {
+            showFacts(data.opened.info);
+            drawGrid(data.opened.operators, data.opened.types);
+        }
         if (data.error) {
             const none = data.error.code === 'NoAdapter';
             return end(none ? 'This browser gives no GPU adapter to pages, so there is nothing to verify.' : data.error.message, none ? 'warn' : 'bad');

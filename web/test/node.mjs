@@ -58,6 +58,7 @@ const verification = new Verification(device, { seed: 20 });
 while (verification.cases < CASES) {
     const outcome = await within(60, `case ${verification.cases}`, verification.next());
     if (!outcome) break;
+    if (verification.cases % 250 === 0) console.log(`${verification.cases} cases in ${verification.seconds.toFixed(0)} s`);
     if (outcome.verdict !== 'same') console.log(`case ${outcome.index}: ${outcome.verdict} ${outcome.error ?? ''}`);
 }
 console.log(`${verification.cases} cases in ${verification.seconds.toFixed(0)} s: ${verification.mismatches} differ, ${verification.failures} failed`);
