@@ -3,8 +3,9 @@
 mod common;
 
 use wgmax::operator::{Indices, Layout, MaxPool, MaxPoolBackward, Operator, Padding};
+use wgmax::plan::Limits;
 use wgmax::sweep::{Random, Style, tensor};
-use wgmax::{Device, ElementType, Error, RunOptions, Tensor, TensorDesc, compare, oracle};
+use wgmax::{Device, ElementType, Error, RunOptions, Tensor, TensorDesc, Tuning, compare, oracle};
 
 const FLOATS: [ElementType; 4] =
     [ElementType::F32, ElementType::F64, ElementType::F16, ElementType::Bf16];
@@ -113,6 +114,23 @@ fn large_tensors_are_streamed() {
                 let found = operator.run_with(&device, &[first, &gradient], options).unwrap();
                 assert!(compare(&found[0], &expected[0]).unwrap().is_equal());
             }
+        }
+    }
+}
+
+/// Of windows in which an element lies too often, no plan is made: a driver would leave the loop.
+#[test]
+fn loops_keep_to_the_limit() {
+    let operator = MaxPoolBackward::new(MaxPool::new([5, 4]).pads([2, 0], [2, 0]));
+    let desc = |shape: [usize; 4]| TensorDesc::new(ElementType::F16, shape).unwrap();
+    let (data, gradient) = (desc([1, 1, 9, 9]), desc([1, 1, 9, 6]));
+    for (max_iterations, fits) in [(89, false), (90, true)] {
+        let own = Limits::from_wgpu(&wgmax::wgpu::Limits::default());
+        let limits = Limits { max_iterations, ..own };
+        match operator.plan(&data, &gradient, &limits, &Tuning::hardware()) {
+            Ok(_) => assert!(fits),
+            Err(Error::OverLimit { needed: 90, allowed: 89, .. }) => assert!(!fits),
+            Err(error) => panic!("{error}"),
         }
     }
 }

@@ -101,7 +101,8 @@ pub struct Node {
     /// The specification.
     pub dialect: Dialect,
     /// The operator's name in the specification: `ReduceMax`, `ReduceMin`, `ArgMax`,
-    /// `ArgMin`, `MaxPool`, `GlobalMaxPool`, `SegmentMax`.
+    /// `ArgMin`, `MaxPool`, `GlobalMaxPool`, `SegmentMax`,
+    /// `MaxPoolBackward`.
     pub operator: String,
     /// The opset (ONNX) or the operator's version (OpenVINO); `None` for oneDNN Graph.
     pub version: Option<u32>,

@@ -207,6 +207,17 @@ impl Axes {
         self.axes.iter().map(|axis| axis.size).product::<u64>() * self.inner
     }
 
+    /// The windows that an element lies in, at most, and those that loops go through before: loops
+    /// inside loops count together.
+    fn iterations(&self) -> u64 {
+        let spans = self.axes.iter().map(|axis| (axis.reach / axis.stride + 1).min(axis.outputs));
+        let nested = spans.scan(1u64, |all, span| {
+            *all = all.saturating_mul(span);
+            Some(*all)
+        });
+        nested.fold(0, u64::saturating_add)
+    }
+
     /// Windows of a place along the outer axis.
     fn unit_windows(&self) -> u64 {
         self.axes.iter().map(|axis| axis.outputs).product::<u64>() * self.inner
@@ -241,6 +252,16 @@ pub(super) fn plan(
         return Ok(builder.finish());
     };
     let (unit, unit_windows) = (axes.unit(), axes.unit_windows());
+    // An invocation has the elements of a word.
+    let iterations = axes.iterations().saturating_mul(builder.per_word());
+    for (what, needed, limit, allowed) in [
+        ("the windows of an element", iterations, "loop iterations", builder.max_iterations()),
+        ("a plane of which gradients are wanted", unit, "32-bit position", 1 << 32),
+    ] {
+        if needed > allowed {
+            return Err(Error::OverLimit { what, needed, limit, allowed });
+        }
+    }
     let (items, indices) = (builder.capacity(builder.item()), builder.capacity(4 * words));
     let fit = (items / unit).min(items.min(indices) / unit_windows);
     // Places along the outer axis, of which a plane has some.

@@ -206,7 +206,8 @@ impl MaxPoolBackward {
     /// tuning. The first input is the data, or indices.
     ///
     /// # Errors
-    /// As [`MaxPoolBackward::infer`], [`Error::BadLimit`] and [`Error::OverLimit`].
+    /// As [`MaxPoolBackward::infer`], [`Error::BadLimit`], [`Error::OverLimit`], and
+    /// [`Error::IndexTooLarge`] for a plane of more than 2^31 elements.
     pub fn plan(
         &self,
         first: &TensorDesc,

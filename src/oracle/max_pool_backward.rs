@@ -19,8 +19,9 @@ pub(super) fn run(op: &MaxPoolBackward, first: &Tensor, gradient: &Tensor) -> Re
         None => max_pool::picked(op.get_pool(), first)?,
     };
     for (window, element) in picked.into_iter().enumerate() {
-        if let Some(element) = element {
-            sums[element] = add(t, sums[element], bits_at(gradient, window));
+        // Saved indices may be any numbers.
+        if let Some(sum) = element.and_then(|element| sums.get_mut(element)) {
+            *sum = add(t, *sum, bits_at(gradient, window));
         }
     }
     let results = sums.into_iter().map(|sum| match t {
@@ -62,7 +63,7 @@ fn saved(op: &MaxPoolBackward, indices: &Tensor, data: &TensorDesc) -> Result<Ve
     let modulus = data.shape()[axis as usize..].iter().product::<usize>();
     let element = |(window, found): (usize, Option<usize>)| {
         // In the same sub-tensor as any element of the window.
-        found.map(|some| some / modulus * modulus + bits_at(indices, window) as usize)
+        found.map(|some| (some / modulus * modulus).wrapping_add(bits_at(indices, window) as usize))
     };
     Ok(some.into_iter().enumerate().map(element).collect())
 }

@@ -22,6 +22,7 @@ export class Verification {
 
     constructor(device, { seed = 1 + Math.floor(Math.random() * 1e6) } = {}) {
         const { module, raw } = device.parts;
+        if (!Number.isSafeInteger(seed) || seed < 0) throw new TypeError(`${seed} is no seed`);
         if (device.isCpu || !module.Sweep) throw new TypeError('open(\'gpu\', { cpu: true }) has what verifies');
         this.#device = device;
         this.#sweep = new module.Sweep(raw, seed);

@@ -284,7 +284,7 @@ export class Device {
     async #runWithIds(operator, input, ids) {
         const data = this.#below(input);
         if (ids instanceof Tensor) return this.#results(this.#raw.runWithIds(operator, data, this.#below(ids)));
-        const [type, list] = ArrayBuffer.isView(ids) ? [typeOf(ids), ids] : ['i32', Int32Array.from(ids)];
+        const [type, list] = ArrayBuffer.isView(ids) ? [typeOf(ids), ids] : listOfIds(ids);
         const made = host(this.#module, type, [list.length], list);
         try {
             const counted = checked(() => operator.checked(data, made));
@@ -300,8 +300,19 @@ export class Device {
     }
 }
 
-/** The element type of a typed array. */
+/** Ids in a plain list: `i32`, or `i64` where one needs it. */
+function listOfIds(ids) {
+    const list = Array.from(ids);
+    const wrong = list.find((id) => typeof id !== 'bigint' && !Number.isSafeInteger(id));
+    if (list.includes(undefined) || wrong !== undefined) throw new WgmaxError('WrongElementType', `${wrong} is no id`);
+    return list.every((id) => BigInt(id) === BigInt.asIntN(32, BigInt(id)))
+        ? ['i32', Int32Array.from(list, Number)]
+        : ['i64', BigInt64Array.from(list, BigInt)];
+}
+
+/** The element type of a typed array. Of 16 bits without a sign it is that of numbers. */
 function typeOf(array) {
+    if (array instanceof Uint16Array) return 'u16';
     const type = elementTypes.find((type) => array instanceof ARRAYS[type]);
     if (!type) throw new WgmaxError('WrongElementType', `a ${array.constructor.name} is of no element type`);
     return type;

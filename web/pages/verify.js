@@ -129,6 +129,7 @@ function start() {
             const what = `${done} cases of seed ${seed} in ${seconds.toFixed(1)} s`;
             if (data.givenUp?.code === 'DeviceLost') end(`The browser lost the GPU at case ${data.givenUp.case}. Start opens it again.`, 'bad');
             else if (wrong) end(`${what}: ${wrong} are wrong.`, 'bad');
+            else if (!done) end('Stopped before the first case: nothing was compared.');
             else end(`${what}${cut ? ', then stopped' : ''}: all equal, bit for bit.`, 'good');
         }
     };

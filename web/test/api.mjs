@@ -91,6 +91,10 @@ tests['segmentMax takes ids of all kinds'] = (wgmax, options) => both(wgmax, opt
     equal(await any.status.numbers(), [0, 1]);
     const csr = await device.segmentMax(x, BigInt64Array.of(0n, 1n, 4n), { segments: 'offsets' });
     equal(await csr.values.numbers(), [1, 8, 4, 7]);
+    const narrow = await device.segmentMax(x, Uint16Array.of(0, 0, 2, 2));
+    equal(await narrow.values.numbers(), await values.numbers());
+    await fails('WrongElementType', () => device.segmentMax(x, [0, 0.5, 2, 2]));
+    await fails('SegmentTooLarge', () => device.segmentMax(x, [0, 0, 2, 2 ** 40]));
     await fails('UnsortedSegments', () => device.segmentMax(x, [1, 0, 2, 2]));
     await fails('NegativeSegment', () => device.segmentMax(x, [-1, 0, 2, 2]));
     await fails('SegmentCountUnknown', () => device.segmentMax(x, ids));

@@ -253,7 +253,8 @@ impl<'a, W: Watch> Machine<'a, W> {
             let init = variable.init.map(|init| &slots[init.index()]);
             locals.push(match init {
                 Some(Slot::Value(words)) => words.to_vec(),
-                _ => vec![[0; LANES]; len],
+                Some(_) => bail!("the value that {variable:?} begins with is not known"),
+                None => vec![[0; LANES]; len],
             });
         }
         for (handle, expression) in function.expressions.iter() {
@@ -292,6 +293,18 @@ impl<'a, W: Watch> Machine<'a, W> {
                 }
                 Expression::ZeroValue(handle) => {
                     all(vec![0; scalars(module, type_of(module, *handle))?])
+                }
+                // Of constants, as variables begin with them. What is made of other parts is found when
+                // it is evaluated.
+                Expression::Compose { components, .. } => {
+                    let parts = components.iter().map(|part| match &slots[part.index()] {
+                        Slot::Value(words) => Some(&words[..]),
+                        _ => None,
+                    });
+                    match parts.collect::<Option<Vec<_>>>() {
+                        Some(parts) => Slot::Value(Words::new(parts.concat())),
+                        None => Slot::Empty,
+                    }
                 }
                 Expression::GlobalVariable(handle) => {
                     let start = Words::new(vec![[0; LANES]; self.warps]);
