@@ -56,7 +56,7 @@ fn file(text: &str) -> Result<String, String> {
     match text.contains('.') || text.ends_with('-') {
         true => Ok(text.to_string()),
         false => {
-            Err("neither a file nor an operator such as 'reduce-max' or 'min-pool'".to_string())
+            Err("neither a file nor an operator such as 'max-pool' or 'reduce-min'".to_string())
         }
     }
 }

@@ -148,6 +148,7 @@ fn table(kernels: &[&'static Kernel]) -> Table {
         let types = match types.len() {
             _ if !kernel.is_typed() => "-".to_string(),
             n if n == ElementType::ALL.len() => "all".to_string(),
+            4 if types.iter().all(|t| t.is_float()) => "floats".to_string(),
             _ => list(types.iter().map(|t| t.name())),
         };
         table.add_row([

@@ -113,7 +113,7 @@ fn there_is_a_manual_page_for_each_command() {
     }
     let page = succeeds(&["man", "compare", "max-pool"]);
     assert!(page.contains("wgmax\\-compare\\-max\\-pool") && page.contains("kernel"), "{page}");
-    refused(&["man", "reduce-min"], "reduce-min");
+    refused(&["man", "reduce-mean"], "reduce-mean");
     refused(&["man", "reduce-max", "more"], "more");
 }
 

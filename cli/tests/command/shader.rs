@@ -65,6 +65,7 @@ fn every_kernel_prints_for_every_type() {
         let types: Vec<&str> = match row[2].as_str() {
             "-" => vec![""],
             "all" => wgmax::ElementType::ALL.map(|t| t.name()).to_vec(),
+            "floats" => vec!["f32", "f64", "f16", "bf16"],
             list => list.split(", ").collect(),
         };
         // The first variant that there is.

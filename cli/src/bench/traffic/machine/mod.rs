@@ -306,6 +306,10 @@ impl<'a, W: Watch> Machine<'a, W> {
                         None => Slot::Empty,
                     }
                 }
+                Expression::Splat { size, value } => match &slots[value.index()] {
+                    Slot::Value(words) => Slot::Value(Words::new(words.repeat(*size as usize))),
+                    _ => Slot::Empty,
+                },
                 Expression::GlobalVariable(handle) => {
                     let start = Words::new(vec![[0; LANES]; self.warps]);
                     Slot::Pointer(Base::Global(*handle), start)
