@@ -55,7 +55,7 @@ fn pools() -> Vec<(MaxPool, Vec<usize>)> {
 
 fn inputs(t: ElementType, pool: &MaxPool, shape: &[usize], seed: u64) -> [Tensor; 2] {
     let random = &mut Random(seed);
-    let style = if seed % 2 == 0 { Style::Ties } else { Style::Any };
+    let style = if seed.is_multiple_of(2) { Style::Ties } else { Style::Any };
     let data = tensor(t, shape, style, random).unwrap();
     let results = pool.infer(data.desc()).unwrap();
     let gradient = tensor(t, results[0].shape(), Style::Any, random).unwrap();

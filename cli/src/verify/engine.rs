@@ -226,7 +226,7 @@ fn run(subjects: &[Subject], scores: &mut [Score], choice: &Choice, index: u64) 
                     cell.first.push(index);
                 }
                 if cell.mismatches == 1 && score.findings.len() < MAX_FINDINGS {
-                    score.findings.push(Finding::new(subject, index, difference));
+                    score.findings.push(Finding::new(subject, index, *difference));
                 }
             }
             Verdict::Failed(error) => {

@@ -59,7 +59,7 @@ impl Finding {
             !interrupt::requested()
                 && match judge(subject, case) {
                     Verdict::Differs(difference) => {
-                        small = difference;
+                        small = *difference;
                         true
                     }
                     _ => false,

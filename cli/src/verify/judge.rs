@@ -10,7 +10,7 @@ use super::subject::Subject;
 /// The outcome of a case.
 pub enum Verdict {
     Same,
-    Differs(Difference),
+    Differs(Box<Difference>),
     Failed(Error),
 }
 
@@ -59,7 +59,7 @@ fn judge_plan(subject: &Subject, fills: &[Case], plan: &Plan) -> Verdict {
             Err(error) => return Verdict::Failed(error),
         };
         if !are_equal(&expected, &actual) {
-            return Verdict::Differs(Difference { case: case.clone(), expected, actual });
+            return Verdict::Differs(Box::new(Difference { case: case.clone(), expected, actual }));
         }
     }
     Verdict::Same
