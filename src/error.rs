@@ -321,6 +321,16 @@ pub enum Error {
         /// The id.
         value: i128,
     },
+    /// An index is not that of an element.
+    #[error("index {value} at position {position} is not that of one of {elements} elements")]
+    IndexOutOfRange {
+        /// The position among the indices, in row-major order.
+        position: usize,
+        /// The index.
+        value: i64,
+        /// How many elements there are.
+        elements: usize,
+    },
     /// An offset is larger than the number of rows.
     #[error("offset {value} at position {position} is larger than the number of rows, {rows}")]
     OffsetTooLarge {
@@ -630,7 +640,7 @@ impl Error {
 
     /// An [`Error::InputCount`] of an operator that takes `expected` inputs, 1 or 2.
     pub(crate) fn input_count(operator: &str, expected: usize, actual: usize) -> Self {
-        let expected = if expected == 1 { "1 input" } else { "2 inputs" };
+        let expected = ["no inputs", "1 input", "2 inputs", "3 inputs"][expected.min(3)];
         Self::InputCount { operator: operator.to_string(), expected, actual }
     }
 }

@@ -5,6 +5,7 @@
 //! cases hold an operator.
 
 mod attributes;
+mod neutral;
 pub mod onednn;
 pub mod onnx;
 pub mod openvino;
@@ -62,15 +63,20 @@ pub enum Dialect {
     OneDnn,
     /// OpenVINO. Each operator has its own version.
     OpenVino,
+    /// The operators of this library that are in none of the others, as golden cases hold them:
+    /// version 1 of `ReduceMaxBackward` (attributes `axes` and `keep_dims`; inputs `data` and
+    /// `diff_out`) and of `SegmentMaxBackward` (inputs `data`, `segment_ids` and `diff_out`).
+    Neutral,
 }
 
 impl Dialect {
-    /// The specification's name: `ONNX`, `oneDNN Graph`, `OpenVINO`.
+    /// The specification's name: `ONNX`, `oneDNN Graph`, `OpenVINO`, `neutral`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Onnx => "ONNX",
             Self::OneDnn => "oneDNN Graph",
             Self::OpenVino => "OpenVINO",
+            Self::Neutral => "neutral",
         }
     }
 }
@@ -84,12 +90,13 @@ impl fmt::Display for Dialect {
 impl FromStr for Dialect {
     type Err = Error;
 
-    /// Parses the short names in files and flags: `onnx`, `onednn`, `openvino`.
+    /// Parses the short names in files and flags: `onnx`, `onednn`, `openvino`, `neutral`.
     fn from_str(name: &str) -> Result<Self> {
         match name {
             "onnx" => Ok(Self::Onnx),
             "onednn" => Ok(Self::OneDnn),
             "openvino" => Ok(Self::OpenVino),
+            "neutral" => Ok(Self::Neutral),
             _ => Err(Error::UnknownDialect { name: name.to_string() }),
         }
     }
@@ -102,7 +109,7 @@ pub struct Node {
     pub dialect: Dialect,
     /// The operator's name in the specification: `ReduceMax`, `ReduceMin`, `ArgMax`,
     /// `ArgMin`, `MaxPool`, `GlobalMaxPool`, `SegmentMax`,
-    /// `MaxPoolBackward`.
+    /// `MaxPoolBackward`, `ReduceMaxBackward`, `SegmentMaxBackward`, `MaxUnpool`.
     pub operator: String,
     /// The opset (ONNX) or the operator's version (OpenVINO); `None` for oneDNN Graph.
     pub version: Option<u32>,
@@ -121,7 +128,7 @@ impl Node {
     ///
     /// # Errors
     /// [`Error::UnknownOperator`], [`Error::InputCount`], [`Error::OutputCount`];
-    /// [`Error::MissingVersion`] for ONNX and OpenVINO; [`Error::UnknownVersion`], also for any
+    /// [`Error::MissingVersion`] for all but oneDNN Graph; [`Error::UnknownVersion`], also for any
     /// version of oneDNN Graph; and those of the dialect's operator, such as
     /// [`onnx::MaxPool::operator`].
     pub fn operator(&self, inputs: &[Option<&Tensor>], nan: Option<Nan>) -> Result<Operator> {
@@ -167,6 +174,15 @@ impl Node {
             }
             (Dialect::Onnx, "GlobalMaxPool") => {
                 onnx::GlobalMaxPool::resolve(self, inputs, nan).map(Operator::ReduceMax)
+            }
+            (Dialect::Onnx, "MaxUnpool") => {
+                onnx::MaxUnpool::resolve(self, inputs).map(Operator::MaxUnpool)
+            }
+            (Dialect::Neutral, "ReduceMaxBackward") => {
+                neutral::reduce_max_backward(self, inputs, nan).map(Operator::ReduceMaxBackward)
+            }
+            (Dialect::Neutral, "SegmentMaxBackward") => {
+                neutral::segment_max_backward(self, inputs, nan).map(Operator::SegmentMaxBackward)
             }
             (Dialect::OneDnn, "ReduceMax") => {
                 onednn::ReduceMax::resolve(self, Extremum::Maximum, inputs, nan)

@@ -240,6 +240,11 @@ faults! {
     WidenSign, "narrow-ids-lose-their-sign", Sign, &["segment_widen_ids"];
     /// Of the gradients that an element gets, the last one alone counts.
     GradientSum, "gradients-of-an-element-are-not-added", LostElement, &["pool_gradient"];
+    /// Gradients are read from the begin of their binding on.
+    GradientBase, "gradients-begin-with-their-binding", Offset,
+        &["gradient_scatter", "unpool_scatter"];
+    /// Of values for one element the first one counts.
+    UnpoolFirst, "first-of-unpooled-values-counts", Order, &["unpool_claim"];
 }
 
 /// The number of the fault that is planted; [`u8::MAX`] for none.

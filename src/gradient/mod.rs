@@ -1,21 +1,31 @@
 //! Gradients: what the gradients of an operator's results are for its data.
 //!
 //! A maximum passes its gradient on to the first of the elements that it is equal to. Where several
-//! maxima are one element, their gradients are added, in an order that is defined, with one
-//! rounding of each sum: so every device gives the same bits.
+//! maxima are one element, their gradients are added (`pool.rs`), in an order that is defined, with
+//! one rounding of each sum: so every device gives the same bits. Where none are, gradients are
+//! stored where the positions of the maxima say (`places.rs`), as are the values of MaxUnpool.
 
 mod max_pool;
+mod max_unpool;
+mod places;
 mod pool;
+mod reduce_max;
+mod scatter;
+mod segment_max;
 mod sum;
 
 pub use max_pool::MaxPoolBackward;
+pub use max_unpool::MaxUnpool;
+pub use reduce_max::ReduceMaxBackward;
+pub use segment_max::SegmentMaxBackward;
 
 use crate::error::{Error, Result};
 use crate::plan::Kernel;
 use crate::tensor::TensorDesc;
 
 /// The kernels of this room.
-pub(crate) static KERNELS: [&Kernel; 1] = [&pool::POOL];
+pub(crate) static KERNELS: [&Kernel; 4] =
+    [&pool::POOL, &scatter::SCATTER, &scatter::UNPOOL, &scatter::CLAIM];
 
 /// Refuses gradients of another type than data has, and types that have none.
 ///

@@ -1,6 +1,6 @@
 //! The operators: plain attributes, fully resolved, of no dialect and for no device.
 
-pub use crate::gradient::MaxPoolBackward;
+pub use crate::gradient::{MaxPoolBackward, MaxUnpool, ReduceMaxBackward, SegmentMaxBackward};
 pub use crate::pool::{Indices, Layout, MaxPool, Order, Padding, Rounding};
 pub use crate::reduce::{EmptySet, Positions, ReduceMax};
 pub use crate::segment::{EmptySegment, SegmentMax, Segments};
@@ -23,8 +23,14 @@ pub enum Operator {
     MaxPool(MaxPool),
     /// The maximum or minimum of rows that belong together.
     SegmentMax(SegmentMax),
+    /// The gradient of a ReduceMax.
+    ReduceMaxBackward(ReduceMaxBackward),
     /// The gradient of a MaxPool.
     MaxPoolBackward(MaxPoolBackward),
+    /// The gradient of a SegmentMax.
+    SegmentMaxBackward(SegmentMaxBackward),
+    /// Values, to where indices say.
+    MaxUnpool(MaxUnpool),
 }
 
 /// Each kind by value and by reference, so that either goes where an operator is wanted.
@@ -47,7 +53,10 @@ macro_rules! from {
 from!(ReduceMax);
 from!(MaxPool);
 from!(SegmentMax);
+from!(ReduceMaxBackward);
 from!(MaxPoolBackward);
+from!(SegmentMaxBackward);
+from!(MaxUnpool);
 
 impl From<&Operator> for Operator {
     fn from(operator: &Self) -> Self {
@@ -57,7 +66,8 @@ impl From<&Operator> for Operator {
 
 impl Operator {
     /// The operator's name: `ReduceMax`, `MaxPool`, `SegmentMax`, or `ReduceMin`, `MinPool`,
-    /// `SegmentMin`, or that of a gradient: `MaxPoolBackward`, `MinPoolBackward`.
+    /// `SegmentMin`, that of a gradient, such as `MaxPoolBackward` or `MinPoolBackward`, or
+    /// `MaxUnpool`.
     pub fn name(&self) -> &'static str {
         match (self, self.extremum()) {
             (Self::ReduceMax(_), Extremum::Maximum) => "ReduceMax",
@@ -68,6 +78,11 @@ impl Operator {
             (Self::SegmentMax(_), Extremum::Minimum) => "SegmentMin",
             (Self::MaxPoolBackward(_), Extremum::Maximum) => "MaxPoolBackward",
             (Self::MaxPoolBackward(_), Extremum::Minimum) => "MinPoolBackward",
+            (Self::ReduceMaxBackward(_), Extremum::Maximum) => "ReduceMaxBackward",
+            (Self::ReduceMaxBackward(_), Extremum::Minimum) => "ReduceMinBackward",
+            (Self::SegmentMaxBackward(_), Extremum::Maximum) => "SegmentMaxBackward",
+            (Self::SegmentMaxBackward(_), Extremum::Minimum) => "SegmentMinBackward",
+            (Self::MaxUnpool(_), _) => "MaxUnpool",
         }
     }
 
@@ -77,7 +92,10 @@ impl Operator {
             Self::ReduceMax(op) => op.get_extremum(),
             Self::MaxPool(op) => op.get_extremum(),
             Self::SegmentMax(op) => op.get_extremum(),
+            Self::ReduceMaxBackward(op) => op.get_reduce().get_extremum(),
             Self::MaxPoolBackward(op) => op.get_pool().get_extremum(),
+            Self::SegmentMaxBackward(op) => op.get_segment().get_extremum(),
+            Self::MaxUnpool(_) => Extremum::Maximum,
         }
     }
 
@@ -85,7 +103,11 @@ impl Operator {
     pub const fn input_count(&self) -> usize {
         match self {
             Self::ReduceMax(_) | Self::MaxPool(_) => 1,
-            Self::SegmentMax(_) | Self::MaxPoolBackward(_) => 2,
+            Self::SegmentMax(_)
+            | Self::ReduceMaxBackward(_)
+            | Self::MaxPoolBackward(_)
+            | Self::MaxUnpool(_) => 2,
+            Self::SegmentMaxBackward(op) => op.input_count(),
         }
     }
 
@@ -98,7 +120,12 @@ impl Operator {
             (Self::ReduceMax(op), [input]) => op.outputs(input),
             (Self::MaxPool(op), [input]) => op.infer(input),
             (Self::SegmentMax(op), [data, ids]) => op.infer(data, ids),
+            (Self::ReduceMaxBackward(op), [first, gradient]) => {
+                Ok(vec![op.infer(first, gradient)?])
+            }
             (Self::MaxPoolBackward(op), [first, gradient]) => Ok(vec![op.infer(first, gradient)?]),
+            (Self::SegmentMaxBackward(op), inputs) => Ok(vec![op.infer(inputs)?]),
+            (Self::MaxUnpool(op), [values, indices]) => Ok(vec![op.infer(values, indices)?]),
             _ => Err(self.wrong_count(inputs.len())),
         }
     }
@@ -113,8 +140,18 @@ impl Operator {
             (Self::ReduceMax(op), [input]) => op.plan(input, limits, tuning),
             (Self::MaxPool(op), [input]) => op.plan(input, limits, tuning),
             (Self::SegmentMax(op), [data, ids]) => op.plan(data, ids, limits, tuning),
-            (Self::MaxPoolBackward(op), [first, gradient]) => {
-                op.plan(first, gradient, limits, tuning)
+            (Self::ReduceMaxBackward(op), &[first, gradient]) => {
+                op.plan_with([first, gradient], tuning.target(limits)?, &tuning.reduce)
+            }
+            (Self::MaxPoolBackward(op), &[first, gradient]) => {
+                let target = tuning.target(limits)?;
+                op.plan_with([first, gradient], target, (&tuning.pool, &tuning.reduce))
+            }
+            (Self::SegmentMaxBackward(op), inputs) => {
+                op.plan_with(inputs, tuning.target(limits)?, &tuning.segment)
+            }
+            (Self::MaxUnpool(op), &[values, indices]) => {
+                op.plan_with([values, indices], tuning.target(limits)?)
             }
             _ => Err(self.wrong_count(inputs.len())),
         }
@@ -140,15 +177,21 @@ impl Operator {
     }
 
     /// The operator for tensors on the host, whose values may say more than their
-    /// shapes: SegmentMax checks its ids, and counts them.
+    /// shapes: SegmentMax checks its ids, and counts them, its gradient and MaxUnpool check ids
+    /// and indices.
     ///
     /// # Errors
-    /// As [`SegmentMax::checked`].
+    /// As [`SegmentMax::checked`], and [`Error::IndexOutOfRange`].
     pub fn checked(&self, inputs: &[&Tensor]) -> Result<Self> {
         match (self, inputs) {
-            (Self::SegmentMax(op), [data, ids]) => Ok(op.checked(data.desc(), ids)?.into()),
-            _ => Ok(self.clone()),
+            (Self::SegmentMax(op), [data, ids]) => return Ok(op.checked(data.desc(), ids)?.into()),
+            (Self::SegmentMaxBackward(op), [data, ids, gradient]) => {
+                op.check(data.desc(), ids, gradient.desc())?;
+            }
+            (Self::MaxUnpool(op), [values, indices]) => op.check(values.desc(), indices)?,
+            _ => {}
         }
+        Ok(self.clone())
     }
 
     fn wrong_count(&self, actual: usize) -> Error {
@@ -198,25 +241,6 @@ impl SegmentMax {
     ) -> Result<Plan> {
         let outputs = self.infer(data, ids)?;
         segment::plan(self, data, ids, outputs, tuning.target(limits)?, &tuning.segment)
-    }
-}
-
-impl MaxPoolBackward {
-    /// The launches that compute the operator within a device's limits, as they are fast by a
-    /// tuning. The first input is the data, or indices.
-    ///
-    /// # Errors
-    /// As [`MaxPoolBackward::infer`], [`Error::BadLimit`], [`Error::OverLimit`], and
-    /// [`Error::IndexTooLarge`] for a plane of more than 2^31 elements.
-    pub fn plan(
-        &self,
-        first: &TensorDesc,
-        gradient: &TensorDesc,
-        limits: &Limits,
-        tuning: &Tuning,
-    ) -> Result<Plan> {
-        let target = tuning.target(limits)?;
-        self.plan_with([first, gradient], target, (&tuning.pool, &tuning.reduce))
     }
 }
 

@@ -21,6 +21,7 @@
 mod max_pool;
 mod max_pool_backward;
 mod reduce_max;
+mod scatter;
 mod segment_max;
 mod value;
 
@@ -42,6 +43,13 @@ pub fn run(operator: &Operator, inputs: &[&Tensor]) -> Result<Vec<Tensor>> {
         (Operator::SegmentMax(op), [data, ids]) => segment_max::run(op, data, ids),
         (Operator::MaxPoolBackward(op), [first, gradient]) => {
             Ok(vec![max_pool_backward::run(op, first, gradient)?])
+        }
+        (Operator::ReduceMaxBackward(op), [first, gradient]) => {
+            Ok(vec![scatter::reduce(op, first, gradient)?])
+        }
+        (Operator::SegmentMaxBackward(op), inputs) => Ok(vec![scatter::segment(op, inputs)?]),
+        (Operator::MaxUnpool(op), [values, indices]) => {
+            Ok(vec![scatter::unpool(op, values, indices)?])
         }
         _ => unreachable!("`infer` checks the number of inputs"),
     }

@@ -11,6 +11,7 @@ mod part;
 mod pool;
 mod reduce;
 mod run;
+mod scatter;
 mod segment;
 #[cfg(test)]
 mod tests;
@@ -72,8 +73,10 @@ async fn run(
         // The CPU reads the tensors in place, so there is nothing to stream.
         let operator = operator.checked(inputs)?;
         let descs: Vec<&TensorDesc> = inputs.iter().map(|input| input.desc()).collect();
-        let plan = operator.plan(&descs, &device.info().limits, device.tuning())?;
-        return run_whole(device, &plan, inputs, wait).await;
+        match operator.plan(&descs, &device.info().limits, device.tuning()) {
+            Err(Error::OverLimit { .. }) if scatter::is_one(&operator) => {}
+            plan => return run_whole(device, &plan?, inputs, wait).await,
+        }
     }
     let views: Vec<TensorView> = inputs.iter().map(|&input| input.into()).collect();
     run_views(operator, device, &views.iter().collect::<Vec<_>>(), options, wait).await
@@ -87,11 +90,19 @@ async fn run_views(
     options: RunOptions<'_>,
     wait: bool,
 ) -> Result<Vec<Tensor>> {
-    // Ids are few, and are read in order.
-    let ids = inputs.iter().skip(1).map(|ids| ids.to_tensor()).collect::<Result<Vec<_>>>()?;
-    let operator = match (operator, inputs, &ids[..]) {
+    // Ids and indices are read in order.
+    let others = inputs.iter().skip(1).map(|ids| ids.to_tensor()).collect::<Result<Vec<_>>>()?;
+    let operator = match (operator, inputs, &others[..]) {
         (Operator::SegmentMax(operator), [data, _], [ids]) => {
             operator.checked(data.desc(), ids)?.into()
+        }
+        (Operator::SegmentMaxBackward(backward), [data, ..], [ids, gradient]) => {
+            backward.check(data.desc(), ids, gradient.desc())?;
+            operator.clone()
+        }
+        (Operator::MaxUnpool(unpool), [values, _], [indices]) => {
+            unpool.check(values.desc(), indices)?;
+            operator.clone()
         }
         _ => operator.clone(),
     };
@@ -100,7 +111,12 @@ async fn run_views(
     let limits = &device.info().limits;
     let Some(gpu) = device.gpu_backend() else {
         let views: Vec<&View> = inputs.iter().map(|input| input.view()).collect();
-        let plan = operator.plan_views(&views, &[], limits, device.tuning())?;
+        let plan = match operator.plan_views(&views, &[], limits, device.tuning()) {
+            Err(Error::OverLimit { .. }) if scatter::is_one(&operator) => {
+                return scatter::run(&operator, device, inputs, &others, options, wait).await;
+            }
+            plan => plan?,
+        };
         let uploaded = inputs.iter().map(|i| device.upload(i.memory())?.with_view(i.view()));
         let uploaded = uploaded.collect::<Result<Vec<_>>>()?;
         return execute(device, &plan, &uploaded, wait).await;
@@ -124,6 +140,9 @@ async fn run_views(
             Err(error) => return Err(error),
         }
     }
+    if scatter::is_one(&operator) {
+        return scatter::run(&operator, device, inputs, &others, options, wait).await;
+    }
     budget.piece = budget.piece.min(MAX_PIECE);
     let gpu = OnGpu { gpu, wait };
     let planning = Planning { limits, tuning: device.tuning() };
@@ -143,11 +162,11 @@ async fn run_views(
                 Ok(_) => (*data).clone(),
                 Err(_) => data.to_tensor()?.into(),
             };
-            let work = segment::Segment::new(operator, &gathered, &ids[0])?;
+            let work = segment::Segment::new(operator, &gathered, &others[0])?;
             drive(work, &gpu, planning, budget, &mut progress).await
         }
-        (Operator::MaxPoolBackward(operator), [_, gradient]) => {
-            let inputs = [inputs[0].to_tensor()?, gradient.to_tensor()?];
+        (Operator::MaxPoolBackward(operator), [first, _]) => {
+            let inputs = [first.to_tensor()?, others[0].clone()];
             let work = gradient::Planes::new(operator, inputs)?;
             drive(work, &gpu, planning, budget, &mut progress).await
         }

@@ -75,12 +75,13 @@ impl Aim {
 
 /// The kernels that an operator's plans have of their own.
 pub(super) fn own_kernels(kind: Kind) -> impl Iterator<Item = &'static Kernel> {
-    let room = match kind {
-        Kind::ReduceMax => "reduce",
-        Kind::MaxPool => "pool",
-        Kind::SegmentMax => "segment",
+    let prefixes = match kind {
+        Kind::ReduceMax => ["reduce", "gradient", "fill"],
+        Kind::MaxPool => ["pool", "unpool", "fill"],
+        Kind::SegmentMax => ["segment", "gradient", "fill"],
     };
-    let own = move |kernel: &&Kernel| kernel.name().starts_with(room) || kernel.name() == "fill";
+    let own =
+        move |kernel: &&Kernel| prefixes.iter().any(|prefix| kernel.name().starts_with(prefix));
     kernels().into_iter().filter(own)
 }
 
@@ -89,7 +90,10 @@ fn variants(kind: Kind, t: ElementType) -> Vec<(&'static Kernel, Flags)> {
     let mut variants = Vec::new();
     for kernel in own_kernels(kind) {
         let flags = 0..1 << kernel.flag_names().len();
-        let own: Vec<_> = flags.filter(|&f| (kernel.has)(t, f)).map(|f| (kernel, f)).collect();
+        // What has one text for all types may be of use for some alone.
+        let of_use = t.is_float() || kernel.name() != "unpool_claim";
+        let own = flags.filter(|&f| (kernel.has)(t, f) && of_use).map(|f| (kernel, f));
+        let own: Vec<_> = own.collect();
         variants.extend(own.repeat(turns(kernel)));
     }
     variants

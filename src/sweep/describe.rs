@@ -15,12 +15,25 @@ impl fmt::Display for Case {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let descs: Vec<String> = self.tensors.iter().map(|t| t.desc().to_string()).collect();
         write!(f, "{} of {}", self.operator.name(), descs.join(" and "))?;
-        let attributes = match &self.operator {
+        let from = |shape: Option<&[usize]>| shape.map(|shape| format!("of data {shape:?}"));
+        let mut attributes = match &self.operator {
             Operator::ReduceMax(op) => reduce_max(op),
             Operator::MaxPool(op) => max_pool(op),
             Operator::SegmentMax(op) => segment_max(op),
+            Operator::ReduceMaxBackward(op) => reduce_max(op.get_reduce()),
             Operator::MaxPoolBackward(op) => max_pool(op.get_pool()),
+            Operator::SegmentMaxBackward(op) => segment_max(op.get_segment()),
+            Operator::MaxUnpool(op) => vec![
+                format!("to {:?}", op.get_shape()),
+                format!("indices within {:?}", op.get_indices_within()),
+            ],
         };
+        attributes.extend(match &self.operator {
+            Operator::ReduceMaxBackward(op) => from(op.get_shape()),
+            Operator::MaxPoolBackward(op) => from(op.get_shape()),
+            Operator::SegmentMaxBackward(op) => from(op.get_shape()),
+            _ => None,
+        });
         for attribute in attributes {
             write!(f, ", {attribute}")?;
         }

@@ -2,7 +2,7 @@
 
 use super::aim::Aim;
 use super::elements::{Style, mirrored, tensor, with_parts, with_peaks};
-use super::{Case, Kind, Narrow, Random, max_pool, reduce_max, segment_max};
+use super::{Case, Kind, Narrow, Random, gradient, max_pool, reduce_max, segment_max};
 use crate::Extremum;
 use crate::error::Result;
 use crate::operator::{Layout, Operator};
@@ -16,8 +16,8 @@ const MAX_TRIES: u64 = 10_000;
 pub(super) struct Draft {
     pub operator: Operator,
     pub data: TensorDesc,
-    /// The second input: the ids of segments, or the gradient of maxima.
-    pub second: Option<Tensor>,
+    /// The inputs behind the first one: ids of segments, gradients of maxima, or indices.
+    pub others: Vec<Tensor>,
     /// Whether one invocation shall have as many rows as it may.
     pub long_chunks: bool,
     /// The ids before some were made wrong, where a status alone is looked for.
@@ -40,15 +40,16 @@ impl Draft {
     }
 
     fn meets(&self, aim: Aim, narrow: &Narrow) -> bool {
-        let Self { operator, data, second, .. } = self;
-        match (operator, second) {
+        let Self { operator, data, others, .. } = self;
+        let inputs: Vec<&TensorDesc> =
+            [data].into_iter().chain(others.iter().map(Tensor::desc)).collect();
+        match (operator, &others[..]) {
             // Ids may say how many segments there are, or be wrong.
-            (Operator::SegmentMax(op), Some(ids)) => {
+            (Operator::SegmentMax(op), [ids]) => {
                 let operator = op.checked(data, ids).unwrap_or_else(|_| op.clone()).into();
-                aim.is_met(&operator, &[data, ids.desc()], narrow)
+                aim.is_met(&operator, &inputs, narrow)
             }
-            (operator, Some(second)) => aim.is_met(operator, &[data, second.desc()], narrow),
-            (operator, None) => aim.is_met(operator, &[data], narrow),
+            (operator, _) => aim.is_met(operator, &inputs, narrow),
         }
     }
 
@@ -67,7 +68,7 @@ impl Draft {
 
     /// The bytes of the data and of the ids.
     fn byte_lens(&self) -> (u64, u64) {
-        let ids = self.second.as_ref().map_or(0, |ids| ids.bytes().len());
+        let ids = self.others.first().map_or(0, |ids| ids.bytes().len());
         (self.data.byte_len() as u64, ids as u64)
     }
 
@@ -127,17 +128,21 @@ impl Draft {
 
     /// Elements of a style.
     fn fill(&self, style: Style, random: &mut Random) -> Result<Tensor> {
+        if let Operator::ReduceMaxBackward(op) = &self.operator
+            && let Some(shape) = op.get_shape()
+        {
+            let set = shape.iter().product::<usize>() / self.data.len().max(1);
+            return gradient::positions(&self.data, set, random);
+        }
         let data = tensor(self.data.element_type(), self.data.shape(), style, random)?;
         if style != Style::Peaks || data.is_empty() || random.once_in(8) {
             return Ok(data);
         }
-        let places = match (&self.operator, &self.second) {
+        let forward = gradient::forward(&self.operator);
+        let places = match (forward.as_ref().unwrap_or(&self.operator), &self.others[..]) {
             (Operator::ReduceMax(op), _) => reduce_max::places(op, &self.data, random)?,
             (Operator::MaxPool(op), _) => max_pool::places(op, &self.data, random)?,
-            (Operator::MaxPoolBackward(op), _) => {
-                max_pool::places(op.get_pool(), &self.data, random)?
-            }
-            (Operator::SegmentMax(_), Some(ids)) => segment_max::places(&self.data, ids, random),
+            (Operator::SegmentMax(_), [ids, ..]) => segment_max::places(&self.data, ids, random),
             _ => Vec::new(),
         };
         with_peaks(&data, &places, random)
@@ -151,7 +156,8 @@ impl Draft {
         if !data.is_empty() && random.once_in(3) {
             data = with_parts(kind, &data, random)?;
         }
-        let tensors = [self.oriented(data)?].into_iter().chain(self.second.clone()).collect();
+        let tensors =
+            [self.oriented(data)?].into_iter().chain(self.others.iter().cloned()).collect();
         Ok(Case { operator: self.operator.clone(), tensors, narrow })
     }
 
@@ -173,8 +179,8 @@ impl Draft {
         for (narrow, styles) in [(&case.narrow, own)].into_iter().chain(again) {
             for &style in styles {
                 let mut other = Case { narrow: narrow.clone(), ..case.clone() };
-                match (&self.second, &self.right_ids) {
-                    (Some(ids), Some(right)) => {
+                match (&self.others[..], &self.right_ids) {
+                    ([ids, ..], Some(right)) => {
                         other.tensors[1] = segment_max::wrong(random, right, ids.element_type())?;
                     }
                     _ => other.tensors[0] = self.oriented(self.fill(style, random)?)?,
@@ -190,9 +196,12 @@ impl Draft {
 fn has_indices(operator: &Operator) -> bool {
     match operator {
         Operator::ReduceMax(op) => op.get_indices().is_some(),
-        Operator::MaxPoolBackward(_) => true,
         Operator::MaxPool(op) => op.get_indices().is_some(),
         Operator::SegmentMax(op) => op.get_indices().is_some(),
+        Operator::ReduceMaxBackward(_)
+        | Operator::MaxPoolBackward(_)
+        | Operator::SegmentMaxBackward(_)
+        | Operator::MaxUnpool(_) => true,
     }
 }
 

@@ -2,12 +2,12 @@
 
 use super::aim::Aim;
 use super::draft::{Draft, extremum, near_border};
-use super::{Case, Random};
+use super::{Random, gradient};
 use crate::error::{Error, Result};
 use crate::operator::{
     EmptySet, Indices, Layout, MaxPool, MaxPoolBackward, Operator, Order, Padding, Rounding,
 };
-use crate::tensor::{ElementType, Tensor, TensorDesc};
+use crate::tensor::{ElementType, TensorDesc};
 use crate::{Nan, oracle};
 
 /// The maximum of [`oracle::cost`], which keeps the oracle's time below a second.
@@ -23,71 +23,24 @@ pub(super) fn draft(
     budget: u64,
     aim: Option<Aim>,
 ) -> Result<Draft> {
+    if aim.is_some_and(|aim| aim.kernel().starts_with("unpool")) {
+        return gradient::unpool(random, t, budget);
+    }
     loop {
         let (op, shape) = pooling(random, t, budget, aim);
         let data = TensorDesc::new(t, shape)?;
-        let (mut operator, mut second) = (Operator::from(&op), None);
+        let (mut operator, mut others) = (Operator::from(&op), Vec::new());
         if !is_usable(&operator, &data) {
             continue;
         }
         if aim.is_some_and(|aim| aim.kernel() == "pool_gradient")
             && let Ok(results) = op.infer(&data)
         {
-            second = Some(gradient(t, results[0].shape(), random)?);
+            others.push(gradient::tensor(t, results[0].shape(), random)?);
             operator = MaxPoolBackward::new(op).into();
         }
-        return Ok(Draft { operator, data, second, long_chunks: false, right_ids: None });
+        return Ok(Draft { operator, data, others, long_chunks: false, right_ids: None });
     }
-}
-
-/// A gradient whose sums are rounded, cancel, overflow and underflow: numbers of a few neighbouring
-/// exponents, half of them with few bits, and now and then zeros, subnormal numbers, infinities,
-/// the largest numbers and NaN.
-fn gradient(t: ElementType, shape: &[usize], random: &mut Random) -> Result<Tensor> {
-    let (mantissa, bias) = match t {
-        ElementType::F64 => (52, 1023),
-        ElementType::F32 => (23, 127),
-        ElementType::F16 => (10, 15),
-        _ => (7, 127),
-    };
-    let spread = random.pick(&[1, 4, mantissa + 2]).min(bias);
-    let special = random.pick(&[4, 20, 1000]);
-    let mut number = || {
-        let few = random.once_in(2);
-        let fraction = random.below(1 << mantissa);
-        let fraction = if few { fraction >> (mantissa - 2) << (mantissa - 2) } else { fraction };
-        let exponent = match random.below(special) {
-            0 => random.pick(&[0, 2 * bias, 2 * bias + 1]),
-            _ => bias - random.below(spread),
-        };
-        let fraction = match exponent > 2 * bias && !random.once_in(8) {
-            true => 0,
-            false => fraction,
-        };
-        let sign = random.below(2) << (8 * t.size() - 1);
-        sign | exponent << mantissa | fraction
-    };
-    Tensor::filled(TensorDesc::new(t, shape)?, |bytes| {
-        for element in bytes.chunks_exact_mut(t.size()) {
-            element.copy_from_slice(&number().to_le_bytes()[..t.size()]);
-        }
-    })
-}
-
-/// A case with as much gradient as there are windows, of which it had another number. `None` where
-/// no window fits.
-pub(super) fn fit_gradient(mut case: Case) -> Option<Case> {
-    if let Operator::MaxPoolBackward(op) = &case.operator {
-        let results = op.get_pool().infer(case.tensors[0].desc()).ok()?;
-        let from = case.tensors[1].bytes();
-        let bytes: Vec<u8> = match from.is_empty() {
-            true => vec![0; results[0].byte_len()],
-            false => from.iter().copied().cycle().take(results[0].byte_len()).collect(),
-        };
-        let t = case.tensors[1].element_type();
-        case.tensors[1] = Tensor::from_bytes(t, results[0].shape(), &bytes).ok()?;
-    }
-    Some(case)
 }
 
 /// Whether the windows fit the input and the oracle's cost is acceptable.

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use super::Random;
 use super::aim::Aim;
 use super::draft::{Draft, extremum, near_border};
 use super::elements::place;
+use super::{Random, gradient};
 use crate::Nan;
 use crate::error::Result;
-use crate::operator::{EmptySet, Positions, ReduceMax};
+use crate::operator::{EmptySet, Operator, Positions, ReduceMax, ReduceMaxBackward};
 use crate::tensor::{ElementType, TensorDesc};
 
 /// A random reduction of a tensor with element type `t` and about `budget` elements at most.
@@ -51,7 +51,23 @@ pub(super) fn draft(
         // Empty sets have no positions.
         op = if with.outputs(&data).is_ok() { with } else { op };
     }
-    Ok(Draft { operator: op.into(), data, second: None, long_chunks: false, right_ids: None })
+    let (mut operator, mut first, mut others) = (Operator::from(&op), data.clone(), Vec::new());
+    if aim.is_some_and(|aim| aim.kernel() == "gradient_scatter") {
+        let maxima = op.infer(&data)?;
+        let backward = ReduceMaxBackward::new(op.indices(Positions {
+            element_type: random.pick(&[ElementType::I32, ElementType::I64]),
+            last: random.once_in(3),
+        }));
+        operator = backward.clone().into();
+        if random.once_in(4)
+            && let Some(positions) = backward.get_reduce().get_indices()
+        {
+            first = TensorDesc::new(positions.element_type, maxima.shape())?;
+            operator = backward.from_indices(data.shape()).into();
+        }
+        others.push(gradient::tensor(t, maxima.shape(), random)?);
+    }
+    Ok(Draft { operator, data: first, others, long_chunks: false, right_ids: None })
 }
 
 /// Any shape, and any axes of it; all of them where there are none.

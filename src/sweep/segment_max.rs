@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use super::Random;
 use super::aim::Aim;
 use super::draft::{Draft, extremum, near_border};
 use super::elements::place;
+use super::{Random, gradient};
 use crate::Nan;
 use crate::error::Result;
-use crate::operator::{EmptySegment, SegmentMax, Segments};
+use crate::operator::{EmptySegment, Operator, SegmentMax, SegmentMaxBackward, Segments};
 use crate::segment::Ids;
 use crate::tensor::{ElementType, Tensor, TensorDesc};
 
@@ -111,10 +111,17 @@ pub(super) fn draft(
         true => wrong(random, &ids, id_type)?,
         false => ids_tensor(id_type, &ids)?,
     };
+    let (mut operator, mut others) = (Operator::from(&op), vec![tensor]);
+    if aim.is_some_and(|aim| aim.kernel() == "gradient_scatter") {
+        let data = TensorDesc::new(t, shape.clone())?;
+        let maxima = op.checked(&data, &others[0])?.infer(&data, others[0].desc())?;
+        others.push(gradient::tensor(t, maxima[0].shape(), random)?);
+        operator = SegmentMaxBackward::new(op).into();
+    }
     Ok(Draft {
-        operator: op.into(),
+        operator,
         data: TensorDesc::new(t, shape)?,
-        second: Some(tensor),
+        others,
         long_chunks: by_256,
         right_ids: hostile.then_some(ids),
     })

@@ -7,11 +7,13 @@
 mod arg_max;
 mod global_max_pool;
 mod max_pool;
+mod max_unpool;
 mod reduce_max;
 
 pub use arg_max::ArgMax;
 pub use global_max_pool::GlobalMaxPool;
 pub use max_pool::MaxPool;
+pub use max_unpool::MaxUnpool;
 pub use reduce_max::ReduceMax;
 
 use super::Dialect;

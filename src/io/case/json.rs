@@ -67,7 +67,7 @@ pub fn parse(
     let number = case.version.as_u64().and_then(|v| u32::try_from(v).ok());
     let version = match (dialect, number, case.version.as_str()) {
         (Dialect::OneDnn, _, Some("graph")) => None,
-        (Dialect::Onnx | Dialect::OpenVino, Some(number), _) => Some(number),
+        (Dialect::Onnx | Dialect::OpenVino | Dialect::Neutral, Some(number), _) => Some(number),
         _ => {
             let reason = "a number, or \"graph\" for onednn";
             return Err(bad(path, format_args!("`version` is {}, not {reason}", case.version)));

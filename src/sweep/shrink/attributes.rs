@@ -2,32 +2,41 @@
 
 use super::{Case, below};
 use crate::operator::{
-    EmptySegment, EmptySet, Indices, Layout, MaxPool, MaxPoolBackward, Operator, Padding,
-    ReduceMax, Rounding, SegmentMax,
+    EmptySegment, EmptySet, Indices, Layout, MaxPool, Operator, Padding, ReduceMax, Rounding,
+    SegmentMax,
 };
 use crate::sweep::Narrow;
-use crate::sweep::max_pool::fit_gradient;
+use crate::sweep::gradient;
 use crate::{Extremum, Nan};
 
 /// The case with one attribute simplified, or without a narrowed limit.
 pub(super) fn simpler(case: &Case) -> Vec<Case> {
     let mut cases: Vec<Case> =
         wider(&case.narrow).into_iter().map(|narrow| Case { narrow, ..case.clone() }).collect();
-    let operators = match &case.operator {
-        Operator::ReduceMax(op) => changed(op, reduce_max(op, case.tensors[0].shape().len())),
-        Operator::MaxPool(op) => {
-            cases.extend(channels_first(case, op));
-            changed(op, max_pool(op))
+    let rank = case.tensors[0].shape().len();
+    let operators = match gradient::forward(&case.operator) {
+        Some(forward) => {
+            let simpler = operators(&forward, rank).into_iter();
+            simpler.filter_map(gradient::backward).collect()
         }
-        Operator::SegmentMax(op) => changed(op, segment_max(op)),
-        Operator::MaxPoolBackward(op) => {
-            let pools = max_pool(op.get_pool()).into_iter().map(MaxPoolBackward::new);
-            changed(op, pools.collect())
-        }
+        None => operators(&case.operator, rank),
     };
+    if let Operator::MaxPool(op) = &case.operator {
+        cases.extend(channels_first(case, op));
+    }
     let cases_of = operators.into_iter().map(|operator| Case { operator, ..case.clone() });
-    cases.extend(cases_of.filter_map(fit_gradient));
+    cases.extend(cases_of.filter_map(gradient::fit));
     cases
+}
+
+/// The operators with one attribute simplified, for data of so many axes.
+fn operators(operator: &Operator, rank: usize) -> Vec<Operator> {
+    match operator {
+        Operator::ReduceMax(op) => changed(op, reduce_max(op, rank)),
+        Operator::MaxPool(op) => changed(op, max_pool(op)),
+        Operator::SegmentMax(op) => changed(op, segment_max(op)),
+        _ => Vec::new(),
+    }
 }
 
 /// The new operators that differ from the old one.

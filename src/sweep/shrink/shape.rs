@@ -3,12 +3,9 @@
 use std::ops::Range;
 
 use super::{Case, below};
-use crate::operator::{
-    MaxPool, MaxPoolBackward, Operator, Padding, ReduceMax, SegmentMax, Segments,
-};
-use crate::sweep::ids_tensor;
-use crate::sweep::max_pool::fit_gradient;
+use crate::operator::{MaxPool, Operator, Padding, ReduceMax, SegmentMax, Segments};
 use crate::sweep::segment_max::values;
+use crate::sweep::{gradient, ids_tensor};
 use crate::tensor::{Tensor, TensorDesc};
 
 /// The case with one axis of its first tensor shorter or removed, or with fewer segments.
@@ -42,20 +39,26 @@ fn parts(size: usize) -> Vec<Range<usize>> {
 /// The case with a range of one axis of its first tensor.
 fn restrict(case: &Case, axis: usize, part: Range<usize>) -> Option<Case> {
     let mut tensors = vec![slice(&case.tensors[0], axis, part.clone())?];
-    if let (Operator::SegmentMax(op), [_, ids]) = (&case.operator, case.tensors.as_slice()) {
+    let forward = gradient::forward(&case.operator);
+    let operator = forward.as_ref().unwrap_or(&case.operator);
+    if let (Operator::SegmentMax(op), [_, ids, ..]) = (operator, case.tensors.as_slice()) {
         tensors.push(match (op.get_segments(), axis) {
             (Segments::Offsets, 0) => {
                 let clamp = |o: i64| o.clamp(part.start as i64, part.end as i64);
                 map_ids(ids, |offset| clamp(offset) - part.start as i64)?
             }
-            (_, 0) => slice(ids, 0, part)?,
+            (_, 0) => slice(ids, 0, part.clone())?,
             _ => ids.clone(),
         });
     }
-    if let Operator::MaxPoolBackward(_) = &case.operator {
-        tensors.push(case.tensors[1].clone());
+    match (&case.operator, &case.tensors[tensors.len()..]) {
+        (Operator::MaxUnpool(_), [indices]) => tensors.push(slice(indices, axis, part)?),
+        (_, gradient) if forward.is_some() => tensors.extend_from_slice(gradient),
+        // Of saved indices there are as many as gradients.
+        (_, [_, ..]) => return None,
+        _ => {}
     }
-    fit_gradient(Case { tensors, ..case.clone() })
+    gradient::fit(Case { tensors, ..case.clone() })
 }
 
 fn slice(tensor: &Tensor, axis: usize, part: Range<usize>) -> Option<Tensor> {
@@ -74,19 +77,24 @@ fn without_axis(case: &Case, axis: usize) -> Option<Case> {
     let data = &case.tensors[0];
     let mut shape = data.shape().to_vec();
     shape.remove(axis);
-    let operator = match &case.operator {
-        Operator::ReduceMax(op) => reduce_without(op, axis, data.desc())?.into(),
-        Operator::MaxPool(op) => pool_without(op, axis.checked_sub(op.first_spatial())?)?.into(),
-        Operator::MaxPoolBackward(op) => {
-            let axis = axis.checked_sub(op.get_pool().first_spatial())?;
-            MaxPoolBackward::new(pool_without(op.get_pool(), axis)?).into()
-        }
-        Operator::SegmentMax(_) if axis == 0 => return None,
-        Operator::SegmentMax(op) => op.clone().into(),
+    let operator = match gradient::forward(&case.operator) {
+        Some(forward) => gradient::backward(operator_without(&forward, axis, data.desc())?)?,
+        None => operator_without(&case.operator, axis, data.desc())?,
     };
     let mut case = Case { operator, ..case.clone() };
     case.tensors[0] = data.reshape(shape).ok()?;
-    fit_gradient(case)
+    gradient::fit(case)
+}
+
+fn operator_without(operator: &Operator, axis: usize, data: &TensorDesc) -> Option<Operator> {
+    match operator {
+        Operator::ReduceMax(op) => Some(reduce_without(op, axis, data)?.into()),
+        Operator::MaxPool(op) => {
+            Some(pool_without(op, axis.checked_sub(op.first_spatial())?)?.into())
+        }
+        Operator::SegmentMax(op) if axis > 0 => Some(op.into()),
+        _ => None,
+    }
 }
 
 fn reduce_without(op: &ReduceMax, axis: usize, input: &TensorDesc) -> Option<ReduceMax> {

@@ -369,7 +369,8 @@ pub static FAULTS: &[ShaderFault] = &[
         mistake: Mistake::Offset,
         kernels: &["reduce_rows_index", "reduce_columns_index"],
         find: "return earlier[params.positions.source_base + element];",
-        replace: "return 0u;",
+        // The binding stays in use.
+        replace: "return min(earlier[params.positions.source_base + element], 0u);",
         report: None,
     },
     ShaderFault {

@@ -1,0 +1,56 @@
+// Which element the position of an item names. Items have axes of their own, and positions count
+// others: an element lies where both together say.
+import kernel::index_word;
+import package::common::divide::quotient;
+
+struct Params {
+    // Items, and the number of the first one.
+    items: u32,
+    first: u32,
+    // Where values and positions begin, in items, and words of a position.
+    value_base: u32,
+    index_base: u32,
+    index_words: u32,
+    // How many positions there are. Any other number names nothing.
+    positions: u32,
+    // The elements of the launch: the number of the first one, and how many.
+    origin: u32,
+    elements: u32,
+    // Where they begin in the result, and in the list of winners.
+    result_base: u32,
+    winner_base: u32,
+    // Axes of items, and all axes.
+    item_axes: u32,
+    axes: u32,
+    // Axes of items, and then those that positions count, each from the innermost one on: the
+    // divisor of its size, and in place of the last word how far apart its elements lie.
+    axis: array<vec4<u32>, 32>,
+}
+
+@group(0) @binding(0) var<uniform> params: Params;
+
+const NOWHERE: u32 = 0xffffffffu;
+
+fn offset(number: u32, begin: u32, end: u32) -> u32 {
+    var rest = number;
+    var offset = 0u;
+    for (var i = begin; i < end; i++) {
+        let axis = params.axis[i];
+        let outer = quotient(rest, axis);
+        offset += (rest - outer * axis.x) * axis.w;
+        rest = outer;
+    }
+    return offset;
+}
+
+// The element of an item, counted from that of the launch; NOWHERE if it has none there.
+fn element_of(item: u32) -> u32 {
+    let at = (params.index_base + item) * params.index_words;
+    let position = index_word(at);
+    if position >= params.positions || (params.index_words == 2u && index_word(at + 1u) != 0u) {
+        return NOWHERE;
+    }
+    let place = offset(position, params.item_axes, params.axes);
+    let element = offset(params.first + item, 0u, params.item_axes) + place - params.origin;
+    return select(NOWHERE, element, element < params.elements);
+}

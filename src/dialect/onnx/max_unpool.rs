@@ -1,0 +1,248 @@
+//! MaxUnpool.
+
+use super::name;
+use crate::dialect::attributes::{Inputs, Name, Reader};
+use crate::dialect::{Attributes, Node};
+use crate::error::{Error, Result};
+use crate::operator;
+use crate::tensor::{ElementType, Tensor, TensorDesc};
+
+/// [MaxUnpool](https://onnx.ai/onnx/operators/onnx__MaxUnpool.html), opsets 9, 11 and 22: f16, f32
+/// and f64, from opset 22 also bf16.
+///
+/// The inputs are the values `X`, their indices `I` (`i64`), and `output_shape`, which may be absent
+/// (`i64`). Without it the result has the smallest shape that a pooling with these attributes makes
+/// `X` of. With it `pads` count for nothing, and the result may be larger.
+///
+/// The text does not say where indices count in a larger result. ONNX's own tests count in the
+/// smallest shape, whose elements lie at the origin of the result; ONNX Runtime and PyTorch count in
+/// the result. See [`MaxUnpool::indices_in_result`]. Where several values have one index, the last
+/// one counts; an index that is not that of an element is an error.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MaxUnpool {
+    /// The model's opset: 9 or more.
+    pub version: u32,
+    /// The sizes of the windows.
+    pub kernel_shape: Vec<i64>,
+    /// The distances from window to window; empty for ones, the default.
+    pub strides: Vec<i64>,
+    /// The padding before and then behind all axes; empty for zeros, the default.
+    pub pads: Vec<i64>,
+    /// Whether indices count in a result that is larger than the smallest one, and not in the
+    /// smallest one. ONNX has no attribute for it. Default: no.
+    pub indices_in_result: bool,
+}
+
+impl MaxUnpool {
+    const VERSIONS: [u32; 3] = [9, 11, 22];
+
+    /// The operator of a model of opset `version`, with the defaults of the specification.
+    pub fn new(version: u32, kernel_shape: impl Into<Vec<i64>>) -> Self {
+        let (strides, pads) = (Vec::new(), Vec::new());
+        let kernel_shape = kernel_shape.into();
+        Self { version, kernel_shape, strides, pads, indices_in_result: false }
+    }
+
+    /// The operator of a model of opset `version`, with these attributes. The others have their
+    /// defaults.
+    ///
+    /// # Errors
+    /// [`Error::UnknownVersion`] for an opset below 9, [`Error::UnknownOpset`] for one that is not
+    /// known yet; [`Error::MissingAttribute`] without `kernel_shape`; [`Error::UnknownAttribute`];
+    /// [`Error::BadAttribute`] for a value of the wrong kind.
+    pub fn from_attributes(version: u32, attributes: &Attributes) -> Result<Self> {
+        let mut operator = Self::new(version, []);
+        let name = operator.name()?;
+        let mut reader = Reader::new(attributes);
+        let Some(kernel_shape) = reader.ints("kernel_shape")? else {
+            return Err(name.missing_attribute("kernel_shape"));
+        };
+        operator.kernel_shape = kernel_shape;
+        operator.strides = reader.ints("strides")?.unwrap_or_default();
+        operator.pads = reader.ints("pads")?.unwrap_or_default();
+        reader.finish(&name)?;
+        Ok(operator)
+    }
+
+    /// Resolves the operator for `X`, `I` and the values of `output_shape`.
+    ///
+    /// # Errors
+    /// As [`MaxUnpool::from_attributes`]; [`Error::TypeNotInDialect`] for an element type that the
+    /// opset does not have; [`Error::ShapeNotInDialect`] for `X` without spatial axes;
+    /// [`Error::BadAttribute`] for lists of the wrong length, kernels and strides below 1, negative
+    /// pads or such that no element is left, and an `output_shape` that does not hold all;
+    /// [`Error::WrongInput`] for `I` of another shape.
+    pub fn operator(
+        &self,
+        x: &TensorDesc,
+        i: &TensorDesc,
+        output_shape: Option<&[i64]>,
+    ) -> Result<operator::MaxUnpool> {
+        let name = self.name()?;
+        if !takes(&name, x.element_type()) {
+            return Err(name.wrong_type(x.element_type()));
+        }
+        if i.element_type() != ElementType::I64 {
+            return Err(name.wrong_type(i.element_type()));
+        }
+        let shape = x.shape();
+        if shape.len() < 3 {
+            return Err(name.wrong_shape("X of rank 3 or more", shape));
+        }
+        let smallest = self.smallest(shape, output_shape.is_none())?;
+        let result = match output_shape {
+            None => smallest.clone(),
+            Some(given) => larger(given, &smallest)?,
+        };
+        let within = if self.indices_in_result { result.clone() } else { smallest };
+        let operator = operator::MaxUnpool::new(result).indices_within(within);
+        operator.infer(x, i)?;
+        Ok(operator)
+    }
+
+    /// The smallest shape of a result.
+    fn smallest(&self, x: &[usize], padded: bool) -> Result<Vec<usize>> {
+        let spatial = x.len() - 2;
+        let list = |attribute, list: &[i64], len: usize, default, least: i64| {
+            let expected = match least {
+                1 => "a number from 1 on for each spatial axis",
+                _ => "two numbers from 0 on for each spatial axis",
+            };
+            match list.is_empty() && default >= 0 {
+                true => Ok(vec![default; len]),
+                false if list.len() == len && list.iter().all(|&value| value >= least) => {
+                    Ok(list.to_vec())
+                }
+                false => {
+                    Err(Error::BadAttribute { attribute, expected, value: format!("{list:?}") })
+                }
+            }
+        };
+        let kernel = list("kernel_shape", &self.kernel_shape, spatial, -1, 1)?;
+        let strides = list("strides", &self.strides, spatial, 1, 1)?;
+        let pads = list("pads", &self.pads, 2 * spatial, 0, 0)?;
+        let mut shape = x[..2].to_vec();
+        for axis in 0..spatial {
+            let windows = x[axis + 2] as i128;
+            let pads = i128::from(pads[axis]) + i128::from(pads[axis + spatial]);
+            let reach = (windows - 1) * i128::from(strides[axis]) + i128::from(kernel[axis]);
+            let size = if padded { reach - pads } else { reach };
+            if size < 1 {
+                return Err(Error::BadAttribute {
+                    attribute: "pads",
+                    expected: "such that each axis of the result has an element",
+                    value: format!("{:?} for {windows} windows", self.pads),
+                });
+            }
+            let size = usize::try_from(size).map_err(|_| Error::ShapeOverflow {
+                element_type: ElementType::F32,
+                shape: x.to_vec(),
+            })?;
+            shape.push(size);
+        }
+        Ok(shape)
+    }
+
+    /// Resolves a node for its inputs.
+    pub(in crate::dialect) fn resolve(
+        node: &Node,
+        inputs: Inputs<'_>,
+    ) -> Result<operator::MaxUnpool> {
+        let operator = Self::from_attributes(node.version("MaxUnpool")?, &node.attributes)?;
+        let name = operator.name()?;
+        name.outputs(node.outputs, false)?;
+        let (x, [i, output_shape]) = name.inputs(inputs, "2 or 3 inputs")?;
+        let i = i.ok_or_else(|| name.input_count("2 or 3 inputs", 1))?;
+        let output_shape = output_shape.map(|shape| numbers(&name, shape)).transpose()?;
+        operator.operator(x, i.desc(), output_shape.as_deref())
+    }
+
+    /// The name with the operator's own version, which may be older than the opset.
+    fn name(&self) -> Result<Name> {
+        name("MaxUnpool", &Self::VERSIONS, self.version)
+    }
+}
+
+/// The values of `output_shape`.
+fn numbers(name: &Name, shape: &Tensor) -> Result<Vec<i64>> {
+    match (shape.element_type(), shape.shape().len()) {
+        (ElementType::I64, 1) => shape.to_vec(),
+        (ElementType::I64, _) => Err(name.wrong_shape("output_shape of rank 1", shape.shape())),
+        (other, _) => Err(name.wrong_type(other)),
+    }
+}
+
+/// A shape that is given, if the smallest one lies in it.
+fn larger(given: &[i64], smallest: &[usize]) -> Result<Vec<usize>> {
+    let sizes: Option<Vec<usize>> = given.iter().map(|&size| usize::try_from(size).ok()).collect();
+    let holds = |sizes: &Vec<usize>| {
+        sizes.len() == smallest.len()
+            && sizes[..2] == smallest[..2]
+            && sizes.iter().zip(smallest).all(|(size, least)| size >= least)
+    };
+    sizes.filter(holds).ok_or_else(|| Error::BadAttribute {
+        attribute: "output_shape",
+        expected: "the batch and the channels of X, and no spatial axis below the smallest result",
+        value: format!("{given:?}"),
+    })
+}
+
+fn takes(name: &Name, element_type: ElementType) -> bool {
+    match element_type {
+        ElementType::Bf16 => name.version >= Some(22),
+        other => other.is_float(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shapes(op: &MaxUnpool, x: &[usize], given: Option<&[i64]>) -> Result<[Vec<usize>; 2]> {
+        let x = TensorDesc::new(ElementType::F32, x)?;
+        let i = TensorDesc::new(ElementType::I64, x.shape())?;
+        let op = op.operator(&x, &i, given)?;
+        Ok([op.get_shape().to_vec(), op.get_indices_within().to_vec()])
+    }
+
+    #[test]
+    fn the_smallest_result_and_larger_ones() {
+        let mut op = MaxUnpool::new(11, [3, 2]);
+        op.strides = vec![2, 2];
+        op.pads = vec![1, 0, 0, 1];
+        let x = [2, 1, 3, 2];
+        let smallest = vec![2, 1, 6, 3];
+        assert_eq!(shapes(&op, &x, None).unwrap(), [smallest.clone(), smallest]);
+        // Pads do not count where the shape is given.
+        let least = vec![2, 1, 7, 4];
+        let found = shapes(&op, &x, Some(&[2, 1, 8, 4])).unwrap();
+        assert_eq!(found, [vec![2, 1, 8, 4], least]);
+        op.indices_in_result = true;
+        let found = shapes(&op, &x, Some(&[2, 1, 8, 4])).unwrap();
+        assert_eq!(found, [vec![2, 1, 8, 4], vec![2, 1, 8, 4]]);
+        for given in [&[2, 1, 6, 4][..], &[1, 1, 8, 4], &[2, 1, 8], &[2, 1, 8, -4]] {
+            let error = shapes(&op, &x, Some(given)).unwrap_err();
+            let found = matches!(error, Error::BadAttribute { attribute: "output_shape", .. });
+            assert!(found, "{error}");
+        }
+    }
+
+    #[test]
+    fn bad_attributes_are_refused() {
+        let of = |kernel: &[i64], strides: &[i64], pads: &[i64]| {
+            let mut op = MaxUnpool::new(22, kernel);
+            (op.strides, op.pads) = (strides.to_vec(), pads.to_vec());
+            match shapes(&op, &[1, 1, 2, 2], None) {
+                Err(Error::BadAttribute { attribute, .. }) => attribute,
+                other => panic!("{other:?}"),
+            }
+        };
+        assert_eq!(of(&[2], &[], &[]), "kernel_shape");
+        assert_eq!(of(&[], &[], &[]), "kernel_shape");
+        assert_eq!(of(&[2, 0], &[], &[]), "kernel_shape");
+        assert_eq!(of(&[2, 2], &[0, 1], &[]), "strides");
+        assert_eq!(of(&[2, 2], &[], &[0, 0]), "pads");
+        assert_eq!(of(&[2, 2], &[], &[0, -1, 0, 0]), "pads");
+        assert_eq!(of(&[2, 2], &[], &[0, 2, 0, 1]), "pads");
+    }
+}

@@ -1,0 +1,136 @@
+//! MaxUnpool.
+
+use super::places::{self, Axis, Inputs, Places, Rivals};
+use super::{check_input, check_type};
+use crate::error::{Error, Result};
+use crate::plan::{Plan, Target};
+use crate::tensor::{ElementType, Tensor, TensorDesc};
+
+/// Values, to where indices say: the inverse of a pooling, as far as it has one. All other elements
+/// are +0.
+///
+/// The inputs are the values, of type `f32`, `f64`, `f16` or `bf16`, and an index for each, of type
+/// `i32` or `i64`, as [`MaxPool::indices`](crate::operator::MaxPool::indices) gives them from
+/// axis 0 on. The result has the shape given. Where several values have one index, the last of them
+/// counts, in row-major order. Bits stay as they are. This is what ONNX's `MaxUnpool` computes.
+///
+/// An index that is not that of an element is an error where tensors on the host are run
+/// ([`Error::IndexOutOfRange`]). On a device nobody looks: its value goes nowhere.
+///
+/// ```
+/// use wgmax::operator::{MaxUnpool, Operator};
+/// use wgmax::{Device, Tensor};
+///
+/// let values = Tensor::from_slice([1, 1, 2], &[3.0f32, 2.0])?;
+/// let indices = Tensor::from_slice([1, 1, 2], &[1i64, 2])?;
+/// let unpool = Operator::from(MaxUnpool::new([1, 1, 4]));
+/// let found = unpool.run(&Device::auto()?, &[&values, &indices])?;
+/// assert_eq!(found[0].to_vec::<f32>()?, [0.0, 3.0, 2.0, 0.0]);
+/// # Ok::<(), wgmax::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct MaxUnpool {
+    shape: Vec<usize>,
+    counted: Option<Vec<usize>>,
+}
+
+impl MaxUnpool {
+    /// Values to the elements of a result of this shape, in which indices count in row-major order.
+    pub fn new(shape: impl Into<Vec<usize>>) -> Self {
+        Self { shape: shape.into(), counted: None }
+    }
+
+    /// Indices count in a tensor of another shape, of the same rank and no larger along any axis,
+    /// which lies at the origin of the result.
+    pub fn indices_within(mut self, shape: impl Into<Vec<usize>>) -> Self {
+        self.counted = Some(shape.into());
+        self
+    }
+
+    /// The shape of the result.
+    pub fn get_shape(&self) -> &[usize] {
+        &self.shape
+    }
+
+    /// The shape in which indices count.
+    pub fn get_indices_within(&self) -> &[usize] {
+        self.counted.as_deref().unwrap_or(&self.shape)
+    }
+
+    /// The type and shape of the result.
+    ///
+    /// # Errors
+    /// [`Error::WrongElementType`] for values or indices of other types, [`Error::WrongInput`] for
+    /// indices of another shape than the values, [`Error::BadAttribute`] for a shape of
+    /// [`indices_within`](Self::indices_within) that does not lie in the result,
+    /// [`Error::ShapeOverflow`].
+    pub fn infer(&self, values: &TensorDesc, indices: &TensorDesc) -> Result<TensorDesc> {
+        check_type(values)?;
+        if !matches!(indices.element_type(), ElementType::I32 | ElementType::I64) {
+            return Err(Error::WrongElementType {
+                what: "the indices",
+                expected: "i32 or i64".to_string(),
+                actual: indices.element_type(),
+            });
+        }
+        let expected = TensorDesc::new(indices.element_type(), values.shape())?;
+        check_input("MaxUnpool", 1, &expected, indices)?;
+        let within = self.get_indices_within();
+        let inside = within.iter().zip(&self.shape).all(|(size, all)| size <= all);
+        if within.len() != self.shape.len() || !inside {
+            return Err(Error::BadAttribute {
+                attribute: "indices_within",
+                expected: "a shape that lies in that of the result",
+                value: format!("{within:?}"),
+            });
+        }
+        TensorDesc::new(values.element_type(), self.shape.clone())
+    }
+
+    /// Checks that each index is that of an element.
+    ///
+    /// # Errors
+    /// As [`MaxUnpool::infer`], and [`Error::IndexOutOfRange`].
+    pub(crate) fn check(&self, values: &TensorDesc, indices: &Tensor) -> Result<()> {
+        self.infer(values, indices.desc())?;
+        let elements: usize = self.get_indices_within().iter().product();
+        let check = |(position, value): (usize, i64)| match usize::try_from(value) {
+            Ok(index) if index < elements => Ok(()),
+            _ => Err(Error::IndexOutOfRange { position, value, elements }),
+        };
+        match indices.element_type() {
+            ElementType::I32 => {
+                let indices = indices.as_slice::<i32>()?.iter();
+                indices.map(|&index| index.into()).enumerate().try_for_each(check)
+            }
+            _ => indices.as_slice::<i64>()?.iter().copied().enumerate().try_for_each(check),
+        }
+    }
+
+    /// Where indices are in the result.
+    pub(crate) fn places(&self, result: &TensorDesc) -> Places {
+        let mut pitch = 1;
+        let mut axes: Vec<Axis> = Vec::new();
+        let mut whole = true;
+        for (&all, &size) in self.shape.iter().zip(self.get_indices_within()).rev() {
+            let size = size as u64;
+            // As long as inner axes are whole, they count together.
+            match axes.last_mut() {
+                Some(axis) if whole => axis.size *= size,
+                _ => axes.push(Axis { size, pitch }),
+            }
+            whole = size == all as u64;
+            pitch *= all as u64;
+        }
+        axes.reverse();
+        Places::new(Vec::new(), axes, result.len() as u64)
+    }
+
+    /// # Errors
+    /// As [`MaxUnpool::infer`], and [`Error::OverLimit`].
+    pub(crate) fn plan_with(&self, inputs: [&TensorDesc; 2], target: Target<'_>) -> Result<Plan> {
+        let result = self.infer(inputs[0], inputs[1])?;
+        let (of, places) = (Inputs { values: 0, indices: 1 }, self.places(&result));
+        places::plan(&inputs, of, &result, &places, Rivals::Last, target)
+    }
+}

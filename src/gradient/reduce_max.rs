@@ -1,0 +1,146 @@
+//! The gradient of ReduceMax.
+
+use super::places::{self, Axis, Inputs, Places, Rivals};
+use super::{check_input, check_type};
+use crate::error::Result;
+use crate::plan::{Feed, Plan, Target};
+use crate::reduce::{self as forward, Positions, ReduceMax};
+use crate::tensor::{ElementType, TensorDesc};
+
+/// The gradient of a [`ReduceMax`]: of its data, from that of its maxima.
+///
+/// The gradient of each maximum goes to the element that it is: to the first of equal elements in
+/// row-major order, or the last if the [`indices`](ReduceMax::indices) of the reduction are the
+/// last; where NaN propagates, to the first NaN. All others get +0. Nothing is added, so bits
+/// stay as they are. An empty set has no element, and its gradient goes nowhere.
+///
+/// The inputs are the data and the gradient of the maxima, of the same type, `f32`, `f64`, `f16` or
+/// `bf16`; or, instead of the data, the indices that the reduction gave
+/// ([`ReduceMaxBackward::from_indices`]). The result has the shape of the data.
+///
+/// ```
+/// use wgmax::operator::{Operator, ReduceMax, ReduceMaxBackward};
+/// use wgmax::{Device, Tensor};
+///
+/// let data = Tensor::from_slice([2, 3], &[1.0f32, 3.0, 3.0, 2.0, 0.0, 1.0])?;
+/// let gradient = Tensor::from_slice([2], &[0.5f32, 0.25])?;
+/// let backward = Operator::from(ReduceMaxBackward::new(ReduceMax::new().axes([1])));
+/// let found = backward.run(&Device::auto()?, &[&data, &gradient])?;
+/// assert_eq!(found[0].to_vec::<f32>()?, [0.0, 0.5, 0.0, 0.25, 0.0, 0.0]);
+/// # Ok::<(), wgmax::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct ReduceMaxBackward {
+    reduce: ReduceMax,
+    shape: Option<Vec<usize>>,
+}
+
+impl ReduceMaxBackward {
+    /// The gradient of a reduction, from its data. Whether the reduction gives indices or values
+    /// does not matter.
+    pub fn new(reduce: ReduceMax) -> Self {
+        Self { reduce, shape: None }
+    }
+
+    /// The same from the indices that the reduction gave for data of this shape. They are of the
+    /// type that [`ReduceMax::indices`] says, or [`Positions::default`]. A gradient whose index is
+    /// not that of an element goes nowhere.
+    pub fn from_indices(mut self, shape: impl Into<Vec<usize>>) -> Self {
+        self.shape = Some(shape.into());
+        self
+    }
+
+    /// The reduction.
+    pub fn get_reduce(&self) -> &ReduceMax {
+        &self.reduce
+    }
+
+    /// The shape of the data, if the first input are indices.
+    pub fn get_shape(&self) -> Option<&[usize]> {
+        self.shape.as_deref()
+    }
+
+    /// The type and shape of the result: those of the data.
+    ///
+    /// # Errors
+    /// As [`ReduceMax::infer`] for the data;
+    /// [`Error::WrongElementType`](crate::Error::WrongElementType) and
+    /// [`Error::WrongInput`](crate::Error::WrongInput) for inputs that do not belong together.
+    pub fn infer(&self, first: &TensorDesc, gradient: &TensorDesc) -> Result<TensorDesc> {
+        check_type(gradient)?;
+        let data = match &self.shape {
+            None => first.clone(),
+            Some(shape) => TensorDesc::new(gradient.element_type(), shape.clone())?,
+        };
+        let maxima = self.reduce.clone().indices(None).values(true).infer(&data)?;
+        check_input("ReduceMaxBackward", 1, &maxima, gradient)?;
+        if self.shape.is_some() {
+            let Positions { element_type, .. } = self.reduce.get_indices().unwrap_or_default();
+            let indices = TensorDesc::new(element_type, gradient.shape())?;
+            check_input("ReduceMaxBackward", 0, &indices, first)?;
+        }
+        Ok(data)
+    }
+
+    /// The reduction that finds where the maxima are; `None` where indices are given.
+    pub(crate) fn forward(&self, data: &TensorDesc) -> Option<ReduceMax> {
+        // Positions of 32 bits, if they hold all.
+        let element_type = match data.len() <= i32::MAX as usize {
+            true => ElementType::I32,
+            false => ElementType::I64,
+        };
+        let last = self.reduce.get_indices().is_some_and(|positions| positions.last);
+        let reduce = self.reduce.clone().indices(Positions { element_type, last }).values(false);
+        self.shape.is_none().then_some(reduce)
+    }
+
+    /// Where positions are in the data.
+    ///
+    /// # Errors
+    /// As [`ReduceMax::infer`].
+    pub(crate) fn places(&self, data: &TensorDesc) -> Result<Places> {
+        // Axes from the innermost one on, neighbours merged.
+        let mut merged: Vec<(Axis, bool)> = Vec::new();
+        let mut pitch = 1;
+        let reduced = self.reduce.reduced(data.rank())?;
+        for (&size, &reduced) in data.shape().iter().zip(&reduced).rev() {
+            let size = size as u64;
+            match merged.last_mut() {
+                _ if size == 1 => {}
+                Some((axis, same)) if *same == reduced => axis.size *= size,
+                _ => merged.push((Axis { size, pitch }, reduced)),
+            }
+            pitch *= size;
+        }
+        let axes = |wanted: bool| {
+            let axes = merged.iter().rev().filter(move |(_, reduced)| *reduced == wanted);
+            axes.map(|&(axis, _)| axis).collect()
+        };
+        Ok(Places::new(axes(false), axes(true), data.len() as u64))
+    }
+
+    /// # Errors
+    /// As [`ReduceMaxBackward::infer`], and [`Error::OverLimit`](crate::Error::OverLimit).
+    pub(crate) fn plan_with(
+        &self,
+        inputs: [&TensorDesc; 2],
+        target: Target<'_>,
+        tuning: &forward::Tuning,
+    ) -> Result<Plan> {
+        let data = self.infer(inputs[0], inputs[1])?;
+        let places = self.places(&data)?;
+        let scatter = |indices: &TensorDesc| {
+            let of = Inputs { indices: 0, values: 1 };
+            places::plan(&[indices, inputs[1]], of, &data, &places, Rivals::None, target)
+        };
+        // No set has a position.
+        let Some(reduce) = self.forward(&data).filter(|_| !data.is_empty()) else {
+            return scatter(inputs[0]);
+        };
+        let outputs = reduce.outputs(&data)?;
+        let behind = scatter(&outputs[0])?;
+        let reduced = reduce.reduced(data.rank())?;
+        let before = forward::plan(&reduce, &data, outputs, &reduced, target, tuning)?;
+        Ok(before.then(behind, &[Feed::Result(0), Feed::Input]))
+    }
+}

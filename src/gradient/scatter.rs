@@ -1,0 +1,58 @@
+//! `shaders/gradient/scatter.wgsl` and `shaders/gradient/claim.wgsl`: values, to where their
+//! positions say.
+
+use bytemuck::{Pod, cast_slice, cast_slice_mut};
+
+use super::places::Params;
+use crate::fault::{self, Fault};
+use crate::plan::{Call, Kernel, Shader};
+
+/// Values to elements of their own.
+pub(super) static SCATTER: Kernel =
+    Kernel::new("gradient_scatter", "gradient/scatter", scatter).only(|t, _| t.is_float());
+
+/// The values of winners: one variant, of the same text.
+pub(super) static UNPOOL: Kernel = Kernel::new("unpool_scatter", "gradient/scatter", scatter)
+    .flags(&["unpooled"])
+    .only(|t, flags| t.is_float() && flags == 1);
+
+/// The last item of each element.
+pub(super) static CLAIM: Kernel = Kernel::new("unpool_claim", "gradient/claim", claim).untyped();
+
+fn scatter(shader: &Shader, call: Call<'_, '_>) {
+    match shader.element.size() {
+        2 => values::<u16>(call),
+        4 => values::<u32>(call),
+        _ => values::<u64>(call),
+    }
+}
+
+fn values<T: Pod>(call: Call<'_, '_>) {
+    let p: &Params = call.params();
+    let values: &[T] = cast_slice(call.sources[0]);
+    let indices: &[u32] = cast_slice(call.sources[1]);
+    let winners: Option<&[u32]> = call.sources.get(2).map(|&winners| cast_slice(winners));
+    let result: &mut [T] = cast_slice_mut(call.results[0]);
+    let result = &mut result[p.result_base as usize..];
+    let values = &values[fault::or(Fault::GradientBase, p.value_base as usize, 0)..];
+    for (item, &value) in values.iter().enumerate().take(p.items as usize) {
+        let Some(element) = p.element(item, indices) else { continue };
+        let winner = |winners: &[u32]| winners[p.winner_base as usize + element];
+        if winners.is_none_or(|winners| winner(winners) == p.first + item as u32 + 1) {
+            result[element] = value;
+        }
+    }
+}
+
+fn claim(_: &Shader, mut call: Call<'_, '_>) {
+    let p: &Params = call.params();
+    let (indices, winners): (&[u32], &mut [u32]) = call.one();
+    for item in 0..p.items as usize {
+        if let Some(element) = p.element(item, indices) {
+            let winner = &mut winners[p.winner_base as usize + element];
+            let number = p.first + item as u32 + 1;
+            let first = if *winner == 0 { number } else { *winner };
+            *winner = fault::or(Fault::UnpoolFirst, (*winner).max(number), first);
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! The gradient of SegmentMax.
+
+use super::places::{self, Axis, Inputs, Places, Rivals};
+use super::{check_input, check_type};
+use crate::error::{Error, Result};
+use crate::plan::{Feed, Plan, Target};
+use crate::segment::{self as forward, SegmentMax, Segments};
+use crate::tensor::{ElementType, Tensor, TensorDesc};
+
+/// The gradient of a [`SegmentMax`]: of its data, from that of its maxima.
+///
+/// The gradient of each maximum goes to the element that it is: to that of the first row where rows
+/// are equal; where NaN propagates, to the first NaN. All others get +0, rows that belong to no
+/// segment too. Nothing is added, so bits stay as they are. The gradient of a segment without rows
+/// goes nowhere.
+///
+/// The inputs are the data, the ids or offsets, and the gradient of the maxima, of the type of the
+/// data, `f32`, `f64`, `f16` or `bf16`; or the indices that SegmentMax gave and the gradient
+/// ([`SegmentMaxBackward::from_indices`]). The result has the shape of the data. The gradient tells
+/// how many segments there are.
+///
+/// ```
+/// use wgmax::operator::{Operator, SegmentMax, SegmentMaxBackward};
+/// use wgmax::{Device, Tensor};
+///
+/// let data = Tensor::from_slice([4], &[1.0f32, 2.0, 4.0, 3.0])?;
+/// let ids = Tensor::from_slice([4], &[0i32, 0, 2, 2])?;
+/// let gradient = Tensor::from_slice([3], &[0.5f32, 8.0, 0.25])?;
+/// let backward = Operator::from(SegmentMaxBackward::new(SegmentMax::sorted()));
+/// let found = backward.run(&Device::auto()?, &[&data, &ids, &gradient])?;
+/// assert_eq!(found[0].to_vec::<f32>()?, [0.0, 0.5, 0.25, 0.0]);
+/// # Ok::<(), wgmax::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct SegmentMaxBackward {
+    segment: SegmentMax,
+    shape: Option<Vec<usize>>,
+}
+
+impl SegmentMaxBackward {
+    /// The gradient of a SegmentMax, from its data and ids. Whether it gives indices or a status
+    /// does not matter.
+    pub fn new(segment: SegmentMax) -> Self {
+        Self { segment, shape: None }
+    }
+
+    /// The same from the indices that SegmentMax gave for data of this shape. They are of the type
+    /// that [`SegmentMax::indices`] says, or `i64`. A gradient whose index is not that of a row goes
+    /// nowhere. Where two segments name one element, its gradient is either one's.
+    pub fn from_indices(mut self, shape: impl Into<Vec<usize>>) -> Self {
+        self.shape = Some(shape.into());
+        self
+    }
+
+    /// The operator whose gradient this is.
+    pub fn get_segment(&self) -> &SegmentMax {
+        &self.segment
+    }
+
+    /// The shape of the data, if the first input are indices.
+    pub fn get_shape(&self) -> Option<&[usize]> {
+        self.shape.as_deref()
+    }
+
+    /// The type and shape of the result: those of the data. `inputs` are data, ids and gradient, or
+    /// indices and gradient.
+    ///
+    /// # Errors
+    /// As [`SegmentMax::infer`] for data and ids; [`Error::WrongElementType`] and
+    /// [`Error::WrongInput`] for inputs that do not belong together, [`Error::InputCount`].
+    pub fn infer(&self, inputs: &[&TensorDesc]) -> Result<TensorDesc> {
+        let name = "SegmentMaxBackward";
+        match (&self.shape, inputs) {
+            (None, &[data, ids, gradient]) => {
+                check_type(gradient)?;
+                let maxima = self.forward(data, gradient).infer(data, ids)?.swap_remove(0);
+                check_input(name, 2, &maxima, gradient)?;
+                Ok(data.clone())
+            }
+            (Some(shape), &[indices, gradient]) => {
+                check_type(gradient)?;
+                let data = TensorDesc::new(gradient.element_type(), shape.clone())?;
+                let (Some(_), Some(&segments)) = (shape.first(), gradient.shape().first()) else {
+                    return Err(Error::SegmentDataRank);
+                };
+                let maxima = [&[segments], &shape[1..]].concat();
+                check_input(name, 1, &TensorDesc::new(data.element_type(), maxima)?, gradient)?;
+                let element_type = self.segment.get_indices().unwrap_or(ElementType::I64);
+                if !matches!(element_type, ElementType::I32 | ElementType::I64) {
+                    return Err(Error::BadAttribute {
+                        attribute: "indices",
+                        expected: "i32 or i64",
+                        value: element_type.to_string(),
+                    });
+                }
+                check_input(name, 0, &TensorDesc::new(element_type, gradient.shape())?, indices)?;
+                Ok(data)
+            }
+            _ => Err(Error::input_count(name, self.input_count(), inputs.len())),
+        }
+    }
+
+    /// How many inputs there are.
+    pub(crate) const fn input_count(&self) -> usize {
+        if self.shape.is_some() { 2 } else { 3 }
+    }
+
+    /// The operator that finds where the maxima are.
+    pub(crate) fn forward(&self, data: &TensorDesc, gradient: &TensorDesc) -> SegmentMax {
+        let known = match (self.segment.get_segments(), self.segment.get_num_segments()) {
+            (Segments::Offsets, given) | (_, given @ Some(_)) => given,
+            _ => gradient.shape().first().map(|&segments| segments as i64),
+        };
+        // Rows of 32 bits, if they hold all.
+        let element_type = match data.len() <= i32::MAX as usize {
+            true => ElementType::I32,
+            false => ElementType::I64,
+        };
+        self.segment.clone().num_segments(known).indices(element_type).status(false)
+    }
+
+    /// Checks the ids, as [`SegmentMax::checked`].
+    ///
+    /// # Errors
+    /// As [`SegmentMax::checked`].
+    pub(crate) fn check(
+        &self,
+        data: &TensorDesc,
+        ids: &Tensor,
+        gradient: &TensorDesc,
+    ) -> Result<()> {
+        self.infer(&[data, ids.desc(), gradient])?;
+        self.forward(data, gradient).checked(data, ids).map(drop)
+    }
+
+    /// Where rows are in the data.
+    pub(crate) fn places(&self, data: &TensorDesc, gradient: &TensorDesc) -> Places {
+        let axis = |size: usize, pitch: usize| Axis { size: size as u64, pitch: pitch as u64 };
+        let inner = data.shape()[1..].iter().product();
+        let items = vec![axis(gradient.shape()[0], 0), axis(inner, 1)];
+        Places::new(items, vec![axis(data.shape()[0], inner)], data.len() as u64)
+    }
+
+    /// # Errors
+    /// As [`SegmentMaxBackward::infer`], and [`Error::OverLimit`].
+    pub(crate) fn plan_with(
+        &self,
+        inputs: &[&TensorDesc],
+        target: Target<'_>,
+        tuning: &forward::Tuning,
+    ) -> Result<Plan> {
+        let data = self.infer(inputs)?;
+        let gradient = inputs[inputs.len() - 1];
+        let places = self.places(&data, gradient);
+        let scatter = |indices: &TensorDesc| {
+            let of = Inputs { indices: 0, values: 1 };
+            places::plan(&[indices, gradient], of, &data, &places, Rivals::None, target)
+        };
+        let &[_, ids, _] = inputs else { return scatter(inputs[0]) };
+        let segment = self.forward(&data, gradient);
+        let outputs = segment.infer(&data, ids)?;
+        let behind = scatter(&outputs[1])?;
+        let before = forward::plan(&segment, &data, ids, outputs, target, tuning)?;
+        Ok(before.then(behind, &[Feed::Result(1), Feed::Input]))
+    }
+}

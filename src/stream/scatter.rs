@@ -1,0 +1,56 @@
+//! Operators that store values where positions say. The positions are found in pieces; the values
+//! are stored by the host: of a tensor that is larger than the device most elements are zeros.
+
+use super::{RunOptions, run_views};
+use crate::device::Device;
+use crate::error::Result;
+use crate::operator::Operator;
+use crate::tensor::{Tensor, TensorDesc, TensorView};
+
+/// Whether an operator is one of these.
+pub(super) const fn is_one(operator: &Operator) -> bool {
+    matches!(
+        operator,
+        Operator::ReduceMaxBackward(_) | Operator::SegmentMaxBackward(_) | Operator::MaxUnpool(_)
+    )
+}
+
+/// Runs such an operator. `others` are the inputs behind the first one.
+pub(super) async fn run(
+    operator: &Operator,
+    device: &Device,
+    inputs: &[&TensorView],
+    others: &[Tensor],
+    options: RunOptions<'_>,
+    wait: bool,
+) -> Result<Vec<Tensor>> {
+    let descs: Vec<&TensorDesc> = inputs.iter().map(|input| input.desc()).collect();
+    let result = &operator.infer(&descs)?[0];
+    let Some(last) = others.last() else { return Ok(Vec::new()) };
+    let first = || inputs[0].to_tensor();
+    // The operator that finds positions, and how many of the inputs it takes.
+    let (forward, places) = match operator {
+        Operator::ReduceMaxBackward(op) => {
+            let forward = op.forward(result).filter(|_| !result.is_empty());
+            (forward.map(|forward| (Operator::from(forward), 1)), op.places(result)?)
+        }
+        Operator::SegmentMaxBackward(op) => {
+            let forward = (inputs.len() > 2).then(|| op.forward(result, last.desc()));
+            let places = op.places(result, last.desc());
+            (forward.map(|forward| (Operator::from(forward), 2)), places)
+        }
+        Operator::MaxUnpool(op) => {
+            return Ok(vec![op.places(result).store(&first()?, last, result)?]);
+        }
+        _ => return Ok(Vec::new()),
+    };
+    let positions = match forward {
+        None => first()?,
+        Some((forward, count)) => {
+            let found = Box::pin(run_views(&forward, device, &inputs[..count], options, wait));
+            let mut found = found.await?;
+            found.swap_remove(found.len() - 1)
+        }
+    };
+    Ok(vec![places.store(last, &positions, result)?])
+}

@@ -1,0 +1,147 @@
+//! Random gradients, and what cases of gradients have of the operators that they belong to.
+
+use super::draft::Draft;
+use super::{Case, Random};
+use crate::error::Result;
+use crate::operator::{
+    MaxPoolBackward, MaxUnpool, Operator, ReduceMaxBackward, SegmentMaxBackward,
+};
+use crate::tensor::{ElementType, Tensor, TensorDesc};
+
+/// A gradient whose sums are rounded, cancel, overflow and underflow: numbers of a few neighbouring
+/// exponents, half of them with few bits, and now and then zeros, subnormal numbers, infinities,
+/// the largest numbers and NaN.
+pub(super) fn tensor(t: ElementType, shape: &[usize], random: &mut Random) -> Result<Tensor> {
+    let (mantissa, bias) = match t {
+        ElementType::F64 => (52, 1023),
+        ElementType::F32 => (23, 127),
+        ElementType::F16 => (10, 15),
+        _ => (7, 127),
+    };
+    let spread = random.pick(&[1, 4, mantissa + 2]).min(bias);
+    let special = random.pick(&[4, 20, 1000]);
+    let mut number = || {
+        let few = random.once_in(2);
+        let fraction = random.below(1 << mantissa);
+        let fraction = if few { fraction >> (mantissa - 2) << (mantissa - 2) } else { fraction };
+        let exponent = match random.below(special) {
+            0 => random.pick(&[0, 2 * bias, 2 * bias + 1]),
+            _ => bias - random.below(spread),
+        };
+        let fraction = match exponent > 2 * bias && !random.once_in(8) {
+            true => 0,
+            false => fraction,
+        };
+        let sign = random.below(2) << (8 * t.size() - 1);
+        sign | exponent << mantissa | fraction
+    };
+    Tensor::filled(TensorDesc::new(t, shape)?, |bytes| {
+        for element in bytes.chunks_exact_mut(t.size()) {
+            element.copy_from_slice(&number().to_le_bytes()[..t.size()]);
+        }
+    })
+}
+
+/// Random positions of the elements of a set, and some that are none.
+pub(super) fn positions(desc: &TensorDesc, set: usize, random: &mut Random) -> Result<Tensor> {
+    Tensor::filled(desc.clone(), |bytes| {
+        for index in bytes.chunks_exact_mut(desc.element_type().size()) {
+            let position = match random.below(12) {
+                0 => random.pick(&[-1, set as i64, 1 << 31, 1 << 32, i64::MIN]),
+                _ => random.below(set.max(1) as u64) as i64,
+            };
+            index.copy_from_slice(&position.to_le_bytes()[..index.len()]);
+        }
+    })
+}
+
+/// Random values for the elements of a tensor. Some elements have several values, some none.
+///
+/// # Errors
+/// [`Error::ShapeOverflow`](crate::Error::ShapeOverflow) for a huge budget.
+pub(super) fn unpool(random: &mut Random, t: ElementType, budget: u64) -> Result<Draft> {
+    let sizes = |random: &mut Random, rank: u64, all: u64| {
+        let mut left = all;
+        let mut size = || {
+            let size = if random.once_in(4) { 1 } else { 1 + random.below(left.min(40)) };
+            left /= size;
+            size as usize
+        };
+        let mut sizes: Vec<usize> = (1..rank).map(|_| size()).collect();
+        sizes.push(1 + random.below(left) as usize);
+        sizes
+    };
+    let rank = 1 + random.below(5);
+    let mut values = sizes(random, rank, budget.max(8) / 2);
+    if random.once_in(20) {
+        values[0] = 0;
+    }
+    let shape = sizes(random, rank, budget.max(8));
+    let mut operator = MaxUnpool::new(shape.clone());
+    if random.once_in(2) {
+        let within = shape.iter().map(|&size| match random.once_in(2) {
+            true => 1 + random.below(size as u64) as usize,
+            false => size,
+        });
+        operator = operator.indices_within(within.collect::<Vec<usize>>());
+    }
+    let elements: usize = operator.get_indices_within().iter().product();
+    let few = random.once_in(3);
+    let index_type = random.pick(&[ElementType::I32, ElementType::I64]);
+    let indices = Tensor::filled(TensorDesc::new(index_type, values.clone())?, |bytes| {
+        for index in bytes.chunks_exact_mut(index_type.size()) {
+            let some = if few { elements.min(5) } else { elements };
+            let position = elements - 1 - random.below(some as u64) as usize;
+            index.copy_from_slice(&(position as u64).to_le_bytes()[..index_type.size()]);
+        }
+    })?;
+    Ok(Draft {
+        operator: operator.into(),
+        data: TensorDesc::new(t, values)?,
+        others: vec![indices],
+        long_chunks: false,
+        right_ids: None,
+    })
+}
+
+/// The operator whose gradient an operator is, from its data.
+pub(super) fn forward(operator: &Operator) -> Option<Operator> {
+    match operator {
+        Operator::ReduceMaxBackward(op) if op.get_shape().is_none() => Some(op.get_reduce().into()),
+        Operator::MaxPoolBackward(op) if op.get_shape().is_none() => Some(op.get_pool().into()),
+        Operator::SegmentMaxBackward(op) if op.get_shape().is_none() => {
+            Some(op.get_segment().into())
+        }
+        _ => None,
+    }
+}
+
+/// The gradient of an operator. `None` for one that has none.
+pub(super) fn backward(operator: Operator) -> Option<Operator> {
+    match operator {
+        Operator::ReduceMax(op) => Some(ReduceMaxBackward::new(op).into()),
+        Operator::MaxPool(op) => Some(MaxPoolBackward::new(op).into()),
+        Operator::SegmentMax(op) => Some(SegmentMaxBackward::new(op).into()),
+        _ => None,
+    }
+}
+
+/// A case with as much gradient as there are maxima, of which it had another number. `None` where
+/// there are none.
+pub(super) fn fit(mut case: Case) -> Option<Case> {
+    let shape = match (forward(&case.operator), &case.tensors[..]) {
+        (Some(Operator::SegmentMax(_)), [data, _, gradient]) => {
+            [&gradient.shape()[..1], &data.shape()[1..]].concat()
+        }
+        (Some(forward), [data, _]) => forward.infer(&[data.desc()]).ok()?[0].shape().to_vec(),
+        _ => return Some(case),
+    };
+    let gradient = case.tensors.last_mut()?;
+    let desc = TensorDesc::new(gradient.element_type(), shape).ok()?;
+    let bytes: Vec<u8> = match gradient.bytes().is_empty() {
+        true => vec![0; desc.byte_len()],
+        false => gradient.bytes().iter().copied().cycle().take(desc.byte_len()).collect(),
+    };
+    *gradient = Tensor::from_bytes(desc.element_type(), desc.shape(), &bytes).ok()?;
+    Some(case)
+}
