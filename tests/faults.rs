@@ -7,8 +7,8 @@ use std::collections::HashSet;
 
 use wgmax::fault::{Fault, plant};
 use wgmax::operator::{
-    EmptySegment, Indices, Layout, MaxPool, MaxPoolBackward, Operator, Order, Positions, ReduceMax,
-    SegmentMax, kernels,
+    EmptySegment, Indices, Layout, MaxPool, MaxPoolBackward, MaxUnpool, Operator, Order, Positions,
+    ReduceMax, ReduceMaxBackward, SegmentMax, kernels,
 };
 use wgmax::sweep::{Case, Narrow};
 use wgmax::{Device, Element, ElementType, Extremum, Nan, Tensor, Tuning, compare, oracle};
@@ -275,6 +275,15 @@ fn shown(fault: Fault) -> Case {
         Fault::GradientSum => case(
             MaxPoolBackward::new(MaxPool::new([2])),
             [one_at(&[1, 1, 3], 1), each(&[1, 1, 2], |i| 1.0 + i as f32)],
+        ),
+        // Bindings that do not begin with the first gradient of a launch.
+        Fault::GradientBase => small_bindings(case(
+            ReduceMaxBackward::new(ReduceMax::new().axes([1])),
+            [ascending(&[100, 3]), each(&[100], |i| 1.0 + i as f32)],
+        )),
+        Fault::UnpoolFirst => case(
+            MaxUnpool::new([2]),
+            [ascending(&[2]), Tensor::from_slice([2], &[1i64, 1]).unwrap()],
         ),
         Fault::WidenSign => segments(
             SegmentMax::unsorted().num_segments(256),

@@ -127,7 +127,8 @@ fn loops_keep_to_the_limit() {
     for (max_iterations, fits) in [(89, false), (90, true)] {
         let own = Limits::from_wgpu(&wgmax::wgpu::Limits::default());
         let limits = Limits { max_iterations, ..own };
-        match operator.plan(&data, &gradient, &limits, &Tuning::hardware()) {
+        let operator = Operator::from(&operator);
+        match operator.plan(&[&data, &gradient], &limits, &Tuning::hardware()) {
             Ok(_) => assert!(fits),
             Err(Error::OverLimit { needed: 90, allowed: 89, .. }) => assert!(!fits),
             Err(error) => panic!("{error}"),

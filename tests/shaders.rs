@@ -184,7 +184,9 @@ fn definitions_of_hlsl_are_recognised() {
 fn types_of(kernel: &str) -> Vec<ElementType> {
     let all = ElementType::ALL.into_iter();
     match kernel {
-        "pool_gradient" => all.filter(|t| t.is_float()).collect(),
+        "pool_gradient" | "gradient_scatter" | "unpool_scatter" => {
+            all.filter(|t| t.is_float()).collect()
+        }
         "pool_sliding_window_index" => all.filter(|t| t.size() == 4).collect(),
         _ => all.collect(),
     }
@@ -192,8 +194,9 @@ fn types_of(kernel: &str) -> Vec<ElementType> {
 
 /// Variants of each kernel, for types of less than a word and for the others: the combinations of
 /// its flags that there are, times the samples of a kernel that is specialized.
-const VARIANTS: [(&str, [usize; 2]); 28] = [
+const VARIANTS: [(&str, [usize; 2]); 31] = [
     ("fill", [1, 1]),
+    ("gradient_scatter", [1, 1]),
     ("pack", [1, 1]),
     ("pool_blocks", [1, 1]),
     ("pool_gather", [2, 2]),
@@ -222,6 +225,8 @@ const VARIANTS: [(&str, [usize; 2]); 28] = [
     ("segment_unrolled", [1, 1]),
     ("segment_widen_ids", [1, 1]),
     ("unpack", [1, 1]),
+    ("unpool_claim", [1, 1]),
+    ("unpool_scatter", [1, 1]),
 ];
 
 /// Whether a kernel reads elements that lie one after the other, and such that do not.
@@ -231,7 +236,8 @@ fn sources(kernel: &str) -> [bool; 2] {
         | "segment_check_ids"
         | "segment_expand_offsets"
         | "segment_widen_ids"
-        | "unpack" => [true, false],
+        | "unpack"
+        | "unpool_claim" => [true, false],
         "pack" => [false, true],
         _ => [true, true],
     }

@@ -1,7 +1,11 @@
 //! Nodes of all dialects.
 
 use super::*;
-use crate::operator::{EmptySegment, EmptySet, Indices, Layout, MaxPool, ReduceMax, SegmentMax};
+use crate::operator::{
+    EmptySegment, EmptySet, Indices, Layout, MaxPool, ReduceMax, ReduceMaxBackward, SegmentMax,
+    SegmentMaxBackward,
+};
+use crate::tensor::ElementType;
 
 fn node(dialect: Dialect, version: Option<u32>) -> Node {
     Node {
@@ -106,7 +110,7 @@ fn pool(dialect: Dialect, version: Option<u32>) -> Node {
     let names: &[&str] = match dialect {
         Dialect::Onnx => &["kernel_shape"],
         Dialect::OneDnn => &["kernel", "strides", "pads_begin", "pads_end"],
-        Dialect::OpenVino => &["kernel", "strides"],
+        Dialect::OpenVino | Dialect::Neutral => &["kernel", "strides"],
     };
     let values = [2, 1, 0, 0].map(|number| Attribute::Ints(vec![number]));
     let attributes = names.iter().map(|name| name.to_string()).zip(values).collect();
@@ -261,4 +265,45 @@ fn dialects_have_a_short_name_and_a_long_one() {
     let name = |short: &str| short.parse::<Dialect>().unwrap().to_string();
     assert_eq!(["onnx", "onednn", "openvino"].map(name), ["ONNX", "oneDNN Graph", "OpenVINO"]);
     assert!(matches!("ONNX".parse::<Dialect>(), Err(Error::UnknownDialect { .. })));
+}
+
+/// Inputs that are tensors behind the first one, and the one version.
+#[test]
+fn the_neutral_dialect_has_gradients() {
+    let data = data();
+    let gradient = Tensor::from_slice([1], &[1f32]).unwrap();
+    let node = |operator: &str, version, attributes: &[(&str, Attribute)]| {
+        let attributes = attributes.iter().map(|(name, value)| (name.to_string(), value.clone()));
+        Node {
+            operator: operator.to_string(),
+            attributes: attributes.collect(),
+            ..node(Dialect::Neutral, version)
+        }
+    };
+    let ids = Tensor::from_slice([data.shape()[0]], &vec![0i32; data.shape()[0]]).unwrap();
+    let segments = node("SegmentMaxBackward", Some(1), &[]);
+    let maxima = [&[1], &data.shape()[1..]].concat();
+    let bytes = vec![0; TensorDesc::new(ElementType::F32, maxima.clone()).unwrap().byte_len()];
+    let rows = Tensor::from_bytes(ElementType::F32, maxima, &bytes).unwrap();
+    let found = segments.operator(&[Some(&data), Some(&ids), Some(&rows)], None).unwrap();
+    assert_eq!(found, SegmentMaxBackward::new(SegmentMax::sorted()).into());
+    let error = segments.operator(&[Some(&data), Some(&ids)], None).unwrap_err();
+    assert!(matches!(error, Error::InputCount { actual: 2, .. }), "{error}");
+    let ids = Tensor::from_slice([data.shape()[0]], &vec![0u8; data.shape()[0]]).unwrap();
+    let error = segments.operator(&[Some(&data), Some(&ids), Some(&rows)], None).unwrap_err();
+    assert!(matches!(error, Error::TypeNotInDialect { .. }), "{error}");
+
+    let all = [("keep_dims", Attribute::Bool(false)), ("axes", Attribute::Ints(vec![]))];
+    let reduce = node("ReduceMaxBackward", Some(1), &all);
+    let found = reduce.operator(&[Some(&data), Some(&data)], Some(Nan::Ignore)).unwrap();
+    let expected = ReduceMax::new().axes([]).nan(Nan::Ignore);
+    assert_eq!(found, ReduceMaxBackward::new(expected).into());
+    let error = reduce.operator(&[Some(&data), Some(&gradient)], None).unwrap_err();
+    assert!(matches!(error, Error::WrongInput { position: 1, .. }), "{error}");
+    let other = node("ReduceMaxBackward", Some(2), &all);
+    let error = other.operator(&[Some(&data), Some(&data)], None).unwrap_err();
+    assert!(matches!(error, Error::UnknownVersion { .. }), "{error}");
+    let odd = node("ReduceMaxBackward", Some(1), &[("axis", Attribute::Int(0))]);
+    let error = odd.operator(&[Some(&data), Some(&data)], None).unwrap_err();
+    assert!(matches!(error, Error::UnknownAttribute { .. }), "{error}");
 }

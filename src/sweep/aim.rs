@@ -52,7 +52,8 @@ impl Aim {
             narrow.tuning = Some(self.tuning);
         }
         // Where positions are numbered every other one, so that launches begin anywhere.
-        if random.once_in(if self.kernel().ends_with("index") { 2 } else { 4 }) {
+        let often = ["index", "scatter"].iter().any(|end| self.kernel().ends_with(end));
+        if random.once_in(if often { 2 } else { 4 }) {
             narrow.max_binding_size = Some(1000);
         }
         // Long pieces and chunks: tensors as small as these are cut into short ones by default.
@@ -107,6 +108,8 @@ fn turns(kernel: &Kernel) -> usize {
         "reduce_column_tiles" => 2,
         // For three element types alone.
         "pool_sliding_window_index" => 2,
+        // From data and from saved indices, with one launch and with several.
+        "gradient_scatter" => 3,
         // Most wrong ids show the same way, whatever is wrong.
         "segment_check_ids" => 2,
         _ => 1,

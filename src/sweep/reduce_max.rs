@@ -59,7 +59,7 @@ pub(super) fn draft(
             last: random.once_in(3),
         }));
         operator = backward.clone().into();
-        if random.once_in(4)
+        if random.once_in(2)
             && let Some(positions) = backward.get_reduce().get_indices()
         {
             first = TensorDesc::new(positions.element_type, maxima.shape())?;

@@ -3,8 +3,8 @@
 use wgmax::io::onnx::{Graph, GraphNode, Model};
 
 /// The operators that are implemented here.
-const OPERATORS: [&str; 6] =
-    ["ArgMax", "ArgMin", "GlobalMaxPool", "MaxPool", "ReduceMax", "ReduceMin"];
+const OPERATORS: [&str; 7] =
+    ["ArgMax", "ArgMin", "GlobalMaxPool", "MaxPool", "MaxUnpool", "ReduceMax", "ReduceMin"];
 
 /// A node of one of these operators.
 pub struct Found<'a> {

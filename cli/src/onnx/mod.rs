@@ -37,8 +37,8 @@ Examples:
   wgmax onnx model.onnx --shape relu_3=1,64,56,56 --device gpu --json r.json
   wgmax onnx pool.onnx --input x=x.npy --output y=y.npy
 
-Nodes of MaxPool, GlobalMaxPool, ReduceMax, ReduceMin, ArgMax and ArgMin run on the device and on \
-the CPU. Their inputs are tensors from files, tensors of the model, results of earlier nodes, or \
+Nodes of MaxPool, GlobalMaxPool, MaxUnpool, ReduceMax, ReduceMin, ArgMax and ArgMin run on the \
+device and on the CPU. Their inputs are tensors from files, tensors of the model, results of earlier nodes, or \
 random finite tensors. \
 Times are medians, without upload and download.
 

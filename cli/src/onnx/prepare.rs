@@ -1,9 +1,11 @@
 //! Turns nodes into operators, as far as the model and the options determine them.
 
-use wgmax::dialect::Attribute;
+use wgmax::dialect::onnx::MaxUnpool;
+use wgmax::dialect::{Attribute, Node};
 use wgmax::io::onnx::{GraphNode, Model};
 use wgmax::operator::Operator;
-use wgmax::{Tensor, TensorDesc};
+use wgmax::plan::Plan;
+use wgmax::{Device, Tensor, TensorDesc};
 
 use super::find::{Found, label};
 use super::infer::infer;
@@ -35,7 +37,8 @@ pub enum State {
 /// A node that can run.
 pub struct Ready {
     pub operator: Operator,
-    pub input: TensorDesc,
+    /// Types and shapes of the first inputs of the node, which the operator takes.
+    pub inputs: Vec<TensorDesc>,
     /// Names, types and shapes. The name of an unused output is empty.
     pub outputs: Vec<(String, TensorDesc)>,
     /// Set when the node has run: what was measured, or the error.
@@ -53,6 +56,19 @@ impl State {
 }
 
 impl Ready {
+    /// The plan of the node for a device.
+    pub fn plan(&self, device: &Device) -> wgmax::Result<Plan> {
+        device.plan(&self.operator, &self.inputs.iter().collect::<Vec<_>>())
+    }
+
+    /// How many elements indices choose from, if a further input are indices.
+    pub fn elements(&self) -> Option<usize> {
+        match &self.operator {
+            Operator::MaxUnpool(op) => Some(op.get_indices_within().iter().product()),
+            _ => None,
+        }
+    }
+
     pub fn has_output(&self, name: &str) -> bool {
         self.outputs.iter().any(|(output, _)| output == name)
     }
@@ -135,6 +151,12 @@ fn ready(model: &Model, entry: &mut Entry<'_>, values: &mut Values<'_>) -> Resul
         Some((data, others)) if !data.is_empty() => (data, others),
         _ => return Err(State::Refused("the node has no input".to_string())),
     };
+    // The indices of MaxUnpool are a tensor as the data is. Other inputs are parameters.
+    let unpools = entry.node.operator == "MaxUnpool";
+    let (indices, others) = match others.split_first() {
+        Some((indices, others)) if unpools => (Some(indices), others),
+        _ => (None, others),
+    };
     let mut parameters: Vec<Option<Tensor>> = Vec::new();
     for name in others {
         if name.is_empty() {
@@ -151,14 +173,21 @@ fn ready(model: &Model, entry: &mut Entry<'_>, values: &mut Values<'_>) -> Resul
             )));
         };
         if let Ok(numbers) = tensor.as_slice::<i64>() {
-            entry.attributes.push(("axes".to_string(), Attribute::Ints(numbers.to_vec())));
+            let name = if unpools { "output_shape" } else { "axes" };
+            entry.attributes.push((name.to_string(), Attribute::Ints(numbers.to_vec())));
         }
         parameters.push(Some(tensor));
     }
-    let input = values.desc(data)?;
+    let mut inputs = vec![values.desc(data)?];
     let parameters: Vec<Option<&Tensor>> = parameters.iter().map(Option::as_ref).collect();
-    let operator = node.operator_for(&input, &parameters, None).map_err(refused)?;
-    let descs = operator.infer(&[&input]).map_err(refused)?;
+    let operator = match indices {
+        Some(indices) => {
+            inputs.push(values.desc(indices)?);
+            unpool(&node, &inputs, &parameters).map_err(refused)?
+        }
+        None => node.operator_for(&inputs[0], &parameters, None).map_err(refused)?,
+    };
+    let descs = operator.infer(&inputs.iter().collect::<Vec<_>>()).map_err(refused)?;
     let mut outputs = Vec::with_capacity(descs.len());
     for (at, desc) in descs.into_iter().enumerate() {
         let name = entry.node.outputs.get(at).cloned().unwrap_or_default();
@@ -167,5 +196,17 @@ fn ready(model: &Model, entry: &mut Entry<'_>, values: &mut Values<'_>) -> Resul
         }
         outputs.push((name, desc));
     }
-    Ok(Ready { operator, input, outputs, trial: None })
+    Ok(Ready { operator, inputs, outputs, trial: None })
+}
+
+/// The operator of a MaxUnpool, of whose indices only the type and shape are known.
+fn unpool(
+    node: &Node,
+    inputs: &[TensorDesc],
+    parameters: &[Option<&Tensor>],
+) -> wgmax::Result<Operator> {
+    let unpool = MaxUnpool::from_attributes(node.version.unwrap_or_default(), &node.attributes)?;
+    let output_shape = parameters.first().copied().flatten();
+    let output_shape = output_shape.map(|shape| shape.as_slice::<i64>()).transpose()?;
+    Ok(unpool.operator(&inputs[0], &inputs[1], output_shape)?.into())
 }

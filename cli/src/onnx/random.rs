@@ -24,6 +24,16 @@ pub fn tensor(desc: &TensorDesc, seed: u64, name: &str) -> anyhow::Result<Tensor
     Ok(Tensor::from_bytes(desc.element_type(), desc.shape(), &bytes)?)
 }
 
+/// Indices below a number, made of random ones.
+///
+/// # Errors
+/// If they are not of type i64.
+pub fn below(indices: &Tensor, elements: usize) -> wgmax::Result<Tensor> {
+    let below = |&index: &i64| index.rem_euclid(elements.max(1) as i64);
+    let indices_below: Vec<i64> = indices.as_slice::<i64>()?.iter().map(below).collect();
+    Tensor::from_slice(indices.shape(), &indices_below)
+}
+
 /// The bits of an element that is neither infinite nor NaN, made from random bits.
 fn finite(element_type: ElementType, bits: u64) -> u64 {
     let exponent: u64 = match element_type {

@@ -33,7 +33,7 @@ impl Report<'_> {
         }
         let counts: Vec<String> = counts.iter().map(|(name, n)| format!("{n} {name}")).collect();
         let found = match counts.is_empty() {
-            true => "none is a MaxPool, GlobalMaxPool, ReduceMax, ReduceMin, ArgMax or ArgMin"
+            true => "none is a MaxPool, GlobalMaxPool, MaxUnpool, ReduceMax, ReduceMin, ArgMax or ArgMin"
                 .to_string(),
             false => counts.join(", "),
         };
@@ -102,7 +102,7 @@ impl Report<'_> {
                 return (unknown(), String::new(), text.into());
             }
         };
-        let mut tensors = vec![ready.input.to_string()];
+        let mut tensors = vec![ready.inputs[0].to_string()];
         tensors.extend(ready.outputs.iter().map(|(_, desc)| desc.to_string()));
         let trial = match &ready.trial {
             None => {
@@ -199,7 +199,7 @@ fn node(entry: &Entry<'_>) -> Value {
         State::Blocked(text) => reason("not run", text),
         State::Refused(text) => reason("refused", text),
         State::Ready(ready) => {
-            object["input"] = tensor_json(&ready.input);
+            object["input"] = tensor_json(&ready.inputs[0]);
             object["results"] = ready.outputs.iter().map(|(_, desc)| tensor_json(desc)).collect();
             match &ready.trial {
                 None => reason("not run", "only listed"),

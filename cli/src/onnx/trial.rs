@@ -55,43 +55,59 @@ impl Trial {
 /// Runs a node that is ready, and keeps its results.
 pub fn run(entry: &mut Entry<'_>, devices: &Devices<'_>, values: &mut Values<'_>, seed: u64) {
     let State::Ready(ready) = &mut entry.state else { return };
-    let name = entry.node.inputs.first().map_or("", String::as_str);
-    let trial = attempt(ready, name, devices, values, seed).map(|(trial, results)| {
-        for ((name, _), result) in ready.outputs.iter().zip(results) {
-            if !name.is_empty() {
-                values.set_result(name, result);
+    let trial =
+        attempt(ready, &entry.node.inputs, devices, values, seed).map(|(trial, results)| {
+            for ((name, _), result) in ready.outputs.iter().zip(results) {
+                if !name.is_empty() {
+                    values.set_result(name, result);
+                }
             }
-        }
-        trial
-    });
+            trial
+        });
     ready.trial = Some(trial.map_err(|error| format!("{error:#}")));
 }
 
 fn attempt(
     ready: &Ready,
-    name: &str,
+    names: &[String],
     devices: &Devices<'_>,
     values: &Values<'_>,
     seed: u64,
 ) -> anyhow::Result<(Trial, Vec<Tensor>)> {
     // Tensors that exceed a device are refused before their elements are made.
     for device in devices.device.into_iter().chain([&devices.cpu]) {
-        device.plan(&ready.operator, &[&ready.input])?;
+        ready.plan(device)?;
     }
     let bytes: usize = ready.outputs.iter().map(|(_, desc)| desc.byte_len()).sum();
     let fits = Vec::<u8>::new().try_reserve_exact(bytes).is_ok();
     anyhow::ensure!(fits, "there is no memory for the result");
 
-    let (origin, input) = match (values.tensor(name), values.constant(name)?) {
-        (Some(tensor), _) => (Origin::Tensor, tensor.clone()),
-        (None, Some(tensor)) => (Origin::Model, tensor),
-        (None, None) => (Origin::Random, random::tensor(&ready.input, seed, name)?),
-    };
-    let (cpu, expected) = timed(ready, &input, &devices.cpu, devices.runs)?;
+    let (mut origins, mut inputs) = (Vec::new(), Vec::new());
+    for (name, desc) in names.iter().zip(&ready.inputs) {
+        let (origin, input) = match (values.tensor(name), values.constant(name)?) {
+            (Some(tensor), _) => (Origin::Tensor, tensor.clone()),
+            (None, Some(tensor)) => (Origin::Model, tensor),
+            (None, None) => {
+                let tensor = random::tensor(desc, seed, name)?;
+                let elements = ready.elements().filter(|_| !inputs.is_empty());
+                let tensor = match elements {
+                    Some(elements) => random::below(&tensor, elements)?,
+                    None => tensor,
+                };
+                (Origin::Random, tensor)
+            }
+        };
+        origins.push(origin);
+        inputs.push(input);
+    }
+    let origin = origins[0];
+    // Indices may be wrong.
+    ready.operator.checked(&inputs.iter().collect::<Vec<_>>())?;
+    let (cpu, expected) = timed(ready, &inputs, &devices.cpu, devices.runs)?;
     let Some(device) = devices.device else {
         return Ok((Trial { origin, cpu, device: None, comparisons: Vec::new() }, expected));
     };
-    let (time, results) = timed(ready, &input, device, devices.runs)?;
+    let (time, results) = timed(ready, &inputs, device, devices.runs)?;
     let pairs = results.iter().zip(&expected);
     let comparisons =
         pairs.map(|(a, b)| wgmax::compare(a, b)).collect::<wgmax::Result<Vec<_>>>()?;
@@ -101,18 +117,20 @@ fn attempt(
 /// The results, and the median time of some runs after a first one, which may compile shaders.
 fn timed(
     ready: &Ready,
-    input: &Tensor,
+    inputs: &[Tensor],
     device: &Device,
     runs: u16,
 ) -> wgmax::Result<(Duration, Vec<Tensor>)> {
-    let plan = device.plan(&ready.operator, &[&ready.input])?;
-    let input = device.upload(input)?;
-    let results = device.execute(&plan, &[&input])?;
+    let plan = ready.plan(device)?;
+    let uploaded = inputs.iter().map(|input| device.upload(input));
+    let uploaded = uploaded.collect::<wgmax::Result<Vec<_>>>()?;
+    let inputs: Vec<_> = uploaded.iter().collect();
+    let results = device.execute(&plan, &inputs)?;
     let results = results.iter().map(|result| result.download()).collect::<wgmax::Result<_>>()?;
     let mut times = Vec::with_capacity(runs.into());
     for _ in 0..runs {
         let start = Instant::now();
-        device.execute(&plan, &[&input])?;
+        device.execute(&plan, &inputs)?;
         device.wait()?;
         times.push(start.elapsed());
     }

@@ -441,3 +441,52 @@ fn the_status_tells_whether_nodes_ran() {
         assert_eq!(status(&["--list", "--strict"]), Some(listed), "{nodes:?}");
     }
 }
+
+/// MaxUnpool takes the indices of a MaxPool, or random ones, and a shape from the model.
+#[test]
+fn max_unpool_takes_two_tensors() {
+    let unpool = |from: &[&str], to: &str| {
+        let attributes = [ints("kernel_shape", &[2, 2]), ints("strides", &[2, 2])];
+        node("MaxUnpool", from, &[to], &attributes)
+    };
+    let pooled = ints("strides", &[2, 2]);
+    let nodes = [
+        node("MaxPool", &["x"], &["p", "i"], &[ints("kernel_shape", &[2, 2]), pooled]),
+        unpool(&["p", "i"], "y"),
+        unpool(&["p", "j", "s"], "z"),
+    ];
+    let graph = [
+        shaped(11, "x", F32, &["2", "3", "8", "6"]),
+        shaped(11, "j", 7, &["2", "3", "4", "3"]),
+        axes("s", &[2, 3, 9, 6]),
+        value(12, "y"),
+        value(12, "z"),
+    ];
+    let (_folder, at) = saved(&model(11, &nodes, &graph));
+    let (m, x, y, j) = (at("m.onnx"), at("x.npy"), at("y.npy"), at("j.npy"));
+    let ascending: Vec<f32> = (0..288).map(|i| i as f32 + 1.0).collect();
+    wgmax::io::npy::write(&x, &Tensor::from_slice([2, 3, 8, 6], &ascending).unwrap()).unwrap();
+    let (input, output) = (format!("x={x}"), format!("y={y}"));
+    let (found, status) = report(&[&m, "--input", &input, "--output", &output]);
+    assert_eq!(status, Some(0), "{found}");
+    let nodes = found["nodes"].as_array().unwrap();
+    assert_eq!(nodes.iter().filter(|node| node["operator"] == "MaxUnpool").count(), 2);
+    assert_eq!(nodes[1]["results"][0]["shape"], serde_json::json!([2, 3, 8, 6]));
+    assert_eq!(nodes[2]["results"][0]["shape"], serde_json::json!([2, 3, 9, 6]));
+    assert_eq!(nodes[2]["attributes"]["output_shape"], serde_json::json!([2, 3, 9, 6]));
+    // Of each window of ascending numbers the last one.
+    let back = wgmax::io::npy::read(&y).unwrap();
+    for (i, &element) in back.as_slice::<f32>().unwrap().iter().enumerate() {
+        let (row, column) = (i / 6, i % 6);
+        let kept = row % 2 == 1 && column % 2 == 1;
+        assert_eq!(element, if kept { i as f32 + 1.0 } else { 0.0 }, "{i}");
+    }
+    // An index that is not that of an element.
+    let mut indices = vec![0i64; 72];
+    indices[5] = 288;
+    wgmax::io::npy::write(&j, &Tensor::from_slice([2, 3, 4, 3], &indices).unwrap()).unwrap();
+    let (found, status) = report(&[&m, "--input", &format!("j={j}")]);
+    assert_eq!((status, &found["nodes"][2]["status"]), (Some(1), &"failed".into()), "{found}");
+    let reason = found["nodes"][2]["reason"].as_str().unwrap();
+    assert_eq!(reason, "index 288 at position 5 is not that of one of 288 elements");
+}

@@ -3,6 +3,8 @@
 use super::{Mistake, ShaderFault};
 
 const KERNELS: &[&str] = &["pool_gradient"];
+const STORES: &[&str] = &["gradient_scatter", "unpool_scatter", "unpool_claim"];
+const VALUES: &[&str] = &["gradient_scatter", "unpool_scatter"];
 
 /// In the order of the files in `shaders/`.
 pub static FAULTS: &[ShaderFault] = &[
@@ -100,6 +102,102 @@ pub static FAULTS: &[ShaderFault] = &[
         kernels: KERNELS,
         find: "return 0u;\n        }\n        let up",
         replace: "return large & 0x80000000u;\n        }\n        let up",
+        report: None,
+    },
+    ShaderFault {
+        name: "items-count-from-their-launch",
+        mistake: Mistake::Offset,
+        kernels: STORES,
+        find: "offset(params.first + item, 0u, params.item_axes)",
+        replace: "offset(item, 0u, params.item_axes)",
+        report: None,
+    },
+    ShaderFault {
+        name: "positions-of-no-element-are-taken",
+        mistake: Mistake::Clamp,
+        kernels: STORES,
+        find: "if position >= params.positions || (",
+        replace: "if params.positions == 0u || (",
+        report: None,
+    },
+    ShaderFault {
+        name: "high-words-of-positions-do-not-count",
+        mistake: Mistake::Order,
+        kernels: STORES,
+        find: "(params.index_words == 2u && index_word(at + 1u) != 0u)",
+        replace: "(params.index_words == 3u && index_word(at + 1u) != 0u)",
+        report: None,
+    },
+    ShaderFault {
+        name: "elements-count-from-their-part",
+        mistake: Mistake::Offset,
+        kernels: STORES,
+        find: " + place - params.origin",
+        replace: " + place",
+        report: None,
+    },
+    ShaderFault {
+        name: "outermost-axis-of-positions-is-lost",
+        mistake: Mistake::LostElement,
+        kernels: STORES,
+        find: "let place = offset(position, params.item_axes, params.axes);",
+        replace: "let place = offset(position, params.item_axes, max(params.axes, 1u) - 1u);",
+        report: None,
+    },
+    ShaderFault {
+        name: "values-begin-with-their-binding",
+        mistake: Mistake::Offset,
+        kernels: VALUES,
+        find: "store(params.value_base + item,",
+        replace: "store(item,",
+        report: None,
+    },
+    ShaderFault {
+        name: "stored-values-lose-their-result-base",
+        mistake: Mistake::Offset,
+        kernels: VALUES,
+        find: "params.result_base + element);",
+        replace: "element);",
+        report: None,
+    },
+    ShaderFault {
+        name: "values-replace-their-neighbour",
+        mistake: Mistake::LostWrite,
+        kernels: VALUES,
+        find: "atomicOr(&result[element / 2u], ",
+        replace: "atomicStore(&result[element / 2u], ",
+        report: None,
+    },
+    ShaderFault {
+        name: "high-words-of-values-are-lost",
+        mistake: Mistake::LostElement,
+        kernels: VALUES,
+        find: "result[element * 2u + 1u] = source_word(item * 2u + 1u);",
+        replace: "result[element * 2u + 1u] = 0u;",
+        report: None,
+    },
+    ShaderFault {
+        name: "any-value-wins",
+        mistake: Mistake::Order,
+        kernels: &["unpool_scatter"],
+        find: "winners[params.winner_base + element] == params.first + item + 1u",
+        replace: "winners[params.winner_base + element] != 0u && params.first + item != NOWHERE",
+        report: None,
+    },
+    ShaderFault {
+        name: "winners-count-from-their-launch",
+        mistake: Mistake::Offset,
+        kernels: &["unpool_claim"],
+        find: "params.first + item + 1u);",
+        replace: "item + 1u);",
+        report: None,
+    },
+    ShaderFault {
+        name: "winners-begin-with-their-binding",
+        mistake: Mistake::Offset,
+        kernels: &["unpool_claim"],
+        find: "&winners[params.winner_base + element]",
+        replace: "&winners[element]",
         report: None,
     },
 ];

@@ -1,0 +1,279 @@
+//! The gradients that store values where positions say, and MaxUnpool: shader, CPU kernel and
+//! oracle, with every plan.
+
+mod common;
+
+use wgmax::operator::{
+    MaxPool, MaxUnpool, Operator, Positions, ReduceMax, ReduceMaxBackward, SegmentMax,
+    SegmentMaxBackward,
+};
+use wgmax::sweep::{Random, Style, tensor};
+use wgmax::{
+    Device, ElementType, Error, Extremum, Nan, RunOptions, Tensor, TensorDesc, compare, oracle,
+};
+
+const FLOATS: [ElementType; 4] =
+    [ElementType::F32, ElementType::F64, ElementType::F16, ElementType::Bf16];
+
+/// The CPU, and the GPU with each kind of plan.
+fn devices() -> Vec<Device> {
+    let gpu = common::gpu().into_iter().flat_map(|gpu| common::plans(&gpu));
+    gpu.chain([Device::cpu()]).collect()
+}
+
+/// Compares the result with the oracle's, bit for bit, on all devices.
+fn check(devices: &[Device], operator: &Operator, inputs: &[&Tensor]) -> Tensor {
+    let expected = oracle::run(operator, inputs).unwrap().remove(0);
+    for device in devices {
+        let found = operator.run(device, inputs).unwrap();
+        let on = common::describe(device);
+        assert_eq!(found[0].desc(), expected.desc(), "{operator:?} on {on}");
+        // Values keep their bits, NaN too.
+        assert!(found[0].bytes() == expected.bytes(), "{operator:?} on {on}");
+    }
+    expected
+}
+
+/// Reductions of one, several and no axes, that alternate with those that stay, of no elements too.
+fn reductions() -> Vec<(ReduceMax, Vec<usize>)> {
+    let axes = |axes: &[i64]| ReduceMax::new().axes(axes.iter().copied());
+    vec![
+        (ReduceMax::new(), vec![]),
+        (ReduceMax::new(), vec![2, 3, 5]),
+        (axes(&[1]), vec![7, 33]),
+        (axes(&[0]).keep_dims(true), vec![19, 6]),
+        (axes(&[1]), vec![3, 9, 14]),
+        (axes(&[0, 2]), vec![4, 5, 6]),
+        (axes(&[0, -2, -4]), vec![3, 2, 4, 3, 2, 5, 1]),
+        (axes(&[1, 3, 5, 7]), vec![2, 3, 2, 2, 1, 3, 2, 2, 3]),
+        (axes(&[]), vec![4, 3]),
+        (axes(&[1]), vec![2, 0, 3]),
+        (axes(&[1]), vec![0, 3]),
+    ]
+}
+
+#[test]
+fn reductions_pass_gradients_on() {
+    let devices = devices();
+    for t in FLOATS {
+        for (seed, (reduce, shape)) in reductions().into_iter().enumerate() {
+            let random = &mut Random(seed as u64);
+            for (nan, extremum, last) in
+                [(Nan::Propagate, Extremum::Maximum, false), (Nan::Ignore, Extremum::Minimum, true)]
+            {
+                let style = if seed.is_multiple_of(2) { Style::Ties } else { Style::Any };
+                let data = tensor(t, &shape, style, random).unwrap();
+                let reduce = reduce.clone().nan(nan).extremum(extremum);
+                let maxima = reduce.infer(data.desc()).unwrap();
+                let gradient = tensor(t, maxima.shape(), Style::Hard, random).unwrap();
+                for element_type in [ElementType::I32, ElementType::I64] {
+                    let indexed = reduce.clone().indices(Positions { element_type, last });
+                    let own = ReduceMaxBackward::new(indexed.clone());
+                    let from = own.clone().from_indices(shape.clone());
+                    let expected = check(&devices, &own.into(), &[&data, &gradient]);
+                    let saved = match oracle::run(&indexed.clone().into(), &[&data]) {
+                        Ok(mut results) => results.remove(1),
+                        // An empty set has no position: any number is none.
+                        Err(Error::EmptySet { .. }) => {
+                            let desc = TensorDesc::new(element_type, maxima.shape()).unwrap();
+                            let zeros = vec![0; desc.byte_len()];
+                            Tensor::from_bytes(element_type, desc.shape(), &zeros).unwrap()
+                        }
+                        Err(error) => panic!("{error}"),
+                    };
+                    let found = check(&devices, &from.into(), &[&saved, &gradient]);
+                    assert_eq!(found.bytes(), expected.bytes());
+                }
+            }
+        }
+    }
+}
+
+/// The gradient of each maximum is there once, bit for bit, and all else is +0.
+#[test]
+fn gradients_keep_their_bits() {
+    let data = Tensor::from_slice([2, 3], &[1.0f32, 5.0, 5.0, -0.0, 0.0, f32::NAN]).unwrap();
+    let signalling = f32::from_bits(0xff80_0001);
+    let gradient = Tensor::from_slice([2], &[signalling, -0.0]).unwrap();
+    let backward = |last| {
+        let positions = Positions { last, ..Positions::default() };
+        ReduceMaxBackward::new(ReduceMax::new().axes([1]).indices(positions)).into()
+    };
+    let bits = |last: bool| -> Vec<u32> {
+        let found = check(&devices(), &backward(last), &[&data, &gradient]);
+        found.as_slice::<f32>().unwrap().iter().map(|element| element.to_bits()).collect()
+    };
+    assert_eq!(bits(false), [0, 0xff80_0001, 0, 0, 0, 0x8000_0000]);
+    assert_eq!(bits(true), [0, 0, 0xff80_0001, 0, 0, 0x8000_0000]);
+}
+
+#[test]
+fn segments_pass_gradients_on() {
+    let devices = devices();
+    let ids: Vec<i32> = (0..70).map(|row| row / 7 + row / 20).collect();
+    let any: Vec<i32> = (0..70).map(|row| (row * 37) % 15 - 1).collect();
+    let offsets = [3i32, 3, 10, 11, 40, 40, 66];
+    let cases = [
+        (SegmentMax::sorted(), &ids[..], 13),
+        (SegmentMax::sorted(), &ids[..], 20),
+        (SegmentMax::sorted(), &ids[..], 5),
+        (SegmentMax::sorted().num_segments(13), &ids[..], 13),
+        (SegmentMax::unsorted(), &any[..], 14),
+        (SegmentMax::offsets(), &offsets[..], 6),
+        (SegmentMax::sorted(), &[][..], 3),
+        (SegmentMax::sorted(), &ids[..], 0),
+    ];
+    for (seed, (segment, ids, segments)) in cases.into_iter().enumerate() {
+        let random = &mut Random(seed as u64);
+        let rows = if ids.is_empty() { 0 } else { 70 };
+        for inner in [&[][..], &[1], &[3], &[2, 4], &[0]] {
+            for t in FLOATS {
+                let shape = |first: usize| [&[first], inner].concat();
+                let data = tensor(t, &shape(rows), Style::Ties, random).unwrap();
+                let gradient = tensor(t, &shape(segments), Style::Hard, random).unwrap();
+                let ids = Tensor::from_slice([ids.len()], ids).unwrap();
+                let own = SegmentMaxBackward::new(segment.clone());
+                let expected = check(&devices, &own.into(), &[&data, &ids, &gradient]);
+                let mut indexed = segment.clone().indices(ElementType::I64);
+                if segment != SegmentMax::offsets() {
+                    indexed = indexed.num_segments(segments as i64);
+                }
+                let saved = oracle::run(&(&indexed).into(), &[&data, &ids]).unwrap().remove(1);
+                let from = SegmentMaxBackward::new(indexed).from_indices(data.shape());
+                let found = check(&devices, &from.into(), &[&saved, &gradient]);
+                assert_eq!(found.bytes(), expected.bytes());
+            }
+        }
+    }
+}
+
+/// Random indices: some elements have several values, and the last one counts.
+#[test]
+fn values_are_unpooled() {
+    let devices = devices();
+    let shapes: [(&[usize], &[usize], &[usize]); 6] = [
+        (&[1, 1, 2, 2], &[1, 1, 4, 4], &[1, 1, 4, 4]),
+        (&[300], &[100], &[100]),
+        (&[2, 3, 4], &[3, 5, 7, 2], &[2, 5, 6, 2]),
+        (&[50, 3], &[4, 4, 4], &[4, 4, 1]),
+        (&[0, 3], &[4, 5], &[4, 5]),
+        (&[], &[], &[]),
+    ];
+    for (seed, (values, shape, within)) in shapes.into_iter().enumerate() {
+        let random = &mut Random(seed as u64);
+        let elements: usize = within.iter().product();
+        for t in FLOATS {
+            let values = tensor(t, values, Style::Hard, random).unwrap();
+            let mut index = || random.below(elements as u64);
+            let wide: Vec<i64> = (0..values.len()).map(|_| index() as i64).collect();
+            let narrow: Vec<i32> = wide.iter().map(|&index| index as i32).collect();
+            let wide = Tensor::from_slice(values.shape(), &wide).unwrap();
+            let narrow = Tensor::from_slice(values.shape(), &narrow).unwrap();
+            let op: Operator = MaxUnpool::new(shape).indices_within(within).into();
+            let expected = check(&devices, &op, &[&values, &wide]);
+            let found = check(&devices, &op, &[&values, &narrow]);
+            assert_eq!(found.bytes(), expected.bytes());
+        }
+    }
+}
+
+/// MaxPool and then MaxUnpool leave the maxima where they were.
+#[test]
+fn unpooling_puts_maxima_back() {
+    let pool = MaxPool::new([2, 3]).strides([2, 3]).indices(wgmax::operator::Indices::default());
+    let data: Vec<f32> = (0..2 * 3 * 4 * 6).map(|i| ((i * 37) % 144) as f32 + 1.0).collect();
+    let data = Tensor::from_slice([2, 3, 4, 6], &data).unwrap();
+    for device in devices() {
+        let pooled = pool.run(&device, &data).unwrap();
+        let unpool = Operator::from(MaxUnpool::new(data.shape()));
+        let back = unpool.run(&device, &[&pooled[0], &pooled[1]]).unwrap();
+        let (back, data) = (back[0].as_slice::<f32>().unwrap(), data.as_slice::<f32>().unwrap());
+        assert!(back.iter().zip(data).all(|(&back, &was)| back == was || back == 0.0));
+        assert_eq!(back.iter().filter(|&&back| back != 0.0).count(), pooled[0].len());
+    }
+}
+
+#[test]
+fn large_tensors_are_streamed() {
+    let random = &mut Random(3);
+    let mut tensor = |shape: &[usize]| tensor(ElementType::F16, shape, Style::Any, random).unwrap();
+    let (data, gradient) = (tensor(&[30, 40, 50]), tensor(&[30, 50]));
+    let reduce = ReduceMaxBackward::new(ReduceMax::new().axes([1])).into();
+    let ids: Vec<i32> = (0..30).map(|row| row / 4).collect();
+    let ids = Tensor::from_slice([30], &ids).unwrap();
+    let segments = tensor(&[8, 40, 50]);
+    let segment = SegmentMaxBackward::new(SegmentMax::sorted()).into();
+    let values = tensor(&[30, 40, 50]);
+    let indices: Vec<i64> = (0..60_000).map(|i| (i * 7919) % 50_000).collect();
+    let indices = Tensor::from_slice(values.shape(), &indices).unwrap();
+    let unpool = MaxUnpool::new([50, 1000]).into();
+    let cases: [(Operator, Vec<&Tensor>); 3] = [
+        (reduce, vec![&data, &gradient]),
+        (segment, vec![&data, &ids, &segments]),
+        (unpool, vec![&values, &indices]),
+    ];
+    for (operator, inputs) in cases {
+        let expected = oracle::run(&operator, &inputs).unwrap().remove(0);
+        if let Some(device) = common::gpu() {
+            let options = RunOptions::default().max_piece(20_000);
+            let found = operator.run_with(&device, &inputs, options).unwrap();
+            assert!(compare(&found[0], &expected).unwrap().is_equal(), "{operator:?}");
+        }
+    }
+}
+
+/// An index that is not that of an element is an error, with its position.
+#[test]
+fn foreign_indices_are_refused() {
+    let values = Tensor::from_slice([2], &[1.0f32, 2.0]).unwrap();
+    for device in devices() {
+        for wrong in [-1i64, 4, i64::MIN, 1 << 32] {
+            let indices = Tensor::from_slice([2], &[0i64, wrong]).unwrap();
+            let unpool = Operator::from(MaxUnpool::new([4]));
+            let error = unpool.run(&device, &[&values, &indices]).unwrap_err();
+            let right = matches!(error,
+                Error::IndexOutOfRange { position: 1, value, elements: 4 } if value == wrong);
+            assert!(right, "{error}");
+            // On a device nobody looks, and the value goes nowhere.
+            let uploaded = [&values, &indices].map(|tensor| device.upload(tensor).unwrap());
+            let plan = device.plan(&unpool, &[values.desc(), indices.desc()]).unwrap();
+            let found = device.execute(&plan, &[&uploaded[0], &uploaded[1]]).unwrap();
+            let found = found[0].download().unwrap();
+            assert_eq!(found.as_slice::<f32>().unwrap(), [1.0, 0.0, 0.0, 0.0]);
+        }
+    }
+}
+
+#[test]
+fn what_does_not_belong_together_is_refused() {
+    let desc = |t, shape: &[usize]| TensorDesc::new(t, shape).unwrap();
+    let (f32, f16, i32) = (ElementType::F32, ElementType::F16, ElementType::I32);
+    let data = desc(f32, &[2, 3]);
+    let reduce = Operator::from(ReduceMaxBackward::new(ReduceMax::new().axes([1])));
+    assert_eq!(reduce.infer(&[&data, &desc(f32, &[2])]).unwrap(), std::slice::from_ref(&data));
+    for wrong in [desc(f32, &[3]), desc(f16, &[2])] {
+        let error = reduce.infer(&[&data, &wrong]).unwrap_err();
+        assert!(matches!(error, Error::WrongInput { position: 1, .. }), "{error}");
+    }
+    let integers = desc(i32, &[2, 3]);
+    let error = reduce.infer(&[&integers, &desc(i32, &[2])]).unwrap_err();
+    assert!(matches!(error, Error::WrongElementType { .. }), "{error}");
+    let error = reduce.infer(&[&data]).unwrap_err();
+    assert!(matches!(error, Error::InputCount { expected: "2 inputs", actual: 1, .. }), "{error}");
+    let segment = Operator::from(SegmentMaxBackward::new(SegmentMax::sorted()));
+    let ids = desc(i32, &[2]);
+    assert!(segment.infer(&[&data, &ids, &desc(f32, &[9, 3])]).is_ok());
+    let error = segment.infer(&[&data, &ids, &desc(f32, &[9, 2])]).unwrap_err();
+    assert!(matches!(error, Error::WrongInput { position: 2, .. }), "{error}");
+    let error = segment.infer(&[&data, &ids]).unwrap_err();
+    assert!(matches!(error, Error::InputCount { expected: "3 inputs", actual: 2, .. }), "{error}");
+    let unpool = Operator::from(MaxUnpool::new([4, 4]));
+    assert!(unpool.infer(&[&data, &desc(i32, &[2, 3])]).is_ok());
+    let error = unpool.infer(&[&data, &desc(i32, &[3, 2])]).unwrap_err();
+    assert!(matches!(error, Error::WrongInput { position: 1, .. }), "{error}");
+    let error = unpool.infer(&[&data, &desc(f32, &[2, 3])]).unwrap_err();
+    assert!(matches!(error, Error::WrongElementType { .. }), "{error}");
+    let outside = Operator::from(MaxUnpool::new([4, 4]).indices_within([5, 1]));
+    let error = outside.infer(&[&data, &desc(i32, &[2, 3])]).unwrap_err();
+    assert!(matches!(error, Error::BadAttribute { attribute: "indices_within", .. }), "{error}");
+}
