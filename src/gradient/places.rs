@@ -113,6 +113,19 @@ pub(super) struct Params {
 }
 
 impl Params {
+    /// The parts of a launch that do not share elements: how many, and the items and elements of
+    /// one.
+    pub(super) fn parts(&self) -> (usize, usize, usize) {
+        let (items, positions) = self.axis[..self.axes as usize].split_at(self.item_axes as usize);
+        let pitch = |axes: &[[u32; 4]]| axes.last().map_or(0, |axis| axis[3]);
+        let (elements, all) = (pitch(items), self.elements);
+        if self.first > 0 || self.origin > 0 || elements <= pitch(positions) {
+            return (1, self.items as usize, all as usize);
+        }
+        let parts = (all / elements).max(1);
+        (parts as usize, (self.items / parts) as usize, (all / parts) as usize)
+    }
+
     /// The element of an item among those of the launch, as `element_of` of
     /// `shaders/gradient/places.wgsl`.
     pub(super) fn element(&self, item: usize, indices: &[u32]) -> Option<usize> {
@@ -265,11 +278,10 @@ struct Launch {
 impl Launch {
     fn params(&self, at: &At<'_>) -> Params {
         let mut axis = [[0; 4]; MAX_AXES];
-        // From the innermost one on. What is left belongs to the outermost one, however long it is.
+        // From the innermost one on.
         let divisors = |axes: &[Axis]| {
-            let divisors = axes.iter().enumerate().rev().map(|(i, axis)| {
-                let [by, multiplier, shift, _] =
-                    divisor(if i == 0 { MAX_ELEMENTS } else { axis.size });
+            let divisors = axes.iter().rev().map(|axis| {
+                let [by, multiplier, shift, _] = divisor(axis.size);
                 [by, multiplier, shift, axis.pitch as u32]
             });
             divisors.collect::<Vec<_>>()

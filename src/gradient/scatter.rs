@@ -6,6 +6,7 @@ use bytemuck::{Pod, cast_slice, cast_slice_mut};
 use super::places::Params;
 use crate::fault::{self, Fault};
 use crate::plan::{Call, Kernel, Shader};
+use crate::threads::{self, SOME};
 
 /// Values to elements of their own.
 pub(super) static SCATTER: Kernel =
@@ -27,21 +28,28 @@ fn scatter(shader: &Shader, call: Call<'_, '_>) {
     }
 }
 
-fn values<T: Pod>(call: Call<'_, '_>) {
+fn values<T: Pod + Send + Sync>(call: Call<'_, '_>) {
     let p: &Params = call.params();
     let values: &[T] = cast_slice(call.sources[0]);
     let indices: &[u32] = cast_slice(call.sources[1]);
     let winners: Option<&[u32]> = call.sources.get(2).map(|&winners| cast_slice(winners));
     let result: &mut [T] = cast_slice_mut(call.results[0]);
     let result = &mut result[p.result_base as usize..];
+    let result = &mut result[..p.elements as usize];
     let values = &values[fault::or(Fault::GradientBase, p.value_base as usize, 0)..];
-    for (item, &value) in values.iter().enumerate().take(p.items as usize) {
-        let Some(element) = p.element(item, indices) else { continue };
-        let winner = |winners: &[u32]| winners[p.winner_base as usize + element];
-        if winners.is_none_or(|winners| winner(winners) == p.first + item as u32 + 1) {
-            result[element] = value;
+    let (parts, items, elements) = p.parts();
+    let some_parts = SOME.div_ceil(items.max(1)).min(parts);
+    threads::each_chunk(result, some_parts * elements, |chunk, result| {
+        let (first, begin) = (chunk * some_parts * items, chunk * some_parts * elements);
+        let count = if parts == 1 { items } else { result.len() / elements * items };
+        for (item, &value) in values.iter().enumerate().skip(first).take(count) {
+            let Some(element) = p.element(item, indices) else { continue };
+            let winner = |winners: &[u32]| winners[p.winner_base as usize + element];
+            if winners.is_none_or(|winners| winner(winners) == p.first + item as u32 + 1) {
+                result[element - begin] = value;
+            }
         }
-    }
+    });
 }
 
 fn claim(_: &Shader, mut call: Call<'_, '_>) {
