@@ -177,18 +177,29 @@ impl Operator {
     }
 
     /// The operator for tensors on the host, whose values may say more than their
-    /// shapes: SegmentMax checks its ids, and counts them, its gradient and MaxUnpool check ids
+    /// shapes: SegmentMax checks its ids, and counts them; its gradient and MaxUnpool check ids
     /// and indices.
     ///
     /// # Errors
     /// As [`SegmentMax::checked`], and [`Error::IndexOutOfRange`].
     pub fn checked(&self, inputs: &[&Tensor]) -> Result<Self> {
-        match (self, inputs) {
-            (Self::SegmentMax(op), [data, ids]) => return Ok(op.checked(data.desc(), ids)?.into()),
-            (Self::SegmentMaxBackward(op), [data, ids, gradient]) => {
-                op.check(data.desc(), ids, gradient.desc())?;
+        match inputs.split_first() {
+            Some((first, others)) => self.checked_for(first.desc(), others),
+            None => Ok(self.clone()),
+        }
+    }
+
+    /// As [`Operator::checked`], where of the first input only the type and shape are known.
+    ///
+    /// # Errors
+    /// As [`Operator::checked`].
+    pub fn checked_for(&self, first: &TensorDesc, others: &[&Tensor]) -> Result<Self> {
+        match (self, others) {
+            (Self::SegmentMax(op), [ids]) => return Ok(op.checked(first, ids)?.into()),
+            (Self::SegmentMaxBackward(op), [ids, gradient]) => {
+                op.check(first, ids, gradient.desc())?;
             }
-            (Self::MaxUnpool(op), [values, indices]) => op.check(values.desc(), indices)?,
+            (Self::MaxUnpool(op), [indices]) => op.check(first, indices)?,
             _ => {}
         }
         Ok(self.clone())

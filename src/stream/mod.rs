@@ -92,19 +92,9 @@ async fn run_views(
 ) -> Result<Vec<Tensor>> {
     // Ids and indices are read in order.
     let others = inputs.iter().skip(1).map(|ids| ids.to_tensor()).collect::<Result<Vec<_>>>()?;
-    let operator = match (operator, inputs, &others[..]) {
-        (Operator::SegmentMax(operator), [data, _], [ids]) => {
-            operator.checked(data.desc(), ids)?.into()
-        }
-        (Operator::SegmentMaxBackward(backward), [data, ..], [ids, gradient]) => {
-            backward.check(data.desc(), ids, gradient.desc())?;
-            operator.clone()
-        }
-        (Operator::MaxUnpool(unpool), [values, _], [indices]) => {
-            unpool.check(values.desc(), indices)?;
-            operator.clone()
-        }
-        _ => operator.clone(),
+    let operator = match inputs {
+        [first, ..] => operator.checked_for(first.desc(), &others.iter().collect::<Vec<_>>())?,
+        [] => operator.clone(),
     };
     let descs: Vec<&TensorDesc> = inputs.iter().map(|input| input.desc()).collect();
     let outputs = operator.infer(&descs)?;

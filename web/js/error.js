@@ -10,10 +10,13 @@ export class WgmaxError extends Error {
 /** What rejects the promises that wait for a WebAssembly. */
 const waiting = new Set();
 
+/** The panic after which nothing works, if there was one. */
+let failure;
+
 /** Rejects what waits: a panic in the WebAssembly leaves its promises as they are. */
 export function panicked(message) {
-    const error = new WgmaxError('Panic', `wgmax failed, and this page must be loaded again: ${message}`);
-    waiting.forEach((reject) => reject(error));
+    failure = new WgmaxError('Panic', `wgmax failed, and this page must be loaded again: ${message}`);
+    waiting.forEach((reject) => reject(failure));
 }
 
 /**
@@ -22,6 +25,7 @@ export function panicked(message) {
  */
 export function checked(what) {
     if (typeof what !== 'function') {
+        if (failure) return Promise.reject(failure);
         let reject;
         const panic = new Promise((_, rejected) => waiting.add((reject = rejected)));
         return Promise.race([what.catch(raise), panic]).finally(() => waiting.delete(reject));

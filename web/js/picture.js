@@ -16,13 +16,16 @@ function canvas2d(width, height) {
     return Object.assign(document.createElement('canvas'), { width, height });
 }
 
-/** Begins to listen for errors of the device. What it returns throws the first one. */
-function scope(gpu) {
+/** Does some work on a device, whose errors are thrown. */
+async function scoped(gpu, what, work) {
     gpu.pushErrorScope('validation');
-    return async (what) => {
-        const error = await gpu.popErrorScope();
-        if (error) throw new WgmaxError('Gpu', `${what} failed: ${error.message}`);
-    };
+    let error;
+    try {
+        work();
+    } finally {
+        error = await gpu.popErrorScope();
+    }
+    if (error) throw new WgmaxError('Gpu', `${what} failed: ${error.message}`);
 }
 
 export async function readPixels(device, source, into) {
@@ -38,18 +41,18 @@ export async function readPixels(device, source, into) {
     const shape = [height, width, 4];
     const memory = into ?? (await device.zeros('u8', [height, pitch]));
     const { gpu } = device;
-    const failed = scope(gpu);
-    const texture = gpu.createTexture({
-        size: [width, height],
-        format: 'rgba8unorm',
-        usage: GPUTextureUsage.COPY_SRC | GPUTextureUsage.COPY_DST | GPUTextureUsage.RENDER_ATTACHMENT,
+    await scoped(gpu, 'a picture', () => {
+        const texture = gpu.createTexture({
+            size: [width, height],
+            format: 'rgba8unorm',
+            usage: GPUTextureUsage.COPY_SRC | GPUTextureUsage.COPY_DST | GPUTextureUsage.RENDER_ATTACHMENT,
+        });
+        gpu.queue.copyExternalImageToTexture({ source }, { texture }, [width, height]);
+        const encoder = gpu.createCommandEncoder();
+        encoder.copyTextureToBuffer({ texture }, { buffer: memory.buffer, bytesPerRow: pitch }, [width, height]);
+        gpu.queue.submit([encoder.finish()]);
+        texture.destroy();
     });
-    gpu.queue.copyExternalImageToTexture({ source }, { texture }, [width, height]);
-    const encoder = gpu.createCommandEncoder();
-    encoder.copyTextureToBuffer({ texture }, { buffer: memory.buffer, bytesPerRow: pitch }, [width, height]);
-    gpu.queue.submit([encoder.finish()]);
-    texture.destroy();
-    await failed('a picture');
     return memory.view({ shape, pitches: [pitch, 4, 1] });
 }
 
@@ -85,40 +88,40 @@ export async function draw(device, tensor, canvas) {
     if (canvas.width !== width || canvas.height !== height) Object.assign(canvas, { width, height });
     if (device.isCpu) return drawOnCpu(tensor, canvas, [height, width, channels]);
     const { gpu } = device;
-    const failed = scope(gpu);
-    // By way of a bitmap, which is shown also where the browser draws pages by the CPU.
-    const shown = globalThis.OffscreenCanvas && canvas.getContext('bitmaprenderer');
-    const target = shown ? new OffscreenCanvas(width, height) : canvas;
-    const context = target.getContext('webgpu');
-    const format = navigator.gpu.getPreferredCanvasFormat();
-    context.configure({ device: gpu, format, alphaMode: 'opaque' });
-    if (!pipelines.has(gpu)) {
-        const module = gpu.createShaderModule({ code: SHADER });
-        pipelines.set(gpu, gpu.createRenderPipeline({
-            layout: 'auto',
-            vertex: { module },
-            fragment: { module, targets: [{ format }] },
-        }));
-    }
-    const pipeline = pipelines.get(gpu);
-    const [row, column = 1, channel = 1] = tensor.pitches;
-    const place = gpu.createBuffer({ size: 32, usage: GPUBufferUsage.UNIFORM | GPUBufferUsage.COPY_DST });
-    gpu.queue.writeBuffer(place, 0, Int32Array.of(tensor.offset, row, column, channel, channels));
-    const group = gpu.createBindGroup({
-        layout: pipeline.getBindGroupLayout(0),
-        entries: [{ binding: 0, resource: { buffer: tensor.buffer } }, { binding: 1, resource: { buffer: place } }],
+    await scoped(gpu, 'drawing', () => {
+        // By way of a bitmap, which is shown also where the browser draws pages by the CPU.
+        const shown = globalThis.OffscreenCanvas && canvas.getContext('bitmaprenderer');
+        const target = shown ? new OffscreenCanvas(width, height) : canvas;
+        const context = target.getContext('webgpu');
+        const format = navigator.gpu.getPreferredCanvasFormat();
+        context.configure({ device: gpu, format, alphaMode: 'opaque' });
+        if (!pipelines.has(gpu)) {
+            const module = gpu.createShaderModule({ code: SHADER });
+            pipelines.set(gpu, gpu.createRenderPipeline({
+                layout: 'auto',
+                vertex: { module },
+                fragment: { module, targets: [{ format }] },
+            }));
+        }
+        const pipeline = pipelines.get(gpu);
+        const [row, column = 1, channel = 1] = tensor.pitches;
+        const place = gpu.createBuffer({ size: 32, usage: GPUBufferUsage.UNIFORM | GPUBufferUsage.COPY_DST });
+        gpu.queue.writeBuffer(place, 0, Int32Array.of(tensor.offset, row, column, channel, channels));
+        const group = gpu.createBindGroup({
+            layout: pipeline.getBindGroupLayout(0),
+            entries: [{ binding: 0, resource: { buffer: tensor.buffer } }, { binding: 1, resource: { buffer: place } }],
+        });
+        const encoder = gpu.createCommandEncoder();
+        const view = context.getCurrentTexture().createView();
+        const pass = encoder.beginRenderPass({ colorAttachments: [{ view, loadOp: 'clear', storeOp: 'store' }] });
+        pass.setPipeline(pipeline);
+        pass.setBindGroup(0, group);
+        pass.draw(3);
+        pass.end();
+        gpu.queue.submit([encoder.finish()]);
+        place.destroy();
+        shown?.transferFromImageBitmap(target.transferToImageBitmap());
     });
-    const encoder = gpu.createCommandEncoder();
-    const view = context.getCurrentTexture().createView();
-    const pass = encoder.beginRenderPass({ colorAttachments: [{ view, loadOp: 'clear', storeOp: 'store' }] });
-    pass.setPipeline(pipeline);
-    pass.setBindGroup(0, group);
-    pass.draw(3);
-    pass.end();
-    gpu.queue.submit([encoder.finish()]);
-    place.destroy();
-    shown?.transferFromImageBitmap(target.transferToImageBitmap());
-    await failed('drawing');
 }
 
 async function drawOnCpu(tensor, canvas, [height, width, channels]) {

@@ -6,7 +6,7 @@ export type ElementType =
 /** The typed array of an element type. Of `bf16` it has the bits, and of `f16` where there is no `Float16Array`. */
 export type ArrayOf<T extends ElementType> = T extends 'f32' ? Float32Array
     : T extends 'f64' ? Float64Array
-    : T extends 'f16' ? Uint16Array // or Float16Array
+    : T extends 'f16' ? Uint16Array | Float16Array
     : T extends 'bf16' | 'u16' ? Uint16Array
     : T extends 'i8' ? Int8Array
     : T extends 'u8' | 'bool' ? Uint8Array

@@ -145,7 +145,7 @@ export class Device {
     /** The maximum along axes: all of them, unless `axes` are given. With `indices` also where it is. */
     async reduceMax(input, attributes) {
         const operator = checked(() => this.#module.Operator.reduceMax(attributes));
-        const [values, indices] = await this.#run(operator, input);
+        const [values, indices] = await this.#run(operator, [input]);
         return indices ? { values, indices } : values;
     }
 
@@ -165,7 +165,7 @@ export class Device {
     /** The maximum of windows, and where it is if `indices` are wanted. */
     async maxPool(input, attributes) {
         const operator = checked(() => this.#module.Operator.maxPool(attributes));
-        const [values, indices] = await this.#run(operator, input);
+        const [values, indices] = await this.#run(operator, [input]);
         return { values, indices };
     }
 
@@ -179,7 +179,7 @@ export class Device {
      */
     async segmentMax(input, ids, attributes = {}) {
         const operator = checked(() => this.#module.Operator.segmentMax(attributes));
-        const results = await this.#runWithIds(operator, input, ids).finally(() => operator.free());
+        const results = await this.#runWithIds(operator, input, ids);
         const values = results.shift();
         const status = attributes.status ? results.pop() : undefined;
         return { values, indices: results.shift(), status };
@@ -195,15 +195,16 @@ export class Device {
      */
     async node(node, [data, ...others]) {
         const hosts = others.map((other) => other && host(this.#module, other.type, other.shape, other.data));
+        const uploaded = [];
         try {
             const parts = hosts.map((other) => other && { type: other.type, shape: other.shape, bytes: other.bytes() });
-            let operator = checked(() => this.#module.Operator.node(node, this.#below(data), parts));
-            if (operator.inputCount === 1) return await this.#run(operator, data);
-            const ids = checked(this.#raw.upload(hosts[0]));
-            operator = checked(() => operator.checked(data.raw, hosts[0]));
-            return await this.#results(this.#raw.runWithIds(operator, data.raw, await ids));
+            const operator = checked(() => this.#module.Operator.node(node, this.#below(data), parts));
+            for (const other of hosts.slice(0, operator.inputCount - 1)) {
+                uploaded.push(this.#tensor(await checked(this.#raw.upload(other))));
+            }
+            return await this.#run(operator, [data, ...uploaded]);
         } finally {
-            hosts.forEach((other) => other?.free());
+            [...hosts, ...uploaded].forEach((other) => other?.free());
         }
     }
 
@@ -269,33 +270,30 @@ export class Device {
         return list;
     }
 
-    async #results(promise) {
-        return (await checked(promise)).map((raw) => this.#tensor(raw));
-    }
-
-    async #run(operator, input) {
+    /** Runs an operator, which is not used again. */
+    async #run(operator, tensors) {
+        let list;
         try {
-            return await this.#results(this.#raw.run(operator, this.#below(input)));
+            list = this.#list(tensors);
+            return (await checked(this.#raw.run(operator, list))).map((raw) => this.#tensor(raw));
         } finally {
+            list?.free();
             operator.free();
         }
     }
 
     async #runWithIds(operator, input, ids) {
-        const data = this.#below(input);
-        if (ids instanceof Tensor) return this.#results(this.#raw.runWithIds(operator, data, this.#below(ids)));
-        const [type, list] = ArrayBuffer.isView(ids) ? [typeOf(ids), ids] : listOfIds(ids);
-        const made = host(this.#module, type, [list.length], list);
+        if (ids instanceof Tensor) return this.#run(operator, [input, ids]);
+        let made;
+        let uploaded;
         try {
-            const counted = checked(() => operator.checked(data, made));
-            const uploaded = await checked(this.#raw.upload(made));
-            try {
-                return await this.#results(this.#raw.runWithIds(counted, data, uploaded));
-            } finally {
-                uploaded.free();
-            }
+            const [type, list] = ArrayBuffer.isView(ids) ? [typeOf(ids), ids] : listOfIds(ids);
+            made = host(this.#module, type, [list.length], list);
+            const counted = checked(() => operator.checked(this.#below(input), made));
+            uploaded = this.#tensor(await checked(this.#raw.upload(made)));
+            return await this.#run(counted, [input, uploaded]);
         } finally {
-            made.free();
+            [made, uploaded, operator].forEach((each) => each?.free());
         }
     }
 }

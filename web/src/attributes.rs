@@ -56,13 +56,17 @@ impl Operator {
     }
 
     /// The operator of a node of ONNX, oneDNN Graph or OpenVINO. `others` are the inputs after the
-    /// data, as [`HostTensor`]s; one that is absent is `undefined`.
+    /// data, as [`HostTensor`]s; one that is absent is `undefined`. Ids and indices are checked.
     pub fn node(node: JsValue, data: &Tensor, others: Vec<JsValue>) -> Result<Operator> {
         let others: Vec<Option<wgmax::Tensor>> =
             others.iter().map(HostTensor::of).collect::<Result<_>>()?;
         let others: Vec<Option<&wgmax::Tensor>> = others.iter().map(Option::as_ref).collect();
-        let made = read_node(Fields::new(node, "node"))
-            .and_then(|node| node.operator_for(data.inner.desc(), &others, None));
+        let data = data.inner.desc();
+        let made = read_node(Fields::new(node, "node")).and_then(|node| {
+            let operator = node.operator_for(data, &others, None)?;
+            let taken = others.iter().take(operator.input_count() - 1).flatten();
+            operator.checked_for(data, &taken.copied().collect::<Vec<_>>())
+        });
         made.map(Self).map_err(js)
     }
 
@@ -248,16 +252,23 @@ fn segment_max(mut fields: Fields) -> Made<SegmentMax> {
 }
 
 fn read_node(mut fields: Fields) -> Made<Node> {
-    let dialects = ["onnx", "onednn", "openvino"];
+    let dialects = ["onnx", "onednn", "openvino", "neutral"];
     let dialects = dialects.map(|name| (name, name));
-    let names = "\"onnx\", \"onednn\" or \"openvino\"";
+    let names = "\"onnx\", \"onednn\", \"openvino\" or \"neutral\"";
     let dialect: Dialect = match fields.choice("dialect", names, &dialects)? {
         Some(name) => name.parse()?,
         None => return Err(bad("dialect", names, &JsValue::UNDEFINED)),
     };
     let operator = fields.take("operator").and_then(|name| name.as_string());
     let operator = operator.ok_or_else(|| bad("operator", "a name", &JsValue::UNDEFINED))?;
-    let version = fields.integer("version")?.and_then(|version| u32::try_from(version).ok());
+    let number = |attribute, value: i64| {
+        u32::try_from(value).map_err(|_| Error::BadAttribute {
+            attribute,
+            expected: "an integer from 0 on",
+            value: value.to_string(),
+        })
+    };
+    let version = fields.integer("version")?.map(|v| number("version", v)).transpose()?;
     let mut attributes = BTreeMap::new();
     if let Some(given) = fields.take("attributes") {
         for entry in Object::entries(given.unchecked_ref()).iter() {
@@ -266,8 +277,7 @@ fn read_node(mut fields: Fields) -> Made<Node> {
             attributes.insert(name, attribute(&entry.get(1)));
         }
     }
-    let outputs = fields.integer("outputs")?.unwrap_or(1);
-    let outputs = usize::try_from(outputs).unwrap_or_default();
+    let outputs = number("outputs", fields.integer("outputs")?.unwrap_or(1))? as usize;
     fields.end()?;
     Ok(Node { dialect, operator, version, attributes, outputs })
 }

@@ -11,6 +11,7 @@ use crate::attributes::Operator;
 use crate::error::{Result, js};
 use crate::host::HostTensor;
 use crate::object::{array, object};
+use crate::prepared::Tensors;
 use crate::tensor::Tensor;
 
 /// A GPU, or the CPU.
@@ -87,18 +88,8 @@ impl Device {
     }
 
     /// A promise of an operator's results, which stay on the device.
-    pub fn run(&self, operator: &Operator, data: &Tensor) -> Promise {
-        self.start(operator, vec![data.inner.clone()])
-    }
-
-    /// As `run`, for an operator that takes ids too.
-    #[wasm_bindgen(js_name = runWithIds)]
-    pub fn run_with_ids(&self, operator: &Operator, data: &Tensor, ids: &Tensor) -> Promise {
-        self.start(operator, vec![data.inner.clone(), ids.inner.clone()])
-    }
-
-    fn start(&self, operator: &Operator, inputs: Vec<wgmax::DeviceTensor>) -> Promise {
-        let (device, operator) = (self.inner.clone(), operator.0.clone());
+    pub fn run(&self, operator: &Operator, inputs: &Tensors) -> Promise {
+        let (device, operator, inputs) = (self.inner.clone(), operator.0.clone(), inputs.0.clone());
         future_to_promise(async move {
             let inputs: Vec<_> = inputs.iter().collect();
             let results = device.run_async(operator, &inputs).await.map_err(js)?;

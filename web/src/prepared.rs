@@ -21,7 +21,7 @@ pub struct Prepared {
 /// The tensors of a run, inputs or results.
 #[wasm_bindgen]
 #[derive(Default)]
-pub struct Tensors(Vec<DeviceTensor>);
+pub struct Tensors(pub(crate) Vec<DeviceTensor>);
 
 #[wasm_bindgen]
 impl Tensors {
