@@ -75,6 +75,14 @@ impl Ready {
 }
 
 impl Entry<'_> {
+    /// The names of the tensors that the node takes, if it can run.
+    pub fn tensors(&self) -> &[String] {
+        match &self.state {
+            State::Ready(ready) => &self.node.inputs[..ready.inputs.len()],
+            _ => &[],
+        }
+    }
+
     /// Whether something is unknown without which the node cannot run.
     pub fn is_blocked(&self) -> bool {
         matches!(self.state, State::Blocked(_))

@@ -289,7 +289,7 @@ impl Keep {
     pub fn new(entries: &[Entry<'_>], outputs: &[File]) -> Self {
         let mut uses = BTreeMap::new();
         for entry in entries {
-            if let (State::Ready(_), Some(name)) = (&entry.state, entry.node.inputs.first()) {
+            for name in entry.tensors() {
                 *uses.entry(name.clone()).or_default() += 1;
             }
         }
@@ -298,10 +298,10 @@ impl Keep {
 
     /// Drops the tensors that no later node needs.
     pub fn after(&mut self, entry: &Entry<'_>, values: &mut Values<'_>) {
-        if let (State::Ready(_), Some(name)) = (&entry.state, entry.node.inputs.first())
-            && let Some(uses) = self.uses.get_mut(name)
-        {
-            *uses = uses.saturating_sub(1);
+        for name in entry.tensors() {
+            if let Some(uses) = self.uses.get_mut(name) {
+                *uses = uses.saturating_sub(1);
+            }
         }
         let (uses, wanted) = (&self.uses, &self.wanted);
         let needed = |name: &String| uses.get(name).is_some_and(|&uses| uses > 0);
