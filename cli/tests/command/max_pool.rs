@@ -126,8 +126,8 @@ fn gradients_go_back_to_the_maxima() {
             let fixed = [command, &x, "--kernel", "2", "--backward", &g, "--device", device];
             succeeds(&fixed)
         };
-        assert_eq!(run("max-pool"), "f32[1, 1, 5]\n  0.0  0.75 4.0 0.0 8.0\n");
-        assert_eq!(run("min-pool"), "f32[1, 1, 5]\n  0.5 0.25 0.0 12.0 0.0\n");
+        assert_eq!(run("max-pool"), "f32[1, 1, 5]\n   0.0 0.75  4.0  0.0  8.0\n");
+        assert_eq!(run("min-pool"), "f32[1, 1, 5]\n   0.5 0.25  0.0 12.0  0.0\n");
     }
     // To a file, and with all attributes: of a picture [H, W], with strides and padding.
     write(&x, &[2, 3], &[1.0, 2.0, 3.0, 6.0, 5.0, 4.0]);
