@@ -33,7 +33,7 @@ const POOLED: usize = (WIDE - 3) / 2 + 1;
 const CHANNELS: usize = 12;
 const FEATURES: usize = CHANNELS * POOLED;
 const STEPS: usize = 100;
-const RATE: f32 = 0.5;
+const RATE: f32 = 0.2;
 
 fn main() -> Result<()> {
     // Drivers that compute on the CPU are as good as hardware here.
@@ -42,10 +42,10 @@ fn main() -> Result<()> {
     let (on_gpu, losses) = train(&gpu, &pictures)?;
     let (on_cpu, _) = train(&cpu, &pictures)?;
     println!("{}: loss {:.4} before, {:.4} after {STEPS} steps", gpu.info(), losses.0, losses.1);
-    assert!(losses.1 < losses.0 / 2.0, "the network has learned too little");
     let differ = on_gpu.iter().zip(&on_cpu).filter(|(a, b)| a.to_bits() != b.to_bits()).count();
     assert_eq!(differ, 0, "weights differ");
     println!("and on the CPU: all {} weights are equal, bit for bit", on_cpu.len());
+    assert!(losses.1 < losses.0 / 2.0, "the network has learned too little");
     Ok(())
 }
 
