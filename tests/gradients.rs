@@ -2,10 +2,13 @@
 
 mod common;
 
+use half::f16;
 use wgmax::operator::{Indices, Layout, MaxPool, MaxPoolBackward, Operator, Padding};
 use wgmax::plan::Limits;
 use wgmax::sweep::{Random, Style, tensor};
-use wgmax::{Device, ElementType, Error, RunOptions, Tensor, TensorDesc, Tuning, compare, oracle};
+use wgmax::{
+    Device, Element, ElementType, Error, RunOptions, Tensor, TensorDesc, Tuning, compare, oracle,
+};
 
 const FLOATS: [ElementType; 4] =
     [ElementType::F32, ElementType::F64, ElementType::F16, ElementType::Bf16];
@@ -71,6 +74,72 @@ fn pools_pass_gradients_on() {
             let operator = MaxPoolBackward::new(pool).into();
             check(&devices, &operator, &[&data, &gradient]);
         }
+    }
+}
+
+/// 2^24 pairs of numbers, of which each is the gradient of a window with the same only element: shaders
+/// and the CPU add them as this processor does.
+#[test]
+fn sums_are_rounded_as_processors_round() {
+    const PAIRS: usize = 1 << 20;
+    let random = &mut Random(7);
+    let devices: Vec<Device> = common::gpu().into_iter().chain([Device::cpu()]).collect();
+    for round in 0..16 {
+        let mut draw = || {
+            let bits = random.next();
+            let (a, b) = (bits as u32, (bits >> 32) as u32);
+            match bits >> 62 {
+                0 => (a, b),
+                // Exponents that are close, and numbers that cancel but for the last bits.
+                1 => (a, a.wrapping_add(b >> 4) ^ b << 31),
+                2 => (a, a.wrapping_add(b & 0x3ff) ^ 1 << 31),
+                _ => {
+                    let half = |bits: u32| f16::from_bits(bits as u16).to_f32().to_bits();
+                    (half(a), half(a >> 16 ^ b))
+                }
+            }
+        };
+        let pairs: Vec<(u32, u32)> = (0..PAIRS).map(|_| draw()).collect();
+        let single = |(a, b): (u32, u32)| [f32::from_bits(a), f32::from_bits(b)];
+        let gradient: Vec<f32> = pairs.iter().copied().flat_map(single).collect();
+        check_sums(&devices, &gradient, |a, b| {
+            let sum: f32 = 0.0 + a + b;
+            if sum.is_nan() { f32::NAN } else { sum }
+        });
+        if round == 0 {
+            // Doubles with the same exponents and more of each fraction.
+            let double = |(a, b): (u32, u32)| {
+                let wide = |bits: u32| {
+                    let rest = u64::from(bits.wrapping_mul(0x9e37_79b9)) & 0x1fff_ffff;
+                    let float = f64::from(f32::from_bits(bits));
+                    if float.is_finite() { f64::from_bits(float.to_bits() | rest) } else { float }
+                };
+                [wide(a), wide(b)]
+            };
+            let gradient: Vec<f64> = pairs.iter().copied().flat_map(double).collect();
+            check_sums(&devices, &gradient, |a, b| {
+                let sum: f64 = 0.0 + a + b;
+                if sum.is_nan() { f64::NAN } else { sum }
+            });
+        }
+    }
+}
+
+/// Compares the sums of pairs of gradients on all devices with those of a function.
+fn check_sums<T: Element>(devices: &[Device], gradient: &[T], add: impl Fn(T, T) -> T) {
+    let count = gradient.len() / 2;
+    let indices = Indices { element_type: ElementType::I32, axis: 2, ..Indices::default() };
+    // Two windows, of which one begins and one ends with the only element.
+    let pool = MaxPool::new([2]).pads([1], [1]).indices(indices);
+    let operator = Operator::from(MaxPoolBackward::new(pool).from_indices([count, 1, 1]));
+    let indices = Tensor::from_slice([count, 1, 2], &vec![0i32; 2 * count]).unwrap();
+    let sums = gradient.chunks_exact(2).map(|pair| add(pair[0], pair[1]));
+    let expected = Tensor::from_slice([count, 1, 1], &sums.collect::<Vec<T>>()).unwrap();
+    let gradient = Tensor::from_slice([count, 1, 2], gradient).unwrap();
+    for device in devices {
+        let found = operator.run(device, &[&indices, &gradient]).unwrap();
+        let comparison = compare(&found[0], &expected).unwrap();
+        assert!(comparison.is_equal(), "{} on {}: {comparison}", T::TYPE, common::describe(device));
     }
 }
 

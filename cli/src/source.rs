@@ -41,14 +41,19 @@ impl Source {
         words.join(" ")
     }
 
-    pub fn read(&self) -> anyhow::Result<Tensor> {
-        let tensor = files::read(&self.input, self.element_type).map_err(|error| {
+    /// Another tensor of this type, as its file has it.
+    pub fn read_beside(&self, file: &str) -> anyhow::Result<Tensor> {
+        files::read(file, self.element_type).map_err(|error| {
             let is_of_type = matches!(error, Error::WrongElementType { .. });
             match self.element_type.filter(|_| is_of_type) {
-                Some(wanted) => anyhow::anyhow!("{}: --type {wanted}: {error}", self.input),
+                Some(wanted) => anyhow::anyhow!("{file}: --type {wanted}: {error}"),
                 None => error.into(),
             }
-        })?;
+        })
+    }
+
+    pub fn read(&self) -> anyhow::Result<Tensor> {
+        let tensor = self.read_beside(&self.input)?;
         let Some(shape) = &self.reshape else { return Ok(tensor) };
         let sizes = shape.of(tensor.len()).map_err(|reason| {
             anyhow::anyhow!("--reshape {}: {}: {reason}", shape.text, tensor.desc())

@@ -483,6 +483,7 @@ fn rows<G: Gradient>(
     let inner = p.axes[2].by_pitch[0];
     let row_windows = row_outputs * line_outputs * inner as usize;
     let words = p.index_words as usize;
+    let keeps = fault::or(Fault::GradientSum, true, false);
     for (place, out) in outer.zip(out.chunks_mut(rows.len() * row as usize)) {
         let in_period = (p.place + place as u32) % p.by_period[0];
         let first = p.first_index.wrapping_add(in_period.wrapping_mul(unit));
@@ -492,20 +493,54 @@ fn rows<G: Gradient>(
             ..place + windows.end as usize * row_windows;
         sums.clear();
         sums.resize(out.len(), Zeroable::zeroed());
-        let found = indices[numbers.start * words..numbers.end * words].iter().step_by(words);
-        for (i, (&index, &gradient)) in found.zip(&gradient[numbers.clone()]).enumerate() {
-            let number = index.wrapping_sub(first);
-            // A window without elements has the index of a first element.
-            if number < inner && !p.is_tap(numbers.start + i - place, number) {
-                continue;
-            }
-            if let Some(sum) = sums.get_mut(number.wrapping_sub(skipped) as usize) {
-                let earlier = fault::or(Fault::GradientSum, *sum, Zeroable::zeroed());
-                *sum = G::add(earlier, G::widen(gradient));
+        let found = &indices[numbers.start * words..numbers.end * words];
+        let gradient = &gradient[numbers.clone()];
+        // A window without elements has the index of a first element.
+        let is_none =
+            |i: usize, number: u32| number < inner && !p.is_tap(numbers.start + i - place, number);
+        let sum = Sum { first, skipped, keeps, is_none };
+        match words {
+            1 => sum.add::<G>(found.iter().copied(), gradient, sums),
+            _ => {
+                sum.add::<G>(found.as_chunks::<2>().0.iter().map(|words| words[0]), gradient, sums)
             }
         }
         for (out, &sum) in out.iter_mut().zip(sums.iter()) {
             *out = G::narrow(sum);
+        }
+    }
+}
+
+/// How the windows of some rows are added.
+struct Sum<F> {
+    /// The index of the first element, and how many elements come before those of the sums.
+    first: u32,
+    skipped: u32,
+    /// Whether what was added before is kept.
+    keeps: bool,
+    /// Whether a window has no element, by its number and by that of the element.
+    is_none: F,
+}
+
+impl<F: Fn(usize, u32) -> bool> Sum<F> {
+    /// Adds the gradient of each window to the sum of the element that an index names.
+    #[inline(always)]
+    fn add<G: Gradient>(
+        &self,
+        indices: impl Iterator<Item = u32>,
+        gradient: &[G::Bits],
+        sums: &mut [G::Sum],
+    ) {
+        let &Self { first, skipped, keeps, ref is_none } = self;
+        for (i, (index, &gradient)) in indices.zip(gradient).enumerate() {
+            let number = index.wrapping_sub(first);
+            if is_none(i, number) {
+                continue;
+            }
+            if let Some(sum) = sums.get_mut(number.wrapping_sub(skipped) as usize) {
+                let earlier = if keeps { *sum } else { Zeroable::zeroed() };
+                *sum = G::add(earlier, G::widen(gradient));
+            }
         }
     }
 }

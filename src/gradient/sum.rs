@@ -1,8 +1,8 @@
 //! Addition of floating-point numbers, rounded to nearest, ties to even.
 //!
 //! Shaders add in integers (`shaders/gradient/sum.wgsl`), since WGSL lets a driver flush subnormal
-//! numbers and leave out NaN and infinities. Here processors add, unless a number is subnormal:
-//! a program may have told the processor to flush those. A NaN is the type's canonical quiet NaN.
+//! numbers and leave out NaN and infinities. Here processors add, unless a sum is tiny: a program
+//! may have told the processor to flush subnormal numbers. A NaN is the type's canonical quiet NaN.
 
 use bytemuck::Pod;
 
@@ -27,16 +27,16 @@ pub(super) struct F16;
 pub(super) struct Bf16;
 
 macro_rules! sums {
-    ($add:ident, $add_in_integers:ident, $float:ty, $bits:ty, $mantissa:literal) => {
+    ($add:ident, $add_in_integers:ident, $float:ty, $bits:ty, $mantissa:literal, $plain:literal) => {
         #[inline(always)]
         fn $add(a: $bits, b: $bits) -> $bits {
-            let sum = <$float>::from_bits(a) + <$float>::from_bits(b);
-            let plain = |bits: $bits| {
-                let float = <$float>::from_bits(bits);
-                float.is_normal() || bits << 1 == 0
-            };
-            if sum.is_normal() && plain(a) && plain(b) {
-                return sum.to_bits();
+            // From here on a sum is far above all subnormal numbers: a flushed one does not change
+            // how it is rounded.
+            const PLAIN: $bits = <$float>::to_bits($plain);
+            const INFINITY: $bits = <$float>::INFINITY.to_bits();
+            let sum = (<$float>::from_bits(a) + <$float>::from_bits(b)).to_bits();
+            if (sum << 1 >> 1).wrapping_sub(PLAIN) < INFINITY - PLAIN {
+                return sum;
             }
             $add_in_integers(a, b)
         }
@@ -90,8 +90,8 @@ macro_rules! sums {
     };
 }
 
-sums!(add32, add32_in_integers, f32, u32, 23);
-sums!(add64, add64_in_integers, f64, u64, 52);
+sums!(add32, add32_in_integers, f32, u32, 23, 1e-30);
+sums!(add64, add64_in_integers, f64, u64, 52, 1e-270);
 
 impl Gradient for F32 {
     type Bits = u32;
@@ -231,6 +231,50 @@ mod tests {
             same32(a as u32, near);
             same64(a, a.wrapping_add(b >> (b & 63)) ^ 1 << 63);
         }
+    }
+
+    /// Each exponent of `f16`, with either sign, with each other one: subnormal numbers, zeros,
+    /// infinities and NaN among them.
+    #[test]
+    fn exponents_of_halves_add_in_pairs() {
+        // As no power of two divides the stride, fractions differ from exponent to exponent.
+        const STRIDE: usize = 29;
+        for (i, a) in (0..=u16::MAX).step_by(STRIDE).enumerate() {
+            for b in (i % STRIDE..1 << 16).step_by(STRIDE) {
+                same32(F16::widen(a), F16::widen(b as u16));
+            }
+        }
+    }
+
+    /// 2^32 pairs: any, and such as have exponents close to each other. `scripts/sums` runs it.
+    #[test]
+    #[ignore = "takes minutes"]
+    fn sums_of_very_many_pairs_are_those_of_processors() {
+        const PAIRS: u64 = 1 << 32;
+        const PART: u64 = 1 << 24;
+        let parts = std::sync::atomic::AtomicU64::new(0);
+        let work = || {
+            loop {
+                let part = parts.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+                if part >= PAIRS / PART {
+                    break;
+                }
+                for i in part * PART / 2..(part + 1) * PART / 2 {
+                    // The finaliser of MurmurHash3: each number once.
+                    let mut bits = i.wrapping_add(0x9e37_79b9_7f4a_7c15);
+                    bits = (bits ^ bits >> 33).wrapping_mul(0xff51_afd7_ed55_8ccd);
+                    bits = (bits ^ bits >> 33).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
+                    bits ^= bits >> 33;
+                    let (a, b) = (bits as u32, (bits >> 32) as u32);
+                    same32(a, b);
+                    // Up to 31 exponents above, of the other sign or not.
+                    same32(a, a.wrapping_add(b >> 4) ^ b << 31);
+                }
+            }
+        };
+        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        std::thread::scope(|scope| (0..threads).for_each(|_| drop(scope.spawn(work))));
+        assert!(parts.into_inner() >= PAIRS / PART);
     }
 
     #[test]

@@ -54,6 +54,7 @@ fn item(op: Kind, name: &str, shape: &[usize], attrs: Attributes, results: usize
         shape: shape.to_vec(),
         attrs,
         minimum: false,
+        gradient: false,
         bytes_read: 4 * (elements + ids) as u64,
         bytes_write: 4 * results as u64,
     }

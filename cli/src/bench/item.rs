@@ -2,7 +2,8 @@
 
 use serde::Deserialize;
 use wgmax::operator::{
-    EmptySegment, Indices, Layout, MaxPool, Operator, Positions, ReduceMax, SegmentMax,
+    EmptySegment, Indices, Layout, MaxPool, MaxPoolBackward, Operator, Positions, ReduceMax,
+    SegmentMax,
 };
 use wgmax::{ElementType, Extremum, TensorDesc};
 
@@ -18,6 +19,10 @@ pub struct Item {
     /// Whether the minimum is found.
     #[serde(default)]
     pub minimum: bool,
+    /// Whether the gradient of the data is found, from that of the maxima: from the data or, where
+    /// there are indices, from those.
+    #[serde(default)]
+    pub gradient: bool,
     /// Bytes of the inputs, each read once.
     pub bytes_read: u64,
     /// Bytes of the results, each written once.
@@ -108,7 +113,11 @@ impl Item {
                         text += &format!(", {name} {}", list(numbers));
                     }
                 }
-                text + if *indices { ", with indices" } else { "" }
+                text + match (indices, self.gradient) {
+                    (false, _) => "",
+                    (true, false) => ", with indices",
+                    (true, true) => ", from indices",
+                }
             }
             Attributes::Segment { num_segments, dist, .. } => {
                 let sizes = match dist {
@@ -150,9 +159,34 @@ impl Item {
         }
     }
 
+    /// The bytes that the plain pass writes: those of the results where they are many, but no more
+    /// than it reads of the first input.
+    pub fn plain_writes(&self) -> anyhow::Result<u64> {
+        match self.op {
+            Kind::MaxPool => Ok(self.bytes_write.min(self.inputs()?[0].byte_len() as u64)),
+            Kind::ReduceMax | Kind::SegmentMax => Ok(0),
+        }
+    }
+
+    /// The pooling whose gradient is found, and whether from its indices.
+    pub fn pool_of_gradient(&self) -> Option<(MaxPool, bool)> {
+        match self.operator() {
+            Operator::MaxPoolBackward(backward) => {
+                Some((backward.get_pool().clone(), backward.get_shape().is_some()))
+            }
+            _ => None,
+        }
+    }
+
     /// The types and shapes of the inputs.
     pub fn inputs(&self) -> anyhow::Result<Vec<TensorDesc>> {
         let mut inputs = vec![TensorDesc::new(self.element_type()?, &self.shape[..])?];
+        if let Some((pool, from_indices)) = self.pool_of_gradient() {
+            let mut results = pool.infer(&inputs[0])?;
+            // Indices stand in place of the data.
+            inputs.extend(results.drain(..1));
+            inputs[0] = if from_indices { results.remove(0) } else { inputs[0].clone() };
+        }
         if self.op == Kind::SegmentMax {
             inputs.push(TensorDesc::new(ElementType::I32, [self.shape[0]])?);
         }
@@ -170,14 +204,19 @@ impl Item {
             Attributes::Pool { kernel, strides, pads, dilations, layout, indices } => {
                 let (begin, end) = pads.split_at(kernel.len());
                 let channels_last = layout == "NHWC";
-                MaxPool::new(kernel.iter().copied())
+                let pool = MaxPool::new(kernel.iter().copied())
                     .strides(strides.iter().copied())
                     .pads(begin.iter().copied(), end.iter().copied())
                     .dilations(dilations.iter().copied())
                     .layout(if channels_last { Layout::Nxc } else { Layout::Ncx })
                     .indices(indices.then(Indices::default))
-                    .extremum(extremum)
-                    .into()
+                    .extremum(extremum);
+                let backward = || MaxPoolBackward::new(pool.clone());
+                match (self.gradient, *indices) {
+                    (false, _) => pool.into(),
+                    (true, false) => backward().into(),
+                    (true, true) => backward().from_indices(&self.shape[..]).into(),
+                }
             }
             Attributes::Segment { num_segments, .. } => SegmentMax::sorted()
                 .num_segments(*num_segments as i64)

@@ -4,7 +4,7 @@ mod advice;
 mod axes;
 
 use clap::{Args, ValueEnum};
-use wgmax::operator::{self, MaxPool, Operator, Padding};
+use wgmax::operator::{self, MaxPool, MaxPoolBackward, Operator, Padding};
 use wgmax::{Extremum, Tensor, TensorDesc};
 
 use super::Outcome;
@@ -22,6 +22,7 @@ Examples:
   wgmax max-pool x.npz:x --kernel 2,2 --auto-pad same-upper --indices i.npy
   wgmax max-pool photo.png --kernel 9,9 --auto-pad same-upper -o brightest.png
   wgmax max-pool chw.npy --reshape 1,3,224,-1 --kernel 3,3 -o y.npy
+  wgmax max-pool x.npy --kernel 3,3 --backward gradient_of_y.npy -o gradient_of_x.npy
 
 [H, W] and [H, W, C] with a kernel of two axes are pooled as pictures, unless --layout is given.")]
 pub struct Arguments {
@@ -30,6 +31,10 @@ pub struct Arguments {
     /// Also compute the positions of the results, and write them to a file
     #[arg(long, value_name = "IDX_FILE")]
     indices: Option<String>,
+    /// Compute the gradient of INPUT instead, from this file with the gradient of the maxima or
+    /// minima, in the formats of INPUT
+    #[arg(long, value_name = "FILE", conflicts_with = "indices")]
+    backward: Option<String>,
     #[command(flatten)]
     run: Run,
     /// File for the result, as FILE:NAME in an archive that keeps its other arrays; printed by default
@@ -37,6 +42,14 @@ pub struct Arguments {
     output: Option<String>,
     #[command(flatten)]
     writing: Writing,
+}
+
+impl Arguments {
+    /// The files that are read.
+    fn inputs(&self) -> Vec<&str> {
+        let input = self.operation.source.input.as_str();
+        [input].into_iter().chain(self.backward.as_deref()).collect()
+    }
 }
 
 /// The operator and its input.
@@ -238,6 +251,21 @@ impl Operation {
         Ok((operator, input.reshape(pooled.shape())?, axes))
     }
 
+    /// The gradient of the operator, and that of its results from a file.
+    fn read_gradient(
+        &self,
+        file: &str,
+        operator: Operator,
+        axes: Axes,
+    ) -> anyhow::Result<(Operator, Tensor)> {
+        let gradient = self.source.read_beside(file)?;
+        let gradient = gradient.reshape(axes.pooled(gradient.desc())?.shape())?;
+        match operator {
+            Operator::MaxPool(pool) => Ok((MaxPoolBackward::new(pool).into(), gradient)),
+            other => anyhow::bail!("{} is no pooling", other.name()),
+        }
+    }
+
     /// Asks on stderr about axes that were meant otherwise, as far as their sizes tell.
     fn ask(&self, input: &TensorDesc, axes: Axes) {
         let Attributes { kernel, layout, .. } = &self.attributes;
@@ -269,10 +297,20 @@ pub fn run(
     Targets::default()
         .tensor("--output ", arguments.output.as_deref())?
         .tensor("--indices ", arguments.indices.as_deref())?
-        .check(&[&arguments.operation.source.input], Some(arguments.writing.force))?;
+        .check(&arguments.inputs(), Some(arguments.writing.force))?;
     let indices = arguments.indices.is_some();
     let (operator, input, axes) = arguments.operation.read(extremum, indices)?;
-    let results = arguments.run.run(&operator, &[&input])?;
+    let results = match &arguments.backward {
+        None => arguments.run.run(&operator, &[&input])?,
+        Some(file) => {
+            let (operator, gradient) = arguments.operation.read_gradient(file, operator, axes)?;
+            let descs = [input.desc(), gradient.desc()];
+            operator
+                .infer(&descs)
+                .map_err(|error| anyhow::anyhow!("--backward {file}: {error}"))?;
+            arguments.run.run(&operator, &[&input, &gradient])?
+        }
+    };
     let results = results.iter().map(|result| axes.own(result)).collect::<Result<Vec<_>, _>>()?;
     output::deliver(
         &results,

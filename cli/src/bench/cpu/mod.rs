@@ -7,7 +7,7 @@ use std::time::Instant;
 use wgmax::{Device, DeviceTensor, Tensor};
 
 use super::costs::{self, Cost};
-use super::item::{Item, Kind};
+use super::item::Item;
 use super::times::{Budget, seconds};
 use super::{Measured, data, digests};
 use plain::{Plain, pass};
@@ -41,7 +41,7 @@ impl Cpu {
         let words: Vec<&[u32]> = tensors.iter().map(words).collect();
         let descs: Vec<_> = inputs.iter().map(Tensor::desc).collect();
         let plan = self.device.plan(item.operator(), &descs)?;
-        let writes = if item.op == Kind::MaxPool { item.bytes_write } else { 0 };
+        let writes = item.plain_writes()?;
         // Pages as those of the operator's results.
         let mut out = wgmax::zeroed((writes as usize).div_ceil(8))?;
         let out = &mut bytemuck::cast_slice_mut(&mut out)[..writes as usize / 4];

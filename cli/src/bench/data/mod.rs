@@ -7,17 +7,28 @@ mod normal;
 mod tests;
 
 use half::f16;
-use wgmax::{ElementType, Tensor};
+use wgmax::operator::Operator;
+use wgmax::{Device, ElementType, Tensor};
 
 use super::item::{Item, SegmentSizes};
 use generator::Generator;
 
 const DATA_SEED: u32 = 1234;
+const GRADIENT_SEED: u32 = 4321;
 const IDS_SEED: u32 = 99;
 
-/// The inputs of an item: the data, and the ids of segments.
+/// The inputs of an item: the data, and the ids of segments. Of a gradient: the data, or the indices
+/// of the pooling's maxima, and the gradient of the maxima.
 pub fn inputs(item: &Item) -> anyhow::Result<Vec<Tensor>> {
-    let mut inputs = vec![data(item.element_type()?, &item.shape)?];
+    let mut inputs = vec![data(item.element_type()?, &item.shape, DATA_SEED)?];
+    if let Some((pool, from_indices)) = item.pool_of_gradient() {
+        let of_maxima = item.inputs()?.remove(1);
+        inputs.push(data(of_maxima.element_type(), of_maxima.shape(), GRADIENT_SEED)?);
+        if from_indices {
+            let maxima = Operator::from(pool).run(&Device::cpu(), &[&inputs[0]])?;
+            inputs[0] = maxima[1].clone();
+        }
+    }
     if let Some((segments, sizes)) = item.segments() {
         let ids = ids(item.shape[0], segments, sizes);
         inputs.push(Tensor::from_slice([ids.len()], &ids)?);
@@ -26,9 +37,9 @@ pub fn inputs(item: &Item) -> anyhow::Result<Vec<Tensor>> {
 }
 
 /// Normally distributed floats, or integers of the whole range.
-pub fn data(element_type: ElementType, shape: &[usize]) -> anyhow::Result<Tensor> {
+pub fn data(element_type: ElementType, shape: &[usize], seed: u32) -> anyhow::Result<Tensor> {
     let count: usize = shape.iter().product();
-    let generator = &mut Generator::new(DATA_SEED);
+    let generator = &mut Generator::new(seed);
     // Small integers are the bytes of words. `offset` maps them to the range of a signed type.
     let mut words = |size: usize, offset: u32| -> anyhow::Result<Tensor> {
         let words: Vec<u32> =

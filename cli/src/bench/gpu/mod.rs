@@ -11,7 +11,7 @@ use wgmax::{BufferRange, Device, Prepared, Tensor, TensorDesc};
 
 use self::clock::{Clock, Work};
 use self::plain::{Bytes, Pass, Plain};
-use super::item::{Item, Kind};
+use super::item::Item;
 use super::times::{Budget, Times, seconds};
 use super::{Measured, data, digests};
 use crate::interrupt;
@@ -74,7 +74,7 @@ impl Gpu {
         let inputs = data::inputs(item)?;
         let copies = self.copies(item, &inputs, &prepared)?;
 
-        let writes = if item.op == Kind::MaxPool { item.bytes_write } else { 0 };
+        let writes = item.plain_writes()?;
         let bytes = Bytes { read: inputs[0].bytes().len() as u64, write: writes };
         let sink = self.buffer(writes.max(256))?;
         let source = |copy: usize| &copies[copy].inputs[0];

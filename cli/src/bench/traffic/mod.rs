@@ -67,7 +67,9 @@ fn count_item(item: &Item, choice: PlanChoice, row_bytes: usize) -> anyhow::Resu
     let inputs: Vec<&Tensor> = tensors.iter().collect();
     let operator = item.operator().checked(&inputs)?;
     let limits = Limits::from_wgpu(&wgpu::Limits::default());
-    let placed = place(&inputs, row_bytes)?;
+    // Saved indices, in place of the data, have no gaps.
+    let has_data = item.pool_of_gradient().is_none_or(|(_, from_indices)| !from_indices);
+    let placed = place(&inputs, if has_data { row_bytes } else { 1 })?;
     let views: Vec<&View> = placed.iter().map(|(_, view)| view).collect();
     let plan = operator.plan_views(&views, &[], &limits, &choice.tuning())?;
     let mut counter = Counter::new();
