@@ -16,15 +16,18 @@ FACTOR = 2_654_435_761
 
 
 def value(at):
-    """A permutation of the numbers below 2^30, as u32, by the number of the element."""
-    return ((at * np.uint64(FACTOR)) % np.uint64(LEN)).astype(np.uint32)
+    """A permutation of the numbers below 2^30: what the element of a number is."""
+    return (at.astype(np.uint32) * np.uint32(FACTOR)) & np.uint32(LEN - 1)
 
 
 def elements(block_info=None):
     """The elements of a chunk, from where it lies alone."""
-    (rows, columns) = block_info[None]["array-location"]
-    rows = np.arange(*rows, dtype=np.uint64)[:, np.newaxis]
-    return value(rows * np.uint64(SIDE) + np.arange(*columns, dtype=np.uint64))
+    (*rows, columns) = block_info[None]["array-location"]
+    if not rows:
+        return value(np.arange(*columns, dtype=np.uint32))
+    (rows,) = rows
+    rows = np.arange(*rows, dtype=np.uint32)[:, np.newaxis]
+    return value(rows * np.uint32(SIDE) + np.arange(*columns, dtype=np.uint32))
 
 
 @pytest.fixture(scope="module")
@@ -51,27 +54,23 @@ def x():
     return made
 
 
-def test_the_largest_of_all(client, x):
-    assert wgmax.dask.reduce_max(x).compute() == LEN - 1
-    assert wgmax.dask.reduce_min(x).compute() == 0
+def test_the_largest_of_all_and_of_rows_and_columns(client, x):
+    both = [wgmax.dask.reduce_max(x), wgmax.dask.reduce_min(x)]
+    axes = [wgmax.dask.reduce_max(x, axis) for axis in [0, 1]]
+    largest, smallest, columns, rows = dask.compute(*both, *axes)
+    assert (largest, smallest) == (LEN - 1, 0)
+    own = np.arange(SIDE)
+    for place in [0, 1, 4095, 4096, 20_000, SIDE - 1]:
+        assert columns[place] == value(own * SIDE + place).max()
+        assert rows[place] == value(place * SIDE + own).max()
+    assert rows.shape == columns.shape == (SIDE,)
 
 
-def test_the_largest_of_rows_and_columns(client, x):
-    for axis in [0, 1]:
-        found = wgmax.dask.reduce_max(x, axis).compute()
-        assert found.shape == (SIDE,)
-        for place in [0, 1, 4095, 4096, 20_000, SIDE - 1]:
-            own = np.arange(SIDE, dtype=np.uint64)
-            place_ = np.uint64(place)
-            at = own * np.uint64(SIDE) + place_ if axis == 0 else place_ * np.uint64(SIDE) + own
-            assert found[place] == value(at).max()
-
-
-def test_the_largest_of_segments(client, x):
+def test_the_largest_of_segments(client):
     """Ids in no order: elements belong to the segment that their values say."""
     count = 1000
-    rows = x.rechunk((SIDE // 256, -1)).reshape(-1)
-    ids = (rows % count).astype(np.int32)
+    rows = da.map_blocks(elements, chunks=((LEN // 128,) * 128,), dtype=np.uint32)
+    ids = (rows % np.uint32(count)).astype(np.int32)
     found = wgmax.dask.segment_max(rows, ids, count).compute()
     last = LEN - 1
     expected = [last - (last - segment) % count for segment in range(count)]
@@ -84,9 +83,9 @@ def test_the_largest_of_windows(client, x):
     assert found.shape == (SIDE // 64, -(-(SIDE - 1) // 96))
     random = np.random.default_rng(0)
     for row, column in [(0, 0), (64, 128)] + random.integers(0, found.shape, (200, 2)).tolist():
-        rows = np.arange(max(row * 64 - 3, 0), min(row * 64 + 4, SIDE), dtype=np.uint64)
-        columns = np.arange(max(column * 96 - 2, 0), min(column * 96 + 3, SIDE), dtype=np.uint64)
-        window = value(rows[:, np.newaxis] * np.uint64(SIDE) + columns)
+        rows = np.arange(max(row * 64 - 3, 0), min(row * 64 + 4, SIDE))
+        columns = np.arange(max(column * 96 - 2, 0), min(column * 96 + 3, SIDE))
+        window = value(rows[:, np.newaxis] * SIDE + columns)
         assert found[row, column] == window.max()
 
 

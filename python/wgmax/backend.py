@@ -10,7 +10,7 @@ Examples
 >>> graph = h.make_graph([node], 'g', [info('x', [1, 1, 3])], [info('y', [1, 1, 2])])
 >>> model = h.make_model(graph, opset_imports=[h.make_opsetid('', 22)])
 >>> wgmax.backend.prepare(model).run([np.array([[[1, 3, 2]]], np.float32)])
-(array([[[3., 3.]]], dtype=float32),)
+Outputs(y=array([[[3., 3.]]], dtype=float32))
 """
 
 import unittest
