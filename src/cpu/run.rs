@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use crate::error::Result;
 use crate::fault::{self, Fault};
 use crate::plan::{Call, Launch, Plan, Range, Role};
-use crate::tensor::{Tensor, View, Words, zeroed};
+use crate::tensor::{HostMemory, Tensor, View, Words, zeroed};
 
 /// Scratch and dropped results of earlier runs, kept for later ones. New memory costs a page fault
 /// for each page, which takes as long as the work on it.
@@ -105,9 +105,13 @@ struct Recycled {
     memory: Weak<Memory>,
 }
 
-impl AsRef<[u8]> for Recycled {
-    fn as_ref(&self) -> &[u8] {
+impl HostMemory for Recycled {
+    fn bytes(&self) -> &[u8] {
         &bytemuck::cast_slice(&self.words)[..self.len]
+    }
+
+    fn bytes_mut(&mut self) -> &mut [u8] {
+        &mut bytemuck::cast_slice_mut(&mut self.words)[..self.len]
     }
 }
 
@@ -196,7 +200,7 @@ pub(crate) fn execute(
     let result = |(view, words): (Cow<'_, View>, Words)| {
         let desc = if view.is_contiguous() { view.desc().clone() } else { view.memory()? };
         let bytes = Recycled { words, len: desc.byte_len(), memory: Arc::downgrade(memory) };
-        Tensor::from_shared(desc.element_type(), desc.shape(), Arc::new(bytes))
+        Tensor::from_memory(desc, Arc::new(bytes))
     };
     results.map(result).collect()
 }

@@ -13,7 +13,21 @@ use crate::error::{Error, Result};
 #[derive(Clone)]
 pub struct Tensor {
     desc: TensorDesc,
-    data: Arc<dyn AsRef<[u8]> + Send + Sync>,
+    data: Data,
+}
+
+#[derive(Clone)]
+enum Data {
+    /// Memory of this crate.
+    Own(Arc<dyn Memory>),
+    /// Memory of the caller.
+    Shared(Arc<dyn AsRef<[u8]> + Send + Sync>),
+}
+
+/// Memory that this crate has allocated. Its address is a multiple of 8.
+pub(crate) trait Memory: Send + Sync {
+    fn bytes(&self) -> &[u8];
+    fn bytes_mut(&mut self) -> &mut [u8];
 }
 
 /// Owned bytes whose address is a multiple of 8.
@@ -26,15 +40,15 @@ impl Aligned {
     fn zeroed(len: usize) -> Result<Self> {
         Ok(Self { words: zeroed(len.div_ceil(8))?, len })
     }
+}
+
+impl Memory for Aligned {
+    fn bytes(&self) -> &[u8] {
+        &bytemuck::cast_slice(&self.words)[..self.len]
+    }
 
     fn bytes_mut(&mut self) -> &mut [u8] {
         &mut bytemuck::cast_slice_mut(&mut self.words)[..self.len]
-    }
-}
-
-impl AsRef<[u8]> for Aligned {
-    fn as_ref(&self) -> &[u8] {
-        &bytemuck::cast_slice(&self.words)[..self.len]
     }
 }
 
@@ -70,7 +84,13 @@ impl Tensor {
             return Self::from_bytes(element_type, desc.shape, bytes);
         }
         Self::check(&desc, bytes)?;
-        Ok(Self { desc, data })
+        Ok(Self { desc, data: Data::Shared(data) })
+    }
+
+    /// A tensor in memory of this crate.
+    pub(crate) fn from_memory(desc: TensorDesc, memory: Arc<dyn Memory>) -> Result<Self> {
+        Self::check(&desc, memory.bytes())?;
+        Ok(Self { desc, data: Data::Own(memory) })
     }
 
     /// A tensor with a copy of `elements`, in row-major order.
@@ -96,14 +116,13 @@ impl Tensor {
     pub(crate) fn filled(desc: TensorDesc, fill: impl FnOnce(&mut [u8])) -> Result<Self> {
         let mut data = Aligned::zeroed(desc.byte_len())?;
         fill(data.bytes_mut());
-        Ok(Self { desc, data: Arc::new(data) })
+        Ok(Self { desc, data: Data::Own(Arc::new(data)) })
     }
 
     /// A tensor whose elements are the first bytes of `words`.
     pub(crate) fn from_words(desc: TensorDesc, words: Words) -> Result<Self> {
         let data = Aligned { words, len: desc.byte_len() };
-        Self::check(&desc, data.as_ref())?;
-        Ok(Self { desc, data: Arc::new(data) })
+        Self::from_memory(desc, Arc::new(data))
     }
 
     /// The elements of a view of this tensor's memory, one after the other. They are shared where
@@ -166,7 +185,30 @@ impl Tensor {
 
     /// The bytes of the elements: little-endian, in row-major order, without padding.
     pub fn bytes(&self) -> &[u8] {
-        (*self.data).as_ref()
+        match &self.data {
+            Data::Own(memory) => memory.bytes(),
+            Data::Shared(data) => (**data).as_ref(),
+        }
+    }
+
+    /// The bytes of the elements, to write to, as of a result that goes on to another program. `None`
+    /// if a clone has them too, if they are the caller's ([`Tensor::from_shared`]), and of `bool`,
+    /// whose bytes stay 0 or 1.
+    ///
+    /// ```
+    /// use wgmax::Tensor;
+    /// let mut t = Tensor::from_slice([2], &[1u8, 2])?;
+    /// t.bytes_mut().unwrap()[0] = 7;
+    /// assert_eq!(t.as_slice::<u8>()?, [7, 2]);
+    /// # Ok::<(), wgmax::Error>(())
+    /// ```
+    pub fn bytes_mut(&mut self) -> Option<&mut [u8]> {
+        match &mut self.data {
+            Data::Own(memory) if self.desc.element_type != ElementType::Bool => {
+                Some(Arc::get_mut(memory)?.bytes_mut())
+            }
+            _ => None,
+        }
     }
 
     /// The elements in row-major order, without a copy.
@@ -233,6 +275,26 @@ mod tests {
             Tensor::from_shared(ElementType::U8, [8], Arc::new(From(whole.clone(), 1))).unwrap();
         assert_eq!(copied.bytes().as_ptr().align_offset(8), 0);
         assert_eq!(copied.bytes(), &bytemuck::cast_slice::<u64, u8>(&whole)[1..9]);
+    }
+
+    #[test]
+    fn bytes_are_written_by_their_only_owner() {
+        let mut tensor = Tensor::from_slice([3], &[1u8, 2, 3]).unwrap();
+        let clone = tensor.clone();
+        assert!(tensor.bytes_mut().is_none());
+        drop(clone);
+        tensor.bytes_mut().unwrap()[1] = 9;
+        assert_eq!(tensor.bytes(), [1, 9, 3]);
+        assert!(Tensor::from_slice([1], &[true]).unwrap().bytes_mut().is_none());
+        let words: Arc<Vec<u64>> = Arc::new(vec![1]);
+        struct Bytes(Arc<Vec<u64>>);
+        impl AsRef<[u8]> for Bytes {
+            fn as_ref(&self) -> &[u8] {
+                bytemuck::cast_slice(&self.0)
+            }
+        }
+        let shared = Tensor::from_shared(ElementType::U64, [1], Arc::new(Bytes(words)));
+        assert!(shared.unwrap().bytes_mut().is_none());
     }
 
     #[test]

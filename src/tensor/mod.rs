@@ -13,6 +13,8 @@ pub(crate) mod view;
 
 pub use crate::element_type::ElementType;
 pub use element::Element;
+#[cfg(feature = "cpu")]
+pub(crate) use host::Memory as HostMemory;
 pub use host::Tensor;
 pub use host_view::TensorView;
 pub use memory::{Words, zeroed};

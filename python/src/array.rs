@@ -1,0 +1,143 @@
+//! The memory of numpy's arrays as tensors, and of tensors as arrays: all unsafe code of this package.
+
+#![allow(unsafe_code)]
+
+use std::ffi::c_int;
+use std::sync::Arc;
+
+use numpy::npyffi::flags::{NPY_ARRAY_C_CONTIGUOUS, NPY_ARRAY_WRITEABLE};
+use numpy::npyffi::{_PyArray_GET_ITEM_DATA, NpyTypes, get_type_object, npy_intp};
+use numpy::{
+    PY_ARRAY_API, PyArrayDescr, PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods,
+};
+use pyo3::prelude::*;
+use wgmax::{ElementType, Tensor};
+
+use crate::error::raised;
+
+/// Bytes of an array, which lives as long.
+struct Borrowed {
+    data: *const u8,
+    len: usize,
+    _array: Py<PyUntypedArray>,
+}
+
+// SAFETY: the pointer is to memory of the array, which any thread may read, and which is neither moved
+// nor freed while the array lives: numpy refuses to resize an array that others refer to. Dropping a
+// `Py` on another thread is what pyo3 allows.
+unsafe impl Send for Borrowed {}
+// SAFETY: as above; nothing of it changes.
+unsafe impl Sync for Borrowed {}
+
+impl AsRef<[u8]> for Borrowed {
+    fn as_ref(&self) -> &[u8] {
+        // SAFETY: `borrow` has found the range to be that of the array's elements. As everywhere in
+        // numpy, who writes to an array while another thread reads it gets any of its values: elements
+        // are numbers, and any bytes are one. (`bool`s were checked; kernels treat any byte as a
+        // number.)
+        unsafe { std::slice::from_raw_parts(self.data, self.len) }
+    }
+}
+
+/// The memory that an array's elements lie in, from the first to the last of them, as a tensor of one
+/// axis; and the place of the array's first element in it, in elements. Strides must be multiples of
+/// elements.
+pub(crate) fn borrow(
+    array: &Bound<'_, PyUntypedArray>,
+    element_type: ElementType,
+) -> PyResult<(Tensor, usize)> {
+    let item = element_type.size();
+    let (mut before, mut behind) = (0usize, 0usize);
+    if !array.is_empty() {
+        for (&size, &stride) in array.shape().iter().zip(array.strides()) {
+            let reach = stride.unsigned_abs().saturating_mul(size - 1);
+            if stride < 0 { before += reach } else { behind += reach }
+        }
+    }
+    let len = if array.is_empty() { 0 } else { before + behind + item };
+    // SAFETY: the pointer of a live array is valid. That of its data is to its first element, and by
+    // the strides the others lie `before` bytes before it to `behind` bytes behind it: all in one
+    // allocation, as numpy has checked when it made the array. Without elements nothing is read.
+    let data = unsafe {
+        (*_PyArray_GET_ITEM_DATA(array.as_array_ptr()))
+            .data
+            .cast::<u8>()
+            .cast_const()
+            .wrapping_sub(before)
+    };
+    // An empty slice needs an address too; one that is aligned, lest it be copied.
+    let data = if len == 0 { std::ptr::dangling::<u64>().cast() } else { data };
+    let bytes = Arc::new(Borrowed { data, len, _array: array.clone().unbind() });
+    let tensor = Tensor::from_shared(element_type, [len / item], bytes).map_err(raised)?;
+    Ok((tensor, before / item))
+}
+
+/// A new array with the elements of a tensor. Small ones are copied. Others lie in the tensor's memory,
+/// and can be written to if nobody else has it.
+pub(crate) fn array(
+    descr: Bound<'_, PyArrayDescr>,
+    mut tensor: Tensor,
+) -> PyResult<Bound<'_, PyAny>> {
+    /// The maximum bytes that are copied: about what an object that keeps memory takes in time.
+    const SMALL: usize = 4 << 10;
+    let py = descr.py();
+    let mut shape: Vec<npy_intp> = tensor.shape().iter().map(|&size| size as npy_intp).collect();
+    let len = tensor.bytes().len();
+    let copied = len <= SMALL || tensor.element_type() == ElementType::Bool;
+    let (data, flags) = match (copied, tensor.bytes_mut()) {
+        (true, _) => (std::ptr::null_mut(), 0),
+        (false, Some(bytes)) => (bytes.as_mut_ptr(), NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_WRITEABLE),
+        (false, None) => (tensor.bytes().as_ptr().cast_mut(), NPY_ARRAY_C_CONTIGUOUS),
+    };
+    // SAFETY: the type is numpy's array, which is not changed; the description is given away, as this
+    // function wants; `shape` has as many sizes as are said, and numpy copies them. `data` is either
+    // null, and numpy allocates, or to as many bytes as shape and type have, which the base below keeps.
+    // They are flagged as writeable only if they came from a mutable borrow, and then by their only
+    // owner, which nobody borrows from again.
+    let made = unsafe {
+        let array = PY_ARRAY_API.PyArray_NewFromDescr(
+            py,
+            get_type_object(py, NpyTypes::PyArray_Type),
+            descr.into_dtype_ptr(),
+            shape.len() as c_int,
+            shape.as_mut_ptr(),
+            std::ptr::null_mut(),
+            data.cast(),
+            flags,
+            std::ptr::null_mut(),
+        );
+        Bound::from_owned_ptr_or_err(py, array)?
+    };
+    if copied {
+        // SAFETY: numpy has made an array of these bytes in row-major order, which nobody else knows.
+        unsafe {
+            let data = (*_PyArray_GET_ITEM_DATA(made.as_ptr().cast())).data;
+            std::ptr::copy_nonoverlapping(tensor.bytes().as_ptr(), data.cast(), len);
+        }
+    } else {
+        let base = Bound::new(py, Memory { _tensor: tensor })?.into_ptr();
+        // SAFETY: `made` is an array without a base, and the base is given away.
+        let status = unsafe { PY_ARRAY_API.PyArray_SetBaseObject(py, made.as_ptr().cast(), base) };
+        if status != 0 {
+            return Err(PyErr::fetch(py));
+        }
+    }
+    Ok(made)
+}
+
+/// The array, or its element as a scalar if it has no axes.
+pub(crate) fn scalar_or_array<'py>(array: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    let py = array.py();
+    // SAFETY: this is called with arrays that `array` has made. The reference is given away, and one
+    // to the array or to a scalar is returned.
+    unsafe {
+        let result = PY_ARRAY_API.PyArray_Return(py, array.into_ptr().cast());
+        Bound::from_owned_ptr_or_err(py, result)
+    }
+}
+
+/// What keeps the memory of an array.
+#[pyclass(frozen)]
+struct Memory {
+    _tensor: Tensor,
+}

@@ -1,0 +1,124 @@
+//! Devices.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+
+use crate::error::raised;
+use crate::threads::detached;
+
+/// What runs operators: a GPU, or the CPU.
+#[pyclass(frozen, module = "wgmax")]
+pub(crate) struct Device(pub(crate) wgmax::Device);
+
+/// What an adapter is, or the CPU, without opening it.
+#[pyclass(frozen, get_all, module = "wgmax")]
+pub(crate) struct DeviceInfo {
+    /// The name.
+    name: String,
+    /// The backend: "vulkan", "metal", "dx12", "gl" or "cpu".
+    backend: String,
+    /// The driver and its version, as far as known.
+    driver: String,
+    /// The kind: "discrete", "integrated", "virtual", "software", "other" or "host".
+    kind: String,
+}
+
+impl From<&wgmax::DeviceInfo> for DeviceInfo {
+    fn from(info: &wgmax::DeviceInfo) -> Self {
+        Self {
+            name: info.name.clone(),
+            backend: info.backend.clone(),
+            driver: info.driver.clone(),
+            kind: info.kind.clone(),
+        }
+    }
+}
+
+#[pymethods]
+impl DeviceInfo {
+    fn __repr__(&self) -> String {
+        format!("<wgmax.DeviceInfo {}: {}, {}>", self.name, self.backend, self.kind)
+    }
+}
+
+/// The GPU adapters that support compute shaders, best first, and the CPU. None is opened.
+#[pyfunction]
+pub(crate) fn devices(py: Python<'_>) -> Vec<DeviceInfo> {
+    let adapters = detached(py, wgmax::adapters);
+    adapters.iter().chain([cpu().info()]).map(DeviceInfo::from).collect()
+}
+
+/// The CPU, with the memory that it keeps from run to run.
+pub(crate) fn cpu() -> &'static wgmax::Device {
+    static CPU: OnceLock<wgmax::Device> = OnceLock::new();
+    CPU.get_or_init(wgmax::Device::cpu)
+}
+
+/// A device by name. It is opened once.
+fn named(py: Python<'_>, name: &str) -> PyResult<wgmax::Device> {
+    static OPENED: Mutex<Option<HashMap<String, wgmax::Device>>> = Mutex::new(None);
+    if name == "cpu" {
+        return Ok(cpu().clone());
+    }
+    let opened = || OPENED.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(device) = opened().as_ref().and_then(|all| all.get(name)) {
+        return Ok(device.clone());
+    }
+    let device = detached(py, || wgmax::Device::named(name)).map_err(raised)?;
+    let device = if device.is_cpu() { cpu().clone() } else { device };
+    opened().get_or_insert_default().insert(name.to_string(), device.clone());
+    Ok(device)
+}
+
+/// The device of an argument: a [`Device`], a name, or the CPU, where arrays lie.
+pub(crate) fn chosen(py: Python<'_>, given: Option<&Bound<'_, PyAny>>) -> PyResult<wgmax::Device> {
+    let Some(given) = given.filter(|given| !given.is_none()) else { return Ok(cpu().clone()) };
+    if let Ok(device) = given.cast::<Device>() {
+        return Ok(device.get().0.clone());
+    }
+    match given.extract::<String>() {
+        Ok(name) => named(py, &name),
+        Err(_) => Err(PyTypeError::new_err("device must be a wgmax.Device or the name of one")),
+    }
+}
+
+#[pymethods]
+impl Device {
+    #[new]
+    #[pyo3(signature = (name = "auto"))]
+    fn new(py: Python<'_>, name: &str) -> PyResult<Self> {
+        named(py, name).map(Self)
+    }
+
+    /// The name.
+    #[getter]
+    fn name(&self) -> &str {
+        &self.0.info().name
+    }
+
+    /// The backend.
+    #[getter]
+    fn backend(&self) -> &str {
+        &self.0.info().backend
+    }
+
+    /// The driver and its version, as far as known.
+    #[getter]
+    fn driver(&self) -> &str {
+        &self.0.info().driver
+    }
+
+    /// The kind of device.
+    #[getter]
+    fn kind(&self) -> &str {
+        &self.0.info().kind
+    }
+
+    fn __repr__(&self) -> String {
+        let info = self.0.info();
+        format!("<wgmax.Device {}: {}, {}>", info.name, info.backend, info.kind)
+    }
+}

@@ -1,0 +1,86 @@
+//! Keyword arguments, by name and kind.
+
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyDict, PyInt};
+
+use crate::error::ArgumentError;
+
+/// The keyword arguments of a call. Each is taken; what is left in the end is wrong.
+pub(crate) struct Fields<'a, 'py> {
+    function: &'static str,
+    given: Option<&'a Bound<'py, PyDict>>,
+}
+
+impl<'a, 'py> Fields<'a, 'py> {
+    pub(crate) fn new(function: &'static str, given: Option<&'a Bound<'py, PyDict>>) -> Self {
+        Self { function, given }
+    }
+
+    /// Takes an argument; `None` if it is absent or Python's `None`.
+    pub(crate) fn take(&mut self, name: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let Some(given) = self.given else { return Ok(None) };
+        let found = given.get_item(name)?;
+        if found.is_some() {
+            given.del_item(name)?;
+        }
+        Ok(found.filter(|value| !value.is_none()))
+    }
+
+    /// `True` or `False`.
+    pub(crate) fn boolean(&mut self, name: &str) -> PyResult<Option<bool>> {
+        self.take(name)?.map(|value| boolean(name, &value)).transpose()
+    }
+
+    /// One of some names.
+    pub(crate) fn choice<T: Copy>(&mut self, name: &str, all: &[(&str, T)]) -> PyResult<Option<T>> {
+        let Some(value) = self.take(name)? else { return Ok(None) };
+        let found = value.extract::<String>().ok();
+        let found = found.and_then(|text| all.iter().find(|(name, _)| *name == text));
+        let names = || {
+            let names: Vec<String> = all.iter().map(|(name, _)| format!("'{name}'")).collect();
+            names.join(", ")
+        };
+        match found {
+            Some((_, chosen)) => Ok(Some(*chosen)),
+            None => Err(bad(name, &format!("one of {}", names()), &value)),
+        }
+    }
+
+    /// Nothing may be left.
+    pub(crate) fn end(self) -> PyResult<()> {
+        let left = self.given.and_then(|given| given.keys().into_iter().next());
+        match left {
+            None => Ok(()),
+            Some(name) => Err(PyTypeError::new_err(format!(
+                "{}() got an unexpected keyword argument '{name}'",
+                self.function
+            ))),
+        }
+    }
+}
+
+/// The error of an argument of the wrong kind.
+pub(crate) fn bad(name: &str, expected: &str, value: &Bound<'_, PyAny>) -> PyErr {
+    let given = value.repr().map_or_else(|_| value.get_type().to_string(), |text| text.to_string());
+    ArgumentError::new_err(format!("{name} must be {expected}, but is {given}"))
+}
+
+/// A `bool` of Python's or numpy's.
+pub(crate) fn boolean(name: &str, value: &Bound<'_, PyAny>) -> PyResult<bool> {
+    value.extract().map_err(|_| bad(name, "True or False", value))
+}
+
+/// An integer of Python's or numpy's, and no `bool`.
+pub(crate) fn integer(value: &Bound<'_, PyAny>) -> Option<i64> {
+    if value.is_exact_instance_of::<PyInt>() {
+        return value.extract().ok();
+    }
+    if value.is_instance_of::<PyBool>() { None } else { value.extract().ok() }
+}
+
+/// A sequence of integers.
+pub(crate) fn integers(value: &Bound<'_, PyAny>) -> Option<Vec<i64>> {
+    let items = value.try_iter().ok()?;
+    items.map(|item| integer(&item.ok()?)).collect()
+}

@@ -1,0 +1,41 @@
+//! The extension module below the Python package `wgmax`. `python/wgmax/__init__.py` is what its users
+//! see, `_wgmax.pyi` has the types.
+
+#![deny(missing_docs)]
+
+mod array;
+mod attributes;
+mod compare;
+mod device;
+mod error;
+mod exchange;
+mod fields;
+mod node;
+mod operators;
+mod run;
+mod tensor;
+mod threads;
+mod verify;
+
+use pyo3::prelude::*;
+
+/// The extension module.
+#[pymodule]
+fn _wgmax(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    let py = module.py();
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add("ArgumentError", py.get_type::<error::ArgumentError>())?;
+    module.add("OutOfMemoryError", py.get_type::<error::OutOfMemoryError>())?;
+    module.add("DeviceError", py.get_type::<error::DeviceError>())?;
+    module.add_class::<device::Device>()?;
+    module.add_class::<device::DeviceInfo>()?;
+    module.add_class::<tensor::Tensor>()?;
+    module.add_class::<compare::Comparison>()?;
+    module.add_class::<verify::Verification>()?;
+    module.add_function(wrap_pyfunction!(device::devices, module)?)?;
+    module.add_function(wrap_pyfunction!(compare::compare, module)?)?;
+    module.add_function(wrap_pyfunction!(verify::verify, module)?)?;
+    module.add_function(wrap_pyfunction!(node::node, module)?)?;
+    module.add_function(wrap_pyfunction!(threads::forked, module)?)?;
+    operators::add(module)
+}

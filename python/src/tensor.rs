@@ -1,0 +1,261 @@
+//! Tensors on devices.
+
+use numpy::PyArrayDescr;
+use pyo3::exceptions::{PyIndexError, PyTypeError};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyEllipsis, PySlice, PyTuple};
+use wgmax::{DeviceTensor, TensorDesc, View};
+
+use crate::attributes::shape;
+use crate::device::{Device, chosen};
+use crate::error::{ArgumentError, raised};
+use crate::exchange::{array_of, descr, view_of};
+use crate::fields::{integer, integers};
+use crate::threads::detached;
+
+/// A tensor in the memory of a device.
+#[pyclass(frozen, module = "wgmax")]
+pub(crate) struct Tensor {
+    pub(crate) device: wgmax::Device,
+    pub(crate) inner: DeviceTensor,
+}
+
+impl Tensor {
+    fn viewed(&self, view: wgmax::Result<View>) -> PyResult<Self> {
+        let inner = view.and_then(|view| self.inner.with_view(view)).map_err(raised)?;
+        Ok(Self { device: self.device.clone(), inner })
+    }
+
+    /// A view of the same memory by sizes, an offset and pitches, in elements.
+    fn placed(&self, sizes: Vec<usize>, offset: usize, pitches: Vec<isize>) -> PyResult<Self> {
+        let desc = TensorDesc::new(self.inner.desc().element_type(), sizes);
+        self.viewed(desc.and_then(|desc| View::new(desc, offset, pitches)))
+    }
+}
+
+#[pymethods]
+impl Tensor {
+    /// The elements of an array, on a device.
+    #[new]
+    #[pyo3(signature = (array, device = None, *, copy = true))]
+    fn new(
+        py: Python<'_>,
+        array: &Bound<'_, PyAny>,
+        device: Option<&Bound<'_, PyAny>>,
+        copy: bool,
+    ) -> PyResult<Self> {
+        let device = chosen(py, device)?;
+        let view = view_of(array)?;
+        let inner = detached(py, || {
+            let tensor = view.to_tensor()?;
+            // A GPU has a copy anyway.
+            let tensor = match copy && device.is_cpu() {
+                true => {
+                    let (desc, bytes) = (tensor.desc(), tensor.bytes());
+                    wgmax::Tensor::from_bytes(desc.element_type(), desc.shape(), bytes)?
+                }
+                false => tensor,
+            };
+            device.upload(&tensor)
+        });
+        Ok(Self { inner: inner.map_err(raised)?, device })
+    }
+
+    /// The elements as an array. On the CPU it shares the tensor's memory and is read-only.
+    fn numpy<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let tensor = detached(py, || self.inner.download()).map_err(raised)?;
+        array_of(py, tensor)
+    }
+
+    #[pyo3(signature = (dtype = None, copy = None))]
+    fn __array__<'py>(
+        &self,
+        py: Python<'py>,
+        dtype: Option<&Bound<'py, PyAny>>,
+        copy: Option<bool>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        if copy == Some(false) && !self.device.is_cpu() {
+            return Err(ArgumentError::new_err(
+                "a tensor on a GPU is copied to make an array of it",
+            ));
+        }
+        let array = self.numpy(py)?;
+        let array = if copy == Some(true) { array.call_method0("copy")? } else { array };
+        match dtype.filter(|dtype| !dtype.is_none()) {
+            None => Ok(array),
+            Some(dtype) => {
+                let options = PyDict::new(py);
+                options.set_item("copy", false)?;
+                array.call_method("astype", (dtype,), Some(&options))
+            }
+        }
+    }
+
+    #[pyo3(signature = (**options))]
+    fn __dlpack__<'py>(
+        &self,
+        py: Python<'py>,
+        options: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let array = self.numpy(py)?;
+        let version = match options {
+            Some(options) => options.get_item("max_version")?.filter(|version| !version.is_none()),
+            None => None,
+        };
+        match version {
+            Some(_) => array.call_method("__dlpack__", (), options),
+            // Before version 1 nothing says that memory is read-only.
+            None => array.call_method0("copy")?.call_method0("__dlpack__"),
+        }
+    }
+
+    /// The host's memory: of a GPU's tensor it is a copy.
+    fn __dlpack_device__(&self) -> (i32, i32) {
+        (1, 0)
+    }
+
+    /// The sizes of the axes.
+    #[getter]
+    fn shape<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        PyTuple::new(py, self.inner.desc().shape())
+    }
+
+    /// The number of axes.
+    #[getter]
+    fn ndim(&self) -> usize {
+        self.inner.desc().rank()
+    }
+
+    /// The number of elements.
+    #[getter]
+    fn size(&self) -> usize {
+        self.inner.desc().len()
+    }
+
+    /// The type of the elements.
+    #[getter]
+    fn dtype<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArrayDescr>> {
+        descr(py, self.inner.desc().element_type())
+    }
+
+    /// The device.
+    #[getter]
+    fn device(&self) -> Device {
+        Device(self.device.clone())
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<wgmax.Tensor {} on {}>", self.inner.desc(), self.device.info().name)
+    }
+
+    fn __len__(&self) -> PyResult<usize> {
+        let first = self.inner.desc().shape().first().copied();
+        first.ok_or_else(|| PyTypeError::new_err("a tensor without axes has no length"))
+    }
+
+    /// A view: integers, slices and an ellipsis, as numpy has them.
+    fn __getitem__(&self, index: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let view = self.inner.view();
+        let (sizes, pitches) = (view.desc().shape(), view.pitches());
+        let parts: Vec<Bound<'_, PyAny>> = match index.cast::<PyTuple>() {
+            Ok(tuple) => tuple.iter().collect(),
+            Err(_) => vec![index.clone()],
+        };
+        let is_ellipsis = |part: &&Bound<'_, PyAny>| part.is_instance_of::<PyEllipsis>();
+        let ellipses = parts.iter().filter(is_ellipsis).count();
+        let named = parts.len() - ellipses;
+        if ellipses > 1 || named > sizes.len() {
+            return Err(PyIndexError::new_err("too many indices"));
+        }
+        let (mut new_sizes, mut new_pitches, mut offset) = (Vec::new(), Vec::new(), view.offset());
+        let mut axis = 0;
+        for part in &parts {
+            if part.is_instance_of::<PyEllipsis>() {
+                let skipped = sizes.len() - named;
+                new_sizes.extend_from_slice(&sizes[axis..axis + skipped]);
+                new_pitches.extend_from_slice(&pitches[axis..axis + skipped]);
+                axis += skipped;
+                continue;
+            }
+            let (size, pitch) = (sizes[axis], pitches[axis]);
+            if let Ok(slice) = part.cast::<PySlice>() {
+                let found = slice.indices(size as isize)?;
+                new_sizes.push(found.slicelength);
+                new_pitches.push(pitch.saturating_mul(found.step));
+                if found.slicelength > 0 {
+                    offset = offset.saturating_add_signed(found.start * pitch);
+                }
+            } else if let Some(at) = integer(part) {
+                let from_front = if at < 0 { at.saturating_add(size as i64) } else { at };
+                if !(0..size as i64).contains(&from_front) {
+                    return Err(PyIndexError::new_err(format!(
+                        "index {at} is out of range for axis {axis} of size {size}"
+                    )));
+                }
+                offset = offset.saturating_add_signed(from_front as isize * pitch);
+            } else {
+                return Err(PyTypeError::new_err("a tensor is indexed by integers and slices"));
+            }
+            axis += 1;
+        }
+        new_sizes.extend_from_slice(&sizes[axis..]);
+        new_pitches.extend_from_slice(&pitches[axis..]);
+        self.placed(new_sizes, offset, new_pitches)
+    }
+
+    /// A view with the axes in another order; in reverse by default.
+    #[pyo3(signature = (*axes))]
+    fn transpose(&self, axes: &Bound<'_, PyTuple>) -> PyResult<Self> {
+        let rank = self.ndim();
+        let axes: Vec<usize> = match axes.len() {
+            0 => (0..rank).rev().collect(),
+            _ => {
+                let first = axes.get_item(0)?;
+                let given = if axes.len() == 1 { integers(&first) } else { None };
+                let given = given.or_else(|| integers(axes)).unwrap_or_default();
+                let front = |&axis: &i64| if axis < 0 { axis + rank as i64 } else { axis };
+                given.iter().map(front).map(|axis| usize::try_from(axis).unwrap_or(rank)).collect()
+            }
+        };
+        self.viewed(self.inner.view().permute(&axes))
+    }
+
+    /// The axes in reverse order.
+    #[getter(T)]
+    fn reversed(&self) -> PyResult<Self> {
+        let axes: Vec<usize> = (0..self.ndim()).rev().collect();
+        self.viewed(self.inner.view().permute(&axes))
+    }
+
+    /// The same elements in another shape, if they lie one after the other.
+    #[pyo3(signature = (*sizes))]
+    fn reshape(&self, sizes: &Bound<'_, PyTuple>) -> PyResult<Self> {
+        let first = match sizes.len() {
+            1 => sizes.get_item(0)?,
+            _ => sizes.clone().into_any(),
+        };
+        let mut given = integer(&first).map(|size| vec![size]).or_else(|| integers(&first));
+        let len = self.size();
+        if let Some(given) = &mut given
+            && let Some(unknown) = given.iter().position(|&size| size == -1)
+        {
+            let others = given.iter().enumerate().filter(|&(at, _)| at != unknown);
+            let others = others.map(|(_, &size)| size).try_fold(1, i64::checked_mul);
+            if let Some(others) = others.filter(|&others| others > 0) {
+                given[unknown] = len as i64 / others;
+            }
+        }
+        let sizes = given.map(|given| {
+            given.into_iter().map(|size| usize::try_from(size).ok()).collect::<Option<Vec<_>>>()
+        });
+        let sizes = sizes.flatten().map_or_else(|| shape("sizes", &first), Ok)?;
+        let view = self.inner.view();
+        let desc = TensorDesc::new(view.desc().element_type(), sizes).map_err(raised)?;
+        if !view.is_contiguous() || desc.len() != len {
+            return Err(ArgumentError::new_err(
+                "only as many elements, one after the other, take another shape",
+            ));
+        }
+        self.viewed(Ok(View::from(&desc)))
+    }
+}

@@ -1,0 +1,71 @@
+//! Random cases on a device.
+
+use pyo3::prelude::*;
+use wgmax::operator::Operator;
+use wgmax::sweep::Case;
+
+use crate::device::{chosen, cpu};
+use crate::threads::detached;
+
+/// What random cases found.
+#[pyclass(frozen, get_all, module = "wgmax")]
+pub(crate) struct Verification {
+    /// How many cases ran.
+    cases: u64,
+    /// The cases whose results were wrong, as text.
+    differing: Vec<String>,
+    /// The cases that failed, with their errors, as text.
+    failed: Vec<String>,
+}
+
+/// Runs random cases of all operators, types and attributes on a device. What a GPU computes is compared
+/// with the CPU, and what the CPU computes with the operators' definitions.
+#[pyfunction]
+#[pyo3(signature = (device = None, *, cases = 390, seed = 0))]
+pub(crate) fn verify(
+    py: Python<'_>,
+    device: Option<&Bound<'_, PyAny>>,
+    cases: u64,
+    seed: u64,
+) -> PyResult<Verification> {
+    let device = chosen(py, device)?;
+    let mut found = Verification { cases, differing: Vec::new(), failed: Vec::new() };
+    for index in 0..cases {
+        py.check_signals()?;
+        match detached(py, || is_right(&device, seed, index)) {
+            Ok(None) => {}
+            Ok(Some(case)) => found.differing.push(format!("case {index} of seed {seed}: {case}")),
+            Err(error) => found.failed.push(format!("case {index} of seed {seed}: {error}")),
+        }
+    }
+    Ok(found)
+}
+
+/// Whether a case is right; otherwise what it is.
+fn is_right(device: &wgmax::Device, seed: u64, index: u64) -> wgmax::Result<Option<String>> {
+    let case = Case::nth(seed, index)?;
+    let found = case.run(device)?;
+    let expected = match device.is_cpu() {
+        true => case.expected()?,
+        false => case.execute(cpu(), &case.own_plan(cpu())?)?,
+    };
+    let mut right = found.len() == expected.len();
+    for (found, expected) in found.iter().zip(&expected) {
+        right &= wgmax::compare(found, expected)?.is_equal();
+    }
+    let name = |operator: &Operator| operator.name();
+    Ok((!right).then(|| format!("{}: {case}", name(&case.operator))))
+}
+
+#[pymethods]
+impl Verification {
+    /// Whether all cases ran and were right.
+    fn __bool__(&self) -> bool {
+        self.differing.is_empty() && self.failed.is_empty()
+    }
+
+    fn __repr__(&self) -> String {
+        let (differing, failed) = (self.differing.len(), self.failed.len());
+        format!("<wgmax.Verification {} cases, {differing} differ, {failed} failed>", self.cases)
+    }
+}

@@ -1,0 +1,76 @@
+"""ONNX's own tests of the operators that wgmax has, by ONNX's runner."""
+
+import unittest
+
+import onnx
+import onnx.backend.test
+import pytest
+from conftest import NO_GPU
+
+import wgmax
+from wgmax.backend import OPERATORS, WgmaxBackend
+
+
+class OnCpu(WgmaxBackend):
+    """On the CPU alone."""
+
+    device = "cpu"
+
+    @classmethod
+    def supports_device(cls, device):
+        return device == "CPU"
+
+
+class OnGpu(OnCpu):
+    """On the best GPU adapter, which may be a software one."""
+
+    device = "gpu"
+
+
+def cases_of(backend, name):
+    """The test classes of a backend, with names of its own."""
+    found = onnx.backend.test.BackendTest(backend, __name__)
+    # These would be fetched before they are found to be of many operators.
+    found = found.exclude("_real_|bvlc_|densenet|inception|resnet|shufflenet|squeezenet|vgg|zfnet").test_cases
+    return {f"{name}{case}": cls for case, cls in found.items()}
+
+
+globals().update(cases_of(OnCpu, "Cpu"))
+if not NO_GPU:
+    globals().update(cases_of(OnGpu, "Gpu"))
+
+
+def is_own(test):
+    """Whether a test is of one of the operators."""
+    return any(test.startswith(f"test_{prefix}") for prefix in (
+        "argmax_", "argmin_", "maxpool_", "maxunpool_", "globalmaxpool", "reduce_max_", "reduce_min_",
+    ))  # fmt: skip
+
+
+def test_all_of_the_operators_are_run():
+    """None is left out: each test of an operator is of a model that the backend takes."""
+    from onnx.backend.test.loader import load_model_tests
+
+    own = [case for case in load_model_tests(kind="node") if is_own(case.name)]
+    assert len(own) > 70
+    names = set()
+    for case in own:
+        model = onnx.load(f"{case.model_dir}/model.onnx") if case.model_dir else case.model
+        names.update(node.op_type for node in model.graph.node)
+        assert WgmaxBackend.is_compatible(model), case.name
+    assert names == OPERATORS
+
+
+def test_all_else_is_unsupported():
+    from onnx import helper
+
+    info = [helper.make_tensor_value_info(name, 1, [2]) for name in "xyz"]
+    add = helper.make_node("Add", ["x", "y"], ["z"])
+    model = helper.make_model(helper.make_graph([add], "g", info[:2], info[2:]))
+    assert not WgmaxBackend.is_compatible(model)
+    with pytest.raises(wgmax.ArgumentError, match="no operator"):
+        WgmaxBackend.prepare(model)
+    with pytest.raises(unittest.SkipTest):
+        WgmaxBackend.prepare(model)
+    assert WgmaxBackend.supports_device("CPU")
+    assert not WgmaxBackend.supports_device("no such")

@@ -1,0 +1,145 @@
+"""Dask arrays against the same on one machine, whatever the chunks."""
+
+import itertools
+
+import dask.array as da
+import ml_dtypes
+import numpy as np
+import pytest
+from conftest import assert_same, random_array
+
+import wgmax
+import wgmax.dask
+
+DTYPES = [np.dtype(each) for each in ["f4", "f2", "i1", "u8", "?"]] + [
+    np.dtype(ml_dtypes.bfloat16)
+]
+
+
+def chunked(x, seed):
+    """Random chunks."""
+    random = np.random.default_rng(seed)
+    chunks = []
+    for size in x.shape:
+        cuts = np.unique(random.integers(0, size + 1, random.integers(0, 4)))
+        cuts = cuts[(cuts > 0) & (cuts < size)].tolist()
+        chunks.append(tuple(np.diff([0, *cuts, size]).tolist()))
+    return da.from_array(x, chunks=tuple(chunks))
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_reductions(dtype, device):
+    x = random_array(dtype, (9, 7, 11))
+    if dtype.kind in "fV":
+        x[2] = np.nan
+    for seed, nan in itertools.product(range(4), ["propagate", "ignore"]):
+        parts = chunked(x, seed)
+        for axis, keepdims in [(None, False), (0, True), ((0, -1), False), ((1, 2), True), ((), False)]:
+            options = dict(keepdims=keepdims, nan=nan)
+            found = wgmax.dask.reduce_max(parts, axis, device=device, split_every=2, **options)
+            expected = wgmax.reduce_max(x, axis, **options)
+            assert found.shape == expected.shape and found.dtype == expected.dtype
+            assert_same(found.compute(), expected)
+        found = wgmax.dask.reduce_min(parts, 1, nan=nan, device=device).compute()
+        assert_same(found, wgmax.reduce_min(x, 1, nan=nan))
+
+
+@pytest.mark.parametrize("empty", ["negative_infinity", "lowest"])
+@pytest.mark.parametrize("nan", ["propagate", "ignore"])
+def test_no_elements(empty, nan):
+    options = dict(empty=empty, nan=nan)
+    x = np.zeros((0, 4), np.float32)
+    found = wgmax.dask.reduce_max(da.from_array(x, chunks=2), 0, **options)
+    assert_same(found.compute(), wgmax.reduce_max(x, 0, **options))
+    found = wgmax.dask.reduce_max(da.from_array(x, chunks=2), 0, keepdims=True, **options)
+    assert_same(found.compute(), wgmax.reduce_max(x, 0, keepdims=True, **options))
+    # Chunks without elements beside others, and sets of nothing but NaN or minus infinity.
+    x = np.array([[np.nan, -np.inf, 1], [np.nan, -np.inf, np.nan]], np.float32)
+    whole = np.concatenate([np.ones((2, 3), np.float32), x, np.ones((2, 3), np.float32)])
+    parts = da.from_array(whole, chunks=((1, 1, 1, 1, 2), 3))
+    parts = parts[da.from_array([False, False, True, True, False, False], chunks=((1, 1, 1, 1, 2),))]
+    parts.compute_chunk_sizes()
+    assert parts.chunks[0] == (0, 0, 1, 1, 0)
+    found = wgmax.dask.reduce_max(parts, 0, **options).compute()
+    assert_same(found, wgmax.reduce_max(x, 0, **options))
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_segments(dtype, device):
+    data = random_array(dtype, (50, 3, 4))
+    ids = np.random.default_rng(2).integers(-2, 12, 50)
+    ids[ids == 5] = 6
+    if dtype.kind in "fV":
+        data[ids == 3] = np.nan
+        data[ids == 4] = -np.inf
+    for seed, nan in itertools.product(range(3), ["propagate", "ignore"]):
+        parts, chunked_ids = chunked(data, seed), da.from_array(ids, chunks=7)
+        for empty in ["zero", "lowest", "negative_infinity"]:
+            options = dict(empty=empty, nan=nan)
+            for name in ["segment_max", "segment_min"]:
+                find = getattr(wgmax.dask, name)
+                found = find(parts, chunked_ids, 11, device=device, split_every=2, **options)
+                expected = getattr(wgmax, name)(data, ids, 11, segments="unsorted", **options)
+                assert found.shape == expected.shape
+                assert_same(found.compute(), expected)
+    found = wgmax.dask.segment_max(parts[:, 0, 0], chunked_ids, device=device)
+    assert_same(found.compute(), wgmax.segment_max(data[:, 0, 0], ids, segments="unsorted"))
+    found = wgmax.dask.segment_max(parts, ids, 3)
+    assert_same(found.compute(), wgmax.segment_max(data, ids, 3, segments="unsorted"))
+
+
+POOLS = [
+    dict(kernel_size=3),
+    dict(kernel_size=(2, 5), stride=(3, 1), padding=(1, 2), dilation=(2, 1)),
+    dict(kernel_size=3, stride=2, padding=1, ceil_mode=True),
+    dict(kernel_size=2, stride=4, padding=((3, 6), (0, 9)), ceil_mode="all"),
+    dict(kernel_size=(4, 1), stride=7, padding="same_upper"),
+    dict(kernel_size=(4, 2), stride=(1, 3), padding="same_lower", dilation=(3, 1)),
+    dict(kernel_size=2, stride=1, padding="valid", dilation=5),
+    dict(kernel_size=30, stride=1, padding=20),
+]
+
+
+@pytest.mark.parametrize("pool", POOLS, ids=str)
+@pytest.mark.parametrize("layout", ["NCX", "NXC"])
+def test_pools(pool, layout):
+    x = random_array(np.dtype("f4"), (2, 3, 17, 13))
+    x = np.moveaxis(x, 1, -1).copy() if layout == "NXC" else x
+    for seed, nan in itertools.product(range(3), ["propagate", "ignore"]):
+        parts = chunked(x, seed)
+        options = dict(layout=layout, nan=nan, **pool)
+        expected = wgmax.max_pool(x, **options)
+        found = wgmax.dask.max_pool(parts, **options)
+        assert found.shape == expected.shape
+        assert_same(found.compute(), expected)
+        expected = wgmax.max_pool(x, return_indices=True, **options)
+        found = wgmax.dask.max_pool(parts, return_indices=True, **options)
+        assert_same(found[0].compute(), expected[0])
+        assert_same(found[1].compute(), expected[1])
+    found = wgmax.dask.min_pool(parts, layout=layout, **pool).compute()
+    assert_same(found, wgmax.min_pool(x, layout=layout, **pool))
+
+
+def test_pools_of_other_ranks(device):
+    for shape in [(2, 1, 40), (1, 2, 9, 8, 7)]:
+        for dtype in ["i4", "f2"]:
+            x = random_array(np.dtype(dtype), shape)
+            options = dict(kernel_size=3, stride=2, padding=1, device=device)
+            found = wgmax.dask.max_pool(chunked(x, 1), **options)
+            assert_same(found.compute(), wgmax.max_pool(x, **options))
+
+
+def test_errors_come_with_the_call():
+    x = da.zeros((2, 3, 8), chunks=2, dtype="f4")
+    for wrong in [
+        lambda: wgmax.dask.reduce_max(x, 3),
+        lambda: wgmax.dask.reduce_max(x, nan="no"),
+        lambda: wgmax.dask.max_pool(x, 9),
+        lambda: wgmax.dask.max_pool(x[x[:, 0, 0] > 0], 1),
+        lambda: wgmax.dask.segment_max(x, np.zeros(3, int), 1),
+        lambda: wgmax.dask.segment_max(x, np.zeros(2), 1),
+        lambda: wgmax.dask.segment_max(x, np.zeros(2, int), -1),
+        lambda: wgmax.dask.reduce_max(x.astype("c8")),
+    ]:
+        with pytest.raises(wgmax.ArgumentError):
+            wrong()

@@ -1,0 +1,82 @@
+"""The max family of tensor operators, on GPUs and on the CPU, bit for bit the same.
+
+`reduce_max`, `max_pool` and `segment_max`, the same of minima, positions and gradients take numpy's
+arrays and return such; what they take too: ml_dtypes' bfloat16, and whatever has ``__dlpack__``. A
+`Tensor` is in the memory of a `Device` and stays there.
+
+- `wgmax.onnx`, `wgmax.openvino` and `wgmax.onednn` have the operators as those define them.
+- `wgmax.backend` runs ONNX models of one operator, by ONNX's own interface.
+- `wgmax.dask` takes arrays larger than a machine.
+
+Errors are `ArgumentError`, a `ValueError`; `OutOfMemoryError`, a `MemoryError`; and `DeviceError`, a
+`RuntimeError`. Their ``code`` is the name of the cause.
+"""
+
+import os as _os
+
+from . import _wgmax
+from ._wgmax import (
+    ArgumentError,
+    Comparison,
+    Device,
+    DeviceError,
+    DeviceInfo,
+    OutOfMemoryError,
+    Tensor,
+    Verification,
+    __version__,
+    arg_max,
+    arg_min,
+    compare,
+    devices,
+    max_pool,
+    max_pool_backward,
+    max_unpool,
+    min_pool,
+    min_pool_backward,
+    reduce_max,
+    reduce_max_backward,
+    reduce_min,
+    reduce_min_backward,
+    segment_max,
+    segment_max_backward,
+    segment_min,
+    segment_min_backward,
+    verify,
+)
+from . import onednn, onnx, openvino
+
+if hasattr(_os, "register_at_fork"):
+    _os.register_at_fork(after_in_child=_wgmax._forked)
+
+__all__ = [
+    "ArgumentError",
+    "Comparison",
+    "Device",
+    "DeviceError",
+    "DeviceInfo",
+    "OutOfMemoryError",
+    "Tensor",
+    "Verification",
+    "arg_max",
+    "arg_min",
+    "compare",
+    "devices",
+    "max_pool",
+    "max_pool_backward",
+    "max_unpool",
+    "min_pool",
+    "min_pool_backward",
+    "onednn",
+    "onnx",
+    "openvino",
+    "reduce_max",
+    "reduce_max_backward",
+    "reduce_min",
+    "reduce_min_backward",
+    "segment_max",
+    "segment_max_backward",
+    "segment_min",
+    "segment_min_backward",
+    "verify",
+]

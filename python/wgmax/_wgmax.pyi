@@ -1,0 +1,304 @@
+from typing import Any, Literal, Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike, NDArray
+
+__version__: str
+
+_Axis = int | Sequence[int] | None
+_Sizes = int | Sequence[int]
+_Padding = _Sizes | Sequence[tuple[int, int]] | Literal["valid", "same_upper", "same_lower"]
+_Nan = Literal["propagate", "ignore"]
+_Empty = Literal["negative_infinity", "lowest"]
+_EmptySegment = Literal["zero", "lowest", "negative_infinity"]
+_Segments = Literal["sorted", "unsorted", "offsets"]
+_Layout = Literal["NCX", "NXC"]
+_Order = Literal["row_major", "column_major"]
+_Given = ArrayLike | Tensor
+# An array or a scalar; a `Tensor` if an input is one; tuples of these with `return_indices`.
+_Found = Any
+
+class ArgumentError(ValueError):
+    code: str
+
+class OutOfMemoryError(MemoryError):
+    code: str
+
+class DeviceError(RuntimeError):
+    code: str
+
+class Device:
+    def __init__(self, name: str = "auto") -> None: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def backend(self) -> str: ...
+    @property
+    def driver(self) -> str: ...
+    @property
+    def kind(self) -> str: ...
+
+class DeviceInfo:
+    @property
+    def name(self) -> str: ...
+    @property
+    def backend(self) -> str: ...
+    @property
+    def driver(self) -> str: ...
+    @property
+    def kind(self) -> str: ...
+
+class Tensor:
+    def __init__(
+        self, array: Any, device: Device | str | None = None, *, copy: bool = True
+    ) -> None: ...
+    def numpy(self) -> NDArray[Any]: ...
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]: ...
+    def __dlpack__(self, **options: Any) -> Any: ...
+    def __dlpack_device__(self) -> tuple[int, int]: ...
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+    @property
+    def ndim(self) -> int: ...
+    @property
+    def size(self) -> int: ...
+    @property
+    def dtype(self) -> np.dtype[Any]: ...
+    @property
+    def device(self) -> Device: ...
+    @property
+    def T(self) -> Tensor: ...
+    def __len__(self) -> int: ...
+    def __getitem__(self, index: Any) -> Tensor: ...
+    def transpose(self, *axes: Any) -> Tensor: ...
+    def reshape(self, *sizes: Any) -> Tensor: ...
+
+class Comparison:
+    @property
+    def equal(self) -> bool: ...
+    @property
+    def total(self) -> int: ...
+    @property
+    def differing(self) -> int: ...
+    @property
+    def max_ulp(self) -> int | None: ...
+    @property
+    def first(self) -> list[dict[str, Any]]: ...
+    def __bool__(self) -> bool: ...
+
+class Verification:
+    @property
+    def cases(self) -> int: ...
+    @property
+    def differing(self) -> list[str]: ...
+    @property
+    def failed(self) -> list[str]: ...
+    def __bool__(self) -> bool: ...
+
+def devices() -> list[DeviceInfo]: ...
+def compare(a: _Given, b: _Given, *, values: bool = False) -> Comparison: ...
+def verify(
+    device: Device | str | None = None, *, cases: int = 390, seed: int = 0
+) -> Verification: ...
+def node(
+    dialect: str,
+    operator: str,
+    version: int | None,
+    attributes: dict[str, Any],
+    inputs: Sequence[_Given | None],
+    outputs: int = 1,
+    nan: _Nan | None = None,
+    device: Device | str | None = None,
+) -> list[Any]: ...
+def reduce_max(
+    x: _Given,
+    axis: _Axis = None,
+    *,
+    keepdims: bool = False,
+    return_indices: bool = False,
+    select_last: bool = False,
+    index_type: DTypeLike = "int64",
+    nan: _Nan = "propagate",
+    empty: _Empty = "negative_infinity",
+    device: Device | str | None = None,
+) -> _Found: ...
+def reduce_min(
+    x: _Given,
+    axis: _Axis = None,
+    *,
+    keepdims: bool = False,
+    return_indices: bool = False,
+    select_last: bool = False,
+    index_type: DTypeLike = "int64",
+    nan: _Nan = "propagate",
+    empty: _Empty = "negative_infinity",
+    device: Device | str | None = None,
+) -> _Found: ...
+def arg_max(
+    x: _Given,
+    axis: _Axis = None,
+    *,
+    keepdims: bool = False,
+    select_last: bool = False,
+    index_type: DTypeLike = "int64",
+    nan: _Nan = "propagate",
+    device: Device | str | None = None,
+) -> _Found: ...
+def arg_min(
+    x: _Given,
+    axis: _Axis = None,
+    *,
+    keepdims: bool = False,
+    select_last: bool = False,
+    index_type: DTypeLike = "int64",
+    nan: _Nan = "propagate",
+    device: Device | str | None = None,
+) -> _Found: ...
+def max_pool(
+    x: _Given,
+    kernel_size: _Sizes,
+    stride: _Sizes | None = None,
+    padding: _Padding = 0,
+    *,
+    dilation: _Sizes = 1,
+    ceil_mode: bool | Literal["all"] = False,
+    return_indices: bool = False,
+    layout: _Layout = "NCX",
+    nan: _Nan = "propagate",
+    empty: _Empty = "negative_infinity",
+    index_type: DTypeLike = "int64",
+    index_axis: int | None = None,
+    index_order: _Order = "row_major",
+    device: Device | str | None = None,
+) -> _Found: ...
+def min_pool(
+    x: _Given,
+    kernel_size: _Sizes,
+    stride: _Sizes | None = None,
+    padding: _Padding = 0,
+    *,
+    dilation: _Sizes = 1,
+    ceil_mode: bool | Literal["all"] = False,
+    return_indices: bool = False,
+    layout: _Layout = "NCX",
+    nan: _Nan = "propagate",
+    empty: _Empty = "negative_infinity",
+    index_type: DTypeLike = "int64",
+    index_axis: int | None = None,
+    index_order: _Order = "row_major",
+    device: Device | str | None = None,
+) -> _Found: ...
+def segment_max(
+    data: _Given,
+    segment_ids: _Given,
+    num_segments: int | None = None,
+    *,
+    segments: _Segments = "sorted",
+    empty: _EmptySegment = "zero",
+    return_indices: bool = False,
+    index_type: DTypeLike = "int64",
+    nan: _Nan = "propagate",
+    device: Device | str | None = None,
+) -> _Found: ...
+def segment_min(
+    data: _Given,
+    segment_ids: _Given,
+    num_segments: int | None = None,
+    *,
+    segments: _Segments = "sorted",
+    empty: _EmptySegment = "zero",
+    return_indices: bool = False,
+    index_type: DTypeLike = "int64",
+    nan: _Nan = "propagate",
+    device: Device | str | None = None,
+) -> _Found: ...
+def reduce_max_backward(
+    x: _Given,
+    gradient: _Given,
+    axis: _Axis = None,
+    *,
+    shape: _Sizes | None = None,
+    keepdims: bool = False,
+    select_last: bool = False,
+    index_type: DTypeLike = "int64",
+    nan: _Nan = "propagate",
+    device: Device | str | None = None,
+) -> _Found: ...
+def reduce_min_backward(
+    x: _Given,
+    gradient: _Given,
+    axis: _Axis = None,
+    *,
+    shape: _Sizes | None = None,
+    keepdims: bool = False,
+    select_last: bool = False,
+    index_type: DTypeLike = "int64",
+    nan: _Nan = "propagate",
+    device: Device | str | None = None,
+) -> _Found: ...
+def max_pool_backward(
+    x: _Given,
+    gradient: _Given,
+    kernel_size: _Sizes,
+    stride: _Sizes | None = None,
+    padding: _Padding = 0,
+    *,
+    shape: _Sizes | None = None,
+    dilation: _Sizes = 1,
+    ceil_mode: bool | Literal["all"] = False,
+    layout: _Layout = "NCX",
+    nan: _Nan = "propagate",
+    empty: _Empty = "negative_infinity",
+    index_type: DTypeLike = "int64",
+    index_axis: int | None = None,
+    index_order: _Order = "row_major",
+    device: Device | str | None = None,
+) -> _Found: ...
+def min_pool_backward(
+    x: _Given,
+    gradient: _Given,
+    kernel_size: _Sizes,
+    stride: _Sizes | None = None,
+    padding: _Padding = 0,
+    *,
+    shape: _Sizes | None = None,
+    dilation: _Sizes = 1,
+    ceil_mode: bool | Literal["all"] = False,
+    layout: _Layout = "NCX",
+    nan: _Nan = "propagate",
+    empty: _Empty = "negative_infinity",
+    index_type: DTypeLike = "int64",
+    index_axis: int | None = None,
+    index_order: _Order = "row_major",
+    device: Device | str | None = None,
+) -> _Found: ...
+def segment_max_backward(
+    data: _Given,
+    segment_ids: _Given | None,
+    gradient: _Given,
+    *,
+    shape: _Sizes | None = None,
+    segments: _Segments = "sorted",
+    index_type: DTypeLike = "int64",
+    nan: _Nan = "propagate",
+    device: Device | str | None = None,
+) -> _Found: ...
+def segment_min_backward(
+    data: _Given,
+    segment_ids: _Given | None,
+    gradient: _Given,
+    *,
+    shape: _Sizes | None = None,
+    segments: _Segments = "sorted",
+    index_type: DTypeLike = "int64",
+    nan: _Nan = "propagate",
+    device: Device | str | None = None,
+) -> _Found: ...
+def max_unpool(
+    values: _Given,
+    indices: _Given,
+    shape: _Sizes,
+    *,
+    indices_within: _Sizes | None = None,
+    device: Device | str | None = None,
+) -> _Found: ...

@@ -1,0 +1,127 @@
+"""ONNX's backend interface, for models of one operator that wgmax has.
+
+The devices of ONNX are ``CPU`` and ``CUDA``; here any name that `wgmax.Device` takes goes too.
+
+Examples
+--------
+>>> import numpy as np, onnx.helper as h, wgmax.backend
+>>> info = lambda name, shape: h.make_tensor_value_info(name, 1, shape)
+>>> node = h.make_node('MaxPool', ['x'], ['y'], kernel_shape=[2])
+>>> graph = h.make_graph([node], 'g', [info('x', [1, 1, 3])], [info('y', [1, 1, 2])])
+>>> model = h.make_model(graph, opset_imports=[h.make_opsetid('', 22)])
+>>> wgmax.backend.prepare(model).run([np.array([[[1, 3, 2]]], np.float32)])
+Outputs(y=array([[[3., 3.]]], dtype=float32))
+"""
+
+import unittest
+
+import numpy as np
+from onnx import helper, numpy_helper
+from onnx.backend.base import Backend, BackendRep, namedtupledict
+
+from . import _wgmax
+
+OPERATORS = frozenset(
+    ["ArgMax", "ArgMin", "GlobalMaxPool", "MaxPool", "MaxUnpool", "ReduceMax", "ReduceMin"]
+)
+"""The operators that wgmax has."""
+
+
+class UnsupportedModel(_wgmax.ArgumentError, unittest.SkipTest):
+    """A model that is not one operator of wgmax. Test runners, ONNX's too, count it as skipped."""
+
+
+def _reason(model):
+    """Why a model is not supported; None if it is."""
+    nodes = model.graph.node
+    if len(nodes) != 1:
+        return f"the model has {len(nodes)} nodes; wgmax runs models of one"
+    if nodes[0].domain not in ("", "ai.onnx") or nodes[0].op_type not in OPERATORS:
+        return f"wgmax has no operator {nodes[0].domain}.{nodes[0].op_type}"
+    return None
+
+
+class _Prepared(BackendRep):
+    """A model of one node, and the device that it runs on."""
+
+    def __init__(self, model, device):
+        graph = model.graph
+        opsets = [opset.version for opset in model.opset_import if opset.domain in ("", "ai.onnx")]
+        self._node = graph.node[0]
+        self._opset = opsets[0] if opsets else 1
+        self._attributes = {
+            attribute.name: helper.get_attribute_value(attribute)
+            for attribute in self._node.attribute
+        }
+        self._constants = {each.name: numpy_helper.to_array(each) for each in graph.initializer}
+        self._inputs = [each.name for each in graph.input if each.name not in self._constants]
+        self._outputs = [each.name for each in graph.output]
+        self._device = device
+
+    def run(self, inputs, **kwargs):
+        """The results for inputs in the order of the graph, or by name."""
+        if isinstance(inputs, dict):
+            given = dict(inputs)
+        elif isinstance(inputs, (list, tuple)):
+            given = dict(zip(self._inputs, inputs))
+        else:
+            given = {self._inputs[0]: inputs}
+        values = {**self._constants, **given}
+        missing = [name for name in self._node.input if name and name not in values]
+        if missing:
+            raise _wgmax.ArgumentError(f"there is no input {missing[0]!r}")
+        results = _wgmax.node(
+            "onnx",
+            self._node.op_type,
+            self._opset,
+            self._attributes,
+            [values[name] if name else None for name in self._node.input],
+            len(self._node.output),
+            device=self._device,
+        )
+        found = {name: np.asarray(each) for name, each in zip(self._node.output, results)}
+        names = self._outputs
+        return namedtupledict("Outputs", names)(*[found[name] for name in names])
+
+
+class WgmaxBackend(Backend):
+    """Runs models of one operator on a device of wgmax."""
+
+    device = None
+    """The name of the device that stands for all of ONNX's; by default each is named by itself."""
+
+    @classmethod
+    def _named(cls, device):
+        if cls.device is not None:
+            return cls.device
+        name = device.split(":")[0]
+        return {"CPU": "cpu", "CUDA": "gpu"}.get(name, name)
+
+    @classmethod
+    def is_compatible(cls, model, device="CPU", **kwargs):
+        """Whether the model is one operator that wgmax has."""
+        return _reason(model) is None
+
+    @classmethod
+    def prepare(cls, model, device="CPU", **kwargs):
+        """The model, ready to be run on a device."""
+        super().prepare(model, device, **kwargs)
+        reason = _reason(model)
+        if reason is not None:
+            raise UnsupportedModel(reason)
+        return _Prepared(model, cls._named(device))
+
+    @classmethod
+    def supports_device(cls, device):
+        """Whether there is such a device."""
+        try:
+            _wgmax.Device(cls._named(device))
+        except _wgmax.DeviceError:
+            return False
+        return True
+
+
+is_compatible = WgmaxBackend.is_compatible
+prepare = WgmaxBackend.prepare
+run_model = WgmaxBackend.run_model
+supports_device = WgmaxBackend.supports_device

@@ -1,0 +1,470 @@
+"""The operators on Dask arrays, which may be larger than any machine.
+
+Each chunk is computed by wgmax on the worker that has it, and maxima of chunks are combined by wgmax. A
+maximum never rounds, so the chunks do not show: results are those of one machine, bit for bit.
+
+``device`` is the name of a device, which each worker opens: by default ``'auto'``, a hardware GPU or
+else the CPU.
+
+Examples
+--------
+>>> import dask.array as da, wgmax.dask
+>>> x = da.arange(12, chunks=5).reshape(3, 4)
+>>> wgmax.dask.reduce_max(x, axis=1).compute()
+array([ 3,  7, 11])
+>>> ids = da.from_array([2, 0, 2], chunks=2)
+>>> wgmax.dask.segment_max(x, ids, 3).compute()
+array([[ 4,  5,  6,  7],
+       [ 0,  0,  0,  0],
+       [ 8,  9, 10, 11]])
+"""
+
+import functools
+import itertools
+import math
+
+import dask.array as da
+import numpy as np
+
+from . import _wgmax
+
+__all__ = ["max_pool", "min_pool", "reduce_max", "reduce_min", "segment_max", "segment_min"]
+
+_REDUCE = {"max": _wgmax.reduce_max, "min": _wgmax.reduce_min}
+_POOL = {"max": _wgmax.max_pool, "min": _wgmax.min_pool}
+_SEGMENT = {"max": _wgmax.segment_max, "min": _wgmax.segment_min}
+
+
+def _is_float(dtype):
+    """Whether a dtype has NaN: numpy's floats, and bfloat16, whose kind is V."""
+    return np.dtype(dtype).kind in "fV"
+
+
+def reduce_max(
+    x,
+    axis=None,
+    *,
+    keepdims=False,
+    nan="propagate",
+    empty="negative_infinity",
+    device="auto",
+    split_every=None,
+):
+    """The maximum along axes of a Dask array, as `wgmax.reduce_max` has it.
+
+    Parameters
+    ----------
+    x : dask.array.Array
+    axis : int or tuple of int, optional
+        The axes to reduce; all by default.
+    keepdims : bool
+        Whether reduced axes stay, with size 1.
+    nan : {'propagate', 'ignore'}
+    empty : {'negative_infinity', 'lowest'}
+        What floats give where there are no elements.
+    device : str
+        What workers compute on.
+    split_every : int, optional
+        How many partial results are combined at a time; Dask's own choice by default.
+
+    Returns
+    -------
+    dask.array.Array
+    """
+    return _reduce("max", x, axis, keepdims, nan, empty, device, split_every)
+
+
+def reduce_min(
+    x,
+    axis=None,
+    *,
+    keepdims=False,
+    nan="propagate",
+    empty="negative_infinity",
+    device="auto",
+    split_every=None,
+):
+    """The minimum along axes of a Dask array. The arguments are those of `reduce_max`."""
+    return _reduce("min", x, axis, keepdims, nan, empty, device, split_every)
+
+
+def _reduce(extremum, x, axis, keepdims, nan, empty, device, split_every):
+    axes = tuple(range(x.ndim)) if axis is None else np.atleast_1d(axis).astype(int).tolist()
+    # Wrong axes and attributes are errors now, and not on a worker.
+    _REDUCE[extremum](np.zeros((1,) * x.ndim, x.dtype), axes, nan=nan, empty=empty)
+    axes = tuple(each % x.ndim for each in axes)
+    if not axes:
+        return x.map_blocks(
+            _reduce_block, extremum, (), nan, empty, device, dtype=x.dtype, meta=_meta(x, x.ndim)
+        )
+    if any(x.shape[each] == 0 for each in axes):
+        # There are no elements at all, so there is no chunk whose part counts.
+        shape = [1 if each in axes else size for each, size in enumerate(x.shape)]
+        value = _REDUCE[extremum](np.empty(0, x.dtype), empty=empty)
+        full = da.full(shape, value, dtype=x.dtype)
+        return full if keepdims else full.squeeze(axes)
+
+    options = {"extremum": extremum, "nan": nan, "device": device}
+    combine = functools.partial(_combine_block, **options)
+    return da.reduction(
+        x,
+        chunk=functools.partial(_partial_block, **options),
+        combine=combine,
+        aggregate=combine,
+        axis=axes,
+        keepdims=keepdims,
+        dtype=x.dtype,
+        meta=_meta(x, x.ndim if keepdims else x.ndim - len(axes)),
+        split_every=split_every,
+        name=f"wgmax-reduce-{extremum}",
+    )
+
+
+def _reduce_block(block, extremum, axes, nan, empty, device):
+    """The partial maxima of a block. What has no elements does not count for others."""
+    if nan == "ignore" and _is_float(block.dtype) and any(block.shape[each] == 0 for each in axes):
+        shape = [1 if each in axes else size for each, size in enumerate(block.shape)]
+        return np.full(shape, np.nan, block.dtype)
+    options = {"keepdims": True, "nan": nan, "empty": empty, "device": device}
+    return np.asarray(_REDUCE[extremum](block, axes, **options))
+
+
+def _partial_block(block, axis, keepdims, extremum, nan, device):
+    return _reduce_block(block, extremum, axis, nan, "negative_infinity", device)
+
+
+def _combine_block(blocks, axis, keepdims, extremum, nan, device):
+    found = _reduce_block(blocks, extremum, axis, nan, "negative_infinity", device)
+    return found if keepdims else np.squeeze(found, axis)
+
+
+def _meta(x, ndim):
+    return np.empty((0,) * ndim, x.dtype)
+
+
+def segment_max(
+    data,
+    segment_ids,
+    num_segments=None,
+    *,
+    empty="zero",
+    nan="propagate",
+    device="auto",
+    split_every=None,
+):
+    """The maximum of the rows of each segment of a Dask array.
+
+    Parameters
+    ----------
+    data : dask.array.Array
+        Of shape [rows, ...].
+    segment_ids : dask.array.Array or array_like
+        An integer for each row, in any order. Those out of range belong to no segment.
+    num_segments : int, optional
+        How many segments there are. By default the ids are computed now, to find the largest.
+    empty : {'zero', 'lowest', 'negative_infinity'}
+        What a segment without rows gives.
+    nan : {'propagate', 'ignore'}
+    device : str
+        What workers compute on.
+    split_every : int, optional
+        How many partial results are combined at a time; Dask's own choice by default.
+
+    Returns
+    -------
+    dask.array.Array
+        Of shape [num_segments, ...], in one chunk along the first axis.
+    """
+    return _segment("max", data, segment_ids, num_segments, empty, nan, device, split_every)
+
+
+def segment_min(
+    data,
+    segment_ids,
+    num_segments=None,
+    *,
+    empty="zero",
+    nan="propagate",
+    device="auto",
+    split_every=None,
+):
+    """The minimum of the rows of each segment. The arguments are those of `segment_max`."""
+    return _segment("min", data, segment_ids, num_segments, empty, nan, device, split_every)
+
+
+def _segment(extremum, data, ids, num_segments, empty, nan, device, split_every):
+    if not isinstance(ids, da.Array):
+        ids = da.from_array(np.asarray(ids), chunks=-1)
+    if num_segments is None:
+        largest = reduce_max(ids, device=device).compute() if ids.size else -1
+        num_segments = max(int(largest), -1) + 1
+    # Wrong attributes, types and shapes are errors now. Shapes of more than that are not allocated.
+    row = np.zeros((1,) * data.ndim, data.dtype)
+    _SEGMENT[extremum](
+        row,
+        np.zeros((1,) * ids.ndim, ids.dtype),
+        min(num_segments, 1),
+        segments="unsorted",
+        empty=empty,
+        nan=nan,
+    )
+    if ids.shape[0] != data.shape[0]:
+        raise _wgmax.ArgumentError(
+            f"segment_ids has a length of {ids.shape[0]}, but needs {data.shape[0]}"
+        )
+    ids = ids.rechunk({0: data.chunks[0]})
+    names = list("abcdefghijklmnopqrstuvwxyz"[: data.ndim])
+    if len(names) < data.ndim:
+        raise _wgmax.ArgumentError(f"{data.ndim} axes are more than Dask arrays have here")
+    options = {"extremum": extremum, "count": num_segments, "nan": nan, "device": device}
+
+    def partials(block, given, indices, meta):
+        return da.blockwise(
+            block,
+            ["a", "segment", *indices[1:]],
+            *given,
+            new_axes={"segment": num_segments},
+            adjust_chunks={"a": 1},
+            dtype=meta.dtype,
+            meta=meta,
+            **options,
+        )
+
+    values = partials(
+        _segment_block, [data, names, ids, names[:1]], names, _meta(data, data.ndim + 1)
+    )
+    values = _reduce(extremum, values, 0, False, nan, "lowest", device, split_every)
+    present = partials(
+        _presence_block, [ids, names[:1]], names[:1], np.empty((0, 0), np.bool_)
+    )
+    present = _reduce("max", present, 0, False, "propagate", "lowest", device, split_every)
+    value = _SEGMENT[extremum](row, np.zeros(1, np.int32), 2, empty=empty)[1].reshape(-1)[0]
+    return da.blockwise(
+        _fill_block,
+        ["segment", *names[1:]],
+        values,
+        ["segment", *names[1:]],
+        present,
+        ["segment"],
+        value=value,
+        dtype=data.dtype,
+        meta=_meta(data, data.ndim),
+    )
+
+
+def _segment_block(data, ids, extremum, count, nan, device):
+    """The partial maxima of a block's segments. Those without rows do not count for others."""
+    options = {"segments": "unsorted", "nan": nan, "device": device}
+    found = _SEGMENT[extremum](data, ids, count, empty="negative_infinity", **options)
+    if nan == "ignore" and _is_float(data.dtype):
+        found = _fill_block(found, _presence_block(ids, "max", count, nan, device)[0], np.nan)
+    return found[np.newaxis]
+
+
+def _presence_block(ids, extremum, count, nan, device):
+    """Which segments have rows."""
+    rows = np.ones(len(ids), np.bool_)
+    found = _wgmax.segment_max(rows, ids, count, segments="unsorted", device=device)
+    return found[np.newaxis]
+
+
+def _fill_block(values, present, value):
+    """Puts a value where no rows are."""
+    if not present.all():
+        values = values.copy()
+        values[~present] = value
+    return values
+
+
+def max_pool(
+    x,
+    kernel_size,
+    stride=None,
+    padding=0,
+    *,
+    dilation=1,
+    ceil_mode=False,
+    return_indices=False,
+    layout="NCX",
+    nan="propagate",
+    empty="negative_infinity",
+    device="auto",
+):
+    """The maximum of each window of a Dask array, as `wgmax.max_pool` has it.
+
+    A chunk of results is computed from the elements that its windows cover: its own, and the edges of
+    neighbours. Any chunks and attributes will do.
+
+    Parameters
+    ----------
+    x : dask.array.Array
+        Of shape [batch, channels, spatial...], or [batch, spatial..., channels].
+    kernel_size, stride, padding, dilation, ceil_mode, layout, nan, empty
+        As `wgmax.max_pool` has them.
+    return_indices : bool
+        Whether the positions of the maxima are a second result, as int64, from the first spatial axis
+        on. With the layout NXC they need all channels in one chunk, and get them.
+    device : str
+        What workers compute on.
+
+    Returns
+    -------
+    dask.array.Array, or a tuple of two with `return_indices`
+    """
+    return _pool(
+        "max", x, kernel_size, stride, padding, dilation, ceil_mode, return_indices, layout, nan,
+        empty, device,
+    )  # fmt: skip
+
+
+def min_pool(
+    x,
+    kernel_size,
+    stride=None,
+    padding=0,
+    *,
+    dilation=1,
+    ceil_mode=False,
+    return_indices=False,
+    layout="NCX",
+    nan="propagate",
+    empty="negative_infinity",
+    device="auto",
+):
+    """The minimum of each window. The arguments are those of `max_pool`."""
+    return _pool(
+        "min", x, kernel_size, stride, padding, dilation, ceil_mode, return_indices, layout, nan,
+        empty, device,
+    )  # fmt: skip
+
+
+class _Axis:
+    """The windows along a spatial axis."""
+
+    def __init__(self, size, windows, kernel, stride, dilation, before):
+        self.size, self.windows, self.kernel = size, windows, kernel
+        self.stride, self.dilation, self.before = stride, dilation, before
+
+    def chunks(self, given):
+        """Chunks of windows: those that begin in one chunk of elements, or before the first."""
+        ends = [-((-end - self.before) // self.stride) for end in itertools.accumulate(given)]
+        ends = [min(max(end, 0), self.windows) for end in ends]
+        if ends:
+            ends[-1] = self.windows
+        begins = [0, *ends[:-1]]
+        found = [(begin, end) for begin, end in zip(begins, ends) if begin < end]
+        return found or [(0, self.windows)]
+
+    def part(self, begin, end):
+        """What windows need: the range of elements, and the padding before and behind them."""
+        first = begin * self.stride - self.before
+        last = (end - 1) * self.stride - self.before + (self.kernel - 1) * self.dilation + 1
+        start, stop = max(first, 0), min(last, self.size)
+        # Windows that are padding alone lie anywhere.
+        return (start, stop, start - first, last - stop) if start < stop else (0, 0, last - first, 0)
+
+    def is_empty(self, begin, end):
+        """For each window whether it has no elements."""
+        first = np.arange(begin, end) * self.stride - self.before
+        taps = first[:, np.newaxis] + np.arange(self.kernel) * self.dilation
+        return ~((taps >= 0) & (taps < self.size)).any(axis=1)
+
+
+def _pool(
+    extremum, x, kernel_size, stride, padding, dilation, ceil_mode, return_indices, layout, nan,
+    empty, device,
+):  # fmt: skip
+    if any(math.isnan(size) for size in x.shape):
+        raise _wgmax.ArgumentError("a pooling needs known sizes: x.compute_chunk_sizes() finds them")
+    options = {"nan": nan, "empty": empty, "layout": layout}
+    shape = _wgmax._pool_shape(
+        x.shape, x.dtype, kernel_size, stride, padding,
+        dilation=dilation, ceil_mode=ceil_mode, **options,
+    )  # fmt: skip
+    spatial = x.ndim - 2
+    first = 2 if layout == "NCX" else 1
+
+    def each(value):
+        return (int(value),) * spatial if np.ndim(value) == 0 else tuple(int(v) for v in value)
+
+    kernel, dilation = each(kernel_size), each(dilation)
+    stride = kernel if stride is None else each(stride)
+    axes = []
+    for number in range(spatial):
+        size, windows = x.shape[first + number], shape[first + number]
+        extent = (kernel[number] - 1) * dilation[number] + 1
+        if isinstance(padding, str):
+            pads = max((windows - 1) * stride[number] + extent - size, 0)
+            before = {"valid": 0, "same_upper": pads // 2, "same_lower": pads - pads // 2}[padding]
+        else:
+            before = padding if np.ndim(padding) == 0 else padding[number]
+            before = before if np.ndim(before) == 0 else before[0]
+        axes.append(
+            _Axis(size, windows, kernel[number], stride[number], dilation[number], int(before))
+        )
+    pieces = [axis.chunks(x.chunks[first + number]) for number, axis in enumerate(axes)]
+    options.update(kernel_size=kernel, stride=stride, dilation=dilation, device=device)
+
+    def results(wanted):
+        def nested(number, part, chosen):
+            if number < spatial:
+                parts = []
+                for begin, end in pieces[number]:
+                    start, stop, _, _ = axes[number].part(begin, end)
+                    index = (slice(None),) * (first + number) + (slice(start, stop),)
+                    parts.append(nested(number + 1, part[index], [*chosen, (begin, end)]))
+                return da.concatenate(parts, axis=first + number)
+            ranges = [axis.part(*range_) for axis, range_ in zip(axes, chosen)]
+            together = {first + number: -1 for number in range(spatial)}
+            if wanted == 1 and layout == "NXC":
+                # Indices count channels too.
+                together[x.ndim - 1] = -1
+            part = part.rechunk(together)
+            chunks = list(part.chunks)
+            for number, (begin, end) in enumerate(chosen):
+                chunks[first + number] = (end - begin,)
+            dtype = np.dtype(np.int64) if wanted == 1 else x.dtype
+            return part.map_blocks(
+                _pool_block,
+                extremum,
+                axes,
+                chosen,
+                ranges,
+                first,
+                wanted,
+                options,
+                chunks=tuple(chunks),
+                dtype=dtype,
+                meta=np.empty((0,) * x.ndim, dtype),
+                name=f"wgmax-{extremum}-pool-"
+                + da.core.tokenize(part.name, options, chosen, ranges, wanted),
+            )
+
+        return nested(0, x, [])
+
+    return (results(0), results(1)) if return_indices else results(None)
+
+
+def _pool_block(block, extremum, axes, chosen, ranges, first, wanted, options):
+    """The maxima of the windows of a part: alone, or with indices and then `wanted` of the two."""
+    padding = [(before, behind) for _, _, before, behind in ranges]
+    found = _POOL[extremum](block, padding=padding, return_indices=wanted is not None, **options)
+    if wanted != 1:
+        return found if wanted is None else found[0]
+    # From positions in the part to positions in the plane.
+    spatial = len(axes)
+    plane, rest = 0, found[1]
+    channels, channel = 1, 0
+    if first == 1:
+        channels = block.shape[-1]
+        channel = np.arange(channels)
+        rest = rest // max(channels, 1)
+    for number in range(spatial):
+        inner = math.prod(stop - start for start, stop, _, _ in ranges[number + 1 :])
+        at, rest = np.divmod(rest, inner) if inner else (rest, rest)
+        plane = plane * axes[number].size + at + ranges[number][0]
+    for number, (axis, range_) in enumerate(zip(axes, chosen)):
+        is_empty = axis.is_empty(*range_)
+        shape = [-1 if each == first + number else 1 for each in range(block.ndim)]
+        plane = np.where(is_empty.reshape(shape), 0, plane)
+    return plane * channels + channel

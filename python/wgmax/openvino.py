@@ -1,0 +1,83 @@
+"""The operators of OpenVINO, with its names, defaults and errors.
+
+``version`` is the operator's; ``nan`` overrides what a NaN does, ``'propagate'`` or ``'ignore'``.
+Inputs are arrays or tensors.
+
+Examples
+--------
+>>> import numpy as np, wgmax
+>>> wgmax.openvino.ReduceMax(np.array([[1, 4], [3, 2]], np.int32), [1])
+array([4, 3], dtype=int32)
+>>> wgmax.openvino.SegmentMax(np.array([1.0, 2, 3]), [0, 0, 1], fill_mode='ZERO')
+array([2., 3.])
+"""
+
+import numpy as _np
+
+from ._node import results as _results
+
+__all__ = ["MaxPool", "ReduceMax", "ReduceMin", "SegmentMax"]
+
+
+def _reduce(operator, data, axes, keep_dims, version, nan, device):
+    inputs = [data, _np.asarray(axes, _np.int64)]
+    attributes = {"keep_dims": keep_dims}
+    return _results("openvino", operator, version, inputs, attributes, nan=nan, device=device)
+
+
+def ReduceMax(data, axes, *, keep_dims=None, version=1, nan=None, device=None):
+    """ReduceMax, version 1."""
+    return _reduce("ReduceMax", data, axes, keep_dims, version, nan, device)
+
+
+def ReduceMin(data, axes, *, keep_dims=None, version=1, nan=None, device=None):
+    """ReduceMin, version 1."""
+    return _reduce("ReduceMin", data, axes, keep_dims, version, nan, device)
+
+
+def MaxPool(
+    data,
+    *,
+    kernel,
+    strides,
+    pads_begin=None,
+    pads_end=None,
+    dilations=None,
+    rounding_type=None,
+    auto_pad=None,
+    index_element_type=None,
+    axis=None,
+    outputs=1,
+    version=14,
+    nan=None,
+    device=None,
+):
+    """MaxPool, versions 1, 8 and 14. With ``outputs=2`` a tuple of values and indices, from 8 on."""
+    attributes = {
+        "kernel": kernel,
+        "strides": strides,
+        "pads_begin": pads_begin,
+        "pads_end": pads_end,
+        "dilations": dilations,
+        "rounding_type": rounding_type,
+        "auto_pad": auto_pad,
+        "index_element_type": index_element_type,
+        "axis": axis,
+    }
+    return _results("openvino", "MaxPool", version, [data], attributes, outputs, nan, device)
+
+
+def SegmentMax(
+    data, segment_ids, num_segments=None, *, fill_mode, version=16, nan=None, device=None
+):
+    """SegmentMax, version 16."""
+    segment_ids = _integers(segment_ids)
+    if num_segments is not None:
+        num_segments = _integers(num_segments)
+    inputs, attributes = [data, segment_ids, num_segments], {"fill_mode": fill_mode}
+    return _results("openvino", "SegmentMax", version, inputs, attributes, nan=nan, device=device)
+
+
+def _integers(given):
+    """Lists and numbers of Python as int64; arrays and tensors as they are."""
+    return given if hasattr(given, "dtype") else _np.asarray(given, _np.int64)
