@@ -318,13 +318,13 @@ impl<O: KeyOrder> Launch<'_, O> {
             let group = groups[i] as usize;
             group..(group + ROWS).min(first + rows)
         };
-        for i in 0..count {
+        for (i, &best) in best[..count].iter().enumerate() {
             let element = |row: usize| matrix + row * width + columns.start + i;
             if i + AHEAD < count {
                 let later = rows_of(i + AHEAD);
                 later.for_each(|row| vector::prefetch(&self.source[element(row) + AHEAD..], 0));
             }
-            let has = |&row: &usize| self.rank(self.source[element(row)]) == best[i];
+            let has = |&row: &usize| self.rank(self.source[element(row)]) == best;
             let mut rows = rows_of(i);
             let group = rows.start;
             let row = if self.positions.last() { rows.rfind(has) } else { rows.find(has) };
