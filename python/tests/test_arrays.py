@@ -1,8 +1,9 @@
 """Arrays in and out: strides, memory, other packages' types, threads and processes."""
 
-import itertools
 import multiprocessing
+import sys
 import threading
+import time
 
 import ml_dtypes
 import numpy as np
@@ -203,25 +204,29 @@ def test_devices():
 
 
 def test_other_threads_run_meanwhile():
-    """A call on many elements lets a thread of Python count."""
-    x = np.zeros((64, 1024, 1024), np.uint8)
-    begun, ended, counted = threading.Event(), threading.Event(), []
+    """During one call a thread of Python counts, which it could not if the call kept the lock."""
+    x = np.zeros((1, 64, 1024, 1024), np.uint8)
+    counted, ended = [0], threading.Event()
 
     def count():
-        begun.wait()
-        while not ended.is_set():
-            counted.append(1)
+        while not ended.wait(1e-5):
+            counted[0] += 1
 
     thread = threading.Thread(target=count)
-    thread.start()
-    before = len(counted)
-    begun.set()
-    for _ in range(10):
-        wgmax.max_pool(x[None], 5, 1, 2)
-    found = len(counted) - before
-    ended.set()
-    thread.join()
-    # With the lock held it could count only between calls: ten times some thousands at most.
+    interval = sys.getswitchinterval()
+    # The lock is given up by who waits, and never taken away.
+    sys.setswitchinterval(1000)
+    try:
+        thread.start()
+        while not counted[0]:
+            time.sleep(1e-5)
+        before = counted[0]
+        wgmax.max_pool(x, 5, 1, 2)
+        found = counted[0] - before
+    finally:
+        sys.setswitchinterval(interval)
+        ended.set()
+        thread.join()
     assert found > 0
 
 
