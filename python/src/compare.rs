@@ -11,7 +11,7 @@ use crate::threads::detached;
 #[pyclass(frozen, module = "wgmax")]
 pub(crate) struct Comparison(wgmax::Comparison);
 
-/// Compares two arrays or tensors: bit for bit, or their values.
+#[doc = include_str!("docs/compare.txt")]
 #[pyfunction]
 #[pyo3(signature = (a, b, *, values = false))]
 pub(crate) fn compare(

@@ -44,7 +44,7 @@ impl DeviceInfo {
     }
 }
 
-/// The GPU adapters that support compute shaders, best first, and the CPU. None is opened.
+#[doc = include_str!("docs/devices.txt")]
 #[pyfunction]
 pub(crate) fn devices(py: Python<'_>) -> Vec<DeviceInfo> {
     let adapters = detached(py, wgmax::adapters);

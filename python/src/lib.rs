@@ -2,6 +2,7 @@
 //! see, `_wgmax.pyi` has the types.
 
 #![deny(missing_docs)]
+#![allow(clippy::doc_lazy_continuation, reason = "what Python sees is in the form of numpy")]
 
 mod array;
 mod attributes;

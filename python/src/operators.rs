@@ -1,7 +1,5 @@
 //! The operators, as Python calls them. `docs/` has their documentation.
 
-#![allow(clippy::doc_lazy_continuation, reason = "documentation is in the form of numpy")]
-
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use wgmax::operator::{MaxPoolBackward, MaxUnpool, ReduceMaxBackward, SegmentMaxBackward};

@@ -18,8 +18,7 @@ pub(crate) struct Verification {
     failed: Vec<String>,
 }
 
-/// Runs random cases of all operators, types and attributes on a device. What a GPU computes is compared
-/// with the CPU, and what the CPU computes with the operators' definitions.
+#[doc = include_str!("docs/verify.txt")]
 #[pyfunction]
 #[pyo3(signature = (device = None, *, cases = 390, seed = 0))]
 pub(crate) fn verify(
