@@ -1,14 +1,12 @@
-// Windows that share elements. A workgroup makes a box of windows, a tile: it loads the elements
-// that these cover once, into workgroup memory, and looks at the windows there. What it makes of
-// them is the kernel's: the maxima (pool/tile_maximum), or where they are (pool/tile_index). Every
-// window has an element, and there is no inner axis. The same in Rust is src/pool/tile.rs.
-import kernel::{finish, params};
+// A box of windows that share elements, a tile: a workgroup loads the elements that these cover
+// once, into workgroup memory. What it makes of the windows is the kernel's: pool/tile_results and
+// gradient/tile. There is no inner axis. The same in Rust is src/pool/tile.rs.
+import kernel::{KEYS, params};
 import package::common::block::{Acc, BLOCK, acc_add, acc_keys};
 import package::common::divide::quotient;
-import package::common::invocation::{Invocation, group_number};
+import package::common::invocation::Invocation;
 import package::common::key::{KEY_LOWEST, Key};
 import package::common::source::source_block;
-import package::common::store::PER_STORE;
 import package::pool::windows::{has_element, window_start};
 import generated::WORKGROUP;
 
@@ -28,10 +26,6 @@ struct Tiles {
     by_windows1: vec4<u32>,
 }
 
-// As many as src/pool/tile.rs counts on.
-@if(!bits64) const KEYS: u32 = 4032u;
-@if(bits64) const KEYS: u32 = 2016u;
-
 // The keys that the tile covers, row by row.
 var<workgroup> keys: array<Key, KEYS>;
 
@@ -46,17 +40,6 @@ struct Tile {
     outer: u32,
 }
 
-// The windows of a word of results: neighbours along axis 2.
-struct WordOfWindows {
-    // Where the first one begins in the keys, and along each axis.
-    key: u32,
-    first: vec3<i32>,
-    // The source's element 0 of all three axes.
-    origin: u32,
-    // The number of its result.
-    number: u32,
-}
-
 // A block of a row.
 struct Piece {
     words: vec4<u32>,
@@ -68,24 +51,38 @@ struct Piece {
     end: i32,
 }
 
-fn tile_of(group: u32) -> Tile {
+// Where a tile is along each axis, and last the place along the outer axis.
+fn tile_number(group: u32) -> vec4<u32> {
     let rest1 = quotient(group, params.tiles.by_tiles2);
     let rest0 = quotient(rest1, params.tiles.by_tiles1);
     let outer = quotient(rest0, params.tiles.by_tiles0);
-    var tile: Tile;
-    tile.window = params.tiles.windows.xyz * vec3<u32>(
+    return vec4<u32>(
         rest0 - outer * params.tiles.by_tiles0.x,
         rest1 - rest0 * params.tiles.by_tiles1.x,
         group - rest1 * params.tiles.by_tiles2.x,
+        outer,
     );
+}
+
+// The tile that begins with a window.
+fn tile_at(window: vec3<u32>, outer: u32) -> Tile {
+    var tile: Tile;
+    tile.window = window;
     tile.first = vec3<i32>(
-        window_start(0u, tile.window.x),
-        window_start(1u, tile.window.y),
-        window_start(2u, tile.window.z),
+        window_start(0u, window.x),
+        window_start(1u, window.y),
+        window_start(2u, window.z),
     );
     tile.outer = outer;
     tile.origin = params.windows.base + outer * params.windows.outer_pitch;
     return tile;
+}
+
+// A grid may have more workgroups than there are tiles.
+fn is_wanted(tile: Tile) -> bool {
+    let plane = params.windows.axes[0].outputs * params.windows.axes[1].outputs
+        * params.windows.axes[2].outputs;
+    return tile.outer < params.windows.outputs / plane;
 }
 
 // Whether not all that a tile covers are elements.
@@ -133,46 +130,13 @@ fn keep_piece(piece: Piece) {
     }
 }
 
-// Makes a word of results of the tile.
-fn make(tile: Tile, number: u32) {
-    let row = quotient(number, params.tiles.by_words);
-    let row0 = quotient(row, params.tiles.by_windows1);
-    let at = vec3<u32>(
-        row0,
-        row - row0 * params.tiles.windows.y,
-        (number - row * params.tiles.windows.w) * PER_STORE,
-    );
-    let window = tile.window + at;
-    let outputs = vec3<u32>(
-        params.windows.axes[0].outputs,
-        params.windows.axes[1].outputs,
-        params.windows.axes[2].outputs,
-    );
-    if any(window >= outputs) {
-        return;
-    }
-    let strides = vec3<u32>(
-        params.windows.axes[0].stride,
-        params.windows.axes[1].stride,
-        params.windows.axes[2].stride,
-    );
-    let begin = at * strides;
-    var windows: WordOfWindows;
-    windows.key = (begin.x * params.tiles.cover.y + begin.y) * params.tiles.cover.z + begin.z;
-    windows.first = tile.first + vec3<i32>(begin);
-    windows.origin = tile.origin;
-    windows.number = ((tile.outer * outputs.x + window.x) * outputs.y + window.y) * outputs.z
-        + window.z;
-    finish(windows);
+// The number of the key at a place of the tile.
+fn key_at(place: vec3<u32>) -> u32 {
+    return (place.x * params.tiles.cover.y + place.y) * params.tiles.cover.z + place.z;
 }
 
-fn run_tile(at: Invocation) {
-    let tile = tile_of(group_number(at));
-    // A grid may have more workgroups than there are tiles.
-    let plane = params.windows.axes[0].outputs * params.windows.axes[1].outputs
-        * params.windows.axes[2].outputs;
-    let wanted = tile.outer < params.windows.outputs / plane;
-
+// Loads what a tile covers.
+fn load_tile(at: Invocation, tile: Tile) {
     // Padding is the identity of the maximum. Workgroup memory begins with anything.
     let covered = params.tiles.cover.x * params.tiles.cover.y * params.tiles.cover.z;
     for (var i = at.local; i < select(0u, covered, touches_padding(tile)); i += WORKGROUP) {
@@ -181,7 +145,7 @@ fn run_tile(at: Invocation) {
     workgroupBarrier();
     // Four loads in flight.
     let lines = params.tiles.cover.x * params.tiles.cover.y;
-    let pieces = select(0u, lines * params.tiles.cover.w, wanted);
+    let pieces = select(0u, lines * params.tiles.cover.w, is_wanted(tile));
     for (var i = at.local; i < pieces; i += 4u * WORKGROUP) {
         let piece0 = load_piece(tile, i);
         let piece1 = load_piece(tile, i + WORKGROUP);
@@ -193,9 +157,4 @@ fn run_tile(at: Invocation) {
         keep_piece(piece3);
     }
     workgroupBarrier();
-    let rows = params.tiles.windows.x * params.tiles.windows.y;
-    let words = select(0u, rows * params.tiles.windows.w, wanted);
-    for (var i = at.local; i < words; i += WORKGROUP) {
-        make(tile, i);
-    }
 }

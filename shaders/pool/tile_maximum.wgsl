@@ -2,7 +2,8 @@
 import package::common::invocation::Invocation;
 import package::common::key::{KEY_LOWEST, Key, key_max};
 import package::common::store::{PER_STORE, store_keys};
-import package::pool::tile::{Tiles, WordOfWindows, keys, run_tile};
+import package::pool::tile::{Tiles, key_at, keys};
+import package::pool::tile_results::{KEYS, WordOfWindows, run_tile};
 import package::pool::windows::{Windows, tap_offset_by};
 import generated::WORKGROUP;
 
@@ -32,7 +33,7 @@ fn finish(windows: WordOfWindows) {
     let pitch0 = params.tiles.cover.y * pitch1;
     var found: array<Key, PER_STORE>;
     for (var i = 0u; i < PER_STORE; i++) {
-        let begin = windows.key + i * axis2.stride;
+        let begin = key_at(windows.begin) + i * axis2.stride;
         var best = KEY_LOWEST;
         for (var j0 = 0u; j0 < axis0.taps; j0++) {
             let begin0 = begin + u32(tap_offset_by(axis0, j0)) * pitch0;

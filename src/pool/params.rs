@@ -2,6 +2,9 @@
 
 use bytemuck::{Pod, Zeroable};
 
+use super::groups::Group;
+use crate::error::Result;
+use crate::plan::divisor;
 use crate::tensor::key::{Key, Ranking};
 
 /// As the `Axis` of `shaders/pool/windows.wgsl`.
@@ -79,7 +82,7 @@ pub(super) struct BlockParams {
 /// As the `Tiles` of `shaders/pool/tile.wgsl`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
-pub(super) struct Tiles {
+pub(crate) struct Tiles {
     pub windows: [u32; 4],
     pub cover: [u32; 4],
     pub by_tiles2: [u32; 4],
@@ -141,7 +144,7 @@ pub(super) struct IndexParams {
 
 impl Axis {
     /// An axis that nothing is done along.
-    pub(super) const NONE: Self =
+    pub(crate) const NONE: Self =
         Self { size: 1, outputs: 1, taps: 1, stride: 1, dilation: 1, reach: 0, start: 0, pitch: 0 };
 
     /// Where a window begins.
@@ -177,6 +180,29 @@ impl Axis {
 }
 
 impl Windows {
+    /// The windows of a group, `results` of them, whose source begins at `base`.
+    ///
+    /// # Errors
+    /// [`Error::OverLimit`](crate::Error::OverLimit) for positions that do not fit 32 bits.
+    pub(crate) fn new(group: &Group, results: u64, base: u32) -> Result<Self> {
+        let mut axes = [Axis::NONE; 3];
+        let mut pitch = group.inner;
+        for (params, axis) in axes.iter_mut().zip(&group.axes).rev() {
+            *params = axis.params(pitch)?;
+            pitch *= axis.size;
+        }
+        Ok(Self {
+            base,
+            outer_pitch: pitch as u32,
+            inner: group.inner as u32,
+            outputs: results as u32,
+            by_line: divisor(group.line_results()),
+            by_axis1: divisor(axes[1].outputs.into()),
+            by_axis0: divisor(axes[0].outputs.into()),
+            axes,
+        })
+    }
+
     /// How many elements all windows look at, to tell whether threads are worth it.
     pub(super) fn work(&self) -> usize {
         self.outputs as usize * self.axes.iter().map(|axis| axis.taps as usize).product::<usize>()

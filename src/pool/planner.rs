@@ -8,7 +8,7 @@ use super::axes::Axis;
 use super::grouping::{Grouping, Tiles};
 use super::groups::{Group, Piece};
 use super::indices::IndexRules;
-use super::params::{self, BlockParams, Gather, GatherParams, Params, TileParams, Windows};
+use super::params::{BlockParams, Gather, GatherParams, Params, TileParams, Windows};
 use super::tuning::{SpecialLaunch, Tuning};
 use super::windows::Window;
 use super::{BLOCKS, GATHER, Layout, MaxPool, REGISTER_TILE, TILE};
@@ -169,22 +169,7 @@ impl Planner<'_> {
         base: u32,
         result_base: u32,
     ) -> Result<Params> {
-        let mut axes = [params::Axis::NONE; 3];
-        let mut pitch = group.inner;
-        for (params, axis) in axes.iter_mut().zip(&group.axes).rev() {
-            *params = axis.params(pitch)?;
-            pitch *= axis.size;
-        }
-        let windows = Windows {
-            base,
-            outer_pitch: pitch as u32,
-            inner: group.inner as u32,
-            outputs: results as u32,
-            by_line: divisor(group.line_results()),
-            by_axis1: divisor(axes[1].outputs.into()),
-            by_axis0: divisor(axes[0].outputs.into()),
-            axes,
-        };
+        let windows = Windows::new(group, results, base)?;
         let [empty_low, empty_high] = self.empty;
         let (ranking, padding) = (builder.ranking, [0; 3]);
         Ok(Params { ranking, empty_low, empty_high, result_base, padding, windows })

@@ -23,7 +23,7 @@ impl Tile {
     ///
     /// Results share words, where elements are small: a tile has whole words of them.
     pub fn new(builder: &Builder<'_>, group: &Group) -> Option<Self> {
-        let group = flat(group)?;
+        let group = group.flat()?;
         let per_store = (4 / builder.item()).max(1);
         let outputs = group.axes.map(|axis| axis.outputs);
         let fits = group.axes.iter().all(Axis::has_all) && outputs[2].is_multiple_of(per_store);
@@ -86,46 +86,60 @@ impl Tile {
     pub fn params(&self, builder: &Builder<'_>, pool: &Params) -> (Tiles, u64) {
         let outputs = pool.windows.axes.map(|axis| u64::from(axis.outputs));
         let tiles = [0, 1, 2].map(|i: usize| outputs[i].div_ceil(self.windows[i]));
-        let [windows0, windows1, windows2] = self.windows;
-        let [cover0, cover1, cover2] = self.cover;
-        let words = windows2 / (4 / builder.item()).max(1);
-        let blocks = (cover2 + builder.block() - 2) / builder.block() + 1;
-        let words_of = |sizes: [u64; 4]| sizes.map(|size| size as u32);
         let outer = u64::from(pool.windows.outputs) / outputs.iter().product::<u64>();
-        let params = Tiles {
-            windows: words_of([windows0, windows1, windows2, words]),
-            cover: words_of([cover0, cover1, cover2, blocks]),
-            by_tiles2: divisor(tiles[2]),
-            by_tiles1: divisor(tiles[1]),
-            by_tiles0: divisor(tiles[0]),
-            by_blocks: divisor(blocks),
-            by_cover1: divisor(cover1),
-            by_words: divisor(words),
-            by_windows1: divisor(windows1),
-        };
+        let words = self.windows[2] / (4 / builder.item()).max(1);
+        let params = Tiles::new(builder, self.windows, self.cover, tiles, words);
         (params, outer * tiles.iter().product::<u64>())
     }
 }
 
-/// A group without an inner axis, and without an outer one where there is an axis to spare.
-fn flat(group: &Group) -> Option<Group> {
-    let mut flat = group.clone();
-    if flat.inner > 1 {
-        if flat.axes[0] != Axis::plain(1) {
-            return None;
+impl Tiles {
+    /// Tiles of so many windows along each axis, which cover so many elements and fill so many
+    /// words; and how many tiles an axis has.
+    pub(crate) fn new(
+        builder: &Builder<'_>,
+        windows: [u64; 3],
+        cover: [u64; 3],
+        tiles: [u64; 3],
+        words: u64,
+    ) -> Self {
+        let blocks = (cover[2] + builder.block() - 2) / builder.block() + 1;
+        let sizes = |[a, b, c]: [u64; 3], d: u64| [a, b, c, d].map(|size| size as u32);
+        Self {
+            windows: sizes(windows, words),
+            cover: sizes(cover, blocks),
+            by_tiles2: divisor(tiles[2]),
+            by_tiles1: divisor(tiles[1]),
+            by_tiles0: divisor(tiles[0]),
+            by_blocks: divisor(blocks),
+            by_cover1: divisor(cover[1]),
+            by_words: divisor(words),
+            by_windows1: divisor(windows[1]),
         }
-        flat.axes = [flat.axes[1], flat.axes[2], Axis::plain(flat.inner)];
-        flat.inner = 1;
     }
-    if flat.axes[0] == Axis::plain(1) {
-        flat.axes[0] = Axis::plain(flat.outer);
-        flat.outer = 1;
+}
+
+impl Group {
+    /// The group without an inner axis, and without an outer one where there is an axis to spare.
+    pub(crate) fn flat(&self) -> Option<Self> {
+        let mut flat = self.clone();
+        if flat.inner > 1 {
+            if flat.axes[0] != Axis::plain(1) {
+                return None;
+            }
+            flat.axes = [flat.axes[1], flat.axes[2], Axis::plain(flat.inner)];
+            flat.inner = 1;
+        }
+        if flat.axes[0] == Axis::plain(1) {
+            flat.axes[0] = Axis::plain(flat.outer);
+            flat.outer = 1;
+        }
+        Some(flat)
     }
-    Some(flat)
 }
 
 /// The elements that so many neighbouring windows cover, with what lies between them.
-fn covered(axis: &Axis, windows: u64) -> u64 {
+pub(crate) fn covered(axis: &Axis, windows: u64) -> u64 {
     (windows - 1) * axis.stride + axis.reach + 1
 }
 

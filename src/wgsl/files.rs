@@ -38,6 +38,8 @@ files! {
     "pool/tile"
     "pool/tile_index"
     "pool/tile_maximum"
+    "pool/tile_results"
+    "pool/tile_search"
     "pool/windows"
     "reduce/columns"
     "reduce/columns_index"

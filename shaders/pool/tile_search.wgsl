@@ -1,0 +1,51 @@
+// Where the maximum of a window of a tile is: the first one in the order of memory.
+import kernel::params;
+import package::common::key::{KEY_LOWEST, key_above, key_rank};
+import package::pool::tile::{Tile, key_at, keys};
+import package::pool::windows::{has_element_by, tap_offset_by};
+
+struct Found {
+    // The number of its key, and the place of the element in the source; all ones if the window
+    // has no element.
+    key: u32,
+    at: u32,
+}
+
+// The maximum of the window that begins at a place of the tile.
+fn first_maximum(tile: Tile, begin: vec3<u32>) -> Found {
+    // Before the loops: drivers do not take it out of them.
+    let axis0 = params.windows.axes[0];
+    let axis1 = params.windows.axes[1];
+    let axis2 = params.windows.axes[2];
+    let pitch1 = params.tiles.cover.z;
+    let pitch0 = params.tiles.cover.y * pitch1;
+    let begin_key = key_at(begin);
+    let first = tile.first + vec3<i32>(begin);
+    var found = Found(0xffffffffu, 0xffffffffu);
+    var rank = KEY_LOWEST;
+    var some = false;
+    for (var j0 = 0u; j0 < axis0.taps; j0++) {
+        let tap0 = u32(tap_offset_by(axis0, j0));
+        let at0 = first.x + i32(tap0);
+        for (var j1 = 0u; j1 < axis1.taps; j1++) {
+            let tap1 = u32(tap_offset_by(axis1, j1));
+            let at1 = first.y + i32(tap1);
+            if !has_element_by(axis0, at0) || !has_element_by(axis1, at1) {
+                continue;
+            }
+            let row = begin_key + tap0 * pitch0 + tap1 * pitch1;
+            let line = tile.origin + u32(at0) * axis0.pitch + u32(at1) * axis1.pitch;
+            for (var j2 = 0u; j2 < axis2.taps; j2++) {
+                let tap2 = u32(tap_offset_by(axis2, j2));
+                let at2 = first.z + i32(tap2);
+                let above = key_rank(keys[row + tap2]);
+                if has_element_by(axis2, at2) && (!some || key_above(above, rank)) {
+                    found = Found(row + tap2, line + u32(at2));
+                    rank = above;
+                    some = true;
+                }
+            }
+        }
+    }
+    return found;
+}
