@@ -91,6 +91,7 @@ impl Tuning {
     #[doc(hidden)]
     pub fn without_tiles(mut self) -> Self {
         self.pool.max_tile_taps = 0;
+        self.pool.max_gradient_taps = 0;
         self
     }
 

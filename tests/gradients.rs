@@ -7,7 +7,8 @@ use wgmax::operator::{Indices, Layout, MaxPool, MaxPoolBackward, Operator, Paddi
 use wgmax::plan::Limits;
 use wgmax::sweep::{Random, Style, tensor};
 use wgmax::{
-    Device, Element, ElementType, Error, RunOptions, Tensor, TensorDesc, Tuning, compare, oracle,
+    Device, Element, ElementType, Error, Extremum, RunOptions, Tensor, TensorDesc, Tuning, compare,
+    oracle,
 };
 
 const FLOATS: [ElementType; 4] =
@@ -56,6 +57,25 @@ fn pools() -> Vec<(MaxPool, Vec<usize>)> {
     ]
 }
 
+/// Poolings of so many elements that tiles have borders along each axis, and threads share planes.
+fn large_pools() -> Vec<(MaxPool, Vec<usize>)> {
+    vec![
+        (MaxPool::new([3, 3]).strides([2, 2]).pads([1, 1], [1, 1]), vec![1, 2, 100, 70]),
+        (MaxPool::new([3, 3]).pads([1, 1], [1, 1]), vec![1, 1, 300, 302]),
+        (MaxPool::new([2, 2]).strides([2, 2]), vec![50, 1, 40, 40]),
+        (MaxPool::new([5, 5]).dilations([3, 2]).pads([6, 4], [6, 4]), vec![1, 2, 61, 44]),
+        // Elements between windows, and before and behind them.
+        (MaxPool::new([2, 3]).strides([5, 7]).pads([1, 2], [0, 0]), vec![1, 1, 203, 160]),
+        (MaxPool::new([1, 2]).strides([3, 3]), vec![3, 1, 70, 64]),
+        (MaxPool::new([9]).strides([2]).pads([4], [4]), vec![2, 1, 9000]),
+        (
+            MaxPool::new([2, 3, 2]).strides([1, 2, 1]).pads([1, 0, 0], [0, 1, 1]),
+            vec![1, 2, 12, 30, 40],
+        ),
+        (MaxPool::new([3, 2]).strides([2, 1]).layout(Layout::Nxc), vec![2, 40, 30, 6]),
+    ]
+}
+
 fn inputs(t: ElementType, pool: &MaxPool, shape: &[usize], seed: u64) -> [Tensor; 2] {
     let random = &mut Random(seed);
     let style = if seed.is_multiple_of(2) { Style::Ties } else { Style::Any };
@@ -73,6 +93,30 @@ fn pools_pass_gradients_on() {
             let [data, gradient] = inputs(t, &pool, &shape, seed as u64);
             let operator = MaxPoolBackward::new(pool).into();
             check(&devices, &operator, &[&data, &gradient]);
+        }
+    }
+}
+
+/// One launch finds the maxima and adds the gradients, but on software adapters.
+#[test]
+fn tiles_of_gradients_have_borders() {
+    let devices = devices();
+    for t in FLOATS {
+        for (seed, (pool, shape)) in large_pools().into_iter().enumerate() {
+            for extremum in [Extremum::Maximum, Extremum::Minimum] {
+                let pool = pool.clone().extremum(extremum);
+                let [data, gradient] = inputs(t, &pool, &shape, seed as u64);
+                let operator = Operator::from(MaxPoolBackward::new(pool));
+                for tuning in [Tuning::hardware(), Tuning::cpu(2)] {
+                    let limits = Limits::from_wgpu(&wgpu::Limits::default());
+                    let descs = [data.desc(), gradient.desc()];
+                    let plan = operator.plan(&descs, &limits, &tuning).unwrap();
+                    let kernels: Vec<_> =
+                        plan.shaders().map(|shader| shader.kernel.name()).collect();
+                    assert_eq!(kernels, ["pool_tile_gradient"], "{operator:?}");
+                }
+                check(&devices, &operator, &[&data, &gradient]);
+            }
         }
     }
 }

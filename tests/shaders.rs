@@ -184,7 +184,7 @@ fn definitions_of_hlsl_are_recognised() {
 fn types_of(kernel: &str) -> Vec<ElementType> {
     let all = ElementType::ALL.into_iter();
     match kernel {
-        "pool_gradient" | "gradient_scatter" | "unpool_scatter" => {
+        "pool_gradient" | "pool_tile_gradient" | "gradient_scatter" | "unpool_scatter" => {
             all.filter(|t| t.is_float()).collect()
         }
         "pool_sliding_window_index" => all.filter(|t| t.size() == 4).collect(),
@@ -194,7 +194,7 @@ fn types_of(kernel: &str) -> Vec<ElementType> {
 
 /// Variants of each kernel, for types of less than a word and for the others: the combinations of
 /// its flags that there are, times the samples of a kernel that is specialized.
-const VARIANTS: [(&str, [usize; 2]); 31] = [
+const VARIANTS: [(&str, [usize; 2]); 32] = [
     ("fill", [1, 1]),
     ("gradient_scatter", [1, 1]),
     ("pack", [1, 1]),
@@ -206,6 +206,7 @@ const VARIANTS: [(&str, [usize; 2]); 31] = [
     ("pool_sliding_window", [16, 16]),
     ("pool_sliding_window_index", [0, 16]),
     ("pool_tile", [1, 1]),
+    ("pool_tile_gradient", [1, 1]),
     ("pool_tile_index", [1, 1]),
     ("reduce_column_tiles", [1, 1]),
     ("reduce_columns", [2, 2]),

@@ -1,11 +1,12 @@
 //! The gradient of MaxPool.
 
 use super::pool::{self, Planes};
-use super::{check_input, check_type};
+use super::{check_input, check_type, tile};
 use crate::error::{Error, Result};
 use crate::plan::{Feed, Plan, Target};
 use crate::pool::{self as forward, Indices, Layout, MaxPool, Order};
 use crate::reduce;
+use crate::tensor::key::Ranking;
 use crate::tensor::{ElementType, TensorDesc};
 
 /// The gradient of a [`MaxPool`]: of its data, from that of its maxima.
@@ -145,6 +146,12 @@ impl MaxPoolBackward {
             let modulus = self.pool.clone().indices(self.indices()).index_modulus(whole)?;
             return pool::plan(inputs, data, &axes, modulus, target);
         }
+        let (pools, reductions) = tunings;
+        let ranking =
+            Ranking::new(data.element_type(), self.pool.get_nan(), self.pool.get_extremum());
+        if let Some(plan) = tile::plan(inputs, data, &axes, ranking, target, pools)? {
+            return Ok(plan);
+        }
         // Positions in a plane have 32 bits.
         let axis = self.pool.first_spatial() as i64;
         let indices = Indices { element_type: ElementType::I32, axis, ..Indices::default() };
@@ -152,7 +159,6 @@ impl MaxPoolBackward {
         let results = pool.infer(data)?;
         let modulus = pool.index_modulus(data)?;
         let behind = pool::plan([&results[1], inputs[1]], data, &axes, modulus, target)?;
-        let (pools, reductions) = tunings;
         let before = forward::plan(&pool, data, results, &windows, target, pools, reductions)?;
         Ok(before.then(behind, &[Feed::Result(1), Feed::Input]))
     }

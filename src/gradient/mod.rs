@@ -13,6 +13,7 @@ mod reduce_max;
 mod scatter;
 mod segment_max;
 mod sum;
+mod tile;
 
 pub use max_pool::MaxPoolBackward;
 pub use max_unpool::MaxUnpool;
@@ -24,8 +25,8 @@ use crate::plan::Kernel;
 use crate::tensor::TensorDesc;
 
 /// The kernels of this room.
-pub(crate) static KERNELS: [&Kernel; 4] =
-    [&pool::POOL, &scatter::SCATTER, &scatter::UNPOOL, &scatter::CLAIM];
+pub(crate) static KERNELS: [&Kernel; 5] =
+    [&pool::POOL, &tile::TILE, &scatter::SCATTER, &scatter::UNPOOL, &scatter::CLAIM];
 
 /// Refuses gradients of another type than data has, and types that have none.
 ///

@@ -8,7 +8,7 @@ use super::sum::{Bf16, F16, F32, F64, Gradient};
 use crate::error::{Error, Result};
 use crate::fault::{self, Fault};
 use crate::plan::{Builder, Call, Kernel, New, Plan, Region, Shader, Target, divisor};
-use crate::pool::Window;
+use crate::pool::{Window, params};
 use crate::tensor::key::Ranking;
 use crate::tensor::{ElementType, TensorDesc};
 use crate::threads;
@@ -56,7 +56,7 @@ struct Params {
 
 /// An axis of the data and the windows along it.
 #[derive(Clone, Copy, PartialEq)]
-struct Axis {
+pub(super) struct Axis {
     size: u64,
     outputs: u64,
     stride: u64,
@@ -114,7 +114,7 @@ impl Axis {
 
     /// The windows that some elements lie in; at least one, if only to bind something. All of them
     /// for all elements, also those that lie in the padding.
-    fn windows(&self, elements: &Range<u64>) -> Range<u64> {
+    pub(super) fn windows(&self, elements: &Range<u64>) -> Range<u64> {
         if *elements == (0..self.size) {
             return 0..self.outputs;
         }
@@ -146,6 +146,15 @@ impl Axis {
             by_dilation: divisor(self.dilation),
             by_pitch: divisor(pitch),
         }
+    }
+}
+
+impl From<&params::Axis> for Axis {
+    fn from(axis: &params::Axis) -> Self {
+        let (size, outputs) = (axis.size.into(), axis.outputs.into());
+        let (stride, dilation, reach) =
+            (axis.stride.into(), axis.dilation.into(), axis.reach.into());
+        Self { size, outputs, stride, dilation, reach, start: axis.start.into() }
     }
 }
 
@@ -412,10 +421,10 @@ fn run(shader: &Shader, call: Call<'_, '_>) {
 }
 
 /// Some rows of some places along the outer axis, and where they go.
-struct Rows<'a, T> {
-    outer: Range<usize>,
-    rows: Range<usize>,
-    out: &'a mut [T],
+pub(super) struct Rows<'a, T> {
+    pub outer: Range<usize>,
+    pub rows: Range<usize>,
+    pub out: &'a mut [T],
 }
 
 fn sums<G: Gradient>(call: Call<'_, '_>) {
@@ -433,19 +442,18 @@ fn sums<G: Gradient>(call: Call<'_, '_>) {
     let rest = (end.next_multiple_of(per_word) - end).min(behind.len());
     behind[..rest].fill(Zeroable::zeroed());
 
-    let work = |sums: &mut Vec<G::Sum>, part| rows::<G>(p, gradient, indices, sums, part);
-    if out.len() < PARALLEL_FROM {
-        let (unit, row) = (p.by_unit[0] as usize, p.axes[0].by_pitch[0] as usize);
-        let part = Rows { outer: 0..out.len() / unit, rows: 0..unit / row, out };
-        return work(&mut Vec::new(), part);
-    }
-    threads::each_with(parts(p, out), Vec::new, work);
+    let (unit, row) = (p.by_unit[0] as usize, p.axes[0].by_pitch[0] as usize);
+    let parts = parts(out, [unit, row], p.axes[0].reach as usize);
+    threads::each_with(parts, Vec::new, |sums, part| rows::<G>(p, gradient, indices, sums, part));
 }
 
-/// Parts for all threads.
-fn parts<'a, T>(p: &Params, out: &'a mut [T]) -> Vec<Rows<'a, T>> {
-    let (unit, row) = (p.by_unit[0] as usize, p.axes[0].by_pitch[0] as usize);
+/// Parts for all threads of places along an outer axis, which have `unit` elements and in which
+/// windows reach from one row to a later one. Few elements are one part.
+pub(super) fn parts<T>(out: &mut [T], [unit, row]: [usize; 2], reach: usize) -> Vec<Rows<'_, T>> {
     let (outer, size) = (out.len() / unit, unit / row);
+    if out.len() < PARALLEL_FROM {
+        return vec![Rows { outer: 0..outer, rows: 0..size, out }];
+    }
     let mut out = out;
     let mut take = |len: usize| out.split_off_mut(..len).unwrap_or_default();
     if unit <= SOME {
@@ -456,7 +464,7 @@ fn parts<'a, T>(p: &Params, out: &'a mut [T]) -> Vec<Rows<'a, T>> {
             .collect();
     }
     // The windows at the borders of parts are looked at twice.
-    let some = SOME.div_ceil(row).max(4 * (p.axes[0].reach as usize + 1)).min(size);
+    let some = SOME.div_ceil(row).max(4 * (reach + 1)).min(size);
     let mut parts = Vec::new();
     for place in 0..outer {
         for first in (0..size).step_by(some) {
@@ -483,7 +491,6 @@ fn rows<G: Gradient>(
     let inner = p.axes[2].by_pitch[0];
     let row_windows = row_outputs * line_outputs * inner as usize;
     let words = p.index_words as usize;
-    let keeps = fault::or(Fault::GradientSum, true, false);
     for (place, out) in outer.zip(out.chunks_mut(rows.len() * row as usize)) {
         let in_period = (p.place + place as u32) % p.by_period[0];
         let first = p.first_index.wrapping_add(in_period.wrapping_mul(unit));
@@ -491,28 +498,24 @@ fn rows<G: Gradient>(
         let place = place * outputs * row_windows;
         let numbers = place + windows.start as usize * row_windows
             ..place + windows.end as usize * row_windows;
-        sums.clear();
-        sums.resize(out.len(), Zeroable::zeroed());
         let found = &indices[numbers.start * words..numbers.end * words];
         let gradient = &gradient[numbers.clone()];
         // A window without elements has the index of a first element.
         let is_none =
             |i: usize, number: u32| number < inner && !p.is_tap(numbers.start + i - place, number);
-        let sum = Sum { first, skipped, keeps, is_none };
+        let sum = Sum::new(first, skipped, is_none);
         match words {
-            1 => sum.add::<G>(found.iter().copied(), gradient, sums),
+            1 => sum.of::<G>(found.iter().copied(), gradient, sums, out),
             _ => {
-                sum.add::<G>(found.as_chunks::<2>().0.iter().map(|words| words[0]), gradient, sums)
+                let low = found.as_chunks::<2>().0.iter().map(|words| words[0]);
+                sum.of::<G>(low, gradient, sums, out);
             }
-        }
-        for (out, &sum) in out.iter_mut().zip(sums.iter()) {
-            *out = G::narrow(sum);
         }
     }
 }
 
 /// How the windows of some rows are added.
-struct Sum<F> {
+pub(super) struct Sum<F> {
     /// The index of the first element, and how many elements come before those of the sums.
     first: u32,
     skipped: u32,
@@ -523,15 +526,21 @@ struct Sum<F> {
 }
 
 impl<F: Fn(usize, u32) -> bool> Sum<F> {
+    pub(super) fn new(first: u32, skipped: u32, is_none: F) -> Self {
+        Self { first, skipped, keeps: fault::or(Fault::GradientSum, true, false), is_none }
+    }
+
     /// Adds the gradient of each window to the sum of the element that an index names.
-    #[inline(always)]
-    fn add<G: Gradient>(
+    pub(super) fn of<G: Gradient>(
         &self,
         indices: impl Iterator<Item = u32>,
         gradient: &[G::Bits],
-        sums: &mut [G::Sum],
+        sums: &mut Vec<G::Sum>,
+        out: &mut [G::Bits],
     ) {
         let &Self { first, skipped, keeps, ref is_none } = self;
+        sums.clear();
+        sums.resize(out.len(), Zeroable::zeroed());
         for (i, (index, &gradient)) in indices.zip(gradient).enumerate() {
             let number = index.wrapping_sub(first);
             if is_none(i, number) {
@@ -541,6 +550,9 @@ impl<F: Fn(usize, u32) -> bool> Sum<F> {
                 let earlier = if keeps { *sum } else { Zeroable::zeroed() };
                 *sum = G::add(earlier, G::widen(gradient));
             }
+        }
+        for (out, &sum) in out.iter_mut().zip(sums.iter()) {
+            *out = G::narrow(sum);
         }
     }
 }

@@ -32,7 +32,7 @@ pub(super) struct Cut {
 
 impl Axis {
     /// An axis without windows.
-    pub(super) const fn plain(size: u64) -> Self {
+    pub(crate) const fn plain(size: u64) -> Self {
         Self { size, outputs: size, taps: 1, stride: 1, dilation: 1, reach: 0, start: 0 }
     }
 
@@ -40,7 +40,7 @@ impl Axis {
     ///
     /// # Errors
     /// [`Error::OverLimit`] for positions that do not fit 32 bits.
-    pub(super) fn new(window: &Window) -> Result<Self> {
+    pub(crate) fn new(window: &Window) -> Result<Self> {
         let mut taps = window.kernel;
         let (size, dilation) = (i128::from(window.input), i128::from(window.dilation));
         let mut start = -i128::from(window.pad_begin);
@@ -77,7 +77,7 @@ impl Axis {
     }
 
     /// Whether each element is a window.
-    pub(super) fn is_plain(&self) -> bool {
+    pub(crate) fn is_plain(&self) -> bool {
         *self == Self::plain(self.size)
     }
 

@@ -34,7 +34,7 @@ impl Group {
     }
 
     /// Elements of one place along the outer axis.
-    pub(super) fn unit_elements(&self) -> u64 {
+    pub(crate) fn unit_elements(&self) -> u64 {
         self.axes.iter().map(|a| a.size).product::<u64>() * self.inner
     }
 

@@ -5,17 +5,18 @@ mod cpu;
 mod grouping;
 mod groups;
 mod indices;
-mod params;
+pub(crate) mod params;
 mod planner;
 mod tile;
 mod tuning;
 mod windows;
 
 pub(crate) use axes::Axis;
-pub(crate) use cpu::{run_index, run_maxima};
+pub(crate) use cpu::{find_positions, run_index, run_maxima};
 pub(crate) use groups::Group;
-pub(crate) use params::{Numbering, Params};
+pub(crate) use params::{Numbering, Params, Tiles, Windows};
 pub(crate) use planner::plan;
+pub(crate) use tile::covered;
 pub(crate) use tuning::{CPU, HARDWARE, Special, SpecialLaunch, Tuning};
 pub(crate) use windows::Window;
 

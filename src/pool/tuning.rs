@@ -28,6 +28,9 @@ pub(crate) struct Tuning {
     /// Taps of a window, over all axes of a launch, at most, where workgroups hold the elements
     /// that their windows share; 0 where they do not.
     pub max_tile_taps: u64,
+    /// Taps of a window, over all axes, at most, where the gradient of the data is made by the
+    /// launch that finds the maxima; 0 where it never is.
+    pub max_gradient_taps: u64,
     /// How the CPU kernel makes windows of two axes together, if that is what runs.
     pub cpu: Option<CpuWindows>,
     /// Kernels that replace the general ones where they fit.
@@ -55,6 +58,7 @@ pub(crate) const HARDWARE: Tuning = Tuning {
     launch_cost: 3,
     loop_cost: 1,
     max_tile_taps: 32,
+    max_gradient_taps: 32,
     cpu: None,
     special: None,
 };
@@ -64,6 +68,7 @@ pub(crate) const CPU: Tuning = Tuning {
     max_taps: u32::MAX as u64,
     max_index_taps: u32::MAX as u64,
     max_tile_taps: 0,
+    max_gradient_taps: 1 << 10,
     cpu: Some(CpuWindows { max_bytes: 32 << 10, few_rows: 3 }),
     ..HARDWARE
 };

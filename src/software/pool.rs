@@ -11,8 +11,13 @@ use crate::pool::{Axis, Group, HARDWARE, Numbering, Params, Special, SpecialLaun
 pub(super) static KERNELS: [&Kernel; 2] = [&MAXIMUM, &INDEX];
 
 /// On lavapipe 9 taps in a loop take 3 to 4 times as long as the same in a specialised text.
-pub(super) const TUNING: Tuning =
-    Tuning { loop_cost: 3, max_tile_taps: 0, special: Some(&SlidingWindows), ..HARDWARE };
+pub(super) const TUNING: Tuning = Tuning {
+    loop_cost: 3,
+    max_tile_taps: 0,
+    max_gradient_taps: 0,
+    special: Some(&SlidingWindows),
+    ..HARDWARE
+};
 
 // Measured on lavapipe, but for `MAX_READS`.
 /// Taps along the last axis, at most, and positions that are held from one step to the next.

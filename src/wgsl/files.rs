@@ -28,6 +28,7 @@ files! {
     "gradient/pool"
     "gradient/scatter"
     "gradient/sum"
+    "gradient/tile"
     "pool/block_windows"
     "pool/blocks"
     "pool/gather"

@@ -15,11 +15,12 @@ use std::marker::PhantomData;
 use bytemuck::{cast_slice, cast_slice_mut};
 
 use super::params::{
-    BlockParams, GatherParams, IndexParams, Numbering, Params, TileIndexParams, TileParams,
+    BlockParams, GatherParams, IndexParams, Numbering, Params, TileIndexParams, TileParams, Windows,
 };
 use crate::fault::{self, Fault};
 use crate::plan::{Call, Shader};
-use crate::tensor::key::{Key, KeyOrder, with_order};
+use crate::tensor::ElementType;
+use crate::tensor::key::{Key, KeyOrder, Ranking, with_order};
 use crate::vector::Elements;
 use adapters::{Candidates, Indices, Located, Maxima, Output, Positions};
 
@@ -68,6 +69,23 @@ pub(crate) fn run_maxima(shader: &Shader, p: &Params, mut call: Call<'_, '_>) {
 pub(crate) fn run_index(shader: &Shader, p: &Params, n: &Numbering, call: Call<'_, '_>) {
     let ranking = fault::or(Fault::IndexNan, p.ranking, p.ranking.with_nan_key(u32::MAX));
     with_order!(shader.element, ranking, order => find(order, p, n, call));
+}
+
+/// Where in a source the maxima of windows are; [`u32::MAX`] for a window without elements.
+pub(crate) fn find_positions(
+    element: ElementType,
+    ranking: Ranking,
+    windows: &Windows,
+    source: &[u8],
+    positions: &mut [u32],
+) {
+    with_order!(element, ranking, order => {
+        find_in(order, windows, cast_slice(source), positions);
+    });
+}
+
+fn find_in<O: KeyOrder>(order: O, w: &Windows, source: &[O::Key], positions: &mut [u32]) {
+    lines::run(w, Located(order), source, Positions::<O::Key>(positions, PhantomData));
 }
 
 fn maxima<O: KeyOrder>(order: O, p: &Params, source: &[O::Key], result: &mut [O::Key]) {

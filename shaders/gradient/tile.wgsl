@@ -1,0 +1,197 @@
+// The gradient of a pooling from its data, in one launch. A workgroup makes a box of elements: it
+// loads what the windows cover that these elements lie in, finds the maxima of these windows, and
+// then each element gets the sum of the gradients of those windows whose maximum it is. The windows
+// come in row-major order. Windows at the borders are looked at by several workgroups.
+//
+// An invocation makes a word of the result, or an element of 64 bits. There is no inner axis. The
+// CPU kernel is in src/gradient/tile.rs.
+import package::common::divide::quotient;
+import package::common::invocation::{Invocation, group_number};
+import package::common::store::PER_STORE;
+@if(bits16) import package::gradient::sum::{NOTHING, Sum, add, narrow, widen};
+@if(!bits16) import package::gradient::sum::{NOTHING, Sum, add};
+import package::pool::tile::{Tile, Tiles, is_wanted, key_at, load_tile, tile_at, tile_number};
+import package::pool::tile_search::first_maximum;
+import package::pool::windows::Windows;
+import generated::WORKGROUP;
+
+struct Params {
+    // The key of NaN: all ones or 0.
+    nan_key: u32,
+    // The bits in which keys for the minimum differ from those for the maximum; 0 for the maximum.
+    complement: u32,
+    // Where the first element of the result goes, a whole word, and where the gradients begin, in
+    // elements.
+    result_base: u32,
+    gradient_base: u32,
+    windows: Windows,
+    // Of `tiles.windows` the last are the windows along axis 2 again.
+    tiles: Tiles,
+    // Elements that a tile makes along each axis, and the words that those of axis 2 fill.
+    elements: vec4<u32>,
+    // Windows from one tile to the next, and the number of the first window of the first tile,
+    // which may be negative.
+    step: vec4<u32>,
+    first: vec4<u32>,
+    // Divisors: the words of a row of elements, the rows of axis 1 that a tile makes, and the
+    // strides.
+    by_words: vec4<u32>,
+    by_elements1: vec4<u32>,
+    by_stride: array<vec4<u32>, 3>,
+}
+
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(2) var<storage, read_write> result: array<u32>;
+@if(!in_place) @group(0) @binding(3) var<storage, read> gradients: array<u32>;
+@if(in_place) @group(0) @binding(3) var<storage, read_write> gradients: array<u32>;
+
+// As many as src/gradient/tile.rs counts on.
+@if(!bits64) const KEYS: u32 = 2688u;
+@if(bits64) const KEYS: u32 = 1344u;
+const MAXIMA: u32 = 1344u;
+
+// Which key is the maximum of each window of the tile; all ones where there is none.
+var<workgroup> maxima: array<u32, MAXIMA>;
+
+// The windows of a tile that an element lies in along an axis, and the one behind the last.
+struct Span {
+    begin: u32,
+    end: u32,
+}
+
+fn span(i: u32, distance: u32) -> Span {
+    let axis = params.windows.axes[i];
+    // From the first window on that reaches so far.
+    let reached = max(distance, axis.reach) - axis.reach;
+    let begin = quotient(reached + axis.stride - 1u, params.by_stride[i]);
+    let end = min(quotient(distance, params.by_stride[i]) + 1u, params.tiles.windows[i]);
+    return Span(begin, end);
+}
+
+fn outputs() -> vec3<u32> {
+    return vec3<u32>(
+        params.windows.axes[0].outputs,
+        params.windows.axes[1].outputs,
+        params.windows.axes[2].outputs,
+    );
+}
+
+// Finds the maximum of a window of the tile.
+fn find(tile: Tile, number: u32) {
+    let row = quotient(number, params.tiles.by_words);
+    let row0 = quotient(row, params.tiles.by_windows1);
+    let window = vec3<u32>(
+        row0,
+        row - row0 * params.tiles.windows.y,
+        number - row * params.tiles.windows.z,
+    );
+    maxima[number] = 0xffffffffu;
+    if all(tile.window + window < outputs()) {
+        let strides = vec3<u32>(
+            params.windows.axes[0].stride,
+            params.windows.axes[1].stride,
+            params.windows.axes[2].stride,
+        );
+        maxima[number] = first_maximum(tile, window * strides).key;
+    }
+}
+
+fn sum_of(tile: Tile, element: vec3<u32>) -> Sum {
+    let distance = vec3<i32>(element) - tile.first;
+    var sum = NOTHING;
+    // Where strides are wide, elements lie before the first window of a tile.
+    if any(distance < vec3<i32>(0)) {
+        return sum;
+    }
+    let at = vec3<u32>(distance);
+    let key = key_at(at);
+    let first = span(0u, at.x);
+    let second = span(1u, at.y);
+    let third = span(2u, at.z);
+    for (var i = first.begin; i < first.end; i++) {
+        let plane = tile.outer * params.windows.axes[0].outputs + tile.window.x + i;
+        for (var j = second.begin; j < second.end; j++) {
+            let line = plane * params.windows.axes[1].outputs + tile.window.y + j;
+            let row = (i * params.tiles.windows.y + j) * params.tiles.windows.z;
+            let begin = line * params.windows.axes[2].outputs + tile.window.z;
+            for (var k = third.begin; k < third.end; k++) {
+                if maxima[row + k] == key {
+                    sum = add(sum, gradient(params.gradient_base + begin + k));
+                }
+            }
+        }
+    }
+    return sum;
+}
+
+@if(bits16)
+fn gradient(number: u32) -> Sum {
+    return widen((gradients[number / 2u] >> ((number % 2u) * 16u)) & 0xffffu);
+}
+
+@if(bits32)
+fn gradient(number: u32) -> Sum {
+    return gradients[number];
+}
+
+@if(bits64)
+fn gradient(number: u32) -> Sum {
+    return vec2<u32>(gradients[number * 2u], gradients[number * 2u + 1u]);
+}
+
+// Makes a word of the tile's elements, which begin with one.
+fn make(tile: Tile, begin: vec3<u32>, number: u32) {
+    let row = quotient(number, params.by_words);
+    let row0 = quotient(row, params.by_elements1);
+    let element = begin + vec3<u32>(
+        row0,
+        row - row0 * params.elements.y,
+        (number - row * params.elements.w) * PER_STORE,
+    );
+    let sizes = vec3<u32>(
+        params.windows.axes[0].size,
+        params.windows.axes[1].size,
+        params.windows.axes[2].size,
+    );
+    if any(element >= sizes) {
+        return;
+    }
+    let place = ((tile.outer * sizes.x + element.x) * sizes.y + element.y) * sizes.z + element.z;
+    store(tile, element, params.result_base + place);
+}
+
+@if(bits16)
+fn store(tile: Tile, element: vec3<u32>, place: u32) {
+    let low = narrow(sum_of(tile, element));
+    let high = narrow(sum_of(tile, element + vec3<u32>(0u, 0u, 1u)));
+    result[place / 2u] = low | (high << 16u);
+}
+
+@if(bits32)
+fn store(tile: Tile, element: vec3<u32>, place: u32) {
+    result[place] = sum_of(tile, element);
+}
+
+@if(bits64)
+fn store(tile: Tile, element: vec3<u32>, place: u32) {
+    let sum = sum_of(tile, element);
+    result[place * 2u] = sum.x;
+    result[place * 2u + 1u] = sum.y;
+}
+
+@compute @workgroup_size(WORKGROUP)
+fn main(at: Invocation) {
+    let number = tile_number(group_number(at));
+    let tile = tile_at(params.step.xyz * number.xyz + params.first.xyz, number.w);
+    load_tile(at, tile);
+    let windows = params.tiles.windows.x * params.tiles.windows.y * params.tiles.windows.z;
+    for (var i = at.local; i < select(0u, windows, is_wanted(tile)); i += WORKGROUP) {
+        find(tile, i);
+    }
+    workgroupBarrier();
+    let begin = params.elements.xyz * number.xyz;
+    let words = params.elements.x * params.elements.y * params.elements.w;
+    for (var i = at.local; i < select(0u, words, is_wanted(tile)); i += WORKGROUP) {
+        make(tile, begin, i);
+    }
+}

@@ -1,0 +1,368 @@
+//! `shaders/gradient/tile.wgsl`: the gradient of a pooling from its data, in one launch.
+
+use bytemuck::{Pod, Zeroable, cast_slice, cast_slice_mut};
+
+use super::pool::{Axis, Planes, Rows, Sum, parts};
+use super::sum::{Bf16, F16, F32, F64, Gradient};
+use crate::error::Result;
+use crate::fault::{self, Fault};
+use crate::plan::{Builder, Call, Kernel, New, Plan, Region, Shader, Target, divisor};
+use crate::pool::{self, Group, Tiles, Windows, params};
+use crate::tensor::key::Ranking;
+use crate::tensor::{ElementType, TensorDesc};
+use crate::threads;
+
+/// Sums of the gradients of windows, whose maxima are found in the same launch.
+pub(super) static TILE: Kernel =
+    Kernel::new("pool_tile_gradient", "gradient/tile", run).only(|element, _| element.is_float());
+
+/// Bytes of keys and windows that a workgroup holds; the shader is written for as many. All devices
+/// allow it.
+const KEY_BYTES: u64 = 2688 * 4;
+const MAXIMA: u64 = 1344;
+
+/// As the shader's `Params`, field for field.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
+struct Params {
+    ranking: Ranking,
+    result_base: u32,
+    gradient_base: u32,
+    windows: Windows,
+    tiles: Tiles,
+    elements: [u32; 4],
+    step: [u32; 4],
+    first: [u32; 4],
+    by_words: [u32; 4],
+    by_elements1: [u32; 4],
+    by_stride: [[u32; 4]; 3],
+}
+
+/// What a tile is along an axis.
+#[derive(Clone, Copy)]
+struct Along {
+    /// Elements that it makes.
+    elements: u64,
+    /// Windows from one tile to the next; elements are as many strides.
+    step: u64,
+    /// The first window of the first tile that an element lies in.
+    first: i64,
+    /// The windows that its elements lie in, and what these cover.
+    windows: u64,
+    cover: u64,
+}
+
+impl Along {
+    /// A tile of all elements.
+    fn whole(axis: &pool::Axis) -> Self {
+        let (windows, step) = (axis.outputs, axis.size.div_ceil(axis.stride));
+        let cover = pool::covered(axis, windows);
+        Self { elements: axis.size, step, first: 0, windows, cover }
+    }
+
+    /// A tile of the elements of some strides.
+    fn new(axis: &pool::Axis, step: u64) -> Self {
+        if step * axis.stride >= axis.size {
+            return Self::whole(axis);
+        }
+        let (first, more) = Self::around(axis);
+        let windows = step + more;
+        let cover = pool::covered(axis, windows);
+        Self { elements: step * axis.stride, step, first, windows, cover }
+    }
+
+    /// The first window of a tile that begins with the axis, and how many more windows than strides
+    /// the elements of a tile lie in.
+    fn around(axis: &pool::Axis) -> (i64, u64) {
+        let (start, stride) = (axis.start, axis.stride as i64);
+        let reached = -(start + axis.reach as i64).div_euclid(stride);
+        // Wide strides leave elements out: then the window before them, so that no tile begins
+        // behind its elements.
+        let first = reached.min((-start).div_euclid(stride));
+        let last = (stride - 1 - start).div_euclid(stride);
+        (first, (last - first) as u64)
+    }
+
+    /// The longest tile of at most so many windows, which cover at most so many elements.
+    fn most(axis: &pool::Axis, windows: u64, cover: u64) -> Option<Self> {
+        let whole = Self::whole(axis);
+        if whole.windows <= windows && whole.cover <= cover {
+            return Some(whole);
+        }
+        let covering = cover.checked_sub(axis.reach + 1)? / axis.stride + 1;
+        let step = windows.min(covering).checked_sub(Self::around(axis).1)?;
+        if step == 0 {
+            return None;
+        }
+        // As long as all tiles of the axis can be, so that the last one is no small rest.
+        let strides = axis.size.div_ceil(axis.stride);
+        Some(Self::new(axis, strides.div_ceil(strides.div_ceil(step))))
+    }
+
+    /// How many tiles an axis has.
+    fn tiles(&self, axis: &pool::Axis) -> u64 {
+        axis.size.div_ceil(self.elements)
+    }
+}
+
+/// A box of elements that a workgroup makes.
+struct Tile {
+    group: Group,
+    axes: [Along; 3],
+}
+
+impl Tile {
+    /// The tiles that load least for the elements of a group, if there are any.
+    fn new(builder: &Builder<'_>, group: &Group) -> Option<Self> {
+        let group = group.flat()?;
+        let (axis, per_word) = (&group.axes[2], builder.per_word());
+        let fits = group.axes.iter().all(pool::Axis::has_all) && axis.size.is_multiple_of(per_word);
+        if !fits {
+            return None;
+        }
+        // All of axis 2, or a half, a quarter and so on, down to a few sectors.
+        let strides = axis.size.div_ceil(axis.stride);
+        let steps = (0..32).map(|n| strides.div_ceil(1 << n));
+        let steps = steps.take_while(|step| step * axis.stride >= axis.size.min(16));
+        // Results share words, where elements are small: a tile has whole words of them.
+        let steps = steps.map(|step| match (step * axis.stride).is_multiple_of(per_word) {
+            true => step,
+            false => step.next_multiple_of(per_word),
+        });
+        let tiles = steps.flat_map(|step| Self::with_rows(builder, &group, step));
+        let tiles = tiles.filter(|tile| tile.iterations(builder) <= builder.max_iterations());
+        let cost = |tile: &Self| tile.cost(builder);
+        tiles.min_by(|a, b| cost(a).total_cmp(&cost(b)))
+    }
+
+    /// Tiles of so many strides along axis 2: with as many as fit along axis 1 and then along
+    /// axis 0, with half as many along axis 1, and so on.
+    fn with_rows(builder: &Builder<'_>, group: &Group, step: u64) -> impl Iterator<Item = Self> {
+        let [axis0, axis1, axis2] = group.axes;
+        let keys = KEY_BYTES / builder.item().max(4);
+        let along2 = Along::new(&axis2, step);
+        let rows = (MAXIMA / along2.windows, keys / along2.cover);
+        let least0 = Along::new(&axis0, 1);
+        let most1 = Along::most(&axis1, rows.0 / least0.windows, rows.1 / least0.cover);
+        let steps = most1.map_or(0, |most1| most1.step);
+        let steps = (0..32).map(move |n| steps >> n).take_while(|&step| step > 0);
+        steps.filter_map(move |step| {
+            let along1 = Along::new(&axis1, step);
+            let along0 = Along::most(&axis0, rows.0 / along1.windows, rows.1 / along1.cover)?;
+            Some(Self { group: group.clone(), axes: [along0, along1, along2] })
+        })
+    }
+
+    /// What there is of each axis, all together.
+    fn all(&self, of: impl Fn(&Along) -> u64) -> u64 {
+        self.axes.iter().map(of).product()
+    }
+
+    /// Iterations of an invocation.
+    fn iterations(&self, builder: &Builder<'_>) -> u64 {
+        let each = |all: u64| all.div_ceil(builder.workgroup());
+        let axes = self.group.axes.iter();
+        let taps: u64 = axes.clone().map(|axis| axis.taps).product();
+        let spans: u64 = axes.map(|axis| axis.reach / axis.stride + 1).product();
+        each(self.all(|axis| axis.cover))
+            + each(self.all(|axis| axis.windows)) * taps
+            + each(self.all(|axis| axis.elements)) * spans * builder.per_word()
+    }
+
+    /// Bytes that are loaded for each element, with a little for what a workgroup costs.
+    fn cost(&self, builder: &Builder<'_>) -> f64 {
+        let within = |i: usize| self.axes[i].cover.min(self.group.axes[i].size);
+        // Rows begin and end within sectors.
+        let row = within(2) * builder.item() + 28;
+        let idle = builder.workgroup() as f64 * 2.0;
+        let elements = self.all(|axis| axis.elements);
+        ((within(0) * within(1) * row) as f64 + idle) / elements as f64
+    }
+
+    /// # Errors
+    /// [`Error::OverLimit`](crate::Error::OverLimit).
+    fn push(&self, builder: &mut Builder<'_>, [elements, windows]: [u64; 2]) -> Result<()> {
+        let Self { group, axes } = self;
+        let [count, results] = [group.outer * group.unit_elements(), group.results()];
+        let (data, base) = builder.range(Region::all(DATA).after(elements), count);
+        let (gradient, gradient_base) =
+            builder.range(Region::all(GRADIENT).after(windows), results);
+        let (result, result_base) = builder.range(Region::all(RESULT).after(elements), count);
+        let tiles = [0, 1, 2].map(|i: usize| axes[i].tiles(&group.axes[i]));
+        let words = axes[2].elements / builder.per_word();
+        let along = axes.map(|axis| axis.windows);
+        let cover = axes.map(|axis| axis.cover);
+        let sizes = |of: fn(&Along) -> u32, last: u64| {
+            [of(&axes[0]), of(&axes[1]), of(&axes[2]), last as u32]
+        };
+        let params = Params {
+            ranking: builder.ranking,
+            result_base,
+            gradient_base,
+            windows: Windows::new(group, results, base)?,
+            tiles: Tiles::new(builder, along, cover, tiles, axes[2].windows),
+            elements: sizes(|axis| axis.elements as u32, words),
+            step: sizes(|axis| axis.step as u32, 0),
+            first: sizes(|axis| axis.first as u32, 0),
+            by_words: divisor(words),
+            by_elements1: divisor(axes[1].elements),
+            by_stride: group.axes.map(|axis| divisor(axis.stride)),
+        };
+        let launch = New {
+            purpose: "sums of the gradients of windows, whose maxima are found",
+            shader: builder.shader(&TILE),
+            params: &params,
+            sources: vec![data, gradient],
+            results: vec![result],
+        };
+        builder.push_groups(launch, group.outer * tiles.iter().product::<u64>())
+    }
+}
+
+/// The buffers of the plan.
+const DATA: usize = 0;
+const GRADIENT: usize = 1;
+const RESULT: usize = 2;
+
+/// The plan of the gradients of a pooling, from its data, if tiles can make them.
+///
+/// # Errors
+/// [`Error::OverLimit`](crate::Error::OverLimit).
+pub(super) fn plan(
+    inputs: [&TensorDesc; 2],
+    output: &TensorDesc,
+    planes: &Planes<'_>,
+    ranking: Ranking,
+    target: Target<'_>,
+    tuning: &pool::Tuning,
+) -> Result<Option<Plan>> {
+    let mut builder = Builder::new(&inputs, vec![output.clone()], ranking, target);
+    if output.is_empty() {
+        return Ok(None);
+    }
+    let Some(group) = group(planes)? else { return Ok(None) };
+    let taps = group.axes.iter().try_fold(1u64, |taps, axis| taps.checked_mul(axis.taps));
+    if !taps.is_some_and(|taps| (2..=tuning.max_gradient_taps).contains(&taps)) {
+        return Ok(None);
+    }
+    let (unit, unit_windows) = (group.unit_elements(), group.results() / group.outer);
+    let fit = builder.capacity(builder.item()) / unit.max(unit_windows);
+    let mut done = 0;
+    while done < group.outer {
+        let outer = fit.min(group.outer - done);
+        let some = Group { outer, ..group.clone() };
+        let tile = if outer > 0 { Tile::new(&builder, &some) } else { None };
+        let Some(tile) = tile else { return Ok(None) };
+        tile.push(&mut builder, [done * unit, done * unit_windows])?;
+        done += outer;
+    }
+    Ok(Some(builder.finish()))
+}
+
+/// The axes from the first one with windows to the last one, if they are few enough.
+///
+/// # Errors
+/// [`Error::OverLimit`](crate::Error::OverLimit) for positions that do not fit 32 bits.
+fn group(planes: &Planes<'_>) -> Result<Option<Group>> {
+    let mut axes = Vec::new();
+    for window in planes.windows {
+        axes.push(pool::Axis::new(window)?);
+    }
+    let is_pooled = |axis: &pool::Axis| !axis.is_plain();
+    let (Some(first), Some(last)) =
+        (axes.iter().position(is_pooled), axes.iter().rposition(is_pooled))
+    else {
+        return Ok(None);
+    };
+    let sizes = |axes: &[pool::Axis]| axes.iter().map(|axis| axis.size).product::<u64>();
+    let (outer, inner) =
+        (planes.count * sizes(&axes[..first]), sizes(&axes[last + 1..]) * planes.inner);
+    let taken = &axes[first..=last];
+    let mut group = Group { outer, axes: [pool::Axis::plain(1); 3], inner };
+    let Some(places) = 3usize.checked_sub(taken.len()) else { return Ok(None) };
+    group.axes[places..].copy_from_slice(taken);
+    Ok(Some(group))
+}
+
+fn run(shader: &Shader, call: Call<'_, '_>) {
+    match shader.element {
+        ElementType::F16 => gradients::<F16>(shader, call),
+        ElementType::Bf16 => gradients::<Bf16>(shader, call),
+        ElementType::F64 => gradients::<F64>(shader, call),
+        _ => gradients::<F32>(shader, call),
+    }
+}
+
+/// A launch as the CPU takes it: places along an outer axis, with windows along the axes from `cut`
+/// on.
+struct Launch<'a, T> {
+    params: &'a Params,
+    element: ElementType,
+    data: &'a [u8],
+    gradient: &'a [T],
+    cut: usize,
+}
+
+fn gradients<G: Gradient>(shader: &Shader, call: Call<'_, '_>) {
+    let p: &Params = call.params();
+    let (axes, gradient_base) =
+        (&p.windows.axes, fault::or(Fault::GradientBase, p.gradient_base, 0));
+    let is_plain = |axis: &params::Axis| axis.taps == 1 && axis.size == axis.outputs;
+    let cut = axes.iter().position(|axis| !is_plain(axis)).unwrap_or(2);
+    let launch = Launch {
+        params: p,
+        element: shader.element,
+        data: call.sources[0],
+        gradient: &cast_slice(call.sources[1])[gradient_base as usize..],
+        cut,
+    };
+    let outputs: u32 = axes.iter().map(|axis| axis.outputs).product();
+    let elements = p.windows.outputs / outputs * p.windows.outer_pitch;
+    let (row, reach) = (axes[cut].pitch as usize, axes[cut].reach as usize);
+    let unit = row * axes[cut].size as usize;
+    let out: &mut [G::Bits] = cast_slice_mut(call.results[0]);
+    let out = &mut out[p.result_base as usize..][..elements as usize];
+    threads::each_with(parts(out, [unit, row], reach), Default::default, |work, part| {
+        launch.part::<G>(work, part);
+    });
+}
+
+impl<T> Launch<'_, T> {
+    /// Finds where the maxima are of the windows that some elements lie in, and adds their
+    /// gradients.
+    fn part<G: Gradient<Bits = T>>(
+        &self,
+        (found, sums): &mut (Vec<u32>, Vec<G::Sum>),
+        part: Rows<'_, T>,
+    ) {
+        let Rows { outer, rows, out } = part;
+        let all = &self.params.windows;
+        let axis = &all.axes[self.cut];
+        let row = axis.pitch as usize;
+        let unit = row * axis.size as usize;
+        let behind = &all.axes[self.cut + 1..];
+        let row_windows: usize = behind.iter().map(|axis| axis.outputs as usize).product();
+        let unit_windows = row_windows * axis.outputs as usize;
+        let windows = Axis::from(axis).windows(&(rows.start as u64..rows.end as u64));
+        let windows = windows.start as usize..windows.end as usize;
+        let some = windows.len() * row_windows;
+
+        let mut axes = [params::Axis::NONE; 3];
+        axes[self.cut..].copy_from_slice(&all.axes[self.cut..]);
+        axes[self.cut].outputs = windows.len() as u32;
+        axes[self.cut].start += (windows.start * axis.stride as usize) as i32;
+        let base = all.base + (outer.start * unit) as u32;
+        let (outer_pitch, outputs) = (unit as u32, (outer.len() * some) as u32);
+        let of_part = Windows { base, outer_pitch, outputs, axes, ..*all };
+        found.resize(outer.len() * some, 0);
+        pool::find_positions(self.element, self.params.ranking, &of_part, self.data, found);
+
+        let out = out.chunks_mut(rows.len() * row);
+        for ((place, found), out) in outer.zip(found.chunks(some)).zip(out) {
+            let first = place * unit_windows + windows.start * row_windows;
+            let (first_element, skipped) = (all.base + (place * unit) as u32, rows.start * row);
+            let sum = Sum::new(first_element, skipped as u32, |_, _| false);
+            sum.of::<G>(found.iter().copied(), &self.gradient[first..][..some], sums, out);
+        }
+    }
+}
