@@ -88,27 +88,8 @@ const GATES: &[Gate] = &[
         AtMost(3.0),
     ),
     gate("pools of small windows take one launch", is_small, |row| row.launches, AtMost(1.0)),
-    gate(
-        "gradients from indices move each byte once",
-        |item| item == "P12_stem_idx_grad",
-        |row| row.traffic,
-        AtMost(1.05),
-    ),
-    // The first of two launches writes maxima, which nothing reads, and positions, which the second
-    // one reads. With stride 1 they are as many as the elements.
-    gate(
-        "gradients move maxima and positions as well",
-        |item| item == "P01_stem_grad",
-        |row| row.traffic,
-        AtMost(1.35),
-    ),
-    gate(
-        "gradients of windows side by side move as many positions as elements",
-        |item| item == "P14_k3s1_grad",
-        |row| row.traffic,
-        AtMost(2.05),
-    ),
-    gate("gradients take two launches", is_gradient, |row| row.launches, AtMost(2.0)),
+    gate("gradients move each byte once", is_gradient, |row| row.traffic, AtMost(1.05)),
+    gate("gradients take one launch", is_gradient, |row| row.launches, AtMost(1.0)),
 ];
 
 fn is_reduction(item: &str) -> bool {

@@ -3,6 +3,8 @@
 use super::{Mistake, ShaderFault};
 
 const KERNELS: &[&str] = &["pool_gradient"];
+const TILES: &[&str] = &["pool_tile_gradient"];
+const SUMS: &[&str] = &["pool_gradient", "pool_tile_gradient"];
 const STORES: &[&str] = &["gradient_scatter", "unpool_scatter", "unpool_claim"];
 const VALUES: &[&str] = &["gradient_scatter", "unpool_scatter"];
 
@@ -57,9 +59,97 @@ pub static FAULTS: &[ShaderFault] = &[
         report: None,
     },
     ShaderFault {
+        name: "tiles-of-gradients-lose-the-last-window-of-an-element",
+        mistake: Mistake::Tail,
+        kernels: TILES,
+        find: "min(quotient(distance, params.by_stride[i]) + 1u,",
+        replace: "min(quotient(distance, params.by_stride[i]),",
+        report: None,
+    },
+    ShaderFault {
+        name: "tiles-of-gradients-lose-the-first-window-of-an-element",
+        mistake: Mistake::Tail,
+        kernels: TILES,
+        find: "max(distance, axis.reach) - axis.reach",
+        replace: "max(distance + 1u, axis.reach) - axis.reach",
+        report: None,
+    },
+    ShaderFault {
+        name: "tiles-of-gradients-have-windows-behind-the-last",
+        mistake: Mistake::Padding,
+        kernels: TILES,
+        find: "if all(tile.window + window < outputs()) {",
+        replace: "if true {",
+        report: None,
+    },
+    ShaderFault {
+        name: "tiles-of-gradients-begin-with-their-elements",
+        mistake: Mistake::Offset,
+        kernels: TILES,
+        find: "params.step.xyz * number.xyz + params.first.xyz",
+        replace: "params.step.xyz * number.xyz",
+        report: None,
+    },
+    ShaderFault {
+        name: "tiles-of-gradients-read-from-the-binding-on",
+        mistake: Mistake::Offset,
+        kernels: TILES,
+        find: "gradient(params.gradient_base + begin + k)",
+        replace: "gradient(begin + k)",
+        report: None,
+    },
+    ShaderFault {
+        name: "tiles-of-gradients-write-from-the-binding-on",
+        mistake: Mistake::Offset,
+        kernels: TILES,
+        find: "params.result_base + place",
+        replace: "place",
+        report: None,
+    },
+    ShaderFault {
+        name: "tiles-of-gradients-mix-planes-of-windows",
+        mistake: Mistake::Dilation,
+        kernels: TILES,
+        find: "(i * params.tiles.windows.y + j)",
+        replace: "(i + j)",
+        report: None,
+    },
+    ShaderFault {
+        name: "tiles-of-gradients-store-behind-an-axis",
+        mistake: Mistake::LostWrite,
+        kernels: TILES,
+        find: "    if any(element >= sizes) {\n        return;\n    }\n",
+        replace: "",
+        report: None,
+    },
+    ShaderFault {
+        name: "tiles-of-gradients-make-an-element-twice",
+        mistake: Mistake::LostElement,
+        kernels: TILES,
+        find: "element + vec3<u32>(0u, 0u, 1u)",
+        replace: "element",
+        report: None,
+    },
+    ShaderFault {
+        name: "tiles-of-gradients-are-not-added",
+        mistake: Mistake::LostElement,
+        kernels: TILES,
+        find: "sum = add(sum, gradient(",
+        replace: "sum = add(NOTHING, gradient(",
+        report: None,
+    },
+    ShaderFault {
+        name: "tiles-of-gradients-find-windows-of-one-row",
+        mistake: Mistake::LostWrite,
+        kernels: TILES,
+        find: "i < select(0u, windows, is_wanted(tile)); i += WORKGROUP",
+        replace: "i < min(windows, WORKGROUP); i += WORKGROUP",
+        report: None,
+    },
+    ShaderFault {
         name: "sums-are-cut-off",
         mistake: Mistake::Tail,
-        kernels: KERNELS,
+        kernels: SUMS,
         find: "let rest = bits & 7u;",
         replace: "let rest = 0u;",
         report: None,
@@ -67,7 +157,7 @@ pub static FAULTS: &[ShaderFault] = &[
     ShaderFault {
         name: "ties-are-rounded-up",
         mistake: Mistake::Tail,
-        kernels: KERNELS,
+        kernels: SUMS,
         find: "rest > 4u ||",
         replace: "rest >= 4u ||",
         report: None,
@@ -75,7 +165,7 @@ pub static FAULTS: &[ShaderFault] = &[
     ShaderFault {
         name: "bits-beyond-the-sum-are-lost",
         mistake: Mistake::Carry,
-        kernels: KERNELS,
+        kernels: SUMS,
         find: "select(0u, 1u, lost)",
         replace: "0u",
         report: None,
@@ -83,7 +173,7 @@ pub static FAULTS: &[ShaderFault] = &[
     ShaderFault {
         name: "sums-of-subnormals-are-flushed",
         mistake: Mistake::SubnormalFlushed,
-        kernels: KERNELS,
+        kernels: SUMS,
         find: "exponent - 1u);",
         replace: "exponent);",
         report: None,
@@ -91,7 +181,7 @@ pub static FAULTS: &[ShaderFault] = &[
     ShaderFault {
         name: "infinities-of-both-signs-add-to-one",
         mistake: Mistake::NanFolded,
-        kernels: KERNELS,
+        kernels: SUMS,
         find: "|| opposite",
         replace: "",
         report: None,
@@ -99,7 +189,7 @@ pub static FAULTS: &[ShaderFault] = &[
     ShaderFault {
         name: "sum-of-equal-numbers-has-a-sign",
         mistake: Mistake::Sign,
-        kernels: KERNELS,
+        kernels: SUMS,
         find: "return 0u;\n        }\n        let up",
         replace: "return large & 0x80000000u;\n        }\n        let up",
         report: None,

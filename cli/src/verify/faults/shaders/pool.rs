@@ -480,7 +480,7 @@ pub static FAULTS: &[ShaderFault] = &[
     ShaderFault {
         name: "tiles-load-rows-of-the-padding",
         mistake: Mistake::Padding,
-        kernels: &["pool_tile"],
+        kernels: &["pool_tile", "pool_tile_gradient"],
         find: "!has_element(0u, at0) || !has_element(1u, at1)",
         replace: "!has_element(0u, at0)",
         report: None,
@@ -488,7 +488,7 @@ pub static FAULTS: &[ShaderFault] = &[
     ShaderFault {
         name: "tiles-load-columns-behind-the-axis",
         mistake: Mistake::Padding,
-        kernels: &["pool_tile"],
+        kernels: &["pool_tile", "pool_tile_gradient"],
         find: "min(i32(params.tiles.cover.z), size - tile.first.z)",
         replace: "i32(params.tiles.cover.z)",
         report: None,
@@ -496,7 +496,7 @@ pub static FAULTS: &[ShaderFault] = &[
     ShaderFault {
         name: "tiles-miss-their-first-column",
         mistake: Mistake::Tail,
-        kernels: &["pool_tile"],
+        kernels: &["pool_tile", "pool_tile_gradient"],
         find: "column >= piece.begin && column < piece.end",
         replace: "column > piece.begin && column < piece.end",
         report: None,
@@ -504,7 +504,7 @@ pub static FAULTS: &[ShaderFault] = &[
     ShaderFault {
         name: "tiles-lose-a-piece-of-four",
         mistake: Mistake::LostElement,
-        kernels: &["pool_tile"],
+        kernels: &["pool_tile", "pool_tile_gradient"],
         find: "        keep_piece(piece3);\n",
         replace: "",
         report: None,
@@ -528,15 +528,15 @@ pub static FAULTS: &[ShaderFault] = &[
     ShaderFault {
         name: "tiles-find-the-last-of-a-tie",
         mistake: Mistake::LastOfTie,
-        kernels: &["pool_tile_index"],
-        find: "key_above(key_rank(key), rank))",
-        replace: "!key_above(rank, key_rank(key)))",
+        kernels: &["pool_tile_index", "pool_tile_gradient"],
+        find: "key_above(above, rank))",
+        replace: "!key_above(rank, above))",
         report: None,
     },
     ShaderFault {
         name: "tiles-find-maxima-in-the-padding",
         mistake: Mistake::Padding,
-        kernels: &["pool_tile_index"],
+        kernels: &["pool_tile_index", "pool_tile_gradient"],
         find: "if has_element_by(axis2, at2) && (",
         replace: "if (",
         report: None,
