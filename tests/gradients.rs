@@ -3,7 +3,10 @@
 mod common;
 
 use half::f16;
-use wgmax::operator::{Indices, Layout, MaxPool, MaxPoolBackward, Operator, Padding};
+use wgmax::operator::{
+    Indices, Layout, MaxPool, MaxPoolBackward, MaxUnpool, Operator, Padding, Positions, ReduceMax,
+    ReduceMaxBackward, SegmentMax, SegmentMaxBackward,
+};
 use wgmax::plan::Limits;
 use wgmax::sweep::{Random, Style, tensor};
 use wgmax::{
@@ -257,6 +260,9 @@ fn wrong_inputs_are_refused() {
     let own = MaxPoolBackward::new(pool());
     let data = f32(&[1, 1, 4]);
     assert!(own.infer(&data, &f32(&[1, 1, 3])).is_ok());
+    let integers = desc(ElementType::I32, &[1, 1, 4]);
+    let error = own.infer(&integers, &f32(&[1, 1, 3])).unwrap_err();
+    assert!(matches!(error, Error::WrongElementType { what: "the data", .. }), "{error}");
     let refused = |first: &TensorDesc, second: &TensorDesc, op: &MaxPoolBackward| {
         op.infer(first, second).unwrap_err()
     };
@@ -278,4 +284,48 @@ fn wrong_inputs_are_refused() {
     let within = MaxPoolBackward::new(pool).from_indices([1, 1, 4, 4]);
     let error = refused(&desc(ElementType::I64, &[1, 1, 3, 3]), &f32(&[1, 1, 3, 3]), &within);
     assert!(matches!(error, Error::BadAttribute { attribute: "axis", .. }), "{error}");
+
+    // Positions are i32 or i64, and i32 holds those of all elements.
+    let reduce = |element_type, size: usize| {
+        let positions = Positions { element_type, last: false };
+        let reduce = ReduceMax::new().axes([1]).indices(positions);
+        let backward = ReduceMaxBackward::new(reduce).from_indices([2, size]);
+        backward.infer(&desc(element_type, &[2]), &f32(&[2]))
+    };
+    assert!(reduce(ElementType::I32, 3).is_ok() && reduce(ElementType::I64, 1 << 31).is_ok());
+    for wrong in [ElementType::U8, ElementType::F32, ElementType::U32] {
+        let error = reduce(wrong, 3).unwrap_err();
+        assert!(matches!(error, Error::BadAttribute { attribute: "indices", .. }), "{error}");
+    }
+    let error = reduce(ElementType::I32, 1 << 31).unwrap_err();
+    assert!(matches!(error, Error::IndexTooLarge { .. }), "{error}");
+    let segments = |rows: usize, gradient: &[usize]| {
+        let segment = SegmentMax::sorted().indices(ElementType::I32);
+        let backward = SegmentMaxBackward::new(segment).from_indices([rows]);
+        backward.infer(&[&desc(ElementType::I32, gradient), &f32(gradient)])
+    };
+    assert!(segments(7, &[3]).is_ok());
+    let error = segments(1 << 31, &[3]).unwrap_err();
+    assert!(matches!(error, Error::IndexTooLarge { .. }), "{error}");
+    let error = segments(7, &[]).unwrap_err();
+    assert!(matches!(error, Error::WrongInput { position: 1, .. }), "{error}");
+    let backward = SegmentMaxBackward::new(SegmentMax::sorted());
+    let error =
+        backward.infer(&[&f32(&[3]), &desc(ElementType::I32, &[3]), &f32(&[])]).unwrap_err();
+    assert!(matches!(error, Error::WrongInput { position: 2, .. }), "{error}");
+}
+
+/// Positions in a box without elements: all values are left out.
+#[test]
+fn nothing_is_stored_where_positions_count_nothing() {
+    let values = Tensor::from_slice([2], &[1.0f32, 2.0]).unwrap();
+    let indices = Tensor::from_slice([2], &[0i64, 1]).unwrap();
+    let unpool = Operator::from(MaxUnpool::new([4]).indices_within([0]));
+    for device in devices() {
+        let plan = device.plan(unpool.clone(), &[values.desc(), indices.desc()]).unwrap();
+        let inputs = [device.upload(&values).unwrap(), device.upload(&indices).unwrap()];
+        let found = device.execute(&plan, &inputs.each_ref()).unwrap();
+        let found = found[0].download().unwrap();
+        assert_eq!(found.to_vec::<f32>().unwrap(), [0.0; 4], "{}", common::describe(&device));
+    }
 }

@@ -1,4 +1,4 @@
-// Values, to where their positions say. An invocation has an item: a value with its position. No
+// Stores values where their positions say. An invocation has an item: a value with its position. No
 // two items have one element or, where they may (`unpooled`), the winner stores its value. The CPU
 // kernel is in src/gradient/scatter.rs.
 import package::common::invocation::{Invocation, invocation_number};

@@ -1,7 +1,7 @@
 //! The gradient of MaxPool.
 
 use super::pool::{self, Planes};
-use super::{check_input, check_type, tile};
+use super::{check_input, data_of, tile};
 use crate::error::{Error, Result};
 use crate::plan::{Feed, Plan, Target};
 use crate::pool::{self as forward, Indices, Layout, MaxPool, Order};
@@ -80,11 +80,7 @@ impl MaxPoolBackward {
     /// for inputs that do not belong together, [`Error::BadAttribute`] for indices that say too
     /// little.
     pub fn infer(&self, first: &TensorDesc, gradient: &TensorDesc) -> Result<TensorDesc> {
-        check_type(gradient)?;
-        let data = match &self.shape {
-            None => first.clone(),
-            Some(shape) => TensorDesc::new(gradient.element_type(), shape.clone())?,
-        };
+        let data = data_of(first, self.get_shape(), gradient)?;
         let indices = self.shape.is_some().then(|| self.indices());
         let results = self.pool.clone().indices(indices).infer(&data)?;
         check_input("MaxPoolBackward", 1, &results[0], gradient)?;

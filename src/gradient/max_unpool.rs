@@ -1,13 +1,13 @@
 //! MaxUnpool.
 
-use super::places::{self, Axis, Inputs, Places, Rivals};
-use super::{check_input, check_type};
+use super::places::{self, Axis, Duplicates, Inputs, Places};
+use super::{check_float, check_input};
 use crate::error::{Error, Result};
 use crate::plan::{Plan, Target};
 use crate::tensor::{ElementType, Tensor, TensorDesc};
 
-/// Values, to where indices say: the inverse of a pooling, as far as it has one. All other elements
-/// are +0.
+/// Stores values where indices say: the inverse of a pooling, as far as it has one. All other
+/// elements are +0.
 ///
 /// The inputs are the values, of type `f32`, `f64`, `f16` or `bf16`, and an index for each, of type
 /// `i32` or `i64`, as [`MaxPool::indices`](crate::operator::MaxPool::indices) gives them from
@@ -15,7 +15,7 @@ use crate::tensor::{ElementType, Tensor, TensorDesc};
 /// counts, in row-major order. Bits stay as they are. This is what ONNX's `MaxUnpool` computes.
 ///
 /// An index that is not that of an element is an error where tensors on the host are run
-/// ([`Error::IndexOutOfRange`]). On a device nobody looks: its value goes nowhere.
+/// ([`Error::IndexOutOfRange`]). On a device indices are not checked, and the value is left out.
 ///
 /// ```
 /// use wgmax::operator::{MaxUnpool, Operator};
@@ -65,7 +65,7 @@ impl MaxUnpool {
     /// [`indices_within`](Self::indices_within) that does not lie in the result,
     /// [`Error::ShapeOverflow`].
     pub fn infer(&self, values: &TensorDesc, indices: &TensorDesc) -> Result<TensorDesc> {
-        check_type(values)?;
+        check_float("the values", values)?;
         if !matches!(indices.element_type(), ElementType::I32 | ElementType::I64) {
             return Err(Error::WrongElementType {
                 what: "the indices",
@@ -131,6 +131,6 @@ impl MaxUnpool {
     pub(crate) fn plan_with(&self, inputs: [&TensorDesc; 2], target: Target<'_>) -> Result<Plan> {
         let result = self.infer(inputs[0], inputs[1])?;
         let (of, places) = (Inputs { values: 0, indices: 1 }, self.places(&result));
-        places::plan(&inputs, of, &result, &places, Rivals::Last, target)
+        places::plan(&inputs, of, &result, &places, Duplicates::LastWins, target)
     }
 }

@@ -22,23 +22,61 @@ pub use segment_max::SegmentMaxBackward;
 
 use crate::error::{Error, Result};
 use crate::plan::Kernel;
-use crate::tensor::TensorDesc;
+use crate::tensor::{ElementType, TensorDesc};
 
 /// The kernels of this room.
 pub(crate) static KERNELS: [&Kernel; 5] =
     [&pool::POOL, &tile::TILE, &scatter::SCATTER, &scatter::UNPOOL, &scatter::CLAIM];
 
-/// Refuses gradients of another type than data has, and types that have none.
+/// Refuses tensors of integers.
 ///
 /// # Errors
 /// [`Error::WrongElementType`].
-fn check_type(gradient: &TensorDesc) -> Result<()> {
-    match gradient.element_type().is_float() {
+fn check_float(what: &'static str, desc: &TensorDesc) -> Result<()> {
+    match desc.element_type().is_float() {
         true => Ok(()),
         false => Err(Error::WrongElementType {
-            what: "the gradient",
+            what,
             expected: "f32, f64, f16 or bf16".to_string(),
-            actual: gradient.element_type(),
+            actual: desc.element_type(),
+        }),
+    }
+}
+
+/// The data that a gradient belongs to: the first input or, where that holds indices, a tensor of a
+/// shape that is given.
+///
+/// # Errors
+/// [`Error::WrongElementType`] for integers, [`Error::ShapeOverflow`].
+fn data_of(
+    first: &TensorDesc,
+    shape: Option<&[usize]>,
+    gradient: &TensorDesc,
+) -> Result<TensorDesc> {
+    if shape.is_none() {
+        check_float("the data", first)?;
+    }
+    check_float("the gradient", gradient)?;
+    match shape {
+        None => Ok(first.clone()),
+        Some(shape) => TensorDesc::new(gradient.element_type(), shape),
+    }
+}
+
+/// Refuses indices of other types than `i32` and `i64`, and `i32` for sets that have more elements
+/// than it has indices.
+///
+/// # Errors
+/// [`Error::BadAttribute`], [`Error::IndexTooLarge`].
+fn check_indices(element_type: ElementType, elements: usize) -> Result<()> {
+    match element_type {
+        ElementType::I64 => Ok(()),
+        ElementType::I32 if elements <= i32::MAX as usize => Ok(()),
+        ElementType::I32 => Err(Error::IndexTooLarge { elements: elements as u64 }),
+        _ => Err(Error::BadAttribute {
+            attribute: "indices",
+            expected: "i32 or i64",
+            value: element_type.to_string(),
         }),
     }
 }

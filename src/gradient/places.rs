@@ -28,13 +28,13 @@ pub(crate) struct Places {
     elements: u64,
 }
 
-/// What an item does where another one has the same element.
+/// Whether several items may have one element.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Rivals {
-    /// There are none.
-    None,
-    /// The last one counts.
-    Last,
+pub(super) enum Duplicates {
+    /// None have. Of those that do, the element is anything.
+    Absent,
+    /// The value of the last of them is stored.
+    LastWins,
 }
 
 impl Places {
@@ -72,9 +72,12 @@ impl Places {
         let items = values.bytes().chunks_exact(size).zip(indices.bytes().chunks_exact(index_size));
         Tensor::filled(result.clone(), |bytes| {
             for (item, (value, index)) in items.enumerate() {
-                let mut position = [0; 8];
-                position[..index_size].copy_from_slice(index);
-                let position = u64::from_le_bytes(position);
+                let position = match index {
+                    &[a, b, c, d] => i32::from_le_bytes([a, b, c, d]).into(),
+                    _ => i64::from_le_bytes(index.try_into().unwrap_or_default()),
+                };
+                // What is negative is above every number of elements.
+                let position = position as u64;
                 if position < count {
                     let element =
                         offset(&self.items, item as u64) + offset(&self.positions, position);
@@ -166,7 +169,7 @@ pub(super) fn plan(
     of: Inputs,
     output: &TensorDesc,
     places: &Places,
-    rivals: Rivals,
+    duplicates: Duplicates,
     target: Target<'_>,
 ) -> Result<Plan> {
     let mut builder = Builder::new(inputs, vec![output.clone()], Ranking::MAXIMUM, target);
@@ -177,26 +180,26 @@ pub(super) fn plan(
     let result = inputs.len();
     builder.fill(result, 0)?;
     let all_items = inputs[of.values].len() as u64;
-    if all_items == 0 {
+    if all_items == 0 || places.count() == 0 {
         return Ok(builder.finish());
     }
     let (parts, elements) = places.parts();
     let items = all_items / parts;
-    for (what, needed, allowed) in [
-        ("a part of which gradients are wanted", elements, 1 << 32),
-        ("the items of such a part", items, MAX_ELEMENTS),
-        ("what positions count", places.count(), MAX_ELEMENTS),
-        ("axes one after the other", axis_count(places), MAX_AXES as u64),
+    for (what, needed, limit, allowed) in [
+        ("elements among which values are stored", elements, "32-bit number", 1 << 32),
+        ("values that are stored among the same elements", items, "31-bit number", MAX_ELEMENTS),
+        ("elements that positions count", places.count(), "31-bit number", MAX_ELEMENTS),
+        ("storing by position", axis_count(places), "alternating axes", MAX_AXES as u64),
     ] {
         if needed > allowed {
-            return Err(Error::OverLimit { what, needed, limit: "numbers of a shader", allowed });
+            return Err(Error::OverLimit { what, needed, limit, allowed });
         }
     }
     let index_item = inputs[of.indices].element_type().size() as u64;
     let at = At { of, result, index_item, places, winners: None };
     let items_fit = builder.capacity(builder.item()).min(builder.capacity(index_item));
     let elements_fit = builder.capacity(builder.item());
-    if rivals == Rivals::None {
+    if duplicates == Duplicates::Absent {
         let fit = (elements_fit / elements).min(items_fit / items).min(parts);
         if fit > 0 {
             for part in (0..parts).step_by(fit as usize) {
@@ -215,9 +218,9 @@ pub(super) fn plan(
         }
     }
     // Some of the items, and some of the elements, a launch.
-    let (winners, elements_fit) = match rivals {
-        Rivals::None => (None, elements_fit),
-        Rivals::Last => {
+    let (winners, elements_fit) = match duplicates {
+        Duplicates::Absent => (None, elements_fit),
+        Duplicates::LastWins => {
             (Some(builder.scratch_words(elements)), elements_fit.min(builder.capacity(4)))
         }
     };
@@ -344,12 +347,58 @@ impl Launch {
             None => builder.shader(&SCATTER),
         };
         let launch = New {
-            purpose: "values, to where their positions say",
+            purpose: "values, stored where their positions say",
             shader,
             params: &params,
             sources,
             results: vec![result],
         };
         builder.push(launch, self.items)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Sizes of 2^32 and more, whose sets are taken some at a time.
+    #[test]
+    fn items_of_long_axes_have_their_elements() {
+        for size in [1 << 31, 1 << 32, (1 << 32) + 3] {
+            let axis = |size, pitch| Axis { size, pitch };
+            let places = Places::new(vec![axis(size, 2)], vec![axis(2, 1)], 2 * size);
+            let of = Inputs { values: 1, indices: 0 };
+            let at = At { of, result: 2, index_item: 4, places: &places, winners: None };
+            let launch = Launch {
+                first_item: 0,
+                first: 0,
+                items: 1000,
+                first_element: 0,
+                origin: 0,
+                elements: 2000,
+            };
+            let params = launch.params(&at);
+            let positions: Vec<u32> = (0..1000).map(|i| i % 2).collect();
+            for item in [0, 5, 999] {
+                assert_eq!(params.element(item, &positions), Some(2 * item + item % 2), "{size}");
+            }
+        }
+    }
+
+    /// A negative position of 32 bits is that of no element, however many there are.
+    #[test]
+    fn negative_positions_are_left_out() {
+        let places = Places {
+            items: vec![],
+            positions: vec![Axis { size: 1 << 33, pitch: 0 }],
+            elements: 1,
+        };
+        let values = Tensor::from_slice([1], &[1.0f32]).unwrap();
+        let result = TensorDesc::new(crate::ElementType::F32, [1]).unwrap();
+        for (index, expected) in [(-1, 0.0), (7, 1.0)] {
+            let indices = Tensor::from_slice([1], &[index]).unwrap();
+            let found = places.store(&values, &indices, &result).unwrap();
+            assert_eq!(found.to_vec::<f32>().unwrap(), [expected]);
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! The gradient of ReduceMax.
 
-use super::places::{self, Axis, Inputs, Places, Rivals};
-use super::{check_input, check_type};
+use super::places::{self, Axis, Duplicates, Inputs, Places};
+use super::{check_indices, check_input, data_of};
 use crate::error::Result;
 use crate::plan::{Feed, Plan, Target};
 use crate::reduce::{self as forward, Positions, ReduceMax};
@@ -10,9 +10,9 @@ use crate::tensor::{ElementType, TensorDesc};
 /// The gradient of a [`ReduceMax`]: of its data, from that of its maxima.
 ///
 /// The gradient of each maximum goes to the element that it is: to the first of equal elements in
-/// row-major order, or the last if the [`indices`](ReduceMax::indices) of the reduction are the
-/// last; where NaN propagates, to the first NaN. All others get +0. Nothing is added, so bits
-/// stay as they are. An empty set has no element, and its gradient goes nowhere.
+/// row-major order, or to the last one if the [`indices`](ReduceMax::indices) of the reduction are
+/// the last ones. Where NaN propagates, NaNs are equal and the maximum. All other elements get +0.
+/// Nothing is added, so bits stay as they are. The gradient of an empty set is left out.
 ///
 /// The inputs are the data and the gradient of the maxima, of the same type, `f32`, `f64`, `f16` or
 /// `bf16`; or, instead of the data, the indices that the reduction gave
@@ -44,7 +44,7 @@ impl ReduceMaxBackward {
 
     /// The same from the indices that the reduction gave for data of this shape. They are of the
     /// type that [`ReduceMax::indices`] says, or [`Positions::default`]. A gradient whose index is
-    /// not that of an element goes nowhere.
+    /// not that of an element is left out.
     pub fn from_indices(mut self, shape: impl Into<Vec<usize>>) -> Self {
         self.shape = Some(shape.into());
         self
@@ -64,18 +64,20 @@ impl ReduceMaxBackward {
     ///
     /// # Errors
     /// As [`ReduceMax::infer`] for the data;
-    /// [`Error::WrongElementType`](crate::Error::WrongElementType) and
-    /// [`Error::WrongInput`](crate::Error::WrongInput) for inputs that do not belong together.
+    /// [`Error::WrongElementType`](crate::Error::WrongElementType) for integers and
+    /// [`Error::WrongInput`](crate::Error::WrongInput) for inputs that do not belong together;
+    /// [`Error::BadAttribute`](crate::Error::BadAttribute) for indices of another type than `i32`
+    /// and `i64`, [`Error::IndexTooLarge`](crate::Error::IndexTooLarge) for `i32` and more elements.
     pub fn infer(&self, first: &TensorDesc, gradient: &TensorDesc) -> Result<TensorDesc> {
-        check_type(gradient)?;
-        let data = match &self.shape {
-            None => first.clone(),
-            Some(shape) => TensorDesc::new(gradient.element_type(), shape.clone())?,
-        };
+        let data = data_of(first, self.get_shape(), gradient)?;
         let maxima = self.reduce.clone().indices(None).values(true).infer(&data)?;
         check_input("ReduceMaxBackward", 1, &maxima, gradient)?;
         if self.shape.is_some() {
             let Positions { element_type, .. } = self.reduce.get_indices().unwrap_or_default();
+            let reduced = self.reduce.reduced(data.rank())?;
+            let sizes = data.shape().iter().zip(reduced).filter(|&(_, reduced)| reduced);
+            let set = sizes.fold(1usize, |set, (&size, _)| set.saturating_mul(size));
+            check_indices(element_type, set)?;
             let indices = TensorDesc::new(element_type, gradient.shape())?;
             check_input("ReduceMaxBackward", 0, &indices, first)?;
         }
@@ -131,7 +133,7 @@ impl ReduceMaxBackward {
         let places = self.places(&data)?;
         let scatter = |indices: &TensorDesc| {
             let of = Inputs { indices: 0, values: 1 };
-            places::plan(&[indices, inputs[1]], of, &data, &places, Rivals::None, target)
+            places::plan(&[indices, inputs[1]], of, &data, &places, Duplicates::Absent, target)
         };
         // No set has a position.
         let Some(reduce) = self.forward(&data).filter(|_| !data.is_empty()) else {

@@ -1,4 +1,4 @@
-//! `shaders/gradient/scatter.wgsl` and `shaders/gradient/claim.wgsl`: values, to where their
+//! `shaders/gradient/scatter.wgsl` and `shaders/gradient/claim.wgsl`: values are stored where their
 //! positions say.
 
 use bytemuck::{Pod, cast_slice, cast_slice_mut};

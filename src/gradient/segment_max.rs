@@ -1,7 +1,7 @@
 //! The gradient of SegmentMax.
 
-use super::places::{self, Axis, Inputs, Places, Rivals};
-use super::{check_input, check_type};
+use super::places::{self, Axis, Duplicates, Inputs, Places};
+use super::{check_indices, check_input, data_of};
 use crate::error::{Error, Result};
 use crate::plan::{Feed, Plan, Target};
 use crate::segment::{self as forward, SegmentMax, Segments};
@@ -12,7 +12,7 @@ use crate::tensor::{ElementType, Tensor, TensorDesc};
 /// The gradient of each maximum goes to the element that it is: to that of the first row where rows
 /// are equal; where NaN propagates, to the first NaN. All others get +0, rows that belong to no
 /// segment too. Nothing is added, so bits stay as they are. The gradient of a segment without rows
-/// goes nowhere.
+/// is left out.
 ///
 /// The inputs are the data, the ids or offsets, and the gradient of the maxima, of the type of the
 /// data, `f32`, `f64`, `f16` or `bf16`; or the indices that SegmentMax gave and the gradient
@@ -45,8 +45,9 @@ impl SegmentMaxBackward {
     }
 
     /// The same from the indices that SegmentMax gave for data of this shape. They are of the type
-    /// that [`SegmentMax::indices`] says, or `i64`. A gradient whose index is not that of a row goes
-    /// nowhere. Where two segments name one element, its gradient is either one's.
+    /// that [`SegmentMax::indices`] says, or `i64`. A gradient whose index is not that of a row is
+    /// left out. Where two segments name one element, which the indices of SegmentMax never do, its
+    /// gradient is anything.
     pub fn from_indices(mut self, shape: impl Into<Vec<usize>>) -> Self {
         self.shape = Some(shape.into());
         self
@@ -66,33 +67,28 @@ impl SegmentMaxBackward {
     /// indices and gradient.
     ///
     /// # Errors
-    /// As [`SegmentMax::infer`] for data and ids; [`Error::WrongElementType`] and
-    /// [`Error::WrongInput`] for inputs that do not belong together, [`Error::InputCount`].
+    /// As [`SegmentMax::infer`] for data and ids; [`Error::WrongElementType`] for integers and
+    /// [`Error::WrongInput`] for inputs that do not belong together; [`Error::BadAttribute`] for
+    /// indices of another type than `i32` and `i64`, [`Error::IndexTooLarge`] for `i32` and more
+    /// rows; [`Error::InputCount`].
     pub fn infer(&self, inputs: &[&TensorDesc]) -> Result<TensorDesc> {
         let name = "SegmentMaxBackward";
         match (&self.shape, inputs) {
             (None, &[data, ids, gradient]) => {
-                check_type(gradient)?;
+                data_of(data, None, gradient)?;
                 let maxima = self.forward(data, gradient).infer(data, ids)?.swap_remove(0);
                 check_input(name, 2, &maxima, gradient)?;
                 Ok(data.clone())
             }
             (Some(shape), &[indices, gradient]) => {
-                check_type(gradient)?;
-                let data = TensorDesc::new(gradient.element_type(), shape.clone())?;
-                let (Some(_), Some(&segments)) = (shape.first(), gradient.shape().first()) else {
+                let data = data_of(indices, Some(shape), gradient)?;
+                let &[rows, ref row @ ..] = &shape[..] else {
                     return Err(Error::SegmentDataRank);
                 };
-                let maxima = [&[segments], &shape[1..]].concat();
+                let maxima = [&[segments_of(gradient)], row].concat();
                 check_input(name, 1, &TensorDesc::new(data.element_type(), maxima)?, gradient)?;
                 let element_type = self.segment.get_indices().unwrap_or(ElementType::I64);
-                if !matches!(element_type, ElementType::I32 | ElementType::I64) {
-                    return Err(Error::BadAttribute {
-                        attribute: "indices",
-                        expected: "i32 or i64",
-                        value: element_type.to_string(),
-                    });
-                }
+                check_indices(element_type, rows)?;
                 check_input(name, 0, &TensorDesc::new(element_type, gradient.shape())?, indices)?;
                 Ok(data)
             }
@@ -109,7 +105,7 @@ impl SegmentMaxBackward {
     pub(crate) fn forward(&self, data: &TensorDesc, gradient: &TensorDesc) -> SegmentMax {
         let known = match (self.segment.get_segments(), self.segment.get_num_segments()) {
             (Segments::Offsets, given) | (_, given @ Some(_)) => given,
-            _ => gradient.shape().first().map(|&segments| segments as i64),
+            _ => Some(segments_of(gradient) as i64),
         };
         // Rows of 32 bits, if they hold all.
         let element_type = match data.len() <= i32::MAX as usize {
@@ -154,7 +150,7 @@ impl SegmentMaxBackward {
         let places = self.places(&data, gradient);
         let scatter = |indices: &TensorDesc| {
             let of = Inputs { indices: 0, values: 1 };
-            places::plan(&[indices, gradient], of, &data, &places, Rivals::None, target)
+            places::plan(&[indices, gradient], of, &data, &places, Duplicates::Absent, target)
         };
         let &[_, ids, _] = inputs else { return scatter(inputs[0]) };
         let segment = self.forward(&data, gradient);
@@ -163,4 +159,9 @@ impl SegmentMaxBackward {
         let before = forward::plan(&segment, &data, ids, outputs, target, tuning)?;
         Ok(before.then(behind, &[Feed::Result(1), Feed::Input]))
     }
+}
+
+/// The segments that a gradient has: the size of its first axis. A scalar, which is refused, has one.
+fn segments_of(gradient: &TensorDesc) -> usize {
+    gradient.shape().first().copied().unwrap_or(1)
 }

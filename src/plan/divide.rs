@@ -4,8 +4,8 @@
 /// the divisor, a multiplier and a shift.
 pub(crate) fn divisor(by: u64) -> [u32; 4] {
     if by >= 1 << 31 {
-        // Above every number: the quotient is 0.
-        return [by as u32, 0, 0, 0];
+        // Above every number: the quotient is 0, and the rest is the number.
+        return [1 << 31, 0, 0, 0];
     }
     let shift = by.next_power_of_two().ilog2();
     // With l = ceil(log2 by), m = ceil(2^(31 + l) / by) has 32 bits, and is too

@@ -74,7 +74,7 @@ async fn run(
         let operator = operator.checked(inputs)?;
         let descs: Vec<&TensorDesc> = inputs.iter().map(|input| input.desc()).collect();
         match operator.plan(&descs, &device.info().limits, device.tuning()) {
-            Err(Error::OverLimit { .. }) if scatter::is_one(&operator) => {}
+            Err(Error::OverLimit { .. }) if scatter::stores_by_position(&operator) => {}
             plan => return run_whole(device, &plan?, inputs, wait).await,
         }
     }
@@ -102,7 +102,7 @@ async fn run_views(
     let Some(gpu) = device.gpu_backend() else {
         let views: Vec<&View> = inputs.iter().map(|input| input.view()).collect();
         let plan = match operator.plan_views(&views, &[], limits, device.tuning()) {
-            Err(Error::OverLimit { .. }) if scatter::is_one(&operator) => {
+            Err(Error::OverLimit { .. }) if scatter::stores_by_position(&operator) => {
                 return scatter::run(&operator, device, inputs, &others, options, wait).await;
             }
             plan => plan?,
@@ -130,7 +130,7 @@ async fn run_views(
             Err(error) => return Err(error),
         }
     }
-    if scatter::is_one(&operator) {
+    if scatter::stores_by_position(&operator) {
         return scatter::run(&operator, device, inputs, &others, options, wait).await;
     }
     budget.piece = budget.piece.min(MAX_PIECE);

@@ -43,7 +43,8 @@ impl<'a> RunOptions<'a> {
     }
 
     /// Calls `progress` when a streamed run begins and after each of its pieces. It is not called
-    /// if the inputs fit the device as a whole.
+    /// if the inputs fit the device as a whole, nor while values are stored where positions say;
+    /// the inputs then are those that positions are found in.
     pub fn progress(mut self, progress: impl FnMut(Progress) + Send + 'a) -> Self {
         self.progress = Some(Box::new(progress));
         self

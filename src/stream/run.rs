@@ -24,7 +24,9 @@ impl Operator {
     /// Inputs larger than [`RunOptions::max_piece`] are streamed to a GPU in pieces; their partial
     /// results are combined on the host. The result is the same, bit for bit. A reduction is split
     /// along its axes. A pooling is split along its results, and along its windows where one is too
-    /// large. Segments are split along their rows, then along their columns.
+    /// large. Segments are split along their rows, then along their columns. The gradient of a
+    /// pooling is split along its planes. For the other gradients, and for MaxUnpool, positions are
+    /// found in pieces, and one thread of the host stores the values.
     ///
     /// Inputs may be larger than the GPU's memory. Memory-mapped inputs may be larger than the
     /// host's memory too. Results must fit the host's memory. If the GPU runs out of memory, the

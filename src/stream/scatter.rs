@@ -1,5 +1,5 @@
-//! Operators that store values where positions say. The positions are found in pieces; the values
-//! are stored by the host: of a tensor that is larger than the device most elements are zeros.
+//! Operators that store values where positions say, of tensors larger than a piece. The positions
+//! are found in pieces, and one thread of the host stores the values.
 
 use super::{RunOptions, run_views};
 use crate::device::Device;
@@ -8,7 +8,7 @@ use crate::operator::Operator;
 use crate::tensor::{Tensor, TensorDesc, TensorView};
 
 /// Whether an operator is one of these.
-pub(super) const fn is_one(operator: &Operator) -> bool {
+pub(super) const fn stores_by_position(operator: &Operator) -> bool {
     matches!(
         operator,
         Operator::ReduceMaxBackward(_) | Operator::SegmentMaxBackward(_) | Operator::MaxUnpool(_)
