@@ -239,7 +239,8 @@ faults! {
     /// Ids of 1 and 2 bytes are taken to be unsigned.
     WidenSign, "narrow-ids-lose-their-sign", Sign, &["segment_widen_ids"];
     /// Of the gradients that an element gets, the last one alone counts.
-    GradientSum, "gradients-of-an-element-are-not-added", LostElement, &["pool_gradient", "pool_tile_gradient"];
+    GradientSum, "gradients-of-an-element-are-not-added", LostElement,
+        &["pool_gradient", "pool_tile_gradient"];
     /// Gradients are read from the begin of their binding on.
     GradientBase, "gradients-begin-with-their-binding", Offset,
         &["gradient_scatter", "unpool_scatter", "pool_tile_gradient"];

@@ -145,8 +145,10 @@ impl MaxPoolBackward {
         let (pools, reductions) = tunings;
         let ranking =
             Ranking::new(data.element_type(), self.pool.get_nan(), self.pool.get_extremum());
-        if let Some(plan) = tile::plan(inputs, data, &axes, ranking, target, pools)? {
-            return Ok(plan);
+        match tile::plan(inputs, data, &axes, ranking, target, pools) {
+            Ok(None) | Err(Error::OverLimit { .. }) => {}
+            Ok(Some(plan)) => return Ok(plan),
+            Err(error) => return Err(error),
         }
         // Positions in a plane have 32 bits.
         let axis = self.pool.first_spatial() as i64;

@@ -1,8 +1,9 @@
 //! Gradients: what the gradients of an operator's results are for its data.
 //!
 //! A maximum passes its gradient on to the first of the elements that it is equal to. Where several
-//! maxima are one element, their gradients are added (`pool.rs`), in an order that is defined, with
-//! one rounding of each sum: so every device gives the same bits. Where none are, gradients are
+//! maxima are one element, their gradients are added, in an order that is defined, with one rounding
+//! of each sum: so every device gives the same bits. One launch finds the maxima and adds (`tile.rs`),
+//! or indices say where the maxima are (`pool.rs`). Where none are, gradients are
 //! stored where the positions of the maxima say (`places.rs`), as are the values of MaxUnpool.
 
 mod max_pool;

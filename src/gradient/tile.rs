@@ -16,10 +16,16 @@ use crate::threads;
 pub(super) static TILE: Kernel =
     Kernel::new("pool_tile_gradient", "gradient/tile", run).only(|element, _| element.is_float());
 
-/// Bytes of keys and windows that a workgroup holds; the shader is written for as many. All devices
-/// allow it.
+/// Bytes of the keys that a workgroup holds, and how many maxima; the shader is written for as many.
+/// All devices allow it.
 const KEY_BYTES: u64 = 2688 * 4;
 const MAXIMA: u64 = 1344;
+/// Elements of a tile, at most: of wide strides few keys may belong to very many.
+const MAX_ELEMENTS: u64 = 4 * 2688;
+/// How many tiles look at a window, at most. With more, two launches do less.
+const MAX_SEARCHES: u64 = 4;
+/// What a tap of a window costs, in bytes.
+const TAP: f64 = 0.5;
 
 /// As the shader's `Params`, field for field.
 #[repr(C)]
@@ -84,7 +90,7 @@ impl Along {
     }
 
     /// The longest tile of at most so many windows, which cover at most so many elements.
-    fn most(axis: &pool::Axis, windows: u64, cover: u64) -> Option<Self> {
+    fn longest(axis: &pool::Axis, windows: u64, cover: u64) -> Option<Self> {
         let whole = Self::whole(axis);
         if whole.windows <= windows && whole.cover <= cover {
             return Some(whole);
@@ -113,7 +119,7 @@ struct Tile {
 
 impl Tile {
     /// The tiles that load least for the elements of a group, if there are any.
-    fn new(builder: &Builder<'_>, group: &Group) -> Option<Self> {
+    fn new(builder: &Builder<'_>, group: &Group, tuning: &pool::Tuning) -> Option<Self> {
         let group = group.flat()?;
         let (axis, per_word) = (&group.axes[2], builder.per_word());
         let fits = group.axes.iter().all(pool::Axis::has_all) && axis.size.is_multiple_of(per_word);
@@ -130,7 +136,14 @@ impl Tile {
             false => step.next_multiple_of(per_word),
         });
         let tiles = steps.flat_map(|step| Self::with_rows(builder, &group, step));
-        let tiles = tiles.filter(|tile| tile.iterations(builder) <= builder.max_iterations());
+        // The CPU kernel makes larger parts.
+        let searches = if tuning.cpu.is_some() { u64::MAX } else { MAX_SEARCHES };
+        let tiles = tiles.filter(|tile| {
+            let new_windows = tile.all(|axis| axis.step.min(axis.windows));
+            tile.iterations(builder) <= builder.max_iterations()
+                && tile.all(|axis| axis.elements) <= MAX_ELEMENTS
+                && tile.all(|axis| axis.windows) / new_windows <= searches
+        });
         let cost = |tile: &Self| tile.cost(builder);
         tiles.min_by(|a, b| cost(a).total_cmp(&cost(b)))
     }
@@ -142,13 +155,13 @@ impl Tile {
         let keys = KEY_BYTES / builder.item().max(4);
         let along2 = Along::new(&axis2, step);
         let rows = (MAXIMA / along2.windows, keys / along2.cover);
-        let least0 = Along::new(&axis0, 1);
-        let most1 = Along::most(&axis1, rows.0 / least0.windows, rows.1 / least0.cover);
-        let steps = most1.map_or(0, |most1| most1.step);
+        let shortest0 = Along::new(&axis0, 1);
+        let longest1 = Along::longest(&axis1, rows.0 / shortest0.windows, rows.1 / shortest0.cover);
+        let steps = longest1.map_or(0, |along| along.step);
         let steps = (0..32).map(move |n| steps >> n).take_while(|&step| step > 0);
         steps.filter_map(move |step| {
             let along1 = Along::new(&axis1, step);
-            let along0 = Along::most(&axis0, rows.0 / along1.windows, rows.1 / along1.cover)?;
+            let along0 = Along::longest(&axis0, rows.0 / along1.windows, rows.1 / along1.cover)?;
             Some(Self { group: group.clone(), axes: [along0, along1, along2] })
         })
     }
@@ -158,25 +171,31 @@ impl Tile {
         self.axes.iter().map(of).product()
     }
 
+    /// Elements of a window.
+    fn taps(&self) -> u64 {
+        self.group.axes.iter().map(|axis| axis.taps).product()
+    }
+
     /// Iterations of an invocation.
     fn iterations(&self, builder: &Builder<'_>) -> u64 {
         let each = |all: u64| all.div_ceil(builder.workgroup());
-        let axes = self.group.axes.iter();
-        let taps: u64 = axes.clone().map(|axis| axis.taps).product();
-        let spans: u64 = axes.map(|axis| axis.reach / axis.stride + 1).product();
+        let spans = self.group.axes.iter().map(|axis| axis.reach / axis.stride + 1);
+        let spans: u64 = spans.product();
         each(self.all(|axis| axis.cover))
-            + each(self.all(|axis| axis.windows)) * taps
+            + each(self.all(|axis| axis.windows)) * self.taps()
             + each(self.all(|axis| axis.elements)) * spans * builder.per_word()
     }
 
-    /// Bytes that are loaded for each element, with a little for what a workgroup costs.
+    /// Bytes that are loaded for each element, with a little for the search and for what a workgroup
+    /// costs.
     fn cost(&self, builder: &Builder<'_>) -> f64 {
         let within = |i: usize| self.axes[i].cover.min(self.group.axes[i].size);
         // Rows begin and end within sectors.
         let row = within(2) * builder.item() + 28;
         let idle = builder.workgroup() as f64 * 2.0;
         let elements = self.all(|axis| axis.elements);
-        ((within(0) * within(1) * row) as f64 + idle) / elements as f64
+        let search = TAP * (self.all(|axis| axis.windows) * self.taps()) as f64;
+        ((within(0) * within(1) * row) as f64 + search + idle) / elements as f64
     }
 
     /// # Errors
@@ -224,7 +243,8 @@ const DATA: usize = 0;
 const GRADIENT: usize = 1;
 const RESULT: usize = 2;
 
-/// The plan of the gradients of a pooling, from its data, if tiles can make them.
+/// The plan of the gradients of a pooling, from its data, if tiles can make them. Where they are over
+/// a limit, two launches may not be.
 ///
 /// # Errors
 /// [`Error::OverLimit`](crate::Error::OverLimit).
@@ -251,7 +271,7 @@ pub(super) fn plan(
     while done < group.outer {
         let outer = fit.min(group.outer - done);
         let some = Group { outer, ..group.clone() };
-        let tile = if outer > 0 { Tile::new(&builder, &some) } else { None };
+        let tile = if outer > 0 { Tile::new(&builder, &some, tuning) } else { None };
         let Some(tile) = tile else { return Ok(None) };
         tile.push(&mut builder, [done * unit, done * unit_windows])?;
         done += outer;
