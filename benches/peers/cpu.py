@@ -15,6 +15,8 @@ class Unsupported(Exception):
 def numpy_peer():
     def make(item, copies):
         attrs, last = item["attrs"], [None]
+        if item.get("gradient"):
+            raise Unsupported("gradients")
         if item["op"] == "ReduceMax":
             axes = tuple(attrs["axes"])
             call = lambda data: data.max(axis=axes)
@@ -68,6 +70,8 @@ def onnxruntime_peer():
         return [helper.make_node("MaxPool", ["x"], outputs, **options)], [], None
 
     def make(item, copies):
+        if item.get("gradient"):
+            raise Unsupported("gradients")
         data = copies[0]
         expected = items.Answer(item, data).value
         nodes, constants, long_ids = graph(item, data)
@@ -117,6 +121,8 @@ def openvino_peer():
     core = openvino.Core()
 
     def make(item, copies):
+        if item.get("gradient"):
+            raise Unsupported("gradients")
         attrs, data = item["attrs"], copies[0]
         x = ops.parameter(list(data[0].shape), openvino.Type(data[0].dtype))
         parameters = [x]
@@ -187,6 +193,8 @@ def torch_peer():
         axes = len(attrs["kernel"])
         if attrs["pads"][:axes] != attrs["pads"][axes:]:
             raise Unsupported("uneven padding")
+        if item.get("gradient"):
+            return backward(item, data, copies)
         channels_last = attrs["layout"] == "NHWC"
         if channels_last:
             data = [tensor.permute(0, 3, 1, 2) for tensor in data]
@@ -202,6 +210,21 @@ def torch_peer():
             return (found.permute(0, 2, 3, 1) if channels_last else found).contiguous().numpy()
 
         return run, answer
+
+    def backward(item, data, copies):
+        """From saved indices or, where the item has none, behind a forward pass that finds them."""
+        attrs, last = item["attrs"], [None]
+        sizes = [attrs["kernel"], attrs["strides"], attrs["pads"][:2], attrs["dilations"]]
+        gradients = [torch.from_numpy(copy[1]) for copy in copies]
+        find = lambda tensor: functional.max_pool2d(tensor, *sizes, False, True)[1]
+        saved = [find(tensor) for tensor in data] if attrs["indices"] else None
+
+        def run(copy):
+            indices = saved[copy] if saved else find(data[copy])
+            last[0] = torch.ops.aten.max_pool2d_with_indices_backward(
+                gradients[copy], data[copy], *sizes, False, indices)
+
+        return run, lambda: last[0].numpy()
 
     def scatter(item, copies):
         if item["op"] != "SegmentMax":

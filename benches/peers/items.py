@@ -24,17 +24,25 @@ def size(item):
 
 
 def inputs(item):
-    """The data, and the ids of SegmentMax. `wgmax bench` makes the same bytes."""
+    """The data, and the ids of SegmentMax or the gradient of the maxima. `wgmax bench` makes the same
+    bytes."""
+    data = numbers(item, item["shape"], 1234)
+    if item["op"] == "SegmentMax":
+        return [data, ids(item)]
+    if item.get("gradient"):
+        return [data, numbers(item, pool(data, item["attrs"]).shape, 4321)]
+    return [data]
+
+
+def numbers(item, shape, seed):
     kind = TYPES[item["dtype"]]
-    random = np.random.default_rng(1234)
+    random = np.random.default_rng(seed)
     if item["dtype"] in ("f32", "f64"):
-        data = random.standard_normal(item["shape"], dtype=kind)
-    elif item["dtype"] == "f16":
-        data = random.standard_normal(item["shape"], dtype=np.float32).astype(kind)
-    else:
-        limits = np.iinfo(kind)
-        data = random.integers(limits.min, limits.max, item["shape"], dtype=kind, endpoint=True)
-    return [data, ids(item)] if item["op"] == "SegmentMax" else [data]
+        return random.standard_normal(shape, dtype=kind)
+    if item["dtype"] == "f16":
+        return random.standard_normal(shape, dtype=np.float32).astype(kind)
+    limits = np.iinfo(kind)
+    return random.integers(limits.min, limits.max, shape, dtype=kind, endpoint=True)
 
 
 def ids(item):
@@ -90,6 +98,30 @@ def pool(data, attrs):
     return data
 
 
+def pool_gradient(data, gradient, attrs):
+    """The gradient of MaxPool along two axes behind the channels, the windows in row-major order."""
+    (height, width), (down, along) = data.shape[2:], attrs["kernel"]
+    above, left = attrs["pads"][:2]
+    padding = [(0, 0), (0, 0), *zip(attrs["pads"][:2], attrs["pads"][2:])]
+    padded = np.pad(data, padding, constant_values=lowest(data.dtype))
+    rows, columns = gradient.shape[2:]
+    best = np.full(gradient.shape, lowest(data.dtype), data.dtype)
+    found = np.zeros(gradient.shape, np.int64)
+    planes = np.arange(data.shape[0] * data.shape[1]).reshape(*data.shape[:2], 1, 1) * height
+    for i in range(down):
+        for j in range(along):
+            y = i * attrs["dilations"][0] + np.arange(rows)[:, None] * attrs["strides"][0]
+            x = j * attrs["dilations"][1] + np.arange(columns) * attrs["strides"][1]
+            taps = padded[:, :, y, x]
+            above_best = taps > best
+            at = (planes + y - above) * width + x - left
+            found = np.where(above_best, at, found)
+            best = np.where(above_best, taps, best)
+    result = np.zeros(data.size, data.dtype)
+    np.add.at(result, found.ravel(), gradient.ravel())
+    return result.reshape(data.shape)
+
+
 def segments(data, ids, count):
     """SegmentMax of ascending ids; segments without rows give the lowest value."""
     starts = np.searchsorted(ids, np.arange(count))
@@ -106,6 +138,8 @@ class Answer:
         self.filled = None
         if item["op"] == "ReduceMax":
             self.value = np.asarray(data[0].max(axis=tuple(item["attrs"]["axes"])))
+        elif item.get("gradient"):
+            self.value = pool_gradient(*data, item["attrs"])
         elif item["op"] == "MaxPool":
             self.value = pool(data[0], item["attrs"])
         else:
