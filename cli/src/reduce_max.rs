@@ -2,7 +2,7 @@
 
 use clap::Args;
 use wgmax::operator::{Operator, Positions, ReduceMax};
-use wgmax::{Extremum, Tensor, TensorDesc};
+use wgmax::{Error, Extremum, Tensor, TensorDesc};
 
 use super::Outcome;
 use super::options::{EmptyChoice, IndexType, List, NanChoice, Run, Writing};
@@ -109,21 +109,30 @@ impl Attributes {
         input: &TensorDesc,
     ) -> anyhow::Result<Operator> {
         let positions = Positions { element_type: self.index_type.into(), last: self.last_index };
-        let mut operator = ReduceMax::new()
+        let operator = ReduceMax::new()
             .extremum(extremum)
             .keep_dims(self.keep_dims)
             .nan(self.nan.into())
             .empty_set(self.empty.into())
             .indices(indices.then_some(positions));
-        if let Some(List(axes)) = &self.axes {
-            operator = operator.axes(axes.iter().copied());
-        }
-        operator.infer(input).map_err(|error| match &self.axes {
-            Some(axes) => anyhow::anyhow!("--axes {axes}: {error}"),
-            None => error.into(),
-        })?;
-        Ok(operator.into())
+        along(operator, self.axes.as_ref(), input)
     }
+}
+
+/// A reduction along some axes, or all, if they fit the input.
+fn along(operator: ReduceMax, axes: Option<&List>, input: &TensorDesc) -> anyhow::Result<Operator> {
+    let Some(axes) = axes else {
+        operator.infer(input)?;
+        return Ok(operator.into());
+    };
+    let operator = operator.axes(axes.0.iter().copied());
+    operator.infer(input).map_err(|error| match error {
+        Error::AxisOutOfRange { .. } | Error::DuplicateAxis { .. } => {
+            anyhow::anyhow!("--axes {axes}: {error}")
+        }
+        error => error.into(),
+    })?;
+    Ok(operator.into())
 }
 
 impl Operation {
@@ -165,17 +174,14 @@ pub fn positions(
         .check(&[&arguments.source.input], Some(arguments.writing.force))?;
     let input = arguments.source.read()?;
     let positions = Positions { element_type: arguments.index_type.into(), last: arguments.last };
-    let mut operator = ReduceMax::new()
+    let operator = ReduceMax::new()
         .extremum(extremum)
         .keep_dims(arguments.keep_dims)
         .nan(arguments.nan.into())
         .indices(positions)
         .values(false);
-    if let Some(List(axes)) = &arguments.axes {
-        operator = operator.axes(axes.iter().copied());
-    }
-    operator.infer(input.desc())?;
-    let results = arguments.run.run(&operator.into(), &[&input])?;
+    let operator = along(operator, arguments.axes.as_ref(), input.desc())?;
+    let results = arguments.run.run(&operator, &[&input])?;
     output::deliver(&results, &[&arguments.output], &arguments.writing, output)?;
     Ok(Outcome::Good)
 }
