@@ -61,8 +61,10 @@ fn pooling(
     aim: Option<Aim>,
 ) -> (MaxPool, Vec<usize>) {
     let spatial = random.pick(&[1, 1, 2, 2, 2, 2, 3, 3, 4, 5, 5]);
-    // A long line, or results that are numbered in more than 16 bits, now and then.
-    let long = aim.is_some() && spatial < 3 && random.once_in(10);
+    // A long line, or results that are numbered in more than 16 bits, now and then; often where tiles
+    // have borders that matter.
+    let tiles = aim.is_some_and(|aim| aim.kernel() == "pool_tile_gradient");
+    let long = aim.is_some() && spatial < 3 && random.once_in(if tiles { 2 } else { 10 });
     let long = long.then(|| random.below(spatial) as usize);
     let gathers = aim.is_some_and(|aim| matches!(aim.kernel(), "pool_gather" | "pool_index"));
     // Several such lines, with a window at each place.
@@ -107,8 +109,8 @@ fn pooling(
     }
     let mut layout = random.pick(&[Layout::Ncx, Layout::Nxc]);
     // Register tiles are of blocks, and along one axis with long windows.
-    let tiles = aim.is_some_and(|aim| aim.kernel() == "pool_register_tile");
-    if tiles || aim.is_some() && random.once_in(6) {
+    let blocks = aim.is_some_and(|aim| aim.kernel() == "pool_register_tile");
+    if blocks || aim.is_some() && random.once_in(6) {
         layout = Layout::Nxc;
         channels = 16 / t.size() * (1 + random.below(3) as usize);
     }
@@ -116,7 +118,7 @@ fn pooling(
         Layout::Nxc => [&[batch], sizes.as_slice(), &[channels]].concat(),
         Layout::Ncx => [&[batch, channels], sizes.as_slice()].concat(),
     };
-    let alone = tiles.then(|| random.below(spatial) as usize);
+    let alone = blocks.then(|| random.below(spatial) as usize);
     let op = windows(random, &sizes, alone, sparse, many)
         .layout(layout)
         .rounding(random.pick(&[Rounding::Floor, Rounding::Ceil, Rounding::CeilTorch]))
