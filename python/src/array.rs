@@ -72,6 +72,17 @@ pub(crate) fn borrow(
     Ok((tensor, before / item))
 }
 
+/// Whether the first byte of an array with gaps is not at a multiple of 8, so that [`borrow`] would copy
+/// all between its elements. Of an array that repeats elements that is less than all of these.
+pub(crate) fn begins_off_words(array: &Bound<'_, PyUntypedArray>) -> bool {
+    let axes = || array.shape().iter().zip(array.strides()).filter(|&(&size, _)| size > 1);
+    let below: isize = axes().map(|(&size, &stride)| (size as isize - 1) * stride.min(0)).sum();
+    // SAFETY: the pointer of a live array is valid. Its data is not read.
+    let data = unsafe { (*_PyArray_GET_ITEM_DATA(array.as_array_ptr())).data };
+    let first = data.addr().wrapping_add_signed(below);
+    !first.is_multiple_of(8) && axes().all(|(_, &stride)| stride != 0)
+}
+
 /// A new array with the elements of a tensor. Small ones are copied. Others lie in the tensor's memory,
 /// and can be written to if nobody else has it.
 pub(crate) fn array(

@@ -57,19 +57,21 @@ pub(crate) fn cpu() -> &'static wgmax::Device {
     CPU.get_or_init(wgmax::Device::cpu)
 }
 
-/// A device by name. It is opened once.
+/// A device by name. A process opens it once: the GPU of a process that it was forked from would never
+/// answer.
 fn named(py: Python<'_>, name: &str) -> PyResult<wgmax::Device> {
-    static OPENED: Mutex<Option<HashMap<String, wgmax::Device>>> = Mutex::new(None);
+    static OPENED: Mutex<Option<HashMap<(u32, String), wgmax::Device>>> = Mutex::new(None);
     if name == "cpu" {
         return Ok(cpu().clone());
     }
     let opened = || OPENED.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(device) = opened().as_ref().and_then(|all| all.get(name)) {
+    let key = (std::process::id(), name.to_string());
+    if let Some(device) = opened().as_ref().and_then(|all| all.get(&key)) {
         return Ok(device.clone());
     }
     let device = detached(py, || wgmax::Device::named(name)).map_err(raised)?;
     let device = if device.is_cpu() { cpu().clone() } else { device };
-    opened().get_or_insert_default().insert(name.to_string(), device.clone());
+    opened().get_or_insert_default().insert(key, device.clone());
     Ok(device)
 }
 

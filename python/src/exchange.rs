@@ -112,7 +112,7 @@ fn numpy_array<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyUntyped
 }
 
 /// The elements of an array. They are copied only where they do not lie at multiples of their size,
-/// where the first byte of contiguous ones is not at a multiple of 8, and of `bool`s with gaps.
+/// where the first byte is not at a multiple of 8, and of `bool`s with gaps.
 pub(crate) fn view_of(object: &Bound<'_, PyAny>) -> PyResult<TensorView> {
     let mut array = match object.cast_exact::<PyUntypedArray>() {
         Ok(array) => array.clone(),
@@ -122,7 +122,11 @@ pub(crate) fn view_of(object: &Bound<'_, PyAny>) -> PyResult<TensorView> {
     let item = element_type.size() as isize;
     if !array.is_c_contiguous() {
         let whole = array.strides().iter().all(|stride| stride % item == 0);
-        if !whole || !array.is_aligned() || element_type == ElementType::Bool {
+        if !whole
+            || !array.is_aligned()
+            || element_type == ElementType::Bool
+            || array::begins_off_words(&array)
+        {
             let py = object.py();
             let copied = py.import("numpy")?.call_method1("ascontiguousarray", (&array,))?;
             array = copied.cast_into::<PyUntypedArray>()?;

@@ -121,6 +121,13 @@ fn on_device(
         (Operator::SegmentMax(op), [data, Input::Host(ids)]) => {
             op.checked(data.desc(), &ids.to_tensor()?)?.into()
         }
+        (Operator::SegmentMaxBackward(op), [data, Input::Host(ids), _]) => {
+            op.get_segment().checked(data.desc(), &ids.to_tensor()?)?;
+            operator
+        }
+        (Operator::MaxUnpool(_), [values, Input::Host(indices)]) => {
+            operator.checked_for(values.desc(), &[&indices.to_tensor()?])?
+        }
         _ => operator,
     };
     let uploaded = inputs.iter().map(|input| match input {

@@ -1,6 +1,6 @@
 //! Tensors on devices.
 
-use numpy::PyArrayDescr;
+use numpy::{PyArrayDescr, PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyIndexError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyEllipsis, PySlice, PyTuple};
@@ -61,7 +61,8 @@ impl Tensor {
         Ok(Self { inner: inner.map_err(raised)?, device })
     }
 
-    /// The elements as an array. On the CPU it shares the tensor's memory and is read-only.
+    /// The elements as an array. On the CPU a large one shares the tensor's memory and is read-only;
+    /// one of up to 4 KiB, and one of bool, is a copy.
     fn numpy<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let tensor = detached(py, || self.inner.download()).map_err(raised)?;
         array_of(py, tensor)
@@ -84,6 +85,13 @@ impl Tensor {
         match dtype.filter(|dtype| !dtype.is_none()) {
             None => Ok(array),
             Some(dtype) => {
+                let same = PyArrayDescr::new(py, dtype)?;
+                let own = array.cast::<PyUntypedArray>()?.dtype();
+                if copy == Some(false) && !same.is_equiv_to(&own) {
+                    return Err(ArgumentError::new_err(format!(
+                        "elements of {own} are copied to make an array of {same}"
+                    )));
+                }
                 let options = PyDict::new(py);
                 options.set_item("copy", false)?;
                 array.call_method("astype", (dtype,), Some(&options))

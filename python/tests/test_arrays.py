@@ -8,7 +8,7 @@ import time
 import ml_dtypes
 import numpy as np
 import pytest
-from conftest import DTYPES, assert_same, random_array
+from conftest import NO_GPU, DTYPES, assert_same, random_array
 
 import wgmax
 
@@ -253,6 +253,37 @@ def in_fork(queue, again):
         child = multiprocessing.get_context("fork").Process(target=in_fork, args=(queue, False))
         child.start()
         child.join()
+
+
+def gpu_in_fork(queue):
+    queue.put(float(wgmax.reduce_max(np.arange(9, dtype=np.float32), device="gpu")))
+
+
+@pytest.mark.skipif(NO_GPU, reason="WGMAX_NO_GPU is 1")
+@pytest.mark.skipif(not hasattr(__import__("os"), "fork"), reason="this system does not fork")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_fork_opens_a_gpu_of_its_own():
+    wgmax.reduce_max(np.arange(9, dtype=np.float32), device="gpu")
+    context = multiprocessing.get_context("fork")
+    queue = context.SimpleQueue()
+    child = context.Process(target=gpu_in_fork, args=(queue,))
+    child.start()
+    child.join(60)
+    if child.is_alive():
+        child.kill()
+        pytest.fail("the fork waits for the device of its parent")
+    assert child.exitcode == 0 and queue.get() == 8
+
+
+def test_views_copy_their_elements_alone():
+    """A column of a matrix, wherever its first byte is."""
+    big = np.arange(40_000_000, dtype=np.float32).reshape(4000, 10_000)
+    resource = pytest.importorskip("resource")
+    for column in [0, 1]:
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        assert wgmax.reduce_max(big[:, column : column + 1]) == big[-1, column]
+        grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+        assert grown < 40_000, f"{grown} KiB for 4000 elements"
 
 
 @pytest.mark.skipif(not hasattr(__import__("os"), "fork"), reason="this system does not fork")

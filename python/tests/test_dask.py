@@ -95,6 +95,9 @@ POOLS = [
     dict(kernel_size=2, stride=4, padding=((3, 6), (0, 9)), ceil_mode="all"),
     dict(kernel_size=(4, 1), stride=7, padding="same_upper"),
     dict(kernel_size=(4, 2), stride=(1, 3), padding="same_lower", dilation=(3, 1)),
+    dict(kernel_size=1, stride=4, padding="same_upper", ceil_mode="all"),
+    dict(kernel_size=(2, 3), stride=(6, 5), padding="same_lower", ceil_mode="all"),
+    dict(kernel_size=2, padding=None, dilation=None),
     dict(kernel_size=2, stride=1, padding="valid", dilation=5),
     dict(kernel_size=30, stride=1, padding=20),
 ]
@@ -120,6 +123,15 @@ def test_pools(pool, layout):
     assert_same(found, wgmax.min_pool(x, layout=layout, **pool))
 
 
+def test_unknown_sizes():
+    """Axes whose sizes are not known may have no elements."""
+    x = np.arange(6, dtype=np.float32)
+    parts = da.from_array(x, chunks=2)
+    for least in [3, 10]:
+        found = wgmax.dask.reduce_max(parts[parts > least]).compute()
+        assert_same(found, wgmax.reduce_max(x[x > least]))
+
+
 def test_pools_of_other_ranks(device):
     for shape in [(2, 1, 40), (1, 2, 9, 8, 7)]:
         for dtype in ["i4", "f2"]:
@@ -140,6 +152,14 @@ def test_errors_come_with_the_call():
         lambda: wgmax.dask.segment_max(x, np.zeros(2), 1),
         lambda: wgmax.dask.segment_max(x, np.zeros(2, int), -1),
         lambda: wgmax.dask.reduce_max(x.astype("c8")),
+        lambda: wgmax.dask.reduce_max(x[x > 0], empty="lowest"),
+        lambda: wgmax.dask.reduce_max(x[x > 0], nan="ignore"),
+        lambda: wgmax.dask.segment_max(x[x[:, 0, 0] > 0], np.zeros(2, int), 1),
     ]:
         with pytest.raises(wgmax.ArgumentError):
             wrong()
+    for axis in [1.7, "1"]:
+        with pytest.raises((TypeError, wgmax.ArgumentError)):
+            wgmax.dask.reduce_max(x, axis)
+    data = np.ones((2, 3), np.float32)
+    assert wgmax.dask.segment_max(data, [0, 1], 2).compute().shape == (2, 3)

@@ -256,6 +256,22 @@ def test_unpool(device):
         wgmax.max_unpool(values, indices, (1, 1, 2, 2), device=device)
 
 
+def test_arrays_beside_tensors_are_checked(device):
+    """Ids and indices that are arrays, of data that is on a device."""
+    on = wgmax.Device(device)
+    values = wgmax.Tensor(np.ones((1, 1, 2), np.float32), on)
+    for indices in [[[[0, -5]]], [[[2**40, 1]]]]:
+        with pytest.raises(wgmax.ArgumentError, match="not that of one of 4 elements"):
+            wgmax.max_unpool(values, np.array(indices), (1, 1, 4))
+    data = wgmax.Tensor(np.ones(4, np.float32), on)
+    gradient = np.ones(3, np.float32)
+    for ids in [[2, 0, 1, 2], [-1, 0, 1, 2]]:
+        with pytest.raises(wgmax.ArgumentError):
+            wgmax.segment_max_backward(data, np.array(ids), gradient)
+    found = wgmax.segment_max_backward(data, np.array([0, 0, 1, 2]), gradient)
+    assert_same(found.numpy(), np.array([1, 0, 1, 1], np.float32))
+
+
 X = np.zeros((2, 3, 4), np.float32)
 WRONG = [
     (lambda: wgmax.reduce_max(X, 3), ValueError, "axis 3 is out of range"),

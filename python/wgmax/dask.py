@@ -89,10 +89,16 @@ def reduce_min(
 
 
 def _reduce(extremum, x, axis, keepdims, nan, empty, device, split_every):
-    axes = tuple(range(x.ndim)) if axis is None else np.atleast_1d(axis).astype(int).tolist()
     # Wrong axes and attributes are errors now, and not on a worker.
-    _REDUCE[extremum](np.zeros((1,) * x.ndim, x.dtype), axes, nan=nan, empty=empty)
-    axes = tuple(each % x.ndim for each in axes)
+    _REDUCE[extremum](np.zeros((1,) * x.ndim, x.dtype), axis, nan=nan, empty=empty)
+    axes = range(x.ndim) if axis is None else np.atleast_1d(axis).tolist()
+    axes = tuple(int(each) % x.ndim for each in axes)
+    unknown = any(math.isnan(x.shape[each]) for each in axes)
+    if unknown and _is_float(x.dtype) and (nan, empty) != ("propagate", "negative_infinity"):
+        # All chunks may turn out to be empty, which the maxima do not show.
+        raise _wgmax.ArgumentError(
+            f"nan={nan!r} and empty={empty!r} need known sizes: x.compute_chunk_sizes() finds them"
+        )
     if not axes:
         return x.map_blocks(
             _reduce_block, extremum, (), nan, empty, device, dtype=x.dtype, meta=_meta(x, x.ndim)
@@ -193,8 +199,13 @@ def segment_min(
 
 
 def _segment(extremum, data, ids, num_segments, empty, nan, device, split_every):
+    data = da.asarray(data)
     if not isinstance(ids, da.Array):
         ids = da.from_array(np.asarray(ids), chunks=-1)
+    if any(math.isnan(size) for size in (*data.shape, *ids.shape)):
+        raise _wgmax.ArgumentError(
+            "segments need known sizes: x.compute_chunk_sizes() finds them"
+        )
     if num_segments is None:
         largest = reduce_max(ids, device=device).compute() if ids.size else -1
         num_segments = max(int(largest), -1) + 1
@@ -376,6 +387,8 @@ def _pool(
 ):  # fmt: skip
     if any(math.isnan(size) for size in x.shape):
         raise _wgmax.ArgumentError("a pooling needs known sizes: x.compute_chunk_sizes() finds them")
+    padding = 0 if padding is None else padding
+    dilation = 1 if dilation is None else dilation
     options = {"nan": nan, "empty": empty, "layout": layout}
     shape = _wgmax._pool_shape(
         x.shape, x.dtype, kernel_size, stride, padding,
@@ -394,7 +407,9 @@ def _pool(
         size, windows = x.shape[first + number], shape[first + number]
         extent = (kernel[number] - 1) * dilation[number] + 1
         if isinstance(padding, str):
-            pads = max((windows - 1) * stride[number] + extent - size, 0)
+            # As much as ceil(size / stride) windows need, however many windows there are.
+            same = -(-size // stride[number])
+            pads = max((same - 1) * stride[number] + extent - size, 0)
             before = {"valid": 0, "same_upper": pads // 2, "same_lower": pads - pads // 2}[padding]
         else:
             before = padding if np.ndim(padding) == 0 else padding[number]

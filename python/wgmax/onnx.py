@@ -27,12 +27,18 @@ __all__ = [
 ]
 
 
+def _integers(values):
+    """An input of int64. Floats stay floats, which operators refuse."""
+    array = _np.asarray(values)
+    return array.astype(_np.int64) if array.dtype.kind in "iu" or not array.size else array
+
+
 def _reduce(operator, data, axes, keepdims, noop_with_empty_axes, opset, nan, device):
     attributes = {"keepdims": keepdims, "noop_with_empty_axes": noop_with_empty_axes}
     inputs = [data]
     # Axes became an input with opset 18.
     if opset >= 18:
-        inputs.append(None if axes is None else _np.asarray(axes, _np.int64))
+        inputs.append(None if axes is None else _integers(axes))
     else:
         attributes["axes"] = axes
     return _results("onnx", operator, opset, inputs, attributes, nan=nan, device=device)
@@ -105,5 +111,5 @@ def MaxUnpool(X, I, output_shape=None, *, kernel_shape, strides=None, pads=None,
     """MaxUnpool, opsets 9 and later."""
     attributes = {"kernel_shape": kernel_shape, "strides": strides, "pads": pads}
     if output_shape is not None:
-        output_shape = _np.asarray(output_shape, _np.int64)
+        output_shape = _integers(output_shape)
     return _results("onnx", "MaxUnpool", opset, [X, I, output_shape], attributes, device=device)
