@@ -2,7 +2,7 @@
 
 use crate::error::Result;
 use crate::plan::{Limits, Target};
-use crate::{pool, reduce, segment, threads};
+use crate::{gradient, pool, reduce, segment, threads};
 
 /// What is fast on a kind of device: the numbers by which planners choose kernels, and cut work
 /// among invocations and launches.
@@ -19,6 +19,7 @@ pub struct Tuning {
     pub(crate) reduce: reduce::Tuning,
     pub(crate) pool: pool::Tuning,
     pub(crate) segment: segment::Tuning,
+    pub(crate) gradient: gradient::Tuning,
 }
 
 impl Tuning {
@@ -35,6 +36,7 @@ impl Tuning {
             reduce: reduce::HARDWARE,
             pool: pool::HARDWARE,
             segment: segment::HARDWARE,
+            gradient: gradient::GATHER,
         }
     }
 
@@ -47,6 +49,7 @@ impl Tuning {
             reduce: reduce::CPU,
             pool: pool::CPU,
             segment: segment::CPU,
+            gradient: gradient::GATHER,
         }
     }
 

@@ -187,6 +187,7 @@ fn types_of(kernel: &str) -> Vec<ElementType> {
         "pool_gradient" | "pool_tile_gradient" | "gradient_scatter" | "unpool_scatter" => {
             all.filter(|t| t.is_float()).collect()
         }
+        "pool_gradient_rows" => vec![ElementType::F32, ElementType::F64],
         "pool_sliding_window_index" => all.filter(|t| t.size() == 4).collect(),
         _ => all.collect(),
     }
@@ -194,13 +195,14 @@ fn types_of(kernel: &str) -> Vec<ElementType> {
 
 /// Variants of each kernel, for types of less than a word and for the others: the combinations of
 /// its flags that there are, times the samples of a kernel that is specialized.
-const VARIANTS: [(&str, [usize; 2]); 32] = [
+const VARIANTS: [(&str, [usize; 2]); 33] = [
     ("fill", [1, 1]),
     ("gradient_scatter", [1, 1]),
     ("pack", [1, 1]),
     ("pool_blocks", [1, 1]),
     ("pool_gather", [2, 2]),
     ("pool_gradient", [1, 1]),
+    ("pool_gradient_rows", [0, 1]),
     ("pool_index", [4, 4]),
     ("pool_register_tile", [1, 1]),
     ("pool_sliding_window", [16, 16]),

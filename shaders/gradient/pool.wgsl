@@ -10,46 +10,10 @@ import package::common::source::source_word;
 @if(bits16) import package::common::store::store_bits;
 @if(bits16) import package::gradient::sum::{NOTHING, Sum, add, narrow, widen};
 @if(!bits16) import package::gradient::sum::{NOTHING, Sum, add};
+import package::gradient::windows::Windows;
 import generated::WORKGROUP;
 
-struct Axis {
-    // Windows along the axis.
-    outputs: u32,
-    // From one window to the next.
-    stride: u32,
-    // From the first tap of a window to the last one.
-    reach: u32,
-    // Where the first window begins; before the first element where there is padding.
-    start: i32,
-    // Divisors: the stride, from one tap of a window to the next, and from one element of the axis
-    // to the next.
-    by_stride: vec4<u32>,
-    by_dilation: vec4<u32>,
-    by_pitch: vec4<u32>,
-}
-
-struct Params {
-    // Elements of the result, and where the first one goes.
-    elements: u32,
-    result_base: u32,
-    // Where the gradients begin, in elements, and the indices.
-    gradient_base: u32,
-    index_base: u32,
-    // Words of an index.
-    index_words: u32,
-    // The index of the first element, but for what `place` adds.
-    first_index: u32,
-    // The number of the first place along the outer axis, since indices began anew. They do after
-    // as many places as `by_period` has.
-    place: u32,
-    padding: u32,
-    axes: array<Axis, 3>,
-    // Divisors: the elements of a place along the outer axis, and the places of a period.
-    by_unit: vec4<u32>,
-    by_period: vec4<u32>,
-}
-
-@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(0) var<uniform> params: Windows;
 @group(0) @binding(2) var<storage, read_write> result: array<u32>;
 @if(!in_place) @group(0) @binding(3) var<storage, read> indices: array<u32>;
 @if(in_place) @group(0) @binding(3) var<storage, read_write> indices: array<u32>;

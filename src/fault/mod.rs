@@ -240,7 +240,7 @@ faults! {
     WidenSign, "narrow-ids-lose-their-sign", Sign, &["segment_widen_ids"];
     /// Of the gradients that an element gets, the last one alone counts.
     GradientSum, "gradients-of-an-element-are-not-added", LostElement,
-        &["pool_gradient", "pool_tile_gradient"];
+        &["pool_gradient", "pool_gradient_rows", "pool_tile_gradient"];
     /// Gradients are read from the begin of their binding on.
     GradientBase, "gradients-begin-with-their-binding", Offset,
         &["gradient_scatter", "unpool_scatter", "pool_tile_gradient"];

@@ -1,7 +1,7 @@
 //! The gradient of MaxPool.
 
 use super::pool::{self, Planes};
-use super::{check_input, data_of, tile};
+use super::{Tuning, check_input, data_of, tile};
 use crate::error::{Error, Result};
 use crate::plan::{Feed, Plan, Target};
 use crate::pool::{self as forward, Indices, Layout, MaxPool, Order};
@@ -111,7 +111,7 @@ impl MaxPoolBackward {
         &self,
         inputs: [&TensorDesc; 2],
         target: Target<'_>,
-        tunings: (&forward::Tuning, &reduce::Tuning),
+        tunings: (&forward::Tuning, &reduce::Tuning, &Tuning),
     ) -> Result<Plan> {
         let data = self.infer(inputs[0], inputs[1])?;
         self.plan_planes(inputs, &data, (0, &data), target, tunings)
@@ -128,8 +128,9 @@ impl MaxPoolBackward {
         data: &TensorDesc,
         (first, whole): (u64, &TensorDesc),
         target: Target<'_>,
-        tunings: (&forward::Tuning, &reduce::Tuning),
+        tunings: (&forward::Tuning, &reduce::Tuning, &Tuning),
     ) -> Result<Plan> {
+        let (pools, reductions, gradients) = tunings;
         let windows = self.pool.windows(data)?;
         let shape = data.shape();
         let (planes, channels) = match self.pool.get_layout() {
@@ -140,9 +141,8 @@ impl MaxPoolBackward {
             Planes { first, count: planes as u64, windows: &windows, inner: channels as u64 };
         if self.shape.is_some() {
             let modulus = self.pool.clone().indices(self.indices()).index_modulus(whole)?;
-            return pool::plan(inputs, data, &axes, modulus, target);
+            return pool::plan(inputs, data, &axes, modulus, target, gradients);
         }
-        let (pools, reductions) = tunings;
         let ranking =
             Ranking::new(data.element_type(), self.pool.get_nan(), self.pool.get_extremum());
         match tile::plan(inputs, data, &axes, ranking, target, pools) {
@@ -150,13 +150,19 @@ impl MaxPoolBackward {
             Ok(Some(plan)) => return Ok(plan),
             Err(error) => return Err(error),
         }
-        // Positions in a plane have 32 bits.
-        let axis = self.pool.first_spatial() as i64;
+        // Positions in all data are distances in memory, which more kernels find. If they do not fit 32
+        // bits, positions in a plane do.
+        let (axis, first) = match data.len() <= i32::MAX as usize {
+            true => (0, 0),
+            false => (self.pool.first_spatial() as i64, first),
+        };
+        let axes = Planes { first, ..axes };
         let indices = Indices { element_type: ElementType::I32, axis, ..Indices::default() };
         let pool = self.pool.clone().indices(indices);
         let results = pool.infer(data)?;
         let modulus = pool.index_modulus(data)?;
-        let behind = pool::plan([&results[1], inputs[1]], data, &axes, modulus, target)?;
+        let second = [&results[1], inputs[1]];
+        let behind = pool::plan(second, data, &axes, modulus, target, gradients)?;
         let before = forward::plan(&pool, data, results, &windows, target, pools, reductions)?;
         Ok(before.then(behind, &[Feed::Result(1), Feed::Input]))
     }

@@ -16,6 +16,8 @@ mod segment_max;
 mod sum;
 mod tile;
 
+pub(crate) use pool::{GATHER, Special, Tuning, Windows, run_sums};
+
 pub use max_pool::MaxPoolBackward;
 pub use max_unpool::MaxUnpool;
 pub use reduce_max::ReduceMaxBackward;

@@ -8,7 +8,7 @@ use super::sum::{Bf16, F16, F32, F64, Gradient};
 use crate::error::{Error, Result};
 use crate::fault::{self, Fault};
 use crate::plan::{Builder, Call, Kernel, New, Plan, Region, Shader, Target, divisor};
-use crate::pool::{Window, params};
+use crate::pool::{SpecialLaunch, Window, params, push_special};
 use crate::tensor::key::Ranking;
 use crate::tensor::{ElementType, TensorDesc};
 use crate::threads;
@@ -24,34 +24,34 @@ const AXES: usize = 3;
 /// Places of a period that kernels divide by; beyond, launches end where a period does.
 const MAX_PERIOD: u64 = 1 << 30;
 
-/// As the shader's `Axis`, field for field.
+/// As the `Axis` of `shaders/gradient/windows.wgsl`, field for field.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
-struct AxisParams {
-    outputs: u32,
-    stride: u32,
-    reach: u32,
-    start: i32,
-    by_stride: [u32; 4],
-    by_dilation: [u32; 4],
-    by_pitch: [u32; 4],
+pub(crate) struct AxisParams {
+    pub outputs: u32,
+    pub stride: u32,
+    pub reach: u32,
+    pub start: i32,
+    pub by_stride: [u32; 4],
+    pub by_dilation: [u32; 4],
+    pub by_pitch: [u32; 4],
 }
 
-/// As the shader's `Params`, field for field.
+/// As the `Windows` of `shaders/gradient/windows.wgsl`, field for field.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
-struct Params {
-    elements: u32,
-    result_base: u32,
-    gradient_base: u32,
-    index_base: u32,
-    index_words: u32,
-    first_index: u32,
-    place: u32,
-    padding: u32,
-    axes: [AxisParams; AXES],
-    by_unit: [u32; 4],
-    by_period: [u32; 4],
+pub(crate) struct Windows {
+    pub elements: u32,
+    pub result_base: u32,
+    pub gradient_base: u32,
+    pub index_base: u32,
+    pub index_words: u32,
+    pub first_index: u32,
+    pub place: u32,
+    pub padding: u32,
+    pub axes: [AxisParams; AXES],
+    pub by_unit: [u32; 4],
+    pub by_period: [u32; 4],
 }
 
 /// An axis of the data and the windows along it.
@@ -238,6 +238,22 @@ const INDICES: usize = 0;
 const GRADIENT: usize = 1;
 const RESULT: usize = 2;
 
+/// A kernel for the sums of some windows, in the place of the general one.
+pub(crate) trait Special: std::fmt::Debug + Sync {
+    /// The launch for windows that the general kernel would take, with its parameters.
+    fn sums(&self, builder: &Builder<'_>, windows: &Windows) -> Option<SpecialLaunch>;
+}
+
+/// What is fast for gradients.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Tuning {
+    /// A kernel that replaces the general one where it fits.
+    pub special: Option<&'static dyn Special>,
+}
+
+/// Where every element looks for its windows.
+pub(crate) const GATHER: Tuning = Tuning { special: None };
+
 /// The plan of the gradients of a pooling: its inputs are the indices of the windows' maxima, which
 /// begin anew after `modulus` elements, and the gradients of the windows.
 ///
@@ -249,6 +265,7 @@ pub(super) fn plan(
     planes: &Planes<'_>,
     modulus: u64,
     target: Target<'_>,
+    tuning: &Tuning,
 ) -> Result<Plan> {
     let mut builder = Builder::new(&inputs, vec![output.clone()], Ranking::MAXIMUM, target);
     builder.element = output.element_type();
@@ -285,7 +302,7 @@ pub(super) fn plan(
                 outer = outer.min(period - place);
             }
             let part = Part { outer: done..done + outer, rows: 0..axes.axes[0].size };
-            part.push(&mut builder, &axes, (place, period), words)?;
+            part.push(&mut builder, &axes, (place, period), words, tuning)?;
             done += outer;
             continue;
         }
@@ -307,7 +324,7 @@ pub(super) fn plan(
             }
             from = rows.end;
             let part = Part { outer: done..done + 1, rows };
-            part.push(&mut builder, &axes, (place, period), words)?;
+            part.push(&mut builder, &axes, (place, period), words, tuning)?;
         }
         done += 1;
     }
@@ -327,6 +344,7 @@ impl Part {
         all: &Axes,
         (place, period): (u64, u64),
         words: u64,
+        tuning: &Tuning,
     ) -> Result<()> {
         let Self { outer, rows } = self;
         let windows = all.axes[0].windows(rows);
@@ -353,7 +371,7 @@ impl Part {
         if !turns {
             first_index = first_index.wrapping_add((place.wrapping_mul(all.unit())) as u32);
         }
-        let params = Params {
+        let params = Windows {
             elements: elements as u32,
             result_base,
             gradient_base,
@@ -366,13 +384,13 @@ impl Part {
             by_unit: divisor(part.unit()),
             by_period: divisor(if turns { period } else { 1 << 31 }),
         };
-        let launch = New {
-            purpose: "sums of the gradients of windows",
-            shader: builder.shader(&POOL),
-            params: &params,
-            sources: vec![gradient, indices],
-            results: vec![result],
-        };
+        let (purpose, sources) = ("sums of the gradients of windows", vec![gradient, indices]);
+        let results = vec![result];
+        if let Some(special) = tuning.special.and_then(|special| special.sums(builder, &params)) {
+            return push_special(builder, purpose, special, sources, results);
+        }
+        let launch =
+            New { purpose, shader: builder.shader(&POOL), params: &params, sources, results };
         let invocations = elements.div_ceil(builder.per_word()) + 1;
         builder.push(launch, invocations)
     }
@@ -391,7 +409,34 @@ impl AxisParams {
     }
 }
 
-impl Params {
+impl Windows {
+    /// Elements of a place along the outer axis, and of each place of the first axis.
+    pub(crate) fn unit_and_row(&self) -> [u32; 2] {
+        [self.by_unit[0], self.axes[0].by_pitch[0]]
+    }
+
+    /// Places of each axis.
+    fn sizes(&self) -> [u32; AXES] {
+        let mut before = self.by_unit[0];
+        self.axes.map(|axis| {
+            let size = before / axis.by_pitch[0];
+            before = axis.by_pitch[0];
+            size
+        })
+    }
+
+    /// Whether every window surely has an element.
+    pub(crate) fn all_have_elements(&self) -> bool {
+        self.axes.iter().zip(self.sizes()).all(|(axis, size)| {
+            let (size, reach, dilation) =
+                (size.into(), i64::from(axis.reach), i64::from(axis.by_dilation[0]));
+            let last =
+                i64::from(axis.start) + i64::from(axis.stride) * (i64::from(axis.outputs) - 1);
+            // The first tap behind the padding is one of its first `dilation` places.
+            -i64::from(axis.start) <= reach && last < size && (axis.start >= 0 || dilation <= size)
+        })
+    }
+
     /// Whether an element, the first one of all axes, is a tap of a window of its place.
     fn is_tap(&self, window: usize, element: u32) -> bool {
         let inner = self.axes[2].by_pitch[0] as usize;
@@ -412,11 +457,17 @@ impl Params {
 const SOME: usize = 1 << 15;
 
 fn run(shader: &Shader, call: Call<'_, '_>) {
+    let windows = call.params();
+    run_sums(shader, windows, call);
+}
+
+/// The CPU function of all kernels that add the gradients of windows.
+pub(crate) fn run_sums(shader: &Shader, windows: &Windows, call: Call<'_, '_>) {
     match shader.element {
-        ElementType::F16 => sums::<F16>(call),
-        ElementType::Bf16 => sums::<Bf16>(call),
-        ElementType::F64 => sums::<F64>(call),
-        _ => sums::<F32>(call),
+        ElementType::F16 => sums::<F16>(windows, call),
+        ElementType::Bf16 => sums::<Bf16>(windows, call),
+        ElementType::F64 => sums::<F64>(windows, call),
+        _ => sums::<F32>(windows, call),
     }
 }
 
@@ -427,8 +478,7 @@ pub(super) struct Rows<'a, T> {
     pub out: &'a mut [T],
 }
 
-fn sums<G: Gradient>(call: Call<'_, '_>) {
-    let p: &Params = call.params();
+fn sums<G: Gradient>(p: &Windows, call: Call<'_, '_>) {
     let (gradient, indices): (&[G::Bits], &[u32]) =
         (cast_slice(call.sources[0]), cast_slice(call.sources[1]));
     let gradient = &gradient[p.gradient_base as usize..];
@@ -478,7 +528,7 @@ pub(super) fn parts<T>(out: &mut [T], [unit, row]: [usize; 2], reach: usize) -> 
 
 /// Goes through the windows in order. Each finds the place of its maximum.
 fn rows<G: Gradient>(
-    p: &Params,
+    p: &Windows,
     gradient: &[G::Bits],
     indices: &[u32],
     sums: &mut Vec<G::Sum>,

@@ -145,7 +145,11 @@ impl Operator {
             }
             (Self::MaxPoolBackward(op), &[first, gradient]) => {
                 let target = tuning.target(limits)?;
-                op.plan_with([first, gradient], target, (&tuning.pool, &tuning.reduce))
+                op.plan_with(
+                    [first, gradient],
+                    target,
+                    (&tuning.pool, &tuning.reduce, &tuning.gradient),
+                )
             }
             (Self::SegmentMaxBackward(op), inputs) => {
                 op.plan_with(inputs, tuning.target(limits)?, &tuning.segment)

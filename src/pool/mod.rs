@@ -15,7 +15,7 @@ pub(crate) use axes::Axis;
 pub(crate) use cpu::{find_positions, run_index, run_maxima};
 pub(crate) use groups::Group;
 pub(crate) use params::{Numbering, Params, Tiles, Windows};
-pub(crate) use planner::plan;
+pub(crate) use planner::{plan, push_special};
 pub(crate) use tile::covered;
 pub(crate) use tuning::{CPU, HARDWARE, Special, SpecialLaunch, Tuning};
 pub(crate) use windows::Window;

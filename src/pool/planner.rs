@@ -231,7 +231,7 @@ pub(super) fn output_vectors(builder: &Builder<'_>, pool: &Params) -> u64 {
 }
 
 /// Adds a launch that a special kernel has.
-pub(super) fn push_special(
+pub(crate) fn push_special(
     builder: &mut Builder<'_>,
     purpose: &'static str,
     special: SpecialLaunch,

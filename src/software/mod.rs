@@ -7,6 +7,7 @@
 //! room; nothing else in the crate knows what is behind it. The kernels run on any device, and are
 //! right there.
 
+mod gradient;
 mod pool;
 mod reduce;
 mod segment;
@@ -29,11 +30,16 @@ impl Tuning {
             reduce: reduce::TUNING,
             pool: pool::TUNING,
             segment: segment::TUNING,
+            gradient: gradient::TUNING,
         }
     }
 }
 
 /// The kernels of this room.
 pub(crate) fn kernels() -> impl Iterator<Item = &'static Kernel> {
-    reduce::KERNELS.into_iter().chain(pool::KERNELS).chain(segment::KERNELS)
+    reduce::KERNELS
+        .into_iter()
+        .chain(pool::KERNELS)
+        .chain(segment::KERNELS)
+        .chain(gradient::KERNELS)
 }

@@ -67,7 +67,7 @@ impl Work for Planes<'_> {
         let parts = [self.part(first.desc(), planes)?, self.part(gradient.desc(), planes)?];
         let data = self.part(&self.result.desc, planes)?;
         let Planning { limits, tuning } = planning;
-        let tunings = (&tuning.pool, &tuning.reduce);
+        let tunings = (&tuning.pool, &tuning.reduce, &tuning.gradient);
         self.operator.plan_planes(
             [&parts[0], &parts[1]],
             &data,

@@ -106,8 +106,6 @@ fn turns(kernel: &Kernel) -> usize {
         // Rows and pieces that are not full take branches of their own in each form of it.
         "reduce_columns" => 3,
         "reduce_column_tiles" => 2,
-        // For three element types alone.
-        "pool_sliding_window_index" => 2,
         // From data and from saved indices, with one launch and with several.
         "gradient_scatter" => 3,
         // Most wrong ids show the same way, whatever is wrong.

@@ -33,7 +33,7 @@ pub(super) fn draft(
         if !is_usable(&operator, &data) {
             continue;
         }
-        if aim.is_some_and(|aim| aim.kernel().ends_with("gradient"))
+        if aim.is_some_and(|aim| aim.kernel().contains("gradient"))
             && let Ok(results) = op.infer(&data)
         {
             others.push(gradient::tensor(t, results[0].shape(), random)?);

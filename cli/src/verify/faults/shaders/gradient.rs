@@ -4,7 +4,8 @@ use super::{Mistake, ShaderFault};
 
 const KERNELS: &[&str] = &["pool_gradient"];
 const TILES: &[&str] = &["pool_tile_gradient"];
-const SUMS: &[&str] = &["pool_gradient", "pool_tile_gradient"];
+const ROWS: &[&str] = &["pool_gradient_rows"];
+const SUMS: &[&str] = &["pool_gradient", "pool_gradient_rows", "pool_tile_gradient"];
 const STORES: &[&str] = &["gradient_scatter", "unpool_scatter", "unpool_claim"];
 const VALUES: &[&str] = &["gradient_scatter", "unpool_scatter"];
 
@@ -144,6 +145,54 @@ pub static FAULTS: &[ShaderFault] = &[
         kernels: TILES,
         find: "i < select(0u, windows, is_wanted(tile)); i += WORKGROUP",
         replace: "i < min(windows, WORKGROUP); i += WORKGROUP",
+        report: None,
+    },
+    ShaderFault {
+        name: "rows-of-gradients-keep-what-was-there",
+        mistake: Mistake::LostWrite,
+        kernels: ROWS,
+        find: "        clear(own * WORDS, (own + length) * WORDS);\n",
+        replace: "",
+        report: None,
+    },
+    ShaderFault {
+        name: "rows-of-gradients-add-to-the-next-row",
+        mistake: Mistake::Clamp,
+        kernels: ROWS,
+        find: "found - first < length",
+        replace: "found - first <= length",
+        report: None,
+    },
+    ShaderFault {
+        name: "rows-of-gradients-lose-their-last-windows",
+        mistake: Mistake::Tail,
+        kernels: ROWS,
+        find: "min(quotient(u32(last), axis.by_stride) + 1u, axis.outputs)",
+        replace: "min(quotient(u32(last), axis.by_stride), axis.outputs)",
+        report: None,
+    },
+    ShaderFault {
+        name: "rows-of-gradients-read-from-the-binding-on",
+        mistake: Mistake::Offset,
+        kernels: ROWS,
+        find: "params.windows.gradient_base + window",
+        replace: "window",
+        report: None,
+    },
+    ShaderFault {
+        name: "rows-of-gradients-read-indices-from-the-binding-on",
+        mistake: Mistake::Offset,
+        kernels: ROWS,
+        find: "params.windows.index_base + window",
+        replace: "window",
+        report: None,
+    },
+    ShaderFault {
+        name: "rows-of-gradients-begin-with-their-launch",
+        mistake: Mistake::Offset,
+        kernels: ROWS,
+        find: "params.windows.first_index + in_period * unit",
+        replace: "in_period * unit",
         report: None,
     },
     ShaderFault {

@@ -1,0 +1,117 @@
+//! Gradients of pools on software adapters: an invocation goes through the windows of rows that are
+//! its own (`shaders/software/gradient_rows.wgsl`), where on hardware each element looks for its
+//! windows.
+
+use bytemuck::{Pod, Zeroable, bytes_of, pod_collect_to_vec};
+
+use crate::gradient::{Special, Tuning, Windows, run_sums};
+use crate::plan::{Builder, Call, Kernel, Shader, divisor};
+use crate::pool::SpecialLaunch;
+
+/// The kernels for gradients.
+pub(super) static KERNELS: [&Kernel; 1] = [&ROWS];
+
+pub(super) const TUNING: Tuning = Tuning { special: Some(&OwnRows) };
+
+/// Sums of the gradients of windows, added in the result. So it is not for elements of 16 bits,
+/// whose sums have 32.
+static ROWS: Kernel = Kernel::new("pool_gradient_rows", "software/gradient_rows", run)
+    .only(|element, _| element.is_float() && element.size() >= 4);
+
+/// Invocations that keep all cores busy.
+const INVOCATIONS: u64 = 512;
+/// Words that an iteration sets to 0.
+const CLEARED: u64 = 8;
+/// How often a window may be read, by invocations that have neighbouring rows.
+const MAX_REREADS: u64 = 4;
+
+/// As the `Strips` of the shader, field for field.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
+struct Strips {
+    count: u32,
+    outer: u32,
+    places: u32,
+    size: u32,
+    rows: u32,
+    row_windows: u32,
+    padding: [u32; 2],
+    by_parts: [u32; 4],
+}
+
+/// As the `Params` of the shader.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
+struct Params {
+    windows: Windows,
+    strips: Strips,
+}
+
+fn run(shader: &Shader, call: Call<'_, '_>) {
+    let params: &Params = call.params();
+    run_sums(shader, &params.windows, call);
+}
+
+#[derive(Debug)]
+struct OwnRows;
+
+impl Special for OwnRows {
+    fn sums(&self, builder: &Builder<'_>, windows: &Windows) -> Option<SpecialLaunch> {
+        if builder.item() < 4 || !windows.all_have_elements() {
+            return None;
+        }
+        let strips = strips(builder, windows)?;
+        let params = Params { windows: *windows, strips };
+        Some(SpecialLaunch {
+            shader: builder.shader(&ROWS),
+            params: pod_collect_to_vec(bytes_of(&params)),
+            invocations: strips.count.into(),
+        })
+    }
+}
+
+/// The rows of each invocation, if few enough of them are enough.
+fn strips(builder: &Builder<'_>, windows: &Windows) -> Option<Strips> {
+    let [unit, row] = windows.unit_and_row().map(u64::from);
+    let [first, second, third] = windows.axes;
+    let (size, outer) = (unit / row, u64::from(windows.elements) / unit);
+    let outputs = u64::from(first.outputs);
+    let row_windows =
+        u64::from(second.outputs) * u64::from(third.outputs) * u64::from(third.by_pitch[0]);
+    let windows_of = |rows: u64| {
+        let reached = (rows - 1 + u64::from(first.reach)) / u64::from(first.stride) + 1;
+        reached.min(outputs)
+    };
+    // Of loops one after the other and in one another: all count together.
+    let iterations = |rows: u64| {
+        let words = rows * row * builder.item() / 4;
+        words / CLEARED + CLEARED + windows_of(rows) * row_windows
+    };
+    let max = builder.max_iterations();
+    let wanted = INVOCATIONS.div_ceil(outer);
+    let mut rows = size.div_ceil(wanted).max(u64::from(first.reach) + 1).min(size);
+    while iterations(rows) > max {
+        if rows == 1 {
+            return None;
+        }
+        rows = rows.div_ceil(2);
+    }
+    let parts = size.div_ceil(rows);
+    if parts > 1 && windows_of(rows) * parts > MAX_REREADS * outputs + parts {
+        return None;
+    }
+    let places = match parts {
+        1 => (outer / INVOCATIONS).clamp(1, (max / iterations(rows)).max(1)),
+        _ => 1,
+    };
+    Some(Strips {
+        count: (outer.div_ceil(places) * parts) as u32,
+        outer: outer as u32,
+        places: places as u32,
+        size: size as u32,
+        rows: rows as u32,
+        row_windows: row_windows as u32,
+        padding: [0; 2],
+        by_parts: divisor(parts),
+    })
+}
