@@ -134,7 +134,8 @@ impl Operator {
     /// tuning.
     ///
     /// # Errors
-    /// As [`Operator::infer`], [`Error::BadLimit`] and [`Error::OverLimit`].
+    /// As [`Operator::infer`], [`Error::BadLimit`] and [`Error::OverLimit`]; [`Error::IndexTooLarge`]
+    /// for the gradient of a pooling whose planes have more than 2^31 elements.
     pub fn plan(&self, inputs: &[&TensorDesc], limits: &Limits, tuning: &Tuning) -> Result<Plan> {
         match (self, inputs) {
             (Self::ReduceMax(op), [input]) => op.plan(input, limits, tuning),

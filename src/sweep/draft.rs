@@ -121,9 +121,15 @@ impl Draft {
     /// The elements, mirrored where the minimum is wanted: what shows a lost element there is low.
     fn oriented(&self, data: Tensor) -> Result<Tensor> {
         match self.operator.extremum() {
-            Extremum::Maximum => Ok(data),
-            Extremum::Minimum => mirrored(&data),
+            Extremum::Minimum if !self.has_positions() => mirrored(&data),
+            _ => Ok(data),
         }
+    }
+
+    /// Whether the first tensor holds saved positions, which are left as they are: most others are
+    /// those of no element.
+    fn has_positions(&self) -> bool {
+        matches!(&self.operator, Operator::ReduceMaxBackward(op) if op.get_shape().is_some())
     }
 
     /// Elements of a style.
@@ -153,7 +159,7 @@ impl Draft {
         narrow.views = random.once_in(4).then(|| random.below(1 << 16));
         let style = self.style(kind, random);
         let mut data = self.fill(style, random)?;
-        if !data.is_empty() && random.once_in(3) {
+        if !data.is_empty() && !self.has_positions() && random.once_in(3) {
             data = with_parts(kind, &data, random)?;
         }
         let tensors =

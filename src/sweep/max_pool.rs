@@ -61,10 +61,10 @@ fn pooling(
     aim: Option<Aim>,
 ) -> (MaxPool, Vec<usize>) {
     let spatial = random.pick(&[1, 1, 2, 2, 2, 2, 3, 3, 4, 5, 5]);
-    // A long line, or results that are numbered in more than 16 bits, now and then; often where tiles
-    // have borders that matter.
+    // A long line, or results that are numbered in more than 16 bits, now and then; always where tiles
+    // have borders.
     let tiles = aim.is_some_and(|aim| aim.kernel() == "pool_tile_gradient");
-    let long = aim.is_some() && spatial < 3 && random.once_in(if tiles { 2 } else { 10 });
+    let long = aim.is_some() && spatial < 3 && random.once_in(if tiles { 1 } else { 10 });
     let long = long.then(|| random.below(spatial) as usize);
     let gathers = aim.is_some_and(|aim| matches!(aim.kernel(), "pool_gather" | "pool_index"));
     // Several such lines, with a window at each place.

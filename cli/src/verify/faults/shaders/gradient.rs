@@ -148,14 +148,6 @@ pub static FAULTS: &[ShaderFault] = &[
         report: None,
     },
     ShaderFault {
-        name: "rows-of-gradients-keep-what-was-there",
-        mistake: Mistake::LostWrite,
-        kernels: ROWS,
-        find: "        clear(own * WORDS, (own + length) * WORDS);\n",
-        replace: "",
-        report: None,
-    },
-    ShaderFault {
         name: "rows-of-gradients-add-to-the-next-row",
         mistake: Mistake::Clamp,
         kernels: ROWS,
