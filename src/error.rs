@@ -153,7 +153,7 @@ pub enum Error {
         element_type: ElementType,
     },
     /// A name does not denote a dialect.
-    #[error("{name:?} is not a dialect; there are onnx, onednn and openvino")]
+    #[error("{name:?} is not a dialect; there are onnx, onednn, openvino and neutral")]
     UnknownDialect {
         /// The name as given.
         name: String,
@@ -362,6 +362,12 @@ pub enum Error {
         expected: &'static str,
         /// How many were given.
         actual: usize,
+    },
+    /// Only the type and shape of an input are known, whose elements the operator depends on.
+    #[error("the elements of {name} are needed; only its type and shape are known")]
+    UnknownElements {
+        /// The input's name in the specification.
+        name: &'static str,
     },
     /// More outputs are requested than the operator has.
     #[error("{operator} gives {expected}; requested: {actual}")]
@@ -638,7 +644,7 @@ impl Error {
         Self::OutOfMemory { device: "the CPU".to_string(), what: what.to_string() }
     }
 
-    /// An [`Error::InputCount`] of an operator that takes `expected` inputs, 1 or 2.
+    /// An [`Error::InputCount`] of an operator that takes `expected` inputs, at most 3.
     pub(crate) fn input_count(operator: &str, expected: usize, actual: usize) -> Self {
         let expected = ["no inputs", "1 input", "2 inputs", "3 inputs"][expected.min(3)];
         Self::InputCount { operator: operator.to_string(), expected, actual }

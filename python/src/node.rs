@@ -2,8 +2,8 @@
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyDict, PyList};
-use wgmax::dialect::{Attribute, Attributes, Dialect, Node};
-use wgmax::{Nan, Tensor};
+use wgmax::Nan;
+use wgmax::dialect::{self, Attribute, Attributes, Dialect, Node};
 
 use crate::error::raised;
 use crate::fields::{bad, integer, integers};
@@ -41,17 +41,22 @@ pub(crate) fn node<'py>(
         .iter()
         .map(|input| input.as_ref().map(Input::of).transpose())
         .collect::<PyResult<_>>()?;
-    // Of the first input no element is needed to tell the operator.
-    let others: Vec<Option<Tensor>> = inputs
+    let mut known: Vec<Option<dialect::Input<'_>>> = inputs
         .iter()
-        .skip(1)
-        .map(|input| input.as_ref().map(|input| input.to_host(py)).transpose())
-        .collect::<PyResult<_>>()?;
-    let others: Vec<Option<&Tensor>> = others.iter().map(Option::as_ref).collect();
-    let made = match inputs.first() {
-        Some(Some(data)) => node.operator_for(data.desc(), &others, nan),
-        _ => node.operator(&[], nan),
-    };
+        .map(|input| input.as_ref().map(|input| dialect::Input::Desc(input.desc())))
+        .collect();
+    let mut made = node.operator_for(&known, nan);
+    // Inputs are read only where some of them are parameters. The first never is.
+    let mut others = Vec::new();
+    if matches!(made, Err(wgmax::Error::UnknownElements { .. })) {
+        for input in inputs.iter().skip(1) {
+            others.push(input.as_ref().map(|input| input.to_host(py)).transpose()?);
+        }
+        for (known, other) in known[1..].iter_mut().zip(&others) {
+            *known = other.as_ref().map(dialect::Input::Tensor);
+        }
+        made = node.operator_for(&known, nan);
+    }
     let operator = made.map_err(raised)?;
     let taken: Vec<Input> = inputs.into_iter().flatten().take(operator.input_count()).collect();
     PyList::new(py, run(py, operator, &taken, device.as_ref())?)

@@ -1,15 +1,11 @@
 //! Reads attributes by name and kind, and builds the errors that name an operator.
 
-use super::{Attribute, Attributes, Dialect};
+use super::{Attribute, Attributes, Dialect, Input};
 use crate::error::{Error, Result};
-use crate::tensor::{ElementType, Tensor, TensorDesc};
+use crate::tensor::{ElementType, TensorDesc};
 
-/// The inputs of a node. Only the type and shape of the first matter.
-#[derive(Clone, Copy)]
-pub(super) struct Inputs<'a> {
-    pub(super) data: Option<&'a TensorDesc>,
-    pub(super) others: &'a [Option<&'a Tensor>],
-}
+/// The inputs of a node. Absent ones at the end may be left out.
+pub(super) type Inputs<'a> = &'a [Option<Input<'a>>];
 
 /// The name of an operator in errors.
 #[derive(Clone, Debug)]
@@ -110,19 +106,15 @@ impl Name {
         &self,
         inputs: Inputs<'a>,
         expected: &'static str,
-    ) -> Result<(&'a TensorDesc, [Option<&'a Tensor>; N])> {
-        let Inputs { data, others } = inputs;
-        let given = others.iter().rposition(Option::is_some).map_or(0, |last| last + 1);
-        match data {
-            Some(data) if given <= N => {
+    ) -> Result<(&'a TensorDesc, [Option<Input<'a>>; N])> {
+        let given = inputs.iter().rposition(Option::is_some).map_or(0, |last| last + 1);
+        match inputs[..given].split_first() {
+            Some((Some(data), others)) if others.len() <= N => {
                 let mut padded = [None; N];
-                padded[..given].copy_from_slice(&others[..given]);
-                Ok((data, padded))
+                padded[..others.len()].copy_from_slice(others);
+                Ok((data.desc(), padded))
             }
-            _ => {
-                let actual = usize::from(data.is_some()) + others.iter().flatten().count();
-                Err(self.input_count(expected, actual))
-            }
+            _ => Err(self.input_count(expected, inputs.iter().flatten().count())),
         }
     }
 }

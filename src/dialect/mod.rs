@@ -17,7 +17,6 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
-use self::attributes::Inputs;
 use crate::error::{Error, Result};
 use crate::operator::Operator;
 use crate::tensor::key::{Extremum, Nan};
@@ -53,6 +52,33 @@ impl fmt::Display for Attribute {
 
 /// Attributes by name.
 pub type Attributes = BTreeMap<String, Attribute>;
+
+/// An input of a node, as far as it is known.
+#[derive(Clone, Copy, Debug)]
+pub enum Input<'a> {
+    /// The tensor.
+    Tensor(&'a Tensor),
+    /// Its type and shape.
+    Desc(&'a TensorDesc),
+}
+
+impl<'a> Input<'a> {
+    /// The type and shape.
+    pub fn desc(self) -> &'a TensorDesc {
+        match self {
+            Self::Tensor(tensor) => tensor.desc(),
+            Self::Desc(desc) => desc,
+        }
+    }
+
+    /// The tensor of the input `name`, whose elements are needed.
+    fn tensor(self, name: &'static str) -> Result<&'a Tensor> {
+        match self {
+            Self::Tensor(tensor) => Ok(tensor),
+            Self::Desc(_) => Err(Error::UnknownElements { name }),
+        }
+    }
+}
 
 /// A specification of operators.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -111,7 +137,8 @@ pub struct Node {
     /// `ArgMin`, `MaxPool`, `GlobalMaxPool`, `SegmentMax`,
     /// `MaxPoolBackward`, `ReduceMaxBackward`, `SegmentMaxBackward`, `MaxUnpool`.
     pub operator: String,
-    /// The opset (ONNX) or the operator's version (OpenVINO); `None` for oneDNN Graph.
+    /// The opset (ONNX) or the operator's version (OpenVINO); `None` for oneDNN Graph
+    /// and the neutral dialect.
     pub version: Option<u32>,
     /// The given attributes. The others have the specification's defaults.
     pub attributes: Attributes,
@@ -132,28 +159,16 @@ impl Node {
     /// version of oneDNN Graph; and those of the dialect's operator, such as
     /// [`onnx::MaxPool::operator`].
     pub fn operator(&self, inputs: &[Option<&Tensor>], nan: Option<Nan>) -> Result<Operator> {
-        let (data, others) = match inputs.split_first() {
-            Some((data, others)) => (data.map(Tensor::desc), others),
-            None => (None, inputs),
-        };
-        self.resolve(Inputs { data, others }, nan)
+        let inputs: Vec<_> = inputs.iter().map(|input| input.map(Input::Tensor)).collect();
+        self.operator_for(&inputs, nan)
     }
 
-    /// As [`Node::operator`], if only the type and shape of the first input are known. `others` are
-    /// the inputs after it.
+    /// As [`Node::operator`], if of some inputs only the type and shape are known. Elements are
+    /// needed of inputs that hold parameters alone.
     ///
     /// # Errors
-    /// As [`Node::operator`].
-    pub fn operator_for(
-        &self,
-        data: &TensorDesc,
-        others: &[Option<&Tensor>],
-        nan: Option<Nan>,
-    ) -> Result<Operator> {
-        self.resolve(Inputs { data: Some(data), others }, nan)
-    }
-
-    fn resolve(&self, inputs: Inputs<'_>, nan: Option<Nan>) -> Result<Operator> {
+    /// As [`Node::operator`], and [`Error::UnknownElements`].
+    pub fn operator_for(&self, inputs: &[Option<Input<'_>>], nan: Option<Nan>) -> Result<Operator> {
         match (self.dialect, self.operator.as_str()) {
             (Dialect::Onnx, "ReduceMax") => {
                 onnx::ReduceMax::resolve(self, Extremum::Maximum, inputs, nan)

@@ -51,13 +51,14 @@ pub(super) fn segment_max_backward(
     Reader::new(&node.attributes).finish(&name)?;
     let (data, [ids, gradient]) = name.inputs(inputs, "3 inputs")?;
     let (Some(ids), Some(gradient)) = (ids, gradient) else {
-        return Err(name.input_count("3 inputs", 1 + usize::from(ids.is_some())));
+        return Err(name.input_count("3 inputs", inputs.iter().flatten().count()));
     };
+    let ids = ids.desc();
     if !matches!(ids.element_type(), ElementType::I32 | ElementType::I64) {
         return Err(name.wrong_type(ids.element_type()));
     }
     let segment = SegmentMax::sorted().nan(nan.unwrap_or(Nan::Propagate));
     let operator = SegmentMaxBackward::new(segment);
-    operator.infer(&[data, ids.desc(), gradient.desc()])?;
+    operator.infer(&[data, ids, gradient.desc()])?;
     Ok(operator)
 }

@@ -307,3 +307,40 @@ fn the_neutral_dialect_has_gradients() {
     let error = odd.operator(&[Some(&data), Some(&data)], None).unwrap_err();
     assert!(matches!(error, Error::UnknownAttribute { .. }), "{error}");
 }
+
+/// Elements are asked for of parameters alone.
+#[test]
+fn types_and_shapes_are_enough_but_for_parameters() {
+    let data = TensorDesc::new(ElementType::F32, [1, 1, 4]).unwrap();
+    let [axes, ids] = [[2], [1]].map(|shape| TensorDesc::new(ElementType::I64, shape).unwrap());
+    let [number, indices] =
+        [&[][..], &[1, 1, 4]].map(|shape| TensorDesc::new(ElementType::I64, shape).unwrap());
+    let unpool = Node {
+        operator: "MaxUnpool".to_string(),
+        attributes: [("kernel_shape".to_string(), Attribute::Ints(vec![2]))].into(),
+        ..node(Dialect::Onnx, Some(22))
+    };
+    let segments = Node { operator: "SegmentMax".to_string(), ..node(Dialect::OpenVino, Some(16)) };
+    let segments = Node {
+        attributes: [("fill_mode".to_string(), Attribute::Text("ZERO".to_string()))].into(),
+        ..segments
+    };
+    let resolve = |node: &Node, inputs: &[&TensorDesc]| {
+        let inputs: Vec<_> = inputs.iter().map(|&desc| Some(Input::Desc(desc))).collect();
+        node.operator_for(&inputs, None)
+    };
+    assert!(resolve(&unpool, &[&data, &indices]).is_ok());
+    assert!(resolve(&segments, &[&data, &ids]).is_ok());
+    for (node, inputs, needed) in [
+        (node(Dialect::Onnx, Some(18)), &[&data, &axes][..], "axes"),
+        (node(Dialect::OneDnn, None), &[&data, &axes], "axes"),
+        (node(Dialect::OpenVino, Some(1)), &[&data, &axes], "axes"),
+        (unpool, &[&data, &indices, &axes], "output_shape"),
+        (segments, &[&data, &ids, &number], "num_segments"),
+    ] {
+        match resolve(&node, inputs) {
+            Err(Error::UnknownElements { name }) => assert_eq!(name, needed),
+            other => panic!("{node:?}: {other:?}"),
+        }
+    }
+}

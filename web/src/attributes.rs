@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use js_sys::{Array, Object};
 use wasm_bindgen::prelude::wasm_bindgen;
 use wasm_bindgen::{JsCast, JsValue};
-use wgmax::dialect::{Attribute, Dialect, Node};
+use wgmax::dialect::{Attribute, Dialect, Input, Node};
 use wgmax::operator::{
     EmptySegment, EmptySet, Indices, Layout, MaxPool, Order, Padding, Positions, ReduceMax,
     Rounding, SegmentMax, Segments,
@@ -62,8 +62,10 @@ impl Operator {
             others.iter().map(HostTensor::of).collect::<Result<_>>()?;
         let others: Vec<Option<&wgmax::Tensor>> = others.iter().map(Option::as_ref).collect();
         let data = data.inner.desc();
+        let mut inputs = vec![Some(Input::Desc(data))];
+        inputs.extend(others.iter().map(|other| other.map(Input::Tensor)));
         let made = read_node(Fields::new(node, "node")).and_then(|node| {
-            let operator = node.operator_for(data, &others, None)?;
+            let operator = node.operator_for(&inputs, None)?;
             let taken = others.iter().take(operator.input_count() - 1).flatten();
             operator.checked_for(data, &taken.copied().collect::<Vec<_>>())
         });

@@ -1,7 +1,6 @@
 //! Turns nodes into operators, as far as the model and the options determine them.
 
-use wgmax::dialect::onnx::MaxUnpool;
-use wgmax::dialect::{Attribute, Node};
+use wgmax::dialect::{Attribute, Input};
 use wgmax::io::onnx::{GraphNode, Model};
 use wgmax::operator::Operator;
 use wgmax::plan::Plan;
@@ -18,7 +17,7 @@ pub struct Entry<'a> {
     pub opset: Option<u32>,
     /// Where the node is, unless it is in the main graph.
     pub place: Option<String>,
-    /// Names and values of the node's attributes, and of axes that are an input.
+    /// Names and values of the node's attributes, and of inputs that are parameters.
     pub attributes: Vec<(String, Attribute)>,
     /// Further remarks for the report.
     pub remarks: Vec<String>,
@@ -155,46 +154,34 @@ fn ready(model: &Model, entry: &mut Entry<'_>, values: &mut Values<'_>) -> Resul
         State::Refused(format!("{}: no opset of ONNX's own domain is imported", model.name))
     })?;
     let node = entry.node.node(opset).map_err(refused)?;
-    let (data, others) = match entry.node.inputs.split_first() {
-        Some((data, others)) if !data.is_empty() => (data, others),
-        _ => return Err(State::Refused("the node has no input".to_string())),
-    };
-    // The indices of MaxUnpool are a tensor as the data is. Other inputs are parameters.
-    let unpools = entry.node.operator == "MaxUnpool";
-    let (indices, others) = match others.split_first() {
-        Some((indices, others)) if unpools => (Some(indices), others),
-        _ => (None, others),
-    };
-    let mut parameters: Vec<Option<Tensor>> = Vec::new();
-    for name in others {
-        if name.is_empty() {
-            parameters.push(None);
-            continue;
+    // How many inputs are tensors. The others are parameters.
+    let tensors = if entry.node.operator == "MaxUnpool" { 2 } else { 1 };
+    let mut descs = Vec::new();
+    let mut parameters = Vec::new();
+    for (at, name) in entry.node.inputs.iter().enumerate() {
+        match name.is_empty() {
+            true if at < tensors => descs.push(None),
+            true => parameters.push(None),
+            false if at < tensors => descs.push(Some(values.desc(name)?)),
+            false => {
+                let tensor = parameter(name, values)?;
+                if let Ok(numbers) = tensor.as_slice::<i64>() {
+                    let name = if tensors == 2 { "output_shape" } else { "axes" };
+                    entry.attributes.push((name.to_string(), Attribute::Ints(numbers.to_vec())));
+                }
+                parameters.push(Some(tensor));
+            }
         }
-        let constant = match values.tensor(name) {
-            Some(tensor) => Some(tensor.clone()),
-            None => values.constant(name).map_err(refused)?,
-        };
-        let Some(tensor) = constant else {
-            return Err(State::Blocked(format!(
-                "the elements of {name:?} are not in the model; give --input {name}=FILE"
-            )));
-        };
-        if let Ok(numbers) = tensor.as_slice::<i64>() {
-            let name = if unpools { "output_shape" } else { "axes" };
-            entry.attributes.push((name.to_string(), Attribute::Ints(numbers.to_vec())));
-        }
-        parameters.push(Some(tensor));
     }
-    let mut inputs = vec![values.desc(data)?];
-    let parameters: Vec<Option<&Tensor>> = parameters.iter().map(Option::as_ref).collect();
-    let operator = match indices {
-        Some(indices) => {
-            inputs.push(values.desc(indices)?);
-            unpool(&node, &inputs, &parameters).map_err(refused)?
-        }
-        None => node.operator_for(&inputs[0], &parameters, None).map_err(refused)?,
-    };
+    let descs = descs.iter().map(|desc| desc.as_ref().map(Input::Desc));
+    let known: Vec<_> =
+        descs.chain(parameters.iter().map(|tensor| tensor.as_ref().map(Input::Tensor))).collect();
+    let operator = node.operator_for(&known, None).map_err(refused)?;
+    let inputs: Vec<TensorDesc> = known[..operator.input_count()]
+        .iter()
+        .flatten()
+        .map(|input| input.desc().clone())
+        .collect();
     let descs = operator.infer(&inputs.iter().collect::<Vec<_>>()).map_err(refused)?;
     let mut outputs = Vec::with_capacity(descs.len());
     for (at, desc) in descs.into_iter().enumerate() {
@@ -207,14 +194,16 @@ fn ready(model: &Model, entry: &mut Entry<'_>, values: &mut Values<'_>) -> Resul
     Ok(Ready { operator, inputs, outputs, trial: None })
 }
 
-/// The operator of a MaxUnpool, of whose indices only the type and shape are known.
-fn unpool(
-    node: &Node,
-    inputs: &[TensorDesc],
-    parameters: &[Option<&Tensor>],
-) -> wgmax::Result<Operator> {
-    let unpool = MaxUnpool::from_attributes(node.version.unwrap_or_default(), &node.attributes)?;
-    let output_shape = parameters.first().copied().flatten();
-    let output_shape = output_shape.map(|shape| shape.as_slice::<i64>()).transpose()?;
-    Ok(unpool.operator(&inputs[0], &inputs[1], output_shape)?.into())
+/// The elements of an input that holds parameters.
+fn parameter(name: &str, values: &Values<'_>) -> Result<Tensor, State> {
+    let refused = |error: wgmax::Error| State::Refused(error.to_string());
+    let constant = match values.tensor(name) {
+        Some(tensor) => Some(tensor.clone()),
+        None => values.constant(name).map_err(refused)?,
+    };
+    constant.ok_or_else(|| {
+        State::Blocked(format!(
+            "the elements of {name:?} are not in the model; give --input {name}=FILE"
+        ))
+    })
 }

@@ -25,8 +25,8 @@ impl<'a> Devices<'a> {
     }
 }
 
-/// Where a node's input came from.
-#[derive(Clone, Copy, PartialEq)]
+/// Where a node's inputs came from: of several, the last in this order.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Origin {
     /// From a file or from an earlier node.
     Tensor,
@@ -82,9 +82,9 @@ fn attempt(
     let fits = Vec::<u8>::new().try_reserve_exact(bytes).is_ok();
     anyhow::ensure!(fits, "there is no memory for the result");
 
-    let (mut origins, mut inputs) = (Vec::new(), Vec::new());
+    let (mut origin, mut inputs) = (Origin::Tensor, Vec::new());
     for (name, desc) in names.iter().zip(&ready.inputs) {
-        let (origin, input) = match (values.tensor(name), values.constant(name)?) {
+        let (from, input) = match (values.tensor(name), values.constant(name)?) {
             (Some(tensor), _) => (Origin::Tensor, tensor.clone()),
             (None, Some(tensor)) => (Origin::Model, tensor),
             (None, None) => {
@@ -97,10 +97,9 @@ fn attempt(
                 (Origin::Random, tensor)
             }
         };
-        origins.push(origin);
+        origin = origin.max(from);
         inputs.push(input);
     }
-    let origin = origins[0];
     // Indices may be wrong.
     ready.operator.checked(&inputs.iter().collect::<Vec<_>>())?;
     let (cpu, expected) = timed(ready, &inputs, &devices.cpu, devices.runs)?;

@@ -471,6 +471,9 @@ fn max_unpool_takes_two_tensors() {
     assert_eq!(status, Some(0), "{found}");
     let nodes = found["nodes"].as_array().unwrap();
     assert_eq!(nodes.iter().filter(|node| node["operator"] == "MaxUnpool").count(), 2);
+    assert_eq!(nodes[1]["input_from"], "tensor");
+    // The values are those of the pooling, but the indices are in no file.
+    assert_eq!(nodes[2]["input_from"], "random");
     assert_eq!(nodes[1]["results"][0]["shape"], serde_json::json!([2, 3, 8, 6]));
     assert_eq!(nodes[2]["results"][0]["shape"], serde_json::json!([2, 3, 9, 6]));
     assert_eq!(nodes[2]["attributes"]["output_shape"], serde_json::json!([2, 3, 9, 6]));
@@ -489,4 +492,33 @@ fn max_unpool_takes_two_tensors() {
     assert_eq!((status, &found["nodes"][2]["status"]), (Some(1), &"failed".into()), "{found}");
     let reason = found["nodes"][2]["reason"].as_str().unwrap();
     assert_eq!(reason, "index 288 at position 5 is not that of one of 288 elements");
+}
+
+/// Inputs and outputs that MaxUnpool does not have.
+#[test]
+fn bad_max_unpools_are_refused() {
+    let unpool = |from: &[&str], to: &[&str]| {
+        node("MaxUnpool", from, to, &[ints("kernel_shape", &[2]), ints("strides", &[2])])
+    };
+    let graph = [
+        shaped(11, "x", F32, &["1", "1", "3"]),
+        shaped(11, "i", 7, &["1", "1", "3"]),
+        axes("s", &[1, 1, 7]),
+    ];
+    let ready = || unpool(&["x", "i", "s"], &["y"]);
+    for (bad, named) in [
+        (unpool(&["x"], &["z"]), "2 or 3 inputs; given: 1"),
+        (unpool(&["x", ""], &["z"]), "2 or 3 inputs; given: 1"),
+        (unpool(&["x", "", "s"], &["z"]), "2 or 3 inputs; given: 2"),
+        (unpool(&["x", "i", "s", "s"], &["z"]), "2 or 3 inputs; given: 4"),
+        (unpool(&["x", "i"], &["z", "w"]), "1 output; requested: 2"),
+    ] {
+        let (_folder, at) = saved(&model(11, &[ready(), bad], &graph));
+        let (found, status) = report(&[&at("m.onnx"), "--device", "cpu"]);
+        assert_eq!(status, Some(1), "{found}");
+        assert_eq!(found["nodes"][0]["status"], "reference", "{found}");
+        assert_eq!(found["nodes"][1]["status"], "refused", "{found}");
+        let reason = found["nodes"][1]["reason"].as_str().unwrap();
+        assert!(reason.contains(named), "{reason}");
+    }
 }

@@ -107,7 +107,7 @@ impl ReduceMax {
         operator.nan = nan.unwrap_or(operator.nan);
         name.outputs(node.outputs, false)?;
         let (data, [axes]) = name.inputs(inputs, "1 or 2 inputs")?;
-        operator.operator(data, axes)
+        operator.operator(data, axes.map(|axes| axes.tensor("axes")).transpose()?)
     }
 
     const fn name(&self) -> Name {

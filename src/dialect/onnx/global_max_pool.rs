@@ -103,8 +103,7 @@ fn takes(name: &Name, element_type: ElementType) -> bool {
 mod tests {
     use super::*;
     use crate::Error;
-    use crate::dialect::Attribute;
-    use crate::dialect::Dialect;
+    use crate::dialect::{Attribute, Dialect, Input};
     use crate::operator::Operator;
 
     fn data(element_type: ElementType, shape: &[usize]) -> TensorDesc {
@@ -159,7 +158,7 @@ mod tests {
             outputs: 1,
         };
         let data = data(ElementType::F16, &[1, 2, 3]);
-        let resolve = |node: &Node, nan| node.operator_for(&data, &[], nan);
+        let resolve = |node: &Node, nan| node.operator_for(&[Some(Input::Desc(&data))], nan);
         let Operator::ReduceMax(operator) = resolve(&node, Some(Nan::Propagate)).unwrap() else {
             panic!("no ReduceMax")
         };

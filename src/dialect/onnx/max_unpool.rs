@@ -89,7 +89,7 @@ impl MaxUnpool {
         if shape.len() < 3 {
             return Err(name.wrong_shape("X of rank 3 or more", shape));
         }
-        let smallest = self.smallest(shape, output_shape.is_none())?;
+        let smallest = self.smallest(&name, x, output_shape.is_none())?;
         let result = match output_shape {
             None => smallest.clone(),
             Some(given) => larger(given, &smallest)?,
@@ -101,7 +101,8 @@ impl MaxUnpool {
     }
 
     /// The smallest shape of a result.
-    fn smallest(&self, x: &[usize], padded: bool) -> Result<Vec<usize>> {
+    fn smallest(&self, name: &Name, x: &TensorDesc, padded: bool) -> Result<Vec<usize>> {
+        let (x, element_type) = (x.shape(), x.element_type());
         let spatial = x.len() - 2;
         let list = |attribute, list: &[i64], len: usize, default, least: i64| {
             let expected = match least {
@@ -127,6 +128,9 @@ impl MaxUnpool {
             let pads = i128::from(pads[axis]) + i128::from(pads[axis + spatial]);
             let reach = (windows - 1) * i128::from(strides[axis]) + i128::from(kernel[axis]);
             let size = if padded { reach - pads } else { reach };
+            if size < 1 && windows == 0 {
+                return Err(name.wrong_shape("X whose result has an element on each axis", x));
+            }
             if size < 1 {
                 return Err(Error::BadAttribute {
                     attribute: "pads",
@@ -134,13 +138,12 @@ impl MaxUnpool {
                     value: format!("{:?} for {windows} windows", self.pads),
                 });
             }
-            let size = usize::try_from(size).map_err(|_| Error::ShapeOverflow {
-                element_type: ElementType::F32,
-                shape: x.to_vec(),
-            })?;
-            shape.push(size);
+            shape.push(usize::try_from(size).unwrap_or(usize::MAX));
         }
-        Ok(shape)
+        match shape.contains(&usize::MAX) {
+            true => Err(Error::ShapeOverflow { element_type, shape }),
+            false => Ok(shape),
+        }
     }
 
     /// Resolves a node for its inputs.
@@ -152,8 +155,10 @@ impl MaxUnpool {
         let name = operator.name()?;
         name.outputs(node.outputs, false)?;
         let (x, [i, output_shape]) = name.inputs(inputs, "2 or 3 inputs")?;
-        let i = i.ok_or_else(|| name.input_count("2 or 3 inputs", 1))?;
-        let output_shape = output_shape.map(|shape| numbers(&name, shape)).transpose()?;
+        let i =
+            i.ok_or_else(|| name.input_count("2 or 3 inputs", inputs.iter().flatten().count()))?;
+        let output_shape =
+            output_shape.map(|shape| numbers(&name, shape.tensor("output_shape")?)).transpose()?;
         operator.operator(x, i.desc(), output_shape.as_deref())
     }
 
@@ -244,5 +249,22 @@ mod tests {
         assert_eq!(of(&[2, 2], &[], &[0, 0]), "pads");
         assert_eq!(of(&[2, 2], &[], &[0, -1, 0, 0]), "pads");
         assert_eq!(of(&[2, 2], &[], &[0, 2, 0, 1]), "pads");
+    }
+
+    #[test]
+    fn shapes_without_a_result_are_refused() {
+        let mut op = MaxUnpool::new(22, [2, 2]);
+        op.strides = vec![2, 2];
+        let error = shapes(&op, &[1, 1, 0, 2], None).unwrap_err();
+        assert!(matches!(error, Error::ShapeNotInDialect { .. }), "{error}");
+        // A kernel beyond its stride: elements behind no window.
+        op.kernel_shape = vec![3, 2];
+        assert_eq!(shapes(&op, &[1, 1, 0, 2], None).unwrap()[0], [1, 1, 1, 4]);
+        op.strides = vec![i64::MAX, 2];
+        let error = shapes(&op, &[1, 1, 4, 2], None).unwrap_err();
+        let Error::ShapeOverflow { element_type: ElementType::F32, shape } = error else {
+            panic!("{error}");
+        };
+        assert_eq!(shape, [1, 1, usize::MAX, 4]);
     }
 }

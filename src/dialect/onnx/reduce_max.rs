@@ -159,7 +159,7 @@ impl ReduceMax {
             let (data, []) = name.inputs(inputs, "1 input")?;
             (data, [None])
         };
-        operator.operator(data, axes)
+        operator.operator(data, axes.map(|axes| axes.tensor("axes")).transpose()?)
     }
 
     /// The name with the operator's own version, which may be older than the opset.

@@ -107,6 +107,7 @@ impl SegmentMax {
         let (data, [ids, num_segments]) = Self::NAME.inputs(inputs, COUNT)?;
         let given = 1 + usize::from(num_segments.is_some());
         let ids = ids.ok_or_else(|| Self::NAME.input_count(COUNT, given))?;
+        let num_segments = num_segments.map(|number| number.tensor("num_segments")).transpose()?;
         operator.operator(data, ids.desc(), num_segments)
     }
 }
