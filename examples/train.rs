@@ -1,6 +1,7 @@
 //! A small network learns to read digits, once on a GPU and once on the CPU. In the end the weights
 //! are equal in every bit: MaxPool, ReduceMax and their gradients are, and all other arithmetic is
-//! this program's own, on the host, in a fixed order.
+//! done by this program on the host, in a fixed order. Its `exp` and `ln` are those of the system, so
+//! that another machine may give other weights, but both times the same.
 //!
 //!     cargo run --release --example train
 

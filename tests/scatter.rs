@@ -8,9 +8,7 @@ use wgmax::operator::{
     SegmentMaxBackward,
 };
 use wgmax::sweep::{Random, Style, tensor};
-use wgmax::{
-    Device, ElementType, Error, Extremum, Nan, RunOptions, Tensor, TensorDesc, compare, oracle,
-};
+use wgmax::{Device, ElementType, Error, Extremum, Nan, RunOptions, Tensor, TensorDesc, oracle};
 
 const FLOATS: [ElementType; 4] =
     [ElementType::F32, ElementType::F64, ElementType::F16, ElementType::Bf16];
@@ -58,9 +56,11 @@ fn reductions_pass_gradients_on() {
     for t in FLOATS {
         for (seed, (reduce, shape)) in reductions().into_iter().enumerate() {
             let random = &mut Random(seed as u64);
-            for (nan, extremum, last) in
-                [(Nan::Propagate, Extremum::Maximum, false), (Nan::Ignore, Extremum::Minimum, true)]
-            {
+            for (nan, extremum, last) in [
+                (Nan::Propagate, Extremum::Maximum, false),
+                (Nan::Propagate, Extremum::Maximum, true),
+                (Nan::Ignore, Extremum::Minimum, true),
+            ] {
                 let style = if seed.is_multiple_of(2) { Style::Ties } else { Style::Any };
                 let data = tensor(t, &shape, style, random).unwrap();
                 let reduce = reduce.clone().nan(nan).extremum(extremum);
@@ -193,31 +193,48 @@ fn unpooling_puts_maxima_back() {
     }
 }
 
+/// Tensors larger than a piece: positions are found in pieces, and saved ones are stored by the host.
 #[test]
 fn large_tensors_are_streamed() {
     let random = &mut Random(3);
     let mut tensor = |shape: &[usize]| tensor(ElementType::F16, shape, Style::Any, random).unwrap();
     let (data, gradient) = (tensor(&[30, 40, 50]), tensor(&[30, 50]));
-    let reduce = ReduceMaxBackward::new(ReduceMax::new().axes([1])).into();
+    let reduce = ReduceMax::new().axes([1]).indices(Positions::default());
     let ids: Vec<i32> = (0..30).map(|row| row / 4).collect();
     let ids = Tensor::from_slice([30], &ids).unwrap();
-    let segments = tensor(&[8, 40, 50]);
-    let segment = SegmentMaxBackward::new(SegmentMax::sorted()).into();
+    let rows = tensor(&[8, 40, 50]);
+    let segment = SegmentMax::sorted().num_segments(8).indices(ElementType::I64);
     let values = tensor(&[30, 40, 50]);
     let indices: Vec<i64> = (0..60_000).map(|i| (i * 7919) % 50_000).collect();
     let indices = Tensor::from_slice(values.shape(), &indices).unwrap();
-    let unpool = MaxUnpool::new([50, 1000]).into();
-    let cases: [(Operator, Vec<&Tensor>); 3] = [
-        (reduce, vec![&data, &gradient]),
-        (segment, vec![&data, &ids, &segments]),
-        (unpool, vec![&values, &indices]),
+    let saved = |forward: Operator, inputs: &[&Tensor]| {
+        oracle::run(&forward, inputs).unwrap().swap_remove(1)
+    };
+    let of_sets = saved((&reduce).into(), &[&data]);
+    let of_segments = saved((&segment).into(), &[&data, &ids]);
+    let (reduce, segment) = (ReduceMaxBackward::new(reduce), SegmentMaxBackward::new(segment));
+    let reduce_saved = reduce.clone().from_indices(data.shape());
+    let segment_saved = segment.clone().from_indices(data.shape());
+    // Whether positions are found.
+    let cases: [(Operator, Vec<&Tensor>, bool); 5] = [
+        (reduce.into(), vec![&data, &gradient], true),
+        (reduce_saved.into(), vec![&of_sets, &gradient], false),
+        (segment.into(), vec![&data, &ids, &rows], true),
+        (segment_saved.into(), vec![&of_segments, &rows], false),
+        (MaxUnpool::new([50, 1000]).into(), vec![&values, &indices], false),
     ];
-    for (operator, inputs) in cases {
+    let gpus: Vec<Device> = common::gpu().iter().flat_map(common::plans).collect();
+    for (operator, inputs, finds) in cases {
+        check(&[Device::cpu()], &operator, &inputs);
         let expected = oracle::run(&operator, &inputs).unwrap().remove(0);
-        if let Some(device) = common::gpu() {
-            let options = RunOptions::default().max_piece(20_000);
-            let found = operator.run_with(&device, &inputs, options).unwrap();
-            assert!(compare(&found[0], &expected).unwrap().is_equal(), "{operator:?}");
+        for device in &gpus {
+            let mut pieces = 0;
+            let options =
+                RunOptions::new().max_piece(10_000).progress(|progress| pieces = progress.pieces);
+            let found = operator.run_with(device, &inputs, options).unwrap();
+            let on = common::describe(device);
+            assert!(found[0].bytes() == expected.bytes(), "{operator:?} on {on}");
+            assert_eq!(pieces > 5, finds, "{operator:?} on {on}: {pieces} pieces");
         }
     }
 }
@@ -234,7 +251,7 @@ fn foreign_indices_are_refused() {
             let right = matches!(error,
                 Error::IndexOutOfRange { position: 1, value, elements: 4 } if value == wrong);
             assert!(right, "{error}");
-            // On a device nobody looks, and the value goes nowhere.
+            // On a device the index is not checked, and the value is left out.
             let uploaded = [&values, &indices].map(|tensor| device.upload(tensor).unwrap());
             let plan = device.plan(&unpool, &[values.desc(), indices.desc()]).unwrap();
             let found = device.execute(&plan, &[&uploaded[0], &uploaded[1]]).unwrap();
@@ -260,11 +277,13 @@ fn what_does_not_belong_together_is_refused() {
     assert!(matches!(error, Error::WrongElementType { .. }), "{error}");
     let error = reduce.infer(&[&data]).unwrap_err();
     assert!(matches!(error, Error::InputCount { expected: "2 inputs", actual: 1, .. }), "{error}");
-    let segment = Operator::from(SegmentMaxBackward::new(SegmentMax::sorted()));
+    let segment = SegmentMax::sorted().extremum(Extremum::Minimum);
+    let segment = Operator::from(SegmentMaxBackward::new(segment));
     let ids = desc(i32, &[2]);
     assert!(segment.infer(&[&data, &ids, &desc(f32, &[9, 3])]).is_ok());
     let error = segment.infer(&[&data, &ids, &desc(f32, &[9, 2])]).unwrap_err();
     assert!(matches!(error, Error::WrongInput { position: 2, .. }), "{error}");
+    assert!(error.to_string().contains("SegmentMinBackward"), "{error}");
     let error = segment.infer(&[&data, &ids]).unwrap_err();
     assert!(matches!(error, Error::InputCount { expected: "3 inputs", actual: 2, .. }), "{error}");
     let unpool = Operator::from(MaxUnpool::new([4, 4]));

@@ -3,13 +3,13 @@
 use arbitrary::{Arbitrary, Result, Unstructured};
 use wgmax::dialect::{Attribute, Attributes, Dialect, Node};
 use wgmax::operator::{
-    EmptySegment, EmptySet, Indices, Layout, MaxPool, Operator, Order, Padding, ReduceMax,
-    Rounding, SegmentMax,
+    EmptySegment, EmptySet, Indices, Layout, MaxPool, MaxPoolBackward, MaxUnpool, Operator, Order,
+    Padding, Positions, ReduceMax, ReduceMaxBackward, Rounding, SegmentMax, SegmentMaxBackward,
 };
 use wgmax::{ElementType, Extremum, Nan};
 
 /// Names of attributes, values of texts: those that the dialects know, and one that none does.
-const ATTRIBUTES: [&str; 21] = [
+const ATTRIBUTES: [&str; 22] = [
     "axes",
     "keepdims",
     "keep_dims",
@@ -30,6 +30,7 @@ const ATTRIBUTES: [&str; 21] = [
     "axis",
     "fill_mode",
     "exclude_pad",
+    "select_last_index",
     "what",
 ];
 const TEXTS: [&str; 18] = [
@@ -51,6 +52,22 @@ const TEXTS: [&str; 18] = [
     "i64",
     "ZERO",
     "LOWEST",
+];
+
+/// Names of operators: those of the dialects, and one that none has.
+const OPERATORS: [&str; 12] = [
+    "ReduceMax",
+    "MaxPool",
+    "SegmentMax",
+    "Max",
+    "ReduceMin",
+    "ArgMax",
+    "ArgMin",
+    "GlobalMaxPool",
+    "MaxUnpool",
+    "MaxPoolBackward",
+    "ReduceMaxBackward",
+    "SegmentMaxBackward",
 ];
 
 /// Small for the most part; sometimes anything.
@@ -95,10 +112,13 @@ pub(super) fn node(from: &mut Unstructured) -> Result<Node> {
         attributes.insert(from.choose(&ATTRIBUTES)?.to_string(), value);
     }
     Ok(Node {
-        dialect: *from.choose(&[Dialect::Onnx, Dialect::OneDnn, Dialect::OpenVino])?,
-        operator: from
-            .choose(&["ReduceMax", "MaxPool", "SegmentMax", "Max", "ReduceMin"])?
-            .to_string(),
+        dialect: *from.choose(&[
+            Dialect::Onnx,
+            Dialect::OneDnn,
+            Dialect::OpenVino,
+            Dialect::Neutral,
+        ])?,
+        operator: from.choose(&OPERATORS)?.to_string(),
         version: if from.ratio(1, 4)? { None } else { Some(from.int_in_range(0..=25)?) },
         attributes,
         outputs: from.int_in_range(0..=3)?,
@@ -162,5 +182,41 @@ pub(super) fn neutral(from: &mut Unstructured, rank: usize) -> Result<Operator> 
                 .extremum(extremum(from)?)
                 .into()
         }
+    })
+}
+
+/// The gradient of an operator, from data or from saved positions of data of this shape.
+pub(super) fn backward(
+    from: &mut Unstructured,
+    forward: &Operator,
+    saved: Option<&[usize]>,
+) -> Result<Operator> {
+    let element_type = *from.choose(&[ElementType::I32, ElementType::I64])?;
+    Ok(match forward {
+        Operator::ReduceMax(op) => {
+            let last = from.arbitrary()?;
+            let op = op.clone().indices(Positions { element_type, last });
+            let backward = ReduceMaxBackward::new(op);
+            saved.map_or(backward.clone(), |shape| backward.from_indices(shape)).into()
+        }
+        Operator::MaxPool(op) => {
+            let backward = MaxPoolBackward::new(op.clone());
+            saved.map_or(backward.clone(), |shape| backward.from_indices(shape)).into()
+        }
+        Operator::SegmentMax(op) => {
+            let backward = SegmentMaxBackward::new(op.clone().indices(element_type));
+            saved.map_or(backward.clone(), |shape| backward.from_indices(shape)).into()
+        }
+        other => other.clone(),
+    })
+}
+
+/// A MaxUnpool whose indices are those of a shape, or of a part of it.
+pub(super) fn unpool(from: &mut Unstructured, shape: &[usize]) -> Result<Operator> {
+    let operator = MaxUnpool::new(shape);
+    let within = shape.iter().map(|&size| from.int_in_range(0..=size));
+    Ok(match within.collect::<Result<Vec<_>>>()? {
+        within if from.arbitrary()? => operator.indices_within(within).into(),
+        _ => operator.into(),
     })
 }

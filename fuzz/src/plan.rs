@@ -7,7 +7,7 @@ use wgmax::plan::{Limits, Plan};
 use wgmax::{DeviceTensor, ElementType, Tensor, TensorDesc, Tuning};
 
 use super::CPU;
-use super::operators::{dimension, neutral, node};
+use super::operators::{backward, dimension, neutral, node, unpool};
 
 /// Elements of all tensors of a plan that is run.
 const SMALL: usize = 1 << 14;
@@ -53,8 +53,17 @@ fn attempt(from: &mut Unstructured) -> Result<()> {
         let Ok(ids) = TensorDesc::new(*ids, [rows.map_or_else(|| dimension(from), Ok)?]) else {
             return Ok(());
         };
-        let inputs = [&data, &ids];
-        check(&operator, &inputs[..operator.input_count()], &limits, &tuning);
+        let inputs = &[&data, &ids][..operator.input_count()];
+        check(&operator, inputs, &limits, &tuning);
+        if let Ok(results) = operator.infer(inputs) {
+            let gradient = backward(from, &operator, None)?;
+            check(&gradient, &[inputs, &[&results[0]]].concat(), &limits, &tuning);
+            // Shapes alone: of indices that no operator gave, a gradient may be anything.
+            let saved = backward(from, &operator, Some(data.shape()))?;
+            if let Ok(indices) = TensorDesc::new(ids.element_type(), results[0].shape()) {
+                check(&saved, &[&indices, &results[0]], &limits, &tuning);
+            }
+        }
         return Ok(());
     }
     let shape = small_shape(from, rank)?;
@@ -67,8 +76,22 @@ fn attempt(from: &mut Unstructured) -> Result<()> {
         ids.sort_unstable();
     }
     let ids = Tensor::from_slice([rows], &ids).expect("as many as rows");
-    let inputs = [&data, &ids];
-    run(&operator, &inputs[..operator.input_count()], &limits, &tuning);
+    let inputs = &[&data, &ids][..operator.input_count()];
+    run(&operator, inputs, &limits, &tuning);
+    let Ok(operator) = operator.checked(inputs) else { return Ok(()) };
+    let descs: Vec<&TensorDesc> = inputs.iter().map(|tensor| tensor.desc()).collect();
+    if let Ok(results) = operator.infer(&descs) {
+        let gradient = tensor(from, Some(data.element_type()), results[0].shape().to_vec())?;
+        let Some(gradient) = gradient else { return Ok(()) };
+        let operator = backward(from, &operator, None)?;
+        run(&operator, &[inputs, &[&gradient]].concat(), &limits, &tuning);
+        let indices = tensor(from, Some(ids.element_type()), data.shape().to_vec())?;
+        let Some(indices) = indices else { return Ok(()) };
+        let sizes = from.int_in_range(0..=4)?;
+        let shape = small_shape(from, sizes)?;
+        let unpool = unpool(from, &shape)?;
+        run(&unpool, &[&data, &indices], &limits, &tuning);
+    }
     Ok(())
 }
 

@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::plan::{Feed, Plan, Target};
 use crate::pool::{self as forward, Indices, Layout, MaxPool, Order};
 use crate::reduce;
-use crate::tensor::key::Ranking;
+use crate::tensor::key::{Extremum, Ranking};
 use crate::tensor::{ElementType, TensorDesc};
 
 /// The gradient of a [`MaxPool`]: of its data, from that of its maxima.
@@ -73,6 +73,14 @@ impl MaxPoolBackward {
         self.pool.get_indices().unwrap_or_default()
     }
 
+    /// As [`Operator::name`](crate::operator::Operator::name).
+    pub(crate) fn name(&self) -> &'static str {
+        match self.pool.get_extremum() {
+            Extremum::Maximum => "MaxPoolBackward",
+            Extremum::Minimum => "MinPoolBackward",
+        }
+    }
+
     /// The type and shape of the result: those of the data.
     ///
     /// # Errors
@@ -83,9 +91,9 @@ impl MaxPoolBackward {
         let data = data_of(first, self.get_shape(), gradient)?;
         let indices = self.shape.is_some().then(|| self.indices());
         let results = self.pool.clone().indices(indices).infer(&data)?;
-        check_input("MaxPoolBackward", 1, &results[0], gradient)?;
+        check_input(self.name(), 1, &results[0], gradient)?;
         if let (Some(expected), Some(indices)) = (results.get(1), indices) {
-            check_input("MaxPoolBackward", 0, expected, first)?;
+            check_input(self.name(), 0, expected, first)?;
             let bad = |attribute, expected, value: String| {
                 Err(Error::BadAttribute { attribute, expected, value })
             };

@@ -5,6 +5,7 @@ use super::{check_indices, check_input, data_of};
 use crate::error::Result;
 use crate::plan::{Feed, Plan, Target};
 use crate::reduce::{self as forward, Positions, ReduceMax};
+use crate::tensor::key::Extremum;
 use crate::tensor::{ElementType, TensorDesc};
 
 /// The gradient of a [`ReduceMax`]: of its data, from that of its maxima.
@@ -60,6 +61,14 @@ impl ReduceMaxBackward {
         self.shape.as_deref()
     }
 
+    /// As [`Operator::name`](crate::operator::Operator::name).
+    pub(crate) fn name(&self) -> &'static str {
+        match self.reduce.get_extremum() {
+            Extremum::Maximum => "ReduceMaxBackward",
+            Extremum::Minimum => "ReduceMinBackward",
+        }
+    }
+
     /// The type and shape of the result: those of the data.
     ///
     /// # Errors
@@ -71,7 +80,7 @@ impl ReduceMaxBackward {
     pub fn infer(&self, first: &TensorDesc, gradient: &TensorDesc) -> Result<TensorDesc> {
         let data = data_of(first, self.get_shape(), gradient)?;
         let maxima = self.reduce.clone().indices(None).values(true).infer(&data)?;
-        check_input("ReduceMaxBackward", 1, &maxima, gradient)?;
+        check_input(self.name(), 1, &maxima, gradient)?;
         if self.shape.is_some() {
             let Positions { element_type, .. } = self.reduce.get_indices().unwrap_or_default();
             let reduced = self.reduce.reduced(data.rank())?;
@@ -79,7 +88,7 @@ impl ReduceMaxBackward {
             let set = sizes.fold(1usize, |set, (&size, _)| set.saturating_mul(size));
             check_indices(element_type, set)?;
             let indices = TensorDesc::new(element_type, gradient.shape())?;
-            check_input("ReduceMaxBackward", 0, &indices, first)?;
+            check_input(self.name(), 0, &indices, first)?;
         }
         Ok(data)
     }

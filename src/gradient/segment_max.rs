@@ -5,6 +5,7 @@ use super::{check_indices, check_input, data_of};
 use crate::error::{Error, Result};
 use crate::plan::{Feed, Plan, Target};
 use crate::segment::{self as forward, SegmentMax, Segments};
+use crate::tensor::key::Extremum;
 use crate::tensor::{ElementType, Tensor, TensorDesc};
 
 /// The gradient of a [`SegmentMax`]: of its data, from that of its maxima.
@@ -63,6 +64,14 @@ impl SegmentMaxBackward {
         self.shape.as_deref()
     }
 
+    /// As [`Operator::name`](crate::operator::Operator::name).
+    pub(crate) fn name(&self) -> &'static str {
+        match self.segment.get_extremum() {
+            Extremum::Maximum => "SegmentMaxBackward",
+            Extremum::Minimum => "SegmentMinBackward",
+        }
+    }
+
     /// The type and shape of the result: those of the data. `inputs` are data, ids and gradient, or
     /// indices and gradient.
     ///
@@ -72,12 +81,11 @@ impl SegmentMaxBackward {
     /// indices of another type than `i32` and `i64`, [`Error::IndexTooLarge`] for `i32` and more
     /// rows; [`Error::InputCount`].
     pub fn infer(&self, inputs: &[&TensorDesc]) -> Result<TensorDesc> {
-        let name = "SegmentMaxBackward";
         match (&self.shape, inputs) {
             (None, &[data, ids, gradient]) => {
                 data_of(data, None, gradient)?;
                 let maxima = self.forward(data, gradient).infer(data, ids)?.swap_remove(0);
-                check_input(name, 2, &maxima, gradient)?;
+                check_input(self.name(), 2, &maxima, gradient)?;
                 Ok(data.clone())
             }
             (Some(shape), &[indices, gradient]) => {
@@ -86,13 +94,23 @@ impl SegmentMaxBackward {
                     return Err(Error::SegmentDataRank);
                 };
                 let maxima = [&[segments_of(gradient)], row].concat();
-                check_input(name, 1, &TensorDesc::new(data.element_type(), maxima)?, gradient)?;
+                check_input(
+                    self.name(),
+                    1,
+                    &TensorDesc::new(data.element_type(), maxima)?,
+                    gradient,
+                )?;
                 let element_type = self.segment.get_indices().unwrap_or(ElementType::I64);
                 check_indices(element_type, rows)?;
-                check_input(name, 0, &TensorDesc::new(element_type, gradient.shape())?, indices)?;
+                check_input(
+                    self.name(),
+                    0,
+                    &TensorDesc::new(element_type, gradient.shape())?,
+                    indices,
+                )?;
                 Ok(data)
             }
-            _ => Err(Error::input_count(name, self.input_count(), inputs.len())),
+            _ => Err(Error::input_count(self.name(), self.input_count(), inputs.len())),
         }
     }
 

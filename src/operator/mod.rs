@@ -29,7 +29,7 @@ pub enum Operator {
     MaxPoolBackward(MaxPoolBackward),
     /// The gradient of a SegmentMax.
     SegmentMaxBackward(SegmentMaxBackward),
-    /// Values, to where indices say.
+    /// Values, stored where indices say; zeros between them.
     MaxUnpool(MaxUnpool),
 }
 
@@ -76,12 +76,9 @@ impl Operator {
             (Self::MaxPool(_), Extremum::Minimum) => "MinPool",
             (Self::SegmentMax(_), Extremum::Maximum) => "SegmentMax",
             (Self::SegmentMax(_), Extremum::Minimum) => "SegmentMin",
-            (Self::MaxPoolBackward(_), Extremum::Maximum) => "MaxPoolBackward",
-            (Self::MaxPoolBackward(_), Extremum::Minimum) => "MinPoolBackward",
-            (Self::ReduceMaxBackward(_), Extremum::Maximum) => "ReduceMaxBackward",
-            (Self::ReduceMaxBackward(_), Extremum::Minimum) => "ReduceMinBackward",
-            (Self::SegmentMaxBackward(_), Extremum::Maximum) => "SegmentMaxBackward",
-            (Self::SegmentMaxBackward(_), Extremum::Minimum) => "SegmentMinBackward",
+            (Self::MaxPoolBackward(op), _) => op.name(),
+            (Self::ReduceMaxBackward(op), _) => op.name(),
+            (Self::SegmentMaxBackward(op), _) => op.name(),
             (Self::MaxUnpool(_), _) => "MaxUnpool",
         }
     }

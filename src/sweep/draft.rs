@@ -22,9 +22,31 @@ pub(super) struct Draft {
     pub long_chunks: bool,
     /// The ids before some were made wrong, where a status alone is looked for.
     pub right_ids: Option<Vec<i64>>,
+    /// What gives the positions that the first input holds, if it does, as its last result.
+    pub positions_of: Option<Box<Self>>,
 }
 
 impl Draft {
+    pub fn new(operator: impl Into<Operator>, data: TensorDesc, others: Vec<Tensor>) -> Self {
+        let (operator, long_chunks) = (operator.into(), false);
+        Self { operator, data, others, long_chunks, right_ids: None, positions_of: None }
+    }
+
+    /// A gradient from the positions that a draft gives, the last of its results `results`.
+    pub fn from_positions(
+        operator: impl Into<Operator>,
+        of: Self,
+        results: Vec<TensorDesc>,
+        gradient: Tensor,
+    ) -> Self {
+        let mut draft = Self::new(operator, of.data.clone(), vec![gradient]);
+        if let Some(positions) = results.into_iter().last() {
+            draft.data = positions;
+        }
+        draft.positions_of = Some(Box::new(of));
+        draft
+    }
+
     fn random(
         random: &mut Random,
         kind: Kind,
@@ -121,24 +143,15 @@ impl Draft {
     /// The elements, mirrored where the minimum is wanted: what shows a lost element there is low.
     fn oriented(&self, data: Tensor) -> Result<Tensor> {
         match self.operator.extremum() {
-            Extremum::Minimum if !self.has_positions() => mirrored(&data),
+            Extremum::Minimum if self.positions_of.is_none() => mirrored(&data),
             _ => Ok(data),
         }
     }
 
-    /// Whether the first tensor holds saved positions, which are left as they are: most others are
-    /// those of no element.
-    fn has_positions(&self) -> bool {
-        matches!(&self.operator, Operator::ReduceMaxBackward(op) if op.get_shape().is_some())
-    }
-
-    /// Elements of a style.
+    /// Elements of a style, or positions of elements of this style.
     fn fill(&self, style: Style, random: &mut Random) -> Result<Tensor> {
-        if let Operator::ReduceMaxBackward(op) = &self.operator
-            && let Some(shape) = op.get_shape()
-        {
-            let set = shape.iter().product::<usize>() / self.data.len().max(1);
-            return gradient::positions(&self.data, set, random);
+        if let Some(of) = &self.positions_of {
+            return gradient::positions(of, of.oriented(of.fill(style, random)?)?, random);
         }
         let data = tensor(self.data.element_type(), self.data.shape(), style, random)?;
         if style != Style::Peaks || data.is_empty() || random.once_in(8) {
@@ -159,7 +172,7 @@ impl Draft {
         narrow.views = random.once_in(4).then(|| random.below(1 << 16));
         let style = self.style(kind, random);
         let mut data = self.fill(style, random)?;
-        if !data.is_empty() && !self.has_positions() && random.once_in(3) {
+        if !data.is_empty() && self.positions_of.is_none() && random.once_in(3) {
             data = with_parts(kind, &data, random)?;
         }
         let tensors =

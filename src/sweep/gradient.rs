@@ -6,6 +6,7 @@ use crate::error::Result;
 use crate::operator::{
     MaxPoolBackward, MaxUnpool, Operator, ReduceMaxBackward, SegmentMaxBackward,
 };
+use crate::oracle;
 use crate::tensor::{ElementType, Tensor, TensorDesc};
 
 /// A gradient whose sums are rounded, cancel, overflow and underflow: numbers of a few neighbouring
@@ -42,15 +43,31 @@ pub(super) fn tensor(t: ElementType, shape: &[usize], random: &mut Random) -> Re
     })
 }
 
-/// Random positions of the elements of a set, and some that are none.
-pub(super) fn positions(desc: &TensorDesc, set: usize, random: &mut Random) -> Result<Tensor> {
-    Tensor::filled(desc.clone(), |bytes| {
-        for index in bytes.chunks_exact_mut(desc.element_type().size()) {
-            let position = match random.below(12) {
-                0 => random.pick(&[-1, set as i64, 1 << 31, 1 << 32, i64::MIN]),
-                _ => random.below(set.max(1) as u64) as i64,
-            };
-            index.copy_from_slice(&position.to_le_bytes()[..index.len()]);
+/// The positions that an operator gives for data, its last result. Of reductions and segments, whose
+/// gradients leave out what is no position, some are none.
+pub(super) fn positions(of: &Draft, data: Tensor, random: &mut Random) -> Result<Tensor> {
+    let inputs: Vec<&Tensor> = [&data].into_iter().chain(&of.others).collect();
+    let mut results = oracle::run(&of.operator, &inputs)?;
+    let Some(positions) = results.pop() else {
+        return Ok(data);
+    };
+    let size = positions.element_type().size();
+    // Behind the last element of a set, or of all.
+    let behind = match &of.operator {
+        Operator::ReduceMax(_) => data.len() / positions.len().max(1),
+        Operator::SegmentMax(_) => data.shape()[0],
+        _ => return Ok(positions),
+    };
+    let wrong: &[i64] = match size {
+        4 => &[-1, behind as i64, i32::MIN.into()],
+        _ => &[-1, behind as i64, 1 << 31, 1 << 32, i64::MIN],
+    };
+    Tensor::filled(positions.desc().clone(), |bytes| {
+        bytes.copy_from_slice(positions.bytes());
+        for index in bytes.chunks_exact_mut(size) {
+            if random.once_in(12) {
+                index.copy_from_slice(&random.pick(wrong).to_le_bytes()[..size]);
+            }
         }
     })
 }
@@ -95,13 +112,7 @@ pub(super) fn unpool(random: &mut Random, t: ElementType, budget: u64) -> Result
             index.copy_from_slice(&(position as u64).to_le_bytes()[..index_type.size()]);
         }
     })?;
-    Ok(Draft {
-        operator: operator.into(),
-        data: TensorDesc::new(t, values)?,
-        others: vec![indices],
-        long_chunks: false,
-        right_ids: None,
-    })
+    Ok(Draft::new(operator, TensorDesc::new(t, values)?, vec![indices]))
 }
 
 /// The operator whose gradient an operator is, from its data.
@@ -113,6 +124,16 @@ pub(super) fn forward(operator: &Operator) -> Option<Operator> {
             Some(op.get_segment().into())
         }
         _ => None,
+    }
+}
+
+/// Whether an operator is a gradient from saved positions, its first input.
+pub(super) fn has_positions(operator: &Operator) -> bool {
+    match operator {
+        Operator::ReduceMaxBackward(op) => op.get_shape().is_some(),
+        Operator::MaxPoolBackward(op) => op.get_shape().is_some(),
+        Operator::SegmentMaxBackward(op) => op.get_shape().is_some(),
+        _ => false,
     }
 }
 

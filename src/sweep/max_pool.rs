@@ -29,18 +29,39 @@ pub(super) fn draft(
     loop {
         let (op, shape) = pooling(random, t, budget, aim);
         let data = TensorDesc::new(t, shape)?;
-        let (mut operator, mut others) = (Operator::from(&op), Vec::new());
-        if !is_usable(&operator, &data) {
+        if !is_usable(&Operator::from(&op), &data) {
             continue;
         }
-        if aim.is_some_and(|aim| aim.kernel().contains("gradient"))
-            && let Ok(results) = op.infer(&data)
-        {
-            others.push(gradient::tensor(t, results[0].shape(), random)?);
-            operator = MaxPoolBackward::new(op).into();
-        }
-        return Ok(Draft { operator, data, others, long_chunks: false, right_ids: None });
+        return match aim.map(|aim| aim.kernel()) {
+            Some(kernel) if kernel.contains("gradient") => backward(random, op, data, kernel),
+            _ => Ok(Draft::new(op, data, Vec::new())),
+        };
     }
+}
+
+/// The gradient of a pooling: from its data, or from its indices, which no tile needs.
+fn backward(random: &mut Random, op: MaxPool, data: TensorDesc, kernel: &str) -> Result<Draft> {
+    let saved = kernel != "pool_tile_gradient" && random.once_in(2);
+    let op = op.clone().indices(saved.then(|| Indices {
+        element_type: random.pick(&[ElementType::I32, ElementType::I64]),
+        order: Order::RowMajor,
+        axis: random.below(op.first_spatial() as u64 + 1) as i64,
+    }));
+    let results = match op.infer(&data) {
+        Ok(results) => results,
+        // Running the case reports it.
+        Err(_) => return Ok(Draft::new(op, data, Vec::new())),
+    };
+    let gradient = gradient::tensor(data.element_type(), results[0].shape(), random)?;
+    let backward = MaxPoolBackward::new(op.clone());
+    Ok(match saved {
+        true => {
+            let backward = backward.from_indices(data.shape());
+            let of = Draft::new(op, data, Vec::new());
+            Draft::from_positions(backward, of, results, gradient)
+        }
+        false => Draft::new(backward, data, vec![gradient]),
+    })
 }
 
 /// Whether the windows fit the input and the oracle's cost is acceptable.

@@ -8,7 +8,7 @@ use super::elements::place;
 use super::{Random, gradient};
 use crate::Nan;
 use crate::error::Result;
-use crate::operator::{EmptySet, Operator, Positions, ReduceMax, ReduceMaxBackward};
+use crate::operator::{EmptySet, Positions, ReduceMax, ReduceMaxBackward};
 use crate::tensor::{ElementType, TensorDesc};
 
 /// A random reduction of a tensor with element type `t` and about `budget` elements at most.
@@ -51,23 +51,24 @@ pub(super) fn draft(
         // Empty sets have no positions.
         op = if with.outputs(&data).is_ok() { with } else { op };
     }
-    let (mut operator, mut first, mut others) = (Operator::from(&op), data.clone(), Vec::new());
-    if aim.is_some_and(|aim| aim.kernel() == "gradient_scatter") {
-        let maxima = op.infer(&data)?;
-        let backward = ReduceMaxBackward::new(op.indices(Positions {
-            element_type: random.pick(&[ElementType::I32, ElementType::I64]),
-            last: random.once_in(3),
-        }));
-        operator = backward.clone().into();
-        if random.once_in(2)
-            && let Some(positions) = backward.get_reduce().get_indices()
-        {
-            first = TensorDesc::new(positions.element_type, maxima.shape())?;
-            operator = backward.from_indices(data.shape()).into();
-        }
-        others.push(gradient::tensor(t, maxima.shape(), random)?);
+    if aim.is_none_or(|aim| aim.kernel() != "gradient_scatter") {
+        return Ok(Draft::new(op, data, Vec::new()));
     }
-    Ok(Draft { operator, data: first, others, long_chunks: false, right_ids: None })
+    let op = op.indices(Positions {
+        element_type: random.pick(&[ElementType::I32, ElementType::I64]),
+        last: random.once_in(3),
+    });
+    let gradient = gradient::tensor(t, op.infer(&data)?.shape(), random)?;
+    let backward = ReduceMaxBackward::new(op.clone());
+    // Empty sets have no positions.
+    match op.outputs(&data) {
+        Ok(results) if random.once_in(2) => {
+            let backward = backward.from_indices(data.shape());
+            let of = Draft::new(op, data, Vec::new());
+            Ok(Draft::from_positions(backward, of, results, gradient))
+        }
+        _ => Ok(Draft::new(backward, data, vec![gradient])),
+    }
 }
 
 /// Any shape, and any axes of it; all of them where there are none.

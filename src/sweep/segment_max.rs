@@ -8,7 +8,7 @@ use super::elements::place;
 use super::{Random, gradient};
 use crate::Nan;
 use crate::error::Result;
-use crate::operator::{EmptySegment, Operator, SegmentMax, SegmentMaxBackward, Segments};
+use crate::operator::{EmptySegment, SegmentMax, SegmentMaxBackward, Segments};
 use crate::segment::Ids;
 use crate::tensor::{ElementType, Tensor, TensorDesc};
 
@@ -111,20 +111,20 @@ pub(super) fn draft(
         true => wrong(random, &ids, id_type)?,
         false => ids_tensor(id_type, &ids)?,
     };
-    let (mut operator, mut others) = (Operator::from(&op), vec![tensor]);
-    if aim.is_some_and(|aim| aim.kernel() == "gradient_scatter") {
-        let data = TensorDesc::new(t, shape.clone())?;
-        let maxima = op.checked(&data, &others[0])?.infer(&data, others[0].desc())?;
-        others.push(gradient::tensor(t, maxima[0].shape(), random)?);
-        operator = SegmentMaxBackward::new(op).into();
+    let data = TensorDesc::new(t, shape)?;
+    if aim.is_none_or(|aim| aim.kernel() != "gradient_scatter") {
+        let draft = Draft::new(op, data, vec![tensor]);
+        return Ok(Draft { long_chunks: by_256, right_ids: hostile.then_some(ids), ..draft });
     }
-    Ok(Draft {
-        operator,
-        data: TensorDesc::new(t, shape)?,
-        others,
-        long_chunks: by_256,
-        right_ids: hostile.then_some(ids),
-    })
+    let forward = op.checked(&data, &tensor)?.status(false);
+    let maxima = forward.infer(&data, tensor.desc())?;
+    let gradient = gradient::tensor(t, maxima[0].shape(), random)?;
+    if maxima.len() > 1 && random.once_in(2) {
+        let backward = SegmentMaxBackward::new(op).from_indices(data.shape());
+        let of = Draft::new(forward, data, vec![tensor]);
+        return Ok(Draft::from_positions(backward, of, maxima, gradient));
+    }
+    Ok(Draft::new(SegmentMaxBackward::new(op), data, vec![tensor, gradient]))
 }
 
 /// An element of each column of each segment: at an end of the segment, or of a part of it.

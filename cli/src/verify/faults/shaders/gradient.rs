@@ -9,7 +9,7 @@ const SUMS: &[&str] = &["pool_gradient", "pool_gradient_rows", "pool_tile_gradie
 const STORES: &[&str] = &["gradient_scatter", "unpool_scatter", "unpool_claim"];
 const VALUES: &[&str] = &["gradient_scatter", "unpool_scatter"];
 
-/// In the order of the files in `shaders/`.
+/// Sums of gradients, and behind them the kernels that store by position.
 pub static FAULTS: &[ShaderFault] = &[
     ShaderFault {
         name: "last-window-of-an-element-is-lost",
