@@ -1,5 +1,6 @@
 //! The command: see `wgmax --help`.
 
+mod backward;
 mod bench;
 mod check;
 mod color;

@@ -5,6 +5,7 @@ use wgmax::operator::{Operator, Positions, ReduceMax};
 use wgmax::{Error, Extremum, Tensor, TensorDesc};
 
 use super::Outcome;
+use super::backward::Backward;
 use super::options::{EmptyChoice, IndexType, List, NanChoice, Run, Writing};
 use super::output::{self, Output};
 use super::source::Source;
@@ -17,12 +18,13 @@ Examples:
   wgmax reduce-max w.safetensors:weight --axes -1 --nan ignore --device cpu
   wgmax reduce-max photo.png --axes 0,1
   wgmax reduce-max logits.npy --axes -1 --indices best.npy -o y.npy
+  wgmax reduce-max x.npy --axes -1 --backward gradient_of_y.npy -o gradient_of_x.npy
   wgmax reduce-max - --keep-dims < x.npy")]
 pub struct Arguments {
     #[command(flatten)]
     operation: Operation,
     /// Also compute the positions of the results within the reduced axes, and write them to a file
-    #[arg(long, value_name = "IDX_FILE")]
+    #[arg(long, value_name = "IDX_FILE", group = "positions")]
     indices: Option<String>,
     #[command(flatten)]
     run: Run,
@@ -33,17 +35,19 @@ pub struct Arguments {
     writing: Writing,
 }
 
-/// The operator and its input.
+/// The operator and its input, or those of its gradient.
 #[derive(Args)]
 pub struct Operation {
     #[command(flatten)]
     attributes: Attributes,
     #[command(flatten)]
     source: Source,
+    #[command(flatten)]
+    backward: Backward,
 }
 
 /// The operator's attributes. A command that includes them has an argument `indices` too, which
-/// says whether indices are computed.
+/// says whether indices are computed, and a group `positions` of this one and `backward`.
 #[derive(Args)]
 pub struct Attributes {
     /// Axes to reduce, such as 0,-1; "" for none. All axes by default
@@ -61,8 +65,8 @@ pub struct Attributes {
     /// Element type of the indices
     #[arg(long, value_enum, default_value = "i64", requires = "indices")]
     index_type: IndexType,
-    /// Of equal elements, the index of the last one; of the first one by default
-    #[arg(long, requires = "indices")]
+    /// Of equal elements, the last one has the index or the gradient; the first one by default
+    #[arg(long, requires = "positions")]
     last_index: bool,
 }
 
@@ -101,20 +105,21 @@ pub struct PositionArguments {
 }
 
 impl Attributes {
-    /// The operator, if the attributes fit the input.
+    /// The operator, if the attributes fit the input. `positions`: whether results have indices, or
+    /// a gradient is computed.
     pub fn operator(
         &self,
         extremum: Extremum,
-        indices: bool,
+        positions: bool,
         input: &TensorDesc,
     ) -> anyhow::Result<Operator> {
-        let positions = Positions { element_type: self.index_type.into(), last: self.last_index };
+        let indices = Positions { element_type: self.index_type.into(), last: self.last_index };
         let operator = ReduceMax::new()
             .extremum(extremum)
             .keep_dims(self.keep_dims)
             .nan(self.nan.into())
             .empty_set(self.empty.into())
-            .indices(indices.then_some(positions));
+            .indices(positions.then_some(indices));
         along(operator, self.axes.as_ref(), input)
     }
 }
@@ -136,10 +141,22 @@ fn along(operator: ReduceMax, axes: Option<&List>, input: &TensorDesc) -> anyhow
 }
 
 impl Operation {
-    /// The operator, checked before a device is opened, and its input from the file.
-    pub fn read(&self, extremum: Extremum, indices: bool) -> anyhow::Result<(Operator, Tensor)> {
-        let input = self.source.read()?;
-        Ok((self.attributes.operator(extremum, indices, input.desc())?, input))
+    /// The files that are read.
+    pub fn inputs(&self) -> Vec<&str> {
+        [self.source.input.as_str()].into_iter().chain(self.backward.file()).collect()
+    }
+
+    /// The operator, checked before a device is opened, and its inputs from the files.
+    pub fn read(
+        &self,
+        extremum: Extremum,
+        indices: bool,
+    ) -> anyhow::Result<(Operator, Vec<Tensor>)> {
+        let Self { attributes, source, backward } = self;
+        let input = source.read()?;
+        let positions = indices || backward.file().is_some();
+        let operator = attributes.operator(extremum, positions, input.desc())?;
+        backward.apply(operator, vec![input], source, Ok)
     }
 }
 
@@ -151,13 +168,13 @@ pub fn run(
     Targets::default()
         .tensor("--output ", arguments.output.as_deref())?
         .tensor("--indices ", arguments.indices.as_deref())?
-        .check(&[&arguments.operation.source.input], Some(arguments.writing.force))?;
-    let (operator, input) = arguments.operation.read(extremum, arguments.indices.is_some())?;
-    let results = arguments.run.run(&operator, &[&input])?;
+        .check(&arguments.operation.inputs(), Some(arguments.writing.force))?;
+    let (operator, inputs) = arguments.operation.read(extremum, arguments.indices.is_some())?;
+    let results = arguments.run.run(&operator, &inputs.iter().collect::<Vec<_>>())?;
     let files = [&arguments.output, &arguments.indices];
     output::deliver(&results, &files[..results.len()], &arguments.writing, output)?;
-    if input.is_empty() && !results[0].is_empty() {
-        let (name, desc) = (arguments.operation.source.input.as_str(), input.desc());
+    if inputs[0].is_empty() && !results[0].is_empty() {
+        let (name, desc) = (arguments.operation.source.input.as_str(), inputs[0].desc());
         output::remark(format_args!("{name}: {desc} is empty: the result is the --empty value"));
     }
     Ok(Outcome::Good)

@@ -5,6 +5,7 @@ use wgmax::operator::{EmptySegment, Operator, SegmentMax};
 use wgmax::{Error, Extremum, Tensor};
 
 use super::Outcome;
+use super::backward::Backward;
 use super::files;
 use super::options::{IndexType, NanChoice, Run, Writing};
 use super::output::{self, Output};
@@ -15,12 +16,13 @@ use super::targets::Targets;
 #[command(after_help = "\
 Examples:
   wgmax segment-max x.npy ids.npy --num-segments 34 --unsorted -o y.npy
-  wgmax segment-max data.npy offsets.npy --offsets --indices rows.npy")]
+  wgmax segment-max data.npy offsets.npy --offsets --indices rows.npy
+  wgmax segment-max x.npy ids.npy --backward gradient_of_y.npy -o gradient_of_x.npy")]
 pub struct Arguments {
     #[command(flatten)]
     operation: Operation,
     /// Also compute the rows that the results come from, and write them to a file
-    #[arg(long, value_name = "IDX_FILE")]
+    #[arg(long, value_name = "IDX_FILE", group = "positions")]
     indices: Option<String>,
     #[command(flatten)]
     run: Run,
@@ -31,7 +33,7 @@ pub struct Arguments {
     writing: Writing,
 }
 
-/// The operator and its inputs.
+/// The operator and its inputs, or those of its gradient.
 #[derive(Args)]
 pub struct Operation {
     #[command(flatten)]
@@ -41,6 +43,8 @@ pub struct Operation {
     ids: String,
     #[command(flatten)]
     attributes: Attributes,
+    #[command(flatten)]
+    backward: Backward,
 }
 
 /// The operator's attributes. A command that includes them has an argument `indices` too, which
@@ -137,9 +141,9 @@ impl Attributes {
 }
 
 impl Operation {
-    /// The arguments of the inputs.
-    pub fn inputs(&self) -> [&str; 2] {
-        [&self.source.input, &self.ids]
+    /// The files that are read.
+    pub fn inputs(&self) -> Vec<&str> {
+        [&*self.source.input, &self.ids].into_iter().chain(self.backward.file()).collect()
     }
 
     /// The operator, checked before a device is opened, and its inputs from the files.
@@ -155,12 +159,13 @@ impl Operation {
         );
         let data = self.source.read()?;
         let ids = files::read(&self.ids, None)?;
-        let operator = attributes.operator(extremum, indices);
-        operator
+        let checked = attributes
+            .operator(extremum, indices)
             .checked(data.desc(), &ids)
-            .and_then(|operator| operator.infer(data.desc(), ids.desc()))
+            .and_then(|checked| checked.infer(data.desc(), ids.desc()).map(|_| checked))
             .map_err(|error| attributes.with_argument(error, &self.source.input, &self.ids))?;
-        Ok((operator.into(), vec![data, ids]))
+        // A gradient has as many segments as the results have.
+        self.backward.apply(checked.into(), vec![data, ids], &self.source, Ok)
     }
 }
 
@@ -174,23 +179,15 @@ pub fn run(
         .tensor("--indices ", arguments.indices.as_deref())?
         .check(&arguments.operation.inputs(), Some(arguments.writing.force))?;
     let (operator, inputs) = arguments.operation.read(extremum, arguments.indices.is_some())?;
-    let operator = match operator {
-        Operator::SegmentMax(operator) => operator.status(true).into(),
-        other => other,
+    let run = |operator| arguments.run.run(operator, &inputs.iter().collect::<Vec<_>>());
+    let results = match operator {
+        Operator::SegmentMax(operator) => {
+            let mut results = run(&operator.status(true).into())?;
+            remark_on_dropped(results.pop(), inputs[0].shape()[0], arguments)?;
+            results
+        }
+        gradient => run(&gradient)?,
     };
-    let mut results = arguments.run.run(&operator, &inputs.iter().collect::<Vec<&Tensor>>())?;
-    if let Some(status) = results.pop()
-        && let &[_, dropped] = status.as_slice::<u32>()?
-        && dropped > 0
-    {
-        let rows = inputs[0].shape()[0];
-        let why = match arguments.operation.attributes.offsets {
-            true => "they lie outside of all offsets",
-            false => "their ids are out of range",
-        };
-        let rows = output::counted(rows, "row");
-        output::remark(format_args!("{dropped} of {rows} belong to no segment: {why}"));
-    }
     output::deliver(
         &results,
         &[&arguments.output, &arguments.indices],
@@ -198,4 +195,24 @@ pub fn run(
         output,
     )?;
     Ok(Outcome::Good)
+}
+
+/// Says how many of the rows belong to no segment.
+fn remark_on_dropped(
+    status: Option<Tensor>,
+    rows: usize,
+    arguments: &Arguments,
+) -> wgmax::Result<()> {
+    if let Some(status) = status
+        && let &[_, dropped] = status.as_slice::<u32>()?
+        && dropped > 0
+    {
+        let why = match arguments.operation.attributes.offsets {
+            true => "they lie outside of all offsets",
+            false => "their ids are out of range",
+        };
+        let rows = output::counted(rows, "row");
+        output::remark(format_args!("{dropped} of {rows} belong to no segment: {why}"));
+    }
+    Ok(())
 }

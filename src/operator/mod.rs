@@ -83,6 +83,17 @@ impl Operator {
         }
     }
 
+    /// The gradient of the operator, from its inputs and the gradient of its first result. `None`
+    /// for gradients and [`MaxUnpool`].
+    pub fn backward(self) -> Option<Self> {
+        match self {
+            Self::ReduceMax(op) => Some(ReduceMaxBackward::new(op).into()),
+            Self::MaxPool(op) => Some(MaxPoolBackward::new(op).into()),
+            Self::SegmentMax(op) => Some(SegmentMaxBackward::new(op).into()),
+            _ => None,
+        }
+    }
+
     /// Whether the operator finds the maximum or the minimum.
     pub fn extremum(&self) -> Extremum {
         match self {

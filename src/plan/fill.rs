@@ -60,7 +60,7 @@ impl Builder<'_> {
                 padding: [0; 3],
             };
             let launch = New {
-                purpose: "the value of empty results, or of new scratch",
+                purpose: "one value for all elements",
                 shader: self.shader(&FILL),
                 params: &params,
                 sources: vec![],

@@ -3,9 +3,7 @@
 use super::draft::Draft;
 use super::{Case, Random};
 use crate::error::Result;
-use crate::operator::{
-    MaxPoolBackward, MaxUnpool, Operator, ReduceMaxBackward, SegmentMaxBackward,
-};
+use crate::operator::{MaxUnpool, Operator};
 use crate::oracle;
 use crate::tensor::{ElementType, Tensor, TensorDesc};
 
@@ -134,16 +132,6 @@ pub(super) fn has_positions(operator: &Operator) -> bool {
         Operator::MaxPoolBackward(op) => op.get_shape().is_some(),
         Operator::SegmentMaxBackward(op) => op.get_shape().is_some(),
         _ => false,
-    }
-}
-
-/// The gradient of an operator. `None` for one that has none.
-pub(super) fn backward(operator: Operator) -> Option<Operator> {
-    match operator {
-        Operator::ReduceMax(op) => Some(ReduceMaxBackward::new(op).into()),
-        Operator::MaxPool(op) => Some(MaxPoolBackward::new(op).into()),
-        Operator::SegmentMax(op) => Some(SegmentMaxBackward::new(op).into()),
-        _ => None,
     }
 }
 

@@ -9,6 +9,7 @@ use std::str::FromStr;
 
 use anyhow::Context;
 use clap::{Args, Subcommand};
+use wgmax::operator::Operator;
 use wgmax::{Extremum, Tensor};
 
 use super::max_pool::Axes;
@@ -19,7 +20,14 @@ use super::targets::Targets;
 use super::{Outcome, difference, files, max_pool, reduce_max, segment_max};
 
 /// The names of an operator's results.
-const RESULTS: [&str; 2] = ["values", "indices"];
+const fn results(operator: &Operator) -> [&'static str; 2] {
+    match operator {
+        Operator::ReduceMax(_) | Operator::MaxPool(_) | Operator::SegmentMax(_) => {
+            ["values", "indices"]
+        }
+        _ => ["gradient", ""],
+    }
+}
 
 #[derive(Args)]
 #[command(after_help = "\
@@ -83,12 +91,12 @@ enum Choice {
 impl Choice {
     /// Refuses two inputs that are standard input.
     fn check_inputs(&self) -> anyhow::Result<()> {
-        match self {
-            Self::SegmentMax(choice) | Self::SegmentMin(choice) => {
-                Targets::default().check(&choice.operation.inputs(), None)
-            }
-            _ => Ok(()),
-        }
+        let inputs = match self {
+            Self::ReduceMax(choice) | Self::ReduceMin(choice) => choice.operation.inputs(),
+            Self::MaxPool(choice) | Self::MinPool(choice) => choice.operation.inputs(),
+            Self::SegmentMax(choice) | Self::SegmentMin(choice) => choice.operation.inputs(),
+        };
+        Targets::default().check(&inputs, None)
     }
 }
 
@@ -98,7 +106,7 @@ struct ReduceMax {
     #[command(flatten)]
     operation: reduce_max::Operation,
     /// Also compare the positions of the results
-    #[arg(long)]
+    #[arg(long, group = "positions")]
     indices: bool,
     #[command(flatten)]
     between: Between,
@@ -110,7 +118,7 @@ struct MaxPool {
     #[command(flatten)]
     operation: max_pool::Operation,
     /// Also compare the positions of the results
-    #[arg(long)]
+    #[arg(long, group = "positions")]
     indices: bool,
     #[command(flatten)]
     between: Between,
@@ -122,7 +130,7 @@ struct SegmentMax {
     #[command(flatten)]
     operation: segment_max::Operation,
     /// Also compare the rows that the results come from
-    #[arg(long)]
+    #[arg(long, group = "positions")]
     indices: bool,
     #[command(flatten)]
     between: Between,
@@ -210,13 +218,13 @@ fn devices(choice: &Choice, output: &mut Output) -> anyhow::Result<Outcome> {
     let extremum = choice.extremum();
     let (operator, inputs, between) = match choice {
         Choice::ReduceMax(choice) | Choice::ReduceMin(choice) => {
-            let (operator, input) = choice.operation.read(extremum, choice.indices)?;
-            (operator, vec![input], &choice.between)
+            let (operator, inputs) = choice.operation.read(extremum, choice.indices)?;
+            (operator, inputs, &choice.between)
         }
         Choice::MaxPool(choice) | Choice::MinPool(choice) => {
-            let (operator, input, own) = choice.operation.read(extremum, choice.indices)?;
+            let (operator, inputs, own) = choice.operation.read(extremum, choice.indices)?;
             axes = own;
-            (operator, vec![input], &choice.between)
+            (operator, inputs, &choice.between)
         }
         Choice::SegmentMax(choice) | Choice::SegmentMin(choice) => {
             let (operator, inputs) = choice.operation.read(extremum, choice.indices)?;
@@ -235,7 +243,7 @@ fn devices(choice: &Choice, output: &mut Output) -> anyhow::Result<Outcome> {
         .collect::<Result<_, _>>()?;
     let from = descs.join(", ");
     let mut outcome = Outcome::Good;
-    for ((a, b), result) in a.iter().zip(&b).zip(RESULTS) {
+    for ((a, b), result) in a.iter().zip(&b).zip(results(&operator)) {
         let (a, b) = (axes.own(a)?, axes.own(b)?);
         let report = wgmax::compare(&a, &b)?;
         let report_text = difference::text(&report, 0);

@@ -13,7 +13,7 @@ use super::max_pool::Given;
 use super::options::{PlanChoice, Size, element_type, workgroup};
 use super::output::Output;
 use super::source::Shape;
-use super::{Outcome, max_pool, reduce_max, segment_max};
+use super::{Outcome, backward, max_pool, reduce_max, segment_max};
 
 #[derive(Args)]
 #[command(after_help = "\
@@ -21,6 +21,7 @@ Examples:
   wgmax explain reduce-max 1000x1000 --axes 0 --max-binding 64KiB
   wgmax explain max-pool 16,64,112,112 --kernel 3,3 --plan software --json
   wgmax explain segment-max 1000000x64 --num-segments 5000 --unsorted
+  wgmax explain max-pool 16,64,112,112 --kernel 3,3 --backward
 
 Limits are by default those that WebGPU guarantees, or memory alone with --plan cpu.")]
 pub struct Arguments {
@@ -68,8 +69,11 @@ struct ReduceMax {
     #[command(flatten)]
     attributes: reduce_max::Attributes,
     /// Also compute the positions of the results
-    #[arg(long)]
+    #[arg(long, group = "positions")]
     indices: bool,
+    /// The gradient instead, from the input and the gradient of the results
+    #[arg(long, group = "positions")]
+    backward: bool,
     #[command(flatten)]
     target: Target,
 }
@@ -86,8 +90,11 @@ struct MaxPool {
     #[command(flatten)]
     attributes: max_pool::Attributes,
     /// Also compute the positions of the results
-    #[arg(long)]
+    #[arg(long, group = "positions")]
     indices: bool,
+    /// The gradient instead, from the input and the gradient of the results
+    #[arg(long, group = "positions")]
+    backward: bool,
     #[command(flatten)]
     target: Target,
 }
@@ -109,8 +116,11 @@ struct SegmentMax {
     #[arg(long, value_name = "TYPE", default_value = "i32", value_parser = element_type)]
     ids_type: ElementType,
     /// Also compute the rows that the results come from
-    #[arg(long)]
+    #[arg(long, group = "positions")]
     indices: bool,
+    /// The gradient instead, from the input and the gradient of the results
+    #[arg(long, group = "positions")]
+    backward: bool,
     #[command(flatten)]
     target: Target,
 }
@@ -217,24 +227,33 @@ struct Explanation {
 
 pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome> {
     let extremum = arguments.operator.extremum();
-    let (operator, inputs, target) = match &arguments.operator {
+    let (operator, mut inputs, backward, target) = match &arguments.operator {
         Choice::ReduceMax(choice) | Choice::ReduceMin(choice) => {
-            let desc = choice.input.desc()?;
-            let operator = choice.attributes.operator(extremum, choice.indices, &desc)?;
-            (operator, vec![desc], &choice.target)
+            let ReduceMax { input, attributes, indices, backward, target } = choice;
+            let desc = input.desc()?;
+            let operator = attributes.operator(extremum, *indices || *backward, &desc)?;
+            (operator, vec![desc], *backward, target)
         }
         Choice::MaxPool(choice) | Choice::MinPool(choice) => {
-            let MaxPool { input, attributes, indices, target } = choice;
+            let MaxPool { input, attributes, indices, backward, target } = choice;
             let desc = input.desc()?;
             let shape = &input.shape;
             let given = Given { name: shape.text(), reshaped: &|new| shape.replaced(new) };
             let (operator, axes) = attributes.operator(extremum, *indices, &desc, &given)?;
-            (operator, vec![axes.pooled(&desc)?], target)
+            (operator, vec![axes.pooled(&desc)?], *backward, target)
         }
         Choice::SegmentMax(choice) | Choice::SegmentMin(choice) => {
             let (operator, inputs) = choice.operator(extremum)?;
-            (operator, inputs, &choice.target)
+            (operator, inputs, choice.backward, &choice.target)
         }
+    };
+    let operator = match backward {
+        true => {
+            let results = operator.infer(&inputs.iter().collect::<Vec<_>>())?;
+            inputs.extend(results.into_iter().next());
+            backward::of(operator, &inputs.iter().collect::<Vec<_>>())?
+        }
+        false => operator,
     };
     let (limits, tuning) = (target.limits(), target.tuning());
     let descs: Vec<&TensorDesc> = inputs.iter().collect();

@@ -4,10 +4,11 @@ mod advice;
 mod axes;
 
 use clap::{Args, ValueEnum};
-use wgmax::operator::{self, MaxPool, MaxPoolBackward, Operator, Padding};
+use wgmax::operator::{self, MaxPool, Operator, Padding};
 use wgmax::{Extremum, Tensor, TensorDesc};
 
 use super::Outcome;
+use super::backward::Backward;
 use super::options::{EmptyChoice, IndexType, List, NanChoice, Run, Writing};
 use super::output::{self, Output};
 use super::source::Source;
@@ -29,12 +30,8 @@ pub struct Arguments {
     #[command(flatten)]
     operation: Operation,
     /// Also compute the positions of the results, and write them to a file
-    #[arg(long, value_name = "IDX_FILE")]
+    #[arg(long, value_name = "IDX_FILE", group = "positions")]
     indices: Option<String>,
-    /// Compute the gradient of INPUT instead, from this file with the gradient of the maxima or
-    /// minima, in the formats of INPUT
-    #[arg(long, value_name = "FILE", conflicts_with = "indices")]
-    backward: Option<String>,
     #[command(flatten)]
     run: Run,
     /// File for the result, as FILE:NAME in an archive that keeps its other arrays; printed by default
@@ -44,21 +41,15 @@ pub struct Arguments {
     writing: Writing,
 }
 
-impl Arguments {
-    /// The files that are read.
-    fn inputs(&self) -> Vec<&str> {
-        let input = self.operation.source.input.as_str();
-        [input].into_iter().chain(self.backward.as_deref()).collect()
-    }
-}
-
-/// The operator and its input.
+/// The operator and its input, or those of its gradient.
 #[derive(Args)]
 pub struct Operation {
     #[command(flatten)]
     attributes: Attributes,
     #[command(flatten)]
     source: Source,
+    #[command(flatten)]
+    backward: Backward,
 }
 
 /// The operator's attributes. A command that includes them has an argument `indices` too, which
@@ -231,13 +222,19 @@ impl Attributes {
 }
 
 impl Operation {
-    /// The operator, checked before a device is opened, and what it pools of the file.
+    /// The files that are read.
+    pub fn inputs(&self) -> Vec<&str> {
+        [self.source.input.as_str()].into_iter().chain(self.backward.file()).collect()
+    }
+
+    /// The operator, checked before a device is opened, and its inputs from the files, with the axes
+    /// that are pooled.
     pub fn read(
         &self,
         extremum: Extremum,
         indices: bool,
-    ) -> anyhow::Result<(Operator, Tensor, Axes)> {
-        let Self { source, attributes } = self;
+    ) -> anyhow::Result<(Operator, Vec<Tensor>, Axes)> {
+        let Self { source, attributes, backward } = self;
         let input = source.read()?;
         let kernel = &attributes.kernel;
         anyhow::ensure!(
@@ -247,23 +244,9 @@ impl Operation {
         );
         let given = Given { name: &source.input, reshaped: &|shape| source.reshaped(shape) };
         let (operator, axes) = attributes.operator(extremum, indices, input.desc(), &given)?;
-        let pooled = axes.pooled(input.desc())?;
-        Ok((operator, input.reshape(pooled.shape())?, axes))
-    }
-
-    /// The gradient of the operator, and that of its results from a file.
-    fn read_gradient(
-        &self,
-        file: &str,
-        operator: Operator,
-        axes: Axes,
-    ) -> anyhow::Result<(Operator, Tensor)> {
-        let gradient = self.source.read_beside(file)?;
-        let gradient = gradient.reshape(axes.pooled(gradient.desc())?.shape())?;
-        match operator {
-            Operator::MaxPool(pool) => Ok((MaxPoolBackward::new(pool).into(), gradient)),
-            other => anyhow::bail!("{} is no pooling", other.name()),
-        }
+        let pooled = |tensor: Tensor| tensor.reshape(axes.pooled(tensor.desc())?.shape());
+        let (operator, inputs) = backward.apply(operator, vec![pooled(input)?], source, pooled)?;
+        Ok((operator, inputs, axes))
     }
 
     /// Asks on stderr about axes that were meant otherwise, as far as their sizes tell.
@@ -297,20 +280,10 @@ pub fn run(
     Targets::default()
         .tensor("--output ", arguments.output.as_deref())?
         .tensor("--indices ", arguments.indices.as_deref())?
-        .check(&arguments.inputs(), Some(arguments.writing.force))?;
+        .check(&arguments.operation.inputs(), Some(arguments.writing.force))?;
     let indices = arguments.indices.is_some();
-    let (operator, input, axes) = arguments.operation.read(extremum, indices)?;
-    let results = match &arguments.backward {
-        None => arguments.run.run(&operator, &[&input])?,
-        Some(file) => {
-            let (operator, gradient) = arguments.operation.read_gradient(file, operator, axes)?;
-            let descs = [input.desc(), gradient.desc()];
-            operator
-                .infer(&descs)
-                .map_err(|error| anyhow::anyhow!("--backward {file}: {error}"))?;
-            arguments.run.run(&operator, &[&input, &gradient])?
-        }
-    };
+    let (operator, inputs, axes) = arguments.operation.read(extremum, indices)?;
+    let results = arguments.run.run(&operator, &inputs.iter().collect::<Vec<_>>())?;
     let results = results.iter().map(|result| axes.own(result)).collect::<Result<Vec<_>, _>>()?;
     output::deliver(
         &results,
@@ -318,6 +291,6 @@ pub fn run(
         &arguments.writing,
         output,
     )?;
-    arguments.operation.ask(input.desc(), axes);
+    arguments.operation.ask(inputs[0].desc(), axes);
     Ok(Outcome::Good)
 }

@@ -2,6 +2,7 @@
 
 #[path = "../../../tests/common/adapter.rs"]
 mod adapter;
+mod backward;
 mod bench;
 mod check;
 mod compare;

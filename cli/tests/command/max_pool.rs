@@ -111,45 +111,6 @@ fn indices_are_those_of_the_specification() {
     assert_eq!(wgmax::io::read(&z).unwrap().to_vec::<i64>().unwrap(), [24]);
 }
 
-/// The gradient goes to the first maximum of each window, and sums where windows have one maximum.
-#[test]
-fn gradients_go_back_to_the_maxima() {
-    let (_folder, at) = folder();
-    let (x, g, y) = (at("x.npy"), at("g.npy"), at("y.npy"));
-    let write = |path: &str, shape: &[usize], elements: &[f32]| {
-        wgmax::io::write(path, &Tensor::from_slice(shape, elements).unwrap()).unwrap();
-    };
-    write(&x, &[1, 1, 5], &[1.0, 3.0, 3.0, 0.0, 2.0]);
-    write(&g, &[1, 1, 4], &[0.5, 0.25, 4.0, 8.0]);
-    for device in devices() {
-        let run = |command: &str| {
-            let fixed = [command, &x, "--kernel", "2", "--backward", &g, "--device", device];
-            succeeds(&fixed)
-        };
-        assert_eq!(run("max-pool"), "f32[1, 1, 5]\n   0.0 0.75  4.0  0.0  8.0\n");
-        assert_eq!(run("min-pool"), "f32[1, 1, 5]\n   0.5 0.25  0.0 12.0  0.0\n");
-    }
-    // To a file, and with all attributes: of a picture [H, W], with strides and padding.
-    write(&x, &[2, 3], &[1.0, 2.0, 3.0, 6.0, 5.0, 4.0]);
-    write(&g, &[2, 2], &[1.0, 2.0, 4.0, 8.0]);
-    let fixed = ["max-pool", &x, "--device", "cpu", "--backward", &g, "-o", &y];
-    let attributes = ["--kernel", "2,2", "--strides", "2,2", "--pads", "1,1,1,1"];
-    assert_eq!(succeeds(&[&fixed[..], &attributes].concat()), "");
-    let found = wgmax::io::read(&y).unwrap();
-    assert_eq!(found.shape(), [2, 3]);
-    assert_eq!(found.to_vec::<f32>().unwrap(), [1.0, 0.0, 2.0, 4.0, 8.0, 0.0]);
-
-    let refuse = |more: &[&str], word: &str| {
-        refused(&[&["max-pool", &x, "--device", "cpu", "--kernel", "2,2"], more].concat(), word);
-    };
-    refuse(&["--backward", &g], "g.npy");
-    refuse(&["--backward", &g], "[1, 1, 1, 2]");
-    refuse(&["--backward", &at("no.npy")], "no.npy");
-    refuse(&["--backward", &g, "--indices", &y], "--indices");
-    refuse(&["--backward", &g, "-o", &g], "g.npy");
-    refuse(&["--backward", &y, "--type", "bf16"], "--type bf16");
-}
-
 #[test]
 fn bad_pooling_is_refused_in_one_line() {
     let (_folder, at) = folder();

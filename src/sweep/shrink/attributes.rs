@@ -17,7 +17,7 @@ pub(super) fn simpler(case: &Case) -> Vec<Case> {
     let operators = match gradient::forward(&case.operator) {
         Some(forward) => {
             let simpler = operators(&forward, rank).into_iter();
-            simpler.filter_map(gradient::backward).collect()
+            simpler.filter_map(Operator::backward).collect()
         }
         None => operators(&case.operator, rank),
     };

@@ -78,7 +78,7 @@ fn without_axis(case: &Case, axis: usize) -> Option<Case> {
     let mut shape = data.shape().to_vec();
     shape.remove(axis);
     let operator = match gradient::forward(&case.operator) {
-        Some(forward) => gradient::backward(operator_without(&forward, axis, data.desc())?)?,
+        Some(forward) => operator_without(&forward, axis, data.desc())?.backward()?,
         None => operator_without(&case.operator, axis, data.desc())?,
     };
     let mut case = Case { operator, ..case.clone() };

@@ -1,0 +1,154 @@
+//! `--backward`: gradients, wherever a command takes an operator.
+
+use wgmax::{Element, Tensor};
+
+use super::{adapter, devices, folder, refused, succeeds};
+
+fn write<T: Element>(path: &str, shape: &[usize], elements: &[T]) {
+    wgmax::io::write(path, &Tensor::from_slice(shape, elements).unwrap()).unwrap();
+}
+
+/// The gradient goes to the first maximum of each window, and sums where windows have one maximum.
+#[test]
+fn of_pools() {
+    let (_folder, at) = folder();
+    let (x, g, y) = (at("x.npy"), at("g.npy"), at("y.npy"));
+    write(&x, &[1, 1, 5], &[1.0f32, 3.0, 3.0, 0.0, 2.0]);
+    write(&g, &[1, 1, 4], &[0.5f32, 0.25, 4.0, 8.0]);
+    for device in devices() {
+        let run = |command: &str| {
+            let fixed = [command, &x, "--kernel", "2", "--backward", &g, "--device", device];
+            succeeds(&fixed)
+        };
+        assert_eq!(run("max-pool"), "f32[1, 1, 5]\n   0.0 0.75  4.0  0.0  8.0\n");
+        assert_eq!(run("min-pool"), "f32[1, 1, 5]\n   0.5 0.25  0.0 12.0  0.0\n");
+    }
+    // To a file, and with all attributes: of a picture [H, W], with strides and padding.
+    write(&x, &[2, 3], &[1.0f32, 2.0, 3.0, 6.0, 5.0, 4.0]);
+    write(&g, &[2, 2], &[1.0f32, 2.0, 4.0, 8.0]);
+    let fixed = ["max-pool", &x, "--device", "cpu", "--backward", &g, "-o", &y];
+    let attributes = ["--kernel", "2,2", "--strides", "2,2", "--pads", "1,1,1,1"];
+    assert_eq!(succeeds(&[&fixed[..], &attributes].concat()), "");
+    let found = wgmax::io::read(&y).unwrap();
+    assert_eq!(found.shape(), [2, 3]);
+    assert_eq!(found.to_vec::<f32>().unwrap(), [1.0, 0.0, 2.0, 4.0, 8.0, 0.0]);
+
+    let refuse = |more: &[&str], word: &str| {
+        refused(&[&["max-pool", &x, "--device", "cpu", "--kernel", "2,2"], more].concat(), word);
+    };
+    refuse(&["--backward", &g], "g.npy");
+    refuse(&["--backward", &g], "[1, 1, 1, 2]");
+    refuse(&["--backward", &at("no.npy")], "no.npy");
+    refuse(&["--backward", &g, "--indices", &y], "--indices");
+    refuse(&["--backward", &g, "-o", &g], "g.npy");
+    refuse(&["--backward", &y, "--type", "bf16"], "--type bf16");
+}
+
+/// The gradient goes to the first of equal elements, or to the last. -0 and 0 are equal.
+#[test]
+fn of_reductions() {
+    let (_folder, at) = folder();
+    let (x, g, y) = (at("x.npy"), at("g.npy"), at("y.npy"));
+    write(&x, &[2, 3], &[1.0f32, 3.0, 3.0, -0.0, 0.0, -5.0]);
+    write(&g, &[2], &[0.5f32, 0.25]);
+    for device in devices() {
+        let run = |command: &str, more: &[&str]| {
+            let fixed = [command, &x, "--axes", "1", "--backward", &g, "--device", device];
+            succeeds(&[&fixed[..], more].concat())
+        };
+        let shown = |rows: &str| format!("f32[2, 3]\n{rows}\n");
+        assert_eq!(run("reduce-max", &[]), shown("   0.0  0.5  0.0\n  0.25  0.0  0.0"));
+        let last = run("reduce-max", &["--last-index"]);
+        assert_eq!(last, shown("   0.0  0.0  0.5\n   0.0 0.25  0.0"));
+        assert_eq!(run("reduce-min", &[]), shown("   0.5  0.0  0.0\n   0.0  0.0 0.25"));
+    }
+    write(&g, &[1, 1], &[7.0f32]);
+    let fixed = ["reduce-max", &x, "--device", "cpu", "--backward", &g];
+    succeeds(&[&fixed[..], &["--keep-dims", "-o", &y]].concat());
+    let found = wgmax::io::read(&y).unwrap();
+    assert_eq!(found.to_vec::<f32>().unwrap(), [0.0, 7.0, 0.0, 0.0, 0.0, 0.0]);
+
+    let refuse = |more: &[&str], word: &str| refused(&[&fixed[..], more].concat(), word);
+    refuse(&["--axes", "1"], "g.npy");
+    refuse(&["--axes", "1"], "f32[1, 1]");
+    refuse(&["--keep-dims", "--indices", &y], "--indices");
+    refuse(&["--keep-dims", "-o", &g], "g.npy");
+    refused(&["reduce-min", &x, "--device", "cpu", "--backward", &g], "ReduceMinBackward");
+    refused(&["reduce-max", &x, "--last-index"], "--backward");
+    refused(&["reduce-max", "-", "--backward", "-"], "standard input");
+    write(&x, &[2, 3], &[1i32, 2, 3, 4, 5, 6]);
+    refuse(&["--keep-dims"], "f32, f64, f16 or bf16");
+}
+
+/// Rows that belong to no segment have no gradient.
+#[test]
+fn of_segments() {
+    let (_folder, at) = folder();
+    let (x, ids, g) = (at("x.npy"), at("ids.npy"), at("g.npy"));
+    write(&x, &[4], &[1.0f32, 2.0, 4.0, 3.0]);
+    write(&ids, &[4], &[0i64, 0, 2, 9]);
+    write(&g, &[3], &[0.5f32, 8.0, 0.25]);
+    for device in devices() {
+        let run = |command: &str, more: &[&str]| {
+            let fixed = [command, &x, &ids, "--backward", &g, "--device", device];
+            succeeds(&[&fixed[..], more].concat())
+        };
+        let of = ["--num-segments", "3"];
+        assert_eq!(run("segment-max", &of), "f32[4]\n   0.0  0.5 0.25  0.0\n");
+        assert_eq!(run("segment-min", &of), "f32[4]\n   0.5  0.0 0.25  0.0\n");
+        write(&ids, &[4], &[2i64, 0, 2, 0]);
+        assert_eq!(run("segment-max", &["--unsorted"]), "f32[4]\n   0.0  0.0 0.25  0.5\n");
+        let offsets = at("offsets.npy");
+        write(&offsets, &[4], &[0i64, 1, 1, 4]);
+        let fixed = ["segment-max", &x, &offsets, "--offsets", "--backward", &g];
+        let shown = succeeds(&[&fixed[..], &["--device", device]].concat());
+        assert_eq!(shown, "f32[4]\n   0.5  0.0 0.25  0.0\n");
+        write(&ids, &[4], &[0i64, 0, 2, 9]);
+    }
+    let fixed = ["segment-max", &x, &ids, "--device", "cpu", "--backward", &g];
+    let refuse = |more: &[&str], word: &str| refused(&[&fixed[..], more].concat(), word);
+    // Ids up to 9 give 10 segments.
+    refuse(&[], "f32[10]");
+    refuse(&["--num-segments", "4"], "g.npy");
+    refuse(&["--num-segments", "4"], "f32[4]");
+    refuse(&["--num-segments", "3", "--indices", &ids], "--indices");
+}
+
+/// Gradients are compared between devices like other results, and their plans are explained.
+#[test]
+fn are_compared_and_explained() {
+    let (_folder, at) = folder();
+    let (x, ids, g) = (at("x.npy"), at("ids.npy"), at("g.npy"));
+    let elements: Vec<f32> = (0..60).map(|i| ((i * 37) % 20) as f32).collect();
+    write(&x, &[3, 4, 5], &elements);
+    write(&g, &[3, 5], &elements[..15]);
+    write(&ids, &[3], &[0i64, 1, 1]);
+    let between = if adapter::gpu().is_some() { "cpu,gpu" } else { "cpu,cpu" };
+    let run = |arguments: &[&str]| {
+        let fixed = ["--backward", &g, "--between", between];
+        succeeds(&[&["compare"], arguments, &fixed].concat())
+    };
+    let shown = run(&["reduce-max", &x, "--axes", "1", "--last-index"]);
+    let equal = "-> f32[3, 4, 5]: 60 elements, all equal\n";
+    assert!(shown.ends_with(&format!("gradient: f32[3, 4, 5], f32[3, 5] {equal}")), "{shown}");
+    write(&g, &[2, 4, 5], &elements[..40]);
+    let shown = run(&["segment-min", &x, &ids]).replace("all\nequal", "all equal");
+    assert!(shown.ends_with(equal), "{shown}");
+    // As a picture [H, W, C], whose gradient is one, too.
+    write(&g, &[2, 3, 5], &elements[..30]);
+    let shown = run(&["max-pool", &x, "--kernel", "2,2"]);
+    assert!(shown.ends_with(equal), "{shown}");
+    refused(&["compare", "reduce-max", "-", "--backward", "-"], "standard input");
+
+    let explain = |arguments: &[&str]| succeeds(&[&["explain"], arguments].concat());
+    let shown = explain(&["max-pool", "1,2,8,8", "--kernel", "2,2", "--backward"]);
+    let first = "MaxPoolBackward: f32[1, 2, 8, 8], f32[1, 2, 7, 7] -> f32[1, 2, 8, 8]\n";
+    assert!(shown.starts_with(first) && shown.contains("pool_tile_gradient"), "{shown}");
+    let shown = explain(&["reduce-min", "9x9", "--axes", "0", "--backward", "--last-index"]);
+    assert!(shown.starts_with("ReduceMinBackward: f32[9, 9], f32[9] ->"), "{shown}");
+    assert!(shown.contains("gradient_scatter"), "{shown}");
+    let shown = explain(&["segment-max", "9x2", "--num-segments", "4", "--backward"]);
+    assert!(shown.starts_with("SegmentMaxBackward: f32[9, 2], i32[9], f32[4, 2] ->"), "{shown}");
+    refused(&["explain", "reduce-max", "9x9", "--backward", "--indices"], "--indices");
+    refused(&["explain", "reduce-max", "9x9", "--type", "i8", "--backward"], "f32, f64");
+}
