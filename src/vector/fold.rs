@@ -1,37 +1,22 @@
-//! Maxima of many keys: the vector loops that several CPU kernels share.
+//! Maxima of columns and of windows of many keys.
 //!
 //! Functions with `#[inline(always)]` must be called from [`Loop::run`], where they are compiled to
 //! vector instructions.
 
 use std::ops::Range;
 
-use bytemuck::{cast_slice, cast_slice_mut};
-
-use super::{Elements, Load, Loop, Store, dispatch, prefetch};
+use super::{Load, Loop, Store, dispatch, prefetch};
 use crate::fault::{self, Fault};
-use crate::tensor::key::{KeyOrder, Lane};
+use crate::tensor::key::Lane;
 
 /// Places that a thread reads at once. Processors fetch ahead within a page, and several streams
 /// overlap the waits at the ends of pages: on an Intel Xeon four read 1.3 to 2 times as fast as
 /// one, where pages are of 4 KiB.
-const STREAMS: usize = 4;
+pub(super) const STREAMS: usize = 4;
 
 /// How many bytes ahead of what is read memory is asked for. On an Intel Xeon half of it and four
 /// times as much were slower; without, reductions took 1.2 times as long.
-const AHEAD: usize = 512;
-
-/// Bytes of a row from which on it is read in several streams by itself.
-const LONG_ROW: usize = 128 << 10;
-
-/// Writes the maxima of `out.len()` rows of `len` items each.
-pub(crate) fn rows<O: KeyOrder>(
-    elements: Elements<O>,
-    items: &[O::Key],
-    len: usize,
-    out: &mut [O::Key],
-) {
-    dispatch(Rows(elements, items, len, out));
-}
+pub(super) const AHEAD: usize = 512;
 
 /// Converts keys to items.
 pub(crate) fn store<S: Store>(store: S, keys: &[S::Lane], out: &mut [S::Item]) {
@@ -50,183 +35,14 @@ impl<S: Store> Loop for StoreKeys<'_, S> {
     }
 }
 
-/// The 64-bit words of a buffer for the keys of short rows. Several buffers fit the first-level
-/// cache.
-const BUFFER_WORDS: usize = 256;
-
 /// The number of keys in 64 bytes, the largest vector register.
 pub(crate) const fn vector<K>() -> usize {
     64 / size_of::<K>()
 }
 
-struct Rows<'a, O: KeyOrder>(Elements<O>, &'a [O::Key], usize, &'a mut [O::Key]);
-
-impl<O: KeyOrder> Loop for Rows<'_, O> {
-    type Output = ();
-    #[inline(always)]
-    fn run(self) {
-        let Self(elements, items, len, out) = self;
-        let lanes = vector::<O::Key>();
-        if len == 0 {
-            return out.fill(elements.store(O::Key::LOWEST));
-        }
-        if len >= 4 * lanes {
-            return long_rows(elements, items, len, out);
-        }
-        // Rows are reduced to so many keys, which are then reduced together.
-        let width = match len {
-            _ if len > lanes => lanes,
-            _ if len > lanes / 2 && len < lanes => lanes / 2,
-            _ => len,
-        };
-        let (mut keys, mut next) = ([0u64; BUFFER_WORDS], [0u64; BUFFER_WORDS]);
-        let (keys, next) = (cast_slice_mut::<_, O::Key>(&mut keys), cast_slice_mut(&mut next));
-        let block = keys.len() / width;
-        for (i, out) in out.chunks_mut(block).enumerate() {
-            let first = fault::or(Fault::RowsSecondBlock, i * block, 0);
-            let items = &items[first * len..][..out.len() * len];
-            let found = if width < len {
-                by_lanes(elements, items, len, width, keys, next)
-            } else {
-                // The next block.
-                items.chunks(lanes).for_each(|line| prefetch(line, size_of_val(items)));
-                short(elements, items, len, keys, next)
-            };
-            for (out, &key) in out.iter_mut().zip(found) {
-                *out = elements.store(key);
-            }
-        }
-    }
-}
-
-/// The maxima of rows of at least four vectors of items.
-#[inline(always)]
-fn long_rows<O: KeyOrder>(elements: Elements<O>, items: &[O::Key], len: usize, out: &mut [O::Key]) {
-    let chunk = chunk::<Elements<O>>();
-    let seen = fault::or(Fault::LongRowTail, len, len / chunk * chunk);
-    let row = |i: usize| &items[i * len..][..seen];
-    let mut done = 0;
-    if len * size_of::<O::Key>() < LONG_ROW {
-        // A row of each stream at once.
-        let share = out.len() / STREAMS;
-        for i in 0..share {
-            let max =
-                four(elements, [row(i), row(share + i), row(2 * share + i), row(3 * share + i)]);
-            for (stream, max) in max.into_iter().enumerate() {
-                out[stream * share + i] = elements.store(max);
-            }
-        }
-        done = STREAMS * share;
-    }
-    for (i, out) in out.iter_mut().enumerate().skip(done) {
-        *out = elements.store(long(elements, row(i)));
-    }
-}
-
-/// The maximum of a row of at least four vectors of items.
-#[inline(always)]
-fn long<L: Load>(load: L, row: &[L::Item]) -> L::Lane {
-    // Quarters of whole chunks, which may overlap.
-    let share = row.len().div_ceil(STREAMS).next_multiple_of(chunk::<L>()).min(row.len());
-    let quarter = |stream: usize| &row[(stream * share).min(row.len() - share)..][..share];
-    let [a, b, c, d] = four(load, [quarter(0), quarter(1), quarter(2), quarter(3)]);
-    a.max(b).max(c.max(d))
-}
-
 /// The items of four vectors.
-const fn chunk<L: Load>() -> usize {
+pub(super) const fn chunk<L: Load>() -> usize {
     4 * vector::<L::Lane>()
-}
-
-/// The maxima of four rows of at least four vectors of items each, all of one length.
-#[inline(always)]
-fn four<L: Load>(load: L, rows: [&[L::Item]; STREAMS]) -> [L::Lane; STREAMS] {
-    let (len, chunk) = (rows[0].len(), chunk::<L>());
-    let whole = len / chunk * chunk;
-    let mut maxima = [L::Lane::LOWEST; STREAMS];
-    // Whole chunks, and perhaps a last one that overlaps them. A remainder would be a scalar loop.
-    let last = (len > whole).then_some(len - chunk);
-    for begin in (0..whole).step_by(chunk).chain(last) {
-        for (max, row) in maxima.iter_mut().zip(rows) {
-            let items = &row[begin..][..chunk];
-            items.chunks_exact(vector::<L::Item>()).for_each(|line| prefetch(line, AHEAD));
-            *max = items.iter().fold(*max, |max, &item| load.load(item, 0).max(max));
-        }
-    }
-    maxima
-}
-
-/// The maxima of rows of more than `lanes` items. Each row is reduced to `lanes` keys, and then the
-/// keys of all rows are halved together. Both buffers are overwritten.
-#[inline(always)]
-fn by_lanes<'a, L: Load>(
-    load: L,
-    items: &[L::Item],
-    len: usize,
-    lanes: usize,
-    keys: &'a mut [L::Lane],
-    next: &'a mut [L::Lane],
-) -> &'a [L::Lane] {
-    let rows = items.len() / len;
-    let last = fault::or(Fault::MediumRowTail, len, len / lanes * lanes) - lanes;
-    let middle = fault::or(Fault::MediumRowMiddle, len - 1, lanes);
-    for (keys, row) in keys.chunks_exact_mut(lanes).zip(items.chunks_exact(len)) {
-        row.chunks(lanes).for_each(|line| prefetch(line, 2 * AHEAD));
-        let (first, last) = (&row[..lanes], &row[last..][..lanes]);
-        for ((key, &a), &b) in keys.iter_mut().zip(first).zip(last) {
-            *key = load.load(a, 0).max(load.load(b, 0));
-        }
-        for chunk in row[..middle].chunks_exact(lanes).skip(1) {
-            merge(load, keys, chunk);
-        }
-    }
-    halve(keys, next, lanes, rows)
-}
-
-/// The maxima of `rows` rows of `len` keys; `len` is a power of two. Both buffers are overwritten.
-#[inline(always)]
-fn halve<'a, K: Lane>(
-    mut keys: &'a mut [K],
-    mut next: &'a mut [K],
-    len: usize,
-    rows: usize,
-) -> &'a [K] {
-    let mut left = rows * len;
-    while left > rows {
-        let pairs: &[K::Pair] = cast_slice(&keys[..left]);
-        for (next, &pair) in next.iter_mut().zip(pairs) {
-            *next = K::pair_max(pair);
-        }
-        (keys, next) = (next, keys);
-        left /= 2;
-    }
-    &keys[..left]
-}
-
-/// The maxima of rows of at most half a vector, or of exactly one. Both buffers are overwritten.
-#[inline(always)]
-fn short<'a, L: Load>(
-    load: L,
-    items: &[L::Item],
-    len: usize,
-    keys: &'a mut [L::Lane],
-    next: &'a mut [L::Lane],
-) -> &'a [L::Lane] {
-    let (count, rows) = (items.len(), items.len() / len);
-    for (key, &item) in keys[..count].iter_mut().zip(items) {
-        *key = load.load(item, 0);
-    }
-    if len.is_power_of_two() {
-        return halve(keys, next, len, rows);
-    }
-    // Sliding windows over the whole buffer need no shuffles. Only the window that starts a row
-    // is used; the others reach into the next row.
-    let taps = fault::or(Fault::ShortRowLast, len, len - 1);
-    let found = windows(&mut keys[..count], next, taps, 1).0;
-    for row in 0..rows {
-        found[row] = found[row * len];
-    }
-    &found[..rows]
 }
 
 /// The maxima of sliding windows over `keys`. The window at a key has `taps` keys at a distance of
@@ -338,10 +154,12 @@ impl<L: Load, B: Fn(usize) -> usize> Loop for Columns<'_, L, B> {
 
 #[cfg(test)]
 mod tests {
+    use bytemuck::cast_slice;
+
     use super::*;
     use crate::tensor::ElementType;
     use crate::tensor::key::{Extremum, KeyOrder, Nan, Ranking, with_order};
-    use crate::vector::Elements;
+    use crate::vector::{Elements, rows};
 
     /// Random words, with NaNs, infinities and zeros of all types among them.
     fn bytes(count: usize) -> Vec<u64> {
