@@ -64,6 +64,11 @@ fn indices(order: Order, axis: i64) -> Indices {
     Indices { element_type: ElementType::I64, order, axis }
 }
 
+/// The maxima of rows, and where they are.
+fn found(input: Tensor) -> Case {
+    case(ReduceMax::new().axes([1]).indices(Positions::default()), [input])
+}
+
 fn segments(operator: SegmentMax, data: Tensor, ids: Tensor) -> Case {
     case(operator, [data, ids])
 }
@@ -124,14 +129,13 @@ fn shown(fault: Fault) -> Case {
         Fault::ShortRowLast => reduce(1, ascending(&[3, 5])),
         Fault::MiddleThird => reduce(1, one_at(&[1, 3], 1)),
 
-        Fault::LastPosition => case(
-            ReduceMax::new().axes([1]).indices(Positions::default()),
-            [each(&[2, 3], |_| 0.0f32)],
-        ),
+        Fault::LastPosition => found(each(&[2, 3], |_| 0.0f32)),
         Fault::EarlierPosition => {
             let reduce = ReduceMax::new().axes([0, 2]).indices(Positions::default());
             case(reduce, [ascending(&[2, 3, 4])])
         }
+
+        Fault::PlacesTail => found(ascending(&[2, 65])),
 
         Fault::ColumnsNan => {
             case(ReduceMax::new().axes([0]).nan(Nan::Ignore), [nan_at(&[3, 4], 5)])

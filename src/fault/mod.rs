@@ -135,6 +135,8 @@ faults! {
     LastPosition, "positions-of-reductions-are-the-last", LastOfTie, FOUND;
     /// Of elements that earlier launches have found the positions are forgotten.
     EarlierPosition, "positions-of-pieces-are-forgotten", Offset, FOUND;
+    /// What follows the last four whole vectors of a row is not looked through.
+    PlacesTail, "positions-in-the-tail-of-rows-are-not-found", Tail, &["reduce_rows_index"];
 
     /// NaN propagates where it is ignored.
     ColumnsNan, "columns-propagate-nan", NanFolded, COLUMNS;

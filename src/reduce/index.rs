@@ -73,9 +73,10 @@ impl Positions {
     }
 }
 
-/// Bytes of short rows that are reduced together before they are looked through: they stay in the
-/// first cache meanwhile.
-const PART: usize = 16 << 10;
+/// Short rows whose places are found together.
+const BATCH: usize = 256;
+/// Bytes of the longest ones, of which several stay in a cache.
+const SHORT: usize = 32 << 10;
 /// Bytes of the chunks of a long row, of which one is looked through.
 const CHUNK: usize = 2 << 10;
 
@@ -126,10 +127,11 @@ impl<'a, O: KeyOrder> Launch<'a, O> {
     fn store(&self, out: &mut Out<'_, O::Key>, at: usize, element: usize, place: usize) {
         // As read again: the canonical NaN.
         out.values[at] = self.order.bits(self.order.key(self.source[element]));
-        let words = self.positions.words as usize;
-        let index = &mut out.positions[at * words..][..words];
-        index.fill(0);
-        index[0] = self.positions.of(self.earlier, element, place);
+        let position = self.positions.of(self.earlier, element, place);
+        match self.positions.words {
+            1 => out.positions[at] = position,
+            _ => out.positions[2 * at..][..2].copy_from_slice(&[position, 0]),
+        }
     }
 }
 
@@ -176,20 +178,8 @@ impl<O: KeyOrder> Launch<'_, O> {
         let item = size_of::<O::Key>();
         let count = rows::part(elements * item, unit * item);
         each_part(elements, count, values, positions, |first, mut out| {
-            if splits == 1 && len * item <= 2 * CHUNK {
-                let batch = (PART / (len * item)).max(1);
-                let mut maxima = vec![O::Key::LOWEST; batch.min(out.values.len())];
-                for begin in (0..out.values.len()).step_by(batch) {
-                    let maxima = &mut maxima[..batch.min(out.values.len() - begin)];
-                    let rows = &self.source[(first + begin) * len..][..maxima.len() * len];
-                    vector::rows(Elements(self.order), rows, len, maxima);
-                    for (i, (&mut max, row)) in maxima.iter_mut().zip(rows.chunks(len)).enumerate()
-                    {
-                        let (i, place) = (begin + i, self.place(row, self.rank(max)));
-                        self.store(&mut out, i, (first + i) * len + place, place);
-                    }
-                }
-                return;
+            if splits == 1 && len * item <= SHORT {
+                return self.batches(len, first, &mut out);
             }
             for i in 0..out.values.len() {
                 let (row, skipped) = ((first + i) / splits, (first + i) % splits * chunk);
@@ -200,6 +190,19 @@ impl<O: KeyOrder> Launch<'_, O> {
         });
     }
 
+    /// Short rows from one on.
+    fn batches(&self, len: usize, first: usize, out: &mut Out<'_, O::Key>) {
+        let mut places = [0; BATCH];
+        for begin in (0..out.values.len()).step_by(BATCH) {
+            let places = &mut places[..BATCH.min(out.values.len() - begin)];
+            let rows = &self.source[(first + begin) * len..][..places.len() * len];
+            vector::places(self.order, rows, len, self.positions.last(), places);
+            for (i, &place) in (begin..).zip(&*places) {
+                self.store(out, i, (first + i) * len + place as usize, place as usize);
+            }
+        }
+    }
+
     /// The place of the maximum of a row: that of each chunk is found as if it were a row.
     fn long(&self, row: &[O::Key]) -> usize {
         let chunk = CHUNK / size_of::<O::Key>();
@@ -208,39 +211,15 @@ impl<O: KeyOrder> Launch<'_, O> {
         let (whole, last) = maxima.split_at_mut(items.len() / chunk);
         vector::rows(Elements(self.order), items, chunk, whole);
         vector::rows(Elements(self.order), rest, rest.len(), last);
-        let rank = maxima.iter().fold(O::Key::LOWEST, |best, &max| best.max(self.rank(max)));
-        let first = self.place(&maxima, rank) * chunk;
-        first + self.place(&row[first..row.len().min(first + chunk)], rank)
+        let first = self.place(&maxima) * chunk;
+        first + self.place(&row[first..row.len().min(first + chunk)])
     }
 
-    /// The first or last place of a rank that a row has.
-    fn place(&self, row: &[O::Key], rank: O::Key) -> usize {
-        vector::dispatch(Find { order: self.order, row, rank, last: self.positions.last() })
-    }
-}
-
-/// Looks for an element of a rank, the first or the last one.
-struct Find<'a, O: KeyOrder> {
-    order: O,
-    row: &'a [O::Key],
-    rank: O::Key,
-    last: bool,
-}
-
-impl<O: KeyOrder> vector::Loop for Find<'_, O> {
-    type Output = usize;
-    #[inline(always)]
-    fn run(self) -> usize {
-        let Self { order, row, rank, last } = self;
-        let has = |&item: &O::Key| order.rank(order.key(item)) == rank;
-        // Whole vectors until one has it.
-        let some = 4 * vector::vector::<O::Key>();
-        let any = |(_, items): &(usize, &[O::Key])| items.iter().fold(false, |any, x| any | has(x));
-        let mut chunks = row.chunks(some).enumerate();
-        let chunk = if last { chunks.rfind(any) } else { chunks.find(any) };
-        let (chunk, items) = chunk.unwrap_or((0, row));
-        let at = if last { items.iter().rposition(has) } else { items.iter().position(has) };
-        chunk * some + at.unwrap_or(0)
+    /// The place of the maximum of some items.
+    fn place(&self, items: &[O::Key]) -> usize {
+        let mut place = [0];
+        vector::places(self.order, items, items.len(), self.positions.last(), &mut place);
+        place[0] as usize
     }
 }
 

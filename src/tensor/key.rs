@@ -113,6 +113,13 @@ pub(crate) trait Key: Lane {
     fn found(self, position: u32) -> Self::Found;
     /// The position; `u32::MAX` for [`Lane::LOWEST`].
     fn position(found: Self::Found) -> u32;
+    /// A key and its place among few as one integer, which may be narrower than `Found`. Of equal
+    /// keys, the one with the largest number of a place is the largest.
+    type Placed: Lane;
+    /// Of the number, narrow integers hold 16 bits.
+    fn placed(self, number: u32) -> Self::Placed;
+    /// The number of the place exclusive-ored with `mirror`, as far as it is held.
+    fn place(placed: Self::Placed, mirror: u32) -> u32;
     /// A number below 2^[`NUMBER_BITS`] and a key as one integer, which orders by the number first.
     fn numbered(self, number: u32) -> Self::Found;
     /// The number.
@@ -147,7 +154,7 @@ lanes! {
 }
 
 macro_rules! keys {
-    ($($key:ty => $found:ty;)*) => {$(
+    ($($key:ty => $found:ty, $placed:ty, $place:ty;)*) => {$(
         impl Key for $key {
             #[inline(always)]
             fn repeated(word: u32) -> Self {
@@ -175,6 +182,15 @@ macro_rules! keys {
             fn position(found: $found) -> u32 {
                 !(found as u32)
             }
+            type Placed = $placed;
+            #[inline(always)]
+            fn placed(self, number: u32) -> $placed {
+                <$placed>::from(self) << <$place>::BITS | <$placed>::from(number as $place)
+            }
+            #[inline(always)]
+            fn place(placed: $placed, mirror: u32) -> u32 {
+                u32::from(placed as $place ^ mirror as $place)
+            }
             #[inline(always)]
             fn numbered(self, number: u32) -> $found {
                 <$found>::from(number) << (<$found>::BITS - NUMBER_BITS) | <$found>::from(self)
@@ -192,10 +208,10 @@ macro_rules! keys {
 }
 
 keys! {
-    u8 => u64;
-    u16 => u64;
-    u32 => u64;
-    u64 => u128;
+    u8 => u64, u32, u16;
+    u16 => u64, u32, u16;
+    u32 => u64, u64, u32;
+    u64 => u128, u128, u32;
 }
 
 /// How the elements of a type are ordered: the conversion of their bits to keys and back.
@@ -214,6 +230,11 @@ pub(crate) trait KeyOrder: Copy + Send + Sync + 'static {
     #[inline(always)]
     fn rank(self, key: Self::Key) -> Self::Key {
         key
+    }
+    /// Whether no other element has the rank of this one: it is neither a zero of a float nor a NaN.
+    #[inline(always)]
+    fn is_alone(self, _: Self::Key) -> bool {
+        true
     }
 }
 
@@ -301,6 +322,11 @@ macro_rules! floats {
             fn rank(self, key: $key) -> $key {
                 // The keys of both zeros are neighbours, also complemented.
                 if key == Self::SIGN - 1 { Self::SIGN } else { key }
+            }
+            #[inline(always)]
+            fn is_alone(self, bits: $key) -> bool {
+                let magnitude = bits & !Self::SIGN;
+                magnitude != 0 && magnitude <= self.infinity
             }
         }
     )*};

@@ -1,12 +1,13 @@
 //! Loops over slices, compiled for each vector extension of the processor.
 //!
 //! This module knows keys, but no kernel. `dispatch` chooses the extension. `adapters` convert
-//! elements to keys and back at the ends of a loop. `rows` and `fold` have the loops that several
-//! kernels share.
+//! elements to keys and back at the ends of a loop. `rows`, `places` and `fold` have the loops that
+//! several kernels share.
 
 mod adapters;
 mod dispatch;
 mod fold;
+mod places;
 mod rows;
 
 pub(crate) use adapters::{Elements, Load, Store};
@@ -14,6 +15,7 @@ pub use dispatch::Loop;
 pub(crate) use dispatch::prefetch;
 pub use dispatch::{Extension, dispatch, dispatch_up_to};
 pub(crate) use fold::{columns, merge_rows, steps, store, vector, windows};
+pub(crate) use places::places;
 pub(crate) use rows::rows;
 
 /// With fewer elements, a CPU kernel stays on the calling thread: waking others would cost more.

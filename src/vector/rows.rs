@@ -5,7 +5,7 @@
 
 use bytemuck::{cast_slice, cast_slice_mut};
 
-use super::fold::{AHEAD, STREAMS, chunk, merge, windows};
+use super::fold::{AHEAD, STREAMS, chunk, windows};
 use super::{Elements, Load, Loop, Store, dispatch, prefetch, vector};
 use crate::fault::{self, Fault};
 use crate::tensor::key::{KeyOrder, Lane};
@@ -13,9 +13,9 @@ use crate::tensor::key::{KeyOrder, Lane};
 /// Bytes of a row from which on it is read in several streams by itself.
 const LONG_ROW: usize = 128 << 10;
 
-/// The 64-bit words of a buffer for the keys of short rows. Several buffers fit the first-level
+/// The 128-bit words of a buffer for the keys of short rows. Several buffers fit the first-level
 /// cache.
-const BUFFER_WORDS: usize = 256;
+const BUFFER_WORDS: usize = 128;
 
 /// Writes the maxima of `out.len()` rows of `len` items each.
 pub(crate) fn rows<O: KeyOrder>(
@@ -27,7 +27,12 @@ pub(crate) fn rows<O: KeyOrder>(
     dispatch(Rows(elements, items, len, out));
 }
 
-struct Rows<'a, O: KeyOrder>(Elements<O>, &'a [O::Key], usize, &'a mut [O::Key]);
+pub(super) struct Rows<'a, O: KeyOrder>(
+    pub Elements<O>,
+    pub &'a [O::Key],
+    pub usize,
+    pub &'a mut [O::Key],
+);
 
 impl<O: KeyOrder> Loop for Rows<'_, O> {
     type Output = ();
@@ -41,29 +46,46 @@ impl<O: KeyOrder> Loop for Rows<'_, O> {
         if len >= 4 * lanes {
             return long_rows(elements, items, len, out);
         }
-        // Rows are reduced to so many keys, which are then reduced together.
-        let width = match len {
-            _ if len > lanes => lanes,
-            _ if len > lanes / 2 && len < lanes => lanes / 2,
-            _ => len,
-        };
-        let (mut keys, mut next) = ([0u64; BUFFER_WORDS], [0u64; BUFFER_WORDS]);
-        let (keys, next) = (cast_slice_mut::<_, O::Key>(&mut keys), cast_slice_mut(&mut next));
-        let block = keys.len() / width;
-        for (i, out) in out.chunks_mut(block).enumerate() {
-            let first = fault::or(Fault::RowsSecondBlock, i * block, 0);
-            let items = &items[first * len..][..out.len() * len];
-            let found = if width < len {
-                by_lanes(elements, items, len, width, keys, next)
-            } else {
-                // The next block.
-                items.chunks(lanes).for_each(|line| prefetch(line, size_of_val(items)));
-                short(elements, items, len, keys, next)
-            };
+        blocks(elements, items, len, out, |out, found| {
             for (out, &key) in out.iter_mut().zip(found) {
                 *out = elements.store(key);
             }
-        }
+        });
+    }
+}
+
+/// The maxima of rows of `len` items, block by block: `store` puts them into the results of a block.
+/// The position of an item counts from the first one of its block.
+#[inline(always)]
+pub(super) fn blocks<L: Load, T>(
+    load: L,
+    items: &[L::Item],
+    len: usize,
+    out: &mut [T],
+    store: impl Fn(&mut [T], &[L::Lane]),
+) {
+    let lanes = vector::<L::Lane>();
+    // Rows are reduced to so many keys, which are then reduced together.
+    let width = match len {
+        _ if len > lanes => lanes,
+        _ if len > lanes / 2 && len < lanes => lanes / 2,
+        _ => len,
+    };
+    let (mut keys, mut next) = ([0u128; BUFFER_WORDS], [0u128; BUFFER_WORDS]);
+    let (keys, next) = (cast_slice_mut::<_, L::Lane>(&mut keys), cast_slice_mut(&mut next));
+    let block = keys.len() / width;
+    for (i, out) in out.chunks_mut(block).enumerate() {
+        let first = fault::or(Fault::RowsSecondBlock, i * block, 0);
+        let items = &items[first * len..][..out.len() * len];
+        let found = if width < len {
+            by_lanes(load, items, len, width, keys, next)
+        } else {
+            // The next block.
+            let lines = items.chunks(vector::<L::Item>());
+            lines.for_each(|line| prefetch(line, size_of_val(items)));
+            short(load, items, len, keys, next)
+        };
+        store(out, found);
     }
 }
 
@@ -133,14 +155,20 @@ fn by_lanes<'a, L: Load>(
     let rows = items.len() / len;
     let last = fault::or(Fault::MediumRowTail, len, len / lanes * lanes) - lanes;
     let middle = fault::or(Fault::MediumRowMiddle, len - 1, lanes);
-    for (keys, row) in keys.chunks_exact_mut(lanes).zip(items.chunks_exact(len)) {
-        row.chunks(lanes).for_each(|line| prefetch(line, 2 * AHEAD));
-        let (first, last) = (&row[..lanes], &row[last..][..lanes]);
-        for ((key, &a), &b) in keys.iter_mut().zip(first).zip(last) {
-            *key = load.load(a, 0).max(load.load(b, 0));
+    for (number, row) in items.chunks_exact(len).enumerate() {
+        row.chunks(vector::<L::Item>()).for_each(|line| prefetch(line, 2 * AHEAD));
+        let (keys, begin) = (&mut keys[number * lanes..][..lanes], (number * len) as u32);
+        let ends = row[..lanes].iter().zip(&row[last..][..lanes]);
+        for ((i, key), (&a, &b)) in keys.iter_mut().enumerate().zip(ends) {
+            let i = begin + i as u32;
+            *key = load.load(a, i).max(load.load(b, i + last as u32));
         }
-        for chunk in row[..middle].chunks_exact(lanes).skip(1) {
-            merge(load, keys, chunk);
+        let chunks = row[..middle].chunks_exact(lanes).enumerate().skip(1);
+        for (chunk, items) in chunks {
+            let begin = begin + (chunk * lanes) as u32;
+            for ((i, key), &item) in keys.iter_mut().enumerate().zip(items) {
+                *key = load.load(item, begin + i as u32).max(*key);
+            }
         }
     }
     halve(keys, next, lanes, rows)
@@ -176,8 +204,8 @@ fn short<'a, L: Load>(
     next: &'a mut [L::Lane],
 ) -> &'a [L::Lane] {
     let (count, rows) = (items.len(), items.len() / len);
-    for (key, &item) in keys[..count].iter_mut().zip(items) {
-        *key = load.load(item, 0);
+    for ((i, key), &item) in keys[..count].iter_mut().enumerate().zip(items) {
+        *key = load.load(item, i as u32);
     }
     if len.is_power_of_two() {
         return halve(keys, next, len, rows);
