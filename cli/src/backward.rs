@@ -2,7 +2,7 @@
 
 use clap::Args;
 use wgmax::operator::Operator;
-use wgmax::{Tensor, TensorDesc};
+use wgmax::{Error, Tensor, TensorDesc};
 
 use super::source::Source;
 
@@ -12,14 +12,14 @@ use super::source::Source;
 pub struct Backward {
     /// Compute the gradient of INPUT instead, from this file with the gradient of the maxima or
     /// minima, in the formats of INPUT
-    #[arg(long = "backward", value_name = "FILE", group = "positions")]
-    file: Option<String>,
+    #[arg(long, value_name = "FILE", group = "positions")]
+    backward: Option<String>,
 }
 
 impl Backward {
     /// The file of the gradient, if there is one.
     pub fn file(&self) -> Option<&str> {
-        self.file.as_deref()
+        self.backward.as_deref()
     }
 
     /// The operator and its inputs, or its gradient and the inputs of that. `own` gives the gradient
@@ -31,19 +31,22 @@ impl Backward {
         source: &Source,
         own: impl FnOnce(Tensor) -> wgmax::Result<Tensor>,
     ) -> anyhow::Result<(Operator, Vec<Tensor>)> {
-        let Some(file) = &self.file else { return Ok((operator, inputs)) };
-        inputs.push(own(source.read_beside(file)?)?);
+        let Some(file) = &self.backward else { return Ok((operator, inputs)) };
+        let with_argument = |error: Error| match error {
+            Error::WrongElementType { what: "the data", .. } => {
+                anyhow::anyhow!("{}: {error}", source.input)
+            }
+            error => anyhow::anyhow!("--backward {file}: {error}"),
+        };
+        inputs.push(own(source.read_beside(file)?).map_err(with_argument)?);
         let descs: Vec<&TensorDesc> = inputs.iter().map(Tensor::desc).collect();
-        let operator =
-            of(operator, &descs).map_err(|error| anyhow::anyhow!("--backward {file}: {error}"))?;
-        Ok((operator, inputs))
+        Ok((of(operator, &descs).map_err(with_argument)?, inputs))
     }
 }
 
-/// The gradient of an operator, if it has one for such inputs.
-pub fn of(operator: Operator, inputs: &[&TensorDesc]) -> anyhow::Result<Operator> {
-    let name = operator.name();
-    let Some(backward) = operator.backward() else { anyhow::bail!("{name} has no gradient") };
+/// The gradient of one of the operators of commands, if it has one for such inputs.
+pub fn of(operator: Operator, inputs: &[&TensorDesc]) -> wgmax::Result<Operator> {
+    let backward = operator.backward().expect("each of these has a gradient");
     backward.infer(inputs)?;
     Ok(backward)
 }

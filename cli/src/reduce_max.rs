@@ -63,7 +63,13 @@ pub struct Attributes {
     #[arg(long, value_enum, default_value = "neg-inf")]
     empty: EmptyChoice,
     /// Element type of the indices
-    #[arg(long, value_enum, default_value = "i64", requires = "indices")]
+    #[arg(
+        long,
+        value_enum,
+        default_value = "i64",
+        requires = "indices",
+        conflicts_with = "backward"
+    )]
     index_type: IndexType,
     /// Of equal elements, the last one has the index or the gradient; the first one by default
     #[arg(long, requires = "positions")]
@@ -105,30 +111,36 @@ pub struct PositionArguments {
 }
 
 impl Attributes {
-    /// The operator, if the attributes fit the input. `positions`: whether results have indices, or
-    /// a gradient is computed.
+    /// The operator, if the attributes fit the input. `backward`: whether its gradient is wanted,
+    /// which asks for one of equal elements, but has no indices.
     pub fn operator(
         &self,
         extremum: Extremum,
-        positions: bool,
+        indices: bool,
+        backward: bool,
         input: &TensorDesc,
     ) -> anyhow::Result<Operator> {
-        let indices = Positions { element_type: self.index_type.into(), last: self.last_index };
+        let positions = Positions { element_type: self.index_type.into(), last: self.last_index };
         let operator = ReduceMax::new()
             .extremum(extremum)
             .keep_dims(self.keep_dims)
             .nan(self.nan.into())
             .empty_set(self.empty.into())
-            .indices(positions.then_some(indices));
-        along(operator, self.axes.as_ref(), input)
+            .indices(indices.then_some(positions));
+        let operator = along(operator, self.axes.as_ref(), input)?;
+        Ok(if backward { operator.indices(positions) } else { operator }.into())
     }
 }
 
 /// A reduction along some axes, or all, if they fit the input.
-fn along(operator: ReduceMax, axes: Option<&List>, input: &TensorDesc) -> anyhow::Result<Operator> {
+fn along(
+    operator: ReduceMax,
+    axes: Option<&List>,
+    input: &TensorDesc,
+) -> anyhow::Result<ReduceMax> {
     let Some(axes) = axes else {
         operator.infer(input)?;
-        return Ok(operator.into());
+        return Ok(operator);
     };
     let operator = operator.axes(axes.0.iter().copied());
     operator.infer(input).map_err(|error| match error {
@@ -137,7 +149,7 @@ fn along(operator: ReduceMax, axes: Option<&List>, input: &TensorDesc) -> anyhow
         }
         error => error.into(),
     })?;
-    Ok(operator.into())
+    Ok(operator)
 }
 
 impl Operation {
@@ -154,8 +166,8 @@ impl Operation {
     ) -> anyhow::Result<(Operator, Vec<Tensor>)> {
         let Self { attributes, source, backward } = self;
         let input = source.read()?;
-        let positions = indices || backward.file().is_some();
-        let operator = attributes.operator(extremum, positions, input.desc())?;
+        let is_backward = backward.file().is_some();
+        let operator = attributes.operator(extremum, indices, is_backward, input.desc())?;
         backward.apply(operator, vec![input], source, Ok)
     }
 }
@@ -198,7 +210,7 @@ pub fn positions(
         .indices(positions)
         .values(false);
     let operator = along(operator, arguments.axes.as_ref(), input.desc())?;
-    let results = arguments.run.run(&operator, &[&input])?;
+    let results = arguments.run.run(&operator.into(), &[&input])?;
     output::deliver(&results, &[&arguments.output], &arguments.writing, output)?;
     Ok(Outcome::Good)
 }

@@ -67,7 +67,13 @@ pub struct Attributes {
     #[arg(long, value_enum, default_value = "propagate")]
     nan: NanChoice,
     /// Element type of the indices
-    #[arg(long, value_enum, default_value = "i64", requires = "indices")]
+    #[arg(
+        long,
+        value_enum,
+        default_value = "i64",
+        requires = "indices",
+        conflicts_with = "backward"
+    )]
     index_type: IndexType,
 }
 

@@ -185,13 +185,14 @@ pub(super) fn neutral(from: &mut Unstructured, rank: usize) -> Result<Operator> 
     })
 }
 
-/// The gradient of an operator, from data or from saved positions of data of this shape.
+/// The gradient of an operator, from data or from saved positions, of a type, of data of a shape.
 pub(super) fn backward(
     from: &mut Unstructured,
     forward: &Operator,
-    saved: Option<&[usize]>,
+    saved: Option<(ElementType, &[usize])>,
 ) -> Result<Operator> {
-    let element_type = *from.choose(&[ElementType::I32, ElementType::I64])?;
+    let element_type = saved.map_or(ElementType::I64, |(element_type, _)| element_type);
+    let saved = saved.map(|(_, shape)| shape);
     Ok(match forward {
         Operator::ReduceMax(op) => {
             let last = from.arbitrary()?;
@@ -200,7 +201,8 @@ pub(super) fn backward(
             saved.map_or(backward.clone(), |shape| backward.from_indices(shape)).into()
         }
         Operator::MaxPool(op) => {
-            let backward = MaxPoolBackward::new(op.clone());
+            let indices = Indices { element_type, ..Indices::default() };
+            let backward = MaxPoolBackward::new(op.clone().indices(indices));
             saved.map_or(backward.clone(), |shape| backward.from_indices(shape)).into()
         }
         Operator::SegmentMax(op) => {

@@ -59,7 +59,7 @@ fn attempt(from: &mut Unstructured) -> Result<()> {
             let gradient = backward(from, &operator, None)?;
             check(&gradient, &[inputs, &[&results[0]]].concat(), &limits, &tuning);
             // Shapes alone: of indices that no operator gave, a gradient may be anything.
-            let saved = backward(from, &operator, Some(data.shape()))?;
+            let saved = backward(from, &operator, Some((ids.element_type(), data.shape())))?;
             if let Ok(indices) = TensorDesc::new(ids.element_type(), results[0].shape()) {
                 check(&saved, &[&indices, &results[0]], &limits, &tuning);
             }

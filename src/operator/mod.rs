@@ -83,7 +83,7 @@ impl Operator {
         }
     }
 
-    /// The gradient of the operator, from its inputs and the gradient of its first result. `None`
+    /// The gradient of the operator, from its inputs and the gradient of its maxima or minima. `None`
     /// for gradients and [`MaxUnpool`].
     pub fn backward(self) -> Option<Self> {
         match self {

@@ -74,7 +74,7 @@ impl Positions {
 }
 
 /// Short rows whose places are found together.
-const BATCH: usize = 256;
+const BATCH_ROWS: usize = 256;
 /// Bytes of the longest ones, of which several stay in a cache.
 const SHORT: usize = 32 << 10;
 /// Bytes of the chunks of a long row, of which one is looked through.
@@ -192,9 +192,9 @@ impl<O: KeyOrder> Launch<'_, O> {
 
     /// Short rows from one on.
     fn batches(&self, len: usize, first: usize, out: &mut Out<'_, O::Key>) {
-        let mut places = [0; BATCH];
-        for begin in (0..out.values.len()).step_by(BATCH) {
-            let places = &mut places[..BATCH.min(out.values.len() - begin)];
+        let mut places = [0; BATCH_ROWS];
+        for begin in (0..out.values.len()).step_by(BATCH_ROWS) {
+            let places = &mut places[..BATCH_ROWS.min(out.values.len() - begin)];
             let rows = &self.source[(first + begin) * len..][..places.len() * len];
             vector::places(self.order, rows, len, self.positions.last(), places);
             for (i, &place) in (begin..).zip(&*places) {

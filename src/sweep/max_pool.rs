@@ -42,11 +42,17 @@ pub(super) fn draft(
 /// The gradient of a pooling: from its data, or from its indices, which no tile needs.
 fn backward(random: &mut Random, op: MaxPool, data: TensorDesc, kernel: &str) -> Result<Draft> {
     let saved = kernel != "pool_tile_gradient" && random.once_in(2);
-    let op = op.clone().indices(saved.then(|| Indices {
-        element_type: random.pick(&[ElementType::I32, ElementType::I64]),
-        order: Order::RowMajor,
-        axis: random.below(op.first_spatial() as u64 + 1) as i64,
-    }));
+    let op = match saved {
+        true => {
+            let axis = random.below(op.first_spatial() as u64 + 1) as i64;
+            op.indices(Indices {
+                element_type: random.pick(&[ElementType::I32, ElementType::I64]),
+                order: Order::RowMajor,
+                axis: if random.once_in(4) { axis - data.rank() as i64 } else { axis },
+            })
+        }
+        false => op,
+    };
     let results = match op.infer(&data) {
         Ok(results) => results,
         // Running the case reports it.

@@ -54,11 +54,11 @@ pub(super) fn draft(
     if aim.is_none_or(|aim| aim.kernel() != "gradient_scatter") {
         return Ok(Draft::new(op, data, Vec::new()));
     }
+    let gradient = gradient::tensor(t, op.infer(&data)?.shape(), random)?;
     let op = op.indices(Positions {
         element_type: random.pick(&[ElementType::I32, ElementType::I64]),
         last: random.once_in(3),
     });
-    let gradient = gradient::tensor(t, op.infer(&data)?.shape(), random)?;
     let backward = ReduceMaxBackward::new(op.clone());
     // Empty sets have no positions.
     match op.outputs(&data) {
@@ -181,4 +181,25 @@ pub(super) fn places(op: &ReduceMax, data: &TensorDesc, random: &mut Random) -> 
         sets.entry(set).or_default().push(element);
     }
     Ok(sets.values().map(|set| set[place(set.len(), random)]).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sweep::Kind;
+
+    /// Also of sets without elements, which have no positions.
+    #[test]
+    fn gradients_of_any_shape_are_drawn() {
+        let t = ElementType::F32;
+        let aims = (0..200).filter_map(|round| Aim::nth(Kind::ReduceMax, t, round));
+        let aim = aims.into_iter().find(|aim| aim.kernel() == "gradient_scatter");
+        assert!(aim.is_some());
+        let mut empty = 0;
+        for seed in 0..3000 {
+            let draft = draft(&mut Random(seed), t, 1000, aim).unwrap();
+            empty += usize::from(draft.data.is_empty() && !draft.others[0].is_empty());
+        }
+        assert!(empty > 0);
+    }
 }

@@ -41,8 +41,8 @@ pub(crate) const fn vector<K>() -> usize {
 }
 
 /// The items of four vectors.
-pub(super) const fn chunk<L: Load>() -> usize {
-    4 * vector::<L::Lane>()
+pub(super) const fn chunk<K>() -> usize {
+    4 * vector::<K>()
 }
 
 /// The maxima of sliding windows over `keys`. The window at a key has `taps` keys at a distance of
@@ -111,8 +111,8 @@ pub(crate) fn merge_rows<'a, L: Load>(
     let (step, apart) = if together { (STREAMS, 1) } else { (1, share) };
     for i in (0..share).map(|i| i * step) {
         let rows = [row(i), row(i + apart), row(i + 2 * apart), row(i + 3 * apart)];
-        for (number, keys) in keys.chunks_mut(chunk::<L>()).enumerate() {
-            let [a, b, c, d] = rows.map(|row| &row[number * chunk::<L>()..][..keys.len()]);
+        for (number, keys) in keys.chunks_mut(chunk::<L::Lane>()).enumerate() {
+            let [a, b, c, d] = rows.map(|row| &row[number * chunk::<L::Lane>()..][..keys.len()]);
             for row in [a, b, c, d] {
                 row.chunks_exact(vector::<L::Item>()).for_each(|line| prefetch(line, AHEAD));
             }

@@ -1,25 +1,20 @@
 //! Where the maxima of rows are.
 
+use super::fold::chunk;
 use super::rows::{Rows, blocks};
-use super::{Elements, Load, Loop, dispatch, vector};
+use super::{Elements, Load, Loop, dispatch};
 use crate::fault::{self, Fault};
 use crate::tensor::key::{Key, KeyOrder, Lane};
 
 /// Bytes of rows that are reduced together before they are looked through: they stay in the
 /// second-level cache meanwhile. With 16 KiB, rows of 1000 to 4000 `f32` took 1.2 times as long on an
 /// Intel Xeon: too few of them are read at once.
-const BATCH: usize = 128 << 10;
-/// Rows of a batch, at most.
-const ROWS: usize = 64;
+const BATCH_BYTES: usize = 128 << 10;
+/// Rows of them, at most.
+const MAX_ROWS: usize = 64;
 
-/// Items that are looked through at once: four vectors. Shorter rows are reduced as keys with their
-/// places instead.
-const fn some<K>() -> usize {
-    4 * vector::<K>()
-}
-
-/// As many as [`some`] is at most.
-const SOME: usize = 256;
+/// The items of four vectors, at most.
+const MAX_CHUNK: usize = 256;
 
 /// Writes where in each of `out.len()` rows of `len` items the maximum is: the first or the last item
 /// of the highest rank. Rows have items.
@@ -46,18 +41,20 @@ impl<O: KeyOrder> Loop for Places<'_, O> {
     #[inline(always)]
     fn run(self) {
         let Self { order, items, len, last, out } = self;
-        if len < some::<O::Key>() {
+        debug_assert!(len > 0);
+        // Shorter rows are reduced as keys with their places.
+        if len < chunk::<O::Key>() {
             let mirror = if last { 0 } else { u32::MAX };
-            return blocks(Placed { order, mirror }, items, len, out, |out, found| {
+            return blocks(PlacedRanks { order, mirror }, items, len, out, |out, found| {
                 for (row, (out, &found)) in out.iter_mut().zip(found).enumerate() {
                     *out = O::Key::place(found, mirror) - (row * len) as u32;
                 }
             });
         }
         let numbers = numbers(last);
-        let end = fault::or(Fault::PlacesTail, len, len - len % some::<O::Key>());
-        let batch = (BATCH / (len * size_of::<O::Key>())).clamp(1, ROWS);
-        let mut maxima = [O::Key::LOWEST; ROWS];
+        let end = fault::or(Fault::PlacesTail, len, len - len % chunk::<O::Key>());
+        let batch = (BATCH_BYTES / (len * size_of::<O::Key>())).clamp(1, MAX_ROWS);
+        let mut maxima = [O::Key::LOWEST; MAX_ROWS];
         for (out, items) in out.chunks_mut(batch).zip(items.chunks(batch * len)) {
             let maxima = &mut maxima[..out.len()];
             Rows(Elements(order), items, len, maxima).run();
@@ -77,12 +74,12 @@ impl<O: KeyOrder> Loop for Places<'_, O> {
 
 /// Ranks with places. The higher one counts or, where they are mirrored, the lower one.
 #[derive(Clone, Copy)]
-struct Placed<O> {
+struct PlacedRanks<O> {
     order: O,
     mirror: u32,
 }
 
-impl<O: KeyOrder> Load for Placed<O> {
+impl<O: KeyOrder> Load for PlacedRanks<O> {
     type Item = O::Key;
     type Lane = <O::Key as Key>::Placed;
     #[inline(always)]
@@ -91,34 +88,34 @@ impl<O: KeyOrder> Load for Placed<O> {
     }
 }
 
-/// The numbers of some items, from the first or the last one on. They are items themselves, so that a
+/// The numbers of the items of a chunk, from the first or the last one on. They are items themselves, so that a
 /// comparison of items chooses among them in vectors.
 #[inline(always)]
-fn numbers<K: Key>(last: bool) -> [K; SOME] {
-    let mut numbers = [K::LOWEST; SOME];
-    for (i, number) in numbers[..some::<K>()].iter_mut().enumerate() {
-        *number = K::narrow(if last { some::<K>() - 1 - i } else { i } as u64);
+fn numbers<K: Key>(last: bool) -> [K; MAX_CHUNK] {
+    let mut numbers = [K::LOWEST; MAX_CHUNK];
+    for (i, number) in numbers[..chunk::<K>()].iter_mut().enumerate() {
+        *number = K::narrow(if last { chunk::<K>() - 1 - i } else { i } as u64);
     }
     numbers
 }
 
-/// The first or last place of an item that a row of at least [`some`] items has.
+/// The first or last place of an item that a row of at least [`chunk`] items has.
 #[inline(always)]
-fn find<K: Key>(row: &[K], last: bool, numbers: &[K; SOME], is: impl Fn(K) -> bool) -> usize {
-    let (some, none) = (some::<K>(), K::narrow(u64::MAX));
+fn find<K: Key>(row: &[K], last: bool, numbers: &[K; MAX_CHUNK], is: impl Fn(K) -> bool) -> usize {
+    let (chunk, absent) = (chunk::<K>(), K::narrow(u64::MAX));
     let mut seen = 0;
     loop {
-        // The last of some may have been seen in part.
-        let begin = seen.min(row.len() - some);
-        let begin = if last { row.len() - some - begin } else { begin };
-        let items = &row[begin..][..some];
-        seen += some;
+        // The last chunk may have been seen in part.
+        let begin = seen.min(row.len() - chunk);
+        let begin = if last { row.len() - chunk - begin } else { begin };
+        let items = &row[begin..][..chunk];
+        seen += chunk;
         if seen >= row.len() || items.iter().fold(false, |any, &item| any | is(item)) {
             let items = items.iter().zip(numbers);
-            let least = |least: K, (&item, &at)| least.min(if is(item) { at } else { none });
+            let least = |least: K, (&item, &at)| least.min(if is(item) { at } else { absent });
             // There is one, unless what was looked for is not in the row.
-            let at = (items.fold(none, least).wide() as usize).min(some - 1);
-            return begin + if last { some - 1 - at } else { at };
+            let at = (items.fold(absent, least).wide() as usize).min(chunk - 1);
+            return begin + if last { chunk - 1 - at } else { at };
         }
     }
 }
@@ -133,7 +130,8 @@ mod tests {
         for len in (1..90).chain([127, 128, 129, 255, 256, 257, 300, 1000, 5000]) {
             // Few different items, so that many are equal, and rows of one item.
             let few: Vec<u64> = (0..4).map(|_| random()).collect();
-            let rows = 1 + 3000 / len;
+            // Several blocks, and several batches.
+            let rows = (70 + 3000 / len).min(200_000 / len);
             let items: Vec<O::Key> =
                 (0..rows * len).map(|_| O::Key::narrow(few[random() as usize % 4])).collect();
             for last in [false, true] {

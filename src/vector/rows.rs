@@ -55,7 +55,7 @@ impl<O: KeyOrder> Loop for Rows<'_, O> {
 }
 
 /// The maxima of rows of `len` items, block by block: `store` puts them into the results of a block.
-/// The position of an item counts from the first one of its block.
+/// The position of an item counts from the first one of its block, and is less than 2^16.
 #[inline(always)]
 pub(super) fn blocks<L: Load, T>(
     load: L,
@@ -92,7 +92,7 @@ pub(super) fn blocks<L: Load, T>(
 /// The maxima of rows of at least four vectors of items.
 #[inline(always)]
 fn long_rows<O: KeyOrder>(elements: Elements<O>, items: &[O::Key], len: usize, out: &mut [O::Key]) {
-    let chunk = chunk::<Elements<O>>();
+    let chunk = chunk::<O::Key>();
     let seen = fault::or(Fault::LongRowTail, len, len / chunk * chunk);
     let row = |i: usize| &items[i * len..][..seen];
     let mut done = 0;
@@ -117,7 +117,7 @@ fn long_rows<O: KeyOrder>(elements: Elements<O>, items: &[O::Key], len: usize, o
 #[inline(always)]
 fn long<L: Load>(load: L, row: &[L::Item]) -> L::Lane {
     // Quarters of whole chunks, which may overlap.
-    let share = row.len().div_ceil(STREAMS).next_multiple_of(chunk::<L>()).min(row.len());
+    let share = row.len().div_ceil(STREAMS).next_multiple_of(chunk::<L::Lane>()).min(row.len());
     let quarter = |stream: usize| &row[(stream * share).min(row.len() - share)..][..share];
     let [a, b, c, d] = four(load, [quarter(0), quarter(1), quarter(2), quarter(3)]);
     a.max(b).max(c.max(d))
@@ -126,7 +126,7 @@ fn long<L: Load>(load: L, row: &[L::Item]) -> L::Lane {
 /// The maxima of four rows of at least four vectors of items each, all of one length.
 #[inline(always)]
 fn four<L: Load>(load: L, rows: [&[L::Item]; STREAMS]) -> [L::Lane; STREAMS] {
-    let (len, chunk) = (rows[0].len(), chunk::<L>());
+    let (len, chunk) = (rows[0].len(), chunk::<L::Lane>());
     let whole = len / chunk * chunk;
     let mut maxima = [L::Lane::LOWEST; STREAMS];
     // Whole chunks, and perhaps a last one that overlaps them. A remainder would be a scalar loop.

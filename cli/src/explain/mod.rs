@@ -231,7 +231,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome
         Choice::ReduceMax(choice) | Choice::ReduceMin(choice) => {
             let ReduceMax { input, attributes, indices, backward, target } = choice;
             let desc = input.desc()?;
-            let operator = attributes.operator(extremum, *indices || *backward, &desc)?;
+            let operator = attributes.operator(extremum, *indices, *backward, &desc)?;
             (operator, vec![desc], *backward, target)
         }
         Choice::MaxPool(choice) | Choice::MinPool(choice) => {
@@ -249,7 +249,12 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome
     };
     let operator = match backward {
         true => {
-            let results = operator.infer(&inputs.iter().collect::<Vec<_>>())?;
+            let forward = match &operator {
+                // Sets without elements have a gradient, but no positions.
+                Operator::ReduceMax(operator) => operator.clone().indices(None).into(),
+                other => other.clone(),
+            };
+            let results = forward.infer(&inputs.iter().collect::<Vec<_>>())?;
             inputs.extend(results.into_iter().next());
             backward::of(operator, &inputs.iter().collect::<Vec<_>>())?
         }

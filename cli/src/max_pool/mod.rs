@@ -84,10 +84,22 @@ pub struct Attributes {
     #[arg(long, value_enum, default_value = "neg-inf")]
     empty: EmptyChoice,
     /// Element type of the indices
-    #[arg(long, value_enum, default_value = "i64", requires = "indices")]
+    #[arg(
+        long,
+        value_enum,
+        default_value = "i64",
+        requires = "indices",
+        conflicts_with = "backward"
+    )]
     index_type: IndexType,
     /// How positions are numbered
-    #[arg(long, value_enum, default_value = "row-major", requires = "indices")]
+    #[arg(
+        long,
+        value_enum,
+        default_value = "row-major",
+        requires = "indices",
+        conflicts_with = "backward"
+    )]
     index_order: IndexOrder,
     /// Indices count within the sub-tensor of this axis and those after it
     #[arg(
@@ -95,6 +107,7 @@ pub struct Attributes {
         value_name = "A",
         default_value_t = 0,
         requires = "indices",
+        conflicts_with = "backward",
         allow_hyphen_values = true
     )]
     index_axis: i64,

@@ -41,7 +41,9 @@ fn of_pools() {
     refuse(&["--backward", &at("no.npy")], "no.npy");
     refuse(&["--backward", &g, "--indices", &y], "--indices");
     refuse(&["--backward", &g, "-o", &g], "g.npy");
-    refuse(&["--backward", &y, "--type", "bf16"], "--type bf16");
+    refuse(&["--backward", &g, "--index-order", "row-major"], "--index-order");
+    write(&x, &[2, 3], &[1u16, 2, 3, 4, 5, 6]);
+    refuse(&["--backward", &g, "--type", "bf16"], "g.npy: --type bf16");
 }
 
 /// The gradient goes to the first of equal elements, or to the last. -0 and 0 are equal.
@@ -77,7 +79,15 @@ fn of_reductions() {
     refused(&["reduce-max", &x, "--last-index"], "--backward");
     refused(&["reduce-max", "-", "--backward", "-"], "standard input");
     write(&x, &[2, 3], &[1i32, 2, 3, 4, 5, 6]);
-    refuse(&["--keep-dims"], "f32, f64, f16 or bf16");
+    refuse(&["--keep-dims"], "x.npy: the data");
+    refuse(&["--keep-dims", "--index-type", "i32"], "--index-type");
+    // Sets without elements have maxima, and so gradients, but no positions.
+    write::<f32>(&x, &[2, 0], &[]);
+    write(&g, &[2], &[0.5f32, 0.25]);
+    succeeds(&[&fixed[..], &["--axes", "1", "-o", &y]].concat());
+    assert_eq!(wgmax::io::read(&y).unwrap().shape(), [2, 0]);
+    let shown = succeeds(&["explain", "reduce-max", "2x0", "--axes", "1", "--backward"]);
+    assert!(shown.starts_with("ReduceMaxBackward: f32[2, 0], f32[2] -> f32[2, 0]"), "{shown}");
 }
 
 /// Rows that belong to no segment have no gradient.
