@@ -17,9 +17,14 @@ pub struct Backward {
 }
 
 impl Backward {
-    /// The file of the gradient, if there is one.
-    pub fn file(&self) -> Option<&str> {
-        self.backward.as_deref()
+    /// Whether the gradient is computed.
+    pub fn is_given(&self) -> bool {
+        self.backward.is_some()
+    }
+
+    /// The files that are read: those of the operator, and that of the gradient.
+    pub fn files<'a>(&'a self, inputs: &[&'a str]) -> Vec<&'a str> {
+        inputs.iter().copied().chain(self.backward.as_deref()).collect()
     }
 
     /// The operator and its inputs, or its gradient and the inputs of that. `own` gives the gradient

@@ -256,6 +256,26 @@ impl From<IndexType> for ElementType {
     }
 }
 
+/// The element type of the indices of a command that has arguments `indices` and `backward`.
+#[derive(Args)]
+pub struct IndexTypeArgument {
+    /// Element type of the indices
+    #[arg(
+        long,
+        value_enum,
+        default_value = "i64",
+        requires = "indices",
+        conflicts_with = "backward"
+    )]
+    index_type: IndexType,
+}
+
+impl IndexTypeArgument {
+    pub fn element_type(&self) -> ElementType {
+        self.index_type.into()
+    }
+}
+
 /// Integers separated by commas. Blank text is an empty list.
 #[derive(Clone, Debug)]
 pub struct List(pub Vec<i64>);

@@ -6,7 +6,7 @@ use wgmax::{Error, Extremum, Tensor, TensorDesc};
 
 use super::Outcome;
 use super::backward::Backward;
-use super::options::{EmptyChoice, IndexType, List, NanChoice, Run, Writing};
+use super::options::{EmptyChoice, IndexType, IndexTypeArgument, List, NanChoice, Run, Writing};
 use super::output::{self, Output};
 use super::source::Source;
 use super::targets::Targets;
@@ -62,15 +62,8 @@ pub struct Attributes {
     /// What no elements give, for floats
     #[arg(long, value_enum, default_value = "neg-inf")]
     empty: EmptyChoice,
-    /// Element type of the indices
-    #[arg(
-        long,
-        value_enum,
-        default_value = "i64",
-        requires = "indices",
-        conflicts_with = "backward"
-    )]
-    index_type: IndexType,
+    #[command(flatten)]
+    index_type: IndexTypeArgument,
     /// Of equal elements, the last one has the index or the gradient; the first one by default
     #[arg(long, requires = "positions")]
     last_index: bool,
@@ -120,7 +113,8 @@ impl Attributes {
         backward: bool,
         input: &TensorDesc,
     ) -> anyhow::Result<Operator> {
-        let positions = Positions { element_type: self.index_type.into(), last: self.last_index };
+        let positions =
+            Positions { element_type: self.index_type.element_type(), last: self.last_index };
         let operator = ReduceMax::new()
             .extremum(extremum)
             .keep_dims(self.keep_dims)
@@ -155,7 +149,7 @@ fn along(
 impl Operation {
     /// The files that are read.
     pub fn inputs(&self) -> Vec<&str> {
-        [self.source.input.as_str()].into_iter().chain(self.backward.file()).collect()
+        self.backward.files(&[&self.source.input])
     }
 
     /// The operator, checked before a device is opened, and its inputs from the files.
@@ -166,8 +160,7 @@ impl Operation {
     ) -> anyhow::Result<(Operator, Vec<Tensor>)> {
         let Self { attributes, source, backward } = self;
         let input = source.read()?;
-        let is_backward = backward.file().is_some();
-        let operator = attributes.operator(extremum, indices, is_backward, input.desc())?;
+        let operator = attributes.operator(extremum, indices, backward.is_given(), input.desc())?;
         backward.apply(operator, vec![input], source, Ok)
     }
 }

@@ -7,7 +7,7 @@ use wgmax::{Error, Extremum, Tensor};
 use super::Outcome;
 use super::backward::Backward;
 use super::files;
-use super::options::{IndexType, NanChoice, Run, Writing};
+use super::options::{IndexTypeArgument, NanChoice, Run, Writing};
 use super::output::{self, Output};
 use super::source::Source;
 use super::targets::Targets;
@@ -66,15 +66,8 @@ pub struct Attributes {
     /// How NaN counts
     #[arg(long, value_enum, default_value = "propagate")]
     nan: NanChoice,
-    /// Element type of the indices
-    #[arg(
-        long,
-        value_enum,
-        default_value = "i64",
-        requires = "indices",
-        conflicts_with = "backward"
-    )]
-    index_type: IndexType,
+    #[command(flatten)]
+    index_type: IndexTypeArgument,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -112,7 +105,7 @@ impl Attributes {
             .num_segments(self.num_segments.filter(|_| !self.offsets))
             .empty_segment(self.fill.into())
             .nan(self.nan.into())
-            .indices(indices.then_some(self.index_type.into()))
+            .indices(indices.then_some(self.index_type.element_type()))
     }
 
     /// The error with the argument that caused it, given the arguments of the inputs.
@@ -149,7 +142,7 @@ impl Attributes {
 impl Operation {
     /// The files that are read.
     pub fn inputs(&self) -> Vec<&str> {
-        [&*self.source.input, &self.ids].into_iter().chain(self.backward.file()).collect()
+        self.backward.files(&[&self.source.input, &self.ids])
     }
 
     /// The operator, checked before a device is opened, and its inputs from the files.

@@ -32,19 +32,15 @@ impl Draft {
         Self { operator, data, others, long_chunks, right_ids: None, positions_of: None }
     }
 
-    /// A gradient from the positions that a draft gives, the last of its results `results`.
+    /// A gradient from the positions that a draft gives, its last result.
     pub fn from_positions(
         operator: impl Into<Operator>,
         of: Self,
-        results: Vec<TensorDesc>,
+        positions: TensorDesc,
         gradient: Tensor,
     ) -> Self {
-        let mut draft = Self::new(operator, of.data.clone(), vec![gradient]);
-        if let Some(positions) = results.into_iter().last() {
-            draft.data = positions;
-        }
-        draft.positions_of = Some(Box::new(of));
-        draft
+        let draft = Self::new(operator, positions, vec![gradient]);
+        Self { positions_of: Some(Box::new(of)), ..draft }
     }
 
     fn random(

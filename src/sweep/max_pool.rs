@@ -64,7 +64,7 @@ fn backward(random: &mut Random, op: MaxPool, data: TensorDesc, kernel: &str) ->
         true => {
             let backward = backward.from_indices(data.shape());
             let of = Draft::new(op, data, Vec::new());
-            Draft::from_positions(backward, of, results, gradient)
+            Draft::from_positions(backward, of, results[1].clone(), gradient)
         }
         false => Draft::new(backward, data, vec![gradient]),
     })

@@ -65,7 +65,7 @@ pub(super) fn draft(
         Ok(results) if random.once_in(2) => {
             let backward = backward.from_indices(data.shape());
             let of = Draft::new(op, data, Vec::new());
-            Ok(Draft::from_positions(backward, of, results, gradient))
+            Ok(Draft::from_positions(backward, of, results[1].clone(), gradient))
         }
         _ => Ok(Draft::new(backward, data, vec![gradient])),
     }

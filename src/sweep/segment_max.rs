@@ -122,7 +122,7 @@ pub(super) fn draft(
     if maxima.len() > 1 && random.once_in(2) {
         let backward = SegmentMaxBackward::new(op).from_indices(data.shape());
         let of = Draft::new(forward, data, vec![tensor]);
-        return Ok(Draft::from_positions(backward, of, maxima, gradient));
+        return Ok(Draft::from_positions(backward, of, maxima[1].clone(), gradient));
     }
     Ok(Draft::new(SegmentMaxBackward::new(op), data, vec![tensor, gradient]))
 }

@@ -39,11 +39,10 @@ impl<O: KeyOrder> Loop for Rows<'_, O> {
     #[inline(always)]
     fn run(self) {
         let Self(elements, items, len, out) = self;
-        let lanes = vector::<O::Key>();
         if len == 0 {
             return out.fill(elements.store(O::Key::LOWEST));
         }
-        if len >= 4 * lanes {
+        if len >= chunk::<O::Key>() {
             return long_rows(elements, items, len, out);
         }
         blocks(elements, items, len, out, |out, found| {

@@ -9,7 +9,7 @@ use wgmax::{Extremum, Tensor, TensorDesc};
 
 use super::Outcome;
 use super::backward::Backward;
-use super::options::{EmptyChoice, IndexType, List, NanChoice, Run, Writing};
+use super::options::{EmptyChoice, IndexTypeArgument, List, NanChoice, Run, Writing};
 use super::output::{self, Output};
 use super::source::Source;
 use super::targets::Targets;
@@ -83,15 +83,8 @@ pub struct Attributes {
     /// What a window that covers no element gives, for floats
     #[arg(long, value_enum, default_value = "neg-inf")]
     empty: EmptyChoice,
-    /// Element type of the indices
-    #[arg(
-        long,
-        value_enum,
-        default_value = "i64",
-        requires = "indices",
-        conflicts_with = "backward"
-    )]
-    index_type: IndexType,
+    #[command(flatten)]
+    index_type: IndexTypeArgument,
     /// How positions are numbered
     #[arg(
         long,
@@ -192,7 +185,7 @@ impl Attributes {
             .nan(self.nan.into())
             .empty_window(self.empty.into())
             .indices(indices.then_some(operator::Indices {
-                element_type: self.index_type.into(),
+                element_type: self.index_type.element_type(),
                 order: match self.index_order {
                     IndexOrder::RowMajor => operator::Order::RowMajor,
                     IndexOrder::ColumnMajor => operator::Order::ColumnMajor,
@@ -237,7 +230,7 @@ impl Attributes {
 impl Operation {
     /// The files that are read.
     pub fn inputs(&self) -> Vec<&str> {
-        [self.source.input.as_str()].into_iter().chain(self.backward.file()).collect()
+        self.backward.files(&[&self.source.input])
     }
 
     /// The operator, checked before a device is opened, and its inputs from the files, with the axes
