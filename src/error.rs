@@ -229,7 +229,7 @@ pub enum Error {
     /// The length of a list attribute does not match the spatial axes of the input.
     #[error(
         "attribute {attribute} needs {expected} number{} for this input's spatial axes, but has \
-         {actual}", if *expected == 1 { "" } else { "s" }
+         {actual}", plural(*.expected)
     )]
     AttributeLength {
         /// The attribute.
@@ -321,6 +321,18 @@ pub enum Error {
         /// The id.
         value: i128,
     },
+    /// A segment id is not below the number of segments.
+    #[error("{what} at position {position} is {value}, but there are {segments} segments")]
+    SegmentOutOfRange {
+        /// "segment_ids".
+        what: &'static str,
+        /// The position, from 0.
+        position: usize,
+        /// The id.
+        value: i128,
+        /// The number of segments.
+        segments: i64,
+    },
     /// An index is not that of an element.
     #[error("index {value} at position {position} is not that of one of {elements} elements")]
     IndexOutOfRange {
@@ -403,6 +415,10 @@ pub enum Error {
         /// The value.
         value: u64,
     },
+    /// The limits are those of a device without compute shaders: WebGL 2, or limits of wgpu that
+    /// allow no workgroups.
+    #[error("the device has no compute shaders: its limits allow no workgroup")]
+    NoComputeShaders,
     /// An input is not of the type and shape that an operator takes, or that a plan was made for.
     #[error(
         "input {position} of {of} is {expected_type}{expected_shape:?}; given: \
@@ -512,7 +528,7 @@ pub enum Error {
     #[error("the CPU has no commands to record; run the operator on it instead")]
     CannotRecord,
     /// The number of result buffers is wrong.
-    #[error("{operator} has {expected} results; buffers given: {actual}")]
+    #[error("{operator} has {expected} result{}; buffers given: {actual}", plural(*.expected))]
     OutputBuffers {
         /// The operator.
         operator: String,
@@ -560,6 +576,24 @@ pub enum Error {
         /// The size of the buffer, in bytes.
         size: u64,
     },
+    /// A caller's buffer belongs to another device.
+    #[error("{operator}, {tensor}: the buffer is not one of {device}, but of another device")]
+    BufferDevice {
+        /// The operator.
+        operator: String,
+        /// The tensor that the buffer is for: "input 0", "result 1".
+        tensor: String,
+        /// The device that should use it.
+        device: String,
+    },
+    /// A buffer was destroyed.
+    #[error("{operator}, {tensor}: the buffer was destroyed")]
+    BufferDestroyed {
+        /// The operator, or what else needs the buffer: "a plan", "a download".
+        operator: String,
+        /// The tensor that the buffer is for: "input 0", "result 1".
+        tensor: String,
+    },
     /// A result shares bytes of a caller's buffer with an input or another result.
     #[error(
         "{operator}: {result} at bytes {bytes:?} overlaps {other} at bytes {other_bytes:?} of the \
@@ -593,13 +627,20 @@ pub enum Error {
         /// The format.
         format: String,
     },
-    /// A device tensor is not on the device that should use it.
+    /// A device tensor is not on the device that should use it. GPUs are numbered in the order in
+    /// which this process opened or wrapped them; `Debug` shows a device's number, too.
     #[error("the tensor is on {actual}, not on {expected}")]
     WrongDevice {
-        /// The device that should use it.
+        /// The device that should use it, with its number.
         expected: String,
-        /// The device that holds the tensor.
+        /// The device that holds the tensor, with its number.
         actual: String,
+    },
+    /// The queue that was given with a device is that of another device.
+    #[error("the queue that was given with {device} is that of another device")]
+    WrongQueue {
+        /// The device.
+        device: String,
     },
     /// Something waits for a GPU, and nothing may wait in a browser.
     #[error("a browser does not wait for its GPU; use the async form")]
@@ -649,6 +690,11 @@ impl Error {
         let expected = ["no inputs", "1 input", "2 inputs", "3 inputs"][expected.min(3)];
         Self::InputCount { operator: operator.to_string(), expected, actual }
     }
+}
+
+/// The ending of a noun after a number.
+fn plural(count: usize) -> &'static str {
+    if count == 1 { "" } else { "s" }
 }
 
 fn range_hint(rank: usize) -> String {

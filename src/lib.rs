@@ -81,6 +81,10 @@ pub use tensor::key::{Extremum, Nan};
 pub use tensor::zeroed;
 pub use tensor::{Element, ElementType, Tensor, TensorDesc, TensorView, View};
 pub use tuning::Tuning;
+/// For tests of the CPU kernels.
+#[cfg(feature = "oracle")]
+#[doc(hidden)]
+pub use vector::limit_extension;
 /// As `zeroed`.
 #[doc(hidden)]
 pub use vector::{Extension, Loop, dispatch_up_to as vectorised_up_to};

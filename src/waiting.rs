@@ -1,5 +1,7 @@
 //! Blocking forms of what waits.
 
+use std::task::Poll;
+
 #[cfg(target_family = "wasm")]
 use crate::error::Error;
 use crate::error::Result;
@@ -16,12 +18,26 @@ pub(crate) fn block_on<T>(future: impl Future<Output = Result<T>>) -> Result<T> 
     return pollster::block_on(future);
     #[cfg(target_family = "wasm")]
     {
-        use std::task::{Context, Poll, Waker};
+        use std::task::{Context, Waker};
         match std::pin::pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
             Poll::Ready(result) => result,
             Poll::Pending => Err(Error::WouldBlock),
         }
     }
+}
+
+/// Lets the executor do other work before it asks again.
+pub(crate) async fn yield_now() {
+    let mut was_asked = false;
+    std::future::poll_fn(|context| {
+        if was_asked {
+            return Poll::Ready(());
+        }
+        was_asked = true;
+        context.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await
 }
 
 /// As [`block_on`], for work of a GPU: in a browser nothing of it is begun.

@@ -59,7 +59,7 @@ fn async_forms_give_the_same() {
     pollster::block_on(async {
         assert!(adapters_async().await == adapters());
         let names = |all: Vec<wgmax::Result<Device>>| -> Vec<String> {
-            all.into_iter().map(|device| format!("{:?}", device.unwrap())).collect()
+            all.into_iter().map(|device| device.unwrap().info().to_string()).collect()
         };
         assert_eq!(names(Device::all_async().await), names(Device::all()));
         assert!(Device::named_async("cpu").await.unwrap().is_cpu());

@@ -3,14 +3,14 @@
 mod common;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use common::program::{Program, program};
 use common::{Random, describe, plans, seed, tensor};
 use wgmax::operator::{Indices, MaxPool, Operator, ReduceMax, SegmentMax};
 use wgmax::sweep::Case;
 use wgmax::wgpu::{self, BufferUsages};
-use wgmax::{BufferRange, Device, ElementType, Error, Tensor, compare};
+use wgmax::{BufferRange, Device, ElementType, Error, Tensor, compare, texture_view};
 
 /// Operators of every kind, with inputs that end within a word and within a block.
 fn cases(random: &mut Random) -> Vec<(Operator, Vec<Tensor>)> {
@@ -165,7 +165,9 @@ fn buffers_that_cannot_be_are_refused_before_anything_is_recorded() {
     let (from, to) = (BufferRange::from(&source), BufferRange::from(&result));
     let at = |buffer, offset| BufferRange { buffer, offset };
     assert!(matches!(record(&[], &[to]), Error::InputCount { .. }));
-    assert!(matches!(record(&[from], &[]), Error::OutputBuffers { expected: 1, actual: 0, .. }));
+    let error = record(&[from], &[]);
+    assert!(matches!(error, Error::OutputBuffers { expected: 1, actual: 0, .. }));
+    assert_eq!(error.to_string(), "wgmax ReduceMax has 1 result; buffers given: 0");
     let plain = program.buffer(1024, BufferUsages::COPY_DST);
     let error = record(&[from], &[(&plain).into()]);
     assert!(matches!(&error, Error::BufferUsage { tensor, .. } if tensor == "result 0"), "{error}");
@@ -188,6 +190,176 @@ fn buffers_that_cannot_be_are_refused_before_anything_is_recorded() {
     drop(encoder);
     let cpu = Device::cpu().prepare(&operator, &[input.desc()]);
     assert!(matches!(cpu, Err(Error::CannotRecord)));
+}
+
+/// A queue of another device is found before anything is done with it. Both devices have wgpu's
+/// own handler of errors, which panics.
+#[test]
+fn a_queue_of_another_device_is_refused() {
+    let Some(program) = program(|limits| limits) else { return };
+    let other = program.another();
+    let input = tensor(ElementType::F32, &[64, 4], 2, &mut Random(5));
+    let rows: Operator = ReduceMax::new().axes([1]).into();
+    let device = Device::from_wgpu(&program.device, &other.queue);
+    let refused = |error: Option<Error>| match error {
+        Some(Error::WrongQueue { device: named }) => {
+            assert!(named.contains(&device.info().name), "{named}");
+        }
+        other => panic!("{other:?}"),
+    };
+    for _ in 0..2 {
+        refused(device.upload(&input).err());
+        refused(rows.run(&device, &[&input]).err());
+        refused(device.prepare(&rows, &[input.desc()]).err());
+        refused(device.wait().err());
+        refused(pollster::block_on(device.wait_async()).err());
+    }
+    // Its own queue is never taken for another's, whoever polls the device meanwhile.
+    let expected = rows.run(&Device::cpu(), &[&input]).unwrap();
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !done.load(Ordering::Relaxed) {
+                program.device.poll(wgpu::PollType::Poll).unwrap();
+                std::thread::sleep(std::time::Duration::from_micros(50));
+            }
+        });
+        let told = (0..50).all(|_| {
+            let own = Device::from_wgpu(&program.device, &program.queue);
+            let wrong = Device::from_wgpu(&program.device, &other.queue);
+            // Without an upload, which would panic.
+            let refused = matches!(wrong.wait(), Err(Error::WrongQueue { .. }));
+            own.wait().is_ok() && refused
+        });
+        done.store(true, Ordering::Relaxed);
+        assert!(told);
+    });
+    let device = Device::from_wgpu(&program.device, &program.queue);
+    assert!(rows.run(&device, &[&input]).unwrap()[0].bytes() == expected[0].bytes());
+}
+
+/// Buffers and textures that are destroyed, or of another device: the encoder stays valid, and no
+/// error reaches a handler of wgpu's, which would panic.
+#[test]
+fn resources_that_cannot_be_used_are_refused_before_anything_is_recorded() {
+    let Some(program) = program(|limits| limits) else { return };
+    let other = program.another();
+    let device = Device::from_wgpu(&program.device, &program.queue);
+    let input = tensor(ElementType::F32, &[64, 64], 2, &mut Random(5));
+    let rows: Operator = ReduceMax::new().axes([1]).into();
+    let expected = rows.run(&Device::cpu(), &[&input]).unwrap();
+    let prepared = device.prepare(&rows, &[input.desc()]).unwrap();
+    let upload = || [program.upload(&input, 0), program.result(256)];
+    let [source, result] = upload();
+    let mut encoder = program.encoder();
+    {
+        let mut record =
+            |from: &wgpu::Buffer, to: &wgpu::Buffer| prepared.record(&mut encoder, &[from], &[to]);
+        let foreign = [other.upload(&input, 0), other.result(256)];
+        for (from, to, name) in
+            [(&foreign[0], &result, "input 0"), (&source, &foreign[1], "result 0")]
+        {
+            match record(from, to) {
+                Err(Error::BufferDevice { tensor, device, .. }) => {
+                    assert!(tensor == name && device.contains("(device "), "{tensor}, {device}");
+                }
+                other => panic!("{other:?}"),
+            }
+        }
+        // Before they are first bound, and after.
+        for bound in [false, true] {
+            for (i, name) in ["input 0", "result 0"].into_iter().enumerate() {
+                let buffers = upload();
+                if bound {
+                    let mut encoder = program.encoder();
+                    prepared.record(&mut encoder, &[&buffers[0]], &[&buffers[1]]).unwrap();
+                }
+                buffers[i].destroy();
+                match record(&buffers[0], &buffers[1]) {
+                    Err(Error::BufferDestroyed { tensor, .. }) => assert_eq!(tensor, name),
+                    other => panic!("{other:?}"),
+                }
+            }
+        }
+        // A buffer that is mapped may be recorded, and unmapped before the submit.
+        let mapped = program.device.create_buffer(&wgpu::BufferDescriptor {
+            label: None,
+            size: input.bytes().len() as u64,
+            usage: BufferUsages::STORAGE,
+            mapped_at_creation: true,
+        });
+        let view = mapped.get_mapped_range_mut(..).unwrap();
+        record(&mapped, &result).unwrap();
+        drop(view);
+        mapped.unmap();
+        record(&source, &result).unwrap();
+    }
+    program.queue.submit([encoder.finish()]);
+    assert!(program.read(&result, 0, 256) == expected[0].bytes());
+
+    let texture = |program: &Program| {
+        program.device.create_texture(&wgpu::TextureDescriptor {
+            label: None,
+            size: wgpu::Extent3d { width: 64, height: 64, depth_or_array_layers: 1 },
+            mip_level_count: 1,
+            sample_count: 1,
+            dimension: wgpu::TextureDimension::D2,
+            format: wgpu::TextureFormat::R32Float,
+            usage: wgpu::TextureUsages::COPY_SRC | wgpu::TextureUsages::COPY_DST,
+            view_formats: &[],
+        })
+    };
+    let own = texture(&program);
+    let view = texture_view(own.format(), own.size()).unwrap();
+    let copy = device.prepare_views(ReduceMax::new().axes([]), &[&view], &[&view]).unwrap();
+    let mut encoder = program.encoder();
+    let destroyed = texture(&program);
+    copy.record(&mut encoder, &[&own], &[&destroyed]).unwrap();
+    drop(std::mem::replace(&mut encoder, program.encoder()));
+    destroyed.destroy();
+    let foreign = texture(&other);
+    for (refused, reason) in
+        [(&destroyed, "the texture was destroyed"), (&foreign, "of another device")]
+    {
+        for (from, to, name) in [(refused, &own, "input 0"), (&own, refused, "result 0")] {
+            let error = copy.record(&mut encoder, &[from], &[to]).unwrap_err();
+            assert!(matches!(error, Error::BadTexture { .. }), "{error:?}");
+            let text = error.to_string();
+            assert!(text.contains(name) && text.contains(reason) && !text.contains('\n'), "{text}");
+        }
+    }
+    let into = texture(&program);
+    copy.record(&mut encoder, &[&own], &[&into]).unwrap();
+    program.queue.submit([encoder.finish()]);
+    program.device.poll(wgpu::PollType::wait_indefinitely()).unwrap();
+}
+
+/// Two wraps of one device share its tensors. Of two devices each has a number.
+#[test]
+fn tensors_are_of_a_device_and_say_of_which() {
+    let Some(program) = program(|limits| limits) else { return };
+    let other = program.another();
+    let [first, second] = [0; 2].map(|_| Device::from_wgpu(&program.device, &program.queue));
+    let elsewhere = Device::from_wgpu(&other.device, &other.queue);
+    let input = tensor(ElementType::F32, &[64, 4], 2, &mut Random(5));
+    let rows: Operator = ReduceMax::new().axes([1]).into();
+    let there = first.upload(&input).unwrap();
+    let found = second.run(&rows, &[&there]).unwrap()[0].download().unwrap();
+    assert!(found.bytes() == rows.run(&Device::cpu(), &[&input]).unwrap()[0].bytes());
+    match elsewhere.run(&rows, &[&there]).unwrap_err() {
+        Error::WrongDevice { expected, actual } => {
+            assert!(format!("{elsewhere:?}").contains(&expected), "{expected}");
+            assert!(format!("{first:?}").contains(&actual), "{actual}");
+            assert_ne!(expected, actual);
+        }
+        error => panic!("{error}"),
+    }
+    // The program has destroyed the buffer of a tensor.
+    there.buffer().unwrap().destroy();
+    let destroyed = |error| assert!(matches!(error, Error::BufferDestroyed { .. }), "{error}");
+    destroyed(first.run(&rows, &[&there]).unwrap_err());
+    destroyed(there.download().unwrap_err());
+    destroyed(first.chain().run(&rows, &[&there]).unwrap_err());
 }
 
 /// Two results in the same bytes, of which none can be copied back.

@@ -5,7 +5,7 @@ mod common;
 use half::f16;
 use wgmax::operator::{
     Indices, Layout, MaxPool, MaxPoolBackward, MaxUnpool, Operator, Padding, Positions, ReduceMax,
-    ReduceMaxBackward, SegmentMax, SegmentMaxBackward,
+    ReduceMaxBackward, Rounding, SegmentMax, SegmentMaxBackward,
 };
 use wgmax::plan::Limits;
 use wgmax::sweep::{Random, Style, tensor};
@@ -57,6 +57,9 @@ fn pools() -> Vec<(MaxPool, Vec<usize>)> {
         (MaxPool::new([7, 7]), vec![3, 5, 7, 7]),
         (MaxPool::new([1, 1]), vec![3, 2, 4, 4]),
         (MaxPool::new([3, 3]), vec![0, 2, 4, 4]),
+        // One window, larger than the padded data.
+        (MaxPool::new([3, 4]).strides([2, 3]).rounding(Rounding::CeilTorch), vec![2, 3, 2, 2]),
+        (MaxPool::new([2, 9]).strides([1, 4]).rounding(Rounding::Ceil), vec![2, 3, 2, 6]),
     ]
 }
 

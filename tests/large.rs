@@ -144,3 +144,28 @@ fn a_file_beyond_4_gib() {
     println!("at most {max_memory} MiB of memory that is no file's");
     assert!(max_memory < 3 << 10, "{max_memory} MiB");
 }
+
+/// More rows than the CPU sorts by segments at once.
+#[test]
+fn many_rows_in_any_order() {
+    let (rows, segments) = ((4 << 20) + 70_000, 1000);
+    let hash = |i: u32| i.wrapping_mul(2_654_435_761) >> 7;
+    let ids: Vec<i32> = (0..rows).map(|i| (hash(i) % (segments + 1)) as i32).collect();
+    let data: Vec<u16> = (0..rows).map(|i| hash(hash(i)) as u16).collect();
+    let mut expected = vec![(0, -1); segments as usize];
+    for (row, (&id, &value)) in ids.iter().zip(&data).enumerate() {
+        if let Some(found) = expected.get_mut(id as usize)
+            && (found.1 < 0 || value > found.0)
+        {
+            *found = (value, row as i64);
+        }
+    }
+    let rows = rows as usize;
+    let inputs = [Tensor::from_slice([rows], &data), Tensor::from_slice([rows], &ids)];
+    let [data, ids] = inputs.map(Result::unwrap);
+    let operator = SegmentMax::unsorted().num_segments(i64::from(segments));
+    let found = operator.indices(ElementType::I64).run(&Device::cpu(), &data, &ids).unwrap();
+    let (values, rows): (Vec<u16>, Vec<i64>) = expected.into_iter().unzip();
+    assert_eq!(found[0].as_slice::<u16>().unwrap(), values);
+    assert_eq!(found[1].as_slice::<i64>().unwrap(), rows);
+}

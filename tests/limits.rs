@@ -201,7 +201,8 @@ fn agrees_with_four(device: &Device, operator: &Operator, inputs: &[&Tensor], wh
     let what = format!("{what} on {}", describe(device));
     let limits = &device.info().limits;
     assert_eq!(limits.max_storage_buffers, 4);
-    let operator = operator.checked(inputs).unwrap();
+    // Wrong ids have a status alone.
+    let Ok(operator) = operator.checked(inputs) else { return };
     let descs: Vec<_> = inputs.iter().map(|input| input.desc()).collect();
     let plan = device.plan(&operator, &descs).unwrap_or_else(|error| panic!("{what}: {error}"));
     plan.check(limits).unwrap_or_else(|wrong| panic!("{what}: {wrong}"));
@@ -333,6 +334,10 @@ fn no_limit_is_too_small_for_an_error() {
                                 assert!(named && name != "own limits", "{what}: {limit}");
                                 continue;
                             }
+                            Err(Error::NoComputeShaders) => {
+                                assert_eq!(*refuses, Some("workgroup_size"), "{what}");
+                                continue;
+                            }
                             Err(other) => panic!("{what}: {other}"),
                         };
                         assert!(refuses.is_none(), "{what}: it was planned");
@@ -370,7 +375,7 @@ fn a_device_without_storage_buffers_is_refused_by_the_limit() {
     };
     for (operator, inputs) in operators() {
         let plan = |limits: &Limits| operator.plan(&descs(&inputs), limits, &Tuning::hardware());
-        assert!(matches!(plan(&webgl), Err(Error::BadLimit { limit: "workgroup_size", .. })));
+        assert!(matches!(plan(&webgl), Err(Error::NoComputeShaders)));
         for allowed in 0..4 {
             match plan(&few(allowed)) {
                 Ok(plan) => plan.check(&few(allowed)).unwrap(),

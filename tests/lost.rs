@@ -166,6 +166,49 @@ fn destroyed_with_a_mapping_pending() {
     callbacks.are_still_called(&program);
 }
 
+/// A future that waits while another thread destroys the device, at a random moment.
+#[test]
+fn destroyed_while_a_future_waits() {
+    let input = tensor(ElementType::U8, &[1, 4, 500, 500], 0, &mut Random(3));
+    let pool: Operator = MaxPool::new([31, 31]).into();
+    let expected = pool.run(&Device::cpu(), &[&input]).unwrap();
+    let mut random = Random(common::seed());
+    for _ in 0..4 {
+        let Some((program, callbacks)) = listening() else { return };
+        let device = Device::from_wgpu(&program.device, &program.queue);
+        let pause = std::time::Duration::from_micros(random.below(30_000));
+        let there = device.upload(&input).unwrap();
+        let results = device.run(&pool, &[&there]).unwrap();
+        let (downloaded, waited) = std::thread::scope(|scope| {
+            let download = scope.spawn(|| pollster::block_on(results[0].download_async()));
+            let wait = scope.spawn(|| pollster::block_on(device.wait_async()));
+            std::thread::sleep(pause);
+            program.device.destroy();
+            (download.join().unwrap(), wait.join().unwrap())
+        });
+        match downloaded {
+            Ok(found) => assert!(found.bytes() == expected[0].bytes()),
+            error => is_lost(error),
+        }
+        if waited.is_err() {
+            is_lost(waited);
+        }
+        is_lost(pollster::block_on(results[0].download_async()));
+        callbacks.are_still_called(&program);
+    }
+}
+
+/// A device that wgmax opened is lost like one of a caller's.
+#[test]
+fn a_device_of_our_own_is_destroyed() {
+    let Some(device) = common::gpu() else { return };
+    let input = input(33);
+    let there = device.upload(&input).unwrap();
+    device.wgpu().unwrap().0.destroy();
+    all_is_lost(&device, &input, &there);
+    another_works(&input);
+}
+
 /// The recordings of a prepared operator, in one encoder, with the device destroyed between them.
 #[test]
 fn destroyed_half_way_through_recording() {
@@ -230,7 +273,7 @@ fn recordings_that_fail_leave_the_encoder_alone() {
     let mut record = |from, to| prepared.record(&mut encoder, &[from], &[to]);
     let (from, to) = (BufferRange::from(&source), BufferRange::from(&result));
     assert!(matches!(record(from, from), Err(Error::BufferOverlap { .. })));
-    assert!(matches!(record((&gone).into(), to), Err(Error::Gpu { .. })));
+    assert!(matches!(record((&gone).into(), to), Err(Error::BufferDestroyed { .. })));
     record(from, to).unwrap();
     program.queue.submit([encoder.finish()]);
     let expected = operator().run(&Device::cpu(), &[&input]).unwrap();

@@ -147,6 +147,50 @@ fn segments_pass_gradients_on() {
     }
 }
 
+/// Rows that are given, several of which name one element: the gradient of the last segment counts.
+/// What is no row is left out.
+#[test]
+fn the_last_of_several_segments_counts() {
+    let devices = devices();
+    let random = &mut Random(8);
+    for (rows, inner, segments) in [
+        (3, 5, 40),
+        (1, 7, 9),
+        (70, 1, 3000),
+        (2, 3, 1),
+        (9, 130, 50),
+        (0, 2, 3),
+        (3, 0, 2),
+        (3, 2, 0),
+    ] {
+        for t in FLOATS {
+            let gradient = tensor(t, &[segments, inner], Style::Hard, random).unwrap();
+            let rows_of: Vec<i64> = (0..segments * inner)
+                .map(|_| match random.below(6) {
+                    0 => random.pick(&[-1, rows, i32::MIN.into()]),
+                    _ => random.below(rows.max(1) as u64) as i64,
+                })
+                .collect();
+            for index_type in [ElementType::I32, ElementType::I64] {
+                let given = common::ids_tensor(index_type, &rows_of);
+                let shape = gradient.shape().to_vec();
+                let given = Tensor::from_bytes(index_type, shape, given.bytes()).unwrap();
+                let segment = SegmentMax::sorted().indices(index_type);
+                let backward = SegmentMaxBackward::new(segment);
+                let backward = backward.from_indices([rows as usize, inner]).into();
+                check(&devices, &backward, &[&given, &gradient]);
+            }
+        }
+    }
+    // Bits of two gradients are not mixed.
+    let gradient = [1.0f32, 2.0, 4.0, 8.0].map(half::f16::from_f32);
+    let gradient = Tensor::from_slice([4], &gradient).unwrap();
+    let given = Tensor::from_slice([4], &[1i64, 0, 1, 3]).unwrap();
+    let backward = SegmentMaxBackward::new(SegmentMax::sorted()).from_indices([2]).into();
+    let found = check(&devices, &backward, &[&given, &gradient]);
+    assert_eq!(found.as_slice::<half::f16>().unwrap(), [2.0, 4.0].map(half::f16::from_f32));
+}
+
 /// Random indices: some elements have several values, and the last one counts.
 #[test]
 fn values_are_unpooled() {
@@ -215,12 +259,15 @@ fn large_tensors_are_streamed() {
     let (reduce, segment) = (ReduceMaxBackward::new(reduce), SegmentMaxBackward::new(segment));
     let reduce_saved = reduce.clone().from_indices(data.shape());
     let segment_saved = segment.clone().from_indices(data.shape());
+    let few: Vec<i64> = (0..16_000).map(|i| (i * 7919) % 4 - 1).collect();
+    let few = Tensor::from_slice(rows.shape(), &few).unwrap();
     // Whether positions are found.
-    let cases: [(Operator, Vec<&Tensor>, bool); 5] = [
+    let cases: [(Operator, Vec<&Tensor>, bool); 6] = [
         (reduce.into(), vec![&data, &gradient], true),
         (reduce_saved.into(), vec![&of_sets, &gradient], false),
         (segment.into(), vec![&data, &ids, &rows], true),
-        (segment_saved.into(), vec![&of_segments, &rows], false),
+        (segment_saved.clone().into(), vec![&of_segments, &rows], false),
+        (segment_saved.into(), vec![&few, &rows], false),
         (MaxUnpool::new([50, 1000]).into(), vec![&values, &indices], false),
     ];
     let gpus: Vec<Device> = common::gpu().iter().flat_map(common::plans).collect();

@@ -9,7 +9,7 @@ use wgmax::operator::{
     ReduceMax, Rounding, SegmentMax, Segments,
 };
 use wgmax::wgpu;
-use wgmax::{Device, ElementType, Error, Extremum, Nan, RunOptions, Tensor};
+use wgmax::{Device, ElementType, Error, Extremum, Nan, RunOptions, Tensor, TensorView, View};
 
 /// Runs an operator in pieces of so many bytes, and says how many they were; 0: it was run as a
 /// whole.
@@ -393,5 +393,33 @@ fn a_small_device_takes_tensors_of_the_host_only() {
                 assert!(found.bytes() == expected.bytes(), "{operator:?} on {}", describe(device));
             }
         }
+    }
+}
+
+/// What one plan does not hold goes in pieces on the CPU too.
+#[test]
+fn the_cpu_takes_what_one_plan_does_not() {
+    let (device, options) = (Device::cpu(), || RunOptions::new().max_piece(64 << 20));
+    // One byte, repeated beyond what 31 bits count.
+    let byte = Tensor::from_slice([1], &[7u8]).unwrap();
+    let count = (1usize << 31) + 5;
+    let many = View::from(byte.desc()).slice(0, 0..1).unwrap().broadcast(1, count).unwrap();
+    let many = TensorView::new(&byte, many).unwrap();
+    let last = Positions { element_type: ElementType::I64, last: true };
+    let operator = Operator::from(ReduceMax::new().axes([1]).indices(last));
+    let found = operator.run_views(&device, &[&many], options()).unwrap();
+    assert_eq!(found[0].as_slice::<u8>().unwrap(), [7]);
+    assert_eq!(found[1].as_slice::<i64>().unwrap(), [count as i64 - 1]);
+    // Windows whose positions do not fit 32 bits.
+    let input = Tensor::from_slice([1, 2, 4], &[1f32, 5., 3., 4., 8., 2., 7., 6.]).unwrap();
+    let pool = MaxPool::new([2]).strides([65535]).dilations([1 << 30]).pads([0], [1 << 31]);
+    let operator = Operator::from(pool);
+    let outputs = operator.infer(&[input.desc()]).unwrap()[0].shape()[2];
+    let found = operator.run_with(&device, &[&input], options()).unwrap();
+    let found = found[0].as_slice::<f32>().unwrap();
+    assert_eq!(found.len(), 2 * outputs);
+    for (row, first) in found.chunks(outputs).zip([1., 8.]) {
+        assert_eq!(row[0], first);
+        assert!(row[1..].iter().all(|&value| value == f32::NEG_INFINITY));
     }
 }

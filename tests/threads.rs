@@ -1,6 +1,12 @@
-//! One device in many threads.
+//! One device in many threads, and what wakes those that wait.
 
 mod common;
+
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread::Thread;
 
 use common::program::program;
 use common::{Random, tensor};
@@ -67,6 +73,136 @@ fn many_threads_use_one_device() {
             });
         }
     });
+}
+
+/// A future, and how often it was polled.
+async fn counting<T>(polls: &AtomicUsize, future: impl Future<Output = T>) -> T {
+    let mut future = pin!(future);
+    std::future::poll_fn(|context| {
+        polls.fetch_add(1, Ordering::Relaxed);
+        future.as_mut().poll(context)
+    })
+    .await
+}
+
+/// Unparks a thread, and counts how often.
+struct Unpark(Thread, AtomicUsize);
+
+impl Wake for Unpark {
+    fn wake(self: Arc<Self>) {
+        self.1.fetch_add(1, Ordering::Relaxed);
+        self.0.unpark();
+    }
+}
+
+/// The simplest executor. How often it was woken.
+fn block_on<T>(future: impl Future<Output = T>) -> (T, usize) {
+    let woken = Arc::new(Unpark(std::thread::current(), AtomicUsize::new(0)));
+    let waker = Waker::from(woken.clone());
+    let mut future = pin!(future);
+    loop {
+        match future.as_mut().poll(&mut Context::from_waker(&waker)) {
+            Poll::Ready(found) => break (found, woken.1.load(Ordering::Relaxed)),
+            Poll::Pending => std::thread::park(),
+        }
+    }
+}
+
+/// A future is polled when there is news, however long the GPU works.
+#[test]
+fn futures_are_woken_by_news_alone() {
+    let Some(device) = common::gpu() else { return };
+    let input = tensor(ElementType::U8, &[1, 4, 700, 700], 0, &mut Random(3));
+    let pool: Operator = MaxPool::new([31, 31]).into();
+    let expected = pool.run(&Device::cpu(), &[&input]).unwrap();
+    let there = device.upload(&input).unwrap();
+    // Compiles.
+    device.run(&pool, &[&there]).unwrap();
+    device.wait().unwrap();
+    let mut waited = false;
+    for _ in 0..3 {
+        let results = device.run(&pool, &[&there]).unwrap();
+        let polls = AtomicUsize::new(0);
+        let found = pollster::block_on(counting(&polls, results[0].download_async())).unwrap();
+        assert!(found.bytes() == expected[0].bytes());
+        // Once at the beginning, and once for the copy.
+        assert!(polls.load(Ordering::Relaxed) <= 4, "{polls:?} polls");
+        waited |= polls.load(Ordering::Relaxed) > 1;
+
+        let results = device.run(&pool, &[&there]).unwrap();
+        let polls = AtomicUsize::new(0);
+        let (done, woken) = block_on(counting(&polls, device.wait_async()));
+        done.unwrap();
+        assert!(polls.load(Ordering::Relaxed) <= 4 && woken <= 4, "{polls:?} polls, {woken} wakes");
+        let (found, woken) = block_on(results[0].download_async());
+        assert!(found.unwrap().bytes() == expected[0].bytes() && woken <= 4, "{woken} wakes");
+    }
+    // Drivers may run all of it in the submit.
+    assert!(waited || device.info().backend == "gl", "nothing was waited for");
+}
+
+/// A future that is moved to another task wakes that one; one that is dropped is not missed.
+#[test]
+fn futures_change_their_wakers() {
+    let Some(device) = common::gpu() else { return };
+    let input = tensor(ElementType::U8, &[1, 4, 500, 500], 0, &mut Random(3));
+    let pool: Operator = MaxPool::new([31, 31]).into();
+    let expected = pool.run(&Device::cpu(), &[&input]).unwrap();
+    let results = device.run(&pool, &[&device.upload(&input).unwrap()]).unwrap();
+    let mut begun = Box::pin(results[0].download_async());
+    let mut left = Box::pin(results[0].download_async());
+    let mut context = Context::from_waker(Waker::noop());
+    let ready = begun.as_mut().poll(&mut context);
+    drop(left.as_mut().poll(&mut context));
+    drop(left);
+    let found = match ready {
+        Poll::Ready(found) => found,
+        Poll::Pending => std::thread::scope(|s| s.spawn(|| block_on(begun).0).join().unwrap()),
+    };
+    assert!(found.unwrap().bytes() == expected[0].bytes());
+}
+
+/// The thread that polls starts when a future waits, once for a device, and ends with it. In a
+/// process of its own, where no other test waits.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_device_has_one_polling_thread_and_ends_it() {
+    let status = std::process::Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "polling_threads", "--ignored", "--nocapture"])
+        .status()
+        .unwrap();
+    assert!(status.success(), "{status}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+#[ignore = "for a_device_has_one_polling_thread_and_ends_it"]
+fn polling_threads() {
+    let Some(device) = common::gpu() else { return };
+    let count = || {
+        let tasks = std::fs::read_dir("/proc/self/task").unwrap();
+        let names =
+            tasks.flat_map(|task| std::fs::read_to_string(task.unwrap().path().join("comm")));
+        names.filter(|name| name.trim() == "wgmax poll").count()
+    };
+    let input = tensor(ElementType::U8, &[1, 4, 300, 300], 0, &mut Random(3));
+    let pool: Operator = MaxPool::new([31, 31]).into();
+    let there = device.upload(&input).unwrap();
+    device.run(&pool, &[&there]).unwrap()[0].download().unwrap();
+    assert_eq!(count(), 0, "blocking forms poll by themselves");
+    for _ in 0..3 {
+        let results = device.run(&pool, &[&there]).unwrap();
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| pollster::block_on(results[0].download_async()).unwrap());
+            }
+        });
+    }
+    assert!(count() == 1 || device.info().backend == "gl", "{} threads", count());
+    drop((there, device));
+    while count() > 0 {
+        std::thread::yield_now();
+    }
 }
 
 /// One prepared operator, whose scratch all recordings share, recorded by many threads at once.

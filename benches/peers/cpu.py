@@ -129,7 +129,7 @@ def openvino_peer():
         if item["op"] == "ReduceMax":
             outputs = [ops.reduce_max(x, ops.constant(np.array(attrs["axes"], np.int64)), False)]
         elif item["op"] == "SegmentMax":
-            if opset16 is None:
+            if opset16 is None or attrs["dist"] == "unordered":
                 raise Unsupported("SegmentMax")
             parameters.append(ops.parameter([len(data[1])], openvino.Type.i32))
             count = ops.constant(np.array(attrs["num_segments"], np.int32))
@@ -182,6 +182,8 @@ def torch_peer():
             out = torch.empty(items.Answer(item, copies[0]).value.shape, dtype=data[0].dtype)
             return lambda copy: torch.amax(data[copy], attrs["axes"], out=out), out.numpy
         if item["op"] == "SegmentMax":
+            if attrs["dist"] == "unordered":
+                raise Unsupported("rows in any order")
             lengths = np.bincount(copies[0][1], minlength=attrs["num_segments"])
             lengths = torch.from_numpy(lengths.astype(np.int64))
 

@@ -53,6 +53,8 @@ def ids(item):
         found = np.arange(rows) // (rows // count)
     elif sizes == "random":
         found = np.sort(random.integers(0, count, rows, dtype=np.int32))
+    elif sizes == "unordered":
+        found = random.integers(0, count, rows, dtype=np.int32)
     elif sizes == "powerlaw":
         weights = 1.0 / np.arange(1, count + 1)
         lengths = np.floor(weights / weights.sum() * rows).astype(np.int64)
@@ -123,7 +125,10 @@ def pool_gradient(data, gradient, attrs):
 
 
 def segments(data, ids, count):
-    """SegmentMax of ascending ids; segments without rows give the lowest value."""
+    """SegmentMax; segments without rows give the lowest value."""
+    if np.any(ids[1:] < ids[:-1]):
+        order = np.argsort(ids, kind="stable")
+        data, ids = data[order], ids[order]
     starts = np.searchsorted(ids, np.arange(count))
     filled = np.append(starts[1:], len(ids)) > starts
     result = np.full((count, *data.shape[1:]), lowest(data.dtype), data.dtype)

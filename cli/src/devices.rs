@@ -8,7 +8,7 @@ use wgmax::plan::Limits;
 use wgmax::{Device, DeviceInfo, Tuning};
 
 use super::Outcome;
-use super::output::{Output, size};
+use super::output::{self, Output, size};
 use super::table::Table;
 
 #[derive(Args)]
@@ -60,8 +60,8 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome
          groups: workgroups in each dimension; binding, buffer: maximum bytes"
     )?;
     if adapters.is_empty() {
-        // Not a part of the list. An error here means that stderr is closed.
-        let _ = writeln!(std::io::stderr(), "{NO_ADAPTER}");
+        // Not a part of the list.
+        output::note(NO_ADAPTER);
     }
     Ok(Outcome::Good)
 }

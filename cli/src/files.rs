@@ -8,14 +8,34 @@ use super::picture::{self, Format};
 /// What the arguments of inputs take.
 pub const PICTURES: &str = "FILE.png, FILE.pgm, FILE.ppm";
 
-/// Reads as [`wgmax::io::read_as`] does, or a picture.
+/// Reads as [`wgmax::io::read_as`] does, or a picture: by the extension of a file, by the content
+/// of standard input.
 pub fn read(spec: &str, element_type: Option<ElementType>) -> Result<Tensor> {
-    if Format::of(spec).is_none() {
-        return wgmax::io::read_as(spec, element_type).map_err(with_pictures);
-    }
-    let picture = picture::read(spec)?;
+    read_kind(spec, element_type).map(|(tensor, _)| tensor)
+}
+
+/// As [`read`], and whether it is a picture.
+pub fn read_kind(spec: &str, element_type: Option<ElementType>) -> Result<(Tensor, bool)> {
+    let picture = match Format::of(spec) {
+        Some(_) => picture::read(spec)?,
+        None if spec == "-" => {
+            let hint = "only npy, pb and pictures are read here, so give its path";
+            let (bytes, name) = (wgmax::io::standard_input(hint)?, "standard input");
+            match picture::is_begun((*bytes).as_ref()) {
+                true => picture::parse(name, (*bytes).as_ref())?,
+                false => {
+                    let tensor = wgmax::io::parse(name, bytes)?;
+                    return Ok((wgmax::io::as_type(spec, tensor, element_type)?, false));
+                }
+            }
+        }
+        None => {
+            let tensor = wgmax::io::read_as(spec, element_type).map_err(with_pictures)?;
+            return Ok((tensor, false));
+        }
+    };
     match element_type.filter(|&wanted| wanted != picture.element_type()) {
-        None => Ok(picture),
+        None => Ok((picture, true)),
         Some(wanted) => Err(Error::WrongElementType {
             what: "the picture",
             expected: wanted.to_string(),

@@ -4,10 +4,11 @@
 //! it has done so far holds a [`Polling`] and asks [`requested`] from time to time. It then returns
 //! [`Outcome::CutOff`](crate::Outcome::CutOff). A second signal ends it at once.
 
-use std::io::Write;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
+
+use super::output;
 
 /// The number of the first signal; 0 before.
 static SIGNAL: AtomicU8 = AtomicU8::new(0);
@@ -66,8 +67,7 @@ pub fn status() -> u8 {
 
 fn note() {
     let note = "wgmax: stopping; what is done will be reported, a second signal ends at once";
-    // An error here means that stderr is closed.
-    let _ = writeln!(std::io::stderr(), "\n{note}");
+    output::note(format_args!("\n{note}"));
 }
 
 /// Called for each signal, in a thread of its own. Returns whether the process should end.

@@ -44,6 +44,9 @@ struct Cli {
     /// Whether help, tables and errors are coloured
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
     color: ColorChoice,
+    /// Leave out remarks and progress, so that standard error has errors alone
+    #[arg(short, long, global = true)]
+    quiet: bool,
     #[command(subcommand)]
     command: Option<Command>,
 }
@@ -158,6 +161,9 @@ fn main() -> ExitCode {
             return refuse(&format!("{message}; try {} --help", called(arguments)));
         }
     };
+    if cli.quiet {
+        output::be_quiet();
+    }
     log();
     interrupt::prepare();
     let mut output = Output::stdout();

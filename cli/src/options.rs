@@ -296,6 +296,16 @@ impl FromStr for List {
     }
 }
 
+impl List {
+    /// A number for each of `count`. One alone stands for all of them.
+    pub fn each(&self, count: usize) -> Vec<i64> {
+        match *self.0 {
+            [number] => vec![number; count],
+            _ => self.0.clone(),
+        }
+    }
+}
+
 impl fmt::Display for List {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let numbers: Vec<String> = self.0.iter().map(ToString::to_string).collect();

@@ -2,6 +2,7 @@
 
 use std::fmt::Display;
 use std::io::{self, BufWriter, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::{Value, json};
 use wgmax::{Element, ElementType, Tensor, TensorDesc};
@@ -25,8 +26,11 @@ impl Output {
         Self::new(Box::new(io::stdout().lock()), "standard output")
     }
 
+    /// Standard error; nothing where that has errors alone.
     pub fn stderr() -> Self {
-        Self::new(Box::new(io::stderr()), "standard error")
+        let to: Box<dyn Write> =
+            if is_quiet() { Box::new(io::sink()) } else { Box::new(io::stderr()) };
+        Self::new(to, "standard error")
     }
 
     fn new(to: Box<dyn Write>, name: &'static str) -> Self {
@@ -80,10 +84,30 @@ pub fn counted(number: impl TryInto<u64> + Display + Copy, noun: &str) -> String
     format!("{number} {noun}{s}")
 }
 
+/// Whether stderr has errors alone.
+static QUIET: AtomicBool = AtomicBool::new(false);
+
+/// Leaves remarks and progress out from now on.
+pub fn be_quiet() {
+    QUIET.store(true, Ordering::Relaxed);
+}
+
+/// Whether remarks and progress are left out.
+pub fn is_quiet() -> bool {
+    QUIET.load(Ordering::Relaxed)
+}
+
 /// A remark beside results, on stderr.
 pub fn remark(text: impl Display) {
-    // An error here means that stderr is closed.
-    let _ = writeln!(anstream::stderr(), "wgmax: {text}");
+    note(format_args!("wgmax: {text}"));
+}
+
+/// A line of progress, or a remark with its own beginning, on stderr.
+pub fn note(line: impl Display) {
+    if !is_quiet() {
+        // An error here means that stderr is closed.
+        let _ = writeln!(anstream::stderr(), "{line}");
+    }
 }
 
 /// Bytes in the largest unit of which there is at least one.

@@ -41,6 +41,20 @@ impl Format {
 /// # Errors
 /// [`Error::Io`], [`Error::BadFile`], [`Error::OutOfMemory`].
 pub fn read(path: &str) -> Result<Tensor> {
+    let bytes = fs::read(path).map_err(|source| Error::Io { path: path.to_string(), source })?;
+    parse(path, &bytes)
+}
+
+/// Whether bytes begin as a picture does, be it one that is read here or not.
+pub fn is_begun(bytes: &[u8]) -> bool {
+    image::guess_format(bytes).is_ok()
+}
+
+/// The picture in bytes, as [`read`]. `path` is for errors.
+///
+/// # Errors
+/// As [`read`].
+pub fn parse(path: &str, bytes: &[u8]) -> Result<Tensor> {
     let io = |source| Error::Io { path: path.to_string(), source };
     let bad = |error: &dyn std::fmt::Display| Error::BadFile {
         path: path.to_string(),
@@ -48,7 +62,6 @@ pub fn read(path: &str) -> Result<Tensor> {
         reason: error.to_string(),
     };
     // What the bytes are decides, not the extension.
-    let bytes = fs::read(path).map_err(io)?;
     let length = bytes.len();
     let reader = ImageReader::new(Cursor::new(bytes)).with_guessed_format().map_err(io)?;
     if reader.format().is_none() {

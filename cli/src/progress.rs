@@ -1,10 +1,12 @@
 //! Progress on stderr: a bar on a terminal, elsewhere a line from time to time.
 
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
 use indicatif::{BinaryBytes, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use wgmax::Progress;
+
+use super::output;
 
 /// Runs shorter than this show no bar.
 const QUIET: Duration = Duration::from_secs(1);
@@ -28,8 +30,7 @@ impl Lines {
     pub fn update(&mut self, line: impl FnOnce() -> String) {
         if self.last.elapsed() >= BETWEEN_LINES {
             self.last = Instant::now();
-            // An error here means that stderr is closed.
-            let _ = writeln!(std::io::stderr(), "{MARK} {}", line());
+            output::note(format_args!("{MARK} {}", line()));
         }
     }
 }
@@ -59,7 +60,7 @@ impl PieceProgress {
         self.bar.set_length(progress.total);
         self.bar.set_position(progress.done);
         if std::io::stderr().is_terminal() {
-            if self.hidden && self.start.elapsed() >= QUIET {
+            if self.hidden && !output::is_quiet() && self.start.elapsed() >= QUIET {
                 self.hidden = false;
                 self.bar.set_draw_target(ProgressDrawTarget::stderr());
             }

@@ -23,7 +23,8 @@ Examples:
 pub struct Arguments {
     #[command(flatten)]
     operation: Operation,
-    /// Also compute the positions of the results within the reduced axes, and write them to a file
+    /// Also compute the positions of the results within the reduced axes, and write them to a file;
+    /// +0 and -0 are equal then, so a result of zero may have another sign
     #[arg(long, value_name = "IDX_FILE", group = "positions")]
     indices: Option<String>,
     #[command(flatten)]

@@ -1,8 +1,8 @@
 //! `wgmax segment-max` and `wgmax segment-min`.
 
 use clap::{Args, ValueEnum};
-use wgmax::operator::{EmptySegment, Operator, SegmentMax};
-use wgmax::{Error, Extremum, Tensor};
+use wgmax::operator::{EmptySegment, Operator, SegmentMax, Segments};
+use wgmax::{Device, ElementType, Error, Extremum, Tensor};
 
 use super::Outcome;
 use super::backward::Backward;
@@ -21,7 +21,8 @@ Examples:
 pub struct Arguments {
     #[command(flatten)]
     operation: Operation,
-    /// Also compute the rows that the results come from, and write them to a file
+    /// Also compute the rows that the results come from, and write them to a file; +0 and -0 are
+    /// equal then, so a result of zero may have another sign
     #[arg(long, value_name = "IDX_FILE", group = "positions")]
     indices: Option<String>,
     #[command(flatten)]
@@ -43,6 +44,9 @@ pub struct Operation {
     ids: String,
     #[command(flatten)]
     attributes: Attributes,
+    /// Leave out rows whose id is --num-segments or more; by default they are an error
+    #[arg(long, requires = "num_segments", conflicts_with = "offsets")]
+    drop: bool,
     #[command(flatten)]
     backward: Backward,
 }
@@ -57,7 +61,7 @@ pub struct Attributes {
     /// What a segment without rows gives
     #[arg(long, value_enum, default_value = "zero")]
     fill: Fill,
-    /// The ids are in any order; rows whose id is out of range are left out
+    /// The ids are in any order; rows whose id is negative are left out
     #[arg(long, conflicts_with = "offsets")]
     unsorted: bool,
     /// IDS holds offsets: segment i is the rows from offset i to offset i + 1
@@ -132,7 +136,8 @@ impl Attributes {
             }
             Error::UnsortedSegments { .. } => "; --unsorted takes ids in any order",
             Error::NegativeSegment { .. } if !self.offsets => "; --unsorted leaves such rows out",
-            Error::SegmentTooLarge { .. } => "; --num-segments leaves such rows out",
+            Error::SegmentTooLarge { .. } => "; --num-segments with --drop leaves such rows out",
+            Error::SegmentOutOfRange { .. } => "; --drop leaves such rows out",
             Error::SegmentIdsLength { .. } if !self.offsets => "; if they are offsets: --offsets",
             _ => "",
         }
@@ -162,6 +167,10 @@ impl Operation {
             .operator(extremum, indices)
             .checked(data.desc(), &ids)
             .and_then(|checked| checked.infer(data.desc(), ids.desc()).map(|_| checked))
+            .and_then(|checked| match attributes.num_segments {
+                Some(_) if !self.drop => checked.check_range(data.desc(), &ids).map(|()| checked),
+                _ => Ok(checked),
+            })
             .map_err(|error| attributes.with_argument(error, &self.source.input, &self.ids))?;
         // A gradient has as many segments as the results have.
         self.backward.apply(checked.into(), vec![data, ids], &self.source, Ok)
@@ -178,15 +187,15 @@ pub fn run(
         .tensor("--indices ", arguments.indices.as_deref())?
         .check(&arguments.operation.inputs(), Some(arguments.writing.force))?;
     let (operator, inputs) = arguments.operation.read(extremum, arguments.indices.is_some())?;
-    let run = |operator| arguments.run.run(operator, &inputs.iter().collect::<Vec<_>>());
-    let results = match operator {
-        Operator::SegmentMax(operator) => {
-            let mut results = run(&operator.status(true).into())?;
-            remark_on_dropped(results.pop(), inputs[0].shape()[0], arguments)?;
-            results
-        }
-        gradient => run(&gradient)?,
+    let results = arguments.run.run(&operator, &inputs.iter().collect::<Vec<_>>())?;
+    let forward = match &operator {
+        Operator::SegmentMaxBackward(gradient) => Some(gradient.get_segment()),
+        Operator::SegmentMax(forward) => Some(forward),
+        _ => None,
     };
+    if let Some(forward) = forward {
+        remark_on_dropped(forward, inputs[0].shape()[0], &inputs[1])?;
+    }
     output::deliver(
         &results,
         &[&arguments.output, &arguments.indices],
@@ -197,18 +206,20 @@ pub fn run(
 }
 
 /// Says how many of the rows belong to no segment.
-fn remark_on_dropped(
-    status: Option<Tensor>,
-    rows: usize,
-    arguments: &Arguments,
-) -> wgmax::Result<()> {
-    if let Some(status) = status
+fn remark_on_dropped(operator: &SegmentMax, rows: usize, ids: &Tensor) -> wgmax::Result<()> {
+    // The status alone: of rows without elements.
+    let operator = Operator::from(operator.clone().indices(None).status(true));
+    let data = Tensor::from_bytes(ElementType::U8, [rows, 0], &[])?;
+    let results = operator.run(&Device::cpu(), &[&data, ids])?;
+    if let Some(status) = results.last()
         && let &[_, dropped] = status.as_slice::<u32>()?
         && dropped > 0
     {
-        let why = match arguments.operation.attributes.offsets {
-            true => "they lie outside of all offsets",
-            false => "their ids are out of range",
+        let why = match operator {
+            Operator::SegmentMax(op) if op.get_segments() == Segments::Offsets => {
+                "they lie outside of all offsets"
+            }
+            _ => "their ids are out of range",
         };
         let rows = output::counted(rows, "row");
         output::remark(format_args!("{dropped} of {rows} belong to no segment: {why}"));

@@ -8,7 +8,6 @@ use wgmax::{ElementType, Error, Tensor};
 
 use super::files;
 use super::options::element_type;
-use super::picture::Format;
 
 #[derive(Args)]
 pub struct Source {
@@ -24,11 +23,6 @@ pub struct Source {
 }
 
 impl Source {
-    /// Whether the tensor is a picture as its file has it.
-    pub fn is_picture(&self) -> bool {
-        Format::of(&self.input).is_some() && self.reshape.is_none()
-    }
-
     /// The command line with this shape of the tensor.
     pub fn reshaped(&self, shape: &[usize]) -> String {
         let mut words = words();
@@ -43,7 +37,12 @@ impl Source {
 
     /// Another tensor of this type, as its file has it.
     pub fn read_beside(&self, file: &str) -> anyhow::Result<Tensor> {
-        files::read(file, self.element_type).map_err(|error| {
+        self.read_file(file).map(|(tensor, _)| tensor)
+    }
+
+    /// A tensor of this type, and whether its file is a picture.
+    fn read_file(&self, file: &str) -> anyhow::Result<(Tensor, bool)> {
+        files::read_kind(file, self.element_type).map_err(|error| {
             let is_of_type = matches!(error, Error::WrongElementType { .. });
             match self.element_type.filter(|_| is_of_type) {
                 Some(wanted) => anyhow::anyhow!("{file}: --type {wanted}: {error}"),
@@ -53,12 +52,17 @@ impl Source {
     }
 
     pub fn read(&self) -> anyhow::Result<Tensor> {
-        let tensor = self.read_beside(&self.input)?;
-        let Some(shape) = &self.reshape else { return Ok(tensor) };
+        self.read_kind().map(|(tensor, _)| tensor)
+    }
+
+    /// The tensor, and whether it is a picture as its file has it.
+    pub fn read_kind(&self) -> anyhow::Result<(Tensor, bool)> {
+        let (tensor, is_picture) = self.read_file(&self.input)?;
+        let Some(shape) = &self.reshape else { return Ok((tensor, is_picture)) };
         let sizes = shape.of(tensor.len()).map_err(|reason| {
             anyhow::anyhow!("--reshape {}: {}: {reason}", shape.text, tensor.desc())
         })?;
-        Ok(tensor.reshape(sizes)?)
+        Ok((tensor.reshape(sizes)?, false))
     }
 }
 

@@ -213,6 +213,16 @@ pub(super) fn backward(
     })
 }
 
+/// The operator whose positions a gradient takes, its second result.
+pub(super) fn forward(gradient: &Operator) -> Option<Operator> {
+    match gradient {
+        Operator::ReduceMaxBackward(op) => Some(op.get_reduce().into()),
+        Operator::MaxPoolBackward(op) => Some(op.get_pool().into()),
+        Operator::SegmentMaxBackward(op) => Some(op.get_segment().into()),
+        _ => None,
+    }
+}
+
 /// A MaxUnpool whose indices are those of a shape, or of a part of it.
 pub(super) fn unpool(from: &mut Unstructured, shape: &[usize]) -> Result<Operator> {
     let operator = MaxUnpool::new(shape);

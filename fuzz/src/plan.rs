@@ -7,7 +7,7 @@ use wgmax::plan::{Limits, Plan};
 use wgmax::{DeviceTensor, ElementType, Tensor, TensorDesc, Tuning};
 
 use super::CPU;
-use super::operators::{backward, dimension, neutral, node, unpool};
+use super::operators::{backward, dimension, forward, neutral, node, unpool};
 
 /// Elements of all tensors of a plan that is run.
 const SMALL: usize = 1 << 14;
@@ -83,8 +83,14 @@ fn attempt(from: &mut Unstructured) -> Result<()> {
     if let Ok(results) = operator.infer(&descs) {
         let gradient = tensor(from, Some(data.element_type()), results[0].shape().to_vec())?;
         let Some(gradient) = gradient else { return Ok(()) };
-        let operator = backward(from, &operator, None)?;
-        run(&operator, &[inputs, &[&gradient]].concat(), &limits, &tuning);
+        let from_data = backward(from, &operator, None)?;
+        run(&from_data, &[inputs, &[&gradient]].concat(), &limits, &tuning);
+        // And from the positions that the operator gives.
+        let index_type = *from.choose(&[ElementType::I32, ElementType::I64])?;
+        let saved = backward(from, &operator, Some((index_type, data.shape())))?;
+        if let Some(positions) = forward(&saved).and_then(|op| op.run(&CPU, inputs).ok()) {
+            run(&saved, &[&positions[1], &gradient], &limits, &tuning);
+        }
         let indices = tensor(from, Some(ids.element_type()), data.shape().to_vec())?;
         let Some(indices) = indices else { return Ok(()) };
         let sizes = from.int_in_range(0..=4)?;

@@ -14,6 +14,7 @@ use pyo3::prelude::*;
 use wgmax::{ElementType, Tensor};
 
 use crate::error::raised;
+use crate::threads::detached;
 
 /// Bytes of an array, which lives as long.
 struct Borrowed {
@@ -31,12 +32,35 @@ unsafe impl Sync for Borrowed {}
 
 impl AsRef<[u8]> for Borrowed {
     fn as_ref(&self) -> &[u8] {
-        // SAFETY: `borrow` has found the range to be that of the array's elements. As everywhere in
+        // SAFETY: `borrow` has found the range to be that of the array's elements. These lie, by the
+        // strides, in one allocation, as numpy has checked when it made the array. As everywhere in
         // numpy, who writes to an array while another thread reads it gets any of its values: elements
         // are numbers, and any bytes are one. (`bool`s were checked; kernels treat any byte as a
         // number.)
         unsafe { std::slice::from_raw_parts(self.data, self.len) }
     }
+}
+
+/// The bytes of memory from the first of an array's elements to the end of the last one.
+pub(crate) struct Span {
+    pub(crate) len: usize,
+    /// The bytes before the element that all indices of 0 name.
+    before: usize,
+}
+
+pub(crate) fn span(array: &Bound<'_, PyUntypedArray>) -> Span {
+    let (mut before, mut behind) = (0usize, array.dtype().itemsize());
+    for (&size, &stride) in array.shape().iter().zip(array.strides()) {
+        let reach = stride.unsigned_abs().saturating_mul(size.saturating_sub(1));
+        if stride < 0 { before += reach } else { behind += reach }
+    }
+    Span { len: before + behind, before }
+}
+
+/// The address of the element that all indices of 0 name.
+fn data(array: &Bound<'_, PyUntypedArray>) -> *const u8 {
+    // SAFETY: the pointer of a live array is valid. Its data is not read.
+    unsafe { (*_PyArray_GET_ITEM_DATA(array.as_array_ptr())).data.cast::<u8>().cast_const() }
 }
 
 /// The memory that an array's elements lie in, from the first to the last of them, as a tensor of one
@@ -47,40 +71,17 @@ pub(crate) fn borrow(
     element_type: ElementType,
 ) -> PyResult<(Tensor, usize)> {
     let item = element_type.size();
-    let (mut before, mut behind) = (0usize, 0usize);
-    if !array.is_empty() {
-        for (&size, &stride) in array.shape().iter().zip(array.strides()) {
-            let reach = stride.unsigned_abs().saturating_mul(size - 1);
-            if stride < 0 { before += reach } else { behind += reach }
-        }
-    }
-    let len = if array.is_empty() { 0 } else { before + behind + item };
-    // SAFETY: the pointer of a live array is valid. That of its data is to its first element, and by
-    // the strides the others lie `before` bytes before it to `behind` bytes behind it: all in one
-    // allocation, as numpy has checked when it made the array. Without elements nothing is read.
-    let data = unsafe {
-        (*_PyArray_GET_ITEM_DATA(array.as_array_ptr()))
-            .data
-            .cast::<u8>()
-            .cast_const()
-            .wrapping_sub(before)
-    };
     // An empty slice needs an address too; one that is aligned, lest it be copied.
-    let data = if len == 0 { std::ptr::dangling::<u64>().cast() } else { data };
+    let (data, len, before) = match array.is_empty() {
+        true => (std::ptr::dangling::<u64>().cast(), 0, 0),
+        false => {
+            let span = span(array);
+            (data(array).wrapping_sub(span.before), span.len, span.before)
+        }
+    };
     let bytes = Arc::new(Borrowed { data, len, _array: array.clone().unbind() });
-    let tensor = Tensor::from_shared(element_type, [len / item], bytes).map_err(raised)?;
-    Ok((tensor, before / item))
-}
-
-/// Whether the first byte of an array with gaps is not at a multiple of 8, so that [`borrow`] would copy
-/// all between its elements. Of an array that repeats elements that is less than all of these.
-pub(crate) fn begins_off_words(array: &Bound<'_, PyUntypedArray>) -> bool {
-    let axes = || array.shape().iter().zip(array.strides()).filter(|&(&size, _)| size > 1);
-    let below: isize = axes().map(|(&size, &stride)| (size as isize - 1) * stride.min(0)).sum();
-    // SAFETY: the pointer of a live array is valid. Its data is not read.
-    let data = unsafe { (*_PyArray_GET_ITEM_DATA(array.as_array_ptr())).data };
-    let first = data.addr().wrapping_add_signed(below);
-    !first.is_multiple_of(8) && axes().all(|(_, &stride)| stride != 0)
+    let tensor = detached(array.py(), || Tensor::from_shared(element_type, [len / item], bytes));
+    Ok((tensor.map_err(raised)?, before / item))
 }
 
 /// A new array with the elements of a tensor. Small ones are copied. Others lie in the tensor's memory,
@@ -94,7 +95,10 @@ pub(crate) fn array(
     let py = descr.py();
     let mut shape: Vec<npy_intp> = tensor.shape().iter().map(|&size| size as npy_intp).collect();
     let len = tensor.bytes().len();
-    let copied = len <= SMALL || tensor.element_type() == ElementType::Bool;
+    let copied = len <= SMALL;
+    if tensor.element_type() == ElementType::Bool {
+        tensor = tensor.bools_as_u8().map_err(raised)?;
+    }
     let (data, flags) = match (copied, tensor.bytes_mut()) {
         (true, _) => (std::ptr::null_mut(), 0),
         (false, Some(bytes)) => (bytes.as_mut_ptr(), NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_WRITEABLE),

@@ -157,12 +157,13 @@ fn read_padding(value: &Bound<'_, PyAny>, spatial: usize) -> PyResult<Padding> {
     Ok(Padding::Explicit { begin, end })
 }
 
-/// The arguments of SegmentMax, and the type of its indices.
+/// The arguments of SegmentMax, the type of its indices, and whether ids at or above the number of
+/// segments are errors.
 pub(crate) fn segment(
     extremum: Extremum,
     num_segments: Optional<'_, '_>,
     fields: &mut Fields<'_, '_>,
-) -> PyResult<(SegmentMax, ElementType)> {
+) -> PyResult<(SegmentMax, ElementType, bool)> {
     let kinds = [
         ("sorted", Segments::Sorted),
         ("unsorted", Segments::Unsorted),
@@ -193,7 +194,8 @@ pub(crate) fn segment(
     if fields.boolean("return_indices")?.unwrap_or(false) {
         op = op.indices(element_type);
     }
-    Ok((op, element_type))
+    let refuses = fields.choice("mode", &[("raise", true), ("drop", false)])?.unwrap_or(true);
+    Ok((op, element_type, refuses))
 }
 
 /// The shape that a gradient has, if its first argument are indices.

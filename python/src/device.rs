@@ -6,12 +6,56 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
-use crate::error::raised;
-use crate::threads::detached;
+use crate::error::forked;
+use crate::threads::{detached, wait};
+
+/// What belongs to a device. A forked process has none of the threads and connections of a GPU that was
+/// opened before the fork, and would wait for it for ever. So only the process that has made something
+/// of a GPU's can use and free it.
+pub(crate) struct Held<T: Clone> {
+    value: T,
+    /// The process, if the device is a GPU.
+    process: Option<u32>,
+}
+
+impl<T: Clone> Held<T> {
+    pub(crate) fn new(device: &wgmax::Device, value: T) -> Self {
+        Self { value, process: (!device.is_cpu()).then(std::process::id) }
+    }
+
+    fn is_foreign(&self) -> bool {
+        self.process.is_some_and(|process| process != std::process::id())
+    }
+
+    /// What is held, to work with.
+    pub(crate) fn get(&self) -> PyResult<&T> {
+        if self.is_foreign() { Err(forked()) } else { Ok(&self.value) }
+    }
+
+    /// What is held, for what it says of itself.
+    pub(crate) fn described(&self) -> &T {
+        &self.value
+    }
+}
+
+impl<T: Clone> Drop for Held<T> {
+    fn drop(&mut self) {
+        if self.is_foreign() {
+            // What a clone shares is not freed.
+            std::mem::forget(self.value.clone());
+        }
+    }
+}
 
 /// What runs operators: a GPU, or the CPU.
 #[pyclass(frozen, module = "wgmax")]
-pub(crate) struct Device(pub(crate) wgmax::Device);
+pub(crate) struct Device(pub(crate) Held<wgmax::Device>);
+
+impl From<wgmax::Device> for Device {
+    fn from(device: wgmax::Device) -> Self {
+        Self(Held::new(&device, device.clone()))
+    }
+}
 
 /// What an adapter is, or the CPU, without opening it.
 #[pyclass(frozen, get_all, module = "wgmax")]
@@ -69,7 +113,7 @@ fn named(py: Python<'_>, name: &str) -> PyResult<wgmax::Device> {
     if let Some(device) = opened().as_ref().and_then(|all| all.get(&key)) {
         return Ok(device.clone());
     }
-    let device = detached(py, || wgmax::Device::named(name)).map_err(raised)?;
+    let device = wait(py, wgmax::Device::named_async(name))?;
     let device = if device.is_cpu() { cpu().clone() } else { device };
     opened().get_or_insert_default().insert(key, device.clone());
     Ok(device)
@@ -79,7 +123,7 @@ fn named(py: Python<'_>, name: &str) -> PyResult<wgmax::Device> {
 pub(crate) fn chosen(py: Python<'_>, given: Option<&Bound<'_, PyAny>>) -> PyResult<wgmax::Device> {
     let Some(given) = given.filter(|given| !given.is_none()) else { return Ok(cpu().clone()) };
     if let Ok(device) = given.cast::<Device>() {
-        return Ok(device.get().0.clone());
+        return device.get().0.get().cloned();
     }
     match given.extract::<String>() {
         Ok(name) => named(py, &name),
@@ -92,35 +136,35 @@ impl Device {
     #[new]
     #[pyo3(signature = (name = "auto"))]
     fn new(py: Python<'_>, name: &str) -> PyResult<Self> {
-        named(py, name).map(Self)
+        named(py, name).map(Self::from)
     }
 
     /// The name.
     #[getter]
     fn name(&self) -> &str {
-        &self.0.info().name
+        &self.0.described().info().name
     }
 
     /// The backend.
     #[getter]
     fn backend(&self) -> &str {
-        &self.0.info().backend
+        &self.0.described().info().backend
     }
 
     /// The driver and its version, as far as known.
     #[getter]
     fn driver(&self) -> &str {
-        &self.0.info().driver
+        &self.0.described().info().driver
     }
 
     /// The kind of device.
     #[getter]
     fn kind(&self) -> &str {
-        &self.0.info().kind
+        &self.0.described().info().kind
     }
 
     fn __repr__(&self) -> String {
-        let info = self.0.info();
+        let info = self.0.described().info();
         format!("<wgmax.Device {}: {}, {}>", info.name, info.backend, info.kind)
     }
 }

@@ -38,6 +38,17 @@ pub(crate) fn raised(error: Error) -> PyErr {
     };
     let debug = format!("{error:?}");
     let code = debug.split(|c: char| !c.is_ascii_alphanumeric()).next().unwrap_or_default();
+    with_code(raised, code)
+}
+
+/// The exception of a GPU that another process has opened.
+pub(crate) fn forked() -> PyErr {
+    let message = "this device, or this tensor, is on a GPU that was opened before the process was forked, \
+                   which does not answer here; open the device in this process";
+    with_code(DeviceError::new_err(message), "Forked")
+}
+
+fn with_code(raised: PyErr, code: &str) -> PyErr {
     // An exception takes attributes; without the code it still has the message.
     let _ = Python::attach(|py| raised.value(py).setattr("code", code));
     raised

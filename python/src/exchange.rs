@@ -48,7 +48,7 @@ pub(crate) fn descr(
     })
 }
 
-/// The element type of a dtype.
+/// The element type of a dtype, in any order of bytes.
 pub(crate) fn element_type(descr: &Bound<'_, PyArrayDescr>) -> PyResult<ElementType> {
     let unknown = || {
         ArgumentError::new_err(format!(
@@ -78,11 +78,6 @@ pub(crate) fn element_type(descr: &Bound<'_, PyArrayDescr>) -> PyResult<ElementT
         (b'b', 1) => ElementType::Bool,
         _ => return Err(unknown()),
     };
-    if descr.byteorder() == b'>' {
-        return Err(ArgumentError::new_err(format!(
-            "dtype {descr} is big-endian; x.astype(x.dtype.newbyteorder('=')) is not"
-        )));
-    }
     Ok(found)
 }
 
@@ -111,36 +106,56 @@ fn numpy_array<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyUntyped
     Ok(made.cast_into::<PyUntypedArray>()?)
 }
 
-/// The elements of an array. They are copied only where they do not lie at multiples of their size,
-/// where the first byte is not at a multiple of 8, and of `bool`s with gaps.
+/// The elements of an array, where they lie, or as numpy has copied them.
 pub(crate) fn view_of(object: &Bound<'_, PyAny>) -> PyResult<TensorView> {
-    let mut array = match object.cast_exact::<PyUntypedArray>() {
+    let array = match object.cast_exact::<PyUntypedArray>() {
         Ok(array) => array.clone(),
         Err(_) => numpy_array(object)?,
     };
     let element_type = element_type(&array.dtype())?;
-    let item = element_type.size() as isize;
-    if !array.is_c_contiguous() {
-        let whole = array.strides().iter().all(|stride| stride % item == 0);
-        if !whole
-            || !array.is_aligned()
-            || element_type == ElementType::Bool
-            || array::begins_off_words(&array)
-        {
-            let py = object.py();
-            let copied = py.import("numpy")?.call_method1("ascontiguousarray", (&array,))?;
-            array = copied.cast_into::<PyUntypedArray>()?;
-        }
+    if let Some(view) = in_place(&array, element_type)? {
+        return Ok(view);
     }
-    let desc = TensorDesc::new(element_type, array.shape()).map_err(raised)?;
-    let (memory, offset) = array::borrow(&array, element_type)?;
-    let view = if array.is_c_contiguous() || desc.is_empty() {
-        return Ok(memory.reshape(desc.shape()).map_err(raised)?.into());
-    } else {
-        let pitches: Vec<isize> = array.strides().iter().map(|stride| stride / item).collect();
-        View::new(desc, offset, pitches).map_err(raised)?
+    let own = (descr(object.py(), element_type)?, "C", "unsafe", false);
+    let copied = array.call_method1(intern!(object.py(), "astype"), own)?;
+    row_major(copied.cast::<PyUntypedArray>()?, element_type)
+}
+
+/// The elements of an array that is contiguous.
+fn row_major(array: &Bound<'_, PyUntypedArray>, element_type: ElementType) -> PyResult<TensorView> {
+    let (memory, _) = array::borrow(array, element_type)?;
+    Ok(memory.reshape(array.shape()).map_err(raised)?.into())
+}
+
+/// The elements of an array where they lie. `None` if they must be copied: they are not at multiples
+/// of their size, have another order of bytes, or have gaps that hold what is no `bool`.
+fn in_place(
+    array: &Bound<'_, PyUntypedArray>,
+    element_type: ElementType,
+) -> PyResult<Option<TensorView>> {
+    if array.dtype().is_native_byteorder() == Some(false) {
+        return Ok(None);
+    }
+    if array.is_c_contiguous() || array.is_empty() {
+        return row_major(array, element_type).map(Some);
+    }
+    let item = element_type.size() as isize;
+    let axes = || array.shape().iter().zip(array.strides()).filter(|&(&size, _)| size > 1);
+    let span = array::span(array);
+    if !array.is_aligned()
+        || axes().any(|(_, &stride)| stride % item != 0)
+        || element_type == ElementType::Bool && span.len / 4 > array.len()
+    {
+        return Ok(None);
+    }
+    let (memory, offset) = match array::borrow(array, element_type) {
+        Err(_) if element_type == ElementType::Bool => return Ok(None),
+        found => found?,
     };
-    TensorView::new(&memory, view).map_err(raised)
+    let desc = TensorDesc::new(element_type, array.shape()).map_err(raised)?;
+    let pitches: Vec<isize> = array.strides().iter().map(|stride| stride / item).collect();
+    let view = View::new(desc, offset, pitches).and_then(|view| TensorView::new(&memory, view));
+    view.map(Some).map_err(raised)
 }
 
 /// The array of a tensor.

@@ -9,7 +9,7 @@ use crate::attributes::{self, Optional};
 use crate::error::raised;
 use crate::exchange::element_type_of;
 use crate::fields::Fields;
-use crate::run::{Input, call};
+use crate::run::{Input, call, check_ids, counted};
 
 /// What a call returns.
 type Returned<'py> = PyResult<Bound<'py, PyAny>>;
@@ -72,13 +72,13 @@ both! {
     (segment_max, Maximum) => segment(data: &Bound<'py, PyAny>, segment_ids: &Bound<'py, PyAny>,
             num_segments: Optional<'_, 'py>)
         (data, segment_ids, num_segments = None, **keywords)
-        "(data, segment_ids, num_segments=None, *, segments='sorted', empty='zero', \
-         return_indices=False, index_type='int64', nan='propagate', device=None)"
+        "(data, segment_ids, num_segments=None, *, segments='sorted', mode='raise', \
+         empty='zero', return_indices=False, index_type='int64', nan='propagate', device=None)"
     (segment_min, Minimum) => segment(data: &Bound<'py, PyAny>, segment_ids: &Bound<'py, PyAny>,
             num_segments: Optional<'_, 'py>)
         (data, segment_ids, num_segments = None, **keywords)
-        "(data, segment_ids, num_segments=None, *, segments='sorted', empty='zero', \
-         return_indices=False, index_type='int64', nan='propagate', device=None)"
+        "(data, segment_ids, num_segments=None, *, segments='sorted', mode='raise', \
+         empty='zero', return_indices=False, index_type='int64', nan='propagate', device=None)"
     (reduce_max_backward, Maximum) => reduce_backward(x: &Bound<'py, PyAny>,
             gradient: &Bound<'py, PyAny>, axis: Optional<'_, 'py>)
         (x, gradient, axis = None, **keywords)
@@ -106,13 +106,13 @@ both! {
     (segment_max_backward, Maximum) => segment_backward(data: &Bound<'py, PyAny>,
             segment_ids: &Bound<'py, PyAny>, gradient: &Bound<'py, PyAny>)
         (data, segment_ids, gradient, **keywords)
-        "(data, segment_ids, gradient, *, shape=None, segments='sorted', index_type='int64', \
-         nan='propagate', device=None)"
+        "(data, segment_ids, gradient, *, shape=None, segments='sorted', mode='raise', \
+         index_type='int64', nan='propagate', device=None)"
     (segment_min_backward, Minimum) => segment_backward(data: &Bound<'py, PyAny>,
             segment_ids: &Bound<'py, PyAny>, gradient: &Bound<'py, PyAny>)
         (data, segment_ids, gradient, **keywords)
-        "(data, segment_ids, gradient, *, shape=None, segments='sorted', index_type='int64', \
-         nan='propagate', device=None)"
+        "(data, segment_ids, gradient, *, shape=None, segments='sorted', mode='raise', \
+         index_type='int64', nan='propagate', device=None)"
 }
 
 fn reduce<'py>(
@@ -160,8 +160,12 @@ fn segment<'py>(
     num_segments: Optional<'_, 'py>,
     mut fields: Fields<'_, 'py>,
 ) -> Returned<'py> {
-    let (op, _) = attributes::segment(extremum, num_segments, &mut fields)?;
-    call(py, op.into(), &[Input::of(data)?, Input::of(segment_ids)?], fields)
+    let (op, _, refuses) = attributes::segment(extremum, num_segments, &mut fields)?;
+    let inputs = [Input::of(data)?, Input::of(segment_ids)?];
+    if refuses {
+        check_ids(py, &op, inputs[0].desc(), &inputs[1])?;
+    }
+    call(py, op.into(), &inputs, fields)
 }
 
 fn reduce_backward<'py>(
@@ -213,17 +217,21 @@ fn segment_backward<'py>(
     gradient: &Bound<'py, PyAny>,
     mut fields: Fields<'_, 'py>,
 ) -> Returned<'py> {
-    let (op, index_type) = attributes::segment(extremum, None, &mut fields)?;
-    let op = SegmentMaxBackward::new(op.indices(index_type));
-    let mut inputs = vec![Input::of(data)?];
+    let (segment, index_type, refuses) = attributes::segment(extremum, None, &mut fields)?;
+    let op = SegmentMaxBackward::new(segment.clone().indices(index_type));
+    let mut inputs = vec![Input::of(data)?, Input::of(gradient)?];
     let op = match fields.take("shape")? {
         Some(shape) => op.from_indices(attributes::shape("shape", &shape)?),
         None => op,
     };
     if !segment_ids.is_none() {
-        inputs.push(Input::of(segment_ids)?);
+        let ids = Input::of(segment_ids)?;
+        if refuses {
+            let segment = counted(&segment, inputs[1].desc());
+            check_ids(py, &segment, inputs[0].desc(), &ids)?;
+        }
+        inputs.insert(1, ids);
     }
-    inputs.push(Input::of(gradient)?);
     call(py, op.into(), &inputs, fields)
 }
 

@@ -2,8 +2,8 @@
 
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
-use wgmax::operator::Operator;
-use wgmax::{DeviceTensor, RunOptions, TensorView};
+use wgmax::operator::{Operator, SegmentMax, Segments};
+use wgmax::{DeviceTensor, ElementType, RunOptions, TensorDesc, TensorView};
 
 use crate::array::scalar_or_array;
 use crate::device::chosen;
@@ -11,7 +11,7 @@ use crate::error::raised;
 use crate::exchange::{array_of, view_of};
 use crate::fields::Fields;
 use crate::tensor::Tensor;
-use crate::threads::detached;
+use crate::threads::{detached, wait};
 
 /// An input of an operator.
 pub(crate) enum Input {
@@ -25,8 +25,8 @@ impl Input {
     pub(crate) fn of(object: &Bound<'_, PyAny>) -> PyResult<Self> {
         match object.cast::<Tensor>() {
             Ok(tensor) => {
-                let tensor = tensor.get();
-                Ok(Self::Device(tensor.device.clone(), tensor.inner.clone()))
+                let (device, inner) = tensor.get().0.get()?.clone();
+                Ok(Self::Device(device, inner))
             }
             Err(_) => view_of(object).map(Self::Host),
         }
@@ -42,10 +42,9 @@ impl Input {
     /// The elements on the host, one after the other.
     pub(crate) fn to_host(&self, py: Python<'_>) -> PyResult<wgmax::Tensor> {
         match self {
-            Self::Host(view) => view.to_tensor(),
-            Self::Device(_, tensor) => detached(py, || tensor.download()),
+            Self::Host(view) => detached(py, || view.to_tensor()).map_err(raised),
+            Self::Device(_, tensor) => wait(py, tensor.download_async()),
         }
-        .map_err(raised)
     }
 }
 
@@ -88,8 +87,8 @@ pub(crate) fn run<'py>(
                 "a wgmax.Tensor has a device; device is for arrays",
             ));
         }
-        let found = detached(py, || on_device(own, operator, inputs)).map_err(raised)?;
-        let tensors = found.into_iter().map(|inner| Tensor { device: own.clone(), inner });
+        let found = wait(py, on_device(own, operator, inputs))?;
+        let tensors = found.into_iter().map(|inner| Tensor::new(own.clone(), inner));
         return tensors.map(|tensor| Ok(Bound::new(py, tensor)?.into_any())).collect();
     }
     let device = chosen(py, device)?;
@@ -100,19 +99,55 @@ pub(crate) fn run<'py>(
             Input::Device(..) => None,
         })
         .collect();
-    let in_order = |view: &&TensorView| view.memory().desc() == view.desc();
-    let found = detached(py, || match views.iter().all(in_order) {
-        true => {
-            let tensors: Vec<&wgmax::Tensor> = views.iter().map(|view| view.memory()).collect();
-            operator.run(&device, &tensors)
+    let found = wait(py, operator.run_views_async(&device, &views, RunOptions::new()))?;
+    found.into_iter().map(|tensor| array_of(py, tensor)).collect()
+}
+
+/// The operator whose gradient is wanted, with the number of segments that the gradient of its maxima
+/// tells.
+pub(crate) fn counted(op: &SegmentMax, gradient: &TensorDesc) -> SegmentMax {
+    match op.get_segments() {
+        Segments::Offsets => op.clone(),
+        _ => op.clone().num_segments(gradient.shape().first().map(|&segments| segments as i64)),
+    }
+}
+
+/// Refuses ids that are at or above the number of segments, and what else is wrong with ids that are
+/// on a device. A GPU looks at them itself; they are copied to the host if it finds something.
+pub(crate) fn check_ids(
+    py: Python<'_>,
+    op: &SegmentMax,
+    data: &TensorDesc,
+    ids: &Input,
+) -> PyResult<()> {
+    if let Input::Device(device, tensor) = ids
+        && !device.is_cpu()
+        && let Some(&rows) = data.shape().first()
+    {
+        let check = op.clone().indices(None).status(true);
+        let status = wait(py, async {
+            // Rows without elements: only the ids are looked at.
+            let rows = wgmax::Tensor::from_bytes(ElementType::U8, [rows, 0], &[])?;
+            let rows = device.upload_async(&rows).await?;
+            let status = device.run_async(check, &[&rows, tensor]).await?.swap_remove(1);
+            status.download_async().await?.to_vec::<u32>()
+        })?;
+        let is_offsets = op.get_segments() == Segments::Offsets;
+        if status[0] == 0 && (status[1] == 0 || is_offsets) {
+            return Ok(());
         }
-        false => operator.run_views(&device, &views, RunOptions::new()),
-    });
-    found.map_err(raised)?.into_iter().map(|tensor| array_of(py, tensor)).collect()
+    }
+    let values = ids.to_host(py)?;
+    let known = match ids {
+        // Arrays are checked as the operator runs.
+        Input::Host(_) => Ok(()),
+        Input::Device(..) => op.checked(data, &values).map(drop),
+    };
+    known.and_then(|()| op.check_range(data, &values)).map_err(raised)
 }
 
 /// Runs an operator on a device. Arrays among the inputs are checked, and copied there.
-fn on_device(
+async fn on_device(
     device: &wgmax::Device,
     operator: Operator,
     inputs: &[Input],
@@ -121,8 +156,9 @@ fn on_device(
         (Operator::SegmentMax(op), [data, Input::Host(ids)]) => {
             op.checked(data.desc(), &ids.to_tensor()?)?.into()
         }
-        (Operator::SegmentMaxBackward(op), [data, Input::Host(ids), _]) => {
-            op.get_segment().checked(data.desc(), &ids.to_tensor()?)?;
+        (Operator::SegmentMaxBackward(op), [data, Input::Host(ids), gradient]) => {
+            let segment = counted(op.get_segment(), gradient.desc());
+            segment.checked(data.desc(), &ids.to_tensor()?)?;
             operator
         }
         (Operator::MaxUnpool(_), [values, Input::Host(indices)]) => {
@@ -130,10 +166,12 @@ fn on_device(
         }
         _ => operator,
     };
-    let uploaded = inputs.iter().map(|input| match input {
-        Input::Host(view) => device.upload(&view.to_tensor()?),
-        Input::Device(_, tensor) => Ok(tensor.clone()),
-    });
-    let uploaded = uploaded.collect::<wgmax::Result<Vec<_>>>()?;
-    device.run(operator, &uploaded.iter().collect::<Vec<_>>())
+    let mut uploaded = Vec::new();
+    for input in inputs {
+        uploaded.push(match input {
+            Input::Host(view) => device.upload_async(&view.to_tensor()?).await?,
+            Input::Device(_, tensor) => tensor.clone(),
+        });
+    }
+    device.run_async(operator, &uploaded.iter().collect::<Vec<_>>()).await
 }

@@ -7,28 +7,38 @@ use pyo3::types::{PyDict, PyEllipsis, PySlice, PyTuple};
 use wgmax::{DeviceTensor, TensorDesc, View};
 
 use crate::attributes::shape;
-use crate::device::{Device, chosen};
+use crate::device::{Device, Held, chosen};
 use crate::error::{ArgumentError, raised};
 use crate::exchange::{array_of, descr, view_of};
 use crate::fields::{integer, integers};
-use crate::threads::detached;
+use crate::threads::wait;
 
 /// A tensor in the memory of a device.
 #[pyclass(frozen, module = "wgmax")]
-pub(crate) struct Tensor {
-    pub(crate) device: wgmax::Device,
-    pub(crate) inner: DeviceTensor,
-}
+pub(crate) struct Tensor(pub(crate) Held<(wgmax::Device, DeviceTensor)>);
 
 impl Tensor {
+    pub(crate) fn new(device: wgmax::Device, inner: DeviceTensor) -> Self {
+        Self(Held::new(&device.clone(), (device, inner)))
+    }
+
+    fn desc(&self) -> &TensorDesc {
+        self.0.described().1.desc()
+    }
+
+    fn view(&self) -> &View {
+        self.0.described().1.view()
+    }
+
     fn viewed(&self, view: wgmax::Result<View>) -> PyResult<Self> {
-        let inner = view.and_then(|view| self.inner.with_view(view)).map_err(raised)?;
-        Ok(Self { device: self.device.clone(), inner })
+        let (device, inner) = self.0.get()?;
+        let inner = view.and_then(|view| inner.with_view(view)).map_err(raised)?;
+        Ok(Self::new(device.clone(), inner))
     }
 
     /// A view of the same memory by sizes, an offset and pitches, in elements.
     fn placed(&self, sizes: Vec<usize>, offset: usize, pitches: Vec<isize>) -> PyResult<Self> {
-        let desc = TensorDesc::new(self.inner.desc().element_type(), sizes);
+        let desc = TensorDesc::new(self.desc().element_type(), sizes);
         self.viewed(desc.and_then(|desc| View::new(desc, offset, pitches)))
     }
 }
@@ -38,7 +48,7 @@ impl Tensor {
     /// The elements of an array, on a device.
     #[new]
     #[pyo3(signature = (array, device = None, *, copy = true))]
-    fn new(
+    fn of(
         py: Python<'_>,
         array: &Bound<'_, PyAny>,
         device: Option<&Bound<'_, PyAny>>,
@@ -46,7 +56,7 @@ impl Tensor {
     ) -> PyResult<Self> {
         let device = chosen(py, device)?;
         let view = view_of(array)?;
-        let inner = detached(py, || {
+        let inner = wait(py, async {
             let tensor = view.to_tensor()?;
             // A GPU has a copy anyway.
             let tensor = match copy && device.is_cpu() {
@@ -56,16 +66,15 @@ impl Tensor {
                 }
                 false => tensor,
             };
-            device.upload(&tensor)
-        });
-        Ok(Self { inner: inner.map_err(raised)?, device })
+            device.upload_async(&tensor).await
+        })?;
+        Ok(Self::new(device, inner))
     }
 
     /// The elements as an array. On the CPU a large one shares the tensor's memory and is read-only;
-    /// one of up to 4 KiB, and one of bool, is a copy.
+    /// one of up to 4 KiB is a copy.
     fn numpy<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let tensor = detached(py, || self.inner.download()).map_err(raised)?;
-        array_of(py, tensor)
+        array_of(py, wait(py, self.0.get()?.1.download_async())?)
     }
 
     #[pyo3(signature = (dtype = None, copy = None))]
@@ -75,7 +84,7 @@ impl Tensor {
         dtype: Option<&Bound<'py, PyAny>>,
         copy: Option<bool>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        if copy == Some(false) && !self.device.is_cpu() {
+        if copy == Some(false) && !self.0.get()?.0.is_cpu() {
             return Err(ArgumentError::new_err(
                 "a tensor on a GPU is copied to make an array of it",
             ));
@@ -125,45 +134,45 @@ impl Tensor {
     /// The sizes of the axes.
     #[getter]
     fn shape<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        PyTuple::new(py, self.inner.desc().shape())
+        PyTuple::new(py, self.desc().shape())
     }
 
     /// The number of axes.
     #[getter]
     fn ndim(&self) -> usize {
-        self.inner.desc().rank()
+        self.desc().rank()
     }
 
     /// The number of elements.
     #[getter]
     fn size(&self) -> usize {
-        self.inner.desc().len()
+        self.desc().len()
     }
 
     /// The type of the elements.
     #[getter]
     fn dtype<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArrayDescr>> {
-        descr(py, self.inner.desc().element_type())
+        descr(py, self.desc().element_type())
     }
 
     /// The device.
     #[getter]
-    fn device(&self) -> Device {
-        Device(self.device.clone())
+    fn device(&self) -> PyResult<Device> {
+        Ok(self.0.get()?.0.clone().into())
     }
 
     fn __repr__(&self) -> String {
-        format!("<wgmax.Tensor {} on {}>", self.inner.desc(), self.device.info().name)
+        format!("<wgmax.Tensor {} on {}>", self.desc(), self.0.described().0.info().name)
     }
 
     fn __len__(&self) -> PyResult<usize> {
-        let first = self.inner.desc().shape().first().copied();
+        let first = self.desc().shape().first().copied();
         first.ok_or_else(|| PyTypeError::new_err("a tensor without axes has no length"))
     }
 
     /// A view: integers, slices and an ellipsis, as numpy has them.
     fn __getitem__(&self, index: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let view = self.inner.view();
+        let view = self.view();
         let (sizes, pitches) = (view.desc().shape(), view.pitches());
         let parts: Vec<Bound<'_, PyAny>> = match index.cast::<PyTuple>() {
             Ok(tuple) => tuple.iter().collect(),
@@ -225,14 +234,14 @@ impl Tensor {
                 given.iter().map(front).map(|axis| usize::try_from(axis).unwrap_or(rank)).collect()
             }
         };
-        self.viewed(self.inner.view().permute(&axes))
+        self.viewed(self.view().permute(&axes))
     }
 
     /// The axes in reverse order.
     #[getter(T)]
     fn reversed(&self) -> PyResult<Self> {
         let axes: Vec<usize> = (0..self.ndim()).rev().collect();
-        self.viewed(self.inner.view().permute(&axes))
+        self.viewed(self.view().permute(&axes))
     }
 
     /// The same elements in another shape, if they lie one after the other.
@@ -257,7 +266,7 @@ impl Tensor {
             given.into_iter().map(|size| usize::try_from(size).ok()).collect::<Option<Vec<_>>>()
         });
         let sizes = sizes.flatten().map_or_else(|| shape("sizes", &first), Ok)?;
-        let view = self.inner.view();
+        let view = self.view();
         let desc = TensorDesc::new(view.desc().element_type(), sizes).map_err(raised)?;
         if !view.is_contiguous() || desc.len() != len {
             return Err(ArgumentError::new_err(

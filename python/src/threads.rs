@@ -1,10 +1,16 @@
-//! Threads, also of a process that was forked.
+//! Threads, also of a process that was forked, and signals while a call waits.
 
+use std::pin::{Pin, pin};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll, Wake};
+use std::thread::{self, Thread};
+use std::time::{Duration, Instant};
 
 use pyo3::prelude::*;
 use rayon::ThreadPool;
+
+use crate::error::raised;
 
 /// Whether this process is a fork of one that had wgmax loaded. It has none of that one's threads, but
 /// rayon's pool is as if they were there, and would wait for them.
@@ -38,4 +44,40 @@ pub(crate) fn detached<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send)
         Some(pool) => pool.install(work),
         None => work(),
     })
+}
+
+/// Waits for work of a device. Between slices of 50 ms Python's handlers of signals are called; if one
+/// raises an exception, as that of Ctrl-C does, the work is dropped, and what the GPU has begun it ends.
+/// The CPU does its work in one slice.
+pub(crate) fn wait<T: Send>(
+    py: Python<'_>,
+    work: impl Future<Output = wgmax::Result<T>> + Send,
+) -> PyResult<T> {
+    const SLICE: Duration = Duration::from_millis(50);
+    let mut work = pin!(work);
+    loop {
+        if let Some(result) = detached(py, || wait_until(Instant::now() + SLICE, work.as_mut())) {
+            return result.map_err(raised);
+        }
+        py.check_signals()?;
+    }
+}
+
+/// What a future gives, if it does so until then.
+fn wait_until<T>(end: Instant, mut work: Pin<&mut impl Future<Output = T>>) -> Option<T> {
+    struct Waker(Thread);
+    impl Wake for Waker {
+        fn wake(self: Arc<Self>) {
+            self.0.unpark();
+        }
+    }
+    let waker = Arc::new(Waker(thread::current())).into();
+    let mut context = Context::from_waker(&waker);
+    loop {
+        if let Poll::Ready(result) = work.as_mut().poll(&mut context) {
+            return Some(result);
+        }
+        let left = end.checked_duration_since(Instant::now()).filter(|left| !left.is_zero())?;
+        thread::park_timeout(left);
+    }
 }

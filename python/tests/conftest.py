@@ -31,12 +31,12 @@ def random_array(dtype, shape, seed=0, special=True):
     """An array with ties, and of floats with NaN, infinities, subnormals and zeros of both signs."""
     random = np.random.default_rng(seed)
     if dtype.kind == "b":
-        return random.random(shape) < 0.2
+        return np.asarray(random.random(shape) < 0.2)
     if not is_float(dtype):
         low, high = (np.iinfo(dtype).min, np.iinfo(dtype).max)
         wide = random.integers(low, high, shape, dtype, endpoint=True)
         return np.where(random.random(shape) < 0.5, wide, (wide % 5).astype(dtype))
-    found = random.integers(-4, 4, shape).astype(dtype)
+    found = np.asarray(random.integers(-4, 4, shape)).astype(dtype)
     if special:
         finfo = ml_dtypes.finfo(dtype)
         for value in [np.inf, -np.inf, -0.0, finfo.smallest_subnormal, finfo.min, np.nan]:

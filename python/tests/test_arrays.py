@@ -71,9 +71,12 @@ def test_inputs_are_not_copied_and_results_are_the_callers():
         assert (found == 7).all()
         again = wgmax.max_pool(x[None, None, :size, :size], 2)
         assert (again == 1).all() and (found == 7).all()
-    truth = wgmax.reduce_max(x > 2, 0)
-    truth[0] = True
-    assert truth.sum() == 1
+    for rows in [4, 1024]:
+        truth = wgmax.reduce_max(x[:rows] > 2, ())
+        truth[0, 0] = True
+        assert truth.dtype == bool and truth.sum() == 1
+    truth = x > 2
+    assert np.shares_memory(wgmax.Tensor(truth, copy=False).numpy(), truth)
 
 
 def test_results_outlive_everything():

@@ -78,14 +78,19 @@ def test_segments(dtype, device):
             options = dict(empty=empty, nan=nan)
             for name in ["segment_max", "segment_min"]:
                 find = getattr(wgmax.dask, name)
-                found = find(parts, chunked_ids, 11, device=device, split_every=2, **options)
-                expected = getattr(wgmax, name)(data, ids, 11, segments="unsorted", **options)
+                found = find(parts, chunked_ids, 12, device=device, split_every=2, **options)
+                expected = getattr(wgmax, name)(data, ids, 12, segments="unsorted", **options)
                 assert found.shape == expected.shape
                 assert_same(found.compute(), expected)
     found = wgmax.dask.segment_max(parts[:, 0, 0], chunked_ids, device=device)
     assert_same(found.compute(), wgmax.segment_max(data[:, 0, 0], ids, segments="unsorted"))
-    found = wgmax.dask.segment_max(parts, ids, 3)
-    assert_same(found.compute(), wgmax.segment_max(data, ids, 3, segments="unsorted"))
+    options = dict(mode="drop", nan="ignore")
+    found = wgmax.dask.segment_max(parts, ids, 3, **options)
+    assert_same(found.compute(), wgmax.segment_max(data, ids, 3, segments="unsorted", **options))
+    for nan in ["propagate", "ignore"]:
+        found = wgmax.dask.segment_max(parts, ids, 3, nan=nan, device=device)
+        with pytest.raises(wgmax.ArgumentError, match="but there are 3 segments"):
+            found.compute()
 
 
 POOLS = [
@@ -151,6 +156,7 @@ def test_errors_come_with_the_call():
         lambda: wgmax.dask.segment_max(x, np.zeros(3, int), 1),
         lambda: wgmax.dask.segment_max(x, np.zeros(2), 1),
         lambda: wgmax.dask.segment_max(x, np.zeros(2, int), -1),
+        lambda: wgmax.dask.segment_max(x, np.zeros(2, int), 1, mode="clip"),
         lambda: wgmax.dask.reduce_max(x.astype("c8")),
         lambda: wgmax.dask.reduce_max(x[x > 0], empty="lowest"),
         lambda: wgmax.dask.reduce_max(x[x > 0], nan="ignore"),

@@ -12,6 +12,7 @@ _Nan = Literal["propagate", "ignore"]
 _Empty = Literal["negative_infinity", "lowest"]
 _EmptySegment = Literal["zero", "lowest", "negative_infinity"]
 _Segments = Literal["sorted", "unsorted", "offsets"]
+_Mode = Literal["raise", "drop"]
 _Layout = Literal["NCX", "NXC"]
 _Order = Literal["row_major", "column_major"]
 _Given = ArrayLike | Tensor
@@ -194,6 +195,7 @@ def segment_max(
     num_segments: int | None = None,
     *,
     segments: _Segments = "sorted",
+    mode: _Mode = "raise",
     empty: _EmptySegment = "zero",
     return_indices: bool = False,
     index_type: DTypeLike = "int64",
@@ -206,6 +208,7 @@ def segment_min(
     num_segments: int | None = None,
     *,
     segments: _Segments = "sorted",
+    mode: _Mode = "raise",
     empty: _EmptySegment = "zero",
     return_indices: bool = False,
     index_type: DTypeLike = "int64",
@@ -279,6 +282,7 @@ def segment_max_backward(
     *,
     shape: _Sizes | None = None,
     segments: _Segments = "sorted",
+    mode: _Mode = "raise",
     index_type: DTypeLike = "int64",
     nan: _Nan = "propagate",
     device: Device | str | None = None,
@@ -290,6 +294,7 @@ def segment_min_backward(
     *,
     shape: _Sizes | None = None,
     segments: _Segments = "sorted",
+    mode: _Mode = "raise",
     index_type: DTypeLike = "int64",
     nan: _Nan = "propagate",
     device: Device | str | None = None,

@@ -153,6 +153,7 @@ def segment_max(
     segment_ids,
     num_segments=None,
     *,
+    mode="raise",
     empty="zero",
     nan="propagate",
     device="auto",
@@ -165,9 +166,12 @@ def segment_max(
     data : dask.array.Array
         Of shape [rows, ...].
     segment_ids : dask.array.Array or array_like
-        An integer for each row, in any order. Those out of range belong to no segment.
+        An integer for each row, in any order. A row with a negative id belongs to no segment.
     num_segments : int, optional
         How many segments there are. By default the ids are computed now, to find the largest.
+    mode : {'raise', 'drop'}
+        What an id at or above `num_segments` does: it is an error when it is computed, or its row
+        belongs to no segment.
     empty : {'zero', 'lowest', 'negative_infinity'}
         What a segment without rows gives.
     nan : {'propagate', 'ignore'}
@@ -181,7 +185,7 @@ def segment_max(
     dask.array.Array
         Of shape [num_segments, ...], in one chunk along the first axis.
     """
-    return _segment("max", data, segment_ids, num_segments, empty, nan, device, split_every)
+    return _segment("max", data, segment_ids, num_segments, mode, empty, nan, device, split_every)
 
 
 def segment_min(
@@ -189,16 +193,17 @@ def segment_min(
     segment_ids,
     num_segments=None,
     *,
+    mode="raise",
     empty="zero",
     nan="propagate",
     device="auto",
     split_every=None,
 ):
     """The minimum of the rows of each segment. The arguments are those of `segment_max`."""
-    return _segment("min", data, segment_ids, num_segments, empty, nan, device, split_every)
+    return _segment("min", data, segment_ids, num_segments, mode, empty, nan, device, split_every)
 
 
-def _segment(extremum, data, ids, num_segments, empty, nan, device, split_every):
+def _segment(extremum, data, ids, num_segments, mode, empty, nan, device, split_every):
     data = da.asarray(data)
     if not isinstance(ids, da.Array):
         ids = da.from_array(np.asarray(ids), chunks=-1)
@@ -212,10 +217,11 @@ def _segment(extremum, data, ids, num_segments, empty, nan, device, split_every)
     # Wrong attributes, types and shapes are errors now. Shapes of more than that are not allocated.
     row = np.zeros((1,) * data.ndim, data.dtype)
     _SEGMENT[extremum](
-        row,
-        np.zeros((1,) * ids.ndim, ids.dtype),
+        row[:0],
+        np.zeros((0,) * ids.ndim, ids.dtype),
         min(num_segments, 1),
         segments="unsorted",
+        mode=mode,
         empty=empty,
         nan=nan,
     )
@@ -227,7 +233,7 @@ def _segment(extremum, data, ids, num_segments, empty, nan, device, split_every)
     names = list("abcdefghijklmnopqrstuvwxyz"[: data.ndim])
     if len(names) < data.ndim:
         raise _wgmax.ArgumentError(f"{data.ndim} axes are more than Dask arrays have here")
-    options = {"extremum": extremum, "count": num_segments, "nan": nan, "device": device}
+    options = {"extremum": extremum, "count": num_segments, "mode": mode, "nan": nan, "device": device}
 
     def partials(block, given, indices, meta):
         return da.blockwise(
@@ -263,19 +269,19 @@ def _segment(extremum, data, ids, num_segments, empty, nan, device, split_every)
     )
 
 
-def _segment_block(data, ids, extremum, count, nan, device):
+def _segment_block(data, ids, extremum, count, mode, nan, device):
     """The partial maxima of a block's segments. Those without rows do not count for others."""
-    options = {"segments": "unsorted", "nan": nan, "device": device}
+    options = {"segments": "unsorted", "mode": mode, "nan": nan, "device": device}
     found = _SEGMENT[extremum](data, ids, count, empty="negative_infinity", **options)
     if nan == "ignore" and _is_float(data.dtype):
-        found = _fill_block(found, _presence_block(ids, "max", count, nan, device)[0], np.nan)
+        found = _fill_block(found, _presence_block(ids, "max", count, mode, nan, device)[0], np.nan)
     return found[np.newaxis]
 
 
-def _presence_block(ids, extremum, count, nan, device):
+def _presence_block(ids, extremum, count, mode, nan, device):
     """Which segments have rows."""
     rows = np.ones(len(ids), np.bool_)
-    found = _wgmax.segment_max(rows, ids, count, segments="unsorted", device=device)
+    found = _wgmax.segment_max(rows, ids, count, segments="unsorted", mode=mode, device=device)
     return found[np.newaxis]
 
 
@@ -314,7 +320,8 @@ def max_pool(
         As `wgmax.max_pool` has them.
     return_indices : bool
         Whether the positions of the maxima are a second result, as int64, from the first spatial axis
-        on. With the layout NXC they need all channels in one chunk, and get them.
+        on. With the layout NXC they need all channels in one chunk, and get them. As for
+        `wgmax.max_pool`, they may change the sign of a maximum that is zero.
     device : str
         What workers compute on.
 

@@ -89,7 +89,10 @@ def MaxPool(
     nan=None,
     device=None,
 ):
-    """MaxPool, opsets 1 and later. With ``outputs=2`` a tuple of values and indices."""
+    """MaxPool, opsets 1 and later. With ``outputs=2`` a tuple of values and indices.
+
+    Then the first of two zeros is the maximum of both, whatever their signs; without indices it is +0.
+    """
     attributes = {
         "kernel_shape": kernel_shape,
         "strides": strides,

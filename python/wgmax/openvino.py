@@ -52,7 +52,10 @@ def MaxPool(
     nan=None,
     device=None,
 ):
-    """MaxPool, versions 1, 8 and 14. With ``outputs=2`` a tuple of values and indices, from 8 on."""
+    """MaxPool, versions 1, 8 and 14. With ``outputs=2`` a tuple of values and indices, from 8 on.
+
+    Then the first of two zeros is the maximum of both, whatever their signs; without indices it is +0.
+    """
     attributes = {
         "kernel": kernel,
         "strides": strides,
@@ -70,7 +73,7 @@ def MaxPool(
 def SegmentMax(
     data, segment_ids, num_segments=None, *, fill_mode, version=16, nan=None, device=None
 ):
-    """SegmentMax, version 16."""
+    """SegmentMax, version 16. Rows whose ids are at or above ``num_segments`` are left out."""
     segment_ids = _integers(segment_ids)
     if num_segments is not None:
         num_segments = _integers(num_segments)

@@ -72,11 +72,6 @@ fn load_contiguous(element: u32) -> vec4<u32> {
     return element_key(vec4<u32>(low, low, high, high)) << vec4<u32>(16u, 0u, 16u, 0u);
 }
 
-@if(bits32 || bits64)
-fn load_contiguous(element: u32) -> vec4<u32> {
-    return load_elements(vec4<u32>(element) + OFFSETS);
-}
-
 // The word of PER_WORD elements that begins at an element, which need not begin a word and may
 // even lie a little before the source.
 @if(bits8 || bits16)

@@ -33,14 +33,14 @@ struct View {
 struct MemoryPlace {
     // The element of memory.
     at: u32,
-    // Elements that lie one after the other from there on, at least; of a single loop, whose size is
-    // not known here, anything.
+    // Elements of the source that lie one after the other from there on, at least.
     row: u32,
 }
 
 // The place of an element; of those past the end, that of the last one.
 fn memory_place(element: u32) -> MemoryPlace {
-    let number = view.first + min(element, view.len - 1u);
+    let in_source = min(element, view.len - 1u);
+    let number = view.first + in_source;
     let inner = view.axis[0];
     var rest = quotient(number, inner);
     let column = number - rest * inner.x;
@@ -51,5 +51,7 @@ fn memory_place(element: u32) -> MemoryPlace {
         at += (rest - next * axis.x) * axis.w;
         rest = next;
     }
-    return MemoryPlace(at, select(1u, inner.x - column, inner.w == 1u));
+    // The size of a single loop is not known, 0: then it is the source that ends.
+    let row = min(inner.x - column, view.len - in_source);
+    return MemoryPlace(at, select(1u, row, inner.w == 1u));
 }

@@ -1,7 +1,7 @@
 // Maxima of windows wherever they lie. The CPU kernel is in src/pool/cpu/.
 import package::common::invocation::{Invocation, invocation_number};
-@if(contiguous) import package::common::vector::load_contiguous;
-@if(!contiguous) import package::common::vector::load_elements;
+@if(contiguous && (bits8 || bits16)) import package::common::vector::load_contiguous;
+@else import package::common::vector::load_elements;
 import package::common::vector::{OUTPUTS, component_mask, empty_vector, store_vector, vector_max};
 import package::pool::gather::{Gather, OutputVector, gather};
 import package::pool::windows::Windows;
@@ -35,18 +35,19 @@ fn nothing() -> State {
 }
 
 fn visit(state: State, element: vec4<u32>, inside: vec4<bool>) -> State {
-    let keys = select(vec4<u32>(0u), load_tap(element), component_mask(inside));
+    let keys = select(vec4<u32>(0u), load_tap(element, inside), component_mask(inside));
     return State(vector_max(state.best, keys), state.some | inside);
 }
 
-@if(contiguous)
-fn load_tap(element: vec4<u32>) -> vec4<u32> {
+// The keys of elements; those in the padding come out as anything.
+@if(contiguous && (bits8 || bits16))
+fn load_tap(element: vec4<u32>, inside: vec4<bool>) -> vec4<u32> {
     return load_contiguous(element.x);
 }
 
-@if(!contiguous)
-fn load_tap(element: vec4<u32>) -> vec4<u32> {
-    return load_elements(element);
+@else
+fn load_tap(element: vec4<u32>, inside: vec4<bool>) -> vec4<u32> {
+    return load_elements(select(vec4<u32>(0u), element, inside));
 }
 
 fn finish(vector: u32, v: OutputVector, state: State) {

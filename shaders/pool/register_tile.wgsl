@@ -39,11 +39,11 @@ fn add_taps(sum: Sum, first: Place, origin: u32, from_tap: u32, count: u32) -> S
 
 // Stores window i of the tile: of its taps `begin` has those that all windows share and those
 // before, `end` those behind.
-fn store_window(first: Place, i: u32, begin: Held, end: Sum, inside: bool) {
+fn store_window(first: Place, i: u32, begin: Held, end: Sum) {
     if first.window + i * params.spacing < params.windows.axes[2].outputs {
         let block = first.target_block + i * params.spacing * params.by_blocks.x;
         let keys = acc_pack(acc_add_keys(end.acc, begin.keys));
-        store_block(block, keys, inside && (begin.some || end.some));
+        store_block(block, keys, begin.some || end.some);
     }
 }
 
@@ -62,8 +62,9 @@ fn main(at: Invocation) {
     let inside = has_element_by(axis0, first.first0) && has_element_by(axis1, first.first1);
     let origin = first.origin + u32(first.first0) * block_pitch(axis0)
         + u32(first.first1) * block_pitch(axis1);
-    let taps = params.windows.axes[2].taps;
-    let shift = params.shift;
+    // In the padding no taps are asked for.
+    let taps = select(0u, params.windows.axes[2].taps, inside);
+    let shift = select(0u, params.shift, inside);
 
     var sum: Sum;
     sum = add_taps(sum, first, origin, 7u * shift, taps - 7u * shift);
@@ -83,19 +84,19 @@ fn main(at: Invocation) {
     sum = add_taps(sum, first, origin, 0u, shift);
     let begin0 = hold(sum);
     var end: Sum;
-    store_window(first, 0u, begin0, end, inside);
+    store_window(first, 0u, begin0, end);
     end = add_taps(end, first, origin, taps, shift);
-    store_window(first, 1u, begin1, end, inside);
+    store_window(first, 1u, begin1, end);
     end = add_taps(end, first, origin, taps + shift, shift);
-    store_window(first, 2u, begin2, end, inside);
+    store_window(first, 2u, begin2, end);
     end = add_taps(end, first, origin, taps + 2u * shift, shift);
-    store_window(first, 3u, begin3, end, inside);
+    store_window(first, 3u, begin3, end);
     end = add_taps(end, first, origin, taps + 3u * shift, shift);
-    store_window(first, 4u, begin4, end, inside);
+    store_window(first, 4u, begin4, end);
     end = add_taps(end, first, origin, taps + 4u * shift, shift);
-    store_window(first, 5u, begin5, end, inside);
+    store_window(first, 5u, begin5, end);
     end = add_taps(end, first, origin, taps + 5u * shift, shift);
-    store_window(first, 6u, begin6, end, inside);
+    store_window(first, 6u, begin6, end);
     end = add_taps(end, first, origin, taps + 6u * shift, shift);
-    store_window(first, 7u, begin7, end, inside);
+    store_window(first, 7u, begin7, end);
 }

@@ -97,11 +97,12 @@ fn columns_of(element: u32, share: u32) -> Acc {
     let unit = first_result / params.width;
     let column = first_result % params.width;
     let here = params.width - column;
-    let next = min(unit + 1u, vec4<u32>(params.outputs / params.width - 1u));
+    let next = unit + 1u;
+    // Nothing comes after the last unit.
     let from_here = select(
         ~(vec4<u32>(0xffffffffu) << (here * ELEMENT_BITS)),
         vec4<u32>(0xffffffffu),
-        here >= vec4<u32>(PER_WORD),
+        (here >= vec4<u32>(PER_WORD)) | (next * params.width >= vec4<u32>(params.outputs)),
     );
     let across = any(from_here != vec4<u32>(0xffffffffu));
 

@@ -146,7 +146,11 @@ fn end_chunk(place: Place, last: Tail) {
     // One invocation writes the ids for all columns.
     if place.column == 0u {
         let entry = params.carry_ids_base + 2u * place.chunk;
-        carry_ids[entry] = select(NO_SEGMENT, first_segment, some);
+        var first = NO_SEGMENT;
+        if some {
+            first = first_segment;
+        }
+        carry_ids[entry] = first;
         carry_ids[entry + 1u] = select(last.segment, NO_SEGMENT, single);
     }
 }

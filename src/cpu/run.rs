@@ -184,7 +184,8 @@ pub(crate) fn execute(
         if fault::planted(Fault::BindingCleared) {
             results.iter_mut().for_each(|bytes| bytes.fill(0));
         }
-        let call = Call::new(&launch.params, &sources, &mut results, launch.view.as_deref());
+        let view = launch.view.as_deref().filter(|_| gathered.is_none());
+        let call = Call::new(&launch.params, &sources, &mut results, view);
         (launch.shader.kernel.cpu)(&launch.shader, call);
         if let Some((words, _)) = gathered {
             memory.keep(words);
@@ -208,7 +209,7 @@ pub(crate) fn execute(
 /// The elements of a view, one after the other, for a kernel that reads them so: the bytes, and how
 /// many.
 fn gather(launch: &Launch, sources: &[&[u8]], memory: &Memory) -> Result<Option<(Words, usize)>> {
-    let Some(view) = launch.view.as_deref().filter(|_| launch.reads_gathered()) else {
+    let Some(view) = launch.gathered() else {
         return Ok(None);
     };
     let item = launch.shader.element.size();

@@ -167,6 +167,9 @@ impl Device {
 
     /// A device that the caller has opened. Plans respect the limits it was opened with.
     /// [`DeviceOptions::wrap`] does the same with options.
+    ///
+    /// Tensors of one device may be used by all that wrap it. If the queue is that of another device,
+    /// whatever uses the device is [`Error::WrongQueue`]: an empty submit finds out which it is.
     pub fn from_wgpu(device: &wgpu::Device, queue: &wgpu::Queue) -> Self {
         DeviceOptions::new().wrap(device, queue)
     }
@@ -284,6 +287,26 @@ impl Device {
         Ok(DeviceTensor::new(tensor.desc(), storage))
     }
 
+    /// A tensor of zeros, or on the CPU the one in memory. On a GPU `write` gets the buffer, for bytes
+    /// that are not in the memory of the WebAssembly.
+    #[cfg(target_family = "wasm")]
+    #[doc(hidden)]
+    pub async fn filled_async(
+        &self,
+        desc: &TensorDesc,
+        host: Option<Tensor>,
+        write: impl FnOnce(&wgpu::Buffer),
+    ) -> Result<DeviceTensor> {
+        let storage = match &self.backend {
+            Backend::Cpu(_) => {
+                let zeros = || Tensor::filled(desc.clone(), |_| ());
+                Storage::Host(host.map_or_else(zeros, Ok)?)
+            }
+            Backend::Gpu(gpu) => Storage::Gpu(gpu.filled(desc.byte_len() as u64, write).await?),
+        };
+        Ok(DeviceTensor::new(desc, storage))
+    }
+
     /// Runs an operator on tensors of this device. The results stay on the device.
     ///
     /// # Errors
@@ -297,7 +320,8 @@ impl Device {
         self.block_on(self.run_async(operator, inputs))
     }
 
-    /// As [`Device::run`], without blocking on a GPU.
+    /// As [`Device::run`], without blocking on a GPU. Pipelines that the device does not have yet are
+    /// made on this thread.
     ///
     /// # Errors
     /// As [`Device::run`].
@@ -382,7 +406,9 @@ impl Device {
         self.block_on(self.prepare_async(operator, inputs))
     }
 
-    /// As [`Device::prepare`], without blocking.
+    /// As [`Device::prepare`], without blocking on the GPU. Pipelines are made on this thread, or on
+    /// all cores, before the future first waits: some 10 to 100 ms, unless the device has them. Where
+    /// that is too long for an executor's thread, call [`Device::prepare`] on another one.
     ///
     /// # Errors
     /// As [`Device::prepare`].
@@ -398,8 +424,9 @@ impl Device {
     /// As [`Device::prepare`], for inputs and results that lie as views say. `results` may be
     /// empty: then the results lie one after the other.
     ///
-    /// Data whose last axis has no gaps is read where it lies, wherever its rows are, if bindings hold
-    /// what a launch reads. Any other view, and segment ids, are first packed into scratch, by one
+    /// Axes are taken in the order in which they lie in memory. Data whose rows have no gaps is read
+    /// where it lies, wherever its rows are, if bindings hold what a launch reads. Any other view, and
+    /// segment ids, are first packed into scratch, by one
     /// launch where bindings hold it. A result is computed in scratch, and then unpacked to its
     /// places; all else in its memory stays.
     ///
@@ -415,7 +442,7 @@ impl Device {
         self.block_on(self.prepare_views_async(operator, inputs, results))
     }
 
-    /// As [`Device::prepare_views`], without blocking.
+    /// As [`Device::prepare_views`], without blocking on the GPU: see [`Device::prepare_async`].
     ///
     /// # Errors
     /// As [`Device::prepare_views`].
@@ -531,7 +558,7 @@ impl Device {
             Backend::Gpu(gpu) => inputs
                 .iter()
                 .map(|input| match &input.storage {
-                    Storage::Gpu(buffer) if Arc::ptr_eq(gpu, &buffer.gpu) => Ok(buffer),
+                    Storage::Gpu(buffer) if gpu.device == buffer.gpu.device => Ok(buffer),
                     _ => Err(self.wrong_device(input)),
                 })
                 .collect::<Result<_>>()
@@ -541,17 +568,25 @@ impl Device {
 
     fn wrong_device(&self, tensor: &DeviceTensor) -> Error {
         Error::WrongDevice {
-            expected: self.info.to_string(),
+            expected: self.described(),
             actual: match &tensor.storage {
                 Storage::Host(_) => "the CPU".into(),
-                Storage::Gpu(buffer) => buffer.gpu.info.to_string(),
+                Storage::Gpu(buffer) => buffer.gpu.described(),
             },
+        }
+    }
+
+    /// Name and driver, and the number of a GPU.
+    fn described(&self) -> String {
+        match &self.backend {
+            Backend::Cpu(_) => self.info.to_string(),
+            Backend::Gpu(gpu) => gpu.described(),
         }
     }
 }
 
 impl fmt::Debug for Device {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Device({})", self.info)
+        write!(f, "Device({})", self.described())
     }
 }

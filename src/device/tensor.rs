@@ -100,6 +100,29 @@ impl DeviceTensor {
         self.fetch(false).await
     }
 
+    /// The memory on the CPU; `None` of a GPU.
+    #[cfg(target_family = "wasm")]
+    #[doc(hidden)]
+    pub fn host_memory(&self) -> Option<&[u8]> {
+        match &self.storage {
+            Storage::Host(tensor) => Some(tensor.bytes()),
+            Storage::Gpu(_) => None,
+        }
+    }
+
+    /// Maps the memory of a GPU for `read`, which also gets the view of these bytes. It is not called
+    /// if there are none.
+    #[cfg(target_family = "wasm")]
+    #[doc(hidden)]
+    pub async fn mapped_async(&self, read: impl FnOnce(&wgpu::BufferView, &View)) -> Result<()> {
+        let Storage::Gpu(buffer) = &self.storage else { return Ok(()) };
+        let (first, memory, view) = match self.view.is_contiguous() {
+            true => (0, self.desc().clone(), self.view.clone()),
+            false => self.view.trimmed()?,
+        };
+        buffer.mapped(first, &memory, |bytes| read(bytes, &view)).await
+    }
+
     /// `wait`: whether this may block until the device is done.
     pub(crate) async fn fetch(&self, wait: bool) -> Result<Tensor> {
         match &self.storage {

@@ -154,13 +154,12 @@ pub(crate) async fn request(adapter: &wgpu::Adapter, wanted: Request<'_>) -> Res
     let (device, queue) = adapter.request_device(&descriptor).await.map_err(|error| {
         Error::AdapterRefused { adapter: info(adapter).name, reason: error.to_string() }
     })?;
-    let lost = Arc::default();
-    set_loss_callback(&device, &lost);
     device.on_uncaptured_error(Arc::new(|error: wgpu::Error| {
         tracing::error!("uncaptured GPU error: {error}");
     }));
     let gpu = Gpu::from_wgpu(&device, &queue, wanted.cache);
+    set_loss_callback(&device, &gpu.lost);
     // A device has the limits that were requested; its adapter tells more of itself.
     let info = DeviceInfo { name: gpu.info.name.clone(), ..info(adapter) };
-    Ok(Gpu { lost, has_loss_callback: true, info, ..gpu })
+    Ok(Gpu { info, ..gpu })
 }

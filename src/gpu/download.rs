@@ -32,9 +32,29 @@ impl Buffer {
         self.gpu.finish(self.read(first, desc).await?, wait).await
     }
 
+    /// As [`Buffer::download`], but `read` takes the bytes from where a browser maps them, without a
+    /// copy in the WebAssembly's memory. It is not called if there are none.
+    #[cfg(target_family = "wasm")]
+    pub(crate) async fn mapped(
+        &self,
+        first: u64,
+        desc: &TensorDesc,
+        read: impl FnOnce(&wgpu::BufferView),
+    ) -> Result<()> {
+        let copy = self.read(first, desc).await?.copy;
+        if let Some(view) = self.gpu.view(&copy, false).await? {
+            read(&view);
+        }
+        // A browser frees it otherwise when it collects garbage.
+        if let Some(copy) = copy {
+            copy.staging.destroy();
+        }
+        Ok(())
+    }
+
     /// Starts to copy the tensor to the host, after all work that was submitted before.
     pub(crate) async fn read(&self, first: u64, desc: &TensorDesc) -> Result<Reading> {
-        self.check_submitted(None)?;
+        self.check(None, "a download", "the tensor".to_string())?;
         let copy = self.gpu.copy(&self.buffer, first, desc.padded_byte_len()).await?;
         Ok(Reading { desc: desc.clone(), copy })
     }

@@ -19,9 +19,7 @@ pub(crate) struct Recording {
 impl Recording {
     /// Adds a plan and returns its result buffers. An error adds nothing.
     pub(crate) async fn add(&mut self, plan: &Plan, inputs: &[&Buffer]) -> Result<Vec<Buffer>> {
-        for input in inputs {
-            input.check_submitted(Some(&self.submitted))?;
-        }
+        check(inputs, Some(&self.submitted))?;
         let gpu = &self.gpu;
         let (buffers, passes) = gpu.instantiate(plan, inputs).await?;
         let group = DebugGroup::new(&mut self.encoder, "wgmax plan");
@@ -43,6 +41,12 @@ impl Recording {
         self.submitted.store(true, Ordering::Release);
         Ok(())
     }
+}
+
+/// Checks the inputs of a plan, which `mine` is the recording of.
+fn check(inputs: &[&Buffer], mine: Option<&Arc<AtomicBool>>) -> Result<()> {
+    let mut inputs = inputs.iter().enumerate();
+    inputs.try_for_each(|(i, input)| input.check(mine, "a plan", format!("input {i}")))
 }
 
 impl Gpu {
@@ -74,7 +78,7 @@ impl Gpu {
         mut after: impl FnMut(usize, &[u8]),
         wait: bool,
     ) -> Result<()> {
-        inputs.iter().try_for_each(|input| input.check_submitted(None))?;
+        check(inputs, None)?;
         let (buffers, passes) = self.instantiate(plan, inputs).await?;
         for (i, (launch, pass)) in plan.launches.iter().zip(&passes).enumerate() {
             self.catch("a launch", || {
@@ -109,7 +113,7 @@ impl Gpu {
         })
     }
 
-    fn encoder(&self) -> wgpu::CommandEncoder {
+    pub(super) fn encoder(&self) -> wgpu::CommandEncoder {
         let descriptor = wgpu::CommandEncoderDescriptor { label: Some("wgmax plan") };
         self.device.create_command_encoder(&descriptor)
     }

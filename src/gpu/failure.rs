@@ -3,7 +3,10 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::pin::pin;
+use std::sync::mpsc;
 use std::task::{Context, Poll, Waker};
+use std::thread;
+use std::time::Duration;
 
 use futures_intrusive::channel::shared::{OneshotReceiver, oneshot_channel};
 
@@ -41,12 +44,7 @@ impl Gpu {
         let validation = self.device.push_error_scope(wgpu::ErrorFilter::Validation);
         let memory = self.device.push_error_scope(wgpu::ErrorFilter::OutOfMemory);
         let value = f();
-        let (memory, validation, internal) = (memory.pop(), validation.pop(), internal.pop());
-        let first = async {
-            let (memory, validation, internal) = (memory.await, validation.await, internal.await);
-            memory.or(validation).or(internal)
-        };
-        (value, first)
+        (value, first_error(memory.pop(), validation.pop(), internal.pop()))
     }
 
     /// `value`, unless the device reported an error.
@@ -61,9 +59,12 @@ impl Gpu {
         }
     }
 
-    /// An error if the device is lost.
+    /// An error if the device is lost, or if its queue is another's.
     pub(crate) fn check_alive(&self) -> Result<()> {
-        if !self.has_loss_callback && self.lost.get().is_none() && self.is_unresponsive() {
+        if self.has_wrong_queue {
+            return Err(Error::WrongQueue { device: self.described() });
+        }
+        if !self.is_browser && self.lost.get().is_none() && self.is_unresponsive() {
             let _ = self.lost.set("it was destroyed, or its driver failed".to_string());
         }
         match self.lost.get() {
@@ -77,9 +78,9 @@ impl Gpu {
     /// Whether the device no longer reports errors.
     ///
     /// wgpu reports a loss only through a callback, which on a caller's device belongs to the
-    /// caller. But a lost device reports no other errors either. This provokes a validation error:
-    /// if it is not reported, the device is lost. The call reaches neither the driver nor existing
-    /// objects.
+    /// caller, and the destruction of a device only in a later poll. But a lost device reports no
+    /// other errors either. This provokes a validation error: if it is not reported, the device is
+    /// lost. The call reaches neither the driver nor existing objects.
     fn is_unresponsive(&self) -> bool {
         let scope = self.device.push_error_scope(wgpu::ErrorFilter::Validation);
         drop(self.device.create_buffer(&wgpu::BufferDescriptor {
@@ -90,6 +91,75 @@ impl Gpu {
         }));
         let error = pin!(scope.pop()).poll(&mut Context::from_waker(Waker::noop()));
         matches!(error, Poll::Ready(None))
+    }
+
+    /// Whether the queue is the device's own, as far as this can be found out.
+    ///
+    /// wgpu has no question for it, and reports what a wrong queue is used for to the queue's device.
+    /// But a submit also ends the mappings that are ready, of the queue's device alone, and calls
+    /// back on the same thread.
+    pub(super) fn owns_queue(&self) -> bool {
+        // There errors come late, and the queue is a property of the device.
+        if self.is_browser {
+            return true;
+        }
+        // Another thread that polls the device may be first; then this is tried again.
+        for _ in 0..100 {
+            let (sender, called) = mpsc::channel();
+            let is_here = |called: Option<thread::ThreadId>| called == Some(thread::current().id());
+            let map = || {
+                let usage = wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST;
+                let buffer = self.create_buffer("wgmax queue check", 4, usage)?;
+                buffer.map_async(wgpu::MapMode::Read, .., move |mapped| {
+                    let _ = sender.send(mapped.ok().map(|()| thread::current().id()));
+                });
+                Ok(buffer)
+            };
+            // A device that fails at this says so again.
+            let Ok(_buffer) = self.catch_now("a queue check", map) else { return true };
+            // Called at once: the device's own queue is gone.
+            match called.try_recv() {
+                Ok(None) => return true,
+                Ok(called) if is_here(called) => return false,
+                Ok(_) => continue,
+                Err(_) => {}
+            }
+            self.queue.submit([]);
+            match called.try_recv() {
+                Ok(None) => return true,
+                Ok(called) if is_here(called) => return true,
+                Ok(_) => continue,
+                Err(_) => {}
+            }
+            if self.poll(wgpu::PollType::Poll).is_err() {
+                return true;
+            }
+            match called.recv_timeout(Duration::from_millis(100)) {
+                Ok(None) => return true,
+                Ok(called) if is_here(called) => return false,
+                _ => {}
+            }
+        }
+        true
+    }
+
+    /// An error if a buffer was destroyed: `names` are the operator and the tensor. wgpu tells it when
+    /// it is asked for a range that is not mapped; a browser does not.
+    pub(super) fn check_not_destroyed(
+        &self,
+        buffer: &wgpu::Buffer,
+        names: impl FnOnce() -> (String, String),
+    ) -> Result<()> {
+        let is_destroyed = !self.is_browser
+            && buffer.size() >= 4
+            && buffer.get_mapped_range(..4).is_err_and(|e| e.to_string().contains("destroyed"));
+        if !is_destroyed {
+            return Ok(());
+        }
+        // With a device all its buffers are destroyed.
+        self.check_alive()?;
+        let (operator, tensor) = names();
+        Err(Error::BufferDestroyed { operator, tensor })
     }
 
     /// The error of a failed operation `what`: [`Error::DeviceLost`] if that is the cause,
@@ -118,15 +188,24 @@ impl Gpu {
         receiver: &OneshotReceiver<T>,
     ) -> Result<Option<T>> {
         let mut receive = pin!(receiver.receive());
+        #[cfg(not(target_family = "wasm"))]
+        let mut waiting: Option<super::poller::Waiting<'_>> = None;
         std::future::poll_fn(|context| {
             // If polling fails, the callback would never be called.
             if let Err(error) = self.poll(wgpu::PollType::Poll) {
                 return Poll::Ready(Err(error));
             }
             let state = receive.as_mut().poll(context);
-            // A browser calls back by itself; other platforms need the next poll.
-            if state.is_pending() && cfg!(not(target_family = "wasm")) {
-                context.waker().wake_by_ref();
+            // A browser calls back by itself; other platforms need polls.
+            #[cfg(not(target_family = "wasm"))]
+            if state.is_pending() {
+                match &waiting {
+                    Some(waiting) => waiting.set_waker(context.waker()),
+                    None => match self.poller.wait(&self.device, context.waker()) {
+                        Ok(begun) => waiting = Some(begun),
+                        Err(error) => return Poll::Ready(Err(error)),
+                    },
+                }
             }
             state.map(Ok)
         })
@@ -147,4 +226,13 @@ impl Gpu {
         }
         self.check_alive()
     }
+}
+
+/// The first error of three scopes. It is compiled once, and not for each `f` of [`Gpu::scoped`].
+async fn first_error<F>(memory: F, validation: F, internal: F) -> Option<wgpu::Error>
+where
+    F: Future<Output = Option<wgpu::Error>>,
+{
+    let (memory, validation, internal) = (memory.await, validation.await, internal.await);
+    memory.or(validation).or(internal)
 }

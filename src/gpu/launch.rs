@@ -108,6 +108,35 @@ impl Gpu {
         Ok(())
     }
 
+    /// Whether a buffer can be bound by itself: not if it belongs to another device.
+    pub(super) fn can_bind(&self, buffer: &wgpu::Buffer) -> bool {
+        let entry = wgpu::BindGroupLayoutEntry {
+            binding: 0,
+            visibility: wgpu::ShaderStages::COMPUTE,
+            ty: wgpu::BindingType::Buffer {
+                ty: wgpu::BufferBindingType::Storage { read_only: true },
+                has_dynamic_offset: false,
+                min_binding_size: None,
+            },
+            count: None,
+        };
+        let bind = || {
+            let label = Some("wgmax device check");
+            let layout = wgpu::BindGroupLayoutDescriptor { label, entries: &[entry] };
+            let layout = self.device.create_bind_group_layout(&layout);
+            let size = wgpu::BufferSize::new(4);
+            let binding = wgpu::BufferBinding { buffer, offset: 0, size };
+            let resource = wgpu::BindingResource::Buffer(binding);
+            let entries = &[wgpu::BindGroupEntry { binding: 0, resource }];
+            Ok(self.device.create_bind_group(&wgpu::BindGroupDescriptor {
+                label,
+                layout: &layout,
+                entries,
+            }))
+        };
+        self.catch_now("a device check", bind).is_ok()
+    }
+
     /// Binds the launches of a plan. `locate` maps a range of the plan to a wgpu buffer and to the
     /// offset in bytes at which the plan's buffer begins there.
     pub(super) fn bind<'a>(

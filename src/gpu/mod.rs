@@ -11,6 +11,8 @@ mod failure;
 mod info;
 mod launch;
 mod pipeline;
+#[cfg(not(target_family = "wasm"))]
+mod poller;
 mod prepared;
 mod record;
 mod texture;
@@ -23,7 +25,7 @@ pub use prepared::{BufferRange, Prepared};
 pub use texture::{Operand, TextureRange, texture_view};
 
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use pipeline::Pipelines;
@@ -33,16 +35,28 @@ use crate::error::{Error, Result};
 /// The size of our own buffers is a multiple of 16 bytes, so that shaders may read whole blocks.
 const PADDING: u64 = 16;
 
+/// Larger uploads are submitted in parts, so that the device copies a part while the host copies the
+/// next one, and wgpu's staging memory is used again.
+const UPLOAD_PART: usize = 4 << 20;
+
 /// A wgpu device with its queue and its pipelines.
 pub(crate) struct Gpu {
+    /// The first field, so that it is dropped before the device.
+    #[cfg(not(target_family = "wasm"))]
+    poller: Arc<poller::Poller>,
     pub(crate) info: DeviceInfo,
+    /// Tells devices of one name apart.
+    number: usize,
     pub(crate) device: wgpu::Device,
     pub(crate) queue: wgpu::Queue,
     pipelines: Arc<Pipelines>,
     /// Why the device was lost, if it is known to be.
     lost: Arc<OnceLock<String>>,
-    /// Whether our own callback reports a loss. On a caller's device the callback is the caller's.
-    has_loss_callback: bool,
+    /// Whether this is a browser's device, which reports a loss to our callback beside the caller's,
+    /// and other errors too late to tell a loss by them.
+    is_browser: bool,
+    /// Whether the queue is that of another device.
+    has_wrong_queue: bool,
 }
 
 /// A tensor in a buffer of a wgpu device.
@@ -78,31 +92,46 @@ impl Gpu {
         let info = info.named(browser::device_name(device));
         let lost = Arc::default();
         // In a browser, setting a callback does not replace the caller's.
-        let has_loss_callback = device.adapter_info().backend == wgpu::Backend::BrowserWebGpu;
-        if has_loss_callback {
+        let is_browser = device.adapter_info().backend == wgpu::Backend::BrowserWebGpu;
+        if is_browser {
             set_loss_callback(device, &lost);
         }
-        Self {
+        static COUNT: AtomicUsize = AtomicUsize::new(0);
+        let gpu = Self {
+            #[cfg(not(target_family = "wasm"))]
+            poller: Arc::default(),
             info,
+            number: COUNT.fetch_add(1, Ordering::Relaxed) + 1,
             device: device.clone(),
             queue: queue.clone(),
             pipelines: Arc::new(Pipelines::new(device, cache)),
             lost,
-            has_loss_callback,
-        }
+            is_browser,
+            has_wrong_queue: false,
+        };
+        Self { has_wrong_queue: !gpu.owns_queue(), ..gpu }
     }
 
     /// The same device, on which `edit` changes the texts of shaders before compilation.
     #[cfg(feature = "oracle")]
     pub(crate) fn with_edit(&self, edit: pipeline::Edit) -> Self {
         Self {
+            #[cfg(not(target_family = "wasm"))]
+            poller: self.poller.clone(),
             info: self.info.clone(),
+            number: self.number,
             device: self.device.clone(),
             queue: self.queue.clone(),
             pipelines: Arc::new(Pipelines::with_edit(edit, self.pipelines.clone())),
             lost: self.lost.clone(),
-            has_loss_callback: self.has_loss_callback,
+            is_browser: self.is_browser,
+            has_wrong_queue: self.has_wrong_queue,
         }
+    }
+
+    /// The device and its number.
+    pub(crate) fn described(&self) -> String {
+        format!("{} (device {})", self.info, self.number)
     }
 
     #[cfg(feature = "pipeline-cache")]
@@ -135,28 +164,62 @@ impl Gpu {
 
     /// Copies bytes to a new buffer, padded with zeros to a whole word.
     pub(crate) async fn upload(self: &Arc<Self>, bytes: &[u8]) -> Result<Buffer> {
+        let write = |buffer: &wgpu::Buffer| self.write(buffer, bytes);
+        self.filled(bytes.len() as u64, write).await
+    }
+
+    /// A new buffer of zeros, to which `write` may write.
+    pub(crate) async fn filled(
+        self: &Arc<Self>,
+        size: u64,
+        write: impl FnOnce(&wgpu::Buffer),
+    ) -> Result<Buffer> {
         let usage = wgpu::BufferUsages::STORAGE
             | wgpu::BufferUsages::COPY_DST
             | wgpu::BufferUsages::COPY_SRC;
-        let buffer = self
-            .catch("an upload", || {
-                let buffer = self.create_buffer("wgmax tensor", bytes.len() as u64, usage)?;
-                // `write_buffer` takes whole words only.
-                let whole = bytes.len() / 4 * 4;
-                self.queue.write_buffer(&buffer, 0, &bytes[..whole]);
-                if whole < bytes.len() {
-                    let mut last = [0; 4];
-                    last[..bytes.len() - whole].copy_from_slice(&bytes[whole..]);
-                    self.queue.write_buffer(&buffer, whole as u64, &last);
-                }
-                Ok(buffer)
-            })
-            .await?;
+        let filled = || {
+            let buffer = self.create_buffer("wgmax tensor", size, usage)?;
+            write(&buffer);
+            Ok(buffer)
+        };
+        let buffer = self.catch("an upload", filled).await?;
         Ok(Buffer { gpu: self.clone(), buffer, submitted: None })
+    }
+
+    /// Copies bytes to the buffer of an earlier upload of as many.
+    pub(crate) async fn upload_again(&self, buffer: &Buffer, bytes: &[u8]) -> Result<()> {
+        self.catch("an upload", || {
+            self.write(&buffer.buffer, bytes);
+            Ok(())
+        })
+        .await
+    }
+
+    fn write(&self, buffer: &wgpu::Buffer, bytes: &[u8]) {
+        // `write_buffer` takes whole words only.
+        let (whole, rest) = bytes.split_at(bytes.len() / 4 * 4);
+        for (i, part) in whole.chunks(UPLOAD_PART).enumerate() {
+            self.queue.write_buffer(buffer, (i * UPLOAD_PART) as u64, part);
+            if whole.len() > UPLOAD_PART {
+                self.queue.submit([]);
+            }
+        }
+        if !rest.is_empty() {
+            let mut last = [0; 4];
+            last[..rest.len()].copy_from_slice(rest);
+            self.queue.write_buffer(buffer, whole.len() as u64, &last);
+        }
     }
 }
 
 impl Buffer {
+    /// An error, unless the buffer may be used: `tensor` is what it is in `operator`. `mine`
+    /// identifies the caller's own recording, which may use the buffer before it is submitted.
+    fn check(&self, mine: Option<&Arc<AtomicBool>>, operator: &str, tensor: String) -> Result<()> {
+        self.check_submitted(mine)?;
+        self.gpu.check_not_destroyed(&self.buffer, || (operator.to_string(), tensor))
+    }
+
     /// The buffer, if the work that fills it has been submitted.
     pub(crate) fn submitted(&self) -> Option<&wgpu::Buffer> {
         self.check_submitted(None).ok().map(|()| &self.buffer)

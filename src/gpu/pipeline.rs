@@ -8,9 +8,9 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use super::cache::PipelineFile;
 use crate::plan::Shader;
 
-/// The maximum number of pipelines kept for shaders that are specialised for one set of attributes.
-/// There is no bound on such shaders, and each pipeline takes memory in the driver.
-const MAX_SPECIALIZED: usize = 64;
+/// The maximum number of pipelines that are kept. Each takes memory in the driver, a megabyte or two
+/// in software drivers, and there is no bound on shaders that are specialised for attributes.
+const MAX_KEPT: usize = 384;
 
 /// A pipeline, set by the first thread that needs it.
 type Slot = Arc<OnceLock<Arc<wgpu::ComputePipeline>>>;
@@ -26,12 +26,11 @@ struct Slots {
 impl Slots {
     fn get(&mut self, shader: &Shader) -> Slot {
         self.now += 1;
-        if shader.is_specialized() && !self.slots.contains_key(shader) {
-            let others = self.slots.iter().filter(|(shader, _)| shader.is_specialized());
-            if others.clone().count() >= MAX_SPECIALIZED {
-                // The least recently used one. Its current users keep it alive.
-                let oldest = others.min_by_key(|(_, (_, used))| *used).map(|(shader, _)| *shader);
-                oldest.map(|shader| self.slots.remove(&shader));
+        if self.slots.len() >= MAX_KEPT && !self.slots.contains_key(shader) {
+            // The least recently used one. Its current users keep it alive.
+            let oldest = self.slots.iter().min_by_key(|(_, (_, used))| *used);
+            if let Some(oldest) = oldest.map(|(&shader, _)| shader) {
+                self.slots.remove(&oldest);
             }
         }
         let (slot, used) = self.slots.entry(*shader).or_default();
@@ -159,4 +158,31 @@ fn create(
         },
         cache,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::operator::kernels;
+    use crate::tensor::ElementType;
+
+    /// There may be any number of shaders, but not of their pipelines: those used last stay.
+    #[test]
+    fn pipelines_of_many_shaders_are_few() {
+        let mut slots = Slots::default();
+        let shader = |number: u8| {
+            let shader = Shader::new(kernels()[0], ElementType::F32, 64);
+            Shader { attributes: [number; 16], flags: 0, ..shader }
+        };
+        let always = Shader::new(kernels()[0], ElementType::U8, 64);
+        let kept = slots.get(&always);
+        let workgroups = [64, 128, 256];
+        for (workgroup, number) in workgroups.iter().flat_map(|w| (0..=255).map(move |n| (w, n))) {
+            let shader = Shader { workgroup: *workgroup, ..shader(number) };
+            slots.get(&shader);
+            assert!(Arc::ptr_eq(&kept, &slots.get(&always)));
+            assert!(slots.slots.len() <= MAX_KEPT && slots.slots.contains_key(&shader));
+        }
+        assert_eq!(slots.slots.len(), MAX_KEPT);
+    }
 }

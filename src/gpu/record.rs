@@ -1,19 +1,33 @@
 //! Records a prepared operator: checks the buffers, binds them, encodes the passes.
 
+use std::collections::VecDeque;
+use std::hash::{BuildHasher, Hash, RandomState};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::launch::Pass;
-use super::texture::{Operand, Staged, TextureCopy, TextureRange};
+use super::texture::{Operand, TextureCopy, TextureRange};
 use super::{BufferRange, Prepared};
 use crate::error::{Error, Result};
 
-/// The number of sets of bind groups that are kept.
-const MAX_SETS: usize = 4;
+/// The number of sets of bind groups that are kept at first, and at most.
+const MIN_SETS: usize = 4;
+const MAX_SETS: usize = 64;
 
-/// Bind groups of the last recordings, the newest first.
+/// Bind groups of the last recordings.
 #[derive(Default)]
 pub(super) struct BindGroupCache {
-    sets: Mutex<Vec<BoundSet>>,
+    sets: Mutex<Sets>,
+    hashes: RandomState,
+}
+
+#[derive(Default)]
+struct Sets {
+    /// The newest first.
+    kept: Vec<BoundSet>,
+    /// How many more than [`MIN_SETS`] are kept: one for each that came again too late.
+    more: usize,
+    /// The hashes of the sets that were kept before, the newest first. They keep no buffer alive.
+    dropped: VecDeque<u64>,
 }
 
 struct BoundSet {
@@ -22,22 +36,30 @@ struct BoundSet {
 }
 
 /// Where a tensor is: at an offset of a buffer, or where the tensor's texture is copied to.
-#[derive(Clone, PartialEq)]
+#[derive(Clone, PartialEq, Hash)]
 struct Place(wgpu::Buffer, u64);
 
 impl BindGroupCache {
     /// The bind groups of these places, if they are among those kept.
     fn find(&self, places: &[Place]) -> Option<Arc<[Pass]>> {
-        let mut sets = self.sets.lock().unwrap_or_else(PoisonError::into_inner);
-        let found = sets.iter().position(|set| set.places == places)?;
-        sets[..=found].rotate_right(1);
-        Some(sets[0].passes.clone())
+        let kept = &mut self.sets.lock().unwrap_or_else(PoisonError::into_inner).kept;
+        let found = kept.iter().position(|set| set.places == places)?;
+        kept[..=found].rotate_right(1);
+        Some(kept[0].passes.clone())
     }
 
     fn keep(&self, set: BoundSet) {
         let mut sets = self.sets.lock().unwrap_or_else(PoisonError::into_inner);
-        sets.truncate(MAX_SETS - 1);
-        sets.insert(0, set);
+        let Sets { kept, more, dropped } = &mut *sets;
+        let hash = self.hashes.hash_one(&set.places);
+        if let Some(found) = dropped.iter().position(|&dropped| dropped == hash) {
+            dropped.remove(found);
+            *more = (*more + 1).min(MAX_SETS - MIN_SETS);
+        }
+        let oldest = kept.drain((MIN_SETS + *more - 1).min(kept.len())..);
+        oldest.for_each(|set| dropped.push_front(self.hashes.hash_one(&set.places)));
+        dropped.truncate(MAX_SETS);
+        kept.insert(0, set);
     }
 }
 
@@ -66,9 +88,10 @@ impl Prepared {
     /// is set to 0 or kept, as the kernel has it. Of a result that was prepared as a view, all that
     /// is not its elements stays.
     ///
-    /// The bind groups of the last four sets of buffers and offsets are kept, and keep the buffers
-    /// alive. Recording with one of these sets creates no wgpu objects except the passes. Scratch
-    /// for a texture is allocated when its tensor is first recorded as one.
+    /// The bind groups of the last four sets of buffers and offsets are kept, of more (up to 64) where
+    /// sets come again in turn. They keep the buffers alive. Recording with one of these sets creates
+    /// no wgpu objects except the passes. Bind groups, and scratch for a texture, are made when they
+    /// are first recorded, or before by [`Prepared::reserve`].
     ///
     /// Inputs and results may be separate ranges of one buffer.
     ///
@@ -78,9 +101,15 @@ impl Prepared {
     /// without `STORAGE`, [`Error::BufferAlignment`] for an offset, [`Error::BufferTooSmall`] for a
     /// range that ends outside of its buffer, [`Error::BufferOverlap`] for a result that shares
     /// bytes with an input or another result (of a view, all from its first to its last element),
+    /// [`Error::BufferDestroyed`], [`Error::BufferDevice`] for a buffer of another device,
     /// [`Error::BadTexture`] for a texture that does not have the elements that the operator was
-    /// prepared for, or the texels of another result, [`Error::DeviceLost`], and
-    /// [`Error::OverLimit`], [`Error::OutOfMemory`] and [`Error::Gpu`] for new buffers.
+    /// prepared for, or the texels of another result, or that is destroyed or of another device,
+    /// [`Error::DeviceLost`], and [`Error::OverLimit`], [`Error::OutOfMemory`] and [`Error::Gpu`] for
+    /// new buffers.
+    ///
+    /// wgpu does not tell whose an encoder is: one of another device becomes invalid, which the
+    /// caller finds out from `finish`. Nor does it know resources of another `wgpu::Instance`. In a
+    /// browser destroyed and foreign resources show when the caller submits.
     pub fn record<'a>(
         &self,
         encoder: &mut wgpu::CommandEncoder,
@@ -89,15 +118,35 @@ impl Prepared {
     ) -> Result<()> {
         let inputs: Vec<Operand<'a>> = inputs.iter().map(|&input| input.into()).collect();
         let outputs: Vec<Operand<'a>> = outputs.iter().map(|&output| output.into()).collect();
-        self.record_operands(encoder, &inputs, &outputs)
+        let (passes, copies) = self.bound(&inputs, &outputs)?;
+        let group = DebugGroup::new(encoder, &self.label);
+        copies.iter().for_each(|copy| copy.load(group.0));
+        passes.iter().for_each(|pass| pass.encode(group.0));
+        copies.iter().for_each(|copy| copy.store(group.0));
+        Ok(())
     }
 
-    fn record_operands(
+    /// Makes what [`Prepared::record`] would make for these inputs and results, bind groups and
+    /// scratch for textures, so that recording them later takes no time for it.
+    ///
+    /// # Errors
+    /// As [`Prepared::record`].
+    pub fn reserve<'a>(
         &self,
-        encoder: &mut wgpu::CommandEncoder,
-        inputs: &[Operand<'_>],
-        outputs: &[Operand<'_>],
+        inputs: &[impl Into<Operand<'a>> + Copy],
+        outputs: &[impl Into<Operand<'a>> + Copy],
     ) -> Result<()> {
+        let inputs: Vec<Operand<'a>> = inputs.iter().map(|&input| input.into()).collect();
+        let outputs: Vec<Operand<'a>> = outputs.iter().map(|&output| output.into()).collect();
+        self.bound(&inputs, &outputs).map(drop)
+    }
+
+    /// The passes on these inputs and results, and the copies of textures.
+    fn bound<'a>(
+        &self,
+        inputs: &[Operand<'a>],
+        outputs: &[Operand<'a>],
+    ) -> Result<(Arc<[Pass]>, Vec<TextureCopy<'a>>)> {
         self.gpu.check_alive()?;
         self.check(inputs, outputs)?;
         let mut places = Vec::with_capacity(inputs.len() + outputs.len());
@@ -108,7 +157,7 @@ impl Prepared {
                 Operand::Texture(range) => {
                     let copy = self.stage(i, range)?;
                     let place = Place(copy.buffer.clone(), 0);
-                    copies.push((i, copy));
+                    copies.push(copy);
                     place
                 }
             });
@@ -117,19 +166,26 @@ impl Prepared {
             Some(passes) => passes,
             None => {
                 let passes = self.gpu.catch_now("binding", || Ok(self.bind(&places)));
+                let passes = passes.map_err(|error| self.foreign(&places).unwrap_or(error));
                 let passes: Arc<[Pass]> = passes?.into();
                 self.bind_groups.keep(BoundSet { places, passes: passes.clone() });
                 passes
             }
         };
-        let group = DebugGroup::new(encoder, &self.label);
-        // Of a result in a part of the texels the other elements stay.
-        let loaded = copies.iter().filter(|(i, copy)| *i < inputs.len() || !copy.whole);
-        loaded.for_each(|(_, copy)| copy.load(group.0));
-        passes.iter().for_each(|pass| pass.encode(group.0));
-        let results = copies.iter().filter(|(i, _)| *i >= inputs.len());
-        results.for_each(|(_, copy)| copy.store(group.0));
-        Ok(())
+        Ok((passes, copies))
+    }
+
+    /// The error of the first place that cannot be bound by itself. All else was checked, so it
+    /// belongs to another device.
+    fn foreign(&self, places: &[Place]) -> Option<Error> {
+        let foreign = places.iter().position(|Place(buffer, _)| !self.gpu.can_bind(buffer))?;
+        self.gpu.check_alive().err().or_else(|| {
+            Some(Error::BufferDevice {
+                operator: self.label.clone(),
+                tensor: self.tensor(foreign),
+                device: self.gpu.described(),
+            })
+        })
     }
 
     fn check(&self, inputs: &[Operand<'_>], outputs: &[Operand<'_>]) -> Result<()> {
@@ -201,8 +257,45 @@ impl Prepared {
                 buffer
             }
         };
-        let Staged { row_bytes, whole, .. } = staged;
-        Ok(TextureCopy { range: *range, buffer, row_bytes, whole })
+        let copy = TextureCopy {
+            range: *range,
+            buffer,
+            row_bytes: staged.row_bytes,
+            // Of a result in a part of the texels the other elements stay.
+            is_loaded: !is_result || !staged.whole,
+            is_stored: is_result,
+        };
+        self.check_texture(i, &copy).map(|()| copy)
+    }
+
+    /// Whether the texture of a copy is this device's, and not destroyed. wgpu reports the one when an
+    /// encoder is finished, the other at the submit; so both are tried before.
+    fn check_texture(&self, i: usize, copy: &TextureCopy<'_>) -> Result<()> {
+        let tried = self.gpu.catch_now("a texture", || {
+            let mut encoder = self.gpu.encoder();
+            copy.load(&mut encoder);
+            copy.store(&mut encoder);
+            Ok(encoder.finish())
+        });
+        match tried {
+            Ok(_) => {}
+            Err(Error::Gpu { reason, .. }) if reason.contains("doesn't match Device") => {
+                let reason = format!("the texture is not one of {}", self.gpu.described());
+                return Err(self.bad_texture(i, format!("{reason}, but of another device")));
+            }
+            Err(error) => return Err(error),
+        }
+        // There is no such view, of whatever texture.
+        let no_view =
+            wgpu::TextureViewDescriptor { base_mip_level: u32::MAX, ..Default::default() };
+        match self.gpu.catch_now("a texture", || Ok(copy.range.texture.create_view(&no_view))) {
+            Err(Error::Gpu { reason, .. }) if reason.contains("has been destroyed") => {
+                self.gpu.check_alive()?;
+                Err(self.bad_texture(i, "the texture was destroyed".to_string()))
+            }
+            Err(Error::DeviceLost { device, reason }) => Err(Error::DeviceLost { device, reason }),
+            _ => Ok(()),
+        }
     }
 
     /// Checks the range of a tensor: the inputs are numbered first, then the results.
@@ -223,7 +316,7 @@ impl Prepared {
             let (operator, tensor) = names();
             return Err(Error::BufferTooSmall { operator, tensor, needed, size });
         }
-        Ok(())
+        self.gpu.check_not_destroyed(range.buffer, names)
     }
 
     fn bad_texture(&self, i: usize, reason: String) -> Error {

@@ -140,19 +140,23 @@ pub(super) struct TextureCopy<'a> {
     pub buffer: wgpu::Buffer,
     /// Bytes from one row to the next.
     pub row_bytes: u32,
-    /// Whether a tensor has each element of the texels.
-    pub whole: bool,
+    pub is_loaded: bool,
+    pub is_stored: bool,
 }
 
 impl TextureCopy<'_> {
-    /// Records the copy to the buffer.
+    /// Records the copy to the buffer, if there is one.
     pub(super) fn load(&self, encoder: &mut wgpu::CommandEncoder) {
-        encoder.copy_texture_to_buffer(self.texture(), self.buffer(), self.range.size);
+        if self.is_loaded {
+            encoder.copy_texture_to_buffer(self.texture(), self.buffer(), self.range.size);
+        }
     }
 
-    /// Records the copy to the texture.
+    /// Records the copy to the texture, if there is one.
     pub(super) fn store(&self, encoder: &mut wgpu::CommandEncoder) {
-        encoder.copy_buffer_to_texture(self.buffer(), self.texture(), self.range.size);
+        if self.is_stored {
+            encoder.copy_buffer_to_texture(self.buffer(), self.texture(), self.range.size);
+        }
     }
 
     fn texture(&self) -> wgpu::TexelCopyTextureInfo<'_> {

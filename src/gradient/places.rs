@@ -31,7 +31,7 @@ pub(crate) struct Places {
 /// Whether several items may have one element.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Duplicates {
-    /// None have. Of those that do, the element is anything.
+    /// None have.
     Absent,
     /// The value of the last of them is stored.
     LastWins,
@@ -49,7 +49,8 @@ impl Places {
         self.positions.iter().map(|axis| axis.size).product()
     }
 
-    /// Stores the values of items where their positions say, and zeros everywhere else.
+    /// Stores the values of items where their positions say, the last one where several have one
+    /// element, and zeros everywhere else.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].

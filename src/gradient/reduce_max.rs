@@ -140,6 +140,7 @@ impl ReduceMaxBackward {
     ) -> Result<Plan> {
         let data = self.infer(inputs[0], inputs[1])?;
         let places = self.places(&data)?;
+        // Each set has elements of its own, so no two positions name the same one.
         let scatter = |indices: &TensorDesc| {
             let of = Inputs { indices: 0, values: 1 };
             places::plan(&[indices, inputs[1]], of, &data, &places, Duplicates::Absent, target)

@@ -47,8 +47,8 @@ impl SegmentMaxBackward {
 
     /// The same from the indices that SegmentMax gave for data of this shape. They are of the type
     /// that [`SegmentMax::indices`] says, or `i64`. A gradient whose index is not that of a row is
-    /// left out. Where two segments name one element, which the indices of SegmentMax never do, its
-    /// gradient is anything.
+    /// left out. Where several segments name one element, which the indices of SegmentMax never do,
+    /// it gets the gradient of the last of them.
     pub fn from_indices(mut self, shape: impl Into<Vec<usize>>) -> Self {
         self.shape = Some(shape.into());
         self
@@ -166,9 +166,14 @@ impl SegmentMaxBackward {
         let data = self.infer(inputs)?;
         let gradient = inputs[inputs.len() - 1];
         let places = self.places(&data, gradient);
+        // Rows that are given may be those of several segments.
+        let duplicates = match self.shape.is_some() && segments_of(gradient) > 1 {
+            true => Duplicates::LastWins,
+            false => Duplicates::Absent,
+        };
         let scatter = |indices: &TensorDesc| {
             let of = Inputs { indices: 0, values: 1 };
-            places::plan(&[indices, gradient], of, &data, &places, Duplicates::Absent, target)
+            places::plan(&[indices, gradient], of, &data, &places, duplicates, target)
         };
         let &[_, ids, _] = inputs else { return scatter(inputs[0]) };
         let segment = self.forward(&data, gradient);

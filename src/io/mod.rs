@@ -151,11 +151,22 @@ pub fn read(spec: &str) -> Result<Tensor> {
 fn read_standard_input(format: Format) -> Result<Tensor> {
     let bytes = standard_input("only npy and pb are read here, so give its path")?;
     match format {
-        Format::Any if (*bytes).as_ref().starts_with(npy::MAGIC) => {
-            npy::parse(STANDARD_INPUT, bytes)
-        }
-        Format::Any | Format::Onnx => onnx::parse_shared(STANDARD_INPUT, bytes),
+        Format::Any => parse(STANDARD_INPUT, bytes),
+        Format::Onnx => onnx::parse_shared(STANDARD_INPUT, bytes),
         _ => npy::parse(STANDARD_INPUT, bytes),
+    }
+}
+
+/// The tensor in bytes of which only the content is known: `.npy`, or else `.pb`. `path` is for
+/// errors.
+///
+/// # Errors
+/// [`Error::BadFile`], [`Error::Unsupported`], [`Error::OutOfMemory`].
+#[doc(hidden)]
+pub fn parse(path: &str, bytes: SharedBytes) -> Result<Tensor> {
+    match (*bytes).as_ref().starts_with(npy::MAGIC) {
+        true => npy::parse(path, bytes),
+        false => onnx::parse_shared(path, bytes),
     }
 }
 
@@ -195,7 +206,15 @@ fn archive(bytes: &[u8]) -> Option<&'static str> {
 /// As [`read`], and [`Error::WrongElementType`] if the file has another type that is not an
 /// unsigned integer of the same width.
 pub fn read_as(spec: &str, element_type: Option<ElementType>) -> Result<Tensor> {
-    let tensor = read(spec)?;
+    as_type(spec, read(spec)?, element_type)
+}
+
+/// As [`read_as`], of a tensor that has been read from `spec`.
+///
+/// # Errors
+/// As [`read_as`].
+#[doc(hidden)]
+pub fn as_type(spec: &str, tensor: Tensor, element_type: Option<ElementType>) -> Result<Tensor> {
     let actual = tensor.element_type();
     let Some(wanted) = element_type.filter(|&t| t != actual) else {
         return Ok(tensor);

@@ -1,13 +1,17 @@
 //! The operators: plain attributes, fully resolved, of no dialect and for no device.
 
+mod order;
+
 pub use crate::gradient::{MaxPoolBackward, MaxUnpool, ReduceMaxBackward, SegmentMaxBackward};
 pub use crate::pool::{Indices, Layout, MaxPool, Order, Padding, Rounding};
 pub use crate::reduce::{EmptySet, Positions, ReduceMax};
 pub use crate::segment::{EmptySegment, SegmentMax, Segments};
 pub use crate::tensor::axes::axes_from_tensor;
 
+use std::iter;
+
 use crate::error::{Error, Result};
-use crate::plan::{Kernel, Limits, Plan};
+use crate::plan::{Kernel, Limits, Plan, check_results};
 use crate::tensor::key::Extremum;
 use crate::tensor::{Tensor, TensorDesc, View};
 use crate::tuning::Tuning;
@@ -142,7 +146,8 @@ impl Operator {
     /// tuning.
     ///
     /// # Errors
-    /// As [`Operator::infer`], [`Error::BadLimit`] and [`Error::OverLimit`]; [`Error::IndexTooLarge`]
+    /// As [`Operator::infer`], [`Error::NoComputeShaders`], [`Error::BadLimit`] and
+    /// [`Error::OverLimit`]; [`Error::IndexTooLarge`]
     /// for the gradient of a pooling whose planes have more than 2^31 elements.
     pub fn plan(&self, inputs: &[&TensorDesc], limits: &Limits, tuning: &Tuning) -> Result<Plan> {
         match (self, inputs) {
@@ -185,8 +190,50 @@ impl Operator {
         tuning: &Tuning,
     ) -> Result<Plan> {
         let descs: Vec<&TensorDesc> = inputs.iter().map(|view| view.desc()).collect();
-        let plan = self.plan(&descs, limits, tuning)?;
-        plan.with_views(inputs, results, tuning.target(limits)?)
+        let target = tuning.target(limits)?;
+        let ordered = match inputs.first() {
+            Some(first) if descs.len() == self.input_count() => {
+                self.in_memory_order(first, true)?
+            }
+            _ => None,
+        };
+        let plain = || self.plan(&descs, limits, tuning)?.with_views(inputs, results, target);
+        let Some(ordered) = ordered else { return plain() };
+        match self.plan_ordered(&ordered, inputs, results, limits, tuning) {
+            // Neighbouring results may lie farther apart than a binding is long.
+            Err(Error::OverLimit { .. }) => plain(),
+            plan => plan,
+        }
+    }
+
+    /// As [`Operator::plan_views`], by an operator in the place of this one.
+    fn plan_ordered(
+        &self,
+        ordered: &order::Ordered,
+        inputs: &[&View],
+        results: &[&View],
+        limits: &Limits,
+        tuning: &Tuning,
+    ) -> Result<Plan> {
+        let descs: Vec<&TensorDesc> = inputs.iter().map(|view| view.desc()).collect();
+        let outputs = self.infer(&descs)?;
+        check_results(&outputs, results)?;
+        let is_ours = results.is_empty();
+        let results: Vec<View> = match results {
+            [] => outputs.iter().map(View::from).collect(),
+            given => given.iter().map(|&view| view.clone()).collect(),
+        };
+        let placed = results.iter().map(|view| ordered.result(view)).collect::<Result<Vec<_>>>()?;
+        let mut placed: Vec<&View> = placed.iter().collect();
+        if is_ours && placed.iter().all(|view| view.is_contiguous()) {
+            placed.clear();
+        }
+        let read: Vec<&View> =
+            iter::once(&ordered.first).chain(inputs[1..].iter().copied()).collect();
+        let descs: Vec<&TensorDesc> = read.iter().map(|view| view.desc()).collect();
+        let plan = ordered.operator.plan(&descs, limits, tuning)?;
+        let plan = plan.with_views(&read, &placed, tuning.target(limits)?)?;
+        Ok(plan.seen_as(inputs, &results))
     }
 
     /// The operator for tensors on the host, whose values may say more than their

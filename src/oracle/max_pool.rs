@@ -43,14 +43,15 @@ pub(super) fn run(op: &MaxPool, input: &Tensor) -> Result<Vec<Tensor>> {
     Ok(results)
 }
 
-/// The element that each window picks, the first of equal ones; none without elements.
-pub(super) fn picked(op: &MaxPool, input: &Tensor) -> Result<Vec<Option<usize>>> {
-    let mut picked = Vec::new();
-    each_window(op, input, &mut Vec::new(), |_, best, _| {
+/// The element that each window picks, the first of equal ones; none without elements. And the shape
+/// of the results.
+pub(super) fn picked(op: &MaxPool, input: &Tensor) -> Result<(Vec<Option<usize>>, Vec<usize>)> {
+    let (mut picked, mut shape) = (Vec::new(), Vec::new());
+    each_window(op, input, &mut shape, |_, best, _| {
         picked.push(best.found(input.element_type(), op.get_nan(), true).map(|(_, flat)| flat));
         Ok(())
     })?;
-    Ok(picked)
+    Ok((picked, shape))
 }
 
 /// Goes through all windows in row-major order, and sets `out_shape`. Gives for each the first
@@ -149,8 +150,9 @@ impl Axis {
             windows += 1;
             start += self.stride;
         }
+        // The next one lies within the padded axis in part, or is the only one and larger than that.
         let covered = start - self.stride + self.extent();
-        if windows > 0 && covered < padded && rounding != Rounding::Floor {
+        if covered < padded && rounding != Rounding::Floor {
             windows += 1;
             start += self.stride;
         }

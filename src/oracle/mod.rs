@@ -25,7 +25,7 @@ mod scatter;
 mod segment_max;
 mod value;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::operator::{MaxPool, Operator, SegmentMax};
 use crate::tensor::{ElementType, Tensor, TensorDesc};
 use value::Best;
@@ -33,7 +33,8 @@ use value::Best;
 /// Computes the results of an operator.
 ///
 /// # Errors
-/// As [`Operator::checked`] and [`Operator::infer`], and [`Error::OutOfMemory`](crate::Error).
+/// As [`Operator::checked`] and [`Operator::infer`], and [`Error::OutOfMemory`]; [`Error::WrongInput`]
+/// for a gradient of another shape than the oracle finds for the results.
 pub fn run(operator: &Operator, inputs: &[&Tensor]) -> Result<Vec<Tensor>> {
     // Only the checks of the inputs are shared with the operators.
     infer(operator, inputs)?;
@@ -58,7 +59,7 @@ pub fn run(operator: &Operator, inputs: &[&Tensor]) -> Result<Vec<Tensor>> {
 /// What the status of ids or offsets must be that no host has checked, for data of so many rows.
 ///
 /// # Errors
-/// [`Error::OutOfMemory`](crate::Error::OutOfMemory).
+/// [`Error::OutOfMemory`].
 pub fn status(op: &SegmentMax, rows: usize, ids: &Tensor) -> Result<Tensor> {
     segment_max::status(op, rows, ids)
 }
@@ -86,6 +87,26 @@ pub fn cost(operator: &Operator, inputs: &[&TensorDesc]) -> Result<u64> {
 fn infer(operator: &Operator, inputs: &[&Tensor]) -> Result<Vec<TensorDesc>> {
     let descs: Vec<&TensorDesc> = inputs.iter().map(|input| input.desc()).collect();
     operator.checked(inputs)?.infer(&descs)
+}
+
+/// Refuses an input that has another shape than the oracle finds for it, whatever
+/// [`Operator::infer`] says.
+///
+/// # Errors
+/// [`Error::WrongInput`].
+fn check_shape(of: &'static str, position: usize, shape: &[usize], input: &Tensor) -> Result<()> {
+    if input.shape() == shape {
+        return Ok(());
+    }
+    let actual_type = input.element_type();
+    Err(Error::WrongInput {
+        of,
+        position,
+        expected_type: actual_type,
+        expected_shape: shape.to_vec(),
+        actual_type,
+        actual_shape: input.shape().to_vec(),
+    })
 }
 
 /// A tensor of elements with these bits, zero-extended.

@@ -2,7 +2,7 @@
 //! names, found coordinate by coordinate.
 
 use super::value::bits_at;
-use super::{coordinates, flatten, reduce_max, segment_max, tensor};
+use super::{check_shape, coordinates, flatten, reduce_max, segment_max, tensor};
 use crate::error::Result;
 use crate::operator::{MaxUnpool, Positions, ReduceMaxBackward, SegmentMaxBackward, Segments};
 use crate::tensor::{ElementType, Tensor, TensorDesc, memory};
@@ -53,6 +53,7 @@ pub(super) fn reduce(op: &ReduceMaxBackward, first: &Tensor, gradient: &Tensor) 
             reduce_max::run(&reduce, first)?.swap_remove(0)
         }
     };
+    check_shape(op.name(), 1, found.shape(), gradient)?;
     stored(&data, gradient, |item| {
         let mut at = vec![0; rank];
         let position = position(&found, item, below)?;
@@ -79,6 +80,7 @@ pub(super) fn segment(op: &SegmentMaxBackward, inputs: &[&Tensor]) -> Result<Ten
         }
         _ => inputs[0].clone(),
     };
+    check_shape(op.name(), inputs.len() - 1, found.shape(), gradient)?;
     let inner: usize = data.shape()[1..].iter().product();
     stored(&data, gradient, |item| {
         Some(position(&found, item, data.shape()[0])? * inner + item % inner)

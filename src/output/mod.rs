@@ -268,7 +268,14 @@ fn find_place(path: &Path) -> io::Result<(Place, Option<Temporary>)> {
         Ok(old) => old,
         Err(error) if error.kind() == ErrorKind::NotFound => {
             let target = resolve(path);
-            let temporary = Temporary::create(folder(&target))?;
+            let folder = folder(&target);
+            let temporary = Temporary::create(folder).map_err(|error| match error.kind() {
+                ErrorKind::NotFound => {
+                    let reason = format!("there is no folder {}", folder.display());
+                    io::Error::new(ErrorKind::NotFound, reason)
+                }
+                _ => error,
+            })?;
             return Ok((Place::Beside(target), Some(temporary)));
         }
         Err(error) => return Err(error),

@@ -5,7 +5,7 @@ use std::hash::{Hash, Hasher};
 
 use bytemuck::Pod;
 
-use super::view::Placement;
+use super::view::{Lines, Placement};
 use crate::tensor::ElementType;
 use crate::wgsl;
 
@@ -35,12 +35,16 @@ pub struct Kernel {
     /// The CPU's function.
     #[cfg(feature = "cpu")]
     pub(crate) cpu: fn(&Shader, Call<'_, '_>),
+    /// Whether it reads a view where it lies, for a launch's parameters.
+    #[cfg(feature = "cpu")]
+    pub(crate) reads_in_place: fn(&[u32], &Placement) -> bool,
 }
 
 /// What a kernel has to do with views.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Views {
-    /// Its source may be one. On the CPU the elements are gathered before.
+    /// Its source may be one. On the CPU the elements are gathered before, unless its CPU function
+    /// reads them where they lie.
     MayRead,
     /// Its source is one, and its CPU function reads it as such.
     Reads,
@@ -68,7 +72,7 @@ pub(crate) struct Call<'a, 'b> {
     pub sources: &'a [&'a [u8]],
     /// The results' bytes.
     pub results: &'a mut [&'b mut [u8]],
-    /// Where the elements of the source or of the result lie, of kernels that ask for it.
+    /// Where the elements of the source or of the result lie, if not one after the other.
     pub view: Option<&'a Placement>,
 }
 
@@ -88,10 +92,20 @@ impl<'a, 'b> Call<'a, 'b> {
         bytemuck::from_bytes(bytemuck::cast_slice(self.params))
     }
 
+    /// Where the lines of the first source begin: so many elements each, from element `base` on.
+    pub(crate) fn lines(&self, base: u32, line: u32) -> Lines<'a> {
+        Lines { base: base as usize, line: line as usize, view: self.view }
+    }
+
     /// The one source and the one result of a kernel that has one of each.
     pub(crate) fn one<T: Pod>(&mut self) -> (&'a [T], &mut [T]) {
         (bytemuck::cast_slice(self.sources[0]), bytemuck::cast_slice_mut(self.results[0]))
     }
+}
+
+/// What the parameters of a launch begin with.
+pub(crate) fn first_params<P: Pod>(params: &[u32]) -> &P {
+    bytemuck::from_bytes(&bytemuck::cast_slice(params)[..size_of::<P>()])
 }
 
 /// Which of a kernel's flags are set: bit i stands for the i-th of them.
@@ -110,6 +124,10 @@ impl Kernel {
         const fn any(_: ElementType, _: Flags) -> bool {
             true
         }
+        #[cfg(feature = "cpu")]
+        fn never(_: &[u32], _: &Placement) -> bool {
+            false
+        }
         let (typed, mixed, views, specialization) = (true, false, Views::MayRead, None);
         Self {
             name,
@@ -122,6 +140,8 @@ impl Kernel {
             specialization,
             #[cfg(feature = "cpu")]
             cpu,
+            #[cfg(feature = "cpu")]
+            reads_in_place: never,
         }
     }
 
@@ -143,6 +163,16 @@ impl Kernel {
     /// The same that has to do with views in another way.
     pub(crate) const fn views(self, views: Views) -> Self {
         Self { views, ..self }
+    }
+
+    /// The same whose CPU function reads some views where they lie: those that `reads` says.
+    #[cfg_attr(not(feature = "cpu"), expect(unused_variables, reason = "it is not kept"))]
+    pub(crate) const fn in_place(self, reads: fn(&[u32], &Placement) -> bool) -> Self {
+        Self {
+            #[cfg(feature = "cpu")]
+            reads_in_place: reads,
+            ..self
+        }
     }
 
     /// The same that reads both blocks and words of its source.
@@ -289,12 +319,6 @@ impl Shader {
         let flags = self.flags;
         let names = self.kernel.flags.iter().enumerate();
         names.filter(move |(bit, _)| flags & (1 << bit) > 0).map(|(_, &name)| name)
-    }
-
-    /// Whether the text is written for one set of attributes, so that there is no end of such
-    /// shaders.
-    pub(crate) fn is_specialized(&self) -> bool {
-        self.kernel.specialization.is_some()
     }
 
     /// A label for debuggers and profilers.

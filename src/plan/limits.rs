@@ -48,9 +48,12 @@ impl Limits {
     /// Refuses limits that no plan can keep to.
     ///
     /// # Errors
-    /// [`Error::BadLimit`].
+    /// [`Error::NoComputeShaders`], [`Error::BadLimit`].
     pub(crate) fn check(&self) -> Result<()> {
         let bad = |limit, expected, value| Err(Error::BadLimit { limit, expected, value });
+        if self.workgroup_size == 0 {
+            return Err(Error::NoComputeShaders);
+        }
         if self.workgroup_size < 8 || !self.workgroup_size.is_power_of_two() {
             let expected = "a power of two, at least 8";
             return bad("workgroup_size", expected, self.workgroup_size.into());

@@ -17,12 +17,12 @@ pub(crate) use compose::Feed;
 pub(crate) use divide::divisor;
 #[cfg(feature = "cpu")]
 use kernel::Views;
-pub(crate) use kernel::{Attributes, Call, Flags, Specialization};
+pub(crate) use kernel::{Attributes, Call, Flags, Specialization, first_params};
 /// For the command and the tests: what a launch runs, and its text.
 #[doc(hidden)]
 pub use kernel::{Kernel, Shader};
 pub use limits::Limits;
-pub(crate) use view::Placement;
+pub(crate) use view::{Lines, Placement, check_results};
 
 use std::borrow::Cow;
 
@@ -114,10 +114,12 @@ impl Launch {
         &self.params
     }
 
-    /// Whether the CPU gathers the elements of the source before its kernel reads them.
+    /// The view whose elements the CPU gathers before the kernel reads them.
     #[cfg(feature = "cpu")]
-    pub(crate) fn reads_gathered(&self) -> bool {
-        self.shader.kernel.views == Views::MayRead
+    pub(crate) fn gathered(&self) -> Option<&Placement> {
+        let kernel = self.shader.kernel;
+        let view = self.view.as_deref().filter(|_| kernel.views == Views::MayRead)?;
+        (!(kernel.reads_in_place)(&self.params, view)).then_some(view)
     }
 
     /// The binding of a second uniform buffer, which says where the elements of a view lie, and its

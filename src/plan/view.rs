@@ -13,8 +13,8 @@ use super::{
 };
 use crate::error::{Error, Result};
 use crate::fault::{self, Fault};
-use crate::tensor::View;
 use crate::tensor::view::Loops;
+use crate::tensor::{TensorDesc, View};
 
 /// The elements of a view, one after the other.
 pub(crate) static PACK: Kernel = Kernel::new("pack", "common/pack", pack).views(Views::Reads);
@@ -113,6 +113,90 @@ impl Placement {
     pub(crate) fn len(&self) -> usize {
         self.words.len as usize
     }
+
+    /// Whether the elements from number `base` on lie in lines of `line` elements without gaps.
+    pub(crate) fn has_lines(&self, base: u32, line: u32) -> bool {
+        let first = self.words.first as usize + base as usize;
+        let together = |elements: usize| elements.is_multiple_of(line.max(1) as usize);
+        match self.loops.axes[..] {
+            [] | [(_, 1)] => true,
+            _ => together(self.loops.run()) && together(first),
+        }
+    }
+
+    /// Elements that lie one after the other, at least.
+    pub(crate) fn run(&self) -> usize {
+        self.loops.run()
+    }
+
+    /// The place of the first element, and the pitch of each axis, if the elements are seen in
+    /// another shape. `None` if an axis would have several, or runs backwards.
+    pub(crate) fn pitches(&self, shape: &[usize]) -> Option<(usize, Vec<usize>)> {
+        let len: usize = shape.iter().product();
+        if self.words.first > 0 || len != self.loops.len() {
+            return None;
+        }
+        let mut loops = self.loops.axes.iter().rev().copied();
+        let (mut left, mut pitch) = (1, 1);
+        let mut pitches = Vec::with_capacity(shape.len());
+        for &size in shape.iter().rev() {
+            if left == 1 && size > 1 {
+                (left, pitch) = loops.next()?;
+            }
+            pitches.push(usize::try_from(pitch).ok()?);
+            if !left.is_multiple_of(size) {
+                return None;
+            }
+            (left, pitch) = (left / size, pitch * size as isize);
+        }
+        pitches.reverse();
+        Some((self.loops.first as usize, pitches))
+    }
+}
+
+/// Where lines of elements begin in a source.
+#[derive(Clone, Copy)]
+pub(crate) struct Lines<'a> {
+    pub base: usize,
+    /// Elements of a line, which lie one after the other.
+    pub line: usize,
+    pub view: Option<&'a Placement>,
+}
+
+impl Lines<'_> {
+    /// Where a line begins.
+    #[inline]
+    pub(crate) fn begin(&self, number: usize) -> usize {
+        let element = self.base + number * self.line;
+        match self.view {
+            None => element,
+            Some(view) => view.loops.place(view.words.first as usize + element),
+        }
+    }
+
+    /// How many lines from one on lie one after the other: 0 if not all of it does.
+    pub(crate) fn together(&self, number: usize) -> usize {
+        match self.run_from(number * self.line) {
+            usize::MAX => usize::MAX,
+            run => run / self.line.max(1),
+        }
+    }
+
+    /// How many elements from one on, counted from the first line's first, lie one after the other.
+    pub(crate) fn run_from(&self, element: usize) -> usize {
+        match self.view {
+            Some(Placement { words, loops }) if loops.axes.len() > 1 => {
+                let run = loops.run();
+                run - (words.first as usize + self.base + element) % run
+            }
+            _ => usize::MAX,
+        }
+    }
+
+    /// The place of an element, counted from the first line's first.
+    pub(crate) fn place(&self, element: usize) -> usize {
+        Self { line: 1, ..*self }.begin(element)
+    }
 }
 
 impl Words {
@@ -163,7 +247,7 @@ impl Plan {
         results: &[&View],
         target: Target<'_>,
     ) -> Result<Self> {
-        self.check_results(results)?;
+        check_results(&self.outputs, results)?;
         // Kernels write whole words, and so what follows a result that ends within one.
         let is_written = |view: &View| view.is_contiguous() && view.byte_len().is_multiple_of(4);
         if inputs.iter().all(|view| view.is_contiguous())
@@ -202,31 +286,47 @@ impl Plan {
         Ok(builder.finish())
     }
 
-    fn check_results(&self, results: &[&View]) -> Result<()> {
-        if results.is_empty() {
-            return Ok(());
+    /// The same plan for callers who see its inputs and results as other views of the same memory.
+    pub(crate) fn seen_as(self, inputs: &[&View], results: &[View]) -> Self {
+        let descs =
+            |views: &mut dyn Iterator<Item = &View>| views.map(|v| v.desc().clone()).collect();
+        Self {
+            inputs: descs(&mut inputs.iter().copied()),
+            outputs: descs(&mut results.iter()),
+            views: inputs.iter().copied().chain(results).cloned().collect(),
+            ..self
         }
-        if results.len() != self.outputs.len() {
-            return Err(Error::OutputBuffers {
-                operator: "the plan".to_string(),
-                expected: self.outputs.len(),
-                actual: results.len(),
+    }
+}
+
+/// Refuses results unlike the outputs, and those with two elements in one place. There may be none.
+///
+/// # Errors
+/// [`Error::OutputBuffers`], [`Error::WrongResult`], [`Error::BadView`].
+pub(crate) fn check_results(outputs: &[TensorDesc], results: &[&View]) -> Result<()> {
+    if results.is_empty() {
+        return Ok(());
+    }
+    if results.len() != outputs.len() {
+        return Err(Error::OutputBuffers {
+            operator: "the plan".to_string(),
+            expected: outputs.len(),
+            actual: results.len(),
+        });
+    }
+    for (position, (view, desc)) in results.iter().zip(outputs).enumerate() {
+        if view.desc() != desc {
+            return Err(Error::WrongResult {
+                position,
+                expected_type: desc.element_type(),
+                expected_shape: desc.shape().to_vec(),
+                actual_type: view.desc().element_type(),
+                actual_shape: view.desc().shape().to_vec(),
             });
         }
-        for (position, (view, desc)) in results.iter().zip(&self.outputs).enumerate() {
-            if view.desc() != desc {
-                return Err(Error::WrongResult {
-                    position,
-                    expected_type: desc.element_type(),
-                    expected_shape: desc.shape().to_vec(),
-                    actual_type: view.desc().element_type(),
-                    actual_shape: view.desc().shape().to_vec(),
-                });
-            }
-            view.check_distinct()?;
-        }
-        Ok(())
+        view.check_distinct()?;
     }
+    Ok(())
 }
 
 /// Makes the launches that read an input read it as a view, if all of them can: the elements lie

@@ -32,14 +32,18 @@ pub(crate) static KERNELS: [&Kernel; 6] =
 
 /// Maxima of windows wherever they lie. `contiguous`: the results of an output vector lie in one
 /// line, and so do their elements, tap by tap.
-static GATHER: Kernel =
-    Kernel::new("pool_gather", "pool/maximum", cpu::gather).flags(&["contiguous"]);
+static GATHER: Kernel = Kernel::new("pool_gather", "pool/maximum", cpu::gather)
+    .flags(&["contiguous"])
+    .in_place(cpu::reads_in_place);
 /// Maxima of windows that share elements, of which a workgroup loads each once.
-static TILE: Kernel = Kernel::new("pool_tile", "pool/tile_maximum", cpu::tile);
+static TILE: Kernel =
+    Kernel::new("pool_tile", "pool/tile_maximum", cpu::tile).in_place(cpu::reads_in_place);
 /// Maxima of windows along whole blocks of an inner axis.
-static BLOCKS: Kernel = Kernel::new("pool_blocks", "pool/blocks", cpu::blocks);
+static BLOCKS: Kernel =
+    Kernel::new("pool_blocks", "pool/blocks", cpu::blocks).in_place(cpu::reads_in_place);
 /// The same along one axis, several overlapping windows an invocation.
-static REGISTER_TILE: Kernel = Kernel::new("pool_register_tile", "pool/register_tile", cpu::blocks);
+static REGISTER_TILE: Kernel = Kernel::new("pool_register_tile", "pool/register_tile", cpu::blocks)
+    .in_place(cpu::reads_in_place);
 /// Where the maxima of windows are. `from_positions`: the candidates are what an earlier launch
 /// found. `to_positions`: the result is positions, for a later launch.
 static INDEX: Kernel =
@@ -77,7 +81,8 @@ pub enum Padding {
     Valid,
 }
 
-/// How a partial last window is handled: one that reaches beyond the padded input.
+/// How a partial last window is handled: one that reaches beyond the padded input, by less than a
+/// stride. It may be the only window, which is then larger than the padded input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Rounding {
     /// It is left out.
@@ -231,6 +236,9 @@ impl MaxPool {
     }
 
     /// Adds a second result, the positions of the maxima; `None`, the default, leaves it out.
+    ///
+    /// +0 and -0 are equal then, and a maximum has the bits of the element at its position. So a
+    /// zero may have another sign than without indices, where +0 is above -0.
     pub fn indices(mut self, indices: impl Into<Option<Indices>>) -> Self {
         self.indices = indices.into();
         self
@@ -316,7 +324,6 @@ impl MaxPool {
     }
 
     /// The same with another window.
-    #[cfg(feature = "oracle")]
     pub(crate) fn with_kernel(&self, kernel: Vec<i64>) -> Self {
         Self { kernel, ..self.clone() }
     }

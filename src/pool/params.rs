@@ -4,7 +4,7 @@ use bytemuck::{Pod, Zeroable};
 
 use super::groups::Group;
 use crate::error::Result;
-use crate::plan::divisor;
+use crate::plan::{Placement, divisor};
 use crate::tensor::key::{Key, Ranking};
 
 /// As the `Axis` of `shaders/pool/windows.wgsl`.
@@ -201,6 +201,20 @@ impl Windows {
             by_axis0: divisor(axes[0].outputs.into()),
             axes,
         })
+    }
+
+    /// The windows over elements that lie as a view says, if each axis has a pitch, and lines have no
+    /// gaps.
+    pub(super) fn placed(&self, view: &Placement) -> Option<Self> {
+        let [a, b, c] = self.axes.map(|axis| axis.size as usize);
+        let line = c * self.inner as usize;
+        let outer = view.len().checked_div(a * b * line)?;
+        let (base, pitches) = view.pitches(&[outer, a, b, line])?;
+        let (&[outer_pitch, first, second, 1], 0) = (&pitches[..], self.base) else { return None };
+        let word = |pitch: usize| u32::try_from(pitch).ok();
+        let mut axes = self.axes;
+        (axes[0].pitch, axes[1].pitch) = (word(first)?, word(second)?);
+        Some(Self { base: word(base)?, outer_pitch: word(outer_pitch)?, axes, ..*self })
     }
 
     /// How many elements all windows look at, to tell whether threads are worth it.

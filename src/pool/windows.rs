@@ -127,23 +127,24 @@ impl MaxPool {
             _ => (0u128, 0u128),
         };
         let padded = u128::from(input) + begin + end;
-        let too_large =
-            |only_end_padding| Error::WindowTooLarge { axis, extent, padded, only_end_padding };
-        let Some(spare) = padded.checked_sub(extent) else {
-            return Err(too_large(false));
-        };
         let wide_stride = u128::from(stride);
-        let mut output = match self.rounding {
-            Rounding::Floor => spare / wide_stride,
-            Rounding::Ceil | Rounding::CeilTorch => spare.div_ceil(wide_stride),
-        } + 1;
-        if self.rounding == Rounding::CeilTorch
+        // How far a partial window may reach beyond the padded input: by less than a stride. That may
+        // be the only one.
+        let beyond = match self.rounding {
+            Rounding::Floor => 0,
+            Rounding::Ceil | Rounding::CeilTorch => wide_stride - 1,
+        };
+        let spare = (padded + beyond).checked_sub(extent);
+        let mut output = spare.map_or(0, |spare| spare / wide_stride + 1);
+        if output > 0
+            && self.rounding == Rounding::CeilTorch
             && (output - 1) * wide_stride >= u128::from(input) + begin
         {
             output -= 1;
         }
         if output == 0 {
-            return Err(too_large(true));
+            let only_end_padding = extent <= padded;
+            return Err(Error::WindowTooLarge { axis, extent, padded, only_end_padding });
         }
         let (output, pad_begin) = (narrow(output)?, narrow(begin)?);
         Ok(Window { input, output, kernel, stride, dilation, pad_begin })

@@ -4,15 +4,22 @@ use bytemuck::{Pod, Zeroable};
 
 use super::clear_word;
 use crate::fault::{self, Fault};
-use crate::plan::{Call, Kernel, Shader};
+use crate::plan::{Call, Kernel, Lines, Placement, Shader, first_params};
 use crate::tensor::key::{KeyOrder, Lane, Ranking, with_order};
 use crate::threads;
 use crate::vector::{self, Elements, PARALLEL_FROM};
 
 /// The maximum of each column, or of each piece of one: of whole blocks that are aligned, or
 /// at any position.
-pub(crate) static COLUMNS: Kernel =
-    Kernel::new("reduce_columns", "reduce/columns", run).flags(&["unaligned"]);
+pub(crate) static COLUMNS: Kernel = Kernel::new("reduce_columns", "reduce/columns", run)
+    .flags(&["unaligned"])
+    .in_place(reads_in_place);
+
+/// Whole rows without gaps, for a kernel whose parameters begin with those of columns.
+pub(super) fn reads_in_place(params: &[u32], view: &Placement) -> bool {
+    let p: &Params = first_params(params);
+    p.len.is_multiple_of(p.width) && view.has_lines(p.base, p.width)
+}
 
 /// As the shader's `Params`, field for field.
 #[repr(C)]
@@ -38,24 +45,32 @@ pub(crate) fn run(shader: &Shader, mut call: Call<'_, '_>) {
     let wrong = params.ranking.with_nan_key(u32::MAX);
     let ranking = fault::or(Fault::ColumnsNan, params.ranking, wrong);
     with_order!(shader.element, ranking, order => {
+        let lines = call.lines(params.base, params.width);
         let (source, result) = call.one();
-        reduce(order, params, source, result);
+        reduce(order, params, source, lines, result);
     });
 }
 
-fn reduce<O: KeyOrder>(order: O, p: &Params, source: &[O::Key], result: &mut [O::Key]) {
+fn reduce<O: KeyOrder>(
+    order: O,
+    p: &Params,
+    source: &[O::Key],
+    lines: Lines<'_>,
+    result: &mut [O::Key],
+) {
     let load = Elements(order);
     let (len, width, chunk) = (p.len as usize, p.width as usize, p.chunk as usize);
     let rows = fault::or(Fault::ColumnsWidenedRow, len.div_ceil(width), len / width);
     let lost = usize::from(p.splits > 1);
     let piece = fault::or(Fault::ColumnsPieceEnd, chunk, chunk - lost);
-    Matrices { p, source, load, rows, piece }.run(result);
+    Matrices { p, source, lines, load, rows, piece }.run(result);
 }
 
 /// A launch: a series of matrices, each cut into units of some rows.
 struct Matrices<'a, O: KeyOrder> {
     p: &'a Params,
     source: &'a [O::Key],
+    lines: Lines<'a>,
     load: Elements<O>,
     /// Rows of a matrix, and of a unit.
     rows: usize,
@@ -121,11 +136,16 @@ impl<O: KeyOrder> Matrices<'_, O> {
     fn add(&self, unit: usize, column: usize, keys: &mut [O::Key]) {
         let p = self.p;
         let (len, width, splits) = (p.len as usize, p.width as usize, p.splits as usize);
-        let matrix = &self.source[p.base as usize + unit / splits * len..][..len];
+        let matrix = unit / splits;
         let begin = unit % splits * p.chunk as usize;
         let rows = begin..self.rows.min(begin + self.piece);
+        if self.lines.view.is_some() {
+            let row = |row: usize| self.lines.begin(matrix * self.rows + row) + column;
+            return vector::columns(self.load, self.source, rows, row, keys);
+        }
+        let matrix = &self.source[p.base as usize + matrix * len..][..len];
         // The last row may overlap the one before.
-        let begin = |row: usize| (row * width).min(len - width) + column;
-        vector::columns(self.load, matrix, rows, begin, keys);
+        let row = |row: usize| (row * width).min(len - width) + column;
+        vector::columns(self.load, matrix, rows, row, keys);
     }
 }

@@ -10,7 +10,7 @@ use bytemuck::{Pod, Zeroable, cast_slice, cast_slice_mut};
 
 use super::{clear_word, columns, rows};
 use crate::fault::{self, Fault};
-use crate::plan::{Call, Kernel, Shader};
+use crate::plan::{Call, Kernel, Lines, Shader};
 use crate::tensor::key::{KeyOrder, Lane, with_order};
 use crate::threads;
 use crate::vector::{self, Elements, PARALLEL_FROM};
@@ -18,12 +18,15 @@ use crate::vector::{self, Elements, PARALLEL_FROM};
 /// The maximum of each row, or of each piece of one, and where it is. `from_positions`: the elements
 /// are what an earlier launch has found.
 pub(super) static ROWS_INDEX: Kernel =
-    Kernel::new("reduce_rows_index", "reduce/rows_index", run_rows).flags(&["from_positions"]);
+    Kernel::new("reduce_rows_index", "reduce/rows_index", run_rows)
+        .flags(&["from_positions"])
+        .in_place(rows::reads_in_place);
 /// The same down columns.
 pub(super) static COLUMNS_INDEX: Kernel =
     Kernel::new("reduce_columns_index", "reduce/columns_index", run_columns)
         .flags(&["from_positions", "aligned"])
-        .mixed();
+        .mixed()
+        .in_place(columns::reads_in_place);
 
 /// As the `Positions` of `shaders/reduce/positions.wgsl`.
 #[repr(C)]
@@ -69,7 +72,8 @@ impl Positions {
     fn of(&self, earlier: Option<&[u32]>, element: usize, place: usize) -> u32 {
         let before = earlier.map_or(0, |earlier| earlier[self.source_base as usize + element]);
         let before = fault::or(Fault::EarlierPosition, before, 0);
-        before + self.first + place as u32 * self.weight
+        let behind = (place as u32).wrapping_mul(self.weight);
+        before.wrapping_add(self.first).wrapping_add(behind)
     }
 }
 
@@ -84,8 +88,9 @@ const CHUNK: usize = 2 << 10;
 struct Launch<'a, O: KeyOrder> {
     order: O,
     positions: &'a Positions,
-    /// The elements, from the first matrix's first one on.
     source: &'a [O::Key],
+    /// Where the rows begin, of all matrices.
+    lines: Lines<'a>,
     /// What an earlier launch has found.
     earlier: Option<&'a [u32]>,
 }
@@ -101,7 +106,7 @@ impl<'a, O: KeyOrder> Launch<'a, O> {
     fn new<'b>(
         order: O,
         positions: &'a Positions,
-        (base, outputs): (u32, usize),
+        (lines, outputs): (Lines<'a>, usize),
         call: &'b mut Call<'a, '_>,
     ) -> (Self, &'b mut [O::Key], &'b mut [u32]) {
         let source: &[O::Key] = cast_slice(call.sources[0]);
@@ -113,7 +118,7 @@ impl<'a, O: KeyOrder> Launch<'a, O> {
             (cast_slice_mut(values), cast_slice_mut(indices));
         let words = positions.words as usize;
         let first = positions.result_base as usize * words;
-        let launch = Self { order, positions, source: &source[base as usize..], earlier };
+        let launch = Self { order, positions, source, lines, earlier };
         (launch, values, &mut indices[first..first + outputs * words])
     }
 
@@ -123,11 +128,13 @@ impl<'a, O: KeyOrder> Launch<'a, O> {
         self.order.rank(self.order.key(element))
     }
 
-    /// Stores a result of some: the element with a number, at a place of its axis.
+    /// Stores a result of some: the element of the source, at a place of its axis.
     fn store(&self, out: &mut Out<'_, O::Key>, at: usize, element: usize, place: usize) {
         // As read again: the canonical NaN.
         out.values[at] = self.order.bits(self.order.key(self.source[element]));
-        let position = self.positions.of(self.earlier, element, place);
+        // Those that have positions come one after the other.
+        let position =
+            self.positions.of(self.earlier, element.wrapping_sub(self.lines.base), place);
         match self.positions.words {
             1 => out.positions[at] = position,
             _ => out.positions[2 * at..][..2].copy_from_slice(&[position, 0]),
@@ -161,7 +168,7 @@ fn run_rows(shader: &Shader, mut call: Call<'_, '_>) {
     with_order!(shader.element, params.rows.ranking, order => {
         let p = &params.rows;
         let outputs = (p.rows * p.splits) as usize;
-        let results = (p.base, outputs);
+        let results = (call.lines(p.base, p.len), outputs);
         let (launch, values, positions) = Launch::new(order, &params.positions, results, &mut call);
         launch.rows(p, values, positions);
     });
@@ -183,9 +190,10 @@ impl<O: KeyOrder> Launch<'_, O> {
             }
             for i in 0..out.values.len() {
                 let (row, skipped) = ((first + i) / splits, (first + i) % splits * chunk);
-                let piece = &self.source[row * len + skipped..][..chunk.min(len - skipped)];
+                let begin = self.lines.begin(row);
+                let piece = &self.source[begin + skipped..][..chunk.min(len - skipped)];
                 let place = skipped + self.long(piece);
-                self.store(&mut out, i, row * len + place, place);
+                self.store(&mut out, i, begin + place, place);
             }
         });
     }
@@ -193,13 +201,17 @@ impl<O: KeyOrder> Launch<'_, O> {
     /// Short rows from one on.
     fn batches(&self, len: usize, first: usize, out: &mut Out<'_, O::Key>) {
         let mut places = [0; BATCH_ROWS];
-        for begin in (0..out.values.len()).step_by(BATCH_ROWS) {
-            let places = &mut places[..BATCH_ROWS.min(out.values.len() - begin)];
-            let rows = &self.source[(first + begin) * len..][..places.len() * len];
+        let mut done = 0;
+        while done < out.values.len() {
+            let together = self.lines.together(first + done).min(BATCH_ROWS);
+            let places = &mut places[..together.min(out.values.len() - done)];
+            let begin = self.lines.begin(first + done);
+            let rows = &self.source[begin..][..places.len() * len];
             vector::places(self.order, rows, len, self.positions.last(), places);
-            for (i, &place) in (begin..).zip(&*places) {
-                self.store(out, i, (first + i) * len + place as usize, place as usize);
+            for (i, &place) in places.iter().enumerate() {
+                self.store(out, done + i, begin + i * len + place as usize, place as usize);
             }
+            done += places.len();
         }
     }
 
@@ -236,7 +248,7 @@ fn run_columns(shader: &Shader, mut call: Call<'_, '_>) {
     let params: &ColumnsParams = call.params();
     with_order!(shader.element, params.columns.ranking, order => {
         let p = &params.columns;
-        let results = (p.base, p.outputs as usize);
+        let results = (call.lines(p.base, p.width), p.outputs as usize);
         let (launch, values, positions) = Launch::new(order, &params.positions, results, &mut call);
         launch.columns(p, values, positions);
     });
@@ -276,18 +288,17 @@ impl<O: KeyOrder> Launch<'_, O> {
         at: usize,
     ) {
         let (len, width, splits) = (p.len as usize, p.width as usize, p.splits as usize);
-        let matrix = unit / splits * len;
+        let matrix = unit / splits * (len / width);
         let first = unit % splits * p.chunk as usize;
         let rows = (len / width - first).min(p.chunk as usize);
-        let items = &self.source[matrix..][..len];
+        let begin = |row: usize| self.lines.begin(matrix + row) + columns.start;
         let count = columns.len();
         let mut keys = [O::Key::LOWEST; TILE];
         let (mut best, mut groups) = ([O::Key::LOWEST; TILE], [0u32; TILE]);
         for group in (first..first + rows).step_by(ROWS) {
             keys[..count].fill(O::Key::LOWEST);
             let some = group..(group + ROWS).min(first + rows);
-            let begin = |row: usize| row * width + columns.start;
-            vector::columns(Elements(self.order), items, some, begin, &mut keys[..count]);
+            vector::columns(Elements(self.order), self.source, some, begin, &mut keys[..count]);
             let (order, last) = (self.order, self.positions.last() || group == first);
             let group = group as u32;
             let state = (&mut best[..count], &mut groups[..count]);
@@ -298,7 +309,7 @@ impl<O: KeyOrder> Launch<'_, O> {
             group..(group + ROWS).min(first + rows)
         };
         for (i, &best) in best[..count].iter().enumerate() {
-            let element = |row: usize| matrix + row * width + columns.start + i;
+            let element = |row: usize| begin(row) + i;
             if i + AHEAD < count {
                 let later = rows_of(i + AHEAD);
                 later.for_each(|row| vector::prefetch(&self.source[element(row) + AHEAD..], 0));

@@ -88,6 +88,8 @@ pub struct ReduceMax {
     empty_set: EmptySet,
     indices: Option<Positions>,
     values: bool,
+    /// Whether positions count from the last element of a set: the input is a flipped one.
+    counts_back: bool,
 }
 
 impl ReduceMax {
@@ -102,7 +104,17 @@ impl ReduceMax {
             empty_set: EmptySet::NegativeInfinity,
             indices: None,
             values: true,
+            counts_back: false,
         }
+    }
+
+    /// The same on an input whose reduced axes are all flipped.
+    pub(crate) fn counting_back(mut self) -> Self {
+        self.counts_back = !self.counts_back;
+        if let Some(positions) = &mut self.indices {
+            positions.last = !positions.last;
+        }
+        self
     }
 
     /// Reduces these axes only. A negative axis counts from the back: -1 is the
@@ -147,6 +159,23 @@ impl ReduceMax {
 
     /// Adds a second result, where the maxima are; `None`, the default, leaves it out. An empty
     /// set has no position: it is an error then.
+    ///
+    /// +0 and -0 are equal then, and a maximum has the bits of the element at its position. So a
+    /// zero may have another sign than without positions, where +0 is above -0:
+    ///
+    /// ```
+    /// use wgmax::operator::{Operator, Positions, ReduceMax};
+    /// use wgmax::{Device, Tensor};
+    ///
+    /// let zeros = Tensor::from_slice([2], &[-0.0f32, 0.0])?;
+    /// let alone = ReduceMax::new().run(&Device::cpu(), &zeros)?;
+    /// assert!(alone.as_slice::<f32>()?[0].is_sign_positive());
+    /// let with = Operator::from(ReduceMax::new().indices(Positions::default()));
+    /// let with = with.run(&Device::cpu(), &[&zeros])?;
+    /// assert!(with[0].as_slice::<f32>()?[0].is_sign_negative());
+    /// assert_eq!(with[1].as_slice::<i64>()?, [0]);
+    /// # Ok::<(), wgmax::Error>(())
+    /// ```
     pub fn indices(mut self, indices: impl Into<Option<Positions>>) -> Self {
         self.indices = indices.into();
         self

@@ -70,7 +70,7 @@ pub(crate) fn plan(
                 };
                 let found = Found::new(positions, values.buffer, outputs.len(), &axes)?;
                 let mut planner = Planner { builder: &mut builder, tuning, found: Some(found) };
-                planner.with_positions(source, values, axes)?;
+                planner.with_positions(source, values, axes, operator.counts_back)?;
             }
         }
     }
@@ -159,7 +159,7 @@ impl Steps {
 
     /// Those from an element of the axis on.
     const fn after(self, elements: u64) -> Self {
-        Self { first: self.first + elements * self.weight, ..self }
+        Self { first: self.first.wrapping_add(elements.wrapping_mul(self.weight)), ..self }
     }
 }
 
@@ -214,14 +214,17 @@ impl Found {
 
 impl Planner<'_, '_> {
     /// Reduces one axis after the other, from the last one on: so of equal elements that come in
-    /// the order of one axis, the positions do too.
+    /// the order of one axis, the positions do too. They may count back from the last one, modulo
+    /// 2^64 here and modulo 2^32 in kernels.
     fn with_positions(
         &mut self,
         mut source: Region,
         target: Region,
         mut axes: Vec<(u64, bool)>,
+        back: bool,
     ) -> Result<()> {
-        let mut weight = 1;
+        let set: u64 = axes.iter().filter(|axis| axis.1).map(|axis| axis.0).product();
+        let (mut first, mut weight) = if back { (set - 1, u64::MAX) } else { (0, 1u64) };
         loop {
             let at = axes.iter().rposition(|axis| axis.1);
             let outer = axes[..at.unwrap_or(0)].iter().map(|axis| axis.0).product();
@@ -229,14 +232,14 @@ impl Planner<'_, '_> {
                 Some(at) => (axes[at].0, axes[at + 1..].iter().map(|axis| axis.0).product()),
                 None => (1, axes.iter().map(|axis| axis.0).product()),
             };
-            let (e, steps) = (Extents { outer, n, inner }, Steps { first: 0, weight });
+            let (e, steps) = (Extents { outer, n, inner }, Steps { first, weight });
             if axes.iter().filter(|axis| axis.1).count() <= 1 {
                 return self.reduce(source, target, e, steps);
             }
             let partial = self.scratch(outer * inner);
             self.reduce(source, partial, e, steps)?;
             source = partial;
-            weight *= n;
+            (first, weight) = (0, weight.wrapping_mul(n));
             at.map(|at| axes.remove(at));
         }
     }

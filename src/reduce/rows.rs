@@ -4,13 +4,27 @@ use bytemuck::{Pod, Zeroable};
 
 use super::clear_word;
 use crate::fault::{self, Fault};
-use crate::plan::{Call, Kernel, Shader};
-use crate::tensor::key::{KeyOrder, Ranking, with_order};
+use crate::plan::{Call, Kernel, Lines, Placement, Shader, first_params};
+use crate::tensor::key::{KeyOrder, Lane, Ranking, with_order};
 use crate::threads;
 use crate::vector::{self, Elements, PARALLEL_FROM};
 
 /// The maximum of each row, or of each piece of one.
-pub(crate) static ROWS: Kernel = Kernel::new("reduce_rows", "reduce/rows", run);
+pub(crate) static ROWS: Kernel =
+    Kernel::new("reduce_rows", "reduce/rows", run).in_place(reads_rows_or_runs);
+
+/// Elements of runs that are worth a call each.
+const MIN_RUN: usize = 64;
+
+fn reads_rows_or_runs(params: &[u32], view: &Placement) -> bool {
+    view.run() >= MIN_RUN || reads_in_place(params, view)
+}
+
+/// Rows without gaps, for a kernel whose parameters begin with those of rows.
+pub(super) fn reads_in_place(params: &[u32], view: &Placement) -> bool {
+    let p: &Params = first_params(params);
+    view.has_lines(p.base, p.len)
+}
 
 /// How rows are cut.
 pub(super) struct Cut {
@@ -46,27 +60,52 @@ pub(crate) fn run(shader: &Shader, mut call: Call<'_, '_>) {
     let ranking = fault::or(Fault::RowsNan, params.ranking, params.ranking.with_nan_key(0));
     let ranking = fault::or(Fault::RowsMinimum, ranking, ranking.of_maximum());
     with_order!(shader.element, ranking, order => {
+        let lines = call.lines(params.base, params.len);
         let (source, result) = call.one();
-        reduce(order, params, source, result);
+        reduce(order, params, source, lines, result);
     });
 }
 
-fn reduce<O: KeyOrder>(order: O, p: &Params, source: &[O::Key], result: &mut [O::Key]) {
+fn reduce<O: KeyOrder>(
+    order: O,
+    p: &Params,
+    source: &[O::Key],
+    lines: Lines<'_>,
+    result: &mut [O::Key],
+) {
     let elements = Elements(order);
     let (len, splits, chunk) = (p.len as usize, p.splits as usize, p.chunk as usize);
     let (rows, first) = (p.rows as usize, p.result_base as usize);
     clear_word(result, first + rows * splits);
     let result = &mut result[first..first + rows * splits];
-    let source = &source[p.base as usize..][..rows * len];
-    let part = |first: usize, out: &mut [O::Key]| {
-        if splits == 1 {
-            return vector::rows(elements, &source[first * len..][..out.len() * len], len, out);
+    let lost = fault::or(Fault::RowsLastPiece, 0, 1);
+    // Piece by piece, and each in as many runs as it lies in.
+    let chunk = if splits == 1 { len } else { chunk };
+    let piece = |number: usize| {
+        let (row, skipped) = (number / splits, number % splits * chunk);
+        let mut element = row * len + skipped;
+        let end = element + chunk.min(len - skipped - lost * usize::from(splits > 1));
+        let mut max = O::Key::LOWEST;
+        while element < end {
+            let run = lines.run_from(element).min(end - element);
+            let mut found = [O::Key::LOWEST];
+            vector::rows(elements, &source[lines.place(element)..][..run], run, &mut found);
+            (max, element) = (max.max(order.key(found[0])), element + run);
         }
-        let lost = fault::or(Fault::RowsLastPiece, 0, 1);
-        for (i, out) in out.iter_mut().enumerate() {
-            let (row, skipped) = ((first + i) / splits, (first + i) % splits * chunk);
-            let piece = &source[row * len + skipped..][..chunk.min(len - skipped - lost)];
-            vector::rows(elements, piece, piece.len(), std::slice::from_mut(out));
+        order.bits(max)
+    };
+    let part = |mut first: usize, mut out: &mut [O::Key]| {
+        while !out.is_empty() {
+            let together = if splits == 1 { lines.together(first).min(out.len()) } else { 0 };
+            let (some, rest) = out.split_at_mut(together.max(1));
+            match together {
+                0 => some[0] = piece(first),
+                _ => {
+                    let items = &source[lines.begin(first)..][..together * len];
+                    vector::rows(elements, items, len, some);
+                }
+            }
+            (first, out) = (first + some.len(), rest);
         }
     };
     if rows * len < PARALLEL_FROM {

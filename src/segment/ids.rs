@@ -77,6 +77,11 @@ impl<'a> Ids<'a> {
         with!(self, ids => ids.partition_point(|&id| i128::from(id) < i128::from(min)))
     }
 
+    /// The first position of ids in any order whose id is not below `min`.
+    pub(super) fn find_at_least(&self, min: i64) -> Option<usize> {
+        with!(self, ids => ids.iter().position(|&id| i128::from(id) >= i128::from(min)))
+    }
+
     /// The first id that is negative or below the one before it.
     pub(super) fn first_wrong(&self) -> Option<usize> {
         fn find<T: Copy + Default + PartialOrd>(ids: &[T]) -> Option<usize> {
@@ -157,6 +162,32 @@ mod tests {
         assert!(checked(SegmentMax::unsorted().num_segments(2), ids).is_ok());
         let counted = checked(SegmentMax::sorted(), [0, 0, 41]).unwrap();
         assert_eq!(counted.get_num_segments(), Some(42));
+    }
+
+    #[test]
+    fn ids_beyond_the_segments_are_found() {
+        let check = |op: SegmentMax, ids: &Tensor| {
+            let data = TensorDesc::new(ElementType::U8, ids.shape()).unwrap();
+            match op.check_range(&data, ids) {
+                Err(Error::SegmentOutOfRange { position, value, .. }) => Some((position, value)),
+                found => found.map(|()| None).unwrap(),
+            }
+        };
+        let ids = Tensor::from_slice([4], &[-1i8, 5, 4, 6]).unwrap();
+        let op = SegmentMax::unsorted();
+        assert_eq!(check(op.clone().num_segments(5), &ids), Some((1, 5)));
+        assert_eq!(check(op.clone().num_segments(6), &ids), Some((3, 6)));
+        for count in [7, 128, i64::MAX] {
+            assert_eq!(check(op.clone().num_segments(count), &ids), None);
+        }
+        assert_eq!(check(op, &ids), None);
+        let ids = Tensor::from_slice([3], &[0u64, 1, u64::MAX]).unwrap();
+        for op in [SegmentMax::sorted(), SegmentMax::unsorted()] {
+            assert_eq!(check(op.num_segments(2), &ids), Some((2, u64::MAX.into())));
+        }
+        let none = Tensor::from_slice([0], &[0i32; 0]).unwrap();
+        assert_eq!(check(SegmentMax::sorted().num_segments(0), &none), None);
+        assert_eq!(check(SegmentMax::offsets(), &ids), None);
     }
 
     #[test]

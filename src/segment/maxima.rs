@@ -52,8 +52,11 @@ where
     #[inline(always)]
     fn add_rows(&self, states: &mut [L::Lane], rows: Range<usize>) {
         let row = |i: usize| self.rows(rows.start + i..rows.start + i + 1);
-        let together = self.inner * size_of::<L::Item>() < MIN_STREAM;
-        vector::merge_rows(self.load, states, rows.len(), together, row);
+        let order = match self.inner * size_of::<L::Item>() < MIN_STREAM {
+            true => vector::RowOrder::Neighbours,
+            false => vector::RowOrder::Streams,
+        };
+        vector::merge_rows(self.load, states, rows.len(), order, row);
     }
 
     #[inline(always)]

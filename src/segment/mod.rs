@@ -129,7 +129,9 @@ impl SegmentMax {
         Self::new(Segments::Offsets)
     }
 
-    /// The number of segments. Rows whose id is not below it belong to no segment.
+    /// The number of segments. Rows whose id is not below it belong to no segment, whether ids are
+    /// sorted or not: [`SegmentMax::run`] leaves them out without an error, as OpenVINO does.
+    /// [`SegmentMax::status`] counts them, and [`SegmentMax::check_range`] refuses such ids.
     ///
     /// If it is not given, it is the largest id plus 1, which is known only for ids on the host.
     /// It must not be given with offsets, whose number implies it.
@@ -158,7 +160,8 @@ impl SegmentMax {
 
     /// Adds a second result, of the same shape and of this type, `i32` or `i64`: the row that each
     /// maximum comes from, and -1 for a segment without rows. Of rows with equal maxima it is the
-    /// first; +0 and -0 are equal, and so are all NaNs.
+    /// first; +0 and -0 are equal, and so are all NaNs. A maximum has the bits of the element in its
+    /// row; so a zero may have another sign than without indices, where +0 is above -0.
     pub fn indices(mut self, element_type: impl Into<Option<ElementType>>) -> Self {
         self.indices = element_type.into();
         self
@@ -307,7 +310,32 @@ impl SegmentMax {
         }
     }
 
+    /// Refuses ids on the host that are not below the number of segments, if that is given: the
+    /// operator leaves their rows out. A negative id of [`Segments::Unsorted`] says that a row has no
+    /// segment, and is right. Ids of [`Segments::Sorted`] are taken to ascend: see
+    /// [`SegmentMax::checked`].
+    ///
+    /// # Errors
+    /// As [`SegmentMax::infer`], except for an unknown number of segments;
+    /// [`Error::SegmentOutOfRange`].
+    pub fn check_range(&self, data: &TensorDesc, ids: &Tensor) -> Result<()> {
+        self.count(data, ids.desc())?;
+        let Some(segments) = self.num_segments else { return Ok(()) };
+        let values = Ids::of(ids)?;
+        let found = match self.segments {
+            Segments::Sorted => values.len().checked_sub(1).filter(|&at| values.at(at) >= segments),
+            _ => values.find_at_least(segments),
+        };
+        found.map_or(Ok(()), |position| {
+            let (what, value) = (self.what(), values.exact(position));
+            Err(Error::SegmentOutOfRange { what, position, value, segments })
+        })
+    }
+
     /// Checks ids or offsets on the host. Gives the operator with its number of segments.
+    ///
+    /// An id that is not below a given number of segments is no error, nor is a negative one in any
+    /// order: see [`SegmentMax::num_segments`] and [`Segments::Unsorted`].
     ///
     /// # Errors
     /// As [`SegmentMax::infer`], except for an unknown number of segments;

@@ -1,19 +1,28 @@
 //! `shaders/segment/scatter.wgsl`: the maxima of segments of rows in any order.
 
+use std::ops::Range;
+
 use bytemuck::{cast_slice, cast_slice_mut};
 
 use super::maxima::words;
-use super::params::{NO_SEGMENT, Params};
+use super::params::Params;
 use crate::fault::{self, Fault};
 use crate::plan::{Call, Kernel, Shader};
-use crate::tensor::key::{KeyOrder, with_order};
+use crate::tensor::key::{Key, KeyOrder, Lane, with_order};
 use crate::threads;
-use crate::vector::PARALLEL_FROM;
+use crate::vector::{self, Load, Loop, PARALLEL_FROM, dispatch, merge_rows};
 
 /// A word of the items of all segments: the keys of the maxima or, with `argmax`, those by which
 /// candidates are compared, and then the rows.
 pub(super) static SCATTER: Kernel =
     Kernel::new("segment_scatter", "segment/scatter", run).flags(&["argmax"]);
+
+/// Rows that are sorted together: so many that their numbers take little memory.
+const BATCH: usize = 4 << 20;
+/// How many rows ahead memory is asked for, and for how many lines of a cache: processors fetch the
+/// rest of a longer row by themselves.
+const AHEAD: usize = 32;
+const LINES: usize = 8;
 
 fn run(shader: &Shader, call: Call<'_, '_>) {
     let p: &Params = call.params();
@@ -22,7 +31,7 @@ fn run(shader: &Shader, call: Call<'_, '_>) {
             p,
             order,
             argmax: shader.is("argmax"),
-            source: cast_slice(call.sources[0]),
+            source: &cast_slice(call.sources[0])[p.base as usize..],
             ids: cast_slice(call.sources[1]),
         };
         rows.scatter(cast_slice_mut(call.results[0]));
@@ -39,58 +48,166 @@ struct Rows<'a, O: KeyOrder> {
     ids: &'a [u32],
 }
 
+/// Some segments, from one on: the number of their rows in a batch, and their items.
+struct Share<'a> {
+    first: usize,
+    counts: &'a [u32],
+    items: &'a mut [u32],
+}
+
 impl<O: KeyOrder> Rows<'_, O> {
-    /// Each thread has segments of its own, and goes through all ids for them.
+    /// Sorts the numbers of the rows by segments, and goes through the rows of each segment.
     fn scatter(&self, items: &mut [u32]) {
         let p = self.p;
         let (inner, item_words) = (p.inner as usize, p.item_words as usize);
+        let (rows, segments) = (p.rows as usize, p.segments as usize);
         let line = inner * item_words;
-        let items = &mut items[p.result_base as usize * item_words..];
-        let items = &mut items[..p.segments as usize * line];
-        let threads = threads::count().min(8);
-        let share = (p.segments as usize).div_ceil(threads).max(1);
-        if p.rows as usize * inner < PARALLEL_FROM {
-            self.some_segments(0, items);
-        } else {
-            threads::each_chunk(items, share * line, |part, items| {
-                self.some_segments(part * share, items);
-            });
+        let items = &mut items[p.result_base as usize * item_words..][..segments * line];
+        let threads = if rows * inner < PARALLEL_FROM { 1 } else { threads::count().min(8) };
+        let batch = BATCH.max(segments);
+        for first in (0..rows).step_by(batch) {
+            let batch = first..rows.min(first + batch);
+            let mut counts = vec![0; segments];
+            for row in batch.clone() {
+                if let Some(count) = counts.get_mut(p.row_segment(self.ids, row) as usize) {
+                    *count += 1;
+                }
+            }
+            let shares = shares(&counts, line, threads, &mut *items);
+            threads::each(shares, |share| dispatch(SomeSegments(self, batch.clone(), share)));
         }
     }
 
-    /// The items of some segments, from one on.
-    fn some_segments(&self, first: usize, items: &mut [u32]) {
-        let (p, order, argmax) = (self.p, self.order, self.argmax);
-        let (inner, item_words, word) = (p.inner as usize, p.item_words as usize, p.word as usize);
-        let two = size_of::<O::Key>() == 8;
-        let ranks = argmax && !fault::planted(Fault::ScatterZero);
-        let known = fault::or(Fault::ScatterLowWord, word, word.min(1));
-        let first_row = fault::or(Fault::ScatterFirstRow, p.first_row, 0);
-        for row in 0..p.rows as usize {
-            let segment = p.row_segment(self.ids, row);
-            if segment == NO_SEGMENT || (segment as usize) < first {
-                continue;
+    /// The numbers of a batch's rows, those of one segment after the other.
+    fn sorted(&self, batch: Range<usize>, share: &Share<'_>) -> Vec<u32> {
+        let mut next = Vec::with_capacity(share.counts.len());
+        let mut all = 0;
+        for &count in share.counts {
+            next.push(all);
+            all += count;
+        }
+        let mut sorted = vec![0; all as usize];
+        for row in batch {
+            let segment = (self.p.row_segment(self.ids, row) as usize).wrapping_sub(share.first);
+            if let Some(next) = next.get_mut(segment) {
+                sorted[*next as usize] = row as u32;
+                *next += 1;
             }
-            let at = (segment as usize - first) * inner * item_words;
-            let Some(line) = items.get_mut(at..at + inner * item_words) else { continue };
-            let found = &self.source[p.base as usize + row * inner..][..inner];
-            for (item, &bits) in line.chunks_mut(item_words).zip(found) {
-                let key = order.key(bits);
-                let [low, high] = words(if ranks { order.rank(key) } else { key });
-                // The words of the key from the highest on, and then the row's.
-                let all = if two {
-                    [high, low, !(first_row + row as u32)]
-                } else {
-                    [low, !(first_row + row as u32), 0]
-                };
-                // Not a comparison of slices, which would be a call.
-                if item.iter().zip(all).take(known).all(|(&found, word)| found == word) {
-                    item[word] = item[word].max(all[word]);
-                    if !argmax && word == 0 {
+        }
+        sorted
+    }
+
+    /// The elements of a row.
+    #[inline(always)]
+    fn row(&self, row: u32) -> &[O::Key] {
+        let inner = self.p.inner as usize;
+        &self.source[row as usize * inner..][..inner]
+    }
+}
+
+/// Segments for each thread, with about as many rows.
+fn shares<'a>(
+    counts: &'a [u32],
+    line: usize,
+    threads: usize,
+    mut items: &'a mut [u32],
+) -> Vec<Share<'a>> {
+    let all: usize = counts.iter().map(|&count| count as usize).sum();
+    let enough = all.div_ceil(threads).max(1);
+    let mut shares = Vec::with_capacity(threads);
+    let (mut first, mut rows, mut left) = (0, 0, all);
+    // What follows the last segment with rows has nothing to do.
+    for (segment, &count) in counts.iter().enumerate() {
+        rows += count as usize;
+        left -= count as usize;
+        if rows >= enough || rows > 0 && left == 0 {
+            let counts = &counts[first..=segment];
+            let (some, rest) = items.split_at_mut(counts.len() * line);
+            shares.push(Share { first, counts, items: some });
+            (first, rows, items) = (segment + 1, 0, rest);
+        }
+    }
+    shares
+}
+
+/// The segments of a share, of the rows of a batch.
+struct SomeSegments<'a, 'b, O: KeyOrder>(&'a Rows<'a, O>, Range<usize>, Share<'b>);
+
+impl<O: KeyOrder> Loop for SomeSegments<'_, '_, O> {
+    type Output = ();
+    #[inline(always)]
+    fn run(self) {
+        let Self(rows, batch, share) = self;
+        let (p, order) = (rows.p, rows.order);
+        let (inner, item_words, word) = (p.inner as usize, p.item_words as usize, p.word as usize);
+        let ranks = rows.argmax && !fault::planted(Fault::ScatterZero);
+        let load = Ranks { order, ranks };
+        let sorted = rows.sorted(batch, &share);
+        let (mut keys, mut found) = (vec![O::Key::LOWEST; inner], vec![0; inner]);
+        let (mut begin, mut asked) = (0, 0);
+        let segments = share.counts.iter().zip(share.items.chunks_exact_mut(inner * item_words));
+        for (&count, items) in segments.filter(|(count, _)| **count > 0) {
+            let own = &sorted[begin..begin + count as usize];
+            let wanted = sorted.len().min(begin + own.len() + AHEAD);
+            for &later in &sorted[asked..wanted] {
+                let lines = rows.row(later).chunks(vector::vector::<O::Key>());
+                lines.take(LINES).for_each(|line| vector::prefetch(line, 0));
+            }
+            asked = wanted;
+            let row = |i: usize| rows.row(own[i]);
+            if rows.argmax && word + 1 == item_words {
+                let known = fault::or(Fault::ScatterLowWord, u64::MAX, u64::MAX << 32);
+                let known = O::Key::narrow(if word == 2 { known } else { u64::MAX });
+                for (key, item) in keys.iter_mut().zip(items.chunks_exact(item_words)) {
+                    let (low, high) = if word == 2 { (item[1], item[0]) } else { (item[0], 0) };
+                    *key = O::Key::from_words(low, high).and(known);
+                }
+                found.fill(0);
+                for (i, &number) in own.iter().enumerate() {
+                    let first_row = fault::or(Fault::ScatterFirstRow, p.first_row, 0);
+                    let number = !(first_row + number);
+                    for ((found, &key), &bits) in found.iter_mut().zip(&keys).zip(row(i)) {
+                        let is = load.load(bits, 0).and(known) == key;
+                        *found = if is { number.max(*found) } else { *found };
+                    }
+                }
+                for (item, &found) in items.chunks_exact_mut(item_words).zip(&found) {
+                    item[word] = item[word].max(found);
+                }
+            } else {
+                keys.fill(O::Key::LOWEST);
+                merge_rows(load, &mut keys, own.len(), vector::RowOrder::Anywhere, row);
+                for (item, &key) in items.chunks_exact_mut(item_words).zip(&keys) {
+                    let [low, high] = words(key);
+                    match (size_of::<O::Key>(), word) {
+                        (8, 0) => item[0] = item[0].max(high),
+                        (8, _) if item[0] == high => item[1] = item[1].max(low),
+                        (8, _) => {}
+                        _ => item[0] = item[0].max(low),
+                    }
+                    if !rows.argmax && word == 0 {
                         item[item_words - 1] = 1;
                     }
                 }
             }
+            begin += count as usize;
         }
+    }
+}
+
+/// Elements as keys or, where they are compared for their rows, as ranks.
+#[derive(Clone, Copy)]
+struct Ranks<O> {
+    order: O,
+    ranks: bool,
+}
+
+impl<O: KeyOrder> Load for Ranks<O> {
+    type Item = O::Key;
+    type Lane = O::Key;
+    #[inline(always)]
+    fn load(self, item: O::Key, _: u32) -> O::Key {
+        let key = self.order.key(item);
+        if self.ranks { self.order.rank(key) } else { key }
     }
 }

@@ -3,14 +3,16 @@
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::options::Reporter;
-use super::{Planning, Work};
+use super::{Planning, Work, run_whole};
+use crate::device::Device;
 use crate::error::{Error, Result};
-use crate::gpu::{Gpu, Reading};
+use crate::gpu::{Buffer, Gpu, Reading};
 use crate::plan::Plan;
-use crate::tensor::Tensor;
+use crate::tensor::{Tensor, TensorDesc};
+use crate::waiting::yield_now;
 
 /// The maximum number of pieces in flight: one is computed while the next is uploaded.
 const MAX_IN_FLIGHT: usize = 2;
@@ -29,35 +31,106 @@ pub(super) trait Runner {
     async fn finish(&self, pending: Self::Pending) -> Result<Vec<Tensor>>;
 }
 
-/// Executes plans on a GPU.
-pub(super) struct OnGpu<'a> {
-    pub gpu: &'a Arc<Gpu>,
+/// Executes plans on a device.
+pub(super) struct OnDevice<'a> {
+    device: &'a Device,
     /// Whether this may block until the device is done.
-    pub wait: bool,
+    wait: bool,
+    /// The inputs of pieces that a GPU has finished, by their bytes. Pieces have few sizes, and
+    /// systems take longer to give new memory than to copy into it.
+    free: Mutex<Vec<Input>>,
 }
 
-impl Runner for OnGpu<'_> {
-    type Pending = Vec<Reading>;
+/// An input of a piece on a GPU, and its bytes.
+type Input = (usize, Buffer);
 
-    async fn start(&self, plan: &Plan, inputs: Vec<Cow<'_, [u8]>>) -> Result<Self::Pending> {
-        let mut buffers = Vec::new();
-        for bytes in inputs {
-            buffers.push(self.gpu.upload(&bytes).await?);
-        }
-        let buffers: Vec<_> = buffers.iter().collect();
-        let mut pending = Vec::new();
-        for (buffer, desc) in self.gpu.execute(plan, &buffers).await?.iter().zip(&plan.outputs) {
-            pending.push(buffer.read(0, desc).await?);
-        }
-        Ok(pending)
+/// A piece that a device has.
+pub(super) enum Pending {
+    OnGpu(Vec<Input>, Vec<Reading>),
+    Done(Vec<Tensor>),
+}
+
+impl<'a> OnDevice<'a> {
+    pub(super) fn new(device: &'a Device, wait: bool) -> Self {
+        Self { device, wait, free: Mutex::default() }
     }
 
-    async fn finish(&self, pending: Self::Pending) -> Result<Vec<Tensor>> {
-        let mut results = Vec::new();
-        for reading in pending {
-            results.push(self.gpu.finish(reading, self.wait).await?);
+    fn free(&self) -> MutexGuard<'_, Vec<Input>> {
+        self.free.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Copies an input to memory that is free, or else to new memory in place of the former.
+    async fn upload(&self, gpu: &Arc<Gpu>, bytes: &[u8]) -> Result<Input> {
+        let found = {
+            let mut free = self.free();
+            let found = free.iter().position(|(len, _)| *len == bytes.len());
+            let taken = (!free.is_empty()).then(|| free.swap_remove(found.unwrap_or(0)));
+            taken.filter(|_| found.is_some())
+        };
+        match found {
+            None => Ok((bytes.len(), gpu.upload(bytes).await?)),
+            Some((len, buffer)) => {
+                gpu.upload_again(&buffer, bytes).await?;
+                Ok((len, buffer))
+            }
         }
-        Ok(results)
+    }
+
+    async fn begin(
+        &self,
+        gpu: &Arc<Gpu>,
+        plan: &Plan,
+        inputs: Vec<Cow<'_, [u8]>>,
+    ) -> Result<Pending> {
+        let mut uploaded = Vec::new();
+        for bytes in inputs {
+            uploaded.push(self.upload(gpu, &bytes).await?);
+        }
+        let buffers: Vec<_> = uploaded.iter().map(|(_, buffer)| buffer).collect();
+        let mut readings = Vec::new();
+        for (buffer, desc) in gpu.execute(plan, &buffers).await?.iter().zip(&plan.outputs) {
+            readings.push(buffer.read(0, desc).await?);
+        }
+        Ok(Pending::OnGpu(uploaded, readings))
+    }
+}
+
+impl Runner for OnDevice<'_> {
+    type Pending = Pending;
+
+    async fn start(&self, plan: &Plan, inputs: Vec<Cow<'_, [u8]>>) -> Result<Pending> {
+        if !self.wait {
+            // The device may be faster than the host: then nothing else gives the executor its turn,
+            // in which it may drop this work.
+            yield_now().await;
+        }
+        if let Some(gpu) = self.device.gpu_backend() {
+            let started = self.begin(gpu, plan, inputs).await;
+            // Memory may be short.
+            return started.inspect_err(|_| self.free().clear());
+        }
+        let tensor = |(bytes, desc): (&Cow<'_, [u8]>, &TensorDesc)| {
+            Tensor::from_bytes(desc.element_type(), desc.shape(), bytes)
+        };
+        let tensors = inputs.iter().zip(plan.inputs()).map(tensor);
+        let tensors = tensors.collect::<Result<Vec<_>>>()?;
+        let tensors: Vec<&Tensor> = tensors.iter().collect();
+        Ok(Pending::Done(run_whole(self.device, plan, &tensors, self.wait).await?))
+    }
+
+    async fn finish(&self, pending: Pending) -> Result<Vec<Tensor>> {
+        match (pending, self.device.gpu_backend()) {
+            (Pending::OnGpu(inputs, readings), Some(gpu)) => {
+                let mut results = Vec::new();
+                for reading in readings {
+                    results.push(gpu.finish(reading, self.wait).await?);
+                }
+                self.free().extend(inputs);
+                Ok(results)
+            }
+            (Pending::Done(results), _) => Ok(results),
+            (Pending::OnGpu(..), None) => unreachable!("a GPU started the piece"),
+        }
     }
 }
 

@@ -18,6 +18,7 @@ mod tests;
 mod window;
 
 use std::borrow::Cow;
+use std::iter;
 
 pub use options::{Progress, RunOptions};
 
@@ -27,7 +28,7 @@ use crate::operator::Operator;
 use crate::plan::{Limits, Plan};
 use crate::tensor::{Tensor, TensorDesc, TensorView, View};
 use crate::tuning::Tuning;
-use drive::{Budget, OnGpu, drive};
+use drive::{Budget, OnDevice, drive};
 
 /// The maximum size of a piece in bytes. Positions within a piece are `i32`.
 const MAX_PIECE: u64 = 1 << 30;
@@ -70,11 +71,11 @@ async fn run(
     wait: bool,
 ) -> Result<Vec<Tensor>> {
     if device.is_cpu() {
-        // The CPU reads the tensors in place, so there is nothing to stream.
+        // The CPU reads the tensors in place.
         let operator = operator.checked(inputs)?;
         let descs: Vec<&TensorDesc> = inputs.iter().map(|input| input.desc()).collect();
         match operator.plan(&descs, &device.info().limits, device.tuning()) {
-            Err(Error::OverLimit { .. }) if scatter::stores_by_position(&operator) => {}
+            Err(Error::OverLimit { .. }) => {}
             plan => return run_whole(device, &plan?, inputs, wait).await,
         }
     }
@@ -82,7 +83,7 @@ async fn run(
     run_views(operator, device, &views.iter().collect::<Vec<_>>(), options, wait).await
 }
 
-/// The same with views: as a whole if it fits the device, otherwise in pieces.
+/// The same with views, whose axes are taken in the order of memory.
 async fn run_views(
     operator: &Operator,
     device: &Device,
@@ -98,24 +99,48 @@ async fn run_views(
     };
     let descs: Vec<&TensorDesc> = inputs.iter().map(|input| input.desc()).collect();
     let outputs = operator.infer(&descs)?;
-    let limits = &device.info().limits;
-    let Some(gpu) = device.gpu_backend() else {
-        let views: Vec<&View> = inputs.iter().map(|input| input.view()).collect();
-        let plan = match operator.plan_views(&views, &[], limits, device.tuning()) {
-            Err(Error::OverLimit { .. }) if scatter::stores_by_position(&operator) => {
-                return scatter::run(&operator, device, inputs, &others, options, wait).await;
-            }
-            plan => plan?,
-        };
-        let uploaded = inputs.iter().map(|i| device.upload(i.memory())?.with_view(i.view()));
-        let uploaded = uploaded.collect::<Result<Vec<_>>>()?;
-        return execute(device, &plan, &uploaded, wait).await;
+    let Some(ordered) = operator.in_memory_order(inputs[0].view(), false)? else {
+        return run_checked(&operator, device, inputs, &others, options, wait).await;
     };
+    let first = TensorView::new(inputs[0].memory(), ordered.first.clone())?;
+    let read: Vec<&TensorView> = iter::once(&first).chain(inputs[1..].iter().copied()).collect();
+    let found = run_checked(&ordered.operator, device, &read, &others, options, wait).await?;
+    let placed = found
+        .iter()
+        .zip(&outputs)
+        .map(|(found, desc)| found.scattered(desc, &ordered.result(&desc.into())?));
+    placed.collect()
+}
+
+/// Runs an operator whose ids and indices have been checked, `others`: as a whole if it fits the
+/// device, otherwise in pieces.
+async fn run_checked(
+    operator: &Operator,
+    device: &Device,
+    inputs: &[&TensorView],
+    others: &[Tensor],
+    options: RunOptions<'_>,
+    wait: bool,
+) -> Result<Vec<Tensor>> {
+    let descs: Vec<&TensorDesc> = inputs.iter().map(|input| input.desc()).collect();
+    let outputs = operator.infer(&descs)?;
+    let limits = &device.info().limits;
     let max_piece = options.max_piece.unwrap_or(RunOptions::DEFAULT_MAX_PIECE);
     let mut budget = Budget { piece: max_piece, buffer: limits.max_buffer_size };
     let tensors = descs.iter().copied().chain(&outputs);
     let all = tensors.fold(0, |all: u64, desc| all.saturating_add(desc.byte_len() as u64));
-    if all <= budget.piece {
+    if device.is_cpu() {
+        let views: Vec<&View> = inputs.iter().map(|input| input.view()).collect();
+        match operator.plan_views(&views, &[], limits, device.tuning()) {
+            Err(Error::OverLimit { .. }) => {}
+            plan => {
+                let uploaded =
+                    inputs.iter().map(|i| device.upload(i.memory())?.with_view(i.view()));
+                let uploaded = uploaded.collect::<Result<Vec<_>>>()?;
+                return execute(device, &plan?, &uploaded, wait).await;
+            }
+        }
+    } else if all <= budget.piece {
         match operator.plan(&descs, limits, device.tuning()) {
             Ok(plan) if budget.holds(&plan) => {
                 // What lies between the elements of a view is not uploaded.
@@ -130,21 +155,21 @@ async fn run_views(
             Err(error) => return Err(error),
         }
     }
-    if scatter::stores_by_position(&operator) {
-        return scatter::run(&operator, device, inputs, &others, options, wait).await;
+    if scatter::stores_by_position(operator) {
+        return scatter::run(operator, device, inputs, others, options, wait).await;
     }
     budget.piece = budget.piece.min(MAX_PIECE);
-    let gpu = OnGpu { gpu, wait };
+    let runner = OnDevice::new(device, wait);
     let planning = Planning { limits, tuning: device.tuning() };
     let total = descs.iter().map(|desc| desc.byte_len() as u64).sum();
     let mut progress = options::Reporter::new(options.progress, total);
-    match (&operator, inputs) {
+    match (operator, inputs) {
         (Operator::ReduceMax(operator), [input]) => {
-            drive(reduce::Reduce::new(operator, input)?, &gpu, planning, budget, &mut progress)
+            drive(reduce::Reduce::new(operator, input)?, &runner, planning, budget, &mut progress)
                 .await
         }
         (Operator::MaxPool(operator), [input]) => {
-            drive(pool::Pool::new(operator, input)?, &gpu, planning, budget, &mut progress).await
+            drive(pool::Pool::new(operator, input)?, &runner, planning, budget, &mut progress).await
         }
         (Operator::SegmentMax(operator), [data, _]) => {
             // Pieces are ranges of rows and of their elements, if those have one pitch.
@@ -153,12 +178,12 @@ async fn run_views(
                 Err(_) => data.to_tensor()?.into(),
             };
             let work = segment::Segment::new(operator, &gathered, &others[0])?;
-            drive(work, &gpu, planning, budget, &mut progress).await
+            drive(work, &runner, planning, budget, &mut progress).await
         }
         (Operator::MaxPoolBackward(operator), [first, _]) => {
             let inputs = [first.to_tensor()?, others[0].clone()];
             let work = gradient::Planes::new(operator, inputs)?;
-            drive(work, &gpu, planning, budget, &mut progress).await
+            drive(work, &runner, planning, budget, &mut progress).await
         }
         // `infer` has refused other numbers of inputs.
         _ => Ok(Vec::new()),

@@ -30,7 +30,8 @@ impl Operator {
     ///
     /// Inputs may be larger than the GPU's memory. Memory-mapped inputs may be larger than the
     /// host's memory too. Results must fit the host's memory. If the GPU runs out of memory, the
-    /// run goes on with smaller pieces. The CPU reads the tensors in place, in one piece.
+    /// run goes on with smaller pieces. The CPU reads the tensors in place, unless one plan is over a limit:
+    /// then pieces of them are copied.
     ///
     /// ```
     /// use wgmax::operator::{Operator, ReduceMax};
@@ -60,8 +61,10 @@ impl Operator {
 
     /// As [`Operator::run_with`], on tensors whose elements need not lie one after the other.
     ///
-    /// The elements are put in order as they are uploaded to a GPU, or before the CPU works on them:
-    /// of a view that is not in order, the device has a copy.
+    /// Axes are taken in the order in which they lie in memory, wherever the operator allows it: a
+    /// permuted or flipped tensor is read as a dense one, and its results go to their places. The CPU
+    /// reads rows with gaps where they lie. All else is copied first: elements that no such order
+    /// brings together, poolings with indices, positions that count over permuted axes.
     ///
     /// # Errors
     /// As [`Operator::run_with`].

@@ -287,7 +287,8 @@ impl Work for Segment<'_> {
         }
         if let Some(dropped) = dropped {
             // Ids on the host are checked before the run, so nothing is wrong with them.
-            results.push(Tensor::from_slice([2], &[0, dropped as u32])?);
+            results
+                .push(Tensor::from_slice([2], &[0, u32::try_from(dropped).unwrap_or(u32::MAX)])?);
         }
         Ok(results)
     }

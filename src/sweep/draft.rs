@@ -164,8 +164,7 @@ impl Draft {
     }
 
     /// The case with random elements.
-    pub fn case(&self, kind: Kind, mut narrow: Narrow, random: &mut Random) -> Result<Case> {
-        narrow.views = random.once_in(4).then(|| random.below(1 << 16));
+    pub fn case(&self, kind: Kind, narrow: Narrow, random: &mut Random) -> Result<Case> {
         let style = self.style(kind, random);
         let mut data = self.fill(style, random)?;
         if !data.is_empty() && self.positions_of.is_none() && random.once_in(3) {
@@ -220,21 +219,23 @@ fn has_indices(operator: &Operator) -> bool {
     }
 }
 
-/// A random draft, which meets its aim if there is one, and limits for it.
+/// A random draft, which meets its aim if there is one, and limits for it, with small workgroups of
+/// a size if there shall be any.
 pub(super) fn draw(
     random: &mut Random,
     kind: Kind,
     t: ElementType,
     budget: u64,
     aim: Option<Aim>,
+    workgroup: Option<u32>,
 ) -> Result<(Draft, Narrow)> {
     let Some(aim) = aim else {
         let draft = Draft::random(random, kind, t, budget, None)?;
-        return Ok((draft, Narrow::random(random)));
+        return Ok((draft, Narrow::random(workgroup, random)));
     };
     let mut tries = 0;
     loop {
-        let narrow = aim.narrow(random, tries);
+        let narrow = aim.narrow(workgroup, random, tries);
         let budget = match narrow.max_binding_size {
             Some(_) => budget.max(4000),
             None => budget,
@@ -267,4 +268,17 @@ pub(super) fn near_border(random: &mut Random, max: u64) -> u64 {
         _ => size,
     };
     size.clamp(1, max)
+}
+
+/// As [`near_border`]; every other size is whole blocks of so many elements, which are rare among
+/// random sizes and have kernels of their own, and every fourth one element more or less.
+pub(super) fn near_blocks(random: &mut Random, max: u64, block: u64) -> u64 {
+    let size = near_border(random, max);
+    let whole = size.next_multiple_of(block);
+    match random.below(8) {
+        0..=3 => whole,
+        4 => whole + 1,
+        5 => whole - 1,
+        _ => size,
+    }
 }

@@ -42,7 +42,7 @@ pub(super) fn tensor(t: ElementType, shape: &[usize], random: &mut Random) -> Re
 }
 
 /// The positions that an operator gives for data, its last result. Of reductions and segments, whose
-/// gradients leave out what is no position, some are none.
+/// gradients leave out what is no position, some are none. Segments may have a few rows together.
 pub(super) fn positions(of: &Draft, data: Tensor, random: &mut Random) -> Result<Tensor> {
     let inputs: Vec<&Tensor> = [&data].into_iter().chain(&of.others).collect();
     let mut results = oracle::run(&of.operator, &inputs)?;
@@ -60,12 +60,16 @@ pub(super) fn positions(of: &Draft, data: Tensor, random: &mut Random) -> Result
         4 => &[-1, behind as i64, i32::MIN.into()],
         _ => &[-1, behind as i64, 1 << 31, 1 << 32, i64::MIN],
     };
+    let few = matches!(of.operator, Operator::SegmentMax(_)) && random.once_in(2);
     Tensor::filled(positions.desc().clone(), |bytes| {
         bytes.copy_from_slice(positions.bytes());
         for index in bytes.chunks_exact_mut(size) {
-            if random.once_in(12) {
-                index.copy_from_slice(&random.pick(wrong).to_le_bytes()[..size]);
-            }
+            let other = match random.below(12) {
+                0 => random.pick(wrong),
+                1..=6 if few => random.below(behind.clamp(1, 3) as u64) as i64,
+                _ => continue,
+            };
+            index.copy_from_slice(&other.to_le_bytes()[..size]);
         }
     })
 }

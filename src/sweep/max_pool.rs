@@ -1,7 +1,7 @@
 //! Random poolings.
 
 use super::aim::Aim;
-use super::draft::{Draft, extremum, near_border};
+use super::draft::{Draft, extremum, near_blocks, near_border};
 use super::{Random, gradient};
 use crate::error::{Error, Result};
 use crate::operator::{
@@ -101,13 +101,14 @@ fn pooling(
         false if random.once_in(4) => 40_000,
         false => 8000,
     };
-    let mut left = budget;
+    let (mut left, block) = (budget, 16 / t.size() as u64);
     let mut size = |random: &mut Random, max: u64| {
         let size = match random.below(20) {
             0 if max < 10 => 0,
             0..=2 => 1,
             // Multiples of 16-byte blocks, which are rare among random sizes.
             3..=5 => 4 << random.below(4),
+            6..=9 if max > block => near_blocks(random, max, block),
             6..=9 => near_border(random, max),
             _ => 1 + random.below(max),
         }
@@ -206,8 +207,17 @@ fn windows(
             1 | 2 => 0,
             _ => random.below(extent) as i64,
         };
-        begin.push(pad());
-        end.push(pad());
+        let pads = [pad(), pad()];
+        // A window that is larger than the padded axis by less than a stride: one, rounded up.
+        let larger = alone.is_none() && sparse.is_none() && size < 100 && random.once_in(16);
+        let kernel = match larger && stride > 1 {
+            true => {
+                (size as u64 + (pads[0] + pads[1]) as u64 + random.below(stride - 1)) / dilation + 1
+            }
+            false => kernel,
+        };
+        begin.push(pads[0]);
+        end.push(pads[1]);
         kernels.push(kernel as i64);
         strides.push(stride as i64);
         dilations.push(dilation as i64);

@@ -38,8 +38,9 @@ use crate::device::{Device, DeviceTensor};
 use crate::error::{Error, Result};
 use crate::operator::Operator;
 use crate::oracle;
-use crate::plan::Plan;
+use crate::plan::{Limits, Plan};
 use crate::tensor::{ElementType, Tensor, TensorDesc, View};
+use crate::tuning::Tuning;
 
 /// Plans with more launches take seconds and much memory, and find no further errors.
 const MAX_LAUNCHES: usize = 200;
@@ -104,7 +105,7 @@ impl Case {
     /// [`Error::OutOfMemory`]. A case has at most a few hundred thousand elements.
     pub fn nth(seed: u64, index: u64) -> Result<Self> {
         let random = &mut Random::stream(seed, index);
-        let (draft, narrow) = Self::draft(random, index)?;
+        let (draft, narrow) = Self::draft(random, seed, index)?;
         draft.case(Self::kind(index).0, narrow, random)
     }
 
@@ -116,7 +117,7 @@ impl Case {
     /// As [`Case::nth`].
     pub fn fills(seed: u64, index: u64) -> Result<Vec<Self>> {
         let random = &mut Random::stream(seed, index);
-        let (draft, narrow) = Self::draft(random, index)?;
+        let (draft, narrow) = Self::draft(random, seed, index)?;
         let case = draft.case(Self::kind(index).0, narrow, random)?;
         let others = draft.refill(&case, Self::aim(index), random)?;
         Ok([case].into_iter().chain(others).collect())
@@ -128,7 +129,7 @@ impl Case {
         aim::Aim::nth(kind, t, index / (Kind::ALL.len() * ElementType::ALL.len()) as u64)
     }
 
-    fn draft(random: &mut Random, index: u64) -> Result<(draft::Draft, Narrow)> {
+    fn draft(random: &mut Random, seed: u64, index: u64) -> Result<(draft::Draft, Narrow)> {
         let (kind, t) = Self::kind(index);
         let budget = match random.below(100) {
             0 => 200_000,
@@ -136,7 +137,16 @@ impl Case {
             10..=59 => 4000,
             _ => 300,
         };
-        draft::draw(random, kind, t, budget, Self::aim(index))
+        // Kernels have texts of their own for views and for each size of workgroups, which take long
+        // to compile. So a seed has views of a third of the types, and small workgroups of a quarter.
+        let (seed, number) = (seed % 48, t.number() as u64);
+        let small = [8, 16, 32, 64][((seed / 4 + number / 4) % 4) as usize];
+        let small = (seed + number).is_multiple_of(4).then_some(small);
+        let (draft, mut narrow) = draft::draw(random, kind, t, budget, Self::aim(index), small)?;
+        if (seed + number).is_multiple_of(3) && random.once_in(3) {
+            narrow.views = Some(random.below(1 << 16));
+        }
+        Ok((draft, narrow))
     }
 
     /// A random case of an operator, for a tensor with element type `t` and about `budget`
@@ -145,7 +155,9 @@ impl Case {
     /// # Errors
     /// [`Error::OutOfMemory`], and [`Error::ShapeOverflow`] for a huge budget.
     pub fn random(kind: Kind, t: ElementType, budget: u64, random: &mut Random) -> Result<Self> {
-        let (draft, narrow) = draft::draw(random, kind, t, budget, None)?;
+        let small = random.pick(&[8, 16, 32, 64]);
+        let (draft, mut narrow) = draft::draw(random, kind, t, budget, None, Some(small))?;
+        narrow.views = random.once_in(4).then(|| random.below(1 << 16));
         draft.case(kind, narrow, random)
     }
 
@@ -173,15 +185,20 @@ impl Case {
     /// As [`Operator::checked`] and [`Operator::plan`]. Wrong ids are none where a status is
     /// wanted.
     pub fn plan(&self, device: &Device) -> Result<Plan> {
+        self.plan_within(&device.info().limits, device.tuning())
+    }
+
+    /// As [`Case::plan`], for any device with these limits and this tuning.
+    fn plan_within(&self, own: &Limits, own_tuning: &Tuning) -> Result<Plan> {
         let (operator, descs) = (self.resolved()?.0, self.descs());
-        let limits = self.narrow.limits(&device.info().limits);
+        let limits = self.narrow.limits(own);
         let (inputs, results) = self.views(&operator, &descs)?;
         let inputs: Vec<&View> = inputs.iter().collect();
         let results: Vec<&View> = results.iter().collect();
-        let tuning = self.narrow.tuning(device.tuning());
+        let tuning = self.narrow.tuning(own_tuning);
         match operator.plan_views(&inputs, &results, &limits, &tuning) {
             Ok(plan) if plan.launches().len() <= MAX_LAUNCHES => Ok(plan),
-            Ok(_) | Err(Error::OverLimit { .. }) => device.plan(&operator, &descs),
+            Ok(_) | Err(Error::OverLimit { .. }) => operator.plan(&descs, own, own_tuning),
             Err(error) => Err(error),
         }
     }

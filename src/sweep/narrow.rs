@@ -30,21 +30,22 @@ pub struct Narrow {
 
 impl Narrow {
     /// Random limits, a few of them at a time or none, and a random tuning or none.
-    pub fn random(random: &mut Random) -> Self {
+    /// `workgroup_size` is the size of small workgroups, if there shall be any.
+    pub fn random(workgroup_size: Option<u32>, random: &mut Random) -> Self {
         let tuning = random.pick(&[None, Some("software"), Some("hardware")]);
         let mut narrow = Self { tuning, ..Self::default() };
         match random.below(7) {
             0 => {}
             1 => narrow.target_parallelism = Some(random.pick(&[1, 64, 512, 4096])),
             // Small workgroups split what large ones do not.
-            4 => narrow.workgroup_size = Some(random.pick(&[8, 16, 32, 64])),
+            4 => narrow.workgroup_size = workgroup_size,
             2 => narrow.max_taps = Some(random.pick(&[2, 3, 5, 100])),
             3 => {
                 narrow.target_parallelism = Some(random.pick(&[1, 256, 4096]));
                 narrow.max_iterations = Some(random.pick(&[4, 16, 100]));
                 narrow.max_taps = Some(random.pick(&[2, 3, 5, 100]));
                 narrow.max_workgroups_per_dimension = Some(random.pick(&[3, 16, 256]));
-                narrow.workgroup_size = Some(64);
+                narrow.workgroup_size = workgroup_size;
             }
             _ => {
                 // Parts begin at any element where a size is no multiple of the alignment.

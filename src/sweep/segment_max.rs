@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::aim::Aim;
-use super::draft::{Draft, extremum, near_border};
+use super::draft::{Draft, extremum, near_blocks, near_border};
 use super::elements::place;
 use super::{Random, gradient};
 use crate::Nan;
@@ -34,7 +34,7 @@ pub(super) fn draft(
         // Rows of whole blocks, and of whole column tiles.
         5 | 6 => block * (1 + random.below(5) as usize),
         7 | 8 => 4 * block * (1 + random.below(2) as usize),
-        9 | 10 => near_border(random, 80) as usize,
+        9 | 10 => near_blocks(random, 80, block as u64) as usize,
         _ => random.pick(&[2, 3, 4, 5, 8, 16, 64, 100, 1000]),
     };
     let max_rows = (budget / inner.max(1) as u64).max(40);
@@ -93,7 +93,10 @@ pub(super) fn draft(
         ),
         Segments::Offsets => (SegmentMax::offsets(), offsets(random, &ids)),
     };
-    let argmax = aim.is_some_and(|aim| aim.kernel() == "segment_argmax" || aim.is("argmax"));
+    // A gradient from given rows, which several segments may have.
+    let given = aim.is_some_and(|aim| aim.kernel() == "unpool_scatter");
+    let argmax =
+        given || aim.is_some_and(|aim| aim.kernel() == "segment_argmax" || aim.is("argmax"));
     let op = op
         .extremum(extremum(random))
         .nan(random.pick(&[Nan::Propagate, Nan::Ignore]))
@@ -112,14 +115,14 @@ pub(super) fn draft(
         false => ids_tensor(id_type, &ids)?,
     };
     let data = TensorDesc::new(t, shape)?;
-    if aim.is_none_or(|aim| aim.kernel() != "gradient_scatter") {
+    if !given && aim.is_none_or(|aim| aim.kernel() != "gradient_scatter") {
         let draft = Draft::new(op, data, vec![tensor]);
         return Ok(Draft { long_chunks: by_256, right_ids: hostile.then_some(ids), ..draft });
     }
     let forward = op.checked(&data, &tensor)?.status(false);
     let maxima = forward.infer(&data, tensor.desc())?;
     let gradient = gradient::tensor(t, maxima[0].shape(), random)?;
-    if maxima.len() > 1 && random.once_in(2) {
+    if given || maxima.len() > 1 && random.once_in(4) {
         let backward = SegmentMaxBackward::new(op).from_indices(data.shape());
         let of = Draft::new(forward, data, vec![tensor]);
         return Ok(Draft::from_positions(backward, of, maxima[1].clone(), gradient));

@@ -2,14 +2,17 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::{Element, ElementType, TensorDesc, View, Words, memory, zeroed};
 use crate::error::{Error, Result};
+use crate::threads;
 
 /// A dense tensor in host memory, in row-major order.
 ///
 /// Elements are stored as in files and on devices: little-endian, without padding. The address of
-/// the first is a multiple of 8. Clones share the data, which may be a memory-mapped file.
+/// the first is a multiple of an element's size. Clones share the data, which may be a memory-mapped
+/// file.
 #[derive(Clone)]
 pub struct Tensor {
     desc: TensorDesc,
@@ -69,7 +72,7 @@ impl Tensor {
     }
 
     /// A tensor that shares existing bytes, such as a memory-mapped file. The bytes are copied only
-    /// if their address is not a multiple of 8.
+    /// if their address is not a multiple of an element's size.
     ///
     /// # Errors
     /// As [`Tensor::from_bytes`].
@@ -80,7 +83,7 @@ impl Tensor {
     ) -> Result<Self> {
         let desc = TensorDesc::new(element_type, shape)?;
         let bytes = (*data).as_ref();
-        if bytes.as_ptr().align_offset(8) != 0 {
+        if bytes.as_ptr().align_offset(element_type.size()) != 0 {
             return Self::from_bytes(element_type, desc.shape, bytes);
         }
         Self::check(&desc, bytes)?;
@@ -140,7 +143,17 @@ impl Tensor {
         })
     }
 
-    fn check(desc: &TensorDesc, bytes: &[u8]) -> Result<()> {
+    /// The elements of this tensor at the places of a view, which has all of the new tensor's.
+    pub(crate) fn scattered(&self, desc: &TensorDesc, view: &View) -> Result<Self> {
+        let data = self.data.clone();
+        if view.is_contiguous() {
+            return Ok(Self { desc: desc.clone(), data });
+        }
+        let (loops, item) = (view.loops(), desc.element_type().size());
+        Self::filled(desc.clone(), |bytes| loops.scatter(item, self.bytes(), bytes))
+    }
+
+    fn check_len(desc: &TensorDesc, bytes: &[u8]) -> Result<()> {
         let expected = desc.byte_len();
         if bytes.len() != expected {
             return Err(Error::WrongByteLength {
@@ -150,7 +163,13 @@ impl Tensor {
                 actual: bytes.len(),
             });
         }
+        Ok(())
+    }
+
+    fn check(desc: &TensorDesc, bytes: &[u8]) -> Result<()> {
+        Self::check_len(desc, bytes)?;
         if desc.element_type == ElementType::Bool
+            && !are_bools(bytes)
             && let Some(index) = bytes.iter().position(|&b| b > 1)
         {
             return Err(Error::InvalidBool { index, byte: bytes[index] });
@@ -193,7 +212,7 @@ impl Tensor {
 
     /// The bytes of the elements, to write to, as of a result that goes on to another program. `None`
     /// if a clone has them too, if they are the caller's ([`Tensor::from_shared`]), and of `bool`,
-    /// whose bytes stay 0 or 1.
+    /// whose bytes stay 0 or 1 (see [`Tensor::bools_as_u8`]).
     ///
     /// ```
     /// use wgmax::Tensor;
@@ -209,6 +228,20 @@ impl Tensor {
             }
             _ => None,
         }
+    }
+
+    /// The elements of a tensor of `bool` as `u8`, 0 or 1, without a copy.
+    ///
+    /// # Errors
+    /// [`Error::WrongElementType`] for any other tensor.
+    pub fn bools_as_u8(self) -> Result<Self> {
+        let actual = self.desc.element_type;
+        if actual != ElementType::Bool {
+            let expected = ElementType::Bool.to_string();
+            return Err(Error::WrongElementType { what: "the tensor", expected, actual });
+        }
+        let desc = TensorDesc::new(ElementType::U8, self.desc.shape)?;
+        Ok(Self { desc, data: self.data })
     }
 
     /// The elements in row-major order, without a copy.
@@ -244,9 +277,20 @@ impl Tensor {
     /// elements differs.
     pub fn reshape(&self, shape: impl Into<Vec<usize>>) -> Result<Self> {
         let desc = TensorDesc::new(self.desc.element_type, shape)?;
-        Self::check(&desc, self.bytes())?;
+        Self::check_len(&desc, self.bytes())?;
         Ok(Self { desc, data: self.data.clone() })
     }
+}
+
+/// Whether all bytes are 0 or 1. A chunk is read without an early end, which no vectors allow.
+fn are_bools(bytes: &[u8]) -> bool {
+    let right = AtomicBool::new(true);
+    threads::each(bytes.chunks(1 << 20).collect(), |chunk| {
+        if chunk.iter().fold(0, |all, byte| all | byte) > 1 {
+            right.store(false, Ordering::Relaxed);
+        }
+    });
+    right.into_inner()
 }
 
 impl fmt::Debug for Tensor {
@@ -268,13 +312,20 @@ mod tests {
                 &bytemuck::cast_slice(&self.0)[self.1..self.1 + 8]
             }
         }
-        let shared =
-            Tensor::from_shared(ElementType::U8, [8], Arc::new(From(whole.clone(), 0))).unwrap();
-        assert_eq!(shared.bytes().as_ptr(), whole.as_ptr().cast());
-        let copied =
-            Tensor::from_shared(ElementType::U8, [8], Arc::new(From(whole.clone(), 1))).unwrap();
-        assert_eq!(copied.bytes().as_ptr().align_offset(8), 0);
-        assert_eq!(copied.bytes(), &bytemuck::cast_slice::<u64, u8>(&whole)[1..9]);
+        let tensor = |element_type, count, first| {
+            Tensor::from_shared(element_type, [count], Arc::new(From(whole.clone(), first)))
+                .unwrap()
+        };
+        let all: &[u8] = bytemuck::cast_slice(&whole);
+        for (element_type, first) in
+            [(ElementType::U64, 0), (ElementType::F32, 4), (ElementType::U8, 1)]
+        {
+            let shared = tensor(element_type, 8 / element_type.size(), first);
+            assert_eq!(shared.bytes().as_ptr(), all[first..].as_ptr());
+        }
+        let copied = tensor(ElementType::F16, 4, 1);
+        assert_eq!(copied.bytes().as_ptr().align_offset(2), 0);
+        assert_eq!(copied.bytes(), &all[1..9]);
     }
 
     #[test]
@@ -285,7 +336,11 @@ mod tests {
         drop(clone);
         tensor.bytes_mut().unwrap()[1] = 9;
         assert_eq!(tensor.bytes(), [1, 9, 3]);
-        assert!(Tensor::from_slice([1], &[true]).unwrap().bytes_mut().is_none());
+        let mut truth = Tensor::from_slice([2], &[true, false]).unwrap();
+        assert!(truth.bytes_mut().is_none());
+        let mut bytes = truth.bools_as_u8().unwrap();
+        assert_eq!(bytes.as_slice::<u8>().unwrap(), [1, 0]);
+        assert!(bytes.bytes_mut().is_some() && bytes.bools_as_u8().is_err());
         let words: Arc<Vec<u64>> = Arc::new(vec![1]);
         struct Bytes(Arc<Vec<u64>>);
         impl AsRef<[u8]> for Bytes {

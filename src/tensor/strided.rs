@@ -86,6 +86,11 @@ impl Loops {
     }
 
     fn scatter_as<T: Pod + Send + Sync>(&self, from: &[u8], to: &mut [u8]) {
+        if let Some((first, inverse)) = self.inverse() {
+            // Threads write neighbours.
+            let to = &mut to[first * size_of::<T>()..];
+            return inverse.gather_as::<T>(from, to);
+        }
         let (from, to): (&[T], &mut [T]) = (items(from), bytemuck::cast_slice_mut(to));
         let axes = self.copied(false);
         match axes[..] {
@@ -93,6 +98,37 @@ impl Loops {
             _ if self.len() == 0 => {}
             _ => copy(&axes, from, 0, to, self.first),
         }
+    }
+
+    /// The first place, and where the elements of the places from there on come from, if they fill
+    /// these without gaps.
+    fn inverse(&self) -> Option<(usize, Self)> {
+        let (mut first, mut from) = (self.first, 0);
+        // The size and the pitch of each axis, and how far its steps go among the elements.
+        let mut axes: Vec<(usize, isize, isize)> = Vec::with_capacity(self.axes.len());
+        let mut step = 1;
+        for &(size, pitch) in self.axes.iter().rev() {
+            let reach = size.checked_sub(1)? as isize;
+            match pitch < 0 {
+                true => axes.push((size, -pitch, -step)),
+                false => axes.push((size, pitch, step)),
+            }
+            if pitch < 0 {
+                (first, from) = (first + reach * pitch, from + reach * step);
+            }
+            step *= size as isize;
+        }
+        axes.sort_unstable_by_key(|axis| axis.1);
+        let mut dense = 1;
+        for &(size, pitch, _) in &axes {
+            if pitch != dense {
+                return None;
+            }
+            dense *= size as isize;
+        }
+        let (shape, steps): (Vec<usize>, Vec<isize>) =
+            axes.iter().rev().map(|&(size, _, step)| (size, step)).unzip();
+        Some((first as usize, Self::new(from, &shape, &steps)))
     }
 
     /// The axes of a copy whose one side lies in order: the target, or else the source.
@@ -139,12 +175,32 @@ fn plain<T: Pod>(axes: &[Axis], from: &[T], first: isize, to: &mut [T], at: isiz
         to[at as usize] = from[first as usize];
         return;
     };
-    if let Axis { size, from: 1, to: 1 } = *axis {
-        let target = &mut to[at as usize..][..size];
-        return target.copy_from_slice(&from[first as usize..][..size]);
-    }
-    for i in 0..axis.size as isize {
-        plain(inner, from, first + i * axis.from, to, at + i * axis.to);
+    let (size, apart) = (axis.size, axis.from.unsigned_abs());
+    match *axis {
+        Axis { from: 1, to: 1, .. } => {
+            let target = &mut to[at as usize..][..size];
+            target.copy_from_slice(&from[first as usize..][..size]);
+        }
+        Axis { from: 0, to: 1, .. } if inner.is_empty() => {
+            to[at as usize..][..size].fill(from[first as usize]);
+        }
+        // Without a check of each place.
+        Axis { to: 1, .. } if inner.is_empty() => {
+            let target = to[at as usize..][..size].iter_mut();
+            let reach = (size - 1) * apart;
+            if axis.from > 0 {
+                let from = from[first as usize..][..=reach].iter().step_by(apart);
+                target.zip(from).for_each(|(to, &from)| *to = from);
+            } else {
+                let from = from[first as usize - reach..][..=reach].iter().rev().step_by(apart);
+                target.zip(from).for_each(|(to, &from)| *to = from);
+            }
+        }
+        _ => {
+            for i in 0..size as isize {
+                plain(inner, from, first + i * axis.from, to, at + i * axis.to);
+            }
+        }
     }
 }
 

@@ -2,6 +2,9 @@
 
 #![allow(unsafe_code)]
 
+#[cfg(feature = "oracle")]
+use std::sync::atomic::{AtomicU8, Ordering};
+
 /// A loop together with its data.
 ///
 /// `run` and all functions that it calls in the loop must be `#[inline(always)]`: only inlined code
@@ -54,6 +57,27 @@ impl Extension {
             Self::Avx2 | Self::Avx512 => false,
         }
     }
+
+    /// Whether loops run with it: this processor has it, and no test has set a narrower limit.
+    #[inline]
+    pub fn is_used(self) -> bool {
+        #[cfg(feature = "oracle")]
+        if self as u8 > WIDEST.load(Ordering::Relaxed) {
+            return false;
+        }
+        self.is_detected()
+    }
+}
+
+/// The widest extension that loops run with. Tests lower it, so that one processor runs the loops of
+/// others too.
+#[cfg(feature = "oracle")]
+static WIDEST: AtomicU8 = AtomicU8::new(Extension::Avx512 as u8);
+
+/// Runs all loops of this process from now on with extensions no wider than this one.
+#[cfg(feature = "oracle")]
+pub fn limit_extension(widest: Extension) {
+    WIDEST.store(widest as u8, Ordering::Relaxed);
 }
 
 /// Runs a loop compiled for the best vector extension of this processor.
@@ -76,11 +100,11 @@ pub fn dispatch_up_to<L: Loop>(widest: Extension, f: L) -> L::Output {
         fn avx2<L: Loop>(f: L) -> L::Output {
             f.run()
         }
-        if widest >= Extension::Avx512 && Extension::Avx512.is_detected() {
+        if widest >= Extension::Avx512 && Extension::Avx512.is_used() {
             // SAFETY: the function requires the four extensions that were just detected.
             return unsafe { avx512(f) };
         }
-        if widest >= Extension::Avx2 && Extension::Avx2.is_detected() {
+        if widest >= Extension::Avx2 && Extension::Avx2.is_used() {
             // SAFETY: the function requires avx2, which was just detected.
             return unsafe { avx2(f) };
         }

@@ -97,24 +97,36 @@ pub(crate) fn merge<L: Load>(load: L, keys: &mut [L::Lane], items: &[L::Item]) {
     }
 }
 
-/// As [`merge`], for so many rows, four at once, so that keys are loaded and stored less often: a row of
-/// each stream or, where `together`, neighbours.
+/// In which order [`merge_rows`] takes rows.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum RowOrder {
+    /// A row of each stream. Memory is asked for behind what is read.
+    Streams,
+    /// Neighbours.
+    Neighbours,
+    /// Rows that lie anywhere, as they come. The caller has asked for their memory.
+    Anywhere,
+}
+
+/// As [`merge`], for so many rows, four at once, so that keys are loaded and stored less often.
 #[inline(always)]
 pub(crate) fn merge_rows<'a, L: Load>(
     load: L,
     keys: &mut [L::Lane],
     rows: usize,
-    together: bool,
+    order: RowOrder,
     row: impl Fn(usize) -> &'a [L::Item],
 ) {
     let share = rows / STREAMS;
-    let (step, apart) = if together { (STREAMS, 1) } else { (1, share) };
+    let (step, apart) = if order == RowOrder::Streams { (1, share) } else { (STREAMS, 1) };
     for i in (0..share).map(|i| i * step) {
         let rows = [row(i), row(i + apart), row(i + 2 * apart), row(i + 3 * apart)];
         for (number, keys) in keys.chunks_mut(chunk::<L::Lane>()).enumerate() {
             let [a, b, c, d] = rows.map(|row| &row[number * chunk::<L::Lane>()..][..keys.len()]);
-            for row in [a, b, c, d] {
-                row.chunks_exact(vector::<L::Item>()).for_each(|line| prefetch(line, AHEAD));
+            if order != RowOrder::Anywhere {
+                for row in [a, b, c, d] {
+                    row.chunks_exact(vector::<L::Item>()).for_each(|line| prefetch(line, AHEAD));
+                }
             }
             for ((((key, &a), &b), &c), &d) in keys.iter_mut().zip(a).zip(b).zip(c).zip(d) {
                 let ab = load.load(a, 0).max(load.load(b, 0));
@@ -148,7 +160,7 @@ impl<L: Load, B: Fn(usize) -> usize> Loop for Columns<'_, L, B> {
         let (count, rest) = (keys.len(), rows.len() % STREAMS);
         let lost = fault::or(Fault::ColumnsRemainder, 0, rest.min(1));
         let row = |i: usize| &items[begin(rows.start + i)..][..count];
-        merge_rows(load, keys, rows.len() - lost, false, row);
+        merge_rows(load, keys, rows.len() - lost, RowOrder::Streams, row);
     }
 }
 

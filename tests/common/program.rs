@@ -19,13 +19,26 @@ pub fn program(limits: impl Fn(wgpu::Limits) -> wgpu::Limits) -> Option<Program>
     let mut adapters = pollster::block_on(instance.enumerate_adapters(wgpu::Backends::all()));
     assert!(!adapters.is_empty(), "Device::gpu found one");
     let adapter = adapters.swap_remove(0);
-    let descriptor =
-        wgpu::DeviceDescriptor { required_limits: limits(adapter.limits()), ..Default::default() };
-    let (device, queue) = pollster::block_on(adapter.request_device(&descriptor)).unwrap();
-    Some(Program { instance, adapter, device, queue })
+    Some(Program::new(instance, adapter, limits))
 }
 
 impl Program {
+    fn new(
+        instance: wgpu::Instance,
+        adapter: wgpu::Adapter,
+        limits: impl Fn(wgpu::Limits) -> wgpu::Limits,
+    ) -> Self {
+        let required_limits = limits(adapter.limits());
+        let descriptor = wgpu::DeviceDescriptor { required_limits, ..Default::default() };
+        let (device, queue) = pollster::block_on(adapter.request_device(&descriptor)).unwrap();
+        Self { instance, adapter, device, queue }
+    }
+
+    /// The same with another device.
+    pub fn another(&self) -> Self {
+        Self::new(self.instance.clone(), self.adapter.clone(), |limits| limits)
+    }
+
     pub fn buffer(&self, size: u64, usage: BufferUsages) -> wgpu::Buffer {
         let descriptor =
             wgpu::BufferDescriptor { label: None, size, usage, mapped_at_creation: false };

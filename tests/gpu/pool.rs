@@ -5,7 +5,7 @@ use super::{check_random, check_within, compare_launches, plan_within, rounds, v
 use wgmax::operator::{Indices, Layout, MaxPool, Operator, Order, Rounding};
 use wgmax::plan::Limits;
 use wgmax::sweep::Kind;
-use wgmax::{Device, ElementType, Nan, Tuning};
+use wgmax::{Device, ElementType, Error, Nan, RunOptions, Tensor, TensorDesc, Tuning};
 
 #[test]
 fn random_pools_agree_three_ways() {
@@ -189,6 +189,63 @@ fn known_traps_agree_three_ways() {
     assert!(tiled > 100, "{tiled} plans with tiles");
 }
 
+/// Rounded up, a window may be larger than the padded data by less than a stride: there is one.
+#[test]
+fn the_only_window_may_be_partial() {
+    let mut devices = vec![Device::cpu()];
+    devices.extend(gpu().iter().flat_map(plans));
+    let all: Vec<&Device> = devices.iter().collect();
+    let mut random = Random(3);
+    // Shape, kernel, strides, dilations, padding before and after: each of two axes.
+    let pools = [
+        ([2, 2], [3, 3], [2, 2], [1, 1], [0, 0], [0, 0]),
+        ([2, 7], [4, 3], [3, 2], [1, 1], [0, 1], [0, 1]),
+        // Taps around all elements of an axis, and a window with its last elements alone.
+        ([3, 3], [2, 2], [6, 5], [6, 3], [1, 0], [0, 0]),
+        ([5, 40], [3, 50], [1, 20], [1, 1], [1, 3], [0, 2]),
+        ([1, 1], [100, 9], [70, 9], [1, 1], [20, 0], [10, 0]),
+    ];
+    let indices = Indices::default();
+    for rounding in [Rounding::Ceil, Rounding::CeilTorch] {
+        for (size, kernel, strides, dilations, begin, end) in pools {
+            let op = MaxPool::new(kernel).strides(strides).dilations(dilations).pads(begin, end);
+            let op = op.rounding(rounding);
+            for t in [ElementType::F32, ElementType::U8, ElementType::F16, ElementType::I64] {
+                let (layout, shape) = match random.pick(&[Layout::Ncx, Layout::Nxc]) {
+                    Layout::Ncx => (Layout::Ncx, [2, 16, size[0], size[1]]),
+                    Layout::Nxc => (Layout::Nxc, [2, size[0], size[1], 16]),
+                };
+                let input = tensor(t, &shape, 1, &mut random);
+                for indices in [None, Some(indices)] {
+                    let op = Operator::from(op.clone().layout(layout).indices(indices));
+                    let what = format!("{t}{shape:?}, {op:?}");
+                    check_oracle(&all, &op, &[&input], &what);
+                    for device in &all {
+                        let whole = op.run(device, &[&input]).unwrap();
+                        let pieces = RunOptions::new().max_piece(input.bytes().len() as u64 / 3);
+                        let found = op.run_with(device, &[&input], pieces).unwrap();
+                        for (found, whole) in found.iter().zip(&whole) {
+                            assert!(found.bytes() == whole.bytes(), "{what}, in pieces");
+                        }
+                    }
+                }
+            }
+            let floor = op.rounding(Rounding::Floor);
+            let data = TensorDesc::new(ElementType::F32, [1, 1, size[0], size[1]]).unwrap();
+            assert!(matches!(floor.infer(&data), Err(Error::WindowTooLarge { .. })));
+        }
+    }
+    // What ONNX Runtime gives.
+    let data = Tensor::from_slice([1, 1, 2, 2], &[-4.0f32, -2.0, -3.0, -2.0]).unwrap();
+    let op = MaxPool::new([3, 3]).strides([2, 2]).rounding(Rounding::CeilTorch).indices(indices);
+    for device in &devices {
+        let found = op.run(device, &data).unwrap();
+        assert_eq!(found[0].shape(), [1, 1, 1, 1]);
+        assert_eq!(found[0].as_slice::<f32>().unwrap(), [-2.0]);
+        assert_eq!(found[1].as_slice::<i64>().unwrap(), [1]);
+    }
+}
+
 /// No launch may run longer than its limit, whatever the attributes; and what
 /// cannot be done is an error.
 #[test]
@@ -204,13 +261,14 @@ fn hostile_attributes_are_errors_or_plans() {
         let op = MaxPool::new([number()])
             .strides([number()])
             .dilations([number()])
-            .pads([number() - 1], [number() - 1]);
+            .pads([number() - 1], [number() - 1])
+            .rounding(random.pick(&[Rounding::Floor, Rounding::Ceil, Rounding::CeilTorch]));
         let op = match random.below(4) {
             0 => op.indices(Indices::default()),
             1 => op.layout(Layout::Nxc),
             _ => op,
         };
-        let input = wgmax::TensorDesc::new(t, shape).unwrap();
+        let input = TensorDesc::new(t, shape).unwrap();
         for limits in [Limits::cpu(), Limits { max_iterations: 100, ..Limits::cpu() }] {
             let tuning = random.pick(&[Tuning::hardware, Tuning::software, || Tuning::cpu(2)])();
             let Ok(plan) = op.plan(&input, &limits, &tuning) else { continue };

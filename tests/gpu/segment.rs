@@ -150,7 +150,7 @@ fn hostile_ids_break_nothing() {
         let inputs = [&data, &ids];
         let expected = (status == 0).then(|| oracle::run(&op, &inputs).unwrap());
         right += usize::from(status == 0);
-        let narrow = Narrow::random(&mut random);
+        let narrow = Narrow::random(Some(random.pick(&[8, 16, 32, 64])), &mut random);
         for (device, planned) in devices.iter().zip(&mut planned) {
             let tuning = Narrow { tuning: None, ..narrow.clone() }.tuning(device.tuning());
             let device = device.with_tuning(tuning);

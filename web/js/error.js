@@ -39,10 +39,20 @@ export function checked(what) {
 
 function raise(error) {
     if (error instanceof WgmaxError) throw error;
-    if (error?.code) throw new WgmaxError(error.code, error.message, { cause: error });
+    if (error?.name === 'WgmaxError') throw new WgmaxError(error.code, error.message, { cause: error });
     // A trap: the WebAssembly cannot go on after it.
     if (error instanceof WebAssembly.RuntimeError) {
         throw new WgmaxError('Panic', `wgmax failed, and this page must be loaded again: ${error.message}`, { cause: error });
     }
     throw error;
+}
+
+/** What a function makes, which needs memory of the page. */
+export function allocated(make) {
+    try {
+        return make();
+    } catch (error) {
+        if (!(error instanceof RangeError)) throw error;
+        throw new WgmaxError('OutOfMemory', `the page has no memory for the elements: ${error.message}`, { cause: error });
+    }
 }

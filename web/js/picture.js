@@ -1,6 +1,7 @@
-// Pictures in and out: on a GPU they never leave it.
+// Pictures in and out.
 
 import { WgmaxError } from './error.js';
+import { bytesOf, writeTo } from './memory.js';
 
 /** The size of a picture, a canvas, a video or an `ImageData`. */
 function sizeOf(source) {
@@ -16,6 +17,27 @@ function canvas2d(width, height) {
     return Object.assign(document.createElement('canvas'), { width, height });
 }
 
+/** The bytes of a picture. */
+function bytesOfPicture(source, width, height) {
+    // A canvas would change the colours of what is transparent.
+    if (source.data instanceof Uint8ClampedArray) return source.data;
+    const context = canvas2d(width, height).getContext('2d', { willReadFrequently: true });
+    context.drawImage(source, 0, 0);
+    return context.getImageData(0, 0, width, height).data;
+}
+
+export async function readPixels(device, source, into) {
+    const [width, height] = sizeOf(source);
+    const shape = [height, width, 4];
+    // Not by a texture: a GPU and a canvas round the colours of what is transparent in two ways.
+    const bytes = bytesOfPicture(source, width, height);
+    if (!into || device.isCpu) return device.tensor('u8', shape, bytes);
+    if (into.type !== 'u8') throw new WgmaxError('BadPicture', `a picture is u8, not ${into.type}`);
+    const tensor = into.reshape(shape);
+    writeTo(device.gpu.queue, tensor.buffer, bytesOf(bytes));
+    return tensor;
+}
+
 /** Does some work on a device, whose errors are thrown. */
 async function scoped(gpu, what, work) {
     gpu.pushErrorScope('validation');
@@ -26,34 +48,6 @@ async function scoped(gpu, what, work) {
         error = await gpu.popErrorScope();
     }
     if (error) throw new WgmaxError('Gpu', `${what} failed: ${error.message}`);
-}
-
-export async function readPixels(device, source, into) {
-    const [width, height] = sizeOf(source);
-    if (device.isCpu) {
-        const context = canvas2d(width, height).getContext('2d', { willReadFrequently: true });
-        if (source instanceof ImageData) context.putImageData(source, 0, 0);
-        else context.drawImage(source, 0, 0);
-        return device.tensor('u8', [height, width, 4], context.getImageData(0, 0, width, height).data);
-    }
-    // WebGPU copies rows that are multiples of 256 bytes.
-    const pitch = Math.ceil(width / 64) * 256;
-    const shape = [height, width, 4];
-    const memory = into ?? (await device.zeros('u8', [height, pitch]));
-    const { gpu } = device;
-    await scoped(gpu, 'a picture', () => {
-        const texture = gpu.createTexture({
-            size: [width, height],
-            format: 'rgba8unorm',
-            usage: GPUTextureUsage.COPY_SRC | GPUTextureUsage.COPY_DST | GPUTextureUsage.RENDER_ATTACHMENT,
-        });
-        gpu.queue.copyExternalImageToTexture({ source }, { texture }, [width, height]);
-        const encoder = gpu.createCommandEncoder();
-        encoder.copyTextureToBuffer({ texture }, { buffer: memory.buffer, bytesPerRow: pitch }, [width, height]);
-        gpu.queue.submit([encoder.finish()]);
-        texture.destroy();
-    });
-    return memory.view({ shape, pitches: [pitch, 4, 1] });
 }
 
 const SHADER = `
@@ -74,7 +68,8 @@ fn element(at: i32) -> f32 {
     if place.channels == 1 { return vec4f(vec3f(element(first)), 1.0); }
     let rgb = vec3f(element(first), element(first + place.channel), element(first + 2 * place.channel));
     if place.channels == 3 { return vec4f(rgb, 1.0); }
-    return vec4f(rgb, element(first + 3 * place.channel));
+    let alpha = element(first + 3 * place.channel);
+    return vec4f(rgb * alpha, alpha);
 }`;
 
 /** The pipeline that draws, for each device and format. */
@@ -94,7 +89,7 @@ export async function draw(device, tensor, canvas) {
         const target = shown ? new OffscreenCanvas(width, height) : canvas;
         const context = target.getContext('webgpu');
         const format = navigator.gpu.getPreferredCanvasFormat();
-        context.configure({ device: gpu, format, alphaMode: 'opaque' });
+        context.configure({ device: gpu, format, alphaMode: 'premultiplied' });
         if (!pipelines.has(gpu)) {
             const module = gpu.createShaderModule({ code: SHADER });
             pipelines.set(gpu, gpu.createRenderPipeline({

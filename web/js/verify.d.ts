@@ -27,4 +27,5 @@ export class Verification {
     /** The report, as `wgmax verify --replay` reads it. */
     certificate(options?: { browser?: string; cutOff?: boolean }): object;
     free(): void;
+    readonly isFreed: boolean;
 }

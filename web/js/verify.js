@@ -2,6 +2,7 @@
 // of it, in the form that `wgmax verify --replay` reads.
 
 import { checked } from './error.js';
+import { Held } from './held.js';
 
 const VERSION = '0.1.0';
 
@@ -13,9 +14,8 @@ const MAX_FINDINGS = 12;
 const MAX_NUMBERS = 20;
 
 /** The cases of a seed on a GPU that was opened with `cpu: true`. */
-export class Verification {
+export class Verification extends Held {
     #device;
-    #sweep;
     #stopped = false;
     #started = performance.now();
     #elapsed = 0;
@@ -24,8 +24,8 @@ export class Verification {
         const { module, raw } = device.parts;
         if (!Number.isSafeInteger(seed) || seed < 0) throw new TypeError(`${seed} is no seed`);
         if (device.isCpu || !module.Sweep) throw new TypeError('open(\'gpu\', { cpu: true }) has what verifies');
+        super(new module.Sweep(raw, seed));
         this.#device = device;
-        this.#sweep = new module.Sweep(raw, seed);
         this.seed = seed;
         this.cases = 0;
         this.cells = new Map();
@@ -60,7 +60,7 @@ export class Verification {
         this.cells.set(key, cell);
         // One of each operator and type is made small.
         const wanted = cell.mismatches === 0 && this.findings.length < MAX_FINDINGS;
-        const outcome = await checked(this.#sweep.step(index, wanted));
+        const outcome = await checked(this.raw.step(index, wanted));
         this.cases += 1;
         this.#elapsed = performance.now() - this.#started;
         cell.cases += 1;
@@ -80,7 +80,7 @@ export class Verification {
     /** Ends it: also the search for a smaller case. */
     stop() {
         this.#stopped = true;
-        this.#sweep.stop();
+        this.raw.stop();
     }
 
     /** The report as an object: as the JSON report of `wgmax verify`. */
@@ -128,7 +128,7 @@ export class Verification {
                 errors: [...this.errors].map(([reason, first_case]) => ({ first_case, reason })),
                 given_up: this.givenUp?.case ?? null,
                 cells: [...this.cells.values()],
-                kernels: this.#sweep.kernels().map(({ cases, ...kernel }) => ({ ...kernel, cases: Object.fromEntries(cases) })),
+                kernels: this.raw.kernels().map(({ cases, ...kernel }) => ({ ...kernel, cases: Object.fromEntries(cases) })),
                 findings: this.findings.map((finding) => ({
                     ...finding,
                     command: `wgmax verify --seed ${this.seed} --case ${finding.case}`,
@@ -137,10 +137,6 @@ export class Verification {
             sabotage: [],
             memory: { resident: [] },
         };
-    }
-
-    free() {
-        this.#sweep.free();
     }
 
     #sum(what) {

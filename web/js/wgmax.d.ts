@@ -21,7 +21,10 @@ export const elementTypes: readonly ElementType[];
 
 /** An error of wgmax. */
 export class WgmaxError extends Error {
-    /** What is wrong: the variant of `wgmax::Error`, such as `DeviceLost` or `BadAttribute`. */
+    /**
+     * What is wrong: the variant of `wgmax::Error`, such as `DeviceLost` or `BadAttribute`; or `Freed` for
+     * what was freed, `BadShape`, `NotATensor`, `BadPicture`, `SegmentOutOfRange`, `Panic`.
+     */
     readonly code: string;
 }
 
@@ -68,6 +71,14 @@ export type Nan = 'propagate' | 'ignore';
 export type Extremum = 'maximum' | 'minimum';
 /** What the maximum of nothing is: minus infinity, or the lowest finite value. They differ for floats alone. */
 export type EmptySet = 'negativeInfinity' | 'lowest';
+/**
+ * Whether the positions of the maxima are a second result.
+ *
+ * With positions, 0 and -0 are equal, and a maximum is the element at its position: of [-0, 0] it is -0.
+ * Without them it is 0, because 0 is above -0. So this may change the sign of a maximum that is zero,
+ * and of a minimum; nothing else.
+ */
+type Indices<T> = boolean | T;
 type Integers = readonly number[] | readonly bigint[] | Int32Array | BigInt64Array;
 
 export interface ReduceMax {
@@ -80,8 +91,11 @@ export interface ReduceMax {
     nan?: Nan;
     /** `negativeInfinity` by default. */
     emptySet?: EmptySet;
-    /** Whether the positions of the maxima within the reduced axes are wanted, `i64`, of equal elements the first. */
-    indices?: boolean | { type?: 'i32' | 'i64'; last?: boolean };
+    /**
+     * Whether the positions of the maxima within the reduced axes are wanted: `i64`, of equal elements the
+     * first. The sign of a zero may change: see {@link Indices}.
+     */
+    indices?: Indices<{ type?: 'i32' | 'i64'; last?: boolean }>;
 }
 
 /** Where a maximum is. */
@@ -108,22 +122,38 @@ export interface MaxPool {
     extremum?: Extremum;
     nan?: Nan;
     emptyWindow?: EmptySet;
-    /** Whether the positions of the maxima are wanted: `i64`, in row-major order of the whole tensor. */
-    indices?: boolean | { type?: 'i32' | 'i64'; order?: 'rowMajor' | 'columnMajor'; axis?: number };
+    /**
+     * Whether the positions of the maxima are wanted: `i64`, in row-major order of the whole tensor, of equal
+     * elements the first. The sign of a zero may change: see {@link Indices}.
+     */
+    indices?: Indices<{ type?: 'i32' | 'i64'; order?: 'rowMajor' | 'columnMajor'; axis?: number }>;
 }
 
 export interface SegmentMax {
     /** What the ids are: ascending, in any order, or the offsets of CSR. `sorted` by default. */
     segments?: 'sorted' | 'unsorted' | 'offsets';
     /** Needed for ids on the device; otherwise the largest id plus 1. */
-    numSegments?: number;
+    numSegments?: number | bigint;
+    /**
+     * What an id is that is not below `numSegments`: an error, `SegmentOutOfRange`, or for `drop` that of a
+     * row that belongs to no segment. `error` by default. A negative id is an error where ids are sorted;
+     * in any order its row belongs to no segment.
+     */
+    outOfRange?: 'error' | 'drop';
     /** `zero` by default. */
     emptySegment?: 'zero' | EmptySet;
     extremum?: Extremum;
     nan?: Nan;
-    /** Whether the rows of the maxima are wanted, `i64` or of this type. */
-    indices?: boolean | { type?: 'i32' | 'i64' };
-    /** Whether two `u32` are wanted: what is wrong with the ids, and how many rows belong to no segment. */
+    /**
+     * Whether the rows of the maxima are wanted: `i64` or of this type, of equal elements the first. The sign
+     * of a zero may change: see {@link Indices}.
+     */
+    indices?: Indices<{ type?: 'i32' | 'i64' }>;
+    /**
+     * Whether two `u32` are wanted: what is wrong with the ids (the sum of 1: they do not ascend, 2: one is
+     * negative, 4: an offset is too large), and how many rows belong to no segment. Ids on the device are
+     * not checked then, and nothing waits for them.
+     */
     status?: boolean;
 }
 
@@ -151,8 +181,11 @@ export class Device {
     readonly info: DeviceInfo;
     readonly gpu: GPUDevice | undefined;
     readonly isCpu: boolean;
-    /** A copy of elements on the device. */
-    tensor<T extends ElementType>(type: T, shape: readonly number[], array: ArrayBufferView | Iterable<number | bigint | boolean> | number): Promise<Tensor<T>>;
+    /**
+     * A copy of elements on the device. Bytes of a typed array go to a GPU from where they are.
+     * @throws WgmaxError `OutOfMemory`, `OverLimit`, `WrongByteLength`, `WrongElementType`, `BadShape`, ...
+     */
+    tensor<T extends ElementType>(type: T, shape: readonly number[], array: ArrayBufferView | Iterable<number | bigint | boolean> | number | bigint | boolean): Promise<Tensor<T>>;
     zeros<T extends ElementType>(type: T, shape: readonly number[]): Promise<Tensor<T>>;
     reduceMax<T extends ElementType>(input: Tensor<T>, attributes?: ReduceMax & { indices?: false }): Promise<Tensor<T>>;
     reduceMax<T extends ElementType>(input: Tensor<T>, attributes: ReduceMax): Promise<{ values: Tensor<T>; indices: Tensor<'i32' | 'i64'> }>;
@@ -163,19 +196,27 @@ export class Device {
     maxPool<T extends ElementType>(input: Tensor<T>, attributes: MaxPool): Promise<{ values: Tensor<T>; indices?: Tensor<'i32' | 'i64'> }>;
     minPool<T extends ElementType>(input: Tensor<T>, attributes: MaxPool): Promise<{ values: Tensor<T>; indices?: Tensor<'i32' | 'i64'> }>;
     segmentMin<T extends ElementType>(input: Tensor<T>, ids: Tensor | ArrayBufferView | Iterable<number>, attributes?: SegmentMax): Promise<{ values: Tensor<T>; indices?: Tensor<'i32' | 'i64'>; status?: Tensor<'u32'> }>;
-    /** Ids in an array are checked and counted; those of a tensor are not. */
+    /**
+     * Ids in an array are counted, and checked before anything runs. Those of a tensor are checked where they
+     * are, and the promise waits for that; with `status` they are not.
+     */
     segmentMax<T extends ElementType>(input: Tensor<T>, ids: Tensor | ArrayBufferView | Iterable<number>, attributes?: SegmentMax): Promise<{ values: Tensor<T>; indices?: Tensor<'i32' | 'i64'>; status?: Tensor<'u32'> }>;
     /** A node of ONNX, oneDNN Graph or OpenVINO: its results. */
     node(node: Node, inputs: readonly [Tensor, ...(HostTensor | undefined)[]]): Promise<Tensor[]>;
-    /** Compiles an operator for tensors that lie as these. Only a GPU prepares. */
+    /** Compiles an operator for tensors that lie as these. Only a GPU prepares. Segment ids are not checked. */
     prepare(operator: 'reduceMax' | 'maxPool' | 'segmentMax', attributes: object, inputs: readonly Tensor[], results: readonly Tensor[]): Promise<Prepared>;
     /** Waits for all submitted work. */
     wait(): Promise<void>;
-    /** The pixels of a picture as `u8` [rows, columns, 4]. `into` is the memory of an earlier call. */
+    /**
+     * The pixels of a picture as `u8` [rows, columns, 4]: the bytes that a 2-D canvas gives, the same on every
+     * device. `into` is the tensor of an earlier call with a picture of this size; a GPU fills it again.
+     */
     pixels(source: CanvasImageSource | ImageData, into?: Tensor): Promise<Tensor<'u8'>>;
     /** Draws `u8` [rows, columns, 1, 3 or 4]. */
     draw(tensor: Tensor<'u8'>, canvas: HTMLCanvasElement | OffscreenCanvas): Promise<void>;
+    /** Lets go of the device. Its tensors keep what they need of it, and what has begun goes on. */
     free(): void;
+    readonly isFreed: boolean;
 }
 
 /** A tensor on a device, or a view of one. */
@@ -192,15 +233,20 @@ export class Tensor<T extends ElementType = ElementType> {
     data(): Promise<ArrayOf<T>>;
     /** The elements as numbers. */
     numbers(): Promise<number[]>;
+    /** From `start` up to, but not including, `end`. A negative axis counts from the back, here and below. */
     slice(axis: number, start: number, end?: number): Tensor<T>;
+    /** Every `step`-th element, from the last one on if it is negative. */
     stepBy(axis: number, step: number): Tensor<T>;
     permute(axes: readonly number[]): Tensor<T>;
+    /** A new axis before `axis`, along which the elements are repeated. */
     broadcast(axis: number, size: number): Tensor<T>;
     reshape(shape: readonly number[]): Tensor<T>;
     view(at: { shape: readonly number[]; offset?: number; pitches: readonly number[] }): Tensor<T>;
     /** Frees the memory now, which views share. */
     destroy(): void;
+    /** Lets go of the tensor: any further use is an error, `Freed`, but freeing it again. What has begun goes on. */
     free(): void;
+    readonly isFreed: boolean;
 }
 
 /** An operator that is planned and compiled. */
@@ -209,4 +255,5 @@ export class Prepared {
     /** Submits so many runs, one after the other, and waits for none. */
     submit(inputs: readonly Tensor[], results: readonly Tensor[], times?: number): void;
     free(): void;
+    readonly isFreed: boolean;
 }

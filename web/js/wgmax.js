@@ -3,10 +3,12 @@
 
 import { gpuFor, withGpu } from './gpu.js';
 import { load } from './load.js';
+import { Held } from './held.js';
+import { bytesOf, gathered, writeTo } from './memory.js';
 import { draw, readPixels } from './picture.js';
 
 export { WgmaxError } from './error.js';
-import { WgmaxError, checked } from './error.js';
+import { WgmaxError, allocated, checked } from './error.js';
 
 /** The typed array of each element type. Of `bf16` there is none: its bits are a `Uint16Array`. */
 const ARRAYS = {
@@ -27,6 +29,9 @@ const ARRAYS = {
 
 /** The names of the element types. */
 export const elementTypes = Object.freeze(Object.keys(ARRAYS));
+
+/** The numbers that are converted at once: they pass through the memory of the WebAssembly. */
+const PIECE = 1 << 16;
 
 /** Other arrays that an element type's elements may be given as. */
 const ALSO = { u8: [Uint8ClampedArray], f16: [Uint16Array] };
@@ -63,18 +68,43 @@ async function openGpu({ gpu, device, powerPreference = '', timestamps = false, 
     return new Device(module, () => raw);
 }
 
+/** The class of an element type's typed arrays. */
+function arrayOf(type) {
+    if (elementTypes.includes(type)) return ARRAYS[type];
+    throw new WgmaxError('UnknownElementType', `${JSON.stringify(type)} is not an element type; there are ${elementTypes.join(', ')}`);
+}
+
 /** The elements of a value, as the typed array of an element type. */
 function elements(module, type, value) {
-    const Own = ARRAYS[type];
-    if (!Own) throw new WgmaxError('UnknownElementType', `${JSON.stringify(type)} is not an element type; there are ${elementTypes.join(', ')}`);
+    const Own = arrayOf(type);
     if (ArrayBuffer.isView(value)) {
         if (value instanceof Own || ALSO[type]?.some((other) => value instanceof other)) return value;
         throw new WgmaxError('WrongElementType', `elements of ${type} are a ${Own.name}, not a ${value.constructor.name}`);
     }
-    const list = typeof value === 'number' || typeof value === 'bigint' || typeof value === 'boolean' ? [value] : Array.from(value);
-    if (type === 'bf16' || (type === 'f16' && Own === Uint16Array)) return module.halfBits(type, Float64Array.from(list));
-    if (Own === BigInt64Array || Own === BigUint64Array) return Own.from(list, BigInt);
-    return Own.from(list, Number);
+    const isOne = ['number', 'bigint', 'boolean'].includes(typeof value);
+    if (!isOne && !(value instanceof Object)) throw new WgmaxError('WrongElementType', `elements of ${type} are a ${Own.name}, a list or a number, not ${String(value)}`);
+    const list = isOne ? [value] : Array.from(value);
+    if (type === 'bf16' || (type === 'f16' && Own === Uint16Array)) {
+        return inPieces(Float64Array.from(list, Number), Own, (piece) => module.halfBits(type, piece));
+    }
+    if (type[0] === 'f') return Own.from(list, Number);
+    const made = Own.from(list, Own === BigInt64Array || Own === BigUint64Array ? bigInt : Number);
+    // An array of integers takes any number, and changes it.
+    const wrong = list.findIndex((element, i) => made[i] != element);
+    if (wrong >= 0) throw new WgmaxError('WrongElementType', `${list[wrong]} at position ${wrong} is no element of ${type}`);
+    return made;
+}
+
+/** An integer as a `BigInt`; 0 for what is none. */
+function bigInt(value) {
+    return ['bigint', 'boolean'].includes(typeof value) || Number.isInteger(value) ? BigInt(value) : 0n;
+}
+
+/** A list that a function makes of another one, a piece at a time. */
+function inPieces(list, Result, convert) {
+    const all = new Result(list.length);
+    for (let i = 0; i < list.length; i += PIECE) all.set(convert(list.subarray(i, i + PIECE)), i);
+    return all;
 }
 
 /** The attributes of an operator of minima. */
@@ -82,39 +112,30 @@ function minimum(attributes) {
     return { ...attributes, extremum: 'minimum' };
 }
 
-/** Sizes that are whole numbers. */
-function sizes(shape) {
-    const list = Array.from(shape);
-    for (const size of list) {
-        if (!Number.isInteger(size) || size < 0 || size > 0xffffffff) {
-            throw new WgmaxError('BadShape', `${size} is no size of an axis, in the shape [${list}]`);
-        }
-    }
-    return Uint32Array.from(list);
-}
-
+/** Elements in memory: their type, shape and bytes. */
 function host(module, type, shape, value) {
-    const array = elements(module, type, value);
-    const bytes = new Uint8Array(array.buffer, array.byteOffset, array.byteLength);
-    return checked(() => new module.HostTensor(type, sizes(shape), bytes));
+    const bytes = bytesOf(elements(module, type, value));
+    const wrong = type === 'bool' ? bytes.findIndex((byte) => byte > 1) : -1;
+    if (wrong >= 0) throw new WgmaxError('InvalidBool', `bool element ${wrong} holds the byte ${bytes[wrong]}; only 0 and 1 are bools`);
+    return { type, shape, bytes };
 }
 
 /** A GPU, or the CPU. */
-export class Device {
+export class Device extends Held {
     #module;
-    #raw;
     #gpu;
 
     /** @private Devices are made by `open`. */
     constructor(module, make) {
+        const raw = checked(() => make(module));
+        super(raw);
         this.#module = module;
-        this.#raw = checked(() => make(module));
-        this.#gpu = this.#raw.gpu;
+        this.#gpu = raw.gpu;
     }
 
     /** What the device is: its name, backend, kind, and limits. */
     get info() {
-        return this.#raw.info;
+        return this.raw.info;
     }
 
     /** The `GPUDevice`, for work of the page's own; `undefined` for the CPU. */
@@ -128,18 +149,14 @@ export class Device {
 
     /** A copy of elements on the device. */
     async tensor(type, shape, array) {
-        const made = host(this.#module, type, shape, array);
-        try {
-            return this.#tensor(await checked(this.#raw.upload(made)));
-        } finally {
-            made.free();
-        }
+        const { raw } = this;
+        return this.#tensor(await this.#upload(raw, host(this.#module, type, shape, array)));
     }
 
     /** A tensor of zeros. */
-    zeros(type, shape) {
-        const length = sizes(shape).reduce((product, size) => product * size, 1);
-        return this.tensor(type, shape, new (ARRAYS[type] ?? Uint8Array)(length));
+    async zeros(type, shape) {
+        arrayOf(type);
+        return this.#tensor(await this.#upload(this.raw, { type, shape }));
     }
 
     /** The maximum along axes: all of them, unless `axes` are given. With `indices` also where it is. */
@@ -174,15 +191,43 @@ export class Device {
     }
 
     /**
-     * The maximum of rows that belong together. `ids` are a tensor of the device, which is not
-     * checked and needs `numSegments`; or an array of integers, which is.
+     * The maximum of rows that belong together. `ids` are an array of integers, which is checked before
+     * anything runs; or a tensor of the device, which needs `numSegments`, and which is checked where
+     * it is, unless the page asks for the `status`.
      */
-    async segmentMax(input, ids, attributes = {}) {
-        const operator = checked(() => this.#module.Operator.segmentMax(attributes));
-        const results = await this.#runWithIds(operator, input, ids);
-        const values = results.shift();
-        const status = attributes.status ? results.pop() : undefined;
-        return { values, indices: results.shift(), status };
+    async segmentMax(input, ids, attributes) {
+        const { outOfRange = 'error', ...others } = attributes ?? {};
+        if (!['error', 'drop'].includes(outOfRange)) {
+            throw new WgmaxError('BadAttribute', `attribute outOfRange must be "error" or "drop", but is ${String(outOfRange)}`);
+        }
+        const { segments, numSegments, status: wanted } = others;
+        // Rows outside of all offsets are no mistake.
+        const drops = outOfRange === 'drop' || segments === 'offsets';
+        const make = (attributes) => checked(() => this.#module.Operator.segmentMax(attributes));
+        if (!(ids instanceof Tensor)) {
+            const [values, ...more] = await this.#runWithIds(make(others), input, ids, drops ? undefined : numSegments);
+            return { values, status: wanted ? more.pop() : undefined, indices: more[0] };
+        }
+        // A status counts negative ids with those that are too large, which ids in any order may be.
+        const isUnsorted = segments === 'unsorted';
+        const asks = !wanted && !isUnsorted;
+        const [results, largest] = await Promise.all([
+            this.#run(make(asks ? { ...others, status: true } : others), [input, ids]),
+            !wanted && isUnsorted && !drops ? this.reduceMax(ids) : undefined,
+        ]);
+        const [values, ...more] = results;
+        const status = asks || wanted ? more.pop() : undefined;
+        try {
+            if (asks) checkStatus(await status.data(), drops);
+            if (largest) checkRange(await largest.data(), numSegments, () => 'an id');
+        } catch (error) {
+            results.forEach((result) => result.destroy());
+            throw error;
+        } finally {
+            if (asks) status.destroy();
+            largest?.destroy();
+        }
+        return { values, status: asks ? undefined : status, indices: more[0] };
     }
 
     segmentMin(input, ids, attributes) {
@@ -195,17 +240,8 @@ export class Device {
      */
     async node(node, [data, ...others]) {
         const hosts = others.map((other) => other && host(this.#module, other.type, other.shape, other.data));
-        const uploaded = [];
-        try {
-            const parts = hosts.map((other) => other && { type: other.type, shape: other.shape, bytes: other.bytes() });
-            const operator = checked(() => this.#module.Operator.node(node, this.#below(data), parts));
-            for (const other of hosts.slice(0, operator.inputCount - 1)) {
-                uploaded.push(this.#tensor(await checked(this.#raw.upload(other))));
-            }
-            return await this.#run(operator, [data, ...uploaded]);
-        } finally {
-            [...hosts, ...uploaded].forEach((other) => other?.free());
-        }
+        const operator = checked(() => this.#module.Operator.node(node, this.#below(data), hosts));
+        return this.#run(operator, [data], hosts.slice(0, operator.inputCount - 1));
     }
 
     /**
@@ -213,10 +249,13 @@ export class Device {
      * Only a GPU prepares.
      */
     async prepare(operator, attributes, inputs, results) {
+        if (!['reduceMax', 'maxPool', 'segmentMax'].includes(operator)) {
+            throw new WgmaxError('UnknownOperator', `${JSON.stringify(operator)} is not an operator; there are reduceMax, maxPool and segmentMax`);
+        }
         const made = checked(() => this.#module.Operator[operator](attributes));
         const lists = [inputs, results].map((tensors) => this.#list(tensors));
         try {
-            const raw = await checked(this.#module.Prepared.prepare(this.#raw, made, ...lists));
+            const raw = await checked(this.#module.Prepared.prepare(this.raw, made, ...lists));
             return new Prepared(raw, (tensors) => this.#list(tensors));
         } finally {
             lists.forEach((list) => list.free());
@@ -226,14 +265,14 @@ export class Device {
 
     /** Waits for all submitted work. */
     async wait() {
-        await checked(this.#raw.wait());
+        await checked(this.raw.wait());
     }
 
     /**
-     * The pixels of a picture, a canvas or a video, as a tensor `u8` [rows, columns, 4]. On a GPU
-     * its rows may be apart, and `into` is a tensor of an earlier call that is filled again.
+     * The pixels of a picture, a canvas or a video, as a tensor `u8` [rows, columns, 4]: the bytes that
+     * a 2-D canvas gives, on every device the same. `into` is a tensor of a GPU that is filled again.
      */
-    pixels(source, into) {
+    async pixels(source, into) {
         return readPixels(this, source, into);
     }
 
@@ -244,16 +283,17 @@ export class Device {
 
     /** @private What `load` gave, and the device below: for the parts of the package. */
     get parts() {
-        return { module: this.#module, raw: this.#raw };
-    }
-
-    /** Lets go of the device. Its tensors keep what they need of it. */
-    free() {
-        this.#raw.free();
+        return { module: this.#module, raw: this.raw };
     }
 
     #tensor(raw) {
         return new Tensor(raw, this.#module);
+    }
+
+    /** A tensor below, of bytes or of zeros. On a GPU the bytes go to its buffer from where they are. */
+    #upload(raw, { type, shape, bytes }) {
+        const write = (buffer) => bytes && writeTo(this.#gpu.queue, buffer, bytes);
+        return checked(raw.tensor(type, shape, bytes, write));
     }
 
     /** What is below a tensor of this device. */
@@ -270,39 +310,63 @@ export class Device {
         return list;
     }
 
-    /** Runs an operator, which is not used again. */
-    async #run(operator, tensors) {
-        let list;
+    /** Runs an operator, which is not used again, on tensors, and after them on those in memory. */
+    async #run(operator, tensors, hosts = []) {
+        let [list, device] = [];
+        let uploaded = [];
         try {
+            // The page may free its tensors and the device while this waits.
             list = this.#list(tensors);
-            return (await checked(this.#raw.run(operator, list))).map((raw) => this.#tensor(raw));
+            device = this.raw.share();
+            uploaded = await Promise.all(hosts.map((host) => this.#upload(device, host)));
+            uploaded.forEach((raw) => list.add(raw));
+            return (await checked(device.run(operator, list))).map((raw) => this.#tensor(raw));
         } finally {
-            list?.free();
-            operator.free();
+            uploaded.forEach((raw) => raw.destroy());
+            [...uploaded, list, device, operator].forEach((each) => each?.free());
         }
     }
 
-    async #runWithIds(operator, input, ids) {
-        if (ids instanceof Tensor) return this.#run(operator, [input, ids]);
-        let made;
-        let uploaded;
+    /** Runs an operator on segments whose ids are in memory. They are below `count`, if there is one. */
+    async #runWithIds(operator, input, given, count) {
         try {
-            const [type, list] = ArrayBuffer.isView(ids) ? [typeOf(ids), ids] : listOfIds(ids);
-            made = host(this.#module, type, [list.length], list);
-            const counted = checked(() => operator.checked(this.#below(input), made));
-            uploaded = this.#tensor(await checked(this.#raw.upload(made)));
-            return await this.#run(counted, [input, uploaded]);
+            const [type, list] = ArrayBuffer.isView(given) ? [typeOf(given), given] : listOfIds(given);
+            const ids = host(this.#module, type, [list.length], list);
+            const counted = checked(() => operator.checked(this.#below(input), ids));
+            checkRange(list, count, (position) => `segment_ids at position ${position}`);
+            return await this.#run(counted, [input], [ids]);
         } finally {
-            [made, uploaded, operator].forEach((each) => each?.free());
+            operator.free();
         }
     }
+}
+
+const LEFT_OUT = 'outOfRange: \'drop\' leaves such rows out';
+
+/** Refuses ids that are not below a count, if there is one. */
+function checkRange(ids, count, name) {
+    if (count == null) return;
+    const wrong = ids.findIndex((id) => id >= count);
+    if (wrong >= 0) throw new WgmaxError('SegmentOutOfRange', `${name(wrong)} is ${ids[wrong]}, but there are ${count} segments; ${LEFT_OUT}`);
+}
+
+/** Refuses ids that a device found wrong. */
+function checkStatus([flags, dropped], drops) {
+    const mistakes = [
+        [flags & 1, 'UnsortedSegments', 'ids and offsets must ascend'],
+        [flags & 2, 'NegativeSegment', 'ids and offsets must not be negative'],
+        [flags & 4, 'OffsetTooLarge', 'an offset is larger than the number of rows'],
+        [!drops && dropped, 'SegmentOutOfRange', `the ids of ${dropped} rows are not below the number of segments; ${LEFT_OUT}`],
+    ];
+    const [, code, message] = mistakes.find(([is]) => is) ?? [];
+    if (code) throw new WgmaxError(code, message);
 }
 
 /** Ids in a plain list: `i32`, or `i64` where one needs it. */
 function listOfIds(ids) {
     const list = Array.from(ids);
     const wrong = list.find((id) => typeof id !== 'bigint' && !Number.isSafeInteger(id));
-    if (list.includes(undefined) || wrong !== undefined) throw new WgmaxError('WrongElementType', `${wrong} is no id`);
+    if (list.includes(undefined) || wrong !== undefined) throw new WgmaxError('WrongElementType', `${String(wrong)} is no id`);
     return list.every((id) => BigInt(id) === BigInt.asIntN(32, BigInt(id)))
         ? ['i32', Int32Array.from(list, Number)]
         : ['i64', BigInt64Array.from(list, BigInt)];
@@ -317,10 +381,10 @@ function typeOf(array) {
 }
 
 /** A tensor on a device, or a view of one. */
-export class Tensor {
-    /** @private Tensors are made by a device. What is below has a name for the rest of the package. */
+export class Tensor extends Held {
+    /** @private Tensors are made by a device. */
     constructor(raw, module) {
-        this.raw = raw;
+        super(raw);
         this.module = module;
     }
 
@@ -353,19 +417,28 @@ export class Tensor {
 
     /** The elements, as the typed array of the type. */
     async data() {
-        const bytes = await checked(this.raw.bytes());
-        return new ARRAYS[this.type](bytes.buffer);
+        // The page may free the tensor while this waits.
+        const { raw, shape, pitches } = this;
+        const Own = ARRAYS[raw.type];
+        let data = new Own(0);
+        await checked(raw.read((bytes, offset) => {
+            const elements = Math.floor(bytes.length / Own.BYTES_PER_ELEMENT);
+            const memory = new Own(bytes.buffer, bytes.byteOffset, elements);
+            data = allocated(() => gathered(memory, offset, shape, pitches));
+        }));
+        return data;
     }
 
     /** The elements as numbers, also where the type's array holds bits. */
     async numbers() {
+        const { module, type } = this;
         const data = await this.data();
-        if (data instanceof Uint16Array && this.type !== 'u16') return Array.from(this.module.halfNumbers(this.type, data));
-        return Array.from(data, Number);
+        const isBits = data instanceof Uint16Array && type !== 'u16';
+        return Array.from(isBits ? inPieces(data, Float32Array, (piece) => module.halfNumbers(type, piece)) : data, Number);
     }
 
     /** The part of an axis from `start` up to, but not including, `end`. */
-    slice(axis, start, end = this.shape[axis]) {
+    slice(axis, start, end) {
         return this.#viewed((raw) => raw.slice(axis, start, end));
     }
 
@@ -376,33 +449,29 @@ export class Tensor {
 
     /** The axes in another order. */
     permute(axes) {
-        return this.#viewed((raw) => raw.permute(sizes(axes)));
+        return this.#viewed((raw) => raw.permute(axes));
     }
 
-    /** An axis of size 1, repeated. */
+    /** A new axis before `axis`, along which the elements are repeated. */
     broadcast(axis, size) {
         return this.#viewed((raw) => raw.broadcast(axis, size));
     }
 
     /** The same elements in another shape. */
     reshape(shape) {
-        return this.#viewed((raw) => raw.reshape(sizes(shape)));
+        return this.#viewed((raw) => raw.reshape(shape));
     }
 
     /** Elements of the same type that lie elsewhere in this memory. */
     view({ shape, offset = 0, pitches }) {
-        return this.#viewed((raw) => raw.view(sizes(shape), offset, Int32Array.from(pitches)));
+        return this.#viewed((raw) => raw.view(shape, offset, pitches));
     }
 
     /** Frees the memory now, which other views of it share. */
     destroy() {
+        if (this.isFreed) return;
         this.raw.destroy();
         this.free();
-    }
-
-    /** Lets go of the tensor. Its memory is freed when nothing holds it. */
-    free() {
-        this.raw.free();
     }
 
     #viewed(view) {
@@ -411,34 +480,23 @@ export class Tensor {
 }
 
 /** An operator that is planned and compiled. */
-export class Prepared {
-    #raw;
+export class Prepared extends Held {
     #list;
 
     /** @private Made by `Device.prepare`. */
     constructor(raw, list) {
-        this.#raw = raw;
+        super(raw);
         this.#list = list;
     }
 
     /** Submits so many runs one after the other, and waits for none. */
     submit(inputs, results, times = 1) {
+        const { raw } = this;
         const lists = [inputs, results].map(this.#list);
         try {
-            checked(() => this.#raw.submit(...lists, times));
+            checked(() => raw.submit(...lists, times));
         } finally {
             lists.forEach((list) => list.free());
         }
-    }
-
-    free() {
-        this.#raw.free();
-    }
-}
-
-// `using x = ...`, where there is such a thing.
-if (Symbol.dispose) {
-    for (const Class of [Device, Tensor, Prepared]) {
-        Class.prototype[Symbol.dispose] = Class.prototype.free;
     }
 }

@@ -12,6 +12,8 @@ let cpu;
 let memory;
 /** The size and the attributes that the GPU has shaders for. */
 let compiled;
+/** The number of pictures so far. */
+let pictures = 0;
 let isDirty = false;
 let isBusy = false;
 let stream;
@@ -51,6 +53,7 @@ function drawSample() {
     context.beginPath();
     context.arc(520, 90, 26, 0, 7);
     context.fill();
+    pictures += 1;
     changed();
 }
 
@@ -59,79 +62,81 @@ function drawPicture(picture, width, height) {
     const scale = Math.min(1, MAX_SIDE / Math.max(width, height));
     const [w, h] = [width, height].map((size) => Math.max(1, Math.round(size * scale)));
     if (source.width !== w || source.height !== h) Object.assign(source, { width: w, height: h });
+    context.clearRect(0, 0, w, h);
     context.drawImage(picture, 0, 0, w, h);
+    pictures += 1;
     changed();
 }
 
-function attributes() {
+/** The operator and its attributes, as they are chosen now. */
+function chosen() {
     const [width, height, dilation, stride] = sliders.map((id) => Number($(id).value));
-    return { kernel: [height, width], dilations: [dilation, dilation], strides: [stride, stride], padding: 'sameUpper', layout: 'nxc' };
-}
-
-/** A tensor [rows, columns, 4] as a batch of one. */
-function batch(tensor) {
-    const { shape, offset, pitches } = tensor;
-    return tensor.view({ shape: [1, ...shape], offset, pitches: [pitches[0] * shape[0], ...pitches] });
-}
-
-function unbatch(tensor) {
-    return tensor.view({ shape: tensor.shape.slice(1), offset: tensor.offset, pitches: tensor.pitches.slice(1) });
+    return {
+        operator: $('extremum').value,
+        attributes: { kernel: [height, width], dilations: [dilation, dilation], strides: [stride, stride], padding: 'sameUpper', layout: 'nxc' },
+        window: `${width} x ${height}`,
+    };
 }
 
 /** The pooled picture of a device, and the milliseconds of the pooling alone. */
-async function pool(device, pixels) {
-    const input = batch(pixels);
+async function pool(device, pixels, { operator, attributes }) {
+    const input = pixels.broadcast(0, 1);
     // What is compiled for the first time is not timed.
-    const key = JSON.stringify([pixels.shape, $('extremum').value, attributes()]);
+    const key = JSON.stringify([pixels.shape, operator, attributes]);
     if (!device.isCpu && key !== compiled) {
-        const { values } = await device[$('extremum').value](input, attributes());
+        const { values } = await device[operator](input, attributes);
         await device.wait();
         values.destroy();
         compiled = key;
     }
     const start = performance.now();
-    const { values } = await device[$('extremum').value](input, attributes());
+    const { values } = await device[operator](input, attributes);
     await device.wait();
     const time = performance.now() - start;
     input.free();
-    return { picture: unbatch(values), time, free: () => (device.isCpu ? values.free() : values.destroy()) };
+    return { picture: values.reshape(values.shape.slice(1)), time, free: () => values.destroy() };
 }
 
 async function update() {
+    // Both devices get what is read here, and the verdict is about that: the page changes meanwhile.
+    const choice = chosen();
+    const number = pictures;
     const { width, height } = source;
-    $('source-size').textContent = `${width} x ${height}`;
     const image = context.getImageData(0, 0, width, height);
-    const onCpu = await cpu.tensor('u8', [height, width, 4], image.data);
-    const expected = await pool(cpu, onCpu);
+    const onCpu = await cpu.pixels(image);
+    const expected = await pool(cpu, onCpu, choice);
     const right = await expected.picture.data();
     const [rows, columns] = expected.picture.shape;
     let differing = 0;
     const shown = new Uint8ClampedArray(right);
+    let found;
     if (gpu) {
         if (memory && `${memory.shape}` !== `${[height, width, 4]}`) memory = memory.destroy();
-        memory = await gpu.pixels(source, memory);
-        const found = await pool(gpu, memory);
-        await gpu.draw(found.picture, $('gpu'));
+        memory = await gpu.pixels(image, memory);
+        found = await pool(gpu, memory, choice);
         const bytes = await found.picture.data();
         for (let i = 0; i < right.length; i += 4) {
             if ([0, 1, 2, 3].every((c) => bytes[i + c] === right[i + c])) continue;
             differing += 1;
             shown.set([255, 0, 0, 255], i);
         }
-        $('gpu-time').textContent = `${found.time.toFixed(1)} ms`;
-        found.picture.free();
-        found.free();
     }
-    Object.assign($('cpu'), { width: columns, height: rows });
-    $('cpu').getContext('2d').putImageData(new ImageData(shown, columns, rows), 0, 0);
-    $('cpu-time').textContent = `${expected.time.toFixed(1)} ms`;
-    expected.picture.free();
-    expected.free();
-    onCpu.free();
-    const what = `Windows of ${$('width').value} x ${$('height').value} on ${columns} x ${rows} pixels`;
-    if (!gpu) say(`${what}, on the CPU alone: this browser gives pages no GPU.`, 'warn');
-    else if (differing) say(`${what}: GPU and CPU differ in ${differing} pixels, which are red.`, 'bad');
-    else say(`${what}: GPU and CPU are the same, bit for bit.`, 'good');
+    // The next run shows the picture that came meanwhile.
+    if (number === pictures) {
+        $('source-size').textContent = `${width} x ${height}`;
+        if (found) {
+            await gpu.draw(found.picture, $('gpu'));
+            $('gpu-time').textContent = `${found.time.toFixed(1)} ms`;
+        }
+        Object.assign($('cpu'), { width: columns, height: rows });
+        $('cpu').getContext('2d').putImageData(new ImageData(shown, columns, rows), 0, 0);
+        $('cpu-time').textContent = `${expected.time.toFixed(1)} ms`;
+        const what = `Windows of ${choice.window} on ${columns} x ${rows} pixels`;
+        if (!found) say(`${what}, on the CPU alone: this browser gives pages no GPU.`, 'warn');
+        else if (differing) say(`${what}: GPU and CPU differ in ${differing} pixels, which are red.`, 'bad');
+        else say(`${what}: GPU and CPU are the same, bit for bit.`, 'good');
+    }
+    for (const each of [expected.picture, expected, onCpu, found?.picture, found]) each?.free();
 }
 
 /** Draws again, once for all that has changed since. */

@@ -79,12 +79,12 @@ impl Operator {
     }
 
     /// The operator for segment ids on the host: they are checked, and counted.
-    pub fn checked(&self, data: &Tensor, ids: &HostTensor) -> Result<Operator> {
-        match &self.0 {
-            wgmax::operator::Operator::SegmentMax(op) => {
-                op.checked(data.inner.desc(), &ids.0).map(|op| Self(op.into())).map_err(js)
+    pub fn checked(&self, data: &Tensor, ids: JsValue) -> Result<Operator> {
+        match (&self.0, HostTensor::of(&ids)?) {
+            (wgmax::operator::Operator::SegmentMax(op), Some(ids)) => {
+                op.checked(data.inner.desc(), &ids).map(|op| Self(op.into())).map_err(js)
             }
-            other => Ok(Self(other.clone())),
+            (other, _) => Ok(Self(other.clone())),
         }
     }
 }

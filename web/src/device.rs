@@ -1,6 +1,6 @@
 //! Devices.
 
-use js_sys::Promise;
+use js_sys::{Function, Promise, Uint8Array};
 use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
 use wasm_bindgen_futures::future_to_promise;
@@ -8,11 +8,11 @@ use wgmax::wgpu;
 use wgmax::{DeviceOptions, Error};
 
 use crate::attributes::Operator;
-use crate::error::{Result, js};
-use crate::host::HostTensor;
-use crate::object::{array, object};
+use crate::error::js;
+use crate::host::{HostTensor, desc};
+use crate::object::{array, begun, object};
 use crate::prepared::Tensors;
-use crate::tensor::Tensor;
+use crate::tensor::{Tensor, gpu_buffer};
 
 /// A GPU, or the CPU.
 #[wasm_bindgen]
@@ -78,12 +78,33 @@ impl Device {
         device.map_or(JsValue::UNDEFINED, |device| AsRef::<JsValue>::as_ref(device).clone())
     }
 
-    /// A promise of a copy of a tensor on the device.
-    pub fn upload(&self, tensor: &HostTensor) -> Promise {
-        let (device, tensor) = (self.inner.clone(), tensor.0.clone());
-        future_to_promise(async move {
-            let uploaded = device.upload_async(&tensor).await;
-            uploaded.map(|inner| Tensor::from(inner).into()).map_err(js)
+    /// The same device, which is freed by itself.
+    pub fn share(&self) -> Device {
+        Self { inner: self.inner.clone() }
+    }
+
+    /// A promise of a tensor: of bytes, or of zeros where there are none. On a GPU `write` gets the
+    /// `GPUBuffer` before this returns, and copies the bytes itself: they need no place in the memory
+    /// of the WebAssembly, which never shrinks.
+    pub fn tensor(
+        &self,
+        element_type: &str,
+        shape: &JsValue,
+        bytes: Option<Uint8Array>,
+        write: Function,
+    ) -> Promise {
+        let device = self.inner.clone();
+        let host = bytes.clone().filter(|_| device.is_cpu());
+        let host = host.map(|bytes| HostTensor::new(element_type, shape, &bytes)).transpose();
+        let desc = desc(element_type, shape, bytes.as_ref());
+        begun(async move {
+            let mut thrown = None;
+            let write = |buffer: &wgpu::Buffer| {
+                thrown = write.call1(&JsValue::UNDEFINED, &gpu_buffer(buffer)).err();
+            };
+            let filled = device.filled_async(&desc?, host?.map(|host| host.0), write).await;
+            let inner = filled.map_err(js)?;
+            thrown.map_or_else(|| Ok(Tensor::from(inner).into()), Err)
         })
     }
 
@@ -95,16 +116,6 @@ impl Device {
             let results = device.run_async(operator, &inputs).await.map_err(js)?;
             Ok(array(results.into_iter().map(Tensor::from)))
         })
-    }
-
-    /// The launches of an operator on tensors like these, as text.
-    pub fn explain(&self, operator: &Operator, data: &Tensor) -> Result<String> {
-        let plan = self.inner.plan(&operator.0, &[data.inner.desc()]).map_err(js)?;
-        let lines = plan.launches().iter().map(|launch| {
-            let [x, y, z] = launch.grid();
-            format!("{}: {x} x {y} x {z} workgroups", launch.label())
-        });
-        Ok(lines.collect::<Vec<_>>().join("\n"))
     }
 
     /// A promise that all submitted work is done.
@@ -125,23 +136,16 @@ impl Device {
                 Err(error) => js_sys::Reflect::get(&js(error), &"code".into()).unwrap_or_default(),
             }
         }
-        let op = wgmax::operator::ReduceMax::new();
+        let op: wgmax::operator::Operator = wgmax::operator::ReduceMax::new().into();
         let host = wgmax::Tensor::from_slice([2], &[1u8, 2]);
-        let (device, desc) = (&self.inner, data.inner.desc());
-        let mut chain = device.chain();
+        let device = &self.inner;
         array([
             code(wgmax::Device::gpu()),
             code(wgmax::Device::named("gpu")),
-            code(wgmax::Device::all().swap_remove(0)),
-            code(wgmax::adapter("gpu")),
             code(data.inner.download()),
-            code(device.run(&op, &[&data.inner])),
+            code(device.run(op, &[&data.inner])),
             code(device.wait()),
             code(host.and_then(|host| device.upload(&host))),
-            code(device.prepare(&op, &[desc])),
-            code(chain.run(&op, &[&data.inner])),
-            code(chain.submit()),
-            code(wgmax::sweep::Case::nth(1, 0).and_then(|case| case.run(device))),
         ])
     }
 }

@@ -5,13 +5,18 @@ use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
 
 /// The result of what JavaScript calls.
-pub type Result<T> = std::result::Result<T, JsValue>;
+pub type Result<T, E = JsValue> = std::result::Result<T, E>;
 
 /// An `Error` whose `code` is the name of the variant, and whose `name` is `WgmaxError`.
 pub fn js(error: wgmax::Error) -> JsValue {
     let debug = format!("{error:?}");
     let code = debug.split(|c: char| !c.is_ascii_alphanumeric()).next().unwrap_or_default();
-    let object = js_sys::Error::new(&error.to_string());
+    coded(code, &error.to_string())
+}
+
+/// An `Error` with a code.
+pub fn coded(code: &str, message: &str) -> JsValue {
+    let object = js_sys::Error::new(message);
     object.set_name("WgmaxError");
     // It cannot fail on an object that was just made.
     let _ = Reflect::set(&object, &"code".into(), &code.into());

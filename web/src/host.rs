@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use half::{bf16, f16};
-use js_sys::Uint8Array;
+use js_sys::{Reflect, Uint8Array};
 use wasm_bindgen::prelude::wasm_bindgen;
 use wasm_bindgen::{JsCast, JsValue};
-use wgmax::{ElementType, Error};
+use wgmax::{ElementType, Error, TensorDesc};
 
-use crate::error::{Result, js};
-use crate::object::{array, object};
+use crate::error::{Result, coded, js};
+use crate::object::{MAX_SAFE_INTEGER, array, integers, object, text};
 
 /// A tensor in the memory of the WebAssembly.
 #[wasm_bindgen]
@@ -19,13 +19,15 @@ pub struct HostTensor(pub(crate) wgmax::Tensor);
 impl HostTensor {
     /// A tensor of an element type, such as `"f32"`, with these bytes.
     #[wasm_bindgen(constructor)]
-    pub fn new(element_type: &str, shape: Vec<u32>, bytes: Vec<u8>) -> Result<HostTensor> {
-        let make = || {
-            let element_type: ElementType = element_type.parse()?;
-            // They are copied again only if their address is not a multiple of 8.
-            wgmax::Tensor::from_shared(element_type, sizes(&shape), Arc::new(bytes))
-        };
-        make().map(Self).map_err(js)
+    pub fn new(element_type: &str, shape: &JsValue, bytes: &Uint8Array) -> Result<HostTensor> {
+        let desc = desc(element_type, shape, Some(bytes))?;
+        let (length, mut memory) = (desc.byte_len(), Vec::new());
+        memory.try_reserve_exact(length).map_err(|_| js(out_of_memory(length as f64)))?;
+        memory.resize(length, 0);
+        bytes.copy_to(&mut memory);
+        // They are copied again only if their address is not a multiple of an element's size.
+        let made = wgmax::Tensor::from_shared(desc.element_type(), desc.shape(), Arc::new(memory));
+        made.map(Self).map_err(js)
     }
 
     /// The element type's name.
@@ -61,11 +63,10 @@ impl HostTensor {
             return Ok(None);
         }
         // Exported structs cannot be borrowed from a list, so its parts are read.
-        let get = |key: &str| js_sys::Reflect::get(value, &key.into());
+        let get = |key: &str| Reflect::get(value, &key.into());
         let bytes: Uint8Array = get("bytes")?.unchecked_into();
-        let shape: js_sys::Uint32Array = get("shape")?.unchecked_into();
         let element_type = get("type")?.as_string().unwrap_or_default();
-        HostTensor::new(&element_type, shape.to_vec(), bytes.to_vec()).map(|host| Some(host.0))
+        HostTensor::new(&element_type, &get("shape")?, &bytes).map(|host| Some(host.0))
     }
 }
 
@@ -90,9 +91,41 @@ pub fn comparison(found: &wgmax::Comparison) -> JsValue {
     ])
 }
 
+/// The type and shape of a tensor, which has the bytes, if they are given.
+pub fn desc(element_type: &str, shape: &JsValue, bytes: Option<&Uint8Array>) -> Result<TensorDesc> {
+    let element_type: ElementType = element_type.parse().map_err(js)?;
+    let shape = sizes(shape)?;
+    let desc = TensorDesc::new(element_type, shape.clone()).map_err(|error| {
+        let bytes = shape.iter().fold(element_type.size() as f64, |bytes, &n| bytes * n as f64);
+        // Where addresses have 64 bits there is one for each of so many bytes: it is memory that lacks.
+        let is_memory = matches!(error, Error::ShapeOverflow { .. }) && bytes < MAX_SAFE_INTEGER;
+        js(if is_memory { out_of_memory(bytes) } else { error })
+    })?;
+    // js-sys has a length in 32 bits.
+    let actual = bytes.map(|bytes| Reflect::get(bytes, &"length".into())).transpose()?;
+    match actual.and_then(|actual| actual.as_f64()) {
+        Some(actual) if actual != desc.byte_len() as f64 => Err(js(Error::WrongByteLength {
+            element_type,
+            shape,
+            expected: desc.byte_len(),
+            actual: actual as usize,
+        })),
+        _ => Ok(desc),
+    }
+}
+
+fn out_of_memory(bytes: f64) -> Error {
+    Error::OutOfMemory { device: "the CPU".into(), what: format!("a tensor of {bytes} bytes") }
+}
+
 /// Sizes as Rust has them.
-pub fn sizes(shape: &[u32]) -> Vec<usize> {
-    shape.iter().map(|&size| size as usize).collect()
+pub fn sizes(shape: &JsValue) -> Result<Vec<usize>> {
+    let sizes = integers(shape)
+        .and_then(|sizes| sizes.into_iter().map(|size| size.try_into().ok()).collect());
+    sizes.ok_or_else(|| {
+        let message = format!("a shape is a list of sizes below 2^32, not {}", text(shape));
+        coded("BadShape", &message)
+    })
 }
 
 /// Sizes as JavaScript has them. No tensor in 32 bits of memory has larger ones.

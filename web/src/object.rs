@@ -1,7 +1,12 @@
 //! Reading and making plain JavaScript objects.
 
-use js_sys::{Array, BigInt, Object, Reflect};
+use std::future::Future;
+use std::task::{Context, Poll, Waker};
+
+use js_sys::{Array, BigInt, Object, Promise, Reflect};
+use wasm_bindgen::prelude::wasm_bindgen;
 use wasm_bindgen::{JsCast, JsValue};
+use wasm_bindgen_futures::future_to_promise;
 use wgmax::Error;
 
 /// An object with these properties.
@@ -17,6 +22,16 @@ pub fn object<const N: usize>(properties: [(&str, JsValue); N]) -> JsValue {
 /// An array of these values.
 pub fn array(values: impl IntoIterator<Item = impl Into<JsValue>>) -> JsValue {
     values.into_iter().map(Into::into).collect::<Array>().into()
+}
+
+/// A promise of what a future gives. Its first part runs now, before the page can change what it reads.
+pub fn begun(future: impl Future<Output = Result<JsValue, JsValue>> + 'static) -> Promise {
+    let mut future = Box::pin(future);
+    match future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(Ok(value)) => Promise::resolve(&value),
+        Poll::Ready(Err(error)) => Promise::reject(&error),
+        Poll::Pending => future_to_promise(future),
+    }
 }
 
 /// The attributes of an operator: each is read once, and those that are not read are unknown.
@@ -85,7 +100,10 @@ impl Fields {
     }
 }
 
-const INTEGER: &str = "an integer";
+/// What an integer must be.
+pub const INTEGER: &str = "an integer";
+/// What a size or a number of times must be.
+pub const SIZE: &str = "an integer from 0 on, below 2^32";
 /// What a list of integers must be.
 pub const LIST: &str = "a list of integers";
 
@@ -94,16 +112,27 @@ pub fn bad(attribute: &'static str, expected: &'static str, value: &JsValue) -> 
     Error::BadAttribute { attribute, expected, value: text(value) }
 }
 
+#[wasm_bindgen]
+extern "C" {
+    #[wasm_bindgen(catch, js_name = String)]
+    fn string(value: &JsValue) -> Result<String, JsValue>;
+}
+
 /// A value as text, for errors.
 pub fn text(value: &JsValue) -> String {
-    let json = js_sys::JSON::stringify(value).ok().and_then(|text| text.as_string());
-    json.unwrap_or_else(|| format!("{value:?}"))
+    // JSON has no NaN and no `BigInt`.
+    let has_json = value.is_object() || value.is_string();
+    let json = has_json.then(|| js_sys::JSON::stringify(value).ok()?.as_string()).flatten();
+    json.or_else(|| string(value).ok()).unwrap_or_default()
 }
+
+/// The largest integer that a number tells from all others, and from all fractions.
+pub const MAX_SAFE_INTEGER: f64 = 9_007_199_254_740_991.0;
 
 /// An integer of a number or a `BigInt`.
 pub fn integer(value: &JsValue) -> Option<i64> {
     if let Some(number) = value.as_f64() {
-        let whole = number.trunc() == number && number.abs() <= 9_007_199_254_740_991.0;
+        let whole = number.trunc() == number && number.abs() <= MAX_SAFE_INTEGER;
         return whole.then_some(number as i64);
     }
     value.clone().dyn_into::<BigInt>().ok().and_then(|big| i64::try_from(big).ok())
@@ -116,4 +145,14 @@ pub fn integers(value: &JsValue) -> Option<Vec<i64>> {
     }
     let iterator = js_sys::try_iter(value).ok()??;
     iterator.map(|item| integer(&item.ok()?)).collect()
+}
+
+/// An argument that is an integer.
+pub fn number<T: TryFrom<i64>>(
+    name: &'static str,
+    expected: &'static str,
+    value: &JsValue,
+) -> Result<T, Error> {
+    let number = integer(value).and_then(|number| T::try_from(number).ok());
+    number.ok_or_else(|| bad(name, expected, value))
 }

@@ -1,6 +1,7 @@
 //! Prepared operators: compiled once, and run any number of times on tensors that are there.
 
 use js_sys::Promise;
+use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
 use wasm_bindgen_futures::future_to_promise;
 use wgmax::{BufferRange, DeviceTensor, Error, View, wgpu};
@@ -8,6 +9,7 @@ use wgmax::{BufferRange, DeviceTensor, Error, View, wgpu};
 use crate::attributes::Operator;
 use crate::device::Device;
 use crate::error::{Result, js};
+use crate::object::{SIZE, number};
 use crate::tensor::Tensor;
 
 /// An operator that is planned and compiled for tensors that lie as some do.
@@ -70,7 +72,8 @@ impl Prepared {
     }
 
     /// Submits so many runs, one after the other, and waits for none.
-    pub fn submit(&self, inputs: &Tensors, results: &Tensors, times: u32) -> Result<()> {
+    pub fn submit(&self, inputs: &Tensors, results: &Tensors, times: &JsValue) -> Result<()> {
+        let times: u32 = number("times", SIZE, times).map_err(js)?;
         let (inputs, results) = (inputs.ranges()?, results.ranges()?);
         let mut encoder = self.device.create_command_encoder(&Default::default());
         for _ in 0..times {

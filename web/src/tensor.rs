@@ -1,13 +1,24 @@
 //! Tensors on a device.
 
-use js_sys::{Promise, Uint8Array};
+use js_sys::Promise;
 use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
 use wasm_bindgen_futures::future_to_promise;
-use wgmax::{DeviceTensor, TensorDesc, View};
+use wgmax::{DeviceTensor, Error, TensorDesc, View, wgpu};
 
 use crate::error::{Result, js};
 use crate::host::{numbers, sizes};
+use crate::object::{INTEGER, LIST, SIZE, bad, integers, number};
+
+#[wasm_bindgen]
+extern "C" {
+    /// A function that takes the bytes of some memory, and the element of it that is the first one.
+    pub type Reader;
+    #[wasm_bindgen(method, catch, js_name = call)]
+    fn read(this: &Reader, receiver: &JsValue, memory: &[u8], offset: f64) -> Result<()>;
+    #[wasm_bindgen(method, catch, js_name = call)]
+    fn read_array(this: &Reader, receiver: &JsValue, memory: &JsValue, offset: f64) -> Result<()>;
+}
 
 /// A tensor on a device, or a view of one.
 #[wasm_bindgen]
@@ -50,8 +61,7 @@ impl Tensor {
     /// The `GPUBuffer` that holds the elements; `undefined` on the CPU.
     #[wasm_bindgen(getter)]
     pub fn buffer(&self) -> JsValue {
-        let buffer = self.inner.buffer().and_then(|buffer| buffer.as_webgpu());
-        buffer.map_or(JsValue::UNDEFINED, |buffer| AsRef::<JsValue>::as_ref(buffer).clone())
+        self.inner.buffer().map_or(JsValue::UNDEFINED, gpu_buffer)
     }
 
     /// Frees the memory now, also that of the tensors that share it, and not when JavaScript gets
@@ -62,30 +72,46 @@ impl Tensor {
         }
     }
 
-    /// A promise of the elements' bytes, one after the other.
-    pub fn bytes(&self) -> Promise {
+    /// A promise that `reader` was called with the bytes of the memory, where they lie, and with the
+    /// offset of the first element among them.
+    pub fn read(&self, reader: Reader) -> Promise {
         let tensor = self.inner.clone();
         future_to_promise(async move {
-            let found = tensor.download_async().await.map_err(js)?;
-            Ok(Uint8Array::from(found.bytes()).into())
+            let (mut read, none) = (Ok(()), JsValue::NULL);
+            match tensor.host_memory() {
+                Some(memory) => read = reader.read(&none, memory, tensor.view().offset() as f64),
+                None => {
+                    let mapped = |memory: &wgpu::BufferView, view: &View| {
+                        let memory = memory.as_uint8array();
+                        read = reader.read_array(&none, memory, view.offset() as f64);
+                    };
+                    tensor.mapped_async(mapped).await.map_err(js)?;
+                }
+            }
+            read.map(|()| JsValue::UNDEFINED)
         })
     }
 
     /// A view of the memory: elements of the same type that lie at `offset` by `pitches`.
-    pub fn view(&self, shape: Vec<u32>, offset: usize, pitches: Vec<i32>) -> Result<Tensor> {
-        self.viewed(|view| {
-            let desc = TensorDesc::new(view.desc().element_type(), sizes(&shape))?;
-            let pitches: Vec<isize> = pitches.iter().map(|&pitch| pitch as isize).collect();
-            View::new(desc, offset, pitches)
-        })
+    pub fn view(&self, shape: &JsValue, offset: &JsValue, pitches: &JsValue) -> Result<Tensor> {
+        let shape = sizes(shape)?;
+        let made = || {
+            let desc = TensorDesc::new(self.inner.desc().element_type(), shape)?;
+            let list = integers(pitches)
+                .and_then(|list| list.into_iter().map(|pitch| pitch.try_into().ok()).collect());
+            let list: Vec<isize> = list.ok_or_else(|| bad("pitches", PITCHES, pitches))?;
+            View::new(desc, number("offset", SIZE, offset)?, list)
+        };
+        self.viewed(made())
     }
 
     /// The same elements in another shape, if they lie one after the other.
-    pub fn reshape(&self, shape: Vec<u32>) -> Result<Tensor> {
-        self.viewed(|view| {
-            let desc = TensorDesc::new(view.desc().element_type(), sizes(&shape))?;
+    pub fn reshape(&self, shape: &JsValue) -> Result<Tensor> {
+        let (shape, view) = (sizes(shape)?, self.inner.view());
+        let made = || {
+            let desc = TensorDesc::new(view.desc().element_type(), shape)?;
             if !view.is_contiguous() || desc.len() != view.desc().len() {
-                return Err(wgmax::Error::BadView {
+                return Err(Error::BadView {
                     shape: desc.shape().to_vec(),
                     offset: view.offset(),
                     pitches: view.pitches(),
@@ -93,32 +119,71 @@ impl Tensor {
                 });
             }
             Ok(View::from(&desc))
-        })
+        };
+        self.viewed(made())
     }
 
-    /// A part of an axis: from `start` up to, but not including, `end`.
-    pub fn slice(&self, axis: usize, start: usize, end: usize) -> Result<Tensor> {
-        self.viewed(|view| view.slice(axis, start..end))
+    /// A part of an axis: from `start` up to, but not including, `end`, or the end of the axis.
+    pub fn slice(&self, axis: &JsValue, start: &JsValue, end: &JsValue) -> Result<Tensor> {
+        let made = || {
+            let axis = self.axis(axis, 0)?;
+            let end = match end.is_undefined() {
+                true => self.inner.desc().shape()[axis],
+                false => number("end", SIZE, end)?,
+            };
+            self.inner.view().slice(axis, number("start", SIZE, start)?..end)
+        };
+        self.viewed(made())
     }
 
     /// Every `step`-th element of an axis; from the last one on if it is negative.
     #[wasm_bindgen(js_name = stepBy)]
-    pub fn step_by(&self, axis: usize, step: i32) -> Result<Tensor> {
-        self.viewed(|view| view.step_by(axis, step as isize))
+    pub fn step_by(&self, axis: &JsValue, step: &JsValue) -> Result<Tensor> {
+        let made = || self.inner.view().step_by(self.axis(axis, 0)?, number("step", PITCH, step)?);
+        self.viewed(made())
     }
 
     /// The axes in another order.
-    pub fn permute(&self, axes: Vec<u32>) -> Result<Tensor> {
-        self.viewed(|view| view.permute(&sizes(&axes)))
+    pub fn permute(&self, axes: &JsValue) -> Result<Tensor> {
+        let made = || {
+            let list = integers(axes).ok_or_else(|| bad("axes", LIST, axes))?;
+            let rank = self.inner.desc().rank();
+            let list: Result<Vec<usize>, Error> =
+                list.into_iter().map(|axis| in_range(axis, rank)).collect();
+            self.inner.view().permute(&list?)
+        };
+        self.viewed(made())
     }
 
-    /// An axis of size 1, repeated.
-    pub fn broadcast(&self, axis: usize, size: usize) -> Result<Tensor> {
-        self.viewed(|view| view.broadcast(axis, size))
+    /// A new axis before `axis`, along which the elements are repeated.
+    pub fn broadcast(&self, axis: &JsValue, size: &JsValue) -> Result<Tensor> {
+        let made = || self.inner.view().broadcast(self.axis(axis, 1)?, number("size", SIZE, size)?);
+        self.viewed(made())
     }
 
-    fn viewed(&self, view: impl FnOnce(&View) -> wgmax::Result<View>) -> Result<Tensor> {
-        let made = view(self.inner.view()).and_then(|view| self.inner.with_view(view));
+    fn viewed(&self, view: wgmax::Result<View>) -> Result<Tensor> {
+        let made = view.and_then(|view| self.inner.with_view(view));
         made.map(Self::from).map_err(js)
     }
+
+    /// The axis of an argument, among the tensor's axes and some more.
+    fn axis(&self, axis: &JsValue, more: usize) -> Result<usize, Error> {
+        in_range(number("axis", INTEGER, axis)?, self.inner.desc().rank() + more)
+    }
+}
+
+const PITCH: &str = "an integer of 32 bits";
+const PITCHES: &str = "a list of integers of 32 bits";
+
+/// An axis; a negative one counts from the back.
+fn in_range(axis: i64, rank: usize) -> Result<usize, Error> {
+    let from_front = if axis < 0 { axis.saturating_add(rank as i64) } else { axis };
+    let found = usize::try_from(from_front).ok().filter(|&found| found < rank);
+    found.ok_or(Error::AxisOutOfRange { axis, rank })
+}
+
+/// The `GPUBuffer` of a buffer.
+pub fn gpu_buffer(buffer: &wgpu::Buffer) -> JsValue {
+    let buffer = buffer.as_webgpu();
+    buffer.map_or(JsValue::UNDEFINED, |buffer| AsRef::<JsValue>::as_ref(buffer).clone())
 }

@@ -101,6 +101,76 @@ tests['segmentMax takes ids of all kinds'] = (wgmax, options) => both(wgmax, opt
     await fails('SegmentIdsLength', () => device.segmentMax(x, [0, 0]));
 });
 
+tests['ids that are no segments are errors, unless they are dropped'] = (wgmax, options) => both(wgmax, options, async (device) => {
+    const x = await device.tensor('i32', [4], [5, 6, 7, 8]);
+    const run = async (ids, attributes) => {
+        const { values, status, indices } = await device.segmentMax(x, ids, attributes);
+        return [await values.numbers(), await status?.numbers(), await indices?.numbers()].filter((list) => list);
+    };
+    const upload = (ids, type = 'i32') => device.tensor(type, [ids.length], ids);
+    for (const [segments, ids, dropped, code] of [
+        ['sorted', [0, 1, 1, 1], null],
+        ['sorted', [0, 1, 2, 9], [[5, 6], 2], 'SegmentOutOfRange'],
+        ['sorted', [-1, 0, 0, 1], null, 'NegativeSegment'],
+        ['sorted', [1, 0, 1, 1], null, 'UnsortedSegments'],
+        ['unsorted', [1, 0, 1, 0], null],
+        ['unsorted', [1, 0, 2, 2 ** 31 - 1], [[6, 5], 2], 'SegmentOutOfRange'],
+        ['unsorted', [1, 0, -9, 2], [[6, 5], 2], 'SegmentOutOfRange'],
+    ]) {
+        const attributes = { segments, numSegments: 2 };
+        for (const given of [ids, Int32Array.from(ids), BigInt64Array.from(ids, BigInt), await upload(ids), await upload(ids.map(BigInt), 'i64')]) {
+            if (!code) {
+                equal((await run(given, attributes)).length, 1, 'no status');
+                continue;
+            }
+            await fails(code, () => run(given, attributes));
+            if (!dropped) {
+                await fails(code, () => run(given, { ...attributes, outOfRange: 'drop' }));
+                continue;
+            }
+            equal(await run(given, { ...attributes, outOfRange: 'drop' }), [dropped[0]], `${segments} ${ids}`);
+            const all = await run(given, { ...attributes, outOfRange: 'drop', status: true, indices: true });
+            equal(all.slice(0, 2), [dropped[0], [0, dropped[1]]], `${segments} ${ids}`);
+        }
+        // With the status the page looks by itself.
+        if (dropped) equal(await run(await upload(ids), { ...attributes, status: true }), [dropped[0], [0, dropped[1]]]);
+        if (code && !dropped) equal((await run(await upload(ids), { ...attributes, status: true }))[1][0] > 0, true);
+    }
+    // A BigInt is a number, too; unsigned ids; and what is not counted is not out of range.
+    await fails('SegmentOutOfRange', () => run([0, 1, 2, 3], { numSegments: 3n }));
+    await fails('SegmentOutOfRange', () => run(BigUint64Array.of(0n, 1n, 2n, 2n ** 64n - 1n), { numSegments: 3 }));
+    await fails('SegmentOutOfRange', async () => run(await upload([0n, 1n, 2n, 2n ** 64n - 1n], 'u64'), { numSegments: 3 }));
+    // Negative ids in any order are no mistake.
+    equal(await run([0, -1, 0, 0], { segments: 'unsorted' }), [[8]]);
+    equal(await run([0, -1, 0, 0], { segments: 'unsorted', numSegments: 1, status: true }), [[8], [0, 1]]);
+    for (const type of ['i8', 'i64']) equal(await run(await upload([0, -1, 0, -1], type), { segments: 'unsorted', numSegments: 1 }), [[7]]);
+    await fails('SegmentOutOfRange', async () => run(await upload([0n, 1n, 2n, 2n ** 64n - 1n], 'u64'), { segments: 'unsorted', numSegments: 3 }));
+    await fails('SegmentCountUnknown', async () => run(await upload([0, 0, 0, 0]), { segments: 'unsorted' }));
+    await fails('SegmentIdsLength', async () => run(await upload([]), { segments: 'unsorted', numSegments: 1 }));
+    await fails('BadAttribute', () => run([0, 0, 0, 0], { outOfRange: 'ignore' }));
+    // Rows outside of offsets are no mistake, but offsets that descend are.
+    for (const make of [(ids) => Int32Array.from(ids), upload]) {
+        equal(await run(await make([1, 2, 3]), { segments: 'offsets' }), [[6, 7]]);
+        equal(await run(await make([1, 2, 3]), { segments: 'offsets', status: true }), [[6, 7], [0, 2]]);
+        await fails('UnsortedSegments', async () => run(await make([1, 3, 2]), { segments: 'offsets' }));
+        await fails('OffsetTooLarge', async () => run(await make([1, 3, 5]), { segments: 'offsets' }));
+    }
+});
+
+tests['with positions a maximum is the element that is there'] = (wgmax, options) => both(wgmax, options, async (device) => {
+    // As wgmax.d.ts says of `indices`.
+    const x = await device.tensor('f32', [1, 1, 2], [-0, 0]);
+    equal(await (await device.reduceMax(x)).numbers(), [0]);
+    equal(await (await device.reduceMax(x, { indices: true })).values.numbers(), [-0]);
+    for (const indices of [false, true]) {
+        const zero = indices ? -0 : 0;
+        equal(await (await device.maxPool(x, { kernel: [2], indices })).values.numbers(), [zero]);
+        equal(await (await device.segmentMax(x.reshape([2]), [0, 0], { indices })).values.numbers(), [zero]);
+        const min = await device.minPool(x.stepBy(2, -1), { kernel: [2], indices });
+        equal(await min.values.numbers(), [indices ? 0 : -0]);
+    }
+});
+
 tests['minima and positions'] = (wgmax, options) => both(wgmax, options, async (device) => {
     const x = await device.tensor('f32', [2, 3], [1, 5, 5, NaN, -1, -0]);
     equal(await (await device.reduceMin(x, { axes: [1] })).numbers(), [1, NaN]);
@@ -137,6 +207,95 @@ tests['views copy nothing'] = (wgmax, options) => both(wgmax, options, async (de
     await fails('BadView', () => crop.reshape([6]));
 });
 
+tests['numbers come in by one way, which checks them'] = (wgmax, options) => both(wgmax, options, async (device) => {
+    const x = await device.tensor('u8', [2, 3], [0, 1, 2, 3, 4, 5]);
+    // Negative axes count from the back, and a BigInt is a number.
+    equal(await x.slice(-1, 1).numbers(), [1, 2, 4, 5]);
+    equal(await x.slice(-2, 1n, 2n).numbers(), [3, 4, 5]);
+    equal(await x.stepBy(-1, -2).numbers(), [2, 0, 5, 3]);
+    equal(await x.permute([-1, -2]).numbers(), [0, 3, 1, 4, 2, 5]);
+    equal([x.broadcast(-1, 2).shape, x.broadcast(-3, 2).shape, x.broadcast(2, 1n).shape], [[2, 3, 2], [2, 2, 3], [2, 3, 1]]);
+    equal(await x.view({ shape: [2n], offset: 1n, pitches: [3n] }).numbers(), [1, 4]);
+    equal((await device.zeros('u8', [2n, 0])).shape, [2, 0]);
+    equal((await device.zeros('f32', new Uint32Array([1, 2]))).shape, [1, 2]);
+    const one = (await fails('AxisOutOfRange', () => x.slice(-3, 0))).message;
+    equal(one.includes('axis -3') && one.includes('-2 to 1'), true, one);
+    for (const axis of [2, -3, 2 ** 32, -(2 ** 32), 2 ** 53 - 1, 2n ** 62n]) {
+        await fails('AxisOutOfRange', () => x.slice(axis, 0));
+        await fails('AxisOutOfRange', () => x.stepBy(axis, 1));
+        await fails('AxisOutOfRange', () => x.permute([0, axis]));
+        if (axis !== 2 && axis !== -3) await fails('AxisOutOfRange', () => x.broadcast(axis, 1));
+    }
+    const none = [NaN, 1.5, Infinity, 2 ** 53, 2n ** 63n, '1', null, {}, [1], true, Symbol('s')];
+    for (const wrong of none) {
+        const { message } = await fails('BadAttribute', () => x.slice(wrong, 0));
+        equal(message.includes(typeof wrong === 'number' || typeof wrong === 'bigint' ? String(wrong) : ''), true, message);
+        for (const use of [() => x.stepBy(wrong, 1), () => x.permute([0, wrong]), () => x.permute(wrong === null ? wrong : [wrong, 0]), () => x.broadcast(wrong, 1)]) await fails('BadAttribute', use);
+    }
+    for (const wrong of [...none, -1, 2 ** 32]) {
+        for (const use of [() => x.slice(0, wrong), () => x.slice(0, 0, wrong), () => x.broadcast(0, wrong), () => x.view({ shape: [1], offset: wrong, pitches: [1] })]) await fails('BadAttribute', use);
+        for (const use of [() => device.zeros('u8', [wrong]), () => device.tensor('u8', [wrong], []), () => x.reshape([wrong, 1]), () => x.view({ shape: [wrong], pitches: [1] })]) await fails('BadShape', use);
+    }
+    for (const wrong of [...none, 2 ** 31, -(2 ** 31) - 1]) {
+        for (const use of [() => x.stepBy(0, wrong), () => x.view({ shape: [1], pitches: [wrong] })]) await fails('BadAttribute', use);
+    }
+    for (const wrong of [undefined, null, 3, '23', {}, 1n]) await fails('BadShape', () => device.zeros('u8', wrong));
+    if (!device.isCpu) {
+        const y = await device.zeros('u8', [2]);
+        const rows = await device.prepare('reduceMax', { axes: [1] }, [x], [y]);
+        for (const wrong of [...none, -1, 2 ** 32]) await fails('BadAttribute', () => rows.submit([x], [y], wrong));
+        rows.submit([x], [y], 2n);
+        equal(await y.numbers(), [2, 5]);
+    }
+    // Elements in a list are not changed by their type.
+    for (const [type, wrong] of [['u8', 256], ['u8', -1], ['i8', 1.5], ['i32', NaN], ['i32', 2 ** 31], ['u64', -1n], ['u64', -1], ['i64', 2n ** 63n], ['i64', 0.5], ['u16', null], ['i64', undefined], ['u32', {}]]) {
+        await fails('WrongElementType', () => device.tensor(type, [2], [1, wrong]));
+    }
+    for (const wrong of [undefined, null, '1', Symbol('s')]) await fails('WrongElementType', () => device.tensor('f32', [], wrong));
+    equal(await (await device.tensor('i64', [3], [1, 2n, true])).numbers(), [1, 2, 1]);
+    equal(await (await device.tensor('bool', [2], [true, false])).numbers(), [1, 0]);
+});
+
+tests['memory that there is not is an error, and nothing else'] = (wgmax, options) => both(wgmax, options, async (device) => {
+    const x = await device.tensor('u8', [1], [1]);
+    for (const shape of [[2 ** 31], [2 ** 31 - 1, 2], [2 ** 32 - 1], [2 ** 16, 2 ** 32 - 1]]) {
+        await fails('OutOfMemory', () => device.zeros('u8', shape));
+        await fails('OutOfMemory', () => device.tensor('u8', shape, new Uint8Array(1)));
+    }
+    await fails('OutOfMemory', () => device.zeros('f64', [2 ** 28]));
+    await fails('ShapeOverflow', () => device.zeros('f64', [2 ** 32 - 1, 2 ** 32 - 1]));
+    equal(await (await device.reduceMax(x)).numbers(), [1]);
+});
+
+tests['bytes go to a GPU and back without the memory of the WebAssembly'] = async (wgmax, options) => {
+    const device = await wgmax.open('gpu', options);
+    const memory = (await device.parts.module.default()).memory;
+    const size = 48 << 20;
+    const before = memory.buffer.byteLength;
+    const bytes = new Uint8Array(size + 3).map((_, i) => (i * 31) >> 3);
+    const x = await device.tensor('u8', [bytes.length], bytes);
+    equal((await x.data()).every((byte, i) => byte === bytes[i]), true, 'the bytes');
+    const view = await x.stepBy(0, -2).data();
+    equal(view.every((byte, i) => byte === bytes[size + 2 - 2 * i]), true, 'a view');
+    const zeros = await device.zeros('f32', [size / 4]);
+    equal((await zeros.data()).every((value) => Object.is(value, 0)), true, 'zeros');
+    equal(memory.buffer.byteLength - before < size / 4, true, `${memory.buffer.byteLength} bytes, not ${before}`);
+    [x, zeros].forEach((tensor) => tensor.destroy());
+};
+
+tests['a tensor has the elements of its call'] = (wgmax, options) => both(wgmax, options, async (device) => {
+    const array = Float32Array.of(1, 2, 3);
+    const shape = [3];
+    const made = device.tensor('f32', shape, array);
+    array.fill(9);
+    shape[0] = 1;
+    equal(await (await made).numbers(), [1, 2, 3]);
+    const ids = Int32Array.of(0, 1, 1);
+    const segments = device.segmentMax(await made, ids);
+    ids.fill(-1);
+    equal(await (await segments).values.numbers(), [1, 3]);
+});
+
 tests['errors have codes'] = (wgmax, options) => both(wgmax, options, async (device) => {
     const x = await device.tensor('f32', [1, 1, 4], [1, 2, 3, 4]);
     await fails('WrongByteLength', () => device.tensor('f32', [3], [1, 2]));
@@ -144,7 +303,11 @@ tests['errors have codes'] = (wgmax, options) => both(wgmax, options, async (dev
     await fails('BadShape', () => device.tensor('f32', [1.5], []));
     await fails('ShapeOverflow', () => device.tensor('f32', [4e9, 4e9], []));
     await fails('WrongElementType', () => device.tensor('f32', [1], new Int32Array(1)));
-    await fails('UnknownElementType', () => device.tensor('f99', [1], [1]));
+    for (const type of ['f99', 'constructor', undefined, 5]) {
+        await fails('UnknownElementType', () => device.tensor(type, [1], [1]));
+        await fails('UnknownElementType', () => device.zeros(type, [1]));
+    }
+    await fails('UnknownOperator', () => device.prepare('sum', {}, [x], [x]));
     await fails('InvalidBool', () => device.tensor('bool', [1], [2]));
     await fails('BadAttribute', () => device.maxPool(x, {}));
     await fails('BadAttribute', () => device.maxPool(x, { kernel: ['3'] }));
@@ -227,21 +390,52 @@ tests['a device of the page'] = async (wgmax, options) => {
     equal(await (await next.reduceMax(await next.tensor('u8', [2], [1, 2]))).numbers(), [2]);
 };
 
-tests['what is freed is gone'] = async (wgmax, options) => {
-    const device = await wgmax.open('gpu', options);
-    const x = await device.tensor('u8', [4], [1, 2, 3, 4]);
-    const view = x.slice(0, 1, 3);
-    x.free();
-    equal(await view.numbers(), [2, 3], 'a view keeps the memory');
-    let thrown = 0;
-    await x.data().catch(() => (thrown += 1));
-    equal(thrown, 1, 'use after free');
-    if (Symbol.dispose) {
-        const y = await device.tensor('u8', [1], [1]);
-        y[Symbol.dispose]();
-        await y.data().catch(() => (thrown += 1));
-        equal(thrown, 2, 'use after dispose');
+tests['what is freed is gone'] = async (wgmax, options, Verification) => {
+    const device = await wgmax.open('gpu', { ...options, cpu: true });
+    for (const on of [device, await wgmax.open('cpu')]) {
+        const x = await on.tensor('u8', [4], [1, 2, 3, 4]);
+        const view = x.slice(0, 1, 3);
+        // What has begun goes on.
+        const begun = [x.data(), x.numbers(), on.segmentMax(x, [0, 0, 1, 1]).then(({ values }) => values.numbers()), on.reduceMax(x).then((y) => y.numbers())];
+        x.free();
+        equal((await Promise.all(begun)).map((list) => Array.from(list)), [[1, 2, 3, 4], [1, 2, 3, 4], [2, 4], [4]]);
+        equal(await view.numbers(), [2, 3], 'a view keeps the memory');
+        x.free();
+        x.destroy();
+        equal([x.isFreed, view.isFreed], [true, false]);
+        for (const get of ['type', 'shape', 'size', 'offset', 'pitches', 'buffer']) await fails('Freed', () => x[get]);
+        const uses = [
+            () => x.data(), () => x.numbers(), () => x.slice(0, 0, 1), () => x.stepBy(0, 1), () => x.permute([0]), () => x.broadcast(0, 1),
+            () => x.reshape([4]), () => x.view({ shape: [1], pitches: [1] }), () => on.reduceMax(x), () => on.maxPool(x, { kernel: [1] }),
+            () => on.segmentMax(x, [0, 0, 0, 0]), () => on.segmentMax(view, x, { numSegments: 1 }), () => on.prepare('reduceMax', {}, [x], []),
+            () => on.node({ dialect: 'onnx', operator: 'ReduceMax', version: 20 }, [x]), () => on.pixels({ width: 1, height: 1, data: new Uint8ClampedArray(4) }, on.isCpu ? view : x).then(() => on.isCpu && x.type),
+        ];
+        for (const use of uses) await fails('Freed', use);
+        if (Symbol.dispose) {
+            const y = await on.tensor('u8', [1], [1]);
+            y[Symbol.dispose]();
+            await fails('Freed', () => y.data());
+            y.free();
+            y[Symbol.dispose]();
+        }
+        view.destroy();
+        view.destroy();
+        await fails('Freed', () => view.data());
     }
+    // Also devices, prepared operators and verifications; what a device began goes on.
+    const [x, y] = [await device.tensor('u8', [2], [1, 2]), await device.zeros('u8', [])];
+    const prepared = await device.prepare('reduceMax', {}, [x], [y]);
+    const verification = new Verification(device, { seed: 1 });
+    for (const held of [prepared, verification]) for (let i = 0; i < 2; i++) held.free();
+    await fails('Freed', () => prepared.submit([x], [y]));
+    await fails('Freed', () => verification.next());
+    const other = await wgmax.open('gpu', { ...options, cpu: true });
+    const z = await other.tensor('u8', [2], [1, 2]);
+    const begun = [other.segmentMax(z, [0, 1]), other.tensor('u8', [1], [1]), other.node({ dialect: 'onnx', operator: 'ReduceMax', version: 20 }, [z, { type: 'i64', shape: [1], data: [0] }]), other.wait()];
+    for (let i = 0; i < 2; i++) other.free();
+    await Promise.all(begun);
+    for (const use of [() => other.info, () => other.tensor('u8', [1], [1]), () => other.zeros('u8', [1]), () => other.reduceMax(z), () => other.wait(), () => other.parts]) await fails('Freed', use);
+    equal(await z.numbers(), [1, 2], 'a tensor keeps the device');
     // Many at once, freed while they are on their way.
     const all = await Promise.all(Array.from({ length: 20 }, (_, i) => device.tensor('i32', [2], [i, 1])));
     const found = await Promise.all(all.map((tensor) => device.reduceMax(tensor).then((r) => r.numbers())));
@@ -254,11 +448,10 @@ tests['blocking forms say that they would block'] = async (wgmax, options) => {
     const x = await device.tensor('u8', [2], [1, 2]);
     // Without a `navigator` the library finds no adapter by itself.
     const named = options.gpu ? 'NoAdapter' : 'WouldBlock';
-    equal(device.parts.raw.blocking(x.raw), ['WouldBlock', named, ...Array(10).fill('WouldBlock')]);
+    equal(device.parts.raw.blocking(x.raw), ['WouldBlock', named, ...Array(4).fill('WouldBlock')]);
     const cpu = await wgmax.open('cpu');
     const y = await cpu.tensor('u8', [2], [1, 2]);
-    const found = cpu.parts.raw.blocking(y.raw);
-    equal(found, ['WouldBlock', named, 'WouldBlock', 'WouldBlock', '', '', '', '', 'CannotRecord', '', '', '']);
+    equal(cpu.parts.raw.blocking(y.raw), ['WouldBlock', named, '', '', '', '']);
 };
 
 tests['a mistake in a shader is found, and made small'] = async (wgmax, options, Verification) => {

@@ -95,22 +95,16 @@ const folders = await caseFolders(cases);
 await browse(WEBGPU, async (page) => {
     const check = errorsOf(page);
     await page.goto(`${at}/test/blank.html`);
-    const names = await page.evaluate(async () => Object.keys((await import('/test/api.mjs')).tests));
-    for (const name of names) {
-        await step(name, 120, () => page.evaluate(async (name) => {
-            const wgmax = await import('/pkg/wgmax.js');
-            const { Verification } = await import('/pkg/verify.js');
-            const { tests } = await import('/test/api.mjs');
-            await tests[name](wgmax, {}, Verification);
-        }, name));
-    }
-    const pictureTests = await page.evaluate(async () => Object.keys((await import('/test/picture.mjs')).tests));
-    for (const name of pictureTests) {
-        await step(name, 60, () => page.evaluate(async (name) => {
-            const wgmax = await import('/pkg/wgmax.js');
-            const { tests } = await import('/test/picture.mjs');
-            await tests[name](wgmax);
-        }, name));
+    for (const [file, seconds] of [['api', 120], ['random', 300], ['picture', 60]]) {
+        const names = await page.evaluate(async (file) => Object.keys((await import(`/test/${file}.mjs`)).tests), file);
+        for (const name of names) {
+            await step(name, seconds, () => page.evaluate(async (file, name) => {
+                const wgmax = await import('/pkg/wgmax.js');
+                const { Verification } = await import('/pkg/verify.js');
+                const { tests } = await import(`/test/${file}.mjs`);
+                await tests[name](wgmax, {}, Verification);
+            }, file, name));
+        }
     }
     await step('golden cases', 600, async () => {
         const { ok, refused, wrong } = await page.evaluate(async (folders) => {
@@ -176,9 +170,12 @@ await browse(WEBGPU, async (page) => {
 
 await browse(WEBGPU, async (page) => {
     const check = errorsOf(page);
-    await step('the page Try it', 180, async () => {
+    const tryIt = async () => {
         await page.goto(`${at}/try.html`);
-        const text = await says(page, 'verdict', /bit for bit|differ|no /, 120);
+        return says(page, 'verdict', /bit for bit|differ|no /, 120);
+    };
+    await step('the page Try it', 180, async () => {
+        const text = await tryIt();
         if (!/the same, bit for bit/.test(text)) throw new Error(text);
         await page.evaluate(() => {
             const slider = document.getElementById('width');
@@ -189,6 +186,66 @@ await browse(WEBGPU, async (page) => {
         await picture(page, 'try');
         check();
         return text;
+    });
+    // Every verdict is about one choice, also of those that are shown while the page changes.
+    await step('a slider is dragged', 180, async () => {
+        await tryIt();
+        const verdicts = await page.evaluate(async () => {
+            const found = [];
+            const verdict = document.getElementById('verdict');
+            const observer = new MutationObserver(() => found.push(verdict.textContent));
+            observer.observe(verdict, { childList: true });
+            for (let i = 0; i < 60; i++) {
+                const slider = document.getElementById(['width', 'height', 'stride'][i % 3]);
+                slider.value = i % 3 === 2 ? 1 + (i % 4) : 3 + i / 3;
+                slider.dispatchEvent(new Event('input'));
+                if (i % 20 === 10) document.getElementById('sample').click();
+                await new Promise((done) => setTimeout(done, 100));
+            }
+            observer.disconnect();
+            return found;
+        });
+        check();
+        const wrong = verdicts.filter((text) => !text.includes('the same, bit for bit'));
+        if (wrong.length || !verdicts.length) throw new Error(`${wrong.length} of ${verdicts.length} verdicts: ${wrong[0]}`);
+        return `${verdicts.length} verdicts`;
+    });
+    // Pictures of one size, of which the second has nothing where the first one has something.
+    await step('transparent pictures', 180, async () => {
+        await tryIt();
+        const seen = await page.evaluate(async () => {
+            const found = [];
+            const verdict = document.getElementById('verdict');
+            const input = document.getElementById('file');
+            for (const half of [0, 1]) {
+                const image = new ImageData(61, 47);
+                image.data.forEach((_, i) => {
+                    const isSet = (i >> 2) % 61 < 30 === (half === 0);
+                    image.data[i] = isSet ? (i % 4 === 3 ? i >> 3 : i * 7) & 255 : 0;
+                });
+                const canvas = new OffscreenCanvas(61, 47);
+                canvas.getContext('2d').putImageData(image, 0, 0);
+                const files = new DataTransfer();
+                files.items.add(new File([await canvas.convertToBlob()], `${half}.png`, { type: 'image/png' }));
+                verdict.textContent = '';
+                input.files = files.files;
+                input.dispatchEvent(new Event('change'));
+                const size = document.getElementById('source-size');
+                for (let i = 0; i < 300 && !(size.textContent === '61 x 47' && verdict.textContent); i++) await new Promise((done) => setTimeout(done, 100));
+                const { data } = document.getElementById('source').getContext('2d').getImageData(0, 0, 61, 47);
+                const alpha = [0, 0];
+                data.forEach((byte, i) => i % 4 === 3 && (alpha[(i >> 2) % 61 < 30 ? 0 : 1] += byte));
+                found.push([verdict.textContent, alpha.map((sum) => sum > 0)]);
+            }
+            return found;
+        });
+        check();
+        for (const [half, [text, sides]] of seen.entries()) {
+            if (!text.includes('the same, bit for bit')) throw new Error(text);
+            if (sides[half] !== true || sides[1 - half] !== false) throw new Error(`picture ${half}: ${sides}`);
+        }
+        await picture(page, 'try-transparent');
+        return seen[1][0];
     });
     await step('the page Speed', 600, async () => {
         await page.goto(`${at}/speed.html`);

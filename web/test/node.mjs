@@ -5,7 +5,8 @@ import { fileURLToPath } from 'node:url';
 
 import * as wgmax from '../pkg/wgmax.js';
 import { Verification } from '../pkg/verify.js';
-import { tests } from './api.mjs';
+import { tests as api } from './api.mjs';
+import { tests as random } from './random.mjs';
 import { EXPECTED, goldenAll } from './golden.mjs';
 import { caseFolders } from './folders.mjs';
 
@@ -19,6 +20,7 @@ async function within(seconds, what, work) {
     return Promise.race([work, late]).finally(() => clearTimeout(timer));
 }
 
+const tests = { ...api, ...random };
 const { create, globals } = await import('webgpu');
 Object.assign(globalThis, globals);
 const options = { gpu: create([]) };
@@ -34,7 +36,7 @@ tests['the package finds webgpu by itself'] = async () => {
 
 for (const [name, test] of Object.entries(tests)) {
     try {
-        await within(60, name, test(wgmax, options, Verification));
+        await within(300, name, test(wgmax, options, Verification));
         console.log(`ok      ${name}`);
     } catch (error) {
         failed += 1;
@@ -63,6 +65,28 @@ while (verification.cases < CASES) {
 }
 console.log(`${verification.cases} cases in ${verification.seconds.toFixed(0)} s: ${verification.mismatches} differ, ${verification.failures} failed`);
 failed += verification.mismatches + verification.failures + (verification.cases !== CASES);
+// The memory of the WebAssembly, of which there are 4 GiB, used up: an error, and then all goes on.
+const cpu = await wgmax.open('cpu');
+const held = [];
+const full = await within(120, 'using up the memory', (async () => {
+    for (const size of [2 ** 29, 2 ** 20]) {
+        for (;;) {
+            try {
+                held.push(await cpu.zeros('u8', [size]));
+            } catch (error) {
+                if (error.code !== 'OutOfMemory') return error;
+                break;
+            }
+        }
+    }
+    const none = await cpu.reduceMax(held[0], { axes: [] }).catch((error) => error);
+    if (none.code !== 'OutOfMemory') return none;
+    held.splice(1).forEach((tensor) => tensor.free());
+    return (await (await cpu.reduceMax(held[0])).numbers())[0] === 0 ? undefined : new Error('no zeros');
+})()).catch((error) => error);
+failed += full !== undefined;
+console.log(full ? `FAILED  memory used up: ${full.stack}` : 'ok      memory used up');
+
 // The last one: there is no going on after it. What traps in a task would end Node.
 process.once('uncaughtException', () => {});
 const { checked } = await import('../pkg/error.js');

@@ -9,7 +9,7 @@ function check(condition, what) {
 /** A picture with a different value in every byte of a pixel. */
 function sample(width, height) {
     const data = new Uint8ClampedArray(width * height * 4);
-    for (let i = 0; i < width * height; i++) data.set([i * 7, i * 13 + 5, i * 29 + 11, 255], 4 * i);
+    for (let i = 0; i < width * height; i++) data.set([i * 7, i * 13 + 5, i * 29 + 11, 255].map((byte) => byte & 255), 4 * i);
     return new ImageData(data, width, height);
 }
 
@@ -55,4 +55,59 @@ tests['a pooled picture is the same on both'] = async (wgmax) => {
         results.push(Array.from(await values.data()));
     }
     check(`${results[0]}` === `${results[1]}`, 'they differ');
+};
+
+/** Pixels of every colour and every opacity. */
+function transparent(width, height, lead) {
+    const image = sample(width, height);
+    image.data.forEach((_, i) => i % 4 === 3 && (image.data[i] = ((i >> 2) * 5 + lead) & 255));
+    return image;
+}
+
+tests['transparent pictures have the same bytes on every device'] = async (wgmax) => {
+    const [gpu, cpu] = [await wgmax.open('gpu'), await wgmax.open('cpu')];
+    let memory;
+    for (const lead of [0, 100]) {
+        const image = transparent(61, 47, lead);
+        const canvas = await canvasOf(image);
+        const element = new Image();
+        element.src = URL.createObjectURL(await canvas.convertToBlob());
+        await element.decode();
+        for (const source of [image, canvas, element, await createImageBitmap(element)]) {
+            const bytes = await (await cpu.pixels(source)).data();
+            // The memory of the picture before.
+            memory = await gpu.pixels(source, memory);
+            for (const pixels of [memory, await gpu.pixels(source)]) {
+                const found = await pixels.data();
+                const differing = found.filter((byte, i) => byte !== bytes[i]).length;
+                check(found.length === bytes.length && differing === 0, `${source.constructor.name}: ${differing} bytes differ`);
+            }
+            if (source === image) check(bytes.every((byte, i) => byte === image.data[i]), 'not the bytes of the ImageData');
+        }
+    }
+    for (const wrong of [await gpu.zeros('f32', [47, 61, 4]), await gpu.zeros('u8', [47, 60, 4])]) {
+        const error = await gpu.pixels(transparent(61, 47, 0), wrong).catch((error) => error);
+        check(['BadPicture', 'BadView'].includes(error.code), `another memory: ${error}`);
+    }
+};
+
+tests['a transparent picture is drawn alike'] = async (wgmax) => {
+    const drawn = [];
+    for (const device of [await wgmax.open('gpu'), await wgmax.open('cpu')]) {
+        const target = document.createElement('canvas');
+        // What was drawn before does not show through.
+        for (const alpha of [255, 128, 0]) {
+            const data = new Uint8Array(8 * 8 * 4).map((_, i) => (i % 4 === 3 ? alpha : 200));
+            await device.draw(await device.tensor('u8', [8, 8, 4], data), target);
+            const file = await new Promise((done) => target.toBlob(done));
+            const copy = new OffscreenCanvas(8, 8).getContext('2d', { willReadFrequently: true });
+            copy.drawImage(await createImageBitmap(file), 0, 0);
+            drawn.push(Array.from(copy.getImageData(3, 3, 1, 1).data));
+        }
+    }
+    for (const [i, expected] of [[200, 200, 200, 255], [200, 200, 200, 128], [0, 0, 0, 0]].entries()) {
+        for (const found of [drawn[i], drawn[i + 3]]) {
+            check(found.every((byte, c) => Math.abs(byte - expected[c]) <= 2), `${JSON.stringify(drawn)}`);
+        }
+    }
 };

@@ -70,6 +70,8 @@ pub enum SegmentSizes {
     Random,
     Powerlaw,
     Giant,
+    /// As [`SegmentSizes::Random`], with the rows in any order.
+    Unordered,
 }
 
 /// Numbers, one for all where they are the same.
@@ -125,6 +127,7 @@ impl Item {
                     SegmentSizes::Random => "of random sizes",
                     SegmentSizes::Powerlaw => "of sizes by a power law",
                     SegmentSizes::Giant => "(one giant)",
+                    SegmentSizes::Unordered => "of random sizes, rows in any order",
                 };
                 format!("{desc}, {num_segments} segments {sizes}")
             }
@@ -218,11 +221,14 @@ impl Item {
                     (true, true) => backward().from_indices(&self.shape[..]).into(),
                 }
             }
-            Attributes::Segment { num_segments, .. } => SegmentMax::sorted()
-                .num_segments(*num_segments as i64)
-                .empty_segment(EmptySegment::NegativeInfinity)
-                .extremum(extremum)
-                .into(),
+            Attributes::Segment { num_segments, dist, .. } => match dist {
+                SegmentSizes::Unordered => SegmentMax::unsorted(),
+                _ => SegmentMax::sorted(),
+            }
+            .num_segments(*num_segments as i64)
+            .empty_segment(EmptySegment::NegativeInfinity)
+            .extremum(extremum)
+            .into(),
         }
     }
 }

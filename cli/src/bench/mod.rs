@@ -22,7 +22,7 @@ use wgmax::{Device, Tensor};
 use super::Outcome;
 use super::interrupt::{self, Polling};
 use super::options::{On, PlanChoice};
-use super::output::Output;
+use super::output::{self, Output};
 use super::report::{WholeFile, file};
 use super::table;
 use super::targets::Targets;
@@ -208,8 +208,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome
             return None;
         }
         let row = Row { result, item, cut_off: interrupt::requested() };
-        // Progress. An error here means that stderr is closed.
-        let _ = writeln!(std::io::stderr(), "{}", row.line());
+        output::note(row.line());
         Some(row)
     };
     report.rows = items.into_iter().map_while(&mut measure).collect();

@@ -1,7 +1,6 @@
 //! `wgmax bench --pipelines`: what the driver takes to compile the pipelines of the items.
 
 use std::fmt;
-use std::io::Write;
 
 use serde_json::{Value, json};
 use wgmax::plan::Shader;
@@ -9,6 +8,7 @@ use wgmax::{Device, TensorDesc};
 
 use super::item::Item;
 use super::times::seconds;
+use crate::output;
 use crate::table::Table;
 
 pub struct Pipelines {
@@ -44,8 +44,7 @@ impl Pipelines {
         }
         let count = used.len();
         let rows = used.into_iter().enumerate().map(|(i, (shader, items))| {
-            // Progress. An error here means that stderr is closed.
-            let _ = writeln!(std::io::stderr(), "pipeline {} of {count}: {}", i + 1, name(&shader));
+            output::note(format_args!("pipeline {} of {count}: {}", i + 1, name(&shader)));
             let (time, made) = seconds(|| device.compile(&shader));
             Row { shader, items, made: made.map(|()| time).map_err(|e| format!("{e:#}")) }
         });

@@ -25,8 +25,8 @@ const COLOURS: [RGBColor; 5] = [
 struct Bars<'a> {
     title: &'a str,
     subtitle: String,
-    wide: &'a str,
-    narrow: &'a str,
+    /// What the wide bars are, and the narrow ones.
+    legend: &'a str,
     /// Where the axis ends, and from one of its lines to the next.
     end: f64,
     step: f64,
@@ -50,7 +50,7 @@ impl Bars<'_> {
         const LEFT: i32 = 330;
         const RIGHT: i32 = 880;
         const WIDTH: i32 = 1050;
-        const TOP: i32 = 78;
+        const TOP: i32 = 112;
         const ROW: i32 = 30;
         let bottom = TOP + ROW * rows.len() as i32;
         let mut svg = String::new();
@@ -60,18 +60,20 @@ impl Bars<'_> {
             let x = |value: f64| LEFT + (value.min(self.end) / self.end * wide) as i32;
             text(&root, self.title, (16, 14), 18, HPos::Left)?;
             text(&root, &self.subtitle, (16, 38), 12, HPos::Left)?;
-            text(&root, self.wide, (16, TOP - 18), 12, HPos::Left)?;
-            text(&root, self.narrow, (LEFT, TOP - 18), 12, HPos::Left)?;
+            text(&root, self.legend, (16, 56), 12, HPos::Left)?;
             for step in 0..=(self.end / self.step).round() as i32 {
                 let value = f64::from(step) * self.step;
                 let is_mark = (value - self.mark.0).abs() < self.step / 2.0;
                 let style = if is_mark { INK.stroke_width(2) } else { FAINT.stroke_width(1) };
                 root.draw(&PathElement::new([(x(value), TOP), (x(value), bottom)], style))
                     .map_err(failed)?;
-                text(&root, &(self.label)(value), (x(value), bottom + 8), 12, HPos::Center)?;
+                // Plots may be longer than a screen.
+                for y in [TOP - 16, bottom + 8] {
+                    text(&root, &(self.label)(value), (x(value), y), 12, HPos::Center)?;
+                }
             }
-            text(&root, self.mark.1, (x(self.mark.0), TOP - 18), 12, HPos::Center)?;
-            text(&root, self.notes, (RIGHT + 14, TOP - 18), 12, HPos::Left)?;
+            text(&root, self.mark.1, (x(self.mark.0), TOP - 32), 12, HPos::Center)?;
+            text(&root, self.notes, (RIGHT + 14, TOP - 16), 12, HPos::Left)?;
             text(&root, self.foot, (16, bottom + 28), 12, HPos::Left)?;
             for (i, row) in (0..).zip(rows) {
                 let y = TOP + i * ROW;
@@ -116,8 +118,8 @@ pub fn fractions(report: &Report) -> anyhow::Result<String> {
     let bars = Bars {
         title: "Fraction of the bandwidth ceiling",
         subtitle: report.subtitle(),
-        wide: "wide: shortest times",
-        narrow: "narrow: medians",
+        legend: "wide: the shortest times of item and plain pass; narrow: the medians of both, \
+                 longer than wide where other work slowed the plain pass more",
         // An item may be faster than the plain pass, if it reads from a cache.
         end: 1.2,
         step: 0.2,
@@ -145,8 +147,7 @@ pub fn traffic(report: &traffic::Report) -> anyhow::Result<String> {
     let bars = Bars {
         title: "Bytes requested and moved, over the fewest",
         subtitle: report.subtitle(),
-        wide: "wide: requested",
-        narrow: "narrow: moved",
+        legend: "wide: requested; narrow: moved",
         end: 4.0,
         step: 0.5,
         mark: (1.0, "fewest"),
@@ -292,6 +293,11 @@ mod tests {
             assert!(!text.contains("cut") && !text.contains("busy"), "{text}");
             assert!(text.contains("ReduceMax f32 [1024], axis 0"), "{text}");
         }
+        // Each line of the grid has its number, above the bars and below them.
+        for number in ["0 %", "20 %", "100 %", "120 %"] {
+            assert_eq!(plot.matches(&format!("\n{number}\n")).count(), 2, "{number}: {plot}");
+        }
+        assert!(plot.contains("the medians of both, longer than wide where"), "{plot}");
         // Twice as fast as the plain pass, and then in the median only.
         assert!(drawn([1e-3, 1.1e-3, 1.2e-3], 2.2e-3).0.contains("cut: 220 % and 200 %"));
         let (plot, table) = drawn([1e-3, 2e-3, 3e-3], 0.9e-3);

@@ -238,7 +238,11 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome
             let MaxPool { input, attributes, indices, backward, target } = choice;
             let desc = input.desc()?;
             let shape = &input.shape;
-            let given = Given { name: shape.text(), reshaped: &|new| shape.replaced(new) };
+            let given = Given {
+                name: shape.text(),
+                is_picture: false,
+                reshaped: &|new| shape.replaced(new),
+            };
             let (operator, axes) = attributes.operator(extremum, *indices, &desc, &given)?;
             (operator, vec![axes.pooled(&desc)?], *backward, target)
         }

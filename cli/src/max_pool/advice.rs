@@ -10,6 +10,8 @@ use crate::options::List;
 pub struct Given<'a> {
     /// Its argument.
     pub name: &'a str,
+    /// Whether it is a picture.
+    pub is_picture: bool,
     /// The command line with another shape of the input.
     pub reshaped: &'a dyn Fn(&[usize]) -> String,
 }
@@ -77,7 +79,7 @@ impl Attributes {
             }
             _ => return None,
         };
-        let lacks = axes.missing(self.kernel.0.len(), input.shape());
+        let lacks = axes.missing(self.windows(input, given), input.shape());
         if let (true, Some((what, shape))) = (missing, lacks) {
             return Some(format!("if {what} missing: {}", (given.reshaped)(&shape)));
         }

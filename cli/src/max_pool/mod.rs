@@ -29,7 +29,8 @@ Examples:
 pub struct Arguments {
     #[command(flatten)]
     operation: Operation,
-    /// Also compute the positions of the results, and write them to a file
+    /// Also compute the positions of the results, and write them to a file; +0 and -0 are equal then,
+    /// so a result of zero may have another sign
     #[arg(long, value_name = "IDX_FILE", group = "positions")]
     indices: Option<String>,
     #[command(flatten)]
@@ -56,16 +57,17 @@ pub struct Operation {
 /// says whether indices are computed.
 #[derive(Args)]
 pub struct Attributes {
-    /// Size of the window along each spatial axis, such as 3,3
+    /// Size of the window along each spatial axis, such as 3,3; one number stands for all axes, here
+    /// and in the next options
     #[arg(long, value_name = "K,..", allow_hyphen_values = true)]
     kernel: List,
-    /// Stride along each spatial axis; 1 by default
+    /// Stride along each spatial axis, or one for all; 1 by default
     #[arg(long, value_name = "S,..", allow_hyphen_values = true)]
     strides: Option<List>,
-    /// Padding before each spatial axis, then after each; 0 by default
+    /// Padding before each spatial axis, then after each, or one for all; 0 by default
     #[arg(long, value_name = "B,..,E,..", allow_hyphen_values = true)]
     pads: Option<List>,
-    /// Dilation along each spatial axis; 1 by default
+    /// Dilation along each spatial axis, or one for all; 1 by default
     #[arg(long, value_name = "D,..", allow_hyphen_values = true)]
     dilations: Option<List>,
     /// How the padding is chosen; ONNX's names, such as SAME_UPPER, are taken too
@@ -160,9 +162,11 @@ impl Attributes {
             Layout::Ncx => operator::Layout::Ncx,
             Layout::Nxc => operator::Layout::Nxc,
         });
-        let axes = Axes::new(layout, self.kernel.0.len(), input.rank());
+        let windows = self.windows(input, given);
+        let axes = Axes::new(layout, windows, input.rank());
         let pooled = axes.pooled(input)?;
-        let operator = self.max_pool(indices, &pooled, axes, input.rank())?.extremum(extremum);
+        let operator = self.max_pool(indices, &pooled, axes, input.rank(), windows)?;
+        let operator = operator.extremum(extremum);
         operator.infer(&pooled).map_err(|error| self.explained(error, axes, input, given))?;
         Ok((operator.into(), axes))
     }
@@ -173,9 +177,10 @@ impl Attributes {
         pooled: &TensorDesc,
         axes: Axes,
         rank: usize,
+        windows: usize,
     ) -> anyhow::Result<MaxPool> {
-        let mut operator = MaxPool::new(self.kernel.0.iter().copied())
-            .padding(self.padding(pooled)?)
+        let mut operator = MaxPool::new(self.kernel.each(windows))
+            .padding(self.padding(pooled, windows)?)
             .rounding(match self.rounding {
                 Rounding::Floor => operator::Rounding::Floor,
                 Rounding::Ceil => operator::Rounding::Ceil,
@@ -192,16 +197,25 @@ impl Attributes {
                 },
                 axis: axes.pooled_axis(self.index_axis, rank),
             }));
-        if let Some(List(strides)) = &self.strides {
-            operator = operator.strides(strides.iter().copied());
+        if let Some(strides) = &self.strides {
+            operator = operator.strides(strides.each(windows));
         }
-        if let Some(List(dilations)) = &self.dilations {
-            operator = operator.dilations(dilations.iter().copied());
+        if let Some(dilations) = &self.dilations {
+            operator = operator.dilations(dilations.each(windows));
         }
         Ok(operator)
     }
 
-    fn padding(&self, input: &TensorDesc) -> anyhow::Result<Padding> {
+    /// The number of axes with windows. One number in --kernel stands for all that the input has.
+    fn windows(&self, input: &TensorDesc, given: &Given) -> usize {
+        match self.kernel.0.len() {
+            1 if given.is_picture && self.layout.is_none() => 2,
+            1 => input.rank().saturating_sub(2).max(1),
+            count => count,
+        }
+    }
+
+    fn padding(&self, input: &TensorDesc, windows: usize) -> anyhow::Result<Padding> {
         let padding = match self.auto_pad {
             AutoPad::Explicit => Padding::Explicit { begin: Vec::new(), end: Vec::new() },
             AutoPad::SameUpper => Padding::SameUpper,
@@ -213,16 +227,16 @@ impl Attributes {
             let name = self.auto_pad.to_possible_value().expect("no value is skipped");
             anyhow::bail!("--pads {pads}: not together with --auto-pad {}", name.get_name());
         }
-        let spatial = input.rank().saturating_sub(2);
+        let (spatial, each) = (input.rank().saturating_sub(2), pads.each(2 * windows));
         // The operator refuses inputs without the kernel's axes, with what would be right.
         anyhow::ensure!(
-            spatial != self.kernel.0.len() || pads.0.len() == 2 * spatial,
+            spatial != windows || each.len() == 2 * spatial,
             "--pads {pads}: {input} needs {} numbers, one before and one after each spatial axis, \
-             not {}",
+             or one for all, not {}",
             2 * spatial,
-            pads.0.len(),
+            each.len(),
         );
-        let (begin, end) = pads.0.split_at(pads.0.len() / 2);
+        let (begin, end) = each.split_at(each.len() / 2);
         Ok(Padding::Explicit { begin: begin.to_vec(), end: end.to_vec() })
     }
 }
@@ -241,14 +255,15 @@ impl Operation {
         indices: bool,
     ) -> anyhow::Result<(Operator, Vec<Tensor>, Axes)> {
         let Self { source, attributes, backward } = self;
-        let input = source.read()?;
+        let (input, is_picture) = source.read_kind()?;
         let kernel = &attributes.kernel;
         anyhow::ensure!(
-            kernel.0.len() == 2 || !source.is_picture() || attributes.layout.is_some(),
-            "--kernel {kernel}: a picture needs 2 numbers, such as --kernel {0},{0}",
+            matches!(kernel.0.len(), 1 | 2) || !is_picture || attributes.layout.is_some(),
+            "--kernel {kernel}: a picture needs 2 numbers, such as --kernel {0},{0}, or one for both",
             kernel.0.first().unwrap_or(&3)
         );
-        let given = Given { name: &source.input, reshaped: &|shape| source.reshaped(shape) };
+        let reshaped = |shape: &[usize]| source.reshaped(shape);
+        let given = Given { name: &source.input, is_picture, reshaped: &reshaped };
         let (operator, axes) = attributes.operator(extremum, indices, input.desc(), &given)?;
         let pooled = |tensor: Tensor| tensor.reshape(axes.pooled(tensor.desc())?.shape());
         let (operator, inputs) = backward.apply(operator, vec![pooled(input)?], source, pooled)?;

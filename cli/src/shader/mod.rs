@@ -76,11 +76,10 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome
     };
     let shader = find(kernel, arguments)?;
     if kernel.is_specialized() {
-        let _ = writeln!(
-            anstream::stderr(),
-            "wgmax: parts of {} are generated for the attributes of an operator; this is a sample",
+        output::remark(format_args!(
+            "parts of {} are generated for the attributes of an operator; this is a sample",
             kernel.name()
-        );
+        ));
     }
     let language = arguments.language;
     anyhow::ensure!(

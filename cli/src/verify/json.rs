@@ -130,6 +130,7 @@ fn difference(difference: &Difference) -> Value {
         "what": difference.case.to_string(),
         "inputs": inputs(&difference.case),
         "results": results.collect::<Vec<_>>(),
+        "refused": difference.refused,
     })
 }
 

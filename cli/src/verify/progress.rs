@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::engine::Choice;
+use crate::output;
 use crate::progress::Lines;
 
 pub struct Progress {
@@ -25,12 +26,14 @@ struct End {
 pub enum Display {
     Bar(ProgressBar),
     Lines(Lines),
-    #[cfg(test)]
     Nothing,
 }
 
 impl Display {
     pub fn new() -> Self {
+        if output::is_quiet() {
+            return Self::Nothing;
+        }
         if !std::io::stderr().is_terminal() {
             return Self::Lines(Lines::new());
         }
@@ -53,7 +56,6 @@ impl Display {
                 bar.set_message(line());
             }
             Self::Lines(lines) => lines.update(line),
-            #[cfg(test)]
             Self::Nothing => {}
         }
     }

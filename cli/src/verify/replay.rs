@@ -2,10 +2,12 @@
 
 use std::fs;
 use std::io::Write;
+use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
 
-use anyhow::Context;
-use serde_json::Value;
+use anyhow::{Context, ensure};
+use serde::Deserialize;
+use serde_json::{Map, Value};
 use wgmax::ElementType;
 use wgmax::sweep::Kind;
 
@@ -31,7 +33,7 @@ impl Recorded {
         // Whatever else it is, it is refused before anything runs.
         recorded.choice()?;
         let cut = recorded.object["cut_off"] == true;
-        anyhow::ensure!(!cut, "{}: it was cut off, so there is no telling", failed());
+        ensure!(!cut, "{}: it was cut off, so there is no telling", failed());
         Ok(recorded)
     }
 
@@ -41,30 +43,44 @@ impl Recorded {
         self.parse().with_context(|| format!("{path}: not a JSON report of wgmax verify"))
     }
 
-    fn parse(&self) -> Option<Choice> {
-        let object = &self.object;
-        let names = |key: &str| -> Option<Vec<&str>> {
-            object[key].as_array()?.iter().map(Value::as_str).collect()
-        };
+    fn parse(&self) -> anyhow::Result<Choice> {
         let kind = |name: &str| Kind::ALL.into_iter().find(|kind| kind.name() == name);
-        let plan = match &object["plan"] {
-            Value::Null => None,
-            plan => Some(PlanChoice::named(plan.as_str()?)?),
-        };
-        object["devices"].as_array()?;
-        Some(Choice {
-            seed: object["seed"].as_u64()?,
-            case: object["case"].as_u64(),
-            cases: Some(object["cases"].as_u64()?),
+        let element_type = |name: &str| name.parse::<ElementType>().ok();
+        let plan: Option<String> = self.field("plan")?;
+        let cases: NonZeroU64 = self.field("cases")?;
+        let cycle: Option<NonZeroU64> = self.field("cycle")?;
+        let devices: Vec<Map<String, Value>> = self.field("devices")?;
+        ensure!(!devices.is_empty(), self.wrong("devices"));
+        let _: Option<String> = self.field("device")?;
+        let _: Vec<Map<String, Value>> = self.field("sabotage")?;
+        let _: bool = self.field("cut_off")?;
+        Ok(Choice {
+            seed: self.field("seed")?,
+            case: self.field("case")?,
+            cases: Some(cases.get()),
             time: None,
-            cycle: object["cycle"].as_u64(),
-            kinds: names("operators")?.into_iter().map(kind).collect::<Option<_>>()?,
-            types: names("types")?
-                .into_iter()
-                .map(|name| name.parse::<ElementType>().ok())
-                .collect::<Option<_>>()?,
-            plan,
+            cycle: cycle.map(NonZeroU64::get),
+            kinds: self.names("operators", kind)?,
+            types: self.names("types", element_type)?,
+            plan: plan
+                .map(|name| PlanChoice::named(&name).with_context(|| self.wrong("plan")))
+                .transpose()?,
         })
+    }
+
+    /// A field of the report, null where it has none.
+    fn field<'a, T: Deserialize<'a>>(&'a self, name: &str) -> anyhow::Result<T> {
+        T::deserialize(&self.object[name]).with_context(|| self.wrong(name))
+    }
+
+    /// What the names in a field stand for.
+    fn names<T>(&self, name: &str, of: impl Fn(&str) -> Option<T>) -> anyhow::Result<Vec<T>> {
+        let names: Vec<&str> = self.field(name)?;
+        names.into_iter().map(|it| of(it).with_context(|| self.wrong(name))).collect()
+    }
+
+    fn wrong(&self, name: &str) -> String {
+        format!("\"{name}\" is {}", self.object[name])
     }
 
     /// The device that was asked for.

@@ -72,7 +72,8 @@ fn a_fault_is_found_shrunk_and_shown() {
         assert!(case.tensors[0].len() <= 3, "{case}");
         let product = |list: &[i64]| list.iter().product::<i64>();
         assert_eq!(product(op.get_kernel()), 3, "{case}");
-        assert_eq!(op.get_strides().map(product), Some(2), "{case}");
+        // Rounded up, a stride of 2 leaves no window of 3 over one element.
+        assert!(matches!(op.get_strides().map(product), Some(2 | 3)), "{case}");
         assert!(op.get_indices().is_none() && case.narrow.is_none(), "{case}");
         assert!(case.tensors[0].bytes().iter().all(|&byte| byte == 0), "{case}");
     }
@@ -121,6 +122,83 @@ fn a_plan_is_used_and_reported() {
     assert!(command.ends_with(" --plan software"), "{command}");
     assert!(html::page(&report).unwrap().contains(" --plan software</pre>"));
     assert_eq!(json::object(&report)["plan"], "software");
+}
+
+/// What only one side computes is a finding, which is made small and shown.
+#[test]
+fn a_case_that_one_side_refuses_is_a_finding() {
+    let cpu = Device::cpu();
+    let expected = move |case: &Case| match &case.operator {
+        Operator::MaxPool(op) if op.get_kernel().iter().any(|&k| k > 2) => {
+            Err(Error::InputCount { operator: "MaxPool".into(), expected: "7 inputs", actual: 1 })
+        }
+        _ => case.execute(&cpu, &case.own_plan(&cpu)?),
+    };
+    let subject =
+        Subject { expected: Box::new(expected), ..faulty(|_: &Case, results| Ok(results)) };
+    let choice = Choice { seed: 1, cases: Some(100), ..Choice::default() };
+    let report = report(vec![subject], choice);
+    let score = &report.sweep.scores[0];
+    assert!(score.mismatches() > 5 && score.failed() == 0, "{}", score.line());
+    let page = html::page(&report).unwrap();
+    let mut printed = Vec::new();
+    for finding in &score.findings {
+        let Operator::MaxPool(op) = &finding.small.case.operator else { panic!() };
+        assert_eq!(op.get_kernel().iter().product::<i64>(), 3, "{}", finding.small.case);
+        assert!(finding.pattern.is_none() && finding.again);
+        printed.extend(super::text::sentences(finding, &report.subjects[0]));
+    }
+    let reason = "Only a <faulty> one has results. The CPU refuses the case: ";
+    assert!(printed.iter().any(|line| line.starts_with(reason)), "{printed:?}");
+    assert!(page.contains("The CPU refuses the case: "), "{page}");
+    let object = json::object(&report);
+    let refused = &object["devices"][0]["findings"][0]["smallest"]["refused"];
+    assert!(refused.as_str().unwrap().contains('7'), "{refused}");
+}
+
+/// The pipelines that a default run makes on a device that keeps 384: by far the most of its time.
+#[test]
+fn cases_share_pipelines() {
+    let device = Device::cpu().with_tuning(wgmax::Tuning::software());
+    let choice = Choice { seed: 1, cases: Some(2000), ..Choice::default() };
+    let indices: Vec<u64> = choice.indices().collect();
+    assert!((0..300).all(|index| indices[index as usize] == index));
+    let (mut kept, mut made) = (Vec::<Shader>::new(), 0);
+    for index in &indices {
+        for case in choice.fills(*index).unwrap().chunk_by(|a, b| a.narrow == b.narrow) {
+            for shader in case[0].plan(&device).unwrap().shaders() {
+                match kept.iter().position(|other| *other == *shader) {
+                    Some(at) => drop(kept.remove(at)),
+                    None => made += 1,
+                }
+                kept.push(*shader);
+                kept.drain(..kept.len().saturating_sub(384));
+            }
+        }
+    }
+    let all: std::collections::BTreeSet<u64> = indices.into_iter().collect();
+    assert!(all.into_iter().eq(0..2000));
+    println!("{made} pipelines");
+    assert!(made < 1300, "{made}");
+}
+
+/// A short run names the kernels that it has not come to, whatever operators its cases have.
+#[test]
+fn a_short_run_names_what_it_has_not_reached() {
+    let short = |kinds: &[Kind], case| {
+        let choice =
+            Choice { seed: 1, cases: Some(1), case, kinds: kinds.into(), ..Choice::default() };
+        report(vec![Subject::cpu(Device::cpu())], choice).sweep.scores[0].unreached()
+    };
+    let all = short(&[], None).unwrap();
+    for kernel in ["reduce_columns_index", "pool_tile_gradient", "segment_scatter", "unpack"] {
+        assert!(all.contains(kernel), "{all}");
+    }
+    let some = short(&[Kind::MaxPool], None).unwrap();
+    assert!(some.contains("pool_tile_gradient") && some.contains("unpack"), "{some}");
+    assert!(!some.contains("segment") && !some.contains("reduce"), "{some}");
+    // One case is looked at for itself.
+    assert_eq!(short(&[], Some(0)), None);
 }
 
 /// Cases do not depend on which others are run.
@@ -235,12 +313,13 @@ fn a_fault_in_a_shader_is_found_and_the_shader_named() {
     let faulty = device.with_edited_shaders(rows_lose_their_last);
     let report = report(vec![Subject::adapter(faulty, Device::cpu())], choice());
     let findings = &report.sweep.scores[0].findings;
-    assert!(!findings.is_empty(), "{}", report.summary());
+    // Some plans have such rows only where bindings cut many elements.
+    assert!(findings.iter().any(|finding| finding.small.case.tensors[0].len() <= 16));
     let page = html::page(&report).unwrap();
     for finding in findings {
         let case = &finding.small.case;
         assert!(finding.again && finding.oracle == Some(Side::Expected), "{case}");
-        assert!(case.tensors[0].len() <= 16, "{case}");
+        assert!(case.tensors[0].len() <= 300, "{case}");
         let shader = &finding.launch.as_ref().unwrap().shader;
         assert!(shader.contains("reduce_rows"), "{shader}: {case}");
         assert!(page.contains(shader.as_str()));

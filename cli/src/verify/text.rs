@@ -133,14 +133,21 @@ pub fn memory(growth: Growth) -> String {
     )
 }
 
-/// Sentences on a finding: which launch differs first, which side is right, and the known mistake
-/// that it looks like.
+/// Sentences on a finding: which side refuses the case, which launch differs first, which side is
+/// right, and the known mistake that it looks like.
 pub fn sentences(finding: &Finding, subject: &Subject) -> Vec<String> {
     let pattern = finding.pattern.map(|pattern| {
         let Pattern { name, sentence, report } = pattern;
         format!("It looks like a known mistake of drivers, {name}. {sentence} See {report}")
     });
-    [launch(finding), judgement(finding, subject), pattern].into_iter().flatten().collect()
+    let refused = finding.small.refused.as_ref().map(|reason| {
+        format!(
+            "Only {} has results. {} refuses the case: {reason}.",
+            subject.name, subject.against
+        )
+        .replace(". the ", ". The ")
+    });
+    [refused, launch(finding), judgement(finding, subject), pattern].into_iter().flatten().collect()
 }
 
 /// A sentence on which side is right.

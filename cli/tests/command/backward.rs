@@ -2,7 +2,7 @@
 
 use wgmax::{Element, Tensor};
 
-use super::{adapter, devices, folder, refused, succeeds};
+use super::{adapter, devices, folder, refused, stderr, stdout, succeeds, wgmax};
 
 fn write<T: Element>(path: &str, shape: &[usize], elements: &[T]) {
     wgmax::io::write(path, &Tensor::from_slice(shape, elements).unwrap()).unwrap();
@@ -103,9 +103,15 @@ fn of_segments() {
             let fixed = [command, &x, &ids, "--backward", &g, "--device", device];
             succeeds(&[&fixed[..], more].concat())
         };
-        let of = ["--num-segments", "3"];
-        assert_eq!(run("segment-max", &of), "f32[4]\n   0.0  0.5 0.25  0.0\n");
-        assert_eq!(run("segment-min", &of), "f32[4]\n   0.5  0.0 0.25  0.0\n");
+        for (command, gradient) in
+            [("segment-max", "0.0  0.5 0.25"), ("segment-min", "0.5  0.0 0.25")]
+        {
+            let fixed = [command, &x, &ids, "--backward", &g, "--device", device];
+            let output = wgmax(&[&fixed[..], &["--num-segments", "3", "--drop"]].concat());
+            assert_eq!(stdout(&output), format!("f32[4]\n   {gradient}  0.0\n"));
+            let text = "wgmax: 1 of 4 rows belong to no segment: their ids are out of range\n";
+            assert_eq!((output.status.code(), stderr(&output).as_str()), (Some(0), text));
+        }
         write(&ids, &[4], &[2i64, 0, 2, 0]);
         assert_eq!(run("segment-max", &["--unsorted"]), "f32[4]\n   0.0  0.0 0.25  0.5\n");
         let offsets = at("offsets.npy");
@@ -119,8 +125,9 @@ fn of_segments() {
     let refuse = |more: &[&str], word: &str| refused(&[&fixed[..], more].concat(), word);
     // Ids up to 9 give 10 segments.
     refuse(&[], "f32[10]");
-    refuse(&["--num-segments", "4"], "g.npy");
-    refuse(&["--num-segments", "4"], "f32[4]");
+    refuse(&["--num-segments", "4", "--drop"], "g.npy");
+    refuse(&["--num-segments", "4", "--drop"], "f32[4]");
+    refuse(&["--num-segments", "3"], "is 9, but there are 3 segments");
     refuse(&["--num-segments", "3", "--indices", &ids], "--indices");
 }
 

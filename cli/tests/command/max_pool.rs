@@ -111,6 +111,28 @@ fn indices_are_those_of_the_specification() {
     assert_eq!(wgmax::io::read(&z).unwrap().to_vec::<i64>().unwrap(), [24]);
 }
 
+/// One number stands for all axes, in each list.
+#[test]
+fn one_number_is_for_all_axes() {
+    let (_folder, at) = folder();
+    let p = at("p.npy");
+    write_picture(&p);
+    for (one, each) in [
+        (&["--kernel=3"][..], &["--kernel=3,3"][..]),
+        (&["--kernel=2", "--strides=2"], &["--kernel=2,2", "--strides=2,2"]),
+        (
+            &["--kernel=2,3", "--strides=2", "--pads=1"],
+            &["--kernel=2,3", "--strides=2,2", "--pads=1,1,1,1"],
+        ),
+        (&["--kernel=2", "--dilations=3"], &["--kernel=2,2", "--dilations=3,3"]),
+    ] {
+        let run = |more: &[&str]| succeeds(&[&["max-pool", &p, "--device", "cpu"], more].concat());
+        assert_eq!(run(one), run(each), "{one:?}");
+    }
+    let explain = |kernel| succeeds(&["explain", "max-pool", "1x2x9x8x7", "--kernel", kernel]);
+    assert_eq!(explain("3"), explain("3,3,3"));
+}
+
 #[test]
 fn bad_pooling_is_refused_in_one_line() {
     let (_folder, at) = folder();
@@ -120,7 +142,6 @@ fn bad_pooling_is_refused_in_one_line() {
         refused(&[&["max-pool", &p, "--device", "cpu"], more].concat(), word);
     };
     run(&[], "--kernel");
-    run(&["--kernel", "3"], "--kernel 3: attribute kernel needs 2 numbers");
     run(&["--kernel", "3,3,3"], "needs 2 numbers");
     run(&["--kernel", ""], "needs 2 numbers");
     run(&["--kernel", "0,3"], "--kernel 0,3");
@@ -131,7 +152,7 @@ fn bad_pooling_is_refused_in_one_line() {
         run(&["--kernel", kernel], "--kernel");
     }
     let run = |more: &[&str], word: &str| run(&[&["--kernel", "3,3"], more].concat(), word);
-    run(&["--strides", "2"], "--strides 2: attribute strides needs 2 numbers");
+    run(&["--strides", "2,2,2"], "--strides 2,2,2: attribute strides needs 2 numbers");
     run(&["--strides", "2,0"], "--strides 2,0");
     run(&["--dilations", "-1,1"], "--dilations -1,1");
     run(&["--pads", "1,1"], "--pads 1,1: f32[1, 1, 5, 5] needs 4 numbers");
@@ -152,9 +173,11 @@ fn bad_pooling_is_refused_in_one_line() {
         run(&[flag, value], "--indices");
     }
     run(&["--reshape", "1,5,5", "--layout", "ncx"], "needs 1 number for");
+    run(&["--pads=-1"], "--pads -1");
+    refused(&["max-pool", &p, "--kernel", "6"], "--kernel 6: the window covers 6");
     refused(&["max-pool", &x, "--kernel", "3"], "x.npy: pooling needs batch, channels");
     refused(&["max-pool", &at("no.npy"), "--kernel", "3"], "no.npy");
-    refused(&["compare", "max-pool", &p, "--kernel", "3"], "--kernel 3");
+    refused(&["compare", "max-pool", &p, "--kernel", "3,3,3"], "--kernel 3,3,3");
     refused(&["compare", "max-pool", &p, "--kernel", "3,3", "--between", "cpu"], "--between");
     assert!(!Path::new(&i).exists());
 }

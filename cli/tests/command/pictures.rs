@@ -6,6 +6,7 @@ use std::path::Path;
 use image::{DynamicImage, ImageBuffer};
 use wgmax::Tensor;
 
+use super::streams::fed;
 use super::{folder, refused, stderr, stdout, succeeds, wgmax};
 
 /// The maxima of 2 x 2 windows with stride 2 of [H, W, C], as the definition has them.
@@ -250,12 +251,13 @@ fn missing_axes_are_named() {
     run(&[&chw, "--kernel", "1,3,3"], both, "f32[1, 1, 3, 6, 7]\n");
     run(&[&line, "--kernel", "3"], both, "f32[1, 1, 7]\n");
     run(&[&line, "--kernel", "3", "--layout", "nxc"], both, "f32[1, 7, 1]\n");
-    let full = file("full.npy", &[1, 1, 5, 6]);
+    let full = file("full.npy", &[1, 1, 4, 5, 6]);
     let one = |arguments: &[&str], word: &str| {
         refused(&[&["max-pool", &full, "--device", "cpu"], arguments].concat(), word);
     };
-    one(&["--kernel", "3"], "for each of the axes, 5 x 6: --kernel 3,3");
-    one(&["--kernel", "3,3", "--strides", "2"], "for each of the axes, 5 x 6: --strides 2,2");
+    one(&["--kernel", "3,3"], "for each of the axes, 4 x 5 x 6: --kernel 3,3,3");
+    let strides = ["--kernel", "3", "--strides", "2,2"];
+    one(&strides, "for each of the axes, 4 x 5 x 6: --strides 2,2,2");
     refused(&["max-pool", &full, "--kernel", "3,3", "--reshape", "5,5"], "--reshape 5,5: f32");
     refused(&["reduce-max", &full, "--reshape", "5y5"], "give a shape");
     refused(&["explain", "max-pool", "8x9", "--kernel", "3"], "explain max-pool 1x8x9 --kernel 3");
@@ -311,6 +313,28 @@ fn what_is_no_picture_is_refused() {
     from("d.pgm", b"P5\n4 4\n255\nab", "d.pgm: not a valid picture file");
     refused(&["max-pool", &at("no.png"), "--kernel", "2,2"], "no.png");
     DynamicImage::new_rgb8(4, 4).save(at("e.png")).unwrap();
-    refused(&["max-pool", &at("e.png"), "--kernel", "2"], "such as --kernel 2,2");
+    refused(&["max-pool", &at("e.png"), "--kernel", "2,2,2"], "such as --kernel 2,2");
     refused(&["max-pool", &at("e.png"), "--type", "f16", "--kernel", "2,2"], "the picture");
+}
+
+/// A picture on standard input is known by its content, and one number is for both its axes.
+#[test]
+fn pictures_come_from_standard_input() {
+    let (_folder, at) = folder();
+    let picture = DynamicImage::new_rgb8(5, 4);
+    for name in ["p.png", "p.ppm"] {
+        picture.save(at(name)).unwrap();
+        let bytes = fs::read(at(name)).unwrap();
+        for kernel in ["2", "2,2"] {
+            let fixed = ["--kernel", kernel, "--device", "cpu"];
+            let output = fed(&[&["max-pool", "-"], &fixed[..]].concat(), &bytes);
+            assert!(output.status.success() && stderr(&output).is_empty(), "{output:?}");
+            assert!(stdout(&output).starts_with("u8[3, 4, 3]\n"), "{output:?}");
+            let shown = succeeds(&[&["max-pool", &at(name)], &fixed[..]].concat());
+            assert_eq!(shown, stdout(&output));
+        }
+        let cut = fed(&["reduce-max", "-", "--device", "cpu"], &bytes[..12]);
+        let error = stderr(&cut);
+        assert!(error.starts_with("wgmax: standard input: not a valid picture file"), "{error}");
+    }
 }

@@ -41,13 +41,14 @@ fn prints_the_maximum_of_each_segment() {
     assert!(run(&offsets, &["--offsets", "--fill", "lowest"]).contains("\n  -3.4028235e38 "));
     // Rows that are dropped are counted.
     for (second, more, shown, dropped) in [
-        (&ids, "--num-segments=1", "f32[1, 2]\n  2.0 8.0\n", "3 of 5 rows"),
-        (&ids, "--num-segments=0", "f32[0, 2]\n", "5 of 5 rows"),
-        (&at("inner.npy"), "--offsets", "f32[1, 2]\n  2.0 7.0\n", "3 of 5 rows"),
+        (&ids, &["--num-segments=1", "--drop"][..], "f32[1, 2]\n  2.0 8.0\n", "3 of 5 rows"),
+        (&ids, &["--num-segments=0", "--drop"], "f32[0, 2]\n", "5 of 5 rows"),
+        (&at("inner.npy"), &["--offsets"], "f32[1, 2]\n  2.0 7.0\n", "3 of 5 rows"),
     ] {
         write_ids(&at("inner.npy"), &[1, 3]);
-        let output = wgmax(&["segment-max", &x, second, more, "--nan=ignore", "--device", "cpu"]);
-        assert_eq!(stdout(&output), shown, "{more}");
+        let fixed = ["segment-max", &x, second, "--nan=ignore", "--device", "cpu"];
+        let output = wgmax(&[&fixed[..], more].concat());
+        assert_eq!(stdout(&output), shown, "{more:?}");
         let text = stderr(&output);
         assert!(text.starts_with(&format!("wgmax: {dropped} belong to no segment")), "{text}");
         assert_eq!(text.lines().count(), 1, "{text}");
@@ -63,7 +64,8 @@ fn unsorted_ids_may_be_out_of_range() {
     let ids = at("ids.npz:ids");
     let tensor = Tensor::from_slice([5], &[1i32, -1, 0, 1, i32::MAX]).unwrap();
     wgmax::io::write(&ids, &tensor).unwrap();
-    let (x, more) = (at("x.npy"), ["--unsorted", "--num-segments", "2", "--device", "cpu"]);
+    let x = at("x.npy");
+    let more = ["--unsorted", "--num-segments", "2", "--drop", "--device", "cpu"];
     let output = wgmax(&[&["segment-max", &x, &ids][..], &more].concat());
     assert_eq!(stdout(&output), "f32[2, 2]\n  -3.0  NaN\n   1.0  8.0\n");
     let text = "wgmax: 2 of 5 rows belong to no segment: their ids are out of range\n";
@@ -76,6 +78,24 @@ fn unsorted_ids_may_be_out_of_range() {
     let output = wgmax(&[&["segment-max", &x, &labels][..], &more].concat());
     assert_eq!(stdout(&output), "f32[2, 2]\n  -3.0  NaN\n   2.0  7.0\n");
     assert!(stderr(&output).starts_with("wgmax: 2 of 5 rows"), "{output:?}");
+
+    // A negative id is no segment's; what is too large is an error unless it is asked for.
+    write_ids(&labels, &[1, -1, 0, 1, -2]);
+    let output = wgmax(&["segment-max", &x, &labels, "--unsorted", "--device", "cpu"]);
+    assert!(stderr(&output).starts_with("wgmax: 2 of 5 rows"), "{output:?}");
+    let too_large = |ids: &[i64], more: &[&str], word: &str| {
+        write_ids(&labels, ids);
+        let fixed = ["segment-max", &x, &labels, "--device", "cpu", "--num-segments", "2"];
+        refused(&[&fixed[..], more].concat(), word);
+        let fixed = ["compare", "segment-max", &x, &labels, "--num-segments", "2"];
+        refused(&[&fixed[..], more].concat(), word);
+    };
+    let word = "is 3, but there are 2 segments; --drop leaves such rows out";
+    too_large(&[0, 0, 1, 1, 3], &[], &format!("labels.npy: segment_ids at position 4 {word}"));
+    let first = format!("labels.npy: segment_ids at position 0 {word}");
+    too_large(&[3, 0, -1, 1, 0], &["--unsorted"], &first);
+    too_large(&[0, 0, 0, 0, i64::MAX], &[], "is 9223372036854775807, but there are 2 segments");
+    refused(&["segment-max", &x, &labels, "--drop"], "--num-segments");
 }
 
 #[test]
@@ -120,7 +140,11 @@ fn bad_segments_are_refused_in_one_line() {
         (&[0, 1, 0, 1, 2][..], &[][..], "after 1; --unsorted takes ids in any order\n"),
         (&[-1, 0, 0, 1, 2], &[], "position 0 has -1; --unsorted leaves such rows out\n"),
         (&[0, 1, 2], &[], "but needs 5; if they are offsets: --offsets\n"),
-        (&[0, 0, 0, 0, i64::MAX], &[], "too many segments; --num-segments leaves such rows out\n"),
+        (
+            &[0, 0, 0, 0, i64::MAX],
+            &[],
+            "too many segments; --num-segments with --drop leaves such rows out\n",
+        ),
         (&[0, 3, 2, 5], &["--offsets"], "has 2 after 3; if they are ids: leave out --offsets\n"),
         (&[-2, 3], &["--offsets"], "bad.npy: offsets must not be negative"),
         (

@@ -50,6 +50,38 @@ fn tensors_come_from_standard_input() {
     refused(&["reduce-max", "npz:-", "--device", "cpu"], "npz:-");
 }
 
+/// A folder that is missing is named.
+#[test]
+fn a_missing_folder_is_named() {
+    let (_folder, at) = folder();
+    let (file, folder) = (at("no/such/y.npy"), at("no/such"));
+    let reason = format!("wgmax: {file}: there is no folder {folder}\n");
+    refused(&["reduce-max", &at("x.npy"), "-o", &file], &reason);
+    let reason = format!("wgmax: {folder}/r.json: there is no folder {folder}\n");
+    refused(&["verify", "--json", &at("no/such/r.json")], &reason);
+}
+
+/// `--quiet` leaves remarks out, and no results and errors.
+#[test]
+fn quiet_commands_print_results_and_errors() {
+    let (_folder, at) = folder();
+    wgmax::io::write(&at("none.npy"), &Tensor::from_slice::<f32>([0], &[]).unwrap()).unwrap();
+    let arguments = ["reduce-max", &at("none.npy"), "--device", "cpu"];
+    let loud = wgmax(&arguments);
+    assert!(stderr(&loud).contains("is empty"), "{loud:?}");
+    for quiet in [&["--quiet"][..], &["-q"]] {
+        for arguments in [[quiet, &arguments[..]].concat(), [&arguments[..], quiet].concat()] {
+            let output = wgmax(&arguments);
+            assert_eq!(stdout(&output), stdout(&loud));
+            assert!(output.stderr.is_empty(), "{output:?}");
+        }
+    }
+    let verify = ["verify", "-q", "--device", "cpu", "--cases", "1", "--json", "-"];
+    let output = wgmax(&verify);
+    assert!(output.stderr.is_empty() && stdout(&output).starts_with('{'), "{output:?}");
+    refused(&["reduce-max", &at("no.npy"), "-q"], "no.npy");
+}
+
 #[test]
 fn results_go_to_standard_output_alone() {
     let (_folder, at) = folder();

@@ -170,7 +170,7 @@ fn count_rows(plan: &str, elements: &str, row_bytes: &str) -> BTreeMap<String, R
         (row["item"].as_str().unwrap().to_string(), counts)
     });
     let rows: BTreeMap<_, _> = rows.collect();
-    assert_eq!(rows.len(), 50, "{}", stdout(&output));
+    assert_eq!(rows.len(), 51, "{}", stdout(&output));
     rows
 }
 

@@ -16,7 +16,8 @@ use crate::tensor::{ElementType, TensorDesc};
 /// element, although the page speaks of zeros. A dilation of 1 means neighbouring elements; the
 /// formula on the page, which adds 1, is that of another interface. Rounding applies with every
 /// `auto_pad`. With `ceil`, a window is kept even if it covers only padding; it gives the smallest
-/// finite value. NaN is ignored.
+/// finite value; and data that the window is larger than, by less than a stride, has one window. NaN
+/// is ignored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MaxPool {
     /// The stride per spatial axis. Required.
@@ -118,7 +119,7 @@ impl MaxPool {
     /// [`Error::ShapeNotInDialect`] unless the rank is 3, 4 or 5; [`Error::AttributeLength`] for a
     /// list without one number per spatial axis; [`Error::BadAttribute`] for a window, stride or
     /// dilation below 1, a pad below 0, or [`Rounding::CeilTorch`]; [`Error::WindowTooLarge`] for a
-    /// window larger than the padded data.
+    /// window larger than the padded data, with `ceil` by a stride or more.
     pub fn operator(&self, data: &TensorDesc, indices: bool) -> Result<operator::MaxPool> {
         Self::NAME.outputs(1 + usize::from(indices), false)?;
         self.operator_of(&Self::NAME, data)

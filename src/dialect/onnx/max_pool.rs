@@ -25,7 +25,8 @@ use crate::tensor::{ElementType, TensorDesc};
 /// In every opset, a last window that would start in the padding at the end is dropped; only the
 /// text of opset 22 says so. The padding of `SAME_UPPER` and `SAME_LOWER` takes dilation into
 /// account, and `ceil_mode` has no effect with it. `VALID` with `ceil_mode` rounds up, as shape
-/// inference and runtimes do, although the formula in the text rounds down.
+/// inference and runtimes do, although the formula in the text rounds down. With `ceil_mode` 1, data
+/// that the window is larger than, by less than a stride, has one window.
 ///
 /// The text does not define NaN; here it is ignored. A window that covers only padding gives minus
 /// infinity, or the smallest value of an integer type.
@@ -121,7 +122,8 @@ impl MaxPool {
     /// [`Error::ShapeNotInDialect`] for data without a spatial axis; [`Error::AttributeLength`] for
     /// a list whose length does not match the spatial axes; [`Error::BadAttribute`] for a window,
     /// stride or dilation below 1, a pad below 0, or pads with an `auto_pad`;
-    /// [`Error::WindowTooLarge`] for a window larger than the padded data.
+    /// [`Error::WindowTooLarge`] for a window larger than the padded data, with `ceil_mode` 1 by a
+    /// stride or more.
     pub fn operator(&self, data: &TensorDesc, indices: bool) -> Result<operator::MaxPool> {
         let name = self.name()?;
         let ceil = flag("ceil_mode", self.ceil_mode)?;

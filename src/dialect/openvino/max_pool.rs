@@ -26,7 +26,8 @@ use crate::tensor::{ElementType, TensorDesc};
 /// Rounding applies with every `auto_pad`. The formulas of the pages for `valid`, `same_upper` and
 /// `same_lower` differ from the implementation, which is followed here. With `ceil`, a window is
 /// kept even if it covers only padding; it gives minus infinity, or the smallest value of an
-/// integer type. NaN is ignored.
+/// integer type. A window that is larger than the padded data is refused with every rounding. NaN is
+/// ignored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MaxPool {
     /// The operator's version: 1, 8 or 14.
@@ -163,10 +164,12 @@ impl MaxPool {
                 .strides(pool::list("strides", Some(&self.strides), spatial, 1)?)
                 .dilations(pool::list("dilations", self.dilations.as_deref(), spatial, 1)?)
                 .padding(padding)
-                .rounding(self.rounding_type)
                 .nan(self.nan)
                 .empty_window(EmptySet::NegativeInfinity)
                 .indices(indices.then_some(numbering));
+        // With every rounding, a window that is larger than the padded data is refused.
+        operator.infer(data)?;
+        let operator = operator.rounding(self.rounding_type);
         operator.infer(data)?;
         Ok(operator)
     }

@@ -18,7 +18,7 @@ use super::params::{
     BlockParams, GatherParams, IndexParams, Numbering, Params, TileIndexParams, TileParams, Windows,
 };
 use crate::fault::{self, Fault};
-use crate::plan::{Call, Shader};
+use crate::plan::{Call, Placement, Shader, first_params};
 use crate::tensor::ElementType;
 use crate::tensor::key::{Key, KeyOrder, Ranking, with_order};
 use crate::vector::Elements;
@@ -54,8 +54,16 @@ pub(super) fn tile_index(shader: &Shader, call: Call<'_, '_>) {
     run_index(shader, &params.pool, &params.numbering, call);
 }
 
+/// Views whose axes have a pitch each: all that lines of elements need.
+pub(super) fn reads_in_place(params: &[u32], view: &Placement) -> bool {
+    let p: &Params = first_params(params);
+    p.windows.placed(view).is_some()
+}
+
 /// The maxima of windows.
 pub(crate) fn run_maxima(shader: &Shader, p: &Params, mut call: Call<'_, '_>) {
+    let placed = call.view.and_then(|view| p.windows.placed(view));
+    let p = &Params { windows: placed.unwrap_or(p.windows), ..*p };
     let ranking = fault::or(Fault::PoolNan, p.ranking, p.ranking.with_nan_key(0));
     let ranking = fault::or(Fault::PoolMinimum, ranking, ranking.of_maximum());
     with_order!(shader.element, ranking, order => {

@@ -58,9 +58,18 @@ impl SlidingWindow {
         // Keys, or also where they are.
         let (column, load) = if finds { CANDIDATES } else { KEYS };
         writeln!(text, "alias Column = {column};")?;
-        let each = (0..taps.len()).map(|i| format!("{load}(rows[{i}], lines, at, beside)"));
         let at = "lines: SourceLines, at: i32, beside: u32";
         writeln!(text, "fn column(rows: Rows, {at}) -> Column {{")?;
+        if finds && taps.len() > 1 {
+            // SwiftShader takes a time that is exponential in the depth of comparisons: a loop, which
+            // other drivers unroll, keeps those of the rows apart from those of the windows.
+            let load = |i: &str| format!("{load}(all[{i}], lines, at, beside)");
+            writeln!(text, "    var all = rows;\n    var best = {};", load("0"))?;
+            writeln!(text, "    for (var i = 1u; i < {}u; i++) {{", taps.len())?;
+            writeln!(text, "        best = better_each(best, {});", load("i"))?;
+            return writeln!(text, "    }}\n    return best;\n}}");
+        }
+        let each = (0..taps.len()).map(|i| format!("{load}(rows[{i}], lines, at, beside)"));
         writeln!(text, "    return {};\n}}", join(finds, each.collect()))
     }
 

@@ -72,15 +72,17 @@ pub fn data(element_type: ElementType, shape: &[usize], seed: u32) -> anyhow::Re
     }
 }
 
-/// Ascending ids of rows.
+/// The ids of rows, which ascend unless they are unordered.
 fn ids(rows: usize, segments: usize, sizes: SegmentSizes) -> Vec<i32> {
     match sizes {
         SegmentSizes::Uniform => (0..rows).map(|row| (row / (rows / segments)) as i32).collect(),
-        SegmentSizes::Random => {
+        SegmentSizes::Random | SegmentSizes::Unordered => {
             let mut generator = Generator::new(IDS_SEED);
             let max = segments as u32 - 1;
             let mut ids: Vec<i32> = (0..rows).map(|_| generator.up_to(max) as i32).collect();
-            ids.sort_unstable();
+            if matches!(sizes, SegmentSizes::Random) {
+                ids.sort_unstable();
+            }
             ids
         }
         // Lengths proportional to 1 / rank, in random order.

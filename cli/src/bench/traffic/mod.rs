@@ -7,7 +7,6 @@ mod machine;
 mod report;
 
 use std::collections::HashMap;
-use std::io::Write;
 
 use anyhow::{Context, ensure};
 use rayon::prelude::*;
@@ -16,8 +15,8 @@ use wgmax::{Device, Tensor, View, compare, wgpu};
 
 use super::data;
 use super::item::Item;
-use crate::interrupt;
 use crate::options::PlanChoice;
+use crate::{interrupt, output};
 use count::{Counter, Counts};
 use machine::{Binding, Memory, Program};
 pub use report::Report;
@@ -54,8 +53,7 @@ pub fn count(items: &[Item], plan: PlanChoice, elements: usize, row_bytes: usize
             return None;
         }
         let result = count_item(&item, plan, row_bytes).map_err(|error| format!("{error:#}"));
-        // Progress. An error here means that stderr is closed.
-        let _ = writeln!(std::io::stderr(), "{}: counted", item.name);
+        output::note(format_args!("{}: counted", item.name));
         Some(Row { item, result })
     });
     let rows: Vec<Row> = rows.flatten().collect();
@@ -167,4 +165,66 @@ fn check(plan: &Plan, inputs: &[(Tensor, View)], results: &[Tensor]) -> anyhow::
         ensure!(report.is_equal(), "the machine has other results than the CPU: {report}");
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use wgmax::operator::{Operator, Positions, ReduceMax};
+    use wgmax::sweep::Case;
+    use wgmax::{ElementType, TensorDesc, Tuning};
+
+    use super::*;
+
+    fn is_bool(case: &Case) -> bool {
+        case.tensors.iter().any(|tensor| tensor.element_type() == ElementType::Bool)
+    }
+
+    /// Runs a random case with a plan of a tuning.
+    fn run_case(case: &Case, tuning: &'static str) -> anyhow::Result<()> {
+        let (mut case, cpu) = (case.clone(), Device::cpu());
+        case.narrow.tuning = Some(tuning);
+        // Of other bytes than 0 and 1, which lie between elements, there is no tensor of bools.
+        case.narrow.views = case.narrow.views.filter(|_| !is_bool(&case));
+        // Whole warps.
+        case.narrow.workgroup_size = case.narrow.workgroup_size.map(|size| size.max(32));
+        let plan = case.plan(&cpu)?;
+        let placed = case.upload(&cpu, &plan)?.into_iter().map(|input| {
+            let (view, t) = (input.view().clone(), input.desc().element_type());
+            let memory = TensorDesc::new(t, [view.byte_len() / t.size()])?;
+            Ok((input.with_view(&memory)?.download()?, view))
+        });
+        let placed = placed.collect::<wgmax::Result<Vec<_>>>()?;
+        run(&plan, &placed, &mut Counter::new()).map(drop)
+    }
+
+    /// What random cases load and store lies in what they bind.
+    #[test]
+    fn random_cases_stay_in_their_bindings() {
+        let outside = |index: u64| {
+            let case = Case::nth(1, index).unwrap();
+            let errors = ["hardware", "software"].map(|tuning| {
+                let error = run_case(&case, tuning).err()?;
+                Some(format!("case {index}, {tuning}: {error:#}: {case}"))
+            });
+            errors.into_iter().flatten()
+        };
+        let wrong: Vec<String> = (0..300).into_par_iter().flat_map_iter(outside).collect();
+        assert!(wrong.is_empty(), "{wrong:#?}");
+    }
+
+    /// Elements that end with the memory, the last of which do not fill a word.
+    #[test]
+    fn the_last_word_of_a_view_stays_in_its_binding() {
+        let limits = Limits::from_wgpu(&wgpu::Limits::default());
+        let reduce = ReduceMax::new().indices(Positions::default());
+        for t in [ElementType::U8, ElementType::F16] {
+            let elements = 64 / t.size();
+            let memory = Tensor::from_bytes(t, [elements], &[1; 64]).unwrap();
+            let view = View::new(TensorDesc::new(t, [elements - 3]).unwrap(), 3, [1]).unwrap();
+            let plan = Operator::from(&reduce)
+                .plan_views(&[&view], &[], &limits, &Tuning::hardware())
+                .unwrap();
+            run(&plan, &[(memory, view)], &mut Counter::new()).unwrap();
+        }
+    }
 }

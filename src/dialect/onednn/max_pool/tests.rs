@@ -264,6 +264,12 @@ fn a_window_fits_the_padded_data() {
         assert!(matches!(error, Err(Error::WindowTooLarge { extent: 4, .. })));
     }
     assert_eq!(windows(&pool(4, 1, [0, 1]), 3), 1);
+
+    // Rounded up, by the formula: one that is larger by less than a stride.
+    let ceil = |stride| MaxPool { rounding_type: Rounding::Ceil, ..pool(4, stride, [0, 0]) };
+    assert_eq!(windows(&ceil(2), 3), 1);
+    let error = ceil(2).operator(&data(&[1, 2, 1]), false);
+    assert!(matches!(error, Err(Error::WindowTooLarge { extent: 4, padded: 2, .. })));
 }
 
 #[test]

@@ -267,6 +267,39 @@ fn a_window_fits_the_padded_data() {
     assert_eq!(windows(&wide, 1), 4);
 }
 
+/// As ONNX Runtime 1.32 and the shape inference of onnx 1.23 have it; of the window that is larger by
+/// a stride these disagree.
+#[test]
+fn rounded_up_a_window_may_be_larger_by_less_than_a_stride() {
+    for version in [10, 11, 12, 22] {
+        let ceil = |kernel, stride, dilation| MaxPool {
+            version,
+            ceil_mode: 1,
+            dilations: Some(vec![dilation]),
+            ..pool(kernel, stride)
+        };
+        for (kernel, stride, dilation, size) in [(3, 2, 1, 2), (4, 3, 1, 2), (2, 3, 4, 3)] {
+            let ceil = ceil(kernel, stride, dilation);
+            assert_eq!(windows(&ceil, size), 1);
+            assert_eq!(windows(&MaxPool { auto_pad: AutoPad::Valid, ..ceil.clone() }, size), 1);
+            let floor = MaxPool { ceil_mode: 0, ..ceil }.operator(&data(&[1, 1, size]), false);
+            assert!(matches!(floor, Err(Error::WindowTooLarge { .. })));
+        }
+        for (kernel, stride, dilation, size) in [(4, 2, 1, 2), (3, 1, 1, 2), (2, 2, 4, 3)] {
+            let error = ceil(kernel, stride, dilation).operator(&data(&[1, 1, size]), false);
+            let too_large = Error::WindowTooLarge {
+                axis: 0,
+                extent: ((kernel - 1) * dilation + 1) as u128,
+                padded: size as u128,
+                only_end_padding: false,
+            };
+            assert_eq!(error.unwrap_err().to_string(), too_large.to_string());
+        }
+        let padded = |pads: [i64; 2]| MaxPool { pads: Some(pads.to_vec()), ..ceil(5, 2, 1) };
+        assert_eq!([[1, 1], [2, 0], [0, 2]].map(|pads| windows(&padded(pads), 2)), [1; 3]);
+    }
+}
+
 #[test]
 fn pads_hold_the_begins_and_then_the_ends() {
     let pads = MaxPool { pads: Some(vec![1, 2, 3, 4]), ..MaxPool::new(22, [5, 5]) };

@@ -184,7 +184,9 @@ impl<W: Watch> Machine<'_, W> {
         let stride = stride(&self.program.module, &inner, packing)?;
         let ((variable, start), index) = (self.pointer(base)?, self.value(index)?);
         let words = start.iter().zip(&*index).map(|(start, index)| {
-            std::array::from_fn(|lane| start[lane].wrapping_add(index[lane].wrapping_mul(stride)))
+            // What is beyond 32 bits stays far behind the end.
+            let word = |lane: usize| index[lane].saturating_mul(stride);
+            std::array::from_fn(|lane| start[lane].saturating_add(word(lane)))
         });
         Ok(Slot::Pointer(variable, Words::new(words.collect())))
     }
@@ -193,7 +195,7 @@ impl<W: Watch> Machine<'_, W> {
         let (inner, packing) = self.target(base)?;
         let offset = member_offset(&self.program.module, &inner, index, packing)?;
         let (variable, start) = self.pointer(base)?;
-        let words = start.iter().map(|start| start.map(|word| word + offset));
+        let words = start.iter().map(|start| start.map(|word| word.saturating_add(offset)));
         Ok(Slot::Pointer(variable, Words::new(words.collect())))
     }
 
@@ -271,7 +273,6 @@ impl<W: Watch> Machine<'_, W> {
                 for lane in lanes(mask.0[warp]) {
                     let at = start[warp][lane].wrapping_add(offset);
                     out[warp][lane] = match binding {
-                        // Loads behind the end are allowed, and their values are not used.
                         Some(binding) => self.memory.word(binding, at),
                         None => *self.word(base, at, warp, lane)?,
                     };
@@ -323,7 +324,8 @@ impl<W: Watch> Machine<'_, W> {
         self.word(base, start[warp][lane], warp, lane)
     }
 
-    /// Tells of an access to a buffer.
+    /// Tells of an access to a buffer, which must lie in what is bound of it: not every driver checks
+    /// that.
     pub fn watch_access(
         &mut self,
         pointer: Handle<Expression>,
@@ -337,10 +339,31 @@ impl<W: Watch> Machine<'_, W> {
         let binding = self.binding(Base::Global(handle))?;
         let words = scalars(&self.program.module, &self.target(pointer)?.0)?;
         for warp in mask.warps() {
+            let inside = |lane| start[warp][lane] as usize + words <= binding.len;
+            if let Some(lane) = lanes(mask.0[warp]).find(|&lane| !inside(lane)) {
+                bail!(
+                    "{} word {} of the {} that are bound: {}",
+                    if is_store { "stores to" } else { "loads" },
+                    start[warp][lane],
+                    binding.len,
+                    self.place(pointer)?,
+                );
+            }
             let access = self.memory.access(binding, &start[warp], mask.0[warp], words, is_store);
             self.watch.access(&access);
         }
         Ok(())
+    }
+
+    /// Where an expression of the function that runs is in the text, and who called the function.
+    fn place(&self, handle: Handle<Expression>) -> Result<String> {
+        let (text, function) = (&self.program.text, self.function(self.frame()?.which));
+        let line = function.expressions.get_span(handle).location(text).line_number;
+        let code = text.lines().nth(line.saturating_sub(1) as usize).unwrap_or_default();
+        let names =
+            self.frames.iter().rev().map(|frame| self.function(frame.which).name.as_deref());
+        let names: Vec<&str> = names.map(|name| name.unwrap_or("main")).collect();
+        Ok(format!("line {line}, `{}`, of {}", code.trim(), names.join(", called by ")))
     }
 
     /// A word of a variable, counted from its start.
@@ -355,8 +378,7 @@ impl<W: Watch> Machine<'_, W> {
             Base::Global(handle) => match self.space(handle) {
                 AddressSpace::Storage { .. } => {
                     let binding = self.binding(base)?;
-                    let word = self.memory.word_mut(binding, at);
-                    word.with_context(|| format!("word {at} is behind the end of {binding:?}"))
+                    Ok(self.memory.word_mut(binding, at))
                 }
                 space => {
                     let (warp, lane) = match space {

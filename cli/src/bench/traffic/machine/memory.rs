@@ -43,18 +43,14 @@ impl Memory {
         &self.buffers[buffer]
     }
 
-    /// A word of a binding; of those behind its end, the last one.
+    /// A word of a binding.
     pub fn word(&self, binding: Binding, at: u32) -> u32 {
-        let at = (at as usize).min(binding.len - 1);
-        self.buffers[binding.buffer][binding.first + at]
+        self.buffers[binding.buffer][binding.first + at as usize]
     }
 
-    /// A word to store to; `None` behind the end.
-    pub fn word_mut(&mut self, binding: Binding, at: u32) -> Option<&mut u32> {
-        match (at as usize) < binding.len {
-            true => self.buffers[binding.buffer].get_mut(binding.first + at as usize),
-            false => None,
-        }
+    /// A word to store to.
+    pub fn word_mut(&mut self, binding: Binding, at: u32) -> &mut u32 {
+        &mut self.buffers[binding.buffer][binding.first + at as usize]
     }
 
     /// An access to a binding, from words on.
@@ -67,8 +63,7 @@ impl Memory {
         is_store: bool,
     ) -> Access {
         let first = self.addresses[binding.buffer] + 4 * binding.first as u64;
-        let last = (binding.len - words.min(binding.len)) as u32;
-        let addresses = std::array::from_fn(|lane| first + 4 * u64::from(at[lane].min(last)));
+        let addresses = at.map(|at| first + 4 * u64::from(at));
         Access { addresses, lanes, bytes: 4 * words as u64, is_store }
     }
 }

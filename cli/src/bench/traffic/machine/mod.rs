@@ -44,6 +44,7 @@ pub trait Watch {
 
 /// A shader.
 pub struct Program {
+    text: String,
     module: Module,
     info: ModuleInfo,
 }
@@ -54,7 +55,7 @@ impl Program {
         let info = Validator::new(ValidationFlags::all(), Capabilities::empty())
             .validate(&module)
             .context("naga refuses the shader")?;
-        Ok(Self { module, info })
+        Ok(Self { text: text.to_string(), module, info })
     }
 
     /// Invocations of a workgroup.
@@ -351,4 +352,67 @@ fn literal_word(literal: &Literal) -> Result<u32> {
         Literal::Bool(value) => u32::from(*value),
         other => bail!("the literal {other:?} is not known"),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::count::Counter;
+    use super::*;
+
+    /// Runs a kernel on 64 words, bound between others, with 32 invocations.
+    fn run(body: &str) -> Result<()> {
+        let text = format!(
+            "@group(0) @binding(1) var<storage, read_write> words: array<u32>;
+            @group(0) @binding(2) var<storage, read_write> blocks: array<vec4<u32>>;
+            fn next(i: u32) -> u32 {{
+                return words[i + 1u];
+            }}
+            @compute @workgroup_size(32)
+            fn main(@builtin(local_invocation_index) i: u32) {{
+                {body}
+            }}"
+        );
+        let mut memory = Memory::new(vec![vec![7; 128]]);
+        let binding = Binding { buffer: 0, first: 32, len: 64 };
+        let bindings = HashMap::from([(1, binding), (2, binding)]);
+        let (params, mut counter) = (HashMap::new(), Counter::new());
+        Program::new(&text)?.run([1, 1, 1], 1, &params, &bindings, &mut memory, &mut counter)
+    }
+
+    #[test]
+    fn loads_and_stores_lie_in_their_bindings() {
+        for right in [
+            "words[i + 32u] = next(i + 31u);",
+            "blocks[i / 2u].w = blocks[15u - i / 2u].x;",
+            // Only those that run count.
+            "if i < 4u { words[i * 20u] = 1u; }",
+        ] {
+            run(right).unwrap();
+        }
+        for (wrong, error) in [
+            (
+                "words[0] = next(i + 32u);",
+                "loads word 64 of the 64 that are bound: line 4, `return words[i + 1u];`, of next, called by main",
+            ),
+            (
+                "words[0] = next(i - 2u);",
+                "loads word 4294967295 of the 64 that are bound: line 4, `return words[i + 1u];`, of next, called by main",
+            ),
+            (
+                "words[i * 3u] = 0u;",
+                "stores to word 66 of the 64 that are bound: line 8, `words[i * 3u] = 0u;`, of main",
+            ),
+            (
+                "let b = blocks[i]; words[0] = b.x;",
+                "loads word 64 of the 64 that are bound: line 8, `let b = blocks[i]; words[0] = b.x;`, of main",
+            ),
+            // The bytes of such a block are beyond 32 bits.
+            (
+                "blocks[0x40000000u + i].y = 1u;",
+                "stores to word 4294967295 of the 64 that are bound: line 8, `blocks[0x40000000u + i].y = 1u;`, of main",
+            ),
+        ] {
+            assert_eq!(run(wrong).unwrap_err().to_string(), error);
+        }
+    }
 }

@@ -162,6 +162,7 @@ impl<W: Watch> Machine<'_, W> {
                 let (word, value) = (self.word_at(pointer, warp, lane)?, value[warp][lane]);
                 *word = match function {
                     AtomicFunction::Add => word.wrapping_add(value),
+                    AtomicFunction::And => *word & value,
                     AtomicFunction::InclusiveOr => *word | value,
                     AtomicFunction::Max => value.max(*word),
                     AtomicFunction::Min => value.min(*word),

@@ -116,8 +116,8 @@ pub static FAULTS: &[ShaderFault] = &[
         name: "padding-is-zero",
         mistake: Mistake::Padding,
         kernels: &["pool_gather"],
-        find: "let keys = select(vec4<u32>(0u), load_tap(element), component_mask(inside));",
-        replace: "let keys = select(vec4<u32>(0x80000000u), load_tap(element), \
+        find: "let keys = select(vec4<u32>(0u), load_tap(element, inside), component_mask(inside));",
+        replace: "let keys = select(vec4<u32>(0x80000000u), load_tap(element, inside), \
              component_mask(inside));",
         report: Some("https://github.com/webonnx/wonnx/pull/76"),
     },
@@ -125,8 +125,8 @@ pub static FAULTS: &[ShaderFault] = &[
         name: "padding-is-what-lies-there",
         mistake: Mistake::SelectEvaluatesBoth,
         kernels: &["pool_gather"],
-        find: "let keys = select(vec4<u32>(0u), load_tap(element), component_mask(inside));",
-        replace: "let keys = load_tap(element);",
+        find: "let keys = select(vec4<u32>(0u), load_tap(element, inside), component_mask(inside));",
+        replace: "let keys = load_tap(element, inside);",
         report: None,
     },
     ShaderFault {

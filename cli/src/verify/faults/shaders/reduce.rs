@@ -196,9 +196,9 @@ pub static FAULTS: &[ShaderFault] = &[
         mistake: Mistake::Shift,
         kernels: &["reduce_columns"],
         find: "~(vec4<u32>(0xffffffffu) << (here * ELEMENT_BITS)),\n        \
-             vec4<u32>(0xffffffffu),\n        here >= vec4<u32>(PER_WORD),",
+             vec4<u32>(0xffffffffu),\n        (here >= vec4<u32>(PER_WORD))",
         replace: "~(vec4<u32>(0xffffffffu) << ((here * ELEMENT_BITS) & vec4<u32>(31u))),\n        \
-             vec4<u32>(0xffffffffu),\n        here > vec4<u32>(PER_WORD),",
+             vec4<u32>(0xffffffffu),\n        (here > vec4<u32>(PER_WORD))",
         report: Some("https://github.com/HansKristian-Work/vkd3d-proton/pull/399"),
     },
     ShaderFault {

@@ -66,7 +66,7 @@ pub static FAULTS: &[ShaderFault] = &[
         name: "head-of-a-chunk-has-no-id",
         mistake: Mistake::Carry,
         kernels: &["segment_blocks", "segment_elements", "segment_argmax"],
-        find: "carry_ids[entry] = select(NO_SEGMENT, first_segment, some);",
+        find: "carry_ids[entry] = first;",
         replace: "carry_ids[entry] = NO_SEGMENT;",
         report: None,
     },

@@ -1,0 +1,326 @@
+//! Operators on views, in the order in which the elements lie in memory.
+//!
+//! A reduction of a permuted tensor is a reduction of other axes of the same memory, and a flipped
+//! axis is reduced as one that is not. So planners see axes in the order of memory, wherever the
+//! operator allows it; what differs is where the results go.
+
+use std::cmp::Reverse;
+
+use super::{Layout, MaxPool, Operator, Padding, ReduceMax, SegmentMax};
+use crate::error::Result;
+use crate::tensor::View;
+
+/// An operator on a view whose axes come in the order of memory, in the place of another one.
+pub(crate) struct Ordered {
+    pub operator: Operator,
+    /// The first input.
+    pub first: View,
+    results: Results,
+}
+
+/// How the results of an [`Ordered`] operator differ from those of the one that it replaces: these
+/// get axes of size 1, then axes are flipped, and then permuted.
+struct Results {
+    new_axes: Vec<usize>,
+    flipped: Vec<usize>,
+    order: Vec<usize>,
+}
+
+impl Ordered {
+    /// Where the replacing operator's result goes, for the view that the replaced one's is to have.
+    ///
+    /// # Errors
+    /// [`Error::TooManyAxes`](crate::Error::TooManyAxes).
+    pub(crate) fn result(&self, view: &View) -> Result<View> {
+        let Results { new_axes, flipped, order } = &self.results;
+        if view.desc().rank() + new_axes.len() != order.len() {
+            // The status of segments.
+            return Ok(view.clone());
+        }
+        let mut view = view.clone();
+        for &axis in new_axes {
+            view = view.broadcast(axis, 1)?;
+        }
+        for &axis in flipped {
+            view = view.step_by(axis, -1)?;
+        }
+        view.permute(order)
+    }
+}
+
+impl Operator {
+    /// The same results by an operator on the first input's axes in the order of memory; `None` where
+    /// they come so already, or where the order matters. A reduction that `may_count_back` may be one
+    /// whose positions count from the last element.
+    ///
+    /// # Errors
+    /// As [`Operator::infer`] for axes that the input does not have.
+    pub(crate) fn in_memory_order(
+        &self,
+        first: &View,
+        may_count_back: bool,
+    ) -> Result<Option<Ordered>> {
+        if first.is_contiguous() || first.desc().is_empty() {
+            return Ok(None);
+        }
+        let ordered = match self {
+            Self::ReduceMax(op) => reduce(op, first, may_count_back)?,
+            Self::MaxPool(op) => pool(op, first)?,
+            Self::SegmentMax(op) => segment(op, first)?,
+            _ => None,
+        };
+        Ok(ordered.filter(|ordered| ordered.first != *first))
+    }
+}
+
+/// How far a step along an axis goes: along one of repeated elements, farthest.
+fn distance(pitch: isize) -> usize {
+    if pitch == 0 { usize::MAX } else { pitch.unsigned_abs() }
+}
+
+/// Some axes in the order of memory, the farthest steps first. Axes of size 1 stay.
+fn sorted(view: &View, axes: impl Iterator<Item = usize>) -> Vec<usize> {
+    let (shape, pitches) = (view.desc().shape(), view.pitches());
+    let mut slots: Vec<usize> = axes.collect();
+    let mut large: Vec<usize> = slots.iter().copied().filter(|&axis| shape[axis] > 1).collect();
+    large.sort_by_key(|&axis| Reverse(distance(pitches[axis])));
+    let mut large = large.into_iter();
+    for slot in slots.iter_mut().filter(|slot| shape[**slot] > 1) {
+        *slot = large.next().unwrap_or(*slot);
+    }
+    slots
+}
+
+/// Flips axes that run backwards. Gives those that it flipped.
+fn forwards(view: &mut View, axes: impl Iterator<Item = usize>) -> Result<Vec<usize>> {
+    let pitches = view.pitches();
+    let flipped: Vec<usize> = axes.filter(|&axis| pitches[axis] < 0).collect();
+    for &axis in &flipped {
+        *view = view.step_by(axis, -1)?;
+    }
+    Ok(flipped)
+}
+
+/// Positions count along the reduced axes, so these keep their order, and their direction unless all
+/// of them run backwards.
+fn reduce(op: &ReduceMax, view: &View, may_count_back: bool) -> Result<Option<Ordered>> {
+    let rank = view.desc().rank();
+    let reduced = op.reduced(rank)?;
+    let (mut first, is_free) = (view.clone(), op.get_indices().is_none());
+    let mut operator = op.clone();
+    let (shape, pitches) = (view.desc().shape(), view.pitches());
+    let mut sets = (0..rank).filter(|&axis| reduced[axis] && shape[axis] > 1).peekable();
+    if !is_free && may_count_back && sets.peek().is_some() && sets.all(|axis| pitches[axis] < 0) {
+        forwards(&mut first, (0..rank).filter(|&axis| reduced[axis]))?;
+        operator = operator.counting_back();
+    }
+    let flipped = forwards(&mut first, (0..rank).filter(|&axis| !reduced[axis]))?;
+    if is_free {
+        forwards(&mut first, (0..rank).filter(|&axis| reduced[axis]))?;
+        // One of repeated elements will do.
+        for axis in (0..rank).filter(|&axis| reduced[axis]) {
+            if first.pitches()[axis] == 0 {
+                first = first.slice(axis, 0..1)?;
+            }
+        }
+    }
+    let order = sorted(&first, 0..rank);
+    let sets = order.iter().filter(|&&axis| reduced[axis] && shape[axis] > 1);
+    if !is_free && !sets.is_sorted() {
+        return Ok(None);
+    }
+    let axes = (0..rank).filter(|&i| reduced[order[i]]).map(|i| i as i64);
+    let new_axes = match op.get_keep_dims() {
+        true => Vec::new(),
+        false => (0..rank).filter(|&axis| reduced[axis]).collect(),
+    };
+    let operator = operator.axes(axes).keep_dims(true).into();
+    let first = first.permute(&order)?;
+    Ok(Some(Ordered { operator, first, results: Results { new_axes, flipped, order } }))
+}
+
+/// Windows lie along neighbouring axes. Batch and channels come before and behind them.
+fn pool(op: &MaxPool, view: &View) -> Result<Option<Ordered>> {
+    let rank = view.desc().rank();
+    if op.get_indices().is_some() || rank != op.get_kernel().len() + 2 {
+        return Ok(None);
+    }
+    let (channels, spatial) = match op.get_layout() {
+        Layout::Ncx => (1, 2..rank),
+        Layout::Nxc => (rank - 1, 1..rank - 1),
+    };
+    let mut first = view.clone();
+    let flipped = forwards(&mut first, [0, channels].into_iter())?;
+    let along = sorted(&first, spatial.clone());
+    let pitches = first.pitches();
+    let pitch = |axis: usize| distance(pitches[axis]);
+    let shape = first.desc().shape();
+    let large = || along.iter().copied().filter(|&axis| shape[axis] > 1);
+    let (farthest, nearest) = (large().map(pitch).max(), large().map(pitch).min());
+    let others = sorted(&first, [0, channels].into_iter());
+    let behind = |axis: usize| shape[axis] > 1 && nearest.is_some_and(|near| pitch(axis) < near);
+    let before = |axis: usize| shape[axis] == 1 || farthest.is_none_or(|far| pitch(axis) >= far);
+    let (a, b) = (others[0], others[1]);
+    // The one with the smaller steps comes second, unless it has one element.
+    let (outer, inner) = if behind(a) { (b, a) } else { (a, b) };
+    let (layout, order) = match (before(outer), before(inner), behind(inner)) {
+        (true, true, _) => (Layout::Ncx, [&[outer, inner], &along[..]].concat()),
+        (true, _, true) => (Layout::Nxc, [&[outer], &along[..], &[inner]].concat()),
+        _ => return Ok(None),
+    };
+    let list = |values: &[i64]| -> Vec<i64> {
+        match values.len() == along.len() {
+            true => along.iter().map(|&axis| values[axis - spatial.start]).collect(),
+            // Left to be refused.
+            false => values.to_vec(),
+        }
+    };
+    let mut operator = op.clone().layout(layout).with_kernel(list(op.get_kernel()));
+    if let Some(strides) = op.get_strides() {
+        operator = operator.strides(list(strides));
+    }
+    if let Some(dilations) = op.get_dilations() {
+        operator = operator.dilations(list(dilations));
+    }
+    if let Padding::Explicit { begin, end } = op.get_padding() {
+        operator = operator.pads(list(begin), list(end));
+    }
+    let first = first.permute(&order)?;
+    let results = Results { new_axes: Vec::new(), flipped, order };
+    Ok(Some(Ordered { operator: operator.into(), first, results }))
+}
+
+/// Rows stay rows.
+fn segment(op: &SegmentMax, view: &View) -> Result<Option<Ordered>> {
+    let rank = view.desc().rank();
+    let mut first = view.clone();
+    let flipped = forwards(&mut first, 1..rank)?;
+    let order: Vec<usize> = (0..1.min(rank)).chain(sorted(&first, 1..rank)).collect();
+    let first = first.permute(&order)?;
+    let results = Results { new_axes: Vec::new(), flipped, order };
+    Ok(Some(Ordered { operator: op.clone().into(), first, results }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::operator::{EmptySet, Indices, Positions};
+    use crate::plan::Limits;
+    use crate::tensor::{ElementType, TensorDesc};
+    use crate::tuning::Tuning;
+
+    fn view(shape: &[usize]) -> View {
+        TensorDesc::new(ElementType::F32, shape).unwrap().into()
+    }
+
+    /// The kernels of the plan, and whether the CPU copies elements before one of them.
+    fn kernels(
+        operator: impl Into<Operator>,
+        view: &View,
+        others: &[&View],
+    ) -> (Vec<String>, bool) {
+        let inputs = [&[view], others].concat();
+        let (limits, tuning) = (Limits::cpu(), Tuning::cpu(2));
+        let plan = operator.into().plan_views(&inputs, &[], &limits, &tuning).unwrap();
+        assert!(plan.inputs().iter().zip(&inputs).all(|(desc, view)| desc == view.desc()));
+        let names = plan.launches().iter().map(|launch| launch.shader().kernel.name().to_string());
+        let copies = plan.launches().iter().any(|launch| launch.gathered().is_some());
+        (names.collect(), copies)
+    }
+
+    #[test]
+    fn reductions_read_memory_in_its_order() {
+        let rows = |axis: i64| ReduceMax::new().axes([axis]);
+        let found = |axis: i64| rows(axis).indices(Positions::default());
+        let whole = view(&[40, 50, 60]);
+        let turned = whole.permute(&[2, 1, 0]).unwrap();
+        let flipped = whole.step_by(2, -1).unwrap().step_by(0, -1).unwrap();
+        let crop = whole.slice(2, 3..40).unwrap().slice(1, 1..50).unwrap();
+        let wide = view(&[400, 300]).slice(0, 1..400).unwrap().slice(1, 3..300).unwrap();
+        let repeated = whole.slice(1, 0..1).unwrap().slice(2, 0..59).unwrap();
+        let repeated = repeated.permute(&[0, 2, 1]).unwrap().broadcast(3, 9).unwrap();
+        let all = ReduceMax::new().indices(Positions::default());
+        for (operator, view, expected) in [
+            (rows(0), &turned, ("reduce_rows", "unpack")),
+            (rows(2), &turned, ("reduce_columns", "unpack")),
+            (rows(2).keep_dims(true), &turned, ("reduce_columns", "unpack")),
+            (rows(2).axes([]), &turned, ("reduce_columns", "unpack")),
+            (rows(2).axes([2, 1]), &turned, ("reduce_columns", "reduce_columns")),
+            (found(0), &turned, ("reduce_rows_index", "unpack")),
+            (rows(2), &flipped, ("reduce_rows", "unpack")),
+            (rows(0), &flipped.permute(&[2, 0, 1]).unwrap(), ("reduce_rows", "unpack")),
+            (found(2), &flipped, ("reduce_rows_index", "unpack")),
+            (rows(0), &wide, ("reduce_columns", "reduce_columns")),
+            (found(0), &wide, ("reduce_columns_index", "reduce_columns_index")),
+            (rows(2), &crop, ("reduce_rows", "reduce_rows")),
+            (found(2), &crop, ("reduce_rows_index", "reduce_rows_index")),
+            (ReduceMax::new(), &wide, ("reduce_rows", "reduce_rows")),
+            // Positions count along the axes as they were.
+            (all.clone(), &turned, ("pack", "reduce_rows_index")),
+        ] {
+            let (names, copies) = kernels(operator.clone(), view, &[]);
+            let ends = names.first().zip(names.last()).map(|(a, b)| (a.as_str(), b.as_str()));
+            assert_eq!(ends, Some(expected), "{operator:?} of {view}: {names:?}");
+            assert!(!copies, "{operator:?} of {view}");
+        }
+        // One of repeated elements is read.
+        let ordered = Operator::from(rows(3)).in_memory_order(&repeated, true).unwrap().unwrap();
+        assert_eq!(ordered.first.desc().shape(), [40, 59, 1, 1]);
+        // Positions count in the direction of each axis, unless all of them run backwards.
+        let flip = whole.step_by(1, -1).unwrap();
+        assert!(Operator::from(all.clone()).in_memory_order(&flip, true).unwrap().is_none());
+        let flip = flip.step_by(0, -1).unwrap().step_by(2, -1).unwrap();
+        let ordered = Operator::from(all.clone()).in_memory_order(&flip, true).unwrap().unwrap();
+        assert_eq!(
+            (ordered.operator, ordered.first),
+            (all.axes([0, 1, 2]).keep_dims(true).counting_back().into(), whole.clone())
+        );
+    }
+
+    #[test]
+    fn windows_lie_along_neighbouring_axes() {
+        let pool = MaxPool::new([3, 2]).strides([2, 1]).pads([1, 0], [0, 1]);
+        let pool = pool.empty_window(EmptySet::Lowest);
+        let channels_last = view(&[2, 30, 40, 5]);
+        let kernel = |operator: &MaxPool, view: &View| {
+            let (names, copies) = kernels(operator.clone(), view, &[]);
+            (names[0].clone(), copies)
+        };
+        let last = pool.clone().layout(Layout::Nxc);
+        let direct = kernel(&last, &channels_last).0;
+        // Channels first in name only.
+        let first = channels_last.permute(&[0, 3, 1, 2]).unwrap();
+        assert_eq!(kernel(&pool, &first), (direct.clone(), false));
+        // The axes of windows in another order, which their attributes follow.
+        let turned = channels_last.permute(&[0, 3, 2, 1]).unwrap();
+        let ordered = Operator::from(pool.clone()).in_memory_order(&turned, true).unwrap().unwrap();
+        let expected = MaxPool::new([2, 3]).strides([1, 2]).pads([0, 1], [1, 0]);
+        let expected = expected.empty_window(EmptySet::Lowest).layout(Layout::Nxc);
+        assert_eq!(ordered.operator, expected.into());
+        assert_eq!(ordered.first, channels_last);
+        assert_eq!(ordered.result(&view(&[2, 5, 20, 30])).unwrap().desc().shape(), [2, 30, 20, 5]);
+        // A batch that runs backwards, and a part of each picture.
+        assert_eq!(kernel(&last, &channels_last.step_by(0, -1).unwrap()), (direct.clone(), false));
+        let part = channels_last.slice(2, 3..30).unwrap().slice(1, 1..20).unwrap();
+        assert_eq!(kernel(&last, &part), (direct, false));
+        // Indices count in the tensor as it was; and batch and channels may not lie between axes of
+        // windows.
+        let indices = pool.clone().indices(Indices::default());
+        assert!(Operator::from(indices).in_memory_order(&first, true).unwrap().is_none());
+        let between = channels_last.permute(&[0, 2, 1, 3]).unwrap();
+        assert!(Operator::from(pool).in_memory_order(&between, true).unwrap().is_none());
+    }
+
+    #[test]
+    fn columns_of_segments_come_in_the_order_of_memory() {
+        let operator =
+            SegmentMax::unsorted().num_segments(7).indices(ElementType::I32).status(true);
+        let turned = view(&[30, 4, 5]).permute(&[0, 2, 1]).unwrap().step_by(1, -1).unwrap();
+        let ids = TensorDesc::new(ElementType::I32, [30]).unwrap().into();
+        let (names, copies) = kernels(operator.clone(), &turned, &[&ids]);
+        assert!(!names.iter().any(|name| name == "pack") && !copies, "{names:?}");
+        let ordered = Operator::from(operator).in_memory_order(&turned, true).unwrap().unwrap();
+        let status = View::from(TensorDesc::new(ElementType::U32, [2]).unwrap());
+        assert_eq!(ordered.result(&status).unwrap(), status);
+    }
+}

@@ -1,0 +1,33 @@
+//! The CPU kernels as they are compiled for each vector extension that this processor has.
+//!
+//! The limit is that of the whole process, so one test sets it.
+
+mod common;
+
+use common::{rounds, seed};
+use wgmax::sweep::Case;
+use wgmax::{Device, Extension, compare, limit_extension};
+
+#[test]
+fn every_extension_gives_what_the_oracle_gives() {
+    let (seed, cpu) = (seed(), Device::cpu());
+    let extensions = [Extension::Baseline, Extension::Avx2, Extension::Avx512];
+    for index in 0..rounds(390) {
+        for case in Case::fills(seed, index).unwrap() {
+            let what = format!("WGMAX_SEED={seed}, case {index}: {case}");
+            let expected = case.expected().unwrap_or_else(|e| panic!("{what}: {e}"));
+            // As the CPU plans it, whose kernels have most loops, and as the case asks for it.
+            for plan in [case.own_plan(&cpu).unwrap(), case.plan(&cpu).unwrap()] {
+                for widest in extensions.into_iter().filter(|extension| extension.is_detected()) {
+                    limit_extension(widest);
+                    assert!(extensions.into_iter().all(|it| it.is_used() == (it <= widest)));
+                    let found = case.execute(&cpu, &plan).unwrap();
+                    for (found, expected) in found.iter().zip(&expected) {
+                        let report = compare(found, expected).unwrap();
+                        assert!(report.is_equal(), "{what}, {widest:?}: {report}");
+                    }
+                }
+            }
+        }
+    }
+}

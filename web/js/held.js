@@ -1,0 +1,35 @@
+// What holds something of a WebAssembly, until it is freed.
+
+import { WgmaxError } from './error.js';
+
+export class Held {
+    #raw;
+
+    constructor(raw) {
+        this.#raw = raw;
+    }
+
+    /** @private What is below, for the parts of the package. */
+    get raw() {
+        if (this.isFreed) throw new WgmaxError('Freed', `this ${this.constructor.name} was freed`);
+        return this.#raw;
+    }
+
+    get isFreed() {
+        return this.#raw === undefined;
+    }
+
+    /** Lets go of it. Work that has begun goes on. */
+    free() {
+        const raw = this.#raw;
+        this.#raw = undefined;
+        raw?.free();
+    }
+}
+
+// `using x = ...`, where there is such a thing.
+if (Symbol.dispose) {
+    Held.prototype[Symbol.dispose] = function () {
+        this.free();
+    };
+}
