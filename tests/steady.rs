@@ -2,14 +2,12 @@
 
 mod common;
 
-use std::collections::HashSet;
-
 use allocation_counter::{AllocationInfo, measure};
 use common::program::{Program, program};
 use common::{Random, tensor};
-use wgmax::operator::{MaxPool, Operator, ReduceMax, SegmentMax};
+use wgmax::operator::{Operator, ReduceMax, SegmentMax};
 use wgmax::wgpu;
-use wgmax::{BufferRange, Device, ElementType, Prepared, Tensor, Tuning, texture_view};
+use wgmax::{BufferRange, Device, ElementType, Prepared, Tensor, texture_view};
 
 /// An operator that is prepared, with as many sets of buffers as stay bound.
 struct Recorded {
