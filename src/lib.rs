@@ -33,11 +33,6 @@ mod device;
 pub mod dialect;
 mod element_type;
 mod error;
-#[cfg(not(feature = "oracle"))]
-mod fault;
-#[cfg(feature = "oracle")]
-#[doc(hidden)]
-pub mod fault;
 mod gpu;
 mod gradient;
 pub mod guide;

@@ -5,7 +5,6 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use crate::error::Result;
-use crate::fault::{self, Fault};
 use crate::plan::{Call, Launch, Plan, Range, Role};
 use crate::tensor::{HostMemory, Tensor, View, Words, zeroed};
 
@@ -181,9 +180,6 @@ pub(crate) fn execute(
                 &mut bytes[range.offset as usize..end]
             })
             .collect();
-        if fault::planted(Fault::BindingCleared) {
-            results.iter_mut().for_each(|bytes| bytes.fill(0));
-        }
         let view = launch.view.as_deref().filter(|_| gathered.is_none());
         let call = Call::new(&launch.params, &sources, &mut results, view);
         (launch.shader.kernel.cpu)(&launch.shader, call);

@@ -6,7 +6,6 @@ use bytemuck::{Pod, Zeroable, cast_slice, cast_slice_mut};
 
 use super::sum::{Bf16, F16, F32, F64, Gradient};
 use crate::error::{Error, Result};
-use crate::fault::{self, Fault};
 use crate::plan::{Builder, Call, Kernel, New, Plan, Region, Shader, Target, divisor};
 use crate::pool::{SpecialLaunch, Window, params, push_special};
 use crate::tensor::key::Ranking;
@@ -569,15 +568,13 @@ pub(super) struct Sum<F> {
     /// The index of the first element, and how many elements come before those of the sums.
     first: u32,
     skipped: u32,
-    /// Whether what was added before is kept.
-    keeps: bool,
     /// Whether a window has no element, by its number and by that of the element.
     is_none: F,
 }
 
 impl<F: Fn(usize, u32) -> bool> Sum<F> {
     pub(super) fn new(first: u32, skipped: u32, is_none: F) -> Self {
-        Self { first, skipped, keeps: fault::or(Fault::GradientSum, true, false), is_none }
+        Self { first, skipped, is_none }
     }
 
     /// Adds the gradient of each window to the sum of the element that an index names.
@@ -588,7 +585,7 @@ impl<F: Fn(usize, u32) -> bool> Sum<F> {
         sums: &mut Vec<G::Sum>,
         out: &mut [G::Bits],
     ) {
-        let &Self { first, skipped, keeps, ref is_none } = self;
+        let &Self { first, skipped, ref is_none } = self;
         sums.clear();
         sums.resize(out.len(), Zeroable::zeroed());
         for (i, (index, &gradient)) in indices.zip(gradient).enumerate() {
@@ -597,8 +594,7 @@ impl<F: Fn(usize, u32) -> bool> Sum<F> {
                 continue;
             }
             if let Some(sum) = sums.get_mut(number.wrapping_sub(skipped) as usize) {
-                let earlier = if keeps { *sum } else { Zeroable::zeroed() };
-                *sum = G::add(earlier, G::widen(gradient));
+                *sum = G::add(*sum, G::widen(gradient));
             }
         }
         for (out, &sum) in out.iter_mut().zip(sums.iter()) {

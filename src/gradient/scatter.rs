@@ -4,7 +4,6 @@
 use bytemuck::{Pod, cast_slice, cast_slice_mut};
 
 use super::places::Params;
-use crate::fault::{self, Fault};
 use crate::plan::{Call, Kernel, Shader};
 use crate::threads::{self, SOME};
 
@@ -36,7 +35,7 @@ fn values<T: Pod + Send + Sync>(call: Call<'_, '_>) {
     let result: &mut [T] = cast_slice_mut(call.results[0]);
     let result = &mut result[p.result_base as usize..];
     let result = &mut result[..p.elements as usize];
-    let values = &values[fault::or(Fault::GradientBase, p.value_base as usize, 0)..];
+    let values = &values[p.value_base as usize..];
     let (parts, items, elements) = p.parts();
     let some_parts = SOME.div_ceil(items.max(1)).min(parts);
     threads::each_chunk(result, some_parts * elements, |chunk, result| {
@@ -59,8 +58,7 @@ fn claim(_: &Shader, mut call: Call<'_, '_>) {
         if let Some(element) = p.element(item, indices) {
             let winner = &mut winners[p.winner_base as usize + element];
             let number = p.first + item as u32 + 1;
-            let first = if *winner == 0 { number } else { *winner };
-            *winner = fault::or(Fault::UnpoolFirst, (*winner).max(number), first);
+            *winner = (*winner).max(number);
         }
     }
 }

@@ -5,7 +5,6 @@ use bytemuck::{Pod, Zeroable, cast_slice, cast_slice_mut};
 use super::pool::{Axis, Planes, Rows, Sum, parts};
 use super::sum::{Bf16, F16, F32, F64, Gradient};
 use crate::error::Result;
-use crate::fault::{self, Fault};
 use crate::plan::{Builder, Call, Kernel, New, Plan, Region, Shader, Target, divisor};
 use crate::pool::{self, Group, Tiles, Windows, params};
 use crate::tensor::key::Ranking;
@@ -325,8 +324,7 @@ struct Launch<'a, T> {
 
 fn gradients<G: Gradient>(shader: &Shader, call: Call<'_, '_>) {
     let p: &Params = call.params();
-    let (axes, gradient_base) =
-        (&p.windows.axes, fault::or(Fault::GradientBase, p.gradient_base, 0));
+    let (axes, gradient_base) = (&p.windows.axes, p.gradient_base);
     let is_plain = |axis: &params::Axis| axis.taps == 1 && axis.size == axis.outputs;
     let cut = axes.iter().position(|axis| !is_plain(axis)).unwrap_or(2);
     let launch = Launch {

@@ -12,7 +12,6 @@ use super::{
     divisor,
 };
 use crate::error::{Error, Result};
-use crate::fault::{self, Fault};
 use crate::tensor::view::Loops;
 use crate::tensor::{TensorDesc, View};
 
@@ -94,14 +93,12 @@ impl Placement {
 
     /// Copies the elements, of `item` bytes, out of the binding.
     pub(crate) fn gather(&self, item: usize, binding: &[u8], to: &mut [u8]) {
-        let len = fault::or(Fault::PackLast, self.len(), self.len() - 1);
-        self.parts(len, &mut |i, loops| loops.gather(item, binding, &mut to[i * item..]));
+        self.parts(self.len(), &mut |i, loops| loops.gather(item, binding, &mut to[i * item..]));
     }
 
     /// Copies elements into the binding.
     fn scatter(&self, item: usize, from: &[u8], binding: &mut [u8]) {
-        let len = fault::or(Fault::UnpackLast, self.len(), self.len() - 1);
-        self.parts(len, &mut |i, loops| loops.scatter(item, &from[i * item..], binding));
+        self.parts(self.len(), &mut |i, loops| loops.scatter(item, &from[i * item..], binding));
     }
 
     /// The first `len` elements as a few nested loops, each with the number of its first element.

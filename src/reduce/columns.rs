@@ -3,7 +3,6 @@
 use bytemuck::{Pod, Zeroable};
 
 use super::clear_word;
-use crate::fault::{self, Fault};
 use crate::plan::{Call, Kernel, Lines, Placement, Shader, first_params};
 use crate::tensor::key::{KeyOrder, Lane, Ranking, with_order};
 use crate::threads;
@@ -42,9 +41,7 @@ const TILE: usize = 2048;
 
 pub(crate) fn run(shader: &Shader, mut call: Call<'_, '_>) {
     let params: &Params = call.params();
-    let wrong = params.ranking.with_nan_key(u32::MAX);
-    let ranking = fault::or(Fault::ColumnsNan, params.ranking, wrong);
-    with_order!(shader.element, ranking, order => {
+    with_order!(shader.element, params.ranking, order => {
         let lines = call.lines(params.base, params.width);
         let (source, result) = call.one();
         reduce(order, params, source, lines, result);
@@ -60,10 +57,8 @@ fn reduce<O: KeyOrder>(
 ) {
     let load = Elements(order);
     let (len, width, chunk) = (p.len as usize, p.width as usize, p.chunk as usize);
-    let rows = fault::or(Fault::ColumnsWidenedRow, len.div_ceil(width), len / width);
-    let lost = usize::from(p.splits > 1);
-    let piece = fault::or(Fault::ColumnsPieceEnd, chunk, chunk - lost);
-    Matrices { p, source, lines, load, rows, piece }.run(result);
+    let rows = len.div_ceil(width);
+    Matrices { p, source, lines, load, rows, piece: chunk }.run(result);
 }
 
 /// A launch: a series of matrices, each cut into units of some rows.
@@ -110,9 +105,7 @@ impl<O: KeyOrder> Matrices<'_, O> {
         let mut keys = [O::Key::LOWEST; TILE];
         for (i, out) in result.chunks_mut(TILE / width * width).enumerate() {
             let keys = &mut keys[..out.len()];
-            if !fault::planted(Fault::ColumnsStaleKeys) {
-                keys.fill(O::Key::LOWEST);
-            }
+            keys.fill(O::Key::LOWEST);
             for (j, keys) in keys.chunks_mut(width).enumerate() {
                 self.add(first + i * (TILE / width) + j, 0, keys);
             }
@@ -126,8 +119,7 @@ impl<O: KeyOrder> Matrices<'_, O> {
         for (i, out) in result.chunks_mut(TILE).enumerate() {
             let keys = &mut keys[..out.len()];
             keys.fill(O::Key::LOWEST);
-            let tile = fault::or(Fault::ColumnsSecondTile, i, 0);
-            self.add(unit, first + tile * TILE, keys);
+            self.add(unit, first + i * TILE, keys);
             vector::store(self.load, keys, out);
         }
     }

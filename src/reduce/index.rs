@@ -9,7 +9,6 @@ use std::ops::Range;
 use bytemuck::{Pod, Zeroable, cast_slice, cast_slice_mut};
 
 use super::{clear_word, columns, rows};
-use crate::fault::{self, Fault};
 use crate::plan::{Call, Kernel, Lines, Shader};
 use crate::tensor::key::{KeyOrder, Lane, with_order};
 use crate::threads;
@@ -65,13 +64,12 @@ impl Positions {
 
     /// Whether the last of equal elements counts.
     fn last(&self) -> bool {
-        fault::or(Fault::LastPosition, self.mirror != 0, self.mirror == 0)
+        self.mirror != 0
     }
 
     /// The position of an element, at a place of its axis.
     fn of(&self, earlier: Option<&[u32]>, element: usize, place: usize) -> u32 {
         let before = earlier.map_or(0, |earlier| earlier[self.source_base as usize + element]);
-        let before = fault::or(Fault::EarlierPosition, before, 0);
         let behind = (place as u32).wrapping_mul(self.weight);
         before.wrapping_add(self.first).wrapping_add(behind)
     }

@@ -3,7 +3,6 @@
 use bytemuck::{Pod, Zeroable};
 
 use super::clear_word;
-use crate::fault::{self, Fault};
 use crate::plan::{Call, Kernel, Lines, Placement, Shader, first_params};
 use crate::tensor::key::{KeyOrder, Lane, Ranking, with_order};
 use crate::threads;
@@ -57,9 +56,7 @@ const MAX_PART: usize = 1 << 20;
 
 pub(crate) fn run(shader: &Shader, mut call: Call<'_, '_>) {
     let params: &Params = call.params();
-    let ranking = fault::or(Fault::RowsNan, params.ranking, params.ranking.with_nan_key(0));
-    let ranking = fault::or(Fault::RowsMinimum, ranking, ranking.of_maximum());
-    with_order!(shader.element, ranking, order => {
+    with_order!(shader.element, params.ranking, order => {
         let lines = call.lines(params.base, params.len);
         let (source, result) = call.one();
         reduce(order, params, source, lines, result);
@@ -78,13 +75,12 @@ fn reduce<O: KeyOrder>(
     let (rows, first) = (p.rows as usize, p.result_base as usize);
     clear_word(result, first + rows * splits);
     let result = &mut result[first..first + rows * splits];
-    let lost = fault::or(Fault::RowsLastPiece, 0, 1);
     // Piece by piece, and each in as many runs as it lies in.
     let chunk = if splits == 1 { len } else { chunk };
     let piece = |number: usize| {
         let (row, skipped) = (number / splits, number % splits * chunk);
         let mut element = row * len + skipped;
-        let end = element + chunk.min(len - skipped - lost * usize::from(splits > 1));
+        let end = element + chunk.min(len - skipped);
         let mut max = O::Key::LOWEST;
         while element < end {
             let run = lines.run_from(element).min(end - element);

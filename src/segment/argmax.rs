@@ -6,7 +6,6 @@ use bytemuck::cast_slice;
 
 use super::chunks::{self, Part, Visit, all_columns};
 use super::params::Params;
-use crate::fault::{self, Fault};
 use crate::plan::{Call, Kernel, Shader};
 use crate::tensor::ElementType;
 use crate::tensor::key::{KeyOrder, Lane, with_order};
@@ -30,8 +29,7 @@ fn rows(order: impl KeyOrder, call: Call<'_, '_>) {
     let p: &Params = call.params();
     let candidates = call.sources.get(2).map(|bytes| cast_slice(bytes));
     let source = cast_slice(call.sources[0]);
-    let no_row = fault::or(Fault::ArgmaxLowest, u32::MAX, 0);
-    chunks::run(&Rows { p, source, candidates, order, no_row }, call);
+    chunks::run(&Rows { p, source, candidates, order }, call);
 }
 
 /// Rows, or candidates among them.
@@ -40,8 +38,6 @@ struct Rows<'a, O: KeyOrder> {
     source: &'a [O::Key],
     candidates: Option<&'a [u32]>,
     order: O,
-    /// Above all rows.
-    no_row: u32,
 }
 
 impl<O: KeyOrder> Rows<'_, O> {
@@ -72,7 +68,7 @@ impl<O: KeyOrder> Visit for Rows<'_, O> {
     type Carry = u32;
 
     fn nothing(&self) -> Self::State {
-        (O::Key::LOWEST, self.no_row)
+        (O::Key::LOWEST, u32::MAX)
     }
 
     #[inline(always)]

@@ -4,7 +4,6 @@
 use bytemuck::{Pod, Zeroable};
 
 use super::{SegmentMax, Segments};
-use crate::fault::{self, Fault};
 use crate::plan::{Call, Kernel, Shader};
 
 /// The status of ids or offsets.
@@ -54,9 +53,9 @@ fn run(_: &Shader, mut call: Call<'_, '_>) {
     let before = |offset: i128| offset.clamp(0, rows) as u32;
     let mut previous = None;
     for (i, id) in ids.chunks(words).map(value).enumerate() {
-        let counted = i < fault::or(Fault::IdCounted, p.counted as usize, 0);
+        let counted = i < p.counted as usize;
         if p.form == OFFSETS {
-            if id > rows - fault::or(Fault::OffsetsEnd, 0, 1) {
+            if id > rows {
                 status[0] |= SegmentMax::TOO_LARGE;
             }
             if i == 0 && p.counted == 0 {

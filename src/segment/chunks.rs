@@ -6,7 +6,6 @@ use std::ops::Range;
 use bytemuck::{Pod, cast_slice, cast_slice_mut};
 
 use super::params::{NO_SEGMENT, Params};
-use crate::fault::{self, Fault};
 use crate::plan::Call;
 use crate::threads;
 use crate::vector::PARALLEL_FROM;
@@ -157,8 +156,8 @@ pub(super) fn all_columns<V: Visit>(
             if current != NO_SEGMENT {
                 keep(entry, &states);
             }
-            carry_ids[entry] = fault::or(Fault::CarryLast, current, NO_SEGMENT);
-            if first && !fault::planted(Fault::CarryUnused) {
+            carry_ids[entry] = current;
+            if first {
                 carry_ids[2 * i + 1] = NO_SEGMENT;
             }
         } else if current != NO_SEGMENT {

@@ -6,7 +6,6 @@ use super::chunks::Part;
 use super::maxima::Maxima;
 use super::params::{NO_SEGMENT, Params};
 use super::short::Short;
-use crate::fault::{self, Fault};
 use crate::tensor::key::{Key, Lane};
 use crate::vector::{Load, Store, prefetch, vector};
 
@@ -78,7 +77,6 @@ where
     #[inline(always)]
     fn end(&mut self) {
         let Some(entry) = self.entry else {
-            self.current = fault::or(Fault::LastSegment, self.current, NO_SEGMENT);
             return self.flush();
         };
         let last = if self.first { entry } else { entry + 1 };
@@ -162,9 +160,8 @@ where
         let first = ids[0][0] - p.first_segment;
         let mut before = L::Lane::LOWEST;
         if first == self.current {
-            before = fault::or(Fault::BlockBorder, self.state, before);
+            before = self.state;
         } else {
-            self.current = fault::or(Fault::BlockEnd, self.current, NO_SEGMENT);
             self.flush();
         }
         let items = self.maxima.rows(rows);
@@ -174,8 +171,7 @@ where
         if count > 1 {
             // The first segment of a chunk is carried.
             let entry = self.entry.filter(|_| self.first);
-            let one_row = self.maxima.load.load(items[0], 0);
-            let max = fault::or(Fault::CarryFirst, Key::unnumbered(maxima[0]), one_row);
+            let max = Key::unnumbered(maxima[0]);
             flush(self.maxima, self.part, entry, first, max);
             store_all(self.maxima, self.part, first + 1, &maxima[1..count - 1]);
             self.first = false;

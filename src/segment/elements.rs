@@ -7,7 +7,6 @@ use bytemuck::cast_slice;
 use super::chunks;
 use super::maxima::{Items, Maxima, Words};
 use super::params::Params;
-use crate::fault::{self, Fault};
 use crate::plan::{Call, Flags, Kernel, Shader};
 use crate::tensor::ElementType;
 use crate::tensor::key::{KeyOrder, with_order};
@@ -37,8 +36,7 @@ fn has(element: ElementType, flags: Flags) -> bool {
 pub(crate) fn run(shader: &Shader, call: Call<'_, '_>) {
     let from_carry = shader.is("from_carry");
     let p: &Params = call.params();
-    let ranking = fault::or(Fault::ElementsNan, p.ranking, p.ranking.with_nan_key(u32::MAX));
-    with_order!(shader.element, ranking, order => maxima(order, from_carry, call));
+    with_order!(shader.element, p.ranking, order => maxima(order, from_carry, call));
 }
 
 fn maxima<O: KeyOrder>(order: O, from_carry: bool, call: Call<'_, '_>) {

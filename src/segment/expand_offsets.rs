@@ -3,7 +3,6 @@
 use bytemuck::{Pod, Zeroable};
 
 use super::params::NO_SEGMENT;
-use crate::fault::{self, Fault};
 use crate::plan::{Call, Kernel, Shader};
 
 /// The segment of each row, from offsets.
@@ -35,8 +34,7 @@ fn run(_: &Shader, mut call: Call<'_, '_>) {
         let mut segment = offsets.search(row);
         for id in ids {
             if segment >= p.segments || row >= offsets.at(segment + 1) {
-                let next = segment.wrapping_add(1);
-                segment = fault::or(Fault::OffsetsNext, offsets.search(row), next);
+                segment = offsets.search(row);
             }
             *id = if segment < p.segments { segment } else { NO_SEGMENT };
             row += 1;

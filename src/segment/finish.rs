@@ -2,7 +2,6 @@
 
 use bytemuck::{Pod, Zeroable, cast_slice, cast_slice_mut};
 
-use crate::fault::{self, Fault};
 use crate::plan::{Call, Kernel, Shader};
 use crate::tensor::key::{Key, KeyOrder, Ranking, with_order};
 use crate::threads;
@@ -48,8 +47,7 @@ fn elements<O: KeyOrder>(order: O, p: &Params, items: &[u32], out: &mut [O::Key]
     let words = p.item_words as usize;
     let out = &mut out[p.result_base as usize..][..p.outputs as usize];
     let items = &items[..p.outputs as usize * words];
-    let empty_high = fault::or(Fault::EmptyHighWord, p.empty_high, 0);
-    let empty = O::Key::from_words(p.empty_low, empty_high);
+    let empty = O::Key::from_words(p.empty_low, p.empty_high);
     threads::each_chunk(out, threads::SOME, |chunk, out| {
         let items = items[chunk * threads::SOME * words..].chunks(words);
         for (out, item) in out.iter_mut().zip(items) {
@@ -79,10 +77,7 @@ fn elements_and_indices<O: KeyOrder>(
     for (i, (out, index)) in out.iter_mut().zip(indices.chunks_mut(index_words)).enumerate() {
         let mark = items[(i + 1) * words - 1];
         let (key, number) = match mark {
-            0 => {
-                let none = fault::or(Fault::EmptyIndex, -1, u32::MAX.into());
-                (O::Key::from_words(p.empty_low, p.empty_high), none)
-            }
+            0 => (O::Key::from_words(p.empty_low, p.empty_high), -1),
             mark => {
                 // Rows that are not at hand are another launch's.
                 let row = (!mark).wrapping_sub(p.first_row);

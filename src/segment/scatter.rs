@@ -6,7 +6,6 @@ use bytemuck::{cast_slice, cast_slice_mut};
 
 use super::maxima::words;
 use super::params::Params;
-use crate::fault::{self, Fault};
 use crate::plan::{Call, Kernel, Shader};
 use crate::tensor::key::{Key, KeyOrder, Lane, with_order};
 use crate::threads;
@@ -140,8 +139,7 @@ impl<O: KeyOrder> Loop for SomeSegments<'_, '_, O> {
         let Self(rows, batch, share) = self;
         let (p, order) = (rows.p, rows.order);
         let (inner, item_words, word) = (p.inner as usize, p.item_words as usize, p.word as usize);
-        let ranks = rows.argmax && !fault::planted(Fault::ScatterZero);
-        let load = Ranks { order, ranks };
+        let load = Ranks { order, ranks: rows.argmax };
         let sorted = rows.sorted(batch, &share);
         let (mut keys, mut found) = (vec![O::Key::LOWEST; inner], vec![0; inner]);
         let (mut begin, mut asked) = (0, 0);
@@ -156,18 +154,15 @@ impl<O: KeyOrder> Loop for SomeSegments<'_, '_, O> {
             asked = wanted;
             let row = |i: usize| rows.row(own[i]);
             if rows.argmax && word + 1 == item_words {
-                let known = fault::or(Fault::ScatterLowWord, u64::MAX, u64::MAX << 32);
-                let known = O::Key::narrow(if word == 2 { known } else { u64::MAX });
                 for (key, item) in keys.iter_mut().zip(items.chunks_exact(item_words)) {
                     let (low, high) = if word == 2 { (item[1], item[0]) } else { (item[0], 0) };
-                    *key = O::Key::from_words(low, high).and(known);
+                    *key = O::Key::from_words(low, high);
                 }
                 found.fill(0);
                 for (i, &number) in own.iter().enumerate() {
-                    let first_row = fault::or(Fault::ScatterFirstRow, p.first_row, 0);
-                    let number = !(first_row + number);
+                    let number = !(p.first_row + number);
                     for ((found, &key), &bits) in found.iter_mut().zip(&keys).zip(row(i)) {
-                        let is = load.load(bits, 0).and(known) == key;
+                        let is = load.load(bits, 0) == key;
                         *found = if is { number.max(*found) } else { *found };
                     }
                 }

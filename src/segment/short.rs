@@ -3,7 +3,6 @@
 use std::hint::select_unpredictable;
 
 use super::column::BLOCK;
-use crate::fault::{self, Fault};
 use crate::tensor::key::{Key, NUMBER_BITS};
 use crate::vector::Load;
 
@@ -58,7 +57,7 @@ impl<K: Key> Short<K> {
         }
         // The last row once more makes the halves equal.
         self.rows[count.min(BLOCK - 1)] = self.rows[count - 1];
-        let half = fault::or(Fault::OddBlock, count.div_ceil(2), count / 2);
+        let half = count.div_ceil(2);
 
         let [first, second] = &mut self.tables;
         entries(first, self.used).fill(nothing);
@@ -73,8 +72,7 @@ impl<K: Key> Short<K> {
 
         let found = ids[count - 1][0].wrapping_sub(base) as usize + 1;
         self.used = found;
-        let second_used = fault::or(Fault::BlockHalves, found, 0);
-        for (a, b) in entries(first, second_used).iter_mut().zip(entries(second, second_used)) {
+        for (a, b) in entries(first, found).iter_mut().zip(entries(second, found)) {
             *a = (*a).max(*b);
             *b = nothing;
         }

@@ -2,7 +2,6 @@
 
 use bytemuck::{Pod, Zeroable};
 
-use crate::fault::{self, Fault};
 use crate::plan::{Call, Kernel, Shader};
 use crate::threads;
 
@@ -29,7 +28,7 @@ fn run(_: &Shader, call: Call<'_, '_>) {
     let ids = &call.sources[0][p.base as usize * size..][..p.count as usize * size];
     let result: &mut [u32] = bytemuck::cast_slice_mut(call.results[0]);
     let result = &mut result[p.result_base as usize..][..p.count as usize];
-    let signed = fault::or(Fault::WidenSign, p.signed == 1, false);
+    let signed = p.signed == 1;
     threads::each_chunk(result, threads::SOME, |number, result| {
         let ids = &ids[number * threads::SOME * size..];
         match (size, signed) {

@@ -62,16 +62,6 @@ impl Ranking {
         };
         Self { nan_key, complement }
     }
-
-    /// The same for the maximum.
-    pub(crate) const fn of_maximum(self) -> Self {
-        Self { complement: 0, ..self }
-    }
-
-    /// The same with another treatment of NaN.
-    pub(crate) const fn with_nan_key(self, nan_key: u32) -> Self {
-        Self { nan_key, ..self }
-    }
 }
 
 /// An unsigned integer of which kernels find the maximum: a key, or a key with its position.
@@ -489,8 +479,9 @@ mod tests {
             f64::INFINITY,
         ];
         let wide = Floats::<u64>::of(ElementType::F64, Ranking::MAXIMUM);
-        let [ignored, propagated] = [0, u32::MAX]
-            .map(|nan| Floats::<u32>::of(ElementType::F32, Ranking::MAXIMUM.with_nan_key(nan)));
+        let [ignored, propagated] = [0, u32::MAX].map(|nan| {
+            Floats::<u32>::of(ElementType::F32, Ranking { nan_key: nan, ..Ranking::MAXIMUM })
+        });
         let minimum = Ranking::new(ElementType::F64, Nan::Ignore, Extremum::Minimum);
         let least = Floats::<u64>::of(ElementType::F64, minimum);
         for bits in values.iter().map(|v| v.to_bits()) {

@@ -6,7 +6,6 @@
 use std::ops::Range;
 
 use super::{Load, Loop, Store, dispatch, prefetch};
-use crate::fault::{self, Fault};
 use crate::tensor::key::Lane;
 
 /// Places that a thread reads at once. Processors fetch ahead within a page, and several streams
@@ -63,8 +62,7 @@ pub(crate) fn windows<'a, K: Lane>(
         left -= last * apart;
         let from = &keys[..left + last * apart];
         if last > done {
-            let middle = fault::or(Fault::MiddleThird, done, last);
-            let rows = from.iter().zip(&from[middle * apart..]).zip(&from[last * apart..]);
+            let rows = from.iter().zip(&from[done * apart..]).zip(&from[last * apart..]);
             for (next, ((&a, &b), &c)) in next[..left].iter_mut().zip(rows) {
                 *next = a.max(b).max(c);
             }
@@ -157,10 +155,9 @@ impl<L: Load, B: Fn(usize) -> usize> Loop for Columns<'_, L, B> {
     #[inline(always)]
     fn run(self) {
         let Self(load, items, rows, begin, keys) = self;
-        let (count, rest) = (keys.len(), rows.len() % STREAMS);
-        let lost = fault::or(Fault::ColumnsRemainder, 0, rest.min(1));
+        let count = keys.len();
         let row = |i: usize| &items[begin(rows.start + i)..][..count];
-        merge_rows(load, keys, rows.len() - lost, RowOrder::Streams, row);
+        merge_rows(load, keys, rows.len(), RowOrder::Streams, row);
     }
 }
 

@@ -3,7 +3,6 @@
 use super::fold::chunk;
 use super::rows::{Rows, blocks};
 use super::{Elements, Load, Loop, dispatch};
-use crate::fault::{self, Fault};
 use crate::tensor::key::{Key, KeyOrder, Lane};
 
 /// Bytes of rows that are reduced together before they are looked through: they stay in the
@@ -52,14 +51,12 @@ impl<O: KeyOrder> Loop for Places<'_, O> {
             });
         }
         let numbers = numbers(last);
-        let end = fault::or(Fault::PlacesTail, len, len - len % chunk::<O::Key>());
         let batch = (BATCH_BYTES / (len * size_of::<O::Key>())).clamp(1, MAX_ROWS);
         let mut maxima = [O::Key::LOWEST; MAX_ROWS];
         for (out, items) in out.chunks_mut(batch).zip(items.chunks(batch * len)) {
             let maxima = &mut maxima[..out.len()];
             Rows(Elements(order), items, len, maxima).run();
             for ((out, &max), row) in out.iter_mut().zip(&*maxima).zip(items.chunks_exact(len)) {
-                let row = &row[..end];
                 let place = if order.is_alone(max) {
                     find(row, last, &numbers, |item| item == max)
                 } else {

@@ -7,7 +7,6 @@ use bytemuck::{cast_slice, cast_slice_mut};
 
 use super::fold::{AHEAD, STREAMS, chunk, windows};
 use super::{Elements, Load, Loop, Store, dispatch, prefetch, vector};
-use crate::fault::{self, Fault};
 use crate::tensor::key::{KeyOrder, Lane};
 
 /// Bytes of a row from which on it is read in several streams by itself.
@@ -74,8 +73,7 @@ pub(super) fn blocks<L: Load, T>(
     let (keys, next) = (cast_slice_mut::<_, L::Lane>(&mut keys), cast_slice_mut(&mut next));
     let block = keys.len() / width;
     for (i, out) in out.chunks_mut(block).enumerate() {
-        let first = fault::or(Fault::RowsSecondBlock, i * block, 0);
-        let items = &items[first * len..][..out.len() * len];
+        let items = &items[i * block * len..][..out.len() * len];
         let found = if width < len {
             by_lanes(load, items, len, width, keys, next)
         } else {
@@ -91,9 +89,7 @@ pub(super) fn blocks<L: Load, T>(
 /// The maxima of rows of at least four vectors of items.
 #[inline(always)]
 fn long_rows<O: KeyOrder>(elements: Elements<O>, items: &[O::Key], len: usize, out: &mut [O::Key]) {
-    let chunk = chunk::<O::Key>();
-    let seen = fault::or(Fault::LongRowTail, len, len / chunk * chunk);
-    let row = |i: usize| &items[i * len..][..seen];
+    let row = |i: usize| &items[i * len..][..len];
     let mut done = 0;
     if len * size_of::<O::Key>() < LONG_ROW {
         // A row of each stream at once.
@@ -152,8 +148,8 @@ fn by_lanes<'a, L: Load>(
     next: &'a mut [L::Lane],
 ) -> &'a [L::Lane] {
     let rows = items.len() / len;
-    let last = fault::or(Fault::MediumRowTail, len, len / lanes * lanes) - lanes;
-    let middle = fault::or(Fault::MediumRowMiddle, len - 1, lanes);
+    let last = len - lanes;
+    let middle = len - 1;
     for (number, row) in items.chunks_exact(len).enumerate() {
         row.chunks(vector::<L::Item>()).for_each(|line| prefetch(line, 2 * AHEAD));
         let (keys, begin) = (&mut keys[number * lanes..][..lanes], (number * len) as u32);
@@ -211,8 +207,7 @@ fn short<'a, L: Load>(
     }
     // Sliding windows over the whole buffer need no shuffles. Only the window that starts a row
     // is used; the others reach into the next row.
-    let taps = fault::or(Fault::ShortRowLast, len, len - 1);
-    let found = windows(&mut keys[..count], next, taps, 1).0;
+    let found = windows(&mut keys[..count], next, len, 1).0;
     for row in 0..rows {
         found[row] = found[row * len];
     }

@@ -134,7 +134,6 @@ export class Verification extends Held {
                     command: `wgmax verify --seed ${this.seed} --case ${finding.case}`,
                 })),
             }],
-            sabotage: [],
             memory: { resident: [] },
         };
     }

@@ -6,7 +6,6 @@ use wgmax::{Comparison, DeviceInfo, ElementType};
 
 use super::Report;
 use super::engine::{Cell, Score};
-use super::faults::{Outcome, Planted, Sabotage};
 use super::finding::Finding;
 use super::heat::Heat;
 use super::judge::Difference;
@@ -53,7 +52,6 @@ pub fn page(report: &Report) -> anyhow::Result<String> {
                 @for (subject, score) in report.subjects() {
                     (self::subject(report, subject, score)?)
                 }
-                @for sabotage in &report.sabotage { (self::sabotage(sabotage)) }
                 (memory_over_time(&report.sweep.memory))
             }
         }
@@ -255,47 +253,6 @@ fn pictures(difference: &Difference, what: &str) -> Markup {
             figure {
                 (heat.picture())
                 figcaption { (what) ", " (name) ": " (heat.caption()) "." }
-            }
-        }
-    }
-}
-
-/// The faults that were planted, those that were not found first.
-fn sabotage(sabotage: &Sabotage) -> Markup {
-    let is_found = |planted: &&Planted| matches!(planted.outcome, Outcome::Found(_));
-    let (mut planted, found): (Vec<&Planted>, Vec<&Planted>) =
-        sabotage.planted.iter().partition(|planted| !is_found(planted));
-    planted.extend(found);
-    html! {
-        h2 { "Planted faults in " (sabotage.place) }
-        p.verdict.bad[!sabotage.is_good()] { (sabotage.line()) "." }
-        div.wide {
-            table.overview {
-                thead {
-                    tr {
-                        th { "fault" } th { "mistake" } th { "kernels" }
-                        th { "cases run with it" } th { "found by case" }
-                    }
-                }
-                tbody {
-                    @for planted in planted {
-                        tr {
-                            td { (planted.name) }
-                            td {
-                                (planted.mistake.name())
-                                @if let Some(report) = planted.report { br; small { (report) } }
-                            }
-                            td { (planted.kernels.join(", ")) }
-                            td { (planted.tried) }
-                            @match &planted.outcome {
-                                Outcome::Found(case) => td { (case) },
-                                Outcome::Survived => td.bad { "none" },
-                                Outcome::CutOff => td { "cut off" },
-                                Outcome::Failed(error) => td.bad { (error) },
-                            }
-                        }
-                    }
-                }
             }
         }
     }

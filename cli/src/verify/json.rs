@@ -7,7 +7,6 @@ use wgmax::{Comparison, Tensor};
 
 use super::Report;
 use super::engine::{Cell, Score};
-use super::faults::Sabotage;
 use super::finding::{Finding, Side};
 use super::judge::Difference;
 use super::subject::Subject;
@@ -33,7 +32,6 @@ pub fn object(report: &Report) -> Value {
         "seconds": sweep.elapsed.as_secs_f64(),
         "refused": report.refused,
         "devices": report.subjects().map(|(subject, score)| device(report, subject, score)).collect::<Vec<_>>(),
-        "sabotage": report.sabotage.iter().map(Sabotage::json).collect::<Vec<_>>(),
         "memory": memory(report),
     })
 }

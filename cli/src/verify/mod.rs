@@ -1,7 +1,6 @@
 //! `wgmax verify`.
 
 mod engine;
-mod faults;
 mod finding;
 mod heat;
 mod html;
@@ -31,9 +30,8 @@ use super::output::Output;
 use super::report;
 use super::targets::Targets;
 use engine::{Choice, Score, Sweep, sweep};
-use faults::{Sabotage, sabotage};
 use finding::Finding;
-use progress::{Display, Progress};
+use progress::Progress;
 use replay::Recorded;
 use subject::{Subject, Subjects};
 
@@ -47,16 +45,13 @@ Examples:
   wgmax verify --cases 20000 --device gpu --op max-pool --type f16,u8
   wgmax verify --seed 20000 --case 4711 --plan software
   wgmax verify --seconds 3600 --cycle 500 --max-growth 64
-  wgmax verify --faults --json report.json
   wgmax verify --replay report.json
 
 Each case aims at a variant of a kernel and an element type; 2000 cases reach all of them. Cases \
 choose tunings and narrow limits at random. --plan replaces the tuning of all cases; their limits, \
 parallelism and maximum of taps stay.
 
---faults tells how good the cases are: it plants known mistakes in shaders and in CPU kernels, one \
-after the other, and runs the cases until one has another result. A JSON report has all that \
---replay needs to run the same again.")]
+A JSON report has all that --replay needs to run the same again.")]
 pub struct Arguments {
     /// Device: cpu, gpu, an index, or part of an adapter's name; every adapter by default
     #[arg(long, value_parser = device_name)]
@@ -84,12 +79,9 @@ pub struct Arguments {
     /// Only cases of these element types, such as f16,u8
     #[arg(long, value_delimiter = ',', value_name = "TYPE", value_parser = element_type)]
     r#type: Vec<ElementType>,
-    /// Plant faults, and report which of them the cases find
-    #[arg(long, conflicts_with_all = ["seconds", "case"])]
-    faults: bool,
     /// Run again what a JSON report tells, and say whether it came out the same
     #[arg(long, value_name = "REPORT", conflicts_with_all = [
-        "device", "plan", "cases", "seconds", "cycle", "seed", "case", "op", "type", "faults",
+        "device", "plan", "cases", "seconds", "cycle", "seed", "case", "op", "type",
     ])]
     replay: Option<PathBuf>,
     /// Write a report as a single HTML page; - for standard output, and the rest on stderr
@@ -128,8 +120,6 @@ pub struct Report {
     sweep: Sweep,
     /// Whether one device was asked for.
     device: Option<String>,
-    /// The faults that were planted, for each subject; none unless they were asked for.
-    sabotage: Vec<Sabotage>,
     /// The command line.
     command: String,
     max_growth: Option<u64>,
@@ -147,9 +137,9 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome
     let output = if targets.have_standard() { &mut stderr } else { output };
     let (html, json) = (report::file(&arguments.html)?, report::file(&arguments.json)?);
     let recorded = arguments.replay.as_deref().map(Recorded::read).transpose()?;
-    let (choice, device, faults) = match &recorded {
-        Some(recorded) => (recorded.choice()?, recorded.device(), recorded.has_faults()),
-        None => (arguments.choice(), arguments.device.clone(), arguments.faults),
+    let (choice, device) = match &recorded {
+        Some(recorded) => (recorded.choice()?, recorded.device()),
+        None => (arguments.choice(), arguments.device.clone()),
     };
     let planning = match choice.plan {
         Some(plan) => Planning { plan: Some(plan) },
@@ -157,15 +147,11 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome
     };
     let Subjects { open, refused } = Subjects::find(device.as_deref(), &planning)?;
     let mut progress = Progress::new(&choice);
-    let sweep = sweep(&open, choice.clone(), &mut progress);
-    let mut display = Display::new();
-    let subjects = open.iter().filter(|_| faults);
-    let sabotage = subjects.map(|subject| sabotage(subject, &choice, &mut display)).collect();
-    display.end();
+    let sweep = sweep(&open, choice, &mut progress);
     let command = std::env::args().skip(1).map(|argument| quoted(&argument));
     let command = std::iter::once("wgmax".to_string()).chain(command).collect::<Vec<_>>().join(" ");
     let max_growth = arguments.max_growth.map(|mib| mib << 20);
-    let report = Report { subjects: open, refused, sweep, device, sabotage, command, max_growth };
+    let report = Report { subjects: open, refused, sweep, device, command, max_growth };
     text::print(&report, output)?;
     let object = json::object(&report);
     if let Some(mut file) = html {
@@ -217,14 +203,13 @@ impl Report {
     /// Whether nothing differs, fails, or grows too much.
     fn is_good(&self) -> bool {
         let scores = self.sweep.scores.iter().all(Score::is_good);
-        let faults = self.sabotage.iter().all(Sabotage::is_good);
         let all = !self.is_cut_off() && self.sweep.cases > 0;
-        all && scores && faults && self.refused.is_empty() && self.is_flat()
+        all && scores && self.refused.is_empty() && self.is_flat()
     }
 
     /// Whether a signal came before all was done.
     fn is_cut_off(&self) -> bool {
-        self.sweep.is_cut_off || self.sabotage.iter().any(|sabotage| sabotage.is_cut_off)
+        self.sweep.is_cut_off
     }
 
     /// Whether adapters were looked for, and there are none.
@@ -255,8 +240,6 @@ impl Report {
         count(sweep.scores.iter().map(Score::mismatches).sum(), "differ");
         count(sweep.scores.iter().map(Score::failed).sum(), "in error");
         count(self.refused.len() as u64, "adapters that did not open");
-        let survived = self.sabotage.iter().map(Sabotage::survived).sum::<usize>();
-        count(survived as u64, "faults not found");
         if !self.is_flat() {
             wrong.push("memory that grew, or is unknown".to_string());
         }

@@ -52,7 +52,6 @@ impl Recorded {
         let devices: Vec<Map<String, Value>> = self.field("devices")?;
         ensure!(!devices.is_empty(), self.wrong("devices"));
         let _: Option<String> = self.field("device")?;
-        let _: Vec<Map<String, Value>> = self.field("sabotage")?;
         let _: bool = self.field("cut_off")?;
         Ok(Choice {
             seed: self.field("seed")?,
@@ -88,11 +87,6 @@ impl Recorded {
         self.object["device"].as_str().map(str::to_string)
     }
 
-    /// Whether faults were planted.
-    pub fn has_faults(&self) -> bool {
-        self.object["sabotage"].as_array().is_some_and(|sabotage| !sabotage.is_empty())
-    }
-
     /// Prints what is not as it was. Returns whether the results are; or whether they are good, if
     /// none of the devices is here. A browser's certificate has no device that the command opens.
     pub fn print_changes(&self, now: &Value, output: &mut Output) -> anyhow::Result<bool> {
@@ -117,7 +111,7 @@ impl Recorded {
 
 /// Whether a device of one report is in the other.
 fn share_devices(old: &Value, new: &Value) -> bool {
-    let devices = pairs(&old["devices"], &new["devices"], &["name"]);
+    let devices = pairs(&old["devices"], &new["devices"], "name");
     devices.iter().any(|(_, before, after)| !before.is_null() && !after.is_null())
 }
 
@@ -138,9 +132,9 @@ fn changes(old: &Value, new: &Value) -> (Vec<String>, Vec<String>) {
         note(&mut circumstances, key.to_string(), &old[key], &new[key]);
     }
     note(&mut results, "the number of cases".to_string(), &old["cases"], &new["cases"]);
-    for (name, before, after) in pairs(&old["devices"], &new["devices"], &["name"]) {
+    for (name, before, after) in pairs(&old["devices"], &new["devices"], "name") {
         note(&mut circumstances, format!("what {name} is"), &before["device"], &after["device"]);
-        for (kernel, before, after) in pairs(&before["kernels"], &after["kernels"], &["kernel"]) {
+        for (kernel, before, after) in pairs(&before["kernels"], &after["kernels"], "kernel") {
             let what = |what: &str| format!("{what} of {kernel} on {name}");
             note(&mut circumstances, what("the texts"), &before["crc32"], &after["crc32"]);
             note(&mut results, what("the cases"), &before["cases"], &after["cases"]);
@@ -149,24 +143,15 @@ fn changes(old: &Value, new: &Value) -> (Vec<String>, Vec<String>) {
             note(&mut results, format!("the {key} of {name}"), &before[key], &after[key]);
         }
     }
-    for (place, before, after) in pairs(&old["sabotage"], &new["sabotage"], &["device", "place"]) {
-        for (fault, before, after) in pairs(&before["faults"], &after["faults"], &["name"]) {
-            let what = format!("{fault} on {place}, found by case");
-            note(&mut results, what, &before["found_by_case"], &after["found_by_case"]);
-        }
-    }
     for key in ["refused", "cut_off"] {
         note(&mut results, format!("what is {key}"), &old[key], &new[key]);
     }
     (circumstances, results)
 }
 
-/// The objects of two lists that have the same keys, with the keys. What one list lacks is null.
-fn pairs<'a>(old: &'a Value, new: &'a Value, keys: &[&str]) -> Vec<(String, &'a Value, &'a Value)> {
-    let key = |object: &Value| {
-        let values: Vec<&str> = keys.iter().filter_map(|&key| object[key].as_str()).collect();
-        values.join(", ")
-    };
+/// The objects of two lists of the same name, which a key has, with the name. What one list lacks is null.
+fn pairs<'a>(old: &'a Value, new: &'a Value, key: &str) -> Vec<(String, &'a Value, &'a Value)> {
+    let key = |object: &Value| object[key].as_str().unwrap_or_default().to_string();
     let list = |value: &'a Value| value.as_array().map_or(&[][..], Vec::as_slice);
     let (old, new) = (list(old), list(new));
     let find = |list: &'a [Value], name: &str| {
@@ -193,10 +178,6 @@ mod tests {
                 "cells": [{"cases": 3}], "given_up": null,
                 "kernels": [{"kernel": "k", "cases": {"f32": 3}, "crc32": "0"}],
             }],
-            "sabotage": [{
-                "device": "d", "place": "shaders",
-                "faults": [{"name": "f", "found_by_case": 3}],
-            }],
         });
         assert_eq!(changes(&old, &old), (vec![], vec![]));
         let changed = |pointer: &str, value: Value| {
@@ -219,13 +200,9 @@ mod tests {
         // All that one device has, and all that the other has.
         let (circumstances, results) = changed("/devices/0/name", json!("e"));
         assert!(circumstances == 4 && results > 8, "{circumstances} {results}");
-        assert_eq!(changed("/sabotage/0/faults/0/name", json!("g")), (0, 2));
-        // A kernel and a fault that were not there.
+        // A kernel that was not there.
         let more = json!([{"kernel": "k", "cases": {"f32": 3}, "crc32": "0"},
             {"kernel": "l", "cases": {"f32": 1}, "crc32": "2"}]);
         assert_eq!(changed("/devices/0/kernels", more), (1, 1));
-        let more = json!([{"name": "f", "found_by_case": 3}, {"name": "h", "found_by_case": 1}]);
-        assert_eq!(changed("/sabotage/0/faults", more), (0, 1));
-        assert_eq!(changed("/sabotage/0/faults/0/found_by_case", Value::Null), (0, 1));
     }
 }

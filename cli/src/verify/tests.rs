@@ -17,8 +17,8 @@ use crate::options::PlanChoice;
 fn report(subjects: Vec<Subject>, choice: Choice) -> Report {
     let sweep = sweep(&subjects, choice, &mut Progress::silent());
     let command = "wgmax verify <&>".to_string();
-    let (refused, sabotage) = (Vec::new(), Vec::new());
-    Report { subjects, refused, sweep, device: None, sabotage, command, max_growth: None }
+    let refused = Vec::new();
+    Report { subjects, refused, sweep, device: None, command, max_growth: None }
 }
 
 /// The CPU in place of an adapter, with changed results.

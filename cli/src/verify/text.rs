@@ -7,7 +7,6 @@ use wgmax::sweep::Kind;
 
 use super::Report;
 use super::engine::{Cell, Score};
-use super::faults::{Outcome, Planted, Sabotage};
 use super::finding::{DifferingLaunch, Finding, Side};
 use super::memory::Growth;
 use super::pattern::Pattern;
@@ -59,9 +58,6 @@ pub fn print(report: &Report, output: &mut Output) -> anyhow::Result<()> {
         }
         writeln!(output)?;
     }
-    for sabotage in &report.sabotage {
-        self::sabotage(sabotage, output)?;
-    }
     for refused in &report.refused {
         put(output, format_args!("error  {refused}"))?;
     }
@@ -73,26 +69,6 @@ pub fn print(report: &Report, output: &mut Output) -> anyhow::Result<()> {
         writeln!(output, "{}", memory(growth))?;
     }
     Ok(())
-}
-
-/// The faults that were not found, and the score.
-fn sabotage(sabotage: &Sabotage, output: &mut Output) -> anyhow::Result<()> {
-    for planted in &sabotage.planted {
-        let Planted { name, mistake, tried, .. } = planted;
-        let (kernels, mistake) = (planted.kernels.join(", "), mistake.name());
-        match &planted.outcome {
-            Outcome::Found(_) | Outcome::CutOff => {}
-            Outcome::Survived => {
-                writeln!(
-                    output,
-                    "SURVIVED  {name} ({mistake}) in {kernels}: {}",
-                    output::counted(*tried, "case")
-                )?;
-            }
-            Outcome::Failed(error) => writeln!(output, "error  {name} in {kernels}: {error}")?,
-        }
-    }
-    Ok(writeln!(output, "{}.", sabotage.line())?)
 }
 
 /// Kernels by element types.

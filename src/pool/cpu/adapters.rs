@@ -2,7 +2,6 @@
 
 use std::marker::PhantomData;
 
-use crate::fault::{self, Fault};
 use crate::pool::params::Numbering;
 use crate::tensor::key::{Key, KeyOrder, Lane};
 use crate::vector::{Elements, Load, Loop, Store, vector};
@@ -166,7 +165,6 @@ impl<O: KeyOrder> Output for Indices<'_, O> {
                 NONE => {
                     let number = (self.first + at + i) as u32;
                     let channel = (number + n.first_channel) % n.channels;
-                    let channel = fault::or(Fault::EmptyChannel, channel, 0);
                     (self.empty, number / n.plane_outputs * n.plane_pitch + channel)
                 }
                 // A part of a plane begins behind the plane's first element.
@@ -193,7 +191,7 @@ impl Numbering {
     fn index_of(&self, distance: u32) -> u64 {
         let wide = |low: u32, high: u32| u64::from(high) << 32 | u64::from(low);
         let mut from_offset = distance;
-        if self.columns > 0 && !fault::planted(Fault::ColumnMajor) {
+        if self.columns > 0 {
             let mut rest = distance % self.plane_pitch;
             from_offset = distance - rest;
             let mut weight = self.plane_pitch;
@@ -204,7 +202,7 @@ impl Numbering {
             }
         }
         let index = wide(self.offset_low, self.offset_high) + u64::from(from_offset);
-        match fault::or(Fault::IndexRestart, wide(self.modulus_low, self.modulus_high), 0) {
+        match wide(self.modulus_low, self.modulus_high) {
             0 => index,
             modulus => index % modulus,
         }
@@ -232,7 +230,7 @@ impl<O: Output> Loop for StoreLines<'_, O> {
     #[inline(always)]
     fn run(self) {
         let Self { out, found, begins, count, width, inner, at, line } = self;
-        let overruns = count == line || fault::planted(Fault::VectorOverrun);
+        let overruns = count == line;
         for (i, &begin) in begins.iter().enumerate() {
             let (at, found) = (at + i * line, &found[begin..]);
             if width == inner {

@@ -1,6 +1,5 @@
 //! Windows of keys: down rows of them, and along rows.
 
-use crate::fault::{self, Fault};
 use crate::pool::params::Axis;
 use crate::tensor::key::Lane;
 use crate::vector::{Loop, steps, vector, windows};
@@ -57,7 +56,7 @@ impl<'a, L: Lane> Loop for Along<'a, L> {
                 pairs(found, &mut next[..needed], |pair, _| L::first(pair));
                 return (next, pitch / 2);
             }
-            match fault::or(Fault::PairsThirdTap, taps, taps.min(2)) {
+            match taps {
                 1 => pairs(keys, &mut next[..needed], |pair, _| L::first(pair)),
                 2 => pairs(keys, &mut next[..needed], |pair, _| L::pair_max(pair)),
                 _ => pairs(keys, &mut next[..needed], |pair, more| {
@@ -105,7 +104,7 @@ fn each<L: Lane>(
     taps: usize,
 ) {
     let (line, stride) = (windows * width, axis.stride as usize);
-    let dilation = fault::or(Fault::EachDilation, axis.dilation as usize, 1);
+    let dilation = axis.dilation as usize;
     let offset = |tap: usize| (tap * dilation).min(axis.reach as usize) * width;
     let (one, two) = (offset(1), offset(2));
     for row in 0..count {
@@ -175,13 +174,13 @@ fn everywhere<'a, L: Lane>(
     if reach == (taps - 1) * apart {
         windows(&mut keys[..total], next, taps, apart);
         // Whole buffers go back, so that vectors may reach beyond what was found.
-        let done = fault::or(Fault::AlongSteps, steps(taps), steps(taps).min(1));
+        let done = steps(taps);
         if done.is_multiple_of(2) {
             return (keys, next);
         }
     } else {
         next[..left].copy_from_slice(&keys[..left]);
-        for tap in 1..fault::or(Fault::UnevenLastTap, taps, taps - 1) {
+        for tap in 1..taps {
             merge_keys(&mut next[..left], &keys[(tap * apart).min(reach)..]);
         }
     }

@@ -7,7 +7,6 @@ use super::adapters::{Output, StoreLines};
 use super::along::{Along, Down};
 use super::rows::Fill;
 use super::runs::{Block, Runs, Shape, is_tripled};
-use crate::fault::{self, Fault};
 use crate::pool::params::{Axis, Windows};
 use crate::tensor::key::Lane;
 use crate::threads;
@@ -46,8 +45,6 @@ impl Strip {
         let span = (windows - 1) * axis.stride as usize + axis.reach as usize + 1;
         let from = begin.clamp(0, size);
         let to = (begin + span as i64).clamp(from, size);
-        let between = first + windows < axis.outputs as usize;
-        let to = fault::or(Fault::StripBorder, to, (to - i64::from(between)).max(from));
         let count = windows as i64;
         // Only windows that reach into the padding can be without elements.
         let within = ((-begin).max(0).div_euclid(step) + i64::from(begin < 0)).min(count);
@@ -232,7 +229,7 @@ impl<L: Load> Pool<'_, L> {
     ) {
         let (axis, strip, inner) = (&self.w.axes[2], block.strip, self.w.inner as usize);
         let begin = axis.first(strip.first);
-        let behind = fault::or(Fault::WindowsBehind, strip.behind, strip.windows);
+        let behind = strip.behind;
         for window in (0..strip.within).chain(behind..strip.windows) {
             let first = begin + window as i64 * i64::from(axis.stride);
             if axis.places(first).next().is_none() {
@@ -241,7 +238,7 @@ impl<L: Load> Pool<'_, L> {
                 }
             }
         }
-        for &i in fault::or(Fault::EmptyLines, lines, &[]) {
+        for &i in lines {
             out.store_empty(at + i * line, strip.windows * inner);
         }
     }
@@ -277,7 +274,7 @@ impl<L: Load> Pool<'_, L> {
             let apart = axis.dilation as usize * pitch;
             let taps = axis.taps as usize;
             dispatch(Down { taps, apart, count: count * pitch, keys, next });
-            let done = fault::or(Fault::DownSteps, steps(taps), steps(taps).saturating_sub(1));
+            let done = steps(taps);
             if !done.is_multiple_of(2) {
                 (keys, next) = (next, keys);
             }
@@ -303,12 +300,11 @@ impl<L: Load> Pool<'_, L> {
     ) {
         let (axis, inner, width) = (&self.w.axes[2], self.w.inner as usize, tile.len());
         let mut keys = vec![L::Lane::LOWEST; width];
-        let taps = fault::or(Fault::HugeWindow, usize::MAX, 1);
         let lines = work.runs.iter().flat_map(|(rows, lines)| (0..lines).map(move |i| (rows, i)));
         for (i, (rows, line_of_run)) in lines.enumerate() {
             for window in 0..block.strip.windows {
                 keys.fill(L::Lane::LOWEST);
-                for place in axis.places(axis.first(block.strip.first + window)).take(taps) {
+                for place in axis.places(axis.first(block.strip.first + window)) {
                     for row in rows {
                         let row = row + line_of_run * work.runs.apart;
                         let begin = row + place * inner + tile.start;

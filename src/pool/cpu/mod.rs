@@ -17,7 +17,6 @@ use bytemuck::{cast_slice, cast_slice_mut};
 use super::params::{
     BlockParams, GatherParams, IndexParams, Numbering, Params, TileIndexParams, TileParams, Windows,
 };
-use crate::fault::{self, Fault};
 use crate::plan::{Call, Placement, Shader, first_params};
 use crate::tensor::ElementType;
 use crate::tensor::key::{Key, KeyOrder, Ranking, with_order};
@@ -64,9 +63,7 @@ pub(super) fn reads_in_place(params: &[u32], view: &Placement) -> bool {
 pub(crate) fn run_maxima(shader: &Shader, p: &Params, mut call: Call<'_, '_>) {
     let placed = call.view.and_then(|view| p.windows.placed(view));
     let p = &Params { windows: placed.unwrap_or(p.windows), ..*p };
-    let ranking = fault::or(Fault::PoolNan, p.ranking, p.ranking.with_nan_key(0));
-    let ranking = fault::or(Fault::PoolMinimum, ranking, ranking.of_maximum());
-    with_order!(shader.element, ranking, order => {
+    with_order!(shader.element, p.ranking, order => {
         let (source, result) = call.one();
         maxima(order, p, source, result);
     });
@@ -75,8 +72,7 @@ pub(crate) fn run_maxima(shader: &Shader, p: &Params, mut call: Call<'_, '_>) {
 /// Where the maxima of windows are: the elements found and their indices, or positions for a
 /// later launch.
 pub(crate) fn run_index(shader: &Shader, p: &Params, n: &Numbering, call: Call<'_, '_>) {
-    let ranking = fault::or(Fault::IndexNan, p.ranking, p.ranking.with_nan_key(u32::MAX));
-    with_order!(shader.element, ranking, order => find(order, p, n, call));
+    with_order!(shader.element, p.ranking, order => find(order, p, n, call));
 }
 
 /// Where in a source the maxima of windows are; [`u32::MAX`] for a window without elements.
@@ -97,8 +93,7 @@ fn find_in<O: KeyOrder>(order: O, w: &Windows, source: &[O::Key], positions: &mu
 }
 
 fn maxima<O: KeyOrder>(order: O, p: &Params, source: &[O::Key], result: &mut [O::Key]) {
-    let base = fault::or(Fault::PoolResultBase, p.result_base, 0);
-    let out = &mut result[base as usize..][..p.windows.outputs as usize];
+    let out = &mut result[p.result_base as usize..][..p.windows.outputs as usize];
     if planes::run(order, &p.windows, source, out) {
         return;
     }

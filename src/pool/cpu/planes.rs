@@ -9,7 +9,6 @@ use std::iter;
 use bytemuck::Zeroable;
 
 use super::lines::BLOCK;
-use crate::fault::{self, Fault};
 use crate::pool::params::{Axis, Windows};
 use crate::tensor::key::{Key, KeyOrder, Lane};
 use crate::threads;
@@ -150,7 +149,7 @@ impl<O: KeyOrder> Loop for Block<'_, O> {
             let own = &mut next[begin..][..*plane];
             own.copy_from_slice(&keys[begin..][..*plane]);
             for tap in (0..taps).step_by(2) {
-                let other = fault::or(Fault::PlaneTaps, (tap + 1).min(taps - 1), tap);
+                let other = (tap + 1).min(taps - 1);
                 let keys = |tap: usize| &keys[begin - left + tap * apart..][..*plane];
                 let mask = |tap: usize| &masks[tap * plane..][..*plane];
                 let a = keys(tap).iter().zip(mask(tap));
@@ -164,7 +163,7 @@ impl<O: KeyOrder> Loop for Block<'_, O> {
         next[behind..needed].fill(O::Key::LOWEST);
         next[..first].fill(O::Key::LOWEST);
         let above = -down.start as usize * line;
-        let taps = fault::or(Fault::PlaneLines, down.taps, down.taps - 1) as usize;
+        let taps = down.taps as usize;
         let (found, _) = windows(&mut next[..needed], keys, taps, down.dilation as usize * line);
         for (begin, out) in begins.zip(out.chunks_exact_mut(*plane)) {
             for (out, &key) in out.iter_mut().zip(&found[begin - above..]) {
@@ -228,7 +227,7 @@ mod tests {
                     let w = launch(outer, down, along, inner);
                     if Planes::<u64>::new(&w).is_some() {
                         let t = types[tried % types.len()];
-                        let ranking = Ranking::MAXIMUM.with_nan_key(u32::MAX);
+                        let ranking = Ranking { nan_key: u32::MAX, ..Ranking::MAXIMUM };
                         with_order!(t, ranking, order => check(order, &w));
                         tried += 1;
                     }

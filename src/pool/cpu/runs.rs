@@ -3,7 +3,6 @@
 use std::ops::Range;
 
 use super::lines::{BLOCK, Strip};
-use crate::fault::{self, Fault};
 use crate::pool::params::Windows;
 
 /// Neighbouring lines that are worked on together, as rows of keys.
@@ -27,7 +26,6 @@ impl Shape {
         let (axis, plane) = (&w.axes[1], w.axes[1].outputs as usize);
         let (stride, reach) = (axis.stride as usize, axis.reach as usize);
         let span = |lines: usize| (lines - 1) * stride + reach + 1;
-        let stride = fault::or(Fault::DownStride, stride, 1);
         // So many rows that little is done twice, where blocks overlap.
         let rows = capacity.max(4 * (reach + 1));
         if first.is_multiple_of(plane) && left >= plane && span(plane) <= rows {
@@ -89,7 +87,7 @@ impl<'a> Cursor<'a> {
         }
         if self.x0 == self.w.axes[0].outputs as usize {
             self.x0 = 0;
-            self.outer += fault::or(Fault::NextPlane, 1, 0);
+            self.outer += 1;
         }
     }
 
@@ -115,10 +113,7 @@ impl<'a> Cursor<'a> {
         let [a0, a1, _] = &self.w.axes;
         let origin = self.origin();
         if a0.taps == 1 {
-            let mut y0 = a0.first(self.x0);
-            if y0 < 0 && fault::planted(Fault::PaddingClamp) {
-                y0 = 0;
-            }
+            let y0 = a0.first(self.x0);
             if (0..i64::from(a0.size)).contains(&y0) {
                 let origin = origin + y0 as usize * a0.pitch as usize;
                 rows.extend(a1.places(a1.first(self.x1)).map(|y1| origin + y1 * a1.pitch as usize));
@@ -181,7 +176,7 @@ impl Runs {
     pub(super) fn of_lines(&mut self, block: &Block<'_>) {
         self.clear();
         let axis = &block.w.axes[1];
-        self.apart = fault::or(Fault::LineStep, axis.stride, 1) as usize * axis.pitch as usize;
+        self.apart = axis.stride as usize * axis.pitch as usize;
         let mut cursor = Cursor::new(block.w, block.first);
         let mut done = 0;
         while done < block.shape.lines {
