@@ -1,12 +1,10 @@
 //! Operators recorded into the encoder of another program, with its device and its buffers.
 
-mod common;
-
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use common::program::{Program, program};
-use common::{Random, describe, plans, seed, tensor};
+use crate::common::program::{Program, program};
+use crate::common::{Random, describe, plans, seed, tensor};
 use wgmax::operator::{Indices, MaxPool, Operator, ReduceMax, SegmentMax};
 use wgmax::sweep::Case;
 use wgmax::wgpu::{self, BufferUsages};

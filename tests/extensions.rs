@@ -2,9 +2,7 @@
 //!
 //! The limit is that of the whole process, so one test sets it.
 
-mod common;
-
-use common::{rounds, seed};
+use crate::common::{rounds, seed};
 use wgmax::sweep::Case;
 use wgmax::{Device, Extension, compare, limit_extension};
 

@@ -3,6 +3,7 @@
 #![allow(dead_code, unused_imports)]
 
 mod adapter;
+pub mod onnx;
 pub mod program;
 
 pub use adapter::gpu;
