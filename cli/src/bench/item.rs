@@ -1,5 +1,6 @@
 //! The work items: operators with attributes and inputs, and the fewest bytes that they move.
 
+use regex::Regex;
 use serde::Deserialize;
 use wgmax::operator::{
     EmptySegment, Indices, Layout, MaxPool, MaxPoolBackward, Operator, Positions, ReduceMax,
@@ -80,6 +81,14 @@ fn list(numbers: &[i64]) -> String {
         [first, rest @ ..] if rest.iter().all(|number| number == first) => first.to_string(),
         _ => numbers.iter().map(i64::to_string).collect::<Vec<_>>().join(","),
     }
+}
+
+/// The work items whose names match.
+pub fn matching(filter: &Regex) -> anyhow::Result<Vec<Item>> {
+    let mut items = all()?;
+    items.retain(|item| filter.is_match(&item.name));
+    anyhow::ensure!(!items.is_empty(), "no item's name matches {filter}");
+    Ok(items)
 }
 
 /// All work items.

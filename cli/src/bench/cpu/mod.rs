@@ -1,16 +1,15 @@
 //! Measures items on the CPU.
 
-mod plain;
+pub mod plain;
 
 use std::time::Instant;
 
 use wgmax::{Device, DeviceTensor, Tensor};
 
-use super::costs::{self, Cost};
 use super::item::Item;
 use super::times::{Budget, seconds};
 use super::{Measured, data, digests};
-use plain::{Plain, pass};
+use plain::{Shape, pass, race};
 
 /// Bytes of all copies of an input, which are used in turn: several times the last cache of most
 /// processors.
@@ -19,19 +18,18 @@ const MAX_COPIES: u64 = 64;
 
 pub struct Cpu {
     device: Device,
-    plain: Plain,
 }
 
 impl Cpu {
     pub fn new(device: Device) -> Self {
-        Self { device, plain: Plain::default() }
+        Self { device }
     }
 
     pub fn device(&self) -> &Device {
         &self.device
     }
 
-    pub fn measure(&mut self, item: &Item, budget: Budget) -> anyhow::Result<Measured> {
+    pub fn measure(&self, item: &Item, budget: Budget) -> anyhow::Result<Measured> {
         let inputs = data::inputs(item)?;
         let inputs_crc32 = digests(&inputs);
         let copies = self.copies(item, &inputs)?;
@@ -45,9 +43,7 @@ impl Cpu {
         // Pages as those of the operator's results.
         let mut out = wgmax::zeroed((writes as usize).div_ceil(8))?;
         let out = &mut bytemuck::cast_slice_mut(&mut out)[..writes as usize / 4];
-        let Some((shape, fastest)) = self.plain.search(&words, out) else {
-            return Ok(Measured::default());
-        };
+        let (shape, fastest) = race(&Shape::usual(), &words, out)[0];
 
         let mut measured = Measured {
             ceiling_bytes: size_of_val(words[0]) as u64 + writes,
@@ -96,23 +92,6 @@ impl Cpu {
             inputs.iter().map(|input| self.device.upload(&tensor(input)?)).collect()
         };
         Ok((0..count).map(copy).collect::<wgmax::Result<_>>()?)
-    }
-
-    /// The costs of small calls.
-    pub fn costs(&self) -> anyhow::Result<Vec<Cost>> {
-        let mut found = costs::planning(&self.device)?;
-        for (name, operator, inputs) in costs::small()? {
-            let descs: Vec<_> = inputs.iter().map(Tensor::desc).collect();
-            let plan = self.device.plan(&operator, &descs)?;
-            let inputs: Vec<DeviceTensor> = inputs
-                .iter()
-                .map(|input| self.device.upload(input))
-                .collect::<wgmax::Result<_>>()?;
-            let inputs: Vec<&DeviceTensor> = inputs.iter().collect();
-            let times = costs::repeat(|| Ok(self.device.execute(&plan, &inputs).map(drop)?))?;
-            found.push(Cost::new(name, times));
-        }
-        Ok(found)
     }
 }
 

@@ -1,8 +1,7 @@
 //! Measures items on a GPU.
 
-mod clock;
-mod costs;
-mod plain;
+pub mod clock;
+pub mod plain;
 
 use std::time::Instant;
 
@@ -10,11 +9,10 @@ use wgmax::wgpu::{self, BufferUsages};
 use wgmax::{BufferRange, Device, Prepared, Tensor, TensorDesc};
 
 use self::clock::{Clock, Work};
-use self::plain::{Bytes, Pass, Plain};
+use self::plain::{Moved, Pass, Plain, Shape};
 use super::item::Item;
 use super::times::{Budget, Times, seconds};
 use super::{Measured, data, digests};
-use crate::interrupt;
 use crate::options::Planning;
 
 /// Bytes of all copies of an input, which are used in turn: more than the caches of current GPUs.
@@ -24,10 +22,9 @@ const MAX_COPIES: u64 = 64;
 const SUBMIT_SECONDS: f64 = 0.02;
 
 pub struct Gpu {
-    adapter: wgpu::Adapter,
-    clock: Clock,
+    pub clock: Clock,
     device: Device,
-    plain: Plain,
+    pub plain: Plain,
 }
 
 /// A copy of the inputs, and buffers for the results.
@@ -50,10 +47,10 @@ impl Copy {
 
 impl Gpu {
     pub fn open(name: &str, planning: &Planning) -> anyhow::Result<Self> {
-        let adapter = wgmax::adapter(name)?;
-        let clock = Clock::open(&adapter)?;
+        let clock = Clock::open(&wgmax::adapter(name)?)?;
         let device = planning.apply(Device::from_wgpu(&clock.device, &clock.queue));
-        Ok(Self { adapter, clock, device, plain: Plain::default() })
+        let plain = Plain::new(&clock.device);
+        Ok(Self { clock, device, plain })
     }
 
     pub fn device(&self) -> &Device {
@@ -74,20 +71,16 @@ impl Gpu {
         let inputs = data::inputs(item)?;
         let copies = self.copies(item, &inputs, &prepared)?;
 
-        let writes = item.plain_writes()?;
-        let bytes = Bytes { read: inputs[0].bytes().len() as u64, write: writes };
-        let sink = self.buffer(writes.max(256))?;
-        let source = |copy: usize| &copies[copy].inputs[0];
-        let shape = self.plain.search(&self.clock, source(0), &sink, bytes)?;
-        if interrupt::requested() {
-            return Ok(Measured::default());
-        }
-        let passes: Vec<Pass> = (0..copies.len())
-            .map(|copy| self.plain.pass(&self.clock, source(copy), &sink, bytes, shape))
-            .collect();
+        let (read, write) = (inputs[0].bytes().len() as u64, item.plain_writes()?);
+        let sink = self.buffer(write)?;
+        let moved =
+            |copy: usize| Moved { source: &copies[copy].inputs[0], read, result: &sink, write };
+        let (shape, _) = self.plain.race(&self.clock, &Shape::USUAL, moved(0))?[0];
+        let pass = |copy| self.plain.pass(&self.clock.device, moved(copy), shape);
+        let passes: Vec<Pass> = (0..copies.len()).map(pass).collect();
 
         let mut measured = Measured {
-            ceiling_bytes: bytes.read + bytes.write,
+            ceiling_bytes: read + write,
             ceiling_how: shape.to_string(),
             copies: copies.len(),
             prepare: Some(compiling),
@@ -97,13 +90,11 @@ impl Gpu {
         let once = |encoder: &mut wgpu::CommandEncoder| copies[0].record(&prepared, encoder);
         let estimate = self.clock.submit(&[&once])?.min(self.clock.submit(&[&once])?);
         measured.results_crc32 = self.download(&copies[0], prepared.outputs())?;
-        measured.wall = Some(
-            (0..5)
-                .map(|_| self.clock.submit(&[&once]))
-                .collect::<anyhow::Result<Vec<_>>>()?
-                .into_iter()
-                .fold(f64::INFINITY, f64::min),
-        );
+        let mut walls = Times::default();
+        for _ in 0..5 {
+            walls.push(self.clock.submit(&[&once])?);
+        }
+        measured.wall = Some(walls.min());
         measured.record = Some(self.record_cost(&once)?);
 
         let rounds = (SUBMIT_SECONDS / estimate.max(1e-6)).clamp(1.0, 32.0) as usize;
@@ -138,10 +129,7 @@ impl Gpu {
             let ceilings: Vec<_> = (numbers.iter())
                 .map(|&n| {
                     let pass = &passes[(n + passes.len() / 2) % passes.len()];
-                    move |encoder: &mut wgpu::CommandEncoder| {
-                        pass.record(encoder);
-                        Ok(())
-                    }
+                    move |encoder: &mut wgpu::CommandEncoder| pass.record(encoder)
                 })
                 .collect();
             let work: Vec<Work> = operators
@@ -215,7 +203,7 @@ impl Gpu {
     }
 
     /// A buffer of at least `size` bytes, in whole blocks of 16.
-    fn buffer(&self, size: u64) -> anyhow::Result<wgpu::Buffer> {
+    pub fn buffer(&self, size: u64) -> anyhow::Result<wgpu::Buffer> {
         let size = size.max(1).next_multiple_of(16);
         let allowed = self.clock.device.limits().max_buffer_size;
         if size > allowed {

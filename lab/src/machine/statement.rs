@@ -91,7 +91,8 @@ impl<W: Watch> Machine<'_, W> {
                 return Ok(Mask::none(self.warps));
             }
             // All invocations are here already.
-            Statement::ControlBarrier(_) | Statement::MemoryBarrier(_) => {}
+            Statement::ControlBarrier(_) => self.epoch += 1,
+            Statement::MemoryBarrier(_) => {}
             Statement::Store { pointer, value } => {
                 let value = self.value(*value)?;
                 self.store(*pointer, &value, &mask)?;
@@ -131,7 +132,7 @@ impl<W: Watch> Machine<'_, W> {
             let next = end.with(&flow.continued);
             // Iterations that only find that the loop has ended do not count.
             for warp in next.warps() {
-                self.watch.iteration(next.count(warp), mask.count(warp));
+                self.watch.iteration(next.count(warp), mask.count(warp))?;
             }
             let next = self.block(continuing, next, outer)?;
             left = left.with(&flow.broken);

@@ -4,16 +4,15 @@ use std::fmt;
 
 use serde_json::{Value, json};
 
-use super::count::Counts;
-use super::{Counted, Row};
-use crate::table::Table;
+use wgmax_cli::table::Table;
+
+use crate::count::Counts;
+use crate::traffic::{Counted, Row};
 
 /// The counts of all items.
 pub struct Report {
     pub plan: &'static str,
     pub rows: Vec<Row>,
-    /// A signal came before all were counted.
-    pub cut_off: bool,
 }
 
 impl Counts {
@@ -91,17 +90,10 @@ impl Counted {
 }
 
 impl Report {
-    /// What was counted, and whether something is missing.
-    pub fn subtitle(&self) -> String {
-        let cut_off = if self.cut_off { "; cut off by a signal" } else { "" };
-        format!("counted on a modelled GPU, not timed; {} plans{cut_off}", self.plan)
-    }
-
     pub fn json(&self) -> Value {
         json!({
             "wgmax": env!("CARGO_PKG_VERSION"),
             "plan": self.plan,
-            "cut_off": self.cut_off,
             "rows": self.rows.iter().map(Row::json).collect::<Vec<_>>(),
         })
     }
@@ -109,7 +101,7 @@ impl Report {
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.subtitle())?;
+        write!(f, "counted on a modelled GPU, not timed; {} plans", self.plan)?;
         let header = ["item", "launches\ninvocations", "efficiency\nidle", "requested\ntraffic"];
         let mut table = Table::new(&header).wrap(0);
         let mut reasons = String::new();

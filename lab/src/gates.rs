@@ -1,12 +1,13 @@
-//! `wgmax bench --traffic`: what launches load and store. The figures are counted, so they are the
-//! same on every machine.
+//! Bounds of what launches load and store. The figures are counted, so they are the same on every
+//! machine.
 
 use std::collections::BTreeMap;
 
-use serde_json::Value;
+use wgmax_cli::bench::item;
+use wgmax_cli::options::PlanChoice::{self, Cpu, Hardware, Software};
 
 use self::Bound::{AtLeast, AtMost};
-use crate::{folder, refused, stdout, wgmax};
+use crate::traffic;
 
 /// What is allowed of some items' counts.
 struct Gate {
@@ -138,40 +139,16 @@ fn is_small(item: &str) -> bool {
     is_pool(item) && small.iter().any(|small| item.starts_with(small))
 }
 
-fn count(plan: &str, elements: &str) -> BTreeMap<String, Row> {
-    count_rows(plan, elements, "1")
-}
-
-fn count_rows(plan: &str, elements: &str, row_bytes: &str) -> BTreeMap<String, Row> {
-    let (_folder, at) = folder();
-    let json = at("traffic.json");
-    let output = wgmax(&[
-        "bench",
-        "--traffic",
-        "--plan",
-        plan,
-        "--elements",
-        elements,
-        "--row-bytes",
-        row_bytes,
-        "--json",
-        &json,
-    ]);
-    assert!(output.status.success(), "{output:?}");
-    let report: Value = serde_json::from_str(&std::fs::read_to_string(&json).unwrap()).unwrap();
-    let rows = report["rows"].as_array().unwrap().iter().map(|row| {
-        let figure = |name: &str| row["sum"][name].as_f64().unwrap();
-        let counts = Row {
-            efficiency: figure("efficiency"),
-            requested: figure("requested"),
-            traffic: figure("traffic"),
-            launches: row["launches"].as_array().unwrap().len() as f64,
-        };
-        (row["item"].as_str().unwrap().to_string(), counts)
+fn count(plan: PlanChoice, elements: usize, row_bytes: usize) -> BTreeMap<String, Row> {
+    let report = traffic::count(&item::all().unwrap(), plan, elements, row_bytes).unwrap();
+    let rows = report.rows.into_iter().map(|row| {
+        let counted = row.result.unwrap();
+        let (requested, traffic) = counted.ratios();
+        let launches = counted.launches.len() as f64;
+        let efficiency = counted.sum.efficiency();
+        (row.item.name, Row { efficiency, requested, traffic, launches })
     });
-    let rows: BTreeMap<_, _> = rows.collect();
-    assert_eq!(rows.len(), 51, "{}", stdout(&output));
-    rows
+    rows.collect()
 }
 
 /// The items that do not keep to a gate.
@@ -190,7 +167,7 @@ fn beyond(gate: &Gate, rows: &BTreeMap<String, Row>) -> Vec<String> {
 /// The plans for hardware keep to all gates.
 #[test]
 fn plans_for_hardware_move_few_bytes() {
-    let rows = count("hardware", "1048576");
+    let rows = count(Hardware, 1 << 20, 1);
     let all = GATES.iter().map(|gate| (gate.name, beyond(gate, &rows)));
     let all: Vec<_> = all.filter(|(_, items)| !items.is_empty()).collect();
     assert!(all.is_empty(), "{all:#?}");
@@ -201,7 +178,7 @@ fn plans_for_hardware_move_few_bytes() {
 /// 128 bytes is a gap.
 #[test]
 fn rows_with_gaps_move_few_bytes_more() {
-    let (plain, padded) = (count("hardware", "131072"), count_rows("hardware", "131072", "256"));
+    let (plain, padded) = (count(Hardware, 1 << 17, 1), count(Hardware, 1 << 17, 256));
     let is_short = |item: &str| ["R09", "P04", "P01_stem_i8", "P01_stem_u8"].contains(&item);
     let is_short = |item: &str| is_short(item) || is_short(item.split('_').next().unwrap());
     let mut gaps = 0;
@@ -219,7 +196,7 @@ fn rows_with_gaps_move_few_bytes_more() {
 /// gate that is about what is requested.
 #[test]
 fn other_plans_go_beyond_the_gates() {
-    let rows = count("software", "65536");
+    let rows = count(Software, 1 << 16, 1);
     for gate in GATES.iter().filter(|gate| gate.name.contains("request")) {
         assert!(!beyond(gate, &rows).is_empty(), "{}", gate.name);
     }
@@ -227,6 +204,5 @@ fn other_plans_go_beyond_the_gates() {
 
 #[test]
 fn counts_need_a_plan_with_shaders() {
-    refused(&["bench", "--traffic", "--plan", "cpu"], "the plan of the CPU launches no shaders");
-    refused(&["bench", "--traffic", "--device", "gpu"], "--device");
+    assert!(traffic::count(&[], Cpu, 1, 1).is_err());
 }

@@ -1,7 +1,9 @@
 //! What the warps of launches load and store, in bytes.
 
-use super::cache::{Cache, SECTOR};
-use super::machine::{Access, Watch, lanes};
+use anyhow::Result;
+
+use crate::cache::{Cache, SECTOR};
+use crate::machine::{Access, Watch, lanes};
 
 /// Workgroups that run side by side share a cache of this size,
 const NEAR: u64 = 128 << 10;
@@ -96,9 +98,14 @@ impl Watch for Counter {
         }
     }
 
-    fn iteration(&mut self, running: u32, began: u32) {
+    fn launch(&mut self, invocations: u64) {
+        self.counts.invocations += invocations;
+    }
+
+    fn iteration(&mut self, running: u32, began: u32) -> Result<()> {
         self.counts.iterations += u64::from(running);
         self.counts.slots += u64::from(began);
+        Ok(())
     }
 
     fn side_by_side(&mut self) {

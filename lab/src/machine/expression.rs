@@ -7,7 +7,7 @@ use super::arithmetic::Warps;
 use super::layout::{Packing, member, member_offset, scalars, stride, type_of};
 use super::statement::merge;
 use super::value::{Base, LANES, Lane32, Mask, Slot, Words, lanes};
-use super::{Frame, Machine, Watch};
+use super::{Frame, Machine, Touch, Watch};
 
 impl<W: Watch> Machine<'_, W> {
     fn frame(&self) -> Result<&Frame> {
@@ -333,11 +333,16 @@ impl<W: Watch> Machine<'_, W> {
         is_store: bool,
     ) -> Result<()> {
         let (Base::Global(handle), start) = self.pointer(pointer)? else { return Ok(()) };
-        if !matches!(self.space(handle), AddressSpace::Storage { .. }) {
-            return Ok(());
+        let inner = self.target(pointer)?.0;
+        let words = scalars(&self.program.module, &inner)?;
+        match self.space(handle) {
+            AddressSpace::Storage { .. } => {}
+            AddressSpace::WorkGroup if !matches!(inner, TypeInner::Atomic(_)) => {
+                return self.check_race(handle, pointer, &start, words, mask, is_store);
+            }
+            _ => return Ok(()),
         }
         let binding = self.binding(Base::Global(handle))?;
-        let words = scalars(&self.program.module, &self.target(pointer)?.0)?;
         for warp in mask.warps() {
             let inside = |lane| start[warp][lane] as usize + words <= binding.len;
             if let Some(lane) = lanes(mask.0[warp]).find(|&lane| !inside(lane)) {
@@ -351,6 +356,47 @@ impl<W: Watch> Machine<'_, W> {
             }
             let access = self.memory.access(binding, &start[warp], mask.0[warp], words, is_store);
             self.watch.access(&access);
+        }
+        Ok(())
+    }
+
+    /// Between two barriers a word of a workgroup that one invocation stores to is no other's. The
+    /// lock step of this machine would hide it.
+    fn check_race(
+        &mut self,
+        variable: Handle<GlobalVariable>,
+        pointer: Handle<Expression>,
+        start: &[Lane32],
+        words: usize,
+        mask: &Mask,
+        is_store: bool,
+    ) -> Result<()> {
+        let epoch = self.epoch;
+        for warp in mask.warps() {
+            for lane in lanes(mask.0[warp]) {
+                for word in start[warp][lane] as usize..start[warp][lane] as usize + words {
+                    let place = word * self.warps + warp / self.group_warps;
+                    let by = warp * LANES + lane;
+                    let touch = self.touches.entry((variable, place)).or_insert(Touch {
+                        epoch,
+                        by,
+                        stored: is_store,
+                        several: false,
+                    });
+                    if touch.epoch != epoch {
+                        *touch = Touch { epoch, by, stored: is_store, several: false };
+                    }
+                    touch.several |= touch.by != by;
+                    touch.stored |= is_store;
+                    if touch.several && touch.stored {
+                        bail!(
+                            "two invocations use word {word} of a workgroup's variable, and one \
+                             stores to it, without a barrier between: {}",
+                            self.place(pointer)?
+                        );
+                    }
+                }
+            }
         }
         Ok(())
     }

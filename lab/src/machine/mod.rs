@@ -34,13 +34,20 @@ const STALE: u32 = 0xa5c3_5a3c;
 
 /// What the machine tells as it runs.
 pub trait Watch {
+    /// A grid of so many invocations begins.
+    fn launch(&mut self, _invocations: u64) {}
     /// A warp loads or stores.
-    fn access(&mut self, access: &Access);
+    fn access(&mut self, _access: &Access) {}
     /// A warp runs a loop's body once more, with so many of the invocations that began the loop.
-    fn iteration(&mut self, running: u32, began: u32);
+    /// An error ends the run.
+    fn iteration(&mut self, _running: u32, _began: u32) -> Result<()> {
+        Ok(())
+    }
     /// The next workgroups that lie side by side begin.
-    fn side_by_side(&mut self);
+    fn side_by_side(&mut self) {}
 }
+
+impl Watch for () {}
 
 /// A shader.
 pub struct Program {
@@ -59,7 +66,7 @@ impl Program {
     }
 
     /// Invocations of a workgroup.
-    pub fn workgroup(&self) -> usize {
+    fn workgroup(&self) -> usize {
         self.module.entry_points[0].workgroup_size.iter().product::<u32>() as usize
     }
 
@@ -105,9 +112,12 @@ impl Program {
             watch,
             templates,
             variables: HashMap::new(),
+            touches: HashMap::new(),
+            epoch: 0,
             frames: Vec::new(),
         };
         let groups: u64 = grid.iter().map(|&n| u64::from(n)).product();
+        machine.watch.launch(groups * workgroup as u64);
         for first in (0..groups).step_by(side) {
             machine.watch.side_by_side();
             machine.workgroups(grid, first, groups)?;
@@ -146,7 +156,21 @@ struct Machine<'a, W> {
     /// The variables of invocations and workgroups. Of a workgroup, the first lane of its first
     /// warp has the value.
     variables: HashMap<Handle<GlobalVariable>, Vec<Lane32>>,
+    /// Who last used each word of a workgroup's variable.
+    touches: HashMap<(Handle<GlobalVariable>, usize), Touch>,
+    /// The number of barriers until now.
+    epoch: u32,
     frames: Vec<Frame>,
+}
+
+/// The uses of a word of a workgroup's variable since the last barrier.
+struct Touch {
+    epoch: u32,
+    /// The invocation that was the first.
+    by: usize,
+    stored: bool,
+    /// Whether others loaded it, too.
+    several: bool,
 }
 
 impl<'a, W: Watch> Machine<'a, W> {
@@ -168,6 +192,7 @@ impl<'a, W: Watch> Machine<'a, W> {
     fn workgroups(&mut self, grid: [u32; 3], first: u64, groups: u64) -> Result<()> {
         let module = &self.program.module;
         self.variables.clear();
+        self.touches.clear();
         for (handle, variable) in module.global_variables.iter() {
             let len =
                 |warps| Ok::<_, Error>(scalars(module, type_of(module, variable.ty))? * warps);
@@ -356,14 +381,15 @@ fn literal_word(literal: &Literal) -> Result<u32> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::count::Counter;
     use super::*;
+    use crate::count::Counter;
 
     /// Runs a kernel on 64 words, bound between others, with 32 invocations.
     fn run(body: &str) -> Result<()> {
         let text = format!(
             "@group(0) @binding(1) var<storage, read_write> words: array<u32>;
             @group(0) @binding(2) var<storage, read_write> blocks: array<vec4<u32>>;
+            var<workgroup> shared_words: array<u32, 32>;
             fn next(i: u32) -> u32 {{
                 return words[i + 1u];
             }}

@@ -1,0 +1,59 @@
+//! What the developers of wgmax run, and users do not: see `wgmax-lab --help`.
+
+mod cache;
+mod ceiling;
+mod count;
+#[cfg(test)]
+mod gates;
+mod growth;
+mod machine;
+mod pipelines;
+mod report;
+mod run;
+mod traffic;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+use regex::Regex;
+use wgmax_cli::bench::{data, item};
+
+#[derive(Parser)]
+#[command(name = "wgmax-lab", about, version)]
+enum Lab {
+    #[command(flatten)]
+    Command(Command),
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Count what the launches of the bench's items load and store, on a modelled GPU
+    Traffic(traffic::Arguments),
+    /// Compile the pipelines of the bench's items, and print as JSON what the driver takes for each
+    Pipelines(pipelines::Arguments),
+    /// Measure items of growing size
+    Growth(growth::Arguments),
+    /// Measure many ways to read memory once, or to read and to write, the fastest first
+    Ceiling(ceiling::Arguments),
+    /// Write the inputs of an item of the bench as FOLDER/0.npy, FOLDER/1.npy
+    Inputs { item: String, folder: PathBuf },
+}
+
+fn main() -> anyhow::Result<ExitCode> {
+    let Lab::Command(command) = Lab::parse();
+    let good = match command {
+        Command::Traffic(arguments) => traffic::run(&arguments)?,
+        Command::Pipelines(arguments) => pipelines::run(&arguments)?,
+        Command::Growth(arguments) => growth::run(&arguments)?,
+        Command::Ceiling(arguments) => ceiling::run(&arguments)?,
+        Command::Inputs { item, folder } => {
+            let item = item::matching(&Regex::new(&format!("^{item}$"))?)?.remove(0);
+            for (i, tensor) in data::inputs(&item)?.iter().enumerate() {
+                wgmax::io::write(&folder.join(format!("{i}.npy")).to_string_lossy(), tensor)?;
+            }
+            true
+        }
+    };
+    Ok(if good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
