@@ -1,12 +1,16 @@
 //! What the developers of wgmax run, and users do not: see `wgmax-lab --help`.
 
 mod cache;
+mod cases;
 mod ceiling;
 mod count;
 #[cfg(test)]
 mod gates;
 mod growth;
+mod known;
 mod machine;
+mod mutants;
+mod mutator;
 mod pipelines;
 mod report;
 mod run;
@@ -36,6 +40,8 @@ enum Command {
     Growth(growth::Arguments),
     /// Measure many ways to read memory once, or to read and to write, the fastest first
     Ceiling(ceiling::Arguments),
+    /// Make small mistakes in shaders, and say which of them random cases do not find
+    Mutants(mutants::Arguments),
     /// Write the inputs of an item of the bench as FOLDER/0.npy, FOLDER/1.npy
     Inputs { item: String, folder: PathBuf },
 }
@@ -47,6 +53,7 @@ fn main() -> anyhow::Result<ExitCode> {
         Command::Pipelines(arguments) => pipelines::run(&arguments)?,
         Command::Growth(arguments) => growth::run(&arguments)?,
         Command::Ceiling(arguments) => ceiling::run(&arguments)?,
+        Command::Mutants(arguments) => mutants::run(&arguments)?,
         Command::Inputs { item, folder } => {
             let item = item::matching(&Regex::new(&format!("^{item}$"))?)?.remove(0);
             for (i, tensor) in data::inputs(&item)?.iter().enumerate() {
