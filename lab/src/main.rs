@@ -21,7 +21,8 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 use regex::Regex;
-use wgmax_cli::bench::{data, item};
+use wgmax_cli::bench::data;
+use wgmax_cli::bench::item::{self, Attributes};
 
 #[derive(Parser)]
 #[command(name = "wgmax-lab", about, version)]
@@ -55,7 +56,11 @@ fn main() -> anyhow::Result<ExitCode> {
         Command::Ceiling(arguments) => ceiling::run(&arguments)?,
         Command::Mutants(arguments) => mutants::run(&arguments)?,
         Command::Inputs { item, folder } => {
-            let item = item::matching(&Regex::new(&format!("^{item}$"))?)?.remove(0);
+            let mut item = item::matching(&Regex::new(&format!("^{item}$"))?)?.remove(0);
+            // Others find the positions of a gradient themselves, in the data.
+            if let (true, Attributes::Pool { indices, .. }) = (item.gradient, &mut item.attrs) {
+                *indices = false;
+            }
             for (i, tensor) in data::inputs(&item)?.iter().enumerate() {
                 wgmax::io::write(&folder.join(format!("{i}.npy")).to_string_lossy(), tensor)?;
             }

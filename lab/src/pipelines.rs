@@ -47,14 +47,10 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
         let made = device.compile(&shader);
         let seconds = made.is_ok().then(|| start.elapsed().as_secs_f64());
         all_made &= made.is_ok();
-        let flags = shader.kernel.flag_names().iter().filter(|flag| shader.is(flag));
         json!({
             "name": name,
-            "kernel": shader.kernel.name(),
-            "flags": flags.collect::<Vec<_>>(),
-            "type": shader.kernel.is_typed().then(|| shader.element.name()),
-            "workgroup": shader.workgroup,
             "items": items,
+            "text": shader.source(),
             "seconds": seconds,
             "error": made.err().map(|error| error.to_string()),
         })
