@@ -9,7 +9,7 @@ use std::iter;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use wgmax::{Extension, Loop, vectorised_up_to};
+use wgmax::internals::{Extension, Loop, vectorised_up_to};
 
 use crate::bench::times::seconds;
 use crate::interrupt;

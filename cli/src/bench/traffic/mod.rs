@@ -170,8 +170,8 @@ fn check(plan: &Plan, inputs: &[(Tensor, View)], results: &[Tensor]) -> anyhow::
 #[cfg(test)]
 mod tests {
     use wgmax::operator::{Operator, Positions, ReduceMax};
-    use wgmax::sweep::Case;
     use wgmax::{ElementType, TensorDesc, Tuning};
+    use wgmax_verify::Case;
 
     use super::*;
 
