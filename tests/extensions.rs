@@ -5,8 +5,9 @@
 mod common;
 
 use common::{rounds, seed};
-use wgmax::sweep::Case;
-use wgmax::{Device, Extension, compare, limit_extension};
+use wgmax::internals::{Extension, limit_extension};
+use wgmax::{Device, compare};
+use wgmax_verify::Case;
 
 #[test]
 fn every_extension_gives_what_the_oracle_gives() {

@@ -2,8 +2,8 @@
 
 use anyhow::{Result, ensure};
 use wgmax::plan::Plan;
-use wgmax::sweep::Case;
 use wgmax::{Device, ElementType, Tensor, TensorDesc, View};
+use wgmax_verify::Case;
 
 use crate::machine::Memory;
 

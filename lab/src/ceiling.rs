@@ -2,7 +2,7 @@
 //! tries a few of them with each item.
 
 use clap::Args;
-use wgmax::Extension;
+use wgmax::internals::Extension;
 use wgmax::wgpu::CommandEncoder;
 use wgmax_cli::bench::Bench;
 use wgmax_cli::bench::cpu::plain as cpu;

@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 use wgmax::operator::Operator;
-use wgmax::sweep::Case;
+use wgmax_verify::Case;
 
 use crate::device::{chosen, cpu};
 use crate::threads::detached;

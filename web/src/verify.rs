@@ -10,8 +10,8 @@ use wasm_bindgen::prelude::wasm_bindgen;
 use wasm_bindgen_futures::future_to_promise;
 use wgmax::operator::Operator;
 use wgmax::plan::{Plan, Shader};
-use wgmax::sweep::{Case, Kind, shrink_async};
 use wgmax::{ElementType, Tensor, compare};
+use wgmax_verify::{Case, Kind, shrink_async};
 
 use crate::device::Device;
 use crate::error::js;

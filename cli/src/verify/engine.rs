@@ -6,8 +6,8 @@ use std::thread::Scope;
 use std::time::{Duration, Instant};
 
 use wgmax::plan::{Kernel, Plan, Shader};
-use wgmax::sweep::{Case, Kind};
 use wgmax::{Device, ElementType, Error};
+use wgmax_verify::{Case, Kind};
 
 use super::finding::Finding;
 use super::judge::{Verdict, judge_fills, with_one_plan};

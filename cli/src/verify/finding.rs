@@ -1,7 +1,7 @@
 //! A mismatch, examined.
 
-use wgmax::sweep::{Case, Kind, shrink};
 use wgmax::{Device, DeviceTensor, ElementType};
+use wgmax_verify::{Case, Kind, shrink};
 
 use super::judge::{Difference, Verdict, are_equal, judge};
 use super::pattern::Pattern;

@@ -1,8 +1,8 @@
 //! The report as a single HTML page without references.
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
-use wgmax::sweep::Kind;
 use wgmax::{Comparison, DeviceInfo, ElementType};
+use wgmax_verify::Kind;
 
 use super::Report;
 use super::engine::{Cell, Score};

@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value, json};
 use wgmax::plan::Shader;
-use wgmax::sweep::Case;
 use wgmax::{Comparison, Tensor};
+use wgmax_verify::Case;
 
 use super::Report;
 use super::engine::{Cell, Score};

@@ -2,8 +2,8 @@
 
 use wgmax::operator::Operator;
 use wgmax::plan::Plan;
-use wgmax::sweep::Case;
 use wgmax::{Comparison, Error, Tensor, compare};
+use wgmax_verify::Case;
 
 use super::subject::Subject;
 

@@ -21,7 +21,7 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use wgmax::ElementType;
-use wgmax::sweep::Kind;
+use wgmax_verify::Kind;
 
 use super::Outcome;
 use super::interrupt::Polling;

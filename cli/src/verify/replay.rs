@@ -9,7 +9,7 @@ use anyhow::{Context, ensure};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use wgmax::ElementType;
-use wgmax::sweep::Kind;
+use wgmax_verify::Kind;
 
 use super::engine::Choice;
 use crate::options::PlanChoice;

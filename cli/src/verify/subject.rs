@@ -1,8 +1,8 @@
 //! What is verified: adapters against the CPU, and the CPU against the oracle.
 
 use wgmax::plan::Plan;
-use wgmax::sweep::Case;
 use wgmax::{Device, DeviceInfo, Tensor};
+use wgmax_verify::Case;
 
 use crate::options::Planning;
 

@@ -4,8 +4,8 @@ use std::cell::Cell;
 
 use wgmax::operator::Operator;
 use wgmax::plan::{Limits, Shader};
-use wgmax::sweep::{Case, Kind};
 use wgmax::{Device, Error, Tensor};
+use wgmax_verify::{Case, Kind};
 
 use super::engine::{Choice, sweep};
 use super::finding::Side;

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use wgmax::ElementType;
-use wgmax::sweep::Kind;
+use wgmax_verify::Kind;
 
 use super::Report;
 use super::engine::{Cell, Score};

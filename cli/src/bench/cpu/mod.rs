@@ -41,7 +41,7 @@ impl Cpu {
         let plan = self.device.plan(item.operator(), &descs)?;
         let writes = item.plain_writes()?;
         // Pages as those of the operator's results.
-        let mut out = wgmax::zeroed((writes as usize).div_ceil(8))?;
+        let mut out = wgmax::internals::zeroed((writes as usize).div_ceil(8))?;
         let out = &mut bytemuck::cast_slice_mut(&mut out)[..writes as usize / 4];
         let (shape, fastest) = race(&Shape::usual(), &words, out)[0];
 

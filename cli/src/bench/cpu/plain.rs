@@ -6,7 +6,7 @@ use std::fmt;
 use std::hint::black_box;
 
 use rayon::prelude::*;
-use wgmax::{Extension, Loop, vectorised_up_to};
+use wgmax::internals::{Extension, Loop, vectorised_up_to};
 
 use crate::bench::times::seconds;
 

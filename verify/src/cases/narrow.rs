@@ -1,8 +1,9 @@
 //! Narrowed limits: smaller than the device's own, and other tunings.
 
+use wgmax::Tuning;
+use wgmax::plan::Limits;
+
 use super::Random;
-use crate::plan::Limits;
-use crate::tuning::Tuning;
 
 /// Limits and tunings to plan with instead of the device's own. They make planners treat small
 /// tensors as they treat large ones: with splits, pieces and several launches.

@@ -1,20 +1,18 @@
 //! Elements as numbers, and the maximum or minimum of a set of them.
 
 use half::{bf16, f16};
-
-use crate::operator::EmptySet;
-use crate::tensor::key::{Extremum, Nan};
-use crate::tensor::{ElementType, Tensor};
+use wgmax::operator::EmptySet;
+use wgmax::{ElementType, Extremum, Nan, Tensor};
 
 /// The value of an element, which Rust's own comparison orders. The oracle must not use keys.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
-pub(super) enum Value {
+pub(crate) enum Value {
     Int(i128),
     Float(f64),
 }
 
 /// The value of an element's bits; `None` for NaN.
-pub(super) fn value(t: ElementType, bits: u64) -> Option<Value> {
+pub(crate) fn value(t: ElementType, bits: u64) -> Option<Value> {
     let float = |v: f64| (!v.is_nan()).then_some(Value::Float(v));
     match t {
         ElementType::F32 => float(f32::from_bits(bits as u32).into()),
@@ -57,7 +55,7 @@ pub(super) fn quiet_nan(t: ElementType) -> u64 {
 }
 
 /// The bits of the maximum of an empty set, or of the minimum.
-pub(super) fn empty_bits(t: ElementType, empty: EmptySet, extremum: Extremum) -> u64 {
+pub(crate) fn empty_bits(t: ElementType, empty: EmptySet, extremum: Extremum) -> u64 {
     let infinite = empty == EmptySet::NegativeInfinity;
     if extremum == Extremum::Minimum {
         return match t {

@@ -1,10 +1,11 @@
 //! SegmentMax: for each segment, reads each of its rows.
 
+use wgmax::internals::{collected, push, repeated, reserved};
+use wgmax::operator::{EmptySegment, EmptySet, SegmentMax, Segments};
+use wgmax::{ElementType, Result, Tensor};
+
 use super::value::{bits_at, empty_bits};
 use super::{Best, tensor};
-use crate::error::Result;
-use crate::operator::{EmptySegment, EmptySet, SegmentMax, Segments};
-use crate::tensor::{ElementType, Tensor, memory};
 
 pub(super) fn run(op: &SegmentMax, data: &Tensor, ids: &Tensor) -> Result<Vec<Tensor>> {
     let t = data.element_type();
@@ -18,7 +19,7 @@ pub(super) fn run(op: &SegmentMax, data: &Tensor, ids: &Tensor) -> Result<Vec<Te
         }
     };
     let results = members.len().saturating_mul(inner);
-    let (mut values, mut rows) = (memory::reserved(results)?, memory::reserved(results)?);
+    let (mut values, mut rows) = (reserved(results)?, reserved(results)?);
     for mine in &members {
         for column in 0..inner {
             let mut best = Best::new(op.get_extremum());
@@ -43,7 +44,7 @@ pub(super) fn run(op: &SegmentMax, data: &Tensor, ids: &Tensor) -> Result<Vec<Te
 }
 
 /// An id, or an offset.
-fn id(ids: &Tensor, i: usize) -> i128 {
+pub(crate) fn id(ids: &Tensor, i: usize) -> i128 {
     let bits = bits_at(ids, i);
     match ids.element_type() {
         ElementType::I8 => (bits as i8).into(),
@@ -89,17 +90,17 @@ fn count(op: &SegmentMax, ids: &Tensor) -> i128 {
 fn members(op: &SegmentMax, ids: &Tensor) -> Result<Vec<Vec<usize>>> {
     let id = |i: usize| id(ids, i);
     if op.get_segments() == Segments::Offsets {
-        let mut members = memory::repeated(Vec::new(), ids.len().saturating_sub(1))?;
+        let mut members = repeated(Vec::new(), ids.len().saturating_sub(1))?;
         for (i, mine) in members.iter_mut().enumerate() {
-            *mine = memory::collected(id(i) as usize..id(i + 1) as usize)?;
+            *mine = collected(id(i) as usize..id(i + 1) as usize)?;
         }
         return Ok(members);
     }
-    let mut members = memory::repeated(Vec::new(), count(op, ids) as usize)?;
+    let mut members = repeated(Vec::new(), count(op, ids) as usize)?;
     for row in 0..ids.len() {
         let mine = usize::try_from(id(row)).ok().and_then(|id| members.get_mut(id));
         if let Some(mine) = mine {
-            memory::push(mine, row)?;
+            push(mine, row)?;
         }
     }
     Ok(members)
@@ -108,7 +109,7 @@ fn members(op: &SegmentMax, ids: &Tensor) -> Result<Vec<Vec<usize>>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Error;
+    use wgmax::Error;
 
     #[test]
     fn segments_beyond_all_memory_are_an_error() {

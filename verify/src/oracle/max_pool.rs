@@ -1,18 +1,19 @@
 //! MaxPool: for each window, reads each of its elements.
 
+use wgmax::internals::reserved;
+use wgmax::operator::{Indices, Layout, MaxPool, Order, Padding, Rounding};
+use wgmax::{Result, Tensor};
+
 use super::value::{bits_at, empty_bits};
 use super::{Best, coordinates, flatten, tensor};
-use crate::error::Result;
-use crate::operator::{Indices, Layout, MaxPool, Order, Padding, Rounding};
-use crate::tensor::{Tensor, memory};
 
 /// A spatial axis and its windows, in integers so wide that no attributes overflow them.
-struct Axis {
-    size: i128,
-    kernel: i128,
-    stride: i128,
-    dilation: i128,
-    begin: i128,
+pub(crate) struct Axis {
+    pub size: i128,
+    pub kernel: i128,
+    pub stride: i128,
+    pub dilation: i128,
+    pub begin: i128,
     end: i128,
 }
 
@@ -22,8 +23,8 @@ pub(super) fn run(op: &MaxPool, input: &Tensor) -> Result<Vec<Tensor>> {
     let (mut values, mut indices) = (Vec::new(), Vec::new());
     each_window(op, input, &mut out_shape, |plane, best, results| {
         if values.capacity() == 0 {
-            values = memory::reserved(results)?;
-            indices = memory::reserved(results)?;
+            values = reserved(results)?;
+            indices = reserved(results)?;
         }
         let found = best.found(t, op.get_nan(), op.get_indices().is_some());
         let empty = empty_bits(t, op.get_empty_window(), op.get_extremum());
@@ -63,9 +64,7 @@ fn each_window(
     mut each: impl FnMut(usize, Best, usize) -> Result<()>,
 ) -> Result<()> {
     let (t, shape) = (input.element_type(), input.shape());
-    let first = if op.get_layout() == Layout::Nxc { 1 } else { 2 };
-    let axes: Vec<Axis> =
-        (0..op.get_kernel().len()).map(|i| axis(op, i, shape[first + i])).collect();
+    let (first, axes) = (first_spatial(op), axes(op, shape));
     *out_shape = shape.to_vec();
     for (size, axis) in out_shape[first..].iter_mut().zip(&axes) {
         *size = axis.windows(op.get_rounding()) as usize;
@@ -114,6 +113,16 @@ fn index(counting: Indices, flat: usize, shape: &[usize]) -> usize {
     }
 }
 
+/// The first spatial axis.
+pub(crate) fn first_spatial(op: &MaxPool) -> usize {
+    if op.get_layout() == Layout::Nxc { 1 } else { 2 }
+}
+
+/// The spatial axes of data.
+pub(crate) fn axes(op: &MaxPool, shape: &[usize]) -> Vec<Axis> {
+    (0..op.get_kernel().len()).map(|i| axis(op, i, shape[first_spatial(op) + i])).collect()
+}
+
 fn axis(op: &MaxPool, i: usize, size: usize) -> Axis {
     let at = |list: Option<&[i64]>| list.map_or(1, |list| list[i].into());
     let mut axis = Axis {
@@ -143,7 +152,7 @@ impl Axis {
     }
 
     /// The number of windows, found by placing them one after the other.
-    fn windows(&self, rounding: Rounding) -> i128 {
+    pub fn windows(&self, rounding: Rounding) -> i128 {
         let padded = self.begin + self.size + self.end;
         let (mut windows, mut start) = (0, 0);
         while start + self.extent() <= padded {

@@ -1,9 +1,11 @@
 //! Random elements, including special values.
 
+use wgmax::internals::filled;
+use wgmax::operator::EmptySet;
+use wgmax::{ElementType, Extremum, Result, Tensor, TensorDesc};
+
 use super::{Kind, Random};
-use crate::error::Result;
-use crate::tensor::key::{Extremum, Key, KeyOrder, Ranking, infinite_bits, with_order};
-use crate::tensor::{ElementType, Tensor, TensorDesc};
+use crate::oracle::{empty_bits, value};
 
 /// The kind of a tensor's elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,7 +69,7 @@ impl Style {
 /// A tensor of random elements of type `t`.
 ///
 /// # Errors
-/// [`Error::ShapeOverflow`](crate::Error::ShapeOverflow).
+/// [`Error::ShapeOverflow`](wgmax::Error::ShapeOverflow).
 pub fn tensor(
     t: ElementType,
     shape: &[usize],
@@ -79,7 +81,7 @@ pub fn tensor(
     let lowest = lowest_bits(t);
     let few = few_bits(t, &hard, random);
     let ramp = Ramp::random(t, desc.len() as u64, random);
-    Tensor::filled(desc, |bytes| {
+    filled(desc, |bytes| {
         for (i, element) in bytes.chunks_exact_mut(t.size()).enumerate() {
             let mut bits = match style {
                 Style::Rising => ramp.at(i as u64),
@@ -162,13 +164,28 @@ fn number(t: ElementType, position: u64) -> u64 {
 
 /// The lowest and the highest key of a number that is no NaN.
 fn numbers(t: ElementType) -> (u64, u64) {
-    let key = |bits| with_order!(t, Ranking::MAXIMUM, order => order.key(Key::narrow(bits)).wide());
-    (key(lowest_bits(t)), key(infinite_bits(t, Extremum::Minimum)))
+    // Of the lowest and of the highest bits a key is made as bits are made of a key.
+    let key = |bits: u64| match float(t) {
+        Some(_) if bits & sign(t) == 0 => bits | sign(t),
+        _ => element(t, bits),
+    };
+    (key(lowest_bits(t)), key(empty_bits(t, EmptySet::NegativeInfinity, Extremum::Minimum)))
 }
 
-/// The bits of the element with a key.
+/// The bits of the element with a key. Keys order as elements do.
 fn element(t: ElementType, key: u64) -> u64 {
-    with_order!(t, Ranking::MAXIMUM, order => order.bits(Key::narrow(key)).wide())
+    let all = u64::MAX >> (64 - 8 * t.size());
+    match float(t) {
+        Some(_) if key & sign(t) == 0 => !key & all,
+        Some(_) => key ^ sign(t),
+        None if value(t, sign(t)) < value(t, 0) => key ^ sign(t),
+        None => key,
+    }
+}
+
+/// The highest bit.
+fn sign(t: ElementType) -> u64 {
+    1 << (8 * t.size() - 1)
 }
 
 /// The number of bits of a float type and of its fraction; `None` for other types.
@@ -221,7 +238,7 @@ fn hard_bits(t: ElementType) -> Vec<u64> {
 
 /// The bits of the lowest element of a type.
 fn lowest_bits(t: ElementType) -> u64 {
-    infinite_bits(t, Extremum::Maximum)
+    empty_bits(t, EmptySet::NegativeInfinity, Extremum::Maximum)
 }
 
 /// `tensor` with each element replaced by that which is as low as it is high: for minima. NaN stays
@@ -233,7 +250,7 @@ pub(super) fn mirrored(tensor: &Tensor) -> Result<Tensor> {
         None if t == ElementType::Bool => 1,
         None => u64::MAX,
     };
-    Tensor::filled(tensor.desc().clone(), |bytes| {
+    filled(tensor.desc().clone(), |bytes| {
         let flip = &flip.to_le_bytes()[..t.size()];
         for (byte, (from, flip)) in
             bytes.iter_mut().zip(tensor.bytes().iter().zip(flip.iter().cycle()))
@@ -259,7 +276,7 @@ pub(super) fn with_parts(kind: Kind, tensor: &Tensor, random: &mut Random) -> Re
 /// `tensor` with large numbers at these places.
 pub(super) fn with_peaks(tensor: &Tensor, places: &[usize], random: &mut Random) -> Result<Tensor> {
     let t = tensor.element_type();
-    Tensor::filled(tensor.desc().clone(), |bytes| {
+    filled(tensor.desc().clone(), |bytes| {
         bytes.copy_from_slice(tensor.bytes());
         for &place in places {
             let at = place * t.size();
@@ -289,7 +306,6 @@ pub(super) fn place(len: usize, random: &mut Random) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tensor::key::key_words;
 
     /// Ramps ascend and end with the highest number, in keys and so in values.
     #[test]
@@ -298,18 +314,17 @@ mod tests {
             for seed in 0..20 {
                 let tensor = |style| tensor(t, &[1000], style, &mut Random(seed)).unwrap();
                 let (rising, falling) = (tensor(Style::Rising), tensor(Style::Falling));
-                let keys: Vec<u64> = rising
+                let values: Vec<_> = rising
                     .bytes()
                     .chunks_exact(t.size())
                     .map(|bytes| {
                         let mut bits = [0; 8];
                         bits[..t.size()].copy_from_slice(bytes);
                         assert!(!is_nan(t, u64::from_le_bytes(bits)), "{t}");
-                        let [low, high] = key_words(t, Ranking::MAXIMUM, u64::from_le_bytes(bits));
-                        u64::from(high) << 32 | u64::from(low)
+                        value(t, u64::from_le_bytes(bits)).unwrap()
                     })
                     .collect();
-                assert!(keys.is_sorted() && keys[0] < keys[999], "{t} {seed}");
+                assert!(values.is_sorted() && values[0] < values[999], "{t} {seed}");
                 let backwards = falling.bytes().rchunks_exact(t.size()).flatten();
                 assert!(backwards.eq(rising.bytes()), "{t} {seed}");
             }

@@ -1,11 +1,14 @@
 //! ReduceMaxBackward, SegmentMaxBackward and MaxUnpool: each value to the element that a position
 //! names, found coordinate by coordinate.
 
+use wgmax::internals::repeated;
+use wgmax::operator::{
+    MaxUnpool, Operator, Positions, ReduceMaxBackward, SegmentMaxBackward, Segments,
+};
+use wgmax::{ElementType, Result, Tensor, TensorDesc};
+
 use super::value::bits_at;
 use super::{check_shape, coordinates, flatten, reduce_max, segment_max, tensor};
-use crate::error::Result;
-use crate::operator::{MaxUnpool, Positions, ReduceMaxBackward, SegmentMaxBackward, Segments};
-use crate::tensor::{ElementType, Tensor, TensorDesc, memory};
 
 /// A result with a value for each element that has one.
 fn stored(
@@ -13,7 +16,7 @@ fn stored(
     values: &Tensor,
     element: impl Fn(usize) -> Option<usize>,
 ) -> Result<Tensor> {
-    let mut bits = memory::repeated(0, result.len())?;
+    let mut bits = repeated(0, result.len())?;
     for item in 0..values.len() {
         if let Some(element) = element(item) {
             bits[element] = bits_at(values, item);
@@ -35,14 +38,8 @@ fn position(indices: &Tensor, item: usize, below: usize) -> Option<usize> {
 pub(super) fn reduce(op: &ReduceMaxBackward, first: &Tensor, gradient: &Tensor) -> Result<Tensor> {
     let data = op.infer(first.desc(), gradient.desc())?;
     let (shape, rank) = (data.shape(), data.rank());
-    let reduced = |axis: usize| match op.get_reduce().get_axes() {
-        None => true,
-        Some(axes) => axes.iter().any(|&a| a.rem_euclid(rank as i64) == axis as i64),
-    };
-    let axes = |gone: bool| (0..rank).filter(|&axis| reduced(axis) == gone).collect::<Vec<_>>();
-    let sizes = |axes: &[usize]| axes.iter().map(|&axis| shape[axis]).collect::<Vec<_>>();
-    let (kept, gone) = (axes(false), axes(true));
-    let below = sizes(&gone).iter().product();
+    let [(kept, kept_sizes), (gone, gone_sizes)] = reduce_max::axes(op.get_reduce(), shape);
+    let below = gone_sizes.iter().product();
     let found = match op.get_shape() {
         Some(_) => first.clone(),
         None if data.is_empty() => return tensor(data.element_type(), shape, [].into_iter()),
@@ -53,12 +50,12 @@ pub(super) fn reduce(op: &ReduceMaxBackward, first: &Tensor, gradient: &Tensor) 
             reduce_max::run(&reduce, first)?.swap_remove(0)
         }
     };
-    check_shape(op.name(), 1, found.shape(), gradient)?;
+    check_shape(Operator::from(op).name(), 1, found.shape(), gradient)?;
     stored(&data, gradient, |item| {
         let mut at = vec![0; rank];
         let position = position(&found, item, below)?;
-        for (axes, number) in [(&kept, item), (&gone, position)] {
-            for (&axis, at_axis) in axes.iter().zip(coordinates(number, &sizes(axes))) {
+        for (axes, sizes, number) in [(&kept, &kept_sizes, item), (&gone, &gone_sizes, position)] {
+            for (&axis, at_axis) in axes.iter().zip(coordinates(number, sizes)) {
                 at[axis] = at_axis;
             }
         }
@@ -80,7 +77,7 @@ pub(super) fn segment(op: &SegmentMaxBackward, inputs: &[&Tensor]) -> Result<Ten
         }
         _ => inputs[0].clone(),
     };
-    check_shape(op.name(), inputs.len() - 1, found.shape(), gradient)?;
+    check_shape(Operator::from(op).name(), inputs.len() - 1, found.shape(), gradient)?;
     let inner: usize = data.shape()[1..].iter().product();
     stored(&data, gradient, |item| {
         Some(position(&found, item, data.shape()[0])? * inner + item % inner)

@@ -1,12 +1,11 @@
 //! A case whose elements are not drawn yet.
 
+use wgmax::operator::{Layout, Operator};
+use wgmax::{ElementType, Extremum, Result, Tensor, TensorDesc};
+
 use super::aim::Aim;
 use super::elements::{Style, mirrored, tensor, with_parts, with_peaks};
 use super::{Case, Kind, Narrow, Random, gradient, max_pool, reduce_max, segment_max};
-use crate::Extremum;
-use crate::error::Result;
-use crate::operator::{Layout, Operator};
-use crate::tensor::{ElementType, Tensor, TensorDesc};
 
 /// How often a case is drawn anew because its plan lacks what it aims at. A draft takes a few
 /// microseconds.
@@ -155,8 +154,8 @@ impl Draft {
         }
         let forward = gradient::forward(&self.operator);
         let places = match (forward.as_ref().unwrap_or(&self.operator), &self.others[..]) {
-            (Operator::ReduceMax(op), _) => reduce_max::places(op, &self.data, random)?,
-            (Operator::MaxPool(op), _) => max_pool::places(op, &self.data, random)?,
+            (Operator::ReduceMax(op), _) => reduce_max::places(op, &self.data, random),
+            (Operator::MaxPool(op), _) => max_pool::places(op, &self.data, random),
             (Operator::SegmentMax(_), [ids, ..]) => segment_max::places(&self.data, ids, random),
             _ => Vec::new(),
         };
@@ -212,10 +211,7 @@ fn has_indices(operator: &Operator) -> bool {
         Operator::ReduceMax(op) => op.get_indices().is_some(),
         Operator::MaxPool(op) => op.get_indices().is_some(),
         Operator::SegmentMax(op) => op.get_indices().is_some(),
-        Operator::ReduceMaxBackward(_)
-        | Operator::MaxPoolBackward(_)
-        | Operator::SegmentMaxBackward(_)
-        | Operator::MaxUnpool(_) => true,
+        _ => true,
     }
 }
 

@@ -1,13 +1,15 @@
 //! Simpler attributes: the defaults, and smaller numbers.
 
-use super::{Case, below};
-use crate::operator::{
+use wgmax::internals::with_kernel;
+use wgmax::operator::{
     EmptySegment, EmptySet, Indices, Layout, MaxPool, Operator, Padding, ReduceMax, Rounding,
     SegmentMax,
 };
-use crate::sweep::Narrow;
-use crate::sweep::gradient;
-use crate::{Extremum, Nan};
+use wgmax::{Extremum, Nan};
+
+use super::{Case, below};
+use crate::cases::{Narrow, gradient};
+use crate::oracle::reduced;
 
 /// The case with one attribute simplified, or without a narrowed limit.
 pub(super) fn simpler(case: &Case) -> Vec<Case> {
@@ -68,19 +70,16 @@ fn reduce_max(op: &ReduceMax, rank: usize) -> Vec<ReduceMax> {
         op.clone().values(true),
         op.clone().values(true).indices(None),
     ];
-    if let Ok(reduced) = op.reduced(rank) {
-        let axes: Vec<i64> = (0..rank as i64).filter(|&axis| reduced[axis as usize]).collect();
-        // The same axes as positive numbers, and then with one axis fewer.
-        if op.get_axes().is_some() {
-            simpler.push(op.clone().axes(axes.iter().copied()));
-        }
-        let fewer = axes.iter().filter(|_| axes.len() > 1);
-        simpler.extend(
-            fewer.map(|left_out| {
-                op.clone().axes(axes.iter().copied().filter(|axis| axis != left_out))
-            }),
-        );
+    let reduced = reduced(op, rank);
+    let axes: Vec<i64> = (0..rank as i64).filter(|&axis| reduced[axis as usize]).collect();
+    // The same axes as positive numbers, and then with one axis fewer.
+    if op.get_axes().is_some() {
+        simpler.push(op.clone().axes(axes.iter().copied()));
     }
+    let fewer = axes.iter().filter(|_| axes.len() > 1);
+    simpler.extend(
+        fewer.map(|left_out| op.clone().axes(axes.iter().copied().filter(|axis| axis != left_out))),
+    );
     simpler
 }
 
@@ -108,7 +107,7 @@ fn max_pool(op: &MaxPool) -> Vec<MaxPool> {
         let plain = Indices { element_type: indices.element_type, ..Indices::default() };
         simpler.push(op.clone().indices(plain));
     }
-    simpler.extend(with_one_smaller(op.get_kernel(), 1).map(|kernel| op.with_kernel(kernel)));
+    simpler.extend(with_one_smaller(op.get_kernel(), 1).map(|kernel| with_kernel(op, kernel)));
     if let Some(strides) = op.get_strides() {
         simpler.push(op.clone().strides(vec![1; spatial]));
         simpler.extend(with_one_smaller(strides, 1).map(|strides| op.clone().strides(strides)));

@@ -1,10 +1,11 @@
 //! Random views of a case's tensors.
 
+use wgmax::internals::filled;
+use wgmax::{ElementType, Extremum, Result, Tensor, TensorDesc, View};
+
 use super::Random;
 use super::elements::mirrored;
-use crate::Extremum;
-use crate::error::Result;
-use crate::tensor::{ElementType, Tensor, TensorDesc, View};
+use crate::oracle::coordinates;
 
 /// A random view for a tensor: rows with gaps, axes in another order in memory, backwards, with
 /// steps, from an offset on. No two elements lie in one place.
@@ -46,7 +47,8 @@ pub(super) fn view(desc: &TensorDesc, random: &mut Random) -> Result<View> {
 
 /// Memory in which the elements of a tensor lie as a view says, among others that would win.
 pub(super) fn memory(tensor: &Tensor, view: &View, extremum: Extremum) -> Result<Tensor> {
-    let desc = view.memory()?;
+    let len = view.byte_len() / tensor.element_type().size();
+    let desc = TensorDesc::new(tensor.element_type(), [len])?;
     // Large numbers, no NaN, whose bytes are the same or come in pairs.
     let other = match desc.element_type() {
         ElementType::Bool => [1, 1],
@@ -54,17 +56,21 @@ pub(super) fn memory(tensor: &Tensor, view: &View, extremum: Extremum) -> Result
         ElementType::F16 => [0xff, 0x7b],
         _ => [0x7f, 0x7f],
     };
-    let others = Tensor::filled(desc.clone(), |bytes| {
+    let others = filled(desc.clone(), |bytes| {
         bytes.iter_mut().zip(other.into_iter().cycle()).for_each(|(byte, other)| *byte = other);
     })?;
     let others = match extremum {
         Extremum::Maximum => others,
         Extremum::Minimum => mirrored(&others)?,
     };
-    Tensor::filled(desc, |bytes| {
+    filled(desc, |bytes| {
         bytes.copy_from_slice(others.bytes());
-        if !tensor.is_empty() {
-            view.loops().scatter(tensor.element_type().size(), tensor.bytes(), bytes);
+        let (size, pitches) = (tensor.element_type().size(), view.pitches());
+        for (number, element) in tensor.bytes().chunks_exact(size).enumerate() {
+            let at = coordinates(number, tensor.shape()).into_iter().zip(&pitches);
+            let place =
+                at.fold(view.offset() as isize, |place, (at, pitch)| place + at as isize * pitch);
+            bytes[place as usize * size..][..size].copy_from_slice(element);
         }
     })
 }

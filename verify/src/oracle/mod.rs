@@ -7,7 +7,8 @@
 //!
 //! ```
 //! use wgmax::operator::{Operator, ReduceMax};
-//! use wgmax::{Device, Tensor, compare, oracle};
+//! use wgmax::{Device, Tensor, compare};
+//! use wgmax_verify::oracle;
 //!
 //! let elements = [1.0f32, 5.0, f32::NAN, -1.0, f32::NEG_INFINITY, -0.0];
 //! let input = Tensor::from_slice([2, 3], &elements)?;
@@ -25,10 +26,15 @@ mod scatter;
 mod segment_max;
 mod value;
 
-use crate::error::{Error, Result};
-use crate::operator::{MaxPool, Operator, SegmentMax};
-use crate::tensor::{ElementType, Tensor, TensorDesc};
+use wgmax::internals::filled;
+use wgmax::operator::{MaxPool, Operator, SegmentMax};
+use wgmax::{ElementType, Error, Result, Tensor, TensorDesc};
+
+pub(crate) use max_pool::{axes, first_spatial};
+pub(crate) use reduce_max::reduced;
+pub(crate) use segment_max::id;
 use value::Best;
+pub(crate) use value::{empty_bits, value};
 
 /// Computes the results of an operator.
 ///
@@ -111,7 +117,7 @@ fn check_shape(of: &'static str, position: usize, shape: &[usize], input: &Tenso
 
 /// A tensor of elements with these bits, zero-extended.
 fn tensor(t: ElementType, shape: &[usize], bits: impl Iterator<Item = u64>) -> Result<Tensor> {
-    Tensor::filled(TensorDesc::new(t, shape)?, |bytes| {
+    filled(TensorDesc::new(t, shape)?, |bytes| {
         for (element, bits) in bytes.chunks_exact_mut(t.size()).zip(bits) {
             element.copy_from_slice(&bits.to_le_bytes()[..t.size()]);
         }
@@ -119,7 +125,7 @@ fn tensor(t: ElementType, shape: &[usize], bits: impl Iterator<Item = u64>) -> R
 }
 
 /// The coordinates of an element from its position in row-major order.
-fn coordinates(mut number: usize, shape: &[usize]) -> Vec<usize> {
+pub(crate) fn coordinates(mut number: usize, shape: &[usize]) -> Vec<usize> {
     let mut at = vec![0; shape.len()];
     for axis in (0..shape.len()).rev() {
         at[axis] = number % shape[axis];

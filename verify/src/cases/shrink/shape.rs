@@ -2,11 +2,14 @@
 
 use std::ops::Range;
 
+use wgmax::internals::with_kernel;
+use wgmax::operator::{MaxPool, Operator, Padding, ReduceMax, SegmentMax, Segments};
+use wgmax::{Tensor, TensorDesc};
+
 use super::{Case, below};
-use crate::operator::{MaxPool, Operator, Padding, ReduceMax, SegmentMax, Segments};
-use crate::sweep::segment_max::values;
-use crate::sweep::{gradient, ids_tensor};
-use crate::tensor::{Tensor, TensorDesc};
+use crate::cases::segment_max::values;
+use crate::cases::{gradient, ids_tensor};
+use crate::oracle::{first_spatial, reduced};
 
 /// The case with one axis of its first tensor shorter or removed, or with fewer segments.
 pub(super) fn smaller(case: &Case) -> Vec<Case> {
@@ -90,7 +93,7 @@ fn operator_without(operator: &Operator, axis: usize, data: &TensorDesc) -> Opti
     match operator {
         Operator::ReduceMax(op) => Some(reduce_without(op, axis, data)?.into()),
         Operator::MaxPool(op) => {
-            Some(pool_without(op, axis.checked_sub(op.first_spatial())?)?.into())
+            Some(pool_without(op, axis.checked_sub(first_spatial(op))?)?.into())
         }
         Operator::SegmentMax(op) if axis > 0 => Some(op.into()),
         _ => None,
@@ -101,7 +104,7 @@ fn reduce_without(op: &ReduceMax, axis: usize, input: &TensorDesc) -> Option<Red
     if op.get_axes().is_none() {
         return Some(op.clone());
     }
-    let mut reduced = op.reduced(input.rank()).ok()?;
+    let mut reduced = reduced(op, input.rank());
     reduced.remove(axis);
     let axes = (0..reduced.len()).filter(|&axis| reduced[axis]).map(|axis| axis as i64);
     Some(op.clone().axes(axes))
@@ -113,7 +116,7 @@ fn pool_without(op: &MaxPool, spatial: usize) -> Option<MaxPool> {
         (spatial < list.len()).then(|| list.remove(spatial))?;
         Some(list)
     };
-    let mut smaller = op.with_kernel(without(op.get_kernel())?);
+    let mut smaller = with_kernel(op, without(op.get_kernel())?);
     if let Some(strides) = op.get_strides() {
         smaller = smaller.strides(without(strides)?);
     }

@@ -2,20 +2,19 @@
 
 use std::collections::BTreeMap;
 
+use wgmax::operator::{EmptySegment, SegmentMax, SegmentMaxBackward, Segments};
+use wgmax::{ElementType, Nan, Result, Tensor, TensorDesc};
+
 use super::aim::Aim;
 use super::draft::{Draft, extremum, near_blocks, near_border};
 use super::elements::place;
 use super::{Random, gradient};
-use crate::Nan;
-use crate::error::Result;
-use crate::operator::{EmptySegment, SegmentMax, SegmentMaxBackward, Segments};
-use crate::segment::Ids;
-use crate::tensor::{ElementType, Tensor, TensorDesc};
+use crate::oracle::id;
 
 /// Random segments of a tensor with element type `t` and about `budget` elements at most.
 ///
 /// # Errors
-/// [`Error::ShapeOverflow`](crate::Error::ShapeOverflow) for a huge budget.
+/// [`Error::ShapeOverflow`](wgmax::Error::ShapeOverflow) for a huge budget.
 pub(super) fn draft(
     random: &mut Random,
     t: ElementType,
@@ -148,7 +147,7 @@ pub(super) fn places(data: &TensorDesc, ids: &Tensor, random: &mut Random) -> Ve
 /// becomes another id.
 ///
 /// # Errors
-/// [`Error::ShapeOverflow`](crate::Error::ShapeOverflow).
+/// [`Error::ShapeOverflow`](wgmax::Error::ShapeOverflow).
 pub fn ids_tensor(t: ElementType, ids: &[i64]) -> Result<Tensor> {
     let bytes: Vec<u8> =
         ids.iter().flat_map(|id| id.to_le_bytes().into_iter().take(t.size())).collect();
@@ -157,14 +156,14 @@ pub fn ids_tensor(t: ElementType, ids: &[i64]) -> Result<Tensor> {
 
 /// The ids in a tensor. What no `i64` holds is `i64::MAX`.
 pub(super) fn values(ids: &Tensor) -> Vec<i64> {
-    Ids::of(ids).map(|ids| ids.iter().collect()).unwrap_or_default()
+    (0..ids.len()).map(|i| id(ids, i).try_into().unwrap_or(i64::MAX)).collect()
 }
 
 /// A random type of ids up to `largest`. `widened`: of 1 or 2 bytes, if any of them holds those.
 fn id_type(random: &mut Random, largest: i64, widened: bool) -> ElementType {
     use ElementType::{I8, I16, I32, I64, U8, U16, U32, U64};
     let fits = |t: &ElementType| {
-        let bits = 8 * t.size() as u32 - u32::from(t.is_signed_integer());
+        let bits = 8 * t.size() as u32 - u32::from(matches!(t, I8 | I16));
         t.size() >= 4 || largest < 1 << bits
     };
     let mut types: Vec<ElementType> = [I8, U8, I16, U16].into_iter().filter(fits).collect();

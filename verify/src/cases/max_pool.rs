@@ -1,14 +1,14 @@
 //! Random poolings.
 
+use wgmax::operator::{
+    EmptySet, Indices, Layout, MaxPool, MaxPoolBackward, Operator, Order, Padding, Rounding,
+};
+use wgmax::{ElementType, Error, Nan, Result, TensorDesc};
+
 use super::aim::Aim;
 use super::draft::{Draft, extremum, near_blocks, near_border};
 use super::{Random, gradient};
-use crate::error::{Error, Result};
-use crate::operator::{
-    EmptySet, Indices, Layout, MaxPool, MaxPoolBackward, Operator, Order, Padding, Rounding,
-};
-use crate::tensor::{ElementType, TensorDesc};
-use crate::{Nan, oracle};
+use crate::oracle;
 
 /// The maximum of [`oracle::cost`], which keeps the oracle's time below a second.
 const MAX_COST: u64 = 3_000_000;
@@ -44,7 +44,7 @@ fn backward(random: &mut Random, op: MaxPool, data: TensorDesc, kernel: &str) ->
     let saved = kernel != "pool_tile_gradient" && random.once_in(2);
     let op = match saved {
         true => {
-            let axis = random.below(op.first_spatial() as u64 + 1) as i64;
+            let axis = random.below(oracle::first_spatial(&op) as u64 + 1) as i64;
             op.indices(Indices {
                 element_type: random.pick(&[ElementType::I32, ElementType::I64]),
                 order: Order::RowMajor,
@@ -253,30 +253,29 @@ fn indices(random: &mut Random, layout: Layout, rank: i64) -> Option<Indices> {
 }
 
 /// An element of some windows: the first, the last, or any.
-pub(super) fn places(op: &MaxPool, data: &TensorDesc, random: &mut Random) -> Result<Vec<usize>> {
-    let windows = op.windows(data)?;
-    let (shape, last) = (data.shape(), data.rank() - 1);
-    let (planes, channels) = match op.get_layout() {
-        Layout::Ncx => (shape[0] * shape[1], 1),
-        Layout::Nxc => (shape[0], shape[last]),
-    };
+pub(super) fn places(op: &MaxPool, data: &TensorDesc, random: &mut Random) -> Vec<usize> {
+    let axes = oracle::axes(op, data.shape());
+    let first = oracle::first_spatial(op);
+    let planes: usize = data.shape()[..first].iter().product();
+    let channels: usize = data.shape()[first + axes.len()..].iter().product();
+    let windows: Vec<u64> =
+        axes.iter().map(|axis| axis.windows(op.get_rounding()) as u64).collect();
     let (planes, channels) = (planes as u64, channels as u64);
-    let results: u64 = windows.iter().map(|w| w.output).product();
-    let count = (results * planes * channels / 3).min(500);
+    let count = (windows.iter().product::<u64>() * planes * channels / 3).min(500);
     let place = |_| {
         let end = random.below(3);
         let mut at = random.below(planes);
-        for w in &windows {
+        for (axis, &windows) in axes.iter().zip(&windows) {
             let tap = match end {
                 0 => 0,
-                1 => w.kernel - 1,
-                _ => random.below(w.kernel),
+                1 => axis.kernel - 1,
+                _ => random.below(axis.kernel as u64).into(),
             };
-            let first = i128::from(random.below(w.output) * w.stride) - i128::from(w.pad_begin);
-            let position = first + i128::from(tap) * i128::from(w.dilation);
-            at = at * w.input + position.clamp(0, i128::from(w.input) - 1) as u64;
+            let first = i128::from(random.below(windows)) * axis.stride - axis.begin;
+            let position = first + tap * axis.dilation;
+            at = at * axis.size as u64 + position.clamp(0, axis.size - 1) as u64;
         }
         (at * channels + random.below(channels)) as usize
     };
-    Ok((0..count).map(place).collect())
+    (0..count).map(place).collect()
 }

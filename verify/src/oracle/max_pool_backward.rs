@@ -2,12 +2,12 @@
 //! picked.
 
 use half::{bf16, f16};
+use wgmax::internals::{filled, reserved};
+use wgmax::operator::{Indices, MaxPoolBackward, Operator, Order};
+use wgmax::{ElementType, Result, Tensor, TensorDesc};
 
 use super::value::bits_at;
 use super::{check_shape, max_pool, tensor};
-use crate::error::Result;
-use crate::operator::{Indices, MaxPoolBackward, Order};
-use crate::tensor::{ElementType, Tensor, TensorDesc, memory};
 
 pub(super) fn run(op: &MaxPoolBackward, first: &Tensor, gradient: &Tensor) -> Result<Tensor> {
     of(op, first, gradient, &op.infer(first.desc(), gradient.desc())?)
@@ -21,7 +21,7 @@ fn of(
     data: &TensorDesc,
 ) -> Result<Tensor> {
     let t = data.element_type();
-    let mut sums = memory::reserved(data.len())?;
+    let mut sums = reserved(data.len())?;
     sums.resize(data.len(), 0);
     let picked = match op.get_shape() {
         Some(_) => saved(op, first, gradient, data)?,
@@ -64,7 +64,7 @@ fn quiet(t: ElementType, bits: u64) -> u64 {
 /// The elements that the windows of data pick, which are as many as there are gradients.
 fn some(op: &MaxPoolBackward, data: &Tensor, gradient: &Tensor) -> Result<Vec<Option<usize>>> {
     let (picked, shape) = max_pool::picked(op.get_pool(), data)?;
-    check_shape(op.name(), 1, &shape, gradient)?;
+    check_shape(Operator::from(op).name(), 1, &shape, gradient)?;
     Ok(picked)
 }
 
@@ -78,9 +78,9 @@ fn saved(
     let counting = op.get_pool().get_indices().unwrap_or_default();
     debug_assert_eq!(counting.order, Order::RowMajor);
     // Which windows have elements does not depend on these.
-    let zeros = Tensor::filled(data.clone(), |_| {})?;
+    let zeros = filled(data.clone(), |_| {})?;
     let some = some(op, &zeros, gradient)?;
-    check_shape(op.name(), 0, gradient.shape(), indices)?;
+    check_shape(Operator::from(op).name(), 0, gradient.shape(), indices)?;
     let axis = Indices { axis: counting.axis.rem_euclid(data.rank() as i64), ..counting }.axis;
     let modulus = data.shape()[axis as usize..].iter().product::<usize>();
     let element = |(window, found): (usize, Option<usize>)| {
@@ -93,8 +93,8 @@ fn saved(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Error;
-    use crate::operator::MaxPool;
+    use wgmax::Error;
+    use wgmax::operator::MaxPool;
 
     /// Also if the operator does not refuse it: its shapes are not the oracle's.
     #[test]

@@ -1,11 +1,12 @@
 //! Random gradients, and what cases of gradients have of the operators that they belong to.
 
+use wgmax::internals::filled;
+use wgmax::operator::{MaxUnpool, Operator};
+use wgmax::{ElementType, Result, Tensor, TensorDesc};
+
 use super::draft::Draft;
 use super::{Case, Random};
-use crate::error::Result;
-use crate::operator::{MaxUnpool, Operator};
 use crate::oracle;
-use crate::tensor::{ElementType, Tensor, TensorDesc};
 
 /// A gradient whose sums are rounded, cancel, overflow and underflow: numbers of a few neighbouring
 /// exponents, half of them with few bits, and now and then zeros, subnormal numbers, infinities,
@@ -34,7 +35,7 @@ pub(super) fn tensor(t: ElementType, shape: &[usize], random: &mut Random) -> Re
         let sign = random.below(2) << (8 * t.size() - 1);
         sign | exponent << mantissa | fraction
     };
-    Tensor::filled(TensorDesc::new(t, shape)?, |bytes| {
+    filled(TensorDesc::new(t, shape)?, |bytes| {
         for element in bytes.chunks_exact_mut(t.size()) {
             element.copy_from_slice(&number().to_le_bytes()[..t.size()]);
         }
@@ -61,7 +62,7 @@ pub(super) fn positions(of: &Draft, data: Tensor, random: &mut Random) -> Result
         _ => &[-1, behind as i64, 1 << 31, 1 << 32, i64::MIN],
     };
     let few = matches!(of.operator, Operator::SegmentMax(_)) && random.once_in(2);
-    Tensor::filled(positions.desc().clone(), |bytes| {
+    filled(positions.desc().clone(), |bytes| {
         bytes.copy_from_slice(positions.bytes());
         for index in bytes.chunks_exact_mut(size) {
             let other = match random.below(12) {
@@ -77,7 +78,7 @@ pub(super) fn positions(of: &Draft, data: Tensor, random: &mut Random) -> Result
 /// Random values for the elements of a tensor. Some elements have several values, some none.
 ///
 /// # Errors
-/// [`Error::ShapeOverflow`](crate::Error::ShapeOverflow) for a huge budget.
+/// [`Error::ShapeOverflow`](wgmax::Error::ShapeOverflow) for a huge budget.
 pub(super) fn unpool(random: &mut Random, t: ElementType, budget: u64) -> Result<Draft> {
     let sizes = |random: &mut Random, rank: u64, all: u64| {
         let mut left = all;
@@ -107,7 +108,7 @@ pub(super) fn unpool(random: &mut Random, t: ElementType, budget: u64) -> Result
     let elements: usize = operator.get_indices_within().iter().product();
     let few = random.once_in(3);
     let index_type = random.pick(&[ElementType::I32, ElementType::I64]);
-    let indices = Tensor::filled(TensorDesc::new(index_type, values.clone())?, |bytes| {
+    let indices = filled(TensorDesc::new(index_type, values.clone())?, |bytes| {
         for index in bytes.chunks_exact_mut(index_type.size()) {
             let some = if few { elements.min(5) } else { elements };
             let position = elements - 1 - random.below(some as u64) as usize;

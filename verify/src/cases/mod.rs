@@ -1,19 +1,4 @@
 //! Random cases of the operators, reproducible from a seed on every machine.
-//!
-//! ```
-//! use wgmax::sweep::Case;
-//! use wgmax::{Device, compare};
-//!
-//! let device = Device::auto()?;
-//! for index in 0..50 {
-//!     let case = Case::nth(7, index)?;
-//!     let found = case.run(&device)?;
-//!     for (found, expected) in found.iter().zip(&case.expected()?) {
-//!         assert!(compare(found, expected)?.is_equal(), "case {index} of seed 7: {case}");
-//!     }
-//! }
-//! # Ok::<(), wgmax::Error>(())
-//! ```
 
 mod aim;
 mod describe;
@@ -34,13 +19,12 @@ pub use random::Random;
 pub use segment_max::ids_tensor;
 pub use shrink::{shrink, shrink_async};
 
-use crate::device::{Device, DeviceTensor};
-use crate::error::{Error, Result};
-use crate::operator::Operator;
+use wgmax::internals::input_views;
+use wgmax::operator::Operator;
+use wgmax::plan::{Limits, Plan};
+use wgmax::{Device, DeviceTensor, ElementType, Error, Result, Tensor, TensorDesc, Tuning, View};
+
 use crate::oracle;
-use crate::plan::{Limits, Plan};
-use crate::tensor::{ElementType, Tensor, TensorDesc, View};
-use crate::tuning::Tuning;
 
 /// Plans with more launches take seconds and much memory, and find no further errors.
 const MAX_LAUNCHES: usize = 200;
@@ -48,11 +32,11 @@ const MAX_LAUNCHES: usize = 200;
 /// The operator of a case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Kind {
-    /// [`ReduceMax`](crate::operator::ReduceMax).
+    /// [`ReduceMax`](wgmax::operator::ReduceMax).
     ReduceMax,
-    /// [`MaxPool`](crate::operator::MaxPool).
+    /// [`MaxPool`](wgmax::operator::MaxPool).
     MaxPool,
-    /// [`SegmentMax`](crate::operator::SegmentMax).
+    /// [`SegmentMax`](wgmax::operator::SegmentMax).
     SegmentMax,
 }
 
@@ -139,7 +123,7 @@ impl Case {
         };
         // Kernels have texts of their own for views and for each size of workgroups, which take long
         // to compile. So a seed has views of a third of the types, and small workgroups of a quarter.
-        let (seed, number) = (seed % 48, t.number() as u64);
+        let (seed, number) = (seed % 48, t as u64);
         let small = [8, 16, 32, 64][((seed / 4 + number / 4) % 4) as usize];
         let small = (seed + number).is_multiple_of(4).then_some(small);
         let (draft, mut narrow) = draft::draw(random, kind, t, budget, Self::aim(index), small)?;
@@ -235,20 +219,12 @@ impl Case {
         self.execute(device, &self.plan(device)?)
     }
 
-    /// As [`Case::run`], without blocking on a GPU.
-    ///
-    /// # Errors
-    /// As [`Operator::run`].
-    pub async fn run_async(&self, device: &Device) -> Result<Vec<Tensor>> {
-        self.execute_async(device, &self.plan(device)?).await
-    }
-
     /// Runs the case on a device by a plan. Of wrong ids the status is the only result.
     ///
     /// # Errors
     /// As [`Operator::run`].
     pub fn execute(&self, device: &Device, plan: &Plan) -> Result<Vec<Tensor>> {
-        device.block_on(self.executed(device, plan, true))
+        pollster::block_on(self.execute_async(device, plan))
     }
 
     /// As [`Case::execute`], without blocking on a GPU.
@@ -256,17 +232,12 @@ impl Case {
     /// # Errors
     /// As [`Operator::run`].
     pub async fn execute_async(&self, device: &Device, plan: &Plan) -> Result<Vec<Tensor>> {
-        self.executed(device, plan, false).await
-    }
-
-    /// `wait`: whether this may block until the device is done.
-    async fn executed(&self, device: &Device, plan: &Plan, wait: bool) -> Result<Vec<Tensor>> {
         let inputs = self.upload_async(device, plan).await?;
         let results = device.execute_async(plan, &inputs.iter().collect::<Vec<_>>()).await?;
         let first = if self.resolved()?.1 { 0 } else { results.len() - 1 };
         let mut found = Vec::new();
         for result in &results[first..] {
-            found.push(result.fetch(wait).await?);
+            found.push(result.download_async().await?);
         }
         Ok(found)
     }
@@ -276,7 +247,7 @@ impl Case {
     /// # Errors
     /// As [`Device::upload`].
     pub fn upload(&self, device: &Device, plan: &Plan) -> Result<Vec<DeviceTensor>> {
-        device.block_on(self.upload_async(device, plan))
+        pollster::block_on(self.upload_async(device, plan))
     }
 
     /// As [`Case::upload`], without blocking.
@@ -285,7 +256,7 @@ impl Case {
     /// As [`Device::upload`].
     pub async fn upload_async(&self, device: &Device, plan: &Plan) -> Result<Vec<DeviceTensor>> {
         let mut uploaded = Vec::new();
-        for (tensor, view) in self.tensors.iter().zip(plan.views()) {
+        for (tensor, view) in self.tensors.iter().zip(input_views(plan)) {
             uploaded.push(match view.is_contiguous() {
                 true => device.upload_async(tensor).await?,
                 false => {

@@ -12,7 +12,7 @@ use super::Case;
 /// It calls `fails` at most `tries` times. The result depends only on the case and on the answers.
 ///
 /// ```
-/// use wgmax::sweep::{Case, shrink};
+/// use wgmax_verify::{Case, shrink};
 ///
 /// // A fault that needs at least three elements.
 /// let fails = |case: &Case| case.tensors[0].len() >= 3;

@@ -1,11 +1,11 @@
 //! What cases are drawn for: each variant of each kernel, for each element type.
 
+use wgmax::internals::{has_variant, software_kernels, variant};
+use wgmax::operator::{Operator, kernels};
+use wgmax::plan::{Kernel, Limits, Shader};
+use wgmax::{ElementType, TensorDesc, Tuning};
+
 use super::{Kind, Narrow, Random};
-use crate::operator::{Operator, kernels};
-use crate::plan::{Flags, Kernel, Limits, Shader};
-use crate::software;
-use crate::tensor::{ElementType, TensorDesc};
-use crate::tuning::Tuning;
 
 /// Turns without an aim, for each operator: what nobody thought of.
 const FREE: usize = 2;
@@ -17,7 +17,7 @@ const FIRST_ROUNDS: u64 = 7;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Aim {
     kernel: &'static Kernel,
-    flags: Flags,
+    flags: u8,
     tuning: &'static str,
 }
 
@@ -28,10 +28,10 @@ impl Aim {
     pub fn nth(kind: Kind, t: ElementType, round: u64) -> Option<Self> {
         let variants = variants(kind, t);
         let turns = (variants.len() + FREE) as u64;
-        let round = round + t.number() as u64 * FIRST_ROUNDS;
+        let round = round + t as u64 * FIRST_ROUNDS;
         let (kernel, flags) = *variants.get((round % turns) as usize)?;
         // Kernels for software adapters are in their plans alone.
-        let tuning = match software::kernels().any(|own| own == kernel) {
+        let tuning = match software_kernels().any(|own| own == kernel) {
             true => "software",
             false => ["hardware", "software", "hardware", "cpu"][(round / turns % 4) as usize],
         };
@@ -70,9 +70,9 @@ impl Aim {
 
     /// Whether the plan of an operator has the variant.
     pub fn is_met(&self, operator: &Operator, inputs: &[&TensorDesc], narrow: &Narrow) -> bool {
-        let limits = narrow.limits(&Limits::from_wgpu(&wgpu::Limits::default()));
+        let limits = narrow.limits(&Limits::from_wgpu(&wgmax::wgpu::Limits::default()));
         let plan = operator.plan(inputs, &limits, &narrow.tuning(&Tuning::hardware()));
-        let same = |shader: &Shader| shader.kernel == self.kernel && shader.flags == self.flags;
+        let same = |shader: &Shader| shader.kernel == self.kernel && variant(shader) == self.flags;
         plan.is_ok_and(|plan| {
             plan.launches().len() <= super::MAX_LAUNCHES && plan.shaders().any(same)
         })
@@ -94,12 +94,12 @@ pub(super) fn own_kernels(kind: Kind) -> impl Iterator<Item = &'static Kernel> {
 
 /// The variants of these kernels, for an element type: each as often as it has a turn, and one of
 /// each kernel before a second one of any.
-fn variants(kind: Kind, t: ElementType) -> Vec<(&'static Kernel, Flags)> {
+fn variants(kind: Kind, t: ElementType) -> Vec<(&'static Kernel, u8)> {
     let of_kernel = |kernel: &'static Kernel| {
         let flags = 0..1 << kernel.flag_names().len();
         // What has one text for all types may be of use for some alone.
         let of_use = t.is_float() || kernel.name() != "unpool_claim";
-        let own = flags.filter(|&f| (kernel.has)(t, f) && of_use).map(|f| (kernel, f));
+        let own = flags.filter(|&f| has_variant(kernel, t, f) && of_use).map(|f| (kernel, f));
         let own: Vec<_> = own.collect();
         own.repeat(turns(kernel)).into_iter().enumerate()
     };
@@ -125,12 +125,12 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::sweep::Case;
+    use crate::cases::Case;
 
     /// A run that is cut short has launched positions and gradients too.
     #[test]
     fn the_first_cases_launch_every_kernel() {
-        let limits = Limits::from_wgpu(&wgpu::Limits::default());
+        let limits = Limits::from_wgpu(&wgmax::wgpu::Limits::default());
         for seed in 1..=3 {
             let mut missing: Vec<&str> = kernels().into_iter().map(Kernel::name).collect();
             for index in 0..300 {

@@ -2,19 +2,19 @@
 
 use std::collections::BTreeMap;
 
+use wgmax::operator::{EmptySet, Positions, ReduceMax, ReduceMaxBackward};
+use wgmax::{ElementType, Nan, Result, TensorDesc};
+
 use super::aim::Aim;
 use super::draft::{Draft, extremum, near_blocks, near_border};
 use super::elements::place;
 use super::{Random, gradient};
-use crate::Nan;
-use crate::error::Result;
-use crate::operator::{EmptySet, Positions, ReduceMax, ReduceMaxBackward};
-use crate::tensor::{ElementType, TensorDesc};
+use crate::oracle::reduced;
 
 /// A random reduction of a tensor with element type `t` and about `budget` elements at most.
 ///
 /// # Errors
-/// [`Error::ShapeOverflow`](crate::Error::ShapeOverflow) for a huge budget.
+/// [`Error::ShapeOverflow`](wgmax::Error::ShapeOverflow) for a huge budget.
 pub(super) fn draft(
     random: &mut Random,
     t: ElementType,
@@ -161,8 +161,8 @@ fn matrices(
 }
 
 /// An element of each set, at an end of the set or of a part of it.
-pub(super) fn places(op: &ReduceMax, data: &TensorDesc, random: &mut Random) -> Result<Vec<usize>> {
-    let reduced = op.reduced(data.rank())?;
+pub(super) fn places(op: &ReduceMax, data: &TensorDesc, random: &mut Random) -> Vec<usize> {
+    let reduced = reduced(op, data.rank());
     // The elements of each set, in order.
     let mut sets = BTreeMap::<usize, Vec<usize>>::new();
     for element in 0..data.len() {
@@ -176,14 +176,14 @@ pub(super) fn places(op: &ReduceMax, data: &TensorDesc, random: &mut Random) -> 
         }
         sets.entry(set).or_default().push(element);
     }
-    Ok(sets.values().map(|set| set[place(set.len(), random)]).collect())
+    sets.values().map(|set| set[place(set.len(), random)]).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::operator::Operator;
-    use crate::sweep::{Case, Kind};
+    use crate::cases::{Case, Kind};
+    use wgmax::operator::Operator;
 
     /// Rows that end an element before or behind whole blocks, words or 16 elements come often, and
     /// so do whole ones: there kernels lose an element.
@@ -195,7 +195,7 @@ mod tests {
         for (seed, index) in (1..=3).flat_map(|seed| (0..2000).map(move |index| (seed, index))) {
             let (draft, _) = Case::draft(&mut Random::stream(seed, index), seed, index).unwrap();
             let Operator::ReduceMax(op) = &draft.operator else { continue };
-            let (shape, reduced) = (draft.data.shape(), op.reduced(draft.data.rank()).unwrap());
+            let (shape, reduced) = (draft.data.shape(), reduced(op, draft.data.rank()));
             let last = shape.iter().zip(&reduced).rev().filter(|(size, _)| **size != 1);
             let row: usize =
                 last.take_while(|(_, reduced)| **reduced).map(|(&size, _)| size).product();

@@ -2,12 +2,13 @@
 
 use std::fmt;
 
-use super::{Case, Narrow};
-use crate::operator::{
+use wgmax::operator::{
     EmptySegment, EmptySet, Layout, MaxPool, Operator, Order, Padding, Positions, ReduceMax,
     Rounding, SegmentMax, Segments,
 };
-use crate::{Extremum, Nan};
+use wgmax::{Extremum, Nan};
+
+use super::{Case, Narrow};
 
 impl fmt::Display for Case {
     /// The operator, its inputs' types and shapes, the attributes that are not the defaults, and
@@ -27,6 +28,7 @@ impl fmt::Display for Case {
                 format!("to {:?}", op.get_shape()),
                 format!("indices within {:?}", op.get_indices_within()),
             ],
+            _ => Vec::new(),
         };
         attributes.extend(match &self.operator {
             Operator::ReduceMaxBackward(op) => from(op.get_shape()),
@@ -148,8 +150,8 @@ fn limits(narrow: &Narrow) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ElementType;
-    use crate::sweep::{Random, Style, ids_tensor, tensor};
+    use crate::cases::{Random, Style, ids_tensor, tensor};
+    use wgmax::ElementType;
 
     #[test]
     fn defaults_are_left_out() {

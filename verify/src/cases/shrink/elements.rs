@@ -1,8 +1,10 @@
 //! Simpler elements: zeros, or ones where zeros do not fail.
 
+use wgmax::ElementType;
+use wgmax::internals::filled;
+
 use super::Case;
-use crate::sweep::gradient;
-use crate::tensor::{ElementType, Tensor};
+use crate::cases::gradient;
 
 /// The maximum number of ranges, or of single elements, that are tried one by one.
 const MAX_RANGES: usize = 64;
@@ -39,7 +41,7 @@ pub(super) fn simpler(case: &Case) -> Vec<Case> {
 /// The case with other elements in its first tensor, unless memory runs out.
 fn with_bytes(case: &Case, change: impl FnOnce(&mut [u8])) -> Option<Case> {
     let data = &case.tensors[0];
-    let changed = Tensor::filled(data.desc().clone(), |bytes| {
+    let changed = filled(data.desc().clone(), |bytes| {
         bytes.copy_from_slice(data.bytes());
         change(bytes);
     });
