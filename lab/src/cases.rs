@@ -10,6 +10,7 @@ use crate::machine::Memory;
 /// A random case with a plan, its inputs in memory, and what the CPU's kernels make of it.
 pub struct Prepared {
     pub name: String,
+    case: Case,
     pub plan: Plan,
     pub inputs: Vec<(Tensor, View)>,
     /// The results that count: the buffer of each, where its elements lie, and what they shall be.
@@ -17,8 +18,8 @@ pub struct Prepared {
 }
 
 impl Prepared {
-    /// A case, planned with one of the library's tunings.
-    pub fn new(seed: u64, index: u64, tuning: &'static str) -> Result<Self> {
+    /// A case, planned for a device with one of the library's tunings.
+    pub fn new(device: &Device, seed: u64, index: u64, tuning: &'static str) -> Result<Self> {
         let (mut case, cpu) = (Case::nth(seed, index)?, Device::cpu());
         case.narrow.tuning = Some(tuning);
         // Of other bytes than 0 and 1, which lie between elements, there is no tensor of bools.
@@ -26,7 +27,7 @@ impl Prepared {
         case.narrow.views = case.narrow.views.filter(|_| !case.tensors.iter().any(is_bool));
         // Whole warps.
         case.narrow.workgroup_size = case.narrow.workgroup_size.map(|size| size.max(32));
-        let plan = case.plan(&cpu)?;
+        let plan = case.plan(device)?;
         let uploaded = case.upload(&cpu, &plan)?;
         let results = cpu.execute(&plan, &uploaded.iter().collect::<Vec<_>>())?;
         let inputs = uploaded.into_iter().map(|input| {
@@ -42,7 +43,18 @@ impl Prepared {
         let expected = expected
             .map(|(result, buffer)| Ok((buffer, result.view().clone(), result.download()?)))
             .collect::<wgmax::Result<_>>()?;
-        Ok(Self { name: format!("case {index} of seed {seed}, {tuning}"), plan, inputs, expected })
+        let name = format!("case {index} of seed {seed}, {tuning}");
+        Ok(Self { name, case, plan, inputs, expected })
+    }
+
+    /// Fails where a device has other results.
+    pub fn check_on(&self, device: &Device) -> Result<()> {
+        let found = self.case.execute(device, &self.plan)?;
+        let pairs = found.iter().zip(&self.expected);
+        let same =
+            pairs.map(|(found, (.., expected))| found.bytes() == expected.bytes()).all(|b| b);
+        ensure!(same, "{}: another result", self.name);
+        Ok(())
     }
 
     /// Fails where the results in memory are not what they shall be.

@@ -8,6 +8,7 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 use fastrand::Rng;
 use rayon::prelude::*;
+use wgmax::Device;
 use wgmax::plan::Shader;
 
 use crate::cases::Prepared;
@@ -27,6 +28,9 @@ pub struct Arguments {
     /// The seed of the cases and of the sample
     #[arg(long, default_value_t = 1)]
     seed: u64,
+    /// An adapter that runs them, instead of the machine; its driver compiles each
+    #[arg(long, value_name = "NAME")]
+    device: Option<String>,
     /// Random cases, each with the plans for GPUs and those for software adapters
     #[arg(long, value_name = "N", default_value_t = 600)]
     cases: u64,
@@ -51,7 +55,8 @@ type Base = HashMap<Shader, (String, Arc<Program>)>;
 type Costed = (Prepared, u64);
 
 pub fn run(arguments: &Arguments) -> Result<bool> {
-    let (cases, base) = prepare(arguments)?;
+    let device = arguments.device.as_deref().map(Device::named).transpose()?;
+    let (cases, base) = prepare(arguments, device.as_ref().unwrap_or(&Device::cpu()))?;
     let mut all: BTreeSet<Mutant> = known::mutants().into_iter().collect();
     let of_kernel = |shader: &Shader| is_of(arguments, shader);
     let texts: Vec<&String> =
@@ -63,7 +68,8 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
         Rng::with_seed(arguments.seed).shuffle(&mut all);
         all.truncate(count);
     }
-    let fates: Vec<Fate> = all.par_iter().map(|mutant| fate(mutant, &cases, &base)).collect();
+    let fates = all.par_iter().map(|mutant| fate(mutant, &cases, &base, device.as_ref()));
+    let fates: Vec<Fate> = fates.collect();
     let count = |fate: Fate| fates.iter().filter(|&other| *other == fate).count();
     let equivalent: HashSet<&str> = EQUIVALENT.lines().collect();
     let (known, new): (Vec<_>, Vec<_>) = (all.iter().zip(&fates))
@@ -90,11 +96,11 @@ fn is_of(arguments: &Arguments, shader: &Shader) -> bool {
 }
 
 /// The cases that launch the kernel, the cheapest first, and the programs of all that they launch.
-fn prepare(arguments: &Arguments) -> Result<(Vec<Costed>, Base)> {
+fn prepare(arguments: &Arguments, device: &Device) -> Result<(Vec<Costed>, Base)> {
     let tunings = ["hardware", "software"];
-    let drawn = (0..arguments.cases)
-        .into_par_iter()
-        .flat_map_iter(|index| tunings.map(|tuning| Prepared::new(arguments.seed, index, tuning)));
+    let drawn = (0..arguments.cases).into_par_iter().flat_map_iter(|index| {
+        tunings.map(|tuning| Prepared::new(device, arguments.seed, index, tuning))
+    });
     let mut drawn: Vec<Prepared> = drawn.collect::<Result<_>>()?;
     drawn.retain(|case| case.plan.shaders().any(|shader| is_of(arguments, shader)));
     if drawn.is_empty() {
@@ -121,7 +127,14 @@ fn prepare(arguments: &Arguments) -> Result<(Vec<Costed>, Base)> {
     Ok((costed, base))
 }
 
-fn fate(mutant: &Mutant, cases: &[Costed], base: &Base) -> Fate {
+fn fate(mutant: &Mutant, cases: &[Costed], base: &Base, device: Option<&Device>) -> Fate {
+    let edited = device.map(|device| {
+        let mutant = mutant.clone();
+        device.with_edited_shaders(move |_, text| match mutant.apply(&text) {
+            Some(mistaken) if Program::new(&mistaken).is_ok() => mistaken,
+            _ => text,
+        })
+    });
     // `None` for what naga refuses.
     let mut own: HashMap<Shader, Option<Arc<Program>>> = HashMap::new();
     let mut fate = Fate::Invalid;
@@ -143,8 +156,12 @@ fn fate(mutant: &Mutant, cases: &[Costed], base: &Base) -> Fate {
         let program = |shader: &Shader| Ok(own[shader].as_ref().unwrap_or(&base[shader].1).clone());
         // Loops that never end are stopped.
         let mut fuel = Fuel(4 * cost + 10_000);
-        let ran = run::run(&case.plan, &case.inputs, program, &mut fuel, |_, _| ());
-        if ran.and_then(|memory| case.check(&memory)).is_err() {
+        let ran = match &edited {
+            Some(device) => case.check_on(device),
+            None => run::run(&case.plan, &case.inputs, program, &mut fuel, |_, _| ())
+                .and_then(|memory| case.check(&memory)),
+        };
+        if ran.is_err() {
             return Fate::Killed;
         }
         fate = Fate::Survived;
@@ -191,18 +208,18 @@ mod tests {
     /// Random cases keep to what they bind, and to barriers.
     #[test]
     fn random_cases_run_on_the_machine() {
-        let arguments = Arguments { kernel: None, sample: None, seed: 1, cases: 300 };
-        prepare(&arguments).unwrap();
+        let arguments = Arguments { kernel: None, sample: None, seed: 1, device: None, cases: 300 };
+        prepare(&arguments, &Device::cpu()).unwrap();
     }
 
     /// Of the mistakes of drivers each is found.
     #[test]
     fn known_mistakes_are_killed() {
-        let arguments = Arguments { kernel: None, sample: None, seed: 1, cases: 600 };
-        let (cases, base) = prepare(&arguments).unwrap();
+        let arguments = Arguments { kernel: None, sample: None, seed: 1, device: None, cases: 600 };
+        let (cases, base) = prepare(&arguments, &Device::cpu()).unwrap();
         let survive = known::mutants()
             .into_par_iter()
-            .filter(|mutant| fate(mutant, &cases, &base) != Fate::Killed);
+            .filter(|mutant| fate(mutant, &cases, &base, None) != Fate::Killed);
         let survive: Vec<_> = survive.map(|mutant| describe(&mutant)).collect();
         assert!(survive.is_empty(), "{survive:#?}");
     }

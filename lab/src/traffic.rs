@@ -10,7 +10,7 @@ use regex::Regex;
 use wgmax::plan::{Limits, Plan};
 use wgmax::{Device, Tensor, View, compare, wgpu};
 use wgmax_cli::bench::data;
-use wgmax_cli::bench::item::{self, Item};
+use wgmax_cli::bench::item::{self, Attributes, Item, SegmentSizes};
 use wgmax_cli::options::PlanChoice;
 
 use crate::count::{Counter, Counts};
@@ -73,11 +73,27 @@ pub fn count(
 ) -> anyhow::Result<Report> {
     ensure!(plan != PlanChoice::Cpu, "the plan of the CPU launches no shaders");
     let rows = items.par_iter().map(|item| {
-        let item = item.smaller(elements);
+        let item = smaller(item, elements);
         let result = count_item(&item, plan, row_bytes).map_err(|error| format!("{error:#}"));
         Row { item, result }
     });
     Ok(Report { plan: plan.name(), rows: rows.collect() })
+}
+
+/// The same kind of item with at most so many elements: a part of the first axes. Rows and windows
+/// stay as they are, unless a row alone has too many elements.
+fn smaller(item: &Item, elements: usize) -> Item {
+    let mut item = item.clone();
+    while item.shape.iter().product::<usize>() > elements {
+        let Some(axis) = item.shape.iter().position(|&size| size > 1) else { break };
+        item.shape[axis] /= 2;
+        if let Attributes::Segment { num_segments, dist, .. } = &mut item.attrs
+            && !matches!(dist, SegmentSizes::Giant)
+        {
+            *num_segments = (*num_segments / 2).max(1);
+        }
+    }
+    item
 }
 
 fn count_item(item: &Item, choice: PlanChoice, row_bytes: usize) -> anyhow::Result<Counted> {

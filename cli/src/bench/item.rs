@@ -147,22 +147,6 @@ impl Item {
         Ok(self.dtype.parse()?)
     }
 
-    /// The same kind of item with at most so many elements: a part of the first axes. Rows and
-    /// windows stay as they are, unless a row alone has too many elements.
-    pub fn smaller(&self, elements: usize) -> Self {
-        let mut item = self.clone();
-        while item.shape.iter().product::<usize>() > elements {
-            let Some(axis) = item.shape.iter().position(|&size| size > 1) else { break };
-            item.shape[axis] /= 2;
-            if let Attributes::Segment { num_segments, dist, .. } = &mut item.attrs
-                && !matches!(dist, SegmentSizes::Giant)
-            {
-                *num_segments = (*num_segments / 2).max(1);
-            }
-        }
-        item
-    }
-
     /// The number of segments and their sizes.
     pub fn segments(&self) -> Option<(usize, SegmentSizes)> {
         match self.attrs {

@@ -13,7 +13,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use regex::Regex;
-use wgmax::{Device, Tensor};
+use wgmax::{Device, DeviceTensor, Tensor};
 
 use super::Outcome;
 use super::interrupt::{self, Polling};
@@ -57,6 +57,11 @@ pub struct Arguments {
     #[arg(long)]
     list: bool,
 }
+
+/// Bytes of all copies of an input, which are used in turn: more than the caches of most processors
+/// and GPUs.
+const ROTATED: u64 = 256 << 20;
+const MAX_COPIES: u64 = 64;
 
 /// The measurement of an item.
 #[derive(Default)]
@@ -185,6 +190,34 @@ fn positive(text: &str) -> Result<f64, String> {
         Ok(seconds) if seconds > 0.0 && seconds.is_finite() => Ok(seconds),
         _ => Err(format!("{text:?} is not a positive number of seconds")),
     }
+}
+
+/// The inputs on a device, and copies of them with bytes of their own. If memory is short, fewer
+/// copies are enough.
+fn copies(
+    device: &Device,
+    item: &Item,
+    inputs: &[Tensor],
+) -> wgmax::Result<Vec<Vec<DeviceTensor>>> {
+    let count = ROTATED.div_ceil(item.bytes_read).clamp(1, MAX_COPIES);
+    let mut copies = Vec::new();
+    for number in 0..count {
+        let tensor = |input: &Tensor| match number {
+            0 => Ok(input.clone()),
+            _ => Tensor::from_bytes(input.element_type(), input.shape(), input.bytes()),
+        };
+        let copy = inputs.iter().map(|input| device.upload(&tensor(input)?));
+        match copy.collect::<wgmax::Result<_>>() {
+            Ok(copy) => copies.push(copy),
+            Err(_) if number > 0 => break,
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(copies)
+}
+
+fn download(tensors: &[DeviceTensor]) -> wgmax::Result<Vec<Tensor>> {
+    tensors.iter().map(DeviceTensor::download).collect()
 }
 
 /// The digests of the bytes of each tensor.

@@ -11,11 +11,6 @@ use super::times::{Budget, seconds};
 use super::{Measured, data, digests};
 use plain::{Shape, pass, race};
 
-/// Bytes of all copies of an input, which are used in turn: several times the last cache of most
-/// processors.
-const ROTATED: u64 = 256 << 20;
-const MAX_COPIES: u64 = 64;
-
 pub struct Cpu {
     device: Device,
 }
@@ -32,7 +27,7 @@ impl Cpu {
     pub fn measure(&self, item: &Item, budget: Budget) -> anyhow::Result<Measured> {
         let inputs = data::inputs(item)?;
         let inputs_crc32 = digests(&inputs);
-        let copies = self.copies(item, &inputs)?;
+        let copies = super::copies(&self.device, item, &inputs)?;
         let tensors: Vec<Tensor> =
             copies.iter().map(|copy| copy[0].download()).collect::<wgmax::Result<_>>()?;
         // The very memory that the operator reads.
@@ -56,10 +51,7 @@ impl Cpu {
             let inputs: Vec<&DeviceTensor> = copy.iter().collect();
             self.device.execute(&plan, &inputs)
         };
-        let results: Vec<Tensor> =
-            run(&copies[0])?.iter().map(DeviceTensor::download).collect::<wgmax::Result<_>>()?;
-        measured.results_crc32 = digests(&results);
-        drop(results);
+        measured.results_crc32 = digests(&super::download(&run(&copies[0])?)?);
         // A noisy moment while the item runs does not lower the ceiling.
         measured.ceiling.push(fastest);
         let start = Instant::now();
@@ -79,19 +71,6 @@ impl Cpu {
             }
         }
         Ok(measured)
-    }
-
-    /// The inputs, and copies of them with bytes of their own.
-    fn copies(&self, item: &Item, inputs: &[Tensor]) -> anyhow::Result<Vec<Vec<DeviceTensor>>> {
-        let count = ROTATED.div_ceil(item.bytes_read).clamp(1, MAX_COPIES) as usize;
-        let copy = |number: usize| -> wgmax::Result<Vec<DeviceTensor>> {
-            let tensor = |input: &Tensor| match number {
-                0 => Ok(input.clone()),
-                _ => Tensor::from_bytes(input.element_type(), input.shape(), input.bytes()),
-            };
-            inputs.iter().map(|input| self.device.upload(&tensor(input)?)).collect()
-        };
-        Ok((0..count).map(copy).collect::<wgmax::Result<_>>()?)
     }
 }
 
