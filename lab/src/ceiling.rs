@@ -3,10 +3,9 @@
 
 use clap::Args;
 use wgmax::internals::Extension;
-use wgmax::wgpu::CommandEncoder;
 use wgmax_cli::bench::Bench;
 use wgmax_cli::bench::cpu::plain as cpu;
-use wgmax_cli::bench::gpu::plain as gpu;
+use wgmax_cli::bench::gpu::{self, plain};
 use wgmax_cli::options::On;
 
 #[derive(Args)]
@@ -24,29 +23,28 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
     let [read, write] = [arguments.read, arguments.write].map(|mib| mib << 20);
     anyhow::ensure!(write <= read, "a pass writes at most as much as it reads");
-    let times: Vec<(String, f64)> = match Bench::open(&arguments.on)? {
-        Bench::Cpu(_) => {
+    let Bench { device, gpu } = Bench::open(&arguments.on)?;
+    let mut bytes = (read + write) as u64;
+    let times: Vec<(String, f64)> = match gpu {
+        None => {
             // More than the caches of most processors.
             let copies = vec![vec![1; read / 4]; (256 << 20) / read.max(1) + 1];
             let copies: Vec<&[u32]> = copies.iter().map(|copy| &copy[..]).collect();
             let times = cpu::race(&on_the_cpu(), &copies, &mut vec![0; write / 4]);
             times.into_iter().map(|(shape, time)| (shape.to_string(), time)).collect()
         }
-        Bench::Gpu(on) => {
-            let (source, result) = (on.buffer(read as u64)?, on.buffer(write as u64)?);
-            let clear = |encoder: &mut CommandEncoder| {
-                encoder.clear_buffer(&source, 0, None);
-                Ok(())
-            };
-            on.clock.submit(&[&clear])?;
+        Some(on) => {
             let (read, write) = (read as u64, write as u64);
-            let moved = gpu::Moved { source: &source, read, result: &result, write };
+            let (source, result) = (gpu::buffer(&device, read)?, gpu::buffer(&device, write)?);
+            let moved = plain::Moved { source: &source, read, result: &result, write };
+            // No more than can be bound.
+            bytes = on.plain.pass(&on.clock.device, moved, plain::Shape::USUAL[0]).bytes;
             let times = on.plain.race(&on.clock, &on_a_gpu(), moved)?;
             times.into_iter().map(|(shape, time)| (shape.to_string(), time)).collect()
         }
     };
     for (shape, time) in times {
-        println!("{:8.2} GB/s  {shape}", (read + write) as f64 / time * 1e-9);
+        println!("{:8.2} GB/s  {shape}", bytes as f64 / time * 1e-9);
     }
     Ok(true)
 }
@@ -65,8 +63,8 @@ fn on_the_cpu() -> Vec<cpu::Shape> {
     shapes
 }
 
-fn on_a_gpu() -> Vec<gpu::Shape> {
-    let orders = [gpu::Order::Grid, gpu::Order::Workgroup, gpu::Order::Invocation];
-    let of = |order| [16, 64, 256, 1024, 4096, 65535].map(|groups| gpu::Shape { order, groups });
+fn on_a_gpu() -> Vec<plain::Shape> {
+    let orders = [plain::Order::Grid, plain::Order::Invocation];
+    let of = |order| [16, 64, 256, 1024, 4096, 65535].map(|groups| plain::Shape { order, groups });
     orders.into_iter().flat_map(of).collect()
 }

@@ -13,7 +13,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 use regex::Regex;
-use wgmax::{Device, DeviceTensor, Tensor};
+use wgmax::plan::Plan;
+use wgmax::{Device, DeviceTensor, Tensor, TensorDesc};
 
 use super::Outcome;
 use super::interrupt::{self, Polling};
@@ -22,12 +23,11 @@ use super::output::{self, Output};
 use super::report::{WholeFile, file};
 use super::table;
 use super::targets::Targets;
-use cpu::Cpu;
 use gpu::Gpu;
 use item::Item;
 pub use report::Report;
 use report::Row;
-use times::{Budget, Times};
+use times::{Budget, Times, seconds};
 
 #[derive(Args)]
 #[command(after_help = "\
@@ -88,43 +88,76 @@ pub struct Measured {
 }
 
 /// The device that items are measured on.
-pub enum Bench {
-    Cpu(Cpu),
-    Gpu(Box<Gpu>),
+pub struct Bench {
+    pub device: Device,
+    /// Its clock and plain passes, if it is a GPU.
+    pub gpu: Option<Gpu>,
+}
+
+/// An item that is ready to be measured.
+pub struct Prepared {
+    plan: Plan,
+    /// Copies of the inputs, which are used in turn.
+    copies: Vec<Vec<DeviceTensor>>,
+    /// The bytes that the plain pass writes.
+    write: u64,
 }
 
 impl Bench {
     pub fn open(On { device, planning }: &On) -> anyhow::Result<Self> {
-        let cpu = || Ok(Self::Cpu(Cpu::new(planning.open("cpu")?)));
-        let gpu = |name| Ok(Self::Gpu(Box::new(Gpu::open(name, planning)?)));
-        match device.as_str() {
-            "cpu" => cpu(),
-            "auto" if wgmax::adapter("hardware").is_err() => cpu(),
-            "auto" => gpu("hardware"),
-            name => gpu(name),
+        let name = match device.as_str() {
+            "auto" if wgmax::adapter("hardware").is_err() => "cpu",
+            "auto" => "hardware",
+            name => name,
+        };
+        if name == "cpu" {
+            return Ok(Self { device: planning.open("cpu")?, gpu: None });
         }
+        let gpu = Gpu::open(name)?;
+        let device = planning.apply(Device::from_wgpu(&gpu.clock.device, &gpu.clock.queue));
+        Ok(Self { device, gpu: Some(gpu) })
     }
 
-    fn device(&self) -> &Device {
-        match self {
-            Self::Cpu(cpu) => cpu.device(),
-            Self::Gpu(gpu) => gpu.device(),
-        }
-    }
-
-    /// The clock, and the seconds of an empty submit.
+    /// The clock, and the seconds of an empty submit and the wait for it.
     fn clock(&self) -> (&'static str, f64) {
-        match self {
-            Self::Cpu(_) => ("wall", 0.0),
-            Self::Gpu(gpu) => gpu.clock(),
+        match &self.gpu {
+            None => ("wall", 0.0),
+            Some(gpu) if gpu.clock.has_timestamps() => ("GPU timestamps", gpu.clock.fixed),
+            Some(gpu) => ("wall", gpu.clock.fixed),
         }
     }
 
     fn measure(&self, item: &Item, budget: Budget) -> anyhow::Result<Measured> {
-        match self {
-            Self::Cpu(cpu) => cpu.measure(item, budget),
-            Self::Gpu(gpu) => gpu.measure(item, budget),
+        let descs = item.inputs()?;
+        let descs: Vec<&TensorDesc> = descs.iter().collect();
+        // Before the operator runs for the first time.
+        let compile = || seconds(|| self.device.prepare(item.operator(), &descs));
+        let compiled = self.gpu.as_ref().map(|gpu| (gpu, compile()));
+        let inputs = data::inputs(item)?;
+        let prepared = Prepared {
+            plan: self.device.plan(item.operator(), &descs)?,
+            copies: copies(&self.device, item, &inputs)?,
+            write: item.plain_writes()?,
+        };
+        let first: Vec<&DeviceTensor> = prepared.copies[0].iter().collect();
+        let results = self.device.execute(&prepared.plan, &first)?;
+        let results: Vec<Tensor> =
+            results.iter().map(DeviceTensor::download).collect::<wgmax::Result<_>>()?;
+        let mut measured = Measured {
+            copies: prepared.copies.len(),
+            inputs_crc32: digests(&inputs),
+            results_crc32: digests(&results),
+            ..Measured::default()
+        };
+        drop((inputs, results));
+        match compiled {
+            None => cpu::measure(&self.device, &prepared, budget, &mut measured)?,
+            Some((gpu, (time, compiled))) => {
+                measured.prepare = Some(time);
+                gpu.measure(&self.device, &prepared, &compiled?, budget, &mut measured)?;
+            }
         }
+        Ok(measured)
     }
 }
 
@@ -157,7 +190,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome
 pub fn measure(on: &On, items: Vec<Item>, budget: Budget) -> anyhow::Result<Report> {
     let polling = Polling::start();
     let bench = Bench::open(on)?;
-    let mut report = Report::new(bench.device(), bench.clock());
+    let mut report = Report::new(&bench.device, bench.clock());
     for item in items {
         if interrupt::requested() {
             break;
@@ -214,10 +247,6 @@ fn copies(
         }
     }
     Ok(copies)
-}
-
-fn download(tensors: &[DeviceTensor]) -> wgmax::Result<Vec<Tensor>> {
-    tensors.iter().map(DeviceTensor::download).collect()
 }
 
 /// The digests of the bytes of each tensor.

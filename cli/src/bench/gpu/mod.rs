@@ -6,107 +6,87 @@ pub mod plain;
 use std::time::Instant;
 
 use anyhow::Context;
-use wgmax::{Device, DeviceTensor, ElementType, Prepared, Tensor, TensorDesc, wgpu};
+use wgmax::{Device, DeviceTensor, ElementType, Prepared, Tensor, wgpu};
 
 use self::clock::{Clock, Work};
 use self::plain::{Moved, Pass, Plain, Shape};
-use super::item::Item;
+use super::Measured;
 use super::times::{Budget, Times, seconds};
-use super::{Measured, data, digests};
-use crate::options::Planning;
 
 /// The time of a submit: long compared with its fixed cost, short compared with a watchdog.
 const SUBMIT_SECONDS: f64 = 0.02;
 
-pub struct Gpu {
-    pub clock: Clock,
-    device: Device,
-    pub plain: Plain,
-}
-
 /// A copy of the inputs, and the results.
-struct Copy {
-    inputs: Vec<DeviceTensor>,
+struct Copy<'a> {
+    inputs: &'a [DeviceTensor],
     results: Vec<DeviceTensor>,
 }
 
-impl Copy {
+impl Copy<'_> {
     fn record(
         &self,
         prepared: &Prepared,
         encoder: &mut wgpu::CommandEncoder,
     ) -> anyhow::Result<()> {
-        Ok(prepared.record(encoder, &buffers(&self.inputs), &buffers(&self.results))?)
+        Ok(prepared.record(encoder, &buffers(self.inputs), &buffers(&self.results))?)
     }
 }
 
 /// The buffers of tensors on a GPU.
-pub fn buffers(tensors: &[DeviceTensor]) -> Vec<&wgpu::Buffer> {
+fn buffers(tensors: &[DeviceTensor]) -> Vec<&wgpu::Buffer> {
     tensors.iter().filter_map(DeviceTensor::buffer).collect()
 }
 
+/// A buffer for a number of bytes.
+pub fn buffer(device: &Device, bytes: u64) -> anyhow::Result<wgpu::Buffer> {
+    let bytes = vec![0; bytes.max(1) as usize];
+    let tensor = device.upload(&Tensor::from_bytes(ElementType::U8, [bytes.len()], &bytes)?)?;
+    Ok(tensor.buffer().context("the device has no buffers")?.clone())
+}
+
+pub struct Gpu {
+    pub clock: Clock,
+    pub plain: Plain,
+}
+
 impl Gpu {
-    pub fn open(name: &str, planning: &Planning) -> anyhow::Result<Self> {
+    pub fn open(name: &str) -> anyhow::Result<Self> {
         let clock = Clock::open(&wgmax::adapter(name)?)?;
-        let device = planning.apply(Device::from_wgpu(&clock.device, &clock.queue));
         let plain = Plain::new(&clock.device);
-        Ok(Self { clock, device, plain })
+        Ok(Self { clock, plain })
     }
 
-    pub fn device(&self) -> &Device {
-        &self.device
-    }
-
-    /// The clock, and the seconds of an empty submit and the wait for it.
-    pub fn clock(&self) -> (&'static str, f64) {
-        let clock = if self.clock.has_timestamps() { "GPU timestamps" } else { "wall" };
-        (clock, self.clock.fixed)
-    }
-
-    /// A buffer for a number of bytes.
-    pub fn buffer(&self, bytes: u64) -> anyhow::Result<wgpu::Buffer> {
-        let zeros =
-            Tensor::from_bytes(ElementType::U8, [bytes as usize], &vec![0; bytes as usize])?;
-        let tensor = self.device.upload(&zeros)?;
-        Ok(tensor.buffer().context("the device has no buffers")?.clone())
-    }
-
-    pub fn measure(&self, item: &Item, budget: Budget) -> anyhow::Result<Measured> {
-        let descs = item.inputs()?;
-        let descs: Vec<&TensorDesc> = descs.iter().collect();
-        let (compiling, prepared) = seconds(|| self.device.prepare(item.operator(), &descs));
-        let prepared = prepared?;
-        let plan = self.device.plan(item.operator(), &descs)?;
-        let inputs = data::inputs(item)?;
+    pub fn measure(
+        &self,
+        device: &Device,
+        item: &super::Prepared,
+        prepared: &Prepared,
+        budget: Budget,
+        measured: &mut Measured,
+    ) -> anyhow::Result<()> {
         let mut copies = Vec::new();
-        for inputs in super::copies(&self.device, item, &inputs)? {
-            match self.device.execute(&plan, &inputs.iter().collect::<Vec<_>>()) {
+        for inputs in &item.copies {
+            match device.execute(&item.plan, &inputs.iter().collect::<Vec<_>>()) {
                 Ok(results) => copies.push(Copy { inputs, results }),
+                // If memory is short, fewer copies are enough.
                 Err(_) if !copies.is_empty() => break,
                 Err(error) => return Err(error.into()),
             }
         }
-        let (read, write) = (inputs[0].bytes().len() as u64, item.plain_writes()?);
-        let sink = self.buffer(write.max(1))?;
+        let sink = buffer(device, item.write)?;
+        let read = item.plan.inputs()[0].byte_len() as u64;
         let moved = |copy: usize| {
-            let source = buffers(&copies[copy].inputs)[0];
-            Moved { source, read, result: &sink, write }
+            let source = buffers(copies[copy].inputs)[0];
+            Moved { source, read, result: &sink, write: item.write }
         };
         let (shape, _) = self.plain.race(&self.clock, &Shape::USUAL, moved(0))?[0];
         let pass = |copy| self.plain.pass(&self.clock.device, moved(copy), shape);
         let passes: Vec<Pass> = (0..copies.len()).map(pass).collect();
+        measured.ceiling_bytes = passes[0].bytes;
+        measured.ceiling_how = shape.to_string();
+        measured.copies = copies.len();
 
-        let mut measured = Measured {
-            ceiling_bytes: read + write,
-            ceiling_how: shape.to_string(),
-            copies: copies.len(),
-            prepare: Some(compiling),
-            inputs_crc32: digests(&inputs),
-            results_crc32: digests(&super::download(&copies[0].results)?),
-            ..Measured::default()
-        };
-        let once = |encoder: &mut wgpu::CommandEncoder| copies[0].record(&prepared, encoder);
-        let estimate = self.clock.submit(&[&once])?.min(self.clock.submit(&[&once])?);
+        let once = |encoder: &mut wgpu::CommandEncoder| copies[0].record(prepared, encoder);
         let mut walls = Times::default();
         for _ in 0..5 {
             walls.push(self.clock.submit(&[&once])?);
@@ -114,10 +94,9 @@ impl Gpu {
         measured.wall = Some(walls.min());
         measured.record = Some(self.record_cost(&once)?);
 
-        let rounds = (SUBMIT_SECONDS / estimate.max(1e-6)).clamp(1.0, 32.0) as usize;
+        let rounds = (SUBMIT_SECONDS / walls.min().max(1e-6)).clamp(1.0, 32.0) as usize;
         let rounds = budget.runs.map_or(rounds, |runs| rounds.min(runs));
-        self.measure_in_turn(&prepared, &copies, &passes, rounds, budget, &mut measured)?;
-        Ok(measured)
+        self.measure_in_turn(prepared, &copies, &passes, rounds, budget, measured)
     }
 
     /// Runs the operator and the plain pass in turn, on different copies, with `rounds` of both in

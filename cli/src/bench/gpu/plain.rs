@@ -23,9 +23,6 @@ const ROUNDS: usize = 4;
 pub enum Order {
     /// Neighbouring invocations of the grid read neighbouring blocks.
     Grid,
-    /// Each workgroup has a piece of its own, of which neighbouring invocations read neighbouring
-    /// blocks.
-    Workgroup,
     /// Each invocation has a piece of its own.
     Invocation,
 }
@@ -43,7 +40,7 @@ impl Shape {
     pub const USUAL: [Self; 4] = [
         Self { order: Order::Grid, groups: 1024 },
         Self { order: Order::Grid, groups: 65535 },
-        Self { order: Order::Workgroup, groups: 256 },
+        Self { order: Order::Grid, groups: 128 },
         Self { order: Order::Invocation, groups: 16 },
     ];
 }
@@ -54,31 +51,32 @@ impl fmt::Display for Shape {
     }
 }
 
-/// The buffers of a pass, and the bytes that it moves: from the beginning of each.
+/// The buffers of a pass, and the bytes that it moves: from the beginning of each, as many as can be
+/// bound.
 #[derive(Clone, Copy)]
 pub struct Moved<'a> {
     pub source: &'a wgpu::Buffer,
     pub read: u64,
     pub result: &'a wgpu::Buffer,
-    /// 0 if the pass only reads.
+    /// 0 if the pass only reads, and otherwise at most `read`.
     pub write: u64,
 }
 
 /// A pass that is ready to be recorded.
 pub struct Pass {
     pipeline: wgpu::ComputePipeline,
-    /// A bind group and its workgroups, for each part of the buffers that can be bound.
-    parts: Vec<(wgpu::BindGroup, u32)>,
+    group: wgpu::BindGroup,
+    groups: u32,
+    /// The bytes that it moves.
+    pub bytes: u64,
 }
 
 impl Pass {
     pub fn record(&self, encoder: &mut wgpu::CommandEncoder) -> anyhow::Result<()> {
         let mut pass = encoder.begin_compute_pass(&Default::default());
         pass.set_pipeline(&self.pipeline);
-        for (group, groups) in &self.parts {
-            pass.set_bind_group(0, group, &[]);
-            pass.dispatch_workgroups(*groups, 1, 1);
-        }
+        pass.set_bind_group(0, &self.group, &[]);
+        pass.dispatch_workgroups(self.groups, 1, 1);
         Ok(())
     }
 }
@@ -130,69 +128,48 @@ impl Plain {
     }
 
     pub fn pass(&self, device: &wgpu::Device, moved: Moved, shape: Shape) -> Pass {
-        let Moved { source, read, result, write } = moved;
-        let pipeline = if write == 0 { &self.read } else { &self.copy };
-        let layout = pipeline.get_bind_group_layout(0);
-        let max_binding = device.limits().max_storage_buffer_binding_size;
-        let count = read.max(write).div_ceil(max_binding).max(1);
-        // Parts begin at multiples of the binding alignment.
-        let cut = |bytes: u64, i: u64| match i == count {
-            true => bytes / BLOCK * BLOCK,
-            false => bytes / count * i / 256 * 256,
+        let pipeline = if moved.write == 0 { &self.read } else { &self.copy };
+        // What is written stays in proportion to what is read.
+        let most = device.limits().max_storage_buffer_binding_size;
+        let read = moved.read.min(most) / BLOCK;
+        let write = moved.write * read / moved.read.max(1);
+        let (params, groups) = params(shape, read, write);
+        let params = device.create_buffer_init(&wgpu::util::BufferInitDescriptor {
+            label: Some("plain parameters"),
+            contents: bytemuck::cast_slice(&params),
+            usage: wgpu::BufferUsages::UNIFORM,
+        });
+        let bound = |buffer, blocks: u64| {
+            let size = wgpu::BufferSize::new(BLOCK * blocks.max(1));
+            wgpu::BindingResource::Buffer(wgpu::BufferBinding { buffer, offset: 0, size })
         };
-        let part = |i: u64| {
-            let (reads, writes) =
-                (cut(read, i)..cut(read, i + 1), cut(write, i)..cut(write, i + 1));
-            let len = |range: &std::ops::Range<u64>| range.end - range.start;
-            let (params, groups) = params(shape, len(&reads) / BLOCK, len(&writes) / BLOCK);
-            let params = device.create_buffer_init(&wgpu::util::BufferInitDescriptor {
-                label: Some("plain parameters"),
-                contents: bytemuck::cast_slice(&params),
-                usage: wgpu::BufferUsages::UNIFORM,
-            });
-            let bound = |buffer, offset, bytes: u64| {
-                let size = wgpu::BufferSize::new(bytes.max(BLOCK));
-                wgpu::BindingResource::Buffer(wgpu::BufferBinding { buffer, offset, size })
-            };
-            let resources = [
-                params.as_entire_binding(),
-                bound(source, reads.start, len(&reads)),
-                bound(result, writes.start, len(&writes)),
-            ];
-            let entries: Vec<_> = (0..)
-                .zip(resources)
-                .map(|(binding, resource)| wgpu::BindGroupEntry { binding, resource })
-                .collect();
-            let group = device.create_bind_group(&wgpu::BindGroupDescriptor {
-                label: Some("plain"),
-                layout: &layout,
-                entries: &entries,
-            });
-            (group, groups)
-        };
-        Pass { parts: (0..count).map(part).collect(), pipeline: pipeline.clone() }
+        let resources =
+            [params.as_entire_binding(), bound(moved.source, read), bound(moved.result, write)];
+        let entries: Vec<_> = (0..)
+            .zip(resources)
+            .map(|(binding, resource)| wgpu::BindGroupEntry { binding, resource })
+            .collect();
+        let group = device.create_bind_group(&wgpu::BindGroupDescriptor {
+            label: Some("plain"),
+            layout: &pipeline.get_bind_group_layout(0),
+            entries: &entries,
+        });
+        Pass { pipeline: pipeline.clone(), group, groups, bytes: BLOCK * (read + write) }
     }
 }
 
-/// The parameters of a part, and its workgroups.
-fn params(shape: Shape, sources: u64, results: u64) -> ([u32; 8], u32) {
+/// The parameters of a pass over so many blocks, and its workgroups.
+fn params(shape: Shape, sources: u64, results: u64) -> ([u32; 6], u32) {
     let blocks = if results == 0 { sources } else { results } as u32;
     let groups = shape.groups.min(blocks.div_ceil(WORKGROUP * UNROLL)).max(1);
     let invocations = groups * WORKGROUP;
-    let [group, local, end, length, step] = match shape.order {
-        Order::Grid => [WORKGROUP, 1, 0, blocks, invocations],
-        Order::Workgroup => {
-            let share = blocks.div_ceil(groups);
-            [share, 1, 0, share, WORKGROUP]
-        }
-        Order::Invocation => {
-            let share = blocks.div_ceil(invocations);
-            [share * WORKGROUP, share, share, share, 1]
-        }
+    let [first, length, step] = match shape.order {
+        Order::Grid => [1, blocks, invocations],
+        Order::Invocation => [blocks.div_ceil(invocations), blocks.div_ceil(invocations), 1],
     };
     let (reads, rest) = match results {
         0 => (0, 0),
         _ => ((sources / results) as u32, (sources % results) as u32),
     };
-    ([blocks, group, local, end, length, step, reads, rest], groups)
+    ([blocks, first, length, step, reads, rest], groups)
 }

@@ -1,13 +1,9 @@
 struct Params {
     // Blocks of the result, or of the source if there is no result.
     blocks: u32,
-    // Distance between the first blocks of two workgroups.
-    group: u32,
-    // Distance between the first blocks of two invocations of a workgroup.
-    local: u32,
-    // An invocation's blocks end `end` times its number, plus `length`, after the first block of
-    // its workgroup.
-    end: u32,
+    // Distance between the first blocks of two invocations.
+    first: u32,
+    // Where the blocks of an invocation end, from the first one on.
     length: u32,
     // Distance between two blocks of an invocation.
     step: u32,
@@ -23,11 +19,10 @@ struct Params {
 // Reads all blocks. It writes only if their maximum has an unlikely value, so that no compiler
 // removes the reads.
 @compute @workgroup_size(256)
-fn read(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
-    let begin = group.x * params.group;
-    let end = min(begin + local * params.end + params.length, params.blocks);
+fn read(@builtin(global_invocation_id) id: vec3<u32>) {
     let step = params.step;
-    var i = begin + local * params.local;
+    var i = id.x * params.first;
+    let end = min(i + params.length, params.blocks);
     var a = vec4<u32>(0u);
     var b = a;
     var c = a;
@@ -50,10 +45,10 @@ fn read(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
 // Each block of the result is the maximum of blocks of the source, whose distance is the length of
 // the result.
 @compute @workgroup_size(256)
-fn copy(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
-    let begin = group.x * params.group;
-    let end = min(begin + local * params.end + params.length, params.blocks);
-    for (var i = begin + local * params.local; i < end; i += params.step) {
+fn copy(@builtin(global_invocation_id) id: vec3<u32>) {
+    let begin = id.x * params.first;
+    let end = min(begin + params.length, params.blocks);
+    for (var i = begin; i < end; i += params.step) {
         var best = vec4<u32>(0u);
         for (var j = 0u; j < params.reads; j += 1u) {
             best = max(best, source[i + j * params.blocks]);
