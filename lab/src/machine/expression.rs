@@ -7,7 +7,7 @@ use super::arithmetic::Warps;
 use super::layout::{Packing, member, member_offset, scalars, stride, type_of};
 use super::statement::merge;
 use super::value::{Base, LANES, Lane32, Mask, Slot, Words, lanes};
-use super::{Frame, Machine, Touch, Watch};
+use super::{Frame, Machine, Watch};
 
 impl<W: Watch> Machine<'_, W> {
     fn frame(&self) -> Result<&Frame> {
@@ -371,24 +371,21 @@ impl<W: Watch> Machine<'_, W> {
         mask: &Mask,
         is_store: bool,
     ) -> Result<()> {
-        let epoch = self.epoch;
+        let groups = self.warps / self.group_warps;
         for warp in mask.warps() {
             for lane in lanes(mask.0[warp]) {
                 for word in start[warp][lane] as usize..start[warp][lane] as usize + words {
-                    let place = word * self.warps + warp / self.group_warps;
                     let by = warp * LANES + lane;
-                    let touch = self.touches.entry((variable, place)).or_insert(Touch {
-                        epoch,
-                        by,
-                        stored: is_store,
-                        several: false,
-                    });
-                    if touch.epoch != epoch {
-                        *touch = Touch { epoch, by, stored: is_store, several: false };
+                    let place = word * groups + warp / self.group_warps;
+                    let shared = self.shared.get_mut(&variable).and_then(|all| all.get_mut(place));
+                    let shared = shared.context("an index is behind the end of a variable")?;
+                    if shared.epoch != self.epoch {
+                        (shared.epoch, shared.by) = (self.epoch, by);
+                        (shared.stored, shared.several) = (false, false);
                     }
-                    touch.several |= touch.by != by;
-                    touch.stored |= is_store;
-                    if touch.several && touch.stored {
+                    shared.several |= shared.by != by;
+                    shared.stored |= is_store;
+                    if shared.several && shared.stored {
                         bail!(
                             "two invocations use word {word} of a workgroup's variable, and one \
                              stores to it, without a barrier between: {}",
@@ -426,11 +423,12 @@ impl<W: Watch> Machine<'_, W> {
                     let binding = self.binding(base)?;
                     Ok(self.memory.word_mut(binding, at))
                 }
-                space => {
-                    let (warp, lane) = match space {
-                        AddressSpace::WorkGroup => (warp / group_warps * group_warps, 0),
-                        _ => (warp, lane),
-                    };
+                AddressSpace::WorkGroup => {
+                    let place = at as usize * (warps / group_warps) + warp / group_warps;
+                    let shared = self.shared.get_mut(&handle).and_then(|all| all.get_mut(place));
+                    Ok(&mut shared.context("an index is behind the end of a variable")?.word)
+                }
+                _ => {
                     let variable = self.variables.get_mut(&handle);
                     let words = variable.and_then(|all| all.get_mut(at as usize * warps + warp));
                     Ok(&mut words.context("an index is behind the end of a variable")?[lane])

@@ -14,7 +14,7 @@ mod value;
 
 use std::collections::HashMap;
 
-use anyhow::{Context, Error, Result, bail};
+use anyhow::{Context, Result, bail};
 use wgmax::wgpu::naga::front::wgsl;
 use wgmax::wgpu::naga::valid::{
     Capabilities, FunctionInfo, ModuleInfo, ValidationFlags, Validator,
@@ -112,7 +112,7 @@ impl Program {
             watch,
             templates,
             variables: HashMap::new(),
-            touches: HashMap::new(),
+            shared: HashMap::new(),
             epoch: 0,
             frames: Vec::new(),
         };
@@ -153,24 +153,32 @@ struct Machine<'a, W> {
     watch: &'a mut W,
     /// What the expressions of a function are before it runs.
     templates: HashMap<Which, Vec<Slot>>,
-    /// The variables of invocations and workgroups. Of a workgroup, the first lane of its first
-    /// warp has the value.
+    /// The variables of invocations.
     variables: HashMap<Handle<GlobalVariable>, Vec<Lane32>>,
-    /// Who last used each word of a workgroup's variable.
-    touches: HashMap<(Handle<GlobalVariable>, usize), Touch>,
+    /// Those of workgroups: of a scalar, the word of each workgroup, then the next scalar's.
+    shared: HashMap<Handle<GlobalVariable>, Vec<Shared>>,
     /// The number of barriers until now.
     epoch: u32,
     frames: Vec<Frame>,
 }
 
-/// The uses of a word of a workgroup's variable since the last barrier.
-struct Touch {
+/// A word of a workgroup's variable, and its uses since the last barrier.
+#[derive(Clone)]
+struct Shared {
+    word: u32,
+    /// The barriers before the first of these uses, and the invocation that it is of.
     epoch: u32,
-    /// The invocation that was the first.
     by: usize,
     stored: bool,
-    /// Whether others loaded it, too.
+    /// Whether other invocations used it, too.
     several: bool,
+}
+
+impl Default for Shared {
+    /// wgmax asks for no zeros.
+    fn default() -> Self {
+        Self { word: STALE, epoch: u32::MAX, by: 0, stored: false, several: false }
+    }
 }
 
 impl<'a, W: Watch> Machine<'a, W> {
@@ -192,20 +200,19 @@ impl<'a, W: Watch> Machine<'a, W> {
     fn workgroups(&mut self, grid: [u32; 3], first: u64, groups: u64) -> Result<()> {
         let module = &self.program.module;
         self.variables.clear();
-        self.touches.clear();
         for (handle, variable) in module.global_variables.iter() {
-            let len =
-                |warps| Ok::<_, Error>(scalars(module, type_of(module, variable.ty))? * warps);
-            let words = match variable.space {
-                // wgmax asks for no zeros.
-                AddressSpace::WorkGroup => vec![[STALE; LANES]; len(self.warps)?],
+            let len = || scalars(module, type_of(module, variable.ty));
+            match variable.space {
+                AddressSpace::WorkGroup => {
+                    let words = vec![Shared::default(); len()? * self.warps / self.group_warps];
+                    self.shared.insert(handle, words);
+                }
                 AddressSpace::Private if variable.init.is_none() => {
-                    vec![[0; LANES]; len(self.warps)?]
+                    self.variables.insert(handle, vec![[0; LANES]; len()? * self.warps]);
                 }
                 AddressSpace::Private => bail!("private variables with a value are not known"),
-                _ => continue,
-            };
-            self.variables.insert(handle, words);
+                _ => {}
+            }
         }
         let mut mask = Mask::none(self.warps);
         let mut group_of = Vec::with_capacity(self.warps);
@@ -406,6 +413,20 @@ mod tests {
     }
 
     #[test]
+    fn races_are_refused() {
+        let right = "shared_words[i] = 1u; workgroupBarrier(); words[i] = shared_words[31u - i];";
+        run(right).unwrap();
+        for wrong in [
+            "shared_words[i] = 1u; words[i] = shared_words[31u - i];",
+            "words[i] = shared_words[0]; shared_words[i] = 1u;",
+            "shared_words[i / 2u] = 1u;",
+        ] {
+            let error = run(wrong).unwrap_err().to_string();
+            assert!(error.contains("without a barrier between"), "{error}");
+        }
+    }
+
+    #[test]
     fn loads_and_stores_lie_in_their_bindings() {
         for right in [
             "words[i + 32u] = next(i + 31u);",
@@ -418,24 +439,24 @@ mod tests {
         for (wrong, error) in [
             (
                 "words[0] = next(i + 32u);",
-                "loads word 64 of the 64 that are bound: line 4, `return words[i + 1u];`, of next, called by main",
+                "loads word 64 of the 64 that are bound: line 5, `return words[i + 1u];`, of next, called by main",
             ),
             (
                 "words[0] = next(i - 2u);",
-                "loads word 4294967295 of the 64 that are bound: line 4, `return words[i + 1u];`, of next, called by main",
+                "loads word 4294967295 of the 64 that are bound: line 5, `return words[i + 1u];`, of next, called by main",
             ),
             (
                 "words[i * 3u] = 0u;",
-                "stores to word 66 of the 64 that are bound: line 8, `words[i * 3u] = 0u;`, of main",
+                "stores to word 66 of the 64 that are bound: line 9, `words[i * 3u] = 0u;`, of main",
             ),
             (
                 "let b = blocks[i]; words[0] = b.x;",
-                "loads word 64 of the 64 that are bound: line 8, `let b = blocks[i]; words[0] = b.x;`, of main",
+                "loads word 64 of the 64 that are bound: line 9, `let b = blocks[i]; words[0] = b.x;`, of main",
             ),
             // The bytes of such a block are beyond 32 bits.
             (
                 "blocks[0x40000000u + i].y = 1u;",
-                "stores to word 4294967295 of the 64 that are bound: line 8, `blocks[0x40000000u + i].y = 1u;`, of main",
+                "stores to word 4294967295 of the 64 that are bound: line 9, `blocks[0x40000000u + i].y = 1u;`, of main",
             ),
         ] {
             assert_eq!(run(wrong).unwrap_err().to_string(), error);
