@@ -8,6 +8,7 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 use fastrand::Rng;
 use rayon::prelude::*;
+use regex::Regex;
 use wgmax::Device;
 use wgmax::plan::Shader;
 
@@ -22,6 +23,9 @@ pub struct Arguments {
     /// Only mistakes in the texts of this kernel
     #[arg(long, value_name = "NAME")]
     kernel: Option<String>,
+    /// Only mistakes whose description, as survivors are printed, matches this regular expression
+    #[arg(long, value_name = "REGEX", default_value = "")]
+    filter: Regex,
     /// So many of the mistakes, drawn at random
     #[arg(long, value_name = "N")]
     sample: Option<usize>,
@@ -32,11 +36,11 @@ pub struct Arguments {
     #[arg(long, value_name = "NAME")]
     device: Option<String>,
     /// Random cases, each with the plans for GPUs and those for software adapters
-    #[arg(long, value_name = "N", default_value_t = 600)]
+    #[arg(long, value_name = "N", default_value_t = 3000)]
     cases: u64,
 }
 
-/// Mistakes that change no result, as survivors are printed, without the numbers of lines.
+/// Mistakes that change no result, as survivors are printed, up to the brackets.
 const EQUIVALENT: &str = include_str!("equivalent.txt");
 
 /// What became of a mistake.
@@ -63,7 +67,8 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
         base.iter().filter(|(shader, _)| of_kernel(shader)).map(|(_, base)| &base.0).collect();
     all.extend(texts.iter().flat_map(|text| mutants(text)));
     all.retain(|mutant| texts.iter().any(|text| text.contains(&mutant.declaration)));
-    let mut all: Vec<Mutant> = all.into_iter().collect();
+    let mut all: Vec<Mutant> =
+        all.into_iter().filter(|mutant| arguments.filter.is_match(&describe(mutant))).collect();
     if let Some(count) = arguments.sample {
         Rng::with_seed(arguments.seed).shuffle(&mut all);
         all.truncate(count);
@@ -190,7 +195,7 @@ fn describe(mutant: &Mutant) -> String {
     names.find(|word| matches!(*word, "fn" | "const"));
     let name = names.next().unwrap_or_default();
     let (before, after) = (words(mutant.before()), words(&mutant.with));
-    format!("{}, {name}: `{before}` -> `{after}`", mutant.file)
+    format!("{}, {name}, column {}: `{before}` -> `{after}`", mutant.file, mutant.place().1 + 1)
 }
 
 /// The line in the file, from 1 on; 0 where it is not known.
@@ -198,25 +203,36 @@ fn line(mutant: &Mutant) -> usize {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../").to_string() + &mutant.file;
     let text = std::fs::read_to_string(path).unwrap_or_default();
     let start = text.find(&mutant.declaration);
-    start.map_or(0, |start| text[..start].matches('\n').count() + 1 + mutant.line())
+    start.map_or(0, |start| text[..start].matches('\n').count() + 1 + mutant.place().0)
 }
 
 #[cfg(test)]
 mod tests {
+    use clap::Parser;
+
     use super::*;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        arguments: Arguments,
+    }
+
+    fn prepared(cases: &str) -> (Vec<Costed>, Base) {
+        let line = Line::parse_from(["mutants", "--cases", cases]);
+        prepare(&line.arguments, &Device::cpu()).unwrap()
+    }
 
     /// Random cases keep to what they bind, and to barriers.
     #[test]
     fn random_cases_run_on_the_machine() {
-        let arguments = Arguments { kernel: None, sample: None, seed: 1, device: None, cases: 300 };
-        prepare(&arguments, &Device::cpu()).unwrap();
+        prepared("300");
     }
 
     /// Of the mistakes of drivers each is found.
     #[test]
     fn known_mistakes_are_killed() {
-        let arguments = Arguments { kernel: None, sample: None, seed: 1, device: None, cases: 600 };
-        let (cases, base) = prepare(&arguments, &Device::cpu()).unwrap();
+        let (cases, base) = prepared("1500");
         let survive = known::mutants()
             .into_par_iter()
             .filter(|mutant| fate(mutant, &cases, &base, None) != Fate::Killed);

@@ -28,9 +28,10 @@ impl Mutant {
         &self.declaration[self.at.0..self.at.1]
     }
 
-    /// Lines of the declaration before the mistake.
-    pub fn line(&self) -> usize {
-        self.declaration[..self.at.0].matches('\n').count()
+    /// Lines of the declaration before the mistake, and characters of its line.
+    pub fn place(&self) -> (usize, usize) {
+        let before = &self.declaration[..self.at.0];
+        (before.matches('\n').count(), before.lines().last().map_or(0, str::len))
     }
 }
 

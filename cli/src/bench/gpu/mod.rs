@@ -53,6 +53,7 @@ impl Gpu {
     pub fn open(name: &str) -> anyhow::Result<Self> {
         let clock = Clock::open(&wgmax::adapter(name)?)?;
         let plain = Plain::new(&clock.device);
+        clock.check()?;
         Ok(Self { clock, plain })
     }
 

@@ -100,7 +100,7 @@ impl Plain {
                 cache: None,
             })
         };
-        Self { read: pipeline("read"), copy: pipeline("copy") }
+        Self { read: pipeline("read_all"), copy: pipeline("copy_all") }
     }
 
     /// The seconds of the fastest pass of each shape, the fastest shape first. They are measured in

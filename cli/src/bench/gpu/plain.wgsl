@@ -19,7 +19,7 @@ struct Params {
 // Reads all blocks. It writes only if their maximum has an unlikely value, so that no compiler
 // removes the reads.
 @compute @workgroup_size(256)
-fn read(@builtin(global_invocation_id) id: vec3<u32>) {
+fn read_all(@builtin(global_invocation_id) id: vec3<u32>) {
     let step = params.step;
     var i = id.x * params.first;
     let end = min(i + params.length, params.blocks);
@@ -45,7 +45,7 @@ fn read(@builtin(global_invocation_id) id: vec3<u32>) {
 // Each block of the result is the maximum of blocks of the source, whose distance is the length of
 // the result.
 @compute @workgroup_size(256)
-fn copy(@builtin(global_invocation_id) id: vec3<u32>) {
+fn copy_all(@builtin(global_invocation_id) id: vec3<u32>) {
     let begin = id.x * params.first;
     let end = min(begin + params.length, params.blocks);
     for (var i = begin; i < end; i += params.step) {
