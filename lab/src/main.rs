@@ -19,19 +19,13 @@ mod traffic;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::Parser;
 use regex::Regex;
 use wgmax_cli::bench::data;
 use wgmax_cli::bench::item::{self, Attributes};
 
 #[derive(Parser)]
 #[command(name = "wgmax-lab", about, version)]
-enum Lab {
-    #[command(flatten)]
-    Command(Command),
-}
-
-#[derive(Subcommand)]
 enum Command {
     /// Count what the launches of the bench's items load and store, on a modelled GPU
     Traffic(traffic::Arguments),
@@ -48,8 +42,7 @@ enum Command {
 }
 
 fn main() -> anyhow::Result<ExitCode> {
-    let Lab::Command(command) = Lab::parse();
-    let good = match command {
+    let good = match Command::parse() {
         Command::Traffic(arguments) => traffic::run(&arguments)?,
         Command::Pipelines(arguments) => pipelines::run(&arguments)?,
         Command::Growth(arguments) => growth::run(&arguments)?,

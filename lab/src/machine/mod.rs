@@ -1,6 +1,7 @@
 //! A machine that runs compute shaders on the host as a GPU does: warps of 32 invocations step
 //! together, and so do the workgroups that lie side by side. It says what each step loads and
-//! stores, and how many invocations take part.
+//! stores, and how many invocations take part. It refuses what lies outside of a binding, and a word
+//! of a workgroup that one invocation stores to and another uses without a barrier between.
 //!
 //! It reads naga's form of a shader and knows as much of it as wgmax's shaders have. It is slow,
 //! and exact: the same on every computer.
