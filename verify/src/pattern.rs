@@ -1,8 +1,7 @@
 //! Known mistakes of drivers and shader compilers, by what they do to results.
-
 use wgmax::ElementType;
 
-use super::judge::Difference;
+use crate::judge::Difference;
 
 /// A known mistake.
 #[derive(Debug)]
