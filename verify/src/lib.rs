@@ -19,6 +19,7 @@
 #![deny(missing_docs)]
 
 mod cases;
+#[cfg(not(target_family = "wasm"))]
 mod engine;
 mod finding;
 mod heat;
@@ -32,12 +33,14 @@ mod replay;
 mod report;
 mod score;
 mod subject;
+mod sweep;
 #[cfg(test)]
 mod tests;
 pub mod text;
 
 pub use cases::{Case, Kind, Narrow, Random, Style, ids_tensor, shrink, shrink_async, tensor};
-pub use engine::{CASES, Choice, Sweep, sweep};
+#[cfg(not(target_family = "wasm"))]
+pub use engine::sweep;
 pub use finding::{DifferingLaunch, Finding, Side};
 pub use judge::{Difference, Verdict, judge};
 pub use memory::{Growth, Memory};
@@ -46,3 +49,4 @@ pub use replay::{Changes, Recorded};
 pub use report::{NO_ADAPTER, Report, quoted};
 pub use score::{Cell, Outcome, Score};
 pub use subject::{Compute, Computed, Reference, Subject, Subjects};
+pub use sweep::{CASES, Choice, Sweep};

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use wgmax::{ElementType, Tuning};
 
 use crate::Kind;
-use crate::engine::Choice;
+use crate::sweep::Choice;
 
 /// A report as JSON, from a file.
 pub struct Recorded {

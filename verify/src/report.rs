@@ -1,11 +1,11 @@
 //! What a sweep found, in sentences. `json` and `html` make files of it.
 use crate::Case;
-use crate::engine::Sweep;
 use crate::finding::{Finding, Side};
 use crate::memory::Growth;
 use crate::pattern::Pattern;
 use crate::score::Score;
 use crate::subject::Subject;
+use crate::sweep::Sweep;
 use crate::text::counted;
 
 /// The version of reports.

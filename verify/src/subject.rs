@@ -30,13 +30,13 @@ pub struct Subject {
 }
 
 impl Subject {
-    /// A device: an adapter against the CPU, which has its own plans; the CPU against the oracle.
-    pub fn new(device: Device) -> Self {
+    /// An adapter, against the CPU with its own plans; or the CPU, against the oracle.
+    pub fn new(device: Device, cpu: &Device) -> Self {
         let (name, against) = match device.is_cpu() {
             true => ("CPU".to_string(), "the oracle"),
             false => (format!("{} · {}", device.info().name, device.info().backend), "the CPU"),
         };
-        let cpu = Device::cpu();
+        let cpu = cpu.clone();
         let expected: Reference = match device.is_cpu() {
             true => Box::new(Case::expected),
             false => Box::new(move |case| case.execute(&cpu, &case.own_plan(&cpu)?)),
@@ -68,10 +68,11 @@ impl Subjects {
     /// The devices that were opened, each as far as it was, and the CPU.
     pub fn new(devices: Vec<Result<Device>>, cpu: Device) -> Self {
         let (mut open, mut refused) = (Vec::new(), Vec::new());
+        let reference = Device::cpu();
         for device in devices {
             match device {
                 Ok(device) if device.is_cpu() => {}
-                Ok(device) => open.push(Subject::new(device)),
+                Ok(device) => open.push(Subject::new(device, &reference)),
                 Err(error) => refused.push(error.to_string()),
             }
         }
@@ -83,7 +84,7 @@ impl Subjects {
                 subject.argument = Some(index.to_string());
             }
         }
-        open.push(Subject::new(cpu));
+        open.push(Subject::new(cpu, &reference));
         Self { open, refused }
     }
 }

@@ -30,7 +30,7 @@ fn faulty(fault: impl Fn(&Case, Vec<Tensor>) -> Result<Vec<Tensor>> + 'static) -
         against: "the CPU",
         actual,
         expected: Box::new(move |case| case.execute(&cpu, &case.own_plan(&cpu)?)),
-        ..Subject::new(Device::cpu())
+        ..Subject::new(Device::cpu(), &Device::cpu())
     }
 }
 
@@ -186,7 +186,8 @@ fn a_short_run_names_what_it_has_not_reached() {
     let short = |kinds: &[Kind], case| {
         let choice =
             Choice { seed: 1, cases: Some(1), case, kinds: kinds.into(), ..Choice::default() };
-        report(vec![Subject::new(Device::cpu())], choice).sweep.scores[0].unreached()
+        report(vec![Subject::new(Device::cpu(), &Device::cpu())], choice).sweep.scores[0]
+            .unreached()
     };
     let all = short(&[], None).unwrap();
     for kernel in ["reduce_columns_index", "pool_tile_gradient", "segment_scatter", "unpack"] {
@@ -273,7 +274,7 @@ fn errors_count_and_a_lost_device_gets_no_more_cases() {
         _ => Ok(results),
     };
     let choice = Choice { seed: 3, cases: Some(50), ..Choice::default() };
-    let report = report(vec![faulty(lost), Subject::new(Device::cpu())], choice);
+    let report = report(vec![faulty(lost), Subject::new(Device::cpu(), &Device::cpu())], choice);
     assert!(!report.is_good());
     let score = &report.sweep.scores[0];
     assert_eq!((score.failed(), score.cases()), (1, 3));
@@ -305,11 +306,11 @@ fn a_fault_in_a_shader_is_found_and_the_shader_named() {
         Err(error) => panic!("{error} (set WGMAX_NO_GPU=1 to test without one)"),
     };
     let choice = || Choice { seed: 5, cases: Some(120), ..Choice::default() };
-    let good = report(vec![Subject::new(device.clone())], choice());
+    let good = report(vec![Subject::new(device.clone(), &Device::cpu())], choice());
     assert!(good.is_good(), "{}", good.summary());
 
     let faulty = device.with_edited_shaders(rows_lose_their_last);
-    let report = report(vec![Subject::new(faulty)], choice());
+    let report = report(vec![Subject::new(faulty, &Device::cpu())], choice());
     let findings = &report.sweep.scores[0].findings;
     // Some plans have such rows only where bindings cut many elements.
     assert!(findings.iter().any(|finding| finding.small.case.tensors[0].len() <= 16));
