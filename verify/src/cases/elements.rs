@@ -1,11 +1,10 @@
 //! Random elements, including special values.
 
-use wgmax::internals::filled;
 use wgmax::operator::EmptySet;
 use wgmax::{ElementType, Extremum, Result, Tensor, TensorDesc};
 
 use super::{Kind, Random};
-use crate::oracle::{empty_bits, value};
+use crate::oracle::{self, bits_at, empty_bits, float, infinity, value};
 
 /// The kind of a tensor's elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,29 +80,27 @@ pub fn tensor(
     let lowest = lowest_bits(t);
     let few = few_bits(t, &hard, random);
     let ramp = Ramp::random(t, desc.len() as u64, random);
-    filled(desc, |bytes| {
-        for (i, element) in bytes.chunks_exact_mut(t.size()).enumerate() {
-            let mut bits = match style {
-                Style::Rising => ramp.at(i as u64),
-                Style::Falling => ramp.at(ramp.len - 1 - i as u64),
-                Style::Ties => random.pick(&few),
-                Style::Peaks if random.once_in(16) => peak(t, random),
-                Style::Peaks => number(t, random.below(1 << 62)),
-                Style::Hard => random.pick(&hard),
-                Style::Lowest => lowest,
-                Style::Nan => random.pick(&hard[..hard.len().min(NANS)]),
-                Style::Any if random.once_in(64) => random.pick(&hard),
-                Style::Any | Style::Numbers => random.next(),
-            };
-            if t == ElementType::Bool {
-                bits &= 1;
-            }
-            if style == Style::Numbers && is_nan(t, bits) {
-                bits = 0;
-            }
-            element.copy_from_slice(&bits.to_le_bytes()[..t.size()]);
+    let len = desc.len() as u64;
+    let bits = (0..len).map(|i| {
+        let bits = match style {
+            Style::Rising => ramp.at(i),
+            Style::Falling => ramp.at(len - 1 - i),
+            Style::Ties => random.pick(&few),
+            Style::Peaks if random.once_in(16) => peak(t, random),
+            Style::Peaks => number(t, random.below(1 << 62)),
+            Style::Hard => random.pick(&hard),
+            Style::Lowest => lowest,
+            Style::Nan => random.pick(&hard[..hard.len().min(NANS)]),
+            Style::Any if random.once_in(64) => random.pick(&hard),
+            Style::Any | Style::Numbers => random.next(),
+        };
+        match t {
+            ElementType::Bool => bits & 1,
+            _ if style == Style::Numbers && is_nan(t, bits) => 0,
+            _ => bits,
         }
-    })
+    });
+    oracle::tensor(t, shape, bits)
 }
 
 /// One to four values; of floats every other time both zeros and what is less.
@@ -122,7 +119,6 @@ struct Ramp {
     /// The key of the first, and what is between two, in 2^-32.
     first: u64,
     step: u128,
-    len: u64,
 }
 
 impl Ramp {
@@ -141,7 +137,7 @@ impl Ramp {
         };
         let last = last.clamp(first, highest);
         let step = (u128::from(last - first) << 32) / u128::from(len.max(2) - 1);
-        Self { element_type, first, step, len }
+        Self { element_type, first, step }
     }
 
     fn at(&self, i: u64) -> u64 {
@@ -186,22 +182,6 @@ fn element(t: ElementType, key: u64) -> u64 {
 /// The highest bit.
 fn sign(t: ElementType) -> u64 {
     1 << (8 * t.size() - 1)
-}
-
-/// The number of bits of a float type and of its fraction; `None` for other types.
-fn float(t: ElementType) -> Option<(u32, u32)> {
-    match t {
-        ElementType::F32 => Some((32, 23)),
-        ElementType::F64 => Some((64, 52)),
-        ElementType::F16 => Some((16, 10)),
-        ElementType::Bf16 => Some((16, 7)),
-        _ => None,
-    }
-}
-
-/// The bits of positive infinity, from the numbers of bits of the type and of its fraction.
-fn infinity((bits, fraction): (u32, u32)) -> u64 {
-    ((1 << (bits - 1)) - 1) >> fraction << fraction
 }
 
 fn is_nan(t: ElementType, bits: u64) -> bool {
@@ -250,14 +230,7 @@ pub(super) fn mirrored(tensor: &Tensor) -> Result<Tensor> {
         None if t == ElementType::Bool => 1,
         None => u64::MAX,
     };
-    filled(tensor.desc().clone(), |bytes| {
-        let flip = &flip.to_le_bytes()[..t.size()];
-        for (byte, (from, flip)) in
-            bytes.iter_mut().zip(tensor.bytes().iter().zip(flip.iter().cycle()))
-        {
-            *byte = from ^ flip;
-        }
-    })
+    oracle::tensor(t, tensor.shape(), (0..tensor.len()).map(|i| bits_at(tensor, i) ^ flip))
 }
 
 /// `tensor` with parts of other styles, which end anywhere.
@@ -276,14 +249,9 @@ pub(super) fn with_parts(kind: Kind, tensor: &Tensor, random: &mut Random) -> Re
 /// `tensor` with large numbers at these places.
 pub(super) fn with_peaks(tensor: &Tensor, places: &[usize], random: &mut Random) -> Result<Tensor> {
     let t = tensor.element_type();
-    filled(tensor.desc().clone(), |bytes| {
-        bytes.copy_from_slice(tensor.bytes());
-        for &place in places {
-            let at = place * t.size();
-            let peak = peak(t, random).to_le_bytes();
-            bytes[at..at + t.size()].copy_from_slice(&peak[..t.size()]);
-        }
-    })
+    let mut bits: Vec<u64> = (0..tensor.len()).map(|i| bits_at(tensor, i)).collect();
+    places.iter().for_each(|&place| bits[place] = peak(t, random));
+    oracle::tensor(t, tensor.shape(), bits.into_iter())
 }
 
 /// A place in a set of `len` elements: an end of it, or an end of a part such as kernels cut it

@@ -1,26 +1,21 @@
 //! Random gradients, and what cases of gradients have of the operators that they belong to.
 
-use wgmax::internals::filled;
 use wgmax::operator::{MaxUnpool, Operator};
 use wgmax::{ElementType, Result, Tensor, TensorDesc};
 
 use super::draft::Draft;
 use super::{Case, Random};
-use crate::oracle;
+use crate::oracle::{self, bits_at, float};
 
 /// A gradient whose sums are rounded, cancel, overflow and underflow: numbers of a few neighbouring
 /// exponents, half of them with few bits, and now and then zeros, subnormal numbers, infinities,
 /// the largest numbers and NaN.
 pub(super) fn tensor(t: ElementType, shape: &[usize], random: &mut Random) -> Result<Tensor> {
-    let (mantissa, bias) = match t {
-        ElementType::F64 => (52, 1023),
-        ElementType::F32 => (23, 127),
-        ElementType::F16 => (10, 15),
-        _ => (7, 127),
-    };
-    let spread = random.pick(&[1, 4, mantissa + 2]).min(bias);
+    let (bits, mantissa) = float(t).unwrap_or((16, 7));
+    let bias = (1 << (bits - mantissa - 2)) - 1;
+    let spread = random.pick(&[1, 4, u64::from(mantissa) + 2]).min(bias);
     let special = random.pick(&[4, 20, 1000]);
-    let mut number = || {
+    let number = |_| {
         let few = random.once_in(2);
         let fraction = random.below(1 << mantissa);
         let fraction = if few { fraction >> (mantissa - 2) << (mantissa - 2) } else { fraction };
@@ -35,11 +30,7 @@ pub(super) fn tensor(t: ElementType, shape: &[usize], random: &mut Random) -> Re
         let sign = random.below(2) << (8 * t.size() - 1);
         sign | exponent << mantissa | fraction
     };
-    filled(TensorDesc::new(t, shape)?, |bytes| {
-        for element in bytes.chunks_exact_mut(t.size()) {
-            element.copy_from_slice(&number().to_le_bytes()[..t.size()]);
-        }
-    })
+    oracle::tensor(t, shape, (0..TensorDesc::new(t, shape)?.len()).map(number))
 }
 
 /// The positions that an operator gives for data, its last result. Of reductions and segments, whose
@@ -62,17 +53,12 @@ pub(super) fn positions(of: &Draft, data: Tensor, random: &mut Random) -> Result
         _ => &[-1, behind as i64, 1 << 31, 1 << 32, i64::MIN],
     };
     let few = matches!(of.operator, Operator::SegmentMax(_)) && random.once_in(2);
-    filled(positions.desc().clone(), |bytes| {
-        bytes.copy_from_slice(positions.bytes());
-        for index in bytes.chunks_exact_mut(size) {
-            let other = match random.below(12) {
-                0 => random.pick(wrong),
-                1..=6 if few => random.below(behind.clamp(1, 3) as u64) as i64,
-                _ => continue,
-            };
-            index.copy_from_slice(&other.to_le_bytes()[..size]);
-        }
-    })
+    let bits = (0..positions.len()).map(|i| match random.below(12) {
+        0 => random.pick(wrong) as u64,
+        1..=6 if few => random.below(behind.clamp(1, 3) as u64),
+        _ => bits_at(&positions, i),
+    });
+    oracle::tensor(positions.element_type(), positions.shape(), bits)
 }
 
 /// Random values for the elements of a tensor. Some elements have several values, some none.
@@ -107,14 +93,11 @@ pub(super) fn unpool(random: &mut Random, t: ElementType, budget: u64) -> Result
     }
     let elements: usize = operator.get_indices_within().iter().product();
     let few = random.once_in(3);
-    let index_type = random.pick(&[ElementType::I32, ElementType::I64]);
-    let indices = filled(TensorDesc::new(index_type, values.clone())?, |bytes| {
-        for index in bytes.chunks_exact_mut(index_type.size()) {
-            let some = if few { elements.min(5) } else { elements };
-            let position = elements - 1 - random.below(some as u64) as usize;
-            index.copy_from_slice(&(position as u64).to_le_bytes()[..index_type.size()]);
-        }
-    })?;
+    let index_type = random.index_type();
+    let some = if few { elements.min(5) } else { elements } as u64;
+    let bits =
+        (0..values.iter().product()).map(|_: usize| elements as u64 - 1 - random.below(some));
+    let indices = oracle::tensor(index_type, &values, bits)?;
     Ok(Draft::new(operator, TensorDesc::new(t, values)?, vec![indices]))
 }
 

@@ -1,12 +1,12 @@
 //! Random poolings.
 
 use wgmax::operator::{
-    EmptySet, Indices, Layout, MaxPool, MaxPoolBackward, Operator, Order, Padding, Rounding,
+    Indices, Layout, MaxPool, MaxPoolBackward, Operator, Order, Padding, Rounding,
 };
-use wgmax::{ElementType, Error, Nan, Result, TensorDesc};
+use wgmax::{ElementType, Error, Result, TensorDesc};
 
 use super::aim::Aim;
-use super::draft::{Draft, extremum, near_blocks, near_border};
+use super::draft::Draft;
 use super::{Random, gradient};
 use crate::oracle;
 
@@ -46,7 +46,7 @@ fn backward(random: &mut Random, op: MaxPool, data: TensorDesc, kernel: &str) ->
         true => {
             let axis = random.below(oracle::first_spatial(&op) as u64 + 1) as i64;
             op.indices(Indices {
-                element_type: random.pick(&[ElementType::I32, ElementType::I64]),
+                element_type: random.index_type(),
                 order: Order::RowMajor,
                 axis: if random.once_in(4) { axis - data.rank() as i64 } else { axis },
             })
@@ -108,8 +108,8 @@ fn pooling(
             0..=2 => 1,
             // Multiples of 16-byte blocks, which are rare among random sizes.
             3..=5 => 4 << random.below(4),
-            6..=9 if max > block => near_blocks(random, max, block),
-            6..=9 => near_border(random, max),
+            6..=9 if max > block => random.near_blocks(max, block),
+            6..=9 => random.near_border(max),
             _ => 1 + random.below(max),
         }
         .min(left.max(1));
@@ -150,9 +150,9 @@ fn pooling(
     let op = windows(random, &sizes, alone, sparse, many)
         .layout(layout)
         .rounding(random.pick(&[Rounding::Floor, Rounding::Ceil, Rounding::CeilTorch]))
-        .extremum(extremum(random))
-        .nan(random.pick(&[Nan::Propagate, Nan::Ignore]))
-        .empty_window(random.pick(&[EmptySet::NegativeInfinity, EmptySet::Lowest]))
+        .extremum(random.extremum())
+        .nan(random.nan())
+        .empty_window(random.empty_set())
         .indices(indices(random, layout, shape.len() as i64));
     // Sub-tensors of several planes, which indices begin anew with.
     let op = match op.get_indices() {
@@ -242,7 +242,7 @@ fn indices(random: &mut Random, layout: Layout, rank: i64) -> Option<Indices> {
     if random.once_in(2) {
         return None;
     }
-    let element_type = random.pick(&[ElementType::I32, ElementType::I64]);
+    let element_type = random.index_type();
     if layout == Layout::Ncx && random.once_in(2) {
         return Some(Indices { element_type, order: Order::ColumnMajor, axis: 0 });
     }

@@ -3,6 +3,7 @@
 mod aim;
 mod describe;
 mod draft;
+mod draw;
 mod elements;
 mod gradient;
 mod max_pool;
@@ -126,7 +127,7 @@ impl Case {
         let (seed, number) = (seed % 48, t as u64);
         let small = [8, 16, 32, 64][((seed / 4 + number / 4) % 4) as usize];
         let small = (seed + number).is_multiple_of(4).then_some(small);
-        let (draft, mut narrow) = draft::draw(random, kind, t, budget, Self::aim(index), small)?;
+        let (draft, mut narrow) = draw::draw(random, kind, t, budget, Self::aim(index), small)?;
         if (seed + number).is_multiple_of(3) && random.once_in(3) {
             narrow.views = Some(random.below(1 << 16));
         }
@@ -140,7 +141,7 @@ impl Case {
     /// [`Error::OutOfMemory`], and [`Error::ShapeOverflow`] for a huge budget.
     pub fn random(kind: Kind, t: ElementType, budget: u64, random: &mut Random) -> Result<Self> {
         let small = random.pick(&[8, 16, 32, 64]);
-        let (draft, mut narrow) = draft::draw(random, kind, t, budget, None, Some(small))?;
+        let (draft, mut narrow) = draw::draw(random, kind, t, budget, None, Some(small))?;
         narrow.views = random.once_in(4).then(|| random.below(1 << 16));
         draft.case(kind, narrow, random)
     }

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use wgmax::operator::{EmptySet, Positions, ReduceMax, ReduceMaxBackward};
-use wgmax::{ElementType, Nan, Result, TensorDesc};
+use wgmax::operator::{Positions, ReduceMax, ReduceMaxBackward};
+use wgmax::{ElementType, Result, TensorDesc};
 
 use super::aim::Aim;
-use super::draft::{Draft, extremum, near_blocks, near_border};
+use super::draft::Draft;
 use super::elements::place;
 use super::{Random, gradient};
 use crate::oracle::reduced;
@@ -33,9 +33,9 @@ pub(super) fn draft(
     }
     op = op
         .keep_dims(random.once_in(4))
-        .extremum(extremum(random))
-        .nan(random.pick(&[Nan::Propagate, Nan::Ignore]))
-        .empty_set(random.pick(&[EmptySet::NegativeInfinity, EmptySet::Lowest]));
+        .extremum(random.extremum())
+        .nan(random.nan())
+        .empty_set(random.empty_set());
     let data = TensorDesc::new(t, shape)?;
     let indexed = match aim {
         Some(aim) if aim.kernel() == "fill" => false,
@@ -43,11 +43,7 @@ pub(super) fn draft(
         None => random.once_in(3),
     };
     if indexed {
-        let positions = Positions {
-            element_type: random.pick(&[ElementType::I32, ElementType::I64]),
-            last: random.once_in(3),
-        };
-        let with = op.clone().indices(positions).values(!random.once_in(4));
+        let with = op.clone().indices(positions(random)).values(!random.once_in(4));
         // Empty sets have no positions.
         op = if with.outputs(&data).is_ok() { with } else { op };
     }
@@ -55,10 +51,7 @@ pub(super) fn draft(
         return Ok(Draft::new(op, data, Vec::new()));
     }
     let gradient = gradient::tensor(t, op.infer(&data)?.shape(), random)?;
-    let op = op.indices(Positions {
-        element_type: random.pick(&[ElementType::I32, ElementType::I64]),
-        last: random.once_in(3),
-    });
+    let op = op.indices(positions(random));
     let backward = ReduceMaxBackward::new(op.clone());
     // Empty sets have no positions.
     match op.outputs(&data) {
@@ -69,6 +62,10 @@ pub(super) fn draft(
         }
         _ => Ok(Draft::new(backward, data, vec![gradient])),
     }
+}
+
+fn positions(random: &mut Random) -> Positions {
+    Positions { element_type: random.index_type(), last: random.once_in(3) }
 }
 
 /// Any shape, and any axes of it; all of them where there are none.
@@ -126,7 +123,7 @@ fn matrices(
         3 | 4 => budget.max(8000),
         _ => budget,
     };
-    let size = |random: &mut Random, max: u64| near_blocks(random, max, block);
+    let size = |random: &mut Random, max: u64| random.near_blocks(max, block);
     let inner = match form {
         _ if rows => 1,
         0 => {
@@ -145,9 +142,9 @@ fn matrices(
         _ => size(random, (budget / inner).min(if rows { 3000 } else { 300 })),
     };
     let outer = match form {
-        1 | 2 => 1 + near_border(random, 5),
+        1 | 2 => 1 + random.near_border(5),
         6 => 2048 + random.below(8000),
-        _ => near_border(random, budget / (inner * long)),
+        _ => random.near_border(budget / (inner * long)),
     };
     let n = if aim.kernel() == "fill" { 0 } else { long };
     // An axis of 1 now and then.

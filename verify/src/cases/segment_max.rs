@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use wgmax::operator::{EmptySegment, SegmentMax, SegmentMaxBackward, Segments};
-use wgmax::{ElementType, Nan, Result, Tensor, TensorDesc};
+use wgmax::{ElementType, Result, Tensor, TensorDesc};
 
 use super::aim::Aim;
-use super::draft::{Draft, extremum, near_blocks, near_border};
+use super::draft::Draft;
 use super::elements::place;
 use super::{Random, gradient};
-use crate::oracle::id;
+use crate::oracle::{self, id};
 
 /// Random segments of a tensor with element type `t` and about `budget` elements at most.
 ///
@@ -33,14 +33,14 @@ pub(super) fn draft(
         // Rows of whole blocks, and of whole column tiles.
         5 | 6 => block * (1 + random.below(5) as usize),
         7 | 8 => 4 * block * (1 + random.below(2) as usize),
-        9 | 10 => near_blocks(random, 80, block as u64) as usize,
+        9 | 10 => random.near_blocks(80, block as u64) as usize,
         _ => random.pick(&[2, 3, 4, 5, 8, 16, 64, 100, 1000]),
     };
     let max_rows = (budget / inner.max(1) as u64).max(40);
     let rows = match random.below(20) {
         _ if by_256 => 255 + 256 * random.below(8) as usize + random.below(3) as usize,
         0 if aim.is_none() => 0,
-        0..=9 => near_border(random, max_rows) as usize,
+        0..=9 => random.near_border(max_rows) as usize,
         _ => random.below(max_rows) as usize + 1,
     };
     let shape = match inner {
@@ -97,15 +97,15 @@ pub(super) fn draft(
     let argmax =
         given || aim.is_some_and(|aim| aim.kernel() == "segment_argmax" || aim.is("argmax"));
     let op = op
-        .extremum(extremum(random))
-        .nan(random.pick(&[Nan::Propagate, Nan::Ignore]))
+        .extremum(random.extremum())
+        .nan(random.nan())
         .empty_segment(random.pick(&[
             EmptySegment::Zero,
             EmptySegment::Lowest,
             EmptySegment::NegativeInfinity,
         ]))
         .indices(match argmax || random.once_in(2) {
-            true => Some(random.pick(&[ElementType::I32, ElementType::I64])),
+            true => Some(random.index_type()),
             false => None,
         })
         .status(hostile || random.once_in(3));
@@ -149,9 +149,7 @@ pub(super) fn places(data: &TensorDesc, ids: &Tensor, random: &mut Random) -> Ve
 /// # Errors
 /// [`Error::ShapeOverflow`](wgmax::Error::ShapeOverflow).
 pub fn ids_tensor(t: ElementType, ids: &[i64]) -> Result<Tensor> {
-    let bytes: Vec<u8> =
-        ids.iter().flat_map(|id| id.to_le_bytes().into_iter().take(t.size())).collect();
-    Tensor::from_bytes(t, [ids.len()], &bytes)
+    oracle::tensor(t, &[ids.len()], ids.iter().map(|&id| id as u64))
 }
 
 /// The ids in a tensor. What no `i64` holds is `i64::MAX`.
@@ -194,8 +192,8 @@ fn sorted_ids(random: &mut Random, rows: usize, distribution: u64) -> Vec<i64> {
                     let ends = left == 0;
                     if ends {
                         left = match distribution {
-                            7 if random.once_in(2) => near_border(random, 4),
-                            7 | 8 => near_border(random, 300),
+                            7 if random.once_in(2) => random.near_border(4),
+                            7 | 8 => random.near_border(300),
                             // To the end of 256 rows that begin with a few short ones.
                             _ if row % 256 < 8 => 1,
                             _ => 256 - row as u64 % 256,

@@ -34,7 +34,7 @@ pub(crate) use max_pool::{axes, first_spatial};
 pub(crate) use reduce_max::reduced;
 pub(crate) use segment_max::id;
 use value::Best;
-pub(crate) use value::{empty_bits, value};
+pub(crate) use value::{Value, bits_at, empty_bits, float, infinity, value};
 
 /// Computes the results of an operator.
 ///
@@ -115,8 +115,12 @@ fn check_shape(of: &'static str, position: usize, shape: &[usize], input: &Tenso
     })
 }
 
-/// A tensor of elements with these bits, zero-extended.
-fn tensor(t: ElementType, shape: &[usize], bits: impl Iterator<Item = u64>) -> Result<Tensor> {
+/// A tensor of elements with these bits, of which the low ones count.
+pub(crate) fn tensor(
+    t: ElementType,
+    shape: &[usize],
+    bits: impl Iterator<Item = u64>,
+) -> Result<Tensor> {
     filled(TensorDesc::new(t, shape)?, |bytes| {
         for (element, bits) in bytes.chunks_exact_mut(t.size()).zip(bits) {
             element.copy_from_slice(&bits.to_le_bytes()[..t.size()]);

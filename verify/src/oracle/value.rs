@@ -28,7 +28,7 @@ pub(crate) fn value(t: ElementType, bits: u64) -> Option<Value> {
 }
 
 /// The bits of an element, zero-extended.
-pub(super) fn bits_at(tensor: &Tensor, index: usize) -> u64 {
+pub(crate) fn bits_at(tensor: &Tensor, index: usize) -> u64 {
     let size = tensor.element_type().size();
     let mut bits = [0; 8];
     bits[..size].copy_from_slice(&tensor.bytes()[index * size..][..size]);
@@ -45,53 +45,45 @@ fn greater(a: Value, b: Value) -> bool {
     }
 }
 
-pub(super) fn quiet_nan(t: ElementType) -> u64 {
+/// The bits of a float type and of its fraction; `None` for other types.
+pub(crate) fn float(t: ElementType) -> Option<(u32, u32)> {
     match t {
-        ElementType::F32 => 0x7fc0_0000,
-        ElementType::F64 => 0x7ff8_0000_0000_0000,
-        ElementType::F16 => 0x7e00,
-        _ => 0x7fc0,
+        ElementType::F32 => Some((32, 23)),
+        ElementType::F64 => Some((64, 52)),
+        ElementType::F16 => Some((16, 10)),
+        ElementType::Bf16 => Some((16, 7)),
+        _ => None,
     }
+}
+
+/// The bits of positive infinity, from the numbers of bits of the type and of its fraction.
+pub(crate) fn infinity((bits, fraction): (u32, u32)) -> u64 {
+    ((1 << (bits - 1)) - 1) >> fraction << fraction
+}
+
+pub(super) fn quiet_nan(t: ElementType) -> u64 {
+    float(t).map_or(0, |float| infinity(float) | 1 << (float.1 - 1))
 }
 
 /// The bits of the maximum of an empty set, or of the minimum.
 pub(crate) fn empty_bits(t: ElementType, empty: EmptySet, extremum: Extremum) -> u64 {
-    let infinite = empty == EmptySet::NegativeInfinity;
-    if extremum == Extremum::Minimum {
-        return match t {
-            ElementType::F32 if infinite => 0x7f80_0000,
-            ElementType::F64 if infinite => 0x7ff0_0000_0000_0000,
-            ElementType::F16 if infinite => 0x7c00,
-            ElementType::Bf16 if infinite => 0x7f80,
-            ElementType::F32 => 0x7f7f_ffff,
-            ElementType::F64 => 0x7fef_ffff_ffff_ffff,
-            ElementType::F16 => 0x7bff,
-            ElementType::Bf16 => 0x7f7f,
-            ElementType::I8 => 0x7f,
-            ElementType::I16 => 0x7fff,
-            ElementType::I32 => 0x7fff_ffff,
-            ElementType::I64 => i64::MAX as u64,
-            ElementType::U8 => 0xff,
-            ElementType::U16 => 0xffff,
-            ElementType::U32 => 0xffff_ffff,
-            ElementType::U64 => u64::MAX,
-            ElementType::Bool => 1,
-        };
-    }
-    match t {
-        ElementType::F32 if infinite => 0xff80_0000,
-        ElementType::F64 if infinite => 0xfff0_0000_0000_0000,
-        ElementType::F16 if infinite => 0xfc00,
-        ElementType::Bf16 if infinite => 0xff80,
-        ElementType::F32 => 0xff7f_ffff,
-        ElementType::F64 => 0xffef_ffff_ffff_ffff,
-        ElementType::F16 => 0xfbff,
-        ElementType::Bf16 => 0xff7f,
-        ElementType::I8 => 0x80,
-        ElementType::I16 => 0x8000,
-        ElementType::I32 => 0x8000_0000,
-        ElementType::I64 => 1 << 63,
-        _ => 0,
+    let sign = 1u64 << (8 * t.size() - 1);
+    let is_maximum = extremum == Extremum::Maximum;
+    match (t, float(t)) {
+        (_, Some(float)) => {
+            let finite = u64::from(empty != EmptySet::NegativeInfinity);
+            infinity(float) - finite | if is_maximum { sign } else { 0 }
+        }
+        (ElementType::I8 | ElementType::I16 | ElementType::I32 | ElementType::I64, _) => {
+            if is_maximum {
+                sign
+            } else {
+                sign - 1
+            }
+        }
+        _ if is_maximum => 0,
+        (ElementType::Bool, _) => 1,
+        _ => sign | (sign - 1),
     }
 }
 

@@ -1,8 +1,8 @@
 //! Known mistakes of drivers and shader compilers, by what they do to results.
-
 use wgmax::ElementType;
 
-use super::judge::Difference;
+use crate::judge::Difference;
+use crate::oracle::{self, Value, float, infinity};
 
 /// A known mistake.
 #[derive(Debug)]
@@ -76,27 +76,15 @@ impl Pattern {
 
 /// The value of an element, near enough to compare it.
 fn value(t: ElementType, bits: u64) -> f64 {
-    match t {
-        ElementType::F64 => f64::from_bits(bits),
-        ElementType::F32 => f32::from_bits(bits as u32).into(),
-        ElementType::F16 => half::f16::from_bits(bits as u16).into(),
-        ElementType::Bf16 => half::bf16::from_bits(bits as u16).into(),
-        ElementType::I8 => (bits as i8).into(),
-        ElementType::I16 => (bits as i16).into(),
-        ElementType::I32 => (bits as i32).into(),
-        ElementType::I64 => bits as i64 as f64,
-        _ => bits as f64,
+    match oracle::value(t, bits) {
+        None => f64::NAN,
+        Some(Value::Int(value)) => value as f64,
+        Some(Value::Float(value)) => value,
     }
 }
 
 fn is_subnormal(t: ElementType, bits: u64) -> bool {
-    let smallest_normal = match t {
-        ElementType::F64 => f64::MIN_POSITIVE,
-        ElementType::F32 | ElementType::Bf16 => f32::MIN_POSITIVE.into(),
-        ElementType::F16 => half::f16::MIN_POSITIVE.into(),
-        _ => 0.0,
-    };
-    (f64::from_bits(1)..smallest_normal).contains(&value(t, bits).abs())
+    float(t).is_some_and(|float| bits & infinity(float) == 0 && value(t, bits) != 0.0)
 }
 
 /// Whether the highest bit of an element's key is set: of a number that is not negative, or in

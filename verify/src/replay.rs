@@ -1,45 +1,53 @@
 //! Runs again what a report tells, and compares the reports.
-
-use std::fs;
-use std::io::Write;
 use std::num::NonZeroU64;
-use std::path::{Path, PathBuf};
 
 use anyhow::{Context, ensure};
 use serde::Deserialize;
 use serde_json::{Map, Value};
-use wgmax::ElementType;
-use wgmax_verify::Kind;
+use wgmax::{ElementType, Tuning};
 
-use super::engine::Choice;
-use crate::options::PlanChoice;
-use crate::output::Output;
+use crate::Kind;
+use crate::sweep::Choice;
 
 /// A report as JSON, from a file.
 pub struct Recorded {
-    path: PathBuf,
+    path: String,
     object: Value,
+}
+
+/// What is not as a report has it.
+pub struct Changes {
+    /// A line on each change.
+    pub lines: Vec<String>,
+    /// Whether the results are as they were; or whether they are good, if none of the devices is here.
+    /// A browser's certificate has no device that the command opens.
+    pub is_good: bool,
 }
 
 /// What a sweep found, for each device.
 const FOUND: [&str; 6] = ["cases", "mismatches", "errors", "cells", "given_up", "findings"];
 
 impl Recorded {
-    pub fn read(path: &Path) -> anyhow::Result<Self> {
-        let failed = || path.display().to_string();
-        let text = fs::read_to_string(path).with_context(failed)?;
-        let object: Value = serde_json::from_str(&text).with_context(failed)?;
-        let recorded = Self { path: path.to_path_buf(), object };
+    /// A report from the text of a file.
+    ///
+    /// # Errors
+    /// If the text is no report, or one that was cut off.
+    pub fn new(path: &str, text: &str) -> anyhow::Result<Self> {
+        let object: Value = serde_json::from_str(text).with_context(|| path.to_string())?;
+        let recorded = Self { path: path.to_string(), object };
         // Whatever else it is, it is refused before anything runs.
         recorded.choice()?;
         let cut = recorded.object["cut_off"] == true;
-        ensure!(!cut, "{}: it was cut off, so there is no telling", failed());
+        ensure!(!cut, "{path}: it was cut off, so there is no telling");
         Ok(recorded)
     }
 
     /// The cases of the report.
+    ///
+    /// # Errors
+    /// If it has a field that cannot be so.
     pub fn choice(&self) -> anyhow::Result<Choice> {
-        let path = self.path.display();
+        let path = &self.path;
         self.parse().with_context(|| format!("{path}: not a JSON report of wgmax verify"))
     }
 
@@ -62,8 +70,9 @@ impl Recorded {
             kinds: self.names("operators", kind)?,
             types: self.names("types", element_type)?,
             plan: plan
-                .map(|name| PlanChoice::named(&name).with_context(|| self.wrong("plan")))
-                .transpose()?,
+                .map(|name| Tuning::named(&name).with_context(|| self.wrong("plan")))
+                .transpose()?
+                .map(|tuning| tuning.name()),
         })
     }
 
@@ -87,25 +96,20 @@ impl Recorded {
         self.object["device"].as_str().map(str::to_string)
     }
 
-    /// Prints what is not as it was. Returns whether the results are; or whether they are good, if
-    /// none of the devices is here. A browser's certificate has no device that the command opens.
-    pub fn print_changes(&self, now: &Value, output: &mut Output) -> anyhow::Result<bool> {
-        let path = self.path.display();
+    /// What is not in another report as it is in this one.
+    pub fn changes(&self, now: &Value) -> Changes {
+        let path = &self.path;
         if !share_devices(&self.object, now) {
-            writeln!(output, "Other than in {path}: the devices; none of its own is here.")?;
-            return Ok(now["good"] == true);
+            let line = format!("Other than in {path}: the devices; none of its own is here.");
+            return Changes { lines: vec![line], is_good: now["good"] == true };
         }
         let (circumstances, results) = changes(&self.object, now);
-        for change in &circumstances {
-            writeln!(output, "Other than in {path}: {change}")?;
-        }
-        for change in &results {
-            writeln!(output, "NOT AS IN {path}: {change}")?;
-        }
-        if results.is_empty() {
-            writeln!(output, "All results are as in {path}.")?;
-        }
-        Ok(results.is_empty())
+        let is_good = results.is_empty();
+        let mut lines: Vec<String> =
+            circumstances.iter().map(|change| format!("Other than in {path}: {change}")).collect();
+        lines.extend(results.iter().map(|change| format!("NOT AS IN {path}: {change}")));
+        lines.extend(is_good.then(|| format!("All results are as in {path}.")));
+        Changes { lines, is_good }
     }
 }
 

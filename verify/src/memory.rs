@@ -1,15 +1,15 @@
 //! Samples of the process's resident memory.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Fewer samples than this are kept: when there are as many, every other one is dropped.
 const MAX_SAMPLES: usize = 128;
 
 /// Resident memory over a run.
+#[derive(Default)]
 pub struct Memory {
-    start: Instant,
-    /// One call in this many takes a sample. So the number of samples does not depend on time.
-    one_in: u64,
+    /// One call in 2^n takes a sample, for this n. So the number of samples does not depend on time.
+    thinned: u32,
     calls: u64,
     /// The time since the start, and bytes.
     samples: Vec<(Duration, u64)>,
@@ -18,21 +18,19 @@ pub struct Memory {
 /// Resident memory early and late in a run, in bytes: the medians of its second and last quarter.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Growth {
+    /// In the second quarter.
     pub early: u64,
+    /// In the last quarter.
     pub late: u64,
 }
 
 impl Memory {
-    pub fn new() -> Self {
-        Self { start: Instant::now(), one_in: 1, calls: 0, samples: Vec::new() }
-    }
-
-    /// Called after each case. Takes a sample if it is time for one.
-    pub fn sample(&mut self) {
-        let due = self.calls.is_multiple_of(self.one_in);
+    /// Called after each case, with the time since the start. Takes a sample if it is time for one.
+    pub fn sample(&mut self, elapsed: Duration) {
+        let due = self.calls.is_multiple_of(1 << self.thinned);
         self.calls += 1;
         if due && let Some(bytes) = resident() {
-            self.push(self.start.elapsed(), bytes);
+            self.push(elapsed, bytes);
         }
     }
 
@@ -44,10 +42,11 @@ impl Memory {
                 number += 1;
                 number % 2 == 1
             });
-            self.one_in = self.one_in.saturating_mul(2);
+            self.thinned += 1;
         }
     }
 
+    /// Bytes at times since the start.
     pub fn samples(&self) -> &[(Duration, u64)] {
         &self.samples
     }
@@ -88,7 +87,7 @@ mod tests {
 
     #[test]
     fn samples_are_thinned_and_growth_is_computed() {
-        let mut memory = Memory::new();
+        let mut memory = Memory::default();
         for second in 0..10_000u64 {
             memory.push(Duration::from_secs(second), 1 << 20);
         }
@@ -98,20 +97,20 @@ mod tests {
             sample.1 += (number as u64) << 10;
         }
         assert!(memory.growth().unwrap().bytes() > 30 << 10);
-        assert_eq!(Memory::new().growth(), None);
+        assert_eq!(Memory::default().growth(), None);
     }
 
     #[cfg(target_os = "linux")]
     #[test]
     fn linux_reports_resident_memory() {
         assert!(resident().unwrap() > 1 << 20);
-        let mut memory = Memory::new();
-        (0..3).for_each(|_| memory.sample());
+        let mut memory = Memory::default();
+        (0..3).for_each(|_| memory.sample(Duration::ZERO));
         assert_eq!((memory.samples.len(), memory.growth()), (3, None));
-        memory.sample();
+        memory.sample(Duration::ZERO);
         assert!(memory.growth().is_some());
         // Every second call from 128 samples on, then every fourth, then every eighth.
-        (4..1000).for_each(|_| memory.sample());
-        assert_eq!((memory.one_in, memory.samples.len()), (8, 125));
+        (4..1000).for_each(|_| memory.sample(Duration::ZERO));
+        assert_eq!((memory.thinned, memory.samples.len()), (3, 125));
     }
 }

@@ -1,9 +1,8 @@
 //! A heat map of the wrong elements of a result.
-
 use maud::{Markup, html};
 use wgmax::Tensor;
 
-use crate::output;
+use crate::text::counted;
 
 /// The maximum number of cells across and down.
 const MAX_ACROSS: usize = 48;
@@ -79,8 +78,8 @@ impl Heat {
     pub fn caption(&self) -> String {
         let wrong: u64 = self.cells.iter().map(|&(wrong, _)| wrong).sum();
         let all: u64 = self.cells.iter().map(|&(_, all)| all).sum();
-        let rows = output::counted(self.rows, "row");
-        let columns = output::counted(self.columns, "column");
+        let rows = counted(self.rows, "row");
+        let columns = counted(self.columns, "column");
         let layers = match self.layers {
             1 => String::new(),
             layers => format!(", summed over {layers} layers"),

@@ -1,42 +1,41 @@
 //! The report as JSON.
-
 use serde_json::{Map, Value, json};
-use wgmax::plan::Shader;
-use wgmax::{Comparison, Tensor};
-use wgmax_verify::Case;
+use wgmax::plan::{Limits, Shader};
+use wgmax::{Comparison, DeviceInfo, Tensor, Tuning};
 
-use super::Report;
-use super::engine::{Cell, Score};
-use super::finding::{Finding, Side};
-use super::judge::Difference;
-use super::subject::Subject;
-use crate::options::PlanChoice;
-use crate::{devices, output};
+use crate::Case;
+use crate::finding::{Finding, Side};
+use crate::judge::Difference;
+use crate::report::{Report, VERSION};
+use crate::score::{Cell, Score};
+use crate::subject::Subject;
+use crate::text::values;
 
+/// The report, as [`Recorded`](crate::Recorded) reads it.
 pub fn object(report: &Report) -> Value {
     let sweep = &report.sweep;
     json!({
         "good": report.is_good(),
         "command": report.command,
-        "version": env!("CARGO_PKG_VERSION"),
-        "system": format!("{}, {}", std::env::consts::OS, std::env::consts::ARCH),
+        "version": VERSION,
+        "system": report.system,
         "device": report.device,
         "seed": sweep.choice.seed,
-        "plan": sweep.choice.plan.map(PlanChoice::name),
+        "plan": sweep.choice.plan,
         "case": sweep.choice.case,
         "cycle": sweep.choice.cycle,
         "operators": sweep.choice.kinds.iter().map(|kind| kind.name()).collect::<Vec<_>>(),
         "types": sweep.choice.types.iter().map(|t| t.name()).collect::<Vec<_>>(),
         "cases": sweep.cases,
-        "cut_off": report.is_cut_off(),
+        "cut_off": sweep.is_cut_off,
         "seconds": sweep.elapsed.as_secs_f64(),
         "refused": report.refused,
-        "devices": report.subjects().map(|(subject, score)| device(report, subject, score)).collect::<Vec<_>>(),
+        "devices": report.subjects().map(|(subject, score)| self::subject(report, subject, score)).collect::<Vec<_>>(),
         "memory": memory(report),
     })
 }
 
-fn device(report: &Report, subject: &Subject, score: &Score) -> Value {
+fn subject(report: &Report, subject: &Subject, score: &Score) -> Value {
     let cells = score.cells.iter().map(|((kind, element_type), cell)| {
         let Cell { cases, failures, mismatches, first } = cell;
         json!({
@@ -48,11 +47,10 @@ fn device(report: &Report, subject: &Subject, score: &Score) -> Value {
             "first_mismatches": first,
         })
     });
-    let mut info = devices::object(None, subject.info(), subject.device.tuning());
-    info["device"] = json!(subject.argument);
+    let argument = subject.argument.as_deref().unwrap_or(&subject.name);
     json!({
         "name": subject.name,
-        "device": info,
+        "device": device(argument, subject.info(), subject.device.tuning()),
         "against": subject.against,
         "cases": score.cases(),
         "mismatches": score.mismatches(),
@@ -90,11 +88,13 @@ fn kernel_json(score: &Score, kernel: &str) -> Value {
     })
 }
 
-fn finding(report: &Report, subject: &Subject, finding: &Finding) -> Value {
+/// A mismatch.
+pub fn finding(report: &Report, subject: &Subject, finding: &Finding) -> Value {
+    let (kind, element_type) = Case::kind(finding.index);
     json!({
         "case": finding.index,
-        "operator": finding.kind.name(),
-        "type": finding.element_type.name(),
+        "operator": kind.name(),
+        "type": element_type.name(),
         "found": difference(&finding.found),
         "smallest": difference(&finding.small),
         "again": finding.again,
@@ -104,7 +104,7 @@ fn finding(report: &Report, subject: &Subject, finding: &Finding) -> Value {
             Side::Neither => "neither",
         }),
         "launch": finding.launch.as_ref().map(|launch| json!({
-            "shader": launch.shader,
+            "shader": launch.shader.label(),
             "number": launch.number,
             "of": launch.count,
         })),
@@ -113,6 +113,33 @@ fn finding(report: &Report, subject: &Subject, finding: &Finding) -> Value {
             "report": pattern.report,
         })),
         "command": report.again(subject, finding),
+    })
+}
+
+/// A device, as the command's `--device` names it.
+pub fn device(argument: &str, info: &DeviceInfo, tuning: &Tuning) -> Value {
+    json!({
+        "device": argument,
+        "name": info.name,
+        "backend": info.backend,
+        "driver": info.driver,
+        "kind": info.kind,
+        "tuning": tuning.name(),
+        "target_parallelism": tuning.target_parallelism(),
+        "limits": limits(&info.limits),
+    })
+}
+
+/// What a device allows.
+pub fn limits(limits: &Limits) -> Value {
+    json!({
+        "workgroup_size": limits.workgroup_size,
+        "max_workgroups_per_dimension": limits.max_workgroups_per_dimension,
+        "max_binding_size": limits.max_binding_size,
+        "max_buffer_size": limits.max_buffer_size,
+        "alignment": limits.alignment,
+        "max_storage_buffers": limits.max_storage_buffers,
+        "max_iterations": limits.max_iterations,
     })
 }
 
@@ -136,7 +163,7 @@ fn difference(difference: &Difference) -> Value {
 fn inputs(case: &Case) -> Vec<Value> {
     let object = |tensor: &Tensor| {
         let values = match tensor.len() {
-            0..=256 => output::values(tensor, 256).ok(),
+            0..=256 => Some(values(tensor, 256)),
             _ => None,
         };
         json!({ "type": tensor.desc().to_string(), "values": values })

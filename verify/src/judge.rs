@@ -1,48 +1,63 @@
 //! Runs one case on one subject.
-
 use wgmax::operator::Operator;
 use wgmax::plan::Plan;
 use wgmax::{Comparison, Error, Tensor, compare};
-use wgmax_verify::Case;
 
-use super::subject::Subject;
+use crate::Case;
+use crate::subject::Subject;
 
 /// The outcome of a case.
 pub enum Verdict {
+    /// The results are as expected.
     Same,
+    /// They are not.
     Differs(Box<Difference>),
+    /// There are none.
     Failed(Error),
 }
 
 /// Results that are not as expected.
 #[derive(Clone)]
 pub struct Difference {
+    /// The case.
     pub case: Case,
+    /// What the results shall be.
     pub expected: Vec<Tensor>,
+    /// What they are.
     pub actual: Vec<Tensor>,
     /// Why nothing is expected of a case that the subject computes.
     pub refused: Option<String>,
 }
 
 /// Runs a case on a subject by its own plan.
-pub fn judge(subject: &Subject, case: &Case) -> Verdict {
-    match case.plan(&subject.device) {
-        Ok(plan) => judge_plan(subject, std::slice::from_ref(case), &plan),
-        Err(error) => Verdict::Failed(error),
-    }
+pub async fn judge(subject: &Subject, case: &Case) -> Verdict {
+    judge_fills(subject, std::slice::from_ref(case), |_| {}).await
 }
 
 /// Runs the fills of a case on a subject, until one is not the same. `planned` gets each plan.
-pub fn judge_fills(subject: &Subject, fills: &[Case], mut planned: impl FnMut(&Plan)) -> Verdict {
+pub async fn judge_fills(
+    subject: &Subject,
+    fills: &[Case],
+    mut planned: impl FnMut(&Plan),
+) -> Verdict {
     for fills in with_one_plan(fills) {
         let plan = match fills[0].plan(&subject.device) {
             Ok(plan) => plan,
             Err(error) => return Verdict::Failed(error),
         };
         planned(&plan);
-        match judge_plan(subject, fills, &plan) {
-            Verdict::Same => {}
-            other => return other,
+        for case in fills {
+            let actual = match (subject.actual)(case, &plan).await {
+                Ok(actual) => actual,
+                Err(error) => return Verdict::Failed(error),
+            };
+            let (expected, refused) = match (subject.expected)(case) {
+                Ok(expected) if are_equal(&expected, &actual) => continue,
+                Ok(expected) => (expected, None),
+                Err(error) => (Vec::new(), Some(error.to_string())),
+            };
+            let case = case.clone();
+            return Verdict::Differs(Box::new(Difference { case, expected, actual, refused }));
         }
     }
     Verdict::Same
@@ -51,23 +66,6 @@ pub fn judge_fills(subject: &Subject, fills: &[Case], mut planned: impl FnMut(&P
 /// The fills of a case, in groups that a device plans alike.
 pub fn with_one_plan(fills: &[Case]) -> impl Iterator<Item = &[Case]> {
     fills.chunk_by(|a, b| a.narrow == b.narrow)
-}
-
-fn judge_plan(subject: &Subject, fills: &[Case], plan: &Plan) -> Verdict {
-    for case in fills {
-        let actual = match (subject.actual)(case, plan) {
-            Ok(actual) => actual,
-            Err(error) => return Verdict::Failed(error),
-        };
-        let (expected, refused) = match (subject.expected)(case) {
-            Ok(expected) if are_equal(&expected, &actual) => continue,
-            Ok(expected) => (expected, None),
-            Err(error) => (Vec::new(), Some(error.to_string())),
-        };
-        let case = case.clone();
-        return Verdict::Differs(Box::new(Difference { case, expected, actual, refused }));
-    }
-    Verdict::Same
 }
 
 /// Whether results have the same types, shapes and bits.

@@ -1,23 +1,21 @@
 //! The report as a single HTML page without references.
-
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use wgmax::{Comparison, DeviceInfo, ElementType};
-use wgmax_verify::Kind;
 
-use super::Report;
-use super::engine::{Cell, Score};
-use super::finding::Finding;
-use super::heat::Heat;
-use super::judge::Difference;
-use super::memory::Memory;
-use super::subject::Subject;
-use super::text::{list, memory, sentences};
-use crate::devices::{self, count};
-use crate::output::size;
+use crate::Kind;
+use crate::finding::Finding;
+use crate::heat::Heat;
+use crate::judge::Difference;
+use crate::memory::Memory;
+use crate::report::{NO_ADAPTER, Report, VERSION};
+use crate::score::{Cell, Score};
+use crate::subject::Subject;
+use crate::text::{count, list, size};
 
 const STYLE: &str = include_str!("style.css");
 
-pub fn page(report: &Report) -> anyhow::Result<String> {
+/// The page.
+pub fn page(report: &Report) -> String {
     let good = report.is_good();
     let title = if good { "wgmax verify: all equal" } else { "wgmax verify: differences" };
     let page = html! {
@@ -39,24 +37,24 @@ pub fn page(report: &Report) -> anyhow::Result<String> {
                 dl {
                     dt { "Command" } dd { code { (report.command) } }
                     dt { "Seed" } dd { (report.sweep.choice.seed) }
-                    dt { "Version" } dd { "wgmax " (env!("CARGO_PKG_VERSION")) }
-                    dt { "System" } dd { (std::env::consts::OS) ", " (std::env::consts::ARCH) }
+                    dt { "Version" } dd { "wgmax " (VERSION) }
+                    dt { "System" } dd { (report.system) }
                 }
                 @for reason in &report.refused {
                     p.bad { "Not opened: " (reason) }
                 }
                 @if report.lacks_adapters() {
-                    p { (devices::NO_ADAPTER) }
+                    p { (NO_ADAPTER) }
                 }
                 (overview(report))
                 @for (subject, score) in report.subjects() {
-                    (self::subject(report, subject, score)?)
+                    (self::subject(report, subject, score))
                 }
                 (memory_over_time(&report.sweep.memory))
             }
         }
     };
-    Ok(page.into_string())
+    page.into_string()
 }
 
 fn overview(report: &Report) -> Markup {
@@ -76,11 +74,8 @@ fn overview(report: &Report) -> Markup {
     }
 }
 
-fn subject(report: &Report, subject: &Subject, score: &Score) -> anyhow::Result<Markup> {
-    let findings: Vec<Markup> = (score.findings.iter())
-        .map(|finding| self::finding(report, subject, finding))
-        .collect::<Result<_, _>>()?;
-    Ok(html! {
+fn subject(report: &Report, subject: &Subject, score: &Score) -> Markup {
+    html! {
         h2 { (subject.name) }
         (device(subject.info(), &report.plan_of(subject)))
         p { "Cases compared with " (subject.against) ":" }
@@ -94,8 +89,8 @@ fn subject(report: &Report, subject: &Subject, score: &Score) -> anyhow::Result<
         @if let Some((index, _)) = &score.given_up {
             p.bad { "No more cases after case " (index) "." }
         }
-        @for finding in &findings { (finding) }
-    })
+        @for finding in &score.findings { (self::finding(report, subject, finding)) }
+    }
 }
 
 fn device(info: &DeviceInfo, plan: &str) -> Markup {
@@ -177,23 +172,22 @@ fn cell(cell: Option<&Cell>) -> Markup {
     }
 }
 
-fn finding(report: &Report, subject: &Subject, finding: &Finding) -> anyhow::Result<Markup> {
+fn finding(report: &Report, subject: &Subject, finding: &Finding) -> Markup {
     let small = &finding.small;
-    let inputs: Vec<String> = small.case.tensors.iter().map(list).collect::<wgmax::Result<_>>()?;
-    Ok(html! {
+    html! {
         section.finding {
-            h3 { (finding.kind.name()) " of " (finding.element_type) ", case " (finding.index) }
+            h3 { (finding.title()) }
             @if !finding.again {
                 p.bad { "It was right when it was run again: the results below were seen once." }
             }
             pre { (report.again(subject, finding)) }
-            @for line in sentences(finding, subject) {
+            @for line in finding.sentences(subject) {
                 p { (line) }
             }
             dl {
                 dt { "Smallest case" } dd.values { (small.case) }
-                @for (number, input) in inputs.iter().enumerate() {
-                    dt { "Input " (number) } dd.values { (input) }
+                @for (number, input) in small.case.tensors.iter().enumerate() {
+                    dt { "Input " (number) } dd.values { (list(input)) }
                 }
                 dt { "As found" } dd.values { (finding.found.case) }
             }
@@ -209,7 +203,7 @@ fn finding(report: &Report, subject: &Subject, finding: &Finding) -> anyhow::Res
                 (pictures(&finding.found, "As found"))
             }
         }
-    })
+    }
 }
 
 /// The first elements that differ.
@@ -273,7 +267,7 @@ fn memory_over_time(sampled: &Memory) -> Markup {
         (sampled.samples().iter()).map(|(at, bytes)| point(at.as_secs_f64(), *bytes)).collect();
     html! {
         h2 { "Memory" }
-        p { (memory(growth)) }
+        p { (growth.sentence()) }
         svg.memory viewBox="0 0 520 130" role="img" aria-label="Resident memory over time" {
             line x1="0" y1="110" x2="442" y2="110";
             line x1="0" y1="10" x2="442" y2="10";
