@@ -378,17 +378,8 @@ def table(rows):
     print()
 
 
-def text_of(wgmax, pipeline):
-    flags = [part for flag in pipeline["flags"] for part in ("--flag", flag)]
-    types = [pipeline["type"]] if pipeline["type"] else []
-    size = ["--workgroup", str(pipeline["workgroup"])]
-    command = [wgmax, "shader", pipeline["kernel"], *types, *flags, *size]
-    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
-
-
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--wgmax", required=True)
     parser.add_argument("--work", type=pathlib.Path, required=True)
     parser.add_argument("--json", type=pathlib.Path)
     parser.add_argument("--isa", type=pathlib.Path)
@@ -397,7 +388,6 @@ def main():
     sys.setrecursionlimit(10000)
 
     failures, devices, found = [], [], []
-    texts = {}
     for gpu in arguments.gpus:
         driver = driver_of(gpu)
         report = json.loads((arguments.work / f"{gpu}.json").read_text())
@@ -417,7 +407,7 @@ def main():
             if printed_name != name or len(shaders) != 1 or set(shaders[0]) != expected:
                 sys.exit(f"{gpu}: {name}: the driver's figures are not those of one pipeline")
             stats = shaders[0]
-            text = texts.get(name) or texts.setdefault(name, text_of(arguments.wgmax, pipeline))
+            text = pipeline.pop("text")
             # A check that figures and names belong together.
             if driver is AMD and ("var<workgroup>" in text) != (stats["lds_bytes"] > 0):
                 sys.exit(f"{gpu}: {name}: workgroup memory is not as in its text; are these its figures?")

@@ -208,6 +208,11 @@ fn distance(element_type: ElementType, a: u64, b: u64) -> Option<u64> {
     u64::try_from(steps).ok()
 }
 
+/// An element in words, from its bytes.
+pub fn element_text(element_type: ElementType, bytes: &[u8]) -> String {
+    text(element_type, bits(bytes))
+}
+
 fn text(element_type: ElementType, bits: u64) -> String {
     match element_type {
         ElementType::F32 => format!("{:?}", f32::from_bits(bits as u32)),

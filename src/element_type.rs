@@ -51,12 +51,6 @@ impl ElementType {
         Self::Bool,
     ];
 
-    /// The type's place in [`ElementType::ALL`].
-    #[cfg(feature = "oracle")]
-    pub(crate) const fn number(self) -> usize {
-        self as usize
-    }
-
     /// The size of an element in bytes: 1, 2, 4 or 8.
     pub const fn size(self) -> usize {
         match self {

@@ -36,11 +36,11 @@ mod error;
 mod gpu;
 mod gradient;
 pub mod guide;
+#[doc(hidden)]
+pub mod internals;
 #[cfg(feature = "io")]
 pub mod io;
 pub mod operator;
-#[cfg(feature = "oracle")]
-pub mod oracle;
 #[cfg(feature = "pipeline-cache")]
 #[cfg_attr(not(feature = "io"), expect(dead_code, reason = "tensors are written in more ways"))]
 mod output;
@@ -50,8 +50,6 @@ mod reduce;
 mod segment;
 mod software;
 mod stream;
-#[cfg(feature = "oracle")]
-pub mod sweep;
 mod tensor;
 mod threads;
 mod tuning;
@@ -59,8 +57,6 @@ mod vector;
 mod waiting;
 mod wgsl;
 
-#[doc(hidden)]
-pub use compare::each_difference;
 pub use compare::{Comparison, Mismatch, compare, compare_values};
 #[cfg(not(target_family = "wasm"))]
 pub use device::adapters;
@@ -71,18 +67,8 @@ pub use error::{Error, Result};
 pub use gpu::{BufferRange, Operand, Prepared, TextureRange, texture_view};
 pub use stream::{Progress, RunOptions};
 pub use tensor::key::{Extremum, Nan};
-/// For measuring what the processor and its memory can do, in the command.
-#[doc(hidden)]
-pub use tensor::zeroed;
 pub use tensor::{Element, ElementType, Tensor, TensorDesc, TensorView, View};
 pub use tuning::Tuning;
-/// For tests of the CPU kernels.
-#[cfg(feature = "oracle")]
-#[doc(hidden)]
-pub use vector::limit_extension;
-/// As `zeroed`.
-#[doc(hidden)]
-pub use vector::{Extension, Loop, dispatch_up_to as vectorised_up_to};
 pub use wgpu;
 
 /// The README's code, which the doc tests run.

@@ -1,10 +1,10 @@
 //! Which device a name means.
 
-use wgmax::sweep::{Case, shrink, shrink_async};
 use wgmax::wgpu::{Features, PowerPreference};
 use wgmax::{
     Device, DeviceOptions, Error, Tensor, adapter, adapter_async, adapters, adapters_async,
 };
+use wgmax_verify::{Case, shrink, shrink_async};
 
 fn is_software(device: &Device) -> bool {
     device.info().kind == "software"
@@ -73,7 +73,8 @@ fn async_forms_give_the_same() {
                 let bytes = |found: Vec<Tensor>| -> Vec<Vec<u8>> {
                     found.iter().map(|tensor| tensor.bytes().to_vec()).collect()
                 };
-                let found = case.run_async(&device).await.unwrap();
+                let found =
+                    case.execute_async(&device, &case.plan(&device).unwrap()).await.unwrap();
                 assert!(bytes(found) == bytes(case.run(&device).unwrap()), "{case}");
                 let plan = case.plan(&device).unwrap();
                 let inputs = case.upload_async(&device, &plan).await.unwrap();

@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use crate::common::program::{Program, program};
 use crate::common::{Random, describe, plans, seed, tensor};
 use wgmax::operator::{Indices, MaxPool, Operator, ReduceMax, SegmentMax};
-use wgmax::sweep::Case;
 use wgmax::wgpu::{self, BufferUsages};
 use wgmax::{BufferRange, Device, ElementType, Error, Tensor, compare, texture_view};
+use wgmax_verify::Case;
 
 /// Operators of every kind, with inputs that end within a word and within a block.
 fn cases(random: &mut Random) -> Vec<(Operator, Vec<Tensor>)> {

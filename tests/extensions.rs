@@ -3,8 +3,9 @@
 //! The limit is that of the whole process, so one test sets it.
 
 use crate::common::{rounds, seed};
-use wgmax::sweep::Case;
-use wgmax::{Device, Extension, compare, limit_extension};
+use wgmax::internals::{Extension, limit_extension};
+use wgmax::{Device, compare};
+use wgmax_verify::Case;
 
 #[test]
 fn every_extension_gives_what_the_oracle_gives() {

@@ -6,11 +6,10 @@ use wgmax::operator::{
     ReduceMaxBackward, Rounding, SegmentMax, SegmentMaxBackward,
 };
 use wgmax::plan::Limits;
-use wgmax::sweep::{Random, Style, tensor};
 use wgmax::{
     Device, Element, ElementType, Error, Extremum, RunOptions, Tensor, TensorDesc, Tuning, compare,
-    oracle,
 };
+use wgmax_verify::{Random, Style, oracle, tensor};
 
 const FLOATS: [ElementType; 4] =
     [ElementType::F32, ElementType::F64, ElementType::F16, ElementType::Bf16];

@@ -4,11 +4,11 @@ use crate::common::program::program;
 use crate::common::{Random, describe, gpu, ids_tensor, plans, seed, tensor};
 use wgmax::operator::{EmptySegment, Indices, MaxPool, Operator, ReduceMax, SegmentMax};
 use wgmax::plan::{Limits, Plan};
-use wgmax::sweep::Case;
 use wgmax::{
     BufferRange, Device, DeviceTensor, ElementType, Error, Extremum, Nan, Tensor, TensorDesc,
     Tuning, compare, wgpu,
 };
+use wgmax_verify::Case;
 
 /// Operators of every kind, with inputs.
 fn operators() -> Vec<(Operator, Vec<Tensor>)> {

@@ -5,8 +5,8 @@ use wgmax::operator::{
     MaxPool, MaxUnpool, Operator, Positions, ReduceMax, ReduceMaxBackward, SegmentMax,
     SegmentMaxBackward,
 };
-use wgmax::sweep::{Random, Style, tensor};
-use wgmax::{Device, ElementType, Error, Extremum, Nan, RunOptions, Tensor, TensorDesc, oracle};
+use wgmax::{Device, ElementType, Error, Extremum, Nan, RunOptions, Tensor, TensorDesc};
+use wgmax_verify::{Random, Style, oracle, tensor};
 
 const FLOATS: [ElementType; 4] =
     [ElementType::F32, ElementType::F64, ElementType::F16, ElementType::Bf16];

@@ -6,12 +6,12 @@ use std::collections::HashSet;
 use crate::common::program::{Program, program};
 use crate::common::{Random, describe, gpu, plans, rounds, seed, tensor};
 use wgmax::operator::{Indices, Layout, MaxPool, Operator, ReduceMax, SegmentMax};
-use wgmax::sweep::Case;
 use wgmax::wgpu::{self, BufferUsages, TextureFormat, TextureUsages};
 use wgmax::{
     BufferRange, Device, DeviceTensor, ElementType, Error, Operand, RunOptions, Tensor, TensorDesc,
-    TensorView, TextureRange, View, compare, oracle, texture_view,
+    TensorView, TextureRange, View, compare, texture_view,
 };
+use wgmax_verify::{Case, oracle};
 
 /// Random cases of every operator and type, whose inputs and results are random views. Each launch
 /// writes the same bytes on the GPU and on the CPU.

@@ -136,6 +136,7 @@ def table(lines):
 def main():
     options = argparse.ArgumentParser()
     options.add_argument("--wgmax", required=True)
+    options.add_argument("--lab", required=True)
     options.add_argument("--burn")
     options.add_argument("--wonnx")
     options.add_argument("--gpu", help="the device of wgmax beside burn and wonnx")
@@ -157,7 +158,7 @@ def main():
     for item in items.load():
         if not re.search(given.filter, item["name"]):
             continue
-        data = items.inputs(item)
+        data = items.inputs(given.lab, item)
         answer = items.Answer(item, data)
         if not given.no_cpu:
             ours, count = wgmax(given.wgmax, item, "cpu", given.seconds, answer)
@@ -181,7 +182,7 @@ def main():
         gc.collect()
     print(table(lines))
     print("\nGB/s: the fewest bytes to read and write, over the shortest time; of ceiling: beside the "
-          "fastest\nplain pass; time ratio: wgmax's shortest time over that of the fastest peer that "
+          "fastest\nof a few plain passes; time ratio: wgmax's shortest time over that of the fastest peer that "
           "answers right.")
     if given.json:
         pathlib.Path(given.json).write_text("".join(json.dumps(row) + "\n" for row in rows))

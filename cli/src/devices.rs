@@ -3,9 +3,9 @@
 use std::io::Write;
 
 use clap::Args;
-use serde_json::{Value, json};
-use wgmax::plan::Limits;
-use wgmax::{Device, DeviceInfo, Tuning};
+use wgmax::Device;
+use wgmax_verify::text::count;
+use wgmax_verify::{NO_ADAPTER, json};
 
 use super::Outcome;
 use super::output::{self, Output, size};
@@ -29,7 +29,8 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome
         .map(|(index, info)| (Some(index), info))
         .chain([(None, cpu.info())]);
     if arguments.json {
-        let list: Vec<_> = all.map(|(index, info)| object(index, info, &info.tuning())).collect();
+        let list: Vec<_> =
+            all.map(|(index, info)| json::device(&argument(index), info, &info.tuning())).collect();
         writeln!(output, "{}", serde_json::to_string_pretty(&list)?)?;
         return Ok(Outcome::Good);
     }
@@ -66,46 +67,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome
     Ok(Outcome::Good)
 }
 
-/// The message if there is no device but the CPU.
-pub const NO_ADAPTER: &str = "No GPU adapter was found; only the CPU is used. On Debian, \
-                              mesa-vulkan-drivers has a software adapter.";
-
 /// How `--device` names a device. The CPU has no index.
 fn argument(index: Option<usize>) -> String {
     index.map_or_else(|| "cpu".to_string(), |index| index.to_string())
-}
-
-/// A limit, or "any" if there is none.
-pub fn count(limit: u32) -> String {
-    match limit {
-        u32::MAX => "any".to_string(),
-        limit => limit.to_string(),
-    }
-}
-
-/// A device as JSON.
-pub fn object(index: Option<usize>, info: &DeviceInfo, tuning: &Tuning) -> Value {
-    json!({
-        "device": argument(index),
-        "name": info.name,
-        "backend": info.backend,
-        "driver": info.driver,
-        "kind": info.kind,
-        "tuning": tuning.name(),
-        "target_parallelism": tuning.target_parallelism(),
-        "limits": limits(&info.limits),
-    })
-}
-
-/// Limits as JSON.
-pub fn limits(limits: &Limits) -> Value {
-    json!({
-        "workgroup_size": limits.workgroup_size,
-        "max_workgroups_per_dimension": limits.max_workgroups_per_dimension,
-        "max_binding_size": limits.max_binding_size,
-        "max_buffer_size": limits.max_buffer_size,
-        "alignment": limits.alignment,
-        "max_storage_buffers": limits.max_storage_buffers,
-        "max_iterations": limits.max_iterations,
-    })
 }

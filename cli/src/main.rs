@@ -1,30 +1,19 @@
 //! The command: see `wgmax --help`.
 
 mod backward;
-mod bench;
 mod check;
-mod color;
 mod compare;
 mod demo;
 mod devices;
 mod difference;
 mod explain;
-mod files;
-mod interrupt;
 mod max_pool;
 mod onnx;
-mod options;
-mod output;
-mod picture;
-mod progress;
 mod reduce_max;
-mod report;
 mod segment_max;
 mod shader;
 mod shell;
 mod source;
-mod table;
-mod targets;
 mod verify;
 
 use std::ffi::OsString;
@@ -36,6 +25,10 @@ use clap::{ColorChoice, CommandFactory, Parser, Subcommand};
 use wgmax::Extremum::{Maximum, Minimum};
 
 use output::Output;
+use wgmax_cli::{
+    Outcome, bench, color, files, interrupt, options, output, picture, progress, report, table,
+    targets,
+};
 
 /// ReduceMax, MaxPool, SegmentMax and the same of minima as WGSL compute shaders, and on the CPU.
 #[derive(Parser)]
@@ -97,17 +90,6 @@ enum Command {
     Man(shell::Man),
     /// Compare this machine's devices on random cases, bit for bit
     Verify(verify::Arguments),
-}
-
-/// The outcome of a command that completed.
-enum Outcome {
-    Good,
-    /// Results differ, or a case failed.
-    Bad,
-    /// There was nothing to run.
-    Nothing,
-    /// A signal has ended the command before it was done; see [`interrupt`].
-    CutOff,
 }
 
 const SHORT_HELP: &str = "\

@@ -5,7 +5,8 @@ use std::io::{self, BufWriter, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::{Value, json};
-use wgmax::{Element, ElementType, Tensor, TensorDesc};
+use wgmax::{Tensor, TensorDesc};
+pub use wgmax_verify::text::{counted, size, values};
 
 use super::options::Writing;
 use super::table;
@@ -78,12 +79,6 @@ pub fn put(output: &mut Output, text: impl Display) -> io::Result<()> {
     writeln!(output, "{}{rest}", table::wrapped(first, table::width(), ""))
 }
 
-/// A number of things, by the noun of one.
-pub fn counted(number: impl TryInto<u64> + Display + Copy, noun: &str) -> String {
-    let s = if number.try_into().is_ok_and(|number| number == 1) { "" } else { "s" };
-    format!("{number} {noun}{s}")
-}
-
 /// Whether stderr has errors alone.
 static QUIET: AtomicBool = AtomicBool::new(false);
 
@@ -110,24 +105,6 @@ pub fn note(line: impl Display) {
     }
 }
 
-/// Bytes in the largest unit of which there is at least one.
-pub fn size(bytes: u64) -> String {
-    if bytes == u64::MAX {
-        return "any".to_string();
-    }
-    const UNITS: [&str; 6] = ["EiB", "PiB", "TiB", "GiB", "MiB", "KiB"];
-    for (power, unit) in (1..=6).rev().zip(UNITS) {
-        let whole = 1u64 << (10 * power);
-        if bytes >= whole && bytes.is_multiple_of(whole) {
-            return format!("{} {unit}", bytes / whole);
-        }
-        if bytes >= whole {
-            return format!("{:.1} {unit}", bytes as f64 / whole as f64);
-        }
-    }
-    format!("{bytes} B")
-}
-
 /// The type and shape of a tensor as JSON.
 pub fn tensor_json(desc: &TensorDesc) -> Value {
     json!({ "type": desc.element_type().name(), "shape": desc.shape() })
@@ -136,7 +113,7 @@ pub fn tensor_json(desc: &TensorDesc) -> Value {
 /// Prints the type and shape of a tensor, and its elements, one row of the last axis a line.
 pub fn print(tensor: &Tensor, output: &mut Output) -> anyhow::Result<()> {
     writeln!(output, "{}", tensor.desc())?;
-    let values = values(tensor, MAX_PRINTED)?;
+    let values = values(tensor, MAX_PRINTED);
     let width = values.iter().map(String::len).max().unwrap_or(0);
     let row = tensor.shape().last().copied().unwrap_or(1).max(1);
     // Long rows are broken at the width of a terminal.
@@ -178,26 +155,4 @@ pub fn deliver(
 /// Whether a tensor goes to standard output.
 fn is_standard(spec: &str) -> bool {
     wgmax::io::split(spec).is_ok_and(|(path, _)| path.is_none())
-}
-
-/// The first `limit` elements as text.
-pub fn values(tensor: &Tensor, limit: usize) -> wgmax::Result<Vec<String>> {
-    fn list<T: Element>(tensor: &Tensor, limit: usize) -> wgmax::Result<Vec<String>> {
-        Ok(tensor.as_slice::<T>()?.iter().take(limit).map(|value| format!("{value:?}")).collect())
-    }
-    match tensor.element_type() {
-        ElementType::F32 => list::<f32>(tensor, limit),
-        ElementType::F64 => list::<f64>(tensor, limit),
-        ElementType::F16 => list::<half::f16>(tensor, limit),
-        ElementType::Bf16 => list::<half::bf16>(tensor, limit),
-        ElementType::I8 => list::<i8>(tensor, limit),
-        ElementType::U8 => list::<u8>(tensor, limit),
-        ElementType::I16 => list::<i16>(tensor, limit),
-        ElementType::U16 => list::<u16>(tensor, limit),
-        ElementType::I32 => list::<i32>(tensor, limit),
-        ElementType::U32 => list::<u32>(tensor, limit),
-        ElementType::I64 => list::<i64>(tensor, limit),
-        ElementType::U64 => list::<u64>(tensor, limit),
-        ElementType::Bool => list::<bool>(tensor, limit),
-    }
 }

@@ -1,8 +1,7 @@
 //! Random cases on a device.
 
 use pyo3::prelude::*;
-use wgmax::operator::Operator;
-use wgmax::sweep::Case;
+use wgmax_verify::{Case, Subject, Verdict, judge};
 
 use crate::device::{chosen, cpu};
 use crate::threads::detached;
@@ -31,29 +30,22 @@ pub(crate) fn verify(
     let mut found = Verification { cases, differing: Vec::new(), failed: Vec::new() };
     for index in 0..cases {
         py.check_signals()?;
-        match detached(py, || is_right(&device, seed, index)) {
+        let verdict = detached(py, || {
+            let case = Case::nth(seed, index)?;
+            let subject = Subject::new(device.clone(), cpu());
+            match pollster::block_on(judge(&subject, &case)) {
+                Verdict::Same => Ok(None),
+                Verdict::Differs(_) => Ok(Some(case.to_string())),
+                Verdict::Failed(error) => Err(error),
+            }
+        });
+        match verdict {
             Ok(None) => {}
             Ok(Some(case)) => found.differing.push(format!("case {index} of seed {seed}: {case}")),
             Err(error) => found.failed.push(format!("case {index} of seed {seed}: {error}")),
         }
     }
     Ok(found)
-}
-
-/// Whether a case is right; otherwise what it is.
-fn is_right(device: &wgmax::Device, seed: u64, index: u64) -> wgmax::Result<Option<String>> {
-    let case = Case::nth(seed, index)?;
-    let found = case.run(device)?;
-    let expected = match device.is_cpu() {
-        true => case.expected()?,
-        false => case.execute(cpu(), &case.own_plan(cpu())?)?,
-    };
-    let mut right = found.len() == expected.len();
-    for (found, expected) in found.iter().zip(&expected) {
-        right &= wgmax::compare(found, expected)?.is_equal();
-    }
-    let name = |operator: &Operator| operator.name();
-    Ok((!right).then(|| format!("{}: {case}", name(&case.operator))))
 }
 
 #[pymethods]

@@ -184,7 +184,6 @@ impl Device {
 
     /// This device with `edit` applied to each shader's text before it is compiled. Tests plant
     /// faults with it, to see that they are found. The CPU has no shaders and is unchanged.
-    #[cfg(feature = "oracle")]
     #[doc(hidden)]
     pub fn with_edited_shaders(
         &self,

@@ -113,7 +113,6 @@ impl Gpu {
     }
 
     /// The same device, on which `edit` changes the texts of shaders before compilation.
-    #[cfg(feature = "oracle")]
     pub(crate) fn with_edit(&self, edit: pipeline::Edit) -> Self {
         Self {
             #[cfg(not(target_family = "wasm"))]

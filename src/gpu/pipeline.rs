@@ -45,16 +45,13 @@ pub(crate) struct Pipelines {
     #[cfg(feature = "pipeline-cache")]
     file: Option<PipelineFile>,
     slots: Mutex<Slots>,
-    #[cfg(feature = "oracle")]
     edited: Option<Edited>,
 }
 
 /// Changes the texts of shaders before compilation.
-#[cfg(feature = "oracle")]
 pub(crate) type Edit = Arc<dyn Fn(&Shader, String) -> String + Send + Sync>;
 
 /// An edit, and the pipelines of shaders that it leaves as they are.
-#[cfg(feature = "oracle")]
 struct Edited {
     edit: Edit,
     others: Arc<Pipelines>,
@@ -77,7 +74,6 @@ impl Pipelines {
 
     fn create(&self, device: &wgpu::Device, shader: &Shader) -> Arc<wgpu::ComputePipeline> {
         let source = shader.source();
-        #[cfg(feature = "oracle")]
         let source = match &self.edited {
             None => source,
             Some(Edited { edit, others }) => match edit(shader, source.clone()) {
@@ -93,7 +89,6 @@ impl Pipelines {
     }
 
     /// Pipelines of edited texts, beside those of the shaders that an edit leaves as they are.
-    #[cfg(feature = "oracle")]
     pub(crate) fn with_edit(edit: Edit, others: Arc<Self>) -> Self {
         Self { edited: Some(Edited { edit, others }), ..Self::default() }
     }
@@ -128,7 +123,6 @@ impl Pipelines {
     /// Removes a pipeline whose creation failed.
     pub(crate) fn forget(&self, shader: &Shader) {
         self.slots().slots.remove(shader);
-        #[cfg(feature = "oracle")]
         if let Some(Edited { others, .. }) = &self.edited {
             others.forget(shader);
         }

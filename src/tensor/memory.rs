@@ -85,14 +85,14 @@ impl Default for Words {
 }
 
 /// An empty vector for `len` items.
-pub(crate) fn reserved<T>(len: usize) -> Result<Vec<T>> {
+pub fn reserved<T>(len: usize) -> Result<Vec<T>> {
     let mut items = Vec::new();
     items.try_reserve_exact(len).map_err(|_| refused(len as u128 * size_of::<T>() as u128))?;
     Ok(items)
 }
 
 /// A vector of `len` equal items.
-pub(crate) fn repeated<T: Clone>(item: T, len: usize) -> Result<Vec<T>> {
+pub fn repeated<T: Clone>(item: T, len: usize) -> Result<Vec<T>> {
     let mut items = reserved(len)?;
     items.resize(len, item);
     Ok(items)
@@ -106,7 +106,7 @@ pub(crate) fn copied<T: Copy>(from: &[T]) -> Result<Vec<T>> {
 }
 
 /// Adds an item.
-pub(crate) fn push<T>(items: &mut Vec<T>, item: T) -> Result<()> {
+pub fn push<T>(items: &mut Vec<T>, item: T) -> Result<()> {
     let more = items.try_reserve(1);
     more.map_err(|_| refused((items.len() as u128 + 1) * size_of::<T>() as u128))?;
     items.push(item);
@@ -114,7 +114,7 @@ pub(crate) fn push<T>(items: &mut Vec<T>, item: T) -> Result<()> {
 }
 
 /// The items of an iterator, of which there may be any number.
-pub(crate) fn collected<T>(from: impl Iterator<Item = T>) -> Result<Vec<T>> {
+pub fn collected<T>(from: impl Iterator<Item = T>) -> Result<Vec<T>> {
     let mut items = reserved(from.size_hint().0)?;
     for item in from {
         push(&mut items, item)?;

@@ -2,7 +2,6 @@
 
 #![allow(unsafe_code)]
 
-#[cfg(feature = "oracle")]
 use std::sync::atomic::{AtomicU8, Ordering};
 
 /// A loop together with its data.
@@ -61,7 +60,6 @@ impl Extension {
     /// Whether loops run with it: this processor has it, and no test has set a narrower limit.
     #[inline]
     pub fn is_used(self) -> bool {
-        #[cfg(feature = "oracle")]
         if self as u8 > WIDEST.load(Ordering::Relaxed) {
             return false;
         }
@@ -71,11 +69,9 @@ impl Extension {
 
 /// The widest extension that loops run with. Tests lower it, so that one processor runs the loops of
 /// others too.
-#[cfg(feature = "oracle")]
 static WIDEST: AtomicU8 = AtomicU8::new(Extension::Avx512 as u8);
 
 /// Runs all loops of this process from now on with extensions no wider than this one.
-#[cfg(feature = "oracle")]
 pub fn limit_extension(widest: Extension) {
     WIDEST.store(widest as u8, Ordering::Relaxed);
 }

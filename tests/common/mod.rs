@@ -7,9 +7,10 @@ pub mod onnx;
 pub mod program;
 
 pub use adapter::gpu;
-pub use wgmax::sweep::Random;
-use wgmax::sweep::Style;
-use wgmax::{Device, ElementType, Tensor, Tuning, compare, operator::Operator, oracle};
+use wgmax::{Device, ElementType, Tensor, Tuning, compare, operator::Operator};
+pub use wgmax_verify::Random;
+use wgmax_verify::Style;
+use wgmax_verify::oracle;
 
 /// The seed of a run: `WGMAX_SEED`, or 1.
 pub fn seed() -> u64 {
@@ -28,7 +29,7 @@ pub fn rounds(default: u64) -> u64 {
 
 /// Random elements of a style by its number in [`Style::ALL`].
 pub fn tensor(t: ElementType, shape: &[usize], style: usize, random: &mut Random) -> Tensor {
-    wgmax::sweep::tensor(t, shape, Style::ALL[style], random).unwrap()
+    wgmax_verify::tensor(t, shape, Style::ALL[style], random).unwrap()
 }
 
 /// The device with the plans that hardware gets, and with those that software adapters get:
@@ -44,7 +45,7 @@ pub fn describe(device: &Device) -> String {
 
 /// Ids as a tensor of `i32` or `i64`.
 pub fn ids_tensor(t: ElementType, ids: &[i64]) -> Tensor {
-    wgmax::sweep::ids_tensor(t, ids).unwrap()
+    wgmax_verify::ids_tensor(t, ids).unwrap()
 }
 
 /// Runs an operator on devices, and compares all results with the oracle's, bit for bit.

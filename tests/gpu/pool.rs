@@ -4,8 +4,8 @@ use super::{check_random, check_within, compare_launches, plan_within, rounds, v
 use crate::common::{Random, check_oracle, describe, gpu, plans, seed, tensor};
 use wgmax::operator::{Indices, Layout, MaxPool, Operator, Order, Rounding};
 use wgmax::plan::Limits;
-use wgmax::sweep::Kind;
 use wgmax::{Device, ElementType, Error, Nan, RunOptions, Tensor, TensorDesc, Tuning};
+use wgmax_verify::Kind;
 
 #[test]
 fn random_pools_agree_three_ways() {

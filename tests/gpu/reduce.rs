@@ -4,8 +4,8 @@ use super::{check_random, check_within, compare_launches, rounds, variants};
 use crate::common::{Random, check_oracle, gpu, plans, seed, tensor};
 use wgmax::operator::{Operator, Positions, ReduceMax};
 use wgmax::plan::Limits;
-use wgmax::sweep::Kind;
 use wgmax::{Device, ElementType, Extremum, Nan, Tensor, Tuning};
+use wgmax_verify::Kind;
 
 #[test]
 fn random_reductions_agree_three_ways() {

@@ -4,8 +4,8 @@ use super::{check_random, check_within, plan_within, rounds, variant};
 use crate::common::{Random, check_oracle, describe, gpu, ids_tensor, plans, seed, tensor};
 use wgmax::operator::{EmptySegment, Operator, SegmentMax};
 use wgmax::plan::Limits;
-use wgmax::sweep::{Kind, Narrow};
-use wgmax::{Device, DeviceTensor, ElementType, Nan, Tensor, Tuning, compare, oracle};
+use wgmax::{Device, DeviceTensor, ElementType, Nan, Tensor, Tuning, compare};
+use wgmax_verify::{Kind, Narrow, oracle};
 
 #[test]
 fn random_segments_agree_three_ways() {

@@ -1,25 +1,19 @@
 //! Random cases on a GPU against the CPU kernels, one at a time, as `wgmax verify` runs them.
 
 use std::cell::{Cell, RefCell};
-use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::rc::Rc;
+use std::time::Duration;
 
 use js_sys::Promise;
 use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
 use wasm_bindgen_futures::future_to_promise;
-use wgmax::operator::Operator;
-use wgmax::plan::{Plan, Shader};
-use wgmax::sweep::{Case, Kind, shrink_async};
-use wgmax::{ElementType, Tensor, compare};
+use wgmax::plan::Shader;
+use wgmax_verify::{Case, Choice, Kind, Outcome, Report, Subject, json};
 
 use crate::device::Device;
 use crate::error::js;
-use crate::host::{HostTensor, comparison};
 use crate::object::{array, object};
-
-/// The maximum number of runs to make a case smaller.
-const MAX_TRIES: usize = 500;
 
 /// The cases of a seed, on one device.
 #[wasm_bindgen]
@@ -28,22 +22,10 @@ pub struct Sweep {
 }
 
 struct Shared {
-    device: wgmax::Device,
-    cpu: wgmax::Device,
-    seed: u64,
+    subject: Subject,
+    /// What was found so far, and the same subject.
+    report: RefCell<Report>,
     stopped: Cell<bool>,
-    /// What was launched.
-    shaders: RefCell<HashSet<Shader>>,
-    /// The cases that launched a kernel, for the element type of their data.
-    launched: RefCell<BTreeMap<(&'static str, ElementType), u32>>,
-}
-
-/// Results that are not as expected.
-#[derive(Clone)]
-struct Difference {
-    case: Case,
-    expected: Vec<Tensor>,
-    actual: Vec<Tensor>,
 }
 
 #[wasm_bindgen]
@@ -51,15 +33,21 @@ impl Sweep {
     /// The cases of a seed, an integer of up to 53 bits, on a device.
     #[wasm_bindgen(constructor)]
     pub fn new(device: &Device, seed: f64) -> Sweep {
-        let shared = Shared {
-            device: device.inner.clone(),
-            cpu: wgmax::Device::cpu(),
-            seed: seed as u64,
-            stopped: Cell::new(false),
-            shaders: RefCell::default(),
-            launched: RefCell::default(),
+        let cpu = wgmax::Device::cpu();
+        // The command opens no device of a browser.
+        let subject = || Subject { argument: None, ..Subject::new(device.inner.clone(), &cpu) };
+        let choice = Choice { seed: seed as u64, ..Choice::default() };
+        let report = Report {
+            subjects: vec![subject()],
+            refused: Vec::new(),
+            sweep: wgmax_verify::Sweep::new(choice, 1),
+            device: None,
+            command: String::new(),
+            system: String::new(),
+            max_growth: None,
         };
-        Self { shared: Rc::new(shared) }
+        let (report, stopped) = (RefCell::new(report), Cell::new(false));
+        Self { shared: Rc::new(Shared { subject: subject(), report, stopped }) }
     }
 
     /// The operators.
@@ -67,17 +55,12 @@ impl Sweep {
         array(Kind::ALL.map(Kind::name))
     }
 
-    /// The operator and the element type of a case.
-    pub fn kind(index: u32) -> JsValue {
-        let (kind, element_type) = Case::kind(index.into());
-        array([kind.name(), element_type.name()])
-    }
-
-    /// A promise of the outcome of a case: its `verdict`, `"same"`, `"differs"` or `"failed"`; the
-    /// `error` of one that failed, and the `finding` of one that differs, if it is wanted.
-    pub fn step(&self, index: u32, wants_finding: bool) -> Promise {
+    /// A promise of the outcome of a case: its `operator`, `type` and `verdict`, which is `"same"`,
+    /// `"differs"` or `"failed"`; the `error` of one that failed, and whether it was the last; the
+    /// `finding` of one that differs and was examined, as JSON.
+    pub fn step(&self, index: u32) -> Promise {
         let shared = self.shared.clone();
-        future_to_promise(async move { Ok(shared.step(index.into(), wants_finding).await) })
+        future_to_promise(async move { Ok(shared.step(index.into()).await) })
     }
 
     /// Ends the search for a smaller case.
@@ -85,35 +68,14 @@ impl Sweep {
         self.shared.stopped.set(true);
     }
 
-    /// For each kernel the cases that launched it, for each element type, and what identifies the
-    /// texts that ran: as in the report of `wgmax verify`.
-    pub fn kernels(&self) -> JsValue {
-        let (launched, shaders) = (self.shared.launched.borrow(), self.shared.shaders.borrow());
-        let names = wgmax::operator::kernels().into_iter().map(|kernel| kernel.name());
-        let known: HashSet<&str> = Kind::ALL
-            .into_iter()
-            .flat_map(Kind::kernels)
-            .chain(launched.keys().map(|key| key.0))
-            .collect();
-        array(names.filter(|name| known.contains(name)).map(|name| {
-            let mut texts: Vec<String> =
-                shaders.iter().filter(|s| s.kernel.name() == name).map(Shader::source).collect();
-            texts.sort_unstable();
-            texts.dedup();
-            let mut crc = crc32fast::Hasher::new();
-            for text in &texts {
-                crc.update(text.as_bytes());
-                crc.update(&[0]);
-            }
-            let own = launched.iter().filter(|((kernel, _), _)| *kernel == name);
-            let cases = own.map(|((_, t), &cases)| array([JsValue::from(t.name()), cases.into()]));
-            object([
-                ("kernel", name.into()),
-                ("cases", array(cases)),
-                ("texts", (texts.len() as u32).into()),
-                ("crc32", format!("{:08x}", crc.finalize()).into()),
-            ])
-        }))
+    /// The report as JSON, from the name of the browser, whether cases are left, and the time.
+    pub fn certificate(&self, browser: String, cut_off: bool, seconds: f64) -> String {
+        let mut report = self.shared.report.borrow_mut();
+        report.command = format!("the page \"Verify\" in {browser}");
+        report.system = browser;
+        report.sweep.is_cut_off = cut_off;
+        report.sweep.elapsed = Duration::try_from_secs_f64(seconds).unwrap_or_default();
+        json::object(&report).to_string()
     }
 }
 
@@ -128,155 +90,53 @@ impl Device {
 }
 
 impl Shared {
-    async fn step(&self, index: u64, wants_finding: bool) -> JsValue {
-        let (kind, element_type) = Case::kind(index);
-        let (verdict, detail) = match self.fills(index).await {
-            Ok(None) => ("same", JsValue::UNDEFINED),
-            Ok(Some(found)) if wants_finding => ("differs", self.finding(found).await),
-            Ok(Some(_)) => ("differs", JsValue::UNDEFINED),
-            Err(error) => ("failed", js(error)),
+    async fn step(&self, index: u64) -> JsValue {
+        let result = match self.outcome(index).await {
+            Ok(outcome) => self.report.borrow_mut().sweep.scores[0].record(index, outcome),
+            Err(error) => {
+                self.report.borrow_mut().sweep.scores[0].fail(index, &error);
+                Err(error)
+            }
         };
+        let mut report = self.report.borrow_mut();
+        report.sweep.cases += 1;
+        let verdict = match &result {
+            Ok(true) => "same",
+            Ok(false) => "differs",
+            Err(_) => "failed",
+        };
+        let (kind, element_type) = Case::kind(index);
         object([
-            ("case", (index as f64).into()),
             ("operator", kind.name().into()),
             ("type", element_type.name().into()),
             ("verdict", verdict.into()),
-            (if verdict == "failed" { "error" } else { "finding" }, detail),
+            ("error", result.err().map_or(JsValue::UNDEFINED, js)),
+            ("isLast", report.sweep.scores[0].given_up.is_some().into()),
+            ("finding", self.finding(&report, index)),
         ])
     }
 
-    /// Runs the fills of a case until one differs.
-    async fn fills(&self, index: u64) -> wgmax::Result<Option<Difference>> {
-        let fills = Case::fills(self.seed, index)?;
-        let mut kernels = BTreeSet::new();
-        let mut found = None;
-        // Fills with the same limits have one plan.
-        for fills in fills.chunk_by(|a, b| a.narrow == b.narrow) {
-            let plan = fills[0].plan(&self.device)?;
-            kernels.extend(plan.shaders().map(|shader| shader.kernel.name()));
-            self.shaders.borrow_mut().extend(plan.shaders().copied());
-            for case in fills {
-                found = found.or(self.judge(case, &plan).await?);
-            }
-            if found.is_some() {
-                break;
-            }
-        }
-        let (_, element_type) = Case::kind(index);
-        let mut launched = self.launched.borrow_mut();
-        for kernel in kernels {
-            *launched.entry((kernel, element_type)).or_default() += 1;
-        }
-        Ok(found)
-    }
-
-    async fn judge(&self, case: &Case, plan: &Plan) -> wgmax::Result<Option<Difference>> {
-        let expected = case.execute(&self.cpu, &case.own_plan(&self.cpu)?)?;
-        let actual = case.execute_async(&self.device, plan).await?;
-        let differs = !are_equal(&expected, &actual);
-        Ok(differs.then(|| Difference { case: case.clone(), expected, actual }))
-    }
-
-    /// A difference, examined: the smallest case like it, and the launch that is to blame.
-    async fn finding(&self, found: Difference) -> JsValue {
-        let small = RefCell::new(found.clone());
-        let differs = async |case: &Case| {
-            let judged = match case.plan(&self.device) {
-                Ok(plan) if !self.stopped.get() => self.judge(case, &plan).await,
-                _ => return false,
-            };
-            let Ok(Some(difference)) = judged else { return false };
-            *small.borrow_mut() = difference;
-            true
+    async fn outcome(&self, index: u64) -> wgmax::Result<Outcome> {
+        let fills = self.report.borrow().sweep.choice.fills(index)?;
+        let mut goes_on = || !self.stopped.get();
+        // The report is not borrowed while this waits.
+        let outcome = {
+            let report = self.report.borrow();
+            report.sweep.scores[0].outcome(&self.subject, index, &fills, &mut goes_on)
         };
-        let again = differs(&found.case).await;
-        if again {
-            // It returns the last case for which `differs` was true, which is `small`.
-            shrink_async(&found.case, MAX_TRIES, differs).await;
+        Ok(outcome.await)
+    }
+
+    /// The last finding, if it is of this case, with the text of the shader that is to blame.
+    fn finding(&self, report: &Report, index: u64) -> JsValue {
+        let last = report.sweep.scores[0].findings.last();
+        let Some(finding) = last.filter(|finding| finding.index == index) else {
+            return JsValue::UNDEFINED;
+        };
+        let mut value = json::finding(report, &self.subject, finding);
+        if let Some(launch) = &finding.launch {
+            value["launch"]["source"] = launch.shader.source().into();
         }
-        let small = small.into_inner();
-        let oracle = small.case.expected().ok().map(|oracle| match () {
-            () if are_equal(&oracle, &small.expected) => "expected",
-            () if are_equal(&oracle, &small.actual) => "actual",
-            () => "neither",
-        });
-        let launch = if again { self.differing_launch(&small.case).await.ok() } else { None };
-        object([
-            ("found", found.object()),
-            ("smallest", small.object()),
-            ("again", again.into()),
-            ("oracle", oracle.map_or(JsValue::NULL, JsValue::from)),
-            ("launch", launch.flatten().unwrap_or(JsValue::NULL)),
-        ])
+        value.to_string().into()
     }
-
-    /// The first launch after which the device's buffers differ from the CPU's.
-    async fn differing_launch(&self, case: &Case) -> wgmax::Result<Option<JsValue>> {
-        let plan = case.plan(&self.device)?;
-        let (mut expected, mut actual) = (Vec::new(), Vec::new());
-        for (device, written) in [(&self.cpu, &mut expected), (&self.device, &mut actual)] {
-            let inputs = case.upload_async(device, &plan).await?;
-            let inputs: Vec<_> = inputs.iter().collect();
-            let after = |launch: usize, bytes: &[u8]| written.push((launch, bytes.to_vec()));
-            device.execute_traced_async(&plan, &inputs, after).await?;
-        }
-        // `zip` leaves out the padding that only one side has.
-        let mut pairs = expected.iter().zip(&actual);
-        let differing = pairs.find(|(a, b)| a.1.iter().zip(&b.1).any(|(a, b)| a != b));
-        let number = differing.map(|((number, _), _)| *number);
-        Ok(number.and_then(|number| Some((number, plan.launches().get(number)?))).map(
-            |(number, launch)| {
-                object([
-                    ("shader", launch.shader().label().into()),
-                    ("number", (number as u32 + 1).into()),
-                    ("of", (plan.launches().len() as u32).into()),
-                    ("source", launch.shader().source().into()),
-                ])
-            },
-        ))
-    }
-}
-
-impl Difference {
-    fn object(&self) -> JsValue {
-        let inputs = self.case.tensors.iter().map(|tensor| {
-            object([
-                ("type", tensor.desc().to_string().into()),
-                ("tensor", HostTensor(tensor.clone()).into()),
-            ])
-        });
-        let pairs = self.actual.iter().zip(&self.expected).enumerate();
-        let results = pairs.filter_map(|(number, (actual, expected))| {
-            let compared = compare(actual, expected).ok();
-            let differs = compared.as_ref().is_none_or(|compared| !compared.is_equal());
-            differs.then(|| {
-                object([
-                    ("result", self.name(number).into()),
-                    ("type", expected.desc().to_string().into()),
-                    ("comparison", compared.as_ref().map_or(JsValue::NULL, comparison)),
-                ])
-            })
-        });
-        object([
-            ("what", self.case.to_string().into()),
-            ("inputs", array(inputs)),
-            ("results", array(results)),
-        ])
-    }
-
-    /// The name of a result.
-    fn name(&self, result: usize) -> &'static str {
-        let has_status = matches!(&self.case.operator, Operator::SegmentMax(op) if op.get_status());
-        match result {
-            _ if has_status && result + 1 == self.actual.len() => "status",
-            0 => "values",
-            _ => "indices",
-        }
-    }
-}
-
-/// Whether results have the same types, shapes and bits.
-fn are_equal(expected: &[Tensor], actual: &[Tensor]) -> bool {
-    let same = |(a, b): (&Tensor, &Tensor)| compare(b, a).is_ok_and(|report| report.is_equal());
-    expected.len() == actual.len() && expected.iter().zip(actual).all(same)
 }

@@ -1,5 +1,6 @@
 //! The work items: operators with attributes and inputs, and the fewest bytes that they move.
 
+use regex::Regex;
 use serde::Deserialize;
 use wgmax::operator::{
     EmptySegment, Indices, Layout, MaxPool, MaxPoolBackward, Operator, Positions, ReduceMax,
@@ -82,6 +83,14 @@ fn list(numbers: &[i64]) -> String {
     }
 }
 
+/// The work items whose names match.
+pub fn matching(filter: &Regex) -> anyhow::Result<Vec<Item>> {
+    let mut items = all()?;
+    items.retain(|item| filter.is_match(&item.name));
+    anyhow::ensure!(!items.is_empty(), "no item's name matches {filter}");
+    Ok(items)
+}
+
 /// All work items.
 pub fn all() -> anyhow::Result<Vec<Item>> {
     Ok(serde_json::from_str(include_str!("items.json"))?)
@@ -136,22 +145,6 @@ impl Item {
 
     pub fn element_type(&self) -> anyhow::Result<ElementType> {
         Ok(self.dtype.parse()?)
-    }
-
-    /// The same kind of item with at most so many elements: a part of the first axes. Rows and
-    /// windows stay as they are, unless a row alone has too many elements.
-    pub fn smaller(&self, elements: usize) -> Self {
-        let mut item = self.clone();
-        while item.shape.iter().product::<usize>() > elements {
-            let Some(axis) = item.shape.iter().position(|&size| size > 1) else { break };
-            item.shape[axis] /= 2;
-            if let Attributes::Segment { num_segments, dist, .. } = &mut item.attrs
-                && !matches!(dist, SegmentSizes::Giant)
-            {
-                *num_segments = (*num_segments / 2).max(1);
-            }
-        }
-        item
     }
 
     /// The number of segments and their sizes.

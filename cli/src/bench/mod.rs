@@ -1,51 +1,44 @@
-//! `wgmax bench`: the work items compared with the fastest plain pass over the same bytes.
+//! `wgmax bench`: the work items compared with plain passes over the same bytes.
 
-mod costs;
-mod cpu;
-mod data;
-mod gpu;
-mod growth;
-mod item;
-mod pipelines;
+pub mod cpu;
+pub mod data;
+pub mod gpu;
+pub mod item;
 mod plot;
 mod report;
-mod times;
-mod traffic;
+pub mod times;
 
 use std::io::Write;
 use std::path::PathBuf;
 
 use clap::Args;
 use regex::Regex;
-use wgmax::{Device, Tensor};
+use wgmax::plan::Plan;
+use wgmax::{Device, DeviceTensor, Tensor, TensorDesc};
 
 use super::Outcome;
 use super::interrupt::{self, Polling};
-use super::options::{On, PlanChoice};
+use super::options::On;
 use super::output::{self, Output};
 use super::report::{WholeFile, file};
 use super::table;
 use super::targets::Targets;
-use costs::Cost;
-use cpu::Cpu;
 use gpu::Gpu;
 use item::Item;
-use pipelines::Pipelines;
-use report::{Report, Row};
-use times::{Budget, Times};
+pub use report::Report;
+use report::Row;
+use times::{Budget, Times, seconds};
 
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
   wgmax bench --device gpu --plot speed.svg
   wgmax bench --filter columns --seconds 0.2 --json speed.json
-  wgmax bench --traffic --plan hardware --plot traffic.svg
-  wgmax bench --list
-  wgmax bench --device gpu --pipelines")]
+  wgmax bench --list")]
 pub struct Arguments {
     #[command(flatten)]
     on: On,
-    /// Only items whose name matches this regular expression; "costs" are the fixed costs of calls
+    /// Only items whose name matches this regular expression
     #[arg(long, value_name = "REGEX", default_value = "")]
     filter: Regex,
     /// Runs of each item; by default as many as fit in --seconds
@@ -57,36 +50,25 @@ pub struct Arguments {
     /// Write all measurements as JSON; - for standard output, and the table on stderr
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// Plot the fraction of the bandwidth ceiling that each item reaches, or what is counted
+    /// Plot the fraction of the bandwidth ceiling that each item reaches
     #[arg(long, value_name = "FILE.svg")]
     plot: Option<PathBuf>,
-    /// Also measure inputs of growing size, and plot their times
-    #[arg(long, value_name = "FILE.svg")]
-    growth: Option<PathBuf>,
     /// List the items without measuring them
     #[arg(long)]
     list: bool,
-    /// Count what the launches load and store, on a modelled GPU, instead of measuring times
-    #[arg(long, conflicts_with_all = ["list", "runs", "seconds", "growth", "device"])]
-    traffic: bool,
-    /// Elements of an item that is counted, at most
-    #[arg(long, value_name = "N", default_value_t = 4 << 20, requires = "traffic")]
-    elements: usize,
-    /// Count with rows that begin at multiples of so many bytes, as textures are copied to buffers
-    #[arg(long, value_name = "BYTES", default_value_t = 1, requires = "traffic",
-        value_parser = clap::value_parser!(u16).range(1..))]
-    row_bytes: u16,
-    /// Only make the pipelines of the items, and print what the driver takes to compile each
-    #[arg(long, conflicts_with_all = ["runs", "plot", "growth", "list", "traffic"])]
-    pipelines: bool,
 }
+
+/// Bytes of all copies of an input, which are used in turn: more than the caches of most processors
+/// and GPUs.
+const ROTATED: u64 = 256 << 20;
+const MAX_COPIES: u64 = 64;
 
 /// The measurement of an item.
 #[derive(Default)]
 pub struct Measured {
     item: Times,
-    /// Times of the plain pass, which runs in turn with the item. On the CPU the first is the
-    /// shortest of the search.
+    /// Times of the plain pass, which runs in turn with the item. On the CPU the first is the one
+    /// that it was chosen by.
     ceiling: Times,
     /// Bytes that the plain pass moves.
     ceiling_bytes: u64,
@@ -106,69 +88,87 @@ pub struct Measured {
 }
 
 /// The device that items are measured on.
-enum Bench {
-    Cpu(Cpu),
-    Gpu(Box<Gpu>),
+pub struct Bench {
+    pub device: Device,
+    /// Its clock and plain passes, if it is a GPU.
+    pub gpu: Option<Gpu>,
+}
+
+/// An item that is ready to be measured.
+pub struct Prepared {
+    plan: Plan,
+    /// Copies of the inputs, which are used in turn.
+    copies: Vec<Vec<DeviceTensor>>,
+    /// The bytes that the plain pass writes.
+    write: u64,
 }
 
 impl Bench {
-    fn open(On { device, planning }: &On) -> anyhow::Result<Self> {
-        let cpu = || Ok(Self::Cpu(Cpu::new(planning.open("cpu")?)));
-        let gpu = |name| Ok(Self::Gpu(Box::new(Gpu::open(name, planning)?)));
-        match device.as_str() {
-            "cpu" => cpu(),
-            "auto" if wgmax::adapter("hardware").is_err() => cpu(),
-            "auto" => gpu("hardware"),
-            name => gpu(name),
+    pub fn open(On { device, planning }: &On) -> anyhow::Result<Self> {
+        let name = match device.as_str() {
+            "auto" if wgmax::adapter("hardware").is_err() => "cpu",
+            "auto" => "hardware",
+            name => name,
+        };
+        if name == "cpu" {
+            return Ok(Self { device: planning.open("cpu")?, gpu: None });
         }
+        let gpu = Gpu::open(name)?;
+        let device = planning.apply(Device::from_wgpu(&gpu.clock.device, &gpu.clock.queue));
+        Ok(Self { device, gpu: Some(gpu) })
     }
 
-    fn device(&self) -> &Device {
-        match self {
-            Self::Cpu(cpu) => cpu.device(),
-            Self::Gpu(gpu) => gpu.device(),
-        }
-    }
-
-    /// The clock, and the seconds of an empty submit.
+    /// The clock, and the seconds of an empty submit and the wait for it.
     fn clock(&self) -> (&'static str, f64) {
-        match self {
-            Self::Cpu(_) => ("wall", 0.0),
-            Self::Gpu(gpu) => gpu.clock(),
+        match &self.gpu {
+            None => ("wall", 0.0),
+            Some(gpu) if gpu.clock.has_timestamps() => ("GPU timestamps", gpu.clock.fixed),
+            Some(gpu) => ("wall", gpu.clock.fixed),
         }
     }
 
-    fn costs(&self) -> anyhow::Result<Vec<Cost>> {
-        match self {
-            Self::Cpu(cpu) => cpu.costs(),
-            Self::Gpu(gpu) => gpu.costs(),
+    fn measure(&self, item: &Item, budget: Budget) -> anyhow::Result<Measured> {
+        let descs = item.inputs()?;
+        let descs: Vec<&TensorDesc> = descs.iter().collect();
+        // Before the operator runs for the first time.
+        let compile = || seconds(|| self.device.prepare(item.operator(), &descs));
+        let compiled = self.gpu.as_ref().map(|gpu| (gpu, compile()));
+        let inputs = data::inputs(item)?;
+        let prepared = Prepared {
+            plan: self.device.plan(item.operator(), &descs)?,
+            copies: copies(&self.device, item, &inputs)?,
+            write: item.plain_writes()?,
+        };
+        let first: Vec<&DeviceTensor> = prepared.copies[0].iter().collect();
+        let results = self.device.execute(&prepared.plan, &first)?;
+        let results: Vec<Tensor> =
+            results.iter().map(DeviceTensor::download).collect::<wgmax::Result<_>>()?;
+        let mut measured = Measured {
+            copies: prepared.copies.len(),
+            inputs_crc32: digests(&inputs),
+            results_crc32: digests(&results),
+            ..Measured::default()
+        };
+        drop((inputs, results));
+        match compiled {
+            None => cpu::measure(&self.device, &prepared, budget, &mut measured)?,
+            Some((gpu, (time, compiled))) => {
+                measured.prepare = Some(time);
+                gpu.measure(&self.device, &prepared, &compiled?, budget, &mut measured)?;
+            }
         }
-    }
-
-    fn measure(&mut self, item: &Item, budget: Budget) -> anyhow::Result<Measured> {
-        match self {
-            Self::Cpu(cpu) => cpu.measure(item, budget),
-            Self::Gpu(gpu) => gpu.measure(item, budget),
-        }
+        Ok(measured)
     }
 }
 
 pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome> {
     let targets = Targets::default()
         .report("--json ", arguments.json.as_deref())
-        .report("--plot ", arguments.plot.as_deref())
-        .report("--growth ", arguments.growth.as_deref());
+        .report("--plot ", arguments.plot.as_deref());
     targets.check(&[], None)?;
     let mut stderr = Output::stderr();
     let output = if targets.have_standard() { &mut stderr } else { output };
-    let mut items = item::all()?;
-    items.retain(|item| arguments.filter.is_match(&item.name));
-    let costs = arguments.filter.is_match("costs");
-    anyhow::ensure!(
-        costs || !items.is_empty() || arguments.growth.is_some(),
-        "no item's name matches {}",
-        arguments.filter
-    );
+    let items = item::matching(&arguments.filter)?;
     if arguments.list {
         for item in &items {
             let text = table::wrapped(&item.description(), table::width(), &" ".repeat(21));
@@ -176,81 +176,45 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome
         }
         return Ok(Outcome::Good);
     }
-    if arguments.traffic {
-        return count(arguments, &items, output);
-    }
-    if arguments.pipelines {
-        let json = file(&arguments.json)?;
-        let pipelines = Pipelines::make(&arguments.on.open()?, &items)?;
-        writeln!(output, "{pipelines}")?;
-        write(json, || Ok(format!("{:#}\n", pipelines.json())))?;
-        return Ok(if pipelines.all_made() { Outcome::Good } else { Outcome::Bad });
-    }
     let budget =
         Budget { runs: arguments.runs.map(|runs| runs as usize), seconds: arguments.seconds };
     let (json, plot) = (file(&arguments.json)?, file(&arguments.plot)?);
-    let growth = file(&arguments.growth)?;
+    let report = measure(&arguments.on, items, budget)?;
+    writeln!(output, "{report}")?;
+    write(json, || format!("{:#}\n", report.json()))?;
+    write(plot, || plot::fractions(&report))?;
+    Ok(if report.cut_off { Outcome::CutOff } else { Outcome::Good })
+}
+
+/// Measures items, until a signal comes.
+pub fn measure(on: &On, items: Vec<Item>, budget: Budget) -> anyhow::Result<Report> {
     let polling = Polling::start();
-    let mut bench = Bench::open(&arguments.on)?;
-    let mut report = Report::new(bench.device(), bench.clock());
-    if costs {
-        report.costs = bench.costs()?;
-        // A signal leaves some without a time.
-        report.costs.retain(|cost| cost.times.count() > 0);
-    }
-    // `None` if a signal came before there was a time.
-    let mut measure = |item: Item| {
+    let bench = Bench::open(on)?;
+    let mut report = Report::new(&bench.device, bench.clock());
+    for item in items {
         if interrupt::requested() {
-            return None;
+            break;
         }
         let result = bench.measure(&item, budget).map_err(|e| format!("{e:#}"));
+        // A signal came before there was a time.
         if result.as_ref().is_ok_and(|measured| measured.item.count() == 0) {
-            return None;
+            break;
         }
         let row = Row { result, item, cut_off: interrupt::requested() };
         output::note(row.line());
-        Some(row)
-    };
-    report.rows = items.into_iter().map_while(&mut measure).collect();
-    if arguments.growth.is_some() {
-        report.growth = growth::measure(&mut measure)?;
+        report.rows.push(row);
     }
     // Until here a signal is kept in mind, and from here on it ends the command. So the report and
     // the exit status tell of the same signals.
     drop(polling);
     report.cut_off = interrupt::requested();
-    writeln!(output, "{report}")?;
-    write(json, || Ok(format!("{:#}\n", report.json())))?;
-    write(plot, || plot::fractions(&report))?;
-    let has_growth = report.growth.iter().any(|line| !line.rows.is_empty());
-    write(growth.filter(|_| has_growth || !report.cut_off), || plot::growth(&report))?;
-    Ok(if report.cut_off { Outcome::CutOff } else { Outcome::Good })
-}
-
-fn count(arguments: &Arguments, items: &[Item], output: &mut Output) -> anyhow::Result<Outcome> {
-    let plan = arguments.on.planning.plan.unwrap_or(PlanChoice::Hardware);
-    anyhow::ensure!(plan != PlanChoice::Cpu, "the plan of the CPU launches no shaders");
-    let (json, plot) = (file(&arguments.json)?, file(&arguments.plot)?);
-    let polling = Polling::start();
-    let report = traffic::count(items, plan, arguments.elements, arguments.row_bytes.into());
-    drop(polling);
-    writeln!(output, "{report}")?;
-    write(json, || Ok(format!("{:#}\n", report.json())))?;
-    write(plot, || plot::traffic(&report))?;
-    Ok(match &report {
-        report if report.cut_off => Outcome::CutOff,
-        report if report.rows.iter().any(|row| row.result.is_err()) => Outcome::Bad,
-        _ => Outcome::Good,
-    })
+    Ok(report)
 }
 
 /// Writes a file that was opened, if there shall be one.
-fn write(
-    file: Option<WholeFile>,
-    text: impl FnOnce() -> anyhow::Result<String>,
-) -> anyhow::Result<()> {
+fn write(file: Option<WholeFile>, text: impl FnOnce() -> String) -> anyhow::Result<()> {
     let Some(mut file) = file else { return Ok(()) };
-    file.write_all(text()?.as_bytes())?;
+    file.write_all(text().as_bytes())?;
     Ok(file.finish()?)
 }
 
@@ -259,6 +223,30 @@ fn positive(text: &str) -> Result<f64, String> {
         Ok(seconds) if seconds > 0.0 && seconds.is_finite() => Ok(seconds),
         _ => Err(format!("{text:?} is not a positive number of seconds")),
     }
+}
+
+/// The inputs on a device, and copies of them with bytes of their own. If memory is short, fewer
+/// copies are enough.
+fn copies(
+    device: &Device,
+    item: &Item,
+    inputs: &[Tensor],
+) -> wgmax::Result<Vec<Vec<DeviceTensor>>> {
+    let count = ROTATED.div_ceil(item.bytes_read).clamp(1, MAX_COPIES);
+    let mut copies = Vec::new();
+    for number in 0..count {
+        let tensor = |input: &Tensor| match number {
+            0 => Ok(input.clone()),
+            _ => Tensor::from_bytes(input.element_type(), input.shape(), input.bytes()),
+        };
+        let copy = inputs.iter().map(|input| device.upload(&tensor(input)?));
+        match copy.collect::<wgmax::Result<_>>() {
+            Ok(copy) => copies.push(copy),
+            Err(_) if number > 0 => break,
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(copies)
 }
 
 /// The digests of the bytes of each tensor.

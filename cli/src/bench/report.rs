@@ -6,7 +6,6 @@ use serde_json::{Value, json};
 use wgmax::{Device, DeviceInfo};
 
 use super::Measured;
-use super::costs::Cost;
 use super::item::{Item, Kind};
 use super::times::Times;
 use crate::table::Table;
@@ -17,17 +16,9 @@ pub struct Report {
     clock: &'static str,
     /// Seconds of an empty submit.
     fixed: f64,
-    pub costs: Vec<Cost>,
     pub rows: Vec<Row>,
-    pub growth: Vec<Line>,
     /// A signal came before all was measured.
     pub cut_off: bool,
-}
-
-/// Items of one kind and growing sizes.
-pub struct Line {
-    pub name: &'static str,
-    pub rows: Vec<Row>,
 }
 
 /// An item, and its measurement or the error.
@@ -151,17 +142,14 @@ impl Report {
             plan: device.tuning().name(),
             clock,
             fixed,
-            costs: Vec::new(),
             rows: Vec::new(),
-            growth: Vec::new(),
             cut_off: false,
         }
     }
 
     /// Whether an item's times are far apart.
     pub fn is_busy(&self) -> bool {
-        let growth = self.growth.iter().flat_map(|line| &line.rows);
-        self.rows.iter().chain(growth).any(Row::is_busy)
+        self.rows.iter().any(Row::is_busy)
     }
 
     /// The device, its plans, and the clock; and whether something is missing.
@@ -178,9 +166,7 @@ impl Report {
             "clock": self.clock,
             "fixed_s": self.fixed,
             "cut_off": self.cut_off,
-            "costs": self.costs.iter().map(Cost::json).collect::<Vec<_>>(),
             "rows": self.rows.iter().map(Row::json).collect::<Vec<_>>(),
-            "growth": self.growth.iter().flat_map(|line| &line.rows).map(Row::json).collect::<Vec<_>>(),
         })
     }
 }
@@ -191,22 +177,13 @@ impl fmt::Display for Report {
         if self.fixed > 0.0 {
             write!(f, "\nan empty submit and the wait for it: {}", time(self.fixed))?;
         }
-        if !self.costs.is_empty() {
-            let mut table = Table::new(&["cost", "min", "median"]).wrap(0);
-            for Cost { name, times } in &self.costs {
-                table.add_row([name.clone(), time(times.min()), time(times.median())]);
-            }
-            write!(f, "\n{table}")?;
-        }
-        let growth = self.growth.iter().flat_map(|line| &line.rows);
-        let mut rows = self.rows.iter().chain(growth).peekable();
-        if rows.peek().is_none() {
+        if self.rows.is_empty() {
             return Ok(());
         }
         let header = ["item", "min\nmedian", "GB/s\nceiling", "fraction\nat median", "runs"];
         let mut table = Table::new(&header).wrap(0);
         let mut reasons = String::new();
-        for row in rows {
+        for row in &self.rows {
             table.add_row(row.cells());
             if row.result.is_err() {
                 reasons += &format!("\n{}", row.line());
@@ -222,8 +199,8 @@ impl fmt::Display for Report {
 
 const LEGEND: &str = "\
 GB/s: the bytes of inputs and results, each moved once, per second of the min
-ceiling: GB/s of the fastest plain read (MaxPool: read and write), in turn
-  with the item
+ceiling: GB/s of the fastest of a few plain reads (MaxPool: reads and writes),
+  in turn with the item
 fraction: GB/s as a fraction of the ceiling, of the minima and of the medians";
 
 /// A median that is so many times the shortest time tells of a machine that was busy.

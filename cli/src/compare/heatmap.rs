@@ -244,7 +244,7 @@ pub fn draw(a: &Tensor, b: &Tensor, values: bool) -> Result<Option<Tensor>> {
     }
     let sheet = Sheet::new(a.shape());
     let mut cells = vec![Cell::Equal; sheet.planes * sheet.down * sheet.across];
-    wgmax::each_difference(a, b, values, |index, ulp| {
+    wgmax::internals::each_difference(a, b, values, |index, ulp| {
         let cell = &mut cells[sheet.cell(index)];
         *cell = cell.join(ulp.map_or(Cell::Nan, Cell::Apart));
     })?;

@@ -39,7 +39,7 @@ pub fn run(trial: &mut Trial, output: &mut Output) -> anyhow::Result<()> {
     )?;
     writeln!(output, "Maxima of all flowers ({}):", MEASUREMENTS.join(", "))?;
     let table = trial.table(["type", "maxima"], &lines(&inputs, all_and_each)?, |results| {
-        Ok(output::values(&results[0], MEASUREMENTS.len())?.join("  "))
+        Ok(output::values(&results[0], MEASUREMENTS.len()).join("  "))
     })?;
     writeln!(output, "{table}")?;
     put(
@@ -59,7 +59,7 @@ pub fn run(trial: &mut Trial, output: &mut Output) -> anyhow::Result<()> {
 
     writeln!(output, "The longest petal of each species:")?;
     let table = trial.table(["type", "maxima"], &lines, |results| {
-        let values = output::values(&results[0], results[0].len())?;
+        let values = output::values(&results[0], results[0].len());
         let petals = values.chunks(MEASUREMENTS.len()).map(|row| row[PETAL_LENGTH].as_str());
         Ok(petals.collect::<Vec<&str>>().join("  "))
     })?;
@@ -159,7 +159,7 @@ fn species_table(maxima: &Tensor) -> wgmax::Result<String> {
     let mut header = vec!["species"];
     header.extend(MEASUREMENTS);
     let mut table = Table::new(&header);
-    let values = output::values(maxima, maxima.len())?;
+    let values = output::values(maxima, maxima.len());
     for (species, values) in SPECIES.iter().zip(values.chunks(MEASUREMENTS.len())) {
         let mut row = vec![species.to_string()];
         row.extend_from_slice(values);

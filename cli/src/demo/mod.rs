@@ -8,9 +8,9 @@ use std::io::Write;
 
 use clap::Args;
 use wgmax::Device;
+use wgmax_verify::NO_ADAPTER;
 
 use super::Outcome;
-use super::devices::NO_ADAPTER;
 use super::options::Planning;
 use super::output::Output;
 use super::table;

@@ -5,9 +5,9 @@ use std::io::Write;
 use serde_json::{Value, json};
 use wgmax::TensorDesc;
 use wgmax::plan::Launch;
+use wgmax_verify::text::count;
 
 use super::Explanation;
-use crate::devices::{self, count};
 use crate::output::{Output, size, tensor_json};
 use crate::table::Table;
 
@@ -130,7 +130,7 @@ impl Explanation {
             "max_buffer_bytes": self.plan.max_buffer_bytes(),
             "tuning": self.tuning.name(),
             "target_parallelism": self.tuning.target_parallelism(),
-            "limits": devices::limits(&self.limits),
+            "limits": wgmax_verify::json::limits(&self.limits),
         })
     }
 }

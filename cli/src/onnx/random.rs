@@ -1,7 +1,7 @@
 //! Random tensors, which depend on a seed and a name only.
 
-use wgmax::sweep::Random;
 use wgmax::{ElementType, Tensor, TensorDesc};
+use wgmax_verify::Random;
 
 /// A tensor of finite elements of any magnitude, subnormals included.
 ///

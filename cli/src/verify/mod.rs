@@ -1,42 +1,24 @@
 //! `wgmax verify`.
 
-mod engine;
-mod finding;
-mod heat;
-mod html;
-mod json;
-mod judge;
-mod memory;
-mod pattern;
 mod progress;
-mod replay;
-mod subject;
-#[cfg(test)]
-mod tests;
 mod text;
-
+use std::fs;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::ops::ControlFlow;
+use std::path::PathBuf;
 use std::time::Duration;
 
+use anyhow::Context;
 use clap::{Args, ValueEnum};
-use wgmax::ElementType;
-use wgmax::sweep::Kind;
-
-use super::Outcome;
-use super::interrupt::Polling;
-use super::options::{Planning, device_name, element_type};
-use super::output::Output;
-use super::report;
-use super::targets::Targets;
-use engine::{Choice, Score, Sweep, sweep};
-use finding::Finding;
 use progress::Progress;
-use replay::Recorded;
-use subject::{Subject, Subjects};
+use wgmax::ElementType;
+use wgmax_verify::{CASES, Choice, Kind, Recorded, Report, Subjects, html, json, quoted, sweep};
 
-/// The number of cases if neither a number nor a time is given.
-const CASES: u64 = 2000;
+use super::interrupt::{self, Polling};
+use super::options::{PlanChoice, Planning, device_name, element_type};
+use super::output::Output;
+use super::targets::Targets;
+use super::{Outcome, report};
 
 #[derive(Args)]
 #[command(after_help = "\
@@ -112,50 +94,47 @@ impl From<OperatorChoice> for Kind {
     }
 }
 
-/// The content of the reports.
-pub struct Report {
-    subjects: Vec<Subject>,
-    /// Why adapters could not be opened.
-    refused: Vec<String>,
-    sweep: Sweep,
-    /// Whether one device was asked for.
-    device: Option<String>,
-    /// The command line.
-    command: String,
-    max_growth: Option<u64>,
-}
-
 pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome> {
     // Until everything is written.
     let polling = Polling::start();
     let targets = Targets::default()
         .report("--html ", arguments.html.as_deref())
         .report("--json ", arguments.json.as_deref());
-    let read = arguments.replay.as_deref().map(Path::to_string_lossy);
+    let read = arguments.replay.as_ref().map(|path| path.to_string_lossy());
     targets.check(&read.as_deref().into_iter().collect::<Vec<_>>(), None)?;
     let mut stderr = Output::stderr();
     let output = if targets.have_standard() { &mut stderr } else { output };
     let (html, json) = (report::file(&arguments.html)?, report::file(&arguments.json)?);
-    let recorded = arguments.replay.as_deref().map(Recorded::read).transpose()?;
+    let recorded = arguments.replay.as_ref().map(|path| {
+        let name = path.display().to_string();
+        Recorded::new(&name, &fs::read_to_string(path).with_context(|| name.clone())?)
+    });
+    let recorded = recorded.transpose()?;
     let (choice, device) = match &recorded {
         Some(recorded) => (recorded.choice()?, recorded.device()),
         None => (arguments.choice(), arguments.device.clone()),
     };
-    let planning = match choice.plan {
-        Some(plan) => Planning { plan: Some(plan) },
-        None => arguments.planning.clone(),
+    let planning = Planning { plan: choice.plan.and_then(PlanChoice::named) };
+    let devices = match &device {
+        None => planning.open_all(),
+        Some(name) => vec![Ok(planning.open(name)?)],
     };
-    let Subjects { open, refused } = Subjects::find(device.as_deref(), &planning)?;
+    let Subjects { open: subjects, refused } = Subjects::new(devices, planning.open("cpu")?);
     let mut progress = Progress::new(&choice);
-    let sweep = sweep(&open, choice, &mut progress);
+    let sweep = sweep(&subjects, choice, |done, mismatches| {
+        progress.step(done, mismatches);
+        if interrupt::requested() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    });
+    progress.end();
     let command = std::env::args().skip(1).map(|argument| quoted(&argument));
     let command = std::iter::once("wgmax".to_string()).chain(command).collect::<Vec<_>>().join(" ");
+    let system = format!("{}, {}", std::env::consts::OS, std::env::consts::ARCH);
     let max_growth = arguments.max_growth.map(|mib| mib << 20);
-    let report = Report { subjects: open, refused, sweep, device, command, max_growth };
+    let report = Report { subjects, refused, sweep, device, command, system, max_growth };
     text::print(&report, output)?;
     let object = json::object(&report);
     if let Some(mut file) = html {
-        file.write_all(html::page(&report)?.as_bytes())?;
+        file.write_all(html::page(&report).as_bytes())?;
         file.finish()?;
     }
     if let Some(mut file) = json {
@@ -164,12 +143,15 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome
     }
     // From here on a signal ends the command as it ends others.
     drop(polling);
-    let is_good = match recorded {
-        Some(recorded) => recorded.print_changes(&object, output)? && report.is_flat(),
+    let is_good = match recorded.map(|recorded| recorded.changes(&object)) {
+        Some(changes) => {
+            changes.lines.iter().try_for_each(|line| writeln!(output, "{line}"))?;
+            changes.is_good && report.is_flat()
+        }
         None => report.is_good(),
     };
     Ok(match is_good {
-        _ if report.is_cut_off() => Outcome::CutOff,
+        _ if report.sweep.is_cut_off => Outcome::CutOff,
         true => Outcome::Good,
         false => Outcome::Bad,
     })
@@ -190,90 +172,7 @@ impl Arguments {
             cycle: self.cycle,
             kinds: self.op.iter().map(|&op| op.into()).collect(),
             types: self.r#type.clone(),
-            plan: self.planning.plan,
+            plan: self.planning.plan.map(PlanChoice::name),
         }
-    }
-}
-
-impl Report {
-    fn subjects(&self) -> impl Iterator<Item = (&Subject, &Score)> {
-        self.subjects.iter().zip(&self.sweep.scores)
-    }
-
-    /// Whether nothing differs, fails, or grows too much.
-    fn is_good(&self) -> bool {
-        let scores = self.sweep.scores.iter().all(Score::is_good);
-        let all = !self.is_cut_off() && self.sweep.cases > 0;
-        all && scores && self.refused.is_empty() && self.is_flat()
-    }
-
-    /// Whether a signal came before all was done.
-    fn is_cut_off(&self) -> bool {
-        self.sweep.is_cut_off
-    }
-
-    /// Whether adapters were looked for, and there are none.
-    fn lacks_adapters(&self) -> bool {
-        self.device.is_none() && self.refused.is_empty() && self.subjects.len() == 1
-    }
-
-    /// Whether memory grew by no more than the maximum. Unknown growth is too much.
-    fn is_flat(&self) -> bool {
-        self.max_growth.is_none_or(|max| {
-            self.sweep.memory.growth().is_some_and(|growth| growth.bytes() <= max)
-        })
-    }
-
-    /// A line on the whole sweep.
-    fn summary(&self) -> String {
-        let sweep = &self.sweep;
-        let seconds = sweep.elapsed.as_secs_f64();
-        let (cases, rate) = (sweep.cases, sweep.cases as f64 / seconds.max(1e-9));
-        let noun = if cases == 1 { "case" } else { "cases" };
-        let seed = sweep.choice.seed;
-        let mut wrong = Vec::new();
-        let mut count = |number: u64, what: &str| {
-            if number > 0 {
-                wrong.push(format!("{number} {what}"));
-            }
-        };
-        count(sweep.scores.iter().map(Score::mismatches).sum(), "differ");
-        count(sweep.scores.iter().map(Score::failed).sum(), "in error");
-        count(self.refused.len() as u64, "adapters that did not open");
-        if !self.is_flat() {
-            wrong.push("memory that grew, or is unknown".to_string());
-        }
-        let verdict = match wrong.as_slice() {
-            [] if cases == 0 => "nothing was compared".to_string(),
-            [] => "all equal, bit for bit".to_string(),
-            wrong => wrong.join(", "),
-        };
-        let cut = if self.is_cut_off() { "Cut off by a signal. " } else { "" };
-        format!("{cut}{cases} {noun} of seed {seed} in {seconds:.1} s ({rate:.0}/s): {verdict}.")
-    }
-
-    /// The command line that reproduces a mismatch.
-    fn again(&self, subject: &Subject, finding: &Finding) -> String {
-        let (choice, case) = (&self.sweep.choice, finding.index);
-        let plan = choice.plan.map_or_else(String::new, |plan| format!(" --plan {}", plan.name()));
-        let device = quoted(&subject.argument);
-        format!("wgmax verify --seed {} --case {case} --device {device}{plan}", choice.seed)
-    }
-
-    /// The plans that a subject runs.
-    fn plan_of(&self, subject: &Subject) -> String {
-        match self.sweep.choice.plan {
-            Some(plan) => plan.name().to_string(),
-            None => format!("{}, or as cases have it", subject.device.tuning().name()),
-        }
-    }
-}
-
-/// An argument, in quotes if it needs them.
-fn quoted(argument: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./,:=+".contains(c);
-    match !argument.is_empty() && argument.chars().all(plain) {
-        true => argument.to_string(),
-        false => format!("\"{}\"", argument.replace('"', "\\\"")),
     }
 }

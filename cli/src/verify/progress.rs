@@ -1,11 +1,10 @@
 //! The progress of a sweep, on stderr.
-
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use wgmax_verify::Choice;
 
-use super::engine::Choice;
 use crate::output;
 use crate::progress::Lines;
 
@@ -74,12 +73,6 @@ impl Progress {
             end: End { cases: choice.case.map(|_| 1).or(choice.cases), time: choice.time },
             display: Display::new(),
         }
-    }
-
-    /// Prints nothing.
-    #[cfg(test)]
-    pub fn silent() -> Self {
-        Self { display: Display::Nothing, ..Self::new(&Choice::default()) }
     }
 
     pub fn step(&mut self, done: u64, mismatches: u64) {

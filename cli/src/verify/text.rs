@@ -1,22 +1,13 @@
 //! The report on stdout.
-
 use std::io::Write;
 
 use wgmax::ElementType;
-use wgmax::sweep::Kind;
+use wgmax_verify::text::list;
+use wgmax_verify::{Cell, Finding, Kind, NO_ADAPTER, Report, Score, Subject};
 
-use super::Report;
-use super::engine::{Cell, Score};
-use super::finding::{DifferingLaunch, Finding, Side};
-use super::memory::Growth;
-use super::pattern::Pattern;
-use super::subject::Subject;
 use crate::difference;
-use crate::output::{self, Output, put};
+use crate::output::{Output, put};
 use crate::table::{NOTHING, Table};
-
-/// The maximum number of elements of an input that are printed.
-const MAX_PRINTED: usize = 64;
 
 pub fn print(report: &Report, output: &mut Output) -> anyhow::Result<()> {
     let choice = &report.sweep.choice;
@@ -28,7 +19,7 @@ pub fn print(report: &Report, output: &mut Output) -> anyhow::Result<()> {
             "" => String::new(),
             driver => format!(" · {driver}"),
         };
-        let plan = choice.plan.map_or_else(String::new, |p| format!(", with {} plans", p.name()));
+        let plan = choice.plan.map_or_else(String::new, |plan| format!(", with {plan} plans"));
         put(output, format_args!("{}{driver}, against {}{plan}:", subject.name, subject.against))?;
         let mut header = vec!["type"];
         header.extend(Kind::ALL.map(Kind::name));
@@ -62,11 +53,11 @@ pub fn print(report: &Report, output: &mut Output) -> anyhow::Result<()> {
         put(output, format_args!("error  {refused}"))?;
     }
     if report.lacks_adapters() {
-        put(output, crate::devices::NO_ADAPTER)?;
+        put(output, NO_ADAPTER)?;
     }
     put(output, report.summary())?;
     if let Some(growth) = report.sweep.memory.growth() {
-        writeln!(output, "{}", memory(growth))?;
+        writeln!(output, "{}", growth.sentence())?;
     }
     Ok(())
 }
@@ -88,7 +79,7 @@ fn launched(score: &Score) -> Table {
 }
 
 /// The counts of a cell.
-pub fn cell(cell: Option<&Cell>) -> String {
+fn cell(cell: Option<&Cell>) -> String {
     let Some(cell) = cell else { return NOTHING.to_string() };
     let mut text = cell.cases.to_string();
     if cell.mismatches > 0 {
@@ -100,58 +91,13 @@ pub fn cell(cell: Option<&Cell>) -> String {
     text
 }
 
-pub fn memory(growth: Growth) -> String {
-    let mib = |bytes: u64| bytes as f64 / (1 << 20) as f64;
-    format!(
-        "Resident memory: {:.1} MiB in the second quarter of the run, {:.1} MiB in the last.",
-        mib(growth.early),
-        mib(growth.late)
-    )
-}
-
-/// Sentences on a finding: which side refuses the case, which launch differs first, which side is
-/// right, and the known mistake that it looks like.
-pub fn sentences(finding: &Finding, subject: &Subject) -> Vec<String> {
-    let pattern = finding.pattern.map(|pattern| {
-        let Pattern { name, sentence, report } = pattern;
-        format!("It looks like a known mistake of drivers, {name}. {sentence} See {report}")
-    });
-    let refused = finding.small.refused.as_ref().map(|reason| {
-        format!(
-            "Only {} has results. {} refuses the case: {reason}.",
-            subject.name, subject.against
-        )
-        .replace(". the ", ". The ")
-    });
-    [refused, launch(finding), judgement(finding, subject), pattern].into_iter().flatten().collect()
-}
-
-/// A sentence on which side is right.
-fn judgement(finding: &Finding, subject: &Subject) -> Option<String> {
-    if subject.against == "the oracle" {
-        return None;
-    }
-    Some(match finding.oracle? {
-        Side::Expected => format!("The oracle agrees with {}.", subject.against),
-        Side::Actual => format!("The oracle agrees with {}.", subject.name),
-        Side::Neither => "The oracle agrees with neither.".to_string(),
-    })
-}
-
-/// A sentence on the first launch that differs, if it is known.
-fn launch(finding: &Finding) -> Option<String> {
-    let DifferingLaunch { shader, number, count, .. } = finding.launch.as_ref()?;
-    Some(format!("The first launch that differs: {shader}, {number} of {count}."))
-}
-
 fn mismatch(
     report: &Report,
     subject: &Subject,
     finding: &Finding,
     output: &mut Output,
 ) -> anyhow::Result<()> {
-    let (kind, t) = (finding.kind.name(), finding.element_type);
-    writeln!(output, "MISMATCH  {kind} of {t}, case {}, on {}", finding.index, subject.name)?;
+    writeln!(output, "MISMATCH  {}, on {}", finding.title(), subject.name)?;
     writeln!(output, "  found:    {}", finding.found.case)?;
     if finding.again {
         writeln!(output, "  smallest: {}", finding.small.case)?;
@@ -159,7 +105,7 @@ fn mismatch(
         writeln!(output, "  It was right when it was run again.")?;
     }
     for (number, tensor) in finding.small.case.tensors.iter().enumerate() {
-        writeln!(output, "  input {number}: {}", list(tensor)?)?;
+        writeln!(output, "  input {number}: {}", list(tensor))?;
     }
     for (result, comparison) in finding.small.results() {
         let name = finding.small.name(result);
@@ -172,32 +118,9 @@ fn mismatch(
             writeln!(output, "    {line}")?;
         }
     }
-    for line in sentences(finding, subject) {
+    for line in finding.sentences(subject) {
         writeln!(output, "  {line}")?;
     }
     writeln!(output, "  again:    {}", report.again(subject, finding))?;
     Ok(())
-}
-
-/// The type and shape of a tensor, and its first elements.
-pub fn list(tensor: &wgmax::Tensor) -> wgmax::Result<String> {
-    let values = output::values(tensor, MAX_PRINTED)?;
-    let more = match tensor.len() - values.len() {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
-    Ok(format!("{} [{}]{more}", tensor.desc(), values.join(", ")))
-}
-
-impl Score {
-    /// A line on the outcome of a subject.
-    pub fn line(&self) -> String {
-        let cases = output::counted(self.cases(), "case");
-        let (wrong, failed) = (self.mismatches(), self.failed());
-        match (wrong, failed) {
-            (0, 0) => format!("{cases}, all equal"),
-            (_, 0) => format!("{cases}, {wrong} differ"),
-            _ => format!("{cases}, {wrong} differ, {failed} in error"),
-        }
-    }
 }

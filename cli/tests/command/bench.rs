@@ -2,7 +2,10 @@
 
 use serde_json::Value;
 
-use crate::{folder, refused, stderr, stdout, succeeds, wgmax};
+use crate::{folder, refused, stdout, succeeds, wgmax};
+
+/// The digest of the results of P05.
+const P05: u64 = 570_332_239;
 
 /// Runs a command that succeeds with progress on stderr, and reads the JSON that it wrote.
 #[track_caller]
@@ -37,11 +40,11 @@ fn bad_arguments_are_refused() {
 fn measurements_are_written() {
     let (_folder, at) = folder();
     let (json, plot) = (at("bench.json"), at("bench.svg"));
-    // One run each; the digests of the inputs are numpy's.
+    // One run each. The inputs are the same on every machine, and so are the results.
     let expected = [
-        ("R00_overhead_1k", 3_067_729_167u64, 385_247_351u64),
-        ("P05_spp5", 3_264_721_114, 2_483_276_192),
-        ("S03_powerlaw", 4_016_800_574, 3_299_789_227),
+        ("R00_overhead_1k", 2_094_787_406u64, 1_806_334_704u64),
+        ("P05_spp5", 1_564_630_950, P05),
+        ("S03_powerlaw", 4_109_530_030, 119_458_073),
     ];
     let devices = if wgmax::adapters().is_empty() { vec!["cpu"] } else { vec!["cpu", "gpu"] };
     for device in devices {
@@ -73,77 +76,19 @@ fn measurements_are_written() {
                 assert!(row[field].as_f64().unwrap() > 0.0, "{field}: {row}");
             }
         }
-        assert!(report["costs"].as_array().unwrap().is_empty());
         let plot = std::fs::read_to_string(&plot).unwrap();
         assert!(plot.starts_with("<svg") && plot.contains("S03_powerlaw"), "{plot}");
     }
 }
 
+/// The plan that is asked for is shown, and has the same results.
 #[test]
-fn costs_are_shown() {
+fn plans_are_chosen() {
     let (_folder, at) = folder();
     let json = at("bench.json");
-    let (shown, report) =
-        measured(&["bench", "--device", "cpu", "--filter", "costs", "--json", &json], &json);
-    assert!(shown.contains("plan MaxPool") && shown.contains("ReduceMax f32[1000]"), "{shown}");
-    assert!(report["costs"].as_array().unwrap().len() >= 6, "{report}");
-    assert_eq!(report["plan"], "cpu");
-
     let item = ["--filter", "P05", "--runs", "1", "--plan", "software", "--json", &json];
     let (shown, report) = measured(&[&["bench", "--device", "cpu"], &item[..]].concat(), &json);
     assert!(shown.contains("; software plans; timed by "), "{shown}");
     assert_eq!(report["plan"], "software");
-    assert_eq!(report["rows"][0]["results_crc32"][0], 2_483_276_192u32);
-}
-
-/// Each pipeline is made once, named on stderr before, and lists the items that use it.
-#[test]
-fn pipelines_are_made() {
-    refused(&["bench", "--pipelines", "--device", "cpu"], "no pipelines");
-    refused(&["bench", "--pipelines", "--runs", "1"], "--runs");
-    if wgmax::adapters().is_empty() {
-        return;
-    }
-    let (_folder, at) = folder();
-    let json = at("pipelines.json");
-    let output = wgmax(&[
-        "bench",
-        "--pipelines",
-        "--device",
-        "gpu",
-        "--plan",
-        "hardware",
-        "--filter",
-        "R00|R01_all|R02_rows_4096(_u8)?$|S01",
-        "--json",
-        &json,
-    ]);
-    assert!(output.status.success(), "{output:?}");
-    let shown = stdout(&output);
-    let report: Value = serde_json::from_str(&std::fs::read_to_string(&json).unwrap()).unwrap();
-    assert_eq!(report["plan"], "hardware");
-    let pipelines = report["pipelines"].as_array().unwrap();
-    let named: Vec<String> = (pipelines.iter().enumerate())
-        .map(|(i, row)| {
-            assert!(row["seconds"].as_f64().unwrap() > 0.0, "{row}");
-            assert!(row["error"].is_null(), "{row}");
-            let name = row["name"].as_str().unwrap();
-            assert!(shown.contains(name), "{shown}");
-            format!("pipeline {} of {}: {name}", i + 1, pipelines.len())
-        })
-        .collect();
-    let progress = stderr(&output);
-    assert_eq!(progress.lines().collect::<Vec<_>>(), named, "{report:#}");
-    let items = |name: &str| {
-        let mut rows = pipelines.iter().filter(|row| row["name"] == name);
-        let row = rows.next().unwrap_or_else(|| panic!("{name}: {report:#}"));
-        assert!(rows.next().is_none(), "{name}: {report:#}");
-        row["items"].clone()
-    };
-    assert_eq!(
-        items("reduce_rows f32"),
-        serde_json::json!(["R00_overhead_1k", "R01_all_16M", "R02_rows_4096"])
-    );
-    assert_eq!(items("reduce_rows u8"), serde_json::json!(["R02_rows_4096_u8"]));
-    items("segment_elements f32");
+    assert_eq!(report["rows"][0]["results_crc32"][0], P05);
 }

@@ -24,7 +24,6 @@ mod signals;
 mod streams;
 mod tables;
 mod targets;
-mod traffic;
 mod verify;
 
 use std::process::{Command, Output};

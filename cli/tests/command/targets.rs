@@ -107,7 +107,7 @@ fn two_outputs_in_one_place_are_refused() {
     let one = |arguments: &[&str]| refused(arguments, "cannot be one file");
     one(&["max-pool", &p, "--kernel", "2", "-o", &y, "--indices", &at("./y.npy")]);
     one(&["verify", "--json", &y, "--html", &y]);
-    one(&["bench", "--plot", &y, "--growth", &y]);
+    one(&["bench", "--plot", &y, "--json", &y]);
     assert!(!Path::new(&y).exists());
     let twice = "- and -: both are standard input";
     refused(&["segment-max", "-", "-"], twice);
@@ -138,7 +138,6 @@ fn reports_have_standard_output_alone() {
             "all equal, bit for bit",
         ),
         (&["bench", "--device", "cpu", "--filter", "R00", "--runs", "1"], "R00"),
-        (&["bench", "--traffic", "--filter", "R05", "--elements", "1000"], "R05"),
     ] {
         let output = wgmax(&[arguments, &["--json", "-"]].concat());
         assert!(output.status.success(), "{output:?}");
@@ -169,7 +168,7 @@ fn places_are_checked_first() {
         ("folder", &["onnx", &model, "--json", &at("folder")]),
         ("folder", &["check", &at("folder"), "--json", &at("folder")]),
         ("folder", &["verify", "--html", &at("folder")]),
-        ("folder", &["bench", "--growth", &at("folder")]),
+        ("folder", &["bench", "--plot", &at("folder")]),
     ] {
         let output = wgmax(arguments);
         let error = stderr(&output);

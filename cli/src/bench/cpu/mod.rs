@@ -1,119 +1,52 @@
 //! Measures items on the CPU.
 
-mod plain;
+pub mod plain;
 
 use std::time::Instant;
 
 use wgmax::{Device, DeviceTensor, Tensor};
 
-use super::costs::{self, Cost};
-use super::item::Item;
 use super::times::{Budget, seconds};
-use super::{Measured, data, digests};
-use plain::{Plain, pass};
+use super::{Measured, Prepared};
+use plain::{Shape, pass, race};
 
-/// Bytes of all copies of an input, which are used in turn: several times the last cache of most
-/// processors.
-const ROTATED: u64 = 256 << 20;
-const MAX_COPIES: u64 = 64;
-
-pub struct Cpu {
-    device: Device,
-    plain: Plain,
-}
-
-impl Cpu {
-    pub fn new(device: Device) -> Self {
-        Self { device, plain: Plain::default() }
-    }
-
-    pub fn device(&self) -> &Device {
-        &self.device
-    }
-
-    pub fn measure(&mut self, item: &Item, budget: Budget) -> anyhow::Result<Measured> {
-        let inputs = data::inputs(item)?;
-        let inputs_crc32 = digests(&inputs);
-        let copies = self.copies(item, &inputs)?;
-        let tensors: Vec<Tensor> =
-            copies.iter().map(|copy| copy[0].download()).collect::<wgmax::Result<_>>()?;
-        // The very memory that the operator reads.
-        let words: Vec<&[u32]> = tensors.iter().map(words).collect();
-        let descs: Vec<_> = inputs.iter().map(Tensor::desc).collect();
-        let plan = self.device.plan(item.operator(), &descs)?;
-        let writes = item.plain_writes()?;
-        // Pages as those of the operator's results.
-        let mut out = wgmax::zeroed((writes as usize).div_ceil(8))?;
-        let out = &mut bytemuck::cast_slice_mut(&mut out)[..writes as usize / 4];
-        let Some((shape, fastest)) = self.plain.search(&words, out) else {
-            return Ok(Measured::default());
-        };
-
-        let mut measured = Measured {
-            ceiling_bytes: size_of_val(words[0]) as u64 + writes,
-            ceiling_how: shape.to_string(),
-            copies: copies.len(),
-            inputs_crc32,
-            ..Measured::default()
-        };
-        let run = |copy: &[DeviceTensor]| {
-            let inputs: Vec<&DeviceTensor> = copy.iter().collect();
-            self.device.execute(&plan, &inputs)
-        };
-        let results: Vec<Tensor> =
-            run(&copies[0])?.iter().map(DeviceTensor::download).collect::<wgmax::Result<_>>()?;
-        measured.results_crc32 = digests(&results);
-        drop(results);
-        // A noisy moment while the item runs does not lower the ceiling.
-        measured.ceiling.push(fastest);
-        let start = Instant::now();
-        for round in 0.. {
-            if budget.is_spent(measured.item.count(), start) {
-                break;
-            }
-            let (time, result) = seconds(|| run(&copies[round % copies.len()]).map(drop));
-            result?;
-            // The plain pass reads a copy that is not in the cache.
-            let other = (round + copies.len() / 2) % copies.len();
-            let (ceiling, _) = pass(words[other], out, shape);
-            // The first round warms up.
-            if round > 0 || budget.runs == Some(1) {
-                measured.item.push(time);
-                measured.ceiling.push(ceiling);
-            }
+pub fn measure(
+    device: &Device,
+    prepared: &Prepared,
+    budget: Budget,
+    measured: &mut Measured,
+) -> anyhow::Result<()> {
+    let Prepared { plan, copies, write } = prepared;
+    let tensors: Vec<Tensor> =
+        copies.iter().map(|copy| copy[0].download()).collect::<wgmax::Result<_>>()?;
+    // The very memory that the operator reads.
+    let words: Vec<&[u32]> = tensors.iter().map(words).collect();
+    // Pages as those of the operator's results.
+    let mut out = wgmax::internals::zeroed((*write as usize).div_ceil(8))?;
+    let out = &mut bytemuck::cast_slice_mut(&mut out)[..*write as usize / 4];
+    let (shape, fastest) = race(&Shape::usual(), &words, out)[0];
+    measured.ceiling_bytes = size_of_val(words[0]) as u64 + write;
+    measured.ceiling_how = shape.to_string();
+    // A noisy moment while the item runs does not lower the ceiling.
+    measured.ceiling.push(fastest);
+    let start = Instant::now();
+    for round in 0.. {
+        if budget.is_spent(measured.item.count(), start) {
+            break;
         }
-        Ok(measured)
-    }
-
-    /// The inputs, and copies of them with bytes of their own.
-    fn copies(&self, item: &Item, inputs: &[Tensor]) -> anyhow::Result<Vec<Vec<DeviceTensor>>> {
-        let count = ROTATED.div_ceil(item.bytes_read).clamp(1, MAX_COPIES) as usize;
-        let copy = |number: usize| -> wgmax::Result<Vec<DeviceTensor>> {
-            let tensor = |input: &Tensor| match number {
-                0 => Ok(input.clone()),
-                _ => Tensor::from_bytes(input.element_type(), input.shape(), input.bytes()),
-            };
-            inputs.iter().map(|input| self.device.upload(&tensor(input)?)).collect()
-        };
-        Ok((0..count).map(copy).collect::<wgmax::Result<_>>()?)
-    }
-
-    /// The costs of small calls.
-    pub fn costs(&self) -> anyhow::Result<Vec<Cost>> {
-        let mut found = costs::planning(&self.device)?;
-        for (name, operator, inputs) in costs::small()? {
-            let descs: Vec<_> = inputs.iter().map(Tensor::desc).collect();
-            let plan = self.device.plan(&operator, &descs)?;
-            let inputs: Vec<DeviceTensor> = inputs
-                .iter()
-                .map(|input| self.device.upload(input))
-                .collect::<wgmax::Result<_>>()?;
-            let inputs: Vec<&DeviceTensor> = inputs.iter().collect();
-            let times = costs::repeat(|| Ok(self.device.execute(&plan, &inputs).map(drop)?))?;
-            found.push(Cost::new(name, times));
+        let inputs: Vec<&DeviceTensor> = copies[round % copies.len()].iter().collect();
+        let (time, result) = seconds(|| device.execute(plan, &inputs).map(drop));
+        result?;
+        // The plain pass reads a copy that is not in the cache.
+        let other = (round + copies.len() / 2) % copies.len();
+        let (ceiling, _) = pass(words[other], out, shape);
+        // The first round warms up.
+        if round > 0 || budget.runs == Some(1) {
+            measured.item.push(time);
+            measured.ceiling.push(ceiling);
         }
-        Ok(found)
     }
+    Ok(())
 }
 
 /// A tensor as words, but for its last bytes.

@@ -1,115 +1,103 @@
 //! Measures items on a GPU.
 
-mod clock;
-mod costs;
-mod plain;
+pub mod clock;
+pub mod plain;
 
 use std::time::Instant;
 
-use wgmax::wgpu::{self, BufferUsages};
-use wgmax::{BufferRange, Device, Prepared, Tensor, TensorDesc};
+use anyhow::Context;
+use wgmax::{Device, DeviceTensor, ElementType, Prepared, Tensor, wgpu};
 
 use self::clock::{Clock, Work};
-use self::plain::{Bytes, Pass, Plain};
-use super::item::Item;
+use self::plain::{Moved, Pass, Plain, Shape};
+use super::Measured;
 use super::times::{Budget, Times, seconds};
-use super::{Measured, data, digests};
-use crate::interrupt;
-use crate::options::Planning;
 
-/// Bytes of all copies of an input, which are used in turn: more than the caches of current GPUs.
-const ROTATED: u64 = 256 << 20;
-const MAX_COPIES: u64 = 64;
 /// The time of a submit: long compared with its fixed cost, short compared with a watchdog.
 const SUBMIT_SECONDS: f64 = 0.02;
 
-pub struct Gpu {
-    adapter: wgpu::Adapter,
-    clock: Clock,
-    device: Device,
-    plain: Plain,
+/// A copy of the inputs, and the results.
+struct Copy<'a> {
+    inputs: &'a [DeviceTensor],
+    results: Vec<DeviceTensor>,
 }
 
-/// A copy of the inputs, and buffers for the results.
-struct Copy {
-    inputs: Vec<wgpu::Buffer>,
-    results: Vec<wgpu::Buffer>,
-}
-
-impl Copy {
+impl Copy<'_> {
     fn record(
         &self,
         prepared: &Prepared,
         encoder: &mut wgpu::CommandEncoder,
     ) -> anyhow::Result<()> {
-        let inputs: Vec<BufferRange> = self.inputs.iter().map(Into::into).collect();
-        let results: Vec<BufferRange> = self.results.iter().map(Into::into).collect();
-        Ok(prepared.record(encoder, &inputs, &results)?)
+        Ok(prepared.record(encoder, &buffers(self.inputs), &buffers(&self.results))?)
     }
 }
 
+/// The buffers of tensors on a GPU.
+fn buffers(tensors: &[DeviceTensor]) -> Vec<&wgpu::Buffer> {
+    tensors.iter().filter_map(DeviceTensor::buffer).collect()
+}
+
+/// A buffer for a number of bytes.
+pub fn buffer(device: &Device, bytes: u64) -> anyhow::Result<wgpu::Buffer> {
+    let bytes = vec![0; bytes.max(1) as usize];
+    let tensor = device.upload(&Tensor::from_bytes(ElementType::U8, [bytes.len()], &bytes)?)?;
+    Ok(tensor.buffer().context("the device has no buffers")?.clone())
+}
+
+pub struct Gpu {
+    pub clock: Clock,
+    pub plain: Plain,
+}
+
 impl Gpu {
-    pub fn open(name: &str, planning: &Planning) -> anyhow::Result<Self> {
-        let adapter = wgmax::adapter(name)?;
-        let clock = Clock::open(&adapter)?;
-        let device = planning.apply(Device::from_wgpu(&clock.device, &clock.queue));
-        Ok(Self { adapter, clock, device, plain: Plain::default() })
+    pub fn open(name: &str) -> anyhow::Result<Self> {
+        let clock = Clock::open(&wgmax::adapter(name)?)?;
+        let plain = Plain::new(&clock.device);
+        clock.check()?;
+        Ok(Self { clock, plain })
     }
 
-    pub fn device(&self) -> &Device {
-        &self.device
-    }
-
-    /// The clock, and the seconds of an empty submit and the wait for it.
-    pub fn clock(&self) -> (&'static str, f64) {
-        let clock = if self.clock.has_timestamps() { "GPU timestamps" } else { "wall" };
-        (clock, self.clock.fixed)
-    }
-
-    pub fn measure(&self, item: &Item, budget: Budget) -> anyhow::Result<Measured> {
-        let descs = item.inputs()?;
-        let descs: Vec<&TensorDesc> = descs.iter().collect();
-        let (compiling, prepared) = seconds(|| self.device.prepare(item.operator(), &descs));
-        let prepared = prepared?;
-        let inputs = data::inputs(item)?;
-        let copies = self.copies(item, &inputs, &prepared)?;
-
-        let writes = item.plain_writes()?;
-        let bytes = Bytes { read: inputs[0].bytes().len() as u64, write: writes };
-        let sink = self.buffer(writes.max(256))?;
-        let source = |copy: usize| &copies[copy].inputs[0];
-        let shape = self.plain.search(&self.clock, source(0), &sink, bytes)?;
-        if interrupt::requested() {
-            return Ok(Measured::default());
+    pub fn measure(
+        &self,
+        device: &Device,
+        item: &super::Prepared,
+        prepared: &Prepared,
+        budget: Budget,
+        measured: &mut Measured,
+    ) -> anyhow::Result<()> {
+        let mut copies = Vec::new();
+        for inputs in &item.copies {
+            match device.execute(&item.plan, &inputs.iter().collect::<Vec<_>>()) {
+                Ok(results) => copies.push(Copy { inputs, results }),
+                // If memory is short, fewer copies are enough.
+                Err(_) if !copies.is_empty() => break,
+                Err(error) => return Err(error.into()),
+            }
         }
-        let passes: Vec<Pass> = (0..copies.len())
-            .map(|copy| self.plain.pass(&self.clock, source(copy), &sink, bytes, shape))
-            .collect();
-
-        let mut measured = Measured {
-            ceiling_bytes: bytes.read + bytes.write,
-            ceiling_how: shape.to_string(),
-            copies: copies.len(),
-            prepare: Some(compiling),
-            inputs_crc32: digests(&inputs),
-            ..Measured::default()
+        let sink = buffer(device, item.write)?;
+        let read = item.plan.inputs()[0].byte_len() as u64;
+        let moved = |copy: usize| {
+            let source = buffers(copies[copy].inputs)[0];
+            Moved { source, read, result: &sink, write: item.write }
         };
-        let once = |encoder: &mut wgpu::CommandEncoder| copies[0].record(&prepared, encoder);
-        let estimate = self.clock.submit(&[&once])?.min(self.clock.submit(&[&once])?);
-        measured.results_crc32 = self.download(&copies[0], prepared.outputs())?;
-        measured.wall = Some(
-            (0..5)
-                .map(|_| self.clock.submit(&[&once]))
-                .collect::<anyhow::Result<Vec<_>>>()?
-                .into_iter()
-                .fold(f64::INFINITY, f64::min),
-        );
+        let (shape, _) = self.plain.race(&self.clock, &Shape::USUAL, moved(0))?[0];
+        let pass = |copy| self.plain.pass(&self.clock.device, moved(copy), shape);
+        let passes: Vec<Pass> = (0..copies.len()).map(pass).collect();
+        measured.ceiling_bytes = passes[0].bytes;
+        measured.ceiling_how = shape.to_string();
+        measured.copies = copies.len();
+
+        let once = |encoder: &mut wgpu::CommandEncoder| copies[0].record(prepared, encoder);
+        let mut walls = Times::default();
+        for _ in 0..5 {
+            walls.push(self.clock.submit(&[&once])?);
+        }
+        measured.wall = Some(walls.min());
         measured.record = Some(self.record_cost(&once)?);
 
-        let rounds = (SUBMIT_SECONDS / estimate.max(1e-6)).clamp(1.0, 32.0) as usize;
+        let rounds = (SUBMIT_SECONDS / walls.min().max(1e-6)).clamp(1.0, 32.0) as usize;
         let rounds = budget.runs.map_or(rounds, |runs| rounds.min(runs));
-        self.measure_in_turn(&prepared, &copies, &passes, rounds, budget, &mut measured)?;
-        Ok(measured)
+        self.measure_in_turn(prepared, &copies, &passes, rounds, budget, measured)
     }
 
     /// Runs the operator and the plain pass in turn, on different copies, with `rounds` of both in
@@ -138,10 +126,7 @@ impl Gpu {
             let ceilings: Vec<_> = (numbers.iter())
                 .map(|&n| {
                     let pass = &passes[(n + passes.len() / 2) % passes.len()];
-                    move |encoder: &mut wgpu::CommandEncoder| {
-                        pass.record(encoder);
-                        Ok(())
-                    }
+                    move |encoder: &mut wgpu::CommandEncoder| pass.record(encoder)
                 })
                 .collect();
             let work: Vec<Work> = operators
@@ -170,86 +155,5 @@ impl Gpu {
             costs.push(cost / TIMES as f64);
         }
         Ok(costs.min())
-    }
-
-    /// Copies of the inputs on the device.
-    fn copies(
-        &self,
-        item: &Item,
-        inputs: &[Tensor],
-        prepared: &Prepared,
-    ) -> anyhow::Result<Vec<Copy>> {
-        let count = ROTATED.div_ceil(item.bytes_read).clamp(1, MAX_COPIES) as usize;
-        let mut copies = Vec::with_capacity(count);
-        for _ in 0..count {
-            let made = (|| {
-                let sizes = inputs.iter().map(Tensor::desc);
-                let inputs = sizes.map(|desc| self.buffer(desc.byte_len() as u64));
-                let results = prepared.outputs().iter();
-                let results = results.map(|desc| self.buffer(desc.byte_len() as u64));
-                let inputs = inputs.collect::<anyhow::Result<_>>()?;
-                anyhow::Ok(Copy { inputs, results: results.collect::<anyhow::Result<_>>()? })
-            })();
-            match made {
-                Ok(copy) => copies.push(copy),
-                // If memory is short, fewer copies are enough.
-                Err(_) if !copies.is_empty() => break,
-                Err(error) => return Err(error),
-            }
-        }
-        for (i, input) in inputs.iter().enumerate() {
-            let mut bytes = input.bytes().to_vec();
-            bytes.resize(bytes.len().next_multiple_of(4), 0);
-            self.clock.queue.write_buffer(&copies[0].inputs[i], 0, &bytes);
-        }
-        let mut encoder = self.clock.device.create_command_encoder(&Default::default());
-        for copy in &copies[1..] {
-            for (from, to) in copies[0].inputs.iter().zip(&copy.inputs) {
-                encoder.copy_buffer_to_buffer(from, 0, to, 0, from.size());
-            }
-        }
-        self.clock.queue.submit([encoder.finish()]);
-        self.device.wait()?;
-        self.clock.check()?;
-        Ok(copies)
-    }
-
-    /// A buffer of at least `size` bytes, in whole blocks of 16.
-    fn buffer(&self, size: u64) -> anyhow::Result<wgpu::Buffer> {
-        let size = size.max(1).next_multiple_of(16);
-        let allowed = self.clock.device.limits().max_buffer_size;
-        if size > allowed {
-            anyhow::bail!("a buffer needs {size} bytes; the limit (max_buffer_size) is {allowed}");
-        }
-        let buffer = self.clock.device.create_buffer(&wgpu::BufferDescriptor {
-            label: Some("bench"),
-            size,
-            usage: BufferUsages::STORAGE | BufferUsages::COPY_SRC | BufferUsages::COPY_DST,
-            mapped_at_creation: false,
-        });
-        self.clock.check()?;
-        Ok(buffer)
-    }
-
-    /// The digests of a copy's results.
-    fn download(&self, copy: &Copy, descs: &[TensorDesc]) -> anyhow::Result<Vec<u32>> {
-        let mut digests = Vec::new();
-        for (buffer, desc) in copy.results.iter().zip(descs) {
-            let staging = self.clock.device.create_buffer(&wgpu::BufferDescriptor {
-                label: Some("bench download"),
-                size: buffer.size(),
-                usage: BufferUsages::MAP_READ | BufferUsages::COPY_DST,
-                mapped_at_creation: false,
-            });
-            let copy = |encoder: &mut wgpu::CommandEncoder| {
-                encoder.copy_buffer_to_buffer(buffer, 0, &staging, 0, buffer.size());
-                Ok(())
-            };
-            self.clock.submit(&[&copy])?;
-            staging.map_async(wgpu::MapMode::Read, .., |_| ());
-            self.device.wait()?;
-            digests.push(crc32fast::hash(&staging.get_mapped_range(..)?[..desc.byte_len()]));
-        }
-        Ok(digests)
     }
 }

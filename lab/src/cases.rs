@@ -1,0 +1,71 @@
+//! Random cases, ready to run on the machine.
+
+use anyhow::{Result, ensure};
+use wgmax::plan::Plan;
+use wgmax::{Device, ElementType, Tensor, TensorDesc, View};
+use wgmax_verify::Case;
+
+use crate::machine::Memory;
+
+/// A random case with a plan, its inputs in memory, and what the CPU's kernels make of it.
+pub struct Prepared {
+    pub name: String,
+    case: Case,
+    pub plan: Plan,
+    pub inputs: Vec<(Tensor, View)>,
+    /// The results that count: the buffer of each, where its elements lie, and what they shall be.
+    expected: Vec<(usize, View, Tensor)>,
+}
+
+impl Prepared {
+    /// A case, planned for a device with one of the library's tunings.
+    pub fn new(device: &Device, seed: u64, index: u64, tuning: &'static str) -> Result<Self> {
+        let (mut case, cpu) = (Case::nth(seed, index)?, Device::cpu());
+        case.narrow.tuning = Some(tuning);
+        // Of other bytes than 0 and 1, which lie between elements, there is no tensor of bools.
+        let is_bool = |tensor: &Tensor| tensor.element_type() == ElementType::Bool;
+        case.narrow.views = case.narrow.views.filter(|_| !case.tensors.iter().any(is_bool));
+        // Whole warps.
+        case.narrow.workgroup_size = case.narrow.workgroup_size.map(|size| size.max(32));
+        let plan = case.plan(device)?;
+        let uploaded = case.upload(&cpu, &plan)?;
+        let results = cpu.execute(&plan, &uploaded.iter().collect::<Vec<_>>())?;
+        let inputs = uploaded.into_iter().map(|input| {
+            let (view, t) = (input.view().clone(), input.desc().element_type());
+            let memory = TensorDesc::new(t, [view.byte_len() / t.size()])?;
+            Ok((input.with_view(&memory)?.download()?, view))
+        });
+        let inputs: Vec<_> = inputs.collect::<wgmax::Result<_>>()?;
+        // Of wrong ids the status alone is a result, which is the last one.
+        let are_right = case.operator.checked(&case.inputs()).is_ok();
+        let first = if are_right { 0 } else { results.len() - 1 };
+        let expected = results.iter().zip(inputs.len()..).skip(first);
+        let expected = expected
+            .map(|(result, buffer)| Ok((buffer, result.view().clone(), result.download()?)))
+            .collect::<wgmax::Result<_>>()?;
+        let name = format!("case {index} of seed {seed}, {tuning}");
+        Ok(Self { name, case, plan, inputs, expected })
+    }
+
+    /// Fails where a device has other results.
+    pub fn check_on(&self, device: &Device) -> Result<()> {
+        let found = self.case.execute(device, &self.plan)?;
+        let pairs = found.iter().zip(&self.expected);
+        let same =
+            pairs.map(|(found, (.., expected))| found.bytes() == expected.bytes()).all(|b| b);
+        ensure!(same, "{}: another result", self.name);
+        Ok(())
+    }
+
+    /// Fails where the results in memory are not what they shall be.
+    pub fn check(&self, memory: &Memory) -> Result<()> {
+        for (buffer, view, expected) in &self.expected {
+            let t = expected.element_type();
+            let bytes = &bytemuck::cast_slice(memory.words(*buffer))[..view.byte_len()];
+            let found = Tensor::from_bytes(t, [bytes.len() / t.size()], bytes)?;
+            let found = Device::cpu().upload(&found)?.with_view(view)?.download()?;
+            ensure!(found.bytes() == expected.bytes(), "{}: another result", self.name);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,114 @@
+//! What the warps of launches load and store, in bytes.
+
+use anyhow::Result;
+
+use crate::cache::{Cache, SECTOR};
+use crate::machine::{Access, Watch, lanes};
+
+/// Workgroups that run side by side share a cache of this size,
+const NEAR: u64 = 128 << 10;
+
+/// and all share this one.
+const FAR: u64 = 4 << 20;
+
+/// Sums over the warps of a launch.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Counts {
+    /// Bytes that a warp uses in a step, and of the sectors that these lie in.
+    pub used: u64,
+    pub requested: u64,
+    /// Bytes between the far cache and memory.
+    pub memory: u64,
+    /// Iterations of loops: those of invocations that run, and all of their warps'.
+    pub iterations: u64,
+    pub slots: u64,
+    /// Invocations of the grid.
+    pub invocations: u64,
+}
+
+impl Counts {
+    pub fn add(&mut self, other: &Self) {
+        self.used += other.used;
+        self.requested += other.requested;
+        self.memory += other.memory;
+        self.iterations += other.iterations;
+        self.slots += other.slots;
+        self.invocations += other.invocations;
+    }
+}
+
+/// Counts while a machine runs.
+pub struct Counter {
+    pub counts: Counts,
+    near: Cache,
+    far: Cache,
+    begins: Vec<u64>,
+    sectors: Vec<u64>,
+}
+
+impl Counter {
+    pub fn new() -> Self {
+        Self {
+            counts: Counts::default(),
+            near: Cache::new(NEAR),
+            far: Cache::new(FAR),
+            begins: Vec::new(),
+            sectors: Vec::new(),
+        }
+    }
+
+    /// The counts since the last time.
+    pub fn take(&mut self) -> Counts {
+        std::mem::take(&mut self.counts)
+    }
+
+    /// The bytes that have yet to go to memory.
+    pub fn rest(&self) -> u64 {
+        self.far.dirty() * SECTOR
+    }
+}
+
+impl Watch for Counter {
+    fn access(&mut self, access: &Access) {
+        self.begins.clear();
+        self.begins.extend(lanes(access.lanes).map(|lane| access.addresses[lane]));
+        self.begins.sort_unstable();
+        self.sectors.clear();
+        let mut end = 0;
+        for &begin in &self.begins {
+            // What several invocations load counts once.
+            let first = begin.max(end);
+            end = end.max(begin + access.bytes);
+            self.counts.used += end.saturating_sub(first);
+            for sector in begin / SECTOR..=(begin + access.bytes - 1) / SECTOR {
+                if self.sectors.last().is_none_or(|&last| last < sector) {
+                    self.sectors.push(sector);
+                }
+            }
+        }
+        self.counts.requested += SECTOR * self.sectors.len() as u64;
+        for &sector in &self.sectors {
+            // Stores go through the near cache, and loads that it has end there.
+            if access.is_store || !self.near.touch(sector, false).hit {
+                let effect = self.far.touch(sector, access.is_store);
+                let loaded = !effect.hit && !access.is_store;
+                let moved = u64::from(loaded) + u64::from(effect.written_back);
+                self.counts.memory += SECTOR * moved;
+            }
+        }
+    }
+
+    fn launch(&mut self, invocations: u64) {
+        self.counts.invocations += invocations;
+    }
+
+    fn iteration(&mut self, running: u32, began: u32) -> Result<()> {
+        self.counts.iterations += u64::from(running);
+        self.counts.slots += u64::from(began);
+        Ok(())
+    }
+
+    fn side_by_side(&mut self) {
+        self.near.clear();
+    }
+}

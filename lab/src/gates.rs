@@ -1,0 +1,208 @@
+//! Bounds of what launches load and store. The figures are counted, so they are the same on every
+//! machine.
+
+use std::collections::BTreeMap;
+
+use wgmax_cli::bench::item;
+use wgmax_cli::options::PlanChoice::{self, Cpu, Hardware, Software};
+
+use self::Bound::{AtLeast, AtMost};
+use crate::traffic;
+
+/// What is allowed of some items' counts.
+struct Gate {
+    name: &'static str,
+    /// Whether an item is one of these.
+    is_for: fn(&str) -> bool,
+    figure: fn(&Row) -> f64,
+    /// At least, or at most.
+    bound: Bound,
+}
+
+enum Bound {
+    AtLeast(f64),
+    AtMost(f64),
+}
+
+/// An item's counts.
+struct Row {
+    efficiency: f64,
+    requested: f64,
+    traffic: f64,
+    launches: f64,
+}
+
+const fn gate(
+    name: &'static str,
+    is_for: fn(&str) -> bool,
+    figure: fn(&Row) -> f64,
+    bound: Bound,
+) -> Gate {
+    Gate { name, is_for, figure, bound }
+}
+
+const GATES: &[Gate] = &[
+    gate(
+        "reductions and segments of whole blocks use what they request",
+        |item| is_plain_reduction(item) || is_in_blocks(item),
+        |row| row.efficiency,
+        AtLeast(0.9),
+    ),
+    gate("pools use half of what they request", is_pool, |row| row.efficiency, AtLeast(0.5)),
+    gate(
+        "reductions and windows that do not overlap request each byte once",
+        |item| is_plain_reduction(item) || is_apart(item),
+        |row| row.requested,
+        AtMost(1.1),
+    ),
+    gate(
+        "reductions with positions request one block of an invocation again",
+        |item| has_positions(item) && !item.starts_with("R07"),
+        |row| row.requested,
+        AtMost(1.5),
+    ),
+    gate(
+        "short rows are one block: with positions they are requested twice",
+        |item| has_positions(item) && item.starts_with("R07"),
+        |row| row.requested,
+        AtMost(2.0),
+    ),
+    gate(
+        "neighbouring 3 × 3 windows share what they request",
+        |item| is_small(item) && !is_apart(item),
+        |row| row.requested,
+        AtMost(1.6),
+    ),
+    gate("long windows request each byte a few times", is_pool, |row| row.requested, AtMost(3.0)),
+    gate("reductions move each byte once", is_reduction, |row| row.traffic, AtMost(1.05)),
+    gate("pools with small windows move each byte once", is_small, |row| row.traffic, AtMost(1.15)),
+    gate(
+        "long segments move each byte once",
+        |item| ["S01", "S03", "S04", "S06"].iter().any(|long| item.starts_with(long)),
+        |row| row.traffic,
+        AtMost(1.1),
+    ),
+    gate(
+        "reductions of one merged axis take two launches",
+        |item| is_reduction(item) && !item.starts_with("R05"),
+        |row| row.launches,
+        AtMost(2.0),
+    ),
+    gate(
+        "reductions of two merged axes and sorted segments take three launches",
+        |item| item.starts_with("R05") || item.starts_with('S'),
+        |row| row.launches,
+        AtMost(3.0),
+    ),
+    gate("pools of small windows take one launch", is_small, |row| row.launches, AtMost(1.0)),
+    gate("gradients move each byte once", is_gradient, |row| row.traffic, AtMost(1.05)),
+    gate("gradients take one launch", is_gradient, |row| row.launches, AtMost(1.0)),
+];
+
+fn is_reduction(item: &str) -> bool {
+    item.starts_with('R')
+}
+
+/// Reductions without positions.
+fn is_plain_reduction(item: &str) -> bool {
+    is_reduction(item) && !item.ends_with("_idx")
+}
+
+/// Reductions with positions.
+fn has_positions(item: &str) -> bool {
+    is_reduction(item) && item.ends_with("_idx")
+}
+
+/// Gradients of pools.
+fn is_gradient(item: &str) -> bool {
+    item.ends_with("_grad")
+}
+
+/// Pools, but for their gradients.
+fn is_pool(item: &str) -> bool {
+    item.starts_with('P') && !is_gradient(item)
+}
+
+/// Segments whose rows are whole blocks.
+fn is_in_blocks(item: &str) -> bool {
+    ["S05", "S06", "S07"].iter().any(|blocks| item.starts_with(blocks))
+}
+
+/// Windows that do not overlap.
+fn is_apart(item: &str) -> bool {
+    ["P03", "P04", "P10"].iter().any(|apart| item.starts_with(apart))
+}
+
+/// Windows of up to three elements along each axis, side by side.
+fn is_small(item: &str) -> bool {
+    let small = ["P01", "P02", "P03", "P09", "P10", "P12"];
+    is_pool(item) && small.iter().any(|small| item.starts_with(small))
+}
+
+fn count(plan: PlanChoice, elements: usize, row_bytes: usize) -> BTreeMap<String, Row> {
+    let report = traffic::count(&item::all().unwrap(), plan, elements, row_bytes).unwrap();
+    let rows = report.rows.into_iter().map(|row| {
+        let counted = row.result.unwrap();
+        let (requested, traffic) = counted.ratios();
+        let launches = counted.launches.len() as f64;
+        let efficiency = counted.sum.efficiency();
+        (row.item.name, Row { efficiency, requested, traffic, launches })
+    });
+    rows.collect()
+}
+
+/// The items that do not keep to a gate.
+fn beyond(gate: &Gate, rows: &BTreeMap<String, Row>) -> Vec<String> {
+    let items = rows.iter().filter(|(item, _)| (gate.is_for)(item)).filter_map(|(item, row)| {
+        let figure = (gate.figure)(row);
+        let (keeps, bound) = match gate.bound {
+            AtLeast(bound) => (figure >= bound, bound),
+            AtMost(bound) => (figure <= bound, bound),
+        };
+        (!keeps).then(|| format!("{item}: {figure:.3}, not {bound}"))
+    });
+    items.collect()
+}
+
+/// The plans for hardware keep to all gates.
+#[test]
+fn plans_for_hardware_move_few_bytes() {
+    let rows = count(Hardware, 1 << 20, 1);
+    let all = GATES.iter().map(|gate| (gate.name, beyond(gate, &rows)));
+    let all: Vec<_> = all.filter(|(_, items)| !items.is_empty()).collect();
+    assert!(all.is_empty(), "{all:#?}");
+}
+
+/// Rows that begin at multiples of 256 bytes are read where they lie: by as many launches, and with at
+/// most 1.1 times the bytes of rows without gaps. Left out are rows so short that most of a line of
+/// 128 bytes is a gap.
+#[test]
+fn rows_with_gaps_move_few_bytes_more() {
+    let (plain, padded) = (count(Hardware, 1 << 17, 1), count(Hardware, 1 << 17, 256));
+    let is_short = |item: &str| ["R09", "P04", "P01_stem_i8", "P01_stem_u8"].contains(&item);
+    let is_short = |item: &str| is_short(item) || is_short(item.split('_').next().unwrap());
+    let mut gaps = 0;
+    for (item, row) in padded.iter().filter(|(item, _)| !is_short(item)) {
+        let plain = &plain[item];
+        assert_eq!(row.launches, plain.launches, "{item}");
+        let ratio = row.traffic / plain.traffic;
+        assert!(ratio <= 1.1, "{item}: {ratio}");
+        gaps += usize::from(ratio > 1.001);
+    }
+    assert!(gaps > 0, "no item has rows with gaps");
+}
+
+/// The plans for software adapters, where neighbours do not share what they load, go beyond each
+/// gate that is about what is requested.
+#[test]
+fn other_plans_go_beyond_the_gates() {
+    let rows = count(Software, 1 << 16, 1);
+    for gate in GATES.iter().filter(|gate| gate.name.contains("request")) {
+        assert!(!beyond(gate, &rows).is_empty(), "{}", gate.name);
+    }
+}
+
+#[test]
+fn counts_need_a_plan_with_shaders() {
+    assert!(traffic::count(&[], Cpu, 1, 1).is_err());
+}

@@ -1,0 +1,91 @@
+//! Items of growing size: time should be linear in bytes, whatever the axes. The smallest tell what
+//! a call takes however little there is to do.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use serde_json::{Value, json};
+use wgmax_cli::bench::item::Item;
+use wgmax_cli::bench::measure;
+use wgmax_cli::bench::times::Budget;
+use wgmax_cli::options::On;
+
+#[derive(Args)]
+pub struct Arguments {
+    #[command(flatten)]
+    on: On,
+    /// MiB of the largest inputs; a device needs several times as much
+    #[arg(long, default_value_t = 1024)]
+    max_mib: usize,
+    /// Seconds to run each item
+    #[arg(long, default_value_t = 0.2)]
+    seconds: f64,
+    /// Write all measurements as JSON
+    #[arg(long)]
+    json: Option<PathBuf>,
+}
+
+const MIN_BYTES: usize = 4 << 10;
+
+pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
+    let sizes = || (0..).map(|i| MIN_BYTES << i).take_while(|&b| b <= arguments.max_mib << 20);
+    let of =
+        |kind: fn(usize) -> Value| sizes().map(move |bytes| serde_json::from_value(kind(bytes)));
+    let kinds = [all, rows, columns, pool, segments];
+    let items = kinds.into_iter().flat_map(of).collect::<Result<Vec<Item>, _>>()?;
+    let report = measure(&arguments.on, items, Budget { runs: None, seconds: arguments.seconds })?;
+    println!("{report}");
+    if let Some(path) = &arguments.json {
+        std::fs::write(path, format!("{:#}\n", report.json()))?;
+    }
+    Ok(true)
+}
+
+fn item(op: &str, name: &str, shape: &[usize], attrs: Value, results: usize) -> Value {
+    let bytes = 4 * shape.iter().product::<usize>();
+    let ids = if op == "SegmentMax" { 4 * shape[0] } else { 0 };
+    json!({
+        "name": format!("{name} of {} KiB", bytes >> 10), "op": op, "dtype": "f32", "shape": shape,
+        "attrs": attrs, "bytes_read": bytes + ids, "bytes_write": 4 * results,
+    })
+}
+
+fn all(bytes: usize) -> Value {
+    item("ReduceMax", "all", &[bytes / 4], json!({ "axes": [0] }), 1)
+}
+
+fn rows(bytes: usize) -> Value {
+    item("ReduceMax", "rows", &[bytes / 4096, 1024], json!({ "axes": [1] }), bytes / 4096)
+}
+
+fn columns(bytes: usize) -> Value {
+    item("ReduceMax", "columns", &[bytes / 4096, 1024], json!({ "axes": [0] }), 1024)
+}
+
+fn pool(bytes: usize) -> Value {
+    let attrs = json!({
+        "kernel": [3, 3], "strides": [2, 2], "pads": [1, 1, 1, 1], "dilations": [1, 1],
+        "layout": "NCHW", "indices": false,
+    });
+    item("MaxPool", "pool", &[1, bytes >> 12, 32, 32], attrs, bytes / 16)
+}
+
+fn segments(bytes: usize) -> Value {
+    let segments = bytes / 256;
+    let attrs = json!({ "num_segments": segments, "dist": "random", "seed": 0 });
+    item("SegmentMax", "segments", &[bytes / 4], attrs, segments)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn items_are_read() {
+        for kind in [all, rows, columns, pool, segments] {
+            let item: Item = serde_json::from_value(kind(MIN_BYTES)).unwrap();
+            let results = item.operator().infer(&item.inputs().unwrap().iter().collect::<Vec<_>>());
+            assert_eq!(results.unwrap()[0].byte_len() as u64, item.bytes_write, "{}", item.name);
+        }
+    }
+}

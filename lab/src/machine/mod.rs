@@ -1,0 +1,466 @@
+//! A machine that runs compute shaders on the host as a GPU does: warps of 32 invocations step
+//! together, and so do the workgroups that lie side by side. It says what each step loads and
+//! stores, and how many invocations take part. It refuses what lies outside of a binding, and a word
+//! of a workgroup that one invocation stores to and another uses without a barrier between.
+//!
+//! It reads naga's form of a shader and knows as much of it as wgmax's shaders have. It is slow,
+//! and exact: the same on every computer.
+
+mod arithmetic;
+mod expression;
+mod layout;
+mod memory;
+mod statement;
+mod value;
+
+use std::collections::HashMap;
+
+use anyhow::{Context, Result, bail};
+use wgmax::wgpu::naga::front::wgsl;
+use wgmax::wgpu::naga::valid::{
+    Capabilities, FunctionInfo, ModuleInfo, ValidationFlags, Validator,
+};
+use wgmax::wgpu::naga::{
+    AddressSpace, Binding as Place, BuiltIn, Expression, Function, GlobalVariable, Handle, Literal,
+    Module, TypeInner,
+};
+
+use layout::{Packing, offsets, scalars, type_of};
+pub use memory::{Access, Binding, Memory};
+pub use value::lanes;
+use value::{Base, LANES, Lane32, Mask, Slot, Words};
+
+/// What variables of workgroups hold before anything is stored.
+const STALE: u32 = 0xa5c3_5a3c;
+
+/// What the machine tells as it runs.
+pub trait Watch {
+    /// A grid of so many invocations begins.
+    fn launch(&mut self, _invocations: u64) {}
+    /// A warp loads or stores.
+    fn access(&mut self, _access: &Access) {}
+    /// A warp runs a loop's body once more, with so many of the invocations that began the loop.
+    /// An error ends the run.
+    fn iteration(&mut self, _running: u32, _began: u32) -> Result<()> {
+        Ok(())
+    }
+    /// The next workgroups that lie side by side begin.
+    fn side_by_side(&mut self) {}
+}
+
+impl Watch for () {}
+
+/// A shader.
+pub struct Program {
+    text: String,
+    module: Module,
+    info: ModuleInfo,
+}
+
+impl Program {
+    pub fn new(text: &str) -> Result<Self> {
+        let module = wgsl::parse_str(text).context("naga refuses the shader")?;
+        let info = Validator::new(ValidationFlags::all(), Capabilities::empty())
+            .validate(&module)
+            .context("naga refuses the shader")?;
+        Ok(Self { text: text.to_string(), module, info })
+    }
+
+    /// Invocations of a workgroup.
+    fn workgroup(&self) -> usize {
+        self.module.entry_points[0].workgroup_size.iter().product::<u32>() as usize
+    }
+
+    /// Runs a grid of workgroups, `side` of them side by side, then the next. `params` are the words
+    /// of the uniform buffers by their bindings; `bindings` are the other bindings.
+    pub fn run(
+        &self,
+        grid: [u32; 3],
+        side: usize,
+        params: &HashMap<u32, &[u32]>,
+        bindings: &HashMap<u32, Binding>,
+        memory: &mut Memory,
+        watch: &mut impl Watch,
+    ) -> Result<()> {
+        let workgroup = self.workgroup();
+        if !workgroup.is_multiple_of(LANES) {
+            bail!("workgroups of {workgroup} invocations are no whole warps");
+        }
+        let (mut storage, mut uniform) = (HashMap::new(), HashMap::new());
+        for (handle, variable) in self.module.global_variables.iter() {
+            let Some(place) = &variable.binding else { continue };
+            let missing = || format!("binding {} is missing", place.binding);
+            match variable.space {
+                AddressSpace::Storage { .. } => {
+                    let binding = bindings.get(&place.binding);
+                    storage.insert(handle, *binding.with_context(missing)?);
+                }
+                AddressSpace::Uniform => {
+                    let words = params.get(&place.binding);
+                    uniform.insert(handle, words.with_context(missing)?.to_vec());
+                }
+                _ => {}
+            }
+        }
+        let templates = HashMap::new();
+        let mut machine = Machine {
+            program: self,
+            warps: side * workgroup / LANES,
+            group_warps: workgroup / LANES,
+            uniform,
+            storage,
+            memory,
+            watch,
+            templates,
+            variables: HashMap::new(),
+            shared: HashMap::new(),
+            epoch: 0,
+            frames: Vec::new(),
+        };
+        let groups: u64 = grid.iter().map(|&n| u64::from(n)).product();
+        machine.watch.launch(groups * workgroup as u64);
+        for first in (0..groups).step_by(side) {
+            machine.watch.side_by_side();
+            machine.workgroups(grid, first, groups)?;
+        }
+        Ok(())
+    }
+}
+
+/// A function that is an entry point or not.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Which {
+    Entry,
+    Function(Handle<Function>),
+}
+
+/// A function that runs.
+struct Frame {
+    which: Which,
+    slots: Vec<Slot>,
+    locals: Vec<Vec<Lane32>>,
+    /// The invocations that have returned, and their values.
+    returned: Mask,
+    value: Option<Vec<Lane32>>,
+}
+
+struct Machine<'a, W> {
+    program: &'a Program,
+    warps: usize,
+    group_warps: usize,
+    uniform: HashMap<Handle<GlobalVariable>, Vec<u32>>,
+    storage: HashMap<Handle<GlobalVariable>, Binding>,
+    memory: &'a mut Memory,
+    watch: &'a mut W,
+    /// What the expressions of a function are before it runs.
+    templates: HashMap<Which, Vec<Slot>>,
+    /// The variables of invocations.
+    variables: HashMap<Handle<GlobalVariable>, Vec<Lane32>>,
+    /// Those of workgroups: of a scalar, the word of each workgroup, then the next scalar's.
+    shared: HashMap<Handle<GlobalVariable>, Vec<Shared>>,
+    /// The number of barriers until now.
+    epoch: u32,
+    frames: Vec<Frame>,
+}
+
+/// A word of a workgroup's variable, and its uses since the last barrier.
+#[derive(Clone)]
+struct Shared {
+    word: u32,
+    /// The barriers before the first of these uses, and the invocation that it is of.
+    epoch: u32,
+    by: usize,
+    stored: bool,
+    /// Whether other invocations used it, too.
+    several: bool,
+}
+
+impl Default for Shared {
+    /// wgmax asks for no zeros.
+    fn default() -> Self {
+        Self { word: STALE, epoch: u32::MAX, by: 0, stored: false, several: false }
+    }
+}
+
+impl<'a, W: Watch> Machine<'a, W> {
+    fn function(&self, which: Which) -> &'a Function {
+        match which {
+            Which::Entry => &self.program.module.entry_points[0].function,
+            Which::Function(handle) => &self.program.module.functions[handle],
+        }
+    }
+
+    fn info(&self, which: Which) -> &'a FunctionInfo {
+        match which {
+            Which::Entry => self.program.info.get_entry_point(0),
+            Which::Function(handle) => &self.program.info[handle],
+        }
+    }
+
+    /// Runs the workgroups from one on that lie side by side.
+    fn workgroups(&mut self, grid: [u32; 3], first: u64, groups: u64) -> Result<()> {
+        let module = &self.program.module;
+        self.variables.clear();
+        for (handle, variable) in module.global_variables.iter() {
+            let len = || scalars(module, type_of(module, variable.ty));
+            match variable.space {
+                AddressSpace::WorkGroup => {
+                    let words = vec![Shared::default(); len()? * self.warps / self.group_warps];
+                    self.shared.insert(handle, words);
+                }
+                AddressSpace::Private if variable.init.is_none() => {
+                    self.variables.insert(handle, vec![[0; LANES]; len()? * self.warps]);
+                }
+                AddressSpace::Private => bail!("private variables with a value are not known"),
+                _ => {}
+            }
+        }
+        let mut mask = Mask::none(self.warps);
+        let mut group_of = Vec::with_capacity(self.warps);
+        for (warp, lanes) in mask.0.iter_mut().enumerate() {
+            let group = first + (warp / self.group_warps) as u64;
+            *lanes = if group < groups { u32::MAX } else { 0 };
+            group_of.push(group);
+        }
+        let function = self.function(Which::Entry);
+        let mut arguments = Vec::new();
+        for argument in &function.arguments {
+            let places: Vec<&Option<Place>> = match type_of(module, argument.ty) {
+                TypeInner::Struct { members, .. } => members.iter().map(|m| &m.binding).collect(),
+                _ => vec![&argument.binding],
+            };
+            let mut value = Vec::new();
+            for place in places {
+                let Some(Place::BuiltIn(builtin)) = place else {
+                    bail!("the entry point takes {place:?}");
+                };
+                self.builtin(*builtin, grid, &group_of, &mut value)?;
+            }
+            arguments.push(Slot::Value(Words::new(value)));
+        }
+        self.call(Which::Entry, arguments, &mask)?;
+        Ok(())
+    }
+
+    /// Adds the scalars of a built-in value.
+    fn builtin(
+        &self,
+        builtin: BuiltIn,
+        grid: [u32; 3],
+        group_of: &[u64],
+        value: &mut Vec<Lane32>,
+    ) -> Result<()> {
+        let [x, y, _] = grid.map(u64::from);
+        let warps = group_of.iter().enumerate();
+        match builtin {
+            BuiltIn::WorkGroupId => {
+                for place in [(1, x), (x, y), (x * y, u64::MAX)] {
+                    value.extend(group_of.iter().map(|g| [(g / place.0 % place.1) as u32; LANES]));
+                }
+            }
+            BuiltIn::NumWorkGroups => {
+                grid.iter().for_each(|&n| value.extend(warps.clone().map(|_| [n; LANES])));
+            }
+            BuiltIn::LocalInvocationIndex => {
+                let first = |warp: usize| (warp % self.group_warps * LANES) as u32;
+                value.extend(
+                    warps.map(|(warp, _)| std::array::from_fn(|lane| first(warp) + lane as u32)),
+                );
+            }
+            other => bail!("the built-in value {other:?} is not known"),
+        }
+        Ok(())
+    }
+
+    /// Runs a function, and gives what it returns.
+    fn call(&mut self, which: Which, arguments: Vec<Slot>, mask: &Mask) -> Result<Option<Words>> {
+        let (module, function) = (&self.program.module, self.function(which));
+        if !self.templates.contains_key(&which) {
+            let template = self.template(function)?;
+            self.templates.insert(which, template);
+        }
+        let mut slots = self.templates[&which].clone();
+        let depth = self.frames.len();
+        let mut locals = Vec::with_capacity(function.local_variables.len());
+        for (_, variable) in function.local_variables.iter() {
+            let len = scalars(module, type_of(module, variable.ty))? * self.warps;
+            let init = variable.init.map(|init| &slots[init.index()]);
+            locals.push(match init {
+                Some(Slot::Value(words)) => words.to_vec(),
+                Some(_) => bail!("the value that {variable:?} begins with is not known"),
+                None => vec![[0; LANES]; len],
+            });
+        }
+        for (handle, expression) in function.expressions.iter() {
+            match expression {
+                Expression::FunctionArgument(i) => {
+                    slots[handle.index()] = arguments[*i as usize].clone();
+                }
+                Expression::LocalVariable(variable) => {
+                    let start = Words::new(vec![[0; LANES]; self.warps]);
+                    slots[handle.index()] = Slot::Pointer(Base::Local(depth, *variable), start);
+                }
+                _ => {}
+            }
+        }
+        let returned = Mask::none(self.warps);
+        self.frames.push(Frame { which, slots, locals, returned, value: None });
+        let mut flow = statement::Flow::new(self.warps);
+        self.block(&function.body, mask.clone(), &mut flow)?;
+        let frame = self.frames.pop().context("no function runs")?;
+        Ok(frame.value.map(Words::new))
+    }
+
+    /// The expressions of a function that are the same whenever it runs.
+    fn template(&self, function: &Function) -> Result<Vec<Slot>> {
+        let module = &self.program.module;
+        let mut slots = vec![Slot::Empty; function.expressions.len()];
+        for (handle, expression) in function.expressions.iter() {
+            let all = |words: Vec<u32>| {
+                let lanes = words.iter().flat_map(|&word| vec![[word; LANES]; self.warps]);
+                Slot::Value(Words::new(lanes.collect()))
+            };
+            slots[handle.index()] = match expression {
+                Expression::Literal(literal) => all(vec![literal_word(literal)?]),
+                Expression::Constant(constant) => {
+                    all(self.constant(module.constants[*constant].init)?)
+                }
+                Expression::ZeroValue(handle) => {
+                    all(vec![0; scalars(module, type_of(module, *handle))?])
+                }
+                // Of constants, as variables begin with them. What is made of other parts is found when
+                // it is evaluated.
+                Expression::Compose { components, .. } => {
+                    let parts = components.iter().map(|part| match &slots[part.index()] {
+                        Slot::Value(words) => Some(&words[..]),
+                        _ => None,
+                    });
+                    match parts.collect::<Option<Vec<_>>>() {
+                        Some(parts) => Slot::Value(Words::new(parts.concat())),
+                        None => Slot::Empty,
+                    }
+                }
+                Expression::Splat { size, value } => match &slots[value.index()] {
+                    Slot::Value(words) => Slot::Value(Words::new(words.repeat(*size as usize))),
+                    _ => Slot::Empty,
+                },
+                Expression::GlobalVariable(handle) => {
+                    let start = Words::new(vec![[0; LANES]; self.warps]);
+                    Slot::Pointer(Base::Global(*handle), start)
+                }
+                _ => Slot::Empty,
+            };
+        }
+        Ok(slots)
+    }
+
+    /// The scalars of a constant expression of the module.
+    fn constant(&self, handle: Handle<Expression>) -> Result<Vec<u32>> {
+        let module = &self.program.module;
+        Ok(match &module.global_expressions[handle] {
+            Expression::Literal(literal) => vec![literal_word(literal)?],
+            Expression::Constant(constant) => self.constant(module.constants[*constant].init)?,
+            Expression::ZeroValue(handle) => {
+                vec![0; scalars(module, type_of(module, *handle))?]
+            }
+            Expression::Splat { size, value } => self.constant(*value)?.repeat(*size as usize),
+            Expression::Compose { components, .. } => {
+                let parts = components.iter().map(|&component| self.constant(component));
+                parts.collect::<Result<Vec<_>>>()?.concat()
+            }
+            other => bail!("the constant {other:?} is not known"),
+        })
+    }
+
+    /// The words of a type's scalars in a variable of this kind.
+    fn offsets(&self, inner: &TypeInner, packing: Packing) -> Result<Vec<u32>> {
+        offsets(&self.program.module, inner, packing)
+    }
+}
+
+fn literal_word(literal: &Literal) -> Result<u32> {
+    Ok(match literal {
+        Literal::U32(value) => *value,
+        Literal::I32(value) => *value as u32,
+        Literal::Bool(value) => u32::from(*value),
+        other => bail!("the literal {other:?} is not known"),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::count::Counter;
+
+    /// Runs a kernel on 64 words, bound between others, with 32 invocations.
+    fn run(body: &str) -> Result<()> {
+        let text = format!(
+            "@group(0) @binding(1) var<storage, read_write> words: array<u32>;
+            @group(0) @binding(2) var<storage, read_write> blocks: array<vec4<u32>>;
+            var<workgroup> shared_words: array<u32, 32>;
+            fn next(i: u32) -> u32 {{
+                return words[i + 1u];
+            }}
+            @compute @workgroup_size(32)
+            fn main(@builtin(local_invocation_index) i: u32) {{
+                {body}
+            }}"
+        );
+        let mut memory = Memory::new(vec![vec![7; 128]]);
+        let binding = Binding { buffer: 0, first: 32, len: 64 };
+        let bindings = HashMap::from([(1, binding), (2, binding)]);
+        let (params, mut counter) = (HashMap::new(), Counter::new());
+        Program::new(&text)?.run([1, 1, 1], 1, &params, &bindings, &mut memory, &mut counter)
+    }
+
+    #[test]
+    fn races_are_refused() {
+        let right = "shared_words[i] = 1u; workgroupBarrier(); words[i] = shared_words[31u - i];";
+        run(right).unwrap();
+        for wrong in [
+            "shared_words[i] = 1u; words[i] = shared_words[31u - i];",
+            "words[i] = shared_words[0]; shared_words[i] = 1u;",
+            "shared_words[i / 2u] = 1u;",
+        ] {
+            let error = run(wrong).unwrap_err().to_string();
+            assert!(error.contains("without a barrier between"), "{error}");
+        }
+    }
+
+    #[test]
+    fn loads_and_stores_lie_in_their_bindings() {
+        for right in [
+            "words[i + 32u] = next(i + 31u);",
+            "blocks[i / 2u].w = blocks[15u - i / 2u].x;",
+            // Only those that run count.
+            "if i < 4u { words[i * 20u] = 1u; }",
+        ] {
+            run(right).unwrap();
+        }
+        for (wrong, error) in [
+            (
+                "words[0] = next(i + 32u);",
+                "loads word 64 of the 64 that are bound: line 5, `return words[i + 1u];`, of next, called by main",
+            ),
+            (
+                "words[0] = next(i - 2u);",
+                "loads word 4294967295 of the 64 that are bound: line 5, `return words[i + 1u];`, of next, called by main",
+            ),
+            (
+                "words[i * 3u] = 0u;",
+                "stores to word 66 of the 64 that are bound: line 9, `words[i * 3u] = 0u;`, of main",
+            ),
+            (
+                "let b = blocks[i]; words[0] = b.x;",
+                "loads word 64 of the 64 that are bound: line 9, `let b = blocks[i]; words[0] = b.x;`, of main",
+            ),
+            // The bytes of such a block are beyond 32 bits.
+            (
+                "blocks[0x40000000u + i].y = 1u;",
+                "stores to word 4294967295 of the 64 that are bound: line 9, `blocks[0x40000000u + i].y = 1u;`, of main",
+            ),
+        ] {
+            assert_eq!(run(wrong).unwrap_err().to_string(), error);
+        }
+    }
+}

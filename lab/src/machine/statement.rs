@@ -1,0 +1,192 @@
+//! Statements: which invocations run them, and what they store.
+
+use anyhow::{Context, Result, bail};
+use wgmax::wgpu::naga::{AtomicFunction, Block, Expression, Handle, Statement, SwitchValue};
+
+use super::value::{Mask, Slot, Words, lanes};
+use super::{Machine, Watch, Which};
+
+/// The invocations that have left a loop's body or a case early.
+pub struct Flow {
+    broken: Mask,
+    continued: Mask,
+}
+
+impl Flow {
+    pub fn new(warps: usize) -> Self {
+        Self { broken: Mask::none(warps), continued: Mask::none(warps) }
+    }
+}
+
+impl<W: Watch> Machine<'_, W> {
+    /// Runs a block, and gives the invocations that reach its end.
+    pub fn block(&mut self, block: &Block, mut mask: Mask, flow: &mut Flow) -> Result<Mask> {
+        for statement in block.iter() {
+            if mask.is_none() {
+                break;
+            }
+            mask = self.statement(statement, mask, flow)?;
+        }
+        Ok(mask)
+    }
+
+    fn statement(&mut self, statement: &Statement, mask: Mask, flow: &mut Flow) -> Result<Mask> {
+        match statement {
+            Statement::Emit(range) => {
+                let running: Vec<usize> = mask.warps().collect();
+                for handle in range.clone() {
+                    self.evaluate(handle, &mask, &running)?;
+                }
+            }
+            Statement::Block(block) => return self.block(block, mask, flow),
+            Statement::If { condition, accept, reject } => {
+                let (yes, no) = mask.split(&self.value(*condition)?);
+                let yes = self.block(accept, yes, flow)?;
+                let no = self.block(reject, no, flow)?;
+                return Ok(yes.with(&no));
+            }
+            Statement::Loop { body, continuing, break_if } => {
+                return self.repeat(body, continuing, *break_if, mask, flow);
+            }
+            Statement::Switch { selector, cases } => {
+                let selector = self.value(*selector)?;
+                let mut inner = Flow::new(self.warps);
+                let (mut left, mut done) = (mask, Mask::none(self.warps));
+                let mut falling = Mask::none(self.warps);
+                // The default case comes last in our shaders.
+                for case in cases {
+                    let (chosen, others) = match case.value {
+                        SwitchValue::Default => (left, Mask::none(self.warps)),
+                        SwitchValue::I32(value) => left.split(&equal(&selector, value as u32)),
+                        SwitchValue::U32(value) => left.split(&equal(&selector, value)),
+                    };
+                    left = others;
+                    let end = self.block(&case.body, chosen.with(&falling), &mut inner)?;
+                    falling = Mask::none(self.warps);
+                    match case.fall_through {
+                        true => falling = end,
+                        false => done = done.with(&end),
+                    }
+                }
+                flow.continued = flow.continued.with(&inner.continued);
+                return Ok(done.with(&left).with(&inner.broken));
+            }
+            Statement::Break => {
+                flow.broken = flow.broken.with(&mask);
+                return Ok(Mask::none(self.warps));
+            }
+            Statement::Continue => {
+                flow.continued = flow.continued.with(&mask);
+                return Ok(Mask::none(self.warps));
+            }
+            Statement::Return { value } => {
+                let words = value.map(|value| self.value(value)).transpose()?;
+                let warps = self.warps;
+                let frame = self.frames.last_mut().context("no function runs")?;
+                frame.returned = frame.returned.with(&mask);
+                if let Some(words) = words {
+                    let all = frame.value.get_or_insert_with(|| words.to_vec());
+                    merge(all, &words, &mask, warps);
+                }
+                return Ok(Mask::none(self.warps));
+            }
+            // All invocations are here already.
+            Statement::ControlBarrier(_) => self.epoch += 1,
+            Statement::MemoryBarrier(_) => {}
+            Statement::Store { pointer, value } => {
+                let value = self.value(*value)?;
+                self.store(*pointer, &value, &mask)?;
+            }
+            Statement::Atomic { pointer, fun, value, result } => {
+                let value = self.value(*value)?;
+                let old = self.atomic(*pointer, fun, &value, &mask)?;
+                if let Some(result) = result {
+                    self.set(*result, Slot::Value(old))?;
+                }
+            }
+            Statement::Call { function, arguments, result } => {
+                let slots = arguments.iter().map(|&handle| self.slot(handle).cloned());
+                let slots = slots.collect::<Result<_>>()?;
+                let value = self.call(Which::Function(*function), slots, &mask)?;
+                if let (Some(result), Some(value)) = (result, value) {
+                    self.set(*result, Slot::Value(value))?;
+                }
+            }
+            other => bail!("the statement {other:?} is not known"),
+        }
+        Ok(mask)
+    }
+
+    fn repeat(
+        &mut self,
+        body: &Block,
+        continuing: &Block,
+        break_if: Option<Handle<Expression>>,
+        mask: Mask,
+        outer: &mut Flow,
+    ) -> Result<Mask> {
+        let (mut left, mut running) = (Mask::none(self.warps), mask.clone());
+        while !running.is_none() {
+            let mut flow = Flow::new(self.warps);
+            let end = self.block(body, running.clone(), &mut flow)?;
+            let next = end.with(&flow.continued);
+            // Iterations that only find that the loop has ended do not count.
+            for warp in next.warps() {
+                self.watch.iteration(next.count(warp), mask.count(warp))?;
+            }
+            let next = self.block(continuing, next, outer)?;
+            left = left.with(&flow.broken);
+            running = match break_if {
+                Some(condition) if !next.is_none() => {
+                    let (done, on) = next.split(&self.value(condition)?);
+                    left = left.with(&done);
+                    on
+                }
+                _ => next,
+            };
+        }
+        Ok(left)
+    }
+
+    fn atomic(
+        &mut self,
+        pointer: Handle<Expression>,
+        function: &AtomicFunction,
+        value: &Words,
+        mask: &Mask,
+    ) -> Result<Words> {
+        self.watch_access(pointer, mask, true)?;
+        let old = self.read(pointer, mask)?;
+        // One invocation after the other, as two may meet in a word.
+        for warp in mask.warps() {
+            for lane in lanes(mask.0[warp]) {
+                let (word, value) = (self.word_at(pointer, warp, lane)?, value[warp][lane]);
+                *word = match function {
+                    AtomicFunction::Add => word.wrapping_add(value),
+                    AtomicFunction::And => *word & value,
+                    AtomicFunction::InclusiveOr => *word | value,
+                    AtomicFunction::Max => value.max(*word),
+                    AtomicFunction::Min => value.min(*word),
+                    AtomicFunction::Exchange { compare: None } => value,
+                    other => bail!("the atomic function {other:?} is not known"),
+                };
+            }
+        }
+        Ok(old)
+    }
+}
+
+/// Puts the words of the invocations that run in the place of others.
+pub fn merge(all: &mut [super::Lane32], words: &[super::Lane32], mask: &Mask, warps: usize) {
+    for (i, (all, words)) in all.iter_mut().zip(words).enumerate() {
+        match mask.0[i % warps] {
+            0 => {}
+            u32::MAX => *all = *words,
+            some => lanes(some).for_each(|lane| all[lane] = words[lane]),
+        }
+    }
+}
+
+fn equal(selector: &[super::Lane32], value: u32) -> Vec<super::Lane32> {
+    selector.iter().map(|words| words.map(|word| u32::from(word == value))).collect()
+}

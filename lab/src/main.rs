@@ -1,0 +1,64 @@
+//! What the developers of wgmax run, and users do not: see `wgmax-lab --help`.
+
+mod cache;
+mod cases;
+mod ceiling;
+mod count;
+#[cfg(test)]
+mod gates;
+mod growth;
+mod known;
+mod machine;
+mod mutants;
+mod mutator;
+mod pipelines;
+mod report;
+mod run;
+mod traffic;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Parser;
+use regex::Regex;
+use wgmax_cli::bench::data;
+use wgmax_cli::bench::item::{self, Attributes};
+
+#[derive(Parser)]
+#[command(name = "wgmax-lab", about, version)]
+enum Command {
+    /// Count what the launches of the bench's items load and store, on a modelled GPU
+    Traffic(traffic::Arguments),
+    /// Compile the pipelines of the bench's items, and print as JSON what the driver takes for each
+    Pipelines(pipelines::Arguments),
+    /// Measure items of growing size
+    Growth(growth::Arguments),
+    /// Measure many ways to read memory once, or to read and to write, the fastest first
+    Ceiling(ceiling::Arguments),
+    /// Make small mistakes in shaders, and say which of them random cases do not find
+    Mutants(mutants::Arguments),
+    /// Write the inputs of an item of the bench as FOLDER/0.npy, FOLDER/1.npy
+    Inputs { item: String, folder: PathBuf },
+}
+
+fn main() -> anyhow::Result<ExitCode> {
+    let good = match Command::parse() {
+        Command::Traffic(arguments) => traffic::run(&arguments)?,
+        Command::Pipelines(arguments) => pipelines::run(&arguments)?,
+        Command::Growth(arguments) => growth::run(&arguments)?,
+        Command::Ceiling(arguments) => ceiling::run(&arguments)?,
+        Command::Mutants(arguments) => mutants::run(&arguments)?,
+        Command::Inputs { item, folder } => {
+            let mut item = item::matching(&Regex::new(&format!("^{item}$"))?)?.remove(0);
+            // Others find the positions of a gradient themselves, in the data.
+            if let (true, Attributes::Pool { indices, .. }) = (item.gradient, &mut item.attrs) {
+                *indices = false;
+            }
+            for (i, tensor) in data::inputs(&item)?.iter().enumerate() {
+                wgmax::io::write(&folder.join(format!("{i}.npy")).to_string_lossy(), tensor)?;
+            }
+            true
+        }
+    };
+    Ok(if good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}

@@ -1,0 +1,242 @@
+//! Whether random cases find small mistakes in shaders: each is run until a case has another result
+//! than the CPU, on the machine, where no driver compiles.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::sync::Arc;
+
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use fastrand::Rng;
+use rayon::prelude::*;
+use regex::Regex;
+use wgmax::Device;
+use wgmax::plan::Shader;
+
+use crate::cases::Prepared;
+use crate::known;
+use crate::machine::{Program, Watch};
+use crate::mutator::{Mutant, mutants};
+use crate::run;
+
+#[derive(Args)]
+pub struct Arguments {
+    /// Only mistakes in the texts of this kernel
+    #[arg(long, value_name = "NAME")]
+    kernel: Option<String>,
+    /// Only mistakes whose description, as survivors are printed, matches this regular expression
+    #[arg(long, value_name = "REGEX", default_value = "")]
+    filter: Regex,
+    /// So many of the mistakes, drawn at random
+    #[arg(long, value_name = "N")]
+    sample: Option<usize>,
+    /// The seed of the cases and of the sample
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// An adapter that runs them, instead of the machine; its driver compiles each
+    #[arg(long, value_name = "NAME")]
+    device: Option<String>,
+    /// Random cases, each with the plans for GPUs and those for software adapters
+    #[arg(long, value_name = "N", default_value_t = 3000)]
+    cases: u64,
+}
+
+/// Mistakes that change no result, as survivors are printed, up to the brackets.
+const EQUIVALENT: &str = include_str!("equivalent.txt");
+
+/// What became of a mistake.
+#[derive(PartialEq)]
+enum Fate {
+    Killed,
+    Survived,
+    /// naga refuses every text that has it.
+    Invalid,
+}
+
+/// A text, and its program.
+type Base = HashMap<Shader, (String, Arc<Program>)>;
+
+/// A case, and how many iterations and invocations it takes.
+type Costed = (Prepared, u64);
+
+pub fn run(arguments: &Arguments) -> Result<bool> {
+    let device = arguments.device.as_deref().map(Device::named).transpose()?;
+    let (cases, base) = prepare(arguments, device.as_ref().unwrap_or(&Device::cpu()))?;
+    let mut all: BTreeSet<Mutant> = known::mutants().into_iter().collect();
+    let of_kernel = |shader: &Shader| is_of(arguments, shader);
+    let texts: Vec<&String> =
+        base.iter().filter(|(shader, _)| of_kernel(shader)).map(|(_, base)| &base.0).collect();
+    all.extend(texts.iter().flat_map(|text| mutants(text)));
+    all.retain(|mutant| texts.iter().any(|text| text.contains(&mutant.declaration)));
+    let mut all: Vec<Mutant> =
+        all.into_iter().filter(|mutant| arguments.filter.is_match(&describe(mutant))).collect();
+    if let Some(count) = arguments.sample {
+        Rng::with_seed(arguments.seed).shuffle(&mut all);
+        all.truncate(count);
+    }
+    let fates = all.par_iter().map(|mutant| fate(mutant, &cases, &base, device.as_ref()));
+    let fates: Vec<Fate> = fates.collect();
+    let count = |fate: Fate| fates.iter().filter(|&other| *other == fate).count();
+    let equivalent: HashSet<&str> = EQUIVALENT.lines().collect();
+    let (known, new): (Vec<_>, Vec<_>) = (all.iter().zip(&fates))
+        .filter(|(_, fate)| **fate == Fate::Survived)
+        .map(|(mutant, _)| (mutant, describe(mutant)))
+        .partition(|(_, text)| equivalent.contains(&**text));
+    for (mutant, text) in &new {
+        println!("{text} (line {}, {})", line(mutant), mutant.rule);
+    }
+    println!(
+        "{} cases; {} mistakes: {} killed, {} survived, {} equivalent, {} invalid",
+        cases.len(),
+        all.len(),
+        count(Fate::Killed),
+        new.len(),
+        known.len(),
+        count(Fate::Invalid),
+    );
+    Ok(true)
+}
+
+fn is_of(arguments: &Arguments, shader: &Shader) -> bool {
+    arguments.kernel.as_deref().is_none_or(|name| shader.kernel.name() == name)
+}
+
+/// The cases that launch the kernel, the cheapest first, and the programs of all that they launch.
+fn prepare(arguments: &Arguments, device: &Device) -> Result<(Vec<Costed>, Base)> {
+    let tunings = ["hardware", "software"];
+    let drawn = (0..arguments.cases).into_par_iter().flat_map_iter(|index| {
+        tunings.map(|tuning| Prepared::new(device, arguments.seed, index, tuning))
+    });
+    let mut drawn: Vec<Prepared> = drawn.collect::<Result<_>>()?;
+    drawn.retain(|case| case.plan.shaders().any(|shader| is_of(arguments, shader)));
+    if drawn.is_empty() {
+        bail!("no case launches {}", arguments.kernel.as_deref().unwrap_or("a shader"));
+    }
+    let shaders: HashSet<Shader> =
+        drawn.iter().flat_map(|case| case.plan.shaders()).copied().collect();
+    let base = shaders.into_par_iter().map(|shader| {
+        let text = shader.source();
+        let program = Arc::new(Program::new(&text).with_context(|| shader.label())?);
+        Ok((shader, (text, program)))
+    });
+    let base: Base = base.collect::<Result<_>>()?;
+    let costed = drawn.into_par_iter().map(|case| {
+        let mut spent = Fuel(u64::MAX);
+        let memory =
+            run::run(&case.plan, &case.inputs, |s| Ok(base[s].1.clone()), &mut spent, |_, _| ())
+                .with_context(|| case.name.clone())?;
+        case.check(&memory)?;
+        Ok((case, u64::MAX - spent.0))
+    });
+    let mut costed: Vec<Costed> = costed.collect::<Result<_>>()?;
+    costed.sort_by_key(|(_, cost)| *cost);
+    Ok((costed, base))
+}
+
+fn fate(mutant: &Mutant, cases: &[Costed], base: &Base, device: Option<&Device>) -> Fate {
+    let edited = device.map(|device| {
+        let mutant = mutant.clone();
+        device.with_edited_shaders(move |_, text| match mutant.apply(&text) {
+            Some(mistaken) if Program::new(&mistaken).is_ok() => mistaken,
+            _ => text,
+        })
+    });
+    // `None` for what naga refuses.
+    let mut own: HashMap<Shader, Option<Arc<Program>>> = HashMap::new();
+    let mut fate = Fate::Invalid;
+    for (case, cost) in cases {
+        let mut has_mistake = false;
+        for shader in case.plan.shaders() {
+            let program =
+                own.entry(*shader).or_insert_with(|| match mutant.apply(&base[shader].0) {
+                    None => Some(base[shader].1.clone()),
+                    Some(text) => Program::new(&text).ok().map(Arc::new),
+                });
+            has_mistake |=
+                program.as_ref().is_some_and(|program| !Arc::ptr_eq(program, &base[shader].1));
+        }
+        if !has_mistake {
+            continue;
+        }
+        // Refused texts of other types stay as they are.
+        let program = |shader: &Shader| Ok(own[shader].as_ref().unwrap_or(&base[shader].1).clone());
+        // Loops that never end are stopped.
+        let mut fuel = Fuel(4 * cost + 10_000);
+        let ran = match &edited {
+            Some(device) => case.check_on(device),
+            None => run::run(&case.plan, &case.inputs, program, &mut fuel, |_, _| ())
+                .and_then(|memory| case.check(&memory)),
+        };
+        if ran.is_err() {
+            return Fate::Killed;
+        }
+        fate = Fate::Survived;
+    }
+    fate
+}
+
+/// The invocations and iterations that are left.
+struct Fuel(u64);
+
+impl Watch for Fuel {
+    fn launch(&mut self, invocations: u64) {
+        self.0 = self.0.saturating_sub(invocations);
+    }
+
+    fn iteration(&mut self, _: u32, began: u32) -> Result<()> {
+        self.0 = self.0.checked_sub(began.into()).context("a loop does not end")?;
+        Ok(())
+    }
+}
+
+/// The file, the declaration, and what became of what.
+fn describe(mutant: &Mutant) -> String {
+    let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let mut names = mutant.declaration.split(|c: char| !c.is_alphanumeric() && c != '_');
+    names.find(|word| matches!(*word, "fn" | "const"));
+    let name = names.next().unwrap_or_default();
+    let (before, after) = (words(mutant.before()), words(&mutant.with));
+    format!("{}, {name}, column {}: `{before}` -> `{after}`", mutant.file, mutant.place().1 + 1)
+}
+
+/// The line in the file, from 1 on; 0 where it is not known.
+fn line(mutant: &Mutant) -> usize {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../").to_string() + &mutant.file;
+    let text = std::fs::read_to_string(path).unwrap_or_default();
+    let start = text.find(&mutant.declaration);
+    start.map_or(0, |start| text[..start].matches('\n').count() + 1 + mutant.place().0)
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        arguments: Arguments,
+    }
+
+    fn prepared(cases: &str) -> (Vec<Costed>, Base) {
+        let line = Line::parse_from(["mutants", "--cases", cases]);
+        prepare(&line.arguments, &Device::cpu()).unwrap()
+    }
+
+    /// Random cases keep to what they bind, and to barriers.
+    #[test]
+    fn random_cases_run_on_the_machine() {
+        prepared("300");
+    }
+
+    /// Of the mistakes of drivers each is found.
+    #[test]
+    fn known_mistakes_are_killed() {
+        let (cases, base) = prepared("1500");
+        let survive = known::mutants()
+            .into_par_iter()
+            .filter(|mutant| fate(mutant, &cases, &base, None) != Fate::Killed);
+        let survive: Vec<_> = survive.map(|mutant| describe(&mutant)).collect();
+        assert!(survive.is_empty(), "{survive:#?}");
+    }
+}

@@ -1,0 +1,124 @@
+//! The counts as a table and as JSON.
+
+use std::fmt;
+
+use serde_json::{Value, json};
+
+use wgmax_cli::table::Table;
+
+use crate::count::Counts;
+use crate::traffic::{Counted, Row};
+
+/// The counts of all items.
+pub struct Report {
+    pub plan: &'static str,
+    pub rows: Vec<Row>,
+}
+
+impl Counts {
+    /// Bytes used of those requested; 1 if there are none.
+    pub fn efficiency(&self) -> f64 {
+        match self.requested {
+            0 => 1.0,
+            requested => self.used as f64 / requested as f64,
+        }
+    }
+
+    /// The part of loops' iterations in which invocations wait for others.
+    pub fn idle(&self) -> f64 {
+        match self.slots {
+            0 => 0.0,
+            slots => 1.0 - self.iterations as f64 / slots as f64,
+        }
+    }
+
+    fn json(&self, fewest: u64) -> Value {
+        json!({
+            "efficiency": self.efficiency(),
+            "requested": self.requested as f64 / fewest as f64,
+            "traffic": self.memory as f64 / fewest as f64,
+            "idle": self.idle(),
+            "invocations": self.invocations,
+        })
+    }
+}
+
+impl Row {
+    fn cells(&self) -> Vec<String> {
+        let name = format!("{}\n{}", self.item.name, self.item.description());
+        let Ok(counted) = &self.result else {
+            return vec![name, "not counted".into()];
+        };
+        let (Counted { launches, sum, .. }, (requested, moved)) = (counted, counted.ratios());
+        vec![
+            name,
+            format!("{}\n{}", launches.len(), sum.invocations),
+            format!("{:.2}\n{:.2}", sum.efficiency(), sum.idle()),
+            format!("{requested:.2}\n{moved:.2}"),
+        ]
+    }
+
+    fn json(&self) -> Value {
+        let mut row = json!({
+            "item": self.item.name,
+            "dtype": self.item.dtype,
+            "shape": self.item.shape,
+        });
+        match &self.result {
+            Err(reason) => row["error"] = json!(reason),
+            Ok(Counted { launches, sum, fewest }) => {
+                row["fewest_bytes"] = json!(fewest);
+                row["sum"] = sum.json(*fewest);
+                let launches = launches.iter().map(|(label, counts)| {
+                    let mut launch = counts.json(*fewest);
+                    launch["label"] = json!(label);
+                    launch
+                });
+                row["launches"] = launches.collect();
+            }
+        }
+        row
+    }
+}
+
+impl Counted {
+    /// Bytes requested, and to and from memory, over the fewest.
+    pub fn ratios(&self) -> (f64, f64) {
+        let ratio = |bytes: u64| bytes as f64 / self.fewest as f64;
+        (ratio(self.sum.requested), ratio(self.sum.memory))
+    }
+}
+
+impl Report {
+    pub fn json(&self) -> Value {
+        json!({
+            "wgmax": env!("CARGO_PKG_VERSION"),
+            "plan": self.plan,
+            "rows": self.rows.iter().map(Row::json).collect::<Vec<_>>(),
+        })
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "counted on a modelled GPU, not timed; {} plans", self.plan)?;
+        let header = ["item", "launches\ninvocations", "efficiency\nidle", "requested\ntraffic"];
+        let mut table = Table::new(&header).wrap(0);
+        let mut reasons = String::new();
+        for row in &self.rows {
+            table.add_row(row.cells());
+            if let Err(reason) = &row.result {
+                reasons += &format!("\n{}: {reason}", row.item.name);
+            }
+        }
+        write!(f, "\n{table}{reasons}\n{LEGEND}")
+    }
+}
+
+const LEGEND: &str = "\
+efficiency: bytes that warps of 32 use, of the 32-byte sectors they request
+idle: the part of loop iterations in which an invocation waits for others of
+  its warp
+requested: bytes of these sectors, over the fewest (inputs and results, once)
+traffic: bytes to and from memory behind caches of 128 KiB and 4 MiB, over the
+  fewest";

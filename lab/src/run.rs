@@ -1,0 +1,92 @@
+//! Runs plans on the machine.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use anyhow::{Context, Result};
+use wgmax::plan::{Launch, Plan, Shader};
+use wgmax::{Tensor, View};
+
+use crate::machine::{Binding, Memory, Program, Watch};
+
+/// Workgroups that run side by side.
+const SIDE: usize = 8;
+
+/// What buffers hold before anything is stored: neither zeros nor the lowest element.
+const STALE: u32 = 0xa5c3_5a3c;
+
+/// Runs a plan on inputs in memory, with the programs that `program` has for its shaders. Gives the
+/// buffers, and calls `after` behind each launch.
+pub fn run<W: Watch>(
+    plan: &Plan,
+    inputs: &[(Tensor, View)],
+    mut program: impl FnMut(&Shader) -> Result<Arc<Program>>,
+    watch: &mut W,
+    mut after: impl FnMut(&Launch, &mut W),
+) -> Result<Memory> {
+    let buffers = plan.buffer_bytes().enumerate().map(|(i, bytes)| {
+        // A whole number of blocks, as devices have them.
+        let mut words = vec![STALE; bytes.next_multiple_of(16) as usize / 4];
+        if let Some((input, _)) = inputs.get(i) {
+            bytemuck::cast_slice_mut(&mut words)[..input.bytes().len()]
+                .copy_from_slice(input.bytes());
+        }
+        words
+    });
+    let mut memory = Memory::new(buffers.collect());
+    for launch in plan.launches() {
+        let program = program(launch.shader()).with_context(|| launch.label())?;
+        let params = [(0, launch.params())].into_iter().chain(launch.view_params()).collect();
+        program
+            .run(launch.grid(), SIDE, &params, &bindings(launch), &mut memory, watch)
+            .with_context(|| launch.label())?;
+        after(launch, watch);
+    }
+    Ok(memory)
+}
+
+/// What a launch binds, in words. Sources that are read in blocks are bound as whole ones.
+fn bindings(launch: &Launch) -> HashMap<u32, Binding> {
+    let bindings = launch.bindings().map(|(number, buffer, offset, bytes)| {
+        let multiple = if number == 1 && !launch.shader().words { 16 } else { 4 };
+        let len = bytes.next_multiple_of(multiple) as usize / 4;
+        (number, Binding { buffer, first: offset as usize / 4, len })
+    });
+    bindings.collect()
+}
+
+/// Reads the programs of shaders, each once.
+pub fn programs() -> impl FnMut(&Shader) -> Result<Arc<Program>> {
+    let mut known = HashMap::new();
+    move |shader| {
+        if !known.contains_key(shader) {
+            known.insert(*shader, Arc::new(Program::new(&shader.source())?));
+        }
+        Ok(Arc::clone(&known[shader]))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use wgmax::operator::{Operator, Positions, ReduceMax};
+    use wgmax::plan::Limits;
+    use wgmax::{ElementType, TensorDesc, Tuning, wgpu};
+
+    use super::*;
+
+    /// Elements that end with the memory, the last of which do not fill a word.
+    #[test]
+    fn the_last_word_of_a_view_stays_in_its_binding() {
+        let limits = Limits::from_wgpu(&wgpu::Limits::default());
+        let reduce = ReduceMax::new().indices(Positions::default());
+        for t in [ElementType::U8, ElementType::F16] {
+            let elements = 64 / t.size();
+            let memory = Tensor::from_bytes(t, [elements], &[1; 64]).unwrap();
+            let view = View::new(TensorDesc::new(t, [elements - 3]).unwrap(), 3, [1]).unwrap();
+            let plan = Operator::from(&reduce)
+                .plan_views(&[&view], &[], &limits, &Tuning::hardware())
+                .unwrap();
+            run(&plan, &[(memory, view)], programs(), &mut (), |_, _| ()).unwrap();
+        }
+    }
+}

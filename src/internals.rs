@@ -1,0 +1,48 @@
+//! What the other packages of this project need of the library and users do not. It may change in
+//! any version: those packages depend on exactly this one.
+
+pub use crate::compare::{each_difference, element_text};
+pub use crate::tensor::memory::{collected, push, repeated, reserved};
+pub use crate::tensor::zeroed;
+pub use crate::vector::{Extension, Loop, dispatch_up_to as vectorised_up_to, limit_extension};
+
+use std::borrow::Cow;
+
+use crate::error::Result;
+use crate::operator::MaxPool;
+use crate::plan::{Kernel, Plan, Shader};
+use crate::software;
+use crate::tensor::{ElementType, Tensor, TensorDesc, View};
+
+/// The kernels that only plans for software adapters have.
+pub fn software_kernels() -> impl Iterator<Item = &'static Kernel> {
+    software::kernels()
+}
+
+/// Whether a kernel has a variant for an element type. Bit i of `flags` stands for its i-th flag.
+pub fn has_variant(kernel: &Kernel, element_type: ElementType, flags: u8) -> bool {
+    (kernel.has)(element_type, flags)
+}
+
+/// The variant of its kernel that a shader is, as flags.
+pub fn variant(shader: &Shader) -> u8 {
+    shader.flags
+}
+
+/// Where the elements of the inputs lie as a plan expects them, then those of the results.
+pub fn input_views(plan: &Plan) -> impl Iterator<Item = Cow<'_, View>> {
+    plan.views()
+}
+
+/// A pooling with another kernel.
+pub fn with_kernel(pooling: &MaxPool, kernel: Vec<i64>) -> MaxPool {
+    pooling.with_kernel(kernel)
+}
+
+/// A tensor whose bytes, which are zero before, `fill` writes.
+///
+/// # Errors
+/// [`Error::OutOfMemory`](crate::Error::OutOfMemory).
+pub fn filled(desc: TensorDesc, fill: impl FnOnce(&mut [u8])) -> Result<Tensor> {
+    Tensor::filled(desc, fill)
+}

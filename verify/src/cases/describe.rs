@@ -1,0 +1,179 @@
+//! Describes a case in words, without what is the default.
+
+use std::fmt;
+
+use wgmax::operator::{
+    EmptySegment, EmptySet, Layout, MaxPool, Operator, Order, Padding, Positions, ReduceMax,
+    Rounding, SegmentMax, Segments,
+};
+use wgmax::{Extremum, Nan};
+
+use super::{Case, Narrow};
+
+impl fmt::Display for Case {
+    /// The operator, its inputs' types and shapes, the attributes that are not the defaults, and
+    /// the narrowed limits.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let descs: Vec<String> = self.tensors.iter().map(|t| t.desc().to_string()).collect();
+        write!(f, "{} of {}", self.operator.name(), descs.join(" and "))?;
+        let from = |shape: Option<&[usize]>| shape.map(|shape| format!("of data {shape:?}"));
+        let mut attributes = match &self.operator {
+            Operator::ReduceMax(op) => reduce_max(op),
+            Operator::MaxPool(op) => max_pool(op),
+            Operator::SegmentMax(op) => segment_max(op),
+            Operator::ReduceMaxBackward(op) => reduce_max(op.get_reduce()),
+            Operator::MaxPoolBackward(op) => max_pool(op.get_pool()),
+            Operator::SegmentMaxBackward(op) => segment_max(op.get_segment()),
+            Operator::MaxUnpool(op) => vec![
+                format!("to {:?}", op.get_shape()),
+                format!("indices within {:?}", op.get_indices_within()),
+            ],
+            _ => Vec::new(),
+        };
+        attributes.extend(match &self.operator {
+            Operator::ReduceMaxBackward(op) => from(op.get_shape()),
+            Operator::MaxPoolBackward(op) => from(op.get_shape()),
+            Operator::SegmentMaxBackward(op) => from(op.get_shape()),
+            _ => None,
+        });
+        for attribute in attributes {
+            write!(f, ", {attribute}")?;
+        }
+        match limits(&self.narrow).as_slice() {
+            [] => Ok(()),
+            limits => write!(f, "; planned with {}", limits.join(", ")),
+        }
+    }
+}
+
+fn nan(nan: Nan) -> Option<String> {
+    (nan == Nan::Ignore).then(|| "NaN ignored".to_string())
+}
+
+fn empty(empty: EmptySet, extremum: Extremum, what: &str) -> Option<String> {
+    (empty == EmptySet::Lowest).then(|| format!("{what} give the {} finite value", last(extremum)))
+}
+
+/// The finite value that every other one replaces.
+fn last(extremum: Extremum) -> &'static str {
+    match extremum {
+        Extremum::Maximum => "lowest",
+        Extremum::Minimum => "highest",
+    }
+}
+
+fn reduce_max(op: &ReduceMax) -> Vec<String> {
+    let axes = op.get_axes();
+    let mut words = vec![axes.map_or("all axes".to_string(), |axes| format!("axes {axes:?}"))];
+    words.extend(op.get_keep_dims().then(|| "dimensions kept".to_string()));
+    words.extend(nan(op.get_nan()));
+    words.extend(empty(op.get_empty_set(), op.get_extremum(), "empty sets"));
+    words.extend(op.get_indices().map(|Positions { element_type, last }| {
+        format!("{} {element_type} positions", if last { "last" } else { "first" })
+    }));
+    words.extend((!op.get_values()).then(|| "no values".to_string()));
+    words
+}
+
+fn max_pool(op: &MaxPool) -> Vec<String> {
+    let mut words = vec![format!("kernel {:?}", op.get_kernel())];
+    let mut list = |name: &str, list: Option<&[i64]>, default: i64| {
+        let list = list.filter(|list| list.iter().any(|&v| v != default));
+        words.extend(list.map(|list| format!("{name} {list:?}")));
+    };
+    list("strides", op.get_strides(), 1);
+    list("dilations", op.get_dilations(), 1);
+    if let Padding::Explicit { begin, end } = op.get_padding() {
+        list("pads before", Some(begin), 0);
+        list("pads after", Some(end), 0);
+    }
+    words.extend(match op.get_padding() {
+        Padding::Explicit { .. } => None,
+        Padding::SameUpper => Some("padding same upper".to_string()),
+        Padding::SameLower => Some("padding same lower".to_string()),
+        Padding::Valid => Some("padding valid".to_string()),
+    });
+    words.extend(match op.get_rounding() {
+        Rounding::Floor => None,
+        Rounding::Ceil => Some("rounded up".to_string()),
+        Rounding::CeilTorch => Some("rounded up as in Torch".to_string()),
+    });
+    words.extend((op.get_layout() == Layout::Nxc).then(|| "channels last".to_string()));
+    words.extend(nan(op.get_nan()));
+    words.extend(empty(op.get_empty_window(), op.get_extremum(), "empty windows"));
+    words.extend(op.get_indices().map(|indices| match indices.order {
+        Order::RowMajor => {
+            format!("{} indices from axis {}", indices.element_type, indices.axis)
+        }
+        Order::ColumnMajor => format!("column-major {} indices", indices.element_type),
+    }));
+    words
+}
+
+fn segment_max(op: &SegmentMax) -> Vec<String> {
+    let mut words = vec![match op.get_segments() {
+        Segments::Sorted => "ascending ids".to_string(),
+        Segments::Unsorted => "ids in any order".to_string(),
+        Segments::Offsets => "offsets".to_string(),
+    }];
+    words.extend(op.get_num_segments().map(|count| format!("{count} segments")));
+    words.extend(nan(op.get_nan()));
+    words.extend(match op.get_empty_segment() {
+        EmptySegment::Zero => None,
+        EmptySegment::Lowest => empty(EmptySet::Lowest, op.get_extremum(), "empty segments"),
+        EmptySegment::NegativeInfinity => Some("empty segments give an infinity".to_string()),
+    });
+    words.extend(op.get_indices().map(|t| format!("{t} rows")));
+    words.extend(op.get_status().then(|| "a status".to_string()));
+    words
+}
+
+fn limits(narrow: &Narrow) -> Vec<String> {
+    fn limit<T: fmt::Display>(name: &str, value: Option<T>) -> Option<String> {
+        value.map(|value| format!("{name} {value}"))
+    }
+    [
+        limit("target_parallelism", narrow.target_parallelism),
+        limit("max_taps", narrow.max_taps),
+        limit("max_iterations", narrow.max_iterations),
+        limit("max_workgroups_per_dimension", narrow.max_workgroups_per_dimension),
+        limit("workgroup_size", narrow.workgroup_size),
+        limit("max_binding_size", narrow.max_binding_size),
+        limit("tuning", narrow.tuning),
+        limit("views", narrow.views),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cases::{Random, Style, ids_tensor, tensor};
+    use wgmax::ElementType;
+
+    #[test]
+    fn defaults_are_left_out() {
+        let data =
+            |shape: &[usize]| tensor(ElementType::F16, shape, Style::Any, &mut Random(1)).unwrap();
+        let case = |operator: Operator, tensors| Case {
+            operator,
+            tensors,
+            narrow: Narrow { target_parallelism: Some(64), ..Narrow::default() },
+        };
+        let pool = MaxPool::new([3, 1]).strides([1, 2]).pads([0, 0], [0, 1]).dilations([1, 1]);
+        let pool = case(pool.into(), vec![data(&[1, 1, 3, 2])]);
+        assert_eq!(
+            pool.to_string(),
+            "MaxPool of f16[1, 1, 3, 2], kernel [3, 1], strides [1, 2], pads after [0, 1]; \
+             planned with target_parallelism 64"
+        );
+        let ids = ids_tensor(ElementType::I32, &[0, 2]).unwrap();
+        let segments = SegmentMax::sorted().nan(Nan::Ignore).status(true);
+        let mut segments = case(segments.into(), vec![data(&[2]), ids]);
+        segments.narrow = Narrow::default();
+        let text = "SegmentMax of f16[2] and i32[2], ascending ids, NaN ignored, a status";
+        assert_eq!(segments.to_string(), text);
+    }
+}

@@ -1,0 +1,124 @@
+//! A case whose elements are not drawn yet.
+
+use wgmax::operator::{Layout, Operator};
+use wgmax::{Extremum, Result, Tensor, TensorDesc};
+
+use super::aim::Aim;
+use super::elements::mirrored;
+use super::{Narrow, Random};
+
+/// An operator with the types and shapes of its inputs.
+pub(super) struct Draft {
+    pub operator: Operator,
+    pub data: TensorDesc,
+    /// The inputs behind the first one: ids of segments, gradients of maxima, or indices.
+    pub others: Vec<Tensor>,
+    /// Whether one invocation shall have as many rows as it may.
+    pub long_chunks: bool,
+    /// The ids before some were made wrong, where a status alone is looked for.
+    pub right_ids: Option<Vec<i64>>,
+    /// What gives the positions that the first input holds, if it does, as its last result.
+    pub positions_of: Option<Box<Self>>,
+}
+
+impl Draft {
+    pub fn new(operator: impl Into<Operator>, data: TensorDesc, others: Vec<Tensor>) -> Self {
+        let (operator, long_chunks) = (operator.into(), false);
+        Self { operator, data, others, long_chunks, right_ids: None, positions_of: None }
+    }
+
+    /// A gradient from the positions that a draft gives, its last result.
+    pub fn from_positions(
+        operator: impl Into<Operator>,
+        of: Self,
+        positions: TensorDesc,
+        gradient: Tensor,
+    ) -> Self {
+        let draft = Self::new(operator, positions, vec![gradient]);
+        Self { positions_of: Some(Box::new(of)), ..draft }
+    }
+
+    pub(super) fn meets(&self, aim: Aim, narrow: &Narrow) -> bool {
+        let Self { operator, data, others, .. } = self;
+        let inputs: Vec<&TensorDesc> =
+            [data].into_iter().chain(others.iter().map(Tensor::desc)).collect();
+        match (operator, &others[..]) {
+            // Ids may say how many segments there are, or be wrong.
+            (Operator::SegmentMax(op), [ids]) => {
+                let operator = op.checked(data, ids).unwrap_or_else(|_| op.clone()).into();
+                aim.is_met(&operator, &inputs, narrow)
+            }
+            (operator, _) => aim.is_met(operator, &inputs, narrow),
+        }
+    }
+
+    /// Limits that concern the draft.
+    pub(super) fn fit(&self, mut narrow: Narrow, random: &mut Random) -> Narrow {
+        if self.long_chunks {
+            narrow.target_parallelism = Some(1);
+        }
+        // Bindings that hold all data and ids narrow nothing.
+        let (data, ids) = self.byte_lens();
+        if narrow.max_binding_size.is_some_and(|size| size >= data.max(ids) || ids > data + 512) {
+            narrow.max_binding_size = self.small_binding(random);
+        }
+        narrow
+    }
+
+    /// The bytes of the data and of the ids.
+    fn byte_lens(&self) -> (u64, u64) {
+        let ids = self.others.first().map_or(0, |ids| ids.bytes().len());
+        (self.data.byte_len() as u64, ids as u64)
+    }
+
+    /// A binding that does not hold all data and ids. There is none for a few hundred bytes.
+    fn small_binding(&self, random: &mut Random) -> Option<u64> {
+        let (data, ids) = self.byte_lens();
+        if ids > data + 512 && random.once_in(2) {
+            // The data alone.
+            return Some((data + ids) / 2);
+        }
+        if let Operator::MaxPool(op) = &self.operator
+            && !random.once_in(3)
+        {
+            // A few planes, which pieces begin among.
+            let planes = match op.get_layout() {
+                Layout::Ncx => self.data.shape()[0] * self.data.shape()[1],
+                Layout::Nxc => self.data.shape()[0],
+            };
+            let some = data / planes.max(1) as u64 * random.pick(&[2, 3, 5]) + 272;
+            if some < data {
+                return Some(some);
+            }
+        }
+        let sizes = [516, 1000, 1024, 2044, 4096];
+        let smaller = sizes.iter().filter(|&&size| size < data.max(ids)).count() as u64;
+        (smaller > 0).then(|| sizes[random.below(smaller) as usize])
+    }
+
+    /// The same limits with bindings that cut the data or the ids into other pieces, such that the
+    /// aim stays.
+    pub(super) fn in_pieces(
+        &self,
+        aim: Option<Aim>,
+        narrow: &Narrow,
+        random: &mut Random,
+    ) -> Option<Narrow> {
+        for _ in 0..8 {
+            let size = self.small_binding(random)?;
+            let other = Narrow { max_binding_size: Some(size), ..narrow.clone() };
+            if other != *narrow && aim.is_none_or(|aim| self.meets(aim, &other)) {
+                return Some(other);
+            }
+        }
+        None
+    }
+
+    /// The elements, mirrored where the minimum is wanted: what shows a lost element there is low.
+    pub(super) fn oriented(&self, data: Tensor) -> Result<Tensor> {
+        match self.operator.extremum() {
+            Extremum::Minimum if self.positions_of.is_none() => mirrored(&data),
+            _ => Ok(data),
+        }
+    }
+}

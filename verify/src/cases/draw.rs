@@ -1,0 +1,138 @@
+//! Draws drafts that meet their aims, and the elements of cases.
+
+use wgmax::operator::Operator;
+use wgmax::{ElementType, Result, Tensor};
+
+use super::aim::Aim;
+use super::draft::Draft;
+use super::elements::{Style, tensor, with_parts, with_peaks};
+use super::{Case, Kind, Narrow, Random, gradient, max_pool, reduce_max, segment_max};
+
+/// How often a case is drawn anew because its plan lacks what it aims at. A draft takes a few
+/// microseconds.
+const MAX_TRIES: u64 = 10_000;
+
+/// A random draft, which meets its aim if there is one, and limits for it, with small workgroups of
+/// a size if there shall be any.
+pub(super) fn draw(
+    random: &mut Random,
+    kind: Kind,
+    t: ElementType,
+    budget: u64,
+    aim: Option<Aim>,
+    workgroup: Option<u32>,
+) -> Result<(Draft, Narrow)> {
+    let Some(aim) = aim else {
+        let draft = Draft::random(random, kind, t, budget, None)?;
+        return Ok((draft, Narrow::random(workgroup, random)));
+    };
+    let mut tries = 0;
+    loop {
+        let narrow = aim.narrow(workgroup, random, tries);
+        let budget = match narrow.max_binding_size {
+            Some(_) => budget.max(4000),
+            None => budget,
+        };
+        let draft = Draft::random(random, kind, t, budget, Some(aim))?;
+        let narrow = draft.fit(narrow, random);
+        if tries == MAX_TRIES || draft.meets(aim, &narrow) {
+            return Ok((draft, narrow));
+        }
+        tries += 1;
+    }
+}
+
+impl Draft {
+    fn random(
+        random: &mut Random,
+        kind: Kind,
+        t: ElementType,
+        budget: u64,
+        aim: Option<Aim>,
+    ) -> Result<Self> {
+        match kind {
+            Kind::ReduceMax => reduce_max::draft(random, t, budget, aim),
+            Kind::MaxPool => max_pool::draft(random, t, budget, aim),
+            Kind::SegmentMax => segment_max::draft(random, t, budget, aim),
+        }
+    }
+
+    /// A random style of elements.
+    fn style(&self, kind: Kind, random: &mut Random) -> Style {
+        match has_indices(&self.operator) {
+            true if random.once_in(5) => Style::Ties,
+            _ => Style::random(kind, random),
+        }
+    }
+
+    /// Elements of a style, or positions of elements of this style.
+    fn fill(&self, style: Style, random: &mut Random) -> Result<Tensor> {
+        if let Some(of) = &self.positions_of {
+            return gradient::positions(of, of.oriented(of.fill(style, random)?)?, random);
+        }
+        let data = tensor(self.data.element_type(), self.data.shape(), style, random)?;
+        if style != Style::Peaks || data.is_empty() || random.once_in(8) {
+            return Ok(data);
+        }
+        let forward = gradient::forward(&self.operator);
+        let places = match (forward.as_ref().unwrap_or(&self.operator), &self.others[..]) {
+            (Operator::ReduceMax(op), _) => reduce_max::places(op, &self.data, random),
+            (Operator::MaxPool(op), _) => max_pool::places(op, &self.data, random),
+            (Operator::SegmentMax(_), [ids, ..]) => segment_max::places(&self.data, ids, random),
+            _ => Vec::new(),
+        };
+        with_peaks(&data, &places, random)
+    }
+
+    /// The case with random elements.
+    pub fn case(&self, kind: Kind, narrow: Narrow, random: &mut Random) -> Result<Case> {
+        let style = self.style(kind, random);
+        let mut data = self.fill(style, random)?;
+        if !data.is_empty() && self.positions_of.is_none() && random.once_in(3) {
+            data = with_parts(kind, &data, random)?;
+        }
+        let tensors =
+            [self.oriented(data)?].into_iter().chain(self.others.iter().cloned()).collect();
+        Ok(Case { operator: self.operator.clone(), tensors, narrow })
+    }
+
+    /// The case again with elements that show what is lost, and what is read from elsewhere: they
+    /// ascend, descend, or have peaks at the ends of sets and of their parts; with few different
+    /// ones, where positions are wanted. Where a status alone is looked for, with other wrong ids.
+    pub fn refill(&self, case: &Case, aim: Option<Aim>, random: &mut Random) -> Result<Vec<Case>> {
+        use Style::{Falling, Peaks, Rising, Ties};
+        let mut cases = Vec::new();
+        if self.data.len() < 2 {
+            return Ok(cases);
+        }
+        let pieces = self.in_pieces(aim, &case.narrow, random);
+        let own: &[Style] = match has_indices(&self.operator) {
+            true => &[Rising, Falling, Peaks, Ties],
+            false => &[Rising, Falling, Peaks],
+        };
+        let again = pieces.iter().map(|narrow| (narrow, &[Falling, Peaks][..]));
+        for (narrow, styles) in [(&case.narrow, own)].into_iter().chain(again) {
+            for &style in styles {
+                let mut other = Case { narrow: narrow.clone(), ..case.clone() };
+                match (&self.others[..], &self.right_ids) {
+                    ([ids, ..], Some(right)) => {
+                        other.tensors[1] = segment_max::wrong(random, right, ids.element_type())?;
+                    }
+                    _ => other.tensors[0] = self.oriented(self.fill(style, random)?)?,
+                }
+                cases.push(other);
+            }
+        }
+        Ok(cases)
+    }
+}
+
+/// Whether positions are wanted, which ties show.
+fn has_indices(operator: &Operator) -> bool {
+    match operator {
+        Operator::ReduceMax(op) => op.get_indices().is_some(),
+        Operator::MaxPool(op) => op.get_indices().is_some(),
+        Operator::SegmentMax(op) => op.get_indices().is_some(),
+        _ => true,
+    }
+}

@@ -1,0 +1,144 @@
+//! Random gradients, and what cases of gradients have of the operators that they belong to.
+
+use wgmax::operator::{MaxUnpool, Operator};
+use wgmax::{ElementType, Result, Tensor, TensorDesc};
+
+use super::draft::Draft;
+use super::{Case, Random};
+use crate::oracle::{self, bits_at, float};
+
+/// A gradient whose sums are rounded, cancel, overflow and underflow: numbers of a few neighbouring
+/// exponents, half of them with few bits, and now and then zeros, subnormal numbers, infinities,
+/// the largest numbers and NaN.
+pub(super) fn tensor(t: ElementType, shape: &[usize], random: &mut Random) -> Result<Tensor> {
+    let (bits, mantissa) = float(t).unwrap_or((16, 7));
+    let bias = (1 << (bits - mantissa - 2)) - 1;
+    let spread = random.pick(&[1, 4, u64::from(mantissa) + 2]).min(bias);
+    let special = random.pick(&[4, 20, 1000]);
+    let number = |_| {
+        let few = random.once_in(2);
+        let fraction = random.below(1 << mantissa);
+        let fraction = if few { fraction >> (mantissa - 2) << (mantissa - 2) } else { fraction };
+        let exponent = match random.below(special) {
+            0 => random.pick(&[0, 2 * bias, 2 * bias + 1]),
+            _ => bias - random.below(spread),
+        };
+        let fraction = match exponent > 2 * bias && !random.once_in(8) {
+            true => 0,
+            false => fraction,
+        };
+        let sign = random.below(2) << (8 * t.size() - 1);
+        sign | exponent << mantissa | fraction
+    };
+    oracle::tensor(t, shape, (0..TensorDesc::new(t, shape)?.len()).map(number))
+}
+
+/// The positions that an operator gives for data, its last result. Of reductions and segments, whose
+/// gradients leave out what is no position, some are none. Segments may have a few rows together.
+pub(super) fn positions(of: &Draft, data: Tensor, random: &mut Random) -> Result<Tensor> {
+    let inputs: Vec<&Tensor> = [&data].into_iter().chain(&of.others).collect();
+    let mut results = oracle::run(&of.operator, &inputs)?;
+    let Some(positions) = results.pop() else {
+        return Ok(data);
+    };
+    let size = positions.element_type().size();
+    // Behind the last element of a set, or of all.
+    let behind = match &of.operator {
+        Operator::ReduceMax(_) => data.len() / positions.len().max(1),
+        Operator::SegmentMax(_) => data.shape()[0],
+        _ => return Ok(positions),
+    };
+    let wrong: &[i64] = match size {
+        4 => &[-1, behind as i64, i32::MIN.into()],
+        _ => &[-1, behind as i64, 1 << 31, 1 << 32, i64::MIN],
+    };
+    let few = matches!(of.operator, Operator::SegmentMax(_)) && random.once_in(2);
+    let bits = (0..positions.len()).map(|i| match random.below(12) {
+        0 => random.pick(wrong) as u64,
+        1..=6 if few => random.below(behind.clamp(1, 3) as u64),
+        _ => bits_at(&positions, i),
+    });
+    oracle::tensor(positions.element_type(), positions.shape(), bits)
+}
+
+/// Random values for the elements of a tensor. Some elements have several values, some none.
+///
+/// # Errors
+/// [`Error::ShapeOverflow`](wgmax::Error::ShapeOverflow) for a huge budget.
+pub(super) fn unpool(random: &mut Random, t: ElementType, budget: u64) -> Result<Draft> {
+    let sizes = |random: &mut Random, rank: u64, all: u64| {
+        let mut left = all;
+        let mut size = || {
+            let size = if random.once_in(4) { 1 } else { 1 + random.below(left.min(40)) };
+            left /= size;
+            size as usize
+        };
+        let mut sizes: Vec<usize> = (1..rank).map(|_| size()).collect();
+        sizes.push(1 + random.below(left) as usize);
+        sizes
+    };
+    let rank = 1 + random.below(5);
+    let mut values = sizes(random, rank, budget.max(8) / 2);
+    if random.once_in(20) {
+        values[0] = 0;
+    }
+    let shape = sizes(random, rank, budget.max(8));
+    let mut operator = MaxUnpool::new(shape.clone());
+    if random.once_in(2) {
+        let within = shape.iter().map(|&size| match random.once_in(2) {
+            true => 1 + random.below(size as u64) as usize,
+            false => size,
+        });
+        operator = operator.indices_within(within.collect::<Vec<usize>>());
+    }
+    let elements: usize = operator.get_indices_within().iter().product();
+    let few = random.once_in(3);
+    let index_type = random.index_type();
+    let some = if few { elements.min(5) } else { elements } as u64;
+    let bits =
+        (0..values.iter().product()).map(|_: usize| elements as u64 - 1 - random.below(some));
+    let indices = oracle::tensor(index_type, &values, bits)?;
+    Ok(Draft::new(operator, TensorDesc::new(t, values)?, vec![indices]))
+}
+
+/// The operator whose gradient an operator is, from its data.
+pub(super) fn forward(operator: &Operator) -> Option<Operator> {
+    match operator {
+        Operator::ReduceMaxBackward(op) if op.get_shape().is_none() => Some(op.get_reduce().into()),
+        Operator::MaxPoolBackward(op) if op.get_shape().is_none() => Some(op.get_pool().into()),
+        Operator::SegmentMaxBackward(op) if op.get_shape().is_none() => {
+            Some(op.get_segment().into())
+        }
+        _ => None,
+    }
+}
+
+/// Whether an operator is a gradient from saved positions, its first input.
+pub(super) fn has_positions(operator: &Operator) -> bool {
+    match operator {
+        Operator::ReduceMaxBackward(op) => op.get_shape().is_some(),
+        Operator::MaxPoolBackward(op) => op.get_shape().is_some(),
+        Operator::SegmentMaxBackward(op) => op.get_shape().is_some(),
+        _ => false,
+    }
+}
+
+/// A case with as much gradient as there are maxima, of which it had another number. `None` where
+/// there are none.
+pub(super) fn fit(mut case: Case) -> Option<Case> {
+    let shape = match (forward(&case.operator), &case.tensors[..]) {
+        (Some(Operator::SegmentMax(_)), [data, _, gradient]) => {
+            [&gradient.shape()[..1], &data.shape()[1..]].concat()
+        }
+        (Some(forward), [data, _]) => forward.infer(&[data.desc()]).ok()?[0].shape().to_vec(),
+        _ => return Some(case),
+    };
+    let gradient = case.tensors.last_mut()?;
+    let desc = TensorDesc::new(gradient.element_type(), shape).ok()?;
+    let bytes: Vec<u8> = match gradient.bytes().is_empty() {
+        true => vec![0; desc.byte_len()],
+        false => gradient.bytes().iter().copied().cycle().take(desc.byte_len()).collect(),
+    };
+    *gradient = Tensor::from_bytes(desc.element_type(), desc.shape(), &bytes).ok()?;
+    Some(case)
+}

@@ -1,0 +1,104 @@
+//! Narrowed limits: smaller than the device's own, and other tunings.
+
+use wgmax::Tuning;
+use wgmax::plan::Limits;
+
+use super::Random;
+
+/// Limits and tunings to plan with instead of the device's own. They make planners treat small
+/// tensors as they treat large ones: with splits, pieces and several launches.
+///
+/// `None` keeps the device's own value.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Narrow {
+    /// Invocations that fill the device.
+    pub target_parallelism: Option<u32>,
+    /// Elements of a window, along an axis, that an invocation reads one by one.
+    pub max_taps: Option<u32>,
+    /// Loop iterations of one invocation.
+    pub max_iterations: Option<u32>,
+    /// Workgroups of a dispatch in each dimension.
+    pub max_workgroups_per_dimension: Option<u32>,
+    /// Invocations of a workgroup.
+    pub workgroup_size: Option<u32>,
+    /// Bytes of one storage binding.
+    pub max_binding_size: Option<u64>,
+    /// The name of a tuning: `hardware`, `software` or `cpu`.
+    pub tuning: Option<&'static str>,
+    /// The seed of the views that inputs and results are of.
+    pub views: Option<u64>,
+}
+
+impl Narrow {
+    /// Random limits, a few of them at a time or none, and a random tuning or none.
+    /// `workgroup_size` is the size of small workgroups, if there shall be any.
+    pub fn random(workgroup_size: Option<u32>, random: &mut Random) -> Self {
+        let tuning = random.pick(&[None, Some("software"), Some("hardware")]);
+        let mut narrow = Self { tuning, ..Self::default() };
+        match random.below(7) {
+            0 => {}
+            1 => narrow.target_parallelism = Some(random.pick(&[1, 64, 512, 4096])),
+            // Small workgroups split what large ones do not.
+            4 => narrow.workgroup_size = workgroup_size,
+            2 => narrow.max_taps = Some(random.pick(&[2, 3, 5, 100])),
+            3 => {
+                narrow.target_parallelism = Some(random.pick(&[1, 256, 4096]));
+                narrow.max_iterations = Some(random.pick(&[4, 16, 100]));
+                narrow.max_taps = Some(random.pick(&[2, 3, 5, 100]));
+                narrow.max_workgroups_per_dimension = Some(random.pick(&[3, 16, 256]));
+                narrow.workgroup_size = workgroup_size;
+            }
+            _ => {
+                // Parts begin at any element where a size is no multiple of the alignment.
+                let sizes = [516, 1000, 1024, 2044, 4096, 8192, 65536];
+                narrow.max_binding_size = Some(random.pick(&sizes));
+                narrow.target_parallelism = Some(random.pick(&[64, 1024]));
+            }
+        }
+        narrow
+    }
+
+    /// Whether nothing is narrowed.
+    pub fn is_none(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// The limits to plan with: for each, the smaller of the device's and this one. Where bindings
+    /// are narrowed, their offsets are multiples of 256 bytes at least.
+    pub fn limits(&self, own: &Limits) -> Limits {
+        fn min<T: Ord>(own: T, narrow: Option<T>) -> T {
+            match narrow {
+                Some(narrow) => own.min(narrow),
+                None => own,
+            }
+        }
+        Limits {
+            max_iterations: min(own.max_iterations, self.max_iterations),
+            max_workgroups_per_dimension: min(
+                own.max_workgroups_per_dimension,
+                self.max_workgroups_per_dimension,
+            ),
+            workgroup_size: min(own.workgroup_size, self.workgroup_size),
+            max_binding_size: min(own.max_binding_size, self.max_binding_size),
+            // As far apart as WebGPU has it by default, so that parts begin within bindings.
+            alignment: match self.max_binding_size {
+                Some(_) => own.alignment.max(256),
+                None => own.alignment,
+            },
+            ..own.clone()
+        }
+    }
+
+    /// The tuning to plan with.
+    pub fn tuning(&self, own: &Tuning) -> Tuning {
+        let tuning = self.tuning.and_then(Tuning::named).unwrap_or_else(|| own.clone());
+        let tuning = match self.target_parallelism {
+            Some(invocations) => tuning.with_target_parallelism(invocations),
+            None => tuning,
+        };
+        match self.max_taps {
+            Some(taps) => tuning.with_max_taps(taps),
+            None => tuning,
+        }
+    }
+}

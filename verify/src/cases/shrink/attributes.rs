@@ -1,0 +1,153 @@
+//! Simpler attributes: the defaults, and smaller numbers.
+
+use wgmax::internals::with_kernel;
+use wgmax::operator::{
+    EmptySegment, EmptySet, Indices, Layout, MaxPool, Operator, Padding, ReduceMax, Rounding,
+    SegmentMax,
+};
+use wgmax::{Extremum, Nan};
+
+use super::{Case, below};
+use crate::cases::{Narrow, gradient};
+use crate::oracle::reduced;
+
+/// The case with one attribute simplified, or without a narrowed limit.
+pub(super) fn simpler(case: &Case) -> Vec<Case> {
+    let mut cases: Vec<Case> =
+        wider(&case.narrow).into_iter().map(|narrow| Case { narrow, ..case.clone() }).collect();
+    let rank = case.tensors[0].shape().len();
+    let operators = match gradient::forward(&case.operator) {
+        Some(forward) => {
+            let simpler = operators(&forward, rank).into_iter();
+            simpler.filter_map(Operator::backward).collect()
+        }
+        None => operators(&case.operator, rank),
+    };
+    if let Operator::MaxPool(op) = &case.operator {
+        cases.extend(channels_first(case, op));
+    }
+    let cases_of = operators.into_iter().map(|operator| Case { operator, ..case.clone() });
+    cases.extend(cases_of.filter_map(gradient::fit));
+    cases
+}
+
+/// The operators with one attribute simplified, for data of so many axes.
+fn operators(operator: &Operator, rank: usize) -> Vec<Operator> {
+    match operator {
+        Operator::ReduceMax(op) => changed(op, reduce_max(op, rank)),
+        Operator::MaxPool(op) => changed(op, max_pool(op)),
+        Operator::SegmentMax(op) => changed(op, segment_max(op)),
+        _ => Vec::new(),
+    }
+}
+
+/// The new operators that differ from the old one.
+fn changed<T: PartialEq + Into<Operator>>(old: &T, new: Vec<T>) -> Vec<Operator> {
+    new.into_iter().filter(|new| new != old).map(Into::into).collect()
+}
+
+/// The narrowed limits with all or one of them removed.
+fn wider(narrow: &Narrow) -> Vec<Narrow> {
+    let all = [
+        Narrow::default(),
+        Narrow { target_parallelism: None, ..narrow.clone() },
+        Narrow { max_taps: None, ..narrow.clone() },
+        Narrow { max_iterations: None, ..narrow.clone() },
+        Narrow { max_workgroups_per_dimension: None, ..narrow.clone() },
+        Narrow { workgroup_size: None, ..narrow.clone() },
+        Narrow { max_binding_size: None, ..narrow.clone() },
+        Narrow { tuning: None, ..narrow.clone() },
+    ];
+    all.into_iter().filter(|wider| wider != narrow).collect()
+}
+
+fn reduce_max(op: &ReduceMax, rank: usize) -> Vec<ReduceMax> {
+    let mut simpler = vec![
+        op.clone().keep_dims(false),
+        op.clone().extremum(Extremum::Maximum),
+        op.clone().nan(Nan::Propagate),
+        op.clone().empty_set(EmptySet::NegativeInfinity),
+        op.clone().values(true),
+        op.clone().values(true).indices(None),
+    ];
+    let reduced = reduced(op, rank);
+    let axes: Vec<i64> = (0..rank as i64).filter(|&axis| reduced[axis as usize]).collect();
+    // The same axes as positive numbers, and then with one axis fewer.
+    if op.get_axes().is_some() {
+        simpler.push(op.clone().axes(axes.iter().copied()));
+    }
+    let fewer = axes.iter().filter(|_| axes.len() > 1);
+    simpler.extend(
+        fewer.map(|left_out| op.clone().axes(axes.iter().copied().filter(|axis| axis != left_out))),
+    );
+    simpler
+}
+
+fn segment_max(op: &SegmentMax) -> Vec<SegmentMax> {
+    vec![
+        op.clone().status(false),
+        op.clone().indices(None),
+        op.clone().extremum(Extremum::Maximum),
+        op.clone().nan(Nan::Propagate),
+        op.clone().empty_segment(EmptySegment::Zero),
+    ]
+}
+
+fn max_pool(op: &MaxPool) -> Vec<MaxPool> {
+    let spatial = op.get_kernel().len();
+    let mut simpler = vec![
+        op.clone().indices(None),
+        op.clone().padding(Padding::Explicit { begin: Vec::new(), end: Vec::new() }),
+        op.clone().rounding(Rounding::Floor),
+        op.clone().extremum(Extremum::Maximum),
+        op.clone().nan(Nan::Propagate),
+        op.clone().empty_window(EmptySet::NegativeInfinity),
+    ];
+    if let Some(indices) = op.get_indices() {
+        let plain = Indices { element_type: indices.element_type, ..Indices::default() };
+        simpler.push(op.clone().indices(plain));
+    }
+    simpler.extend(with_one_smaller(op.get_kernel(), 1).map(|kernel| with_kernel(op, kernel)));
+    if let Some(strides) = op.get_strides() {
+        simpler.push(op.clone().strides(vec![1; spatial]));
+        simpler.extend(with_one_smaller(strides, 1).map(|strides| op.clone().strides(strides)));
+    }
+    if let Some(dilations) = op.get_dilations() {
+        simpler.push(op.clone().dilations(vec![1; spatial]));
+        simpler.extend(
+            with_one_smaller(dilations, 1).map(|dilations| op.clone().dilations(dilations)),
+        );
+    }
+    if let Padding::Explicit { begin, end } = op.get_padding() {
+        let pads = |begin: &[i64], end: &[i64]| op.clone().pads(begin.to_vec(), end.to_vec());
+        simpler.extend(with_one_smaller(begin, 0).map(|begin| pads(&begin, end)));
+        simpler.extend(with_one_smaller(end, 0).map(|end| pads(begin, &end)));
+    }
+    simpler
+}
+
+/// The list with one number made smaller, but not below `min`.
+fn with_one_smaller(list: &[i64], min: i64) -> impl Iterator<Item = Vec<i64>> {
+    list.iter().enumerate().flat_map(move |(i, &value)| {
+        below(value, min).into_iter().map(move |smaller| {
+            let mut list = list.to_vec();
+            list[i] = smaller;
+            list
+        })
+    })
+}
+
+/// The case with channels first. With one channel, both layouts have the same elements.
+fn channels_first(case: &Case, op: &MaxPool) -> Option<Case> {
+    let data = &case.tensors[0];
+    let mut shape = data.shape().to_vec();
+    if op.get_layout() != Layout::Nxc || shape.pop() != Some(1) {
+        return None;
+    }
+    shape.insert(1, 1);
+    Some(Case {
+        operator: op.clone().layout(Layout::Ncx).into(),
+        tensors: vec![data.reshape(shape).ok()?],
+        narrow: case.narrow.clone(),
+    })
+}

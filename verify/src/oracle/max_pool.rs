@@ -1,0 +1,185 @@
+//! MaxPool: for each window, reads each of its elements.
+
+use wgmax::internals::reserved;
+use wgmax::operator::{Indices, Layout, MaxPool, Order, Padding, Rounding};
+use wgmax::{Result, Tensor};
+
+use super::value::{bits_at, empty_bits};
+use super::{Best, coordinates, flatten, tensor};
+
+/// A spatial axis and its windows, in integers so wide that no attributes overflow them.
+pub(crate) struct Axis {
+    pub size: i128,
+    pub kernel: i128,
+    pub stride: i128,
+    pub dilation: i128,
+    pub begin: i128,
+    end: i128,
+}
+
+pub(super) fn run(op: &MaxPool, input: &Tensor) -> Result<Vec<Tensor>> {
+    let (t, shape) = (input.element_type(), input.shape());
+    let mut out_shape = Vec::new();
+    let (mut values, mut indices) = (Vec::new(), Vec::new());
+    each_window(op, input, &mut out_shape, |plane, best, results| {
+        if values.capacity() == 0 {
+            values = reserved(results)?;
+            indices = reserved(results)?;
+        }
+        let found = best.found(t, op.get_nan(), op.get_indices().is_some());
+        let empty = empty_bits(t, op.get_empty_window(), op.get_extremum());
+        values.push(found.map_or(empty, |(bits, _)| bits));
+        let flat = found.map_or(plane, |(_, flat)| flat);
+        if let Some(counting) = op.get_indices().filter(|_| !input.is_empty()) {
+            indices.push(index(counting, flat, shape) as u64);
+        } else {
+            indices.push(0);
+        }
+        Ok(())
+    })?;
+    let mut results = vec![tensor(t, &out_shape, values.into_iter())?];
+    if let Some(counting) = op.get_indices() {
+        results.push(tensor(counting.element_type, &out_shape, indices.into_iter())?);
+    }
+    Ok(results)
+}
+
+/// The element that each window picks, the first of equal ones; none without elements. And the shape
+/// of the results.
+pub(super) fn picked(op: &MaxPool, input: &Tensor) -> Result<(Vec<Option<usize>>, Vec<usize>)> {
+    let (mut picked, mut shape) = (Vec::new(), Vec::new());
+    each_window(op, input, &mut shape, |_, best, _| {
+        picked.push(best.found(input.element_type(), op.get_nan(), true).map(|(_, flat)| flat));
+        Ok(())
+    })?;
+    Ok((picked, shape))
+}
+
+/// Goes through all windows in row-major order, and sets `out_shape`. Gives for each the first
+/// element of its plane, the best one of the window, and how many windows there are.
+fn each_window(
+    op: &MaxPool,
+    input: &Tensor,
+    out_shape: &mut Vec<usize>,
+    mut each: impl FnMut(usize, Best, usize) -> Result<()>,
+) -> Result<()> {
+    let (t, shape) = (input.element_type(), input.shape());
+    let (first, axes) = (first_spatial(op), axes(op, shape));
+    *out_shape = shape.to_vec();
+    for (size, axis) in out_shape[first..].iter_mut().zip(&axes) {
+        *size = axis.windows(op.get_rounding()) as usize;
+    }
+    let window: Vec<usize> = op.get_kernel().iter().map(|&k| k as usize).collect();
+    let results = out_shape.iter().product::<usize>();
+    for number in 0..results {
+        let at = coordinates(number, out_shape);
+        let mut best = Best::new(op.get_extremum());
+        let mut element = at.clone();
+        'taps: for tap in 0..window.iter().product::<usize>() {
+            let mut rest = tap;
+            for (i, axis) in axes.iter().enumerate().rev() {
+                let within = (rest % window[i]) as i128;
+                rest /= window[i];
+                let position =
+                    at[first + i] as i128 * axis.stride - axis.begin + within * axis.dilation;
+                if position < 0 || position >= axis.size {
+                    continue 'taps;
+                }
+                element[first + i] = position as usize;
+            }
+            let flat = flatten(&element, shape);
+            best.add(t, bits_at(input, flat), flat);
+        }
+        let mut plane = at;
+        plane[first..first + axes.len()].fill(0);
+        each(flatten(&plane, shape), best, results)?;
+    }
+    Ok(())
+}
+
+/// The index of an element, as the operator numbers them.
+fn index(counting: Indices, flat: usize, shape: &[usize]) -> usize {
+    match counting.order {
+        Order::RowMajor => {
+            let axis = counting.axis.rem_euclid(shape.len() as i64) as usize;
+            flat % shape[axis..].iter().product::<usize>()
+        }
+        Order::ColumnMajor => {
+            let at = coordinates(flat, shape);
+            let plane = at[0] * shape[1] + at[1];
+            let spatial = (2..shape.len()).rev();
+            spatial.fold(plane, |index, axis| index * shape[axis] + at[axis])
+        }
+    }
+}
+
+/// The first spatial axis.
+pub(crate) fn first_spatial(op: &MaxPool) -> usize {
+    if op.get_layout() == Layout::Nxc { 1 } else { 2 }
+}
+
+/// The spatial axes of data.
+pub(crate) fn axes(op: &MaxPool, shape: &[usize]) -> Vec<Axis> {
+    (0..op.get_kernel().len()).map(|i| axis(op, i, shape[first_spatial(op) + i])).collect()
+}
+
+fn axis(op: &MaxPool, i: usize, size: usize) -> Axis {
+    let at = |list: Option<&[i64]>| list.map_or(1, |list| list[i].into());
+    let mut axis = Axis {
+        size: size as i128,
+        kernel: op.get_kernel()[i].into(),
+        stride: at(op.get_strides()),
+        dilation: at(op.get_dilations()),
+        begin: 0,
+        end: 0,
+    };
+    let (smaller, larger) = axis.same_padding();
+    (axis.begin, axis.end) = match op.get_padding() {
+        Padding::Explicit { begin, end } => {
+            let at = |list: &[i64]| list.get(i).map_or(0, |&pad| pad.into());
+            (at(begin), at(end))
+        }
+        Padding::SameUpper => (smaller, larger),
+        Padding::SameLower => (larger, smaller),
+        Padding::Valid => (0, 0),
+    };
+    axis
+}
+
+impl Axis {
+    fn extent(&self) -> i128 {
+        (self.kernel - 1) * self.dilation + 1
+    }
+
+    /// The number of windows, found by placing them one after the other.
+    pub fn windows(&self, rounding: Rounding) -> i128 {
+        let padded = self.begin + self.size + self.end;
+        let (mut windows, mut start) = (0, 0);
+        while start + self.extent() <= padded {
+            windows += 1;
+            start += self.stride;
+        }
+        // The next one lies within the padded axis in part, or is the only one and larger than that.
+        let covered = start - self.stride + self.extent();
+        if covered < padded && rounding != Rounding::Floor {
+            windows += 1;
+            start += self.stride;
+        }
+        let last = start - self.stride;
+        if windows > 0 && rounding == Rounding::CeilTorch && last >= self.begin + self.size {
+            windows -= 1;
+        }
+        windows
+    }
+
+    /// The padding that gives ceil(size / stride) windows, as two halves, the smaller one first.
+    fn same_padding(&self) -> (i128, i128) {
+        let (mut windows, mut covered) = (0, 0);
+        while covered < self.size {
+            windows += 1;
+            covered += self.stride;
+        }
+        let total = ((windows - 1) * self.stride + self.extent() - self.size).max(0);
+        (total / 2, total - total / 2)
+    }
+}

@@ -1,0 +1,119 @@
+//! The gradient of MaxPool: for each window, in row-major order, adds to the element that it has
+//! picked.
+
+use half::{bf16, f16};
+use wgmax::internals::{filled, reserved};
+use wgmax::operator::{Indices, MaxPoolBackward, Operator, Order};
+use wgmax::{ElementType, Result, Tensor, TensorDesc};
+
+use super::value::bits_at;
+use super::{check_shape, max_pool, tensor};
+
+pub(super) fn run(op: &MaxPoolBackward, first: &Tensor, gradient: &Tensor) -> Result<Tensor> {
+    of(op, first, gradient, &op.infer(first.desc(), gradient.desc())?)
+}
+
+/// The gradient of `data`.
+fn of(
+    op: &MaxPoolBackward,
+    first: &Tensor,
+    gradient: &Tensor,
+    data: &TensorDesc,
+) -> Result<Tensor> {
+    let t = data.element_type();
+    let mut sums = reserved(data.len())?;
+    sums.resize(data.len(), 0);
+    let picked = match op.get_shape() {
+        Some(_) => saved(op, first, gradient, data)?,
+        None => some(op, first, gradient)?,
+    };
+    for (window, element) in picked.into_iter().enumerate() {
+        // Saved indices may be any numbers.
+        if let Some(sum) = element.and_then(|element| sums.get_mut(element)) {
+            *sum = add(t, *sum, bits_at(gradient, window));
+        }
+    }
+    let results = sums.into_iter().map(|sum| match t {
+        ElementType::F16 => f16::from_f32(f32::from_bits(sum as u32)).to_bits().into(),
+        ElementType::Bf16 => bf16::from_f32(f32::from_bits(sum as u32)).to_bits().into(),
+        _ => sum,
+    });
+    tensor(t, data.shape(), results.map(|bits| quiet(t, bits)))
+}
+
+/// The sum so far, in the bits of `f32` or `f64`, and one element more.
+fn add(t: ElementType, sum: u64, bits: u64) -> u64 {
+    let single = f32::from_bits(sum as u32);
+    let wide = match t {
+        ElementType::F64 => return (f64::from_bits(sum) + f64::from_bits(bits)).to_bits(),
+        ElementType::F16 => f16::from_bits(bits as u16).to_f32(),
+        ElementType::Bf16 => bf16::from_bits(bits as u16).to_f32(),
+        _ => f32::from_bits(bits as u32),
+    };
+    (single + wide).to_bits().into()
+}
+
+/// The canonical NaN for any NaN.
+fn quiet(t: ElementType, bits: u64) -> u64 {
+    match super::value::value(t, bits) {
+        None => super::value::quiet_nan(t),
+        Some(_) => bits,
+    }
+}
+
+/// The elements that the windows of data pick, which are as many as there are gradients.
+fn some(op: &MaxPoolBackward, data: &Tensor, gradient: &Tensor) -> Result<Vec<Option<usize>>> {
+    let (picked, shape) = max_pool::picked(op.get_pool(), data)?;
+    check_shape(Operator::from(op).name(), 1, &shape, gradient)?;
+    Ok(picked)
+}
+
+/// The elements that saved indices name; none for windows without elements.
+fn saved(
+    op: &MaxPoolBackward,
+    indices: &Tensor,
+    gradient: &Tensor,
+    data: &TensorDesc,
+) -> Result<Vec<Option<usize>>> {
+    let counting = op.get_pool().get_indices().unwrap_or_default();
+    debug_assert_eq!(counting.order, Order::RowMajor);
+    // Which windows have elements does not depend on these.
+    let zeros = filled(data.clone(), |_| {})?;
+    let some = some(op, &zeros, gradient)?;
+    check_shape(Operator::from(op).name(), 0, gradient.shape(), indices)?;
+    let axis = Indices { axis: counting.axis.rem_euclid(data.rank() as i64), ..counting }.axis;
+    let modulus = data.shape()[axis as usize..].iter().product::<usize>();
+    let element = |(window, found): (usize, Option<usize>)| {
+        // In the same sub-tensor as any element of the window.
+        found.map(|some| (some / modulus * modulus).wrapping_add(bits_at(indices, window) as usize))
+    };
+    Ok(some.into_iter().enumerate().map(element).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wgmax::Error;
+    use wgmax::operator::MaxPool;
+
+    /// Also if the operator does not refuse it: its shapes are not the oracle's.
+    #[test]
+    fn a_gradient_of_another_shape_is_an_error() {
+        let pool = MaxPool::new([2]).indices(Indices::default());
+        let data = Tensor::from_slice([1, 1, 3], &[1f32, 2.0, 3.0]).unwrap();
+        let gradient = |n: usize| Tensor::from_slice([1, 1, n], &vec![1f32; n]).unwrap();
+        let indices = |n: usize| Tensor::from_slice([1, 1, n], &vec![1i64; n]).unwrap();
+        let from_data = MaxPoolBackward::new(pool);
+        let from_indices = from_data.clone().from_indices([1, 1, 3]);
+        for n in [1, 3] {
+            let found = of(&from_data, &data, &gradient(n), data.desc());
+            assert!(matches!(found, Err(Error::WrongInput { position: 1, .. })), "{found:?}");
+            let found = of(&from_indices, &indices(2), &gradient(n), data.desc());
+            assert!(matches!(found, Err(Error::WrongInput { position: 1, .. })), "{found:?}");
+            let found = of(&from_indices, &indices(n), &gradient(2), data.desc());
+            assert!(matches!(found, Err(Error::WrongInput { position: 0, .. })), "{found:?}");
+        }
+        assert!(of(&from_data, &data, &gradient(2), data.desc()).is_ok());
+        assert!(of(&from_indices, &indices(2), &gradient(2), data.desc()).is_ok());
+    }
+}

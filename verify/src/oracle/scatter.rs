@@ -1,0 +1,94 @@
+//! ReduceMaxBackward, SegmentMaxBackward and MaxUnpool: each value to the element that a position
+//! names, found coordinate by coordinate.
+
+use wgmax::internals::repeated;
+use wgmax::operator::{
+    MaxUnpool, Operator, Positions, ReduceMaxBackward, SegmentMaxBackward, Segments,
+};
+use wgmax::{ElementType, Result, Tensor, TensorDesc};
+
+use super::value::bits_at;
+use super::{check_shape, coordinates, flatten, reduce_max, segment_max, tensor};
+
+/// A result with a value for each element that has one.
+fn stored(
+    result: &TensorDesc,
+    values: &Tensor,
+    element: impl Fn(usize) -> Option<usize>,
+) -> Result<Tensor> {
+    let mut bits = repeated(0, result.len())?;
+    for item in 0..values.len() {
+        if let Some(element) = element(item) {
+            bits[element] = bits_at(values, item);
+        }
+    }
+    tensor(result.element_type(), result.shape(), bits.into_iter())
+}
+
+/// A position; `None` for one that is negative or not below a number.
+fn position(indices: &Tensor, item: usize, below: usize) -> Option<usize> {
+    let bits = bits_at(indices, item);
+    let position = match indices.element_type() {
+        ElementType::I32 => i64::from(bits as i32),
+        _ => bits as i64,
+    };
+    usize::try_from(position).ok().filter(|&position| position < below)
+}
+
+pub(super) fn reduce(op: &ReduceMaxBackward, first: &Tensor, gradient: &Tensor) -> Result<Tensor> {
+    let data = op.infer(first.desc(), gradient.desc())?;
+    let (shape, rank) = (data.shape(), data.rank());
+    let [(kept, kept_sizes), (gone, gone_sizes)] = reduce_max::axes(op.get_reduce(), shape);
+    let below = gone_sizes.iter().product();
+    let found = match op.get_shape() {
+        Some(_) => first.clone(),
+        None if data.is_empty() => return tensor(data.element_type(), shape, [].into_iter()),
+        None => {
+            let last = op.get_reduce().get_indices().is_some_and(|positions| positions.last);
+            let positions = Positions { last, ..Positions::default() };
+            let reduce = op.get_reduce().clone().indices(positions).values(false);
+            reduce_max::run(&reduce, first)?.swap_remove(0)
+        }
+    };
+    check_shape(Operator::from(op).name(), 1, found.shape(), gradient)?;
+    stored(&data, gradient, |item| {
+        let mut at = vec![0; rank];
+        let position = position(&found, item, below)?;
+        for (axes, sizes, number) in [(&kept, &kept_sizes, item), (&gone, &gone_sizes, position)] {
+            for (&axis, at_axis) in axes.iter().zip(coordinates(number, sizes)) {
+                at[axis] = at_axis;
+            }
+        }
+        Some(flatten(&at, shape))
+    })
+}
+
+pub(super) fn segment(op: &SegmentMaxBackward, inputs: &[&Tensor]) -> Result<Tensor> {
+    let descs: Vec<&TensorDesc> = inputs.iter().map(|input| input.desc()).collect();
+    let data = op.infer(&descs)?;
+    let gradient = inputs[inputs.len() - 1];
+    let found = match inputs {
+        [data, ids, _] => {
+            let mut segment = op.get_segment().clone().indices(ElementType::I64).status(false);
+            if segment.get_segments() != Segments::Offsets {
+                segment = segment.num_segments(gradient.shape()[0] as i64);
+            }
+            segment_max::run(&segment, data, ids)?.swap_remove(1)
+        }
+        _ => inputs[0].clone(),
+    };
+    check_shape(Operator::from(op).name(), inputs.len() - 1, found.shape(), gradient)?;
+    let inner: usize = data.shape()[1..].iter().product();
+    stored(&data, gradient, |item| {
+        Some(position(&found, item, data.shape()[0])? * inner + item % inner)
+    })
+}
+
+pub(super) fn unpool(op: &MaxUnpool, values: &Tensor, indices: &Tensor) -> Result<Tensor> {
+    let result = op.infer(values.desc(), indices.desc())?;
+    let within = op.get_indices_within();
+    stored(&result, values, |item| {
+        let position = position(indices, item, within.iter().product())?;
+        Some(flatten(&coordinates(position, within), result.shape()))
+    })
+}

@@ -1,0 +1,123 @@
+//! SegmentMax: for each segment, reads each of its rows.
+
+use wgmax::internals::{collected, push, repeated, reserved};
+use wgmax::operator::{EmptySegment, EmptySet, SegmentMax, Segments};
+use wgmax::{ElementType, Result, Tensor};
+
+use super::value::{bits_at, empty_bits};
+use super::{Best, tensor};
+
+pub(super) fn run(op: &SegmentMax, data: &Tensor, ids: &Tensor) -> Result<Vec<Tensor>> {
+    let t = data.element_type();
+    let members = members(op, ids)?;
+    let inner: usize = data.shape()[1..].iter().product();
+    let empty = match op.get_empty_segment() {
+        EmptySegment::Zero => 0,
+        EmptySegment::Lowest => empty_bits(t, EmptySet::Lowest, op.get_extremum()),
+        EmptySegment::NegativeInfinity => {
+            empty_bits(t, EmptySet::NegativeInfinity, op.get_extremum())
+        }
+    };
+    let results = members.len().saturating_mul(inner);
+    let (mut values, mut rows) = (reserved(results)?, reserved(results)?);
+    for mine in &members {
+        for column in 0..inner {
+            let mut best = Best::new(op.get_extremum());
+            for &row in mine {
+                best.add(t, bits_at(data, row * inner + column), row);
+            }
+            let found = best.found(t, op.get_nan(), op.get_indices().is_some());
+            values.push(found.map_or(empty, |(bits, _)| bits));
+            rows.push(found.map_or(-1, |(_, row)| row as i64));
+        }
+    }
+    let mut shape = data.shape().to_vec();
+    shape[0] = members.len();
+    let mut results = vec![tensor(t, &shape, values.into_iter())?];
+    if let Some(index) = op.get_indices() {
+        results.push(tensor(index, &shape, rows.into_iter().map(|row| row as u64))?);
+    }
+    if op.get_status() {
+        results.push(status(op, data.shape()[0], ids)?);
+    }
+    Ok(results)
+}
+
+/// An id, or an offset.
+pub(crate) fn id(ids: &Tensor, i: usize) -> i128 {
+    let bits = bits_at(ids, i);
+    match ids.element_type() {
+        ElementType::I8 => (bits as i8).into(),
+        ElementType::I16 => (bits as i16).into(),
+        ElementType::I32 => (bits as i32).into(),
+        ElementType::I64 => (bits as i64).into(),
+        _ => bits.into(),
+    }
+}
+
+pub(super) fn status(op: &SegmentMax, rows: usize, ids: &Tensor) -> Result<Tensor> {
+    let any = |wrong: &dyn Fn(usize) -> bool| (0..ids.len()).any(wrong);
+    let mut status = 0;
+    if op.get_segments() != Segments::Unsorted {
+        if any(&|i| i > 0 && id(ids, i) < id(ids, i - 1)) {
+            status |= SegmentMax::UNSORTED;
+        }
+        if any(&|i| id(ids, i) < 0) {
+            status |= SegmentMax::NEGATIVE;
+        }
+    }
+    let mut dropped = 0;
+    if op.get_segments() == Segments::Offsets {
+        if any(&|i| id(ids, i) > rows as i128) {
+            status |= SegmentMax::TOO_LARGE;
+        }
+        let row = |i: usize| id(ids, i).clamp(0, rows as i128) as u64;
+        dropped = row(0) + rows as u64 - row(ids.len() - 1);
+    } else {
+        let segments = count(op, ids);
+        dropped += (0..rows).filter(|&i| !(0..segments).contains(&id(ids, i))).count() as u64;
+    }
+    tensor(ElementType::U32, &[2], [status.into(), dropped].into_iter())
+}
+
+/// How many segments ids have.
+fn count(op: &SegmentMax, ids: &Tensor) -> i128 {
+    let counted = || (0..ids.len()).map(|i| id(ids, i)).max().map_or(0, |id| (id + 1).max(0));
+    op.get_num_segments().map_or_else(counted, i128::from)
+}
+
+/// The rows of each segment, ascending.
+fn members(op: &SegmentMax, ids: &Tensor) -> Result<Vec<Vec<usize>>> {
+    let id = |i: usize| id(ids, i);
+    if op.get_segments() == Segments::Offsets {
+        let mut members = repeated(Vec::new(), ids.len().saturating_sub(1))?;
+        for (i, mine) in members.iter_mut().enumerate() {
+            *mine = collected(id(i) as usize..id(i + 1) as usize)?;
+        }
+        return Ok(members);
+    }
+    let mut members = repeated(Vec::new(), count(op, ids) as usize)?;
+    for row in 0..ids.len() {
+        let mine = usize::try_from(id(row)).ok().and_then(|id| members.get_mut(id));
+        if let Some(mine) = mine {
+            push(mine, row)?;
+        }
+    }
+    Ok(members)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wgmax::Error;
+
+    #[test]
+    fn segments_beyond_all_memory_are_an_error() {
+        let data = Tensor::from_slice([1, 1], &[1u8]).unwrap();
+        let ids = Tensor::from_slice([1], &[0i32]).unwrap();
+        for op in [SegmentMax::sorted(), SegmentMax::unsorted()] {
+            let found = run(&op.num_segments(1 << 48), &data, &ids);
+            assert!(matches!(found, Err(Error::OutOfMemory { .. })), "{found:?}");
+        }
+    }
+}

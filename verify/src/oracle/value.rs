@@ -1,0 +1,145 @@
+//! Elements as numbers, and the maximum or minimum of a set of them.
+
+use half::{bf16, f16};
+use wgmax::operator::EmptySet;
+use wgmax::{ElementType, Extremum, Nan, Tensor};
+
+/// The value of an element, which Rust's own comparison orders. The oracle must not use keys.
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
+pub(crate) enum Value {
+    Int(i128),
+    Float(f64),
+}
+
+/// The value of an element's bits; `None` for NaN.
+pub(crate) fn value(t: ElementType, bits: u64) -> Option<Value> {
+    let float = |v: f64| (!v.is_nan()).then_some(Value::Float(v));
+    match t {
+        ElementType::F32 => float(f32::from_bits(bits as u32).into()),
+        ElementType::F64 => float(f64::from_bits(bits)),
+        ElementType::F16 => float(f16::from_bits(bits as u16).to_f64()),
+        ElementType::Bf16 => float(bf16::from_bits(bits as u16).to_f64()),
+        ElementType::I8 => Some(Value::Int((bits as u8 as i8).into())),
+        ElementType::I16 => Some(Value::Int((bits as u16 as i16).into())),
+        ElementType::I32 => Some(Value::Int((bits as u32 as i32).into())),
+        ElementType::I64 => Some(Value::Int((bits as i64).into())),
+        _ => Some(Value::Int((bits & (u64::MAX >> (64 - t.size() * 8))).into())),
+    }
+}
+
+/// The bits of an element, zero-extended.
+pub(crate) fn bits_at(tensor: &Tensor, index: usize) -> u64 {
+    let size = tensor.element_type().size();
+    let mut bits = [0; 8];
+    bits[..size].copy_from_slice(&tensor.bytes()[index * size..][..size]);
+    u64::from_le_bytes(bits)
+}
+
+/// Whether `a` is above `b` if only the maximum is wanted: +0 is above -0.
+fn greater(a: Value, b: Value) -> bool {
+    match (a, b) {
+        (Value::Float(a), Value::Float(b)) if a == 0.0 && b == 0.0 => {
+            !a.is_sign_negative() && b.is_sign_negative()
+        }
+        _ => a > b,
+    }
+}
+
+/// The bits of a float type and of its fraction; `None` for other types.
+pub(crate) fn float(t: ElementType) -> Option<(u32, u32)> {
+    match t {
+        ElementType::F32 => Some((32, 23)),
+        ElementType::F64 => Some((64, 52)),
+        ElementType::F16 => Some((16, 10)),
+        ElementType::Bf16 => Some((16, 7)),
+        _ => None,
+    }
+}
+
+/// The bits of positive infinity, from the numbers of bits of the type and of its fraction.
+pub(crate) fn infinity((bits, fraction): (u32, u32)) -> u64 {
+    ((1 << (bits - 1)) - 1) >> fraction << fraction
+}
+
+pub(super) fn quiet_nan(t: ElementType) -> u64 {
+    float(t).map_or(0, |float| infinity(float) | 1 << (float.1 - 1))
+}
+
+/// The bits of the maximum of an empty set, or of the minimum.
+pub(crate) fn empty_bits(t: ElementType, empty: EmptySet, extremum: Extremum) -> u64 {
+    let sign = 1u64 << (8 * t.size() - 1);
+    let is_maximum = extremum == Extremum::Maximum;
+    match (t, float(t)) {
+        (_, Some(float)) => {
+            let finite = u64::from(empty != EmptySet::NegativeInfinity);
+            infinity(float) - finite | if is_maximum { sign } else { 0 }
+        }
+        (ElementType::I8 | ElementType::I16 | ElementType::I32 | ElementType::I64, _) => {
+            if is_maximum {
+                sign
+            } else {
+                sign - 1
+            }
+        }
+        _ if is_maximum => 0,
+        (ElementType::Bool, _) => 1,
+        _ => sign | (sign - 1),
+    }
+}
+
+/// The maximum of the elements added so far, or the minimum.
+#[derive(Clone, Copy)]
+pub(super) struct Best {
+    extremum: Extremum,
+    /// Whether the position is that of the last element of equal ones.
+    last: bool,
+    /// The largest or smallest element, with +0 above -0.
+    best: Option<(Value, u64)>,
+    /// The first or last of them and its position, with +0 and -0 equal.
+    first: Option<(Value, u64, usize)>,
+    /// The position of the first or last NaN.
+    nan: Option<usize>,
+}
+
+impl Best {
+    pub(super) fn new(extremum: Extremum) -> Self {
+        Self { extremum, last: false, best: None, first: None, nan: None }
+    }
+
+    /// The same with the position of the last of equal elements, or the first.
+    pub(super) fn last(self, last: bool) -> Self {
+        Self { last, ..self }
+    }
+
+    /// Adds an element. Positions must ascend.
+    pub(super) fn add(&mut self, t: ElementType, bits: u64, position: usize) {
+        let Some(v) = value(t, bits) else {
+            self.nan = if self.last { Some(position) } else { self.nan.or(Some(position)) };
+            return;
+        };
+        let replaces = |best: Value| match self.extremum {
+            Extremum::Maximum => (greater(v, best), v > best),
+            Extremum::Minimum => (greater(best, v), v < best),
+        };
+        if self.best.is_none_or(|(best, _)| replaces(best).0) {
+            self.best = Some((v, bits));
+        }
+        if self.first.is_none_or(|(best, ..)| replaces(best).1 || (self.last && v == best)) {
+            self.first = Some((v, bits, position));
+        }
+    }
+
+    /// The bits of the maximum or minimum and its position; `None` for an empty set. `indexed`:
+    /// whether the operator gives indices. Then the first zero wins, otherwise +0 is the larger one.
+    pub(super) fn found(&self, t: ElementType, nan: Nan, indexed: bool) -> Option<(u64, usize)> {
+        match (self.nan, self.best, self.first) {
+            (Some(at), best, _) if nan == Nan::Propagate || best.is_none() => {
+                Some((quiet_nan(t), at))
+            }
+            (_, Some((_, best)), Some((_, first, at))) => {
+                Some((if indexed { first } else { best }, at))
+            }
+            _ => None,
+        }
+    }
+}

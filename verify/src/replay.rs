@@ -1,0 +1,212 @@
+//! Runs again what a report tells, and compares the reports.
+use std::num::NonZeroU64;
+
+use anyhow::{Context, ensure};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use wgmax::{ElementType, Tuning};
+
+use crate::Kind;
+use crate::sweep::Choice;
+
+/// A report as JSON, from a file.
+pub struct Recorded {
+    path: String,
+    object: Value,
+}
+
+/// What is not as a report has it.
+pub struct Changes {
+    /// A line on each change.
+    pub lines: Vec<String>,
+    /// Whether the results are as they were; or whether they are good, if none of the devices is here.
+    /// A browser's certificate has no device that the command opens.
+    pub is_good: bool,
+}
+
+/// What a sweep found, for each device.
+const FOUND: [&str; 6] = ["cases", "mismatches", "errors", "cells", "given_up", "findings"];
+
+impl Recorded {
+    /// A report from the text of a file.
+    ///
+    /// # Errors
+    /// If the text is no report, or one that was cut off.
+    pub fn new(path: &str, text: &str) -> anyhow::Result<Self> {
+        let object: Value = serde_json::from_str(text).with_context(|| path.to_string())?;
+        let recorded = Self { path: path.to_string(), object };
+        // Whatever else it is, it is refused before anything runs.
+        recorded.choice()?;
+        let cut = recorded.object["cut_off"] == true;
+        ensure!(!cut, "{path}: it was cut off, so there is no telling");
+        Ok(recorded)
+    }
+
+    /// The cases of the report.
+    ///
+    /// # Errors
+    /// If it has a field that cannot be so.
+    pub fn choice(&self) -> anyhow::Result<Choice> {
+        let path = &self.path;
+        self.parse().with_context(|| format!("{path}: not a JSON report of wgmax verify"))
+    }
+
+    fn parse(&self) -> anyhow::Result<Choice> {
+        let kind = |name: &str| Kind::ALL.into_iter().find(|kind| kind.name() == name);
+        let element_type = |name: &str| name.parse::<ElementType>().ok();
+        let plan: Option<String> = self.field("plan")?;
+        let cases: NonZeroU64 = self.field("cases")?;
+        let cycle: Option<NonZeroU64> = self.field("cycle")?;
+        let devices: Vec<Map<String, Value>> = self.field("devices")?;
+        ensure!(!devices.is_empty(), self.wrong("devices"));
+        let _: Option<String> = self.field("device")?;
+        let _: bool = self.field("cut_off")?;
+        Ok(Choice {
+            seed: self.field("seed")?,
+            case: self.field("case")?,
+            cases: Some(cases.get()),
+            time: None,
+            cycle: cycle.map(NonZeroU64::get),
+            kinds: self.names("operators", kind)?,
+            types: self.names("types", element_type)?,
+            plan: plan
+                .map(|name| Tuning::named(&name).with_context(|| self.wrong("plan")))
+                .transpose()?
+                .map(|tuning| tuning.name()),
+        })
+    }
+
+    /// A field of the report, null where it has none.
+    fn field<'a, T: Deserialize<'a>>(&'a self, name: &str) -> anyhow::Result<T> {
+        T::deserialize(&self.object[name]).with_context(|| self.wrong(name))
+    }
+
+    /// What the names in a field stand for.
+    fn names<T>(&self, name: &str, of: impl Fn(&str) -> Option<T>) -> anyhow::Result<Vec<T>> {
+        let names: Vec<&str> = self.field(name)?;
+        names.into_iter().map(|it| of(it).with_context(|| self.wrong(name))).collect()
+    }
+
+    fn wrong(&self, name: &str) -> String {
+        format!("\"{name}\" is {}", self.object[name])
+    }
+
+    /// The device that was asked for.
+    pub fn device(&self) -> Option<String> {
+        self.object["device"].as_str().map(str::to_string)
+    }
+
+    /// What is not in another report as it is in this one.
+    pub fn changes(&self, now: &Value) -> Changes {
+        let path = &self.path;
+        if !share_devices(&self.object, now) {
+            let line = format!("Other than in {path}: the devices; none of its own is here.");
+            return Changes { lines: vec![line], is_good: now["good"] == true };
+        }
+        let (circumstances, results) = changes(&self.object, now);
+        let is_good = results.is_empty();
+        let mut lines: Vec<String> =
+            circumstances.iter().map(|change| format!("Other than in {path}: {change}")).collect();
+        lines.extend(results.iter().map(|change| format!("NOT AS IN {path}: {change}")));
+        lines.extend(is_good.then(|| format!("All results are as in {path}.")));
+        Changes { lines, is_good }
+    }
+}
+
+/// Whether a device of one report is in the other.
+fn share_devices(old: &Value, new: &Value) -> bool {
+    let devices = pairs(&old["devices"], &new["devices"], "name");
+    devices.iter().any(|(_, before, after)| !before.is_null() && !after.is_null())
+}
+
+/// What two reports differ in: circumstances, and results.
+fn changes(old: &Value, new: &Value) -> (Vec<String>, Vec<String>) {
+    let (mut circumstances, mut results) = (Vec::new(), Vec::new());
+    let note = |list: &mut Vec<String>, what: String, old: &Value, new: &Value| {
+        if old != new {
+            // Tables are too long for a line.
+            let change = match old.is_array() || old.is_object() {
+                true => what,
+                false => format!("{what}: {old}, now {new}"),
+            };
+            list.push(change);
+        }
+    };
+    for key in ["version", "system"] {
+        note(&mut circumstances, key.to_string(), &old[key], &new[key]);
+    }
+    note(&mut results, "the number of cases".to_string(), &old["cases"], &new["cases"]);
+    for (name, before, after) in pairs(&old["devices"], &new["devices"], "name") {
+        note(&mut circumstances, format!("what {name} is"), &before["device"], &after["device"]);
+        for (kernel, before, after) in pairs(&before["kernels"], &after["kernels"], "kernel") {
+            let what = |what: &str| format!("{what} of {kernel} on {name}");
+            note(&mut circumstances, what("the texts"), &before["crc32"], &after["crc32"]);
+            note(&mut results, what("the cases"), &before["cases"], &after["cases"]);
+        }
+        for key in FOUND {
+            note(&mut results, format!("the {key} of {name}"), &before[key], &after[key]);
+        }
+    }
+    for key in ["refused", "cut_off"] {
+        note(&mut results, format!("what is {key}"), &old[key], &new[key]);
+    }
+    (circumstances, results)
+}
+
+/// The objects of two lists of the same name, which a key has, with the name. What one list lacks is null.
+fn pairs<'a>(old: &'a Value, new: &'a Value, key: &str) -> Vec<(String, &'a Value, &'a Value)> {
+    let key = |object: &Value| object[key].as_str().unwrap_or_default().to_string();
+    let list = |value: &'a Value| value.as_array().map_or(&[][..], Vec::as_slice);
+    let (old, new) = (list(old), list(new));
+    let find = |list: &'a [Value], name: &str| {
+        list.iter().find(|object| key(object) == name).unwrap_or(&Value::Null)
+    };
+    let mut names: Vec<String> = old.iter().map(key).collect();
+    names.extend(new.iter().map(key).filter(|name| find(old, name).is_null()));
+    names.into_iter().map(|name| (name.clone(), find(old, &name), find(new, &name))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// Each change is a circumstance or a result, and only those are.
+    #[test]
+    fn changes_are_found() {
+        let old = json!({
+            "version": "1", "system": "a", "cases": 3, "seconds": 1.5, "refused": [], "cut_off": false,
+            "devices": [{
+                "name": "d", "device": {"driver": "x"}, "cases": 3, "mismatches": 0, "errors": [],
+                "cells": [{"cases": 3}], "given_up": null,
+                "kernels": [{"kernel": "k", "cases": {"f32": 3}, "crc32": "0"}],
+            }],
+        });
+        assert_eq!(changes(&old, &old), (vec![], vec![]));
+        let changed = |pointer: &str, value: Value| {
+            let mut new = old.clone();
+            *new.pointer_mut(pointer).unwrap() = value;
+            let (circumstances, results) = changes(&old, &new);
+            (circumstances.len(), results.len())
+        };
+        assert_eq!(changed("/seconds", json!(9)), (0, 0));
+        assert_eq!(changed("/version", json!("2")), (1, 0));
+        assert_eq!(changed("/devices/0/device/driver", json!("y")), (1, 0));
+        assert_eq!(changed("/devices/0/kernels/0/crc32", json!("1")), (1, 0));
+        assert_eq!(changed("/cases", json!(4)), (0, 1));
+        assert_eq!(changed("/devices/0/mismatches", json!(1)), (0, 1));
+        assert_eq!(changed("/devices/0/cells/0/cases", json!(2)), (0, 1));
+        assert_eq!(changed("/devices/0/kernels/0/cases/f32", json!(2)), (0, 1));
+        assert_eq!(changed("/refused", json!(["no"])), (0, 1));
+        assert!(share_devices(&old, &old));
+        assert!(!share_devices(&old, &json!({"devices": [{"name": "e"}]})));
+        // All that one device has, and all that the other has.
+        let (circumstances, results) = changed("/devices/0/name", json!("e"));
+        assert!(circumstances == 4 && results > 8, "{circumstances} {results}");
+        // A kernel that was not there.
+        let more = json!([{"kernel": "k", "cases": {"f32": 3}, "crc32": "0"},
+            {"kernel": "l", "cases": {"f32": 1}, "crc32": "2"}]);
+        assert_eq!(changed("/devices/0/kernels", more), (1, 1));
+    }
+}
