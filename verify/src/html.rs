@@ -1,6 +1,6 @@
 //! The report as a single HTML page without references.
 use maud::{DOCTYPE, Markup, PreEscaped, html};
-use wgmax::{Comparison, DeviceInfo, ElementType};
+use wgmax::{Comparison, DeviceInfo};
 
 use crate::Kind;
 use crate::finding::Finding;
@@ -116,18 +116,19 @@ fn device(info: &DeviceInfo, plan: &str) -> Markup {
     }
 }
 
-fn matrix(score: &Score) -> Markup {
-    let cell = |kind: Kind, t: ElementType| score.cells.get(&(kind, t));
-    let types = ElementType::ALL.into_iter();
-    let types: Vec<ElementType> =
-        types.filter(|&t| Kind::ALL.iter().any(|&kind| cell(kind, t).is_some())).collect();
+/// A table of a class, with names in the first row and column.
+fn table(
+    class: Option<&str>,
+    columns: &[&str],
+    rows: impl Iterator<Item = (&'static str, Vec<Markup>)>,
+) -> Markup {
     html! {
         div.wide {
-            table.matrix {
-                thead { tr { th { "type" } @for kind in Kind::ALL { th { (kind.name()) } } } }
+            table class=[class] {
+                thead { tr { @for name in columns { th { (name) } } } }
                 tbody {
-                    @for t in types {
-                        tr { th { (t) } @for kind in Kind::ALL { (self::cell(cell(kind, t))) } }
+                    @for (name, cells) in rows {
+                        tr { th { (name) } @for cell in cells { (cell) } }
                     }
                 }
             }
@@ -135,29 +136,22 @@ fn matrix(score: &Score) -> Markup {
     }
 }
 
+fn matrix(score: &Score) -> Markup {
+    let columns = [&["type"][..], &Kind::ALL.map(Kind::name)].concat();
+    let cells = |t| Kind::ALL.map(|kind| cell(score.cells.get(&(kind, t)))).to_vec();
+    table(Some("matrix"), &columns, score.types().into_iter().map(|t| (t.name(), cells(t))))
+}
+
 /// Kernels by element types.
 fn launched(score: &Score) -> Markup {
     let types = score.types();
-    html! {
-        div.wide {
-            table {
-                thead { tr { th { "kernel" } @for t in &types { th { (t) } } } }
-                tbody {
-                    @for kernel in score.kernels() {
-                        tr {
-                            th { (kernel) }
-                            @for &t in &types {
-                                @match score.launched.get(&(kernel, t)) {
-                                    Some(cases) => td { (cases) },
-                                    None => td.none { "–" },
-                                }
-                            }
-                        }
-                    }
-                }
-            }
-        }
-    }
+    let columns: Vec<&str> = ["kernel"].into_iter().chain(types.iter().map(|t| t.name())).collect();
+    let count = |kernel, t| match score.launched.get(&(kernel, t)) {
+        Some(cases) => html! { td { (cases) } },
+        None => html! { td.none { "–" } },
+    };
+    let counts = |kernel| types.iter().map(|&t| count(kernel, t)).collect();
+    table(None, &columns, score.kernels().into_iter().map(|kernel| (kernel, counts(kernel))))
 }
 
 fn cell(cell: Option<&Cell>) -> Markup {

@@ -23,18 +23,19 @@ pub(super) fn draft(
     budget: u64,
     aim: Option<Aim>,
 ) -> Result<Draft> {
-    if aim.is_some_and(|aim| aim.kernel().starts_with("unpool")) {
+    let kernel = aim.map_or("", |aim| aim.kernel());
+    if kernel.starts_with("unpool") {
         return gradient::unpool(random, t, budget);
     }
     loop {
-        let (op, shape) = pooling(random, t, budget, aim);
+        let (op, shape) = pooling(random, t, budget, kernel);
         let data = TensorDesc::new(t, shape)?;
         if !is_usable(&Operator::from(&op), &data) {
             continue;
         }
-        return match aim.map(|aim| aim.kernel()) {
-            Some(kernel) if kernel.contains("gradient") => backward(random, op, data, kernel),
-            _ => Ok(Draft::new(op, data, Vec::new())),
+        return match kernel.contains("gradient") {
+            true => backward(random, op, data, kernel),
+            false => Ok(Draft::new(op, data, Vec::new())),
         };
     }
 }
@@ -85,15 +86,16 @@ fn pooling(
     random: &mut Random,
     t: ElementType,
     budget: u64,
-    aim: Option<Aim>,
+    kernel: &str,
 ) -> (MaxPool, Vec<usize>) {
+    let aims = !kernel.is_empty();
     let spatial = random.pick(&[1, 1, 2, 2, 2, 2, 3, 3, 4, 5, 5]);
     // A long line, or results that are numbered in more than 16 bits, now and then; always where tiles
     // have borders.
-    let tiles = aim.is_some_and(|aim| aim.kernel() == "pool_tile_gradient");
-    let long = aim.is_some() && spatial < 3 && random.once_in(if tiles { 1 } else { 10 });
+    let tiles = kernel == "pool_tile_gradient";
+    let long = aims && spatial < 3 && random.once_in(if tiles { 1 } else { 10 });
     let long = long.then(|| random.below(spatial) as usize);
-    let gathers = aim.is_some_and(|aim| matches!(aim.kernel(), "pool_gather" | "pool_index"));
+    let gathers = matches!(kernel, "pool_gather" | "pool_index");
     // Several such lines, with a window at each place.
     let many = long.is_some() && gathers && random.once_in(2);
     let longest = match many {
@@ -128,7 +130,7 @@ fn pooling(
         sizes[axis] = 1 + random.below(12) as usize;
     }
     // Windows without elements.
-    if aim.is_some_and(|aim| aim.kernel() == "fill") {
+    if kernel == "fill" {
         sizes[random.below(spatial) as usize] = 0;
     }
     let (mut batch, mut channels) = (size(random, 4), size(random, 9));
@@ -137,8 +139,8 @@ fn pooling(
     }
     let mut layout = random.pick(&[Layout::Ncx, Layout::Nxc]);
     // Register tiles are of blocks, and along one axis with long windows.
-    let blocks = aim.is_some_and(|aim| aim.kernel() == "pool_register_tile");
-    if blocks || aim.is_some() && random.once_in(6) {
+    let blocks = kernel == "pool_register_tile";
+    if blocks || aims && random.once_in(6) {
         layout = Layout::Nxc;
         channels = 16 / t.size() * (1 + random.below(3) as usize);
     }
@@ -156,7 +158,7 @@ fn pooling(
         .indices(indices(random, layout, shape.len() as i64));
     // Sub-tensors of several planes, which indices begin anew with.
     let op = match op.get_indices() {
-        Some(i) if i.order == Order::RowMajor && aim.is_some() && random.once_in(2) => {
+        Some(i) if i.order == Order::RowMajor && aims && random.once_in(2) => {
             op.indices(Some(Indices { axis: 1, ..i }))
         }
         _ => op,

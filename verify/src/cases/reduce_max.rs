@@ -21,9 +21,10 @@ pub(super) fn draft(
     budget: u64,
     aim: Option<Aim>,
 ) -> Result<Draft> {
-    let (shape, axes) = match aim {
-        Some(aim) if !random.once_in(4) => matrices(random, t, budget, aim),
-        _ => any(random, budget),
+    let kernel = aim.map_or("", |aim| aim.kernel());
+    let (shape, axes) = match kernel {
+        _ if kernel.is_empty() || random.once_in(4) => any(random, budget),
+        _ => matrices(random, t, budget, kernel),
     };
     let rank = shape.len() as i64;
     let mut op = ReduceMax::new();
@@ -37,17 +38,16 @@ pub(super) fn draft(
         .nan(random.nan())
         .empty_set(random.empty_set());
     let data = TensorDesc::new(t, shape)?;
-    let indexed = match aim {
-        Some(aim) if aim.kernel() == "fill" => false,
-        Some(aim) => aim.kernel().ends_with("_index"),
-        None => random.once_in(3),
+    let indexed = match kernel {
+        "" => random.once_in(3),
+        kernel => kernel.ends_with("_index"),
     };
     if indexed {
         let with = op.clone().indices(positions(random)).values(!random.once_in(4));
         // Empty sets have no positions.
         op = if with.outputs(&data).is_ok() { with } else { op };
     }
-    if aim.is_none_or(|aim| aim.kernel() != "gradient_scatter") {
+    if kernel != "gradient_scatter" {
         return Ok(Draft::new(op, data, Vec::new()));
     }
     let gradient = gradient::tensor(t, op.infer(&data)?.shape(), random)?;
@@ -103,17 +103,17 @@ fn matrices(
     random: &mut Random,
     t: ElementType,
     budget: u64,
-    aim: Aim,
+    kernel: &str,
 ) -> (Vec<usize>, Option<Vec<i64>>) {
     let block = 16 / t.size() as u64;
-    let rows = aim.kernel().contains("rows");
+    let rows = kernel.contains("rows");
     // Few wide rows; narrow columns, of which several rows are taken as one; many short sets.
     let form = match random.below(8) {
         // More rows than a kernel takes at once.
         7 if rows => 6,
-        6 if aim.kernel() == "reduce_column_tiles" => 0,
-        5 | 7 if aim.kernel() == "reduce_column_tiles" => 2,
-        5..=7 if aim.kernel() == "reduce_columns" => 1,
+        6 if kernel == "reduce_column_tiles" => 0,
+        5 | 7 if kernel == "reduce_column_tiles" => 2,
+        5..=7 if kernel == "reduce_columns" => 1,
         form => form % 6,
     };
     let budget = match form {
@@ -146,7 +146,7 @@ fn matrices(
         6 => 2048 + random.below(8000),
         _ => random.near_border(budget / (inner * long)),
     };
-    let n = if aim.kernel() == "fill" { 0 } else { long };
+    let n = if kernel == "fill" { 0 } else { long };
     // An axis of 1 now and then.
     let mut sizes = vec![(outer, false), (n, true), (inner, false)];
     if random.once_in(3) {

@@ -21,14 +21,14 @@ pub(super) fn draft(
     budget: u64,
     aim: Option<Aim>,
 ) -> Result<Draft> {
+    let kernel = aim.map_or("", |aim| aim.kernel());
     let block = 16 / t.size();
     // Rows of one element are worked on by 256, where there are so many.
-    let elements =
-        aim.is_some_and(|aim| matches!(aim.kernel(), "segment_elements" | "segment_unrolled"));
+    let elements = matches!(kernel, "segment_elements" | "segment_unrolled");
     let by_256 = elements && random.once_in(2);
     let inner = match random.below(16) {
         _ if by_256 => 1,
-        0 if aim.is_none() => 0,
+        0 if kernel.is_empty() => 0,
         0..=4 => 1,
         // Rows of whole blocks, and of whole column tiles.
         5 | 6 => block * (1 + random.below(5) as usize),
@@ -39,7 +39,7 @@ pub(super) fn draft(
     let max_rows = (budget / inner.max(1) as u64).max(40);
     let rows = match random.below(20) {
         _ if by_256 => 255 + 256 * random.below(8) as usize + random.below(3) as usize,
-        0 if aim.is_none() => 0,
+        0 if kernel.is_empty() => 0,
         0..=9 => random.near_border(max_rows) as usize,
         _ => random.below(max_rows) as usize + 1,
     };
@@ -48,12 +48,12 @@ pub(super) fn draft(
         64 => vec![rows, 4, 16],
         _ => vec![rows, inner],
     };
-    let form = match aim.map(|aim| aim.kernel()) {
-        Some("segment_scatter") => Segments::Unsorted,
-        Some("segment_expand_offsets") => Segments::Offsets,
-        Some(
-            "segment_blocks" | "segment_column_tiles" | "segment_elements" | "segment_unrolled",
-        ) => Segments::Sorted,
+    let form = match kernel {
+        "segment_scatter" => Segments::Unsorted,
+        "segment_expand_offsets" => Segments::Offsets,
+        "segment_blocks" | "segment_column_tiles" | "segment_elements" | "segment_unrolled" => {
+            Segments::Sorted
+        }
         _ => random.pick(&[
             Segments::Sorted,
             Segments::Sorted,
@@ -62,7 +62,7 @@ pub(super) fn draft(
         ]),
     };
     // Ids that no host has checked, of which the status is looked for.
-    let checks = aim.is_some_and(|aim| aim.kernel() == "segment_check_ids");
+    let checks = kernel == "segment_check_ids";
     let hostile = form != Segments::Unsorted && checks && !random.once_in(4);
     let distribution = match by_256 {
         true => 7 + random.below(4).min(2),
@@ -73,8 +73,7 @@ pub(super) fn draft(
     let ids = sorted_ids(random, rows, distribution);
     let count = ids.last().map_or(0, |&id| id + 1);
     let largest = if form == Segments::Offsets { rows as i64 } else { count };
-    let widened = aim.is_some_and(|aim| aim.kernel() == "segment_widen_ids");
-    let id_type = id_type(random, largest, widened);
+    let id_type = id_type(random, largest, kernel == "segment_widen_ids");
     let segments = match random.below(5) {
         0 => Some(random.below(count as u64 + 1) as i64),
         1 => Some(count + random.below(40) as i64),
@@ -93,9 +92,8 @@ pub(super) fn draft(
         Segments::Offsets => (SegmentMax::offsets(), offsets(random, &ids)),
     };
     // A gradient from given rows, which several segments may have.
-    let given = aim.is_some_and(|aim| aim.kernel() == "unpool_scatter");
-    let argmax =
-        given || aim.is_some_and(|aim| aim.kernel() == "segment_argmax" || aim.is("argmax"));
+    let given = kernel == "unpool_scatter";
+    let argmax = given || kernel == "segment_argmax" || aim.is_some_and(|aim| aim.is("argmax"));
     let op = op
         .extremum(random.extremum())
         .nan(random.nan())
@@ -114,7 +112,7 @@ pub(super) fn draft(
         false => ids_tensor(id_type, &ids)?,
     };
     let data = TensorDesc::new(t, shape)?;
-    if !given && aim.is_none_or(|aim| aim.kernel() != "gradient_scatter") {
+    if !given && kernel != "gradient_scatter" {
         let draft = Draft::new(op, data, vec![tensor]);
         return Ok(Draft { long_chunks: by_256, right_ids: hostile.then_some(ids), ..draft });
     }
