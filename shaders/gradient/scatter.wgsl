@@ -3,8 +3,8 @@
 // kernel is in src/gradient/scatter.rs.
 import package::common::invocation::{Invocation, invocation_number};
 import package::common::source::source_word;
-import package::gradient::places::{NOWHERE, element_of, params};
-import generated::WORKGROUP;
+import package::gradient::places::{NOWHERE, element_of};
+import generated::{WORKGROUP, params};
 
 // Two elements share a word.
 @if(bits16) @group(0) @binding(2) var<storage, read_write> result: array<atomic<u32>>;

@@ -1,24 +1,13 @@
 // Windows wherever they lie: each result of an output vector looks at the elements of its own
 // window, tap by tap. What it makes of them is the kernel's: the maximum (pool/maximum), or where
 // that is (pool/index).
-import kernel::{finish, nothing, params, visit};
+import kernel::{finish, nothing, visit};
 @if(contiguous) import package::common::divide::quotient;
 @if(!contiguous) import package::common::divide::{quotient, quotients};
 import package::common::vector::{OFFSETS, OUTPUTS};
 @if(contiguous) import package::pool::windows::window_start;
 import package::pool::windows::tap_offset;
-
-struct Gather {
-    // Whether windows lie in the padding for the most part: then only those taps are visited that
-    // may have an element. 0 or 1.
-    sparse: u32,
-    padding0: u32,
-    padding1: u32,
-    padding2: u32,
-    // Divisors: the inner axis, and the dilation of each axis.
-    by_inner: vec4<u32>,
-    by_dilation: array<vec4<u32>, 3>,
-}
+import generated::params;
 
 // An output vector, and where the windows of its results are.
 struct OutputVector {

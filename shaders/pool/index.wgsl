@@ -9,28 +9,10 @@ import package::common::invocation::{Invocation, invocation_number};
 import package::common::vector::{OUTPUTS, component_mask, load_elements};
 import package::common::vector::{vector_above, vector_equal, vector_rank};
 @if(!to_positions) import package::common::vector::{empty_vector, store_vector};
-import package::pool::gather::{Gather, OutputVector, gather};
-@if(to_positions) import package::pool::numbering::Numbering;
-@if(!to_positions) import package::pool::numbering::{Numbering, store_index};
-import package::pool::windows::Windows;
-import generated::WORKGROUP;
+import package::pool::gather::{OutputVector, gather};
+@if(!to_positions) import package::pool::numbering::store_index;
+import generated::{WORKGROUP, params};
 
-struct Params {
-    // The key of NaN: all ones or 0.
-    nan_key: u32,
-    // The bits in which keys for the minimum differ from those for the maximum; 0 for the maximum.
-    complement: u32,
-    // The key of a window without elements, and its high word in 64-bit types.
-    empty_low: u32,
-    empty_high: u32,
-    // Where the first result goes, in elements.
-    result_base: u32,
-    windows: Windows,
-    gather: Gather,
-    numbering: Numbering,
-}
-
-@group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(2) var<storage, read_write> result: array<u32>;
 @if(!in_place) @group(0) @binding(3) var<storage, read> positions: array<u32>;
 @if(in_place) @group(0) @binding(3) var<storage, read_write> positions: array<u32>;

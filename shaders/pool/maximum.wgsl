@@ -3,25 +3,9 @@ import package::common::invocation::{Invocation, invocation_number};
 @if(contiguous && (bits8 || bits16)) import package::common::vector::load_contiguous;
 @else import package::common::vector::load_elements;
 import package::common::vector::{OUTPUTS, component_mask, empty_vector, store_vector, vector_max};
-import package::pool::gather::{Gather, OutputVector, gather};
-import package::pool::windows::Windows;
-import generated::WORKGROUP;
+import package::pool::gather::{OutputVector, gather};
+import generated::{WORKGROUP, params};
 
-struct Params {
-    // The key of NaN: all ones or 0.
-    nan_key: u32,
-    // The bits in which keys for the minimum differ from those for the maximum; 0 for the maximum.
-    complement: u32,
-    // The key of a window without elements, and its high word in 64-bit types.
-    empty_low: u32,
-    empty_high: u32,
-    // Where the first result goes, in elements.
-    result_base: u32,
-    windows: Windows,
-    gather: Gather,
-}
-
-@group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(2) var<storage, read_write> result: array<u32>;
 
 struct State {

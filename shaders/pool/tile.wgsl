@@ -1,30 +1,14 @@
 // A box of windows that share elements, a tile: a workgroup loads the elements that these cover
 // once, into workgroup memory. What it makes of the windows is the kernel's: pool/tile_results and
 // gradient/tile. There is no inner axis. The same in Rust is src/pool/tile.rs.
-import kernel::{KEYS, params};
+import kernel::KEYS;
 import package::common::block::{Acc, BLOCK, acc_add, acc_keys};
 import package::common::divide::quotient;
 import package::common::invocation::Invocation;
 import package::common::key::{KEY_LOWEST, Key};
 import package::common::source::source_block;
 import package::pool::windows::{has_element, window_start};
-import generated::WORKGROUP;
-
-struct Tiles {
-    // Windows of a tile along each axis, and the words of results that those of axis 2 fill.
-    windows: vec4<u32>,
-    // Elements that a tile covers along each axis, and the blocks that those of axis 2 may lie in.
-    cover: vec4<u32>,
-    // Divisors: the tiles of axis 2, 1 and 0; the blocks of a row and the rows of axis 1 that a
-    // tile covers; the words of a row of results and the rows of axis 1 that a tile makes.
-    by_tiles2: vec4<u32>,
-    by_tiles1: vec4<u32>,
-    by_tiles0: vec4<u32>,
-    by_blocks: vec4<u32>,
-    by_cover1: vec4<u32>,
-    by_words: vec4<u32>,
-    by_windows1: vec4<u32>,
-}
+import generated::{WORKGROUP, params};
 
 // The keys that the tile covers, row by row.
 var<workgroup> keys: array<Key, KEYS>;

@@ -3,29 +3,12 @@
 import package::common::invocation::Invocation;
 import package::common::key::Key;
 import package::common::store::{PER_STORE, store_keys};
-import package::pool::numbering::{Numbering, store_index};
-import package::pool::tile::{Tiles, keys};
+import package::pool::numbering::store_index;
+import package::pool::tile::keys;
 import package::pool::tile_results::{KEYS, WordOfWindows, run_tile};
 import package::pool::tile_search::first_maximum;
-import package::pool::windows::Windows;
-import generated::WORKGROUP;
+import generated::{WORKGROUP, params};
 
-struct Params {
-    // The key of NaN: all ones or 0.
-    nan_key: u32,
-    // The bits in which keys for the minimum differ from those for the maximum; 0 for the maximum.
-    complement: u32,
-    // The key of a window without elements, which is not used here.
-    empty_low: u32,
-    empty_high: u32,
-    // Where the first result goes, in elements: a whole word.
-    result_base: u32,
-    windows: Windows,
-    tiles: Tiles,
-    numbering: Numbering,
-}
-
-@group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(2) var<storage, read_write> result: array<u32>;
 @group(0) @binding(4) var<storage, read_write> indices: array<u32>;
 

@@ -2,26 +2,11 @@
 import package::common::invocation::Invocation;
 import package::common::key::{KEY_LOWEST, Key, key_max};
 import package::common::store::{PER_STORE, store_keys};
-import package::pool::tile::{Tiles, key_at, keys};
+import package::pool::tile::{key_at, keys};
 import package::pool::tile_results::{KEYS, WordOfWindows, run_tile};
-import package::pool::windows::{Windows, tap_offset_by};
-import generated::WORKGROUP;
+import package::pool::windows::tap_offset_by;
+import generated::{WORKGROUP, params};
 
-struct Params {
-    // The key of NaN: all ones or 0.
-    nan_key: u32,
-    // The bits in which keys for the minimum differ from those for the maximum; 0 for the maximum.
-    complement: u32,
-    // The key of a window without elements, which is not used here.
-    empty_low: u32,
-    empty_high: u32,
-    // Where the first result goes, in elements: a whole word.
-    result_base: u32,
-    windows: Windows,
-    tiles: Tiles,
-}
-
-@group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(2) var<storage, read_write> result: array<u32>;
 
 fn finish(windows: WordOfWindows) {

@@ -1,11 +1,11 @@
 // The windows of a tile, a word of results after the other. What is made of them is the kernel's:
 // the maxima (pool/tile_maximum), or where they are (pool/tile_index). Every window has an element.
-import kernel::{finish, params};
+import kernel::finish;
 import package::common::divide::quotient;
 import package::common::invocation::{Invocation, group_number};
 import package::common::store::PER_STORE;
 import package::pool::tile::{Tile, is_wanted, load_tile, tile_at, tile_number};
-import generated::WORKGROUP;
+import generated::{WORKGROUP, params};
 
 // As many as src/pool/tile.rs counts on.
 @if(!bits64) const KEYS: u32 = 4032u;

@@ -9,31 +9,8 @@ import package::common::invocation::{Invocation, group_number};
 import package::common::key::{KEY_LOWEST, Key, key_max};
 import package::common::source::{source_block, source_len};
 import package::common::store::{PER_STORE, store_keys};
-import generated::WORKGROUP;
+import generated::{WORKGROUP, params};
 
-struct Params {
-    // Where the first row begins in the source, in elements.
-    base: u32,
-    // Rows.
-    rows: u32,
-    // Elements of a row.
-    len: u32,
-    // Pieces of a row.
-    splits: u32,
-    // Elements of a piece; the last one of a row may have fewer. In software/short_rows: rows of
-    // an invocation, which fill whole words.
-    chunk: u32,
-    // Invocations that share a piece, a power of two.
-    threads_per_row: u32,
-    // Where the first result goes, in elements.
-    result_base: u32,
-    // The key of NaN: all ones or 0.
-    nan_key: u32,
-    // The bits in which keys for the minimum differ from those for the maximum; 0 for the maximum.
-    complement: u32,
-}
-
-@group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(2) var<storage, read_write> result: array<u32>;
 
 var<workgroup> keys: array<Key, WORKGROUP>;

@@ -9,29 +9,9 @@ import package::common::invocation::{Invocation, group_number};
 import package::common::key::{KEY_LOWEST, Key, key_above, key_equal, key_rank};
 import package::common::source::{source_block, source_len};
 import package::common::store::{PER_STORE, store_keys};
-import package::reduce::positions::{NO_PLACE, Positions, store_position};
-import generated::WORKGROUP;
+import package::reduce::positions::{NO_PLACE, store_position};
+import generated::{WORKGROUP, params};
 
-struct Params {
-    // As in reduce/rows.
-    base: u32,
-    rows: u32,
-    len: u32,
-    splits: u32,
-    chunk: u32,
-    threads_per_row: u32,
-    result_base: u32,
-    // The key of NaN: all ones or 0.
-    nan_key: u32,
-    // The bits in which keys for the minimum differ from those for the maximum; 0 for the maximum.
-    complement: u32,
-    padding0: u32,
-    padding1: u32,
-    padding2: u32,
-    positions: Positions,
-}
-
-@group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(2) var<storage, read_write> result: array<u32>;
 
 var<workgroup> keys: array<Key, WORKGROUP>;

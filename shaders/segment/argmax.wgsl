@@ -7,9 +7,8 @@ import package::common::key::{Key, key_above, key_rank};
 import package::common::source::load_element;
 @if(single) import package::segment::chunks::visit;
 @if(single) import package::segment::ids::row_segment;
-import package::segment::params::params;
 @if(!single) import package::segment::tiles::visit;
-import generated::WORKGROUP;
+import generated::{WORKGROUP, params};
 
 @group(0) @binding(2) var<storage, read_write> result: array<u32>;
 @group(0) @binding(4) var<storage, read_write> carry: array<u32>;

@@ -12,9 +12,8 @@ import package::common::key::{Key, key_max};
 @if(from_carry) import package::common::source::source_word;
 @if(single) import package::segment::chunks::visit;
 @if(single) import package::segment::ids::row_segment;
-import package::segment::params::params;
 @if(!single) import package::segment::tiles::visit;
-import generated::WORKGROUP;
+import generated::{WORKGROUP, params};
 
 @group(0) @binding(2) var<storage, read_write> result: array<u32>;
 @group(0) @binding(4) var<storage, read_write> carry: array<u32>;

@@ -1,5 +1,5 @@
 // The ids of rows: of one word or of two, signed.
-import package::segment::params::params;
+import generated::params;
 
 @if(!in_place) @group(0) @binding(3) var<storage, read> ids: array<u32>;
 @if(in_place) @group(0) @binding(3) var<storage, read_write> ids: array<u32>;

@@ -10,9 +10,8 @@ import package::segment::groups::{
     tail_of_all
 };
 import package::segment::ids::{NO_SEGMENT, narrow_segment, wide_segment};
-import package::segment::params::params;
 import kernel::{Held, RUN, read_row};
-import generated::WORKGROUP;
+import generated::{WORKGROUP, params};
 
 // The elements of a tile, and the segments of their rows; afterwards, what has ended where.
 var<workgroup> segments: array<u32, RUN * WORKGROUP>;

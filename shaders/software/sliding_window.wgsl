@@ -7,7 +7,6 @@
 // is made one block, a column. Columns that the next windows have too are held.
 //
 // src/software/sliding_window.rs generates the declarations that are specialised for a window.
-import kernel::params;
 import package::common::block::{BLOCK, PER_WORD};
 import package::common::divide::quotient;
 import package::common::element::element_key;
@@ -16,19 +15,7 @@ import package::common::element::element_key;
 import package::pool::windows::{has_element, tap_offset, window_start};
 import generated::{BREADTH, Held, PER_POSITION, SHIFT, STRIDE};
 import generated::{add_position, begin_strip, move_on, rows_of, store_windows};
-
-struct Strips {
-    // Strips of all lines, and of one.
-    count: u32,
-    per_line: u32,
-    // Steps of a strip; the last one of a line may have fewer.
-    steps: u32,
-    // Strips of an invocation, which follow one another.
-    per_invocation: u32,
-    // Divisors: `per_line`, and the inner axis in BREADTH blocks.
-    by_per_line: vec4<u32>,
-    by_inner: vec4<u32>,
-}
+import generated::params;
 
 // Lines of the source: what they have in positions, or words if they are unaligned; and from one
 // position to the next, in blocks. (Here and below: drivers do not take it out of loops.)

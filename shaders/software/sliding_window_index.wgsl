@@ -5,29 +5,10 @@ import package::common::element::element_words;
 import package::common::invocation::{Invocation, invocation_number};
 import package::common::key::key_rank;
 import package::pool::index::NONE;
-import package::pool::numbering::Numbering;
-import package::pool::windows::Windows;
-import package::software::sliding_window::{ResultLines, Row, SourceLines, Strips};
+import package::software::sliding_window::{ResultLines, Row, SourceLines};
 import package::software::sliding_window::{row_keys, slide};
-import generated::WORKGROUP;
+import generated::{WORKGROUP, params};
 
-struct Params {
-    // The key of NaN: all ones or 0.
-    nan_key: u32,
-    // The bits in which keys for the minimum differ from those for the maximum; 0 for the maximum.
-    complement: u32,
-    // The key of a window without elements, of which there are none here.
-    empty_low: u32,
-    empty_high: u32,
-    // Where the first result goes, in elements.
-    result_base: u32,
-    windows: Windows,
-    // Indices are distances from the first plane's first element: row-major, without a modulus.
-    numbering: Numbering,
-    strips: Strips,
-}
-
-@group(0) @binding(0) var<uniform> params: Params;
 @if(!unaligned_result) @group(0) @binding(2) var<storage, read_write> result: array<vec4<u32>>;
 @if(unaligned_result) @group(0) @binding(2) var<storage, read_write> result: array<u32>;
 @group(0) @binding(4) var<storage, read_write> indices: array<Index>;

@@ -1,25 +1,9 @@
 // Maxima of windows, sliding along lines. The CPU kernel is that of pool/.
 import package::common::element::element_words;
 import package::common::invocation::{Invocation, invocation_number};
-import package::pool::windows::Windows;
-import package::software::sliding_window::{ResultLines, Strips, slide};
+import package::software::sliding_window::{ResultLines, slide};
 import generated::WORKGROUP;
 
-struct Params {
-    // The key of NaN: all ones or 0.
-    nan_key: u32,
-    // The bits in which keys for the minimum differ from those for the maximum; 0 for the maximum.
-    complement: u32,
-    // The key of a window without elements, of which there are none here.
-    empty_low: u32,
-    empty_high: u32,
-    // Where the first result goes, in elements.
-    result_base: u32,
-    windows: Windows,
-    strips: Strips,
-}
-
-@group(0) @binding(0) var<uniform> params: Params;
 @if(!unaligned_result) @group(0) @binding(2) var<storage, read_write> result: array<vec4<u32>>;
 @if(unaligned_result) @group(0) @binding(2) var<storage, read_write> result: array<u32>;
 

@@ -1,6 +1,6 @@
 //! `shaders/gradient/tile.wgsl`: the gradient of a pooling from its data, in one launch.
 
-use bytemuck::{Pod, Zeroable, cast_slice, cast_slice_mut};
+use bytemuck::{cast_slice, cast_slice_mut};
 
 use super::pool::{Axis, Planes, Rows, Sum, parts};
 use super::sum::{Bf16, F16, F32, F64, Gradient};
@@ -10,10 +10,11 @@ use crate::pool::{self, Group, Tiles, Windows, params};
 use crate::tensor::key::Ranking;
 use crate::tensor::{ElementType, TensorDesc};
 use crate::threads;
+use crate::wgsl::params;
 
 /// Sums of the gradients of windows, whose maxima are found in the same launch.
-pub(super) static TILE: Kernel =
-    Kernel::new("pool_tile_gradient", "gradient/tile", run).only(|element, _| element.is_float());
+pub(super) static TILE: Kernel = Kernel::new::<Params>("pool_tile_gradient", "gradient/tile", run)
+    .only(|element, _| element.is_float());
 
 /// Bytes of the keys that a workgroup holds, and how many maxima; the shader is written for as many.
 /// All devices allow it.
@@ -26,21 +27,28 @@ const MAX_SEARCHES: u64 = 4;
 /// What a tap of a window costs, in bytes.
 const TAP: f64 = 0.5;
 
-/// As the shader's `Params`, field for field.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
-struct Params {
-    ranking: Ranking,
-    result_base: u32,
-    gradient_base: u32,
-    windows: Windows,
-    tiles: Tiles,
-    elements: [u32; 4],
-    step: [u32; 4],
-    first: [u32; 4],
-    by_words: [u32; 4],
-    by_elements1: [u32; 4],
-    by_stride: [[u32; 4]; 3],
+params! {
+    struct Params {
+        ranking: Ranking,
+        /// Where the first element of the result goes, a whole word, and where the gradients begin,
+        /// in elements.
+        result_base: u32,
+        gradient_base: u32,
+        windows: Windows,
+        /// Of `tiles.windows` the last are the windows along axis 2 again.
+        tiles: Tiles,
+        /// Elements that a tile makes along each axis, and the words that those of axis 2 fill.
+        elements: [u32; 4],
+        /// Windows from one tile to the next, and the number of the first window of the first tile,
+        /// which may be negative.
+        step: [u32; 4],
+        first: [u32; 4],
+        /// Divisors: the words of a row of elements, the rows of axis 1 that a tile makes, and the
+        /// strides.
+        by_words: [u32; 4],
+        by_elements1: [u32; 4],
+        by_stride: [[u32; 4]; 3],
+    }
 }
 
 /// What a tile is along an axis.

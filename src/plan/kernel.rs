@@ -5,7 +5,7 @@ use std::hash::{Hash, Hasher};
 
 use bytemuck::Pod;
 
-use super::view::{Lines, Placement};
+use super::view::{Lines, Placement, Words};
 use crate::tensor::ElementType;
 use crate::wgsl;
 
@@ -20,6 +20,8 @@ pub struct Kernel {
     pub(crate) name: &'static str,
     /// The file below `shaders/` that has its entry point, without the ending.
     pub(crate) file: &'static str,
+    /// Its parameters, which the text gets from here.
+    pub(crate) params: &'static wgsl::Structure,
     /// Conditions of the file that a launch may choose: its variants.
     pub(crate) flags: &'static [&'static str],
     /// Which of its variants there are, for an element type.
@@ -112,11 +114,11 @@ pub(crate) fn first_params<P: Pod>(params: &[u32]) -> &P {
 pub(crate) type Flags = u8;
 
 impl Kernel {
-    /// A kernel for every element type and all combinations of its flags.
+    /// A kernel with parameters `P`, for every element type and all combinations of its flags.
     ///
     /// Without the feature `cpu` the CPU's function is not kept, so that it is never compiled.
     #[cfg_attr(not(feature = "cpu"), expect(unused_variables, reason = "it is not kept"))]
-    pub(crate) const fn new(
+    pub(crate) const fn new<P: wgsl::Params>(
         name: &'static str,
         file: &'static str,
         cpu: fn(&Shader, Call<'_, '_>),
@@ -132,6 +134,7 @@ impl Kernel {
         Self {
             name,
             file,
+            params: P::STRUCTURE,
             flags: &[],
             has: any,
             typed,
@@ -337,6 +340,8 @@ impl Shader {
     /// The WGSL text.
     pub fn source(&self) -> String {
         let mut generated = format!("const WORKGROUP: u32 = {}u;\n", self.workgroup);
+        generated += &wgsl::uniform("params", 0, "Params", self.kernel.params);
+        generated += &wgsl::uniform("view", 15, "View", <Words as wgsl::Params>::STRUCTURE);
         if let Some(specialization) = self.kernel.specialization {
             generated.push_str(&(specialization.write)(self));
         }

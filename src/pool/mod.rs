@@ -32,25 +32,30 @@ pub(crate) static KERNELS: [&Kernel; 6] =
 
 /// Maxima of windows wherever they lie. `contiguous`: the results of an output vector lie in one
 /// line, and so do their elements, tap by tap.
-static GATHER: Kernel = Kernel::new("pool_gather", "pool/maximum", cpu::gather)
-    .flags(&["contiguous"])
-    .in_place(cpu::reads_in_place);
+static GATHER: Kernel =
+    Kernel::new::<params::GatherParams>("pool_gather", "pool/maximum", cpu::gather)
+        .flags(&["contiguous"])
+        .in_place(cpu::reads_in_place);
 /// Maxima of windows that share elements, of which a workgroup loads each once.
 static TILE: Kernel =
-    Kernel::new("pool_tile", "pool/tile_maximum", cpu::tile).in_place(cpu::reads_in_place);
+    Kernel::new::<params::TileParams>("pool_tile", "pool/tile_maximum", cpu::tile)
+        .in_place(cpu::reads_in_place);
 /// Maxima of windows along whole blocks of an inner axis.
 static BLOCKS: Kernel =
-    Kernel::new("pool_blocks", "pool/blocks", cpu::blocks).in_place(cpu::reads_in_place);
+    Kernel::new::<params::BlockParams>("pool_blocks", "pool/blocks", cpu::blocks)
+        .in_place(cpu::reads_in_place);
 /// The same along one axis, several overlapping windows an invocation.
-static REGISTER_TILE: Kernel = Kernel::new("pool_register_tile", "pool/register_tile", cpu::blocks)
-    .in_place(cpu::reads_in_place);
+static REGISTER_TILE: Kernel =
+    Kernel::new::<params::BlockParams>("pool_register_tile", "pool/register_tile", cpu::blocks)
+        .in_place(cpu::reads_in_place);
 /// Where the maxima of windows are. `from_positions`: the candidates are what an earlier launch
 /// found. `to_positions`: the result is positions, for a later launch.
-static INDEX: Kernel =
-    Kernel::new("pool_index", "pool/index", cpu::index).flags(&["from_positions", "to_positions"]);
+static INDEX: Kernel = Kernel::new::<params::IndexParams>("pool_index", "pool/index", cpu::index)
+    .flags(&["from_positions", "to_positions"]);
 
 /// Where the maxima are of windows that share elements.
-static TILE_INDEX: Kernel = Kernel::new("pool_tile_index", "pool/tile_index", cpu::tile_index);
+static TILE_INDEX: Kernel =
+    Kernel::new::<params::TileIndexParams>("pool_tile_index", "pool/tile_index", cpu::tile_index);
 
 /// Where the channels are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -6,55 +6,55 @@
 
 use std::ops::Range;
 
-use bytemuck::{Pod, Zeroable, cast_slice, cast_slice_mut};
+use bytemuck::{Pod, cast_slice, cast_slice_mut};
 
 use super::{clear_word, columns, rows};
 use crate::plan::{Call, Kernel, Lines, Shader};
 use crate::tensor::key::{KeyOrder, Lane, with_order};
 use crate::threads;
 use crate::vector::{self, Elements, PARALLEL_FROM};
+use crate::wgsl::params;
 
 /// The maximum of each row, or of each piece of one, and where it is. `from_positions`: the elements
 /// are what an earlier launch has found.
 pub(super) static ROWS_INDEX: Kernel =
-    Kernel::new("reduce_rows_index", "reduce/rows_index", run_rows)
+    Kernel::new::<RowsParams>("reduce_rows_index", "reduce/rows_index", run_rows)
         .flags(&["from_positions"])
         .in_place(rows::reads_in_place);
 /// The same down columns.
 pub(super) static COLUMNS_INDEX: Kernel =
-    Kernel::new("reduce_columns_index", "reduce/columns_index", run_columns)
+    Kernel::new::<ColumnsParams>("reduce_columns_index", "reduce/columns_index", run_columns)
         .flags(&["from_positions", "aligned"])
         .mixed()
         .in_place(columns::reads_in_place);
 
-/// As the `Positions` of `shaders/reduce/positions.wgsl`.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
-pub(super) struct Positions {
-    pub mirror: u32,
-    pub first: u32,
-    pub weight: u32,
-    pub source_base: u32,
-    pub result_base: u32,
-    pub words: u32,
-}
+params! {
+    /// How positions count.
+    pub(super) struct Positions {
+        /// What places are exclusive-ored with, so that of equal elements that with the smaller one
+        /// counts: 0 where it is the first, 0x7fffffff where it is the last.
+        pub mirror: u32,
+        /// The position of the axis's first element, and how far that of the next one is.
+        pub first: u32,
+        pub weight: u32,
+        /// In `from_positions`: where the positions of the elements begin in their binding.
+        pub source_base: u32,
+        /// Where the positions of the results begin, and words of one.
+        pub result_base: u32,
+        pub words: u32,
+    }
 
-/// As the `Params` of `shaders/reduce/rows_index.wgsl`.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
-pub(super) struct RowsParams {
-    pub rows: rows::Params,
-    pub padding: [u32; 3],
-    pub positions: Positions,
-}
+    pub(super) struct RowsParams {
+        pub rows: rows::Params,
+        pub padding: [u32; 3],
+        pub positions: Positions,
+    }
 
-/// As the `Params` of `shaders/reduce/columns_index.wgsl`.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
-pub(super) struct ColumnsParams {
-    pub columns: columns::Params,
-    pub padding: [u32; 2],
-    pub positions: Positions,
+    pub(super) struct ColumnsParams {
+        pub columns: columns::Params,
+        pub padding: [u32; 2],
+        pub positions: Positions,
+    }
 }
 
 impl Positions {

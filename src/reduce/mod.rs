@@ -6,9 +6,9 @@ mod planner;
 mod rows;
 mod tuning;
 
-pub(crate) use columns::{COLUMNS, run as run_columns};
+pub(crate) use columns::{COLUMNS, Params as ColumnsParams, run as run_columns};
 pub(crate) use planner::{Cut, Extents, Start, merge, plan, series};
-pub(crate) use rows::{ROWS, run as run_rows};
+pub(crate) use rows::{Params as RowsParams, ROWS, run as run_rows};
 pub(crate) use tuning::{CPU, HARDWARE, Special, Tuning};
 
 use crate::error::{Error, Result};

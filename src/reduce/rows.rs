@@ -1,16 +1,15 @@
 //! `shaders/reduce/rows.wgsl`: the maximum of contiguous rows.
 
-use bytemuck::{Pod, Zeroable};
-
 use super::clear_word;
 use crate::plan::{Call, Kernel, Lines, Placement, Shader, first_params};
 use crate::tensor::key::{KeyOrder, Lane, Ranking, with_order};
 use crate::threads;
 use crate::vector::{self, Elements, PARALLEL_FROM};
+use crate::wgsl::params;
 
 /// The maximum of each row, or of each piece of one.
 pub(crate) static ROWS: Kernel =
-    Kernel::new("reduce_rows", "reduce/rows", run).in_place(reads_rows_or_runs);
+    Kernel::new::<Params>("reduce_rows", "reduce/rows", run).in_place(reads_rows_or_runs);
 
 /// Elements of runs that are worth a call each.
 const MIN_RUN: usize = 64;
@@ -36,18 +35,25 @@ pub(super) struct Cut {
     pub splits: u64,
 }
 
-/// As the shader's `Params`, field for field.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
-pub(super) struct Params {
-    pub base: u32,
-    pub rows: u32,
-    pub len: u32,
-    pub splits: u32,
-    pub chunk: u32,
-    pub threads_per_row: u32,
-    pub result_base: u32,
-    pub ranking: Ranking,
+params! {
+    pub(crate) struct Params: inline {
+        /// Where the first row begins in the source, in elements.
+        pub base: u32,
+        /// Rows.
+        pub rows: u32,
+        /// Elements of a row.
+        pub len: u32,
+        /// Pieces of a row.
+        pub splits: u32,
+        /// Elements of a piece; the last one of a row may have fewer. In software/short_rows: rows
+        /// of an invocation, which fill whole words.
+        pub chunk: u32,
+        /// Invocations that share a piece, a power of two.
+        pub threads_per_row: u32,
+        /// Where the first result goes, in elements.
+        pub result_base: u32,
+        pub ranking: Ranking,
+    }
 }
 
 /// Bytes of rows that a thread takes at a time.

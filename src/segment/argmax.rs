@@ -13,7 +13,7 @@ use crate::tensor::key::{KeyOrder, Lane, with_order};
 /// The rows of the maxima of ascending segments, among all rows or among those that earlier
 /// launches carried.
 pub(super) static ARGMAX: Kernel =
-    Kernel::new("segment_argmax", "segment/argmax", run).flags(&["from_carry", "single"]);
+    Kernel::new::<Params>("segment_argmax", "segment/argmax", run).flags(&["from_carry", "single"]);
 
 /// Rows of a tile that an invocation looks at: `RUN` of the shader.
 pub(super) const fn run_rows(element: ElementType) -> u64 {

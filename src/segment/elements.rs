@@ -14,9 +14,10 @@ use crate::vector::Elements;
 
 /// The maxima of ascending segments, element by element: of the rows, or of what earlier launches
 /// carried.
-pub(super) static ELEMENTS: Kernel = Kernel::new("segment_elements", "segment/elements", run)
-    .flags(&["from_carry", "single"])
-    .only(has);
+pub(super) static ELEMENTS: Kernel =
+    Kernel::new::<Params>("segment_elements", "segment/elements", run)
+        .flags(&["from_carry", "single"])
+        .only(has);
 
 /// Rows of a tile that an invocation looks at: `RUN` of the shader.
 pub(super) const fn run_rows(element: ElementType) -> u64 {

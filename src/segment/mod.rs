@@ -20,6 +20,7 @@ mod widen_ids;
 pub(crate) use blocks::run as run_blocks;
 pub(crate) use elements::run as run_elements;
 pub(crate) use ids::Ids;
+pub(crate) use params::Params;
 pub(crate) use planner::plan;
 pub(crate) use tuning::{CPU, HARDWARE, Special, Tuning};
 

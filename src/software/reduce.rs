@@ -1,16 +1,18 @@
 //! Reductions on software adapters.
 
 use crate::plan::{Builder, Kernel};
-use crate::reduce::{CPU, Cut, Extents, Special, Start, Tuning, run_columns, run_rows};
+use crate::reduce::{CPU, ColumnsParams, Cut, Extents, RowsParams, Special, Start, Tuning};
+use crate::reduce::{run_columns, run_rows};
 
 /// The kernels for reductions.
 pub(super) static KERNELS: [&Kernel; 2] = [&SHORT_ROWS, &COLUMN_TILES];
 
 /// The maximum of short rows, several an invocation.
-static SHORT_ROWS: Kernel = Kernel::new("reduce_short_rows", "software/short_rows", run_rows);
+static SHORT_ROWS: Kernel =
+    Kernel::new::<RowsParams>("reduce_short_rows", "software/short_rows", run_rows);
 /// The maximum down columns, in tiles of neighbouring blocks.
 static COLUMN_TILES: Kernel =
-    Kernel::new("reduce_column_tiles", "software/column_tiles", run_columns);
+    Kernel::new::<ColumnsParams>("reduce_column_tiles", "software/column_tiles", run_columns);
 
 /// A row is one invocation's, or split into pieces that are.
 pub(super) const TUNING: Tuning =

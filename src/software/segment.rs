@@ -1,18 +1,18 @@
 //! Segments on software adapters.
 
 use crate::plan::Kernel;
-use crate::segment::{HARDWARE, Special, Tuning, run_blocks, run_elements};
+use crate::segment::{HARDWARE, Params, Special, Tuning, run_blocks, run_elements};
 
 /// The kernels for segments.
 pub(super) static KERNELS: [&Kernel; 2] = [&UNROLLED, &COLUMN_TILES];
 
 /// The maxima of segments of rows of one element, unrolled by [`ROWS`].
 static UNROLLED: Kernel =
-    Kernel::new("segment_unrolled", "software/segment_unrolled", run_elements).mixed();
+    Kernel::new::<Params>("segment_unrolled", "software/segment_unrolled", run_elements).mixed();
 
 /// The maxima of segments of rows of whole column tiles, of [`TILE`] blocks.
 static COLUMN_TILES: Kernel =
-    Kernel::new("segment_column_tiles", "software/segment_column_tiles", run_blocks);
+    Kernel::new::<Params>("segment_column_tiles", "software/segment_column_tiles", run_blocks);
 
 /// Launches cost more than long chunks of the carry list: on lavapipe a launch of 16 rows takes
 /// 30 µs, and one whose only invocation goes through 256 rows 42 µs. A workgroup whose invocations

@@ -3,15 +3,14 @@
 
 mod text;
 
-use bytemuck::{Pod, Zeroable};
-
 use crate::plan::{Attributes, Call, Kernel, Shader, Specialization};
 use crate::pool::{Numbering, Params, run_index, run_maxima};
+use crate::wgsl::params;
 
 /// Maxima of windows. `unaligned_source` and `unaligned_result`: lines begin and end with words,
 /// but not with blocks.
 pub(super) static MAXIMUM: Kernel =
-    Kernel::new("pool_sliding_window", "software/sliding_window_maximum", maximum)
+    Kernel::new::<MaximumParams>("pool_sliding_window", "software/sliding_window_maximum", maximum)
         .flags(&["unaligned_source", "unaligned_result"])
         .specialized(&Specialization {
             write: |shader| SlidingWindow::of(shader).text(shader.element.size(), false),
@@ -20,7 +19,7 @@ pub(super) static MAXIMUM: Kernel =
 
 /// Where they are, of elements of a word. `wide`: indices have two words.
 pub(super) static INDEX: Kernel =
-    Kernel::new("pool_sliding_window_index", "software/sliding_window_index", index)
+    Kernel::new::<IndexParams>("pool_sliding_window_index", "software/sliding_window_index", index)
         .only(|element, _| element.size() == 4)
         .flags(&["unaligned_result", "wide"])
         .specialized(&Specialization {
@@ -42,33 +41,33 @@ fn samples() -> Vec<Attributes> {
     SlidingWindow::SAMPLES.iter().map(SlidingWindow::attributes).collect()
 }
 
-/// As the `Strips` of `shaders/software/sliding_window.wgsl`.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
-pub(super) struct Strips {
-    pub count: u32,
-    pub per_line: u32,
-    pub steps: u32,
-    pub per_invocation: u32,
-    pub by_per_line: [u32; 4],
-    pub by_inner: [u32; 4],
-}
+params! {
+    /// How lines are cut into strips.
+    pub(super) struct Strips {
+        /// Strips of all lines, and of one.
+        pub count: u32,
+        pub per_line: u32,
+        /// Steps of a strip; the last one of a line may have fewer.
+        pub steps: u32,
+        /// Strips of an invocation, which follow one another.
+        pub per_invocation: u32,
+        /// Divisors: `per_line`, and the inner axis in BREADTH blocks.
+        pub by_per_line: [u32; 4],
+        pub by_inner: [u32; 4],
+    }
 
-/// As the `Params` of `shaders/software/sliding_window_maximum.wgsl`.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
-pub(super) struct MaximumParams {
-    pub pool: Params,
-    pub strips: Strips,
-}
+    pub(super) struct MaximumParams {
+        pub pool: Params,
+        pub strips: Strips,
+    }
 
-/// As the `Params` of `shaders/software/sliding_window_index.wgsl`.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
-pub(super) struct IndexParams {
-    pub pool: Params,
-    pub numbering: Numbering,
-    pub strips: Strips,
+    pub(super) struct IndexParams {
+        pub pool: Params,
+        /// Indices are distances from the first plane's first element: row-major, without a
+        /// modulus.
+        pub numbering: Numbering,
+        pub strips: Strips,
+    }
 }
 
 /// What a text knows of its window.
