@@ -3,8 +3,7 @@ import package::common::invocation::{Invocation, invocation_number};
 import package::gradient::places::{NOWHERE, element_of};
 import generated::{WORKGROUP, params};
 
-@if(!in_place) @group(0) @binding(1) var<storage, read> indices: array<u32>;
-@if(in_place) @group(0) @binding(1) var<storage, read_write> indices: array<u32>;
+@group(0) @binding(1) var<storage, read> indices: array<u32>;
 @group(0) @binding(2) var<storage, read_write> winners: array<atomic<u32>>;
 
 fn index_word(word: u32) -> u32 {

@@ -13,8 +13,7 @@ import package::common::source::source_word;
 import generated::{WORKGROUP, params};
 
 @group(0) @binding(2) var<storage, read_write> result: array<u32>;
-@if(!in_place) @group(0) @binding(3) var<storage, read> indices: array<u32>;
-@if(in_place) @group(0) @binding(3) var<storage, read_write> indices: array<u32>;
+@group(0) @binding(3) var<storage, read> indices: array<u32>;
 
 struct Span {
     // The windows that an element lies in, and the one behind the last.

@@ -12,16 +12,10 @@ import package::common::store::PER_STORE;
 @if(!bits16) import package::gradient::sum::{NOTHING, Sum, add};
 import package::pool::tile::{Tile, is_wanted, key_at, load_tile, tile_at, tile_number};
 import package::pool::tile_search::first_maximum;
-import generated::{WORKGROUP, params};
+import generated::{MAXIMA, WORKGROUP, params};
 
 @group(0) @binding(2) var<storage, read_write> result: array<u32>;
-@if(!in_place) @group(0) @binding(3) var<storage, read> gradients: array<u32>;
-@if(in_place) @group(0) @binding(3) var<storage, read_write> gradients: array<u32>;
-
-// As many as src/gradient/tile.rs counts on.
-@if(!bits64) const KEYS: u32 = 2688u;
-@if(bits64) const KEYS: u32 = 1344u;
-const MAXIMA: u32 = 1344u;
+@group(0) @binding(3) var<storage, read> gradients: array<u32>;
 
 // Which key is the maximum of each window of the tile; all ones where there is none.
 var<workgroup> maxima: array<u32, MAXIMA>;

@@ -14,8 +14,7 @@ import package::pool::gather::{OutputVector, gather};
 import generated::{WORKGROUP, params};
 
 @group(0) @binding(2) var<storage, read_write> result: array<u32>;
-@if(!in_place) @group(0) @binding(3) var<storage, read> positions: array<u32>;
-@if(in_place) @group(0) @binding(3) var<storage, read_write> positions: array<u32>;
+@group(0) @binding(3) var<storage, read> positions: array<u32>;
 @group(0) @binding(4) var<storage, read_write> indices: array<u32>;
 
 // The position of nothing.

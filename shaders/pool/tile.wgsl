@@ -1,14 +1,13 @@
 // A box of windows that share elements, a tile: a workgroup loads the elements that these cover
 // once, into workgroup memory. What it makes of the windows is the kernel's: pool/tile_results and
 // gradient/tile. There is no inner axis. The same in Rust is src/pool/tile.rs.
-import kernel::KEYS;
 import package::common::block::{Acc, BLOCK, acc_add, acc_keys};
 import package::common::divide::quotient;
 import package::common::invocation::Invocation;
 import package::common::key::{KEY_LOWEST, Key};
 import package::common::source::source_block;
 import package::pool::windows::{has_element, window_start};
-import generated::{WORKGROUP, params};
+import generated::{KEYS, WORKGROUP, params};
 
 // The keys that the tile covers, row by row.
 var<workgroup> keys: array<Key, KEYS>;

@@ -5,7 +5,7 @@ import package::common::key::Key;
 import package::common::store::{PER_STORE, store_keys};
 import package::pool::numbering::store_index;
 import package::pool::tile::keys;
-import package::pool::tile_results::{KEYS, WordOfWindows, run_tile};
+import package::pool::tile_results::{WordOfWindows, run_tile};
 import package::pool::tile_search::first_maximum;
 import generated::{WORKGROUP, params};
 

@@ -3,7 +3,7 @@ import package::common::invocation::Invocation;
 import package::common::key::{KEY_LOWEST, Key, key_max};
 import package::common::store::{PER_STORE, store_keys};
 import package::pool::tile::{key_at, keys};
-import package::pool::tile_results::{KEYS, WordOfWindows, run_tile};
+import package::pool::tile_results::{WordOfWindows, run_tile};
 import package::pool::windows::tap_offset_by;
 import generated::{WORKGROUP, params};
 

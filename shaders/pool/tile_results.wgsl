@@ -7,10 +7,6 @@ import package::common::store::PER_STORE;
 import package::pool::tile::{Tile, is_wanted, load_tile, tile_at, tile_number};
 import generated::{WORKGROUP, params};
 
-// As many as src/pool/tile.rs counts on.
-@if(!bits64) const KEYS: u32 = 4032u;
-@if(bits64) const KEYS: u32 = 2016u;
-
 // The windows of a word of results: neighbours along axis 2.
 struct WordOfWindows {
     tile: Tile,

@@ -6,8 +6,7 @@ import generated::params;
 const NO_PLACE: u32 = 0xffffffffu;
 
 // What an earlier launch found: the positions of the elements.
-@if(from_positions && !in_place) @group(0) @binding(3) var<storage, read> earlier: array<u32>;
-@if(from_positions && in_place) @group(0) @binding(3) var<storage, read_write> earlier: array<u32>;
+@if(from_positions) @group(0) @binding(3) var<storage, read> earlier: array<u32>;
 @group(0) @binding(4) var<storage, read_write> indices: array<u32>;
 
 // Stores the position of a result: of the element with a number, counted from the first matrix's

@@ -13,8 +13,7 @@ import generated::{WORKGROUP, params};
 @group(0) @binding(2) var<storage, read_write> result: array<u32>;
 @group(0) @binding(4) var<storage, read_write> carry: array<u32>;
 // What an earlier launch carried.
-@if(!in_place) @group(0) @binding(5) var<storage, read> candidates: array<u32>;
-@if(in_place) @group(0) @binding(5) var<storage, read_write> candidates: array<u32>;
+@group(0) @binding(5) var<storage, read> candidates: array<u32>;
 
 struct Candidate {
     // The key by which candidates are compared.
@@ -23,10 +22,6 @@ struct Candidate {
 }
 
 alias Held = Candidate;
-
-// As many as workgroup memory holds.
-@if(!bits64) const RUN: u32 = 3u;
-@if(bits64) const RUN: u32 = 1u;
 
 fn read_row(row: u32, column: u32) -> Candidate {
     let candidate = candidate_row(row, column);

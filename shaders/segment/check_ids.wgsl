@@ -8,8 +8,7 @@ import generated::{WORKGROUP, params};
 const ANY_ORDER: u32 = 1u;
 const OFFSETS: u32 = 2u;
 
-@if(!in_place) @group(0) @binding(1) var<storage, read> ids: array<u32>;
-@if(in_place) @group(0) @binding(1) var<storage, read_write> ids: array<u32>;
+@group(0) @binding(1) var<storage, read> ids: array<u32>;
 @group(0) @binding(2) var<storage, read_write> status: array<atomic<u32>>;
 
 fn low_word(id: u32) -> u32 {

@@ -20,10 +20,6 @@ import generated::{WORKGROUP, params};
 
 alias Held = Key;
 
-// As many as workgroup memory holds.
-@if(!bits64) const RUN: u32 = 5u;
-@if(bits64) const RUN: u32 = 3u;
-
 @if(!from_carry)
 fn read_row(row: u32, column: u32) -> Key {
     return load_element(params.base + row * params.inner + column);

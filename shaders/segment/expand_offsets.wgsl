@@ -5,8 +5,7 @@ import package::common::invocation::{Invocation, invocation_number};
 import package::segment::ids::NO_SEGMENT;
 import generated::{WORKGROUP, params};
 
-@if(!in_place) @group(0) @binding(1) var<storage, read> offsets: array<u32>;
-@if(in_place) @group(0) @binding(1) var<storage, read_write> offsets: array<u32>;
+@group(0) @binding(1) var<storage, read> offsets: array<u32>;
 @group(0) @binding(2) var<storage, read_write> result: array<u32>;
 
 // Where a segment begins, as far as that is a row.

@@ -10,10 +10,8 @@ import generated::{WORKGROUP, params};
 
 @group(0) @binding(2) var<storage, read_write> result: array<u32>;
 
-@if(!argmax && !in_place) @group(0) @binding(1) var<storage, read> items: array<u32>;
-@if(!argmax && in_place) @group(0) @binding(1) var<storage, read_write> items: array<u32>;
-@if(argmax && !in_place) @group(0) @binding(3) var<storage, read> items: array<u32>;
-@if(argmax && in_place) @group(0) @binding(3) var<storage, read_write> items: array<u32>;
+@if(!argmax) @group(0) @binding(1) var<storage, read> items: array<u32>;
+@if(argmax) @group(0) @binding(3) var<storage, read> items: array<u32>;
 @if(argmax) @group(0) @binding(4) var<storage, read_write> indices: array<u32>;
 
 // Which results this launch stores, by the marks of their items.

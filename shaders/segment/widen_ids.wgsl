@@ -3,8 +3,7 @@
 import package::common::invocation::{Invocation, invocation_number};
 import generated::{WORKGROUP, params};
 
-@if(!in_place) @group(0) @binding(1) var<storage, read> ids: array<u32>;
-@if(in_place) @group(0) @binding(1) var<storage, read_write> ids: array<u32>;
+@group(0) @binding(1) var<storage, read> ids: array<u32>;
 @group(0) @binding(2) var<storage, read_write> result: array<u32>;
 
 fn wide(id: u32) -> u32 {

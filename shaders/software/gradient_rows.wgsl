@@ -12,8 +12,7 @@ import generated::{WORKGROUP, params};
 
 // The rows of an invocation: all those of some places along the outer axis, or some of one.
 @group(0) @binding(2) var<storage, read_write> result: array<u32>;
-@if(!in_place) @group(0) @binding(3) var<storage, read> indices: array<u32>;
-@if(in_place) @group(0) @binding(3) var<storage, read_write> indices: array<u32>;
+@group(0) @binding(3) var<storage, read> indices: array<u32>;
 
 @if(bits32) const WORDS: u32 = 1u;
 @if(bits64) const WORDS: u32 = 2u;

@@ -15,8 +15,7 @@ import package::segment::ids::{NO_SEGMENT, segment_of};
 import generated::{WORKGROUP, params};
 
 // Ids in blocks of four words.
-@if(!in_place) @group(0) @binding(3) var<storage, read> ids: array<vec4<u32>>;
-@if(in_place) @group(0) @binding(3) var<storage, read_write> ids: array<vec4<u32>>;
+@group(0) @binding(3) var<storage, read> ids: array<vec4<u32>>;
 
 fn id_word(at: u32) -> u32 {
     return ids[at / 4u][at % 4u];

@@ -14,12 +14,18 @@ use crate::wgsl::params;
 
 /// Sums of the gradients of windows, whose maxima are found in the same launch.
 pub(super) static TILE: Kernel = Kernel::new::<Params>("pool_tile_gradient", "gradient/tile", run)
+    .constants(&[("KEYS", |shader| keys(shader.element)), ("MAXIMA", |_| MAXIMA)])
     .only(|element, _| element.is_float());
 
-/// Bytes of the keys that a workgroup holds, and how many maxima; the shader is written for as many.
-/// All devices allow it.
+/// Bytes of the keys that a workgroup holds, and how many maxima. All devices allow it.
 const KEY_BYTES: u64 = 2688 * 4;
 const MAXIMA: u64 = 1344;
+
+/// How many keys a workgroup holds.
+fn keys(element: ElementType) -> u64 {
+    KEY_BYTES / element.size().max(4) as u64
+}
+
 /// Elements of a tile, at most: of wide strides few keys may belong to very many.
 const MAX_ELEMENTS: u64 = 4 * 2688;
 /// How many tiles look at a window, at most. With more, two launches do less.
@@ -159,7 +165,7 @@ impl Tile {
     /// axis 0, with half as many along axis 1, and so on.
     fn with_rows(builder: &Builder<'_>, group: &Group, step: u64) -> impl Iterator<Item = Self> {
         let [axis0, axis1, axis2] = group.axes;
-        let keys = KEY_BYTES / builder.item().max(4);
+        let keys = keys(builder.element);
         let along2 = Along::new(&axis2, step);
         let rows = (MAXIMA / along2.windows, keys / along2.cover);
         let shortest0 = Along::new(&axis0, 1);

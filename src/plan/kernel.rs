@@ -22,6 +22,8 @@ pub struct Kernel {
     pub(crate) file: &'static str,
     /// Its parameters, which the text gets from here.
     pub(crate) params: &'static wgsl::Structure,
+    /// Constants that both the text and its planner count on.
+    pub(crate) constants: &'static [(&'static str, fn(&Shader) -> u64)],
     /// Conditions of the file that a launch may choose: its variants.
     pub(crate) flags: &'static [&'static str],
     /// Which of its variants there are, for an element type.
@@ -135,6 +137,7 @@ impl Kernel {
             name,
             file,
             params: P::STRUCTURE,
+            constants: &[],
             flags: &[],
             has: any,
             typed,
@@ -151,6 +154,14 @@ impl Kernel {
     /// The same with variants.
     pub(crate) const fn flags(self, flags: &'static [&'static str]) -> Self {
         Self { flags, ..self }
+    }
+
+    /// The same with constants that its text gets.
+    pub(crate) const fn constants(
+        self,
+        constants: &'static [(&'static str, fn(&Shader) -> u64)],
+    ) -> Self {
+        Self { constants, ..self }
     }
 
     /// The same, for some element types and combinations of flags alone.
@@ -342,10 +353,14 @@ impl Shader {
         let mut generated = format!("const WORKGROUP: u32 = {}u;\n", self.workgroup);
         generated += &wgsl::uniform("params", 0, "Params", self.kernel.params);
         generated += &wgsl::uniform("view", 15, "View", <Words as wgsl::Params>::STRUCTURE);
+        for (name, value) in self.kernel.constants {
+            generated += &format!("const {name}: u32 = {}u;\n", value(self));
+        }
         if let Some(specialization) = self.kernel.specialization {
             generated.push_str(&(specialization.write)(self));
         }
-        wgsl::resolve(self.kernel.file, &|condition| self.holds(condition), &generated)
+        let text = wgsl::resolve(self.kernel.file, &|condition| self.holds(condition), &generated);
+        if self.in_place { text.replace("<storage, read>", "<storage, read_write>") } else { text }
     }
 
     /// Whether a condition of an `@if` holds.
@@ -364,7 +379,6 @@ impl Shader {
             "signed" => t.is_signed_integer(),
             "unsigned" => t.is_integer() && !t.is_signed_integer(),
             "words" => self.words,
-            "in_place" => self.in_place,
             "pitched" => self.pitched,
             // A view is read in blocks, and in words where these lie apart.
             "both" => self.kernel.mixed || self.pitched,

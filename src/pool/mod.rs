@@ -21,7 +21,7 @@ pub(crate) use tuning::{CPU, HARDWARE, Special, SpecialLaunch, Tuning};
 pub(crate) use windows::Window;
 
 use crate::error::{Error, Result};
-use crate::plan::Kernel;
+use crate::plan::{Kernel, Shader};
 use crate::reduce::EmptySet;
 use crate::tensor::key::{Extremum, Nan};
 use crate::tensor::{ElementType, TensorDesc};
@@ -36,9 +36,12 @@ static GATHER: Kernel =
     Kernel::new::<params::GatherParams>("pool_gather", "pool/maximum", cpu::gather)
         .flags(&["contiguous"])
         .in_place(cpu::reads_in_place);
+/// Keys of a tile.
+const KEYS: &[(&str, fn(&Shader) -> u64)] = &[("KEYS", |shader| tile::Tile::keys(shader.element))];
 /// Maxima of windows that share elements, of which a workgroup loads each once.
 static TILE: Kernel =
     Kernel::new::<params::TileParams>("pool_tile", "pool/tile_maximum", cpu::tile)
+        .constants(KEYS)
         .in_place(cpu::reads_in_place);
 /// Maxima of windows along whole blocks of an inner axis.
 static BLOCKS: Kernel =
@@ -55,7 +58,8 @@ static INDEX: Kernel = Kernel::new::<params::IndexParams>("pool_index", "pool/in
 
 /// Where the maxima are of windows that share elements.
 static TILE_INDEX: Kernel =
-    Kernel::new::<params::TileIndexParams>("pool_tile_index", "pool/tile_index", cpu::tile_index);
+    Kernel::new::<params::TileIndexParams>("pool_tile_index", "pool/tile_index", cpu::tile_index)
+        .constants(KEYS);
 
 /// Where the channels are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -12,10 +12,11 @@ use crate::tensor::key::{KeyOrder, Lane, with_order};
 
 /// The rows of the maxima of ascending segments, among all rows or among those that earlier
 /// launches carried.
-pub(super) static ARGMAX: Kernel =
-    Kernel::new::<Params>("segment_argmax", "segment/argmax", run).flags(&["from_carry", "single"]);
+pub(super) static ARGMAX: Kernel = Kernel::new::<Params>("segment_argmax", "segment/argmax", run)
+    .constants(&[("RUN", |shader| run_rows(shader.element))])
+    .flags(&["from_carry", "single"]);
 
-/// Rows of a tile that an invocation looks at: `RUN` of the shader.
+/// Rows of a tile that an invocation looks at: as many as workgroup memory holds.
 pub(super) const fn run_rows(element: ElementType) -> u64 {
     if element.size() == 8 { 1 } else { 3 }
 }

@@ -16,10 +16,11 @@ use crate::vector::Elements;
 /// carried.
 pub(super) static ELEMENTS: Kernel =
     Kernel::new::<Params>("segment_elements", "segment/elements", run)
+        .constants(&[("RUN", |shader| run_rows(shader.element))])
         .flags(&["from_carry", "single"])
         .only(has);
 
-/// Rows of a tile that an invocation looks at: `RUN` of the shader.
+/// Rows of a tile that an invocation looks at: as many as workgroup memory holds.
 pub(super) const fn run_rows(element: ElementType) -> u64 {
     if element.size() == 8 { 3 } else { 5 }
 }
