@@ -10,7 +10,7 @@ import package::common::invocation::{Invocation, group_number};
 import package::common::store::PER_STORE;
 @if(bits16) import package::gradient::sum::{NOTHING, Sum, add, narrow, widen};
 @if(!bits16) import package::gradient::sum::{NOTHING, Sum, add};
-import package::pool::tile::{Tile, is_wanted, key_at, load_tile, tile_at, tile_number};
+import package::pool::box::{Tile, is_wanted, key_at, load_tile, tile_at, tile_number};
 import package::pool::tile_search::first_maximum;
 import generated::{MAXIMA, WORKGROUP, params};
 

@@ -250,17 +250,11 @@ const INDICES: usize = 0;
 const GRADIENT: usize = 1;
 const RESULT: usize = 2;
 
-/// A kernel for the sums of some windows, in the place of the general one.
-pub(crate) trait Special: std::fmt::Debug + Sync {
-    /// The launch for windows that the general kernel would take, with its parameters.
-    fn sums(&self, builder: &Builder<'_>, windows: &Windows) -> Option<SpecialLaunch>;
-}
-
 /// What is fast for gradients.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Tuning {
-    /// A kernel that replaces the general one where it fits.
-    pub special: Option<&'static dyn Special>,
+    /// The launch of a kernel that replaces the general one where it fits, with the same parameters.
+    pub special: Option<fn(&Builder<'_>, &Windows) -> Option<SpecialLaunch>>,
 }
 
 /// Where every element looks for its windows.
@@ -398,7 +392,7 @@ impl Part {
         };
         let (purpose, sources) = ("sums of the gradients of windows", vec![gradient, indices]);
         let results = vec![result];
-        if let Some(special) = tuning.special.and_then(|special| special.sums(builder, &params)) {
+        if let Some(special) = tuning.special.and_then(|launch| launch(builder, &params)) {
             return push_special(builder, purpose, special, sources, results);
         }
         let launch =

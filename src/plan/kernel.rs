@@ -41,7 +41,7 @@ pub struct Kernel {
     pub(crate) cpu: fn(&Shader, Call<'_, '_>),
     /// Whether it reads a view where it lies, for a launch's parameters.
     #[cfg(feature = "cpu")]
-    pub(crate) reads_in_place: fn(&[u32], &Placement) -> bool,
+    pub(crate) reads_in_place: fn(&Shader, &[u32], &Placement) -> bool,
 }
 
 /// What a kernel has to do with views.
@@ -129,7 +129,7 @@ impl Kernel {
             true
         }
         #[cfg(feature = "cpu")]
-        fn never(_: &[u32], _: &Placement) -> bool {
+        fn never(_: &Shader, _: &[u32], _: &Placement) -> bool {
             false
         }
         let (typed, mixed, views, specialization) = (true, false, Views::MayRead, None);
@@ -181,7 +181,7 @@ impl Kernel {
 
     /// The same whose CPU function reads some views where they lie: those that `reads` says.
     #[cfg_attr(not(feature = "cpu"), expect(unused_variables, reason = "it is not kept"))]
-    pub(crate) const fn in_place(self, reads: fn(&[u32], &Placement) -> bool) -> Self {
+    pub(crate) const fn in_place(self, reads: fn(&Shader, &[u32], &Placement) -> bool) -> Self {
         Self {
             #[cfg(feature = "cpu")]
             reads_in_place: reads,

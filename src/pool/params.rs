@@ -71,6 +71,7 @@ params! {
     pub(super) struct GatherParams {
         pub pool: Params,
         pub gather: Gather,
+        pub numbering: Numbering,
     }
 
     pub(super) struct BlockParams {
@@ -109,11 +110,6 @@ params! {
     pub(super) struct TileParams {
         pub pool: Params,
         pub tiles: Tiles,
-    }
-
-    pub(super) struct TileIndexParams {
-        pub pool: Params,
-        pub tiles: Tiles,
         pub numbering: Numbering,
     }
 
@@ -144,12 +140,6 @@ params! {
         pub by_plane: [u32; 4],
         pub by_channels: [u32; 4],
         pub by_modulus: [u32; 4],
-    }
-
-    pub(super) struct IndexParams {
-        pub pool: Params,
-        pub gather: Gather,
-        pub numbering: Numbering,
     }
 }
 

@@ -14,7 +14,7 @@ pub(crate) static COLUMNS: Kernel = Kernel::new::<Params>("reduce_columns", "red
     .in_place(reads_in_place);
 
 /// Whole rows without gaps, for a kernel whose parameters begin with those of columns.
-pub(super) fn reads_in_place(params: &[u32], view: &Placement) -> bool {
+pub(super) fn reads_in_place(_: &Shader, params: &[u32], view: &Placement) -> bool {
     let p: &Params = first_params(params);
     p.len.is_multiple_of(p.width) && view.has_lines(p.base, p.width)
 }

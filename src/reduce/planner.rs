@@ -368,7 +368,7 @@ impl Planner<'_, '_> {
     fn rows(&mut self, source: Region, target: Region, e: Extents, steps: Steps) -> Result<()> {
         let at = self.start(source, target);
         let special = self.tuning.special.filter(|_| self.found.is_none());
-        let special = special.and_then(|s| s.rows(self.builder, e, at));
+        let special = special.and_then(|s| (s.rows)(self.builder, e, at));
         if let Some((kernel, rows)) = special {
             let cut = rows::Cut { kernel, threads: 1, chunk: rows, splits: 1 };
             let groups = e.outer.div_ceil(rows).div_ceil(self.builder.workgroup());
@@ -526,7 +526,7 @@ impl Planner<'_, '_> {
             let repeats = wanted.min(e.n / self.tuning.min_widened_rows) / unit * unit;
             width = e.inner * repeats.max(1);
         }
-        let special = self.tuning.special.and_then(|s| s.columns(self.builder, e, at, width));
+        let special = self.tuning.special.and_then(|s| (s.columns)(self.builder, e, at, width));
         if let Some((kernel, cut)) = special {
             return self.push_columns(kernel, source, target, e, cut);
         }

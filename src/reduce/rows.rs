@@ -14,12 +14,12 @@ pub(crate) static ROWS: Kernel =
 /// Elements of runs that are worth a call each.
 const MIN_RUN: usize = 64;
 
-fn reads_rows_or_runs(params: &[u32], view: &Placement) -> bool {
-    view.run() >= MIN_RUN || reads_in_place(params, view)
+fn reads_rows_or_runs(shader: &Shader, params: &[u32], view: &Placement) -> bool {
+    view.run() >= MIN_RUN || reads_in_place(shader, params, view)
 }
 
 /// Rows without gaps, for a kernel whose parameters begin with those of rows.
-pub(super) fn reads_in_place(params: &[u32], view: &Placement) -> bool {
+pub(super) fn reads_in_place(_: &Shader, params: &[u32], view: &Placement) -> bool {
     let p: &Params = first_params(params);
     view.has_lines(p.base, p.len)
 }

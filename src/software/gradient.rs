@@ -4,7 +4,7 @@
 
 use bytemuck::{bytes_of, pod_collect_to_vec};
 
-use crate::gradient::{Special, Tuning, Windows, run_sums};
+use crate::gradient::{Tuning, Windows, run_sums};
 use crate::plan::{Builder, Call, Kernel, Shader, divisor};
 use crate::pool::SpecialLaunch;
 use crate::wgsl::params;
@@ -12,7 +12,7 @@ use crate::wgsl::params;
 /// The kernels for gradients.
 pub(super) static KERNELS: [&Kernel; 1] = [&ROWS];
 
-pub(super) const TUNING: Tuning = Tuning { special: Some(&OwnRows) };
+pub(super) const TUNING: Tuning = Tuning { special: Some(launch) };
 
 /// Sums of the gradients of windows, added in the result. So it is not for elements of 16 bits,
 /// whose sums have 32.
@@ -55,22 +55,17 @@ fn run(shader: &Shader, call: Call<'_, '_>) {
     run_sums(shader, &params.windows, call);
 }
 
-#[derive(Debug)]
-struct OwnRows;
-
-impl Special for OwnRows {
-    fn sums(&self, builder: &Builder<'_>, windows: &Windows) -> Option<SpecialLaunch> {
-        if builder.item() < 4 || !windows.all_have_elements() {
-            return None;
-        }
-        let strips = strips(builder, windows)?;
-        let params = Params { windows: *windows, strips };
-        Some(SpecialLaunch {
-            shader: builder.shader(&ROWS),
-            params: pod_collect_to_vec(bytes_of(&params)),
-            invocations: strips.count.into(),
-        })
+fn launch(builder: &Builder<'_>, windows: &Windows) -> Option<SpecialLaunch> {
+    if builder.item() < 4 || !windows.all_have_elements() {
+        return None;
     }
+    let strips = strips(builder, windows)?;
+    let params = Params { windows: *windows, strips };
+    Some(SpecialLaunch {
+        shader: builder.shader(&ROWS),
+        params: pod_collect_to_vec(bytes_of(&params)),
+        invocations: strips.count.into(),
+    })
 }
 
 /// The rows of each invocation, if few enough of them are enough.

@@ -95,8 +95,7 @@ pub(super) fn draft(
     };
     // A gradient from given rows, which several segments may have.
     let given = aim.is_some_and(|aim| aim.kernel() == "unpool_scatter");
-    let argmax =
-        given || aim.is_some_and(|aim| aim.kernel() == "segment_argmax" || aim.is("argmax"));
+    let argmax = given || aim.is_some_and(|aim| aim.is("argmax"));
     let op = op
         .extremum(extremum(random))
         .nan(random.pick(&[Nan::Propagate, Nan::Ignore]))
