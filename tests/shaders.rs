@@ -194,7 +194,7 @@ fn types_of(kernel: &str) -> Vec<ElementType> {
 
 /// Variants of each kernel, for types of less than a word, of one and of two: the combinations of
 /// its flags that there are, times the samples of a kernel that is specialized.
-const VARIANTS: [(&str, [usize; 3]); 29] = [
+const VARIANTS: [(&str, [usize; 3]); 28] = [
     ("fill", [1, 1, 1]),
     ("gradient_scatter", [1, 1, 1]),
     ("pack", [1, 1, 1]),
@@ -210,8 +210,7 @@ const VARIANTS: [(&str, [usize; 3]); 29] = [
     ("reduce_column_tiles", [1, 1, 1]),
     ("reduce_columns", [2, 2, 2]),
     ("reduce_columns_index", [4, 4, 4]),
-    ("reduce_rows", [1, 1, 1]),
-    ("reduce_rows_index", [2, 2, 2]),
+    ("reduce_rows", [3, 3, 3]),
     ("reduce_short_rows", [1, 1, 1]),
     ("segment_blocks", [1, 1, 1]),
     ("segment_check_ids", [1, 1, 1]),

@@ -1,6 +1,6 @@
 // The maximum of each column of a matrix, or of each of `splits` pieces of it, and where it is, for a
 // series of matrices. Results are numbered as in reduce/columns. The CPU kernel is in
-// src/reduce/index.rs.
+// src/reduce/columns_index.rs.
 //
 // A workgroup has `tile` neighbouring output vectors, and WORKGROUP / tile invocations share each:
 // they look at every so many-th row. `aligned`: the results of a vector lie in one matrix, and their

@@ -1,8 +1,9 @@
 //! ReduceMax and ReduceMin: the maximum or minimum along axes.
 
 mod columns;
-mod index;
+mod columns_index;
 mod planner;
+mod positions;
 mod rows;
 mod tuning;
 
@@ -18,8 +19,7 @@ use crate::tensor::key::{Extremum, Nan, finite_bits, infinite_bits};
 use crate::tensor::{ElementType, TensorDesc};
 
 /// The kernels of this room.
-pub(crate) static KERNELS: [&Kernel; 4] =
-    [&ROWS, &COLUMNS, &index::ROWS_INDEX, &index::COLUMNS_INDEX];
+pub(crate) static KERNELS: [&Kernel; 3] = [&ROWS, &COLUMNS, &columns_index::COLUMNS_INDEX];
 
 /// Sets what follows a launch's results to 0 up to the end of their last word, as its shader
 /// does.

@@ -58,7 +58,8 @@ impl Aim {
         }
         // Where positions are numbered every other one, so that launches begin anywhere.
         let often = ["index", "scatter"].iter().any(|end| self.kernel().ends_with(end))
-            || self.is("indices");
+            || self.is("indices")
+            || self.is("positions");
         if random.once_in(if often { 2 } else { 4 }) {
             narrow.max_binding_size = Some(1000);
         }

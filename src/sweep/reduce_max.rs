@@ -39,7 +39,7 @@ pub(super) fn draft(
     let data = TensorDesc::new(t, shape)?;
     let indexed = match aim {
         Some(aim) if aim.kernel() == "fill" => false,
-        Some(aim) => aim.kernel().ends_with("_index"),
+        Some(aim) => aim.kernel().ends_with("_index") || aim.is("positions"),
         None => random.once_in(3),
     };
     if indexed {

@@ -42,7 +42,6 @@ files! {
     "reduce/columns_index"
     "reduce/positions"
     "reduce/rows"
-    "reduce/rows_index"
     "segment/blocks"
     "segment/check_ids"
     "segment/chunks"
