@@ -2,11 +2,7 @@
 // it, 2 if one is negative, 4 if an offset lies behind the last row. The second word counts the rows
 // that belong to no segment. The CPU kernel is in src/segment/check_ids.rs.
 import package::common::invocation::{Invocation, invocation_number};
-import generated::{WORKGROUP, params};
-
-// Forms of ids: in ascending order, in any order, or offsets.
-const ANY_ORDER: u32 = 1u;
-const OFFSETS: u32 = 2u;
+import generated::{ANY_ORDER, OFFSETS, WORKGROUP, params};
 
 @group(0) @binding(1) var<storage, read> ids: array<u32>;
 @group(0) @binding(2) var<storage, read_write> status: array<atomic<u32>>;

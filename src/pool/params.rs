@@ -71,6 +71,7 @@ params! {
     pub(super) struct GatherParams {
         pub pool: Params,
         pub gather: Gather,
+        /// Used with `indices` alone.
         pub numbering: Numbering,
     }
 
@@ -110,6 +111,7 @@ params! {
     pub(super) struct TileParams {
         pub pool: Params,
         pub tiles: Tiles,
+        /// Used with `indices` alone.
         pub numbering: Numbering,
     }
 

@@ -54,6 +54,7 @@ params! {
         pub result_base: u32,
         pub ranking: Ranking,
         pub padding: [u32; 3],
+        /// Used with `positions` alone.
         pub positions: Positions,
     }
 }

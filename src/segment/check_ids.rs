@@ -7,7 +7,9 @@ use crate::wgsl::params;
 
 /// The status of ids or offsets.
 pub(super) static CHECK_IDS: Kernel =
-    Kernel::new::<Params>("segment_check_ids", "segment/check_ids", run).untyped();
+    Kernel::new::<Params>("segment_check_ids", "segment/check_ids", run)
+        .constants(&[("ANY_ORDER", |_| ANY_ORDER.into()), ("OFFSETS", |_| OFFSETS.into())])
+        .untyped();
 
 params! {
     pub(super) struct Params {
@@ -21,7 +23,7 @@ params! {
         pub id_words: u32,
         /// The sign in the highest word of an id: 0 where ids are unsigned.
         pub sign: u32,
-        /// What they are: see below.
+        /// What they are: 0 in ascending order, or `ANY_ORDER` or `OFFSETS`.
         pub form: u32,
         pub rows: u32,
         pub segments: u32,

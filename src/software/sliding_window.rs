@@ -50,7 +50,8 @@ params! {
 
     pub(super) struct SlidingParams {
         pub pool: Params,
-        /// Indices are distances from the first plane's first element: row-major, without a modulus.
+        /// Used with `indices` alone, which are distances from the first plane's first element:
+        /// row-major, without a modulus.
         pub numbering: Numbering,
         pub strips: Strips,
     }
