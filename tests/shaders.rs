@@ -188,48 +188,43 @@ fn types_of(kernel: &str) -> Vec<ElementType> {
             all.filter(|t| t.is_float()).collect()
         }
         "pool_gradient_rows" => vec![ElementType::F32, ElementType::F64],
-        "pool_sliding_window_index" => all.filter(|t| t.size() == 4).collect(),
         _ => all.collect(),
     }
 }
 
-/// Variants of each kernel, for types of less than a word and for the others: the combinations of
+/// Variants of each kernel, for types of less than a word, of one and of two: the combinations of
 /// its flags that there are, times the samples of a kernel that is specialized.
-const VARIANTS: [(&str, [usize; 2]); 33] = [
-    ("fill", [1, 1]),
-    ("gradient_scatter", [1, 1]),
-    ("pack", [1, 1]),
-    ("pool_blocks", [1, 1]),
-    ("pool_gather", [2, 2]),
-    ("pool_gradient", [1, 1]),
-    ("pool_gradient_rows", [0, 1]),
-    ("pool_index", [4, 4]),
-    ("pool_register_tile", [1, 1]),
-    ("pool_sliding_window", [16, 16]),
-    ("pool_sliding_window_index", [0, 16]),
-    ("pool_tile", [1, 1]),
-    ("pool_tile_gradient", [1, 1]),
-    ("pool_tile_index", [1, 1]),
-    ("reduce_column_tiles", [1, 1]),
-    ("reduce_columns", [2, 2]),
-    ("reduce_columns_index", [4, 4]),
-    ("reduce_rows", [1, 1]),
-    ("reduce_rows_index", [2, 2]),
-    ("reduce_short_rows", [1, 1]),
-    ("segment_argmax", [4, 4]),
-    ("segment_blocks", [1, 1]),
-    ("segment_check_ids", [1, 1]),
-    ("segment_column_tiles", [1, 1]),
+const VARIANTS: [(&str, [usize; 3]); 28] = [
+    ("fill", [1, 1, 1]),
+    ("gradient_scatter", [1, 1, 1]),
+    ("pack", [1, 1, 1]),
+    ("pool_blocks", [1, 1, 1]),
+    ("pool_gather", [6, 6, 6]),
+    ("pool_gradient", [1, 1, 1]),
+    ("pool_gradient_rows", [0, 1, 1]),
+    ("pool_register_tile", [1, 1, 1]),
+    // Positions are found of elements of a word.
+    ("pool_sliding_window", [16, 32, 16]),
+    ("pool_tile", [2, 2, 2]),
+    ("pool_tile_gradient", [1, 1, 1]),
+    ("reduce_column_tiles", [1, 1, 1]),
+    ("reduce_columns", [2, 2, 2]),
+    ("reduce_columns_index", [4, 4, 4]),
+    ("reduce_rows", [3, 3, 3]),
+    ("reduce_short_rows", [1, 1, 1]),
+    ("segment_blocks", [1, 1, 1]),
+    ("segment_check_ids", [1, 1, 1]),
+    ("segment_column_tiles", [1, 1, 1]),
     // Only elements that share a word are read from the carry list by it.
-    ("segment_elements", [4, 2]),
-    ("segment_expand_offsets", [1, 1]),
-    ("segment_finish", [2, 2]),
-    ("segment_scatter", [2, 2]),
-    ("segment_unrolled", [1, 1]),
-    ("segment_widen_ids", [1, 1]),
-    ("unpack", [1, 1]),
-    ("unpool_claim", [1, 1]),
-    ("unpool_scatter", [1, 1]),
+    ("segment_elements", [8, 6, 6]),
+    ("segment_expand_offsets", [1, 1, 1]),
+    ("segment_finish", [2, 2, 2]),
+    ("segment_scatter", [2, 2, 2]),
+    ("segment_unrolled", [1, 1, 1]),
+    ("segment_widen_ids", [1, 1, 1]),
+    ("unpack", [1, 1, 1]),
+    ("unpool_claim", [1, 1, 1]),
+    ("unpool_scatter", [1, 1, 1]),
 ];
 
 /// Whether a kernel reads elements that lie one after the other, and such that do not.
@@ -270,7 +265,7 @@ fn every_kernel_has_its_shaders() {
                     let wanted = (t, words, in_place, pitched);
                     let these = |s: &&Shader| (s.element, s.words, s.in_place, s.pitched) == wanted;
                     let count = all.iter().filter(these).count();
-                    let expected = variants[usize::from(t.size() >= 4)] * usize::from(there);
+                    let expected = variants[t.size() / 4] * usize::from(there);
                     assert_eq!(count, expected, "{name} {t}");
                 }
             }

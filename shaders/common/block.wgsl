@@ -4,8 +4,9 @@
 // The top byte of the maximum of whole words is the maximum of their top bytes. So each byte of
 // a word is shifted to the top of an accumulator of its own, and what lies below it never needs
 // to be masked; and each half of a word likewise.
-import package::common::element::{Ranking, element_key, element_key_by};
+import package::common::element::{element_key, element_key_by};
 import package::common::key::{Key, key_max};
+import generated::Ranking;
 
 // Elements of a block.
 @if(bits8) const BLOCK: u32 = 16u;

@@ -3,12 +3,7 @@
 // A NaN has the key `params.nan_key`: all ones where NaN propagates, 0 where it is ignored.
 // Either key becomes the type's canonical quiet NaN. All other keys differ from those for the
 // maximum in the bits `params.complement`, so that the minimum has the largest key.
-import kernel::params;
-
-struct Ranking {
-    nan_key: u32,
-    complement: u32,
-}
+import generated::{Ranking, params};
 
 fn kernel_ranking() -> Ranking {
     return Ranking(params.nan_key, params.complement);

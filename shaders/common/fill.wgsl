@@ -1,23 +1,7 @@
 // Sets every element to one value. The CPU kernel is in src/plan/fill.rs.
 import package::common::invocation::{Invocation, invocation_number};
-import generated::WORKGROUP;
+import generated::{WORKGROUP, params};
 
-struct Params {
-    // Words to write.
-    words: u32,
-    // Words at even and at odd places: the element, repeated to fill them.
-    even: u32,
-    odd: u32,
-    // The last word, whose padding is 0.
-    last: u32,
-    // Contiguous words of an invocation: 1 or 8.
-    words_per_thread: u32,
-    padding0: u32,
-    padding1: u32,
-    padding2: u32,
-}
-
-@group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(2) var<storage, read_write> result: array<u32>;
 
 @compute @workgroup_size(WORKGROUP)

@@ -1,12 +1,8 @@
 // The memory that a launch reads, bound as blocks of 16 bytes for kernels that read blocks, or as
 // words for those that read words, and where the binding's length is no multiple of 16 bytes
-// (`words`). Where both are read (`both`), words are taken out of blocks. Where source and result
-// are ranges of one buffer (`in_place`), both are bound as writable, since a dispatch may not bind
-// a buffer in two ways.
-@if(!in_place) @group(0) @binding(1) var<storage, read> source_blocks: array<vec4<u32>>;
-@if(in_place) @group(0) @binding(1) var<storage, read_write> source_blocks: array<vec4<u32>>;
-@if(!in_place) @group(0) @binding(1) var<storage, read> source: array<u32>;
-@if(in_place) @group(0) @binding(1) var<storage, read_write> source: array<u32>;
+// (`words`). Where both are read (`both`), words are taken out of blocks.
+@group(0) @binding(1) var<storage, read> source_blocks: array<vec4<u32>>;
+@group(0) @binding(1) var<storage, read> source: array<u32>;
 
 @if(!words)
 fn memory_block(block: u32) -> vec4<u32> {

@@ -1,16 +1,8 @@
 // The elements of a view, one after the other. The CPU kernel is in src/plan/view.rs.
 import package::common::invocation::{Invocation, invocation_number};
 import package::common::source::source_block;
-import generated::WORKGROUP;
+import generated::{WORKGROUP, params};
 
-struct Params {
-    // Words to write.
-    words: u32,
-    // Where the first one goes.
-    result_base: u32,
-}
-
-@group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(2) var<storage, read_write> result: array<u32>;
 
 @compute @workgroup_size(WORKGROUP)

@@ -6,7 +6,8 @@ import package::common::element::element_key;
 import package::common::key::Key;
 import package::common::memory::{memory_block, memory_word};
 @if(!pitched) import package::common::memory::{memory_blocks, memory_words};
-@if(pitched) import package::common::view::{BLOCKS, ELEMENTS, memory_place, view};
+@if(pitched) import package::common::view::{BLOCKS, ELEMENTS, memory_place};
+import generated::view;
 
 @if(!pitched)
 fn source_block(block: u32) -> vec4<u32> {

@@ -3,15 +3,9 @@
 import package::common::block::{ELEMENT_BITS, PER_WORD};
 import package::common::invocation::{Invocation, invocation_number};
 import package::common::memory::memory_word;
-import package::common::view::{ELEMENTS, memory_place, view};
-import generated::WORKGROUP;
+import package::common::view::{ELEMENTS, memory_place};
+import generated::{WORKGROUP, params, view};
 
-struct Params {
-    // Where the first word of elements is in the source.
-    base: u32,
-}
-
-@group(0) @binding(0) var<uniform> params: Params;
 @if(bits8 || bits16) @group(0) @binding(2) var<storage, read_write> result: array<atomic<u32>>;
 @if(bits32 || bits64) @group(0) @binding(2) var<storage, read_write> result: array<u32>;
 

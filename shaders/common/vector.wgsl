@@ -1,10 +1,11 @@
 // An output vector: the OUTPUTS neighbouring results of one invocation, which fill whole words.
 // A component holds the key of one result in its top bits; of 8 and 16 bits, what lies below is
 // anything. Results of 64 bits have two components each, the low word first.
-import kernel::{params, result};
+import kernel::result;
 import package::common::block::{BLOCK, ELEMENT_BITS, PER_WORD};
 import package::common::element::{element_key, element_words};
 import package::common::source::{load_words_at, source_block, source_word, source_words};
+import generated::params;
 
 @if(!bits64) const OUTPUTS: u32 = 4u;
 @if(bits64) const OUTPUTS: u32 = 2u;

@@ -1,34 +1,12 @@
 // Where the elements of a source lie that is a view: nested loops over places in memory. The host's
 // part is in src/plan/view.rs.
 import package::common::divide::quotient;
-
-// Loops that elements can be numbered by in 31 bits.
-const MAX_AXES: u32 = 32u;
+import generated::view;
 
 // What lies together: any element may begin anywhere, or every word of elements, or every block, is
 // a word or a block of memory.
 const ELEMENTS: u32 = 0u;
 const BLOCKS: u32 = 2u;
-
-struct View {
-    // The number of the source's first element, counted from where all loops begin.
-    first: u32,
-    // Elements of the source.
-    len: u32,
-    // The place of number 0.
-    base: u32,
-    unit: u32,
-    // Loops.
-    axes: u32,
-    padding0: u32,
-    padding1: u32,
-    padding2: u32,
-    // Of each loop, the innermost first, its size as a divisor, and in w its pitch. The size of the
-    // outermost one is not needed: it is 0.
-    axis: array<vec4<u32>, MAX_AXES>,
-}
-
-@group(0) @binding(15) var<uniform> view: View;
 
 struct MemoryPlace {
     // The element of memory.

@@ -1,10 +1,9 @@
 // The last item of each element: its number, from 1. The CPU kernel is in src/gradient/scatter.rs.
 import package::common::invocation::{Invocation, invocation_number};
-import package::gradient::places::{NOWHERE, element_of, params};
-import generated::WORKGROUP;
+import package::gradient::places::{NOWHERE, element_of};
+import generated::{WORKGROUP, params};
 
-@if(!in_place) @group(0) @binding(1) var<storage, read> indices: array<u32>;
-@if(in_place) @group(0) @binding(1) var<storage, read_write> indices: array<u32>;
+@group(0) @binding(1) var<storage, read> indices: array<u32>;
 @group(0) @binding(2) var<storage, read_write> winners: array<atomic<u32>>;
 
 fn index_word(word: u32) -> u32 {

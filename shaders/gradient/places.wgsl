@@ -2,32 +2,7 @@
 // others: an element lies where both together say.
 import kernel::index_word;
 import package::common::divide::quotient;
-
-struct Params {
-    // Items, and the number of the first one.
-    items: u32,
-    first: u32,
-    // Where values and positions begin, in items, and words of a position.
-    value_base: u32,
-    index_base: u32,
-    index_words: u32,
-    // How many positions there are. Any other number names nothing.
-    positions: u32,
-    // The elements of the launch: the number of the first one, and how many.
-    origin: u32,
-    elements: u32,
-    // Where they begin in the result, and in the list of winners.
-    result_base: u32,
-    winner_base: u32,
-    // Axes of items, and all axes.
-    item_axes: u32,
-    axes: u32,
-    // Axes of items, and then those that positions count, each from the innermost one on: the
-    // divisor of its size, and in place of the last word how far apart its elements lie.
-    axis: array<vec4<u32>, 32>,
-}
-
-@group(0) @binding(0) var<uniform> params: Params;
+import generated::params;
 
 const NOWHERE: u32 = 0xffffffffu;
 

@@ -10,13 +10,10 @@ import package::common::source::source_word;
 @if(bits16) import package::common::store::store_bits;
 @if(bits16) import package::gradient::sum::{NOTHING, Sum, add, narrow, widen};
 @if(!bits16) import package::gradient::sum::{NOTHING, Sum, add};
-import package::gradient::windows::Windows;
-import generated::WORKGROUP;
+import generated::{WORKGROUP, params};
 
-@group(0) @binding(0) var<uniform> params: Windows;
 @group(0) @binding(2) var<storage, read_write> result: array<u32>;
-@if(!in_place) @group(0) @binding(3) var<storage, read> indices: array<u32>;
-@if(in_place) @group(0) @binding(3) var<storage, read_write> indices: array<u32>;
+@group(0) @binding(3) var<storage, read> indices: array<u32>;
 
 struct Span {
     // The windows that an element lies in, and the one behind the last.

@@ -3,16 +3,14 @@
 // kernel is in src/gradient/scatter.rs.
 import package::common::invocation::{Invocation, invocation_number};
 import package::common::source::source_word;
-import package::gradient::places::{NOWHERE, element_of, params};
-import generated::WORKGROUP;
+import package::gradient::places::{NOWHERE, element_of};
+import generated::{WORKGROUP, params};
 
 // Two elements share a word.
 @if(bits16) @group(0) @binding(2) var<storage, read_write> result: array<atomic<u32>>;
 @if(!bits16) @group(0) @binding(2) var<storage, read_write> result: array<u32>;
-@if(!in_place) @group(0) @binding(3) var<storage, read> indices: array<u32>;
-@if(in_place) @group(0) @binding(3) var<storage, read_write> indices: array<u32>;
-@if(!in_place) @group(0) @binding(5) var<storage, read> winners: array<u32>;
-@if(in_place) @group(0) @binding(5) var<storage, read_write> winners: array<u32>;
+@group(0) @binding(3) var<storage, read> indices: array<u32>;
+@group(0) @binding(5) var<storage, read> winners: array<u32>;
 
 fn index_word(word: u32) -> u32 {
     return indices[word];

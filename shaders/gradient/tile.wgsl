@@ -10,45 +10,12 @@ import package::common::invocation::{Invocation, group_number};
 import package::common::store::PER_STORE;
 @if(bits16) import package::gradient::sum::{NOTHING, Sum, add, narrow, widen};
 @if(!bits16) import package::gradient::sum::{NOTHING, Sum, add};
-import package::pool::tile::{Tile, Tiles, is_wanted, key_at, load_tile, tile_at, tile_number};
+import package::pool::box::{Tile, is_wanted, key_at, load_tile, tile_at, tile_number};
 import package::pool::tile_search::first_maximum;
-import package::pool::windows::Windows;
-import generated::WORKGROUP;
+import generated::{MAXIMA, WORKGROUP, params};
 
-struct Params {
-    // The key of NaN: all ones or 0.
-    nan_key: u32,
-    // The bits in which keys for the minimum differ from those for the maximum; 0 for the maximum.
-    complement: u32,
-    // Where the first element of the result goes, a whole word, and where the gradients begin, in
-    // elements.
-    result_base: u32,
-    gradient_base: u32,
-    windows: Windows,
-    // Of `tiles.windows` the last are the windows along axis 2 again.
-    tiles: Tiles,
-    // Elements that a tile makes along each axis, and the words that those of axis 2 fill.
-    elements: vec4<u32>,
-    // Windows from one tile to the next, and the number of the first window of the first tile,
-    // which may be negative.
-    step: vec4<u32>,
-    first: vec4<u32>,
-    // Divisors: the words of a row of elements, the rows of axis 1 that a tile makes, and the
-    // strides.
-    by_words: vec4<u32>,
-    by_elements1: vec4<u32>,
-    by_stride: array<vec4<u32>, 3>,
-}
-
-@group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(2) var<storage, read_write> result: array<u32>;
-@if(!in_place) @group(0) @binding(3) var<storage, read> gradients: array<u32>;
-@if(in_place) @group(0) @binding(3) var<storage, read_write> gradients: array<u32>;
-
-// As many as src/gradient/tile.rs counts on.
-@if(!bits64) const KEYS: u32 = 2688u;
-@if(bits64) const KEYS: u32 = 1344u;
-const MAXIMA: u32 = 1344u;
+@group(0) @binding(3) var<storage, read> gradients: array<u32>;
 
 // Which key is the maximum of each window of the tile; all ones where there is none.
 var<workgroup> maxima: array<u32, MAXIMA>;

@@ -2,35 +2,11 @@
 // owns blocks of results, reads blocks and writes blocks.
 import package::common::block::{Acc, BLOCK, acc_add_by};
 import package::common::divide::quotient;
-import package::common::element::{Ranking, element_words};
+import package::common::element::element_words;
 import package::common::source::source_block;
-import package::pool::windows::{Axis, Windows, window_start};
+import package::pool::windows::window_start;
+import generated::{Axis, Ranking, params};
 
-struct Params {
-    // The key of NaN: all ones or 0.
-    nan_key: u32,
-    // The bits in which keys for the minimum differ from those for the maximum; 0 for the maximum.
-    complement: u32,
-    // The key of a window without elements, and its high word in 64-bit types.
-    empty_low: u32,
-    empty_high: u32,
-    // Where the first result goes, in elements.
-    result_base: u32,
-    windows: Windows,
-    // Lines of results.
-    lines: u32,
-    // An invocation of pool/register_tile computes several windows of axis 2, a tile, that share
-    // taps: each `spacing` windows, which are `shift` taps, from the one before.
-    spacing: u32,
-    shift: u32,
-    padding: u32,
-    // Divisors: the invocations of a line, the blocks of the inner axis, and `spacing`.
-    by_line_invocations: vec4<u32>,
-    by_blocks: vec4<u32>,
-    by_spacing: vec4<u32>,
-}
-
-@group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(2) var<storage, read_write> result: array<vec4<u32>>;
 
 // An invocation's number over [lines, windows or tiles of axis 2, blocks of the inner axis].

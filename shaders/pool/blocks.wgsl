@@ -3,10 +3,10 @@
 import package::common::block::acc_pack;
 import package::common::element::kernel_ranking;
 import package::common::invocation::{Invocation, invocation_number};
-import package::pool::block_windows::{Sum, add_block, block_pitch, number_of, params, place_of};
+import package::pool::block_windows::{Sum, add_block, block_pitch, number_of, place_of};
 import package::pool::block_windows::store_block;
 import package::pool::windows::{has_element_by, tap_offset_by};
-import generated::WORKGROUP;
+import generated::{WORKGROUP, params};
 
 @compute @workgroup_size(WORKGROUP)
 fn main(at: Invocation) {

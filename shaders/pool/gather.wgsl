@@ -1,23 +1,138 @@
 // Windows wherever they lie: each result of an output vector looks at the elements of its own
-// window, tap by tap. What it makes of them is the kernel's: the maximum (pool/maximum), or where
-// that is (pool/index).
-import kernel::{finish, nothing, params, visit};
-@if(contiguous) import package::common::divide::quotient;
-@if(!contiguous) import package::common::divide::{quotient, quotients};
-import package::common::vector::{OFFSETS, OUTPUTS};
-@if(contiguous) import package::pool::windows::window_start;
-import package::pool::windows::tap_offset;
+// window, tap by tap. The CPU kernel is in src/pool/cpu/.
+//
+// What is found are maxima or, with `indices`, where they are: the first position, in the order of
+// memory, of those that hold the largest element. Such a launch looks among the elements of the
+// source, or among positions that an earlier launch found (`from_positions`). It gives positions for
+// a later launch (`to_positions`), or in the end the elements found and their indices.
+import package::common::divide::{quotient, quotients};
+import package::common::invocation::{Invocation, invocation_number};
+import package::common::vector::{
+    OFFSETS, OUTPUTS, component_mask, empty_vector, load_contiguous, load_elements, store_vector,
+    vector_above, vector_equal, vector_max, vector_rank
+};
+import package::pool::numbering::store_index;
+import package::pool::windows::{tap_offset, window_start};
+import generated::{WORKGROUP, params};
 
-struct Gather {
-    // Whether windows lie in the padding for the most part: then only those taps are visited that
-    // may have an element. 0 or 1.
-    sparse: u32,
-    padding0: u32,
-    padding1: u32,
-    padding2: u32,
-    // Divisors: the inner axis, and the dilation of each axis.
-    by_inner: vec4<u32>,
-    by_dilation: array<vec4<u32>, 3>,
+@group(0) @binding(2) var<storage, read_write> result: array<u32>;
+@group(0) @binding(3) var<storage, read> positions: array<u32>;
+@group(0) @binding(4) var<storage, read_write> indices: array<u32>;
+
+// The position of nothing.
+const NONE: u32 = 0xffffffffu;
+
+@if(!indices)
+struct State {
+    best: vec4<u32>,
+    // Whether the window has an element at all.
+    some: vec4<bool>,
+}
+
+@if(!indices)
+fn nothing() -> State {
+    return State(vec4<u32>(0u), vec4<bool>(false));
+}
+
+@if(!indices)
+fn visit(state: State, element: vec4<u32>, inside: vec4<bool>) -> State {
+    let keys = select(vec4<u32>(0u), load_tap(element, inside), component_mask(inside));
+    return State(vector_max(state.best, keys), state.some | inside);
+}
+
+// The keys of elements; those in the padding come out as anything.
+@if(contiguous && (bits8 || bits16))
+fn load_tap(element: vec4<u32>, inside: vec4<bool>) -> vec4<u32> {
+    return load_contiguous(element.x);
+}
+
+@if(!contiguous || bits32 || bits64)
+fn load_tap(element: vec4<u32>, inside: vec4<bool>) -> vec4<u32> {
+    return load_elements(select(vec4<u32>(0u), element, inside));
+}
+
+@if(!indices)
+fn finish(vector: u32, v: OutputVector, state: State) {
+    let best = select(empty_vector(), state.best, component_mask(state.some));
+    store_vector(params.result_base / OUTPUTS + vector, best, v.wanted);
+}
+
+@if(indices)
+struct State {
+    // The rank of the best element so far, and its position.
+    best: vec4<u32>,
+    at: vec4<u32>,
+}
+
+@if(indices)
+fn nothing() -> State {
+    return State(vec4<u32>(0u), vec4<u32>(NONE));
+}
+
+@if(indices)
+fn visit(state: State, element: vec4<u32>, inside: vec4<bool>) -> State {
+    let at = positions_of(select(vec4<u32>(0u), element, inside), inside);
+    let known = at != vec4<u32>(NONE);
+    let rank = vector_rank(load_elements(select(vec4<u32>(0u), at, known)));
+    let first = vector_equal(rank, state.best) & (at < state.at);
+    let better = known & (vector_above(rank, state.best) | first);
+    return State(
+        select(state.best, rank, component_mask(better)),
+        select(state.at, at, better),
+    );
+}
+
+// The candidates are the elements of the source themselves.
+@if(!from_positions)
+fn positions_of(element: vec4<u32>, inside: vec4<bool>) -> vec4<u32> {
+    return select(vec4<u32>(NONE), element, inside);
+}
+
+// The candidates are what an earlier launch found.
+@if(from_positions)
+fn positions_of(element: vec4<u32>, inside: vec4<bool>) -> vec4<u32> {
+    let found = vec4<u32>(
+        positions[element.x],
+        positions[element.y],
+        positions[element.z],
+        positions[element.w],
+    );
+    return select(vec4<u32>(NONE), found, inside);
+}
+
+@if(indices && to_positions)
+fn finish(vector: u32, v: OutputVector, state: State) {
+    for (var i = 0u; i < OUTPUTS; i++) {
+        if v.wanted[i] {
+            result[params.result_base + v.number[i]] = state.at[i];
+        }
+    }
+}
+
+@if(indices && !to_positions)
+fn finish(vector: u32, v: OutputVector, state: State) {
+    let at = state.at;
+    let known = at != vec4<u32>(NONE);
+    let found = load_elements(select(vec4<u32>(0u), at, known));
+    let keys = select(empty_vector(), found, component_mask(known));
+    store_vector(params.result_base / OUTPUTS + vector, keys, v.wanted);
+    for (var i = 0u; i < OUTPUTS; i++) {
+        if v.wanted[i] {
+            var distance = at[i] - params.numbering.plane_base;
+            if !known[i] {
+                distance = first_of_plane(v.number[i]);
+            }
+            store_index(params.numbering.index_base + v.number[i], distance);
+        }
+    }
+}
+
+// How far the first element of a result's plane and channel is from the first plane's first one.
+fn first_of_plane(number: u32) -> u32 {
+    let n = number + params.numbering.first_channel;
+    let channel = n - quotient(n, params.numbering.by_channels) * params.numbering.channels;
+    let plane = quotient(number, params.numbering.by_plane);
+    return plane * params.numbering.plane_pitch + channel;
 }
 
 // An output vector, and where the windows of its results are.
@@ -135,4 +250,9 @@ fn inside(axis: u32, at: vec4<i32>) -> vec4<bool> {
 // How far places along an axis are from its element 0.
 fn along_axis(axis: u32, at: vec4<i32>) -> vec4<u32> {
     return vec4<u32>(at) * params.windows.axes[axis].pitch;
+}
+
+@compute @workgroup_size(WORKGROUP)
+fn main(at: Invocation) {
+    gather(invocation_number(at));
 }

@@ -1,34 +1,7 @@
 // How positions of elements become indices, and where these are stored.
-import kernel::{indices, params};
+import kernel::indices;
 import package::common::divide::quotient;
-
-// How positions become indices.
-struct Numbering {
-    // Words of an index, and where the first index goes, in indices.
-    index_words: u32,
-    index_base: u32,
-    // The first plane's first element: its position in the source, and its index.
-    plane_base: u32,
-    offset_low: u32,
-    offset_high: u32,
-    // Where indices begin anew; 0 for nowhere.
-    modulus_low: u32,
-    modulus_high: u32,
-    // A window without elements has the position of the first element of its plane and channel:
-    // `plane_outputs` results are a plane, which begins `plane_pitch` elements behind the one
-    // before, and `channels` are interleaved. The first result has the channel `first_channel`.
-    plane_outputs: u32,
-    plane_pitch: u32,
-    channels: u32,
-    first_channel: u32,
-    // Column-major order: how many spatial axes there are, else 0; and their sizes.
-    columns: u32,
-    sizes: array<vec4<u32>, 2>,
-    // Divisors: the results of a plane, the channels and the modulus.
-    by_plane: vec4<u32>,
-    by_channels: vec4<u32>,
-    by_modulus: vec4<u32>,
-}
+import generated::params;
 
 // Stores the index of the element at a distance from the first plane's first element.
 fn store_index(place: u32, distance: u32) {

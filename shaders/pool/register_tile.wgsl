@@ -6,10 +6,10 @@ import package::common::block::{acc_add_keys, acc_pack};
 import package::common::divide::quotient;
 import package::common::element::kernel_ranking;
 import package::common::invocation::{Invocation, invocation_number};
-import package::pool::block_windows::{Place, Sum, add_block, block_pitch, number_of, params};
+import package::pool::block_windows::{Place, Sum, add_block, block_pitch, number_of};
 import package::pool::block_windows::{place_of, store_block};
 import package::pool::windows::has_element_by;
-import generated::WORKGROUP;
+import generated::{WORKGROUP, params};
 
 // Windows of a tile. The text below is written for as many.
 const TILE: u32 = 8u;

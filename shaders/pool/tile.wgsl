@@ -1,160 +1,106 @@
-// A box of windows that share elements, a tile: a workgroup loads the elements that these cover
-// once, into workgroup memory. What it makes of the windows is the kernel's: pool/tile_results and
-// gradient/tile. There is no inner axis. The same in Rust is src/pool/tile.rs.
-import kernel::{KEYS, params};
-import package::common::block::{Acc, BLOCK, acc_add, acc_keys};
+// Maxima of windows that share elements, or with `indices` where they are, too: the first one in the
+// order of memory. Every window has an element. The CPU kernel is in src/pool/cpu/.
 import package::common::divide::quotient;
-import package::common::invocation::Invocation;
-import package::common::key::{KEY_LOWEST, Key};
-import package::common::source::source_block;
-import package::pool::windows::{has_element, window_start};
-import generated::WORKGROUP;
+import package::common::invocation::{Invocation, group_number};
+import package::common::key::{KEY_LOWEST, Key, key_max};
+import package::common::store::{PER_STORE, store_keys};
+import package::pool::box::{Tile, is_wanted, key_at, keys, load_tile, tile_at, tile_number};
+import package::pool::numbering::store_index;
+import package::pool::tile_search::first_maximum;
+import package::pool::windows::tap_offset_by;
+import generated::{WORKGROUP, params};
 
-struct Tiles {
-    // Windows of a tile along each axis, and the words of results that those of axis 2 fill.
-    windows: vec4<u32>,
-    // Elements that a tile covers along each axis, and the blocks that those of axis 2 may lie in.
-    cover: vec4<u32>,
-    // Divisors: the tiles of axis 2, 1 and 0; the blocks of a row and the rows of axis 1 that a
-    // tile covers; the words of a row of results and the rows of axis 1 that a tile makes.
-    by_tiles2: vec4<u32>,
-    by_tiles1: vec4<u32>,
-    by_tiles0: vec4<u32>,
-    by_blocks: vec4<u32>,
-    by_cover1: vec4<u32>,
-    by_words: vec4<u32>,
-    by_windows1: vec4<u32>,
+@group(0) @binding(2) var<storage, read_write> result: array<u32>;
+@group(0) @binding(4) var<storage, read_write> indices: array<u32>;
+
+// The windows of a word of results: neighbours along axis 2.
+struct WordOfWindows {
+    tile: Tile,
+    // Where the first one begins, along each axis of the tile.
+    begin: vec3<u32>,
+    // The number of its result.
+    number: u32,
 }
 
-// The keys that the tile covers, row by row.
-var<workgroup> keys: array<Key, KEYS>;
-
-// Where a tile is.
-struct Tile {
-    // The number of its first window along each axis.
-    window: vec3<u32>,
-    // The place of its first element along each axis, which may lie in the padding.
-    first: vec3<i32>,
-    // The source's element 0 of all three axes, and the place along the outer axis.
-    origin: u32,
-    outer: u32,
-}
-
-// A block of a row.
-struct Piece {
-    words: vec4<u32>,
-    // Where its first element is in the row that the tile covers, and where the row begins.
-    column: i32,
-    row: u32,
-    // The columns that it has keys of.
-    begin: i32,
-    end: i32,
-}
-
-// Where a tile is along each axis, and last the place along the outer axis.
-fn tile_number(group: u32) -> vec4<u32> {
-    let rest1 = quotient(group, params.tiles.by_tiles2);
-    let rest0 = quotient(rest1, params.tiles.by_tiles1);
-    let outer = quotient(rest0, params.tiles.by_tiles0);
-    return vec4<u32>(
-        rest0 - outer * params.tiles.by_tiles0.x,
-        rest1 - rest0 * params.tiles.by_tiles1.x,
-        group - rest1 * params.tiles.by_tiles2.x,
-        outer,
-    );
-}
-
-// The tile that begins with a window.
-fn tile_at(window: vec3<u32>, outer: u32) -> Tile {
-    var tile: Tile;
-    tile.window = window;
-    tile.first = vec3<i32>(
-        window_start(0u, window.x),
-        window_start(1u, window.y),
-        window_start(2u, window.z),
-    );
-    tile.outer = outer;
-    tile.origin = params.windows.base + outer * params.windows.outer_pitch;
-    return tile;
-}
-
-// A grid may have more workgroups than there are tiles.
-fn is_wanted(tile: Tile) -> bool {
-    let plane = params.windows.axes[0].outputs * params.windows.axes[1].outputs
-        * params.windows.axes[2].outputs;
-    return tile.outer < params.windows.outputs / plane;
-}
-
-// Whether not all that a tile covers are elements.
-fn touches_padding(tile: Tile) -> bool {
-    let last = tile.first + vec3<i32>(params.tiles.cover.xyz) - 1;
-    return !(has_element(0u, tile.first.x) && has_element(0u, last.x)
-        && has_element(1u, tile.first.y) && has_element(1u, last.y)
-        && has_element(2u, tile.first.z) && has_element(2u, last.z));
-}
-
-fn load_piece(tile: Tile, number: u32) -> Piece {
-    let row = quotient(number, params.tiles.by_blocks);
-    let place0 = quotient(row, params.tiles.by_cover1);
-    let at0 = tile.first.x + i32(place0);
-    let at1 = tile.first.y + i32(row - place0 * params.tiles.cover.y);
-    var piece: Piece;
-    if place0 >= params.tiles.cover.x || !has_element(0u, at0) || !has_element(1u, at1) {
-        return piece;
-    }
-    let line = tile.origin + u32(at0) * params.windows.axes[0].pitch
-        + u32(at1) * params.windows.axes[1].pitch;
-    let size = i32(params.windows.axes[2].size);
-    piece.begin = max(-tile.first.z, 0);
-    piece.end = min(i32(params.tiles.cover.z), size - tile.first.z);
-    let block = (line + u32(tile.first.z + piece.begin)) / BLOCK + number
-        - row * params.tiles.cover.w;
-    piece.column = i32(block * BLOCK) - i32(line) - tile.first.z;
-    piece.row = row * params.tiles.cover.z;
-    if piece.column >= piece.end {
-        piece.end = piece.begin;
-        return piece;
-    }
-    piece.words = source_block(block);
-    return piece;
-}
-
-fn keep_piece(piece: Piece) {
-    var none: Acc;
-    let found = acc_keys(acc_add(none, piece.words));
-    for (var i = 0u; i < BLOCK; i++) {
-        let column = piece.column + i32(i);
-        if column >= piece.begin && column < piece.end {
-            keys[piece.row + u32(column)] = found[i];
+@if(!indices)
+fn finish(windows: WordOfWindows) {
+    // Before the loops: drivers do not take it out of them.
+    let axis0 = params.windows.axes[0];
+    let axis1 = params.windows.axes[1];
+    let axis2 = params.windows.axes[2];
+    let pitch1 = params.tiles.cover.z;
+    let pitch0 = params.tiles.cover.y * pitch1;
+    var found: array<Key, PER_STORE>;
+    for (var i = 0u; i < PER_STORE; i++) {
+        let begin = key_at(windows.begin) + i * axis2.stride;
+        var best = KEY_LOWEST;
+        for (var j0 = 0u; j0 < axis0.taps; j0++) {
+            let begin0 = begin + u32(tap_offset_by(axis0, j0)) * pitch0;
+            for (var j1 = 0u; j1 < axis1.taps; j1++) {
+                let begin1 = begin0 + u32(tap_offset_by(axis1, j1)) * pitch1;
+                for (var j2 = 0u; j2 < axis2.taps; j2++) {
+                    let key = keys[begin1 + u32(tap_offset_by(axis2, j2))];
+                    best = key_max(best, key);
+                }
+            }
         }
+        found[i] = best;
     }
+    store_keys((params.result_base + windows.number) / PER_STORE, found, 0u, PER_STORE);
 }
 
-// The number of the key at a place of the tile.
-fn key_at(place: vec3<u32>) -> u32 {
-    return (place.x * params.tiles.cover.y + place.y) * params.tiles.cover.z + place.z;
+@if(indices)
+fn finish(windows: WordOfWindows) {
+    var found: array<Key, PER_STORE>;
+    for (var i = 0u; i < PER_STORE; i++) {
+        let skipped = vec3<u32>(0u, 0u, i * params.windows.axes[2].stride);
+        let best = first_maximum(windows.tile, windows.begin + skipped);
+        found[i] = keys[best.key];
+        let place = params.numbering.index_base + windows.number + i;
+        store_index(place, best.at - params.numbering.plane_base);
+    }
+    store_keys((params.result_base + windows.number) / PER_STORE, found, 0u, PER_STORE);
 }
 
-// Loads what a tile covers.
-fn load_tile(at: Invocation, tile: Tile) {
-    // Padding is the identity of the maximum. Workgroup memory begins with anything.
-    let covered = params.tiles.cover.x * params.tiles.cover.y * params.tiles.cover.z;
-    for (var i = at.local; i < select(0u, covered, touches_padding(tile)); i += WORKGROUP) {
-        keys[i] = KEY_LOWEST;
+// Makes a word of results of the tile.
+fn make(tile: Tile, number: u32) {
+    let row = quotient(number, params.tiles.by_words);
+    let row0 = quotient(row, params.tiles.by_windows1);
+    let at = vec3<u32>(
+        row0,
+        row - row0 * params.tiles.windows.y,
+        (number - row * params.tiles.windows.w) * PER_STORE,
+    );
+    let window = tile.window + at;
+    let outputs = vec3<u32>(
+        params.windows.axes[0].outputs,
+        params.windows.axes[1].outputs,
+        params.windows.axes[2].outputs,
+    );
+    if any(window >= outputs) {
+        return;
     }
-    workgroupBarrier();
-    // Four loads in flight.
-    let lines = params.tiles.cover.x * params.tiles.cover.y;
-    let pieces = select(0u, lines * params.tiles.cover.w, is_wanted(tile));
-    for (var i = at.local; i < pieces; i += 4u * WORKGROUP) {
-        let piece0 = load_piece(tile, i);
-        let piece1 = load_piece(tile, i + WORKGROUP);
-        let piece2 = load_piece(tile, i + 2u * WORKGROUP);
-        let piece3 = load_piece(tile, i + 3u * WORKGROUP);
-        keep_piece(piece0);
-        keep_piece(piece1);
-        keep_piece(piece2);
-        keep_piece(piece3);
+    let strides = vec3<u32>(
+        params.windows.axes[0].stride,
+        params.windows.axes[1].stride,
+        params.windows.axes[2].stride,
+    );
+    var windows: WordOfWindows;
+    windows.tile = tile;
+    windows.begin = at * strides;
+    windows.number = ((tile.outer * outputs.x + window.x) * outputs.y + window.y) * outputs.z
+        + window.z;
+    finish(windows);
+}
+
+@compute @workgroup_size(WORKGROUP)
+fn main(at: Invocation) {
+    let number = tile_number(group_number(at));
+    let tile = tile_at(params.tiles.windows.xyz * number.xyz, number.w);
+    load_tile(at, tile);
+    let rows = params.tiles.windows.x * params.tiles.windows.y;
+    let words = select(0u, rows * params.tiles.windows.w, is_wanted(tile));
+    for (var i = at.local; i < words; i += WORKGROUP) {
+        make(tile, i);
     }
-    workgroupBarrier();
 }

@@ -1,8 +1,8 @@
 // Where the maximum of a window of a tile is: the first one in the order of memory.
-import kernel::params;
 import package::common::key::{KEY_LOWEST, key_above, key_rank};
-import package::pool::tile::{Tile, key_at, keys};
+import package::pool::box::{Tile, key_at, keys};
 import package::pool::windows::{has_element_by, tap_offset_by};
+import generated::params;
 
 struct Found {
     // The number of its key, and the place of the element in the source; all ones if the window

@@ -14,34 +14,8 @@ import package::common::invocation::{Invocation, group_number};
 @if(unaligned) import package::common::source::load_words_at;
 import package::common::store::PER_STORE;
 @if(unaligned) import package::common::store::store_keys;
-import generated::WORKGROUP;
+import generated::{WORKGROUP, params};
 
-struct Params {
-    // Where the first matrix begins in the source, in elements.
-    base: u32,
-    // Results: matrices * splits * width.
-    outputs: u32,
-    // Elements of a matrix, at least width. Where it is no multiple of width, the last row is
-    // the last `width` elements: it overlaps the row before.
-    len: u32,
-    // Columns.
-    width: u32,
-    // Pieces of a column.
-    splits: u32,
-    // Rows of a piece; the last piece may have fewer.
-    chunk: u32,
-    // Where the first result goes, in elements.
-    result_base: u32,
-    // The key of NaN: all ones or 0.
-    nan_key: u32,
-    // The bits in which keys for the minimum differ from those for the maximum; 0 for the maximum.
-    complement: u32,
-    // Blocks of results that a workgroup owns, a power of two. In software/column_tiles: blocks of
-    // a row that an invocation owns.
-    tile: u32,
-}
-
-@group(0) @binding(0) var<uniform> params: Params;
 @if(!unaligned) @group(0) @binding(2) var<storage, read_write> result: array<vec4<u32>>;
 @if(unaligned) @group(0) @binding(2) var<storage, read_write> result: array<u32>;
 

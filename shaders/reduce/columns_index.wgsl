@@ -1,6 +1,6 @@
 // The maximum of each column of a matrix, or of each of `splits` pieces of it, and where it is, for a
 // series of matrices. Results are numbered as in reduce/columns. The CPU kernel is in
-// src/reduce/index.rs.
+// src/reduce/columns_index.rs.
 //
 // A workgroup has `tile` neighbouring output vectors, and WORKGROUP / tile invocations share each:
 // they look at every so many-th row. `aligned`: the results of a vector lie in one matrix, and their
@@ -11,30 +11,9 @@ import package::common::vector::{
     OFFSETS, OUTPUTS, component_mask, load_elements, store_vector, vector_above, vector_equal,
     vector_rank
 };
-import package::reduce::positions::{NO_PLACE, Positions, store_position};
-import generated::WORKGROUP;
+import package::reduce::positions::{NO_PLACE, store_position};
+import generated::{WORKGROUP, params};
 
-struct Params {
-    // As in reduce/columns. Every row is whole.
-    base: u32,
-    outputs: u32,
-    len: u32,
-    width: u32,
-    splits: u32,
-    chunk: u32,
-    result_base: u32,
-    // The key of NaN: all ones or 0.
-    nan_key: u32,
-    // The bits in which keys for the minimum differ from those for the maximum; 0 for the maximum.
-    complement: u32,
-    // Output vectors that a workgroup has, a power of two.
-    tile: u32,
-    padding0: u32,
-    padding1: u32,
-    positions: Positions,
-}
-
-@group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(2) var<storage, read_write> result: array<u32>;
 
 var<workgroup> ranks: array<vec4<u32>, WORKGROUP>;

@@ -1,27 +1,12 @@
 // Positions within the reduced axes: what the elements of a launch have, and where those of the
-// results go. The same in Rust is `Positions` in src/reduce/index.rs.
-import kernel::params;
-
-struct Positions {
-    // What places are exclusive-ored with, so that of equal elements that with the smaller one
-    // counts: 0 where it is the first, 0x7fffffff where it is the last.
-    mirror: u32,
-    // The position of the axis's first element, and how far that of the next one is.
-    first: u32,
-    weight: u32,
-    // In `from_positions`: where the positions of the elements begin in their binding.
-    source_base: u32,
-    // Where the positions of the results begin, and words of one.
-    result_base: u32,
-    words: u32,
-}
+// results go. The same in Rust is `Positions` in src/reduce/positions.rs.
+import generated::params;
 
 // Above all places.
 const NO_PLACE: u32 = 0xffffffffu;
 
 // What an earlier launch found: the positions of the elements.
-@if(from_positions && !in_place) @group(0) @binding(3) var<storage, read> earlier: array<u32>;
-@if(from_positions && in_place) @group(0) @binding(3) var<storage, read_write> earlier: array<u32>;
+@if(from_positions) @group(0) @binding(3) var<storage, read> earlier: array<u32>;
 @group(0) @binding(4) var<storage, read_write> indices: array<u32>;
 
 // Stores the position of a result: of the element with a number, counted from the first matrix's

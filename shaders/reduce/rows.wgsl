@@ -1,44 +1,110 @@
-// The maximum of each contiguous row, or of each of `splits` pieces of it.
+// The maximum of each contiguous row, or of each of `splits` pieces of it, and with `positions` also
+// where it is. The CPU kernel is in src/reduce/rows.rs.
 //
 // A unit is one piece of one row. `threads_per_row` invocations share a unit, and a workgroup
-// holds WORKGROUP / threads_per_row units, whose results fill whole words. The CPU kernel is in
-// src/reduce/rows.rs.
-import package::common::block::{Acc, BLOCK, acc_add_by, acc_add_some, acc_fold};
+// holds WORKGROUP / threads_per_row units, whose results fill whole words.
+//
+// Where positions are wanted, an invocation keeps the largest rank so far, and the block that has it;
+// only of that block it looks at the elements one by one. So it does little more than without.
+import package::common::block::{Acc, BLOCK, acc_add, acc_add_by, acc_add_some, acc_fold, acc_keys};
 import package::common::element::kernel_ranking;
 import package::common::invocation::{Invocation, group_number};
-import package::common::key::{KEY_LOWEST, Key, key_max};
+import package::common::key::{KEY_LOWEST, Key, key_above, key_equal, key_max, key_rank};
 import package::common::source::{source_block, source_len};
 import package::common::store::{PER_STORE, store_keys};
-import generated::WORKGROUP;
+import package::reduce::positions::{NO_PLACE, store_position};
+import generated::{Ranking, WORKGROUP, params};
 
-struct Params {
-    // Where the first row begins in the source, in elements.
-    base: u32,
-    // Rows.
-    rows: u32,
-    // Elements of a row.
-    len: u32,
-    // Pieces of a row.
-    splits: u32,
-    // Elements of a piece; the last one of a row may have fewer. In software/short_rows: rows of
-    // an invocation, which fill whole words.
-    chunk: u32,
-    // Invocations that share a piece, a power of two.
-    threads_per_row: u32,
-    // Where the first result goes, in elements.
-    result_base: u32,
-    // The key of NaN: all ones or 0.
-    nan_key: u32,
-    // The bits in which keys for the minimum differ from those for the maximum; 0 for the maximum.
-    complement: u32,
-}
-
-@group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(2) var<storage, read_write> result: array<u32>;
 
 var<workgroup> keys: array<Key, WORKGROUP>;
+var<workgroup> places: array<u32, WORKGROUP>;
 
-fn unit_key(unit: u32, lane: u32) -> Key {
+// What is known of some elements: the key of the largest one and, where positions are wanted, its
+// place in the row, by which of equal ones the smaller one counts.
+@if(!positions) alias Found = Key;
+
+@if(positions)
+struct Found {
+    key: Key,
+    place: u32,
+}
+
+// What is known of the blocks so far: the maxima of elements at one place of them or, where
+// positions are wanted, the largest rank and the block that has it.
+@if(!positions) alias State = Acc;
+
+@if(positions)
+struct State {
+    rank: Key,
+    block: u32,
+}
+
+@if(!positions)
+fn begin_with(block: u32) -> State {
+    return Acc();
+}
+
+@if(positions)
+fn begin_with(block: u32) -> State {
+    return State(KEY_LOWEST, block);
+}
+
+// Adds a block, the number `block` of the source.
+@if(!positions)
+fn add(state: State, words: vec4<u32>, ranking: Ranking, block: u32) -> State {
+    return acc_add_by(state, words, ranking);
+}
+
+@if(positions)
+fn add(state: State, words: vec4<u32>, ranking: Ranking, block: u32) -> State {
+    return note(state, acc_add_by(Acc(), words, ranking), block);
+}
+
+// Adds the elements first <= i < end of a block.
+@if(!positions)
+fn add_some(state: State, words: vec4<u32>, first: u32, end: u32, block: u32) -> State {
+    return acc_add_some(state, words, first, end);
+}
+
+@if(positions)
+fn add_some(state: State, words: vec4<u32>, first: u32, end: u32, block: u32) -> State {
+    return note(state, acc_add_some(Acc(), words, first, end), block);
+}
+
+fn note(best: State, acc: Acc, block: u32) -> State {
+    let rank = key_rank(acc_fold(acc));
+    // Of equal ones the first, or the last.
+    let last = params.positions.mirror != 0u;
+    let takes = select(key_above(rank, best.rank), !key_above(best.rank, rank), last);
+    return State(select(best.rank, rank, takes), select(best.block, block, takes));
+}
+
+// The largest element of a piece of a row, whose first element has the place `skipped`.
+@if(!positions)
+fn found_in(state: State, start: u32, end: u32, skipped: u32) -> Found {
+    return acc_fold(state);
+}
+
+@if(positions)
+fn found_in(best: State, start: u32, end: u32, skipped: u32) -> Found {
+    var found = Found(KEY_LOWEST, NO_PLACE);
+    if best.block * BLOCK >= end {
+        return found;
+    }
+    let candidates = acc_keys(acc_add(Acc(), source_block(best.block)));
+    for (var i = 0u; i < BLOCK; i++) {
+        let element = best.block * BLOCK + i;
+        let place = (element - start + skipped) ^ params.positions.mirror;
+        let inside = element >= start && element < end;
+        if inside && place < found.place && key_equal(key_rank(candidates[i]), best.rank) {
+            found = Found(candidates[i], place);
+        }
+    }
+    return found;
+}
+
+fn unit_found(unit: u32, lane: u32) -> Found {
     let row = unit / params.splits;
     let skipped = (unit % params.splits) * params.chunk;
     let start = params.base + row * params.len + skipped;
@@ -52,11 +118,11 @@ fn unit_key(unit: u32, lane: u32) -> Key {
     let last = min(end / BLOCK, source_len());
     let step = params.threads_per_row;
     let ranking = kernel_ranking();
-    var acc: Acc;
     var block = first + lane;
+    var state = begin_with(block);
     if block * BLOCK < end {
         let skip = select(0u, start % BLOCK, lane == 0u);
-        acc = acc_add_some(acc, source_block(block), skip, min(BLOCK, end - block * BLOCK));
+        state = add_some(state, source_block(block), skip, min(BLOCK, end - block * BLOCK), block);
         block += step;
     }
     while block + 3u * step < last {
@@ -64,17 +130,55 @@ fn unit_key(unit: u32, lane: u32) -> Key {
         let w1 = source_block(block + step);
         let w2 = source_block(block + 2u * step);
         let w3 = source_block(block + 3u * step);
-        acc = acc_add_by(acc, w0, ranking);
-        acc = acc_add_by(acc, w1, ranking);
-        acc = acc_add_by(acc, w2, ranking);
-        acc = acc_add_by(acc, w3, ranking);
+        state = add(state, w0, ranking, block);
+        state = add(state, w1, ranking, block + step);
+        state = add(state, w2, ranking, block + 2u * step);
+        state = add(state, w3, ranking, block + 3u * step);
         block += 4u * step;
     }
     while block * BLOCK < end {
-        acc = acc_add_some(acc, source_block(block), 0u, end - block * BLOCK);
+        state = add_some(state, source_block(block), 0u, end - block * BLOCK, block);
         block += step;
     }
-    return acc_fold(acc);
+    return found_in(state, start, end, skipped);
+}
+
+@if(!positions)
+fn hold(local: u32, found: Found) {
+    keys[local] = found;
+}
+
+@if(positions)
+fn hold(local: u32, found: Found) {
+    keys[local] = found.key;
+    places[local] = found.place;
+}
+
+// Adds what another invocation holds.
+@if(!positions)
+fn merge(local: u32, other: u32) {
+    keys[local] = key_max(keys[local], keys[other]);
+}
+
+@if(positions)
+fn merge(local: u32, other: u32) {
+    let mine = key_rank(keys[local]);
+    let others = key_rank(keys[other]);
+    let place = places[other];
+    let first = key_equal(others, mine) && place < places[local];
+    if key_above(others, mine) || first {
+        keys[local] = keys[other];
+        places[local] = place;
+    }
+}
+
+@if(!positions)
+fn store_place(unit: u32, local: u32) {}
+
+@if(positions)
+fn store_place(unit: u32, local: u32) {
+    let place = places[local] ^ params.positions.mirror;
+    store_position(unit, unit / params.splits * params.len + place, place);
 }
 
 @compute @workgroup_size(WORKGROUP)
@@ -88,27 +192,30 @@ fn main(at: Invocation) {
     let unit = group * units + at.local / params.threads_per_row - skew;
     let lane = at.local % params.threads_per_row;
 
-    var key = KEY_LOWEST;
+    var found: Found;
     if unit < total {
-        key = unit_key(unit, lane);
+        found = unit_found(unit, lane);
     }
-    keys[at.local] = key;
+    hold(at.local, found);
     workgroupBarrier();
     for (var step = params.threads_per_row / 2u; step > 0u; step /= 2u) {
         if lane < step {
-            keys[at.local] = key_max(keys[at.local], keys[at.local + step]);
+            merge(at.local, at.local + step);
         }
         workgroupBarrier();
     }
 
+    if lane == 0u && unit < total {
+        store_place(unit, at.local);
+    }
     let word = group * (units / PER_STORE) + at.local;
     if at.local < units / PER_STORE && word * PER_STORE < total + skew {
-        var found: array<Key, PER_STORE>;
+        var stored: array<Key, PER_STORE>;
         for (var i = 0u; i < PER_STORE; i++) {
-            found[i] = keys[(at.local * PER_STORE + i) * params.threads_per_row];
+            stored[i] = keys[(at.local * PER_STORE + i) * params.threads_per_row];
         }
         let begin = select(0u, skew, word == 0u);
         let end = min(PER_STORE, total + skew - word * PER_STORE);
-        store_keys(params.result_base / PER_STORE + word, found, begin, end);
+        store_keys(params.result_base / PER_STORE + word, stored, begin, end);
     }
 }

@@ -10,8 +10,7 @@ import package::segment::groups::{
     tail_of_all
 };
 import package::segment::ids::{NO_SEGMENT, row_segment};
-import package::segment::params::params;
-import generated::WORKGROUP;
+import generated::{WORKGROUP, params};
 
 @group(0) @binding(2) var<storage, read_write> result: array<vec4<u32>>;
 @group(0) @binding(4) var<storage, read_write> carry: array<vec4<u32>>;

@@ -2,38 +2,9 @@
 // it, 2 if one is negative, 4 if an offset lies behind the last row. The second word counts the rows
 // that belong to no segment. The CPU kernel is in src/segment/check_ids.rs.
 import package::common::invocation::{Invocation, invocation_number};
-import generated::WORKGROUP;
+import generated::{ANY_ORDER, OFFSETS, WORKGROUP, params};
 
-struct Params {
-    // Ids.
-    count: u32,
-    // Ids of an invocation.
-    chunk: u32,
-    // Where they begin, in ids.
-    base: u32,
-    // Words of an id: 1 or 2.
-    id_words: u32,
-    // The sign in the highest word of an id: 0 where ids are unsigned.
-    sign: u32,
-    // What they are: see below.
-    form: u32,
-    rows: u32,
-    segments: u32,
-    // Ids at the begin that the launch before has counted: 0 or 1.
-    counted: u32,
-    // 1: no launch follows.
-    last: u32,
-    padding0: u32,
-    padding1: u32,
-}
-
-// Forms of ids: in ascending order, in any order, or offsets.
-const ANY_ORDER: u32 = 1u;
-const OFFSETS: u32 = 2u;
-
-@group(0) @binding(0) var<uniform> params: Params;
-@if(!in_place) @group(0) @binding(1) var<storage, read> ids: array<u32>;
-@if(in_place) @group(0) @binding(1) var<storage, read_write> ids: array<u32>;
+@group(0) @binding(1) var<storage, read> ids: array<u32>;
 @group(0) @binding(2) var<storage, read_write> status: array<atomic<u32>>;
 
 fn low_word(id: u32) -> u32 {

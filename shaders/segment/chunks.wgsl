@@ -6,8 +6,8 @@
 import package::common::divide::quotient;
 import package::common::invocation::{Invocation, invocation_number};
 import package::segment::ids::NO_SEGMENT;
-import package::segment::params::params;
 import kernel::{Held, maximum_of, merge, read_row, row_segment, store_carry, store_result};
+import generated::params;
 
 @group(0) @binding(6) var<storage, read_write> carry_ids: array<u32>;
 

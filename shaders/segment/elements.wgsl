@@ -1,52 +1,62 @@
-// The maxima of ascending segments of rows of any length. segment/tiles says how workgroups go
-// through the rows, and segment/chunks how single invocations do (`single`).
+// The maxima of ascending segments of rows of any length, or which row has them (`argmax`): the first
+// of equal ones, for each element of a row. segment/tiles says how workgroups go through the rows,
+// and segment/chunks how single invocations do (`single`). The CPU kernel is in
+// src/segment/elements.rs.
 //
 // Several elements of less than 32 bits share a word, and several invocations cannot write one
 // word. So such results go to scratch as items, a key and a mark, of which finish makes elements;
-// and the carry list holds their keys, a word each (`from_carry`). The CPU kernel is in
-// src/segment/elements.rs.
-@if(bits32 || bits64) import package::common::element::element_words;
+// and the carry list holds their keys, a word each (`from_carry`).
+//
+// With `argmax` results are the complements of rows, so that 0 stands for no row; finish makes
+// elements and indices of them. The carry list holds rows (`from_carry`).
+import package::common::element::element_words;
 import package::common::invocation::Invocation;
-import package::common::key::{Key, key_max};
-@if(!from_carry) import package::common::source::load_element;
-@if(from_carry) import package::common::source::source_word;
+import package::common::key::{Key, key_above, key_max, key_rank};
+import package::common::source::{load_element, source_word};
 @if(single) import package::segment::chunks::visit;
-@if(single) import package::segment::ids::row_segment;
-import package::segment::params::params;
+import package::segment::ids::row_segment;
 @if(!single) import package::segment::tiles::visit;
-import generated::WORKGROUP;
+import generated::{WORKGROUP, params};
 
 @group(0) @binding(2) var<storage, read_write> result: array<u32>;
 @group(0) @binding(4) var<storage, read_write> carry: array<u32>;
+// What an earlier launch carried.
+@group(0) @binding(5) var<storage, read> candidates: array<u32>;
 
-alias Held = Key;
+@if(!argmax) alias Held = Key;
 
-// As many as workgroup memory holds.
-@if(!bits64) const RUN: u32 = 5u;
-@if(bits64) const RUN: u32 = 3u;
+@if(argmax)
+struct Held {
+    // The key by which candidates are compared.
+    key: Key,
+    row: u32,
+}
 
-@if(!from_carry)
+@if(!argmax && !from_carry)
 fn read_row(row: u32, column: u32) -> Key {
     return load_element(params.base + row * params.inner + column);
 }
 
-@if(from_carry)
+@if(!argmax && from_carry)
 fn read_row(row: u32, column: u32) -> Key {
     return source_word(params.base + row * params.inner + column);
 }
 
-fn maximum_of(found: Key) -> Key {
+fn maximum_of(found: Held) -> Held {
     return found;
 }
 
+@if(!argmax)
 fn merge(a: Key, b: Key) -> Key {
     return key_max(a, b);
 }
 
+@if(!argmax)
 fn store_result(segment: u32, column: u32, key: Key) {
     store_result_at(params.result_base + segment * params.inner + column, key);
 }
 
+@if(!argmax)
 fn store_carry(entry: u32, column: u32, key: Key) {
     store_carry_at(params.carry_base + entry * params.inner + column, key);
 }
@@ -84,6 +94,44 @@ fn store_carry_at(at: u32, key: Key) {
     let words = element_words(key.xyxy);
     carry[2u * at] = words.x;
     carry[2u * at + 1u] = words.y;
+}
+
+@if(argmax)
+fn read_row(row: u32, column: u32) -> Held {
+    let candidate = candidate_row(row, column);
+    let key = load_element(params.base + candidate * params.inner + column);
+    return Held(key_rank(key), candidate);
+}
+
+@if(!from_carry)
+fn candidate_row(row: u32, column: u32) -> u32 {
+    return params.first_row + row;
+}
+
+// Rows of the carry list without an id were never written.
+@if(from_carry)
+fn candidate_row(row: u32, column: u32) -> u32 {
+    let candidate = candidates[params.candidates_base + row * params.inner + column];
+    return min(candidate, params.last_row);
+}
+
+// Of equal ones the row before stays.
+@if(argmax)
+fn merge(before: Held, after: Held) -> Held {
+    if key_above(after.key, before.key) {
+        return after;
+    }
+    return before;
+}
+
+@if(argmax)
+fn store_result(segment: u32, column: u32, found: Held) {
+    result[params.result_base + segment * params.inner + column] = ~found.row;
+}
+
+@if(argmax)
+fn store_carry(entry: u32, column: u32, found: Held) {
+    carry[params.carry_base + entry * params.inner + column] = found.row;
 }
 
 @compute @workgroup_size(WORKGROUP)

@@ -3,28 +3,9 @@
 // src/segment/expand_offsets.rs.
 import package::common::invocation::{Invocation, invocation_number};
 import package::segment::ids::NO_SEGMENT;
-import generated::WORKGROUP;
+import generated::{WORKGROUP, params};
 
-struct Params {
-    // Rows, and the number of the first of them.
-    rows: u32,
-    first_row: u32,
-    // Rows of a chunk, which is one invocation's, and chunks.
-    chunk: u32,
-    chunks: u32,
-    // Segments; there is one offset more, which ends the last of them.
-    segments: u32,
-    // Where the offsets begin, in offsets.
-    base: u32,
-    // Words of an offset, which is signed: 1 or 2.
-    offset_words: u32,
-    // Where the ids begin, in words.
-    result_base: u32,
-}
-
-@group(0) @binding(0) var<uniform> params: Params;
-@if(!in_place) @group(0) @binding(1) var<storage, read> offsets: array<u32>;
-@if(in_place) @group(0) @binding(1) var<storage, read_write> offsets: array<u32>;
+@group(0) @binding(1) var<storage, read> offsets: array<u32>;
 @group(0) @binding(2) var<storage, read_write> result: array<u32>;
 
 // Where a segment begins, as far as that is a row.

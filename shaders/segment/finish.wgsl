@@ -6,46 +6,12 @@
 import package::common::invocation::{Invocation, invocation_number};
 import package::common::vector::{OFFSETS, OUTPUTS, component_mask, empty_vector, store_vector};
 @if(argmax) import package::common::vector::load_elements;
-import generated::WORKGROUP;
+import generated::{WORKGROUP, params};
 
-struct Params {
-    // Words of an item: a key, the high word first, and a mark; with `argmax`, the last word is
-    // the complement of a row. Where it is 0, the segment has no rows.
-    item_words: u32,
-    // Results.
-    outputs: u32,
-    // Where they begin, in elements.
-    result_base: u32,
-    // The key of NaN: all ones or 0.
-    nan_key: u32,
-    // The bits in which keys for the minimum differ from those for the maximum; 0 for the maximum.
-    complement: u32,
-    // The key of a segment without rows, and its high word in types of 64 bits.
-    empty_low: u32,
-    empty_high: u32,
-    // The rest belongs to `argmax`. Where the rows begin in the source, in elements.
-    base: u32,
-    // Rows of the source.
-    rows: u32,
-    // The number of the first of them.
-    first_row: u32,
-    // Elements of a row.
-    inner: u32,
-    // Where the indices begin, in indices.
-    index_base: u32,
-    // Words of an index: 1 or 2.
-    index_words: u32,
-    // The divisor of `inner`. On lavapipe the launch takes 1.3 times as long if it comes first.
-    by_inner: vec4<u32>,
-}
-
-@group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(2) var<storage, read_write> result: array<u32>;
 
-@if(!argmax && !in_place) @group(0) @binding(1) var<storage, read> items: array<u32>;
-@if(!argmax && in_place) @group(0) @binding(1) var<storage, read_write> items: array<u32>;
-@if(argmax && !in_place) @group(0) @binding(3) var<storage, read> items: array<u32>;
-@if(argmax && in_place) @group(0) @binding(3) var<storage, read_write> items: array<u32>;
+@if(!argmax) @group(0) @binding(1) var<storage, read> items: array<u32>;
+@if(argmax) @group(0) @binding(3) var<storage, read> items: array<u32>;
 @if(argmax) @group(0) @binding(4) var<storage, read_write> indices: array<u32>;
 
 // Which results this launch stores, by the marks of their items.

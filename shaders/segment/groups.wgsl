@@ -13,9 +13,8 @@
 import package::common::divide::quotient;
 import package::common::invocation::{Invocation, group_number};
 import package::segment::ids::NO_SEGMENT;
-import package::segment::params::params;
 import kernel::{Held, merge, store_carry, store_result};
-import generated::WORKGROUP;
+import generated::{WORKGROUP, params};
 
 @group(0) @binding(6) var<storage, read_write> carry_ids: array<u32>;
 

@@ -1,8 +1,7 @@
 // The ids of rows: of one word or of two, signed.
-import package::segment::params::params;
+import generated::params;
 
-@if(!in_place) @group(0) @binding(3) var<storage, read> ids: array<u32>;
-@if(in_place) @group(0) @binding(3) var<storage, read_write> ids: array<u32>;
+@group(0) @binding(3) var<storage, read> ids: array<u32>;
 
 // Stands for the segment of a row whose id is out of range, and for no segment.
 const NO_SEGMENT: u32 = 0xffffffffu;

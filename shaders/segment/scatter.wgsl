@@ -12,8 +12,7 @@ import package::common::key::Key;
 @if(argmax) import package::common::key::key_rank;
 import package::common::source::load_element;
 import package::segment::ids::{NO_SEGMENT, row_segment};
-import package::segment::params::params;
-import generated::WORKGROUP;
+import generated::{WORKGROUP, params};
 
 @group(0) @binding(2) var<storage, read_write> items: array<atomic<u32>>;
 

@@ -2,7 +2,7 @@
 // read neighbouring elements, whatever part of them they look at afterwards, and store neighbouring
 // results. segment/groups says what becomes of them.
 //
-// The kernels declare `RUN`, the rows of a tile that an invocation looks at, which is odd so that
+// `RUN` are the rows of a tile that an invocation looks at, which is odd so that
 // invocations use different banks of the memory, and `read_row`.
 import package::common::invocation::Invocation;
 import package::segment::groups::{
@@ -10,9 +10,8 @@ import package::segment::groups::{
     tail_of_all
 };
 import package::segment::ids::{NO_SEGMENT, narrow_segment, wide_segment};
-import package::segment::params::params;
-import kernel::{Held, RUN, read_row};
-import generated::WORKGROUP;
+import kernel::{Held, read_row};
+import generated::{RUN, WORKGROUP, params};
 
 // The elements of a tile, and the segments of their rows; afterwards, what has ended where.
 var<workgroup> segments: array<u32, RUN * WORKGROUP>;

@@ -1,28 +1,9 @@
 // Ids of one word from those of 1 or 2 bytes, of which a word has four or two. The CPU kernel is in
 // src/segment/widen_ids.rs.
 import package::common::invocation::{Invocation, invocation_number};
-import generated::WORKGROUP;
+import generated::{WORKGROUP, params};
 
-struct Params {
-    // Ids.
-    count: u32,
-    // Ids of an invocation.
-    chunk: u32,
-    // Where they begin, in ids.
-    base: u32,
-    // Bits of an id: 8 or 16.
-    bits: u32,
-    // 1: ids are signed.
-    signed: u32,
-    // Where the result begins, in words.
-    result_base: u32,
-    padding0: u32,
-    padding1: u32,
-}
-
-@group(0) @binding(0) var<uniform> params: Params;
-@if(!in_place) @group(0) @binding(1) var<storage, read> ids: array<u32>;
-@if(in_place) @group(0) @binding(1) var<storage, read_write> ids: array<u32>;
+@group(0) @binding(1) var<storage, read> ids: array<u32>;
 @group(0) @binding(2) var<storage, read_write> result: array<u32>;
 
 fn wide(id: u32) -> u32 {

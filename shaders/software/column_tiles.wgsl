@@ -5,8 +5,7 @@ import package::common::block::{Acc, BLOCK, acc_add, acc_pack};
 import package::common::element::element_words;
 import package::common::invocation::{Invocation, invocation_number};
 import package::common::source::source_block;
-import package::reduce::columns::params;
-import generated::WORKGROUP;
+import generated::{WORKGROUP, params};
 
 @group(0) @binding(2) var<storage, read_write> result: array<vec4<u32>>;
 

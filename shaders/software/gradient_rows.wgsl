@@ -8,35 +8,11 @@ import package::common::divide::quotient;
 import package::common::invocation::{Invocation, invocation_number};
 import package::common::source::source_word;
 import package::gradient::sum::add;
-import package::gradient::windows::Windows;
-import generated::WORKGROUP;
+import generated::{WORKGROUP, params};
 
 // The rows of an invocation: all those of some places along the outer axis, or some of one.
-struct Strips {
-    // Invocations.
-    count: u32,
-    // Places along the outer axis, and those of an invocation.
-    outer: u32,
-    places: u32,
-    // Rows of a place, and of an invocation.
-    size: u32,
-    rows: u32,
-    // Windows that begin with the same place of the first axis.
-    row_windows: u32,
-    padding: vec2<u32>,
-    // A divisor: the invocations of a place.
-    by_parts: vec4<u32>,
-}
-
-struct Params {
-    windows: Windows,
-    strips: Strips,
-}
-
-@group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(2) var<storage, read_write> result: array<u32>;
-@if(!in_place) @group(0) @binding(3) var<storage, read> indices: array<u32>;
-@if(in_place) @group(0) @binding(3) var<storage, read_write> indices: array<u32>;
+@group(0) @binding(3) var<storage, read> indices: array<u32>;
 
 @if(bits32) const WORDS: u32 = 1u;
 @if(bits64) const WORDS: u32 = 2u;

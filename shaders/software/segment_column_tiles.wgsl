@@ -7,8 +7,7 @@ import package::common::invocation::Invocation;
 import package::common::source::source_block;
 import package::segment::chunks::visit;
 import package::segment::ids::row_segment;
-import package::segment::params::params;
-import generated::WORKGROUP;
+import generated::{WORKGROUP, params};
 
 @group(0) @binding(2) var<storage, read_write> result: array<vec4<u32>>;
 @group(0) @binding(4) var<storage, read_write> carry: array<vec4<u32>>;

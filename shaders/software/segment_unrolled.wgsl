@@ -12,12 +12,10 @@ import package::segment::elements::{
     Held, maximum_of, merge, read_row, store_carry, store_carry_at, store_result, store_result_at
 };
 import package::segment::ids::{NO_SEGMENT, segment_of};
-import package::segment::params::params;
-import generated::WORKGROUP;
+import generated::{WORKGROUP, params};
 
 // Ids in blocks of four words.
-@if(!in_place) @group(0) @binding(3) var<storage, read> ids: array<vec4<u32>>;
-@if(in_place) @group(0) @binding(3) var<storage, read_write> ids: array<vec4<u32>>;
+@group(0) @binding(3) var<storage, read> ids: array<vec4<u32>>;
 
 fn id_word(at: u32) -> u32 {
     return ids[at / 4u][at % 4u];

@@ -6,8 +6,8 @@ import package::common::invocation::{Invocation, invocation_number};
 import package::common::key::Key;
 import package::common::source::source_block;
 import package::common::store::{PER_STORE, store_keys};
-import package::reduce::rows::{params, result};
-import generated::WORKGROUP;
+import package::reduce::rows::result;
+import generated::{WORKGROUP, params};
 
 fn row_key(row: u32) -> Key {
     let blocks = params.len / BLOCK;

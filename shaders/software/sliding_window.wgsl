@@ -6,29 +6,28 @@
 // of BREADTH blocks. What the rows of a window (its taps along axes 0 and 1) have at a position
 // is made one block, a column. Columns that the next windows have too are held.
 //
+// What is found are maxima or, with `indices`, where they are, too, of elements of 32 bits: of equal
+// ones the first in the order of memory. The CPU kernel is that of pool/.
+//
 // src/software/sliding_window.rs generates the declarations that are specialised for a window.
-import kernel::params;
 import package::common::block::{BLOCK, PER_WORD};
 import package::common::divide::quotient;
-import package::common::element::element_key;
-@if(!unaligned_source) import package::common::source::source_block;
-@if(unaligned_source) import package::common::source::source_word;
+import package::common::element::{element_key, element_words};
+import package::common::invocation::{Invocation, invocation_number};
+import package::common::key::key_rank;
+import package::common::source::{source_block, source_word};
+import package::pool::gather::NONE;
 import package::pool::windows::{has_element, tap_offset, window_start};
-import generated::{BREADTH, Held, PER_POSITION, SHIFT, STRIDE};
-import generated::{add_position, begin_strip, move_on, rows_of, store_windows};
+import generated::{BREADTH, Held, PER_POSITION, SHIFT, STRIDE, WORKGROUP};
+import generated::{add_position, begin_strip, move_on, params, rows_of, store_windows};
 
-struct Strips {
-    // Strips of all lines, and of one.
-    count: u32,
-    per_line: u32,
-    // Steps of a strip; the last one of a line may have fewer.
-    steps: u32,
-    // Strips of an invocation, which follow one another.
-    per_invocation: u32,
-    // Divisors: `per_line`, and the inner axis in BREADTH blocks.
-    by_per_line: vec4<u32>,
-    by_inner: vec4<u32>,
-}
+@if(!unaligned_result) @group(0) @binding(2) var<storage, read_write> result: array<vec4<u32>>;
+@if(unaligned_result) @group(0) @binding(2) var<storage, read_write> result: array<u32>;
+@group(0) @binding(4) var<storage, read_write> indices: array<Index>;
+
+// Indices of two words or of one.
+@if(wide) alias Index = vec2<u32>;
+@if(!wide) alias Index = u32;
 
 // Lines of the source: what they have in positions, or words if they are unaligned; and from one
 // position to the next, in blocks. (Here and below: drivers do not take it out of loops.)
@@ -164,4 +163,143 @@ fn first_result(line: u32) -> u32 {
 @if(unaligned_result)
 fn result_length() -> u32 {
     return params.windows.by_line.x / PER_WORD * ITEM_WORDS;
+}
+
+// Stores the packed keys of a step of a line.
+@if(!indices && !unaligned_result)
+fn store_step(line: u32, lines: ResultLines, step: u32, keys: vec4<u32>) {
+    result[line + step * lines.pitch] = element_words(keys);
+}
+
+// The last step of a line may have fewer than four words.
+@if(!indices && unaligned_result)
+fn store_step(line: u32, lines: ResultLines, step: u32, keys: vec4<u32>) {
+    let at = line + step * 4u;
+    let left = lines.length - step * 4u;
+    let words = element_words(keys);
+    result[at] = words.x;
+    if left > 1u {
+        result[at + 1u] = words.y;
+    }
+    if left > 2u {
+        result[at + 2u] = words.z;
+    }
+    if left > 3u {
+        result[at + 3u] = words.w;
+    }
+}
+
+// Four keys, and the positions in the source that they are at.
+struct Candidates {
+    keys: vec4<u32>,
+    at: vec4<u32>,
+}
+
+struct Candidate {
+    key: u32,
+    at: u32,
+}
+
+// The keys at a position of a row, as `row_keys` gives them.
+fn candidates(row: Row, lines: SourceLines, at: i32, beside: u32) -> Candidates {
+    let inside = row.inside && u32(at) < lines.length;
+    let first = (row.at + u32(at) * lines.pitch + beside) * BLOCK;
+    let positions = vec4<u32>(first) + vec4<u32>(0u, 1u, 2u, 3u);
+    let keys = row_keys(row, lines, at, beside);
+    return Candidates(keys, select(vec4<u32>(NONE), positions, inside));
+}
+
+fn candidate(four: Candidates, i: u32) -> Candidate {
+    return Candidate(four.keys[i], four.at[i]);
+}
+
+fn together(a: Candidate, b: Candidate, c: Candidate, d: Candidate) -> Candidates {
+    return Candidates(vec4<u32>(a.key, b.key, c.key, d.key), vec4<u32>(a.at, b.at, c.at, d.at));
+}
+
+fn better_each(a: Candidates, b: Candidates) -> Candidates {
+    let ra = ranks(a.keys);
+    let rb = ranks(b.keys);
+    let above = (rb > ra) | ((rb == ra) & (b.at < a.at));
+    return Candidates(select(a.keys, b.keys, above), select(a.at, b.at, above));
+}
+
+fn better(a: Candidate, b: Candidate) -> Candidate {
+    let ra = key_rank(a.key);
+    let rb = key_rank(b.key);
+    let above = rb > ra || (rb == ra && b.at < a.at);
+    return Candidate(select(a.key, b.key, above), select(a.at, b.at, above));
+}
+
+fn ranks(keys: vec4<u32>) -> vec4<u32> {
+    return vec4<u32>(key_rank(keys.x), key_rank(keys.y), key_rank(keys.z), key_rank(keys.w));
+}
+
+// Stores a step of a line, elements and indices.
+@if(indices && !unaligned_result)
+fn store_step(line: u32, lines: ResultLines, step: u32, found: Candidates) {
+    let block = line + step * lines.pitch;
+    result[block] = element_words(found.keys);
+    let first = params.numbering.index_base + block * BLOCK - params.result_base;
+    let index = indices_of(found.at);
+    indices[first] = index.x;
+    indices[first + 1u] = index.y;
+    indices[first + 2u] = index.z;
+    indices[first + 3u] = index.w;
+}
+
+// The last step of a line may have fewer than four.
+@if(indices && unaligned_result)
+fn store_step(line: u32, lines: ResultLines, step: u32, found: Candidates) {
+    let at = line + step * 4u;
+    let left = lines.length - step * 4u;
+    let words = element_words(found.keys);
+    let first = params.numbering.index_base + at - params.result_base;
+    let index = indices_of(found.at);
+    result[at] = words.x;
+    indices[first] = index.x;
+    if left > 1u {
+        result[at + 1u] = words.y;
+        indices[first + 1u] = index.y;
+    }
+    if left > 2u {
+        result[at + 2u] = words.z;
+        indices[first + 2u] = index.z;
+    }
+    if left > 3u {
+        result[at + 3u] = words.w;
+        indices[first + 3u] = index.w;
+    }
+}
+
+struct FourIndices {
+    x: Index,
+    y: Index,
+    z: Index,
+    w: Index,
+}
+
+@if(wide)
+fn indices_of(at: vec4<u32>) -> FourIndices {
+    let offset_low = params.numbering.offset_low;
+    let low = offset_low + (at - params.numbering.plane_base);
+    let carry = select(vec4<u32>(0u), vec4<u32>(1u), low < vec4<u32>(offset_low));
+    let high = params.numbering.offset_high + carry;
+    return FourIndices(
+        vec2<u32>(low.x, high.x),
+        vec2<u32>(low.y, high.y),
+        vec2<u32>(low.z, high.z),
+        vec2<u32>(low.w, high.w),
+    );
+}
+
+@if(!wide)
+fn indices_of(at: vec4<u32>) -> FourIndices {
+    let low = params.numbering.offset_low + (at - params.numbering.plane_base);
+    return FourIndices(low.x, low.y, low.z, low.w);
+}
+
+@compute @workgroup_size(WORKGROUP)
+fn main(at: Invocation) {
+    slide(invocation_number(at));
 }

@@ -1,12 +1,11 @@
 //! Where the elements are that positions name, and which launches store there.
 
-use bytemuck::{Pod, Zeroable};
-
 use super::scatter::{CLAIM, SCATTER, UNPOOL};
 use crate::error::{Error, Result};
 use crate::plan::{Builder, MAX_ELEMENTS, New, Plan, Region, Target, divisor};
 use crate::tensor::key::Ranking;
 use crate::tensor::{Tensor, TensorDesc};
+use crate::wgsl::params;
 
 /// Axes that a launch numbers: as many as 2^32 elements may have.
 const MAX_AXES: usize = 32;
@@ -97,23 +96,31 @@ impl Places {
     }
 }
 
-/// As the shaders' `Params`, field for field.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
-pub(super) struct Params {
-    pub items: u32,
-    pub first: u32,
-    pub value_base: u32,
-    pub index_base: u32,
-    pub index_words: u32,
-    pub positions: u32,
-    pub origin: u32,
-    pub elements: u32,
-    pub result_base: u32,
-    pub winner_base: u32,
-    pub item_axes: u32,
-    pub axes: u32,
-    pub axis: [[u32; 4]; MAX_AXES],
+params! {
+    /// The parameters of scattering and claiming.
+    pub(super) struct Params {
+        /// Items, and the number of the first one.
+        pub items: u32,
+        pub first: u32,
+        /// Where values and positions begin, in items, and words of a position.
+        pub value_base: u32,
+        pub index_base: u32,
+        pub index_words: u32,
+        /// How many positions there are. Any other number names nothing.
+        pub positions: u32,
+        /// The elements of the launch: the number of the first one, and how many.
+        pub origin: u32,
+        pub elements: u32,
+        /// Where they begin in the result, and in the list of winners.
+        pub result_base: u32,
+        pub winner_base: u32,
+        /// Axes of items, and all axes.
+        pub item_axes: u32,
+        pub axes: u32,
+        /// Axes of items, and then those that positions count, each from the innermost one on: the
+        /// divisor of its size, and in place of the last word how far apart its elements lie.
+        pub axis: [[u32; 4]; MAX_AXES],
+    }
 }
 
 impl Params {

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use bytemuck::{Pod, Zeroable, cast_slice, cast_slice_mut};
+use bytemuck::{Zeroable, cast_slice, cast_slice_mut};
 
 use super::sum::{Bf16, F16, F32, F64, Gradient};
 use crate::error::{Error, Result};
@@ -12,10 +12,11 @@ use crate::tensor::key::Ranking;
 use crate::tensor::{ElementType, TensorDesc};
 use crate::threads;
 use crate::vector::PARALLEL_FROM;
+use crate::wgsl::params;
 
 /// Sums of the gradients of windows, by the indices of their maxima.
-pub(super) static POOL: Kernel =
-    Kernel::new("pool_gradient", "gradient/pool", run).only(|element, _| element.is_float());
+pub(super) static POOL: Kernel = Kernel::new::<Windows>("pool_gradient", "gradient/pool", run)
+    .only(|element, _| element.is_float());
 
 /// Axes with windows that a launch takes, with those between them.
 const AXES: usize = 3;
@@ -23,34 +24,46 @@ const AXES: usize = 3;
 /// Places of a period that kernels divide by; beyond, launches end where a period does.
 const MAX_PERIOD: u64 = 1 << 30;
 
-/// As the `Axis` of `shaders/gradient/windows.wgsl`, field for field.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
-pub(crate) struct AxisParams {
-    pub outputs: u32,
-    pub stride: u32,
-    pub reach: u32,
-    pub start: i32,
-    pub by_stride: [u32; 4],
-    pub by_dilation: [u32; 4],
-    pub by_pitch: [u32; 4],
-}
+params! {
+    /// An axis of elements, and the windows along it.
+    pub(crate) struct AxisParams {
+        /// Windows along the axis.
+        pub outputs: u32,
+        /// From one window to the next.
+        pub stride: u32,
+        /// From the first tap of a window to the last one.
+        pub reach: u32,
+        /// Where the first window begins; before the first element where there is padding.
+        pub start: i32,
+        /// Divisors: the stride, from one tap of a window to the next, and from one element of the
+        /// axis to the next.
+        pub by_stride: [u32; 4],
+        pub by_dilation: [u32; 4],
+        pub by_pitch: [u32; 4],
+    }
 
-/// As the `Windows` of `shaders/gradient/windows.wgsl`, field for field.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
-pub(crate) struct Windows {
-    pub elements: u32,
-    pub result_base: u32,
-    pub gradient_base: u32,
-    pub index_base: u32,
-    pub index_words: u32,
-    pub first_index: u32,
-    pub place: u32,
-    pub padding: u32,
-    pub axes: [AxisParams; AXES],
-    pub by_unit: [u32; 4],
-    pub by_period: [u32; 4],
+    /// How elements and windows lie for the gradient of a pooling. Elements are [outer, axis 0, axis 1,
+    /// axis 2, inner], and gradients and indices [outer, windows of each axis, inner].
+    pub(crate) struct Windows {
+        /// Elements of the result, and where the first one goes.
+        pub elements: u32,
+        pub result_base: u32,
+        /// Where the gradients begin, in elements, and the indices.
+        pub gradient_base: u32,
+        pub index_base: u32,
+        /// Words of an index.
+        pub index_words: u32,
+        /// The index of the first element, but for what `place` adds.
+        pub first_index: u32,
+        /// The number of the first place along the outer axis, since indices began anew. They do
+        /// after as many places as `by_period` has.
+        pub place: u32,
+        pub padding: u32,
+        pub axes: [AxisParams; AXES],
+        /// Divisors: the elements of a place along the outer axis, and the places of a period.
+        pub by_unit: [u32; 4],
+        pub by_period: [u32; 4],
+    }
 }
 
 /// An axis of the data and the windows along it.
@@ -237,17 +250,11 @@ const INDICES: usize = 0;
 const GRADIENT: usize = 1;
 const RESULT: usize = 2;
 
-/// A kernel for the sums of some windows, in the place of the general one.
-pub(crate) trait Special: std::fmt::Debug + Sync {
-    /// The launch for windows that the general kernel would take, with its parameters.
-    fn sums(&self, builder: &Builder<'_>, windows: &Windows) -> Option<SpecialLaunch>;
-}
-
 /// What is fast for gradients.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Tuning {
-    /// A kernel that replaces the general one where it fits.
-    pub special: Option<&'static dyn Special>,
+    /// The launch of a kernel that replaces the general one where it fits, with the same parameters.
+    pub special: Option<fn(&Builder<'_>, &Windows) -> Option<SpecialLaunch>>,
 }
 
 /// Where every element looks for its windows.
@@ -385,7 +392,7 @@ impl Part {
         };
         let (purpose, sources) = ("sums of the gradients of windows", vec![gradient, indices]);
         let results = vec![result];
-        if let Some(special) = tuning.special.and_then(|special| special.sums(builder, &params)) {
+        if let Some(special) = tuning.special.and_then(|launch| launch(builder, &params)) {
             return push_special(builder, purpose, special, sources, results);
         }
         let launch =

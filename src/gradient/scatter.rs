@@ -9,15 +9,18 @@ use crate::threads::{self, SOME};
 
 /// Values to elements of their own.
 pub(super) static SCATTER: Kernel =
-    Kernel::new("gradient_scatter", "gradient/scatter", scatter).only(|t, _| t.is_float());
+    Kernel::new::<Params>("gradient_scatter", "gradient/scatter", scatter)
+        .only(|t, _| t.is_float());
 
 /// The values of winners: one variant, of the same text.
-pub(super) static UNPOOL: Kernel = Kernel::new("unpool_scatter", "gradient/scatter", scatter)
-    .flags(&["unpooled"])
-    .only(|t, flags| t.is_float() && flags == 1);
+pub(super) static UNPOOL: Kernel =
+    Kernel::new::<Params>("unpool_scatter", "gradient/scatter", scatter)
+        .flags(&["unpooled"])
+        .only(|t, flags| t.is_float() && flags == 1);
 
 /// The last item of each element.
-pub(super) static CLAIM: Kernel = Kernel::new("unpool_claim", "gradient/claim", claim).untyped();
+pub(super) static CLAIM: Kernel =
+    Kernel::new::<Params>("unpool_claim", "gradient/claim", claim).untyped();
 
 fn scatter(shader: &Shader, call: Call<'_, '_>) {
     match shader.element.size() {

@@ -1,6 +1,6 @@
 //! `shaders/gradient/tile.wgsl`: the gradient of a pooling from its data, in one launch.
 
-use bytemuck::{Pod, Zeroable, cast_slice, cast_slice_mut};
+use bytemuck::{cast_slice, cast_slice_mut};
 
 use super::pool::{Axis, Planes, Rows, Sum, parts};
 use super::sum::{Bf16, F16, F32, F64, Gradient};
@@ -10,15 +10,22 @@ use crate::pool::{self, Group, Tiles, Windows, params};
 use crate::tensor::key::Ranking;
 use crate::tensor::{ElementType, TensorDesc};
 use crate::threads;
+use crate::wgsl::params;
 
 /// Sums of the gradients of windows, whose maxima are found in the same launch.
-pub(super) static TILE: Kernel =
-    Kernel::new("pool_tile_gradient", "gradient/tile", run).only(|element, _| element.is_float());
+pub(super) static TILE: Kernel = Kernel::new::<Params>("pool_tile_gradient", "gradient/tile", run)
+    .constants(&[("KEYS", |shader| keys(shader.element)), ("MAXIMA", |_| MAXIMA)])
+    .only(|element, _| element.is_float());
 
-/// Bytes of the keys that a workgroup holds, and how many maxima; the shader is written for as many.
-/// All devices allow it.
+/// Bytes of the keys that a workgroup holds, and how many maxima. All devices allow it.
 const KEY_BYTES: u64 = 2688 * 4;
 const MAXIMA: u64 = 1344;
+
+/// How many keys a workgroup holds.
+fn keys(element: ElementType) -> u64 {
+    KEY_BYTES / element.size().max(4) as u64
+}
+
 /// Elements of a tile, at most: of wide strides few keys may belong to very many.
 const MAX_ELEMENTS: u64 = 4 * 2688;
 /// How many tiles look at a window, at most. With more, two launches do less.
@@ -26,21 +33,28 @@ const MAX_SEARCHES: u64 = 4;
 /// What a tap of a window costs, in bytes.
 const TAP: f64 = 0.5;
 
-/// As the shader's `Params`, field for field.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
-struct Params {
-    ranking: Ranking,
-    result_base: u32,
-    gradient_base: u32,
-    windows: Windows,
-    tiles: Tiles,
-    elements: [u32; 4],
-    step: [u32; 4],
-    first: [u32; 4],
-    by_words: [u32; 4],
-    by_elements1: [u32; 4],
-    by_stride: [[u32; 4]; 3],
+params! {
+    struct Params {
+        ranking: Ranking,
+        /// Where the first element of the result goes, a whole word, and where the gradients begin,
+        /// in elements.
+        result_base: u32,
+        gradient_base: u32,
+        windows: Windows,
+        /// Of `tiles.windows` the last are the windows along axis 2 again.
+        tiles: Tiles,
+        /// Elements that a tile makes along each axis, and the words that those of axis 2 fill.
+        elements: [u32; 4],
+        /// Windows from one tile to the next, and the number of the first window of the first tile,
+        /// which may be negative.
+        step: [u32; 4],
+        first: [u32; 4],
+        /// Divisors: the words of a row of elements, the rows of axis 1 that a tile makes, and the
+        /// strides.
+        by_words: [u32; 4],
+        by_elements1: [u32; 4],
+        by_stride: [[u32; 4]; 3],
+    }
 }
 
 /// What a tile is along an axis.
@@ -151,7 +165,7 @@ impl Tile {
     /// axis 0, with half as many along axis 1, and so on.
     fn with_rows(builder: &Builder<'_>, group: &Group, step: u64) -> impl Iterator<Item = Self> {
         let [axis0, axis1, axis2] = group.axes;
-        let keys = KEY_BYTES / builder.item().max(4);
+        let keys = keys(builder.element);
         let along2 = Along::new(&axis2, step);
         let rows = (MAXIMA / along2.windows, keys / along2.cover);
         let shortest0 = Along::new(&axis0, 1);

@@ -329,7 +329,7 @@ mod tests {
 
     use super::*;
     use crate::plan::Shader;
-    use crate::wgsl::FILES;
+    use crate::wgsl::{FILES, Type};
 
     /// No list can forget a kernel: each entry point is one's, and names are unique.
     #[test]
@@ -340,6 +340,34 @@ mod tests {
         assert_eq!(files, kernels.iter().map(|kernel| kernel.file()).collect());
         let names: HashSet<&str> = kernels.iter().map(|kernel| kernel.name()).collect();
         assert_eq!(names.len(), kernels.len());
+    }
+
+    /// Parameters lie where shaders read them.
+    #[test]
+    fn structures_are_the_same_in_rust_and_wgsl() {
+        for kernel in kernels() {
+            let module = naga::front::wgsl::parse_str(&kernel.shaders(64)[0].source()).unwrap();
+            let mut structures = vec![("Params", kernel.params)];
+            while let Some((name, structure)) = structures.pop() {
+                let mut types = module.types.iter().map(|(_, known)| known);
+                let found = types.find(|known| known.name.as_deref() == Some(name)).unwrap();
+                let naga::TypeInner::Struct { members, .. } = &found.inner else {
+                    panic!("{name}")
+                };
+                for (offset, member) in structure.members() {
+                    if let Type::Structure(inner) | Type::Array(&Type::Structure(inner), _) =
+                        member.of
+                    {
+                        structures.push((inner.name, inner));
+                    }
+                    if !matches!(member.of, Type::Padding(_)) {
+                        let mut found = members.iter();
+                        let found = found.find(|m| m.name.as_deref() == Some(member.name)).unwrap();
+                        assert_eq!(found.offset as usize, offset, "{kernel:?}: {}", member.name);
+                    }
+                }
+            }
+        }
     }
 
     /// Each flag makes a difference to the text, for some element type.

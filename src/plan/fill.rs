@@ -1,24 +1,26 @@
 //! `shaders/common/fill.wgsl`: one value everywhere.
 
-use bytemuck::{Pod, Zeroable};
-
 use super::{Builder, Call, Kernel, New, Range, Shader};
 use crate::error::Result;
 use crate::threads;
+use crate::wgsl::params;
 
 /// One value everywhere.
-pub(crate) static FILL: Kernel = Kernel::new("fill", "common/fill", run).untyped();
+pub(crate) static FILL: Kernel = Kernel::new::<Params>("fill", "common/fill", run).untyped();
 
-/// As the shader's `Params`, field for field.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
-struct Params {
-    words: u32,
-    even: u32,
-    odd: u32,
-    last: u32,
-    words_per_thread: u32,
-    padding: [u32; 3],
+params! {
+    struct Params {
+        /// Words to write.
+        words: u32,
+        /// Words at even and at odd places: the element, repeated to fill them.
+        even: u32,
+        odd: u32,
+        /// The last word, whose padding is 0.
+        last: u32,
+        /// Contiguous words of an invocation: 1 or 8.
+        words_per_thread: u32,
+        padding: [u32; 3],
+    }
 }
 
 impl Builder<'_> {

@@ -5,7 +5,7 @@ use std::hash::{Hash, Hasher};
 
 use bytemuck::Pod;
 
-use super::view::{Lines, Placement};
+use super::view::{Lines, Placement, Words};
 use crate::tensor::ElementType;
 use crate::wgsl;
 
@@ -20,6 +20,10 @@ pub struct Kernel {
     pub(crate) name: &'static str,
     /// The file below `shaders/` that has its entry point, without the ending.
     pub(crate) file: &'static str,
+    /// Its parameters, which the text gets from here.
+    pub(crate) params: &'static wgsl::Structure,
+    /// Constants that both the text and its planner count on.
+    pub(crate) constants: &'static [(&'static str, fn(&Shader) -> u64)],
     /// Conditions of the file that a launch may choose: its variants.
     pub(crate) flags: &'static [&'static str],
     /// Which of its variants there are, for an element type.
@@ -37,7 +41,7 @@ pub struct Kernel {
     pub(crate) cpu: fn(&Shader, Call<'_, '_>),
     /// Whether it reads a view where it lies, for a launch's parameters.
     #[cfg(feature = "cpu")]
-    pub(crate) reads_in_place: fn(&[u32], &Placement) -> bool,
+    pub(crate) reads_in_place: fn(&Shader, &[u32], &Placement) -> bool,
 }
 
 /// What a kernel has to do with views.
@@ -112,11 +116,11 @@ pub(crate) fn first_params<P: Pod>(params: &[u32]) -> &P {
 pub(crate) type Flags = u8;
 
 impl Kernel {
-    /// A kernel for every element type and all combinations of its flags.
+    /// A kernel with parameters `P`, for every element type and all combinations of its flags.
     ///
     /// Without the feature `cpu` the CPU's function is not kept, so that it is never compiled.
     #[cfg_attr(not(feature = "cpu"), expect(unused_variables, reason = "it is not kept"))]
-    pub(crate) const fn new(
+    pub(crate) const fn new<P: wgsl::Params>(
         name: &'static str,
         file: &'static str,
         cpu: fn(&Shader, Call<'_, '_>),
@@ -125,13 +129,15 @@ impl Kernel {
             true
         }
         #[cfg(feature = "cpu")]
-        fn never(_: &[u32], _: &Placement) -> bool {
+        fn never(_: &Shader, _: &[u32], _: &Placement) -> bool {
             false
         }
         let (typed, mixed, views, specialization) = (true, false, Views::MayRead, None);
         Self {
             name,
             file,
+            params: P::STRUCTURE,
+            constants: &[],
             flags: &[],
             has: any,
             typed,
@@ -148,6 +154,14 @@ impl Kernel {
     /// The same with variants.
     pub(crate) const fn flags(self, flags: &'static [&'static str]) -> Self {
         Self { flags, ..self }
+    }
+
+    /// The same with constants that its text gets.
+    pub(crate) const fn constants(
+        self,
+        constants: &'static [(&'static str, fn(&Shader) -> u64)],
+    ) -> Self {
+        Self { constants, ..self }
     }
 
     /// The same, for some element types and combinations of flags alone.
@@ -167,7 +181,7 @@ impl Kernel {
 
     /// The same whose CPU function reads some views where they lie: those that `reads` says.
     #[cfg_attr(not(feature = "cpu"), expect(unused_variables, reason = "it is not kept"))]
-    pub(crate) const fn in_place(self, reads: fn(&[u32], &Placement) -> bool) -> Self {
+    pub(crate) const fn in_place(self, reads: fn(&Shader, &[u32], &Placement) -> bool) -> Self {
         Self {
             #[cfg(feature = "cpu")]
             reads_in_place: reads,
@@ -337,10 +351,16 @@ impl Shader {
     /// The WGSL text.
     pub fn source(&self) -> String {
         let mut generated = format!("const WORKGROUP: u32 = {}u;\n", self.workgroup);
+        generated += &wgsl::uniform("params", 0, "Params", self.kernel.params);
+        generated += &wgsl::uniform("view", 15, "View", <Words as wgsl::Params>::STRUCTURE);
+        for (name, value) in self.kernel.constants {
+            generated += &format!("const {name}: u32 = {}u;\n", value(self));
+        }
         if let Some(specialization) = self.kernel.specialization {
             generated.push_str(&(specialization.write)(self));
         }
-        wgsl::resolve(self.kernel.file, &|condition| self.holds(condition), &generated)
+        let text = wgsl::resolve(self.kernel.file, &|condition| self.holds(condition), &generated);
+        if self.in_place { text.replace("<storage, read>", "<storage, read_write>") } else { text }
     }
 
     /// Whether a condition of an `@if` holds.
@@ -359,7 +379,6 @@ impl Shader {
             "signed" => t.is_signed_integer(),
             "unsigned" => t.is_integer() && !t.is_signed_integer(),
             "words" => self.words,
-            "in_place" => self.in_place,
             "pitched" => self.pitched,
             // A view is read in blocks, and in words where these lie apart.
             "both" => self.kernel.mixed || self.pitched,

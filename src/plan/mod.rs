@@ -119,7 +119,7 @@ impl Launch {
     pub(crate) fn gathered(&self) -> Option<&Placement> {
         let kernel = self.shader.kernel;
         let view = self.view.as_deref().filter(|_| kernel.views == Views::MayRead)?;
-        (!(kernel.reads_in_place)(&self.params, view)).then_some(view)
+        (!(kernel.reads_in_place)(&self.shader, &self.params, view)).then_some(view)
     }
 
     /// The binding of a second uniform buffer, which says where the elements of a view lie, and its

@@ -4,8 +4,6 @@
 //! elements lie, if they lie in rows; otherwise a launch *packs* the input first. A result is
 //! written to scratch, and *unpacked*. `shaders/common/view.wgsl` has the other part.
 
-use bytemuck::{Pod, Zeroable};
-
 use super::kernel::Views;
 use super::{
     Builder, Call, Kernel, Launch, Limits, MAX_ELEMENTS, New, Plan, Range, Region, Shader, Target,
@@ -14,13 +12,15 @@ use super::{
 use crate::error::{Error, Result};
 use crate::tensor::view::Loops;
 use crate::tensor::{TensorDesc, View};
+use crate::wgsl::params;
 
 /// The elements of a view, one after the other.
-pub(crate) static PACK: Kernel = Kernel::new("pack", "common/pack", pack).views(Views::Reads);
+pub(crate) static PACK: Kernel =
+    Kernel::new::<Pack>("pack", "common/pack", pack).views(Views::Reads);
 
 /// Elements that lie one after the other, to the places of a view.
 pub(crate) static UNPACK: Kernel =
-    Kernel::new("unpack", "common/unpack", unpack).views(Views::Writes);
+    Kernel::new::<Unpack>("unpack", "common/unpack", unpack).views(Views::Writes);
 
 /// The most loops that elements can be numbered by in 31 bits.
 const MAX_AXES: usize = 32;
@@ -34,17 +34,23 @@ pub(crate) struct Placement {
     loops: Loops,
 }
 
-/// As the shaders' `View`, field for field.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
-pub(crate) struct Words {
-    first: u32,
-    len: u32,
-    base: u32,
-    unit: u32,
-    axes: u32,
-    padding: [u32; 3],
-    axis: [[u32; 4]; MAX_AXES],
+params! {
+    /// Where the elements of a source lie that is a view: nested loops.
+    pub(crate) struct Words {
+        /// The number of the source's first element, counted from where all loops begin.
+        first: u32,
+        /// Elements of the source.
+        len: u32,
+        /// The place of number 0.
+        base: u32,
+        unit: u32,
+        /// Loops.
+        axes: u32,
+        padding: [u32; 3],
+        /// Of each loop, the innermost first, its size as a divisor, and in w its pitch. The size
+        /// of the outermost one is not needed: it is 0.
+        axis: [[u32; 4]; MAX_AXES],
+    }
 }
 
 impl Placement {
@@ -358,21 +364,20 @@ fn read_directly(launches: &mut [Launch], input: usize, view: &View, limits: &Li
     true
 }
 
-/// As the shaders' `Params` of packing.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
-struct Pack {
-    words: u32,
-    result_base: u32,
-    padding: [u32; 2],
-}
+params! {
+    struct Pack {
+        /// Words to write.
+        words: u32,
+        /// Where the first one goes.
+        result_base: u32,
+        padding: [u32; 2],
+    }
 
-/// As the shaders' `Params` of unpacking.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
-struct Unpack {
-    base: u32,
-    padding: [u32; 3],
+    struct Unpack {
+        /// Where the first word of elements is in the source.
+        base: u32,
+        padding: [u32; 3],
+    }
 }
 
 impl Builder<'_> {

@@ -112,7 +112,7 @@ impl Grouping<'_> {
     /// Whether a special kernel has the maxima of a group.
     fn is_special(&self, group: &Group) -> bool {
         let special = self.tuning.special.filter(|_| !self.indices);
-        special.is_some_and(|special| special.fits(self.builder, group))
+        special.is_some_and(|special| (special.fits)(self.builder, group))
     }
 
     /// Whether the CPU kernel makes the windows of two axes together.

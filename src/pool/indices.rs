@@ -2,10 +2,10 @@
 
 use super::axes::{Axis, Cut};
 use super::groups::Group;
-use super::params::{IndexParams, Numbering, TileIndexParams};
+use super::params::{GatherParams, Numbering, TileParams};
 use super::planner::{Planner, gather_params, output_vectors, push_special};
 use super::windows::Window;
-use super::{INDEX, Indices, Order, TILE_INDEX};
+use super::{GATHER, Indices, Order, TILE};
 use crate::error::{Error, Result};
 use crate::plan::{Builder, New, Region, divisor};
 use crate::tensor::TensorDesc;
@@ -292,7 +292,7 @@ impl Planner<'_> {
         let numbering = rules.params(part, elements, index_base);
         if earlier.is_none() && later.is_none() && rules.are_distances() {
             let special = self.tuning.special;
-            let special = special.and_then(|s| s.index(builder, group, &pool, &numbering));
+            let special = special.and_then(|s| (s.launch)(builder, group, &pool, Some(&numbering)));
             if let Some(special) = special {
                 return push_special(builder, purpose, special, sources, results);
             }
@@ -302,14 +302,15 @@ impl Planner<'_> {
         if let Some(tile) = self.grouping(builder).tile(group).filter(|_| alone) {
             let pool = self.params(builder, &tile.group, count, base, result_base)?;
             let (tiles, groups) = tile.params(builder, &pool);
-            let params = TileIndexParams { pool, tiles, numbering };
-            let shader = builder.shader(&TILE_INDEX);
+            let params = TileParams { pool, tiles, numbering };
+            let shader = builder.shader(&TILE).with("indices", true);
             let launch = New { purpose, shader, params: &params, sources, results };
             return builder.push_groups(launch, groups);
         }
-        let shader = builder.shader(&INDEX).with("from_positions", earlier.is_some());
-        let shader = shader.with("to_positions", later.is_some());
-        let params = IndexParams { pool, gather: gather_params(group), numbering };
+        let shader = builder.shader(&GATHER).with("indices", true);
+        let shader =
+            shader.with("from_positions", earlier.is_some()).with("to_positions", later.is_some());
+        let params = GatherParams { pool, gather: gather_params(group), numbering };
         let invocations = output_vectors(builder, &pool);
         builder.push(New { purpose, shader, params: &params, sources, results }, invocations)
     }

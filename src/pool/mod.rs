@@ -12,7 +12,7 @@ mod tuning;
 mod windows;
 
 pub(crate) use axes::Axis;
-pub(crate) use cpu::{find_positions, run_index, run_maxima};
+pub(crate) use cpu::{find_positions, run};
 pub(crate) use groups::Group;
 pub(crate) use params::{Numbering, Params, Tiles, Windows};
 pub(crate) use planner::{plan, push_special};
@@ -27,30 +27,31 @@ use crate::tensor::key::{Extremum, Nan};
 use crate::tensor::{ElementType, TensorDesc};
 
 /// The kernels of this room. On the CPU all of them are the same loops.
-pub(crate) static KERNELS: [&Kernel; 6] =
-    [&GATHER, &TILE, &BLOCKS, &REGISTER_TILE, &INDEX, &TILE_INDEX];
+pub(crate) static KERNELS: [&Kernel; 4] = [&GATHER, &TILE, &BLOCKS, &REGISTER_TILE];
 
 /// Maxima of windows wherever they lie. `contiguous`: the results of an output vector lie in one
-/// line, and so do their elements, tap by tap.
-static GATHER: Kernel = Kernel::new("pool_gather", "pool/maximum", cpu::gather)
-    .flags(&["contiguous"])
+/// line, and so do their elements, tap by tap. `indices`: where they are, too. `from_positions`: the
+/// candidates are what an earlier launch found. `to_positions`: the result is positions, for a later
+/// launch.
+static GATHER: Kernel =
+    Kernel::new::<params::GatherParams>("pool_gather", "pool/gather", cpu::gather)
+        .flags(&["contiguous", "indices", "from_positions", "to_positions"])
+        .only(|_, flags| if flags & 2 == 0 { flags < 2 } else { flags & 1 == 0 })
+        .in_place(cpu::reads_in_place);
+/// Maxima of windows that share elements, of which a workgroup loads each once. `indices`: where they
+/// are, too.
+static TILE: Kernel = Kernel::new::<params::TileParams>("pool_tile", "pool/tile", cpu::tile)
+    .constants(&[("KEYS", |shader| tile::Tile::keys(shader.element))])
+    .flags(&["indices"])
     .in_place(cpu::reads_in_place);
-/// Maxima of windows that share elements, of which a workgroup loads each once.
-static TILE: Kernel =
-    Kernel::new("pool_tile", "pool/tile_maximum", cpu::tile).in_place(cpu::reads_in_place);
 /// Maxima of windows along whole blocks of an inner axis.
 static BLOCKS: Kernel =
-    Kernel::new("pool_blocks", "pool/blocks", cpu::blocks).in_place(cpu::reads_in_place);
+    Kernel::new::<params::BlockParams>("pool_blocks", "pool/blocks", cpu::blocks)
+        .in_place(cpu::reads_in_place);
 /// The same along one axis, several overlapping windows an invocation.
-static REGISTER_TILE: Kernel = Kernel::new("pool_register_tile", "pool/register_tile", cpu::blocks)
-    .in_place(cpu::reads_in_place);
-/// Where the maxima of windows are. `from_positions`: the candidates are what an earlier launch
-/// found. `to_positions`: the result is positions, for a later launch.
-static INDEX: Kernel =
-    Kernel::new("pool_index", "pool/index", cpu::index).flags(&["from_positions", "to_positions"]);
-
-/// Where the maxima are of windows that share elements.
-static TILE_INDEX: Kernel = Kernel::new("pool_tile_index", "pool/tile_index", cpu::tile_index);
+static REGISTER_TILE: Kernel =
+    Kernel::new::<params::BlockParams>("pool_register_tile", "pool/register_tile", cpu::blocks)
+        .in_place(cpu::reads_in_place);
 
 /// Where the channels are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

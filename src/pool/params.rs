@@ -1,145 +1,148 @@
-//! The parameters of the kernels, field for field as their shaders have them.
-
-use bytemuck::{Pod, Zeroable};
+//! The parameters of the kernels.
 
 use super::groups::Group;
 use crate::error::Result;
 use crate::plan::{Placement, divisor};
 use crate::tensor::key::{Key, Ranking};
+use crate::wgsl::params;
 
-/// As the `Axis` of `shaders/pool/windows.wgsl`.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
-pub(crate) struct Axis {
-    pub size: u32,
-    pub outputs: u32,
-    pub taps: u32,
-    pub stride: u32,
-    pub dilation: u32,
-    pub reach: u32,
-    pub start: i32,
-    pub pitch: u32,
-}
+params! {
+    /// An axis of the source, and the windows along it.
+    pub(crate) struct Axis {
+        /// Elements along the axis.
+        pub size: u32,
+        /// Windows along the axis.
+        pub outputs: u32,
+        /// Elements of a window.
+        pub taps: u32,
+        /// From one window to the next.
+        pub stride: u32,
+        /// From one tap to the next. The last tap of a window is `reach` from its first one, which
+        /// may be less than taps and dilation make it.
+        pub dilation: u32,
+        pub reach: u32,
+        /// Where the first window begins; before the first element where there is padding.
+        pub start: i32,
+        /// From one element of the axis to the next, in elements of the source.
+        pub pitch: u32,
+    }
 
-/// As the `Windows` of `shaders/pool/windows.wgsl`.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
-pub(crate) struct Windows {
-    pub base: u32,
-    pub outer_pitch: u32,
-    pub inner: u32,
-    pub outputs: u32,
-    pub axes: [Axis; 3],
-    pub by_line: [u32; 4],
-    pub by_axis1: [u32; 4],
-    pub by_axis0: [u32; 4],
-}
+    /// How elements and windows lie.
+    pub(crate) struct Windows {
+        /// Where the source begins, in elements.
+        pub base: u32,
+        /// From one element of the outer axis to the next.
+        pub outer_pitch: u32,
+        /// Elements of the inner axis.
+        pub inner: u32,
+        /// Results.
+        pub outputs: u32,
+        pub axes: [Axis; 3],
+        /// Divisors (see common/divide): the results of a line, the windows of axis 1 and of axis
+        /// 0.
+        pub by_line: [u32; 4],
+        pub by_axis1: [u32; 4],
+        pub by_axis0: [u32; 4],
+    }
 
-/// What the `Params` of all shaders begin with.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
-pub(crate) struct Params {
-    pub ranking: Ranking,
-    pub empty_low: u32,
-    pub empty_high: u32,
-    pub result_base: u32,
-    pub padding: [u32; 3],
-    pub windows: Windows,
-}
+    /// What the parameters of all pools begin with.
+    pub(crate) struct Params: inline {
+        pub ranking: Ranking,
+        /// The key of a window without elements, and its high word in 64-bit types.
+        pub empty_low: u32,
+        pub empty_high: u32,
+        /// Where the first result goes, in elements.
+        pub result_base: u32,
+        pub padding: [u32; 3],
+        pub windows: Windows,
+    }
 
-/// As the `Gather` of `shaders/pool/gather.wgsl`.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
-pub(super) struct Gather {
-    pub sparse: u32,
-    pub padding: [u32; 3],
-    pub by_inner: [u32; 4],
-    pub by_dilation: [[u32; 4]; 3],
-}
+    /// How single results find their elements.
+    pub(super) struct Gather {
+        /// Whether windows lie in the padding for the most part: then only those taps are visited
+        /// that may have an element. 0 or 1.
+        pub sparse: u32,
+        pub padding: [u32; 3],
+        /// Divisors: the inner axis, and the dilation of each axis.
+        pub by_inner: [u32; 4],
+        pub by_dilation: [[u32; 4]; 3],
+    }
 
-/// As the `Params` of `shaders/pool/maximum.wgsl`.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
-pub(super) struct GatherParams {
-    pub pool: Params,
-    pub gather: Gather,
-}
+    pub(super) struct GatherParams {
+        pub pool: Params,
+        pub gather: Gather,
+        /// Used with `indices` alone.
+        pub numbering: Numbering,
+    }
 
-/// As the `Params` of `shaders/pool/block_windows.wgsl`.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
-pub(super) struct BlockParams {
-    pub pool: Params,
-    pub lines: u32,
-    pub spacing: u32,
-    pub shift: u32,
-    pub padding: u32,
-    pub by_line_invocations: [u32; 4],
-    pub by_blocks: [u32; 4],
-    pub by_spacing: [u32; 4],
-}
+    pub(super) struct BlockParams {
+        pub pool: Params,
+        /// Lines of results.
+        pub lines: u32,
+        /// An invocation of pool/register_tile computes several windows of axis 2, a tile, that
+        /// share taps: each `spacing` windows, which are `shift` taps, from the one before.
+        pub spacing: u32,
+        pub shift: u32,
+        pub padding: u32,
+        /// Divisors: the invocations of a line, the blocks of the inner axis, and `spacing`.
+        pub by_line_invocations: [u32; 4],
+        pub by_blocks: [u32; 4],
+        pub by_spacing: [u32; 4],
+    }
 
-/// As the `Tiles` of `shaders/pool/tile.wgsl`.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
-pub(crate) struct Tiles {
-    pub windows: [u32; 4],
-    pub cover: [u32; 4],
-    pub by_tiles2: [u32; 4],
-    pub by_tiles1: [u32; 4],
-    pub by_tiles0: [u32; 4],
-    pub by_blocks: [u32; 4],
-    pub by_cover1: [u32; 4],
-    pub by_words: [u32; 4],
-    pub by_windows1: [u32; 4],
-}
+    /// How windows are made of tiles.
+    pub(crate) struct Tiles {
+        /// Windows of a tile along each axis, and the words of results that those of axis 2 fill.
+        pub windows: [u32; 4],
+        /// Elements that a tile covers along each axis, and the blocks that those of axis 2 may lie
+        /// in.
+        pub cover: [u32; 4],
+        /// Divisors: the tiles of axis 2, 1 and 0; the blocks of a row and the rows of axis 1 that
+        /// a tile covers; the words of a row of results and the rows of axis 1 that a tile makes.
+        pub by_tiles2: [u32; 4],
+        pub by_tiles1: [u32; 4],
+        pub by_tiles0: [u32; 4],
+        pub by_blocks: [u32; 4],
+        pub by_cover1: [u32; 4],
+        pub by_words: [u32; 4],
+        pub by_windows1: [u32; 4],
+    }
 
-/// As the `Params` of `shaders/pool/tile_maximum.wgsl`.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
-pub(super) struct TileParams {
-    pub pool: Params,
-    pub tiles: Tiles,
-}
+    pub(super) struct TileParams {
+        pub pool: Params,
+        pub tiles: Tiles,
+        /// Used with `indices` alone.
+        pub numbering: Numbering,
+    }
 
-/// As the `Params` of `shaders/pool/tile_index.wgsl`.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
-pub(super) struct TileIndexParams {
-    pub pool: Params,
-    pub tiles: Tiles,
-    pub numbering: Numbering,
-}
-
-/// As the `Numbering` of `shaders/pool/index.wgsl`.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
-pub(crate) struct Numbering {
-    pub index_words: u32,
-    pub index_base: u32,
-    pub plane_base: u32,
-    pub offset_low: u32,
-    pub offset_high: u32,
-    pub modulus_low: u32,
-    pub modulus_high: u32,
-    pub plane_outputs: u32,
-    pub plane_pitch: u32,
-    pub channels: u32,
-    pub first_channel: u32,
-    pub columns: u32,
-    pub sizes: [[u32; 4]; 2],
-    pub by_plane: [u32; 4],
-    pub by_channels: [u32; 4],
-    pub by_modulus: [u32; 4],
-}
-
-/// As the `Params` of `shaders/pool/index.wgsl`.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
-pub(super) struct IndexParams {
-    pub pool: Params,
-    pub gather: Gather,
-    pub numbering: Numbering,
+    /// How indices count.
+    pub(crate) struct Numbering {
+        /// Words of an index, and where the first index goes, in indices.
+        pub index_words: u32,
+        pub index_base: u32,
+        /// The first plane's first element: its position in the source, and its index.
+        pub plane_base: u32,
+        pub offset_low: u32,
+        pub offset_high: u32,
+        /// Where indices begin anew; 0 for nowhere.
+        pub modulus_low: u32,
+        pub modulus_high: u32,
+        /// A window without elements has the position of the first element of its plane and
+        /// channel: `plane_outputs` results are a plane, which begins `plane_pitch` elements behind
+        /// the one before, and `channels` are interleaved. The first result has the channel
+        /// `first_channel`.
+        pub plane_outputs: u32,
+        pub plane_pitch: u32,
+        pub channels: u32,
+        pub first_channel: u32,
+        /// Column-major order: how many spatial axes there are, else 0; and their sizes.
+        pub columns: u32,
+        pub sizes: [[u32; 4]; 2],
+        /// Divisors: the results of a plane, the channels and the modulus.
+        pub by_plane: [u32; 4],
+        pub by_channels: [u32; 4],
+        pub by_modulus: [u32; 4],
+    }
 }
 
 impl Axis {
@@ -232,26 +235,5 @@ impl Params {
     /// The key of a window without elements.
     pub(super) fn empty_key<K: Key>(&self) -> K {
         K::from_words(self.empty_low, self.empty_high)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Structures in uniform buffers begin at multiples of 16 bytes.
-    #[test]
-    fn structures_are_whole_blocks() {
-        for size in [
-            size_of::<Axis>(),
-            size_of::<Windows>(),
-            size_of::<Params>(),
-            size_of::<Gather>(),
-            size_of::<BlockParams>(),
-            size_of::<Tiles>(),
-            size_of::<Numbering>(),
-        ] {
-            assert_eq!(size % 16, 0);
-        }
     }
 }

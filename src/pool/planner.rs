@@ -4,11 +4,13 @@
 //! one after the other where they are not. The windows of an axis that are long are made of shorter
 //! ones, which overlap, so that the cost of a result grows with the logarithm of the window.
 
+use bytemuck::Zeroable;
+
 use super::axes::Axis;
 use super::grouping::{Grouping, Tiles};
 use super::groups::{Group, Piece};
 use super::indices::IndexRules;
-use super::params::{BlockParams, Gather, GatherParams, Params, TileParams, Windows};
+use super::params::{BlockParams, Gather, GatherParams, Numbering, Params, TileParams, Windows};
 use super::tuning::{SpecialLaunch, Tuning};
 use super::windows::Window;
 use super::{BLOCKS, GATHER, Layout, MaxPool, REGISTER_TILE, TILE};
@@ -131,7 +133,7 @@ impl Planner<'_> {
         let (result, result_base) = builder.range(target.after(piece.first_result), piece.results);
         let pool = self.params(builder, group, piece.results, base, result_base)?;
         let (sources, results) = (vec![source], vec![result]);
-        let special = self.tuning.special.and_then(|s| s.maxima(builder, group, &pool));
+        let special = self.tuning.special.and_then(|s| (s.launch)(builder, group, &pool, None));
         if let Some(special) = special {
             return push_special(builder, purpose, special, sources, results);
         }
@@ -140,7 +142,7 @@ impl Planner<'_> {
         if let Some(tile) = grouping.tile(group).filter(|_| whole) {
             let pool = self.params(builder, &tile.group, piece.results, base, result_base)?;
             let (tiles, groups) = tile.params(builder, &pool);
-            let params = TileParams { pool, tiles };
+            let params = TileParams { pool, tiles, numbering: Numbering::zeroed() };
             let shader = builder.shader(&TILE);
             let launch = New { purpose, shader, params: &params, sources, results };
             return builder.push_groups(launch, groups);
@@ -154,7 +156,8 @@ impl Planner<'_> {
             return builder.push(launch, invocations);
         }
         let shader = builder.shader(&GATHER).with("contiguous", is_contiguous(builder, &pool));
-        let params = GatherParams { pool, gather: gather_params(group) };
+        let params =
+            GatherParams { pool, gather: gather_params(group), numbering: Numbering::zeroed() };
         let invocations = output_vectors(builder, &pool);
         let launch = New { purpose, shader, params: &params, sources, results };
         builder.push(launch, invocations)

@@ -4,9 +4,9 @@ use super::axes::Axis;
 use super::groups::Group;
 use super::params::{Params, Tiles};
 use crate::plan::{Builder, divisor};
+use crate::tensor::ElementType;
 
-/// Bytes of keys that a workgroup holds; `shaders/pool/tile.wgsl` is written for as many. All
-/// devices allow it.
+/// Bytes of keys that a workgroup holds. All devices allow it.
 const BYTES: u64 = 4032 * 4;
 
 /// A box of windows: along each axis the windows, and the elements that they cover.
@@ -19,6 +19,11 @@ pub(super) struct Tile {
 }
 
 impl Tile {
+    /// How many keys a workgroup holds.
+    pub(super) const fn keys(element: ElementType) -> u64 {
+        BYTES / if element.size() > 4 { 8 } else { 4 }
+    }
+
     /// The tiles that load least for the windows of a group, if there are any.
     ///
     /// Results share words, where elements are small: a tile has whole words of them.
@@ -47,7 +52,7 @@ impl Tile {
         windows2: u64,
     ) -> impl Iterator<Item = Self> {
         let axes = group.axes;
-        let keys = BYTES / builder.item().max(4);
+        let keys = Self::keys(builder.element);
         let cover2 = covered(&axes[2], windows2);
         let rows = keys.checked_div(cover2).unwrap_or(0);
         let most1 = most(&axes[1], rows / (axes[0].reach + 1));

@@ -33,8 +33,8 @@ pub(crate) struct Tuning {
     pub max_gradient_taps: u64,
     /// How the CPU kernel makes windows of two axes together, if that is what runs.
     pub cpu: Option<CpuWindows>,
-    /// Kernels that replace the general ones where they fit.
-    pub special: Option<&'static dyn Special>,
+    /// A kernel that replaces the general ones where it fits.
+    pub special: Option<Special>,
 }
 
 /// Windows of two axes that the CPU kernel makes together: the rows of a window stay in the cache.
@@ -73,25 +73,14 @@ pub(crate) const CPU: Tuning = Tuning {
     ..HARDWARE
 };
 
-/// Kernels for some windows, in the place of the general ones.
-pub(crate) trait Special: std::fmt::Debug + Sync {
-    /// Whether there is one for the maxima of a group, if its source and result are aligned.
-    fn fits(&self, builder: &Builder<'_>, group: &Group) -> bool;
-    /// The launch for the maxima of a group, with the parameters of the general kernels.
-    fn maxima(
-        &self,
-        builder: &Builder<'_>,
-        group: &Group,
-        params: &Params,
-    ) -> Option<SpecialLaunch>;
-    /// The launch for maxima and their indices, which are distances in memory.
-    fn index(
-        &self,
-        builder: &Builder<'_>,
-        group: &Group,
-        params: &Params,
-        numbering: &Numbering,
-    ) -> Option<SpecialLaunch>;
+/// A kernel for some windows, in the place of the general ones.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Special {
+    /// Whether it has the maxima of a group, if its source and result are aligned.
+    pub fits: fn(&Builder<'_>, &Group) -> bool,
+    /// Its launch for the maxima of a group, with the parameters of the general kernels; with a
+    /// numbering also for their indices, which are distances in memory.
+    pub launch: fn(&Builder<'_>, &Group, &Params, Option<&Numbering>) -> Option<SpecialLaunch>,
 }
 
 /// What is launched in the place of a general kernel, with its sources and results.

@@ -1,38 +1,46 @@
 //! `shaders/reduce/columns.wgsl`: the maximum down columns.
 
-use bytemuck::{Pod, Zeroable};
-
 use super::clear_word;
 use crate::plan::{Call, Kernel, Lines, Placement, Shader, first_params};
 use crate::tensor::key::{KeyOrder, Lane, Ranking, with_order};
 use crate::threads;
 use crate::vector::{self, Elements, PARALLEL_FROM};
+use crate::wgsl::params;
 
 /// The maximum of each column, or of each piece of one: of whole blocks that are aligned, or
 /// at any position.
-pub(crate) static COLUMNS: Kernel = Kernel::new("reduce_columns", "reduce/columns", run)
+pub(crate) static COLUMNS: Kernel = Kernel::new::<Params>("reduce_columns", "reduce/columns", run)
     .flags(&["unaligned"])
     .in_place(reads_in_place);
 
 /// Whole rows without gaps, for a kernel whose parameters begin with those of columns.
-pub(super) fn reads_in_place(params: &[u32], view: &Placement) -> bool {
+pub(super) fn reads_in_place(_: &Shader, params: &[u32], view: &Placement) -> bool {
     let p: &Params = first_params(params);
     p.len.is_multiple_of(p.width) && view.has_lines(p.base, p.width)
 }
 
-/// As the shader's `Params`, field for field.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
-pub(super) struct Params {
-    pub base: u32,
-    pub outputs: u32,
-    pub len: u32,
-    pub width: u32,
-    pub splits: u32,
-    pub chunk: u32,
-    pub result_base: u32,
-    pub ranking: Ranking,
-    pub tile: u32,
+params! {
+    pub(crate) struct Params: inline {
+        /// Where the first matrix begins in the source, in elements.
+        pub base: u32,
+        /// Results: matrices * splits * width.
+        pub outputs: u32,
+        /// Elements of a matrix, at least width. Where it is no multiple of width, the last row is
+        /// the last `width` elements: it overlaps the row before.
+        pub len: u32,
+        /// Columns.
+        pub width: u32,
+        /// Pieces of a column.
+        pub splits: u32,
+        /// Rows of a piece; the last piece may have fewer.
+        pub chunk: u32,
+        /// Where the first result goes, in elements.
+        pub result_base: u32,
+        pub ranking: Ranking,
+        /// Blocks of results that a workgroup owns, a power of two. In software/column_tiles:
+        /// blocks of a row that an invocation owns.
+        pub tile: u32,
+    }
 }
 
 /// Columns whose keys are held at once: they stay in the first cache, and rows of so many are

@@ -1,14 +1,15 @@
 //! ReduceMax and ReduceMin: the maximum or minimum along axes.
 
 mod columns;
-mod index;
+mod columns_index;
 mod planner;
+mod positions;
 mod rows;
 mod tuning;
 
-pub(crate) use columns::{COLUMNS, run as run_columns};
+pub(crate) use columns::{COLUMNS, Params as ColumnsParams, run as run_columns};
 pub(crate) use planner::{Cut, Extents, Start, merge, plan, series};
-pub(crate) use rows::{ROWS, run as run_rows};
+pub(crate) use rows::{Params as RowsParams, ROWS, run as run_rows};
 pub(crate) use tuning::{CPU, HARDWARE, Special, Tuning};
 
 use crate::error::{Error, Result};
@@ -18,8 +19,7 @@ use crate::tensor::key::{Extremum, Nan, finite_bits, infinite_bits};
 use crate::tensor::{ElementType, TensorDesc};
 
 /// The kernels of this room.
-pub(crate) static KERNELS: [&Kernel; 4] =
-    [&ROWS, &COLUMNS, &index::ROWS_INDEX, &index::COLUMNS_INDEX];
+pub(crate) static KERNELS: [&Kernel; 3] = [&ROWS, &COLUMNS, &columns_index::COLUMNS_INDEX];
 
 /// Sets what follows a launch's results to 0 up to the end of their last word, as its shader
 /// does.

@@ -1,7 +1,10 @@
 //! ReduceMax as a series of reductions of the middle axis of [outer, n, inner].
 
+use bytemuck::Zeroable;
+
 use super::columns::{self, COLUMNS};
-use super::index::{self, COLUMNS_INDEX, ColumnsParams, ROWS_INDEX, RowsParams};
+use super::columns_index::{self, COLUMNS_INDEX};
+use super::positions;
 use super::rows::{self, ROWS};
 use super::tuning::Tuning;
 use super::{Positions, ReduceMax};
@@ -173,12 +176,12 @@ impl Found {
         axes: &[(u64, bool)],
     ) -> Result<Self> {
         let set: u64 = axes.iter().filter(|axis| axis.1).map(|axis| axis.0).product();
-        let allowed = u64::from(index::Positions::MIRROR);
+        let allowed = u64::from(positions::Positions::MIRROR);
         if set > allowed {
             let (what, limit) = ("a set whose positions are wanted", "31-bit position");
             return Err(Error::OverLimit { what, needed: set, limit, allowed });
         }
-        let mirror = if positions.last { index::Positions::MIRROR } else { 0 };
+        let mirror = if positions.last { positions::Positions::MIRROR } else { 0 };
         let words = positions.element_type.size() as u64 / 4;
         Ok(Self { mirror, buffers: vec![(values, indices, words)] })
     }
@@ -192,7 +195,7 @@ impl Found {
         steps: Steps,
         sources: &mut Vec<Range>,
         results: &mut Vec<Range>,
-    ) -> index::Positions {
+    ) -> positions::Positions {
         let bind = |ranges: &mut Vec<Range>, region: Region, count| {
             let (buffer, words) = self.of(region.buffer)?;
             let (range, base) = builder.range_of(buffer, region.first, count, 4 * words);
@@ -202,7 +205,7 @@ impl Found {
         let (source_base, _) = bind(sources, source, elements).unwrap_or((0, 0));
         let (result_base, words) = bind(results, result, outputs).unwrap_or((0, 1));
         let (first, weight) = (steps.first as u32, steps.weight as u32);
-        index::Positions { mirror: self.mirror, first, weight, source_base, result_base, words }
+        positions::Positions { mirror: self.mirror, first, weight, source_base, result_base, words }
     }
 
     /// The positions of the elements in a buffer: their buffer, and the words of one.
@@ -368,7 +371,7 @@ impl Planner<'_, '_> {
     fn rows(&mut self, source: Region, target: Region, e: Extents, steps: Steps) -> Result<()> {
         let at = self.start(source, target);
         let special = self.tuning.special.filter(|_| self.found.is_none());
-        let special = special.and_then(|s| s.rows(self.builder, e, at));
+        let special = special.and_then(|s| (s.rows)(self.builder, e, at));
         if let Some((kernel, rows)) = special {
             let cut = rows::Cut { kernel, threads: 1, chunk: rows, splits: 1 };
             let groups = e.outer.div_ceil(rows).div_ceil(self.builder.workgroup());
@@ -423,6 +426,14 @@ impl Planner<'_, '_> {
         let (elements, outputs) = (e.outer * e.n, e.outer * cut.splits);
         let (source, base) = self.builder.range(from, elements);
         let (result, result_base) = self.builder.range(to, outputs);
+        let (mut sources, mut results) = (vec![source], vec![result]);
+        let mut shader = self.builder.shader(cut.kernel);
+        let mut positions = positions::Positions::zeroed();
+        if let Some(found) = &self.found {
+            let ends = [(from, elements), (to, outputs)];
+            positions = found.bind(self.builder, ends, steps, &mut sources, &mut results);
+            shader = shader.with("positions", true).with("from_positions", sources.len() > 1);
+        }
         let params = rows::Params {
             base,
             rows: e.outer as u32,
@@ -432,19 +443,29 @@ impl Planner<'_, '_> {
             threads_per_row: cut.threads as u32,
             result_base,
             ranking: self.builder.ranking,
+            padding: [0; 3],
+            positions,
         };
-        let (mut sources, mut results) = (vec![source], vec![result]);
-        let Some(found) = &self.found else {
-            let shader = self.builder.shader(cut.kernel);
-            let launch = New { purpose, shader, params: &params, sources, results };
-            return self.builder.push_groups(launch, groups);
-        };
-        let ends = [(from, elements), (to, outputs)];
-        let positions = found.bind(self.builder, ends, steps, &mut sources, &mut results);
-        let shader = self.builder.shader(&ROWS_INDEX).with("from_positions", sources.len() > 1);
-        let params = RowsParams { rows: params, padding: [0; 3], positions };
         let launch = New { purpose, shader, params: &params, sources, results };
         self.builder.push_groups(launch, groups)
+    }
+
+    /// How columns are cut of which invocations take several side by side, `units` in all and `pitch`
+    /// a row: the units of a workgroup, and the rows of a piece.
+    fn cut_columns(&self, units: u64, pitch: u64, rows: u64) -> (u64, u64) {
+        let parallelism = u64::from(self.builder.target.parallelism);
+        // So many share a column as fill the device, and as read a line of neighbouring rows;
+        // what is left of the workgroup reads a line of a row.
+        let (workgroup, line) = (self.builder.workgroup(), self.tuning.line);
+        let max_threads = workgroup / line.min(pitch).next_power_of_two().min(workgroup);
+        let enough = (parallelism / units).min(rows / self.tuning.min_blocks);
+        let shared = enough.max((line / pitch).min(rows)).max(1);
+        let threads = shared.min(max_threads).min(self.tuning.max_threads_per_column);
+        let threads = 1 << threads.ilog2();
+        let to_fill =
+            (parallelism / (units * threads)).min(rows / (threads * self.tuning.min_rows));
+        let to_end = rows.div_ceil(threads * self.builder.max_iterations());
+        (workgroup / threads, rows.div_ceil(to_fill.max(to_end).max(1)))
     }
 
     /// As [`Planner::columns`], where positions are wanted.
@@ -455,20 +476,10 @@ impl Planner<'_, '_> {
         e: Extents,
         steps: Steps,
     ) -> Result<()> {
-        let parallelism = u64::from(self.builder.target.parallelism);
-        let (workgroup, line) = (self.builder.workgroup(), self.tuning.line);
         // Results of an output vector.
         let vector = if self.builder.item() == 8 { 2 } else { 4 };
         let (vectors, pitch) = ((e.outer * e.inner).div_ceil(vector), e.inner.div_ceil(vector));
-        let max_threads = workgroup / line.min(pitch).next_power_of_two().min(workgroup);
-        let enough = (parallelism / vectors).min(e.n / self.tuning.min_blocks);
-        let shared = enough.max((line / pitch).min(e.n)).max(1);
-        let threads = shared.min(max_threads).min(self.tuning.max_threads_per_column);
-        let threads = 1 << threads.ilog2();
-        let to_fill =
-            (parallelism / (vectors * threads)).min(e.n / (threads * self.tuning.min_rows));
-        let to_end = e.n.div_ceil(threads * self.builder.max_iterations());
-        let chunk = e.n.div_ceil(to_fill.max(to_end).max(1));
+        let (tile, chunk) = self.cut_columns(vectors, pitch, e.n);
         let splits = e.n.div_ceil(chunk);
         let (to, purpose) = match splits {
             1 => (target, "maxima of columns"),
@@ -478,7 +489,6 @@ impl Planner<'_, '_> {
         let (range, base) = self.builder.range(source, elements);
         let (result, result_base) = self.builder.range(to, outputs);
         let (mut sources, mut results) = (vec![range], vec![result]);
-        let tile = workgroup / threads;
         let columns = columns::Params {
             base,
             outputs: outputs as u32,
@@ -493,7 +503,7 @@ impl Planner<'_, '_> {
         let ends = [(source, elements), (to, outputs)];
         let found = self.found.as_ref().expect("positions are wanted");
         let positions = found.bind(self.builder, ends, steps, &mut sources, &mut results);
-        let params = ColumnsParams { columns, padding: [0; 2], positions };
+        let params = columns_index::Params { columns, padding: [0; 2], positions };
         let aligned = [base.into(), e.inner, result_base.into()];
         let aligned = aligned.iter().all(|x: &u64| x.is_multiple_of(vector));
         let shader = self.builder.shader(&COLUMNS_INDEX).with("aligned", aligned);
@@ -526,26 +536,14 @@ impl Planner<'_, '_> {
             let repeats = wanted.min(e.n / self.tuning.min_widened_rows) / unit * unit;
             width = e.inner * repeats.max(1);
         }
-        let special = self.tuning.special.and_then(|s| s.columns(self.builder, e, at, width));
+        let special = self.tuning.special.and_then(|s| (s.columns)(self.builder, e, at, width));
         if let Some((kernel, cut)) = special {
             return self.push_columns(kernel, source, target, e, cut);
         }
         let rows = matrix.div_ceil(width);
         let (blocks, pitch) = ((e.outer * width).div_ceil(block), width.div_ceil(block));
-        // So many share a column as fill the device, and as read a line of neighbouring rows;
-        // what is left of the workgroup reads a line of a row.
-        let (workgroup, line) = (self.builder.workgroup(), self.tuning.line);
-        let max_threads = workgroup / line.min(pitch).next_power_of_two().min(workgroup);
-        let enough = (parallelism / blocks).min(rows / self.tuning.min_blocks);
-        let shared = enough.max((line / pitch).min(rows)).max(1);
-        let threads = shared.min(max_threads).min(self.tuning.max_threads_per_column);
-        let threads = 1 << threads.ilog2();
-        let to_fill =
-            (parallelism / (blocks * threads)).min(rows / (threads * self.tuning.min_rows));
-        let to_end = rows.div_ceil(threads * self.builder.max_iterations());
-        let chunk = rows.div_ceil(to_fill.max(to_end).max(1));
-        let splits = rows.div_ceil(chunk);
-        let cut = Cut { width, chunk, splits, tile: workgroup / threads };
+        let (tile, chunk) = self.cut_columns(blocks, pitch, rows);
+        let cut = Cut { width, chunk, splits: rows.div_ceil(chunk), tile };
         self.push_columns(&COLUMNS, source, target, e, cut)
     }
 

@@ -1,28 +1,27 @@
-//! `shaders/reduce/rows.wgsl`: the maximum of contiguous rows.
-
-use bytemuck::{Pod, Zeroable};
+//! `shaders/reduce/rows.wgsl`: the maximum of contiguous rows, and where it is.
 
 use super::clear_word;
+use super::positions::{Launch, Out, Positions, each_part};
 use crate::plan::{Call, Kernel, Lines, Placement, Shader, first_params};
 use crate::tensor::key::{KeyOrder, Lane, Ranking, with_order};
 use crate::threads;
 use crate::vector::{self, Elements, PARALLEL_FROM};
+use crate::wgsl::params;
 
-/// The maximum of each row, or of each piece of one.
-pub(crate) static ROWS: Kernel =
-    Kernel::new("reduce_rows", "reduce/rows", run).in_place(reads_rows_or_runs);
+/// The maximum of each row, or of each piece of one. `positions`: and where it is.
+/// `from_positions`: the elements are what an earlier launch has found.
+pub(crate) static ROWS: Kernel = Kernel::new::<Params>("reduce_rows", "reduce/rows", run)
+    .flags(&["positions", "from_positions"])
+    .only(|_, flags| flags != 2)
+    .in_place(reads_in_place);
 
 /// Elements of runs that are worth a call each.
 const MIN_RUN: usize = 64;
 
-fn reads_rows_or_runs(params: &[u32], view: &Placement) -> bool {
-    view.run() >= MIN_RUN || reads_in_place(params, view)
-}
-
-/// Rows without gaps, for a kernel whose parameters begin with those of rows.
-pub(super) fn reads_in_place(params: &[u32], view: &Placement) -> bool {
+/// Rows without gaps, or runs of them.
+fn reads_in_place(shader: &Shader, params: &[u32], view: &Placement) -> bool {
     let p: &Params = first_params(params);
-    view.has_lines(p.base, p.len)
+    view.has_lines(p.base, p.len) || !shader.is("positions") && view.run() >= MIN_RUN
 }
 
 /// How rows are cut.
@@ -36,18 +35,28 @@ pub(super) struct Cut {
     pub splits: u64,
 }
 
-/// As the shader's `Params`, field for field.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
-pub(super) struct Params {
-    pub base: u32,
-    pub rows: u32,
-    pub len: u32,
-    pub splits: u32,
-    pub chunk: u32,
-    pub threads_per_row: u32,
-    pub result_base: u32,
-    pub ranking: Ranking,
+params! {
+    pub(crate) struct Params {
+        /// Where the first row begins in the source, in elements.
+        pub base: u32,
+        /// Rows.
+        pub rows: u32,
+        /// Elements of a row.
+        pub len: u32,
+        /// Pieces of a row.
+        pub splits: u32,
+        /// Elements of a piece; the last one of a row may have fewer. In software/short_rows: rows
+        /// of an invocation, which fill whole words.
+        pub chunk: u32,
+        /// Invocations that share a piece, a power of two.
+        pub threads_per_row: u32,
+        /// Where the first result goes, in elements.
+        pub result_base: u32,
+        pub ranking: Ranking,
+        pub padding: [u32; 3],
+        /// Used with `positions` alone.
+        pub positions: Positions,
+    }
 }
 
 /// Bytes of rows that a thread takes at a time.
@@ -55,11 +64,17 @@ const MIN_PART: usize = 32 << 10;
 const MAX_PART: usize = 1 << 20;
 
 pub(crate) fn run(shader: &Shader, mut call: Call<'_, '_>) {
-    let params: &Params = call.params();
-    with_order!(shader.element, params.ranking, order => {
-        let lines = call.lines(params.base, params.len);
-        let (source, result) = call.one();
-        reduce(order, params, source, lines, result);
+    let p: &Params = call.params();
+    let lines = call.lines(p.base, p.len);
+    with_order!(shader.element, p.ranking, order => {
+        if shader.is("positions") {
+            let results = (lines, (p.rows * p.splits) as usize);
+            let (launch, values, positions) = Launch::new(order, &p.positions, results, &mut call);
+            launch.rows(p, values, positions);
+        } else {
+            let (source, result) = call.one();
+            reduce(order, p, source, lines, result);
+        }
     });
 }
 
@@ -114,7 +129,75 @@ fn reduce<O: KeyOrder>(
 
 /// How many units of so many bytes a thread takes of all: so few that all threads are busy to the
 /// end, and so many that streams of them run.
-pub(super) fn part(bytes: usize, unit: usize) -> usize {
+fn part(bytes: usize, unit: usize) -> usize {
     let some = (bytes / (8 * threads::count())).clamp(MIN_PART, MAX_PART);
     (some / unit.max(1)).max(1)
+}
+
+/// Short rows whose places are found together.
+const BATCH_ROWS: usize = 256;
+/// Bytes of the longest ones, of which several stay in a cache.
+const SHORT: usize = 32 << 10;
+/// Bytes of the chunks of a long row, of which one is looked through.
+const CHUNK: usize = 2 << 10;
+
+impl<O: KeyOrder> Launch<'_, O> {
+    fn rows(&self, p: &Params, values: &mut [O::Key], positions: &mut [u32]) {
+        let (len, splits, chunk) = (p.len as usize, p.splits as usize, p.chunk as usize);
+        let (first, outputs) = (p.result_base as usize, (p.rows * p.splits) as usize);
+        clear_word(values, first + outputs);
+        let values = &mut values[first..first + outputs];
+        let unit = chunk.min(len).max(1);
+        let elements = outputs * unit;
+        let item = size_of::<O::Key>();
+        let count = part(elements * item, unit * item);
+        each_part(elements, count, values, positions, |first, mut out| {
+            if splits == 1 && len * item <= SHORT {
+                return self.batches(len, first, &mut out);
+            }
+            for i in 0..out.values.len() {
+                let (row, skipped) = ((first + i) / splits, (first + i) % splits * chunk);
+                let begin = self.lines.begin(row);
+                let piece = &self.source[begin + skipped..][..chunk.min(len - skipped)];
+                let place = skipped + self.long(piece);
+                self.store(&mut out, i, begin + place, place);
+            }
+        });
+    }
+
+    /// Short rows from one on.
+    fn batches(&self, len: usize, first: usize, out: &mut Out<'_, O::Key>) {
+        let mut places = [0; BATCH_ROWS];
+        let mut done = 0;
+        while done < out.values.len() {
+            let together = self.lines.together(first + done).min(BATCH_ROWS);
+            let places = &mut places[..together.min(out.values.len() - done)];
+            let begin = self.lines.begin(first + done);
+            let rows = &self.source[begin..][..places.len() * len];
+            vector::places(self.order, rows, len, self.positions.last(), places);
+            for (i, &place) in places.iter().enumerate() {
+                self.store(out, done + i, begin + i * len + place as usize, place as usize);
+            }
+            done += places.len();
+        }
+    }
+
+    /// The place of the maximum of a row: that of each chunk is found as if it were a row.
+    fn long(&self, row: &[O::Key]) -> usize {
+        let chunk = CHUNK / size_of::<O::Key>();
+        let mut maxima = vec![O::Key::LOWEST; row.len().div_ceil(chunk)];
+        let (items, rest) = row.split_at(row.len() / chunk * chunk);
+        let (whole, last) = maxima.split_at_mut(items.len() / chunk);
+        vector::rows(Elements(self.order), items, chunk, whole);
+        vector::rows(Elements(self.order), rest, rest.len(), last);
+        let first = self.place(&maxima) * chunk;
+        first + self.place(&row[first..row.len().min(first + chunk)])
+    }
+
+    /// The place of the maximum of some items.
+    fn place(&self, items: &[O::Key]) -> usize {
+        let mut place = [0];
+        vector::places(self.order, items, items.len(), self.positions.last(), &mut place);
+        place[0] as usize
+    }
 }

@@ -25,7 +25,7 @@ pub(crate) struct Tuning {
     /// Rows that are left then, at least.
     pub min_widened_rows: u64,
     /// Kernels that replace the general ones where they fit.
-    pub special: Option<&'static dyn Special>,
+    pub special: Option<Special>,
 }
 
 /// Where invocations coalesce their accesses. Narrow columns are widened where one workgroup may not
@@ -53,15 +53,10 @@ pub(crate) const CPU: Tuning = Tuning {
 };
 
 /// Kernels for some reductions, in the place of the general ones.
-pub(crate) trait Special: std::fmt::Debug + Sync {
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Special {
     /// For rows: the kernel, and how many of them an invocation has.
-    fn rows(&self, builder: &Builder<'_>, e: Extents, at: Start) -> Option<(&'static Kernel, u64)>;
-    /// For columns of a matrix that is `width` columns wide: the kernel, and how it cuts them.
-    fn columns(
-        &self,
-        builder: &Builder<'_>,
-        e: Extents,
-        at: Start,
-        width: u64,
-    ) -> Option<(&'static Kernel, Cut)>;
+    pub rows: fn(&Builder<'_>, Extents, Start) -> Option<(&'static Kernel, u64)>,
+    /// For columns of a matrix of some width: the kernel, and how it cuts them.
+    pub columns: fn(&Builder<'_>, Extents, Start, u64) -> Option<(&'static Kernel, Cut)>,
 }

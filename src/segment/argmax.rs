@@ -1,4 +1,5 @@
-//! `shaders/segment/argmax.wgsl`: the rows that have the maxima of segments.
+//! The rows that have the maxima of ascending segments, among all rows or among those that earlier
+//! launches carried.
 
 use std::ops::Range;
 
@@ -6,26 +7,10 @@ use bytemuck::cast_slice;
 
 use super::chunks::{self, Part, Visit, all_columns};
 use super::params::Params;
-use crate::plan::{Call, Kernel, Shader};
-use crate::tensor::ElementType;
-use crate::tensor::key::{KeyOrder, Lane, with_order};
+use crate::plan::Call;
+use crate::tensor::key::{KeyOrder, Lane};
 
-/// The rows of the maxima of ascending segments, among all rows or among those that earlier
-/// launches carried.
-pub(super) static ARGMAX: Kernel =
-    Kernel::new("segment_argmax", "segment/argmax", run).flags(&["from_carry", "single"]);
-
-/// Rows of a tile that an invocation looks at: `RUN` of the shader.
-pub(super) const fn run_rows(element: ElementType) -> u64 {
-    if element.size() == 8 { 1 } else { 3 }
-}
-
-fn run(shader: &Shader, call: Call<'_, '_>) {
-    let p: &Params = call.params();
-    with_order!(shader.element, p.ranking, order => rows(order, call));
-}
-
-fn rows(order: impl KeyOrder, call: Call<'_, '_>) {
+pub(super) fn rows(order: impl KeyOrder, call: Call<'_, '_>) {
     let p: &Params = call.params();
     let candidates = call.sources.get(2).map(|bytes| cast_slice(bytes));
     let source = cast_slice(call.sources[0]);

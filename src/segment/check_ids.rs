@@ -1,30 +1,38 @@
 //! `shaders/segment/check_ids.wgsl`: what is wrong with ids or offsets, and how many rows belong to
 //! no segment.
 
-use bytemuck::{Pod, Zeroable};
-
 use super::{SegmentMax, Segments};
 use crate::plan::{Call, Kernel, Shader};
+use crate::wgsl::params;
 
 /// The status of ids or offsets.
 pub(super) static CHECK_IDS: Kernel =
-    Kernel::new("segment_check_ids", "segment/check_ids", run).untyped();
+    Kernel::new::<Params>("segment_check_ids", "segment/check_ids", run)
+        .constants(&[("ANY_ORDER", |_| ANY_ORDER.into()), ("OFFSETS", |_| OFFSETS.into())])
+        .untyped();
 
-/// As the shader's `Params`, field for field.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
-pub(super) struct Params {
-    pub count: u32,
-    pub chunk: u32,
-    pub base: u32,
-    pub id_words: u32,
-    pub sign: u32,
-    pub form: u32,
-    pub rows: u32,
-    pub segments: u32,
-    pub counted: u32,
-    pub last: u32,
-    pub padding: [u32; 2],
+params! {
+    pub(super) struct Params {
+        /// Ids.
+        pub count: u32,
+        /// Ids of an invocation.
+        pub chunk: u32,
+        /// Where they begin, in ids.
+        pub base: u32,
+        /// Words of an id: 1 or 2.
+        pub id_words: u32,
+        /// The sign in the highest word of an id: 0 where ids are unsigned.
+        pub sign: u32,
+        /// What they are: 0 in ascending order, or `ANY_ORDER` or `OFFSETS`.
+        pub form: u32,
+        pub rows: u32,
+        pub segments: u32,
+        /// Ids at the begin that the launch before has counted: 0 or 1.
+        pub counted: u32,
+        /// 1: no launch follows.
+        pub last: u32,
+        pub padding: [u32; 2],
+    }
 }
 
 const ANY_ORDER: u32 = 1;

@@ -4,6 +4,7 @@ use std::marker::PhantomData;
 
 use bytemuck::cast_slice;
 
+use super::argmax;
 use super::chunks;
 use super::maxima::{Items, Maxima, Words};
 use super::params::Params;
@@ -12,15 +13,21 @@ use crate::tensor::ElementType;
 use crate::tensor::key::{KeyOrder, with_order};
 use crate::vector::Elements;
 
-/// The maxima of ascending segments, element by element: of the rows, or of what earlier launches
-/// carried.
-pub(super) static ELEMENTS: Kernel = Kernel::new("segment_elements", "segment/elements", run)
-    .flags(&["from_carry", "single"])
-    .only(has);
+/// The maxima of ascending segments, element by element, or with `argmax` their rows: among all rows,
+/// or among what earlier launches carried.
+pub(super) static ELEMENTS: Kernel =
+    Kernel::new::<Params>("segment_elements", "segment/elements", run)
+        .constants(&[("RUN", |shader| run_rows(shader.element, shader.is("argmax")))])
+        .flags(&["from_carry", "single", "argmax"])
+        .only(has);
 
-/// Rows of a tile that an invocation looks at: `RUN` of the shader.
-pub(super) const fn run_rows(element: ElementType) -> u64 {
-    if element.size() == 8 { 3 } else { 5 }
+/// Rows of a tile that an invocation looks at: as many as workgroup memory holds.
+pub(super) const fn run_rows(element: ElementType, argmax: bool) -> u64 {
+    match (argmax, element.size()) {
+        (false, 8) | (true, ..8) => 3,
+        (false, _) => 5,
+        (true, _) => 1,
+    }
 }
 
 /// Whether results go by way of items: several elements share a word.
@@ -28,14 +35,18 @@ pub(super) const fn is_packed(element: ElementType) -> bool {
     element.size() < 4
 }
 
-/// The carry list of other elements than packed ones holds elements, which are read as the rows.
+/// The carry list of other elements than packed ones holds elements, which are read as the rows, or
+/// candidates.
 fn has(element: ElementType, flags: Flags) -> bool {
-    is_packed(element) || flags & 1 == 0
+    is_packed(element) || flags & 1 == 0 || flags & 4 > 0
 }
 
 pub(crate) fn run(shader: &Shader, call: Call<'_, '_>) {
-    let from_carry = shader.is("from_carry");
     let p: &Params = call.params();
+    if shader.is("argmax") {
+        return with_order!(shader.element, p.ranking, order => argmax::rows(order, call));
+    }
+    let from_carry = shader.is("from_carry");
     with_order!(shader.element, p.ranking, order => maxima(order, from_carry, call));
 }
 

@@ -1,26 +1,30 @@
 //! `shaders/segment/expand_offsets.wgsl`: ids from offsets.
 
-use bytemuck::{Pod, Zeroable};
-
 use super::params::NO_SEGMENT;
 use crate::plan::{Call, Kernel, Shader};
+use crate::wgsl::params;
 
 /// The segment of each row, from offsets.
 pub(super) static EXPAND_OFFSETS: Kernel =
-    Kernel::new("segment_expand_offsets", "segment/expand_offsets", run).untyped();
+    Kernel::new::<Params>("segment_expand_offsets", "segment/expand_offsets", run).untyped();
 
-/// As the shader's `Params`, field for field.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
-pub(super) struct Params {
-    pub rows: u32,
-    pub first_row: u32,
-    pub chunk: u32,
-    pub chunks: u32,
-    pub segments: u32,
-    pub base: u32,
-    pub offset_words: u32,
-    pub result_base: u32,
+params! {
+    pub(super) struct Params {
+        /// Rows, and the number of the first of them.
+        pub rows: u32,
+        pub first_row: u32,
+        /// Rows of a chunk, which is one invocation's, and chunks.
+        pub chunk: u32,
+        pub chunks: u32,
+        /// Segments; there is one offset more, which ends the last of them.
+        pub segments: u32,
+        /// Where the offsets begin, in offsets.
+        pub base: u32,
+        /// Words of an offset, which is signed: 1 or 2.
+        pub offset_words: u32,
+        /// Where the ids begin, in words.
+        pub result_base: u32,
+    }
 }
 
 fn run(_: &Shader, mut call: Call<'_, '_>) {

@@ -1,33 +1,46 @@
 //! `shaders/segment/finish.wgsl`: elements and indices from items.
 
-use bytemuck::{Pod, Zeroable, cast_slice, cast_slice_mut};
+use bytemuck::{cast_slice, cast_slice_mut};
 
 use crate::plan::{Call, Kernel, Shader};
 use crate::tensor::key::{Key, KeyOrder, Ranking, with_order};
 use crate::threads;
+use crate::wgsl::params;
 
 /// Elements from items or, with `argmax`, elements and indices.
 pub(super) static FINISH: Kernel =
-    Kernel::new("segment_finish", "segment/finish", run).flags(&["argmax"]);
+    Kernel::new::<Params>("segment_finish", "segment/finish", run).flags(&["argmax"]);
 
-/// As the shader's `Params`, field for field.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
-pub(super) struct Params {
-    pub item_words: u32,
-    pub outputs: u32,
-    pub result_base: u32,
-    pub ranking: Ranking,
-    pub empty_low: u32,
-    pub empty_high: u32,
-    pub base: u32,
-    pub rows: u32,
-    pub first_row: u32,
-    pub inner: u32,
-    pub index_base: u32,
-    pub index_words: u32,
-    pub padding: [u32; 3],
-    pub by_inner: [u32; 4],
+params! {
+    pub(super) struct Params {
+        /// Words of an item: a key, the high word first, and a mark; with `argmax`, the last word
+        /// is the complement of a row. Where it is 0, the segment has no rows.
+        pub item_words: u32,
+        /// Results.
+        pub outputs: u32,
+        /// Where they begin, in elements.
+        pub result_base: u32,
+        pub ranking: Ranking,
+        /// The key of a segment without rows, and its high word in types of 64 bits.
+        pub empty_low: u32,
+        pub empty_high: u32,
+        /// The rest belongs to `argmax`. Where the rows begin in the source, in elements.
+        pub base: u32,
+        /// Rows of the source.
+        pub rows: u32,
+        /// The number of the first of them.
+        pub first_row: u32,
+        /// Elements of a row.
+        pub inner: u32,
+        /// Where the indices begin, in indices.
+        pub index_base: u32,
+        /// Words of an index: 1 or 2.
+        pub index_words: u32,
+        pub padding: [u32; 3],
+        /// The divisor of `inner`. On lavapipe the launch takes 1.3 times as long if it comes
+        /// first.
+        pub by_inner: [u32; 4],
+    }
 }
 
 fn run(shader: &Shader, call: Call<'_, '_>) {

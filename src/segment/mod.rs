@@ -20,8 +20,9 @@ mod widen_ids;
 pub(crate) use blocks::run as run_blocks;
 pub(crate) use elements::run as run_elements;
 pub(crate) use ids::Ids;
+pub(crate) use params::Params;
 pub(crate) use planner::plan;
-pub(crate) use tuning::{CPU, HARDWARE, Special, Tuning};
+pub(crate) use tuning::{CPU, HARDWARE, Tuning};
 
 use crate::error::{Error, Result};
 use crate::plan::Kernel;
@@ -29,10 +30,9 @@ use crate::tensor::key::{Extremum, Nan, finite_bits, infinite_bits};
 use crate::tensor::{ElementType, Tensor, TensorDesc};
 
 /// The kernels of this room.
-pub(crate) static KERNELS: [&Kernel; 8] = [
+pub(crate) static KERNELS: [&Kernel; 7] = [
     &blocks::BLOCKS,
     &elements::ELEMENTS,
-    &argmax::ARGMAX,
     &scatter::SCATTER,
     &finish::FINISH,
     &expand_offsets::EXPAND_OFFSETS,

@@ -1,44 +1,66 @@
-//! `shaders/segment/params.wgsl` and `ids.wgsl`: what kernels are given that take rows with ids.
+//! What kernels are given that take rows with ids.
 
 use std::ops::Range;
 
-use bytemuck::{Pod, Zeroable};
-
 use crate::tensor::key::Ranking;
+use crate::wgsl::params;
 
-/// As the shaders' `Params`, field for field.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
-pub(super) struct Params {
-    pub base: u32,
-    pub rows: u32,
-    pub inner: u32,
-    pub columns: u32,
-    pub chunk: u32,
-    pub chunks: u32,
-    pub segments: u32,
-    pub first_segment: u32,
-    pub ids_base: u32,
-    pub id_words: u32,
-    pub result_base: u32,
-    pub carry_base: u32,
-    pub carry_ids_base: u32,
-    pub candidates_base: u32,
-    pub last: u32,
-    pub item_words: u32,
-    pub word: u32,
-    pub first_row: u32,
-    pub last_row: u32,
-    pub ranking: Ranking,
-    pub width: u32,
-    pub runs: u32,
-    pub run_rows: u32,
-    pub tile: u32,
-    pub tiles: u32,
-    pub padding: [u32; 2],
-    pub by_columns: [u32; 4],
-    pub by_width: [u32; 4],
-    pub by_parts: [u32; 4],
+params! {
+    /// The parameters of kernels that take rows with ids.
+    pub(crate) struct Params {
+        /// Where the rows begin in the source, in elements.
+        pub base: u32,
+        /// Rows.
+        pub rows: u32,
+        /// Elements of a row.
+        pub inner: u32,
+        /// Parts of a row, each of which is one invocation's: blocks, column tiles or elements.
+        pub columns: u32,
+        /// Rows of a chunk, which one workgroup or invocation goes through; the last one may have
+        /// fewer.
+        pub chunk: u32,
+        /// Chunks.
+        pub chunks: u32,
+        /// Segments of the result.
+        pub segments: u32,
+        /// The id of the first of them.
+        pub first_segment: u32,
+        /// Where the ids begin, in ids.
+        pub ids_base: u32,
+        /// Words of an id: 1 or 2.
+        pub id_words: u32,
+        /// Where the result begins, in elements or, in scratch, in items.
+        pub result_base: u32,
+        /// Where this launch's part of the carry list begins, in elements or words.
+        pub carry_base: u32,
+        /// The same for the ids of the carry list.
+        pub carry_ids_base: u32,
+        /// In argmax: where the candidates begin, in words.
+        pub candidates_base: u32,
+        /// 1: no launch follows, so nothing is carried.
+        pub last: u32,
+        /// In scatter: words of an item, and which of them the launch finds.
+        pub item_words: u32,
+        pub word: u32,
+        /// The number of the launch's first row.
+        pub first_row: u32,
+        /// The number of the last row that there is.
+        pub last_row: u32,
+        pub ranking: Ranking,
+        /// In segment/groups: columns of a workgroup, and runs of rows that it has of each.
+        pub width: u32,
+        pub runs: u32,
+        /// In blocks: rows of a run.
+        pub run_rows: u32,
+        /// In segment/tiles: rows of a tile, and tiles of a chunk.
+        pub tile: u32,
+        pub tiles: u32,
+        pub padding: [u32; 2],
+        /// The divisors of `columns` and `width`, and of the number of workgroups that share a row.
+        pub by_columns: [u32; 4],
+        pub by_width: [u32; 4],
+        pub by_parts: [u32; 4],
+    }
 }
 
 /// Stands for the segment of a row whose id is out of range, and for no segment.

@@ -14,7 +14,7 @@ use crate::vector::{self, Load, Loop, PARALLEL_FROM, dispatch, merge_rows};
 /// A word of the items of all segments: the keys of the maxima or, with `argmax`, those by which
 /// candidates are compared, and then the rows.
 pub(super) static SCATTER: Kernel =
-    Kernel::new("segment_scatter", "segment/scatter", run).flags(&["argmax"]);
+    Kernel::new::<Params>("segment_scatter", "segment/scatter", run).flags(&["argmax"]);
 
 /// Rows that are sorted together: so many that their numbers take little memory.
 const BATCH: usize = 4 << 20;

@@ -27,8 +27,10 @@ pub(crate) struct Tuning {
     pub carry_blocks_of_group: u64,
     /// Ids that an invocation checks, or makes from offsets, at most.
     pub ids_per_thread: u64,
-    /// Kernels that replace the general ones where they fit.
-    pub special: Option<&'static dyn Special>,
+    /// A kernel for rows of one element that takes so many of them at once, and whole chunks.
+    pub unrolled: Option<(&'static Kernel, u64)>,
+    /// A kernel whose invocations own so many blocks of a row each.
+    pub column_tiles: Option<(&'static Kernel, u64)>,
 }
 
 /// Where invocations coalesce their accesses. 32 blocks are what the invocations of a warp read at
@@ -44,20 +46,11 @@ pub(crate) const HARDWARE: Tuning = Tuning {
     blocks_of_group: 32,
     carry_blocks_of_group: 2,
     ids_per_thread: 32,
-    special: None,
+    unrolled: None,
+    column_tiles: None,
 };
 
 /// The CPU backend cuts work among its threads itself, by chunks, and takes all columns of a row
 /// together: fewer parts of rows make shorter chunks.
 pub(crate) const CPU: Tuning =
     Tuning { blocks_of_group: 256, carry_blocks_of_group: 256, ..HARDWARE };
-
-/// Kernels for some segments, in the place of the general ones.
-pub(crate) trait Special: std::fmt::Debug + Sync {
-    /// For chunks of so many rows of one element each: the kernel, and how many rows it takes at
-    /// once. It is given whole chunks, of a multiple of so many rows.
-    fn single_elements(&self, chunk: u64) -> Option<(&'static Kernel, u64)>;
-
-    /// For rows of so many blocks: the kernel, and how many blocks of a row an invocation owns.
-    fn column_tiles(&self, blocks: u64) -> Option<(&'static Kernel, u64)>;
-}

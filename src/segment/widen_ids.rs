@@ -1,25 +1,29 @@
 //! `shaders/segment/widen_ids.wgsl`: ids of one word from those of 1 or 2 bytes.
 
-use bytemuck::{Pod, Zeroable};
-
 use crate::plan::{Call, Kernel, Shader};
 use crate::threads;
+use crate::wgsl::params;
 
 /// Ids of one word.
 pub(super) static WIDEN_IDS: Kernel =
-    Kernel::new("segment_widen_ids", "segment/widen_ids", run).untyped();
+    Kernel::new::<Params>("segment_widen_ids", "segment/widen_ids", run).untyped();
 
-/// As the shader's `Params`, field for field.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
-pub(super) struct Params {
-    pub count: u32,
-    pub chunk: u32,
-    pub base: u32,
-    pub bits: u32,
-    pub signed: u32,
-    pub result_base: u32,
-    pub padding: [u32; 2],
+params! {
+    pub(super) struct Params {
+        /// Ids.
+        pub count: u32,
+        /// Ids of an invocation.
+        pub chunk: u32,
+        /// Where they begin, in ids.
+        pub base: u32,
+        /// Bits of an id: 8 or 16.
+        pub bits: u32,
+        /// 1: ids are signed.
+        pub signed: u32,
+        /// Where the result begins, in words.
+        pub result_base: u32,
+        pub padding: [u32; 2],
+    }
 }
 
 fn run(_: &Shader, call: Call<'_, '_>) {

@@ -2,20 +2,21 @@
 //! its own (`shaders/software/gradient_rows.wgsl`), where on hardware each element looks for its
 //! windows.
 
-use bytemuck::{Pod, Zeroable, bytes_of, pod_collect_to_vec};
+use bytemuck::{bytes_of, pod_collect_to_vec};
 
-use crate::gradient::{Special, Tuning, Windows, run_sums};
+use crate::gradient::{Tuning, Windows, run_sums};
 use crate::plan::{Builder, Call, Kernel, Shader, divisor};
 use crate::pool::SpecialLaunch;
+use crate::wgsl::params;
 
 /// The kernels for gradients.
 pub(super) static KERNELS: [&Kernel; 1] = [&ROWS];
 
-pub(super) const TUNING: Tuning = Tuning { special: Some(&OwnRows) };
+pub(super) const TUNING: Tuning = Tuning { special: Some(launch) };
 
 /// Sums of the gradients of windows, added in the result. So it is not for elements of 16 bits,
 /// whose sums have 32.
-static ROWS: Kernel = Kernel::new("pool_gradient_rows", "software/gradient_rows", run)
+static ROWS: Kernel = Kernel::new::<Params>("pool_gradient_rows", "software/gradient_rows", run)
     .only(|element, _| element.is_float() && element.size() >= 4);
 
 /// Invocations that keep all cores busy.
@@ -25,26 +26,28 @@ const CLEARED: u64 = 8;
 /// How often a window may be read, by invocations that have neighbouring rows.
 const MAX_REREADS: u64 = 4;
 
-/// As the `Strips` of the shader, field for field.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
-struct Strips {
-    count: u32,
-    outer: u32,
-    places: u32,
-    size: u32,
-    rows: u32,
-    row_windows: u32,
-    padding: [u32; 2],
-    by_parts: [u32; 4],
-}
+params! {
+    /// How rows are cut into those of invocations.
+    struct Strips {
+        /// Invocations.
+        count: u32,
+        /// Places along the outer axis, and those of an invocation.
+        outer: u32,
+        places: u32,
+        /// Rows of a place, and of an invocation.
+        size: u32,
+        rows: u32,
+        /// Windows that begin with the same place of the first axis.
+        row_windows: u32,
+        padding: [u32; 2],
+        /// A divisor: the invocations of a place.
+        by_parts: [u32; 4],
+    }
 
-/// As the `Params` of the shader.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
-struct Params {
-    windows: Windows,
-    strips: Strips,
+    struct Params {
+        windows: Windows,
+        strips: Strips,
+    }
 }
 
 fn run(shader: &Shader, call: Call<'_, '_>) {
@@ -52,22 +55,17 @@ fn run(shader: &Shader, call: Call<'_, '_>) {
     run_sums(shader, &params.windows, call);
 }
 
-#[derive(Debug)]
-struct OwnRows;
-
-impl Special for OwnRows {
-    fn sums(&self, builder: &Builder<'_>, windows: &Windows) -> Option<SpecialLaunch> {
-        if builder.item() < 4 || !windows.all_have_elements() {
-            return None;
-        }
-        let strips = strips(builder, windows)?;
-        let params = Params { windows: *windows, strips };
-        Some(SpecialLaunch {
-            shader: builder.shader(&ROWS),
-            params: pod_collect_to_vec(bytes_of(&params)),
-            invocations: strips.count.into(),
-        })
+fn launch(builder: &Builder<'_>, windows: &Windows) -> Option<SpecialLaunch> {
+    if builder.item() < 4 || !windows.all_have_elements() {
+        return None;
     }
+    let strips = strips(builder, windows)?;
+    let params = Params { windows: *windows, strips };
+    Some(SpecialLaunch {
+        shader: builder.shader(&ROWS),
+        params: pod_collect_to_vec(bytes_of(&params)),
+        invocations: strips.count.into(),
+    })
 }
 
 /// The rows of each invocation, if few enough of them are enough.

@@ -1,21 +1,20 @@
 //! Pools on software adapters: which windows slide along lines, and how far an invocation slides.
 
-use bytemuck::bytes_of;
+use bytemuck::{Zeroable, bytes_of, pod_collect_to_vec};
 
-use super::sliding_window::{INDEX, IndexParams, MAXIMUM, MaximumParams};
-use super::sliding_window::{Over, SlidingWindow, Strips};
+use super::sliding_window::{Over, SLIDING_WINDOW, SlidingParams, SlidingWindow, Strips};
 use crate::plan::{Builder, Kernel, Shader, divisor};
 use crate::pool::{Axis, Group, HARDWARE, Numbering, Params, Special, SpecialLaunch, Tuning};
 
 /// The kernels for pools.
-pub(super) static KERNELS: [&Kernel; 2] = [&MAXIMUM, &INDEX];
+pub(super) static KERNELS: [&Kernel; 1] = [&SLIDING_WINDOW];
 
 /// On lavapipe 9 taps in a loop take 3 to 4 times as long as the same in a specialised text.
 pub(super) const TUNING: Tuning = Tuning {
     loop_cost: 3,
     max_tile_taps: 0,
     max_gradient_taps: 0,
-    special: Some(&SlidingWindows),
+    special: Some(Special { fits, launch }),
     ..HARDWARE
 };
 
@@ -42,9 +41,6 @@ const MAX_HELD_BESIDE: usize = 12;
 const STEPS: u64 = 448;
 const INVOCATIONS: u64 = 512;
 
-#[derive(Debug)]
-struct SlidingWindows;
-
 /// A sliding window, and how the lines lie that it slides along.
 struct Choice {
     window: SlidingWindow,
@@ -52,59 +48,33 @@ struct Choice {
     unaligned_result: bool,
 }
 
-impl Special for SlidingWindows {
-    fn fits(&self, builder: &Builder<'_>, group: &Group) -> bool {
-        choose(builder, group, 0, 0, MAX_READS).is_some()
-    }
-
-    fn maxima(
-        &self,
-        builder: &Builder<'_>,
-        group: &Group,
-        params: &Params,
-    ) -> Option<SpecialLaunch> {
-        let (base, result_base) = (params.windows.base, params.result_base);
-        let choice = choose(builder, group, base, result_base, MAX_READS)?;
-        let (strips, invocations) = strips(builder, group, &choice.window);
-        let params = MaximumParams { pool: *params, strips };
-        let shader = choice
-            .shader(builder, &MAXIMUM)
-            .with("unaligned_source", choice.unaligned_source)
-            .with("unaligned_result", choice.unaligned_result);
-        Some(SpecialLaunch { shader, params: words(bytes_of(&params)), invocations })
-    }
-
-    /// Of elements of a word, and of lines of whole blocks.
-    fn index(
-        &self,
-        builder: &Builder<'_>,
-        group: &Group,
-        params: &Params,
-        numbering: &Numbering,
-    ) -> Option<SpecialLaunch> {
-        let (base, result_base) = (params.windows.base, params.result_base);
-        let choice = choose(builder, group, base, result_base, MAX_READS / 2)?;
-        if builder.item() != 4 || choice.unaligned_source {
-            return None;
-        }
-        let (strips, invocations) = strips(builder, group, &choice.window);
-        let params = IndexParams { pool: *params, numbering: *numbering, strips };
-        let shader = choice
-            .shader(builder, &INDEX)
-            .with("unaligned_result", choice.unaligned_result)
-            .with("wide", numbering.index_words == 2);
-        Some(SpecialLaunch { shader, params: words(bytes_of(&params)), invocations })
-    }
+fn fits(builder: &Builder<'_>, group: &Group) -> bool {
+    choose(builder, group, 0, 0, MAX_READS).is_some()
 }
 
-impl Choice {
-    fn shader(&self, builder: &Builder<'_>, kernel: &'static Kernel) -> Shader {
-        Shader { attributes: self.window.attributes(), ..builder.shader(kernel) }
+/// Indices are of elements of a word, and of lines of whole blocks.
+fn launch(
+    builder: &Builder<'_>,
+    group: &Group,
+    params: &Params,
+    numbering: Option<&Numbering>,
+) -> Option<SpecialLaunch> {
+    let max_reads = if numbering.is_some() { MAX_READS / 2 } else { MAX_READS };
+    let choice = choose(builder, group, params.windows.base, params.result_base, max_reads)?;
+    if numbering.is_some() && (builder.item() != 4 || choice.unaligned_source) {
+        return None;
     }
-}
-
-fn words(bytes: &[u8]) -> Vec<u32> {
-    bytemuck::pod_collect_to_vec(bytes)
+    let (strips, invocations) = strips(builder, group, &choice.window);
+    let shader = builder
+        .shader(&SLIDING_WINDOW)
+        .with("unaligned_source", choice.unaligned_source)
+        .with("unaligned_result", choice.unaligned_result)
+        .with("indices", numbering.is_some())
+        .with("wide", numbering.is_some_and(|numbering| numbering.index_words == 2));
+    let shader = Shader { attributes: choice.window.attributes(), ..shader };
+    let numbering = numbering.copied().unwrap_or(Numbering::zeroed());
+    let params = SlidingParams { pool: *params, numbering, strips };
+    Some(SpecialLaunch { shader, params: pod_collect_to_vec(bytes_of(&params)), invocations })
 }
 
 /// The window that slides along the lines of a group, if one can: for a source and a result that
@@ -212,11 +182,11 @@ mod tests {
             let tables = (&TUNING, &reduce::HARDWARE);
             let plan = pool::plan(&operator, &input, outputs, &windows, target, tables.0, tables.1);
             for launch in plan.unwrap().launches() {
-                if launch.shader().kernel != &MAXIMUM {
+                if launch.shader().kernel != &SLIDING_WINDOW {
                     gather += 1;
                     continue;
                 }
-                let params: &MaximumParams =
+                let params: &SlidingParams =
                     bytemuck::from_bytes(bytemuck::cast_slice(launch.params()));
                 assert_eq!(params.pool.windows.base % 4, 0);
                 assert_eq!(params.pool.result_base % 4, 0);

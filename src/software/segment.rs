@@ -1,18 +1,18 @@
 //! Segments on software adapters.
 
 use crate::plan::Kernel;
-use crate::segment::{HARDWARE, Special, Tuning, run_blocks, run_elements};
+use crate::segment::{HARDWARE, Params, Tuning, run_blocks, run_elements};
 
 /// The kernels for segments.
 pub(super) static KERNELS: [&Kernel; 2] = [&UNROLLED, &COLUMN_TILES];
 
 /// The maxima of segments of rows of one element, unrolled by [`ROWS`].
 static UNROLLED: Kernel =
-    Kernel::new("segment_unrolled", "software/segment_unrolled", run_elements).mixed();
+    Kernel::new::<Params>("segment_unrolled", "software/segment_unrolled", run_elements).mixed();
 
 /// The maxima of segments of rows of whole column tiles, of [`TILE`] blocks.
 static COLUMN_TILES: Kernel =
-    Kernel::new("segment_column_tiles", "software/segment_column_tiles", run_blocks);
+    Kernel::new::<Params>("segment_column_tiles", "software/segment_column_tiles", run_blocks);
 
 /// Launches cost more than long chunks of the carry list: on lavapipe a launch of 16 rows takes
 /// 30 µs, and one whose only invocation goes through 256 rows 42 µs. A workgroup whose invocations
@@ -22,7 +22,8 @@ pub(super) const TUNING: Tuning = Tuning {
     carry_min_chunk: 64,
     carry_last_chunk: 256,
     single: true,
-    special: Some(&Kernels),
+    unrolled: Some((&UNROLLED, ROWS)),
+    column_tiles: Some((&COLUMN_TILES, TILE)),
     ..HARDWARE
 };
 
@@ -33,16 +34,3 @@ const ROWS: u64 = 8;
 /// Blocks of a column tile: a cache line. On lavapipe 1,000,000 rows of 64 elements take 3.4 times as
 /// long block by block.
 const TILE: u64 = 4;
-
-#[derive(Debug)]
-struct Kernels;
-
-impl Special for Kernels {
-    fn single_elements(&self, chunk: u64) -> Option<(&'static Kernel, u64)> {
-        (chunk >= ROWS).then_some((&UNROLLED, ROWS))
-    }
-
-    fn column_tiles(&self, blocks: u64) -> Option<(&'static Kernel, u64)> {
-        blocks.is_multiple_of(TILE).then_some((&COLUMN_TILES, TILE))
-    }
-}

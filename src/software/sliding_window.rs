@@ -1,74 +1,60 @@
-//! `shaders/software/sliding_window_maximum.wgsl` and `sliding_window_index.wgsl`: what a loop over
-//! the taps of a window would do, without the loop, in texts that are specialised for a window.
+//! `shaders/software/sliding_window.wgsl`: what a loop over the taps of a window would do, without the
+//! loop, in texts that are specialised for a window.
 
 mod text;
 
-use bytemuck::{Pod, Zeroable};
-
 use crate::plan::{Attributes, Call, Kernel, Shader, Specialization};
-use crate::pool::{Numbering, Params, run_index, run_maxima};
+use crate::pool::{self, Numbering, Params};
+use crate::wgsl::params;
 
 /// Maxima of windows. `unaligned_source` and `unaligned_result`: lines begin and end with words,
-/// but not with blocks.
-pub(super) static MAXIMUM: Kernel =
-    Kernel::new("pool_sliding_window", "software/sliding_window_maximum", maximum)
-        .flags(&["unaligned_source", "unaligned_result"])
+/// but not with blocks. `indices`: where they are, too, of elements of a word. `wide`: indices have two
+/// words.
+pub(super) static SLIDING_WINDOW: Kernel =
+    Kernel::new::<SlidingParams>("pool_sliding_window", "software/sliding_window", run)
+        .flags(&["unaligned_source", "unaligned_result", "indices", "wide"])
+        .only(|element, flags| match flags & 4 {
+            0 => flags < 4,
+            _ => element.size() == 4 && flags & 1 == 0,
+        })
         .specialized(&Specialization {
-            write: |shader| SlidingWindow::of(shader).text(shader.element.size(), false),
+            write: |shader| {
+                SlidingWindow::of(shader).text(shader.element.size(), shader.is("indices"))
+            },
             samples,
         });
 
-/// Where they are, of elements of a word. `wide`: indices have two words.
-pub(super) static INDEX: Kernel =
-    Kernel::new("pool_sliding_window_index", "software/sliding_window_index", index)
-        .only(|element, _| element.size() == 4)
-        .flags(&["unaligned_result", "wide"])
-        .specialized(&Specialization {
-            write: |shader| SlidingWindow::of(shader).text(shader.element.size(), true),
-            samples,
-        });
-
-fn maximum(shader: &Shader, call: Call<'_, '_>) {
-    let params: &MaximumParams = call.params();
-    run_maxima(shader, &params.pool, call);
-}
-
-fn index(shader: &Shader, call: Call<'_, '_>) {
-    let params: &IndexParams = call.params();
-    run_index(shader, &params.pool, &params.numbering, call);
+fn run(shader: &Shader, call: Call<'_, '_>) {
+    let SlidingParams { pool, numbering, .. } = call.params();
+    pool::run(shader, pool, numbering, call);
 }
 
 fn samples() -> Vec<Attributes> {
     SlidingWindow::SAMPLES.iter().map(SlidingWindow::attributes).collect()
 }
 
-/// As the `Strips` of `shaders/software/sliding_window.wgsl`.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
-pub(super) struct Strips {
-    pub count: u32,
-    pub per_line: u32,
-    pub steps: u32,
-    pub per_invocation: u32,
-    pub by_per_line: [u32; 4],
-    pub by_inner: [u32; 4],
-}
+params! {
+    /// How lines are cut into strips.
+    pub(super) struct Strips {
+        /// Strips of all lines, and of one.
+        pub count: u32,
+        pub per_line: u32,
+        /// Steps of a strip; the last one of a line may have fewer.
+        pub steps: u32,
+        /// Strips of an invocation, which follow one another.
+        pub per_invocation: u32,
+        /// Divisors: `per_line`, and the inner axis in BREADTH blocks.
+        pub by_per_line: [u32; 4],
+        pub by_inner: [u32; 4],
+    }
 
-/// As the `Params` of `shaders/software/sliding_window_maximum.wgsl`.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
-pub(super) struct MaximumParams {
-    pub pool: Params,
-    pub strips: Strips,
-}
-
-/// As the `Params` of `shaders/software/sliding_window_index.wgsl`.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
-pub(super) struct IndexParams {
-    pub pool: Params,
-    pub numbering: Numbering,
-    pub strips: Strips,
+    pub(super) struct SlidingParams {
+        pub pool: Params,
+        /// Used with `indices` alone, which are distances from the first plane's first element:
+        /// row-major, without a modulus.
+        pub numbering: Numbering,
+        pub strips: Strips,
+    }
 }
 
 /// What a text knows of its window.
@@ -186,7 +172,7 @@ mod tests {
     #[test]
     fn a_shader_knows_its_window() {
         for window in SlidingWindow::SAMPLES {
-            let shader = Shader::new(&MAXIMUM, ElementType::F32, 64);
+            let shader = Shader::new(&SLIDING_WINDOW, ElementType::F32, 64);
             let shader = Shader { attributes: window.attributes(), ..shader };
             assert_eq!(SlidingWindow::of(&shader), window);
         }

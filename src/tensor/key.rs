@@ -9,9 +9,10 @@
 //! The same mappings in WGSL are in `shaders/common/element.wgsl`. In a caller's buffer on a device, a
 //! `bool` may be any byte there; on the host it is 0 or 1, which a tensor makes sure of.
 
-use bytemuck::{Pod, Zeroable};
+use bytemuck::Pod;
 
 use super::ElementType;
+use crate::wgsl::params;
 
 /// The effect of a NaN among the elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -35,15 +36,15 @@ pub enum Extremum {
     Minimum,
 }
 
-/// How elements become keys, in two words of a kernel's parameters.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
-pub(crate) struct Ranking {
-    /// The key of a NaN in 32 bits: all zeros or all ones, as in every other width.
-    pub nan_key: u32,
-    /// The bits in which keys for the minimum differ from those for the maximum: all bits, or the
-    /// only one of each `bool`. 0 where the maximum is wanted.
-    pub complement: u32,
+params! {
+    /// How elements become keys, in two words of a kernel's parameters.
+    pub(crate) struct Ranking: inline {
+        /// The key of a NaN in 32 bits: all zeros or all ones, as in every other width.
+        pub nan_key: u32,
+        /// The bits in which keys for the minimum differ from those for the maximum: all bits, or
+        /// the only one of each `bool`. 0 where the maximum is wanted.
+        pub complement: u32,
+    }
 }
 
 impl Ranking {

@@ -8,18 +8,22 @@
 //!   where the condition holds.
 //!
 //! Two packages stand for no file: `kernel` is the file that the text is made for, from which
-//! shared code takes the parameters and what is done at its own hooks; `generated` is written
-//! for one text.
+//! shared code takes what is done at its own hooks; `generated` is written for one text: the
+//! parameters, which are declared in Rust ([`params!`]), and more.
 
 mod condition;
 mod files;
 mod module;
+mod structure;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::OnceLock;
 
 pub(crate) use files::FILES;
 use module::{Item, Module};
+#[cfg(test)]
+pub(crate) use structure::Type;
+pub(crate) use structure::{Member, Params, Structure, Uniform, params, uniform};
 
 /// The text of the entry point `main` in a file such as `reduce/rows`, where the conditions
 /// that `holds` answers hold. `generated` are declarations that belong to this text alone.

@@ -44,12 +44,12 @@ const LAST_WORDS: Reached = &[
     "pool_sliding_window unaligned_result",
     "pool_sliding_window unaligned_source unaligned_result",
 ];
-const INDEX: Reached = &["pool_index"];
+const INDEX: Reached = &["pool_gather indices"];
 /// Positions by two launches, and by more.
-const TWO: Reached = &["pool_index to_positions", "pool_index from_positions"];
-const MORE: Reached = &["pool_index from_positions to_positions"];
+const TWO: Reached = &["pool_gather indices to_positions", "pool_gather indices from_positions"];
+const MORE: Reached = &["pool_gather indices from_positions to_positions"];
 /// Windows slide for positions where elements have a word.
-const SLIDING_INDEX: Reached = &["pool_index", "pool_sliding_window_index wide"];
+const SLIDING_INDEX: Reached = &["pool_gather indices", "pool_sliding_window indices wide"];
 
 /// What planners and drivers get wrong, and what random pools seldom are.
 struct Trap {
@@ -146,8 +146,11 @@ fn known_traps_agree_three_ways() {
     for Trap { hardware: by_hardware, software: by_software, index, shape, pool } in traps() {
         for indices in [None, Some(Indices::default())] {
             let op = Operator::from(pool.clone().indices(indices));
-            let general: Vec<&str> =
-                index.iter().copied().filter(|name| name.starts_with("pool_index")).collect();
+            let general: Vec<&str> = index
+                .iter()
+                .copied()
+                .filter(|name| name.starts_with("pool_gather indices"))
+                .collect();
             let expected = match indices {
                 None => [(&untiled, by_hardware), (&software, by_software), (&hardware, ANY)],
                 Some(_) => [(&untiled, &general[..]), (&software, index), (&hardware, ANY)],

@@ -25,7 +25,7 @@ use language::Language;
 Examples:
   wgmax shader
   wgmax shader reduce_rows u8
-  wgmax shader pool_index f32 --flag from_positions --workgroup 64
+  wgmax shader pool_gather f32 --flag indices --workgroup 64
   wgmax shader fill
   wgmax shader reduce_rows f32 --language hlsl
   wgmax shader --all shaders --language spirv")]

@@ -49,9 +49,9 @@ fn the_text_of_a_kernel_is_whole() {
     assert_ne!(text(&["reduce_rows", "u8", "--words"]), rows);
     let in_place = text(&["reduce_rows", "u8", "--in-place"]);
     assert!(rows.contains("var<storage, read> ") && !in_place.contains("var<storage, read> "));
-    let from = text(&["pool_index", "f32", "--flag", "from_positions"]);
+    let from = text(&["pool_gather", "f32", "--flag", "indices"]);
     assert_is_whole(&from);
-    assert_ne!(from, text(&["pool_index", "f32", "--flag", "to_positions"]));
+    assert_ne!(from, text(&["pool_gather", "f32", "--flag", "contiguous"]));
 }
 
 /// The list has all kernels, and each prints for every type in it.
@@ -96,7 +96,7 @@ fn what_does_not_exist_is_refused_with_what_there_is() {
     run(&["reduce_rows"], "needs a type: f32, f64, ");
     run(&["reduce_rows", "f12"], "there are f32, f64, ");
     run(&["reduce_rows", "f32", "--flag", "fast"], "it has none");
-    run(&["pool_index", "f32", "--flag", "fast"], "its flags are from_positions, to_positions");
+    run(&["pool_tile", "f32", "--flag", "fast"], "its flags are indices");
     run(&["fill", "f32"], "one text for all types");
     run(&["fill", "--words"], "leave them out");
     run(&["reduce_rows", "f32", "--workgroup", "100"], "power of two");
@@ -163,7 +163,7 @@ fn every_text_is_written_once_in_every_language() {
         }
     }
     assert!(stems.iter().all(|names| *names == stems[0]), "names differ by language");
-    for name in ["fill-u32", "reduce_rows-u8-words", "pool_index-f32-from_positions-in_place"] {
+    for name in ["fill-u32", "reduce_rows-u8-words", "pool_tile-f32-indices-in_place"] {
         assert!(stems[0].iter().any(|stem| stem == name), "{name} is not there");
     }
 }

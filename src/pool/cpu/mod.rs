@@ -14,65 +14,51 @@ use std::marker::PhantomData;
 
 use bytemuck::{cast_slice, cast_slice_mut};
 
-use super::params::{
-    BlockParams, GatherParams, IndexParams, Numbering, Params, TileIndexParams, TileParams, Windows,
-};
+use super::params::{BlockParams, GatherParams, Numbering, Params, TileParams, Windows};
 use crate::plan::{Call, Placement, Shader, first_params};
 use crate::tensor::ElementType;
 use crate::tensor::key::{Key, KeyOrder, Ranking, with_order};
 use crate::vector::Elements;
 use adapters::{Candidates, Indices, Located, Maxima, Output, Positions};
 
-/// `shaders/pool/maximum.wgsl`.
 pub(super) fn gather(shader: &Shader, call: Call<'_, '_>) {
-    let params: &GatherParams = call.params();
-    run_maxima(shader, &params.pool, call);
+    let GatherParams { pool, numbering, .. } = call.params();
+    run(shader, pool, numbering, call);
 }
 
 /// `shaders/pool/blocks.wgsl` and `register_tile.wgsl`.
 pub(super) fn blocks(shader: &Shader, call: Call<'_, '_>) {
     let params: &BlockParams = call.params();
-    run_maxima(shader, &params.pool, call);
+    maxima(shader, &params.pool, call);
 }
 
-/// `shaders/pool/tile_maximum.wgsl`.
 pub(super) fn tile(shader: &Shader, call: Call<'_, '_>) {
-    let params: &TileParams = call.params();
-    run_maxima(shader, &params.pool, call);
-}
-
-/// `shaders/pool/index.wgsl`.
-pub(super) fn index(shader: &Shader, call: Call<'_, '_>) {
-    let params: &IndexParams = call.params();
-    run_index(shader, &params.pool, &params.numbering, call);
-}
-
-/// `shaders/pool/tile_index.wgsl`.
-pub(super) fn tile_index(shader: &Shader, call: Call<'_, '_>) {
-    let params: &TileIndexParams = call.params();
-    run_index(shader, &params.pool, &params.numbering, call);
+    let TileParams { pool, numbering, .. } = call.params();
+    run(shader, pool, numbering, call);
 }
 
 /// Views whose axes have a pitch each: all that lines of elements need.
-pub(super) fn reads_in_place(params: &[u32], view: &Placement) -> bool {
+pub(super) fn reads_in_place(shader: &Shader, params: &[u32], view: &Placement) -> bool {
     let p: &Params = first_params(params);
-    p.windows.placed(view).is_some()
+    !shader.is("indices") && p.windows.placed(view).is_some()
+}
+
+/// The maxima of windows, or where they are.
+pub(crate) fn run(shader: &Shader, p: &Params, n: &Numbering, call: Call<'_, '_>) {
+    match shader.is("indices") {
+        true => with_order!(shader.element, p.ranking, order => find(order, p, n, call)),
+        false => maxima(shader, p, call),
+    }
 }
 
 /// The maxima of windows.
-pub(crate) fn run_maxima(shader: &Shader, p: &Params, mut call: Call<'_, '_>) {
+fn maxima(shader: &Shader, p: &Params, mut call: Call<'_, '_>) {
     let placed = call.view.and_then(|view| p.windows.placed(view));
     let p = &Params { windows: placed.unwrap_or(p.windows), ..*p };
     with_order!(shader.element, p.ranking, order => {
         let (source, result) = call.one();
-        maxima(order, p, source, result);
+        maxima_by(order, p, source, result);
     });
-}
-
-/// Where the maxima of windows are: the elements found and their indices, or positions for a
-/// later launch.
-pub(crate) fn run_index(shader: &Shader, p: &Params, n: &Numbering, call: Call<'_, '_>) {
-    with_order!(shader.element, p.ranking, order => find(order, p, n, call));
 }
 
 /// Where in a source the maxima of windows are; [`u32::MAX`] for a window without elements.
@@ -92,7 +78,7 @@ fn find_in<O: KeyOrder>(order: O, w: &Windows, source: &[O::Key], positions: &mu
     lines::run(w, Located(order), source, Positions::<O::Key>(positions, PhantomData));
 }
 
-fn maxima<O: KeyOrder>(order: O, p: &Params, source: &[O::Key], result: &mut [O::Key]) {
+fn maxima_by<O: KeyOrder>(order: O, p: &Params, source: &[O::Key], result: &mut [O::Key]) {
     let out = &mut result[p.result_base as usize..][..p.windows.outputs as usize];
     if planes::run(order, &p.windows, source, out) {
         return;
@@ -101,6 +87,8 @@ fn maxima<O: KeyOrder>(order: O, p: &Params, source: &[O::Key], result: &mut [O:
     lines::run(&p.windows, Elements(order), source, Maxima { out, order, empty });
 }
 
+/// Where the maxima of windows are: the elements found and their indices, or positions for a later
+/// launch.
 fn find<O: KeyOrder>(order: O, p: &Params, n: &Numbering, call: Call<'_, '_>) {
     let outputs = p.windows.outputs as usize;
     let source = cast_slice(call.sources[0]);

@@ -4,7 +4,6 @@
 use super::{DATA, Piece, Planner, RowIds, Rows};
 use crate::error::Result;
 use crate::plan::{Builder, Kernel, New, Range, Region, Shader, divisor};
-use crate::segment::argmax::{self, ARGMAX};
 use crate::segment::blocks::BLOCKS;
 use crate::segment::elements::{self, ELEMENTS, is_packed};
 
@@ -158,12 +157,11 @@ impl Planner<'_> {
         }
         let share = share.min(max_iterations).min(general.fit);
         let unrolled = self.inner == 1 && self.part(builder) == Part::Element && !from_carry;
-        let special = self.tuning.special.filter(|_| unrolled);
-        match special.and_then(|special| special.single_elements(share)) {
-            Some((kernel, at_once)) => {
+        match self.tuning.unrolled {
+            Some((kernel, at_once)) if unrolled && share >= at_once => {
                 cut(share / at_once * at_once, false, Team::EachWhole(kernel))
             }
-            None => Ok(general),
+            _ => Ok(general),
         }
     }
 
@@ -176,9 +174,11 @@ impl Planner<'_> {
             };
         }
         let blocks = self.inner / builder.block();
-        match self.tuning.special.and_then(|special| special.column_tiles(blocks)) {
-            Some((kernel, tile)) => Team::Each(Some(kernel), blocks / tile),
-            None => Team::Group(self.group(builder, level)),
+        match self.tuning.column_tiles {
+            Some((kernel, tile)) if blocks.is_multiple_of(tile) => {
+                Team::Each(Some(kernel), blocks / tile)
+            }
+            _ => Team::Group(self.group(builder, level)),
         }
     }
 
@@ -193,8 +193,8 @@ impl Planner<'_> {
                 };
                 (self.inner / builder.block(), most, 1)
             }
-            Part::Element => (self.inner, workgroup, elements::run_rows(builder.element)),
-            Part::Argmax => (self.inner, workgroup, argmax::run_rows(builder.element)),
+            Part::Element => (self.inner, workgroup, elements::run_rows(builder.element, false)),
+            Part::Argmax => (self.inner, workgroup, elements::run_rows(builder.element, true)),
         };
         // Columns are shared evenly.
         let width = columns.div_ceil(columns.div_ceil(most.min(workgroup)));
@@ -284,7 +284,9 @@ impl Planner<'_> {
                 let keys = from_carry && is_packed(builder.element);
                 builder.shader(&ELEMENTS).with("from_carry", keys)
             }
-            Part::Argmax => builder.shader(&ARGMAX).with("from_carry", from_carry),
+            Part::Argmax => {
+                builder.shader(&ELEMENTS).with("from_carry", from_carry).with("argmax", true)
+            }
         }
     }
 

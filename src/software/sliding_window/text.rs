@@ -14,8 +14,8 @@ import kernel::store_step;
 import package::common::block::{Acc, acc_add_keys, acc_pack};
 import package::common::key::key_max;
 import package::software::sliding_window::{ResultLines, Row, SourceLines, row, row_keys};
-import package::software::sliding_window_index::{Candidates, better, better_each};
-import package::software::sliding_window_index::{candidate, candidates, together};
+import package::software::sliding_window::{Candidates, better, better_each};
+import package::software::sliding_window::{candidate, candidates, together};
 ";
 
 /// What a column is where no positions are wanted, and the function that loads one of a row.

@@ -57,7 +57,9 @@ impl Aim {
             narrow.tuning = Some(self.tuning);
         }
         // Where positions are numbered every other one, so that launches begin anywhere.
-        let often = ["index", "scatter"].iter().any(|end| self.kernel().ends_with(end));
+        let often = ["index", "scatter"].iter().any(|end| self.kernel().ends_with(end))
+            || self.is("indices")
+            || self.is("positions");
         if random.once_in(if often { 2 } else { 4 }) {
             narrow.max_binding_size = Some(1000);
         }

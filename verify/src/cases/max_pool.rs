@@ -95,7 +95,7 @@ fn pooling(
     let tiles = kernel == "pool_tile_gradient";
     let long = aims && spatial < 3 && random.once_in(if tiles { 1 } else { 10 });
     let long = long.then(|| random.below(spatial) as usize);
-    let gathers = matches!(kernel, "pool_gather" | "pool_index");
+    let gathers = kernel == "pool_gather";
     // Several such lines, with a window at each place.
     let many = long.is_some() && gathers && random.once_in(2);
     let longest = match many {

@@ -40,7 +40,8 @@ pub(super) fn draft(
     let data = TensorDesc::new(t, shape)?;
     let indexed = match kernel {
         "" => random.once_in(3),
-        kernel => kernel.ends_with("_index"),
+        "fill" => false,
+        kernel => kernel.ends_with("_index") || aim.is_some_and(|aim| aim.is("positions")),
     };
     if indexed {
         let with = op.clone().indices(positions(random)).values(!random.once_in(4));

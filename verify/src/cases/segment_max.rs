@@ -93,7 +93,7 @@ pub(super) fn draft(
     };
     // A gradient from given rows, which several segments may have.
     let given = kernel == "unpool_scatter";
-    let argmax = given || kernel == "segment_argmax" || aim.is_some_and(|aim| aim.is("argmax"));
+    let argmax = given || aim.is_some_and(|aim| aim.is("argmax"));
     let op = op
         .extremum(random.extremum())
         .nan(random.nan())

@@ -1,0 +1,126 @@
+//! Where maxima are: how positions count, and what the CPU kernels share that find them.
+//!
+//! Some elements are reduced first, as where no positions are wanted. Then those are looked through
+//! for the position among which the maximum was found: they are in a cache, or few.
+
+use bytemuck::{Pod, cast_slice, cast_slice_mut};
+
+use crate::plan::{Call, Lines};
+use crate::tensor::key::KeyOrder;
+use crate::threads;
+use crate::vector::PARALLEL_FROM;
+use crate::wgsl::params;
+
+params! {
+    /// How positions count.
+    pub(crate) struct Positions {
+        /// What places are exclusive-ored with, so that of equal elements that with the smaller one
+        /// counts: 0 where it is the first, 0x7fffffff where it is the last.
+        pub mirror: u32,
+        /// The position of the axis's first element, and how far that of the next one is.
+        pub first: u32,
+        pub weight: u32,
+        /// In `from_positions`: where the positions of the elements begin in their binding.
+        pub source_base: u32,
+        /// Where the positions of the results begin, and words of one.
+        pub result_base: u32,
+        pub words: u32,
+    }
+}
+
+impl Positions {
+    /// What places are exclusive-ored with where the last of equal elements counts. No place is as
+    /// large as the mirror of none.
+    pub const MIRROR: u32 = u32::MAX >> 1;
+
+    /// Whether the last of equal elements counts.
+    pub(super) fn last(&self) -> bool {
+        self.mirror != 0
+    }
+
+    /// The position of an element, at a place of its axis.
+    fn of(&self, earlier: Option<&[u32]>, element: usize, place: usize) -> u32 {
+        let before = earlier.map_or(0, |earlier| earlier[self.source_base as usize + element]);
+        let behind = (place as u32).wrapping_mul(self.weight);
+        before.wrapping_add(self.first).wrapping_add(behind)
+    }
+}
+
+/// A launch.
+pub(super) struct Launch<'a, O: KeyOrder> {
+    pub order: O,
+    pub positions: &'a Positions,
+    pub source: &'a [O::Key],
+    /// Where the rows begin, of all matrices.
+    pub lines: Lines<'a>,
+    /// What an earlier launch has found.
+    pub earlier: Option<&'a [u32]>,
+}
+
+/// Some of the results: elements, and words of positions.
+pub(super) struct Out<'a, K> {
+    pub values: &'a mut [K],
+    pub positions: &'a mut [u32],
+}
+
+impl<'a, O: KeyOrder> Launch<'a, O> {
+    /// The launch, and all its results.
+    pub(super) fn new<'b>(
+        order: O,
+        positions: &'a Positions,
+        (lines, outputs): (Lines<'a>, usize),
+        call: &'b mut Call<'a, '_>,
+    ) -> (Self, &'b mut [O::Key], &'b mut [u32]) {
+        let source: &[O::Key] = cast_slice(call.sources[0]);
+        let earlier = call.sources.get(1).map(|bytes| cast_slice(bytes));
+        let [values, indices] = &mut *call.results else {
+            unreachable!("planners bind what a kernel declares")
+        };
+        let (values, indices): (&mut [O::Key], &mut [u32]) =
+            (cast_slice_mut(values), cast_slice_mut(indices));
+        let words = positions.words as usize;
+        let first = positions.result_base as usize * words;
+        let launch = Self { order, positions, source, lines, earlier };
+        (launch, values, &mut indices[first..first + outputs * words])
+    }
+
+    /// The rank of an element.
+    #[inline(always)]
+    pub(super) fn rank(&self, element: O::Key) -> O::Key {
+        self.order.rank(self.order.key(element))
+    }
+
+    /// Stores a result of some: the element of the source, at a place of its axis.
+    pub(super) fn store(&self, out: &mut Out<'_, O::Key>, at: usize, element: usize, place: usize) {
+        // As read again: the canonical NaN.
+        out.values[at] = self.order.bits(self.order.key(self.source[element]));
+        // Those that have positions come one after the other.
+        let position =
+            self.positions.of(self.earlier, element.wrapping_sub(self.lines.base), place);
+        match self.positions.words {
+            1 => out.positions[at] = position,
+            _ => out.positions[2 * at..][..2].copy_from_slice(&[position, 0]),
+        }
+    }
+}
+
+/// Results in parts of so many, for threads if there are enough elements.
+pub(super) fn each_part<K: Pod + Send>(
+    elements: usize,
+    count: usize,
+    values: &mut [K],
+    positions: &mut [u32],
+    part: impl Fn(usize, Out<'_, K>) + Sync,
+) {
+    if values.is_empty() {
+        return;
+    }
+    let words = positions.len() / values.len();
+    let parts = values.chunks_mut(count).zip(positions.chunks_mut(count * words));
+    let parts = parts.enumerate().map(|(i, (values, positions))| (i, Out { values, positions }));
+    if elements < PARALLEL_FROM {
+        parts.for_each(|(i, out)| part(i * count, out));
+    } else {
+        threads::each(parts.collect(), |(i, out)| part(i * count, out));
+    }
+}
