@@ -2,8 +2,8 @@
 
 use super::axes::{Axis, Cut};
 use super::groups::Group;
+use super::launch::{Planner, gather_params, output_vectors, push_special};
 use super::params::{IndexParams, Numbering, TileIndexParams};
-use super::planner::{Planner, gather_params, output_vectors, push_special};
 use super::windows::Window;
 use super::{INDEX, Indices, Order, TILE_INDEX};
 use crate::error::{Error, Result};

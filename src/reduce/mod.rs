@@ -7,9 +7,9 @@ mod rows;
 mod tuning;
 
 pub(crate) use columns::{COLUMNS, run as run_columns};
-pub(crate) use planner::{Cut, Extents, Start, merge, plan, series};
+pub(crate) use planner::{merge, plan, series};
 pub(crate) use rows::{ROWS, run as run_rows};
-pub(crate) use tuning::{CPU, HARDWARE, Special, Tuning};
+pub(crate) use tuning::{CPU, Cut, Extents, HARDWARE, Special, Start, Tuning};
 
 use crate::error::{Error, Result};
 use crate::plan::Kernel;

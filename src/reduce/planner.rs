@@ -3,40 +3,12 @@
 use super::columns::{self, COLUMNS};
 use super::index::{self, COLUMNS_INDEX, ColumnsParams, ROWS_INDEX, RowsParams};
 use super::rows::{self, ROWS};
-use super::tuning::Tuning;
+use super::tuning::{Cut, Extents, Start, Tuning};
 use super::{Positions, ReduceMax};
 use crate::error::{Error, Result};
 use crate::plan::{Builder, Kernel, New, Plan, Range, Region, Target, gcd};
 use crate::tensor::TensorDesc;
 use crate::tensor::key::Ranking;
-
-/// A series of matrices: the axis of `n` is reduced.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Extents {
-    pub outer: u64,
-    pub n: u64,
-    pub inner: u64,
-}
-
-/// Where a launch's elements and results begin in their bindings, in elements.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Start {
-    pub source: u64,
-    pub result: u64,
-}
-
-/// How columns are cut.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Cut {
-    /// Columns of a matrix; more than it has where several rows are taken as one.
-    pub width: u64,
-    /// Rows of a piece.
-    pub chunk: u64,
-    /// Pieces of a column.
-    pub splits: u64,
-    /// Blocks of results that a workgroup owns, or blocks of a row that an invocation owns.
-    pub tile: u64,
-}
 
 /// The plan of a reduction of the axes that are `reduced`; `outputs` as [`ReduceMax::outputs`].
 ///

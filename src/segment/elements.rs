@@ -5,8 +5,8 @@ use std::marker::PhantomData;
 use bytemuck::cast_slice;
 
 use super::chunks;
-use super::maxima::{Items, Maxima, Words};
 use super::params::Params;
+use super::rows::{Items, Maxima, Words};
 use crate::plan::{Call, Flags, Kernel, Shader};
 use crate::tensor::ElementType;
 use crate::tensor::key::{KeyOrder, with_order};
