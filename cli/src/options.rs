@@ -8,8 +8,8 @@ use clap::{Args, ValueEnum};
 use wgmax::operator::{EmptySet, Operator};
 use wgmax::{Device, DeviceOptions, ElementType, Error, Nan, RunOptions, Tensor, Tuning};
 
+use super::output;
 use super::progress::PieceProgress;
-use super::{files, output};
 
 /// An element type by its name.
 pub fn element_type(name: &str) -> Result<ElementType, String> {
@@ -167,13 +167,6 @@ pub struct Writing {
     /// Replace a file that is read or, by FILE without :NAME, an archive of several arrays
     #[arg(long)]
     pub force: bool,
-}
-
-impl Writing {
-    /// Writes each tensor to the file of its spec: all of them, or none.
-    pub fn write(&self, tensors: &[(&str, &Tensor)]) -> wgmax::Result<()> {
-        files::write(tensors, self.force)
-    }
 }
 
 /// A number of bytes: `4096`, `64KiB`, `256MiB` or `1GiB`.

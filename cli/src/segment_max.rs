@@ -199,7 +199,7 @@ pub fn run(
     output::deliver(
         &results,
         &[&arguments.output, &arguments.indices],
-        &arguments.writing,
+        arguments.writing.force,
         output,
     )?;
     Ok(Outcome::Good)

@@ -2,11 +2,10 @@
 //! single window is too large, the windows are split too.
 
 use std::borrow::Cow;
-use std::ops::Range;
 
 use super::combine::{Assembled, Positions, bits, exceeds, merge_max};
 use super::part::Part;
-use super::window::Indexing;
+use super::window::{Indexing, Piece};
 use super::{Planning, Work};
 use crate::error::Result;
 use crate::plan::Plan;
@@ -26,18 +25,6 @@ pub(super) struct Pool<'a> {
     /// For each result, whether an earlier piece had elements for it. Empty until a window is
     /// split.
     seen: Vec<bool>,
-}
-
-#[derive(Clone, Debug)]
-pub(super) struct Piece {
-    /// The results.
-    pub part: Part,
-    /// The range of each window's taps along each spatial axis.
-    pub taps: Vec<Range<u64>>,
-    /// The windows are split: other pieces have the other taps.
-    partial: bool,
-    /// An earlier piece has other taps of the same windows.
-    merge: bool,
 }
 
 impl<'a> Pool<'a> {

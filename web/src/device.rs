@@ -11,8 +11,7 @@ use crate::attributes::Operator;
 use crate::error::js;
 use crate::host::{HostTensor, desc};
 use crate::object::{array, begun, object};
-use crate::prepared::Tensors;
-use crate::tensor::{Tensor, gpu_buffer};
+use crate::tensor::{Tensor, Tensors, gpu_buffer};
 
 /// A GPU, or the CPU.
 #[wasm_bindgen]

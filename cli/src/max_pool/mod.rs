@@ -309,7 +309,7 @@ pub fn run(
     output::deliver(
         &results,
         &[&arguments.output, &arguments.indices],
-        &arguments.writing,
+        arguments.writing.force,
         output,
     )?;
     arguments.operation.ask(inputs[0].desc(), axes);

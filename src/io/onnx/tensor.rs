@@ -11,19 +11,20 @@ use prost::encoding::{WireType, encode_key, encode_varint};
 
 use super::external::Files;
 use super::numbers::{
-    DOUBLE_DATA, FLOAT_DATA, Field, INT32_DATA, INT64_DATA, Number, UINT64_DATA, filled, numbers,
+    DOUBLE_DATA, FLOAT_DATA, FORMAT, Field, INT32_DATA, INT64_DATA, Number, UINT64_DATA, bad,
+    filled, numbers,
 };
 use super::proto::{RAW_DATA, TensorHead, TensorProto};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::io::source::{self, SharedBytes};
-use crate::io::{bad_file, bad_tensor, unsupported};
+use crate::io::{bad_tensor, unsupported};
 use crate::tensor::{ElementType, Tensor, TensorDesc, memory};
 
 /// Reads a file that holds one serialised `TensorProto` (`input_0.pb` and the like).
 /// Its elements may be in an external file beside it.
 ///
 /// # Errors
-/// [`Error::Io`], and as [`parse_tensor`].
+/// [`Error::Io`](crate::Error::Io), and as [`parse_tensor`].
 pub fn read_tensor(path: &Path) -> Result<Tensor> {
     let name = path.display().to_string();
     from_bytes(&name, shared(source::open(path)?), &Files::beside(path))
@@ -34,10 +35,10 @@ pub fn read_tensor(path: &Path) -> Result<Tensor> {
 /// The elements may be in `raw_data` or in the field for their type, packed or not.
 ///
 /// # Errors
-/// [`Error::BadFile`] if the bytes do not follow the format, or if the elements are too few, too
-/// many, outside their type's range, or given twice. [`Error::Unsupported`] for elements in an
+/// [`Error::BadFile`](crate::Error::BadFile) if the bytes do not follow the format, or if the elements are too few, too
+/// many, outside their type's range, or given twice. [`Error::Unsupported`](crate::Error::Unsupported) for elements in an
 /// external file, for segments, for a type that is not an [`ElementType`], and for too many axes.
-/// [`Error::OutOfMemory`].
+/// [`Error::OutOfMemory`](crate::Error::OutOfMemory).
 pub fn parse_tensor(name: &str, bytes: &[u8]) -> Result<Tensor> {
     parse_shared(name, Arc::new(memory::copied(bytes)?))
 }
@@ -50,7 +51,7 @@ pub(in crate::io) fn parse_shared(name: &str, bytes: SharedBytes) -> Result<Tens
 /// Serialises a tensor as a `TensorProto`, with its elements in `raw_data`.
 ///
 /// # Errors
-/// [`Error::OutOfMemory`].
+/// [`Error::OutOfMemory`](crate::Error::OutOfMemory).
 pub fn encode_tensor(tensor: &Tensor) -> Result<Vec<u8>> {
     let head = head(tensor);
     let mut out = memory::reserved(head.len() + tensor.bytes().len())?;
@@ -110,8 +111,8 @@ impl Constant {
     /// The type and shape.
     ///
     /// # Errors
-    /// [`Error::BadFile`] for an unknown type or a negative dimension,
-    /// [`Error::Unsupported`] for a type that is not an [`ElementType`].
+    /// [`Error::BadFile`](crate::Error::BadFile) for an unknown type or a negative dimension,
+    /// [`Error::Unsupported`](crate::Error::Unsupported) for a type that is not an [`ElementType`].
     pub fn desc(&self) -> Result<TensorDesc> {
         desc(&self.label, self.head.data_type, &self.head.dims)
     }
@@ -119,7 +120,7 @@ impl Constant {
     /// Reads the tensor. It shares the memory of its file if the elements are raw bytes.
     ///
     /// # Errors
-    /// [`Error::Io`] if an external file cannot be read, and as [`parse_tensor`].
+    /// [`Error::Io`](crate::Error::Io) if an external file cannot be read, and as [`parse_tensor`].
     pub fn read(&self) -> Result<Tensor> {
         from_bytes(&self.label, self.bytes.clone(), &self.files)
     }
@@ -350,11 +351,4 @@ fn typed_field(element_type: ElementType) -> Field {
         ElementType::U32 | ElementType::U64 => UINT64_DATA,
         _ => INT32_DATA,
     }
-}
-
-/// The format's name in errors.
-const FORMAT: &str = "ONNX tensor";
-
-pub(super) fn bad(name: &str, reason: impl Display) -> Error {
-    bad_file(name, FORMAT, reason)
 }
