@@ -149,10 +149,9 @@ impl ReduceMaxBackward {
         let Some(reduce) = self.forward(&data).filter(|_| !data.is_empty()) else {
             return scatter(inputs[0]);
         };
-        let outputs = reduce.outputs(&data)?;
-        let behind = scatter(&outputs[0])?;
-        let reduced = reduce.reduced(data.rank())?;
-        let before = forward::plan(&reduce, &data, outputs, &reduced, target, tuning)?;
+        let resolved = reduce.resolve(&data)?;
+        let behind = scatter(&resolved.outputs[0])?;
+        let before = forward::plan(resolved, target, tuning)?;
         Ok(before.then(behind, &[Feed::Result(0), Feed::Input]))
     }
 }

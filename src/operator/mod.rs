@@ -277,9 +277,7 @@ impl ReduceMax {
     /// # Errors
     /// As [`ReduceMax::infer`], [`Error::BadLimit`] and [`Error::OverLimit`].
     pub fn plan(&self, input: &TensorDesc, limits: &Limits, tuning: &Tuning) -> Result<Plan> {
-        let outputs = self.outputs(input)?;
-        let reduced = self.reduced(input.rank())?;
-        reduce::plan(self, input, outputs, &reduced, tuning.target(limits)?, &tuning.reduce)
+        reduce::plan(self.resolve(input)?, tuning.target(limits)?, &tuning.reduce)
     }
 }
 
@@ -290,10 +288,8 @@ impl MaxPool {
     /// # Errors
     /// As [`MaxPool::infer`], [`Error::BadLimit`] and [`Error::OverLimit`].
     pub fn plan(&self, input: &TensorDesc, limits: &Limits, tuning: &Tuning) -> Result<Plan> {
-        let outputs = self.infer(input)?;
-        let windows = self.windows(input)?;
-        let target = tuning.target(limits)?;
-        pool::plan(self, input, outputs, &windows, target, &tuning.pool, &tuning.reduce)
+        let resolved = self.resolve(input)?;
+        pool::plan(resolved, tuning.target(limits)?, &tuning.pool, &tuning.reduce)
     }
 }
 

@@ -11,27 +11,24 @@ use super::indices::IndexRules;
 use super::launch::{Planner, gather_params, is_contiguous, output_vectors, push_special};
 use super::params::{BlockParams, GatherParams, Params, TileParams};
 use super::tuning::Tuning;
-use super::windows::Window;
-use super::{BLOCKS, GATHER, Layout, MaxPool, REGISTER_TILE, TILE};
+use super::windows::Resolved;
+use super::{BLOCKS, GATHER, REGISTER_TILE, TILE};
 use crate::error::Result;
 use crate::plan::{Builder, New, Plan, Region, Target, divisor};
 use crate::reduce;
-use crate::tensor::TensorDesc;
 use crate::tensor::key::{Ranking, key_words};
 
-/// The plan of a MaxPool; `outputs` are the maxima and, if they are wanted, the indices.
+/// The plan of a MaxPool.
 ///
 /// # Errors
 /// [`Error::OverLimit`](crate::Error::OverLimit).
 pub(crate) fn plan(
-    operator: &MaxPool,
-    input: &TensorDesc,
-    outputs: Vec<TensorDesc>,
-    windows: &[Window],
+    resolved: Resolved<'_>,
     target: Target<'_>,
     tuning: &Tuning,
     reduce: &reduce::Tuning,
 ) -> Result<Plan> {
+    let Resolved { operator, input, outputs, windows, modulus } = resolved;
     let (element, extremum) = (input.element_type(), operator.get_extremum());
     let empty = operator.get_empty_window().bits(element, extremum);
     let ranking = Ranking::new(element, operator.get_nan(), extremum);
@@ -47,24 +44,19 @@ pub(crate) fn plan(
         }
         return Ok(builder.finish());
     }
-    let shape = input.shape();
-    let (planes, channels) = match operator.get_layout() {
-        Layout::Ncx => (shape[0] * shape[1], 1),
-        Layout::Nxc => (shape[0], shape[shape.len() - 1]),
-    };
-    let mut axes = vec![Axis::plain(planes as u64)];
-    for window in windows {
+    let (planes, channels) = operator.planes(input);
+    let mut axes = vec![Axis::plain(planes)];
+    for window in &windows {
         axes.push(Axis::new(window)?);
     }
-    axes.push(Axis::plain(channels as u64));
+    axes.push(Axis::plain(channels));
     let indices = operator.get_indices();
     let empty = key_words(element, ranking, empty);
     let planner = Planner { empty, tuning, reduce, indices: indices.is_some() };
     match indices {
         None => planner.maxima(&mut builder, axes)?,
         Some(indices) => {
-            let modulus = operator.index_modulus(input)?;
-            let rules = IndexRules::new(&indices, modulus, input, planes as u64, windows)?;
+            let rules = IndexRules::new(&indices, modulus, input, planes, &windows)?;
             let results = outputs[0].len() as u64;
             planner.indices(&mut builder, &axes, results, &rules)?;
         }

@@ -24,6 +24,18 @@ pub(crate) struct Window {
     pub pad_begin: u64,
 }
 
+/// A MaxPool on an input: what it is planned by.
+pub(crate) struct Resolved<'a> {
+    pub operator: &'a MaxPool,
+    pub input: &'a TensorDesc,
+    /// The maxima and, if they are wanted, the indices.
+    pub outputs: Vec<TensorDesc>,
+    /// The spatial axes, in order.
+    pub windows: Vec<Window>,
+    /// How many elements the sub-tensor has in which indices count; 0 without indices.
+    pub modulus: u64,
+}
+
 /// The attributes of one spatial axis, and the input's size along it.
 struct Attributes {
     axis: usize,
@@ -39,6 +51,35 @@ struct Attributes {
 const MAX_COLUMN_MAJOR: usize = 8;
 
 impl MaxPool {
+    /// # Errors
+    /// As [`MaxPool::infer`].
+    pub(crate) fn resolve<'a>(&'a self, input: &'a TensorDesc) -> Result<Resolved<'a>> {
+        let windows = self.windows(input)?;
+        let mut shape = input.shape().to_vec();
+        for (size, window) in shape[self.first_spatial()..].iter_mut().zip(&windows) {
+            *size = usize::try_from(window.output).map_err(|_| Error::ShapeOverflow {
+                element_type: input.element_type(),
+                shape: windows.iter().map(|w| w.output as usize).collect(),
+            })?;
+        }
+        let mut outputs = vec![TensorDesc::new(input.element_type(), &shape[..])?];
+        let modulus = self.index_modulus(input)?;
+        if let Some(indices) = self.indices {
+            outputs.push(TensorDesc::new(indices.element_type, shape)?);
+        }
+        Ok(Resolved { operator: self, input, outputs, windows, modulus })
+    }
+
+    /// Planes of an input, which is not empty, and the channels within each.
+    pub(crate) fn planes(&self, input: &TensorDesc) -> (u64, u64) {
+        let shape = input.shape();
+        let (planes, channels) = match self.layout {
+            Layout::Ncx => (shape[0] * shape[1], 1),
+            Layout::Nxc => (shape[0], shape[shape.len() - 1]),
+        };
+        (planes as u64, channels as u64)
+    }
+
     /// How many elements the sub-tensor has in which indices count.
     pub(crate) fn index_modulus(&self, input: &TensorDesc) -> Result<u64> {
         let Some(indices) = self.indices else { return Ok(0) };

@@ -92,6 +92,16 @@ pub struct ReduceMax {
     counts_back: bool,
 }
 
+/// A ReduceMax on an input: what it is planned by.
+pub(crate) struct Resolved<'a> {
+    pub operator: &'a ReduceMax,
+    pub input: &'a TensorDesc,
+    /// The maxima, the indices, or both.
+    pub outputs: Vec<TensorDesc>,
+    /// Whether each axis is reduced.
+    pub reduced: Vec<bool>,
+}
+
 impl ReduceMax {
     /// Reduces all axes to a scalar; NaN propagates; the maximum of an empty set
     /// is [`EmptySet::NegativeInfinity`].
@@ -244,6 +254,12 @@ impl ReduceMax {
     /// and `i64`, and for no output at all; [`Error::EmptySet`] for indices where a reduced axis
     /// has size 0, and results; [`Error::IndexTooLarge`] for indices that do not fit `i32`.
     pub fn outputs(&self, input: &TensorDesc) -> Result<Vec<TensorDesc>> {
+        Ok(self.resolve(input)?.outputs)
+    }
+
+    /// # Errors
+    /// As [`outputs`](Self::outputs).
+    pub(crate) fn resolve<'a>(&'a self, input: &'a TensorDesc) -> Result<Resolved<'a>> {
         let reduced = self.reduced(input.rank())?;
         let mut shape = Vec::with_capacity(input.rank());
         for (&dimension, &reduced) in input.shape().iter().zip(&reduced) {
@@ -259,7 +275,7 @@ impl ReduceMax {
         };
         let Some(Positions { element_type, .. }) = self.indices else {
             return match self.values {
-                true => Ok(vec![values]),
+                true => Ok(Resolved { operator: self, input, outputs: vec![values], reduced }),
                 false => bad("values", "true where there are no indices", &false),
             };
         };
@@ -275,7 +291,8 @@ impl ReduceMax {
             return Err(Error::IndexTooLarge { elements: set });
         }
         let indices = TensorDesc::new(element_type, values.shape())?;
-        Ok(if self.values { vec![values, indices] } else { vec![indices] })
+        let outputs = if self.values { vec![values, indices] } else { vec![indices] };
+        Ok(Resolved { operator: self, input, outputs, reduced })
     }
 
     /// For each axis of an input of `rank`, whether it is reduced.

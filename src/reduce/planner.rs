@@ -4,24 +4,17 @@ use super::columns::{self, COLUMNS};
 use super::index::{self, COLUMNS_INDEX, ColumnsParams, ROWS_INDEX, RowsParams};
 use super::rows::{self, ROWS};
 use super::tuning::{Cut, Extents, Start, Tuning};
-use super::{Positions, ReduceMax};
+use super::{Positions, Resolved};
 use crate::error::{Error, Result};
 use crate::plan::{Builder, Kernel, New, Plan, Range, Region, Target, gcd};
-use crate::tensor::TensorDesc;
 use crate::tensor::key::Ranking;
 
-/// The plan of a reduction of the axes that are `reduced`; `outputs` as [`ReduceMax::outputs`].
+/// The plan of a reduction.
 ///
 /// # Errors
 /// [`Error::OverLimit`](crate::Error::OverLimit).
-pub(crate) fn plan(
-    operator: &ReduceMax,
-    input: &TensorDesc,
-    outputs: Vec<TensorDesc>,
-    reduced: &[bool],
-    target: Target<'_>,
-    tuning: &Tuning,
-) -> Result<Plan> {
+pub(crate) fn plan(resolved: Resolved<'_>, target: Target<'_>, tuning: &Tuning) -> Result<Plan> {
+    let Resolved { operator, input, outputs, reduced } = resolved;
     let (element, extremum) = (input.element_type(), operator.get_extremum());
     let ranking = Ranking::new(element, operator.get_nan(), extremum);
     let mut builder = Builder::new(&[input], outputs.clone(), ranking, target);
@@ -30,7 +23,7 @@ pub(crate) fn plan(
     } else if input.is_empty() {
         builder.fill(1, operator.get_empty_set().bits(element, extremum))?;
     } else {
-        let axes = merge(input.shape(), reduced);
+        let axes = merge(input.shape(), &reduced);
         let (source, values) = (Region::all(0), Region::all(1));
         match operator.get_indices() {
             None => series(&mut builder, tuning, source, values, &axes)?,

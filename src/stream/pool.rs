@@ -9,7 +9,7 @@ use super::window::{Indexing, Piece};
 use super::{Planning, Work};
 use crate::error::Result;
 use crate::plan::Plan;
-use crate::pool::{self, Indices, MaxPool, Window};
+use crate::pool::{self, Indices, MaxPool, Resolved, Window};
 use crate::tensor::key::{KeyOrder, Ranking, with_order};
 use crate::tensor::{ElementType, Tensor, TensorDesc, TensorView, memory};
 
@@ -29,13 +29,13 @@ pub(super) struct Pool<'a> {
 
 impl<'a> Pool<'a> {
     pub(super) fn new(operator: &'a MaxPool, input: &'a TensorView) -> Result<Self> {
-        let outputs = operator.infer(input.desc())?;
+        let Resolved { outputs, windows, .. } = operator.resolve(input.desc())?;
         let indices = Indices { element_type: ElementType::I32, ..Indices::default() };
         Ok(Self {
             operator,
             local: operator.clone().indices(operator.get_indices().map(|_| indices)),
             input,
-            windows: operator.windows(input.desc())?,
+            windows,
             values: Assembled::zeroed(&outputs[0])?,
             positions: outputs.get(1).map(Positions::none).transpose()?,
             indexing: Indexing::new(operator, input.desc())?,
@@ -163,15 +163,14 @@ impl Work for Pool<'_> {
             outputs.push(TensorDesc::new(ElementType::I32, piece.part.shape())?);
         }
         let spatial = piece.part.0[self.operator.first_spatial()..].iter().zip(&piece.taps);
-        let windows: Vec<Window> = self
-            .windows
-            .iter()
-            .zip(spatial)
-            .map(|(window, (outputs, taps))| window.restrict(outputs, taps))
-            .collect();
+        let windows = self.windows.iter().zip(spatial);
+        let windows =
+            windows.map(|(window, (outputs, taps))| window.restrict(outputs, taps)).collect();
         let Planning { limits, tuning } = planning;
-        let target = tuning.target(limits)?;
-        pool::plan(&self.local, &input, outputs, &windows, target, &tuning.pool, &tuning.reduce)
+        let (operator, input) = (&self.local, &input);
+        let modulus = operator.index_modulus(input)?;
+        let resolved = Resolved { operator, input, outputs, windows, modulus };
+        pool::plan(resolved, tuning.target(limits)?, &tuning.pool, &tuning.reduce)
     }
 
     fn inputs<'a>(&'a self, piece: &'a Piece) -> Result<Vec<Cow<'a, [u8]>>> {
