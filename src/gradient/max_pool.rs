@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::plan::{Feed, Plan, Target};
 use crate::pool::{self as forward, Indices, MaxPool, Order};
 use crate::reduce;
-use crate::tensor::key::{Extremum, Ranking};
+use crate::tensor::key::Ranking;
 use crate::tensor::{ElementType, TensorDesc};
 
 /// The gradient of a [`MaxPool`]: of its data, from that of its maxima.
@@ -75,10 +75,7 @@ impl MaxPoolBackward {
 
     /// As [`Operator::name`](crate::operator::Operator::name).
     pub(crate) fn name(&self) -> &'static str {
-        match self.pool.get_extremum() {
-            Extremum::Maximum => "MaxPoolBackward",
-            Extremum::Minimum => "MinPoolBackward",
-        }
+        self.pool.get_extremum().name_of("MaxPoolBackward", "MinPoolBackward")
     }
 
     /// The type and shape of the result: those of the data.
