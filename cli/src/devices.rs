@@ -90,7 +90,7 @@ pub fn object(index: Option<usize>, info: &DeviceInfo, tuning: &Tuning) -> Value
         "name": info.name,
         "backend": info.backend,
         "driver": info.driver,
-        "kind": info.kind,
+        "kind": info.kind.name(),
         "tuning": tuning.name(),
         "target_parallelism": tuning.target_parallelism(),
         "limits": limits(&info.limits),

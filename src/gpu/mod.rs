@@ -22,7 +22,7 @@ mod texture;
 pub(crate) use adapter::{Request, adapters, find, open, open_all, request};
 pub(crate) use download::Reading;
 pub(crate) use execute::Recording;
-pub use info::DeviceInfo;
+pub use info::{DeviceInfo, DeviceKind};
 pub use operand::{BufferRange, Operand};
 pub use prepared::Prepared;
 pub use texture::{TextureRange, texture_view};

@@ -54,7 +54,7 @@ impl Device {
         object([
             ("name", info.name.as_str().into()),
             ("backend", info.backend.as_str().into()),
-            ("kind", info.kind.as_str().into()),
+            ("kind", info.kind.name().into()),
             ("tuning", self.inner.tuning().name().into()),
             (
                 "limits",
