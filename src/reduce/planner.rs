@@ -574,8 +574,8 @@ impl Planner<'_, '_> {
 mod tests {
     use super::*;
     use crate::plan::{Limits, Role};
-    use crate::reduce::HARDWARE;
-    use crate::tensor::ElementType;
+    use crate::reduce::{HARDWARE, ReduceMax};
+    use crate::tensor::{ElementType, TensorDesc};
 
     /// What [`Plan::check`] looks for is found in a plan that is broken so.
     #[test]
@@ -583,10 +583,8 @@ mod tests {
         let limits = Limits { max_binding_size: 1 << 20, ..Limits::cpu() };
         let target = Target { limits: &limits, parallelism: 1024, words_per_fill: 1 };
         let input = TensorDesc::new(ElementType::F32, [100, 1000]).unwrap();
-        let output = TensorDesc::new(ElementType::F32, [100]).unwrap();
-        let operator = ReduceMax::new();
-        let plan =
-            plan(&operator, &input, vec![output], &[false, true], target, &HARDWARE).unwrap();
+        let operator = ReduceMax::new().axes([1]);
+        let plan = plan(operator.resolve(&input).unwrap(), target, &HARDWARE).unwrap();
         plan.check(&limits).unwrap();
         let broken = |breaks: fn(&mut Plan)| {
             let mut plan = plan.clone();
