@@ -59,9 +59,9 @@ mod vector;
 mod waiting;
 mod wgsl;
 
-#[doc(hidden)]
-pub use compare::each_difference;
 pub use compare::{Comparison, Mismatch, compare, compare_values};
+#[doc(hidden)]
+pub use compare::{each_difference, element_texts};
 #[cfg(not(target_family = "wasm"))]
 pub use device::adapters;
 pub use device::{

@@ -5,7 +5,7 @@ use std::io::{self, BufWriter, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::{Value, json};
-use wgmax::{Element, ElementType, Tensor, TensorDesc};
+use wgmax::{Tensor, TensorDesc};
 
 use super::files;
 use super::table;
@@ -182,22 +182,5 @@ fn is_standard(spec: &str) -> bool {
 
 /// The first `limit` elements as text.
 pub fn values(tensor: &Tensor, limit: usize) -> wgmax::Result<Vec<String>> {
-    fn list<T: Element>(tensor: &Tensor, limit: usize) -> wgmax::Result<Vec<String>> {
-        Ok(tensor.as_slice::<T>()?.iter().take(limit).map(|value| format!("{value:?}")).collect())
-    }
-    match tensor.element_type() {
-        ElementType::F32 => list::<f32>(tensor, limit),
-        ElementType::F64 => list::<f64>(tensor, limit),
-        ElementType::F16 => list::<half::f16>(tensor, limit),
-        ElementType::Bf16 => list::<half::bf16>(tensor, limit),
-        ElementType::I8 => list::<i8>(tensor, limit),
-        ElementType::U8 => list::<u8>(tensor, limit),
-        ElementType::I16 => list::<i16>(tensor, limit),
-        ElementType::U16 => list::<u16>(tensor, limit),
-        ElementType::I32 => list::<i32>(tensor, limit),
-        ElementType::U32 => list::<u32>(tensor, limit),
-        ElementType::I64 => list::<i64>(tensor, limit),
-        ElementType::U64 => list::<u64>(tensor, limit),
-        ElementType::Bool => list::<bool>(tensor, limit),
-    }
+    Ok(wgmax::element_texts(tensor, limit))
 }
