@@ -197,57 +197,44 @@ impl FromStr for Size {
     }
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-pub enum NanChoice {
+/// Values of an option, each one of an enum of the library with the same name.
+macro_rules! choices {
+    ($(#[$about:meta])* $name:ident of $of:ty { $($(#[$meta:meta])* $value:ident,)* }) => {
+        $(#[$about])*
+        #[derive(Clone, Copy, clap::ValueEnum)]
+        pub enum $name { $($(#[$meta])* $value,)* }
+
+        impl From<$name> for $of {
+            fn from(choice: $name) -> Self {
+                match choice { $($name::$value => Self::$value,)* }
+            }
+        }
+    };
+}
+pub(crate) use choices;
+
+choices! { NanChoice of Nan {
     /// The maximum of a set with a NaN is NaN
     Propagate,
     /// NaN counts only if the set has nothing else
     Ignore,
-}
+} }
 
-impl From<NanChoice> for Nan {
-    fn from(choice: NanChoice) -> Self {
-        match choice {
-            NanChoice::Propagate => Self::Propagate,
-            NanChoice::Ignore => Self::Ignore,
-        }
-    }
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-pub enum EmptyChoice {
+choices! { EmptyChoice of EmptySet {
     /// Minus infinity; plus infinity for minima
-    #[value(alias = "pos-inf")]
-    NegInf,
+    #[value(name = "neg-inf", alias = "pos-inf")]
+    NegativeInfinity,
     /// The lowest finite value; the highest for minima
     #[value(alias = "highest")]
     Lowest,
-}
+} }
 
-impl From<EmptyChoice> for EmptySet {
-    fn from(choice: EmptyChoice) -> Self {
-        match choice {
-            EmptyChoice::NegInf => Self::NegativeInfinity,
-            EmptyChoice::Lowest => Self::Lowest,
-        }
-    }
-}
-
+choices! {
 /// The element type of indices and ids.
-#[derive(Clone, Copy, ValueEnum)]
-pub enum IndexType {
+IndexType of ElementType {
     I64,
     I32,
-}
-
-impl From<IndexType> for ElementType {
-    fn from(choice: IndexType) -> Self {
-        match choice {
-            IndexType::I64 => Self::I64,
-            IndexType::I32 => Self::I32,
-        }
-    }
-}
+} }
 
 /// The element type of the indices of a command that has arguments `indices` and `backward`.
 #[derive(Args)]

@@ -151,7 +151,7 @@ impl Axis {
     /// The axis as kernels know it.
     ///
     /// # Errors
-    /// [`Error::OverLimit`] for positions that do not fit 32 bits.
+    /// [`Error::OverLimit`](crate::Error::OverLimit) for positions that do not fit 32 bits.
     fn new(axis: &axes::Axis, pitch: u64) -> Result<Self> {
         let last = axis.start + (axis.outputs - 1) as i64 * axis.stride as i64 + axis.reach as i64;
         let needed = last.max(-axis.start).max((axis.taps * axis.dilation) as i64);
