@@ -41,12 +41,12 @@ impl ElementType {
     };
 
     /// The names, in the order of [`ElementType::ALL`].
-    const NAMES: [&'static str; 13] =
+    const NAMES: [&'static str; ElementType::ALL.len()] =
         ["f32", "f64", "f16", "bf16", "i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "bool"];
 
     /// The type that has a value in a table that is in the order of [`ElementType::ALL`].
     #[cfg(feature = "io")]
-    pub(crate) fn of<T: PartialEq>(table: &[T; 13], value: &T) -> Option<Self> {
+    pub(crate) fn of<T: PartialEq>(table: &[T; ElementType::ALL.len()], value: &T) -> Option<Self> {
         table.iter().position(|known| known == value).map(|at| Self::ALL[at])
     }
 

@@ -21,7 +21,7 @@ pub(super) const MAGIC: &[u8; 6] = b"\x93NUMPY";
 const MAX_HEADER: usize = u16::MAX as usize;
 
 /// The dtypes without the byte order, in the order of [`ElementType::ALL`].
-const DTYPES: [&str; 13] =
+const DTYPES: [&str; ElementType::ALL.len()] =
     ["f4", "f8", "f2", "V2", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "b1"];
 
 /// Reads the array of a file. It is memory-mapped if it is little-endian and in C order.

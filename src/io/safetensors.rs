@@ -23,7 +23,7 @@ const MAX_HEADER: usize = 32 << 20;
 const PARSED_BYTES: usize = 256;
 
 /// In the order of [`ElementType::ALL`].
-const DTYPES: [Dtype; 13] = {
+const DTYPES: [Dtype; ElementType::ALL.len()] = {
     use Dtype::*;
     [F32, F64, F16, BF16, I8, U8, I16, U16, I32, U32, I64, U64, BOOL]
 };

@@ -270,7 +270,7 @@ impl Typed<'_> {
 
 /// The numbers of the element types, in the order of [`ElementType::ALL`]: `TensorProto.DataType` in
 /// `onnx.proto`.
-const CODES: [i32; 13] = [1, 11, 10, 16, 3, 2, 5, 4, 6, 12, 7, 13, 9];
+const CODES: [i32; ElementType::ALL.len()] = [1, 11, 10, 16, 3, 2, 5, 4, 6, 12, 7, 13, 9];
 
 /// The element type of a number of `TensorProto.DataType`, if this crate supports it.
 pub fn supported_type(code: i32) -> Option<ElementType> {
