@@ -5,6 +5,7 @@ use std::fmt;
 use half::{bf16, f16};
 
 use crate::error::{Error, Result};
+use crate::tensor::key::float_bits;
 use crate::tensor::{ElementType, Tensor};
 
 /// The maximum number of mismatches in [`Comparison::first`].
@@ -179,21 +180,10 @@ fn coordinates(index: usize, shape: &[usize]) -> Vec<usize> {
 
 /// The number of steps from zero to a value, negative below zero; `None` for NaN.
 fn ordinal(element_type: ElementType, bits: u64) -> Option<i128> {
-    let infinity: u64 = match element_type {
-        ElementType::F32 => 0x7f80_0000,
-        ElementType::F64 => 0x7ff0_0000_0000_0000,
-        ElementType::F16 => 0x7c00,
-        ElementType::Bf16 => 0x7f80,
-        ElementType::I8 => return Some((bits as i8).into()),
-        ElementType::I16 => return Some((bits as i16).into()),
-        ElementType::I32 => return Some((bits as i32).into()),
-        ElementType::I64 => return Some((bits as i64).into()),
-        ElementType::U8
-        | ElementType::U16
-        | ElementType::U32
-        | ElementType::U64
-        | ElementType::Bool => return Some(bits.into()),
-    };
+    if !element_type.is_float() {
+        return Some(integer(element_type, bits));
+    }
+    let [infinity, _] = float_bits(element_type);
     let sign = 1 << (8 * element_type.size() - 1);
     let magnitude = bits & !sign;
     match magnitude > infinity {
@@ -208,9 +198,12 @@ fn distance(element_type: ElementType, a: u64, b: u64) -> Option<u64> {
     u64::try_from(steps).ok()
 }
 
-/// An element in words, from its bytes.
-pub fn element_text(element_type: ElementType, bytes: &[u8]) -> String {
-    text(element_type, bits(bytes))
+fn integer(element_type: ElementType, bits: u64) -> i128 {
+    let unused = 64 - 8 * element_type.size();
+    match element_type.is_signed_integer() {
+        true => ((bits << unused) as i64 >> unused).into(),
+        false => bits.into(),
+    }
 }
 
 fn text(element_type: ElementType, bits: u64) -> String {
@@ -219,15 +212,17 @@ fn text(element_type: ElementType, bits: u64) -> String {
         ElementType::F64 => format!("{:?}", f64::from_bits(bits)),
         ElementType::F16 => format!("{:?}", f16::from_bits(bits as u16)),
         ElementType::Bf16 => format!("{:?}", bf16::from_bits(bits as u16)),
-        ElementType::I8 => (bits as i8).to_string(),
-        ElementType::I16 => (bits as i16).to_string(),
-        ElementType::I32 => (bits as i32).to_string(),
-        ElementType::I64 => (bits as i64).to_string(),
-        ElementType::U8 | ElementType::U16 | ElementType::U32 | ElementType::U64 => {
-            bits.to_string()
-        }
         ElementType::Bool => (bits != 0).to_string(),
+        _ => integer(element_type, bits).to_string(),
     }
+}
+
+/// The first elements of a tensor as text, at most `limit`.
+#[doc(hidden)]
+pub fn element_texts(tensor: &Tensor, limit: usize) -> Vec<String> {
+    let element_type = tensor.element_type();
+    let elements = tensor.bytes().chunks_exact(element_type.size()).take(limit);
+    elements.map(|bytes| text(element_type, bits(bytes))).collect()
 }
 
 impl Comparison {

@@ -35,21 +35,20 @@ pub enum ElementType {
 
 impl ElementType {
     /// All thirteen types, floats first.
-    pub const ALL: [Self; 13] = [
-        Self::F32,
-        Self::F64,
-        Self::F16,
-        Self::Bf16,
-        Self::I8,
-        Self::U8,
-        Self::I16,
-        Self::U16,
-        Self::I32,
-        Self::U32,
-        Self::I64,
-        Self::U64,
-        Self::Bool,
-    ];
+    pub const ALL: [Self; 13] = {
+        use ElementType::*;
+        [F32, F64, F16, Bf16, I8, U8, I16, U16, I32, U32, I64, U64, Bool]
+    };
+
+    /// The names, in the order of [`ElementType::ALL`].
+    const NAMES: [&'static str; ElementType::ALL.len()] =
+        ["f32", "f64", "f16", "bf16", "i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "bool"];
+
+    /// The type that has a value in a table that is in the order of [`ElementType::ALL`].
+    #[cfg(feature = "io")]
+    pub(crate) fn of<T: PartialEq>(table: &[T; ElementType::ALL.len()], value: &T) -> Option<Self> {
+        table.iter().position(|known| known == value).map(|at| Self::ALL[at])
+    }
 
     /// The size of an element in bytes: 1, 2, 4 or 8.
     pub const fn size(self) -> usize {
@@ -78,21 +77,7 @@ impl ElementType {
 
     /// The name: `f32`, `bf16`, `u8`, `bool`, ...
     pub const fn name(self) -> &'static str {
-        match self {
-            Self::F32 => "f32",
-            Self::F64 => "f64",
-            Self::F16 => "f16",
-            Self::Bf16 => "bf16",
-            Self::I8 => "i8",
-            Self::U8 => "u8",
-            Self::I16 => "i16",
-            Self::U16 => "u16",
-            Self::I32 => "i32",
-            Self::U32 => "u32",
-            Self::I64 => "i64",
-            Self::U64 => "u64",
-            Self::Bool => "bool",
-        }
+        Self::NAMES[self as usize]
     }
 }
 

@@ -1,10 +1,32 @@
 use crate::element_type::ElementType;
 
-/// The errors of this crate: one variant per cause, with the offending values.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum Error {
-    // ---- tensors -----------------------------------------------------------
+/// The enum, and the kind of each variant: that of its group.
+macro_rules! errors {
+    ($($(#[$about:meta])* $kind:ident {
+        $($(#[$meta:meta])* $variant:ident $({ $($fields:tt)* })?,)*
+    })*) => {
+        /// The errors of this crate: one variant per cause, with the offending values.
+        #[derive(Debug, thiserror::Error)]
+        #[non_exhaustive]
+        pub enum Error { $($($(#[$meta])* $variant $({ $($fields)* })?,)*)* }
+
+        /// What an [`Error`] is about.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[non_exhaustive]
+        pub enum ErrorKind { $($(#[$about])* $kind,)* }
+
+        impl Error {
+            /// What it is about.
+            pub fn kind(&self) -> ErrorKind {
+                match self { $($(Self::$variant { .. } => ErrorKind::$kind,)*)* }
+            }
+        }
+    };
+}
+
+errors! {
+/// Tensors, and views of them.
+Tensor {
     /// A tensor has more axes than are supported.
     #[error("a tensor has {rank} axes; at most {max} are supported")]
     TooManyAxes {
@@ -81,38 +103,9 @@ pub enum Error {
         /// Shape of the second.
         b_shape: Vec<usize>,
     },
-
-    // ---- operators and dialects -------------------------------------------
-    /// An axis is outside `-rank..rank`.
-    #[error("axis {axis} is out of range for rank {rank}{}", range_hint(*.rank))]
-    AxisOutOfRange {
-        /// The axis as given.
-        axis: i64,
-        /// The rank of the tensor.
-        rank: usize,
-    },
-    /// An axis in a `u64` tensor does not fit an `i64`.
-    #[error("axis {axis} is out of range for every rank")]
-    AxisTooLarge {
-        /// The axis as given.
-        axis: u64,
-    },
-    /// An axis is given twice where that is forbidden.
-    #[error("axis {axis} is given twice (rank {rank})")]
-    DuplicateAxis {
-        /// The axis as it is given the second time.
-        axis: i64,
-        /// The rank of the tensor.
-        rank: usize,
-    },
-    /// The rank of an axes tensor is not allowed.
-    #[error("axes must be {expected}, but has rank {rank}")]
-    AxesRank {
-        /// The rank found.
-        rank: usize,
-        /// What is allowed.
-        expected: &'static str,
-    },
+}
+/// Operators as a specification has them.
+Dialect {
     /// Axes must be given either as an attribute or as an input, and not as both.
     #[error(
         "{dialect} {operator} takes axes as an attribute or as an input, exactly one of them; \
@@ -215,6 +208,45 @@ pub enum Error {
         version: String,
         /// The attribute.
         attribute: &'static str,
+    },
+    /// Only the type and shape of an input are known, whose elements the operator depends on.
+    #[error("the elements of {name} are needed; only its type and shape are known")]
+    UnknownElements {
+        /// The input's name in the specification.
+        name: &'static str,
+    },
+}
+/// The attributes and the inputs of an operator.
+Operator {
+    /// An axis is outside `-rank..rank`.
+    #[error("axis {axis} is out of range for rank {rank}{}", range_hint(*.rank))]
+    AxisOutOfRange {
+        /// The axis as given.
+        axis: i64,
+        /// The rank of the tensor.
+        rank: usize,
+    },
+    /// An axis in a `u64` tensor does not fit an `i64`.
+    #[error("axis {axis} is out of range for every rank")]
+    AxisTooLarge {
+        /// The axis as given.
+        axis: u64,
+    },
+    /// An axis is given twice where that is forbidden.
+    #[error("axis {axis} is given twice (rank {rank})")]
+    DuplicateAxis {
+        /// The axis as it is given the second time.
+        axis: i64,
+        /// The rank of the tensor.
+        rank: usize,
+    },
+    /// The rank of an axes tensor is not allowed.
+    #[error("axes must be {expected}, but has rank {rank}")]
+    AxesRank {
+        /// The rank found.
+        rank: usize,
+        /// What is allowed.
+        expected: &'static str,
     },
     /// The value of an attribute is not allowed.
     #[error("attribute {attribute} must be {expected}, but is {value}")]
@@ -375,12 +407,6 @@ pub enum Error {
         /// How many were given.
         actual: usize,
     },
-    /// Only the type and shape of an input are known, whose elements the operator depends on.
-    #[error("the elements of {name} are needed; only its type and shape are known")]
-    UnknownElements {
-        /// The input's name in the specification.
-        name: &'static str,
-    },
     /// More outputs are requested than the operator has.
     #[error("{operator} gives {expected}; requested: {actual}")]
     OutputCount {
@@ -391,8 +417,9 @@ pub enum Error {
         /// How many are requested.
         actual: usize,
     },
-
-    // ---- planning and devices ---------------------------------------------
+}
+/// Limits, and what a plan was made for.
+Plan {
     /// Something exceeds a limit of the device.
     #[error("{what} needs {needed}; the limit ({limit}) is {allowed}")]
     OverLimit {
@@ -472,6 +499,9 @@ pub enum Error {
         /// The pitches given.
         actual_pitches: Vec<isize>,
     },
+}
+/// Devices, and their memory.
+Device {
     /// There is no adapter with a name or an index, or no adapter at all.
     #[error("no GPU adapter {wanted}; found: {found}")]
     NoAdapter {
@@ -524,6 +554,30 @@ pub enum Error {
         /// The message.
         reason: String,
     },
+    /// A device tensor is not on the device that should use it. GPUs are numbered in the order in
+    /// which this process opened or wrapped them; `Debug` shows a device's number, too.
+    #[error("the tensor is on {actual}, not on {expected}")]
+    WrongDevice {
+        /// The device that should use it, with its number.
+        expected: String,
+        /// The device that holds the tensor, with its number.
+        actual: String,
+    },
+    /// The queue that was given with a device is that of another device.
+    #[error("the queue that was given with {device} is that of another device")]
+    WrongQueue {
+        /// The device.
+        device: String,
+    },
+    /// Something waits for a GPU, and nothing may wait in a browser.
+    #[error("a browser does not wait for its GPU; use the async form")]
+    WouldBlock,
+    /// A tensor is the result of a chain that has not been submitted.
+    #[error("the tensor has no values yet: its chain of operators has not been submitted")]
+    NotSubmitted,
+}
+/// Recording into a caller's encoder, with a caller's buffers and textures.
+Recording {
     /// An operator was prepared for the CPU, which has no command encoders.
     #[error("the CPU has no commands to record; run the operator on it instead")]
     CannotRecord,
@@ -627,29 +681,9 @@ pub enum Error {
         /// The format.
         format: String,
     },
-    /// A device tensor is not on the device that should use it. GPUs are numbered in the order in
-    /// which this process opened or wrapped them; `Debug` shows a device's number, too.
-    #[error("the tensor is on {actual}, not on {expected}")]
-    WrongDevice {
-        /// The device that should use it, with its number.
-        expected: String,
-        /// The device that holds the tensor, with its number.
-        actual: String,
-    },
-    /// The queue that was given with a device is that of another device.
-    #[error("the queue that was given with {device} is that of another device")]
-    WrongQueue {
-        /// The device.
-        device: String,
-    },
-    /// Something waits for a GPU, and nothing may wait in a browser.
-    #[error("a browser does not wait for its GPU; use the async form")]
-    WouldBlock,
-    /// A tensor is the result of a chain that has not been submitted.
-    #[error("the tensor has no values yet: its chain of operators has not been submitted")]
-    NotSubmitted,
-
-    // ---- files -------------------------------------------------------------
+}
+/// Files.
+File {
     /// A file could not be opened, read or written.
     #[error("{path}: {source}")]
     Io {
@@ -677,6 +711,7 @@ pub enum Error {
         /// What is not supported.
         reason: String,
     },
+}
 }
 
 impl Error {

@@ -1,7 +1,7 @@
 //! What the other packages of this project need of the library and users do not. It may change in
 //! any version: those packages depend on exactly this one.
 
-pub use crate::compare::{each_difference, element_text};
+pub use crate::compare::{each_difference, element_texts};
 pub use crate::tensor::memory::{collected, push, repeated, reserved};
 pub use crate::tensor::zeroed;
 pub use crate::vector::{Extension, Loop, dispatch_up_to as vectorised_up_to, limit_extension};

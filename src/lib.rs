@@ -61,9 +61,10 @@ pub use compare::{Comparison, Mismatch, compare, compare_values};
 #[cfg(not(target_family = "wasm"))]
 pub use device::adapters;
 pub use device::{
-    Chain, Device, DeviceInfo, DeviceOptions, DeviceTensor, adapter, adapter_async, adapters_async,
+    Chain, Device, DeviceInfo, DeviceKind, DeviceOptions, DeviceTensor, adapter, adapter_async,
+    adapters_async,
 };
-pub use error::{Error, Result};
+pub use error::{Error, ErrorKind, Result};
 pub use gpu::{BufferRange, Operand, Prepared, TextureRange, texture_view};
 pub use stream::{Progress, RunOptions};
 pub use tensor::key::{Extremum, Nan};

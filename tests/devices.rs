@@ -2,19 +2,20 @@
 
 use wgmax::wgpu::{Features, PowerPreference};
 use wgmax::{
-    Device, DeviceOptions, Error, Tensor, adapter, adapter_async, adapters, adapters_async,
+    Device, DeviceKind, DeviceOptions, Error, Tensor, adapter, adapter_async, adapters,
+    adapters_async,
 };
 use wgmax_verify::{Case, shrink, shrink_async};
 
 fn is_software(device: &Device) -> bool {
-    device.info().kind == "software"
+    device.info().kind == DeviceKind::Software
 }
 
 /// The CPU's own kernels are faster than shaders that a driver emulates on it.
 #[test]
 fn auto_is_a_hardware_gpu_or_the_cpu() {
     let all = adapters();
-    let hardware = all.iter().find(|info| info.kind != "software");
+    let hardware = all.iter().find(|info| info.kind != DeviceKind::Software);
     for device in [Device::auto().unwrap(), DeviceOptions::new().open("auto").unwrap()] {
         match hardware {
             // One that refuses leaves the CPU, too.
@@ -106,6 +107,6 @@ fn options_choose_adapters_and_features() {
     assert_eq!(device.wgpu().unwrap().0.features() & wanted, has);
     assert_eq!(best.wgpu().unwrap().0.features() & wanted, Features::empty());
     assert!(Device::cpu().wgpu().is_none());
-    let low = adapters().iter().any(|info| info.kind == "integrated");
-    assert!(!low || device.info().kind == "integrated", "{device:?}");
+    let low = adapters().iter().any(|info| info.kind == DeviceKind::Integrated);
+    assert!(!low || device.info().kind == DeviceKind::Integrated, "{device:?}");
 }

@@ -1,12 +1,16 @@
-//! Arrows run downwards only: no room of `src/` uses one that stands above it.
+//! Arrows run downwards only: no room of `src/` uses one that stands above it, and within rooms there
+//! are no circles.
 //!
 //! The order of the rooms is read from `ARCHITECTURE.md`, which so stays true.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs;
 use std::path::{Path, PathBuf};
 
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
+
+/// Rooms that still have circles.
+const CIRCULAR: [&str; 2] = ["sweep", "verify"];
 
 /// The rooms by their level, the lowest first. Rooms of one line may not use each other.
 fn levels() -> HashMap<String, usize> {
@@ -136,4 +140,92 @@ fn an_arrow_upwards_would_be_noticed() {
     assert_eq!(after("fn f(x: &$crate::plan::Plan)", "crate::"), ["plan"]);
     assert_eq!(after("use super::super::gpu::Gpu;", "super::super::"), ["gpu"]);
     assert!(levels()["device"] > levels()["plan"]);
+}
+
+/// Each file below a folder of sources, by its path as a module, without comments and unit tests.
+fn modules(source: &Path) -> BTreeMap<Vec<String>, String> {
+    let mut found = Vec::new();
+    files(source, &mut found);
+    let module = |file: &PathBuf| {
+        let path = file.strip_prefix(source).unwrap().with_extension("");
+        let mut path: Vec<String> = path.iter().map(|p| p.to_str().unwrap().to_string()).collect();
+        path.pop_if(|last| ["mod", "lib", "main"].contains(&last.as_str()));
+        let text = code(&fs::read_to_string(file).unwrap());
+        (path, text.split("#[cfg(test)]\nmod tests {").next().unwrap().to_string())
+    };
+    found.iter().map(module).filter(|(path, _)| path.last().is_none_or(|p| p != "tests")).collect()
+}
+
+/// Each use of a file or folder by another beside it: the folder, the user, the used one. What a
+/// folder re-exports is used where it comes from.
+fn side_by_side(modules: &BTreeMap<Vec<String>, String>) -> BTreeSet<[String; 3]> {
+    let origin = |folder: &[String], name: &str| {
+        let is_there = |child: &str| {
+            modules
+                .keys()
+                .any(|m| m.starts_with(folder) && m.get(folder.len()).is_some_and(|m| m == child))
+        };
+        let exports = modules.get(folder).map_or("", String::as_str).split("use ").skip(1);
+        let mut exports = exports.filter_map(|line| line.split(';').next()?.split_once("::"));
+        let exported = exports.find(|(child, names)| {
+            let mut names = names.split(|c: char| !(c.is_alphanumeric() || c == '_'));
+            is_there(child) && names.any(|known| known == name)
+        });
+        exported.map(|(child, _)| child.to_string()).or(is_there(name).then(|| name.to_string()))
+    };
+    let mut uses = BTreeSet::new();
+    for (path, text) in modules {
+        for (depth, user) in path.iter().enumerate() {
+            let folder = &path[..depth];
+            let down: String = folder.iter().map(|part| format!("{part}::")).collect();
+            let up = "super::".repeat(path.len() - depth);
+            let names = [after(text, &format!("crate::{down}")), after(text, &up)].concat();
+            let used = names.iter().filter_map(|name| origin(folder, name));
+            let used = used.filter(|used| used != user);
+            uses.extend(used.map(|used| [folder.join("/"), user.clone(), used]));
+        }
+    }
+    uses
+}
+
+/// The uses that are parts of circles, or between circles.
+fn circles(mut uses: BTreeSet<[String; 3]>) -> Vec<String> {
+    loop {
+        let all = uses.clone();
+        uses.retain(|[folder, user, used]| {
+            all.iter().any(|[f, a, _]| f == folder && a == used)
+                && all.iter().any(|[f, _, b]| f == folder && b == user)
+        });
+        if uses == all {
+            return all
+                .iter()
+                .map(|[folder, user, used]| format!("{folder}: {user} uses {used}"))
+                .collect();
+        }
+    }
+}
+
+#[test]
+fn no_circles_within_rooms() {
+    for source in ["src", "cli/src", "web/src", "python/src"] {
+        let mut uses = side_by_side(&modules(&Path::new(ROOT).join(source)));
+        assert!(uses.len() > 10, "{source}: {} uses were found", uses.len());
+        uses.retain(|[folder, ..]| !CIRCULAR.iter().any(|room| folder.starts_with(room)));
+        let circles = circles(uses);
+        assert!(circles.is_empty(), "{source}:\n{}", circles.join("\n"));
+    }
+}
+
+#[test]
+fn a_circle_would_be_noticed() {
+    let file = |path: &[&str], text: &str| {
+        (path.iter().map(ToString::to_string).collect::<Vec<_>>(), text.to_string())
+    };
+    let modules = BTreeMap::from([
+        file(&["room"], "mod a; mod b; pub use b::{B, C};"),
+        file(&["room", "a"], "use super::{C, other};"),
+        file(&["room", "b", "inner"], "use crate::room::a::A;"),
+        file(&["room", "c"], "use super::a;"),
+    ]);
+    assert_eq!(circles(side_by_side(&modules)), ["room: a uses b", "room: b uses a"]);
 }

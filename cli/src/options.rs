@@ -8,8 +8,8 @@ use clap::{Args, ValueEnum};
 use wgmax::operator::{EmptySet, Operator};
 use wgmax::{Device, DeviceOptions, ElementType, Error, Nan, RunOptions, Tensor, Tuning};
 
+use super::output;
 use super::progress::PieceProgress;
-use super::{files, output};
 
 /// An element type by its name.
 pub fn element_type(name: &str) -> Result<ElementType, String> {
@@ -169,13 +169,6 @@ pub struct Writing {
     pub force: bool,
 }
 
-impl Writing {
-    /// Writes each tensor to the file of its spec: all of them, or none.
-    pub fn write(&self, tensors: &[(&str, &Tensor)]) -> wgmax::Result<()> {
-        files::write(tensors, self.force)
-    }
-}
-
 /// A number of bytes: `4096`, `64KiB`, `256MiB` or `1GiB`.
 #[derive(Clone, Copy, Debug)]
 pub struct Size(u64);
@@ -204,57 +197,45 @@ impl FromStr for Size {
     }
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-pub enum NanChoice {
+/// Values of an option, each one of an enum of the library with the same name.
+#[macro_export]
+macro_rules! choices {
+    ($(#[$about:meta])* $name:ident of $of:ty { $($(#[$meta:meta])* $value:ident,)* }) => {
+        $(#[$about])*
+        #[derive(Clone, Copy, clap::ValueEnum)]
+        pub enum $name { $($(#[$meta])* $value,)* }
+
+        impl From<$name> for $of {
+            fn from(choice: $name) -> Self {
+                match choice { $($name::$value => Self::$value,)* }
+            }
+        }
+    };
+}
+pub use choices;
+
+choices! { NanChoice of Nan {
     /// The maximum of a set with a NaN is NaN
     Propagate,
     /// NaN counts only if the set has nothing else
     Ignore,
-}
+} }
 
-impl From<NanChoice> for Nan {
-    fn from(choice: NanChoice) -> Self {
-        match choice {
-            NanChoice::Propagate => Self::Propagate,
-            NanChoice::Ignore => Self::Ignore,
-        }
-    }
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-pub enum EmptyChoice {
+choices! { EmptyChoice of EmptySet {
     /// Minus infinity; plus infinity for minima
-    #[value(alias = "pos-inf")]
-    NegInf,
+    #[value(name = "neg-inf", alias = "pos-inf")]
+    NegativeInfinity,
     /// The lowest finite value; the highest for minima
     #[value(alias = "highest")]
     Lowest,
-}
+} }
 
-impl From<EmptyChoice> for EmptySet {
-    fn from(choice: EmptyChoice) -> Self {
-        match choice {
-            EmptyChoice::NegInf => Self::NegativeInfinity,
-            EmptyChoice::Lowest => Self::Lowest,
-        }
-    }
-}
-
+choices! {
 /// The element type of indices and ids.
-#[derive(Clone, Copy, ValueEnum)]
-pub enum IndexType {
+IndexType of ElementType {
     I64,
     I32,
-}
-
-impl From<IndexType> for ElementType {
-    fn from(choice: IndexType) -> Self {
-        match choice {
-            IndexType::I64 => Self::I64,
-            IndexType::I32 => Self::I32,
-        }
-    }
-}
+} }
 
 /// The element type of the indices of a command that has arguments `indices` and `backward`.
 #[derive(Args)]

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use wgmax::{Tensor, TensorDesc};
 pub use wgmax_verify::text::{counted, size, values};
 
-use super::options::Writing;
+use super::files;
 use super::table;
 
 /// The maximum number of elements of a result that are printed.
@@ -136,7 +136,7 @@ pub fn print(tensor: &Tensor, output: &mut Output) -> anyhow::Result<()> {
 pub fn deliver(
     results: &[Tensor],
     files: &[&Option<String>],
-    writing: &Writing,
+    force: bool,
     output: &mut Output,
 ) -> anyhow::Result<()> {
     // All files or none, so that maxima and indices are always of the same run.
@@ -145,7 +145,7 @@ pub fn deliver(
         .zip(results)
         .filter_map(|(path, result)| Some((path.as_deref()?, result)))
         .collect();
-    writing.write(&written)?;
+    files::write(&written, force)?;
     match written.iter().any(|(spec, _)| is_standard(spec)) || files[0].is_some() {
         true => Ok(()),
         false => print(&results[0], output),

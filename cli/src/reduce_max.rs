@@ -178,7 +178,7 @@ pub fn run(
     let (operator, inputs) = arguments.operation.read(extremum, arguments.indices.is_some())?;
     let results = arguments.run.run(&operator, &inputs.iter().collect::<Vec<_>>())?;
     let files = [&arguments.output, &arguments.indices];
-    output::deliver(&results, &files[..results.len()], &arguments.writing, output)?;
+    output::deliver(&results, &files[..results.len()], arguments.writing.force, output)?;
     if inputs[0].is_empty() && !results[0].is_empty() {
         let (name, desc) = (arguments.operation.source.input.as_str(), inputs[0].desc());
         output::remark(format_args!("{name}: {desc} is empty: the result is the --empty value"));
@@ -205,6 +205,6 @@ pub fn positions(
         .values(false);
     let operator = along(operator, arguments.axes.as_ref(), input.desc())?;
     let results = arguments.run.run(&operator.into(), &[&input])?;
-    output::deliver(&results, &[&arguments.output], &arguments.writing, output)?;
+    output::deliver(&results, &[&arguments.output], arguments.writing.force, output)?;
     Ok(Outcome::Good)
 }

@@ -1,13 +1,13 @@
 //! `wgmax segment-max` and `wgmax segment-min`.
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use wgmax::operator::{EmptySegment, Operator, SegmentMax, Segments};
 use wgmax::{Device, ElementType, Error, Extremum, Tensor};
 
 use super::Outcome;
 use super::backward::Backward;
 use super::files;
-use super::options::{IndexTypeArgument, NanChoice, Run, Writing};
+use super::options::{IndexTypeArgument, NanChoice, Run, Writing, choices};
 use super::output::{self, Output};
 use super::source::Source;
 use super::targets::Targets;
@@ -74,27 +74,16 @@ pub struct Attributes {
     index_type: IndexTypeArgument,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-enum Fill {
+choices! { Fill of EmptySegment {
     /// 0
     Zero,
     /// The lowest finite value; the highest for minima
     #[value(alias = "highest")]
     Lowest,
     /// Minus infinity, or plus infinity for minima; integers as above
-    #[value(alias = "pos-inf")]
-    NegInf,
-}
-
-impl From<Fill> for EmptySegment {
-    fn from(fill: Fill) -> Self {
-        match fill {
-            Fill::Zero => Self::Zero,
-            Fill::Lowest => Self::Lowest,
-            Fill::NegInf => Self::NegativeInfinity,
-        }
-    }
-}
+    #[value(name = "neg-inf", alias = "pos-inf")]
+    NegativeInfinity,
+} }
 
 impl Attributes {
     /// The operator. The number of segments is left out with offsets, which imply it.
@@ -199,7 +188,7 @@ pub fn run(
     output::deliver(
         &results,
         &[&arguments.output, &arguments.indices],
-        &arguments.writing,
+        arguments.writing.force,
         output,
     )?;
     Ok(Outcome::Good)

@@ -18,6 +18,14 @@ const LIST: &str = "an integer, or one for each spatial axis";
 /// An argument that may be absent.
 pub(crate) type Optional<'a, 'py> = Option<&'a Bound<'py, PyAny>>;
 
+/// An operator with an attribute, if it is given.
+fn set<O, V>(op: O, value: Option<V>, with: impl FnOnce(O, V) -> O) -> O {
+    match value {
+        Some(value) => with(op, value),
+        None => op,
+    }
+}
+
 /// `nan`: "propagate" or "ignore".
 pub(crate) fn nan(fields: &mut Fields<'_, '_>) -> PyResult<Option<Nan>> {
     fields.choice("nan", &NAN)
@@ -46,15 +54,9 @@ pub(crate) fn reduce(
         op =
             op.axes(axes.ok_or_else(|| bad("axis", "None, an integer, or a tuple of them", axis))?);
     }
-    if let Some(keep) = fields.boolean("keepdims")? {
-        op = op.keep_dims(keep);
-    }
-    if let Some(nan) = nan(fields)? {
-        op = op.nan(nan);
-    }
-    if let Some(empty) = fields.choice("empty", &EMPTY)? {
-        op = op.empty_set(empty);
-    }
+    op = set(op, fields.boolean("keepdims")?, ReduceMax::keep_dims);
+    op = set(op, nan(fields)?, ReduceMax::nan);
+    op = set(op, fields.choice("empty", &EMPTY)?, ReduceMax::empty_set);
     let element_type = index_type(fields)?;
     let last = fields.boolean("select_last")?.unwrap_or(false);
     let positions = Positions { element_type, last };
@@ -103,12 +105,8 @@ pub(crate) fn pool<'py>(
     let layout = fields.choice("layout", &[("NCX", Layout::Ncx), ("NXC", Layout::Nxc)])?;
     let layout = layout.unwrap_or(Layout::Ncx);
     op = op.layout(layout);
-    if let Some(nan) = nan(fields)? {
-        op = op.nan(nan);
-    }
-    if let Some(empty) = fields.choice("empty", &EMPTY)? {
-        op = op.empty_window(empty);
-    }
+    op = set(op, nan(fields)?, MaxPool::nan);
+    op = set(op, fields.choice("empty", &EMPTY)?, MaxPool::empty_window);
     let orders = [("row_major", Order::RowMajor), ("column_major", Order::ColumnMajor)];
     let order = fields.choice("index_order", &orders)?.unwrap_or(Order::RowMajor);
     // As PyTorch counts: within a plane.
@@ -184,12 +182,8 @@ pub(crate) fn segment(
         ("lowest", EmptySegment::Lowest),
         ("negative_infinity", EmptySegment::NegativeInfinity),
     ];
-    if let Some(empty) = fields.choice("empty", &empties)? {
-        op = op.empty_segment(empty);
-    }
-    if let Some(nan) = nan(fields)? {
-        op = op.nan(nan);
-    }
+    op = set(op, fields.choice("empty", &empties)?, SegmentMax::empty_segment);
+    op = set(op, nan(fields)?, SegmentMax::nan);
     let element_type = index_type(fields)?;
     if fields.boolean("return_indices")?.unwrap_or(false) {
         op = op.indices(element_type);

@@ -76,7 +76,7 @@ impl From<&wgmax::DeviceInfo> for DeviceInfo {
             name: info.name.clone(),
             backend: info.backend.clone(),
             driver: info.driver.clone(),
-            kind: info.kind.clone(),
+            kind: info.kind.to_string(),
         }
     }
 }
@@ -160,7 +160,7 @@ impl Device {
     /// The kind of device.
     #[getter]
     fn kind(&self) -> &str {
-        &self.0.described().info().kind
+        self.0.described().info().kind.name()
     }
 
     fn __repr__(&self) -> String {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Backend, Device, DeviceInfo};
+use super::{Backend, Device, DeviceInfo, DeviceKind};
 use crate::plan::Limits;
 use crate::threads;
 
@@ -18,7 +18,7 @@ impl Device {
             name: format!("CPU, {threads} thread{}", if threads == 1 { "" } else { "s" }),
             backend: "cpu".into(),
             driver: String::new(),
-            kind: "host".into(),
+            kind: DeviceKind::Host,
             limits: Limits::cpu(),
         };
         Self {

@@ -17,8 +17,8 @@ use tensor::Storage;
 
 use crate::cpu::{self as executor, Memory};
 use crate::error::{Error, Result};
-pub use crate::gpu::DeviceInfo;
 use crate::gpu::{self, Gpu, Prepared};
+pub use crate::gpu::{DeviceInfo, DeviceKind};
 use crate::operator::Operator;
 use crate::plan::{Plan, Shader};
 use crate::tensor::{Tensor, TensorDesc, View};

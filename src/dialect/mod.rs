@@ -169,63 +169,45 @@ impl Node {
     /// # Errors
     /// As [`Node::operator`], and [`Error::UnknownElements`].
     pub fn operator_for(&self, inputs: &[Option<Input<'_>>], nan: Option<Nan>) -> Result<Operator> {
+        let extremum = match self.operator.ends_with("Min") {
+            true => Extremum::Minimum,
+            false => Extremum::Maximum,
+        };
         match (self.dialect, self.operator.as_str()) {
-            (Dialect::Onnx, "ReduceMax") => {
-                onnx::ReduceMax::resolve(self, Extremum::Maximum, inputs, nan)
-                    .map(Operator::ReduceMax)
+            (Dialect::Onnx, "ReduceMax" | "ReduceMin") => {
+                onnx::ReduceMax::resolve(self, extremum, inputs, nan).map(Into::into)
             }
-            (Dialect::Onnx, "ReduceMin") => {
-                onnx::ReduceMax::resolve(self, Extremum::Minimum, inputs, nan)
-                    .map(Operator::ReduceMax)
+            (Dialect::Onnx, "ArgMax" | "ArgMin") => {
+                onnx::ArgMax::resolve(self, extremum, inputs, nan).map(Into::into)
             }
-            (Dialect::Onnx, "ArgMax") => {
-                onnx::ArgMax::resolve(self, Extremum::Maximum, inputs, nan).map(Operator::ReduceMax)
-            }
-            (Dialect::Onnx, "ArgMin") => {
-                onnx::ArgMax::resolve(self, Extremum::Minimum, inputs, nan).map(Operator::ReduceMax)
-            }
-            (Dialect::Onnx, "MaxPool") => {
-                onnx::MaxPool::resolve(self, inputs, nan).map(Operator::MaxPool)
-            }
+            (Dialect::Onnx, "MaxPool") => onnx::MaxPool::resolve(self, inputs, nan).map(Into::into),
             (Dialect::Onnx, "GlobalMaxPool") => {
-                onnx::GlobalMaxPool::resolve(self, inputs, nan).map(Operator::ReduceMax)
+                onnx::GlobalMaxPool::resolve(self, inputs, nan).map(Into::into)
             }
-            (Dialect::Onnx, "MaxUnpool") => {
-                onnx::MaxUnpool::resolve(self, inputs).map(Operator::MaxUnpool)
-            }
+            (Dialect::Onnx, "MaxUnpool") => onnx::MaxUnpool::resolve(self, inputs).map(Into::into),
             (Dialect::Neutral, "ReduceMaxBackward") => {
-                neutral::reduce_max_backward(self, inputs, nan).map(Operator::ReduceMaxBackward)
+                neutral::reduce_max_backward(self, inputs, nan).map(Into::into)
             }
             (Dialect::Neutral, "SegmentMaxBackward") => {
-                neutral::segment_max_backward(self, inputs, nan).map(Operator::SegmentMaxBackward)
+                neutral::segment_max_backward(self, inputs, nan).map(Into::into)
             }
-            (Dialect::OneDnn, "ReduceMax") => {
-                onednn::ReduceMax::resolve(self, Extremum::Maximum, inputs, nan)
-                    .map(Operator::ReduceMax)
-            }
-            (Dialect::OneDnn, "ReduceMin") => {
-                onednn::ReduceMax::resolve(self, Extremum::Minimum, inputs, nan)
-                    .map(Operator::ReduceMax)
+            (Dialect::OneDnn, "ReduceMax" | "ReduceMin") => {
+                onednn::ReduceMax::resolve(self, extremum, inputs, nan).map(Into::into)
             }
             (Dialect::OneDnn, "MaxPool") => {
-                onednn::MaxPool::resolve(self, inputs, nan).map(Operator::MaxPool)
+                onednn::MaxPool::resolve(self, inputs, nan).map(Into::into)
             }
             (Dialect::OneDnn, "MaxPoolBackward") => {
-                onednn::MaxPoolBackward::resolve(self, inputs, nan).map(Operator::MaxPoolBackward)
+                onednn::MaxPoolBackward::resolve(self, inputs, nan).map(Into::into)
             }
-            (Dialect::OpenVino, "ReduceMax") => {
-                openvino::ReduceMax::resolve(self, Extremum::Maximum, inputs, nan)
-                    .map(Operator::ReduceMax)
-            }
-            (Dialect::OpenVino, "ReduceMin") => {
-                openvino::ReduceMax::resolve(self, Extremum::Minimum, inputs, nan)
-                    .map(Operator::ReduceMax)
+            (Dialect::OpenVino, "ReduceMax" | "ReduceMin") => {
+                openvino::ReduceMax::resolve(self, extremum, inputs, nan).map(Into::into)
             }
             (Dialect::OpenVino, "MaxPool") => {
-                openvino::MaxPool::resolve(self, inputs, nan).map(Operator::MaxPool)
+                openvino::MaxPool::resolve(self, inputs, nan).map(Into::into)
             }
             (Dialect::OpenVino, "SegmentMax") => {
-                openvino::SegmentMax::resolve(self, inputs, nan).map(Operator::SegmentMax)
+                openvino::SegmentMax::resolve(self, inputs, nan).map(Into::into)
             }
             _ => Err(Error::UnknownOperator {
                 dialect: self.dialect.name(),

@@ -16,28 +16,65 @@ pub struct DeviceInfo {
     pub backend: String,
     /// The driver and its version, as far as known; empty for the CPU.
     pub driver: String,
-    /// The kind of device: `discrete`, `integrated`, `virtual`, `software` (a GPU API on the CPU),
-    /// `other`, or `host` (the CPU).
-    pub kind: String,
+    /// The kind of device.
+    pub kind: DeviceKind,
     /// The limits that planning respects.
     pub limits: Limits,
+}
+
+/// A kind of device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum DeviceKind {
+    /// A GPU with memory of its own.
+    Discrete,
+    /// A GPU that shares memory with the CPU.
+    Integrated,
+    /// A GPU of a virtual machine.
+    Virtual,
+    /// A GPU API on the CPU.
+    Software,
+    /// Not known.
+    Other,
+    /// The CPU.
+    Host,
+}
+
+impl DeviceKind {
+    /// The name: `discrete`, `integrated`, `virtual`, `software`, `other` or `host`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Discrete => "discrete",
+            Self::Integrated => "integrated",
+            Self::Virtual => "virtual",
+            Self::Software => "software",
+            Self::Other => "other",
+            Self::Host => "host",
+        }
+    }
+}
+
+impl fmt::Display for DeviceKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
 }
 
 impl DeviceInfo {
     /// From wgpu's description of an adapter, and the limits of the adapter or of a device.
     pub(super) fn new(info: &wgpu::AdapterInfo, limits: &wgpu::Limits) -> Self {
         let kind = match info.device_type {
-            wgpu::DeviceType::DiscreteGpu => "discrete",
-            wgpu::DeviceType::IntegratedGpu => "integrated",
-            wgpu::DeviceType::VirtualGpu => "virtual",
-            wgpu::DeviceType::Cpu => "software",
-            wgpu::DeviceType::Other => "other",
+            wgpu::DeviceType::DiscreteGpu => DeviceKind::Discrete,
+            wgpu::DeviceType::IntegratedGpu => DeviceKind::Integrated,
+            wgpu::DeviceType::VirtualGpu => DeviceKind::Virtual,
+            wgpu::DeviceType::Cpu => DeviceKind::Software,
+            wgpu::DeviceType::Other => DeviceKind::Other,
         };
         Self {
             name: info.name.clone(),
             backend: info.backend.to_str().to_string(),
             driver: format!("{} {}", info.driver, info.driver_info).trim().to_string(),
-            kind: kind.to_string(),
+            kind,
             limits: Limits::from_wgpu(limits),
         }
     }
@@ -50,14 +87,14 @@ impl DeviceInfo {
 
     /// Whether this is a GPU that no driver emulates on the CPU, as far as is known.
     pub(super) fn is_hardware(&self) -> bool {
-        !matches!(self.kind.as_str(), "software" | "host")
+        !matches!(self.kind, DeviceKind::Software | DeviceKind::Host)
     }
 
     /// The tuning that a [`Device`](crate::Device) of this description has by default.
     pub fn tuning(&self) -> Tuning {
-        match self.kind.as_str() {
-            "host" => Tuning::cpu(threads::count()),
-            "software" => Tuning::software(),
+        match self.kind {
+            DeviceKind::Host => Tuning::cpu(threads::count()),
+            DeviceKind::Software => Tuning::software(),
             _ => Tuning::hardware(),
         }
     }

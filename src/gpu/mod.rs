@@ -1,6 +1,7 @@
 //! Runs plans on a GPU through wgpu.
 
 mod adapter;
+mod bound;
 #[cfg(all(target_family = "wasm", feature = "webgpu"))]
 mod browser;
 #[cfg(feature = "pipeline-cache")]
@@ -10,6 +11,7 @@ mod execute;
 mod failure;
 mod info;
 mod launch;
+mod operand;
 mod pipeline;
 #[cfg(not(target_family = "wasm"))]
 mod poller;
@@ -20,9 +22,10 @@ mod texture;
 pub(crate) use adapter::{Request, adapters, find, open, open_all, request};
 pub(crate) use download::Reading;
 pub(crate) use execute::Recording;
-pub use info::DeviceInfo;
-pub use prepared::{BufferRange, Prepared};
-pub use texture::{Operand, TextureRange, texture_view};
+pub use info::{DeviceInfo, DeviceKind};
+pub use operand::{BufferRange, Operand};
+pub use prepared::Prepared;
+pub use texture::{TextureRange, texture_view};
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};

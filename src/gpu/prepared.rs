@@ -2,28 +2,12 @@
 
 use std::sync::{Arc, Mutex};
 
+use super::bound::BindGroupCache;
 use super::launch::Compiled;
-use super::record::BindGroupCache;
 use super::{Gpu, PADDING};
 use crate::error::Result;
 use crate::plan::{Launch, Plan, Range, Role, Shader};
 use crate::tensor::TensorDesc;
-
-/// A part of a caller's buffer, from an offset on: as many bytes as the tensor has there.
-#[derive(Clone, Copy, Debug)]
-pub struct BufferRange<'a> {
-    /// The buffer. Its usage must include `STORAGE`.
-    pub buffer: &'a wgpu::Buffer,
-    /// The offset of the tensor in bytes: a multiple of the device's
-    /// `min_storage_buffer_offset_alignment` and of 16.
-    pub offset: u64,
-}
-
-impl<'a> From<&'a wgpu::Buffer> for BufferRange<'a> {
-    fn from(buffer: &'a wgpu::Buffer) -> Self {
-        Self { buffer, offset: 0 }
-    }
-}
 
 /// An operator that has been planned and compiled for inputs of certain types and shapes. It can be
 /// recorded into command encoders any number of times.

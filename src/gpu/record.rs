@@ -1,67 +1,13 @@
 //! Records a prepared operator: checks the buffers, binds them, encodes the passes.
 
-use std::collections::VecDeque;
-use std::hash::{BuildHasher, Hash, RandomState};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, PoisonError};
 
+use super::bound::{BoundSet, Place};
 use super::launch::Pass;
-use super::texture::{Operand, TextureCopy, TextureRange};
-use super::{BufferRange, Prepared};
+use super::operand::{BufferRange, Operand};
+use super::prepared::Prepared;
+use super::texture::{TextureCopy, TextureRange};
 use crate::error::{Error, Result};
-
-/// The number of sets of bind groups that are kept at first, and at most.
-const MIN_SETS: usize = 4;
-const MAX_SETS: usize = 64;
-
-/// Bind groups of the last recordings.
-#[derive(Default)]
-pub(super) struct BindGroupCache {
-    sets: Mutex<Sets>,
-    hashes: RandomState,
-}
-
-#[derive(Default)]
-struct Sets {
-    /// The newest first.
-    kept: Vec<BoundSet>,
-    /// How many more than [`MIN_SETS`] are kept: one for each that came again too late.
-    more: usize,
-    /// The hashes of the sets that were kept before, the newest first. They keep no buffer alive.
-    dropped: VecDeque<u64>,
-}
-
-struct BoundSet {
-    places: Vec<Place>,
-    passes: Arc<[Pass]>,
-}
-
-/// Where a tensor is: at an offset of a buffer, or where the tensor's texture is copied to.
-#[derive(Clone, PartialEq, Hash)]
-struct Place(wgpu::Buffer, u64);
-
-impl BindGroupCache {
-    /// The bind groups of these places, if they are among those kept.
-    fn find(&self, places: &[Place]) -> Option<Arc<[Pass]>> {
-        let kept = &mut self.sets.lock().unwrap_or_else(PoisonError::into_inner).kept;
-        let found = kept.iter().position(|set| set.places == places)?;
-        kept[..=found].rotate_right(1);
-        Some(kept[0].passes.clone())
-    }
-
-    fn keep(&self, set: BoundSet) {
-        let mut sets = self.sets.lock().unwrap_or_else(PoisonError::into_inner);
-        let Sets { kept, more, dropped } = &mut *sets;
-        let hash = self.hashes.hash_one(&set.places);
-        if let Some(found) = dropped.iter().position(|&dropped| dropped == hash) {
-            dropped.remove(found);
-            *more = (*more + 1).min(MAX_SETS - MIN_SETS);
-        }
-        let oldest = kept.drain((MIN_SETS + *more - 1).min(kept.len())..);
-        oldest.for_each(|set| dropped.push_front(self.hashes.hash_one(&set.places)));
-        dropped.truncate(MAX_SETS);
-        kept.insert(0, set);
-    }
-}
 
 /// An open debug group. Dropping it closes the group, also when the stack unwinds.
 pub(super) struct DebugGroup<'a>(pub(super) &'a mut wgpu::CommandEncoder);

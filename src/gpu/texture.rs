@@ -1,6 +1,5 @@
 //! Textures as inputs and results of a recorded operator.
 
-use super::BufferRange;
 use crate::error::{Error, Result};
 use crate::tensor::{ElementType, TensorDesc, View};
 
@@ -35,39 +34,6 @@ impl<'a> TextureRange<'a> {
 impl<'a> From<&'a wgpu::Texture> for TextureRange<'a> {
     fn from(texture: &'a wgpu::Texture) -> Self {
         Self::mip_level(texture, 0)
-    }
-}
-
-/// An input or a result of [`Prepared::record`](super::Prepared::record).
-#[derive(Clone, Copy, Debug)]
-pub enum Operand<'a> {
-    /// A range of a buffer.
-    Buffer(BufferRange<'a>),
-    /// A part of a texture.
-    Texture(TextureRange<'a>),
-}
-
-impl<'a> From<BufferRange<'a>> for Operand<'a> {
-    fn from(range: BufferRange<'a>) -> Self {
-        Self::Buffer(range)
-    }
-}
-
-impl<'a> From<&'a wgpu::Buffer> for Operand<'a> {
-    fn from(buffer: &'a wgpu::Buffer) -> Self {
-        Self::Buffer(buffer.into())
-    }
-}
-
-impl<'a> From<TextureRange<'a>> for Operand<'a> {
-    fn from(range: TextureRange<'a>) -> Self {
-        Self::Texture(range)
-    }
-}
-
-impl<'a> From<&'a wgpu::Texture> for Operand<'a> {
-    fn from(texture: &'a wgpu::Texture) -> Self {
-        Self::Texture(texture.into())
     }
 }
 

@@ -4,9 +4,9 @@ use super::pool::{self, Planes};
 use super::{Tuning, check_input, data_of, tile};
 use crate::error::{Error, Result};
 use crate::plan::{Feed, Plan, Target};
-use crate::pool::{self as forward, Indices, Layout, MaxPool, Order};
+use crate::pool::{self as forward, Indices, MaxPool, Order};
 use crate::reduce;
-use crate::tensor::key::{Extremum, Ranking};
+use crate::tensor::key::Ranking;
 use crate::tensor::{ElementType, TensorDesc};
 
 /// The gradient of a [`MaxPool`]: of its data, from that of its maxima.
@@ -78,10 +78,7 @@ impl MaxPoolBackward {
 
     /// As [`Operator::name`](crate::operator::Operator::name).
     pub(crate) fn name(&self) -> &'static str {
-        match self.pool.get_extremum() {
-            Extremum::Maximum => "MaxPoolBackward",
-            Extremum::Minimum => "MinPoolBackward",
-        }
+        self.pool.get_extremum().name_of("MaxPoolBackward", "MinPoolBackward")
     }
 
     /// The type and shape of the result: those of the data.
@@ -143,13 +140,8 @@ impl MaxPoolBackward {
     ) -> Result<Plan> {
         let (pools, reductions, gradients) = tunings;
         let windows = self.pool.windows(data)?;
-        let shape = data.shape();
-        let (planes, channels) = match self.pool.get_layout() {
-            Layout::Ncx => (shape[0] * shape[1], 1),
-            Layout::Nxc => (shape[0], shape[shape.len() - 1]),
-        };
-        let axes =
-            Planes { first, count: planes as u64, windows: &windows, inner: channels as u64 };
+        let (count, inner) = self.pool.planes(data);
+        let axes = Planes { first, count, windows: &windows, inner };
         if self.shape.is_some() {
             let modulus = self.pool.clone().indices(self.indices()).index_modulus(whole)?;
             return pool::plan(inputs, data, &axes, modulus, target, gradients);
@@ -170,11 +162,10 @@ impl MaxPoolBackward {
         let axes = Planes { first, ..axes };
         let indices = Indices { element_type: ElementType::I32, axis, ..Indices::default() };
         let pool = self.pool.clone().indices(indices);
-        let results = pool.infer(data)?;
-        let modulus = pool.index_modulus(data)?;
-        let second = [&results[1], inputs[1]];
-        let behind = pool::plan(second, data, &axes, modulus, target, gradients)?;
-        let before = forward::plan(&pool, data, results, &windows, target, pools, reductions)?;
+        let resolved = pool.resolve(data)?;
+        let second = [&resolved.outputs[1], inputs[1]];
+        let behind = pool::plan(second, data, &axes, resolved.modulus, target, gradients)?;
+        let before = forward::plan(resolved, target, pools, reductions)?;
         Ok(before.then(behind, &[Feed::Result(1), Feed::Input]))
     }
 }

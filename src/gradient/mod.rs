@@ -8,6 +8,7 @@
 
 mod max_pool;
 mod max_unpool;
+mod params;
 mod places;
 mod pool;
 mod reduce_max;

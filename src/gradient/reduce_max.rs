@@ -5,7 +5,6 @@ use super::{check_indices, check_input, data_of};
 use crate::error::Result;
 use crate::plan::{Feed, Plan, Target};
 use crate::reduce::{self as forward, Positions, ReduceMax};
-use crate::tensor::key::Extremum;
 use crate::tensor::{ElementType, TensorDesc};
 
 /// The gradient of a [`ReduceMax`]: of its data, from that of its maxima.
@@ -63,10 +62,7 @@ impl ReduceMaxBackward {
 
     /// As [`Operator::name`](crate::operator::Operator::name).
     pub(crate) fn name(&self) -> &'static str {
-        match self.reduce.get_extremum() {
-            Extremum::Maximum => "ReduceMaxBackward",
-            Extremum::Minimum => "ReduceMinBackward",
-        }
+        self.reduce.get_extremum().name_of("ReduceMaxBackward", "ReduceMinBackward")
     }
 
     /// The type and shape of the result: those of the data.
@@ -149,10 +145,9 @@ impl ReduceMaxBackward {
         let Some(reduce) = self.forward(&data).filter(|_| !data.is_empty()) else {
             return scatter(inputs[0]);
         };
-        let outputs = reduce.outputs(&data)?;
-        let behind = scatter(&outputs[0])?;
-        let reduced = reduce.reduced(data.rank())?;
-        let before = forward::plan(&reduce, &data, outputs, &reduced, target, tuning)?;
+        let resolved = reduce.resolve(&data)?;
+        let behind = scatter(&resolved.outputs[0])?;
+        let before = forward::plan(resolved, target, tuning)?;
         Ok(before.then(behind, &[Feed::Result(0), Feed::Input]))
     }
 }

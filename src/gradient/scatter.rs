@@ -3,7 +3,7 @@
 
 use bytemuck::{Pod, cast_slice, cast_slice_mut};
 
-use super::places::Params;
+use super::params::Params;
 use crate::plan::{Call, Kernel, Shader};
 use crate::threads::{self, SOME};
 

@@ -5,7 +5,6 @@ use super::{check_indices, check_input, data_of};
 use crate::error::{Error, Result};
 use crate::plan::{Feed, Plan, Target};
 use crate::segment::{self as forward, SegmentMax, Segments};
-use crate::tensor::key::Extremum;
 use crate::tensor::{ElementType, Tensor, TensorDesc};
 
 /// The gradient of a [`SegmentMax`]: of its data, from that of its maxima.
@@ -66,10 +65,7 @@ impl SegmentMaxBackward {
 
     /// As [`Operator::name`](crate::operator::Operator::name).
     pub(crate) fn name(&self) -> &'static str {
-        match self.segment.get_extremum() {
-            Extremum::Maximum => "SegmentMaxBackward",
-            Extremum::Minimum => "SegmentMinBackward",
-        }
+        self.segment.get_extremum().name_of("SegmentMaxBackward", "SegmentMinBackward")
     }
 
     /// The type and shape of the result: those of the data. `inputs` are data, ids and gradient, or

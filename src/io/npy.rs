@@ -20,22 +20,9 @@ pub(super) const MAGIC: &[u8; 6] = b"\x93NUMPY";
 /// 64 dimensions, NumPy's maximum, is far shorter.
 const MAX_HEADER: usize = u16::MAX as usize;
 
-/// The dtypes without the byte order.
-const DTYPES: [(ElementType, &str); 13] = [
-    (ElementType::F32, "f4"),
-    (ElementType::F64, "f8"),
-    (ElementType::F16, "f2"),
-    (ElementType::Bf16, "V2"),
-    (ElementType::I8, "i1"),
-    (ElementType::U8, "u1"),
-    (ElementType::I16, "i2"),
-    (ElementType::U16, "u2"),
-    (ElementType::I32, "i4"),
-    (ElementType::U32, "u4"),
-    (ElementType::I64, "i8"),
-    (ElementType::U64, "u8"),
-    (ElementType::Bool, "b1"),
-];
+/// The dtypes without the byte order, in the order of [`ElementType::ALL`].
+const DTYPES: [&str; ElementType::ALL.len()] =
+    ["f4", "f8", "f2", "V2", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "b1"];
 
 /// Reads the array of a file. It is memory-mapped if it is little-endian and in C order.
 ///
@@ -86,8 +73,7 @@ pub fn write(path: impl AsRef<Path>, tensor: &Tensor) -> Result<()> {
 
 /// Writes the header and the data.
 pub(super) fn encode(to: &mut impl Write, tensor: &Tensor) -> io::Result<()> {
-    let (_, descr) =
-        DTYPES.iter().find(|(t, _)| *t == tensor.element_type()).expect("the table has all types");
+    let descr = DTYPES[tensor.element_type() as usize];
     // Single bytes and raw items have no byte order.
     let order = if descr.ends_with('1') || descr.starts_with('V') { '|' } else { '<' };
     let shape = format!("{:?}", tensor.shape());
@@ -220,7 +206,7 @@ fn element_type(descr: &str) -> Option<(ElementType, bool)> {
     };
     // Some writers use `?` for bool, and NumPy reads it.
     let code = if code == "?" { "b1" } else { code };
-    let &(element_type, _) = DTYPES.iter().find(|(_, c)| *c == code)?;
+    let element_type = ElementType::of(&DTYPES, &code)?;
     let big_endian = order == ">" && element_type.size() > 1;
     // Raw items have no byte order, so a big-endian `V2` is refused.
     (!big_endian || code != "V2").then_some((element_type, big_endian))

@@ -3,18 +3,19 @@
 //! A model is memory-mapped. Its tensors are read on demand, from the model or from the external
 //! files that it names.
 
+mod context;
 mod external;
 mod graph;
 mod model;
-mod node;
 mod numbers;
 mod proto;
 mod tensor;
 mod test_model;
 
-pub use graph::{Dim, Graph, ValueInfo};
+pub use graph::{Dim, Graph, GraphNode, ValueInfo};
 pub use model::{Function, Model, parse_model, read_model};
-pub use node::GraphNode;
+#[doc(hidden)]
+pub use tensor::supported_type;
 pub use tensor::{Constant, encode_tensor, parse_tensor, read_tensor};
 pub(super) use tensor::{encode, parse_shared};
 pub use test_model::{TestModel, parse_test_model, read_test_model};

@@ -22,21 +22,11 @@ const MAX_HEADER: usize = 32 << 20;
 /// bytes and a name, in vectors and maps that grow by doubling.
 const PARSED_BYTES: usize = 256;
 
-const DTYPES: [(ElementType, Dtype); 13] = [
-    (ElementType::F32, Dtype::F32),
-    (ElementType::F64, Dtype::F64),
-    (ElementType::F16, Dtype::F16),
-    (ElementType::Bf16, Dtype::BF16),
-    (ElementType::I8, Dtype::I8),
-    (ElementType::U8, Dtype::U8),
-    (ElementType::I16, Dtype::I16),
-    (ElementType::U16, Dtype::U16),
-    (ElementType::I32, Dtype::I32),
-    (ElementType::U32, Dtype::U32),
-    (ElementType::I64, Dtype::I64),
-    (ElementType::U64, Dtype::U64),
-    (ElementType::Bool, Dtype::BOOL),
-];
+/// In the order of [`ElementType::ALL`].
+const DTYPES: [Dtype; ElementType::ALL.len()] = {
+    use Dtype::*;
+    [F32, F64, F16, BF16, I8, U8, I16, U16, I32, U32, I64, U64, BOOL]
+};
 
 /// Reads one tensor of a file, memory-mapped.
 ///
@@ -63,14 +53,14 @@ pub fn parse(name: &str, tensor: Option<&str>, bytes: SharedBytes) -> Result<Ten
     let picked = &names[pick(name, tensor, &names)?];
     let name = format!("{name}:{picked}");
     let info = metadata.info(picked).expect("the name is from the same header");
-    let (element_type, _) = DTYPES.iter().find(|(_, d)| *d == info.dtype).ok_or_else(|| {
+    let element_type = ElementType::of(&DTYPES, &info.dtype).ok_or_else(|| {
         unsupported(&name, format!("tensors of dtype {:?} are not supported", info.dtype))
     })?;
     // The data starts after 8 bytes for the length of the header, and the header.
     let (start, end) = info.data_offsets;
     let data = part(&bytes, 8 + header + start..8 + header + end)
         .expect("reading the header checked the ranges");
-    Tensor::from_shared(*element_type, info.shape.as_slice(), data)
+    Tensor::from_shared(element_type, info.shape.as_slice(), data)
         .map_err(|e| bad_tensor(&name, "safetensors", e))
 }
 
@@ -147,9 +137,8 @@ pub(super) fn encode(to: &mut WholeFile, tensors: &[Named<'_>], keep: bool) -> R
             let reason = format!("the safetensors format reserves the name {name}");
             return Err(unsupported(path.display(), reason));
         }
-        let find = |(t, _): &&(ElementType, Dtype)| *t == tensor.element_type();
-        let (_, dtype) = DTYPES.iter().find(find).expect("the table has all types");
-        let part = (name.to_string(), *dtype, tensor.shape().to_vec(), tensor.bytes());
+        let dtype = DTYPES[tensor.element_type() as usize];
+        let part = (name.to_string(), dtype, tensor.shape().to_vec(), tensor.bytes());
         match parts.iter_mut().find(|part| part.0 == name) {
             Some(old) => *old = part,
             None => parts.push(part),

@@ -73,17 +73,14 @@ impl Operator {
     /// `SegmentMin`, that of a gradient, such as `MaxPoolBackward` or `MinPoolBackward`, or
     /// `MaxUnpool`.
     pub fn name(&self) -> &'static str {
-        match (self, self.extremum()) {
-            (Self::ReduceMax(_), Extremum::Maximum) => "ReduceMax",
-            (Self::ReduceMax(_), Extremum::Minimum) => "ReduceMin",
-            (Self::MaxPool(_), Extremum::Maximum) => "MaxPool",
-            (Self::MaxPool(_), Extremum::Minimum) => "MinPool",
-            (Self::SegmentMax(_), Extremum::Maximum) => "SegmentMax",
-            (Self::SegmentMax(_), Extremum::Minimum) => "SegmentMin",
-            (Self::MaxPoolBackward(op), _) => op.name(),
-            (Self::ReduceMaxBackward(op), _) => op.name(),
-            (Self::SegmentMaxBackward(op), _) => op.name(),
-            (Self::MaxUnpool(_), _) => "MaxUnpool",
+        match self {
+            Self::ReduceMax(op) => op.get_extremum().name_of("ReduceMax", "ReduceMin"),
+            Self::MaxPool(op) => op.get_extremum().name_of("MaxPool", "MinPool"),
+            Self::SegmentMax(op) => op.get_extremum().name_of("SegmentMax", "SegmentMin"),
+            Self::MaxPoolBackward(op) => op.name(),
+            Self::ReduceMaxBackward(op) => op.name(),
+            Self::SegmentMaxBackward(op) => op.name(),
+            Self::MaxUnpool(_) => "MaxUnpool",
         }
     }
 
@@ -277,9 +274,7 @@ impl ReduceMax {
     /// # Errors
     /// As [`ReduceMax::infer`], [`Error::BadLimit`] and [`Error::OverLimit`].
     pub fn plan(&self, input: &TensorDesc, limits: &Limits, tuning: &Tuning) -> Result<Plan> {
-        let outputs = self.outputs(input)?;
-        let reduced = self.reduced(input.rank())?;
-        reduce::plan(self, input, outputs, &reduced, tuning.target(limits)?, &tuning.reduce)
+        reduce::plan(self.resolve(input)?, tuning.target(limits)?, &tuning.reduce)
     }
 }
 
@@ -290,10 +285,8 @@ impl MaxPool {
     /// # Errors
     /// As [`MaxPool::infer`], [`Error::BadLimit`] and [`Error::OverLimit`].
     pub fn plan(&self, input: &TensorDesc, limits: &Limits, tuning: &Tuning) -> Result<Plan> {
-        let outputs = self.infer(input)?;
-        let windows = self.windows(input)?;
-        let target = tuning.target(limits)?;
-        pool::plan(self, input, outputs, &windows, target, &tuning.pool, &tuning.reduce)
+        let resolved = self.resolve(input)?;
+        pool::plan(resolved, tuning.target(limits)?, &tuning.pool, &tuning.reduce)
     }
 }
 

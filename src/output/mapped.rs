@@ -1,16 +1,16 @@
 //! The files that are memory-mapped. They may be replaced, but not written in place: their elements
 //! would change under the tensors that share them.
 
-use std::collections::BTreeMap;
 use std::fs::Metadata;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// What tells files apart, whatever their names.
 pub(super) type Identity = (u64, u64);
 
-static MAPPED: Mutex<BTreeMap<Identity, usize>> = Mutex::new(BTreeMap::new());
+/// With a file as often as it is mapped.
+static MAPPED: Mutex<Vec<Identity>> = Mutex::new(Vec::new());
 
-fn mapped() -> MutexGuard<'static, BTreeMap<Identity, usize>> {
+fn mapped() -> MutexGuard<'static, Vec<Identity>> {
     MAPPED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -22,10 +22,7 @@ pub(super) fn identity(file: &Metadata) -> Option<Identity> {
         Some((file.dev(), file.ino()))
     }
     #[cfg(not(unix))]
-    {
-        let _ = file;
-        None
-    }
+    None
 }
 
 /// Says that a file is mapped, for as long as it exists.
@@ -34,27 +31,21 @@ pub(crate) struct Mapped(Option<Identity>);
 impl Mapped {
     pub(crate) fn new(file: &Metadata) -> Self {
         let identity = identity(file);
-        if let Some(identity) = identity {
-            *mapped().entry(identity).or_default() += 1;
-        }
+        mapped().extend(identity);
         Self(identity)
     }
 }
 
 impl Drop for Mapped {
     fn drop(&mut self) {
-        let Some(identity) = self.0 else { return };
         let mut mapped = mapped();
-        if let Some(count) = mapped.get_mut(&identity) {
-            *count -= 1;
-            if *count == 0 {
-                mapped.remove(&identity);
-            }
+        if let Some(at) = mapped.iter().position(|&identity| Some(identity) == self.0) {
+            mapped.swap_remove(at);
         }
     }
 }
 
 /// Whether this process has mapped the file.
 pub(super) fn is_mapped(file: &Metadata) -> bool {
-    identity(file).is_some_and(|identity| mapped().contains_key(&identity))
+    identity(file).is_some_and(|identity| mapped().contains(&identity))
 }

@@ -4,13 +4,12 @@ use std::borrow::Cow;
 
 use bytemuck::Pod;
 
-use super::{Buffer, Kernel, Launch, Limits, Placement, Plan, Range, Role, Shader, grid};
+use super::{
+    Buffer, Kernel, Launch, Limits, MAX_ELEMENTS, Placement, Plan, Range, Role, Shader, grid,
+};
 use crate::error::{Error, Result};
 use crate::tensor::key::Ranking;
 use crate::tensor::{ElementType, TensorDesc, View};
-
-/// Elements of a binding are numbered in 31 bits, so that sums of two such numbers have 32.
-pub(crate) const MAX_ELEMENTS: u64 = 1 << 31;
 
 /// Launches of a plan: beyond that no memory would hold what they are about.
 const MAX_LAUNCHES: usize = 1 << 18;

@@ -5,7 +5,7 @@ use std::hash::{Hash, Hasher};
 
 use bytemuck::Pod;
 
-use super::view::{Lines, Placement, Words};
+use super::placement::{Lines, Placement, Words};
 use crate::tensor::ElementType;
 use crate::wgsl;
 

@@ -2,6 +2,9 @@
 
 use crate::error::{Error, Result};
 
+/// Elements of a binding are numbered in 31 bits, so that sums of two such numbers have 32.
+pub(crate) const MAX_ELEMENTS: u64 = 1 << 31;
+
 /// What a device allows. A plan never exceeds it; what is *fast* there is said by a
 /// [`Tuning`](crate::Tuning). Any plan can be made anywhere.
 #[derive(Clone, Debug, PartialEq)]

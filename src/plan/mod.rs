@@ -10,9 +10,10 @@ mod divide;
 mod fill;
 mod kernel;
 mod limits;
+mod placement;
 mod view;
 
-pub(crate) use builder::{Builder, MAX_ELEMENTS, New, Region, Target, gcd};
+pub(crate) use builder::{Builder, New, Region, Target, gcd};
 pub(crate) use compose::Feed;
 pub(crate) use divide::divisor;
 #[cfg(feature = "cpu")]
@@ -22,7 +23,9 @@ pub(crate) use kernel::{Attributes, Call, Flags, Specialization, first_params};
 #[doc(hidden)]
 pub use kernel::{Kernel, Shader};
 pub use limits::Limits;
-pub(crate) use view::{Lines, Placement, check_results};
+pub(crate) use limits::MAX_ELEMENTS;
+pub(crate) use placement::{Lines, Placement};
+pub(crate) use view::check_results;
 
 use std::borrow::Cow;
 

@@ -1,6 +1,5 @@
 //! Axes with their windows.
 
-use super::params;
 use super::windows::Window;
 use crate::error::{Error, Result};
 use crate::plan::MAX_ELEMENTS;
@@ -101,28 +100,6 @@ impl Axis {
             && self.taps == self.size
     }
 
-    /// The axis as kernels know it.
-    ///
-    /// # Errors
-    /// [`Error::OverLimit`] for positions that do not fit 32 bits.
-    pub(super) fn params(&self, pitch: u64) -> Result<params::Axis> {
-        let last = self.start + (self.outputs - 1) as i64 * self.stride as i64 + self.reach as i64;
-        let needed = last.max(-self.start).max((self.taps * self.dilation) as i64);
-        if needed > i64::from(i32::MAX) {
-            return Err(positions(needed as u64));
-        }
-        Ok(params::Axis {
-            size: self.size as u32,
-            outputs: self.outputs as u32,
-            taps: self.taps as u32,
-            stride: self.stride as u32,
-            dilation: self.dilation as u32,
-            reach: self.reach as u32,
-            start: self.start as i32,
-            pitch: pitch as u32,
-        })
-    }
-
     /// The axis and `inner` behind it as one axis, if the stride is 1: then the neighbours of an
     /// element are in the neighbouring windows.
     pub(super) fn flat(&self, inner: u64) -> Self {
@@ -195,7 +172,7 @@ impl Axis {
     }
 }
 
-fn positions(needed: u64) -> Error {
+pub(super) fn positions(needed: u64) -> Error {
     Error::OverLimit {
         what: "a window's position in its axis",
         needed,

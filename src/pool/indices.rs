@@ -2,8 +2,8 @@
 
 use super::axes::{Axis, Cut};
 use super::groups::Group;
+use super::launch::{Planner, gather_params, output_vectors, push_special};
 use super::params::{GatherParams, Numbering, TileParams};
-use super::planner::{Planner, gather_params, output_vectors, push_special};
 use super::windows::Window;
 use super::{GATHER, Indices, Order, TILE};
 use crate::error::{Error, Result};

@@ -5,6 +5,7 @@ mod cpu;
 mod grouping;
 mod groups;
 mod indices;
+mod launch;
 pub(crate) mod params;
 mod planner;
 mod tile;
@@ -14,13 +15,16 @@ mod windows;
 pub(crate) use axes::Axis;
 pub(crate) use cpu::{find_positions, run};
 pub(crate) use groups::Group;
+pub(crate) use launch::push_special;
 pub(crate) use params::{Numbering, Params, Tiles, Windows};
-pub(crate) use planner::{plan, push_special};
+pub(crate) use planner::plan;
 pub(crate) use tile::covered;
 pub(crate) use tuning::{CPU, HARDWARE, Special, SpecialLaunch, Tuning};
-pub(crate) use windows::Window;
+pub(crate) use windows::{Resolved, Window};
 
-use crate::error::{Error, Result};
+#[expect(unused_imports, reason = "named in documentation")]
+use crate::error::Error;
+use crate::error::Result;
 use crate::plan::Kernel;
 use crate::reduce::EmptySet;
 use crate::tensor::key::{Extremum, Nan};
@@ -306,22 +310,7 @@ impl MaxPool {
     /// fits the padded input, [`Error::AxisOutOfRange`] and [`Error::IndexTooLarge`]
     /// for indices, [`Error::ShapeOverflow`].
     pub fn infer(&self, input: &TensorDesc) -> Result<Vec<TensorDesc>> {
-        let windows = self.windows(input)?;
-        let mut shape = input.shape().to_vec();
-        let first = self.first_spatial();
-        for (size, window) in shape[first..].iter_mut().zip(&windows) {
-            *size = usize::try_from(window.output).map_err(|_| Error::ShapeOverflow {
-                element_type: input.element_type(),
-                shape: windows.iter().map(|w| w.output as usize).collect(),
-            })?;
-        }
-        let mut outputs = vec![TensorDesc::new(input.element_type(), shape)?];
-        if let Some(indices) = self.indices {
-            self.index_modulus(input)?;
-            let shape = outputs[0].shape().to_vec();
-            outputs.push(TensorDesc::new(indices.element_type, shape)?);
-        }
-        Ok(outputs)
+        Ok(self.resolve(input)?.outputs)
     }
 
     /// The same with another window.

@@ -1,5 +1,6 @@
 //! The parameters of the kernels.
 
+use super::axes::{self, positions};
 use super::groups::Group;
 use crate::error::Result;
 use crate::plan::{Placement, divisor};
@@ -150,6 +151,28 @@ impl Axis {
     pub(crate) const NONE: Self =
         Self { size: 1, outputs: 1, taps: 1, stride: 1, dilation: 1, reach: 0, start: 0, pitch: 0 };
 
+    /// The axis as kernels know it.
+    ///
+    /// # Errors
+    /// [`Error::OverLimit`](crate::Error::OverLimit) for positions that do not fit 32 bits.
+    fn new(axis: &axes::Axis, pitch: u64) -> Result<Self> {
+        let last = axis.start + (axis.outputs - 1) as i64 * axis.stride as i64 + axis.reach as i64;
+        let needed = last.max(-axis.start).max((axis.taps * axis.dilation) as i64);
+        if needed > i64::from(i32::MAX) {
+            return Err(positions(needed as u64));
+        }
+        Ok(Self {
+            size: axis.size as u32,
+            outputs: axis.outputs as u32,
+            taps: axis.taps as u32,
+            stride: axis.stride as u32,
+            dilation: axis.dilation as u32,
+            reach: axis.reach as u32,
+            start: axis.start as i32,
+            pitch: pitch as u32,
+        })
+    }
+
     /// Where a window begins.
     pub(super) fn first(&self, window: usize) -> i64 {
         window as i64 * i64::from(self.stride) + i64::from(self.start)
@@ -191,7 +214,7 @@ impl Windows {
         let mut axes = [Axis::NONE; 3];
         let mut pitch = group.inner;
         for (params, axis) in axes.iter_mut().zip(&group.axes).rev() {
-            *params = axis.params(pitch)?;
+            *params = Axis::new(axis, pitch)?;
             pitch *= axis.size;
         }
         Ok(Self {

@@ -7,32 +7,30 @@
 use bytemuck::Zeroable;
 
 use super::axes::Axis;
-use super::grouping::{Grouping, Tiles};
+use super::grouping::Tiles;
 use super::groups::{Group, Piece};
 use super::indices::IndexRules;
-use super::params::{BlockParams, Gather, GatherParams, Numbering, Params, TileParams, Windows};
-use super::tuning::{SpecialLaunch, Tuning};
-use super::windows::Window;
-use super::{BLOCKS, GATHER, Layout, MaxPool, REGISTER_TILE, TILE};
+use super::launch::{Planner, gather_params, is_contiguous, output_vectors, push_special};
+use super::params::{BlockParams, GatherParams, Numbering, Params, TileParams};
+use super::tuning::Tuning;
+use super::windows::Resolved;
+use super::{BLOCKS, GATHER, REGISTER_TILE, TILE};
 use crate::error::Result;
-use crate::plan::{Builder, New, Plan, Range, Region, Target, divisor};
+use crate::plan::{Builder, New, Plan, Region, Target, divisor};
 use crate::reduce;
-use crate::tensor::TensorDesc;
 use crate::tensor::key::{Ranking, key_words};
 
-/// The plan of a MaxPool; `outputs` are the maxima and, if they are wanted, the indices.
+/// The plan of a MaxPool.
 ///
 /// # Errors
 /// [`Error::OverLimit`](crate::Error::OverLimit).
 pub(crate) fn plan(
-    operator: &MaxPool,
-    input: &TensorDesc,
-    outputs: Vec<TensorDesc>,
-    windows: &[Window],
+    resolved: Resolved<'_>,
     target: Target<'_>,
     tuning: &Tuning,
     reduce: &reduce::Tuning,
 ) -> Result<Plan> {
+    let Resolved { operator, input, outputs, windows, modulus } = resolved;
     let (element, extremum) = (input.element_type(), operator.get_extremum());
     let empty = operator.get_empty_window().bits(element, extremum);
     let ranking = Ranking::new(element, operator.get_nan(), extremum);
@@ -48,24 +46,19 @@ pub(crate) fn plan(
         }
         return Ok(builder.finish());
     }
-    let shape = input.shape();
-    let (planes, channels) = match operator.get_layout() {
-        Layout::Ncx => (shape[0] * shape[1], 1),
-        Layout::Nxc => (shape[0], shape[shape.len() - 1]),
-    };
-    let mut axes = vec![Axis::plain(planes as u64)];
-    for window in windows {
+    let (planes, channels) = operator.planes(input);
+    let mut axes = vec![Axis::plain(planes)];
+    for window in &windows {
         axes.push(Axis::new(window)?);
     }
-    axes.push(Axis::plain(channels as u64));
+    axes.push(Axis::plain(channels));
     let indices = operator.get_indices();
     let empty = key_words(element, ranking, empty);
     let planner = Planner { empty, tuning, reduce, indices: indices.is_some() };
     match indices {
         None => planner.maxima(&mut builder, axes)?,
         Some(indices) => {
-            let modulus = operator.index_modulus(input)?;
-            let rules = IndexRules::new(&indices, modulus, input, planes as u64, windows)?;
+            let rules = IndexRules::new(&indices, modulus, input, planes, &windows)?;
             let results = outputs[0].len() as u64;
             planner.indices(&mut builder, &axes, results, &rules)?;
         }
@@ -73,21 +66,7 @@ pub(crate) fn plan(
     Ok(builder.finish())
 }
 
-/// What all launches of a pooling share.
-pub(super) struct Planner<'a> {
-    /// The key of a window without elements.
-    empty: [u32; 2],
-    pub tuning: &'a Tuning,
-    reduce: &'a reduce::Tuning,
-    /// Whether positions are wanted.
-    indices: bool,
-}
-
 impl Planner<'_> {
-    pub(super) fn grouping<'g>(&'g self, builder: &'g Builder<'g>) -> Grouping<'g> {
-        Grouping { builder, tuning: self.tuning, indices: self.indices }
-    }
-
     /// The maxima alone.
     fn maxima(&self, builder: &mut Builder<'_>, mut axes: Vec<Axis>) -> Result<()> {
         let mut source = Region::all(0);
@@ -162,21 +141,6 @@ impl Planner<'_> {
         let launch = New { purpose, shader, params: &params, sources, results };
         builder.push(launch, invocations)
     }
-
-    /// What the parameters of all kernels begin with.
-    pub(super) fn params(
-        &self,
-        builder: &Builder<'_>,
-        group: &Group,
-        results: u64,
-        base: u32,
-        result_base: u32,
-    ) -> Result<Params> {
-        let windows = Windows::new(group, results, base)?;
-        let [empty_low, empty_high] = self.empty;
-        let (ranking, padding) = (builder.ranking, [0; 3]);
-        Ok(Params { ranking, empty_low, empty_high, result_base, padding, windows })
-    }
 }
 
 /// The parameters of the kernels that pool along blocks, and their invocations.
@@ -202,46 +166,4 @@ fn block_params(
         by_spacing: divisor(spacing),
     };
     (params, lines * line_invocations)
-}
-
-/// The parameters of a gathering kernel.
-pub(super) fn gather_params(group: &Group) -> Gather {
-    Gather {
-        sparse: group.is_sparse().into(),
-        padding: [0; 3],
-        by_inner: divisor(group.inner),
-        by_dilation: group.axes.map(|axis| divisor(axis.dilation)),
-    }
-}
-
-/// Results of an output vector.
-fn vector(builder: &Builder<'_>) -> u64 {
-    if builder.item() == 8 { 2 } else { 4 }
-}
-
-/// Whether the results of each output vector lie in one line, and so do their elements.
-fn is_contiguous(builder: &Builder<'_>, pool: &Params) -> bool {
-    let axis = &pool.windows.axes[2];
-    let whole = |number: u32| u64::from(number).is_multiple_of(vector(builder));
-    let in_line = whole(axis.outputs * pool.windows.inner) && whole(pool.result_base);
-    in_line && pool.windows.inner == 1 && axis.stride == 1
-}
-
-/// Invocations of a gathering kernel: each owns an output vector.
-pub(super) fn output_vectors(builder: &Builder<'_>, pool: &Params) -> u64 {
-    let vector = vector(builder);
-    (u64::from(pool.result_base) % vector + u64::from(pool.windows.outputs)).div_ceil(vector)
-}
-
-/// Adds a launch that a special kernel has.
-pub(crate) fn push_special(
-    builder: &mut Builder<'_>,
-    purpose: &'static str,
-    special: SpecialLaunch,
-    sources: Vec<Range>,
-    results: Vec<Range>,
-) -> Result<()> {
-    let SpecialLaunch { shader, params, invocations } = special;
-    let groups = invocations.div_ceil(builder.workgroup());
-    builder.push_words(New { purpose, shader, params: &params[..], sources, results }, groups)
 }

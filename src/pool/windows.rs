@@ -1,5 +1,7 @@
 //! The attributes of a MaxPool, resolved for an input.
 
+use std::ops::Range;
+
 use super::{Layout, MaxPool, Order, Padding, Rounding};
 use crate::error::{Error, Result};
 use crate::tensor::axes::{self, Duplicates};
@@ -22,6 +24,18 @@ pub(crate) struct Window {
     pub pad_begin: u64,
 }
 
+/// A MaxPool on an input: what it is planned by.
+pub(crate) struct Resolved<'a> {
+    pub operator: &'a MaxPool,
+    pub input: &'a TensorDesc,
+    /// The maxima and, if they are wanted, the indices.
+    pub outputs: Vec<TensorDesc>,
+    /// The spatial axes, in order.
+    pub windows: Vec<Window>,
+    /// How many elements the sub-tensor has in which indices count; 0 without indices.
+    pub modulus: u64,
+}
+
 /// The attributes of one spatial axis, and the input's size along it.
 struct Attributes {
     axis: usize,
@@ -37,6 +51,35 @@ struct Attributes {
 const MAX_COLUMN_MAJOR: usize = 8;
 
 impl MaxPool {
+    /// # Errors
+    /// As [`MaxPool::infer`].
+    pub(crate) fn resolve<'a>(&'a self, input: &'a TensorDesc) -> Result<Resolved<'a>> {
+        let windows = self.windows(input)?;
+        let mut shape = input.shape().to_vec();
+        for (size, window) in shape[self.first_spatial()..].iter_mut().zip(&windows) {
+            *size = usize::try_from(window.output).map_err(|_| Error::ShapeOverflow {
+                element_type: input.element_type(),
+                shape: windows.iter().map(|w| w.output as usize).collect(),
+            })?;
+        }
+        let mut outputs = vec![TensorDesc::new(input.element_type(), &shape[..])?];
+        let modulus = self.index_modulus(input)?;
+        if let Some(indices) = self.indices {
+            outputs.push(TensorDesc::new(indices.element_type, shape)?);
+        }
+        Ok(Resolved { operator: self, input, outputs, windows, modulus })
+    }
+
+    /// Planes of an input, which is not empty, and the channels within each.
+    pub(crate) fn planes(&self, input: &TensorDesc) -> (u64, u64) {
+        let shape = input.shape();
+        let (planes, channels) = match self.layout {
+            Layout::Ncx => (shape[0] * shape[1], 1),
+            Layout::Nxc => (shape[0], shape[shape.len() - 1]),
+        };
+        (planes as u64, channels as u64)
+    }
+
     /// How many elements the sub-tensor has in which indices count.
     pub(crate) fn index_modulus(&self, input: &TensorDesc) -> Result<u64> {
         let Some(indices) = self.indices else { return Ok(0) };
@@ -148,6 +191,58 @@ impl MaxPool {
         }
         let (output, pad_begin) = (narrow(output)?, narrow(begin)?);
         Ok(Window { input, output, kernel, stride, dilation, pad_begin })
+    }
+}
+
+impl Window {
+    /// The position of a tap along the input's axis. Below 0 and at or above the axis's size, it is
+    /// in the padding.
+    fn position(&self, output: usize, tap: u64) -> i128 {
+        output as i128 * i128::from(self.stride) + i128::from(tap) * i128::from(self.dilation)
+            - i128::from(self.pad_begin)
+    }
+
+    /// The range of the input's axis that the given taps of the given outputs cover.
+    pub(crate) fn covered(&self, outputs: &Range<usize>, taps: &Range<u64>) -> Range<usize> {
+        let size = i128::from(self.input);
+        let from = self.position(outputs.start, taps.start).clamp(0, size);
+        let to = (self.position(outputs.end - 1, taps.end - 1) + 1).clamp(from, size);
+        from as usize..to as usize
+    }
+
+    /// These windows for `outputs` and `taps`, over an input that holds only the range they cover.
+    pub(crate) fn restrict(&self, outputs: &Range<usize>, taps: &Range<u64>) -> Self {
+        let covered = self.covered(outputs, taps);
+        let before = covered.start as i128 - self.position(outputs.start, taps.start);
+        Self {
+            input: covered.len() as u64,
+            output: outputs.len() as u64,
+            kernel: taps.end - taps.start,
+            // Negative if all windows begin after the end of the input; then they cover nothing.
+            pad_begin: before.max(0) as u64,
+            ..*self
+        }
+    }
+
+    /// The taps without those that are in the padding for all of these outputs; at least one tap.
+    pub(crate) fn trim(&self, outputs: &Range<usize>, taps: &Range<u64>) -> Range<u64> {
+        let dilation = i128::from(self.dilation);
+        let before = -self.position(outputs.end - 1, 0);
+        let remaining = i128::from(self.input) - self.position(outputs.start, 0);
+        let first = ((before + dilation - 1).div_euclid(dilation)).max(taps.start.into());
+        let end = ((remaining + dilation - 1).div_euclid(dilation)).min(taps.end.into());
+        if first < end { first as u64..end as u64 } else { taps.start..taps.start + 1 }
+    }
+
+    /// For each output, whether any of these taps is inside the input.
+    pub(crate) fn nonempty(&self, outputs: &Range<usize>, taps: &Range<u64>) -> Vec<bool> {
+        let dilation = i128::from(self.dilation);
+        let any = |output| {
+            let start = self.position(output, 0);
+            let tap = (dilation - 1 - start).div_euclid(dilation).max(taps.start.into());
+            tap < taps.end.into() && start + tap * dilation < self.input.into()
+        };
+        outputs.clone().map(any).collect()
     }
 }
 

@@ -8,9 +8,9 @@ mod rows;
 mod tuning;
 
 pub(crate) use columns::{COLUMNS, Params as ColumnsParams, run as run_columns};
-pub(crate) use planner::{Cut, Extents, Start, merge, plan, series};
+pub(crate) use planner::{merge, plan, series};
 pub(crate) use rows::{Params as RowsParams, ROWS, run as run_rows};
-pub(crate) use tuning::{CPU, HARDWARE, Special, Tuning};
+pub(crate) use tuning::{CPU, Cut, Extents, HARDWARE, Special, Start, Tuning};
 
 use crate::error::{Error, Result};
 use crate::plan::Kernel;
@@ -90,6 +90,16 @@ pub struct ReduceMax {
     values: bool,
     /// Whether positions count from the last element of a set: the input is a flipped one.
     counts_back: bool,
+}
+
+/// A ReduceMax on an input: what it is planned by.
+pub(crate) struct Resolved<'a> {
+    pub operator: &'a ReduceMax,
+    pub input: &'a TensorDesc,
+    /// The maxima, the indices, or both.
+    pub outputs: Vec<TensorDesc>,
+    /// Whether each axis is reduced.
+    pub reduced: Vec<bool>,
 }
 
 impl ReduceMax {
@@ -244,6 +254,12 @@ impl ReduceMax {
     /// and `i64`, and for no output at all; [`Error::EmptySet`] for indices where a reduced axis
     /// has size 0, and results; [`Error::IndexTooLarge`] for indices that do not fit `i32`.
     pub fn outputs(&self, input: &TensorDesc) -> Result<Vec<TensorDesc>> {
+        Ok(self.resolve(input)?.outputs)
+    }
+
+    /// # Errors
+    /// As [`outputs`](Self::outputs).
+    pub(crate) fn resolve<'a>(&'a self, input: &'a TensorDesc) -> Result<Resolved<'a>> {
         let reduced = self.reduced(input.rank())?;
         let mut shape = Vec::with_capacity(input.rank());
         for (&dimension, &reduced) in input.shape().iter().zip(&reduced) {
@@ -259,7 +275,7 @@ impl ReduceMax {
         };
         let Some(Positions { element_type, .. }) = self.indices else {
             return match self.values {
-                true => Ok(vec![values]),
+                true => Ok(Resolved { operator: self, input, outputs: vec![values], reduced }),
                 false => bad("values", "true where there are no indices", &false),
             };
         };
@@ -275,7 +291,8 @@ impl ReduceMax {
             return Err(Error::IndexTooLarge { elements: set });
         }
         let indices = TensorDesc::new(element_type, values.shape())?;
-        Ok(if self.values { vec![values, indices] } else { vec![indices] })
+        let outputs = if self.values { vec![values, indices] } else { vec![indices] };
+        Ok(Resolved { operator: self, input, outputs, reduced })
     }
 
     /// For each axis of an input of `rank`, whether it is reduced.

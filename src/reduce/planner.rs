@@ -6,53 +6,18 @@ use super::columns::{self, COLUMNS};
 use super::columns_index::{self, COLUMNS_INDEX};
 use super::positions;
 use super::rows::{self, ROWS};
-use super::tuning::Tuning;
-use super::{Positions, ReduceMax};
+use super::tuning::{Cut, Extents, Start, Tuning};
+use super::{Positions, Resolved};
 use crate::error::{Error, Result};
 use crate::plan::{Builder, Kernel, New, Plan, Range, Region, Target, gcd};
-use crate::tensor::TensorDesc;
 use crate::tensor::key::Ranking;
 
-/// A series of matrices: the axis of `n` is reduced.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Extents {
-    pub outer: u64,
-    pub n: u64,
-    pub inner: u64,
-}
-
-/// Where a launch's elements and results begin in their bindings, in elements.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Start {
-    pub source: u64,
-    pub result: u64,
-}
-
-/// How columns are cut.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Cut {
-    /// Columns of a matrix; more than it has where several rows are taken as one.
-    pub width: u64,
-    /// Rows of a piece.
-    pub chunk: u64,
-    /// Pieces of a column.
-    pub splits: u64,
-    /// Blocks of results that a workgroup owns, or blocks of a row that an invocation owns.
-    pub tile: u64,
-}
-
-/// The plan of a reduction of the axes that are `reduced`; `outputs` as [`ReduceMax::outputs`].
+/// The plan of a reduction.
 ///
 /// # Errors
 /// [`Error::OverLimit`](crate::Error::OverLimit).
-pub(crate) fn plan(
-    operator: &ReduceMax,
-    input: &TensorDesc,
-    outputs: Vec<TensorDesc>,
-    reduced: &[bool],
-    target: Target<'_>,
-    tuning: &Tuning,
-) -> Result<Plan> {
+pub(crate) fn plan(resolved: Resolved<'_>, target: Target<'_>, tuning: &Tuning) -> Result<Plan> {
+    let Resolved { operator, input, outputs, reduced } = resolved;
     let (element, extremum) = (input.element_type(), operator.get_extremum());
     let ranking = Ranking::new(element, operator.get_nan(), extremum);
     let mut builder = Builder::new(&[input], outputs.clone(), ranking, target);
@@ -61,7 +26,7 @@ pub(crate) fn plan(
     } else if input.is_empty() {
         builder.fill(1, operator.get_empty_set().bits(element, extremum))?;
     } else {
-        let axes = merge(input.shape(), reduced);
+        let axes = merge(input.shape(), &reduced);
         let (source, values) = (Region::all(0), Region::all(1));
         match operator.get_indices() {
             None => series(&mut builder, tuning, source, values, &axes)?,
@@ -607,8 +572,8 @@ impl Planner<'_, '_> {
 mod tests {
     use super::*;
     use crate::plan::{Limits, Role};
-    use crate::reduce::HARDWARE;
-    use crate::tensor::ElementType;
+    use crate::reduce::{HARDWARE, ReduceMax};
+    use crate::tensor::{ElementType, TensorDesc};
 
     /// What [`Plan::check`] looks for is found in a plan that is broken so.
     #[test]
@@ -616,10 +581,8 @@ mod tests {
         let limits = Limits { max_binding_size: 1 << 20, ..Limits::cpu() };
         let target = Target { limits: &limits, parallelism: 1024, words_per_fill: 1 };
         let input = TensorDesc::new(ElementType::F32, [100, 1000]).unwrap();
-        let output = TensorDesc::new(ElementType::F32, [100]).unwrap();
-        let operator = ReduceMax::new();
-        let plan =
-            plan(&operator, &input, vec![output], &[false, true], target, &HARDWARE).unwrap();
+        let operator = ReduceMax::new().axes([1]);
+        let plan = plan(operator.resolve(&input).unwrap(), target, &HARDWARE).unwrap();
         plan.check(&limits).unwrap();
         let broken = |breaks: fn(&mut Plan)| {
             let mut plan = plan.clone();

@@ -1,6 +1,5 @@
 //! How reductions are cut: what is fast, not what is allowed.
 
-use super::planner::{Cut, Extents, Start};
 use crate::plan::{Builder, Kernel};
 
 /// The numbers by which reductions are planned.
@@ -51,6 +50,34 @@ pub(crate) const CPU: Tuning = Tuning {
     min_widened_rows: 16,
     ..HARDWARE
 };
+
+/// A series of matrices: the axis of `n` is reduced.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Extents {
+    pub outer: u64,
+    pub n: u64,
+    pub inner: u64,
+}
+
+/// Where a launch's elements and results begin in their bindings, in elements.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Start {
+    pub source: u64,
+    pub result: u64,
+}
+
+/// How columns are cut.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Cut {
+    /// Columns of a matrix; more than it has where several rows are taken as one.
+    pub width: u64,
+    /// Rows of a piece.
+    pub chunk: u64,
+    /// Pieces of a column.
+    pub splits: u64,
+    /// Blocks of results that a workgroup owns, or blocks of a row that an invocation owns.
+    pub tile: u64,
+}
 
 /// Kernels for some reductions, in the place of the general ones.
 #[derive(Clone, Copy, Debug)]

@@ -3,8 +3,8 @@
 use bytemuck::cast_slice;
 
 use super::chunks;
-use super::maxima::Maxima;
 use super::params::Params;
+use super::rows::Maxima;
 use crate::plan::{Call, Kernel, Shader};
 use crate::tensor::key::{KeyOrder, with_order};
 use crate::vector::Elements;

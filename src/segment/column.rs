@@ -3,14 +3,12 @@
 use std::ops::Range;
 
 use super::chunks::Part;
-use super::maxima::Maxima;
 use super::params::{NO_SEGMENT, Params};
-use super::short::Short;
+use super::rows::Maxima;
+use super::short::{BLOCK, Short};
 use crate::tensor::key::{Key, Lane};
 use crate::vector::{Load, Store, prefetch, vector};
 
-/// Rows that are worked on together.
-pub(super) const BLOCK: usize = 512;
 /// How often the ids of a block change if its segments are worked on one by one, at most.
 const FEW: u32 = 10;
 /// Rows of many segments that are worked on together, at least, unless ids are far apart.

@@ -6,8 +6,8 @@ use bytemuck::cast_slice;
 
 use super::argmax;
 use super::chunks;
-use super::maxima::{Items, Maxima, Words};
 use super::params::Params;
+use super::rows::{Items, Maxima, Words};
 use crate::plan::{Call, Flags, Kernel, Shader};
 use crate::tensor::ElementType;
 use crate::tensor::key::{KeyOrder, with_order};

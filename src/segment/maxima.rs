@@ -1,38 +1,17 @@
 //! The maxima of rows, as `segment_blocks` and `segment_elements` find them on the CPU.
 
-use std::marker::PhantomData;
 use std::ops::Range;
 
 use super::chunks::{Part, Visit, all_columns};
 use super::column;
 use super::params::Params;
+use super::rows::Maxima;
 use crate::tensor::key::{Key, Lane};
 use crate::vector::{self, Load, Loop, Store, dispatch};
 
 /// Bytes of a row from which on the rows of a segment are read in several streams. On an AMD EPYC rows
 /// of 256 bytes take 2.3 times as long so, and rows of 2 KiB two thirds.
 const MIN_STREAM: usize = 1024;
-
-/// Rows, and how they are read and their maxima stored.
-pub(super) struct Maxima<'a, L: Load, R, C> {
-    source: &'a [L::Item],
-    inner: usize,
-    pub load: L,
-    pub result: R,
-    pub carry: C,
-}
-
-impl<'a, L: Load, R, C> Maxima<'a, L, R, C> {
-    pub(super) fn new(p: &Params, source: &'a [L::Item], load: L, result: R, carry: C) -> Self {
-        Self { source: &source[p.base as usize..], inner: p.inner as usize, load, result, carry }
-    }
-
-    /// The elements of some rows.
-    #[inline(always)]
-    pub(super) fn rows(&self, rows: Range<usize>) -> &[L::Item] {
-        &self.source[rows.start * self.inner..rows.end * self.inner]
-    }
-}
 
 impl<L, R, C> Visit for Maxima<'_, L, R, C>
 where
@@ -95,48 +74,5 @@ where
             1 => column::visit(p, maxima, ids, part),
             _ => all_columns(p, maxima, ids, part),
         }
-    }
-}
-
-/// A key as its words, the low one first.
-#[inline(always)]
-pub(super) fn words<K: Key>(key: K) -> [u32; 2] {
-    let mut bytes = [0; 8];
-    bytes[..size_of::<K>()].copy_from_slice(bytemuck::bytes_of(&key));
-    bytemuck::cast(bytes)
-}
-
-/// Keys of one word each, as the carry list holds those of packed elements.
-#[derive(Clone, Copy)]
-pub(super) struct Words<K>(pub PhantomData<K>);
-
-impl<K: Key> Load for Words<K> {
-    type Item = u32;
-    type Lane = K;
-    #[inline(always)]
-    fn load(self, item: u32, _: u32) -> K {
-        K::from_words(item, 0)
-    }
-}
-
-impl<K: Key> Store for Words<K> {
-    type Item = u32;
-    type Lane = K;
-    #[inline(always)]
-    fn store(self, key: K) -> u32 {
-        words(key)[0]
-    }
-}
-
-/// Items: keys of one word, each with its mark.
-#[derive(Clone, Copy)]
-pub(super) struct Items<K>(pub PhantomData<K>);
-
-impl<K: Key> Store for Items<K> {
-    type Item = [u32; 2];
-    type Lane = K;
-    #[inline(always)]
-    fn store(self, key: K) -> [u32; 2] {
-        [words(key)[0], 1]
     }
 }

@@ -2,10 +2,11 @@
 
 use std::hint::select_unpredictable;
 
-use super::column::BLOCK;
 use crate::tensor::key::{Key, NUMBER_BITS};
 use crate::vector::Load;
 
+/// Rows that are worked on together.
+pub(super) const BLOCK: usize = 512;
 /// Segments from the first to the last one of a block, at most. No segment has the number 0.
 const MAX_SEGMENTS: u32 = (1 << NUMBER_BITS) - 1;
 

@@ -177,10 +177,8 @@ mod tests {
         let (mut slide, mut gather) = (0, 0);
         for size in 200..400 {
             let input = TensorDesc::new(ElementType::U8, [1, 1, 5, size]).unwrap();
-            let (outputs, windows) = (operator.infer(&input), operator.windows(&input));
-            let (outputs, windows) = (outputs.unwrap(), windows.unwrap());
-            let tables = (&TUNING, &reduce::HARDWARE);
-            let plan = pool::plan(&operator, &input, outputs, &windows, target, tables.0, tables.1);
+            let resolved = operator.resolve(&input).unwrap();
+            let plan = pool::plan(resolved, target, &TUNING, &reduce::HARDWARE);
             for launch in plan.unwrap().launches() {
                 if launch.shader().kernel != &SLIDING_WINDOW {
                     gather += 1;

@@ -99,12 +99,15 @@ async fn run_views(
     };
     let descs: Vec<&TensorDesc> = inputs.iter().map(|input| input.desc()).collect();
     let outputs = operator.infer(&descs)?;
+    let bytes = descs.iter().copied().chain(&outputs).map(|desc| desc.byte_len() as u64);
+    let bytes = bytes.fold(0, u64::saturating_add);
     let Some(ordered) = operator.in_memory_order(inputs[0].view(), false)? else {
-        return run_checked(&operator, device, inputs, &others, options, wait).await;
+        return run_checked(&operator, device, inputs, &others, bytes, options, wait).await;
     };
     let first = TensorView::new(inputs[0].memory(), ordered.first.clone())?;
     let read: Vec<&TensorView> = iter::once(&first).chain(inputs[1..].iter().copied()).collect();
-    let found = run_checked(&ordered.operator, device, &read, &others, options, wait).await?;
+    let found =
+        run_checked(&ordered.operator, device, &read, &others, bytes, options, wait).await?;
     let placed = found
         .iter()
         .zip(&outputs)
@@ -119,16 +122,14 @@ async fn run_checked(
     device: &Device,
     inputs: &[&TensorView],
     others: &[Tensor],
+    bytes: u64,
     options: RunOptions<'_>,
     wait: bool,
 ) -> Result<Vec<Tensor>> {
     let descs: Vec<&TensorDesc> = inputs.iter().map(|input| input.desc()).collect();
-    let outputs = operator.infer(&descs)?;
     let limits = &device.info().limits;
     let max_piece = options.max_piece.unwrap_or(RunOptions::DEFAULT_MAX_PIECE);
     let mut budget = Budget { piece: max_piece, buffer: limits.max_buffer_size };
-    let tensors = descs.iter().copied().chain(&outputs);
-    let all = tensors.fold(0, |all: u64, desc| all.saturating_add(desc.byte_len() as u64));
     if device.is_cpu() {
         let views: Vec<&View> = inputs.iter().map(|input| input.view()).collect();
         match operator.plan_views(&views, &[], limits, device.tuning()) {
@@ -140,7 +141,7 @@ async fn run_checked(
                 return execute(device, &plan?, &uploaded, wait).await;
             }
         }
-    } else if all <= budget.piece {
+    } else if bytes <= budget.piece {
         match operator.plan(&descs, limits, device.tuning()) {
             Ok(plan) if budget.holds(&plan) => {
                 // What lies between the elements of a view is not uploaded.

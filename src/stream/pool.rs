@@ -2,15 +2,14 @@
 //! single window is too large, the windows are split too.
 
 use std::borrow::Cow;
-use std::ops::Range;
 
 use super::combine::{Assembled, Positions, bits, exceeds, merge_max};
 use super::part::Part;
-use super::window::Indexing;
+use super::window::{Indexing, Piece};
 use super::{Planning, Work};
 use crate::error::Result;
 use crate::plan::Plan;
-use crate::pool::{self, Indices, MaxPool, Window};
+use crate::pool::{self, Indices, MaxPool, Resolved, Window};
 use crate::tensor::key::{KeyOrder, Ranking, with_order};
 use crate::tensor::{ElementType, Tensor, TensorDesc, TensorView, memory};
 
@@ -28,27 +27,15 @@ pub(super) struct Pool<'a> {
     seen: Vec<bool>,
 }
 
-#[derive(Clone, Debug)]
-pub(super) struct Piece {
-    /// The results.
-    pub part: Part,
-    /// The range of each window's taps along each spatial axis.
-    pub taps: Vec<Range<u64>>,
-    /// The windows are split: other pieces have the other taps.
-    partial: bool,
-    /// An earlier piece has other taps of the same windows.
-    merge: bool,
-}
-
 impl<'a> Pool<'a> {
     pub(super) fn new(operator: &'a MaxPool, input: &'a TensorView) -> Result<Self> {
-        let outputs = operator.infer(input.desc())?;
+        let Resolved { outputs, windows, .. } = operator.resolve(input.desc())?;
         let indices = Indices { element_type: ElementType::I32, ..Indices::default() };
         Ok(Self {
             operator,
             local: operator.clone().indices(operator.get_indices().map(|_| indices)),
             input,
-            windows: operator.windows(input.desc())?,
+            windows,
             values: Assembled::zeroed(&outputs[0])?,
             positions: outputs.get(1).map(Positions::none).transpose()?,
             indexing: Indexing::new(operator, input.desc())?,
@@ -176,15 +163,14 @@ impl Work for Pool<'_> {
             outputs.push(TensorDesc::new(ElementType::I32, piece.part.shape())?);
         }
         let spatial = piece.part.0[self.operator.first_spatial()..].iter().zip(&piece.taps);
-        let windows: Vec<Window> = self
-            .windows
-            .iter()
-            .zip(spatial)
-            .map(|(window, (outputs, taps))| window.restrict(outputs, taps))
-            .collect();
+        let windows = self.windows.iter().zip(spatial);
+        let windows =
+            windows.map(|(window, (outputs, taps))| window.restrict(outputs, taps)).collect();
         let Planning { limits, tuning } = planning;
-        let target = tuning.target(limits)?;
-        pool::plan(&self.local, &input, outputs, &windows, target, &tuning.pool, &tuning.reduce)
+        let (operator, input) = (&self.local, &input);
+        let modulus = operator.index_modulus(input)?;
+        let resolved = Resolved { operator, input, outputs, windows, modulus };
+        pool::plan(resolved, tuning.target(limits)?, &tuning.pool, &tuning.reduce)
     }
 
     fn inputs<'a>(&'a self, piece: &'a Piece) -> Result<Vec<Cow<'a, [u8]>>> {

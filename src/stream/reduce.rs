@@ -8,7 +8,7 @@ use super::part::Part;
 use super::{Planning, Work};
 use crate::error::Result;
 use crate::plan::Plan;
-use crate::reduce::{self, Positions, ReduceMax};
+use crate::reduce::{self, Positions, ReduceMax, Resolved};
 use crate::tensor::key::{KeyOrder, Ranking, with_order};
 use crate::tensor::{ElementType, Tensor, TensorDesc, TensorView, View};
 
@@ -41,13 +41,12 @@ impl<'a> Reduce<'a> {
     pub(super) fn new(operator: &'a ReduceMax, input: &'a TensorView) -> Result<Self> {
         let (desc, view) = (input.desc(), input.view());
         let local = operator.clone().values(true);
-        let outputs = local.outputs(desc)?;
+        let Resolved { outputs, reduced, .. } = local.resolve(desc)?;
         let output = Assembled::zeroed(&outputs[0])?;
         let positions = outputs.get(1).map(combine::Positions::none).transpose()?;
         let narrow = |positions| Positions { element_type: ElementType::I32, ..positions };
         let local = local.indices(operator.get_indices().map(narrow));
         let memory = input.memory().bytes();
-        let reduced = operator.reduced(desc.rank())?;
         let whole =
             Self { operator, local, memory, input: view.clone(), reduced, output, positions };
         if !view.is_contiguous() {
@@ -155,8 +154,10 @@ impl Work for Reduce<'_> {
             outputs.push(TensorDesc::new(ElementType::I32, self.kept(&shape))?);
         }
         let input = TensorDesc::new(element_type, shape)?;
-        let (target, tuning) = (planning.tuning.target(planning.limits)?, &planning.tuning.reduce);
-        reduce::plan(&self.local, &input, outputs, &self.reduced, target, tuning)
+        let (operator, input, reduced) = (&self.local, &input, self.reduced.clone());
+        let resolved = Resolved { operator, input, outputs, reduced };
+        let Planning { limits, tuning } = planning;
+        reduce::plan(resolved, tuning.target(limits)?, &tuning.reduce)
     }
 
     fn inputs<'a>(&'a self, piece: &'a Piece) -> Result<Vec<Cow<'a, [u8]>>> {

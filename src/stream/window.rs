@@ -4,63 +4,22 @@
 use std::ops::Range;
 
 use super::part::Part;
-use super::pool::Piece;
 use crate::error::Result;
 use crate::pool::{MaxPool, Order, Window};
 use crate::tensor::axes;
 use crate::tensor::{Tensor, TensorDesc, Words, zeroed};
 use crate::threads;
 
-impl Window {
-    /// The position of a tap along the input's axis. Below 0 and at or above the axis's size, it is
-    /// in the padding.
-    fn position(&self, output: usize, tap: u64) -> i128 {
-        output as i128 * i128::from(self.stride) + i128::from(tap) * i128::from(self.dilation)
-            - i128::from(self.pad_begin)
-    }
-
-    /// The range of the input's axis that the given taps of the given outputs cover.
-    fn covered(&self, outputs: &Range<usize>, taps: &Range<u64>) -> Range<usize> {
-        let size = i128::from(self.input);
-        let from = self.position(outputs.start, taps.start).clamp(0, size);
-        let to = (self.position(outputs.end - 1, taps.end - 1) + 1).clamp(from, size);
-        from as usize..to as usize
-    }
-
-    /// These windows for `outputs` and `taps`, over an input that holds only the range they cover.
-    pub(super) fn restrict(&self, outputs: &Range<usize>, taps: &Range<u64>) -> Self {
-        let covered = self.covered(outputs, taps);
-        let before = covered.start as i128 - self.position(outputs.start, taps.start);
-        Self {
-            input: covered.len() as u64,
-            output: outputs.len() as u64,
-            kernel: taps.end - taps.start,
-            // Negative if all windows begin after the end of the input; then they cover nothing.
-            pad_begin: before.max(0) as u64,
-            ..*self
-        }
-    }
-
-    /// The taps without those that are in the padding for all of these outputs; at least one tap.
-    pub(super) fn trim(&self, outputs: &Range<usize>, taps: &Range<u64>) -> Range<u64> {
-        let dilation = i128::from(self.dilation);
-        let before = -self.position(outputs.end - 1, 0);
-        let remaining = i128::from(self.input) - self.position(outputs.start, 0);
-        let first = ((before + dilation - 1).div_euclid(dilation)).max(taps.start.into());
-        let end = ((remaining + dilation - 1).div_euclid(dilation)).min(taps.end.into());
-        if first < end { first as u64..end as u64 } else { taps.start..taps.start + 1 }
-    }
-
-    /// For each output, whether any of these taps is inside the input.
-    fn nonempty(&self, outputs: &Range<usize>, taps: &Range<u64>) -> Vec<bool> {
-        let dilation = i128::from(self.dilation);
-        let any = |output| {
-            let start = self.position(output, 0);
-            let tap = (dilation - 1 - start).div_euclid(dilation).max(taps.start.into());
-            tap < taps.end.into() && start + tap * dilation < self.input.into()
-        };
-        outputs.clone().map(any).collect()
-    }
+#[derive(Clone, Debug)]
+pub(super) struct Piece {
+    /// The results.
+    pub part: Part,
+    /// The range of each window's taps along each spatial axis.
+    pub taps: Vec<Range<u64>>,
+    /// The windows are split: other pieces have the other taps.
+    pub partial: bool,
+    /// An earlier piece has other taps of the same windows.
+    pub merge: bool,
 }
 
 /// How the operator's indices number the elements of the input.

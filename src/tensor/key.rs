@@ -36,6 +36,20 @@ pub enum Extremum {
     Minimum,
 }
 
+impl Extremum {
+    /// One of two names.
+    pub(crate) const fn name_of(
+        self,
+        maximum: &'static str,
+        minimum: &'static str,
+    ) -> &'static str {
+        match self {
+            Self::Maximum => maximum,
+            Self::Minimum => minimum,
+        }
+    }
+}
+
 params! {
     /// How elements become keys, in two words of a kernel's parameters.
     pub(crate) struct Ranking: inline {

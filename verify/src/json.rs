@@ -123,7 +123,7 @@ pub fn device(argument: &str, info: &DeviceInfo, tuning: &Tuning) -> Value {
         "name": info.name,
         "backend": info.backend,
         "driver": info.driver,
-        "kind": info.kind,
+        "kind": info.kind.name(),
         "tuning": tuning.name(),
         "target_parallelism": tuning.target_parallelism(),
         "limits": limits(&info.limits),

@@ -2,7 +2,7 @@
 use std::fmt::Display;
 
 use wgmax::Tensor;
-use wgmax::internals::element_text;
+use wgmax::internals::element_texts;
 
 /// A number of things, by the noun of one.
 pub fn counted(number: impl TryInto<u64> + Display + Copy, noun: &str) -> String {
@@ -38,8 +38,7 @@ pub fn size(bytes: u64) -> String {
 
 /// The first `limit` elements.
 pub fn values(tensor: &Tensor, limit: usize) -> Vec<String> {
-    let elements = tensor.bytes().chunks_exact(tensor.element_type().size());
-    elements.take(limit).map(|bytes| element_text(tensor.element_type(), bytes)).collect()
+    element_texts(tensor, limit)
 }
 
 /// The type and shape of a tensor, and its first elements.

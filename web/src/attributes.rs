@@ -89,29 +89,23 @@ impl Operator {
     }
 }
 
+/// An operator with an attribute, if it is given.
+fn set<O, V>(op: O, value: Option<V>, with: impl FnOnce(O, V) -> O) -> O {
+    match value {
+        Some(value) => with(op, value),
+        None => op,
+    }
+}
+
 fn reduce_max(mut fields: Fields) -> Made<ReduceMax> {
     let mut op = ReduceMax::new();
-    if let Some(axes) = fields.integers("axes")? {
-        op = op.axes(axes);
-    }
-    if let Some(keep) = fields.boolean("keepDims")? {
-        op = op.keep_dims(keep);
-    }
-    if let Some(extremum) = fields.choice("extremum", EXTREMUM_NAMES, &EXTREMUM)? {
-        op = op.extremum(extremum);
-    }
-    if let Some(nan) = fields.choice("nan", NAN_NAMES, &NAN)? {
-        op = op.nan(nan);
-    }
-    if let Some(empty) = fields.choice("emptySet", EMPTY_SET_NAMES, &EMPTY_SET)? {
-        op = op.empty_set(empty);
-    }
-    if let Some(indices) = fields.take("indices") {
-        op = op.indices(read_positions(indices)?);
-    }
-    if let Some(values) = fields.boolean("values")? {
-        op = op.values(values);
-    }
+    op = set(op, fields.integers("axes")?, ReduceMax::axes);
+    op = set(op, fields.boolean("keepDims")?, ReduceMax::keep_dims);
+    op = set(op, fields.choice("extremum", EXTREMUM_NAMES, &EXTREMUM)?, ReduceMax::extremum);
+    op = set(op, fields.choice("nan", NAN_NAMES, &NAN)?, ReduceMax::nan);
+    op = set(op, fields.choice("emptySet", EMPTY_SET_NAMES, &EMPTY_SET)?, ReduceMax::empty_set);
+    op = set(op, fields.take("indices").map(read_positions).transpose()?, ReduceMax::indices);
+    op = set(op, fields.boolean("values")?, ReduceMax::values);
     fields.end()?;
     Ok(op)
 }
@@ -120,12 +114,9 @@ fn reduce_max(mut fields: Fields) -> Made<ReduceMax> {
 fn read_positions(value: JsValue) -> Made<Option<Positions>> {
     let Some(mut fields) = indices_fields(value)? else { return Ok(None) };
     let mut positions = Positions::default();
-    if let Some(element_type) = fields.choice("type", INDEX_TYPE_NAMES, &INDEX_TYPES)? {
-        positions.element_type = element_type;
-    }
-    if let Some(last) = fields.boolean("last")? {
-        positions.last = last;
-    }
+    positions.element_type =
+        fields.choice("type", INDEX_TYPE_NAMES, &INDEX_TYPES)?.unwrap_or(positions.element_type);
+    positions.last = fields.boolean("last")?.unwrap_or(positions.last);
     fields.end()?;
     Ok(Some(positions))
 }
@@ -144,37 +135,19 @@ fn max_pool(mut fields: Fields) -> Made<MaxPool> {
     let kernel = fields.integers("kernel")?;
     let kernel = kernel.ok_or_else(|| bad("kernel", LIST, &JsValue::UNDEFINED))?;
     let mut op = MaxPool::new(kernel);
-    if let Some(strides) = fields.integers("strides")? {
-        op = op.strides(strides);
-    }
-    if let Some(dilations) = fields.integers("dilations")? {
-        op = op.dilations(dilations);
-    }
-    if let Some(padding) = fields.take("padding") {
-        op = op.padding(read_padding(&padding)?);
-    }
+    op = set(op, fields.integers("strides")?, MaxPool::strides);
+    op = set(op, fields.integers("dilations")?, MaxPool::dilations);
+    op = set(op, fields.take("padding").as_ref().map(read_padding).transpose()?, MaxPool::padding);
     let roundings =
         [("floor", Rounding::Floor), ("ceil", Rounding::Ceil), ("ceilTorch", Rounding::CeilTorch)];
     let names = "\"floor\", \"ceil\" or \"ceilTorch\"";
-    if let Some(rounding) = fields.choice("rounding", names, &roundings)? {
-        op = op.rounding(rounding);
-    }
+    op = set(op, fields.choice("rounding", names, &roundings)?, MaxPool::rounding);
     let layouts = [("ncx", Layout::Ncx), ("nxc", Layout::Nxc)];
-    if let Some(layout) = fields.choice("layout", "\"ncx\" or \"nxc\"", &layouts)? {
-        op = op.layout(layout);
-    }
-    if let Some(extremum) = fields.choice("extremum", EXTREMUM_NAMES, &EXTREMUM)? {
-        op = op.extremum(extremum);
-    }
-    if let Some(nan) = fields.choice("nan", NAN_NAMES, &NAN)? {
-        op = op.nan(nan);
-    }
-    if let Some(empty) = fields.choice("emptyWindow", EMPTY_SET_NAMES, &EMPTY_SET)? {
-        op = op.empty_window(empty);
-    }
-    if let Some(indices) = fields.take("indices") {
-        op = op.indices(read_indices(indices)?);
-    }
+    op = set(op, fields.choice("layout", "\"ncx\" or \"nxc\"", &layouts)?, MaxPool::layout);
+    op = set(op, fields.choice("extremum", EXTREMUM_NAMES, &EXTREMUM)?, MaxPool::extremum);
+    op = set(op, fields.choice("nan", NAN_NAMES, &NAN)?, MaxPool::nan);
+    op = set(op, fields.choice("emptyWindow", EMPTY_SET_NAMES, &EMPTY_SET)?, MaxPool::empty_window);
+    op = set(op, fields.take("indices").map(read_indices).transpose()?, MaxPool::indices);
     fields.end()?;
     Ok(op)
 }
@@ -199,16 +172,13 @@ fn read_padding(value: &JsValue) -> Made<Padding> {
 fn read_indices(value: JsValue) -> Made<Option<Indices>> {
     let Some(mut fields) = indices_fields(value)? else { return Ok(None) };
     let mut indices = Indices::default();
-    if let Some(element_type) = fields.choice("type", INDEX_TYPE_NAMES, &INDEX_TYPES)? {
-        indices.element_type = element_type;
-    }
+    indices.element_type =
+        fields.choice("type", INDEX_TYPE_NAMES, &INDEX_TYPES)?.unwrap_or(indices.element_type);
     let orders = [("rowMajor", Order::RowMajor), ("columnMajor", Order::ColumnMajor)];
-    if let Some(order) = fields.choice("order", "\"rowMajor\" or \"columnMajor\"", &orders)? {
-        indices.order = order;
-    }
-    if let Some(axis) = fields.integer("axis")? {
-        indices.axis = axis;
-    }
+    indices.order = fields
+        .choice("order", "\"rowMajor\" or \"columnMajor\"", &orders)?
+        .unwrap_or(indices.order);
+    indices.axis = fields.integer("axis")?.unwrap_or(indices.axis);
     fields.end()?;
     Ok(Some(indices))
 }
@@ -225,30 +195,20 @@ fn segment_max(mut fields: Fields) -> Made<SegmentMax> {
         Some(Segments::Unsorted) => SegmentMax::unsorted(),
         Some(Segments::Offsets) => SegmentMax::offsets(),
     };
-    if let Some(segments) = fields.integer("numSegments")? {
-        op = op.num_segments(segments);
-    }
+    op = set(op, fields.integer("numSegments")?, SegmentMax::num_segments);
     let empties = [
         ("zero", EmptySegment::Zero),
         ("lowest", EmptySegment::Lowest),
         ("negativeInfinity", EmptySegment::NegativeInfinity),
     ];
     let names = "\"zero\", \"lowest\" or \"negativeInfinity\"";
-    if let Some(empty) = fields.choice("emptySegment", names, &empties)? {
-        op = op.empty_segment(empty);
-    }
-    if let Some(extremum) = fields.choice("extremum", EXTREMUM_NAMES, &EXTREMUM)? {
-        op = op.extremum(extremum);
-    }
-    if let Some(nan) = fields.choice("nan", NAN_NAMES, &NAN)? {
-        op = op.nan(nan);
-    }
+    op = set(op, fields.choice("emptySegment", names, &empties)?, SegmentMax::empty_segment);
+    op = set(op, fields.choice("extremum", EXTREMUM_NAMES, &EXTREMUM)?, SegmentMax::extremum);
+    op = set(op, fields.choice("nan", NAN_NAMES, &NAN)?, SegmentMax::nan);
     if let Some(indices) = fields.take("indices") {
         op = op.indices(read_indices(indices)?.map(|indices| indices.element_type));
     }
-    if let Some(status) = fields.boolean("status")? {
-        op = op.status(status);
-    }
+    op = set(op, fields.boolean("status")?, SegmentMax::status);
     fields.end()?;
     Ok(op)
 }

@@ -11,8 +11,7 @@ use crate::attributes::Operator;
 use crate::error::js;
 use crate::host::{HostTensor, desc};
 use crate::object::{array, begun, object};
-use crate::prepared::Tensors;
-use crate::tensor::{Tensor, gpu_buffer};
+use crate::tensor::{Tensor, Tensors, gpu_buffer};
 
 /// A GPU, or the CPU.
 #[wasm_bindgen]
@@ -55,7 +54,7 @@ impl Device {
         object([
             ("name", info.name.as_str().into()),
             ("backend", info.backend.as_str().into()),
-            ("kind", info.kind.as_str().into()),
+            ("kind", info.kind.name().into()),
             ("tuning", self.inner.tuning().name().into()),
             (
                 "limits",

@@ -4,13 +4,13 @@ use js_sys::Promise;
 use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
 use wasm_bindgen_futures::future_to_promise;
-use wgmax::{BufferRange, DeviceTensor, Error, View, wgpu};
+use wgmax::{Error, wgpu};
 
 use crate::attributes::Operator;
 use crate::device::Device;
 use crate::error::{Result, js};
 use crate::object::{SIZE, number};
-use crate::tensor::Tensor;
+use crate::tensor::Tensors;
 
 /// An operator that is planned and compiled for tensors that lie as some do.
 #[wasm_bindgen]
@@ -18,36 +18,6 @@ pub struct Prepared {
     inner: wgmax::Prepared,
     device: wgpu::Device,
     queue: wgpu::Queue,
-}
-
-/// The tensors of a run, inputs or results.
-#[wasm_bindgen]
-#[derive(Default)]
-pub struct Tensors(pub(crate) Vec<DeviceTensor>);
-
-#[wasm_bindgen]
-impl Tensors {
-    /// None yet.
-    #[wasm_bindgen(constructor)]
-    pub fn new() -> Tensors {
-        Self::default()
-    }
-
-    /// Adds one.
-    pub fn add(&mut self, tensor: &Tensor) {
-        self.0.push(tensor.inner.clone());
-    }
-}
-
-impl Tensors {
-    fn ranges(&self) -> Result<Vec<BufferRange<'_>>> {
-        let buffers = self.0.iter().map(|tensor| tensor.buffer().map(BufferRange::from));
-        buffers.collect::<Option<_>>().ok_or_else(|| js(Error::CannotRecord))
-    }
-
-    fn views(&self) -> Vec<&View> {
-        self.0.iter().map(DeviceTensor::view).collect()
-    }
 }
 
 #[wasm_bindgen]

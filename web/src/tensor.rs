@@ -4,7 +4,7 @@ use js_sys::Promise;
 use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
 use wasm_bindgen_futures::future_to_promise;
-use wgmax::{DeviceTensor, Error, TensorDesc, View, wgpu};
+use wgmax::{BufferRange, DeviceTensor, Error, TensorDesc, View, wgpu};
 
 use crate::error::{Result, js};
 use crate::host::{numbers, sizes};
@@ -186,4 +186,34 @@ fn in_range(axis: i64, rank: usize) -> Result<usize, Error> {
 pub fn gpu_buffer(buffer: &wgpu::Buffer) -> JsValue {
     let buffer = buffer.as_webgpu();
     buffer.map_or(JsValue::UNDEFINED, |buffer| AsRef::<JsValue>::as_ref(buffer).clone())
+}
+
+/// The tensors of a run, inputs or results.
+#[wasm_bindgen]
+#[derive(Default)]
+pub struct Tensors(pub(crate) Vec<DeviceTensor>);
+
+#[wasm_bindgen]
+impl Tensors {
+    /// None yet.
+    #[wasm_bindgen(constructor)]
+    pub fn new() -> Tensors {
+        Self::default()
+    }
+
+    /// Adds one.
+    pub fn add(&mut self, tensor: &Tensor) {
+        self.0.push(tensor.inner.clone());
+    }
+}
+
+impl Tensors {
+    pub(crate) fn ranges(&self) -> Result<Vec<BufferRange<'_>>> {
+        let buffers = self.0.iter().map(|tensor| tensor.buffer().map(BufferRange::from));
+        buffers.collect::<Option<_>>().ok_or_else(|| js(Error::CannotRecord))
+    }
+
+    pub(crate) fn views(&self) -> Vec<&View> {
+        self.0.iter().map(DeviceTensor::view).collect()
+    }
 }

@@ -72,16 +72,21 @@ fn file(text: &str) -> Result<String, String> {
 #[derive(Subcommand)]
 enum Choice {
     /// The maximum along axes of a tensor from a file
+    #[command(after_help = "Example:\n  wgmax compare reduce-max x.npy --axes 0 --between cpu,gpu")]
     ReduceMax(ReduceMax),
     /// The minimum along axes of a tensor from a file
     #[command(after_help = "Example:\n  wgmax compare reduce-min x.npy --axes 0")]
     ReduceMin(ReduceMax),
     /// The maximum of windows of a tensor from a file, and its position
+    #[command(
+        after_help = "Example:\n  wgmax compare max-pool x.npy --kernel 3,3 --between cpu,gpu"
+    )]
     MaxPool(MaxPool),
     /// The minimum of windows of a tensor from a file, and its position
     #[command(after_help = "Example:\n  wgmax compare min-pool x.npy --kernel 3,3")]
     MinPool(MaxPool),
     /// The maximum of each segment of the rows of a tensor from a file
+    #[command(after_help = "Example:\n  wgmax compare segment-max x.npy ids.npy --between cpu,gpu")]
     SegmentMax(SegmentMax),
     /// The minimum of each segment of the rows of a tensor from a file
     #[command(after_help = "Example:\n  wgmax compare segment-min x.npy ids.npy")]
@@ -100,41 +105,21 @@ impl Choice {
     }
 }
 
+/// An operator, and where it is run.
 #[derive(Args)]
-#[command(after_help = "Example:\n  wgmax compare reduce-max x.npy --axes 0 --between cpu,gpu")]
-struct ReduceMax {
+struct Run<Operation: Args> {
     #[command(flatten)]
-    operation: reduce_max::Operation,
-    /// Also compare the positions of the results
+    operation: Operation,
+    /// Also compare where the results come from
     #[arg(long, group = "positions")]
     indices: bool,
     #[command(flatten)]
     between: Between,
 }
 
-#[derive(Args)]
-#[command(after_help = "Example:\n  wgmax compare max-pool x.npy --kernel 3,3 --between cpu,gpu")]
-struct MaxPool {
-    #[command(flatten)]
-    operation: max_pool::Operation,
-    /// Also compare the positions of the results
-    #[arg(long, group = "positions")]
-    indices: bool,
-    #[command(flatten)]
-    between: Between,
-}
-
-#[derive(Args)]
-#[command(after_help = "Example:\n  wgmax compare segment-max x.npy ids.npy --between cpu,gpu")]
-struct SegmentMax {
-    #[command(flatten)]
-    operation: segment_max::Operation,
-    /// Also compare the rows that the results come from
-    #[arg(long, group = "positions")]
-    indices: bool,
-    #[command(flatten)]
-    between: Between,
-}
+type ReduceMax = Run<reduce_max::Operation>;
+type MaxPool = Run<max_pool::Operation>;
+type SegmentMax = Run<segment_max::Operation>;
 
 #[derive(Args)]
 struct Between {

@@ -32,16 +32,32 @@ pub struct Arguments {
 #[derive(Subcommand)]
 enum Choice {
     /// The launches of the maximum along axes
+    #[command(after_help = format!("\
+Example:
+  wgmax explain reduce-max 1000x1000 --axes 0 --max-binding 64KiB
+
+{LIMITS}"))]
     ReduceMax(ReduceMax),
     /// The launches of the minimum along axes
     #[command(after_help = "Example:\n  wgmax explain reduce-min 1000x1000 --axes 0")]
     ReduceMin(ReduceMax),
     /// The launches of the maximum of windows
+    #[command(after_help = format!("\
+Example:
+  wgmax explain max-pool 16x64x112x112 --kernel 3,3 --strides 2,2 --indices
+
+{LIMITS}"))]
     MaxPool(MaxPool),
     /// The launches of the minimum of windows
     #[command(after_help = "Example:\n  wgmax explain min-pool 16x64x112x112 --kernel 3,3")]
     MinPool(MaxPool),
     /// The launches of the maximum of each segment of rows
+    #[command(after_help = format!("\
+Example:
+  wgmax explain segment-max 1000000x64 --num-segments 5000 --unsorted
+
+--num-segments is required, because there are no ids to count. With --offsets there is one \
+offset more than segments. {LIMITS}"))]
     SegmentMax(SegmentMax),
     /// The launches of the minimum of each segment of rows
     #[command(after_help = "Example:\n  wgmax explain segment-min 1000000x64 --num-segments 5000")]
@@ -57,18 +73,14 @@ impl Choice {
     }
 }
 
+/// An operator, and what it is planned for.
 #[derive(Args)]
-#[command(after_help = "\
-Example:
-  wgmax explain reduce-max 1000x1000 --axes 0 --max-binding 64KiB
-
-Limits are by default those that WebGPU guarantees, or memory alone with --plan cpu.")]
-struct ReduceMax {
+struct Planned<Attributes: Args> {
     #[command(flatten)]
     input: Input,
     #[command(flatten)]
-    attributes: reduce_max::Attributes,
-    /// Also compute the positions of the results
+    attributes: Attributes,
+    /// Also compute where the results come from
     #[arg(long, group = "positions")]
     indices: bool,
     /// The gradient instead, from the input and the gradient of the results
@@ -78,52 +90,23 @@ struct ReduceMax {
     target: Target,
 }
 
+type ReduceMax = Planned<reduce_max::Attributes>;
+type MaxPool = Planned<max_pool::Attributes>;
+type SegmentMax = Planned<Segments>;
+
+/// The attributes of segments, without ids.
 #[derive(Args)]
-#[command(after_help = "\
-Example:
-  wgmax explain max-pool 16x64x112x112 --kernel 3,3 --strides 2,2 --indices
-
-Limits are by default those that WebGPU guarantees, or memory alone with --plan cpu.")]
-struct MaxPool {
-    #[command(flatten)]
-    input: Input,
-    #[command(flatten)]
-    attributes: max_pool::Attributes,
-    /// Also compute the positions of the results
-    #[arg(long, group = "positions")]
-    indices: bool,
-    /// The gradient instead, from the input and the gradient of the results
-    #[arg(long, group = "positions")]
-    backward: bool,
-    #[command(flatten)]
-    target: Target,
-}
-
-#[derive(Args)]
-#[command(after_help = "\
-Example:
-  wgmax explain segment-max 1000000x64 --num-segments 5000 --unsorted
-
---num-segments is required, because there are no ids to count. With --offsets there is one offset \
-more than segments. Limits are by default those that WebGPU guarantees, or memory alone with \
---plan cpu.")]
-struct SegmentMax {
-    #[command(flatten)]
-    input: Input,
+struct Segments {
     #[command(flatten)]
     attributes: segment_max::Attributes,
     /// Element type of the ids or offsets
     #[arg(long, value_name = "TYPE", default_value = "i32", value_parser = element_type)]
     ids_type: ElementType,
-    /// Also compute the rows that the results come from
-    #[arg(long, group = "positions")]
-    indices: bool,
-    /// The gradient instead, from the input and the gradient of the results
-    #[arg(long, group = "positions")]
-    backward: bool,
-    #[command(flatten)]
-    target: Target,
 }
+
+/// What the help of operators ends with.
+const LIMITS: &str =
+    "Limits are by default those that WebGPU guarantees, or memory alone with --plan cpu.";
 
 /// The operator's input.
 #[derive(Args)]
@@ -229,13 +212,13 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome
     let extremum = arguments.operator.extremum();
     let (operator, mut inputs, backward, target) = match &arguments.operator {
         Choice::ReduceMax(choice) | Choice::ReduceMin(choice) => {
-            let ReduceMax { input, attributes, indices, backward, target } = choice;
+            let Planned { input, attributes, indices, backward, target } = choice;
             let desc = input.desc()?;
             let operator = attributes.operator(extremum, *indices, *backward, &desc)?;
             (operator, vec![desc], *backward, target)
         }
         Choice::MaxPool(choice) | Choice::MinPool(choice) => {
-            let MaxPool { input, attributes, indices, backward, target } = choice;
+            let Planned { input, attributes, indices, backward, target } = choice;
             let desc = input.desc()?;
             let shape = &input.shape;
             let given = Given {
@@ -277,7 +260,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome
 
 impl SegmentMax {
     fn operator(&self, extremum: Extremum) -> anyhow::Result<(Operator, Vec<TensorDesc>)> {
-        let Self { attributes, input, .. } = self;
+        let Self { attributes: Segments { attributes, ids_type }, input, .. } = self;
         let data = input.desc()?;
         let Some(segments) = attributes.num_segments else {
             anyhow::bail!("--num-segments is required, because there are no ids to count");
@@ -291,7 +274,7 @@ impl SegmentMax {
         let Some(ids) = ids else {
             anyhow::bail!("--num-segments {segments}: there are no such offsets");
         };
-        let ids = TensorDesc::new(self.ids_type, [ids]).map_err(with_argument)?;
+        let ids = TensorDesc::new(*ids_type, [ids]).map_err(with_argument)?;
         let operator = attributes.operator(extremum, self.indices);
         operator.infer(&data, &ids).map_err(with_argument)?;
         Ok((operator.into(), vec![data, ids]))

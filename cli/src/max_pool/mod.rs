@@ -9,7 +9,7 @@ use wgmax::{Extremum, Tensor, TensorDesc};
 
 use super::Outcome;
 use super::backward::Backward;
-use super::options::{EmptyChoice, IndexTypeArgument, List, NanChoice, Run, Writing};
+use super::options::{EmptyChoice, IndexTypeArgument, List, NanChoice, Run, Writing, choices};
 use super::output::{self, Output};
 use super::source::Source;
 use super::targets::Targets;
@@ -123,31 +123,28 @@ enum AutoPad {
     Valid,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-enum Rounding {
+choices! { Rounding of operator::Rounding {
     /// It is left out
     Floor,
     /// It counts
     Ceil,
     /// It counts, unless it starts after the last element
     CeilTorch,
-}
+} }
 
-#[derive(Clone, Copy, ValueEnum)]
-enum Layout {
+choices! { Layout of operator::Layout {
     /// [batch, channels, spatial...]
     Ncx,
     /// [batch, spatial..., channels]
     Nxc,
-}
+} }
 
-#[derive(Clone, Copy, ValueEnum)]
-enum IndexOrder {
+choices! { IndexOrder of operator::Order {
     /// The last axis is the fastest, as in memory
     RowMajor,
     /// The first spatial axis is the fastest
     ColumnMajor,
-}
+} }
 
 impl Attributes {
     /// The operator, if the attributes fit the input, and how the input's axes are pooled.
@@ -158,12 +155,8 @@ impl Attributes {
         input: &TensorDesc,
         given: &Given,
     ) -> anyhow::Result<(Operator, Axes)> {
-        let layout = self.layout.map(|layout| match layout {
-            Layout::Ncx => operator::Layout::Ncx,
-            Layout::Nxc => operator::Layout::Nxc,
-        });
         let windows = self.windows(input, given);
-        let axes = Axes::new(layout, windows, input.rank());
+        let axes = Axes::new(self.layout.map(Into::into), windows, input.rank());
         let pooled = axes.pooled(input)?;
         let operator = self.max_pool(indices, &pooled, axes, input.rank(), windows)?;
         let operator = operator.extremum(extremum);
@@ -181,20 +174,13 @@ impl Attributes {
     ) -> anyhow::Result<MaxPool> {
         let mut operator = MaxPool::new(self.kernel.each(windows))
             .padding(self.padding(pooled, windows)?)
-            .rounding(match self.rounding {
-                Rounding::Floor => operator::Rounding::Floor,
-                Rounding::Ceil => operator::Rounding::Ceil,
-                Rounding::CeilTorch => operator::Rounding::CeilTorch,
-            })
+            .rounding(self.rounding.into())
             .layout(axes.layout)
             .nan(self.nan.into())
             .empty_window(self.empty.into())
             .indices(indices.then_some(operator::Indices {
                 element_type: self.index_type.element_type(),
-                order: match self.index_order {
-                    IndexOrder::RowMajor => operator::Order::RowMajor,
-                    IndexOrder::ColumnMajor => operator::Order::ColumnMajor,
-                },
+                order: self.index_order.into(),
                 axis: axes.pooled_axis(self.index_axis, rank),
             }));
         if let Some(strides) = &self.strides {
@@ -309,7 +295,7 @@ pub fn run(
     output::deliver(
         &results,
         &[&arguments.output, &arguments.indices],
-        &arguments.writing,
+        arguments.writing.force,
         output,
     )?;
     arguments.operation.ask(inputs[0].desc(), axes);

@@ -1,6 +1,7 @@
 //! `wgmax onnx`: runs and compares the nodes of a model that are implemented here.
 
 mod dims;
+mod entry;
 mod expression;
 mod find;
 mod infer;
@@ -25,8 +26,8 @@ use super::options::{On, Writing};
 use super::output::Output;
 use super::report::is_standard;
 use super::targets::Targets;
+use entry::{Entry, State};
 use options::{Binding, File, Shape};
-use prepare::{Entry, State};
 use values::Values;
 
 #[derive(Args)]
@@ -147,7 +148,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome
     if !quiet {
         report.print(output)?;
     }
-    arguments.writing.write(&files)?;
+    super::files::write(&files, arguments.writing.force)?;
     let bad = |entry: &Entry<'_>| entry.is_bad() || (arguments.strict && entry.is_blocked());
     Ok(if entries.iter().any(bad) {
         Outcome::Bad

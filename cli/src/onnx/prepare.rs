@@ -1,110 +1,13 @@
 //! Turns nodes into operators, as far as the model and the options determine them.
 
 use wgmax::dialect::{Attribute, Input};
-use wgmax::io::onnx::{GraphNode, Model};
-use wgmax::operator::Operator;
-use wgmax::plan::Plan;
-use wgmax::{Device, Tensor, TensorDesc};
+use wgmax::io::onnx::Model;
+use wgmax::{Tensor, TensorDesc};
 
+use super::entry::{Entry, Ready, State};
 use super::find::{Found, label};
 use super::infer::infer;
-use super::trial::Trial;
 use super::values::Values;
-
-/// A node that was found, and its state.
-pub struct Entry<'a> {
-    pub node: &'a GraphNode,
-    pub opset: Option<u32>,
-    /// Where the node is, unless it is in the main graph.
-    pub place: Option<String>,
-    /// Names and values of the node's attributes, and of inputs that are parameters.
-    pub attributes: Vec<(String, Attribute)>,
-    /// Further remarks for the report.
-    pub remarks: Vec<String>,
-    pub state: State,
-}
-
-/// Whether a node can run.
-pub enum State {
-    /// Something is unknown; the reason.
-    Blocked(String),
-    /// The node is not valid; the reason.
-    Refused(String),
-    Ready(Box<Ready>),
-}
-
-/// A node that can run.
-pub struct Ready {
-    pub operator: Operator,
-    /// Types and shapes of the first inputs of the node, which the operator takes.
-    pub inputs: Vec<TensorDesc>,
-    /// Names, types and shapes. The name of an unused output is empty.
-    pub outputs: Vec<(String, TensorDesc)>,
-    /// Set when the node has run: what was measured, or the error.
-    pub trial: Option<Result<Trial, String>>,
-}
-
-impl State {
-    /// Why the node cannot run.
-    pub fn reason(&self) -> String {
-        match self {
-            Self::Blocked(reason) | Self::Refused(reason) => reason.clone(),
-            Self::Ready(_) => String::new(),
-        }
-    }
-}
-
-impl Ready {
-    /// The plan of the node for a device.
-    pub fn plan(&self, device: &Device) -> wgmax::Result<Plan> {
-        device.plan(&self.operator, &self.inputs.iter().collect::<Vec<_>>())
-    }
-
-    /// How many elements indices choose from, if a further input are indices.
-    pub fn elements(&self) -> Option<usize> {
-        match &self.operator {
-            Operator::MaxUnpool(op) => Some(op.get_indices_within().iter().product()),
-            _ => None,
-        }
-    }
-
-    pub fn has_output(&self, name: &str) -> bool {
-        self.outputs.iter().any(|(output, _)| output == name)
-    }
-}
-
-impl Entry<'_> {
-    /// The names of the tensors that the node takes, if it can run.
-    pub fn tensors(&self) -> &[String] {
-        match &self.state {
-            State::Ready(ready) => &self.node.inputs[..ready.inputs.len()],
-            _ => &[],
-        }
-    }
-
-    /// Whether something is unknown without which the node cannot run.
-    pub fn is_blocked(&self) -> bool {
-        matches!(self.state, State::Blocked(_))
-    }
-
-    /// Whether the node ran to its end.
-    pub fn has_run(&self) -> bool {
-        matches!(&self.state, State::Ready(ready) if matches!(ready.trial, Some(Ok(_))))
-    }
-
-    /// Whether the node is not valid, failed, or has results that differ.
-    pub fn is_bad(&self) -> bool {
-        match &self.state {
-            State::Blocked(_) => false,
-            State::Refused(_) => true,
-            State::Ready(ready) => match &ready.trial {
-                Some(Ok(trial)) => trial.differing() > 0,
-                Some(Err(_)) => true,
-                None => false,
-            },
-        }
-    }
-}
 
 /// Prepares all nodes in order, so that the outputs of a node are known to the next ones. Shapes
 /// are inferred through the nodes between them.

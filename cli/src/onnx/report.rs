@@ -9,9 +9,8 @@ use wgmax::Device;
 use wgmax::dialect::Attribute;
 use wgmax::io::onnx::Model;
 
+use super::entry::{Entry, Origin, State};
 use super::find;
-use super::prepare::{Entry, State};
-use super::trial::Origin;
 use crate::difference;
 use crate::output::{Output, put, tensor_json};
 use crate::table::{self, Cell, Table};
@@ -259,9 +258,9 @@ mod tests {
     use wgmax::Tensor;
     use wgmax::io::onnx::parse_model;
 
+    use super::super::entry::Trial;
     use super::super::prepare;
     use super::super::proto::{self, ints, node, opset, shaped, value};
-    use super::super::trial::Trial;
     use super::super::values::Values;
     use super::*;
 

@@ -2,9 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use wgmax::{Comparison, Device, Tensor};
+use wgmax::{Device, Tensor};
 
-use super::prepare::{Entry, Ready, State};
+use super::entry::{Entry, Origin, Ready, State, Trial};
 use super::random;
 use super::values::Values;
 
@@ -22,33 +22,6 @@ impl<'a> Devices<'a> {
             true => Self { device: None, cpu: device.clone(), runs },
             false => Self { device: Some(device), cpu: Device::cpu(), runs },
         }
-    }
-}
-
-/// Where a node's inputs came from: of several, the last in this order.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Origin {
-    /// From a file or from an earlier node.
-    Tensor,
-    /// From the model.
-    Model,
-    Random,
-}
-
-/// What was measured of a node.
-pub struct Trial {
-    pub origin: Origin,
-    /// Median times of a run.
-    pub cpu: Duration,
-    pub device: Option<Duration>,
-    /// The device's results compared with the CPU's; none if only the CPU ran.
-    pub comparisons: Vec<Comparison>,
-}
-
-impl Trial {
-    /// The number of elements that differ.
-    pub fn differing(&self) -> usize {
-        self.comparisons.iter().map(|report| report.differing).sum()
     }
 }
 

@@ -6,9 +6,31 @@ use wgmax::io::onnx::{Dim, GraphNode, Model, ValueInfo};
 use wgmax::{ElementType, Tensor, TensorDesc};
 
 use super::dims::Dims;
-use super::infer;
+use super::entry::{Entry, State};
 use super::options::{Binding, File, Shape, list};
-use super::prepare::{Entry, State};
+
+/// Elements of such a tensor, at most.
+pub const MAX_ELEMENTS: usize = 64;
+
+/// The elements of a small tensor of numbers.
+fn elements_of(tensor: &Tensor) -> Option<Vec<f64>> {
+    if tensor.desc().len() > MAX_ELEMENTS {
+        return None;
+    }
+    match tensor.element_type() {
+        ElementType::I64 => {
+            Some(tensor.as_slice::<i64>().ok()?.iter().map(|&x| x as f64).collect())
+        }
+        ElementType::I32 => {
+            Some(tensor.as_slice::<i32>().ok()?.iter().map(|&x| x.into()).collect())
+        }
+        ElementType::F32 => {
+            Some(tensor.as_slice::<f32>().ok()?.iter().map(|&x| x.into()).collect())
+        }
+        ElementType::F64 => Some(tensor.as_slice::<f64>().ok()?.to_vec()),
+        _ => None,
+    }
+}
 
 /// What is known of each value of a model's graph.
 pub struct Values<'a> {
@@ -201,7 +223,7 @@ impl<'a> Values<'a> {
     pub fn elements(&self, name: &str) -> Option<Vec<f64>> {
         let found = self.elements.get(name).cloned();
         let tensor = || self.inputs.get(name).cloned().or_else(|| self.constant(name).ok()?);
-        found.or_else(|| infer::elements_of(&tensor()?))
+        found.or_else(|| elements_of(&tensor()?))
     }
 
     /// Keeps elements that were inferred.

@@ -263,7 +263,7 @@ fn auto_tells_of_an_adapter_that_it_leaves_out() {
     assert_eq!(run("gpu", Some(none)).0, Some(2));
     match &wgmax::adapters()[..] {
         [] => {}
-        [first, ..] if first.kind == "software" => {
+        [first, ..] if first.kind == wgmax::DeviceKind::Software => {
             let (code, text) = run("AUTO", None);
             assert_eq!((code, text.lines().count()), (Some(0), 1), "{text}");
             assert!(text.starts_with(ON_THE_CPU) && text.contains("--device gpu"), "{text}");

@@ -46,9 +46,7 @@ impl ReduceMax {
         let mut operator = self;
         let mut reader = Reader::new(attributes);
         operator.axes = reader.ints("axes")?;
-        if let Some(keep_dims) = reader.bool("keep_dims")? {
-            operator.keep_dims = keep_dims;
-        }
+        operator.keep_dims = reader.bool("keep_dims")?.unwrap_or(operator.keep_dims);
         reader.finish(&operator.name())?;
         Ok(operator)
     }
@@ -111,10 +109,7 @@ impl ReduceMax {
     }
 
     const fn name(&self) -> Name {
-        let operator = match self.extremum {
-            Extremum::Maximum => "ReduceMax",
-            Extremum::Minimum => "ReduceMin",
-        };
+        let operator = self.extremum.name_of("ReduceMax", "ReduceMin");
         Name { dialect: Dialect::OneDnn, operator, version: None }
     }
 }

@@ -110,7 +110,7 @@ impl ArgMax {
         inputs: Inputs<'_>,
         nan: Option<Nan>,
     ) -> Result<operator::ReduceMax> {
-        let version = node.version(operator_name(extremum))?;
+        let version = node.version(extremum.name_of("ArgMax", "ArgMin"))?;
         let operator = Self { extremum, ..Self::new(version) };
         let mut operator = operator.with_attributes(&node.attributes)?;
         operator.nan = nan.unwrap_or(operator.nan);
@@ -122,15 +122,7 @@ impl ArgMax {
 
     /// The name with the operator's own version, which may be older than the opset.
     fn name(&self) -> Result<Name> {
-        name(operator_name(self.extremum), &Self::VERSIONS, self.version)
-    }
-}
-
-/// The operator's name.
-const fn operator_name(extremum: Extremum) -> &'static str {
-    match extremum {
-        Extremum::Maximum => "ArgMax",
-        Extremum::Minimum => "ArgMin",
+        name(self.extremum.name_of("ArgMax", "ArgMin"), &Self::VERSIONS, self.version)
     }
 }
 

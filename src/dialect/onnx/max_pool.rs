@@ -92,9 +92,8 @@ impl MaxPool {
         operator.strides = reader.ints("strides")?;
         operator.pads = reader.ints("pads")?;
         let expected = "NOTSET, SAME_UPPER, SAME_LOWER or VALID";
-        if let Some(auto_pad) = reader.text("auto_pad", expected, &AUTO_PADS)? {
-            operator.auto_pad = auto_pad;
-        }
+        operator.auto_pad =
+            reader.text("auto_pad", expected, &AUTO_PADS)?.unwrap_or(operator.auto_pad);
         if has_indices(&name)
             && let Some(storage_order) = reader.int("storage_order")?
         {
@@ -102,9 +101,7 @@ impl MaxPool {
         }
         if has_dilations(&name) {
             operator.dilations = reader.ints("dilations")?;
-            if let Some(ceil_mode) = reader.int("ceil_mode")? {
-                operator.ceil_mode = ceil_mode;
-            }
+            operator.ceil_mode = reader.int("ceil_mode")?.unwrap_or(operator.ceil_mode);
         }
         reader.finish(&name)?;
         flag("ceil_mode", operator.ceil_mode)?;

@@ -77,15 +77,12 @@ impl ReduceMax {
         let name = operator.name()?;
         let mut reader = Reader::new(attributes);
         if axes_are_an_input(&name) {
-            if let Some(noop) = reader.int("noop_with_empty_axes")? {
-                operator.noop_with_empty_axes = noop;
-            }
+            operator.noop_with_empty_axes =
+                reader.int("noop_with_empty_axes")?.unwrap_or(operator.noop_with_empty_axes);
         } else {
             operator.axes = reader.ints("axes")?;
         }
-        if let Some(keepdims) = reader.int("keepdims")? {
-            operator.keepdims = keepdims;
-        }
+        operator.keepdims = reader.int("keepdims")?.unwrap_or(operator.keepdims);
         reader.finish(&name)?;
         flag("keepdims", operator.keepdims)?;
         flag("noop_with_empty_axes", operator.noop_with_empty_axes)?;
@@ -147,7 +144,7 @@ impl ReduceMax {
         inputs: Inputs<'_>,
         nan: Option<Nan>,
     ) -> Result<operator::ReduceMax> {
-        let version = node.version(operator_name(extremum))?;
+        let version = node.version(extremum.name_of("ReduceMax", "ReduceMin"))?;
         let operator = Self { extremum, ..Self::new(version) };
         let mut operator = operator.with_attributes(&node.attributes)?;
         operator.nan = nan.unwrap_or(operator.nan);
@@ -164,15 +161,7 @@ impl ReduceMax {
 
     /// The name with the operator's own version, which may be older than the opset.
     fn name(&self) -> Result<Name> {
-        name(operator_name(self.extremum), &Self::VERSIONS, self.version)
-    }
-}
-
-/// The operator's name.
-const fn operator_name(extremum: Extremum) -> &'static str {
-    match extremum {
-        Extremum::Maximum => "ReduceMax",
-        Extremum::Minimum => "ReduceMin",
+        name(self.extremum.name_of("ReduceMax", "ReduceMin"), &Self::VERSIONS, self.version)
     }
 }
 

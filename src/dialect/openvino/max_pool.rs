@@ -99,22 +99,18 @@ impl MaxPool {
         operator.pads_begin = reader.ints("pads_begin")?;
         operator.pads_end = reader.ints("pads_end")?;
         let (expected, names) = rounding_types(&name);
-        if let Some(rounding_type) = reader.text("rounding_type", expected, names)? {
-            operator.rounding_type = rounding_type;
-        }
+        operator.rounding_type =
+            reader.text("rounding_type", expected, names)?.unwrap_or(operator.rounding_type);
         let expected = "explicit, same_upper, same_lower or valid";
-        if let Some(auto_pad) = reader.text("auto_pad", expected, &AUTO_PADS)? {
-            operator.auto_pad = auto_pad;
-        }
+        operator.auto_pad =
+            reader.text("auto_pad", expected, &AUTO_PADS)?.unwrap_or(operator.auto_pad);
         if has_indices(&name) {
             operator.dilations = reader.ints("dilations")?;
             let types = [("i64", ElementType::I64), ("i32", ElementType::I32)];
-            if let Some(t) = reader.text("index_element_type", INDEX_TYPES, &types)? {
-                operator.index_element_type = t;
-            }
-            if let Some(axis) = reader.int("axis")? {
-                operator.axis = axis;
-            }
+            operator.index_element_type = reader
+                .text("index_element_type", INDEX_TYPES, &types)?
+                .unwrap_or(operator.index_element_type);
+            operator.axis = reader.int("axis")?.unwrap_or(operator.axis);
         }
         reader.finish(&name)?;
         operator.kernel = kernel.ok_or_else(|| name.missing_attribute("kernel"))?;

@@ -49,9 +49,7 @@ impl ReduceMax {
             return Err(Name { version: Some(version), ..name }.unknown_version());
         }
         let mut reader = Reader::new(attributes);
-        if let Some(keep_dims) = reader.bool("keep_dims")? {
-            operator.keep_dims = keep_dims;
-        }
+        operator.keep_dims = reader.bool("keep_dims")?.unwrap_or(operator.keep_dims);
         reader.finish(&name)?;
         Ok(operator)
     }
@@ -104,10 +102,7 @@ impl ReduceMax {
     }
 
     const fn name(&self) -> Name {
-        let operator = match self.extremum {
-            Extremum::Maximum => "ReduceMax",
-            Extremum::Minimum => "ReduceMin",
-        };
+        let operator = self.extremum.name_of("ReduceMax", "ReduceMin");
         Name { dialect: Dialect::OpenVino, operator, version: Some(1) }
     }
 }

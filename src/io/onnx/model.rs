@@ -1,19 +1,17 @@
 //! `ModelProto`: a graph, the functions that it may call, and their opsets.
 
-use std::fmt::{self, Display};
 use std::path::Path;
 use std::sync::Arc;
 
 use prost::Message;
 use prost::bytes::Bytes;
 
+use super::context::{Context, bad, own_domain};
 use super::external::Files;
-use super::graph::Graph;
-use super::node::GraphNode;
+use super::graph::{Graph, GraphNode};
 use super::proto::{FunctionProto, ModelProto, OperatorSetIdProto};
 use super::tensor::shared;
-use crate::error::{Error, Result};
-use crate::io::bad_file;
+use crate::error::Result;
 use crate::io::source::{self, SharedBytes};
 
 /// An ONNX model.
@@ -42,24 +40,11 @@ pub struct Function {
     pub nodes: Vec<GraphNode>,
 }
 
-/// The data that all parts of a model share.
-pub(super) struct Context {
-    /// The name of the model in errors.
-    pub(super) name: String,
-    pub(super) files: Arc<Files>,
-}
-
-impl fmt::Debug for Context {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.name)
-    }
-}
-
 /// Opens a model. The model is memory-mapped, and so is an external file once one of its tensors is
 /// read. Do not change these files while the model or one of its tensors exists.
 ///
 /// # Errors
-/// [`Error::Io`], and as [`parse_model`].
+/// [`Error::Io`](crate::Error::Io), and as [`parse_model`].
 pub fn read_model(path: &Path) -> Result<Model> {
     let name = path.display().to_string();
     decode(&name, shared(source::open(path)?), Files::beside(path))
@@ -71,7 +56,7 @@ pub fn read_model(path: &Path) -> Result<Model> {
 /// Operators and their attributes are not checked here; [`crate::dialect`] does that.
 ///
 /// # Errors
-/// [`Error::BadFile`] if the bytes do not follow the format.
+/// [`Error::BadFile`](crate::Error::BadFile) if the bytes do not follow the format.
 pub fn parse_model(name: &str, bytes: SharedBytes) -> Result<Model> {
     decode(name, shared(bytes), Files::default())
 }
@@ -116,14 +101,4 @@ fn opset(name: &str, imports: &[OperatorSetIdProto]) -> Result<Option<u32>> {
         Ok(version) if version > 0 => Ok(Some(version)),
         _ => Err(bad(name, format_args!("opset {opset}"))),
     }
-}
-
-/// The name of a domain. ONNX's own, `ai.onnx`, becomes the empty name, which is its other
-/// spelling.
-pub(super) fn own_domain(domain: Option<String>) -> String {
-    domain.filter(|domain| domain != "ai.onnx").unwrap_or_default()
-}
-
-pub(super) fn bad(name: &str, reason: impl Display) -> Error {
-    bad_file(name, "ONNX model", reason)
 }

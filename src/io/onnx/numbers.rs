@@ -1,14 +1,15 @@
 //! The elements of a `TensorProto` in its fields of numbers. They are decoded here and not by
 //! prost, so that there is an error where memory runs out.
 
+use std::fmt::Display;
+
 use prost::DecodeError;
 use prost::bytes::{Buf, Bytes};
 use prost::encoding::{DecodeContext, WireType, decode_key, decode_varint, skip_field};
 use prost::encoding::{double, float, int32, int64, uint64};
 
-use super::tensor::bad;
 use crate::error::{Error, Result};
-use crate::io::unsupported;
+use crate::io::{bad_file, unsupported};
 use crate::tensor::{TensorDesc, memory};
 
 /// A field that holds elements: its name and its number.
@@ -121,4 +122,11 @@ pub(super) fn numbers<T: Number>(name: &str, mut bytes: Bytes, field: Field) -> 
         }
     }
     Ok(all)
+}
+
+/// The format's name in errors.
+pub(super) const FORMAT: &str = "ONNX tensor";
+
+pub(super) fn bad(name: &str, reason: impl Display) -> Error {
+    bad_file(name, FORMAT, reason)
 }

@@ -11,19 +11,20 @@ use prost::encoding::{WireType, encode_key, encode_varint};
 
 use super::external::Files;
 use super::numbers::{
-    DOUBLE_DATA, FLOAT_DATA, Field, INT32_DATA, INT64_DATA, Number, UINT64_DATA, filled, numbers,
+    DOUBLE_DATA, FLOAT_DATA, FORMAT, Field, INT32_DATA, INT64_DATA, Number, UINT64_DATA, bad,
+    filled, numbers,
 };
 use super::proto::{RAW_DATA, TensorHead, TensorProto};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::io::source::{self, SharedBytes};
-use crate::io::{bad_file, bad_tensor, unsupported};
+use crate::io::{bad_tensor, unsupported};
 use crate::tensor::{ElementType, Tensor, TensorDesc, memory};
 
 /// Reads a file that holds one serialised `TensorProto` (`input_0.pb` and the like).
 /// Its elements may be in an external file beside it.
 ///
 /// # Errors
-/// [`Error::Io`], and as [`parse_tensor`].
+/// [`Error::Io`](crate::Error::Io), and as [`parse_tensor`].
 pub fn read_tensor(path: &Path) -> Result<Tensor> {
     let name = path.display().to_string();
     from_bytes(&name, shared(source::open(path)?), &Files::beside(path))
@@ -34,10 +35,10 @@ pub fn read_tensor(path: &Path) -> Result<Tensor> {
 /// The elements may be in `raw_data` or in the field for their type, packed or not.
 ///
 /// # Errors
-/// [`Error::BadFile`] if the bytes do not follow the format, or if the elements are too few, too
-/// many, outside their type's range, or given twice. [`Error::Unsupported`] for elements in an
+/// [`Error::BadFile`](crate::Error::BadFile) if the bytes do not follow the format, or if the elements are too few, too
+/// many, outside their type's range, or given twice. [`Error::Unsupported`](crate::Error::Unsupported) for elements in an
 /// external file, for segments, for a type that is not an [`ElementType`], and for too many axes.
-/// [`Error::OutOfMemory`].
+/// [`Error::OutOfMemory`](crate::Error::OutOfMemory).
 pub fn parse_tensor(name: &str, bytes: &[u8]) -> Result<Tensor> {
     parse_shared(name, Arc::new(memory::copied(bytes)?))
 }
@@ -50,7 +51,7 @@ pub(in crate::io) fn parse_shared(name: &str, bytes: SharedBytes) -> Result<Tens
 /// Serialises a tensor as a `TensorProto`, with its elements in `raw_data`.
 ///
 /// # Errors
-/// [`Error::OutOfMemory`].
+/// [`Error::OutOfMemory`](crate::Error::OutOfMemory).
 pub fn encode_tensor(tensor: &Tensor) -> Result<Vec<u8>> {
     let head = head(tensor);
     let mut out = memory::reserved(head.len() + tensor.bytes().len())?;
@@ -69,7 +70,7 @@ pub(in crate::io) fn encode(to: &mut impl Write, tensor: &Tensor) -> io::Result<
 fn head(tensor: &Tensor) -> Vec<u8> {
     let head = TensorProto {
         dims: tensor.shape().iter().map(|&d| d as i64).collect(),
-        data_type: Some(code(tensor.element_type())),
+        data_type: Some(CODES[tensor.element_type() as usize]),
         ..TensorProto::default()
     };
     let mut out = head.encode_to_vec();
@@ -110,8 +111,8 @@ impl Constant {
     /// The type and shape.
     ///
     /// # Errors
-    /// [`Error::BadFile`] for an unknown type or a negative dimension,
-    /// [`Error::Unsupported`] for a type that is not an [`ElementType`].
+    /// [`Error::BadFile`](crate::Error::BadFile) for an unknown type or a negative dimension,
+    /// [`Error::Unsupported`](crate::Error::Unsupported) for a type that is not an [`ElementType`].
     pub fn desc(&self) -> Result<TensorDesc> {
         desc(&self.label, self.head.data_type, &self.head.dims)
     }
@@ -119,7 +120,7 @@ impl Constant {
     /// Reads the tensor. It shares the memory of its file if the elements are raw bytes.
     ///
     /// # Errors
-    /// [`Error::Io`] if an external file cannot be read, and as [`parse_tensor`].
+    /// [`Error::Io`](crate::Error::Io) if an external file cannot be read, and as [`parse_tensor`].
     pub fn read(&self) -> Result<Tensor> {
         from_bytes(&self.label, self.bytes.clone(), &self.files)
     }
@@ -143,15 +144,11 @@ pub(super) fn shared(bytes: SharedBytes) -> Bytes {
 }
 
 fn desc(name: &str, code: Option<i32>, dims: &[i64]) -> Result<TensorDesc> {
-    let element_type = match data_type(code.unwrap_or(0)) {
-        DataType::Supported(element_type) => element_type,
-        DataType::Unsupported(other) => {
-            return Err(unsupported(name, format_args!("element type {other}")));
-        }
-        DataType::Unknown(other) => {
-            return Err(bad(name, format_args!("unknown data_type {other}")));
-        }
-    };
+    let code = code.unwrap_or(0);
+    let element_type = supported_type(code).ok_or_else(|| match other_type(code) {
+        Some(other) => unsupported(name, format_args!("element type {other}")),
+        None => bad(name, format_args!("unknown data_type {code}")),
+    })?;
     let shape = (dims.iter())
         .map(|&d| usize::try_from(d).map_err(|_| bad(name, format_args!("dimension {d}"))))
         .collect::<Result<Vec<usize>>>()?;
@@ -271,74 +268,35 @@ impl Typed<'_> {
     }
 }
 
-/// The element type of a number in `data_type` or `elem_type`, if this crate supports it.
-pub(super) fn supported_type(code: i32) -> Option<ElementType> {
-    match data_type(code) {
-        DataType::Supported(element_type) => Some(element_type),
-        DataType::Unsupported(_) | DataType::Unknown(_) => None,
-    }
+/// The numbers of the element types, in the order of [`ElementType::ALL`]: `TensorProto.DataType` in
+/// `onnx.proto`.
+const CODES: [i32; ElementType::ALL.len()] = [1, 11, 10, 16, 3, 2, 5, 4, 6, 12, 7, 13, 9];
+
+/// The element type of a number of `TensorProto.DataType`, if this crate supports it.
+pub fn supported_type(code: i32) -> Option<ElementType> {
+    ElementType::of(&CODES, &code)
 }
 
-/// The meaning of a number in `data_type`.
-enum DataType {
-    Supported(ElementType),
-    /// A type of ONNX that this crate does not support.
-    Unsupported(&'static str),
-    Unknown(i32),
-}
-
-/// The type of a number in `data_type`: `TensorProto.DataType` in `onnx.proto`.
-fn data_type(code: i32) -> DataType {
-    DataType::Supported(match code {
-        1 => ElementType::F32,
-        2 => ElementType::U8,
-        3 => ElementType::I8,
-        4 => ElementType::U16,
-        5 => ElementType::I16,
-        6 => ElementType::I32,
-        7 => ElementType::I64,
-        9 => ElementType::Bool,
-        10 => ElementType::F16,
-        11 => ElementType::F64,
-        12 => ElementType::U32,
-        13 => ElementType::U64,
-        16 => ElementType::Bf16,
-        8 => return DataType::Unsupported("STRING"),
-        14 => return DataType::Unsupported("COMPLEX64"),
-        15 => return DataType::Unsupported("COMPLEX128"),
-        17 => return DataType::Unsupported("FLOAT8E4M3FN"),
-        18 => return DataType::Unsupported("FLOAT8E4M3FNUZ"),
-        19 => return DataType::Unsupported("FLOAT8E5M2"),
-        20 => return DataType::Unsupported("FLOAT8E5M2FNUZ"),
-        21 => return DataType::Unsupported("UINT4"),
-        22 => return DataType::Unsupported("INT4"),
-        23 => return DataType::Unsupported("FLOAT4E2M1"),
-        24 => return DataType::Unsupported("FLOAT8E8M0"),
-        25 => return DataType::Unsupported("UINT2"),
-        26 => return DataType::Unsupported("INT2"),
-        27 => return DataType::Unsupported("FLOAT6E2M3"),
-        28 => return DataType::Unsupported("FLOAT6E3M2"),
-        _ => return DataType::Unknown(code),
+/// The name of a type of ONNX that this crate does not support.
+fn other_type(code: i32) -> Option<&'static str> {
+    Some(match code {
+        8 => "STRING",
+        14 => "COMPLEX64",
+        15 => "COMPLEX128",
+        17 => "FLOAT8E4M3FN",
+        18 => "FLOAT8E4M3FNUZ",
+        19 => "FLOAT8E5M2",
+        20 => "FLOAT8E5M2FNUZ",
+        21 => "UINT4",
+        22 => "INT4",
+        23 => "FLOAT4E2M1",
+        24 => "FLOAT8E8M0",
+        25 => "UINT2",
+        26 => "INT2",
+        27 => "FLOAT6E2M3",
+        28 => "FLOAT6E3M2",
+        _ => return None,
     })
-}
-
-/// The number of an element type in `data_type`.
-fn code(element_type: ElementType) -> i32 {
-    match element_type {
-        ElementType::F32 => 1,
-        ElementType::U8 => 2,
-        ElementType::I8 => 3,
-        ElementType::U16 => 4,
-        ElementType::I16 => 5,
-        ElementType::I32 => 6,
-        ElementType::I64 => 7,
-        ElementType::Bool => 9,
-        ElementType::F16 => 10,
-        ElementType::F64 => 11,
-        ElementType::U32 => 12,
-        ElementType::U64 => 13,
-        ElementType::Bf16 => 16,
-    }
 }
 
 /// The field for the elements of a type, if they are not in `raw_data`.
@@ -350,11 +308,4 @@ fn typed_field(element_type: ElementType) -> Field {
         ElementType::U32 | ElementType::U64 => UINT64_DATA,
         _ => INT32_DATA,
     }
-}
-
-/// The format's name in errors.
-const FORMAT: &str = "ONNX tensor";
-
-pub(super) fn bad(name: &str, reason: impl Display) -> Error {
-    bad_file(name, FORMAT, reason)
 }

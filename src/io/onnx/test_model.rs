@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
+use super::context::bad;
 use super::graph::ValueInfo;
-use super::model::{Model, bad, parse_model, read_model};
+use super::model::{Model, parse_model, read_model};
 use crate::dialect::Node;
 use crate::error::Result;
 use crate::io::unsupported;

@@ -8,7 +8,7 @@ use std::iter;
 
 use bytemuck::Zeroable;
 
-use super::lines::BLOCK;
+use super::runs::BLOCK;
 use crate::pool::params::{Axis, Windows};
 use crate::tensor::key::{Key, KeyOrder, Lane};
 use crate::threads;

@@ -2,8 +2,52 @@
 
 use std::ops::Range;
 
-use super::lines::{BLOCK, Strip};
-use crate::pool::params::Windows;
+use crate::pool::params::{Axis, Windows};
+
+/// Bytes of keys that are worked on together: two buffers of them, and what is read, stay in the
+/// first cache.
+pub(super) const BLOCK: usize = 16 << 10;
+
+/// Neighbouring windows of a line, and the places along the axis that they cover.
+#[derive(Clone, Copy)]
+pub(super) struct Strip {
+    pub first: usize,
+    pub windows: usize,
+    pub span: usize,
+    /// The places that hold elements.
+    pub from: usize,
+    pub to: usize,
+    /// Places before them.
+    pub skipped: usize,
+    /// Windows that may be without elements: the first so many, and those from here on.
+    pub within: usize,
+    pub behind: usize,
+}
+
+impl Strip {
+    pub(super) fn new(axis: &Axis, first: usize, windows: usize) -> Self {
+        let (size, step) = (i64::from(axis.size), i64::from(axis.stride));
+        let begin = axis.first(first);
+        let span = (windows - 1) * axis.stride as usize + axis.reach as usize + 1;
+        let from = begin.clamp(0, size);
+        let to = (begin + span as i64).clamp(from, size);
+        let count = windows as i64;
+        // Only windows that reach into the padding can be without elements.
+        let within = ((-begin).max(0).div_euclid(step) + i64::from(begin < 0)).min(count);
+        let behind = (size - i64::from(axis.reach) - begin).max(0) as u64;
+        let behind = (behind.div_ceil(step as u64) as i64).clamp(within, count);
+        Self {
+            first,
+            windows,
+            span,
+            from: from as usize,
+            to: to as usize,
+            skipped: ((from - begin) as usize).min(span),
+            within: within as usize,
+            behind: behind as usize,
+        }
+    }
+}
 
 /// Neighbouring lines that are worked on together, as rows of keys.
 #[derive(Clone, Copy)]

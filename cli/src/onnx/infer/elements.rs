@@ -2,33 +2,10 @@
 //! computed with it before a `Reshape` or `Resize`.
 
 use wgmax::dialect::Attribute;
-use wgmax::{ElementType, Tensor};
 
+use super::super::values::MAX_ELEMENTS;
 use super::structure::cut;
 use super::{Inference, axis, dims};
-
-/// Elements of such a tensor, at most.
-const MAX: usize = 64;
-
-/// The elements of a small tensor of numbers.
-pub fn of_tensor(tensor: &Tensor) -> Option<Vec<f64>> {
-    if tensor.desc().len() > MAX {
-        return None;
-    }
-    match tensor.element_type() {
-        ElementType::I64 => {
-            Some(tensor.as_slice::<i64>().ok()?.iter().map(|&x| x as f64).collect())
-        }
-        ElementType::I32 => {
-            Some(tensor.as_slice::<i32>().ok()?.iter().map(|&x| x.into()).collect())
-        }
-        ElementType::F32 => {
-            Some(tensor.as_slice::<f32>().ok()?.iter().map(|&x| x.into()).collect())
-        }
-        ElementType::F64 => Some(tensor.as_slice::<f64>().ok()?.to_vec()),
-        _ => None,
-    }
-}
 
 impl Inference<'_> {
     /// The elements of the first output, if it is a vector or a scalar and they can be told.
@@ -65,7 +42,7 @@ impl Inference<'_> {
             "Equal" => self.pairs(|a, b| f64::from(u8::from(a == b)))?,
             "ConstantOfShape" if !self.attributes.contains_key("value") => {
                 let [count] = x()?[..] else { return None };
-                vec![0.0; (count.max(0.0) as usize).min(MAX + 1)]
+                vec![0.0; (count.max(0.0) as usize).min(MAX_ELEMENTS + 1)]
             }
             "Concat" => {
                 let parts = (0..self.node.inputs.len()).map(|at| self.numbers(at).ok());
@@ -84,7 +61,7 @@ impl Inference<'_> {
             }
             _ => return None,
         };
-        (found.len() <= MAX).then_some(found)
+        (found.len() <= MAX_ELEMENTS).then_some(found)
     }
 
     /// What an operator makes of two inputs of as many elements, or of one element.

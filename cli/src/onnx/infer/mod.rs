@@ -14,8 +14,6 @@ use wgmax::dialect::{Attribute, Attributes};
 use wgmax::io::onnx::GraphNode;
 use wgmax::{ElementType, TensorDesc};
 
-pub use elements::of_tensor as elements_of;
-
 use super::find;
 use super::values::Values;
 

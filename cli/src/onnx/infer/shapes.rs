@@ -1,5 +1,6 @@
 //! Which rule an operator has, and the rules of those that go element by element.
 
+use wgmax::io::onnx::supported_type;
 use wgmax::{ElementType, TensorDesc};
 
 use super::{Inference, Inferred, Reason, axis, broadcast, desc, dims, wrong};
@@ -98,22 +99,9 @@ impl Inference<'_> {
     }
 
     fn cast(&self) -> Inferred<TensorDesc> {
-        let element_type = match self.int("to") {
-            Some(1) => ElementType::F32,
-            Some(2) => ElementType::U8,
-            Some(3) => ElementType::I8,
-            Some(4) => ElementType::U16,
-            Some(5) => ElementType::I16,
-            Some(6) => ElementType::I32,
-            Some(7) => ElementType::I64,
-            Some(9) => ElementType::Bool,
-            Some(10) => ElementType::F16,
-            Some(11) => ElementType::F64,
-            Some(12) => ElementType::U32,
-            Some(13) => ElementType::U64,
-            Some(16) => ElementType::Bf16,
-            to => return wrong(format!("a cast to type {to:?}")),
-        };
+        let to = self.int("to");
+        let found = to.and_then(|to| supported_type(i32::try_from(to).ok()?));
+        let Some(element_type) = found else { return wrong(format!("a cast to type {to:?}")) };
         self.retyped(element_type)
     }
 

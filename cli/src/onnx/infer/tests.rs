@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use wgmax::io::onnx::parse_model;
 
-use super::super::prepare::State;
+use super::super::entry::State;
 use super::super::proto::{Model, int, ints, len, node, opset, shaped, tensor, value};
 use super::super::values::Values;
 use super::infer;

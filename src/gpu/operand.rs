@@ -1,0 +1,52 @@
+//! Where the inputs and results of a recorded operator are.
+
+use super::texture::TextureRange;
+
+/// A part of a caller's buffer, from an offset on: as many bytes as the tensor has there.
+#[derive(Clone, Copy, Debug)]
+pub struct BufferRange<'a> {
+    /// The buffer. Its usage must include `STORAGE`.
+    pub buffer: &'a wgpu::Buffer,
+    /// The offset of the tensor in bytes: a multiple of the device's
+    /// `min_storage_buffer_offset_alignment` and of 16.
+    pub offset: u64,
+}
+
+impl<'a> From<&'a wgpu::Buffer> for BufferRange<'a> {
+    fn from(buffer: &'a wgpu::Buffer) -> Self {
+        Self { buffer, offset: 0 }
+    }
+}
+
+/// An input or a result of [`Prepared::record`](super::Prepared::record).
+#[derive(Clone, Copy, Debug)]
+pub enum Operand<'a> {
+    /// A range of a buffer.
+    Buffer(BufferRange<'a>),
+    /// A part of a texture.
+    Texture(TextureRange<'a>),
+}
+
+impl<'a> From<BufferRange<'a>> for Operand<'a> {
+    fn from(range: BufferRange<'a>) -> Self {
+        Self::Buffer(range)
+    }
+}
+
+impl<'a> From<&'a wgpu::Buffer> for Operand<'a> {
+    fn from(buffer: &'a wgpu::Buffer) -> Self {
+        Self::Buffer(buffer.into())
+    }
+}
+
+impl<'a> From<TextureRange<'a>> for Operand<'a> {
+    fn from(range: TextureRange<'a>) -> Self {
+        Self::Texture(range)
+    }
+}
+
+impl<'a> From<&'a wgpu::Texture> for Operand<'a> {
+    fn from(texture: &'a wgpu::Texture) -> Self {
+        Self::Texture(texture.into())
+    }
+}
