@@ -22,9 +22,9 @@ pub(super) fn draft(
     aim: Option<Aim>,
 ) -> Result<Draft> {
     let kernel = aim.map_or("", |aim| aim.kernel());
-    let (shape, axes) = match kernel {
-        _ if kernel.is_empty() || random.once_in(4) => any(random, budget),
-        _ => matrices(random, t, budget, kernel),
+    let (shape, axes) = match kernel.is_empty() || random.once_in(4) {
+        true => any(random, budget),
+        false => matrices(random, t, budget, kernel),
     };
     let rank = shape.len() as i64;
     let mut op = ReduceMax::new();
@@ -38,9 +38,9 @@ pub(super) fn draft(
         .nan(random.nan())
         .empty_set(random.empty_set());
     let data = TensorDesc::new(t, shape)?;
-    let indexed = match kernel {
-        "" => random.once_in(3),
-        kernel => kernel.ends_with("_index"),
+    let indexed = match kernel.is_empty() {
+        true => random.once_in(3),
+        false => kernel.ends_with("_index"),
     };
     if indexed {
         let with = op.clone().indices(positions(random)).values(!random.once_in(4));
