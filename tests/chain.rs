@@ -1,8 +1,6 @@
 //! Chains of operators: one submit, the same results, and nothing read before its time.
 
-mod common;
-
-use common::{Random, describe, gpu, plans, seed, tensor};
+use crate::common::{Random, describe, gpu, plans, seed, tensor};
 use wgmax::operator::{Indices, MaxPool, Operator, ReduceMax, SegmentMax};
 use wgmax::{Device, DeviceTensor, ElementType, Error, Tensor, compare};
 

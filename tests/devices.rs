@@ -1,7 +1,5 @@
 //! Which device a name means.
 
-mod common;
-
 use wgmax::wgpu::{Features, PowerPreference};
 use wgmax::{
     Device, DeviceOptions, Error, Tensor, adapter, adapter_async, adapters, adapters_async,
@@ -37,7 +35,7 @@ fn auto_is_a_hardware_gpu_or_the_cpu() {
 /// A software adapter is there for those who ask for it.
 #[test]
 fn the_best_adapter_has_names() {
-    let Some(best) = common::gpu() else { return };
+    let Some(best) = crate::common::gpu() else { return };
     let listed = adapters();
     let best = best.info();
     assert!(&listed[0] == best);
@@ -64,7 +62,7 @@ fn async_forms_give_the_same() {
         assert_eq!(names(Device::all_async().await), names(Device::all()));
         assert!(Device::named_async("cpu").await.unwrap().is_cpu());
         let mut devices = vec![Device::cpu()];
-        if let Some(gpu) = common::gpu() {
+        if let Some(gpu) = crate::common::gpu() {
             let same = adapter_async(&gpu.info().name).await.unwrap();
             assert_eq!(same.get_info().name, gpu.info().name);
             devices.push(gpu);
@@ -100,7 +98,7 @@ fn async_forms_give_the_same() {
 /// Options of adapters and devices reach wgpu: what an adapter has of the features is there.
 #[test]
 fn options_choose_adapters_and_features() {
-    let Some(best) = common::gpu() else { return };
+    let Some(best) = crate::common::gpu() else { return };
     let wanted = Features::TIMESTAMP_QUERY | Features::MULTIVIEW;
     let options = DeviceOptions::new().features(wanted);
     let device = options.power_preference(PowerPreference::LowPower).open("gpu").unwrap();

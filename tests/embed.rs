@@ -1,12 +1,10 @@
 //! Operators recorded into the encoder of another program, with its device and its buffers.
 
-mod common;
-
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use common::program::{Program, program};
-use common::{Random, describe, plans, seed, tensor};
+use crate::common::program::{Program, program};
+use crate::common::{Random, describe, plans, seed, tensor};
 use wgmax::operator::{Indices, MaxPool, Operator, ReduceMax, SegmentMax};
 use wgmax::wgpu::{self, BufferUsages};
 use wgmax::{BufferRange, Device, ElementType, Error, Tensor, compare, texture_view};
@@ -111,8 +109,15 @@ fn random_cases_agree_on_a_small_device() {
         for device in &plans {
             let on = describe(device);
             let what = format!("WGMAX_SEED={seed}, case {index}: {case} on {on}");
-            let found = case.operator.run(device, &case.inputs());
-            let found = found.unwrap_or_else(|error| panic!("{what}: {error}"));
+            let found = match case.operator.run(device, &case.inputs()) {
+                // A gradient is not cut within the planes of a pooling.
+                Err(Error::OverLimit { .. })
+                    if matches!(case.operator, Operator::MaxPoolBackward(_)) =>
+                {
+                    continue;
+                }
+                found => found.unwrap_or_else(|error| panic!("{what}: {error}")),
+            };
             for (found, expected) in found.iter().zip(&expected) {
                 let report = compare(found, expected).unwrap();
                 assert!(report.is_equal(), "{what}: {report}");

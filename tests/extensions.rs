@@ -2,9 +2,7 @@
 //!
 //! The limit is that of the whole process, so one test sets it.
 
-mod common;
-
-use common::{rounds, seed};
+use crate::common::{rounds, seed};
 use wgmax::internals::{Extension, limit_extension};
 use wgmax::{Device, compare};
 use wgmax_verify::Case;

@@ -1,14 +1,12 @@
 //! Every golden case in `tests/cases`, on the CPU and on the GPU, by both of its plans.
 
-mod common;
-
 use std::path::Path;
 
 use wgmax::io::case::{self, Expect};
 use wgmax::{Device, Tensor, compare_values};
 
 fn run_all(device: &Device) {
-    let on = common::describe(device);
+    let on = crate::common::describe(device);
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases");
     let (mut computed, mut refused) = (0, 0);
     for folder in case::find(&[root]).unwrap() {
@@ -45,7 +43,7 @@ fn golden_cases_pass_on_the_cpu() {
 
 #[test]
 fn golden_cases_pass_on_the_gpu() {
-    if let Some(device) = common::gpu() {
-        common::plans(&device).iter().for_each(run_all);
+    if let Some(device) = crate::common::gpu() {
+        crate::common::plans(&device).iter().for_each(run_all);
     }
 }

@@ -1,7 +1,5 @@
 //! The gradients of operators: shader, CPU kernel and oracle, with every plan.
 
-mod common;
-
 use half::f16;
 use wgmax::operator::{
     Indices, Layout, MaxPool, MaxPoolBackward, MaxUnpool, Operator, Padding, Positions, ReduceMax,
@@ -18,7 +16,7 @@ const FLOATS: [ElementType; 4] =
 
 /// The CPU, and the GPU with each kind of plan.
 fn devices() -> Vec<Device> {
-    let gpu = common::gpu().into_iter().flat_map(|gpu| common::plans(&gpu));
+    let gpu = crate::common::gpu().into_iter().flat_map(|gpu| crate::common::plans(&gpu));
     gpu.chain([Device::cpu()]).collect()
 }
 
@@ -32,7 +30,7 @@ fn check(devices: &[Device], operator: &Operator, inputs: &[&Tensor]) {
             assert!(
                 comparison.is_equal(),
                 "{operator:?} on {}: {comparison}",
-                common::describe(device)
+                crate::common::describe(device)
             );
         }
     }
@@ -132,7 +130,7 @@ fn tiles_of_gradients_have_borders() {
 fn sums_are_rounded_as_processors_round() {
     const PAIRS: usize = 1 << 20;
     let random = &mut Random(7);
-    let devices: Vec<Device> = common::gpu().into_iter().chain([Device::cpu()]).collect();
+    let devices: Vec<Device> = crate::common::gpu().into_iter().chain([Device::cpu()]).collect();
     for round in 0..16 {
         let mut draw = || {
             let bits = random.next();
@@ -188,7 +186,12 @@ fn check_sums<T: Element>(devices: &[Device], gradient: &[T], add: impl Fn(T, T)
     for device in devices {
         let found = operator.run(device, &[&indices, &gradient]).unwrap();
         let comparison = compare(&found[0], &expected).unwrap();
-        assert!(comparison.is_equal(), "{} on {}: {comparison}", T::TYPE, common::describe(device));
+        assert!(
+            comparison.is_equal(),
+            "{} on {}: {comparison}",
+            T::TYPE,
+            crate::common::describe(device)
+        );
     }
 }
 
@@ -226,7 +229,7 @@ fn large_tensors_are_streamed() {
         let own: Operator = MaxPoolBackward::new(pool).into();
         let from = MaxPoolBackward::new(indexed).from_indices(data.shape()).into();
         let expected = oracle::run(&own, &[&data, &gradient]).unwrap();
-        if let Some(device) = common::gpu() {
+        if let Some(device) = crate::common::gpu() {
             for (operator, first) in [(&own, &data), (&from, &saved)] {
                 let options = RunOptions::default().max_piece(40_000);
                 let found = operator.run_with(&device, &[first, &gradient], options).unwrap();
@@ -328,6 +331,11 @@ fn nothing_is_stored_where_positions_count_nothing() {
         let inputs = [device.upload(&values).unwrap(), device.upload(&indices).unwrap()];
         let found = device.execute(&plan, &inputs.each_ref()).unwrap();
         let found = found[0].download().unwrap();
-        assert_eq!(found.to_vec::<f32>().unwrap(), [0.0; 4], "{}", common::describe(&device));
+        assert_eq!(
+            found.to_vec::<f32>().unwrap(),
+            [0.0; 4],
+            "{}",
+            crate::common::describe(&device)
+        );
     }
 }

@@ -1,13 +1,11 @@
 //! Tensors beyond a binding (128 MiB by default), and files beyond 4 GiB.
 
-mod common;
-
 use std::fs::File;
 use std::io::{Seek, SeekFrom, Write};
 use std::path::Path;
 use std::time::Instant;
 
-use common::gpu;
+use crate::common::gpu;
 use wgmax::operator::{Indices, MaxPool, Operator, ReduceMax, SegmentMax};
 use wgmax::{Device, ElementType, RunOptions, Tensor};
 

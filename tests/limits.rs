@@ -1,9 +1,7 @@
 //! What a plan is made for: inputs of certain types and shapes, and the limits of a device.
 
-mod common;
-
-use common::program::program;
-use common::{Random, describe, gpu, ids_tensor, plans, seed, tensor};
+use crate::common::program::program;
+use crate::common::{Random, describe, gpu, ids_tensor, plans, seed, tensor};
 use wgmax::operator::{EmptySegment, Indices, MaxPool, Operator, ReduceMax, SegmentMax};
 use wgmax::plan::{Limits, Plan};
 use wgmax::{

@@ -1,16 +1,14 @@
 //! Devices that are lost, memory that runs out, adapters that refuse: each an error that says
 //! which, again and again, and nothing that the caller has set is replaced.
 
-mod common;
-
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
 
-use common::program::{Program, program};
-use common::{Random, tensor};
+use crate::common::program::{Program, program};
+use crate::common::{Random, tensor};
 use wgmax::operator::{MaxPool, Operator, ReduceMax, SegmentMax};
 use wgmax::wgpu::{self, BufferUsages};
 use wgmax::{BufferRange, Device, DeviceTensor, ElementType, Error, Result, Tensor};
@@ -172,7 +170,7 @@ fn destroyed_while_a_future_waits() {
     let input = tensor(ElementType::U8, &[1, 4, 500, 500], 0, &mut Random(3));
     let pool: Operator = MaxPool::new([31, 31]).into();
     let expected = pool.run(&Device::cpu(), &[&input]).unwrap();
-    let mut random = Random(common::seed());
+    let mut random = Random(crate::common::seed());
     for _ in 0..4 {
         let Some((program, callbacks)) = listening() else { return };
         let device = Device::from_wgpu(&program.device, &program.queue);
@@ -201,7 +199,7 @@ fn destroyed_while_a_future_waits() {
 /// A device that wgmax opened is lost like one of a caller's.
 #[test]
 fn a_device_of_our_own_is_destroyed() {
-    let Some(device) = common::gpu() else { return };
+    let Some(device) = crate::common::gpu() else { return };
     let input = input(33);
     let there = device.upload(&input).unwrap();
     device.wgpu().unwrap().0.destroy();
@@ -235,7 +233,7 @@ fn destroyed_half_way_through_recording() {
 #[test]
 fn destroyed_while_threads_work() {
     let input = input(200);
-    let mut random = Random(common::seed());
+    let mut random = Random(crate::common::seed());
     for _ in 0..6 {
         let Some((program, callbacks)) = listening() else { return };
         let device = Device::from_wgpu(&program.device, &program.queue);

@@ -1,7 +1,5 @@
 //! Pipelines kept in a file: made once, read again, and never trusted when damaged.
 
-mod common;
-
 use std::path::{Path, PathBuf};
 
 use wgmax::operator::{Operator, ReduceMax};
@@ -22,7 +20,7 @@ fn files(directory: &Path) -> Vec<PathBuf> {
 /// A device of the caller's keeps pipelines in the same file, if it was opened with the feature.
 #[test]
 fn pipelines_of_a_callers_device_are_kept() {
-    if common::gpu().is_none() {
+    if crate::common::gpu().is_none() {
         return;
     }
     let place = tempfile::tempdir().unwrap();
@@ -60,7 +58,7 @@ fn pipelines_of_a_callers_device_are_kept() {
 
 #[test]
 fn pipelines_are_kept_where_the_backend_can() {
-    if common::gpu().is_none() {
+    if crate::common::gpu().is_none() {
         return;
     }
     let place = tempfile::tempdir().unwrap();

@@ -1,8 +1,6 @@
 //! The gradients that store values where positions say, and MaxUnpool: shader, CPU kernel and
 //! oracle, with every plan.
 
-mod common;
-
 use wgmax::operator::{
     MaxPool, MaxUnpool, Operator, Positions, ReduceMax, ReduceMaxBackward, SegmentMax,
     SegmentMaxBackward,
@@ -15,7 +13,7 @@ const FLOATS: [ElementType; 4] =
 
 /// The CPU, and the GPU with each kind of plan.
 fn devices() -> Vec<Device> {
-    let gpu = common::gpu().into_iter().flat_map(|gpu| common::plans(&gpu));
+    let gpu = crate::common::gpu().into_iter().flat_map(|gpu| crate::common::plans(&gpu));
     gpu.chain([Device::cpu()]).collect()
 }
 
@@ -24,7 +22,7 @@ fn check(devices: &[Device], operator: &Operator, inputs: &[&Tensor]) -> Tensor 
     let expected = oracle::run(operator, inputs).unwrap().remove(0);
     for device in devices {
         let found = operator.run(device, inputs).unwrap();
-        let on = common::describe(device);
+        let on = crate::common::describe(device);
         assert_eq!(found[0].desc(), expected.desc(), "{operator:?} on {on}");
         // Values keep their bits, NaN too.
         assert!(found[0].bytes() == expected.bytes(), "{operator:?} on {on}");
@@ -172,7 +170,7 @@ fn the_last_of_several_segments_counts() {
                 })
                 .collect();
             for index_type in [ElementType::I32, ElementType::I64] {
-                let given = common::ids_tensor(index_type, &rows_of);
+                let given = crate::common::ids_tensor(index_type, &rows_of);
                 let shape = gradient.shape().to_vec();
                 let given = Tensor::from_bytes(index_type, shape, given.bytes()).unwrap();
                 let segment = SegmentMax::sorted().indices(index_type);
@@ -270,7 +268,7 @@ fn large_tensors_are_streamed() {
         (segment_saved.into(), vec![&few, &rows], false),
         (MaxUnpool::new([50, 1000]).into(), vec![&values, &indices], false),
     ];
-    let gpus: Vec<Device> = common::gpu().iter().flat_map(common::plans).collect();
+    let gpus: Vec<Device> = crate::common::gpu().iter().flat_map(crate::common::plans).collect();
     for (operator, inputs, finds) in cases {
         check(&[Device::cpu()], &operator, &inputs);
         let expected = oracle::run(&operator, &inputs).unwrap().remove(0);
@@ -279,7 +277,7 @@ fn large_tensors_are_streamed() {
             let options =
                 RunOptions::new().max_piece(10_000).progress(|progress| pieces = progress.pieces);
             let found = operator.run_with(device, &inputs, options).unwrap();
-            let on = common::describe(device);
+            let on = crate::common::describe(device);
             assert!(found[0].bytes() == expected.bytes(), "{operator:?} on {on}");
             assert_eq!(pieces > 5, finds, "{operator:?} on {on}: {pieces} pieces");
         }

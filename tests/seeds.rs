@@ -1,6 +1,5 @@
 //! The seeds of the fuzz targets, and what fuzzing has found, through the same functions.
 
-mod common;
 #[path = "../fuzz/src/lib.rs"]
 mod fuzz;
 
@@ -33,8 +32,8 @@ fn seeds_hold() {
 /// Random bytes find most of what fuzzing finds in plans.
 #[test]
 fn random_bytes_make_plans_that_hold() {
-    let mut random = common::Random(common::seed());
-    for _ in 0..common::rounds(2000) {
+    let mut random = crate::common::Random(crate::common::seed());
+    for _ in 0..crate::common::rounds(2000) {
         let length = random.below(400) as usize;
         let bytes: Vec<u8> = (0..length)
             .map(|_| if random.below(3) == 0 { random.next() as u8 } else { random.below(8) as u8 })

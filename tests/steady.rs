@@ -1,10 +1,8 @@
 //! Recording in the steady state: no growth, and nothing beside the passes.
 
-mod common;
-
+use crate::common::program::{Program, program};
+use crate::common::{Random, tensor};
 use allocation_counter::{AllocationInfo, measure};
-use common::program::{Program, program};
-use common::{Random, tensor};
 use wgmax::operator::{Operator, ReduceMax, SegmentMax};
 use wgmax::wgpu;
 use wgmax::{BufferRange, Device, ElementType, Prepared, Tensor, texture_view};

@@ -1,9 +1,7 @@
 //! Operators on host tensors in pieces: as on the CPU, bit for bit, by the plans for hardware and
 //! by those for software adapters.
 
-mod common;
-
-use common::{Random, describe, gpu, ids_tensor, plans, rounds, seed, tensor};
+use crate::common::{Random, describe, gpu, ids_tensor, plans, rounds, seed, tensor};
 use wgmax::operator::{
     EmptySegment, EmptySet, Indices, Layout, MaxPool, Operator, Order, Padding, Positions,
     ReduceMax, Rounding, SegmentMax, Segments,
@@ -364,7 +362,7 @@ fn a_small_device_takes_tensors_of_the_host_only() {
     let instance =
         wgpu::Instance::new(wgpu::InstanceDescriptor::new_without_display_handle_from_env());
     let adapters = pollster::block_on(instance.enumerate_adapters(wgpu::Backends::all()));
-    let adapter = adapters.first().expect("common::gpu found one");
+    let adapter = adapters.first().expect("crate::common::gpu found one");
     let limits = wgpu::Limits {
         max_buffer_size: 1 << 16,
         max_storage_buffer_binding_size: 1 << 16,

@@ -1,15 +1,13 @@
 //! One device in many threads, and what wakes those that wait.
 
-mod common;
-
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::Thread;
 
-use common::program::program;
-use common::{Random, tensor};
+use crate::common::program::program;
+use crate::common::{Random, tensor};
 use wgmax::operator::{MaxPool, Operator, ReduceMax, SegmentMax};
 use wgmax::{Device, DeviceTensor, ElementType, Prepared, Tensor};
 
@@ -43,7 +41,7 @@ fn case(random: &mut Random) -> (Operator, Vec<Tensor>) {
 fn many_threads_use_one_device() {
     let Some(program) = program(|limits| limits) else { return };
     let device = Device::from_wgpu(&program.device, &program.queue);
-    let seed = common::seed();
+    let seed = crate::common::seed();
     std::thread::scope(|scope| {
         for thread in 0..8 {
             let (device, program) = (&device, &program);
@@ -111,7 +109,7 @@ fn block_on<T>(future: impl Future<Output = T>) -> (T, usize) {
 /// A future is polled when there is news, however long the GPU works.
 #[test]
 fn futures_are_woken_by_news_alone() {
-    let Some(device) = common::gpu() else { return };
+    let Some(device) = crate::common::gpu() else { return };
     let input = tensor(ElementType::U8, &[1, 4, 700, 700], 0, &mut Random(3));
     let pool: Operator = MaxPool::new([31, 31]).into();
     let expected = pool.run(&Device::cpu(), &[&input]).unwrap();
@@ -144,7 +142,7 @@ fn futures_are_woken_by_news_alone() {
 /// A future that is moved to another task wakes that one; one that is dropped is not missed.
 #[test]
 fn futures_change_their_wakers() {
-    let Some(device) = common::gpu() else { return };
+    let Some(device) = crate::common::gpu() else { return };
     let input = tensor(ElementType::U8, &[1, 4, 500, 500], 0, &mut Random(3));
     let pool: Operator = MaxPool::new([31, 31]).into();
     let expected = pool.run(&Device::cpu(), &[&input]).unwrap();
@@ -178,7 +176,7 @@ fn a_device_has_one_polling_thread_and_ends_it() {
 #[test]
 #[ignore = "for a_device_has_one_polling_thread_and_ends_it"]
 fn polling_threads() {
-    let Some(device) = common::gpu() else { return };
+    let Some(device) = crate::common::gpu() else { return };
     let count = || {
         let tasks = std::fs::read_dir("/proc/self/task").unwrap();
         let names =
@@ -214,7 +212,7 @@ fn many_threads_record_one_operator() {
     let operator: Operator = ReduceMax::new().axes([0, 1]).into();
     let desc = tensor(ElementType::F16, &[700, 333], 2, &mut Random(1)).desc().clone();
     let prepared = device.prepare(&operator, &[&desc]).unwrap();
-    let seed = common::seed();
+    let seed = crate::common::seed();
     std::thread::scope(|scope| {
         for thread in 0..8 {
             let (prepared, program, operator) = (&prepared, &program, &operator);

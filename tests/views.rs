@@ -1,12 +1,10 @@
 //! Tensors whose elements do not lie one after the other: by shader, CPU kernel and oracle; in a
 //! program's own buffers and textures; and in pieces.
 
-mod common;
-
 use std::collections::HashSet;
 
-use common::program::{Program, program};
-use common::{Random, describe, gpu, plans, rounds, seed, tensor};
+use crate::common::program::{Program, program};
+use crate::common::{Random, describe, gpu, plans, rounds, seed, tensor};
 use wgmax::operator::{Indices, Layout, MaxPool, Operator, ReduceMax, SegmentMax};
 use wgmax::wgpu::{self, BufferUsages, TextureFormat, TextureUsages};
 use wgmax::{

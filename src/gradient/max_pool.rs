@@ -24,6 +24,9 @@ use crate::tensor::{ElementType, TensorDesc};
 /// `bf16`; or, instead of the data, the indices that the pooling gave
 /// ([`MaxPoolBackward::from_indices`]). The result has the shape of the data.
 ///
+/// Whole planes are computed at once. Where a binding of the device cannot hold what the windows of
+/// one line along the first axis of a plane cover, that is [`Error::OverLimit`].
+///
 /// ```
 /// use wgmax::operator::{MaxPool, MaxPoolBackward, Operator};
 /// use wgmax::{Device, Tensor};

@@ -1,4 +1,4 @@
-//! Protobuf by hand, and the parts of ONNX models.
+//! Protobuf by hand, and the parts of ONNX models. The command's tests share it.
 
 #![allow(dead_code)]
 

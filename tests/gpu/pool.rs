@@ -1,7 +1,7 @@
 //! MaxPool.
 
-use super::common::{Random, check_oracle, describe, gpu, plans, seed, tensor};
 use super::{check_random, check_within, compare_launches, plan_within, rounds, variants};
+use crate::common::{Random, check_oracle, describe, gpu, plans, seed, tensor};
 use wgmax::operator::{Indices, Layout, MaxPool, Operator, Order, Rounding};
 use wgmax::plan::Limits;
 use wgmax::{Device, ElementType, Error, Nan, RunOptions, Tensor, TensorDesc, Tuning};

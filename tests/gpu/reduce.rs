@@ -1,7 +1,7 @@
 //! ReduceMax.
 
-use super::common::{Random, check_oracle, gpu, plans, seed, tensor};
 use super::{check_random, check_within, compare_launches, rounds, variants};
+use crate::common::{Random, check_oracle, gpu, plans, seed, tensor};
 use wgmax::operator::{Operator, Positions, ReduceMax};
 use wgmax::plan::Limits;
 use wgmax::{Device, ElementType, Extremum, Nan, Tensor, Tuning};

@@ -1,7 +1,7 @@
 //! SegmentMax.
 
-use super::common::{Random, check_oracle, describe, gpu, ids_tensor, plans, seed, tensor};
 use super::{check_random, check_within, plan_within, rounds, variant};
+use crate::common::{Random, check_oracle, describe, gpu, ids_tensor, plans, seed, tensor};
 use wgmax::operator::{EmptySegment, Operator, SegmentMax};
 use wgmax::plan::Limits;
 use wgmax::{Device, DeviceTensor, ElementType, Nan, Tensor, Tuning, compare};

@@ -1,7 +1,7 @@
 //! MaxPool on software adapters, on tensors large enough for sliding windows.
 
-use super::common::{Random, gpu, rounds, seed, tensor};
 use super::{compare_launches, plan_within};
+use crate::common::{Random, gpu, rounds, seed, tensor};
 use wgmax::operator::{Indices, Layout, MaxPool, Operator};
 use wgmax::plan::Limits;
 use wgmax::{ElementType, Nan, Tuning};

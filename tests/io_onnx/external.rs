@@ -8,8 +8,8 @@ use tempfile::TempDir;
 use wgmax::io::onnx::{parse_model, parse_tensor, read_model, read_tensor};
 use wgmax::{Error, Result, Tensor};
 
-use super::proto::{Model, external, int, len, value};
 use super::{assert_bad, assert_unsupported};
+use crate::common::onnx::{Model, external, int, len, value};
 
 const F32: i64 = 1;
 const U8: i64 = 2;

@@ -6,8 +6,8 @@ use tempfile::TempDir;
 use wgmax::io::case::{Case, CaseFolder, CaseKind};
 use wgmax::{Result, Tensor};
 
-use super::proto::{Model, len, node, tensor, value};
 use super::{assert_bad, assert_unsupported, outputs};
+use crate::common::onnx::{Model, len, node, tensor, value};
 
 fn bytes_tensor(values: &[u8]) -> Vec<u8> {
     tensor(&[values.len() as i64], 2, &[len(9, values)])

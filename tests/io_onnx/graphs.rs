@@ -5,8 +5,8 @@ use std::sync::Arc;
 use wgmax::io::onnx::{self, Dim};
 use wgmax::{ElementType, Result};
 
-use super::proto::{Model, int, ints, len, node, opset, shaped, subgraph, tensor, value};
 use super::{assert_bad, flipped};
+use crate::common::onnx::{Model, int, ints, len, node, opset, shaped, subgraph, tensor, value};
 
 fn parse(bytes: &[u8]) -> Result<onnx::Model> {
     onnx::parse_model("m.onnx", Arc::new(bytes.to_vec()))

@@ -3,8 +3,8 @@
 use wgmax::dialect::{Attribute, Dialect};
 use wgmax::io::onnx::parse_test_model;
 
-use super::proto::{Model, int, len, node, opset, packed, tensor, unpacked, value};
 use super::{assert_bad, assert_unsupported, flipped};
+use crate::common::onnx::{Model, int, len, node, opset, packed, tensor, unpacked, value};
 
 #[test]
 fn a_model_gives_its_node_and_its_wiring() {

@@ -6,8 +6,8 @@ use tempfile::TempDir;
 use wgmax::io::onnx::{encode_tensor, parse_tensor, read_tensor};
 use wgmax::{ElementType, Error, Result, Tensor};
 
-use super::proto::{int, len, packed, tensor, unpacked, varint};
 use super::{assert_bad, assert_unsupported, flipped};
+use crate::common::onnx::{int, len, packed, tensor, unpacked, varint};
 
 fn parse(bytes: &[u8]) -> Result<Tensor> {
     parse_tensor("t.pb", bytes)

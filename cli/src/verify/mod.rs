@@ -26,7 +26,7 @@ Examples:
   wgmax verify --html report.html
   wgmax verify --cases 20000 --device gpu --op max-pool --type f16,u8
   wgmax verify --seed 20000 --case 4711 --plan software
-  wgmax verify --seconds 3600 --cycle 500 --max-growth 64
+  wgmax verify --seconds 3600 --cycle 100 --max-growth 64
   wgmax verify --replay report.json
 
 Each case aims at a variant of a kernel and an element type; 2000 cases reach all of them. Cases \

@@ -6,8 +6,6 @@ mod folders;
 mod graphs;
 mod json;
 mod models;
-#[path = "../common/onnx.rs"]
-mod proto;
 mod tensors;
 
 use wgmax::io::case::{Case, Expect};

@@ -1,14 +1,12 @@
 //! Shader = CPU kernel after every launch, CPU = oracle: over random shapes, types, attributes,
 //! limits and tunings, and over fixed traps by the plans for hardware and for software adapters.
 
-#[path = "../common/mod.rs"]
-mod common;
 mod pool;
 mod reduce;
 mod segment;
 mod sliding_window;
 
-use common::{Random, check_oracle, describe, gpu, rounds, seed, tensor};
+use crate::common::{Random, check_oracle, describe, gpu, rounds, seed, tensor};
 use wgmax::operator::{Operator, ReduceMax};
 use wgmax::plan::{Limits, Plan, Shader};
 use wgmax::{Device, DeviceTensor, ElementType, Error, Tensor, Tuning, compare};
