@@ -22,9 +22,9 @@ pub(super) fn draft(
     aim: Option<Aim>,
 ) -> Result<Draft> {
     let kernel = aim.map_or("", |aim| aim.kernel());
-    let (shape, axes) = match kernel {
-        _ if kernel.is_empty() || random.once_in(4) => any(random, budget),
-        _ => matrices(random, t, budget, kernel),
+    let (shape, axes) = match kernel.is_empty() || random.once_in(4) {
+        true => any(random, budget),
+        false => matrices(random, t, budget, kernel),
     };
     let rank = shape.len() as i64;
     let mut op = ReduceMax::new();

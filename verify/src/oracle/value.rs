@@ -72,7 +72,7 @@ pub(crate) fn empty_bits(t: ElementType, empty: EmptySet, extremum: Extremum) ->
     match (t, float(t)) {
         (_, Some(float)) => {
             let finite = u64::from(empty != EmptySet::NegativeInfinity);
-            infinity(float) - finite | if is_maximum { sign } else { 0 }
+            (infinity(float) - finite) | if is_maximum { sign } else { 0 }
         }
         (ElementType::I8 | ElementType::I16 | ElementType::I32 | ElementType::I64, _) => {
             if is_maximum {
