@@ -234,7 +234,7 @@ mod tests {
     /// Of the mistakes of drivers each is found.
     #[test]
     fn known_mistakes_are_killed() {
-        let (cases, base) = prepared("1500");
+        let (cases, base) = prepared("900");
         let survive = known::mutants()
             .into_par_iter()
             .filter(|mutant| fate(mutant, &cases, &base, None) != Fate::Killed);
