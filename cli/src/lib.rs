@@ -1,7 +1,7 @@
 //! What the command shares with `wgmax-lab`, which measures with the same items. It is for no one
 //! else, and changes without notice.
 
-#![allow(missing_docs, reason = "it is for no one else")]
+#![allow(missing_docs, clippy::new_without_default, reason = "it is for no one else")]
 
 pub mod bench;
 pub mod color;

@@ -50,9 +50,8 @@ impl Prepared {
     /// Fails where a device has other results.
     pub fn check_on(&self, device: &Device) -> Result<()> {
         let found = self.case.execute(device, &self.plan)?;
-        let pairs = found.iter().zip(&self.expected);
-        let same =
-            pairs.map(|(found, (.., expected))| found.bytes() == expected.bytes()).all(|b| b);
+        let mut pairs = found.iter().zip(&self.expected);
+        let same = pairs.all(|(found, (.., expected))| found.bytes() == expected.bytes());
         ensure!(same, "{}: another result", self.name);
         Ok(())
     }
