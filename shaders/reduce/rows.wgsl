@@ -20,20 +20,19 @@ import generated::{Ranking, WORKGROUP, params};
 var<workgroup> keys: array<Key, WORKGROUP>;
 var<workgroup> places: array<u32, WORKGROUP>;
 
-// What is known of some elements: the key of the largest one and, where positions are wanted, its
-// place in the row, by which of equal ones the smaller one counts.
 @if(!positions) alias Found = Key;
 
+// The largest of some elements, and its place in the row, by which of equal ones the smaller counts.
 @if(positions)
 struct Found {
     key: Key,
     place: u32,
 }
 
-// What is known of the blocks so far: the maxima of elements at one place of them or, where
-// positions are wanted, the largest rank and the block that has it.
+// What is known of the blocks so far.
 @if(!positions) alias State = Acc;
 
+// The largest rank so far, and the block that has it.
 @if(positions)
 struct State {
     rank: Key,
