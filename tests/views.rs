@@ -39,7 +39,8 @@ fn views_give_what_copies_give() {
                 true => format!("{} of a view", shader.kernel.name()),
                 false => shader.kernel.name().to_string(),
             }));
-            if !device.is_cpu() {
+            // What kernels make of wrong ids, in bounds, is theirs.
+            if !device.is_cpu() && case.operator.checked(&case.inputs()).is_ok() {
                 same_launches(device, &case, &what);
             }
         }

@@ -4,10 +4,25 @@ use std::fmt;
 
 use serde_json::{Value, json};
 
+use wgmax_cli::bench::item::Item;
 use wgmax_cli::table::Table;
 
 use crate::count::Counts;
-use crate::traffic::{Counted, Row};
+
+/// An item, made smaller, and its counts.
+pub struct Row {
+    pub item: Item,
+    pub result: Result<Counted, String>,
+}
+
+/// The counts of an item.
+pub struct Counted {
+    /// The label of each launch, and its counts.
+    pub launches: Vec<(String, Counts)>,
+    pub sum: Counts,
+    /// The fewest bytes: the inputs once, and the results once.
+    pub fewest: u64,
+}
 
 /// The counts of all items.
 pub struct Report {

@@ -15,7 +15,7 @@ use wgmax_cli::options::PlanChoice;
 
 use crate::count::{Counter, Counts};
 use crate::machine::Memory;
-use crate::report::Report;
+use crate::report::{Counted, Report, Row};
 use crate::run;
 
 #[derive(Args)]
@@ -36,21 +36,6 @@ pub struct Arguments {
     /// Write all counts as JSON
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-}
-
-/// An item, made smaller, and its counts.
-pub struct Row {
-    pub item: Item,
-    pub result: Result<Counted, String>,
-}
-
-/// The counts of an item.
-pub struct Counted {
-    /// The label of each launch, and its counts.
-    pub launches: Vec<(String, Counts)>,
-    pub sum: Counts,
-    /// The fewest bytes: the inputs once, and the results once.
-    pub fewest: u64,
 }
 
 pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {

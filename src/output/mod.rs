@@ -6,7 +6,7 @@ mod temporary;
 mod tests;
 
 use std::fs::{self, Metadata, OpenOptions};
-use std::io::{self, BufWriter, ErrorKind, IsTerminal, Read, Seek, SeekFrom, Write};
+use std::io::{self, BufWriter, Cursor, ErrorKind, IsTerminal, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -20,10 +20,6 @@ use temporary::Temporary;
 
 /// The name of standard output in errors.
 const STANDARD_OUTPUT: &str = "standard output";
-
-/// What goes to a device or a pipe is kept in memory up to this size, and above in a file without a
-/// name.
-const MAX_MEMORY: usize = 64 << 20;
 
 /// The error of a file that could not be opened, read or written.
 pub(crate) fn io_error(path: &Path, source: io::Error) -> Error {
@@ -86,6 +82,36 @@ enum Place {
 trait Content: Read + Write + Seek {}
 
 impl<T: Read + Write + Seek> Content for T {}
+
+/// Content in memory. Where there is no more of it, that is an error.
+#[derive(Default)]
+struct Memory(Cursor<Vec<u8>>);
+
+impl Write for Memory {
+    fn write(&mut self, from: &[u8]) -> io::Result<usize> {
+        let end = usize::try_from(self.0.position()).ok().and_then(|at| at.checked_add(from.len()));
+        let bytes = self.0.get_mut();
+        let more = end.ok_or(ErrorKind::OutOfMemory)?.saturating_sub(bytes.len());
+        bytes.try_reserve(more).map_err(|_| ErrorKind::OutOfMemory)?;
+        self.0.write(from)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Read for Memory {
+    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+        self.0.read(to)
+    }
+}
+
+impl Seek for Memory {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        self.0.seek(to)
+    }
+}
 
 impl WholeFile {
     /// Checks that the path can be written to, so that this is known before any work is done.
@@ -159,7 +185,7 @@ impl WholeFile {
 
     /// With content that has no file with a name.
     fn buffered(path: &Path, place: Place, is_terminal: bool) -> Self {
-        Self::new(path, place, tempfile::spooled_tempfile(MAX_MEMORY), is_terminal)
+        Self::new(path, place, Memory::default(), is_terminal)
     }
 
     fn new(

@@ -9,6 +9,9 @@ use super::placement::{Lines, Placement, Words};
 use crate::tensor::ElementType;
 use crate::wgsl;
 
+/// A constant of a kernel's text: its name and value.
+pub(crate) type Constant = (&'static str, fn(&Shader) -> u64);
+
 /// A kernel: a WGSL file and a function that does the same on the CPU.
 ///
 /// Given the same parameters and sources, both write the same bytes, scratch included. The CPU's
@@ -23,7 +26,7 @@ pub struct Kernel {
     /// Its parameters, which the text gets from here.
     pub(crate) params: &'static wgsl::Structure,
     /// Constants that both the text and its planner count on.
-    pub(crate) constants: &'static [(&'static str, fn(&Shader) -> u64)],
+    pub(crate) constants: &'static [Constant],
     /// Conditions of the file that a launch may choose: its variants.
     pub(crate) flags: &'static [&'static str],
     /// Which of its variants there are, for an element type.
@@ -157,10 +160,7 @@ impl Kernel {
     }
 
     /// The same with constants that its text gets.
-    pub(crate) const fn constants(
-        self,
-        constants: &'static [(&'static str, fn(&Shader) -> u64)],
-    ) -> Self {
+    pub(crate) const fn constants(self, constants: &'static [Constant]) -> Self {
         Self { constants, ..self }
     }
 

@@ -79,11 +79,14 @@ pub(crate) struct Cut {
     pub tile: u64,
 }
 
+/// A kernel for columns of a matrix of some width, and how it cuts them.
+type ColumnsFor = fn(&Builder<'_>, Extents, Start, u64) -> Option<(&'static Kernel, Cut)>;
+
 /// Kernels for some reductions, in the place of the general ones.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Special {
     /// For rows: the kernel, and how many of them an invocation has.
     pub rows: fn(&Builder<'_>, Extents, Start) -> Option<(&'static Kernel, u64)>,
     /// For columns of a matrix of some width: the kernel, and how it cuts them.
-    pub columns: fn(&Builder<'_>, Extents, Start, u64) -> Option<(&'static Kernel, Cut)>,
+    pub columns: ColumnsFor,
 }

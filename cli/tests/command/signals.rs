@@ -29,8 +29,14 @@ fn waiting(folder: &tempfile::TempDir, before: &str) -> Child {
     super::check::write_case(&case, 2.0, "ok", 0);
     fs::remove_file(case.join("in.npy")).unwrap();
     assert!(Command::new("mkfifo").arg(case.join("in.npy")).status().unwrap().success());
-    let mut child = Command::new("sh")
-        .args(["-c", &format!("{before} exec \"$0\" \"$@\"")])
+    // The tests may run where signals are ignored, as under nohup.
+    let mut child = Command::new("env")
+        .args([
+            "--default-signal=HUP,INT,TERM",
+            "sh",
+            "-c",
+            &format!("{before} exec \"$0\" \"$@\""),
+        ])
         .arg(env!("CARGO_BIN_EXE_wgmax"))
         .args(["check", "--device", "cpu", "--json"])
         .args([folder.path().join("report"), folder.path().join("cases")])

@@ -160,10 +160,11 @@ fn number(t: ElementType, position: u64) -> u64 {
 
 /// The lowest and the highest key of a number that is no NaN.
 fn numbers(t: ElementType) -> (u64, u64) {
-    // Of the lowest and of the highest bits a key is made as bits are made of a key.
+    let all = u64::MAX >> (64 - 8 * t.size());
     let key = |bits: u64| match float(t) {
         Some(_) if bits & sign(t) == 0 => bits | sign(t),
-        _ => element(t, bits),
+        Some(_) => !bits & all,
+        None => element(t, bits),
     };
     (key(lowest_bits(t)), key(empty_bits(t, EmptySet::NegativeInfinity, Extremum::Minimum)))
 }
