@@ -33,6 +33,15 @@ pub enum ElementType {
     Bool,
 }
 
+// Tables by element type are in the order of `ALL`, and have a type's value at its number.
+const _: () = {
+    let mut i = 0;
+    while i < ElementType::ALL.len() {
+        assert!(ElementType::ALL[i] as usize == i);
+        i += 1;
+    }
+};
+
 impl ElementType {
     /// All thirteen types, floats first.
     pub const ALL: [Self; 13] = {

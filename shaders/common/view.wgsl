@@ -1,5 +1,5 @@
 // Where the elements of a source lie that is a view: nested loops over places in memory. The host's
-// part is in src/plan/view.rs.
+// part is in src/plan/placement.rs.
 import package::common::divide::quotient;
 import generated::view;
 

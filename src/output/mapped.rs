@@ -1,16 +1,16 @@
 //! The files that are memory-mapped. They may be replaced, but not written in place: their elements
 //! would change under the tensors that share them.
 
+use std::collections::BTreeMap;
 use std::fs::Metadata;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// What tells files apart, whatever their names.
 pub(super) type Identity = (u64, u64);
 
-/// With a file as often as it is mapped.
-static MAPPED: Mutex<Vec<Identity>> = Mutex::new(Vec::new());
+static MAPPED: Mutex<BTreeMap<Identity, usize>> = Mutex::new(BTreeMap::new());
 
-fn mapped() -> MutexGuard<'static, Vec<Identity>> {
+fn mapped() -> MutexGuard<'static, BTreeMap<Identity, usize>> {
     MAPPED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -22,7 +22,10 @@ pub(super) fn identity(file: &Metadata) -> Option<Identity> {
         Some((file.dev(), file.ino()))
     }
     #[cfg(not(unix))]
-    None
+    {
+        let _ = file;
+        None
+    }
 }
 
 /// Says that a file is mapped, for as long as it exists.
@@ -31,21 +34,27 @@ pub(crate) struct Mapped(Option<Identity>);
 impl Mapped {
     pub(crate) fn new(file: &Metadata) -> Self {
         let identity = identity(file);
-        mapped().extend(identity);
+        if let Some(identity) = identity {
+            *mapped().entry(identity).or_default() += 1;
+        }
         Self(identity)
     }
 }
 
 impl Drop for Mapped {
     fn drop(&mut self) {
+        let Some(identity) = self.0 else { return };
         let mut mapped = mapped();
-        if let Some(at) = mapped.iter().position(|&identity| Some(identity) == self.0) {
-            mapped.swap_remove(at);
+        if let Some(count) = mapped.get_mut(&identity) {
+            *count -= 1;
+            if *count == 0 {
+                mapped.remove(&identity);
+            }
         }
     }
 }
 
 /// Whether this process has mapped the file.
 pub(super) fn is_mapped(file: &Metadata) -> bool {
-    identity(file).is_some_and(|identity| mapped().contains(&identity))
+    identity(file).is_some_and(|identity| mapped().contains_key(&identity))
 }

@@ -5,8 +5,8 @@ mod temporary;
 #[cfg(test)]
 mod tests;
 
-use std::fs::{self, Metadata, OpenOptions};
-use std::io::{self, BufWriter, Cursor, ErrorKind, IsTerminal, Read, Seek, SeekFrom, Write};
+use std::fs::{self, File, Metadata, OpenOptions};
+use std::io::{self, BufWriter, ErrorKind, IsTerminal, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -32,7 +32,8 @@ pub(crate) fn io_error(path: &Path, source: io::Error) -> Error {
 /// A file that is written whole or not at all, unless the system fails: files are not synchronised
 /// with the disk, so a loss of power soon after may leave less.
 ///
-/// What is written goes to a temporary file. [`WholeFile::finish`] brings it to its place:
+/// What is written goes to a temporary file beside the file, or to memory. [`WholeFile::finish`]
+/// brings it to its place:
 ///
 /// - A regular file is replaced and keeps its mode and, as far as the system permits, its owner and
 ///   group. A file without permission to write is refused. Other hard links to it keep the old
@@ -50,67 +51,64 @@ pub struct WholeFile {
     /// The path as the caller gave it, for errors.
     path: PathBuf,
     place: Place,
-    is_terminal: bool,
-    content: BufWriter<Box<dyn Content + Send>>,
-    /// Where the next byte is written.
+    content: BufWriter<Content>,
+    /// Where the next byte is written, and the end.
     at: u64,
+    len: u64,
     failed: Option<io::Error>,
     /// The file as it was when its content was read.
-    basis: Option<State>,
+    basis: Option<Basis>,
 }
 
-/// What changes when a file is written: its identity, length and time of change. `None` if there is
-/// no file.
-type State = Option<(Option<mapped::Identity>, u64, Option<SystemTime>)>;
+/// A file whose content is a part of the new content: its identity, length and time of change, or
+/// `None` if there was none.
+#[derive(PartialEq)]
+struct Basis(Option<(Option<mapped::Identity>, u64, Option<SystemTime>)>);
 
-fn state(target: &Path) -> State {
-    let file = fs::metadata(target).ok()?;
-    Some((mapped::identity(&file), file.len(), file.modified().ok()))
+impl Basis {
+    fn of(target: &Path) -> Self {
+        let state = |file: Metadata| (mapped::identity(&file), file.len(), file.modified().ok());
+        Self(fs::metadata(target).ok().map(state))
+    }
+
+    /// That nobody has written to the file, which would be lost.
+    fn check(&self, target: &Path) -> io::Result<()> {
+        match *self == Self::of(target) {
+            true => Ok(()),
+            false => Err(io::Error::other("it was written by another meanwhile, so it stays so")),
+        }
+    }
 }
 
 /// Where the content goes.
 enum Place {
-    /// A file that takes the place of what is there.
-    Beside(PathBuf, Temporary),
-    /// Into what is there: a regular file, a device or a pipe.
-    Into(PathBuf),
-    /// Standard output or standard error.
-    Standard(Box<dyn Write + Send>),
+    /// The path of the temporary file's place.
+    Beside(PathBuf),
+    /// A regular file, which is overwritten.
+    Over(PathBuf),
+    /// A device.
+    Open(File),
+    /// A pipe with a name. Opening it waits for a reader, so it is opened when there is something
+    /// to read.
+    Pipe(PathBuf),
+    Output,
+    Error,
+}
+
+impl Place {
+    /// The path of a regular file.
+    fn regular(&self) -> Option<&Path> {
+        match self {
+            Self::Beside(target) | Self::Over(target) => Some(target),
+            _ => None,
+        }
+    }
 }
 
 /// The content before it is complete.
-trait Content: Read + Write + Seek {}
-
-impl<T: Read + Write + Seek> Content for T {}
-
-/// Content in memory. Where there is no more of it, that is an error.
-#[derive(Default)]
-struct Memory(Cursor<Vec<u8>>);
-
-impl Write for Memory {
-    fn write(&mut self, from: &[u8]) -> io::Result<usize> {
-        let end = usize::try_from(self.0.position()).ok().and_then(|at| at.checked_add(from.len()));
-        let bytes = self.0.get_mut();
-        let more = end.ok_or(ErrorKind::OutOfMemory)?.saturating_sub(bytes.len());
-        bytes.try_reserve(more).map_err(|_| ErrorKind::OutOfMemory)?;
-        self.0.write(from)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-impl Read for Memory {
-    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
-        self.0.read(to)
-    }
-}
-
-impl Seek for Memory {
-    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
-        self.0.seek(to)
-    }
+enum Content {
+    Temporary(Temporary),
+    Memory { bytes: Vec<u8>, at: usize },
 }
 
 impl WholeFile {
@@ -119,91 +117,23 @@ impl WholeFile {
     /// # Errors
     /// [`Error::Io`].
     pub fn create(path: &Path) -> Result<Self> {
-        Self::open(path).map_err(|e| io_error(path, e))
-    }
-
-    fn open(path: &Path) -> io::Result<Self> {
-        let old = match fs::metadata(path) {
-            Err(error) if error.kind() == ErrorKind::NotFound => None,
-            old => Some(old?),
+        let (place, temporary) = find_place(path).map_err(|e| io_error(path, e))?;
+        let path = match place {
+            Place::Output => Path::new(STANDARD_OUTPUT),
+            _ => path,
         };
-        let target = resolve(path);
-        if let Some(old) = &old {
-            if old.is_dir() {
-                return Err(io::Error::new(ErrorKind::IsADirectory, "it is a folder"));
-            }
-            // A program's other output would be lost with a file that is replaced, or overwritten.
-            let is = |name: &str| {
-                mapped::identity(old).is_some_and(|old| {
-                    fs::metadata(name).is_ok_and(|file| mapped::identity(&file) == Some(old))
-                })
-            };
-            if is("/dev/stdout") {
-                return Ok(Self::standard_output());
-            }
-            if is("/dev/stderr") {
-                let place = Place::Standard(Box::new(io::stderr()));
-                return Ok(Self::buffered(path, place, io::stderr().is_terminal()));
-            }
-            // Opening a pipe waits for a reader, so it is opened when there is something to read.
-            if is_pipe(old) {
-                return Ok(Self::buffered(path, Place::Into(path.to_path_buf()), false));
-            }
-            // Replacing a file needs no permission to write to it, but overwriting it would.
-            if old.is_file() && old.permissions().readonly() {
-                return Err(ErrorKind::PermissionDenied.into());
-            }
-            let file = OpenOptions::new().write(true).open(path)?;
-            // A file that has been removed has no path any more, but a name such as /dev/fd/3.
-            if !old.is_file() || !target.exists() {
-                let place = Place::Into(path.to_path_buf());
-                return Ok(Self::buffered(path, place, file.is_terminal()));
-            }
-        }
-        let folder = folder(&target);
-        match (Temporary::create(folder), old) {
-            (Ok((file, temporary)), _) => {
-                Ok(Self::new(path, Place::Beside(target, temporary), file, false))
-            }
-            (Err(error), Some(old)) if is_forbidden(&error) => {
-                check_unmapped(&old)?;
-                Ok(Self::buffered(path, Place::Into(target), false))
-            }
-            (Err(error), _) if error.kind() == ErrorKind::NotFound => {
-                let reason = format!("there is no folder {}", folder.display());
-                Err(io::Error::new(ErrorKind::NotFound, reason))
-            }
-            (Err(error), _) => Err(error),
-        }
+        Ok(Self::new(path, place, temporary))
     }
 
     /// Standard output.
     pub fn standard_output() -> Self {
-        let place = Place::Standard(Box::new(io::stdout()));
-        Self::buffered(Path::new(STANDARD_OUTPUT), place, io::stdout().is_terminal())
+        Self::new(Path::new(STANDARD_OUTPUT), Place::Output, None)
     }
 
-    /// With content that has no file with a name.
-    fn buffered(path: &Path, place: Place, is_terminal: bool) -> Self {
-        Self::new(path, place, Memory::default(), is_terminal)
-    }
-
-    fn new(
-        path: &Path,
-        place: Place,
-        content: impl Content + Send + 'static,
-        is_terminal: bool,
-    ) -> Self {
-        let content = BufWriter::new(Box::new(content) as _);
-        Self {
-            path: path.to_path_buf(),
-            place,
-            is_terminal,
-            content,
-            at: 0,
-            failed: None,
-            basis: None,
-        }
+    fn new(path: &Path, place: Place, temporary: Option<Temporary>) -> Self {
+        let memory = || Content::Memory { bytes: Vec::new(), at: 0 };
+        let content = BufWriter::new(temporary.map_or_else(memory, Content::Temporary));
+        Self { path: path.to_path_buf(), place, content, at: 0, len: 0, failed: None, basis: None }
     }
 
     /// The path, as it was given.
@@ -213,21 +143,24 @@ impl WholeFile {
 
     /// Whether what is written appears on a terminal.
     pub(crate) fn is_terminal(&self) -> bool {
-        self.is_terminal
+        match &self.place {
+            Place::Open(file) => file.is_terminal(),
+            Place::Output => io::stdout().is_terminal(),
+            Place::Error => io::stderr().is_terminal(),
+            Place::Beside(_) | Place::Over(_) | Place::Pipe(_) => false,
+        }
     }
 
     /// The regular file that will be replaced or overwritten, if it exists and is not empty.
     pub(crate) fn old(&self) -> Option<&Path> {
-        let (Place::Beside(target, _) | Place::Into(target)) = &self.place else { return None };
-        fs::metadata(target).ok().filter(|old| old.is_file() && old.len() > 0).map(|_| &**target)
+        let target = self.place.regular()?;
+        fs::metadata(target).ok().filter(|old| old.len() > 0).map(|_| target)
     }
 
     /// As [`WholeFile::old`], for content that will be kept: if another writes to the file from now
     /// on, [`WholeFile::finish`] is an error.
     pub(crate) fn extended(&mut self) -> Option<&Path> {
-        if let Place::Beside(target, _) | Place::Into(target) = &self.place {
-            self.basis = Some(state(target));
-        }
+        self.basis = self.place.regular().map(Basis::of);
         self.old()
     }
 
@@ -237,46 +170,34 @@ impl WholeFile {
     /// [`Error::Io`] or [`Error::OutOfMemory`], the first of writing or of this.
     pub fn finish(self) -> Result<()> {
         let Self { path, place, content, failed, basis, .. } = self;
-        // That nobody has written to a file that is extended, which would be lost.
-        let check = |target: &Path| match basis.is_none_or(|basis| basis == state(target)) {
-            true => Ok(()),
-            false => Err(io::Error::other("it was written by another meanwhile, so it stays so")),
-        };
+        let check = |target: &Path| basis.as_ref().map_or(Ok(()), |basis| basis.check(target));
         let put = || {
             failed.map_or(Ok(()), Err)?;
-            let mut content = content.into_inner().map_err(io::IntoInnerError::into_error)?;
-            content.rewind()?;
-            match place {
-                Place::Standard(to) => copy(&mut content, to).map(drop),
-                Place::Into(target) if target.is_file() => overwrite(&target, &mut content, check),
-                Place::Into(target) => {
-                    copy(&mut content, OpenOptions::new().write(true).open(target)?).map(drop)
-                }
-                Place::Beside(target, temporary) => match temporary.replace(&target, check) {
-                    // Such as another's file in /tmp, or a file that is a mount of its own.
-                    Err(error) if is_forbidden(&error) && target.is_file() => {
-                        overwrite(&target, &mut content, check)
-                    }
-                    replaced => replaced,
-                },
+            match content.into_inner().map_err(io::IntoInnerError::into_error)? {
+                Content::Temporary(temporary) => replace(&place, temporary, check),
+                Content::Memory { bytes, .. } => write(place, &bytes, check),
             }
         };
         put().map_err(|e| io_error(&path, e))
     }
 
     /// Keeps the first error, after which nothing is written any more.
-    fn unless_failed<T>(&mut self, action: impl FnOnce(&mut Self) -> io::Result<T>) -> Option<T> {
-        if self.failed.is_some() {
-            return None;
-        }
-        action(self).map_err(|error| self.failed = Some(error)).ok()
+    fn keep<T>(&mut self, result: io::Result<T>, otherwise: T) -> T {
+        result.unwrap_or_else(|error| {
+            self.failed.get_or_insert(error);
+            otherwise
+        })
     }
 }
 
 impl Write for WholeFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.unless_failed(|file| file.content.write_all(bytes));
+        if self.failed.is_none() {
+            let written = self.content.write_all(bytes);
+            self.keep(written, ());
+        }
         self.at += bytes.len() as u64;
+        self.len = self.len.max(self.at);
         Ok(bytes.len())
     }
 
@@ -287,8 +208,15 @@ impl Write for WholeFile {
 
 impl Seek for WholeFile {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
-        if let Some(at) = self.unless_failed(|file| file.content.seek(to)) {
-            self.at = at;
+        let at = match to {
+            SeekFrom::Start(at) => Some(at),
+            SeekFrom::Current(by) => self.at.checked_add_signed(by),
+            SeekFrom::End(by) => self.len.checked_add_signed(by),
+        };
+        self.at = at.ok_or(ErrorKind::InvalidInput)?;
+        if self.failed.is_none() {
+            let sought = self.content.seek(SeekFrom::Start(self.at));
+            self.keep(sought, 0);
         }
         Ok(self.at)
     }
@@ -299,9 +227,117 @@ impl Seek for WholeFile {
     }
 }
 
+impl Write for Content {
+    fn write(&mut self, from: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::Temporary(temporary) => temporary.file()?.write(from),
+            Self::Memory { bytes, at } => {
+                let end = at.checked_add(from.len()).ok_or(ErrorKind::OutOfMemory)?;
+                if end > bytes.len() {
+                    bytes.try_reserve(end - bytes.len()).map_err(|_| ErrorKind::OutOfMemory)?;
+                    bytes.resize(end, 0);
+                }
+                bytes[*at..end].copy_from_slice(from);
+                *at = end;
+                Ok(from.len())
+            }
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Seek for Content {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        match (self, to) {
+            (Self::Temporary(temporary), to) => temporary.file()?.seek(to),
+            (Self::Memory { at, .. }, SeekFrom::Start(to)) => {
+                *at = usize::try_from(to).map_err(|_| ErrorKind::InvalidInput)?;
+                Ok(to)
+            }
+            (Self::Memory { .. }, _) => Err(ErrorKind::Unsupported.into()),
+        }
+    }
+}
+
+/// Where a path leads, and a temporary file where one is needed.
+fn find_place(path: &Path) -> io::Result<(Place, Option<Temporary>)> {
+    let old = match fs::metadata(path) {
+        Ok(old) => old,
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            let target = resolve(path);
+            let folder = folder(&target);
+            let temporary = Temporary::create(folder).map_err(|error| match error.kind() {
+                ErrorKind::NotFound => {
+                    let reason = format!("there is no folder {}", folder.display());
+                    io::Error::new(ErrorKind::NotFound, reason)
+                }
+                _ => error,
+            })?;
+            return Ok((Place::Beside(target), Some(temporary)));
+        }
+        Err(error) => return Err(error),
+    };
+    if old.is_dir() {
+        return Err(io::Error::new(ErrorKind::IsADirectory, "it is a folder"));
+    }
+    if let Some(place) = standard(&old) {
+        return Ok((place, None));
+    }
+    if is_pipe(&old) {
+        return Ok((Place::Pipe(path.to_path_buf()), None));
+    }
+    // Replacing a file needs no permission to write to it, but overwriting it would.
+    if old.is_file() && old.permissions().readonly() {
+        return Err(ErrorKind::PermissionDenied.into());
+    }
+    let file = OpenOptions::new().write(true).open(path)?;
+    if !old.is_file() {
+        return Ok((Place::Open(file), None));
+    }
+    // A file that has been removed has no path any more, but a name such as /dev/fd/3.
+    let Ok(target) = fs::canonicalize(path) else {
+        return Ok((Place::Over(path.to_path_buf()), None));
+    };
+    match Temporary::create(folder(&target)) {
+        Ok(temporary) => Ok((Place::Beside(target), Some(temporary))),
+        Err(error) if is_forbidden(&error) => {
+            check_unmapped(&old)?;
+            Ok((Place::Over(target), None))
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Standard output or error, if a file is one of them. A program's other output would be lost with
+/// a file that is replaced, or overwritten.
+fn standard(file: &Metadata) -> Option<Place> {
+    #[cfg(unix)]
+    {
+        use std::os::fd::AsFd;
+        let is = |standard: std::os::fd::BorrowedFd<'_>| {
+            let standard = File::from(standard.try_clone_to_owned().ok()?).metadata().ok()?;
+            (mapped::identity(&standard) == mapped::identity(file)).then_some(())
+        };
+        is(io::stdout().as_fd())
+            .map(|()| Place::Output)
+            .or_else(|| is(io::stderr().as_fd()).map(|()| Place::Error))
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = file;
+        None
+    }
+}
+
 fn is_pipe(file: &Metadata) -> bool {
     #[cfg(unix)]
-    return std::os::unix::fs::FileTypeExt::is_fifo(&file.file_type());
+    {
+        use std::os::unix::fs::FileTypeExt;
+        file.file_type().is_fifo()
+    }
     #[cfg(not(unix))]
     {
         let _ = file;
@@ -325,24 +361,75 @@ fn check_unmapped(file: &Metadata) -> io::Result<()> {
     }
 }
 
-fn copy(content: &mut impl Read, to: impl Write) -> io::Result<u64> {
-    let mut to = BufWriter::with_capacity(1 << 20, to);
-    let len = io::copy(content, &mut to)?;
-    to.flush().map(|()| len)
+/// Gives the temporary file its place, if `check` finds nothing wrong with the file that is there.
+fn replace(
+    place: &Place,
+    mut temporary: Temporary,
+    check: impl Fn(&Path) -> io::Result<()>,
+) -> io::Result<()> {
+    let Place::Beside(target) = place else {
+        return Err(io::Error::other("a temporary file without a place"));
+    };
+    if let Ok(old) = fs::metadata(target) {
+        let file = temporary.file()?;
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::{MetadataExt, fchown};
+            let new = file.metadata()?;
+            if (new.uid(), new.gid()) != (old.uid(), old.gid()) {
+                // Only the superuser may give files away. A user may give them to a group of theirs.
+                let _ = fchown(file, Some(old.uid()), Some(old.gid()))
+                    .or_else(|_| fchown(file, None, Some(old.gid())));
+            }
+        }
+        // Some file systems have no modes to set.
+        if file.metadata()?.permissions() != old.permissions() {
+            file.set_permissions(old.permissions())?;
+        }
+    }
+    match temporary.persist(target, &check) {
+        // Such as another's file in /tmp, or a file that is a mount of its own.
+        Err(error) if is_forbidden(&error) && target.is_file() => {
+            let mut content = temporary.file()?.try_clone()?;
+            content.rewind()?;
+            overwrite(target, &mut content, check)
+        }
+        other => other,
+    }
+}
+
+/// Writes complete content.
+fn write(
+    place: Place,
+    mut content: &[u8],
+    check: impl Fn(&Path) -> io::Result<()>,
+) -> io::Result<()> {
+    let all = |to: &mut dyn Write| {
+        to.write_all(content)?;
+        to.flush()
+    };
+    match place {
+        Place::Beside(_) => Err(io::Error::other("a place without a temporary file")),
+        Place::Over(target) => overwrite(&target, &mut content, check),
+        Place::Open(mut file) => all(&mut file),
+        Place::Pipe(path) => all(&mut OpenOptions::new().write(true).open(path)?),
+        Place::Output => all(&mut io::stdout().lock()),
+        Place::Error => all(&mut io::stderr().lock()),
+    }
 }
 
 /// Overwrites a file. All of the content exists elsewhere, and signals wait. So only an end of the
 /// process that no handler sees, or a full disk, leaves a part of it.
 fn overwrite(
     target: &Path,
-    content: &mut impl Read,
+    content: &mut impl io::Read,
     check: impl Fn(&Path) -> io::Result<()>,
 ) -> io::Result<()> {
     let _open = temporary::stay()?;
     check(target)?;
-    let file = OpenOptions::new().write(true).open(target)?;
+    let mut file = OpenOptions::new().write(true).open(target)?;
     check_unmapped(&file.metadata()?)?;
-    let len = copy(content, &file)?;
+    let len = io::copy(content, &mut file)?;
     file.set_len(len)
 }
 

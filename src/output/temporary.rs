@@ -1,30 +1,31 @@
 //! Temporary files, and how a signal's handler removes them.
 
-use std::fs::{self, File};
+use std::collections::BTreeSet;
+use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use tempfile::TempPath;
+use tempfile::NamedTempFile;
 
 /// The temporary files of this process that have a name.
-struct Files {
-    paths: Vec<TempPath>,
+struct Names {
+    paths: BTreeSet<PathBuf>,
     /// The process ends: there are no new files, and none gets its final name.
     closed: bool,
 }
 
-static FILES: Mutex<Files> = Mutex::new(Files { paths: Vec::new(), closed: false });
+static NAMES: Mutex<Names> = Mutex::new(Names { paths: BTreeSet::new(), closed: false });
 
-fn files() -> MutexGuard<'static, Files> {
-    FILES.lock().unwrap_or_else(PoisonError::into_inner)
+fn names() -> MutexGuard<'static, Names> {
+    NAMES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn open_files() -> io::Result<MutexGuard<'static, Files>> {
-    let files = files();
-    match files.closed {
+fn open_names() -> io::Result<MutexGuard<'static, Names>> {
+    let names = names();
+    match names.closed {
         true => Err(io::Error::other("the process is ending")),
-        false => Ok(files),
+        false => Ok(names),
     }
 }
 
@@ -33,90 +34,92 @@ fn open_files() -> io::Result<MutexGuard<'static, Files>> {
 /// # Errors
 /// If that has been called.
 pub(super) fn stay() -> io::Result<impl Drop> {
-    open_files()
+    open_names()
 }
 
 /// Whether somebody keeps files from being removed or renamed.
 #[cfg(test)]
 pub(super) fn is_locked() -> bool {
-    FILES.try_lock().is_err()
+    NAMES.try_lock().is_err()
 }
 
 /// Removes all temporary files of this process, after it has waited for files that are being
 /// overwritten in place. No file can be replaced or overwritten afterwards: call it before the
 /// process ends by a signal. It must not be called in the handler of a Unix signal itself.
 pub fn remove_temporary_files() {
-    let mut files = files();
-    files.closed = true;
-    files.paths.clear();
+    let mut names = names();
+    names.closed = true;
+    for path in std::mem::take(&mut names.paths) {
+        // What cannot be removed stays; the process is about to end.
+        let _ = std::fs::remove_file(path);
+    }
 }
 
-/// The path of a temporary file, which is removed when this is dropped.
-pub(super) struct Temporary(PathBuf);
+/// A temporary file, which is removed when it is dropped.
+pub(super) struct Temporary(Option<NamedTempFile>);
 
 impl Temporary {
     /// Creates a file in `folder`, with the mode of ordinary new files.
-    pub(super) fn create(folder: &Path) -> io::Result<(File, Self)> {
+    pub(super) fn create(folder: &Path) -> io::Result<Self> {
         let mut builder = tempfile::Builder::new();
         #[cfg(unix)]
         {
             use std::os::unix::fs::PermissionsExt;
             // The umask is applied to it.
-            builder.permissions(fs::Permissions::from_mode(0o666));
+            builder.permissions(std::fs::Permissions::from_mode(0o666));
         }
-        let mut files = open_files()?;
+        let mut names = open_names()?;
         let file = builder.prefix(".wgmax-").tempfile_in(folder).map_err(|e| unnamed(&e))?;
-        let (file, path) = file.into_parts();
-        let name = path.to_path_buf();
-        files.paths.push(path);
-        Ok((file, Self(name)))
+        names.paths.insert(file.path().to_path_buf());
+        Ok(Self(Some(file)))
     }
 
-    /// Gives the file its final name, if `check` finds nothing wrong with the file that has it, and
-    /// that file's owner and mode. No other file of this process is renamed in between.
-    pub(super) fn replace(
-        &self,
+    pub(super) fn file(&self) -> io::Result<&File> {
+        self.0.as_ref().map(NamedTempFile::as_file).ok_or_else(gone)
+    }
+
+    /// Gives the file its final name, if `check` finds nothing wrong with the file that has it. On
+    /// an error, the file keeps its own. No other file of this process is renamed in between.
+    pub(super) fn persist(
+        &mut self,
         target: &Path,
-        check: impl Fn(&Path) -> io::Result<()>,
+        check: impl FnOnce(&Path) -> io::Result<()>,
     ) -> io::Result<()> {
-        if let Ok(old) = fs::metadata(target) {
-            #[cfg(unix)]
-            {
-                use std::os::unix::fs::{MetadataExt, chown};
-                let new = fs::metadata(&self.0)?;
-                if (new.uid(), new.gid()) != (old.uid(), old.gid()) {
-                    // Only the superuser may give files away. A user may give them to a group of
-                    // theirs.
-                    let _ = chown(&self.0, Some(old.uid()), Some(old.gid()))
-                        .or_else(|_| chown(&self.0, None, Some(old.gid())));
-                }
+        let mut names = open_names()?;
+        check(target)?;
+        let file = self.0.take().ok_or_else(gone)?;
+        let path = file.path().to_path_buf();
+        match file.persist(target) {
+            Ok(_) => {
+                names.paths.remove(&path);
+                Ok(())
             }
-            // Some file systems have no modes to set.
-            if fs::metadata(&self.0)?.permissions() != old.permissions() {
-                fs::set_permissions(&self.0, old.permissions())?;
+            Err(failed) => {
+                self.0 = Some(failed.file);
+                Err(unnamed(&failed.error))
             }
         }
-        let mut files = open_files()?;
-        check(target)?;
-        let own = files.paths.iter().position(|path| **path == *self.0);
-        let path = files.paths.swap_remove(own.ok_or(io::ErrorKind::NotFound)?);
-        path.persist(target).map_err(|failed| {
-            files.paths.push(failed.path);
-            failed.error
-        })
     }
 }
 
 impl Drop for Temporary {
     fn drop(&mut self) {
-        files().paths.retain(|path| **path != *self.0);
+        if let Some(file) = self.0.take() {
+            let mut names = names();
+            names.paths.remove(file.path());
+            drop(file);
+        }
     }
+}
+
+fn gone() -> io::Error {
+    io::Error::other("it has been written before")
 }
 
 /// The error without the name of the temporary file.
 fn unnamed(error: &io::Error) -> io::Error {
     let inner = error.get_ref().and_then(|inner| inner.source()?.downcast_ref::<io::Error>());
-    match inner.and_then(io::Error::raw_os_error) {
+    match inner.unwrap_or(error).raw_os_error() {
         Some(code) => io::Error::from_raw_os_error(code),
         None => error.kind().into(),
     }

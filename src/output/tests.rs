@@ -2,7 +2,7 @@ use std::fs;
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
-use super::{Place, WholeFile};
+use super::{Content, Place, WholeFile};
 use crate::error::Result;
 
 fn write(path: &Path, bytes: &[u8]) -> Result<()> {
@@ -15,7 +15,8 @@ fn write(path: &Path, bytes: &[u8]) -> Result<()> {
 #[cfg(target_os = "linux")]
 fn full(path: &Path) -> WholeFile {
     let mut file = WholeFile::create(path).unwrap();
-    file.place = Place::Into("/dev/full".into());
+    let device = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    file.place = Place::Open(device);
     file
 }
 
@@ -40,7 +41,9 @@ fn a_file_that_is_not_finished_leaves_the_old_one_and_nothing_else() {
 fn content_may_be_written_in_any_order() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x");
-    let memory = WholeFile::buffered(&path, Place::Into(path.clone()), false);
+    let mut memory = WholeFile::create(&path).unwrap();
+    memory.content = std::io::BufWriter::new(Content::Memory { bytes: Vec::new(), at: 0 });
+    memory.place = Place::Over(path.clone());
     fs::write(&path, "a longer text, which is cut").unwrap();
     for mut file in [memory, WholeFile::create(&path).unwrap()] {
         file.write_all(b"0123456789").unwrap();
@@ -64,7 +67,7 @@ fn the_first_error_is_kept_and_the_file_too() {
     let mut file = full(&path);
     file.failed = Some(std::io::ErrorKind::StorageFull.into());
     file.write_all(&[7; 100_000]).unwrap();
-    assert_eq!(file.seek(SeekFrom::Start(5)).unwrap(), 100_000);
+    assert_eq!(file.seek(SeekFrom::Current(5)).unwrap(), 100_005);
     let error = file.finish().unwrap_err().to_string();
     assert!(error.contains("x.npy: no storage space"), "{error}");
     assert!(!error.contains(".wgmax"), "{error}");
@@ -120,7 +123,9 @@ fn a_file_that_cannot_be_replaced_is_overwritten_unless_it_is_mapped() {
     fs::write(&path, "a longer text").unwrap();
     let number = fs::metadata(&path).unwrap().ino();
     let over = || {
-        let mut file = WholeFile::buffered(&path, Place::Into(path.clone()), false);
+        let memory = Content::Memory { bytes: Vec::new(), at: 0 };
+        let mut file = WholeFile::new(&path, Place::Over(path.clone()), None);
+        file.content = std::io::BufWriter::new(memory);
         file.write_all(b"short").unwrap();
         file.finish()
     };
@@ -164,7 +169,7 @@ fn a_file_that_another_has_written_is_not_replaced() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x");
     let over = || {
-        let mut file = WholeFile::buffered(&path, Place::Into(path.clone()), false);
+        let mut file = WholeFile::new(&path, Place::Over(path.clone()), None);
         file.write_all(b"mine").unwrap();
         file
     };

@@ -61,6 +61,9 @@ impl Recorded {
         ensure!(!devices.is_empty(), self.wrong("devices"));
         let _: Option<String> = self.field("device")?;
         let _: bool = self.field("cut_off")?;
+        // Planted faults, which an earlier version had.
+        let planted = self.object["sabotage"].as_array().is_some_and(|faults| !faults.is_empty());
+        ensure!(!planted, "\"sabotage\" has planted faults, which this version does not run");
         Ok(Choice {
             seed: self.field("seed")?,
             case: self.field("case")?,
