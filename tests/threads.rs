@@ -117,8 +117,10 @@ fn futures_are_woken_by_news_alone() {
     // Compiles.
     device.run(&pool, &[&there]).unwrap();
     device.wait().unwrap();
-    let mut waited = false;
-    for _ in 0..3 {
+    let (mut waited, mut rounds) = (false, 0);
+    // On a busy machine the GPU may be done before anybody asks, but not every time.
+    while rounds < 3 || !waited && rounds < 100 {
+        rounds += 1;
         let results = device.run(&pool, &[&there]).unwrap();
         let polls = AtomicUsize::new(0);
         let found = pollster::block_on(counting(&polls, results[0].download_async())).unwrap();

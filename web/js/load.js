@@ -1,5 +1,5 @@
-// The WebAssembly, loaded when it is first needed. There are two: `gpu` is small and has no CPU;
-// `full` has the CPU and the random cases.
+// The WebAssembly, loaded when it is first needed. There are three: `gpu` is small and has no CPU;
+// `full` has the CPU, and `verify` the random cases too.
 
 import { panicked } from './error.js';
 

@@ -9,7 +9,7 @@ export interface Outcome {
     error?: Error & { code: string };
 }
 
-/** Random cases on a GPU against the CPU kernels. The device was opened with `cpu: true`. */
+/** Random cases on a GPU against the CPU kernels. The device was opened with `verify: true`. */
 export class Verification {
     constructor(device: Device, options?: { seed?: number });
     readonly seed: number;

@@ -3,7 +3,7 @@
 import { checked } from './error.js';
 import { Held } from './held.js';
 
-/** The cases of a seed on a GPU that was opened with `cpu: true`. */
+/** The cases of a seed on a GPU that was opened with `verify: true`. */
 export class Verification extends Held {
     #stopped = false;
     #started = performance.now();
@@ -11,7 +11,7 @@ export class Verification extends Held {
     constructor(device, { seed = 1 + Math.floor(Math.random() * 1e6) } = {}) {
         const { module, raw } = device.parts;
         if (!Number.isSafeInteger(seed) || seed < 0) throw new TypeError(`${seed} is no seed`);
-        if (device.isCpu || !module.Sweep) throw new TypeError('open(\'gpu\', { cpu: true }) has what verifies');
+        if (device.isCpu || !module.Sweep) throw new TypeError('open(\'gpu\', { verify: true }) has what verifies');
         super(new module.Sweep(raw, seed));
         this.seed = seed;
         this.cases = 0;

@@ -39,6 +39,8 @@ export interface OpenOptions {
     device?: GPUDevice;
     /** Loads the WebAssembly that has the CPU too. */
     cpu?: boolean;
+    /** Loads the WebAssembly that has the CPU and the random cases too, for `Verification`. */
+    verify?: boolean;
 }
 
 /**

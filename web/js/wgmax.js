@@ -60,9 +60,9 @@ export async function open(name = 'auto', options = {}) {
     }
 }
 
-async function openGpu({ gpu, device, powerPreference = '', timestamps = false, cpu = false }) {
+async function openGpu({ gpu, device, powerPreference = '', timestamps = false, cpu = false, verify = false }) {
     const found = await gpuFor(gpu, device);
-    const module = await load(cpu ? 'full' : 'gpu');
+    const module = await load(verify ? 'verify' : cpu ? 'full' : 'gpu');
     const opened = withGpu(found, () => module.Device.open(powerPreference, timestamps, device !== undefined));
     const raw = await checked(opened);
     return new Device(module, () => raw);

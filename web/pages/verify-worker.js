@@ -17,7 +17,7 @@ onmessage = async ({ data }) => {
 let device;
 
 async function run({ seed, cases }) {
-    device = await open('gpu', { cpu: true });
+    device = await open('gpu', { verify: true });
     verification = new Verification(device, { seed });
     const { operators, types } = verification;
     postMessage({ opened: { info: device.info, operators, types } });

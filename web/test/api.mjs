@@ -391,7 +391,7 @@ tests['a device of the page'] = async (wgmax, options) => {
 };
 
 tests['what is freed is gone'] = async (wgmax, options, Verification) => {
-    const device = await wgmax.open('gpu', { ...options, cpu: true });
+    const device = await wgmax.open('gpu', { ...options, verify: true });
     for (const on of [device, await wgmax.open('cpu')]) {
         const x = await on.tensor('u8', [4], [1, 2, 3, 4]);
         const view = x.slice(0, 1, 3);
@@ -429,7 +429,7 @@ tests['what is freed is gone'] = async (wgmax, options, Verification) => {
     for (const held of [prepared, verification]) for (let i = 0; i < 2; i++) held.free();
     await fails('Freed', () => prepared.submit([x], [y]));
     await fails('Freed', () => verification.next());
-    const other = await wgmax.open('gpu', { ...options, cpu: true });
+    const other = await wgmax.open('gpu', { ...options, verify: true });
     const z = await other.tensor('u8', [2], [1, 2]);
     const begun = [other.segmentMax(z, [0, 1]), other.tensor('u8', [1], [1]), other.node({ dialect: 'onnx', operator: 'ReduceMax', version: 20 }, [z, { type: 'i64', shape: [1], data: [0] }]), other.wait()];
     for (let i = 0; i < 2; i++) other.free();
@@ -444,7 +444,7 @@ tests['what is freed is gone'] = async (wgmax, options, Verification) => {
 };
 
 tests['blocking forms say that they would block'] = async (wgmax, options) => {
-    const device = await wgmax.open('gpu', { ...options, cpu: true });
+    const device = await wgmax.open('gpu', { ...options, verify: true });
     const x = await device.tensor('u8', [2], [1, 2]);
     // Without a `navigator` the library finds no adapter by itself.
     const named = options.gpu ? 'NoAdapter' : 'WouldBlock';
@@ -455,7 +455,7 @@ tests['blocking forms say that they would block'] = async (wgmax, options) => {
 };
 
 tests['a mistake in a shader is found, and made small'] = async (wgmax, options, Verification) => {
-    const good = await wgmax.open('gpu', { ...options, cpu: true });
+    const good = await wgmax.open('gpu', { ...options, verify: true });
     const device = { isCpu: false, info: good.info, parts: { module: good.parts.module, raw: good.parts.raw.mistaken('max(', 'min(') } };
     const verification = new Verification(device, { seed: 1 });
     let differing = 0;

@@ -44,7 +44,7 @@ for (const [name, test] of Object.entries(tests)) {
     }
 }
 
-const device = await wgmax.open('gpu', { ...options, cpu: true });
+const device = await wgmax.open('gpu', { ...options, verify: true });
 console.log(`on ${device.info.name} (${device.info.kind})`);
 const cases = fileURLToPath(new URL('../../tests/cases/', import.meta.url));
 const folders = await caseFolders(cases);
