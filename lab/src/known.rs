@@ -60,8 +60,8 @@ const KNOWN: &[Known] = &[
     },
     Known {
         name: "a barrier is lost",
-        find: "    keys[at.local] = key;\n    workgroupBarrier();\n",
-        replace: "    keys[at.local] = key;\n",
+        find: "    hold(at.local, found);\n    workgroupBarrier();\n",
+        replace: "    hold(at.local, found);\n",
         _report: "https://github.com/gfx-rs/wgpu/issues/3181",
     },
     Known {
