@@ -127,7 +127,7 @@ impl Device {
     }
 
     /// The codes of the errors that blocking forms give on this device; empty where one gave none.
-    #[cfg(feature = "verify")]
+    #[cfg(feature = "cpu")]
     pub fn blocking(&self, data: &Tensor) -> JsValue {
         fn code<T>(result: wgmax::Result<T>) -> JsValue {
             match result {
