@@ -218,7 +218,6 @@ fn text(element_type: ElementType, bits: u64) -> String {
 }
 
 /// The first elements of a tensor as text, at most `limit`.
-#[doc(hidden)]
 pub fn element_texts(tensor: &Tensor, limit: usize) -> Vec<String> {
     let element_type = tensor.element_type();
     let elements = tensor.bytes().chunks_exact(element_type.size()).take(limit);

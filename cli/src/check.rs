@@ -8,6 +8,7 @@ use clap::Args;
 use serde_json::{Value, json};
 use wgmax::io::case::{self, Case, Expect};
 use wgmax::{Device, Error, Mismatch, Tensor};
+use wgmax_verify::json::mismatch as mismatch_object;
 
 use super::Outcome;
 use super::options::On;
@@ -210,14 +211,7 @@ fn line(id: &str, device: &str, verdict: &Verdict) -> Value {
         Verdict::Fail { reason, mismatch } => {
             object["reason"] = json!(reason);
             if let Some(m) = mismatch {
-                object["mismatch"] = json!({
-                    "coordinates": m.coordinates,
-                    "actual": m.a,
-                    "expected": m.b,
-                    "actual_bits": format!("0x{:x}", m.a_bits),
-                    "expected_bits": format!("0x{:x}", m.b_bits),
-                    "ulp": m.ulp,
-                });
+                object["mismatch"] = mismatch_object(m);
             }
         }
     }

@@ -45,28 +45,16 @@ params! {
 
 /// Columns whose keys are held at once: they stay in the first cache, and rows of so many are
 /// long enough for the processor to fetch ahead.
-const TILE: usize = 2048;
+pub(super) const TILE: usize = 2048;
 
 pub(crate) fn run(shader: &Shader, mut call: Call<'_, '_>) {
     let params: &Params = call.params();
     with_order!(shader.element, params.ranking, order => {
         let lines = call.lines(params.base, params.width);
         let (source, result) = call.one();
-        reduce(order, params, source, lines, result);
+        let rows = params.len.div_ceil(params.width) as usize;
+        Matrices { p: params, source, lines, load: Elements(order), rows }.run(result);
     });
-}
-
-fn reduce<O: KeyOrder>(
-    order: O,
-    p: &Params,
-    source: &[O::Key],
-    lines: Lines<'_>,
-    result: &mut [O::Key],
-) {
-    let load = Elements(order);
-    let (len, width, chunk) = (p.len as usize, p.width as usize, p.chunk as usize);
-    let rows = len.div_ceil(width);
-    Matrices { p, source, lines, load, rows, piece: chunk }.run(result);
 }
 
 /// A launch: a series of matrices, each cut into units of some rows.
@@ -75,9 +63,8 @@ struct Matrices<'a, O: KeyOrder> {
     source: &'a [O::Key],
     lines: Lines<'a>,
     load: Elements<O>,
-    /// Rows of a matrix, and of a unit.
+    /// Rows of a matrix.
     rows: usize,
-    piece: usize,
 }
 
 impl<O: KeyOrder> Matrices<'_, O> {
@@ -137,8 +124,9 @@ impl<O: KeyOrder> Matrices<'_, O> {
         let p = self.p;
         let (len, width, splits) = (p.len as usize, p.width as usize, p.splits as usize);
         let matrix = unit / splits;
-        let begin = unit % splits * p.chunk as usize;
-        let rows = begin..self.rows.min(begin + self.piece);
+        let chunk = p.chunk as usize;
+        let begin = unit % splits * chunk;
+        let rows = begin..self.rows.min(begin + chunk);
         if self.lines.view.is_some() {
             let row = |row: usize| self.lines.begin(matrix * self.rows + row) + column;
             return vector::columns(self.load, self.source, rows, row, keys);

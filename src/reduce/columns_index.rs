@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::columns::{self, reads_in_place};
+use super::columns::{self, TILE, reads_in_place};
 use super::positions::{Launch, Out, Positions, each_part};
 use crate::plan::{Call, Kernel, Shader};
 use crate::tensor::key::{KeyOrder, Lane, with_order};
@@ -32,8 +32,6 @@ params! {
 const ROWS: usize = 8;
 /// How many columns ahead memory is asked for where single elements of columns are looked at.
 const AHEAD: usize = 16;
-/// Columns whose keys are held at once.
-const TILE: usize = 2048;
 
 fn run(shader: &Shader, mut call: Call<'_, '_>) {
     let params: &Params = call.params();

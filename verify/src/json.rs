@@ -1,7 +1,7 @@
 //! The report as JSON.
 use serde_json::{Map, Value, json};
 use wgmax::plan::{Limits, Shader};
-use wgmax::{Comparison, DeviceInfo, Tensor, Tuning};
+use wgmax::{Comparison, DeviceInfo, Mismatch, Tensor, Tuning};
 
 use crate::Case;
 use crate::finding::{Finding, Side};
@@ -172,20 +172,22 @@ fn inputs(case: &Case) -> Vec<Value> {
 }
 
 fn comparison(comparison: &Comparison) -> Value {
-    let first = comparison.first.iter().map(|m| {
-        json!({
-            "coordinates": m.coordinates,
-            "actual": m.a,
-            "expected": m.b,
-            "actual_bits": format!("0x{:x}", m.a_bits),
-            "expected_bits": format!("0x{:x}", m.b_bits),
-            "ulp": m.ulp,
-        })
-    });
     json!({
         "elements": comparison.total,
         "differing": comparison.differing,
-        "first": first.collect::<Vec<_>>(),
+        "first": comparison.first.iter().map(mismatch).collect::<Vec<_>>(),
+    })
+}
+
+/// An element that differs: `a` is the actual one.
+pub fn mismatch(m: &Mismatch) -> Value {
+    json!({
+        "coordinates": m.coordinates,
+        "actual": m.a,
+        "expected": m.b,
+        "actual_bits": format!("0x{:x}", m.a_bits),
+        "expected_bits": format!("0x{:x}", m.b_bits),
+        "ulp": m.ulp,
     })
 }
 
