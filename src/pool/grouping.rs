@@ -4,11 +4,7 @@ use super::axes::Axis;
 use super::groups::Group;
 use super::tile::Tile;
 use super::tuning::Tuning;
-use crate::plan::{Builder, gcd};
-
-/// Windows that an invocation of `shaders/pool/register_tile.wgsl` computes; its text is written
-/// for as many.
-const TILE: u64 = 8;
+use crate::plan::Builder;
 
 /// What decides about the launches of a pooling.
 #[derive(Clone, Copy)]
@@ -17,15 +13,6 @@ pub(super) struct Grouping<'a> {
     pub tuning: &'a Tuning,
     /// Whether positions are wanted.
     pub indices: bool,
-}
-
-/// The register tiles along an axis.
-pub(super) struct Tiles {
-    pub count: u64,
-    /// From one window of a tile to the next, in windows.
-    pub spacing: u64,
-    /// The same in taps.
-    pub shift: u64,
 }
 
 impl Grouping<'_> {
@@ -168,11 +155,10 @@ impl Grouping<'_> {
             return group.axes[2].taps;
         }
         let max_taps = self.tuning.max_taps.max(2);
-        let max_taps = match (self.indices, self.tile(group), self.register_tiles(group)) {
-            (_, Some(_), _) => self.tuning.max_tile_taps,
-            (true, None, _) => max_taps.min(self.tuning.max_index_taps),
-            (false, None, Some(_)) => max_taps * self.tuning.tile_factor,
-            (false, None, None) => max_taps,
+        let max_taps = match (self.tile(group), self.indices) {
+            (Some(_), _) => self.tuning.max_tile_taps,
+            (None, true) => max_taps.min(self.tuning.max_index_taps),
+            (None, false) => max_taps,
         };
         max_taps.min(self.builder.max_iterations())
     }
@@ -199,25 +185,5 @@ impl Grouping<'_> {
         // Windows of one element share nothing.
         let few = (2..=self.tuning.max_tile_taps).contains(&taps);
         few.then(|| Tile::new(self.builder, group))?
-    }
-
-    /// The register tiles of a group, if an invocation should compute several of its windows.
-    pub(super) fn register_tiles(&self, group: &Group) -> Option<Tiles> {
-        let axis = &group.axes[2];
-        let alone = group.axes[..2].iter().all(|a| a.taps == 1);
-        let common = gcd(axis.stride, axis.dilation);
-        let (spacing, shift) = (axis.dilation / common, axis.stride / common);
-        let overlap = (TILE - 1) * shift < axis.taps;
-        let iterations = axis.taps + 2 * (TILE - 1) * shift;
-        // The last of them may be idle; not most.
-        let filled = axis.outputs >= TILE * spacing;
-        let count = axis.outputs.div_ceil(TILE * spacing) * spacing;
-        (alone
-            && self.in_blocks(group)
-            && axis.is_even()
-            && overlap
-            && filled
-            && iterations <= self.builder.max_iterations())
-        .then_some(Tiles { count, spacing, shift })
     }
 }

@@ -31,7 +31,7 @@ use crate::tensor::key::{Extremum, Nan};
 use crate::tensor::{ElementType, TensorDesc};
 
 /// The kernels of this room. On the CPU all of them are the same loops.
-pub(crate) static KERNELS: [&Kernel; 4] = [&GATHER, &TILE, &BLOCKS, &REGISTER_TILE];
+pub(crate) static KERNELS: [&Kernel; 3] = [&GATHER, &TILE, &BLOCKS];
 
 /// Maxima of windows wherever they lie. `contiguous`: the results of an output vector lie in one
 /// line, and so do their elements, tap by tap. `indices`: where they are, too. `from_positions`: the
@@ -51,10 +51,6 @@ static TILE: Kernel = Kernel::new::<params::TileParams>("pool_tile", "pool/tile"
 /// Maxima of windows along whole blocks of an inner axis.
 static BLOCKS: Kernel =
     Kernel::new::<params::BlockParams>("pool_blocks", "pool/blocks", cpu::blocks)
-        .in_place(cpu::reads_in_place);
-/// The same along one axis, several overlapping windows an invocation.
-static REGISTER_TILE: Kernel =
-    Kernel::new::<params::BlockParams>("pool_register_tile", "pool/register_tile", cpu::blocks)
         .in_place(cpu::reads_in_place);
 
 /// Where the channels are.

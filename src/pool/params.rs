@@ -78,17 +78,9 @@ params! {
 
     pub(super) struct BlockParams {
         pub pool: Params,
-        /// Lines of results.
-        pub lines: u32,
-        /// An invocation of pool/register_tile computes several windows of axis 2, a tile, that
-        /// share taps: each `spacing` windows, which are `shift` taps, from the one before.
-        pub spacing: u32,
-        pub shift: u32,
-        pub padding: u32,
-        /// Divisors: the invocations of a line, the blocks of the inner axis, and `spacing`.
-        pub by_line_invocations: [u32; 4],
+        /// Divisors: the blocks of a line of results, and of the inner axis.
+        pub by_line_blocks: [u32; 4],
         pub by_blocks: [u32; 4],
-        pub by_spacing: [u32; 4],
     }
 
     /// How windows are made of tiles.

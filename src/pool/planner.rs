@@ -7,14 +7,13 @@
 use bytemuck::Zeroable;
 
 use super::axes::Axis;
-use super::grouping::Tiles;
-use super::groups::{Group, Piece};
+use super::groups::Piece;
 use super::indices::IndexRules;
 use super::launch::{Planner, gather_params, is_contiguous, output_vectors, push_special};
-use super::params::{BlockParams, GatherParams, Numbering, Params, TileParams};
+use super::params::{BlockParams, GatherParams, Numbering, TileParams};
 use super::tuning::Tuning;
 use super::windows::Resolved;
-use super::{BLOCKS, GATHER, REGISTER_TILE, TILE};
+use super::{BLOCKS, GATHER, TILE};
 use crate::error::Result;
 use crate::plan::{Builder, New, Plan, Region, Target, divisor};
 use crate::reduce;
@@ -127,12 +126,15 @@ impl Planner<'_> {
             return builder.push_groups(launch, groups);
         }
         if grouping.in_blocks(group) && !group.is_sparse() {
-            let tiles = grouping.register_tiles(group);
-            let kernel = if tiles.is_some() { &REGISTER_TILE } else { &BLOCKS };
-            let (params, invocations) = block_params(builder, pool, group, piece.results, tiles);
-            let shader = builder.shader(kernel);
+            let block = builder.block();
+            let params = BlockParams {
+                pool,
+                by_line_blocks: divisor(group.line_results() / block),
+                by_blocks: divisor(group.inner / block),
+            };
+            let shader = builder.shader(&BLOCKS);
             let launch = New { purpose, shader, params: &params, sources, results };
-            return builder.push(launch, invocations);
+            return builder.push(launch, piece.results / block);
         }
         let shader = builder.shader(&GATHER).with("contiguous", is_contiguous(builder, &pool));
         let params =
@@ -141,29 +143,4 @@ impl Planner<'_> {
         let launch = New { purpose, shader, params: &params, sources, results };
         builder.push(launch, invocations)
     }
-}
-
-/// The parameters of the kernels that pool along blocks, and their invocations.
-fn block_params(
-    builder: &Builder<'_>,
-    pool: Params,
-    group: &Group,
-    results: u64,
-    tiles: Option<Tiles>,
-) -> (BlockParams, u64) {
-    let Tiles { count, spacing, shift } =
-        tiles.unwrap_or(Tiles { count: group.axes[2].outputs, spacing: 1, shift: 0 });
-    let blocks = group.inner / builder.block();
-    let (lines, line_invocations) = (results / group.line_results(), count * blocks);
-    let params = BlockParams {
-        pool,
-        lines: lines as u32,
-        spacing: spacing as u32,
-        shift: shift as u32,
-        padding: 0,
-        by_line_invocations: divisor(line_invocations),
-        by_blocks: divisor(blocks),
-        by_spacing: divisor(spacing),
-    };
-    (params, lines * line_invocations)
 }

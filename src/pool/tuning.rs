@@ -15,9 +15,6 @@ pub(crate) struct Tuning {
     pub max_taps: u64,
     /// The same where positions are wanted, if it is less.
     pub max_index_taps: u64,
-    /// How much longer a window may be where an invocation computes a register tile of windows,
-    /// which share the taps that they have in common.
-    pub tile_factor: u64,
     /// Taps, at most, that are visited one by one where windows hardly overlap, so that making
     /// them of shorter ones costs more.
     pub max_apart_taps: u64,
@@ -53,7 +50,6 @@ pub(crate) const HARDWARE: Tuning = Tuning {
     max_fused_taps: 16,
     max_taps: 8,
     max_index_taps: 16,
-    tile_factor: 8,
     max_apart_taps: 512,
     launch_cost: 3,
     loop_cost: 1,

@@ -26,7 +26,6 @@ pub(super) fn gather(shader: &Shader, call: Call<'_, '_>) {
     run(shader, pool, numbering, call);
 }
 
-/// `shaders/pool/blocks.wgsl` and `register_tile.wgsl`.
 pub(super) fn blocks(shader: &Shader, call: Call<'_, '_>) {
     let params: &BlockParams = call.params();
     maxima(shader, &params.pool, call);
