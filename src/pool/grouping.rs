@@ -1,21 +1,14 @@
 //! Which axes launches take together, and how long windows are made of shorter ones.
 
+use bytemuck::Zeroable;
+
 use super::axes::Axis;
 use super::groups::Group;
+use super::params::Params;
+use super::planner::Planner;
 use super::tile::Tile;
-use super::tuning::Tuning;
-use crate::plan::Builder;
 
-/// What decides about the launches of a pooling.
-#[derive(Clone, Copy)]
-pub(super) struct Grouping<'a> {
-    pub builder: &'a Builder<'a>,
-    pub tuning: &'a Tuning,
-    /// Whether positions are wanted.
-    pub indices: bool,
-}
-
-impl Grouping<'_> {
+impl Planner<'_> {
     /// The launches over neighbouring axes, the first of which is the outermost.
     pub(super) fn groups(&self, mut axes: Vec<Axis>) -> Vec<Group> {
         let mut groups = Vec::new();
@@ -59,23 +52,21 @@ impl Grouping<'_> {
     /// The axes that come next: as many as may be taken together, and of these
     /// the ones that leave least.
     fn next(&self, axes: &[Axis]) -> (usize, usize) {
-        let mut best: Option<(usize, f64, usize, usize)> = None;
-        for first in 0..axes.len() {
-            for last in first..axes.len().min(first + 3) {
-                let taken = &axes[first..=last];
-                let ends = [first, last].iter().all(|&i| !axes[i].is_plain());
-                if !ends || !self.together(axes, first, last) {
-                    continue;
-                }
-                let count = taken.iter().filter(|a| !a.is_plain()).count();
-                let left: f64 = taken.iter().map(|a| a.outputs as f64 / a.size as f64).product();
-                if best.is_none_or(|(n, l, ..)| count > n || (count == n && left <= l)) {
-                    best = Some((count, left, first, last));
-                }
-            }
-        }
+        let ends = (0..axes.len()).flat_map(|i| (i..axes.len().min(i + 3)).map(move |j| (i, j)));
+        let ends = ends.filter(|&(first, last)| {
+            !axes[first].is_plain() && !axes[last].is_plain() && self.together(axes, first, last)
+        });
+        let left = |&(first, last): &(usize, usize)| {
+            let taken = axes[first..=last].iter();
+            let left: f64 = taken.clone().map(|a| a.outputs as f64 / a.size as f64).product();
+            (taken.filter(|a| !a.is_plain()).count(), left)
+        };
+        let ends = ends.max_by(|a, b| {
+            let (a, b) = (left(a), left(b));
+            a.0.cmp(&b.0).then(b.1.total_cmp(&a.1))
+        });
         // Nothing but plain axes: each element is its window.
-        best.map_or((0, 0), |(_, _, first, last)| (first, last))
+        ends.unwrap_or((0, 0))
     }
 
     /// Whether one launch may take these axes together.
@@ -85,21 +76,24 @@ impl Grouping<'_> {
         }
         let taken = &axes[first..=last];
         let taps = taken.iter().try_fold(1u64, |taps, a| taps.checked_mul(a.taps));
-        let max_taps = match self.tile(&self.group(axes, first, last)) {
-            Some(_) => self.tuning.max_tile_taps,
-            None => self.tuning.max_fused_taps,
-        };
-        let max_taps = max_taps.min(self.builder.max_iterations());
+        let max_taps =
+            self.taps_at_once(&self.group(axes, first, last), self.tuning.max_fused_taps);
         let inner = axes[last + 1..].iter().map(|a| a.size).product();
         let few =
             || taps.is_some_and(|taps| taps <= max_taps) || self.together_on_cpu(taken, inner);
         !self.is_special(&self.group(axes, last, last)) && few()
     }
 
+    /// Taps of a window that a launch of a group visits one by one: in tiles, or else `untiled`.
+    fn taps_at_once(&self, group: &Group, untiled: u64) -> u64 {
+        let taps = self.tile(group).map_or(untiled, |_| self.tuning.max_tile_taps);
+        taps.min(self.builder.max_iterations())
+    }
+
     /// Whether a special kernel has the maxima of a group.
     fn is_special(&self, group: &Group) -> bool {
         let special = self.tuning.special.filter(|_| !self.indices);
-        special.is_some_and(|special| (special.fits)(self.builder, group))
+        special.is_some_and(|of| of(&self.builder, group, &Params::zeroed(), None).is_some())
     }
 
     /// Whether the CPU kernel makes the windows of two axes together.
@@ -154,13 +148,8 @@ impl Grouping<'_> {
         if self.is_special(group) {
             return group.axes[2].taps;
         }
-        let max_taps = self.tuning.max_taps.max(2);
-        let max_taps = match (self.tile(group), self.indices) {
-            (Some(_), _) => self.tuning.max_tile_taps,
-            (None, true) => max_taps.min(self.tuning.max_index_taps),
-            (None, false) => max_taps,
-        };
-        max_taps.min(self.builder.max_iterations())
+        let index_taps = if self.indices { self.tuning.max_index_taps } else { u64::MAX };
+        self.taps_at_once(group, self.tuning.max_taps.max(2).min(index_taps))
     }
 
     /// Whether windows hardly overlap, so that making them in stages of so many taps costs more
@@ -184,6 +173,6 @@ impl Grouping<'_> {
         let taps = group.axes.iter().try_fold(1u64, |taps, axis| taps.checked_mul(axis.taps))?;
         // Windows of one element share nothing.
         let few = (2..=self.tuning.max_tile_taps).contains(&taps);
-        few.then(|| Tile::new(self.builder, group))?
+        few.then(|| Tile::new(&self.builder, group))?
     }
 }

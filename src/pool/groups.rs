@@ -19,11 +19,9 @@ pub(crate) struct Group {
 #[derive(Clone, Debug)]
 pub(super) struct Piece {
     pub group: Group,
-    /// The first element that it may look at, and how many follow.
+    /// The first element that it may look at.
     pub first: u64,
-    pub elements: u64,
     pub first_result: u64,
-    pub results: u64,
 }
 
 impl Group {
@@ -31,6 +29,11 @@ impl Group {
     /// elements.
     pub(super) fn is_sparse(&self) -> bool {
         self.axes.iter().any(|a| a.taps > a.size.div_ceil(a.dilation) + 1 && a.taps > SPARSE)
+    }
+
+    /// Elements in all.
+    pub(crate) fn elements(&self) -> u64 {
+        self.outer * self.unit_elements()
     }
 
     /// Elements of one place along the outer axis.
@@ -72,9 +75,7 @@ impl Group {
             pieces.push(Piece {
                 group: Self { outer, ..self.clone() },
                 first: done * unit,
-                elements: outer * unit,
                 first_result: done * unit_results,
-                results: outer * unit_results,
             });
             done += outer;
         }
@@ -107,9 +108,7 @@ impl Group {
             pieces.push(Piece {
                 group: Self { outer: 1, axes, inner: self.inner },
                 first: outer * self.unit_elements() + cut.first_element * pitch,
-                elements: cut.axis.size * pitch,
                 first_result: outer * self.unit_results() + cut.first_window * result_pitch,
-                results: cut.axis.outputs * result_pitch,
             });
         }
         Ok(())

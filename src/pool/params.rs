@@ -71,9 +71,9 @@ params! {
 
     pub(super) struct GatherParams {
         pub pool: Params,
-        pub gather: Gather,
         /// Used with `indices` alone.
         pub numbering: Numbering,
+        pub gather: Gather,
     }
 
     pub(super) struct BlockParams {
@@ -103,9 +103,9 @@ params! {
 
     pub(super) struct TileParams {
         pub pool: Params,
-        pub tiles: Tiles,
         /// Used with `indices` alone.
         pub numbering: Numbering,
+        pub tiles: Tiles,
     }
 
     /// How indices count.
@@ -250,5 +250,12 @@ impl Params {
     /// The key of a window without elements.
     pub(super) fn empty_key<K: Key>(&self) -> K {
         K::from_words(self.empty_low, self.empty_high)
+    }
+}
+
+impl Numbering {
+    /// Whether indices are distances in memory.
+    pub(crate) fn are_distances(&self) -> bool {
+        self.columns == 0 && self.modulus_low | self.modulus_high == 0
     }
 }

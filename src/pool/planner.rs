@@ -7,17 +7,34 @@
 use bytemuck::Zeroable;
 
 use super::axes::Axis;
-use super::groups::Piece;
+use super::groups::Group;
 use super::indices::IndexRules;
-use super::launch::{Planner, gather_params, is_contiguous, output_vectors, push_special};
-use super::params::{BlockParams, GatherParams, Numbering, TileParams};
-use super::tuning::Tuning;
+use super::params::{BlockParams, Gather, GatherParams, Numbering, Params, TileParams, Windows};
+use super::tuning::{SpecialLaunch, Tuning};
 use super::windows::Resolved;
 use super::{BLOCKS, GATHER, TILE};
 use crate::error::Result;
-use crate::plan::{Builder, New, Plan, Region, Target, divisor};
+use crate::plan::{Builder, New, Plan, Range, Region, Target, divisor};
 use crate::reduce;
 use crate::tensor::key::{Ranking, key_words};
+
+/// A plan that is being made, and what all launches of a pooling share.
+pub(super) struct Planner<'a> {
+    pub builder: Builder<'a>,
+    pub tuning: &'a Tuning,
+    /// The key of a window without elements.
+    empty: [u32; 2],
+    /// Whether positions are wanted.
+    pub indices: bool,
+}
+
+/// What a launch reads and writes, and where the first element and the first result are.
+pub(super) struct Bindings {
+    pub sources: Vec<Range>,
+    pub base: u32,
+    pub results: Vec<Range>,
+    pub result_base: u32,
+}
 
 /// The plan of a MaxPool.
 ///
@@ -33,14 +50,16 @@ pub(crate) fn plan(
     let (element, extremum) = (input.element_type(), operator.get_extremum());
     let empty = operator.get_empty_window().bits(element, extremum);
     let ranking = Ranking::new(element, operator.get_nan(), extremum);
-    let mut builder = Builder::new(&[input], outputs.clone(), ranking, target);
-    if outputs[0].is_empty() {
+    let results = outputs[0].len() as u64;
+    let mut builder = Builder::new(&[input], outputs, ranking, target);
+    if results == 0 {
         return Ok(builder.finish());
     }
+    let indices = operator.get_indices();
     if input.is_empty() {
         // Windows, but no elements.
         builder.fill(1, empty)?;
-        if outputs.len() > 1 {
+        if indices.is_some() {
             builder.fill(2, 0)?;
         }
         return Ok(builder.finish());
@@ -51,23 +70,21 @@ pub(crate) fn plan(
         axes.push(Axis::new(window)?);
     }
     axes.push(Axis::plain(channels));
-    let indices = operator.get_indices();
     let empty = key_words(element, ranking, empty);
-    let planner = Planner { empty, tuning, reduce, indices: indices.is_some() };
+    let mut planner = Planner { builder, tuning, empty, indices: indices.is_some() };
     match indices {
-        None => planner.maxima(&mut builder, axes)?,
+        None => planner.maxima(axes, reduce)?,
         Some(indices) => {
             let rules = IndexRules::new(&indices, modulus, input, planes, &windows)?;
-            let results = outputs[0].len() as u64;
-            planner.indices(&mut builder, &axes, results, &rules)?;
+            planner.indices(axes, results, &rules)?;
         }
     }
-    Ok(builder.finish())
+    Ok(planner.builder.finish())
 }
 
 impl Planner<'_> {
     /// The maxima alone.
-    fn maxima(&self, builder: &mut Builder<'_>, mut axes: Vec<Axis>) -> Result<()> {
+    fn maxima(&mut self, mut axes: Vec<Axis>, reduce: &reduce::Tuning) -> Result<()> {
         let mut source = Region::all(0);
         let target = Region::all(1);
         // Axes that are one window as a whole are reduced, which knows how to share the work.
@@ -77,70 +94,112 @@ impl Planner<'_> {
             axes.retain(|axis| !axis.is_whole());
             let last = axes.iter().all(Axis::is_plain);
             let left = axes.iter().map(|a| a.size).product();
-            let reduced = if last { target } else { builder.scratch(left) };
+            let reduced = if last { target } else { self.builder.scratch(left) };
             let merged = reduce::merge(&sizes, &whole);
-            reduce::series(builder, self.reduce, source, reduced, &merged)?;
+            reduce::series(&mut self.builder, reduce, source, reduced, &merged)?;
             if last {
                 return Ok(());
             }
             source = reduced;
         }
-        let groups = self.grouping(builder).groups(axes);
+        let groups = self.groups(axes);
         for (i, group) in groups.iter().enumerate() {
             let last = i + 1 == groups.len();
-            let result = if last { target } else { builder.scratch(group.results()) };
+            let result = if last { target } else { self.builder.scratch(group.results()) };
             let purpose = if last { "maxima of windows" } else { "maxima of parts of windows" };
-            for piece in group.pieces(builder)? {
-                self.launch(builder, purpose, source, result, &piece)?;
+            for piece in group.pieces(&self.builder)? {
+                let (builder, group) = (&self.builder, &piece.group);
+                let (from, base) = builder.range(source.after(piece.first), group.elements());
+                let to = result.after(piece.first_result);
+                let (to, result_base) = builder.range(to, group.results());
+                let (sources, results) = (vec![from], vec![to]);
+                let bindings = Bindings { sources, base, results, result_base };
+                self.launch(purpose, group, bindings, None, false)?;
             }
             source = result;
         }
         Ok(())
     }
 
-    fn launch(
-        &self,
-        builder: &mut Builder<'_>,
+    /// Adds the launch of a group, by the kernel that suits it best. With a numbering positions are
+    /// found: of the elements, or of what a second source has, the positions that an earlier launch
+    /// has found; for indices, or `to_positions`, which a later launch looks among.
+    pub(super) fn launch(
+        &mut self,
         purpose: &'static str,
-        source: Region,
-        target: Region,
-        piece: &Piece,
+        group: &Group,
+        bindings: Bindings,
+        numbering: Option<Numbering>,
+        to_positions: bool,
     ) -> Result<()> {
-        let group = &piece.group;
-        let (source, base) = builder.range(source.after(piece.first), piece.elements);
-        let (result, result_base) = builder.range(target.after(piece.first_result), piece.results);
-        let pool = self.params(builder, group, piece.results, base, result_base)?;
-        let (sources, results) = (vec![source], vec![result]);
-        let special = self.tuning.special.and_then(|s| (s.launch)(builder, group, &pool, None));
-        if let Some(special) = special {
-            return push_special(builder, purpose, special, sources, results);
-        }
-        let grouping = self.grouping(builder);
+        let Bindings { sources, base, results, result_base } = bindings;
+        let pool = self.params(group, base, result_base)?;
+        let builder = &self.builder;
+        let (indices, from_positions) = (numbering.is_some(), sources.len() > 1);
+        let alone = !from_positions && !to_positions;
+        let special = self.tuning.special.filter(|_| alone);
+        let special = special.and_then(|of| of(builder, group, &pool, numbering.as_ref()));
         let whole = u64::from(result_base).is_multiple_of(builder.per_word());
-        if let Some(tile) = grouping.tile(group).filter(|_| whole) {
-            let pool = self.params(builder, &tile.group, piece.results, base, result_base)?;
+        let tile = self.tile(group).filter(|_| alone && whole);
+        let numbering = numbering.unwrap_or(Numbering::zeroed());
+        if let Some(special) = special {
+            push_special(&mut self.builder, purpose, special, sources, results)
+        } else if let Some(tile) = tile {
+            let pool = self.params(&tile.group, base, result_base)?;
             let (tiles, groups) = tile.params(builder, &pool);
-            let params = TileParams { pool, tiles, numbering: Numbering::zeroed() };
-            let shader = builder.shader(&TILE);
-            let launch = New { purpose, shader, params: &params, sources, results };
-            return builder.push_groups(launch, groups);
-        }
-        if grouping.in_blocks(group) && !group.is_sparse() {
+            let params = &TileParams { pool, numbering, tiles };
+            let shader = builder.shader(&TILE).with("indices", indices);
+            self.builder.push_groups(New { purpose, shader, params, sources, results }, groups)
+        } else if !indices && self.in_blocks(group) && !group.is_sparse() {
             let block = builder.block();
-            let params = BlockParams {
+            let params = &BlockParams {
                 pool,
                 by_line_blocks: divisor(group.line_results() / block),
                 by_blocks: divisor(group.inner / block),
             };
+            let invocations = group.results() / block;
             let shader = builder.shader(&BLOCKS);
-            let launch = New { purpose, shader, params: &params, sources, results };
-            return builder.push(launch, piece.results / block);
+            self.builder.push(New { purpose, shader, params, sources, results }, invocations)
+        } else {
+            // An output vector each.
+            let vector = if builder.item() == 8 { 2 } else { 4 };
+            let skipped = u64::from(result_base) % vector;
+            // Whether the results of a vector lie in one line, and so do their elements.
+            let contiguous = group.line_results().is_multiple_of(vector) && skipped == 0;
+            let contiguous = contiguous && group.inner == 1 && group.axes[2].stride == 1;
+            let shader = builder.shader(&GATHER).with("contiguous", contiguous && !indices);
+            let shader = shader.with("indices", indices).with("from_positions", from_positions);
+            let shader = shader.with("to_positions", to_positions);
+            let gather = Gather {
+                sparse: group.is_sparse().into(),
+                padding: [0; 3],
+                by_inner: divisor(group.inner),
+                by_dilation: group.axes.map(|axis| divisor(axis.dilation)),
+            };
+            let params = &GatherParams { pool, numbering, gather };
+            let invocations = (skipped + group.results()).div_ceil(vector);
+            self.builder.push(New { purpose, shader, params, sources, results }, invocations)
         }
-        let shader = builder.shader(&GATHER).with("contiguous", is_contiguous(builder, &pool));
-        let params =
-            GatherParams { pool, gather: gather_params(group), numbering: Numbering::zeroed() };
-        let invocations = output_vectors(builder, &pool);
-        let launch = New { purpose, shader, params: &params, sources, results };
-        builder.push(launch, invocations)
     }
+
+    /// What the parameters of all kernels begin with.
+    fn params(&self, group: &Group, base: u32, result_base: u32) -> Result<Params> {
+        let windows = Windows::new(group, group.results(), base)?;
+        let [empty_low, empty_high] = self.empty;
+        let (ranking, padding) = (self.builder.ranking, [0; 3]);
+        Ok(Params { ranking, empty_low, empty_high, result_base, padding, windows })
+    }
+}
+
+/// Adds a launch that a special kernel has.
+pub(crate) fn push_special(
+    builder: &mut Builder<'_>,
+    purpose: &'static str,
+    special: SpecialLaunch,
+    sources: Vec<Range>,
+    results: Vec<Range>,
+) -> Result<()> {
+    let SpecialLaunch { shader, params, invocations } = special;
+    let groups = invocations.div_ceil(builder.workgroup());
+    builder.push_words(New { purpose, shader, params: &params[..], sources, results }, groups)
 }

@@ -69,15 +69,10 @@ pub(crate) const CPU: Tuning = Tuning {
     ..HARDWARE
 };
 
-/// A kernel for some windows, in the place of the general ones.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Special {
-    /// Whether it has the maxima of a group, if its source and result are aligned.
-    pub fits: fn(&Builder<'_>, &Group) -> bool,
-    /// Its launch for the maxima of a group, with the parameters of the general kernels; with a
-    /// numbering also for their indices, which are distances in memory.
-    pub launch: fn(&Builder<'_>, &Group, &Params, Option<&Numbering>) -> Option<SpecialLaunch>,
-}
+/// A kernel for some windows, in the place of the general ones: its launch for the maxima of a group,
+/// if it has them, with the parameters of the general kernels; with a numbering also for their indices.
+pub(crate) type Special =
+    fn(&Builder<'_>, &Group, &Params, Option<&Numbering>) -> Option<SpecialLaunch>;
 
 /// What is launched in the place of a general kernel, with its sources and results.
 pub(crate) struct SpecialLaunch {

@@ -4,7 +4,7 @@ use bytemuck::{Zeroable, bytes_of, pod_collect_to_vec};
 
 use super::sliding_window::{Over, SLIDING_WINDOW, SlidingParams, SlidingWindow, Strips};
 use crate::plan::{Builder, Kernel, Shader, divisor};
-use crate::pool::{Axis, Group, HARDWARE, Numbering, Params, Special, SpecialLaunch, Tuning};
+use crate::pool::{Axis, Group, HARDWARE, Numbering, Params, SpecialLaunch, Tuning};
 
 /// The kernels for pools.
 pub(super) static KERNELS: [&Kernel; 1] = [&SLIDING_WINDOW];
@@ -14,7 +14,7 @@ pub(super) const TUNING: Tuning = Tuning {
     loop_cost: 3,
     max_tile_taps: 0,
     max_gradient_taps: 0,
-    special: Some(Special { fits, launch }),
+    special: Some(launch),
     ..HARDWARE
 };
 
@@ -48,11 +48,7 @@ struct Choice {
     unaligned_result: bool,
 }
 
-fn fits(builder: &Builder<'_>, group: &Group) -> bool {
-    choose(builder, group, 0, 0, MAX_READS).is_some()
-}
-
-/// Indices are of elements of a word, and of lines of whole blocks.
+/// Indices are of elements of a word, of lines of whole blocks, and distances in memory.
 fn launch(
     builder: &Builder<'_>,
     group: &Group,
@@ -61,7 +57,8 @@ fn launch(
 ) -> Option<SpecialLaunch> {
     let max_reads = if numbering.is_some() { MAX_READS / 2 } else { MAX_READS };
     let choice = choose(builder, group, params.windows.base, params.result_base, max_reads)?;
-    if numbering.is_some() && (builder.item() != 4 || choice.unaligned_source) {
+    let finds = builder.item() == 4 && !choice.unaligned_source;
+    if !numbering.is_none_or(|numbering| finds && numbering.are_distances()) {
         return None;
     }
     let (strips, invocations) = strips(builder, group, &choice.window);

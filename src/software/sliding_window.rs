@@ -3,7 +3,7 @@
 
 mod text;
 
-use crate::plan::{Attributes, Call, Kernel, Shader, Specialization};
+use crate::plan::{Attributes, Kernel, Shader, Specialization};
 use crate::pool::{self, Numbering, Params};
 use crate::wgsl::params;
 
@@ -11,7 +11,7 @@ use crate::wgsl::params;
 /// but not with blocks. `indices`: where they are, too, of elements of a word. `wide`: indices have two
 /// words.
 pub(super) static SLIDING_WINDOW: Kernel =
-    Kernel::new::<SlidingParams>("pool_sliding_window", "software/sliding_window", run)
+    Kernel::new::<SlidingParams>("pool_sliding_window", "software/sliding_window", pool::run)
         .flags(&["unaligned_source", "unaligned_result", "indices", "wide"])
         .only(|element, flags| match flags & 4 {
             0 => flags < 4,
@@ -23,11 +23,6 @@ pub(super) static SLIDING_WINDOW: Kernel =
             },
             samples,
         });
-
-fn run(shader: &Shader, call: Call<'_, '_>) {
-    let SlidingParams { pool, numbering, .. } = call.params();
-    pool::run(shader, pool, numbering, call);
-}
 
 fn samples() -> Vec<Attributes> {
     SlidingWindow::SAMPLES.iter().map(SlidingWindow::attributes).collect()

@@ -155,7 +155,7 @@ impl<O: KeyOrder> Output for Indices<'_, O> {
         let (n, words) = (self.n, self.n.index_words as usize);
         let values = &mut self.values[at..at + count];
         let indices = &mut self.indices[at * words..(at + count) * words];
-        let are_distances = n.columns == 0 && n.modulus_low | n.modulus_high == 0;
+        let are_distances = n.are_distances();
         let offset = u64::from(n.offset_high) << 32 | u64::from(n.offset_low);
         for (i, (value, index)) in
             values.iter_mut().zip(indices.chunks_exact_mut(words)).enumerate()

@@ -14,27 +14,12 @@ use std::marker::PhantomData;
 
 use bytemuck::{cast_slice, cast_slice_mut};
 
-use super::params::{BlockParams, GatherParams, Numbering, Params, TileParams, Windows};
+use super::params::{Numbering, Params, Windows};
 use crate::plan::{Call, Placement, Shader, first_params};
 use crate::tensor::ElementType;
 use crate::tensor::key::{Key, KeyOrder, Ranking, with_order};
 use crate::vector::Elements;
 use adapters::{Candidates, Indices, Located, Maxima, Output, Positions};
-
-pub(super) fn gather(shader: &Shader, call: Call<'_, '_>) {
-    let GatherParams { pool, numbering, .. } = call.params();
-    run(shader, pool, numbering, call);
-}
-
-pub(super) fn blocks(shader: &Shader, call: Call<'_, '_>) {
-    let params: &BlockParams = call.params();
-    maxima(shader, &params.pool, call);
-}
-
-pub(super) fn tile(shader: &Shader, call: Call<'_, '_>) {
-    let TileParams { pool, numbering, .. } = call.params();
-    run(shader, pool, numbering, call);
-}
 
 /// Views whose axes have a pitch each: all that lines of elements need.
 pub(super) fn reads_in_place(shader: &Shader, params: &[u32], view: &Placement) -> bool {
@@ -42,10 +27,15 @@ pub(super) fn reads_in_place(shader: &Shader, params: &[u32], view: &Placement) 
     !shader.is("indices") && p.windows.placed(view).is_some()
 }
 
-/// The maxima of windows, or where they are.
-pub(crate) fn run(shader: &Shader, p: &Params, n: &Numbering, call: Call<'_, '_>) {
+/// The maxima of windows, or where they are. Parameters begin with those of all pools; a numbering
+/// follows where there are indices.
+pub(crate) fn run(shader: &Shader, call: Call<'_, '_>) {
+    let p: &Params = first_params(call.params);
     match shader.is("indices") {
-        true => with_order!(shader.element, p.ranking, order => find(order, p, n, call)),
+        true => {
+            let n: &Numbering = first_params(&call.params[size_of::<Params>() / 4..]);
+            with_order!(shader.element, p.ranking, order => find(order, p, n, call));
+        }
         false => maxima(shader, p, call),
     }
 }
