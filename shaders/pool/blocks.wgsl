@@ -53,27 +53,6 @@ fn main(at: Invocation) {
             }
         }
     }
-    let keys = select(empty_block(), acc_pack(acc), some);
+    let keys = select(params.empty_block, acc_pack(acc), some);
     result[params.result_base / BLOCK + number] = element_words(keys);
-}
-
-// The key of a window without elements, as often as it fits a block.
-@if(bits8)
-fn empty_block() -> vec4<u32> {
-    return vec4<u32>(params.empty_low * 0x01010101u);
-}
-
-@if(bits16)
-fn empty_block() -> vec4<u32> {
-    return vec4<u32>(params.empty_low * 0x00010001u);
-}
-
-@if(bits32)
-fn empty_block() -> vec4<u32> {
-    return vec4<u32>(params.empty_low);
-}
-
-@if(bits64)
-fn empty_block() -> vec4<u32> {
-    return vec2<u32>(params.empty_low, params.empty_high).xyxy;
 }

@@ -78,6 +78,8 @@ params! {
 
     pub(super) struct BlockParams {
         pub pool: Params,
+        /// The key of a window without elements, as often as it fits a block.
+        pub empty_block: [u32; 4],
         /// Divisors: the blocks of a line of results, and of the inner axis.
         pub by_line_blocks: [u32; 4],
         pub by_blocks: [u32; 4],

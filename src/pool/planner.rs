@@ -152,8 +152,13 @@ impl Planner<'_> {
             self.builder.push_groups(New { purpose, shader, params, sources, results }, groups)
         } else if !indices && self.in_blocks(group) && !group.is_sparse() {
             let block = builder.block();
+            let [low, high] = self.empty.map(u64::from);
+            // What is multiplied by this is repeated every so many bits.
+            let often = u64::MAX / (u64::MAX >> (64 - 8 * builder.item()));
+            let empty = (high << 32 | low).wrapping_mul(often);
             let params = &BlockParams {
                 pool,
+                empty_block: [empty, empty >> 32, empty, empty >> 32].map(|word| word as u32),
                 by_line_blocks: divisor(group.line_results() / block),
                 by_blocks: divisor(group.inner / block),
             };

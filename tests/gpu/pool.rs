@@ -90,7 +90,7 @@ fn traps() -> Vec<Trap> {
         reach(BLOCKS, ANY, SLIDING_INDEX).nxc(&[1, 90, 16], [&[17], &[2], &[1], &[8], &[9]]),
         reach(BLOCKS, ANY, SLIDING_INDEX).nxc(&[1, 120, 16], [&[22], &[3], &[1], &[0], &[0]]),
         reach(BLOCKS, ANY, SLIDING_INDEX).nxc(&[1, 90, 16], [&[9], &[1], &[2], &[8], &[8]]),
-        reach(BLOCKS, BLOCKS, INDEX).nxc(&[1, 99, 16], [&[12], &[1], &[3], &[20], &[5]]),
+        reach(BLOCKS, SLIDING, INDEX).nxc(&[1, 99, 16], [&[12], &[1], &[3], &[20], &[5]]),
         reach(BLOCKS, BLOCKS, INDEX).nxc(&[1, 150, 16], [&[25], &[3], &[2], &[3], &[4]]),
         reach(BLOCKS, BLOCKS, INDEX)
             .nxc(&[2, 3, 40, 16], [&[1, 9], &[2, 1], &[1, 1], &[3, 4], &[2, 4]]),
