@@ -69,19 +69,13 @@ impl Group {
         few_enough(larger.div_ceil(capacity.max(1).into()))?;
         let fit = (capacity / unit).min(capacity / unit_results);
         let mut pieces = Vec::new();
-        let mut done = 0;
-        while fit > 0 && done < self.outer {
-            let outer = fit.min(self.outer - done);
-            pieces.push(Piece {
-                group: Self { outer, ..self.clone() },
-                first: done * unit,
-                first_result: done * unit_results,
-            });
-            done += outer;
+        if fit == 0 {
+            (0..self.outer).try_for_each(|outer| self.cut(outer, builder, &mut pieces))?;
+            return Ok(pieces);
         }
-        while done < self.outer {
-            self.cut(done, builder, &mut pieces)?;
-            done += 1;
+        for done in (0..self.outer).step_by(fit as usize) {
+            let group = Self { outer: fit.min(self.outer - done), ..self.clone() };
+            pieces.push(Piece { group, first: done * unit, first_result: done * unit_results });
         }
         Ok(pieces)
     }

@@ -1,10 +1,8 @@
 //! Load and store adapters: what windows are looked through for, and what becomes of what is found.
 
-use std::marker::PhantomData;
-
 use crate::pool::params::Numbering;
 use crate::tensor::key::{Key, KeyOrder, Lane};
-use crate::vector::{Elements, Load, Loop, Store, vector};
+use crate::vector::{Load, Loop, vector};
 
 /// Elements, and where they lie.
 #[derive(Clone, Copy)]
@@ -75,9 +73,15 @@ impl<O: KeyOrder> Output for Maxima<'_, O> {
         (Self { out: first, ..self }, Self { out: rest, ..self })
     }
 
+    /// Whole vectors if there is space.
     #[inline(always)]
     fn store(&mut self, at: usize, found: &[O::Key], count: usize) {
-        store(Elements(self.order), &mut self.out[at..], found, count);
+        let (order, out) = (self.order, &mut self.out[at..]);
+        let whole = count.next_multiple_of(vector::<O::Key>());
+        let whole = if whole <= out.len().min(found.len()) { whole } else { count };
+        for (out, &key) in out[..whole].iter_mut().zip(&found[..whole]) {
+            *out = order.bits(key);
+        }
     }
 
     fn store_empty(&mut self, at: usize, count: usize) {
@@ -85,35 +89,29 @@ impl<O: KeyOrder> Output for Maxima<'_, O> {
     }
 }
 
-/// Keys as items, in whole vectors if there is space.
-#[inline(always)]
-fn store<S: Store>(store: S, out: &mut [S::Item], keys: &[S::Lane], count: usize) {
-    let whole = count.next_multiple_of(vector::<S::Lane>());
-    let whole = if whole <= out.len().min(keys.len()) { whole } else { count };
-    for (out, &key) in out[..whole].iter_mut().zip(&keys[..whole]) {
-        *out = store.store(key);
-    }
+/// Positions, for a later launch. Nothing has a position, too.
+pub(super) struct Positions<'a, O> {
+    pub out: &'a mut [u32],
+    #[expect(dead_code, reason = "says of which keys positions are")]
+    pub order: O,
 }
 
-/// Positions, for a later launch. Nothing has a position, too.
-pub(super) struct Positions<'a, K>(pub &'a mut [u32], pub PhantomData<K>);
-
-impl<K: Key> Output for Positions<'_, K> {
-    type Lane = K::Found;
+impl<O: KeyOrder> Output for Positions<'_, O> {
+    type Lane = <O::Key as Key>::Found;
 
     fn len(&self) -> usize {
-        self.0.len()
+        self.out.len()
     }
 
     fn split(self, at: usize) -> (Self, Self) {
-        let (first, rest) = self.0.split_at_mut(at);
-        (Self(first, self.1), Self(rest, self.1))
+        let (first, rest) = self.out.split_at_mut(at);
+        (Self { out: first, ..self }, Self { out: rest, ..self })
     }
 
     #[inline(always)]
-    fn store(&mut self, at: usize, found: &[K::Found], count: usize) {
-        for (out, &found) in self.0[at..at + count].iter_mut().zip(found) {
-            *out = K::position(found);
+    fn store(&mut self, at: usize, found: &[Self::Lane], count: usize) {
+        for (out, &found) in self.out[at..at + count].iter_mut().zip(found) {
+            *out = O::Key::position(found);
         }
     }
 

@@ -140,20 +140,19 @@ impl<L: Load> Pool<'_, L> {
                     true => Shape::all_rows(self.w, first, left, capacity),
                     false => Shape::row_each(left.min(capacity.max(1))),
                 };
-                let block = Block { w: self.w, first, shape, strip: &strip };
-                self.block(work, &block, at + done * line, line, &mut out);
+                let (strip, at) = (&strip, at + done * line);
+                let block = Block { w: self.w, first, shape, strip, at, line };
+                self.block(work, &block, &mut out);
                 done += shape.lines;
             }
         }
     }
 
-    /// A block of lines, whose results go to `at`; they are `line` apart.
+    /// A block of lines.
     fn block<O: Output<Lane = L::Lane>>(
         &self,
         work: &mut Work<L::Lane>,
         block: &Block,
-        at: usize,
-        line: usize,
         out: &mut O,
     ) {
         let (axis, inner) = (&self.w.axes[2], self.w.inner as usize);
@@ -166,24 +165,18 @@ impl<L: Load> Pool<'_, L> {
         for from in (0..inner).step_by(self.tile) {
             let tile = from..inner.min(from + self.tile);
             match bounded {
-                true => self.tile(work, block, tile, at, line, out),
-                false => self.tap_by_tap(work, block, tile, at, line, out),
+                true => self.tile(work, block, tile, out),
+                false => self.tap_by_tap(work, block, tile, out),
             }
         }
-        self.store_empty(&work.runs.empty, block, at, line, out);
+        self.store_empty(&work.runs.empty, block, out);
     }
 
     /// Stores what the windows of a block give that are without elements: some of each line, and
     /// all of the lines that have no rows.
-    fn store_empty<O: Output>(
-        &self,
-        lines: &[usize],
-        block: &Block,
-        at: usize,
-        line: usize,
-        out: &mut O,
-    ) {
+    fn store_empty<O: Output>(&self, lines: &[usize], block: &Block, out: &mut O) {
         let (axis, strip, inner) = (&self.w.axes[2], block.strip, self.w.inner as usize);
+        let &Block { at, line, .. } = block;
         let begin = axis.first(strip.first);
         let behind = strip.behind;
         for window in (0..strip.within).chain(behind..strip.windows) {
@@ -199,15 +192,12 @@ impl<L: Load> Pool<'_, L> {
         }
     }
 
-    /// Some elements of the inner axis of a block, whose results go to `at`; they are `line`
-    /// apart.
+    /// Some elements of the inner axis of a block.
     fn tile<O: Output<Lane = L::Lane>>(
         &self,
         work: &mut Work<L::Lane>,
         block: &Block,
         tile: Range<usize>,
-        at: usize,
-        line: usize,
         out: &mut O,
     ) {
         let (axis, inner, width) = (&self.w.axes[2], self.w.inner as usize, tile.len());
@@ -240,7 +230,7 @@ impl<L: Load> Pool<'_, L> {
         let (found, pitch) = dispatch(along);
         begins.clear();
         begins.extend((0..shape.lines).map(|i| shape.row(i) * pitch));
-        let (count, at) = (windows * width, at + tile.start);
+        let (count, at, line) = (windows * width, block.at + tile.start, block.line);
         dispatch(StoreLines { out, found, begins, count, width, inner, at, line });
     }
 
@@ -250,8 +240,6 @@ impl<L: Load> Pool<'_, L> {
         work: &Work<L::Lane>,
         block: &Block,
         tile: Range<usize>,
-        at: usize,
-        line: usize,
         out: &mut O,
     ) {
         let (axis, inner, width) = (&self.w.axes[2], self.w.inner as usize, tile.len());
@@ -270,7 +258,8 @@ impl<L: Load> Pool<'_, L> {
                         }
                     }
                 }
-                out.store(at + i * line + window * inner + tile.start, &keys, width);
+                let at = block.at + i * block.line + window * inner + tile.start;
+                out.store(at, &keys, width);
             }
         }
     }

@@ -10,8 +10,6 @@ mod planes;
 mod rows;
 mod runs;
 
-use std::marker::PhantomData;
-
 use bytemuck::{cast_slice, cast_slice_mut};
 
 use super::params::{Numbering, Params, Windows};
@@ -59,12 +57,9 @@ pub(crate) fn find_positions(
     positions: &mut [u32],
 ) {
     with_order!(element, ranking, order => {
-        find_in(order, windows, cast_slice(source), positions);
+        let out = Positions { out: positions, order };
+        lines::run(windows, Located(order), cast_slice(source), out);
     });
-}
-
-fn find_in<O: KeyOrder>(order: O, w: &Windows, source: &[O::Key], positions: &mut [u32]) {
-    lines::run(w, Located(order), source, Positions::<O::Key>(positions, PhantomData));
 }
 
 fn maxima_by<O: KeyOrder>(order: O, p: &Params, source: &[O::Key], result: &mut [O::Key]) {
@@ -97,7 +92,7 @@ fn find<O: KeyOrder>(order: O, p: &Params, n: &Numbering, call: Call<'_, '_>) {
             let Some(result) = results.first_mut() else { return };
             let result: &mut [u32] = cast_slice_mut(result);
             let out = &mut result[p.result_base as usize..][..outputs];
-            search(order, p, source, earlier, Positions::<O::Key>(out, PhantomData));
+            search(order, p, source, earlier, Positions { out, order });
         }
     }
 }

@@ -100,11 +100,10 @@ fn merge_rows<L: Load>(
         4 => four(load, row(0), row(1), row(2), row(3), keys),
         count => {
             two(load, row(0), row(1), keys);
-            for i in (2..count - 1).step_by(2) {
-                two_more(load, row(i), row(i + 1), keys);
+            for i in (2..count).step_by(2) {
+                // An odd one is taken twice, which changes no maximum.
+                two_more(load, row(i), row((i + 1).min(count - 1)), keys);
             }
-            // An odd one out; or else the last one once more, which changes no maximum.
-            one_more(load, row(count - 1), keys);
         }
     }
 }
@@ -118,13 +117,6 @@ type Row<'a, L> = (&'a [<L as Load>::Item], u32);
 fn one<L: Load>(load: L, a: Row<L>, keys: &mut [L::Lane]) {
     for ((key, &x), i) in keys.iter_mut().zip(a.0).zip(0u32..) {
         *key = load.load(x, a.1.wrapping_add(i));
-    }
-}
-
-#[inline(always)]
-fn one_more<L: Load>(load: L, a: Row<L>, keys: &mut [L::Lane]) {
-    for ((key, &x), i) in keys.iter_mut().zip(a.0).zip(0u32..) {
-        *key = load.load(x, a.1.wrapping_add(i)).max(*key);
     }
 }
 

@@ -179,6 +179,9 @@ pub(super) struct Block<'a> {
     pub first: usize,
     pub shape: Shape,
     pub strip: &'a Strip,
+    /// Where the results of the first line go, and from one line to the next.
+    pub at: usize,
+    pub line: usize,
 }
 
 /// Lines of keys whose rows lie alike.

@@ -12,13 +12,12 @@ const IMPORTS: &str = "\
 import kernel::store_step;
 import package::common::block::{Acc, acc_add_keys, acc_pack};
 import package::common::key::key_max;
-import package::software::sliding_window::{ResultLines, Row, SourceLines, row, row_keys};
-import package::software::sliding_window::{Candidates, better, better_each};
-import package::software::sliding_window::{candidate, candidates, together};
+import package::software::sliding_window::{Candidates, Lines, Row, better, better_each};
+import package::software::sliding_window::{candidate, candidates, row, row_keys, together};
 ";
 
 /// What the functions take that load columns.
-const LOAD: &str = "held: ptr<function, Held>, rows: Rows, lines: SourceLines, at: i32";
+const LOAD: &str = "held: ptr<function, Held>, rows: Rows, lines: Lines, at: i32";
 
 impl SlidingWindow {
     /// The text, for elements of so many bytes; `finds` is whether positions are wanted too, of
@@ -38,7 +37,7 @@ const STRIDE: i32 = {stride};
 const SHIFT: i32 = {shift};
 const BREADTH: u32 = {beside}u;
 {columns}{held}\
-fn store_windows(held: ptr<function, Held>, lines: ResultLines, line: u32, step: u32) {{
+fn store_windows(held: ptr<function, Held>, lines: Lines, line: u32, step: u32) {{
 {windows}}}
 "
         )
@@ -75,7 +74,7 @@ fn rows_of(origin: u32, first0: i32, first1: i32) -> Rows {{
     return Rows({rows});
 }}
 alias Column = {column};
-fn column(rows: Rows, lines: SourceLines, at: i32, beside: u32) -> Column {{
+fn column(rows: Rows, lines: Lines, at: i32, beside: u32) -> Column {{
 {body}
 }}
 "
