@@ -121,14 +121,9 @@ impl Planner<'_> {
                 return;
             }
             // The fewest stages, of about as many taps each.
-            let mut stages = 1u32;
-            while max_taps.saturating_pow(stages) < axis.taps {
-                stages += 1;
-            }
-            let mut taps = 2;
-            while u64::pow(taps, stages) < axis.taps {
-                taps += 1;
-            }
+            let enough = |taps: u64, stages: u32| taps.saturating_pow(stages) >= axis.taps;
+            let stages = (1..64).find(|&stages| enough(max_taps, stages)).unwrap_or(64);
+            let taps = (2..max_taps).find(|&taps| enough(taps, stages)).unwrap_or(max_taps);
             if self.is_cheaper_at_once(&axis, taps, stages) {
                 groups.push(group);
                 return;

@@ -1,5 +1,7 @@
 //! Pools whose positions are wanted: plane by plane, or in parts of a plane.
 
+use bytemuck::Zeroable;
+
 use super::axes::{Axis, Cut};
 use super::groups::Group;
 use super::params::Numbering;
@@ -14,13 +16,10 @@ use crate::tensor::TensorDesc;
 pub(super) struct IndexRules {
     /// Elements of a plane: of a batch and channel, or of a batch with its channels.
     plane: u64,
-    channels: u64,
     /// Where indices begin anew; 0: nowhere.
     modulus: u64,
-    /// The spatial axes in column-major order; none in row-major order.
-    columns: Vec<u32>,
-    /// Words of an index.
-    words: u64,
+    /// The rules as kernels know them, but for what depends on the launch.
+    numbering: Numbering,
 }
 
 /// What the launches of some planes, or of a part of one, are about.
@@ -54,47 +53,46 @@ impl IndexRules {
                 allowed: i32::MAX as u64,
             });
         }
-        let columns = match indices.order {
-            Order::ColumnMajor => windows.iter().map(|w| w.input as u32).collect(),
-            Order::RowMajor => Vec::new(),
+        let modulus = if modulus == input.len() as u64 { 0 } else { modulus };
+        let channels = windows.iter().fold(plane, |rest, w| rest / w.input);
+        let mut numbering = Numbering {
+            index_words: indices.element_type.size() as u32 / 4,
+            modulus_low: modulus as u32,
+            modulus_high: (modulus >> 32) as u32,
+            plane_pitch: plane as u32,
+            channels: channels as u32,
+            by_channels: divisor(channels),
+            by_modulus: divisor(modulus.max(1)),
+            ..Numbering::zeroed()
         };
-        Ok(Self {
-            plane,
-            channels: windows.iter().fold(plane, |rest, w| rest / w.input),
-            modulus: if modulus == input.len() as u64 { 0 } else { modulus },
-            columns,
-            words: indices.element_type.size() as u64 / 4,
-        })
+        if indices.order == Order::ColumnMajor {
+            numbering.columns = windows.len() as u32;
+            let sizes = numbering.sizes.as_flattened_mut();
+            sizes.iter_mut().zip(windows).for_each(|(size, w)| *size = w.input as u32);
+        }
+        Ok(Self { plane, modulus, numbering })
+    }
+
+    /// Bytes of an index.
+    fn bytes(&self) -> u64 {
+        4 * u64::from(self.numbering.index_words)
     }
 
     /// The rules as a kernel knows them, for a launch whose elements begin at `elements` in their
     /// binding, and whose indices begin at `index_base` in theirs.
     fn params(&self, part: &Part, elements: u32, index_base: u32) -> Numbering {
-        let offset = match self.modulus {
-            0 => part.plane_first,
-            modulus => part.plane_first % modulus,
-        };
-        let mut sizes = [[0; 4]; 2];
-        sizes.as_flattened_mut()[..self.columns.len()].copy_from_slice(&self.columns);
+        let offset = part.plane_first.checked_rem(self.modulus).unwrap_or(part.plane_first);
         Numbering {
-            index_words: self.words as u32,
             index_base,
             // A part of a plane begins behind the plane's first element, whose position may be
             // before the binding: distances wrap around to come out right.
             plane_base: elements.wrapping_sub((part.first - part.plane_first) as u32),
             offset_low: offset as u32,
             offset_high: (offset >> 32) as u32,
-            modulus_low: self.modulus as u32,
-            modulus_high: (self.modulus >> 32) as u32,
             plane_outputs: part.plane_results,
-            plane_pitch: self.plane as u32,
-            channels: self.channels as u32,
-            first_channel: (part.first_result % self.channels) as u32,
-            columns: self.columns.len() as u32,
-            sizes,
+            first_channel: (part.first_result % u64::from(self.numbering.channels)) as u32,
             by_plane: divisor(part.plane_results.into()),
-            by_channels: divisor(self.channels),
-            by_modulus: divisor(self.modulus.max(1)),
+            ..self.numbering
         }
     }
 }
@@ -112,7 +110,7 @@ impl Planner<'_> {
         let plane_results = results / planes;
         let groups = self.groups(axes.clone());
         let capacity = self.builder.capacity(self.builder.item());
-        let result_capacity = self.builder.capacity(4 * rules.words).min(self.builder.capacity(4));
+        let result_capacity = self.builder.capacity(rules.bytes()).min(self.builder.capacity(4));
         // What a plane takes at most, on its way and in the end.
         let widest = groups.iter().map(Group::results).max().unwrap_or(1);
         let fit = (capacity / rules.plane).min(result_capacity.min(capacity) / widest);
@@ -156,14 +154,14 @@ impl Planner<'_> {
     fn parts(&self, mut plane: Vec<Axis>, rules: &IndexRules) -> Result<Vec<Part>> {
         let builder = &self.builder;
         let capacity = builder.capacity(builder.item());
-        let result_capacity = builder.capacity(4 * rules.words).min(capacity);
+        let result_capacity = builder.capacity(rules.bytes()).min(capacity);
         let at = plane.iter().position(|a| a.size > 1 || a.outputs > 1).unwrap_or(1);
         let axis = plane[at];
         let pitch: u64 = plane[at + 1..].iter().map(|a| a.size).product();
         let result_pitch: u64 = plane[at + 1..].iter().map(|a| a.outputs).product();
         let mut windows = (result_capacity / result_pitch).min(axis.outputs);
         // The bytes of one binding of the parts that are as small as can be.
-        let mut least = result_pitch * builder.item().max(4 * rules.words);
+        let mut least = result_pitch * builder.item().max(rules.bytes());
         while windows > 0 {
             least = 0;
             let parts = axis.cuts(windows)?.into_iter().map(|cut| {
@@ -173,7 +171,7 @@ impl Planner<'_> {
                 let groups = self.groups(plane.clone());
                 let between = groups[..groups.len() - 1].iter().map(Group::results).max();
                 let between = between.unwrap_or(0);
-                let result_bytes = results * builder.item().max(4 * rules.words);
+                let result_bytes = results * builder.item().max(rules.bytes());
                 least = least.max(elements * builder.item()).max(result_bytes).max(between * 4);
                 let fits = elements <= capacity
                     && results <= result_capacity
@@ -220,7 +218,7 @@ impl Planner<'_> {
                 None => {
                     let first = part.first_result;
                     let (values, base) = builder.range(Region::all(1).after(first), count);
-                    let (indices, first) = builder.range_of(2, first, count, 4 * rules.words);
+                    let (indices, first) = builder.range_of(2, first, count, rules.bytes());
                     (result_base, index_base) = (base, first);
                     (vec![values, indices], "maxima of windows, and their indices")
                 }

@@ -1,5 +1,8 @@
 //! Load and store adapters: what windows are looked through for, and what becomes of what is found.
 
+use std::ops::Range;
+
+use super::runs::Block;
 use crate::pool::params::Numbering;
 use crate::tensor::key::{Key, KeyOrder, Lane};
 use crate::vector::{Load, Loop, vector};
@@ -172,8 +175,11 @@ impl<O: KeyOrder> Output for Indices<'_, O> {
                 }
             };
             *value = self.order.bits(key);
-            let found =
-                if are_distances { offset + u64::from(distance) } else { n.index_of(distance) };
+            let found = if are_distances {
+                offset + u64::from(distance)
+            } else {
+                n.index_of(distance, offset)
+            };
             index[0] = found as u32;
             if let Some(high) = index.get_mut(1) {
                 *high = (found >> 32) as u32;
@@ -185,9 +191,9 @@ impl<O: KeyOrder> Output for Indices<'_, O> {
 }
 
 impl Numbering {
-    /// The index of the element at a distance from the first plane's first element.
-    fn index_of(&self, distance: u32) -> u64 {
-        let wide = |low: u32, high: u32| u64::from(high) << 32 | u64::from(low);
+    /// The index of the element at a distance from the first plane's first element, whose index is
+    /// `offset` before indices begin anew.
+    fn index_of(&self, distance: u32, offset: u64) -> u64 {
         let mut from_offset = distance;
         if self.columns > 0 {
             let mut rest = distance % self.plane_pitch;
@@ -199,27 +205,23 @@ impl Numbering {
                 rest /= size;
             }
         }
-        let index = wide(self.offset_low, self.offset_high) + u64::from(from_offset);
-        match wide(self.modulus_low, self.modulus_high) {
+        let index = offset + u64::from(from_offset);
+        match u64::from(self.modulus_high) << 32 | u64::from(self.modulus_low) {
             0 => index,
             modulus => index % modulus,
         }
     }
 }
 
-/// Stores what is found of some lines.
+/// Stores what is found of the lines of a block.
 pub(super) struct StoreLines<'a, O: Output> {
     pub out: &'a mut O,
+    /// The windows of each row, and from one row's to the next row's.
     pub found: &'a [O::Lane],
-    /// Where each line begins in `found`.
-    pub begins: &'a [usize],
-    /// Results of a line that are stored, in pieces of `width` that are `inner` apart.
-    pub count: usize,
-    pub width: usize,
-    pub inner: usize,
-    /// Where the results of the first line go, and from one line to the next.
-    pub at: usize,
-    pub line: usize,
+    pub pitch: usize,
+    pub block: &'a Block<'a>,
+    /// The part of the inner axis.
+    pub tile: &'a Range<usize>,
 }
 
 impl<O: Output> Loop for StoreLines<'_, O> {
@@ -227,16 +229,19 @@ impl<O: Output> Loop for StoreLines<'_, O> {
     const VECTORS: bool = O::Lane::VECTORS;
     #[inline(always)]
     fn run(self) {
-        let Self { out, found, begins, count, width, inner, at, line } = self;
+        let Self { out, found, pitch, block, tile } = self;
+        let &Block { w, shape, strip, at, line, .. } = block;
+        let (inner, width) = (w.inner as usize, tile.len());
+        let count = strip.windows * width;
         let overruns = count == line;
-        for (i, &begin) in begins.iter().enumerate() {
-            let (at, found) = (at + i * line, &found[begin..]);
+        for i in 0..shape.lines {
+            let (at, found) = (at + i * line + tile.start, &found[shape.row(i) * pitch..]);
             if width == inner {
                 // Only where lines end where the next ones begin comes later what is behind them.
                 let end = if overruns { found.len() } else { count };
                 out.store(at, &found[..end], count);
             } else {
-                for window in 0..count / width {
+                for window in 0..strip.windows {
                     let found = &found[window * width..][..width];
                     out.store(at + window * inner, found, width);
                 }

@@ -2,30 +2,12 @@
 
 use crate::pool::params::Axis;
 use crate::tensor::key::Lane;
-use crate::vector::{Loop, steps, vector, windows};
+use crate::vector::{self, Loop, steps, vector};
 
-/// The windows of neighbouring keys, `apart` from one another, of the first so many; they are in
-/// one buffer or the other.
-pub(super) struct Down<'a, L> {
-    pub taps: usize,
-    pub apart: usize,
-    pub count: usize,
-    pub keys: &'a mut [L],
-    pub next: &'a mut [L],
-}
-
-impl<L: Lane> Loop for Down<'_, L> {
-    type Output = ();
-    const VECTORS: bool = L::VECTORS;
-    #[inline(always)]
-    fn run(self) {
-        windows(&mut self.keys[..self.count], self.next, self.taps, self.apart);
-    }
-}
-
-/// Windows along an axis of `count` rows of keys, `pitch` from one to the next. Gives the
-/// windows of each row after one another, and from one row's to the next row's.
+/// Windows along an axis of `count` rows of keys, `pitch` from one to the next, or of the windows down
+/// these rows. Gives the windows of each row after one another, and from one row's to the next row's.
 pub(super) struct Along<'a, L> {
+    pub down: Option<&'a Axis>,
     pub axis: &'a Axis,
     pub windows: usize,
     /// Keys of a place.
@@ -41,7 +23,15 @@ impl<'a, L: Lane> Loop for Along<'a, L> {
     const VECTORS: bool = L::VECTORS;
     #[inline(always)]
     fn run(self) -> Self::Output {
-        let Self { axis, windows, width, pitch, count, keys, next } = self;
+        let Self { down, axis, windows, width, pitch, mut count, mut keys, mut next } = self;
+        if let Some(down) = down {
+            let (taps, apart) = (down.taps as usize, down.dilation as usize * pitch);
+            vector::windows(&mut keys[..count * pitch], next, taps, apart);
+            if !steps(taps).is_multiple_of(2) {
+                (keys, next) = (next, keys);
+            }
+            count -= down.reach as usize;
+        }
         let (taps, stride) = (axis.taps as usize, axis.stride as usize);
         let total = count * pitch;
         if stride == 1 {
@@ -172,7 +162,7 @@ fn everywhere<'a, L: Lane>(
     let reach = axis.reach as usize * width;
     let left = total - reach;
     if reach == (taps - 1) * apart {
-        windows(&mut keys[..total], next, taps, apart);
+        vector::windows(&mut keys[..total], next, taps, apart);
         // Whole buffers go back, so that vectors may reach beyond what was found.
         let done = steps(taps);
         if done.is_multiple_of(2) {

@@ -4,13 +4,13 @@
 use std::ops::Range;
 
 use super::adapters::{Output, StoreLines};
-use super::along::{Along, Down};
+use super::along::Along;
 use super::rows::Fill;
 use super::runs::{BLOCK, Block, Runs, Shape, Strip, is_tripled};
 use crate::pool::params::Windows;
 use crate::tensor::key::Lane;
 use crate::threads;
-use crate::vector::{Load, PARALLEL_FROM, dispatch, steps, vector};
+use crate::vector::{Load, PARALLEL_FROM, dispatch, vector};
 
 /// The same where windows down the rows are not made by tripling: processors fetch the next block
 /// while they work on one. At least a line of a strip.
@@ -22,15 +22,13 @@ const TILE: usize = 256;
 /// What a thread keeps from one block to the next.
 pub(super) struct Work<L> {
     runs: Runs,
-    /// Where lines begin in what is found.
-    begins: Vec<usize>,
     keys: Vec<L>,
     next: Vec<L>,
 }
 
 impl<L> Work<L> {
     fn new() -> Self {
-        Self { runs: Runs::default(), begins: vec![], keys: vec![], next: vec![] }
+        Self { runs: Runs::default(), keys: vec![], next: vec![] }
     }
 }
 
@@ -85,26 +83,20 @@ impl<L: Load> Pool<'_, L> {
     fn parts<O: Output>(&self, out: O) -> Vec<Part<O>> {
         let (w, line) = (self.w, self.w.line());
         let (outputs, windows) = (w.outputs as usize, w.axes[2].outputs as usize);
-        let threads = threads::count();
+        let (lines, threads) = (outputs / line, threads::count());
+        let (some_lines, some_windows) = match lines >= threads * 4 {
+            true => (self.lines_of_a_part(), windows),
+            false => (1, self.strip.min(windows.div_ceil(threads * 4))),
+        };
         let mut parts = Vec::new();
         let mut rest = out;
-        if outputs >= line * threads * 4 {
-            let lines = outputs / line;
-            let some = self.lines_of_a_part();
-            for first in (0..lines).step_by(some) {
-                let (out, others) = rest.split(some.min(lines - first) * line);
+        for first in (0..lines).step_by(some_lines) {
+            for begin in (0..windows).step_by(some_windows) {
+                let windows = begin..windows.min(begin + some_windows);
+                let count = some_lines.min(lines - first) * windows.len() * w.inner as usize;
+                let (out, others) = rest.split(count);
                 rest = others;
-                parts.push(Part { line: first, windows: 0..windows, out });
-            }
-        } else {
-            let some = self.strip.min(windows.div_ceil(threads * 4));
-            for first in 0..outputs / line {
-                for begin in (0..windows).step_by(some) {
-                    let windows = begin..windows.min(begin + some);
-                    let (out, others) = rest.split(windows.len() * w.inner as usize);
-                    rest = others;
-                    parts.push(Part { line: first, windows, out });
-                }
+                parts.push(Part { line: first, windows, out });
             }
         }
         parts
@@ -200,38 +192,24 @@ impl<L: Load> Pool<'_, L> {
         tile: Range<usize>,
         out: &mut O,
     ) {
-        let (axis, inner, width) = (&self.w.axes[2], self.w.inner as usize, tile.len());
+        let (axis, width) = (&self.w.axes[2], tile.len());
         let (shape, windows) = (block.shape, block.strip.windows);
         // An even number, for pairs.
         let pitch = (block.strip.span * width).next_multiple_of(2);
         // Vectors may reach beyond the end.
         let needed = shape.rows() * pitch + 2 * vector::<L::Lane>();
-        let Work { runs, begins, keys, next } = work;
+        let Work { runs, keys, next } = work;
         if keys.len() < needed {
             keys.resize(needed, L::Lane::LOWEST);
             next.resize(needed, L::Lane::LOWEST);
         }
         let (load, source) = (self.load, self.source);
-        let (mut keys, mut next) = (&mut keys[..], &mut next[..]);
         dispatch(Fill { block, runs, load, source, tile: &tile, pitch, keys });
-        let mut count = shape.rows();
-        if self.tripled {
-            let axis = &self.w.axes[1];
-            let apart = axis.dilation as usize * pitch;
-            let taps = axis.taps as usize;
-            dispatch(Down { taps, apart, count: count * pitch, keys, next });
-            let done = steps(taps);
-            if !done.is_multiple_of(2) {
-                (keys, next) = (next, keys);
-            }
-            count -= axis.reach as usize;
-        }
-        let along = Along { axis, windows, width, pitch, count, keys, next };
-        let (found, pitch) = dispatch(along);
-        begins.clear();
-        begins.extend((0..shape.lines).map(|i| shape.row(i) * pitch));
-        let (count, at, line) = (windows * width, block.at + tile.start, block.line);
-        dispatch(StoreLines { out, found, begins, count, width, inner, at, line });
+        let down = self.tripled.then_some(&self.w.axes[1]);
+        let count = shape.rows();
+        let (found, pitch) =
+            dispatch(Along { down, axis, windows, width, pitch, count, keys, next });
+        dispatch(StoreLines { out, found, pitch, block, tile: &tile });
     }
 
     /// The same, each window by itself.
