@@ -16,6 +16,7 @@ import package::common::element::{element_key, element_words};
 import package::common::invocation::{Invocation, invocation_number};
 import package::common::key::key_rank;
 import package::common::source::{source_block, source_word};
+import package::common::vector::vector_rank;
 import package::pool::gather::NONE;
 import package::pool::windows::{has_element, tap_offset, window_start};
 import generated::{BREADTH, Held, PER_POSITION, SHIFT, STRIDE, WORKGROUP};
@@ -239,8 +240,8 @@ fn together(a: Candidate, b: Candidate, c: Candidate, d: Candidate) -> Candidate
 }
 
 fn better_each(a: Candidates, b: Candidates) -> Candidates {
-    let ra = ranks(a.keys);
-    let rb = ranks(b.keys);
+    let ra = vector_rank(a.keys);
+    let rb = vector_rank(b.keys);
     let above = (rb > ra) | ((rb == ra) & (b.at < a.at));
     return Candidates(select(a.keys, b.keys, above), select(a.at, b.at, above));
 }
@@ -250,10 +251,6 @@ fn better(a: Candidate, b: Candidate) -> Candidate {
     let rb = key_rank(b.key);
     let above = rb > ra || (rb == ra && b.at < a.at);
     return Candidate(select(a.key, b.key, above), select(a.at, b.at, above));
-}
-
-fn ranks(keys: vec4<u32>) -> vec4<u32> {
-    return vec4<u32>(key_rank(keys.x), key_rank(keys.y), key_rank(keys.z), key_rank(keys.w));
 }
 
 @compute @workgroup_size(WORKGROUP)

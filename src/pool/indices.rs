@@ -2,13 +2,13 @@
 
 use bytemuck::Zeroable;
 
-use super::axes::{Axis, Cut};
+use super::axes::{Axis, Cut, positions};
 use super::groups::Group;
 use super::params::Numbering;
 use super::planner::{Bindings, Planner};
 use super::windows::Window;
 use super::{Indices, Order};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::plan::{Region, divisor};
 use crate::tensor::TensorDesc;
 
@@ -46,12 +46,7 @@ impl IndexRules {
     ) -> Result<Self> {
         let plane = input.len() as u64 / planes;
         if plane > i32::MAX as u64 {
-            return Err(Error::OverLimit {
-                what: "a plane whose positions are wanted",
-                needed: plane,
-                limit: "32-bit position",
-                allowed: i32::MAX as u64,
-            });
+            return Err(positions("a plane whose positions are wanted", plane));
         }
         let modulus = if modulus == input.len() as u64 { 0 } else { modulus };
         let channels = windows.iter().fold(plane, |rest, w| rest / w.input);

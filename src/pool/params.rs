@@ -1,6 +1,6 @@
 //! The parameters of the kernels.
 
-use super::axes::{self, positions};
+use super::axes::{self, POSITION, positions};
 use super::groups::Group;
 use crate::error::Result;
 use crate::plan::{Placement, divisor};
@@ -153,7 +153,7 @@ impl Axis {
         let last = axis.start + (axis.outputs - 1) as i64 * axis.stride as i64 + axis.reach as i64;
         let needed = last.max(-axis.start).max((axis.taps * axis.dilation) as i64);
         if needed > i64::from(i32::MAX) {
-            return Err(positions(needed as u64));
+            return Err(positions(POSITION, needed as u64));
         }
         Ok(Self {
             size: axis.size as u32,
