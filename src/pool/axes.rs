@@ -50,14 +50,11 @@ impl Axis {
         if window.output == 1 {
             // Of the only window, what lies in the padding can be left out.
             stride = 1;
-            let from = if start < 0 { (-start + dilation - 1) / dilation } else { 0 };
-            let to = if start < size { (size - 1 - start) / dilation + 1 } else { 0 };
-            let to = to.min(taps.into());
-            if from < to {
-                start += from * dilation;
-                taps = (to - from) as u64;
-            } else {
-                (start, taps) = (size, 1);
+            let inside = window.trim(&(0..1), &(0..taps));
+            taps = inside.end - inside.start;
+            start += i128::from(inside.start) * dilation;
+            if !(0..size).contains(&start) {
+                start = size;
             }
         }
         let dilation = if taps == 1 { 1 } else { window.dilation };

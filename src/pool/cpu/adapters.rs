@@ -45,15 +45,13 @@ const NONE: u32 = u32::MAX;
 pub(super) trait Output: Send + Sized {
     /// What is found: a key, or a key with its position.
     type Lane: Lane;
-    /// How many results it takes.
-    fn len(&self) -> usize;
     /// The first so many, and the others.
     fn split(self, at: usize) -> (Self, Self);
     /// Stores some results from one on. As this is called from the first one on, more than `count`
     /// may be stored, if there is space: what belongs there is stored later.
     fn store(&mut self, at: usize, found: &[Self::Lane], count: usize);
-    /// Stores what windows without elements give.
-    fn store_empty(&mut self, at: usize, count: usize);
+    /// Stores what windows without elements give, if their lanes do not say it.
+    fn store_empty(&mut self, _at: usize, _count: usize) {}
 }
 
 /// Maxima.
@@ -66,10 +64,6 @@ pub(super) struct Maxima<'a, O: KeyOrder> {
 
 impl<O: KeyOrder> Output for Maxima<'_, O> {
     type Lane = O::Key;
-
-    fn len(&self) -> usize {
-        self.out.len()
-    }
 
     fn split(self, at: usize) -> (Self, Self) {
         let (first, rest) = self.out.split_at_mut(at);
@@ -102,10 +96,6 @@ pub(super) struct Positions<'a, O> {
 impl<O: KeyOrder> Output for Positions<'_, O> {
     type Lane = <O::Key as Key>::Found;
 
-    fn len(&self) -> usize {
-        self.out.len()
-    }
-
     fn split(self, at: usize) -> (Self, Self) {
         let (first, rest) = self.out.split_at_mut(at);
         (Self { out: first, ..self }, Self { out: rest, ..self })
@@ -117,8 +107,6 @@ impl<O: KeyOrder> Output for Positions<'_, O> {
             *out = O::Key::position(found);
         }
     }
-
-    fn store_empty(&mut self, _: usize, _: usize) {}
 }
 
 /// Maxima and their indices, of one or two words each.
@@ -136,10 +124,6 @@ pub(super) struct Indices<'a, O: KeyOrder> {
 
 impl<O: KeyOrder> Output for Indices<'_, O> {
     type Lane = <O::Key as Key>::Found;
-
-    fn len(&self) -> usize {
-        self.values.len()
-    }
 
     fn split(self, at: usize) -> (Self, Self) {
         let (values, more_values) = self.values.split_at_mut(at);
@@ -186,8 +170,6 @@ impl<O: KeyOrder> Output for Indices<'_, O> {
             }
         }
     }
-
-    fn store_empty(&mut self, _: usize, _: usize) {}
 }
 
 impl Numbering {

@@ -47,8 +47,9 @@ struct Pool<'a, L: Load> {
 
 /// Some lines of results, or a part of one.
 struct Part<O> {
-    /// The first line.
+    /// The first line, and how many there are.
     line: usize,
+    lines: usize,
     windows: Range<usize>,
     out: O,
 }
@@ -73,7 +74,8 @@ pub(super) fn run<L: Load, O: Output<Lane = L::Lane>>(
     let pool = Pool { w, load, source, tile, strip, tripled: is_tripled(w, size_of::<L::Lane>()) };
 
     if w.work() < PARALLEL_FROM {
-        return pool.part(&mut Work::new(), Part { line: 0, windows: 0..windows, out });
+        let (lines, windows) = (w.outputs as usize / w.line(), 0..windows);
+        return pool.part(&mut Work::new(), Part { line: 0, lines, windows, out });
     }
     threads::each_with(pool.parts(out), Work::new, |work, part| pool.part(work, part));
 }
@@ -93,10 +95,10 @@ impl<L: Load> Pool<'_, L> {
         for first in (0..lines).step_by(some_lines) {
             for begin in (0..windows).step_by(some_windows) {
                 let windows = begin..windows.min(begin + some_windows);
-                let count = some_lines.min(lines - first) * windows.len() * w.inner as usize;
-                let (out, others) = rest.split(count);
+                let (line, lines) = (first, some_lines.min(lines - first));
+                let (out, others) = rest.split(lines * windows.len() * w.inner as usize);
                 rest = others;
-                parts.push(Part { line: first, windows, out });
+                parts.push(Part { line, lines, windows, out });
             }
         }
         parts
@@ -116,10 +118,9 @@ impl<L: Load> Pool<'_, L> {
     }
 
     fn part<O: Output<Lane = L::Lane>>(&self, work: &mut Work<L::Lane>, part: Part<O>) {
-        let Part { line: first, windows, mut out } = part;
+        let Part { line: first, lines, windows, mut out } = part;
         let (axis, inner) = (&self.w.axes[2], self.w.inner as usize);
         let line = windows.len() * inner;
-        let lines = out.len() / line;
         let keys = if self.tripled { BLOCK } else { SMALL_BLOCK } / size_of::<L::Lane>();
         for begin in windows.clone().step_by(self.strip) {
             let strip = Strip::new(axis, begin, self.strip.min(windows.end - begin));
