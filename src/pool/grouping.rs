@@ -71,21 +71,23 @@ impl Planner<'_> {
 
     /// Whether one launch may take these axes together.
     fn together(&self, axes: &[Axis], first: usize, last: usize) -> bool {
-        if first == last || self.is_special(&self.group(axes, first, last)) {
+        let group = self.group(axes, first, last);
+        if first == last || self.is_special(&group) {
             return true;
         }
-        let taken = &axes[first..=last];
-        let taps = taken.iter().try_fold(1u64, |taps, a| taps.checked_mul(a.taps));
-        let max_taps =
-            self.taps_at_once(&self.group(axes, first, last), self.tuning.max_fused_taps);
+        let max_taps = self.taps_at_once(&group, self.tuning.max_fused_taps);
         let inner = axes[last + 1..].iter().map(|a| a.size).product();
-        let few =
-            || taps.is_some_and(|taps| taps <= max_taps) || self.together_on_cpu(taken, inner);
-        !self.is_special(&self.group(axes, last, last)) && few()
+        !self.is_special(&self.group(axes, last, last))
+            && (group.taps().is_some_and(|taps| taps <= max_taps)
+                || self.together_on_cpu(&axes[first..=last], inner))
     }
 
-    /// Taps of a window that a launch of a group visits one by one: in tiles, or else `untiled`.
+    /// Taps of a window that a launch of a group visits one by one: any that a special kernel has,
+    /// those of tiles, or else `untiled`.
     fn taps_at_once(&self, group: &Group, untiled: u64) -> u64 {
+        if self.is_special(group) {
+            return u64::MAX;
+        }
         let taps = self.tile(group).map_or(untiled, |_| self.tuning.max_tile_taps);
         taps.min(self.builder.max_iterations())
     }
@@ -114,7 +116,9 @@ impl Planner<'_> {
         let alone = group.axes[..2].iter().all(|a| a.taps == 1);
         loop {
             let axis = group.axes[2];
-            let max_taps = self.max_taps(&group);
+            let index_taps = if self.indices { self.tuning.max_index_taps } else { u64::MAX };
+            let max_taps = self.tuning.max_taps.max(2).min(index_taps);
+            let max_taps = self.taps_at_once(&group, max_taps);
             // Beyond the axis's size a window has one element at most.
             if !alone || axis.taps <= max_taps || axis.dilation > axis.size {
                 groups.push(group);
@@ -138,15 +142,6 @@ impl Planner<'_> {
         }
     }
 
-    /// Taps along its last axis that a launch of a group visits one by one.
-    fn max_taps(&self, group: &Group) -> u64 {
-        if self.is_special(group) {
-            return group.axes[2].taps;
-        }
-        let index_taps = if self.indices { self.tuning.max_index_taps } else { u64::MAX };
-        self.taps_at_once(group, self.tuning.max_taps.max(2).min(index_taps))
-    }
-
     /// Whether windows hardly overlap, so that making them in stages of so many taps costs more
     /// than to visit all taps.
     fn is_cheaper_at_once(&self, axis: &Axis, taps: u64, stages: u32) -> bool {
@@ -158,16 +153,10 @@ impl Planner<'_> {
         axis.taps <= max_taps && axis.outputs * axis.taps * loop_cost <= staged
     }
 
-    /// Whether blocks can be read along the inner axis of a group.
-    pub(super) fn in_blocks(&self, group: &Group) -> bool {
-        group.inner > 1 && group.inner.is_multiple_of(self.builder.block())
-    }
-
     /// The tiles in workgroup memory of a group, if its windows are made of such.
     pub(super) fn tile(&self, group: &Group) -> Option<Tile> {
-        let taps = group.axes.iter().try_fold(1u64, |taps, axis| taps.checked_mul(axis.taps))?;
         // Windows of one element share nothing.
-        let few = (2..=self.tuning.max_tile_taps).contains(&taps);
+        let few = (2..=self.tuning.max_tile_taps).contains(&group.taps()?);
         few.then(|| Tile::new(&self.builder, group))?
     }
 }

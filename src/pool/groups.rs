@@ -31,6 +31,11 @@ impl Group {
         self.axes.iter().any(|a| a.taps > a.size.div_ceil(a.dilation) + 1 && a.taps > SPARSE)
     }
 
+    /// Elements of a window; `None` if they are more than 64 bits count.
+    pub(super) fn taps(&self) -> Option<u64> {
+        self.axes.iter().try_fold(1u64, |taps, axis| taps.checked_mul(axis.taps))
+    }
+
     /// Elements in all.
     pub(crate) fn elements(&self) -> u64 {
         self.outer * self.unit_elements()

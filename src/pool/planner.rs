@@ -142,16 +142,16 @@ impl Planner<'_> {
         let whole = u64::from(result_base).is_multiple_of(builder.per_word());
         let tile = self.tile(group).filter(|_| alone && whole);
         let numbering = numbering.unwrap_or(Numbering::zeroed());
+        let block = builder.block();
         if let Some(special) = special {
             push_special(&mut self.builder, purpose, special, sources, results)
         } else if let Some(tile) = tile {
             let pool = self.params(&tile.group, base, result_base)?;
-            let (tiles, groups) = tile.params(builder, &pool);
+            let (tiles, groups) = tile.params(builder);
             let params = &TileParams { pool, numbering, tiles };
             let shader = builder.shader(&TILE).with("indices", indices);
             self.builder.push_groups(New { purpose, shader, params, sources, results }, groups)
-        } else if !indices && self.in_blocks(group) && !group.is_sparse() {
-            let block = builder.block();
+        } else if !indices && group.inner.is_multiple_of(block) && !group.is_sparse() {
             let [low, high] = self.empty.map(u64::from);
             // What is multiplied by this is repeated every so many bits.
             let often = u64::MAX / (u64::MAX >> (64 - 8 * builder.item()));
