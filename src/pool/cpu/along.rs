@@ -1,19 +1,19 @@
 //! Windows of keys: down rows of them, and along rows.
 
+use super::runs::Block;
 use crate::pool::params::Axis;
 use crate::tensor::key::Lane;
 use crate::vector::{self, Loop, steps, vector};
 
-/// Windows along an axis of `count` rows of keys, `pitch` from one to the next, or of the windows down
-/// these rows. Gives the windows of each row after one another, and from one row's to the next row's.
+/// Windows along the last axis, of the rows of keys of a block or, where these are tripled, of the
+/// windows down them. Gives the windows of each row after one another, and from one row's to the next
+/// row's.
 pub(super) struct Along<'a, L> {
-    pub down: Option<&'a Axis>,
-    pub axis: &'a Axis,
-    pub windows: usize,
-    /// Keys of a place.
+    pub block: &'a Block<'a>,
+    pub tripled: bool,
+    /// Keys of a place, and from one row to the next.
     pub width: usize,
     pub pitch: usize,
-    pub count: usize,
     pub keys: &'a mut [L],
     pub next: &'a mut [L],
 }
@@ -23,8 +23,10 @@ impl<'a, L: Lane> Loop for Along<'a, L> {
     const VECTORS: bool = L::VECTORS;
     #[inline(always)]
     fn run(self) -> Self::Output {
-        let Self { down, axis, windows, width, pitch, mut count, mut keys, mut next } = self;
-        if let Some(down) = down {
+        let Self { block, tripled, width, pitch, mut keys, mut next } = self;
+        let [_, down, axis] = &block.w.axes;
+        let (windows, mut count) = (block.strip.windows, block.shape.rows());
+        if tripled {
             let (taps, apart) = (down.taps as usize, down.dilation as usize * pitch);
             vector::windows(&mut keys[..count * pitch], next, taps, apart);
             if !steps(taps).is_multiple_of(2) {
