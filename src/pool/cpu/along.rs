@@ -3,7 +3,7 @@
 use super::runs::Block;
 use crate::pool::params::Axis;
 use crate::tensor::key::Lane;
-use crate::vector::{self, Loop, steps, vector};
+use crate::vector::{self, Loop, vector};
 
 /// Windows along the last axis, of the rows of keys of a block or, where these are tripled, of the
 /// windows down them. Gives the windows of each row after one another, and from one row's to the next
@@ -28,10 +28,7 @@ impl<'a, L: Lane> Loop for Along<'a, L> {
         let (windows, mut count) = (block.strip.windows, block.shape.rows());
         if tripled {
             let (taps, apart) = (down.taps as usize, down.dilation as usize * pitch);
-            vector::windows(&mut keys[..count * pitch], next, taps, apart);
-            if !steps(taps).is_multiple_of(2) {
-                (keys, next) = (next, keys);
-            }
+            (keys, next) = vector::windows(keys, next, count * pitch, taps, apart);
             count -= down.reach as usize;
         }
         let (taps, stride) = (axis.taps as usize, axis.stride as usize);
@@ -164,17 +161,11 @@ fn everywhere<'a, L: Lane>(
     let reach = axis.reach as usize * width;
     let left = total - reach;
     if reach == (taps - 1) * apart {
-        vector::windows(&mut keys[..total], next, taps, apart);
-        // Whole buffers go back, so that vectors may reach beyond what was found.
-        let done = steps(taps);
-        if done.is_multiple_of(2) {
-            return (keys, next);
-        }
-    } else {
-        next[..left].copy_from_slice(&keys[..left]);
-        for tap in 1..taps {
-            merge_keys(&mut next[..left], &keys[(tap * apart).min(reach)..]);
-        }
+        return vector::windows(keys, next, total, taps, apart);
+    }
+    next[..left].copy_from_slice(&keys[..left]);
+    for tap in 1..taps {
+        merge_keys(&mut next[..left], &keys[(tap * apart).min(reach)..]);
     }
     (next, keys)
 }
