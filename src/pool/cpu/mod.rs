@@ -34,18 +34,12 @@ pub(crate) fn run(shader: &Shader, call: Call<'_, '_>) {
             let n: &Numbering = first_params(&call.params[size_of::<Params>() / 4..]);
             with_order!(shader.element, p.ranking, order => find(order, p, n, call));
         }
-        false => maxima(shader, p, call),
+        false => {
+            let placed = call.view.and_then(|view| p.windows.placed(view));
+            let p = &Params { windows: placed.unwrap_or(p.windows), ..*p };
+            with_order!(shader.element, p.ranking, order => maxima(order, p, call));
+        }
     }
-}
-
-/// The maxima of windows.
-fn maxima(shader: &Shader, p: &Params, mut call: Call<'_, '_>) {
-    let placed = call.view.and_then(|view| p.windows.placed(view));
-    let p = &Params { windows: placed.unwrap_or(p.windows), ..*p };
-    with_order!(shader.element, p.ranking, order => {
-        let (source, result) = call.one();
-        maxima_by(order, p, source, result);
-    });
 }
 
 /// Where in a source the maxima of windows are; [`u32::MAX`] for a window without elements.
@@ -62,7 +56,8 @@ pub(crate) fn find_positions(
     });
 }
 
-fn maxima_by<O: KeyOrder>(order: O, p: &Params, source: &[O::Key], result: &mut [O::Key]) {
+fn maxima<O: KeyOrder>(order: O, p: &Params, mut call: Call<'_, '_>) {
+    let (source, result) = call.one::<O::Key>();
     let out = &mut result[p.result_base as usize..][..p.windows.outputs as usize];
     if planes::run(order, &p.windows, source, out) {
         return;
