@@ -4,8 +4,8 @@ use bytemuck::Zeroable;
 
 use super::axes::Axis;
 use super::groups::Group;
+use super::launch::Planner;
 use super::params::Params;
-use super::planner::Planner;
 use super::tile::Tile;
 
 impl Planner<'_> {

@@ -4,8 +4,8 @@ use bytemuck::Zeroable;
 
 use super::axes::{Axis, Cut, positions};
 use super::groups::Group;
+use super::launch::{Bindings, Planner};
 use super::params::Numbering;
-use super::planner::{Bindings, Planner};
 use super::windows::Window;
 use super::{Indices, Order};
 use crate::error::Result;
@@ -36,7 +36,7 @@ struct Part {
 
 impl IndexRules {
     /// # Errors
-    /// [`Error::OverLimit`] for planes whose positions do not fit 32 bits.
+    /// [`Error::OverLimit`](crate::Error::OverLimit) for planes whose positions do not fit 32 bits.
     pub(super) fn new(
         indices: &Indices,
         modulus: u64,

@@ -1,0 +1,117 @@
+//! Launches of a pooling: which kernel has the windows of a group, and what it is told.
+
+use bytemuck::Zeroable;
+
+use super::groups::Group;
+use super::params::{BlockParams, Gather, GatherParams, Numbering, Params, TileParams, Windows};
+use super::tuning::{SpecialLaunch, Tuning};
+use super::{BLOCKS, GATHER, TILE};
+use crate::error::Result;
+use crate::plan::{Builder, New, Range, divisor};
+
+/// A plan that is being made, and what all launches of a pooling share.
+pub(super) struct Planner<'a> {
+    pub builder: Builder<'a>,
+    pub tuning: &'a Tuning,
+    /// The key of a window without elements.
+    pub empty: [u32; 2],
+    /// Whether positions are wanted.
+    pub indices: bool,
+}
+
+/// What a launch reads and writes, and where the first element and the first result are.
+pub(super) struct Bindings {
+    pub sources: Vec<Range>,
+    pub base: u32,
+    pub results: Vec<Range>,
+    pub result_base: u32,
+}
+
+impl Planner<'_> {
+    /// Adds the launch of a group, by the kernel that suits it best. With a numbering positions are
+    /// found: of the elements, or of what a second source has, the positions that an earlier launch
+    /// has found; for indices, or `to_positions`, which a later launch looks among.
+    pub(super) fn launch(
+        &mut self,
+        purpose: &'static str,
+        group: &Group,
+        bindings: Bindings,
+        numbering: Option<Numbering>,
+        to_positions: bool,
+    ) -> Result<()> {
+        let Bindings { sources, base, results, result_base } = bindings;
+        let pool = self.params(group, base, result_base)?;
+        let builder = &self.builder;
+        let (indices, from_positions) = (numbering.is_some(), sources.len() > 1);
+        let alone = !from_positions && !to_positions;
+        let special = self.tuning.special.filter(|_| alone);
+        let special = special.and_then(|of| of(builder, group, &pool, numbering.as_ref()));
+        let whole = u64::from(result_base).is_multiple_of(builder.per_word());
+        let tile = self.tile(group).filter(|_| alone && whole);
+        let numbering = numbering.unwrap_or(Numbering::zeroed());
+        let block = builder.block();
+        if let Some(special) = special {
+            push_special(&mut self.builder, purpose, special, sources, results)
+        } else if let Some(tile) = tile {
+            let pool = self.params(&tile.group, base, result_base)?;
+            let (tiles, groups) = tile.params(builder);
+            let params = &TileParams { pool, numbering, tiles };
+            let shader = builder.shader(&TILE).with("indices", indices);
+            self.builder.push_groups(New { purpose, shader, params, sources, results }, groups)
+        } else if !indices && group.inner.is_multiple_of(block) && !group.is_sparse() {
+            let [low, high] = self.empty.map(u64::from);
+            // What is multiplied by this is repeated every so many bits.
+            let often = u64::MAX / (u64::MAX >> (64 - 8 * builder.item()));
+            let empty = (high << 32 | low).wrapping_mul(often);
+            let params = &BlockParams {
+                pool,
+                empty_block: [empty, empty >> 32, empty, empty >> 32].map(|word| word as u32),
+                by_line_blocks: divisor(group.line_results() / block),
+                by_blocks: divisor(group.inner / block),
+            };
+            let invocations = group.results() / block;
+            let shader = builder.shader(&BLOCKS);
+            self.builder.push(New { purpose, shader, params, sources, results }, invocations)
+        } else {
+            // An output vector each.
+            let vector = if builder.item() == 8 { 2 } else { 4 };
+            let skipped = u64::from(result_base) % vector;
+            // Whether the results of a vector lie in one line, and so do their elements.
+            let contiguous = group.line_results().is_multiple_of(vector) && skipped == 0;
+            let contiguous = contiguous && group.inner == 1 && group.axes[2].stride == 1;
+            let shader = builder.shader(&GATHER).with("contiguous", contiguous && !indices);
+            let shader = shader.with("indices", indices).with("from_positions", from_positions);
+            let shader = shader.with("to_positions", to_positions);
+            let gather = Gather {
+                sparse: group.is_sparse().into(),
+                padding: [0; 3],
+                by_inner: divisor(group.inner),
+                by_dilation: group.axes.map(|axis| divisor(axis.dilation)),
+            };
+            let params = &GatherParams { pool, numbering, gather };
+            let invocations = (skipped + group.results()).div_ceil(vector);
+            self.builder.push(New { purpose, shader, params, sources, results }, invocations)
+        }
+    }
+
+    /// What the parameters of all kernels begin with.
+    fn params(&self, group: &Group, base: u32, result_base: u32) -> Result<Params> {
+        let windows = Windows::new(group, group.results(), base)?;
+        let [empty_low, empty_high] = self.empty;
+        let (ranking, padding) = (self.builder.ranking, [0; 3]);
+        Ok(Params { ranking, empty_low, empty_high, result_base, padding, windows })
+    }
+}
+
+/// Adds a launch that a special kernel has.
+pub(crate) fn push_special(
+    builder: &mut Builder<'_>,
+    purpose: &'static str,
+    special: SpecialLaunch,
+    sources: Vec<Range>,
+    results: Vec<Range>,
+) -> Result<()> {
+    let SpecialLaunch { shader, params, invocations } = special;
+    let groups = invocations.div_ceil(builder.workgroup());
+    builder.push_words(New { purpose, shader, params: &params[..], sources, results }, groups)
+}
