@@ -119,14 +119,17 @@ fn choose(
 
 /// How the lines of a group are cut into strips, and the invocations that slide along them.
 fn strips(builder: &Builder<'_>, group: &Group, window: &SlidingWindow) -> (Strips, u64) {
-    let lines = group.results() / group.line_results();
+    // Groups that are asked about may be far larger than what is launched.
+    let [first, before, axis] = &group.axes;
+    let lines = group.outer.saturating_mul(first.outputs).saturating_mul(before.outputs);
     let beside = (group.inner / builder.block() / window.beside() as u64).max(1);
     let per_position = window.per_position(builder.item() as usize) as u64;
-    let line_steps = group.axes[2].outputs.div_ceil(per_position);
-    let own_steps = (line_steps * lines * beside / INVOCATIONS).clamp(1, STEPS);
+    let line_steps = axis.outputs.div_ceil(per_position);
+    let all_steps = line_steps.saturating_mul(lines).saturating_mul(beside);
+    let own_steps = (all_steps / INVOCATIONS).clamp(1, STEPS);
     let steps = own_steps.min(line_steps);
     let (per_line, per_invocation) = (line_steps.div_ceil(steps), own_steps / steps);
-    let count = lines * per_line;
+    let count = lines.saturating_mul(per_line);
     let strips = Strips {
         count: count as u32,
         per_line: per_line as u32,
@@ -135,7 +138,7 @@ fn strips(builder: &Builder<'_>, group: &Group, window: &SlidingWindow) -> (Stri
         by_per_line: divisor(per_line),
         by_inner: divisor(beside),
     };
-    (strips, count.div_ceil(per_invocation) * beside)
+    (strips, count.div_ceil(per_invocation).saturating_mul(beside))
 }
 
 #[cfg(test)]
