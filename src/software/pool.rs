@@ -51,7 +51,7 @@ fn launch(
     let max_reads = if numbering.is_some() { MAX_READS / 2 } else { MAX_READS };
     let (window, [unaligned_source, unaligned_result]) = choose(builder, group, params, max_reads)?;
     let finds = builder.item() == 4 && !unaligned_source;
-    if !numbering.is_none_or(|numbering| finds && numbering.are_distances()) {
+    if numbering.is_some_and(|numbering| !finds || !numbering.are_distances()) {
         return None;
     }
     let (strips, invocations) = strips(builder, group, &window);
