@@ -1,39 +1,58 @@
-// Maxima of windows where the inner axis is whole blocks (16 bytes). The CPU kernel is in
-// src/pool/cpu/.
-import package::common::block::acc_pack;
-import package::common::element::kernel_ranking;
+// Maxima of windows where the inner axis is whole blocks (16 bytes): an invocation owns a block of
+// results, reads blocks and writes it. The CPU kernel is in src/pool/cpu/.
+import package::common::block::{Acc, BLOCK, acc_add_by, acc_pack};
+import package::common::divide::quotient;
+import package::common::element::{element_words, kernel_ranking};
 import package::common::invocation::{Invocation, invocation_number};
-import package::pool::block_windows::{Sum, add_block, block_pitch, number_of, place_of};
-import package::pool::block_windows::store_block;
-import package::pool::windows::{has_element_by, tap_offset_by};
+import package::common::source::source_block;
+import package::pool::windows::{has_element_by, tap_offset_by, window_start};
 import generated::{WORKGROUP, params};
+
+@group(0) @binding(2) var<storage, read_write> result: array<vec4<u32>>;
 
 @compute @workgroup_size(WORKGROUP)
 fn main(at: Invocation) {
-    let number = number_of(invocation_number(at));
-    let place = place_of(number, number.along);
-    if !place.wanted {
+    // Blocks of results are numbered over [lines, windows of axis 2, blocks of the inner axis].
+    let number = invocation_number(at);
+    if number >= params.windows.outputs / BLOCK {
         return;
     }
+    let line = quotient(number, params.by_line_blocks);
+    let in_line = number - line * params.by_line_blocks.x;
+    let window = quotient(in_line, params.by_blocks);
+    let rest = quotient(line, params.windows.by_axis1);
+    let outer = quotient(rest, params.windows.by_axis0);
+    let first0 = window_start(0u, rest - outer * params.windows.by_axis0.x);
+    let first1 = window_start(1u, line - rest * params.windows.by_axis1.x);
+    let first2 = window_start(2u, window);
+    // The block of the source's element 0 of all three axes.
+    let origin = (params.windows.base + outer * params.windows.outer_pitch) / BLOCK
+        + in_line - window * params.by_blocks.x;
     let ranking = kernel_ranking();
     let axis0 = params.windows.axes[0];
     let axis1 = params.windows.axes[1];
     let axis2 = params.windows.axes[2];
-    var sum: Sum;
+    var acc: Acc;
+    // Whether the window has an element at all.
+    var some = false;
     for (var j0 = 0u; j0 < axis0.taps; j0++) {
-        let at0 = place.first0 + tap_offset_by(axis0, j0);
+        let at0 = first0 + tap_offset_by(axis0, j0);
         let inside0 = has_element_by(axis0, at0);
-        let block0 = place.origin + u32(at0) * block_pitch(axis0);
+        let block0 = origin + u32(at0) * (axis0.pitch / BLOCK);
         for (var j1 = 0u; j1 < axis1.taps; j1++) {
-            let at1 = place.first1 + tap_offset_by(axis1, j1);
+            let at1 = first1 + tap_offset_by(axis1, j1);
             let inside01 = inside0 && has_element_by(axis1, at1);
-            let block01 = block0 + u32(at1) * block_pitch(axis1);
+            let block01 = block0 + u32(at1) * (axis1.pitch / BLOCK);
             for (var j2 = 0u; j2 < axis2.taps; j2++) {
-                let at2 = place.first2 + tap_offset_by(axis2, j2);
-                let block = block01 + u32(at2) * block_pitch(axis2);
-                sum = add_block(sum, block, inside01 && has_element_by(axis2, at2), ranking);
+                let at2 = first2 + tap_offset_by(axis2, j2);
+                if inside01 && has_element_by(axis2, at2) {
+                    let block = block01 + u32(at2) * (axis2.pitch / BLOCK);
+                    acc = acc_add_by(acc, source_block(block), ranking);
+                    some = true;
+                }
             }
         }
     }
-    store_block(place.target_block, acc_pack(sum.acc), sum.some);
+    let keys = select(params.empty_block, acc_pack(acc), some);
+    result[params.result_base / BLOCK + number] = element_words(keys);
 }

@@ -16,6 +16,7 @@ import package::common::element::{element_key, element_words};
 import package::common::invocation::{Invocation, invocation_number};
 import package::common::key::key_rank;
 import package::common::source::{source_block, source_word};
+import package::common::vector::vector_rank;
 import package::pool::gather::NONE;
 import package::pool::windows::{has_element, tap_offset, window_start};
 import generated::{BREADTH, Held, PER_POSITION, SHIFT, STRIDE, WORKGROUP};
@@ -30,15 +31,9 @@ import generated::{add_position, begin_strip, move_on, params, rows_of, store_wi
 @if(!wide) alias Index = u32;
 
 // Lines of the source: what they have in positions, or words if they are unaligned; and from one
-// position to the next, in blocks. (Here and below: drivers do not take it out of loops.)
-struct SourceLines {
-    length: u32,
-    pitch: u32,
-}
-
-// Lines of results: what they have in words, if they are unaligned; and from one step to the next,
-// in blocks.
-struct ResultLines {
+// position to the next, in blocks. Lines of results: what they have in words or blocks, and from one
+// step to the next, in blocks. (Here and below: drivers do not take it out of loops.)
+struct Lines {
     length: u32,
     pitch: u32,
 }
@@ -58,11 +53,9 @@ fn slide(invocation: u32) {
     }
     let end = min(begin + params.strips.per_invocation, params.strips.count);
     let steps = (params.windows.axes[2].outputs + PER_POSITION - 1u) / PER_POSITION;
-    let source_lines = SourceLines(
-        source_length(),
-        params.windows.axes[2].pitch * PER_POSITION / BLOCK,
-    );
-    let result_lines = ResultLines(result_length(), max(params.windows.inner / BLOCK, 1u));
+    let source_lines = Lines(source_length(), params.windows.axes[2].pitch * PER_POSITION / BLOCK);
+    let line_results = params.windows.by_line.x;
+    let result_lines = Lines(result_place(line_results), max(params.windows.inner / BLOCK, 1u));
     for (var i = begin; i < end; i++) {
         let line = quotient(i, params.strips.by_per_line);
         let rest = quotient(line, params.windows.by_axis1);
@@ -74,7 +67,7 @@ fn slide(invocation: u32) {
         let first = (i - line * params.strips.per_line) * params.strips.steps;
         let last = min(first + params.strips.steps, steps);
         var at = (window_start(2u, first * PER_POSITION) - SHIFT) / i32(PER_POSITION);
-        let line_result = first_result(line) + inner;
+        let line_result = result_place(params.result_base + line * line_results) + inner;
         var held = Held();
         begin_strip(&held, rows, source_lines, at);
         for (var step = first; step < last; step++) {
@@ -95,10 +88,23 @@ fn row(origin: u32, first0: i32, first1: i32, tap0: u32, tap1: u32) -> Row {
     return Row(origin + select(0u, at, inside), inside);
 }
 
-// Where an element of the source is: the number of its block.
-@if(!unaligned_source)
+// Words that PER_WORD elements take: 2 for elements of 64 bits, else 1.
+const ITEM_WORDS: u32 = 4u * PER_WORD / BLOCK;
+
+// Words by which the source and the result are read and written: those of a block, or one where
+// lines begin and end with words, but not with blocks.
+@if(!unaligned_source) const SOURCE_UNIT: u32 = 4u;
+@if(unaligned_source) const SOURCE_UNIT: u32 = 1u;
+@if(!unaligned_result) const RESULT_UNIT: u32 = 4u;
+@if(unaligned_result) const RESULT_UNIT: u32 = 1u;
+
+// Where an element is: the number of its block or word.
 fn source_place(element: u32) -> u32 {
-    return element / BLOCK;
+    return element / PER_WORD * ITEM_WORDS / SOURCE_UNIT;
+}
+
+fn result_place(element: u32) -> u32 {
+    return element / PER_WORD * ITEM_WORDS / RESULT_UNIT;
 }
 
 @if(!unaligned_source)
@@ -106,31 +112,22 @@ fn source_length() -> u32 {
     return params.windows.axes[2].size / PER_POSITION;
 }
 
-// The keys at a position of a row; 0 where there are none. `beside` is the number of the block
-// there.
-@if(!unaligned_source)
-fn row_keys(row: Row, lines: SourceLines, at: i32, beside: u32) -> vec4<u32> {
-    let inside = row.inside && u32(at) < lines.length;
-    let block = row.at + select(0u, u32(at) * lines.pitch + beside, inside);
-    return element_key(source_block(block)) & vec4<u32>(select(0u, 0xffffffffu, inside));
-}
-
-// Words that PER_WORD elements take: 2 for elements of 64 bits, else 1.
-const ITEM_WORDS: u32 = 4u * PER_WORD / BLOCK;
-
-// Lines that begin and end with words, but not with blocks: the number of the word.
-@if(unaligned_source)
-fn source_place(element: u32) -> u32 {
-    return element / PER_WORD * ITEM_WORDS;
-}
-
 @if(unaligned_source)
 fn source_length() -> u32 {
     return source_place(params.windows.axes[2].size);
 }
 
+// The keys at a position of a row; 0 where there are none. `beside` is the number of the block
+// there.
+@if(!unaligned_source)
+fn row_keys(row: Row, lines: Lines, at: i32, beside: u32) -> vec4<u32> {
+    let inside = row.inside && u32(at) < lines.length;
+    let block = row.at + select(0u, u32(at) * lines.pitch + beside, inside);
+    return element_key(source_block(block)) & vec4<u32>(select(0u, 0xffffffffu, inside));
+}
+
 @if(unaligned_source)
-fn row_keys(row: Row, lines: SourceLines, at: i32, beside: u32) -> vec4<u32> {
+fn row_keys(row: Row, lines: Lines, at: i32, beside: u32) -> vec4<u32> {
     let word = vec4<i32>(at * 4) + vec4<i32>(0, 1, 2, 3);
     let inside = vec4<bool>(row.inside) & (vec4<u32>(word) < vec4<u32>(lines.length));
     let place = vec4<u32>(row.at) + select(vec4<u32>(0u), vec4<u32>(word), inside);
@@ -143,39 +140,17 @@ fn row_keys(row: Row, lines: SourceLines, at: i32, beside: u32) -> vec4<u32> {
     return select(vec4<u32>(0u), element_key(words), inside);
 }
 
-// Where the first result of a line goes: the number of its block.
-@if(!unaligned_result)
-fn first_result(line: u32) -> u32 {
-    return (params.result_base + line * params.windows.by_line.x) / BLOCK;
-}
-
-@if(!unaligned_result)
-fn result_length() -> u32 {
-    return 0u;
-}
-
-// Lines of results that begin and end with words, but not with blocks: the number of the word.
-@if(unaligned_result)
-fn first_result(line: u32) -> u32 {
-    return (params.result_base + line * params.windows.by_line.x) / PER_WORD * ITEM_WORDS;
-}
-
-@if(unaligned_result)
-fn result_length() -> u32 {
-    return params.windows.by_line.x / PER_WORD * ITEM_WORDS;
-}
-
 // Stores the packed keys of a step of a line.
-@if(!indices && !unaligned_result)
-fn store_step(line: u32, lines: ResultLines, step: u32, keys: vec4<u32>) {
+@if(!unaligned_result)
+fn store_keys(line: u32, lines: Lines, step: u32, keys: vec4<u32>) {
     result[line + step * lines.pitch] = element_words(keys);
 }
 
 // The last step of a line may have fewer than four words.
-@if(!indices && unaligned_result)
-fn store_step(line: u32, lines: ResultLines, step: u32, keys: vec4<u32>) {
+@if(unaligned_result)
+fn store_keys(line: u32, lines: Lines, step: u32, keys: vec4<u32>) {
     let at = line + step * 4u;
-    let left = lines.length - step * 4u;
+    let left = words_left(lines, step);
     let words = element_words(keys);
     result[at] = words.x;
     if left > 1u {
@@ -187,6 +162,53 @@ fn store_step(line: u32, lines: ResultLines, step: u32, keys: vec4<u32>) {
     if left > 3u {
         result[at + 3u] = words.w;
     }
+}
+
+// The words of a line from a step on; of whole blocks those of one.
+@if(!unaligned_result)
+fn words_left(lines: Lines, step: u32) -> u32 {
+    return 4u;
+}
+
+@if(unaligned_result)
+fn words_left(lines: Lines, step: u32) -> u32 {
+    return lines.length - step * 4u;
+}
+
+@if(!indices)
+fn store_step(line: u32, lines: Lines, step: u32, keys: vec4<u32>) {
+    store_keys(line, lines, step, keys);
+}
+
+// Elements, which are words, and indices.
+@if(indices)
+fn store_step(line: u32, lines: Lines, step: u32, found: Candidates) {
+    store_keys(line, lines, step, found.keys);
+    let at = line * RESULT_UNIT + step * lines.pitch * 4u;
+    let left = words_left(lines, step);
+    let first = params.numbering.index_base + at - params.result_base;
+    indices[first] = index_of(found.at.x);
+    if left > 1u {
+        indices[first + 1u] = index_of(found.at.y);
+    }
+    if left > 2u {
+        indices[first + 2u] = index_of(found.at.z);
+    }
+    if left > 3u {
+        indices[first + 3u] = index_of(found.at.w);
+    }
+}
+
+@if(wide)
+fn index_of(at: u32) -> Index {
+    let offset_low = params.numbering.offset_low;
+    let low = offset_low + (at - params.numbering.plane_base);
+    return vec2<u32>(low, params.numbering.offset_high + select(0u, 1u, low < offset_low));
+}
+
+@if(!wide)
+fn index_of(at: u32) -> Index {
+    return params.numbering.offset_low + (at - params.numbering.plane_base);
 }
 
 // Four keys, and the positions in the source that they are at.
@@ -201,7 +223,7 @@ struct Candidate {
 }
 
 // The keys at a position of a row, as `row_keys` gives them.
-fn candidates(row: Row, lines: SourceLines, at: i32, beside: u32) -> Candidates {
+fn candidates(row: Row, lines: Lines, at: i32, beside: u32) -> Candidates {
     let inside = row.inside && u32(at) < lines.length;
     let first = (row.at + u32(at) * lines.pitch + beside) * BLOCK;
     let positions = vec4<u32>(first) + vec4<u32>(0u, 1u, 2u, 3u);
@@ -218,8 +240,8 @@ fn together(a: Candidate, b: Candidate, c: Candidate, d: Candidate) -> Candidate
 }
 
 fn better_each(a: Candidates, b: Candidates) -> Candidates {
-    let ra = ranks(a.keys);
-    let rb = ranks(b.keys);
+    let ra = vector_rank(a.keys);
+    let rb = vector_rank(b.keys);
     let above = (rb > ra) | ((rb == ra) & (b.at < a.at));
     return Candidates(select(a.keys, b.keys, above), select(a.at, b.at, above));
 }
@@ -229,74 +251,6 @@ fn better(a: Candidate, b: Candidate) -> Candidate {
     let rb = key_rank(b.key);
     let above = rb > ra || (rb == ra && b.at < a.at);
     return Candidate(select(a.key, b.key, above), select(a.at, b.at, above));
-}
-
-fn ranks(keys: vec4<u32>) -> vec4<u32> {
-    return vec4<u32>(key_rank(keys.x), key_rank(keys.y), key_rank(keys.z), key_rank(keys.w));
-}
-
-// Stores a step of a line, elements and indices.
-@if(indices && !unaligned_result)
-fn store_step(line: u32, lines: ResultLines, step: u32, found: Candidates) {
-    let block = line + step * lines.pitch;
-    result[block] = element_words(found.keys);
-    let first = params.numbering.index_base + block * BLOCK - params.result_base;
-    let index = indices_of(found.at);
-    indices[first] = index.x;
-    indices[first + 1u] = index.y;
-    indices[first + 2u] = index.z;
-    indices[first + 3u] = index.w;
-}
-
-// The last step of a line may have fewer than four.
-@if(indices && unaligned_result)
-fn store_step(line: u32, lines: ResultLines, step: u32, found: Candidates) {
-    let at = line + step * 4u;
-    let left = lines.length - step * 4u;
-    let words = element_words(found.keys);
-    let first = params.numbering.index_base + at - params.result_base;
-    let index = indices_of(found.at);
-    result[at] = words.x;
-    indices[first] = index.x;
-    if left > 1u {
-        result[at + 1u] = words.y;
-        indices[first + 1u] = index.y;
-    }
-    if left > 2u {
-        result[at + 2u] = words.z;
-        indices[first + 2u] = index.z;
-    }
-    if left > 3u {
-        result[at + 3u] = words.w;
-        indices[first + 3u] = index.w;
-    }
-}
-
-struct FourIndices {
-    x: Index,
-    y: Index,
-    z: Index,
-    w: Index,
-}
-
-@if(wide)
-fn indices_of(at: vec4<u32>) -> FourIndices {
-    let offset_low = params.numbering.offset_low;
-    let low = offset_low + (at - params.numbering.plane_base);
-    let carry = select(vec4<u32>(0u), vec4<u32>(1u), low < vec4<u32>(offset_low));
-    let high = params.numbering.offset_high + carry;
-    return FourIndices(
-        vec2<u32>(low.x, high.x),
-        vec2<u32>(low.y, high.y),
-        vec2<u32>(low.z, high.z),
-        vec2<u32>(low.w, high.w),
-    );
-}
-
-@if(!wide)
-fn indices_of(at: vec4<u32>) -> FourIndices {
-    let low = params.numbering.offset_low + (at - params.numbering.plane_base);
-    return FourIndices(low.x, low.y, low.z, low.w);
 }
 
 @compute @workgroup_size(WORKGROUP)

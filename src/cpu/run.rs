@@ -29,16 +29,14 @@ impl Kept {
 
     /// Takes out the oldest buffers if there are more than may be kept.
     fn shrink(&mut self) -> Vec<Words> {
-        let mut sum = self.buffers.iter().map(|buffer| buffer.len()).sum::<usize>();
+        let needed = self.needed.iter().copied().max().unwrap_or(0).max(Self::MAX);
+        let mut sum: usize = self.buffers.iter().map(|buffer| buffer.len()).sum();
         let mut freed = Vec::new();
-        if sum > Self::MAX {
-            let max = self.needed.iter().fold(Self::MAX, |max, &needed| max.max(needed));
-            while sum > max
-                && let Some(oldest) = self.buffers.pop_front()
-            {
-                sum -= oldest.len();
-                freed.push(oldest);
-            }
+        while sum > needed
+            && let Some(oldest) = self.buffers.pop_front()
+        {
+            sum -= oldest.len();
+            freed.push(oldest);
         }
         freed
     }

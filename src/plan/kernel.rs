@@ -74,7 +74,7 @@ pub(crate) type Attributes = [u8; 16];
 
 /// What a launch binds on the CPU.
 pub(crate) struct Call<'a, 'b> {
-    params: &'a [u32],
+    pub(crate) params: &'a [u32],
     /// The sources' bytes, in the order of the bindings.
     pub sources: &'a [&'a [u8]],
     /// The results' bytes.

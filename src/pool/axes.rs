@@ -4,6 +4,9 @@ use super::windows::Window;
 use crate::error::{Error, Result};
 use crate::plan::MAX_ELEMENTS;
 
+/// What an error says of positions that do not fit 32 bits.
+pub(super) const POSITION: &str = "a window's position in its axis";
+
 /// Launches that a group may be cut into.
 const MAX_PIECES: u128 = 1 << 16;
 
@@ -47,14 +50,11 @@ impl Axis {
         if window.output == 1 {
             // Of the only window, what lies in the padding can be left out.
             stride = 1;
-            let from = if start < 0 { (-start + dilation - 1) / dilation } else { 0 };
-            let to = if start < size { (size - 1 - start) / dilation + 1 } else { 0 };
-            let to = to.min(taps.into());
-            if from < to {
-                start += from * dilation;
-                taps = (to - from) as u64;
-            } else {
-                (start, taps) = (size, 1);
+            let inside = window.trim(&(0..1), &(0..taps));
+            taps = inside.end - inside.start;
+            start += i128::from(inside.start) * dilation;
+            if !(0..size).contains(&start) {
+                start = size;
             }
         }
         let dilation = if taps == 1 { 1 } else { window.dilation };
@@ -62,7 +62,8 @@ impl Axis {
         let last = start + i128::from(window.output - 1) * i128::from(stride) + reach as i128;
         let needed = last.max(-start).max(reach as i128).max(stride.into());
         if reach > i32::MAX as u128 || needed > i128::from(i32::MAX) {
-            return Err(positions(u64::try_from(needed.max(reach as i128)).unwrap_or(u64::MAX)));
+            let needed = u64::try_from(needed.max(reach as i128)).unwrap_or(u64::MAX);
+            return Err(positions(POSITION, needed));
         }
         Ok(Self {
             size: window.input,
@@ -172,13 +173,9 @@ impl Axis {
     }
 }
 
-pub(super) fn positions(needed: u64) -> Error {
-    Error::OverLimit {
-        what: "a window's position in its axis",
-        needed,
-        limit: "32-bit position",
-        allowed: i32::MAX as u64,
-    }
+/// The error of what needs positions of more than 32 bits.
+pub(super) fn positions(what: &'static str, needed: u64) -> Error {
+    Error::OverLimit { what, needed, limit: "32-bit position", allowed: i32::MAX as u64 }
 }
 
 /// # Errors
@@ -187,10 +184,7 @@ pub(super) fn few_enough(pieces: u128) -> Result<()> {
     if pieces <= MAX_PIECES {
         return Ok(());
     }
-    Err(Error::OverLimit {
-        what: "a pooling, a binding at a time,",
-        needed: u64::try_from(pieces).unwrap_or(u64::MAX),
-        limit: "launches",
-        allowed: MAX_PIECES as u64,
-    })
+    let (what, needed) =
+        ("a pooling, a binding at a time,", u64::try_from(pieces).unwrap_or(u64::MAX));
+    Err(Error::OverLimit { what, needed, limit: "launches", allowed: MAX_PIECES as u64 })
 }

@@ -1,34 +1,14 @@
 //! Which axes launches take together, and how long windows are made of shorter ones.
 
+use bytemuck::Zeroable;
+
 use super::axes::Axis;
 use super::groups::Group;
+use super::launch::Planner;
+use super::params::Params;
 use super::tile::Tile;
-use super::tuning::Tuning;
-use crate::plan::{Builder, gcd};
 
-/// Windows that an invocation of `shaders/pool/register_tile.wgsl` computes; its text is written
-/// for as many.
-const TILE: u64 = 8;
-
-/// What decides about the launches of a pooling.
-#[derive(Clone, Copy)]
-pub(super) struct Grouping<'a> {
-    pub builder: &'a Builder<'a>,
-    pub tuning: &'a Tuning,
-    /// Whether positions are wanted.
-    pub indices: bool,
-}
-
-/// The register tiles along an axis.
-pub(super) struct Tiles {
-    pub count: u64,
-    /// From one window of a tile to the next, in windows.
-    pub spacing: u64,
-    /// The same in taps.
-    pub shift: u64,
-}
-
-impl Grouping<'_> {
+impl Planner<'_> {
     /// The launches over neighbouring axes, the first of which is the outermost.
     pub(super) fn groups(&self, mut axes: Vec<Axis>) -> Vec<Group> {
         let mut groups = Vec::new();
@@ -72,47 +52,50 @@ impl Grouping<'_> {
     /// The axes that come next: as many as may be taken together, and of these
     /// the ones that leave least.
     fn next(&self, axes: &[Axis]) -> (usize, usize) {
-        let mut best: Option<(usize, f64, usize, usize)> = None;
-        for first in 0..axes.len() {
-            for last in first..axes.len().min(first + 3) {
-                let taken = &axes[first..=last];
-                let ends = [first, last].iter().all(|&i| !axes[i].is_plain());
-                if !ends || !self.together(axes, first, last) {
-                    continue;
-                }
-                let count = taken.iter().filter(|a| !a.is_plain()).count();
-                let left: f64 = taken.iter().map(|a| a.outputs as f64 / a.size as f64).product();
-                if best.is_none_or(|(n, l, ..)| count > n || (count == n && left <= l)) {
-                    best = Some((count, left, first, last));
-                }
-            }
-        }
+        let ends = (0..axes.len()).flat_map(|i| (i..axes.len().min(i + 3)).map(move |j| (i, j)));
+        let ends = ends.filter(|&(first, last)| {
+            !axes[first].is_plain() && !axes[last].is_plain() && self.together(axes, first, last)
+        });
+        let left = |&(first, last): &(usize, usize)| {
+            let taken = axes[first..=last].iter();
+            let left: f64 = taken.clone().map(|a| a.outputs as f64 / a.size as f64).product();
+            (taken.filter(|a| !a.is_plain()).count(), left)
+        };
+        let ends = ends.max_by(|a, b| {
+            let (a, b) = (left(a), left(b));
+            a.0.cmp(&b.0).then(b.1.total_cmp(&a.1))
+        });
         // Nothing but plain axes: each element is its window.
-        best.map_or((0, 0), |(_, _, first, last)| (first, last))
+        ends.unwrap_or((0, 0))
     }
 
     /// Whether one launch may take these axes together.
     fn together(&self, axes: &[Axis], first: usize, last: usize) -> bool {
-        if first == last || self.is_special(&self.group(axes, first, last)) {
+        let group = self.group(axes, first, last);
+        if first == last || self.is_special(&group) {
             return true;
         }
-        let taken = &axes[first..=last];
-        let taps = taken.iter().try_fold(1u64, |taps, a| taps.checked_mul(a.taps));
-        let max_taps = match self.tile(&self.group(axes, first, last)) {
-            Some(_) => self.tuning.max_tile_taps,
-            None => self.tuning.max_fused_taps,
-        };
-        let max_taps = max_taps.min(self.builder.max_iterations());
+        let max_taps = self.taps_at_once(&group, self.tuning.max_fused_taps);
         let inner = axes[last + 1..].iter().map(|a| a.size).product();
-        let few =
-            || taps.is_some_and(|taps| taps <= max_taps) || self.together_on_cpu(taken, inner);
-        !self.is_special(&self.group(axes, last, last)) && few()
+        !self.is_special(&self.group(axes, last, last))
+            && (group.taps().is_some_and(|taps| taps <= max_taps)
+                || self.together_on_cpu(&axes[first..=last], inner))
+    }
+
+    /// Taps of a window that a launch of a group visits one by one: any that a special kernel has,
+    /// those of tiles, or else `untiled`.
+    fn taps_at_once(&self, group: &Group, untiled: u64) -> u64 {
+        if self.is_special(group) {
+            return u64::MAX;
+        }
+        let taps = self.tile(group).map_or(untiled, |_| self.tuning.max_tile_taps);
+        taps.min(self.builder.max_iterations())
     }
 
     /// Whether a special kernel has the maxima of a group.
     fn is_special(&self, group: &Group) -> bool {
         let special = self.tuning.special.filter(|_| !self.indices);
-        special.is_some_and(|special| (special.fits)(self.builder, group))
+        special.is_some_and(|of| of(&self.builder, group, &Params::zeroed(), None).is_some())
     }
 
     /// Whether the CPU kernel makes the windows of two axes together.
@@ -133,21 +116,18 @@ impl Grouping<'_> {
         let alone = group.axes[..2].iter().all(|a| a.taps == 1);
         loop {
             let axis = group.axes[2];
-            let max_taps = self.max_taps(&group);
+            let index_taps = if self.indices { self.tuning.max_index_taps } else { u64::MAX };
+            let max_taps = self.tuning.max_taps.max(2).min(index_taps);
+            let max_taps = self.taps_at_once(&group, max_taps);
             // Beyond the axis's size a window has one element at most.
             if !alone || axis.taps <= max_taps || axis.dilation > axis.size {
                 groups.push(group);
                 return;
             }
             // The fewest stages, of about as many taps each.
-            let mut stages = 1u32;
-            while max_taps.saturating_pow(stages) < axis.taps {
-                stages += 1;
-            }
-            let mut taps = 2;
-            while u64::pow(taps, stages) < axis.taps {
-                taps += 1;
-            }
+            let enough = |taps: u64, stages: u32| taps.saturating_pow(stages) >= axis.taps;
+            let stages = (1..64).find(|&stages| enough(max_taps, stages)).unwrap_or(64);
+            let taps = (2..max_taps).find(|&taps| enough(taps, stages)).unwrap_or(max_taps);
             if self.is_cheaper_at_once(&axis, taps, stages) {
                 groups.push(group);
                 return;
@@ -162,21 +142,6 @@ impl Grouping<'_> {
         }
     }
 
-    /// Taps along its last axis that a launch of a group visits one by one.
-    fn max_taps(&self, group: &Group) -> u64 {
-        if self.is_special(group) {
-            return group.axes[2].taps;
-        }
-        let max_taps = self.tuning.max_taps.max(2);
-        let max_taps = match (self.indices, self.tile(group), self.register_tiles(group)) {
-            (_, Some(_), _) => self.tuning.max_tile_taps,
-            (true, None, _) => max_taps.min(self.tuning.max_index_taps),
-            (false, None, Some(_)) => max_taps * self.tuning.tile_factor,
-            (false, None, None) => max_taps,
-        };
-        max_taps.min(self.builder.max_iterations())
-    }
-
     /// Whether windows hardly overlap, so that making them in stages of so many taps costs more
     /// than to visit all taps.
     fn is_cheaper_at_once(&self, axis: &Axis, taps: u64, stages: u32) -> bool {
@@ -188,36 +153,10 @@ impl Grouping<'_> {
         axis.taps <= max_taps && axis.outputs * axis.taps * loop_cost <= staged
     }
 
-    /// Whether blocks can be read along the inner axis of a group.
-    pub(super) fn in_blocks(&self, group: &Group) -> bool {
-        group.inner > 1 && group.inner.is_multiple_of(self.builder.block())
-    }
-
     /// The tiles in workgroup memory of a group, if its windows are made of such.
     pub(super) fn tile(&self, group: &Group) -> Option<Tile> {
-        let taps = group.axes.iter().try_fold(1u64, |taps, axis| taps.checked_mul(axis.taps))?;
         // Windows of one element share nothing.
-        let few = (2..=self.tuning.max_tile_taps).contains(&taps);
-        few.then(|| Tile::new(self.builder, group))?
-    }
-
-    /// The register tiles of a group, if an invocation should compute several of its windows.
-    pub(super) fn register_tiles(&self, group: &Group) -> Option<Tiles> {
-        let axis = &group.axes[2];
-        let alone = group.axes[..2].iter().all(|a| a.taps == 1);
-        let common = gcd(axis.stride, axis.dilation);
-        let (spacing, shift) = (axis.dilation / common, axis.stride / common);
-        let overlap = (TILE - 1) * shift < axis.taps;
-        let iterations = axis.taps + 2 * (TILE - 1) * shift;
-        // The last of them may be idle; not most.
-        let filled = axis.outputs >= TILE * spacing;
-        let count = axis.outputs.div_ceil(TILE * spacing) * spacing;
-        (alone
-            && self.in_blocks(group)
-            && axis.is_even()
-            && overlap
-            && filled
-            && iterations <= self.builder.max_iterations())
-        .then_some(Tiles { count, spacing, shift })
+        let few = (2..=self.tuning.max_tile_taps).contains(&group.taps()?);
+        few.then(|| Tile::new(&self.builder, group))?
     }
 }

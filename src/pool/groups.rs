@@ -19,11 +19,9 @@ pub(crate) struct Group {
 #[derive(Clone, Debug)]
 pub(super) struct Piece {
     pub group: Group,
-    /// The first element that it may look at, and how many follow.
+    /// The first element that it may look at.
     pub first: u64,
-    pub elements: u64,
     pub first_result: u64,
-    pub results: u64,
 }
 
 impl Group {
@@ -31,6 +29,16 @@ impl Group {
     /// elements.
     pub(super) fn is_sparse(&self) -> bool {
         self.axes.iter().any(|a| a.taps > a.size.div_ceil(a.dilation) + 1 && a.taps > SPARSE)
+    }
+
+    /// Elements of a window; `None` if they are more than 64 bits count.
+    pub(super) fn taps(&self) -> Option<u64> {
+        self.axes.iter().try_fold(1u64, |taps, axis| taps.checked_mul(axis.taps))
+    }
+
+    /// Elements in all.
+    pub(crate) fn elements(&self) -> u64 {
+        self.outer * self.unit_elements()
     }
 
     /// Elements of one place along the outer axis.
@@ -66,21 +74,13 @@ impl Group {
         few_enough(larger.div_ceil(capacity.max(1).into()))?;
         let fit = (capacity / unit).min(capacity / unit_results);
         let mut pieces = Vec::new();
-        let mut done = 0;
-        while fit > 0 && done < self.outer {
-            let outer = fit.min(self.outer - done);
-            pieces.push(Piece {
-                group: Self { outer, ..self.clone() },
-                first: done * unit,
-                elements: outer * unit,
-                first_result: done * unit_results,
-                results: outer * unit_results,
-            });
-            done += outer;
+        if fit == 0 {
+            (0..self.outer).try_for_each(|outer| self.cut(outer, builder, &mut pieces))?;
+            return Ok(pieces);
         }
-        while done < self.outer {
-            self.cut(done, builder, &mut pieces)?;
-            done += 1;
+        for done in (0..self.outer).step_by(fit as usize) {
+            let group = Self { outer: fit.min(self.outer - done), ..self.clone() };
+            pieces.push(Piece { group, first: done * unit, first_result: done * unit_results });
         }
         Ok(pieces)
     }
@@ -107,9 +107,7 @@ impl Group {
             pieces.push(Piece {
                 group: Self { outer: 1, axes, inner: self.inner },
                 first: outer * self.unit_elements() + cut.first_element * pitch,
-                elements: cut.axis.size * pitch,
                 first_result: outer * self.unit_results() + cut.first_window * result_pitch,
-                results: cut.axis.outputs * result_pitch,
             });
         }
         Ok(())

@@ -1,26 +1,25 @@
 //! Pools whose positions are wanted: plane by plane, or in parts of a plane.
 
-use super::axes::{Axis, Cut};
+use bytemuck::Zeroable;
+
+use super::axes::{Axis, Cut, positions};
 use super::groups::Group;
-use super::launch::{Planner, gather_params, output_vectors, push_special};
-use super::params::{GatherParams, Numbering, TileParams};
+use super::launch::{Bindings, Planner};
+use super::params::Numbering;
 use super::windows::Window;
-use super::{GATHER, Indices, Order, TILE};
-use crate::error::{Error, Result};
-use crate::plan::{Builder, New, Region, divisor};
+use super::{Indices, Order};
+use crate::error::Result;
+use crate::plan::{Region, divisor};
 use crate::tensor::TensorDesc;
 
 /// How positions become indices.
 pub(super) struct IndexRules {
     /// Elements of a plane: of a batch and channel, or of a batch with its channels.
     plane: u64,
-    channels: u64,
     /// Where indices begin anew; 0: nowhere.
     modulus: u64,
-    /// The spatial axes in column-major order; none in row-major order.
-    columns: Vec<u32>,
-    /// Words of an index.
-    words: u64,
+    /// The rules as kernels know them, but for what depends on the launch.
+    numbering: Numbering,
 }
 
 /// What the launches of some planes, or of a part of one, are about.
@@ -30,23 +29,14 @@ struct Part {
     /// The first plane's first element, and how many results a plane has.
     plane_first: u64,
     plane_results: u32,
-    /// The first element that is looked at, and how many follow.
+    /// The first element that is looked at.
     first: u64,
-    elements: u64,
     first_result: u64,
-}
-
-/// What a launch reads and writes beside the elements: positions that an earlier launch has found,
-/// and where the positions go that it finds. The last launch writes elements and indices.
-#[derive(Clone, Copy)]
-struct Between {
-    earlier: Option<Region>,
-    later: Option<Region>,
 }
 
 impl IndexRules {
     /// # Errors
-    /// [`Error::OverLimit`] for planes whose positions do not fit 32 bits.
+    /// [`Error::OverLimit`](crate::Error::OverLimit) for planes whose positions do not fit 32 bits.
     pub(super) fn new(
         indices: &Indices,
         modulus: u64,
@@ -56,59 +46,48 @@ impl IndexRules {
     ) -> Result<Self> {
         let plane = input.len() as u64 / planes;
         if plane > i32::MAX as u64 {
-            return Err(Error::OverLimit {
-                what: "a plane whose positions are wanted",
-                needed: plane,
-                limit: "32-bit position",
-                allowed: i32::MAX as u64,
-            });
+            return Err(positions("a plane whose positions are wanted", plane));
         }
-        let columns = match indices.order {
-            Order::ColumnMajor => windows.iter().map(|w| w.input as u32).collect(),
-            Order::RowMajor => Vec::new(),
+        let modulus = if modulus == input.len() as u64 { 0 } else { modulus };
+        let channels = windows.iter().fold(plane, |rest, w| rest / w.input);
+        let mut numbering = Numbering {
+            index_words: indices.element_type.size() as u32 / 4,
+            modulus_low: modulus as u32,
+            modulus_high: (modulus >> 32) as u32,
+            plane_pitch: plane as u32,
+            channels: channels as u32,
+            by_channels: divisor(channels),
+            by_modulus: divisor(modulus.max(1)),
+            ..Numbering::zeroed()
         };
-        Ok(Self {
-            plane,
-            channels: windows.iter().fold(plane, |rest, w| rest / w.input),
-            modulus: if modulus == input.len() as u64 { 0 } else { modulus },
-            columns,
-            words: indices.element_type.size() as u64 / 4,
-        })
+        if indices.order == Order::ColumnMajor {
+            numbering.columns = windows.len() as u32;
+            let sizes = numbering.sizes.as_flattened_mut();
+            sizes.iter_mut().zip(windows).for_each(|(size, w)| *size = w.input as u32);
+        }
+        Ok(Self { plane, modulus, numbering })
     }
 
-    /// Whether indices are distances in memory.
-    fn are_distances(&self) -> bool {
-        self.modulus == 0 && self.columns.is_empty()
+    /// Bytes of an index.
+    fn bytes(&self) -> u64 {
+        4 * u64::from(self.numbering.index_words)
     }
 
     /// The rules as a kernel knows them, for a launch whose elements begin at `elements` in their
     /// binding, and whose indices begin at `index_base` in theirs.
     fn params(&self, part: &Part, elements: u32, index_base: u32) -> Numbering {
-        let offset = match self.modulus {
-            0 => part.plane_first,
-            modulus => part.plane_first % modulus,
-        };
-        let mut sizes = [[0; 4]; 2];
-        sizes.as_flattened_mut()[..self.columns.len()].copy_from_slice(&self.columns);
+        let offset = part.plane_first.checked_rem(self.modulus).unwrap_or(part.plane_first);
         Numbering {
-            index_words: self.words as u32,
             index_base,
             // A part of a plane begins behind the plane's first element, whose position may be
             // before the binding: distances wrap around to come out right.
             plane_base: elements.wrapping_sub((part.first - part.plane_first) as u32),
             offset_low: offset as u32,
             offset_high: (offset >> 32) as u32,
-            modulus_low: self.modulus as u32,
-            modulus_high: (self.modulus >> 32) as u32,
             plane_outputs: part.plane_results,
-            plane_pitch: self.plane as u32,
-            channels: self.channels as u32,
-            first_channel: (part.first_result % self.channels) as u32,
-            columns: self.columns.len() as u32,
-            sizes,
+            first_channel: (part.first_result % u64::from(self.numbering.channels)) as u32,
             by_plane: divisor(part.plane_results.into()),
-            by_channels: divisor(self.channels),
-            by_modulus: divisor(self.modulus.max(1)),
+            ..self.numbering
         }
     }
 }
@@ -116,106 +95,78 @@ impl IndexRules {
 impl Planner<'_> {
     /// The maxima and their indices, `results` of each.
     pub(super) fn indices(
-        &self,
-        builder: &mut Builder<'_>,
-        axes: &[Axis],
+        &mut self,
+        mut axes: Vec<Axis>,
         results: u64,
         rules: &IndexRules,
     ) -> Result<()> {
         let planes = axes[0].size;
-        let mut plane = axes.to_vec();
-        plane[0] = Axis::plain(1);
-        let groups = self.grouping(builder).groups(plane.clone());
+        axes[0] = Axis::plain(1);
         let plane_results = results / planes;
-        let capacity = builder.capacity(builder.item());
-        let result_capacity = builder.capacity(4 * rules.words).min(builder.capacity(4));
+        let groups = self.groups(axes.clone());
+        let capacity = self.builder.capacity(self.builder.item());
+        let result_capacity = self.builder.capacity(rules.bytes()).min(self.builder.capacity(4));
         // What a plane takes at most, on its way and in the end.
         let widest = groups.iter().map(Group::results).max().unwrap_or(1);
         let fit = (capacity / rules.plane).min(result_capacity.min(capacity) / widest);
-        if fit == 0 {
-            return self.cut_planes(builder, plane, planes, plane_results, rules);
-        }
-        let fit = fit.min(planes);
-        let between: Vec<Region> = groups[..groups.len() - 1]
-            .iter()
-            .map(|group| Region::all(builder.scratch_words(fit * group.results())))
-            .collect();
-        for first in (0..planes).step_by(fit as usize) {
-            let count = fit.min(planes - first);
-            let many = |group: &Group| Group { outer: group.outer * count, ..group.clone() };
-            let part = Part {
-                groups: groups.iter().map(many).collect(),
-                plane_first: first * rules.plane,
-                plane_results: plane_results as u32,
-                first: first * rules.plane,
-                elements: count * rules.plane,
-                first_result: first * plane_results,
-            };
-            self.launches(builder, &part, &between, rules)?;
-        }
-        Ok(())
-    }
-
-    /// Planes that are larger than a binding: one after the other, each in parts along its first
-    /// axis that take all launches by themselves.
-    fn cut_planes(
-        &self,
-        builder: &mut Builder<'_>,
-        plane: Vec<Axis>,
-        planes: u64,
-        plane_results: u64,
-        rules: &IndexRules,
-    ) -> Result<()> {
-        let parts = self.parts(builder, plane, rules)?;
+        // Planes that are larger than a binding come one after the other, each in parts along its
+        // first axis that take all launches by themselves.
+        let parts = match fit {
+            0 => self.parts(axes, rules)?,
+            _ => {
+                let (plane_first, first, first_result) = (0, 0, 0);
+                let plane_results = plane_results as u32;
+                vec![Part { groups, plane_first, plane_results, first, first_result }]
+            }
+        };
+        let at_once = fit.clamp(1, planes);
         let stages = parts.iter().map(|part| part.groups.len() - 1).max().unwrap_or(0);
         let between: Vec<Region> = (0..stages)
             .map(|i| {
                 let results = |part: &Part| part.groups.get(i).map_or(0, Group::results);
                 let words = parts.iter().map(results).max().unwrap_or(0);
-                Region::all(builder.scratch_words(words))
+                Region::all(self.builder.scratch_words(at_once * words))
             })
             .collect();
-        for i in 0..planes {
+        for plane in (0..planes).step_by(at_once as usize) {
+            let count = at_once.min(planes - plane);
+            let many = |group: &Group| Group { outer: group.outer * count, ..group.clone() };
             for part in &parts {
                 let part = Part {
-                    groups: part.groups.clone(),
-                    plane_first: i * rules.plane,
-                    first: i * rules.plane + part.first,
-                    first_result: i * plane_results + part.first_result,
+                    groups: part.groups.iter().map(many).collect(),
+                    plane_first: plane * rules.plane,
+                    first: plane * rules.plane + part.first,
+                    first_result: plane * plane_results + part.first_result,
                     ..*part
                 };
-                self.launches(builder, &part, &between, rules)?;
+                self.launches(&part, &between, rules)?;
             }
         }
         Ok(())
     }
 
     /// The parts of the first plane that bindings hold, what lies between their launches included.
-    fn parts(
-        &self,
-        builder: &Builder<'_>,
-        mut plane: Vec<Axis>,
-        rules: &IndexRules,
-    ) -> Result<Vec<Part>> {
+    fn parts(&self, mut plane: Vec<Axis>, rules: &IndexRules) -> Result<Vec<Part>> {
+        let builder = &self.builder;
         let capacity = builder.capacity(builder.item());
-        let result_capacity = builder.capacity(4 * rules.words).min(capacity);
+        let result_capacity = builder.capacity(rules.bytes()).min(capacity);
         let at = plane.iter().position(|a| a.size > 1 || a.outputs > 1).unwrap_or(1);
         let axis = plane[at];
         let pitch: u64 = plane[at + 1..].iter().map(|a| a.size).product();
         let result_pitch: u64 = plane[at + 1..].iter().map(|a| a.outputs).product();
         let mut windows = (result_capacity / result_pitch).min(axis.outputs);
         // The bytes of one binding of the parts that are as small as can be.
-        let mut least = result_pitch * builder.item().max(4 * rules.words);
+        let mut least = result_pitch * builder.item().max(rules.bytes());
         while windows > 0 {
             least = 0;
             let parts = axis.cuts(windows)?.into_iter().map(|cut| {
                 let Cut { first_window, first_element, axis } = cut;
                 let (elements, results) = (axis.size * pitch, axis.outputs * result_pitch);
                 plane[at] = axis;
-                let groups = self.grouping(builder).groups(plane.clone());
+                let groups = self.groups(plane.clone());
                 let between = groups[..groups.len() - 1].iter().map(Group::results).max();
                 let between = between.unwrap_or(0);
-                let result_bytes = results * builder.item().max(4 * rules.words);
+                let result_bytes = results * builder.item().max(rules.bytes());
                 least = least.max(elements * builder.item()).max(result_bytes).max(between * 4);
                 let fits = elements <= capacity
                     && results <= result_capacity
@@ -226,7 +177,6 @@ impl Planner<'_> {
                     // All results belong to the plane.
                     plane_results: u32::MAX,
                     first: first_element * pitch,
-                    elements,
                     first_result: first_window * result_pitch,
                 })
             });
@@ -239,79 +189,40 @@ impl Planner<'_> {
     }
 
     /// All launches of a part; the positions between them go to the regions `between`.
-    fn launches(
-        &self,
-        builder: &mut Builder<'_>,
-        part: &Part,
-        between: &[Region],
-        rules: &IndexRules,
-    ) -> Result<()> {
-        let mut earlier = None;
+    fn launches(&mut self, part: &Part, between: &[Region], rules: &IndexRules) -> Result<()> {
+        let mut earlier: Option<Region> = None;
         for (i, group) in part.groups.iter().enumerate() {
             let last = i + 1 == part.groups.len();
-            let later = between.get(i).copied().filter(|_| !last);
-            self.index_launch(builder, part, group, Between { earlier, later }, rules)?;
-            earlier = later;
+            let later = between.get(i).filter(|_| !last);
+            let builder = &self.builder;
+            let count = group.results();
+            let region = Region::all(0).after(part.first);
+            let (source, elements) = builder.range(region, part.groups[0].elements());
+            let (mut sources, mut base) = (vec![source], elements);
+            if let Some(positions) = earlier {
+                let (range, first) = builder.range_of(positions.buffer, 0, group.elements(), 4);
+                base = first;
+                sources.push(range);
+            }
+            let (mut result_base, mut index_base) = (0, 0);
+            let (results, purpose) = match later {
+                Some(region) => {
+                    let results = vec![builder.range_of(region.buffer, 0, count, 4).0];
+                    (results, "where the maxima of parts of windows are")
+                }
+                None => {
+                    let first = part.first_result;
+                    let (values, base) = builder.range(Region::all(1).after(first), count);
+                    let (indices, first) = builder.range_of(2, first, count, rules.bytes());
+                    (result_base, index_base) = (base, first);
+                    (vec![values, indices], "maxima of windows, and their indices")
+                }
+            };
+            let numbering = Some(rules.params(part, elements, index_base));
+            let bindings = Bindings { sources, base, results, result_base };
+            self.launch(purpose, group, bindings, numbering, later.is_some())?;
+            earlier = later.copied();
         }
         Ok(())
-    }
-
-    fn index_launch(
-        &self,
-        builder: &mut Builder<'_>,
-        part: &Part,
-        group: &Group,
-        Between { earlier, later }: Between,
-        rules: &IndexRules,
-    ) -> Result<()> {
-        let count = group.results();
-        let (source, elements) = builder.range(Region::all(0).after(part.first), part.elements);
-        let (mut sources, mut base) = (vec![source], elements);
-        if let Some(positions) = earlier {
-            let candidates = group.outer * group.unit_elements();
-            let (range, first) = builder.range_of(positions.buffer, 0, candidates, 4);
-            base = first;
-            sources.push(range);
-        }
-        let (mut result_base, mut index_base) = (0, 0);
-        let results = match later {
-            Some(region) => vec![builder.range_of(region.buffer, 0, count, 4).0],
-            None => {
-                let first = part.first_result;
-                let (values, base) = builder.range(Region::all(1).after(first), count);
-                let (indices, first) = builder.range_of(2, first, count, 4 * rules.words);
-                (result_base, index_base) = (base, first);
-                vec![values, indices]
-            }
-        };
-        let purpose = match later {
-            Some(_) => "where the maxima of parts of windows are",
-            None => "maxima of windows, and their indices",
-        };
-        let pool = self.params(builder, group, count, base, result_base)?;
-        let numbering = rules.params(part, elements, index_base);
-        if earlier.is_none() && later.is_none() && rules.are_distances() {
-            let special = self.tuning.special;
-            let special = special.and_then(|s| (s.launch)(builder, group, &pool, Some(&numbering)));
-            if let Some(special) = special {
-                return push_special(builder, purpose, special, sources, results);
-            }
-        }
-        let whole = u64::from(result_base).is_multiple_of(builder.per_word());
-        let alone = earlier.is_none() && later.is_none() && whole;
-        if let Some(tile) = self.grouping(builder).tile(group).filter(|_| alone) {
-            let pool = self.params(builder, &tile.group, count, base, result_base)?;
-            let (tiles, groups) = tile.params(builder, &pool);
-            let params = TileParams { pool, tiles, numbering };
-            let shader = builder.shader(&TILE).with("indices", true);
-            let launch = New { purpose, shader, params: &params, sources, results };
-            return builder.push_groups(launch, groups);
-        }
-        let shader = builder.shader(&GATHER).with("indices", true);
-        let shader =
-            shader.with("from_positions", earlier.is_some()).with("to_positions", later.is_some());
-        let params = GatherParams { pool, gather: gather_params(group), numbering };
-        let invocations = output_vectors(builder, &pool);
-        builder.push(New { purpose, shader, params: &params, sources, results }, invocations)
     }
 }

@@ -1,71 +1,106 @@
-//! What the launches of a pooling share, with positions and without.
+//! Launches of a pooling: which kernel has the windows of a group, and what it is told.
 
-use super::grouping::Grouping;
+use bytemuck::Zeroable;
+
 use super::groups::Group;
-use super::params::{Gather, Params, Windows};
+use super::params::{BlockParams, Gather, GatherParams, Numbering, Params, TileParams, Windows};
 use super::tuning::{SpecialLaunch, Tuning};
+use super::{BLOCKS, GATHER, TILE};
 use crate::error::Result;
 use crate::plan::{Builder, New, Range, divisor};
-use crate::reduce;
 
-/// What all launches of a pooling share.
+/// A plan that is being made, and what all launches of a pooling share.
 pub(super) struct Planner<'a> {
+    pub builder: Builder<'a>,
+    pub tuning: &'a Tuning,
     /// The key of a window without elements.
     pub empty: [u32; 2],
-    pub tuning: &'a Tuning,
-    pub reduce: &'a reduce::Tuning,
     /// Whether positions are wanted.
     pub indices: bool,
 }
 
+/// What a launch reads and writes, and where the first element and the first result are.
+pub(super) struct Bindings {
+    pub sources: Vec<Range>,
+    pub base: u32,
+    pub results: Vec<Range>,
+    pub result_base: u32,
+}
+
 impl Planner<'_> {
-    pub(super) fn grouping<'g>(&'g self, builder: &'g Builder<'g>) -> Grouping<'g> {
-        Grouping { builder, tuning: self.tuning, indices: self.indices }
+    /// Adds the launch of a group, by the kernel that suits it best. With a numbering positions are
+    /// found: of the elements, or of what a second source has, the positions that an earlier launch
+    /// has found; for indices, or `to_positions`, which a later launch looks among.
+    pub(super) fn launch(
+        &mut self,
+        purpose: &'static str,
+        group: &Group,
+        bindings: Bindings,
+        numbering: Option<Numbering>,
+        to_positions: bool,
+    ) -> Result<()> {
+        let Bindings { sources, base, results, result_base } = bindings;
+        let pool = self.params(group, base, result_base)?;
+        let builder = &self.builder;
+        let (indices, from_positions) = (numbering.is_some(), sources.len() > 1);
+        let alone = !from_positions && !to_positions;
+        let special = self.tuning.special.filter(|_| alone);
+        let special = special.and_then(|of| of(builder, group, &pool, numbering.as_ref()));
+        let whole = u64::from(result_base).is_multiple_of(builder.per_word());
+        let tile = self.tile(group).filter(|_| alone && whole);
+        let numbering = numbering.unwrap_or(Numbering::zeroed());
+        let block = builder.block();
+        if let Some(special) = special {
+            push_special(&mut self.builder, purpose, special, sources, results)
+        } else if let Some(tile) = tile {
+            let pool = self.params(&tile.group, base, result_base)?;
+            let (tiles, groups) = tile.params(builder);
+            let params = &TileParams { pool, numbering, tiles };
+            let shader = builder.shader(&TILE).with("indices", indices);
+            self.builder.push_groups(New { purpose, shader, params, sources, results }, groups)
+        } else if !indices && group.inner.is_multiple_of(block) && !group.is_sparse() {
+            let [low, high] = self.empty.map(u64::from);
+            // What is multiplied by this is repeated every so many bits.
+            let often = u64::MAX / (u64::MAX >> (64 - 8 * builder.item()));
+            let empty = (high << 32 | low).wrapping_mul(often);
+            let params = &BlockParams {
+                pool,
+                empty_block: [empty, empty >> 32, empty, empty >> 32].map(|word| word as u32),
+                by_line_blocks: divisor(group.line_results() / block),
+                by_blocks: divisor(group.inner / block),
+            };
+            let invocations = group.results() / block;
+            let shader = builder.shader(&BLOCKS);
+            self.builder.push(New { purpose, shader, params, sources, results }, invocations)
+        } else {
+            // An output vector each.
+            let vector = if builder.item() == 8 { 2 } else { 4 };
+            let skipped = u64::from(result_base) % vector;
+            // Whether the results of a vector lie in one line, and so do their elements.
+            let contiguous = group.line_results().is_multiple_of(vector) && skipped == 0;
+            let contiguous = contiguous && group.inner == 1 && group.axes[2].stride == 1;
+            let shader = builder.shader(&GATHER).with("contiguous", contiguous && !indices);
+            let shader = shader.with("indices", indices).with("from_positions", from_positions);
+            let shader = shader.with("to_positions", to_positions);
+            let gather = Gather {
+                sparse: group.is_sparse().into(),
+                padding: [0; 3],
+                by_inner: divisor(group.inner),
+                by_dilation: group.axes.map(|axis| divisor(axis.dilation)),
+            };
+            let params = &GatherParams { pool, numbering, gather };
+            let invocations = (skipped + group.results()).div_ceil(vector);
+            self.builder.push(New { purpose, shader, params, sources, results }, invocations)
+        }
     }
 
     /// What the parameters of all kernels begin with.
-    pub(super) fn params(
-        &self,
-        builder: &Builder<'_>,
-        group: &Group,
-        results: u64,
-        base: u32,
-        result_base: u32,
-    ) -> Result<Params> {
-        let windows = Windows::new(group, results, base)?;
+    fn params(&self, group: &Group, base: u32, result_base: u32) -> Result<Params> {
+        let windows = Windows::new(group, group.results(), base)?;
         let [empty_low, empty_high] = self.empty;
-        let (ranking, padding) = (builder.ranking, [0; 3]);
+        let (ranking, padding) = (self.builder.ranking, [0; 3]);
         Ok(Params { ranking, empty_low, empty_high, result_base, padding, windows })
     }
-}
-
-/// The parameters of a gathering kernel.
-pub(super) fn gather_params(group: &Group) -> Gather {
-    Gather {
-        sparse: group.is_sparse().into(),
-        padding: [0; 3],
-        by_inner: divisor(group.inner),
-        by_dilation: group.axes.map(|axis| divisor(axis.dilation)),
-    }
-}
-
-/// Results of an output vector.
-fn vector(builder: &Builder<'_>) -> u64 {
-    if builder.item() == 8 { 2 } else { 4 }
-}
-
-/// Whether the results of each output vector lie in one line, and so do their elements.
-pub(super) fn is_contiguous(builder: &Builder<'_>, pool: &Params) -> bool {
-    let axis = &pool.windows.axes[2];
-    let whole = |number: u32| u64::from(number).is_multiple_of(vector(builder));
-    let in_line = whole(axis.outputs * pool.windows.inner) && whole(pool.result_base);
-    in_line && pool.windows.inner == 1 && axis.stride == 1
-}
-
-/// Invocations of a gathering kernel: each owns an output vector.
-pub(super) fn output_vectors(builder: &Builder<'_>, pool: &Params) -> u64 {
-    let vector = vector(builder);
-    (u64::from(pool.result_base) % vector + u64::from(pool.windows.outputs)).div_ceil(vector)
 }
 
 /// Adds a launch that a special kernel has.

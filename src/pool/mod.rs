@@ -19,7 +19,7 @@ pub(crate) use launch::push_special;
 pub(crate) use params::{Numbering, Params, Tiles, Windows};
 pub(crate) use planner::plan;
 pub(crate) use tile::covered;
-pub(crate) use tuning::{CPU, HARDWARE, Special, SpecialLaunch, Tuning};
+pub(crate) use tuning::{CPU, HARDWARE, SpecialLaunch, Tuning};
 pub(crate) use windows::{Resolved, Window};
 
 #[expect(unused_imports, reason = "named in documentation")]
@@ -31,31 +31,25 @@ use crate::tensor::key::{Extremum, Nan};
 use crate::tensor::{ElementType, TensorDesc};
 
 /// The kernels of this room. On the CPU all of them are the same loops.
-pub(crate) static KERNELS: [&Kernel; 4] = [&GATHER, &TILE, &BLOCKS, &REGISTER_TILE];
+pub(crate) static KERNELS: [&Kernel; 3] = [&GATHER, &TILE, &BLOCKS];
 
 /// Maxima of windows wherever they lie. `contiguous`: the results of an output vector lie in one
 /// line, and so do their elements, tap by tap. `indices`: where they are, too. `from_positions`: the
 /// candidates are what an earlier launch found. `to_positions`: the result is positions, for a later
 /// launch.
-static GATHER: Kernel =
-    Kernel::new::<params::GatherParams>("pool_gather", "pool/gather", cpu::gather)
-        .flags(&["contiguous", "indices", "from_positions", "to_positions"])
-        .only(|_, flags| if flags & 2 == 0 { flags < 2 } else { flags & 1 == 0 })
-        .in_place(cpu::reads_in_place);
+static GATHER: Kernel = Kernel::new::<params::GatherParams>("pool_gather", "pool/gather", cpu::run)
+    .flags(&["contiguous", "indices", "from_positions", "to_positions"])
+    .only(|_, flags| if flags & 2 == 0 { flags < 2 } else { flags & 1 == 0 })
+    .in_place(cpu::reads_in_place);
 /// Maxima of windows that share elements, of which a workgroup loads each once. `indices`: where they
 /// are, too.
-static TILE: Kernel = Kernel::new::<params::TileParams>("pool_tile", "pool/tile", cpu::tile)
+static TILE: Kernel = Kernel::new::<params::TileParams>("pool_tile", "pool/tile", cpu::run)
     .constants(&[("KEYS", |shader| tile::Tile::keys(shader.element))])
     .flags(&["indices"])
     .in_place(cpu::reads_in_place);
 /// Maxima of windows along whole blocks of an inner axis.
-static BLOCKS: Kernel =
-    Kernel::new::<params::BlockParams>("pool_blocks", "pool/blocks", cpu::blocks)
-        .in_place(cpu::reads_in_place);
-/// The same along one axis, several overlapping windows an invocation.
-static REGISTER_TILE: Kernel =
-    Kernel::new::<params::BlockParams>("pool_register_tile", "pool/register_tile", cpu::blocks)
-        .in_place(cpu::reads_in_place);
+static BLOCKS: Kernel = Kernel::new::<params::BlockParams>("pool_blocks", "pool/blocks", cpu::run)
+    .in_place(cpu::reads_in_place);
 
 /// Where the channels are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -1,6 +1,6 @@
 //! The parameters of the kernels.
 
-use super::axes::{self, positions};
+use super::axes::{self, POSITION, positions};
 use super::groups::Group;
 use crate::error::Result;
 use crate::plan::{Placement, divisor};
@@ -71,24 +71,18 @@ params! {
 
     pub(super) struct GatherParams {
         pub pool: Params,
-        pub gather: Gather,
         /// Used with `indices` alone.
         pub numbering: Numbering,
+        pub gather: Gather,
     }
 
     pub(super) struct BlockParams {
         pub pool: Params,
-        /// Lines of results.
-        pub lines: u32,
-        /// An invocation of pool/register_tile computes several windows of axis 2, a tile, that
-        /// share taps: each `spacing` windows, which are `shift` taps, from the one before.
-        pub spacing: u32,
-        pub shift: u32,
-        pub padding: u32,
-        /// Divisors: the invocations of a line, the blocks of the inner axis, and `spacing`.
-        pub by_line_invocations: [u32; 4],
+        /// The key of a window without elements, as often as it fits a block.
+        pub empty_block: [u32; 4],
+        /// Divisors: the blocks of a line of results, and of the inner axis.
+        pub by_line_blocks: [u32; 4],
         pub by_blocks: [u32; 4],
-        pub by_spacing: [u32; 4],
     }
 
     /// How windows are made of tiles.
@@ -111,9 +105,9 @@ params! {
 
     pub(super) struct TileParams {
         pub pool: Params,
-        pub tiles: Tiles,
         /// Used with `indices` alone.
         pub numbering: Numbering,
+        pub tiles: Tiles,
     }
 
     /// How indices count.
@@ -159,7 +153,7 @@ impl Axis {
         let last = axis.start + (axis.outputs - 1) as i64 * axis.stride as i64 + axis.reach as i64;
         let needed = last.max(-axis.start).max((axis.taps * axis.dilation) as i64);
         if needed > i64::from(i32::MAX) {
-            return Err(positions(needed as u64));
+            return Err(positions(POSITION, needed as u64));
         }
         Ok(Self {
             size: axis.size as u32,
@@ -258,5 +252,12 @@ impl Params {
     /// The key of a window without elements.
     pub(super) fn empty_key<K: Key>(&self) -> K {
         K::from_words(self.empty_low, self.empty_high)
+    }
+}
+
+impl Numbering {
+    /// Whether indices are distances in memory.
+    pub(crate) fn are_distances(&self) -> bool {
+        self.columns == 0 && self.modulus_low | self.modulus_high == 0
     }
 }

@@ -4,19 +4,13 @@
 //! one after the other where they are not. The windows of an axis that are long are made of shorter
 //! ones, which overlap, so that the cost of a result grows with the logarithm of the window.
 
-use bytemuck::Zeroable;
-
 use super::axes::Axis;
-use super::grouping::Tiles;
-use super::groups::{Group, Piece};
 use super::indices::IndexRules;
-use super::launch::{Planner, gather_params, is_contiguous, output_vectors, push_special};
-use super::params::{BlockParams, GatherParams, Numbering, Params, TileParams};
+use super::launch::{Bindings, Planner};
 use super::tuning::Tuning;
 use super::windows::Resolved;
-use super::{BLOCKS, GATHER, REGISTER_TILE, TILE};
 use crate::error::Result;
-use crate::plan::{Builder, New, Plan, Region, Target, divisor};
+use crate::plan::{Builder, Plan, Region, Target};
 use crate::reduce;
 use crate::tensor::key::{Ranking, key_words};
 
@@ -34,14 +28,16 @@ pub(crate) fn plan(
     let (element, extremum) = (input.element_type(), operator.get_extremum());
     let empty = operator.get_empty_window().bits(element, extremum);
     let ranking = Ranking::new(element, operator.get_nan(), extremum);
-    let mut builder = Builder::new(&[input], outputs.clone(), ranking, target);
-    if outputs[0].is_empty() {
+    let results = outputs[0].len() as u64;
+    let mut builder = Builder::new(&[input], outputs, ranking, target);
+    if results == 0 {
         return Ok(builder.finish());
     }
+    let indices = operator.get_indices();
     if input.is_empty() {
         // Windows, but no elements.
         builder.fill(1, empty)?;
-        if outputs.len() > 1 {
+        if indices.is_some() {
             builder.fill(2, 0)?;
         }
         return Ok(builder.finish());
@@ -52,23 +48,21 @@ pub(crate) fn plan(
         axes.push(Axis::new(window)?);
     }
     axes.push(Axis::plain(channels));
-    let indices = operator.get_indices();
     let empty = key_words(element, ranking, empty);
-    let planner = Planner { empty, tuning, reduce, indices: indices.is_some() };
+    let mut planner = Planner { builder, tuning, empty, indices: indices.is_some() };
     match indices {
-        None => planner.maxima(&mut builder, axes)?,
+        None => planner.maxima(axes, reduce)?,
         Some(indices) => {
             let rules = IndexRules::new(&indices, modulus, input, planes, &windows)?;
-            let results = outputs[0].len() as u64;
-            planner.indices(&mut builder, &axes, results, &rules)?;
+            planner.indices(axes, results, &rules)?;
         }
     }
-    Ok(builder.finish())
+    Ok(planner.builder.finish())
 }
 
 impl Planner<'_> {
     /// The maxima alone.
-    fn maxima(&self, builder: &mut Builder<'_>, mut axes: Vec<Axis>) -> Result<()> {
+    fn maxima(&mut self, mut axes: Vec<Axis>, reduce: &reduce::Tuning) -> Result<()> {
         let mut source = Region::all(0);
         let target = Region::all(1);
         // Axes that are one window as a whole are reduced, which knows how to share the work.
@@ -78,92 +72,30 @@ impl Planner<'_> {
             axes.retain(|axis| !axis.is_whole());
             let last = axes.iter().all(Axis::is_plain);
             let left = axes.iter().map(|a| a.size).product();
-            let reduced = if last { target } else { builder.scratch(left) };
+            let reduced = if last { target } else { self.builder.scratch(left) };
             let merged = reduce::merge(&sizes, &whole);
-            reduce::series(builder, self.reduce, source, reduced, &merged)?;
+            reduce::series(&mut self.builder, reduce, source, reduced, &merged)?;
             if last {
                 return Ok(());
             }
             source = reduced;
         }
-        let groups = self.grouping(builder).groups(axes);
+        let groups = self.groups(axes);
         for (i, group) in groups.iter().enumerate() {
             let last = i + 1 == groups.len();
-            let result = if last { target } else { builder.scratch(group.results()) };
+            let result = if last { target } else { self.builder.scratch(group.results()) };
             let purpose = if last { "maxima of windows" } else { "maxima of parts of windows" };
-            for piece in group.pieces(builder)? {
-                self.launch(builder, purpose, source, result, &piece)?;
+            for piece in group.pieces(&self.builder)? {
+                let (builder, group) = (&self.builder, &piece.group);
+                let (from, base) = builder.range(source.after(piece.first), group.elements());
+                let to = result.after(piece.first_result);
+                let (to, result_base) = builder.range(to, group.results());
+                let (sources, results) = (vec![from], vec![to]);
+                let bindings = Bindings { sources, base, results, result_base };
+                self.launch(purpose, group, bindings, None, false)?;
             }
             source = result;
         }
         Ok(())
     }
-
-    fn launch(
-        &self,
-        builder: &mut Builder<'_>,
-        purpose: &'static str,
-        source: Region,
-        target: Region,
-        piece: &Piece,
-    ) -> Result<()> {
-        let group = &piece.group;
-        let (source, base) = builder.range(source.after(piece.first), piece.elements);
-        let (result, result_base) = builder.range(target.after(piece.first_result), piece.results);
-        let pool = self.params(builder, group, piece.results, base, result_base)?;
-        let (sources, results) = (vec![source], vec![result]);
-        let special = self.tuning.special.and_then(|s| (s.launch)(builder, group, &pool, None));
-        if let Some(special) = special {
-            return push_special(builder, purpose, special, sources, results);
-        }
-        let grouping = self.grouping(builder);
-        let whole = u64::from(result_base).is_multiple_of(builder.per_word());
-        if let Some(tile) = grouping.tile(group).filter(|_| whole) {
-            let pool = self.params(builder, &tile.group, piece.results, base, result_base)?;
-            let (tiles, groups) = tile.params(builder, &pool);
-            let params = TileParams { pool, tiles, numbering: Numbering::zeroed() };
-            let shader = builder.shader(&TILE);
-            let launch = New { purpose, shader, params: &params, sources, results };
-            return builder.push_groups(launch, groups);
-        }
-        if grouping.in_blocks(group) && !group.is_sparse() {
-            let tiles = grouping.register_tiles(group);
-            let kernel = if tiles.is_some() { &REGISTER_TILE } else { &BLOCKS };
-            let (params, invocations) = block_params(builder, pool, group, piece.results, tiles);
-            let shader = builder.shader(kernel);
-            let launch = New { purpose, shader, params: &params, sources, results };
-            return builder.push(launch, invocations);
-        }
-        let shader = builder.shader(&GATHER).with("contiguous", is_contiguous(builder, &pool));
-        let params =
-            GatherParams { pool, gather: gather_params(group), numbering: Numbering::zeroed() };
-        let invocations = output_vectors(builder, &pool);
-        let launch = New { purpose, shader, params: &params, sources, results };
-        builder.push(launch, invocations)
-    }
-}
-
-/// The parameters of the kernels that pool along blocks, and their invocations.
-fn block_params(
-    builder: &Builder<'_>,
-    pool: Params,
-    group: &Group,
-    results: u64,
-    tiles: Option<Tiles>,
-) -> (BlockParams, u64) {
-    let Tiles { count, spacing, shift } =
-        tiles.unwrap_or(Tiles { count: group.axes[2].outputs, spacing: 1, shift: 0 });
-    let blocks = group.inner / builder.block();
-    let (lines, line_invocations) = (results / group.line_results(), count * blocks);
-    let params = BlockParams {
-        pool,
-        lines: lines as u32,
-        spacing: spacing as u32,
-        shift: shift as u32,
-        padding: 0,
-        by_line_invocations: divisor(line_invocations),
-        by_blocks: divisor(blocks),
-        by_spacing: divisor(spacing),
-    };
-    (params, lines * line_invocations)
 }

@@ -2,7 +2,7 @@
 
 use super::axes::Axis;
 use super::groups::Group;
-use super::params::{Params, Tiles};
+use super::params::Tiles;
 use crate::plan::{Builder, divisor};
 use crate::tensor::ElementType;
 
@@ -29,7 +29,7 @@ impl Tile {
     /// Results share words, where elements are small: a tile has whole words of them.
     pub fn new(builder: &Builder<'_>, group: &Group) -> Option<Self> {
         let group = group.flat()?;
-        let per_store = (4 / builder.item()).max(1);
+        let per_store = builder.per_word();
         let outputs = group.axes.map(|axis| axis.outputs);
         let fits = group.axes.iter().all(Axis::has_all) && outputs[2].is_multiple_of(per_store);
         if !fits {
@@ -88,12 +88,10 @@ impl Tile {
     }
 
     /// The parameters of a launch, and its workgroups.
-    pub fn params(&self, builder: &Builder<'_>, pool: &Params) -> (Tiles, u64) {
-        let outputs = pool.windows.axes.map(|axis| u64::from(axis.outputs));
-        let tiles = [0, 1, 2].map(|i: usize| outputs[i].div_ceil(self.windows[i]));
-        let outer = u64::from(pool.windows.outputs) / outputs.iter().product::<u64>();
-        let words = self.windows[2] / (4 / builder.item()).max(1);
-        let params = Tiles::new(builder, self.windows, self.cover, tiles, words);
+    pub fn params(&self, builder: &Builder<'_>) -> (Tiles, u64) {
+        let Self { group: Group { outer, axes, .. }, windows, cover } = *self;
+        let tiles = [0, 1, 2].map(|i: usize| axes[i].outputs.div_ceil(windows[i]));
+        let params = Tiles::new(builder, windows, cover, tiles, windows[2] / builder.per_word());
         (params, outer * tiles.iter().product::<u64>())
     }
 }

@@ -15,9 +15,6 @@ pub(crate) struct Tuning {
     pub max_taps: u64,
     /// The same where positions are wanted, if it is less.
     pub max_index_taps: u64,
-    /// How much longer a window may be where an invocation computes a register tile of windows,
-    /// which share the taps that they have in common.
-    pub tile_factor: u64,
     /// Taps, at most, that are visited one by one where windows hardly overlap, so that making
     /// them of shorter ones costs more.
     pub max_apart_taps: u64,
@@ -53,7 +50,6 @@ pub(crate) const HARDWARE: Tuning = Tuning {
     max_fused_taps: 16,
     max_taps: 8,
     max_index_taps: 16,
-    tile_factor: 8,
     max_apart_taps: 512,
     launch_cost: 3,
     loop_cost: 1,
@@ -73,15 +69,10 @@ pub(crate) const CPU: Tuning = Tuning {
     ..HARDWARE
 };
 
-/// A kernel for some windows, in the place of the general ones.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Special {
-    /// Whether it has the maxima of a group, if its source and result are aligned.
-    pub fits: fn(&Builder<'_>, &Group) -> bool,
-    /// Its launch for the maxima of a group, with the parameters of the general kernels; with a
-    /// numbering also for their indices, which are distances in memory.
-    pub launch: fn(&Builder<'_>, &Group, &Params, Option<&Numbering>) -> Option<SpecialLaunch>,
-}
+/// A kernel for some windows, in the place of the general ones: its launch for the maxima of a group,
+/// if it has them, with the parameters of the general kernels; with a numbering also for their indices.
+pub(crate) type Special =
+    fn(&Builder<'_>, &Group, &Params, Option<&Numbering>) -> Option<SpecialLaunch>;
 
 /// What is launched in the place of a general kernel, with its sources and results.
 pub(crate) struct SpecialLaunch {

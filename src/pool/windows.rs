@@ -36,17 +36,6 @@ pub(crate) struct Resolved<'a> {
     pub modulus: u64,
 }
 
-/// The attributes of one spatial axis, and the input's size along it.
-struct Attributes {
-    axis: usize,
-    input: u64,
-    kernel: u64,
-    stride: u64,
-    dilation: u64,
-    /// Explicit padding before and after.
-    pads: Option<(u64, u64)>,
-}
-
 /// Spatial axes that column-major indices can have: as many as fit a kernel's parameters.
 const MAX_COLUMN_MAJOR: usize = 8;
 
@@ -122,43 +111,34 @@ impl MaxPool {
             return Err(Error::PoolRank { rank });
         }
         let spatial = rank - 2;
-        let or = |list: &Option<Vec<i64>>| list.clone().unwrap_or_else(|| vec![1; spatial]);
-        let kernel = numbers("kernel", &self.kernel, spatial, 1)?;
-        let strides = numbers("strides", &or(&self.strides), spatial, 1)?;
-        let dilations = numbers("dilations", &or(&self.dilations), spatial, 1)?;
-        let pads = match &self.padding {
-            Padding::Explicit { begin, end } => {
-                let or = |list: &[i64]| match list {
-                    [] => vec![0; spatial],
-                    _ => list.to_vec(),
-                };
-                let begin = numbers("pads_begin", &or(begin), spatial, 0)?;
-                Some((begin, numbers("pads_end", &or(end), spatial, 0)?))
-            }
-            _ => None,
+        let kernel = numbers("kernel", Some(&self.kernel), spatial, 1)?;
+        let strides = numbers("strides", self.strides.as_deref(), spatial, 1)?;
+        let dilations = numbers("dilations", self.dilations.as_deref(), spatial, 1)?;
+        let (begin, end): (&[i64], &[i64]) = match &self.padding {
+            Padding::Explicit { begin, end } => (begin, end),
+            _ => (&[], &[]),
         };
+        let [begin, end] = [begin, end].map(|list| Some(list).filter(|list| !list.is_empty()));
+        let begin = numbers("pads_begin", begin, spatial, 0)?;
+        let end = numbers("pads_end", end, spatial, 0)?;
         let sizes = &input.shape()[self.first_spatial()..][..spatial];
-        (0..spatial)
-            .map(|axis| {
-                self.window(&Attributes {
-                    axis,
-                    input: sizes[axis] as u64,
-                    kernel: kernel[axis],
-                    stride: strides[axis],
-                    dilation: dilations[axis],
-                    pads: pads.as_ref().map(|(begin, end)| (begin[axis], end[axis])),
-                })
-            })
-            .collect()
+        let window = |axis: usize| {
+            let (input, output, pad_begin) = (sizes[axis] as u64, 0, begin[axis]);
+            let (kernel, stride, dilation) = (kernel[axis], strides[axis], dilations[axis]);
+            let window = Window { input, output, kernel, stride, dilation, pad_begin };
+            self.placed(axis, window, end[axis])
+        };
+        (0..spatial).map(window).collect()
     }
 
-    fn window(&self, of: &Attributes) -> Result<Window> {
-        let &Attributes { axis, input, kernel, stride, dilation, pads } = of;
+    /// The windows along a spatial axis, of which it is not yet known how many there are. Explicit
+    /// padding is that of the window, and so much after the last element.
+    fn placed(&self, axis: usize, window: Window, pad_end: u64) -> Result<Window> {
+        let Window { input, kernel, stride, dilation, pad_begin, .. } = window;
         // 64-bit attributes overflow 64 bits together.
         let extent = u128::from(kernel - 1) * u128::from(dilation) + 1;
-        let (begin, end) = match (&self.padding, pads) {
-            (Padding::Explicit { .. }, Some((begin, end))) => (begin.into(), end.into()),
-            (Padding::SameUpper | Padding::SameLower, _) => {
+        let (begin, end) = match self.padding {
+            Padding::SameUpper | Padding::SameLower => {
                 let last = match input % stride {
                     0 => stride,
                     rest => rest,
@@ -167,7 +147,7 @@ impl MaxPool {
                 let (less, more) = (total / 2, total - total / 2);
                 if self.padding == Padding::SameUpper { (less, more) } else { (more, less) }
             }
-            _ => (0u128, 0u128),
+            Padding::Explicit { .. } | Padding::Valid => (pad_begin.into(), pad_end.into()),
         };
         let padded = u128::from(input) + begin + end;
         let wide_stride = u128::from(stride);
@@ -189,8 +169,7 @@ impl MaxPool {
             let only_end_padding = extent <= padded;
             return Err(Error::WindowTooLarge { axis, extent, padded, only_end_padding });
         }
-        let (output, pad_begin) = (narrow(output)?, narrow(begin)?);
-        Ok(Window { input, output, kernel, stride, dilation, pad_begin })
+        Ok(Window { output: narrow(output)?, pad_begin: narrow(begin)?, ..window })
     }
 }
 
@@ -246,8 +225,14 @@ impl Window {
     }
 }
 
-/// An attribute with one number of at least `min`, 0 or 1, for each spatial axis.
-fn numbers(attribute: &'static str, list: &[i64], spatial: usize, min: i64) -> Result<Vec<u64>> {
+/// An attribute with one number of at least `min`, 0 or 1, for each spatial axis; `min` by default.
+fn numbers(
+    attribute: &'static str,
+    given: Option<&[i64]>,
+    spatial: usize,
+    min: i64,
+) -> Result<Vec<u64>> {
+    let list = given.map_or_else(|| vec![min; spatial], <[i64]>::to_vec);
     if list.len() != spatial {
         return Err(Error::AttributeLength { attribute, expected: spatial, actual: list.len() });
     }

@@ -2,9 +2,9 @@
 
 use bytemuck::{Zeroable, bytes_of, pod_collect_to_vec};
 
-use super::sliding_window::{Over, SLIDING_WINDOW, SlidingParams, SlidingWindow, Strips};
+use super::sliding_window::{SLIDING_WINDOW, SlidingParams, SlidingWindow, Strips};
 use crate::plan::{Builder, Kernel, Shader, divisor};
-use crate::pool::{Axis, Group, HARDWARE, Numbering, Params, Special, SpecialLaunch, Tuning};
+use crate::pool::{Axis, Group, HARDWARE, Numbering, Params, SpecialLaunch, Tuning};
 
 /// The kernels for pools.
 pub(super) static KERNELS: [&Kernel; 1] = [&SLIDING_WINDOW];
@@ -14,7 +14,7 @@ pub(super) const TUNING: Tuning = Tuning {
     loop_cost: 3,
     max_tile_taps: 0,
     max_gradient_taps: 0,
-    special: Some(Special { fits, launch }),
+    special: Some(launch),
     ..HARDWARE
 };
 
@@ -41,18 +41,7 @@ const MAX_HELD_BESIDE: usize = 12;
 const STEPS: u64 = 448;
 const INVOCATIONS: u64 = 512;
 
-/// A sliding window, and how the lines lie that it slides along.
-struct Choice {
-    window: SlidingWindow,
-    unaligned_source: bool,
-    unaligned_result: bool,
-}
-
-fn fits(builder: &Builder<'_>, group: &Group) -> bool {
-    choose(builder, group, 0, 0, MAX_READS).is_some()
-}
-
-/// Indices are of elements of a word, and of lines of whole blocks.
+/// Indices are of elements of a word, of lines of whole blocks, and distances in memory.
 fn launch(
     builder: &Builder<'_>,
     group: &Group,
@@ -60,32 +49,32 @@ fn launch(
     numbering: Option<&Numbering>,
 ) -> Option<SpecialLaunch> {
     let max_reads = if numbering.is_some() { MAX_READS / 2 } else { MAX_READS };
-    let choice = choose(builder, group, params.windows.base, params.result_base, max_reads)?;
-    if numbering.is_some() && (builder.item() != 4 || choice.unaligned_source) {
+    let (window, [unaligned_source, unaligned_result]) = choose(builder, group, params, max_reads)?;
+    let finds = builder.item() == 4 && !unaligned_source;
+    if numbering.is_some_and(|numbering| !finds || !numbering.are_distances()) {
         return None;
     }
-    let (strips, invocations) = strips(builder, group, &choice.window);
+    let (strips, invocations) = strips(builder, group, &window);
     let shader = builder
         .shader(&SLIDING_WINDOW)
-        .with("unaligned_source", choice.unaligned_source)
-        .with("unaligned_result", choice.unaligned_result)
+        .with("unaligned_source", unaligned_source)
+        .with("unaligned_result", unaligned_result)
         .with("indices", numbering.is_some())
         .with("wide", numbering.is_some_and(|numbering| numbering.index_words == 2));
-    let shader = Shader { attributes: choice.window.attributes(), ..shader };
+    let shader = Shader { attributes: window.attributes(), ..shader };
     let numbering = numbering.copied().unwrap_or(Numbering::zeroed());
     let params = SlidingParams { pool: *params, numbering, strips };
     Some(SpecialLaunch { shader, params: pod_collect_to_vec(bytes_of(&params)), invocations })
 }
 
-/// The window that slides along the lines of a group, if one can: for a source and a result that
-/// begin so many elements into their bindings, and for a text that reads so many blocks.
+/// The window that slides along the lines of a group, if one can, for a text that reads so many
+/// blocks; and whether the lines of the source and of the result begin within blocks.
 fn choose(
     builder: &Builder<'_>,
     group: &Group,
-    base: u32,
-    result_base: u32,
+    params: &Params,
     max_reads: usize,
-) -> Option<Choice> {
+) -> Option<(SlidingWindow, [bool; 2])> {
     let [first, before, axis] = group.axes;
     let rows = first.taps.checked_mul(before.taps).filter(|&rows| rows <= MAX_ROWS)?;
     let suits = builder.max_iterations() >= 2 * STEPS
@@ -97,31 +86,24 @@ fn choose(
         return None;
     }
     let (block, item) = (builder.block(), builder.item() as usize);
-    let whole = |length: u64, base: u32| (length | u64::from(base)).is_multiple_of(block);
-    let (mut unaligned_source, mut unaligned_result) = (false, false);
-    let over = if group.inner > 1 && group.inner.is_multiple_of(block) {
-        // A plane whose positions are wanted may begin anywhere.
-        if !whole(0, base) || !whole(0, result_base) {
-            return None;
-        }
-        Over::Blocks { breadth: 1 }
-    } else {
-        // A piece of a tensor may begin within a word.
-        let words = |length: u64, base: u32| ((length | u64::from(base)) * 4).is_multiple_of(block);
-        if group.inner > 1 || !words(axis.size, base) || !words(axis.outputs, result_base) {
-            return None;
-        }
-        unaligned_source = !whole(axis.size, base);
-        unaligned_result = !whole(axis.outputs, result_base);
-        Over::Elements { shift: axis.start.rem_euclid(block as i64) as u8 }
-    };
+    let over_blocks = group.inner > 1 && group.inner.is_multiple_of(block);
+    // A plane whose positions are wanted may begin anywhere, a piece of a tensor within a word.
+    let length = |elements: u64| if over_blocks { 0 } else { elements };
+    let lines = [(axis.size, params.windows.base), (axis.outputs, params.result_base)];
+    let lines = lines.map(|(elements, base)| length(elements) | u64::from(base));
+    let unaligned = lines.map(|line| !line.is_multiple_of(block));
+    let words = lines.iter().all(|line| (line * 4).is_multiple_of(block)) && group.inner == 1;
+    if !words && (!over_blocks || unaligned != [false; 2]) {
+        return None;
+    }
     let window = SlidingWindow {
         rows: [first.taps as u8, before.taps as u8],
         taps: axis.taps as u8,
         stride: axis.stride as u8,
         dilation: u8::try_from(axis.dilation).ok()?,
         reach: u8::try_from(axis.reach).ok()?,
-        over,
+        shift: if over_blocks { 0 } else { axis.start.rem_euclid(block as i64) as u8 },
+        breadth: over_blocks.into(),
     };
     let fits =
         |window: &SlidingWindow| window.held(item) <= MAX_HELD && window.reads(item) <= max_reads;
@@ -129,24 +111,25 @@ fn choose(
     let beside = |breadth: u8| {
         let even = (group.inner / block).is_multiple_of(breadth.into());
         let few = window.held(item) * usize::from(breadth) <= MAX_HELD_BESIDE;
-        (over == Over::Blocks { breadth: 1 } && even && few)
-            .then_some(SlidingWindow { over: Over::Blocks { breadth }, ..window })
+        (over_blocks && even && few).then_some(SlidingWindow { breadth, ..window })
     };
     let wider = [4, 2].into_iter().filter_map(beside).find(fits);
-    let window = wider.or(Some(window)).filter(fits)?;
-    Some(Choice { window, unaligned_source, unaligned_result })
+    Some((wider.or(Some(window)).filter(fits)?, unaligned))
 }
 
 /// How the lines of a group are cut into strips, and the invocations that slide along them.
 fn strips(builder: &Builder<'_>, group: &Group, window: &SlidingWindow) -> (Strips, u64) {
-    let lines = group.results() / group.line_results();
-    let beside = (group.inner / builder.block() / window.breadth() as u64).max(1);
+    // Groups that are asked about may be far larger than what is launched.
+    let [first, before, axis] = &group.axes;
+    let lines = group.outer.saturating_mul(first.outputs).saturating_mul(before.outputs);
+    let beside = (group.inner / builder.block() / window.beside() as u64).max(1);
     let per_position = window.per_position(builder.item() as usize) as u64;
-    let line_steps = group.axes[2].outputs.div_ceil(per_position);
-    let own_steps = (line_steps * lines * beside / INVOCATIONS).clamp(1, STEPS);
+    let line_steps = axis.outputs.div_ceil(per_position);
+    let all_steps = line_steps.saturating_mul(lines).saturating_mul(beside);
+    let own_steps = (all_steps / INVOCATIONS).clamp(1, STEPS);
     let steps = own_steps.min(line_steps);
     let (per_line, per_invocation) = (line_steps.div_ceil(steps), own_steps / steps);
-    let count = lines * per_line;
+    let count = lines.saturating_mul(per_line);
     let strips = Strips {
         count: count as u32,
         per_line: per_line as u32,
@@ -155,7 +138,7 @@ fn strips(builder: &Builder<'_>, group: &Group, window: &SlidingWindow) -> (Stri
         by_per_line: divisor(per_line),
         by_inner: divisor(beside),
     };
-    (strips, count.div_ceil(per_invocation) * beside)
+    (strips, count.div_ceil(per_invocation).saturating_mul(beside))
 }
 
 #[cfg(test)]

@@ -3,7 +3,9 @@
 
 mod text;
 
-use crate::plan::{Attributes, Call, Kernel, Shader, Specialization};
+use bytemuck::{Pod, Zeroable, bytes_of, from_bytes};
+
+use crate::plan::{Attributes, Kernel, Shader, Specialization};
 use crate::pool::{self, Numbering, Params};
 use crate::wgsl::params;
 
@@ -11,27 +13,16 @@ use crate::wgsl::params;
 /// but not with blocks. `indices`: where they are, too, of elements of a word. `wide`: indices have two
 /// words.
 pub(super) static SLIDING_WINDOW: Kernel =
-    Kernel::new::<SlidingParams>("pool_sliding_window", "software/sliding_window", run)
+    Kernel::new::<SlidingParams>("pool_sliding_window", "software/sliding_window", pool::run)
         .flags(&["unaligned_source", "unaligned_result", "indices", "wide"])
         .only(|element, flags| match flags & 4 {
             0 => flags < 4,
             _ => element.size() == 4 && flags & 1 == 0,
         })
         .specialized(&Specialization {
-            write: |shader| {
-                SlidingWindow::of(shader).text(shader.element.size(), shader.is("indices"))
-            },
-            samples,
+            write: |of| SlidingWindow::of(of).text(of.element.size(), of.is("indices")),
+            samples: || SlidingWindow::SAMPLES.iter().map(SlidingWindow::attributes).collect(),
         });
-
-fn run(shader: &Shader, call: Call<'_, '_>) {
-    let SlidingParams { pool, numbering, .. } = call.params();
-    pool::run(shader, pool, numbering, call);
-}
-
-fn samples() -> Vec<Attributes> {
-    SlidingWindow::SAMPLES.iter().map(SlidingWindow::attributes).collect()
-}
 
 params! {
     /// How lines are cut into strips.
@@ -58,7 +49,8 @@ params! {
 }
 
 /// What a text knows of its window.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 pub(super) struct SlidingWindow {
     /// Taps along the two axes before the last.
     pub rows: [u8; 2],
@@ -70,84 +62,50 @@ pub(super) struct SlidingWindow {
     pub dilation: u8,
     /// From the first tap to the last one, which may be nearer than taps and dilation make it.
     pub reach: u8,
-    /// Along what the window slides.
-    pub over: Over,
-}
-
-/// What lies along the last axis.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Over {
-    /// Elements that follow one another.
-    Elements {
-        /// The element of a block of 16 bytes that the first window begins at.
-        shift: u8,
-    },
-    /// Whole blocks of an inner axis.
-    Blocks {
-        /// How many of them an invocation slides along at once.
-        breadth: u8,
-    },
+    /// Where the window slides along elements that follow one another: the element of a block of 16
+    /// bytes that the first window begins at.
+    pub shift: u8,
+    /// Where it slides along whole blocks of an inner axis: how many of them an invocation slides
+    /// along at once; 0 along elements.
+    pub breadth: u8,
 }
 
 impl SlidingWindow {
     /// Some of all that there may be: with every part of the text that there is.
     const SAMPLES: [Self; 4] = [
-        Self::sample([2, 2], 3, [2, 1, 2], Over::Elements { shift: 1 }),
-        Self::sample([1, 1], 13, [1, 1, 11], Over::Elements { shift: 0 }),
-        Self::sample([1, 3], 3, [2, 1, 2], Over::Blocks { breadth: 2 }),
-        Self::sample([1, 1], 6, [1, 2, 9], Over::Blocks { breadth: 1 }),
+        Self { rows: [2, 2], taps: 3, stride: 2, dilation: 1, reach: 2, shift: 1, breadth: 0 },
+        Self { rows: [1, 1], taps: 13, stride: 1, dilation: 1, reach: 11, shift: 0, breadth: 0 },
+        Self { rows: [1, 3], taps: 3, stride: 2, dilation: 1, reach: 2, shift: 0, breadth: 2 },
+        Self { rows: [1, 1], taps: 6, stride: 1, dilation: 2, reach: 9, shift: 0, breadth: 1 },
     ];
-
-    const fn sample(rows: [u8; 2], taps: u8, step: [u8; 3], over: Over) -> Self {
-        let [stride, dilation, reach] = step;
-        Self { rows, taps, stride, dilation, reach, over }
-    }
 
     /// The window as a shader has it.
     pub(super) fn attributes(&self) -> Attributes {
-        let (kind, number) = match self.over {
-            Over::Elements { shift } => (0, shift),
-            Over::Blocks { breadth } => (1, breadth),
-        };
-        let &Self { rows: [a, b], taps, stride, dilation, reach, .. } = self;
-        [a, b, taps, stride, dilation, reach, kind, number, 0, 0, 0, 0, 0, 0, 0, 0]
+        let mut all = Attributes::default();
+        all[..size_of::<Self>()].copy_from_slice(bytes_of(self));
+        all
     }
 
     /// The window that a shader is for.
-    fn of(shader: &Shader) -> Self {
-        let [a, b, taps, stride, dilation, reach, kind, number, ..] = shader.attributes;
-        let over = match kind {
-            0 => Over::Elements { shift: number },
-            _ => Over::Blocks { breadth: number },
-        };
-        Self { rows: [a, b], taps, stride, dilation, reach, over }
+    fn of(shader: &Shader) -> &Self {
+        from_bytes(&shader.attributes[..size_of::<Self>()])
     }
 
     /// Elements of a position, which are also the windows of a step.
     pub(super) fn per_position(&self, size: usize) -> usize {
-        if matches!(self.over, Over::Elements { .. }) { 16 / size } else { 1 }
-    }
-
-    fn shift(&self) -> usize {
-        match self.over {
-            Over::Elements { shift } => shift.into(),
-            Over::Blocks { .. } => 0,
-        }
+        if self.breadth == 0 { 16 / size } else { 1 }
     }
 
     /// Blocks that an invocation slides along at once.
-    pub(super) fn breadth(&self) -> usize {
-        match self.over {
-            Over::Elements { .. } => 1,
-            Over::Blocks { breadth } => breadth.into(),
-        }
+    pub(super) fn beside(&self) -> usize {
+        self.breadth.max(1).into()
     }
 
     /// Positions that the windows of a step look at.
     pub(super) fn held(&self, size: usize) -> usize {
         let per_position = self.per_position(size);
         let windows = (per_position - 1) * usize::from(self.stride);
-        (self.shift() + windows + usize::from(self.reach)) / per_position + 1
+        (usize::from(self.shift) + windows + usize::from(self.reach)) / per_position + 1
     }
 
     /// Positions that the next step has too.
@@ -160,7 +118,7 @@ impl SlidingWindow {
         let [first, before] = self.rows.map(usize::from);
         let stride = usize::from(self.stride);
         let positions = self.held(size).min(stride) + self.kept(size).min(stride);
-        first * before * self.breadth() * positions
+        first * before * self.beside() * positions
     }
 }
 
@@ -174,7 +132,7 @@ mod tests {
         for window in SlidingWindow::SAMPLES {
             let shader = Shader::new(&SLIDING_WINDOW, ElementType::F32, 64);
             let shader = Shader { attributes: window.attributes(), ..shader };
-            assert_eq!(SlidingWindow::of(&shader), window);
+            assert_eq!(SlidingWindow::of(&shader), &window);
         }
     }
 }

@@ -207,7 +207,7 @@ fn short<'a, L: Load>(
     }
     // Sliding windows over the whole buffer need no shuffles. Only the window that starts a row
     // is used; the others reach into the next row.
-    let found = windows(&mut keys[..count], next, len, 1).0;
+    let found = windows(keys, next, count, len, 1).0;
     for row in 0..rows {
         found[row] = found[row * len];
     }

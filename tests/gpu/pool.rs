@@ -25,7 +25,6 @@ type Reached = &'static [&'static str];
 
 const ANY: Reached = &[];
 const BLOCKS: Reached = &["pool_blocks"];
-const TILE: Reached = &["pool_register_tile"];
 const GATHER: Reached = &["pool_gather"];
 const CONTIGUOUS: Reached = &["pool_gather contiguous"];
 const ROWS: Reached = &["reduce_rows"];
@@ -85,18 +84,17 @@ impl Trap {
 
 fn traps() -> Vec<Trap> {
     vec![
-        // Tiles of eight windows: whole and partly filled, several apart, in the padding of another
-        // axis.
-        reach(TILE, ANY, SLIDING_INDEX).nxc(&[1, 40, 16], [&[9], &[1], &[1], &[4], &[4]]),
-        reach(TILE, TILE, TWO).nxc(&[2, 41, 32], [&[31], &[1], &[1], &[40], &[33]]),
-        reach(TILE, ANY, SLIDING_INDEX).nxc(&[1, 90, 16], [&[17], &[2], &[1], &[8], &[9]]),
-        reach(TILE, ANY, SLIDING_INDEX).nxc(&[1, 120, 16], [&[22], &[3], &[1], &[0], &[0]]),
-        reach(TILE, ANY, SLIDING_INDEX).nxc(&[1, 90, 16], [&[9], &[1], &[2], &[8], &[8]]),
-        reach(TILE, TILE, INDEX).nxc(&[1, 99, 16], [&[12], &[1], &[3], &[20], &[5]]),
-        reach(TILE, TILE, INDEX).nxc(&[1, 150, 16], [&[25], &[3], &[2], &[3], &[4]]),
-        reach(TILE, BLOCKS, INDEX)
+        // Windows over whole blocks: long, several apart, in the padding of another axis.
+        reach(BLOCKS, ANY, SLIDING_INDEX).nxc(&[1, 40, 16], [&[9], &[1], &[1], &[4], &[4]]),
+        reach(BLOCKS, BLOCKS, TWO).nxc(&[2, 41, 32], [&[31], &[1], &[1], &[40], &[33]]),
+        reach(BLOCKS, ANY, SLIDING_INDEX).nxc(&[1, 90, 16], [&[17], &[2], &[1], &[8], &[9]]),
+        reach(BLOCKS, ANY, SLIDING_INDEX).nxc(&[1, 120, 16], [&[22], &[3], &[1], &[0], &[0]]),
+        reach(BLOCKS, ANY, SLIDING_INDEX).nxc(&[1, 90, 16], [&[9], &[1], &[2], &[8], &[8]]),
+        reach(BLOCKS, SLIDING, INDEX).nxc(&[1, 99, 16], [&[12], &[1], &[3], &[20], &[5]]),
+        reach(BLOCKS, BLOCKS, INDEX).nxc(&[1, 150, 16], [&[25], &[3], &[2], &[3], &[4]]),
+        reach(BLOCKS, BLOCKS, INDEX)
             .nxc(&[2, 3, 40, 16], [&[1, 9], &[2, 1], &[1, 1], &[3, 4], &[2, 4]]),
-        reach(TILE, ANY, SLIDING_INDEX)
+        reach(BLOCKS, ANY, SLIDING_INDEX)
             .ncx(&[1, 1, 33, 64], [&[13, 1], &[1, 1], &[1, 1], &[6, 0], &[6, 0]]),
         // Sliding windows over whole blocks, one and two beside one another.
         reach(BLOCKS, SLIDING, SLIDING_INDEX).nxc(&[2, 9, 48], [&[3], &[2], &[1], &[1], &[1]]),
@@ -104,7 +102,7 @@ fn traps() -> Vec<Trap> {
             .nxc(&[2, 9, 7, 16], [&[3, 2], &[2, 1], &[1, 2], &[2, 1], &[0, 2]]),
         reach(BLOCKS, SLIDING, SLIDING_INDEX)
             .nxc(&[1, 5, 5, 32], [&[2, 3], &[1, 1], &[3, 2], &[2, 3], &[2, 3]]),
-        reach(TILE, SLIDING, SLIDING_INDEX)
+        reach(BLOCKS, SLIDING, SLIDING_INDEX)
             .ncx(&[3, 2, 31, 48], [&[9, 1], &[1, 1], &[1, 1], &[4, 0], &[3, 0]]),
         // Over elements, of lines that are whole blocks and that are not; of one row and several;
         // the last tap nearer than the others; parts of a line.

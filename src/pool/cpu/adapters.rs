@@ -1,10 +1,11 @@
 //! Load and store adapters: what windows are looked through for, and what becomes of what is found.
 
-use std::marker::PhantomData;
+use std::ops::Range;
 
+use super::runs::Block;
 use crate::pool::params::Numbering;
 use crate::tensor::key::{Key, KeyOrder, Lane};
-use crate::vector::{Elements, Load, Loop, Store, vector};
+use crate::vector::{Load, Loop, vector};
 
 /// Elements, and where they lie.
 #[derive(Clone, Copy)]
@@ -44,15 +45,13 @@ const NONE: u32 = u32::MAX;
 pub(super) trait Output: Send + Sized {
     /// What is found: a key, or a key with its position.
     type Lane: Lane;
-    /// How many results it takes.
-    fn len(&self) -> usize;
     /// The first so many, and the others.
     fn split(self, at: usize) -> (Self, Self);
     /// Stores some results from one on. As this is called from the first one on, more than `count`
     /// may be stored, if there is space: what belongs there is stored later.
     fn store(&mut self, at: usize, found: &[Self::Lane], count: usize);
-    /// Stores what windows without elements give.
-    fn store_empty(&mut self, at: usize, count: usize);
+    /// Stores what windows without elements give, if their lanes do not say it.
+    fn store_empty(&mut self, _at: usize, _count: usize) {}
 }
 
 /// Maxima.
@@ -66,18 +65,20 @@ pub(super) struct Maxima<'a, O: KeyOrder> {
 impl<O: KeyOrder> Output for Maxima<'_, O> {
     type Lane = O::Key;
 
-    fn len(&self) -> usize {
-        self.out.len()
-    }
-
     fn split(self, at: usize) -> (Self, Self) {
         let (first, rest) = self.out.split_at_mut(at);
         (Self { out: first, ..self }, Self { out: rest, ..self })
     }
 
+    /// Whole vectors if there is space.
     #[inline(always)]
     fn store(&mut self, at: usize, found: &[O::Key], count: usize) {
-        store(Elements(self.order), &mut self.out[at..], found, count);
+        let (order, out) = (self.order, &mut self.out[at..]);
+        let whole = count.next_multiple_of(vector::<O::Key>());
+        let whole = if whole <= out.len().min(found.len()) { whole } else { count };
+        for (out, &key) in out[..whole].iter_mut().zip(&found[..whole]) {
+            *out = order.bits(key);
+        }
     }
 
     fn store_empty(&mut self, at: usize, count: usize) {
@@ -85,39 +86,27 @@ impl<O: KeyOrder> Output for Maxima<'_, O> {
     }
 }
 
-/// Keys as items, in whole vectors if there is space.
-#[inline(always)]
-fn store<S: Store>(store: S, out: &mut [S::Item], keys: &[S::Lane], count: usize) {
-    let whole = count.next_multiple_of(vector::<S::Lane>());
-    let whole = if whole <= out.len().min(keys.len()) { whole } else { count };
-    for (out, &key) in out[..whole].iter_mut().zip(&keys[..whole]) {
-        *out = store.store(key);
-    }
+/// Positions, for a later launch. Nothing has a position, too.
+pub(super) struct Positions<'a, O> {
+    pub out: &'a mut [u32],
+    #[expect(dead_code, reason = "says of which keys positions are")]
+    pub order: O,
 }
 
-/// Positions, for a later launch. Nothing has a position, too.
-pub(super) struct Positions<'a, K>(pub &'a mut [u32], pub PhantomData<K>);
-
-impl<K: Key> Output for Positions<'_, K> {
-    type Lane = K::Found;
-
-    fn len(&self) -> usize {
-        self.0.len()
-    }
+impl<O: KeyOrder> Output for Positions<'_, O> {
+    type Lane = <O::Key as Key>::Found;
 
     fn split(self, at: usize) -> (Self, Self) {
-        let (first, rest) = self.0.split_at_mut(at);
-        (Self(first, self.1), Self(rest, self.1))
+        let (first, rest) = self.out.split_at_mut(at);
+        (Self { out: first, ..self }, Self { out: rest, ..self })
     }
 
     #[inline(always)]
-    fn store(&mut self, at: usize, found: &[K::Found], count: usize) {
-        for (out, &found) in self.0[at..at + count].iter_mut().zip(found) {
-            *out = K::position(found);
+    fn store(&mut self, at: usize, found: &[Self::Lane], count: usize) {
+        for (out, &found) in self.out[at..at + count].iter_mut().zip(found) {
+            *out = O::Key::position(found);
         }
     }
-
-    fn store_empty(&mut self, _: usize, _: usize) {}
 }
 
 /// Maxima and their indices, of one or two words each.
@@ -136,10 +125,6 @@ pub(super) struct Indices<'a, O: KeyOrder> {
 impl<O: KeyOrder> Output for Indices<'_, O> {
     type Lane = <O::Key as Key>::Found;
 
-    fn len(&self) -> usize {
-        self.values.len()
-    }
-
     fn split(self, at: usize) -> (Self, Self) {
         let (values, more_values) = self.values.split_at_mut(at);
         let (indices, more) = self.indices.split_at_mut(at * self.n.index_words as usize);
@@ -155,7 +140,7 @@ impl<O: KeyOrder> Output for Indices<'_, O> {
         let (n, words) = (self.n, self.n.index_words as usize);
         let values = &mut self.values[at..at + count];
         let indices = &mut self.indices[at * words..(at + count) * words];
-        let are_distances = n.columns == 0 && n.modulus_low | n.modulus_high == 0;
+        let are_distances = n.are_distances();
         let offset = u64::from(n.offset_high) << 32 | u64::from(n.offset_low);
         for (i, (value, index)) in
             values.iter_mut().zip(indices.chunks_exact_mut(words)).enumerate()
@@ -174,22 +159,23 @@ impl<O: KeyOrder> Output for Indices<'_, O> {
                 }
             };
             *value = self.order.bits(key);
-            let found =
-                if are_distances { offset + u64::from(distance) } else { n.index_of(distance) };
+            let found = if are_distances {
+                offset + u64::from(distance)
+            } else {
+                n.index_of(distance, offset)
+            };
             index[0] = found as u32;
             if let Some(high) = index.get_mut(1) {
                 *high = (found >> 32) as u32;
             }
         }
     }
-
-    fn store_empty(&mut self, _: usize, _: usize) {}
 }
 
 impl Numbering {
-    /// The index of the element at a distance from the first plane's first element.
-    fn index_of(&self, distance: u32) -> u64 {
-        let wide = |low: u32, high: u32| u64::from(high) << 32 | u64::from(low);
+    /// The index of the element at a distance from the first plane's first element, whose index is
+    /// `offset` before indices begin anew.
+    fn index_of(&self, distance: u32, offset: u64) -> u64 {
         let mut from_offset = distance;
         if self.columns > 0 {
             let mut rest = distance % self.plane_pitch;
@@ -201,27 +187,23 @@ impl Numbering {
                 rest /= size;
             }
         }
-        let index = wide(self.offset_low, self.offset_high) + u64::from(from_offset);
-        match wide(self.modulus_low, self.modulus_high) {
+        let index = offset + u64::from(from_offset);
+        match u64::from(self.modulus_high) << 32 | u64::from(self.modulus_low) {
             0 => index,
             modulus => index % modulus,
         }
     }
 }
 
-/// Stores what is found of some lines.
+/// Stores what is found of the lines of a block.
 pub(super) struct StoreLines<'a, O: Output> {
     pub out: &'a mut O,
+    /// The windows of each row, and from one row's to the next row's.
     pub found: &'a [O::Lane],
-    /// Where each line begins in `found`.
-    pub begins: &'a [usize],
-    /// Results of a line that are stored, in pieces of `width` that are `inner` apart.
-    pub count: usize,
-    pub width: usize,
-    pub inner: usize,
-    /// Where the results of the first line go, and from one line to the next.
-    pub at: usize,
-    pub line: usize,
+    pub pitch: usize,
+    pub block: &'a Block<'a>,
+    /// The part of the inner axis.
+    pub tile: &'a Range<usize>,
 }
 
 impl<O: Output> Loop for StoreLines<'_, O> {
@@ -229,16 +211,19 @@ impl<O: Output> Loop for StoreLines<'_, O> {
     const VECTORS: bool = O::Lane::VECTORS;
     #[inline(always)]
     fn run(self) {
-        let Self { out, found, begins, count, width, inner, at, line } = self;
+        let Self { out, found, pitch, block, tile } = self;
+        let &Block { w, shape, strip, at, line, .. } = block;
+        let (inner, width) = (w.inner as usize, tile.len());
+        let count = strip.windows * width;
         let overruns = count == line;
-        for (i, &begin) in begins.iter().enumerate() {
-            let (at, found) = (at + i * line, &found[begin..]);
+        for i in 0..shape.lines {
+            let (at, found) = (at + i * line + tile.start, &found[shape.row(i) * pitch..]);
             if width == inner {
                 // Only where lines end where the next ones begin comes later what is behind them.
                 let end = if overruns { found.len() } else { count };
                 out.store(at, &found[..end], count);
             } else {
-                for window in 0..count / width {
+                for window in 0..strip.windows {
                     let found = &found[window * width..][..width];
                     out.store(at + window * inner, found, width);
                 }

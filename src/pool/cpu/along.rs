@@ -1,37 +1,19 @@
 //! Windows of keys: down rows of them, and along rows.
 
+use super::runs::Block;
 use crate::pool::params::Axis;
 use crate::tensor::key::Lane;
-use crate::vector::{Loop, steps, vector, windows};
+use crate::vector::{self, Loop, vector};
 
-/// The windows of neighbouring keys, `apart` from one another, of the first so many; they are in
-/// one buffer or the other.
-pub(super) struct Down<'a, L> {
-    pub taps: usize,
-    pub apart: usize,
-    pub count: usize,
-    pub keys: &'a mut [L],
-    pub next: &'a mut [L],
-}
-
-impl<L: Lane> Loop for Down<'_, L> {
-    type Output = ();
-    const VECTORS: bool = L::VECTORS;
-    #[inline(always)]
-    fn run(self) {
-        windows(&mut self.keys[..self.count], self.next, self.taps, self.apart);
-    }
-}
-
-/// Windows along an axis of `count` rows of keys, `pitch` from one to the next. Gives the
-/// windows of each row after one another, and from one row's to the next row's.
+/// Windows along the last axis, of the rows of keys of a block or, where these are tripled, of the
+/// windows down them. Gives the windows of each row after one another, and from one row's to the next
+/// row's.
 pub(super) struct Along<'a, L> {
-    pub axis: &'a Axis,
-    pub windows: usize,
-    /// Keys of a place.
+    pub block: &'a Block<'a>,
+    pub tripled: bool,
+    /// Keys of a place, and from one row to the next.
     pub width: usize,
     pub pitch: usize,
-    pub count: usize,
     pub keys: &'a mut [L],
     pub next: &'a mut [L],
 }
@@ -41,7 +23,14 @@ impl<'a, L: Lane> Loop for Along<'a, L> {
     const VECTORS: bool = L::VECTORS;
     #[inline(always)]
     fn run(self) -> Self::Output {
-        let Self { axis, windows, width, pitch, count, keys, next } = self;
+        let Self { block, tripled, width, pitch, mut keys, mut next } = self;
+        let [_, down, axis] = &block.w.axes;
+        let (windows, mut count) = (block.strip.windows, block.shape.rows());
+        if tripled {
+            let (taps, apart) = (down.taps as usize, down.dilation as usize * pitch);
+            (keys, next) = vector::windows(keys, next, count * pitch, taps, apart);
+            count -= down.reach as usize;
+        }
         let (taps, stride) = (axis.taps as usize, axis.stride as usize);
         let total = count * pitch;
         if stride == 1 {
@@ -172,17 +161,11 @@ fn everywhere<'a, L: Lane>(
     let reach = axis.reach as usize * width;
     let left = total - reach;
     if reach == (taps - 1) * apart {
-        windows(&mut keys[..total], next, taps, apart);
-        // Whole buffers go back, so that vectors may reach beyond what was found.
-        let done = steps(taps);
-        if done.is_multiple_of(2) {
-            return (keys, next);
-        }
-    } else {
-        next[..left].copy_from_slice(&keys[..left]);
-        for tap in 1..taps {
-            merge_keys(&mut next[..left], &keys[(tap * apart).min(reach)..]);
-        }
+        return vector::windows(keys, next, total, taps, apart);
+    }
+    next[..left].copy_from_slice(&keys[..left]);
+    for tap in 1..taps {
+        merge_keys(&mut next[..left], &keys[(tap * apart).min(reach)..]);
     }
     (next, keys)
 }

@@ -4,13 +4,13 @@
 use std::ops::Range;
 
 use super::adapters::{Output, StoreLines};
-use super::along::{Along, Down};
+use super::along::Along;
 use super::rows::Fill;
 use super::runs::{BLOCK, Block, Runs, Shape, Strip, is_tripled};
 use crate::pool::params::Windows;
 use crate::tensor::key::Lane;
 use crate::threads;
-use crate::vector::{Load, PARALLEL_FROM, dispatch, steps, vector};
+use crate::vector::{Load, PARALLEL_FROM, dispatch, vector};
 
 /// The same where windows down the rows are not made by tripling: processors fetch the next block
 /// while they work on one. At least a line of a strip.
@@ -22,15 +22,13 @@ const TILE: usize = 256;
 /// What a thread keeps from one block to the next.
 pub(super) struct Work<L> {
     runs: Runs,
-    /// Where lines begin in what is found.
-    begins: Vec<usize>,
     keys: Vec<L>,
     next: Vec<L>,
 }
 
 impl<L> Work<L> {
     fn new() -> Self {
-        Self { runs: Runs::default(), begins: vec![], keys: vec![], next: vec![] }
+        Self { runs: Runs::default(), keys: vec![], next: vec![] }
     }
 }
 
@@ -49,8 +47,9 @@ struct Pool<'a, L: Load> {
 
 /// Some lines of results, or a part of one.
 struct Part<O> {
-    /// The first line.
+    /// The first line, and how many there are.
     line: usize,
+    lines: usize,
     windows: Range<usize>,
     out: O,
 }
@@ -75,9 +74,10 @@ pub(super) fn run<L: Load, O: Output<Lane = L::Lane>>(
     let pool = Pool { w, load, source, tile, strip, tripled: is_tripled(w, size_of::<L::Lane>()) };
 
     if w.work() < PARALLEL_FROM {
-        return pool.part(&mut Work::new(), Part { line: 0, windows: 0..windows, out });
+        let (lines, windows) = (w.outputs as usize / w.line(), 0..windows);
+        return Part { line: 0, lines, windows, out }.run(&pool, &mut Work::new());
     }
-    threads::each_with(pool.parts(out), Work::new, |work, part| pool.part(work, part));
+    threads::each_with(pool.parts(out), Work::new, |work, part| part.run(&pool, work));
 }
 
 impl<L: Load> Pool<'_, L> {
@@ -85,26 +85,20 @@ impl<L: Load> Pool<'_, L> {
     fn parts<O: Output>(&self, out: O) -> Vec<Part<O>> {
         let (w, line) = (self.w, self.w.line());
         let (outputs, windows) = (w.outputs as usize, w.axes[2].outputs as usize);
-        let threads = threads::count();
+        let (lines, threads) = (outputs / line, threads::count());
+        let (some_lines, some_windows) = match lines >= threads * 4 {
+            true => (self.lines_of_a_part(), windows),
+            false => (1, self.strip.min(windows.div_ceil(threads * 4))),
+        };
         let mut parts = Vec::new();
         let mut rest = out;
-        if outputs >= line * threads * 4 {
-            let lines = outputs / line;
-            let some = self.lines_of_a_part();
-            for first in (0..lines).step_by(some) {
-                let (out, others) = rest.split(some.min(lines - first) * line);
+        for first in (0..lines).step_by(some_lines) {
+            for begin in (0..windows).step_by(some_windows) {
+                let windows = begin..windows.min(begin + some_windows);
+                let (line, lines) = (first, some_lines.min(lines - first));
+                let (out, others) = rest.split(lines * windows.len() * w.inner as usize);
                 rest = others;
-                parts.push(Part { line: first, windows: 0..windows, out });
-            }
-        } else {
-            let some = self.strip.min(windows.div_ceil(threads * 4));
-            for first in 0..outputs / line {
-                for begin in (0..windows).step_by(some) {
-                    let windows = begin..windows.min(begin + some);
-                    let (out, others) = rest.split(windows.len() * w.inner as usize);
-                    rest = others;
-                    parts.push(Part { line: first, windows, out });
-                }
+                parts.push(Part { line, lines, windows, out });
             }
         }
         parts
@@ -122,155 +116,118 @@ impl<L: Load> Pool<'_, L> {
         let some = some.max(4 * (axis.reach as usize + 1)).next_multiple_of(plane.min(some));
         if some > plane { some / plane * plane } else { plane.div_ceil(plane.div_ceil(some)) }
     }
+}
 
-    fn part<O: Output<Lane = L::Lane>>(&self, work: &mut Work<L::Lane>, part: Part<O>) {
-        let Part { line: first, windows, mut out } = part;
-        let (axis, inner) = (&self.w.axes[2], self.w.inner as usize);
-        let line = windows.len() * inner;
-        let lines = out.len() / line;
-        let keys = if self.tripled { BLOCK } else { SMALL_BLOCK } / size_of::<L::Lane>();
-        for begin in windows.clone().step_by(self.strip) {
-            let strip = Strip::new(axis, begin, self.strip.min(windows.end - begin));
-            let at = (begin - windows.start) * inner;
-            let capacity = keys / (strip.span * inner.min(self.tile));
+impl<O: Output> Part<O> {
+    /// Pools block by block.
+    fn run<L: Load<Lane = O::Lane>>(mut self, pool: &Pool<'_, L>, work: &mut Work<O::Lane>) {
+        let w = pool.w;
+        let (axis, inner) = (&w.axes[2], w.inner as usize);
+        let line = self.windows.len() * inner;
+        let keys = if pool.tripled { BLOCK } else { SMALL_BLOCK } / size_of::<O::Lane>();
+        for begin in self.windows.clone().step_by(pool.strip) {
+            let strip = &Strip::new(axis, begin, pool.strip.min(self.windows.end - begin));
+            let at = (begin - self.windows.start) * inner;
+            let capacity = keys / (strip.span * inner.min(pool.tile));
             let mut done = 0;
-            while done < lines {
-                let (first, left) = (first + done, lines - done);
-                let shape = match self.tripled {
-                    true => Shape::all_rows(self.w, first, left, capacity),
+            while done < self.lines {
+                let (first, left) = (self.line + done, self.lines - done);
+                let shape = match pool.tripled {
+                    true => Shape::all_rows(w, first, left, capacity),
                     false => Shape::row_each(left.min(capacity.max(1))),
                 };
-                let block = Block { w: self.w, first, shape, strip: &strip };
-                self.block(work, &block, at + done * line, line, &mut out);
+                let block = Block { w, first, shape, strip, at: at + done * line, line };
+                Making { pool, work, block: &block, out: &mut self.out }.run();
                 done += shape.lines;
             }
         }
     }
+}
 
-    /// A block of lines, whose results go to `at`; they are `line` apart.
-    fn block<O: Output<Lane = L::Lane>>(
-        &self,
-        work: &mut Work<L::Lane>,
-        block: &Block,
-        at: usize,
-        line: usize,
-        out: &mut O,
-    ) {
-        let (axis, inner) = (&self.w.axes[2], self.w.inner as usize);
+/// A block that is being made.
+struct Making<'a, L: Load, O: Output> {
+    pool: &'a Pool<'a, L>,
+    work: &'a mut Work<L::Lane>,
+    block: &'a Block<'a>,
+    out: &'a mut O,
+}
+
+impl<L: Load, O: Output<Lane = L::Lane>> Making<'_, L, O> {
+    fn run(mut self) {
+        let Self { pool, block, .. } = self;
+        let (axis, inner) = (&block.w.axes[2], block.w.inner as usize);
         // Far longer than the axis: mostly padding.
         let bounded = axis.reach as usize <= 4 * axis.size as usize + 64;
-        match self.tripled && bounded {
-            true => work.runs.of_rows(block),
-            false => work.runs.of_lines(block),
+        match pool.tripled && bounded {
+            true => self.work.runs.of_rows(block),
+            false => self.work.runs.of_lines(block),
         }
-        for from in (0..inner).step_by(self.tile) {
-            let tile = from..inner.min(from + self.tile);
+        for from in (0..inner).step_by(pool.tile) {
+            let tile = from..inner.min(from + pool.tile);
             match bounded {
-                true => self.tile(work, block, tile, at, line, out),
-                false => self.tap_by_tap(work, block, tile, at, line, out),
+                true => self.tile(&tile),
+                false => self.tap_by_tap(&tile),
             }
         }
-        self.store_empty(&work.runs.empty, block, at, line, out);
+        self.store_empty();
     }
 
-    /// Stores what the windows of a block give that are without elements: some of each line, and
-    /// all of the lines that have no rows.
-    fn store_empty<O: Output>(
-        &self,
-        lines: &[usize],
-        block: &Block,
-        at: usize,
-        line: usize,
-        out: &mut O,
-    ) {
-        let (axis, strip, inner) = (&self.w.axes[2], block.strip, self.w.inner as usize);
-        let begin = axis.first(strip.first);
-        let behind = strip.behind;
-        for window in (0..strip.within).chain(behind..strip.windows) {
-            let first = begin + window as i64 * i64::from(axis.stride);
-            if axis.places(first).next().is_none() {
-                for i in 0..block.shape.lines {
-                    out.store_empty(at + i * line + window * inner, inner);
+    /// Stores what windows give that are without elements: some of each line, and all of the lines
+    /// that have no rows.
+    fn store_empty(&mut self) {
+        let &Block { w, shape, strip, at, line, .. } = self.block;
+        let (axis, inner) = (&w.axes[2], w.inner as usize);
+        for window in (0..strip.within).chain(strip.behind..strip.windows) {
+            if axis.places(axis.first(strip.first + window)).next().is_none() {
+                for i in 0..shape.lines {
+                    self.out.store_empty(at + i * line + window * inner, inner);
                 }
             }
         }
-        for &i in lines {
-            out.store_empty(at + i * line, strip.windows * inner);
+        for &i in &self.work.runs.empty {
+            self.out.store_empty(at + i * line, strip.windows * inner);
         }
     }
 
-    /// Some elements of the inner axis of a block, whose results go to `at`; they are `line`
-    /// apart.
-    fn tile<O: Output<Lane = L::Lane>>(
-        &self,
-        work: &mut Work<L::Lane>,
-        block: &Block,
-        tile: Range<usize>,
-        at: usize,
-        line: usize,
-        out: &mut O,
-    ) {
-        let (axis, inner, width) = (&self.w.axes[2], self.w.inner as usize, tile.len());
-        let (shape, windows) = (block.shape, block.strip.windows);
+    /// Makes some elements of the inner axis.
+    fn tile(&mut self, tile: &Range<usize>) {
+        let Self { pool, work: Work { runs, keys, next }, block, out } = self;
         // An even number, for pairs.
-        let pitch = (block.strip.span * width).next_multiple_of(2);
+        let pitch = (block.strip.span * tile.len()).next_multiple_of(2);
         // Vectors may reach beyond the end.
-        let needed = shape.rows() * pitch + 2 * vector::<L::Lane>();
-        let Work { runs, begins, keys, next } = work;
+        let needed = block.shape.rows() * pitch + 2 * vector::<L::Lane>();
         if keys.len() < needed {
             keys.resize(needed, L::Lane::LOWEST);
             next.resize(needed, L::Lane::LOWEST);
         }
-        let (load, source) = (self.load, self.source);
-        let (mut keys, mut next) = (&mut keys[..], &mut next[..]);
-        dispatch(Fill { block, runs, load, source, tile: &tile, pitch, keys });
-        let mut count = shape.rows();
-        if self.tripled {
-            let axis = &self.w.axes[1];
-            let apart = axis.dilation as usize * pitch;
-            let taps = axis.taps as usize;
-            dispatch(Down { taps, apart, count: count * pitch, keys, next });
-            let done = steps(taps);
-            if !done.is_multiple_of(2) {
-                (keys, next) = (next, keys);
-            }
-            count -= axis.reach as usize;
-        }
-        let along = Along { axis, windows, width, pitch, count, keys, next };
-        let (found, pitch) = dispatch(along);
-        begins.clear();
-        begins.extend((0..shape.lines).map(|i| shape.row(i) * pitch));
-        let (count, at) = (windows * width, at + tile.start);
-        dispatch(StoreLines { out, found, begins, count, width, inner, at, line });
+        let &Pool { load, source, tripled, .. } = *pool;
+        dispatch(Fill { block, runs, load, source, tile, pitch, keys });
+        let width = tile.len();
+        let (found, pitch) = dispatch(Along { block, tripled, width, pitch, keys, next });
+        dispatch(StoreLines { out: &mut **out, found, pitch, block, tile });
     }
 
     /// The same, each window by itself.
-    fn tap_by_tap<O: Output<Lane = L::Lane>>(
-        &self,
-        work: &Work<L::Lane>,
-        block: &Block,
-        tile: Range<usize>,
-        at: usize,
-        line: usize,
-        out: &mut O,
-    ) {
-        let (axis, inner, width) = (&self.w.axes[2], self.w.inner as usize, tile.len());
+    fn tap_by_tap(&mut self, tile: &Range<usize>) {
+        let Self { pool, work: Work { runs, .. }, block, out } = self;
+        let (axis, inner, width) = (&block.w.axes[2], block.w.inner as usize, tile.len());
         let mut keys = vec![L::Lane::LOWEST; width];
-        let lines = work.runs.iter().flat_map(|(rows, lines)| (0..lines).map(move |i| (rows, i)));
+        let lines = runs.iter().flat_map(|(rows, lines)| (0..lines).map(move |i| (rows, i)));
         for (i, (rows, line_of_run)) in lines.enumerate() {
             for window in 0..block.strip.windows {
                 keys.fill(L::Lane::LOWEST);
                 for place in axis.places(axis.first(block.strip.first + window)) {
                     for row in rows {
-                        let row = row + line_of_run * work.runs.apart;
+                        let row = row + line_of_run * runs.apart;
                         let begin = row + place * inner + tile.start;
-                        let found = &self.source[begin..begin + width];
+                        let found = &pool.source[begin..begin + width];
                         for (j, (key, &item)) in keys.iter_mut().zip(found).enumerate() {
-                            *key = self.load.load(item, (begin + j) as u32).max(*key);
+                            *key = pool.load.load(item, (begin + j) as u32).max(*key);
                         }
                     }
                 }
-                out.store(at + i * line + window * inner + tile.start, &keys, width);
+                let at = block.at + i * block.line + window * inner + tile.start;
+                out.store(at, &keys, width);
             }
         }
     }

@@ -10,32 +10,14 @@ mod planes;
 mod rows;
 mod runs;
 
-use std::marker::PhantomData;
-
 use bytemuck::{cast_slice, cast_slice_mut};
 
-use super::params::{BlockParams, GatherParams, Numbering, Params, TileParams, Windows};
+use super::params::{Numbering, Params, Windows};
 use crate::plan::{Call, Placement, Shader, first_params};
 use crate::tensor::ElementType;
 use crate::tensor::key::{Key, KeyOrder, Ranking, with_order};
 use crate::vector::Elements;
 use adapters::{Candidates, Indices, Located, Maxima, Output, Positions};
-
-pub(super) fn gather(shader: &Shader, call: Call<'_, '_>) {
-    let GatherParams { pool, numbering, .. } = call.params();
-    run(shader, pool, numbering, call);
-}
-
-/// `shaders/pool/blocks.wgsl` and `register_tile.wgsl`.
-pub(super) fn blocks(shader: &Shader, call: Call<'_, '_>) {
-    let params: &BlockParams = call.params();
-    maxima(shader, &params.pool, call);
-}
-
-pub(super) fn tile(shader: &Shader, call: Call<'_, '_>) {
-    let TileParams { pool, numbering, .. } = call.params();
-    run(shader, pool, numbering, call);
-}
 
 /// Views whose axes have a pitch each: all that lines of elements need.
 pub(super) fn reads_in_place(shader: &Shader, params: &[u32], view: &Placement) -> bool {
@@ -43,22 +25,21 @@ pub(super) fn reads_in_place(shader: &Shader, params: &[u32], view: &Placement) 
     !shader.is("indices") && p.windows.placed(view).is_some()
 }
 
-/// The maxima of windows, or where they are.
-pub(crate) fn run(shader: &Shader, p: &Params, n: &Numbering, call: Call<'_, '_>) {
+/// The maxima of windows, or where they are. Parameters begin with those of all pools; a numbering
+/// follows where there are indices.
+pub(crate) fn run(shader: &Shader, call: Call<'_, '_>) {
+    let p: &Params = first_params(call.params);
     match shader.is("indices") {
-        true => with_order!(shader.element, p.ranking, order => find(order, p, n, call)),
-        false => maxima(shader, p, call),
+        true => {
+            let n: &Numbering = first_params(&call.params[size_of::<Params>() / 4..]);
+            with_order!(shader.element, p.ranking, order => find(order, p, n, call));
+        }
+        false => {
+            let placed = call.view.and_then(|view| p.windows.placed(view));
+            let p = &Params { windows: placed.unwrap_or(p.windows), ..*p };
+            with_order!(shader.element, p.ranking, order => maxima(order, p, call));
+        }
     }
-}
-
-/// The maxima of windows.
-fn maxima(shader: &Shader, p: &Params, mut call: Call<'_, '_>) {
-    let placed = call.view.and_then(|view| p.windows.placed(view));
-    let p = &Params { windows: placed.unwrap_or(p.windows), ..*p };
-    with_order!(shader.element, p.ranking, order => {
-        let (source, result) = call.one();
-        maxima_by(order, p, source, result);
-    });
 }
 
 /// Where in a source the maxima of windows are; [`u32::MAX`] for a window without elements.
@@ -70,15 +51,13 @@ pub(crate) fn find_positions(
     positions: &mut [u32],
 ) {
     with_order!(element, ranking, order => {
-        find_in(order, windows, cast_slice(source), positions);
+        let out = Positions { out: positions, order };
+        lines::run(windows, Located(order), cast_slice(source), out);
     });
 }
 
-fn find_in<O: KeyOrder>(order: O, w: &Windows, source: &[O::Key], positions: &mut [u32]) {
-    lines::run(w, Located(order), source, Positions::<O::Key>(positions, PhantomData));
-}
-
-fn maxima_by<O: KeyOrder>(order: O, p: &Params, source: &[O::Key], result: &mut [O::Key]) {
+fn maxima<O: KeyOrder>(order: O, p: &Params, mut call: Call<'_, '_>) {
+    let (source, result) = call.one::<O::Key>();
     let out = &mut result[p.result_base as usize..][..p.windows.outputs as usize];
     if planes::run(order, &p.windows, source, out) {
         return;
@@ -108,7 +87,7 @@ fn find<O: KeyOrder>(order: O, p: &Params, n: &Numbering, call: Call<'_, '_>) {
             let Some(result) = results.first_mut() else { return };
             let result: &mut [u32] = cast_slice_mut(result);
             let out = &mut result[p.result_base as usize..][..outputs];
-            search(order, p, source, earlier, Positions::<O::Key>(out, PhantomData));
+            search(order, p, source, earlier, Positions { out, order });
         }
     }
 }

@@ -164,7 +164,7 @@ impl<O: KeyOrder> Loop for Block<'_, O> {
         next[..first].fill(O::Key::LOWEST);
         let above = -down.start as usize * line;
         let taps = down.taps as usize;
-        let (found, _) = windows(&mut next[..needed], keys, taps, down.dilation as usize * line);
+        let (found, _) = windows(next, keys, needed, taps, down.dilation as usize * line);
         for (begin, out) in begins.zip(out.chunks_exact_mut(*plane)) {
             for (out, &key) in out.iter_mut().zip(&found[begin - above..]) {
                 *out = order.bits(key);

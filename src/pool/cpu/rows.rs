@@ -95,16 +95,15 @@ fn merge_rows<L: Load>(
     }
     match rows.len() {
         1 => one(load, row(0), keys),
-        2 => two(load, row(0), row(1), keys),
+        2 => two::<L, false>(load, row(0), row(1), keys),
         3 => three(load, row(0), row(1), row(2), keys),
         4 => four(load, row(0), row(1), row(2), row(3), keys),
         count => {
-            two(load, row(0), row(1), keys);
-            for i in (2..count - 1).step_by(2) {
-                two_more(load, row(i), row(i + 1), keys);
+            two::<L, false>(load, row(0), row(1), keys);
+            for i in (2..count).step_by(2) {
+                // An odd one is taken twice, which changes no maximum.
+                two::<L, true>(load, row(i), row((i + 1).min(count - 1)), keys);
             }
-            // An odd one out; or else the last one once more, which changes no maximum.
-            one_more(load, row(count - 1), keys);
         }
     }
 }
@@ -121,26 +120,12 @@ fn one<L: Load>(load: L, a: Row<L>, keys: &mut [L::Lane]) {
     }
 }
 
+/// Two rows, or two more of them.
 #[inline(always)]
-fn one_more<L: Load>(load: L, a: Row<L>, keys: &mut [L::Lane]) {
-    for ((key, &x), i) in keys.iter_mut().zip(a.0).zip(0u32..) {
-        *key = load.load(x, a.1.wrapping_add(i)).max(*key);
-    }
-}
-
-#[inline(always)]
-fn two<L: Load>(load: L, a: Row<L>, b: Row<L>, keys: &mut [L::Lane]) {
+fn two<L: Load, const MORE: bool>(load: L, a: Row<L>, b: Row<L>, keys: &mut [L::Lane]) {
     for (((key, &x), &y), i) in keys.iter_mut().zip(a.0).zip(b.0).zip(0u32..) {
         let (x, y) = (load.load(x, a.1.wrapping_add(i)), load.load(y, b.1.wrapping_add(i)));
-        *key = x.max(y);
-    }
-}
-
-#[inline(always)]
-fn two_more<L: Load>(load: L, a: Row<L>, b: Row<L>, keys: &mut [L::Lane]) {
-    for (((key, &x), &y), i) in keys.iter_mut().zip(a.0).zip(b.0).zip(0u32..) {
-        let (x, y) = (load.load(x, a.1.wrapping_add(i)), load.load(y, b.1.wrapping_add(i)));
-        *key = x.max(y).max(*key);
+        *key = if MORE { x.max(y).max(*key) } else { x.max(y) };
     }
 }
 

@@ -179,20 +179,18 @@ pub(super) struct Block<'a> {
     pub first: usize,
     pub shape: Shape,
     pub strip: &'a Strip,
-}
-
-/// Lines of keys whose rows lie alike.
-struct Run {
-    /// The rows of the first line, among those of all runs.
-    rows: Range<usize>,
-    lines: usize,
+    /// Where the results of the first line go, and from one line to the next.
+    pub at: usize,
+    pub line: usize,
 }
 
 /// What the keys of a block are made of: lines of keys, each the maximum of some rows.
 #[derive(Default)]
 pub(super) struct Runs {
     rows: Vec<usize>,
-    runs: Vec<Run>,
+    /// Lines of keys whose rows lie alike: the rows of the first line, among those of all runs, and
+    /// how many lines there are.
+    runs: Vec<(Range<usize>, usize)>,
     /// From a line's rows to the next line's, in elements.
     pub apart: usize,
     /// The lines of results without any row.
@@ -202,7 +200,7 @@ pub(super) struct Runs {
 impl Runs {
     /// The first elements of the rows of each run's first line, and how many lines it has.
     pub(super) fn iter(&self) -> impl Iterator<Item = (&[usize], usize)> {
-        self.runs.iter().map(|run| (&self.rows[run.rows.clone()], run.lines))
+        self.runs.iter().map(|(rows, lines)| (&self.rows[rows.clone()], *lines))
     }
 
     fn clear(&mut self) {
@@ -213,7 +211,7 @@ impl Runs {
 
     /// A run of lines whose rows, from `begin` on, have been added.
     fn push(&mut self, begin: usize, lines: usize) {
-        self.runs.push(Run { rows: begin..self.rows.len(), lines });
+        self.runs.push((begin..self.rows.len(), lines));
     }
 
     /// A line of keys for each line of results: the maximum of all rows of its windows.

@@ -1,10 +1,9 @@
 //! The text of a sliding window: the parts of its shaders that are specialised.
 
 use std::collections::HashSet;
-use std::fmt::Write;
 use std::ops::Range;
 
-use super::{Over, SlidingWindow};
+use super::SlidingWindow;
 
 const COMPONENTS: [&str; 4] = ["x", "y", "z", "w"];
 
@@ -13,109 +12,115 @@ const IMPORTS: &str = "\
 import kernel::store_step;
 import package::common::block::{Acc, acc_add_keys, acc_pack};
 import package::common::key::key_max;
-import package::software::sliding_window::{ResultLines, Row, SourceLines, row, row_keys};
-import package::software::sliding_window::{Candidates, better, better_each};
-import package::software::sliding_window::{candidate, candidates, together};
+import package::software::sliding_window::{Candidates, Lines, Row, better, better_each};
+import package::software::sliding_window::{candidate, candidates, row, row_keys, together};
 ";
 
-/// What a column is where no positions are wanted, and the function that loads one of a row.
-const KEYS: (&str, &str) = ("vec4<u32>", "row_keys");
-/// The same where they are.
-const CANDIDATES: (&str, &str) = ("Candidates", "candidates");
-
 /// What the functions take that load columns.
-const LOAD: &str = "held: ptr<function, Held>, rows: Rows, lines: SourceLines, at: i32";
+const LOAD: &str = "held: ptr<function, Held>, rows: Rows, lines: Lines, at: i32";
 
 impl SlidingWindow {
     /// The text, for elements of so many bytes; `finds` is whether positions are wanted too, of
     /// elements of a word.
     pub(super) fn text(&self, size: usize, finds: bool) -> String {
-        let mut text = IMPORTS.to_string();
-        self.write_constants(&mut text, size)
-            .and_then(|()| self.write_columns(&mut text, finds))
-            .and_then(|()| self.write_held(&mut text, size))
-            .and_then(|()| self.write_windows(&mut text, size, finds))
-            .expect("writing to a string cannot fail");
-        text
-    }
-
-    fn write_constants(&self, text: &mut String, size: usize) -> std::fmt::Result {
-        writeln!(text, "const PER_POSITION: u32 = {}u;", self.per_position(size))?;
-        writeln!(text, "const STRIDE: i32 = {};", self.stride)?;
-        writeln!(text, "const SHIFT: i32 = {};", self.shift())?;
-        writeln!(text, "const BREADTH: u32 = {}u;", self.breadth())
+        let &Self { stride, shift, .. } = self;
+        let (per_position, beside) = (self.per_position(size), self.beside());
+        let (columns, held) = (self.columns(finds), self.held_columns(size));
+        let windows = match self.breadth {
+            0 => self.windows_of_elements(size, finds),
+            _ => self.windows_of_blocks(finds),
+        };
+        format!(
+            "{IMPORTS}\
+const PER_POSITION: u32 = {per_position}u;
+const STRIDE: i32 = {stride};
+const SHIFT: i32 = {shift};
+const BREADTH: u32 = {beside}u;
+{columns}{held}\
+fn store_windows(held: ptr<function, Held>, lines: Lines, line: u32, step: u32) {{
+{windows}}}
+"
+        )
     }
 
     /// The rows of a window, and how a column is made of what they have at a position.
-    fn write_columns(&self, text: &mut String, finds: bool) -> std::fmt::Result {
-        let taps: Vec<(u8, u8)> =
-            (0..self.rows[0]).flat_map(|i| (0..self.rows[1]).map(move |j| (i, j))).collect();
-        writeln!(text, "alias Rows = array<Row, {}>;", taps.len())?;
-        writeln!(text, "fn rows_of(origin: u32, first0: i32, first1: i32) -> Rows {{")?;
-        let rows = taps.iter().map(|(i, j)| format!("row(origin, first0, first1, {i}u, {j}u)"));
-        writeln!(text, "    return Rows({});\n}}", rows.collect::<Vec<_>>().join(", "))?;
-
-        // Keys, or also where they are.
-        let (column, load) = if finds { CANDIDATES } else { KEYS };
-        writeln!(text, "alias Column = {column};")?;
-        let at = "lines: SourceLines, at: i32, beside: u32";
-        writeln!(text, "fn column(rows: Rows, {at}) -> Column {{")?;
-        if finds && taps.len() > 1 {
+    fn columns(&self, finds: bool) -> String {
+        let [first, before] = self.rows;
+        let taps = (0..first).flat_map(|i| (0..before).map(move |j| (i, j)));
+        let rows = taps.map(|(i, j)| format!("row(origin, first0, first1, {i}u, {j}u)"));
+        let rows: Vec<_> = rows.collect();
+        let (count, rows) = (rows.len(), rows.join(", "));
+        // Keys, or also where they are; and the function that loads those of a row.
+        let (column, load) =
+            if finds { ("Candidates", "candidates") } else { ("vec4<u32>", "row_keys") };
+        let body = if finds && count > 1 {
             // SwiftShader takes a time that is exponential in the depth of comparisons: a loop, which
             // other drivers unroll, keeps those of the rows apart from those of the windows.
-            let load = |i: &str| format!("{load}(all[{i}], lines, at, beside)");
-            writeln!(text, "    var all = rows;\n    var best = {};", load("0"))?;
-            writeln!(text, "    for (var i = 1u; i < {}u; i++) {{", taps.len())?;
-            writeln!(text, "        best = better_each(best, {});", load("i"))?;
-            return writeln!(text, "    }}\n    return best;\n}}");
-        }
-        let each = (0..taps.len()).map(|i| format!("{load}(rows[{i}], lines, at, beside)"));
-        writeln!(text, "    return {};\n}}", join(finds, each.collect()))
+            format!(
+                "    var all = rows;
+    var best = {load}(all[0], lines, at, beside);
+    for (var i = 1u; i < {count}u; i++) {{
+        best = better_each(best, {load}(all[i], lines, at, beside));
+    }}
+    return best;"
+            )
+        } else {
+            let each = (0..count).map(|i| format!("{load}(rows[{i}], lines, at, beside)"));
+            format!("    return {};", join(finds, each.collect()))
+        };
+        format!(
+            "alias Rows = array<Row, {count}>;
+fn rows_of(origin: u32, first0: i32, first1: i32) -> Rows {{
+    return Rows({rows});
+}}
+alias Column = {column};
+fn column(rows: Rows, lines: Lines, at: i32, beside: u32) -> Column {{
+{body}
+}}
+"
+        )
     }
 
     /// The columns that a step holds, and how the next step comes to hold its own.
-    fn write_held(&self, text: &mut String, size: usize) -> std::fmt::Result {
-        let (stride, breadth) = (usize::from(self.stride), self.breadth());
+    fn held_columns(&self, size: usize) -> String {
+        let (stride, beside) = (usize::from(self.stride), self.beside());
         let (held, kept) = (self.held(size), self.kept(size));
-        writeln!(text, "alias Held = array<Column, {}>;", held * breadth)?;
-        let fill = |text: &mut String, positions: Range<usize>| {
-            positions.flat_map(|k| (0..breadth).map(move |a| (k, a))).try_for_each(|(k, a)| {
-                let place = k * breadth + a;
-                writeln!(text, "    (*held)[{place}] = column(rows, lines, at + {k}, {a}u);")
-            })
+        let fill = |positions: Range<usize>| {
+            let columns = (positions.start * beside..positions.end * beside).map(|place| {
+                let (k, a) = (place / beside, place % beside);
+                format!("    (*held)[{place}] = column(rows, lines, at + {k}, {a}u);\n")
+            });
+            columns.collect::<String>()
         };
         // Once more in a loop rather than all that is kept: some drivers take minutes for long
         // texts.
-        writeln!(text, "fn begin_strip({LOAD}) {{")?;
-        if kept <= stride {
-            fill(text, 0..kept)?;
-        } else {
-            writeln!(text, "    for (var k = {}; k > 0; k--) {{", kept.div_ceil(stride))?;
-            writeln!(text, "        add_position(held, rows, lines, at - k * STRIDE);")?;
-            writeln!(text, "        move_on(held);\n    }}")?;
-        }
-        writeln!(text, "}}\nfn add_position({LOAD}) {{")?;
-        fill(text, kept..held)?;
-        writeln!(text, "}}\nfn move_on(held: ptr<function, Held>) {{")?;
-        for k in 0..kept * breadth {
-            writeln!(text, "    (*held)[{k}] = (*held)[{}];", k + stride * breadth)?;
-        }
-        writeln!(text, "}}")
+        let begin = match kept.div_ceil(stride) {
+            0 | 1 => fill(0..kept),
+            steps => format!(
+                "    for (var k = {steps}; k > 0; k--) {{
+        add_position(held, rows, lines, at - k * STRIDE);
+        move_on(held);
+    }}
+"
+            ),
+        };
+        let moves = (0..kept * beside)
+            .map(|k| format!("    (*held)[{k}] = (*held)[{}];\n", k + stride * beside));
+        let (columns, add, moves) = (held * beside, fill(kept..held), moves.collect::<String>());
+        format!(
+            "alias Held = array<Column, {columns}>;
+fn begin_strip({LOAD}) {{
+{begin}}}
+fn add_position({LOAD}) {{
+{add}}}
+fn move_on(held: ptr<function, Held>) {{
+{moves}}}
+"
+        )
     }
 
-    /// How the windows of a step are made and stored.
-    fn write_windows(&self, text: &mut String, size: usize, finds: bool) -> std::fmt::Result {
-        let held = "held: ptr<function, Held>, lines: ResultLines";
-        writeln!(text, "fn store_windows({held}, line: u32, step: u32) {{")?;
-        match self.over {
-            Over::Elements { .. } => self.write_elements(text, size, finds)?,
-            Over::Blocks { .. } => self.write_blocks(text, finds)?,
-        }
-        writeln!(text, "}}")
-    }
-
-    /// The windows of a step along neighbouring elements, each a value.
-    fn write_elements(&self, text: &mut String, size: usize, finds: bool) -> std::fmt::Result {
+    /// How the windows of a step are made and stored, along neighbouring elements, each a value.
+    fn windows_of_elements(&self, size: usize, finds: bool) -> String {
         let per_position = self.per_position(size);
         let element = |i: usize| {
             let (block, i) = (i / per_position, i % per_position);
@@ -132,42 +137,39 @@ impl SlidingWindow {
         };
         let dilation = usize::from(self.dilation);
         let best = if finds { "better" } else { "key_max" };
-        let mut made = Made { text, known: HashSet::new(), dilation, best };
+        let mut made = Made { text: String::new(), known: HashSet::new(), dilation, best };
         let last = usize::from(self.reach);
         let even = last == usize::from(self.taps - 1) * dilation;
         for window in 0..per_position {
-            let first = self.shift() + window * usize::from(self.stride);
+            let first = usize::from(self.shift) + window * usize::from(self.stride);
             let taps = usize::from(self.taps) - usize::from(!even);
-            let some = made.maximum(first, taps, &element)?;
+            let some = made.maximum(first, taps, &element);
             // The last tap is one of the others where these are even.
-            let last = made.maximum(first + last, 1, &element)?;
-            writeln!(made.text, "    let k{window} = {best}({some}, {last});")?;
+            let last = made.maximum(first + last, 1, &element);
+            made.text += &format!("    let k{window} = {best}({some}, {last});\n");
         }
+        let keys: Vec<_> = (0..per_position).map(|i| format!("k{i}")).collect();
         let words = match size {
-            4 if finds => "together(k0, k1, k2, k3)".to_string(),
-            8 => "vec4<u32>(k0, k1)".to_string(),
-            4 => "vec4<u32>(k0, k1, k2, k3)".to_string(),
+            4 if finds => format!("together({})", keys.join(", ")),
             _ => {
-                let word = |i: usize| (i..i + 4 / size).map(|i| format!("k{i}")).collect();
-                let words = (0..per_position).step_by(4 / size).map(word);
-                let words = words.map(|keys: Vec<_>| packed(&keys)).collect::<Vec<_>>();
+                let words: Vec<_> = keys.chunks((4 / size).max(1)).map(packed).collect();
                 format!("vec4<u32>({})", words.join(", "))
             }
         };
-        writeln!(text, "    store_step(line, lines, step, {words});")
+        format!("{}    store_step(line, lines, step, {words});\n", made.text)
     }
 
-    /// The windows of a step at one place, blocks beside one another.
-    fn write_blocks(&self, text: &mut String, finds: bool) -> std::fmt::Result {
-        let breadth = self.breadth();
-        for a in 0..breadth {
-            let place = |tap: usize| (tap * usize::from(self.dilation)).min(self.reach.into());
+    /// The same at one place, blocks beside one another.
+    fn windows_of_blocks(&self, finds: bool) -> String {
+        let (beside, dilation) = (self.beside(), usize::from(self.dilation));
+        let steps = (0..beside).map(|a| {
+            let place = |tap: usize| (tap * dilation).min(self.reach.into());
             let taps = 0..usize::from(self.taps);
-            let columns = taps.map(|tap| format!("(*held)[{}]", place(tap) * breadth + a));
+            let columns = taps.map(|tap| format!("(*held)[{}]", place(tap) * beside + a));
             let all = join(finds, columns.collect());
-            writeln!(text, "    store_step(line + {a}u, lines, step, {all});")?;
-        }
-        Ok(())
+            format!("    store_step(line + {a}u, lines, step, {all});\n")
+        });
+        steps.collect()
     }
 }
 
@@ -197,34 +199,30 @@ fn packed(keys: &[String]) -> String {
 }
 
 /// Maxima that there are already.
-struct Made<'a> {
-    text: &'a mut String,
+struct Made {
+    text: String,
     known: HashSet<(usize, usize)>,
     dilation: usize,
     /// The function of two that makes them.
     best: &'static str,
 }
 
-impl Made<'_> {
+impl Made {
     /// The name of the maximum of so many taps from an element on: of two of half as many, which
     /// may overlap.
-    fn maximum(
-        &mut self,
-        first: usize,
-        taps: usize,
-        element: &impl Fn(usize) -> String,
-    ) -> Result<String, std::fmt::Error> {
+    fn maximum(&mut self, first: usize, taps: usize, element: &impl Fn(usize) -> String) -> String {
         let name = format!("m{first}_{taps}");
         if self.known.insert((first, taps)) {
-            if taps == 1 {
-                writeln!(self.text, "    let {name} = {};", element(first))?;
+            let made = if taps == 1 {
+                element(first)
             } else {
                 let half = taps.next_power_of_two() / 2;
-                let low = self.maximum(first, half, element)?;
-                let high = self.maximum(first + (taps - half) * self.dilation, half, element)?;
-                writeln!(self.text, "    let {name} = {}({low}, {high});", self.best)?;
-            }
+                let low = self.maximum(first, half, element);
+                let high = self.maximum(first + (taps - half) * self.dilation, half, element);
+                format!("{}({low}, {high})", self.best)
+            };
+            self.text += &format!("    let {name} = {made};\n");
         }
-        Ok(name)
+        name
     }
 }

@@ -138,9 +138,7 @@ fn pooling(
         (batch, channels) = (2 + random.below(3) as usize, 1);
     }
     let mut layout = random.pick(&[Layout::Ncx, Layout::Nxc]);
-    // Register tiles are of blocks, and along one axis with long windows.
-    let blocks = kernel == "pool_register_tile";
-    if blocks || aims && random.once_in(6) {
+    if aims && random.once_in(6) {
         layout = Layout::Nxc;
         channels = 16 / t.size() * (1 + random.below(3) as usize);
     }
@@ -148,8 +146,7 @@ fn pooling(
         Layout::Nxc => [&[batch], sizes.as_slice(), &[channels]].concat(),
         Layout::Ncx => [&[batch, channels], sizes.as_slice()].concat(),
     };
-    let alone = blocks.then(|| random.below(spatial) as usize);
-    let op = windows(random, &sizes, alone, sparse, many)
+    let op = windows(random, &sizes, sparse, many)
         .layout(layout)
         .rounding(random.pick(&[Rounding::Floor, Rounding::Ceil, Rounding::CeilTorch]))
         .extremum(random.extremum())
@@ -166,23 +163,14 @@ fn pooling(
     (op, shape)
 }
 
-/// Windows along axes of these sizes: of one element but along `alone`, if that is an axis, and
-/// very long along `sparse`; `dense` ones have stride 1.
-fn windows(
-    random: &mut Random,
-    sizes: &[usize],
-    alone: Option<usize>,
-    sparse: Option<usize>,
-    dense: bool,
-) -> MaxPool {
+/// Windows along axes of these sizes: very long along `sparse`; `dense` ones have stride 1.
+fn windows(random: &mut Random, sizes: &[usize], sparse: Option<usize>, dense: bool) -> MaxPool {
     let (long, one_stride) = (random.once_in(4), dense || random.once_in(3));
     let (mut kernels, mut strides, mut dilations) = (Vec::new(), Vec::new(), Vec::new());
     let (mut begin, mut end) = (Vec::new(), Vec::new());
     for (axis, &size) in sizes.iter().enumerate() {
         let kernel = match random.below(8) {
             _ if sparse == Some(axis) => 17 + random.below(40),
-            _ if alone == Some(axis) => 4 + random.below(24),
-            _ if alone.is_some() => 1,
             0 => 1,
             1 if long => 1 + random.below(40),
             3 => 1 + random.below(10),
@@ -191,7 +179,6 @@ fn windows(
         };
         let stride = match random.below(6) {
             _ if one_stride => 1,
-            _ if alone.is_some() => 1 + random.below(2),
             0 => kernel,
             1 => 1 + random.below(30),
             _ => 1 + random.below(3),
@@ -204,14 +191,12 @@ fn windows(
         let extent = (kernel - 1) * dilation + 1;
         let mut pad = || match random.below(6) {
             0 => random.below(2 * extent + 2) as i64,
-            // Windows of one element beside tiles.
-            1 | 3 | 5 if alone.is_some_and(|alone| alone != axis) => random.below(3) as i64,
             1 | 2 => 0,
             _ => random.below(extent) as i64,
         };
         let pads = [pad(), pad()];
         // A window that is larger than the padded axis by less than a stride: one, rounded up.
-        let larger = alone.is_none() && sparse.is_none() && size < 100 && random.once_in(16);
+        let larger = sparse.is_none() && size < 100 && random.once_in(16);
         let kernel = match larger && stride > 1 {
             true => {
                 (size as u64 + (pads[0] + pads[1]) as u64 + random.below(stride - 1)) / dilation + 1
