@@ -10,7 +10,8 @@ use crate::tensor::key::{KeyOrder, with_order};
 use crate::vector::Elements;
 
 /// The maxima of ascending segments, block by block.
-pub(super) static BLOCKS: Kernel = Kernel::new::<Params>("segment_blocks", "segment/blocks", run);
+pub(super) static BLOCKS: Kernel =
+    Kernel::new::<Params>("segment_blocks", "segment/blocks", run).flags(&["small_ids"]);
 
 pub(crate) fn run(shader: &Shader, call: Call<'_, '_>) {
     let p: &Params = call.params();

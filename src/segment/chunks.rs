@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use bytemuck::{Pod, cast_slice, cast_slice_mut};
+use bytemuck::{Pod, cast_slice_mut};
 
 use super::params::{NO_SEGMENT, Params};
 use crate::plan::Call;
@@ -47,7 +47,7 @@ pub(super) fn run<V: Visit>(visit: &V, call: Call<'_, '_>) {
     let [results, carry, carry_ids] = call.results else {
         unreachable!("planners bind what a kernel declares")
     };
-    let ids: &[u32] = cast_slice(call.sources[1]);
+    let ids = &p.id_form.words(call.sources[1]);
     let (first, outputs) = (p.result_base as usize, p.segments as usize * p.inner as usize);
     let results: &mut [V::Result] = cast_slice_mut(results);
     let carry: &mut [V::Carry] = cast_slice_mut(carry);

@@ -96,7 +96,7 @@ where
 
     #[inline(always)]
     fn block(&mut self, p: &Params, ids: &[u32], rows: Range<usize>) {
-        let words = p.id_words as usize;
+        let words = p.id_form.id_words as usize;
         let of_rows = &ids[(p.ids_base as usize + rows.start) * words..][..rows.len() * words];
         // What the next block has.
         for line in of_rows.chunks(vector::<u32>()) {

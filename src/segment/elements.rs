@@ -18,7 +18,7 @@ use crate::vector::Elements;
 pub(super) static ELEMENTS: Kernel =
     Kernel::new::<Params>("segment_elements", "segment/elements", run)
         .constants(&[("RUN", |shader| run_rows(shader.element, shader.is("argmax")))])
-        .flags(&["from_carry", "single", "argmax"])
+        .flags(&["from_carry", "single", "argmax", "small_ids"])
         .only(has);
 
 /// Rows of a tile that an invocation looks at: as many as workgroup memory holds.
@@ -36,9 +36,9 @@ pub(super) const fn is_packed(element: ElementType) -> bool {
 }
 
 /// The carry list of other elements than packed ones holds elements, which are read as the rows, or
-/// candidates.
+/// candidates. Its ids have one word.
 fn has(element: ElementType, flags: Flags) -> bool {
-    is_packed(element) || flags & 1 == 0 || flags & 4 > 0
+    flags & 1 == 0 || flags & 8 == 0 && (is_packed(element) || flags & 4 > 0)
 }
 
 pub(crate) fn run(shader: &Shader, call: Call<'_, '_>) {

@@ -16,7 +16,6 @@ mod rows;
 mod scatter;
 mod short;
 mod tuning;
-mod widen_ids;
 
 pub(crate) use blocks::run as run_blocks;
 pub(crate) use elements::run as run_elements;
@@ -31,14 +30,13 @@ use crate::tensor::key::{Extremum, Nan, finite_bits, infinite_bits};
 use crate::tensor::{ElementType, Tensor, TensorDesc};
 
 /// The kernels of this room.
-pub(crate) static KERNELS: [&Kernel; 7] = [
+pub(crate) static KERNELS: [&Kernel; 6] = [
     &blocks::BLOCKS,
     &elements::ELEMENTS,
     &scatter::SCATTER,
     &finish::FINISH,
     &expand_offsets::EXPAND_OFFSETS,
     &check_ids::CHECK_IDS,
-    &widen_ids::WIDEN_IDS,
 ];
 
 /// How the second input says which rows belong together.

@@ -5,13 +5,13 @@ mod finish;
 mod ids;
 mod scatter;
 
-use super::params::Params;
+use super::params::{IdForm, Params};
 use super::tuning::Tuning;
 use super::{SegmentMax, Segments, elements};
 use crate::error::{Error, Result};
-use crate::plan::{Builder, MAX_ELEMENTS, Plan, Range, Region, Target, divisor};
-use crate::tensor::TensorDesc;
+use crate::plan::{Builder, Kernel, MAX_ELEMENTS, Plan, Range, Region, Shader, Target, divisor};
 use crate::tensor::key::{Ranking, key_words};
+use crate::tensor::{ElementType, TensorDesc};
 
 /// The buffers of the inputs and of the maxima; the indices follow, if they are wanted.
 const DATA: usize = 0;
@@ -41,10 +41,39 @@ struct Planner<'a> {
 #[derive(Clone, Copy)]
 struct RowIds {
     buffer: usize,
-    /// Words of an id.
-    words: u64,
+    element: ElementType,
     /// The id of the first segment.
     first_segment: u64,
+}
+
+impl RowIds {
+    /// Ids of one word in scratch.
+    fn words(buffer: usize) -> Self {
+        Self { buffer, element: ElementType::U32, first_segment: 0 }
+    }
+
+    /// Bytes of an id.
+    fn size(&self) -> u64 {
+        self.element.size() as u64
+    }
+
+    fn form(&self) -> IdForm {
+        IdForm {
+            id_words: self.size().div_ceil(4) as u32,
+            id_bits: 8 * self.size() as u32,
+            id_sign: u32::from(self.element.is_signed_integer()) << 31,
+        }
+    }
+
+    /// The binding of some of the ids, and where in it they begin.
+    fn range(&self, builder: &Builder<'_>, first: u64, count: u64) -> (Range, u32) {
+        builder.range_of(self.buffer, first, count, self.size())
+    }
+
+    /// The shader of a kernel that reads these ids.
+    fn shader(&self, builder: &Builder<'_>, kernel: &'static Kernel) -> Shader {
+        builder.shader(kernel).with("small_ids", self.size() < 4)
+    }
 }
 
 /// Some segments of the result.
@@ -71,11 +100,11 @@ pub(crate) fn plan(
     let ranking = Ranking::new(data.element_type(), operator.get_nan(), operator.get_extremum());
     let mut builder = Builder::new(&[data, ids], outputs.clone(), ranking, target);
     let planner = Planner::new(operator, data, &outputs[0], &builder, tuning);
-    let row_ids = planner.ids(&mut builder, ids)?;
+    let row_ids = RowIds { buffer: IDS, element: ids.element_type(), first_segment: 0 };
     if operator.get_status() {
         let status = VALUES + outputs.len() - 1;
         builder.fill_repeated(status, 0)?;
-        planner.check_ids(&mut builder, row_ids, ids, status)?;
+        planner.check_ids(&mut builder, row_ids, ids.len() as u64, status)?;
     }
     if !outputs[0].is_empty() {
         planner.all(&mut builder, row_ids)?;
@@ -206,7 +235,7 @@ impl<'a> Planner<'a> {
             chunks: rows.count.div_ceil(rows.chunk) as u32,
             segments: piece.count as u32,
             first_segment: rows.ids.first_segment as u32,
-            id_words: rows.ids.words as u32,
+            id_form: rows.ids.form(),
             first_row: rows.first as u32,
             last_row: (self.rows - 1) as u32,
             ranking: builder.ranking,

@@ -52,7 +52,6 @@ files! {
     "segment/ids"
     "segment/scatter"
     "segment/tiles"
-    "segment/widen_ids"
     "software/column_tiles"
     "software/gradient_rows"
     "software/segment_column_tiles"

@@ -107,7 +107,7 @@ impl Planner<'_> {
                 number: level.number + 1,
                 source: carry.0,
                 rows: entries,
-                ids: RowIds { buffer: carry.1, words: 1, first_segment: 0 },
+                ids: RowIds::words(carry.1),
             };
         }
     }
@@ -138,7 +138,7 @@ impl Planner<'_> {
             (self.source_item(builder, level), self.carry_item(builder));
         let fit = |chunk: u64| {
             (builder.capacity(source_item) / self.inner)
-                .min(builder.capacity(4 * level.ids.words))
+                .min(builder.capacity(level.ids.size()))
                 .min(builder.capacity(carry_item) * chunk / (2 * self.inner))
         };
         let cut = |chunk: u64, last, team| {
@@ -224,8 +224,7 @@ impl Planner<'_> {
         }
         let (mut sources, base, candidates_base) = self.sources(builder, level, rows);
         (params.base, params.candidates_base) = (base, candidates_base);
-        let ids = rows.ids;
-        let (id_range, base) = builder.range_of(ids.buffer, rows.first, rows.count, 4 * ids.words);
+        let (id_range, base) = rows.ids.range(builder, rows.first, rows.count);
         params.ids_base = base;
         sources.insert(1, id_range);
         let (result, base) = self.results(builder, piece);
@@ -244,13 +243,7 @@ impl Planner<'_> {
                 (true, false) => "maxima of segments that span chunks",
                 (true, true) => "rows of the maxima of segments that span chunks",
             },
-            shader: match team {
-                Team::Each(Some(kernel), _) | Team::EachWhole(kernel) => builder.shader(kernel),
-                Team::Each(None, _) => {
-                    self.general_shader(builder, level.number > 0).with("single", true)
-                }
-                Team::Group(_) => self.general_shader(builder, level.number > 0),
-            },
+            shader: self.shader(builder, level, team),
             params: &params,
             sources,
             results: vec![result, carry_range, carry_ids],
@@ -277,17 +270,21 @@ impl Planner<'_> {
         }
     }
 
-    fn general_shader(&self, builder: &Builder<'_>, from_carry: bool) -> Shader {
-        match self.part(builder) {
-            Part::Block => builder.shader(&BLOCKS),
-            Part::Element => {
-                let keys = from_carry && is_packed(builder.element);
-                builder.shader(&ELEMENTS).with("from_carry", keys)
-            }
-            Part::Argmax => {
-                builder.shader(&ELEMENTS).with("from_carry", from_carry).with("argmax", true)
-            }
+    fn shader(&self, builder: &Builder<'_>, level: Level, team: Team) -> Shader {
+        let part = self.part(builder);
+        let kernel = match (team, part) {
+            (Team::Each(Some(kernel), _) | Team::EachWhole(kernel), _) => kernel,
+            (_, Part::Block) => &BLOCKS,
+            _ => &ELEMENTS,
+        };
+        let shader = level.ids.shader(builder, kernel);
+        if kernel != &ELEMENTS {
+            return shader;
         }
+        let argmax = part == Part::Argmax;
+        let from_carry = level.number > 0 && (argmax || is_packed(builder.element));
+        let single = matches!(team, Team::Each(..));
+        shader.with("from_carry", from_carry).with("single", single).with("argmax", argmax)
     }
 
     /// What an invocation has of each row.

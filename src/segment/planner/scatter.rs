@@ -18,8 +18,7 @@ impl Planner<'_> {
         let chunk = (self.rows * self.inner).div_ceil(builder.target.parallelism.into());
         let chunk = chunk.clamp(self.tuning.min_chunk, self.tuning.max_chunk);
         let chunk = chunk.min(builder.max_iterations());
-        let fit =
-            (builder.capacity(builder.item()) / self.inner).min(builder.capacity(4 * ids.words));
+        let fit = (builder.capacity(builder.item()) / self.inner).min(builder.capacity(ids.size()));
         if fit == 0 {
             let bytes = self.inner * builder.item();
             return Err(builder.over_binding("a row of segments", bytes));
@@ -50,8 +49,7 @@ impl Planner<'_> {
         let region = Region::all(DATA).after(rows.first * self.inner);
         let (source, base) = builder.range(region, rows.count * self.inner);
         params.base = base;
-        let ids = rows.ids;
-        let (id_range, base) = builder.range_of(ids.buffer, rows.first, rows.count, 4 * ids.words);
+        let (id_range, base) = rows.ids.range(builder, rows.first, rows.count);
         params.ids_base = base;
         let (result, base) = self.results(builder, piece);
         params.result_base = base;
@@ -63,7 +61,7 @@ impl Planner<'_> {
                 (true, true) => "rows of the maxima of segments in any order",
                 _ => "maxima of segments in any order",
             },
-            shader: builder.shader(&SCATTER).with("argmax", argmax),
+            shader: rows.ids.shader(builder, &SCATTER).with("argmax", argmax),
             params: &params,
             sources: vec![source, id_range],
             results: vec![result],
