@@ -25,8 +25,8 @@ struct Span {
 
 fn span(i: u32, number: u32) -> Span {
     let axis = params.axes[i];
-    let at = quotient(number, axis.by_pitch);
-    let rest = number - at * axis.by_pitch.x;
+    let at = quotient(number, params.by_pitch[i]);
+    let rest = number - at * axis.pitch;
     let distance = i32(at) - axis.start;
     if distance < 0 {
         return Span(0u, 0u, rest);
@@ -34,8 +34,8 @@ fn span(i: u32, number: u32) -> Span {
     let last = u32(distance);
     // From the first window on that reaches so far.
     let reached = max(last, axis.reach) - axis.reach;
-    let begin = quotient(reached + axis.stride - 1u, axis.by_stride);
-    return Span(begin, min(quotient(last, axis.by_stride) + 1u, axis.outputs), rest);
+    let begin = quotient(reached + axis.stride - 1u, params.by_stride[i]);
+    return Span(begin, min(quotient(last, params.by_stride[i]) + 1u, axis.outputs), rest);
 }
 
 fn sum_of(element: u32) -> Sum {
@@ -47,7 +47,7 @@ fn sum_of(element: u32) -> Sum {
     let first = span(0u, number);
     let second = span(1u, first.rest);
     let third = span(2u, second.rest);
-    let inner = params.axes[2].by_pitch.x;
+    let inner = params.axes[2].pitch;
     var sum = NOTHING;
     for (var i = first.begin; i < first.end; i++) {
         let plane = (outer * params.axes[0].outputs + i) * params.axes[1].outputs;
@@ -72,7 +72,7 @@ fn is_tap(i: u32, j: u32, k: u32) -> bool {
 }
 
 fn is_tap_along(axis: u32, window: u32) -> bool {
-    let by = params.axes[axis].by_dilation;
+    let by = params.by_dilation[axis];
     let distance = u32(-params.axes[axis].start) - window * params.axes[axis].stride;
     return quotient(distance, by) * by.x == distance;
 }

@@ -29,7 +29,7 @@ fn main(at: Invocation) {
     let bottom = min(top + strips.rows, strips.size);
     let windows = windows_of(top, bottom);
     let unit = params.windows.by_unit.x;
-    let row = params.windows.axes[0].by_pitch.x;
+    let row = params.windows.axes[0].pitch;
     let length = (bottom - top) * row;
     let count = (windows.y - windows.x) * strips.row_windows;
     let end = min((group + 1u) * strips.places, strips.outer);
@@ -56,14 +56,15 @@ fn main(at: Invocation) {
 // The windows of the first axis that rows lie in: the first one, and that behind the last.
 fn windows_of(top: u32, bottom: u32) -> vec2<u32> {
     let axis = params.windows.axes[0];
+    let by_stride = params.windows.by_stride[0];
     let reach = i32(axis.reach);
     let reached = max(i32(top) - axis.start, reach) - reach;
-    let begin = quotient(u32(reached) + axis.stride - 1u, axis.by_stride);
+    let begin = quotient(u32(reached) + axis.stride - 1u, by_stride);
     let last = i32(bottom) - 1 - axis.start;
     if last < 0 {
         return vec2<u32>(begin, begin);
     }
-    let end = min(quotient(u32(last), axis.by_stride) + 1u, axis.outputs);
+    let end = min(quotient(u32(last), by_stride) + 1u, axis.outputs);
     return vec2<u32>(min(begin, end), end);
 }
 

@@ -74,8 +74,7 @@ fn strips(builder: &Builder<'_>, windows: &Windows) -> Option<Strips> {
     let [first, second, third] = windows.axes;
     let (size, outer) = (unit / row, u64::from(windows.elements) / unit);
     let outputs = u64::from(first.outputs);
-    let row_windows =
-        u64::from(second.outputs) * u64::from(third.outputs) * u64::from(third.by_pitch[0]);
+    let row_windows = u64::from(second.outputs) * u64::from(third.outputs) * u64::from(third.pitch);
     let windows_of = |rows: u64| {
         let reached = (rows - 1 + u64::from(first.reach)) / u64::from(first.stride) + 1;
         reached.min(outputs)
