@@ -323,7 +323,7 @@ impl SegmentMax {
         let values = Ids::of(ids)?;
         let found = match self.segments {
             Segments::Sorted => values.len().checked_sub(1).filter(|&at| values.at(at) >= segments),
-            _ => values.find_at_least(segments),
+            _ => values.find(|id| id >= i128::from(segments)),
         };
         found.map_or(Ok(()), |position| {
             let (what, value) = (self.what(), values.exact(position));
