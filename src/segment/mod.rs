@@ -1,25 +1,21 @@
 //! SegmentMax and SegmentMin: the maximum or minimum of rows that belong together.
 
 mod argmax;
-mod blocks;
 mod check_ids;
 mod chunks;
 mod column;
-mod elements;
 mod expand_offsets;
 mod finish;
 mod ids;
 mod maxima;
 mod params;
 mod planner;
-mod rows;
 mod scatter;
 mod short;
 mod tuning;
 
-pub(crate) use blocks::run as run_blocks;
-pub(crate) use elements::run as run_elements;
 pub(crate) use ids::Ids;
+pub(crate) use maxima::{run_blocks, run_elements};
 pub(crate) use params::Params;
 pub(crate) use planner::plan;
 pub(crate) use tuning::{CPU, HARDWARE, Tuning};
@@ -31,8 +27,8 @@ use crate::tensor::{ElementType, Tensor, TensorDesc};
 
 /// The kernels of this room.
 pub(crate) static KERNELS: [&Kernel; 6] = [
-    &blocks::BLOCKS,
-    &elements::ELEMENTS,
+    &maxima::BLOCKS,
+    &maxima::ELEMENTS,
     &scatter::SCATTER,
     &finish::FINISH,
     &expand_offsets::EXPAND_OFFSETS,

@@ -7,7 +7,7 @@ mod scatter;
 
 use super::params::{IdForm, Params};
 use super::tuning::Tuning;
-use super::{SegmentMax, Segments, elements};
+use super::{SegmentMax, Segments, maxima};
 use crate::error::{Error, Result};
 use crate::plan::{Builder, Kernel, MAX_ELEMENTS, Plan, Range, Region, Shader, Target, divisor};
 use crate::tensor::key::{Ranking, key_words};
@@ -131,7 +131,7 @@ impl<'a> Planner<'a> {
             || builder.target.limits.max_storage_buffers < chunks::storage_buffers(index_words)
             || widest / inner.max(1) < 8
             || (index_words.is_some() && data.len() as u64 > builder.capacity(builder.item()));
-        let packed = elements::is_packed(element);
+        let packed = maxima::is_packed(element);
         let item_words = match (scatters, index_words) {
             (true, _) => Some(if element.size() == 8 { 3 } else { 2 }),
             (false, Some(_)) => Some(1),

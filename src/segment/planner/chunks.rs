@@ -4,8 +4,7 @@
 use super::{DATA, Piece, Planner, RowIds, Rows};
 use crate::error::Result;
 use crate::plan::{Builder, Kernel, New, Range, Region, Shader, divisor};
-use crate::segment::blocks::BLOCKS;
-use crate::segment::elements::{self, ELEMENTS, is_packed};
+use crate::segment::maxima::{BLOCKS, ELEMENTS, is_packed, run_rows};
 
 /// What an invocation has of each row.
 #[derive(Clone, Copy, PartialEq)]
@@ -193,8 +192,8 @@ impl Planner<'_> {
                 };
                 (self.inner / builder.block(), most, 1)
             }
-            Part::Element => (self.inner, workgroup, elements::run_rows(builder.element, false)),
-            Part::Argmax => (self.inner, workgroup, elements::run_rows(builder.element, true)),
+            Part::Element => (self.inner, workgroup, run_rows(builder.element, false)),
+            Part::Argmax => (self.inner, workgroup, run_rows(builder.element, true)),
         };
         // Columns are shared evenly.
         let width = columns.div_ceil(columns.div_ceil(most.min(workgroup)));
