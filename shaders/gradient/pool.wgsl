@@ -8,8 +8,10 @@ import package::common::divide::quotient;
 import package::common::invocation::{Invocation, invocation_number};
 import package::common::source::source_word;
 @if(bits16) import package::common::store::store_bits;
-@if(bits16) import package::gradient::sum::{NOTHING, Sum, add, narrow, widen};
-@if(!bits16) import package::gradient::sum::{NOTHING, Sum, add};
+import package::gradient::elements::gradient;
+@if(!bits16) import package::gradient::elements::store_sum;
+import package::gradient::sum::{NOTHING, Sum, add};
+@if(bits16) import package::gradient::sum::narrow;
 import generated::{WORKGROUP, params};
 
 @group(0) @binding(2) var<storage, read_write> result: array<u32>;
@@ -77,19 +79,8 @@ fn is_tap_along(axis: u32, window: u32) -> bool {
     return quotient(distance, by) * by.x == distance;
 }
 
-@if(bits16)
-fn gradient(number: u32) -> Sum {
-    return widen((source_word(number / 2u) >> ((number % 2u) * 16u)) & 0xffffu);
-}
-
-@if(bits32)
-fn gradient(number: u32) -> Sum {
-    return source_word(number);
-}
-
-@if(bits64)
-fn gradient(number: u32) -> Sum {
-    return vec2<u32>(source_word(number * 2u), source_word(number * 2u + 1u));
+fn gradient_word(word: u32) -> u32 {
+    return source_word(word);
 }
 
 @if(bits16)
@@ -108,20 +99,10 @@ fn store(word: u32) {
     store_bits(params.result_base / 2u + word, bits, begin * 16u, end * 16u);
 }
 
-@if(bits32)
-fn store(word: u32) {
-    if word < params.elements {
-        result[params.result_base + word] = sum_of(word);
-    }
-}
-
-@if(bits64)
+@if(!bits16)
 fn store(element: u32) {
     if element < params.elements {
-        let sum = sum_of(element);
-        let at = (params.result_base + element) * 2u;
-        result[at] = sum.x;
-        result[at + 1u] = sum.y;
+        store_sum(params.result_base + element, sum_of(element));
     }
 }
 

@@ -7,7 +7,8 @@
 import package::common::divide::quotient;
 import package::common::invocation::{Invocation, invocation_number};
 import package::common::source::source_word;
-import package::gradient::sum::add;
+import package::gradient::elements::{gradient, store_sum};
+import package::gradient::sum::{Sum, add};
 import generated::{WORKGROUP, params};
 
 // The rows of an invocation: all those of some places along the outer axis, or some of one.
@@ -47,7 +48,8 @@ fn main(at: Invocation) {
         for (var i = 0u; i < count; i++) {
             let found = indices[(positions + i) * params.windows.index_words];
             if found - first < length {
-                add_to(own + found - first, gradients + i);
+                let element = own + found - first;
+                store_sum(element, add(sum_at(element), gradient(gradients + i)));
             }
         }
     }
@@ -86,17 +88,16 @@ fn clear(begin: u32, end: u32) {
     }
 }
 
+fn gradient_word(word: u32) -> u32 {
+    return source_word(word);
+}
+
 @if(bits32)
-fn add_to(element: u32, gradient: u32) {
-    result[element] = add(result[element], source_word(gradient));
+fn sum_at(element: u32) -> Sum {
+    return result[element];
 }
 
 @if(bits64)
-fn add_to(element: u32, gradient: u32) {
-    let at = element * 2u;
-    let words = gradient * 2u;
-    let earlier = vec2<u32>(result[at], result[at + 1u]);
-    let sum = add(earlier, vec2<u32>(source_word(words), source_word(words + 1u)));
-    result[at] = sum.x;
-    result[at + 1u] = sum.y;
+fn sum_at(element: u32) -> Sum {
+    return vec2<u32>(result[element * 2u], result[element * 2u + 1u]);
 }

@@ -24,6 +24,7 @@ files! {
     "common/vector"
     "common/view"
     "gradient/claim"
+    "gradient/elements"
     "gradient/places"
     "gradient/pool"
     "gradient/scatter"
