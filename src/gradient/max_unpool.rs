@@ -1,7 +1,7 @@
 //! MaxUnpool.
 
 use super::places::{self, Axis, Duplicates, Inputs, Places};
-use super::{check_float, check_input};
+use super::{check_float, check_input, check_type};
 use crate::error::{Error, Result};
 use crate::plan::{Plan, Target};
 use crate::segment::Ids;
@@ -67,13 +67,8 @@ impl MaxUnpool {
     /// [`Error::ShapeOverflow`].
     pub fn infer(&self, values: &TensorDesc, indices: &TensorDesc) -> Result<TensorDesc> {
         check_float("the values", values)?;
-        if !matches!(indices.element_type(), ElementType::I32 | ElementType::I64) {
-            return Err(Error::WrongElementType {
-                what: "the indices",
-                expected: "i32 or i64".to_string(),
-                actual: indices.element_type(),
-            });
-        }
+        let is_index = |t| matches!(t, ElementType::I32 | ElementType::I64);
+        check_type("the indices", "i32 or i64", indices, is_index)?;
         let expected = TensorDesc::new(indices.element_type(), values.shape())?;
         check_input("MaxUnpool", 1, &expected, indices)?;
         let within = self.get_indices_within();

@@ -37,14 +37,24 @@ pub(crate) static KERNELS: [&Kernel; 5] =
 /// # Errors
 /// [`Error::WrongElementType`].
 fn check_float(what: &'static str, desc: &TensorDesc) -> Result<()> {
-    match desc.element_type().is_float() {
-        true => Ok(()),
-        false => Err(Error::WrongElementType {
-            what,
-            expected: "f32, f64, f16 or bf16".to_string(),
-            actual: desc.element_type(),
-        }),
+    check_type(what, "f32, f64, f16 or bf16", desc, ElementType::is_float)
+}
+
+/// Refuses tensors of other types than those that are expected.
+///
+/// # Errors
+/// [`Error::WrongElementType`].
+fn check_type(
+    what: &'static str,
+    expected: &str,
+    desc: &TensorDesc,
+    is_expected: impl Fn(ElementType) -> bool,
+) -> Result<()> {
+    let (expected, actual) = (expected.to_string(), desc.element_type());
+    if is_expected(actual) {
+        return Ok(());
     }
+    Err(Error::WrongElementType { what, expected, actual })
 }
 
 /// The data that a gradient belongs to: the first input or, where that holds indices, a tensor of a

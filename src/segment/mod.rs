@@ -20,6 +20,8 @@ pub(crate) use params::Params;
 pub(crate) use planner::plan;
 pub(crate) use tuning::{CPU, HARDWARE, Tuning};
 
+use std::fmt::Display;
+
 use crate::error::{Error, Result};
 use crate::plan::Kernel;
 use crate::tensor::key::{Extremum, Nan, finite_bits, infinite_bits};
@@ -247,6 +249,9 @@ impl SegmentMax {
             return Err(Error::SegmentDataRank);
         }
         let what = self.what();
+        let bad = |attribute, expected, value: &dyn Display| {
+            Err(Error::BadAttribute { attribute, expected, value: value.to_string() })
+        };
         if !ids.element_type().is_integer() {
             let expected = "an integer type".to_string();
             return Err(Error::WrongElementType { what, expected, actual: ids.element_type() });
@@ -257,18 +262,12 @@ impl SegmentMax {
         if let Some(actual) = self.indices
             && !matches!(actual, ElementType::I32 | ElementType::I64)
         {
-            let expected = "i32 or i64";
-            let value = actual.to_string();
-            return Err(Error::BadAttribute { attribute: "indices", expected, value });
+            return bad("indices", "i32 or i64", &actual);
         }
         let (rows, length) = (data.shape()[0], ids.shape()[0]);
         if self.segments == Segments::Offsets {
             if let Some(given) = self.num_segments {
-                return Err(Error::BadAttribute {
-                    attribute: "num_segments",
-                    expected: "absent where offsets tell it",
-                    value: given.to_string(),
-                });
+                return bad("num_segments", "absent where offsets tell it", &given);
             }
             return match length.checked_sub(1) {
                 Some(segments) => Ok(Some(segments)),
@@ -278,15 +277,10 @@ impl SegmentMax {
         if length != rows {
             return Err(Error::SegmentIdsLength { what, length, rows });
         }
-        self.num_segments
-            .map(|given| {
-                usize::try_from(given).map_err(|_| Error::BadAttribute {
-                    attribute: "num_segments",
-                    expected: "0 or more",
-                    value: given.to_string(),
-                })
-            })
-            .transpose()
+        match self.num_segments.map(|given| (given, usize::try_from(given))) {
+            Some((given, Err(_))) => bad("num_segments", "0 or more", &given),
+            given => Ok(given.and_then(|(_, count)| count.ok())),
+        }
     }
 
     /// The bits of what a segment without rows gives.

@@ -223,10 +223,12 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// The parameters of a launch over rows with ids, from a row on, without what its sources and
-    /// results add.
-    fn params(&self, builder: &Builder<'_>, rows: &Rows, piece: &Piece) -> Params {
-        Params {
+    /// The parameters of a launch over rows with ids, without what its elements add, and the bindings
+    /// of the ids and of the results.
+    fn params(&self, builder: &Builder<'_>, rows: &Rows, piece: &Piece) -> (Params, Range, Range) {
+        let (ids, ids_base) = rows.ids.range(builder, rows.first, rows.count);
+        let (results, result_base) = self.results(builder, piece);
+        let params = Params {
             by_columns: divisor(rows.columns),
             rows: rows.count as u32,
             inner: self.inner as u32,
@@ -235,12 +237,15 @@ impl<'a> Planner<'a> {
             chunks: rows.count.div_ceil(rows.chunk) as u32,
             segments: piece.count as u32,
             first_segment: rows.ids.first_segment as u32,
+            ids_base,
             id_form: rows.ids.form(),
+            result_base,
             first_row: rows.first as u32,
             last_row: (self.rows - 1) as u32,
             ranking: builder.ranking,
             ..bytemuck::Zeroable::zeroed()
-        }
+        };
+        (params, ids, results)
     }
 }
 

@@ -190,7 +190,7 @@ impl Planner<'_> {
         piece: &Piece,
         carry: Carry,
     ) -> Result<()> {
-        let mut params = self.params(builder, rows, piece);
+        let (mut params, ids, result) = self.params(builder, rows, piece);
         params.last = last.into();
         if let Some(Group { width, runs, step }) = team.group {
             params.width = width as u32;
@@ -203,11 +203,7 @@ impl Planner<'_> {
         }
         let (mut sources, base, candidates_base) = self.sources(builder, level, rows);
         (params.base, params.candidates_base) = (base, candidates_base);
-        let (id_range, base) = rows.ids.range(builder, rows.first, rows.count);
-        params.ids_base = base;
-        sources.insert(1, id_range);
-        let (result, base) = self.results(builder, piece);
-        params.result_base = base;
+        sources.insert(1, ids);
         let chunks = u64::from(params.chunks);
         let (entry, entries) = (2 * (rows.first / rows.chunk), 2 * chunks);
         let (inner, item) = (self.inner, self.carry_item(builder));

@@ -45,14 +45,10 @@ impl Planner<'_> {
         piece: &Piece,
         word: u64,
     ) -> Result<()> {
-        let mut params = self.params(builder, rows, piece);
+        let (mut params, ids, result) = self.params(builder, rows, piece);
         let region = Region::all(DATA).after(rows.first * self.inner);
         let (source, base) = builder.range(region, rows.count * self.inner);
         params.base = base;
-        let (id_range, base) = rows.ids.range(builder, rows.first, rows.count);
-        params.ids_base = base;
-        let (result, base) = self.results(builder, piece);
-        params.result_base = base;
         params.item_words = self.item_words.unwrap_or(2) as u32;
         params.word = word as u32;
         let argmax = self.index_words.is_some();
@@ -63,7 +59,7 @@ impl Planner<'_> {
             },
             shader: rows.ids.shader(builder, &SCATTER).with("argmax", argmax),
             params: &params,
-            sources: vec![source, id_range],
+            sources: vec![source, ids],
             results: vec![result],
         };
         builder.push(launch, u64::from(params.chunks) * self.inner)
