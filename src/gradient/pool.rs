@@ -305,11 +305,6 @@ impl Part {
 }
 
 impl Windows {
-    /// Elements of a place along the outer axis, and of each place of the first axis.
-    pub(crate) fn unit_and_row(&self) -> [u32; 2] {
-        [self.by_unit[0], self.axes[0].pitch]
-    }
-
     /// Whether every window surely has an element.
     pub(crate) fn all_have_elements(&self) -> bool {
         self.axes.iter().all(|axis| Axis::from(axis).has_all())

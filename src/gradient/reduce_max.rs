@@ -100,24 +100,14 @@ impl ReduceMaxBackward {
     /// # Errors
     /// As [`ReduceMax::infer`].
     pub(crate) fn places(&self, data: &TensorDesc) -> Result<Places> {
-        // Axes from the innermost one on, neighbours merged.
-        let mut merged: Vec<(Axis, bool)> = Vec::new();
-        let mut pitch = 1;
-        let reduced = self.reduce.reduced(data.rank())?;
-        for (&size, &reduced) in data.shape().iter().zip(&reduced).rev() {
-            let size = size as u64;
-            match merged.last_mut() {
-                _ if size == 1 => {}
-                Some((axis, same)) if *same == reduced => axis.size *= size,
-                _ => merged.push((Axis { size, pitch }, reduced)),
-            }
+        let (mut items, mut positions, mut pitch) = (Vec::new(), Vec::new(), 1);
+        let merged = forward::merge(data.shape(), &self.reduce.reduced(data.rank())?);
+        for &(size, is_reduced) in merged.iter().rev() {
+            let axes = if is_reduced { &mut positions } else { &mut items };
+            axes.insert(0, Axis { size, pitch });
             pitch *= size;
         }
-        let axes = |wanted: bool| {
-            let axes = merged.iter().rev().filter(move |(_, reduced)| *reduced == wanted);
-            axes.map(|&(axis, _)| axis).collect()
-        };
-        Ok(Places::new(axes(false), axes(true), data.len() as u64))
+        Ok(Places::new(items, positions, data.len() as u64))
     }
 
     /// # Errors
