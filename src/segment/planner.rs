@@ -99,7 +99,36 @@ pub(crate) fn plan(
 ) -> Result<Plan> {
     let ranking = Ranking::new(data.element_type(), operator.get_nan(), operator.get_extremum());
     let mut builder = Builder::new(&[data, ids], outputs.clone(), ranking, target);
-    let planner = Planner::new(operator, data, &outputs[0], &builder, tuning);
+    let element = data.element_type();
+    let inner: u64 = data.shape()[1..].iter().map(|&d| d as u64).product();
+    let index_words = operator.get_indices().map(|t| t.size() as u64 / 4);
+    // Rows so wide that few of them fit a binding, or of the carry list, are taken in any
+    // order; and so are rows of which indices are wanted, if no binding holds all of them,
+    // and all rows where a shader may not have the buffers of the carry list.
+    let widest = builder.capacity(builder.item().max(4));
+    let scatters = operator.get_segments() == Segments::Unsorted
+        || builder.target.limits.max_storage_buffers < chunks::storage_buffers(index_words)
+        || widest / inner.max(1) < 8
+        || (index_words.is_some() && data.len() as u64 > builder.capacity(builder.item()));
+    let packed = maxima::is_packed(element);
+    let item_words = match (scatters, index_words) {
+        (true, _) => Some(if element.size() == 8 { 3 } else { 2 }),
+        (false, Some(_)) => Some(1),
+        // Neighbours share words, unless a row is whole blocks.
+        (false, None) if packed && !inner.is_multiple_of(builder.block()) => Some(2),
+        (false, None) => None,
+    };
+    let planner = Planner {
+        operator,
+        tuning,
+        rows: data.shape()[0] as u64,
+        inner,
+        segments: outputs[0].shape()[0] as u64,
+        empty: key_words(element, builder.ranking, operator.empty_bits(element)),
+        index_words,
+        item_words,
+        scatters,
+    };
     let row_ids = RowIds { buffer: IDS, element: ids.element_type(), first_segment: 0 };
     if operator.get_status() {
         let status = VALUES + outputs.len() - 1;
@@ -112,46 +141,7 @@ pub(crate) fn plan(
     Ok(builder.finish())
 }
 
-impl<'a> Planner<'a> {
-    fn new(
-        operator: &'a SegmentMax,
-        data: &TensorDesc,
-        values: &TensorDesc,
-        builder: &Builder<'_>,
-        tuning: &'a Tuning,
-    ) -> Self {
-        let element = data.element_type();
-        let inner: u64 = data.shape()[1..].iter().map(|&d| d as u64).product();
-        let index_words = operator.get_indices().map(|t| t.size() as u64 / 4);
-        // Rows so wide that few of them fit a binding, or of the carry list, are taken in any
-        // order; and so are rows of which indices are wanted, if no binding holds all of them,
-        // and all rows where a shader may not have the buffers of the carry list.
-        let widest = builder.capacity(builder.item().max(4));
-        let scatters = operator.get_segments() == Segments::Unsorted
-            || builder.target.limits.max_storage_buffers < chunks::storage_buffers(index_words)
-            || widest / inner.max(1) < 8
-            || (index_words.is_some() && data.len() as u64 > builder.capacity(builder.item()));
-        let packed = maxima::is_packed(element);
-        let item_words = match (scatters, index_words) {
-            (true, _) => Some(if element.size() == 8 { 3 } else { 2 }),
-            (false, Some(_)) => Some(1),
-            // Neighbours share words, unless a row is whole blocks.
-            (false, None) if packed && !inner.is_multiple_of(builder.block()) => Some(2),
-            (false, None) => None,
-        };
-        Self {
-            operator,
-            tuning,
-            rows: data.shape()[0] as u64,
-            inner,
-            segments: values.shape()[0] as u64,
-            empty: key_words(element, builder.ranking, operator.empty_bits(element)),
-            index_words,
-            item_words,
-            scatters,
-        }
-    }
-
+impl Planner<'_> {
     /// All segments, in as many pieces as the result's binding asks for.
     fn all(&self, builder: &mut Builder<'_>, ids: RowIds) -> Result<()> {
         if self.rows == 0 || self.item_words.is_none() {
