@@ -209,8 +209,8 @@ pub(super) fn plan(
             if period >= MAX_PERIOD {
                 outer = outer.min(period - place);
             }
-            let part = Part { outer: done..done + outer, rows: 0..group.axes[0].size };
-            part.push(&mut builder, &group, (place, period), words, tuning)?;
+            let part = (done..done + outer, 0..group.axes[0].size);
+            push(&mut builder, &group, part, (place, period), words, tuning)?;
             done += outer;
             continue;
         }
@@ -231,77 +231,66 @@ pub(super) fn plan(
                 rows.end = rows.start + cut.size / 2;
             }
             from = rows.end;
-            let part = Part { outer: done..done + 1, rows };
-            part.push(&mut builder, &group, (place, period), words, tuning)?;
+            push(&mut builder, &group, (done..done + 1, rows), (place, period), words, tuning)?;
         }
         done += 1;
     }
     Ok(builder.finish())
 }
 
-/// What one launch makes: some places along the outer axis, or some of the first axis of one.
-struct Part {
-    outer: Range<u64>,
-    rows: Range<u64>,
-}
-
-impl Part {
-    fn push(
-        &self,
-        builder: &mut Builder<'_>,
-        all: &Group,
-        (place, period): (u64, u64),
-        words: u64,
-        tuning: &Tuning,
-    ) -> Result<()> {
-        let Self { outer, rows } = self;
-        let windows = windows(&all.axes[0], rows);
-        let first = cut(&all.axes[0], rows);
-        let axes = [first, all.axes[1], all.axes[2]];
-        let part = Group { outer: outer.end - outer.start, axes, inner: all.inner };
-        let unit = part.unit_elements();
-        let (row, row_windows) = (unit / first.size, part.unit_results() / first.outputs);
-        let (elements, count) = (part.outer * unit, part.results());
-        let first_element = outer.start * all.unit_elements() + rows.start * row;
-        let first_window = outer.start * all.unit_results() + windows.start * row_windows;
-        let region = |buffer| Region::all(buffer);
-        let (gradient, gradient_base) = builder.range(region(GRADIENT).after(first_window), count);
-        let (indices, index_base) = builder.range_of(INDICES, first_window, count, 4 * words);
-        let (result, result_base) = builder.range(region(RESULT).after(first_element), elements);
-        let axes = part.axis_params()?;
-        // Where indices do not begin anew, any period that is too long will do.
-        let turns = period < MAX_PERIOD && place + part.outer > period;
-        let mut first_index = (rows.start * row) as u32;
-        if !turns {
-            first_index =
-                first_index.wrapping_add((place.wrapping_mul(all.unit_elements())) as u32);
-        }
-        let params = Windows {
-            elements: elements as u32,
-            result_base,
-            gradient_base,
-            index_base,
-            index_words: words as u32,
-            first_index,
-            place: if turns { place as u32 } else { 0 },
-            padding: 0,
-            axes,
-            by_stride: axes.map(|axis| divisor(axis.stride.into())),
-            by_dilation: axes.map(|axis| divisor(axis.dilation.into())),
-            by_pitch: axes.map(|axis| divisor(axis.pitch.into())),
-            by_unit: divisor(unit),
-            by_period: divisor(if turns { period } else { 1 << 31 }),
-        };
-        let (purpose, sources) = ("sums of the gradients of windows", vec![gradient, indices]);
-        let results = vec![result];
-        if let Some(special) = tuning.special.and_then(|launch| launch(builder, &params)) {
-            return push_special(builder, purpose, special, sources, results);
-        }
-        let launch =
-            New { purpose, shader: builder.shader(&POOL), params: &params, sources, results };
-        let invocations = elements.div_ceil(builder.per_word()) + 1;
-        builder.push(launch, invocations)
+/// A launch for some places along the outer axis, or some rows along the first axis of one.
+fn push(
+    builder: &mut Builder<'_>,
+    all: &Group,
+    (outer, rows): (Range<u64>, Range<u64>),
+    (place, period): (u64, u64),
+    words: u64,
+    tuning: &Tuning,
+) -> Result<()> {
+    let windows = windows(&all.axes[0], &rows);
+    let first = cut(&all.axes[0], &rows);
+    let axes = [first, all.axes[1], all.axes[2]];
+    let part = Group { outer: outer.end - outer.start, axes, inner: all.inner };
+    let unit = part.unit_elements();
+    let (row, row_windows) = (unit / first.size, part.unit_results() / first.outputs);
+    let (elements, count) = (part.outer * unit, part.results());
+    let first_element = outer.start * all.unit_elements() + rows.start * row;
+    let first_window = outer.start * all.unit_results() + windows.start * row_windows;
+    let region = |buffer| Region::all(buffer);
+    let (gradient, gradient_base) = builder.range(region(GRADIENT).after(first_window), count);
+    let (indices, index_base) = builder.range_of(INDICES, first_window, count, 4 * words);
+    let (result, result_base) = builder.range(region(RESULT).after(first_element), elements);
+    let axes = part.axis_params()?;
+    // Where indices do not begin anew, any period that is too long will do.
+    let turns = period < MAX_PERIOD && place + part.outer > period;
+    let mut first_index = (rows.start * row) as u32;
+    if !turns {
+        first_index = first_index.wrapping_add((place.wrapping_mul(all.unit_elements())) as u32);
     }
+    let params = Windows {
+        elements: elements as u32,
+        result_base,
+        gradient_base,
+        index_base,
+        index_words: words as u32,
+        first_index,
+        place: if turns { place as u32 } else { 0 },
+        padding: 0,
+        axes,
+        by_stride: axes.map(|axis| divisor(axis.stride.into())),
+        by_dilation: axes.map(|axis| divisor(axis.dilation.into())),
+        by_pitch: axes.map(|axis| divisor(axis.pitch.into())),
+        by_unit: divisor(unit),
+        by_period: divisor(if turns { period } else { 1 << 31 }),
+    };
+    let (purpose, sources) = ("sums of the gradients of windows", vec![gradient, indices]);
+    let results = vec![result];
+    if let Some(special) = tuning.special.and_then(|launch| launch(builder, &params)) {
+        return push_special(builder, purpose, special, sources, results);
+    }
+    let launch = New { purpose, shader: builder.shader(&POOL), params: &params, sources, results };
+    let invocations = elements.div_ceil(builder.per_word()) + 1;
+    builder.push(launch, invocations)
 }
 
 impl Windows {

@@ -117,11 +117,6 @@ impl Along {
         let strides = axis.size.div_ceil(axis.stride);
         Some(Self::new(axis, strides.div_ceil(strides.div_ceil(step))))
     }
-
-    /// How many tiles an axis has.
-    fn tiles(&self, axis: &pool::Axis) -> u64 {
-        axis.size.div_ceil(self.elements)
-    }
 }
 
 /// A box of elements that a workgroup makes.
@@ -220,7 +215,7 @@ impl Tile {
         let (gradient, gradient_base) =
             builder.range(Region::all(GRADIENT).after(windows), results);
         let (result, result_base) = builder.range(Region::all(RESULT).after(elements), count);
-        let tiles = [0, 1, 2].map(|i: usize| axes[i].tiles(&group.axes[i]));
+        let tiles = [0, 1, 2].map(|i: usize| group.axes[i].size.div_ceil(axes[i].elements));
         let words = axes[2].elements / builder.per_word();
         let along = axes.map(|axis| axis.windows);
         let cover = axes.map(|axis| axis.cover);

@@ -22,7 +22,7 @@ params! {
         /// Where they begin, in ids.
         pub base: u32,
         pub id_form: IdForm,
-        /// What they are: 0 in ascending order, or `ANY_ORDER` or `OFFSETS`.
+        /// What they are, as `Segments` counts: 0 in ascending order, or `ANY_ORDER` or `OFFSETS`.
         pub form: u32,
         pub rows: u32,
         pub segments: u32,
@@ -34,17 +34,8 @@ params! {
     }
 }
 
-const ANY_ORDER: u32 = 1;
-const OFFSETS: u32 = 2;
-
-/// The number of a form in the parameters.
-pub(super) const fn form(segments: Segments) -> u32 {
-    match segments {
-        Segments::Sorted => 0,
-        Segments::Unsorted => ANY_ORDER,
-        Segments::Offsets => OFFSETS,
-    }
-}
+const ANY_ORDER: u32 = Segments::Unsorted as u32;
+const OFFSETS: u32 = Segments::Offsets as u32;
 
 fn run(_: &Shader, call: Call<'_, '_>) {
     let p: &Params = call.params();
