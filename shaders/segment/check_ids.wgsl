@@ -2,30 +2,10 @@
 // it, 2 if one is negative, 4 if an offset lies behind the last row. The second word counts the rows
 // that belong to no segment. The CPU kernel is in src/segment/check_ids.rs.
 import package::common::invocation::{Invocation, invocation_number};
-@if(small_ids) import package::segment::ids::{small_id_word, widened};
+import package::segment::id_words::{high_word, low_word};
 import generated::{ANY_ORDER, OFFSETS, WORKGROUP, params};
 
-@group(0) @binding(1) var<storage, read> ids: array<u32>;
 @group(0) @binding(2) var<storage, read_write> status: array<atomic<u32>>;
-
-@if(small_ids)
-fn id_word(id: u32, word: u32) -> u32 {
-    return widened(ids[small_id_word(id)], id);
-}
-
-@if(!small_ids)
-fn id_word(id: u32, word: u32) -> u32 {
-    return ids[id * params.id_words + word];
-}
-
-fn low_word(id: u32) -> u32 {
-    return id_word(id, 0u);
-}
-
-// The same as the low word where there is one.
-fn high_word(id: u32) -> u32 {
-    return id_word(id, params.id_words - 1u);
-}
 
 // A high word, such that unsigned order is that of ids.
 fn ordered(high: u32) -> u32 {

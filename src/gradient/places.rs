@@ -6,6 +6,7 @@ use super::params::{MAX_AXES, Params};
 use super::scatter::{CLAIM, SCATTER, UNPOOL};
 use crate::error::{Error, Result};
 use crate::plan::{Builder, MAX_ELEMENTS, New, Plan, Region, Target, divisor};
+use crate::segment::Ids;
 use crate::tensor::key::Ranking;
 use crate::tensor::{Tensor, TensorDesc};
 
@@ -66,15 +67,10 @@ impl Places {
             }
             offset
         };
-        let (size, index_size) = (result.element_type().size(), indices.element_type().size());
-        let count = self.count();
-        let items = values.bytes().chunks_exact(size).zip(indices.bytes().chunks_exact(index_size));
+        let (size, count) = (result.element_type().size(), self.count());
+        let items = values.bytes().chunks_exact(size).zip(Ids::of(indices)?.iter());
         Tensor::filled(result.clone(), |bytes| {
-            for (item, (value, index)) in items.enumerate() {
-                let position = match index {
-                    &[a, b, c, d] => i32::from_le_bytes([a, b, c, d]).into(),
-                    _ => i64::from_le_bytes(index.try_into().unwrap_or_default()),
-                };
+            for (item, (value, position)) in items.enumerate() {
                 // What is negative is above every number of elements.
                 let position = position as u64;
                 if position < count {

@@ -105,9 +105,11 @@ pub(crate) fn plan(
     // Rows so wide that few of them fit a binding, or of the carry list, are taken in any
     // order; and so are rows of which indices are wanted, if no binding holds all of them,
     // and all rows where a shader may not have the buffers of the carry list.
+    // These are rows and ids, the result, the carry list and its ids, and candidates for indices.
+    let storage_buffers = if index_words.is_some() { 6 } else { 5 };
     let widest = builder.capacity(builder.item().max(4));
     let scatters = operator.get_segments() == Segments::Unsorted
-        || builder.target.limits.max_storage_buffers < chunks::storage_buffers(index_words)
+        || builder.target.limits.max_storage_buffers < storage_buffers
         || widest / inner.max(1) < 8
         || (index_words.is_some() && data.len() as u64 > builder.capacity(builder.item()));
     let packed = maxima::is_packed(element);

@@ -50,6 +50,7 @@ files! {
     "segment/expand_offsets"
     "segment/finish"
     "segment/groups"
+    "segment/id_words"
     "segment/ids"
     "segment/scatter"
     "segment/tiles"

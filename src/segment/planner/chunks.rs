@@ -50,12 +50,6 @@ struct Cut {
     team: Team,
 }
 
-/// Storage buffers of the kernels: rows and ids, the result, the carry list and its ids; where rows
-/// are wanted, also the candidates.
-pub(super) const fn storage_buffers(index_words: Option<u64>) -> u32 {
-    if index_words.is_some() { 6 } else { 5 }
-}
-
 impl Planner<'_> {
     /// Goes through the rows, and through what is carried, until one chunk can end it.
     /// `carries` are the carry lists of other pieces, which have the same levels.
