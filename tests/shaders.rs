@@ -211,16 +211,15 @@ const VARIANTS: [(&str, [usize; 3]); 27] = [
     ("reduce_columns_index", [4, 4, 4]),
     ("reduce_rows", [3, 3, 3]),
     ("reduce_short_rows", [1, 1, 1]),
-    ("segment_blocks", [1, 1, 1]),
-    ("segment_check_ids", [1, 1, 1]),
-    ("segment_column_tiles", [1, 1, 1]),
+    ("segment_blocks", [2, 2, 2]),
+    ("segment_check_ids", [2, 2, 2]),
+    ("segment_column_tiles", [2, 2, 2]),
     // Only elements that share a word are read from the carry list by it.
-    ("segment_elements", [8, 6, 6]),
-    ("segment_expand_offsets", [1, 1, 1]),
+    ("segment_elements", [12, 10, 10]),
+    ("segment_expand_offsets", [2, 2, 2]),
     ("segment_finish", [2, 2, 2]),
-    ("segment_scatter", [2, 2, 2]),
-    ("segment_unrolled", [1, 1, 1]),
-    ("segment_widen_ids", [1, 1, 1]),
+    ("segment_scatter", [4, 4, 4]),
+    ("segment_unrolled", [2, 2, 2]),
     ("unpack", [1, 1, 1]),
     ("unpool_claim", [1, 1, 1]),
     ("unpool_scatter", [1, 1, 1]),
@@ -229,12 +228,9 @@ const VARIANTS: [(&str, [usize; 3]); 27] = [
 /// Whether a kernel reads elements that lie one after the other, and such that do not.
 fn sources(kernel: &str) -> [bool; 2] {
     match kernel {
-        "fill"
-        | "segment_check_ids"
-        | "segment_expand_offsets"
-        | "segment_widen_ids"
-        | "unpack"
-        | "unpool_claim" => [true, false],
+        "fill" | "segment_check_ids" | "segment_expand_offsets" | "unpack" | "unpool_claim" => {
+            [true, false]
+        }
         "pack" => [false, true],
         _ => [true, true],
     }

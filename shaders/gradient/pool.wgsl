@@ -8,8 +8,10 @@ import package::common::divide::quotient;
 import package::common::invocation::{Invocation, invocation_number};
 import package::common::source::source_word;
 @if(bits16) import package::common::store::store_bits;
-@if(bits16) import package::gradient::sum::{NOTHING, Sum, add, narrow, widen};
-@if(!bits16) import package::gradient::sum::{NOTHING, Sum, add};
+import package::gradient::elements::gradient;
+@if(!bits16) import package::gradient::elements::store_sum;
+import package::gradient::sum::{NOTHING, Sum, add};
+@if(bits16) import package::gradient::sum::narrow;
 import generated::{WORKGROUP, params};
 
 @group(0) @binding(2) var<storage, read_write> result: array<u32>;
@@ -25,8 +27,8 @@ struct Span {
 
 fn span(i: u32, number: u32) -> Span {
     let axis = params.axes[i];
-    let at = quotient(number, axis.by_pitch);
-    let rest = number - at * axis.by_pitch.x;
+    let at = quotient(number, params.by_pitch[i]);
+    let rest = number - at * axis.pitch;
     let distance = i32(at) - axis.start;
     if distance < 0 {
         return Span(0u, 0u, rest);
@@ -34,8 +36,8 @@ fn span(i: u32, number: u32) -> Span {
     let last = u32(distance);
     // From the first window on that reaches so far.
     let reached = max(last, axis.reach) - axis.reach;
-    let begin = quotient(reached + axis.stride - 1u, axis.by_stride);
-    return Span(begin, min(quotient(last, axis.by_stride) + 1u, axis.outputs), rest);
+    let begin = quotient(reached + axis.stride - 1u, params.by_stride[i]);
+    return Span(begin, min(quotient(last, params.by_stride[i]) + 1u, axis.outputs), rest);
 }
 
 fn sum_of(element: u32) -> Sum {
@@ -47,7 +49,7 @@ fn sum_of(element: u32) -> Sum {
     let first = span(0u, number);
     let second = span(1u, first.rest);
     let third = span(2u, second.rest);
-    let inner = params.axes[2].by_pitch.x;
+    let inner = params.axes[2].pitch;
     var sum = NOTHING;
     for (var i = first.begin; i < first.end; i++) {
         let plane = (outer * params.axes[0].outputs + i) * params.axes[1].outputs;
@@ -72,24 +74,13 @@ fn is_tap(i: u32, j: u32, k: u32) -> bool {
 }
 
 fn is_tap_along(axis: u32, window: u32) -> bool {
-    let by = params.axes[axis].by_dilation;
+    let by = params.by_dilation[axis];
     let distance = u32(-params.axes[axis].start) - window * params.axes[axis].stride;
     return quotient(distance, by) * by.x == distance;
 }
 
-@if(bits16)
-fn gradient(number: u32) -> Sum {
-    return widen((source_word(number / 2u) >> ((number % 2u) * 16u)) & 0xffffu);
-}
-
-@if(bits32)
-fn gradient(number: u32) -> Sum {
-    return source_word(number);
-}
-
-@if(bits64)
-fn gradient(number: u32) -> Sum {
-    return vec2<u32>(source_word(number * 2u), source_word(number * 2u + 1u));
+fn gradient_word(word: u32) -> u32 {
+    return source_word(word);
 }
 
 @if(bits16)
@@ -108,20 +99,10 @@ fn store(word: u32) {
     store_bits(params.result_base / 2u + word, bits, begin * 16u, end * 16u);
 }
 
-@if(bits32)
-fn store(word: u32) {
-    if word < params.elements {
-        result[params.result_base + word] = sum_of(word);
-    }
-}
-
-@if(bits64)
+@if(!bits16)
 fn store(element: u32) {
     if element < params.elements {
-        let sum = sum_of(element);
-        let at = (params.result_base + element) * 2u;
-        result[at] = sum.x;
-        result[at + 1u] = sum.y;
+        store_sum(params.result_base + element, sum_of(element));
     }
 }
 

@@ -8,8 +8,10 @@
 import package::common::divide::quotient;
 import package::common::invocation::{Invocation, group_number};
 import package::common::store::PER_STORE;
-@if(bits16) import package::gradient::sum::{NOTHING, Sum, add, narrow, widen};
-@if(!bits16) import package::gradient::sum::{NOTHING, Sum, add};
+import package::gradient::elements::gradient;
+@if(!bits16) import package::gradient::elements::store_sum;
+import package::gradient::sum::{NOTHING, Sum, add};
+@if(bits16) import package::gradient::sum::narrow;
 import package::pool::box::{Tile, is_wanted, key_at, load_tile, tile_at, tile_number};
 import package::pool::tile_search::first_maximum;
 import generated::{MAXIMA, WORKGROUP, params};
@@ -91,19 +93,8 @@ fn sum_of(tile: Tile, element: vec3<u32>) -> Sum {
     return sum;
 }
 
-@if(bits16)
-fn gradient(number: u32) -> Sum {
-    return widen((gradients[number / 2u] >> ((number % 2u) * 16u)) & 0xffffu);
-}
-
-@if(bits32)
-fn gradient(number: u32) -> Sum {
-    return gradients[number];
-}
-
-@if(bits64)
-fn gradient(number: u32) -> Sum {
-    return vec2<u32>(gradients[number * 2u], gradients[number * 2u + 1u]);
+fn gradient_word(word: u32) -> u32 {
+    return gradients[word];
 }
 
 // Makes a word of the tile's elements, which begin with one.
@@ -134,16 +125,9 @@ fn store(tile: Tile, element: vec3<u32>, place: u32) {
     result[place / 2u] = low | (high << 16u);
 }
 
-@if(bits32)
+@if(!bits16)
 fn store(tile: Tile, element: vec3<u32>, place: u32) {
-    result[place] = sum_of(tile, element);
-}
-
-@if(bits64)
-fn store(tile: Tile, element: vec3<u32>, place: u32) {
-    let sum = sum_of(tile, element);
-    result[place * 2u] = sum.x;
-    result[place * 2u + 1u] = sum.y;
+    store_sum(place, sum_of(tile, element));
 }
 
 @compute @workgroup_size(WORKGROUP)

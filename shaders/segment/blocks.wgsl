@@ -1,6 +1,6 @@
 // The maxima of ascending segments of rows of whole blocks (16 bytes): an invocation owns a block of
 // each row of its run. segment/groups says how runs become segments. The CPU kernel is in
-// src/segment/blocks.rs.
+// src/segment/maxima.rs.
 import package::common::block::{Acc, BLOCK, acc_add, acc_add_keys, acc_pack};
 import package::common::element::element_words;
 import package::common::invocation::Invocation;

@@ -2,23 +2,14 @@
 // it, 2 if one is negative, 4 if an offset lies behind the last row. The second word counts the rows
 // that belong to no segment. The CPU kernel is in src/segment/check_ids.rs.
 import package::common::invocation::{Invocation, invocation_number};
+import package::segment::id_words::{high_word, low_word};
 import generated::{ANY_ORDER, OFFSETS, WORKGROUP, params};
 
-@group(0) @binding(1) var<storage, read> ids: array<u32>;
 @group(0) @binding(2) var<storage, read_write> status: array<atomic<u32>>;
-
-fn low_word(id: u32) -> u32 {
-    return ids[id * params.id_words];
-}
-
-// The same as the low word where there is one.
-fn high_word(id: u32) -> u32 {
-    return ids[(id + 1u) * params.id_words - 1u];
-}
 
 // A high word, such that unsigned order is that of ids.
 fn ordered(high: u32) -> u32 {
-    return high ^ params.sign;
+    return high ^ params.id_sign;
 }
 
 fn is_below(a: u32, b: u32) -> bool {
@@ -28,7 +19,7 @@ fn is_below(a: u32, b: u32) -> bool {
 }
 
 fn is_negative(id: u32) -> bool {
-    return (high_word(id) & params.sign) != 0u;
+    return (high_word(id) & params.id_sign) != 0u;
 }
 
 // Whether an id that is not negative needs more than its low word.

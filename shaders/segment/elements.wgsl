@@ -1,7 +1,7 @@
 // The maxima of ascending segments of rows of any length, or which row has them (`argmax`): the first
 // of equal ones, for each element of a row. segment/tiles says how workgroups go through the rows,
 // and segment/chunks how single invocations do (`single`). The CPU kernel is in
-// src/segment/elements.rs.
+// src/segment/maxima.rs.
 //
 // Several elements of less than 32 bits share a word, and several invocations cannot write one
 // word. So such results go to scratch as items, a key and a mark, of which finish makes elements;

@@ -2,19 +2,18 @@
 // the first row of its chunk, and goes on from there. The CPU kernel is in
 // src/segment/expand_offsets.rs.
 import package::common::invocation::{Invocation, invocation_number};
+import package::segment::id_words::{high_word, low_word};
 import package::segment::ids::NO_SEGMENT;
 import generated::{WORKGROUP, params};
 
-@group(0) @binding(1) var<storage, read> offsets: array<u32>;
 @group(0) @binding(2) var<storage, read_write> result: array<u32>;
 
 // Where a segment begins, as far as that is a row.
 fn offset_of(segment: u32) -> u32 {
-    let at = (params.base + segment) * params.offset_words;
-    let low = offsets[at];
-    let high = offsets[at + params.offset_words - 1u];
+    let low = low_word(params.base + segment);
+    let high = high_word(params.base + segment);
     let negative = i32(high) < 0;
-    let large = params.offset_words == 2u && high != 0u;
+    let large = params.id_words == 2u && high != 0u;
     return select(select(low, 0x7fffffffu, large), 0u, negative);
 }
 

@@ -1,4 +1,4 @@
-// The ids of rows: of one word or of two, signed.
+// The ids of rows: of one word or of two, or smaller ones (`small_ids`).
 import generated::params;
 
 @group(0) @binding(3) var<storage, read> ids: array<u32>;
@@ -15,6 +15,12 @@ fn row_segment(row: u32) -> u32 {
 }
 
 // The same where ids have one word.
+@if(small_ids)
+fn narrow_segment(row: u32) -> u32 {
+    return segment_of(widened(ids[small_id_word(id_of(row))], id_of(row)), 0u);
+}
+
+@if(!small_ids)
 fn narrow_segment(row: u32) -> u32 {
     return segment_of(ids[id_of(row)], 0u);
 }
@@ -26,6 +32,19 @@ fn wide_segment(row: u32) -> u32 {
 
 fn id_of(row: u32) -> u32 {
     return params.ids_base + row;
+}
+
+// The word that an id of 1 or 2 bytes lies in.
+fn small_id_word(id: u32) -> u32 {
+    return id / (32u / params.id_bits);
+}
+
+// Such an id as a word, from the one that it lies in.
+fn widened(word: u32, id: u32) -> u32 {
+    // Moved to the top, so that moving it back extends its sign.
+    let unused = 32u - params.id_bits;
+    let top = word << (unused - id * params.id_bits % 32u);
+    return select(top >> unused, u32(i32(top) >> unused), params.id_sign != 0u);
 }
 
 // The segment of an id. In one word a negative id has the top bit, which no number of segments

@@ -7,7 +7,8 @@
 import package::common::divide::quotient;
 import package::common::invocation::{Invocation, invocation_number};
 import package::common::source::source_word;
-import package::gradient::sum::add;
+import package::gradient::elements::{gradient, store_sum};
+import package::gradient::sum::{Sum, add};
 import generated::{WORKGROUP, params};
 
 // The rows of an invocation: all those of some places along the outer axis, or some of one.
@@ -29,7 +30,7 @@ fn main(at: Invocation) {
     let bottom = min(top + strips.rows, strips.size);
     let windows = windows_of(top, bottom);
     let unit = params.windows.by_unit.x;
-    let row = params.windows.axes[0].by_pitch.x;
+    let row = params.windows.axes[0].pitch;
     let length = (bottom - top) * row;
     let count = (windows.y - windows.x) * strips.row_windows;
     let end = min((group + 1u) * strips.places, strips.outer);
@@ -47,7 +48,8 @@ fn main(at: Invocation) {
         for (var i = 0u; i < count; i++) {
             let found = indices[(positions + i) * params.windows.index_words];
             if found - first < length {
-                add_to(own + found - first, gradients + i);
+                let element = own + found - first;
+                store_sum(element, add(sum_at(element), gradient(gradients + i)));
             }
         }
     }
@@ -56,14 +58,15 @@ fn main(at: Invocation) {
 // The windows of the first axis that rows lie in: the first one, and that behind the last.
 fn windows_of(top: u32, bottom: u32) -> vec2<u32> {
     let axis = params.windows.axes[0];
+    let by_stride = params.windows.by_stride[0];
     let reach = i32(axis.reach);
     let reached = max(i32(top) - axis.start, reach) - reach;
-    let begin = quotient(u32(reached) + axis.stride - 1u, axis.by_stride);
+    let begin = quotient(u32(reached) + axis.stride - 1u, by_stride);
     let last = i32(bottom) - 1 - axis.start;
     if last < 0 {
         return vec2<u32>(begin, begin);
     }
-    let end = min(quotient(u32(last), axis.by_stride) + 1u, axis.outputs);
+    let end = min(quotient(u32(last), by_stride) + 1u, axis.outputs);
     return vec2<u32>(min(begin, end), end);
 }
 
@@ -85,17 +88,16 @@ fn clear(begin: u32, end: u32) {
     }
 }
 
+fn gradient_word(word: u32) -> u32 {
+    return source_word(word);
+}
+
 @if(bits32)
-fn add_to(element: u32, gradient: u32) {
-    result[element] = add(result[element], source_word(gradient));
+fn sum_at(element: u32) -> Sum {
+    return result[element];
 }
 
 @if(bits64)
-fn add_to(element: u32, gradient: u32) {
-    let at = element * 2u;
-    let words = gradient * 2u;
-    let earlier = vec2<u32>(result[at], result[at + 1u]);
-    let sum = add(earlier, vec2<u32>(source_word(words), source_word(words + 1u)));
-    result[at] = sum.x;
-    result[at + 1u] = sum.y;
+fn sum_at(element: u32) -> Sum {
+    return vec2<u32>(result[element * 2u], result[element * 2u + 1u]);
 }

@@ -1,9 +1,10 @@
 //! MaxUnpool.
 
 use super::places::{self, Axis, Duplicates, Inputs, Places};
-use super::{check_float, check_input};
+use super::{check_float, check_input, check_type};
 use crate::error::{Error, Result};
 use crate::plan::{Plan, Target};
+use crate::segment::Ids;
 use crate::tensor::{ElementType, Tensor, TensorDesc};
 
 /// Stores values where indices say: the inverse of a pooling, as far as it has one. All other
@@ -66,13 +67,8 @@ impl MaxUnpool {
     /// [`Error::ShapeOverflow`].
     pub fn infer(&self, values: &TensorDesc, indices: &TensorDesc) -> Result<TensorDesc> {
         check_float("the values", values)?;
-        if !matches!(indices.element_type(), ElementType::I32 | ElementType::I64) {
-            return Err(Error::WrongElementType {
-                what: "the indices",
-                expected: "i32 or i64".to_string(),
-                actual: indices.element_type(),
-            });
-        }
+        let is_index = |t| matches!(t, ElementType::I32 | ElementType::I64);
+        check_type("the indices", "i32 or i64", indices, is_index)?;
         let expected = TensorDesc::new(indices.element_type(), values.shape())?;
         check_input("MaxUnpool", 1, &expected, indices)?;
         let within = self.get_indices_within();
@@ -94,17 +90,12 @@ impl MaxUnpool {
     pub(crate) fn check(&self, values: &TensorDesc, indices: &Tensor) -> Result<()> {
         self.infer(values, indices.desc())?;
         let elements: usize = self.get_indices_within().iter().product();
-        let check = |(position, value): (usize, i64)| match usize::try_from(value) {
-            Ok(index) if index < elements => Ok(()),
-            _ => Err(Error::IndexOutOfRange { position, value, elements }),
-        };
-        match indices.element_type() {
-            ElementType::I32 => {
-                let indices = indices.as_slice::<i32>()?.iter();
-                indices.map(|&index| index.into()).enumerate().try_for_each(check)
-            }
-            _ => indices.as_slice::<i64>()?.iter().copied().enumerate().try_for_each(check),
-        }
+        let indices = Ids::of(indices)?;
+        let wrong = indices.find(|index| !(0..elements as i128).contains(&index));
+        wrong.map_or(Ok(()), |position| {
+            let value = indices.at(position);
+            Err(Error::IndexOutOfRange { position, value, elements })
+        })
     }
 
     /// Where indices are in the result.

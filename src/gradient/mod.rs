@@ -37,14 +37,24 @@ pub(crate) static KERNELS: [&Kernel; 5] =
 /// # Errors
 /// [`Error::WrongElementType`].
 fn check_float(what: &'static str, desc: &TensorDesc) -> Result<()> {
-    match desc.element_type().is_float() {
-        true => Ok(()),
-        false => Err(Error::WrongElementType {
-            what,
-            expected: "f32, f64, f16 or bf16".to_string(),
-            actual: desc.element_type(),
-        }),
+    check_type(what, "f32, f64, f16 or bf16", desc, ElementType::is_float)
+}
+
+/// Refuses tensors of other types than those that are expected.
+///
+/// # Errors
+/// [`Error::WrongElementType`].
+fn check_type(
+    what: &'static str,
+    expected: &str,
+    desc: &TensorDesc,
+    is_expected: impl Fn(ElementType) -> bool,
+) -> Result<()> {
+    let (expected, actual) = (expected.to_string(), desc.element_type());
+    if is_expected(actual) {
+        return Ok(());
     }
+    Err(Error::WrongElementType { what, expected, actual })
 }
 
 /// The data that a gradient belongs to: the first input or, where that holds indices, a tensor of a
@@ -67,22 +77,37 @@ fn data_of(
     }
 }
 
-/// Refuses indices of other types than `i32` and `i64`, and `i32` for sets that have more elements
+/// Refuses indices, the first input, of another type than the one that is wanted, or of another shape
+/// than the gradient; and types other than `i32` and `i64`, and `i32` for sets that have more elements
 /// than it has indices.
 ///
 /// # Errors
-/// [`Error::BadAttribute`], [`Error::IndexTooLarge`].
-fn check_indices(element_type: ElementType, elements: usize) -> Result<()> {
+/// [`Error::BadAttribute`], [`Error::IndexTooLarge`], [`Error::WrongInput`].
+fn check_indices(
+    operator: &'static str,
+    element_type: ElementType,
+    elements: usize,
+    indices: &TensorDesc,
+    gradient: &TensorDesc,
+) -> Result<()> {
     match element_type {
-        ElementType::I64 => Ok(()),
-        ElementType::I32 if elements <= i32::MAX as usize => Ok(()),
-        ElementType::I32 => Err(Error::IndexTooLarge { elements: elements as u64 }),
-        _ => Err(Error::BadAttribute {
-            attribute: "indices",
-            expected: "i32 or i64",
-            value: element_type.to_string(),
-        }),
+        ElementType::I64 => {}
+        ElementType::I32 if elements <= i32::MAX as usize => {}
+        ElementType::I32 => return Err(Error::IndexTooLarge { elements: elements as u64 }),
+        _ => {
+            return Err(Error::BadAttribute {
+                attribute: "indices",
+                expected: "i32 or i64",
+                value: element_type.to_string(),
+            });
+        }
     }
+    check_input(operator, 0, &TensorDesc::new(element_type, gradient.shape())?, indices)
+}
+
+/// The type of positions in some data: of 32 bits, if they hold all.
+fn position_type(data: &TensorDesc) -> ElementType {
+    if data.len() <= i32::MAX as usize { ElementType::I32 } else { ElementType::I64 }
 }
 
 /// Refuses an input that is not of a type and shape.

@@ -1,9 +1,12 @@
 //! Where the elements are that positions name, and which launches store there.
 
+use std::ops::Range;
+
 use super::params::{MAX_AXES, Params};
 use super::scatter::{CLAIM, SCATTER, UNPOOL};
 use crate::error::{Error, Result};
 use crate::plan::{Builder, MAX_ELEMENTS, New, Plan, Region, Target, divisor};
+use crate::segment::Ids;
 use crate::tensor::key::Ranking;
 use crate::tensor::{Tensor, TensorDesc};
 
@@ -64,15 +67,10 @@ impl Places {
             }
             offset
         };
-        let (size, index_size) = (result.element_type().size(), indices.element_type().size());
-        let count = self.count();
-        let items = values.bytes().chunks_exact(size).zip(indices.bytes().chunks_exact(index_size));
+        let (size, count) = (result.element_type().size(), self.count());
+        let items = values.bytes().chunks_exact(size).zip(Ids::of(indices)?.iter());
         Tensor::filled(result.clone(), |bytes| {
-            for (item, (value, index)) in items.enumerate() {
-                let position = match index {
-                    &[a, b, c, d] => i32::from_le_bytes([a, b, c, d]).into(),
-                    _ => i64::from_le_bytes(index.try_into().unwrap_or_default()),
-                };
+            for (item, (value, position)) in items.enumerate() {
                 // What is negative is above every number of elements.
                 let position = position as u64;
                 if position < count {
@@ -136,58 +134,40 @@ pub(super) fn plan(
         }
     }
     let index_item = inputs[of.indices].element_type().size() as u64;
-    let at = At { of, result, index_item, places, winners: None };
     let items_fit = builder.capacity(builder.item()).min(builder.capacity(index_item));
-    let elements_fit = builder.capacity(builder.item());
-    if duplicates == Duplicates::Absent {
-        let fit = (elements_fit / elements).min(items_fit / items).min(parts);
-        if fit > 0 {
-            for part in (0..parts).step_by(fit as usize) {
-                let count = fit.min(parts - part);
-                let launch = Launch {
-                    first_item: part * items,
-                    first: 0,
-                    items: count * items,
-                    first_element: part * elements,
-                    origin: 0,
-                    elements: count * elements,
-                };
-                launch.store(&mut builder, &at)?;
-            }
-            return Ok(builder.finish());
-        }
-    }
-    // Some of the items, and some of the elements, a launch.
-    let (winners, elements_fit) = match duplicates {
-        Duplicates::Absent => (None, elements_fit),
-        Duplicates::LastWins => {
-            (Some(builder.scratch_words(elements)), elements_fit.min(builder.capacity(4)))
-        }
-    };
-    if let Some(winners) = winners {
-        builder.fill_repeated(winners, 0)?;
+    let mut elements_fit = builder.capacity(builder.item());
+    // Whole parts a launch, as many as bindings hold.
+    let mut together = (elements_fit / elements).min(items_fit / items).max(1);
+    let mut winners = None;
+    if duplicates == Duplicates::LastWins {
+        let scratch = builder.scratch_words(elements);
+        builder.fill_repeated(scratch, 0)?;
+        elements_fit = elements_fit.min(builder.capacity(4));
+        (winners, together) = (Some(scratch), 1);
     }
     if items_fit.min(elements_fit) == 0 {
         return Err(builder.over_binding("an item", builder.item().max(index_item)));
     }
-    let at = At { winners, ..at };
-    for part in 0..parts {
-        for origin in (0..elements).step_by(elements_fit as usize) {
-            let launches = (0..items).step_by(items_fit as usize).map(|first| Launch {
-                first_item: part * items + first,
-                first,
-                items: items_fit.min(items - first),
-                first_element: part * elements + origin,
-                origin,
-                elements: elements_fit.min(elements - origin),
-            });
+    let at = At { of, result, index_item, places, winners, items, elements };
+    for part in (0..parts).step_by(together as usize) {
+        let end = parts.min(part + together);
+        // Or some of the items, and some of the elements, of one part.
+        let elements = some(part * elements..end * elements, elements_fit);
+        for elements in elements {
+            let items = some(part * items..end * items, items_fit);
+            let launches = items.map(|items| Launch { items, elements: elements.clone() });
             if winners.is_some() {
-                launches.clone().try_for_each(|launch| launch.claim(&mut builder, &at))?;
+                launches.clone().try_for_each(|launch| launch.push(&mut builder, &at, true))?;
             }
-            launches.clone().try_for_each(|launch| launch.store(&mut builder, &at))?;
+            launches.clone().try_for_each(|launch| launch.push(&mut builder, &at, false))?;
         }
     }
     Ok(builder.finish())
+}
+
+/// A range, so many at a time.
+fn some(all: Range<u64>, fit: u64) -> impl Iterator<Item = Range<u64>> + Clone {
+    all.clone().step_by(fit as usize).map(move |first| first..all.end.min(first + fit))
 }
 
 fn axis_count(places: &Places) -> u64 {
@@ -203,97 +183,76 @@ struct At<'a> {
     places: &'a Places,
     /// Scratch: for each element the number of its item, from 1.
     winners: Option<usize>,
+    /// Items and elements of a part.
+    items: u64,
+    elements: u64,
 }
 
 /// Some items, and the elements that they may have.
-#[derive(Clone, Copy)]
 struct Launch {
-    first_item: u64,
-    /// The number of the first item within its part.
-    first: u64,
-    items: u64,
-    first_element: u64,
-    /// The number of the first element within its part.
-    origin: u64,
-    elements: u64,
+    items: Range<u64>,
+    elements: Range<u64>,
 }
 
 impl Launch {
     fn params(&self, at: &At<'_>) -> Params {
         let mut axis = [[0; 4]; MAX_AXES];
         // From the innermost one on.
-        let divisors = |axes: &[Axis]| {
-            let divisors = axes.iter().rev().map(|axis| {
-                let [by, multiplier, shift, _] = divisor(axis.size);
-                [by, multiplier, shift, axis.pitch as u32]
-            });
-            divisors.collect::<Vec<_>>()
-        };
-        let items = divisors(&at.places.items);
-        let all = [&items[..], &divisors(&at.places.positions)].concat();
-        axis[..all.len()].copy_from_slice(&all);
+        let Places { items, positions, .. } = at.places;
+        let all = items.iter().rev().chain(positions.iter().rev());
+        for (to, from) in axis.iter_mut().zip(all) {
+            let [by, multiplier, shift, _] = divisor(from.size);
+            *to = [by, multiplier, shift, from.pitch as u32];
+        }
         Params {
-            items: self.items as u32,
-            first: self.first as u32,
-            value_base: 0,
-            index_base: 0,
+            items: (self.items.end - self.items.start) as u32,
+            first: (self.items.start % at.items) as u32,
             index_words: (at.index_item / 4) as u32,
             positions: at.places.count() as u32,
-            origin: self.origin as u32,
-            elements: self.elements as u32,
-            result_base: 0,
-            winner_base: 0,
+            origin: (self.elements.start % at.elements) as u32,
+            elements: (self.elements.end - self.elements.start) as u32,
             item_axes: items.len() as u32,
-            axes: all.len() as u32,
+            axes: axis_count(at.places) as u32,
             axis,
+            ..bytemuck::Zeroable::zeroed()
         }
     }
 
-    /// Finds the last item of each element.
-    fn claim(&self, builder: &mut Builder<'_>, at: &At<'_>) -> Result<()> {
-        let Some(winners) = at.winners else { return Ok(()) };
+    /// Stores values where positions say or, with `claims`, finds the last item of each element.
+    fn push(&self, builder: &mut Builder<'_>, at: &At<'_>, claims: bool) -> Result<()> {
+        let Self { items, elements } = self;
+        let (count, all) = (items.end - items.start, elements.end - elements.start);
         let (indices, index_base) =
-            builder.range_of(at.of.indices, self.first_item, self.items, at.index_item);
-        let (winners, winner_base) =
-            builder.range_of(winners, self.first_element, self.elements, 4);
-        let launch = New {
-            purpose: "the last item of each element",
-            shader: builder.shader(&CLAIM),
-            params: &Params { index_base, winner_base, ..self.params(at) },
-            sources: vec![indices],
-            results: vec![winners],
-        };
-        builder.push(launch, self.items)
-    }
-
-    /// Stores values where positions say.
-    fn store(&self, builder: &mut Builder<'_>, at: &At<'_>) -> Result<()> {
+            builder.range_of(at.of.indices, items.start, count, at.index_item);
+        let winners = at.winners.map(|winners| builder.range_of(winners, elements.start, all, 4));
+        let winner_base = winners.as_ref().map_or(0, |&(_, base)| base);
+        let winners = winners.map(|(winners, _)| winners);
+        let params = Params { index_base, winner_base, ..self.params(at) };
+        if claims {
+            let launch = New {
+                purpose: "the last item of each element",
+                shader: builder.shader(&CLAIM),
+                params: &params,
+                sources: vec![indices],
+                results: winners.into_iter().collect(),
+            };
+            return builder.push(launch, count);
+        }
         let (values, value_base) =
-            builder.range(Region::all(at.of.values).after(self.first_item), self.items);
-        let (indices, index_base) =
-            builder.range_of(at.of.indices, self.first_item, self.items, at.index_item);
+            builder.range(Region::all(at.of.values).after(items.start), count);
         let (result, result_base) =
-            builder.range(Region::all(at.result).after(self.first_element), self.elements);
-        let mut params = Params { value_base, index_base, result_base, ..self.params(at) };
-        let mut sources = vec![values, indices];
-        if let Some(winners) = at.winners {
-            let (winners, winner_base) =
-                builder.range_of(winners, self.first_element, self.elements, 4);
-            params.winner_base = winner_base;
-            sources.push(winners);
-        }
-        let shader = match at.winners {
-            Some(_) => builder.shader(&UNPOOL).with("unpooled", true),
-            None => builder.shader(&SCATTER),
-        };
+            builder.range(Region::all(at.result).after(elements.start), all);
         let launch = New {
             purpose: "values, stored where their positions say",
-            shader,
-            params: &params,
-            sources,
+            shader: match winners {
+                Some(_) => builder.shader(&UNPOOL).with("unpooled", true),
+                None => builder.shader(&SCATTER),
+            },
+            params: &Params { value_base, result_base, ..params },
+            sources: [values, indices].into_iter().chain(winners).collect(),
             results: vec![result],
         };
-        builder.push(launch, self.items)
+        builder.push(launch, count)
     }
 }
 
@@ -308,15 +267,10 @@ mod tests {
             let axis = |size, pitch| Axis { size, pitch };
             let places = Places::new(vec![axis(size, 2)], vec![axis(2, 1)], 2 * size);
             let of = Inputs { values: 1, indices: 0 };
-            let at = At { of, result: 2, index_item: 4, places: &places, winners: None };
-            let launch = Launch {
-                first_item: 0,
-                first: 0,
-                items: 1000,
-                first_element: 0,
-                origin: 0,
-                elements: 2000,
-            };
+            let (result, index_item, winners, places) = (2, 4, None, &places);
+            let (items, elements) = (size, 2 * size);
+            let at = At { of, result, index_item, places, winners, items, elements };
+            let launch = Launch { items: 0..1000, elements: 0..2000 };
             let params = launch.params(&at);
             let positions: Vec<u32> = (0..1000).map(|i| i % 2).collect();
             for item in [0, 5, 999] {

@@ -4,12 +4,12 @@ use std::ops::Range;
 
 use bytemuck::{Zeroable, cast_slice, cast_slice_mut};
 
-use super::sum::{Bf16, F16, F32, F64, Gradient};
+use super::sum::{Gradient, with_gradient};
 use crate::error::{Error, Result};
 use crate::plan::{Builder, Call, Kernel, New, Plan, Region, Shader, Target, divisor};
-use crate::pool::{SpecialLaunch, Window, params, push_special};
+use crate::pool::{Axis, Group, SpecialLaunch, Window, params, push_special};
+use crate::tensor::TensorDesc;
 use crate::tensor::key::Ranking;
-use crate::tensor::{ElementType, TensorDesc};
 use crate::threads;
 use crate::vector::PARALLEL_FROM;
 use crate::wgsl::params;
@@ -25,23 +25,6 @@ const AXES: usize = 3;
 const MAX_PERIOD: u64 = 1 << 30;
 
 params! {
-    /// An axis of elements, and the windows along it.
-    pub(crate) struct AxisParams {
-        /// Windows along the axis.
-        pub outputs: u32,
-        /// From one window to the next.
-        pub stride: u32,
-        /// From the first tap of a window to the last one.
-        pub reach: u32,
-        /// Where the first window begins; before the first element where there is padding.
-        pub start: i32,
-        /// Divisors: the stride, from one tap of a window to the next, and from one element of the
-        /// axis to the next.
-        pub by_stride: [u32; 4],
-        pub by_dilation: [u32; 4],
-        pub by_pitch: [u32; 4],
-    }
-
     /// How elements and windows lie for the gradient of a pooling. Elements are [outer, axis 0, axis 1,
     /// axis 2, inner], and gradients and indices [outer, windows of each axis, inner].
     pub(crate) struct Windows {
@@ -59,114 +42,48 @@ params! {
         /// after as many places as `by_period` has.
         pub place: u32,
         pub padding: u32,
-        pub axes: [AxisParams; AXES],
+        pub axes: [params::Axis; AXES],
+        /// Divisors of each axis: the stride, from one tap of a window to the next, and from one
+        /// element to the next.
+        pub by_stride: [[u32; 4]; AXES],
+        pub by_dilation: [[u32; 4]; AXES],
+        pub by_pitch: [[u32; 4]; AXES],
         /// Divisors: the elements of a place along the outer axis, and the places of a period.
         pub by_unit: [u32; 4],
         pub by_period: [u32; 4],
     }
 }
 
-/// An axis of the data and the windows along it.
-#[derive(Clone, Copy, PartialEq)]
-pub(super) struct Axis {
-    size: u64,
-    outputs: u64,
-    stride: u64,
-    /// From one tap of a window to the next, and from the first one to the last.
-    dilation: u64,
-    reach: u64,
-    start: i64,
+/// The windows of an axis that some elements lie in; at least one, if only to bind something. All of
+/// them for all elements, also those that lie in the padding.
+pub(super) fn windows(axis: &Axis, elements: &Range<u64>) -> Range<u64> {
+    if *elements == (0..axis.size) {
+        return 0..axis.outputs;
+    }
+    let distance = |at: u64| at as i64 - axis.start;
+    let reached = (distance(elements.start) - axis.reach as i64).max(0) as u64;
+    let to = match distance(elements.end - 1) {
+        ..0 => 0,
+        last => (last as u64 / axis.stride + 1).min(axis.outputs),
+    };
+    let from = reached.div_ceil(axis.stride).min(axis.outputs - 1);
+    from..to.max(from + 1)
 }
 
-impl Axis {
-    const NONE: Self = Self::plain(1);
-
-    /// An axis without windows.
-    const fn plain(size: u64) -> Self {
-        Self { size, outputs: size, stride: 1, dilation: 1, reach: 0, start: 0 }
-    }
-
-    /// `None` if no window has an element.
-    ///
-    /// # Errors
-    /// [`Error::OverLimit`] for positions that do not fit 32 bits.
-    fn new(window: &Window) -> Result<Option<Self>> {
-        let &Window { input: size, output: outputs, pad_begin: pad, .. } = window;
-        let (mut taps, mut first, mut stride) = (window.kernel, -i128::from(pad), window.stride);
-        if outputs == 1 {
-            // Of the only window, what lies in the padding is left out, however long it is.
-            stride = 1;
-            let from = pad.div_ceil(window.dilation);
-            let to = ((u128::from(size) - 1 + u128::from(pad)) / u128::from(window.dilation) + 1)
-                .min(taps.into()) as u64;
-            if from >= to {
-                return Ok(None);
-            }
-            taps = to - from;
-            first += i128::from(from) * i128::from(window.dilation);
-        }
-        let dilation = if taps == 1 { 1 } else { window.dilation };
-        let reach = u128::from(taps - 1) * u128::from(dilation);
-        let needed = u128::from(size) + first.unsigned_abs() + reach + u128::from(stride);
-        if needed > i32::MAX as u128 {
-            return Err(Error::OverLimit {
-                what: "a window's position in its axis",
-                needed: u64::try_from(needed).unwrap_or(u64::MAX),
-                limit: "32-bit position",
-                allowed: i32::MAX as u64,
-            });
-        }
-        let (reach, start) = (reach as u64, first as i64);
-        Ok(Some(Self { size, outputs, stride, dilation, reach, start }))
-    }
-
-    fn is_plain(&self) -> bool {
-        *self == Self::plain(self.size)
-    }
-
-    /// The windows that some elements lie in; at least one, if only to bind something. All of them
-    /// for all elements, also those that lie in the padding.
-    pub(super) fn windows(&self, elements: &Range<u64>) -> Range<u64> {
-        if *elements == (0..self.size) {
-            return 0..self.outputs;
-        }
-        let distance = |at: u64| at as i64 - self.start;
-        let reached = (distance(elements.start) - self.reach as i64).max(0) as u64;
-        let to = match distance(elements.end - 1) {
-            ..0 => 0,
-            last => (last as u64 / self.stride + 1).min(self.outputs),
-        };
-        let from = reached.div_ceil(self.stride).min(self.outputs - 1);
-        from..to.max(from + 1)
-    }
-
-    /// The axis of some elements alone, with the windows that they lie in.
-    fn cut(&self, elements: &Range<u64>) -> Self {
-        let windows = self.windows(elements);
-        let start = self.start + (windows.start * self.stride) as i64 - elements.start as i64;
-        let (size, outputs) = (elements.end - elements.start, windows.end - windows.start);
-        Self { size, outputs, start, ..*self }
-    }
-
-    fn params(&self, pitch: u64) -> AxisParams {
-        AxisParams {
-            outputs: self.outputs as u32,
-            stride: self.stride as u32,
-            reach: self.reach as u32,
-            start: self.start as i32,
-            by_stride: divisor(self.stride),
-            by_dilation: divisor(self.dilation),
-            by_pitch: divisor(pitch),
-        }
-    }
+/// An axis of some elements alone, with the windows that they lie in.
+fn cut(axis: &Axis, elements: &Range<u64>) -> Axis {
+    let windows = windows(axis, elements);
+    let start = axis.start + (windows.start * axis.stride) as i64 - elements.start as i64;
+    let (size, outputs) = (elements.end - elements.start, windows.end - windows.start);
+    Axis { size, outputs, start, ..*axis }
 }
 
 impl From<&params::Axis> for Axis {
     fn from(axis: &params::Axis) -> Self {
-        let (size, outputs) = (axis.size.into(), axis.outputs.into());
-        let (stride, dilation, reach) =
-            (axis.stride.into(), axis.dilation.into(), axis.reach.into());
-        Self { size, outputs, stride, dilation, reach, start: axis.start.into() }
+        let &params::Axis { size, outputs, taps, stride, dilation, reach, start, .. } = axis;
+        let [size, outputs, taps, stride] = [size, outputs, taps, stride].map(u64::from);
+        let (dilation, reach, start) = (dilation.into(), reach.into(), start.into());
+        Self { size, outputs, taps, stride, dilation, reach, start }
     }
 }
 
@@ -181,23 +98,17 @@ pub(super) struct Planes<'a> {
     pub inner: u64,
 }
 
-/// The axes of a pooling: [outer, axes..., inner].
-struct Axes {
-    outer: u64,
-    axes: [Axis; AXES],
-    inner: u64,
-}
-
-impl Axes {
-    /// `None` if no window has an element.
+impl Planes<'_> {
+    /// The axes from the first one with windows to the last one, and then axes of one element.
     ///
     /// # Errors
-    /// [`Error::OverLimit`] for more axes with windows than a launch takes.
-    fn new(planes: &Planes<'_>) -> Result<Option<Self>> {
-        let mut merged = vec![Axis::plain(planes.count)];
-        let inner = Ok(Some(Axis::plain(planes.inner)));
-        for axis in planes.windows.iter().map(Axis::new).chain([inner]) {
-            let Some(axis) = axis? else { return Ok(None) };
+    /// [`Error::OverLimit`] for more axes than a launch takes, and for positions that do not fit 32
+    /// bits.
+    pub(super) fn group(&self) -> Result<Group> {
+        let mut merged = vec![Axis::plain(self.count)];
+        let inner = Ok(Axis::plain(self.inner));
+        for axis in self.windows.iter().map(Axis::new).chain([inner]) {
+            let axis = axis?;
             match merged.last_mut() {
                 Some(last) if last.is_plain() && axis.is_plain() => {
                     *last = Axis::plain(last.size * axis.size);
@@ -210,7 +121,7 @@ impl Axes {
             false => 1,
         };
         let between = merged.split_off(1);
-        let mut axes = [Axis::NONE; AXES];
+        let mut axes = [Axis::plain(1); AXES];
         let Some(some) = axes.get_mut(..between.len()) else {
             return Err(Error::OverLimit {
                 what: "the gradient of a pooling",
@@ -220,29 +131,19 @@ impl Axes {
             });
         };
         some.copy_from_slice(&between);
-        Ok(Some(Self { outer: merged[0].size, axes, inner }))
+        Ok(Group { outer: merged[0].size, axes, inner })
     }
+}
 
-    /// Elements of a place along the outer axis.
-    fn unit(&self) -> u64 {
-        self.axes.iter().map(|axis| axis.size).product::<u64>() * self.inner
-    }
-
-    /// The windows that an element lies in, at most, and those that loops go through before: loops
-    /// inside loops count together.
-    fn iterations(&self) -> u64 {
-        let spans = self.axes.iter().map(|axis| (axis.reach / axis.stride + 1).min(axis.outputs));
-        let nested = spans.scan(1u64, |all, span| {
-            *all = all.saturating_mul(span);
-            Some(*all)
-        });
-        nested.fold(0, u64::saturating_add)
-    }
-
-    /// Windows of a place along the outer axis.
-    fn unit_windows(&self) -> u64 {
-        self.axes.iter().map(|axis| axis.outputs).product::<u64>() * self.inner
-    }
+/// The windows that an element lies in, at most, and those that loops go through before: loops
+/// inside loops count together.
+fn iterations(group: &Group) -> u64 {
+    let spans = group.axes.iter().map(|axis| (axis.reach / axis.stride + 1).min(axis.outputs));
+    let nested = spans.scan(1u64, |all, span| {
+        *all = all.saturating_mul(span);
+        Some(*all)
+    });
+    nested.fold(0, u64::saturating_add)
 }
 
 /// The buffers of the plan.
@@ -279,14 +180,15 @@ pub(super) fn plan(
         return Ok(builder.finish());
     }
     let words = inputs[INDICES].element_type().size() as u64 / 4;
-    let Some(axes) = Axes::new(planes)? else {
-        builder.fill(RESULT, 0)?;
-        return Ok(builder.finish());
-    };
-    let (unit, unit_windows) = (axes.unit(), axes.unit_windows());
+    let group = planes.group()?;
+    let (unit, unit_windows) = (group.unit_elements(), group.unit_results());
+    // What kernels add before they divide.
+    let far = |axis: &Axis| axis.size + axis.start.unsigned_abs() + axis.reach + axis.stride;
+    let far = group.axes.iter().map(far).max().unwrap_or(0);
     // An invocation has the elements of a word.
-    let iterations = axes.iterations().saturating_mul(builder.per_word());
+    let iterations = iterations(&group).saturating_mul(builder.per_word());
     for (what, needed, limit, allowed) in [
+        ("a window's position in its axis", far, "32-bit position", i32::MAX as u64),
         ("the windows of an element", iterations, "loop iterations", builder.max_iterations()),
         ("a plane of which gradients are wanted", unit, "32-bit position", 1 << 32),
     ] {
@@ -298,26 +200,26 @@ pub(super) fn plan(
     let fit = (items / unit).min(items.min(indices) / unit_windows);
     // Places along the outer axis, of which a plane has some.
     let period = modulus / unit;
-    let first = planes.first * (axes.outer / planes.count);
+    let first = planes.first * (group.outer / planes.count);
     let mut done = 0;
-    while done < axes.outer {
+    while done < group.outer {
         let place = (first + done) % period;
         if fit > 0 {
-            let mut outer = fit.min(MAX_PERIOD).min(axes.outer - done);
+            let mut outer = fit.min(MAX_PERIOD).min(group.outer - done);
             if period >= MAX_PERIOD {
                 outer = outer.min(period - place);
             }
-            let part = Part { outer: done..done + outer, rows: 0..axes.axes[0].size };
-            part.push(&mut builder, &axes, (place, period), words, tuning)?;
+            let part = (done..done + outer, 0..group.axes[0].size);
+            push(&mut builder, &group, part, (place, period), words, tuning)?;
             done += outer;
             continue;
         }
-        let (row, row_windows) = (unit / axes.axes[0].size, unit_windows / axes.axes[0].outputs);
+        let (row, row_windows) = (unit / group.axes[0].size, unit_windows / group.axes[0].outputs);
         let mut from = 0;
-        while from < axes.axes[0].size {
-            let mut rows = from..axes.axes[0].size;
+        while from < group.axes[0].size {
+            let mut rows = from..group.axes[0].size;
             loop {
-                let cut = axes.axes[0].cut(&rows);
+                let cut = cut(&group.axes[0], &rows);
                 if cut.size * row <= items && cut.outputs * row_windows <= items.min(indices) {
                     break;
                 }
@@ -329,130 +231,84 @@ pub(super) fn plan(
                 rows.end = rows.start + cut.size / 2;
             }
             from = rows.end;
-            let part = Part { outer: done..done + 1, rows };
-            part.push(&mut builder, &axes, (place, period), words, tuning)?;
+            push(&mut builder, &group, (done..done + 1, rows), (place, period), words, tuning)?;
         }
         done += 1;
     }
     Ok(builder.finish())
 }
 
-/// What one launch makes: some places along the outer axis, or some of the first axis of one.
-struct Part {
-    outer: Range<u64>,
-    rows: Range<u64>,
-}
-
-impl Part {
-    fn push(
-        &self,
-        builder: &mut Builder<'_>,
-        all: &Axes,
-        (place, period): (u64, u64),
-        words: u64,
-        tuning: &Tuning,
-    ) -> Result<()> {
-        let Self { outer, rows } = self;
-        let windows = all.axes[0].windows(rows);
-        let first = all.axes[0].cut(rows);
-        let axes = [first, all.axes[1], all.axes[2]];
-        let part = Axes { outer: outer.end - outer.start, axes, inner: all.inner };
-        let (row, row_windows) = (part.unit() / first.size, part.unit_windows() / first.outputs);
-        let elements = part.outer * part.unit();
-        let first_element = outer.start * all.unit() + rows.start * row;
-        let first_window = outer.start * all.unit_windows() + windows.start * row_windows;
-        let count = part.outer * part.unit_windows();
-        let region = |buffer| Region::all(buffer);
-        let (gradient, gradient_base) = builder.range(region(GRADIENT).after(first_window), count);
-        let (indices, index_base) = builder.range_of(INDICES, first_window, count, 4 * words);
-        let (result, result_base) = builder.range(region(RESULT).after(first_element), elements);
-        let mut pitch = part.unit();
-        let axes = axes.map(|axis| {
-            pitch /= axis.size;
-            axis.params(pitch)
-        });
-        // Where indices do not begin anew, any period that is too long will do.
-        let turns = period < MAX_PERIOD && place + part.outer > period;
-        let mut first_index = (rows.start * row) as u32;
-        if !turns {
-            first_index = first_index.wrapping_add((place.wrapping_mul(all.unit())) as u32);
-        }
-        let params = Windows {
-            elements: elements as u32,
-            result_base,
-            gradient_base,
-            index_base,
-            index_words: words as u32,
-            first_index,
-            place: if turns { place as u32 } else { 0 },
-            padding: 0,
-            axes,
-            by_unit: divisor(part.unit()),
-            by_period: divisor(if turns { period } else { 1 << 31 }),
-        };
-        let (purpose, sources) = ("sums of the gradients of windows", vec![gradient, indices]);
-        let results = vec![result];
-        if let Some(special) = tuning.special.and_then(|launch| launch(builder, &params)) {
-            return push_special(builder, purpose, special, sources, results);
-        }
-        let launch =
-            New { purpose, shader: builder.shader(&POOL), params: &params, sources, results };
-        let invocations = elements.div_ceil(builder.per_word()) + 1;
-        builder.push(launch, invocations)
+/// A launch for some places along the outer axis, or some rows along the first axis of one.
+fn push(
+    builder: &mut Builder<'_>,
+    all: &Group,
+    (outer, rows): (Range<u64>, Range<u64>),
+    (place, period): (u64, u64),
+    words: u64,
+    tuning: &Tuning,
+) -> Result<()> {
+    let windows = windows(&all.axes[0], &rows);
+    let first = cut(&all.axes[0], &rows);
+    let axes = [first, all.axes[1], all.axes[2]];
+    let part = Group { outer: outer.end - outer.start, axes, inner: all.inner };
+    let unit = part.unit_elements();
+    let (row, row_windows) = (unit / first.size, part.unit_results() / first.outputs);
+    let (elements, count) = (part.outer * unit, part.results());
+    let first_element = outer.start * all.unit_elements() + rows.start * row;
+    let first_window = outer.start * all.unit_results() + windows.start * row_windows;
+    let region = |buffer| Region::all(buffer);
+    let (gradient, gradient_base) = builder.range(region(GRADIENT).after(first_window), count);
+    let (indices, index_base) = builder.range_of(INDICES, first_window, count, 4 * words);
+    let (result, result_base) = builder.range(region(RESULT).after(first_element), elements);
+    let axes = part.axis_params()?;
+    // Where indices do not begin anew, any period that is too long will do.
+    let turns = period < MAX_PERIOD && place + part.outer > period;
+    let mut first_index = (rows.start * row) as u32;
+    if !turns {
+        first_index = first_index.wrapping_add((place.wrapping_mul(all.unit_elements())) as u32);
     }
-}
-
-impl AxisParams {
-    fn axis(&self, size: u32) -> Axis {
-        Axis {
-            size: size.into(),
-            outputs: self.outputs.into(),
-            stride: self.stride.into(),
-            dilation: self.by_dilation[0].into(),
-            reach: self.reach.into(),
-            start: self.start.into(),
-        }
+    let params = Windows {
+        elements: elements as u32,
+        result_base,
+        gradient_base,
+        index_base,
+        index_words: words as u32,
+        first_index,
+        place: if turns { place as u32 } else { 0 },
+        padding: 0,
+        axes,
+        by_stride: axes.map(|axis| divisor(axis.stride.into())),
+        by_dilation: axes.map(|axis| divisor(axis.dilation.into())),
+        by_pitch: axes.map(|axis| divisor(axis.pitch.into())),
+        by_unit: divisor(unit),
+        by_period: divisor(if turns { period } else { 1 << 31 }),
+    };
+    let (purpose, sources) = ("sums of the gradients of windows", vec![gradient, indices]);
+    let results = vec![result];
+    if let Some(special) = tuning.special.and_then(|launch| launch(builder, &params)) {
+        return push_special(builder, purpose, special, sources, results);
     }
+    let launch = New { purpose, shader: builder.shader(&POOL), params: &params, sources, results };
+    let invocations = elements.div_ceil(builder.per_word()) + 1;
+    builder.push(launch, invocations)
 }
 
 impl Windows {
-    /// Elements of a place along the outer axis, and of each place of the first axis.
-    pub(crate) fn unit_and_row(&self) -> [u32; 2] {
-        [self.by_unit[0], self.axes[0].by_pitch[0]]
-    }
-
-    /// Places of each axis.
-    fn sizes(&self) -> [u32; AXES] {
-        let mut before = self.by_unit[0];
-        self.axes.map(|axis| {
-            let size = before / axis.by_pitch[0];
-            before = axis.by_pitch[0];
-            size
-        })
-    }
-
     /// Whether every window surely has an element.
     pub(crate) fn all_have_elements(&self) -> bool {
-        self.axes.iter().zip(self.sizes()).all(|(axis, size)| {
-            let (size, reach, dilation) =
-                (size.into(), i64::from(axis.reach), i64::from(axis.by_dilation[0]));
-            let last =
-                i64::from(axis.start) + i64::from(axis.stride) * (i64::from(axis.outputs) - 1);
-            // The first tap behind the padding is one of its first `dilation` places.
-            -i64::from(axis.start) <= reach && last < size && (axis.start >= 0 || dilation <= size)
-        })
+        self.axes.iter().all(|axis| Axis::from(axis).has_all())
     }
 
     /// Whether an element, the first one of all axes, is a tap of a window of its place.
     fn is_tap(&self, window: usize, element: u32) -> bool {
-        let inner = self.axes[2].by_pitch[0] as usize;
+        let inner = self.axes[2].pitch as usize;
         let mut rest = window / inner;
         let mut taps = window % inner == element as usize;
         for axis in self.axes.iter().rev() {
             let window = (rest % axis.outputs as usize) as i64;
             rest /= axis.outputs as usize;
             let distance = -i64::from(axis.start) - window * i64::from(axis.stride);
-            let dilation = i64::from(axis.by_dilation[0]);
+            let dilation = i64::from(axis.dilation);
             taps &= (0..=i64::from(axis.reach)).contains(&distance) && distance % dilation == 0;
         }
         taps
@@ -469,12 +325,7 @@ fn run(shader: &Shader, call: Call<'_, '_>) {
 
 /// The CPU function of all kernels that add the gradients of windows.
 pub(crate) fn run_sums(shader: &Shader, windows: &Windows, call: Call<'_, '_>) {
-    match shader.element {
-        ElementType::F16 => sums::<F16>(windows, call),
-        ElementType::Bf16 => sums::<Bf16>(windows, call),
-        ElementType::F64 => sums::<F64>(windows, call),
-        _ => sums::<F32>(windows, call),
-    }
+    with_gradient!(shader.element, G => sums::<G>(windows, call));
 }
 
 /// Some rows of some places along the outer axis, and where they go.
@@ -498,7 +349,7 @@ fn sums<G: Gradient>(p: &Windows, call: Call<'_, '_>) {
     let rest = (end.next_multiple_of(per_word) - end).min(behind.len());
     behind[..rest].fill(Zeroable::zeroed());
 
-    let (unit, row) = (p.by_unit[0] as usize, p.axes[0].by_pitch[0] as usize);
+    let (unit, row) = (p.by_unit[0] as usize, p.axes[0].pitch as usize);
     let parts = parts(out, [unit, row], p.axes[0].reach as usize);
     threads::each_with(parts, Vec::new, |sums, part| rows::<G>(p, gradient, indices, sums, part));
 }
@@ -541,10 +392,10 @@ fn rows<G: Gradient>(
     part: Rows<'_, G::Bits>,
 ) {
     let Rows { outer, rows, out } = part;
-    let (unit, row) = (p.by_unit[0], p.axes[0].by_pitch[0]);
-    let windows = p.axes[0].axis(unit / row).windows(&(rows.start as u64..rows.end as u64));
+    let (unit, row) = (p.by_unit[0], p.axes[0].pitch);
+    let windows = windows(&Axis::from(&p.axes[0]), &(rows.start as u64..rows.end as u64));
     let [outputs, row_outputs, line_outputs] = p.axes.map(|axis| axis.outputs as usize);
-    let inner = p.axes[2].by_pitch[0];
+    let inner = p.axes[2].pitch;
     let row_windows = row_outputs * line_outputs * inner as usize;
     let words = p.index_words as usize;
     for (place, out) in outer.zip(out.chunks_mut(rows.len() * row as usize)) {

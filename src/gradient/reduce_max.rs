@@ -1,11 +1,11 @@
 //! The gradient of ReduceMax.
 
 use super::places::{self, Axis, Duplicates, Inputs, Places};
-use super::{check_indices, check_input, data_of};
+use super::{check_indices, check_input, data_of, position_type};
 use crate::error::Result;
 use crate::plan::{Feed, Plan, Target};
 use crate::reduce::{self as forward, Positions, ReduceMax};
-use crate::tensor::{ElementType, TensorDesc};
+use crate::tensor::TensorDesc;
 
 /// The gradient of a [`ReduceMax`]: of its data, from that of its maxima.
 ///
@@ -82,20 +82,14 @@ impl ReduceMaxBackward {
             let reduced = self.reduce.reduced(data.rank())?;
             let sizes = data.shape().iter().zip(reduced).filter(|&(_, reduced)| reduced);
             let set = sizes.fold(1usize, |set, (&size, _)| set.saturating_mul(size));
-            check_indices(element_type, set)?;
-            let indices = TensorDesc::new(element_type, gradient.shape())?;
-            check_input(self.name(), 0, &indices, first)?;
+            check_indices(self.name(), element_type, set, first, gradient)?;
         }
         Ok(data)
     }
 
     /// The reduction that finds where the maxima are; `None` where indices are given.
     pub(crate) fn forward(&self, data: &TensorDesc) -> Option<ReduceMax> {
-        // Positions of 32 bits, if they hold all.
-        let element_type = match data.len() <= i32::MAX as usize {
-            true => ElementType::I32,
-            false => ElementType::I64,
-        };
+        let element_type = position_type(data);
         let last = self.reduce.get_indices().is_some_and(|positions| positions.last);
         let reduce = self.reduce.clone().indices(Positions { element_type, last }).values(false);
         self.shape.is_none().then_some(reduce)
@@ -106,24 +100,14 @@ impl ReduceMaxBackward {
     /// # Errors
     /// As [`ReduceMax::infer`].
     pub(crate) fn places(&self, data: &TensorDesc) -> Result<Places> {
-        // Axes from the innermost one on, neighbours merged.
-        let mut merged: Vec<(Axis, bool)> = Vec::new();
-        let mut pitch = 1;
-        let reduced = self.reduce.reduced(data.rank())?;
-        for (&size, &reduced) in data.shape().iter().zip(&reduced).rev() {
-            let size = size as u64;
-            match merged.last_mut() {
-                _ if size == 1 => {}
-                Some((axis, same)) if *same == reduced => axis.size *= size,
-                _ => merged.push((Axis { size, pitch }, reduced)),
-            }
+        let (mut items, mut positions, mut pitch) = (Vec::new(), Vec::new(), 1);
+        let merged = forward::merge(data.shape(), &self.reduce.reduced(data.rank())?);
+        for &(size, is_reduced) in merged.iter().rev() {
+            let axes = if is_reduced { &mut positions } else { &mut items };
+            axes.insert(0, Axis { size, pitch });
             pitch *= size;
         }
-        let axes = |wanted: bool| {
-            let axes = merged.iter().rev().filter(move |(_, reduced)| *reduced == wanted);
-            axes.map(|&(axis, _)| axis).collect()
-        };
-        Ok(Places::new(axes(false), axes(true), data.len() as u64))
+        Ok(Places::new(items, positions, data.len() as u64))
     }
 
     /// # Errors

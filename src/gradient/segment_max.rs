@@ -1,7 +1,7 @@
 //! The gradient of SegmentMax.
 
 use super::places::{self, Axis, Duplicates, Inputs, Places};
-use super::{check_indices, check_input, data_of};
+use super::{check_indices, check_input, data_of, position_type};
 use crate::error::{Error, Result};
 use crate::plan::{Feed, Plan, Target};
 use crate::segment::{self as forward, SegmentMax, Segments};
@@ -90,20 +90,10 @@ impl SegmentMaxBackward {
                     return Err(Error::SegmentDataRank);
                 };
                 let maxima = [&[segments_of(gradient)], row].concat();
-                check_input(
-                    self.name(),
-                    1,
-                    &TensorDesc::new(data.element_type(), maxima)?,
-                    gradient,
-                )?;
+                let maxima = TensorDesc::new(data.element_type(), maxima)?;
+                check_input(self.name(), 1, &maxima, gradient)?;
                 let element_type = self.segment.get_indices().unwrap_or(ElementType::I64);
-                check_indices(element_type, rows)?;
-                check_input(
-                    self.name(),
-                    0,
-                    &TensorDesc::new(element_type, gradient.shape())?,
-                    indices,
-                )?;
+                check_indices(self.name(), element_type, rows, indices, gradient)?;
                 Ok(data)
             }
             _ => Err(Error::input_count(self.name(), self.input_count(), inputs.len())),
@@ -121,12 +111,7 @@ impl SegmentMaxBackward {
             (Segments::Offsets, given) | (_, given @ Some(_)) => given,
             _ => Some(segments_of(gradient) as i64),
         };
-        // Rows of 32 bits, if they hold all.
-        let element_type = match data.len() <= i32::MAX as usize {
-            true => ElementType::I32,
-            false => ElementType::I64,
-        };
-        self.segment.clone().num_segments(known).indices(element_type).status(false)
+        self.segment.clone().num_segments(known).indices(position_type(data)).status(false)
     }
 
     /// Checks the ids, as [`SegmentMax::checked`].

@@ -4,6 +4,8 @@
 //! numbers and leave out NaN and infinities. Here processors add, unless a sum is tiny: a program
 //! may have told the processor to flush subnormal numbers. A NaN is the type's canonical quiet NaN.
 
+use std::convert::identity;
+
 use bytemuck::Pod;
 
 /// How the gradients of an element type are summed.
@@ -19,12 +21,6 @@ pub(super) trait Gradient: 'static {
     /// The nearest element to a sum.
     fn narrow(sum: Self::Sum) -> Self::Bits;
 }
-
-/// The types whose gradients are summed.
-pub(super) struct F32;
-pub(super) struct F64;
-pub(super) struct F16;
-pub(super) struct Bf16;
 
 macro_rules! sums {
     ($add:ident, $add_in_integers:ident, $float:ty, $bits:ty, $mantissa:literal, $plain:literal) => {
@@ -93,100 +89,94 @@ macro_rules! sums {
 sums!(add32, add32_in_integers, f32, u32, 23, 1e-30);
 sums!(add64, add64_in_integers, f64, u64, 52, 1e-270);
 
-impl Gradient for F32 {
-    type Bits = u32;
-    type Sum = u32;
-    #[inline(always)]
-    fn widen(bits: u32) -> u32 {
-        bits
-    }
-    #[inline(always)]
-    fn add(a: u32, b: u32) -> u32 {
-        add32(a, b)
-    }
-    #[inline(always)]
-    fn narrow(sum: u32) -> u32 {
-        sum
-    }
-}
+/// A type whose gradients are summed: of its elements, and of their sums.
+macro_rules! gradient {
+    ($name:ident, $bits:ty, $sum:ty, $add:ident, $widen:expr, $narrow:expr) => {
+        pub(super) struct $name;
 
-impl Gradient for F64 {
-    type Bits = u64;
-    type Sum = u64;
-    #[inline(always)]
-    fn widen(bits: u64) -> u64 {
-        bits
-    }
-    #[inline(always)]
-    fn add(a: u64, b: u64) -> u64 {
-        add64(a, b)
-    }
-    #[inline(always)]
-    fn narrow(sum: u64) -> u64 {
-        sum
-    }
-}
-
-impl Gradient for F16 {
-    type Bits = u16;
-    type Sum = u32;
-    #[inline(always)]
-    fn widen(bits: u16) -> u32 {
-        let (sign, magnitude) = (u32::from(bits & 0x8000) << 16, u32::from(bits & 0x7fff));
-        let wide = match magnitude {
-            0 => 0,
-            1..0x400 => {
-                let up = magnitude.leading_zeros() - 21;
-                (113 - up) << 23 | (magnitude << up & 0x3ff) << 13
+        impl Gradient for $name {
+            type Bits = $bits;
+            type Sum = $sum;
+            #[inline(always)]
+            fn widen(bits: $bits) -> $sum {
+                $widen(bits)
             }
-            0x400..0x7c00 => (magnitude << 13) + (112 << 23),
-            _ => magnitude << 13 | 0x7f80_0000,
-        };
-        sign | wide
-    }
-    #[inline(always)]
-    fn add(a: u32, b: u32) -> u32 {
-        add32(a, b)
-    }
-    #[inline(always)]
-    fn narrow(sum: u32) -> u16 {
-        let (sign, magnitude) = ((sum >> 16) as u16 & 0x8000, sum & 0x7fff_ffff);
-        if magnitude > 0x7f80_0000 {
-            return 0x7e00;
+            #[inline(always)]
+            fn add(a: $sum, b: $sum) -> $sum {
+                $add(a, b)
+            }
+            #[inline(always)]
+            fn narrow(sum: $sum) -> $bits {
+                $narrow(sum)
+            }
         }
-        if magnitude >= 113 << 23 {
-            let normal = magnitude - (112 << 23);
-            let rounded = (normal + 0xfff + (normal >> 13 & 1)) >> 13;
-            return sign | rounded.min(0x7c00) as u16;
-        }
-        let hidden = if magnitude < 1 << 23 { 0 } else { 1 << 23 };
-        let mantissa = magnitude & 0x7f_ffff | hidden;
-        let down = (126 - (magnitude >> 23)).min(31);
-        let (kept, half) = (mantissa >> down, 1 << (down - 1));
-        let rest = mantissa - (kept << down);
-        let up = rest > half || rest == half && kept & 1 != 0;
-        sign | (kept + u32::from(up)) as u16
-    }
+    };
 }
 
-impl Gradient for Bf16 {
-    type Bits = u16;
-    type Sum = u32;
-    #[inline(always)]
-    fn widen(bits: u16) -> u32 {
-        u32::from(bits) << 16
-    }
-    #[inline(always)]
-    fn add(a: u32, b: u32) -> u32 {
-        add32(a, b)
-    }
-    #[inline(always)]
-    fn narrow(sum: u32) -> u16 {
-        if sum & 0x7fff_ffff > 0x7f80_0000 {
-            return 0x7fc0;
+gradient!(F32, u32, u32, add32, identity, identity);
+gradient!(F64, u64, u64, add64, identity, identity);
+gradient!(F16, u16, u32, add32, widen_half, narrow_half);
+gradient!(Bf16, u16, u32, add32, |bits| u32::from(bits) << 16, narrow_bf16);
+
+/// What an expression is for the type `G` of gradients of a floating-point type.
+macro_rules! with_gradient {
+    ($element:expr, $g:ident => $body:expr) => {{
+        use $crate::{ElementType, gradient::sum};
+        match $element {
+            ElementType::F16 => with_gradient!(sum::F16, $g, $body),
+            ElementType::Bf16 => with_gradient!(sum::Bf16, $g, $body),
+            ElementType::F64 => with_gradient!(sum::F64, $g, $body),
+            _ => with_gradient!(sum::F32, $g, $body),
         }
-        ((sum + 0x7fff + (sum >> 16 & 1)) >> 16) as u16
+    }};
+    ($of:ty, $g:ident, $body:expr) => {{
+        type $g = $of;
+        $body
+    }};
+}
+pub(super) use with_gradient;
+
+#[inline(always)]
+fn widen_half(bits: u16) -> u32 {
+    let (sign, magnitude) = (u32::from(bits & 0x8000) << 16, u32::from(bits & 0x7fff));
+    let wide = match magnitude {
+        0 => 0,
+        1..0x400 => {
+            let up = magnitude.leading_zeros() - 21;
+            (113 - up) << 23 | (magnitude << up & 0x3ff) << 13
+        }
+        0x400..0x7c00 => (magnitude << 13) + (112 << 23),
+        _ => magnitude << 13 | 0x7f80_0000,
+    };
+    sign | wide
+}
+
+#[inline(always)]
+fn narrow_half(sum: u32) -> u16 {
+    let (sign, magnitude) = ((sum >> 16) as u16 & 0x8000, sum & 0x7fff_ffff);
+    if magnitude > 0x7f80_0000 {
+        return 0x7e00;
     }
+    if magnitude >= 113 << 23 {
+        let normal = magnitude - (112 << 23);
+        let rounded = (normal + 0xfff + (normal >> 13 & 1)) >> 13;
+        return sign | rounded.min(0x7c00) as u16;
+    }
+    let hidden = if magnitude < 1 << 23 { 0 } else { 1 << 23 };
+    let mantissa = magnitude & 0x7f_ffff | hidden;
+    let down = (126 - (magnitude >> 23)).min(31);
+    let (kept, half) = (mantissa >> down, 1 << (down - 1));
+    let rest = mantissa - (kept << down);
+    let up = rest > half || rest == half && kept & 1 != 0;
+    sign | (kept + u32::from(up)) as u16
+}
+
+#[inline(always)]
+fn narrow_bf16(sum: u32) -> u16 {
+    if sum & 0x7fff_ffff > 0x7f80_0000 {
+        return 0x7fc0;
+    }
+    ((sum + 0x7fff + (sum >> 16 & 1)) >> 16) as u16
 }
 
 #[cfg(test)]

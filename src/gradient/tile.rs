@@ -2,8 +2,8 @@
 
 use bytemuck::{cast_slice, cast_slice_mut};
 
-use super::pool::{Axis, Planes, Rows, Sum, parts};
-use super::sum::{Bf16, F16, F32, F64, Gradient};
+use super::pool::{self as sums, Planes, Rows, Sum, parts};
+use super::sum::{Gradient, with_gradient};
 use crate::error::Result;
 use crate::plan::{Builder, Call, Kernel, New, Plan, Region, Shader, Target, divisor};
 use crate::pool::{self, Group, Tiles, Windows, params};
@@ -117,11 +117,6 @@ impl Along {
         let strides = axis.size.div_ceil(axis.stride);
         Some(Self::new(axis, strides.div_ceil(strides.div_ceil(step))))
     }
-
-    /// How many tiles an axis has.
-    fn tiles(&self, axis: &pool::Axis) -> u64 {
-        axis.size.div_ceil(self.elements)
-    }
 }
 
 /// A box of elements that a workgroup makes.
@@ -220,7 +215,7 @@ impl Tile {
         let (gradient, gradient_base) =
             builder.range(Region::all(GRADIENT).after(windows), results);
         let (result, result_base) = builder.range(Region::all(RESULT).after(elements), count);
-        let tiles = [0, 1, 2].map(|i: usize| axes[i].tiles(&group.axes[i]));
+        let tiles = [0, 1, 2].map(|i: usize| group.axes[i].size.div_ceil(axes[i].elements));
         let words = axes[2].elements / builder.per_word();
         let along = axes.map(|axis| axis.windows);
         let cover = axes.map(|axis| axis.cover);
@@ -273,7 +268,14 @@ pub(super) fn plan(
     if output.is_empty() {
         return Ok(None);
     }
-    let Some(group) = group(planes)? else { return Ok(None) };
+    let mut group = planes.group()?;
+    if group.axes.iter().all(pool::Axis::is_plain) {
+        return Ok(None);
+    }
+    // Axes of one element come first.
+    while group.axes[2].is_plain() {
+        group.axes.rotate_right(1);
+    }
     let taps = group.axes.iter().try_fold(1u64, |taps, axis| taps.checked_mul(axis.taps));
     if !taps.is_some_and(|taps| (2..=tuning.max_gradient_taps).contains(&taps)) {
         return Ok(None);
@@ -292,38 +294,8 @@ pub(super) fn plan(
     Ok(Some(builder.finish()))
 }
 
-/// The axes from the first one with windows to the last one, if they are few enough.
-///
-/// # Errors
-/// [`Error::OverLimit`](crate::Error::OverLimit) for positions that do not fit 32 bits.
-fn group(planes: &Planes<'_>) -> Result<Option<Group>> {
-    let mut axes = Vec::new();
-    for window in planes.windows {
-        axes.push(pool::Axis::new(window)?);
-    }
-    let is_pooled = |axis: &pool::Axis| !axis.is_plain();
-    let (Some(first), Some(last)) =
-        (axes.iter().position(is_pooled), axes.iter().rposition(is_pooled))
-    else {
-        return Ok(None);
-    };
-    let sizes = |axes: &[pool::Axis]| axes.iter().map(|axis| axis.size).product::<u64>();
-    let (outer, inner) =
-        (planes.count * sizes(&axes[..first]), sizes(&axes[last + 1..]) * planes.inner);
-    let taken = &axes[first..=last];
-    let mut group = Group { outer, axes: [pool::Axis::plain(1); 3], inner };
-    let Some(places) = 3usize.checked_sub(taken.len()) else { return Ok(None) };
-    group.axes[places..].copy_from_slice(taken);
-    Ok(Some(group))
-}
-
 fn run(shader: &Shader, call: Call<'_, '_>) {
-    match shader.element {
-        ElementType::F16 => gradients::<F16>(shader, call),
-        ElementType::Bf16 => gradients::<Bf16>(shader, call),
-        ElementType::F64 => gradients::<F64>(shader, call),
-        _ => gradients::<F32>(shader, call),
-    }
+    with_gradient!(shader.element, G => gradients::<G>(shader, call));
 }
 
 /// A launch as the CPU takes it: places along an outer axis, with windows along the axes from `cut`
@@ -375,7 +347,7 @@ impl<T> Launch<'_, T> {
         let behind = &all.axes[self.cut + 1..];
         let row_windows: usize = behind.iter().map(|axis| axis.outputs as usize).product();
         let unit_windows = row_windows * axis.outputs as usize;
-        let windows = Axis::from(axis).windows(&(rows.start as u64..rows.end as u64));
+        let windows = sums::windows(&axis.into(), &(rows.start as u64..rows.end as u64));
         let windows = windows.start as usize..windows.end as usize;
         let some = windows.len() * row_windows;
 

@@ -47,7 +47,7 @@ impl Group {
     }
 
     /// Results of one place along the outer axis.
-    fn unit_results(&self) -> u64 {
+    pub(crate) fn unit_results(&self) -> u64 {
         self.axes.iter().map(|a| a.outputs).product::<u64>() * self.inner
     }
 

@@ -199,21 +199,32 @@ impl Axis {
     }
 }
 
+impl Group {
+    /// The axes as kernels know them.
+    ///
+    /// # Errors
+    /// [`Error::OverLimit`](crate::Error::OverLimit) for positions that do not fit 32 bits.
+    pub(crate) fn axis_params(&self) -> Result<[Axis; 3]> {
+        let mut axes = [Axis::NONE; 3];
+        let mut pitch = self.inner;
+        for (params, axis) in axes.iter_mut().zip(&self.axes).rev() {
+            *params = Axis::new(axis, pitch)?;
+            pitch *= axis.size;
+        }
+        Ok(axes)
+    }
+}
+
 impl Windows {
     /// The windows of a group, `results` of them, whose source begins at `base`.
     ///
     /// # Errors
     /// [`Error::OverLimit`](crate::Error::OverLimit) for positions that do not fit 32 bits.
     pub(crate) fn new(group: &Group, results: u64, base: u32) -> Result<Self> {
-        let mut axes = [Axis::NONE; 3];
-        let mut pitch = group.inner;
-        for (params, axis) in axes.iter_mut().zip(&group.axes).rev() {
-            *params = Axis::new(axis, pitch)?;
-            pitch *= axis.size;
-        }
+        let axes = group.axis_params()?;
         Ok(Self {
             base,
-            outer_pitch: pitch as u32,
+            outer_pitch: group.unit_elements() as u32,
             inner: group.inner as u32,
             outputs: results as u32,
             by_line: divisor(group.line_results()),

@@ -25,27 +25,6 @@ struct Rows<'a, O: KeyOrder> {
     order: O,
 }
 
-impl<O: KeyOrder> Rows<'_, O> {
-    #[inline(always)]
-    fn add_row(&self, states: &mut [(O::Key, u32)], row: usize) {
-        let p = self.p;
-        let inner = p.inner as usize;
-        for (column, state) in states.iter_mut().enumerate() {
-            let candidate = match self.candidates {
-                Some(rows) => {
-                    rows[p.candidates_base as usize + row * inner + column].min(p.last_row)
-                }
-                None => p.first_row + row as u32,
-            };
-            let at = p.base as usize + candidate as usize * inner + column;
-            let key = self.order.rank(self.order.key(self.source[at]));
-            if key > state.0 || (key == state.0 && candidate < state.1) {
-                *state = (key, candidate);
-            }
-        }
-    }
-}
-
 impl<O: KeyOrder> Visit for Rows<'_, O> {
     /// The key by which candidates are compared, and the row.
     type State = (O::Key, u32);
@@ -58,7 +37,23 @@ impl<O: KeyOrder> Visit for Rows<'_, O> {
 
     #[inline(always)]
     fn add_rows(&self, states: &mut [Self::State], rows: Range<usize>) {
-        rows.for_each(|row| self.add_row(states, row));
+        let p = self.p;
+        let inner = p.inner as usize;
+        for row in rows {
+            for (column, state) in states.iter_mut().enumerate() {
+                let candidate = match self.candidates {
+                    Some(rows) => {
+                        rows[p.candidates_base as usize + row * inner + column].min(p.last_row)
+                    }
+                    None => p.first_row + row as u32,
+                };
+                let at = p.base as usize + candidate as usize * inner + column;
+                let key = self.order.rank(self.order.key(self.source[at]));
+                if key > state.0 || (key == state.0 && candidate < state.1) {
+                    *state = (key, candidate);
+                }
+            }
+        }
     }
 
     fn result(&self, state: Self::State) -> u32 {

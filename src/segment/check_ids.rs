@@ -1,6 +1,7 @@
 //! `shaders/segment/check_ids.wgsl`: what is wrong with ids or offsets, and how many rows belong to
 //! no segment.
 
+use super::params::IdForm;
 use super::{SegmentMax, Segments};
 use crate::plan::{Call, Kernel, Shader};
 use crate::wgsl::params;
@@ -9,6 +10,7 @@ use crate::wgsl::params;
 pub(super) static CHECK_IDS: Kernel =
     Kernel::new::<Params>("segment_check_ids", "segment/check_ids", run)
         .constants(&[("ANY_ORDER", |_| ANY_ORDER.into()), ("OFFSETS", |_| OFFSETS.into())])
+        .flags(&["small_ids"])
         .untyped();
 
 params! {
@@ -19,11 +21,8 @@ params! {
         pub chunk: u32,
         /// Where they begin, in ids.
         pub base: u32,
-        /// Words of an id: 1 or 2.
-        pub id_words: u32,
-        /// The sign in the highest word of an id: 0 where ids are unsigned.
-        pub sign: u32,
-        /// What they are: 0 in ascending order, or `ANY_ORDER` or `OFFSETS`.
+        pub id_form: IdForm,
+        /// What they are, as `Segments` counts: 0 in ascending order, or `ANY_ORDER` or `OFFSETS`.
         pub form: u32,
         pub rows: u32,
         pub segments: u32,
@@ -31,30 +30,22 @@ params! {
         pub counted: u32,
         /// 1: no launch follows.
         pub last: u32,
-        pub padding: [u32; 2],
+        pub padding: u32,
     }
 }
 
-const ANY_ORDER: u32 = 1;
-const OFFSETS: u32 = 2;
+const ANY_ORDER: u32 = Segments::Unsorted as u32;
+const OFFSETS: u32 = Segments::Offsets as u32;
 
-/// The number of a form in the parameters.
-pub(super) const fn form(segments: Segments) -> u32 {
-    match segments {
-        Segments::Sorted => 0,
-        Segments::Unsorted => ANY_ORDER,
-        Segments::Offsets => OFFSETS,
-    }
-}
-
-fn run(_: &Shader, mut call: Call<'_, '_>) {
+fn run(_: &Shader, call: Call<'_, '_>) {
     let p: &Params = call.params();
-    let words = p.id_words as usize;
-    let (ids, status): (&[u32], &mut [u32]) = call.one();
+    let words = p.id_form.id_words as usize;
+    let ids = p.id_form.words(call.sources[0]);
+    let status: &mut [u32] = bytemuck::cast_slice_mut(call.results[0]);
     let ids = &ids[p.base as usize * words..][..p.count as usize * words];
     let value = |id: &[u32]| {
         let high = id[words - 1];
-        let high = if p.sign == 0 { i128::from(high) } else { i128::from(high as i32) };
+        let high = if p.id_form.id_sign == 0 { i128::from(high) } else { i128::from(high as i32) };
         if words == 1 { high } else { high << 32 | i128::from(id[0]) }
     };
     let (rows, segments) = (i128::from(p.rows), i128::from(p.segments));

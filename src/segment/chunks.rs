@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use bytemuck::{Pod, cast_slice, cast_slice_mut};
+use bytemuck::{Pod, cast_slice_mut};
 
 use super::params::{NO_SEGMENT, Params};
 use crate::plan::Call;
@@ -47,7 +47,7 @@ pub(super) fn run<V: Visit>(visit: &V, call: Call<'_, '_>) {
     let [results, carry, carry_ids] = call.results else {
         unreachable!("planners bind what a kernel declares")
     };
-    let ids: &[u32] = cast_slice(call.sources[1]);
+    let ids = &p.id_form.words(call.sources[1]);
     let (first, outputs) = (p.result_base as usize, p.segments as usize * p.inner as usize);
     let results: &mut [V::Result] = cast_slice_mut(results);
     let carry: &mut [V::Carry] = cast_slice_mut(carry);
@@ -103,65 +103,108 @@ fn split<'a, R, C>(p: &Params, ids: &[u32], all: Part<'a, R, C>) -> Vec<Part<'a,
     parts
 }
 
+/// A chunk on its way.
+pub(super) struct Chunk<'a, 'b, V: Visit> {
+    visit: &'a V,
+    pub part: &'a mut Part<'b, V::Result, V::Carry>,
+    /// Its place in the carry list, if it is carried.
+    entry: Option<usize>,
+    /// The segment that rows belong to now.
+    pub current: u32,
+    /// What is known of each column of it.
+    pub states: &'a mut [V::State],
+    /// Whether it is the first one.
+    first: bool,
+}
+
+impl<'a, 'b, V: Visit> Chunk<'a, 'b, V> {
+    #[inline(always)]
+    pub(super) fn new(
+        p: &Params,
+        visit: &'a V,
+        part: &'a mut Part<'b, V::Result, V::Carry>,
+        number: usize,
+        states: &'a mut [V::State],
+    ) -> Self {
+        states.fill(visit.nothing());
+        let entry = (p.last == 0).then_some(2 * number);
+        Self { visit, part, entry, current: NO_SEGMENT, states, first: true }
+    }
+
+    /// What follows are rows of a segment.
+    #[inline(always)]
+    pub(super) fn turn_to(&mut self, segment: u32) {
+        if segment != self.current {
+            self.flush();
+            self.states.fill(self.visit.nothing());
+            self.current = segment;
+        }
+    }
+
+    /// The rows of the current segment have ended: it is stored, or put on the carry list.
+    #[inline(always)]
+    pub(super) fn flush(&mut self) {
+        if self.current == NO_SEGMENT {
+            return;
+        }
+        if let Some(entry) = self.entry.filter(|_| self.first) {
+            self.carry(entry);
+        } else {
+            let inner = self.states.len();
+            let at = (self.current as usize).wrapping_sub(self.part.first).wrapping_mul(inner);
+            if let Some(results) = self.part.results.get_mut(at..at.wrapping_add(inner)) {
+                let states = results.iter_mut().zip(&*self.states);
+                states.for_each(|(out, &state)| *out = self.visit.result(state));
+            }
+        }
+        self.first = false;
+    }
+
+    #[inline(always)]
+    fn carry(&mut self, entry: usize) {
+        let carry = self.part.carry[entry * self.states.len()..].iter_mut().zip(&*self.states);
+        carry.for_each(|(out, &state)| *out = self.visit.carry(state));
+        self.part.carry_ids[entry] = self.current;
+    }
+
+    /// The rows of the chunk have ended.
+    #[inline(always)]
+    pub(super) fn end(mut self) {
+        let Some(entry) = self.entry else {
+            return self.flush();
+        };
+        let last = if self.first { entry } else { entry + 1 };
+        self.part.carry_ids[entry + 1] = NO_SEGMENT;
+        self.part.carry_ids[last] = self.current;
+        if self.current != NO_SEGMENT {
+            self.carry(last);
+        }
+    }
+}
+
 /// Goes through some chunks row by row, with all columns of a row at once.
 #[inline(always)]
 pub(super) fn all_columns<V: Visit>(
     p: &Params,
     visit: &V,
     ids: &[u32],
-    part: Part<'_, V::Result, V::Carry>,
+    mut part: Part<'_, V::Result, V::Carry>,
 ) {
-    let (inner, carries) = (p.inner as usize, p.last == 0);
-    let mut states = vec![visit.nothing(); inner];
-    let Part { chunk, chunks, first: first_segment, results, carry, carry_ids } = part;
-    let mut store = |segment: u32, states: &[V::State]| {
-        let at = (segment as usize).wrapping_sub(first_segment).wrapping_mul(inner);
-        if let Some(results) = results.get_mut(at..at.wrapping_add(inner)) {
-            results.iter_mut().zip(states).for_each(|(out, &state)| *out = visit.result(state));
-        }
-    };
-    for i in 0..chunks {
-        states.fill(visit.nothing());
-        let (mut current, mut first) = (NO_SEGMENT, true);
-        let mut keep = |entry: usize, states: &[V::State]| {
-            let carry = &mut carry[entry * inner..][..inner];
-            carry.iter_mut().zip(states).for_each(|(out, &state)| *out = visit.carry(state));
-        };
-        let mut rows = p.rows_of(chunk + i);
+    let mut states = vec![visit.nothing(); p.inner as usize];
+    for i in 0..part.chunks {
+        let mut rows = p.rows_of(part.chunk + i);
+        let mut chunk = Chunk::new(p, visit, &mut part, i, &mut states);
         while let Some(row) = rows.next() {
-            let next = p.row_segment(ids, row);
-            if next == NO_SEGMENT {
+            let segment = p.row_segment(ids, row);
+            if segment == NO_SEGMENT {
                 continue;
             }
-            if next != current {
-                if current != NO_SEGMENT {
-                    if carries && first {
-                        keep(2 * i, &states);
-                        carry_ids[2 * i] = current;
-                    } else {
-                        store(current, &states);
-                    }
-                    first = false;
-                }
-                states.fill(visit.nothing());
-                current = next;
-            }
+            chunk.turn_to(segment);
             // All rows of the segment that follow one another.
-            let alike = rows.clone().take_while(|&row| p.row_segment(ids, row) == next).count();
+            let alike = rows.clone().take_while(|&row| p.row_segment(ids, row) == segment).count();
             rows.start += alike;
-            visit.add_rows(&mut states, row..rows.start);
+            visit.add_rows(chunk.states, row..rows.start);
         }
-        if carries {
-            let entry = if first { 2 * i } else { 2 * i + 1 };
-            if current != NO_SEGMENT {
-                keep(entry, &states);
-            }
-            carry_ids[entry] = current;
-            if first {
-                carry_ids[2 * i + 1] = NO_SEGMENT;
-            }
-        } else if current != NO_SEGMENT {
-            store(current, &states);
-        }
+        chunk.end();
     }
 }

@@ -1,12 +1,14 @@
 //! `shaders/segment/expand_offsets.wgsl`: ids from offsets.
 
-use super::params::NO_SEGMENT;
+use super::params::{IdForm, NO_SEGMENT};
 use crate::plan::{Call, Kernel, Shader};
 use crate::wgsl::params;
 
 /// The segment of each row, from offsets.
 pub(super) static EXPAND_OFFSETS: Kernel =
-    Kernel::new::<Params>("segment_expand_offsets", "segment/expand_offsets", run).untyped();
+    Kernel::new::<Params>("segment_expand_offsets", "segment/expand_offsets", run)
+        .flags(&["small_ids"])
+        .untyped();
 
 params! {
     pub(super) struct Params {
@@ -20,57 +22,48 @@ params! {
         pub segments: u32,
         /// Where the offsets begin, in offsets.
         pub base: u32,
-        /// Words of an offset, which is signed: 1 or 2.
-        pub offset_words: u32,
+        pub id_form: IdForm,
         /// Where the ids begin, in words.
         pub result_base: u32,
+        pub padding: [u32; 2],
     }
 }
 
-fn run(_: &Shader, mut call: Call<'_, '_>) {
+fn run(_: &Shader, call: Call<'_, '_>) {
     let p: &Params = call.params();
-    let (offsets, result) = call.one();
-    let offsets = Offsets { p, offsets };
-    let result = &mut result[p.result_base as usize..][..p.rows as usize];
-    let mut row = p.first_row;
-    for ids in result.chunks_mut(p.chunk as usize) {
-        // As the shader: a search for each chunk, which matters where offsets do not ascend.
-        let mut segment = offsets.search(row);
-        for id in ids {
-            if segment >= p.segments || row >= offsets.at(segment + 1) {
-                segment = offsets.search(row);
-            }
-            *id = if segment < p.segments { segment } else { NO_SEGMENT };
-            row += 1;
-        }
-    }
-}
-
-struct Offsets<'a> {
-    p: &'a Params,
-    offsets: &'a [u32],
-}
-
-impl Offsets<'_> {
-    /// Where a segment begins, as far as that is a row.
-    fn at(&self, segment: u32) -> u32 {
-        let words = self.p.offset_words as usize;
-        let at = (self.p.base as usize + segment as usize) * words;
-        let (low, high) = (self.offsets[at], self.offsets[at + words - 1]);
+    let offsets = p.id_form.words(call.sources[0]);
+    let words = p.id_form.id_words as usize;
+    // Where a segment begins, as far as that is a row.
+    let begin = |segment: u32| {
+        let at = (p.base as usize + segment as usize) * words;
+        let (low, high) = (offsets[at], offsets[at + words - 1]);
         match (high as i32) < 0 {
             true => 0,
             false if words == 2 && high != 0 => i32::MAX as u32,
             false => low,
         }
-    }
-
-    /// The last segment that begins at a row or before it.
-    fn search(&self, row: u32) -> u32 {
-        let (mut low, mut high) = (0, self.p.segments + 1);
+    };
+    // The last segment that begins at a row or before it.
+    let search = |row: u32| {
+        let (mut low, mut high) = (0, p.segments + 1);
         while low < high {
             let middle = (low + high) / 2;
-            if self.at(middle) <= row { low = middle + 1 } else { high = middle }
+            if begin(middle) <= row { low = middle + 1 } else { high = middle }
         }
         low.wrapping_sub(1)
+    };
+    let result: &mut [u32] = bytemuck::cast_slice_mut(call.results[0]);
+    let result = &mut result[p.result_base as usize..][..p.rows as usize];
+    let mut row = p.first_row;
+    for ids in result.chunks_mut(p.chunk as usize) {
+        // As the shader: a search for each chunk, which matters where offsets do not ascend.
+        let mut segment = search(row);
+        for id in ids {
+            if segment >= p.segments || row >= begin(segment + 1) {
+                segment = search(row);
+            }
+            *id = if segment < p.segments { segment } else { NO_SEGMENT };
+            row += 1;
+        }
     }
 }

@@ -7,31 +7,29 @@ use crate::tensor::{ElementType, Tensor};
 use crate::threads;
 use crate::vector::{Loop, PARALLEL_FROM, dispatch};
 
-/// Ids or offsets of any integer type.
+/// Ids, offsets or indices of any integer type.
 #[derive(Clone, Copy)]
-pub(crate) enum Ids<'a> {
-    I8(&'a [i8]),
-    U8(&'a [u8]),
-    I16(&'a [i16]),
-    U16(&'a [u16]),
-    I32(&'a [i32]),
-    U32(&'a [u32]),
-    I64(&'a [i64]),
-    U64(&'a [u64]),
+pub(crate) struct Ids<'a> {
+    element_type: ElementType,
+    bytes: &'a [u8],
 }
 
 /// What an expression is for the ids, whatever their type.
 macro_rules! with {
+    (@$of:ty, $all:expr, $ids:ident => $body:expr) => {{
+        let $ids: &[$of] = bytemuck::cast_slice($all.bytes);
+        $body
+    }};
     ($all:expr, $ids:ident => $body:expr) => {
-        match $all {
-            Self::I8($ids) => $body,
-            Self::U8($ids) => $body,
-            Self::I16($ids) => $body,
-            Self::U16($ids) => $body,
-            Self::I32($ids) => $body,
-            Self::U32($ids) => $body,
-            Self::I64($ids) => $body,
-            Self::U64($ids) => $body,
+        match $all.element_type {
+            ElementType::I8 => with!(@i8, $all, $ids => $body),
+            ElementType::U8 => with!(@u8, $all, $ids => $body),
+            ElementType::I16 => with!(@i16, $all, $ids => $body),
+            ElementType::U16 => with!(@u16, $all, $ids => $body),
+            ElementType::I32 => with!(@i32, $all, $ids => $body),
+            ElementType::U32 => with!(@u32, $all, $ids => $body),
+            ElementType::U64 => with!(@u64, $all, $ids => $body),
+            _ => with!(@i64, $all, $ids => $body),
         }
     };
 }
@@ -42,20 +40,15 @@ impl<'a> Ids<'a> {
     /// # Errors
     /// [`Error::WrongElementType`](crate::Error::WrongElementType) for a type that is no integer.
     pub(crate) fn of(tensor: &'a Tensor) -> Result<Self> {
-        match tensor.element_type() {
-            ElementType::I8 => tensor.as_slice().map(Self::I8),
-            ElementType::U8 => tensor.as_slice().map(Self::U8),
-            ElementType::I16 => tensor.as_slice().map(Self::I16),
-            ElementType::U16 => tensor.as_slice().map(Self::U16),
-            ElementType::I32 => tensor.as_slice().map(Self::I32),
-            ElementType::U32 => tensor.as_slice().map(Self::U32),
-            ElementType::U64 => tensor.as_slice().map(Self::U64),
-            _ => tensor.as_slice().map(Self::I64),
+        let element_type = tensor.element_type();
+        if !element_type.is_integer() {
+            tensor.as_slice::<i64>()?;
         }
+        Ok(Self { element_type, bytes: tensor.bytes() })
     }
 
     pub(crate) fn len(&self) -> usize {
-        with!(self, ids => ids.len())
+        self.bytes.len() / self.element_type.size()
     }
 
     /// An id. What no `i64` holds is `i64::MAX`, which no segment has either.
@@ -77,9 +70,9 @@ impl<'a> Ids<'a> {
         with!(self, ids => ids.partition_point(|&id| i128::from(id) < i128::from(min)))
     }
 
-    /// The first position of ids in any order whose id is not below `min`.
-    pub(super) fn find_at_least(&self, min: i64) -> Option<usize> {
-        with!(self, ids => ids.iter().position(|&id| i128::from(id) >= i128::from(min)))
+    /// The first position of an id that is looked for.
+    pub(crate) fn find(&self, is_it: impl Fn(i128) -> bool) -> Option<usize> {
+        with!(self, ids => ids.iter().position(|&id| is_it(id.into())))
     }
 
     /// The first id that is negative or below the one before it.
@@ -129,14 +122,16 @@ mod tests {
 
     #[test]
     fn an_id_out_of_order_is_found_wherever_it_is() {
+        let tensor = |ids: &[i64]| Tensor::from_slice([ids.len()], ids).unwrap();
+        let first_wrong = |ids: &[i64]| Ids::of(&tensor(ids)).unwrap().first_wrong();
         let ids: Vec<i64> = (0..3 * PARALLEL_FROM as i64).map(|row| row / 2).collect();
-        assert_eq!(Ids::I64(&ids).first_wrong(), None);
-        assert_eq!(Ids::I8(&[]).first_wrong(), None);
-        assert_eq!(Ids::I32(&[-1, 0]).first_wrong(), Some(0));
+        assert_eq!(first_wrong(&ids), None);
+        assert_eq!(first_wrong(&[]), None);
+        assert_eq!(first_wrong(&[-1, 0]), Some(0));
         for at in [1, 2, PARALLEL_FROM - 1, PARALLEL_FROM, PARALLEL_FROM + 1, ids.len() - 1] {
             let mut wrong = ids.clone();
             wrong[at] = wrong[at - 1] - 1;
-            assert_eq!(Ids::I64(&wrong).first_wrong(), Some(at));
+            assert_eq!(first_wrong(&wrong), Some(at));
         }
     }
 

@@ -1,29 +1,26 @@
 //! SegmentMax and SegmentMin: the maximum or minimum of rows that belong together.
 
 mod argmax;
-mod blocks;
 mod check_ids;
 mod chunks;
 mod column;
-mod elements;
 mod expand_offsets;
 mod finish;
 mod ids;
 mod maxima;
 mod params;
 mod planner;
-mod rows;
 mod scatter;
 mod short;
 mod tuning;
-mod widen_ids;
 
-pub(crate) use blocks::run as run_blocks;
-pub(crate) use elements::run as run_elements;
 pub(crate) use ids::Ids;
+pub(crate) use maxima::{run_blocks, run_elements};
 pub(crate) use params::Params;
 pub(crate) use planner::plan;
 pub(crate) use tuning::{CPU, HARDWARE, Tuning};
+
+use std::fmt::Display;
 
 use crate::error::{Error, Result};
 use crate::plan::Kernel;
@@ -31,14 +28,13 @@ use crate::tensor::key::{Extremum, Nan, finite_bits, infinite_bits};
 use crate::tensor::{ElementType, Tensor, TensorDesc};
 
 /// The kernels of this room.
-pub(crate) static KERNELS: [&Kernel; 7] = [
-    &blocks::BLOCKS,
-    &elements::ELEMENTS,
+pub(crate) static KERNELS: [&Kernel; 6] = [
+    &maxima::BLOCKS,
+    &maxima::ELEMENTS,
     &scatter::SCATTER,
     &finish::FINISH,
     &expand_offsets::EXPAND_OFFSETS,
     &check_ids::CHECK_IDS,
-    &widen_ids::WIDEN_IDS,
 ];
 
 /// How the second input says which rows belong together.
@@ -253,6 +249,9 @@ impl SegmentMax {
             return Err(Error::SegmentDataRank);
         }
         let what = self.what();
+        let bad = |attribute, expected, value: &dyn Display| {
+            Err(Error::BadAttribute { attribute, expected, value: value.to_string() })
+        };
         if !ids.element_type().is_integer() {
             let expected = "an integer type".to_string();
             return Err(Error::WrongElementType { what, expected, actual: ids.element_type() });
@@ -263,18 +262,12 @@ impl SegmentMax {
         if let Some(actual) = self.indices
             && !matches!(actual, ElementType::I32 | ElementType::I64)
         {
-            let expected = "i32 or i64";
-            let value = actual.to_string();
-            return Err(Error::BadAttribute { attribute: "indices", expected, value });
+            return bad("indices", "i32 or i64", &actual);
         }
         let (rows, length) = (data.shape()[0], ids.shape()[0]);
         if self.segments == Segments::Offsets {
             if let Some(given) = self.num_segments {
-                return Err(Error::BadAttribute {
-                    attribute: "num_segments",
-                    expected: "absent where offsets tell it",
-                    value: given.to_string(),
-                });
+                return bad("num_segments", "absent where offsets tell it", &given);
             }
             return match length.checked_sub(1) {
                 Some(segments) => Ok(Some(segments)),
@@ -284,15 +277,10 @@ impl SegmentMax {
         if length != rows {
             return Err(Error::SegmentIdsLength { what, length, rows });
         }
-        self.num_segments
-            .map(|given| {
-                usize::try_from(given).map_err(|_| Error::BadAttribute {
-                    attribute: "num_segments",
-                    expected: "0 or more",
-                    value: given.to_string(),
-                })
-            })
-            .transpose()
+        match self.num_segments.map(|given| (given, usize::try_from(given))) {
+            Some((given, Err(_))) => bad("num_segments", "0 or more", &given),
+            given => Ok(given.and_then(|(_, count)| count.ok())),
+        }
     }
 
     /// The bits of what a segment without rows gives.
@@ -325,7 +313,7 @@ impl SegmentMax {
         let values = Ids::of(ids)?;
         let found = match self.segments {
             Segments::Sorted => values.len().checked_sub(1).filter(|&at| values.at(at) >= segments),
-            _ => values.find_at_least(segments),
+            _ => values.find(|id| id >= i128::from(segments)),
         };
         found.map_or(Ok(()), |position| {
             let (what, value) = (self.what(), values.exact(position));

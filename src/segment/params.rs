@@ -1,11 +1,23 @@
 //! What kernels are given that take rows with ids.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use crate::tensor::key::Ranking;
+use crate::threads;
 use crate::wgsl::params;
 
 params! {
+    /// How ids or offsets lie.
+    pub(crate) struct IdForm: inline {
+        /// Words of an id: 1 or 2. Smaller ids are read as one word each.
+        pub id_words: u32,
+        /// Bits of an id, if it has less than a word.
+        pub id_bits: u32,
+        /// The sign in the highest word of an id: 0 where ids are unsigned.
+        pub id_sign: u32,
+    }
+
     /// The parameters of kernels that take rows with ids.
     pub(crate) struct Params {
         /// Where the rows begin in the source, in elements.
@@ -27,8 +39,7 @@ params! {
         pub first_segment: u32,
         /// Where the ids begin, in ids.
         pub ids_base: u32,
-        /// Words of an id: 1 or 2.
-        pub id_words: u32,
+        pub id_form: IdForm,
         /// Where the result begins, in elements or, in scratch, in items.
         pub result_base: u32,
         /// Where this launch's part of the carry list begins, in elements or words.
@@ -55,7 +66,6 @@ params! {
         /// In segment/tiles: rows of a tile, and tiles of a chunk.
         pub tile: u32,
         pub tiles: u32,
-        pub padding: [u32; 2],
         /// The divisors of `columns` and `width`, and of the number of workgroups that share a row.
         pub by_columns: [u32; 4],
         pub by_width: [u32; 4],
@@ -66,11 +76,34 @@ params! {
 /// Stands for the segment of a row whose id is out of range, and for no segment.
 pub(super) const NO_SEGMENT: u32 = u32::MAX;
 
+impl IdForm {
+    /// The words of ids or offsets, which those of 1 and 2 bytes are widened to.
+    pub(super) fn words<'a>(&self, ids: &'a [u8]) -> Cow<'a, [u32]> {
+        fn widen<const N: usize>(ids: &[u8], wide: impl Fn([u8; N]) -> i32 + Sync) -> Vec<u32> {
+            let ids = ids.as_chunks().0;
+            let mut words = vec![0; ids.len()];
+            threads::each_chunk(&mut words, threads::SOME, |number, words| {
+                for (word, id) in words.iter_mut().zip(&ids[number * threads::SOME..]) {
+                    *word = wide(*id) as u32;
+                }
+            });
+            words
+        }
+        Cow::Owned(match (self.id_bits, self.id_sign) {
+            (8, 0) => widen(ids, |id| u8::from_le_bytes(id).into()),
+            (8, _) => widen(ids, |id| i8::from_le_bytes(id).into()),
+            (16, 0) => widen(ids, |id| u16::from_le_bytes(id).into()),
+            (16, _) => widen(ids, |id| i16::from_le_bytes(id).into()),
+            _ => return Cow::Borrowed(bytemuck::cast_slice(ids)),
+        })
+    }
+}
+
 impl Params {
     /// The segment of a row, counted from the first one of this launch.
     #[inline(always)]
     pub(super) fn row_segment(&self, ids: &[u32], row: usize) -> u32 {
-        let words = self.id_words as usize;
+        let words = self.id_form.id_words as usize;
         let at = (self.ids_base as usize + row) * words;
         self.segment(ids[at], if words == 2 { ids[at + 1] } else { 0 })
     }

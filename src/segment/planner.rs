@@ -5,13 +5,13 @@ mod finish;
 mod ids;
 mod scatter;
 
-use super::params::Params;
+use super::params::{IdForm, Params};
 use super::tuning::Tuning;
-use super::{SegmentMax, Segments, elements};
+use super::{SegmentMax, Segments, maxima};
 use crate::error::{Error, Result};
-use crate::plan::{Builder, MAX_ELEMENTS, Plan, Range, Region, Target, divisor};
-use crate::tensor::TensorDesc;
+use crate::plan::{Builder, Kernel, MAX_ELEMENTS, Plan, Range, Region, Shader, Target, divisor};
 use crate::tensor::key::{Ranking, key_words};
+use crate::tensor::{ElementType, TensorDesc};
 
 /// The buffers of the inputs and of the maxima; the indices follow, if they are wanted.
 const DATA: usize = 0;
@@ -41,10 +41,39 @@ struct Planner<'a> {
 #[derive(Clone, Copy)]
 struct RowIds {
     buffer: usize,
-    /// Words of an id.
-    words: u64,
+    element: ElementType,
     /// The id of the first segment.
     first_segment: u64,
+}
+
+impl RowIds {
+    /// Ids of one word in scratch.
+    fn words(buffer: usize) -> Self {
+        Self { buffer, element: ElementType::U32, first_segment: 0 }
+    }
+
+    /// Bytes of an id.
+    fn size(&self) -> u64 {
+        self.element.size() as u64
+    }
+
+    fn form(&self) -> IdForm {
+        IdForm {
+            id_words: self.size().div_ceil(4) as u32,
+            id_bits: 8 * self.size() as u32,
+            id_sign: u32::from(self.element.is_signed_integer()) << 31,
+        }
+    }
+
+    /// The binding of some of the ids, and where in it they begin.
+    fn range(&self, builder: &Builder<'_>, first: u64, count: u64) -> (Range, u32) {
+        builder.range_of(self.buffer, first, count, self.size())
+    }
+
+    /// The shader of a kernel that reads these ids.
+    fn shader(&self, builder: &Builder<'_>, kernel: &'static Kernel) -> Shader {
+        builder.shader(kernel).with("small_ids", self.size() < 4)
+    }
 }
 
 /// Some segments of the result.
@@ -70,12 +99,43 @@ pub(crate) fn plan(
 ) -> Result<Plan> {
     let ranking = Ranking::new(data.element_type(), operator.get_nan(), operator.get_extremum());
     let mut builder = Builder::new(&[data, ids], outputs.clone(), ranking, target);
-    let planner = Planner::new(operator, data, &outputs[0], &builder, tuning);
-    let row_ids = planner.ids(&mut builder, ids)?;
+    let element = data.element_type();
+    let inner: u64 = data.shape()[1..].iter().map(|&d| d as u64).product();
+    let index_words = operator.get_indices().map(|t| t.size() as u64 / 4);
+    // Rows so wide that few of them fit a binding, or of the carry list, are taken in any
+    // order; and so are rows of which indices are wanted, if no binding holds all of them,
+    // and all rows where a shader may not have the buffers of the carry list.
+    // These are rows and ids, the result, the carry list and its ids, and candidates for indices.
+    let storage_buffers = if index_words.is_some() { 6 } else { 5 };
+    let widest = builder.capacity(builder.item().max(4));
+    let scatters = operator.get_segments() == Segments::Unsorted
+        || builder.target.limits.max_storage_buffers < storage_buffers
+        || widest / inner.max(1) < 8
+        || (index_words.is_some() && data.len() as u64 > builder.capacity(builder.item()));
+    let packed = maxima::is_packed(element);
+    let item_words = match (scatters, index_words) {
+        (true, _) => Some(if element.size() == 8 { 3 } else { 2 }),
+        (false, Some(_)) => Some(1),
+        // Neighbours share words, unless a row is whole blocks.
+        (false, None) if packed && !inner.is_multiple_of(builder.block()) => Some(2),
+        (false, None) => None,
+    };
+    let planner = Planner {
+        operator,
+        tuning,
+        rows: data.shape()[0] as u64,
+        inner,
+        segments: outputs[0].shape()[0] as u64,
+        empty: key_words(element, builder.ranking, operator.empty_bits(element)),
+        index_words,
+        item_words,
+        scatters,
+    };
+    let row_ids = RowIds { buffer: IDS, element: ids.element_type(), first_segment: 0 };
     if operator.get_status() {
         let status = VALUES + outputs.len() - 1;
         builder.fill_repeated(status, 0)?;
-        planner.check_ids(&mut builder, row_ids, ids, status)?;
+        planner.check_ids(&mut builder, row_ids, ids.len() as u64, status)?;
     }
     if !outputs[0].is_empty() {
         planner.all(&mut builder, row_ids)?;
@@ -83,46 +143,7 @@ pub(crate) fn plan(
     Ok(builder.finish())
 }
 
-impl<'a> Planner<'a> {
-    fn new(
-        operator: &'a SegmentMax,
-        data: &TensorDesc,
-        values: &TensorDesc,
-        builder: &Builder<'_>,
-        tuning: &'a Tuning,
-    ) -> Self {
-        let element = data.element_type();
-        let inner: u64 = data.shape()[1..].iter().map(|&d| d as u64).product();
-        let index_words = operator.get_indices().map(|t| t.size() as u64 / 4);
-        // Rows so wide that few of them fit a binding, or of the carry list, are taken in any
-        // order; and so are rows of which indices are wanted, if no binding holds all of them,
-        // and all rows where a shader may not have the buffers of the carry list.
-        let widest = builder.capacity(builder.item().max(4));
-        let scatters = operator.get_segments() == Segments::Unsorted
-            || builder.target.limits.max_storage_buffers < chunks::storage_buffers(index_words)
-            || widest / inner.max(1) < 8
-            || (index_words.is_some() && data.len() as u64 > builder.capacity(builder.item()));
-        let packed = elements::is_packed(element);
-        let item_words = match (scatters, index_words) {
-            (true, _) => Some(if element.size() == 8 { 3 } else { 2 }),
-            (false, Some(_)) => Some(1),
-            // Neighbours share words, unless a row is whole blocks.
-            (false, None) if packed && !inner.is_multiple_of(builder.block()) => Some(2),
-            (false, None) => None,
-        };
-        Self {
-            operator,
-            tuning,
-            rows: data.shape()[0] as u64,
-            inner,
-            segments: values.shape()[0] as u64,
-            empty: key_words(element, builder.ranking, operator.empty_bits(element)),
-            index_words,
-            item_words,
-            scatters,
-        }
-    }
-
+impl Planner<'_> {
     /// All segments, in as many pieces as the result's binding asks for.
     fn all(&self, builder: &mut Builder<'_>, ids: RowIds) -> Result<()> {
         if self.rows == 0 || self.item_words.is_none() {
@@ -194,10 +215,12 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// The parameters of a launch over rows with ids, from a row on, without what its sources and
-    /// results add.
-    fn params(&self, builder: &Builder<'_>, rows: &Rows, piece: &Piece) -> Params {
-        Params {
+    /// The parameters of a launch over rows with ids, without what its elements add, and the bindings
+    /// of the ids and of the results.
+    fn params(&self, builder: &Builder<'_>, rows: &Rows, piece: &Piece) -> (Params, Range, Range) {
+        let (ids, ids_base) = rows.ids.range(builder, rows.first, rows.count);
+        let (results, result_base) = self.results(builder, piece);
+        let params = Params {
             by_columns: divisor(rows.columns),
             rows: rows.count as u32,
             inner: self.inner as u32,
@@ -206,12 +229,15 @@ impl<'a> Planner<'a> {
             chunks: rows.count.div_ceil(rows.chunk) as u32,
             segments: piece.count as u32,
             first_segment: rows.ids.first_segment as u32,
-            id_words: rows.ids.words as u32,
+            ids_base,
+            id_form: rows.ids.form(),
+            result_base,
             first_row: rows.first as u32,
             last_row: (self.rows - 1) as u32,
             ranking: builder.ranking,
             ..bytemuck::Zeroable::zeroed()
-        }
+        };
+        (params, ids, results)
     }
 }
 

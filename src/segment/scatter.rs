@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use bytemuck::{cast_slice, cast_slice_mut};
 
+use super::maxima::words;
 use super::params::Params;
-use super::rows::words;
 use crate::plan::{Call, Kernel, Shader};
 use crate::tensor::key::{Key, KeyOrder, Lane, with_order};
 use crate::threads;
@@ -14,7 +14,8 @@ use crate::vector::{self, Load, Loop, PARALLEL_FROM, dispatch, merge_rows};
 /// A word of the items of all segments: the keys of the maxima or, with `argmax`, those by which
 /// candidates are compared, and then the rows.
 pub(super) static SCATTER: Kernel =
-    Kernel::new::<Params>("segment_scatter", "segment/scatter", run).flags(&["argmax"]);
+    Kernel::new::<Params>("segment_scatter", "segment/scatter", run)
+        .flags(&["argmax", "small_ids"]);
 
 /// Rows that are sorted together: so many that their numbers take little memory.
 const BATCH: usize = 4 << 20;
@@ -31,7 +32,7 @@ fn run(shader: &Shader, call: Call<'_, '_>) {
             order,
             argmax: shader.is("argmax"),
             source: &cast_slice(call.sources[0])[p.base as usize..],
-            ids: cast_slice(call.sources[1]),
+            ids: &p.id_form.words(call.sources[1]),
         };
         rows.scatter(cast_slice_mut(call.results[0]));
     });

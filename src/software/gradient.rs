@@ -70,12 +70,11 @@ fn launch(builder: &Builder<'_>, windows: &Windows) -> Option<SpecialLaunch> {
 
 /// The rows of each invocation, if few enough of them are enough.
 fn strips(builder: &Builder<'_>, windows: &Windows) -> Option<Strips> {
-    let [unit, row] = windows.unit_and_row().map(u64::from);
     let [first, second, third] = windows.axes;
-    let (size, outer) = (unit / row, u64::from(windows.elements) / unit);
+    let (size, row) = (u64::from(first.size), u64::from(first.pitch));
+    let outer = u64::from(windows.elements) / (size * row);
     let outputs = u64::from(first.outputs);
-    let row_windows =
-        u64::from(second.outputs) * u64::from(third.outputs) * u64::from(third.by_pitch[0]);
+    let row_windows = u64::from(second.outputs) * u64::from(third.outputs) * u64::from(third.pitch);
     let windows_of = |rows: u64| {
         let reached = (rows - 1 + u64::from(first.reach)) / u64::from(first.stride) + 1;
         reached.min(outputs)

@@ -8,11 +8,14 @@ pub(super) static KERNELS: [&Kernel; 2] = [&UNROLLED, &COLUMN_TILES];
 
 /// The maxima of segments of rows of one element, unrolled by [`ROWS`].
 static UNROLLED: Kernel =
-    Kernel::new::<Params>("segment_unrolled", "software/segment_unrolled", run_elements).mixed();
+    Kernel::new::<Params>("segment_unrolled", "software/segment_unrolled", run_elements)
+        .flags(&["small_ids"])
+        .mixed();
 
 /// The maxima of segments of rows of whole column tiles, of [`TILE`] blocks.
 static COLUMN_TILES: Kernel =
-    Kernel::new::<Params>("segment_column_tiles", "software/segment_column_tiles", run_blocks);
+    Kernel::new::<Params>("segment_column_tiles", "software/segment_column_tiles", run_blocks)
+        .flags(&["small_ids"]);
 
 /// Launches cost more than long chunks of the carry list: on lavapipe a launch of 16 rows takes
 /// 30 µs, and one whose only invocation goes through 256 rows 42 µs. A workgroup whose invocations

@@ -4,26 +4,18 @@
 use super::{DATA, Piece, Planner, RowIds, Rows};
 use crate::error::Result;
 use crate::plan::{Builder, Kernel, New, Range, Region, Shader, divisor};
-use crate::segment::blocks::BLOCKS;
-use crate::segment::elements::{self, ELEMENTS, is_packed};
-
-/// What an invocation has of each row.
-#[derive(Clone, Copy, PartialEq)]
-enum Part {
-    Block,
-    Element,
-    /// The row of an element's maximum.
-    Argmax,
-}
+use crate::segment::maxima::{BLOCKS, ELEMENTS, is_packed, run_rows};
 
 /// Who goes through a chunk of rows.
 #[derive(Clone, Copy)]
-enum Team {
-    Group(Group),
-    /// Each of so many invocations by itself, with a kernel of its own or the general one.
-    Each(Option<&'static Kernel>, u64),
-    /// The same with a kernel that takes whole chunks alone.
-    EachWhole(&'static Kernel),
+struct Team {
+    kernel: &'static Kernel,
+    /// Parts of a row, each of which is one invocation's.
+    columns: u64,
+    /// A workgroup; otherwise each invocation goes by itself.
+    group: Option<Group>,
+    /// Whether the kernel takes whole chunks alone.
+    whole: bool,
 }
 
 /// A workgroup: so many columns of it, and runs of rows of each.
@@ -58,12 +50,6 @@ struct Cut {
     team: Team,
 }
 
-/// Storage buffers of the kernels: rows and ids, the result, the carry list and its ids; where rows
-/// are wanted, also the candidates.
-pub(super) const fn storage_buffers(index_words: Option<u64>) -> u32 {
-    if index_words.is_some() { 6 } else { 5 }
-}
-
 impl Planner<'_> {
     /// Goes through the rows, and through what is carried, until one chunk can end it.
     /// `carries` are the carry lists of other pieces, which have the same levels.
@@ -88,15 +74,15 @@ impl Planner<'_> {
             while first < level.rows {
                 let mut count = cut.fit.min(level.rows - first);
                 let mut team = cut.team;
-                if let Team::EachWhole(_) = team {
+                if team.whole {
                     // A chunk that is not full gets a launch of the general kernel.
                     match count / cut.chunk * cut.chunk {
                         0 => team = self.team(builder, level),
                         whole => count = whole,
                     }
                 }
-                let columns = self.columns(builder, team);
-                let rows = Rows { first, count, ids: level.ids, chunk: cut.chunk, columns };
+                let (ids, columns) = (level.ids, team.columns);
+                let rows = Rows { first, count, ids, chunk: cut.chunk, columns };
                 self.push_chunks(builder, level, &rows, (cut.last, team), piece, carry)?;
                 first += count;
             }
@@ -107,7 +93,7 @@ impl Planner<'_> {
                 number: level.number + 1,
                 source: carry.0,
                 rows: entries,
-                ids: RowIds { buffer: carry.1, words: 1, first_segment: 0 },
+                ids: RowIds::words(carry.1),
             };
         }
     }
@@ -123,14 +109,12 @@ impl Planner<'_> {
         let team = self.team(builder, level);
         let parallelism = u64::from(builder.target.parallelism);
         // Rows of an invocation.
-        let share = (level.rows * self.columns(builder, team)).div_ceil(parallelism);
+        let share = (level.rows * team.columns).div_ceil(parallelism);
         let share = share.clamp(min_chunk, self.tuning.max_chunk);
         // What a team makes of them.
-        let whole = |share: u64| match team {
-            Team::Group(Group { runs, step, .. }) => {
-                runs * step * (share / step).clamp(1, max_iterations)
-            }
-            _ => share.min(max_iterations),
+        let whole = |share: u64| match team.group {
+            Some(Group { runs, step, .. }) => runs * step * (share / step).clamp(1, max_iterations),
+            None => share.min(max_iterations),
         };
         let (chunk, last_chunk) = (whole(share), whole(last_chunk));
         // Rows of a launch, as far as bindings reach.
@@ -138,7 +122,7 @@ impl Planner<'_> {
             (self.source_item(builder, level), self.carry_item(builder));
         let fit = |chunk: u64| {
             (builder.capacity(source_item) / self.inner)
-                .min(builder.capacity(4 * level.ids.words))
+                .min(builder.capacity(level.ids.size()))
                 .min(builder.capacity(carry_item) * chunk / (2 * self.inner))
         };
         let cut = |chunk: u64, last, team| {
@@ -156,10 +140,11 @@ impl Planner<'_> {
             return Ok(Cut { chunk, fit, last: true, team });
         }
         let share = share.min(max_iterations).min(general.fit);
-        let unrolled = self.inner == 1 && self.part(builder) == Part::Element && !from_carry;
+        let column = self.inner == 1 && !self.has_blocks(builder) && self.index_words.is_none();
         match self.tuning.unrolled {
-            Some((kernel, at_once)) if unrolled && share >= at_once => {
-                cut(share / at_once * at_once, false, Team::EachWhole(kernel))
+            Some((kernel, at_once)) if column && !from_carry && share >= at_once => {
+                let team = Team { kernel, columns: 1, group: None, whole: true };
+                cut(share / at_once * at_once, false, team)
             }
             _ => Ok(general),
         }
@@ -167,38 +152,26 @@ impl Planner<'_> {
 
     /// Who goes through the chunks of a level, full or not.
     fn team(&self, builder: &Builder<'_>, level: Level) -> Team {
-        if self.part(builder) != Part::Block {
-            return match self.tuning.single {
-                true => Team::Each(None, self.inner),
-                false => Team::Group(self.group(builder, level)),
-            };
-        }
-        let blocks = self.inner / builder.block();
-        match self.tuning.column_tiles {
-            Some((kernel, tile)) if blocks.is_multiple_of(tile) => {
-                Team::Each(Some(kernel), blocks / tile)
+        let (workgroup, blocks) = (builder.workgroup(), self.inner / builder.block());
+        let alone = |kernel, columns| Team { kernel, columns, group: None, whole: false };
+        let (kernel, columns, most, step) = match (self.has_blocks(builder), level.number) {
+            (false, _) if self.tuning.single => return alone(&ELEMENTS, self.inner),
+            (false, _) => {
+                let step = run_rows(builder.element, self.index_words.is_some());
+                (&ELEMENTS, self.inner, workgroup, step)
             }
-            _ => Team::Group(self.group(builder, level)),
-        }
-    }
-
-    /// How workgroups take the rows of a level.
-    fn group(&self, builder: &Builder<'_>, level: Level) -> Group {
-        let workgroup = builder.workgroup();
-        let (columns, most, step) = match self.part(builder) {
-            Part::Block => {
-                let most = match level.number {
-                    0 => self.tuning.blocks_of_group,
-                    _ => self.tuning.carry_blocks_of_group,
-                };
-                (self.inner / builder.block(), most, 1)
-            }
-            Part::Element => (self.inner, workgroup, elements::run_rows(builder.element, false)),
-            Part::Argmax => (self.inner, workgroup, elements::run_rows(builder.element, true)),
+            (true, number) => match self.tuning.column_tiles {
+                Some((kernel, tile)) if blocks.is_multiple_of(tile) => {
+                    return alone(kernel, blocks / tile);
+                }
+                _ if number == 0 => (&BLOCKS, blocks, self.tuning.blocks_of_group, 1),
+                _ => (&BLOCKS, blocks, self.tuning.carry_blocks_of_group, 1),
+            },
         };
         // Columns are shared evenly.
         let width = columns.div_ceil(columns.div_ceil(most.min(workgroup)));
-        Group { width, runs: workgroup / width, step }
+        let group = Some(Group { width, runs: workgroup / width, step });
+        Team { kernel, columns, group, whole: false }
     }
 
     /// A launch over chunks. `last` is whether nothing is carried.
@@ -211,9 +184,9 @@ impl Planner<'_> {
         piece: &Piece,
         carry: Carry,
     ) -> Result<()> {
-        let mut params = self.params(builder, rows, piece);
+        let (mut params, ids, result) = self.params(builder, rows, piece);
         params.last = last.into();
-        if let Team::Group(Group { width, runs, step }) = team {
+        if let Some(Group { width, runs, step }) = team.group {
             params.width = width as u32;
             params.runs = runs as u32;
             params.run_rows = rows.chunk.div_ceil(runs) as u32;
@@ -224,12 +197,7 @@ impl Planner<'_> {
         }
         let (mut sources, base, candidates_base) = self.sources(builder, level, rows);
         (params.base, params.candidates_base) = (base, candidates_base);
-        let ids = rows.ids;
-        let (id_range, base) = builder.range_of(ids.buffer, rows.first, rows.count, 4 * ids.words);
-        params.ids_base = base;
-        sources.insert(1, id_range);
-        let (result, base) = self.results(builder, piece);
-        params.result_base = base;
+        sources.insert(1, ids);
         let chunks = u64::from(params.chunks);
         let (entry, entries) = (2 * (rows.first / rows.chunk), 2 * chunks);
         let (inner, item) = (self.inner, self.carry_item(builder));
@@ -238,26 +206,20 @@ impl Planner<'_> {
         let (carry_ids, base) = builder.range_of(carry.1, entry, entries, 4);
         params.carry_ids_base = base;
         let launch = New {
-            purpose: match (level.number > 0, self.part(builder) == Part::Argmax) {
+            purpose: match (level.number > 0, self.index_words.is_some()) {
                 (false, false) => "maxima of segments within chunks of rows",
                 (false, true) => "rows of the maxima of segments within chunks of rows",
                 (true, false) => "maxima of segments that span chunks",
                 (true, true) => "rows of the maxima of segments that span chunks",
             },
-            shader: match team {
-                Team::Each(Some(kernel), _) | Team::EachWhole(kernel) => builder.shader(kernel),
-                Team::Each(None, _) => {
-                    self.general_shader(builder, level.number > 0).with("single", true)
-                }
-                Team::Group(_) => self.general_shader(builder, level.number > 0),
-            },
+            shader: self.shader(builder, level, team),
             params: &params,
             sources,
             results: vec![result, carry_range, carry_ids],
         };
-        match team {
-            Team::Group(_) => builder.push_groups(launch, chunks * u64::from(params.by_parts[0])),
-            _ => builder.push(launch, chunks * rows.columns),
+        match team.group {
+            Some(_) => builder.push_groups(launch, chunks * u64::from(params.by_parts[0])),
+            None => builder.push(launch, chunks * rows.columns),
         }
     }
 
@@ -266,7 +228,7 @@ impl Planner<'_> {
         let (first, count) = (rows.first * self.inner, rows.count * self.inner);
         let item = self.source_item(builder, level);
         let (range, base) = builder.range_of(level.source, first, count, item);
-        if self.part(builder) != Part::Argmax {
+        if self.index_words.is_none() {
             return (vec![range], base, 0);
         }
         // Any row may be looked up.
@@ -277,36 +239,20 @@ impl Planner<'_> {
         }
     }
 
-    fn general_shader(&self, builder: &Builder<'_>, from_carry: bool) -> Shader {
-        match self.part(builder) {
-            Part::Block => builder.shader(&BLOCKS),
-            Part::Element => {
-                let keys = from_carry && is_packed(builder.element);
-                builder.shader(&ELEMENTS).with("from_carry", keys)
-            }
-            Part::Argmax => {
-                builder.shader(&ELEMENTS).with("from_carry", from_carry).with("argmax", true)
-            }
+    fn shader(&self, builder: &Builder<'_>, level: Level, team: Team) -> Shader {
+        let shader = level.ids.shader(builder, team.kernel);
+        if team.kernel != &ELEMENTS {
+            return shader;
         }
+        let argmax = self.index_words.is_some();
+        let from_carry = level.number > 0 && (argmax || is_packed(builder.element));
+        let single = team.group.is_none();
+        shader.with("from_carry", from_carry).with("single", single).with("argmax", argmax)
     }
 
-    /// What an invocation has of each row.
-    fn part(&self, builder: &Builder<'_>) -> Part {
-        let is_whole = self.inner.is_multiple_of(builder.block());
-        match (self.index_words, self.item_words) {
-            (Some(_), _) => Part::Argmax,
-            (None, None) if is_whole => Part::Block,
-            _ => Part::Element,
-        }
-    }
-
-    /// Parts of a row.
-    fn columns(&self, builder: &Builder<'_>, team: Team) -> u64 {
-        match (team, self.part(builder)) {
-            (Team::Each(_, columns), _) => columns,
-            (_, Part::Block) => self.inner / builder.block(),
-            _ => self.inner,
-        }
+    /// Whether invocations have blocks of each row, not elements.
+    fn has_blocks(&self, builder: &Builder<'_>) -> bool {
+        self.item_words.is_none() && self.inner.is_multiple_of(builder.block())
     }
 
     /// Bytes of an item of the carry list: of an element, a key of a packed element, or a row.

@@ -33,31 +33,36 @@ impl Planner<'_> {
             inner: self.inner as u32,
             ..bytemuck::Zeroable::zeroed()
         };
-        let Some(index_words) = self.index_words else {
-            let launch = New {
-                purpose: "elements from items",
-                shader: builder.shader(&FINISH),
-                params: &params,
-                sources: vec![item_range],
-                results: vec![values],
-            };
-            return builder.push(launch, invocations);
+        // Where indices are wanted, elements are looked up, in as many launches as bindings hold all
+        // rows.
+        let argmax = self.index_words.is_some();
+        let fit = match argmax {
+            true => (builder.capacity(builder.item()) / self.inner).min(self.rows).max(1),
+            false => self.rows,
         };
-        params.index_words = index_words as u32;
-        // Elements are looked up, in as many launches as bindings hold all rows.
-        let fit = (builder.capacity(builder.item()) / self.inner).min(self.rows).max(1);
         for row in (0..self.rows).step_by(fit as usize) {
-            let rows = fit.min(self.rows - row);
-            let region = Region::all(DATA).after(row * self.inner);
-            let (source, base) = builder.range(region, rows * self.inner);
-            let (indices, index_base) = builder.range_of(INDICES, first, outputs, 4 * index_words);
-            let row = row as u32;
+            let (mut sources, mut results) = (vec![item_range.clone()], vec![values.clone()]);
+            if let Some(index_words) = self.index_words {
+                let rows = fit.min(self.rows - row);
+                let region = Region::all(DATA).after(row * self.inner);
+                let (source, base) = builder.range(region, rows * self.inner);
+                let (indices, index_base) =
+                    builder.range_of(INDICES, first, outputs, 4 * index_words);
+                sources.insert(0, source);
+                results.push(indices);
+                let (rows, first_row) = (rows as u32, row as u32);
+                let index_words = index_words as u32;
+                params = Params { rows, first_row, base, index_base, index_words, ..params };
+            }
             let launch = New {
-                purpose: "elements and indices from items",
-                shader: builder.shader(&FINISH).with("argmax", true),
-                params: &Params { rows: rows as u32, first_row: row, base, index_base, ..params },
-                sources: vec![source, item_range.clone()],
-                results: vec![values.clone(), indices],
+                purpose: match argmax {
+                    true => "elements and indices from items",
+                    false => "elements from items",
+                },
+                shader: builder.shader(&FINISH).with("argmax", argmax),
+                params: &params,
+                sources,
+                results,
             };
             builder.push(launch, invocations)?;
         }

@@ -1,90 +1,47 @@
-//! Ids of one word or two, from what the second input holds, and their status.
+//! Ids from offsets, and the status of ids.
 
-use super::{IDS, Planner, RowIds};
+use super::{Planner, RowIds};
 use crate::error::Result;
 use crate::plan::{Builder, MAX_ELEMENTS, New};
 use crate::segment::check_ids::{self, CHECK_IDS};
 use crate::segment::expand_offsets::{self, EXPAND_OFFSETS};
-use crate::segment::widen_ids::{self, WIDEN_IDS};
-use crate::tensor::TensorDesc;
 
 impl Planner<'_> {
-    /// The ids or offsets of the second input. Those of 1 and 2 bytes are widened in scratch.
-    ///
-    /// Unsigned ones are taken as they are: what has the top bit is no segment either way.
-    pub(super) fn ids(&self, builder: &mut Builder<'_>, desc: &TensorDesc) -> Result<RowIds> {
-        let (count, size) = (desc.len() as u64, desc.element_type().size() as u64);
-        if size >= 4 {
-            return Ok(RowIds { buffer: IDS, words: size / 4, first_segment: 0 });
-        }
-        let buffer = builder.scratch_words(count);
-        let fit = builder.capacity(4) / 4 * 4;
-        if fit == 0 {
-            return Err(builder.over_binding("four ids", 16));
-        }
-        let chunk = self.tuning.ids_per_thread.min(builder.max_iterations());
-        for first in (0..count).step_by(fit as usize) {
-            let ids = fit.min(count - first);
-            let (source, base) = builder.range_of(IDS, first, ids, size);
-            let (result, result_base) = builder.range_of(buffer, first, ids, 4);
-            let params = widen_ids::Params {
-                count: ids as u32,
-                chunk: chunk as u32,
-                base,
-                bits: 8 * size as u32,
-                signed: desc.element_type().is_signed_integer().into(),
-                result_base,
-                padding: [0; 2],
-            };
-            let launch = New {
-                purpose: "ids of one word",
-                shader: builder.shader(&WIDEN_IDS),
-                params: &params,
-                sources: vec![source],
-                results: vec![result],
-            };
-            builder.push(launch, ids.div_ceil(chunk))?;
-        }
-        Ok(RowIds { buffer, words: 1, first_segment: 0 })
-    }
-
     /// Looks for what is wrong with ids or offsets, and counts the rows that have no segment.
     pub(super) fn check_ids(
         &self,
         builder: &mut Builder<'_>,
         ids: RowIds,
-        desc: &TensorDesc,
+        count: u64,
         status: usize,
     ) -> Result<()> {
-        let (count, words) = (desc.len() as u64, ids.words);
         // A launch begins with the last id of the one before.
-        let fit = builder.capacity(4 * words);
+        let fit = builder.capacity(ids.size());
         if fit < 2 && count > fit {
-            return Err(builder.over_binding("two ids", 8 * words));
+            return Err(builder.over_binding("two ids", 2 * ids.size()));
         }
         let chunk = self.tuning.ids_per_thread.min(builder.max_iterations());
         let mut first = 0;
         while first < count {
             let launched = fit.min(count - first);
-            let (source, base) = builder.range_of(ids.buffer, first, launched, 4 * words);
+            let (source, base) = ids.range(builder, first, launched);
             let (result, _) = builder.range_of(status, 0, 2, 4);
             let last = first + launched == count;
             let params = check_ids::Params {
                 count: launched as u32,
                 chunk: chunk as u32,
                 base,
-                id_words: words as u32,
-                sign: if desc.element_type().is_signed_integer() { 1 << 31 } else { 0 },
-                form: check_ids::form(self.operator.get_segments()),
+                id_form: ids.form(),
+                form: self.operator.get_segments() as u32,
                 rows: self.rows.min(MAX_ELEMENTS) as u32,
                 segments: self.segments.min(MAX_ELEMENTS) as u32,
                 counted: (first > 0).into(),
                 last: last.into(),
-                padding: [0; 2],
+                padding: 0,
             };
             let launch = New {
                 purpose: "the status of ids",
-                shader: builder.shader(&CHECK_IDS),
+                shader: ids.shader(builder, &CHECK_IDS),
                 params: &params,
                 sources: vec![source],
                 results: vec![result],
@@ -99,11 +56,11 @@ impl Planner<'_> {
     pub(super) fn expand_offsets(
         &self,
         builder: &mut Builder<'_>,
-        RowIds { buffer, words: offset_words, .. }: RowIds,
+        offsets: RowIds,
     ) -> Result<RowIds> {
-        let offsets = self.segments + 1;
-        if offsets > builder.capacity(4 * offset_words) {
-            return Err(builder.over_binding("offsets", offsets * 4 * offset_words));
+        let count = self.segments + 1;
+        if count > builder.capacity(offsets.size()) {
+            return Err(builder.over_binding("offsets", count * offsets.size()));
         }
         let ids = builder.scratch_words(self.rows);
         let fit = builder.capacity(4) / 4 * 4;
@@ -115,7 +72,7 @@ impl Planner<'_> {
         let mut first = 0;
         while first < self.rows {
             let rows = fit.min(self.rows - first);
-            let (source, base) = builder.range_of(buffer, 0, offsets, 4 * offset_words);
+            let (source, base) = offsets.range(builder, 0, count);
             let (result, result_base) = builder.range_of(ids, first, rows, 4);
             let chunks = rows.div_ceil(chunk);
             let params = expand_offsets::Params {
@@ -125,12 +82,13 @@ impl Planner<'_> {
                 chunks: chunks as u32,
                 segments: self.segments as u32,
                 base,
-                offset_words: offset_words as u32,
+                id_form: offsets.form(),
                 result_base,
+                padding: [0; 2],
             };
             let launch = New {
                 purpose: "ids from offsets",
-                shader: builder.shader(&EXPAND_OFFSETS),
+                shader: offsets.shader(builder, &EXPAND_OFFSETS),
                 params: &params,
                 sources: vec![source],
                 results: vec![result],
@@ -138,6 +96,6 @@ impl Planner<'_> {
             builder.push(launch, chunks)?;
             first += rows;
         }
-        Ok(RowIds { buffer: ids, words: 1, first_segment: 0 })
+        Ok(RowIds::words(ids))
     }
 }

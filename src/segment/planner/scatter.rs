@@ -3,6 +3,7 @@
 use super::{DATA, Piece, Planner, RowIds, Rows};
 use crate::error::Result;
 use crate::plan::{Builder, New, Region};
+use crate::segment::params::Params;
 use crate::segment::scatter::SCATTER;
 
 impl Planner<'_> {
@@ -18,8 +19,7 @@ impl Planner<'_> {
         let chunk = (self.rows * self.inner).div_ceil(builder.target.parallelism.into());
         let chunk = chunk.clamp(self.tuning.min_chunk, self.tuning.max_chunk);
         let chunk = chunk.min(builder.max_iterations());
-        let fit =
-            (builder.capacity(builder.item()) / self.inner).min(builder.capacity(4 * ids.words));
+        let fit = (builder.capacity(builder.item()) / self.inner).min(builder.capacity(ids.size()));
         if fit == 0 {
             let bytes = self.inner * builder.item();
             return Err(builder.over_binding("a row of segments", bytes));
@@ -31,43 +31,25 @@ impl Planner<'_> {
             while first < self.rows {
                 let count = fit.min(self.rows - first);
                 let rows = Rows { first, count, ids, chunk, columns: self.inner };
-                self.scatter_word(builder, &rows, piece, word)?;
+                let region = Region::all(DATA).after(first * self.inner);
+                let (source, base) = builder.range(region, count * self.inner);
+                let (params, id_range, result) = self.params(builder, &rows, piece);
+                let (item_words, word) = (item_words as u32, word as u32);
+                let params = Params { base, item_words, word, ..params };
+                let launch = New {
+                    purpose: match argmax && word + 1 == item_words {
+                        true => "rows of the maxima of segments in any order",
+                        false => "maxima of segments in any order",
+                    },
+                    shader: ids.shader(builder, &SCATTER).with("argmax", argmax),
+                    params: &params,
+                    sources: vec![source, id_range],
+                    results: vec![result],
+                };
+                builder.push(launch, u64::from(params.chunks) * self.inner)?;
                 first += count;
             }
         }
         Ok(())
-    }
-
-    /// Finds one word of the items, as far as some rows tell it.
-    fn scatter_word(
-        &self,
-        builder: &mut Builder<'_>,
-        rows: &Rows,
-        piece: &Piece,
-        word: u64,
-    ) -> Result<()> {
-        let mut params = self.params(builder, rows, piece);
-        let region = Region::all(DATA).after(rows.first * self.inner);
-        let (source, base) = builder.range(region, rows.count * self.inner);
-        params.base = base;
-        let ids = rows.ids;
-        let (id_range, base) = builder.range_of(ids.buffer, rows.first, rows.count, 4 * ids.words);
-        params.ids_base = base;
-        let (result, base) = self.results(builder, piece);
-        params.result_base = base;
-        params.item_words = self.item_words.unwrap_or(2) as u32;
-        params.word = word as u32;
-        let argmax = self.index_words.is_some();
-        let launch = New {
-            purpose: match (argmax, word + 1 == u64::from(params.item_words)) {
-                (true, true) => "rows of the maxima of segments in any order",
-                _ => "maxima of segments in any order",
-            },
-            shader: builder.shader(&SCATTER).with("argmax", argmax),
-            params: &params,
-            sources: vec![source, id_range],
-            results: vec![result],
-        };
-        builder.push(launch, u64::from(params.chunks) * self.inner)
     }
 }

@@ -73,7 +73,7 @@ pub(super) fn draft(
     let ids = sorted_ids(random, rows, distribution);
     let count = ids.last().map_or(0, |&id| id + 1);
     let largest = if form == Segments::Offsets { rows as i64 } else { count };
-    let id_type = id_type(random, largest, kernel == "segment_widen_ids");
+    let id_type = id_type(random, largest, aim.is_some_and(|aim| aim.is("small_ids")));
     let segments = match random.below(5) {
         0 => Some(random.below(count as u64 + 1) as i64),
         1 => Some(count + random.below(40) as i64),
@@ -155,15 +155,15 @@ pub(super) fn values(ids: &Tensor) -> Vec<i64> {
     (0..ids.len()).map(|i| id(ids, i).try_into().unwrap_or(i64::MAX)).collect()
 }
 
-/// A random type of ids up to `largest`. `widened`: of 1 or 2 bytes, if any of them holds those.
-fn id_type(random: &mut Random, largest: i64, widened: bool) -> ElementType {
+/// A random type of ids up to `largest`. `small`: of 1 or 2 bytes, if any of them holds those.
+fn id_type(random: &mut Random, largest: i64, small: bool) -> ElementType {
     use ElementType::{I8, I16, I32, I64, U8, U16, U32, U64};
     let fits = |t: &ElementType| {
         let bits = 8 * t.size() as u32 - u32::from(matches!(t, I8 | I16));
         t.size() >= 4 || largest < 1 << bits
     };
     let mut types: Vec<ElementType> = [I8, U8, I16, U16].into_iter().filter(fits).collect();
-    if !widened || types.is_empty() {
+    if !small || types.is_empty() {
         types.extend([I32, I32, I64, I64, U32, U64]);
     }
     random.pick(&types)
