@@ -155,6 +155,11 @@ impl Inference<'_> {
         Ok(self.numbers(at)?.into_iter().map(|number| number as i64).collect())
     }
 
+    /// The same as numbers that no arithmetic here overflows.
+    fn wide(&self, at: usize) -> Inferred<Vec<i128>> {
+        Ok(self.integers(at)?.into_iter().map(i128::from).collect())
+    }
+
     fn int(&self, name: &str) -> Option<i64> {
         match self.attributes.get(name) {
             Some(Attribute::Int(value)) => Some(*value),

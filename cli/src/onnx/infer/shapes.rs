@@ -1,95 +1,74 @@
-//! Which rule an operator has, and the rules of those that go element by element.
+//! Which rule an operator has, and the rules of those that compute.
 
 use wgmax::io::onnx::supported_type;
 use wgmax::{ElementType, TensorDesc};
 
 use super::{Inference, Inferred, Reason, axis, broadcast, desc, dims, wrong};
 
+/// What gives as many elements of the same type as its first input.
+const ALIKE: &str = "Abs BatchNormalization Ceil Celu Clip Cos CumSum Dropout Elu Erf Exp Floor \
+    Gelu GroupNormalization HardSigmoid HardSwish Hardmax Identity InstanceNormalization \
+    LayerNormalization LeakyRelu Log LogSoftmax LpNormalization LRN MeanVarianceNormalization \
+    Mish Neg Not PRelu Reciprocal Relu Round Scatter ScatterElements ScatterND Selu Sigmoid Sign \
+    Sin Softmax Softplus Softsign Sqrt Swish Tanh ThresholdedRelu Trilu";
+
 impl Inference<'_> {
     /// The types and shapes of the outputs, the first ones at least.
     pub(super) fn outputs(&self) -> Inferred<Vec<TensorDesc>> {
-        if !self.node.domain.is_empty() {
-            return Err(Reason::NoRule);
-        }
-        let one = |desc: Inferred<TensorDesc>| desc.map(|desc| vec![desc]);
         match self.node.operator.as_str() {
-            "Abs"
-            | "BatchNormalization"
-            | "Ceil"
-            | "Celu"
-            | "Clip"
-            | "Cos"
-            | "CumSum"
-            | "Dropout"
-            | "Elu"
-            | "Erf"
-            | "Exp"
-            | "Floor"
-            | "Gelu"
-            | "GroupNormalization"
-            | "HardSigmoid"
-            | "HardSwish"
-            | "Hardmax"
-            | "Identity"
-            | "InstanceNormalization"
-            | "LayerNormalization"
-            | "LeakyRelu"
-            | "Log"
-            | "LogSoftmax"
-            | "LpNormalization"
-            | "LRN"
-            | "MeanVarianceNormalization"
-            | "Mish"
-            | "Neg"
-            | "Not"
-            | "PRelu"
-            | "Reciprocal"
-            | "Relu"
-            | "Round"
-            | "Scatter"
-            | "ScatterElements"
-            | "ScatterND"
-            | "Selu"
-            | "Sigmoid"
-            | "Sign"
-            | "Sin"
-            | "Softmax"
-            | "Softplus"
-            | "Softsign"
-            | "Sqrt"
-            | "Swish"
-            | "Tanh"
-            | "ThresholdedRelu"
-            | "Trilu" => one(self.input(0)),
-            "IsInf" | "IsNaN" => one(self.retyped(ElementType::Bool)),
-            "Cast" => one(self.cast()),
-            "CastLike" => one(self.input(1).and_then(|like| self.retyped(like.element_type()))),
-            "DequantizeLinear" => {
-                one(self.input(1).and_then(|scale| self.retyped(scale.element_type())))
-            }
-            "QuantizeLinear" => one(match self.has(2) {
-                true => self.input(2).and_then(|zero| self.retyped(zero.element_type())),
-                false => self.retyped(ElementType::U8),
-            }),
-            "Add" | "BitShift" | "Div" | "Max" | "Mean" | "Min" | "Mod" | "Mul" | "Pow" | "Sub"
-            | "Sum" => one(self.together(None)),
-            "And" | "Equal" | "Greater" | "GreaterOrEqual" | "Less" | "LessOrEqual" | "Or"
-            | "Xor" => one(self.together(Some(ElementType::Bool))),
-            "Where" => one(self.input(1).and_then(|x| self.together(Some(x.element_type())))),
-            "GatherElements" => {
-                one(self.input(0).and_then(|data| desc(data.element_type(), dims(&self.input(1)?))))
-            }
+            _ if !self.node.domain.is_empty() => Err(Reason::NoRule),
             "GRU" | "LSTM" | "RNN" => self.recurrent(),
-            "Gemm" => one(self.gemm()),
-            "MatMul" => one(self.mat_mul()),
-            "ArgMax" | "ArgMin" => one(self.reduced(Some(ElementType::I64))),
-            "GlobalAveragePool" | "GlobalLpPool" => one(self.global()),
-            name if name.starts_with("Reduce") => one(self.reduced(None)),
-            "AveragePool" | "LpPool" => one(self.pool()),
-            "Conv" => one(self.conv()),
-            "ConvTranspose" => one(self.conv_transpose()),
-            "Resize" | "Upsample" => one(self.resize()),
-            _ => self.restructured(),
+            "Split" => self.split(),
+            name => Ok(vec![self.output(name)?]),
+        }
+    }
+
+    /// The same of an operator with one output, or whose first one alone is told.
+    fn output(&self, name: &str) -> Inferred<TensorDesc> {
+        match name {
+            _ if ALIKE.split(' ').any(|alike| alike == name) => self.input(0),
+            "IsInf" | "IsNaN" => self.retyped(ElementType::Bool),
+            "Cast" => self.cast(),
+            "CastLike" | "DequantizeLinear" => self.retyped(self.input(1)?.element_type()),
+            "QuantizeLinear" if self.has(2) => self.retyped(self.input(2)?.element_type()),
+            "QuantizeLinear" => self.retyped(ElementType::U8),
+            "Add" | "BitShift" | "Div" | "Max" | "Mean" | "Min" | "Mod" | "Mul" | "Pow" | "Sub"
+            | "Sum" => self.together(None),
+            "And" | "Equal" | "Greater" | "GreaterOrEqual" | "Less" | "LessOrEqual" | "Or"
+            | "Xor" => self.together(Some(ElementType::Bool)),
+            "Where" => self.together(Some(self.input(1)?.element_type())),
+            "GatherElements" => desc(self.input(0)?.element_type(), dims(&self.input(1)?)),
+            "Gemm" => self.gemm(),
+            "MatMul" => self.mat_mul(),
+            "ArgMax" | "ArgMin" => self.reduced(Some(ElementType::I64)),
+            "GlobalAveragePool" | "GlobalLpPool" => self.global(),
+            name if name.starts_with("Reduce") => self.reduced(None),
+            "AveragePool" | "LpPool" => self.pool(),
+            "Conv" => self.conv(),
+            "ConvTranspose" => self.conv_transpose(),
+            "Resize" | "Upsample" => self.resize(),
+            "Concat" => self.concat(),
+            "DepthToSpace" => self.blocks(true),
+            "SpaceToDepth" => self.blocks(false),
+            "Expand" => self.expand(),
+            "Flatten" => self.flatten(),
+            "Gather" => self.gather(),
+            "Pad" => self.pad(),
+            "Reshape" => self.reshape(),
+            "Shape" => {
+                let (begin, end) = self.slice_of_shape()?;
+                desc(ElementType::I64, [(end - begin) as i128])
+            }
+            "Size" => desc(ElementType::I64, []),
+            "Slice" => self.slice(),
+            "Squeeze" => self.squeeze(),
+            "Tile" => self.tile(),
+            "Transpose" => self.transpose(),
+            "Unsqueeze" => self.unsqueeze(),
+            "ConstantOfShape" if !self.attributes.contains_key("value") => {
+                desc(ElementType::F32, self.wide(0)?)
+            }
+            _ => Err(Reason::NoRule),
         }
     }
 

@@ -1,39 +1,11 @@
 //! The shapes of what is put together, cut, moved or viewed in another way.
 
-use wgmax::{ElementType, TensorDesc};
+use wgmax::TensorDesc;
 
-use super::{Inference, Inferred, Reason, axis, broadcast, desc, dims, wrong};
+use super::{Inference, Inferred, axis, broadcast, desc, dims, wrong};
 
 impl Inference<'_> {
-    pub(super) fn restructured(&self) -> Inferred<Vec<TensorDesc>> {
-        let one = |desc: Inferred<TensorDesc>| desc.map(|desc| vec![desc]);
-        match self.node.operator.as_str() {
-            "Concat" => one(self.concat()),
-            "DepthToSpace" => one(self.blocks(true)),
-            "SpaceToDepth" => one(self.blocks(false)),
-            "Expand" => one(self.expand()),
-            "Flatten" => one(self.flatten()),
-            "Gather" => one(self.gather()),
-            "Pad" => one(self.pad()),
-            "Reshape" => one(self.reshape()),
-            "Shape" => one(self
-                .slice_of_shape()
-                .and_then(|(begin, end)| desc(ElementType::I64, [(end - begin) as i128]))),
-            "Size" => one(desc(ElementType::I64, [])),
-            "Slice" => one(self.slice()),
-            "Split" => self.split(),
-            "Squeeze" => one(self.squeeze()),
-            "Tile" => one(self.tile()),
-            "Transpose" => one(self.transpose()),
-            "Unsqueeze" => one(self.unsqueeze()),
-            "ConstantOfShape" if !self.attributes.contains_key("value") => one(self
-                .integers(0)
-                .and_then(|shape| desc(ElementType::F32, shape.into_iter().map(i128::from)))),
-            _ => Err(Reason::NoRule),
-        }
-    }
-
-    fn concat(&self) -> Inferred<TensorDesc> {
+    pub(super) fn concat(&self) -> Inferred<TensorDesc> {
         let inputs = self.inputs()?;
         let Some(first) = inputs.first() else { return wrong("it has no input") };
         let at = axis(self.int("axis").unwrap_or(1), first.rank())?;
@@ -49,7 +21,7 @@ impl Inference<'_> {
         desc(first.element_type(), shape)
     }
 
-    fn blocks(&self, to_space: bool) -> Inferred<TensorDesc> {
+    pub(super) fn blocks(&self, to_space: bool) -> Inferred<TensorDesc> {
         let input = self.input(0)?;
         let size = i128::from(self.int("blocksize").unwrap_or(0));
         let (&[batch, channels, height, width], 1..0x1_0000) = (dims(&input).as_slice(), size)
@@ -63,13 +35,12 @@ impl Inference<'_> {
         desc(input.element_type(), shape)
     }
 
-    fn expand(&self) -> Inferred<TensorDesc> {
+    pub(super) fn expand(&self) -> Inferred<TensorDesc> {
         let input = self.input(0)?;
-        let shape = self.integers(1)?.into_iter().map(i128::from).collect();
-        desc(input.element_type(), broadcast(&[dims(&input), shape])?)
+        desc(input.element_type(), broadcast(&[dims(&input), self.wide(1)?])?)
     }
 
-    fn flatten(&self) -> Inferred<TensorDesc> {
+    pub(super) fn flatten(&self) -> Inferred<TensorDesc> {
         let input = self.input(0)?;
         let at = self.int("axis").unwrap_or(1);
         // The axis may be the rank itself.
@@ -79,7 +50,7 @@ impl Inference<'_> {
         desc(input.element_type(), [product(&shape[..at]), product(&shape[at..])])
     }
 
-    fn gather(&self) -> Inferred<TensorDesc> {
+    pub(super) fn gather(&self) -> Inferred<TensorDesc> {
         let (data, indices) = (self.input(0)?, self.input(1)?);
         let at = axis(self.int("axis").unwrap_or(0), data.rank())?;
         let mut shape = dims(&data);
@@ -87,7 +58,7 @@ impl Inference<'_> {
         desc(data.element_type(), shape)
     }
 
-    fn pad(&self) -> Inferred<TensorDesc> {
+    pub(super) fn pad(&self) -> Inferred<TensorDesc> {
         let input = self.input(0)?;
         let pads = self.either("pads", 1)?.unwrap_or_default();
         let axes = match self.has(3) {
@@ -104,7 +75,7 @@ impl Inference<'_> {
         desc(input.element_type(), shape)
     }
 
-    fn reshape(&self) -> Inferred<TensorDesc> {
+    pub(super) fn reshape(&self) -> Inferred<TensorDesc> {
         let input = self.input(0)?;
         let given = self.either("shape", 1)?.unwrap_or_default();
         let allow_zero = self.int("allowzero").is_some_and(|value| value != 0);
@@ -156,7 +127,7 @@ impl Inference<'_> {
             .collect()
     }
 
-    fn slice(&self) -> Inferred<TensorDesc> {
+    pub(super) fn slice(&self) -> Inferred<TensorDesc> {
         let input = self.input(0)?;
         let mut shape = dims(&input);
         for (at, start, end, step) in self.cuts()? {
@@ -165,7 +136,7 @@ impl Inference<'_> {
         desc(input.element_type(), shape)
     }
 
-    fn split(&self) -> Inferred<Vec<TensorDesc>> {
+    pub(super) fn split(&self) -> Inferred<Vec<TensorDesc>> {
         let input = self.input(0)?;
         let at = axis(self.int("axis").unwrap_or(0), input.rank())?;
         let (all, parts) = (input.shape()[at] as i128, self.node.outputs.len().max(1) as i128);
@@ -184,7 +155,7 @@ impl Inference<'_> {
         sizes.into_iter().map(part).collect()
     }
 
-    fn squeeze(&self) -> Inferred<TensorDesc> {
+    pub(super) fn squeeze(&self) -> Inferred<TensorDesc> {
         let input = self.input(0)?;
         let mut shape: Vec<Option<i128>> = dims(&input).into_iter().map(Some).collect();
         match self.either("axes", 1)? {
@@ -198,7 +169,7 @@ impl Inference<'_> {
         desc(input.element_type(), shape.into_iter().flatten())
     }
 
-    fn unsqueeze(&self) -> Inferred<TensorDesc> {
+    pub(super) fn unsqueeze(&self) -> Inferred<TensorDesc> {
         let input = self.input(0)?;
         let axes = self.either("axes", 1)?.unwrap_or_default();
         let mut shape = vec![None; input.rank() + axes.len()];
@@ -210,7 +181,7 @@ impl Inference<'_> {
         desc(input.element_type(), shape.into_iter().filter_map(|new| new.or_else(|| old.next())))
     }
 
-    fn tile(&self) -> Inferred<TensorDesc> {
+    pub(super) fn tile(&self) -> Inferred<TensorDesc> {
         let (input, repeats) = (self.input(0)?, self.integers(1)?);
         let tiled = dims(&input).into_iter().zip(&repeats).map(|(dim, &n)| dim * i128::from(n));
         match repeats.len() == input.rank() {
@@ -219,7 +190,7 @@ impl Inference<'_> {
         }
     }
 
-    fn transpose(&self) -> Inferred<TensorDesc> {
+    pub(super) fn transpose(&self) -> Inferred<TensorDesc> {
         let input = self.input(0)?;
         let rank = input.rank();
         let order = self.ints("perm").unwrap_or_else(|| (0..rank as i64).rev().collect());
