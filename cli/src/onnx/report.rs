@@ -57,12 +57,7 @@ impl Report<'_> {
 
     /// Only listed, nodes have no times; on the CPU alone, there is nothing to compare with.
     fn table(&self) -> Table {
-        let ran = |entry: &Entry<'_>| match &entry.state {
-            State::Ready(ready) => {
-                matches!(&ready.trial, Some(Ok(trial)) if trial.device.is_some())
-            }
-            _ => false,
-        };
+        let ran = |entry: &Entry<'_>| entry.trial().is_some_and(|trial| trial.device.is_some());
         let header: &[&str] = match self.device {
             Some(device) if device.is_cpu() => &["node", "input\noutput", "CPU ms"],
             None if !self.entries.iter().any(ran) => &["node", "input\noutput", "can run?"],
@@ -89,24 +84,20 @@ impl Report<'_> {
 
     /// The tensors of a node, its times, and how it went.
     fn cells(&self, entry: &Entry<'_>) -> (Vec<String>, String, Cell) {
-        let is_list = self.device.is_none();
-        let unknown = || vec!["?".to_string(); 2];
-        let ready = match &entry.state {
-            State::Ready(ready) => ready,
-            State::Refused(_) => {
-                return (unknown(), String::new(), Cell::verdict("REFUSED", false));
-            }
-            State::Blocked(_) => {
-                let text = if is_list { "no" } else { "not run" };
-                return (unknown(), String::new(), text.into());
-            }
+        let not_run = |listed: &'static str| {
+            if self.device.is_none() { listed } else { "not run" }
         };
-        let mut tensors = vec![ready.inputs[0].to_string()];
-        tensors.extend(ready.outputs.iter().map(|(_, desc)| desc.to_string()));
+        let State::Ready(ready) = &entry.state else {
+            let verdict = match &entry.state {
+                State::Refused(_) => Cell::verdict("REFUSED", false),
+                _ => not_run("no").into(),
+            };
+            return (vec!["?".to_string(); 2], String::new(), verdict);
+        };
+        let descs = [&ready.inputs[0]].into_iter().chain(ready.outputs.iter().map(|(_, d)| d));
+        let mut tensors: Vec<String> = descs.map(ToString::to_string).collect();
         let trial = match &ready.trial {
-            None => {
-                return (tensors, String::new(), if is_list { "yes" } else { "not run" }.into());
-            }
+            None => return (tensors, String::new(), not_run("yes").into()),
             Some(Err(_)) => return (tensors, String::new(), Cell::verdict("FAILED", false)),
             Some(Ok(trial)) => trial,
         };
@@ -144,19 +135,16 @@ impl Report<'_> {
             match &entry.state {
                 State::Blocked(_) => {}
                 State::Refused(reason) => put(output, format_args!("refused: {label}: {reason}"))?,
-                State::Ready(ready) => match &ready.trial {
-                    Some(Err(error)) => put(output, format_args!("failed: {label}: {error}"))?,
-                    Some(Ok(trial)) => {
-                        for report in trial.comparisons.iter().filter(|r| !r.is_equal()) {
-                            let text = difference::text(report, 0);
-                            put(
-                                output,
-                                format_args!("{label}: a is the device, b the CPU: {text}"),
-                            )?;
-                        }
+                State::Ready(ready) => {
+                    if let Some(Err(error)) = &ready.trial {
+                        put(output, format_args!("failed: {label}: {error}"))?;
                     }
-                    None => {}
-                },
+                }
+            }
+            let comparisons = entry.trial().map_or(&[][..], |trial| &trial.comparisons);
+            for report in comparisons.iter().filter(|report| !report.is_equal()) {
+                let text = difference::text(report, 0);
+                put(output, format_args!("{label}: a is the device, b the CPU: {text}"))?;
             }
             for remark in &entry.remarks {
                 put(output, format_args!("{label}: {remark}"))?;
