@@ -173,9 +173,10 @@ impl WholeFile {
         let check = |target: &Path| basis.as_ref().map_or(Ok(()), |basis| basis.check(target));
         let put = || {
             failed.map_or(Ok(()), Err)?;
-            match content.into_inner().map_err(io::IntoInnerError::into_error)? {
-                Content::Temporary(temporary) => replace(&place, temporary, check),
-                Content::Memory { bytes, .. } => write(place, &bytes, check),
+            match (content.into_inner().map_err(io::IntoInnerError::into_error)?, place) {
+                (Content::Temporary(file), Place::Beside(target)) => replace(&target, file, &check),
+                (Content::Memory { bytes, .. }, place) => write(place, &bytes, &check),
+                _ => Err(io::Error::other("a temporary file without a place")),
             }
         };
         put().map_err(|e| io_error(&path, e))
@@ -313,36 +314,30 @@ fn find_place(path: &Path) -> io::Result<(Place, Option<Temporary>)> {
 
 /// Standard output or error, if a file is one of them. A program's other output would be lost with
 /// a file that is replaced, or overwritten.
+#[cfg(unix)]
 fn standard(file: &Metadata) -> Option<Place> {
-    #[cfg(unix)]
-    {
-        use std::os::fd::AsFd;
-        let is = |standard: std::os::fd::BorrowedFd<'_>| {
-            let standard = File::from(standard.try_clone_to_owned().ok()?).metadata().ok()?;
-            (mapped::identity(&standard) == mapped::identity(file)).then_some(())
-        };
-        is(io::stdout().as_fd())
-            .map(|()| Place::Output)
-            .or_else(|| is(io::stderr().as_fd()).map(|()| Place::Error))
-    }
-    #[cfg(not(unix))]
-    {
-        let _ = file;
-        None
-    }
+    use std::os::fd::{AsFd, BorrowedFd};
+    let is = |standard: BorrowedFd<'_>| {
+        let standard = File::from(standard.try_clone_to_owned().ok()?).metadata().ok()?;
+        (mapped::identity(&standard) == mapped::identity(file)).then_some(())
+    };
+    let output = is(io::stdout().as_fd()).map(|()| Place::Output);
+    output.or_else(|| is(io::stderr().as_fd()).map(|()| Place::Error))
 }
 
+#[cfg(not(unix))]
+fn standard(_: &Metadata) -> Option<Place> {
+    None
+}
+
+#[cfg(unix)]
 fn is_pipe(file: &Metadata) -> bool {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::FileTypeExt;
-        file.file_type().is_fifo()
-    }
-    #[cfg(not(unix))]
-    {
-        let _ = file;
-        false
-    }
+    std::os::unix::fs::FileTypeExt::is_fifo(&file.file_type())
+}
+
+#[cfg(not(unix))]
+fn is_pipe(_: &Metadata) -> bool {
+    false
 }
 
 /// Whether a folder permits no new files, or not in this one's place. Files in it may still be
@@ -361,15 +356,11 @@ fn check_unmapped(file: &Metadata) -> io::Result<()> {
     }
 }
 
+/// Finds nothing wrong with the file that is at a path, or says what.
+type Check<'a> = &'a dyn Fn(&Path) -> io::Result<()>;
+
 /// Gives the temporary file its place, if `check` finds nothing wrong with the file that is there.
-fn replace(
-    place: &Place,
-    mut temporary: Temporary,
-    check: impl Fn(&Path) -> io::Result<()>,
-) -> io::Result<()> {
-    let Place::Beside(target) = place else {
-        return Err(io::Error::other("a temporary file without a place"));
-    };
+fn replace(target: &Path, mut temporary: Temporary, check: Check<'_>) -> io::Result<()> {
     if let Ok(old) = fs::metadata(target) {
         let file = temporary.file()?;
         #[cfg(unix)]
@@ -387,7 +378,7 @@ fn replace(
             file.set_permissions(old.permissions())?;
         }
     }
-    match temporary.persist(target, &check) {
+    match temporary.persist(target, check) {
         // Such as another's file in /tmp, or a file that is a mount of its own.
         Err(error) if is_forbidden(&error) && target.is_file() => {
             let mut content = temporary.file()?.try_clone()?;
@@ -399,11 +390,7 @@ fn replace(
 }
 
 /// Writes complete content.
-fn write(
-    place: Place,
-    mut content: &[u8],
-    check: impl Fn(&Path) -> io::Result<()>,
-) -> io::Result<()> {
+fn write(place: Place, mut content: &[u8], check: Check<'_>) -> io::Result<()> {
     let all = |to: &mut dyn Write| {
         to.write_all(content)?;
         to.flush()
@@ -420,11 +407,7 @@ fn write(
 
 /// Overwrites a file. All of the content exists elsewhere, and signals wait. So only an end of the
 /// process that no handler sees, or a full disk, leaves a part of it.
-fn overwrite(
-    target: &Path,
-    content: &mut impl io::Read,
-    check: impl Fn(&Path) -> io::Result<()>,
-) -> io::Result<()> {
+fn overwrite(target: &Path, content: &mut impl io::Read, check: Check<'_>) -> io::Result<()> {
     let _open = temporary::stay()?;
     check(target)?;
     let mut file = OpenOptions::new().write(true).open(target)?;

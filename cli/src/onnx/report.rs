@@ -9,7 +9,7 @@ use wgmax::Device;
 use wgmax::dialect::Attribute;
 use wgmax::io::onnx::Model;
 
-use super::entry::{Entry, Origin, State};
+use super::entry::{Entry, Origin, State, Trial};
 use super::find;
 use crate::difference;
 use crate::output::{Output, put, tensor_json};
@@ -84,35 +84,33 @@ impl Report<'_> {
 
     /// The tensors of a node, its times, and how it went.
     fn cells(&self, entry: &Entry<'_>) -> (Vec<String>, String, Cell) {
-        let not_run = |listed: &'static str| {
-            if self.device.is_none() { listed } else { "not run" }
+        let (status, _) = status(entry);
+        let (mut tensors, listed) = match &entry.state {
+            State::Ready(ready) => {
+                let outputs = ready.outputs.iter().map(|(_, desc)| desc);
+                let descs = [&ready.inputs[0]].into_iter().chain(outputs);
+                (descs.map(ToString::to_string).collect(), "yes")
+            }
+            _ => (vec!["?".to_string(); 2], "no"),
         };
-        let State::Ready(ready) = &entry.state else {
-            let verdict = match &entry.state {
-                State::Refused(_) => Cell::verdict("REFUSED", false),
-                _ => not_run("no").into(),
-            };
-            return (vec!["?".to_string(); 2], String::new(), verdict);
+        let differing = entry.trial().map_or(0, Trial::differing);
+        let verdict = match status {
+            "refused" | "failed" => Cell::verdict(status.to_uppercase(), false),
+            "equal" => Cell::verdict("yes", true),
+            "different" => Cell::verdict(format!("NO: {differing} differ"), false),
+            "reference" => "".into(),
+            _ if self.device.is_none() => listed.into(),
+            _ => status.into(),
         };
-        let descs = [&ready.inputs[0]].into_iter().chain(ready.outputs.iter().map(|(_, d)| d));
-        let mut tensors: Vec<String> = descs.map(ToString::to_string).collect();
-        let trial = match &ready.trial {
-            None => return (tensors, String::new(), not_run("yes").into()),
-            Some(Err(_)) => return (tensors, String::new(), Cell::verdict("FAILED", false)),
-            Some(Ok(trial)) => trial,
-        };
+        let Some(trial) = entry.trial() else { return (tensors, String::new(), verdict) };
         match trial.origin {
             Origin::Tensor => {}
             Origin::Model => tensors.push("the model's input".to_string()),
             Origin::Random => tensors.push("random input".to_string()),
         }
-        let cpu = milliseconds(trial.cpu);
-        let Some(device) = trial.device else { return (tensors, cpu, "".into()) };
-        let verdict = match trial.differing() {
-            0 => Cell::verdict("yes", true),
-            n => Cell::verdict(format!("NO: {n} differ"), false),
-        };
-        (tensors, format!("{}\n{cpu}", milliseconds(device)), verdict)
+        let times: Vec<String> =
+            trial.device.into_iter().chain([trial.cpu]).map(milliseconds).collect();
+        (tensors, times.join("\n"), verdict)
     }
 
     /// Why nodes did not run, and which elements differ.
@@ -132,14 +130,8 @@ impl Report<'_> {
         }
         for entry in self.entries {
             let label = find::label(entry.node);
-            match &entry.state {
-                State::Blocked(_) => {}
-                State::Refused(reason) => put(output, format_args!("refused: {label}: {reason}"))?,
-                State::Ready(ready) => {
-                    if let Some(Err(error)) = &ready.trial {
-                        put(output, format_args!("failed: {label}: {error}"))?;
-                    }
-                }
+            if let (status @ ("refused" | "failed"), Some(reason)) = status(entry) {
+                put(output, format_args!("{status}: {label}: {reason}"))?;
             }
             let comparisons = entry.trial().map_or(&[][..], |trial| &trial.comparisons);
             for report in comparisons.iter().filter(|report| !report.is_equal()) {
@@ -181,38 +173,39 @@ fn node(entry: &Entry<'_>) -> Value {
         "outputs": entry.node.outputs,
         "remarks": entry.remarks,
     });
-    let reason = |status: &str, reason: &str| (status.to_string(), json!(reason));
-    let (status, reason) = match &entry.state {
-        State::Blocked(text) => reason("not run", text),
-        State::Refused(text) => reason("refused", text),
-        State::Ready(ready) => {
-            object["input"] = tensor_json(&ready.inputs[0]);
-            object["results"] = ready.outputs.iter().map(|(_, desc)| tensor_json(desc)).collect();
-            match &ready.trial {
-                None => reason("not run", "only listed"),
-                Some(Err(text)) => reason("failed", text),
-                Some(Ok(trial)) => {
-                    object["input_from"] = json!(match trial.origin {
-                        Origin::Tensor => "tensor",
-                        Origin::Model => "model",
-                        Origin::Random => "random",
-                    });
-                    object["cpu_ms"] = json!(trial.cpu.as_secs_f64() * 1e3);
-                    object["device_ms"] = json!(trial.device.map(|t| t.as_secs_f64() * 1e3));
-                    object["differing"] = json!(trial.differing());
-                    let status = match (trial.device, trial.differing()) {
-                        (None, _) => "reference",
-                        (_, 0) => "equal",
-                        _ => "different",
-                    };
-                    (status.to_string(), Value::Null)
-                }
-            }
-        }
-    };
+    if let State::Ready(ready) = &entry.state {
+        object["input"] = tensor_json(&ready.inputs[0]);
+        object["results"] = ready.outputs.iter().map(|(_, desc)| tensor_json(desc)).collect();
+    }
+    if let Some(trial) = entry.trial() {
+        object["input_from"] = json!(match trial.origin {
+            Origin::Tensor => "tensor",
+            Origin::Model => "model",
+            Origin::Random => "random",
+        });
+        object["cpu_ms"] = json!(trial.cpu.as_secs_f64() * 1e3);
+        object["device_ms"] = json!(trial.device.map(|t| t.as_secs_f64() * 1e3));
+        object["differing"] = json!(trial.differing());
+    }
+    let (status, reason) = status(entry);
     object["status"] = json!(status);
-    object["reason"] = reason;
+    object["reason"] = json!(reason);
     object
+}
+
+/// How it went with a node, and why it did not run to its end.
+fn status<'a>(entry: &'a Entry<'_>) -> (&'static str, Option<&'a str>) {
+    match &entry.state {
+        State::Blocked(reason) => ("not run", Some(reason)),
+        State::Refused(reason) => ("refused", Some(reason)),
+        State::Ready(ready) => match &ready.trial {
+            None => ("not run", Some("only listed")),
+            Some(Err(error)) => ("failed", Some(error)),
+            Some(Ok(trial)) if trial.device.is_none() => ("reference", None),
+            Some(Ok(trial)) if trial.differing() == 0 => ("equal", None),
+            Some(Ok(_)) => ("different", None),
+        },
+    }
 }
 
 fn typed(attribute: &Attribute) -> Value {
@@ -246,7 +239,6 @@ mod tests {
     use wgmax::Tensor;
     use wgmax::io::onnx::parse_model;
 
-    use super::super::entry::Trial;
     use super::super::prepare;
     use super::super::proto::{self, ints, node, opset, shaped, value};
     use super::super::values::Values;

@@ -72,18 +72,14 @@ impl Files {
         let relative = Path::new(location);
         let inside = |part| matches!(part, Component::Normal(_) | Component::CurDir);
         if !relative.components().all(inside) || relative.file_name().is_none() {
-            return Err(bad(
-                name,
-                format!("location {location:?} is not inside the model's folder"),
-            ));
+            let reason = format!("location {location:?} is not inside the model's folder");
+            return Err(bad(name, reason));
         }
         let path = folder.join(relative);
         let real = fs::canonicalize(&path).map_err(|e| io_error(&path, e))?;
         if !self.roots.iter().any(|root| real.starts_with(root)) {
-            return Err(bad(
-                name,
-                format!("location {location:?} leads out of the model's folder"),
-            ));
+            let reason = format!("location {location:?} leads out of the model's folder");
+            return Err(bad(name, reason));
         }
         // Opening a pipe would block until somebody writes to it.
         if !fs::metadata(&real).map_err(|e| io_error(&path, e))?.is_file() {
