@@ -53,8 +53,7 @@ fn is_implemented(node: &GraphNode) -> bool {
 
 /// Whether every node of the graph can run here.
 pub fn is_whole(model: &Model) -> bool {
-    let constant =
-        |node: &GraphNode| matches!(node.constant(), Ok(Some(_))) && node.operator == "Constant";
+    let constant = |node: &GraphNode| matches!(node.constant(), Ok(Some(_)));
     model.graph.nodes.iter().all(|node| is_implemented(node) || constant(node))
         && model.graph.nodes.iter().any(is_implemented)
 }

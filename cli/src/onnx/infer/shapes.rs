@@ -1,6 +1,6 @@
 //! Which rule an operator has, and the rules of those that compute.
 
-use wgmax::io::onnx::supported_type;
+use wgmax::internals::supported_type;
 use wgmax::{ElementType, TensorDesc};
 
 use super::{Inference, Inferred, Reason, axis, broadcast, desc, dims, wrong};
