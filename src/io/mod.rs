@@ -36,7 +36,7 @@
 //! a signal. [`write()`] is safe, also for the file from which the tensor was read: it replaces the
 //! file and does not change it in place.
 
-use std::fmt::Display;
+use std::fmt::{Debug, Display};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -426,16 +426,22 @@ fn pick(path: &str, wanted: Option<&str>, names: &[String]) -> Result<usize> {
             Some(wanted) => format!("there is no array {wanted:?}"),
             None => "an array must be named, as FILE:NAME".to_string(),
         };
-        // Quoted: names in a file may contain any character, also newlines.
-        let mut list: Vec<String> =
-            names.iter().take(MAX_SHOWN).map(|n| format!("{n:?}")).collect();
-        match names.len() {
-            0 => list.push("nothing".to_string()),
-            n if n > MAX_SHOWN => list.push(format!("and {} more", n - MAX_SHOWN)),
-            _ => {}
-        }
-        unsupported(path, format!("{problem}; the file holds {}", list.join(", ")))
+        let held = list_names(names, MAX_SHOWN, "nothing");
+        unsupported(path, format!("{problem}; the file holds {held}"))
     })
+}
+
+/// The first `max` names, for messages; `none` if there are none. They are quoted: names in a file
+/// may contain any character, also newlines.
+#[doc(hidden)]
+pub fn list_names(names: &[impl Debug], max: usize, none: &str) -> String {
+    let mut shown: Vec<String> = names.iter().take(max).map(|n| format!("{n:?}")).collect();
+    match names.len() {
+        0 => shown.push(none.to_string()),
+        n if n > max => shown.push(format!("and {} more", n - max)),
+        _ => {}
+    }
+    shown.join(", ")
 }
 
 fn bad_file(path: impl Display, format: &'static str, reason: impl Display) -> Error {

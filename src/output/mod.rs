@@ -56,28 +56,17 @@ pub struct WholeFile {
     at: u64,
     len: u64,
     failed: Option<io::Error>,
-    /// The file as it was when its content was read.
-    basis: Option<Basis>,
+    /// The file as it was when its content was read, if that is a part of the new content.
+    basis: Option<State>,
 }
 
-/// A file whose content is a part of the new content: its identity, length and time of change, or
-/// `None` if there was none.
-#[derive(PartialEq)]
-struct Basis(Option<(Option<mapped::Identity>, u64, Option<SystemTime>)>);
+/// What tells whether somebody has written to a file: its identity, length and time of change;
+/// `None` if there is no file.
+type State = Option<(Option<mapped::Identity>, u64, Option<SystemTime>)>;
 
-impl Basis {
-    fn of(target: &Path) -> Self {
-        let state = |file: Metadata| (mapped::identity(&file), file.len(), file.modified().ok());
-        Self(fs::metadata(target).ok().map(state))
-    }
-
-    /// That nobody has written to the file, which would be lost.
-    fn check(&self, target: &Path) -> io::Result<()> {
-        match *self == Self::of(target) {
-            true => Ok(()),
-            false => Err(io::Error::other("it was written by another meanwhile, so it stays so")),
-        }
-    }
+fn state(target: &Path) -> State {
+    let of = |file: Metadata| (mapped::identity(&file), file.len(), file.modified().ok());
+    fs::metadata(target).ok().map(of)
 }
 
 /// Where the content goes.
@@ -160,7 +149,7 @@ impl WholeFile {
     /// As [`WholeFile::old`], for content that will be kept: if another writes to the file from now
     /// on, [`WholeFile::finish`] is an error.
     pub(crate) fn extended(&mut self) -> Option<&Path> {
-        self.basis = self.place.regular().map(Basis::of);
+        self.basis = self.place.regular().map(state);
         self.old()
     }
 
@@ -170,7 +159,11 @@ impl WholeFile {
     /// [`Error::Io`] or [`Error::OutOfMemory`], the first of writing or of this.
     pub fn finish(self) -> Result<()> {
         let Self { path, place, content, failed, basis, .. } = self;
-        let check = |target: &Path| basis.as_ref().map_or(Ok(()), |basis| basis.check(target));
+        // What another has written would be lost.
+        let check = |target: &Path| match basis.as_ref().is_none_or(|old| *old == state(target)) {
+            true => Ok(()),
+            false => Err(io::Error::other("it was written by another meanwhile, so it stays so")),
+        };
         let put = || {
             failed.map_or(Ok(()), Err)?;
             match (content.into_inner().map_err(io::IntoInnerError::into_error)?, place) {
@@ -348,12 +341,8 @@ fn is_forbidden(error: &io::Error) -> bool {
 }
 
 fn check_unmapped(file: &Metadata) -> io::Result<()> {
-    match mapped::is_mapped(file) {
-        true => Err(io::Error::other(
-            "it is being read, and its folder permits no new file to replace it with",
-        )),
-        false => Ok(()),
-    }
+    let reason = "it is being read, and its folder permits no new file to replace it with";
+    if mapped::is_mapped(file) { Err(io::Error::other(reason)) } else { Ok(()) }
 }
 
 /// Finds nothing wrong with the file that is at a path, or says what.
