@@ -6,11 +6,12 @@ use wgmax::{ElementType, TensorDesc};
 use super::{Inference, Inferred, Reason, axis, broadcast, desc, dims, wrong};
 
 /// What gives as many elements as its first input has.
-const ALIKE: &str = "Abs BatchNormalization Cast CastLike Ceil Celu Clip Cos CumSum DequantizeLinear Dropout Elu Erf Exp Floor \
-    Gelu GroupNormalization HardSigmoid HardSwish Hardmax Identity InstanceNormalization IsInf IsNaN \
-    LayerNormalization LeakyRelu Log LogSoftmax LpNormalization LRN MeanVarianceNormalization \
-    Mish Neg Not PRelu QuantizeLinear Reciprocal Relu Round Scatter ScatterElements ScatterND Selu Sigmoid Sign \
-    Sin Softmax Softplus Softsign Sqrt Swish Tanh ThresholdedRelu Trilu";
+const ALIKE: &str = "Abs BatchNormalization Cast CastLike Ceil Celu Clip Cos CumSum \
+    DequantizeLinear Dropout Elu Erf Exp Floor Gelu GroupNormalization HardSigmoid HardSwish \
+    Hardmax Identity InstanceNormalization IsInf IsNaN LayerNormalization LeakyRelu Log \
+    LogSoftmax LpNormalization LRN MeanVarianceNormalization Mish Neg Not PRelu QuantizeLinear \
+    Reciprocal Relu Round Scatter ScatterElements ScatterND Selu Sigmoid Sign Sin Softmax \
+    Softplus Softsign Sqrt Swish Tanh ThresholdedRelu Trilu";
 
 /// The dimensions of a result, from the first input.
 type Rule<'a> = fn(&Inference<'a>, &TensorDesc) -> Inferred<Vec<i128>>;
