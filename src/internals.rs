@@ -14,6 +14,12 @@ use crate::plan::{Kernel, Plan, Shader};
 use crate::software;
 use crate::tensor::{ElementType, Tensor, TensorDesc, View};
 
+/// The element type of a number of ONNX's `TensorProto.DataType`, if the library supports it.
+#[cfg(feature = "io")]
+pub fn supported_type(code: i32) -> Option<ElementType> {
+    crate::io::onnx::supported_type(code)
+}
+
 /// The kernels that only plans for software adapters have.
 pub fn software_kernels() -> impl Iterator<Item = &'static Kernel> {
     software::kernels()

@@ -11,6 +11,7 @@ pub mod onnx;
 pub mod openvino;
 mod pool;
 
+use attributes::Call;
 pub use pool::AutoPad;
 
 use std::collections::BTreeMap;
@@ -173,53 +174,26 @@ impl Node {
             true => Extremum::Minimum,
             false => Extremum::Maximum,
         };
-        match (self.dialect, self.operator.as_str()) {
-            (Dialect::Onnx, "ReduceMax" | "ReduceMin") => {
-                onnx::ReduceMax::resolve(self, extremum, inputs, nan).map(Into::into)
+        let resolve = match (self.dialect, self.operator.as_str()) {
+            (Dialect::Onnx, "ReduceMax" | "ReduceMin") => onnx::ReduceMax::resolve,
+            (Dialect::Onnx, "ArgMax" | "ArgMin") => onnx::ArgMax::resolve,
+            (Dialect::Onnx, "MaxPool") => onnx::MaxPool::resolve,
+            (Dialect::Onnx, "GlobalMaxPool") => onnx::GlobalMaxPool::resolve,
+            (Dialect::Onnx, "MaxUnpool") => onnx::MaxUnpool::resolve,
+            (Dialect::Neutral, "ReduceMaxBackward") => neutral::reduce_max_backward,
+            (Dialect::Neutral, "SegmentMaxBackward") => neutral::segment_max_backward,
+            (Dialect::OneDnn, "ReduceMax" | "ReduceMin") => onednn::ReduceMax::resolve,
+            (Dialect::OneDnn, "MaxPool") => onednn::MaxPool::resolve,
+            (Dialect::OneDnn, "MaxPoolBackward") => onednn::MaxPoolBackward::resolve,
+            (Dialect::OpenVino, "ReduceMax" | "ReduceMin") => openvino::ReduceMax::resolve,
+            (Dialect::OpenVino, "MaxPool") => openvino::MaxPool::resolve,
+            (Dialect::OpenVino, "SegmentMax") => openvino::SegmentMax::resolve,
+            _ => {
+                let (dialect, operator) = (self.dialect.name(), self.operator.clone());
+                return Err(Error::UnknownOperator { dialect, operator });
             }
-            (Dialect::Onnx, "ArgMax" | "ArgMin") => {
-                onnx::ArgMax::resolve(self, extremum, inputs, nan).map(Into::into)
-            }
-            (Dialect::Onnx, "MaxPool") => onnx::MaxPool::resolve(self, inputs, nan).map(Into::into),
-            (Dialect::Onnx, "GlobalMaxPool") => {
-                onnx::GlobalMaxPool::resolve(self, inputs, nan).map(Into::into)
-            }
-            (Dialect::Onnx, "MaxUnpool") => onnx::MaxUnpool::resolve(self, inputs).map(Into::into),
-            (Dialect::Neutral, "ReduceMaxBackward") => {
-                neutral::reduce_max_backward(self, inputs, nan).map(Into::into)
-            }
-            (Dialect::Neutral, "SegmentMaxBackward") => {
-                neutral::segment_max_backward(self, inputs, nan).map(Into::into)
-            }
-            (Dialect::OneDnn, "ReduceMax" | "ReduceMin") => {
-                onednn::ReduceMax::resolve(self, extremum, inputs, nan).map(Into::into)
-            }
-            (Dialect::OneDnn, "MaxPool") => {
-                onednn::MaxPool::resolve(self, inputs, nan).map(Into::into)
-            }
-            (Dialect::OneDnn, "MaxPoolBackward") => {
-                onednn::MaxPoolBackward::resolve(self, inputs, nan).map(Into::into)
-            }
-            (Dialect::OpenVino, "ReduceMax" | "ReduceMin") => {
-                openvino::ReduceMax::resolve(self, extremum, inputs, nan).map(Into::into)
-            }
-            (Dialect::OpenVino, "MaxPool") => {
-                openvino::MaxPool::resolve(self, inputs, nan).map(Into::into)
-            }
-            (Dialect::OpenVino, "SegmentMax") => {
-                openvino::SegmentMax::resolve(self, inputs, nan).map(Into::into)
-            }
-            _ => Err(Error::UnknownOperator {
-                dialect: self.dialect.name(),
-                operator: self.operator.clone(),
-            }),
-        }
-    }
-
-    /// The version. `operator` is the name for the error without one.
-    fn version(&self, operator: &'static str) -> Result<u32> {
-        let dialect = self.dialect.name();
-        self.version.ok_or(Error::MissingVersion { dialect, operator })
+        } as fn(&Call<'_>) -> Result<Operator>;
+        resolve(&Call { node: self, extremum, inputs, nan })
     }
 }
 

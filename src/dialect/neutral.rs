@@ -1,64 +1,52 @@
 //! Operators that belong to no other specification, as golden cases hold them: gradients. They have
 //! one version, 1.
 
-use super::attributes::{Inputs, Name, Reader};
-use super::{Dialect, Node};
+use super::Dialect;
+use super::attributes::{Call, Name, Reader, Types};
 use crate::error::Result;
-use crate::operator::{ReduceMax, ReduceMaxBackward, SegmentMax, SegmentMaxBackward};
+use crate::operator::{Operator, ReduceMax, ReduceMaxBackward, SegmentMax, SegmentMaxBackward};
 use crate::tensor::ElementType;
 use crate::tensor::key::Nan;
 
-/// The only version.
-const VERSION: u32 = 1;
+/// The types of the ids of segments.
+const IDS: Types = &[(1, &[ElementType::I32, ElementType::I64])];
 
-fn name(node: &Node, operator: &'static str) -> Result<Name> {
-    let version = node.version(operator)?;
-    let name = Name { dialect: Dialect::Neutral, operator, version: Some(version) };
-    name.outputs(node.outputs, false)?;
-    if version == VERSION { Ok(name) } else { Err(name.unknown_version()) }
+fn name(call: &Call<'_>, operator: &'static str) -> Result<Name> {
+    let name = Name { dialect: Dialect::Neutral, operator, version: Some(1) };
+    name.check_version(Some(call.version(operator)?))?;
+    Ok(name)
 }
 
 /// ReduceMaxBackward: the attributes `axes` (all by default) and `keep_dims` (false) of a
 /// [`ReduceMax`]; the inputs are `data` and `diff_out`.
-pub(super) fn reduce_max_backward(
-    node: &Node,
-    inputs: Inputs<'_>,
-    nan: Option<Nan>,
-) -> Result<ReduceMaxBackward> {
-    let name = name(node, "ReduceMaxBackward")?;
-    let mut reader = Reader::new(&node.attributes);
+pub(super) fn reduce_max_backward(call: &Call<'_>) -> Result<Operator> {
+    let name = name(call, "ReduceMaxBackward")?;
+    let mut reader = Reader::new(&name, &call.node.attributes);
     let mut reduce = ReduceMax::new();
     if let Some(axes) = reader.ints("axes")? {
         reduce = reduce.axes(axes);
     }
-    reduce = reduce.keep_dims(reader.bool("keep_dims")?.unwrap_or(false));
-    reader.finish(&name)?;
-    let (data, [gradient]) = name.inputs(inputs, "2 inputs")?;
-    let gradient = gradient.ok_or_else(|| name.input_count("2 inputs", 1))?;
-    let operator = ReduceMaxBackward::new(reduce.nan(nan.unwrap_or(Nan::Propagate)));
+    reduce = reduce.keep_dims(reader.bool("keep_dims")?).nan(call.nan.unwrap_or(Nan::Propagate));
+    reader.finish()?;
+    let (data, [gradient]) = call.inputs(&name, "2 inputs", false)?;
+    let gradient = gradient.ok_or_else(|| call.input_count(&name, "2 inputs"))?;
+    let operator = ReduceMaxBackward::new(reduce);
     operator.infer(data, gradient.desc())?;
-    Ok(operator)
+    Ok(operator.into())
 }
 
 /// SegmentMaxBackward: no attributes; the inputs are `data`, `segment_ids`, which ascend, of type
 /// `i32` or `i64`, and `diff_out`, which tells the number of segments.
-pub(super) fn segment_max_backward(
-    node: &Node,
-    inputs: Inputs<'_>,
-    nan: Option<Nan>,
-) -> Result<SegmentMaxBackward> {
-    let name = name(node, "SegmentMaxBackward")?;
-    Reader::new(&node.attributes).finish(&name)?;
-    let (data, [ids, gradient]) = name.inputs(inputs, "3 inputs")?;
+pub(super) fn segment_max_backward(call: &Call<'_>) -> Result<Operator> {
+    let name = name(call, "SegmentMaxBackward")?;
+    Reader::new(&name, &call.node.attributes).finish()?;
+    let (data, [ids, gradient]) = call.inputs(&name, "3 inputs", false)?;
     let (Some(ids), Some(gradient)) = (ids, gradient) else {
-        return Err(name.input_count("3 inputs", inputs.iter().flatten().count()));
+        return Err(call.input_count(&name, "3 inputs"));
     };
-    let ids = ids.desc();
-    if !matches!(ids.element_type(), ElementType::I32 | ElementType::I64) {
-        return Err(name.wrong_type(ids.element_type()));
-    }
-    let segment = SegmentMax::sorted().nan(nan.unwrap_or(Nan::Propagate));
+    name.check_type(ids.desc(), IDS)?;
+    let segment = SegmentMax::sorted().nan(call.nan.unwrap_or(Nan::Propagate));
     let operator = SegmentMaxBackward::new(segment);
-    operator.infer(&[data, ids, gradient.desc()])?;
-    Ok(operator)
+    operator.infer(&[data, ids.desc(), gradient.desc()])?;
+    Ok(operator.into())
 }

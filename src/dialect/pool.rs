@@ -1,7 +1,7 @@
 //! Attributes that the poolings of all dialects have in common.
 
 use crate::error::{Error, Result};
-use crate::operator::Padding;
+use crate::operator::{MaxPool, Padding};
 
 /// The attribute `auto_pad`: how the padding of a pooling is determined.
 ///
@@ -27,21 +27,58 @@ pub enum AutoPad {
 }
 
 impl AutoPad {
-    /// The padding. `explicit` gives the begins and ends, if the attributes for pads determine it.
-    pub(super) fn padding(
+    /// All, in the order in which each dialect names them.
+    pub(super) const ALL: [Self; 4] =
+        [Self::Explicit, Self::SameUpper, Self::SameLower, Self::Valid];
+}
+
+/// The attributes that poolings of all dialects have, as they are given.
+pub(super) struct Pooling<'a> {
+    /// The attribute for the window, and its value.
+    pub(super) kernel: (&'static str, &'a [i64]),
+    pub(super) strides: Option<&'a [i64]>,
+    pub(super) dilations: Option<&'a [i64]>,
+    pub(super) auto_pad: AutoPad,
+}
+
+impl Pooling<'_> {
+    /// The pooling of data with `spatial` axes. `explicit` gives the begins and ends of the padding,
+    /// if the attributes for pads determine it.
+    ///
+    /// # Errors
+    /// As [`list`].
+    pub(super) fn operator(
         self,
+        spatial: usize,
         explicit: impl FnOnce() -> Result<(Vec<i64>, Vec<i64>)>,
-    ) -> Result<Padding> {
-        Ok(match self {
-            Self::Explicit => {
+    ) -> Result<MaxPool> {
+        let padding = match self.auto_pad {
+            AutoPad::Explicit => {
                 let (begin, end) = explicit()?;
                 Padding::Explicit { begin, end }
             }
-            Self::SameUpper => Padding::SameUpper,
-            Self::SameLower => Padding::SameLower,
-            Self::Valid => Padding::Valid,
-        })
+            AutoPad::SameUpper => Padding::SameUpper,
+            AutoPad::SameLower => Padding::SameLower,
+            AutoPad::Valid => Padding::Valid,
+        };
+        let (attribute, kernel) = self.kernel;
+        Ok(MaxPool::new(list(attribute, Some(kernel), spatial, 1)?)
+            .strides(list("strides", self.strides, spatial, 1)?)
+            .dilations(list("dilations", self.dilations, spatial, 1)?)
+            .padding(padding))
     }
+}
+
+/// The begins and ends of the padding of `spatial` axes, as two attributes have them.
+///
+/// # Errors
+/// As [`list`].
+pub(super) fn pads(
+    begin: Option<&[i64]>,
+    end: Option<&[i64]>,
+    spatial: usize,
+) -> Result<(Vec<i64>, Vec<i64>)> {
+    Ok((list("pads_begin", begin, spatial, 0)?, list("pads_end", end, spatial, 0)?))
 }
 
 /// The numbers of a list attribute, after checks: there must be `count`, none below `min`. The

@@ -36,7 +36,7 @@
 //! a signal. [`write()`] is safe, also for the file from which the tensor was read: it replaces the
 //! file and does not change it in place.
 
-use std::fmt::Display;
+use std::fmt::{Debug, Display};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -83,7 +83,13 @@ struct Spec<'a> {
 
 impl<'a> Spec<'a> {
     fn parse(spec: &'a str) -> Result<Self> {
-        if let Some(format) = standard_format(spec) {
+        let standard = match spec {
+            "-" => Some(Format::Any),
+            "npy:-" => Some(Format::Npy),
+            "pb:-" => Some(Format::Onnx),
+            _ => None,
+        };
+        if let Some(format) = standard {
             return Ok(Self { path: Path::new(spec), format, name: None, standard: true });
         }
         // Changing ASCII case keeps all byte offsets.
@@ -119,16 +125,6 @@ impl<'a> Spec<'a> {
     }
 }
 
-/// The format of standard input or output; `None` if the spec is a file.
-fn standard_format(spec: &str) -> Option<Format> {
-    match spec {
-        "-" => Some(Format::Any),
-        "npy:-" => Some(Format::Npy),
-        "pb:-" => Some(Format::Onnx),
-        _ => None,
-    }
-}
-
 /// Reads the tensor of `spec`; see the [module](self) for specs.
 ///
 /// # Errors
@@ -138,22 +134,18 @@ fn standard_format(spec: &str) -> Option<Format> {
 pub fn read(spec: &str) -> Result<Tensor> {
     let Spec { path, format, name, standard } = Spec::parse(spec)?;
     if standard {
-        return read_standard_input(format);
+        let bytes = standard_input("only npy and pb are read here, so give its path")?;
+        return match format {
+            Format::Any => parse(STANDARD_INPUT, bytes),
+            Format::Onnx => onnx::parse_shared(STANDARD_INPUT, bytes),
+            _ => npy::parse(STANDARD_INPUT, bytes),
+        };
     }
     match format {
         Format::Npy | Format::Any => npy::read(path),
         Format::Npz => npz::read(path, name),
         Format::Safetensors => safetensors::read(path, name),
         Format::Onnx => onnx::read_tensor(path),
-    }
-}
-
-fn read_standard_input(format: Format) -> Result<Tensor> {
-    let bytes = standard_input("only npy and pb are read here, so give its path")?;
-    match format {
-        Format::Any => parse(STANDARD_INPUT, bytes),
-        Format::Onnx => onnx::parse_shared(STANDARD_INPUT, bytes),
-        _ => npy::parse(STANDARD_INPUT, bytes),
     }
 }
 
@@ -299,11 +291,7 @@ pub fn split(spec: &str) -> Result<(Option<&Path>, Option<&str>)> {
 }
 
 /// A tensor and its name in an archive.
-#[derive(Clone, Copy)]
-struct Named<'a> {
-    name: &'a str,
-    tensor: &'a Tensor,
-}
+type Named<'a> = (&'a str, &'a Tensor);
 
 /// The tensors of one file.
 struct Output<'a> {
@@ -375,9 +363,9 @@ impl Output<'_> {
     fn stage(&self, tensors: &[(&str, &Tensor)], force: bool) -> Result<WholeFile> {
         let Spec { path, format, .. } = self.spec;
         let mut file = self.open(force)?;
-        let named = |&(name, number): &(_, usize)| Named { name, tensor: tensors[number].1 };
+        let named = |&(name, number): &(_, usize)| (name, tensors[number].1);
         let named: Vec<Named<'_>> = self.tensors.iter().map(named).collect();
-        let tensor = named[0].tensor;
+        let (_, tensor) = named[0];
         let encoded = match format {
             Format::Npz => return npz::encode(&mut file, &named, self.keep).map(|()| file),
             Format::Safetensors => {
@@ -438,16 +426,22 @@ fn pick(path: &str, wanted: Option<&str>, names: &[String]) -> Result<usize> {
             Some(wanted) => format!("there is no array {wanted:?}"),
             None => "an array must be named, as FILE:NAME".to_string(),
         };
-        // Quoted: names in a file may contain any character, also newlines.
-        let mut list: Vec<String> =
-            names.iter().take(MAX_SHOWN).map(|n| format!("{n:?}")).collect();
-        match names.len() {
-            0 => list.push("nothing".to_string()),
-            n if n > MAX_SHOWN => list.push(format!("and {} more", n - MAX_SHOWN)),
-            _ => {}
-        }
-        unsupported(path, format!("{problem}; the file holds {}", list.join(", ")))
+        let held = list_names(names, MAX_SHOWN, "nothing");
+        unsupported(path, format!("{problem}; the file holds {held}"))
     })
+}
+
+/// The first `max` names, for messages; `none` if there are none. They are quoted: names in a file
+/// may contain any character, also newlines.
+#[doc(hidden)]
+pub fn list_names(names: &[impl Debug], max: usize, none: &str) -> String {
+    let mut shown: Vec<String> = names.iter().take(max).map(|n| format!("{n:?}")).collect();
+    match names.len() {
+        0 => shown.push(none.to_string()),
+        n if n > max => shown.push(format!("and {} more", n - max)),
+        _ => {}
+    }
+    shown.join(", ")
 }
 
 fn bad_file(path: impl Display, format: &'static str, reason: impl Display) -> Error {

@@ -155,13 +155,8 @@ impl Header {
         self.len as u64 + self.desc.byte_len() as u64
     }
 
-    /// The tensor with this header and these data.
-    pub(super) fn tensor(self, name: &str, data: SharedBytes) -> Result<Tensor> {
-        self.view(name, data)?.to_tensor()
-    }
-
-    /// The same, with elements in Fortran order where they are.
-    fn view(self, name: &str, data: SharedBytes) -> Result<TensorView> {
+    /// The tensor with this header and these data, with elements in Fortran order where they are.
+    pub(super) fn view(self, name: &str, data: SharedBytes) -> Result<TensorView> {
         let bytes = (*data).as_ref();
         let (expected, actual) = (self.desc.byte_len(), bytes.len());
         if actual != expected {

@@ -108,7 +108,7 @@ fn inflate(name: &str, declared: u64, mut member: impl Read) -> Result<Tensor> {
     // is longer than declared is unpacked only that far.
     let mut data = Vec::new();
     member.take(declared).read_to_end(&mut data).map_err(|e| zip_error(name, e.into()))?;
-    header.tensor(name, Arc::new(data))
+    header.view(name, Arc::new(data))?.to_tensor()
 }
 
 /// Writes a tensor to an archive, under the name `array`. Of an archive that exists, the array of
@@ -120,7 +120,7 @@ fn inflate(name: &str, declared: u64, mut member: impl Read) -> Result<Tensor> {
 /// [`Error::Io`] if the file cannot be written, or the name is too long for an archive.
 /// [`Error::BadFile`] if the file exists and is not an archive.
 pub fn write(path: impl AsRef<Path>, array: &str, tensor: &Tensor) -> Result<()> {
-    super::write_file(path.as_ref(), |to| encode(to, &[Named { name: array, tensor }], true))
+    super::write_file(path.as_ref(), |to| encode(to, &[(array, tensor)], true))
 }
 
 /// Writes an archive of these tensors and, if `keep`, of the other members of the file that it
@@ -133,16 +133,20 @@ pub(super) fn encode(to: &mut WholeFile, tensors: &[Named<'_>], keep: bool) -> R
     if let Some(old) = &old {
         let mut old = open(&name, (**old).as_ref())?;
         existing = arrays(&name, &old)?.0;
-        let replaced: Vec<_> = tensors.iter().map(|t| member(t.name, &existing)).collect();
+        let replaced: Vec<_> = tensors.iter().map(|(name, _)| member(name, &existing)).collect();
         copy(&name, &mut old, &mut archive, &replaced)?;
     }
-    for tensor in tensors {
-        archive
-            .start_file(member(tensor.name, &existing), stored())
-            .map_err(|e| write_error(&name, e))?;
-        npy::encode(&mut archive, tensor.tensor).map_err(|e| write_error(&name, e.into()))?;
-    }
-    archive.finish().map(drop).map_err(|e| write_error(&name, e))
+    let mut write = || -> zip::result::ZipResult<()> {
+        for (array, tensor) in tensors {
+            archive.start_file(member(array, &existing), stored())?;
+            npy::encode(&mut archive, tensor)?;
+        }
+        Ok(())
+    };
+    let written = write();
+    // Such as a name that is too long.
+    let failed = |e: ZipError| Error::Io { path: name.clone(), source: e.into() };
+    written.and_then(|()| archive.finish()).map(drop).map_err(failed)
 }
 
 fn member(array: &str, existing: &[String]) -> String {
@@ -192,11 +196,6 @@ fn copy<W: io::Write + io::Seek>(
         io::copy(&mut member, to).map_err(|e| zip(e.into()))?;
     }
     Ok(())
-}
-
-/// The error of writing an archive, such as a name that is too long.
-fn write_error(name: &str, error: ZipError) -> Error {
-    Error::Io { path: name.to_string(), source: error.into() }
 }
 
 fn zip_error(name: &str, error: ZipError) -> Error {

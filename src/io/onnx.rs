@@ -14,8 +14,7 @@ mod test_model;
 
 pub use graph::{Dim, Graph, GraphNode, ValueInfo};
 pub use model::{Function, Model, parse_model, read_model};
-#[doc(hidden)]
-pub use tensor::supported_type;
+pub(crate) use tensor::supported_type;
 pub use tensor::{Constant, encode_tensor, parse_tensor, read_tensor};
 pub(super) use tensor::{encode, parse_shared};
 pub use test_model::{TestModel, parse_test_model, read_test_model};

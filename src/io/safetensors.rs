@@ -110,7 +110,7 @@ fn read_header(name: &str, whole: &[u8]) -> Result<(usize, Metadata)> {
 /// [`Error::Unsupported`](crate::Error::Unsupported) for the name
 /// `__metadata__`, which the format reserves.
 pub fn write(path: impl AsRef<Path>, name: &str, tensor: &Tensor) -> Result<()> {
-    super::write_file(path.as_ref(), |to| encode(to, &[Named { name, tensor }], true))
+    super::write_file(path.as_ref(), |to| encode(to, &[(name, tensor)], true))
 }
 
 /// Writes a file of these tensors and, if `keep`, of what else the file has that it replaces.
@@ -132,7 +132,7 @@ pub(super) fn encode(to: &mut WholeFile, tensors: &[Named<'_>], keep: bool) -> R
         }
         comments = metadata.metadata().clone();
     }
-    for &Named { name, tensor } in tensors {
+    for &(name, tensor) in tensors {
         if name == RESERVED {
             let reason = format!("the safetensors format reserves the name {name}");
             return Err(unsupported(path.display(), reason));

@@ -7,6 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use memmap2::Mmap;
+use prost::bytes::Bytes;
 
 use crate::error::Result;
 use crate::output::{Mapped, io_error};
@@ -30,22 +31,21 @@ impl AsRef<[u8]> for Map {
 /// The name of standard input in errors.
 pub(crate) const STANDARD_INPUT: &str = "standard input";
 
-/// A part of shared bytes.
-struct Part {
-    whole: SharedBytes,
-    range: Range<usize>,
-}
-
-impl AsRef<[u8]> for Part {
-    fn as_ref(&self) -> &[u8] {
-        &(*self.whole).as_ref()[self.range.clone()]
+/// Bytes that can be cut without copies.
+pub(super) fn shared(bytes: SharedBytes) -> Bytes {
+    struct Owner(SharedBytes);
+    impl AsRef<[u8]> for Owner {
+        fn as_ref(&self) -> &[u8] {
+            (*self.0).as_ref()
+        }
     }
+    Bytes::from_owner(Owner(bytes))
 }
 
 /// The bytes of `whole` at `range`; `None` if the range is out of bounds.
 pub(super) fn part(whole: &SharedBytes, range: Range<usize>) -> Option<SharedBytes> {
     (**whole).as_ref().get(range.clone())?;
-    Some(Arc::new(Part { whole: whole.clone(), range }))
+    Some(Arc::new(shared(whole.clone()).slice(range)))
 }
 
 /// The content of a file, memory-mapped if it is a regular file.

@@ -15,17 +15,15 @@ fn mapped() -> MutexGuard<'static, BTreeMap<Identity, usize>> {
 }
 
 /// The device and the number of a file; `None` where the system has no such numbers.
+#[cfg(unix)]
 pub(super) fn identity(file: &Metadata) -> Option<Identity> {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::MetadataExt;
-        Some((file.dev(), file.ino()))
-    }
-    #[cfg(not(unix))]
-    {
-        let _ = file;
-        None
-    }
+    use std::os::unix::fs::MetadataExt;
+    Some((file.dev(), file.ino()))
+}
+
+#[cfg(not(unix))]
+pub(super) fn identity(_: &Metadata) -> Option<Identity> {
+    None
 }
 
 /// Says that a file is mapped, for as long as it exists.

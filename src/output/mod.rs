@@ -56,28 +56,17 @@ pub struct WholeFile {
     at: u64,
     len: u64,
     failed: Option<io::Error>,
-    /// The file as it was when its content was read.
-    basis: Option<Basis>,
+    /// The file as it was when its content was read, if that is a part of the new content.
+    basis: Option<State>,
 }
 
-/// A file whose content is a part of the new content: its identity, length and time of change, or
-/// `None` if there was none.
-#[derive(PartialEq)]
-struct Basis(Option<(Option<mapped::Identity>, u64, Option<SystemTime>)>);
+/// What tells whether somebody has written to a file: its identity, length and time of change;
+/// `None` if there is no file.
+type State = Option<(Option<mapped::Identity>, u64, Option<SystemTime>)>;
 
-impl Basis {
-    fn of(target: &Path) -> Self {
-        let state = |file: Metadata| (mapped::identity(&file), file.len(), file.modified().ok());
-        Self(fs::metadata(target).ok().map(state))
-    }
-
-    /// That nobody has written to the file, which would be lost.
-    fn check(&self, target: &Path) -> io::Result<()> {
-        match *self == Self::of(target) {
-            true => Ok(()),
-            false => Err(io::Error::other("it was written by another meanwhile, so it stays so")),
-        }
-    }
+fn state(target: &Path) -> State {
+    let of = |file: Metadata| (mapped::identity(&file), file.len(), file.modified().ok());
+    fs::metadata(target).ok().map(of)
 }
 
 /// Where the content goes.
@@ -160,7 +149,7 @@ impl WholeFile {
     /// As [`WholeFile::old`], for content that will be kept: if another writes to the file from now
     /// on, [`WholeFile::finish`] is an error.
     pub(crate) fn extended(&mut self) -> Option<&Path> {
-        self.basis = self.place.regular().map(Basis::of);
+        self.basis = self.place.regular().map(state);
         self.old()
     }
 
@@ -170,12 +159,17 @@ impl WholeFile {
     /// [`Error::Io`] or [`Error::OutOfMemory`], the first of writing or of this.
     pub fn finish(self) -> Result<()> {
         let Self { path, place, content, failed, basis, .. } = self;
-        let check = |target: &Path| basis.as_ref().map_or(Ok(()), |basis| basis.check(target));
+        // What another has written would be lost.
+        let check = |target: &Path| match basis.as_ref().is_none_or(|old| *old == state(target)) {
+            true => Ok(()),
+            false => Err(io::Error::other("it was written by another meanwhile, so it stays so")),
+        };
         let put = || {
             failed.map_or(Ok(()), Err)?;
-            match content.into_inner().map_err(io::IntoInnerError::into_error)? {
-                Content::Temporary(temporary) => replace(&place, temporary, check),
-                Content::Memory { bytes, .. } => write(place, &bytes, check),
+            match (content.into_inner().map_err(io::IntoInnerError::into_error)?, place) {
+                (Content::Temporary(file), Place::Beside(target)) => replace(&target, file, &check),
+                (Content::Memory { bytes, .. }, place) => write(place, &bytes, &check),
+                _ => Err(io::Error::other("a temporary file without a place")),
             }
         };
         put().map_err(|e| io_error(&path, e))
@@ -313,36 +307,30 @@ fn find_place(path: &Path) -> io::Result<(Place, Option<Temporary>)> {
 
 /// Standard output or error, if a file is one of them. A program's other output would be lost with
 /// a file that is replaced, or overwritten.
+#[cfg(unix)]
 fn standard(file: &Metadata) -> Option<Place> {
-    #[cfg(unix)]
-    {
-        use std::os::fd::AsFd;
-        let is = |standard: std::os::fd::BorrowedFd<'_>| {
-            let standard = File::from(standard.try_clone_to_owned().ok()?).metadata().ok()?;
-            (mapped::identity(&standard) == mapped::identity(file)).then_some(())
-        };
-        is(io::stdout().as_fd())
-            .map(|()| Place::Output)
-            .or_else(|| is(io::stderr().as_fd()).map(|()| Place::Error))
-    }
-    #[cfg(not(unix))]
-    {
-        let _ = file;
-        None
-    }
+    use std::os::fd::{AsFd, BorrowedFd};
+    let is = |standard: BorrowedFd<'_>| {
+        let standard = File::from(standard.try_clone_to_owned().ok()?).metadata().ok()?;
+        (mapped::identity(&standard) == mapped::identity(file)).then_some(())
+    };
+    let output = is(io::stdout().as_fd()).map(|()| Place::Output);
+    output.or_else(|| is(io::stderr().as_fd()).map(|()| Place::Error))
 }
 
+#[cfg(not(unix))]
+fn standard(_: &Metadata) -> Option<Place> {
+    None
+}
+
+#[cfg(unix)]
 fn is_pipe(file: &Metadata) -> bool {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::FileTypeExt;
-        file.file_type().is_fifo()
-    }
-    #[cfg(not(unix))]
-    {
-        let _ = file;
-        false
-    }
+    std::os::unix::fs::FileTypeExt::is_fifo(&file.file_type())
+}
+
+#[cfg(not(unix))]
+fn is_pipe(_: &Metadata) -> bool {
+    false
 }
 
 /// Whether a folder permits no new files, or not in this one's place. Files in it may still be
@@ -353,23 +341,15 @@ fn is_forbidden(error: &io::Error) -> bool {
 }
 
 fn check_unmapped(file: &Metadata) -> io::Result<()> {
-    match mapped::is_mapped(file) {
-        true => Err(io::Error::other(
-            "it is being read, and its folder permits no new file to replace it with",
-        )),
-        false => Ok(()),
-    }
+    let reason = "it is being read, and its folder permits no new file to replace it with";
+    if mapped::is_mapped(file) { Err(io::Error::other(reason)) } else { Ok(()) }
 }
 
+/// Finds nothing wrong with the file that is at a path, or says what.
+type Check<'a> = &'a dyn Fn(&Path) -> io::Result<()>;
+
 /// Gives the temporary file its place, if `check` finds nothing wrong with the file that is there.
-fn replace(
-    place: &Place,
-    mut temporary: Temporary,
-    check: impl Fn(&Path) -> io::Result<()>,
-) -> io::Result<()> {
-    let Place::Beside(target) = place else {
-        return Err(io::Error::other("a temporary file without a place"));
-    };
+fn replace(target: &Path, mut temporary: Temporary, check: Check<'_>) -> io::Result<()> {
     if let Ok(old) = fs::metadata(target) {
         let file = temporary.file()?;
         #[cfg(unix)]
@@ -387,7 +367,7 @@ fn replace(
             file.set_permissions(old.permissions())?;
         }
     }
-    match temporary.persist(target, &check) {
+    match temporary.persist(target, check) {
         // Such as another's file in /tmp, or a file that is a mount of its own.
         Err(error) if is_forbidden(&error) && target.is_file() => {
             let mut content = temporary.file()?.try_clone()?;
@@ -399,11 +379,7 @@ fn replace(
 }
 
 /// Writes complete content.
-fn write(
-    place: Place,
-    mut content: &[u8],
-    check: impl Fn(&Path) -> io::Result<()>,
-) -> io::Result<()> {
+fn write(place: Place, mut content: &[u8], check: Check<'_>) -> io::Result<()> {
     let all = |to: &mut dyn Write| {
         to.write_all(content)?;
         to.flush()
@@ -420,11 +396,7 @@ fn write(
 
 /// Overwrites a file. All of the content exists elsewhere, and signals wait. So only an end of the
 /// process that no handler sees, or a full disk, leaves a part of it.
-fn overwrite(
-    target: &Path,
-    content: &mut impl io::Read,
-    check: impl Fn(&Path) -> io::Result<()>,
-) -> io::Result<()> {
+fn overwrite(target: &Path, content: &mut impl io::Read, check: Check<'_>) -> io::Result<()> {
     let _open = temporary::stay()?;
     check(target)?;
     let mut file = OpenOptions::new().write(true).open(target)?;

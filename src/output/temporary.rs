@@ -80,11 +80,7 @@ impl Temporary {
 
     /// Gives the file its final name, if `check` finds nothing wrong with the file that has it. On
     /// an error, the file keeps its own. No other file of this process is renamed in between.
-    pub(super) fn persist(
-        &mut self,
-        target: &Path,
-        check: impl FnOnce(&Path) -> io::Result<()>,
-    ) -> io::Result<()> {
+    pub(super) fn persist(&mut self, target: &Path, check: super::Check<'_>) -> io::Result<()> {
         let mut names = open_names()?;
         check(target)?;
         let file = self.0.take().ok_or_else(gone)?;

@@ -159,7 +159,7 @@ fn signals_wait_until_a_file_is_overwritten() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x");
     fs::write(&path, "a longer text").unwrap();
-    super::overwrite(&path, &mut Watched(4), |_| Ok(())).unwrap();
+    super::overwrite(&path, &mut Watched(4), &|_| Ok(())).unwrap();
     assert_eq!(fs::read(&path).unwrap(), b"xxxxxx");
 }
 

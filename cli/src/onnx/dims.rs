@@ -2,16 +2,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use wgmax::io::onnx::{Dim, Model};
+use wgmax::io::onnx::{Dim, Model, ValueInfo};
 
-use super::expression::Expression;
+use super::expression;
 use super::options::{Binding, list};
 
 /// Names of dimensions and their values.
+#[derive(Default)]
 pub struct Dims {
     named: BTreeSet<String>,
-    /// Dimensions whose text is a formula over the names of the model's inputs.
-    formulas: BTreeMap<String, Expression>,
+    /// Dimensions whose text is a formula over the names of the model's inputs, and these.
+    formulas: BTreeMap<String, BTreeSet<String>>,
     values: BTreeMap<String, usize>,
 }
 
@@ -19,26 +20,21 @@ impl Dims {
     /// The dimensions of all values that a model declares.
     pub fn new(model: &Model) -> Self {
         let graph = &model.graph;
-        let names = |values: &[wgmax::io::onnx::ValueInfo]| -> BTreeSet<String> {
+        let names = |values: &[ValueInfo]| -> BTreeSet<String> {
             let dims = values.iter().flat_map(|value| value.shape.iter().flatten());
-            dims.filter_map(
-                |dim| if let Dim::Named(name) = dim { Some(name.clone()) } else { None },
-            )
-            .collect()
+            let name =
+                |dim: &Dim| if let Dim::Named(name) = dim { Some(name.clone()) } else { None };
+            dims.filter_map(name).collect()
         };
         let of_inputs = names(&graph.inputs);
-        let mut dims =
-            Self { named: BTreeSet::new(), formulas: BTreeMap::new(), values: BTreeMap::new() };
-        for text in
-            of_inputs.iter().cloned().chain(names(&graph.values)).chain(names(&graph.outputs))
-        {
+        let mut dims = Self::default();
+        let others = [names(&graph.values), names(&graph.outputs)].into_iter().flatten();
+        for text in of_inputs.iter().cloned().chain(others) {
             // `batch-size` is a name, unless `batch` and `size` are names too.
-            let formula = Expression::parse(&text).filter(|formula| {
-                !matches!(formula, Expression::Name(_))
-                    && formula.names().iter().all(|&name| of_inputs.contains(name))
-            });
-            match formula {
-                Some(formula) => drop(dims.formulas.insert(text, formula)),
+            let used = expression::names(&text)
+                .filter(|used| !used.contains(text.trim()) && used.is_subset(&of_inputs));
+            match used {
+                Some(used) => drop(dims.formulas.insert(text, used)),
                 None => drop(dims.named.insert(text)),
             }
         }
@@ -84,16 +80,16 @@ impl Dims {
             Dim::Unknown => return Ok(None),
             Dim::Named(name) => name,
         };
-        let Some(formula) = self.formulas.get(name) else {
+        let Some(used) = self.formulas.get(name) else {
             return Ok(self.values.get(name).copied());
         };
         if !self.missing(dim).is_empty() {
             return Ok(None);
         }
-        let value = |name: &str| self.values[name];
-        formula.evaluate(&value).map(Some).map_err(|what| {
+        let value = expression::evaluate(name, &mut |name| self.values[name]);
+        value.transpose().map_err(|what| {
             let names: Vec<String> =
-                formula.names().iter().map(|name| format!("{name} = {}", value(name))).collect();
+                used.iter().map(|name| format!("{name} = {}", self.values[name])).collect();
             format!("dimension {name:?} {what}, with {}", names.join(", "))
         })
     }
@@ -101,10 +97,8 @@ impl Dims {
     /// The names without a value that a dimension needs.
     pub fn missing(&self, dim: &Dim) -> Vec<String> {
         let Dim::Named(name) = dim else { return Vec::new() };
-        let names = match self.formulas.get(name) {
-            Some(formula) => formula.names(),
-            None => BTreeSet::from([name.as_str()]),
-        };
-        names.into_iter().filter(|&n| !self.values.contains_key(n)).map(str::to_string).collect()
+        let own = BTreeSet::from([name.clone()]);
+        let names = self.formulas.get(name).unwrap_or(&own);
+        names.iter().filter(|&name| !self.values.contains_key(name)).cloned().collect()
     }
 }

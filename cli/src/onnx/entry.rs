@@ -56,18 +56,6 @@ impl Ready {
     pub fn plan(&self, device: &Device) -> wgmax::Result<Plan> {
         device.plan(&self.operator, &self.inputs.iter().collect::<Vec<_>>())
     }
-
-    /// How many elements indices choose from, if a further input are indices.
-    pub fn elements(&self) -> Option<usize> {
-        match &self.operator {
-            Operator::MaxUnpool(op) => Some(op.get_indices_within().iter().product()),
-            _ => None,
-        }
-    }
-
-    pub fn has_output(&self, name: &str) -> bool {
-        self.outputs.iter().any(|(output, _)| output == name)
-    }
 }
 
 impl Entry<'_> {
@@ -84,22 +72,25 @@ impl Entry<'_> {
         matches!(self.state, State::Blocked(_))
     }
 
+    /// What was measured, if the node ran to its end.
+    pub fn trial(&self) -> Option<&Trial> {
+        let State::Ready(ready) = &self.state else { return None };
+        ready.trial.as_ref()?.as_ref().ok()
+    }
+
     /// Whether the node ran to its end.
     pub fn has_run(&self) -> bool {
-        matches!(&self.state, State::Ready(ready) if matches!(ready.trial, Some(Ok(_))))
+        self.trial().is_some()
     }
 
     /// Whether the node is not valid, failed, or has results that differ.
     pub fn is_bad(&self) -> bool {
-        match &self.state {
+        let failed = match &self.state {
             State::Blocked(_) => false,
             State::Refused(_) => true,
-            State::Ready(ready) => match &ready.trial {
-                Some(Ok(trial)) => trial.differing() > 0,
-                Some(Err(_)) => true,
-                None => false,
-            },
-        }
+            State::Ready(ready) => matches!(ready.trial, Some(Err(_))),
+        };
+        failed || self.trial().is_some_and(|trial| trial.differing() > 0)
     }
 }
 

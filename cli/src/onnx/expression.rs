@@ -2,99 +2,40 @@
 
 use std::collections::BTreeSet;
 
-/// A formula over the names of dimensions. Its numbers are fractions until its end.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Expression {
-    Number(i128),
-    Name(String),
-    Of(Function, Vec<Expression>),
-}
-
-/// What a formula may do.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Function {
-    Add,
-    Subtract,
-    Multiply,
-    Divide,
-    /// The quotient, rounded down.
-    FloorDivide,
-    /// What [`Function::FloorDivide`] leaves.
-    Modulo,
-    Negate,
-    Floor,
-    Ceil,
-    Min,
-    Max,
-}
-
 /// Parentheses, calls and signs within one another, at most.
 const MAX_DEPTH: usize = 64;
-/// Bytes of a formula, at most: each term nests what is before it.
+/// Bytes of a formula, at most.
 const MAX_LENGTH: usize = 1000;
 
-impl Expression {
-    /// The formula of a text; `None` if it is none.
-    pub fn parse(text: &str) -> Option<Self> {
-        if text.len() > MAX_LENGTH {
-            return None;
-        }
-        let mut parser = Parser { rest: text.trim(), depth: 0 };
-        parser.sum().filter(|_| parser.rest.is_empty())
-    }
+/// The names in a formula; `None` if the text is none.
+pub fn names(text: &str) -> Option<BTreeSet<String>> {
+    let mut names = BTreeSet::new();
+    let mut note = |name: &str| {
+        names.insert(name.to_string());
+        1
+    };
+    let _value = evaluate(text, &mut note)?;
+    Some(names)
+}
 
-    /// The names in it.
-    pub fn names(&self) -> BTreeSet<&str> {
-        match self {
-            Self::Number(_) => BTreeSet::new(),
-            Self::Name(name) => BTreeSet::from([name.as_str()]),
-            Self::Of(_, operands) => operands.iter().flat_map(Self::names).collect(),
-        }
+/// The value of a formula as a number of elements; `value` has the values of names. `None` if the
+/// text is none.
+///
+/// # Errors
+/// The value, if it is negative or a fraction; that there is none, for a division by zero and for
+/// numbers of more than 128 bits.
+pub fn evaluate(text: &str, value: &mut dyn FnMut(&str) -> usize) -> Option<Result<usize, String>> {
+    if text.len() > MAX_LENGTH {
+        return None;
     }
-
-    /// Its value as a number of elements; `value` has the values of names.
-    ///
-    /// # Errors
-    /// The value, if it is negative or a fraction; that there is none, for a division by zero and
-    /// for numbers of more than 128 bits.
-    pub fn evaluate(&self, value: &impl Fn(&str) -> usize) -> Result<usize, String> {
-        let found = self.fraction(value).ok_or("has no value")?;
-        match (found.over, usize::try_from(found.number)) {
-            (1, Ok(number)) => Ok(number),
-            (1, Err(_)) => Err(format!("is {}", found.number)),
-            (over, _) => Err(format!("is {}/{over}", found.number)),
-        }
-    }
-
-    fn fraction(&self, value: &impl Fn(&str) -> usize) -> Option<Fraction> {
-        let (function, operands) = match self {
-            Self::Number(number) => return Some(Fraction { number: *number, over: 1 }),
-            Self::Name(name) => {
-                return Some(Fraction { number: value(name).try_into().ok()?, over: 1 });
-            }
-            Self::Of(function, operands) => (function, operands),
-        };
-        let operands: Vec<Fraction> =
-            operands.iter().map(|operand| operand.fraction(value)).collect::<Option<_>>()?;
-        match (function, operands.as_slice()) {
-            (Function::Add, [a, b]) => a.plus(*b),
-            (Function::Subtract, [a, b]) => a.plus(b.negated()?),
-            (Function::Multiply, [a, b]) => a.times(*b),
-            (Function::Divide, [a, b]) => a.over(*b),
-            (Function::FloorDivide, [a, b]) => Some(a.over(*b)?.floor()),
-            (Function::Modulo, [a, b]) => a.plus(b.times(a.over(*b)?.floor())?.negated()?),
-            (Function::Negate, [a]) => a.negated(),
-            (Function::Floor, [a]) => Some(a.floor()),
-            (Function::Ceil, [a]) => a.negated()?.floor().negated(),
-            (Function::Min, [first, rest @ ..]) => {
-                rest.iter().try_fold(*first, |min, a| Some(if a.is_below(min)? { *a } else { min }))
-            }
-            (Function::Max, [first, rest @ ..]) => {
-                rest.iter().try_fold(*first, |max, &a| Some(if max.is_below(a)? { a } else { max }))
-            }
-            _ => None,
-        }
-    }
+    let mut parser = Parser { rest: text.trim(), depth: 0, value };
+    let found = parser.sum().filter(|_| parser.rest.is_empty())?;
+    let Some(found) = found else { return Some(Err("has no value".to_string())) };
+    Some(match (found.over, usize::try_from(found.number)) {
+        (1, Ok(number)) => Ok(number),
+        (1, Err(_)) => Err(format!("is {}", found.number)),
+        (over, _) => Err(format!("is {}/{over}", found.number)),
+    })
 }
 
 /// A fraction in its lowest terms; what it is over is positive.
@@ -136,15 +77,35 @@ impl Fraction {
         Self { number: self.number.div_euclid(self.over), over: 1 }
     }
 
+    fn ceil(self) -> Option<Self> {
+        self.negated()?.floor().negated()
+    }
+
+    /// The quotient, rounded down.
+    fn quotient(self, other: Self) -> Option<Self> {
+        Some(self.over(other)?.floor())
+    }
+
+    /// What [`Fraction::quotient`] leaves.
+    fn modulo(self, other: Self) -> Option<Self> {
+        self.plus(other.times(self.quotient(other)?)?.negated()?)
+    }
+
     fn is_below(self, other: Self) -> Option<bool> {
         Some(self.plus(other.negated()?)?.number < 0)
     }
 }
 
-/// Reads a formula from its beginning; every function is `None` if there is none.
+/// What a part of a formula is, if its numbers have a value.
+type Value = Option<Fraction>;
+
+/// Evaluates a formula from its beginning; every function is `None` if there is none. Numbers are
+/// fractions until its end.
 struct Parser<'a> {
     rest: &'a str,
     depth: usize,
+    /// The values of names.
+    value: &'a mut dyn FnMut(&str) -> usize,
 }
 
 impl<'a> Parser<'a> {
@@ -167,34 +128,35 @@ impl<'a> Parser<'a> {
         word
     }
 
-    fn sum(&mut self) -> Option<Expression> {
+    fn sum(&mut self) -> Option<Value> {
         let mut found = self.product()?;
         loop {
-            let function = match () {
-                () if self.takes("+") => Function::Add,
-                () if self.takes("-") => Function::Subtract,
-                () => return Some(found),
-            };
-            found = Expression::Of(function, vec![found, self.product()?]);
+            let is_sum = self.takes("+");
+            if !is_sum && !self.takes("-") {
+                return Some(found);
+            }
+            let term = self.product()?;
+            let term = if is_sum { term } else { term.and_then(Fraction::negated) };
+            found = both(found, term, Fraction::plus);
         }
     }
 
-    fn product(&mut self) -> Option<Expression> {
+    fn product(&mut self) -> Option<Value> {
         let mut found = self.operand()?;
         loop {
-            let function = match () {
+            let operator = match () {
                 () if self.rest.starts_with("**") => return None,
-                () if self.takes("*") => Function::Multiply,
-                () if self.takes("//") => Function::FloorDivide,
-                () if self.takes("/") => Function::Divide,
-                () if self.takes("%") => Function::Modulo,
+                () if self.takes("*") => Fraction::times,
+                () if self.takes("//") => Fraction::quotient,
+                () if self.takes("/") => Fraction::over,
+                () if self.takes("%") => Fraction::modulo,
                 () => return Some(found),
             };
-            found = Expression::Of(function, vec![found, self.operand()?]);
+            found = both(found, self.operand()?, operator);
         }
     }
 
-    fn operand(&mut self) -> Option<Expression> {
+    fn operand(&mut self) -> Option<Value> {
         self.depth += 1;
         if self.depth > MAX_DEPTH {
             return None;
@@ -204,39 +166,51 @@ impl<'a> Parser<'a> {
         found
     }
 
-    fn single(&mut self) -> Option<Expression> {
+    fn single(&mut self) -> Option<Value> {
         if self.takes("-") {
-            return Some(Expression::Of(Function::Negate, vec![self.operand()?]));
+            return Some(self.operand()?.and_then(Fraction::negated));
         }
         if self.takes("(") {
             return self.sum().filter(|_| self.takes(")"));
         }
         if self.rest.starts_with(|c: char| c.is_ascii_digit()) {
-            return self.word(|c| c.is_ascii_digit()).parse().ok().map(Expression::Number);
+            let number = self.word(|c| c.is_ascii_digit()).parse().ok()?;
+            return Some(Some(Fraction { number, over: 1 }));
         }
         let name = self.word(|c| c.is_alphanumeric() || matches!(c, '_' | '.' | ':'));
         if name.is_empty() {
             return None;
         }
         if !self.takes("(") {
-            return Some(Expression::Name(name.to_string()));
+            let number = (self.value)(name).try_into().ok();
+            return Some(number.map(|number| Fraction { number, over: 1 }));
         }
-        let (function, operands) = match name.to_ascii_lowercase().as_str() {
-            "floor" => (Function::Floor, 1..=1),
-            "ceil" | "ceiling" => (Function::Ceil, 1..=1),
-            "floordiv" => (Function::FloorDivide, 2..=2),
-            "mod" => (Function::Modulo, 2..=2),
-            "min" => (Function::Min, 1..=usize::MAX),
-            "max" => (Function::Max, 1..=usize::MAX),
-            _ => return None,
-        };
-        let mut found = vec![self.sum()?];
+        let mut operands = vec![self.sum()?];
         while self.takes(",") {
-            found.push(self.sum()?);
+            operands.push(self.sum()?);
         }
-        (self.takes(")") && operands.contains(&found.len()))
-            .then_some(Expression::Of(function, found))
+        if !self.takes(")") {
+            return None;
+        }
+        let all = |operator: Operator| {
+            operands.iter().copied().reduce(|a, b| both(a, b, operator)).unwrap_or_default()
+        };
+        Some(match (name.to_ascii_lowercase().as_str(), operands.as_slice()) {
+            ("floor", [a]) => a.map(Fraction::floor),
+            ("ceil" | "ceiling", [a]) => a.and_then(Fraction::ceil),
+            ("floordiv", [_, _]) => all(Fraction::quotient),
+            ("mod", [_, _]) => all(Fraction::modulo),
+            ("min", _) => all(|a, b| Some(if b.is_below(a)? { b } else { a })),
+            ("max", _) => all(|a, b| Some(if a.is_below(b)? { b } else { a })),
+            _ => return None,
+        })
     }
+}
+
+type Operator = fn(Fraction, Fraction) -> Value;
+
+fn both(a: Value, b: Value, operator: Operator) -> Value {
+    operator(a?, b?)
 }
 
 #[cfg(test)]
@@ -244,12 +218,12 @@ mod tests {
     use super::*;
 
     fn value(text: &str) -> Result<usize, String> {
-        let value = |name: &str| match name {
+        let mut value = |name: &str| match name {
             "height" => 321,
             "p2o.Dim.0" => 7,
             _ => panic!("{name}"),
         };
-        Expression::parse(text).unwrap_or_else(|| panic!("{text}")).evaluate(&value)
+        evaluate(text, &mut value).unwrap_or_else(|| panic!("{text}"))
     }
 
     #[test]
@@ -300,13 +274,13 @@ mod tests {
             &deep,
             &long,
         ] {
-            assert_eq!(Expression::parse(text), None, "{text:.20}");
+            assert_eq!(names(text), None, "{text:.20}");
         }
     }
 
     #[test]
     fn names_are_found_once() {
-        let parsed = Expression::parse("floor(h/2) + w*h").unwrap();
-        assert_eq!(parsed.names(), BTreeSet::from(["h", "w"]));
+        let found = names("floor(h/2) + w*h").unwrap();
+        assert_eq!(found, BTreeSet::from(["h", "w"].map(str::to_string)));
     }
 }

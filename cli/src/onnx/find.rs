@@ -17,43 +17,32 @@ pub struct Found<'a> {
 /// All such nodes: those of the main graph, in its order, then the others.
 pub fn nodes(model: &Model) -> Vec<Found<'_>> {
     let mut found = Vec::new();
-    let graph = &model.graph;
-    for node in graph.nodes.iter().filter(|node| is_implemented(node)) {
-        found.push(Found { node, opset: model.opset, place: None });
-    }
-    in_subgraphs(&graph.nodes, model.opset, "", &mut found);
+    inside(&model.graph.nodes, model.opset, None, &mut found);
     for function in &model.functions {
         let name = match function.domain.as_str() {
             "" => function.name.clone(),
             domain => format!("{domain}.{}", function.name),
         };
-        let place = format!("function {name}");
-        inside(&function.nodes, function.opset, &place, &mut found);
+        inside(&function.nodes, function.opset, Some(format!("function {name}")), &mut found);
     }
     found
 }
 
-/// The nodes of a subgraph or function, and of its subgraphs.
-fn inside<'a>(nodes: &'a [GraphNode], opset: Option<u32>, place: &str, found: &mut Vec<Found<'a>>) {
-    for node in nodes.iter().filter(|node| is_implemented(node)) {
-        found.push(Found { node, opset, place: Some(place.to_string()) });
-    }
-    in_subgraphs(nodes, opset, place, found);
-}
-
-/// The nodes in the subgraphs of nodes. The decoder limits how deep they are nested.
-fn in_subgraphs<'a>(
+/// The nodes of a graph or function, then those of the subgraphs of its nodes. The decoder limits
+/// how deep they are nested.
+fn inside<'a>(
     nodes: &'a [GraphNode],
     opset: Option<u32>,
-    place: &str,
+    place: Option<String>,
     found: &mut Vec<Found<'a>>,
 ) {
+    let implemented = nodes.iter().filter(|node| is_implemented(node));
+    found.extend(implemented.map(|node| Found { node, opset, place: place.clone() }));
+    let before = place.map(|place| format!("{place}, ")).unwrap_or_default();
     for node in nodes {
         for (attribute, Graph { nodes, .. }) in &node.subgraphs {
-            let separator = if place.is_empty() { "" } else { ", " };
-            let name = label(node);
-            let place = format!("{place}{separator}{attribute} of {name}");
-            inside(nodes, opset, &place, found);
+            let place = format!("{before}{attribute} of {}", label(node));
+            inside(nodes, opset, Some(place), found);
         }
     }
 }
@@ -64,8 +53,7 @@ fn is_implemented(node: &GraphNode) -> bool {
 
 /// Whether every node of the graph can run here.
 pub fn is_whole(model: &Model) -> bool {
-    let constant =
-        |node: &GraphNode| matches!(node.constant(), Ok(Some(_))) && node.operator == "Constant";
+    let constant = |node: &GraphNode| matches!(node.constant(), Ok(Some(_)));
     model.graph.nodes.iter().all(|node| is_implemented(node) || constant(node))
         && model.graph.nodes.iter().any(is_implemented)
 }

@@ -109,7 +109,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome
     let mut entries = prepare::all(&model, found, &mut values);
     for File { name, .. } in &arguments.outputs {
         let made = entries.iter().any(|entry| match &entry.state {
-            State::Ready(ready) => ready.has_output(name),
+            State::Ready(ready) => ready.outputs.iter().any(|(output, _)| output == name),
             _ => false,
         });
         anyhow::ensure!(made, "--output {name}: {}", why_no_output(&entries, name));
@@ -122,14 +122,15 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome
     };
     if let Some(device) = &device {
         let devices = trial::Devices::new(device, arguments.runs);
-        let mut keep = values::Keep::new(&entries, &arguments.outputs);
-        for entry in &mut entries {
+        let mut later = entries.as_mut_slice();
+        while let Some((entry, rest)) = later.split_first_mut() {
             trial::run(entry, &devices, &mut values, arguments.seed);
-            keep.after(entry, &mut values);
+            values.keep(rest, &arguments.outputs);
+            later = rest;
         }
     }
     let files: Vec<_> = (arguments.outputs.iter())
-        .map(|File { name, spec }| match values.result(name) {
+        .map(|File { name, spec }| match values.results.get(name) {
             Some(tensor) => Ok((spec.as_str(), tensor)),
             None => anyhow::bail!("--output {name}: its node did not run"),
         })

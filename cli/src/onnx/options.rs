@@ -78,14 +78,7 @@ fn number(text: &str) -> Result<usize, String> {
 
 /// A list of names for messages.
 pub fn list(names: &[&str]) -> String {
-    const MAX: usize = 8;
-    let mut shown: Vec<String> = names.iter().take(MAX).map(|n| format!("{n:?}")).collect();
-    match names.len() {
-        0 => shown.push("none".to_string()),
-        n if n > MAX => shown.push(format!("and {} more", n - MAX)),
-        _ => {}
-    }
-    shown.join(", ")
+    wgmax::io::list_names(names, 8, "none")
 }
 
 #[cfg(test)]

@@ -19,18 +19,10 @@ pub fn all<'a>(model: &Model, found: Vec<Found<'a>>, values: &mut Values<'_>) ->
             let before = others.by_ref().take_while(|&other| !std::ptr::eq(other, node));
             before.for_each(|other| infer(other, model.opset, values));
         }
-        let mut entry = Entry {
-            node,
-            opset,
-            place,
-            attributes: Vec::new(),
-            remarks: Vec::new(),
-            state: State::Blocked(String::new()),
-        };
         // The attributes are shown even if the node cannot run.
-        if let Ok(attributes) = node.attributes() {
-            entry.attributes = attributes.into_iter().collect();
-        }
+        let attributes = node.attributes().unwrap_or_default().into_iter().collect();
+        let state = State::Blocked(String::new());
+        let mut entry = Entry { node, opset, place, attributes, remarks: Vec::new(), state };
         entry.state = match &entry.place {
             Some(place) => State::Blocked(format!("it is in {place}, which is not run")),
             None => match ready(model, &mut entry, values) {
@@ -40,8 +32,8 @@ pub fn all<'a>(model: &Model, found: Vec<Found<'a>>, values: &mut Values<'_>) ->
                         State::Refused(reason) => format!("{}: {reason}", label(node)),
                         state => state.reason(),
                     };
-                    let outputs = node.outputs.iter();
-                    outputs.for_each(|name| values.set_unknown(name, reason.clone()));
+                    let outputs = node.outputs.iter().cloned();
+                    values.unknown.extend(outputs.map(|name| (name, reason.clone())));
                     state
                 }
             },
@@ -52,7 +44,6 @@ pub fn all<'a>(model: &Model, found: Vec<Found<'a>>, values: &mut Values<'_>) ->
 }
 
 fn ready(model: &Model, entry: &mut Entry<'_>, values: &mut Values<'_>) -> Result<Ready, State> {
-    let refused = |error: wgmax::Error| State::Refused(error.to_string());
     let opset = entry.opset.ok_or_else(|| {
         State::Refused(format!("{}: no opset of ONNX's own domain is imported", model.name))
     })?;
@@ -62,29 +53,24 @@ fn ready(model: &Model, entry: &mut Entry<'_>, values: &mut Values<'_>) -> Resul
     let mut descs = Vec::new();
     let mut parameters = Vec::new();
     for (at, name) in entry.node.inputs.iter().enumerate() {
-        match name.is_empty() {
-            true if at < tensors => descs.push(None),
-            true => parameters.push(None),
-            false if at < tensors => descs.push(Some(values.desc(name)?)),
-            false => {
-                let tensor = parameter(name, values)?;
-                if let Ok(numbers) = tensor.as_slice::<i64>() {
-                    let name = if tensors == 2 { "output_shape" } else { "axes" };
-                    entry.attributes.push((name.to_string(), Attribute::Ints(numbers.to_vec())));
-                }
-                parameters.push(Some(tensor));
-            }
+        let is_given = !name.is_empty();
+        if at < tensors {
+            descs.push(is_given.then(|| values.desc(name)).transpose()?);
+            continue;
         }
+        let tensor = is_given.then(|| parameter(name, values)).transpose()?;
+        if let Some(Ok(numbers)) = tensor.as_ref().map(Tensor::as_slice::<i64>) {
+            let name = if tensors == 2 { "output_shape" } else { "axes" };
+            entry.attributes.push((name.to_string(), Attribute::Ints(numbers.to_vec())));
+        }
+        parameters.push(tensor);
     }
-    let descs = descs.iter().map(|desc| desc.as_ref().map(Input::Desc));
-    let known: Vec<_> =
-        descs.chain(parameters.iter().map(|tensor| tensor.as_ref().map(Input::Tensor))).collect();
+    let tensors = descs.iter().map(|desc| desc.as_ref().map(Input::Desc));
+    let parameters = parameters.iter().map(|tensor| tensor.as_ref().map(Input::Tensor));
+    let known: Vec<_> = tensors.chain(parameters).collect();
     let operator = node.operator_for(&known, None).map_err(refused)?;
-    let inputs: Vec<TensorDesc> = known[..operator.input_count()]
-        .iter()
-        .flatten()
-        .map(|input| input.desc().clone())
-        .collect();
+    let inputs = known[..operator.input_count()].iter().flatten();
+    let inputs: Vec<TensorDesc> = inputs.map(|input| input.desc().clone()).collect();
     let descs = operator.infer(&inputs.iter().collect::<Vec<_>>()).map_err(refused)?;
     let mut outputs = Vec::with_capacity(descs.len());
     for (at, desc) in descs.into_iter().enumerate() {
@@ -97,9 +83,12 @@ fn ready(model: &Model, entry: &mut Entry<'_>, values: &mut Values<'_>) -> Resul
     Ok(Ready { operator, inputs, outputs, trial: None })
 }
 
+fn refused(error: wgmax::Error) -> State {
+    State::Refused(error.to_string())
+}
+
 /// The elements of an input that holds parameters.
 fn parameter(name: &str, values: &Values<'_>) -> Result<Tensor, State> {
-    let refused = |error: wgmax::Error| State::Refused(error.to_string());
     let constant = match values.tensor(name) {
         Some(tensor) => Some(tensor.clone()),
         None => values.constant(name).map_err(refused)?,

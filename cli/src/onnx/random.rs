@@ -6,22 +6,21 @@ use wgmax_verify::Random;
 /// A tensor of finite elements of any magnitude, subnormals included.
 ///
 /// # Errors
-/// If there is no memory for the tensor and a copy of it.
+/// If there is no memory for the tensor.
 pub fn tensor(desc: &TensorDesc, seed: u64, name: &str) -> anyhow::Result<Tensor> {
-    let (length, size) = (desc.byte_len(), desc.element_type().size());
-    let mut bytes: Vec<u8> = Vec::new();
-    // A hostile model may need more memory than there is. `Tensor::from_bytes` copies the bytes.
-    let fits = length.checked_mul(2).is_some_and(|twice| bytes.try_reserve_exact(twice).is_ok());
-    anyhow::ensure!(fits, "there is no memory for {desc}");
-    bytes.shrink_to(length);
+    let size = desc.element_type().size();
     // FNV-1a, because names often differ in their last letters only.
     let hash = |state: u64, byte: &u8| (state ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3);
     let mut random = Random(name.as_bytes().iter().fold(0xcbf2_9ce4_8422_2325 ^ seed, hash));
-    while bytes.len() < length {
-        let element = finite(desc.element_type(), random.next());
-        bytes.extend_from_slice(&element.to_le_bytes()[..size]);
-    }
-    Ok(Tensor::from_bytes(desc.element_type(), desc.shape(), &bytes)?)
+    let fill = |bytes: &mut [u8]| {
+        for element in bytes.chunks_exact_mut(size) {
+            let bits = finite(desc.element_type(), random.next()).to_le_bytes();
+            element.copy_from_slice(&bits[..size]);
+        }
+    };
+    // A hostile model may need more memory than there is.
+    let made = wgmax::internals::filled(desc.clone(), fill);
+    made.map_err(|_| anyhow::anyhow!("there is no memory for {desc}"))
 }
 
 /// Indices below a number, made of random ones.

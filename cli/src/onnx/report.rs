@@ -9,7 +9,7 @@ use wgmax::Device;
 use wgmax::dialect::Attribute;
 use wgmax::io::onnx::Model;
 
-use super::entry::{Entry, Origin, State};
+use super::entry::{Entry, Origin, State, Trial};
 use super::find;
 use crate::difference;
 use crate::output::{Output, put, tensor_json};
@@ -57,12 +57,7 @@ impl Report<'_> {
 
     /// Only listed, nodes have no times; on the CPU alone, there is nothing to compare with.
     fn table(&self) -> Table {
-        let ran = |entry: &Entry<'_>| match &entry.state {
-            State::Ready(ready) => {
-                matches!(&ready.trial, Some(Ok(trial)) if trial.device.is_some())
-            }
-            _ => false,
-        };
+        let ran = |entry: &Entry<'_>| entry.trial().is_some_and(|trial| trial.device.is_some());
         let header: &[&str] = match self.device {
             Some(device) if device.is_cpu() => &["node", "input\noutput", "CPU ms"],
             None if !self.entries.iter().any(ran) => &["node", "input\noutput", "can run?"],
@@ -89,39 +84,33 @@ impl Report<'_> {
 
     /// The tensors of a node, its times, and how it went.
     fn cells(&self, entry: &Entry<'_>) -> (Vec<String>, String, Cell) {
-        let is_list = self.device.is_none();
-        let unknown = || vec!["?".to_string(); 2];
-        let ready = match &entry.state {
-            State::Ready(ready) => ready,
-            State::Refused(_) => {
-                return (unknown(), String::new(), Cell::verdict("REFUSED", false));
+        let (status, _) = status(entry);
+        let (mut tensors, listed) = match &entry.state {
+            State::Ready(ready) => {
+                let outputs = ready.outputs.iter().map(|(_, desc)| desc);
+                let descs = [&ready.inputs[0]].into_iter().chain(outputs);
+                (descs.map(ToString::to_string).collect(), "yes")
             }
-            State::Blocked(_) => {
-                let text = if is_list { "no" } else { "not run" };
-                return (unknown(), String::new(), text.into());
-            }
+            _ => (vec!["?".to_string(); 2], "no"),
         };
-        let mut tensors = vec![ready.inputs[0].to_string()];
-        tensors.extend(ready.outputs.iter().map(|(_, desc)| desc.to_string()));
-        let trial = match &ready.trial {
-            None => {
-                return (tensors, String::new(), if is_list { "yes" } else { "not run" }.into());
-            }
-            Some(Err(_)) => return (tensors, String::new(), Cell::verdict("FAILED", false)),
-            Some(Ok(trial)) => trial,
+        let differing = entry.trial().map_or(0, Trial::differing);
+        let verdict = match status {
+            "refused" | "failed" => Cell::verdict(status.to_uppercase(), false),
+            "equal" => Cell::verdict("yes", true),
+            "different" => Cell::verdict(format!("NO: {differing} differ"), false),
+            "reference" => "".into(),
+            _ if self.device.is_none() => listed.into(),
+            _ => status.into(),
         };
+        let Some(trial) = entry.trial() else { return (tensors, String::new(), verdict) };
         match trial.origin {
             Origin::Tensor => {}
             Origin::Model => tensors.push("the model's input".to_string()),
             Origin::Random => tensors.push("random input".to_string()),
         }
-        let cpu = milliseconds(trial.cpu);
-        let Some(device) = trial.device else { return (tensors, cpu, "".into()) };
-        let verdict = match trial.differing() {
-            0 => Cell::verdict("yes", true),
-            n => Cell::verdict(format!("NO: {n} differ"), false),
-        };
-        (tensors, format!("{}\n{cpu}", milliseconds(device)), verdict)
+        let times: Vec<String> =
+            trial.device.into_iter().chain([trial.cpu]).map(milliseconds).collect();
+        (tensors, times.join("\n"), verdict)
     }
 
     /// Why nodes did not run, and which elements differ.
@@ -141,22 +130,13 @@ impl Report<'_> {
         }
         for entry in self.entries {
             let label = find::label(entry.node);
-            match &entry.state {
-                State::Blocked(_) => {}
-                State::Refused(reason) => put(output, format_args!("refused: {label}: {reason}"))?,
-                State::Ready(ready) => match &ready.trial {
-                    Some(Err(error)) => put(output, format_args!("failed: {label}: {error}"))?,
-                    Some(Ok(trial)) => {
-                        for report in trial.comparisons.iter().filter(|r| !r.is_equal()) {
-                            let text = difference::text(report, 0);
-                            put(
-                                output,
-                                format_args!("{label}: a is the device, b the CPU: {text}"),
-                            )?;
-                        }
-                    }
-                    None => {}
-                },
+            if let (status @ ("refused" | "failed"), Some(reason)) = status(entry) {
+                put(output, format_args!("{status}: {label}: {reason}"))?;
+            }
+            let comparisons = entry.trial().map_or(&[][..], |trial| &trial.comparisons);
+            for report in comparisons.iter().filter(|report| !report.is_equal()) {
+                let text = difference::text(report, 0);
+                put(output, format_args!("{label}: a is the device, b the CPU: {text}"))?;
             }
             for remark in &entry.remarks {
                 put(output, format_args!("{label}: {remark}"))?;
@@ -193,38 +173,39 @@ fn node(entry: &Entry<'_>) -> Value {
         "outputs": entry.node.outputs,
         "remarks": entry.remarks,
     });
-    let reason = |status: &str, reason: &str| (status.to_string(), json!(reason));
-    let (status, reason) = match &entry.state {
-        State::Blocked(text) => reason("not run", text),
-        State::Refused(text) => reason("refused", text),
-        State::Ready(ready) => {
-            object["input"] = tensor_json(&ready.inputs[0]);
-            object["results"] = ready.outputs.iter().map(|(_, desc)| tensor_json(desc)).collect();
-            match &ready.trial {
-                None => reason("not run", "only listed"),
-                Some(Err(text)) => reason("failed", text),
-                Some(Ok(trial)) => {
-                    object["input_from"] = json!(match trial.origin {
-                        Origin::Tensor => "tensor",
-                        Origin::Model => "model",
-                        Origin::Random => "random",
-                    });
-                    object["cpu_ms"] = json!(trial.cpu.as_secs_f64() * 1e3);
-                    object["device_ms"] = json!(trial.device.map(|t| t.as_secs_f64() * 1e3));
-                    object["differing"] = json!(trial.differing());
-                    let status = match (trial.device, trial.differing()) {
-                        (None, _) => "reference",
-                        (_, 0) => "equal",
-                        _ => "different",
-                    };
-                    (status.to_string(), Value::Null)
-                }
-            }
-        }
-    };
+    if let State::Ready(ready) = &entry.state {
+        object["input"] = tensor_json(&ready.inputs[0]);
+        object["results"] = ready.outputs.iter().map(|(_, desc)| tensor_json(desc)).collect();
+    }
+    if let Some(trial) = entry.trial() {
+        object["input_from"] = json!(match trial.origin {
+            Origin::Tensor => "tensor",
+            Origin::Model => "model",
+            Origin::Random => "random",
+        });
+        object["cpu_ms"] = json!(trial.cpu.as_secs_f64() * 1e3);
+        object["device_ms"] = json!(trial.device.map(|t| t.as_secs_f64() * 1e3));
+        object["differing"] = json!(trial.differing());
+    }
+    let (status, reason) = status(entry);
     object["status"] = json!(status);
-    object["reason"] = reason;
+    object["reason"] = json!(reason);
     object
+}
+
+/// How it went with a node, and why it did not run to its end.
+fn status<'a>(entry: &'a Entry<'_>) -> (&'static str, Option<&'a str>) {
+    match &entry.state {
+        State::Blocked(reason) => ("not run", Some(reason)),
+        State::Refused(reason) => ("refused", Some(reason)),
+        State::Ready(ready) => match &ready.trial {
+            None => ("not run", Some("only listed")),
+            Some(Err(error)) => ("failed", Some(error)),
+            Some(Ok(trial)) if trial.device.is_none() => ("reference", None),
+            Some(Ok(trial)) if trial.differing() == 0 => ("equal", None),
+            Some(Ok(_)) => ("different", None),
+        },
+    }
 }
 
 fn typed(attribute: &Attribute) -> Value {
@@ -258,7 +239,6 @@ mod tests {
     use wgmax::Tensor;
     use wgmax::io::onnx::parse_model;
 
-    use super::super::entry::Trial;
     use super::super::prepare;
     use super::super::proto::{self, ints, node, opset, shaped, value};
     use super::super::values::Values;

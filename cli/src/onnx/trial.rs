@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use wgmax::operator::Operator;
 use wgmax::{Device, Tensor};
 
 use super::entry::{Entry, Origin, Ready, State, Trial};
@@ -32,7 +33,7 @@ pub fn run(entry: &mut Entry<'_>, devices: &Devices<'_>, values: &mut Values<'_>
         attempt(ready, &entry.node.inputs, devices, values, seed).map(|(trial, results)| {
             for ((name, _), result) in ready.outputs.iter().zip(results) {
                 if !name.is_empty() {
-                    values.set_result(name, result);
+                    values.results.insert(name.clone(), result);
                 }
             }
             trial
@@ -62,10 +63,12 @@ fn attempt(
             (None, Some(tensor)) => (Origin::Model, tensor),
             (None, None) => {
                 let tensor = random::tensor(desc, seed, name)?;
-                let elements = ready.elements().filter(|_| !inputs.is_empty());
-                let tensor = match elements {
-                    Some(elements) => random::below(&tensor, elements)?,
-                    None => tensor,
+                let tensor = match &ready.operator {
+                    // Its second input are indices.
+                    Operator::MaxUnpool(op) if !inputs.is_empty() => {
+                        random::below(&tensor, op.get_indices_within().iter().product())?
+                    }
+                    _ => tensor,
                 };
                 (Origin::Random, tensor)
             }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use wgmax::io::onnx::{Dim, GraphNode, Model, ValueInfo};
-use wgmax::{ElementType, Tensor, TensorDesc};
+use wgmax::{Element, ElementType, Tensor, TensorDesc};
 
 use super::dims::Dims;
 use super::entry::{Entry, State};
@@ -14,20 +14,15 @@ pub const MAX_ELEMENTS: usize = 64;
 
 /// The elements of a small tensor of numbers.
 fn elements_of(tensor: &Tensor) -> Option<Vec<f64>> {
-    if tensor.desc().len() > MAX_ELEMENTS {
-        return None;
+    fn all<T: Element>(tensor: &Tensor, number: impl Fn(T) -> f64) -> Option<Vec<f64>> {
+        Some(tensor.as_slice::<T>().ok()?.iter().map(|&x| number(x)).collect())
     }
     match tensor.element_type() {
-        ElementType::I64 => {
-            Some(tensor.as_slice::<i64>().ok()?.iter().map(|&x| x as f64).collect())
-        }
-        ElementType::I32 => {
-            Some(tensor.as_slice::<i32>().ok()?.iter().map(|&x| x.into()).collect())
-        }
-        ElementType::F32 => {
-            Some(tensor.as_slice::<f32>().ok()?.iter().map(|&x| x.into()).collect())
-        }
-        ElementType::F64 => Some(tensor.as_slice::<f64>().ok()?.to_vec()),
+        _ if tensor.desc().len() > MAX_ELEMENTS => None,
+        ElementType::I64 => all(tensor, |x: i64| x as f64),
+        ElementType::I32 => all(tensor, |x: i32| x.into()),
+        ElementType::F32 => all(tensor, |x: f32| x.into()),
+        ElementType::F64 => all(tensor, |x: f64| x),
         _ => None,
     }
 }
@@ -39,13 +34,13 @@ pub struct Values<'a> {
     declared: BTreeMap<String, Declared>,
     dims: Dims,
     /// Of values whose shape could not be inferred: what to give.
-    unknown: BTreeMap<String, String>,
+    pub unknown: BTreeMap<String, String>,
     /// Elements of small tensors that were inferred.
-    elements: BTreeMap<String, Vec<f64>>,
+    pub elements: BTreeMap<String, Vec<f64>>,
     /// From files.
     inputs: BTreeMap<String, Tensor>,
-    /// From nodes that have run.
-    results: BTreeMap<String, Tensor>,
+    /// From nodes that have run, as far as they are kept.
+    pub results: BTreeMap<String, Tensor>,
     /// The graph's `Constant` nodes by their output.
     constants: BTreeMap<&'a str, &'a GraphNode>,
 }
@@ -72,10 +67,8 @@ impl<'a> Values<'a> {
         }
         for (name, constant) in &graph.initializers {
             // An invalid constant is an error only if a node needs it.
-            match constant.desc() {
-                Ok(desc) => declared.insert(name.clone(), Declared::new(&desc)),
-                Err(_) => declared.insert(name.clone(), Declared::default()),
-            };
+            let of = constant.desc().map_or_else(|_| Declared::default(), |d| Declared::new(&d));
+            declared.insert(name.clone(), of);
         }
         let constants = (graph.nodes.iter())
             .filter(|node| node.operator == "Constant" && node.domain.is_empty())
@@ -151,9 +144,9 @@ impl<'a> Values<'a> {
         let none = Declared::default();
         let declared = self.declared.get(name).unwrap_or(&none);
         let Some(shape) = &declared.shape else {
-            let option = quote(&format!("{name}=N,.."));
+            let option = shape_option(name);
             return Err(format!(
-                "the model does not declare the shape of {name:?}; give --shape {option} (or --input)"
+                "the model does not declare the shape of {name:?}; give {option} (or --input)"
             ));
         };
         let known = shape.iter().map(|dim| self.dims.value(dim));
@@ -201,21 +194,16 @@ impl<'a> Values<'a> {
         remark
     }
 
-    /// Sets what to give for a value whose shape could not be inferred.
-    pub fn set_unknown(&mut self, name: &str, reason: String) {
-        self.unknown.insert(name.to_string(), reason);
-    }
-
-    /// The same for what an operator makes whose shapes are not inferred, unless the model says
-    /// something about the shape.
+    /// Sets what to give for what an operator makes whose shapes are not inferred, unless the model
+    /// says something about the shape.
     pub fn set_unknown_made_by(&mut self, name: &str, operator: &str) {
         if self.declared.get(name).is_none_or(|declared| declared.shape.is_none()) {
-            let option = quote(&format!("{name}=N,.."));
             let reason = format!(
                 "the shape of {name:?}, which {operator} makes, is not inferred; \
-                 give --shape {option} (or --input)"
+                 give {} (or --input)",
+                shape_option(name)
             );
-            self.set_unknown(name, reason);
+            self.unknown.insert(name.to_string(), reason);
         }
     }
 
@@ -226,19 +214,9 @@ impl<'a> Values<'a> {
         found.or_else(|| elements_of(&tensor()?))
     }
 
-    /// Keeps elements that were inferred.
-    pub fn set_elements(&mut self, name: &str, elements: Vec<f64>) {
-        self.elements.insert(name.to_string(), elements);
-    }
-
     /// The tensor of a file, or else the result of a node.
     pub fn tensor(&self, name: &str) -> Option<&Tensor> {
         self.inputs.get(name).or_else(|| self.results.get(name))
-    }
-
-    /// The result of a node.
-    pub fn result(&self, name: &str) -> Option<&Tensor> {
-        self.results.get(name)
     }
 
     /// A constant of the model.
@@ -255,9 +233,12 @@ impl<'a> Values<'a> {
         }
     }
 
-    /// Keeps the result of a node.
-    pub fn set_result(&mut self, name: &str, tensor: Tensor) {
-        self.results.insert(name.to_string(), tensor);
+    /// Drops the tensors that none of these nodes takes, but for results that go to files.
+    pub fn keep(&mut self, later: &[Entry<'_>], outputs: &[File]) {
+        let needed: BTreeSet<&String> = later.iter().flat_map(Entry::tensors).collect();
+        self.inputs.retain(|name, _| needed.contains(name));
+        let is_written = |name: &String| outputs.iter().any(|file| file.name == *name);
+        self.results.retain(|name, _| needed.contains(name) || is_written(name));
     }
 }
 
@@ -292,42 +273,16 @@ fn fits(declared: &[Dim], shape: &[usize]) -> bool {
     declared.len() == shape.len() && declared.iter().zip(shape).all(fits)
 }
 
+/// The option that gives the shape of a value.
+pub fn shape_option(name: &str) -> String {
+    format!("--shape {}", quote(&format!("{name}=N,..")))
+}
+
 /// Quotes an argument for a shell, if it needs quotes.
-pub fn quote(argument: &str) -> String {
+fn quote(argument: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "_-./:=,+@%".contains(c);
     match argument.chars().all(plain) {
         true => argument.to_string(),
         false => format!("'{}'", argument.replace('\'', r"'\''")),
-    }
-}
-
-/// How long tensors are kept: until no node needs them, unless they are written to a file.
-pub struct Keep {
-    uses: BTreeMap<String, usize>,
-    wanted: BTreeSet<String>,
-}
-
-impl Keep {
-    pub fn new(entries: &[Entry<'_>], outputs: &[File]) -> Self {
-        let mut uses = BTreeMap::new();
-        for entry in entries {
-            for name in entry.tensors() {
-                *uses.entry(name.clone()).or_default() += 1;
-            }
-        }
-        Self { uses, wanted: outputs.iter().map(|file| file.name.clone()).collect() }
-    }
-
-    /// Drops the tensors that no later node needs.
-    pub fn after(&mut self, entry: &Entry<'_>, values: &mut Values<'_>) {
-        for name in entry.tensors() {
-            if let Some(uses) = self.uses.get_mut(name) {
-                *uses = uses.saturating_sub(1);
-            }
-        }
-        let (uses, wanted) = (&self.uses, &self.wanted);
-        let needed = |name: &String| uses.get(name).is_some_and(|&uses| uses > 0);
-        values.inputs.retain(|name, _| needed(name));
-        values.results.retain(|name, _| needed(name) || wanted.contains(name));
     }
 }

@@ -1,11 +1,13 @@
 //! MaxPool.
 
-use crate::dialect::attributes::{Inputs, Name, Reader};
-use crate::dialect::{Attributes, AutoPad, Dialect, Node, pool};
+use super::FLOATS;
+use crate::dialect::attributes::{Call, Name, Reader};
+use crate::dialect::pool::{Pooling, pads};
+use crate::dialect::{Attributes, AutoPad, Dialect};
 use crate::error::{Error, Result};
-use crate::operator::{self, EmptySet, Layout, Rounding};
+use crate::operator::{self, EmptySet, Layout, Operator, Rounding};
+use crate::tensor::TensorDesc;
 use crate::tensor::key::Nan;
-use crate::tensor::{ElementType, TensorDesc};
 
 /// [MaxPool](https://uxlfoundation.github.io/oneDNN/dev_guide_op_maxpool.html)
 /// of f32, bf16 and f16.
@@ -80,34 +82,26 @@ impl MaxPool {
 
     /// The same for an operator of another name, which may be without `rounding_type`.
     pub(super) fn read(attributes: &Attributes, name: &Name, rounds: bool) -> Result<Self> {
-        let mut reader = Reader::new(attributes);
-        let kernel = reader.ints("kernel")?;
-        let strides = reader.ints("strides")?;
-        let pads_begin = reader.ints("pads_begin")?;
-        let pads_end = reader.ints("pads_end")?;
-        let dilations = reader.ints("dilations")?;
-        let rounding_type = match rounds {
-            true => reader.text("rounding_type", "floor or ceil", &ROUNDING_TYPES)?,
-            false => None,
-        };
-        let expected = "None, SAME_UPPER, SAME_LOWER or VALID";
-        let auto_pad = reader.text("auto_pad", expected, &AUTO_PADS)?;
-        let data_format = reader.text("data_format", "NCX or NXC", &DATA_FORMATS)?;
-        reader.finish(name)?;
-
-        let required = |attribute, list: Option<Vec<i64>>| {
-            list.ok_or_else(|| name.missing_attribute(attribute))
-        };
+        let mut reader = Reader::new(name, attributes);
         let mut operator = Self::new(
-            required("kernel", kernel)?,
-            required("strides", strides)?,
-            required("pads_begin", pads_begin)?,
-            required("pads_end", pads_end)?,
+            reader.required_ints("kernel")?,
+            reader.required_ints("strides")?,
+            reader.required_ints("pads_begin")?,
+            reader.required_ints("pads_end")?,
         );
-        operator.dilations = dilations;
-        operator.rounding_type = rounding_type.unwrap_or(operator.rounding_type);
+        operator.dilations = reader.ints("dilations")?;
+        if rounds {
+            let types = [Rounding::Floor, Rounding::Ceil];
+            reader.text("rounding_type", ROUNDING_TYPES, &types, &mut operator.rounding_type)?;
+        }
+        // The names of oneDNN's interface, or in lower case, which the interface does not accept.
+        let names = "None, SAME_UPPER, SAME_LOWER or VALID";
+        let same = |name: &str, text: &str| name == text || name.to_ascii_lowercase() == text;
+        let auto_pad = reader.text_as("auto_pad", names, &AutoPad::ALL, same)?;
         operator.auto_pad = auto_pad.unwrap_or(operator.auto_pad);
-        operator.data_format = data_format.unwrap_or(operator.data_format);
+        let layouts = [Layout::Ncx, Layout::Nxc];
+        reader.text("data_format", "NCX or NXC", &layouts, &mut operator.data_format)?;
+        reader.finish()?;
         Ok(operator)
     }
 
@@ -127,73 +121,44 @@ impl MaxPool {
 
     /// The pooling of an operator of any name.
     pub(super) fn operator_of(&self, name: &Name, data: &TensorDesc) -> Result<operator::MaxPool> {
-        use ElementType::{Bf16, F16, F32};
-        if !matches!(data.element_type(), F32 | Bf16 | F16) {
-            return Err(name.wrong_type(data.element_type()));
-        }
-        if !matches!(data.rank(), 3..=5) {
-            return Err(name.wrong_shape("data of rank 3, 4 or 5", data.shape()));
-        }
+        name.check_type(data, FLOATS)?;
+        let shape = data.shape();
+        name.check_shape(matches!(shape.len(), 3..=5), "data of rank 3, 4 or 5", shape)?;
         if self.rounding_type == Rounding::CeilTorch {
             return Err(Error::BadAttribute {
                 attribute: "rounding_type",
-                expected: "floor or ceil",
+                expected: ROUNDING_TYPES,
                 value: "ceil_torch".to_string(),
             });
         }
-
-        let spatial = data.rank() - 2;
-        let padding = self.auto_pad.padding(|| {
-            let begin = pool::list("pads_begin", Some(&self.pads_begin), spatial, 0)?;
-            let end = pool::list("pads_end", Some(&self.pads_end), spatial, 0)?;
-            Ok((begin, end))
-        })?;
-        let operator =
-            operator::MaxPool::new(pool::list("kernel", Some(&self.kernel), spatial, 1)?)
-                .strides(pool::list("strides", Some(&self.strides), spatial, 1)?)
-                .dilations(pool::list("dilations", self.dilations.as_deref(), spatial, 1)?)
-                .padding(padding)
-                .rounding(self.rounding_type)
-                .layout(self.data_format)
-                .nan(self.nan)
-                .empty_window(EmptySet::Lowest);
+        let pooling = Pooling {
+            kernel: ("kernel", &self.kernel),
+            strides: Some(&self.strides),
+            dilations: self.dilations.as_deref(),
+            auto_pad: self.auto_pad,
+        };
+        let spatial = shape.len() - 2;
+        let operator = pooling
+            .operator(spatial, || pads(Some(&self.pads_begin), Some(&self.pads_end), spatial))?
+            .rounding(self.rounding_type)
+            .layout(self.data_format)
+            .nan(self.nan)
+            .empty_window(EmptySet::Lowest);
         operator.infer(data)?;
         Ok(operator)
     }
 
     /// Resolves a node for its inputs.
-    pub(in crate::dialect) fn resolve(
-        node: &Node,
-        inputs: Inputs<'_>,
-        nan: Option<Nan>,
-    ) -> Result<operator::MaxPool> {
-        if node.version.is_some() {
-            return Err(Name { version: node.version, ..Self::NAME }.unknown_version());
-        }
-        let mut operator = Self::from_attributes(&node.attributes)?;
-        operator.nan = nan.unwrap_or(operator.nan);
-        Self::NAME.outputs(node.outputs, false)?;
-        let (data, []) = Self::NAME.inputs(inputs, "1 input")?;
-        operator.operator(data, false)
+    pub(in crate::dialect) fn resolve(call: &Call<'_>) -> Result<Operator> {
+        Self::NAME.check_version(call.node.version)?;
+        let mut operator = Self::from_attributes(&call.node.attributes)?;
+        operator.nan = call.nan.unwrap_or(operator.nan);
+        let (data, []) = call.inputs(&Self::NAME, "1 input", false)?;
+        operator.operator(data, false).map(Into::into)
     }
 }
 
-const ROUNDING_TYPES: [(&str, Rounding); 2] =
-    [("floor", Rounding::Floor), ("ceil", Rounding::Ceil)];
-
-/// The names of oneDNN's interface, then those of the page, which the interface does not accept.
-const AUTO_PADS: [(&str, AutoPad); 8] = [
-    ("None", AutoPad::Explicit),
-    ("SAME_UPPER", AutoPad::SameUpper),
-    ("SAME_LOWER", AutoPad::SameLower),
-    ("VALID", AutoPad::Valid),
-    ("none", AutoPad::Explicit),
-    ("same_upper", AutoPad::SameUpper),
-    ("same_lower", AutoPad::SameLower),
-    ("valid", AutoPad::Valid),
-];
-
-const DATA_FORMATS: [(&str, Layout); 2] = [("NCX", Layout::Ncx), ("NXC", Layout::Nxc)];
+const ROUNDING_TYPES: &str = "floor or ceil";
 
 #[cfg(test)]
 mod tests;

@@ -1,12 +1,11 @@
 //! MaxPoolBackward.
 
 use super::MaxPool;
-use crate::dialect::attributes::{Inputs, Name};
-use crate::dialect::{Attributes, Dialect, Node};
+use crate::dialect::attributes::{Call, Name};
+use crate::dialect::{Attributes, Dialect};
 use crate::error::Result;
-use crate::operator;
+use crate::operator::{self, Operator};
 use crate::tensor::TensorDesc;
-use crate::tensor::key::Nan;
 
 /// [MaxPoolBackward](https://uxlfoundation.github.io/oneDNN/dev_guide_op_maxpoolbackward.html)
 /// of f32, bf16 and f16.
@@ -56,19 +55,12 @@ impl MaxPoolBackward {
     }
 
     /// Resolves a node for its inputs.
-    pub(in crate::dialect) fn resolve(
-        node: &Node,
-        inputs: Inputs<'_>,
-        nan: Option<Nan>,
-    ) -> Result<operator::MaxPoolBackward> {
-        if node.version.is_some() {
-            return Err(Name { version: node.version, ..Self::NAME }.unknown_version());
-        }
-        let mut operator = Self::from_attributes(&node.attributes)?;
-        operator.pool.nan = nan.unwrap_or(operator.pool.nan);
-        Self::NAME.outputs(node.outputs, false)?;
-        let (src, [diff_dst]) = Self::NAME.inputs(inputs, "2 inputs")?;
-        let diff_dst = diff_dst.ok_or_else(|| Self::NAME.input_count("2 inputs", 1))?;
-        operator.operator(src, diff_dst.desc())
+    pub(in crate::dialect) fn resolve(call: &Call<'_>) -> Result<Operator> {
+        Self::NAME.check_version(call.node.version)?;
+        let mut operator = Self::from_attributes(&call.node.attributes)?;
+        operator.pool.nan = call.nan.unwrap_or(operator.pool.nan);
+        let (src, [diff_dst]) = call.inputs(&Self::NAME, "2 inputs", false)?;
+        let diff_dst = diff_dst.ok_or_else(|| call.input_count(&Self::NAME, "2 inputs"))?;
+        operator.operator(src, diff_dst.desc()).map(Into::into)
     }
 }

@@ -1,9 +1,10 @@
 //! ReduceMax and ReduceMin.
 
-use crate::dialect::attributes::{Inputs, Name, Reader};
-use crate::dialect::{Attributes, Dialect, Node};
+use super::FLOATS;
+use crate::dialect::attributes::{Call, Name, Reader};
+use crate::dialect::{Attributes, Dialect};
 use crate::error::{Error, Result};
-use crate::operator::{self, EmptySet};
+use crate::operator::{self, EmptySet, Operator};
 use crate::tensor::axes::{self, AxesForm, Duplicates};
 use crate::tensor::key::{Extremum, Nan};
 use crate::tensor::{ElementType, Tensor, TensorDesc};
@@ -42,13 +43,12 @@ impl ReduceMax {
         Self::new().with_attributes(attributes)
     }
 
-    fn with_attributes(self, attributes: &Attributes) -> Result<Self> {
-        let mut operator = self;
-        let mut reader = Reader::new(attributes);
-        operator.axes = reader.ints("axes")?;
-        operator.keep_dims = reader.bool("keep_dims")?.unwrap_or(operator.keep_dims);
-        reader.finish(&operator.name())?;
-        Ok(operator)
+    fn with_attributes(mut self, attributes: &Attributes) -> Result<Self> {
+        let mut reader = Reader::new(&self.name(), attributes);
+        self.axes = reader.ints("axes")?;
+        self.keep_dims = reader.bool("keep_dims")?;
+        reader.finish()?;
+        Ok(self)
     }
 
     /// Resolves the operator for `data`, of any shape, and the second input `axes`, 1-D `i32`. The
@@ -63,15 +63,10 @@ impl ReduceMax {
         data: &TensorDesc,
         axes: Option<&Tensor>,
     ) -> Result<operator::ReduceMax> {
-        use ElementType::{Bf16, F16, F32};
-        if !matches!(data.element_type(), F32 | Bf16 | F16) {
-            return Err(self.name().wrong_type(data.element_type()));
-        }
-        let source = |given| Error::AxesSource {
-            dialect: Dialect::OneDnn.name(),
-            operator: self.name().operator,
-            given,
-        };
+        let name = self.name();
+        name.check_type(data, FLOATS)?;
+        let (dialect, operator) = (name.dialect.name(), name.operator);
+        let source = |given| Error::AxesSource { dialect, operator, given };
         let axes = match (&self.axes, axes) {
             (Some(axes), None) => axes.clone(),
             (None, Some(axes)) => {
@@ -90,22 +85,15 @@ impl ReduceMax {
     }
 
     /// Resolves a node for its inputs.
-    pub(in crate::dialect) fn resolve(
-        node: &Node,
-        extremum: Extremum,
-        inputs: Inputs<'_>,
-        nan: Option<Nan>,
-    ) -> Result<operator::ReduceMax> {
-        let operator = Self { extremum, ..Self::new() };
+    pub(in crate::dialect) fn resolve(call: &Call<'_>) -> Result<Operator> {
+        let operator = Self { extremum: call.extremum, ..Self::new() };
         let name = operator.name();
-        if node.version.is_some() {
-            return Err(Name { version: node.version, ..name }.unknown_version());
-        }
-        let mut operator = operator.with_attributes(&node.attributes)?;
-        operator.nan = nan.unwrap_or(operator.nan);
-        name.outputs(node.outputs, false)?;
-        let (data, [axes]) = name.inputs(inputs, "1 or 2 inputs")?;
-        operator.operator(data, axes.map(|axes| axes.tensor("axes")).transpose()?)
+        name.check_version(call.node.version)?;
+        let mut operator = operator.with_attributes(&call.node.attributes)?;
+        operator.nan = call.nan.unwrap_or(operator.nan);
+        let (data, [axes]) = call.inputs(&name, "1 or 2 inputs", false)?;
+        let axes = axes.map(|axes| axes.tensor("axes")).transpose()?;
+        operator.operator(data, axes).map(Into::into)
     }
 
     const fn name(&self) -> Name {

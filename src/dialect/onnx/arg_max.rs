@@ -1,10 +1,10 @@
 //! ArgMax and ArgMin.
 
 use super::name;
-use crate::dialect::attributes::{Inputs, Name, Reader, flag};
-use crate::dialect::{Attributes, Node};
+use crate::dialect::Attributes;
+use crate::dialect::attributes::{Call, Name, Reader, Types, flag};
 use crate::error::Result;
-use crate::operator::{self, Positions};
+use crate::operator::{self, Operator, Positions};
 use crate::tensor::axes::{self, Duplicates};
 use crate::tensor::key::{Extremum, Nan};
 use crate::tensor::{ElementType, TensorDesc};
@@ -36,6 +36,10 @@ pub struct ArgMax {
 
 impl ArgMax {
     const VERSIONS: [u32; 4] = [1, 11, 12, 13];
+    const TYPES: Types = {
+        use ElementType::*;
+        &[(1, &[F32, F64, F16, I8, U8, I16, U16, I32, U32, I64, U64]), (13, &[Bf16])]
+    };
 
     /// The operator of a model of opset `version`, with the defaults of the specification.
     pub fn new(version: u32) -> Self {
@@ -61,16 +65,14 @@ impl ArgMax {
 
     fn with_attributes(mut self, attributes: &Attributes) -> Result<Self> {
         let name = self.name()?;
-        let mut reader = Reader::new(attributes);
-        let values = [
-            ("axis", &mut self.axis, true),
-            ("keepdims", &mut self.keepdims, true),
-            ("select_last_index", &mut self.select_last_index, chooses(&name)),
-        ];
-        for (attribute, value, _) in values.into_iter().filter(|(_, _, known)| *known) {
-            *value = reader.int(attribute)?.unwrap_or(*value);
+        let mut reader = Reader::new(&name, attributes);
+        reader.int("axis", &mut self.axis)?;
+        reader.int("keepdims", &mut self.keepdims)?;
+        // Before, the text does not say which of equal elements counts.
+        if name.is_since(12) {
+            reader.int("select_last_index", &mut self.select_last_index)?;
         }
-        reader.finish(&name)?;
+        reader.finish()?;
         flag("keepdims", self.keepdims)?;
         flag("select_last_index", self.select_last_index)?;
         Ok(self)
@@ -87,12 +89,8 @@ impl ArgMax {
         let name = self.name()?;
         let keep_dims = flag("keepdims", self.keepdims)?;
         let last = flag("select_last_index", self.select_last_index)?;
-        if last && !chooses(&name) {
-            return Err(name.unknown_attribute("select_last_index"));
-        }
-        if !takes(&name, data.element_type()) {
-            return Err(name.wrong_type(data.element_type()));
-        }
+        name.check_absent("select_last_index", !last || name.is_since(12))?;
+        name.check_type(data, Self::TYPES)?;
         let axes = axes::normalize(&[self.axis], data.rank(), Duplicates::Refuse)?;
         Ok(operator::ReduceMax::new()
             .extremum(self.extremum)
@@ -104,38 +102,18 @@ impl ArgMax {
     }
 
     /// Resolves a node for its inputs.
-    pub(in crate::dialect) fn resolve(
-        node: &Node,
-        extremum: Extremum,
-        inputs: Inputs<'_>,
-        nan: Option<Nan>,
-    ) -> Result<operator::ReduceMax> {
-        let version = node.version(extremum.name_of("ArgMax", "ArgMin"))?;
-        let operator = Self { extremum, ..Self::new(version) };
-        let mut operator = operator.with_attributes(&node.attributes)?;
-        operator.nan = nan.unwrap_or(operator.nan);
-        let name = operator.name()?;
-        name.outputs(node.outputs, false)?;
-        let (data, []) = name.inputs(inputs, "1 input")?;
-        operator.operator(data)
+    pub(in crate::dialect) fn resolve(call: &Call<'_>) -> Result<Operator> {
+        let version = call.version(call.extremum.name_of("ArgMax", "ArgMin"))?;
+        let operator = Self { extremum: call.extremum, ..Self::new(version) };
+        let mut operator = operator.with_attributes(&call.node.attributes)?;
+        operator.nan = call.nan.unwrap_or(operator.nan);
+        let (data, []) = call.inputs(&operator.name()?, "1 input", false)?;
+        operator.operator(data).map(Into::into)
     }
 
     /// The name with the operator's own version, which may be older than the opset.
     fn name(&self) -> Result<Name> {
         name(self.extremum.name_of("ArgMax", "ArgMin"), &Self::VERSIONS, self.version)
-    }
-}
-
-/// Whether the version says which of equal elements counts.
-fn chooses(name: &Name) -> bool {
-    name.version >= Some(12)
-}
-
-fn takes(name: &Name, element_type: ElementType) -> bool {
-    match element_type {
-        ElementType::Bool => false,
-        ElementType::Bf16 => name.version >= Some(13),
-        _ => true,
     }
 }
 

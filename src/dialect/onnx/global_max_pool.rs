@@ -1,12 +1,12 @@
 //! GlobalMaxPool.
 
-use super::name;
-use crate::dialect::attributes::{Inputs, Name, Reader};
-use crate::dialect::{Attributes, Node};
+use super::{FLOATS, name};
+use crate::dialect::Attributes;
+use crate::dialect::attributes::{Call, Name, Reader};
 use crate::error::Result;
-use crate::operator::{self, EmptySet};
+use crate::operator::{self, EmptySet, Operator};
+use crate::tensor::TensorDesc;
 use crate::tensor::key::Nan;
-use crate::tensor::{ElementType, TensorDesc};
 
 /// [GlobalMaxPool](https://onnx.ai/onnx/operators/onnx__GlobalMaxPool.html),
 /// opsets 1 and 22: f32, f64 and f16, from opset 22 also bf16.
@@ -41,7 +41,7 @@ impl GlobalMaxPool {
     /// [`UnknownAttribute`]: crate::Error::UnknownAttribute
     pub fn from_attributes(version: u32, attributes: &Attributes) -> Result<Self> {
         let operator = Self::new(version);
-        Reader::new(attributes).finish(&operator.name()?)?;
+        Reader::new(&operator.name()?, attributes).finish()?;
         Ok(operator)
     }
 
@@ -58,12 +58,8 @@ impl GlobalMaxPool {
     /// [`ShapeNotInDialect`]: crate::Error::ShapeNotInDialect
     pub fn operator(&self, data: &TensorDesc) -> Result<operator::ReduceMax> {
         let name = self.name()?;
-        if !takes(&name, data.element_type()) {
-            return Err(name.wrong_type(data.element_type()));
-        }
-        if data.rank() < 3 {
-            return Err(name.wrong_shape("data of rank 3 or more", data.shape()));
-        }
+        name.check_type(data, FLOATS)?;
+        name.check_shape(data.rank() >= 3, "data of rank 3 or more", data.shape())?;
         Ok(operator::ReduceMax::new()
             .axes(2..data.rank() as i64)
             .keep_dims(true)
@@ -72,17 +68,12 @@ impl GlobalMaxPool {
     }
 
     /// Resolves a node for its inputs.
-    pub(in crate::dialect) fn resolve(
-        node: &Node,
-        inputs: Inputs<'_>,
-        nan: Option<Nan>,
-    ) -> Result<operator::ReduceMax> {
-        let mut operator = Self::from_attributes(node.version("GlobalMaxPool")?, &node.attributes)?;
-        operator.nan = nan.unwrap_or(operator.nan);
-        let name = operator.name()?;
-        name.outputs(node.outputs, false)?;
-        let (data, []) = name.inputs(inputs, "1 input")?;
-        operator.operator(data)
+    pub(in crate::dialect) fn resolve(call: &Call<'_>) -> Result<Operator> {
+        let version = call.version("GlobalMaxPool")?;
+        let mut operator = Self::from_attributes(version, &call.node.attributes)?;
+        operator.nan = call.nan.unwrap_or(operator.nan);
+        let (data, []) = call.inputs(&operator.name()?, "1 input", false)?;
+        operator.operator(data).map(Into::into)
     }
 
     fn name(&self) -> Result<Name> {
@@ -90,21 +81,12 @@ impl GlobalMaxPool {
     }
 }
 
-fn takes(name: &Name, element_type: ElementType) -> bool {
-    use ElementType as T;
-    match element_type {
-        T::F32 | T::F64 | T::F16 => true,
-        T::Bf16 => name.version >= Some(22),
-        _ => false,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::Error;
-    use crate::dialect::{Attribute, Dialect, Input};
-    use crate::operator::Operator;
+    use crate::dialect::{Attribute, Dialect, Input, Node};
+    use crate::tensor::ElementType;
 
     fn data(element_type: ElementType, shape: &[usize]) -> TensorDesc {
         TensorDesc::new(element_type, shape).unwrap()

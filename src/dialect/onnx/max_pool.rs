@@ -1,10 +1,11 @@
 //! MaxPool.
 
 use super::name;
-use crate::dialect::attributes::{Inputs, Name, Reader, flag};
-use crate::dialect::{Attributes, AutoPad, Node, pool};
+use crate::dialect::attributes::{Call, Name, Reader, Types, flag};
+use crate::dialect::pool::{Pooling, list};
+use crate::dialect::{Attributes, AutoPad};
 use crate::error::{Error, Result};
-use crate::operator::{self, EmptySet, Indices, Order, Rounding};
+use crate::operator::{self, EmptySet, Indices, Operator, Order, Rounding};
 use crate::tensor::key::Nan;
 use crate::tensor::{ElementType, TensorDesc};
 
@@ -58,6 +59,10 @@ pub struct MaxPool {
 
 impl MaxPool {
     const VERSIONS: [u32; 6] = [1, 8, 10, 11, 12, 22];
+    const TYPES: Types = {
+        use ElementType::*;
+        &[(1, &[F32, F64, F16]), (12, &[I8, U8]), (22, &[Bf16])]
+    };
 
     /// The operator of a model of opset `version`, with this window and the defaults of the
     /// specification.
@@ -87,27 +92,22 @@ impl MaxPool {
     pub fn from_attributes(version: u32, attributes: &Attributes) -> Result<Self> {
         let mut operator = Self::new(version, []);
         let name = operator.name()?;
-        let mut reader = Reader::new(attributes);
-        let kernel_shape = reader.ints("kernel_shape")?;
+        let mut reader = Reader::new(&name, attributes);
+        operator.kernel_shape = reader.required_ints("kernel_shape")?;
         operator.strides = reader.ints("strides")?;
         operator.pads = reader.ints("pads")?;
-        let expected = "NOTSET, SAME_UPPER, SAME_LOWER or VALID";
-        operator.auto_pad =
-            reader.text("auto_pad", expected, &AUTO_PADS)?.unwrap_or(operator.auto_pad);
-        if has_indices(&name)
-            && let Some(storage_order) = reader.int("storage_order")?
-        {
-            operator.storage_order = storage_order;
+        let names = "NOTSET, SAME_UPPER, SAME_LOWER or VALID";
+        reader.text("auto_pad", names, &AutoPad::ALL, &mut operator.auto_pad)?;
+        if has_indices(&name) {
+            reader.int("storage_order", &mut operator.storage_order)?;
         }
         if has_dilations(&name) {
             operator.dilations = reader.ints("dilations")?;
-            operator.ceil_mode = reader.int("ceil_mode")?.unwrap_or(operator.ceil_mode);
+            reader.int("ceil_mode", &mut operator.ceil_mode)?;
         }
-        reader.finish(&name)?;
+        reader.finish()?;
         flag("ceil_mode", operator.ceil_mode)?;
         flag("storage_order", operator.storage_order)?;
-        operator.kernel_shape =
-            kernel_shape.ok_or_else(|| name.missing_attribute("kernel_shape"))?;
         Ok(operator)
     }
 
@@ -128,30 +128,15 @@ impl MaxPool {
             false => Order::RowMajor,
             true => Order::ColumnMajor,
         };
-        if !has_dilations(&name) {
-            if self.dilations.is_some() {
-                return Err(name.unknown_attribute("dilations"));
-            }
-            if ceil {
-                return Err(name.unknown_attribute("ceil_mode"));
-            }
-        }
-        if !has_indices(&name) && order == Order::ColumnMajor {
-            return Err(name.unknown_attribute("storage_order"));
-        }
+        name.check_absent("dilations", self.dilations.is_none() || has_dilations(&name))?;
+        name.check_absent("ceil_mode", !ceil || has_dilations(&name))?;
+        name.check_absent("storage_order", order == Order::RowMajor || has_indices(&name))?;
         name.outputs(1 + usize::from(indices), has_indices(&name))?;
-        if !takes(&name, data.element_type()) {
-            return Err(name.wrong_type(data.element_type()));
-        }
-        if data.rank() < 3 {
-            return Err(name.wrong_shape("data of rank 3 or more", data.shape()));
-        }
+        name.check_type(data, Self::TYPES)?;
+        name.check_shape(data.rank() >= 3, "data of rank 3 or more", data.shape())?;
 
         let spatial = data.rank() - 2;
-        let kernel = pool::list("kernel_shape", Some(&self.kernel_shape), spatial, 1)?;
-        let strides = pool::list("strides", self.strides.as_deref(), spatial, 1)?;
-        let dilations = pool::list("dilations", self.dilations.as_deref(), spatial, 1)?;
-        let mut begin = pool::list("pads", self.pads.as_deref(), 2 * spatial, 0)?;
+        let mut begin = list("pads", self.pads.as_deref(), 2 * spatial, 0)?;
         if self.auto_pad != AutoPad::Explicit && begin.iter().any(|&pad| pad != 0) {
             return Err(Error::BadAttribute {
                 attribute: "pads",
@@ -164,10 +149,14 @@ impl MaxPool {
         let rounding = if ceil && !same { Rounding::CeilTorch } else { Rounding::Floor };
         let numbering = Indices { element_type: ElementType::I64, order, axis: 0 };
 
-        let operator = operator::MaxPool::new(kernel)
-            .strides(strides)
-            .dilations(dilations)
-            .padding(self.auto_pad.padding(|| Ok((begin, end)))?)
+        let pooling = Pooling {
+            kernel: ("kernel_shape", &self.kernel_shape),
+            strides: self.strides.as_deref(),
+            dilations: self.dilations.as_deref(),
+            auto_pad: self.auto_pad,
+        };
+        let operator = pooling
+            .operator(spatial, || Ok((begin, end)))?
             .rounding(rounding)
             .nan(self.nan)
             .empty_window(EmptySet::NegativeInfinity)
@@ -177,18 +166,12 @@ impl MaxPool {
     }
 
     /// Resolves a node for its inputs.
-    pub(in crate::dialect) fn resolve(
-        node: &Node,
-        inputs: Inputs<'_>,
-        nan: Option<Nan>,
-    ) -> Result<operator::MaxPool> {
-        let version = node.version("MaxPool")?;
-        let mut operator = Self::from_attributes(version, &node.attributes)?;
-        operator.nan = nan.unwrap_or(operator.nan);
+    pub(in crate::dialect) fn resolve(call: &Call<'_>) -> Result<Operator> {
+        let mut operator = Self::from_attributes(call.version("MaxPool")?, &call.node.attributes)?;
+        operator.nan = call.nan.unwrap_or(operator.nan);
         let name = operator.name()?;
-        name.outputs(node.outputs, has_indices(&name))?;
-        let (data, []) = name.inputs(inputs, "1 input")?;
-        operator.operator(data, node.outputs > 1)
+        let (data, []) = call.inputs(&name, "1 input", has_indices(&name))?;
+        operator.operator(data, call.node.outputs > 1).map(Into::into)
     }
 
     /// The name with the operator's own version, which may be older than the opset.
@@ -197,29 +180,12 @@ impl MaxPool {
     }
 }
 
-const AUTO_PADS: [(&str, AutoPad); 4] = [
-    ("NOTSET", AutoPad::Explicit),
-    ("SAME_UPPER", AutoPad::SameUpper),
-    ("SAME_LOWER", AutoPad::SameLower),
-    ("VALID", AutoPad::Valid),
-];
-
 fn has_indices(name: &Name) -> bool {
-    name.version >= Some(8)
+    name.is_since(8)
 }
 
 fn has_dilations(name: &Name) -> bool {
-    name.version >= Some(10)
-}
-
-fn takes(name: &Name, element_type: ElementType) -> bool {
-    use ElementType as T;
-    match element_type {
-        T::F32 | T::F64 | T::F16 => true,
-        T::I8 | T::U8 => name.version >= Some(12),
-        T::Bf16 => name.version >= Some(22),
-        T::Bool | T::I16 | T::U16 | T::I32 | T::U32 | T::I64 | T::U64 => false,
-    }
+    name.is_since(10)
 }
 
 #[cfg(test)]

@@ -1,10 +1,10 @@
 //! MaxUnpool.
 
-use super::name;
-use crate::dialect::attributes::{Inputs, Name, Reader};
-use crate::dialect::{Attributes, Node};
+use super::{FLOATS, name};
+use crate::dialect::Attributes;
+use crate::dialect::attributes::{Call, Name, Reader, Types};
 use crate::error::{Error, Result};
-use crate::operator;
+use crate::operator::{self, Operator};
 use crate::tensor::{ElementType, Tensor, TensorDesc};
 
 /// [MaxUnpool](https://onnx.ai/onnx/operators/onnx__MaxUnpool.html), opsets 9, 11 and 22: f16, f32
@@ -53,14 +53,11 @@ impl MaxUnpool {
     pub fn from_attributes(version: u32, attributes: &Attributes) -> Result<Self> {
         let mut operator = Self::new(version, []);
         let name = operator.name()?;
-        let mut reader = Reader::new(attributes);
-        let Some(kernel_shape) = reader.ints("kernel_shape")? else {
-            return Err(name.missing_attribute("kernel_shape"));
-        };
-        operator.kernel_shape = kernel_shape;
+        let mut reader = Reader::new(&name, attributes);
+        operator.kernel_shape = reader.required_ints("kernel_shape")?;
         operator.strides = reader.ints("strides")?.unwrap_or_default();
         operator.pads = reader.ints("pads")?.unwrap_or_default();
-        reader.finish(&name)?;
+        reader.finish()?;
         Ok(operator)
     }
 
@@ -79,16 +76,9 @@ impl MaxUnpool {
         output_shape: Option<&[i64]>,
     ) -> Result<operator::MaxUnpool> {
         let name = self.name()?;
-        if !takes(&name, x.element_type()) {
-            return Err(name.wrong_type(x.element_type()));
-        }
-        if i.element_type() != ElementType::I64 {
-            return Err(name.wrong_type(i.element_type()));
-        }
-        let shape = x.shape();
-        if shape.len() < 3 {
-            return Err(name.wrong_shape("X of rank 3 or more", shape));
-        }
+        name.check_type(x, FLOATS)?;
+        name.check_type(i, INDICES)?;
+        name.check_shape(x.rank() >= 3, "X of rank 3 or more", x.shape())?;
         let smallest = self.smallest(&name, x, output_shape.is_none())?;
         let result = match output_shape {
             None => smallest.clone(),
@@ -128,9 +118,8 @@ impl MaxUnpool {
             let pads = i128::from(pads[axis]) + i128::from(pads[axis + spatial]);
             let reach = (windows - 1) * i128::from(strides[axis]) + i128::from(kernel[axis]);
             let size = if padded { reach - pads } else { reach };
-            if size < 1 && windows == 0 {
-                return Err(name.wrong_shape("X whose result has an element on each axis", x));
-            }
+            let is_made = size >= 1 || windows > 0;
+            name.check_shape(is_made, "X whose result has an element on each axis", x)?;
             if size < 1 {
                 return Err(Error::BadAttribute {
                     attribute: "pads",
@@ -147,19 +136,19 @@ impl MaxUnpool {
     }
 
     /// Resolves a node for its inputs.
-    pub(in crate::dialect) fn resolve(
-        node: &Node,
-        inputs: Inputs<'_>,
-    ) -> Result<operator::MaxUnpool> {
-        let operator = Self::from_attributes(node.version("MaxUnpool")?, &node.attributes)?;
+    pub(in crate::dialect) fn resolve(call: &Call<'_>) -> Result<Operator> {
+        const COUNT: &str = "2 or 3 inputs";
+        let operator = Self::from_attributes(call.version("MaxUnpool")?, &call.node.attributes)?;
         let name = operator.name()?;
-        name.outputs(node.outputs, false)?;
-        let (x, [i, output_shape]) = name.inputs(inputs, "2 or 3 inputs")?;
-        let i =
-            i.ok_or_else(|| name.input_count("2 or 3 inputs", inputs.iter().flatten().count()))?;
-        let output_shape =
-            output_shape.map(|shape| numbers(&name, shape.tensor("output_shape")?)).transpose()?;
-        operator.operator(x, i.desc(), output_shape.as_deref())
+        let (x, [i, output_shape]) = call.inputs(&name, COUNT, false)?;
+        let i = i.ok_or_else(|| call.input_count(&name, COUNT))?;
+        let numbers = |shape: &Tensor| {
+            name.check_type(shape.desc(), INDICES)?;
+            name.check_shape(shape.shape().len() == 1, "output_shape of rank 1", shape.shape())?;
+            shape.to_vec()
+        };
+        let output_shape = output_shape.map(|shape| numbers(shape.tensor("output_shape")?));
+        operator.operator(x, i.desc(), output_shape.transpose()?.as_deref()).map(Into::into)
     }
 
     /// The name with the operator's own version, which may be older than the opset.
@@ -168,14 +157,8 @@ impl MaxUnpool {
     }
 }
 
-/// The values of `output_shape`.
-fn numbers(name: &Name, shape: &Tensor) -> Result<Vec<i64>> {
-    match (shape.element_type(), shape.shape().len()) {
-        (ElementType::I64, 1) => shape.to_vec(),
-        (ElementType::I64, _) => Err(name.wrong_shape("output_shape of rank 1", shape.shape())),
-        (other, _) => Err(name.wrong_type(other)),
-    }
-}
+/// The type of indices and shapes.
+const INDICES: Types = &[(1, &[ElementType::I64])];
 
 /// A shape that is given, if the smallest one lies in it.
 fn larger(given: &[i64], smallest: &[usize]) -> Result<Vec<usize>> {
@@ -190,13 +173,6 @@ fn larger(given: &[i64], smallest: &[usize]) -> Result<Vec<usize>> {
         expected: "the batch and the channels of X, and no spatial axis below the smallest result",
         value: format!("{given:?}"),
     })
-}
-
-fn takes(name: &Name, element_type: ElementType) -> bool {
-    match element_type {
-        ElementType::Bf16 => name.version >= Some(22),
-        other => other.is_float(),
-    }
 }
 
 #[cfg(test)]

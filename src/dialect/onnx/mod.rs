@@ -17,11 +17,17 @@ pub use max_unpool::MaxUnpool;
 pub use reduce_max::ReduceMax;
 
 use super::Dialect;
-use super::attributes::Name;
+use super::attributes::{Name, Types};
 use crate::error::{Error, Result};
 
 /// The newest opset that this dialect was read from. What a later one may change is not known.
 const NEWEST_OPSET: u32 = 28;
+
+/// The element types of operators that began with floats.
+const FLOATS: Types = {
+    use crate::tensor::ElementType::*;
+    &[(1, &[F32, F64, F16]), (22, &[Bf16])]
+};
 
 /// An operator with its version in an opset. `versions` must ascend.
 ///

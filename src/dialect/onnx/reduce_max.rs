@@ -1,10 +1,10 @@
 //! ReduceMax and ReduceMin.
 
 use super::name;
-use crate::dialect::attributes::{Inputs, Name, Reader, flag};
-use crate::dialect::{Attributes, Node};
+use crate::dialect::Attributes;
+use crate::dialect::attributes::{Call, Name, Reader, Types, flag};
 use crate::error::Result;
-use crate::operator::{self, EmptySet};
+use crate::operator::{self, EmptySet, Operator};
 use crate::tensor::axes::{self, AxesForm, Duplicates};
 use crate::tensor::key::{Extremum, Nan};
 use crate::tensor::{ElementType, Tensor, TensorDesc};
@@ -43,6 +43,11 @@ pub struct ReduceMax {
 
 impl ReduceMax {
     const VERSIONS: [u32; 6] = [1, 11, 12, 13, 18, 20];
+    const TYPES: Types = {
+        use ElementType::*;
+        const FIRST: &[ElementType] = &[F32, F64, F16, I32, I64, U32, U64];
+        &[(1, FIRST), (12, &[I8, U8]), (13, &[Bf16]), (20, &[Bool])]
+    };
 
     /// The operator of a model of opset `version`, with the defaults of the specification.
     pub fn new(version: u32) -> Self {
@@ -72,21 +77,19 @@ impl ReduceMax {
         Self::new(version).with_attributes(attributes)
     }
 
-    fn with_attributes(self, attributes: &Attributes) -> Result<Self> {
-        let mut operator = self;
-        let name = operator.name()?;
-        let mut reader = Reader::new(attributes);
+    fn with_attributes(mut self, attributes: &Attributes) -> Result<Self> {
+        let name = self.name()?;
+        let mut reader = Reader::new(&name, attributes);
         if axes_are_an_input(&name) {
-            operator.noop_with_empty_axes =
-                reader.int("noop_with_empty_axes")?.unwrap_or(operator.noop_with_empty_axes);
+            reader.int("noop_with_empty_axes", &mut self.noop_with_empty_axes)?;
         } else {
-            operator.axes = reader.ints("axes")?;
+            self.axes = reader.ints("axes")?;
         }
-        operator.keepdims = reader.int("keepdims")?.unwrap_or(operator.keepdims);
-        reader.finish(&name)?;
-        flag("keepdims", operator.keepdims)?;
-        flag("noop_with_empty_axes", operator.noop_with_empty_axes)?;
-        Ok(operator)
+        reader.int("keepdims", &mut self.keepdims)?;
+        reader.finish()?;
+        flag("keepdims", self.keepdims)?;
+        flag("noop_with_empty_axes", self.noop_with_empty_axes)?;
+        Ok(self)
     }
 
     /// Resolves the operator for `data`, of any shape, and the second input `axes`, 1-D `i64`. The
@@ -107,20 +110,14 @@ impl ReduceMax {
         let name = self.name()?;
         let keep_dims = flag("keepdims", self.keepdims)?;
         let noop = flag("noop_with_empty_axes", self.noop_with_empty_axes)?;
-        if axes_are_an_input(&name) {
-            if self.axes.is_some() {
-                return Err(name.unknown_attribute("axes"));
-            }
-        } else if noop {
-            return Err(name.unknown_attribute("noop_with_empty_axes"));
-        }
-        if !takes(&name, data.element_type()) {
-            return Err(name.wrong_type(data.element_type()));
-        }
+        let is_input = axes_are_an_input(&name);
+        name.check_absent("axes", self.axes.is_none() || !is_input)?;
+        name.check_absent("noop_with_empty_axes", !noop || is_input)?;
+        name.check_type(data, Self::TYPES)?;
 
         let axes = match axes {
             None => self.axes.clone().unwrap_or_default(),
-            Some(_) if !axes_are_an_input(&name) => return Err(name.input_count("1 input", 2)),
+            Some(_) if !is_input => return Err(name.input_count("1 input", 2)),
             Some(axes) => AxesForm { scalar: false, types: &[ElementType::I64] }.read(axes)?,
         };
         let axes = axes::normalize(&axes, data.rank(), Duplicates::Merge)?;
@@ -138,25 +135,20 @@ impl ReduceMax {
     }
 
     /// Resolves a node for its inputs.
-    pub(in crate::dialect) fn resolve(
-        node: &Node,
-        extremum: Extremum,
-        inputs: Inputs<'_>,
-        nan: Option<Nan>,
-    ) -> Result<operator::ReduceMax> {
-        let version = node.version(extremum.name_of("ReduceMax", "ReduceMin"))?;
-        let operator = Self { extremum, ..Self::new(version) };
-        let mut operator = operator.with_attributes(&node.attributes)?;
-        operator.nan = nan.unwrap_or(operator.nan);
+    pub(in crate::dialect) fn resolve(call: &Call<'_>) -> Result<Operator> {
+        let version = call.version(call.extremum.name_of("ReduceMax", "ReduceMin"))?;
+        let operator = Self { extremum: call.extremum, ..Self::new(version) };
+        let mut operator = operator.with_attributes(&call.node.attributes)?;
+        operator.nan = call.nan.unwrap_or(operator.nan);
         let name = operator.name()?;
-        name.outputs(node.outputs, false)?;
         let (data, [axes]) = if axes_are_an_input(&name) {
-            name.inputs(inputs, "1 or 2 inputs")?
+            call.inputs(&name, "1 or 2 inputs", false)?
         } else {
-            let (data, []) = name.inputs(inputs, "1 input")?;
+            let (data, []) = call.inputs(&name, "1 input", false)?;
             (data, [None])
         };
-        operator.operator(data, axes.map(|axes| axes.tensor("axes")).transpose()?)
+        let axes = axes.map(|axes| axes.tensor("axes")).transpose()?;
+        operator.operator(data, axes).map(Into::into)
     }
 
     /// The name with the operator's own version, which may be older than the opset.
@@ -166,18 +158,7 @@ impl ReduceMax {
 }
 
 fn axes_are_an_input(name: &Name) -> bool {
-    name.version >= Some(18)
-}
-
-fn takes(name: &Name, element_type: ElementType) -> bool {
-    use ElementType as T;
-    match element_type {
-        T::F32 | T::F64 | T::F16 | T::I32 | T::I64 | T::U32 | T::U64 => true,
-        T::I8 | T::U8 => name.version >= Some(12),
-        T::Bf16 => name.version >= Some(13),
-        T::Bool => name.version >= Some(20),
-        T::I16 | T::U16 => false,
-    }
+    name.is_since(18)
 }
 
 #[cfg(test)]

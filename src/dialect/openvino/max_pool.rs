@@ -1,9 +1,11 @@
 //! MaxPool.
 
-use crate::dialect::attributes::{Inputs, Name, Reader};
-use crate::dialect::{Attributes, AutoPad, Dialect, Node, pool};
+use super::NUMBERS;
+use crate::dialect::attributes::{Call, Name, Reader};
+use crate::dialect::pool::{Pooling, pads};
+use crate::dialect::{Attributes, AutoPad, Dialect};
 use crate::error::{Error, Result};
-use crate::operator::{self, EmptySet, Indices, Order, Rounding};
+use crate::operator::{self, EmptySet, Indices, Operator, Order, Rounding};
 use crate::tensor::axes::{self, Duplicates};
 use crate::tensor::key::Nan;
 use crate::tensor::{ElementType, TensorDesc};
@@ -93,28 +95,22 @@ impl MaxPool {
     pub fn from_attributes(version: u32, attributes: &Attributes) -> Result<Self> {
         let mut operator = Self::new(version, [], []);
         let name = operator.name()?;
-        let mut reader = Reader::new(attributes);
-        let kernel = reader.ints("kernel")?;
-        let strides = reader.ints("strides")?;
+        let mut reader = Reader::new(&name, attributes);
+        operator.kernel = reader.required_ints("kernel")?;
+        operator.strides = reader.required_ints("strides")?;
         operator.pads_begin = reader.ints("pads_begin")?;
         operator.pads_end = reader.ints("pads_end")?;
-        let (expected, names) = rounding_types(&name);
-        operator.rounding_type =
-            reader.text("rounding_type", expected, names)?.unwrap_or(operator.rounding_type);
-        let expected = "explicit, same_upper, same_lower or valid";
-        operator.auto_pad =
-            reader.text("auto_pad", expected, &AUTO_PADS)?.unwrap_or(operator.auto_pad);
+        let (names, types) = rounding_types(&name);
+        reader.text("rounding_type", names, types, &mut operator.rounding_type)?;
+        let names = "explicit, same_upper, same_lower or valid";
+        reader.text("auto_pad", names, &AutoPad::ALL, &mut operator.auto_pad)?;
         if has_indices(&name) {
             operator.dilations = reader.ints("dilations")?;
-            let types = [("i64", ElementType::I64), ("i32", ElementType::I32)];
-            operator.index_element_type = reader
-                .text("index_element_type", INDEX_TYPES, &types)?
-                .unwrap_or(operator.index_element_type);
-            operator.axis = reader.int("axis")?.unwrap_or(operator.axis);
+            let value = &mut operator.index_element_type;
+            reader.text("index_element_type", INDEX_TYPE_NAMES, &INDEX_TYPES, value)?;
+            reader.int("axis", &mut operator.axis)?;
         }
-        reader.finish(&name)?;
-        operator.kernel = kernel.ok_or_else(|| name.missing_attribute("kernel"))?;
-        operator.strides = strides.ok_or_else(|| name.missing_attribute("strides"))?;
+        reader.finish()?;
         Ok(operator)
     }
 
@@ -132,37 +128,27 @@ impl MaxPool {
         let name = self.name()?;
         self.check_version(&name)?;
         name.outputs(1 + usize::from(indices), has_indices(&name))?;
-        if data.element_type() == ElementType::Bool {
-            return Err(name.wrong_type(ElementType::Bool));
-        }
-        if !matches!(data.rank(), 3..=5) {
-            return Err(name.wrong_shape("data of rank 3, 4 or 5", data.shape()));
-        }
-        if data.shape()[..2].contains(&0) {
-            return Err(name.wrong_shape("a batch and channels of 1 or more", data.shape()));
-        }
+        name.check_type(data, NUMBERS)?;
+        let shape = data.shape();
+        name.check_shape(matches!(shape.len(), 3..=5), "data of rank 3, 4 or 5", shape)?;
+        name.check_shape(!shape[..2].contains(&0), "a batch and channels of 1 or more", shape)?;
         // The attribute is checked even if no indices are requested.
         axes::normalize(&[self.axis], data.rank(), Duplicates::Refuse)?;
 
         let spatial = data.rank() - 2;
-        let padding = self.auto_pad.padding(|| {
-            let begin = pool::list("pads_begin", self.pads_begin.as_deref(), spatial, 0)?;
-            let end = pool::list("pads_end", self.pads_end.as_deref(), spatial, 0)?;
-            Ok((begin, end))
-        })?;
-        let numbering = Indices {
-            element_type: self.index_element_type,
-            order: Order::RowMajor,
-            axis: self.axis,
+        let pooling = Pooling {
+            kernel: ("kernel", &self.kernel),
+            strides: Some(&self.strides),
+            dilations: self.dilations.as_deref(),
+            auto_pad: self.auto_pad,
         };
-        let operator =
-            operator::MaxPool::new(pool::list("kernel", Some(&self.kernel), spatial, 1)?)
-                .strides(pool::list("strides", Some(&self.strides), spatial, 1)?)
-                .dilations(pool::list("dilations", self.dilations.as_deref(), spatial, 1)?)
-                .padding(padding)
-                .nan(self.nan)
-                .empty_window(EmptySet::NegativeInfinity)
-                .indices(indices.then_some(numbering));
+        let (element_type, order, axis) = (self.index_element_type, Order::RowMajor, self.axis);
+        let explicit = || pads(self.pads_begin.as_deref(), self.pads_end.as_deref(), spatial);
+        let operator = pooling
+            .operator(spatial, explicit)?
+            .nan(self.nan)
+            .empty_window(EmptySet::NegativeInfinity)
+            .indices(indices.then_some(Indices { element_type, order, axis }));
         // With every rounding, a window that is larger than the padded data is refused.
         operator.infer(data)?;
         let operator = operator.rounding(self.rounding_type);
@@ -172,42 +158,31 @@ impl MaxPool {
 
     /// Checks that no field has a value that this version does not have.
     fn check_version(&self, name: &Name) -> Result<()> {
-        if !has_indices(name) {
-            if self.dilations.is_some() {
-                return Err(name.unknown_attribute("dilations"));
-            }
-            if self.index_element_type != ElementType::I64 {
-                return Err(name.unknown_attribute("index_element_type"));
-            }
-            if self.axis != 0 {
-                return Err(name.unknown_attribute("axis"));
-            }
-        }
+        let has_indices = has_indices(name);
+        let element_type = self.index_element_type;
+        name.check_absent("dilations", has_indices || self.dilations.is_none())?;
+        let is_default = element_type == ElementType::I64;
+        name.check_absent("index_element_type", has_indices || is_default)?;
+        name.check_absent("axis", has_indices || self.axis == 0)?;
         let bad =
             |attribute, expected, value| Err(Error::BadAttribute { attribute, expected, value });
-        if !matches!(self.index_element_type, ElementType::I64 | ElementType::I32) {
-            return bad("index_element_type", INDEX_TYPES, self.index_element_type.to_string());
+        if !INDEX_TYPES.contains(&element_type) {
+            return bad("index_element_type", INDEX_TYPE_NAMES, element_type.to_string());
         }
-        let (expected, names) = rounding_types(name);
-        if names.iter().all(|&(_, rounding)| rounding != self.rounding_type) {
-            return bad("rounding_type", expected, "ceil_torch".to_string());
+        let (names, types) = rounding_types(name);
+        match types.contains(&self.rounding_type) {
+            true => Ok(()),
+            false => bad("rounding_type", names, "ceil_torch".to_string()),
         }
-        Ok(())
     }
 
     /// Resolves a node for its inputs.
-    pub(in crate::dialect) fn resolve(
-        node: &Node,
-        inputs: Inputs<'_>,
-        nan: Option<Nan>,
-    ) -> Result<operator::MaxPool> {
-        let version = node.version("MaxPool")?;
-        let mut operator = Self::from_attributes(version, &node.attributes)?;
-        operator.nan = nan.unwrap_or(operator.nan);
+    pub(in crate::dialect) fn resolve(call: &Call<'_>) -> Result<Operator> {
+        let mut operator = Self::from_attributes(call.version("MaxPool")?, &call.node.attributes)?;
+        operator.nan = call.nan.unwrap_or(operator.nan);
         let name = operator.name()?;
-        name.outputs(node.outputs, has_indices(&name))?;
-        let (data, []) = name.inputs(inputs, "1 input")?;
-        operator.operator(data, node.outputs > 1)
+        let (data, []) = call.inputs(&name, "1 input", has_indices(&name))?;
+        operator.operator(data, call.node.outputs > 1).map(Into::into)
     }
 
     fn name(&self) -> Result<Name> {
@@ -220,32 +195,20 @@ impl MaxPool {
     }
 }
 
-const AUTO_PADS: [(&str, AutoPad); 4] = [
-    ("explicit", AutoPad::Explicit),
-    ("same_upper", AutoPad::SameUpper),
-    ("same_lower", AutoPad::SameLower),
-    ("valid", AutoPad::Valid),
-];
-
-const INDEX_TYPES: &str = "i64 or i32";
+const INDEX_TYPE_NAMES: &str = "i64 or i32";
+const INDEX_TYPES: [ElementType; 2] = [ElementType::I64, ElementType::I32];
 
 /// The names of `rounding_type` and their values, in this version.
-fn rounding_types(name: &Name) -> (&'static str, &'static [(&'static str, Rounding)]) {
-    match name.version >= Some(14) {
-        true => (
-            "floor, ceil or ceil_torch",
-            &[
-                ("floor", Rounding::Floor),
-                ("ceil", Rounding::Ceil),
-                ("ceil_torch", Rounding::CeilTorch),
-            ],
-        ),
-        false => ("floor or ceil", &[("floor", Rounding::Floor), ("ceil", Rounding::Ceil)]),
+fn rounding_types(name: &Name) -> (&'static str, &'static [Rounding]) {
+    const TYPES: &[Rounding] = &[Rounding::Floor, Rounding::Ceil, Rounding::CeilTorch];
+    match name.is_since(14) {
+        true => ("floor, ceil or ceil_torch", TYPES),
+        false => ("floor or ceil", &TYPES[..2]),
     }
 }
 
 fn has_indices(name: &Name) -> bool {
-    name.version >= Some(8)
+    name.is_since(8)
 }
 
 #[cfg(test)]

@@ -7,3 +7,11 @@ mod segment_max;
 pub use max_pool::MaxPool;
 pub use reduce_max::ReduceMax;
 pub use segment_max::SegmentMax;
+
+use super::attributes::Types;
+
+/// The element types of all operators: all but `bool`.
+const NUMBERS: Types = {
+    use crate::tensor::ElementType::*;
+    &[(1, &[F32, F64, F16, Bf16, I8, U8, I16, U16, I32, U32, I64, U64])]
+};

@@ -1,9 +1,10 @@
 //! ReduceMax and ReduceMin.
 
-use crate::dialect::attributes::{Inputs, Name, Reader};
-use crate::dialect::{Attributes, Dialect, Node};
+use super::NUMBERS;
+use crate::dialect::attributes::{Call, Name, Reader};
+use crate::dialect::{Attributes, Dialect};
 use crate::error::Result;
-use crate::operator::{self, EmptySet};
+use crate::operator::{self, EmptySet, Operator};
 use crate::tensor::axes::{self, AxesForm, Duplicates};
 use crate::tensor::key::{Extremum, Nan};
 use crate::tensor::{ElementType, Tensor, TensorDesc};
@@ -42,16 +43,13 @@ impl ReduceMax {
         Self::new().with_attributes(version, attributes)
     }
 
-    fn with_attributes(self, version: u32, attributes: &Attributes) -> Result<Self> {
+    fn with_attributes(mut self, version: u32, attributes: &Attributes) -> Result<Self> {
         let name = self.name();
-        let mut operator = self;
-        if Some(version) != name.version {
-            return Err(Name { version: Some(version), ..name }.unknown_version());
-        }
-        let mut reader = Reader::new(attributes);
-        operator.keep_dims = reader.bool("keep_dims")?.unwrap_or(operator.keep_dims);
-        reader.finish(&name)?;
-        Ok(operator)
+        name.check_version(Some(version))?;
+        let mut reader = Reader::new(&name, attributes);
+        self.keep_dims = reader.bool("keep_dims")?;
+        reader.finish()?;
+        Ok(self)
     }
 
     /// Resolves the operator for `data`, of any shape, and the second input `axes`, a scalar or
@@ -70,9 +68,7 @@ impl ReduceMax {
         data: &TensorDesc,
         axes: Option<&Tensor>,
     ) -> Result<operator::ReduceMax> {
-        if data.element_type() == ElementType::Bool {
-            return Err(self.name().wrong_type(ElementType::Bool));
-        }
+        self.name().check_type(data, NUMBERS)?;
         let axes = axes.ok_or_else(|| self.name().input_count("2 inputs", 1))?;
         let axes = AxesForm { scalar: true, types: &INTEGERS }.read(axes)?;
         let axes = axes::normalize(&axes, data.rank(), Duplicates::Refuse)?;
@@ -85,20 +81,15 @@ impl ReduceMax {
     }
 
     /// Resolves a node for its inputs.
-    pub(in crate::dialect) fn resolve(
-        node: &Node,
-        extremum: Extremum,
-        inputs: Inputs<'_>,
-        nan: Option<Nan>,
-    ) -> Result<operator::ReduceMax> {
-        let operator = Self { extremum, ..Self::new() };
+    pub(in crate::dialect) fn resolve(call: &Call<'_>) -> Result<Operator> {
+        let operator = Self { extremum: call.extremum, ..Self::new() };
         let name = operator.name();
-        let version = node.version(name.operator)?;
-        let mut operator = operator.with_attributes(version, &node.attributes)?;
-        operator.nan = nan.unwrap_or(operator.nan);
-        name.outputs(node.outputs, false)?;
-        let (data, [axes]) = name.inputs(inputs, "2 inputs")?;
-        operator.operator(data, axes.map(|axes| axes.tensor("axes")).transpose()?)
+        let version = call.version(name.operator)?;
+        let mut operator = operator.with_attributes(version, &call.node.attributes)?;
+        operator.nan = call.nan.unwrap_or(operator.nan);
+        let (data, [axes]) = call.inputs(&name, "2 inputs", false)?;
+        let axes = axes.map(|axes| axes.tensor("axes")).transpose()?;
+        operator.operator(data, axes).map(Into::into)
     }
 
     const fn name(&self) -> Name {
@@ -115,16 +106,10 @@ impl Default for ReduceMax {
 }
 
 /// The types that axes may have.
-const INTEGERS: [ElementType; 8] = [
-    ElementType::I8,
-    ElementType::U8,
-    ElementType::I16,
-    ElementType::U16,
-    ElementType::I32,
-    ElementType::U32,
-    ElementType::I64,
-    ElementType::U64,
-];
+const INTEGERS: [ElementType; 8] = {
+    use ElementType::*;
+    [I8, U8, I16, U16, I32, U32, I64, U64]
+};
 
 #[cfg(test)]
 mod tests {

@@ -1,9 +1,10 @@
 //! SegmentMax.
 
-use crate::dialect::attributes::{Inputs, Name, Reader};
-use crate::dialect::{Attributes, Dialect, Node};
+use super::NUMBERS;
+use crate::dialect::attributes::{Call, Name, Reader};
+use crate::dialect::{Attributes, Dialect};
 use crate::error::{Error, Result};
-use crate::operator::{self, EmptySegment};
+use crate::operator::{self, EmptySegment, Operator};
 use crate::tensor::key::Nan;
 use crate::tensor::{ElementType, Tensor, TensorDesc};
 
@@ -39,12 +40,11 @@ impl SegmentMax {
     /// `fill_mode`; [`Error::UnknownAttribute`]; [`Error::BadAttribute`] for a `fill_mode` other
     /// than `ZERO` and `LOWEST`, in upper or lower case.
     pub fn from_attributes(version: u32, attributes: &Attributes) -> Result<Self> {
-        if Some(version) != Self::NAME.version {
-            return Err(Name { version: Some(version), ..Self::NAME }.unknown_version());
-        }
-        let mut reader = Reader::new(attributes);
-        let fill_mode = reader.text_ignoring_case("fill_mode", FILL_MODES, &NAMES)?;
-        reader.finish(&Self::NAME)?;
+        Self::NAME.check_version(Some(version))?;
+        let mut reader = Reader::new(&Self::NAME, attributes);
+        let same = str::eq_ignore_ascii_case;
+        let fill_mode = reader.text_as("fill_mode", FILL_MODE_NAMES, &FILL_MODES, same)?;
+        reader.finish()?;
         Ok(Self::new(fill_mode.ok_or_else(|| Self::NAME.missing_attribute("fill_mode"))?))
     }
 
@@ -68,16 +68,14 @@ impl SegmentMax {
         num_segments: Option<&Tensor>,
     ) -> Result<operator::SegmentMax> {
         // The field may hold a value that the specification does not have.
-        if NAMES.iter().all(|&(_, fill_mode)| fill_mode != self.fill_mode) {
+        if !FILL_MODES.contains(&self.fill_mode) {
             return Err(Error::BadAttribute {
                 attribute: "fill_mode",
-                expected: FILL_MODES,
+                expected: FILL_MODE_NAMES,
                 value: "minus infinity".to_string(),
             });
         }
-        if data.element_type() == ElementType::Bool {
-            return Err(Self::NAME.wrong_type(ElementType::Bool));
-        }
+        Self::NAME.check_type(data, NUMBERS)?;
         let actual = segment_ids.element_type();
         if !matches!(actual, ElementType::I32 | ElementType::I64) {
             let (what, expected) = ("segment_ids", "i32 or i64".to_string());
@@ -94,28 +92,20 @@ impl SegmentMax {
     }
 
     /// Resolves a node for its inputs.
-    pub(in crate::dialect) fn resolve(
-        node: &Node,
-        inputs: Inputs<'_>,
-        nan: Option<Nan>,
-    ) -> Result<operator::SegmentMax> {
+    pub(in crate::dialect) fn resolve(call: &Call<'_>) -> Result<Operator> {
         const COUNT: &str = "2 or 3 inputs";
-        let version = node.version("SegmentMax")?;
-        let mut operator = Self::from_attributes(version, &node.attributes)?;
-        operator.nan = nan.unwrap_or(operator.nan);
-        Self::NAME.outputs(node.outputs, false)?;
-        let (data, [ids, num_segments]) = Self::NAME.inputs(inputs, COUNT)?;
-        let given = 1 + usize::from(num_segments.is_some());
-        let ids = ids.ok_or_else(|| Self::NAME.input_count(COUNT, given))?;
+        let version = call.version("SegmentMax")?;
+        let mut operator = Self::from_attributes(version, &call.node.attributes)?;
+        operator.nan = call.nan.unwrap_or(operator.nan);
+        let (data, [ids, num_segments]) = call.inputs(&Self::NAME, COUNT, false)?;
+        let ids = ids.ok_or_else(|| call.input_count(&Self::NAME, COUNT))?;
         let num_segments = num_segments.map(|number| number.tensor("num_segments")).transpose()?;
-        operator.operator(data, ids.desc(), num_segments)
+        operator.operator(data, ids.desc(), num_segments).map(Into::into)
     }
 }
 
-const FILL_MODES: &str = "ZERO or LOWEST";
-
-const NAMES: [(&str, EmptySegment); 2] =
-    [("ZERO", EmptySegment::Zero), ("LOWEST", EmptySegment::Lowest)];
+const FILL_MODE_NAMES: &str = "ZERO or LOWEST";
+const FILL_MODES: [EmptySegment; 2] = [EmptySegment::Zero, EmptySegment::Lowest];
 
 /// The number in the input `num_segments`.
 fn scalar(num_segments: &Tensor) -> Result<i64> {
@@ -127,10 +117,9 @@ fn scalar(num_segments: &Tensor) -> Result<i64> {
             return Err(Error::WrongElementType { what: "num_segments", expected, actual });
         }
     };
-    match num_segments.shape() {
-        [] => Ok(number),
-        shape => Err(SegmentMax::NAME.wrong_shape("num_segments as a scalar", shape)),
-    }
+    let shape = num_segments.shape();
+    SegmentMax::NAME.check_shape(shape.is_empty(), "num_segments as a scalar", shape)?;
+    Ok(number)
 }
 
 #[cfg(test)]

@@ -106,8 +106,7 @@ fn find_below(root: &Path, found: &mut Vec<CaseFolder>) -> Result<()> {
     while let Some(path) = pending.pop() {
         let mut below = Vec::new();
         let mut data_sets = false;
-        for entry in fs::read_dir(&path).map_err(io(&path))? {
-            let entry = entry.map_err(io(&path))?;
+        for entry in entries(&path)? {
             data_sets |= entry.file_name().as_encoded_bytes().starts_with(DATA_SET.as_bytes());
             // The type of the entry itself: links to folders are not followed.
             if entry.file_type().map_err(io(&entry.path()))?.is_dir() {
@@ -149,6 +148,11 @@ fn folder_name(path: &Path) -> String {
     };
     let name = resolved.file_name().unwrap_or(resolved.as_os_str());
     name.to_string_lossy().into_owned()
+}
+
+/// What a folder holds.
+fn entries(folder: &Path) -> Result<Vec<fs::DirEntry>> {
+    fs::read_dir(folder).and_then(Iterator::collect).map_err(io(folder))
 }
 
 fn io(path: &Path) -> impl Fn(std::io::Error) -> Error {

@@ -1,10 +1,9 @@
 //! ONNX's node tests: a `model.onnx` of one node, and folders with its inputs and outputs.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::{Case, DATA_SET, Expect, MODEL, bad, folder_name, io};
+use super::{Case, DATA_SET, Expect, MODEL, bad, entries, folder_name};
 use crate::error::Result;
 use crate::io::{onnx, unsupported};
 use crate::tensor::Tensor;
@@ -30,8 +29,8 @@ pub(super) fn load(folder: &Path) -> Result<Vec<Case>> {
 /// The data sets next to a model, by number.
 fn data_sets(folder: &Path) -> Result<Vec<PathBuf>> {
     let mut sets = Vec::new();
-    for entry in fs::read_dir(folder).map_err(io(folder))? {
-        let path = entry.map_err(io(folder))?.path();
+    for entry in entries(folder)? {
+        let path = entry.path();
         if let Some(number) =
             path.file_name().and_then(|name| name.to_str()?.strip_prefix(DATA_SET))
             && path.is_dir()
@@ -61,13 +60,8 @@ fn load_set(path: &Path, model: &onnx::TestModel, set: &Path, id: String) -> Res
     for (name, file) in names.into_iter().zip(&inputs) {
         values.insert(name, onnx::read_tensor(file)?);
     }
-    let node_inputs =
-        model.input_names.iter().map(|name| match (name.as_str(), values.get(name)) {
-            ("", _) => Ok(None),
-            (_, Some(tensor)) => Ok(Some(tensor.clone())),
-            (_, None) => Err(bad(path, format_args!("no value feeds the node's input {name:?}"))),
-        });
-    let inputs = node_inputs.collect::<Result<_>>()?;
+    // An absent input has an empty name; each other one has a value.
+    let inputs = model.input_names.iter().map(|name| values.get(name).cloned()).collect();
 
     let files = numbered(set, "output")?;
     let names = &model.graph_outputs;
@@ -91,18 +85,16 @@ fn load_set(path: &Path, model: &onnx::TestModel, set: &Path, id: String) -> Res
 /// The files `{what}_0.pb`, `{what}_1.pb`, ... of a data set. The numbers must have no gap.
 fn numbered(set: &Path, what: &str) -> Result<Vec<PathBuf>> {
     let mut numbers = BTreeSet::new();
-    for entry in fs::read_dir(set).map_err(io(set))? {
-        let name = entry.map_err(io(set))?.file_name();
+    for entry in entries(set)? {
+        let name = entry.file_name();
         let number = (name.to_str())
             .and_then(|name| name.strip_prefix(what)?.strip_prefix('_')?.strip_suffix(".pb"));
         if let Some(number) = number {
             let parsed: Option<u64> = number.parse().ok();
             // Other spellings such as `00` would be another file of the same number.
             let Some(parsed) = parsed.filter(|n| n.to_string() == number) else {
-                return Err(bad(
-                    set,
-                    format_args!("{what}_{number}.pb is not numbered as {what}_0.pb"),
-                ));
+                let reason = format!("{what}_{number}.pb is not numbered as {what}_0.pb");
+                return Err(bad(set, reason));
             };
             numbers.insert(parsed);
         }

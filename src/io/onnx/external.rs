@@ -1,15 +1,15 @@
 //! External data: tensors whose elements are in files beside the model.
 
 use std::collections::BTreeMap;
-use std::fmt::Display;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use super::numbers::bad;
 use super::proto::StringStringEntryProto;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::io::source::{self, SharedBytes, part};
-use crate::io::{bad_file, unsupported};
+use crate::io::unsupported;
 use crate::output::io_error;
 
 /// The external files of a model. Each is memory-mapped when the first tensor in it is read.
@@ -21,13 +21,6 @@ pub(super) struct Files {
     /// model is a link, the folder of its target. Model stores link to files with other names.
     roots: Vec<PathBuf>,
     open: Mutex<BTreeMap<PathBuf, SharedBytes>>,
-}
-
-/// Where the elements of one tensor are stored.
-struct ExternalData<'a> {
-    location: &'a str,
-    offset: u64,
-    length: Option<u64>,
 }
 
 impl Files {
@@ -50,7 +43,7 @@ impl Files {
         entries: &[StringStringEntryProto],
         needed: usize,
     ) -> Result<SharedBytes> {
-        let ExternalData { location, offset, length } = external_data(name, entries)?;
+        let (location, offset, length) = external_data(name, entries)?;
         if let Some(length) = length.filter(|&length| length != needed as u64) {
             let reason =
                 format!("{needed} bytes are needed, but its data has a length of {length}");
@@ -79,18 +72,14 @@ impl Files {
         let relative = Path::new(location);
         let inside = |part| matches!(part, Component::Normal(_) | Component::CurDir);
         if !relative.components().all(inside) || relative.file_name().is_none() {
-            return Err(bad(
-                name,
-                format!("location {location:?} is not inside the model's folder"),
-            ));
+            let reason = format!("location {location:?} is not inside the model's folder");
+            return Err(bad(name, reason));
         }
         let path = folder.join(relative);
         let real = fs::canonicalize(&path).map_err(|e| io_error(&path, e))?;
         if !self.roots.iter().any(|root| real.starts_with(root)) {
-            return Err(bad(
-                name,
-                format!("location {location:?} leads out of the model's folder"),
-            ));
+            let reason = format!("location {location:?} leads out of the model's folder");
+            return Err(bad(name, reason));
         }
         // Opening a pipe would block until somebody writes to it.
         if !fs::metadata(&real).map_err(|e| io_error(&path, e))?.is_file() {
@@ -106,11 +95,11 @@ impl Files {
     }
 }
 
-/// Parses the entries of a tensor's `external_data`. No key may occur twice.
+/// The location, offset and length in the entries of a tensor's `external_data`. No key may occur twice.
 fn external_data<'a>(
     name: &str,
     entries: &'a [StringStringEntryProto],
-) -> Result<ExternalData<'a>> {
+) -> Result<(&'a str, u64, Option<u64>)> {
     let mut found = [None; 3];
     for entry in entries {
         let key = entry.key.as_deref().unwrap_or_default();
@@ -127,13 +116,7 @@ fn external_data<'a>(
         text.parse::<u64>()
             .map_err(|_| bad(name, format!("the {key} of its external data is {text:?}")))
     };
-    Ok(ExternalData {
-        location: location.ok_or_else(|| bad(name, "its external data has no location"))?,
-        offset: offset.map_or(Ok(0), |text| number("offset", text))?,
-        length: length.map(|text| number("length", text)).transpose()?,
-    })
-}
-
-fn bad(name: &str, reason: impl Display) -> Error {
-    bad_file(name, "ONNX tensor", reason)
+    let location = location.ok_or_else(|| bad(name, "its external data has no location"))?;
+    let offset = offset.map_or(Ok(0), |text| number("offset", text))?;
+    Ok((location, offset, length.map(|text| number("length", text)).transpose()?))
 }

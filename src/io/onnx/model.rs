@@ -10,9 +10,8 @@ use super::context::{Context, bad, own_domain};
 use super::external::Files;
 use super::graph::{Graph, GraphNode};
 use super::proto::{FunctionProto, ModelProto, OperatorSetIdProto};
-use super::tensor::shared;
 use crate::error::Result;
-use crate::io::source::{self, SharedBytes};
+use crate::io::source::{self, SharedBytes, shared};
 
 /// An ONNX model.
 #[derive(Clone, Debug)]

@@ -10,18 +10,18 @@ use prost::encoding::{double, float, int32, int64, uint64};
 
 use crate::error::{Error, Result};
 use crate::io::{bad_file, unsupported};
-use crate::tensor::{TensorDesc, memory};
+use crate::tensor::{ElementType, TensorDesc};
 
 /// A field that holds elements: its name and its number.
-#[derive(Clone, Copy, PartialEq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Field(pub &'static str, pub u32);
 
-pub(super) const FLOAT_DATA: Field = Field("float_data", 4);
-pub(super) const INT32_DATA: Field = Field("int32_data", 5);
-pub(super) const STRING_DATA: Field = Field("string_data", 6);
-pub(super) const INT64_DATA: Field = Field("int64_data", 7);
-pub(super) const DOUBLE_DATA: Field = Field("double_data", 10);
-pub(super) const UINT64_DATA: Field = Field("uint64_data", 11);
+const FLOAT_DATA: Field = Field("float_data", 4);
+const INT32_DATA: Field = Field("int32_data", 5);
+const STRING_DATA: Field = Field("string_data", 6);
+const INT64_DATA: Field = Field("int64_data", 7);
+const DOUBLE_DATA: Field = Field("double_data", 10);
+const UINT64_DATA: Field = Field("uint64_data", 11);
 /// The numbers of other fields that may hold any number of values.
 const DIMS: u32 = 1;
 const EXTERNAL_DATA: u32 = 13;
@@ -74,54 +74,81 @@ fn packed_varints(mut field: &[u8]) -> usize {
     field.iter().filter(|&&byte| byte < 0x80).count()
 }
 
-/// A type of numbers in messages.
-pub(super) trait Number: Default {
-    /// How one is encoded.
-    const WIRE: WireType;
-    fn merge(&mut self, wire: WireType, from: &mut Bytes) -> Result<(), DecodeError>;
+/// The field for the elements of a type, if they are not in `raw_data`.
+pub(super) fn field_of(element_type: ElementType) -> Field {
+    match element_type {
+        ElementType::F32 => FLOAT_DATA,
+        ElementType::F64 => DOUBLE_DATA,
+        ElementType::I64 => INT64_DATA,
+        ElementType::U32 | ElementType::U64 => UINT64_DATA,
+        _ => INT32_DATA,
+    }
 }
 
-macro_rules! number {
-    ($type:ty, $wire:ident, $codec:ident) => {
-        impl Number for $type {
-            const WIRE: WireType = WireType::$wire;
-            fn merge(&mut self, wire: WireType, from: &mut Bytes) -> Result<(), DecodeError> {
-                $codec::merge(wire, self, from, DecodeContext::default())
-            }
-        }
-    };
-}
-number!(f32, ThirtyTwoBit, float);
-number!(f64, SixtyFourBit, double);
-number!(i32, Varint, int32);
-number!(i64, Varint, int64);
-number!(u64, Varint, uint64);
-
-/// The numbers of a field, packed or not.
-pub(super) fn numbers<T: Number>(name: &str, mut bytes: Bytes, field: Field) -> Result<Vec<T>> {
-    let bad = |e: DecodeError| bad(name, e);
-    let mut all = Vec::new();
+/// The elements in the field for their type, packed or not. Of a float, the field holds the value,
+/// or the bits in 16 of an integer.
+pub(super) fn elements(name: &str, mut bytes: Bytes, desc: &TensorDesc) -> Result<Vec<u8>> {
+    let element_type = desc.element_type();
+    let (size, field) = (element_type.size(), field_of(element_type));
+    let half = 1i128 << (8 * size - 1);
+    let range = if element_type.is_signed_integer() { -half..half } else { 0..2 * half };
+    let (mut all, mut misfit) = (Vec::new(), None);
     let mut one = |wire: WireType, from: &mut Bytes| {
-        let mut number = T::default();
-        number.merge(wire, from).map_err(bad)?;
-        memory::push(&mut all, number)
+        let number = number(field, wire, from).map_err(|e| bad(name, e))?;
+        if misfit.is_none() && !range.contains(&number) {
+            misfit = Some((all.len() / size, number));
+        }
+        all.try_reserve(size).map_err(|_| Error::host_memory(name))?;
+        all.extend_from_slice(&number.to_le_bytes()[..size]);
+        Ok(())
     };
     while bytes.has_remaining() {
-        let (tag, wire) = decode_key(&mut bytes).map_err(bad)?;
+        let (tag, wire) = decode_key(&mut bytes).map_err(|e| bad(name, e))?;
         if tag != field.1 {
-            skip_field(wire, tag, &mut bytes, DecodeContext::default()).map_err(bad)?;
+            let skipped = skip_field(wire, tag, &mut bytes, DecodeContext::default());
+            skipped.map_err(|e| bad(name, e))?;
         } else if wire == WireType::LengthDelimited {
             // The message is valid, so it has as many bytes.
-            let len = decode_varint(&mut bytes).map_err(bad)?;
+            let len = decode_varint(&mut bytes).map_err(|e| bad(name, e))?;
             let mut packed = bytes.split_to(bytes.len().min(len as usize));
+            let wire = match field {
+                FLOAT_DATA => WireType::ThirtyTwoBit,
+                DOUBLE_DATA => WireType::SixtyFourBit,
+                _ => WireType::Varint,
+            };
             while packed.has_remaining() {
-                one(T::WIRE, &mut packed)?;
+                one(wire, &mut packed)?;
             }
         } else {
             one(wire, &mut bytes)?;
         }
     }
-    Ok(all)
+    let (expected, found) = (desc.len(), all.len() / size);
+    if found != expected {
+        let reason = format_args!("{desc} has {expected} elements, but {} holds {found}", field.0);
+        return Err(bad(name, reason));
+    }
+    let Some((index, value)) = misfit else { return Ok(all) };
+    let reason = format_args!("element {index} is {value}, which does not fit {element_type}");
+    Err(bad(name, reason))
+}
+
+/// One number of a field; of a float, its bits.
+fn number(field: Field, wire: WireType, from: &mut Bytes) -> Result<i128, DecodeError> {
+    macro_rules! decoded {
+        ($codec:ident) => {{
+            let mut number = Default::default();
+            $codec::merge(wire, &mut number, from, DecodeContext::default())?;
+            number
+        }};
+    }
+    Ok(match field {
+        FLOAT_DATA => f32::to_bits(decoded!(float)).into(),
+        DOUBLE_DATA => f64::to_bits(decoded!(double)).into(),
+        INT64_DATA => decoded!(int64).into(),
+        UINT64_DATA => decoded!(uint64).into(),
+        _ => decoded!(int32).into(),
+    })
 }
 
 /// The format's name in errors.

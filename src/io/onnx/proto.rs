@@ -6,177 +6,117 @@
 use prost::Message;
 use prost::bytes::Bytes;
 
-/// A [`TensorProto`] without its elements. The decoder skips these, so that a model with large
-/// constants is opened without reading them.
-#[derive(Clone, PartialEq, Message)]
-pub(super) struct TensorHead {
-    #[prost(int64, repeated, packed = "false", tag = "1")]
-    pub dims: Vec<i64>,
-    #[prost(int32, optional, tag = "2")]
-    pub data_type: Option<i32>,
-    #[prost(string, optional, tag = "8")]
-    pub name: Option<String>,
+/// Structures for messages: the type of each field, and how it is encoded.
+macro_rules! messages {
+    ($($(#[$about:meta])* $name:ident {
+        $($(#[$note:meta])* $field:ident: $type:ty = $encoding:tt,)*
+    })*) => {$(
+        $(#[$about])*
+        #[derive(Clone, PartialEq, Message)]
+        pub(super) struct $name {
+            $($(#[$note])* #[prost $encoding] pub $field: $type,)*
+        }
+    )*};
 }
 
-#[derive(Clone, PartialEq, Message)]
-pub(super) struct StringStringEntryProto {
-    #[prost(string, optional, tag = "1")]
-    pub key: Option<String>,
-    #[prost(string, optional, tag = "2")]
-    pub value: Option<String>,
-}
+messages! {
+    StringStringEntryProto {
+        key: Option<String> = (string, optional, tag = "1"),
+        value: Option<String> = (string, optional, tag = "2"),
+    }
 
-/// A message whose content does not matter, only its presence.
-#[derive(Clone, PartialEq, Message)]
-pub(super) struct Present {}
+    /// A message whose content does not matter, only its presence.
+    Present {}
 
-/// Without the fields of numbers, which `numbers.rs` decodes.
-#[derive(Clone, PartialEq, Message)]
-pub(super) struct TensorProto {
-    #[prost(int64, repeated, packed = "false", tag = "1")]
-    pub dims: Vec<i64>,
-    #[prost(int32, optional, tag = "2")]
-    pub data_type: Option<i32>,
-    #[prost(message, optional, tag = "3")]
-    pub segment: Option<Present>,
-    #[prost(string, optional, tag = "8")]
-    pub name: Option<String>,
-    #[prost(bytes = "bytes", optional, tag = "9")]
-    pub raw_data: Option<Bytes>,
-    #[prost(message, repeated, tag = "13")]
-    pub external_data: Vec<StringStringEntryProto>,
-    #[prost(int32, optional, tag = "14")]
-    pub data_location: Option<i32>,
+    /// Without the fields of numbers, which `numbers.rs` decodes. The decoder shares the bytes of
+    /// `raw_data`, so that a model with large constants is opened without reading them.
+    TensorProto {
+        dims: Vec<i64> = (int64, repeated, packed = "false", tag = "1"),
+        data_type: Option<i32> = (int32, optional, tag = "2"),
+        segment: Option<Present> = (message, optional, tag = "3"),
+        name: Option<String> = (string, optional, tag = "8"),
+        raw_data: Option<Bytes> = (bytes = "bytes", optional, tag = "9"),
+        external_data: Vec<StringStringEntryProto> = (message, repeated, tag = "13"),
+        data_location: Option<i32> = (int32, optional, tag = "14"),
+    }
+
+    AttributeProto {
+        name: Option<String> = (string, optional, tag = "1"),
+        f: Option<f32> = (float, optional, tag = "2"),
+        i: Option<i64> = (int64, optional, tag = "3"),
+        s: Option<Bytes> = (bytes = "bytes", optional, tag = "4"),
+        /// A [`TensorProto`], decoded on demand.
+        t: Option<Bytes> = (bytes = "bytes", optional, tag = "5"),
+        g: Option<Box<GraphProto>> = (message, optional, boxed, tag = "6"),
+        floats: Vec<f32> = (float, repeated, tag = "7"),
+        ints: Vec<i64> = (int64, repeated, tag = "8"),
+        strings: Vec<Bytes> = (bytes = "bytes", repeated, tag = "9"),
+        graphs: Vec<GraphProto> = (message, repeated, tag = "11"),
+        r#type: Option<i32> = (int32, optional, tag = "20"),
+        ref_attr_name: Option<String> = (string, optional, tag = "21"),
+    }
+
+    NodeProto {
+        input: Vec<String> = (string, repeated, tag = "1"),
+        output: Vec<String> = (string, repeated, tag = "2"),
+        name: Option<String> = (string, optional, tag = "3"),
+        op_type: Option<String> = (string, optional, tag = "4"),
+        attribute: Vec<AttributeProto> = (message, repeated, tag = "5"),
+        domain: Option<String> = (string, optional, tag = "7"),
+    }
+
+    DimensionProto {
+        dim_value: Option<i64> = (int64, optional, tag = "1"),
+        dim_param: Option<String> = (string, optional, tag = "2"),
+    }
+
+    TensorShapeProto {
+        dim: Vec<DimensionProto> = (message, repeated, tag = "1"),
+    }
+
+    TensorTypeProto {
+        elem_type: Option<i32> = (int32, optional, tag = "1"),
+        shape: Option<TensorShapeProto> = (message, optional, tag = "2"),
+    }
+
+    /// A type. Only tensor types are decoded.
+    TypeProto {
+        tensor_type: Option<TensorTypeProto> = (message, optional, tag = "1"),
+    }
+
+    ValueInfoProto {
+        name: Option<String> = (string, optional, tag = "1"),
+        r#type: Option<TypeProto> = (message, optional, tag = "2"),
+    }
+
+    GraphProto {
+        node: Vec<NodeProto> = (message, repeated, tag = "1"),
+        /// [`TensorProto`]s, decoded on demand.
+        initializer: Vec<Bytes> = (bytes = "bytes", repeated, tag = "5"),
+        input: Vec<ValueInfoProto> = (message, repeated, tag = "11"),
+        output: Vec<ValueInfoProto> = (message, repeated, tag = "12"),
+        value_info: Vec<ValueInfoProto> = (message, repeated, tag = "13"),
+        sparse_initializer: Vec<Present> = (message, repeated, tag = "15"),
+    }
+
+    OperatorSetIdProto {
+        domain: Option<String> = (string, optional, tag = "1"),
+        version: Option<i64> = (int64, optional, tag = "2"),
+    }
+
+    FunctionProto {
+        name: Option<String> = (string, optional, tag = "1"),
+        node: Vec<NodeProto> = (message, repeated, tag = "7"),
+        opset_import: Vec<OperatorSetIdProto> = (message, repeated, tag = "9"),
+        domain: Option<String> = (string, optional, tag = "10"),
+    }
+
+    ModelProto {
+        graph: Option<GraphProto> = (message, optional, tag = "7"),
+        opset_import: Vec<OperatorSetIdProto> = (message, repeated, tag = "8"),
+        functions: Vec<FunctionProto> = (message, repeated, tag = "25"),
+    }
 }
 
 /// The field number of [`TensorProto::raw_data`].
 pub(super) const RAW_DATA: u32 = 9;
-
-#[derive(Clone, PartialEq, Message)]
-pub(super) struct AttributeProto {
-    #[prost(string, optional, tag = "1")]
-    pub name: Option<String>,
-    #[prost(float, optional, tag = "2")]
-    pub f: Option<f32>,
-    #[prost(int64, optional, tag = "3")]
-    pub i: Option<i64>,
-    #[prost(bytes = "bytes", optional, tag = "4")]
-    pub s: Option<Bytes>,
-    /// A [`TensorProto`], decoded on demand.
-    #[prost(bytes = "bytes", optional, tag = "5")]
-    pub t: Option<Bytes>,
-    #[prost(message, optional, boxed, tag = "6")]
-    pub g: Option<Box<GraphProto>>,
-    #[prost(float, repeated, tag = "7")]
-    pub floats: Vec<f32>,
-    #[prost(int64, repeated, tag = "8")]
-    pub ints: Vec<i64>,
-    #[prost(bytes = "bytes", repeated, tag = "9")]
-    pub strings: Vec<Bytes>,
-    #[prost(message, repeated, tag = "11")]
-    pub graphs: Vec<GraphProto>,
-    #[prost(int32, optional, tag = "20")]
-    pub r#type: Option<i32>,
-    #[prost(string, optional, tag = "21")]
-    pub ref_attr_name: Option<String>,
-}
-
-#[derive(Clone, PartialEq, Message)]
-pub(super) struct NodeProto {
-    #[prost(string, repeated, tag = "1")]
-    pub input: Vec<String>,
-    #[prost(string, repeated, tag = "2")]
-    pub output: Vec<String>,
-    #[prost(string, optional, tag = "3")]
-    pub name: Option<String>,
-    #[prost(string, optional, tag = "4")]
-    pub op_type: Option<String>,
-    #[prost(message, repeated, tag = "5")]
-    pub attribute: Vec<AttributeProto>,
-    #[prost(string, optional, tag = "7")]
-    pub domain: Option<String>,
-}
-
-#[derive(Clone, PartialEq, Message)]
-pub(super) struct DimensionProto {
-    #[prost(int64, optional, tag = "1")]
-    pub dim_value: Option<i64>,
-    #[prost(string, optional, tag = "2")]
-    pub dim_param: Option<String>,
-}
-
-#[derive(Clone, PartialEq, Message)]
-pub(super) struct TensorShapeProto {
-    #[prost(message, repeated, tag = "1")]
-    pub dim: Vec<DimensionProto>,
-}
-
-#[derive(Clone, PartialEq, Message)]
-pub(super) struct TensorTypeProto {
-    #[prost(int32, optional, tag = "1")]
-    pub elem_type: Option<i32>,
-    #[prost(message, optional, tag = "2")]
-    pub shape: Option<TensorShapeProto>,
-}
-
-/// A type. Only tensor types are decoded.
-#[derive(Clone, PartialEq, Message)]
-pub(super) struct TypeProto {
-    #[prost(message, optional, tag = "1")]
-    pub tensor_type: Option<TensorTypeProto>,
-}
-
-#[derive(Clone, PartialEq, Message)]
-pub(super) struct ValueInfoProto {
-    #[prost(string, optional, tag = "1")]
-    pub name: Option<String>,
-    #[prost(message, optional, tag = "2")]
-    pub r#type: Option<TypeProto>,
-}
-
-#[derive(Clone, PartialEq, Message)]
-pub(super) struct GraphProto {
-    #[prost(message, repeated, tag = "1")]
-    pub node: Vec<NodeProto>,
-    /// [`TensorProto`]s, decoded on demand.
-    #[prost(bytes = "bytes", repeated, tag = "5")]
-    pub initializer: Vec<Bytes>,
-    #[prost(message, repeated, tag = "11")]
-    pub input: Vec<ValueInfoProto>,
-    #[prost(message, repeated, tag = "12")]
-    pub output: Vec<ValueInfoProto>,
-    #[prost(message, repeated, tag = "13")]
-    pub value_info: Vec<ValueInfoProto>,
-    #[prost(message, repeated, tag = "15")]
-    pub sparse_initializer: Vec<Present>,
-}
-
-#[derive(Clone, PartialEq, Message)]
-pub(super) struct OperatorSetIdProto {
-    #[prost(string, optional, tag = "1")]
-    pub domain: Option<String>,
-    #[prost(int64, optional, tag = "2")]
-    pub version: Option<i64>,
-}
-
-#[derive(Clone, PartialEq, Message)]
-pub(super) struct FunctionProto {
-    #[prost(string, optional, tag = "1")]
-    pub name: Option<String>,
-    #[prost(message, repeated, tag = "7")]
-    pub node: Vec<NodeProto>,
-    #[prost(message, repeated, tag = "9")]
-    pub opset_import: Vec<OperatorSetIdProto>,
-    #[prost(string, optional, tag = "10")]
-    pub domain: Option<String>,
-}
-
-#[derive(Clone, PartialEq, Message)]
-pub(super) struct ModelProto {
-    #[prost(message, optional, tag = "7")]
-    pub graph: Option<GraphProto>,
-    #[prost(message, repeated, tag = "8")]
-    pub opset_import: Vec<OperatorSetIdProto>,
-    #[prost(message, repeated, tag = "25")]
-    pub functions: Vec<FunctionProto>,
-}

@@ -1,6 +1,6 @@
 //! `TensorProto`: one tensor. Its elements are raw bytes or in a field of numbers.
 
-use std::fmt::{self, Display};
+use std::fmt;
 use std::io::{self, Write};
 use std::path::Path;
 use std::sync::Arc;
@@ -10,13 +10,10 @@ use prost::bytes::Bytes;
 use prost::encoding::{WireType, encode_key, encode_varint};
 
 use super::external::Files;
-use super::numbers::{
-    DOUBLE_DATA, FLOAT_DATA, FORMAT, Field, INT32_DATA, INT64_DATA, Number, UINT64_DATA, bad,
-    filled, numbers,
-};
-use super::proto::{RAW_DATA, TensorHead, TensorProto};
+use super::numbers::{FORMAT, Field, bad, elements, field_of, filled};
+use super::proto::{RAW_DATA, TensorProto};
 use crate::error::Result;
-use crate::io::source::{self, SharedBytes};
+use crate::io::source::{self, SharedBytes, shared};
 use crate::io::{bad_tensor, unsupported};
 use crate::tensor::{ElementType, Tensor, TensorDesc, memory};
 
@@ -27,7 +24,8 @@ use crate::tensor::{ElementType, Tensor, TensorDesc, memory};
 /// [`Error::Io`](crate::Error::Io), and as [`parse_tensor`].
 pub fn read_tensor(path: &Path) -> Result<Tensor> {
     let name = path.display().to_string();
-    from_bytes(&name, shared(source::open(path)?), &Files::beside(path))
+    let files = Arc::new(Files::beside(path));
+    Constant::new(|_| name.clone(), shared(source::open(path)?), &files)?.read()
 }
 
 /// Parses a serialised `TensorProto`. `name` is its name in errors.
@@ -45,7 +43,7 @@ pub fn parse_tensor(name: &str, bytes: &[u8]) -> Result<Tensor> {
 
 /// As [`parse_tensor`], without a copy of the bytes.
 pub(in crate::io) fn parse_shared(name: &str, bytes: SharedBytes) -> Result<Tensor> {
-    from_bytes(name, shared(bytes), &Files::default())
+    Constant::new(|_| name.to_string(), shared(bytes), &Arc::default())?.read()
 }
 
 /// Serialises a tensor as a `TensorProto`, with its elements in `raw_data`.
@@ -85,9 +83,10 @@ fn head(tensor: &Tensor) -> Vec<u8> {
 pub struct Constant {
     /// The name in errors.
     label: String,
-    head: TensorHead,
-    /// The serialised `TensorProto`.
+    proto: TensorProto,
+    /// The serialised message, and its fields of numbers that hold elements.
     bytes: Bytes,
+    filled: Vec<Field>,
     files: Arc<Files>,
 }
 
@@ -97,15 +96,15 @@ impl Constant {
         bytes: Bytes,
         files: &Arc<Files>,
     ) -> Result<Self> {
-        filled(&label(""), bytes.clone())?;
-        let head = TensorHead::decode(bytes.clone()).map_err(|e| bad(&label(""), e))?;
-        let label = label(head.name.as_deref().unwrap_or_default());
-        Ok(Self { label, head, bytes, files: Arc::clone(files) })
+        let filled = filled(&label(""), bytes.clone())?;
+        let proto = TensorProto::decode(bytes.clone()).map_err(|e| bad(&label(""), e))?;
+        let label = label(proto.name.as_deref().unwrap_or_default());
+        Ok(Self { label, proto, bytes, filled, files: Arc::clone(files) })
     }
 
     /// The name in the graph; may be empty.
     pub(super) fn name(&self) -> &str {
-        self.head.name.as_deref().unwrap_or_default()
+        self.proto.name.as_deref().unwrap_or_default()
     }
 
     /// The type and shape.
@@ -114,7 +113,15 @@ impl Constant {
     /// [`Error::BadFile`](crate::Error::BadFile) for an unknown type or a negative dimension,
     /// [`Error::Unsupported`](crate::Error::Unsupported) for a type that is not an [`ElementType`].
     pub fn desc(&self) -> Result<TensorDesc> {
-        desc(&self.label, self.head.data_type, &self.head.dims)
+        let (name, code) = (self.label.as_str(), self.proto.data_type.unwrap_or(0));
+        let element_type = supported_type(code).ok_or_else(|| match other_type(code) {
+            Some(other) => unsupported(name, format_args!("element type {other}")),
+            None => bad(name, format_args!("unknown data_type {code}")),
+        })?;
+        let shape = (self.proto.dims.iter())
+            .map(|&d| usize::try_from(d).map_err(|_| bad(name, format_args!("dimension {d}"))))
+            .collect::<Result<Vec<usize>>>()?;
+        TensorDesc::new(element_type, shape).map_err(|e| bad_tensor(name, FORMAT, e))
     }
 
     /// Reads the tensor. It shares the memory of its file if the elements are raw bytes.
@@ -122,149 +129,47 @@ impl Constant {
     /// # Errors
     /// [`Error::Io`](crate::Error::Io) if an external file cannot be read, and as [`parse_tensor`].
     pub fn read(&self) -> Result<Tensor> {
-        from_bytes(&self.label, self.bytes.clone(), &self.files)
+        let Self { label: name, proto, bytes, filled, files } = self;
+        let external = match proto.data_location.unwrap_or(0) {
+            0 => false,
+            1 => true,
+            other => return Err(bad(name, format_args!("unknown data_location {other}"))),
+        };
+        if proto.segment.is_some() {
+            return Err(unsupported(name, "the tensor is cut into segments"));
+        }
+        let desc = self.desc()?;
+        let (element_type, typed) = (desc.element_type(), field_of(desc.element_type()));
+        if let Some(Field(field, _)) = filled.iter().find(|&&field| field != typed) {
+            let reason =
+                format_args!("{field} holds elements, but {desc} keeps them in {}", typed.0);
+            return Err(bad(name, reason));
+        }
+        let typed = filled.first().map(|field| field.0);
+        let raw = proto.raw_data.clone();
+        let made = if external {
+            let raw = raw.filter(|raw| !raw.is_empty()).map(|_| "raw_data");
+            if let Some(field) = typed.or(raw) {
+                return Err(bad(name, format_args!("both {field} and another file hold elements")));
+            }
+            let data = files.bytes(name, &proto.external_data, desc.byte_len())?;
+            Tensor::from_shared(element_type, desc.shape(), data)
+        } else if let Some(raw) = raw {
+            if let Some(typed) = typed {
+                return Err(bad(name, format_args!("both raw_data and {typed} hold elements")));
+            }
+            Tensor::from_shared(element_type, desc.shape(), Arc::new(raw))
+        } else {
+            let elements = elements(name, bytes.clone(), &desc)?;
+            Tensor::from_bytes(element_type, desc.shape(), &elements)
+        };
+        made.map_err(|e| bad_tensor(name, FORMAT, e))
     }
 }
 
 impl fmt::Debug for Constant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Constant({})", self.label)
-    }
-}
-
-/// The bytes of a file in the type that the decoder splits without copies.
-pub(super) fn shared(bytes: SharedBytes) -> Bytes {
-    struct Owner(SharedBytes);
-    impl AsRef<[u8]> for Owner {
-        fn as_ref(&self) -> &[u8] {
-            (*self.0).as_ref()
-        }
-    }
-    Bytes::from_owner(Owner(bytes))
-}
-
-fn desc(name: &str, code: Option<i32>, dims: &[i64]) -> Result<TensorDesc> {
-    let code = code.unwrap_or(0);
-    let element_type = supported_type(code).ok_or_else(|| match other_type(code) {
-        Some(other) => unsupported(name, format_args!("element type {other}")),
-        None => bad(name, format_args!("unknown data_type {code}")),
-    })?;
-    let shape = (dims.iter())
-        .map(|&d| usize::try_from(d).map_err(|_| bad(name, format_args!("dimension {d}"))))
-        .collect::<Result<Vec<usize>>>()?;
-    TensorDesc::new(element_type, shape).map_err(|e| bad_tensor(name, FORMAT, e))
-}
-
-/// Parses a serialised `TensorProto`, whose external data is in `files`.
-fn from_bytes(name: &str, bytes: Bytes, files: &Files) -> Result<Tensor> {
-    let filled = filled(name, bytes.clone())?;
-    let mut proto = TensorProto::decode(bytes.clone()).map_err(|e| bad(name, e))?;
-    let external = match proto.data_location.unwrap_or(0) {
-        0 => false,
-        1 => true,
-        other => return Err(bad(name, format_args!("unknown data_location {other}"))),
-    };
-    if proto.segment.is_some() {
-        return Err(unsupported(name, "the tensor is cut into segments"));
-    }
-    let desc = desc(name, proto.data_type, &proto.dims)?;
-    let element_type = desc.element_type();
-
-    let typed = typed_field(element_type);
-    if let Some(Field(field, _)) = filled.iter().find(|&&field| field != typed) {
-        return Err(bad(
-            name,
-            format_args!("{field} holds elements, but {desc} keeps them in {}", typed.0),
-        ));
-    }
-    let raw = proto.raw_data.take();
-    if external {
-        let raw = raw.filter(|raw| !raw.is_empty()).map(|_| "raw_data");
-        if let Some(field) = filled.first().map(|field| field.0).or(raw) {
-            return Err(bad(name, format_args!("both {field} and another file hold elements")));
-        }
-        let data = files.bytes(name, &proto.external_data, desc.byte_len())?;
-        return Tensor::from_shared(element_type, desc.shape(), data)
-            .map_err(|e| bad_tensor(name, FORMAT, e));
-    }
-    if let Some(raw) = raw {
-        if let Some(Field(typed, _)) = filled.first() {
-            return Err(bad(name, format_args!("both raw_data and {typed} hold elements")));
-        }
-        return Tensor::from_shared(element_type, desc.shape(), Arc::new(raw))
-            .map_err(|e| bad_tensor(name, FORMAT, e));
-    }
-    from_typed(&Typed { name, desc: &desc, bytes })
-}
-
-/// A tensor whose elements are in the field for its type.
-struct Typed<'a> {
-    name: &'a str,
-    desc: &'a TensorDesc,
-    /// The serialised `TensorProto`.
-    bytes: Bytes,
-}
-
-fn from_typed(typed: &Typed<'_>) -> Result<Tensor> {
-    use bytemuck::cast_slice;
-    match typed.desc.element_type() {
-        ElementType::F32 => typed.build(cast_slice(&typed.all::<f32>()?)),
-        ElementType::F64 => typed.build(cast_slice(&typed.all::<f64>()?)),
-        ElementType::I32 => typed.build(cast_slice(&typed.all::<i32>()?)),
-        ElementType::I64 => typed.build(cast_slice(&typed.all::<i64>()?)),
-        ElementType::U64 => typed.build(cast_slice(&typed.all::<u64>()?)),
-        ElementType::I8 => typed.build(cast_slice(&typed.narrow::<i32, i8>()?)),
-        ElementType::I16 => typed.build(cast_slice(&typed.narrow::<i32, i16>()?)),
-        ElementType::U8 | ElementType::Bool => typed.build(&typed.narrow::<i32, u8>()?),
-        // The field holds the bits of a 16-bit float, not its value.
-        ElementType::U16 | ElementType::F16 | ElementType::Bf16 => {
-            typed.build(cast_slice(&typed.narrow::<i32, u16>()?))
-        }
-        ElementType::U32 => typed.build(cast_slice(&typed.narrow::<u64, u32>()?)),
-    }
-}
-
-impl Typed<'_> {
-    /// The numbers of the field.
-    fn all<T: Number>(&self) -> Result<Vec<T>> {
-        let Self { name, desc, bytes } = self;
-        let field = typed_field(desc.element_type());
-        let all = numbers(name, bytes.clone(), field)?;
-        match all.len() == desc.len() {
-            true => Ok(all),
-            false => Err(bad(
-                name,
-                format_args!(
-                    "{desc} has {} elements, but {} holds {}",
-                    desc.len(),
-                    field.0,
-                    all.len()
-                ),
-            )),
-        }
-    }
-
-    /// The numbers of a wide field as those of the narrower element type.
-    fn narrow<From, To>(&self) -> Result<Vec<To>>
-    where
-        From: Number + Copy + Display,
-        To: TryFrom<From>,
-    {
-        let wide = self.all::<From>()?;
-        let mut narrow = memory::reserved(wide.len())?;
-        for (index, &value) in wide.iter().enumerate() {
-            let element_type = self.desc.element_type();
-            narrow.push(To::try_from(value).map_err(|_| {
-                let reason = "which does not fit";
-                bad(self.name, format_args!("element {index} is {value}, {reason} {element_type}"))
-            })?);
-        }
-        Ok(narrow)
-    }
-
-    fn build(&self, bytes: &[u8]) -> Result<Tensor> {
-        Tensor::from_bytes(self.desc.element_type(), self.desc.shape(), bytes)
-            .map_err(|e| bad_tensor(self.name, FORMAT, e))
     }
 }
 
@@ -279,33 +184,12 @@ pub fn supported_type(code: i32) -> Option<ElementType> {
 
 /// The name of a type of ONNX that this crate does not support.
 fn other_type(code: i32) -> Option<&'static str> {
-    Some(match code {
-        8 => "STRING",
-        14 => "COMPLEX64",
-        15 => "COMPLEX128",
-        17 => "FLOAT8E4M3FN",
-        18 => "FLOAT8E4M3FNUZ",
-        19 => "FLOAT8E5M2",
-        20 => "FLOAT8E5M2FNUZ",
-        21 => "UINT4",
-        22 => "INT4",
-        23 => "FLOAT4E2M1",
-        24 => "FLOAT8E8M0",
-        25 => "UINT2",
-        26 => "INT2",
-        27 => "FLOAT6E2M3",
-        28 => "FLOAT6E3M2",
-        _ => return None,
-    })
-}
-
-/// The field for the elements of a type, if they are not in `raw_data`.
-fn typed_field(element_type: ElementType) -> Field {
-    match element_type {
-        ElementType::F32 => FLOAT_DATA,
-        ElementType::F64 => DOUBLE_DATA,
-        ElementType::I64 => INT64_DATA,
-        ElementType::U32 | ElementType::U64 => UINT64_DATA,
-        _ => INT32_DATA,
+    const FROM_17: &str = "FLOAT8E4M3FN FLOAT8E4M3FNUZ FLOAT8E5M2 FLOAT8E5M2FNUZ UINT4 INT4 \
+        FLOAT4E2M1 FLOAT8E8M0 UINT2 INT2 FLOAT6E2M3 FLOAT6E3M2";
+    match code {
+        8 => Some("STRING"),
+        14 => Some("COMPLEX64"),
+        15 => Some("COMPLEX128"),
+        _ => FROM_17.split(' ').nth(usize::try_from(code).ok()?.checked_sub(17)?),
     }
 }

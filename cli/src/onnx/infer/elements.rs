@@ -5,7 +5,7 @@ use wgmax::dialect::Attribute;
 
 use super::super::values::MAX_ELEMENTS;
 use super::structure::cut;
-use super::{Inference, axis, dims};
+use super::{Inference, axis};
 
 impl Inference<'_> {
     /// The elements of the first output, if it is a vector or a scalar and they can be told.
@@ -17,8 +17,9 @@ impl Inference<'_> {
         let is_vector = |at| self.input(at).is_ok_and(|desc| desc.rank() <= 1);
         let found = match self.node.operator.as_str() {
             "Shape" => {
-                let (begin, end) = self.slice_of_shape().ok()?;
-                dims(&self.input(0).ok()?)[begin..end].iter().map(|&dim| dim as f64).collect()
+                let input = self.input(0).ok()?;
+                let shape = &input.shape()[self.slice_of_shape(&input)];
+                shape.iter().map(|&dim| dim as f64).collect()
             }
             "Size" => vec![self.input(0).ok()?.len() as f64],
             "Identity" | "Reshape" | "Squeeze" | "Unsqueeze" => x()?,

@@ -15,7 +15,7 @@ use wgmax::io::onnx::GraphNode;
 use wgmax::{ElementType, TensorDesc};
 
 use super::find;
-use super::values::Values;
+use super::values::{Values, shape_option};
 
 /// A node whose outputs are inferred.
 struct Inference<'a> {
@@ -56,18 +56,24 @@ pub fn infer(node: &GraphNode, opset: Option<u32>, values: &mut Values<'_>) {
             Ok(descs) => descs.get(at).ok_or(&Reason::NoRule),
             Err(reason) => Err(reason),
         };
-        let label = find::label(node);
-        match desc {
-            Ok(desc) => drop(values.set_inferred(name, desc)),
-            Err(Reason::Input(reason)) => values.set_unknown(name, reason.clone()),
-            Err(Reason::Node(reason)) => {
-                values.set_unknown(name, format!("{label} ({}): {reason}", node.operator));
+        let reason = match desc {
+            Ok(desc) => {
+                drop(values.set_inferred(name, desc));
+                continue;
             }
-            Err(Reason::NoRule) => values.set_unknown_made_by(name, &node.operator),
-        }
+            Err(Reason::NoRule) => {
+                values.set_unknown_made_by(name, &node.operator);
+                continue;
+            }
+            Err(Reason::Input(reason)) => reason.clone(),
+            Err(Reason::Node(reason)) => {
+                format!("{} ({}): {reason}", find::label(node), node.operator)
+            }
+        };
+        values.unknown.insert(name.clone(), reason);
     }
     if let (Some(elements), Some(name)) = (elements, node.outputs.first()) {
-        values.set_elements(name, elements);
+        values.elements.insert(name.clone(), elements);
     }
 }
 
@@ -143,8 +149,8 @@ impl Inference<'_> {
                 self.input(at)?;
                 let made = self.node.outputs.first().map_or("", String::as_str);
                 Err(Reason::Input(format!(
-                    "the shape of {made:?} depends on the elements of {name:?}; give --shape {}",
-                    super::values::quote(&format!("{made}=N,.."))
+                    "the shape of {made:?} depends on the elements of {name:?}; give {}",
+                    shape_option(made)
                 )))
             }
         }
@@ -153,6 +159,11 @@ impl Inference<'_> {
     /// The same, of integers.
     fn integers(&self, at: usize) -> Inferred<Vec<i64>> {
         Ok(self.numbers(at)?.into_iter().map(|number| number as i64).collect())
+    }
+
+    /// The same as numbers that no arithmetic here overflows.
+    fn wide(&self, at: usize) -> Inferred<Vec<i128>> {
+        Ok(self.integers(at)?.into_iter().map(i128::from).collect())
     }
 
     fn int(&self, name: &str) -> Option<i64> {

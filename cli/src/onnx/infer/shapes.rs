@@ -1,135 +1,113 @@
-//! Which rule an operator has, and the rules of those that go element by element.
+//! Which rule an operator has, and the rules of those that compute.
 
-use wgmax::io::onnx::supported_type;
+use wgmax::internals::supported_type;
 use wgmax::{ElementType, TensorDesc};
 
 use super::{Inference, Inferred, Reason, axis, broadcast, desc, dims, wrong};
 
-impl Inference<'_> {
+/// What gives as many elements as its first input has.
+const ALIKE: &str = "Abs BatchNormalization Cast CastLike Ceil Celu Clip Cos CumSum \
+    DequantizeLinear Dropout Elu Erf Exp Floor Gelu GroupNormalization HardSigmoid HardSwish \
+    Hardmax Identity InstanceNormalization IsInf IsNaN LayerNormalization LeakyRelu Log \
+    LogSoftmax LpNormalization LRN MeanVarianceNormalization Mish Neg Not PRelu QuantizeLinear \
+    Reciprocal Relu Round Scatter ScatterElements ScatterND Selu Sigmoid Sign Sin Softmax \
+    Softplus Softsign Sqrt Swish Tanh ThresholdedRelu Trilu";
+
+/// The dimensions of a result, from the first input.
+type Rule<'a> = fn(&Inference<'a>, &TensorDesc) -> Inferred<Vec<i128>>;
+
+impl<'a> Inference<'a> {
     /// The types and shapes of the outputs, the first ones at least.
     pub(super) fn outputs(&self) -> Inferred<Vec<TensorDesc>> {
-        if !self.node.domain.is_empty() {
-            return Err(Reason::NoRule);
-        }
-        let one = |desc: Inferred<TensorDesc>| desc.map(|desc| vec![desc]);
         match self.node.operator.as_str() {
-            "Abs"
-            | "BatchNormalization"
-            | "Ceil"
-            | "Celu"
-            | "Clip"
-            | "Cos"
-            | "CumSum"
-            | "Dropout"
-            | "Elu"
-            | "Erf"
-            | "Exp"
-            | "Floor"
-            | "Gelu"
-            | "GroupNormalization"
-            | "HardSigmoid"
-            | "HardSwish"
-            | "Hardmax"
-            | "Identity"
-            | "InstanceNormalization"
-            | "LayerNormalization"
-            | "LeakyRelu"
-            | "Log"
-            | "LogSoftmax"
-            | "LpNormalization"
-            | "LRN"
-            | "MeanVarianceNormalization"
-            | "Mish"
-            | "Neg"
-            | "Not"
-            | "PRelu"
-            | "Reciprocal"
-            | "Relu"
-            | "Round"
-            | "Scatter"
-            | "ScatterElements"
-            | "ScatterND"
-            | "Selu"
-            | "Sigmoid"
-            | "Sign"
-            | "Sin"
-            | "Softmax"
-            | "Softplus"
-            | "Softsign"
-            | "Sqrt"
-            | "Swish"
-            | "Tanh"
-            | "ThresholdedRelu"
-            | "Trilu" => one(self.input(0)),
-            "IsInf" | "IsNaN" => one(self.retyped(ElementType::Bool)),
-            "Cast" => one(self.cast()),
-            "CastLike" => one(self.input(1).and_then(|like| self.retyped(like.element_type()))),
-            "DequantizeLinear" => {
-                one(self.input(1).and_then(|scale| self.retyped(scale.element_type())))
-            }
-            "QuantizeLinear" => one(match self.has(2) {
-                true => self.input(2).and_then(|zero| self.retyped(zero.element_type())),
-                false => self.retyped(ElementType::U8),
-            }),
-            "Add" | "BitShift" | "Div" | "Max" | "Mean" | "Min" | "Mod" | "Mul" | "Pow" | "Sub"
-            | "Sum" => one(self.together(None)),
-            "And" | "Equal" | "Greater" | "GreaterOrEqual" | "Less" | "LessOrEqual" | "Or"
-            | "Xor" => one(self.together(Some(ElementType::Bool))),
-            "Where" => one(self.input(1).and_then(|x| self.together(Some(x.element_type())))),
-            "GatherElements" => {
-                one(self.input(0).and_then(|data| desc(data.element_type(), dims(&self.input(1)?))))
-            }
+            _ if !self.node.domain.is_empty() => Err(Reason::NoRule),
             "GRU" | "LSTM" | "RNN" => self.recurrent(),
-            "Gemm" => one(self.gemm()),
-            "MatMul" => one(self.mat_mul()),
-            "ArgMax" | "ArgMin" => one(self.reduced(Some(ElementType::I64))),
-            "GlobalAveragePool" | "GlobalLpPool" => one(self.global()),
-            name if name.starts_with("Reduce") => one(self.reduced(None)),
-            "AveragePool" | "LpPool" => one(self.pool()),
-            "Conv" => one(self.conv()),
-            "ConvTranspose" => one(self.conv_transpose()),
-            "Resize" | "Upsample" => one(self.resize()),
-            _ => self.restructured(),
+            "Size" => Ok(vec![desc(ElementType::I64, [])?]),
+            "Split" => self.split(),
+            name => {
+                let rule = self.rule(name).ok_or(Reason::NoRule)?;
+                let input = self.input(0)?;
+                Ok(vec![desc(self.element_type(name, &input)?, rule(self, &input)?)?])
+            }
         }
     }
 
-    /// The first input's shape, of another type.
-    fn retyped(&self, element_type: ElementType) -> Inferred<TensorDesc> {
-        desc(element_type, dims(&self.input(0)?))
+    /// The type of the first output.
+    fn element_type(&self, name: &str, input: &TensorDesc) -> Inferred<ElementType> {
+        Ok(match name {
+            "And" | "Equal" | "Greater" | "GreaterOrEqual" | "IsInf" | "IsNaN" | "Less"
+            | "LessOrEqual" | "Or" | "Xor" => ElementType::Bool,
+            "ArgMax" | "ArgMin" | "Shape" => ElementType::I64,
+            "Cast" => {
+                let to = self.int("to");
+                let found = to.and_then(|to| supported_type(i32::try_from(to).ok()?));
+                return found.map_or_else(|| wrong(format!("a cast to type {to:?}")), Ok);
+            }
+            "CastLike" | "DequantizeLinear" | "Where" => self.input(1)?.element_type(),
+            "ConstantOfShape" => ElementType::F32,
+            "QuantizeLinear" if self.has(2) => self.input(2)?.element_type(),
+            "QuantizeLinear" => ElementType::U8,
+            _ => input.element_type(),
+        })
     }
 
-    fn cast(&self) -> Inferred<TensorDesc> {
-        let to = self.int("to");
-        let found = to.and_then(|to| supported_type(i32::try_from(to).ok()?));
-        let Some(element_type) = found else { return wrong(format!("a cast to type {to:?}")) };
-        self.retyped(element_type)
+    /// The rule for the shape of the first output, if there is one.
+    fn rule(&self, name: &str) -> Option<Rule<'a>> {
+        Some(match name {
+            _ if ALIKE.split(' ').any(|alike| alike == name) => |_, input| Ok(dims(input)),
+            "Add" | "And" | "BitShift" | "Div" | "Equal" | "Greater" | "GreaterOrEqual"
+            | "Less" | "LessOrEqual" | "Max" | "Mean" | "Min" | "Mod" | "Mul" | "Or" | "Pow"
+            | "Sub" | "Sum" | "Where" | "Xor" => Self::together,
+            "GatherElements" => |this, _| Ok(dims(&this.input(1)?)),
+            "Gemm" => Self::gemm,
+            "MatMul" => Self::mat_mul,
+            "GlobalAveragePool" | "GlobalLpPool" => Self::global,
+            name if name.starts_with("Reduce") => Self::reduced,
+            "ArgMax" | "ArgMin" => Self::reduced,
+            "AveragePool" | "LpPool" => Self::pool,
+            "Conv" => Self::conv,
+            "ConvTranspose" => Self::conv_transpose,
+            "Resize" | "Upsample" => Self::resize,
+            "Concat" => Self::concat,
+            "DepthToSpace" | "SpaceToDepth" => Self::blocks,
+            "Expand" => |this, input| broadcast(&[dims(input), this.wide(1)?]),
+            "Flatten" => Self::flatten,
+            "Gather" => Self::gather,
+            "Pad" => Self::pad,
+            "Reshape" => Self::reshape,
+            "Shape" => |this, input| Ok(vec![this.slice_of_shape(input).len() as i128]),
+            "Slice" => Self::slice,
+            "Squeeze" => Self::squeeze,
+            "Tile" => Self::tile,
+            "Transpose" => Self::transpose,
+            "Unsqueeze" => Self::unsqueeze,
+            "ConstantOfShape" if !self.attributes.contains_key("value") => |this, _| this.wide(0),
+            _ => return None,
+        })
     }
 
     /// The shape that all inputs have together. Before opset 7 the first one has it.
-    fn together(&self, element_type: Option<ElementType>) -> Inferred<TensorDesc> {
+    fn together(&self, input: &TensorDesc) -> Inferred<Vec<i128>> {
         let inputs = self.inputs()?;
-        let Some(first) = inputs.first() else { return wrong("it has no input") };
-        let element_type = element_type.unwrap_or(first.element_type());
-        if self.opset < 7 {
-            return desc(element_type, dims(first));
+        match self.opset < 7 {
+            true => Ok(dims(input)),
+            false => broadcast(&inputs.iter().map(dims).collect::<Vec<_>>()),
         }
-        desc(element_type, broadcast(&inputs.iter().map(dims).collect::<Vec<_>>())?)
     }
 
-    fn gemm(&self) -> Inferred<TensorDesc> {
-        let (a, b) = (self.input(0)?, self.input(1)?);
+    fn gemm(&self, a: &TensorDesc) -> Inferred<Vec<i128>> {
+        let b = self.input(1)?;
         let (&[a0, a1], &[b0, b1]) = (a.shape(), b.shape()) else {
             return wrong(format!("{a} and {b} are not matrices"));
         };
         let is_set = |name| self.int(name).is_some_and(|value| value != 0);
         let rows = if is_set("transA") { a1 } else { a0 };
         let columns = if is_set("transB") { b0 } else { b1 };
-        desc(a.element_type(), [rows as i128, columns as i128])
+        Ok(vec![rows as i128, columns as i128])
     }
 
-    fn mat_mul(&self) -> Inferred<TensorDesc> {
-        let inputs = [self.input(0)?, self.input(1)?];
-        let [mut a, mut b] = [dims(&inputs[0]), dims(&inputs[1])];
+    fn mat_mul(&self, input: &TensorDesc) -> Inferred<Vec<i128>> {
+        let [mut a, mut b] = [dims(input), dims(&self.input(1)?)];
         let (row, column) = (a.len() == 1, b.len() == 1);
         if row {
             a.insert(0, 1);
@@ -145,28 +123,26 @@ impl Inference<'_> {
         let mut shape = broadcast(&[of_a.to_vec(), of_b.to_vec()])?;
         shape.extend((!row).then_some(rows));
         shape.extend((!column).then_some(columns));
-        desc(inputs[0].element_type(), shape)
+        Ok(shape)
     }
 
     /// Some axes become 1, or vanish.
-    fn reduced(&self, element_type: Option<ElementType>) -> Inferred<TensorDesc> {
-        let input = self.input(0)?;
-        let axes = match element_type {
-            // ArgMax and ArgMin have one axis.
-            Some(_) => Some(vec![self.int("axis").unwrap_or(0)]),
-            None => self.either("axes", 1)?,
+    fn reduced(&self, input: &TensorDesc) -> Inferred<Vec<i128>> {
+        let axes = match self.node.operator.starts_with("Arg") {
+            true => Some(vec![self.int("axis").unwrap_or(0)]),
+            false => self.either("axes", 1)?,
         };
         let is_set = |name, default| self.int(name).unwrap_or(default) != 0;
         let axes = match axes {
             Some(axes) if !axes.is_empty() => axes,
-            _ if is_set("noop_with_empty_axes", 0) => return Ok(input),
+            _ if is_set("noop_with_empty_axes", 0) => return Ok(dims(input)),
             _ => (0..input.rank() as i64).collect(),
         };
-        let mut shape: Vec<Option<i128>> = dims(&input).into_iter().map(Some).collect();
+        let mut shape: Vec<Option<i128>> = dims(input).into_iter().map(Some).collect();
         for a in axes {
             shape[axis(a, input.rank())?] = is_set("keepdims", 1).then_some(1);
         }
-        desc(element_type.unwrap_or(input.element_type()), shape.into_iter().flatten())
+        Ok(shape.into_iter().flatten().collect())
     }
 
     /// All states, the last state, and the last cell of an LSTM.
@@ -185,9 +161,8 @@ impl Inference<'_> {
     }
 
     /// One result for each channel.
-    fn global(&self) -> Inferred<TensorDesc> {
-        let input = self.input(0)?;
+    fn global(&self, input: &TensorDesc) -> Inferred<Vec<i128>> {
         let of = |(at, dim)| if at < 2 { dim } else { 1 };
-        desc(input.element_type(), dims(&input).into_iter().enumerate().map(of))
+        Ok(dims(input).into_iter().enumerate().map(of).collect())
     }
 }

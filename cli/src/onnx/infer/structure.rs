@@ -1,44 +1,16 @@
 //! The shapes of what is put together, cut, moved or viewed in another way.
 
-use wgmax::{ElementType, TensorDesc};
+use std::ops::Range;
 
-use super::{Inference, Inferred, Reason, axis, broadcast, desc, dims, wrong};
+use wgmax::TensorDesc;
+
+use super::{Inference, Inferred, axis, desc, dims, wrong};
 
 impl Inference<'_> {
-    pub(super) fn restructured(&self) -> Inferred<Vec<TensorDesc>> {
-        let one = |desc: Inferred<TensorDesc>| desc.map(|desc| vec![desc]);
-        match self.node.operator.as_str() {
-            "Concat" => one(self.concat()),
-            "DepthToSpace" => one(self.blocks(true)),
-            "SpaceToDepth" => one(self.blocks(false)),
-            "Expand" => one(self.expand()),
-            "Flatten" => one(self.flatten()),
-            "Gather" => one(self.gather()),
-            "Pad" => one(self.pad()),
-            "Reshape" => one(self.reshape()),
-            "Shape" => one(self
-                .slice_of_shape()
-                .and_then(|(begin, end)| desc(ElementType::I64, [(end - begin) as i128]))),
-            "Size" => one(desc(ElementType::I64, [])),
-            "Slice" => one(self.slice()),
-            "Split" => self.split(),
-            "Squeeze" => one(self.squeeze()),
-            "Tile" => one(self.tile()),
-            "Transpose" => one(self.transpose()),
-            "Unsqueeze" => one(self.unsqueeze()),
-            "ConstantOfShape" if !self.attributes.contains_key("value") => one(self
-                .integers(0)
-                .and_then(|shape| desc(ElementType::F32, shape.into_iter().map(i128::from)))),
-            _ => Err(Reason::NoRule),
-        }
-    }
-
-    fn concat(&self) -> Inferred<TensorDesc> {
-        let inputs = self.inputs()?;
-        let Some(first) = inputs.first() else { return wrong("it has no input") };
+    pub(super) fn concat(&self, first: &TensorDesc) -> Inferred<Vec<i128>> {
         let at = axis(self.int("axis").unwrap_or(1), first.rank())?;
         let mut shape = dims(first);
-        for other in &inputs[1..] {
+        for other in &self.inputs()?[1..] {
             let others = dims(other);
             let is_alike = |i: usize| i == at || others[i] == shape[i];
             if others.len() != shape.len() || !(0..others.len()).all(is_alike) {
@@ -46,49 +18,38 @@ impl Inference<'_> {
             }
             shape[at] += others[at];
         }
-        desc(first.element_type(), shape)
+        Ok(shape)
     }
 
-    fn blocks(&self, to_space: bool) -> Inferred<TensorDesc> {
-        let input = self.input(0)?;
+    pub(super) fn blocks(&self, input: &TensorDesc) -> Inferred<Vec<i128>> {
         let size = i128::from(self.int("blocksize").unwrap_or(0));
-        let (&[batch, channels, height, width], 1..0x1_0000) = (dims(&input).as_slice(), size)
+        let (&[batch, channels, height, width], 1..0x1_0000) = (dims(input).as_slice(), size)
         else {
             return wrong(format!("blocks of {size} of {input}"));
         };
-        let shape = match to_space {
-            true => [batch, channels / (size * size), height * size, width * size],
-            false => [batch, channels * size * size, height / size, width / size],
-        };
-        desc(input.element_type(), shape)
+        Ok(match self.node.operator == "DepthToSpace" {
+            true => vec![batch, channels / (size * size), height * size, width * size],
+            false => vec![batch, channels * size * size, height / size, width / size],
+        })
     }
 
-    fn expand(&self) -> Inferred<TensorDesc> {
-        let input = self.input(0)?;
-        let shape = self.integers(1)?.into_iter().map(i128::from).collect();
-        desc(input.element_type(), broadcast(&[dims(&input), shape])?)
-    }
-
-    fn flatten(&self) -> Inferred<TensorDesc> {
-        let input = self.input(0)?;
+    pub(super) fn flatten(&self, input: &TensorDesc) -> Inferred<Vec<i128>> {
         let at = self.int("axis").unwrap_or(1);
         // The axis may be the rank itself.
         let at = if at == input.rank() as i64 { input.rank() } else { axis(at, input.rank())? };
-        let shape = dims(&input);
+        let shape = dims(input);
         let product = |dims: &[i128]| dims.iter().fold(1i128, |all, &dim| all.saturating_mul(dim));
-        desc(input.element_type(), [product(&shape[..at]), product(&shape[at..])])
+        Ok(vec![product(&shape[..at]), product(&shape[at..])])
     }
 
-    fn gather(&self) -> Inferred<TensorDesc> {
-        let (data, indices) = (self.input(0)?, self.input(1)?);
-        let at = axis(self.int("axis").unwrap_or(0), data.rank())?;
-        let mut shape = dims(&data);
-        shape.splice(at..=at, dims(&indices));
-        desc(data.element_type(), shape)
+    pub(super) fn gather(&self, input: &TensorDesc) -> Inferred<Vec<i128>> {
+        let at = axis(self.int("axis").unwrap_or(0), input.rank())?;
+        let mut shape = dims(input);
+        shape.splice(at..=at, dims(&self.input(1)?));
+        Ok(shape)
     }
 
-    fn pad(&self) -> Inferred<TensorDesc> {
-        let input = self.input(0)?;
+    pub(super) fn pad(&self, input: &TensorDesc) -> Inferred<Vec<i128>> {
         let pads = self.either("pads", 1)?.unwrap_or_default();
         let axes = match self.has(3) {
             true => self.integers(3)?,
@@ -97,15 +58,14 @@ impl Inference<'_> {
         if pads.len() != 2 * axes.len() {
             return wrong(format!("{} pads for {} axes", pads.len(), axes.len()));
         }
-        let mut shape = dims(&input);
+        let mut shape = dims(input);
         for (i, &a) in axes.iter().enumerate() {
             shape[axis(a, input.rank())?] += i128::from(pads[i]) + i128::from(pads[axes.len() + i]);
         }
-        desc(input.element_type(), shape)
+        Ok(shape)
     }
 
-    fn reshape(&self) -> Inferred<TensorDesc> {
-        let input = self.input(0)?;
+    pub(super) fn reshape(&self, input: &TensorDesc) -> Inferred<Vec<i128>> {
         let given = self.either("shape", 1)?.unwrap_or_default();
         let allow_zero = self.int("allowzero").is_some_and(|value| value != 0);
         let mut shape = Vec::with_capacity(given.len());
@@ -127,18 +87,18 @@ impl Inference<'_> {
             &[at] if known > 0 && elements % known == 0 => shape[at] = elements / known,
             _ => return wrong(format!("{input} does not become the shape {given:?}")),
         }
-        desc(input.element_type(), shape)
+        Ok(shape)
     }
 
     /// The axes of its input that a `Shape` tells.
-    pub(super) fn slice_of_shape(&self) -> Inferred<(usize, usize)> {
-        let rank = self.input(0)?.rank() as i64;
+    pub(super) fn slice_of_shape(&self, input: &TensorDesc) -> Range<usize> {
+        let rank = input.rank() as i64;
         let end = |name, default| {
             let at: i64 = self.int(name).unwrap_or(default);
             if at < 0 { at.saturating_add(rank) } else { at }.clamp(0, rank)
         };
         let (begin, end) = (end("start", 0), end("end", rank));
-        Ok((begin as usize, end.max(begin) as usize))
+        begin as usize..end.max(begin) as usize
     }
 
     /// Begins, ends and steps along axes.
@@ -156,16 +116,15 @@ impl Inference<'_> {
             .collect()
     }
 
-    fn slice(&self) -> Inferred<TensorDesc> {
-        let input = self.input(0)?;
-        let mut shape = dims(&input);
+    pub(super) fn slice(&self, input: &TensorDesc) -> Inferred<Vec<i128>> {
+        let mut shape = dims(input);
         for (at, start, end, step) in self.cuts()? {
             shape[at] = cut(input.shape()[at], start, end, step).1;
         }
-        desc(input.element_type(), shape)
+        Ok(shape)
     }
 
-    fn split(&self) -> Inferred<Vec<TensorDesc>> {
+    pub(super) fn split(&self) -> Inferred<Vec<TensorDesc>> {
         let input = self.input(0)?;
         let at = axis(self.int("axis").unwrap_or(0), input.rank())?;
         let (all, parts) = (input.shape()[at] as i128, self.node.outputs.len().max(1) as i128);
@@ -184,9 +143,8 @@ impl Inference<'_> {
         sizes.into_iter().map(part).collect()
     }
 
-    fn squeeze(&self) -> Inferred<TensorDesc> {
-        let input = self.input(0)?;
-        let mut shape: Vec<Option<i128>> = dims(&input).into_iter().map(Some).collect();
+    pub(super) fn squeeze(&self, input: &TensorDesc) -> Inferred<Vec<i128>> {
+        let mut shape: Vec<Option<i128>> = dims(input).into_iter().map(Some).collect();
         match self.either("axes", 1)? {
             Some(axes) => {
                 for a in axes {
@@ -195,38 +153,33 @@ impl Inference<'_> {
             }
             None => shape.retain(|&dim| dim != Some(1)),
         }
-        desc(input.element_type(), shape.into_iter().flatten())
+        Ok(shape.into_iter().flatten().collect())
     }
 
-    fn unsqueeze(&self) -> Inferred<TensorDesc> {
-        let input = self.input(0)?;
+    pub(super) fn unsqueeze(&self, input: &TensorDesc) -> Inferred<Vec<i128>> {
         let axes = self.either("axes", 1)?.unwrap_or_default();
         let mut shape = vec![None; input.rank() + axes.len()];
         for a in axes {
             let at = axis(a, shape.len())?;
             shape[at] = Some(1);
         }
-        let mut old = dims(&input).into_iter();
-        desc(input.element_type(), shape.into_iter().filter_map(|new| new.or_else(|| old.next())))
+        let mut old = dims(input).into_iter();
+        Ok(shape.into_iter().filter_map(|new| new.or_else(|| old.next())).collect())
     }
 
-    fn tile(&self) -> Inferred<TensorDesc> {
-        let (input, repeats) = (self.input(0)?, self.integers(1)?);
-        let tiled = dims(&input).into_iter().zip(&repeats).map(|(dim, &n)| dim * i128::from(n));
+    pub(super) fn tile(&self, input: &TensorDesc) -> Inferred<Vec<i128>> {
+        let repeats = self.wide(1)?;
         match repeats.len() == input.rank() {
-            true => desc(input.element_type(), tiled),
+            true => Ok(dims(input).into_iter().zip(repeats).map(|(dim, n)| dim * n).collect()),
             false => wrong(format!("{} repeats for {input}", repeats.len())),
         }
     }
 
-    fn transpose(&self) -> Inferred<TensorDesc> {
-        let input = self.input(0)?;
+    pub(super) fn transpose(&self, input: &TensorDesc) -> Inferred<Vec<i128>> {
         let rank = input.rank();
         let order = self.ints("perm").unwrap_or_else(|| (0..rank as i64).rev().collect());
-        let shape = dims(&input);
-        let moved: Vec<i128> =
-            order.iter().map(|&a| Ok(shape[axis(a, rank)?])).collect::<Inferred<_>>()?;
-        desc(input.element_type(), moved)
+        let shape = dims(input);
+        order.iter().map(|&a| Ok(shape[axis(a, rank)?])).collect()
     }
 }
 

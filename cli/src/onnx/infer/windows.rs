@@ -3,7 +3,7 @@
 use wgmax::TensorDesc;
 use wgmax::dialect::Attribute;
 
-use super::{Inference, Inferred, desc, dims, wrong};
+use super::{Inference, Inferred, dims, wrong};
 
 /// What windows look like along an axis.
 struct Window {
@@ -62,12 +62,12 @@ impl Inference<'_> {
         Ok(sizes.iter().zip(&self.windows(kernel)?).map(count).collect())
     }
 
-    /// The input, its batch and channels, and its spatial axes.
-    fn spatial(&self) -> Inferred<(TensorDesc, [i128; 2], Vec<i128>)> {
-        let input = self.input(0)?;
-        match dims(&input).as_slice() {
-            &[batch, channels, ref sizes @ ..] => Ok((input, [batch, channels], sizes.to_vec())),
-            _ => wrong(format!("{input} has no channels")),
+    /// The batch and channels of an input, and its spatial axes.
+    fn spatial(&self, input: &TensorDesc) -> Inferred<(Vec<i128>, Vec<i128>)> {
+        let mut shape = dims(input);
+        match shape.len() {
+            0 | 1 => wrong(format!("{input} has no channels")),
+            _ => Ok((shape.drain(..2).collect(), shape)),
         }
     }
 
@@ -79,28 +79,27 @@ impl Inference<'_> {
         }
     }
 
-    pub(super) fn pool(&self) -> Inferred<TensorDesc> {
-        let (input, [batch, channels], sizes) = self.spatial()?;
+    pub(super) fn pool(&self, input: &TensorDesc) -> Inferred<Vec<i128>> {
+        let (outer, sizes) = self.spatial(input)?;
         let Some(kernel) = self.ints("kernel_shape") else {
             return wrong("it has no kernel_shape");
         };
         let kernel: Vec<i128> = kernel.into_iter().map(i128::from).collect();
-        let counts = self.counts(&sizes, &kernel)?;
-        desc(input.element_type(), [batch, channels].into_iter().chain(counts))
+        Ok([outer, self.counts(&sizes, &kernel)?].concat())
     }
 
-    pub(super) fn conv(&self) -> Inferred<TensorDesc> {
-        let (input, [batch, _], sizes) = self.spatial()?;
+    pub(super) fn conv(&self, input: &TensorDesc) -> Inferred<Vec<i128>> {
+        let (outer, sizes) = self.spatial(input)?;
         let weights = self.input(1)?;
         let Some(&channels) = dims(&weights).first() else {
             return wrong("its weight is a scalar");
         };
         let counts = self.counts(&sizes, &self.kernel(&weights))?;
-        desc(input.element_type(), [batch, channels].into_iter().chain(counts))
+        Ok([vec![outer[0], channels], counts].concat())
     }
 
-    pub(super) fn conv_transpose(&self) -> Inferred<TensorDesc> {
-        let (input, [batch, _], sizes) = self.spatial()?;
+    pub(super) fn conv_transpose(&self, input: &TensorDesc) -> Inferred<Vec<i128>> {
+        let (outer, sizes) = self.spatial(input)?;
         let weights = self.input(1)?;
         let (kernel, rank) = (self.kernel(&weights), sizes.len());
         let Some(&group_channels) = dims(&weights).get(1) else {
@@ -114,23 +113,17 @@ impl Inference<'_> {
         }
         let same = self.text("auto_pad").starts_with("SAME");
         let windows = self.windows(&kernel)?;
-        let sizes = sizes.iter().zip(&windows).enumerate().map(|(at, (&size, window))| match shape
-            .as_ref()
-            .and_then(|shape| shape.get(at))
-        {
-            Some(&given) => given.into(),
-            None if same => size * window.stride,
-            None => {
-                let all = window.stride * (size - 1) + window.span() + i128::from(added[at]);
-                all - window.padding
-            }
+        let sizes = sizes.iter().zip(&windows).enumerate().map(|(at, (&size, window))| {
+            let given = shape.as_ref().and_then(|shape| shape.get(at));
+            let all = window.stride * (size - 1) + window.span() + i128::from(added[at]);
+            let made = if same { size * window.stride } else { all - window.padding };
+            given.map_or(made, |&given| given.into())
         });
-        desc(input.element_type(), [batch, channels].into_iter().chain(sizes))
+        Ok([outer[0], channels].into_iter().chain(sizes).collect())
     }
 
     /// Upsample has scales. Resize has them or sizes, since opset 11 behind a region of interest.
-    pub(super) fn resize(&self) -> Inferred<TensorDesc> {
-        let input = self.input(0)?;
+    pub(super) fn resize(&self, input: &TensorDesc) -> Inferred<Vec<i128>> {
         let is_resize = self.node.operator == "Resize";
         let late = is_resize && self.opset >= 11;
         let sizes = if late && self.has(3) { Some(self.numbers(3)?) } else { None };
@@ -147,7 +140,7 @@ impl Inference<'_> {
             (true, Some(axes)) => axes,
             _ => (0..input.rank() as i64).collect(),
         };
-        let mut shape = dims(&input);
+        let mut shape = dims(input);
         for (at, &axis) in axes.iter().enumerate() {
             let axis = super::axis(axis, input.rank())?;
             shape[axis] = match (&sizes, &scales) {
@@ -167,6 +160,6 @@ impl Inference<'_> {
         if sizes.is_some() && !matches!(policy, "" | "stretch") {
             return wrong(format!("the policy {policy:?} is not implemented here"));
         }
-        desc(input.element_type(), shape)
+        Ok(shape)
     }
 }

@@ -1,5 +1,6 @@
 use super::*;
 use crate::dialect::Attribute::{self, *};
+use crate::tensor::ElementType;
 
 const REQUIRED: [&str; 4] = ["kernel", "strides", "pads_begin", "pads_end"];
 

@@ -32,7 +32,7 @@ fn expected() -> operator::SegmentMax {
 
 #[test]
 fn reads_its_attribute() {
-    for (name, fill_mode) in NAMES {
+    for (name, fill_mode) in ["ZERO", "LOWEST"].into_iter().zip(FILL_MODES) {
         for name in [
             name.to_string(),
             name.to_lowercase(),
