@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, PoisonError};
 
+use super::TENSOR;
 use super::bound::{BoundSet, Place};
 use super::launch::Pass;
 use super::operand::{BufferRange, Operand};
@@ -194,10 +195,7 @@ impl Prepared {
         let buffer = match &buffers[i] {
             Some(buffer) if buffer.size() >= staged.bytes => buffer.clone(),
             _ => {
-                let usage = wgpu::BufferUsages::STORAGE
-                    | wgpu::BufferUsages::COPY_SRC
-                    | wgpu::BufferUsages::COPY_DST;
-                let create = || self.gpu.create_buffer("wgmax texture", staged.bytes, usage);
+                let create = || self.gpu.create_buffer("wgmax texture", staged.bytes, TENSOR);
                 let buffer = self.gpu.catch_now("a texture", create)?;
                 buffers[i] = Some(buffer.clone());
                 buffer
@@ -218,7 +216,7 @@ impl Prepared {
     /// encoder is finished, the other at the submit; so both are tried before.
     fn check_texture(&self, i: usize, copy: &TextureCopy<'_>) -> Result<()> {
         let tried = self.gpu.catch_now("a texture", || {
-            let mut encoder = self.gpu.encoder();
+            let mut encoder = self.gpu.encoder("wgmax plan");
             copy.load(&mut encoder);
             copy.store(&mut encoder);
             Ok(encoder.finish())
