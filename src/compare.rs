@@ -5,6 +5,7 @@ use std::fmt;
 use half::{bf16, f16};
 
 use crate::error::{Error, Result};
+use crate::tensor::element::{bits, integer};
 use crate::tensor::key::float_bits;
 use crate::tensor::{ElementType, Tensor};
 
@@ -164,10 +165,6 @@ fn each_by(
     Ok(())
 }
 
-fn bits(bytes: &[u8]) -> u64 {
-    bytes.iter().rev().fold(0, |bits, &byte| bits << 8 | u64::from(byte))
-}
-
 fn coordinates(index: usize, shape: &[usize]) -> Vec<usize> {
     let mut rest = index;
     let mut coordinates = vec![0; shape.len()];
@@ -196,14 +193,6 @@ fn ordinal(element_type: ElementType, bits: u64) -> Option<i128> {
 fn distance(element_type: ElementType, a: u64, b: u64) -> Option<u64> {
     let steps = ordinal(element_type, a)?.abs_diff(ordinal(element_type, b)?);
     u64::try_from(steps).ok()
-}
-
-fn integer(element_type: ElementType, bits: u64) -> i128 {
-    let unused = 64 - 8 * element_type.size();
-    match element_type.is_signed_integer() {
-        true => ((bits << unused) as i64 >> unused).into(),
-        false => bits.into(),
-    }
 }
 
 fn text(element_type: ElementType, bits: u64) -> String {

@@ -346,39 +346,22 @@ floats! {
 /// Evaluates `$body` with `$order` as the [`KeyOrder`] of an element type that is known at run time.
 /// `$ranking` is its [`Ranking`].
 macro_rules! with_order {
+    (@ $kind:ident<$key:ty>, $element_type:ident, $ranking:ident, $order:ident => $body:expr) => {{
+        let $order = $kind::<$key>::of($element_type, $ranking);
+        $body
+    }};
     ($element_type:expr, $ranking:expr, $order:ident => $body:expr) => {{
         use $crate::tensor::key::{Floats, Integers};
         let (element_type, ranking): ($crate::tensor::ElementType, $crate::tensor::key::Ranking) =
             ($element_type, $ranking);
         match (element_type.size(), element_type.is_float()) {
-            (1, _) => {
-                let $order = Integers::<u8>::of(element_type, ranking);
-                $body
-            }
-            (2, false) => {
-                let $order = Integers::<u16>::of(element_type, ranking);
-                $body
-            }
-            (2, true) => {
-                let $order = Floats::<u16>::of(element_type, ranking);
-                $body
-            }
-            (4, false) => {
-                let $order = Integers::<u32>::of(element_type, ranking);
-                $body
-            }
-            (4, true) => {
-                let $order = Floats::<u32>::of(element_type, ranking);
-                $body
-            }
-            (_, false) => {
-                let $order = Integers::<u64>::of(element_type, ranking);
-                $body
-            }
-            (_, true) => {
-                let $order = Floats::<u64>::of(element_type, ranking);
-                $body
-            }
+            (1, _) => with_order!(@ Integers<u8>, element_type, ranking, $order => $body),
+            (2, false) => with_order!(@ Integers<u16>, element_type, ranking, $order => $body),
+            (2, true) => with_order!(@ Floats<u16>, element_type, ranking, $order => $body),
+            (4, false) => with_order!(@ Integers<u32>, element_type, ranking, $order => $body),
+            (4, true) => with_order!(@ Floats<u32>, element_type, ranking, $order => $body),
+            (_, false) => with_order!(@ Integers<u64>, element_type, ranking, $order => $body),
+            (_, true) => with_order!(@ Floats<u64>, element_type, ranking, $order => $body),
         }
     }};
 }

@@ -1,7 +1,7 @@
 //! Tensors on the host: element types, shapes, data, and order-preserving keys.
 
 pub(crate) mod axes;
-mod element;
+pub(crate) mod element;
 mod host;
 mod host_view;
 pub(crate) mod key;
