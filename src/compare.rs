@@ -242,27 +242,22 @@ impl fmt::Display for Comparison {
             write!(f, ", at most {ulp}{unit} apart")?;
         }
         let digits = 2 * self.element_type.size();
-        let rows: Vec<[String; 6]> = self
-            .first
-            .iter()
-            .map(|m| {
-                [
-                    format!("{:?}", m.coordinates),
-                    m.a.clone(),
-                    m.b.clone(),
-                    format!("0x{:0digits$x}", m.a_bits),
-                    format!("0x{:0digits$x}", m.b_bits),
-                    m.ulp.map_or_else(|| "-".to_string(), |ulp| ulp.to_string()),
-                ]
-            })
-            .collect();
         let heads = ["at", "a", "b", "bits of a", "bits of b", self.distance_name()];
-        let heads = heads.map(str::to_string);
-        let widths: [usize; 6] = std::array::from_fn(|column| {
-            let cells = rows.iter().chain([&heads]).map(|row| row[column].chars().count());
-            cells.max().unwrap_or(0)
+        let rows = self.first.iter().map(|m| {
+            [
+                format!("{:?}", m.coordinates),
+                m.a.clone(),
+                m.b.clone(),
+                format!("0x{:0digits$x}", m.a_bits),
+                format!("0x{:0digits$x}", m.b_bits),
+                m.ulp.map_or_else(|| "-".to_string(), |ulp| ulp.to_string()),
+            ]
         });
-        for row in std::iter::once(&heads).chain(&rows) {
+        let rows: Vec<_> = std::iter::once(heads.map(str::to_string)).chain(rows).collect();
+        let widths: [usize; 6] = std::array::from_fn(|column| {
+            rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0)
+        });
+        for row in &rows {
             write!(f, "\n ")?;
             for (column, (cell, width)) in row.iter().zip(widths).enumerate() {
                 match column {

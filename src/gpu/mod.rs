@@ -144,14 +144,8 @@ impl Gpu {
         usage: wgpu::BufferUsages,
     ) -> Result<wgpu::Buffer> {
         let size = size.max(1).next_multiple_of(PADDING);
-        if size > self.info.limits.max_buffer_size {
-            return Err(Error::OverLimit {
-                what: "a buffer",
-                needed: size,
-                limit: "max_buffer_size",
-                allowed: self.info.limits.max_buffer_size,
-            });
-        }
+        let allowed = self.info.limits.max_buffer_size;
+        Error::check_limit("a buffer", size, ("max_buffer_size", allowed))?;
         Ok(self.device.create_buffer(&wgpu::BufferDescriptor {
             label: Some(label),
             size,

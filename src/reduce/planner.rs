@@ -120,11 +120,8 @@ impl Found {
     /// # Errors
     /// [`Error::OverLimit`] for sets whose positions do not fit 31 bits.
     fn new(positions: Positions, values: usize, indices: usize, set: u64) -> Result<Self> {
-        let allowed = u64::from(Counting::MIRROR);
-        if set > allowed {
-            let (what, limit) = ("a set whose positions are wanted", "31-bit position");
-            return Err(Error::OverLimit { what, needed: set, limit, allowed });
-        }
+        let limit = ("31-bit position", Counting::MIRROR.into());
+        Error::check_limit("a set whose positions are wanted", set, limit)?;
         let mirror = if positions.last { Counting::MIRROR } else { 0 };
         let words = positions.element_type.size() as u64 / 4;
         Ok(Self { mirror, buffers: vec![(values, indices, words)] })

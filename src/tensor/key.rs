@@ -9,6 +9,8 @@
 //! The same mappings in WGSL are in `shaders/common/element.wgsl`. In a caller's buffer on a device, a
 //! `bool` may be any byte there; on the host it is 0 or 1, which a tensor makes sure of.
 
+use std::ops::BitAnd;
+
 use bytemuck::Pod;
 
 use super::ElementType;
@@ -98,15 +100,13 @@ pub(crate) trait Lane: Pod + Ord + Send + Sync {
 pub(crate) const NUMBER_BITS: u32 = 10;
 
 /// A key: an unsigned integer as wide as the element.
-pub(crate) trait Key: Lane {
+pub(crate) trait Key: Lane + BitAnd<Output = Self> {
     /// A word of a [`Ranking`] in this width.
     fn repeated(word: u32) -> Self;
     /// The low bits.
     fn narrow(bits: u64) -> Self;
     /// All bits.
     fn wide(self) -> u64;
-    /// The bits that both have.
-    fn and(self, mask: Self) -> Self;
     /// The key from the words of a kernel's parameters; `high` matters only for 64-bit keys.
     #[inline(always)]
     fn from_words(low: u32, high: u32) -> Self {
@@ -173,10 +173,6 @@ macro_rules! keys {
             #[inline(always)]
             fn wide(self) -> u64 {
                 self as u64
-            }
-            #[inline(always)]
-            fn and(self, mask: Self) -> Self {
-                self & mask
             }
             type Found = $found;
             #[inline(always)]
