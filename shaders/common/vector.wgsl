@@ -68,9 +68,8 @@ fn load_contiguous(element: u32) -> vec4<u32> {
 @if(bits8 || bits16)
 fn word_from(element: u32) -> u32 {
     let last = i32(source_words()) - 1;
-    let per_word = i32(PER_WORD);
     // Rounds down for what lies before the source too.
-    let word = (i32(element) - ((i32(element) % per_word + per_word) % per_word)) / per_word;
+    let word = i32(element) >> firstTrailingBit(PER_WORD);
     let shift = (element % PER_WORD) * ELEMENT_BITS;
     let low = source_word(u32(clamp(word, 0, last)));
     if shift == 0u {

@@ -201,14 +201,7 @@ impl Prepared {
                 buffer
             }
         };
-        let copy = TextureCopy {
-            range: *range,
-            buffer,
-            row_bytes: staged.row_bytes,
-            // Of a result in a part of the texels the other elements stay.
-            is_loaded: !is_result || !staged.whole,
-            is_stored: is_result,
-        };
+        let copy = TextureCopy { range: *range, buffer, staged, is_result };
         self.check_texture(i, &copy).map(|()| copy)
     }
 

@@ -104,23 +104,22 @@ fn row_pitch(row: usize, item: usize) -> usize {
 pub(super) struct TextureCopy<'a> {
     pub range: TextureRange<'a>,
     pub buffer: wgpu::Buffer,
-    /// Bytes from one row to the next.
-    pub row_bytes: u32,
-    pub is_loaded: bool,
-    pub is_stored: bool,
+    pub staged: Staged,
+    pub is_result: bool,
 }
 
 impl TextureCopy<'_> {
     /// Records the copy to the buffer, if there is one.
     pub(super) fn load(&self, encoder: &mut wgpu::CommandEncoder) {
-        if self.is_loaded {
+        // Of a result in a part of the texels the other elements stay.
+        if !self.is_result || !self.staged.whole {
             encoder.copy_texture_to_buffer(self.texture(), self.buffer(), self.range.size);
         }
     }
 
     /// Records the copy to the texture, if there is one.
     pub(super) fn store(&self, encoder: &mut wgpu::CommandEncoder) {
-        if self.is_stored {
+        if self.is_result {
             encoder.copy_buffer_to_texture(self.buffer(), self.texture(), self.range.size);
         }
     }
@@ -134,7 +133,7 @@ impl TextureCopy<'_> {
     fn buffer(&self) -> wgpu::TexelCopyBufferInfo<'_> {
         let layout = wgpu::TexelCopyBufferLayout {
             offset: 0,
-            bytes_per_row: Some(self.row_bytes),
+            bytes_per_row: Some(self.staged.row_bytes),
             rows_per_image: Some(self.range.size.height),
         };
         wgpu::TexelCopyBufferInfo { buffer: &self.buffer, layout }

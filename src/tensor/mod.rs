@@ -95,6 +95,17 @@ impl TensorDesc {
     }
 }
 
+/// Checks the element type of what has a name.
+///
+/// # Errors
+/// [`Error::WrongElementType`].
+fn check_type(what: &'static str, actual: ElementType, expected: ElementType) -> Result<()> {
+    if actual == expected {
+        return Ok(());
+    }
+    Err(Error::WrongElementType { what, expected: expected.to_string(), actual })
+}
+
 impl std::fmt::Display for TensorDesc {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}{:?}", self.element_type, self.shape)
