@@ -126,12 +126,6 @@ impl Found {
         let words = positions.element_type.size() as u64 / 4;
         Ok(Self { mirror, buffers: vec![(values, indices, words)] })
     }
-
-    /// The positions of the elements in a buffer: their buffer, and the words of one.
-    fn of(&self, values: usize) -> Option<(usize, u64)> {
-        let known = self.buffers.iter().find(|known| known.0 == values);
-        known.map(|&(_, positions, words)| (positions, words))
-    }
 }
 
 impl Planner<'_, '_> {
@@ -311,7 +305,8 @@ impl Planner<'_, '_> {
         let (mut sources, mut results) = (vec![source], vec![result]);
         let counting = self.found.as_ref().map(|found| {
             let bind = |ranges: &mut Vec<Range>, (region, count): (Region, u64)| {
-                let (buffer, words) = found.of(region.buffer)?;
+                let known = found.buffers.iter().find(|known| known.0 == region.buffer);
+                let &(_, buffer, words) = known?;
                 let (range, base) = self.builder.range_of(buffer, region.first, count, 4 * words);
                 ranges.push(range);
                 Some((base, words as u32))
