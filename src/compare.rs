@@ -5,6 +5,7 @@ use std::fmt;
 use half::{bf16, f16};
 
 use crate::error::{Error, Result};
+use crate::tensor::element::{bits, integer};
 use crate::tensor::key::float_bits;
 use crate::tensor::{ElementType, Tensor};
 
@@ -164,10 +165,6 @@ fn each_by(
     Ok(())
 }
 
-fn bits(bytes: &[u8]) -> u64 {
-    bytes.iter().rev().fold(0, |bits, &byte| bits << 8 | u64::from(byte))
-}
-
 fn coordinates(index: usize, shape: &[usize]) -> Vec<usize> {
     let mut rest = index;
     let mut coordinates = vec![0; shape.len()];
@@ -196,14 +193,6 @@ fn ordinal(element_type: ElementType, bits: u64) -> Option<i128> {
 fn distance(element_type: ElementType, a: u64, b: u64) -> Option<u64> {
     let steps = ordinal(element_type, a)?.abs_diff(ordinal(element_type, b)?);
     u64::try_from(steps).ok()
-}
-
-fn integer(element_type: ElementType, bits: u64) -> i128 {
-    let unused = 64 - 8 * element_type.size();
-    match element_type.is_signed_integer() {
-        true => ((bits << unused) as i64 >> unused).into(),
-        false => bits.into(),
-    }
 }
 
 fn text(element_type: ElementType, bits: u64) -> String {
@@ -253,27 +242,22 @@ impl fmt::Display for Comparison {
             write!(f, ", at most {ulp}{unit} apart")?;
         }
         let digits = 2 * self.element_type.size();
-        let rows: Vec<[String; 6]> = self
-            .first
-            .iter()
-            .map(|m| {
-                [
-                    format!("{:?}", m.coordinates),
-                    m.a.clone(),
-                    m.b.clone(),
-                    format!("0x{:0digits$x}", m.a_bits),
-                    format!("0x{:0digits$x}", m.b_bits),
-                    m.ulp.map_or_else(|| "-".to_string(), |ulp| ulp.to_string()),
-                ]
-            })
-            .collect();
         let heads = ["at", "a", "b", "bits of a", "bits of b", self.distance_name()];
-        let heads = heads.map(str::to_string);
-        let widths: [usize; 6] = std::array::from_fn(|column| {
-            let cells = rows.iter().chain([&heads]).map(|row| row[column].chars().count());
-            cells.max().unwrap_or(0)
+        let rows = self.first.iter().map(|m| {
+            [
+                format!("{:?}", m.coordinates),
+                m.a.clone(),
+                m.b.clone(),
+                format!("0x{:0digits$x}", m.a_bits),
+                format!("0x{:0digits$x}", m.b_bits),
+                m.ulp.map_or_else(|| "-".to_string(), |ulp| ulp.to_string()),
+            ]
         });
-        for row in std::iter::once(&heads).chain(&rows) {
+        let rows: Vec<_> = std::iter::once(heads.map(str::to_string)).chain(rows).collect();
+        let widths: [usize; 6] = std::array::from_fn(|column| {
+            rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0)
+        });
+        for row in &rows {
             write!(f, "\n ")?;
             for (column, (cell, width)) in row.iter().zip(widths).enumerate() {
                 match column {

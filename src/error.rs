@@ -720,6 +720,21 @@ impl Error {
         Self::OutOfMemory { device: "the CPU".to_string(), what: what.to_string() }
     }
 
+    /// Checks what something needs against a limit, which has a name.
+    ///
+    /// # Errors
+    /// [`Error::OverLimit`].
+    pub(crate) fn check_limit(
+        what: &'static str,
+        needed: u64,
+        (limit, allowed): (&'static str, u64),
+    ) -> Result<()> {
+        match needed > allowed {
+            true => Err(Self::OverLimit { what, needed, limit, allowed }),
+            false => Ok(()),
+        }
+    }
+
     /// An [`Error::InputCount`] of an operator that takes `expected` inputs, at most 3.
     pub(crate) fn input_count(operator: &str, expected: usize, actual: usize) -> Self {
         let expected = ["no inputs", "1 input", "2 inputs", "3 inputs"][expected.min(3)];

@@ -8,21 +8,16 @@ import package::common::element::{element_key, element_key_by};
 import package::common::key::{Key, key_max};
 import generated::Ranking;
 
-// Elements of a block.
-@if(bits8) const BLOCK: u32 = 16u;
-@if(bits16) const BLOCK: u32 = 8u;
-@if(bits32) const BLOCK: u32 = 4u;
-@if(bits64) const BLOCK: u32 = 2u;
-
-// Elements of a word; 1 for elements of two words.
-@if(bits8) const PER_WORD: u32 = 4u;
-@if(bits16) const PER_WORD: u32 = 2u;
-@if(bits32 || bits64) const PER_WORD: u32 = 1u;
-
 @if(bits8) const ELEMENT_BITS: u32 = 8u;
 @if(bits16) const ELEMENT_BITS: u32 = 16u;
 @if(bits32) const ELEMENT_BITS: u32 = 32u;
 @if(bits64) const ELEMENT_BITS: u32 = 64u;
+
+// Elements of a block.
+const BLOCK: u32 = 128u / ELEMENT_BITS;
+
+// Elements of a word; 1 for elements of two words.
+const PER_WORD: u32 = max(1u, 32u / ELEMENT_BITS);
 
 // The elements of a block with which its words begin; of 64 bits, its elements.
 @if(bits8) const WORD_STARTS: vec4<u32> = vec4<u32>(0u, 4u, 8u, 12u);

@@ -101,26 +101,10 @@ fn nan_mask(words: vec4<u32>) -> vec4<u32> {
 @if(float16) const QUIET_NAN: u32 = 0x7e007e00u;
 @if(bfloat16) const QUIET_NAN: u32 = 0x7fc07fc0u;
 
-// Signed integers: the sign bit is flipped.
-@if(signed)
+// Integers: the sign bit is flipped. Unsigned ones are their own keys, for the maximum.
+@if(signed || unsigned)
 fn element_key_by(words: vec4<u32>, ranking: Ranking) -> vec4<u32> {
     return words ^ (SIGN_BITS ^ vec4<u32>(ranking.complement));
-}
-
-@if(signed)
-fn words_of_keys(keys: vec4<u32>) -> vec4<u32> {
-    return keys ^ SIGN_BITS;
-}
-
-@if(bits8) const SIGN_BITS: vec4<u32> = vec4<u32>(0x80808080u);
-@if(bits16) const SIGN_BITS: vec4<u32> = vec4<u32>(0x80008000u);
-@if(bits32) const SIGN_BITS: vec4<u32> = vec4<u32>(0x80000000u);
-@if(bits64) const SIGN_BITS: vec4<u32> = vec4<u32>(0u, 0x80000000u, 0u, 0x80000000u);
-
-// Unsigned integers are their own keys, for the maximum.
-@if(unsigned)
-fn element_key_by(words: vec4<u32>, ranking: Ranking) -> vec4<u32> {
-    return words ^ vec4<u32>(ranking.complement);
 }
 
 // A caller's buffer may hold any byte as a bool; all but 0 are true.
@@ -131,7 +115,13 @@ fn element_key_by(words: vec4<u32>, ranking: Ranking) -> vec4<u32> {
     return bits ^ vec4<u32>(ranking.complement);
 }
 
-@if(unsigned || boolean)
+@if(signed || unsigned || boolean)
 fn words_of_keys(keys: vec4<u32>) -> vec4<u32> {
-    return keys;
+    return keys ^ SIGN_BITS;
 }
+
+@if(signed && bits8) const SIGN_BITS: vec4<u32> = vec4<u32>(0x80808080u);
+@if(signed && bits16) const SIGN_BITS: vec4<u32> = vec4<u32>(0x80008000u);
+@if(signed && bits32) const SIGN_BITS: vec4<u32> = vec4<u32>(0x80000000u);
+@if(signed && bits64) const SIGN_BITS: vec4<u32> = vec4<u32>(0u, 0x80000000u, 0u, 0x80000000u);
+@if(unsigned || boolean) const SIGN_BITS: vec4<u32> = vec4<u32>(0u);

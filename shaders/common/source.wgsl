@@ -92,23 +92,13 @@ fn source_words() -> u32 {
 
 // Four words of consecutive elements that begin at any four elements: PER_WORD elements a word.
 // Elements past the end of the source come out as anything.
-@if(bits8 || bits16)
+@if(!bits64)
 fn load_words_at(elements: vec4<u32>) -> vec4<u32> {
     return vec4<u32>(
         unaligned_word(elements.x),
         unaligned_word(elements.y),
         unaligned_word(elements.z),
         unaligned_word(elements.w),
-    );
-}
-
-@if(bits32)
-fn load_words_at(elements: vec4<u32>) -> vec4<u32> {
-    return vec4<u32>(
-        source_word(elements.x),
-        source_word(elements.y),
-        source_word(elements.z),
-        source_word(elements.w),
     );
 }
 
@@ -132,15 +122,16 @@ fn unaligned_word(element: u32) -> u32 {
     return (low >> shift) | (source_word(min(word + 1u, source_words() - 1u)) << (32u - shift));
 }
 
-// The key of one element.
-@if(bits8)
-fn load_element(element: u32) -> Key {
-    return element_key(vec4<u32>(source_word(element / 4u) >> ((element % 4u) * 8u))).x & 0xffu;
+@if(bits32)
+fn unaligned_word(element: u32) -> u32 {
+    return source_word(element);
 }
 
-@if(bits16)
+// The key of one element.
+@if(bits8 || bits16)
 fn load_element(element: u32) -> Key {
-    return element_key(vec4<u32>(source_word(element / 2u) >> ((element % 2u) * 16u))).x & 0xffffu;
+    let bits = source_word(element / PER_WORD) >> ((element % PER_WORD) * ELEMENT_BITS);
+    return element_key(vec4<u32>(bits)).x & (0xffffffffu >> (32u - ELEMENT_BITS));
 }
 
 @if(bits32)

@@ -1,12 +1,11 @@
 // Results that are stored element by element: a store word holds PER_STORE of them. (An element
 // of 64 bits has two words of its own.)
 import kernel::result;
+import package::common::block::PER_WORD;
 import package::common::element::element_words;
 import package::common::key::Key;
 
-@if(bits8) const PER_STORE: u32 = 4u;
-@if(bits16) const PER_STORE: u32 = 2u;
-@if(bits32 || bits64) const PER_STORE: u32 = 1u;
+const PER_STORE: u32 = PER_WORD;
 
 // Stores the elements begin <= i < end of a word. Those before belong to an earlier launch and
 // stay; those behind become 0, and a later launch may store them.

@@ -15,26 +15,16 @@ import generated::params;
 @if(bits64) const OFFSETS: vec4<u32> = vec4<u32>(0u, 1u, 1u, 1u);
 
 // The keys of any four elements; of 64 bits, of the elements x and y.
-@if(bits8)
+@if(bits8 || bits16)
 fn load_elements(element: vec4<u32>) -> vec4<u32> {
     let word = vec4<u32>(
-        source_word(element.x / 4u),
-        source_word(element.y / 4u),
-        source_word(element.z / 4u),
-        source_word(element.w / 4u),
+        source_word(element.x / PER_WORD),
+        source_word(element.y / PER_WORD),
+        source_word(element.z / PER_WORD),
+        source_word(element.w / PER_WORD),
     );
-    return element_key(word >> ((element % vec4<u32>(4u)) * 8u)) << vec4<u32>(24u);
-}
-
-@if(bits16)
-fn load_elements(element: vec4<u32>) -> vec4<u32> {
-    let word = vec4<u32>(
-        source_word(element.x / 2u),
-        source_word(element.y / 2u),
-        source_word(element.z / 2u),
-        source_word(element.w / 2u),
-    );
-    return element_key(word >> ((element % vec4<u32>(2u)) * 16u)) << vec4<u32>(16u);
+    let shift = (element % vec4<u32>(PER_WORD)) * ELEMENT_BITS;
+    return element_key(word >> shift) << vec4<u32>(32u - ELEMENT_BITS);
 }
 
 @if(bits32 || bits64)
@@ -78,9 +68,8 @@ fn load_contiguous(element: u32) -> vec4<u32> {
 @if(bits8 || bits16)
 fn word_from(element: u32) -> u32 {
     let last = i32(source_words()) - 1;
-    let per_word = i32(PER_WORD);
     // Rounds down for what lies before the source too.
-    let word = (i32(element) - ((i32(element) % per_word + per_word) % per_word)) / per_word;
+    let word = i32(element) >> firstTrailingBit(PER_WORD);
     let shift = (element % PER_WORD) * ELEMENT_BITS;
     let low = source_word(u32(clamp(word, 0, last)));
     if shift == 0u {
@@ -112,19 +101,9 @@ fn component_mask(chosen: vec4<bool>) -> vec4<bool> {
 }
 
 // The key of an empty set, in every result.
-@if(bits8)
+@if(!bits64)
 fn empty_vector() -> vec4<u32> {
-    return vec4<u32>(params.empty_low << 24u);
-}
-
-@if(bits16)
-fn empty_vector() -> vec4<u32> {
-    return vec4<u32>(params.empty_low << 16u);
-}
-
-@if(bits32)
-fn empty_vector() -> vec4<u32> {
-    return vec4<u32>(params.empty_low);
+    return vec4<u32>(params.empty_low << (32u - ELEMENT_BITS));
 }
 
 @if(bits64)
@@ -224,14 +203,9 @@ fn vector_rank(keys: vec4<u32>) -> vec4<u32> {
     return select(keys, vec4<u32>(0u, 0x80000000u, 0u, 0x80000000u), zero.xxyy);
 }
 
-@if((signed || unsigned || boolean) && bits8)
+@if((signed || unsigned || boolean) && (bits8 || bits16))
 fn vector_rank(keys: vec4<u32>) -> vec4<u32> {
-    return keys & vec4<u32>(0xff000000u);
-}
-
-@if((signed || unsigned) && bits16)
-fn vector_rank(keys: vec4<u32>) -> vec4<u32> {
-    return keys & vec4<u32>(0xffff0000u);
+    return keys & vec4<u32>(~(0xffffffffu >> ELEMENT_BITS));
 }
 
 @if((signed || unsigned) && (bits32 || bits64))

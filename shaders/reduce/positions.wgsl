@@ -1,5 +1,5 @@
 // Positions within the reduced axes: what the elements of a launch have, and where those of the
-// results go. The same in Rust is `Positions` in src/reduce/positions.rs.
+// results go. The same in Rust is `Counting` in src/reduce/positions.rs.
 import generated::params;
 
 // Above all places.

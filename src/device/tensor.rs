@@ -116,10 +116,7 @@ impl DeviceTensor {
     #[doc(hidden)]
     pub async fn mapped_async(&self, read: impl FnOnce(&wgpu::BufferView, &View)) -> Result<()> {
         let Storage::Gpu(buffer) = &self.storage else { return Ok(()) };
-        let (first, memory, view) = match self.view.is_contiguous() {
-            true => (0, self.desc().clone(), self.view.clone()),
-            false => self.view.trimmed()?,
-        };
+        let (first, memory, view) = self.view.trimmed()?;
         buffer.mapped(first, &memory, |bytes| read(bytes, &view)).await
     }
 
@@ -127,9 +124,6 @@ impl DeviceTensor {
     pub(crate) async fn fetch(&self, wait: bool) -> Result<Tensor> {
         match &self.storage {
             Storage::Host(tensor) => tensor.viewed(&self.view),
-            Storage::Gpu(buffer) if self.view.is_contiguous() => {
-                buffer.download(0, self.desc(), wait).await
-            }
             Storage::Gpu(buffer) => {
                 let (first, memory, view) = self.view.trimmed()?;
                 buffer.download(first, &memory, wait).await?.viewed(&view)

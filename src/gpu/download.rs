@@ -92,8 +92,7 @@ impl Gpu {
         self.catch("a download", || {
             let (sender, mapped) = oneshot_channel();
             let staging = self.create_buffer("wgmax download", size, usage)?;
-            let descriptor = wgpu::CommandEncoderDescriptor { label: Some("wgmax download") };
-            let mut encoder = self.device.create_command_encoder(&descriptor);
+            let mut encoder = self.encoder("wgmax download");
             encoder.copy_buffer_to_buffer(buffer, first, &staging, 0, size);
             let submission = self.queue.submit([encoder.finish()]);
             staging.map_async(wgpu::MapMode::Read, 0..size, move |result| {

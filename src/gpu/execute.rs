@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::launch::Pass;
 use super::record::DebugGroup;
-use super::{Buffer, Gpu};
+use super::{Buffer, Gpu, TENSOR};
 use crate::error::Result;
 use crate::plan::{Plan, Role};
 
@@ -51,9 +51,7 @@ fn check(inputs: &[&Buffer], mine: Option<&Arc<AtomicBool>>) -> Result<()> {
 
 impl Gpu {
     pub(crate) fn recording(self: &Arc<Self>) -> Recording {
-        let encoder = self
-            .device
-            .create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("wgmax chain") });
+        let encoder = self.encoder("wgmax chain");
         Recording { gpu: self.clone(), encoder, submitted: Arc::default() }
     }
 
@@ -82,7 +80,7 @@ impl Gpu {
         let (buffers, passes) = self.instantiate(plan, inputs).await?;
         for (i, (launch, pass)) in plan.launches.iter().zip(&passes).enumerate() {
             self.catch("a launch", || {
-                let mut encoder = self.encoder();
+                let mut encoder = self.encoder("wgmax plan");
                 pass.encode(&mut encoder);
                 self.queue.submit([encoder.finish()]);
                 Ok(())
@@ -113,22 +111,19 @@ impl Gpu {
         })
     }
 
-    pub(super) fn encoder(&self) -> wgpu::CommandEncoder {
-        let descriptor = wgpu::CommandEncoderDescriptor { label: Some("wgmax plan") };
-        self.device.create_command_encoder(&descriptor)
+    pub(super) fn encoder(&self, label: &str) -> wgpu::CommandEncoder {
+        let label = Some(label);
+        self.device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label })
     }
 
     fn buffers(&self, plan: &Plan, inputs: &[&Buffer]) -> Result<Vec<wgpu::Buffer>> {
-        let usage = wgpu::BufferUsages::STORAGE
-            | wgpu::BufferUsages::COPY_SRC
-            | wgpu::BufferUsages::COPY_DST;
         plan.buffers
             .iter()
             .enumerate()
             .map(|(i, buffer)| match buffer.role {
                 Role::Input => Ok(inputs[i].buffer.clone()),
-                Role::Output => self.create_buffer("wgmax output", buffer.size, usage),
-                Role::Scratch => self.create_buffer("wgmax scratch", buffer.size, usage),
+                Role::Output => self.create_buffer("wgmax output", buffer.size, TENSOR),
+                Role::Scratch => self.create_buffer("wgmax scratch", buffer.size, TENSOR),
             })
             .collect()
     }

@@ -163,29 +163,23 @@ impl Gpu {
             true => step.in_place.clone(),
             false => step.pipeline.clone(),
         };
-        let bind = |binding: usize, buffer, offset, size| wgpu::BindGroupEntry {
-            binding: binding as u32,
+        let bind = |binding, buffer, offset, size| wgpu::BindGroupEntry {
+            binding,
             resource: wgpu::BindingResource::Buffer(wgpu::BufferBinding {
                 buffer,
                 offset,
                 size: wgpu::BufferSize::new(size),
             }),
         };
-        let range = |binding: usize, range: &Range, multiple: u64| {
-            let (buffer, begin) = locate(range);
-            bind(binding, buffer, begin + range.offset, range.size.next_multiple_of(multiple))
-        };
         let mut entries = vec![bind(0, params, step.params, size_of_val(launch.params()) as u64)];
         if let Some((binding, words)) = launch.view_params() {
-            entries.push(bind(binding as usize, params, step.view, size_of_val(words) as u64));
+            entries.push(bind(binding, params, step.view, size_of_val(words) as u64));
         }
-        for (i, source) in launch.sources.iter().enumerate() {
+        for (binding, range) in launch.ranges() {
             // Only the first source is read in blocks.
-            let multiple = if i == 0 && !step.shader.words { PADDING } else { 4 };
-            entries.push(range(1 + 2 * i, source, multiple));
-        }
-        for (i, result) in launch.results.iter().enumerate() {
-            entries.push(range(2 + 2 * i, result, 4));
+            let multiple = if binding == 1 && !step.shader.words { PADDING } else { 4 };
+            let ((buffer, begin), size) = (locate(range), range.size.next_multiple_of(multiple));
+            entries.push(bind(binding, buffer, begin + range.offset, size));
         }
         let group = self.device.create_bind_group(&wgpu::BindGroupDescriptor {
             label: Some(&step.label),

@@ -42,7 +42,13 @@ const PADDING: u64 = 16;
 /// next one, and wgpu's staging memory is used again.
 const UPLOAD_PART: usize = 4 << 20;
 
+/// What our buffers of tensors are used for.
+const TENSOR: wgpu::BufferUsages = wgpu::BufferUsages::STORAGE
+    .union(wgpu::BufferUsages::COPY_DST)
+    .union(wgpu::BufferUsages::COPY_SRC);
+
 /// A wgpu device with its queue and its pipelines.
+#[derive(Clone)]
 pub(crate) struct Gpu {
     /// The first field, so that it is dropped before the device.
     #[cfg(not(target_family = "wasm"))]
@@ -117,18 +123,8 @@ impl Gpu {
 
     /// The same device, on which `edit` changes the texts of shaders before compilation.
     pub(crate) fn with_edit(&self, edit: pipeline::Edit) -> Self {
-        Self {
-            #[cfg(not(target_family = "wasm"))]
-            poller: self.poller.clone(),
-            info: self.info.clone(),
-            number: self.number,
-            device: self.device.clone(),
-            queue: self.queue.clone(),
-            pipelines: Arc::new(Pipelines::with_edit(edit, self.pipelines.clone())),
-            lost: self.lost.clone(),
-            is_browser: self.is_browser,
-            has_wrong_queue: self.has_wrong_queue,
-        }
+        let pipelines = Arc::new(Pipelines::with_edit(edit, self.pipelines.clone()));
+        Self { pipelines, ..self.clone() }
     }
 
     /// The device and its number.
@@ -148,14 +144,8 @@ impl Gpu {
         usage: wgpu::BufferUsages,
     ) -> Result<wgpu::Buffer> {
         let size = size.max(1).next_multiple_of(PADDING);
-        if size > self.info.limits.max_buffer_size {
-            return Err(Error::OverLimit {
-                what: "a buffer",
-                needed: size,
-                limit: "max_buffer_size",
-                allowed: self.info.limits.max_buffer_size,
-            });
-        }
+        let allowed = self.info.limits.max_buffer_size;
+        Error::check_limit("a buffer", size, ("max_buffer_size", allowed))?;
         Ok(self.device.create_buffer(&wgpu::BufferDescriptor {
             label: Some(label),
             size,
@@ -176,11 +166,8 @@ impl Gpu {
         size: u64,
         write: impl FnOnce(&wgpu::Buffer),
     ) -> Result<Buffer> {
-        let usage = wgpu::BufferUsages::STORAGE
-            | wgpu::BufferUsages::COPY_DST
-            | wgpu::BufferUsages::COPY_SRC;
         let filled = || {
-            let buffer = self.create_buffer("wgmax tensor", size, usage)?;
+            let buffer = self.create_buffer("wgmax tensor", size, TENSOR)?;
             write(&buffer);
             Ok(buffer)
         };

@@ -27,26 +27,17 @@ pub enum Operand<'a> {
     Texture(TextureRange<'a>),
 }
 
-impl<'a> From<BufferRange<'a>> for Operand<'a> {
-    fn from(range: BufferRange<'a>) -> Self {
-        Self::Buffer(range)
-    }
+macro_rules! operands {
+    ($($kind:ident: $($from:ty),*;)*) => {$($(
+        impl<'a> From<$from> for Operand<'a> {
+            fn from(range: $from) -> Self {
+                Self::$kind(range.into())
+            }
+        }
+    )*)*};
 }
 
-impl<'a> From<&'a wgpu::Buffer> for Operand<'a> {
-    fn from(buffer: &'a wgpu::Buffer) -> Self {
-        Self::Buffer(buffer.into())
-    }
-}
-
-impl<'a> From<TextureRange<'a>> for Operand<'a> {
-    fn from(range: TextureRange<'a>) -> Self {
-        Self::Texture(range)
-    }
-}
-
-impl<'a> From<&'a wgpu::Texture> for Operand<'a> {
-    fn from(texture: &'a wgpu::Texture) -> Self {
-        Self::Texture(texture.into())
-    }
+operands! {
+    Buffer: BufferRange<'a>, &'a wgpu::Buffer;
+    Texture: TextureRange<'a>, &'a wgpu::Texture;
 }

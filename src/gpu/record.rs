@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, PoisonError};
 
+use super::TENSOR;
 use super::bound::{BoundSet, Place};
 use super::launch::Pass;
 use super::operand::{BufferRange, Operand};
@@ -194,23 +195,13 @@ impl Prepared {
         let buffer = match &buffers[i] {
             Some(buffer) if buffer.size() >= staged.bytes => buffer.clone(),
             _ => {
-                let usage = wgpu::BufferUsages::STORAGE
-                    | wgpu::BufferUsages::COPY_SRC
-                    | wgpu::BufferUsages::COPY_DST;
-                let create = || self.gpu.create_buffer("wgmax texture", staged.bytes, usage);
+                let create = || self.gpu.create_buffer("wgmax texture", staged.bytes, TENSOR);
                 let buffer = self.gpu.catch_now("a texture", create)?;
                 buffers[i] = Some(buffer.clone());
                 buffer
             }
         };
-        let copy = TextureCopy {
-            range: *range,
-            buffer,
-            row_bytes: staged.row_bytes,
-            // Of a result in a part of the texels the other elements stay.
-            is_loaded: !is_result || !staged.whole,
-            is_stored: is_result,
-        };
+        let copy = TextureCopy { range: *range, buffer, staged, is_result };
         self.check_texture(i, &copy).map(|()| copy)
     }
 
@@ -218,7 +209,7 @@ impl Prepared {
     /// encoder is finished, the other at the submit; so both are tried before.
     fn check_texture(&self, i: usize, copy: &TextureCopy<'_>) -> Result<()> {
         let tried = self.gpu.catch_now("a texture", || {
-            let mut encoder = self.gpu.encoder();
+            let mut encoder = self.gpu.encoder("wgmax plan");
             copy.load(&mut encoder);
             copy.store(&mut encoder);
             Ok(encoder.finish())

@@ -104,23 +104,22 @@ fn row_pitch(row: usize, item: usize) -> usize {
 pub(super) struct TextureCopy<'a> {
     pub range: TextureRange<'a>,
     pub buffer: wgpu::Buffer,
-    /// Bytes from one row to the next.
-    pub row_bytes: u32,
-    pub is_loaded: bool,
-    pub is_stored: bool,
+    pub staged: Staged,
+    pub is_result: bool,
 }
 
 impl TextureCopy<'_> {
     /// Records the copy to the buffer, if there is one.
     pub(super) fn load(&self, encoder: &mut wgpu::CommandEncoder) {
-        if self.is_loaded {
+        // Of a result in a part of the texels the other elements stay.
+        if !self.is_result || !self.staged.whole {
             encoder.copy_texture_to_buffer(self.texture(), self.buffer(), self.range.size);
         }
     }
 
     /// Records the copy to the texture, if there is one.
     pub(super) fn store(&self, encoder: &mut wgpu::CommandEncoder) {
-        if self.is_stored {
+        if self.is_result {
             encoder.copy_buffer_to_texture(self.buffer(), self.texture(), self.range.size);
         }
     }
@@ -134,7 +133,7 @@ impl TextureCopy<'_> {
     fn buffer(&self) -> wgpu::TexelCopyBufferInfo<'_> {
         let layout = wgpu::TexelCopyBufferLayout {
             offset: 0,
-            bytes_per_row: Some(self.row_bytes),
+            bytes_per_row: Some(self.staged.row_bytes),
             rows_per_image: Some(self.range.size.height),
         };
         wgpu::TexelCopyBufferInfo { buffer: &self.buffer, layout }
@@ -154,20 +153,18 @@ pub(super) struct Staged {
 impl TextureRange<'_> {
     /// Whether two parts share a texel.
     pub(super) fn overlaps(&self, other: &Self) -> bool {
-        let shared = |a: u32, a_size: u32, b: u32, b_size: u32| {
-            a.max(b) < a.saturating_add(a_size).min(b.saturating_add(b_size))
-        };
-        let (a, b) = (self.size, other.size);
+        let mut axes = self.axes().into_iter().zip(other.axes());
         self.texture == other.texture
             && self.mip_level == other.mip_level
-            && shared(self.origin.x, a.width, other.origin.x, b.width)
-            && shared(self.origin.y, a.height, other.origin.y, b.height)
-            && shared(
-                self.origin.z,
-                a.depth_or_array_layers,
-                other.origin.z,
-                b.depth_or_array_layers,
-            )
+            && axes.all(|((a, a_size), (b, b_size))| {
+                a.max(b) < a.saturating_add(a_size).min(b.saturating_add(b_size))
+            })
+    }
+
+    /// Where this part begins along each axis, and its size.
+    fn axes(&self) -> [(u32, u32); 3] {
+        let (at, size) = (self.origin, self.size);
+        [(at.x, size.width), (at.y, size.height), (at.z, size.depth_or_array_layers)]
     }
 
     /// How this part lies in a buffer, where a tensor was prepared to lie as a view says.
@@ -181,12 +178,11 @@ impl TextureRange<'_> {
         if wanted != element {
             return Err(format!("the elements of {format:?} are {element}, not {wanted}"));
         }
-        let level = Self::mip_level(self.texture, self.mip_level).size;
-        let fits = |origin: u32, size: u32, all: u32| origin.checked_add(size) <= Some(all);
+        let level = Self::mip_level(self.texture, self.mip_level);
+        let mut axes = self.axes().into_iter().zip(level.axes());
         if self.mip_level >= self.texture.mip_level_count()
-            || !fits(self.origin.x, self.size.width, level.width)
-            || !fits(self.origin.y, self.size.height, level.height)
-            || !fits(self.origin.z, self.size.depth_or_array_layers, level.depth_or_array_layers)
+            || !axes
+                .all(|((at, size), (_, all))| at.checked_add(size).is_some_and(|end| end <= all))
         {
             return Err("the texture has no such mip level or texels".to_string());
         }
@@ -195,7 +191,7 @@ impl TextureRange<'_> {
             if is_result {
                 return Err("depth cannot be written by a copy".to_string());
             }
-            if (x, y, size.width, size.height) != (0, 0, level.width, level.height) {
+            if (x, y, size.width, size.height) != (0, 0, level.size.width, level.size.height) {
                 return Err("depth is copied by whole layers".to_string());
             }
         }

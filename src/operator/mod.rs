@@ -196,41 +196,32 @@ impl Operator {
         };
         let plain = || self.plan(&descs, limits, tuning)?.with_views(inputs, results, target);
         let Some(ordered) = ordered else { return plain() };
-        match self.plan_ordered(&ordered, inputs, results, limits, tuning) {
+        let replaced = || {
+            let outputs = self.infer(&descs)?;
+            check_results(&outputs, results)?;
+            let is_ours = results.is_empty();
+            let results: Vec<View> = match results {
+                [] => outputs.iter().map(View::from).collect(),
+                given => given.iter().map(|&view| view.clone()).collect(),
+            };
+            let placed =
+                results.iter().map(|view| ordered.result(view)).collect::<Result<Vec<_>>>()?;
+            let mut placed: Vec<&View> = placed.iter().collect();
+            if is_ours && placed.iter().all(|view| view.is_contiguous()) {
+                placed.clear();
+            }
+            let read: Vec<&View> =
+                iter::once(&ordered.first).chain(inputs[1..].iter().copied()).collect();
+            let descs: Vec<&TensorDesc> = read.iter().map(|view| view.desc()).collect();
+            let plan = ordered.operator.plan(&descs, limits, tuning)?;
+            let plan = plan.with_views(&read, &placed, target)?;
+            Ok(plan.seen_as(inputs, &results))
+        };
+        match replaced() {
             // Neighbouring results may lie farther apart than a binding is long.
             Err(Error::OverLimit { .. }) => plain(),
             plan => plan,
         }
-    }
-
-    /// As [`Operator::plan_views`], by an operator in the place of this one.
-    fn plan_ordered(
-        &self,
-        ordered: &order::Ordered,
-        inputs: &[&View],
-        results: &[&View],
-        limits: &Limits,
-        tuning: &Tuning,
-    ) -> Result<Plan> {
-        let descs: Vec<&TensorDesc> = inputs.iter().map(|view| view.desc()).collect();
-        let outputs = self.infer(&descs)?;
-        check_results(&outputs, results)?;
-        let is_ours = results.is_empty();
-        let results: Vec<View> = match results {
-            [] => outputs.iter().map(View::from).collect(),
-            given => given.iter().map(|&view| view.clone()).collect(),
-        };
-        let placed = results.iter().map(|view| ordered.result(view)).collect::<Result<Vec<_>>>()?;
-        let mut placed: Vec<&View> = placed.iter().collect();
-        if is_ours && placed.iter().all(|view| view.is_contiguous()) {
-            placed.clear();
-        }
-        let read: Vec<&View> =
-            iter::once(&ordered.first).chain(inputs[1..].iter().copied()).collect();
-        let descs: Vec<&TensorDesc> = read.iter().map(|view| view.desc()).collect();
-        let plan = ordered.operator.plan(&descs, limits, tuning)?;
-        let plan = plan.with_views(&read, &placed, tuning.target(limits)?)?;
-        Ok(plan.seen_as(inputs, &results))
     }
 
     /// The operator for tensors on the host, whose values may say more than their

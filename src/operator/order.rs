@@ -109,16 +109,17 @@ fn reduce(op: &ReduceMax, view: &View, may_count_back: bool) -> Result<Option<Or
     let (mut first, is_free) = (view.clone(), op.get_indices().is_none());
     let mut operator = op.clone();
     let (shape, pitches) = (view.desc().shape(), view.pitches());
-    let mut sets = (0..rank).filter(|&axis| reduced[axis] && shape[axis] > 1).peekable();
-    if !is_free && may_count_back && sets.peek().is_some() && sets.all(|axis| pitches[axis] < 0) {
-        forwards(&mut first, (0..rank).filter(|&axis| reduced[axis]))?;
+    let set = || (0..rank).filter(|&axis| reduced[axis]);
+    let mut large = set().filter(|&axis| shape[axis] > 1).peekable();
+    if !is_free && may_count_back && large.peek().is_some() && large.all(|axis| pitches[axis] < 0) {
+        forwards(&mut first, set())?;
         operator = operator.counting_back();
     }
     let flipped = forwards(&mut first, (0..rank).filter(|&axis| !reduced[axis]))?;
     if is_free {
-        forwards(&mut first, (0..rank).filter(|&axis| reduced[axis]))?;
+        forwards(&mut first, set())?;
         // One of repeated elements will do.
-        for axis in (0..rank).filter(|&axis| reduced[axis]) {
+        for axis in set() {
             if first.pitches()[axis] == 0 {
                 first = first.slice(axis, 0..1)?;
             }
@@ -130,10 +131,7 @@ fn reduce(op: &ReduceMax, view: &View, may_count_back: bool) -> Result<Option<Or
         return Ok(None);
     }
     let axes = (0..rank).filter(|&i| reduced[order[i]]).map(|i| i as i64);
-    let new_axes = match op.get_keep_dims() {
-        true => Vec::new(),
-        false => (0..rank).filter(|&axis| reduced[axis]).collect(),
-    };
+    let new_axes = if op.get_keep_dims() { Vec::new() } else { set().collect() };
     let operator = operator.axes(axes).keep_dims(true).into();
     let first = first.permute(&order)?;
     Ok(Some(Ordered { operator, first, results: Results { new_axes, flipped, order } }))

@@ -12,7 +12,7 @@ use crate::tensor::key::Ranking;
 use crate::tensor::{ElementType, TensorDesc, View};
 
 /// Launches of a plan: beyond that no memory would hold what they are about.
-const MAX_LAUNCHES: usize = 1 << 18;
+const MAX_LAUNCHES: u64 = 1 << 18;
 
 /// What a plan is made for, as far as all planners ask.
 #[derive(Clone, Copy)]
@@ -214,28 +214,16 @@ impl<'a> Builder<'a> {
         let New { purpose, shader, params, sources, results } = launch;
         let limits = self.target.limits;
         let bound = (sources.len() + results.len()) as u64;
-        if bound > limits.max_storage_buffers.into() {
-            return Err(Error::OverLimit {
-                what: "a kernel",
-                needed: bound,
-                limit: "max_storage_buffers_per_shader_stage",
-                allowed: limits.max_storage_buffers.into(),
-            });
-        }
+        let allowed = limits.max_storage_buffers.into();
+        Error::check_limit("a kernel", bound, ("max_storage_buffers_per_shader_stage", allowed))?;
         let grid = grid(groups, limits).ok_or(Error::OverLimit {
             what: "a dispatch",
             needed: groups,
             limit: "max_compute_workgroups_per_dimension",
             allowed: u64::from(limits.max_workgroups_per_dimension),
         })?;
-        if self.launches.len() >= MAX_LAUNCHES {
-            return Err(Error::OverLimit {
-                what: "a plan, a binding at a time,",
-                needed: MAX_LAUNCHES as u64 + 1,
-                limit: "launches",
-                allowed: MAX_LAUNCHES as u64,
-            });
-        }
+        let launches = self.launches.len() as u64 + 1;
+        Error::check_limit("a plan, a binding at a time,", launches, ("launches", MAX_LAUNCHES))?;
         let params = params.to_vec();
         let view = None;
         self.launches.push(Launch { shader, params, sources, results, grid, view, purpose });

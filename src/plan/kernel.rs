@@ -238,26 +238,24 @@ impl Kernel {
     /// then these are samples.
     pub fn shaders(&'static self, workgroup: u32) -> Vec<Shader> {
         let types = if self.typed { &ElementType::ALL[..] } else { &[ElementType::U32] };
+        // What has no type reads words.
+        let words = if self.typed { &[false, true][..] } else { &[false] };
         let samples = self.specialization.map_or_else(|| vec![[0; 16]], |s| (s.samples)());
         let mut all = Vec::new();
         for &element in types {
+            let shader = Shader::new(self, element, workgroup);
             for flags in (0..1 << self.flags.len()).filter(|&flags| (self.has)(element, flags)) {
-                for &attributes in &samples {
-                    let shader = Shader::new(self, element, workgroup);
-                    let shader = Shader { flags, attributes, ..shader };
-                    // What has no type reads words.
-                    let all_words = if self.typed { &[false, true][..] } else { &[false] };
-                    for &words in all_words {
-                        for in_place in [false, true] {
-                            all.extend(self.pitched().iter().map(|&pitched| Shader {
-                                words,
-                                in_place,
-                                pitched,
-                                ..shader
-                            }));
-                        }
-                    }
-                }
+                let all_of =
+                    samples.iter().map(|&attributes| Shader { flags, attributes, ..shader });
+                let all_of =
+                    all_of.flat_map(|s| words.iter().map(move |&words| Shader { words, ..s }));
+                let all_of =
+                    all_of.flat_map(|s| [false, true].map(|in_place| Shader { in_place, ..s }));
+                let pitched = self.pitched();
+                all.extend(
+                    all_of
+                        .flat_map(|s| pitched.iter().map(move |&pitched| Shader { pitched, ..s })),
+                );
             }
         }
         all

@@ -137,10 +137,12 @@ impl Launch {
     /// and in bytes where it begins and how long it is, without padding.
     #[doc(hidden)]
     pub fn bindings(&self) -> impl Iterator<Item = (u32, usize, u64, u64)> {
-        let sources = self.sources.iter().enumerate().map(|(i, range)| (1 + 2 * i, range));
-        let results = self.results.iter().enumerate().map(|(i, range)| (2 + 2 * i, range));
-        let all = sources.chain(results);
-        all.map(|(binding, range)| (binding as u32, range.buffer, range.offset, range.size))
+        self.ranges().map(|(binding, range)| (binding, range.buffer, range.offset, range.size))
+    }
+
+    /// The number of each binding, and what is bound.
+    pub(crate) fn ranges(&self) -> impl Iterator<Item = (u32, &Range)> {
+        (1..).step_by(2).zip(&self.sources).chain((2..).step_by(2).zip(&self.results))
     }
 }
 

@@ -168,8 +168,7 @@ impl Builder<'_> {
         self.element = view.desc().element_type();
         let item = self.item();
         let scratch = self.scratch(view.desc().len() as u64);
-        self.pieces(view, |builder, first, placement, range| {
-            let len = placement.len() as u64;
+        self.pieces(view, |builder, first, len, range| {
             let (result, result_base) = builder.range(scratch.after(first), len);
             let words = (len * item).div_ceil(4);
             let result_base = (u64::from(result_base) * item / 4) as u32;
@@ -181,9 +180,7 @@ impl Builder<'_> {
                 sources: vec![Range { buffer: input, ..range }],
                 results: vec![result],
             };
-            builder.push(launch, words.div_ceil(4))?;
-            builder.set_view(placement);
-            Ok(())
+            builder.push(launch, words.div_ceil(4))
         })?;
         Ok(scratch.buffer)
     }
@@ -192,8 +189,7 @@ impl Builder<'_> {
     fn unpack(&mut self, scratch: usize, result: usize, view: &View) -> Result<()> {
         self.element = view.desc().element_type();
         let per_word = self.per_word();
-        self.pieces(view, |builder, first, placement, range| {
-            let len = placement.len() as u64;
+        self.pieces(view, |builder, first, len, range| {
             let (source, base) = builder.range(Region::all(scratch).after(first), len);
             let params = Unpack { base: base / per_word as u32, padding: [0; 3] };
             let launch = New {
@@ -203,24 +199,23 @@ impl Builder<'_> {
                 sources: vec![source],
                 results: vec![Range { buffer: result, ..range }],
             };
-            builder.push(launch, len.div_ceil(per_word))?;
-            builder.set_view(placement);
-            Ok(())
+            builder.push(launch, len.div_ceil(per_word))
         })
     }
 
-    /// Cuts a view into pieces that the bindings hold. Each but the last is whole words.
+    /// Cuts a view into pieces that the bindings hold. Each but the last is whole words. `each` adds
+    /// the launch of a piece: its first element, how many there are, and the range that they lie in.
     fn pieces(
         &mut self,
         view: &View,
-        mut each: impl FnMut(&mut Self, u64, Placement, Range) -> Result<()>,
+        mut each: impl FnMut(&mut Self, u64, u64, Range) -> Result<()>,
     ) -> Result<()> {
         let (loops, item, all) = (view.loops(), self.item(), view.desc().len() as u64);
         let capacity = self.capacity(item);
         let mut first = 0;
         while first < all {
             let mut len = capacity.min(all - first);
-            let found = loop {
+            let ((offset, size), placement) = loop {
                 if first + len < all {
                     // Whole blocks, unless even one is too much.
                     let unit = if len >= self.block() { self.block() } else { self.per_word() };
@@ -234,8 +229,8 @@ impl Builder<'_> {
                     None => len /= 2,
                 }
             };
-            let ((offset, size), placement) = found;
-            each(self, first, placement, Range { buffer: 0, offset, size })?;
+            each(self, first, len, Range { buffer: 0, offset, size })?;
+            self.set_view(placement);
             first += len;
         }
         Ok(())

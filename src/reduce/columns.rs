@@ -75,46 +75,44 @@ impl<O: KeyOrder> Matrices<'_, O> {
         let (width, chunk) = (self.p.width as usize, self.p.chunk as usize);
         let work = outputs * chunk;
         let threads = threads::count();
-        if width <= TILE && work < PARALLEL_FROM {
-            self.units(0, result);
+        if work < PARALLEL_FROM {
+            self.part(0, result);
         } else if width <= TILE && outputs / width >= threads {
-            let units = (PARALLEL_FROM / (width * chunk)).max(1);
-            threads::each_chunk(result, units * width, |i, out| self.units(i * units, out));
-        } else if work < PARALLEL_FROM {
-            let units = result.chunks_mut(width).enumerate();
-            units.for_each(|(unit, out)| self.columns(unit, 0, out));
+            let some = (PARALLEL_FROM / (width * chunk)).max(1) * width;
+            threads::each_chunk(result, some, |i, out| self.part(i * some, out));
         } else {
             // Wide rows: a thread has some columns of all of them.
             let units = (outputs / width).max(1);
             let share = width.div_ceil((2 * threads).div_ceil(units)).max(64).min(width);
             let parts = result.chunks_mut(width).enumerate().flat_map(|(unit, out)| {
-                out.chunks_mut(share).enumerate().map(move |(i, out)| (unit, i * share, out))
+                let parts = out.chunks_mut(share).enumerate();
+                parts.map(move |(i, out)| (unit * width + i * share, out))
             });
-            threads::each(parts.collect(), |(unit, first, out)| self.columns(unit, first, out));
+            threads::each(parts.collect(), |(first, out)| self.part(first, out));
         }
     }
 
-    /// Whole units, from one on: as many at once as stay in the cache together.
-    fn units(&self, first: usize, result: &mut [O::Key]) {
+    /// Results from one on: as many at once as stay in the cache together, of whole units if that
+    /// is more than one.
+    fn part(&self, first: usize, result: &mut [O::Key]) {
         let width = self.p.width as usize;
+        let (mut unit, mut column) = (first / width, first % width);
         let mut keys = [O::Key::LOWEST; TILE];
-        for (i, out) in result.chunks_mut(TILE / width * width).enumerate() {
+        let count = if width > TILE { TILE } else { TILE / width * width };
+        for out in result.chunks_mut(count) {
             let keys = &mut keys[..out.len()];
             keys.fill(O::Key::LOWEST);
-            for (j, keys) in keys.chunks_mut(width).enumerate() {
-                self.add(first + i * (TILE / width) + j, 0, keys);
+            let mut rest = &mut keys[..];
+            while !rest.is_empty() {
+                let columns = (width - column).min(rest.len());
+                let (some, others) = rest.split_at_mut(columns);
+                self.add(unit, column, some);
+                rest = others;
+                column += columns;
+                if column == width {
+                    (unit, column) = (unit + 1, 0);
+                }
             }
-            vector::store(self.load, keys, out);
-        }
-    }
-
-    /// Some columns of a unit, from one on.
-    fn columns(&self, unit: usize, first: usize, result: &mut [O::Key]) {
-        let mut keys = [O::Key::LOWEST; TILE];
-        for (i, out) in result.chunks_mut(TILE).enumerate() {
-            let keys = &mut keys[..out.len()];
-            keys.fill(O::Key::LOWEST);
-            self.add(unit, first + i * TILE, keys);
             vector::store(self.load, keys, out);
         }
     }

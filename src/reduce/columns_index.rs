@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::columns::{self, TILE, reads_in_place};
-use super::positions::{Launch, Out, Positions, each_part};
+use super::positions::{Counting, Launch, Out, each_part};
 use crate::plan::{Call, Kernel, Shader};
 use crate::tensor::key::{KeyOrder, Lane, with_order};
 use crate::threads;
@@ -22,7 +22,7 @@ params! {
     pub(super) struct Params {
         pub columns: columns::Params,
         pub padding: [u32; 2],
-        pub positions: Positions,
+        pub positions: Counting,
     }
 }
 

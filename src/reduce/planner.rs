@@ -4,7 +4,7 @@ use bytemuck::Zeroable;
 
 use super::columns::{self, COLUMNS};
 use super::columns_index::{self, COLUMNS_INDEX};
-use super::positions;
+use super::positions::Counting;
 use super::rows::{self, ROWS};
 use super::tuning::{Cut, Extents, Start, Tuning};
 use super::{Positions, Resolved};
@@ -27,20 +27,19 @@ pub(crate) fn plan(resolved: Resolved<'_>, target: Target<'_>, tuning: &Tuning) 
         builder.fill(1, operator.get_empty_set().bits(element, extremum))?;
     } else {
         let axes = merge(input.shape(), &reduced);
-        let (source, values) = (Region::all(0), Region::all(1));
-        match operator.get_indices() {
-            None => series(&mut builder, tuning, source, values, &axes)?,
-            Some(positions) => {
-                let results = outputs[0].len() as u64;
-                let values = match operator.get_values() {
-                    true => values,
-                    false => builder.scratch(results),
-                };
-                let found = Found::new(positions, values.buffer, outputs.len(), &axes)?;
-                let mut planner = Planner { builder: &mut builder, tuning, found: Some(found) };
-                planner.with_positions(source, values, axes, operator.counts_back)?;
-            }
+        let (source, mut values) = (Region::all(0), Region::all(1));
+        let Some(positions) = operator.get_indices() else {
+            series(&mut builder, tuning, source, values, &axes)?;
+            return Ok(builder.finish());
+        };
+        if !operator.get_values() {
+            values = builder.scratch(outputs[0].len() as u64);
         }
+        let set: u64 = axes.iter().filter(|axis| axis.1).map(|axis| axis.0).product();
+        let found = Found::new(positions, values.buffer, outputs.len(), set)?;
+        let (first, weight) = if operator.counts_back { (set - 1, u64::MAX) } else { (0, 1) };
+        let mut planner = Planner { builder: &mut builder, tuning, found: Some(found) };
+        planner.series(source, values, axes, Steps { first, weight })?;
     }
     Ok(builder.finish())
 }
@@ -57,44 +56,21 @@ pub(crate) fn merge(shape: &[usize], reduced: &[bool]) -> Vec<(u64, bool)> {
     axes
 }
 
-/// Reduces one axis after the other, that which shrinks the tensor most first.
+/// Reduces one axis after the other, without positions.
 ///
 /// # Errors
 /// [`Error::OverLimit`](crate::Error::OverLimit).
 pub(crate) fn series(
     builder: &mut Builder<'_>,
     tuning: &Tuning,
-    mut source: Region,
+    source: Region,
     target: Region,
     axes: &[(u64, bool)],
 ) -> Result<()> {
-    let mut planner = Planner { builder, tuning, found: None };
-    let mut axes = axes.to_vec();
-    loop {
-        let largest = (0..axes.len()).filter(|&i| axes[i].1).max_by_key(|&i| (axes[i].0, i));
-        let Some(at) = largest else {
-            // Every reduced axis has size 1: the maximum of each element alone.
-            let inner = axes.iter().map(|a| a.0).product();
-            let alone = Extents { outer: 1, n: 1, inner };
-            return planner.reduce(source, target, alone, Steps::NONE);
-        };
-        let outer = axes[..at].iter().map(|a| a.0).product();
-        let inner = axes[at + 1..].iter().map(|a| a.0).product();
-        let extents = Extents { outer, n: axes[at].0, inner };
-        if axes.iter().filter(|a| a.1).count() == 1 {
-            return planner.reduce(source, target, extents, Steps::NONE);
-        }
-        let partial = planner.builder.scratch(outer * inner);
-        planner.reduce(source, partial, extents, Steps::NONE)?;
-        source = partial;
-        axes[at].0 = 1;
-        let shape: Vec<usize> = axes.iter().map(|a| a.0 as usize).collect();
-        let kinds: Vec<bool> = axes.iter().map(|a| a.1).collect();
-        axes = merge(&shape, &kinds);
-    }
+    Planner { builder, tuning, found: None }.series(source, target, axes.to_vec(), Steps::NONE)
 }
 
-/// A reduction of one axis on its way into a plan.
+/// A reduction on its way into a plan.
 ///
 /// Between its launches lie elements. Nothing is lost: every partial result has an element, and
 /// the element of its key has that key again. Results may begin within a word: launches keep
@@ -112,6 +88,15 @@ struct Found {
     mirror: u32,
     /// Buffers of elements; and those of their positions, with the words of one.
     buffers: Vec<(usize, usize, u64)>,
+}
+
+/// What a launch binds, where its elements and results begin there, and their positions.
+struct Bound {
+    sources: Vec<Range>,
+    results: Vec<Range>,
+    base: u32,
+    result_base: u32,
+    counting: Option<Counting>,
 }
 
 /// How positions go on along an axis: that of its first element, and how far the next one's is.
@@ -134,81 +119,51 @@ impl Steps {
 impl Found {
     /// # Errors
     /// [`Error::OverLimit`] for sets whose positions do not fit 31 bits.
-    fn new(
-        positions: Positions,
-        values: usize,
-        indices: usize,
-        axes: &[(u64, bool)],
-    ) -> Result<Self> {
-        let set: u64 = axes.iter().filter(|axis| axis.1).map(|axis| axis.0).product();
-        let allowed = u64::from(positions::Positions::MIRROR);
-        if set > allowed {
-            let (what, limit) = ("a set whose positions are wanted", "31-bit position");
-            return Err(Error::OverLimit { what, needed: set, limit, allowed });
-        }
-        let mirror = if positions.last { positions::Positions::MIRROR } else { 0 };
+    fn new(positions: Positions, values: usize, indices: usize, set: u64) -> Result<Self> {
+        let limit = ("31-bit position", Counting::MIRROR.into());
+        Error::check_limit("a set whose positions are wanted", set, limit)?;
+        let mirror = if positions.last { Counting::MIRROR } else { 0 };
         let words = positions.element_type.size() as u64 / 4;
         Ok(Self { mirror, buffers: vec![(values, indices, words)] })
-    }
-
-    /// Adds the bindings of positions to those of a launch: of its source and of its result, with
-    /// how many elements they have.
-    fn bind(
-        &self,
-        builder: &Builder<'_>,
-        [(source, elements), (result, outputs)]: [(Region, u64); 2],
-        steps: Steps,
-        sources: &mut Vec<Range>,
-        results: &mut Vec<Range>,
-    ) -> positions::Positions {
-        let bind = |ranges: &mut Vec<Range>, region: Region, count| {
-            let (buffer, words) = self.of(region.buffer)?;
-            let (range, base) = builder.range_of(buffer, region.first, count, 4 * words);
-            ranges.push(range);
-            Some((base, words as u32))
-        };
-        let (source_base, _) = bind(sources, source, elements).unwrap_or((0, 0));
-        let (result_base, words) = bind(results, result, outputs).unwrap_or((0, 1));
-        let (first, weight) = (steps.first as u32, steps.weight as u32);
-        positions::Positions { mirror: self.mirror, first, weight, source_base, result_base, words }
-    }
-
-    /// The positions of the elements in a buffer: their buffer, and the words of one.
-    fn of(&self, values: usize) -> Option<(usize, u64)> {
-        let known = self.buffers.iter().find(|known| known.0 == values);
-        known.map(|&(_, positions, words)| (positions, words))
     }
 }
 
 impl Planner<'_, '_> {
-    /// Reduces one axis after the other, from the last one on: so of equal elements that come in
-    /// the order of one axis, the positions do too. They may count back from the last one, modulo
-    /// 2^64 here and modulo 2^32 in kernels.
-    fn with_positions(
+    /// Reduces one axis after the other, that which shrinks the tensor most first. Where positions
+    /// are wanted, from the last one on: so of equal elements that come in the order of one axis,
+    /// the positions do too. They may count back from the last one, modulo 2^64 here and modulo
+    /// 2^32 in kernels.
+    fn series(
         &mut self,
         mut source: Region,
         target: Region,
         mut axes: Vec<(u64, bool)>,
-        back: bool,
+        mut steps: Steps,
     ) -> Result<()> {
-        let set: u64 = axes.iter().filter(|axis| axis.1).map(|axis| axis.0).product();
-        let (mut first, mut weight) = if back { (set - 1, u64::MAX) } else { (0, 1u64) };
+        let product = |axes: &[(u64, bool)]| axes.iter().map(|axis| axis.0).product();
         loop {
-            let at = axes.iter().rposition(|axis| axis.1);
-            let outer = axes[..at.unwrap_or(0)].iter().map(|axis| axis.0).product();
-            let (n, inner) = match at {
-                Some(at) => (axes[at].0, axes[at + 1..].iter().map(|axis| axis.0).product()),
-                None => (1, axes.iter().map(|axis| axis.0).product()),
+            let reduced: Vec<usize> = (0..axes.len()).filter(|&i| axes[i].1).collect();
+            let next = match self.found {
+                Some(_) => reduced.last(),
+                None => reduced.iter().max_by_key(|&&i| (axes[i].0, i)),
             };
-            let (e, steps) = (Extents { outer, n, inner }, Steps { first, weight });
-            if axes.iter().filter(|axis| axis.1).count() <= 1 {
+            let e = match next {
+                Some(&at) => Extents {
+                    outer: product(&axes[..at]),
+                    n: axes[at].0,
+                    inner: product(&axes[at + 1..]),
+                },
+                // Every reduced axis has size 1: the maximum of each element alone.
+                None => Extents { outer: 1, n: 1, inner: product(&axes) },
+            };
+            let Some(&at) = next.filter(|_| reduced.len() > 1) else {
                 return self.reduce(source, target, e, steps);
-            }
-            let partial = self.scratch(outer * inner);
+            };
+            let partial = self.scratch(e.outer * e.inner);
             self.reduce(source, partial, e, steps)?;
             source = partial;
-            (first, weight) = (0, weight.wrapping_mul(n));
-            at.map(|at| axes.remove(at));
+            steps = Steps { first: 0, weight: steps.weight.wrapping_mul(e.n) };
+            axes.remove(at);
         }
     }
 
@@ -318,10 +273,9 @@ impl Planner<'_, '_> {
 
     /// Reduces one axis that the bindings hold.
     fn launch(&mut self, source: Region, target: Region, e: Extents, steps: Steps) -> Result<()> {
-        match (e.inner, &self.found) {
-            (1, _) => self.rows(source, target, e, steps),
-            (_, None) => self.columns(source, target, e),
-            (_, Some(_)) => self.columns_index(source, target, e, steps),
+        match e.inner {
+            1 => self.rows(source, target, e, steps),
+            _ => self.columns(source, target, e, steps),
         }
     }
 
@@ -331,18 +285,87 @@ impl Planner<'_, '_> {
         Start { source: begin(source), result: begin(target) }
     }
 
+    /// Where the results of a launch go that takes each row or column in so many pieces.
+    fn result(&mut self, target: Region, e: Extents, pieces: u64) -> Region {
+        if pieces == 1 { target } else { self.scratch(e.outer * pieces * e.inner) }
+    }
+
+    /// Reduces what such a launch has left.
+    fn rest(&mut self, partial: Region, target: Region, e: Extents, pieces: u64) -> Result<()> {
+        match pieces {
+            1 => Ok(()),
+            _ => self.reduce(partial, target, Extents { n: pieces, ..e }, Steps::NONE),
+        }
+    }
+
+    /// The bindings of a launch whose source and result begin in regions and have so many elements.
+    fn bind(&self, ends: [(Region, u64); 2], steps: Steps) -> Bound {
+        let [(source, base), (result, result_base)] =
+            ends.map(|(region, elements)| self.builder.range(region, elements));
+        let (mut sources, mut results) = (vec![source], vec![result]);
+        let counting = self.found.as_ref().map(|found| {
+            let bind = |ranges: &mut Vec<Range>, (region, count): (Region, u64)| {
+                let known = found.buffers.iter().find(|known| known.0 == region.buffer);
+                let &(_, buffer, words) = known?;
+                let (range, base) = self.builder.range_of(buffer, region.first, count, 4 * words);
+                ranges.push(range);
+                Some((base, words as u32))
+            };
+            let (source_base, _) = bind(&mut sources, ends[0]).unwrap_or((0, 0));
+            let (result_base, words) = bind(&mut results, ends[1]).unwrap_or((0, 1));
+            let (first, weight) = (steps.first as u32, steps.weight as u32);
+            Counting { mirror: found.mirror, first, weight, source_base, result_base, words }
+        });
+        Bound { sources, results, base, result_base, counting }
+    }
+
     /// Reduces rows, in two steps where one would leave most of the device idle or an invocation
     /// running too long.
     fn rows(&mut self, source: Region, target: Region, e: Extents, steps: Steps) -> Result<()> {
-        let at = self.start(source, target);
         let special = self.tuning.special.filter(|_| self.found.is_none());
-        let special = special.and_then(|s| (s.rows)(self.builder, e, at));
-        if let Some((kernel, rows)) = special {
-            let cut = rows::Cut { kernel, threads: 1, chunk: rows, splits: 1 };
-            let groups = e.outer.div_ceil(rows).div_ceil(self.builder.workgroup());
-            let purpose = "maxima of short rows";
-            return self.push_rows(purpose, (source, target), e, cut, groups, steps);
+        let special = special.and_then(|s| (s.rows)(self.builder, e, self.start(source, target)));
+        let (kernel, threads, chunk, splits) = match special {
+            Some((kernel, rows)) => (kernel, 1, rows, 1),
+            None => self.cut_rows(e),
+        };
+        let purpose = match (special, splits) {
+            (Some(_), _) => "maxima of short rows",
+            (None, 1) => "maxima of rows",
+            _ => "maxima of pieces of rows",
+        };
+        let (elements, outputs) = (e.outer * e.n, e.outer * splits);
+        let to = self.result(target, e, splits);
+        let Bound { sources, results, base, result_base, counting } =
+            self.bind([(source, elements), (to, outputs)], steps);
+        let mut shader = self.builder.shader(kernel);
+        if counting.is_some() {
+            shader = shader.with("positions", true).with("from_positions", sources.len() > 1);
         }
+        let params = rows::Params {
+            base,
+            rows: e.outer as u32,
+            len: e.n as u32,
+            splits: splits as u32,
+            chunk: chunk as u32,
+            threads_per_row: threads as u32,
+            result_base,
+            ranking: self.builder.ranking,
+            padding: [0; 3],
+            positions: counting.unwrap_or_else(Counting::zeroed),
+        };
+        let units = match special {
+            Some((_, rows)) => outputs.div_ceil(rows),
+            None => u64::from(result_base) % self.builder.per_word() + outputs,
+        };
+        let groups = units.div_ceil(self.builder.workgroup() / threads);
+        let launch = New { purpose, shader, params: &params, sources, results };
+        self.builder.push_groups(launch, groups)?;
+        self.rest(to, target, e, splits)
+    }
+
+    /// How rows are cut: the kernel, the invocations that share a piece, its elements, and the
+    /// pieces of a row.
+    fn cut_rows(&self, e: Extents) -> (&'static Kernel, u64, u64, u64) {
         let parallelism = u64::from(self.builder.target.parallelism);
         let (workgroup, block) = (self.builder.workgroup(), self.builder.block());
         let blocks = e.n.div_ceil(block);
@@ -365,59 +388,14 @@ impl Planner<'_, '_> {
             splits = splits_to_fill.max(blocks.div_ceil(threads * max_iterations)).max(2);
         }
         let chunk = if splits == 1 { e.n } else { blocks.div_ceil(splits) * block };
-        let splits = e.n.div_ceil(chunk);
-        let cut = rows::Cut { kernel: &ROWS, threads, chunk, splits };
-        let units = e.outer * splits;
-        let groups = |at: u64, units: u64| (at + units).div_ceil(workgroup / threads);
-        if splits == 1 {
-            let groups = groups(at.result % self.builder.per_word(), units);
-            return self.push_rows("maxima of rows", (source, target), e, cut, groups, steps);
-        }
-        let partial = self.scratch(units);
-        let purpose = "maxima of pieces of rows";
-        self.push_rows(purpose, (source, partial), e, cut, groups(0, units), steps)?;
-        self.reduce(partial, target, Extents { n: splits, ..e }, Steps::NONE)
+        (&ROWS, threads, chunk, e.n.div_ceil(chunk))
     }
 
-    fn push_rows(
-        &mut self,
-        purpose: &'static str,
-        (from, to): (Region, Region),
-        e: Extents,
-        cut: rows::Cut,
-        groups: u64,
-        steps: Steps,
-    ) -> Result<()> {
-        let (elements, outputs) = (e.outer * e.n, e.outer * cut.splits);
-        let (source, base) = self.builder.range(from, elements);
-        let (result, result_base) = self.builder.range(to, outputs);
-        let (mut sources, mut results) = (vec![source], vec![result]);
-        let mut shader = self.builder.shader(cut.kernel);
-        let mut positions = positions::Positions::zeroed();
-        if let Some(found) = &self.found {
-            let ends = [(from, elements), (to, outputs)];
-            positions = found.bind(self.builder, ends, steps, &mut sources, &mut results);
-            shader = shader.with("positions", true).with("from_positions", sources.len() > 1);
-        }
-        let params = rows::Params {
-            base,
-            rows: e.outer as u32,
-            len: e.n as u32,
-            splits: cut.splits as u32,
-            chunk: cut.chunk as u32,
-            threads_per_row: cut.threads as u32,
-            result_base,
-            ranking: self.builder.ranking,
-            padding: [0; 3],
-            positions,
-        };
-        let launch = New { purpose, shader, params: &params, sources, results };
-        self.builder.push_groups(launch, groups)
-    }
-
-    /// How columns are cut of which invocations take several side by side, `units` in all and `pitch`
-    /// a row: the units of a workgroup, and the rows of a piece.
-    fn cut_columns(&self, units: u64, pitch: u64, rows: u64) -> (u64, u64) {
+    /// How columns are cut of which invocations take `unit` side by side, of matrices whose rows are
+    /// taken as `width` columns.
+    fn cut_columns(&self, unit: u64, e: Extents, width: u64) -> Cut {
+        let (units, pitch) = ((e.outer * width).div_ceil(unit), width.div_ceil(unit));
+        let rows = (e.n * e.inner).div_ceil(width);
         let parallelism = u64::from(self.builder.target.parallelism);
         // So many share a column as fill the device, and as read a line of neighbouring rows;
         // what is left of the workgroup reads a line of a row.
@@ -430,66 +408,19 @@ impl Planner<'_, '_> {
         let to_fill =
             (parallelism / (units * threads)).min(rows / (threads * self.tuning.min_rows));
         let to_end = rows.div_ceil(threads * self.builder.max_iterations());
-        (workgroup / threads, rows.div_ceil(to_fill.max(to_end).max(1)))
-    }
-
-    /// As [`Planner::columns`], where positions are wanted.
-    fn columns_index(
-        &mut self,
-        source: Region,
-        target: Region,
-        e: Extents,
-        steps: Steps,
-    ) -> Result<()> {
-        // Results of an output vector.
-        let vector = if self.builder.item() == 8 { 2 } else { 4 };
-        let (vectors, pitch) = ((e.outer * e.inner).div_ceil(vector), e.inner.div_ceil(vector));
-        let (tile, chunk) = self.cut_columns(vectors, pitch, e.n);
-        let splits = e.n.div_ceil(chunk);
-        let (to, purpose) = match splits {
-            1 => (target, "maxima of columns"),
-            _ => (self.scratch(e.outer * splits * e.inner), "maxima of pieces of columns"),
-        };
-        let (elements, outputs) = (e.outer * e.n * e.inner, e.outer * splits * e.inner);
-        let (range, base) = self.builder.range(source, elements);
-        let (result, result_base) = self.builder.range(to, outputs);
-        let (mut sources, mut results) = (vec![range], vec![result]);
-        let columns = columns::Params {
-            base,
-            outputs: outputs as u32,
-            len: (e.n * e.inner) as u32,
-            width: e.inner as u32,
-            splits: splits as u32,
-            chunk: chunk as u32,
-            result_base,
-            ranking: self.builder.ranking,
-            tile: tile as u32,
-        };
-        let ends = [(source, elements), (to, outputs)];
-        let found = self.found.as_ref().expect("positions are wanted");
-        let positions = found.bind(self.builder, ends, steps, &mut sources, &mut results);
-        let params = columns_index::Params { columns, padding: [0; 2], positions };
-        let aligned = [base.into(), e.inner, result_base.into()];
-        let aligned = aligned.iter().all(|x: &u64| x.is_multiple_of(vector));
-        let shader = self.builder.shader(&COLUMNS_INDEX).with("aligned", aligned);
-        let shader = shader.with("from_positions", sources.len() > 1);
-        let skew = u64::from(result_base) % vector;
-        let groups = (skew + outputs).div_ceil(vector * tile);
-        self.builder
-            .push_groups(New { purpose, shader, params: &params, sources, results }, groups)?;
-        match splits {
-            1 => Ok(()),
-            _ => self.reduce(to, target, Extents { n: splits, ..e }, Steps::NONE),
-        }
+        let chunk = rows.div_ceil(to_fill.max(to_end).max(1));
+        Cut { width, chunk, splits: rows.div_ceil(chunk), tile: workgroup / threads }
     }
 
     /// Reduces columns, in two steps where one would leave most of the device idle or an
     /// invocation running too long.
-    fn columns(&mut self, source: Region, target: Region, e: Extents) -> Result<()> {
+    fn columns(&mut self, source: Region, target: Region, e: Extents, steps: Steps) -> Result<()> {
         let parallelism = u64::from(self.builder.target.parallelism);
         let (item, block) = (self.builder.item(), self.builder.block());
-        let matrix = e.n * e.inner;
-        let at = self.start(source, target);
+        if self.found.is_some() {
+            let cut = self.cut_columns(block.min(4), e, e.inner);
+            return self.push_columns(&COLUMNS_INDEX, source, target, e, cut, steps);
+        }
 
         // Few narrow columns: several rows are taken as one, and the maximum of what they give
         // is left to a next launch.
@@ -501,15 +432,11 @@ impl Planner<'_, '_> {
             let repeats = wanted.min(e.n / self.tuning.min_widened_rows) / unit * unit;
             width = e.inner * repeats.max(1);
         }
+        let at = self.start(source, target);
         let special = self.tuning.special.and_then(|s| (s.columns)(self.builder, e, at, width));
-        if let Some((kernel, cut)) = special {
-            return self.push_columns(kernel, source, target, e, cut);
-        }
-        let rows = matrix.div_ceil(width);
-        let (blocks, pitch) = ((e.outer * width).div_ceil(block), width.div_ceil(block));
-        let (tile, chunk) = self.cut_columns(blocks, pitch, rows);
-        let cut = Cut { width, chunk, splits: rows.div_ceil(chunk), tile };
-        self.push_columns(&COLUMNS, source, target, e, cut)
+        let (kernel, cut) =
+            special.unwrap_or_else(|| (&COLUMNS, self.cut_columns(block, e, width)));
+        self.push_columns(kernel, source, target, e, cut, steps)
     }
 
     /// A launch over columns, and what is left where it takes them in pieces.
@@ -520,26 +447,26 @@ impl Planner<'_, '_> {
         target: Region,
         e: Extents,
         cut: Cut,
+        steps: Steps,
     ) -> Result<()> {
         let (block, per_word) = (self.builder.block(), self.builder.per_word());
-        let pieces = cut.splits * (cut.width / e.inner);
-        let (partial, purpose) = match pieces {
-            1 => (target, "maxima of columns"),
-            _ => (self.builder.scratch(e.outer * pieces * e.inner), "maxima of pieces of columns"),
+        // What an invocation takes at a time: an output vector or a block; and of what the results
+        // before the launch's own are part.
+        let (unit, stored) = match self.found {
+            Some(_) => (block.min(4), block.min(4)),
+            None => (block, per_word),
         };
-        let matrix = e.n * e.inner;
-        let outputs = e.outer * cut.splits * cut.width;
-        let (source_range, base) = self.builder.range(source, e.outer * matrix);
-        let (result, result_base) = self.builder.range(partial, outputs);
-        let blocks = [base.into(), cut.width, result_base.into()];
-        let unaligned = !blocks.iter().all(|x: &u64| x.is_multiple_of(block))
-            || !matrix.is_multiple_of(cut.width);
-        // A word of results lies in at most two units: of two columns, as the results of pieces
-        // and parts of an even number of columns do, which begin at even places.
-        debug_assert!(cut.width > 2 || result_base.is_multiple_of(2) || per_word < 4);
+        let pieces = cut.splits * (cut.width / e.inner);
+        let purpose = if pieces == 1 { "maxima of columns" } else { "maxima of pieces of columns" };
+        let partial = self.result(target, e, pieces);
+        let (matrix, outputs) = (e.n * e.inner, e.outer * cut.splits * cut.width);
+        let Bound { sources, results, base, result_base, counting } =
+            self.bind([(source, e.outer * matrix), (partial, outputs)], steps);
+        let aligned = [base.into(), cut.width, result_base.into()];
+        let aligned = aligned.iter().all(|x: &u64| x.is_multiple_of(unit))
+            && matrix.is_multiple_of(cut.width);
         let shader = self.builder.shader(kernel);
-        let shader = if kernel == &COLUMNS { shader.with("unaligned", unaligned) } else { shader };
-        let params = columns::Params {
+        let columns = columns::Params {
             base,
             outputs: outputs as u32,
             len: matrix as u32,
@@ -550,21 +477,26 @@ impl Planner<'_, '_> {
             ranking: self.builder.ranking,
             tile: cut.tile as u32,
         };
-        let skew = u64::from(result_base) % per_word;
-        let groups = match kernel == &COLUMNS {
-            true => (skew + outputs).div_ceil(block * cut.tile),
-            false => {
+        let mut groups = (u64::from(result_base) % stored + outputs).div_ceil(unit * cut.tile);
+        if let Some(positions) = counting {
+            let shader = shader.with("aligned", aligned).with("from_positions", sources.len() > 1);
+            let params = &columns_index::Params { columns, padding: [0; 2], positions };
+            self.builder.push_groups(New { purpose, shader, params, sources, results }, groups)?;
+        } else {
+            // A word of results lies in at most two units: of two columns, as the results of pieces
+            // and parts of an even number of columns do, which begin at even places.
+            debug_assert!(cut.width > 2 || result_base.is_multiple_of(2) || per_word < 4);
+            let mut shader = shader;
+            if kernel == &COLUMNS {
+                shader = shader.with("unaligned", !aligned);
+            } else {
                 let tiles = (cut.width / block).div_ceil(cut.tile);
-                (e.outer * cut.splits * tiles).div_ceil(self.builder.workgroup())
+                groups = (e.outer * cut.splits * tiles).div_ceil(self.builder.workgroup());
             }
-        };
-        let (sources, results) = (vec![source_range], vec![result]);
-        let launch = New { purpose, shader, params: &params, sources, results };
-        self.builder.push_groups(launch, groups)?;
-        match pieces {
-            1 => Ok(()),
-            _ => self.reduce(partial, target, Extents { n: pieces, ..e }, Steps::NONE),
+            let launch = New { purpose, shader, params: &columns, sources, results };
+            self.builder.push_groups(launch, groups)?;
         }
+        self.rest(partial, target, e, pieces)
     }
 }
 

@@ -13,7 +13,7 @@ use crate::wgsl::params;
 
 params! {
     /// How positions count.
-    pub(crate) struct Positions {
+    pub(crate) struct Counting {
         /// What places are exclusive-ored with, so that of equal elements that with the smaller one
         /// counts: 0 where it is the first, 0x7fffffff where it is the last.
         pub mirror: u32,
@@ -28,7 +28,7 @@ params! {
     }
 }
 
-impl Positions {
+impl Counting {
     /// What places are exclusive-ored with where the last of equal elements counts. No place is as
     /// large as the mirror of none.
     pub const MIRROR: u32 = u32::MAX >> 1;
@@ -49,7 +49,7 @@ impl Positions {
 /// A launch.
 pub(super) struct Launch<'a, O: KeyOrder> {
     pub order: O,
-    pub positions: &'a Positions,
+    pub positions: &'a Counting,
     pub source: &'a [O::Key],
     /// Where the rows begin, of all matrices.
     pub lines: Lines<'a>,
@@ -67,7 +67,7 @@ impl<'a, O: KeyOrder> Launch<'a, O> {
     /// The launch, and all its results.
     pub(super) fn new<'b>(
         order: O,
-        positions: &'a Positions,
+        positions: &'a Counting,
         (lines, outputs): (Lines<'a>, usize),
         call: &'b mut Call<'a, '_>,
     ) -> (Self, &'b mut [O::Key], &'b mut [u32]) {

@@ -1,7 +1,7 @@
 //! `shaders/reduce/rows.wgsl`: the maximum of contiguous rows, and where it is.
 
 use super::clear_word;
-use super::positions::{Launch, Out, Positions, each_part};
+use super::positions::{Counting, Launch, Out, each_part};
 use crate::plan::{Call, Kernel, Lines, Placement, Shader, first_params};
 use crate::tensor::key::{KeyOrder, Lane, Ranking, with_order};
 use crate::threads;
@@ -24,17 +24,6 @@ fn reads_in_place(shader: &Shader, params: &[u32], view: &Placement) -> bool {
     view.has_lines(p.base, p.len) || !shader.is("positions") && view.run() >= MIN_RUN
 }
 
-/// How rows are cut.
-pub(super) struct Cut {
-    pub kernel: &'static Kernel,
-    /// Invocations that share a piece.
-    pub threads: u64,
-    /// Elements of a piece, or rows of an invocation.
-    pub chunk: u64,
-    /// Pieces of a row.
-    pub splits: u64,
-}
-
 params! {
     pub(crate) struct Params {
         /// Where the first row begins in the source, in elements.
@@ -55,7 +44,7 @@ params! {
         pub ranking: Ranking,
         pub padding: [u32; 3],
         /// Used with `positions` alone.
-        pub positions: Positions,
+        pub positions: Counting,
     }
 }
 

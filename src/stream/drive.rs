@@ -6,8 +6,8 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::options::Reporter;
-use super::{Planning, Work, run_whole};
-use crate::device::Device;
+use super::{Planning, Work};
+use crate::device::{Device, DeviceTensor};
 use crate::error::{Error, Result};
 use crate::gpu::{Buffer, Gpu, Reading};
 use crate::plan::Plan;
@@ -53,6 +53,29 @@ pub(super) enum Pending {
 impl<'a> OnDevice<'a> {
     pub(super) fn new(device: &'a Device, wait: bool) -> Self {
         Self { device, wait, free: Mutex::default() }
+    }
+
+    /// Uploads the inputs, executes a plan of the whole operator, and downloads the results.
+    pub(super) async fn run(&self, plan: &Plan, inputs: &[&Tensor]) -> Result<Vec<Tensor>> {
+        let mut uploaded = Vec::new();
+        for input in inputs {
+            uploaded.push(self.device.upload_async(input).await?);
+        }
+        self.execute(plan, &uploaded).await
+    }
+
+    /// Executes a plan, and downloads the results.
+    pub(super) async fn execute(
+        &self,
+        plan: &Plan,
+        inputs: &[DeviceTensor],
+    ) -> Result<Vec<Tensor>> {
+        let inputs: Vec<&DeviceTensor> = inputs.iter().collect();
+        let mut results = Vec::new();
+        for result in self.device.execute_async(plan, &inputs).await? {
+            results.push(result.fetch(self.wait).await?);
+        }
+        Ok(results)
     }
 
     fn free(&self) -> MutexGuard<'_, Vec<Input>> {
@@ -115,7 +138,7 @@ impl Runner for OnDevice<'_> {
         let tensors = inputs.iter().zip(plan.inputs()).map(tensor);
         let tensors = tensors.collect::<Result<Vec<_>>>()?;
         let tensors: Vec<&Tensor> = tensors.iter().collect();
-        Ok(Pending::Done(run_whole(self.device, plan, &tensors, self.wait).await?))
+        Ok(Pending::Done(self.run(plan, &tensors).await?))
     }
 
     async fn finish(&self, pending: Pending) -> Result<Vec<Tensor>> {

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use super::combine::Assembled;
+use super::part::halves;
 use super::{Planning, Work};
 use crate::error::Result;
 use crate::gradient::MaxPoolBackward;
@@ -53,8 +54,7 @@ impl Work for Planes<'_> {
     }
 
     fn split(&self, planes: &Range<usize>) -> Option<[Range<usize>; 2]> {
-        let middle = planes.start + planes.len() / 2;
-        (planes.len() > 1).then_some([planes.start..middle, middle..planes.end])
+        (planes.len() > 1).then(|| halves(planes))
     }
 
     fn min_bytes(&self, planes: &Range<usize>) -> u64 {

@@ -22,7 +22,7 @@ use std::iter;
 
 pub use options::{Progress, RunOptions};
 
-use crate::device::{Device, DeviceTensor};
+use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::operator::Operator;
 use crate::plan::{Limits, Plan};
@@ -76,7 +76,7 @@ async fn run(
         let descs: Vec<&TensorDesc> = inputs.iter().map(|input| input.desc()).collect();
         match operator.plan(&descs, &device.info().limits, device.tuning()) {
             Err(Error::OverLimit { .. }) => {}
-            plan => return run_whole(device, &plan?, inputs, wait).await,
+            plan => return OnDevice::new(device, wait).run(&plan?, inputs).await,
         }
     }
     let views: Vec<TensorView> = inputs.iter().map(|&input| input.into()).collect();
@@ -127,7 +127,7 @@ async fn run_checked(
     wait: bool,
 ) -> Result<Vec<Tensor>> {
     let descs: Vec<&TensorDesc> = inputs.iter().map(|input| input.desc()).collect();
-    let limits = &device.info().limits;
+    let (limits, runner) = (&device.info().limits, OnDevice::new(device, wait));
     let max_piece = options.max_piece.unwrap_or(RunOptions::DEFAULT_MAX_PIECE);
     let mut budget = Budget { piece: max_piece, buffer: limits.max_buffer_size };
     if device.is_cpu() {
@@ -138,7 +138,7 @@ async fn run_checked(
                 let uploaded =
                     inputs.iter().map(|i| device.upload(i.memory())?.with_view(i.view()));
                 let uploaded = uploaded.collect::<Result<Vec<_>>>()?;
-                return execute(device, &plan?, &uploaded, wait).await;
+                return runner.execute(&plan?, &uploaded).await;
             }
         }
     } else if bytes <= budget.piece {
@@ -147,7 +147,7 @@ async fn run_checked(
                 // What lies between the elements of a view is not uploaded.
                 let tensors = inputs.iter().map(|i| i.to_tensor()).collect::<Result<Vec<_>>>()?;
                 let tensors: Vec<&Tensor> = tensors.iter().collect();
-                match run_whole(device, &plan, &tensors, wait).await {
+                match runner.run(&plan, &tensors).await {
                     Err(Error::OutOfMemory { .. }) => budget.halve(drive::plan_bytes(&plan)),
                     other => return other,
                 }
@@ -160,7 +160,6 @@ async fn run_checked(
         return scatter::run(operator, device, inputs, others, options, wait).await;
     }
     budget.piece = budget.piece.min(MAX_PIECE);
-    let runner = OnDevice::new(device, wait);
     let planning = Planning { limits, tuning: device.tuning() };
     let total = descs.iter().map(|desc| desc.byte_len() as u64).sum();
     let mut progress = options::Reporter::new(options.progress, total);
@@ -189,33 +188,4 @@ async fn run_checked(
         // `infer` has refused other numbers of inputs.
         _ => Ok(Vec::new()),
     }
-}
-
-/// Uploads the inputs, executes a plan of the whole operator, and downloads the results.
-async fn run_whole(
-    device: &Device,
-    plan: &Plan,
-    inputs: &[&Tensor],
-    wait: bool,
-) -> Result<Vec<Tensor>> {
-    let mut uploaded = Vec::new();
-    for input in inputs {
-        uploaded.push(device.upload_async(input).await?);
-    }
-    execute(device, plan, &uploaded, wait).await
-}
-
-/// Executes a plan, and downloads the results.
-async fn execute(
-    device: &Device,
-    plan: &Plan,
-    inputs: &[DeviceTensor],
-    wait: bool,
-) -> Result<Vec<Tensor>> {
-    let inputs: Vec<&DeviceTensor> = inputs.iter().collect();
-    let mut results = Vec::new();
-    for result in device.execute_async(plan, &inputs).await? {
-        results.push(result.fetch(wait).await?);
-    }
-    Ok(results)
 }

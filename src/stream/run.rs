@@ -118,10 +118,8 @@ impl ReduceMax {
     /// # Errors
     /// As [`ReduceMax::run`].
     pub async fn run_async(&self, device: &Device, input: &Tensor) -> Result<Tensor> {
-        Ok(Operator::from(self.clone())
-            .run_async(device, &[input], RunOptions::new())
-            .await?
-            .swap_remove(0))
+        let operator = Operator::from(self.clone());
+        Ok(operator.run_async(device, &[input], RunOptions::new()).await?.swap_remove(0))
     }
 }
 

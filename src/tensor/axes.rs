@@ -1,6 +1,7 @@
 //! Lists of axes: reads them from tensors, and converts negative axes.
 
-use super::{Element, ElementType, Tensor};
+use super::element::{bits, integer};
+use super::{ElementType, Tensor};
 use crate::error::{Error, Result};
 
 /// The ranks and types of an axes tensor that a specification allows.
@@ -51,12 +52,10 @@ impl AxesForm {
     /// [`Error::AxisTooLarge`] for a `u64` that does not fit an `i64`.
     pub(crate) fn read(self, axes: &Tensor) -> Result<Vec<i64>> {
         let actual = axes.element_type();
-        let wrong_type = || {
-            let names: Vec<_> = self.types.iter().map(|t| t.name()).collect();
-            Error::WrongElementType { what: "axes", expected: names.join(" or "), actual }
-        };
         if !self.types.contains(&actual) {
-            return Err(wrong_type());
+            let names: Vec<_> = self.types.iter().map(|t| t.name()).collect();
+            let expected = names.join(" or ");
+            return Err(Error::WrongElementType { what: "axes", expected, actual });
         }
         match axes.shape().len() {
             1 => {}
@@ -66,26 +65,10 @@ impl AxesForm {
                 return Err(Error::AxesRank { rank, expected });
             }
         }
-        match actual {
-            ElementType::I8 => widen::<i8>(axes),
-            ElementType::U8 => widen::<u8>(axes),
-            ElementType::I16 => widen::<i16>(axes),
-            ElementType::U16 => widen::<u16>(axes),
-            ElementType::I32 => widen::<i32>(axes),
-            ElementType::U32 => widen::<u32>(axes),
-            ElementType::I64 => axes.to_vec(),
-            ElementType::U64 => axes
-                .as_slice::<u64>()?
-                .iter()
-                .map(|&axis| i64::try_from(axis).map_err(|_| Error::AxisTooLarge { axis }))
-                .collect(),
-            _ => Err(wrong_type()),
-        }
+        let axes = axes.bytes().chunks_exact(actual.size()).map(|axis| integer(actual, bits(axis)));
+        axes.map(|axis| i64::try_from(axis).map_err(|_| Error::AxisTooLarge { axis: axis as u64 }))
+            .collect()
     }
-}
-
-fn widen<T: Element + Into<i64>>(axes: &Tensor) -> Result<Vec<i64>> {
-    Ok(axes.as_slice::<T>()?.iter().map(|&axis| axis.into()).collect())
 }
 
 /// Converts axes of a tensor of `rank` to ascending axes that are not negative.

@@ -49,3 +49,17 @@ elements! {
     i32 => I32, u32 => U32, i64 => I64, u64 => U64,
     bool => Bool,
 }
+
+/// The bits of an element.
+pub(crate) fn bits(bytes: &[u8]) -> u64 {
+    bytes.iter().rev().fold(0, |bits, &byte| bits << 8 | u64::from(byte))
+}
+
+/// The value of an element of an integer type.
+pub(crate) fn integer(element_type: ElementType, bits: u64) -> i128 {
+    let unused = 64 - 8 * element_type.size();
+    match element_type.is_signed_integer() {
+        true => ((bits << unused) as i64 >> unused).into(),
+        false => bits.into(),
+    }
+}

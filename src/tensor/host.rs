@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::{Element, ElementType, TensorDesc, View, Words, memory, zeroed};
+use super::{Element, ElementType, TensorDesc, View, Words, check_type, memory, zeroed};
 use crate::error::{Error, Result};
 use crate::threads;
 
@@ -235,11 +235,7 @@ impl Tensor {
     /// # Errors
     /// [`Error::WrongElementType`] for any other tensor.
     pub fn bools_as_u8(self) -> Result<Self> {
-        let actual = self.desc.element_type;
-        if actual != ElementType::Bool {
-            let expected = ElementType::Bool.to_string();
-            return Err(Error::WrongElementType { what: "the tensor", expected, actual });
-        }
+        check_type("the tensor", self.desc.element_type, ElementType::Bool)?;
         let desc = TensorDesc::new(ElementType::U8, self.desc.shape)?;
         Ok(Self { desc, data: self.data })
     }
@@ -249,13 +245,7 @@ impl Tensor {
     /// # Errors
     /// [`Error::WrongElementType`] if `T` is not the tensor's element type.
     pub fn as_slice<T: Element>(&self) -> Result<&[T]> {
-        if T::TYPE != self.desc.element_type {
-            return Err(Error::WrongElementType {
-                what: "the tensor",
-                expected: T::TYPE.to_string(),
-                actual: self.desc.element_type,
-            });
-        }
+        check_type("the tensor", self.desc.element_type, T::TYPE)?;
         // The checked cast cannot fail: length, alignment and the values of bools were checked when
         // the tensor was created.
         Ok(bytemuck::checked::cast_slice(self.bytes()))

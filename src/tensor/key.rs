@@ -9,6 +9,8 @@
 //! The same mappings in WGSL are in `shaders/common/element.wgsl`. In a caller's buffer on a device, a
 //! `bool` may be any byte there; on the host it is 0 or 1, which a tensor makes sure of.
 
+use std::ops::BitAnd;
+
 use bytemuck::Pod;
 
 use super::ElementType;
@@ -98,15 +100,13 @@ pub(crate) trait Lane: Pod + Ord + Send + Sync {
 pub(crate) const NUMBER_BITS: u32 = 10;
 
 /// A key: an unsigned integer as wide as the element.
-pub(crate) trait Key: Lane {
+pub(crate) trait Key: Lane + BitAnd<Output = Self> {
     /// A word of a [`Ranking`] in this width.
     fn repeated(word: u32) -> Self;
     /// The low bits.
     fn narrow(bits: u64) -> Self;
     /// All bits.
     fn wide(self) -> u64;
-    /// The bits that both have.
-    fn and(self, mask: Self) -> Self;
     /// The key from the words of a kernel's parameters; `high` matters only for 64-bit keys.
     #[inline(always)]
     fn from_words(low: u32, high: u32) -> Self {
@@ -173,10 +173,6 @@ macro_rules! keys {
             #[inline(always)]
             fn wide(self) -> u64 {
                 self as u64
-            }
-            #[inline(always)]
-            fn and(self, mask: Self) -> Self {
-                self & mask
             }
             type Found = $found;
             #[inline(always)]
@@ -346,39 +342,22 @@ floats! {
 /// Evaluates `$body` with `$order` as the [`KeyOrder`] of an element type that is known at run time.
 /// `$ranking` is its [`Ranking`].
 macro_rules! with_order {
+    (@ $kind:ident<$key:ty>, $element_type:ident, $ranking:ident, $order:ident => $body:expr) => {{
+        let $order = $kind::<$key>::of($element_type, $ranking);
+        $body
+    }};
     ($element_type:expr, $ranking:expr, $order:ident => $body:expr) => {{
         use $crate::tensor::key::{Floats, Integers};
         let (element_type, ranking): ($crate::tensor::ElementType, $crate::tensor::key::Ranking) =
             ($element_type, $ranking);
         match (element_type.size(), element_type.is_float()) {
-            (1, _) => {
-                let $order = Integers::<u8>::of(element_type, ranking);
-                $body
-            }
-            (2, false) => {
-                let $order = Integers::<u16>::of(element_type, ranking);
-                $body
-            }
-            (2, true) => {
-                let $order = Floats::<u16>::of(element_type, ranking);
-                $body
-            }
-            (4, false) => {
-                let $order = Integers::<u32>::of(element_type, ranking);
-                $body
-            }
-            (4, true) => {
-                let $order = Floats::<u32>::of(element_type, ranking);
-                $body
-            }
-            (_, false) => {
-                let $order = Integers::<u64>::of(element_type, ranking);
-                $body
-            }
-            (_, true) => {
-                let $order = Floats::<u64>::of(element_type, ranking);
-                $body
-            }
+            (1, _) => with_order!(@ Integers<u8>, element_type, ranking, $order => $body),
+            (2, false) => with_order!(@ Integers<u16>, element_type, ranking, $order => $body),
+            (2, true) => with_order!(@ Floats<u16>, element_type, ranking, $order => $body),
+            (4, false) => with_order!(@ Integers<u32>, element_type, ranking, $order => $body),
+            (4, true) => with_order!(@ Floats<u32>, element_type, ranking, $order => $body),
+            (_, false) => with_order!(@ Integers<u64>, element_type, ranking, $order => $body),
+            (_, true) => with_order!(@ Floats<u64>, element_type, ranking, $order => $body),
         }
     }};
 }

@@ -1,7 +1,7 @@
 //! Tensors on the host: element types, shapes, data, and order-preserving keys.
 
 pub(crate) mod axes;
-mod element;
+pub(crate) mod element;
 mod host;
 mod host_view;
 pub(crate) mod key;
@@ -93,6 +93,17 @@ impl TensorDesc {
     pub fn padded_byte_len(&self) -> u64 {
         (self.byte_len() as u64).next_multiple_of(4)
     }
+}
+
+/// Checks the element type of what has a name.
+///
+/// # Errors
+/// [`Error::WrongElementType`].
+fn check_type(what: &'static str, actual: ElementType, expected: ElementType) -> Result<()> {
+    if actual == expected {
+        return Ok(());
+    }
+    Err(Error::WrongElementType { what, expected: expected.to_string(), actual })
 }
 
 impl std::fmt::Display for TensorDesc {

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::ops::Range;
 
-use super::{ElementType, TensorDesc};
+use super::{ElementType, TensorDesc, check_type};
 use crate::error::{Error, Result};
 
 /// A tensor's type and shape, and where its elements lie in memory: an offset, and a *pitch* for
@@ -274,11 +274,7 @@ impl View {
     /// # Errors
     /// [`Error::WrongElementType`], [`Error::BadView`].
     pub(crate) fn check_within(&self, expected: ElementType, bytes: usize) -> Result<()> {
-        let actual = self.desc().element_type();
-        if expected != actual {
-            let expected = expected.to_string();
-            return Err(Error::WrongElementType { what: "the view", expected, actual });
-        }
+        check_type("the view", self.element_type(), expected)?;
         match self.byte_len() > bytes {
             true => Err(self.bad("the tensor's memory ends before the last element")),
             false => Ok(()),

@@ -76,7 +76,8 @@ impl<'a> Module<'a> {
                 Some(import) => module.imports.push(Import::parse(import, condition)),
                 None => {
                     let place = module.items.len();
-                    let (name, uses) = (name(text), names(text));
+                    let uses = names(text);
+                    let name = name(&uses);
                     module.items.push(Item { condition, name, place, comment, text, uses });
                 }
             }
@@ -173,31 +174,13 @@ fn names(code: &str) -> Vec<&str> {
     names
 }
 
-/// The name that a declaration declares.
-fn name(code: &str) -> &str {
-    let code = names_from(code, ["fn", "struct", "alias", "const", "var"]);
-    let end = code.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(code.len());
-    &code[..end]
-}
-
-/// What follows the first of some keywords, and the angle brackets behind it.
-fn names_from<'a>(code: &'a str, keywords: [&str; 5]) -> &'a str {
-    let mut rest = code;
-    loop {
-        let word = rest.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(rest.len());
-        if word > 0 && keywords.contains(&&rest[..word]) {
-            let after = rest[word..].trim_start();
-            let after = match after.strip_prefix('<') {
-                Some(inside) => &inside[inside.find('>').map_or(0, |at| at + 1)..],
-                None => after,
-            };
-            return after.trim_start();
-        }
-        if rest.is_empty() {
-            return rest;
-        }
-        rest = &rest[word.max(1)..];
-    }
+/// The name that a declaration declares, of all names in it: what follows its keyword, and in angle
+/// brackets its address space.
+fn name<'a>(names: &[&'a str]) -> &'a str {
+    let keyword = |name: &&&str| ["fn", "struct", "alias", "const", "var"].contains(*name);
+    let space = ["storage", "read", "read_write", "uniform", "workgroup", "private"];
+    let mut follow = names.iter().skip_while(|name| !keyword(name)).skip(1);
+    follow.find(|name| !space.contains(name)).copied().unwrap_or("")
 }
 
 #[cfg(test)]

@@ -155,7 +155,7 @@ impl<O: KeyOrder> Loop for Block<'_, O> {
                 let a = keys(tap).iter().zip(mask(tap));
                 let b = keys(other).iter().zip(mask(other));
                 for ((own, (&a, &p)), (&b, &q)) in own.iter_mut().zip(a).zip(b) {
-                    *own = (*own).max(a.and(p)).max(b.and(q));
+                    *own = (*own).max(a & p).max(b & q);
                 }
             }
         }
