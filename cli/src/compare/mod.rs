@@ -9,10 +9,11 @@ use std::str::FromStr;
 
 use anyhow::Context;
 use clap::{Args, Subcommand};
+use wgmax::Extremum::{self, Maximum, Minimum};
+use wgmax::Tensor;
 use wgmax::operator::Operator;
-use wgmax::{Extremum, Tensor};
 
-use super::max_pool::Axes;
+use super::operation::{Operation, Read};
 use super::options::Planning;
 use super::output::{self, Output, put};
 use super::picture::Format;
@@ -93,23 +94,11 @@ enum Choice {
     SegmentMin(SegmentMax),
 }
 
-impl Choice {
-    /// Refuses two inputs that are standard input.
-    fn check_inputs(&self) -> anyhow::Result<()> {
-        let inputs = match self {
-            Self::ReduceMax(choice) | Self::ReduceMin(choice) => choice.operation.inputs(),
-            Self::MaxPool(choice) | Self::MinPool(choice) => choice.operation.inputs(),
-            Self::SegmentMax(choice) | Self::SegmentMin(choice) => choice.operation.inputs(),
-        };
-        Targets::default().check(&inputs, None)
-    }
-}
-
 /// An operator, and where it is run.
 #[derive(Args)]
-struct Run<Operation: Args> {
+struct Run<O: Operation> {
     #[command(flatten)]
-    operation: Operation,
+    operation: O,
     /// Also compare where the results come from
     #[arg(long, group = "positions")]
     indices: bool,
@@ -133,15 +122,6 @@ struct Between {
 #[derive(Clone)]
 struct Pair(String, String);
 
-impl Choice {
-    fn extremum(&self) -> Extremum {
-        match self {
-            Self::ReduceMax(_) | Self::MaxPool(_) | Self::SegmentMax(_) => Extremum::Maximum,
-            Self::ReduceMin(_) | Self::MinPool(_) | Self::SegmentMin(_) => Extremum::Minimum,
-        }
-    }
-}
-
 impl FromStr for Pair {
     type Err = &'static str;
 
@@ -153,7 +133,12 @@ impl FromStr for Pair {
 
 pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome> {
     match (&arguments.operator, &arguments.a, &arguments.b) {
-        (Some(choice), ..) => devices(choice, output),
+        (Some(Choice::ReduceMax(run)), ..) => devices(run, Maximum, output),
+        (Some(Choice::ReduceMin(run)), ..) => devices(run, Minimum, output),
+        (Some(Choice::MaxPool(run)), ..) => devices(run, Maximum, output),
+        (Some(Choice::MinPool(run)), ..) => devices(run, Minimum, output),
+        (Some(Choice::SegmentMax(run)), ..) => devices(run, Maximum, output),
+        (Some(Choice::SegmentMin(run)), ..) => devices(run, Minimum, output),
         (None, Some(a), Some(b)) => tensors(arguments, [a, b], output),
         _ => unreachable!("the arguments are required"),
     }
@@ -197,25 +182,14 @@ fn tensors(
 }
 
 /// Runs an operator on two devices, and compares the results.
-fn devices(choice: &Choice, output: &mut Output) -> anyhow::Result<Outcome> {
-    let mut axes = Axes::OWN;
-    choice.check_inputs()?;
-    let extremum = choice.extremum();
-    let (operator, inputs, between) = match choice {
-        Choice::ReduceMax(choice) | Choice::ReduceMin(choice) => {
-            let (operator, inputs) = choice.operation.read(extremum, choice.indices)?;
-            (operator, inputs, &choice.between)
-        }
-        Choice::MaxPool(choice) | Choice::MinPool(choice) => {
-            let (operator, inputs, own) = choice.operation.read(extremum, choice.indices)?;
-            axes = own;
-            (operator, inputs, &choice.between)
-        }
-        Choice::SegmentMax(choice) | Choice::SegmentMin(choice) => {
-            let (operator, inputs) = choice.operation.read(extremum, choice.indices)?;
-            (operator, inputs, &choice.between)
-        }
-    };
+fn devices<O: Operation>(
+    Run { operation, indices, between }: &Run<O>,
+    extremum: Extremum,
+    output: &mut Output,
+) -> anyhow::Result<Outcome> {
+    // Refuses two inputs that are standard input.
+    Targets::default().check(&operation.files(), None)?;
+    let Read { operator, inputs, axes } = operation.read(extremum, *indices)?;
     let inputs: Vec<&Tensor> = inputs.iter().collect();
     let Between { between: Pair(a, b), planning } = between;
     let devices = [planning.open(a)?, planning.open(b)?];
