@@ -104,19 +104,11 @@ impl PlanChoice {
 
     /// The name, as [`Tuning::named`] has it.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Hardware => "hardware",
-            Self::Software => "software",
-            Self::Cpu => "cpu",
-        }
+        Tuning::NAMES[self as usize]
     }
 
     pub fn tuning(self) -> Tuning {
-        match self {
-            Self::Hardware => Tuning::hardware(),
-            Self::Software => Tuning::software(),
-            Self::Cpu => Tuning::cpu(rayon::current_num_threads()),
-        }
+        Tuning::named(self.name()).expect("the library has each")
     }
 }
 

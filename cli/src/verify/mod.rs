@@ -9,13 +9,13 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::Context;
-use clap::{Args, ValueEnum};
+use clap::Args;
 use progress::Progress;
 use wgmax::ElementType;
 use wgmax_verify::{CASES, Choice, Kind, Recorded, Report, Subjects, html, json, quoted, sweep};
 
 use super::interrupt::{self, Polling};
-use super::options::{PlanChoice, Planning, device_name, element_type};
+use super::options::{PlanChoice, Planning, choices, device_name, element_type};
 use super::output::Output;
 use super::targets::Targets;
 use super::{Outcome, report};
@@ -77,22 +77,11 @@ pub struct Arguments {
     max_growth: Option<u64>,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-enum OperatorChoice {
+choices! { OperatorChoice of Kind {
     ReduceMax,
     MaxPool,
     SegmentMax,
-}
-
-impl From<OperatorChoice> for Kind {
-    fn from(choice: OperatorChoice) -> Self {
-        match choice {
-            OperatorChoice::ReduceMax => Self::ReduceMax,
-            OperatorChoice::MaxPool => Self::MaxPool,
-            OperatorChoice::SegmentMax => Self::SegmentMax,
-        }
-    }
-}
+} }
 
 pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome> {
     // Until everything is written.

@@ -101,26 +101,25 @@ pub(super) fn unpool(random: &mut Random, t: ElementType, budget: u64) -> Result
     Ok(Draft::new(operator, TensorDesc::new(t, values)?, vec![indices]))
 }
 
-/// The operator whose gradient an operator is, from its data.
-pub(super) fn forward(operator: &Operator) -> Option<Operator> {
+/// The operator whose gradient an operator is, and the shape of the data if it is the gradient from
+/// saved positions.
+pub(super) fn gradient_of(operator: &Operator) -> Option<(Operator, Option<&[usize]>)> {
     match operator {
-        Operator::ReduceMaxBackward(op) if op.get_shape().is_none() => Some(op.get_reduce().into()),
-        Operator::MaxPoolBackward(op) if op.get_shape().is_none() => Some(op.get_pool().into()),
-        Operator::SegmentMaxBackward(op) if op.get_shape().is_none() => {
-            Some(op.get_segment().into())
-        }
+        Operator::ReduceMaxBackward(op) => Some((op.get_reduce().into(), op.get_shape())),
+        Operator::MaxPoolBackward(op) => Some((op.get_pool().into(), op.get_shape())),
+        Operator::SegmentMaxBackward(op) => Some((op.get_segment().into(), op.get_shape())),
         _ => None,
     }
 }
 
+/// The operator whose gradient an operator is, from its data.
+pub(super) fn forward(operator: &Operator) -> Option<Operator> {
+    gradient_of(operator).filter(|(_, shape)| shape.is_none()).map(|(forward, _)| forward)
+}
+
 /// Whether an operator is a gradient from saved positions, its first input.
 pub(super) fn has_positions(operator: &Operator) -> bool {
-    match operator {
-        Operator::ReduceMaxBackward(op) => op.get_shape().is_some(),
-        Operator::MaxPoolBackward(op) => op.get_shape().is_some(),
-        Operator::SegmentMaxBackward(op) => op.get_shape().is_some(),
-        _ => false,
-    }
+    gradient_of(operator).is_some_and(|(_, shape)| shape.is_some())
 }
 
 /// A case with as much gradient as there are maxima, of which it had another number. `None` where

@@ -31,7 +31,7 @@ use crate::oracle;
 const MAX_LAUNCHES: usize = 200;
 
 /// The operator of a case.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Deserialize)]
 pub enum Kind {
     /// [`ReduceMax`](wgmax::operator::ReduceMax).
     ReduceMax,

@@ -67,10 +67,7 @@ impl Narrow {
     /// are narrowed, their offsets are multiples of 256 bytes at least.
     pub fn limits(&self, own: &Limits) -> Limits {
         fn min<T: Ord>(own: T, narrow: Option<T>) -> T {
-            match narrow {
-                Some(narrow) => own.min(narrow),
-                None => own,
-            }
+            narrow.into_iter().fold(own, T::min)
         }
         Limits {
             max_iterations: min(own.max_iterations, self.max_iterations),
@@ -92,13 +89,8 @@ impl Narrow {
     /// The tuning to plan with.
     pub fn tuning(&self, own: &Tuning) -> Tuning {
         let tuning = self.tuning.and_then(Tuning::named).unwrap_or_else(|| own.clone());
-        let tuning = match self.target_parallelism {
-            Some(invocations) => tuning.with_target_parallelism(invocations),
-            None => tuning,
-        };
-        match self.max_taps {
-            Some(taps) => tuning.with_max_taps(taps),
-            None => tuning,
-        }
+        let tuning =
+            self.target_parallelism.into_iter().fold(tuning, Tuning::with_target_parallelism);
+        self.max_taps.into_iter().fold(tuning, Tuning::with_max_taps)
     }
 }
