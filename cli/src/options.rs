@@ -19,11 +19,16 @@ pub fn element_type(name: &str) -> Result<ElementType, String> {
     })
 }
 
-/// The invocations of a workgroup, as the library's limits allow them.
-pub fn workgroup(text: &str) -> Result<u32, String> {
-    let valid = |size: &u32| size.is_power_of_two() && (8..=256).contains(size);
+/// A power of two in a range, such as the library's limits have.
+pub fn power_of_two<const MIN: u64, const MAX: u64>(text: &str) -> Result<u64, String> {
+    let valid = |size: &u64| size.is_power_of_two() && (MIN..=MAX).contains(size);
     let size = text.parse().ok().filter(valid);
-    size.ok_or_else(|| format!("{text:?} is not a power of two from 8 to 256"))
+    size.ok_or_else(|| format!("{text:?} is not a power of two from {MIN} to {MAX}"))
+}
+
+/// The invocations of a workgroup.
+pub fn workgroup(text: &str) -> Result<u32, String> {
+    power_of_two::<8, 256>(text).map(|size| size as u32)
 }
 
 /// The device that computes, and the plans that it runs.
@@ -118,8 +123,8 @@ pub struct Run {
     #[command(flatten)]
     on: On,
     /// Maximum bytes on a GPU at a time, results included, such as 64MiB; 256MiB by default
-    #[arg(long, value_name = "SIZE")]
-    max_piece: Option<Size>,
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    max_piece: Option<u64>,
 }
 
 impl Run {
@@ -127,9 +132,8 @@ impl Run {
     pub fn run(&self, operator: &Operator, inputs: &[&Tensor]) -> wgmax::Result<Vec<Tensor>> {
         let device = self.open()?;
         let mut progress = PieceProgress::new();
-        let options = RunOptions::new()
-            .max_piece(self.max_piece.map(Size::bytes))
-            .progress(|report| progress.update(report));
+        let options =
+            RunOptions::new().max_piece(self.max_piece).progress(|report| progress.update(report));
         operator.run_with(&device, inputs, options)
     }
 
@@ -162,31 +166,18 @@ pub struct Writing {
 }
 
 /// A number of bytes: `4096`, `64KiB`, `256MiB` or `1GiB`.
-#[derive(Clone, Copy, Debug)]
-pub struct Size(u64);
-
-impl Size {
-    pub fn bytes(self) -> u64 {
-        self.0
-    }
-}
-
-impl FromStr for Size {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let bad = || format!("{text:?} is not a size; give bytes, or KiB, MiB or GiB as in 256MiB");
-        let digits = text.trim_end_matches(|c: char| !c.is_ascii_digit());
-        let unit = match text[digits.len()..].trim().to_ascii_lowercase().as_str() {
-            "" | "b" => 1u64,
-            "k" | "kib" => 1 << 10,
-            "m" | "mib" => 1 << 20,
-            "g" | "gib" => 1 << 30,
-            _ => return Err(bad()),
-        };
-        let number: u64 = digits.trim().parse().map_err(|_| bad())?;
-        number.checked_mul(unit).filter(|&bytes| bytes > 0).map(Self).ok_or_else(bad)
-    }
+pub fn size(text: &str) -> Result<u64, String> {
+    let bad = || format!("{text:?} is not a size; give bytes, or KiB, MiB or GiB as in 256MiB");
+    let digits = text.trim_end_matches(|c: char| !c.is_ascii_digit());
+    let unit = match text[digits.len()..].trim().to_ascii_lowercase().as_str() {
+        "" | "b" => 1u64,
+        "k" | "kib" => 1 << 10,
+        "m" | "mib" => 1 << 20,
+        "g" | "gib" => 1 << 30,
+        _ => return Err(bad()),
+    };
+    let number: u64 = digits.trim().parse().map_err(|_| bad())?;
+    number.checked_mul(unit).filter(|&bytes| bytes > 0).ok_or_else(bad)
 }
 
 /// Values of an option, each one of an enum of the library with the same name.
@@ -240,13 +231,7 @@ pub struct IndexTypeArgument {
         requires = "indices",
         conflicts_with = "backward"
     )]
-    index_type: IndexType,
-}
-
-impl IndexTypeArgument {
-    pub fn element_type(&self) -> ElementType {
-        self.index_type.into()
-    }
+    pub index_type: IndexType,
 }
 
 /// Integers separated by commas. Blank text is an empty list.

@@ -39,7 +39,7 @@ pub struct Attributes {
     #[arg(long, value_enum, default_value = "neg-inf")]
     empty: EmptyChoice,
     #[command(flatten)]
-    index_type: IndexTypeArgument,
+    index: IndexTypeArgument,
     /// Of equal elements, the last one has the index or the gradient; the first one by default
     #[arg(long, requires = "positions")]
     last_index: bool,
@@ -85,7 +85,7 @@ impl Attributes {
         input: &TensorDesc,
     ) -> anyhow::Result<Operator> {
         let positions =
-            Positions { element_type: self.index_type.element_type(), last: self.last_index };
+            Positions { element_type: self.index.index_type.into(), last: self.last_index };
         let operator = ReduceMax::new()
             .extremum(extremum)
             .keep_dims(self.keep_dims)

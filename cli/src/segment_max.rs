@@ -48,7 +48,7 @@ pub struct Attributes {
     #[arg(long, value_enum, default_value = "propagate")]
     nan: NanChoice,
     #[command(flatten)]
-    index_type: IndexTypeArgument,
+    index: IndexTypeArgument,
 }
 
 choices! { Fill of EmptySegment {
@@ -75,7 +75,7 @@ impl Attributes {
             .num_segments(self.num_segments.filter(|_| !self.offsets))
             .empty_segment(self.fill.into())
             .nan(self.nan.into())
-            .indices(indices.then_some(self.index_type.element_type()))
+            .indices(indices.then_some(self.index.index_type.into()))
     }
 
     /// The error with the argument that caused it, given the arguments of the inputs.

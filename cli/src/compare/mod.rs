@@ -5,7 +5,6 @@ mod heatmap;
 
 use std::io::Write;
 use std::path::Path;
-use std::str::FromStr;
 
 use anyhow::Context;
 use clap::{Args, Subcommand};
@@ -113,22 +112,15 @@ type SegmentMax = Run<segment_max::Operation>;
 #[derive(Args)]
 struct Between {
     /// The two devices; each is cpu, gpu, an index, or part of an adapter's name
-    #[arg(long, value_name = "A,B", default_value = "cpu,gpu")]
-    between: Pair,
+    #[arg(long, value_name = "A,B", default_value = "cpu,gpu", value_parser = pair)]
+    between: (String, String),
     #[command(flatten)]
     planning: Planning,
 }
 
-#[derive(Clone)]
-struct Pair(String, String);
-
-impl FromStr for Pair {
-    type Err = &'static str;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let (a, b) = text.split_once(',').ok_or("give two devices, A,B")?;
-        Ok(Self(a.trim().to_string(), b.trim().to_string()))
-    }
+fn pair(text: &str) -> Result<(String, String), &'static str> {
+    let (a, b) = text.split_once(',').ok_or("give two devices, A,B")?;
+    Ok((a.trim().to_string(), b.trim().to_string()))
 }
 
 pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome> {
@@ -191,7 +183,7 @@ fn devices<O: Operation>(
     Targets::default().check(&operation.files(), None)?;
     let Read { operator, inputs, axes } = operation.read(extremum, *indices)?;
     let inputs: Vec<&Tensor> = inputs.iter().collect();
-    let Between { between: Pair(a, b), planning } = between;
+    let Between { between: (a, b), planning } = between;
     let devices = [planning.open(a)?, planning.open(b)?];
     let a = operator.run(&devices[0], &inputs)?;
     let b = operator.run(&devices[1], &inputs)?;

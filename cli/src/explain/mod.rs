@@ -10,7 +10,7 @@ use wgmax::plan::{Limits, Plan};
 use wgmax::{ElementType, Extremum, TensorDesc, Tuning, wgpu};
 
 use super::max_pool::Given;
-use super::options::{PlanChoice, Size, element_type, workgroup};
+use super::options::{PlanChoice, element_type, power_of_two, size, workgroup};
 use super::output::Output;
 use super::source::Shape;
 use super::{Outcome, backward, max_pool, reduce_max, segment_max};
@@ -178,11 +178,11 @@ struct Target {
     #[arg(long, value_enum, default_value = "hardware")]
     plan: PlanChoice,
     /// Maximum bytes of a binding
-    #[arg(long, value_name = "SIZE")]
-    max_binding: Option<Size>,
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    max_binding: Option<u64>,
     /// Maximum bytes of a buffer
-    #[arg(long, value_name = "SIZE")]
-    max_buffer: Option<Size>,
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    max_buffer: Option<u64>,
     /// Invocations of a workgroup
     #[arg(long, value_name = "N", value_parser = workgroup)]
     workgroup: Option<u32>,
@@ -196,7 +196,7 @@ struct Target {
     #[arg(long, value_name = "N", value_parser = positive())]
     storage_buffers: Option<u32>,
     /// Bytes that the offsets of bindings are multiples of
-    #[arg(long, value_name = "N", value_parser = alignment)]
+    #[arg(long, value_name = "N", value_parser = power_of_two::<16, 4096>)]
     alignment: Option<u64>,
     /// Invocations that fill the device; by default as in the tuning
     #[arg(long, value_name = "N", value_parser = positive())]
@@ -208,12 +208,6 @@ struct Target {
 
 fn positive() -> clap::builder::RangedI64ValueParser<u32> {
     clap::value_parser!(u32).range(1..)
-}
-
-fn alignment(text: &str) -> Result<u64, String> {
-    let valid = |bytes: &u64| bytes.is_power_of_two() && (16..=4096).contains(bytes);
-    let bytes = text.parse().ok().filter(valid);
-    bytes.ok_or_else(|| format!("{text:?} is not a power of two from 16 to 4096"))
 }
 
 impl Target {
@@ -229,8 +223,8 @@ impl Target {
             max_workgroups_per_dimension: self
                 .max_workgroups
                 .unwrap_or(default.max_workgroups_per_dimension),
-            max_binding_size: self.max_binding.map_or(default.max_binding_size, Size::bytes),
-            max_buffer_size: self.max_buffer.map_or(default.max_buffer_size, Size::bytes),
+            max_binding_size: self.max_binding.unwrap_or(default.max_binding_size),
+            max_buffer_size: self.max_buffer.unwrap_or(default.max_buffer_size),
             alignment: self.alignment.unwrap_or(default.alignment),
             max_storage_buffers: self.storage_buffers.unwrap_or(default.max_storage_buffers),
             max_iterations: self.max_iterations.unwrap_or(default.max_iterations),

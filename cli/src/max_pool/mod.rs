@@ -59,7 +59,7 @@ pub struct Attributes {
     #[arg(long, value_enum, default_value = "neg-inf")]
     empty: EmptyChoice,
     #[command(flatten)]
-    index_type: IndexTypeArgument,
+    index: IndexTypeArgument,
     /// How positions are numbered
     #[arg(
         long,
@@ -152,7 +152,7 @@ impl Attributes {
             .nan(self.nan.into())
             .empty_window(self.empty.into())
             .indices(indices.then_some(operator::Indices {
-                element_type: self.index_type.element_type(),
+                element_type: self.index.index_type.into(),
                 order: self.index_order.into(),
                 axis: axes.pooled_axis(self.index_axis, rank),
             }));
