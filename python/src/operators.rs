@@ -17,12 +17,15 @@ type Given<'a, 'py> = &'a Bound<'py, PyAny>;
 /// What a call returns.
 type Returned<'py> = PyResult<Bound<'py, PyAny>>;
 
-/// Each kind of operator: one function for the maximum, and one for the minimum.
+/// Each kind of operator: one function for the maximum, and one for the minimum, of one body.
 macro_rules! both {
-    ($(($max:ident, $min:ident) => $body:ident $args:tt $signature:tt $text:tt)*) => {
+    ($(
+        ($max:ident, $min:ident) $args:tt $signature:tt $text:tt
+        |$py:ident, $extremum:ident, $fields:ident| $body:block
+    )*) => {
         $(
-            both! { @one $max, Maximum, $body $args $signature $text }
-            both! { @one $min, Minimum, $body $args $signature $text }
+            both! { @one $max, Maximum, $args $signature $text, $py, $extremum, $fields, $body }
+            both! { @one $min, Minimum, $args $signature $text, $py, $extremum, $fields, $body }
         )*
 
         /// Adds the operators to the module.
@@ -35,169 +38,114 @@ macro_rules! both {
             module.add_function(wrap_pyfunction!(max_unpool, module)?)
         }
     };
-    (@one $name:ident, $extremum:ident, $body:ident ($($arg:ident: $type:ty),*) $signature:tt $text:tt) => {
+    (
+        @one $name:ident, $which:ident, ($($arg:ident: $type:ty),*) $signature:tt $text:tt,
+        $py:ident, $extremum:ident, $fields:ident, $body:block
+    ) => {
         #[doc = include_str!(concat!("docs/", stringify!($name), ".txt"))]
         #[pyfunction]
         #[pyo3(signature = $signature, text_signature = $text)]
         fn $name<'py>(
-            py: Python<'py>,
+            $py: Python<'py>,
             $($arg: $type,)*
             keywords: Option<&Bound<'py, PyDict>>,
         ) -> Returned<'py> {
-            let fields = Fields::new(stringify!($name), keywords);
-            $body(py, Extremum::$extremum, $($arg,)* fields)
+            let ($extremum, mut $fields) =
+                (Extremum::$which, Fields::new(stringify!($name), keywords));
+            $body
         }
     };
 }
 
 both! {
-    (reduce_max, reduce_min) => reduce(x: Given<'_, 'py>, axis: Optional<'_, 'py>)
+    (reduce_max, reduce_min)(x: Given<'_, 'py>, axis: Optional<'_, 'py>)
         (x, axis = None, **keywords)
         "(x, axis=None, *, keepdims=False, return_indices=False, select_last=False, \
          index_type='int64', nan='propagate', empty='negative_infinity', device=None)"
-    (arg_max, arg_min) => position(x: Given<'_, 'py>, axis: Optional<'_, 'py>)
+    |py, extremum, fields| {
+        let (op, _) = attributes::reduce(extremum, axis, &mut fields, false)?;
+        call(py, op.into(), &[Input::of(x)?], fields)
+    }
+    (arg_max, arg_min)(x: Given<'_, 'py>, axis: Optional<'_, 'py>)
         (x, axis = None, **keywords)
         "(x, axis=None, *, keepdims=False, select_last=False, index_type='int64', \
          nan='propagate', device=None)"
-    (max_pool, min_pool) => pool(x: Given<'_, 'py>, kernel_size: Given<'_, 'py>,
+    |py, extremum, fields| {
+        let (op, _) = attributes::reduce(extremum, axis, &mut fields, true)?;
+        call(py, op.into(), &[Input::of(x)?], fields)
+    }
+    (max_pool, min_pool)(x: Given<'_, 'py>, kernel_size: Given<'_, 'py>,
             stride: Optional<'_, 'py>, padding: Optional<'_, 'py>)
         (x, kernel_size, stride = None, padding = None, **keywords)
         "(x, kernel_size, stride=None, padding=0, *, dilation=1, ceil_mode=False, \
          return_indices=False, layout='NCX', nan='propagate', empty='negative_infinity', \
          index_type='int64', index_axis=None, index_order='row_major', device=None)"
-    (segment_max, segment_min) => segment(data: Given<'_, 'py>, segment_ids: Given<'_, 'py>,
+    |py, extremum, fields| {
+        let input = Input::of(x)?;
+        let rank = input.desc().rank();
+        let (op, _) = attributes::pool(extremum, rank, kernel_size, stride, padding, &mut fields)?;
+        call(py, op.into(), &[input], fields)
+    }
+    (segment_max, segment_min)(data: Given<'_, 'py>, segment_ids: Given<'_, 'py>,
             num_segments: Optional<'_, 'py>)
         (data, segment_ids, num_segments = None, **keywords)
         "(data, segment_ids, num_segments=None, *, segments='sorted', mode='raise', \
          empty='zero', return_indices=False, index_type='int64', nan='propagate', device=None)"
-    (reduce_max_backward, reduce_min_backward) => reduce_backward(x: Given<'_, 'py>,
-            gradient: Given<'_, 'py>, axis: Optional<'_, 'py>)
+    |py, extremum, fields| {
+        let (op, _, refuses) = attributes::segment(extremum, num_segments, &mut fields)?;
+        let inputs = [Input::of(data)?, Input::of(segment_ids)?];
+        if refuses {
+            check_ids(py, &op, inputs[0].desc(), &inputs[1])?;
+        }
+        call(py, op.into(), &inputs, fields)
+    }
+    (reduce_max_backward, reduce_min_backward)(x: Given<'_, 'py>, gradient: Given<'_, 'py>,
+            axis: Optional<'_, 'py>)
         (x, gradient, axis = None, **keywords)
         "(x, gradient, axis=None, *, shape=None, keepdims=False, select_last=False, \
          index_type='int64', nan='propagate', device=None)"
-    (max_pool_backward, min_pool_backward) => pool_backward(x: Given<'_, 'py>,
-            gradient: Given<'_, 'py>, kernel_size: Given<'_, 'py>,
-            stride: Optional<'_, 'py>, padding: Optional<'_, 'py>)
+    |py, extremum, fields| {
+        let (op, positions) = attributes::reduce(extremum, axis, &mut fields, false)?;
+        let op = ReduceMaxBackward::new(op.indices(positions));
+        let op = set(op, attributes::shape(&mut fields, "shape")?, ReduceMaxBackward::from_indices);
+        call(py, op.into(), &[Input::of(x)?, Input::of(gradient)?], fields)
+    }
+    (max_pool_backward, min_pool_backward)(x: Given<'_, 'py>, gradient: Given<'_, 'py>,
+            kernel_size: Given<'_, 'py>, stride: Optional<'_, 'py>, padding: Optional<'_, 'py>)
         (x, gradient, kernel_size, stride = None, padding = None, **keywords)
         "(x, gradient, kernel_size, stride=None, padding=0, *, shape=None, dilation=1, \
          ceil_mode=False, layout='NCX', nan='propagate', empty='negative_infinity', \
          index_type='int64', index_axis=None, index_order='row_major', device=None)"
-    (segment_max_backward, segment_min_backward) => segment_backward(data: Given<'_, 'py>,
+    |py, extremum, fields| {
+        let input = Input::of(x)?;
+        let rank = input.desc().rank();
+        let (op, indices) =
+            attributes::pool(extremum, rank, kernel_size, stride, padding, &mut fields)?;
+        let op = MaxPoolBackward::new(op.indices(indices));
+        let op = set(op, attributes::shape(&mut fields, "shape")?, MaxPoolBackward::from_indices);
+        call(py, op.into(), &[input, Input::of(gradient)?], fields)
+    }
+    // `segment_ids` is `None` if `data` are indices and `shape` is given.
+    (segment_max_backward, segment_min_backward)(data: Given<'_, 'py>,
             segment_ids: Given<'_, 'py>, gradient: Given<'_, 'py>)
         (data, segment_ids, gradient, **keywords)
         "(data, segment_ids, gradient, *, shape=None, segments='sorted', mode='raise', \
          index_type='int64', nan='propagate', device=None)"
-}
-
-fn reduce<'py>(
-    py: Python<'py>,
-    extremum: Extremum,
-    x: Given<'_, 'py>,
-    axis: Optional<'_, 'py>,
-    mut fields: Fields<'_, 'py>,
-) -> Returned<'py> {
-    let (op, _) = attributes::reduce(extremum, axis, &mut fields, false)?;
-    call(py, op.into(), &[Input::of(x)?], fields)
-}
-
-fn position<'py>(
-    py: Python<'py>,
-    extremum: Extremum,
-    x: Given<'_, 'py>,
-    axis: Optional<'_, 'py>,
-    mut fields: Fields<'_, 'py>,
-) -> Returned<'py> {
-    let (op, _) = attributes::reduce(extremum, axis, &mut fields, true)?;
-    call(py, op.into(), &[Input::of(x)?], fields)
-}
-
-fn pool<'py>(
-    py: Python<'py>,
-    extremum: Extremum,
-    x: Given<'_, 'py>,
-    kernel_size: Given<'_, 'py>,
-    stride: Optional<'_, 'py>,
-    padding: Optional<'_, 'py>,
-    mut fields: Fields<'_, 'py>,
-) -> Returned<'py> {
-    let input = Input::of(x)?;
-    let rank = input.desc().rank();
-    let (op, _) = attributes::pool(extremum, rank, kernel_size, stride, padding, &mut fields)?;
-    call(py, op.into(), &[input], fields)
-}
-
-fn segment<'py>(
-    py: Python<'py>,
-    extremum: Extremum,
-    data: Given<'_, 'py>,
-    segment_ids: Given<'_, 'py>,
-    num_segments: Optional<'_, 'py>,
-    mut fields: Fields<'_, 'py>,
-) -> Returned<'py> {
-    let (op, _, refuses) = attributes::segment(extremum, num_segments, &mut fields)?;
-    let inputs = [Input::of(data)?, Input::of(segment_ids)?];
-    if refuses {
-        check_ids(py, &op, inputs[0].desc(), &inputs[1])?;
-    }
-    call(py, op.into(), &inputs, fields)
-}
-
-fn reduce_backward<'py>(
-    py: Python<'py>,
-    extremum: Extremum,
-    x: Given<'_, 'py>,
-    gradient: Given<'_, 'py>,
-    axis: Optional<'_, 'py>,
-    mut fields: Fields<'_, 'py>,
-) -> Returned<'py> {
-    let (op, positions) = attributes::reduce(extremum, axis, &mut fields, false)?;
-    let op = ReduceMaxBackward::new(op.indices(positions));
-    let op = set(op, attributes::shape(&mut fields, "shape")?, ReduceMaxBackward::from_indices);
-    call(py, op.into(), &[Input::of(x)?, Input::of(gradient)?], fields)
-}
-
-#[expect(clippy::too_many_arguments, reason = "those of the call")]
-fn pool_backward<'py>(
-    py: Python<'py>,
-    extremum: Extremum,
-    x: Given<'_, 'py>,
-    gradient: Given<'_, 'py>,
-    kernel_size: Given<'_, 'py>,
-    stride: Optional<'_, 'py>,
-    padding: Optional<'_, 'py>,
-    mut fields: Fields<'_, 'py>,
-) -> Returned<'py> {
-    let input = Input::of(x)?;
-    let rank = input.desc().rank();
-    let (op, indices) =
-        attributes::pool(extremum, rank, kernel_size, stride, padding, &mut fields)?;
-    let op = MaxPoolBackward::new(op.indices(indices));
-    let op = set(op, attributes::shape(&mut fields, "shape")?, MaxPoolBackward::from_indices);
-    call(py, op.into(), &[input, Input::of(gradient)?], fields)
-}
-
-/// `segment_ids` is `None` if `data` are indices and `shape` is given.
-fn segment_backward<'py>(
-    py: Python<'py>,
-    extremum: Extremum,
-    data: Given<'_, 'py>,
-    segment_ids: Given<'_, 'py>,
-    gradient: Given<'_, 'py>,
-    mut fields: Fields<'_, 'py>,
-) -> Returned<'py> {
-    let (segment, index_type, refuses) = attributes::segment(extremum, None, &mut fields)?;
-    let op = SegmentMaxBackward::new(segment.clone().indices(index_type));
-    let mut inputs = vec![Input::of(data)?, Input::of(gradient)?];
-    let op = set(op, attributes::shape(&mut fields, "shape")?, SegmentMaxBackward::from_indices);
-    if !segment_ids.is_none() {
-        let ids = Input::of(segment_ids)?;
-        if refuses {
-            let segment = counted(&segment, inputs[1].desc());
-            check_ids(py, &segment, inputs[0].desc(), &ids)?;
+    |py, extremum, fields| {
+        let (segment, index_type, refuses) = attributes::segment(extremum, None, &mut fields)?;
+        let op = SegmentMaxBackward::new(segment.clone().indices(index_type));
+        let mut inputs = vec![Input::of(data)?, Input::of(gradient)?];
+        let op = set(op, attributes::shape(&mut fields, "shape")?, SegmentMaxBackward::from_indices);
+        if !segment_ids.is_none() {
+            let ids = Input::of(segment_ids)?;
+            if refuses {
+                let segment = counted(&segment, inputs[1].desc());
+                check_ids(py, &segment, inputs[0].desc(), &ids)?;
+            }
+            inputs.insert(1, ids);
         }
-        inputs.insert(1, ids);
+        call(py, op.into(), &inputs, fields)
     }
-    call(py, op.into(), &inputs, fields)
 }
 
 #[doc = include_str!("docs/max_unpool.txt")]

@@ -7,7 +7,7 @@ use wgmax::operator::{Indices, Layout, MaxPool};
 use wgmax::{Device, ElementType, Tensor};
 
 use super::tensor;
-use super::trial::{Line, Question, Trial};
+use super::trial::{Line, Trial, question};
 use crate::output::Output;
 
 const DIGITS: &str = include_str!("data/digits.csv");
@@ -88,7 +88,7 @@ fn lines(ink: &[u8]) -> wgmax::Result<Vec<Line>> {
     let short = Indices { element_type: ElementType::I32, ..Indices::default() };
     let line = |layout: &str, pool: MaxPool, input: &Tensor| Line {
         label: format!("{} {layout}", input.element_type()),
-        questions: vec![Question::new(pool, &[input])],
+        questions: vec![question(pool, &[input])],
     };
     Ok(vec![
         line("NCX", ncx.clone(), &Tensor::from_slice(batches, ink)?),

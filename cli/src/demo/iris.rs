@@ -5,9 +5,10 @@ use std::io::Write;
 use half::{bf16, f16};
 use wgmax::operator::{EmptySegment, ReduceMax, SegmentMax};
 use wgmax::{Device, ElementType, Tensor};
+use wgmax_verify::Case;
 
 use super::tensor;
-use super::trial::{Line, Question, Trial};
+use super::trial::{Line, Trial, question};
 use crate::output::{self, Output, put};
 use crate::table::Table;
 
@@ -108,7 +109,7 @@ impl Flowers {
 
     /// The maxima of each species, by ids and by offsets, and of the flowers whose petals have the
     /// same length. No petal is 0 or 2 cm long, so some segments have no rows.
-    fn by_species(&self, input: &Tensor) -> wgmax::Result<Vec<Question>> {
+    fn by_species(&self, input: &Tensor) -> wgmax::Result<Vec<Case>> {
         let numbers = Tensor::from_slice([FLOWERS], &self.species)?;
         let offsets = tensor(
             [SPECIES.len() + 1],
@@ -118,9 +119,9 @@ impl Flowers {
         let petals = tensor([FLOWERS], petals)?;
         let unsorted = SegmentMax::unsorted().empty_segment(EmptySegment::Lowest);
         Ok(vec![
-            Question::new(SegmentMax::sorted().indices(ElementType::I64), &[input, &numbers]),
-            Question::new(SegmentMax::offsets().indices(ElementType::I32), &[input, &offsets]),
-            Question::new(unsorted, &[input, &petals]),
+            question(SegmentMax::sorted().indices(ElementType::I64), &[input, &numbers]),
+            question(SegmentMax::offsets().indices(ElementType::I32), &[input, &offsets]),
+            question(unsorted, &[input, &petals]),
         ])
     }
 }
@@ -128,7 +129,7 @@ impl Flowers {
 /// A line for each input, with its questions.
 fn lines(
     inputs: &[Tensor],
-    questions: impl Fn(&Tensor) -> wgmax::Result<Vec<Question>>,
+    questions: impl Fn(&Tensor) -> wgmax::Result<Vec<Case>>,
 ) -> wgmax::Result<Vec<Line>> {
     let line = |input: &Tensor| {
         Ok(Line { label: input.element_type().to_string(), questions: questions(input)? })
@@ -137,12 +138,12 @@ fn lines(
 }
 
 /// The maxima of all flowers, of each flower, and of each species.
-fn all_and_each(input: &Tensor) -> wgmax::Result<Vec<Question>> {
+fn all_and_each(input: &Tensor) -> wgmax::Result<Vec<Case>> {
     let species = input.reshape([SPECIES.len(), EACH, MEASUREMENTS.len()])?;
     Ok(vec![
-        Question::new(ReduceMax::new().axes([0]), &[input]),
-        Question::new(ReduceMax::new().axes([1]), &[input]),
-        Question::new(ReduceMax::new().axes([1]), &[&species]),
+        question(ReduceMax::new().axes([0]), &[input]),
+        question(ReduceMax::new().axes([1]), &[input]),
+        question(ReduceMax::new().axes([1]), &[&species]),
     ])
 }
 
