@@ -70,7 +70,7 @@ impl Record<'_> {
             status => writeln!(self.output, "{status:<6} {id}: {reason}")?,
         }
         match &mut self.report {
-            Some(report) => report.write(&line(id, &self.device, verdict)),
+            Some(report) => report.write(format_args!("{}\n", line(id, &self.device, verdict))),
             None => Ok(()),
         }
     }
@@ -110,7 +110,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome
     targets.check(&cases.iter().map(String::as_str).collect::<Vec<_>>(), None)?;
     let mut stderr = Output::stderr();
     let output = if targets.have_standard() { &mut stderr } else { output };
-    let report = arguments.json.as_deref().map(Report::create).transpose()?;
+    let report = Report::create(&arguments.json)?;
     let device = arguments.on.open()?;
     let mut record = Record {
         device: device.info().to_string(),
