@@ -136,7 +136,7 @@ Examples:
 
     fn read(&self, extremum: Extremum, indices: bool) -> anyhow::Result<Read> {
         let Self { attributes, source, backward } = self;
-        let input = source.read()?;
+        let (input, _) = source.read()?;
         let operator = attributes.operator(extremum, indices, backward.is_given(), input.desc())?;
         Ok(backward.apply(operator, vec![input], source, Ok)?.into())
     }
@@ -159,7 +159,7 @@ pub fn positions(
     output: &mut Output,
 ) -> anyhow::Result<Outcome> {
     arguments.delivery.check(&[&arguments.source.input], None)?;
-    let input = arguments.source.read()?;
+    let (input, _) = arguments.source.read()?;
     let positions = Positions { element_type: arguments.index_type.into(), last: arguments.last };
     let operator = ReduceMax::new()
         .extremum(extremum)

@@ -129,7 +129,7 @@ Examples:
             !attributes.offsets || attributes.num_segments.is_none(),
             "--num-segments: not together with --offsets, which imply the number"
         );
-        let data = self.source.read()?;
+        let (data, _) = self.source.read()?;
         let ids = files::read(&self.ids, None)?;
         let checked = attributes
             .operator(extremum, indices)

@@ -35,13 +35,8 @@ impl Source {
         words.join(" ")
     }
 
-    /// Another tensor of this type, as its file has it.
-    pub fn read_beside(&self, file: &str) -> anyhow::Result<Tensor> {
-        self.read_file(file).map(|(tensor, _)| tensor)
-    }
-
     /// A tensor of this type, and whether its file is a picture.
-    fn read_file(&self, file: &str) -> anyhow::Result<(Tensor, bool)> {
+    pub fn read_file(&self, file: &str) -> anyhow::Result<(Tensor, bool)> {
         files::read_kind(file, self.element_type).map_err(|error| {
             let is_of_type = matches!(error, Error::WrongElementType { .. });
             match self.element_type.filter(|_| is_of_type) {
@@ -51,12 +46,8 @@ impl Source {
         })
     }
 
-    pub fn read(&self) -> anyhow::Result<Tensor> {
-        self.read_kind().map(|(tensor, _)| tensor)
-    }
-
     /// The tensor, and whether it is a picture as its file has it.
-    pub fn read_kind(&self) -> anyhow::Result<(Tensor, bool)> {
+    pub fn read(&self) -> anyhow::Result<(Tensor, bool)> {
         let (tensor, is_picture) = self.read_file(&self.input)?;
         let Some(shape) = &self.reshape else { return Ok((tensor, is_picture)) };
         let sizes = shape.of(tensor.len()).map_err(|reason| {

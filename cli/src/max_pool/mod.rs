@@ -219,7 +219,7 @@ Examples:
 
     fn read(&self, extremum: Extremum, indices: bool) -> anyhow::Result<Read> {
         let Self { source, attributes, backward } = self;
-        let (input, is_picture) = source.read_kind()?;
+        let (input, is_picture) = source.read()?;
         let kernel = &attributes.kernel;
         anyhow::ensure!(
             matches!(kernel.0.len(), 1 | 2) || !is_picture || attributes.layout.is_some(),

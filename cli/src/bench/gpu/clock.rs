@@ -8,7 +8,7 @@ use anyhow::{Context, bail};
 use wgmax::wgpu;
 
 /// Work to record and time.
-pub type Work<'a> = &'a dyn Fn(&mut wgpu::CommandEncoder) -> anyhow::Result<()>;
+pub type Work<'a> = Box<dyn Fn(&mut wgpu::CommandEncoder) -> anyhow::Result<()> + 'a>;
 
 /// A wgpu device, its queue, and its clock.
 pub struct Clock {
@@ -70,9 +70,10 @@ impl Clock {
     /// alone, and the time of an empty submit is subtracted.
     pub fn time(&self, work: &[Work]) -> anyhow::Result<Vec<f64>> {
         match &self.marks {
-            Marks::Wall => {
-                work.iter().map(|work| Ok((self.submit(&[work])? - self.fixed).max(1e-9))).collect()
-            }
+            Marks::Wall => work
+                .iter()
+                .map(|work| Ok((self.submit(std::slice::from_ref(work))? - self.fixed).max(1e-9)))
+                .collect(),
             Marks::Queries { .. } => {
                 let mut seconds = Vec::with_capacity(work.len());
                 for work in work.chunks(MAX_MARKS as usize / 2) {
