@@ -79,10 +79,7 @@ impl Planning {
 
     /// A device that was opened otherwise.
     pub fn apply(&self, device: Device) -> Device {
-        match self.tuning() {
-            Some(tuning) => device.with_tuning(tuning),
-            None => device,
-        }
+        self.tuning().map_or(device.clone(), |tuning| device.with_tuning(tuning))
     }
 
     fn tuning(&self) -> Option<Tuning> {
@@ -102,11 +99,6 @@ pub enum PlanChoice {
 }
 
 impl PlanChoice {
-    /// The choice of a name.
-    pub fn named(name: &str) -> Option<Self> {
-        Self::value_variants().iter().copied().find(|choice| choice.name() == name)
-    }
-
     /// The name, as [`Tuning::named`] has it.
     pub fn name(self) -> &'static str {
         Tuning::NAMES[self as usize]

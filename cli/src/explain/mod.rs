@@ -232,11 +232,7 @@ impl Target {
     }
 
     fn tuning(&self) -> Tuning {
-        let tuning = self.plan.tuning();
-        match self.parallelism {
-            Some(invocations) => tuning.with_target_parallelism(invocations),
-            None => tuning,
-        }
+        self.parallelism.into_iter().fold(self.plan.tuning(), Tuning::with_target_parallelism)
     }
 }
 

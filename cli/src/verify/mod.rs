@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::Context;
-use clap::Args;
+use clap::{Args, ValueEnum};
 use progress::Progress;
 use wgmax::ElementType;
 use wgmax_verify::{CASES, Choice, Kind, Recorded, Report, Subjects, html, json, quoted, sweep};
@@ -104,7 +104,8 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome
         Some(recorded) => (recorded.choice()?, recorded.device()),
         None => (arguments.choice(), arguments.device.clone()),
     };
-    let planning = Planning { plan: choice.plan.and_then(PlanChoice::named) };
+    let plan = choice.plan.and_then(|name| PlanChoice::from_str(name, false).ok());
+    let planning = Planning { plan };
     let devices = match &device {
         None => planning.open_all(),
         Some(name) => vec![Ok(planning.open(name)?)],

@@ -51,7 +51,11 @@ pub(crate) fn id(ids: &Tensor, i: usize) -> i128 {
     }
 }
 
-pub(super) fn status(op: &SegmentMax, rows: usize, ids: &Tensor) -> Result<Tensor> {
+/// What the status of ids or offsets must be that no host has checked, for data of so many rows.
+///
+/// # Errors
+/// [`Error::OutOfMemory`](wgmax::Error::OutOfMemory).
+pub fn status(op: &SegmentMax, rows: usize, ids: &Tensor) -> Result<Tensor> {
     let any = |wrong: &dyn Fn(usize) -> bool| (0..ids.len()).any(wrong);
     let mut status = 0;
     if op.get_segments() != Segments::Unsorted {
