@@ -1,6 +1,5 @@
 //! The input tensor of an operator.
 
-use std::fmt;
 use std::str::FromStr;
 
 use clap::Args;
@@ -139,7 +138,7 @@ fn size(part: &str) -> Result<usize, String> {
 #[derive(Clone)]
 pub struct Shape {
     /// As it was written.
-    text: String,
+    pub text: String,
     pub sizes: Vec<usize>,
 }
 
@@ -152,21 +151,10 @@ impl FromStr for Shape {
 }
 
 impl Shape {
-    /// The text as it was written.
-    pub fn text(&self) -> &str {
-        &self.text
-    }
-
     /// The command line with another shape in place of this one.
     pub fn replaced(&self, shape: &[usize]) -> String {
         let put = |word| if word == self.text { join(shape, "x") } else { word };
         words().into_iter().map(put).collect::<Vec<_>>().join(" ")
-    }
-}
-
-impl fmt::Display for Shape {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.text)
     }
 }
 

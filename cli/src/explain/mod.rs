@@ -112,7 +112,7 @@ impl Attributes for max_pool::Attributes {
     fn operator(&self, Wanted { extremum, indices, .. }: Wanted, input: &Input) -> Made {
         let (desc, shape) = (input.desc()?, &input.shape);
         let reshaped = |new: &[usize]| shape.replaced(new);
-        let given = Given { name: shape.text(), is_picture: false, reshaped: &reshaped };
+        let given = Given { name: &shape.text, is_picture: false, reshaped: &reshaped };
         let (operator, axes) = self.operator(extremum, indices, &desc, &given)?;
         Ok((operator, vec![axes.pooled(&desc)?]))
     }
@@ -140,7 +140,7 @@ impl Attributes for Segments {
             false => Some(data.shape().first().copied().unwrap_or(0)),
         };
         let with_argument =
-            |error| attributes.with_argument(error, input.shape.text(), "--ids-type");
+            |error| attributes.with_argument(error, &input.shape.text, "--ids-type");
         let Some(ids) = ids else {
             anyhow::bail!("--num-segments {segments}: there are no such offsets");
         };
