@@ -97,11 +97,11 @@ impl Record<'_> {
 
 pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome> {
     let folders = case::find(&arguments.paths)?;
-    let searched = || {
-        let paths: Vec<_> = arguments.paths.iter().map(|p| p.display().to_string()).collect();
-        paths.join(", ")
-    };
-    anyhow::ensure!(!folders.is_empty(), "no golden case was found in {}", searched());
+    anyhow::ensure!(
+        !folders.is_empty(),
+        "no golden case was found in {}",
+        arguments.paths.iter().map(|p| p.display().to_string()).collect::<Vec<_>>().join(", ")
+    );
     let targets = Targets::default().report("--json ", arguments.json.as_deref());
     let cases = folders.iter().flat_map(|folder| {
         ["case.json", "model.onnx"].map(|name| folder.path.join(name).display().to_string())

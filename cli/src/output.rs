@@ -149,7 +149,7 @@ pub fn deliver(
     }
 }
 
-/// Whether a tensor goes to standard output.
-fn is_standard(spec: &str) -> bool {
+/// Whether a tensor comes from standard input, or goes to standard output.
+pub fn is_standard(spec: &str) -> bool {
     wgmax::io::split(spec).is_ok_and(|(path, _)| path.is_none())
 }

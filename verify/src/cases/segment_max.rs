@@ -102,10 +102,7 @@ pub(super) fn draft(
             EmptySegment::Lowest,
             EmptySegment::NegativeInfinity,
         ]))
-        .indices(match argmax || random.once_in(2) {
-            true => Some(random.index_type()),
-            false => None,
-        })
+        .indices((argmax || random.once_in(2)).then(|| random.index_type()))
         .status(hostile || random.once_in(3));
     let tensor = match hostile {
         true => wrong(random, &ids, id_type)?,
