@@ -259,10 +259,8 @@ impl List {
 impl fmt::Display for List {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let numbers: Vec<String> = self.0.iter().map(ToString::to_string).collect();
-        match numbers.as_slice() {
-            [] => f.write_str("\"\""),
-            _ => f.write_str(&numbers.join(",")),
-        }
+        let text = numbers.join(",");
+        f.write_str(if numbers.is_empty() { "\"\"" } else { &text })
     }
 }
 

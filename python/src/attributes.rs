@@ -79,10 +79,8 @@ pub(crate) fn pool<'py>(
         each(value, spatial).ok_or_else(|| bad(name, LIST, value))
     };
     let kernel = list("kernel_size", kernel_size)?;
-    let strides = match stride.filter(|stride| !stride.is_none()) {
-        None => kernel.clone(),
-        Some(stride) => list("stride", stride)?,
-    };
+    let stride = stride.filter(|stride| !stride.is_none());
+    let strides = stride.map_or(Ok(kernel.clone()), |stride| list("stride", stride))?;
     let mut op = MaxPool::new(kernel).strides(strides).extremum(extremum);
     if let Some(padding) = padding.filter(|padding| !padding.is_none()) {
         op = op.padding(read_padding(padding, spatial)?);
@@ -113,10 +111,9 @@ pub(crate) fn pool<'py>(
         (_, Layout::Ncx) => 2,
         (_, Layout::Nxc) => 1,
     };
-    let axis = match fields.take("index_axis")? {
-        None => plane,
-        Some(axis) => integer(&axis).ok_or_else(|| bad("index_axis", "an integer", &axis))?,
-    };
+    let wrong = |axis: &Bound<'_, PyAny>| bad("index_axis", "an integer", axis);
+    let axis = fields.take("index_axis")?;
+    let axis = axis.map_or(Ok(plane), |axis| integer(&axis).ok_or_else(|| wrong(&axis)))?;
     let indices = Indices { element_type: index_type(fields)?, order, axis };
     if fields.boolean("return_indices")?.unwrap_or(false) {
         op = op.indices(indices);

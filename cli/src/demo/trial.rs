@@ -57,10 +57,7 @@ impl Trial {
                 let (first, wrong) = self.compare(&device, line, expected);
                 let all: usize = expected.iter().map(Vec::len).sum();
                 columns[0].push(line.label.clone());
-                columns[1].push(match first {
-                    Some(first) => show(&first)?,
-                    None => "-".to_string(),
-                });
+                columns[1].push(first.map_or(Ok("-".to_string()), |first| show(&first))?);
                 columns[2].push(match wrong {
                     0 if device.is_cpu() => "(reference)".to_string(),
                     0 => "yes".to_string(),

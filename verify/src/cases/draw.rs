@@ -33,10 +33,7 @@ pub(super) fn draw(
     let mut tries = 0;
     loop {
         let narrow = aim.narrow(workgroup, random, tries);
-        let budget = match narrow.max_binding_size {
-            Some(_) => budget.max(4000),
-            None => budget,
-        };
+        let budget = if narrow.max_binding_size.is_some() { budget.max(4000) } else { budget };
         let draft = draft(random, t, budget, Some(aim))?;
         let narrow = draft.fit(narrow, random);
         if tries == MAX_TRIES || draft.meets(aim, &narrow) {

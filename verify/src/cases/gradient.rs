@@ -23,10 +23,7 @@ pub(super) fn tensor(t: ElementType, shape: &[usize], random: &mut Random) -> Re
             0 => random.pick(&[0, 2 * bias, 2 * bias + 1]),
             _ => bias - random.below(spread),
         };
-        let fraction = match exponent > 2 * bias && !random.once_in(8) {
-            true => 0,
-            false => fraction,
-        };
+        let fraction = if exponent > 2 * bias && !random.once_in(8) { 0 } else { fraction };
         let sign = random.below(2) << (8 * t.size() - 1);
         sign | exponent << mantissa | fraction
     };

@@ -78,10 +78,7 @@ impl Narrow {
             workgroup_size: min(own.workgroup_size, self.workgroup_size),
             max_binding_size: min(own.max_binding_size, self.max_binding_size),
             // As far apart as WebGPU has it by default, so that parts begin within bindings.
-            alignment: match self.max_binding_size {
-                Some(_) => own.alignment.max(256),
-                None => own.alignment,
-            },
+            alignment: self.max_binding_size.map_or(own.alignment, |_| own.alignment.max(256)),
             ..own.clone()
         }
     }

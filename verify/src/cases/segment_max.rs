@@ -104,10 +104,7 @@ pub(super) fn draft(
         ]))
         .indices((argmax || random.once_in(2)).then(|| random.index_type()))
         .status(hostile || random.once_in(3));
-    let tensor = match hostile {
-        true => wrong(random, &ids, id_type)?,
-        false => ids_tensor(id_type, &ids)?,
-    };
+    let tensor = if hostile { wrong(random, &ids, id_type)? } else { ids_tensor(id_type, &ids)? };
     let data = TensorDesc::new(t, shape)?;
     if !given && kernel != "gradient_scatter" {
         let draft = Draft::new(op, data, vec![tensor]);

@@ -105,10 +105,7 @@ impl Clock {
     pub fn check(&self) -> anyhow::Result<()> {
         let errors =
             std::mem::take(&mut *self.errors.lock().unwrap_or_else(PoisonError::into_inner));
-        match errors.first() {
-            Some(error) => bail!("{}", error.clone()),
-            None => Ok(()),
-        }
+        errors.first().map_or(Ok(()), |error| bail!("{error}"))
     }
 
     fn by_timestamps(
