@@ -43,7 +43,7 @@ impl Backward {
             }
             error => anyhow::anyhow!("--backward {file}: {error}"),
         };
-        inputs.push(own(source.read_beside(file)?).map_err(with_argument)?);
+        inputs.push(own(source.read_file(file)?.0).map_err(with_argument)?);
         let descs: Vec<&TensorDesc> = inputs.iter().map(Tensor::desc).collect();
         Ok((of(operator, &descs).map_err(with_argument)?, inputs))
     }

@@ -33,25 +33,20 @@ pub struct Arguments {
 }
 
 /// The outcome of a case.
-enum Verdict {
-    Pass,
-    Fail { reason: String, mismatch: Option<Mismatch> },
-    Unsupported(String),
-    Error(String),
+struct Verdict {
+    /// `pass`, `fail`, `error` or `unsupported`.
+    status: &'static str,
+    /// Why it is not `pass`.
+    reason: String,
+    /// The first element that is not as expected.
+    mismatch: Option<Mismatch>,
 }
 
 impl Verdict {
-    fn status(&self) -> &'static str {
-        match self {
-            Self::Pass => "pass",
-            Self::Fail { .. } => "fail",
-            Self::Unsupported(_) => "unsupported",
-            Self::Error(_) => "error",
-        }
-    }
+    const PASS: Self = Self { status: "pass", reason: String::new(), mismatch: None };
 
-    fn fail(reason: impl Into<String>) -> Self {
-        Self::Fail { reason: reason.into(), mismatch: None }
+    fn new(status: &'static str, reason: impl ToString) -> Self {
+        Self { status, reason: reason.to_string(), mismatch: None }
     }
 }
 
@@ -67,17 +62,15 @@ struct Record<'a> {
 
 impl Record<'_> {
     fn add(&mut self, id: &str, verdict: &Verdict) -> anyhow::Result<()> {
-        *self.counts.entry(verdict.status()).or_default() += 1;
-        match verdict {
-            Verdict::Pass => {}
-            Verdict::Unsupported(reason) => {
-                *self.unsupported.entry(reason.clone()).or_default() += 1;
-            }
-            Verdict::Fail { reason, .. } => writeln!(self.output, "fail   {id}: {reason}")?,
-            Verdict::Error(reason) => writeln!(self.output, "error  {id}: {reason}")?,
+        let Verdict { status, reason, .. } = verdict;
+        *self.counts.entry(status).or_default() += 1;
+        match *status {
+            "pass" => {}
+            "unsupported" => *self.unsupported.entry(reason.clone()).or_default() += 1,
+            status => writeln!(self.output, "{status:<6} {id}: {reason}")?,
         }
         match &mut self.report {
-            Some(report) => report.write(&line(id, &self.device, verdict)),
+            Some(report) => report.write(format_args!("{}\n", line(id, &self.device, verdict))),
             None => Ok(()),
         }
     }
@@ -104,11 +97,11 @@ impl Record<'_> {
 
 pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome> {
     let folders = case::find(&arguments.paths)?;
-    let searched = || {
-        let paths: Vec<_> = arguments.paths.iter().map(|p| p.display().to_string()).collect();
-        paths.join(", ")
-    };
-    anyhow::ensure!(!folders.is_empty(), "no golden case was found in {}", searched());
+    anyhow::ensure!(
+        !folders.is_empty(),
+        "no golden case was found in {}",
+        arguments.paths.iter().map(|p| p.display().to_string()).collect::<Vec<_>>().join(", ")
+    );
     let targets = Targets::default().report("--json ", arguments.json.as_deref());
     let cases = folders.iter().flat_map(|folder| {
         ["case.json", "model.onnx"].map(|name| folder.path.join(name).display().to_string())
@@ -117,7 +110,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome
     targets.check(&cases.iter().map(String::as_str).collect::<Vec<_>>(), None)?;
     let mut stderr = Output::stderr();
     let output = if targets.have_standard() { &mut stderr } else { output };
-    let report = arguments.json.as_deref().map(Report::create).transpose()?;
+    let report = Report::create(&arguments.json)?;
     let device = arguments.on.open()?;
     let mut record = Record {
         device: device.info().to_string(),
@@ -135,9 +128,9 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome
                 }
             }
             Err(error @ Error::Unsupported { .. }) => {
-                record.add(&id(), &Verdict::Unsupported(error.to_string()))?;
+                record.add(&id(), &Verdict::new("unsupported", error))?;
             }
-            Err(error) => record.add(&id(), &Verdict::Error(error.to_string()))?,
+            Err(error) => record.add(&id(), &Verdict::new("error", error))?,
         }
     }
     record.finish()
@@ -149,71 +142,67 @@ fn judge(device: &Device, case: &Case) -> Verdict {
     let operator = match case.node.operator(&inputs, None) {
         Ok(operator) => operator,
         Err(error @ Error::UnknownOperator { .. }) => {
-            return Verdict::Unsupported(error.to_string());
+            return Verdict::new("unsupported", error);
         }
-        Err(_) if refused => return Verdict::Pass,
+        Err(_) if refused => return Verdict::PASS,
         Err(error @ Error::UnknownVersion { .. }) => {
-            return Verdict::Unsupported(error.to_string());
+            return Verdict::new("unsupported", error);
         }
-        Err(error) => return Verdict::fail(format!("refused: {error}")),
+        Err(error) => return Verdict::new("fail", format!("refused: {error}")),
     };
     let data = inputs.iter().take(operator.input_count()).copied();
     let Some(data) = data.collect::<Option<Vec<&Tensor>>>() else {
-        return Verdict::Error("the case lacks an input".to_string());
+        return Verdict::new("error", "the case lacks an input");
     };
     let descs: Vec<_> = data.iter().map(|tensor| tensor.desc()).collect();
     // Some cases are refused for their values, such as ids that do not ascend.
     match operator.checked(&data).and_then(|operator| operator.infer(&descs)) {
-        Err(_) if refused => return Verdict::Pass,
-        Err(error) => return Verdict::fail(format!("refused: {error}")),
+        Err(_) if refused => return Verdict::PASS,
+        Err(error) => return Verdict::new("fail", format!("refused: {error}")),
         Ok(_) => {}
     }
     let Expect::Outputs(expected) = &case.expect else {
-        return Verdict::fail("accepted, but an error is expected");
+        return Verdict::new("fail", "accepted, but an error is expected");
     };
     let actual = match operator.run(device, &data) {
         Ok(actual) => actual,
-        Err(error) => return Verdict::Error(error.to_string()),
+        Err(error) => return Verdict::new("error", error),
     };
     if actual.len() < expected.len() {
         let (actual, expected) = (actual.len(), expected.len());
-        return Verdict::fail(format!("{actual} outputs, but {expected} are expected"));
+        return Verdict::new("fail", format!("{actual} outputs, but {expected} are expected"));
     }
     let pairs = actual.iter().zip(expected);
     let mut verdicts = pairs.map(|(actual, expected)| compare(actual, expected));
-    verdicts.find(|v| !matches!(v, Verdict::Pass)).unwrap_or(Verdict::Pass)
+    verdicts.find(|verdict| verdict.status != "pass").unwrap_or(Verdict::PASS)
 }
 
 /// Compares an output with the expected one.
 fn compare(actual: &Tensor, expected: &Tensor) -> Verdict {
     match wgmax::compare_values(actual, expected) {
-        Ok(report) if report.is_equal() => Verdict::Pass,
+        Ok(report) if report.is_equal() => Verdict::PASS,
         Ok(report) => {
             let mismatch = report.first.first().cloned();
             let first = mismatch.as_ref().map_or_else(String::new, |m| {
                 format!(", first at {:?}: {} where {} is expected", m.coordinates, m.a, m.b)
             });
             let reason = format!("{} of {} elements differ{first}", report.differing, report.total);
-            Verdict::Fail { reason, mismatch }
+            Verdict { status: "fail", reason, mismatch }
         }
-        Err(_) => Verdict::fail(format!("{} where {} is expected", actual.desc(), expected.desc())),
+        Err(_) => {
+            Verdict::new("fail", format!("{} where {} is expected", actual.desc(), expected.desc()))
+        }
     }
 }
 
 /// A line of the report.
-fn line(id: &str, device: &str, verdict: &Verdict) -> Value {
-    let mut object = json!({ "id": id, "device": device, "status": verdict.status() });
-    match verdict {
-        Verdict::Pass => {}
-        Verdict::Unsupported(reason) | Verdict::Error(reason) => {
-            object["reason"] = json!(reason);
-        }
-        Verdict::Fail { reason, mismatch } => {
-            object["reason"] = json!(reason);
-            if let Some(m) = mismatch {
-                object["mismatch"] = mismatch_object(m);
-            }
-        }
+fn line(id: &str, device: &str, Verdict { status, reason, mismatch }: &Verdict) -> Value {
+    let mut object = json!({ "id": id, "device": device, "status": status });
+    if *status != "pass" {
+        object["reason"] = json!(reason);
+    }
+    if let Some(mismatch) = mismatch {
+        object["mismatch"] = mismatch_object(mismatch);
     }
     object
 }

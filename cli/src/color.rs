@@ -48,23 +48,15 @@ pub fn stderr() -> bool {
 
 /// The text of a verdict on standard output: green or red, if it is one.
 pub fn verdict(text: &str, good: Option<bool>) -> String {
-    match good.filter(|_| stdout()) {
-        Some(good) => {
-            let color = if good { AnsiColor::Green } else { AnsiColor::Red };
-            let style = Style::new().fg_color(Some(color.into()));
-            format!("{style}{text}{style:#}")
-        }
-        None => text.to_string(),
-    }
+    let color = if good == Some(true) { AnsiColor::Green } else { AnsiColor::Red };
+    styled(text, Style::new().fg_color(Some(color.into())), good.is_some() && stdout())
 }
 
 /// The text in the style of errors.
 pub fn error(text: &str) -> String {
-    match stderr() {
-        true => {
-            let style = Style::new().bold().fg_color(Some(AnsiColor::Red.into()));
-            format!("{style}{text}{style:#}")
-        }
-        false => text.to_string(),
-    }
+    styled(text, Style::new().bold().fg_color(Some(AnsiColor::Red.into())), stderr())
+}
+
+fn styled(text: &str, style: Style, is_coloured: bool) -> String {
+    if is_coloured { format!("{style}{text}{style:#}") } else { text.to_string() }
 }

@@ -9,6 +9,7 @@ mod difference;
 mod explain;
 mod max_pool;
 mod onnx;
+mod operation;
 mod reduce_max;
 mod segment_max;
 mod shader;
@@ -51,27 +52,27 @@ enum Command {
     /// List the adapters and the CPU, with their limits
     Devices(devices::Arguments),
     /// The maximum along axes of a tensor from a file
-    ReduceMax(reduce_max::Arguments),
+    ReduceMax(operation::Arguments<reduce_max::Operation>),
     /// The minimum along axes of a tensor from a file
     #[command(after_help = "Example:\n  wgmax reduce-min x.npy --axes 0,-1 -o y.npy")]
-    ReduceMin(reduce_max::Arguments),
+    ReduceMin(operation::Arguments<reduce_max::Operation>),
     /// The position of the maximum along axes of a tensor from a file
     ArgMax(reduce_max::PositionArguments),
     /// The position of the minimum along axes of a tensor from a file
     #[command(after_help = "Example:\n  wgmax arg-min x.npy --axes 0 -o where.npy")]
     ArgMin(reduce_max::PositionArguments),
     /// The maximum of windows of a tensor from a file, and its position
-    MaxPool(max_pool::Arguments),
+    MaxPool(operation::Arguments<max_pool::Operation>),
     /// The minimum of windows of a tensor from a file, and its position
     #[command(
         after_help = "Example:\n  wgmax min-pool depth.npy --kernel 2,2 --strides 2,2 -o y.npy"
     )]
-    MinPool(max_pool::Arguments),
+    MinPool(operation::Arguments<max_pool::Operation>),
     /// The maximum of each segment of the rows of a tensor, and its row
-    SegmentMax(segment_max::Arguments),
+    SegmentMax(operation::Arguments<segment_max::Operation>),
     /// The minimum of each segment of the rows of a tensor, and its row
     #[command(after_help = "Example:\n  wgmax segment-min features.npy ids.npy -o smallest.npy")]
-    SegmentMin(segment_max::Arguments),
+    SegmentMin(operation::Arguments<segment_max::Operation>),
     /// Compare two tensors from files, or the results of an operator on two devices, bit for bit
     Compare(compare::Arguments),
     /// Run golden cases
@@ -153,14 +154,14 @@ fn main() -> ExitCode {
         None => writeln!(output, "{SHORT_HELP}").map(|()| Outcome::Good).map_err(Into::into),
         Some(Command::Demo(arguments)) => demo::run(&arguments, &mut output),
         Some(Command::Devices(arguments)) => devices::run(&arguments, &mut output),
-        Some(Command::ReduceMax(arguments)) => reduce_max::run(&arguments, Maximum, &mut output),
-        Some(Command::ReduceMin(arguments)) => reduce_max::run(&arguments, Minimum, &mut output),
+        Some(Command::ReduceMax(arguments)) => operation::run(&arguments, Maximum, &mut output),
+        Some(Command::ReduceMin(arguments)) => operation::run(&arguments, Minimum, &mut output),
         Some(Command::ArgMax(arguments)) => reduce_max::positions(&arguments, Maximum, &mut output),
         Some(Command::ArgMin(arguments)) => reduce_max::positions(&arguments, Minimum, &mut output),
-        Some(Command::MaxPool(arguments)) => max_pool::run(&arguments, Maximum, &mut output),
-        Some(Command::MinPool(arguments)) => max_pool::run(&arguments, Minimum, &mut output),
-        Some(Command::SegmentMax(arguments)) => segment_max::run(&arguments, Maximum, &mut output),
-        Some(Command::SegmentMin(arguments)) => segment_max::run(&arguments, Minimum, &mut output),
+        Some(Command::MaxPool(arguments)) => operation::run(&arguments, Maximum, &mut output),
+        Some(Command::MinPool(arguments)) => operation::run(&arguments, Minimum, &mut output),
+        Some(Command::SegmentMax(arguments)) => operation::run(&arguments, Maximum, &mut output),
+        Some(Command::SegmentMin(arguments)) => operation::run(&arguments, Minimum, &mut output),
         Some(Command::Compare(arguments)) => compare::run(&arguments, &mut output),
         Some(Command::Check(arguments)) => check::run(&arguments, &mut output),
         Some(Command::Bench(arguments)) => bench::run(&arguments, &mut output),

@@ -19,11 +19,16 @@ pub fn element_type(name: &str) -> Result<ElementType, String> {
     })
 }
 
-/// The invocations of a workgroup, as the library's limits allow them.
-pub fn workgroup(text: &str) -> Result<u32, String> {
-    let valid = |size: &u32| size.is_power_of_two() && (8..=256).contains(size);
+/// A power of two in a range, such as the library's limits have.
+pub fn power_of_two<const MIN: u64, const MAX: u64>(text: &str) -> Result<u64, String> {
+    let valid = |size: &u64| size.is_power_of_two() && (MIN..=MAX).contains(size);
     let size = text.parse().ok().filter(valid);
-    size.ok_or_else(|| format!("{text:?} is not a power of two from 8 to 256"))
+    size.ok_or_else(|| format!("{text:?} is not a power of two from {MIN} to {MAX}"))
+}
+
+/// The invocations of a workgroup.
+pub fn workgroup(text: &str) -> Result<u32, String> {
+    power_of_two::<8, 256>(text).map(|size| size as u32)
 }
 
 /// The device that computes, and the plans that it runs.
@@ -74,10 +79,7 @@ impl Planning {
 
     /// A device that was opened otherwise.
     pub fn apply(&self, device: Device) -> Device {
-        match self.tuning() {
-            Some(tuning) => device.with_tuning(tuning),
-            None => device,
-        }
+        self.tuning().map_or(device.clone(), |tuning| device.with_tuning(tuning))
     }
 
     fn tuning(&self) -> Option<Tuning> {
@@ -97,26 +99,13 @@ pub enum PlanChoice {
 }
 
 impl PlanChoice {
-    /// The choice of a name.
-    pub fn named(name: &str) -> Option<Self> {
-        Self::value_variants().iter().copied().find(|choice| choice.name() == name)
-    }
-
     /// The name, as [`Tuning::named`] has it.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Hardware => "hardware",
-            Self::Software => "software",
-            Self::Cpu => "cpu",
-        }
+        Tuning::NAMES[self as usize]
     }
 
     pub fn tuning(self) -> Tuning {
-        match self {
-            Self::Hardware => Tuning::hardware(),
-            Self::Software => Tuning::software(),
-            Self::Cpu => Tuning::cpu(rayon::current_num_threads()),
-        }
+        Tuning::named(self.name()).expect("the library has each")
     }
 }
 
@@ -126,8 +115,8 @@ pub struct Run {
     #[command(flatten)]
     on: On,
     /// Maximum bytes on a GPU at a time, results included, such as 64MiB; 256MiB by default
-    #[arg(long, value_name = "SIZE")]
-    max_piece: Option<Size>,
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    max_piece: Option<u64>,
 }
 
 impl Run {
@@ -135,9 +124,8 @@ impl Run {
     pub fn run(&self, operator: &Operator, inputs: &[&Tensor]) -> wgmax::Result<Vec<Tensor>> {
         let device = self.open()?;
         let mut progress = PieceProgress::new();
-        let options = RunOptions::new()
-            .max_piece(self.max_piece.map(Size::bytes))
-            .progress(|report| progress.update(report));
+        let options =
+            RunOptions::new().max_piece(self.max_piece).progress(|report| progress.update(report));
         operator.run_with(&device, inputs, options)
     }
 
@@ -170,31 +158,18 @@ pub struct Writing {
 }
 
 /// A number of bytes: `4096`, `64KiB`, `256MiB` or `1GiB`.
-#[derive(Clone, Copy, Debug)]
-pub struct Size(u64);
-
-impl Size {
-    pub fn bytes(self) -> u64 {
-        self.0
-    }
-}
-
-impl FromStr for Size {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let bad = || format!("{text:?} is not a size; give bytes, or KiB, MiB or GiB as in 256MiB");
-        let digits = text.trim_end_matches(|c: char| !c.is_ascii_digit());
-        let unit = match text[digits.len()..].trim().to_ascii_lowercase().as_str() {
-            "" | "b" => 1u64,
-            "k" | "kib" => 1 << 10,
-            "m" | "mib" => 1 << 20,
-            "g" | "gib" => 1 << 30,
-            _ => return Err(bad()),
-        };
-        let number: u64 = digits.trim().parse().map_err(|_| bad())?;
-        number.checked_mul(unit).filter(|&bytes| bytes > 0).map(Self).ok_or_else(bad)
-    }
+pub fn size(text: &str) -> Result<u64, String> {
+    let bad = || format!("{text:?} is not a size; give bytes, or KiB, MiB or GiB as in 256MiB");
+    let digits = text.trim_end_matches(|c: char| !c.is_ascii_digit());
+    let unit = match text[digits.len()..].trim().to_ascii_lowercase().as_str() {
+        "" | "b" => 1u64,
+        "k" | "kib" => 1 << 10,
+        "m" | "mib" => 1 << 20,
+        "g" | "gib" => 1 << 30,
+        _ => return Err(bad()),
+    };
+    let number: u64 = digits.trim().parse().map_err(|_| bad())?;
+    number.checked_mul(unit).filter(|&bytes| bytes > 0).ok_or_else(bad)
 }
 
 /// Values of an option, each one of an enum of the library with the same name.
@@ -248,13 +223,7 @@ pub struct IndexTypeArgument {
         requires = "indices",
         conflicts_with = "backward"
     )]
-    index_type: IndexType,
-}
-
-impl IndexTypeArgument {
-    pub fn element_type(&self) -> ElementType {
-        self.index_type.into()
-    }
+    pub index_type: IndexType,
 }
 
 /// Integers separated by commas. Blank text is an empty list.
@@ -290,10 +259,8 @@ impl List {
 impl fmt::Display for List {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let numbers: Vec<String> = self.0.iter().map(ToString::to_string).collect();
-        match numbers.as_slice() {
-            [] => f.write_str("\"\""),
-            _ => f.write_str(&numbers.join(",")),
-        }
+        let text = numbers.join(",");
+        f.write_str(if numbers.is_empty() { "\"\"" } else { &text })
     }
 }
 

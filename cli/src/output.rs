@@ -38,9 +38,16 @@ impl Output {
         Self { inner: BufWriter::new(to), name, closed: false }
     }
 
-    /// An error, with the name of this.
-    fn named(&self, error: io::Error) -> io::Error {
-        io::Error::new(error.kind(), format!("{}: {error}", self.name))
+    /// The outcome of a call, and `done` once the reader has gone away. Errors have the name of this.
+    fn unless_closed<T>(&mut self, outcome: io::Result<T>, done: T) -> io::Result<T> {
+        match outcome {
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
+                self.closed = true;
+                Ok(done)
+            }
+            Err(error) => Err(io::Error::new(error.kind(), format!("{}: {error}", self.name))),
+            outcome => outcome,
+        }
     }
 }
 
@@ -49,26 +56,16 @@ impl Write for Output {
         if self.closed {
             return Ok(bytes.len());
         }
-        match self.inner.write(bytes) {
-            Err(e) if e.kind() == io::ErrorKind::BrokenPipe => {
-                self.closed = true;
-                Ok(bytes.len())
-            }
-            other => other.map_err(|error| self.named(error)),
-        }
+        let outcome = self.inner.write(bytes);
+        self.unless_closed(outcome, bytes.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {
         if self.closed {
             return Ok(());
         }
-        match self.inner.flush() {
-            Err(e) if e.kind() == io::ErrorKind::BrokenPipe => {
-                self.closed = true;
-                Ok(())
-            }
-            other => other.map_err(|error| self.named(error)),
-        }
+        let outcome = self.inner.flush();
+        self.unless_closed(outcome, ())
     }
 }
 
@@ -152,7 +149,7 @@ pub fn deliver(
     }
 }
 
-/// Whether a tensor goes to standard output.
-fn is_standard(spec: &str) -> bool {
+/// Whether a tensor comes from standard input, or goes to standard output.
+pub fn is_standard(spec: &str) -> bool {
     wgmax::io::split(spec).is_ok_and(|(path, _)| path.is_none())
 }

@@ -14,6 +14,14 @@ use wgmax::{ElementType, Error, Result, Tensor, TensorDesc};
 /// one bit become bytes, with a palette of four.
 const MAX_EXPANSION: usize = 32 * 1032;
 
+/// The colours of one to four channels, of 8 and of 16 bits.
+const COLORS: [[ExtendedColorType; 2]; 4] = [
+    [ExtendedColorType::L8, ExtendedColorType::L16],
+    [ExtendedColorType::La8, ExtendedColorType::La16],
+    [ExtendedColorType::Rgb8, ExtendedColorType::Rgb16],
+    [ExtendedColorType::Rgba8, ExtendedColorType::Rgba16],
+];
+
 #[derive(Clone, Copy, PartialEq)]
 pub enum Format {
     Png,
@@ -123,14 +131,9 @@ pub fn stage(path: &str, format: Format, tensor: &Tensor) -> Result<WholeFile> {
         _ => return Err(refuse(": the axes are [H, W] or [H, W, C]")),
     };
     let color = match (format, channels) {
-        (Format::Pgm | Format::Png, 1) if deep => ExtendedColorType::L16,
-        (Format::Pgm | Format::Png, 1) => ExtendedColorType::L8,
-        (Format::Ppm | Format::Png, 3) if deep => ExtendedColorType::Rgb16,
-        (Format::Ppm | Format::Png, 3) => ExtendedColorType::Rgb8,
-        (Format::Png, 2) if deep => ExtendedColorType::La16,
-        (Format::Png, 2) => ExtendedColorType::La8,
-        (Format::Png, 4) if deep => ExtendedColorType::Rgba16,
-        (Format::Png, 4) => ExtendedColorType::Rgba8,
+        (Format::Pgm, 1) | (Format::Ppm, 3) | (Format::Png, 1..=4) => {
+            COLORS[channels - 1][usize::from(deep)]
+        }
         (Format::Png, _) => return Err(refuse(": PNG has 1 to 4 channels")),
         (Format::Pgm, _) => return Err(refuse(" for PGM, which has one channel")),
         (Format::Ppm, _) => return Err(refuse(" for PPM, which has three channels")),

@@ -35,45 +35,66 @@ impl Lines {
     }
 }
 
-/// The progress of a run in pieces.
-pub struct PieceProgress {
-    /// Updated from the start, so that its estimates are good when it appears.
-    bar: ProgressBar,
-    hidden: bool,
-    start: Instant,
-    lines: Lines,
+/// A bar on a terminal; elsewhere a line from time to time. Nothing if stderr has errors alone.
+pub enum Display {
+    Bar(ProgressBar),
+    Lines(Lines),
+    Nothing,
 }
 
-impl PieceProgress {
-    pub fn new() -> Self {
-        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
-        let template =
-            "{bar:40} {binary_bytes} of {binary_total_bytes}, {binary_bytes_per_sec}, {eta} left";
-        let bar = match ProgressStyle::with_template(template) {
-            Ok(style) => bar.with_style(style),
-            Err(_) => bar,
-        };
-        Self { bar, hidden: true, start: Instant::now(), lines: Lines::new() }
+impl Display {
+    /// The progress of what has a length. The bar, by a template, is not shown yet.
+    pub fn new(length: Option<u64>, template: &str) -> Self {
+        if output::is_quiet() {
+            return Self::Nothing;
+        }
+        if !std::io::stderr().is_terminal() {
+            return Self::Lines(Lines::new());
+        }
+        let style = ProgressStyle::with_template(template);
+        let style = style.unwrap_or_else(|_| ProgressStyle::default_bar());
+        let bar = ProgressBar::with_draw_target(length, ProgressDrawTarget::hidden());
+        Self::Bar(bar.with_style(style))
     }
+}
 
-    pub fn update(&mut self, progress: Progress) {
-        self.bar.set_length(progress.total);
-        self.bar.set_position(progress.done);
-        if std::io::stderr().is_terminal() {
-            if self.hidden && !output::is_quiet() && self.start.elapsed() >= QUIET {
-                self.hidden = false;
-                self.bar.set_draw_target(ProgressDrawTarget::stderr());
-            }
-        } else {
-            let (done, total) = (BinaryBytes(progress.done), BinaryBytes(progress.total));
-            self.lines.update(|| format!("{done} of {total}"));
+impl Drop for Display {
+    /// Removes the bar.
+    fn drop(&mut self) {
+        if let Self::Bar(bar) = self {
+            bar.finish_and_clear();
         }
     }
 }
 
-impl Drop for PieceProgress {
-    /// Removes the bar.
-    fn drop(&mut self) {
-        self.bar.finish_and_clear();
+/// The progress of a run in pieces.
+pub struct PieceProgress {
+    /// Updated from the start, so that its estimates are good when it appears.
+    display: Display,
+    start: Instant,
+}
+
+impl PieceProgress {
+    pub fn new() -> Self {
+        let template =
+            "{bar:40} {binary_bytes} of {binary_total_bytes}, {binary_bytes_per_sec}, {eta} left";
+        Self { display: Display::new(None, template), start: Instant::now() }
+    }
+
+    pub fn update(&mut self, progress: Progress) {
+        match &mut self.display {
+            Display::Bar(bar) => {
+                bar.set_length(progress.total);
+                bar.set_position(progress.done);
+                if bar.is_hidden() && self.start.elapsed() >= QUIET {
+                    bar.set_draw_target(ProgressDrawTarget::stderr());
+                }
+            }
+            Display::Lines(lines) => {
+                let (done, total) = (BinaryBytes(progress.done), BinaryBytes(progress.total));
+                lines.update(|| format!("{done} of {total}"));
+            }
+            Display::Nothing => {}
+        }
     }
 }

@@ -6,35 +6,10 @@ use wgmax::{Error, Extremum, Tensor, TensorDesc};
 
 use super::Outcome;
 use super::backward::Backward;
-use super::options::{EmptyChoice, IndexType, IndexTypeArgument, List, NanChoice, Run, Writing};
+use super::operation::{self, Delivery, Read};
+use super::options::{EmptyChoice, IndexType, IndexTypeArgument, List, NanChoice};
 use super::output::{self, Output};
 use super::source::Source;
-use super::targets::Targets;
-
-#[derive(Args)]
-#[command(after_help = "\
-Examples:
-  wgmax reduce-max x.npy --axes 0,-1 -o y.npy
-  wgmax reduce-max w.safetensors:weight --axes -1 --nan ignore --device cpu
-  wgmax reduce-max photo.png --axes 0,1
-  wgmax reduce-max logits.npy --axes -1 --indices best.npy -o y.npy
-  wgmax reduce-max x.npy --axes -1 --backward gradient_of_y.npy -o gradient_of_x.npy
-  wgmax reduce-max - --keep-dims < x.npy")]
-pub struct Arguments {
-    #[command(flatten)]
-    operation: Operation,
-    /// Also compute the positions of the results within the reduced axes, and write them to a file;
-    /// +0 and -0 are equal then, so a result of zero may have another sign
-    #[arg(long, value_name = "IDX_FILE", group = "positions")]
-    indices: Option<String>,
-    #[command(flatten)]
-    run: Run,
-    /// File for the result, as FILE:NAME in an archive that keeps its other arrays; printed by default
-    #[arg(short, long, value_name = "OUT")]
-    output: Option<String>,
-    #[command(flatten)]
-    writing: Writing,
-}
 
 /// The operator and its input, or those of its gradient.
 #[derive(Args)]
@@ -64,7 +39,7 @@ pub struct Attributes {
     #[arg(long, value_enum, default_value = "neg-inf")]
     empty: EmptyChoice,
     #[command(flatten)]
-    index_type: IndexTypeArgument,
+    index: IndexTypeArgument,
     /// Of equal elements, the last one has the index or the gradient; the first one by default
     #[arg(long, requires = "positions")]
     last_index: bool,
@@ -96,12 +71,7 @@ pub struct PositionArguments {
     #[arg(long, value_enum, default_value = "i64")]
     index_type: IndexType,
     #[command(flatten)]
-    run: Run,
-    /// File for the result, as FILE:NAME in an archive that keeps its other arrays; printed by default
-    #[arg(short, long, value_name = "OUT")]
-    output: Option<String>,
-    #[command(flatten)]
-    writing: Writing,
+    delivery: Delivery,
 }
 
 impl Attributes {
@@ -115,7 +85,7 @@ impl Attributes {
         input: &TensorDesc,
     ) -> anyhow::Result<Operator> {
         let positions =
-            Positions { element_type: self.index_type.element_type(), last: self.last_index };
+            Positions { element_type: self.index.index_type.into(), last: self.last_index };
         let operator = ReduceMax::new()
             .extremum(extremum)
             .keep_dims(self.keep_dims)
@@ -147,43 +117,39 @@ fn along(
     Ok(operator)
 }
 
-impl Operation {
-    /// The files that are read.
-    pub fn inputs(&self) -> Vec<&str> {
+impl operation::Operation for Operation {
+    const EXAMPLES: &str = "\
+Examples:
+  wgmax reduce-max x.npy --axes 0,-1 -o y.npy
+  wgmax reduce-max w.safetensors:weight --axes -1 --nan ignore --device cpu
+  wgmax reduce-max photo.png --axes 0,1
+  wgmax reduce-max logits.npy --axes -1 --indices best.npy -o y.npy
+  wgmax reduce-max x.npy --axes -1 --backward gradient_of_y.npy -o gradient_of_x.npy
+  wgmax reduce-max - --keep-dims < x.npy";
+    const INDICES: &str = "Also compute the positions of the results within the reduced axes, and \
+                           write them to a file; +0 and -0 are equal then, so a result of zero may \
+                           have another sign";
+
+    fn files(&self) -> Vec<&str> {
         self.backward.files(&[&self.source.input])
     }
 
-    /// The operator, checked before a device is opened, and its inputs from the files.
-    pub fn read(
-        &self,
-        extremum: Extremum,
-        indices: bool,
-    ) -> anyhow::Result<(Operator, Vec<Tensor>)> {
+    fn read(&self, extremum: Extremum, indices: bool) -> anyhow::Result<Read> {
         let Self { attributes, source, backward } = self;
-        let input = source.read()?;
+        let (input, _) = source.read()?;
         let operator = attributes.operator(extremum, indices, backward.is_given(), input.desc())?;
-        backward.apply(operator, vec![input], source, Ok)
+        Ok(backward.apply(operator, vec![input], source, Ok)?.into())
     }
-}
 
-pub fn run(
-    arguments: &Arguments,
-    extremum: Extremum,
-    output: &mut Output,
-) -> anyhow::Result<Outcome> {
-    Targets::default()
-        .tensor("--output ", arguments.output.as_deref())?
-        .tensor("--indices ", arguments.indices.as_deref())?
-        .check(&arguments.operation.inputs(), Some(arguments.writing.force))?;
-    let (operator, inputs) = arguments.operation.read(extremum, arguments.indices.is_some())?;
-    let results = arguments.run.run(&operator, &inputs.iter().collect::<Vec<_>>())?;
-    let files = [&arguments.output, &arguments.indices];
-    output::deliver(&results, &files[..results.len()], arguments.writing.force, output)?;
-    if inputs[0].is_empty() && !results[0].is_empty() {
-        let (name, desc) = (arguments.operation.source.input.as_str(), inputs[0].desc());
-        output::remark(format_args!("{name}: {desc} is empty: the result is the --empty value"));
+    fn remark(&self, Read { inputs, .. }: &Read, results: &[Tensor]) -> anyhow::Result<()> {
+        if inputs[0].is_empty() && !results[0].is_empty() {
+            let (name, desc) = (&self.source.input, inputs[0].desc());
+            output::remark(format_args!(
+                "{name}: {desc} is empty: the result is the --empty value"
+            ));
+        }
+        Ok(())
     }
-    Ok(Outcome::Good)
 }
 
 /// Where the maxima or minima are.
@@ -192,10 +158,8 @@ pub fn positions(
     extremum: Extremum,
     output: &mut Output,
 ) -> anyhow::Result<Outcome> {
-    Targets::default()
-        .tensor("--output ", arguments.output.as_deref())?
-        .check(&[&arguments.source.input], Some(arguments.writing.force))?;
-    let input = arguments.source.read()?;
+    arguments.delivery.check(&[&arguments.source.input], None)?;
+    let (input, _) = arguments.source.read()?;
     let positions = Positions { element_type: arguments.index_type.into(), last: arguments.last };
     let operator = ReduceMax::new()
         .extremum(extremum)
@@ -204,7 +168,6 @@ pub fn positions(
         .indices(positions)
         .values(false);
     let operator = along(operator, arguments.axes.as_ref(), input.desc())?;
-    let results = arguments.run.run(&operator.into(), &[&input])?;
-    output::deliver(&results, &[&arguments.output], arguments.writing.force, output)?;
+    arguments.delivery.run(&(operator.into(), vec![input]).into(), &None, output)?;
     Ok(Outcome::Good)
 }

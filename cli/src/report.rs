@@ -19,31 +19,29 @@ pub fn is_standard(path: &Path) -> bool {
     path == Path::new("-")
 }
 
-/// Opens the file of a report, if there shall be one, so that a path that cannot be written to is
-/// found before any work is done. The library writes it, as it writes tensors.
-pub fn file(path: &Option<PathBuf>) -> anyhow::Result<Option<WholeFile>> {
-    let open = |path: &Path| match is_standard(path) {
-        true => Ok(WholeFile::standard_output()),
-        false => WholeFile::create(path),
-    };
-    Ok(path.as_deref().map(open).transpose()?)
-}
-
 impl Report {
-    /// Opens the report, so that a path that cannot be written to is found before any case is run.
-    pub fn create(path: &Path) -> anyhow::Result<Self> {
-        match is_standard(path) {
-            true => Ok(Self::Standard(Output::stdout())),
-            false => Ok(Self::File(WholeFile::create(path)?)),
+    /// Opens the report, if there shall be one, so that a path that cannot be written to is found before
+    /// any work is done. The library writes files, as it writes tensors.
+    pub fn create(path: &Option<PathBuf>) -> anyhow::Result<Option<Self>> {
+        let Some(path) = path else { return Ok(None) };
+        Ok(Some(match is_standard(path) {
+            true => Self::Standard(Output::stdout()),
+            false => Self::File(WholeFile::create(path)?),
+        }))
+    }
+
+    /// Writes a value.
+    pub fn write(&mut self, value: impl Display) -> anyhow::Result<()> {
+        match self {
+            Self::Standard(output) => Ok(write!(output, "{value}")?),
+            Self::File(file) => Ok(write!(file, "{value}")?),
         }
     }
 
-    /// Writes a value and a newline.
-    pub fn write(&mut self, value: &impl Display) -> anyhow::Result<()> {
-        match self {
-            Self::Standard(output) => Ok(writeln!(output, "{value}")?),
-            Self::File(file) => Ok(writeln!(file, "{value}")?),
-        }
+    /// Writes all of a report, and completes it.
+    pub fn whole(mut self, value: impl Display) -> anyhow::Result<()> {
+        self.write(value)?;
+        self.finish()
     }
 
     /// Completes the report.

@@ -4,35 +4,12 @@ use clap::Args;
 use wgmax::operator::{EmptySegment, Operator, SegmentMax, Segments};
 use wgmax::{Device, ElementType, Error, Extremum, Tensor};
 
-use super::Outcome;
 use super::backward::Backward;
 use super::files;
-use super::options::{IndexTypeArgument, NanChoice, Run, Writing, choices};
-use super::output::{self, Output};
+use super::operation::{self, Read};
+use super::options::{IndexTypeArgument, NanChoice, choices};
+use super::output;
 use super::source::Source;
-use super::targets::Targets;
-
-#[derive(Args)]
-#[command(after_help = "\
-Examples:
-  wgmax segment-max x.npy ids.npy --num-segments 34 --unsorted -o y.npy
-  wgmax segment-max data.npy offsets.npy --offsets --indices rows.npy
-  wgmax segment-max x.npy ids.npy --backward gradient_of_y.npy -o gradient_of_x.npy")]
-pub struct Arguments {
-    #[command(flatten)]
-    operation: Operation,
-    /// Also compute the rows that the results come from, and write them to a file; +0 and -0 are
-    /// equal then, so a result of zero may have another sign
-    #[arg(long, value_name = "IDX_FILE", group = "positions")]
-    indices: Option<String>,
-    #[command(flatten)]
-    run: Run,
-    /// File for the result, as FILE:NAME in an archive that keeps its other arrays; printed by default
-    #[arg(short, long, value_name = "OUT")]
-    output: Option<String>,
-    #[command(flatten)]
-    writing: Writing,
-}
 
 /// The operator and its inputs, or those of its gradient.
 #[derive(Args)]
@@ -71,7 +48,7 @@ pub struct Attributes {
     #[arg(long, value_enum, default_value = "propagate")]
     nan: NanChoice,
     #[command(flatten)]
-    index_type: IndexTypeArgument,
+    index: IndexTypeArgument,
 }
 
 choices! { Fill of EmptySegment {
@@ -98,7 +75,7 @@ impl Attributes {
             .num_segments(self.num_segments.filter(|_| !self.offsets))
             .empty_segment(self.fill.into())
             .nan(self.nan.into())
-            .indices(indices.then_some(self.index_type.element_type()))
+            .indices(indices.then_some(self.index.index_type.into()))
     }
 
     /// The error with the argument that caused it, given the arguments of the inputs.
@@ -133,24 +110,26 @@ impl Attributes {
     }
 }
 
-impl Operation {
-    /// The files that are read.
-    pub fn inputs(&self) -> Vec<&str> {
+impl operation::Operation for Operation {
+    const EXAMPLES: &str = "\
+Examples:
+  wgmax segment-max x.npy ids.npy --num-segments 34 --unsorted -o y.npy
+  wgmax segment-max data.npy offsets.npy --offsets --indices rows.npy
+  wgmax segment-max x.npy ids.npy --backward gradient_of_y.npy -o gradient_of_x.npy";
+    const INDICES: &str = "Also compute the rows that the results come from, and write them to a \
+                           file; +0 and -0 are equal then, so a result of zero may have another sign";
+
+    fn files(&self) -> Vec<&str> {
         self.backward.files(&[&self.source.input, &self.ids])
     }
 
-    /// The operator, checked before a device is opened, and its inputs from the files.
-    pub fn read(
-        &self,
-        extremum: Extremum,
-        indices: bool,
-    ) -> anyhow::Result<(Operator, Vec<Tensor>)> {
+    fn read(&self, extremum: Extremum, indices: bool) -> anyhow::Result<Read> {
         let attributes = &self.attributes;
         anyhow::ensure!(
             !attributes.offsets || attributes.num_segments.is_none(),
             "--num-segments: not together with --offsets, which imply the number"
         );
-        let data = self.source.read()?;
+        let (data, _) = self.source.read()?;
         let ids = files::read(&self.ids, None)?;
         let checked = attributes
             .operator(extremum, indices)
@@ -162,44 +141,27 @@ impl Operation {
             })
             .map_err(|error| attributes.with_argument(error, &self.source.input, &self.ids))?;
         // A gradient has as many segments as the results have.
-        self.backward.apply(checked.into(), vec![data, ids], &self.source, Ok)
+        Ok(self.backward.apply(checked.into(), vec![data, ids], &self.source, Ok)?.into())
     }
-}
 
-pub fn run(
-    arguments: &Arguments,
-    extremum: Extremum,
-    output: &mut Output,
-) -> anyhow::Result<Outcome> {
-    Targets::default()
-        .tensor("--output ", arguments.output.as_deref())?
-        .tensor("--indices ", arguments.indices.as_deref())?
-        .check(&arguments.operation.inputs(), Some(arguments.writing.force))?;
-    let (operator, inputs) = arguments.operation.read(extremum, arguments.indices.is_some())?;
-    let results = arguments.run.run(&operator, &inputs.iter().collect::<Vec<_>>())?;
-    let forward = match &operator {
-        Operator::SegmentMaxBackward(gradient) => Some(gradient.get_segment()),
-        Operator::SegmentMax(forward) => Some(forward),
-        _ => None,
-    };
-    if let Some(forward) = forward {
-        remark_on_dropped(forward, inputs[0].shape()[0], &inputs[1])?;
+    fn remark(&self, Read { operator, inputs, .. }: &Read, _: &[Tensor]) -> anyhow::Result<()> {
+        match operator {
+            Operator::SegmentMaxBackward(gradient) => {
+                remark_on_dropped(gradient.get_segment(), inputs)
+            }
+            Operator::SegmentMax(forward) => remark_on_dropped(forward, inputs),
+            _ => Ok(()),
+        }
     }
-    output::deliver(
-        &results,
-        &[&arguments.output, &arguments.indices],
-        arguments.writing.force,
-        output,
-    )?;
-    Ok(Outcome::Good)
 }
 
 /// Says how many of the rows belong to no segment.
-fn remark_on_dropped(operator: &SegmentMax, rows: usize, ids: &Tensor) -> wgmax::Result<()> {
+fn remark_on_dropped(operator: &SegmentMax, inputs: &[Tensor]) -> anyhow::Result<()> {
+    let rows = inputs[0].shape()[0];
     // The status alone: of rows without elements.
     let operator = Operator::from(operator.clone().indices(None).status(true));
     let data = Tensor::from_bytes(ElementType::U8, [rows, 0], &[])?;
-    let results = operator.run(&Device::cpu(), &[&data, ids])?;
+    let results = operator.run(&Device::cpu(), &[&data, &inputs[1]])?;
     if let Some(status) = results.last()
         && let &[_, dropped] = status.as_slice::<u32>()?
         && dropped > 0

@@ -1,6 +1,5 @@
 //! The input tensor of an operator.
 
-use std::fmt;
 use std::str::FromStr;
 
 use clap::Args;
@@ -35,13 +34,8 @@ impl Source {
         words.join(" ")
     }
 
-    /// Another tensor of this type, as its file has it.
-    pub fn read_beside(&self, file: &str) -> anyhow::Result<Tensor> {
-        self.read_file(file).map(|(tensor, _)| tensor)
-    }
-
     /// A tensor of this type, and whether its file is a picture.
-    fn read_file(&self, file: &str) -> anyhow::Result<(Tensor, bool)> {
+    pub fn read_file(&self, file: &str) -> anyhow::Result<(Tensor, bool)> {
         files::read_kind(file, self.element_type).map_err(|error| {
             let is_of_type = matches!(error, Error::WrongElementType { .. });
             match self.element_type.filter(|_| is_of_type) {
@@ -51,12 +45,8 @@ impl Source {
         })
     }
 
-    pub fn read(&self) -> anyhow::Result<Tensor> {
-        self.read_kind().map(|(tensor, _)| tensor)
-    }
-
     /// The tensor, and whether it is a picture as its file has it.
-    pub fn read_kind(&self) -> anyhow::Result<(Tensor, bool)> {
+    pub fn read(&self) -> anyhow::Result<(Tensor, bool)> {
         let (tensor, is_picture) = self.read_file(&self.input)?;
         let Some(shape) = &self.reshape else { return Ok((tensor, is_picture)) };
         let sizes = shape.of(tensor.len()).map_err(|reason| {
@@ -148,7 +138,7 @@ fn size(part: &str) -> Result<usize, String> {
 #[derive(Clone)]
 pub struct Shape {
     /// As it was written.
-    text: String,
+    pub text: String,
     pub sizes: Vec<usize>,
 }
 
@@ -161,21 +151,10 @@ impl FromStr for Shape {
 }
 
 impl Shape {
-    /// The text as it was written.
-    pub fn text(&self) -> &str {
-        &self.text
-    }
-
     /// The command line with another shape in place of this one.
     pub fn replaced(&self, shape: &[usize]) -> String {
         let put = |word| if word == self.text { join(shape, "x") } else { word };
         words().into_iter().map(put).collect::<Vec<_>>().join(" ")
-    }
-}
-
-impl fmt::Display for Shape {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.text)
     }
 }
 

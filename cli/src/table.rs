@@ -129,9 +129,10 @@ impl Table {
             table.set_width(u16::try_from(width).ok()?);
         }
         // By `--color`, not only by whether this is a terminal.
-        match color::stdout() {
-            true => table.enforce_styling(),
-            false => table.force_no_tty(),
+        if color::stdout() {
+            table.enforce_styling()
+        } else {
+            table.force_no_tty()
         };
         table.load_style(presets::UTF8_FULL_CONDENSED).set_header(self.header.iter().copied());
         for row in &self.rows {

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{bail, ensure};
 
+use super::output::is_standard;
 use super::picture::Format;
 use super::report::{self, WholeFile};
 
@@ -75,7 +76,7 @@ impl Targets {
     /// Refuses two outputs in one place, outputs that would replace one of the `inputs`, unless
     /// `force` says so, and what cannot be written. `force` is `None` without such an option.
     pub fn check(&self, inputs: &[&str], force: Option<bool>) -> anyhow::Result<()> {
-        let mut standard = inputs.iter().filter(|input| is_standard_input(input));
+        let mut standard = inputs.iter().filter(|input| is_standard(input));
         if let (Some(a), Some(b)) = (standard.next(), standard.next()) {
             bail!("{a} and {b}: both are standard input");
         }
@@ -126,10 +127,6 @@ impl Target {
         file.canonicalize().is_ok_and(|file| file == place)
             && !self.name.as_ref().is_some_and(beside)
     }
-}
-
-fn is_standard_input(input: &str) -> bool {
-    wgmax::io::split(input).is_ok_and(|(path, _)| path.is_none())
 }
 
 /// The name of an array, which may end as the name of its member does.

@@ -19,7 +19,7 @@ const LIST: &str = "an integer, or one for each spatial axis";
 pub(crate) type Optional<'a, 'py> = Option<&'a Bound<'py, PyAny>>;
 
 /// An operator with an attribute, if it is given.
-fn set<O, V>(op: O, value: Option<V>, with: impl FnOnce(O, V) -> O) -> O {
+pub(crate) fn set<O, V>(op: O, value: Option<V>, with: impl FnOnce(O, V) -> O) -> O {
     match value {
         Some(value) => with(op, value),
         None => op,
@@ -50,9 +50,8 @@ pub(crate) fn reduce(
 ) -> PyResult<(ReduceMax, Positions)> {
     let mut op = ReduceMax::new().extremum(extremum);
     if let Some(axis) = axis.filter(|axis| !axis.is_none()) {
-        let axes = integer(axis).map(|axis| vec![axis]).or_else(|| integers(axis));
-        op =
-            op.axes(axes.ok_or_else(|| bad("axis", "None, an integer, or a tuple of them", axis))?);
+        let expected = "None, an integer, or a tuple of them";
+        op = op.axes(each(axis, 1).ok_or_else(|| bad("axis", expected, axis))?);
     }
     op = set(op, fields.boolean("keepdims")?, ReduceMax::keep_dims);
     op = set(op, nan(fields)?, ReduceMax::nan);
@@ -77,14 +76,11 @@ pub(crate) fn pool<'py>(
 ) -> PyResult<(MaxPool, Indices)> {
     let spatial = rank.saturating_sub(2);
     let list = |name: &str, value: &Bound<'_, PyAny>| {
-        let each = integer(value).map(|value| vec![value; spatial]).or_else(|| integers(value));
-        each.ok_or_else(|| bad(name, LIST, value))
+        each(value, spatial).ok_or_else(|| bad(name, LIST, value))
     };
     let kernel = list("kernel_size", kernel_size)?;
-    let strides = match stride.filter(|stride| !stride.is_none()) {
-        None => kernel.clone(),
-        Some(stride) => list("stride", stride)?,
-    };
+    let stride = stride.filter(|stride| !stride.is_none());
+    let strides = stride.map_or(Ok(kernel.clone()), |stride| list("stride", stride))?;
     let mut op = MaxPool::new(kernel).strides(strides).extremum(extremum);
     if let Some(padding) = padding.filter(|padding| !padding.is_none()) {
         op = op.padding(read_padding(padding, spatial)?);
@@ -115,10 +111,9 @@ pub(crate) fn pool<'py>(
         (_, Layout::Ncx) => 2,
         (_, Layout::Nxc) => 1,
     };
-    let axis = match fields.take("index_axis")? {
-        None => plane,
-        Some(axis) => integer(&axis).ok_or_else(|| bad("index_axis", "an integer", &axis))?,
-    };
+    let wrong = |axis: &Bound<'_, PyAny>| bad("index_axis", "an integer", axis);
+    let axis = fields.take("index_axis")?;
+    let axis = axis.map_or(Ok(plane), |axis| integer(&axis).ok_or_else(|| wrong(&axis)))?;
     let indices = Indices { element_type: index_type(fields)?, order, axis };
     if fields.boolean("return_indices")?.unwrap_or(false) {
         op = op.indices(indices);
@@ -141,8 +136,7 @@ fn read_padding(value: &Bound<'_, PyAny>, spatial: usize) -> PyResult<Padding> {
             _ => Err(wrong()),
         };
     }
-    let each = integer(value).map(|value| vec![value; spatial]).or_else(|| integers(value));
-    if let Some(each) = each {
+    if let Some(each) = each(value, spatial) {
         return Ok(Padding::Explicit { begin: each.clone(), end: each });
     }
     let pair = |item: PyResult<Bound<'_, PyAny>>| match integers(&item?).as_deref() {
@@ -192,11 +186,20 @@ pub(crate) fn segment(
     Ok((op, element_type, refuses))
 }
 
-/// The shape that a gradient has, if its first argument are indices.
-pub(crate) fn shape(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Vec<usize>> {
-    let sizes = integer(value).map(|size| vec![size]).or_else(|| integers(value));
-    let sizes = sizes.and_then(|sizes| {
+/// The sizes of a shape that may be absent.
+pub(crate) fn shape(fields: &mut Fields<'_, '_>, name: &str) -> PyResult<Option<Vec<usize>>> {
+    fields.take(name)?.map(|value| sizes(name, &value)).transpose()
+}
+
+/// The sizes of a shape: an integer, or several.
+pub(crate) fn sizes(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Vec<usize>> {
+    let sizes = each(value, 1).and_then(|sizes| {
         sizes.into_iter().map(|size| usize::try_from(size).ok()).collect::<Option<Vec<usize>>>()
     });
     sizes.ok_or_else(|| bad(name, "a tuple of sizes", value))
+}
+
+/// Integers, or one that stands for so many.
+pub(crate) fn each(value: &Bound<'_, PyAny>, count: usize) -> Option<Vec<i64>> {
+    integer(value).map(|value| vec![value; count]).or_else(|| integers(value))
 }

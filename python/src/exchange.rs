@@ -1,6 +1,6 @@
 //! Arrays in and out, whatever their type, strides and owner.
 
-use numpy::{PyArrayDescr, PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods, dtype};
+use numpy::{PyArrayDescr, PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::exceptions::PyTypeError;
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -10,42 +10,31 @@ use wgmax::{ElementType, TensorDesc, TensorView, View};
 use crate::array;
 use crate::error::{ArgumentError, raised};
 
-/// ml_dtypes' bfloat16; `None` where that package is not installed.
-fn bfloat16(py: Python<'_>) -> Option<Bound<'_, PyArrayDescr>> {
-    static DESCR: PyOnceLock<Py<PyArrayDescr>> = PyOnceLock::new();
-    let find = || {
-        let found = py.import("ml_dtypes")?.getattr("bfloat16")?;
-        PyArrayDescr::new(py, found).map(Bound::unbind)
-    };
-    DESCR.get_or_try_init(py, find).ok().map(|descr| descr.bind(py).clone())
-}
+/// The names of the dtypes, in the order of the element types. Each begins with numpy's kind of it.
+const NAMES: [&str; ElementType::ALL.len()] = [
+    "float32", "float64", "float16", "bfloat16", "int8", "uint8", "int16", "uint16", "int32",
+    "uint32", "int64", "uint64", "bool",
+];
 
-/// The dtype of an element type.
+/// The dtype of an element type. That of `bf16` is of the package ml_dtypes.
 pub(crate) fn descr(
     py: Python<'_>,
     element_type: ElementType,
 ) -> PyResult<Bound<'_, PyArrayDescr>> {
-    Ok(match element_type {
-        ElementType::F32 => dtype::<f32>(py),
-        ElementType::F64 => dtype::<f64>(py),
-        ElementType::F16 => {
-            static DESCR: PyOnceLock<Py<PyArrayDescr>> = PyOnceLock::new();
-            let made =
-                DESCR.get_or_try_init(py, || PyArrayDescr::new(py, "float16").map(Bound::unbind));
-            made?.bind(py).clone()
+    static DESCRS: [PyOnceLock<Py<PyArrayDescr>>; NAMES.len()] =
+        [const { PyOnceLock::new() }; NAMES.len()];
+    let name = NAMES[element_type as usize];
+    let find = || match element_type {
+        ElementType::Bf16 => PyArrayDescr::new(py, py.import("ml_dtypes")?.getattr(name)?),
+        _ => PyArrayDescr::new(py, name),
+    };
+    let found = DESCRS[element_type as usize].get_or_try_init(py, || find().map(Bound::unbind));
+    match found {
+        Err(_) if element_type == ElementType::Bf16 => {
+            Err(ArgumentError::new_err("bfloat16 arrays need the package ml_dtypes"))
         }
-        ElementType::Bf16 => bfloat16(py)
-            .ok_or_else(|| ArgumentError::new_err("bfloat16 arrays need the package ml_dtypes"))?,
-        ElementType::I8 => dtype::<i8>(py),
-        ElementType::U8 => dtype::<u8>(py),
-        ElementType::I16 => dtype::<i16>(py),
-        ElementType::U16 => dtype::<u16>(py),
-        ElementType::I32 => dtype::<i32>(py),
-        ElementType::U32 => dtype::<u32>(py),
-        ElementType::I64 => dtype::<i64>(py),
-        ElementType::U64 => dtype::<u64>(py),
-        ElementType::Bool => dtype::<bool>(py),
-    })
+        found => Ok(found?.bind(py).clone()),
+    }
 }
 
 /// The element type of a dtype, in any order of bytes.
@@ -58,27 +47,16 @@ pub(crate) fn element_type(descr: &Bound<'_, PyArrayDescr>) -> PyResult<ElementT
     };
     // Types that other packages add have numbers from 256 on.
     if descr.num() >= 256 {
-        return match bfloat16(descr.py()) {
-            Some(known) if descr.is_equiv_to(&known) => Ok(ElementType::Bf16),
+        return match self::descr(descr.py(), ElementType::Bf16) {
+            Ok(known) if descr.is_equiv_to(&known) => Ok(ElementType::Bf16),
             _ => Err(unknown()),
         };
     }
-    let found = match (descr.kind(), descr.itemsize()) {
-        (b'f', 4) => ElementType::F32,
-        (b'f', 8) => ElementType::F64,
-        (b'f', 2) => ElementType::F16,
-        (b'i', 1) => ElementType::I8,
-        (b'u', 1) => ElementType::U8,
-        (b'i', 2) => ElementType::I16,
-        (b'u', 2) => ElementType::U16,
-        (b'i', 4) => ElementType::I32,
-        (b'u', 4) => ElementType::U32,
-        (b'i', 8) => ElementType::I64,
-        (b'u', 8) => ElementType::U64,
-        (b'b', 1) => ElementType::Bool,
-        _ => return Err(unknown()),
+    let is_of = |t: &ElementType| {
+        NAMES[*t as usize].as_bytes()[0] == descr.kind() && t.size() == descr.itemsize()
     };
-    Ok(found)
+    let mut all = ElementType::ALL.into_iter().filter(|&t| t != ElementType::Bf16);
+    all.find(is_of).ok_or_else(unknown)
 }
 
 /// The element type that something names: a dtype, its name, or numpy's type.

@@ -41,10 +41,9 @@ impl<'a, 'py> Fields<'a, 'py> {
             let names: Vec<String> = all.iter().map(|(name, _)| format!("'{name}'")).collect();
             names.join(", ")
         };
-        match found {
-            Some((_, chosen)) => Ok(Some(*chosen)),
-            None => Err(bad(name, &format!("one of {}", names()), &value)),
-        }
+        found
+            .map(|(_, chosen)| Some(*chosen))
+            .ok_or_else(|| bad(name, &format!("one of {}", names()), &value))
     }
 
     /// Nothing may be left.

@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyEllipsis, PySlice, PyTuple};
 use wgmax::{DeviceTensor, TensorDesc, View};
 
-use crate::attributes::shape;
+use crate::attributes::{each, sizes};
 use crate::device::{Device, Held, chosen};
 use crate::error::{ArgumentError, raised};
 use crate::exchange::{array_of, descr, view_of};
@@ -239,19 +239,18 @@ impl Tensor {
 
     /// The axes in reverse order.
     #[getter(T)]
-    fn reversed(&self) -> PyResult<Self> {
-        let axes: Vec<usize> = (0..self.ndim()).rev().collect();
-        self.viewed(self.view().permute(&axes))
+    fn reversed(&self, py: Python<'_>) -> PyResult<Self> {
+        self.transpose(&PyTuple::empty(py))
     }
 
     /// The same elements in another shape, if they lie one after the other.
-    #[pyo3(signature = (*sizes))]
-    fn reshape(&self, sizes: &Bound<'_, PyTuple>) -> PyResult<Self> {
-        let first = match sizes.len() {
-            1 => sizes.get_item(0)?,
-            _ => sizes.clone().into_any(),
+    #[pyo3(signature = (*given), text_signature = "($self, *sizes)")]
+    fn reshape(&self, given: &Bound<'_, PyTuple>) -> PyResult<Self> {
+        let first = match given.len() {
+            1 => given.get_item(0)?,
+            _ => given.clone().into_any(),
         };
-        let mut given = integer(&first).map(|size| vec![size]).or_else(|| integers(&first));
+        let mut given = each(&first, 1);
         let len = self.size();
         if let Some(given) = &mut given
             && let Some(unknown) = given.iter().position(|&size| size == -1)
@@ -262,12 +261,12 @@ impl Tensor {
                 given[unknown] = len as i64 / others;
             }
         }
-        let sizes = given.map(|given| {
+        let found = given.map(|given| {
             given.into_iter().map(|size| usize::try_from(size).ok()).collect::<Option<Vec<_>>>()
         });
-        let sizes = sizes.flatten().map_or_else(|| shape("sizes", &first), Ok)?;
+        let found = found.flatten().map_or_else(|| sizes("sizes", &first), Ok)?;
         let view = self.view();
-        let desc = TensorDesc::new(view.desc().element_type(), sizes).map_err(raised)?;
+        let desc = TensorDesc::new(view.desc().element_type(), found).map_err(raised)?;
         if !view.is_contiguous() || desc.len() != len {
             return Err(ArgumentError::new_err(
                 "only as many elements, one after the other, take another shape",

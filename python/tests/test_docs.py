@@ -50,7 +50,8 @@ def test_documents(path):
 def stubs():
     """The functions of the stubs, with their arguments and defaults."""
     path = pathlib.Path(wgmax.__file__).with_name("_wgmax.pyi")
-    functions = [each for each in ast.parse(path.read_text()).body if isinstance(each, ast.FunctionDef)]
+    body = ast.parse(path.read_text()).body
+    functions = [each for each in body if isinstance(each, ast.FunctionDef)]
     found = {}
     for function in functions:
         args = function.args
@@ -59,6 +60,10 @@ def stubs():
         positional, keyword = [a.arg for a in args.args], [a.arg for a in args.kwonlyargs]
         values = {name: ast.literal_eval(value) for name, value in defaults.items()}
         found[function.name] = (positional, keyword, values)
+    # Functions that take the same arguments: `reduce_min = reduce_max`.
+    for same in (each for each in body if isinstance(each, ast.Assign)):
+        if isinstance(same.value, ast.Name) and same.value.id in found:
+            found[same.targets[0].id] = found[same.value.id]
     return found
 
 

@@ -3,14 +3,18 @@
 from . import _wgmax
 
 
-def results(dialect, operator, version, inputs, attributes, outputs=1, nan=None, device=None):
+def results(dialect, operator, inputs, given):
     """The result of an operator of a specification, or a tuple of several.
 
-    Attributes that are None are left out, and so are inputs that are None at the end.
+    ``given`` are the arguments of a function by name, its ``locals()``: those of the names ``inputs``,
+    the version (``version`` or ``opset``), ``outputs``, ``nan`` and ``device``; all others are
+    attributes. Attributes that are None are left out, and so are inputs that are None at the end.
     """
-    inputs = list(inputs)
+    inputs = [given.pop(name) for name in inputs]
     while inputs and inputs[-1] is None:
         inputs.pop()
-    given = {name: value for name, value in attributes.items() if value is not None}
-    found = _wgmax.node(dialect, operator, version, given, inputs, outputs, nan, device)
+    version = given.pop("opset", given.pop("version", None))
+    others = [given.pop("outputs", 1), given.pop("nan", None), given.pop("device")]
+    attributes = {name: value for name, value in given.items() if value is not None}
+    found = _wgmax.node(dialect, operator, version, attributes, inputs, *others)
     return found[0] if len(found) == 1 else tuple(found)

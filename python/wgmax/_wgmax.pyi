@@ -123,18 +123,7 @@ def reduce_max(
     empty: _Empty = "negative_infinity",
     device: Device | str | None = None,
 ) -> _Found: ...
-def reduce_min(
-    x: _Given,
-    axis: _Axis = None,
-    *,
-    keepdims: bool = False,
-    return_indices: bool = False,
-    select_last: bool = False,
-    index_type: DTypeLike = "int64",
-    nan: _Nan = "propagate",
-    empty: _Empty = "negative_infinity",
-    device: Device | str | None = None,
-) -> _Found: ...
+reduce_min = reduce_max
 def arg_max(
     x: _Given,
     axis: _Axis = None,
@@ -145,16 +134,7 @@ def arg_max(
     nan: _Nan = "propagate",
     device: Device | str | None = None,
 ) -> _Found: ...
-def arg_min(
-    x: _Given,
-    axis: _Axis = None,
-    *,
-    keepdims: bool = False,
-    select_last: bool = False,
-    index_type: DTypeLike = "int64",
-    nan: _Nan = "propagate",
-    device: Device | str | None = None,
-) -> _Found: ...
+arg_min = arg_max
 def max_pool(
     x: _Given,
     kernel_size: _Sizes,
@@ -172,23 +152,7 @@ def max_pool(
     index_order: _Order = "row_major",
     device: Device | str | None = None,
 ) -> _Found: ...
-def min_pool(
-    x: _Given,
-    kernel_size: _Sizes,
-    stride: _Sizes | None = None,
-    padding: _Padding = 0,
-    *,
-    dilation: _Sizes = 1,
-    ceil_mode: bool | Literal["all"] = False,
-    return_indices: bool = False,
-    layout: _Layout = "NCX",
-    nan: _Nan = "propagate",
-    empty: _Empty = "negative_infinity",
-    index_type: DTypeLike = "int64",
-    index_axis: int | None = None,
-    index_order: _Order = "row_major",
-    device: Device | str | None = None,
-) -> _Found: ...
+min_pool = max_pool
 def segment_max(
     data: _Given,
     segment_ids: _Given,
@@ -202,19 +166,7 @@ def segment_max(
     nan: _Nan = "propagate",
     device: Device | str | None = None,
 ) -> _Found: ...
-def segment_min(
-    data: _Given,
-    segment_ids: _Given,
-    num_segments: int | None = None,
-    *,
-    segments: _Segments = "sorted",
-    mode: _Mode = "raise",
-    empty: _EmptySegment = "zero",
-    return_indices: bool = False,
-    index_type: DTypeLike = "int64",
-    nan: _Nan = "propagate",
-    device: Device | str | None = None,
-) -> _Found: ...
+segment_min = segment_max
 def reduce_max_backward(
     x: _Given,
     gradient: _Given,
@@ -227,18 +179,7 @@ def reduce_max_backward(
     nan: _Nan = "propagate",
     device: Device | str | None = None,
 ) -> _Found: ...
-def reduce_min_backward(
-    x: _Given,
-    gradient: _Given,
-    axis: _Axis = None,
-    *,
-    shape: _Sizes | None = None,
-    keepdims: bool = False,
-    select_last: bool = False,
-    index_type: DTypeLike = "int64",
-    nan: _Nan = "propagate",
-    device: Device | str | None = None,
-) -> _Found: ...
+reduce_min_backward = reduce_max_backward
 def max_pool_backward(
     x: _Given,
     gradient: _Given,
@@ -257,24 +198,7 @@ def max_pool_backward(
     index_order: _Order = "row_major",
     device: Device | str | None = None,
 ) -> _Found: ...
-def min_pool_backward(
-    x: _Given,
-    gradient: _Given,
-    kernel_size: _Sizes,
-    stride: _Sizes | None = None,
-    padding: _Padding = 0,
-    *,
-    shape: _Sizes | None = None,
-    dilation: _Sizes = 1,
-    ceil_mode: bool | Literal["all"] = False,
-    layout: _Layout = "NCX",
-    nan: _Nan = "propagate",
-    empty: _Empty = "negative_infinity",
-    index_type: DTypeLike = "int64",
-    index_axis: int | None = None,
-    index_order: _Order = "row_major",
-    device: Device | str | None = None,
-) -> _Found: ...
+min_pool_backward = max_pool_backward
 def segment_max_backward(
     data: _Given,
     segment_ids: _Given | None,
@@ -287,18 +211,7 @@ def segment_max_backward(
     nan: _Nan = "propagate",
     device: Device | str | None = None,
 ) -> _Found: ...
-def segment_min_backward(
-    data: _Given,
-    segment_ids: _Given | None,
-    gradient: _Given,
-    *,
-    shape: _Sizes | None = None,
-    segments: _Segments = "sorted",
-    mode: _Mode = "raise",
-    index_type: DTypeLike = "int64",
-    nan: _Nan = "propagate",
-    device: Device | str | None = None,
-) -> _Found: ...
+segment_min_backward = segment_max_backward
 def max_unpool(
     values: _Given,
     indices: _Given,

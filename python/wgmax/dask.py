@@ -71,7 +71,7 @@ def reduce_max(
     -------
     dask.array.Array
     """
-    return _reduce("max", x, axis, keepdims, nan, empty, device, split_every)
+    return _reduce("max", **locals())
 
 
 def reduce_min(
@@ -85,7 +85,7 @@ def reduce_min(
     split_every=None,
 ):
     """The minimum along axes of a Dask array. The arguments are those of `reduce_max`."""
-    return _reduce("min", x, axis, keepdims, nan, empty, device, split_every)
+    return _reduce("min", **locals())
 
 
 def _reduce(extremum, x, axis, keepdims, nan, empty, device, split_every):
@@ -185,7 +185,7 @@ def segment_max(
     dask.array.Array
         Of shape [num_segments, ...], in one chunk along the first axis.
     """
-    return _segment("max", data, segment_ids, num_segments, mode, empty, nan, device, split_every)
+    return _segment("max", **locals())
 
 
 def segment_min(
@@ -200,11 +200,11 @@ def segment_min(
     split_every=None,
 ):
     """The minimum of the rows of each segment. The arguments are those of `segment_max`."""
-    return _segment("min", data, segment_ids, num_segments, mode, empty, nan, device, split_every)
+    return _segment("min", **locals())
 
 
-def _segment(extremum, data, ids, num_segments, mode, empty, nan, device, split_every):
-    data = da.asarray(data)
+def _segment(extremum, data, segment_ids, num_segments, mode, empty, nan, device, split_every):
+    data, ids = da.asarray(data), segment_ids
     if not isinstance(ids, da.Array):
         ids = da.from_array(np.asarray(ids), chunks=-1)
     if any(math.isnan(size) for size in (*data.shape, *ids.shape)):
@@ -329,10 +329,7 @@ def max_pool(
     -------
     dask.array.Array, or a tuple of two with `return_indices`
     """
-    return _pool(
-        "max", x, kernel_size, stride, padding, dilation, ceil_mode, return_indices, layout, nan,
-        empty, device,
-    )  # fmt: skip
+    return _pool("max", **locals())
 
 
 def min_pool(
@@ -350,10 +347,7 @@ def min_pool(
     device="auto",
 ):
     """The minimum of each window. The arguments are those of `max_pool`."""
-    return _pool(
-        "min", x, kernel_size, stride, padding, dilation, ceil_mode, return_indices, layout, nan,
-        empty, device,
-    )  # fmt: skip
+    return _pool("min", **locals())
 
 
 class _Axis:

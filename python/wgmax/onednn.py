@@ -14,21 +14,14 @@ from ._node import results as _results
 __all__ = ["MaxPool", "MaxPoolBackward", "ReduceMax", "ReduceMin"]
 
 
-def _reduce(operator, src, axes_input, axes, keep_dims, nan, device):
-    attributes = {"axes": axes, "keep_dims": keep_dims}
-    return _results(
-        "onednn", operator, None, [src, axes_input], attributes, nan=nan, device=device
-    )
-
-
 def ReduceMax(src, axes_input=None, *, axes=None, keep_dims=None, nan=None, device=None):
     """ReduceMax. Axes are an attribute, or an input of int32."""
-    return _reduce("ReduceMax", src, axes_input, axes, keep_dims, nan, device)
+    return _results("onednn", "ReduceMax", ["src", "axes_input"], locals())
 
 
 def ReduceMin(src, axes_input=None, *, axes=None, keep_dims=None, nan=None, device=None):
     """ReduceMin. Axes are an attribute, or an input of int32."""
-    return _reduce("ReduceMin", src, axes_input, axes, keep_dims, nan, device)
+    return _results("onednn", "ReduceMin", ["src", "axes_input"], locals())
 
 
 def MaxPool(
@@ -46,17 +39,7 @@ def MaxPool(
     device=None,
 ):
     """MaxPool."""
-    attributes = {
-        "kernel": kernel,
-        "strides": strides,
-        "pads_begin": pads_begin,
-        "pads_end": pads_end,
-        "dilations": dilations,
-        "rounding_type": rounding_type,
-        "auto_pad": auto_pad,
-        "data_format": data_format,
-    }
-    return _results("onednn", "MaxPool", None, [src], attributes, nan=nan, device=device)
+    return _results("onednn", "MaxPool", ["src"], locals())
 
 
 def MaxPoolBackward(
@@ -74,14 +57,4 @@ def MaxPoolBackward(
     device=None,
 ):
     """MaxPoolBackward."""
-    attributes = {
-        "kernel": kernel,
-        "strides": strides,
-        "pads_begin": pads_begin,
-        "pads_end": pads_end,
-        "dilations": dilations,
-        "auto_pad": auto_pad,
-        "data_format": data_format,
-    }
-    inputs = [src, diff_dst]
-    return _results("onednn", "MaxPoolBackward", None, inputs, attributes, nan=nan, device=device)
+    return _results("onednn", "MaxPoolBackward", ["src", "diff_dst"], locals())

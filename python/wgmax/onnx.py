@@ -33,45 +33,41 @@ def _integers(values):
     return array.astype(_np.int64) if array.dtype.kind in "iu" or not array.size else array
 
 
-def _reduce(operator, data, axes, keepdims, noop_with_empty_axes, opset, nan, device):
-    attributes = {"keepdims": keepdims, "noop_with_empty_axes": noop_with_empty_axes}
-    inputs = [data]
+def _reduce(operator, given):
     # Axes became an input with opset 18.
-    if opset >= 18:
-        inputs.append(None if axes is None else _integers(axes))
-    else:
-        attributes["axes"] = axes
-    return _results("onnx", operator, opset, inputs, attributes, nan=nan, device=device)
+    if given["opset"] < 18:
+        return _results("onnx", operator, ["data"], given)
+    if given["axes"] is not None:
+        given["axes"] = _integers(given["axes"])
+    return _results("onnx", operator, ["data", "axes"], given)
 
 
 def ReduceMax(
     data, axes=None, *, keepdims=None, noop_with_empty_axes=None, opset=22, nan=None, device=None
 ):
     """ReduceMax, opsets 1 and later."""
-    return _reduce("ReduceMax", data, axes, keepdims, noop_with_empty_axes, opset, nan, device)
+    return _reduce("ReduceMax", locals())
 
 
 def ReduceMin(
     data, axes=None, *, keepdims=None, noop_with_empty_axes=None, opset=22, nan=None, device=None
 ):
     """ReduceMin, opsets 1 and later."""
-    return _reduce("ReduceMin", data, axes, keepdims, noop_with_empty_axes, opset, nan, device)
+    return _reduce("ReduceMin", locals())
 
 
 def ArgMax(
     data, *, axis=None, keepdims=None, select_last_index=None, opset=22, nan=None, device=None
 ):
     """ArgMax, opsets 1 and later."""
-    attributes = {"axis": axis, "keepdims": keepdims, "select_last_index": select_last_index}
-    return _results("onnx", "ArgMax", opset, [data], attributes, nan=nan, device=device)
+    return _results("onnx", "ArgMax", ["data"], locals())
 
 
 def ArgMin(
     data, *, axis=None, keepdims=None, select_last_index=None, opset=22, nan=None, device=None
 ):
     """ArgMin, opsets 1 and later."""
-    attributes = {"axis": axis, "keepdims": keepdims, "select_last_index": select_last_index}
-    return _results("onnx", "ArgMin", opset, [data], attributes, nan=nan, device=device)
+    return _results("onnx", "ArgMin", ["data"], locals())
 
 
 def MaxPool(
@@ -93,26 +89,16 @@ def MaxPool(
 
     Then the first of two zeros is the maximum of both, whatever their signs; without indices it is +0.
     """
-    attributes = {
-        "kernel_shape": kernel_shape,
-        "strides": strides,
-        "pads": pads,
-        "dilations": dilations,
-        "auto_pad": auto_pad,
-        "ceil_mode": ceil_mode,
-        "storage_order": storage_order,
-    }
-    return _results("onnx", "MaxPool", opset, [X], attributes, outputs, nan, device)
+    return _results("onnx", "MaxPool", ["X"], locals())
 
 
 def GlobalMaxPool(X, *, opset=22, nan=None, device=None):
     """GlobalMaxPool, opsets 1 and later."""
-    return _results("onnx", "GlobalMaxPool", opset, [X], {}, nan=nan, device=device)
+    return _results("onnx", "GlobalMaxPool", ["X"], locals())
 
 
 def MaxUnpool(X, I, output_shape=None, *, kernel_shape, strides=None, pads=None, opset=22, device=None):
     """MaxUnpool, opsets 9 and later."""
-    attributes = {"kernel_shape": kernel_shape, "strides": strides, "pads": pads}
     if output_shape is not None:
         output_shape = _integers(output_shape)
-    return _results("onnx", "MaxUnpool", opset, [X, I, output_shape], attributes, device=device)
+    return _results("onnx", "MaxUnpool", ["X", "I", "output_shape"], locals())

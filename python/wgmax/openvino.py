@@ -19,20 +19,19 @@ from ._node import results as _results
 __all__ = ["MaxPool", "ReduceMax", "ReduceMin", "SegmentMax"]
 
 
-def _reduce(operator, data, axes, keep_dims, version, nan, device):
-    inputs = [data, _np.asarray(axes, _np.int64)]
-    attributes = {"keep_dims": keep_dims}
-    return _results("openvino", operator, version, inputs, attributes, nan=nan, device=device)
+def _reduce(operator, given):
+    given["axes"] = _np.asarray(given["axes"], _np.int64)
+    return _results("openvino", operator, ["data", "axes"], given)
 
 
 def ReduceMax(data, axes, *, keep_dims=None, version=1, nan=None, device=None):
     """ReduceMax, version 1."""
-    return _reduce("ReduceMax", data, axes, keep_dims, version, nan, device)
+    return _reduce("ReduceMax", locals())
 
 
 def ReduceMin(data, axes, *, keep_dims=None, version=1, nan=None, device=None):
     """ReduceMin, version 1."""
-    return _reduce("ReduceMin", data, axes, keep_dims, version, nan, device)
+    return _reduce("ReduceMin", locals())
 
 
 def MaxPool(
@@ -56,18 +55,7 @@ def MaxPool(
 
     Then the first of two zeros is the maximum of both, whatever their signs; without indices it is +0.
     """
-    attributes = {
-        "kernel": kernel,
-        "strides": strides,
-        "pads_begin": pads_begin,
-        "pads_end": pads_end,
-        "dilations": dilations,
-        "rounding_type": rounding_type,
-        "auto_pad": auto_pad,
-        "index_element_type": index_element_type,
-        "axis": axis,
-    }
-    return _results("openvino", "MaxPool", version, [data], attributes, outputs, nan, device)
+    return _results("openvino", "MaxPool", ["data"], locals())
 
 
 def SegmentMax(
@@ -77,8 +65,9 @@ def SegmentMax(
     segment_ids = _integers(segment_ids)
     if num_segments is not None:
         num_segments = _integers(num_segments)
-    inputs, attributes = [data, segment_ids, num_segments], {"fill_mode": fill_mode}
-    return _results("openvino", "SegmentMax", version, inputs, attributes, nan=nan, device=device)
+    return _results(
+        "openvino", "SegmentMax", ["data", "segment_ids", "num_segments"], locals()
+    )
 
 
 def _integers(given):

@@ -101,10 +101,7 @@ fn opacity(wrong: u64, all: u64) -> String {
 fn range(noun: &str, cell: usize, cells: usize, size: usize) -> String {
     let first = (cell * size).div_ceil(cells);
     let last = ((cell + 1) * size).div_ceil(cells) - 1;
-    match first == last {
-        true => format!("{noun} {first}"),
-        false => format!("{noun}s {first} to {last}"),
-    }
+    if first == last { format!("{noun} {first}") } else { format!("{noun}s {first} to {last}") }
 }
 
 #[cfg(test)]

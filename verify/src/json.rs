@@ -162,10 +162,7 @@ fn difference(difference: &Difference) -> Value {
 /// The types and shapes of all inputs, and the elements of small ones.
 fn inputs(case: &Case) -> Vec<Value> {
     let object = |tensor: &Tensor| {
-        let values = match tensor.len() {
-            0..=256 => Some(values(tensor, 256)),
-            _ => None,
-        };
+        let values = (tensor.len() <= 256).then(|| values(tensor, 256));
         json!({ "type": tensor.desc().to_string(), "values": values })
     };
     case.tensors.iter().map(object).collect()

@@ -37,11 +37,7 @@ impl Memory {
     fn push(&mut self, at: Duration, bytes: u64) {
         self.samples.push((at, bytes));
         if self.samples.len() >= MAX_SAMPLES {
-            let mut number = 0;
-            self.samples.retain(|_| {
-                number += 1;
-                number % 2 == 1
-            });
+            self.samples = self.samples.iter().copied().step_by(2).collect();
             self.thinned += 1;
         }
     }

@@ -40,10 +40,7 @@ pub struct Choice {
 impl Choice {
     /// The numbers of the cases, in the order in which they are run.
     pub fn indices(&self) -> impl Iterator<Item = u64> + Clone {
-        let (first, max) = match self.case {
-            Some(case) => (case, Some(1)),
-            None => (0, self.cases),
-        };
+        let (first, max) = self.case.map_or((0, self.cases), |case| (case, Some(1)));
         let size = |number: Option<u64>| {
             number.map_or(usize::MAX, |number| usize::try_from(number).unwrap_or(usize::MAX))
         };

@@ -2,7 +2,8 @@
 use std::fmt::Display;
 
 use wgmax::Tensor;
-use wgmax::internals::element_texts;
+/// The first elements, as many as are asked for.
+pub use wgmax::internals::element_texts as values;
 
 /// A number of things, by the noun of one.
 pub fn counted(number: impl TryInto<u64> + Display + Copy, noun: &str) -> String {
@@ -34,11 +35,6 @@ pub fn size(bytes: u64) -> String {
         }
     }
     format!("{bytes} B")
-}
-
-/// The first `limit` elements.
-pub fn values(tensor: &Tensor, limit: usize) -> Vec<String> {
-    element_texts(tensor, limit)
 }
 
 /// The type and shape of a tensor, and its first elements.

@@ -1,7 +1,7 @@
+import { $, element, say } from './page.js';
 import { open } from './pkg/wgmax.js';
 import { libraries } from './speed-peers.js';
 
-const $ = (id) => document.getElementById(id);
 const RUNS = 7;
 
 /** What is measured, with sizes as in the bench; the first axis is divided. */
@@ -30,17 +30,6 @@ const QUESTIONS = [
 
 let stopped = false;
 let report = { times: [], answers: [], sizes: [], names: [] };
-
-function say(text, kind = '') {
-    $('verdict').textContent = text;
-    $('verdict').className = `verdict ${kind}`;
-}
-
-function element(tag, properties = {}, ...children) {
-    const made = Object.assign(document.createElement(tag), properties);
-    made.append(...children);
-    return made;
-}
 
 function table(id, heads, rows) {
     const row = (cells, tag) => element('tr', {}, ...cells.map((cell) => element(tag, cell instanceof Object ? cell : { textContent: cell })));

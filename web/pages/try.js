@@ -1,6 +1,6 @@
+import { $, say } from './page.js';
 import { open } from './pkg/wgmax.js';
 
-const $ = (id) => document.getElementById(id);
 const MAX_SIDE = 640;
 const source = $('source');
 const context = source.getContext('2d', { willReadFrequently: true });
@@ -17,11 +17,6 @@ let pictures = 0;
 let isDirty = false;
 let isBusy = false;
 let stream;
-
-function say(text, kind = '') {
-    $('verdict').textContent = text;
-    $('verdict').className = `verdict ${kind}`;
-}
 
 /** A night over a town: small lights, which windows make large. */
 function drawSample() {

@@ -1,4 +1,5 @@
-const $ = (id) => document.getElementById(id);
+import { $, element, say } from './page.js';
+
 /** What the grid has until the worker says what there is. */
 const OPERATORS = ['ReduceMax', 'MaxPool', 'SegmentMax'];
 const TYPES = ['f32', 'f64', 'f16', 'bf16', 'i8', 'u8', 'i16', 'u16', 'i32', 'u32', 'i64', 'u64', 'bool'];
@@ -6,12 +7,6 @@ const TYPES = ['f32', 'f64', 'f16', 'bf16', 'i8', 'u8', 'i16', 'u16', 'i32', 'u3
 let worker;
 let cells;
 let certificate;
-
-function element(tag, properties = {}, ...children) {
-    const made = Object.assign(document.createElement(tag), properties);
-    made.append(...children);
-    return made;
-}
 
 function drawGrid(operators = OPERATORS, types = TYPES) {
     cells = new Map();
@@ -37,11 +32,6 @@ function count({ operator, type, verdict }, cases) {
     entry.cell.classList.add(entry.wrong ? 'wrong' : 'some');
     entry.cell.style.setProperty('--share', Math.min(1, entry.cases / Math.max(1, cases / cells.size)));
     entry.cell.firstChild.textContent = entry.wrong ? `${entry.wrong} of ${entry.cases}` : entry.cases;
-}
-
-function say(text, kind = '') {
-    $('verdict').textContent = text;
-    $('verdict').className = `verdict ${kind}`;
 }
 
 function bytes(n) {

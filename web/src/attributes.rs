@@ -14,22 +14,27 @@ use wgmax::{ElementType, Error, Extremum, Nan};
 
 use crate::error::{Result, js};
 use crate::host::HostTensor;
-use crate::object::{Fields, LIST, bad, integer, integers, text};
+use crate::object::{Choices, Fields, LIST, bad, choices, integer, integers, text};
 use crate::tensor::Tensor;
 
 type Made<T> = std::result::Result<T, Error>;
 
-const NAN: [(&str, Nan); 2] = [("propagate", Nan::Propagate), ("ignore", Nan::Ignore)];
-const NAN_NAMES: &str = "\"propagate\" or \"ignore\"";
-const EXTREMUM: [(&str, Extremum); 2] =
-    [("maximum", Extremum::Maximum), ("minimum", Extremum::Minimum)];
-const EXTREMUM_NAMES: &str = "\"maximum\" or \"minimum\"";
-const EMPTY_SET: [(&str, EmptySet); 2] =
-    [("negativeInfinity", EmptySet::NegativeInfinity), ("lowest", EmptySet::Lowest)];
-const EMPTY_SET_NAMES: &str = "\"negativeInfinity\" or \"lowest\"";
-const INDEX_TYPES: [(&str, ElementType); 2] =
-    [("i32", ElementType::I32), ("i64", ElementType::I64)];
-const INDEX_TYPE_NAMES: &str = "\"i32\" or \"i64\"";
+const NAN: Choices<Nan> = choices!(Nan: "propagate" = Propagate; "ignore" = Ignore);
+const EXTREMUM: Choices<Extremum> = choices!(Extremum: "maximum" = Maximum; "minimum" = Minimum);
+const EMPTY_SET: Choices<EmptySet> =
+    choices!(EmptySet: "negativeInfinity" = NegativeInfinity; "lowest" = Lowest);
+const INDEX_TYPE: Choices<ElementType> = choices!(ElementType: "i32" = I32; "i64" = I64);
+const ROUNDING: Choices<Rounding> =
+    choices!(Rounding: "floor" = Floor, "ceil" = Ceil; "ceilTorch" = CeilTorch);
+const LAYOUT: Choices<Layout> = choices!(Layout: "ncx" = Ncx; "nxc" = Nxc);
+const ORDER: Choices<Order> = choices!(Order: "rowMajor" = RowMajor; "columnMajor" = ColumnMajor);
+const SEGMENTS: Choices<Segments> =
+    choices!(Segments: "sorted" = Sorted, "unsorted" = Unsorted; "offsets" = Offsets);
+const EMPTY_SEGMENT: Choices<EmptySegment> =
+    choices!(EmptySegment: "zero" = Zero, "lowest" = Lowest; "negativeInfinity" = NegativeInfinity);
+const DIALECT: Choices<Dialect> = choices!(
+    Dialect: "onnx" = Onnx, "onednn" = OneDnn, "openvino" = OpenVino; "neutral" = Neutral
+);
 
 /// An operator with its attributes.
 #[wasm_bindgen]
@@ -101,9 +106,9 @@ fn reduce_max(mut fields: Fields) -> Made<ReduceMax> {
     let mut op = ReduceMax::new();
     op = set(op, fields.integers("axes")?, ReduceMax::axes);
     op = set(op, fields.boolean("keepDims")?, ReduceMax::keep_dims);
-    op = set(op, fields.choice("extremum", EXTREMUM_NAMES, &EXTREMUM)?, ReduceMax::extremum);
-    op = set(op, fields.choice("nan", NAN_NAMES, &NAN)?, ReduceMax::nan);
-    op = set(op, fields.choice("emptySet", EMPTY_SET_NAMES, &EMPTY_SET)?, ReduceMax::empty_set);
+    op = set(op, fields.choice("extremum", &EXTREMUM)?, ReduceMax::extremum);
+    op = set(op, fields.choice("nan", &NAN)?, ReduceMax::nan);
+    op = set(op, fields.choice("emptySet", &EMPTY_SET)?, ReduceMax::empty_set);
     op = set(op, fields.take("indices").map(read_positions).transpose()?, ReduceMax::indices);
     op = set(op, fields.boolean("values")?, ReduceMax::values);
     fields.end()?;
@@ -114,8 +119,7 @@ fn reduce_max(mut fields: Fields) -> Made<ReduceMax> {
 fn read_positions(value: JsValue) -> Made<Option<Positions>> {
     let Some(mut fields) = indices_fields(value)? else { return Ok(None) };
     let mut positions = Positions::default();
-    positions.element_type =
-        fields.choice("type", INDEX_TYPE_NAMES, &INDEX_TYPES)?.unwrap_or(positions.element_type);
+    positions.element_type = fields.choice("type", &INDEX_TYPE)?.unwrap_or(positions.element_type);
     positions.last = fields.boolean("last")?.unwrap_or(positions.last);
     fields.end()?;
     Ok(Some(positions))
@@ -138,15 +142,11 @@ fn max_pool(mut fields: Fields) -> Made<MaxPool> {
     op = set(op, fields.integers("strides")?, MaxPool::strides);
     op = set(op, fields.integers("dilations")?, MaxPool::dilations);
     op = set(op, fields.take("padding").as_ref().map(read_padding).transpose()?, MaxPool::padding);
-    let roundings =
-        [("floor", Rounding::Floor), ("ceil", Rounding::Ceil), ("ceilTorch", Rounding::CeilTorch)];
-    let names = "\"floor\", \"ceil\" or \"ceilTorch\"";
-    op = set(op, fields.choice("rounding", names, &roundings)?, MaxPool::rounding);
-    let layouts = [("ncx", Layout::Ncx), ("nxc", Layout::Nxc)];
-    op = set(op, fields.choice("layout", "\"ncx\" or \"nxc\"", &layouts)?, MaxPool::layout);
-    op = set(op, fields.choice("extremum", EXTREMUM_NAMES, &EXTREMUM)?, MaxPool::extremum);
-    op = set(op, fields.choice("nan", NAN_NAMES, &NAN)?, MaxPool::nan);
-    op = set(op, fields.choice("emptyWindow", EMPTY_SET_NAMES, &EMPTY_SET)?, MaxPool::empty_window);
+    op = set(op, fields.choice("rounding", &ROUNDING)?, MaxPool::rounding);
+    op = set(op, fields.choice("layout", &LAYOUT)?, MaxPool::layout);
+    op = set(op, fields.choice("extremum", &EXTREMUM)?, MaxPool::extremum);
+    op = set(op, fields.choice("nan", &NAN)?, MaxPool::nan);
+    op = set(op, fields.choice("emptyWindow", &EMPTY_SET)?, MaxPool::empty_window);
     op = set(op, fields.take("indices").map(read_indices).transpose()?, MaxPool::indices);
     fields.end()?;
     Ok(op)
@@ -172,39 +172,23 @@ fn read_padding(value: &JsValue) -> Made<Padding> {
 fn read_indices(value: JsValue) -> Made<Option<Indices>> {
     let Some(mut fields) = indices_fields(value)? else { return Ok(None) };
     let mut indices = Indices::default();
-    indices.element_type =
-        fields.choice("type", INDEX_TYPE_NAMES, &INDEX_TYPES)?.unwrap_or(indices.element_type);
-    let orders = [("rowMajor", Order::RowMajor), ("columnMajor", Order::ColumnMajor)];
-    indices.order = fields
-        .choice("order", "\"rowMajor\" or \"columnMajor\"", &orders)?
-        .unwrap_or(indices.order);
+    indices.element_type = fields.choice("type", &INDEX_TYPE)?.unwrap_or(indices.element_type);
+    indices.order = fields.choice("order", &ORDER)?.unwrap_or(indices.order);
     indices.axis = fields.integer("axis")?.unwrap_or(indices.axis);
     fields.end()?;
     Ok(Some(indices))
 }
 
 fn segment_max(mut fields: Fields) -> Made<SegmentMax> {
-    let kinds = [
-        ("sorted", Segments::Sorted),
-        ("unsorted", Segments::Unsorted),
-        ("offsets", Segments::Offsets),
-    ];
-    let names = "\"sorted\", \"unsorted\" or \"offsets\"";
-    let mut op = match fields.choice("segments", names, &kinds)? {
+    let mut op = match fields.choice("segments", &SEGMENTS)? {
         None | Some(Segments::Sorted) => SegmentMax::sorted(),
         Some(Segments::Unsorted) => SegmentMax::unsorted(),
         Some(Segments::Offsets) => SegmentMax::offsets(),
     };
     op = set(op, fields.integer("numSegments")?, SegmentMax::num_segments);
-    let empties = [
-        ("zero", EmptySegment::Zero),
-        ("lowest", EmptySegment::Lowest),
-        ("negativeInfinity", EmptySegment::NegativeInfinity),
-    ];
-    let names = "\"zero\", \"lowest\" or \"negativeInfinity\"";
-    op = set(op, fields.choice("emptySegment", names, &empties)?, SegmentMax::empty_segment);
-    op = set(op, fields.choice("extremum", EXTREMUM_NAMES, &EXTREMUM)?, SegmentMax::extremum);
-    op = set(op, fields.choice("nan", NAN_NAMES, &NAN)?, SegmentMax::nan);
+    op = set(op, fields.choice("emptySegment", &EMPTY_SEGMENT)?, SegmentMax::empty_segment);
+    op = set(op, fields.choice("extremum", &EXTREMUM)?, SegmentMax::extremum);
+    op = set(op, fields.choice("nan", &NAN)?, SegmentMax::nan);
     if let Some(indices) = fields.take("indices") {
         op = op.indices(read_indices(indices)?.map(|indices| indices.element_type));
     }
@@ -214,13 +198,8 @@ fn segment_max(mut fields: Fields) -> Made<SegmentMax> {
 }
 
 fn read_node(mut fields: Fields) -> Made<Node> {
-    let dialects = ["onnx", "onednn", "openvino", "neutral"];
-    let dialects = dialects.map(|name| (name, name));
-    let names = "\"onnx\", \"onednn\", \"openvino\" or \"neutral\"";
-    let dialect: Dialect = match fields.choice("dialect", names, &dialects)? {
-        Some(name) => name.parse()?,
-        None => return Err(bad("dialect", names, &JsValue::UNDEFINED)),
-    };
+    let dialect = fields.choice("dialect", &DIALECT)?;
+    let dialect = dialect.ok_or_else(|| bad("dialect", DIALECT.expected, &JsValue::UNDEFINED))?;
     let operator = fields.take("operator").and_then(|name| name.as_string());
     let operator = operator.ok_or_else(|| bad("operator", "a name", &JsValue::UNDEFINED))?;
     let number = |attribute, value: i64| {

@@ -77,13 +77,12 @@ impl Fields {
     pub fn choice<T: Copy>(
         &mut self,
         key: &'static str,
-        expected: &'static str,
-        choices: &[(&str, T)],
+        choices: &Choices<T>,
     ) -> Result<Option<T>, Error> {
         let Some(value) = self.take(key) else { return Ok(None) };
         let name = value.as_string();
-        let found = choices.iter().find(|(choice, _)| Some(*choice) == name.as_deref());
-        found.map(|(_, choice)| Some(*choice)).ok_or_else(|| bad(key, expected, &value))
+        let found = choices.all.iter().find(|(choice, _)| Some(*choice) == name.as_deref());
+        found.map(|(_, choice)| Some(*choice)).ok_or_else(|| bad(key, choices.expected, &value))
     }
 
     /// An error if an attribute was not read.
@@ -99,6 +98,23 @@ impl Fields {
         }
     }
 }
+
+/// Names with what they stand for, and the list of them for errors.
+pub struct Choices<T: 'static> {
+    pub all: &'static [(&'static str, T)],
+    pub expected: &'static str,
+}
+
+/// The [`Choices`] of an enum, the last one behind a semicolon.
+macro_rules! choices {
+    ($of:ident: $first:literal = $one:ident $(, $name:literal = $value:ident)*; $last:literal = $end:ident) => {
+        $crate::object::Choices {
+            all: &[($first, $of::$one) $(, ($name, $of::$value))*, ($last, $of::$end)],
+            expected: concat!("\"", $first, "\"" $(, ", \"", $name, "\"")*, " or \"", $last, "\""),
+        }
+    };
+}
+pub(crate) use choices;
 
 /// What an integer must be.
 pub const INTEGER: &str = "an integer";

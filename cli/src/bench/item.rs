@@ -7,6 +7,7 @@ use wgmax::operator::{
     SegmentMax,
 };
 use wgmax::{ElementType, Extremum, TensorDesc};
+use wgmax_verify::Kind;
 
 /// One operator on one input.
 #[derive(Clone, Debug, Deserialize)]
@@ -28,13 +29,6 @@ pub struct Item {
     pub bytes_read: u64,
     /// Bytes of the results, each written once.
     pub bytes_write: u64,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-pub enum Kind {
-    ReduceMax,
-    MaxPool,
-    SegmentMax,
 }
 
 #[derive(Clone, Debug, Deserialize)]

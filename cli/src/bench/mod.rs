@@ -20,7 +20,7 @@ use super::Outcome;
 use super::interrupt::{self, Polling};
 use super::options::On;
 use super::output::{self, Output};
-use super::report::{WholeFile, file};
+use super::report::Report as File;
 use super::table;
 use super::targets::Targets;
 use gpu::Gpu;
@@ -178,11 +178,11 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome
     }
     let budget =
         Budget { runs: arguments.runs.map(|runs| runs as usize), seconds: arguments.seconds };
-    let (json, plot) = (file(&arguments.json)?, file(&arguments.plot)?);
+    let (json, plot) = (File::create(&arguments.json)?, File::create(&arguments.plot)?);
     let report = measure(&arguments.on, items, budget)?;
     writeln!(output, "{report}")?;
-    write(json, || format!("{:#}\n", report.json()))?;
-    write(plot, || plot::fractions(&report))?;
+    json.map_or(Ok(()), |file| file.whole(format_args!("{:#}\n", report.json())))?;
+    plot.map_or(Ok(()), |file| file.whole(plot::fractions(&report)))?;
     Ok(if report.cut_off { Outcome::CutOff } else { Outcome::Good })
 }
 
@@ -209,13 +209,6 @@ pub fn measure(on: &On, items: Vec<Item>, budget: Budget) -> anyhow::Result<Repo
     drop(polling);
     report.cut_off = interrupt::requested();
     Ok(report)
-}
-
-/// Writes a file that was opened, if there shall be one.
-fn write(file: Option<WholeFile>, text: impl FnOnce() -> String) -> anyhow::Result<()> {
-    let Some(mut file) = file else { return Ok(()) };
-    file.write_all(text().as_bytes())?;
-    Ok(file.finish()?)
 }
 
 fn positive(text: &str) -> Result<f64, String> {

@@ -1,8 +1,8 @@
 //! The plot of the measurements, as SVG.
 
 use maud::{Markup, html};
+use wgmax_verify::Kind;
 
-use super::item::Kind;
 use super::report::{BUSY_LEGEND, Report, Row, giga};
 
 const LEFT: f64 = 330.0;

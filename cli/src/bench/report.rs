@@ -4,9 +4,10 @@ use std::fmt;
 
 use serde_json::{Value, json};
 use wgmax::{Device, DeviceInfo};
+use wgmax_verify::Kind;
 
 use super::Measured;
-use super::item::{Item, Kind};
+use super::item::Item;
 use super::times::Times;
 use crate::table::Table;
 

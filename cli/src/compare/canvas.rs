@@ -8,28 +8,12 @@ pub const TEXT: usize = 5 * DOT;
 const DOT: usize = 3;
 const ADVANCE: usize = 5 * DOT;
 
-/// Each character's five rows of four dots, the first in the highest bits.
-const GLYPHS: [(char, u32); 20] = [
-    ('0', 0x69996),
-    ('1', 0x26227),
-    ('2', 0xe168f),
-    ('3', 0xe161e),
-    ('4', 0xaaf22),
-    ('5', 0xf8e1e),
-    ('6', 0x68e96),
-    ('7', 0xf1244),
-    ('8', 0x69696),
-    ('9', 0x69716),
-    ('.', 0x00004),
-    ('A', 0x69f99),
-    ('E', 0xf8e8f),
-    ('L', 0x8888f),
-    ('N', 0x9db99),
-    ('P', 0xe9e88),
-    ('Q', 0x699a5),
-    ('R', 0xe9ea9),
-    ('T', 0x72222),
-    ('U', 0x99996),
+/// The characters that can be written, and of each five rows of four dots, the first in the highest
+/// bits.
+const CHARACTERS: &str = "0123456789.AELNPQRTU";
+const GLYPHS: [u32; 20] = [
+    0x69996, 0x26227, 0xe168f, 0xe161e, 0xaaf22, 0xf8e1e, 0x68e96, 0xf1244, 0x69696, 0x69716,
+    0x00004, 0x69f99, 0xf8e8f, 0x8888f, 0x9db99, 0xe9e88, 0x699a5, 0xe9ea9, 0x72222, 0x99996,
 ];
 
 /// The width of a text in pixels.
@@ -68,7 +52,7 @@ impl Canvas {
     /// Writes a text. Characters without a glyph are blank.
     pub fn write(&mut self, (top, left): (usize, usize), text: &str, color: [u8; 3]) {
         for (number, character) in text.chars().enumerate() {
-            let dots = GLYPHS.iter().find(|(c, _)| *c == character).map_or(0, |glyph| glyph.1);
+            let dots = CHARACTERS.find(character).map_or(0, |at| GLYPHS[at]);
             for (row, column) in (0..5).flat_map(|row| (0..4).map(move |column| (row, column))) {
                 if dots >> (19 - 4 * row - column) & 1 == 1 {
                     let corner = (top + row * DOT, left + number * ADVANCE + column * DOT);

@@ -165,10 +165,7 @@ struct Scale {
 
 impl Scale {
     fn position(&self, distance: u64) -> f64 {
-        match self.is_linear {
-            true => distance as f64,
-            false => (distance as f64).ln_1p(),
-        }
+        if self.is_linear { distance as f64 } else { (distance as f64).ln_1p() }
     }
 
     fn color(&self, distance: u64) -> [u8; 3] {

@@ -5,14 +5,14 @@ mod heatmap;
 
 use std::io::Write;
 use std::path::Path;
-use std::str::FromStr;
 
 use anyhow::Context;
 use clap::{Args, Subcommand};
+use wgmax::Extremum::{self, Maximum, Minimum};
+use wgmax::Tensor;
 use wgmax::operator::Operator;
-use wgmax::{Extremum, Tensor};
 
-use super::max_pool::Axes;
+use super::operation::{Operation, Read};
 use super::options::Planning;
 use super::output::{self, Output, put};
 use super::picture::Format;
@@ -93,23 +93,11 @@ enum Choice {
     SegmentMin(SegmentMax),
 }
 
-impl Choice {
-    /// Refuses two inputs that are standard input.
-    fn check_inputs(&self) -> anyhow::Result<()> {
-        let inputs = match self {
-            Self::ReduceMax(choice) | Self::ReduceMin(choice) => choice.operation.inputs(),
-            Self::MaxPool(choice) | Self::MinPool(choice) => choice.operation.inputs(),
-            Self::SegmentMax(choice) | Self::SegmentMin(choice) => choice.operation.inputs(),
-        };
-        Targets::default().check(&inputs, None)
-    }
-}
-
 /// An operator, and where it is run.
 #[derive(Args)]
-struct Run<Operation: Args> {
+struct Run<O: Operation> {
     #[command(flatten)]
-    operation: Operation,
+    operation: O,
     /// Also compare where the results come from
     #[arg(long, group = "positions")]
     indices: bool,
@@ -124,36 +112,25 @@ type SegmentMax = Run<segment_max::Operation>;
 #[derive(Args)]
 struct Between {
     /// The two devices; each is cpu, gpu, an index, or part of an adapter's name
-    #[arg(long, value_name = "A,B", default_value = "cpu,gpu")]
-    between: Pair,
+    #[arg(long, value_name = "A,B", default_value = "cpu,gpu", value_parser = pair)]
+    between: (String, String),
     #[command(flatten)]
     planning: Planning,
 }
 
-#[derive(Clone)]
-struct Pair(String, String);
-
-impl Choice {
-    fn extremum(&self) -> Extremum {
-        match self {
-            Self::ReduceMax(_) | Self::MaxPool(_) | Self::SegmentMax(_) => Extremum::Maximum,
-            Self::ReduceMin(_) | Self::MinPool(_) | Self::SegmentMin(_) => Extremum::Minimum,
-        }
-    }
-}
-
-impl FromStr for Pair {
-    type Err = &'static str;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let (a, b) = text.split_once(',').ok_or("give two devices, A,B")?;
-        Ok(Self(a.trim().to_string(), b.trim().to_string()))
-    }
+fn pair(text: &str) -> Result<(String, String), &'static str> {
+    let (a, b) = text.split_once(',').ok_or("give two devices, A,B")?;
+    Ok((a.trim().to_string(), b.trim().to_string()))
 }
 
 pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome> {
     match (&arguments.operator, &arguments.a, &arguments.b) {
-        (Some(choice), ..) => devices(choice, output),
+        (Some(Choice::ReduceMax(run)), ..) => devices(run, Maximum, output),
+        (Some(Choice::ReduceMin(run)), ..) => devices(run, Minimum, output),
+        (Some(Choice::MaxPool(run)), ..) => devices(run, Maximum, output),
+        (Some(Choice::MinPool(run)), ..) => devices(run, Minimum, output),
+        (Some(Choice::SegmentMax(run)), ..) => devices(run, Maximum, output),
+        (Some(Choice::SegmentMin(run)), ..) => devices(run, Minimum, output),
         (None, Some(a), Some(b)) => tensors(arguments, [a, b], output),
         _ => unreachable!("the arguments are required"),
     }
@@ -197,27 +174,16 @@ fn tensors(
 }
 
 /// Runs an operator on two devices, and compares the results.
-fn devices(choice: &Choice, output: &mut Output) -> anyhow::Result<Outcome> {
-    let mut axes = Axes::OWN;
-    choice.check_inputs()?;
-    let extremum = choice.extremum();
-    let (operator, inputs, between) = match choice {
-        Choice::ReduceMax(choice) | Choice::ReduceMin(choice) => {
-            let (operator, inputs) = choice.operation.read(extremum, choice.indices)?;
-            (operator, inputs, &choice.between)
-        }
-        Choice::MaxPool(choice) | Choice::MinPool(choice) => {
-            let (operator, inputs, own) = choice.operation.read(extremum, choice.indices)?;
-            axes = own;
-            (operator, inputs, &choice.between)
-        }
-        Choice::SegmentMax(choice) | Choice::SegmentMin(choice) => {
-            let (operator, inputs) = choice.operation.read(extremum, choice.indices)?;
-            (operator, inputs, &choice.between)
-        }
-    };
+fn devices<O: Operation>(
+    Run { operation, indices, between }: &Run<O>,
+    extremum: Extremum,
+    output: &mut Output,
+) -> anyhow::Result<Outcome> {
+    // Refuses two inputs that are standard input.
+    Targets::default().check(&operation.files(), None)?;
+    let Read { operator, inputs, axes } = operation.read(extremum, *indices)?;
     let inputs: Vec<&Tensor> = inputs.iter().collect();
-    let Between { between: Pair(a, b), planning } = between;
+    let Between { between: (a, b), planning } = between;
     let devices = [planning.open(a)?, planning.open(b)?];
     let a = operator.run(&devices[0], &inputs)?;
     let b = operator.run(&devices[1], &inputs)?;

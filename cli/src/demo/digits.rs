@@ -2,12 +2,12 @@
 
 use std::io::Write;
 
-use anyhow::Context;
 use half::f16;
 use wgmax::operator::{Indices, Layout, MaxPool};
 use wgmax::{Device, ElementType, Tensor};
 
-use super::trial::{Line, Question, Trial};
+use super::tensor;
+use super::trial::{Line, Trial, question};
 use crate::output::Output;
 
 const DIGITS: &str = include_str!("data/digits.csv");
@@ -55,12 +55,8 @@ pub fn run(trial: &mut Trial, output: &mut Output) -> anyhow::Result<()> {
 /// The ink of all pictures, row by row.
 fn read(text: &str) -> anyhow::Result<Vec<u8>> {
     let mut ink = Vec::with_capacity(PICTURES * SIDE * SIDE);
-    for (number, line) in text.lines().filter(|line| !line.is_empty()).enumerate() {
-        let fields: Vec<u8> = line
-            .split(',')
-            .map(|field| field.trim().parse())
-            .collect::<Result<_, _>>()
-            .with_context(|| format!("digits.csv: {line:?}"))?;
+    for (number, line) in super::lines("digits.csv", text).enumerate() {
+        let (line, fields) = line?;
         let (picture, digit) = fields.split_at(fields.len() - 1);
         anyhow::ensure!(
             picture.len() == SIDE * SIDE
@@ -83,16 +79,16 @@ fn lines(ink: &[u8]) -> wgmax::Result<Vec<Line>> {
     let fraction = |&ink: &u8| f32::from(ink) / f32::from(BLACK);
     let half = |ink: &u8| f16::from_f32(fraction(ink));
     let signed = |&ink: &u8| ink as i8 - (BLACK / 2) as i8;
-    let floats = Tensor::from_slice(batches, &ink.iter().map(fraction).collect::<Vec<f32>>())?;
-    let halves = Tensor::from_slice(channels, &interleaved.iter().map(half).collect::<Vec<f16>>())?;
-    let signed = Tensor::from_slice(batches, &ink.iter().map(signed).collect::<Vec<i8>>())?;
+    let floats = tensor(batches, ink.iter().map(fraction))?;
+    let halves = tensor(channels, interleaved.iter().map(half))?;
+    let signed = tensor(batches, ink.iter().map(signed))?;
 
     let pool = MaxPool::new([2, 2]).strides([2, 2]);
     let (ncx, nxc) = (pool.clone(), pool.layout(Layout::Nxc));
     let short = Indices { element_type: ElementType::I32, ..Indices::default() };
     let line = |layout: &str, pool: MaxPool, input: &Tensor| Line {
         label: format!("{} {layout}", input.element_type()),
-        questions: vec![Question::new(pool, &[input])],
+        questions: vec![question(pool, &[input])],
     };
     Ok(vec![
         line("NCX", ncx.clone(), &Tensor::from_slice(batches, ink)?),

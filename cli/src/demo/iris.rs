@@ -2,12 +2,13 @@
 
 use std::io::Write;
 
-use anyhow::Context;
 use half::{bf16, f16};
 use wgmax::operator::{EmptySegment, ReduceMax, SegmentMax};
 use wgmax::{Device, ElementType, Tensor};
+use wgmax_verify::Case;
 
-use super::trial::{Line, Question, Trial};
+use super::tensor;
+use super::trial::{Line, Trial, question};
 use crate::output::{self, Output, put};
 use crate::table::Table;
 
@@ -75,12 +76,9 @@ pub fn run(trial: &mut Trial, output: &mut Output) -> anyhow::Result<()> {
 
 fn read(text: &str) -> anyhow::Result<Flowers> {
     let mut flowers = Flowers { tenths: Vec::new(), species: Vec::new() };
-    for (row, line) in text.lines().skip(1).filter(|line| !line.is_empty()).enumerate() {
-        let fields: Vec<f64> = line
-            .split(',')
-            .map(|field| field.trim().parse())
-            .collect::<Result<_, _>>()
-            .with_context(|| format!("iris.csv: {line:?}"))?;
+    let table = text.split_once('\n').map_or("", |(_, table)| table);
+    for (row, line) in super::lines::<f64>("iris.csv", table).enumerate() {
+        let (line, fields) = line?;
         let [measured @ .., species] = fields.as_slice() else { continue };
         anyhow::ensure!(
             measured.len() == MEASUREMENTS.len() && *species == (row / EACH) as f64,
@@ -99,37 +97,31 @@ impl Flowers {
         let (shape, tenths) = ([FLOWERS, MEASUREMENTS.len()], &self.tenths);
         // A division is rounded once, so it gives the number in the file.
         let cm = |t: &i32| f64::from(*t) / 10.0;
-        let of = |t: &i32| *t as f32 / 10.0;
         Ok(vec![
-            Tensor::from_slice(shape, &tenths.iter().map(of).collect::<Vec<f32>>())?,
-            Tensor::from_slice(shape, &tenths.iter().map(cm).collect::<Vec<f64>>())?,
-            Tensor::from_slice(
-                shape,
-                &tenths.iter().map(|t| f16::from_f64(cm(t))).collect::<Vec<f16>>(),
-            )?,
-            Tensor::from_slice(
-                shape,
-                &tenths.iter().map(|t| bf16::from_f64(cm(t))).collect::<Vec<bf16>>(),
-            )?,
-            Tensor::from_slice(shape, &tenths.iter().map(|&t| t as u8).collect::<Vec<u8>>())?,
+            tensor(shape, tenths.iter().map(|&t| t as f32 / 10.0))?,
+            tensor(shape, tenths.iter().map(cm))?,
+            tensor(shape, tenths.iter().map(|t| f16::from_f64(cm(t))))?,
+            tensor(shape, tenths.iter().map(|t| bf16::from_f64(cm(t))))?,
+            tensor(shape, tenths.iter().map(|&t| t as u8))?,
             Tensor::from_slice(shape, tenths)?,
         ])
     }
 
     /// The maxima of each species, by ids and by offsets, and of the flowers whose petals have the
     /// same length. No petal is 0 or 2 cm long, so some segments have no rows.
-    fn by_species(&self, input: &Tensor) -> wgmax::Result<Vec<Question>> {
+    fn by_species(&self, input: &Tensor) -> wgmax::Result<Vec<Case>> {
         let numbers = Tensor::from_slice([FLOWERS], &self.species)?;
-        let offsets: Vec<i32> =
-            (0..=SPECIES.len()).map(|species| (species * EACH) as i32).collect();
-        let offsets = Tensor::from_slice([offsets.len()], &offsets)?;
+        let offsets = tensor(
+            [SPECIES.len() + 1],
+            (0..=SPECIES.len()).map(|species| (species * EACH) as i32),
+        )?;
         let petals = self.tenths.chunks(MEASUREMENTS.len()).map(|row| row[PETAL_LENGTH] / 10);
-        let petals = Tensor::from_slice([FLOWERS], &petals.collect::<Vec<i32>>())?;
+        let petals = tensor([FLOWERS], petals)?;
         let unsorted = SegmentMax::unsorted().empty_segment(EmptySegment::Lowest);
         Ok(vec![
-            Question::new(SegmentMax::sorted().indices(ElementType::I64), &[input, &numbers]),
-            Question::new(SegmentMax::offsets().indices(ElementType::I32), &[input, &offsets]),
-            Question::new(unsorted, &[input, &petals]),
+            question(SegmentMax::sorted().indices(ElementType::I64), &[input, &numbers]),
+            question(SegmentMax::offsets().indices(ElementType::I32), &[input, &offsets]),
+            question(unsorted, &[input, &petals]),
         ])
     }
 }
@@ -137,7 +129,7 @@ impl Flowers {
 /// A line for each input, with its questions.
 fn lines(
     inputs: &[Tensor],
-    questions: impl Fn(&Tensor) -> wgmax::Result<Vec<Question>>,
+    questions: impl Fn(&Tensor) -> wgmax::Result<Vec<Case>>,
 ) -> wgmax::Result<Vec<Line>> {
     let line = |input: &Tensor| {
         Ok(Line { label: input.element_type().to_string(), questions: questions(input)? })
@@ -146,12 +138,12 @@ fn lines(
 }
 
 /// The maxima of all flowers, of each flower, and of each species.
-fn all_and_each(input: &Tensor) -> wgmax::Result<Vec<Question>> {
+fn all_and_each(input: &Tensor) -> wgmax::Result<Vec<Case>> {
     let species = input.reshape([SPECIES.len(), EACH, MEASUREMENTS.len()])?;
     Ok(vec![
-        Question::new(ReduceMax::new().axes([0]), &[input]),
-        Question::new(ReduceMax::new().axes([1]), &[input]),
-        Question::new(ReduceMax::new().axes([1]), &[&species]),
+        question(ReduceMax::new().axes([0]), &[input]),
+        question(ReduceMax::new().axes([1]), &[input]),
+        question(ReduceMax::new().axes([1]), &[&species]),
     ])
 }
 

@@ -4,10 +4,13 @@ mod digits;
 mod iris;
 mod trial;
 
+use std::error::Error;
 use std::io::Write;
+use std::str::FromStr;
 
+use anyhow::Context;
 use clap::Args;
-use wgmax::Device;
+use wgmax::{Device, Element, Tensor};
 use wgmax_verify::NO_ADAPTER;
 
 use super::Outcome;
@@ -66,4 +69,24 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome
         wrong => writeln!(output, "{wrong} of {compared} results differ from the CPU's.")?,
     }
     Ok(if trial.wrong == 0 { Outcome::Good } else { Outcome::Bad })
+}
+
+/// A tensor of elements that are computed one by one.
+fn tensor<T: Element, const N: usize>(
+    shape: [usize; N],
+    elements: impl Iterator<Item = T>,
+) -> wgmax::Result<Tensor> {
+    Tensor::from_slice(shape, &elements.collect::<Vec<T>>())
+}
+
+/// The lines of a file with their numbers, separated by commas.
+fn lines<'a, T: FromStr<Err: Error + Send + Sync + 'static>>(
+    name: &'a str,
+    text: &'a str,
+) -> impl Iterator<Item = anyhow::Result<(&'a str, Vec<T>)>> {
+    text.lines().filter(|line| !line.is_empty()).map(move |line| {
+        let fields = line.split(',').map(|field| field.trim().parse());
+        let fields = fields.collect::<Result<_, _>>().with_context(|| format!("{name}: {line:?}"));
+        Ok((line, fields?))
+    })
 }

@@ -2,37 +2,21 @@
 
 use wgmax::operator::Operator;
 use wgmax::{Device, Tensor};
+use wgmax_verify::{Case, Narrow};
 
 use crate::difference;
 use crate::table::{Cell, Table};
 
 /// An operator and its inputs.
-pub struct Question {
-    pub operator: Operator,
-    pub inputs: Vec<Tensor>,
-}
-
-impl Question {
-    pub fn new(operator: impl Into<Operator>, inputs: &[&Tensor]) -> Self {
-        let inputs = inputs.iter().map(|&input| input.clone()).collect();
-        Self { operator: operator.into(), inputs }
-    }
-
-    pub fn run(&self, device: &Device) -> wgmax::Result<Vec<Tensor>> {
-        self.operator.run(device, &self.inputs.iter().collect::<Vec<&Tensor>>())
-    }
-
-    /// The operator and the types and shapes of its inputs, for messages.
-    fn name(&self) -> String {
-        let inputs: Vec<String> = self.inputs.iter().map(|i| i.desc().to_string()).collect();
-        format!("{} of {}", self.operator.name(), inputs.join(", "))
-    }
+pub fn question(operator: impl Into<Operator>, inputs: &[&Tensor]) -> Case {
+    let tensors = inputs.iter().map(|&input| input.clone()).collect();
+    Case { operator: operator.into(), tensors, narrow: Narrow::default() }
 }
 
 /// A line of a table: its label and the questions that it stands for.
 pub struct Line {
     pub label: String,
-    pub questions: Vec<Question>,
+    pub questions: Vec<Case>,
 }
 
 /// The devices, and how their results compare with the CPU's so far.
@@ -73,10 +57,7 @@ impl Trial {
                 let (first, wrong) = self.compare(&device, line, expected);
                 let all: usize = expected.iter().map(Vec::len).sum();
                 columns[0].push(line.label.clone());
-                columns[1].push(match first {
-                    Some(first) => show(&first)?,
-                    None => "-".to_string(),
-                });
+                columns[1].push(first.map_or(Ok("-".to_string()), |first| show(&first))?);
                 columns[2].push(match wrong {
                     0 if device.is_cpu() => "(reference)".to_string(),
                     0 => "yes".to_string(),
@@ -104,7 +85,7 @@ impl Trial {
         let mut wrong = 0;
         for (number, (question, expected)) in line.questions.iter().zip(expected).enumerate() {
             self.compared += if device.is_cpu() { 0 } else { expected.len() };
-            let what = format!("{}, {}", device.info(), question.name());
+            let what = format!("{}, {}", device.info(), question);
             let actual = match question.run(device) {
                 Ok(actual) => actual,
                 Err(error) => {

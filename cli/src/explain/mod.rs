@@ -10,7 +10,7 @@ use wgmax::plan::{Limits, Plan};
 use wgmax::{ElementType, Extremum, TensorDesc, Tuning, wgpu};
 
 use super::max_pool::Given;
-use super::options::{PlanChoice, Size, element_type, workgroup};
+use super::options::{PlanChoice, element_type, power_of_two, size, workgroup};
 use super::output::Output;
 use super::source::Shape;
 use super::{Outcome, backward, max_pool, reduce_max, segment_max};
@@ -64,22 +64,13 @@ offset more than segments. {LIMITS}"))]
     SegmentMin(SegmentMax),
 }
 
-impl Choice {
-    fn extremum(&self) -> Extremum {
-        match self {
-            Self::ReduceMax(_) | Self::MaxPool(_) | Self::SegmentMax(_) => Extremum::Maximum,
-            Self::ReduceMin(_) | Self::MinPool(_) | Self::SegmentMin(_) => Extremum::Minimum,
-        }
-    }
-}
-
 /// An operator, and what it is planned for.
 #[derive(Args)]
-struct Planned<Attributes: Args> {
+struct Planned<A: Attributes> {
     #[command(flatten)]
     input: Input,
     #[command(flatten)]
-    attributes: Attributes,
+    attributes: A,
     /// Also compute where the results come from
     #[arg(long, group = "positions")]
     indices: bool,
@@ -94,6 +85,39 @@ type ReduceMax = Planned<reduce_max::Attributes>;
 type MaxPool = Planned<max_pool::Attributes>;
 type SegmentMax = Planned<Segments>;
 
+/// What is wanted beside the attributes: whether indices, or the gradient.
+struct Wanted {
+    extremum: Extremum,
+    indices: bool,
+    backward: bool,
+}
+
+/// An operator, and the types and shapes that it takes.
+type Made = anyhow::Result<(Operator, Vec<TensorDesc>)>;
+
+/// The attributes of an operator without tensors.
+trait Attributes: Args {
+    /// The operator, and what it takes.
+    fn operator(&self, wanted: Wanted, input: &Input) -> Made;
+}
+
+impl Attributes for reduce_max::Attributes {
+    fn operator(&self, Wanted { extremum, indices, backward }: Wanted, input: &Input) -> Made {
+        let desc = input.desc()?;
+        Ok((self.operator(extremum, indices, backward, &desc)?, vec![desc]))
+    }
+}
+
+impl Attributes for max_pool::Attributes {
+    fn operator(&self, Wanted { extremum, indices, .. }: Wanted, input: &Input) -> Made {
+        let (desc, shape) = (input.desc()?, &input.shape);
+        let reshaped = |new: &[usize]| shape.replaced(new);
+        let given = Given { name: &shape.text, is_picture: false, reshaped: &reshaped };
+        let (operator, axes) = self.operator(extremum, indices, &desc, &given)?;
+        Ok((operator, vec![axes.pooled(&desc)?]))
+    }
+}
+
 /// The attributes of segments, without ids.
 #[derive(Args)]
 struct Segments {
@@ -102,6 +126,29 @@ struct Segments {
     /// Element type of the ids or offsets
     #[arg(long, value_name = "TYPE", default_value = "i32", value_parser = element_type)]
     ids_type: ElementType,
+}
+
+impl Attributes for Segments {
+    fn operator(&self, Wanted { extremum, indices, .. }: Wanted, input: &Input) -> Made {
+        let Self { attributes, ids_type } = self;
+        let data = input.desc()?;
+        let Some(segments) = attributes.num_segments else {
+            anyhow::bail!("--num-segments is required, because there are no ids to count");
+        };
+        let ids = match attributes.offsets {
+            true => usize::try_from(segments).ok().and_then(|segments| segments.checked_add(1)),
+            false => Some(data.shape().first().copied().unwrap_or(0)),
+        };
+        let with_argument =
+            |error| attributes.with_argument(error, &input.shape.text, "--ids-type");
+        let Some(ids) = ids else {
+            anyhow::bail!("--num-segments {segments}: there are no such offsets");
+        };
+        let ids = TensorDesc::new(*ids_type, [ids]).map_err(with_argument)?;
+        let operator = attributes.operator(extremum, indices);
+        operator.infer(&data, &ids).map_err(with_argument)?;
+        Ok((operator.into(), vec![data, ids]))
+    }
 }
 
 /// What the help of operators ends with.
@@ -131,11 +178,11 @@ struct Target {
     #[arg(long, value_enum, default_value = "hardware")]
     plan: PlanChoice,
     /// Maximum bytes of a binding
-    #[arg(long, value_name = "SIZE")]
-    max_binding: Option<Size>,
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    max_binding: Option<u64>,
     /// Maximum bytes of a buffer
-    #[arg(long, value_name = "SIZE")]
-    max_buffer: Option<Size>,
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    max_buffer: Option<u64>,
     /// Invocations of a workgroup
     #[arg(long, value_name = "N", value_parser = workgroup)]
     workgroup: Option<u32>,
@@ -149,7 +196,7 @@ struct Target {
     #[arg(long, value_name = "N", value_parser = positive())]
     storage_buffers: Option<u32>,
     /// Bytes that the offsets of bindings are multiples of
-    #[arg(long, value_name = "N", value_parser = alignment)]
+    #[arg(long, value_name = "N", value_parser = power_of_two::<16, 4096>)]
     alignment: Option<u64>,
     /// Invocations that fill the device; by default as in the tuning
     #[arg(long, value_name = "N", value_parser = positive())]
@@ -161,12 +208,6 @@ struct Target {
 
 fn positive() -> clap::builder::RangedI64ValueParser<u32> {
     clap::value_parser!(u32).range(1..)
-}
-
-fn alignment(text: &str) -> Result<u64, String> {
-    let valid = |bytes: &u64| bytes.is_power_of_two() && (16..=4096).contains(bytes);
-    let bytes = text.parse().ok().filter(valid);
-    bytes.ok_or_else(|| format!("{text:?} is not a power of two from 16 to 4096"))
 }
 
 impl Target {
@@ -182,8 +223,8 @@ impl Target {
             max_workgroups_per_dimension: self
                 .max_workgroups
                 .unwrap_or(default.max_workgroups_per_dimension),
-            max_binding_size: self.max_binding.map_or(default.max_binding_size, Size::bytes),
-            max_buffer_size: self.max_buffer.map_or(default.max_buffer_size, Size::bytes),
+            max_binding_size: self.max_binding.unwrap_or(default.max_binding_size),
+            max_buffer_size: self.max_buffer.unwrap_or(default.max_buffer_size),
             alignment: self.alignment.unwrap_or(default.alignment),
             max_storage_buffers: self.storage_buffers.unwrap_or(default.max_storage_buffers),
             max_iterations: self.max_iterations.unwrap_or(default.max_iterations),
@@ -191,11 +232,7 @@ impl Target {
     }
 
     fn tuning(&self) -> Tuning {
-        let tuning = self.plan.tuning();
-        match self.parallelism {
-            Some(invocations) => tuning.with_target_parallelism(invocations),
-            None => tuning,
-        }
+        self.parallelism.into_iter().fold(self.plan.tuning(), Tuning::with_target_parallelism)
     }
 }
 
@@ -209,31 +246,23 @@ struct Explanation {
 }
 
 pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome> {
-    let extremum = arguments.operator.extremum();
-    let (operator, mut inputs, backward, target) = match &arguments.operator {
-        Choice::ReduceMax(choice) | Choice::ReduceMin(choice) => {
-            let Planned { input, attributes, indices, backward, target } = choice;
-            let desc = input.desc()?;
-            let operator = attributes.operator(extremum, *indices, *backward, &desc)?;
-            (operator, vec![desc], *backward, target)
-        }
-        Choice::MaxPool(choice) | Choice::MinPool(choice) => {
-            let Planned { input, attributes, indices, backward, target } = choice;
-            let desc = input.desc()?;
-            let shape = &input.shape;
-            let given = Given {
-                name: shape.text(),
-                is_picture: false,
-                reshaped: &|new| shape.replaced(new),
-            };
-            let (operator, axes) = attributes.operator(extremum, *indices, &desc, &given)?;
-            (operator, vec![axes.pooled(&desc)?], *backward, target)
-        }
-        Choice::SegmentMax(choice) | Choice::SegmentMin(choice) => {
-            let (operator, inputs) = choice.operator(extremum)?;
-            (operator, inputs, choice.backward, &choice.target)
-        }
-    };
+    match &arguments.operator {
+        Choice::ReduceMax(choice) => explain(choice, Extremum::Maximum, output),
+        Choice::ReduceMin(choice) => explain(choice, Extremum::Minimum, output),
+        Choice::MaxPool(choice) => explain(choice, Extremum::Maximum, output),
+        Choice::MinPool(choice) => explain(choice, Extremum::Minimum, output),
+        Choice::SegmentMax(choice) => explain(choice, Extremum::Maximum, output),
+        Choice::SegmentMin(choice) => explain(choice, Extremum::Minimum, output),
+    }
+}
+
+fn explain<A: Attributes>(
+    &Planned { ref input, ref attributes, indices, backward, ref target }: &Planned<A>,
+    extremum: Extremum,
+    output: &mut Output,
+) -> anyhow::Result<Outcome> {
+    let wanted = Wanted { extremum, indices, backward };
+    let (operator, mut inputs) = attributes.operator(wanted, input)?;
     let operator = match backward {
         true => {
             let forward = match &operator {
@@ -256,27 +285,4 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome
         false => explanation.print(output)?,
     }
     Ok(Outcome::Good)
-}
-
-impl SegmentMax {
-    fn operator(&self, extremum: Extremum) -> anyhow::Result<(Operator, Vec<TensorDesc>)> {
-        let Self { attributes: Segments { attributes, ids_type }, input, .. } = self;
-        let data = input.desc()?;
-        let Some(segments) = attributes.num_segments else {
-            anyhow::bail!("--num-segments is required, because there are no ids to count");
-        };
-        let ids = match attributes.offsets {
-            true => usize::try_from(segments).ok().and_then(|segments| segments.checked_add(1)),
-            false => Some(data.shape().first().copied().unwrap_or(0)),
-        };
-        let with_argument =
-            |error| attributes.with_argument(error, input.shape.text(), "--ids-type");
-        let Some(ids) = ids else {
-            anyhow::bail!("--num-segments {segments}: there are no such offsets");
-        };
-        let ids = TensorDesc::new(*ids_type, [ids]).map_err(with_argument)?;
-        let operator = attributes.operator(extremum, self.indices);
-        operator.infer(&data, &ids).map_err(with_argument)?;
-        Ok((operator.into(), vec![data, ids]))
-    }
 }

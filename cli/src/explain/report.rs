@@ -14,14 +14,6 @@ use crate::table::Table;
 /// The maximum number of rows of the table.
 const MAX_ROWS: usize = 40;
 
-/// Bytes of all launches, and the fewest possible.
-struct Bytes {
-    read: u64,
-    written: u64,
-    inputs: u64,
-    outputs: u64,
-}
-
 /// Consecutive launches of a shader with the same purpose and grid.
 struct Row<'a> {
     /// The number of the first launch, from 1.
@@ -30,15 +22,11 @@ struct Row<'a> {
 }
 
 impl Explanation {
-    fn bytes(&self) -> Bytes {
-        let launches = self.plan.launches();
+    /// Bytes that all launches read and write, and the fewest possible.
+    fn bytes(&self) -> [u64; 4] {
         let size = |descs: &[TensorDesc]| descs.iter().map(|desc| desc.byte_len() as u64).sum();
-        Bytes {
-            read: launches.iter().map(Launch::bytes_read).sum(),
-            written: launches.iter().map(Launch::bytes_written).sum(),
-            inputs: size(&self.inputs),
-            outputs: size(self.plan.outputs()),
-        }
+        let (read, written) = moved(self.plan.launches());
+        [read, written, size(&self.inputs), size(self.plan.outputs())]
     }
 
     pub fn print(&self, output: &mut Output) -> anyhow::Result<()> {
@@ -71,7 +59,7 @@ impl Explanation {
     }
 
     fn summary(&self, output: &mut Output) -> anyhow::Result<()> {
-        let bytes = self.bytes();
+        let [read, written, inputs, outputs] = self.bytes();
         let times = |bytes: u64, fewest: u64, what: &str| match fewest {
             0 => format!("{}; the {what} are empty", size(bytes)),
             _ => {
@@ -82,8 +70,8 @@ impl Explanation {
         let limits = &self.limits;
         let mut line = |name: &str, text: String| writeln!(output, "{name:<9} {text}");
         line("launches", self.plan.launches().len().to_string())?;
-        line("reads", times(bytes.read, bytes.inputs, "inputs"))?;
-        line("writes", times(bytes.written, bytes.outputs, "results"))?;
+        line("reads", times(read, inputs, "inputs"))?;
+        line("writes", times(written, outputs, "results"))?;
         line("scratch", size(self.plan.scratch_bytes()))?;
         let (name, parallelism) = (self.tuning.name(), self.tuning.target_parallelism());
         line("tuning", format!("{name}; {parallelism} invocations fill the device"))?;
@@ -115,17 +103,17 @@ impl Explanation {
     }
 
     pub fn json(&self) -> Value {
-        let bytes = self.bytes();
+        let [read, written, inputs, outputs] = self.bytes();
         let tensors = |descs: &[TensorDesc]| descs.iter().map(tensor_json).collect::<Vec<_>>();
         json!({
             "operator": self.operator.name(),
             "inputs": tensors(&self.inputs),
             "outputs": tensors(self.plan.outputs()),
             "launches": self.plan.launches().iter().map(launch).collect::<Vec<_>>(),
-            "bytes_read": bytes.read,
-            "bytes_written": bytes.written,
-            "input_bytes": bytes.inputs,
-            "output_bytes": bytes.outputs,
+            "bytes_read": read,
+            "bytes_written": written,
+            "input_bytes": inputs,
+            "output_bytes": outputs,
             "scratch_bytes": self.plan.scratch_bytes(),
             "max_buffer_bytes": self.plan.max_buffer_bytes(),
             "tuning": self.tuning.name(),
@@ -133,6 +121,14 @@ impl Explanation {
             "limits": wgmax_verify::json::limits(&self.limits),
         })
     }
+}
+
+/// The bytes that launches read, and that they write.
+fn moved(launches: &[Launch]) -> (u64, u64) {
+    (
+        launches.iter().map(Launch::bytes_read).sum(),
+        launches.iter().map(Launch::bytes_written).sum(),
+    )
 }
 
 /// The flags of a launch's shader.
@@ -170,17 +166,14 @@ fn table(rows: &[Row<'_>]) -> Table {
             1 => first.to_string(),
             count => format!("{first}-{}", first + count - 1),
         };
+        let (read, written) = moved(launches);
         let mut kernel = vec![launch.shader().kernel.name()];
         kernel.extend(flags(launch));
         table.add_row([
             numbers,
             kernel.join("\n"),
             grid(launch.grid()),
-            format!(
-                "{}\n{}",
-                size(launches.iter().map(Launch::bytes_read).sum()),
-                size(launches.iter().map(Launch::bytes_written).sum()),
-            ),
+            format!("{}\n{}", size(read), size(written)),
             launch.purpose().to_string(),
         ]);
     }

@@ -33,29 +33,34 @@ impl Attributes {
         }
     }
 
+    /// The option that is the list of an attribute, without its dashes, if it is given.
+    fn list(&self, attribute: &str) -> Option<(&'static str, &List)> {
+        let (option, list) = match attribute {
+            "kernel" => ("kernel", Some(&self.kernel)),
+            "strides" => ("strides", self.strides.as_ref()),
+            "dilations" => ("dilations", self.dilations.as_ref()),
+            "pads_begin" | "pads_end" => ("pads", self.pads.as_ref()),
+            _ => return None,
+        };
+        Some((option, list?))
+    }
+
     /// The error with the argument that caused it.
     fn with_argument(&self, mut error: Error, rank: usize, input: &str) -> anyhow::Error {
         // A picture has its own axes.
         if let Error::AxisOutOfRange { .. } = error {
             error = Error::AxisOutOfRange { axis: self.index_axis, rank };
         }
-        let given =
-            |flag: &str, list: &Option<List>| list.as_ref().map(|list| format!("{flag} {list}"));
-        let kernel = || Some(format!("--kernel {}", self.kernel));
-        let axis = || Some(format!("--index-axis {}", self.index_axis));
         let argument = match &error {
             Error::PoolRank { .. } => Some(input.to_string()),
-            Error::WindowTooLarge { .. } => kernel(),
-            Error::AxisOutOfRange { .. } => axis(),
+            Error::WindowTooLarge { .. } => Some(format!("--kernel {}", self.kernel)),
+            Error::AxisOutOfRange { .. } => Some(format!("--index-axis {}", self.index_axis)),
             Error::IndexTooLarge { .. } => Some("--index-type i32".to_string()),
             Error::BadAttribute { attribute, .. } | Error::AttributeLength { attribute, .. } => {
-                match *attribute {
-                    "kernel" => kernel(),
-                    "strides" => given("--strides", &self.strides),
-                    "dilations" => given("--dilations", &self.dilations),
-                    "axis" => axis(),
-                    "pads_begin" | "pads_end" => given("--pads", &self.pads),
-                    "layout" => Some("--layout nxc".to_string()),
+                match (*attribute, self.list(attribute)) {
+                    (_, Some((option, list))) => Some(format!("--{option} {list}")),
+                    ("axis", _) => Some(format!("--index-axis {}", self.index_axis)),
+                    ("layout", _) => Some("--layout nxc".to_string()),
                     _ => None,
                 }
             }
@@ -70,28 +75,24 @@ impl Attributes {
 
     /// What would be right, for an input or a list that lacks axes.
     fn hint(&self, error: &Error, axes: Axes, input: &TensorDesc, given: &Given) -> Option<String> {
-        let (missing, list) = match error {
-            Error::PoolRank { .. } => (true, None),
-            Error::AttributeLength { attribute: "kernel", .. } => (true, Some(&self.kernel)),
-            Error::AttributeLength { attribute: "strides", .. } => (false, self.strides.as_ref()),
-            Error::AttributeLength { attribute: "dilations", .. } => {
-                (false, self.dilations.as_ref())
-            }
+        let (attribute, expected) = match *error {
+            Error::PoolRank { .. } => ("kernel", None),
+            Error::AttributeLength { attribute, expected, .. } => (attribute, Some(expected)),
             _ => return None,
         };
         let lacks = axes.missing(self.windows(input, given), input.shape());
-        if let (true, Some((what, shape))) = (missing, lacks) {
+        if let ("kernel", Some((what, shape))) = (attribute, lacks) {
             return Some(format!("if {what} missing: {}", (given.reshaped)(&shape)));
         }
-        let (Some(List(list)), &Error::AttributeLength { attribute, expected, .. }) = (list, error)
-        else {
+        let (expected, (option, List(list))) = (expected?, self.list(attribute)?);
+        if option != attribute {
             return None;
-        };
+        }
         let mut more = list.clone();
         more.resize(expected, *list.last()?);
         let sizes: Vec<String> = axes.spatial(input.shape()).iter().map(usize::to_string).collect();
         (list.len() < expected).then(|| {
-            format!("for each of the axes, {}: --{attribute} {}", sizes.join(" x "), List(more))
+            format!("for each of the axes, {}: --{option} {}", sizes.join(" x "), List(more))
         })
     }
 }

@@ -7,40 +7,13 @@ use clap::{Args, ValueEnum};
 use wgmax::operator::{self, MaxPool, Operator, Padding};
 use wgmax::{Extremum, Tensor, TensorDesc};
 
-use super::Outcome;
 use super::backward::Backward;
-use super::options::{EmptyChoice, IndexTypeArgument, List, NanChoice, Run, Writing, choices};
-use super::output::{self, Output};
+use super::operation::{self, Read};
+use super::options::{EmptyChoice, IndexTypeArgument, List, NanChoice, choices};
+use super::output;
 use super::source::Source;
-use super::targets::Targets;
 pub use advice::Given;
 pub use axes::Axes;
-
-#[derive(Args)]
-#[command(after_help = "\
-Examples:
-  wgmax max-pool x.npy --kernel 3,3 --strides 2,2 --pads 1,1,1,1 -o y.npy
-  wgmax max-pool x.npz:x --kernel 2,2 --auto-pad same-upper --indices i.npy
-  wgmax max-pool photo.png --kernel 9,9 --auto-pad same-upper -o brightest.png
-  wgmax max-pool chw.npy --reshape 1,3,224,-1 --kernel 3,3 -o y.npy
-  wgmax max-pool x.npy --kernel 3,3 --backward gradient_of_y.npy -o gradient_of_x.npy
-
-[H, W] and [H, W, C] with a kernel of two axes are pooled as pictures, unless --layout is given.")]
-pub struct Arguments {
-    #[command(flatten)]
-    operation: Operation,
-    /// Also compute the positions of the results, and write them to a file; +0 and -0 are equal then,
-    /// so a result of zero may have another sign
-    #[arg(long, value_name = "IDX_FILE", group = "positions")]
-    indices: Option<String>,
-    #[command(flatten)]
-    run: Run,
-    /// File for the result, as FILE:NAME in an archive that keeps its other arrays; printed by default
-    #[arg(short, long, value_name = "OUT")]
-    output: Option<String>,
-    #[command(flatten)]
-    writing: Writing,
-}
 
 /// The operator and its input, or those of its gradient.
 #[derive(Args)]
@@ -86,7 +59,7 @@ pub struct Attributes {
     #[arg(long, value_enum, default_value = "neg-inf")]
     empty: EmptyChoice,
     #[command(flatten)]
-    index_type: IndexTypeArgument,
+    index: IndexTypeArgument,
     /// How positions are numbered
     #[arg(
         long,
@@ -179,7 +152,7 @@ impl Attributes {
             .nan(self.nan.into())
             .empty_window(self.empty.into())
             .indices(indices.then_some(operator::Indices {
-                element_type: self.index_type.element_type(),
+                element_type: self.index.index_type.into(),
                 order: self.index_order.into(),
                 axis: axes.pooled_axis(self.index_axis, rank),
             }));
@@ -227,21 +200,26 @@ impl Attributes {
     }
 }
 
-impl Operation {
-    /// The files that are read.
-    pub fn inputs(&self) -> Vec<&str> {
+impl operation::Operation for Operation {
+    const EXAMPLES: &str = "\
+Examples:
+  wgmax max-pool x.npy --kernel 3,3 --strides 2,2 --pads 1,1,1,1 -o y.npy
+  wgmax max-pool x.npz:x --kernel 2,2 --auto-pad same-upper --indices i.npy
+  wgmax max-pool photo.png --kernel 9,9 --auto-pad same-upper -o brightest.png
+  wgmax max-pool chw.npy --reshape 1,3,224,-1 --kernel 3,3 -o y.npy
+  wgmax max-pool x.npy --kernel 3,3 --backward gradient_of_y.npy -o gradient_of_x.npy
+
+[H, W] and [H, W, C] with a kernel of two axes are pooled as pictures, unless --layout is given.";
+    const INDICES: &str = "Also compute the positions of the results, and write them to a file; +0 \
+                           and -0 are equal then, so a result of zero may have another sign";
+
+    fn files(&self) -> Vec<&str> {
         self.backward.files(&[&self.source.input])
     }
 
-    /// The operator, checked before a device is opened, and its inputs from the files, with the axes
-    /// that are pooled.
-    pub fn read(
-        &self,
-        extremum: Extremum,
-        indices: bool,
-    ) -> anyhow::Result<(Operator, Vec<Tensor>, Axes)> {
+    fn read(&self, extremum: Extremum, indices: bool) -> anyhow::Result<Read> {
         let Self { source, attributes, backward } = self;
-        let (input, is_picture) = source.read_kind()?;
+        let (input, is_picture) = source.read()?;
         let kernel = &attributes.kernel;
         anyhow::ensure!(
             matches!(kernel.0.len(), 1 | 2) || !is_picture || attributes.layout.is_some(),
@@ -253,11 +231,12 @@ impl Operation {
         let (operator, axes) = attributes.operator(extremum, indices, input.desc(), &given)?;
         let pooled = |tensor: Tensor| tensor.reshape(axes.pooled(tensor.desc())?.shape());
         let (operator, inputs) = backward.apply(operator, vec![pooled(input)?], source, pooled)?;
-        Ok((operator, inputs, axes))
+        Ok(Read { operator, inputs, axes })
     }
 
-    /// Asks on stderr about axes that were meant otherwise, as far as their sizes tell.
-    fn ask(&self, input: &TensorDesc, axes: Axes) {
+    /// Asks about axes that were meant otherwise, as far as their sizes tell.
+    fn remark(&self, Read { inputs, axes, .. }: &Read, _: &[Tensor]) -> anyhow::Result<()> {
+        let input = inputs[0].desc();
         let Attributes { kernel, layout, .. } = &self.attributes;
         if let (&[batch, channels, length], [size], None) = (input.shape(), &kernel.0[..], layout)
             && length <= 4
@@ -276,28 +255,6 @@ impl Operation {
                 self.source.reshaped(input.shape()),
             ));
         }
+        Ok(())
     }
-}
-
-pub fn run(
-    arguments: &Arguments,
-    extremum: Extremum,
-    output: &mut Output,
-) -> anyhow::Result<Outcome> {
-    Targets::default()
-        .tensor("--output ", arguments.output.as_deref())?
-        .tensor("--indices ", arguments.indices.as_deref())?
-        .check(&arguments.operation.inputs(), Some(arguments.writing.force))?;
-    let indices = arguments.indices.is_some();
-    let (operator, inputs, axes) = arguments.operation.read(extremum, indices)?;
-    let results = arguments.run.run(&operator, &inputs.iter().collect::<Vec<_>>())?;
-    let results = results.iter().map(|result| axes.own(result)).collect::<Result<Vec<_>, _>>()?;
-    output::deliver(
-        &results,
-        &[&arguments.output, &arguments.indices],
-        arguments.writing.force,
-        output,
-    )?;
-    arguments.operation.ask(inputs[0].desc(), axes);
-    Ok(Outcome::Good)
 }

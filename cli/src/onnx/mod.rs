@@ -114,7 +114,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome
         });
         anyhow::ensure!(made, "--output {name}: {}", why_no_output(&entries, name));
     }
-    let json = arguments.json.as_deref().map(super::report::Report::create).transpose()?;
+    let json = super::report::Report::create(&arguments.json)?;
 
     let device = match arguments.list {
         true => None,
@@ -142,9 +142,8 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome
         })?;
 
     let report = report::Report { model: &model, device: device.as_ref(), entries: &entries };
-    if let Some(mut json) = json {
-        json.write(&format_args!("{:#}", report.json(arguments.seed, arguments.runs)))?;
-        json.finish()?;
+    if let Some(json) = json {
+        json.whole(format_args!("{:#}\n", report.json(arguments.seed, arguments.runs)))?;
     }
     if !quiet {
         report.print(output)?;

@@ -163,18 +163,15 @@ fn table(kernels: &[&'static Kernel]) -> Table {
 fn find(kernel: &'static Kernel, arguments: &Arguments) -> anyhow::Result<Shader> {
     let name = kernel.name();
     let mut shaders = kernel.shaders(arguments.workgroup);
+    let types = types(&shaders);
+    let names = list(types.iter().map(|t| t.name()));
     match arguments.element_type {
-        None if kernel.is_typed() => {
-            let types = types(&shaders);
-            anyhow::bail!("{name} needs a type: {}", list(types.iter().map(|t| t.name())));
-        }
+        None if kernel.is_typed() => anyhow::bail!("{name} needs a type: {names}"),
         Some(t) if !kernel.is_typed() => {
             anyhow::bail!("{name} has one text for all types; leave out {t}");
         }
         Some(t) => {
-            let types = types(&shaders);
-            let list = || list(types.iter().map(|t| t.name()));
-            anyhow::ensure!(types.contains(&t), "{name} is not for {t}, only for {}", list());
+            anyhow::ensure!(types.contains(&t), "{name} is not for {t}, only for {names}");
             shaders.retain(|shader| shader.element == t);
         }
         None => {}

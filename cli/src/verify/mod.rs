@@ -14,11 +14,12 @@ use progress::Progress;
 use wgmax::ElementType;
 use wgmax_verify::{CASES, Choice, Kind, Recorded, Report, Subjects, html, json, quoted, sweep};
 
+use super::Outcome;
 use super::interrupt::{self, Polling};
-use super::options::{PlanChoice, Planning, device_name, element_type};
+use super::options::{PlanChoice, Planning, choices, device_name, element_type};
 use super::output::Output;
+use super::report::Report as File;
 use super::targets::Targets;
-use super::{Outcome, report};
 
 #[derive(Args)]
 #[command(after_help = "\
@@ -77,22 +78,11 @@ pub struct Arguments {
     max_growth: Option<u64>,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-enum OperatorChoice {
+choices! { OperatorChoice of Kind {
     ReduceMax,
     MaxPool,
     SegmentMax,
-}
-
-impl From<OperatorChoice> for Kind {
-    fn from(choice: OperatorChoice) -> Self {
-        match choice {
-            OperatorChoice::ReduceMax => Self::ReduceMax,
-            OperatorChoice::MaxPool => Self::MaxPool,
-            OperatorChoice::SegmentMax => Self::SegmentMax,
-        }
-    }
-}
+} }
 
 pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome> {
     // Until everything is written.
@@ -104,7 +94,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome
     targets.check(&read.as_deref().into_iter().collect::<Vec<_>>(), None)?;
     let mut stderr = Output::stderr();
     let output = if targets.have_standard() { &mut stderr } else { output };
-    let (html, json) = (report::file(&arguments.html)?, report::file(&arguments.json)?);
+    let (html, json) = (File::create(&arguments.html)?, File::create(&arguments.json)?);
     let recorded = arguments.replay.as_ref().map(|path| {
         let name = path.display().to_string();
         Recorded::new(&name, &fs::read_to_string(path).with_context(|| name.clone())?)
@@ -114,7 +104,8 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome
         Some(recorded) => (recorded.choice()?, recorded.device()),
         None => (arguments.choice(), arguments.device.clone()),
     };
-    let planning = Planning { plan: choice.plan.and_then(PlanChoice::named) };
+    let plan = choice.plan.and_then(|name| PlanChoice::from_str(name, false).ok());
+    let planning = Planning { plan };
     let devices = match &device {
         None => planning.open_all(),
         Some(name) => vec![Ok(planning.open(name)?)],
@@ -125,7 +116,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome
         progress.step(done, mismatches);
         if interrupt::requested() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });
-    progress.end();
+    drop(progress);
     let command = std::env::args().skip(1).map(|argument| quoted(&argument));
     let command = std::iter::once("wgmax".to_string()).chain(command).collect::<Vec<_>>().join(" ");
     let system = format!("{}, {}", std::env::consts::OS, std::env::consts::ARCH);
@@ -133,14 +124,8 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome
     let report = Report { subjects, refused, sweep, device, command, system, max_growth };
     text::print(&report, output)?;
     let object = json::object(&report);
-    if let Some(mut file) = html {
-        file.write_all(html::page(&report).as_bytes())?;
-        file.finish()?;
-    }
-    if let Some(mut file) = json {
-        writeln!(file, "{object:#}")?;
-        file.finish()?;
-    }
+    html.map_or(Ok(()), |file| file.whole(html::page(&report)))?;
+    json.map_or(Ok(()), |file| file.whole(format_args!("{object:#}\n")))?;
     // From here on a signal ends the command as it ends others.
     drop(polling);
     let is_good = match recorded.map(|recorded| recorded.changes(&object)) {

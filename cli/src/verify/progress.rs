@@ -1,12 +1,13 @@
 //! The progress of a sweep, on stderr.
-use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
-use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{HumanDuration, ProgressDrawTarget};
 use wgmax_verify::Choice;
 
-use crate::output;
-use crate::progress::Lines;
+use crate::progress::Display;
+
+/// The steps of the bar.
+const STEPS: u64 = 1000;
 
 pub struct Progress {
     start: Instant,
@@ -21,68 +22,28 @@ struct End {
     time: Option<Duration>,
 }
 
-/// A bar on a terminal; elsewhere a line from time to time.
-pub enum Display {
-    Bar(ProgressBar),
-    Lines(Lines),
-    Nothing,
-}
-
-impl Display {
-    pub fn new() -> Self {
-        if output::is_quiet() {
-            return Self::Nothing;
-        }
-        if !std::io::stderr().is_terminal() {
-            return Self::Lines(Lines::new());
-        }
-        let bar = ProgressBar::new(1000);
-        bar.set_draw_target(ProgressDrawTarget::stderr_with_hz(8));
-        let template = "{bar:20} {wide_msg}";
-        bar.set_style(
-            ProgressStyle::with_template(template)
-                .unwrap_or_else(|_| ProgressStyle::default_bar())
-                .progress_chars("█▉▊▋▌▍▎▏ "),
-        );
-        Self::Bar(bar)
-    }
-
-    /// Shows what is done, from 0 to 1, and a line on it.
-    pub fn update(&mut self, fraction: f64, line: impl FnOnce() -> String) {
-        match self {
-            Self::Bar(bar) => {
-                bar.set_position((fraction * 1000.0) as u64);
-                bar.set_message(line());
-            }
-            Self::Lines(lines) => lines.update(line),
-            Self::Nothing => {}
-        }
-    }
-
-    pub fn end(&self) {
-        if let Self::Bar(bar) = self {
-            bar.finish_and_clear();
-        }
-    }
-}
-
 impl Progress {
     pub fn new(choice: &Choice) -> Self {
-        Self {
-            start: Instant::now(),
-            end: End { cases: choice.case.map(|_| 1).or(choice.cases), time: choice.time },
-            display: Display::new(),
+        let display = Display::new(Some(STEPS), "{bar:20} {wide_msg}");
+        if let Display::Bar(bar) = &display {
+            bar.set_style(bar.style().progress_chars("█▉▊▋▌▍▎▏ "));
+            bar.set_draw_target(ProgressDrawTarget::stderr_with_hz(8));
         }
+        let end = End { cases: choice.case.map(|_| 1).or(choice.cases), time: choice.time };
+        Self { start: Instant::now(), end, display }
     }
 
     pub fn step(&mut self, done: u64, mismatches: u64) {
         let (elapsed, end) = (self.start.elapsed(), self.end);
         let line = || end.line(done, mismatches, elapsed);
-        self.display.update(end.fraction(done, elapsed), line);
-    }
-
-    pub fn end(&self) {
-        self.display.end();
+        match &mut self.display {
+            Display::Bar(bar) => {
+                bar.set_position((end.fraction(done, elapsed) * STEPS as f64) as u64);
+                bar.set_message(line());
+            }
+            Display::Lines(lines) => lines.update(line),
+            Display::Nothing => {}
+        }
     }
 }
 

@@ -69,10 +69,8 @@ fn launched(score: &Score) -> Table {
     header.extend(types.iter().map(|t| t.name()));
     let mut table = Table::new(&header);
     for kernel in score.kernels() {
-        let count = |&t: &ElementType| match score.launched.get(&(kernel, t)) {
-            Some(cases) => cases.to_string(),
-            None => NOTHING.to_string(),
-        };
+        let cases = |t: &ElementType| score.launched.get(&(kernel, *t));
+        let count = |t| cases(t).map_or(NOTHING.to_string(), u64::to_string);
         table.add_row(std::iter::once(kernel.to_string()).chain(types.iter().map(count)));
     }
     table

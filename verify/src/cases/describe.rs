@@ -8,6 +8,7 @@ use wgmax::operator::{
 };
 use wgmax::{Extremum, Nan};
 
+use super::gradient::gradient_of;
 use super::{Case, Narrow};
 
 impl fmt::Display for Case {
@@ -16,26 +17,20 @@ impl fmt::Display for Case {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let descs: Vec<String> = self.tensors.iter().map(|t| t.desc().to_string()).collect();
         write!(f, "{} of {}", self.operator.name(), descs.join(" and "))?;
-        let from = |shape: Option<&[usize]>| shape.map(|shape| format!("of data {shape:?}"));
-        let mut attributes = match &self.operator {
+        let gradient = gradient_of(&self.operator);
+        let forward = gradient.as_ref().map_or(&self.operator, |(forward, _)| forward);
+        let mut attributes = match forward {
             Operator::ReduceMax(op) => reduce_max(op),
             Operator::MaxPool(op) => max_pool(op),
             Operator::SegmentMax(op) => segment_max(op),
-            Operator::ReduceMaxBackward(op) => reduce_max(op.get_reduce()),
-            Operator::MaxPoolBackward(op) => max_pool(op.get_pool()),
-            Operator::SegmentMaxBackward(op) => segment_max(op.get_segment()),
             Operator::MaxUnpool(op) => vec![
                 format!("to {:?}", op.get_shape()),
                 format!("indices within {:?}", op.get_indices_within()),
             ],
             _ => Vec::new(),
         };
-        attributes.extend(match &self.operator {
-            Operator::ReduceMaxBackward(op) => from(op.get_shape()),
-            Operator::MaxPoolBackward(op) => from(op.get_shape()),
-            Operator::SegmentMaxBackward(op) => from(op.get_shape()),
-            _ => None,
-        });
+        let shape = gradient.as_ref().and_then(|(_, shape)| *shape);
+        attributes.extend(shape.map(|shape| format!("of data {shape:?}")));
         for attribute in attributes {
             write!(f, ", {attribute}")?;
         }

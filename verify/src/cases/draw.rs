@@ -22,18 +22,19 @@ pub(super) fn draw(
     aim: Option<Aim>,
     workgroup: Option<u32>,
 ) -> Result<(Draft, Narrow)> {
+    let draft = match kind {
+        Kind::ReduceMax => reduce_max::draft,
+        Kind::MaxPool => max_pool::draft,
+        Kind::SegmentMax => segment_max::draft,
+    };
     let Some(aim) = aim else {
-        let draft = Draft::random(random, kind, t, budget, None)?;
-        return Ok((draft, Narrow::random(workgroup, random)));
+        return Ok((draft(random, t, budget, None)?, Narrow::random(workgroup, random)));
     };
     let mut tries = 0;
     loop {
         let narrow = aim.narrow(workgroup, random, tries);
-        let budget = match narrow.max_binding_size {
-            Some(_) => budget.max(4000),
-            None => budget,
-        };
-        let draft = Draft::random(random, kind, t, budget, Some(aim))?;
+        let budget = if narrow.max_binding_size.is_some() { budget.max(4000) } else { budget };
+        let draft = draft(random, t, budget, Some(aim))?;
         let narrow = draft.fit(narrow, random);
         if tries == MAX_TRIES || draft.meets(aim, &narrow) {
             return Ok((draft, narrow));
@@ -43,20 +44,6 @@ pub(super) fn draw(
 }
 
 impl Draft {
-    fn random(
-        random: &mut Random,
-        kind: Kind,
-        t: ElementType,
-        budget: u64,
-        aim: Option<Aim>,
-    ) -> Result<Self> {
-        match kind {
-            Kind::ReduceMax => reduce_max::draft(random, t, budget, aim),
-            Kind::MaxPool => max_pool::draft(random, t, budget, aim),
-            Kind::SegmentMax => segment_max::draft(random, t, budget, aim),
-        }
-    }
-
     /// A random style of elements.
     fn style(&self, kind: Kind, random: &mut Random) -> Style {
         match has_indices(&self.operator) {

@@ -107,8 +107,7 @@ pub fn tensor(
 fn few_bits(t: ElementType, hard: &[u64], random: &mut Random) -> Vec<u64> {
     let mut few: Vec<u64> = (0..1 + random.below(4)).map(|_| random.pick(hard)).collect();
     if float(t).is_some() && random.once_in(2) {
-        let sign = 1 << (8 * t.size() - 1);
-        few = vec![0, sign, sign, sign | 1 | random.below(200)];
+        few = vec![0, sign(t), sign(t), sign(t) | 1 | random.below(200)];
     }
     few
 }
@@ -186,7 +185,7 @@ fn sign(t: ElementType) -> u64 {
 }
 
 fn is_nan(t: ElementType, bits: u64) -> bool {
-    float(t).is_some_and(|float| bits & ((1 << (float.0 - 1)) - 1) > infinity(float))
+    float(t).is_some_and(|float| bits & (sign(t) - 1) > infinity(float))
 }
 
 /// The number of NaNs at the start of a float's special values.
@@ -195,8 +194,7 @@ const NANS: usize = 6;
 /// The bits of a type's special values, NaNs first.
 fn hard_bits(t: ElementType) -> Vec<u64> {
     if let Some(float) = float(t) {
-        let (infinity, fraction) = (infinity(float), float.1);
-        let sign = 1u64 << (float.0 - 1);
+        let (infinity, fraction, sign) = (infinity(float), float.1, sign(t));
         let positive = [
             infinity + 1,
             infinity | 1 << (fraction - 1),
@@ -227,7 +225,7 @@ fn lowest_bits(t: ElementType) -> u64 {
 pub(super) fn mirrored(tensor: &Tensor) -> Result<Tensor> {
     let t = tensor.element_type();
     let flip = match float(t) {
-        Some((bits, _)) => 1 << (bits - 1),
+        Some(_) => sign(t),
         None if t == ElementType::Bool => 1,
         None => u64::MAX,
     };

@@ -23,10 +23,7 @@ pub(super) fn tensor(t: ElementType, shape: &[usize], random: &mut Random) -> Re
             0 => random.pick(&[0, 2 * bias, 2 * bias + 1]),
             _ => bias - random.below(spread),
         };
-        let fraction = match exponent > 2 * bias && !random.once_in(8) {
-            true => 0,
-            false => fraction,
-        };
+        let fraction = if exponent > 2 * bias && !random.once_in(8) { 0 } else { fraction };
         let sign = random.below(2) << (8 * t.size() - 1);
         sign | exponent << mantissa | fraction
     };
@@ -101,26 +98,25 @@ pub(super) fn unpool(random: &mut Random, t: ElementType, budget: u64) -> Result
     Ok(Draft::new(operator, TensorDesc::new(t, values)?, vec![indices]))
 }
 
-/// The operator whose gradient an operator is, from its data.
-pub(super) fn forward(operator: &Operator) -> Option<Operator> {
+/// The operator whose gradient an operator is, and the shape of the data if it is the gradient from
+/// saved positions.
+pub(super) fn gradient_of(operator: &Operator) -> Option<(Operator, Option<&[usize]>)> {
     match operator {
-        Operator::ReduceMaxBackward(op) if op.get_shape().is_none() => Some(op.get_reduce().into()),
-        Operator::MaxPoolBackward(op) if op.get_shape().is_none() => Some(op.get_pool().into()),
-        Operator::SegmentMaxBackward(op) if op.get_shape().is_none() => {
-            Some(op.get_segment().into())
-        }
+        Operator::ReduceMaxBackward(op) => Some((op.get_reduce().into(), op.get_shape())),
+        Operator::MaxPoolBackward(op) => Some((op.get_pool().into(), op.get_shape())),
+        Operator::SegmentMaxBackward(op) => Some((op.get_segment().into(), op.get_shape())),
         _ => None,
     }
 }
 
+/// The operator whose gradient an operator is, from its data.
+pub(super) fn forward(operator: &Operator) -> Option<Operator> {
+    gradient_of(operator).filter(|(_, shape)| shape.is_none()).map(|(forward, _)| forward)
+}
+
 /// Whether an operator is a gradient from saved positions, its first input.
 pub(super) fn has_positions(operator: &Operator) -> bool {
-    match operator {
-        Operator::ReduceMaxBackward(op) => op.get_shape().is_some(),
-        Operator::MaxPoolBackward(op) => op.get_shape().is_some(),
-        Operator::SegmentMaxBackward(op) => op.get_shape().is_some(),
-        _ => false,
-    }
+    gradient_of(operator).is_some_and(|(_, shape)| shape.is_some())
 }
 
 /// A case with as much gradient as there are maxima, of which it had another number. `None` where

@@ -31,7 +31,7 @@ use crate::oracle;
 const MAX_LAUNCHES: usize = 200;
 
 /// The operator of a case.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Deserialize)]
 pub enum Kind {
     /// [`ReduceMax`](wgmax::operator::ReduceMax).
     ReduceMax,
@@ -191,12 +191,13 @@ impl Case {
     /// The views that the inputs and the results are of.
     fn views(&self, operator: &Operator, descs: &[&TensorDesc]) -> Result<(Vec<View>, Vec<View>)> {
         let mut random = self.narrow.views.map(Random);
-        let mut view = |desc: &TensorDesc| match &mut random {
-            None => Ok(desc.into()),
-            Some(random) => match random.once_in(4) {
-                true => Ok(desc.into()),
-                false => place::view(desc, random),
-            },
+        let mut view = |desc: &TensorDesc| {
+            if let Some(random) = &mut random
+                && !random.once_in(4)
+            {
+                return place::view(desc, random);
+            }
+            Ok(desc.into())
         };
         let inputs = descs.iter().map(|desc| view(desc)).collect::<Result<_>>()?;
         let results = operator.infer(descs)?.iter().map(view).collect::<Result<_>>()?;

@@ -67,10 +67,7 @@ impl Narrow {
     /// are narrowed, their offsets are multiples of 256 bytes at least.
     pub fn limits(&self, own: &Limits) -> Limits {
         fn min<T: Ord>(own: T, narrow: Option<T>) -> T {
-            match narrow {
-                Some(narrow) => own.min(narrow),
-                None => own,
-            }
+            narrow.into_iter().fold(own, T::min)
         }
         Limits {
             max_iterations: min(own.max_iterations, self.max_iterations),
@@ -81,10 +78,7 @@ impl Narrow {
             workgroup_size: min(own.workgroup_size, self.workgroup_size),
             max_binding_size: min(own.max_binding_size, self.max_binding_size),
             // As far apart as WebGPU has it by default, so that parts begin within bindings.
-            alignment: match self.max_binding_size {
-                Some(_) => own.alignment.max(256),
-                None => own.alignment,
-            },
+            alignment: self.max_binding_size.map_or(own.alignment, |_| own.alignment.max(256)),
             ..own.clone()
         }
     }
@@ -92,13 +86,8 @@ impl Narrow {
     /// The tuning to plan with.
     pub fn tuning(&self, own: &Tuning) -> Tuning {
         let tuning = self.tuning.and_then(Tuning::named).unwrap_or_else(|| own.clone());
-        let tuning = match self.target_parallelism {
-            Some(invocations) => tuning.with_target_parallelism(invocations),
-            None => tuning,
-        };
-        match self.max_taps {
-            Some(taps) => tuning.with_max_taps(taps),
-            None => tuning,
-        }
+        let tuning =
+            self.target_parallelism.into_iter().fold(tuning, Tuning::with_target_parallelism);
+        self.max_taps.into_iter().fold(tuning, Tuning::with_max_taps)
     }
 }

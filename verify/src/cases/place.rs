@@ -59,10 +59,7 @@ pub(super) fn memory(tensor: &Tensor, view: &View, extremum: Extremum) -> Result
     let others = filled(desc.clone(), |bytes| {
         bytes.iter_mut().zip(other.into_iter().cycle()).for_each(|(byte, other)| *byte = other);
     })?;
-    let others = match extremum {
-        Extremum::Maximum => others,
-        Extremum::Minimum => mirrored(&others)?,
-    };
+    let others = if extremum == Extremum::Minimum { mirrored(&others)? } else { others };
     filled(desc, |bytes| {
         bytes.copy_from_slice(others.bytes());
         let (size, pitches) = (tensor.element_type().size(), view.pitches());

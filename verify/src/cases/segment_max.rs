@@ -102,15 +102,9 @@ pub(super) fn draft(
             EmptySegment::Lowest,
             EmptySegment::NegativeInfinity,
         ]))
-        .indices(match argmax || random.once_in(2) {
-            true => Some(random.index_type()),
-            false => None,
-        })
+        .indices((argmax || random.once_in(2)).then(|| random.index_type()))
         .status(hostile || random.once_in(3));
-    let tensor = match hostile {
-        true => wrong(random, &ids, id_type)?,
-        false => ids_tensor(id_type, &ids)?,
-    };
+    let tensor = if hostile { wrong(random, &ids, id_type)? } else { ids_tensor(id_type, &ids)? };
     let data = TensorDesc::new(t, shape)?;
     if !given && kernel != "gradient_scatter" {
         let draft = Draft::new(op, data, vec![tensor]);

@@ -23,10 +23,9 @@ fn of(
     let t = data.element_type();
     let mut sums = reserved(data.len())?;
     sums.resize(data.len(), 0);
-    let picked = match op.get_shape() {
-        Some(_) => saved(op, first, gradient, data)?,
-        None => some(op, first, gradient)?,
-    };
+    let is_saved = op.get_shape().is_some();
+    let picked =
+        if is_saved { saved(op, first, gradient, data)? } else { some(op, first, gradient)? };
     for (window, element) in picked.into_iter().enumerate() {
         // Saved indices may be any numbers.
         if let Some(sum) = element.and_then(|element| sums.get_mut(element)) {
@@ -55,10 +54,7 @@ fn add(t: ElementType, sum: u64, bits: u64) -> u64 {
 
 /// The canonical NaN for any NaN.
 fn quiet(t: ElementType, bits: u64) -> u64 {
-    match super::value::value(t, bits) {
-        None => super::value::quiet_nan(t),
-        Some(_) => bits,
-    }
+    super::value::value(t, bits).map_or(super::value::quiet_nan(t), |_| bits)
 }
 
 /// The elements that the windows of data pick, which are as many as there are gradients.

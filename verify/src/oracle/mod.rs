@@ -27,12 +27,13 @@ mod segment_max;
 mod value;
 
 use wgmax::internals::filled;
-use wgmax::operator::{MaxPool, Operator, SegmentMax};
+use wgmax::operator::{MaxPool, Operator};
 use wgmax::{ElementType, Error, Result, Tensor, TensorDesc};
 
 pub(crate) use max_pool::{axes, first_spatial};
 pub(crate) use reduce_max::reduced;
 pub(crate) use segment_max::id;
+pub use segment_max::status;
 use value::Best;
 pub(crate) use value::{Value, bits_at, empty_bits, float, infinity, value};
 
@@ -60,14 +61,6 @@ pub fn run(operator: &Operator, inputs: &[&Tensor]) -> Result<Vec<Tensor>> {
         }
         _ => unreachable!("`infer` checks the number of inputs"),
     }
-}
-
-/// What the status of ids or offsets must be that no host has checked, for data of so many rows.
-///
-/// # Errors
-/// [`Error::OutOfMemory`].
-pub fn status(op: &SegmentMax, rows: usize, ids: &Tensor) -> Result<Tensor> {
-    segment_max::status(op, rows, ids)
 }
 
 /// The number of elements that [`run`] reads of inputs of these types and shapes; it reads about

@@ -10,10 +10,8 @@ use super::{Best, coordinates, flatten, tensor};
 
 /// Whether each axis is reduced.
 pub(crate) fn reduced(op: &ReduceMax, rank: usize) -> Vec<bool> {
-    let is_reduced = |axis: usize| match op.get_axes() {
-        None => true,
-        Some(axes) => axes.iter().any(|&a| a.rem_euclid(rank as i64) == axis as i64),
-    };
+    let is = |a: i64, axis: usize| a.rem_euclid(rank as i64) == axis as i64;
+    let is_reduced = |axis| op.get_axes().is_none_or(|axes| axes.iter().any(|&a| is(a, axis)));
     (0..rank).map(is_reduced).collect()
 }
 

@@ -7,6 +7,7 @@ use wgmax::operator::{
 };
 use wgmax::{ElementType, Result, Tensor, TensorDesc};
 
+use super::segment_max::id;
 use super::value::bits_at;
 use super::{check_shape, coordinates, flatten, reduce_max, segment_max, tensor};
 
@@ -27,12 +28,7 @@ fn stored(
 
 /// A position; `None` for one that is negative or not below a number.
 fn position(indices: &Tensor, item: usize, below: usize) -> Option<usize> {
-    let bits = bits_at(indices, item);
-    let position = match indices.element_type() {
-        ElementType::I32 => i64::from(bits as i32),
-        _ => bits as i64,
-    };
-    usize::try_from(position).ok().filter(|&position| position < below)
+    usize::try_from(id(indices, item)).ok().filter(|&position| position < below)
 }
 
 pub(super) fn reduce(op: &ReduceMaxBackward, first: &Tensor, gradient: &Tensor) -> Result<Tensor> {

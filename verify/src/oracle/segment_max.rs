@@ -4,7 +4,7 @@ use wgmax::internals::{collected, push, repeated, reserved};
 use wgmax::operator::{EmptySegment, EmptySet, SegmentMax, Segments};
 use wgmax::{ElementType, Result, Tensor};
 
-use super::value::{bits_at, empty_bits};
+use super::value::{Value, bits_at, empty_bits, value};
 use super::{Best, tensor};
 
 pub(super) fn run(op: &SegmentMax, data: &Tensor, ids: &Tensor) -> Result<Vec<Tensor>> {
@@ -45,17 +45,17 @@ pub(super) fn run(op: &SegmentMax, data: &Tensor, ids: &Tensor) -> Result<Vec<Te
 
 /// An id, or an offset.
 pub(crate) fn id(ids: &Tensor, i: usize) -> i128 {
-    let bits = bits_at(ids, i);
-    match ids.element_type() {
-        ElementType::I8 => (bits as i8).into(),
-        ElementType::I16 => (bits as i16).into(),
-        ElementType::I32 => (bits as i32).into(),
-        ElementType::I64 => (bits as i64).into(),
-        _ => bits.into(),
+    match value(ids.element_type(), bits_at(ids, i)) {
+        Some(Value::Int(id)) => id,
+        other => unreachable!("{other:?} is no integer"),
     }
 }
 
-pub(super) fn status(op: &SegmentMax, rows: usize, ids: &Tensor) -> Result<Tensor> {
+/// What the status of ids or offsets must be that no host has checked, for data of so many rows.
+///
+/// # Errors
+/// [`Error::OutOfMemory`](wgmax::Error::OutOfMemory).
+pub fn status(op: &SegmentMax, rows: usize, ids: &Tensor) -> Result<Tensor> {
     let any = |wrong: &dyn Fn(usize) -> bool| (0..ids.len()).any(wrong);
     let mut status = 0;
     if op.get_segments() != Segments::Unsorted {

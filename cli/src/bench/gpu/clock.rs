@@ -8,30 +8,27 @@ use anyhow::{Context, bail};
 use wgmax::wgpu;
 
 /// Work to record and time.
-pub type Work<'a> = &'a dyn Fn(&mut wgpu::CommandEncoder) -> anyhow::Result<()>;
+pub type Work<'a> = Box<dyn Fn(&mut wgpu::CommandEncoder) -> anyhow::Result<()> + 'a>;
 
 /// A wgpu device, its queue, and its clock.
 pub struct Clock {
     pub device: wgpu::Device,
     pub queue: wgpu::Queue,
-    marks: Marks,
+    /// Where there are none, the host's clock counts.
+    marks: Option<Marks>,
     /// Errors that no call has returned yet.
     errors: Arc<Mutex<Vec<String>>>,
     /// Seconds of an empty submit and the wait for it.
     pub fixed: f64,
 }
 
-enum Marks {
-    /// Timestamps.
-    Queries {
-        /// Whether they are written between passes, rather than by empty passes.
-        between: bool,
-        set: wgpu::QuerySet,
-        resolved: wgpu::Buffer,
-        read: wgpu::Buffer,
-    },
-    /// The host's clock.
-    Wall,
+/// Timestamps.
+struct Marks {
+    /// Whether they are written between passes, rather than by empty passes.
+    between: bool,
+    set: wgpu::QuerySet,
+    resolved: wgpu::Buffer,
+    read: wgpu::Buffer,
 }
 
 /// The maximum number of timestamps of a submit.
@@ -63,20 +60,21 @@ impl Clock {
 
     /// Whether the GPU has timestamps.
     pub fn has_timestamps(&self) -> bool {
-        matches!(self.marks, Marks::Queries { .. })
+        self.marks.is_some()
     }
 
     /// Seconds of each piece of work, one after the other. With the host's clock each is submitted
     /// alone, and the time of an empty submit is subtracted.
     pub fn time(&self, work: &[Work]) -> anyhow::Result<Vec<f64>> {
         match &self.marks {
-            Marks::Wall => {
-                work.iter().map(|work| Ok((self.submit(&[work])? - self.fixed).max(1e-9))).collect()
-            }
-            Marks::Queries { .. } => {
+            None => work
+                .iter()
+                .map(|work| Ok((self.submit(std::slice::from_ref(work))? - self.fixed).max(1e-9)))
+                .collect(),
+            Some(marks) => {
                 let mut seconds = Vec::with_capacity(work.len());
                 for work in work.chunks(MAX_MARKS as usize / 2) {
-                    seconds.extend(self.by_timestamps(work)?);
+                    seconds.extend(self.by_timestamps(marks, work)?);
                 }
                 Ok(seconds)
             }
@@ -107,16 +105,14 @@ impl Clock {
     pub fn check(&self) -> anyhow::Result<()> {
         let errors =
             std::mem::take(&mut *self.errors.lock().unwrap_or_else(PoisonError::into_inner));
-        match errors.first() {
-            Some(error) => bail!("{}", error.clone()),
-            None => Ok(()),
-        }
+        errors.first().map_or(Ok(()), |error| bail!("{error}"))
     }
 
-    fn by_timestamps(&self, work: &[Work]) -> anyhow::Result<Vec<f64>> {
-        let Marks::Queries { between, set, resolved, read } = &self.marks else {
-            bail!("the device has no timestamps");
-        };
+    fn by_timestamps(
+        &self,
+        Marks { between, set, resolved, read }: &Marks,
+        work: &[Work],
+    ) -> anyhow::Result<Vec<f64>> {
         let mut encoder = self.device.create_command_encoder(&Default::default());
         let mark = |encoder: &mut wgpu::CommandEncoder, index: u32| match between {
             true => encoder.write_timestamp(set, index),
@@ -152,10 +148,10 @@ impl Clock {
 }
 
 impl Marks {
-    fn new(device: &wgpu::Device) -> Self {
+    fn new(device: &wgpu::Device) -> Option<Self> {
         let features = device.features();
         if !features.contains(wgpu::Features::TIMESTAMP_QUERY) {
-            return Self::Wall;
+            return None;
         }
         let buffer = |usage| {
             device.create_buffer(&wgpu::BufferDescriptor {
@@ -165,7 +161,7 @@ impl Marks {
                 mapped_at_creation: false,
             })
         };
-        Self::Queries {
+        Some(Self {
             between: features.contains(wgpu::Features::TIMESTAMP_QUERY_INSIDE_ENCODERS),
             set: device.create_query_set(&wgpu::QuerySetDescriptor {
                 label: Some("timestamps"),
@@ -174,6 +170,6 @@ impl Marks {
             }),
             resolved: buffer(wgpu::BufferUsages::QUERY_RESOLVE | wgpu::BufferUsages::COPY_SRC),
             read: buffer(wgpu::BufferUsages::MAP_READ),
-        }
+        })
     }
 }

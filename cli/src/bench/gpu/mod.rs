@@ -87,10 +87,10 @@ impl Gpu {
         measured.ceiling_how = shape.to_string();
         measured.copies = copies.len();
 
-        let once = |encoder: &mut wgpu::CommandEncoder| copies[0].record(prepared, encoder);
+        let once: Work = Box::new(|encoder| copies[0].record(prepared, encoder));
         let mut walls = Times::default();
         for _ in 0..5 {
-            walls.push(self.clock.submit(&[&once])?);
+            walls.push(self.clock.submit(std::slice::from_ref(&once))?);
         }
         measured.wall = Some(walls.min());
         measured.record = Some(self.record_cost(&once)?);
@@ -115,25 +115,15 @@ impl Gpu {
         let mut warm = false;
         let start = Instant::now();
         while !budget.is_spent(measured.item.count(), start) {
-            let numbers: Vec<usize> = (next..next + rounds).collect();
-            next += rounds;
-            let operators: Vec<_> = (numbers.iter())
-                .map(|&n| {
+            let work: Vec<Work> = (next..next + rounds)
+                .flat_map(|n| {
                     let copy = &copies[n % copies.len()];
-                    move |encoder: &mut wgpu::CommandEncoder| copy.record(prepared, encoder)
-                })
-                .collect();
-            let ceilings: Vec<_> = (numbers.iter())
-                .map(|&n| {
                     let pass = &passes[(n + passes.len() / 2) % passes.len()];
-                    move |encoder: &mut wgpu::CommandEncoder| pass.record(encoder)
+                    let operator: Work = Box::new(|encoder| copy.record(prepared, encoder));
+                    [operator, Box::new(|encoder| pass.record(encoder))]
                 })
                 .collect();
-            let work: Vec<Work> = operators
-                .iter()
-                .zip(&ceilings)
-                .flat_map(|(operator, ceiling)| [operator as Work, ceiling as Work])
-                .collect();
+            next += rounds;
             let times = self.clock.time(&work)?;
             // The first submit warms up.
             if std::mem::replace(&mut warm, true) || budget.runs.is_some() {
@@ -145,7 +135,7 @@ impl Gpu {
     }
 
     /// Host seconds of recording an operator again with the same buffers.
-    fn record_cost(&self, once: Work) -> anyhow::Result<f64> {
+    fn record_cost(&self, once: &Work) -> anyhow::Result<f64> {
         const TIMES: usize = 20;
         let mut costs = Times::default();
         for _ in 0..5 {

@@ -113,10 +113,9 @@ impl Plain {
     ) -> anyhow::Result<Vec<(Shape, f64)>> {
         let passes = shapes.iter().map(|&shape| self.pass(&clock.device, moved, shape));
         let passes: Vec<Pass> = passes.collect();
-        let record: Vec<_> = (passes.iter())
-            .map(|pass| move |encoder: &mut wgpu::CommandEncoder| pass.record(encoder))
-            .collect();
-        let work: Vec<Work> = record.iter().map(|work| work as Work).collect();
+        let record =
+            passes.iter().map(|pass| Box::new(|encoder: &mut _| pass.record(encoder)) as Work);
+        let work: Vec<Work> = record.collect();
         let mut times: Vec<(Shape, f64)> = shapes.iter().map(|&s| (s, f64::INFINITY)).collect();
         for _ in 0..ROUNDS {
             for ((_, min), seconds) in times.iter_mut().zip(clock.time(&work)?) {

@@ -1,0 +1,101 @@
+//! What the commands of operators have in common: `wgmax max-pool` and its like.
+
+use clap::Args;
+use wgmax::operator::Operator;
+use wgmax::{Extremum, Tensor};
+
+use super::Outcome;
+use super::max_pool::Axes;
+use super::options::{Run, Writing};
+use super::output::{self, Output};
+use super::targets::Targets;
+
+/// An operator with its inputs, or its gradient with those of that, as arguments name them.
+pub trait Operation: Args {
+    /// What the help of the command ends with.
+    const EXAMPLES: &str;
+    /// What `--indices` writes.
+    const INDICES: &str;
+
+    /// The files that are read.
+    fn files(&self) -> Vec<&str>;
+
+    /// Reads the inputs. The operator is checked before a device is opened.
+    fn read(&self, extremum: Extremum, indices: bool) -> anyhow::Result<Read>;
+
+    /// Says on stderr what the results may not show.
+    fn remark(&self, read: &Read, results: &[Tensor]) -> anyhow::Result<()>;
+}
+
+/// What an operator is run on.
+pub struct Read {
+    pub operator: Operator,
+    pub inputs: Vec<Tensor>,
+    /// The axes that are pooled.
+    pub axes: Axes,
+}
+
+impl From<(Operator, Vec<Tensor>)> for Read {
+    fn from((operator, inputs): (Operator, Vec<Tensor>)) -> Self {
+        Self { operator, inputs, axes: Axes::OWN }
+    }
+}
+
+#[derive(Args)]
+#[command(after_help = O::EXAMPLES)]
+pub struct Arguments<O: Operation> {
+    #[command(flatten)]
+    operation: O,
+    #[arg(long, value_name = "IDX_FILE", group = "positions", help = O::INDICES)]
+    indices: Option<String>,
+    #[command(flatten)]
+    delivery: Delivery,
+}
+
+/// Where an operator is run, and where its result goes.
+#[derive(Args)]
+pub struct Delivery {
+    #[command(flatten)]
+    run: Run,
+    /// File for the result, as FILE:NAME in an archive that keeps its other arrays; printed by default
+    #[arg(short, long, value_name = "OUT")]
+    output: Option<String>,
+    #[command(flatten)]
+    writing: Writing,
+}
+
+impl Delivery {
+    /// Refuses files that cannot be written, before anything is read.
+    pub fn check(&self, inputs: &[&str], indices: Option<&str>) -> anyhow::Result<()> {
+        Targets::default()
+            .tensor("--output ", self.output.as_deref())?
+            .tensor("--indices ", indices)?
+            .check(inputs, Some(self.writing.force))
+    }
+
+    /// Runs the operator, and writes or prints its results.
+    pub fn run(
+        &self,
+        Read { operator, inputs, axes }: &Read,
+        indices: &Option<String>,
+        output: &mut Output,
+    ) -> anyhow::Result<Vec<Tensor>> {
+        let results = self.run.run(operator, &inputs.iter().collect::<Vec<_>>())?;
+        let results: Vec<Tensor> =
+            results.iter().map(|result| axes.own(result)).collect::<Result<_, _>>()?;
+        output::deliver(&results, &[&self.output, indices], self.writing.force, output)?;
+        Ok(results)
+    }
+}
+
+pub fn run<O: Operation>(
+    Arguments { operation, indices, delivery }: &Arguments<O>,
+    extremum: Extremum,
+    output: &mut Output,
+) -> anyhow::Result<Outcome> {
+    delivery.check(&operation.files(), indices.as_deref())?;
+    let read = operation.read(extremum, indices.is_some())?;
+    let results = delivery.run(&read, indices, output)?;
+    operation.remark(&read, &results)?;
+    Ok(Outcome::Good)
+}
