@@ -194,7 +194,7 @@ fn types_of(kernel: &str) -> Vec<ElementType> {
 
 /// Variants of each kernel, for types of less than a word, of one and of two: the combinations of
 /// its flags that there are, times the samples of a kernel that is specialized.
-const VARIANTS: [(&str, [usize; 3]); 27] = [
+const VARIANTS: [(&str, [usize; 3]); 26] = [
     ("fill", [1, 1, 1]),
     ("gradient_scatter", [1, 1, 1]),
     ("pack", [1, 1, 1]),
