@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use super::chunks::{Chunk, Part};
-use super::maxima::{Form, Maxima};
 use super::params::{NO_SEGMENT, Params};
+use super::rows::{Form, Maxima};
 use super::short::{BLOCK, Short};
 use crate::tensor::key::{Key, Lane};
 use crate::vector::{prefetch, vector};

@@ -4,15 +4,16 @@
 use std::marker::PhantomData;
 use std::ops::Range;
 
-use bytemuck::{Pod, cast_slice};
+use bytemuck::cast_slice;
 
 use super::chunks::{self, Part, Visit, all_columns};
 use super::params::Params;
+use super::rows::{Carried, Form, Maxima, Packed};
 use super::{argmax, column};
 use crate::plan::{Call, Flags, Kernel, Shader};
 use crate::tensor::ElementType;
-use crate::tensor::key::{Key, KeyOrder, Lane, with_order};
-use crate::vector::{self, Elements, Load, Loop, Store, dispatch};
+use crate::tensor::key::{KeyOrder, Lane, with_order};
+use crate::vector::{self, Elements, Loop, dispatch};
 
 /// The maxima of ascending segments, block by block.
 pub(super) static BLOCKS: Kernel =
@@ -74,103 +75,6 @@ fn run<F: Form>(form: F, call: Call<'_, '_>) {
     let p: &Params = call.params();
     let source = &cast_slice(call.sources[0])[p.base as usize..];
     chunks::run(&Maxima { source, inner: p.inner as usize, form }, call);
-}
-
-/// How rows are read, and what the result and the carry list hold of their maxima.
-pub(super) trait Form: Load<Lane: Key> {
-    type Result: Pod + Send;
-    type Carry: Pod + Send;
-    fn result(self, key: Self::Lane) -> Self::Result;
-    fn carry(self, key: Self::Lane) -> Self::Carry;
-}
-
-impl<O: KeyOrder> Form for Elements<O> {
-    type Result = O::Key;
-    type Carry = O::Key;
-    #[inline(always)]
-    fn result(self, key: O::Key) -> O::Key {
-        self.store(key)
-    }
-    #[inline(always)]
-    fn carry(self, key: O::Key) -> O::Key {
-        self.store(key)
-    }
-}
-
-/// Packed elements, whose maxima become items: a key in a word, and its mark. The carry list holds
-/// the keys.
-#[derive(Clone, Copy)]
-struct Packed<O>(O);
-
-impl<O: KeyOrder> Load for Packed<O> {
-    type Item = O::Key;
-    type Lane = O::Key;
-    #[inline(always)]
-    fn load(self, item: O::Key, _: u32) -> O::Key {
-        self.0.key(item)
-    }
-}
-
-impl<O: KeyOrder> Form for Packed<O> {
-    type Result = [u32; 2];
-    type Carry = u32;
-    #[inline(always)]
-    fn result(self, key: O::Key) -> [u32; 2] {
-        [words(key)[0], 1]
-    }
-    #[inline(always)]
-    fn carry(self, key: O::Key) -> u32 {
-        words(key)[0]
-    }
-}
-
-/// The same from the carry list.
-#[derive(Clone, Copy)]
-struct Carried<K>(PhantomData<K>);
-
-impl<K: Key> Load for Carried<K> {
-    type Item = u32;
-    type Lane = K;
-    #[inline(always)]
-    fn load(self, item: u32, _: u32) -> K {
-        K::from_words(item, 0)
-    }
-}
-
-impl<K: Key> Form for Carried<K> {
-    type Result = [u32; 2];
-    type Carry = u32;
-    #[inline(always)]
-    fn result(self, key: K) -> [u32; 2] {
-        [words(key)[0], 1]
-    }
-    #[inline(always)]
-    fn carry(self, key: K) -> u32 {
-        words(key)[0]
-    }
-}
-
-/// A key as its words, the low one first.
-#[inline(always)]
-pub(super) fn words<K: Key>(key: K) -> [u32; 2] {
-    let mut bytes = [0; 8];
-    bytes[..size_of::<K>()].copy_from_slice(bytemuck::bytes_of(&key));
-    bytemuck::cast(bytes)
-}
-
-/// Rows, and how they are read and their maxima stored.
-pub(super) struct Maxima<'a, F: Form> {
-    source: &'a [F::Item],
-    inner: usize,
-    pub form: F,
-}
-
-impl<F: Form> Maxima<'_, F> {
-    /// The elements of some rows.
-    #[inline(always)]
-    pub(super) fn rows(&self, rows: Range<usize>) -> &[F::Item] {
-        &self.source[rows.start * self.inner..rows.end * self.inner]
-    }
 }
 
 /// Bytes of a row from which on the rows of a segment are read in several streams. On an AMD EPYC rows

@@ -10,6 +10,7 @@ mod ids;
 mod maxima;
 mod params;
 mod planner;
+mod rows;
 mod scatter;
 mod short;
 mod tuning;

@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use bytemuck::{cast_slice, cast_slice_mut};
 
-use super::maxima::words;
 use super::params::Params;
+use super::rows::words;
 use crate::plan::{Call, Kernel, Shader};
 use crate::tensor::key::{Key, KeyOrder, Lane, with_order};
 use crate::threads;
