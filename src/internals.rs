@@ -1,18 +1,18 @@
 //! What the other packages of this project need of the library and users do not. It may change in
 //! any version: those packages depend on exactly this one.
 
-pub use crate::compare::{each_difference, element_texts};
+pub use crate::tensor::compare::{each_difference, element_texts};
 pub use crate::tensor::memory::{collected, push, repeated, reserved};
 pub use crate::tensor::zeroed;
 pub use crate::vector::{Extension, Loop, dispatch_up_to as vectorised_up_to, limit_extension};
 
 use std::borrow::Cow;
 
-use crate::error::Result;
+use crate::base::error::Result;
 use crate::operator::MaxPool;
 use crate::plan::{Kernel, Plan, Shader};
-use crate::software;
 use crate::tensor::{ElementType, Tensor, TensorDesc, View};
+use crate::tuning::software;
 
 /// The element type of a number of ONNX's `TensorProto.DataType`, if the library supports it.
 #[cfg(feature = "io")]

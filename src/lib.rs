@@ -27,13 +27,10 @@
 
 #![deny(missing_docs)]
 
-mod compare;
-mod cpu;
+mod base;
 mod device;
 pub mod dialect;
-mod element_type;
-mod error;
-mod gpu;
+mod exec;
 mod gradient;
 pub mod guide;
 #[doc(hidden)]
@@ -41,32 +38,26 @@ pub mod internals;
 #[cfg(feature = "io")]
 pub mod io;
 pub mod operator;
-#[cfg(feature = "pipeline-cache")]
-#[cfg_attr(not(feature = "io"), expect(dead_code, reason = "tensors are written in more ways"))]
-mod output;
 pub mod plan;
 mod pool;
 mod reduce;
 mod segment;
-mod software;
 mod stream;
 mod tensor;
-mod threads;
 mod tuning;
 mod vector;
-mod waiting;
 mod wgsl;
 
-pub use compare::{Comparison, Mismatch, compare, compare_values};
+pub use base::error::{Error, ErrorKind, Result};
 #[cfg(not(target_family = "wasm"))]
 pub use device::adapters;
 pub use device::{
     Chain, Device, DeviceInfo, DeviceKind, DeviceOptions, DeviceTensor, adapter, adapter_async,
     adapters_async,
 };
-pub use error::{Error, ErrorKind, Result};
-pub use gpu::{BufferRange, Operand, Prepared, TextureRange, texture_view};
+pub use exec::gpu::{BufferRange, Operand, Prepared, TextureRange, texture_view};
 pub use stream::{Progress, RunOptions};
+pub use tensor::compare::{Comparison, Mismatch, compare, compare_values};
 pub use tensor::key::{Extremum, Nan};
 pub use tensor::{Element, ElementType, Tensor, TensorDesc, TensorView, View};
 pub use tuning::Tuning;

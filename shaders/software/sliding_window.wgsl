@@ -9,7 +9,7 @@
 // What is found are maxima or, with `indices`, where they are, too, of elements of 32 bits: of equal
 // ones the first in the order of memory. The CPU kernel is that of pool/.
 //
-// src/software/sliding_window.rs generates the declarations that are specialised for a window.
+// src/tuning/software/sliding_window.rs generates the declarations that are specialised for a window.
 import package::common::block::{BLOCK, PER_WORD};
 import package::common::divide::quotient;
 import package::common::element::{element_key, element_words};

@@ -4,8 +4,8 @@ use std::fmt;
 
 use super::tensor::Storage;
 use super::{Backend, BackendInputs, Device, DeviceTensor};
-use crate::error::{Error, Result};
-use crate::gpu::Recording;
+use crate::base::error::{Error, Result};
+use crate::exec::gpu::Recording;
 use crate::operator::Operator;
 
 /// Operators that are submitted to a GPU together. Each may take the results of earlier ones.

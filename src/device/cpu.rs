@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::{Backend, Device, DeviceInfo, DeviceKind};
+use crate::base::threads;
 use crate::plan::Limits;
-use crate::threads;
 
 impl Device {
     /// The CPU, with all cores.

@@ -5,6 +5,7 @@ mod chain;
 mod cpu;
 mod options;
 mod tensor;
+pub(crate) mod waiting;
 
 pub use chain::Chain;
 pub use options::DeviceOptions;
@@ -15,15 +16,15 @@ use std::sync::Arc;
 
 use tensor::Storage;
 
-use crate::cpu::{self as executor, Memory};
-use crate::error::{Error, Result};
-use crate::gpu::{self, Gpu, Prepared};
-pub use crate::gpu::{DeviceInfo, DeviceKind};
+use crate::base::error::{Error, Result};
+use crate::device::waiting::{block_on, block_on_gpu};
+use crate::exec::cpu::{self as executor, Memory};
+use crate::exec::gpu::{self, Gpu, Prepared};
+pub use crate::exec::gpu::{DeviceInfo, DeviceKind};
 use crate::operator::Operator;
 use crate::plan::{Plan, Shader};
 use crate::tensor::{Tensor, TensorDesc, View};
 use crate::tuning::Tuning;
-use crate::waiting::{block_on, block_on_gpu};
 
 /// Lists the GPU adapters that support compute shaders, best first, without opening any.
 ///

@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use super::Device;
-use crate::error::{Error, Result};
-use crate::gpu::{self, Gpu, Request};
+use crate::base::error::{Error, Result};
+use crate::device::waiting::block_on;
+use crate::exec::gpu::{self, Gpu, Request};
 use crate::tuning::Tuning;
-use crate::waiting::block_on;
 
 /// Options for opening a device. [`Device::named`] and [`Device::from_wgpu`] use the defaults.
 #[derive(Clone, Debug, Default)]

@@ -3,11 +3,11 @@
 use std::fmt;
 
 #[expect(unused_imports, reason = "named in documentation")]
-use crate::error::Error;
-use crate::error::Result;
-use crate::gpu;
+use crate::base::error::Error;
+use crate::base::error::Result;
+use crate::device::waiting::{block_on, block_on_gpu};
+use crate::exec::gpu;
 use crate::tensor::{Tensor, TensorDesc, View};
-use crate::waiting::{block_on, block_on_gpu};
 
 /// A tensor in the memory of a device. Clones share the memory.
 #[derive(Clone)]

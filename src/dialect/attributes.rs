@@ -1,7 +1,7 @@
 //! Reads attributes by name and kind, and builds the errors that name an operator.
 
 use super::{Attribute, Attributes, Dialect, Input, Node};
-use crate::error::{Error, Result};
+use crate::base::error::{Error, Result};
 use crate::tensor::key::{Extremum, Nan};
 use crate::tensor::{ElementType, TensorDesc};
 

@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
-use crate::error::{Error, Result};
+use crate::base::error::{Error, Result};
 use crate::operator::Operator;
 use crate::tensor::key::{Extremum, Nan};
 use crate::tensor::{Tensor, TensorDesc};

@@ -3,7 +3,7 @@
 
 use super::Dialect;
 use super::attributes::{Call, Name, Reader, Types};
-use crate::error::Result;
+use crate::base::error::Result;
 use crate::operator::{Operator, ReduceMax, ReduceMaxBackward, SegmentMax, SegmentMaxBackward};
 use crate::tensor::ElementType;
 use crate::tensor::key::Nan;

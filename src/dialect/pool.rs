@@ -1,6 +1,6 @@
 //! Attributes that the poolings of all dialects have in common.
 
-use crate::error::{Error, Result};
+use crate::base::error::{Error, Result};
 use crate::operator::{MaxPool, Padding};
 
 /// The attribute `auto_pad`: how the padding of a pooling is determined.

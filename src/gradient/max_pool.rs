@@ -2,7 +2,7 @@
 
 use super::pool::{self, Planes};
 use super::{Tuning, check_input, data_of, tile};
-use crate::error::{Error, Result};
+use crate::base::error::{Error, Result};
 use crate::plan::{Feed, Plan, Target};
 use crate::pool::{self as forward, Indices, MaxPool, Order};
 use crate::reduce;

@@ -2,7 +2,7 @@
 
 use super::places::{self, Axis, Duplicates, Inputs, Places};
 use super::{check_float, check_input, check_type};
-use crate::error::{Error, Result};
+use crate::base::error::{Error, Result};
 use crate::plan::{Plan, Target};
 use crate::segment::Ids;
 use crate::tensor::{ElementType, Tensor, TensorDesc};

@@ -24,7 +24,7 @@ pub use max_unpool::MaxUnpool;
 pub use reduce_max::ReduceMaxBackward;
 pub use segment_max::SegmentMaxBackward;
 
-use crate::error::{Error, Result};
+use crate::base::error::{Error, Result};
 use crate::plan::Kernel;
 use crate::tensor::{ElementType, TensorDesc};
 

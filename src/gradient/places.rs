@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::params::{MAX_AXES, Params};
 use super::scatter::{CLAIM, SCATTER, UNPOOL};
-use crate::error::{Error, Result};
+use crate::base::error::{Error, Result};
 use crate::plan::{Builder, MAX_ELEMENTS, New, Plan, Region, Target, divisor};
 use crate::segment::Ids;
 use crate::tensor::key::Ranking;

@@ -5,12 +5,12 @@ use std::ops::Range;
 use bytemuck::{Zeroable, cast_slice, cast_slice_mut};
 
 use super::sum::{Gradient, with_gradient};
-use crate::error::{Error, Result};
+use crate::base::error::{Error, Result};
+use crate::base::threads;
 use crate::plan::{Builder, Call, Kernel, New, Plan, Region, Shader, Target, divisor};
 use crate::pool::{Axis, Group, SpecialLaunch, Window, params, push_special};
 use crate::tensor::TensorDesc;
 use crate::tensor::key::Ranking;
-use crate::threads;
 use crate::vector::PARALLEL_FROM;
 use crate::wgsl::params;
 

@@ -2,7 +2,7 @@
 
 use super::places::{self, Axis, Duplicates, Inputs, Places};
 use super::{check_indices, check_input, data_of, position_type};
-use crate::error::Result;
+use crate::base::error::Result;
 use crate::plan::{Feed, Plan, Target};
 use crate::reduce::{self as forward, Positions, ReduceMax};
 use crate::tensor::TensorDesc;

@@ -4,8 +4,8 @@
 use bytemuck::{Pod, cast_slice, cast_slice_mut};
 
 use super::params::Params;
+use crate::base::threads::{self, SOME};
 use crate::plan::{Call, Kernel, Shader};
-use crate::threads::{self, SOME};
 
 /// Values to elements of their own.
 pub(super) static SCATTER: Kernel =

@@ -2,7 +2,7 @@
 
 use super::places::{self, Axis, Duplicates, Inputs, Places};
 use super::{check_indices, check_input, data_of, position_type};
-use crate::error::{Error, Result};
+use crate::base::error::{Error, Result};
 use crate::plan::{Feed, Plan, Target};
 use crate::segment::{self as forward, SegmentMax, Segments};
 use crate::tensor::{ElementType, Tensor, TensorDesc};

@@ -4,12 +4,12 @@ use bytemuck::{cast_slice, cast_slice_mut};
 
 use super::pool::{self as sums, Planes, Rows, Sum, parts};
 use super::sum::{Gradient, with_gradient};
-use crate::error::Result;
+use crate::base::error::Result;
+use crate::base::threads;
 use crate::plan::{Builder, Call, Kernel, New, Plan, Region, Shader, Target, divisor};
 use crate::pool::{self, Group, Tiles, Windows, params};
 use crate::tensor::key::Ranking;
 use crate::tensor::{ElementType, TensorDesc};
-use crate::threads;
 use crate::wgsl::params;
 
 /// Sums of the gradients of windows, whose maxima are found in the same launch.

@@ -51,11 +51,11 @@ pub use source::SharedBytes;
 
 /// For the reports of the command, which are written like tensors.
 #[doc(hidden)]
-pub use crate::output::{WholeFile, remove_temporary_files, resolve};
+pub use crate::base::output::{WholeFile, remove_temporary_files, resolve};
 
 use self::source::STANDARD_INPUT;
-use crate::error::{Error, Result};
-use crate::output::io_error;
+use crate::base::error::{Error, Result};
+use crate::base::output::io_error;
 use crate::tensor::{ElementType, Tensor};
 
 /// The name of a written array if the spec has none.

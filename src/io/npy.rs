@@ -11,8 +11,8 @@ use std::path::Path;
 
 use super::source::{self, SharedBytes, part};
 use super::{bad_file, bad_tensor, unsupported};
-use crate::error::Result;
-use crate::output::io_error;
+use crate::base::error::Result;
+use crate::base::output::io_error;
 use crate::tensor::{ElementType, Tensor, TensorDesc, TensorView, View, zeroed};
 
 pub(super) const MAGIC: &[u8; 6] = b"\x93NUMPY";

@@ -13,8 +13,8 @@ use zip::{CompressionMethod, ZipArchive, ZipWriter};
 
 use super::source::{self, SharedBytes, part};
 use super::{Named, bad_file, npy, pick, unsupported};
-use crate::error::{Error, Result};
-use crate::output::WholeFile;
+use crate::base::error::{Error, Result};
+use crate::base::output::WholeFile;
 use crate::tensor::Tensor;
 
 /// Reads one array of an archive. It is memory-mapped if it is stored without compression and

@@ -8,8 +8,8 @@ use ::safetensors::tensor::{Dtype, Metadata, TensorInfo};
 
 use super::source::{self, SharedBytes, part};
 use super::{Named, bad_file, bad_tensor, pick, unsupported};
-use crate::error::Result;
-use crate::output::{WholeFile, io_error};
+use crate::base::error::Result;
+use crate::base::output::{WholeFile, io_error};
 use crate::tensor::{ElementType, Tensor, memory};
 
 /// The only key of the header that is not the name of a tensor.

@@ -9,8 +9,8 @@ use std::sync::Arc;
 use memmap2::Mmap;
 use prost::bytes::Bytes;
 
-use crate::error::Result;
-use crate::output::{Mapped, io_error};
+use crate::base::error::Result;
+use crate::base::output::{Mapped, io_error};
 
 /// Bytes that a tensor may share, such as a memory-mapped file.
 pub type SharedBytes = Arc<dyn AsRef<[u8]> + Send + Sync>;

@@ -10,12 +10,13 @@ pub use crate::tensor::axes::axes_from_tensor;
 
 use std::iter;
 
-use crate::error::{Error, Result};
+use crate::base::error::{Error, Result};
 use crate::plan::{Kernel, Limits, Plan, check_results};
 use crate::tensor::key::Extremum;
 use crate::tensor::{Tensor, TensorDesc, View};
 use crate::tuning::Tuning;
-use crate::{gradient, plan, pool, reduce, segment, software};
+use crate::tuning::software;
+use crate::{gradient, plan, pool, reduce, segment};
 
 /// Any of the operators.
 #[derive(Clone, Debug, PartialEq)]

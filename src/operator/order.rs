@@ -7,7 +7,7 @@
 use std::cmp::Reverse;
 
 use super::{Layout, MaxPool, Operator, Padding, ReduceMax, SegmentMax};
-use crate::error::Result;
+use crate::base::error::Result;
 use crate::tensor::View;
 
 /// An operator on a view whose axes come in the order of memory, in the place of another one.

@@ -7,7 +7,7 @@ use bytemuck::Pod;
 use super::{
     Buffer, Kernel, Launch, Limits, MAX_ELEMENTS, Placement, Plan, Range, Role, Shader, grid,
 };
-use crate::error::{Error, Result};
+use crate::base::error::{Error, Result};
 use crate::tensor::key::Ranking;
 use crate::tensor::{ElementType, TensorDesc, View};
 

@@ -1,8 +1,8 @@
 //! `shaders/common/fill.wgsl`: one value everywhere.
 
 use super::{Builder, Call, Kernel, New, Range, Shader};
-use crate::error::Result;
-use crate::threads;
+use crate::base::error::Result;
+use crate::base::threads;
 use crate::wgsl::params;
 
 /// One value everywhere.

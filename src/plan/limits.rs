@@ -1,6 +1,6 @@
 //! What a device allows.
 
-use crate::error::{Error, Result};
+use crate::base::error::{Error, Result};
 
 /// Elements of a binding are numbered in 31 bits, so that sums of two such numbers have 32.
 pub(crate) const MAX_ELEMENTS: u64 = 1 << 31;

@@ -29,7 +29,7 @@ pub(crate) use view::check_results;
 
 use std::borrow::Cow;
 
-use crate::error::{Error, Result};
+use crate::base::error::{Error, Result};
 use crate::tensor::{TensorDesc, View};
 
 /// The kernels of this room.

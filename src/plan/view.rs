@@ -7,7 +7,7 @@
 use super::kernel::Views;
 use super::placement::Placement;
 use super::{Builder, Call, Kernel, Launch, Limits, New, Plan, Range, Region, Shader, Target};
-use crate::error::{Error, Result};
+use crate::base::error::{Error, Result};
 use crate::tensor::{TensorDesc, View};
 use crate::wgsl::params;
 

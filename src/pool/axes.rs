@@ -1,7 +1,7 @@
 //! Axes with their windows.
 
 use super::windows::Window;
-use crate::error::{Error, Result};
+use crate::base::error::{Error, Result};
 use crate::plan::MAX_ELEMENTS;
 
 /// What an error says of positions that do not fit 32 bits.

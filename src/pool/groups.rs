@@ -1,7 +1,7 @@
 //! Groups of axes that one launch takes together, and the pieces of them that bindings hold.
 
 use super::axes::{Axis, few_enough};
-use crate::error::Result;
+use crate::base::error::Result;
 use crate::plan::Builder;
 
 /// Taps from which on those are left out that lie in the padding.

@@ -8,7 +8,7 @@ use super::launch::{Bindings, Planner};
 use super::params::Numbering;
 use super::windows::Window;
 use super::{Indices, Order};
-use crate::error::Result;
+use crate::base::error::Result;
 use crate::plan::{Region, divisor};
 use crate::tensor::TensorDesc;
 

@@ -6,7 +6,7 @@ use super::groups::Group;
 use super::params::{BlockParams, Gather, GatherParams, Numbering, Params, TileParams, Windows};
 use super::tuning::{SpecialLaunch, Tuning};
 use super::{BLOCKS, GATHER, TILE};
-use crate::error::Result;
+use crate::base::error::Result;
 use crate::plan::{Builder, New, Range, divisor};
 
 /// A plan that is being made, and what all launches of a pooling share.

@@ -23,8 +23,8 @@ pub(crate) use tuning::{CPU, HARDWARE, SpecialLaunch, Tuning};
 pub(crate) use windows::{Resolved, Window};
 
 #[expect(unused_imports, reason = "named in documentation")]
-use crate::error::Error;
-use crate::error::Result;
+use crate::base::error::Error;
+use crate::base::error::Result;
 use crate::plan::Kernel;
 use crate::reduce::EmptySet;
 use crate::tensor::key::{Extremum, Nan};

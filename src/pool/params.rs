@@ -2,7 +2,7 @@
 
 use super::axes::{self, POSITION, positions};
 use super::groups::Group;
-use crate::error::Result;
+use crate::base::error::Result;
 use crate::plan::{Placement, divisor};
 use crate::tensor::key::{Key, Ranking};
 use crate::wgsl::params;

@@ -9,7 +9,7 @@ use super::indices::IndexRules;
 use super::launch::{Bindings, Planner};
 use super::tuning::Tuning;
 use super::windows::Resolved;
-use crate::error::Result;
+use crate::base::error::Result;
 use crate::plan::{Builder, Plan, Region, Target};
 use crate::reduce;
 use crate::tensor::key::{Ranking, key_words};

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::{Layout, MaxPool, Order, Padding, Rounding};
-use crate::error::{Error, Result};
+use crate::base::error::{Error, Result};
 use crate::tensor::axes::{self, Duplicates};
 use crate::tensor::{ElementType, TensorDesc};
 

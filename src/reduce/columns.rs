@@ -1,9 +1,9 @@
 //! `shaders/reduce/columns.wgsl`: the maximum down columns.
 
 use super::clear_word;
+use crate::base::threads;
 use crate::plan::{Call, Kernel, Lines, Placement, Shader, first_params};
 use crate::tensor::key::{KeyOrder, Lane, Ranking, with_order};
-use crate::threads;
 use crate::vector::{self, Elements, PARALLEL_FROM};
 use crate::wgsl::params;
 

@@ -4,9 +4,9 @@ use std::ops::Range;
 
 use super::columns::{self, TILE, reads_in_place};
 use super::positions::{Counting, Launch, Out, each_part};
+use crate::base::threads;
 use crate::plan::{Call, Kernel, Shader};
 use crate::tensor::key::{KeyOrder, Lane, with_order};
-use crate::threads;
 use crate::vector::{self, Elements};
 use crate::wgsl::params;
 

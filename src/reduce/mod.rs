@@ -12,7 +12,7 @@ pub(crate) use planner::{merge, plan, series};
 pub(crate) use rows::{Params as RowsParams, ROWS, run as run_rows};
 pub(crate) use tuning::{CPU, Cut, Extents, HARDWARE, Special, Start, Tuning};
 
-use crate::error::{Error, Result};
+use crate::base::error::{Error, Result};
 use crate::plan::Kernel;
 use crate::tensor::axes::{self, Duplicates};
 use crate::tensor::key::{Extremum, Nan, finite_bits, infinite_bits};

@@ -8,7 +8,7 @@ use super::positions::Counting;
 use super::rows::{self, ROWS};
 use super::tuning::{Cut, Extents, Start, Tuning};
 use super::{Positions, Resolved};
-use crate::error::{Error, Result};
+use crate::base::error::{Error, Result};
 use crate::plan::{Builder, Kernel, New, Plan, Range, Region, Target, gcd};
 use crate::tensor::key::Ranking;
 

@@ -5,9 +5,9 @@
 
 use bytemuck::{Pod, cast_slice, cast_slice_mut};
 
+use crate::base::threads;
 use crate::plan::{Call, Lines};
 use crate::tensor::key::KeyOrder;
-use crate::threads;
 use crate::vector::PARALLEL_FROM;
 use crate::wgsl::params;
 

@@ -2,9 +2,9 @@
 
 use super::clear_word;
 use super::positions::{Counting, Launch, Out, each_part};
+use crate::base::threads;
 use crate::plan::{Call, Kernel, Lines, Placement, Shader, first_params};
 use crate::tensor::key::{KeyOrder, Lane, Ranking, with_order};
-use crate::threads;
 use crate::vector::{self, Elements, PARALLEL_FROM};
 use crate::wgsl::params;
 

@@ -6,8 +6,8 @@ use std::ops::Range;
 use bytemuck::{Pod, cast_slice_mut};
 
 use super::params::{NO_SEGMENT, Params};
+use crate::base::threads;
 use crate::plan::Call;
-use crate::threads;
 use crate::vector::PARALLEL_FROM;
 
 /// What a kernel makes of the rows of a segment, for each of their columns.

@@ -2,9 +2,9 @@
 
 use bytemuck::{cast_slice, cast_slice_mut};
 
+use crate::base::threads;
 use crate::plan::{Call, Kernel, Shader};
 use crate::tensor::key::{Key, KeyOrder, Ranking, with_order};
-use crate::threads;
 use crate::wgsl::params;
 
 /// Elements from items or, with `argmax`, elements and indices.

@@ -2,9 +2,9 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::error::Result;
+use crate::base::error::Result;
+use crate::base::threads;
 use crate::tensor::{ElementType, Tensor};
-use crate::threads;
 use crate::vector::{Loop, PARALLEL_FROM, dispatch};
 
 /// Ids, offsets or indices of any integer type.
@@ -116,7 +116,7 @@ impl<T: Copy + Ord> Loop for Descends<'_, T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Error;
+    use crate::base::error::Error;
     use crate::segment::SegmentMax;
     use crate::tensor::TensorDesc;
 

@@ -23,7 +23,7 @@ pub(crate) use tuning::{CPU, HARDWARE, Tuning};
 
 use std::fmt::Display;
 
-use crate::error::{Error, Result};
+use crate::base::error::{Error, Result};
 use crate::plan::Kernel;
 use crate::tensor::key::{Extremum, Nan, finite_bits, infinite_bits};
 use crate::tensor::{ElementType, Tensor, TensorDesc};

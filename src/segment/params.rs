@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use crate::base::threads;
 use crate::tensor::key::Ranking;
-use crate::threads;
 use crate::wgsl::params;
 
 params! {

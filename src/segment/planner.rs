@@ -8,7 +8,7 @@ mod scatter;
 use super::params::{IdForm, Params};
 use super::tuning::Tuning;
 use super::{SegmentMax, Segments, maxima};
-use crate::error::{Error, Result};
+use crate::base::error::{Error, Result};
 use crate::plan::{Builder, Kernel, MAX_ELEMENTS, Plan, Range, Region, Shader, Target, divisor};
 use crate::tensor::key::{Ranking, key_words};
 use crate::tensor::{ElementType, TensorDesc};

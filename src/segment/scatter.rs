@@ -6,9 +6,9 @@ use bytemuck::{cast_slice, cast_slice_mut};
 
 use super::params::Params;
 use super::rows::words;
+use crate::base::threads;
 use crate::plan::{Call, Kernel, Shader};
 use crate::tensor::key::{Key, KeyOrder, Lane, with_order};
-use crate::threads;
 use crate::vector::{self, Load, Loop, PARALLEL_FROM, dispatch, merge_rows};
 
 /// A word of the items of all segments: the keys of the maxima or, with `argmax`, those by which

@@ -1,6 +1,6 @@
 //! Combines the partial results of pieces on the host, by the keys that the kernels use too.
 
-use crate::error::Result;
+use crate::base::error::Result;
 use crate::tensor::key::{Extremum, Key, KeyOrder, Nan, float_bits, infinite_bits};
 use crate::tensor::{ElementType, Tensor, TensorDesc, Words, zeroed};
 

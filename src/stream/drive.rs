@@ -7,12 +7,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::options::Reporter;
 use super::{Planning, Work};
+use crate::base::error::{Error, Result};
+use crate::device::waiting::yield_now;
 use crate::device::{Device, DeviceTensor};
-use crate::error::{Error, Result};
-use crate::gpu::{Buffer, Gpu, Reading};
+use crate::exec::gpu::{Buffer, Gpu, Reading};
 use crate::plan::Plan;
 use crate::tensor::{Tensor, TensorDesc};
-use crate::waiting::yield_now;
 
 /// The maximum number of pieces in flight: one is computed while the next is uploaded.
 const MAX_IN_FLIGHT: usize = 2;

@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::combine::Assembled;
 use super::part::halves;
 use super::{Planning, Work};
-use crate::error::Result;
+use crate::base::error::Result;
 use crate::gradient::MaxPoolBackward;
 use crate::operator::Layout;
 use crate::plan::Plan;

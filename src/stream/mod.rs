@@ -22,8 +22,8 @@ use std::iter;
 
 pub use options::{Progress, RunOptions};
 
+use crate::base::error::{Error, Result};
 use crate::device::Device;
-use crate::error::{Error, Result};
 use crate::operator::Operator;
 use crate::plan::{Limits, Plan};
 use crate::tensor::{Tensor, TensorDesc, TensorView, View};

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::error::Result;
+use crate::base::error::Result;
 use crate::tensor::{TensorDesc, View};
 
 /// Elements that lie one after the other in a tensor and in a part of it.

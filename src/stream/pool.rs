@@ -7,7 +7,7 @@ use super::combine::{Assembled, Positions, bits, exceeds, merge_max};
 use super::part::Part;
 use super::window::{Indexing, Piece};
 use super::{Planning, Work};
-use crate::error::Result;
+use crate::base::error::Result;
 use crate::plan::Plan;
 use crate::pool::{self, Indices, MaxPool, Resolved, Window};
 use crate::tensor::key::{KeyOrder, Ranking, with_order};

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use super::combine::{self, Assembled, bits, exceeds, merge_max};
 use super::part::Part;
 use super::{Planning, Work};
-use crate::error::Result;
+use crate::base::error::Result;
 use crate::plan::Plan;
 use crate::reduce::{self, Positions, ReduceMax, Resolved};
 use crate::tensor::key::{KeyOrder, Ranking, with_order};

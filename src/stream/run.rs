@@ -1,10 +1,10 @@
 //! `run` and its variants: operators on host tensors, on any device.
 
 use super::RunOptions;
-use crate::device::Device;
 #[expect(unused_imports, reason = "named in documentation")]
-use crate::error::Error;
-use crate::error::Result;
+use crate::base::error::Error;
+use crate::base::error::Result;
+use crate::device::Device;
 use crate::operator::{MaxPool, Operator, ReduceMax, SegmentMax};
 use crate::tensor::{Tensor, TensorView};
 

@@ -2,8 +2,8 @@
 //! are found in pieces, and one thread of the host stores the values.
 
 use super::{RunOptions, run_views};
+use crate::base::error::Result;
 use crate::device::Device;
-use crate::error::Result;
 use crate::operator::Operator;
 use crate::tensor::{Tensor, TensorDesc, TensorView};
 

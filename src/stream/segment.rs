@@ -9,12 +9,12 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use super::combine::{Assembled, Positions, bits, exceeds, identity, merge_max};
 use super::part::{Part, halves};
 use super::{Planning, Work};
-use crate::error::Result;
+use crate::base::error::Result;
+use crate::base::threads;
 use crate::plan::Plan;
 use crate::segment::{Ids, SegmentMax, Segments};
 use crate::tensor::key::{Key, KeyOrder, Ranking, with_order};
 use crate::tensor::{ElementType, Tensor, TensorDesc, TensorView, View, memory};
-use crate::threads;
 
 /// The minimum rows of a half. Pieces with fewer are split along their columns.
 const MIN_ROWS: usize = 8;

@@ -4,11 +4,11 @@
 use std::ops::Range;
 
 use super::part::Part;
-use crate::error::Result;
+use crate::base::error::Result;
+use crate::base::threads;
 use crate::pool::{MaxPool, Order, Window};
 use crate::tensor::axes;
 use crate::tensor::{Tensor, TensorDesc, Words, zeroed};
-use crate::threads;
 
 #[derive(Clone, Debug)]
 pub(super) struct Piece {

@@ -2,7 +2,7 @@
 
 use super::element::{bits, integer};
 use super::{ElementType, Tensor};
-use crate::error::{Error, Result};
+use crate::base::error::{Error, Result};
 
 /// The ranks and types of an axes tensor that a specification allows.
 #[derive(Clone, Copy, Debug)]

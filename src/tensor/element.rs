@@ -5,8 +5,8 @@ use std::str::FromStr;
 
 use half::{bf16, f16};
 
-use crate::element_type::ElementType;
-use crate::error::Error;
+use crate::base::element_type::ElementType;
+use crate::base::error::Error;
 
 impl FromStr for ElementType {
     type Err = Error;

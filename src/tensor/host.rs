@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::{Element, ElementType, TensorDesc, View, Words, check_type, memory, zeroed};
-use crate::error::{Error, Result};
-use crate::threads;
+use crate::base::error::{Error, Result};
+use crate::base::threads;
 
 /// A dense tensor in host memory, in row-major order.
 ///

@@ -4,8 +4,8 @@ use std::fmt;
 
 use super::{Tensor, TensorDesc, View};
 #[expect(unused_imports, reason = "named in documentation")]
-use crate::error::Error;
-use crate::error::Result;
+use crate::base::error::Error;
+use crate::base::error::Result;
 
 /// A view of a tensor in host memory: elements that need not lie one after the other, as an array
 /// in Fortran order has them, or a part of a larger one. Nothing is copied.

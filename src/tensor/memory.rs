@@ -3,7 +3,7 @@
 
 use std::ops::{Deref, DerefMut};
 
-use crate::error::{Error, Result};
+use crate::base::error::{Error, Result};
 
 fn refused(bytes: u128) -> Error {
     Error::host_memory(format_args!("a buffer of {bytes} bytes"))

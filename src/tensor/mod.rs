@@ -1,6 +1,7 @@
 //! Tensors on the host: element types, shapes, data, and order-preserving keys.
 
 pub(crate) mod axes;
+pub(crate) mod compare;
 pub(crate) mod element;
 mod host;
 mod host_view;
@@ -11,7 +12,7 @@ mod ndarray;
 mod strided;
 pub(crate) mod view;
 
-pub use crate::element_type::ElementType;
+pub use crate::base::element_type::ElementType;
 pub use element::Element;
 #[cfg(feature = "cpu")]
 pub(crate) use host::Memory as HostMemory;
@@ -20,7 +21,7 @@ pub use host_view::TensorView;
 pub use memory::{Words, zeroed};
 pub use view::View;
 
-use crate::error::{Error, Result};
+use crate::base::error::{Error, Result};
 
 /// The type and shape of a tensor, without its data.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

@@ -3,7 +3,7 @@
 use ndarray::{ArrayBase, ArrayD, Data, Dimension};
 
 use super::{Element, Tensor, memory};
-use crate::error::Result;
+use crate::base::error::Result;
 
 impl Tensor {
     /// A tensor with the shape and a copy of the elements of an array of any memory layout.

@@ -6,8 +6,8 @@ use bytemuck::Pod;
 
 use super::view::Loops;
 use super::{View, memory};
-use crate::error::Result;
-use crate::threads;
+use crate::base::error::Result;
+use crate::base::threads;
 
 /// Elements that are copied by plain loops. Larger blocks are halved along their longest axis, so
 /// that whatever the order of the pitches, a block's source and target lie in the first cache.

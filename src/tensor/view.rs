@@ -4,7 +4,7 @@ use std::fmt;
 use std::ops::Range;
 
 use super::{ElementType, TensorDesc, check_type};
-use crate::error::{Error, Result};
+use crate::base::error::{Error, Result};
 
 /// A tensor's type and shape, and where its elements lie in memory: an offset, and a *pitch* for
 /// each axis, the distance from one element to the next along it. All are counted in elements.

@@ -1,10 +1,10 @@
 //! MaxPool.
 
 use super::FLOATS;
+use crate::base::error::{Error, Result};
 use crate::dialect::attributes::{Call, Name, Reader};
 use crate::dialect::pool::{Pooling, pads};
 use crate::dialect::{Attributes, AutoPad, Dialect};
-use crate::error::{Error, Result};
 use crate::operator::{self, EmptySet, Layout, Operator, Rounding};
 use crate::tensor::TensorDesc;
 use crate::tensor::key::Nan;

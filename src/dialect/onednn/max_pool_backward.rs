@@ -1,9 +1,9 @@
 //! MaxPoolBackward.
 
 use super::MaxPool;
+use crate::base::error::Result;
 use crate::dialect::attributes::{Call, Name};
 use crate::dialect::{Attributes, Dialect};
-use crate::error::Result;
 use crate::operator::{self, Operator};
 use crate::tensor::TensorDesc;
 

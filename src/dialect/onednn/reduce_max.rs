@@ -1,9 +1,9 @@
 //! ReduceMax and ReduceMin.
 
 use super::FLOATS;
+use crate::base::error::{Error, Result};
 use crate::dialect::attributes::{Call, Name, Reader};
 use crate::dialect::{Attributes, Dialect};
-use crate::error::{Error, Result};
 use crate::operator::{self, EmptySet, Operator};
 use crate::tensor::axes::{self, AxesForm, Duplicates};
 use crate::tensor::key::{Extremum, Nan};

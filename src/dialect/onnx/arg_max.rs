@@ -1,9 +1,9 @@
 //! ArgMax and ArgMin.
 
 use super::name;
+use crate::base::error::Result;
 use crate::dialect::Attributes;
 use crate::dialect::attributes::{Call, Name, Reader, Types, flag};
-use crate::error::Result;
 use crate::operator::{self, Operator, Positions};
 use crate::tensor::axes::{self, Duplicates};
 use crate::tensor::key::{Extremum, Nan};

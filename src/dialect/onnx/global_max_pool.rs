@@ -1,9 +1,9 @@
 //! GlobalMaxPool.
 
 use super::{FLOATS, name};
+use crate::base::error::Result;
 use crate::dialect::Attributes;
 use crate::dialect::attributes::{Call, Name, Reader};
-use crate::error::Result;
 use crate::operator::{self, EmptySet, Operator};
 use crate::tensor::TensorDesc;
 use crate::tensor::key::Nan;

@@ -1,10 +1,10 @@
 //! MaxPool.
 
 use super::name;
+use crate::base::error::{Error, Result};
 use crate::dialect::attributes::{Call, Name, Reader, Types, flag};
 use crate::dialect::pool::{Pooling, list};
 use crate::dialect::{Attributes, AutoPad};
-use crate::error::{Error, Result};
 use crate::operator::{self, EmptySet, Indices, Operator, Order, Rounding};
 use crate::tensor::key::Nan;
 use crate::tensor::{ElementType, TensorDesc};

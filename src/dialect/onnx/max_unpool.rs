@@ -1,9 +1,9 @@
 //! MaxUnpool.
 
 use super::{FLOATS, name};
+use crate::base::error::{Error, Result};
 use crate::dialect::Attributes;
 use crate::dialect::attributes::{Call, Name, Reader, Types};
-use crate::error::{Error, Result};
 use crate::operator::{self, Operator};
 use crate::tensor::{ElementType, Tensor, TensorDesc};
 

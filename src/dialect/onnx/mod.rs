@@ -18,7 +18,7 @@ pub use reduce_max::ReduceMax;
 
 use super::Dialect;
 use super::attributes::{Name, Types};
-use crate::error::{Error, Result};
+use crate::base::error::{Error, Result};
 
 /// The newest opset that this dialect was read from. What a later one may change is not known.
 const NEWEST_OPSET: u32 = 28;

@@ -1,9 +1,9 @@
 //! ReduceMax and ReduceMin.
 
 use super::name;
+use crate::base::error::Result;
 use crate::dialect::Attributes;
 use crate::dialect::attributes::{Call, Name, Reader, Types, flag};
-use crate::error::Result;
 use crate::operator::{self, EmptySet, Operator};
 use crate::tensor::axes::{self, AxesForm, Duplicates};
 use crate::tensor::key::{Extremum, Nan};

@@ -1,10 +1,10 @@
 //! MaxPool.
 
 use super::NUMBERS;
+use crate::base::error::{Error, Result};
 use crate::dialect::attributes::{Call, Name, Reader};
 use crate::dialect::pool::{Pooling, pads};
 use crate::dialect::{Attributes, AutoPad, Dialect};
-use crate::error::{Error, Result};
 use crate::operator::{self, EmptySet, Indices, Operator, Order, Rounding};
 use crate::tensor::axes::{self, Duplicates};
 use crate::tensor::key::Nan;

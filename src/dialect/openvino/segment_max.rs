@@ -1,9 +1,9 @@
 //! SegmentMax.
 
 use super::NUMBERS;
+use crate::base::error::{Error, Result};
 use crate::dialect::attributes::{Call, Name, Reader};
 use crate::dialect::{Attributes, Dialect};
-use crate::error::{Error, Result};
 use crate::operator::{self, EmptySegment, Operator};
 use crate::tensor::key::Nan;
 use crate::tensor::{ElementType, Tensor, TensorDesc};

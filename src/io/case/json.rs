@@ -8,8 +8,8 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{Case, Expect, JSON, bad, folder_name, io};
+use crate::base::error::Result;
 use crate::dialect::{Attribute, Dialect, Node};
-use crate::error::Result;
 use crate::tensor::{ElementType, Tensor};
 
 /// The fields of a `case.json` that are read here.

@@ -13,8 +13,8 @@ use std::fmt::Display;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::base::error::{Error, Result};
 use crate::dialect::Node;
-use crate::error::{Error, Result};
 use crate::tensor::Tensor;
 
 const JSON: &str = "case.json";
@@ -156,7 +156,7 @@ fn entries(folder: &Path) -> Result<Vec<fs::DirEntry>> {
 }
 
 fn io(path: &Path) -> impl Fn(std::io::Error) -> Error {
-    move |source| crate::output::io_error(path, source)
+    move |source| crate::base::output::io_error(path, source)
 }
 
 fn bad(path: &Path, reason: impl Display) -> Error {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use super::{Case, DATA_SET, Expect, MODEL, bad, entries, folder_name};
-use crate::error::Result;
+use crate::base::error::Result;
 use crate::io::{onnx, unsupported};
 use crate::tensor::Tensor;
 

@@ -4,7 +4,7 @@ use std::fmt::{self, Display};
 use std::sync::Arc;
 
 use super::external::Files;
-use crate::error::Error;
+use crate::base::error::Error;
 use crate::io::bad_file;
 
 /// The data that all parts of a model share.

@@ -7,10 +7,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::numbers::bad;
 use super::proto::StringStringEntryProto;
-use crate::error::Result;
+use crate::base::error::Result;
+use crate::base::output::io_error;
 use crate::io::source::{self, SharedBytes, part};
 use crate::io::unsupported;
-use crate::output::io_error;
 
 /// The external files of a model. Each is memory-mapped when the first tensor in it is read.
 #[derive(Default)]

@@ -8,8 +8,8 @@ use prost::bytes::Bytes;
 use super::context::{Context, bad, own_domain};
 use super::proto::{AttributeProto, DimensionProto, GraphProto, NodeProto, ValueInfoProto};
 use super::tensor::{Constant, supported_type};
+use crate::base::error::Result;
 use crate::dialect::{Attribute, Attributes, Dialect, Node};
-use crate::error::Result;
 use crate::io::unsupported;
 use crate::tensor::{ElementType, Tensor};
 

@@ -10,7 +10,7 @@ use super::context::{Context, bad, own_domain};
 use super::external::Files;
 use super::graph::{Graph, GraphNode};
 use super::proto::{FunctionProto, ModelProto, OperatorSetIdProto};
-use crate::error::Result;
+use crate::base::error::Result;
 use crate::io::source::{self, SharedBytes, shared};
 
 /// An ONNX model.

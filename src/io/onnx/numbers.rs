@@ -8,7 +8,7 @@ use prost::bytes::{Buf, Bytes};
 use prost::encoding::{DecodeContext, WireType, decode_key, decode_varint, skip_field};
 use prost::encoding::{double, float, int32, int64, uint64};
 
-use crate::error::{Error, Result};
+use crate::base::error::{Error, Result};
 use crate::io::{bad_file, unsupported};
 use crate::tensor::{ElementType, TensorDesc};
 

@@ -12,7 +12,7 @@ use prost::encoding::{WireType, encode_key, encode_varint};
 use super::external::Files;
 use super::numbers::{FORMAT, Field, bad, elements, field_of, filled};
 use super::proto::{RAW_DATA, TensorProto};
-use crate::error::Result;
+use crate::base::error::Result;
 use crate::io::source::{self, SharedBytes, shared};
 use crate::io::{bad_tensor, unsupported};
 use crate::tensor::{ElementType, Tensor, TensorDesc, memory};

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use super::context::bad;
 use super::graph::ValueInfo;
 use super::model::{Model, parse_model, read_model};
+use crate::base::error::Result;
 use crate::dialect::Node;
-use crate::error::Result;
 use crate::io::unsupported;
 use crate::tensor::{Tensor, memory};
 

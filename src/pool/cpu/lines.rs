@@ -7,9 +7,9 @@ use super::adapters::{Output, StoreLines};
 use super::along::Along;
 use super::rows::Fill;
 use super::runs::{BLOCK, Block, Runs, Shape, Strip, is_tripled};
+use crate::base::threads;
 use crate::pool::params::Windows;
 use crate::tensor::key::Lane;
-use crate::threads;
 use crate::vector::{Load, PARALLEL_FROM, dispatch, vector};
 
 /// The same where windows down the rows are not made by tripling: processors fetch the next block

@@ -9,9 +9,9 @@ use std::iter;
 use bytemuck::Zeroable;
 
 use super::runs::BLOCK;
+use crate::base::threads;
 use crate::pool::params::{Axis, Windows};
 use crate::tensor::key::{Key, KeyOrder, Lane};
-use crate::threads;
 use crate::vector::{Loop, PARALLEL_FROM, dispatch, windows};
 
 /// Bytes of a line, and of all masks, at most.

@@ -2,7 +2,7 @@
 //! through what the one before carried.
 
 use super::{DATA, Piece, Planner, RowIds, Rows};
-use crate::error::Result;
+use crate::base::error::Result;
 use crate::plan::{Builder, Kernel, New, Range, Region, Shader, divisor};
 use crate::segment::maxima::{BLOCKS, ELEMENTS, is_packed, run_rows};
 

@@ -1,7 +1,7 @@
 //! Results from items.
 
 use super::{DATA, INDICES, Piece, Planner, VALUES};
-use crate::error::Result;
+use crate::base::error::Result;
 use crate::plan::{Builder, New, Region, divisor};
 use crate::segment::finish::{FINISH, Params};
 

@@ -1,7 +1,7 @@
 //! Ids from offsets, and the status of ids.
 
 use super::{Planner, RowIds};
-use crate::error::Result;
+use crate::base::error::Result;
 use crate::plan::{Builder, MAX_ELEMENTS, New};
 use crate::segment::check_ids::{self, CHECK_IDS};
 use crate::segment::expand_offsets::{self, EXPAND_OFFSETS};

@@ -1,7 +1,7 @@
 //! Rows in any order.
 
 use super::{DATA, Piece, Planner, RowIds, Rows};
-use crate::error::Result;
+use crate::base::error::Result;
 use crate::plan::{Builder, New, Region};
 use crate::segment::params::Params;
 use crate::segment::scatter::SCATTER;

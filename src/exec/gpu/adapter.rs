@@ -6,7 +6,7 @@ use std::sync::Arc;
 #[cfg(all(target_family = "wasm", feature = "webgpu"))]
 use super::browser;
 use super::{DeviceInfo, Gpu, set_loss_callback};
-use crate::error::{Error, Result};
+use crate::base::error::{Error, Result};
 
 /// What a device is asked for.
 #[derive(Clone, Copy, Default)]

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use super::launch::Pass;
 use super::record::DebugGroup;
 use super::{Buffer, Gpu, TENSOR};
-use crate::error::Result;
+use crate::base::error::Result;
 use crate::plan::{Plan, Role};
 
 /// Plans recorded into one command encoder and not yet submitted.

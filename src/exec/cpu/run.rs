@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use crate::error::Result;
+use crate::base::error::Result;
 use crate::plan::{Call, Launch, Plan, Range, Role};
 use crate::tensor::{HostMemory, Tensor, View, Words, zeroed};
 

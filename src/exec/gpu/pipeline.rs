@@ -106,7 +106,7 @@ impl Pipelines {
 
     /// Writes the file if there are new pipelines. Returns whether it did.
     #[cfg(feature = "pipeline-cache")]
-    pub(crate) fn save(&self) -> crate::error::Result<bool> {
+    pub(crate) fn save(&self) -> crate::base::error::Result<bool> {
         self.file.as_ref().map_or(Ok(false), PipelineFile::save)
     }
 
@@ -157,7 +157,7 @@ fn create(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::operator::kernels;
+    use crate::plan::KERNELS;
     use crate::tensor::ElementType;
 
     /// There may be any number of shaders, but not of their pipelines: those used last stay.
@@ -165,10 +165,10 @@ mod tests {
     fn pipelines_of_many_shaders_are_few() {
         let mut slots = Slots::default();
         let shader = |number: u8| {
-            let shader = Shader::new(kernels()[0], ElementType::F32, 64);
+            let shader = Shader::new(KERNELS[0], ElementType::F32, 64);
             Shader { attributes: [number; 16], flags: 0, ..shader }
         };
-        let always = Shader::new(kernels()[0], ElementType::U8, 64);
+        let always = Shader::new(KERNELS[0], ElementType::U8, 64);
         let kept = slots.get(&always);
         let workgroups = [64, 128, 256];
         for (workgroup, number) in workgroups.iter().flat_map(|w| (0..=255).map(move |n| (w, n))) {

@@ -15,7 +15,7 @@ pub(crate) use mapped::Mapped;
 #[cfg(feature = "io")]
 pub use temporary::remove_temporary_files;
 
-use crate::error::{Error, Result};
+use crate::base::error::{Error, Result};
 use temporary::Temporary;
 
 /// The name of standard output in errors.

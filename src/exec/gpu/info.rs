@@ -2,8 +2,8 @@
 
 use std::fmt;
 
+use crate::base::threads;
 use crate::plan::Limits;
-use crate::threads;
 use crate::tuning::Tuning;
 
 /// The name, backend, driver, kind and limits of a device.

@@ -3,7 +3,7 @@
 use futures_intrusive::channel::shared::{OneshotReceiver, oneshot_channel};
 
 use super::{Buffer, Gpu};
-use crate::error::Result;
+use crate::base::error::Result;
 use crate::tensor::{Tensor, TensorDesc, memory};
 
 /// A tensor that is being copied to the host.

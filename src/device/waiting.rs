@@ -3,8 +3,8 @@
 use std::task::Poll;
 
 #[cfg(target_family = "wasm")]
-use crate::error::Error;
-use crate::error::Result;
+use crate::base::error::Error;
+use crate::base::error::Result;
 
 /// Waits for a future on this thread.
 ///

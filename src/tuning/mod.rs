@@ -1,8 +1,11 @@
 //! What is fast on a kind of device, as numbers for all operators.
 
-use crate::error::Result;
+use crate::base::error::Result;
+use crate::base::threads;
 use crate::plan::{Limits, Target};
-use crate::{gradient, pool, reduce, segment, threads};
+use crate::{gradient, pool, reduce, segment};
+
+pub(crate) mod software;
 
 /// What is fast on a kind of device: the numbers by which planners choose kernels, and cut work
 /// among invocations and launches.

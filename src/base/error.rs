@@ -1,4 +1,4 @@
-use crate::element_type::ElementType;
+use crate::base::element_type::ElementType;
 
 /// The enum, and the kind of each variant: that of its group.
 macro_rules! errors {

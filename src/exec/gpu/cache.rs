@@ -4,8 +4,8 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use crate::error::Result;
-use crate::output::{WholeFile, io_error};
+use crate::base::error::Result;
+use crate::base::output::{WholeFile, io_error};
 
 /// The first bytes of each file. The checksum and the length of the data follow, then the data.
 const MAGIC: &[u8; 16] = b"wgmax pipelines\n";

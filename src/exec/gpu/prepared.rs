@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use super::bound::BindGroupCache;
 use super::launch::Compiled;
 use super::{Gpu, PADDING};
-use crate::error::Result;
+use crate::base::error::Result;
 use crate::plan::{Launch, Plan, Range, Role, Shader};
 use crate::tensor::TensorDesc;
 

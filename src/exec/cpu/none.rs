@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::error::Result;
+use crate::base::error::Result;
 use crate::plan::Plan;
 use crate::tensor::Tensor;
 

@@ -1,6 +1,6 @@
 //! Textures as inputs and results of a recorded operator.
 
-use crate::error::{Error, Result};
+use crate::base::error::{Error, Result};
 use crate::tensor::{ElementType, TensorDesc, View};
 
 /// Rows of a texture in a buffer begin at multiples of so many bytes.

@@ -33,7 +33,7 @@ use std::sync::{Arc, OnceLock};
 
 use pipeline::Pipelines;
 
-use crate::error::{Error, Result};
+use crate::base::error::{Error, Result};
 
 /// The size of our own buffers is a multiple of 16 bytes, so that shaders may read whole blocks.
 const PADDING: u64 = 16;

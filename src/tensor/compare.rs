@@ -4,7 +4,7 @@ use std::fmt;
 
 use half::{bf16, f16};
 
-use crate::error::{Error, Result};
+use crate::base::error::{Error, Result};
 use crate::tensor::element::{bits, integer};
 use crate::tensor::key::float_bits;
 use crate::tensor::{ElementType, Tensor};

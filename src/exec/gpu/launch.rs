@@ -6,10 +6,10 @@ use std::sync::Arc;
 use std::sync::OnceLock;
 
 use super::{Gpu, PADDING};
-use crate::error::Result;
-use crate::plan::{Launch, Plan, Range, Shader};
+use crate::base::error::Result;
 #[cfg(not(target_family = "wasm"))]
-use crate::threads;
+use crate::base::threads;
+use crate::plan::{Launch, Plan, Range, Shader};
 
 /// The part of a plan's launches that does not depend on the buffers they bind.
 pub(super) struct Compiled {

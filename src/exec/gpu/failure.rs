@@ -11,7 +11,7 @@ use std::time::Duration;
 use futures_intrusive::channel::shared::{OneshotReceiver, oneshot_channel};
 
 use super::Gpu;
-use crate::error::{Error, Result};
+use crate::base::error::{Error, Result};
 
 impl Gpu {
     /// Runs `f` in error scopes. Returns its value, or the error that the device reported.

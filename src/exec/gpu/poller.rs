@@ -11,7 +11,7 @@ use std::task::Waker;
 use std::thread::{self, ThreadId};
 use std::time::{Duration, Instant};
 
-use crate::error::{Error, Result};
+use crate::base::error::{Error, Result};
 
 /// The interval of polls is an eighth of the time waited so far, within these bounds.
 const MIN_PAUSE: Duration = Duration::from_micros(20);

@@ -8,7 +8,7 @@ use super::launch::Pass;
 use super::operand::{BufferRange, Operand};
 use super::prepared::Prepared;
 use super::texture::{TextureCopy, TextureRange};
-use crate::error::{Error, Result};
+use crate::base::error::{Error, Result};
 
 /// An open debug group. Dropping it closes the group, also when the stack unwinds.
 pub(super) struct DebugGroup<'a>(pub(super) &'a mut wgpu::CommandEncoder);
