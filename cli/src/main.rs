@@ -1,5 +1,6 @@
 //! The command: see `wgmax --help`.
 
+mod axes;
 mod backward;
 mod check;
 mod compare;

@@ -5,7 +5,7 @@ use wgmax::operator::Operator;
 use wgmax::{Extremum, Tensor};
 
 use super::Outcome;
-use super::max_pool::Axes;
+use super::axes::Axes;
 use super::options::{Run, Writing};
 use super::output::{self, Output};
 use super::targets::Targets;

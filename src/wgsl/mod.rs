@@ -129,7 +129,10 @@ mod tests {
     #[test]
     fn a_text_holds_what_its_kernel_uses_and_no_more() {
         let text = text("reduce/rows", &["bits8", "unsigned"]);
-        assert!(text.contains("fn main(") && text.contains("const BLOCK: u32 = 16u;"), "{text}");
+        assert!(
+            text.contains("fn main(") && text.contains("const BLOCK: u32 = 128u / ELEMENT_BITS;"),
+            "{text}"
+        );
         assert!(!text.contains("import") && !text.contains("@if"), "{text}");
         assert!(!text.contains("acc_pack") && !text.contains("SIGN_BITS"), "{text}");
         assert_eq!(text.matches("fn key_max(").count(), 1, "{text}");

@@ -3,7 +3,7 @@
 use wgmax::{Error, TensorDesc};
 
 use super::Attributes;
-use super::axes::Axes;
+use crate::axes::Axes;
 use crate::options::List;
 
 /// Where an input comes from, for errors.

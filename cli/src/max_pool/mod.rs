@@ -1,19 +1,19 @@
 //! `wgmax max-pool` and `wgmax min-pool`.
 
 mod advice;
-mod axes;
 
 use clap::{Args, ValueEnum};
 use wgmax::operator::{self, MaxPool, Operator, Padding};
 use wgmax::{Extremum, Tensor, TensorDesc};
 
+use super::axes::Axes;
 use super::backward::Backward;
 use super::operation::{self, Read};
 use super::options::{EmptyChoice, IndexTypeArgument, List, NanChoice, choices};
 use super::output;
 use super::source::Source;
+use crate::axes::Axes;
 pub use advice::Given;
-pub use axes::Axes;
 
 /// The operator and its input, or those of its gradient.
 #[derive(Args)]
