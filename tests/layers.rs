@@ -1,5 +1,5 @@
-//! Arrows run downwards only: no room of `src/` uses one that stands above it, and within rooms there
-//! are no circles.
+//! A room of `src/` uses only rooms on earlier lines of the list in `ARCHITECTURE.md`, and within rooms
+//! there are no circles.
 //!
 //! The order of the rooms is read from `ARCHITECTURE.md`, which so stays true.
 
