@@ -1,7 +1,7 @@
-//! A room of `src/` uses only rooms on earlier lines of the list in `ARCHITECTURE.md`, and within rooms
+//! A module of `src/` uses only modules on earlier lines of the list in `ARCHITECTURE.md`, and within modules
 //! there are no circles.
 //!
-//! The order of the rooms is read from `ARCHITECTURE.md`, which so stays true.
+//! The order of the modules is read from `ARCHITECTURE.md`, which so stays true.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs;
@@ -9,15 +9,15 @@ use std::path::{Path, PathBuf};
 
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 
-/// The rooms by their level, the lowest first. Rooms of one line may not use each other.
+/// The modules by their level, the lowest first. Modules of one line may not use each other.
 fn levels() -> HashMap<String, usize> {
     let text = fs::read_to_string(Path::new(ROOT).join("ARCHITECTURE.md")).unwrap();
-    let list = text.split("<!-- rooms, the lowest first -->").nth(1).unwrap();
+    let list = text.split("<!-- modules, the lowest first -->").nth(1).unwrap();
     let list = list.split("```").nth(1).unwrap();
     let lines = list.lines().skip(1).filter(|line| !line.trim().is_empty());
     let mut levels = HashMap::new();
     for (level, line) in lines.enumerate() {
-        // The names, before two spaces and what the rooms are for.
+        // The names, before two spaces and what the modules are for.
         let names = line.trim().split("  ").next().unwrap();
         for name in names.split('|') {
             assert!(levels.insert(name.trim().to_string(), level).is_none(), "{name} twice");
@@ -66,7 +66,7 @@ fn after<'a>(text: &'a str, path: &str) -> Vec<&'a str> {
     names
 }
 
-/// What the crate's root re-exports, and the room that it comes from.
+/// What the crate's root re-exports, and the module that it comes from.
 fn exports() -> HashMap<String, String> {
     let text = code(&fs::read_to_string(Path::new(ROOT).join("src/lib.rs")).unwrap());
     let mut exports = HashMap::new();
@@ -74,16 +74,16 @@ fn exports() -> HashMap<String, String> {
         let Some((path, names)) = line.split(';').next().unwrap().rsplit_once("::") else {
             continue;
         };
-        let room = path.split("::").next().unwrap();
+        let module = path.split("::").next().unwrap();
         for name in names.trim_matches(['{', '}']).split(',') {
             let name = name.split(" as ").last().unwrap().trim();
-            exports.insert(name.to_string(), room.to_string());
+            exports.insert(name.to_string(), module.to_string());
         }
     }
     exports
 }
 
-/// Each use of one room by another: the file, the room used.
+/// Each use of one module by another: the file, the module used.
 fn uses() -> Vec<(PathBuf, String, String)> {
     let source = Path::new(ROOT).join("src");
     let mut found = Vec::new();
@@ -93,17 +93,17 @@ fn uses() -> Vec<(PathBuf, String, String)> {
     for file in found {
         let path = file.strip_prefix(&source).unwrap().with_extension("");
         let parts: Vec<&str> = path.iter().map(|part| part.to_str().unwrap()).collect();
-        // The root, and the two that only point at rooms.
+        // The root, and the two that only point at modules.
         if ["lib", "guide", "internals"].contains(&parts[0]) {
             continue;
         }
         let depth = parts.len() - usize::from(parts.last() == Some(&"mod"));
         let text = code(&fs::read_to_string(&file).unwrap());
-        // From the root of a room, `super` is the crate.
+        // From the root of a module, `super` is the crate.
         let up = "super::".repeat(depth);
         for name in [after(&text, "crate::"), after(&text, &up)].concat() {
-            let room = exports.get(name).map_or(name, String::as_str);
-            uses.push((file.clone(), parts[0].to_string(), room.to_string()));
+            let module = exports.get(name).map_or(name, String::as_str);
+            uses.push((file.clone(), parts[0].to_string(), module.to_string()));
         }
     }
     uses
@@ -112,8 +112,8 @@ fn uses() -> Vec<(PathBuf, String, String)> {
 #[test]
 fn arrows_run_downwards() {
     let levels = levels();
-    let level = |room: &str| {
-        *levels.get(room).unwrap_or_else(|| panic!("ARCHITECTURE.md does not list {room}"))
+    let level = |module: &str| {
+        *levels.get(module).unwrap_or_else(|| panic!("ARCHITECTURE.md does not list {module}"))
     };
     let uses = uses();
     assert!(uses.len() > 200, "{} uses were found", uses.len());
@@ -124,10 +124,10 @@ fn arrows_run_downwards() {
         .collect();
     wrong.dedup();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    // No room is listed that there is not.
-    for room in levels.keys() {
-        let folder = Path::new(ROOT).join("src").join(room);
-        assert!(folder.is_dir() || folder.with_extension("rs").is_file(), "{room}");
+    // No module is listed that there is not.
+    for module in levels.keys() {
+        let folder = Path::new(ROOT).join("src").join(module);
+        assert!(folder.is_dir() || folder.with_extension("rs").is_file(), "{module}");
     }
 }
 
@@ -204,7 +204,7 @@ fn circles(mut uses: BTreeSet<[String; 3]>) -> Vec<String> {
 }
 
 #[test]
-fn no_circles_within_rooms() {
+fn no_circles_within_modules() {
     for source in ["src", "verify/src", "cli/src", "lab/src", "web/src", "python/src"] {
         let uses = side_by_side(&modules(&Path::new(ROOT).join(source)));
         assert!(uses.len() > 10, "{source}: {} uses were found", uses.len());
@@ -219,10 +219,10 @@ fn a_circle_would_be_noticed() {
         (path.iter().map(ToString::to_string).collect::<Vec<_>>(), text.to_string())
     };
     let modules = BTreeMap::from([
-        file(&["room"], "mod a; mod b; pub use b::{B, C};"),
-        file(&["room", "a"], "use super::{C, other};"),
-        file(&["room", "b", "inner"], "use crate::room::a::A;"),
-        file(&["room", "c"], "use super::a;"),
+        file(&["module"], "mod a; mod b; pub use b::{B, C};"),
+        file(&["module", "a"], "use super::{C, other};"),
+        file(&["module", "b", "inner"], "use crate::module::a::A;"),
+        file(&["module", "c"], "use super::a;"),
     ]);
-    assert_eq!(circles(side_by_side(&modules)), ["room: a uses b", "room: b uses a"]);
+    assert_eq!(circles(side_by_side(&modules)), ["module: a uses b", "module: b uses a"]);
 }

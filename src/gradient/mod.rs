@@ -28,7 +28,7 @@ use crate::base::error::{Error, Result};
 use crate::plan::Kernel;
 use crate::tensor::{ElementType, TensorDesc};
 
-/// The kernels of this room.
+/// The kernels of this module.
 pub(crate) static KERNELS: [&Kernel; 5] =
     [&pool::POOL, &tile::TILE, &scatter::SCATTER, &scatter::UNPOOL, &scatter::CLAIM];
 

@@ -18,7 +18,7 @@ pub(crate) type Constant = (&'static str, fn(&Shader) -> u64);
 /// function may compute them in any order.
 ///
 /// Each kernel is defined once, as a constant beside the function, and listed in the `KERNELS` of
-/// its room.
+/// its module.
 pub struct Kernel {
     pub(crate) name: &'static str,
     /// The file below `shaders/` that has its entry point, without the ending.

@@ -32,7 +32,7 @@ use std::borrow::Cow;
 use crate::base::error::{Error, Result};
 use crate::tensor::{TensorDesc, View};
 
-/// The kernels of this room.
+/// The kernels of this module.
 pub(crate) static KERNELS: [&Kernel; 3] = [&fill::FILL, &view::PACK, &view::UNPACK];
 
 /// What a buffer of a plan is for.

@@ -30,7 +30,7 @@ use crate::reduce::EmptySet;
 use crate::tensor::key::{Extremum, Nan};
 use crate::tensor::{ElementType, TensorDesc};
 
-/// The kernels of this room. On the CPU all of them are the same loops.
+/// The kernels of this module. On the CPU all of them are the same loops.
 pub(crate) static KERNELS: [&Kernel; 3] = [&GATHER, &TILE, &BLOCKS];
 
 /// Maxima of windows wherever they lie. `contiguous`: the results of an output vector lie in one
