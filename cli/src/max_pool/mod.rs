@@ -12,7 +12,6 @@ use super::operation::{self, Read};
 use super::options::{EmptyChoice, IndexTypeArgument, List, NanChoice, choices};
 use super::output;
 use super::source::Source;
-use crate::axes::Axes;
 pub use advice::Given;
 
 /// The operator and its input, or those of its gradient.
