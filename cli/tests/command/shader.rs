@@ -43,7 +43,7 @@ fn the_text_of_a_kernel_is_whole() {
     let rows = text(&["reduce_rows", "u8"]);
     assert_is_whole(&rows);
     assert!(rows.contains("const WORKGROUP: u32 = 256u;"), "{rows}");
-    assert!(rows.contains("const BLOCK: u32 = 16u;"), "{rows}");
+    assert!(rows.contains("const BLOCK: u32 = 128u / ELEMENT_BITS;"), "{rows}");
     let small = text(&["reduce_rows", "u8", "--workgroup", "64"]);
     assert_eq!(small, rows.replace("WORKGROUP: u32 = 256u", "WORKGROUP: u32 = 64u"));
     assert_ne!(text(&["reduce_rows", "u8", "--words"]), rows);

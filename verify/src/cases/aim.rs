@@ -144,8 +144,8 @@ mod tests {
         }
     }
 
-    /// 2000 cases of any seed launch each variant of each kernel twice or more, for each element
-    /// type that it has.
+    /// 2000 cases of any seed launch each variant of each kernel, for each element type that it has.
+    /// Variants of segments take one case each, most others two.
     #[test]
     fn cases_meet_their_aims() {
         for seed in [1, 77] {
@@ -164,7 +164,9 @@ mod tests {
                 }
             }
             assert!(missed.is_empty(), "seed {seed}: {missed:?}");
-            met.retain(|_, count| *count < 2);
+            met.retain(|(kernel, ..), count| {
+                *count < if kernel.starts_with("segment") { 1 } else { 2 }
+            });
             assert!(met.is_empty(), "seed {seed}: {met:#?}");
         }
     }
