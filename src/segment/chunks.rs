@@ -182,29 +182,66 @@ impl<'a, 'b, V: Visit> Chunk<'a, 'b, V> {
     }
 }
 
-/// Goes through some chunks row by row, with all columns of a row at once.
+/// Goes through some chunks row by row, with all columns of a row at once. Not by way of [`Chunk`]: with
+/// that rows of 64 elements took 1.2 times as long.
 #[inline(always)]
 pub(super) fn all_columns<V: Visit>(
     p: &Params,
     visit: &V,
     ids: &[u32],
-    mut part: Part<'_, V::Result, V::Carry>,
+    part: Part<'_, V::Result, V::Carry>,
 ) {
-    let mut states = vec![visit.nothing(); p.inner as usize];
-    for i in 0..part.chunks {
-        let mut rows = p.rows_of(part.chunk + i);
-        let mut chunk = Chunk::new(p, visit, &mut part, i, &mut states);
+    let (inner, carries) = (p.inner as usize, p.last == 0);
+    let mut states = vec![visit.nothing(); inner];
+    let Part { chunk, chunks, first: first_segment, results, carry, carry_ids } = part;
+    let mut store = |segment: u32, states: &[V::State]| {
+        let at = (segment as usize).wrapping_sub(first_segment).wrapping_mul(inner);
+        if let Some(results) = results.get_mut(at..at.wrapping_add(inner)) {
+            results.iter_mut().zip(states).for_each(|(out, &state)| *out = visit.result(state));
+        }
+    };
+    for i in 0..chunks {
+        states.fill(visit.nothing());
+        let (mut current, mut first) = (NO_SEGMENT, true);
+        let mut keep = |entry: usize, states: &[V::State]| {
+            let carry = &mut carry[entry * inner..][..inner];
+            carry.iter_mut().zip(states).for_each(|(out, &state)| *out = visit.carry(state));
+        };
+        let mut rows = p.rows_of(chunk + i);
         while let Some(row) = rows.next() {
-            let segment = p.row_segment(ids, row);
-            if segment == NO_SEGMENT {
+            let next = p.row_segment(ids, row);
+            if next == NO_SEGMENT {
                 continue;
             }
-            chunk.turn_to(segment);
+            if next != current {
+                if current != NO_SEGMENT {
+                    if carries && first {
+                        keep(2 * i, &states);
+                        carry_ids[2 * i] = current;
+                    } else {
+                        store(current, &states);
+                    }
+                    first = false;
+                }
+                states.fill(visit.nothing());
+                current = next;
+            }
             // All rows of the segment that follow one another.
-            let alike = rows.clone().take_while(|&row| p.row_segment(ids, row) == segment).count();
+            let alike = rows.clone().take_while(|&row| p.row_segment(ids, row) == next).count();
             rows.start += alike;
-            visit.add_rows(chunk.states, row..rows.start);
+            visit.add_rows(&mut states, row..rows.start);
         }
-        chunk.end();
+        if carries {
+            let entry = if first { 2 * i } else { 2 * i + 1 };
+            if current != NO_SEGMENT {
+                keep(entry, &states);
+            }
+            carry_ids[entry] = current;
+            if first {
+                carry_ids[2 * i + 1] = NO_SEGMENT;
+            }
+        } else if current != NO_SEGMENT {
+            store(current, &states);
+        }
     }
 }

@@ -159,11 +159,8 @@ impl<O: KeyOrder> Output for Indices<'_, O> {
                 }
             };
             *value = self.order.bits(key);
-            let found = if are_distances {
-                offset + u64::from(distance)
-            } else {
-                n.index_of(distance, offset)
-            };
+            let found =
+                if are_distances { offset + u64::from(distance) } else { n.index_of(distance) };
             index[0] = found as u32;
             if let Some(high) = index.get_mut(1) {
                 *high = (found >> 32) as u32;
@@ -173,9 +170,9 @@ impl<O: KeyOrder> Output for Indices<'_, O> {
 }
 
 impl Numbering {
-    /// The index of the element at a distance from the first plane's first element, whose index is
-    /// `offset` before indices begin anew.
-    fn index_of(&self, distance: u32, offset: u64) -> u64 {
+    /// The index of the element at a distance from the first plane's first element.
+    fn index_of(&self, distance: u32) -> u64 {
+        let wide = |low: u32, high: u32| u64::from(high) << 32 | u64::from(low);
         let mut from_offset = distance;
         if self.columns > 0 {
             let mut rest = distance % self.plane_pitch;
@@ -187,8 +184,8 @@ impl Numbering {
                 rest /= size;
             }
         }
-        let index = offset + u64::from(from_offset);
-        match u64::from(self.modulus_high) << 32 | u64::from(self.modulus_low) {
+        let index = wide(self.offset_low, self.offset_high) + u64::from(from_offset);
+        match wide(self.modulus_low, self.modulus_high) {
             0 => index,
             modulus => index % modulus,
         }
