@@ -5,12 +5,32 @@ use crate::pool::params::Axis;
 use crate::tensor::key::Lane;
 use crate::vector::{self, Loop, vector};
 
-/// Windows along the last axis, of the rows of keys of a block or, where these are tripled, of the
-/// windows down them. Gives the windows of each row after one another, and from one row's to the next
-/// row's.
+/// Windows of `count` rows of keys, down an axis. Gives the buffer with them, and the other one.
+pub(super) struct Down<'a, L> {
+    pub axis: &'a Axis,
+    pub count: usize,
+    /// From one row to the next.
+    pub pitch: usize,
+    pub keys: &'a mut [L],
+    pub next: &'a mut [L],
+}
+
+impl<'a, L: Lane> Loop for Down<'a, L> {
+    type Output = (&'a mut [L], &'a mut [L]);
+    const VECTORS: bool = L::VECTORS;
+    #[inline(always)]
+    fn run(self) -> Self::Output {
+        let Self { axis, count, pitch, keys, next } = self;
+        let (taps, apart) = (axis.taps as usize, axis.dilation as usize * pitch);
+        vector::windows(keys, next, count * pitch, taps, apart)
+    }
+}
+
+/// Windows along the last axis, of `count` rows of keys of a block. Gives the windows of each row
+/// after one another, and from one row's to the next row's.
 pub(super) struct Along<'a, L> {
     pub block: &'a Block<'a>,
-    pub tripled: bool,
+    pub count: usize,
     /// Keys of a place, and from one row to the next.
     pub width: usize,
     pub pitch: usize,
@@ -23,14 +43,8 @@ impl<'a, L: Lane> Loop for Along<'a, L> {
     const VECTORS: bool = L::VECTORS;
     #[inline(always)]
     fn run(self) -> Self::Output {
-        let Self { block, tripled, width, pitch, mut keys, mut next } = self;
-        let [_, down, axis] = &block.w.axes;
-        let (windows, mut count) = (block.strip.windows, block.shape.rows());
-        if tripled {
-            let (taps, apart) = (down.taps as usize, down.dilation as usize * pitch);
-            (keys, next) = vector::windows(keys, next, count * pitch, taps, apart);
-            count -= down.reach as usize;
-        }
+        let Self { block, count, width, pitch, keys, next } = self;
+        let (axis, windows) = (&block.w.axes[2], block.strip.windows);
         let (taps, stride) = (axis.taps as usize, axis.stride as usize);
         let total = count * pitch;
         if stride == 1 {

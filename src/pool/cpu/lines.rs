@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use super::adapters::{Output, StoreLines};
-use super::along::Along;
+use super::along::{Along, Down};
 use super::rows::Fill;
 use super::runs::{BLOCK, Block, Runs, Shape, Strip, is_tripled};
 use crate::base::threads;
@@ -202,8 +202,14 @@ impl<L: Load, O: Output<Lane = L::Lane>> Making<'_, L, O> {
         }
         let &Pool { load, source, tripled, .. } = *pool;
         dispatch(Fill { block, runs, load, source, tile, pitch, keys });
-        let width = tile.len();
-        let (found, pitch) = dispatch(Along { block, tripled, width, pitch, keys, next });
+        let (mut keys, mut next) = (&mut keys[..], &mut next[..]);
+        let (mut count, width) = (block.shape.rows(), tile.len());
+        if tripled {
+            let axis = &block.w.axes[1];
+            (keys, next) = dispatch(Down { axis, count, pitch, keys, next });
+            count -= axis.reach as usize;
+        }
+        let (found, pitch) = dispatch(Along { block, count, width, pitch, keys, next });
         dispatch(StoreLines { out: &mut **out, found, pitch, block, tile });
     }
 
