@@ -330,6 +330,13 @@ fn textures_that_do_not_fit_are_refused() {
     };
     let error = prepared.record(&mut encoder, &[Operand::from(part)], &[Operand::from(&result)]);
     assert!(error.unwrap_err().to_string().contains("whole layers"));
+    // Its end is beyond 32 bits.
+    let part = TextureRange {
+        origin: wgpu::Origin3d { x: u32::MAX, ..wgpu::Origin3d::ZERO },
+        ..TextureRange::from(&from)
+    };
+    let error = prepared.record(&mut encoder, &[Operand::from(part)], &[Operand::from(&result)]);
+    assert!(matches!(error, Err(Error::BadTexture { .. })), "{error:?}");
 
     // Each copy back is of whole texels.
     let both = texture(&program, TextureFormat::Rg32Sint, [8, 8, 1], 1);

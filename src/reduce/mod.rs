@@ -18,7 +18,7 @@ use crate::tensor::axes::{self, Duplicates};
 use crate::tensor::key::{Extremum, Nan, finite_bits, infinite_bits};
 use crate::tensor::{ElementType, TensorDesc};
 
-/// The kernels of this room.
+/// The kernels of this module.
 pub(crate) static KERNELS: [&Kernel; 3] = [&ROWS, &COLUMNS, &columns_index::COLUMNS_INDEX];
 
 /// Sets what follows a launch's results to 0 up to the end of their last word, as its shader

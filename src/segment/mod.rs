@@ -28,7 +28,7 @@ use crate::plan::Kernel;
 use crate::tensor::key::{Extremum, Nan, finite_bits, infinite_bits};
 use crate::tensor::{ElementType, Tensor, TensorDesc};
 
-/// The kernels of this room.
+/// The kernels of this module.
 pub(crate) static KERNELS: [&Kernel; 6] = [
     &maxima::BLOCKS,
     &maxima::ELEMENTS,

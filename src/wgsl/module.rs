@@ -175,7 +175,7 @@ fn names(code: &str) -> Vec<&str> {
 }
 
 /// The name that a declaration declares, of all names in it: what follows its keyword, and in angle
-/// brackets its address space.
+/// brackets its address space. So no declaration may have the name of an address space.
 fn name<'a>(names: &[&'a str]) -> &'a str {
     let keyword = |name: &&&str| ["fn", "struct", "alias", "const", "var"].contains(*name);
     let space = ["storage", "read", "read_write", "uniform", "workgroup", "private"];

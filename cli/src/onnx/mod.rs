@@ -15,6 +15,7 @@ mod report;
 mod trial;
 mod values;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
@@ -122,11 +123,14 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome
     };
     if let Some(device) = &device {
         let devices = trial::Devices::new(device, arguments.runs);
-        let mut later = entries.as_mut_slice();
-        while let Some((entry, rest)) = later.split_first_mut() {
+        let mut last_use = BTreeMap::new();
+        for (at, entry) in entries.iter().enumerate() {
+            last_use.extend(entry.tensors().iter().map(|name| (name.clone(), at)));
+        }
+        for (at, entry) in entries.iter_mut().enumerate() {
             trial::run(entry, &devices, &mut values, arguments.seed);
-            values.keep(rest, &arguments.outputs);
-            later = rest;
+            let is_taken = |name: &String| last_use.get(name).is_some_and(|&last| last > at);
+            values.keep(is_taken, &arguments.outputs);
         }
     }
     let files: Vec<_> = (arguments.outputs.iter())

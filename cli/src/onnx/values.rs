@@ -6,7 +6,7 @@ use wgmax::io::onnx::{Dim, GraphNode, Model, ValueInfo};
 use wgmax::{Element, ElementType, Tensor, TensorDesc};
 
 use super::dims::Dims;
-use super::entry::{Entry, State};
+use super::entry::State;
 use super::options::{Binding, File, Shape, list};
 
 /// Elements of such a tensor, at most.
@@ -233,12 +233,11 @@ impl<'a> Values<'a> {
         }
     }
 
-    /// Drops the tensors that none of these nodes takes, but for results that go to files.
-    pub fn keep(&mut self, later: &[Entry<'_>], outputs: &[File]) {
-        let needed: BTreeSet<&String> = later.iter().flat_map(Entry::tensors).collect();
-        self.inputs.retain(|name, _| needed.contains(name));
+    /// Drops the tensors that no later node takes, but for results that go to files.
+    pub fn keep(&mut self, is_taken: impl Fn(&String) -> bool, outputs: &[File]) {
+        self.inputs.retain(|name, _| is_taken(name));
         let is_written = |name: &String| outputs.iter().any(|file| file.name == *name);
-        self.results.retain(|name, _| needed.contains(name) || is_written(name));
+        self.results.retain(|name, _| is_taken(name) || is_written(name));
     }
 }
 

@@ -1,4 +1,4 @@
-//! The CPU kernels of this room. The shaders differ in how they read, not in what they write:
+//! The CPU kernels of this module. The shaders differ in how they read, not in what they write:
 //! here all are the same loops, over some lines of results at a time. What the rows hold that the
 //! windows of a line cover is merged place by place; then windows along the line are made. Small
 //! planes have a way of their own.
