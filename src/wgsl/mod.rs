@@ -134,7 +134,7 @@ mod tests {
             "{text}"
         );
         assert!(!text.contains("import") && !text.contains("@if"), "{text}");
-        assert!(!text.contains("acc_pack") && !text.contains("SIGN_BITS"), "{text}");
+        assert!(!text.contains("acc_pack") && !text.contains("NO_PLACE"), "{text}");
         assert_eq!(text.matches("fn key_max(").count(), 1, "{text}");
         // What is shared comes before the kernel, and constants come first.
         assert!(text.starts_with("\nconst WORKGROUP"), "{text}");
