@@ -10,11 +10,13 @@ use crate::machine::Memory;
 /// A random case with a plan, its inputs in memory, and what the CPU's kernels make of it.
 pub struct Prepared {
     pub name: String,
-    case: Case,
+    pub case: Case,
     pub plan: Plan,
     pub inputs: Vec<(Tensor, View)>,
     /// The results that count: the buffer of each, where its elements lie, and what they shall be.
-    expected: Vec<(usize, View, Tensor)>,
+    pub expected: Vec<(usize, View, Tensor)>,
+    /// Whether the ids of segments are right.
+    pub are_right: bool,
 }
 
 impl Prepared {
@@ -25,8 +27,6 @@ impl Prepared {
         // Of other bytes than 0 and 1, which lie between elements, there is no tensor of bools.
         let is_bool = |tensor: &Tensor| tensor.element_type() == ElementType::Bool;
         case.narrow.views = case.narrow.views.filter(|_| !case.tensors.iter().any(is_bool));
-        // Whole warps.
-        case.narrow.workgroup_size = case.narrow.workgroup_size.map(|size| size.max(32));
         let plan = case.plan(device)?;
         let uploaded = case.upload(&cpu, &plan)?;
         let results = cpu.execute(&plan, &uploaded.iter().collect::<Vec<_>>())?;
@@ -44,7 +44,7 @@ impl Prepared {
             .map(|(result, buffer)| Ok((buffer, result.view().clone(), result.download()?)))
             .collect::<wgmax::Result<_>>()?;
         let name = format!("case {index} of seed {seed}, {tuning}");
-        Ok(Self { name, case, plan, inputs, expected })
+        Ok(Self { name, case, plan, inputs, expected, are_right })
     }
 
     /// Fails where a device has other results.

@@ -7,13 +7,16 @@ mod count;
 #[cfg(test)]
 mod gates;
 mod growth;
+mod keys;
 mod known;
 mod machine;
 mod mutants;
 mod mutator;
 mod pipelines;
+mod prove;
 mod report;
 mod run;
+mod sets;
 mod traffic;
 
 use std::path::PathBuf;
@@ -37,6 +40,8 @@ enum Command {
     Ceiling(ceiling::Arguments),
     /// Make small mistakes in shaders, and say which of them random cases do not find
     Mutants(mutants::Arguments),
+    /// Prove what plans compute for all inputs, and that their launches keep to what they may do
+    Prove(prove::Arguments),
     /// Write the inputs of an item of the bench as FOLDER/0.npy, FOLDER/1.npy
     Inputs { item: String, folder: PathBuf },
 }
@@ -48,6 +53,7 @@ fn main() -> anyhow::Result<ExitCode> {
         Command::Growth(arguments) => growth::run(&arguments)?,
         Command::Ceiling(arguments) => ceiling::run(&arguments)?,
         Command::Mutants(arguments) => mutants::run(&arguments)?,
+        Command::Prove(arguments) => prove::run(&arguments)?,
         Command::Inputs { item, folder } => {
             let mut item = item::matching(&Regex::new(&format!("^{item}$"))?)?.remove(0);
             // Others find the positions of a gradient themselves, in the data.

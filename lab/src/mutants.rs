@@ -16,6 +16,7 @@ use crate::cases::Prepared;
 use crate::known;
 use crate::machine::{Program, Watch};
 use crate::mutator::{Mutant, mutants};
+use crate::prove::Task;
 use crate::run;
 
 #[derive(Args)]
@@ -35,6 +36,9 @@ pub struct Arguments {
     /// An adapter that runs them, instead of the machine; its driver compiles each
     #[arg(long, value_name = "NAME")]
     device: Option<String>,
+    /// Compare no results: only the strict machine and the proof find a mistake
+    #[arg(long)]
+    proof: bool,
     /// Random cases, each with the plans for GPUs and those for software adapters
     #[arg(long, value_name = "N", default_value_t = 3000)]
     cases: u64,
@@ -73,7 +77,8 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
         Rng::with_seed(arguments.seed).shuffle(&mut all);
         all.truncate(count);
     }
-    let fates = all.par_iter().map(|mutant| fate(mutant, &cases, &base, device.as_ref()));
+    let fates =
+        all.par_iter().map(|mutant| fate(mutant, &cases, &base, device.as_ref(), arguments.proof));
     let fates: Vec<Fate> = fates.collect();
     let count = |fate: Fate| fates.iter().filter(|&other| *other == fate).count();
     let equivalent: HashSet<&str> = EQUIVALENT.lines().collect();
@@ -132,7 +137,13 @@ fn prepare(arguments: &Arguments, device: &Device) -> Result<(Vec<Costed>, Base)
     Ok((costed, base))
 }
 
-fn fate(mutant: &Mutant, cases: &[Costed], base: &Base, device: Option<&Device>) -> Fate {
+fn fate(
+    mutant: &Mutant,
+    cases: &[Costed],
+    base: &Base,
+    device: Option<&Device>,
+    proof: bool,
+) -> Fate {
     let edited = device.map(|device| {
         let mutant = mutant.clone();
         device.with_edited_shaders(move |_, text| match mutant.apply(&text) {
@@ -159,6 +170,17 @@ fn fate(mutant: &Mutant, cases: &[Costed], base: &Base, device: Option<&Device>)
         }
         // Refused texts of other types stay as they are.
         let program = |shader: &Shader| Ok(own[shader].as_ref().unwrap_or(&base[shader].1).clone());
+        if proof {
+            let operator = case.case.operator.checked(&case.case.inputs());
+            let Some(operator) = operator.ok().filter(|_| case.are_right) else { continue };
+            let mut task = Task::of_case(case, &operator);
+            task.max_iterations = task.max_iterations.min(*cost as u32 + 100);
+            if task.refuse(program).is_err() {
+                return Fate::Killed;
+            }
+            fate = Fate::Survived;
+            continue;
+        }
         // Loops that never end are stopped, and are for no driver.
         let mut fuel = Fuel(4 * cost + 10_000);
         let ran = run::run(&case.plan, &case.inputs, program, &mut fuel, |_, _| ())
@@ -237,7 +259,7 @@ mod tests {
         let (cases, base) = prepared("900");
         let survive = known::mutants()
             .into_par_iter()
-            .filter(|mutant| fate(mutant, &cases, &base, None) != Fate::Killed);
+            .filter(|mutant| fate(mutant, &cases, &base, None, false) != Fate::Killed);
         let survive: Vec<_> = survive.map(|mutant| describe(&mutant)).collect();
         assert!(survive.is_empty(), "{survive:#?}");
     }

@@ -20,10 +20,17 @@ const STALE: u32 = 0xa5c3_5a3c;
 pub fn run<W: Watch>(
     plan: &Plan,
     inputs: &[(Tensor, View)],
-    mut program: impl FnMut(&Shader) -> Result<Arc<Program>>,
+    program: impl FnMut(&Shader) -> Result<Arc<Program>>,
     watch: &mut W,
-    mut after: impl FnMut(&Launch, &mut W),
+    after: impl FnMut(&Launch, &mut W),
 ) -> Result<Memory> {
+    let mut memory = memory(plan, inputs);
+    run_in(plan, &mut memory, SIDE, program, watch, after)?;
+    Ok(memory)
+}
+
+/// The buffers of a plan before its first launch.
+pub fn memory(plan: &Plan, inputs: &[(Tensor, View)]) -> Memory {
     let buffers = plan.buffer_bytes().enumerate().map(|(i, bytes)| {
         // A whole number of blocks, as devices have them.
         let mut words = vec![STALE; bytes.next_multiple_of(16) as usize / 4];
@@ -33,16 +40,27 @@ pub fn run<W: Watch>(
         }
         words
     });
-    let mut memory = Memory::new(buffers.collect());
+    Memory::new(buffers.collect())
+}
+
+/// Runs a plan, with `side` workgroups side by side.
+pub fn run_in<W: Watch>(
+    plan: &Plan,
+    memory: &mut Memory,
+    side: usize,
+    mut program: impl FnMut(&Shader) -> Result<Arc<Program>>,
+    watch: &mut W,
+    mut after: impl FnMut(&Launch, &mut W),
+) -> Result<()> {
     for launch in plan.launches() {
         let program = program(launch.shader()).with_context(|| launch.label())?;
         let params = [(0, launch.params())].into_iter().chain(launch.view_params()).collect();
         program
-            .run(launch.grid(), SIDE, &params, &bindings(launch), &mut memory, watch)
+            .run(launch.grid(), side, &params, &bindings(launch), memory, watch)
             .with_context(|| launch.label())?;
         after(launch, watch);
     }
-    Ok(memory)
+    Ok(())
 }
 
 /// What a launch binds, in words. Sources that are read in blocks are bound as whole ones.

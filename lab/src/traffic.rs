@@ -67,7 +67,7 @@ pub fn count(
 
 /// The same kind of item with at most so many elements: a part of the first axes. Rows and windows
 /// stay as they are, unless a row alone has too many elements.
-fn smaller(item: &Item, elements: usize) -> Item {
+pub fn smaller(item: &Item, elements: usize) -> Item {
     let mut item = item.clone();
     while item.shape.iter().product::<usize>() > elements {
         let Some(axis) = item.shape.iter().position(|&size| size > 1) else { break };

@@ -5,12 +5,14 @@ use wgmax::wgpu::naga::{AddressSpace, Expression, GlobalVariable, Handle, Scalar
 
 use super::arithmetic::Warps;
 use super::layout::{Packing, member, member_offset, scalars, stride, type_of};
+use super::shade::Shades;
+use super::shading::merge_shades;
 use super::statement::merge;
 use super::value::{Base, LANES, Lane32, Mask, Slot, Words, lanes};
 use super::{Frame, Machine, Watch};
 
 impl<W: Watch> Machine<'_, W> {
-    fn frame(&self) -> Result<&Frame> {
+    pub fn frame(&self) -> Result<&Frame> {
         self.frames.last().context("no function runs")
     }
 
@@ -31,25 +33,25 @@ impl<W: Watch> Machine<'_, W> {
         }
     }
 
-    fn pointer(&self, handle: Handle<Expression>) -> Result<(Base, Words)> {
+    pub fn pointer(&self, handle: Handle<Expression>) -> Result<(Base, Words)> {
         match self.slot(handle)? {
             Slot::Pointer(base, words) => Ok((*base, words.clone())),
             other => bail!("an expression is no pointer but {other:?}"),
         }
     }
 
-    fn inner(&self, handle: Handle<Expression>) -> Result<&TypeInner> {
+    pub fn inner(&self, handle: Handle<Expression>) -> Result<&TypeInner> {
         let info = self.info(self.frame()?.which);
         Ok(info[handle].ty.inner_with(&self.program.module.types))
     }
 
-    fn kind(&self, handle: Handle<Expression>) -> Result<ScalarKind> {
+    pub fn kind(&self, handle: Handle<Expression>) -> Result<ScalarKind> {
         let inner = self.inner(handle)?;
         inner.scalar_kind().with_context(|| format!("{inner:?} has no scalar"))
     }
 
     /// The type that a pointer points to, and the kind of memory.
-    fn target(&self, pointer: Handle<Expression>) -> Result<(TypeInner, Packing)> {
+    pub fn target(&self, pointer: Handle<Expression>) -> Result<(TypeInner, Packing)> {
         let module = &self.program.module;
         let (inner, space) = match *self.inner(pointer)? {
             TypeInner::Pointer { base, space } => (type_of(module, base).clone(), space),
@@ -68,7 +70,7 @@ impl<W: Watch> Machine<'_, W> {
         Ok((inner, packing))
     }
 
-    fn is_pointer(&self, handle: Handle<Expression>) -> Result<bool> {
+    pub fn is_pointer(&self, handle: Handle<Expression>) -> Result<bool> {
         Ok(matches!(self.slot(handle)?, Slot::Pointer(..)))
     }
 
@@ -151,12 +153,16 @@ impl<W: Watch> Machine<'_, W> {
                 out.resize(self.warps, [len; LANES]);
             }
             Expression::Load { pointer } => {
-                let value = self.load(*pointer, mask)?;
+                let (value, shades) = self.load(*pointer, mask)?;
+                self.set_shades(handle, shades)?;
                 return self.set(handle, Slot::Value(value));
             }
             Expression::Access { base, index } => {
+                self.check_index(*base, *index, mask)?;
                 if self.is_pointer(*base)? {
                     let slot = self.element_pointer(*base, *index)?;
+                    let shades = self.shades(*index)?.or(self.shades(*base)?);
+                    self.set_shades(handle, shades)?;
                     return self.set(handle, slot);
                 }
                 self.element(&mut out, *base, *index)?;
@@ -164,6 +170,8 @@ impl<W: Watch> Machine<'_, W> {
             Expression::AccessIndex { base, index } => {
                 if self.is_pointer(*base)? {
                     let slot = self.member_pointer(*base, *index)?;
+                    let shades = self.shades(*base)?;
+                    self.set_shades(handle, shades)?;
                     return self.set(handle, slot);
                 }
                 let (module, inner) = (&self.program.module, self.inner(*base)?);
@@ -175,7 +183,12 @@ impl<W: Watch> Machine<'_, W> {
             }
             other => bail!("the expression {other:?} is not known"),
         }
-        self.set(handle, Slot::Value(Words::new(out)))
+        self.set(handle, Slot::Value(Words::new(out)))?;
+        if W::STRICT {
+            let shades = self.shade_of(handle, expression, warps)?;
+            self.set_shades(handle, shades)?;
+        }
+        Ok(())
     }
 
     /// A pointer to an element by an index of each invocation.
@@ -222,7 +235,7 @@ impl<W: Watch> Machine<'_, W> {
         Ok(())
     }
 
-    fn binding(&self, base: Base) -> Result<super::Binding> {
+    pub fn binding(&self, base: Base) -> Result<super::Binding> {
         match base {
             Base::Global(handle) => {
                 self.storage.get(&handle).copied().context("a variable is not bound")
@@ -231,17 +244,19 @@ impl<W: Watch> Machine<'_, W> {
         }
     }
 
-    fn space(&self, handle: Handle<GlobalVariable>) -> AddressSpace {
+    pub fn space(&self, handle: Handle<GlobalVariable>) -> AddressSpace {
         self.program.module.global_variables[handle].space
     }
 
     /// The value at a pointer, for the invocations that run.
-    pub fn load(&mut self, pointer: Handle<Expression>, mask: &Mask) -> Result<Words> {
+    pub fn load(&mut self, pointer: Handle<Expression>, mask: &Mask) -> Result<(Words, Shades)> {
         self.watch_access(pointer, mask, false)?;
-        self.read(pointer, mask)
+        let (words, shades) = self.read(pointer, mask)?;
+        let shades = self.loaded(pointer, shades, words.len())?;
+        Ok((words, shades))
     }
 
-    pub fn read(&mut self, pointer: Handle<Expression>, mask: &Mask) -> Result<Words> {
+    pub fn read(&mut self, pointer: Handle<Expression>, mask: &Mask) -> Result<(Words, Shades)> {
         let (inner, packing) = self.target(pointer)?;
         let offsets = self.offsets(&inner, packing)?;
         let (base, start) = self.pointer(pointer)?;
@@ -249,7 +264,11 @@ impl<W: Watch> Machine<'_, W> {
         if let Base::Local(depth, variable) = base {
             let local = &self.frames[depth].locals[variable.index()];
             if local.len() == offsets.len() * self.warps {
-                return Ok(Words::new(local.clone()));
+                let shades = match W::STRICT {
+                    true => self.frames[depth].local_shades[variable.index()].clone(),
+                    false => None,
+                };
+                return Ok((Words::new(local.clone()), shades));
             }
         }
         let mut out = vec![[0; LANES]; offsets.len() * self.warps];
@@ -257,16 +276,28 @@ impl<W: Watch> Machine<'_, W> {
             && let Some(words) = self.uniform.get(&handle)
         {
             let all = |at: u32| words.get(at as usize).copied().unwrap_or(0);
+            if W::STRICT {
+                let last = offsets.last().copied().unwrap_or(0);
+                let inside = |at: u32| at as usize + (last as usize) < words.len();
+                let wrong = mask.warps().any(|w| lanes(mask.0[w]).any(|l| !inside(start[w][l])));
+                if wrong {
+                    bail!("loads parameters that are not there: {}", self.place(pointer)?);
+                }
+            }
             for (out, offset) in out.chunks_mut(self.warps).zip(offsets) {
                 for (out, start) in out.iter_mut().zip(&*start) {
                     *out = start.map(|start| all(start.wrapping_add(offset)));
                 }
             }
-            return Ok(Words::new(out));
+            return Ok((Words::new(out), None));
         }
         let binding = match base {
             Base::Global(handle) => self.storage.get(&handle).copied(),
             Base::Local(..) => None,
+        };
+        let shades = match W::STRICT {
+            true => self.read_shades(base, &start, &offsets, mask)?,
+            false => None,
         };
         for (out, offset) in out.chunks_mut(self.warps).zip(offsets) {
             for warp in mask.warps() {
@@ -279,7 +310,7 @@ impl<W: Watch> Machine<'_, W> {
                 }
             }
         }
-        Ok(Words::new(out))
+        Ok((Words::new(out), shades))
     }
 
     /// Puts a value where a pointer points, for the invocations that run.
@@ -287,21 +318,30 @@ impl<W: Watch> Machine<'_, W> {
         &mut self,
         pointer: Handle<Expression>,
         value: &[Lane32],
+        shades: &Shades,
         mask: &Mask,
     ) -> Result<()> {
         let (inner, packing) = self.target(pointer)?;
         let (base, start) = self.pointer(pointer)?;
+        self.decides(pointer, mask)?;
         // Whole variables, as most are stored, need no look at single words.
         if let Base::Local(depth, variable) = base {
             let warps = self.warps;
             let local = &mut self.frames[depth].locals[variable.index()];
             if local.len() == value.len() {
                 merge(local, value, mask, warps);
+                if W::STRICT {
+                    let all = &mut self.frames[depth].local_shades[variable.index()];
+                    merge_shades(all, shades, value.len(), mask, warps);
+                }
                 return Ok(());
             }
         }
         self.watch_access(pointer, mask, true)?;
         let offsets = self.offsets(&inner, packing)?;
+        if W::STRICT {
+            self.store_shades(base, &start, &offsets, shades, mask)?;
+        }
         for (value, offset) in value.chunks(self.warps).zip(offsets) {
             for warp in mask.warps() {
                 for lane in lanes(mask.0[warp]) {
@@ -332,6 +372,9 @@ impl<W: Watch> Machine<'_, W> {
         mask: &Mask,
         is_store: bool,
     ) -> Result<()> {
+        if is_store {
+            self.decides(pointer, mask)?;
+        }
         let (Base::Global(handle), start) = self.pointer(pointer)? else { return Ok(()) };
         let inner = self.target(pointer)?.0;
         let words = scalars(&self.program.module, &inner)?;
@@ -346,8 +389,13 @@ impl<W: Watch> Machine<'_, W> {
         for warp in mask.warps() {
             let inside = |lane| start[warp][lane] as usize + words <= binding.len;
             if let Some(lane) = lanes(mask.0[warp]).find(|&lane| !inside(lane)) {
+                let who = if W::STRICT {
+                    format!("{} ", self.invocation(warp, lane))
+                } else {
+                    String::new()
+                };
                 bail!(
-                    "{} word {} of the {} that are bound: {}",
+                    "{who}{} word {} of the {} that are bound: {}",
                     if is_store { "stores to" } else { "loads" },
                     start[warp][lane],
                     binding.len,
@@ -356,6 +404,18 @@ impl<W: Watch> Machine<'_, W> {
             }
             let access = self.memory.access(binding, &start[warp], mask.0[warp], words, is_store);
             self.watch.access(&access);
+            if W::STRICT {
+                let is_atomic = matches!(inner, TypeInner::Atomic(_));
+                self.note_uses(
+                    pointer,
+                    binding,
+                    &start[warp],
+                    words,
+                    (warp, mask),
+                    is_store,
+                    is_atomic,
+                )?;
+            }
         }
         Ok(())
     }
@@ -399,14 +459,18 @@ impl<W: Watch> Machine<'_, W> {
     }
 
     /// Where an expression of the function that runs is in the text, and who called the function.
-    fn place(&self, handle: Handle<Expression>) -> Result<String> {
+    pub fn place(&self, handle: Handle<Expression>) -> Result<String> {
         let (text, function) = (&self.program.text, self.function(self.frame()?.which));
         let line = function.expressions.get_span(handle).location(text).line_number;
         let code = text.lines().nth(line.saturating_sub(1) as usize).unwrap_or_default();
+        Ok(format!("line {line}, `{}`, of {}", code.trim(), self.callers()))
+    }
+
+    /// The function that runs, and who called it.
+    pub fn callers(&self) -> String {
         let names =
             self.frames.iter().rev().map(|frame| self.function(frame.which).name.as_deref());
-        let names: Vec<&str> = names.map(|name| name.unwrap_or("main")).collect();
-        Ok(format!("line {line}, `{}`, of {}", code.trim(), names.join(", called by ")))
+        names.map(|name| name.unwrap_or("main")).collect::<Vec<_>>().join(", called by ")
     }
 
     /// A word of a variable, counted from its start.

@@ -1,11 +1,25 @@
 //! The buffers of a plan, and what a launch binds of them.
 
+use anyhow::{Result, bail};
+use wgmax::ElementType;
+
+use super::shade::{Sets, Shade, UNWRITTEN};
 use super::value::{LANES, Lane32};
+
+/// The order of the workgroups of a launch.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Order {
+    Ascending,
+    Descending,
+}
 
 /// The buffers of a plan, in words. Each begins at an address of its own.
 pub struct Memory {
     buffers: Vec<Vec<u32>>,
     addresses: Vec<u64>,
+    pub order: Order,
+    /// What a strict machine knows of them.
+    pub shadow: Shadow,
 }
 
 /// A part of a buffer that a launch binds.
@@ -36,7 +50,7 @@ impl Memory {
             Some(begin)
         });
         let addresses = addresses.collect();
-        Self { buffers, addresses }
+        Self { buffers, addresses, order: Order::Ascending, shadow: Shadow::default() }
     }
 
     pub fn words(&self, buffer: usize) -> &[u32] {
@@ -65,5 +79,84 @@ impl Memory {
         let first = self.addresses[binding.buffer] + 4 * binding.first as u64;
         let addresses = at.map(|at| first + 4 * u64::from(at));
         Access { addresses, lanes, bytes: 4 * words as u64, is_store }
+    }
+}
+
+/// How the elements of a plan become keys, by the operator's attributes.
+#[derive(Clone, Copy, Debug)]
+pub struct Ranking {
+    pub element_type: ElementType,
+    /// The key of a NaN, and the bits in which keys differ from those for the maximum.
+    pub nan_key: u32,
+    pub complement: u32,
+}
+
+/// What words of buffers stand for, and who used them.
+#[derive(Default)]
+pub struct Shadow {
+    pub shades: Vec<Vec<Shade>>,
+    uses: Vec<Vec<Use>>,
+    /// The number of the launch.
+    pub launch: u32,
+    pub sets: Sets,
+    /// Where elements became mixed.
+    pub reasons: Vec<String>,
+    /// The bytes of an element, and how elements become keys where their sets are known.
+    pub size: usize,
+    pub ranking: Option<Ranking>,
+}
+
+/// The uses of a word in a launch.
+#[derive(Clone, Copy, Default)]
+struct Use {
+    launch: u32,
+    by: u32,
+    /// Whether another invocation used it too; whether one stored to it; and not by an atomic.
+    several: bool,
+    stored: bool,
+    plainly: bool,
+}
+
+impl Memory {
+    /// Begins to follow what words stand for: nobody has written any.
+    pub fn follow(&mut self) {
+        let words = || self.buffers.iter().map(Vec::len);
+        self.shadow.shades = words().map(|len| vec![[UNWRITTEN; 4]; len]).collect();
+        self.shadow.uses = words().map(|len| vec![Use::default(); len]).collect();
+    }
+}
+
+impl Shadow {
+    /// What a word of a binding stands for.
+    pub fn shade(&mut self, binding: Binding, at: u32) -> &mut Shade {
+        &mut self.shades[binding.buffer][binding.first + at as usize]
+    }
+
+    /// Notes that an invocation uses a word. No barrier orders the invocations of several
+    /// workgroups, and our kernels have none that orders accesses to buffers within one.
+    pub fn note(
+        &mut self,
+        binding: Binding,
+        at: u32,
+        by: u32,
+        is_store: bool,
+        is_atomic: bool,
+    ) -> Result<()> {
+        let launch = self.launch;
+        let word = &mut self.uses[binding.buffer][binding.first + at as usize];
+        if word.launch != launch {
+            *word = Use { launch, by, ..Use::default() };
+        }
+        word.several |= word.by != by;
+        word.stored |= is_store;
+        word.plainly |= !is_atomic;
+        if word.several && word.stored && word.plainly {
+            bail!(
+                "invocations {} and {by} both use word {at} of buffer {}, and one stores to it",
+                word.by,
+                binding.buffer
+            );
+        }
+        Ok(())
     }
 }

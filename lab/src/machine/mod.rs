@@ -10,6 +10,8 @@ mod arithmetic;
 mod expression;
 mod layout;
 mod memory;
+mod shade;
+mod shading;
 mod statement;
 mod value;
 
@@ -26,7 +28,9 @@ use wgmax::wgpu::naga::{
 };
 
 use layout::{Packing, offsets, scalars, type_of};
-pub use memory::{Access, Binding, Memory};
+pub use memory::{Access, Binding, Memory, Order, Ranking, Shadow};
+use shade::Shades;
+pub use shade::{ELEMENT, PLAIN, RAW, UNWRITTEN, WRAPPED, mix, of_set, whole};
 pub use value::lanes;
 use value::{Base, LANES, Lane32, Mask, Slot, Words};
 
@@ -35,6 +39,13 @@ const STALE: u32 = 0xa5c3_5a3c;
 
 /// What the machine tells as it runs.
 pub trait Watch {
+    /// Whether the machine also refuses what no result shows, and follows what bytes stand for: see
+    /// `shading`.
+    const STRICT: bool = false;
+    /// How often an invocation may run a loop's body. Asked where the machine is strict.
+    fn max_iterations(&self) -> u32 {
+        u32::MAX
+    }
     /// A grid of so many invocations begins.
     fn launch(&mut self, _invocations: u64) {}
     /// A warp loads or stores.
@@ -83,9 +94,8 @@ impl Program {
         watch: &mut impl Watch,
     ) -> Result<()> {
         let workgroup = self.workgroup();
-        if !workgroup.is_multiple_of(LANES) {
-            bail!("workgroups of {workgroup} invocations are no whole warps");
-        }
+        let group_warps = workgroup.div_ceil(LANES);
+        memory.shadow.launch += 1;
         let (mut storage, mut uniform) = (HashMap::new(), HashMap::new());
         for (handle, variable) in self.module.global_variables.iter() {
             let Some(place) = &variable.binding else { continue };
@@ -103,10 +113,14 @@ impl Program {
             }
         }
         let templates = HashMap::new();
+        let memory_order = memory.order;
         let mut machine = Machine {
             program: self,
-            warps: side * workgroup / LANES,
-            group_warps: workgroup / LANES,
+            warps: side * group_warps,
+            group_warps,
+            workgroup,
+            running: Mask::none(0),
+            first: 0,
             uniform,
             storage,
             memory,
@@ -114,14 +128,17 @@ impl Program {
             templates,
             variables: HashMap::new(),
             shared: HashMap::new(),
+            shared_shades: HashMap::new(),
             epoch: 0,
             frames: Vec::new(),
         };
         let groups: u64 = grid.iter().map(|&n| u64::from(n)).product();
         machine.watch.launch(groups * workgroup as u64);
-        for first in (0..groups).step_by(side) {
+        let parts = groups.div_ceil(side as u64);
+        for part in 0..parts {
+            let part = if memory_order == Order::Descending { parts - 1 - part } else { part };
             machine.watch.side_by_side();
-            machine.workgroups(grid, first, groups)?;
+            machine.workgroups(grid, part * side as u64, groups)?;
         }
         Ok(())
     }
@@ -139,15 +156,24 @@ struct Frame {
     which: Which,
     slots: Vec<Slot>,
     locals: Vec<Vec<Lane32>>,
+    /// What the expressions and variables stand for, where the machine is strict.
+    shades: Vec<Shades>,
+    local_shades: Vec<Shades>,
     /// The invocations that have returned, and their values.
     returned: Mask,
     value: Option<Vec<Lane32>>,
+    value_shades: Shades,
 }
 
 struct Machine<'a, W> {
     program: &'a Program,
     warps: usize,
     group_warps: usize,
+    /// Invocations of a workgroup.
+    workgroup: usize,
+    /// The invocations that began, and the first workgroup.
+    running: Mask,
+    first: u64,
     uniform: HashMap<Handle<GlobalVariable>, Vec<u32>>,
     storage: HashMap<Handle<GlobalVariable>, Binding>,
     memory: &'a mut Memory,
@@ -158,6 +184,8 @@ struct Machine<'a, W> {
     variables: HashMap<Handle<GlobalVariable>, Vec<Lane32>>,
     /// Those of workgroups: of a scalar, the word of each workgroup, then the next scalar's.
     shared: HashMap<Handle<GlobalVariable>, Vec<Shared>>,
+    /// What those stand for.
+    shared_shades: HashMap<Handle<GlobalVariable>, Vec<shade::Shade>>,
     /// The number of barriers until now.
     epoch: u32,
     frames: Vec<Frame>,
@@ -206,6 +234,9 @@ impl<'a, W: Watch> Machine<'a, W> {
             match variable.space {
                 AddressSpace::WorkGroup => {
                     let words = vec![Shared::default(); len()? * self.warps / self.group_warps];
+                    if W::STRICT {
+                        self.shared_shades.insert(handle, vec![[UNWRITTEN; 4]; words.len()]);
+                    }
                     self.shared.insert(handle, words);
                 }
                 AddressSpace::Private if variable.init.is_none() => {
@@ -219,9 +250,12 @@ impl<'a, W: Watch> Machine<'a, W> {
         let mut group_of = Vec::with_capacity(self.warps);
         for (warp, lanes) in mask.0.iter_mut().enumerate() {
             let group = first + (warp / self.group_warps) as u64;
-            *lanes = if group < groups { u32::MAX } else { 0 };
+            let begun = warp % self.group_warps * LANES;
+            let some = u32::MAX >> (LANES - (self.workgroup - begun).min(LANES));
+            *lanes = if group < groups { some } else { 0 };
             group_of.push(group);
         }
+        (self.running, self.first) = (mask.clone(), first);
         let function = self.function(Which::Entry);
         let mut arguments = Vec::new();
         for argument in &function.arguments {
@@ -238,7 +272,8 @@ impl<'a, W: Watch> Machine<'a, W> {
             }
             arguments.push(Slot::Value(Words::new(value)));
         }
-        self.call(Which::Entry, arguments, &mask)?;
+        let shades = vec![None; arguments.len()];
+        self.call(Which::Entry, arguments, shades, &mask)?;
         Ok(())
     }
 
@@ -273,7 +308,13 @@ impl<'a, W: Watch> Machine<'a, W> {
     }
 
     /// Runs a function, and gives what it returns.
-    fn call(&mut self, which: Which, arguments: Vec<Slot>, mask: &Mask) -> Result<Option<Words>> {
+    fn call(
+        &mut self,
+        which: Which,
+        arguments: Vec<Slot>,
+        argument_shades: Vec<Shades>,
+        mask: &Mask,
+    ) -> Result<(Option<Words>, Shades)> {
         let (module, function) = (&self.program.module, self.function(which));
         if !self.templates.contains_key(&which) {
             let template = self.template(function)?;
@@ -291,10 +332,14 @@ impl<'a, W: Watch> Machine<'a, W> {
                 None => vec![[0; LANES]; len],
             });
         }
+        let mut shades = vec![None; if W::STRICT { slots.len() } else { 0 }];
         for (handle, expression) in function.expressions.iter() {
             match expression {
                 Expression::FunctionArgument(i) => {
                     slots[handle.index()] = arguments[*i as usize].clone();
+                    if W::STRICT {
+                        shades[handle.index()] = argument_shades[*i as usize].clone();
+                    }
                 }
                 Expression::LocalVariable(variable) => {
                     let start = Words::new(vec![[0; LANES]; self.warps]);
@@ -304,11 +349,21 @@ impl<'a, W: Watch> Machine<'a, W> {
             }
         }
         let returned = Mask::none(self.warps);
-        self.frames.push(Frame { which, slots, locals, returned, value: None });
+        let local_shades = vec![None; if W::STRICT { locals.len() } else { 0 }];
+        self.frames.push(Frame {
+            which,
+            slots,
+            locals,
+            shades,
+            local_shades,
+            returned,
+            value: None,
+            value_shades: None,
+        });
         let mut flow = statement::Flow::new(self.warps);
         self.block(&function.body, mask.clone(), &mut flow)?;
         let frame = self.frames.pop().context("no function runs")?;
-        Ok(frame.value.map(Words::new))
+        Ok((frame.value.map(Words::new), frame.value_shades))
     }
 
     /// The expressions of a function that are the same whenever it runs.
@@ -461,6 +516,96 @@ mod tests {
             ),
         ] {
             assert_eq!(run(wrong).unwrap_err().to_string(), error);
+        }
+    }
+
+    struct Strict;
+
+    impl Watch for Strict {
+        const STRICT: bool = true;
+
+        fn max_iterations(&self) -> u32 {
+            8
+        }
+    }
+
+    /// Runs a kernel on 64 words, of which the first 32 were written, with two workgroups of 40.
+    fn strict(body: &str) -> Result<()> {
+        let text = format!(
+            "@group(0) @binding(1) var<storage, read_write> words: array<u32>;
+            @group(0) @binding(2) var<storage, read_write> atoms: array<atomic<u32>>;
+            var<workgroup> shared_words: array<u32, 40>;
+            @compute @workgroup_size(40)
+            fn main(@builtin(local_invocation_index) i: u32, @builtin(workgroup_id) g: vec3<u32>) {{
+                var few: array<array<u32, 4>, 4>;
+                {body}
+            }}"
+        );
+        let mut all = Ok(());
+        for (side, order) in [(1, Order::Ascending), (2, Order::Ascending), (1, Order::Descending)]
+        {
+            let mut memory = Memory::new(vec![vec![7; 64], vec![0; 4]]);
+            memory.follow();
+            memory.order = order;
+            memory.shadow.size = 4;
+            memory.shadow.shades[0][..32].fill([PLAIN; 4]);
+            memory.shadow.shades[1].fill([PLAIN; 4]);
+            let words = Binding { buffer: 0, first: 0, len: 64 };
+            let atoms = Binding { buffer: 1, first: 0, len: 4 };
+            let bindings = HashMap::from([(1, words), (2, atoms)]);
+            let (params, grid) = (HashMap::new(), [2, 1, 1]);
+            let found =
+                Program::new(&text)?.run(grid, side, &params, &bindings, &mut memory, &mut Strict);
+            // Whether something is refused does not depend on the order.
+            if side != 1 || order != Order::Ascending {
+                assert_eq!(all.is_ok(), found.is_ok(), "{body}: {all:?}, {found:?}");
+            }
+            all = found;
+        }
+        all
+    }
+
+    #[test]
+    fn a_strict_machine_refuses_what_no_result_shows() {
+        for right in [
+            "if g.x == 0u { words[i] = i; }",
+            "atomicMax(&atoms[0], i);",
+            "shared_words[i] = i; workgroupBarrier(); few[0][0] = shared_words[39u - i];",
+            // What was not written may be loaded, and left.
+            "let a = words[40]; if i == 0u && g.x == 0u { words[0] = select(a, 1u, i == 0u); }",
+            // A bound, and what is loaded there is left.
+            "let a = words[min(words[40], 63u)]; if i + g.x == 0u { words[0] = a & 0u; }",
+            "for (var j = 0u; j < 8u; j++) { few[j % 4u][j % 4u] = j; }",
+            // Pitches may be negative.
+            "let a = words[8u + 3u * 0xfffffffeu];",
+            // A group as a whole may leave out a barrier.
+            "if g.x == 0u { workgroupBarrier(); }",
+        ] {
+            strict(right).unwrap_or_else(|error| panic!("{right}: {error}"));
+        }
+        for (wrong, part) in [
+            ("let a = words[i + 30u];", "loads word 64 of the 64"),
+            ("words[(i + g.x * 40u) * 2u] = 1u;", "of the 64 that are bound"),
+            ("words[i] = g.x;", "both use word"),
+            ("let a = words[0]; if i == 9u { words[0] = 1u; }", "both use word 0 of buffer 0"),
+            (
+                "atomicMax(&atoms[0], i); let a = words[0];
+                if i == 0u && g.x == 0u { words[1] = a; } else { let b = words[1]; }",
+                "both use word 1 of buffer 0",
+            ),
+            ("if i < 9u { workgroupBarrier(); }", "not all invocations of workgroup"),
+            ("if i > 8u { return; } workgroupBarrier();", "not all invocations of workgroup"),
+            ("if shared_words[i] == 1u { few[0][0] = 1u; }", "decides by memory that nobody wrote"),
+            ("let a = words[shared_words[i] & 3u];", "decides by memory that nobody wrote"),
+            ("if words[40] == 1u { few[0][0] = 1u; }", "decides by memory that nobody wrote"),
+            ("few[0][i] = 1u;", "uses element 4 of 4"),
+            ("let a = few[i % 4u][i % 5u];", "uses element 4 of 4"),
+            ("let a = words[((i + 0x10001u) * (i + 0x10000u)) & 31u];", "a product beyond 32 bits"),
+            ("for (var j = 0u; j < 9u; j++) { few[0][0] = j; }", "runs more than 8 times"),
+        ] {
+            let found = strict(wrong).unwrap_err();
+            let found = format!("{found:#}");
+            assert!(found.contains(part), "{wrong}: {found}");
         }
     }
 }

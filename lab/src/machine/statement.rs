@@ -3,8 +3,10 @@
 use anyhow::{Context, Result, bail};
 use wgmax::wgpu::naga::{AtomicFunction, Block, Expression, Handle, Statement, SwitchValue};
 
+use super::shade::{PLAIN_WORD, Shades};
+use super::shading::merge_shades;
 use super::value::{Mask, Slot, Words, lanes};
-use super::{Machine, Watch, Which};
+use super::{Machine, Watch};
 
 /// The invocations that have left a loop's body or a case early.
 pub struct Flow {
@@ -40,6 +42,7 @@ impl<W: Watch> Machine<'_, W> {
             }
             Statement::Block(block) => return self.block(block, mask, flow),
             Statement::If { condition, accept, reject } => {
+                self.decides(*condition, &mask)?;
                 let (yes, no) = mask.split(&self.value(*condition)?);
                 let yes = self.block(accept, yes, flow)?;
                 let no = self.block(reject, no, flow)?;
@@ -49,6 +52,7 @@ impl<W: Watch> Machine<'_, W> {
                 return self.repeat(body, continuing, *break_if, mask, flow);
             }
             Statement::Switch { selector, cases } => {
+                self.decides(*selector, &mask)?;
                 let selector = self.value(*selector)?;
                 let mut inner = Flow::new(self.warps);
                 let (mut left, mut done) = (mask, Mask::none(self.warps));
@@ -87,29 +91,40 @@ impl<W: Watch> Machine<'_, W> {
                 if let Some(words) = words {
                     let all = frame.value.get_or_insert_with(|| words.to_vec());
                     merge(all, &words, &mask, warps);
+                    if let (true, Some(value)) = (W::STRICT, value) {
+                        let new = frame.shades[value.index()].clone();
+                        merge_shades(&mut frame.value_shades, &new, words.len(), &mask, warps);
+                    }
                 }
                 return Ok(Mask::none(self.warps));
             }
-            // All invocations are here already.
-            Statement::ControlBarrier(_) => self.epoch += 1,
+            // All invocations that run are here already.
+            Statement::ControlBarrier(_) => {
+                self.check_barrier(&mask)?;
+                self.epoch += 1;
+            }
             Statement::MemoryBarrier(_) => {}
             Statement::Store { pointer, value } => {
-                let value = self.value(*value)?;
-                self.store(*pointer, &value, &mask)?;
+                let (value, shades) = (self.value(*value)?, self.shades(*value)?);
+                self.store(*pointer, &value, &shades, &mask)?;
             }
             Statement::Atomic { pointer, fun, value, result } => {
-                let value = self.value(*value)?;
-                let old = self.atomic(*pointer, fun, &value, &mask)?;
+                let (value, shades) = (self.value(*value)?, self.shades(*value)?);
+                let (old, old_shades) = self.atomic(*pointer, fun, &value, &shades, &mask)?;
                 if let Some(result) = result {
                     self.set(*result, Slot::Value(old))?;
+                    self.set_shades(*result, old_shades)?;
                 }
             }
             Statement::Call { function, arguments, result } => {
                 let slots = arguments.iter().map(|&handle| self.slot(handle).cloned());
                 let slots = slots.collect::<Result<_>>()?;
-                let value = self.call(Which::Function(*function), slots, &mask)?;
+                let shades = arguments.iter().map(|&handle| self.shades(handle));
+                let shades = shades.collect::<Result<_>>()?;
+                let (value, shades) = self.call_known(*function, slots, shades, &mask)?;
                 if let (Some(result), Some(value)) = (result, value) {
                     self.set(*result, Slot::Value(value))?;
+                    self.set_shades(*result, shades)?;
                 }
             }
             other => bail!("the statement {other:?} is not known"),
@@ -126,11 +141,16 @@ impl<W: Watch> Machine<'_, W> {
         outer: &mut Flow,
     ) -> Result<Mask> {
         let (mut left, mut running) = (Mask::none(self.warps), mask.clone());
+        let mut iterations = 0;
         while !running.is_none() {
             let mut flow = Flow::new(self.warps);
             let end = self.block(body, running.clone(), &mut flow)?;
             let next = end.with(&flow.continued);
             // Iterations that only find that the loop has ended do not count.
+            iterations += u32::from(!next.is_none());
+            if W::STRICT && iterations > self.watch.max_iterations() {
+                bail!("a loop of {} runs more than {} times", self.callers(), iterations - 1);
+            }
             for warp in next.warps() {
                 self.watch.iteration(next.count(warp), mask.count(warp))?;
             }
@@ -138,6 +158,7 @@ impl<W: Watch> Machine<'_, W> {
             left = left.with(&flow.broken);
             running = match break_if {
                 Some(condition) if !next.is_none() => {
+                    self.decides(condition, &next)?;
                     let (done, on) = next.split(&self.value(condition)?);
                     left = left.with(&done);
                     on
@@ -153,14 +174,20 @@ impl<W: Watch> Machine<'_, W> {
         pointer: Handle<Expression>,
         function: &AtomicFunction,
         value: &Words,
+        shades: &Shades,
         mask: &Mask,
-    ) -> Result<Words> {
+    ) -> Result<(Words, Shades)> {
         self.watch_access(pointer, mask, true)?;
-        let old = self.read(pointer, mask)?;
+        let (old, old_shades) = self.read(pointer, mask)?;
         // One invocation after the other, as two may meet in a word.
         for warp in mask.warps() {
             for lane in lanes(mask.0[warp]) {
-                let (word, value) = (self.word_at(pointer, warp, lane)?, value[warp][lane]);
+                let value = value[warp][lane];
+                if W::STRICT {
+                    let shade = shades.as_ref().map_or(PLAIN_WORD, |all| all[warp][lane]);
+                    self.shade_atomic(pointer, function, warp, lane, (shade, value))?;
+                }
+                let word = self.word_at(pointer, warp, lane)?;
                 *word = match function {
                     AtomicFunction::Add => word.wrapping_add(value),
                     AtomicFunction::And => *word & value,
@@ -172,7 +199,7 @@ impl<W: Watch> Machine<'_, W> {
                 };
             }
         }
-        Ok(old)
+        Ok((old, old_shades))
     }
 }
 

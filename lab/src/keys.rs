@@ -1,0 +1,197 @@
+//! The functions of `shaders/common/element.wgsl` in Rust, and their proof: what they make of every
+//! pattern of bits orders as the elements do.
+//!
+//! The proof shows that the shaders' functions, as the machine runs them, have the same results as
+//! those here, and that those here are what the definition asks for, which knows no keys.
+
+use wgmax::ElementType;
+
+use crate::machine::Ranking;
+
+/// The parts of an element type of floats: infinity without a sign, and the canonical quiet NaN.
+fn float(t: ElementType) -> Option<(u64, u64)> {
+    Some(match t {
+        ElementType::F16 => (0x7c00, 0x7e00),
+        ElementType::Bf16 => (0x7f80, 0x7fc0),
+        ElementType::F32 => (0x7f80_0000, 0x7fc0_0000),
+        ElementType::F64 => (0x7ff0_0000_0000_0000, 0x7ff8_0000_0000_0000),
+        _ => return None,
+    })
+}
+
+fn is_signed(t: ElementType) -> bool {
+    use ElementType::*;
+    matches!(t, I8 | I16 | I32 | I64)
+}
+
+/// The bits of an element.
+fn mask(t: ElementType) -> u64 {
+    u64::MAX >> (64 - 8 * t.size())
+}
+
+/// A word of the parameters, as wide as an element.
+fn wide(t: ElementType, word: u32) -> u64 {
+    (u64::from(word) << 32 | u64::from(word)) & mask(t)
+}
+
+/// The key of an element.
+pub fn key(ranking: &Ranking, bits: u64) -> u64 {
+    let t = ranking.element_type;
+    let sign = mask(t) ^ mask(t) >> 1;
+    let complement = wide(t, ranking.complement);
+    if let Some((infinity, _)) = float(t) {
+        if bits & !sign > infinity {
+            return wide(t, ranking.nan_key);
+        }
+        return if bits & sign == 0 { bits ^ sign } else { bits ^ mask(t) } ^ complement;
+    }
+    match t {
+        ElementType::Bool => u64::from(bits != 0) ^ complement,
+        _ if is_signed(t) => bits ^ sign ^ complement,
+        _ => bits ^ complement,
+    }
+}
+
+/// The element of a key.
+pub fn element(ranking: &Ranking, key: u64) -> u64 {
+    let t = ranking.element_type;
+    let sign = mask(t) ^ mask(t) >> 1;
+    let key = key ^ wide(t, ranking.complement);
+    if let Some((infinity, quiet)) = float(t) {
+        let bits = if key & sign == 0 { key ^ mask(t) } else { key ^ sign };
+        return if bits & !sign > infinity { quiet } else { bits };
+    }
+    if is_signed(t) { key ^ sign } else { key }
+}
+
+fn each(ranking: &Ranking, words: [u32; 4], f: impl Fn(&Ranking, u64) -> u64) -> [u32; 4] {
+    let size = ranking.element_type.size();
+    let mut bytes = [0; 16];
+    for (word, bytes) in words.iter().zip(bytes.chunks_mut(4)) {
+        bytes.copy_from_slice(&word.to_le_bytes());
+    }
+    for element in bytes.chunks_mut(size) {
+        let mut bits = [0; 8];
+        bits[..size].copy_from_slice(element);
+        element.copy_from_slice(&f(ranking, u64::from_le_bytes(bits)).to_le_bytes()[..size]);
+    }
+    std::array::from_fn(|i| u32::from_le_bytes([0, 1, 2, 3].map(|byte| bytes[4 * i + byte])))
+}
+
+/// The keys of four words of elements.
+pub fn keys(ranking: &Ranking, words: [u32; 4]) -> [u32; 4] {
+    each(ranking, words, key)
+}
+
+/// The elements of four words of keys.
+pub fn elements(ranking: &Ranking, words: [u32; 4]) -> [u32; 4] {
+    each(ranking, words, element)
+}
+
+/// Patterns of an element type: all of them, up to `count`, or else such with runs of equal bits.
+#[cfg(test)]
+pub fn patterns(t: ElementType, count: u64) -> impl Iterator<Item = u64> {
+    let mut random = fastrand::Rng::with_seed(1);
+    let is_all = t.size() <= 2;
+    (0..if is_all { mask(t) + 1 } else { count }).map(move |i| {
+        let (a, b) = (random.u32(0..64), random.u32(0..64));
+        match i % 2 {
+            _ if is_all => i,
+            0 => random.u64(..) & mask(t),
+            _ => ((u64::MAX << a) ^ (u64::MAX >> b) ^ random.u64(0..2)) & mask(t),
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use rayon::prelude::*;
+
+    use super::*;
+
+    /// The element at a place of the ascending order of all that are no NaN, and how many there are,
+    /// by the definition: -0 is below +0.
+    fn ascending(t: ElementType, i: u64) -> u64 {
+        let sign = mask(t) ^ mask(t) >> 1;
+        match float(t) {
+            Some((infinity, _)) if i <= infinity => sign | (infinity - i),
+            Some((infinity, _)) => i - infinity - 1,
+            None if is_signed(t) => i ^ sign,
+            None => i,
+        }
+    }
+
+    fn check(ranking: &Ranking, i: u64) {
+        let t = ranking.element_type;
+        let (a, b) = (ascending(t, i), ascending(t, i + 1));
+        let (low, high) = (key(ranking, a), key(ranking, b));
+        let (low, high) = if ranking.complement == 0 { (low, high) } else { (high, low) };
+        assert!(low < high, "{ranking:?} {a:x} {b:x}");
+        assert_eq!(element(ranking, key(ranking, a)), a, "{ranking:?}");
+        assert_eq!(element(ranking, key(ranking, b)), b, "{ranking:?}");
+        if float(t).is_some() {
+            // NaN is above all, or below all.
+            let nan = wide(t, ranking.nan_key);
+            assert!(if nan == 0 { low > nan } else { high < nan }, "{ranking:?} {a:x} {b:x}");
+        }
+    }
+
+    fn check_nan(ranking: &Ranking, bits: u64) {
+        let t = ranking.element_type;
+        let Some((infinity, quiet)) = float(t) else { return };
+        if bits & mask(t) >> 1 > infinity {
+            assert_eq!(key(ranking, bits), wide(t, ranking.nan_key), "{ranking:?} {bits:x}");
+            assert_eq!(element(ranking, key(ranking, bits)), quiet, "{ranking:?} {bits:x}");
+        }
+    }
+
+    fn last(t: ElementType) -> u64 {
+        float(t).map_or(mask(t), |(infinity, _)| 2 * infinity + 1)
+    }
+
+    /// Neighbours in the order of the elements are neighbours in that of their keys, and keys become
+    /// the elements again: all of 8 and 16 bits, and some of each kind of 32 and 64.
+    #[test]
+    fn keys_order_as_elements() {
+        for t in ElementType::ALL.into_iter().filter(|t| *t != ElementType::Bool) {
+            for (nan_key, complement) in
+                [(0, 0), (0, u32::MAX), (u32::MAX, 0), (u32::MAX, u32::MAX)]
+            {
+                let ranking = Ranking { element_type: t, nan_key, complement };
+                let last = last(t);
+                if t.size() <= 2 {
+                    (0..last).for_each(|i| check(&ranking, i));
+                } else {
+                    patterns(t, 1 << 18).for_each(|bits| check(&ranking, bits % last));
+                    let half = 1 << 15;
+                    (0..2 * half).for_each(|i| check(&ranking, last / 2 - half + i));
+                    (0..half).for_each(|i| check(&ranking, last - 1 - i));
+                }
+                patterns(t, 1 << 18).for_each(|bits| check_nan(&ranking, bits));
+            }
+        }
+    }
+
+    /// Takes a minute or more.
+    #[test]
+    #[ignore = "goes through all patterns of 32 bits"]
+    fn all_keys_of_f32_order_as_elements() {
+        let t = ElementType::F32;
+        for (nan_key, complement) in [(u32::MAX, 0), (0, u32::MAX)] {
+            let ranking = Ranking { element_type: t, nan_key, complement };
+            (0..last(t)).into_par_iter().for_each(|i| check(&ranking, i));
+            (0..=mask(t)).into_par_iter().for_each(|bits| check_nan(&ranking, bits));
+        }
+    }
+
+    #[test]
+    fn all_bytes_but_zero_are_true() {
+        for complement in [0, 0x0101_0101] {
+            let ranking = Ranking { element_type: ElementType::Bool, nan_key: 0, complement };
+            for bits in 0..=255 {
+                assert_eq!(element(&ranking, key(&ranking, bits)), u64::from(bits != 0));
+            }
+            assert_eq!(key(&ranking, 0) < key(&ranking, 1), complement == 0);
+        }
+    }
+}

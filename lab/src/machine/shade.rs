@@ -1,0 +1,286 @@
+//! What the bytes of a value stand for, beside their bits: nothing else than these bits, memory
+//! that nobody wrote, or the maximum of a set of elements.
+//!
+//! A maximum does two things to elements: it moves them, and it takes the larger of two. So bytes
+//! of elements and of keys may move to other bytes, and the maximum of two words joins the sets of
+//! the keys in them. All else makes them `MIXED`, which may be stored, but decides nothing and is no
+//! result.
+
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use wgmax::wgpu::naga::{BinaryOperator, ScalarKind};
+
+use super::value::LANES;
+
+/// What each byte of a word stands for, the lowest one first.
+pub type Shade = [u32; 4];
+
+/// Of each invocation of a warp.
+pub type LaneShade = [Shade; LANES];
+
+/// As `Words`; `None` where all is plain.
+pub type Shades = Option<Rc<Vec<LaneShade>>>;
+
+/// Nothing but the byte itself.
+pub const PLAIN: u32 = 0;
+/// Memory that nobody wrote, or what is made of it.
+pub const UNWRITTEN: u32 = 1;
+/// What is made of a product beyond 32 bits.
+pub const WRAPPED: u32 = 2;
+/// An address made of memory that nobody wrote, by the smaller of that and a bound. What is loaded
+/// there is as good as not written.
+pub const BOUNDED: u32 = 3;
+/// Elements, of which something else was made than a maximum. What is above counts the reasons.
+pub const MIXED: u32 = 4;
+
+/// An element of the input, as it lies there.
+pub const RAW: u32 = 1;
+/// The key of the maximum of a set.
+pub const KEY: u32 = 2;
+/// The element that a key stands for.
+pub const ELEMENT: u32 = 3;
+
+pub const PLAIN_WORD: Shade = [PLAIN; 4];
+
+/// A byte, number `part` of `size`, of the maximum of a set.
+pub fn of_set(kind: u32, part: usize, set: u32) -> u32 {
+    kind << 30 | (part as u32) << 27 | set
+}
+
+/// The kind, the part and the set; `None` of all else.
+pub fn parts(byte: u32) -> Option<(u32, usize, u32)> {
+    (byte >> 30 != 0).then_some((byte >> 30, (byte >> 27 & 7) as usize, byte & ((1 << 27) - 1)))
+}
+
+pub fn is_mixed(byte: u32) -> bool {
+    (MIXED..1 << 30).contains(&byte)
+}
+
+/// What is made of all these bytes.
+pub fn mix(bytes: impl IntoIterator<Item = u32>) -> u32 {
+    bytes.into_iter().fold(PLAIN, |all, byte| match (all, byte) {
+        (UNWRITTEN, _) | (_, UNWRITTEN) => UNWRITTEN,
+        (all, _) if is_mixed(all) => all,
+        (_, byte) if is_mixed(byte) => byte,
+        (all, byte) if parts(all).or(parts(byte)).is_some() => MIXED,
+        (all, byte) => all.max(byte),
+    })
+}
+
+fn mixed(a: Shade, b: Shade) -> Shade {
+    [mix(a.into_iter().chain(b)); 4]
+}
+
+/// A word of an operation: what it stands for, and its bits.
+pub type Operand = (Shade, u32);
+
+fn is_zero((shade, word): Operand) -> bool {
+    shade == PLAIN_WORD && word == 0
+}
+
+pub fn binary(op: BinaryOperator, kind: ScalarKind, a: Operand, b: Operand) -> Shade {
+    use BinaryOperator::*;
+    let ((shade_a, word_a), (shade_b, word_b)) = (a, b);
+    if shade_a == PLAIN_WORD && shade_b == PLAIN_WORD {
+        let wraps = matches!(op, Multiply) && wraps(word_a, word_b);
+        return if wraps { [WRAPPED; 4] } else { PLAIN_WORD };
+    }
+    let shift = (word_b & 31) as usize;
+    match op {
+        And | LogicalAnd | InclusiveOr | LogicalOr if kind == ScalarKind::Bool => {
+            let decided = u32::from(matches!(op, InclusiveOr | LogicalOr));
+            let decides = |(shade, word): Operand| shade == PLAIN_WORD && word == decided;
+            if decides(a) || decides(b) { PLAIN_WORD } else { mixed(shade_a, shade_b) }
+        }
+        And | InclusiveOr | ExclusiveOr => std::array::from_fn(|i| {
+            let byte = |word: u32| word >> (8 * i) & 0xff;
+            match (shade_a[i], shade_b[i]) {
+                (PLAIN, PLAIN) => PLAIN,
+                (other, PLAIN) => masked(op, other, byte(word_b)),
+                (PLAIN, other) => masked(op, other, byte(word_a)),
+                (a, b) => mix([a, b]),
+            }
+        }),
+        ShiftLeft if shade_b == PLAIN_WORD && shift.is_multiple_of(8) => {
+            std::array::from_fn(|i| i.checked_sub(shift / 8).map_or(PLAIN, |i| shade_a[i]))
+        }
+        ShiftRight
+            if shade_b == PLAIN_WORD && shift.is_multiple_of(8) && kind == ScalarKind::Uint =>
+        {
+            std::array::from_fn(|i| shade_a.get(i + shift / 8).copied().unwrap_or(PLAIN))
+        }
+        _ => mixed(shade_a, shade_b),
+    }
+}
+
+/// Whether a product of two words is beyond 32 bits, whichever of the words are signed. Pitches of
+/// views may be negative.
+fn wraps(a: u32, b: u32) -> bool {
+    let readings = |word: u32| [i64::from(word), i64::from(word as i32)];
+    let fits = |product: i128| (i128::from(i32::MIN)..1 << 32).contains(&product);
+    !readings(a).iter().any(|&a| readings(b).iter().any(|&b| fits(i128::from(a) * i128::from(b))))
+}
+
+/// A byte that is combined with a plain one.
+fn masked(op: BinaryOperator, byte: u32, plain: u32) -> u32 {
+    match (op, plain) {
+        (BinaryOperator::And, 0) | (BinaryOperator::InclusiveOr, 0xff) => PLAIN,
+        (BinaryOperator::And, 0xff) => byte,
+        (BinaryOperator::InclusiveOr | BinaryOperator::ExclusiveOr, 0) => byte,
+        _ => mix([byte]),
+    }
+}
+
+/// Sets of elements, each known by a number.
+#[derive(Default)]
+pub struct Sets {
+    /// Ranges, ascending, that do not touch.
+    all: Vec<Rc<[[u32; 2]]>>,
+    numbers: HashMap<Rc<[[u32; 2]]>, u32>,
+    joined: HashMap<(u32, u32), u32>,
+}
+
+impl Sets {
+    fn number(&mut self, ranges: Vec<[u32; 2]>) -> u32 {
+        let ranges: Rc<[[u32; 2]]> = ranges.into();
+        let next = self.all.len() as u32;
+        let number = *self.numbers.entry(Rc::clone(&ranges)).or_insert(next);
+        if number == next {
+            self.all.push(ranges);
+        }
+        number
+    }
+
+    /// The set of some elements, which may come in any order.
+    pub fn of(&mut self, mut elements: Vec<u32>) -> u32 {
+        elements.sort_unstable();
+        self.number(merged(elements.into_iter().map(|element| [element, element + 1])))
+    }
+
+    pub fn join(&mut self, a: u32, b: u32) -> u32 {
+        if a == b {
+            return a;
+        }
+        let pair = (a.min(b), a.max(b));
+        if let Some(&number) = self.joined.get(&pair) {
+            return number;
+        }
+        let mut both = [&self.all[a as usize][..], &self.all[b as usize]].concat();
+        both.sort_unstable();
+        let number = self.number(merged(both.into_iter()));
+        self.joined.insert(pair, number);
+        number
+    }
+
+    /// The elements of a set.
+    pub fn elements(&self, set: u32) -> impl Iterator<Item = u32> {
+        self.all[set as usize].iter().flat_map(|&[begin, end]| begin..end)
+    }
+}
+
+fn merged(ranges: impl Iterator<Item = [u32; 2]>) -> Vec<[u32; 2]> {
+    let mut all: Vec<[u32; 2]> = Vec::new();
+    for [begin, end] in ranges {
+        match all.last_mut() {
+            Some(last) if begin <= last[1] => last[1] = last[1].max(end),
+            _ => all.push([begin, end]),
+        }
+    }
+    all
+}
+
+/// The maximum of two words. The highest bytes in which they may differ are a key in both, or
+/// nothing in one: then the maximum has the larger key there, and below it either word's bytes.
+pub fn maximum(size: usize, sets: &mut Sets, a: Operand, b: Operand) -> Shade {
+    if is_zero(b) {
+        return a.0;
+    }
+    if is_zero(a) {
+        return b.0;
+    }
+    if a.0 == PLAIN_WORD && b.0 == PLAIN_WORD {
+        return PLAIN_WORD;
+    }
+    let mut all = [mix(a.0.into_iter().chain(b.0)); 4];
+    let mut top = 4;
+    let same = |i: usize| a.0[i] == PLAIN && b.0[i] == PLAIN && (a.1 ^ b.1) >> (8 * i) & 0xff == 0;
+    while top > 0 && same(top - 1) {
+        top -= 1;
+        all[top] = PLAIN;
+    }
+    let Some(first) = top.checked_sub(size) else { return all };
+    let field = |(shade, word): Operand| field(&shade[first..top], word >> (8 * first));
+    let joined = match (field(a), field(b)) {
+        (Field::Key(a), Field::Key(b)) => sets.join(a, b),
+        (Field::Key(set), Field::Zero) | (Field::Zero, Field::Key(set)) => set,
+        _ => return all,
+    };
+    for part in 0..size {
+        all[first + part] = of_set(KEY, part, joined);
+    }
+    let below = |(shade, word): Operand| {
+        shade[..first].iter().all(|&byte| byte == PLAIN)
+            && word & ((1u64 << (8 * first)) - 1) as u32 == 0
+    };
+    if below(a) && below(b) {
+        all[..first].fill(PLAIN);
+    }
+    all
+}
+
+enum Field {
+    Key(u32),
+    Zero,
+    Other,
+}
+
+/// What the bytes of an element's size are; `bits` begin with theirs.
+fn field(bytes: &[u32], bits: u32) -> Field {
+    if bytes.iter().all(|&byte| byte == PLAIN) {
+        let mask = (1u64 << (8 * bytes.len())) - 1;
+        return if u64::from(bits) & mask == 0 { Field::Zero } else { Field::Other };
+    }
+    match whole(bytes) {
+        Some((KEY, set)) => Field::Key(set),
+        _ => Field::Other,
+    }
+}
+
+/// The kind and the set of bytes that are all parts of one element or key, in order.
+pub fn whole(bytes: &[u32]) -> Option<(u32, u32)> {
+    let (kind, _, set) = parts(bytes[0])?;
+    let in_order = bytes.iter().enumerate().all(|(part, &byte)| byte == of_set(kind, part, set));
+    in_order.then_some((kind, set))
+}
+
+/// The maximum of two keys of 64 bits, each with its low word first.
+pub fn maximum_of_pairs(sets: &mut Sets, a: [Operand; 2], b: [Operand; 2]) -> [Shade; 2] {
+    let bytes = |pair: [Operand; 2]| [pair[0].0, pair[1].0].concat();
+    let (all_a, all_b) = (bytes(a), bytes(b));
+    let zero = |pair: [Operand; 2]| pair.iter().all(|&word| is_zero(word));
+    let is_plain = |bytes: &[u32]| bytes.iter().all(|&byte| byte == PLAIN);
+    let set = match (whole(&all_a), whole(&all_b)) {
+        _ if is_plain(&all_a) && is_plain(&all_b) => return [PLAIN_WORD; 2],
+        (Some((KEY, a)), Some((KEY, b))) => sets.join(a, b),
+        (Some((KEY, set)), _) if zero(b) => set,
+        (_, Some((KEY, set))) if zero(a) => set,
+        _ => return [[mix(all_a.into_iter().chain(all_b)); 4]; 2],
+    };
+    [0, 4].map(|first| std::array::from_fn(|i| of_set(KEY, first + i, set)))
+}
+
+/// Bytes of elements that become keys, or keys that become elements, element by element.
+pub fn converted(bytes: &[u32; 16], size: usize, from: &[u32], to: u32) -> [u32; 16] {
+    let mut all = [PLAIN; 16];
+    for (old, new) in bytes.chunks(size).zip(all.chunks_mut(size)) {
+        match whole(old) {
+            _ if old.iter().all(|&byte| byte == PLAIN) => {}
+            Some((kind, set)) if from.contains(&kind) => {
+                new.iter_mut().enumerate().for_each(|(i, byte)| *byte = of_set(to, i, set));
+            }
+            _ => new.fill(mix(old.iter().copied())),
+        }
+    }
+    all
+}

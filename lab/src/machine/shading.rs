@@ -1,0 +1,612 @@
+//! What a strict machine does beside computing: it follows what bytes stand for (`shade`) through
+//! expressions, variables and buffers, and refuses
+//! - elements, and memory that nobody wrote, where they decide where the program goes or what it
+//!   loads and stores;
+//! - indices outside of arrays, and products beyond 32 bits in them;
+//! - words of buffers that two invocations of a launch use, one of them storing;
+//! - barriers that not all invocations of a workgroup reach.
+
+use std::rc::Rc;
+
+use anyhow::{Context, Result, bail};
+use wgmax::wgpu::naga::{
+    AddressSpace, ArraySize, AtomicFunction, BinaryOperator, Expression, Function, Handle,
+    MathFunction, ScalarKind, TypeInner,
+};
+
+use super::arithmetic::Warps;
+use super::layout::{Packing, member, member_offset};
+use super::memory::Binding;
+use super::shade::{
+    self, BOUNDED, ELEMENT, KEY, LaneShade, MIXED, Operand, PLAIN, PLAIN_WORD, RAW, Shade, Shades,
+    UNWRITTEN, WRAPPED, binary, is_mixed, maximum, mix,
+};
+use super::value::{Base, LANES, Lane32, Mask, Slot, Words, lanes};
+use super::{Machine, Watch, Which};
+use crate::keys;
+
+const PLAIN_LANES: LaneShade = [PLAIN_WORD; LANES];
+
+/// Puts what the values of the invocations that run stand for in the place of others.
+pub fn merge_shades(all: &mut Shades, new: &Shades, len: usize, mask: &Mask, warps: usize) {
+    if all.is_none() && new.is_none() {
+        return;
+    }
+    let all = Rc::make_mut(all.get_or_insert_with(|| Rc::new(vec![PLAIN_LANES; len])));
+    for (i, all) in all.iter_mut().enumerate() {
+        for lane in lanes(mask.0[i % warps]) {
+            all[lane] = new.as_ref().map_or(PLAIN_WORD, |new| new[i][lane]);
+        }
+    }
+}
+
+/// Functions whose meaning is known, and proved by itself (see `keys`), where they take elements.
+#[derive(Clone, Copy)]
+enum Known {
+    /// Words of elements become keys.
+    Keys,
+    /// Words of keys become elements.
+    Elements,
+    /// The larger of two keys of 64 bits, of so many pairs of words: where the words of the first
+    /// operand and of the second are. The result is as the first one.
+    Pairs(&'static [[usize; 2]], &'static [[usize; 2]]),
+    /// Something of all that it takes. It has no effect but its result, so whatever it compares
+    /// decides nothing until the result does.
+    Pure,
+}
+
+impl Known {
+    fn new(name: &str, size: usize) -> Option<Self> {
+        const PAIR: &[[usize; 2]] = &[[0, 1]];
+        const BLOCK: &[[usize; 2]] = &[[0, 1], [2, 3]];
+        // The low words of both, then the high ones.
+        const ACC: &[[usize; 2]] = &[[0, 2], [1, 3]];
+        Some(match (name, size) {
+            ("element_key_by", _) => Self::Keys,
+            ("element_words", _) => Self::Elements,
+            ("key_rank" | "key_above" | "key_equal", _) => Self::Pure,
+            ("key_max", 8) => Self::Pairs(PAIR, PAIR),
+            ("vector_max", 8) => Self::Pairs(BLOCK, BLOCK),
+            ("acc_add_keys", 8) => Self::Pairs(ACC, BLOCK),
+            _ => return None,
+        })
+    }
+}
+
+fn lane_of(shades: &Shades, at: usize) -> &LaneShade {
+    shades.as_ref().map_or(&PLAIN_LANES, |all| &all[at])
+}
+
+impl<W: Watch> Machine<'_, W> {
+    pub fn shades(&self, handle: Handle<Expression>) -> Result<Shades> {
+        Ok(match W::STRICT {
+            true => self.frame()?.shades[handle.index()].clone(),
+            false => None,
+        })
+    }
+
+    pub fn set_shades(&mut self, handle: Handle<Expression>, shades: Shades) -> Result<()> {
+        if W::STRICT {
+            let frame = self.frames.last_mut().context("no function runs")?;
+            frame.shades[handle.index()] = shades;
+        }
+        Ok(())
+    }
+
+    /// The workgroup and the number within it of an invocation.
+    pub fn invocation(&self, warp: usize, lane: usize) -> String {
+        let group = self.first + (warp / self.group_warps) as u64;
+        format!("invocation {} of workgroup {group}", warp % self.group_warps * LANES + lane)
+    }
+
+    /// Refuses what stands for more than bits, in the invocations that run.
+    pub fn decides(&self, handle: Handle<Expression>, mask: &Mask) -> Result<()> {
+        let Some(shades) = self.shades(handle)? else { return Ok(()) };
+        for warp in mask.warps() {
+            for lane in lanes(mask.0[warp]) {
+                let byte = mix(shades[warp][lane]);
+                if byte != PLAIN {
+                    let what = self.describe(byte);
+                    let who = self.invocation(warp, lane);
+                    bail!("{who} decides by {what}: {}", self.place(handle)?);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn describe(&self, byte: u32) -> String {
+        self.memory.shadow.describe(byte)
+    }
+
+    /// Barriers are reached by all invocations of a workgroup, or by none.
+    pub fn check_barrier(&self, mask: &Mask) -> Result<()> {
+        if W::STRICT {
+            for group in 0..self.warps / self.group_warps {
+                let warps = group * self.group_warps..(group + 1) * self.group_warps;
+                let here = &mask.0[warps.clone()];
+                if here.iter().any(|&lanes| lanes != 0) && *here != self.running.0[warps] {
+                    let group = self.first + group as u64;
+                    bail!(
+                        "not all invocations of workgroup {group} reach a barrier of {}",
+                        self.callers()
+                    );
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// An index lies in its array, and is made of nothing but bits.
+    pub fn check_index(
+        &self,
+        base: Handle<Expression>,
+        index: Handle<Expression>,
+        mask: &Mask,
+    ) -> Result<()> {
+        if !W::STRICT {
+            return Ok(());
+        }
+        if self.shades(index)?.is_some() {
+            self.check_address(index, mask)?;
+        }
+        let inner = match self.is_pointer(base)? {
+            true => self.target(base)?.0,
+            false => self.inner(base)?.clone(),
+        };
+        let count = match inner {
+            TypeInner::Vector { size, .. } => size as u32,
+            TypeInner::Array { size: ArraySize::Constant(count), .. } => count.get(),
+            _ => return Ok(()),
+        };
+        let index_words = self.value(index)?;
+        for warp in mask.warps() {
+            for lane in lanes(mask.0[warp]) {
+                let at = index_words[warp][lane];
+                if at >= count {
+                    let who = self.invocation(warp, lane);
+                    bail!("{who} uses element {at} of {count}: {}", self.place(index)?);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// An address is made of nothing but bits; to load from, also of unwritten memory with a bound:
+    /// that holds a number above all bounds, so what is checked is the bound.
+    fn check_address(&self, index: Handle<Expression>, mask: &Mask) -> Result<()> {
+        let Some(shades) = self.shades(index)? else { return Ok(()) };
+        let lanes = |warp: usize| lanes(mask.0[warp]).map(move |lane| (warp, lane));
+        let mut all = mask.warps().flat_map(lanes).map(|(warp, lane)| mix(shades[warp][lane]));
+        match all.all(|byte| byte == PLAIN || byte == BOUNDED) {
+            true => Ok(()),
+            false => self.decides(index, mask),
+        }
+    }
+
+    /// What a loaded value stands for, by its address too.
+    pub fn loaded(
+        &self,
+        pointer: Handle<Expression>,
+        shades: Shades,
+        len: usize,
+    ) -> Result<Shades> {
+        let Some(address) = self.shades(pointer)? else { return Ok(shades) };
+        let mut all = shades.map_or_else(|| vec![PLAIN_LANES; len], |shades| shades.to_vec());
+        for (at, all) in all.iter_mut().enumerate() {
+            for (shade, address) in all.iter_mut().zip(&address[at % self.warps]) {
+                if *address != PLAIN_WORD {
+                    *shade = [UNWRITTEN; 4];
+                }
+            }
+        }
+        Ok(compact(all))
+    }
+
+    /// Notes who uses the words of a buffer.
+    #[expect(clippy::too_many_arguments, reason = "an access has as many parts")]
+    pub fn note_uses(
+        &mut self,
+        pointer: Handle<Expression>,
+        binding: Binding,
+        start: &Lane32,
+        words: usize,
+        (warp, mask): (usize, &Mask),
+        is_store: bool,
+        is_atomic: bool,
+    ) -> Result<()> {
+        let invocations = (self.group_warps * LANES) as u32;
+        let group = self.first as u32 + (warp / self.group_warps) as u32;
+        let first = group * invocations + (warp % self.group_warps * LANES) as u32;
+        for lane in lanes(mask.0[warp]) {
+            for at in start[lane]..start[lane] + words as u32 {
+                let by = first + lane as u32;
+                let noted = self.memory.shadow.note(binding, at, by, is_store, is_atomic);
+                if let Err(error) = noted {
+                    bail!("{error}: {}", self.place(pointer)?);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// What a word of a variable stands for.
+    fn shade_at(
+        &mut self,
+        base: Base,
+        at: u32,
+        warp: usize,
+        lane: usize,
+    ) -> Result<Option<&mut Shade>> {
+        let (warps, group_warps) = (self.warps, self.group_warps);
+        let far = "an index is behind the end of a variable";
+        Ok(match base {
+            Base::Local(depth, variable) => {
+                let frame = &mut self.frames[depth];
+                let len = frame.locals[variable.index()].len();
+                let all = &mut frame.local_shades[variable.index()];
+                let all = Rc::make_mut(all.get_or_insert_with(|| Rc::new(vec![PLAIN_LANES; len])));
+                let place = at as usize * warps + warp;
+                Some(&mut all.get_mut(place).context(far)?[lane])
+            }
+            Base::Global(handle) => match self.space(handle) {
+                AddressSpace::Storage { .. } => {
+                    let binding = self.binding(base)?;
+                    Some(self.memory.shadow.shade(binding, at))
+                }
+                AddressSpace::WorkGroup => {
+                    let place = at as usize * (warps / group_warps) + warp / group_warps;
+                    let all = self.shared_shades.get_mut(&handle).context(far)?;
+                    Some(all.get_mut(place).context(far)?)
+                }
+                _ => None,
+            },
+        })
+    }
+
+    pub fn read_shades(
+        &mut self,
+        base: Base,
+        start: &[Lane32],
+        offsets: &[u32],
+        mask: &Mask,
+    ) -> Result<Shades> {
+        if let Base::Local(depth, variable) = base
+            && self.frames[depth].local_shades[variable.index()].is_none()
+        {
+            return Ok(None);
+        }
+        let mut all = vec![PLAIN_LANES; offsets.len() * self.warps];
+        for (i, offset) in offsets.iter().enumerate() {
+            for warp in mask.warps() {
+                for lane in lanes(mask.0[warp]) {
+                    let shade = self.shade_at(base, start[warp][lane] + offset, warp, lane)?;
+                    all[i * self.warps + warp][lane] = shade.copied().unwrap_or(PLAIN_WORD);
+                }
+            }
+        }
+        Ok(compact(all))
+    }
+
+    pub fn store_shades(
+        &mut self,
+        base: Base,
+        start: &[Lane32],
+        offsets: &[u32],
+        shades: &Shades,
+        mask: &Mask,
+    ) -> Result<()> {
+        if let (Base::Local(depth, variable), None) = (base, shades)
+            && self.frames[depth].local_shades[variable.index()].is_none()
+        {
+            return Ok(());
+        }
+        for (i, offset) in offsets.iter().enumerate() {
+            for warp in mask.warps() {
+                for lane in lanes(mask.0[warp]) {
+                    let shade = lane_of(shades, i * self.warps + warp)[lane];
+                    match self.shade_at(base, start[warp][lane] + offset, warp, lane)? {
+                        Some(place) => *place = shade,
+                        None if shade == PLAIN_WORD => {}
+                        None => bail!("private variables hold no elements"),
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// An atomic function of what a word stands for, before its bits change.
+    pub fn shade_atomic(
+        &mut self,
+        pointer: Handle<Expression>,
+        function: &AtomicFunction,
+        warp: usize,
+        lane: usize,
+        value: Operand,
+    ) -> Result<()> {
+        let (base, start) = self.pointer(pointer)?;
+        let at = start[warp][lane];
+        let word = *self.word_at(pointer, warp, lane)?;
+        let size = self.memory.shadow.size;
+        let Some(place) = self.shade_at(base, at, warp, lane)? else { return Ok(()) };
+        let old = (*place, word);
+        let new = match function {
+            AtomicFunction::Max => maximum(size, &mut self.memory.shadow.sets, old, value),
+            AtomicFunction::And => binary(BinaryOperator::And, ScalarKind::Uint, old, value),
+            AtomicFunction::InclusiveOr => {
+                binary(BinaryOperator::InclusiveOr, ScalarKind::Uint, old, value)
+            }
+            AtomicFunction::Exchange { .. } => value.0,
+            _ => [mix(old.0.into_iter().chain(value.0)); 4],
+        };
+        let place = self.shade_at(base, at, warp, lane)?;
+        *place.context("a word is gone")? = new;
+        Ok(())
+    }
+
+    /// What the value of an expression stands for, which was evaluated.
+    pub fn shade_of(
+        &mut self,
+        handle: Handle<Expression>,
+        expression: &Expression,
+        warps: Warps,
+    ) -> Result<Shades> {
+        let len = self.value(handle)?.len();
+        let mut all = Vec::new();
+        let mut operands = Vec::new();
+        let mut add = |machine: &Self, handle: Handle<Expression>| -> Result<()> {
+            operands.push((machine.value(handle)?, machine.shades(handle)?));
+            Ok(())
+        };
+        match expression {
+            Expression::Compose { components, .. } => {
+                components.iter().try_for_each(|&component| add(self, component))?;
+            }
+            Expression::Splat { value: a, .. }
+            | Expression::Swizzle { vector: a, .. }
+            | Expression::Unary { expr: a, .. }
+            | Expression::Relational { argument: a, .. }
+            | Expression::As { expr: a, .. }
+            | Expression::AccessIndex { base: a, .. }
+            | Expression::Access { base: a, .. } => add(self, *a)?,
+            Expression::Binary { left, right, .. } => {
+                add(self, *left)?;
+                add(self, *right)?;
+            }
+            Expression::Select { condition, accept, reject } => {
+                [*condition, *accept, *reject].into_iter().try_for_each(|a| add(self, a))?;
+            }
+            Expression::Math { arg, arg1, arg2, .. } => {
+                let all = [Some(*arg), *arg1, *arg2];
+                all.into_iter().flatten().try_for_each(|a| add(self, a))?;
+            }
+            _ => return Ok(None),
+        }
+        let multiplies =
+            matches!(expression, Expression::Binary { op: BinaryOperator::Multiply, .. });
+        if !multiplies && operands.iter().all(|(_, shades)| shades.is_none()) {
+            return Ok(None);
+        }
+        let count = self.warps;
+        let operand = |i: usize, at: usize, lane: usize| -> Operand {
+            let (words, shades): &(Words, Shades) = &operands[i];
+            let at = at % words.len();
+            (lane_of(shades, at)[lane], words[at][lane])
+        };
+        // Moves of scalars: where the scalar of each of the result's is.
+        let moved: Option<Vec<usize>> = match expression {
+            Expression::Compose { .. } => {
+                for (words, shades) in &operands {
+                    (0..words.len()).for_each(|at| all.push(*lane_of(shades, at)));
+                }
+                return Ok(compact(all));
+            }
+            Expression::Splat { size, .. } => Some(vec![0; *size as usize]),
+            Expression::Swizzle { size, pattern, .. } => Some(
+                pattern[..*size as usize].iter().map(|&component| component as usize).collect(),
+            ),
+            Expression::AccessIndex { base, index } => {
+                let (module, inner) = (&self.program.module, self.inner(*base)?);
+                let first = member_offset(module, inner, *index, Packing::Dense)? as usize;
+                Some((first..first + len / count).collect())
+            }
+            _ => None,
+        };
+        all.resize(len, PLAIN_LANES);
+        for at in 0..len {
+            let warp = at % count;
+            if !warps.running.contains(&warp) {
+                continue;
+            }
+            if let Some(moved) = &moved {
+                all[at] = *lane_of(&operands[0].1, moved[at / count] * count + warp);
+                continue;
+            }
+            let scalar_kind = match expression {
+                Expression::Binary { left, .. } => self.kind(*left)?,
+                Expression::Math { arg, .. } => self.kind(*arg)?,
+                _ => ScalarKind::Uint,
+            };
+            for lane in 0..LANES {
+                let operand = |i: usize| operand(i, at, lane);
+                let every = |all: &mut dyn Iterator<Item = Shade>| [mix(all.flatten()); 4];
+                all[at][lane] = match expression {
+                    Expression::Binary { op, .. } => {
+                        binary(*op, scalar_kind, operand(0), operand(1))
+                    }
+                    Expression::Select { .. } => match operand(0) {
+                        (PLAIN_WORD, 0) => operand(2).0,
+                        (PLAIN_WORD, _) => operand(1).0,
+                        _ => every(&mut (0..3).map(|i| operand(i).0)),
+                    },
+                    Expression::Math { fun: MathFunction::Max, .. }
+                        if scalar_kind == ScalarKind::Uint =>
+                    {
+                        let size = self.memory.shadow.size;
+                        maximum(size, &mut self.memory.shadow.sets, operand(0), operand(1))
+                    }
+                    Expression::Math { fun: MathFunction::Min, .. }
+                        if scalar_kind == ScalarKind::Uint
+                            && every(&mut (0..2).map(|i| operand(i).0)) == [UNWRITTEN; 4]
+                            && (0..2).any(|i| operand(i).0 == PLAIN_WORD) =>
+                    {
+                        [BOUNDED; 4]
+                    }
+                    Expression::Relational { .. } => {
+                        let parts = (0..operands[0].0.len() / count)
+                            .map(|i| lane_of(&operands[0].1, i * count + warp)[lane]);
+                        every(&mut { parts })
+                    }
+                    Expression::As { kind, .. } if *kind != ScalarKind::Bool => operand(0).0,
+                    Expression::Access { base, index } => {
+                        let module = &self.program.module;
+                        let scalars = member(self.inner(*base)?, 0)?.scalars(module)?;
+                        let elements = operands[0].0.len() / count / scalars;
+                        let element = self.value(*index)?[warp][lane] as usize;
+                        let element = element.min(elements - 1);
+                        let from = (element * scalars + at / count) * count + warp;
+                        lane_of(&operands[0].1, from)[lane]
+                    }
+                    _ => every(&mut (0..operands.len()).map(|i| operand(i).0)),
+                };
+            }
+        }
+        let Some(mut all) = compact(all) else { return Ok(None) };
+        // The place where elements became mixed.
+        if all.iter().flatten().flatten().any(|&byte| byte == MIXED) {
+            let reason = self.place(handle)?;
+            let byte = self.memory.shadow.reason(reason);
+            let bytes = Rc::make_mut(&mut all).iter_mut().flatten().flatten();
+            bytes.filter(|other| **other == MIXED).for_each(|other| *other = byte);
+        }
+        Ok(Some(all))
+    }
+
+    /// Calls a function, or where its meaning is known and it takes elements, lets it compute the
+    /// bits alone.
+    pub fn call_known(
+        &mut self,
+        function: Handle<Function>,
+        arguments: Vec<Slot>,
+        shades: Vec<Shades>,
+        mask: &Mask,
+    ) -> Result<(Option<Words>, Shades)> {
+        let name = self.program.module.functions[function].name.as_deref().unwrap_or_default();
+        let size = self.memory.shadow.size;
+        let known =
+            Known::new(name, size).filter(|_| W::STRICT && shades.iter().any(Option::is_some));
+        let Some(known) = known else {
+            return self.call(Which::Function(function), arguments, shades, mask);
+        };
+        let values: Vec<Words> = arguments
+            .iter()
+            .map(|slot| match slot {
+                Slot::Value(words) => Ok(words.clone()),
+                other => bail!("{name} takes {other:?}"),
+            })
+            .collect::<Result<_>>()?;
+        let plain = vec![None; shades.len()];
+        let (value, _) = self.call(Which::Function(function), arguments, plain, mask)?;
+        let result = value.clone().with_context(|| format!("{name} returns nothing"))?;
+        let mut all = vec![PLAIN_LANES; result.len()];
+        for warp in mask.warps() {
+            for lane in lanes(mask.0[warp]) {
+                let operand = |i: usize, scalar: usize| -> Operand {
+                    let at = scalar * self.warps + warp;
+                    (lane_of(&shades[i], at)[lane], values[i][at][lane])
+                };
+                let mut new = [PLAIN_WORD; 4];
+                match known {
+                    Known::Keys | Known::Elements => {
+                        let bytes: Vec<u32> = (0..4).flat_map(|i| operand(0, i).0).collect();
+                        let bytes: [u32; 16] = bytes.try_into().unwrap_or([MIXED; 16]);
+                        let is_keys = matches!(known, Known::Keys);
+                        let (from, to): (&[u32], u32) =
+                            if is_keys { (&[RAW, ELEMENT], KEY) } else { (&[KEY], ELEMENT) };
+                        let bytes = shade::converted(&bytes, size, from, to);
+                        let words = std::array::from_fn(|i| operand(0, i).1);
+                        let results = std::array::from_fn(|i| result[i * self.warps + warp][lane]);
+                        let right =
+                            self.memory.shadow.ranking.is_none_or(|ranking| match is_keys {
+                                true => {
+                                    let given = [operand(1, 0).1, operand(1, 1).1];
+                                    given == [ranking.nan_key, ranking.complement]
+                                        && keys::keys(&ranking, words) == results
+                                }
+                                false => keys::elements(&ranking, words) == results,
+                            });
+                        if !right {
+                            bail!(
+                                "{name} has another order than the operator, in {}",
+                                self.callers()
+                            );
+                        }
+                        for (new, bytes) in new.iter_mut().zip(bytes.chunks(4)) {
+                            new.copy_from_slice(bytes);
+                        }
+                    }
+                    Known::Pure => {
+                        let scalars = |i: usize| values[i].len() / self.warps;
+                        let all = (0..values.len())
+                            .flat_map(|i| (0..scalars(i)).flat_map(move |at| operand(i, at).0));
+                        new = [[mix(all); 4]; 4];
+                    }
+                    Known::Pairs(first, second) => {
+                        for (a, b) in first.iter().zip(second) {
+                            let wide =
+                                |[low, high]: [u32; 2]| u64::from(high) << 32 | u64::from(low);
+                            let larger = wide(a.map(|i| operand(0, i).1))
+                                .max(wide(b.map(|i| operand(1, i).1)));
+                            if wide(a.map(|i| result[i * self.warps + warp][lane])) != larger {
+                                bail!("{name} gives no maximum, in {}", self.callers());
+                            }
+                            let pair = shade::maximum_of_pairs(
+                                &mut self.memory.shadow.sets,
+                                a.map(|i| operand(0, i)),
+                                b.map(|i| operand(1, i)),
+                            );
+                            (new[a[0]], new[a[1]]) = (pair[0], pair[1]);
+                        }
+                    }
+                }
+                for scalar in 0..result.len() / self.warps {
+                    all[scalar * self.warps + warp][lane] = new[scalar];
+                }
+            }
+        }
+        Ok((value, compact(all)))
+    }
+}
+
+/// `None` where all is plain.
+fn compact(all: Vec<LaneShade>) -> Shades {
+    all.iter().flatten().any(|shade| *shade != PLAIN_WORD).then(|| Rc::new(all))
+}
+
+impl super::Shadow {
+    /// A mixed byte, with its reason.
+    fn reason(&mut self, reason: String) -> u32 {
+        let known = self.reasons.iter().position(|other| *other == reason);
+        let number = known.unwrap_or_else(|| {
+            self.reasons.push(reason);
+            self.reasons.len() - 1
+        });
+        MIXED + 1 + number as u32
+    }
+
+    /// What a byte stands for, in words.
+    pub fn describe(&self, byte: u32) -> String {
+        match byte {
+            PLAIN => "bits that are of no element".to_string(),
+            UNWRITTEN => "memory that nobody wrote".to_string(),
+            WRAPPED => "a product beyond 32 bits".to_string(),
+            BOUNDED => "memory that nobody wrote, with a bound".to_string(),
+            byte if is_mixed(byte) => {
+                let reason = self.reasons.get(byte.wrapping_sub(MIXED + 1) as usize);
+                format!("elements ({})", reason.map_or("mixed here", String::as_str))
+            }
+            _ => "an element".to_string(),
+        }
+    }
+}

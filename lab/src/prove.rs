@@ -1,0 +1,547 @@
+//! What plans compute, for all inputs: each is run once on the strict machine, as plain bits, which
+//! shows accesses and races, and once with the sets of elements that values are the maxima of. The
+//! sets of the results are compared with the operators' definitions.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use anyhow::{Context, Result, bail, ensure};
+use clap::Args;
+use rayon::prelude::*;
+use regex::Regex;
+use serde_json::json;
+use wgmax::operator::Operator;
+use wgmax::plan::{Limits, Plan, Shader};
+use wgmax::{Device, ElementType, Extremum, Nan, Tensor, Tuning, View, wgpu};
+use wgmax_cli::bench::data;
+use wgmax_cli::bench::item::{self, Item};
+
+use crate::cases::Prepared;
+use crate::machine::{
+    ELEMENT, Memory, Order, PLAIN, Program, RAW, Ranking, UNWRITTEN, WRAPPED, Watch, mix, of_set,
+    whole,
+};
+use crate::{run, sets, traffic};
+
+#[derive(Args)]
+pub struct Arguments {
+    /// Random cases, each with the plans for GPUs and those for software adapters
+    #[arg(long, value_name = "N", default_value_t = 1000)]
+    pub cases: u64,
+    /// The seed of the cases
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+    /// Only items whose name matches this regular expression
+    #[arg(long, value_name = "REGEX", default_value = "")]
+    pub filter: Regex,
+    /// Elements of an item, at most
+    #[arg(long, value_name = "N", default_value_t = 4096)]
+    pub elements: usize,
+    /// Write the table, and all that is not proven, as JSON
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+}
+
+/// A plan with what it needs to be run, and its results.
+pub struct Task<'a> {
+    pub name: &'a str,
+    pub operator: &'a Operator,
+    pub plan: &'a Plan,
+    /// The inputs of the operator, and the same in memory.
+    pub tensors: Vec<&'a Tensor>,
+    pub inputs: &'a [(Tensor, View)],
+    pub expected: &'a [(usize, View, Tensor)],
+    pub max_iterations: u32,
+}
+
+/// What plans have that are not proven.
+pub const GRADIENTS: &str = "gradients are sums, or choose by given positions";
+pub const POSITIONS: &str = "positions are chosen by comparing keys";
+pub const WORDS: &str = "unordered segments of 64 bits compare a word at a time";
+/// None of these: a hole, or a fault.
+pub const OPEN: &str = "NOT KNOWN";
+
+/// A machine that refuses all that it can.
+pub struct Strict(u32);
+
+impl Watch for Strict {
+    const STRICT: bool = true;
+
+    fn max_iterations(&self) -> u32 {
+        self.0
+    }
+}
+
+/// The elements of a view, by their places in memory.
+fn places(view: &View) -> Vec<usize> {
+    let mut places = vec![view.offset() as isize];
+    for (&size, &pitch) in view.desc().shape().iter().zip(&view.pitches()) {
+        let along = 0..size as isize;
+        places = places.iter().flat_map(|at| along.clone().map(move |i| at + i * pitch)).collect();
+    }
+    places.into_iter().map(|at| at as usize).collect()
+}
+
+/// How an operator orders elements, if it finds maxima.
+fn ranking(operator: &Operator, t: ElementType) -> Option<Ranking> {
+    let (nan, extremum) = match operator {
+        Operator::ReduceMax(op) => (op.get_nan(), op.get_extremum()),
+        Operator::MaxPool(op) => (op.get_nan(), op.get_extremum()),
+        Operator::SegmentMax(op) => (op.get_nan(), op.get_extremum()),
+        _ => return None,
+    };
+    let complement = match (extremum, t) {
+        (Extremum::Maximum, _) => 0,
+        (Extremum::Minimum, ElementType::Bool) => 0x0101_0101,
+        (Extremum::Minimum, _) => u32::MAX,
+    };
+    let nan_key = if nan == Nan::Propagate { u32::MAX } else { 0 };
+    Some(Ranking { element_type: t, nan_key, complement })
+}
+
+/// The shades of an element of a buffer.
+fn bytes(memory: &mut Memory, buffer: usize, size: usize, at: usize) -> Vec<u32> {
+    let bytes = at * size..(at + 1) * size;
+    bytes.map(|byte| memory.shadow.shades[buffer][byte / 4][byte % 4]).collect()
+}
+
+impl<'a> Task<'a> {
+    pub fn of_case(case: &'a Prepared, operator: &'a Operator) -> Self {
+        Self {
+            name: &case.name,
+            operator,
+            plan: &case.plan,
+            tensors: case.case.inputs(),
+            inputs: &case.inputs,
+            expected: &case.expected,
+            max_iterations: Limits::from_wgpu(&wgpu::Limits::default()).max_iterations,
+        }
+    }
+
+    /// The memory of the plan, with elements that are known or not.
+    fn memory(&self, ranking: Option<Ranking>) -> Memory {
+        let mut memory = run::memory(self.plan, self.inputs);
+        memory.follow();
+        memory.shadow.ranking = ranking;
+        memory.shadow.size = self.tensors[0].element_type().size();
+        for (buffer, (_, view)) in self.inputs.iter().enumerate() {
+            let size = view.desc().element_type().size();
+            for place in places(view) {
+                let of_place = match ranking {
+                    Some(_) if buffer == 0 => Some(memory.shadow.sets.of(vec![place as u32])),
+                    _ => None,
+                };
+                for part in 0..size {
+                    let byte = place * size + part;
+                    let shade = of_place.map_or(PLAIN, |set| of_set(RAW, part, set));
+                    memory.shadow.shades[buffer][byte / 4][byte % 4] = shade;
+                }
+            }
+        }
+        memory
+    }
+
+    fn run(
+        &self,
+        memory: &mut Memory,
+        side: usize,
+        order: Order,
+        program: impl FnMut(&Shader) -> Result<Arc<Program>>,
+    ) -> Result<()> {
+        memory.order = order;
+        let mut strict = Strict(self.max_iterations);
+        run::run_in(self.plan, memory, side, program, &mut strict, |_, _| ())
+    }
+
+    /// Why a plan of such an operator may not be proven.
+    fn kind(&self) -> &'static str {
+        let words = self.plan.shaders().any(|shader| shader.kernel.name() == "segment_scatter");
+        let has_positions = match self.operator {
+            Operator::ReduceMax(op) => op.get_indices().is_some(),
+            Operator::MaxPool(op) => op.get_indices().is_some(),
+            Operator::SegmentMax(op) => op.get_indices().is_some(),
+            _ => return GRADIENTS,
+        };
+        match (has_positions, words && self.tensors[0].element_type().size() == 8) {
+            (true, _) => POSITIONS,
+            (false, true) => WORDS,
+            (false, false) => OPEN,
+        }
+    }
+
+    /// Fails where a shader does what no result shows, or a result is not written.
+    fn sanitize(&self, side: usize, order: Order) -> Result<()> {
+        self.sanitize_with(side, order, true, run::programs())
+    }
+
+    /// Fails where the strict machine or the proof refuses these programs, whatever the bits are.
+    pub fn refuse(&self, program: impl Fn(&Shader) -> Result<Arc<Program>>) -> Result<()> {
+        self.sanitize_with(8, Order::Ascending, false, &program)?;
+        if self.kind() == OPEN { self.prove_with(&program) } else { Ok(()) }
+    }
+
+    fn sanitize_with(
+        &self,
+        side: usize,
+        order: Order,
+        compares: bool,
+        program: impl FnMut(&Shader) -> Result<Arc<Program>>,
+    ) -> Result<()> {
+        let mut memory = self.memory(None);
+        self.run(&mut memory, side, order, program)?;
+        for (buffer, view, expected) in self.expected {
+            let size = expected.element_type().size();
+            for (number, place) in places(view).into_iter().enumerate() {
+                let shades = bytes(&mut memory, *buffer, size, place);
+                let byte = mix(shades.iter().copied());
+                let what = memory.shadow.describe(byte);
+                ensure!(byte == PLAIN, "element {number} of a result is {what}");
+                let bytes: &[u8] = bytemuck::cast_slice(memory.words(*buffer));
+                let found = &bytes[place * size..(place + 1) * size];
+                let right = &expected.bytes()[number * size..(number + 1) * size];
+                ensure!(!compares || found == right, "element {number} of a result is wrong");
+            }
+        }
+        Ok(())
+    }
+
+    /// Fails where a result is not shown to be the maximum of its elements, for all inputs.
+    pub fn prove(&self) -> Result<()> {
+        self.prove_with(run::programs())
+    }
+
+    fn prove_with(&self, program: impl FnMut(&Shader) -> Result<Arc<Program>>) -> Result<()> {
+        let t = self.tensors[0].element_type();
+        let ranking = ranking(self.operator, t).context("no proof of gradients")?;
+        let sets = sets::of(self.operator, &self.tensors)?.context("no proof of gradients")?;
+        let mut memory = self.memory(Some(ranking));
+        self.run(&mut memory, 8, Order::Ascending, program)?;
+        let has_values = match self.operator {
+            Operator::ReduceMax(op) => op.get_values(),
+            _ => true,
+        };
+        ensure!(has_values, "no proof of positions");
+        let cells = places(&self.inputs[0].1);
+        let (buffer, view, expected) = &self.expected[0];
+        let size = t.size();
+        for ((number, place), set) in places(view).into_iter().enumerate().zip(sets) {
+            let shades = bytes(&mut memory, *buffer, size, place);
+            if set.is_empty() {
+                let all: &[u8] = bytemuck::cast_slice(memory.words(*buffer));
+                let right =
+                    all[place * size..][..size] == expected.bytes()[number * size..][..size];
+                let byte = mix(shades.iter().copied());
+                ensure!(
+                    byte == PLAIN && right,
+                    "result {number} has no elements, and is not empty"
+                );
+                continue;
+            }
+            let Some((ELEMENT, found)) = whole(&shades) else {
+                let bad = shades.iter().find(|&&byte| byte == UNWRITTEN || byte == WRAPPED);
+                let byte = bad.copied().unwrap_or_else(|| mix(shades.iter().copied()));
+                bail!("result {number} is {}", memory.shadow.describe(byte));
+            };
+            let wanted: Vec<u32> = set.iter().map(|&element| cells[element] as u32).collect();
+            if memory.shadow.sets.of(wanted.clone()) != found {
+                let found: Vec<u32> = memory.shadow.sets.elements(found).collect();
+                let lost = wanted.iter().filter(|element| found.binary_search(element).is_err());
+                let foreign = found.iter().filter(|element| !wanted.contains(element));
+                bail!(
+                    "result {number} lacks {} of its {} elements, and has {} that are not its own",
+                    lost.count(),
+                    wanted.len(),
+                    foreign.count()
+                );
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What became of the plans that launch a kernel.
+#[derive(Default)]
+pub struct Row {
+    pub plans: usize,
+    /// Those that the strict machine runs, and those whose results are proven.
+    pub clean: usize,
+    pub proven: usize,
+    /// Why one of them is not: the reason in this kernel, or else the plan's.
+    pub why: BTreeMap<&'static str, usize>,
+}
+
+/// One plan, run.
+pub struct Outcome {
+    pub name: String,
+    pub kernels: Vec<(&'static str, ElementType)>,
+    pub clean: Result<(), String>,
+    pub proven: Result<(), NotProven>,
+}
+
+/// Why the values of a plan are not proven: the kind of reason, and what the machine says.
+pub struct NotProven {
+    pub kind: &'static str,
+    pub what: String,
+}
+
+pub fn judge(task: &Task) -> Outcome {
+    let text = |result: Result<()>| result.map_err(|error| format!("{error:#}"));
+    let t = task.tensors[0].element_type();
+    let mut kernels: Vec<_> = task.plan.shaders().map(|shader| (shader.kernel.name(), t)).collect();
+    kernels.sort_by_key(|(name, _)| *name);
+    kernels.dedup();
+    let clean =
+        task.sanitize(8, Order::Ascending).and_then(|()| task.sanitize(1, Order::Descending));
+    let proven = text(task.prove()).map_err(|what| NotProven { kind: task.kind(), what });
+    Outcome { name: task.name.to_string(), kernels, clean: text(clean), proven }
+}
+
+pub fn run(arguments: &Arguments) -> Result<bool> {
+    let outcomes = outcomes(arguments)?;
+    let rows = table(&outcomes);
+    println!("{:24} {:5} {:>6} {:>6} {:>7}  why not", "kernel", "type", "plans", "clean", "proven");
+    for ((kernel, t), row) in &rows {
+        let why: Vec<_> = row.why.iter().map(|(why, count)| format!("{count}: {why}")).collect();
+        let why = why.join("; ");
+        println!("{kernel:24} {t:5} {:6} {:6} {:7}  {why}", row.plans, row.clean, row.proven);
+    }
+    let dirty: Vec<_> = outcomes.iter().filter(|outcome| outcome.clean.is_err()).collect();
+    for outcome in &dirty {
+        println!("{}: {}", outcome.name, outcome.clean.as_ref().err().map_or("", |why| why));
+    }
+    let proven = outcomes.iter().filter(|outcome| outcome.proven.is_ok()).count();
+    let open = || {
+        let reasons = outcomes.iter().map(|outcome| (&outcome.name, outcome.proven.as_ref().err()));
+        reasons.filter_map(|(name, why)| why.filter(|why| why.kind == OPEN).map(|why| (name, why)))
+    };
+    open().for_each(|(name, why)| println!("{name}: not proven: {}", why.what));
+    let mut kinds: BTreeMap<&str, usize> = BTreeMap::new();
+    for why in outcomes.iter().filter_map(|outcome| outcome.proven.as_ref().err()) {
+        *kinds.entry(why.kind).or_default() += 1;
+    }
+    kinds.iter().for_each(|(kind, count)| println!("{count} not proven: {kind}"));
+    println!(
+        "{} plans; {} clean; the values of {proven} proven for all inputs",
+        outcomes.len(),
+        outcomes.len() - dirty.len()
+    );
+    if let Some(path) = &arguments.json {
+        let plans: Vec<_> = outcomes
+            .iter()
+            .map(|outcome| {
+                json!({
+                    "plan": outcome.name,
+                    "kernels": outcome.kernels.iter().map(|(name, _)| name).collect::<Vec<_>>(),
+                    "type": outcome.kernels.first().map(|(_, t)| t.to_string()),
+                    "refused": outcome.clean.as_ref().err(),
+                    "not_proven": outcome.proven.as_ref().err().map(|why| &why.what),
+                    "kind": outcome.proven.as_ref().err().map(|why| why.kind),
+                })
+            })
+            .collect();
+        std::fs::write(path, format!("{:#}\n", json!({ "plans": plans })))?;
+    }
+    Ok(dirty.is_empty() && open().next().is_none())
+}
+
+pub fn table(outcomes: &[Outcome]) -> BTreeMap<(&'static str, String), Row> {
+    let mut rows: BTreeMap<(&str, String), Row> = BTreeMap::new();
+    for outcome in outcomes {
+        for (kernel, t) in &outcome.kernels {
+            let row = rows.entry((kernel, t.to_string())).or_default();
+            row.plans += 1;
+            row.clean += usize::from(outcome.clean.is_ok());
+            row.proven += usize::from(outcome.proven.is_ok());
+            if let Err(why) = &outcome.proven {
+                *row.why.entry(why.kind).or_default() += 1;
+            }
+        }
+    }
+    rows
+}
+
+/// The items, made small, and random cases.
+pub fn outcomes(arguments: &Arguments) -> Result<Vec<Outcome>> {
+    let mut all = items(arguments)?;
+    let tunings = ["hardware", "software"];
+    let cpu = Device::cpu();
+    let cases = (0..arguments.cases).into_par_iter().flat_map_iter(|index| {
+        tunings.map(|tuning| -> Result<Option<Outcome>> {
+            let case = Prepared::new(&cpu, arguments.seed, index, tuning)?;
+            // Whatever wrong ids lead to is undefined, and ends within the buffers.
+            if !case.are_right {
+                return Ok(None);
+            }
+            let operator = case.case.operator.checked(&case.case.inputs())?;
+            Ok(Some(judge(&Task::of_case(&case, &operator))))
+        })
+    });
+    let cases: Vec<Option<Outcome>> = cases.collect::<Result<_>>()?;
+    all.extend(cases.into_iter().flatten());
+    Ok(all)
+}
+
+fn items(arguments: &Arguments) -> Result<Vec<Outcome>> {
+    let items = item::matching(&arguments.filter)?;
+    let all = items.par_iter().flat_map_iter(|item| {
+        [("hardware", Tuning::hardware()), ("software", Tuning::software())].map(
+            |(name, tuning)| -> Result<Outcome> {
+                let item = small(item, arguments.elements)?;
+                let tensors = data::inputs(&item)?;
+                let tensors: Vec<&Tensor> = tensors.iter().collect();
+                let operator = item.operator().checked(&tensors)?;
+                let limits = Limits::from_wgpu(&wgpu::Limits::default());
+                let descs: Vec<_> = tensors.iter().map(|tensor| tensor.desc()).collect();
+                let plan = operator.plan(&descs, &limits, &tuning)?;
+                let inputs: Vec<(Tensor, View)> =
+                    tensors.iter().map(|&t| (t.clone(), t.desc().into())).collect();
+                let cpu = Device::cpu();
+                let uploaded = tensors.iter().map(|tensor| cpu.upload(tensor));
+                let uploaded = uploaded.collect::<wgmax::Result<Vec<_>>>()?;
+                let results = cpu.execute(&plan, &uploaded.iter().collect::<Vec<_>>())?;
+                let expected = results.iter().zip(inputs.len()..);
+                let expected = expected
+                    .map(|(result, i)| Ok((i, result.desc().clone().into(), result.download()?)));
+                let expected = expected.collect::<wgmax::Result<Vec<_>>>()?;
+                Ok(judge(&Task {
+                    name: &format!("{}, {name}", item.name),
+                    operator: &operator,
+                    plan: &plan,
+                    tensors,
+                    inputs: &inputs,
+                    expected: &expected,
+                    max_iterations: limits.max_iterations,
+                }))
+            },
+        )
+    });
+    all.collect()
+}
+
+/// An item of about so many elements, as far as its windows fit.
+fn small(item: &Item, elements: usize) -> Result<Item> {
+    let mut elements = elements;
+    loop {
+        let small = traffic::smaller(item, elements);
+        let tensors = data::inputs(&small);
+        let fits = tensors.is_ok_and(|tensors| {
+            let descs: Vec<_> = tensors.iter().map(Tensor::desc).collect();
+            small.operator().infer(&descs).is_ok()
+        });
+        if fits || small.shape == item.shape {
+            return Ok(small);
+        }
+        elements *= 2;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+    use wgmax::operator::ReduceMax;
+
+    use super::*;
+    use crate::keys;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        arguments: Arguments,
+    }
+
+    /// Plans keep to what they may do, and all values are proven but those with a known reason.
+    #[test]
+    fn values_are_proven() {
+        let line = Line::parse_from(["prove", "--cases", "200", "--elements", "1024"]);
+        let outcomes = outcomes(&line.arguments).unwrap();
+        for outcome in &outcomes {
+            assert_eq!(outcome.clean, Ok(()), "{}", outcome.name);
+            if let Err(why) = &outcome.proven {
+                assert_ne!(why.kind, OPEN, "{}: {}", outcome.name, why.what);
+            }
+        }
+        let proven = outcomes.iter().filter(|outcome| outcome.proven.is_ok()).count();
+        assert!(proven > outcomes.len() / 2, "{proven} of {}", outcomes.len());
+    }
+
+    /// The shaders' functions of keys are those of `keys`: for all patterns of 8 and 16 bits, and some
+    /// of each kind of the wider ones. A plan is not proven where they differ.
+    #[test]
+    fn shaders_have_the_keys_that_are_proven() {
+        let all = ElementType::ALL.into_par_iter().flat_map_iter(|t| {
+            [Nan::Propagate, Nan::Ignore]
+                .into_iter()
+                .flat_map(move |nan| [Extremum::Maximum, Extremum::Minimum].map(|e| (t, nan, e)))
+        });
+        all.for_each(|(t, nan, extremum)| {
+            let bytes: Vec<u8> = keys::patterns(t, 1 << 16)
+                .flat_map(|bits| bits.to_le_bytes()[..t.size()].to_vec())
+                .collect();
+            // Of 0 and 1 alone there are tensors of bools.
+            let bytes = match t {
+                ElementType::Bool => bytes.into_iter().map(|byte| byte & 1).collect(),
+                _ => bytes,
+            };
+            let data = Tensor::from_bytes(t, [bytes.len() / t.size() / 64, 64], &bytes).unwrap();
+            let op = ReduceMax::new().axes([1]).nan(nan).extremum(extremum);
+            let operator = Operator::from(op);
+            let limits = Limits::from_wgpu(&wgpu::Limits::default());
+            let plan = operator.plan(&[data.desc()], &limits, &Tuning::hardware()).unwrap();
+            let result = operator.run(&Device::cpu(), &[&data]).unwrap().remove(0);
+            let task = Task {
+                name: "all patterns",
+                operator: &operator,
+                plan: &plan,
+                tensors: vec![&data],
+                inputs: &[(data.clone(), data.desc().into())],
+                expected: &[(1, result.desc().clone().into(), result)],
+                max_iterations: limits.max_iterations,
+            };
+            task.prove().unwrap();
+        });
+    }
+
+    /// A foreign element, a lost one, and one whose key is not taken, are seen.
+    #[test]
+    fn wrong_sets_are_refused() {
+        // Keys are compared for what there is: a NaN among it.
+        let mut elements = [1.0f32; 320];
+        elements[5] = f32::NAN;
+        let data = Tensor::from_slice([8, 40], &elements).unwrap();
+        let operator = Operator::from(ReduceMax::new().axes([1]));
+        let limits = Limits::from_wgpu(&wgpu::Limits::default());
+        let plan = operator.plan(&[data.desc()], &limits, &Tuning::hardware()).unwrap();
+        let result = operator.run(&Device::cpu(), &[&data]).unwrap().remove(0);
+        let task = Task {
+            name: "rows",
+            operator: &operator,
+            plan: &plan,
+            tensors: vec![&data],
+            inputs: &[(data.clone(), data.desc().into())],
+            expected: &[(1, result.desc().clone().into(), result)],
+            max_iterations: limits.max_iterations,
+        };
+        task.prove().unwrap();
+        for (find, replace, error) in [
+            ("let skip = select(0u, start % BLOCK, lane == 0u);", "let skip = 1u;", "lacks"),
+            (
+                "let start = params.base + row * params.len + skipped;",
+                "let start = params.base + row * params.len + skipped - min(row, 1u);",
+                "not its own",
+            ),
+            ("keys[local] = found;", "keys[local] = found + 1u;", "is elements (line"),
+            ("keys[local] = found;", "keys[local] = max(found, 1u);", "is elements (line"),
+            ("if lane < step {", "if lane < step && keys[0] > 7u {", "decides by elements"),
+            ("select(key, vec4<u32>(ranking.nan_key), nan)", "key", "another order"),
+        ] {
+            let program = |shader: &Shader| {
+                let text = shader.source();
+                assert!(text.contains(find), "{find}");
+                Ok(Arc::new(Program::new(&text.replace(find, replace))?))
+            };
+            let found = task.prove_with(program).unwrap_err();
+            assert!(format!("{found:#}").contains(error), "{replace}: {found:#}");
+        }
+    }
+}
