@@ -13,12 +13,12 @@
 //! # Ok::<(), wgmax::Error>(())
 //! ```
 //!
-//! - [`Tensor`] is a tensor on the host, [`Device`] what runs operators, [`DeviceTensor`] a
+//! - [`Tensor`] is a tensor on the host, [`Device`] runs operators, [`DeviceTensor`] a
 //!   tensor that stays there and can feed the next operator.
-//! - [`operator`] has the operators, of no dialect; [`dialect`] what ONNX, oneDNN Graph and
-//!   OpenVINO make of them.
-//! - [`compare()`] finds where two results part, and [`Device::execute_traced`] the launch at
-//!   which two devices do.
+//! - [`operator`] has the operators, independent of a dialect; [`dialect`] has them as ONNX, oneDNN
+//!   Graph and OpenVINO define them.
+//! - [`compare()`] finds where two results differ, and [`Device::execute_traced`] the launch in
+//!   which two devices differ.
 //! - [`guide`] has guides: embedding, exactness, adding a kernel.
 //!
 //! No float is ever compared on a device: elements become integer keys that order as

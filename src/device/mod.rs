@@ -60,7 +60,7 @@ pub async fn adapter_async(name: &str) -> Result<wgpu::Adapter> {
     gpu::find(if is_auto { "gpu" } else { name }, Default::default()).await
 }
 
-/// Something that runs operators: a GPU through wgpu, or the CPU. Cloning shares it.
+/// Runs operators: a GPU through wgpu, or the CPU. Cloning shares it.
 #[derive(Clone)]
 pub struct Device {
     info: Arc<DeviceInfo>,
@@ -169,8 +169,8 @@ impl Device {
     /// A device that the caller has opened. Plans respect the limits it was opened with.
     /// [`DeviceOptions::wrap`] does the same with options.
     ///
-    /// Tensors of one device may be used by all that wrap it. If the queue is that of another device,
-    /// whatever uses the device is [`Error::WrongQueue`]: an empty submit finds out which it is.
+    /// Tensors of one device may be used by all that wrap it. If the queue belongs to another
+    /// device, every use returns [`Error::WrongQueue`].
     pub fn from_wgpu(device: &wgpu::Device, queue: &wgpu::Queue) -> Self {
         DeviceOptions::new().wrap(device, queue)
     }
@@ -223,7 +223,7 @@ impl Device {
         operator.into().plan(inputs, &self.info.limits, &self.tuning)
     }
 
-    /// As [`Device::plan`], for inputs and results that lie as views say.
+    /// As [`Device::plan`], for inputs and results with these views.
     ///
     /// # Errors
     /// As [`Operator::plan_views`].
@@ -421,7 +421,7 @@ impl Device {
         self.prepare_views_async(operator, &views.iter().collect::<Vec<_>>(), &[]).await
     }
 
-    /// As [`Device::prepare`], for inputs and results that lie as views say. `results` may be
+    /// As [`Device::prepare`], for inputs and results with these views. `results` may be
     /// empty: then the results lie one after the other.
     ///
     /// Axes are taken in the order in which they lie in memory. Data whose rows have no gaps is read

@@ -48,8 +48,8 @@ impl DeviceOptions {
         self
     }
 
-    /// Which adapter is the best: for `LowPower` an integrated GPU comes before a discrete one. Of a
-    /// computer with both, a browser chooses one by this preference alone.
+    /// Which adapter is the best: for `LowPower` an integrated GPU comes before a discrete one. In
+    /// a browser this alone selects the GPU.
     ///
     /// Indices of adapters are those of the list in this order.
     pub fn power_preference(mut self, preference: wgpu::PowerPreference) -> Self {

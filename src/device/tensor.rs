@@ -79,8 +79,8 @@ impl DeviceTensor {
         Ok(Self { view, ..self.clone() })
     }
 
-    /// Copies the tensor to the host, waiting for the device. Of a view the memory from its first to
-    /// its last element is copied, and what lies between them is left out on the host.
+    /// Copies the tensor to the host, waiting for the device. For a view, it copies the
+    /// memory from its first to its last element, and drops on the host what is between them.
     ///
     /// # Errors
     /// [`Error::NotSubmitted`], [`Error::OutOfMemory`], [`Error::DeviceLost`], [`Error::Gpu`];

@@ -9,7 +9,7 @@ use crate::reduce;
 use crate::tensor::key::Ranking;
 use crate::tensor::{ElementType, TensorDesc};
 
-/// The gradient of a [`MaxPool`]: of its data, from that of its maxima.
+/// The gradient of a [`MaxPool`]: that of the data, computed from the gradient of the maxima.
 ///
 /// Each window passes its gradient on to its maximum: to the first of equal elements, in row-major
 /// order, as the indices of the pooling say. The gradient of an element is the sum of what the
@@ -50,12 +50,11 @@ impl MaxPoolBackward {
         Self { pool, shape: None }
     }
 
-    /// The same from the indices that the pooling gave for data of this shape. They are as
-    /// [`MaxPool::indices`] says, or as [`Indices::default`] does; row-major, and from an axis on
-    /// that is no spatial one but the first.
+    /// The same from the indices that the pooling returned for data of this shape: those of
+    /// [`MaxPool::indices`], or of [`Indices::default`]. They must be row-major, and must not count
+    /// from a spatial axis other than the first.
     ///
-    /// Where an index is not that of an element of its window, the gradients of some elements are
-    /// anything.
+    /// If an index is not that of an element of its window, some gradients are unspecified.
     pub fn from_indices(mut self, shape: impl Into<Vec<usize>>) -> Self {
         self.shape = Some(shape.into());
         self
@@ -85,8 +84,8 @@ impl MaxPoolBackward {
     ///
     /// # Errors
     /// As [`MaxPool::infer`] for the data; [`Error::WrongElementType`] and [`Error::WrongInput`]
-    /// for inputs that do not belong together, [`Error::BadAttribute`] for indices that say too
-    /// little.
+    /// for inputs that do not belong together, [`Error::BadAttribute`] for indices with an
+    /// unsupported order or axis.
     pub fn infer(&self, first: &TensorDesc, gradient: &TensorDesc) -> Result<TensorDesc> {
         let data = data_of(first, self.get_shape(), gradient)?;
         let indices = self.shape.is_some().then(|| self.indices());

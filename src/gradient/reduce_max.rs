@@ -7,9 +7,9 @@ use crate::plan::{Feed, Plan, Target};
 use crate::reduce::{self as forward, Positions, ReduceMax};
 use crate::tensor::TensorDesc;
 
-/// The gradient of a [`ReduceMax`]: of its data, from that of its maxima.
+/// The gradient of a [`ReduceMax`]: that of the data, computed from the gradient of the maxima.
 ///
-/// The gradient of each maximum goes to the element that it is: to the first of equal elements in
+/// The gradient of each maximum goes to the element that it equals: to the first of equal elements in
 /// row-major order, or to the last one if the [`indices`](ReduceMax::indices) of the reduction are
 /// the last ones. Where NaN propagates, NaNs are equal and the maximum. All other elements get +0.
 /// Nothing is added, so bits stay as they are. The gradient of an empty set is left out.

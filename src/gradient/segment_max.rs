@@ -7,17 +7,16 @@ use crate::plan::{Feed, Plan, Target};
 use crate::segment::{self as forward, SegmentMax, Segments};
 use crate::tensor::{ElementType, Tensor, TensorDesc};
 
-/// The gradient of a [`SegmentMax`]: of its data, from that of its maxima.
+/// The gradient of a [`SegmentMax`]: that of the data, computed from the gradient of the maxima.
 ///
-/// The gradient of each maximum goes to the element that it is: to that of the first row where rows
-/// are equal; where NaN propagates, to the first NaN. All others get +0, rows that belong to no
-/// segment too. Nothing is added, so bits stay as they are. The gradient of a segment without rows
+/// The gradient of each maximum goes to the element that it equals, in the first such row; if NaN
+/// propagates, to the first NaN. All others get +0, also in rows that belong to no segment. Nothing is added, so bits stay as they are. The gradient of a segment without rows
 /// is left out.
 ///
 /// The inputs are the data, the ids or offsets, and the gradient of the maxima, of the type of the
 /// data, `f32`, `f64`, `f16` or `bf16`; or the indices that SegmentMax gave and the gradient
-/// ([`SegmentMaxBackward::from_indices`]). The result has the shape of the data. The gradient tells
-/// how many segments there are.
+/// ([`SegmentMaxBackward::from_indices`]). The result has the shape of the data. The first axis
+/// of the gradient is the number of segments.
 ///
 /// ```
 /// use wgmax::operator::{Operator, SegmentMax, SegmentMaxBackward};

@@ -47,7 +47,7 @@ pub struct Kernel {
     pub(crate) reads_in_place: fn(&Shader, &[u32], &Placement) -> bool,
 }
 
-/// What a kernel has to do with views.
+/// How a kernel accesses views.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Views {
     /// Its source may be one. On the CPU the elements are gathered before, unless its CPU function

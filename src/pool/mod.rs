@@ -216,13 +216,13 @@ impl MaxPool {
         self
     }
 
-    /// Whether the maximum or the minimum is wanted. The maximum by default.
+    /// Selects the maximum (the default) or the minimum. The maximum by default.
     pub fn extremum(mut self, extremum: Extremum) -> Self {
         self.extremum = extremum;
         self
     }
 
-    /// What a NaN does. It propagates by default.
+    /// How NaN is handled. It propagates by default.
     pub fn nan(mut self, nan: Nan) -> Self {
         self.nan = nan;
         self
@@ -273,12 +273,12 @@ impl MaxPool {
         self.layout
     }
 
-    /// Whether the maximum or the minimum is wanted.
+    /// Selects the maximum (the default) or the minimum.
     pub fn get_extremum(&self) -> Extremum {
         self.extremum
     }
 
-    /// What a NaN does.
+    /// How NaN is handled.
     pub fn get_nan(&self) -> Nan {
         self.nan
     }

@@ -29,19 +29,17 @@ fn clear_word<T: bytemuck::Pod>(result: &mut [T], end: usize) {
     result[rest].fill(T::zeroed());
 }
 
-/// What the maximum of no elements at all is: what ReduceMax gives where a
-/// reduced dimension is 0.
+/// The result of an empty reduction, which is one with a reduced dimension of 0.
 ///
-/// The two differ for floats alone. Of minima it is the other end: plus
-/// infinity, or the largest finite value; the largest value of an integer type;
-/// true for `bool`.
+/// The two differ for floats only. For minima it is plus infinity, or the largest finite value; the
+/// largest value of an integer type; true for `bool`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum EmptySet {
     /// Minus infinity for floats; the smallest value of an integer type (0 for
-    /// an unsigned one); false for `bool`. What ONNX asks for.
+    /// an unsigned one); false for `bool`. ONNX's rule.
     NegativeInfinity,
     /// The smallest *finite* value for floats (-3.4028235e38 for `f32`, -65504
-    /// for `f16`); integers and `bool` as above. What oneDNN Graph and OpenVINO give.
+    /// for `f16`); integers and `bool` as above. The rule of oneDNN Graph and OpenVINO.
     Lowest,
 }
 
@@ -51,7 +49,7 @@ pub enum EmptySet {
 pub struct Positions {
     /// The type of the positions: `i32` or `i64`.
     pub element_type: ElementType,
-    /// Of equal elements, whether the last one counts; otherwise it is the first one.
+    /// Selects the last of equal elements, not the first.
     pub last: bool,
 }
 
@@ -65,9 +63,9 @@ impl Default for Positions {
 /// The maximum over some axes of a tensor of any element type and rank; or the
 /// minimum, by [`extremum`](Self::extremum).
 ///
-/// It stands on its own: an empty list of axes reduces nothing, an axis may be
-/// named only once, and NaN propagates. What a specification says otherwise is
-/// resolved by its [dialect](crate::dialect) before a `ReduceMax` is made.
+/// It is independent of a dialect: an empty list of axes reduces nothing, an axis may be named only
+/// once, and NaN propagates. A [dialect](crate::dialect) resolves the rules of its specification
+/// before it makes a `ReduceMax`.
 ///
 /// ```
 /// use wgmax::operator::ReduceMax;
@@ -143,19 +141,19 @@ impl ReduceMax {
         self
     }
 
-    /// Whether a reduced axis stays, as a dimension of 1. It does not by default.
+    /// Keeps each reduced axis as a dimension of 1; off by default.
     pub fn keep_dims(mut self, keep_dims: bool) -> Self {
         self.keep_dims = keep_dims;
         self
     }
 
-    /// Whether the maximum or the minimum is wanted. The maximum by default.
+    /// Selects the maximum (the default) or the minimum. The maximum by default.
     pub fn extremum(mut self, extremum: Extremum) -> Self {
         self.extremum = extremum;
         self
     }
 
-    /// What a NaN does. It propagates by default.
+    /// How NaN is handled. It propagates by default.
     pub fn nan(mut self, nan: Nan) -> Self {
         self.nan = nan;
         self
@@ -208,12 +206,12 @@ impl ReduceMax {
         self.keep_dims
     }
 
-    /// Whether the maximum or the minimum is wanted.
+    /// Selects the maximum (the default) or the minimum.
     pub fn get_extremum(&self) -> Extremum {
         self.extremum
     }
 
-    /// What a NaN does.
+    /// How NaN is handled.
     pub fn get_nan(&self) -> Nan {
         self.nan
     }

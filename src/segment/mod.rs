@@ -52,8 +52,8 @@ pub enum Segments {
     Offsets,
 }
 
-/// What a segment without rows gives. Where minima are wanted, the last two are the other end: the
-/// largest finite value, and plus infinity.
+/// The result of a segment without rows. For minima, the last two are the largest finite value and
+/// plus infinity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum EmptySegment {
     /// 0; false for `bool`.
@@ -144,13 +144,13 @@ impl SegmentMax {
         self
     }
 
-    /// Whether the maximum or the minimum is wanted. The maximum by default.
+    /// Selects the maximum (the default) or the minimum. The maximum by default.
     pub fn extremum(mut self, extremum: Extremum) -> Self {
         self.extremum = extremum;
         self
     }
 
-    /// What a NaN does. It propagates by default.
+    /// How NaN is handled. It propagates by default.
     pub fn nan(mut self, nan: Nan) -> Self {
         self.nan = nan;
         self
@@ -169,9 +169,8 @@ impl SegmentMax {
     ///
     /// The first one says what is wrong with the ids or offsets: 0, or the sum of
     /// [`SegmentMax::UNSORTED`], [`SegmentMax::NEGATIVE`] and [`SegmentMax::TOO_LARGE`]. It is
-    /// always 0 for ids in any order. The second one is the number of rows that belong to no
-    /// segment, so that they were dropped: their ids are out of range, or they lie outside of all
-    /// offsets.
+    /// always 0 for ids in any order. The second one is the number of dropped rows: those whose
+    /// ids are out of range, or that are outside of all offsets.
     ///
     /// [`SegmentMax::run`] checks ids on the host before anything runs. Ids that are on a device
     /// already are not checked, because the host would have to wait for them. Whatever they are,
@@ -197,12 +196,12 @@ impl SegmentMax {
         self.empty_segment
     }
 
-    /// Whether the maximum or the minimum is wanted.
+    /// Selects the maximum (the default) or the minimum.
     pub fn get_extremum(&self) -> Extremum {
         self.extremum
     }
 
-    /// What a NaN does.
+    /// How NaN is handled.
     pub fn get_nan(&self) -> Nan {
         self.nan
     }
@@ -223,7 +222,7 @@ impl SegmentMax {
     /// # Errors
     /// [`Error::SegmentDataRank`] for scalar data, [`Error::SegmentIdsRank`] and
     /// [`Error::WrongElementType`] for a second input that is not 1-D of an integer type,
-    /// [`Error::SegmentIdsLength`] for ids that are not as many as rows or for no offsets,
+    /// [`Error::SegmentIdsLength`] if the number of ids differs from the number of rows or there are no offsets,
     /// [`Error::BadAttribute`] for a negative number of segments, one given beside offsets, or
     /// another index type, [`Error::SegmentCountUnknown`] if none is given for ids,
     /// [`Error::IndexTooLarge`], [`Error::ShapeOverflow`].

@@ -92,7 +92,7 @@ impl View {
         &self.desc
     }
 
-    /// The element of the memory that the first element is.
+    /// The offset of the first element in the memory, in elements.
     pub fn offset(&self) -> usize {
         self.places.as_ref().map_or(0, |places| places.0)
     }
@@ -145,7 +145,7 @@ impl View {
         self.with(shape, self.moved(moved), pitches)
     }
 
-    /// Every `step`-th element along an axis; of a negative step from the last element on.
+    /// Every `step`-th element along an axis; a negative step starts at the last element.
     ///
     /// # Errors
     /// [`Error::AxisOutOfRange`]; [`Error::BadView`] for a step of 0.

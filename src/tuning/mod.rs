@@ -33,7 +33,7 @@ impl Tuning {
     pub fn hardware() -> Self {
         Self {
             name: "hardware",
-            // What keeps the memory of the largest GPUs busy; BENCHMARKS.md has a table.
+            // What keeps the memory of the largest GPUs busy.
             target_parallelism: 1 << 16,
             words_per_fill: 1,
             reduce: reduce::HARDWARE,
@@ -56,8 +56,7 @@ impl Tuning {
         }
     }
 
-    /// A tuning by its name: `hardware`, `software` or `cpu`, this for as many threads as there
-    /// are.
+    /// A tuning by its name: `hardware`, `software` or `cpu`, which uses all threads.
     pub fn named(name: &str) -> Option<Self> {
         match name {
             "hardware" => Some(Self::hardware()),

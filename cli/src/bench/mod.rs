@@ -33,7 +33,7 @@ use times::{Budget, Times, seconds};
 #[command(after_help = "\
 Examples:
   wgmax bench --device gpu --plot speed.svg
-  wgmax bench --filter columns --seconds 0.2 --json speed.json
+  wgmax bench --filter cols --seconds 0.2 --json speed.json
   wgmax bench --list")]
 pub struct Arguments {
     #[command(flatten)]
