@@ -6,7 +6,14 @@
 
 use wgmax::ElementType;
 
-use crate::machine::Ranking;
+/// How the elements of a plan become keys, by the operator's attributes.
+#[derive(Clone, Copy, Debug)]
+pub struct Ranking {
+    pub element_type: ElementType,
+    /// The key of a NaN, and the bits in which keys differ from those for the maximum.
+    pub nan_key: u32,
+    pub complement: u32,
+}
 
 /// The parts of an element type of floats: infinity without a sign, and the canonical quiet NaN.
 fn float(t: ElementType) -> Option<(u64, u64)> {

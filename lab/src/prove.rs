@@ -18,9 +18,9 @@ use wgmax_cli::bench::data;
 use wgmax_cli::bench::item::{self, Item};
 
 use crate::cases::Prepared;
+use crate::keys::Ranking;
 use crate::machine::{
-    ELEMENT, Memory, Order, PLAIN, Program, RAW, Ranking, UNWRITTEN, WRAPPED, Watch, mix, of_set,
-    whole,
+    ELEMENT, Memory, Order, PLAIN, Program, RAW, UNWRITTEN, WRAPPED, Watch, mix, of_set, whole,
 };
 use crate::{run, sets, traffic};
 

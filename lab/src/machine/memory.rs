@@ -1,10 +1,10 @@
 //! The buffers of a plan, and what a launch binds of them.
 
 use anyhow::{Result, bail};
-use wgmax::ElementType;
 
 use super::shade::{Sets, Shade, UNWRITTEN};
 use super::value::{LANES, Lane32};
+use crate::keys::Ranking;
 
 /// The order of the workgroups of a launch.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -80,15 +80,6 @@ impl Memory {
         let addresses = at.map(|at| first + 4 * u64::from(at));
         Access { addresses, lanes, bytes: 4 * words as u64, is_store }
     }
-}
-
-/// How the elements of a plan become keys, by the operator's attributes.
-#[derive(Clone, Copy, Debug)]
-pub struct Ranking {
-    pub element_type: ElementType,
-    /// The key of a NaN, and the bits in which keys differ from those for the maximum.
-    pub nan_key: u32,
-    pub complement: u32,
 }
 
 /// What words of buffers stand for, and who used them.

@@ -28,7 +28,7 @@ use wgmax::wgpu::naga::{
 };
 
 use layout::{Packing, offsets, scalars, type_of};
-pub use memory::{Access, Binding, Memory, Order, Ranking, Shadow};
+pub use memory::{Access, Binding, Memory, Order, Shadow};
 use shade::Shades;
 pub use shade::{ELEMENT, PLAIN, RAW, UNWRITTEN, WRAPPED, mix, of_set, whole};
 pub use value::lanes;
