@@ -219,7 +219,7 @@ const VARIANTS: [(&str, [usize; 3]); 26] = [
     ("segment_expand_offsets", [2, 2, 2]),
     ("segment_finish", [2, 2, 2]),
     ("segment_scatter", [4, 4, 4]),
-    ("segment_unrolled", [2, 2, 2]),
+    ("segment_unrolled", [1, 1, 1]),
     ("unpack", [1, 1, 1]),
     ("unpool_claim", [1, 1, 1]),
     ("unpool_scatter", [1, 1, 1]),

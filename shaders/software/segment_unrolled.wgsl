@@ -11,22 +11,17 @@ import package::segment::chunks::{store_carry_id, visit_chunk};
 import package::segment::elements::{
     Held, maximum_of, merge, read_row, store_carry, store_carry_at, store_result, store_result_at
 };
-import package::segment::ids::NO_SEGMENT;
-@if(small_ids) import package::segment::ids::row_segment;
-@if(!small_ids) import package::segment::ids::segment_of;
+import package::segment::ids::{NO_SEGMENT, segment_of};
 import generated::{WORKGROUP, params};
 
 // Ids in blocks of four words.
-@if(!small_ids)
 @group(0) @binding(3) var<storage, read> ids: array<vec4<u32>>;
 
-@if(!small_ids)
 fn id_word(at: u32) -> u32 {
     return ids[at / 4u][at % 4u];
 }
 
 // As in segment/ids.
-@if(!small_ids)
 fn row_segment(row: u32) -> u32 {
     let at = (params.ids_base + row) * params.id_words;
     let high = id_word(at + params.id_words - 1u);
@@ -40,22 +35,6 @@ struct Segments {
 }
 
 // Those of rows whose ids begin a block, and are in range.
-@if(small_ids)
-fn eight_segments(row: u32) -> Segments {
-    return Segments(four_segments(row), four_segments(row + 4u));
-}
-
-@if(small_ids)
-fn four_segments(row: u32) -> vec4<u32> {
-    return vec4<u32>(
-        row_segment(row),
-        row_segment(row + 1u),
-        row_segment(row + 2u),
-        row_segment(row + 3u),
-    );
-}
-
-@if(!small_ids)
 fn eight_segments(row: u32) -> Segments {
     let block = (params.ids_base + row) * params.id_words / 4u;
     var a = ids[block];

@@ -72,7 +72,13 @@ impl RowIds {
 
     /// The shader of a kernel that reads these ids.
     fn shader(&self, builder: &Builder<'_>, kernel: &'static Kernel) -> Shader {
-        builder.shader(kernel).with("small_ids", self.size() < 4)
+        let shader = builder.shader(kernel);
+        if self.are_small() { shader.with("small_ids", true) } else { shader }
+    }
+
+    /// Whether several ids share a word.
+    fn are_small(&self) -> bool {
+        self.size() < 4
     }
 }
 

@@ -141,8 +141,9 @@ impl Planner<'_> {
         }
         let share = share.min(max_iterations).min(general.fit);
         let column = self.inner == 1 && !self.has_blocks(builder) && self.index_words.is_none();
+        let column = column && !from_carry && !level.ids.are_small();
         match self.tuning.unrolled {
-            Some((kernel, at_once)) if column && !from_carry && share >= at_once => {
+            Some((kernel, at_once)) if column && share >= at_once => {
                 let team = Team { kernel, columns: 1, group: None, whole: true };
                 cut(share / at_once * at_once, false, team)
             }
