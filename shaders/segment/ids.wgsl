@@ -36,7 +36,7 @@ fn id_of(row: u32) -> u32 {
 
 // The word that an id of 1 or 2 bytes lies in.
 fn small_id_word(id: u32) -> u32 {
-    return id >> (5u - firstTrailingBit(params.id_bits));
+    return id >> (3u - params.id_bits / 8u);
 }
 
 // Such an id as a word, from the one that it lies in.
