@@ -103,87 +103,8 @@ fn split<'a, R, C>(p: &Params, ids: &[u32], all: Part<'a, R, C>) -> Vec<Part<'a,
     parts
 }
 
-/// A chunk on its way.
-pub(super) struct Chunk<'a, 'b, V: Visit> {
-    visit: &'a V,
-    pub part: &'a mut Part<'b, V::Result, V::Carry>,
-    /// Its place in the carry list, if it is carried.
-    entry: Option<usize>,
-    /// The segment that rows belong to now.
-    pub current: u32,
-    /// What is known of each column of it.
-    pub states: &'a mut [V::State],
-    /// Whether it is the first one.
-    first: bool,
-}
-
-impl<'a, 'b, V: Visit> Chunk<'a, 'b, V> {
-    #[inline(always)]
-    pub(super) fn new(
-        p: &Params,
-        visit: &'a V,
-        part: &'a mut Part<'b, V::Result, V::Carry>,
-        number: usize,
-        states: &'a mut [V::State],
-    ) -> Self {
-        states.fill(visit.nothing());
-        let entry = (p.last == 0).then_some(2 * number);
-        Self { visit, part, entry, current: NO_SEGMENT, states, first: true }
-    }
-
-    /// What follows are rows of a segment.
-    #[inline(always)]
-    pub(super) fn turn_to(&mut self, segment: u32) {
-        if segment != self.current {
-            self.flush();
-            self.states.fill(self.visit.nothing());
-            self.current = segment;
-        }
-    }
-
-    /// The rows of the current segment have ended: it is stored, or put on the carry list.
-    #[inline(always)]
-    pub(super) fn flush(&mut self) {
-        if self.current == NO_SEGMENT {
-            return;
-        }
-        if let Some(entry) = self.entry.filter(|_| self.first) {
-            self.carry(entry);
-        } else {
-            let inner = self.states.len();
-            let at = (self.current as usize).wrapping_sub(self.part.first).wrapping_mul(inner);
-            if let Some(results) = self.part.results.get_mut(at..at.wrapping_add(inner)) {
-                let states = results.iter_mut().zip(&*self.states);
-                states.for_each(|(out, &state)| *out = self.visit.result(state));
-            }
-        }
-        self.first = false;
-    }
-
-    #[inline(always)]
-    fn carry(&mut self, entry: usize) {
-        let carry = self.part.carry[entry * self.states.len()..].iter_mut().zip(&*self.states);
-        carry.for_each(|(out, &state)| *out = self.visit.carry(state));
-        self.part.carry_ids[entry] = self.current;
-    }
-
-    /// The rows of the chunk have ended.
-    #[inline(always)]
-    pub(super) fn end(mut self) {
-        let Some(entry) = self.entry else {
-            return self.flush();
-        };
-        let last = if self.first { entry } else { entry + 1 };
-        self.part.carry_ids[entry + 1] = NO_SEGMENT;
-        self.part.carry_ids[last] = self.current;
-        if self.current != NO_SEGMENT {
-            self.carry(last);
-        }
-    }
-}
-
-/// Goes through some chunks row by row, with all columns of a row at once. Not by way of [`Chunk`]: with
-/// that rows of 64 elements took 1.2 times as long.
+/// Goes through some chunks row by row, with all columns of a row at once. What is known of a chunk is in
+/// variables: in a structure with methods, rows of 64 elements took 1.2 times as long.
 #[inline(always)]
 pub(super) fn all_columns<V: Visit>(
     p: &Params,

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::chunks::{Chunk, Part};
+use super::chunks::Part;
 use super::params::{NO_SEGMENT, Params};
 use super::rows::{Form, Maxima};
 use super::short::{BLOCK, Short};
@@ -15,10 +15,17 @@ const FEW: u32 = 10;
 const MIN_ROWS: usize = 128;
 
 /// A chunk on its way.
-struct Column<'a, 'b, F: Form> {
+struct Chunk<'a, 'b, F: Form> {
     maxima: &'a Maxima<'a, F>,
-    chunk: Chunk<'a, 'b, Maxima<'a, F>>,
+    part: &'a mut Part<'b, F::Result, F::Carry>,
     short: &'a mut Short<F::Lane>,
+    /// Its place in the carry list, if it is carried.
+    entry: Option<usize>,
+    /// The segment that rows belong to now.
+    current: u32,
+    state: F::Lane,
+    /// Whether that is the first one.
+    first: bool,
 }
 
 /// Goes through some chunks.
@@ -32,25 +39,70 @@ pub(super) fn visit<F: Form>(
     let short = &mut Short::new();
     for i in 0..part.chunks {
         let rows = p.rows_of(part.chunk + i);
-        let state = &mut [F::Lane::LOWEST];
-        let chunk = Chunk::new(p, maxima, &mut part, i, state);
-        let mut column = Column { maxima, chunk, short };
+        let entry = (p.last == 0).then_some(2 * i);
+        let (current, state) = (NO_SEGMENT, F::Lane::LOWEST);
+        let part = &mut part;
+        let mut chunk = Chunk { maxima, part, short, entry, current, state, first: true };
         let mut begin = rows.start;
         while begin < rows.end {
             let end = rows.end.min(begin + BLOCK);
-            column.block(p, ids, begin..end);
+            chunk.block(p, ids, begin..end);
             begin = end;
         }
-        column.chunk.end();
+        chunk.end();
     }
 }
 
-impl<F: Form> Column<'_, '_, F> {
+impl<F: Form> Chunk<'_, '_, F> {
+    /// What follows are rows of a segment.
+    #[inline(always)]
+    fn turn_to(&mut self, segment: u32) {
+        if segment != self.current {
+            self.flush();
+            (self.current, self.state) = (segment, F::Lane::LOWEST);
+        }
+    }
+
     /// Adds rows of one segment.
     #[inline(always)]
     fn add(&mut self, segment: u32, max: F::Lane) {
-        self.chunk.turn_to(segment);
-        self.chunk.states[0] = self.chunk.states[0].max(max);
+        self.turn_to(segment);
+        self.state = self.state.max(max);
+    }
+
+    /// The rows of the current segment have ended: it is stored, or put on the carry list.
+    #[inline(always)]
+    fn flush(&mut self) {
+        if self.current == NO_SEGMENT {
+            return;
+        }
+        let at = (self.current as usize).wrapping_sub(self.part.first);
+        if let Some(entry) = self.entry.filter(|_| self.first) {
+            self.carry(entry);
+        } else if let Some(out) = self.part.results.get_mut(at) {
+            *out = self.maxima.form.result(self.state);
+        }
+        self.first = false;
+    }
+
+    #[inline(always)]
+    fn carry(&mut self, entry: usize) {
+        self.part.carry[entry] = self.maxima.form.carry(self.state);
+        self.part.carry_ids[entry] = self.current;
+    }
+
+    /// The rows of the chunk have ended.
+    #[inline(always)]
+    fn end(mut self) {
+        let Some(entry) = self.entry else {
+            return self.flush();
+        };
+        let last = if self.first { entry } else { entry + 1 };
+        self.part.carry_ids[entry + 1] = NO_SEGMENT;
+        self.part.carry_ids[last] = self.current;
+        if self.current != NO_SEGMENT {
+            self.carry(last);
+        }
     }
 
     #[inline(always)]
@@ -115,18 +167,18 @@ impl<F: Form> Column<'_, '_, F> {
     #[inline(always)]
     fn short<const W: usize>(&mut self, p: &Params, ids: &[[u32; W]], rows: Range<usize>) {
         let first = ids[0][0] - p.first_segment;
-        self.chunk.turn_to(first);
-        let before = self.chunk.states[0];
+        self.turn_to(first);
+        let before = self.state;
         let maxima = self.short.maxima(self.maxima.form, self.maxima.rows(rows), ids, before);
         let count = maxima.len();
         if count > 1 {
             // The first segment of a chunk is carried.
-            self.chunk.states[0] = Key::unnumbered(maxima[0]);
-            self.chunk.flush();
-            store_all(self.maxima.form, self.chunk.part, first + 1, &maxima[1..count - 1]);
+            self.state = Key::unnumbered(maxima[0]);
+            self.flush();
+            store_all(self.maxima.form, self.part, first + 1, &maxima[1..count - 1]);
         }
-        self.chunk.current = first + count as u32 - 1;
-        self.chunk.states[0] = Key::unnumbered(maxima[count - 1]);
+        self.current = first + count as u32 - 1;
+        self.state = Key::unnumbered(maxima[count - 1]);
     }
 }
 
