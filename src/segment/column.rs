@@ -170,15 +170,16 @@ impl<F: Form> Chunk<'_, '_, F> {
         self.turn_to(first);
         let before = self.state;
         let maxima = self.short.maxima(self.maxima.form, self.maxima.rows(rows), ids, before);
-        let count = maxima.len();
+        let (count, last) = (maxima.len(), Key::unnumbered(maxima[maxima.len() - 1]));
         if count > 1 {
             // The first segment of a chunk is carried.
-            self.state = Key::unnumbered(maxima[0]);
-            self.flush();
+            let first_state = Key::unnumbered(maxima[0]);
             store_all(self.maxima.form, self.part, first + 1, &maxima[1..count - 1]);
+            self.state = first_state;
+            self.flush();
         }
         self.current = first + count as u32 - 1;
-        self.state = Key::unnumbered(maxima[count - 1]);
+        self.state = last;
     }
 }
 
