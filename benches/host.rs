@@ -47,7 +47,7 @@ fn planning(criterion: &mut Criterion) {
 /// The same buffers again and again, as a program does that has a frame to draw.
 fn recording(criterion: &mut Criterion) {
     let (gpu, queue) = opened().unwrap();
-    let device = Device::from_wgpu(&gpu, &queue);
+    let device = Device::from_wgpu(&gpu, &queue).unwrap();
     let mut group = criterion.benchmark_group("record");
     for (operator, inputs) in operators().unwrap() {
         let inputs: Vec<&TensorDesc> = inputs.iter().collect();
@@ -67,7 +67,9 @@ fn recording(criterion: &mut Criterion) {
         group.bench_function(operator.name(), |bencher| {
             bencher.iter_batched_ref(
                 || gpu.create_command_encoder(&Default::default()),
-                |encoder| prepared.record(encoder, &sources, &results).unwrap(),
+                |encoder| {
+                    prepared.record(encoder).inputs(&sources).outputs(&results).finish().unwrap()
+                },
                 BatchSize::SmallInput,
             );
         });
@@ -83,7 +85,7 @@ fn compiling(criterion: &mut Criterion) {
         let inputs: Vec<&TensorDesc> = inputs.iter().collect();
         group.bench_function(operator.name(), |bencher| {
             bencher.iter_batched(
-                || Device::from_wgpu(&gpu, &queue),
+                || Device::from_wgpu(&gpu, &queue).unwrap(),
                 |device| device.prepare(&operator, &inputs).unwrap(),
                 BatchSize::PerIteration,
             );

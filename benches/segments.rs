@@ -50,7 +50,7 @@ fn main() -> anyhow::Result<()> {
             for (name, ids) in KINDS {
                 let (ids, segments) = ids(rows, inner as i64);
                 let ids = device.upload(&Tensor::from_slice([rows], &ids)?)?;
-                let operator = Operator::from(SegmentMax::sorted().num_segments(segments));
+                let operator = Operator::from(SegmentMax::sorted().num_segments(segments as usize));
                 let plan = device.plan(&operator, &[data.desc(), ids.desc()])?;
                 let bytes =
                     data.desc().byte_len() + ids.desc().byte_len() + plan.outputs()[0].byte_len();

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use wgmax::operator::{Layout, MaxPool, Padding};
 use wgmax::{Device, Tensor};
 
-const WINDOWS: [i64; 13] = [2, 3, 4, 5, 7, 9, 13, 17, 24, 31, 40, 47, 63];
+const WINDOWS: [usize; 13] = [2, 3, 4, 5, 7, 9, 13, 17, 24, 31, 40, 47, 63];
 /// Each window is run in turn, so often, so that a slow moment hits all of them alike.
 const ROUNDS: usize = 15;
 

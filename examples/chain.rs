@@ -24,9 +24,9 @@ fn main() -> anyhow::Result<()> {
     let on = |device: &Device| -> wgmax::Result<Tensor> {
         let (images, albums) = (device.upload(&images)?, device.upload(&albums)?);
         let mut chain = device.chain();
-        let pooled = chain.run(&pool, &[&images])?;
-        let channels = chain.run(&brightest, &[&pooled[0]])?;
-        let result = chain.run(&by_album, &[&channels[0], &albums])?;
+        let pooled = chain.run(&pool, &images)?;
+        let channels = chain.run(&brightest, &pooled[0])?;
+        let result = chain.run(&by_album, [&channels[0], &albums])?;
         chain.submit()?;
         result[0].download()
     };

@@ -6,7 +6,7 @@
 use anyhow::Context;
 use wgmax::operator::{Layout, MaxPool};
 use wgmax::wgpu::{self, TextureUsages};
-use wgmax::{Device, Tensor, TextureRange, View, compare, texture_view};
+use wgmax::{Device, Run, Tensor, TextureRange, View, compare, texture_view};
 
 const WIDTH: u32 = 300;
 const HEIGHT: u32 = 170;
@@ -38,29 +38,28 @@ async fn run() -> anyhow::Result<()> {
     let rows = wgpu::TexelCopyBufferLayout { bytes_per_row: Some(4 * WIDTH), ..Default::default() };
     queue.write_texture(depth.as_image_copy(), bytemuck::cast_slice(&drawn), rows, size);
 
-    // Once: a pooling for each level, from the level above.
-    let wgmax = Device::from_wgpu(&device, &queue);
+    // Once: a pooling for each level, from the level above, and all of them as one.
+    let wgmax = Device::from_wgpu(&device, &queue)?;
     let level = |number| TextureRange::mip_level(&depth, number);
     let view = |number| texture_view(FORMAT, level(number).size);
-    let mut steps = Vec::new();
+    let mut chain = wgmax.prepare_chain();
+    let mut above = chain.input(view(0)?);
     for number in 1..levels {
-        let (above, here) = (view(number - 1)?, view(number)?);
-        let pool = half(level(number - 1).size);
-        steps.push(wgmax.prepare_views_async(pool, &[&above], &[&here]).await?);
+        above = chain.add(half(level(number - 1).size), above)?[0];
+        chain.output_as(above, view(number)?)?;
     }
+    let pyramid = chain.prepare_async().await?;
 
     // Each frame: one encoder for the whole pyramid, one submit.
     let mut encoder = device.create_command_encoder(&Default::default());
-    for (number, pool) in (1..).zip(&steps) {
-        pool.record(&mut encoder, &[level(number - 1)], &[level(number)])?;
-    }
+    pyramid.record(&mut encoder).input(level(0)).outputs((1..levels).map(level)).finish()?;
     queue.submit([encoder.finish()]);
 
     // The same on the CPU.
     let cpu = Device::cpu();
     let mut expected = Tensor::from_slice([1, HEIGHT as usize, WIDTH as usize, 1], &drawn)?;
     for number in 1..levels {
-        expected = half(level(number - 1).size).run(&cpu, &expected)?.swap_remove(0);
+        [expected] = half(level(number - 1).size).run(&cpu, &expected)?.exactly()?;
         let found = read(&device, &queue, level(number), view(number)?)?;
         let report = compare(&found, &expected)?;
         println!("level {number}, {}: {report}", found.desc());
@@ -73,7 +72,7 @@ async fn run() -> anyhow::Result<()> {
 /// Windows of two texels, side by side. Of an odd number of texels, which the next level rounds
 /// down, windows have three and overlap, so that each texel is in one.
 fn half(size: wgpu::Extent3d) -> MaxPool {
-    let sizes = [size.height, size.width].map(i64::from);
+    let sizes = [size.height, size.width].map(|size| size as usize);
     let kernel = sizes.map(|size| if size == 1 { 1 } else { 2 + size % 2 });
     MaxPool::new(kernel).strides([2, 2]).layout(Layout::Nxc)
 }

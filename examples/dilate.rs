@@ -11,11 +11,11 @@ use std::path::PathBuf;
 use anyhow::Context;
 use image::{Rgb, RgbImage};
 use wgmax::operator::{Layout, MaxPool, Padding};
-use wgmax::{Device, Tensor, compare};
+use wgmax::{Device, Run, Tensor, compare};
 
 const WIDTH: u32 = 641;
 const HEIGHT: u32 = 479;
-const WINDOW: i64 = 31;
+const WINDOW: usize = 31;
 
 fn main() -> anyhow::Result<()> {
     let folder = std::env::args_os().nth(1).map_or_else(std::env::temp_dir, PathBuf::from);
@@ -28,8 +28,8 @@ fn main() -> anyhow::Result<()> {
     // Any adapter, so that there is something to compare with the CPU.
     let device = Device::gpu().or_else(|_| Device::auto())?;
     let cpu = Device::cpu();
-    let result = dilation.run(&device, &input)?.swap_remove(0);
-    let expected = dilation.run(&cpu, &input)?.swap_remove(0);
+    let [result] = dilation.run(&device, &input)?.exactly()?;
+    let [expected] = dilation.run(&cpu, &input)?.exactly()?;
 
     let dilated = RgbImage::from_raw(WIDTH, HEIGHT, result.to_vec()?)
         .expect("the result has the picture's shape");

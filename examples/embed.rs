@@ -7,7 +7,7 @@
 use anyhow::Context;
 use wgmax::operator::{MaxPool, ReduceMax};
 use wgmax::wgpu::{self, BufferUsages};
-use wgmax::{Device, ElementType, Tensor, TensorDesc, compare};
+use wgmax::{Device, ElementType, Run, Tensor, TensorDesc, compare};
 
 /// Waves, as a picture of one channel.
 const HEIGHT: usize = 240;
@@ -41,11 +41,11 @@ async fn run() -> anyhow::Result<()> {
     };
 
     // Once: shapes, types, plans, pipelines, scratch.
-    let wgmax = Device::from_wgpu(&device, &queue);
+    let wgmax = Device::from_wgpu(&device, &queue)?;
     let picture = TensorDesc::new(ElementType::F32, [1, 1, HEIGHT, WIDTH])?;
-    let pool = wgmax.prepare_async(MaxPool::new([5, 5]).strides([4, 4]), &[&picture]).await?;
+    let pool = wgmax.prepare_async(MaxPool::new([5, 5]).strides([4, 4]), &picture).await?;
     let pooled = &pool.outputs()[0];
-    let rows = wgmax.prepare_async(ReduceMax::new().axes([3]), &[pooled]).await?;
+    let rows = wgmax.prepare_async(ReduceMax::new().axes([3]), pooled).await?;
     let result = &rows.outputs()[0];
 
     let storage = BufferUsages::STORAGE | BufferUsages::COPY_SRC;
@@ -58,8 +58,8 @@ async fn run() -> anyhow::Result<()> {
     // Each frame: one encoder for all of it, one submit.
     let mut encoder = device.create_command_encoder(&Default::default());
     draw(&device, &mut encoder, &picture_buffer);
-    pool.record(&mut encoder, &[&picture_buffer], &[&pooled_buffer])?;
-    rows.record(&mut encoder, &[&pooled_buffer], &[&result_buffer])?;
+    pool.record(&mut encoder).input(&picture_buffer).output(&pooled_buffer).finish()?;
+    rows.record(&mut encoder).input(&pooled_buffer).output(&result_buffer).finish()?;
     encoder.copy_buffer_to_buffer(&picture_buffer, 0, &staging, 0, front);
     encoder.copy_buffer_to_buffer(&result_buffer, 0, &staging, front, back);
     queue.submit([encoder.finish()]);
@@ -75,10 +75,10 @@ async fn run() -> anyhow::Result<()> {
         Tensor::from_bytes(desc.element_type(), desc.shape(), bytes)
     };
     let (drawn, found) = (tensor(&picture, 0)?, tensor(result, front)?);
-    let expected = MaxPool::new([5, 5]).strides([4, 4]).run(&cpu, &drawn)?.swap_remove(0);
-    let expected = ReduceMax::new().axes([3]).run(&cpu, &expected)?;
+    let expected = MaxPool::new([5, 5]).strides([4, 4]).run(&cpu, &drawn)?;
+    let expected = ReduceMax::new().axes([3]).run(&cpu, &expected[0])?;
     println!("{picture} -> {pooled} -> {result} on {}", wgmax.info());
-    println!("against the CPU: {}", compare(&found, &expected)?);
+    println!("against the CPU: {}", compare(&found, &expected[0])?);
     Ok(())
 }
 

@@ -7,7 +7,7 @@ use anyhow::Context;
 use half::f16;
 use wgmax::operator::ReduceMax;
 use wgmax::wgpu::{self, BufferUsages, TextureUsages};
-use wgmax::{Device, Operand, texture_view};
+use wgmax::{Device, texture_view};
 
 const SIZE: wgpu::Extent3d = wgpu::Extent3d { width: 321, height: 200, depth_or_array_layers: 1 };
 const FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::Rgba16Float;
@@ -35,10 +35,10 @@ async fn run() -> anyhow::Result<()> {
 
     // Once: the colours of all texels, without alpha. The view says where these lie in the rows
     // that the texture is copied to.
-    let wgmax = Device::from_wgpu(&device, &queue);
+    let wgmax = Device::from_wgpu(&device, &queue)?;
     let colours = texture_view(FORMAT, SIZE)?.slice(3, 0..3)?;
     let brightest = ReduceMax::new().axes([0, 1, 2]).keep_dims(false);
-    let brightest = wgmax.prepare_views_async(brightest, &[&colours], &[]).await?;
+    let brightest = wgmax.prepare_async(brightest, &colours).await?;
     let buffer = |label, usage| {
         let (size, mapped_at_creation) = (brightest.outputs()[0].padded_byte_len(), false);
         device.create_buffer(&wgpu::BufferDescriptor {
@@ -59,7 +59,7 @@ async fn run() -> anyhow::Result<()> {
         };
         queue.write_texture(picture.as_image_copy(), bytemuck::cast_slice(&texels), layout, SIZE);
         let mut encoder = device.create_command_encoder(&Default::default());
-        brightest.record(&mut encoder, &[Operand::from(&picture)], &[Operand::from(&result)])?;
+        brightest.record(&mut encoder).input(&picture).output(&result).finish()?;
         encoder.copy_buffer_to_buffer(&result, 0, &staging, 0, staging.size());
         queue.submit([encoder.finish()]);
 

@@ -8,7 +8,7 @@
 //! who gets it; once they are ordered by that number, and offsets tell where each one's begin.
 
 use wgmax::operator::SegmentMax;
-use wgmax::{Device, ElementType, Tensor, compare};
+use wgmax::{Device, ElementType, Run, Tensor, compare};
 
 const MEMBERS: usize = 34;
 /// Members that the table shows: the instructor, the administrator, and some of the others.
@@ -72,7 +72,7 @@ fn main() -> anyhow::Result<()> {
 
     let numbers: Vec<i32> = messages.iter().map(|&[_, to]| to as i32).collect();
     let numbers = Tensor::from_slice([numbers.len()], &numbers)?;
-    let unsorted = SegmentMax::unsorted().num_segments(MEMBERS as i64);
+    let unsorted = SegmentMax::unsorted().num_segments(MEMBERS);
     let [largest, whose] = aggregate(&devices, unsorted, &messages, &features, &numbers)?;
 
     // Sorting is stable, so that of equal friends the same one comes first.
@@ -112,8 +112,8 @@ fn aggregate(
     let sent: Vec<f32> = messages.iter().flat_map(|&[from, _]| features[from]).collect();
     let sent = Tensor::from_slice([messages.len(), FEATURES.len()], &sent)?;
     let operator = operator.indices(ElementType::I32);
-    let results = operator.run(device, &sent, receivers)?;
-    for (result, expected) in results.iter().zip(operator.run(cpu, &sent, receivers)?) {
+    let results = operator.run(device, [&sent, receivers])?;
+    for (result, expected) in results.iter().zip(operator.run(cpu, [&sent, receivers])?) {
         let what = format!("{}, {} -> {}", sent.desc(), receivers.desc(), result.desc());
         equal(&what, result, &expected)?;
     }

@@ -7,7 +7,7 @@
 
 use anyhow::ensure;
 use wgmax::operator::{MaxPool, MaxPoolBackward, Operator, ReduceMax, ReduceMaxBackward};
-use wgmax::{Device, Tensor};
+use wgmax::{Device, Run, Tensor};
 
 const STEPS: usize = 100;
 const BATCH: usize = 20;

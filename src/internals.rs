@@ -9,7 +9,6 @@ pub use crate::vector::{Extension, Loop, dispatch_up_to as vectorised_up_to, lim
 use std::borrow::Cow;
 
 use crate::base::error::Result;
-use crate::operator::MaxPool;
 use crate::plan::{Kernel, Plan, Shader};
 use crate::tensor::{ElementType, Tensor, TensorDesc, View};
 use crate::tuning::software;
@@ -38,11 +37,6 @@ pub fn variant(shader: &Shader) -> u8 {
 /// Where the elements of the inputs lie as a plan expects them, then those of the results.
 pub fn input_views(plan: &Plan) -> impl Iterator<Item = Cow<'_, View>> {
     plan.views()
-}
-
-/// A pooling with another kernel.
-pub fn with_kernel(pooling: &MaxPool, kernel: Vec<i64>) -> MaxPool {
-    pooling.with_kernel(kernel)
 }
 
 /// A tensor whose bytes, which are zero before, `fill` writes.

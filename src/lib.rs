@@ -3,13 +3,13 @@
 //!
 //! ```
 //! use wgmax::operator::ReduceMax;
-//! use wgmax::{Device, Tensor, compare};
+//! use wgmax::{Device, Run, Tensor, compare};
 //!
 //! let input = Tensor::from_slice([2, 3], &[1.0f32, 5.0, 3.0, -1.0, f32::NEG_INFINITY, -0.0])?;
 //! let operator = ReduceMax::new().axes([-1]);
-//! let result = operator.run(&Device::auto()?, &input)?;
-//! assert_eq!(result.as_slice::<f32>()?, [5.0, 0.0]);
-//! assert!(compare(&result, &operator.run(&Device::cpu(), &input)?)?.is_equal());
+//! let found = operator.run(&Device::auto()?, &input)?;
+//! assert_eq!(found[0].as_slice::<f32>()?, [5.0, 0.0]);
+//! assert!(compare(&found[0], &operator.run(&Device::cpu(), &input)?[0])?.is_equal());
 //! # Ok::<(), wgmax::Error>(())
 //! ```
 //!
@@ -26,6 +26,7 @@
 //! subnormals or signed zeros, nor on any order of evaluation.
 
 #![deny(missing_docs)]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod base;
 mod device;
@@ -49,17 +50,15 @@ mod vector;
 mod wgsl;
 
 pub use base::error::{Error, ErrorKind, Result};
-#[cfg(not(target_family = "wasm"))]
-pub use device::adapters;
 pub use device::{
-    Chain, Device, DeviceInfo, DeviceKind, DeviceOptions, DeviceTensor, adapter, adapter_async,
-    adapters_async,
+    Chain, Device, DeviceBackend, DeviceInfo, DeviceKind, DeviceOptions, DeviceTensor,
+    PrepareChain, Probe, ProbeCheck, Slot, adapter, adapter_async, adapters, adapters_async,
 };
-pub use exec::gpu::{BufferRange, Operand, Prepared, TextureRange, texture_view};
-pub use stream::{Progress, RunOptions};
+pub use exec::gpu::{BufferRange, Operand, Prepared, Record, Scratch, TextureRange, texture_view};
+pub use stream::{Input, Progress, Run, RunOptions};
 pub use tensor::compare::{Comparison, Mismatch, compare, compare_values};
 pub use tensor::key::{Extremum, Nan};
-pub use tensor::{Element, ElementType, Tensor, TensorDesc, TensorView, View};
+pub use tensor::{Element, ElementType, Inputs, Outputs, Tensor, TensorDesc, TensorView, View};
 pub use tuning::Tuning;
 pub use wgpu;
 

@@ -2,7 +2,7 @@
 
 use crate::common::{Random, describe, gpu, plans, seed, tensor};
 use wgmax::operator::{Indices, MaxPool, Operator, ReduceMax, SegmentMax};
-use wgmax::{Device, DeviceTensor, ElementType, Error, Tensor, compare};
+use wgmax::{Device, DeviceTensor, ElementType, Error, Run, Tensor, compare};
 
 /// Pools, reduces what that gives twice, and takes the maximum of segments of it.
 fn operators() -> [Operator; 4] {
@@ -21,7 +21,7 @@ fn one_by_one(device: &Device, images: &Tensor, ids: &Tensor) -> Vec<Tensor> {
     let across = across.run(device, &[&pooled[0]]).unwrap();
     let down = down.run(device, &[&across[0]]).unwrap();
     let segments = segments.run(device, &[&down[0], ids]).unwrap();
-    [pooled, across, down, segments].concat()
+    [pooled, across, down, segments].into_iter().flatten().collect()
 }
 
 fn chained(device: &Device, images: &Tensor, ids: &Tensor) -> Vec<Tensor> {

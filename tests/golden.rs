@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use wgmax::io::case::{self, Expect};
-use wgmax::{Device, Tensor, compare_values};
+use wgmax::{Device, Run, Tensor, compare_values};
 
 fn run_all(device: &Device) {
     let on = crate::common::describe(device);

@@ -1,13 +1,15 @@
 //! The gradients of operators: shader, CPU kernel and oracle, with every plan.
 
+use crate::common::limited;
 use half::f16;
 use wgmax::operator::{
-    Indices, Layout, MaxPool, MaxPoolBackward, MaxUnpool, Operator, Padding, Positions, ReduceMax,
+    Indices, Layout, MaxPool, MaxPoolBackward, MaxUnpool, Numbering, Operator, Padding, ReduceMax,
     ReduceMaxBackward, Rounding, SegmentMax, SegmentMaxBackward,
 };
 use wgmax::plan::Limits;
 use wgmax::{
-    Device, Element, ElementType, Error, Extremum, RunOptions, Tensor, TensorDesc, Tuning, compare,
+    Device, Element, ElementType, Error, Extremum, Run, RunOptions, Tensor, TensorDesc, Tuning,
+    compare,
 };
 use wgmax_verify::{Random, Style, oracle, tensor};
 
@@ -175,7 +177,7 @@ fn sums_are_rounded_as_processors_round() {
 /// Compares the sums of pairs of gradients on all devices with those of a function.
 fn check_sums<T: Element>(devices: &[Device], gradient: &[T], add: impl Fn(T, T) -> T) {
     let count = gradient.len() / 2;
-    let indices = Indices { element_type: ElementType::I32, axis: 2, ..Indices::default() };
+    let indices = Indices::new(ElementType::I32).numbering(Numbering::FromAxis(2));
     // Two windows, of which one begins and one ends with the only element.
     let pool = MaxPool::new([2]).pads([1], [1]).indices(indices);
     let operator = Operator::from(MaxPoolBackward::new(pool).from_indices([count, 1, 1]));
@@ -202,7 +204,7 @@ fn saved_indices_say_where_maxima_are() {
     for (seed, (pool, shape)) in pools().into_iter().enumerate() {
         for element_type in [ElementType::I32, ElementType::I64] {
             for axis in [0, 1, -(shape.len() as i64)] {
-                let indices = Indices { element_type, axis, ..Indices::default() };
+                let indices = Indices::new(element_type).numbering(Numbering::FromAxis(axis));
                 let pool = pool.clone().indices(indices);
                 let [data, gradient] = inputs(ElementType::F16, &pool, &shape, seed as u64);
                 let saved = &oracle::run(&(&pool).into(), &[&data]).unwrap()[1];
@@ -247,7 +249,7 @@ fn loops_keep_to_the_limit() {
     let (data, gradient) = (desc([1, 1, 9, 9]), desc([1, 1, 9, 6]));
     for (max_iterations, fits) in [(89, false), (90, true)] {
         let own = Limits::from_wgpu(&wgmax::wgpu::Limits::default());
-        let limits = Limits { max_iterations, ..own };
+        let limits = limited(own, |limits| limits.max_iterations = max_iterations);
         let operator = Operator::from(&operator);
         match operator.plan(&[&data, &gradient], &limits, &Tuning::hardware()) {
             Ok(_) => assert!(fits),
@@ -264,12 +266,12 @@ fn wrong_inputs_are_refused() {
     let pool = || MaxPool::new([2]);
     let own = MaxPoolBackward::new(pool());
     let data = f32(&[1, 1, 4]);
-    assert!(own.infer(&data, &f32(&[1, 1, 3])).is_ok());
+    assert!(own.infer([&data, &f32(&[1, 1, 3])]).is_ok());
     let integers = desc(ElementType::I32, &[1, 1, 4]);
-    let error = own.infer(&integers, &f32(&[1, 1, 3])).unwrap_err();
+    let error = own.infer([&integers, &f32(&[1, 1, 3])]).unwrap_err();
     assert!(matches!(error, Error::WrongElementType { what: "the data", .. }), "{error}");
     let refused = |first: &TensorDesc, second: &TensorDesc, op: &MaxPoolBackward| {
-        op.infer(first, second).unwrap_err()
+        op.infer([first, second]).unwrap_err()
     };
     let error = refused(&data, &f32(&[1, 1, 4]), &own);
     assert!(matches!(error, Error::WrongInput { position: 1, .. }), "{error}");
@@ -280,11 +282,11 @@ fn wrong_inputs_are_refused() {
     assert!(matches!(error, Error::WrongElementType { .. }), "{error}");
     let saved = MaxPoolBackward::new(pool()).from_indices([1, 1, 4]);
     let wide = desc(ElementType::I64, &[1, 1, 3]);
-    assert!(saved.infer(&wide, &f32(&[1, 1, 3])).is_ok());
+    assert!(saved.infer([&wide, &f32(&[1, 1, 3])]).is_ok());
     let narrow = desc(ElementType::I32, &[1, 1, 3]);
     let error = refused(&narrow, &f32(&[1, 1, 3]), &saved);
     assert!(matches!(error, Error::WrongInput { position: 0, .. }), "{error}");
-    let within = Indices { axis: 3, ..Indices::default() };
+    let within = Indices::default().numbering(Numbering::FromAxis(3));
     let pool = MaxPool::new([2, 2]).indices(within);
     let within = MaxPoolBackward::new(pool).from_indices([1, 1, 4, 4]);
     let error = refused(&desc(ElementType::I64, &[1, 1, 3, 3]), &f32(&[1, 1, 3, 3]), &within);
@@ -292,10 +294,10 @@ fn wrong_inputs_are_refused() {
 
     // Positions are i32 or i64, and i32 holds those of all elements.
     let reduce = |element_type, size: usize| {
-        let positions = Positions { element_type, last: false };
+        let positions = Indices::new(element_type).last(false);
         let reduce = ReduceMax::new().axes([1]).indices(positions);
         let backward = ReduceMaxBackward::new(reduce).from_indices([2, size]);
-        backward.infer(&desc(element_type, &[2]), &f32(&[2]))
+        backward.infer([&desc(element_type, &[2]), &f32(&[2])])
     };
     assert!(reduce(ElementType::I32, 3).is_ok() && reduce(ElementType::I64, 1 << 31).is_ok());
     for wrong in [ElementType::U8, ElementType::F32, ElementType::U32] {

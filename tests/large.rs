@@ -2,18 +2,20 @@
 
 use std::fs::File;
 use std::io::{Seek, SeekFrom, Write};
+use std::ops::ControlFlow;
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Instant;
 
-use crate::common::gpu;
+use crate::common::{counted, gpu};
 use wgmax::operator::{Indices, MaxPool, Operator, ReduceMax, SegmentMax};
-use wgmax::{Device, ElementType, RunOptions, Tensor};
+use wgmax::{Device, ElementType, Run, RunOptions, Tensor};
 
 fn run(device: &Device, operator: &Operator, inputs: &[&Tensor], piece: u64) -> (Vec<Tensor>, u64) {
-    let mut pieces = 0;
-    let options = RunOptions::new().max_piece(piece).progress(|progress| pieces = progress.pieces);
+    let (options, pieces) = counted(piece);
     let results = operator.run_with(device, inputs, options).unwrap();
-    (results, pieces)
+    (results.into_vec(), pieces.load(Relaxed))
 }
 
 /// Larger than a binding of 128 MiB: as a whole, where a buffer may be that large, and in pieces.
@@ -97,15 +99,18 @@ fn a_file_beyond_4_gib() {
     let input = wgmax::io::read(path.to_str().unwrap()).unwrap();
     assert_eq!(input.bytes().len() as u64, LARGE);
 
-    let mut max_memory = 0;
-    let mut timed = |operator: Operator, inputs: &[&Tensor]| {
+    let max_memory = Arc::new(AtomicU64::new(0));
+    let timed = |operator: Operator, inputs: &[&Tensor]| {
         let began = Instant::now();
-        let mut pieces = 0;
-        let options = RunOptions::new().progress(|progress| {
-            pieces = progress.pieces;
-            max_memory = max_memory.max(memory());
+        let (pieces, most) = (Arc::new(AtomicU64::new(0)), max_memory.clone());
+        let counter = pieces.clone();
+        let options = RunOptions::new().progress(move |progress| {
+            counter.store(progress.pieces, Relaxed);
+            most.fetch_max(memory(), Relaxed);
+            ControlFlow::Continue(())
         });
         let found = operator.run_with(&device, inputs, options).unwrap();
+        let pieces = pieces.load(Relaxed);
         let seconds = began.elapsed().as_secs_f32();
         println!("{}: {pieces} pieces, {seconds:.1} s", operator.name());
         assert!(pieces > 16);
@@ -139,6 +144,7 @@ fn a_file_beyond_4_gib() {
     assert_eq!((values[at(3, 5)], chosen[at(3, 5)]), (100, behind as i64 / 8192));
     assert_eq!((values[at(3, 8191)], chosen[at(3, 8191)]), (120, rows as i64 - 1));
 
+    let max_memory = max_memory.load(Relaxed);
     println!("at most {max_memory} MiB of memory that is no file's");
     assert!(max_memory < 3 << 10, "{max_memory} MiB");
 }
@@ -161,8 +167,8 @@ fn many_rows_in_any_order() {
     let rows = rows as usize;
     let inputs = [Tensor::from_slice([rows], &data), Tensor::from_slice([rows], &ids)];
     let [data, ids] = inputs.map(Result::unwrap);
-    let operator = SegmentMax::unsorted().num_segments(i64::from(segments));
-    let found = operator.indices(ElementType::I64).run(&Device::cpu(), &data, &ids).unwrap();
+    let operator = SegmentMax::unsorted().num_segments(segments as usize);
+    let found = operator.indices(ElementType::I64).run(&Device::cpu(), [&data, &ids]).unwrap();
     let (values, rows): (Vec<u16>, Vec<i64>) = expected.into_iter().unzip();
     assert_eq!(found[0].as_slice::<u16>().unwrap(), values);
     assert_eq!(found[1].as_slice::<i64>().unwrap(), rows);

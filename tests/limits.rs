@@ -1,11 +1,11 @@
 //! What a plan is made for: inputs of certain types and shapes, and the limits of a device.
 
 use crate::common::program::program;
-use crate::common::{Random, describe, gpu, ids_tensor, plans, seed, tensor};
-use wgmax::operator::{EmptySegment, Indices, MaxPool, Operator, ReduceMax, SegmentMax};
+use crate::common::{Random, describe, gpu, ids_tensor, limited, plans, seed, tensor};
+use wgmax::operator::{EmptySet, Indices, MaxPool, Operator, ReduceMax, SegmentMax};
 use wgmax::plan::{Limits, Plan};
 use wgmax::{
-    BufferRange, Device, DeviceTensor, ElementType, Error, Extremum, Nan, Tensor, TensorDesc,
+    BufferRange, Device, DeviceTensor, ElementType, Error, Extremum, Nan, Run, Tensor, TensorDesc,
     Tuning, compare, wgpu,
 };
 use wgmax_verify::Case;
@@ -123,7 +123,7 @@ fn the_error_of_a_wrong_input_says_which_and_what() {
 #[test]
 fn chains_and_recordings_refuse_what_they_can_tell() {
     let Some(program) = program(|limits| limits) else { return };
-    let device = Device::from_wgpu(&program.device, &program.queue);
+    let device = Device::from_wgpu(&program.device, &program.queue).unwrap();
     for (operator, inputs) in operators() {
         let there = upload(&device, &inputs);
         let there: Vec<&DeviceTensor> = there.iter().collect();
@@ -142,7 +142,9 @@ fn chains_and_recordings_refuse_what_they_can_tell() {
         let to: Vec<BufferRange<'_>> = to.iter().map(BufferRange::from).collect();
         let all: Vec<BufferRange<'_>> = from.iter().map(BufferRange::from).collect();
         let mut encoder = program.encoder();
-        let mut record = |from: &[BufferRange<'_>]| prepared.record(&mut encoder, from, &to);
+        let mut record = |from: &[BufferRange<'_>]| {
+            prepared.record(&mut encoder).inputs(from).outputs(&to).finish()
+        };
         assert!(matches!(record(&all[1..]), Err(Error::InputCount { .. })));
         let more = [&all[..], &all[..1]].concat();
         assert!(matches!(record(&more), Err(Error::InputCount { .. })));
@@ -172,15 +174,11 @@ fn segments() -> Vec<(Operator, Vec<Tensor>)> {
             for indices in [None, Some(ElementType::I32), Some(ElementType::I64)] {
                 for status in [false, true] {
                     let number = cases.len();
-                    let operator = (form.clone().indices(indices).status(status))
+                    let operator = (form.clone().indices(indices.map(Indices::new)).status(status))
                         .nan([Nan::Propagate, Nan::Ignore][number / 2 % 2])
                         .extremum([Extremum::Maximum, Extremum::Minimum][number / 4 % 2])
                         .empty_segment(
-                            [
-                                EmptySegment::Zero,
-                                EmptySegment::Lowest,
-                                EmptySegment::NegativeInfinity,
-                            ][number % 5 % 3],
+                            [EmptySet::Zero, EmptySet::Finite, EmptySet::Identity][number % 5 % 3],
                         );
                     let id_type = [ElementType::I32, ElementType::I64][number / 3 % 2];
                     let inner = [1, 3, 16][number % 7 % 3];
@@ -219,7 +217,7 @@ fn agrees_with_four(device: &Device, operator: &Operator, inputs: &[&Tensor], wh
 #[test]
 fn four_storage_buffers_are_enough_on_a_device() {
     let Some(program) = program(|_| wgpu::Limits::downlevel_defaults()) else { return };
-    let device = Device::from_wgpu(&program.device, &program.queue);
+    let device = Device::from_wgpu(&program.device, &program.queue).unwrap();
     let seed = seed();
     for device in plans(&device) {
         for (i, (operator, inputs)) in segments().into_iter().enumerate() {
@@ -249,7 +247,7 @@ fn four_storage_buffers_are_enough_within_other_limits() {
         let expected = operator.run(&cpu, &inputs).unwrap();
         for own in [Tuning::hardware(), Tuning::software(), Tuning::cpu(2)] {
             let what = format!("WGMAX_SEED={seed}, case {index}: {case}, {}", own.name());
-            let own_limits = Limits { max_storage_buffers: 4, ..Limits::cpu() };
+            let own_limits = limited(Limits::cpu(), |limits| limits.max_storage_buffers = 4);
             let limits = case.narrow.limits(&own_limits);
             let plan = match operator.plan(&descs, &limits, &case.narrow.tuning(&own)) {
                 // Other limits are narrow too.
@@ -290,7 +288,7 @@ fn no_limit_is_too_small_for_an_error() {
         ("iterations", |limits, n| limits.max_iterations = n),
     ];
     let cpu = Device::cpu();
-    let own = Limits { max_iterations: 32_768, ..Limits::cpu() };
+    let own = limited(Limits::cpu(), |limits| limits.max_iterations = 32_768);
     let mut cases: Vec<(String, Limits, Option<&str>)> = Vec::new();
     for (name, set) in fields {
         for value in [0, 1] {
@@ -302,14 +300,14 @@ fn no_limit_is_too_small_for_an_error() {
         }
     }
     for workgroup_size in [4, 7, 24] {
-        let limits = Limits { workgroup_size, ..own.clone() };
+        let limits = limited(own.clone(), |limits| limits.workgroup_size = workgroup_size);
         cases.push((format!("workgroups of {workgroup_size}"), limits, Some("workgroup_size")));
     }
     for alignment in [24, 1 << 31, u64::MAX - 15, u64::MAX] {
-        let limits = Limits { alignment, ..own.clone() };
+        let limits = limited(own.clone(), |limits| limits.alignment = alignment);
         cases.push((format!("alignment {alignment}"), limits, Some("alignment")));
     }
-    let far = Limits { alignment: 1 << 30, ..own.clone() };
+    let far = limited(own.clone(), |limits| limits.alignment = 1 << 30);
     cases.push(("a far alignment".to_string(), far, None));
     cases.push(("own limits".to_string(), own, None));
     for (operator, inputs) in operators() {
@@ -356,7 +354,7 @@ fn no_limit_is_too_small_for_an_error() {
 #[test]
 fn a_window_larger_than_a_binding_is_told_in_bytes() {
     let input = TensorDesc::new(ElementType::F32, [1, 1, 64, 5000]).unwrap();
-    let limits = Limits { max_binding_size: 4096, ..Limits::cpu() };
+    let limits = limited(Limits::cpu(), |limits| limits.max_binding_size = 4096);
     let error = MaxPool::new([3, 2]).plan(&input, &limits, &Tuning::hardware()).unwrap_err();
     let Error::OverLimit { needed, allowed: 4096, .. } = error else { panic!("{error}") };
     // Of three lines, and as far as an alignment may move them.
@@ -369,7 +367,9 @@ fn a_device_without_storage_buffers_is_refused_by_the_limit() {
     let webgl = Limits::from_wgpu(&wgpu::Limits::downlevel_webgl2_defaults());
     let few = |max_storage_buffers| {
         let limits = wgpu::Limits::downlevel_defaults();
-        Limits { max_storage_buffers, ..Limits::from_wgpu(&limits) }
+        limited(Limits::from_wgpu(&limits), |limits| {
+            limits.max_storage_buffers = max_storage_buffers
+        })
     };
     for (operator, inputs) in operators() {
         let plan = |limits: &Limits| operator.plan(&descs(&inputs), limits, &Tuning::hardware());
@@ -391,11 +391,10 @@ fn a_device_without_storage_buffers_is_refused_by_the_limit() {
 /// Fill, chunks, and what chunks carry: with short carry lists that is all, whatever the rows.
 #[test]
 fn ascending_segments_take_three_launches() {
-    let limits = Limits {
-        max_binding_size: 1 << 31,
-        max_buffer_size: 1 << 31,
-        ..Limits::from_wgpu(&wgpu::Limits::default())
-    };
+    let limits = limited(Limits::from_wgpu(&wgpu::Limits::default()), |limits| {
+        limits.max_binding_size = 1 << 31;
+        limits.max_buffer_size = 1 << 31;
+    });
     let op: Operator = SegmentMax::sorted().num_segments(1000).into();
     for (rows, inner) in
         [(1 << 20, 1), (64 << 20, 1), (10_000_000, 3), (1 << 20, 64), (100_000, 512)]

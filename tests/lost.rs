@@ -11,7 +11,7 @@ use crate::common::program::{Program, program};
 use crate::common::{Random, tensor};
 use wgmax::operator::{MaxPool, Operator, ReduceMax, SegmentMax};
 use wgmax::wgpu::{self, BufferUsages};
-use wgmax::{BufferRange, Device, DeviceTensor, ElementType, Error, Result, Tensor};
+use wgmax::{BufferRange, Device, DeviceTensor, ElementType, Error, Result, Run, Tensor};
 
 /// What has reached the callbacks of a program.
 #[derive(Clone, Default)]
@@ -81,7 +81,7 @@ fn all_is_lost(device: &Device, tensor: &Tensor, there: &DeviceTensor) {
 /// A new device beside the lost one.
 fn another_works(tensor: &Tensor) {
     let Some(program) = program(|limits| limits) else { return };
-    let device = Device::from_wgpu(&program.device, &program.queue);
+    let device = Device::from_wgpu(&program.device, &program.queue).unwrap();
     let found = operator().run(&device, &[tensor]).unwrap();
     let expected = operator().run(&Device::cpu(), &[tensor]).unwrap();
     assert!(found[0].bytes() == expected[0].bytes());
@@ -94,13 +94,13 @@ fn input(n: usize) -> Tensor {
 #[test]
 fn destroyed_before_any_work() {
     let Some((program, callbacks)) = listening() else { return };
-    let device = Device::from_wgpu(&program.device, &program.queue);
+    let device = Device::from_wgpu(&program.device, &program.queue).unwrap();
     let input = input(33);
     let there = device.upload(&input).unwrap();
     program.device.destroy();
     all_is_lost(&device, &input, &there);
     // Also for one who comes later.
-    let late = Device::from_wgpu(&program.device, &program.queue);
+    let late = Device::from_wgpu(&program.device, &program.queue).unwrap();
     is_lost(late.upload(&input));
     callbacks.are_still_called(&program);
     all_is_lost(&device, &input, &there);
@@ -110,7 +110,7 @@ fn destroyed_before_any_work() {
 #[test]
 fn destroyed_after_work() {
     let Some((program, callbacks)) = listening() else { return };
-    let device = Device::from_wgpu(&program.device, &program.queue);
+    let device = Device::from_wgpu(&program.device, &program.queue).unwrap();
     let input = input(33);
     let there = device.upload(&input).unwrap();
     let results = device.run(operator(), &[&there]).unwrap();
@@ -126,7 +126,7 @@ fn destroyed_after_work() {
 #[test]
 fn destroyed_with_work_submitted() {
     let Some((program, callbacks)) = listening() else { return };
-    let device = Device::from_wgpu(&program.device, &program.queue);
+    let device = Device::from_wgpu(&program.device, &program.queue).unwrap();
     let input = tensor(ElementType::U8, &[1, 4, 700, 700], 0, &mut Random(3));
     let pool: Operator = MaxPool::new([31, 31]).into();
     let there = device.upload(&input).unwrap();
@@ -140,7 +140,7 @@ fn destroyed_with_work_submitted() {
 #[test]
 fn destroyed_with_a_mapping_pending() {
     let Some((program, callbacks)) = listening() else { return };
-    let device = Device::from_wgpu(&program.device, &program.queue);
+    let device = Device::from_wgpu(&program.device, &program.queue).unwrap();
     let input = input(3000);
     let there = device.upload(&input).unwrap();
     let results = device.run(operator(), &[&there]).unwrap();
@@ -173,7 +173,7 @@ fn destroyed_while_a_future_waits() {
     let mut random = Random(crate::common::seed());
     for _ in 0..4 {
         let Some((program, callbacks)) = listening() else { return };
-        let device = Device::from_wgpu(&program.device, &program.queue);
+        let device = Device::from_wgpu(&program.device, &program.queue).unwrap();
         let pause = std::time::Duration::from_micros(random.below(30_000));
         let there = device.upload(&input).unwrap();
         let results = device.run(&pool, &[&there]).unwrap();
@@ -211,18 +211,18 @@ fn a_device_of_our_own_is_destroyed() {
 #[test]
 fn destroyed_half_way_through_recording() {
     let Some((program, callbacks)) = listening() else { return };
-    let device = Device::from_wgpu(&program.device, &program.queue);
+    let device = Device::from_wgpu(&program.device, &program.queue).unwrap();
     let input = input(33);
     let prepared = device.prepare(operator(), &[input.desc()]).unwrap();
     let source = program.upload(&input, 0);
     let [first, second] = [0; 2].map(|_| program.result(33 * 4));
     let mut encoder = program.encoder();
-    prepared.record(&mut encoder, &[&source], &[&first]).unwrap();
+    prepared.record(&mut encoder).input(&source).output(&first).finish().unwrap();
     program.device.destroy();
     for _ in 0..2 {
         // The buffers of before, and others.
-        is_lost(prepared.record(&mut encoder, &[&source], &[&first]));
-        is_lost(prepared.record(&mut encoder, &[&source], &[&second]));
+        is_lost(prepared.record(&mut encoder).input(&source).output(&first).finish());
+        is_lost(prepared.record(&mut encoder).input(&source).output(&second).finish());
     }
     program.queue.submit([encoder.finish()]);
     callbacks.are_still_called(&program);
@@ -236,7 +236,7 @@ fn destroyed_while_threads_work() {
     let mut random = Random(crate::common::seed());
     for _ in 0..6 {
         let Some((program, callbacks)) = listening() else { return };
-        let device = Device::from_wgpu(&program.device, &program.queue);
+        let device = Device::from_wgpu(&program.device, &program.queue).unwrap();
         let pause = std::time::Duration::from_micros(random.below(30_000));
         std::thread::scope(|scope| {
             for _ in 0..4 {
@@ -260,7 +260,7 @@ fn destroyed_while_threads_work() {
 #[test]
 fn recordings_that_fail_leave_the_encoder_alone() {
     let Some((program, callbacks)) = listening() else { return };
-    let device = Device::from_wgpu(&program.device, &program.queue);
+    let device = Device::from_wgpu(&program.device, &program.queue).unwrap();
     let input = input(33);
     let prepared = device.prepare(operator(), &[input.desc()]).unwrap();
     let source = program.upload(&input, 0);
@@ -268,7 +268,7 @@ fn recordings_that_fail_leave_the_encoder_alone() {
     let gone = program.upload(&input, 0);
     gone.destroy();
     let mut encoder = program.encoder();
-    let mut record = |from, to| prepared.record(&mut encoder, &[from], &[to]);
+    let mut record = |from, to| prepared.record(&mut encoder).input(from).output(to).finish();
     let (from, to) = (BufferRange::from(&source), BufferRange::from(&result));
     assert!(matches!(record(from, from), Err(Error::BufferOverlap { .. })));
     assert!(matches!(record((&gone).into(), to), Err(Error::BufferDestroyed { .. })));
@@ -283,7 +283,7 @@ fn recordings_that_fail_leave_the_encoder_alone() {
 #[test]
 fn handlers_of_the_caller_stay() {
     let Some((program, callbacks)) = listening() else { return };
-    let device = Device::from_wgpu(&program.device, &program.queue);
+    let device = Device::from_wgpu(&program.device, &program.queue).unwrap();
     let input = input(33);
     let result = operator().run(&device, &[&input]).unwrap();
     assert!(result[0].bytes() == operator().run(&Device::cpu(), &[&input]).unwrap()[0].bytes());
@@ -348,10 +348,10 @@ impl wgpu::custom::AdapterInterface for Refusing {
 fn an_adapter_that_refuses_is_named() {
     let Some(Program { adapter, .. }) = program(|limits| limits) else { return };
     let name = adapter.get_info().name;
-    let opened = pollster::block_on(Device::from_adapter(&adapter)).unwrap();
+    let opened = Device::from_adapter(&adapter).unwrap();
     assert_eq!(opened.info().name, name);
     let adapter = wgpu::Adapter::from_custom(Refusing(adapter));
-    match pollster::block_on(Device::from_adapter(&adapter)) {
+    match Device::from_adapter(&adapter) {
         Err(Error::AdapterRefused { adapter, reason }) => {
             assert_eq!((adapter, reason.contains("busy")), (name, true), "{reason}");
         }
@@ -382,7 +382,7 @@ fn memory_that_runs_out_is_reported() {
 #[ignore = "for memory_that_runs_out_is_reported"]
 fn runs_out_of_memory() {
     let Some((program, callbacks)) = listening() else { return };
-    let device = Device::from_wgpu(&program.device, &program.queue);
+    let device = Device::from_wgpu(&program.device, &program.queue).unwrap();
     let data = tensor(ElementType::U8, &[100, 2], 0, &mut Random(1));
     let ids = Tensor::from_slice([100], &[3i32; 100]).unwrap();
     // A binding or more of scratch, which is never touched.

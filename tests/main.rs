@@ -16,6 +16,7 @@ mod layers;
 mod limits;
 mod lost;
 mod pipeline_cache;
+mod prepare;
 mod reuse;
 mod scatter;
 mod seeds;

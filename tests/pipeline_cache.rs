@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use wgmax::operator::{Operator, ReduceMax};
-use wgmax::{Device, DeviceOptions, Tensor, wgpu};
+use wgmax::{Device, DeviceBackend, DeviceOptions, Tensor, wgpu};
 
 fn largest(device: &Device) -> f32 {
     let input = device.upload(&Tensor::from_slice([3], &[1.0f32, 7.0, 3.0]).unwrap()).unwrap();
@@ -31,7 +31,7 @@ fn pipelines_of_a_callers_device_are_kept() {
         let descriptor =
             wgpu::DeviceDescriptor { required_features, required_limits, ..Default::default() };
         let (device, queue) = pollster::block_on(adapter.request_device(&descriptor)).unwrap();
-        options.wrap(&device, &queue)
+        options.wrap(&device, &queue).unwrap()
     };
     let without = open(wgpu::Features::empty());
     assert_eq!(largest(&without), 7.0);
@@ -68,7 +68,7 @@ fn pipelines_are_kept_where_the_backend_can() {
 
     let device = options.open("gpu").unwrap();
     assert_eq!(largest(&device), 7.0);
-    if device.info().backend != "vulkan" {
+    if device.info().backend != DeviceBackend::Vulkan {
         assert!(!device.save_pipelines().unwrap(), "only Vulkan hands pipelines out");
         drop(device);
         assert!(files().is_empty());

@@ -1,7 +1,7 @@
 //! The CPU's results lie in memory of earlier ones: nothing of those may be left in them.
 
 use wgmax::operator::{Indices, MaxPool, Operator, ReduceMax, SegmentMax};
-use wgmax::{Device, ElementType, Tensor};
+use wgmax::{Device, ElementType, Run, Tensor};
 
 /// A device that has kept memory of all sizes here, every bit of it set.
 fn used() -> Device {
@@ -11,7 +11,7 @@ fn used() -> Device {
         .flat_map(|_| (15..22).map(|log| 1usize << log))
         .map(|size| {
             let input = Tensor::from_slice([1, 1, size], &vec![u8::MAX; size]).unwrap();
-            copies.run(&device, &input).unwrap().remove(0)
+            copies.run(&device, &input).unwrap()[0].clone()
         })
         .collect();
     assert!(results.iter().all(|result| result.bytes().iter().all(|&byte| byte == u8::MAX)));

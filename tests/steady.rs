@@ -33,7 +33,7 @@ impl Recorded {
         for (range, buffer) in ranges.iter_mut().zip(from) {
             *range = buffer.into();
         }
-        self.prepared.record(encoder, &ranges[..from.len()], &[to]).unwrap();
+        self.prepared.record(encoder).inputs(&ranges[..from.len()]).output(to).finish().unwrap();
     }
 }
 
@@ -85,7 +85,7 @@ fn rounds(program: &Program, all: &[Recorded], count: usize) -> AllocationInfo {
 #[test]
 fn recordings_leave_nothing_behind() {
     let Some(program) = program(|limits| limits) else { return };
-    let device = Device::from_wgpu(&program.device, &program.queue);
+    let device = Device::from_wgpu(&program.device, &program.queue).unwrap();
     let all = recorded(&program, &device);
     // wgpu's own pools fill.
     rounds(&program, &all, 1000);
@@ -101,7 +101,7 @@ fn recordings_leave_nothing_behind() {
 #[test]
 fn bind_groups_are_kept_for_all_buffers_that_come_again() {
     let Some(program) = program(|limits| limits) else { return };
-    let device = Device::from_wgpu(&program.device, &program.queue);
+    let device = Device::from_wgpu(&program.device, &program.queue).unwrap();
     let input = tensor(ElementType::F32, &[64, 64], 2, &mut Random(1));
     let rows: Operator = ReduceMax::new().axes([1]).into();
     let bind_groups = || objects(&program)[1];
@@ -112,7 +112,7 @@ fn bind_groups_are_kept_for_all_buffers_that_come_again() {
         let mut encoder = program.encoder();
         let before = bind_groups();
         for result in sets.iter().cycle().take(20 * in_flight) {
-            prepared.record(&mut encoder, &[&source], &[result]).unwrap();
+            prepared.record(&mut encoder).input(&source).output(result).finish().unwrap();
         }
         program.queue.submit([encoder.finish()]);
         program.device.poll(wgpu::PollType::wait_indefinitely()).unwrap();
@@ -123,7 +123,7 @@ fn bind_groups_are_kept_for_all_buffers_that_come_again() {
     let before = bind_groups();
     for _ in 0..200 {
         let mut encoder = program.encoder();
-        prepared.record(&mut encoder, &[&source], &[&program.result(256)]).unwrap();
+        prepared.record(&mut encoder).input(&source).output(&program.result(256)).finish().unwrap();
         program.queue.submit([encoder.finish()]);
         program.device.poll(wgpu::PollType::wait_indefinitely()).unwrap();
     }
@@ -134,7 +134,7 @@ fn bind_groups_are_kept_for_all_buffers_that_come_again() {
 #[test]
 fn recording_what_was_reserved_makes_nothing() {
     let Some(program) = program(|limits| limits) else { return };
-    let device = Device::from_wgpu(&program.device, &program.queue);
+    let device = Device::from_wgpu(&program.device, &program.queue).unwrap();
     let texture = || {
         program.device.create_texture(&wgpu::TextureDescriptor {
             label: None,
@@ -149,14 +149,14 @@ fn recording_what_was_reserved_makes_nothing() {
     };
     let (from, to) = (texture(), texture());
     let view = texture_view(from.format(), from.size()).unwrap();
-    let copy = device.prepare_views(ReduceMax::new().axes([]), &[&view], &[&view]).unwrap();
+    let copy = device.prepare_into(ReduceMax::new().axes([]), &view, &[view.clone()]).unwrap();
     let made = || objects(&program)[..2].to_vec();
     let before = made();
-    copy.reserve(&[&from], &[&to]).unwrap();
+    copy.reserve().input(&from).output(&to).finish().unwrap();
     let reserved = made();
     assert!(reserved > before, "{reserved:?}, {before:?}");
     let mut encoder = program.encoder();
-    copy.record(&mut encoder, &[&from], &[&to]).unwrap();
+    copy.record(&mut encoder).input(&from).output(&to).finish().unwrap();
     assert_eq!(made(), reserved);
 }
 
@@ -165,7 +165,7 @@ fn recording_what_was_reserved_makes_nothing() {
 #[test]
 fn recordings_allocate_for_their_passes_alone() {
     let Some(program) = program(|limits| limits) else { return };
-    let device = Device::from_wgpu(&program.device, &program.queue);
+    let device = Device::from_wgpu(&program.device, &program.queue).unwrap();
     let all = recorded(&program, &device);
     rounds(&program, &all, 200);
 

@@ -1,13 +1,17 @@
 //! Operators on host tensors in pieces: as on the CPU, bit for bit, by the plans for hardware and
 //! by those for software adapters.
 
-use crate::common::{Random, describe, gpu, ids_tensor, plans, rounds, seed, tensor};
+use std::sync::atomic::Ordering::Relaxed;
+
+use crate::common::{Random, counted, describe, gpu, ids_tensor, plans, rounds, seed, tensor};
 use wgmax::operator::{
-    EmptySegment, EmptySet, Indices, Layout, MaxPool, Operator, Order, Padding, Positions,
-    ReduceMax, Rounding, SegmentMax, Segments,
+    EmptySet, Indices, Layout, MaxPool, Numbering, Operator, Padding, ReduceMax, Rounding,
+    SegmentMax, Segments,
 };
 use wgmax::wgpu;
-use wgmax::{Device, ElementType, Error, Extremum, Nan, RunOptions, Tensor, TensorView, View};
+use wgmax::{
+    Device, ElementType, Error, Extremum, Nan, Outputs, Run, RunOptions, Tensor, TensorView, View,
+};
 
 /// Runs an operator in pieces of so many bytes, and says how many they were; 0: it was run as a
 /// whole.
@@ -16,13 +20,9 @@ fn in_pieces(
     operator: &Operator,
     inputs: &[&Tensor],
     piece: u64,
-) -> wgmax::Result<(Vec<Tensor>, u64)> {
-    let (mut pieces, mut done) = (0, 0);
-    let options = RunOptions::new().max_piece(piece).progress(|progress| {
-        assert!(done <= progress.done && progress.done <= progress.total, "{progress:?}");
-        (pieces, done) = (progress.pieces, progress.done);
-    });
-    Ok((operator.run_with(device, inputs, options)?, pieces))
+) -> wgmax::Result<(Outputs<Tensor>, u64)> {
+    let (options, pieces) = counted(piece);
+    Ok((operator.run_with(device, inputs, options)?, pieces.load(Relaxed)))
 }
 
 /// Compares a run in pieces with one on the CPU. How many pieces there were.
@@ -99,16 +99,14 @@ fn random_reductions_in_pieces() {
             .axes(axes)
             .keep_dims(random.below(2) == 0)
             .nan(random.pick(&[Nan::Propagate, Nan::Ignore]))
-            .empty_set(random.pick(&[EmptySet::NegativeInfinity, EmptySet::Lowest]))
+            .empty_set(random.pick(&[EmptySet::Identity, EmptySet::Finite]))
             .extremum(random.pick(&[Extremum::Maximum, Extremum::Minimum]));
         let input = tensor(t, &shape, random.below(5) as usize, random);
         let bytes = input.bytes().len();
-        let positions = Positions {
-            element_type: random.pick(&[ElementType::I32, ElementType::I64]),
-            last: random.below(2) == 0,
-        };
+        let positions = Indices::new(random.pick(&[ElementType::I32, ElementType::I64]))
+            .last(random.below(2) == 0);
         let found = operator.clone().indices(positions).values(random.below(3) > 0);
-        let operator = match random.below(2) == 0 && found.outputs(input.desc()).is_ok() {
+        let operator = match random.below(2) == 0 && found.infer(input.desc()).is_ok() {
             true => found,
             false => operator,
         };
@@ -124,8 +122,8 @@ fn random_poolings_in_pieces() {
         let shape = sizes(random, spatial + 2, 6000);
         let layout = random.pick(&[Layout::Ncx, Layout::Nxc]);
         let first = if layout == Layout::Ncx { 2 } else { 1 };
-        let list = |random: &mut Random, f: &dyn Fn(&mut Random, u64) -> u64| -> Vec<i64> {
-            (0..spatial).map(|i| f(random, shape[first + i] as u64) as i64).collect()
+        let list = |random: &mut Random, f: &dyn Fn(&mut Random, u64) -> u64| -> Vec<usize> {
+            (0..spatial).map(|i| f(random, shape[first + i] as u64) as usize).collect()
         };
         let kernel = list(random, &|random, size| match random.below(6) {
             0 => 1,
@@ -145,7 +143,7 @@ fn random_poolings_in_pieces() {
             .rounding(random.pick(&[Rounding::Floor, Rounding::Ceil, Rounding::CeilTorch]))
             .layout(layout)
             .nan(random.pick(&[Nan::Propagate, Nan::Ignore]))
-            .empty_window(random.pick(&[EmptySet::NegativeInfinity, EmptySet::Lowest]))
+            .empty_window(random.pick(&[EmptySet::Identity, EmptySet::Finite]))
             .extremum(random.pick(&[Extremum::Maximum, Extremum::Minimum]));
         if random.below(4) == 0 {
             operator = operator.padding(match random.below(3) {
@@ -155,17 +153,11 @@ fn random_poolings_in_pieces() {
             });
         }
         if random.below(2) == 0 {
-            let element_type = random.pick(&[ElementType::I32, ElementType::I64]);
-            operator = operator.indices(match random.below(3) {
-                0 if layout == Layout::Ncx => {
-                    Indices { element_type, order: Order::ColumnMajor, axis: 0 }
-                }
-                _ => Indices {
-                    element_type,
-                    axis: random.below(spatial as u64 + 2) as i64,
-                    ..Indices::default()
-                },
-            });
+            let indices = Indices::new(random.pick(&[ElementType::I32, ElementType::I64]));
+            operator = operator.indices(indices.numbering(match random.below(3) {
+                0 if layout == Layout::Ncx => Numbering::ColumnMajor,
+                _ => Numbering::FromAxis(random.below(spatial as u64 + 2) as i64),
+            }));
         }
         let input = tensor(t, &shape, random.below(5) as usize, random);
         let results = match operator.infer(input.desc()) {
@@ -192,8 +184,9 @@ fn random_segments_in_pieces() {
             ids.push(id);
             id += i64::from(random.below(often) == 0) * (1 + random.below(step) as i64);
         }
-        let max_segments = (2_000_000 / inner.max(1)) as i64;
-        let segments = (id + 1 - random.below(4) as i64 * id / 5).clamp(0, max_segments);
+        let max_segments = 2_000_000 / inner.max(1);
+        let segments =
+            (id + 1 - random.below(4) as i64 * id / 5).clamp(0, max_segments as i64) as usize;
         let mut operator = match random.below(3) {
             0 => SegmentMax::sorted().num_segments(segments),
             1 => {
@@ -209,7 +202,7 @@ fn random_segments_in_pieces() {
                 let (from, to) = (rows as i64 / 10, rows as i64 - rows as i64 / 7);
                 let mut at = from;
                 ids.clear();
-                while at < to && ids.len() < max_segments as usize {
+                while at < to && ids.len() < max_segments {
                     ids.push(at);
                     at += random.below(often.min(40) * 2) as i64;
                 }
@@ -219,18 +212,18 @@ fn random_segments_in_pieces() {
         };
         operator = operator
             .nan(random.pick(&[Nan::Propagate, Nan::Ignore]))
-            .indices(random.pick(&[None, Some(ElementType::I32), Some(ElementType::I64)]))
+            .indices(
+                random
+                    .pick(&[None, Some(ElementType::I32), Some(ElementType::I64)])
+                    .map(Indices::new),
+            )
             .status(random.below(3) == 0)
-            .empty_segment(random.pick(&[
-                EmptySegment::Zero,
-                EmptySegment::Lowest,
-                EmptySegment::NegativeInfinity,
-            ]));
+            .empty_segment(random.pick(&[EmptySet::Zero, EmptySet::Finite, EmptySet::Identity]));
         let data = tensor(t, &[rows, inner], random.below(5) as usize, random);
         let wide = [ElementType::I32, ElementType::U32, ElementType::I64, ElementType::U64];
         let narrow = [ElementType::U8, ElementType::I8, ElementType::U16, ElementType::I16];
         // What a narrow type does not hold is another id, which only ids in any order may be.
-        let types = match operator.get_segments() {
+        let types = match operator.segments {
             Segments::Unsorted if random.once_in(2) => narrow,
             _ => wide,
         };
@@ -247,9 +240,8 @@ fn each_cut_is_reached() {
     let plans = plans(&device);
     let mut random = Random(29);
     let reduce = |axes: &[i64]| Operator::from(ReduceMax::new().axes(axes.iter().copied()));
-    let pool = |kernel: &[i64]| MaxPool::new(kernel.iter().copied()).nan(Nan::Ignore);
-    let column =
-        Indices { element_type: ElementType::I32, order: Order::ColumnMajor, ..Indices::default() };
+    let pool = |kernel: &[usize]| MaxPool::new(kernel.iter().copied()).nan(Nan::Ignore);
+    let column = Indices::new(ElementType::I32).numbering(Numbering::ColumnMajor);
     let cuts: Vec<(&str, Operator, &[usize])> = vec![
         ("no axis", reduce(&[]), &[6000]),
         ("an axis that stays", reduce(&[1]), &[3000, 2]),
@@ -302,7 +294,8 @@ fn each_cut_is_reached() {
                 for nan in [Nan::Ignore, Nan::Propagate] {
                     let data = tensor(t, shape, style, &mut random);
                     let ids = ids_tensor(ElementType::I64, ids);
-                    let operator = operator.clone().nan(nan).indices(indices).into();
+                    let operator =
+                        operator.clone().nan(nan).indices(indices.map(Indices::new)).into();
                     let piece = 900 * t.size() as u64;
                     let what = format!("{cut}, style {style}: {operator:?} of {data:?}");
                     for device in &plans {
@@ -345,14 +338,13 @@ fn runs_without_blocking() {
     let Some(device) = gpu() else { return };
     let input = tensor(ElementType::F32, &[3000], 1, &mut Random(5));
     let operator = Operator::from(ReduceMax::new().axes([]));
-    let mut pieces = 0;
-    let options = RunOptions::new().max_piece(4096).progress(|progress| pieces = progress.pieces);
-    let found = pollster::block_on(sendable(operator.run_async(&device, &[&input], options)));
+    let (options, pieces) = counted(4096);
+    let found = pollster::block_on(sendable(operator.run_with_async(&device, &input, options)));
     assert_eq!(
         found.unwrap()[0].bytes(),
         operator.run(&Device::cpu(), &[&input]).unwrap()[0].bytes()
     );
-    assert!(pieces > 5);
+    assert!(pieces.load(Relaxed) > 5);
 }
 
 /// A device whose buffers are small: tensors there are refused, those on the host are cut.
@@ -375,7 +367,7 @@ fn a_small_device_takes_tensors_of_the_host_only() {
             ..Default::default()
         }))
         .unwrap();
-    let device = Device::from_wgpu(&device, &queue);
+    let device = Device::from_wgpu(&device, &queue).unwrap();
     let input = tensor(ElementType::F32, &[1, 4, 100, 250], 1, &mut Random(5));
     let error = device.upload(&input).unwrap_err();
     let named = matches!(error, Error::OverLimit { limit: "max_buffer_size", allowed: 65536, .. });
@@ -403,9 +395,9 @@ fn the_cpu_takes_what_one_plan_does_not() {
     let count = (1usize << 31) + 5;
     let many = View::from(byte.desc()).slice(0, 0..1).unwrap().broadcast(1, count).unwrap();
     let many = TensorView::new(&byte, many).unwrap();
-    let last = Positions { element_type: ElementType::I64, last: true };
+    let last = Indices::new(ElementType::I64).last(true);
     let operator = Operator::from(ReduceMax::new().axes([1]).indices(last));
-    let found = operator.run_views(&device, &[&many], options()).unwrap();
+    let found = operator.run_with(&device, &many, options()).unwrap();
     assert_eq!(found[0].as_slice::<u8>().unwrap(), [7]);
     assert_eq!(found[1].as_slice::<i64>().unwrap(), [count as i64 - 1]);
     // Windows whose positions do not fit 32 bits.

@@ -9,7 +9,7 @@ use std::thread::Thread;
 use crate::common::program::program;
 use crate::common::{Random, tensor};
 use wgmax::operator::{MaxPool, Operator, ReduceMax, SegmentMax};
-use wgmax::{Device, DeviceTensor, ElementType, Prepared, Tensor};
+use wgmax::{Device, DeviceBackend, DeviceTensor, ElementType, Prepared, Run, Tensor};
 
 /// What may be held by many threads.
 const _: () = {
@@ -40,7 +40,7 @@ fn case(random: &mut Random) -> (Operator, Vec<Tensor>) {
 #[test]
 fn many_threads_use_one_device() {
     let Some(program) = program(|limits| limits) else { return };
-    let device = Device::from_wgpu(&program.device, &program.queue);
+    let device = Device::from_wgpu(&program.device, &program.queue).unwrap();
     let seed = crate::common::seed();
     std::thread::scope(|scope| {
         for thread in 0..8 {
@@ -61,7 +61,7 @@ fn many_threads_use_one_device() {
                     let to = program.result(size.next_multiple_of(4) as u64);
                     let mut encoder = program.encoder();
                     let from: Vec<_> = from.iter().collect();
-                    prepared.record(&mut encoder, &from, &[&to]).unwrap();
+                    prepared.record(&mut encoder).inputs(&from).output(&to).finish().unwrap();
                     program.queue.submit([encoder.finish()]);
                     assert!(
                         program.read(&to, 0, size) == expected[0].bytes(),
@@ -138,7 +138,7 @@ fn futures_are_woken_by_news_alone() {
         assert!(found.unwrap().bytes() == expected[0].bytes() && woken <= 4, "{woken} wakes");
     }
     // Drivers may run all of it in the submit.
-    assert!(waited || device.info().backend == "gl", "nothing was waited for");
+    assert!(waited || device.info().backend == DeviceBackend::Gl, "nothing was waited for");
 }
 
 /// A future that is moved to another task wakes that one; one that is dropped is not missed.
@@ -198,7 +198,7 @@ fn polling_threads() {
             }
         });
     }
-    assert!(count() == 1 || device.info().backend == "gl", "{} threads", count());
+    assert!(count() == 1 || device.info().backend == DeviceBackend::Gl, "{} threads", count());
     drop((there, device));
     while count() > 0 {
         std::thread::yield_now();
@@ -209,7 +209,7 @@ fn polling_threads() {
 #[test]
 fn many_threads_record_one_operator() {
     let Some(program) = program(|limits| limits) else { return };
-    let device = Device::from_wgpu(&program.device, &program.queue);
+    let device = Device::from_wgpu(&program.device, &program.queue).unwrap();
     // A reduction that is split, and so has scratch.
     let operator: Operator = ReduceMax::new().axes([0, 1]).into();
     let desc = tensor(ElementType::F16, &[700, 333], 2, &mut Random(1)).desc().clone();
@@ -225,7 +225,7 @@ fn many_threads_record_one_operator() {
                 let (from, to) = (program.upload(&input, 0), program.result(4));
                 for _ in 0..12 {
                     let mut encoder = program.encoder();
-                    prepared.record(&mut encoder, &[&from], &[&to]).unwrap();
+                    prepared.record(&mut encoder).input(&from).output(&to).finish().unwrap();
                     program.queue.submit([encoder.finish()]);
                     assert!(program.read(&to, 0, 2) == expected[0].bytes());
                 }

@@ -8,8 +8,8 @@ use crate::common::{Random, describe, gpu, plans, rounds, seed, tensor};
 use wgmax::operator::{Indices, Layout, MaxPool, Operator, ReduceMax, SegmentMax};
 use wgmax::wgpu::{self, BufferUsages, TextureFormat, TextureUsages};
 use wgmax::{
-    BufferRange, Device, DeviceTensor, ElementType, Error, Operand, RunOptions, Tensor, TensorDesc,
-    TensorView, TextureRange, View, compare, texture_view,
+    BufferRange, Device, DeviceBackend, DeviceTensor, ElementType, Error, Input, Run, RunOptions,
+    Tensor, TensorDesc, TensorView, TextureRange, View, compare, texture_view,
 };
 use wgmax_verify::{Case, oracle};
 
@@ -101,7 +101,7 @@ fn rows_with_gaps_are_not_copied() {
 #[test]
 fn a_program_records_views() {
     let Some(program) = program(|limits| limits) else { return };
-    let device = Device::from_wgpu(&program.device, &program.queue);
+    let device = Device::from_wgpu(&program.device, &program.queue).unwrap();
     let plans = plans(&device);
     for (i, t) in ElementType::ALL.into_iter().filter(|&t| t != ElementType::Bool).enumerate() {
         records_views(&program, &plans[i % 2], t);
@@ -115,7 +115,7 @@ fn records_views(program: &Program, device: &Device, t: ElementType) {
     let input = TensorView::new(&whole, &crop).unwrap().to_tensor().unwrap();
     let expected = oracle::run(&operator, &[&input]).unwrap().swap_remove(0);
     let result = View::new(expected.desc().clone(), 3, [60, 2]).unwrap();
-    let prepared = device.prepare_views(&operator, &[&crop], &[&result]).unwrap();
+    let prepared = device.prepare_into(&operator, &crop, &[result.clone()]).unwrap();
     let from = program.upload(&whole, 0);
     let usage = BufferUsages::STORAGE | BufferUsages::COPY_SRC | BufferUsages::COPY_DST;
     let bytes = result.byte_len().next_multiple_of(8);
@@ -123,7 +123,7 @@ fn records_views(program: &Program, device: &Device, t: ElementType) {
     program.queue.write_buffer(&to, 256, &vec![0x55; bytes]);
     let mut encoder = program.encoder();
     let range = BufferRange { buffer: &to, offset: 256 };
-    prepared.record(&mut encoder, &[&from], &[range]).unwrap();
+    prepared.record(&mut encoder).input(&from).output(range).finish().unwrap();
     program.queue.submit([encoder.finish()]);
 
     let mut memory = vec![0x55; bytes];
@@ -138,7 +138,7 @@ fn records_views(program: &Program, device: &Device, t: ElementType) {
 #[test]
 fn a_program_records_textures() {
     let Some(program) = program(|limits| limits) else { return };
-    let device = Device::from_wgpu(&program.device, &program.queue);
+    let device = Device::from_wgpu(&program.device, &program.queue).unwrap();
     let plans = plans(&device);
     let formats = [
         TextureFormat::R8Unorm,
@@ -163,7 +163,7 @@ fn a_program_records_textures() {
 #[test]
 fn a_result_leaves_the_rest_of_a_texture() {
     let Some(program) = program(|limits| limits) else { return };
-    let device = Device::from_wgpu(&program.device, &program.queue);
+    let device = Device::from_wgpu(&program.device, &program.queue).unwrap();
     for (format, channel, texels) in [
         (TextureFormat::Rgba16Float, 2..3, 0..40),
         (TextureFormat::R16Float, 0..1, 0..1),
@@ -180,10 +180,10 @@ fn a_result_leaves_the_rest_of_a_texture() {
         let reduce: Operator = ReduceMax::new().axes([0]).keep_dims(false).into();
         let largest = oracle::run(&reduce, &[&rows]).unwrap().swap_remove(0);
         let from = program.upload(&rows, 0);
-        let prepared = device.prepare_views(&reduce, &[&rows.desc().into()], &[&part]).unwrap();
+        let prepared = device.prepare_into(&reduce, rows.desc(), &[part.clone()]).unwrap();
         let buffer = program.buffer(1024, BufferUsages::COPY_DST | BufferUsages::COPY_SRC);
         let mut encoder = program.encoder();
-        prepared.record(&mut encoder, &[Operand::from(&from)], &[Operand::from(&to)]).unwrap();
+        prepared.record(&mut encoder).input(&from).output(&to).finish().unwrap();
         encoder.copy_texture_to_buffer(
             to.as_image_copy(),
             wgpu::TexelCopyBufferInfo {
@@ -267,14 +267,14 @@ fn records_textures(program: &Program, device: &Device, format: TextureFormat) {
         ..TextureRange::from(&to)
     };
     let result = texture_view(format, there.size).unwrap();
-    let pool = device.prepare_views(pool, &[&view], &[&result]).unwrap();
+    let pool = device.prepare_into(pool, &view, &[result.clone()]).unwrap();
     // And back into a buffer, one after the other.
     let copy = ReduceMax::new().axes([]);
-    let copy = device.prepare_views(copy, &[&result], &[]).unwrap();
+    let copy = device.prepare(copy, &result).unwrap();
     let read = program.result(expected.desc().padded_byte_len());
     let mut encoder = program.encoder();
-    pool.record(&mut encoder, &[part], &[there]).unwrap();
-    copy.record(&mut encoder, &[Operand::from(there)], &[Operand::from(&read)]).unwrap();
+    pool.record(&mut encoder).input(part).output(there).finish().unwrap();
+    copy.record(&mut encoder).input(there).output(&read).finish().unwrap();
     program.queue.submit([encoder.finish()]);
     let found = program.read(&read, 0, expected.bytes().len());
     assert!(found == expected.bytes(), "{format:?} on {}", describe(device));
@@ -284,17 +284,17 @@ fn records_textures(program: &Program, device: &Device, format: TextureFormat) {
 #[test]
 fn textures_that_do_not_fit_are_refused() {
     let Some(program) = program(|limits| limits) else { return };
-    let device = Device::from_wgpu(&program.device, &program.queue);
+    let device = Device::from_wgpu(&program.device, &program.queue).unwrap();
     let format = TextureFormat::R32Float;
     let from = texture(&program, format, [70, 20, 1], 1);
     let view = texture_view(format, from.size()).unwrap();
     let reduce = ReduceMax::new().axes([1]).keep_dims(false);
-    let prepared = device.prepare_views(reduce.clone(), &[&view], &[]).unwrap();
+    let prepared = device.prepare(reduce.clone(), &view).unwrap();
     let result = program.result(1024);
     let mut encoder = program.encoder();
     let mut record = |texture: &wgpu::Texture| {
-        let (from, to) = ([Operand::from(texture)], [Operand::from(&result)]);
-        prepared.record(&mut encoder, &from, &to).map_err(|error| error.to_string())
+        let recorded = prepared.record(&mut encoder).input(texture).output(&result).finish();
+        recorded.map_err(|error| error.to_string())
     };
     record(&from).unwrap();
     let refused = |result: Result<(), String>, reason: &str| {
@@ -319,7 +319,7 @@ fn textures_that_do_not_fit_are_refused() {
     });
     match record(&depth) {
         // GL cannot copy depth to a buffer.
-        Err(error) if device.info().backend == "gl" => {
+        Err(error) if device.info().backend == DeviceBackend::Gl => {
             assert!(error.contains("at a texture"), "{error}")
         }
         recorded => recorded.unwrap(),
@@ -328,14 +328,14 @@ fn textures_that_do_not_fit_are_refused() {
         size: wgpu::Extent3d { width: 69, ..from.size() },
         ..TextureRange::from(&depth)
     };
-    let error = prepared.record(&mut encoder, &[Operand::from(part)], &[Operand::from(&result)]);
+    let error = prepared.record(&mut encoder).input(part).output(&result).finish();
     assert!(error.unwrap_err().to_string().contains("whole layers"));
     // Its end is beyond 32 bits.
     let part = TextureRange {
         origin: wgpu::Origin3d { x: u32::MAX, ..wgpu::Origin3d::ZERO },
         ..TextureRange::from(&from)
     };
-    let error = prepared.record(&mut encoder, &[Operand::from(part)], &[Operand::from(&result)]);
+    let error = prepared.record(&mut encoder).input(part).output(&result).finish();
     assert!(matches!(error, Err(Error::BadTexture { .. })), "{error:?}");
 
     // Each copy back is of whole texels.
@@ -343,16 +343,16 @@ fn textures_that_do_not_fit_are_refused() {
     let view = texture_view(TextureFormat::Rg32Sint, both.size()).unwrap();
     let [values, indices] = [0..1, 1..2].map(|channel| view.slice(3, channel).unwrap());
     let input = TensorDesc::new(ElementType::I32, [1, 8, 8, 1]).unwrap();
-    let found = Indices { element_type: ElementType::I32, ..Indices::default() };
+    let found = Indices::new(ElementType::I32);
     let pool = MaxPool::new([1, 1]).layout(Layout::Nxc).indices(found);
-    let pool = device.prepare_views(pool, &[&View::from(&input)], &[&values, &indices]).unwrap();
+    let pool = device.prepare_into(pool, &input, &[values, indices]).unwrap();
     let source = program.result(256);
-    let error = pool.record(&mut encoder, &[Operand::from(&source)], &[Operand::from(&both); 2]);
+    let error = pool.record(&mut encoder).input(&source).outputs([&both; 2]).finish();
     assert!(error.unwrap_err().to_string().contains("the texels are those of result 0"));
 
     // Rows without gaps are not how textures are copied.
     let plain = device.prepare(reduce, &[view.desc()]).unwrap();
-    let error = plain.record(&mut encoder, &[Operand::from(&from)], &[Operand::from(&result)]);
+    let error = plain.record(&mut encoder).input(&from).output(&result).finish();
     assert!(matches!(error, Err(Error::BadTexture { .. })), "{error:?}");
 }
 
@@ -378,11 +378,11 @@ fn host_views_run_anywhere() {
         ] {
             let tensors: Vec<&Tensor> = [&dense].into_iter().chain(more).collect();
             let expected = oracle::run(&operator, &tensors).unwrap();
-            let more: Vec<TensorView> = more.into_iter().map(TensorView::from).collect();
-            let inputs: Vec<&TensorView> = [&input].into_iter().chain(&more).collect();
+            let inputs: Vec<Input> =
+                [Input::from(&input)].into_iter().chain(more.map(Input::from)).collect();
             for (device, piece) in [(&Device::cpu(), None), (&gpu, None), (&gpu, Some(9000))] {
                 let options = RunOptions::new().max_piece(piece);
-                let found = operator.run_views(device, &inputs, options).unwrap();
+                let found = operator.run_with(device, &inputs, options).unwrap();
                 for (found, expected) in found.iter().zip(&expected) {
                     let report = compare(found, expected).unwrap();
                     let what = format!("{operator:?} of {input:?} on {}", describe(device));

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use clap::Args;
 use serde_json::{Value, json};
 use wgmax::io::case::{self, Case, Expect};
-use wgmax::{Device, Error, Mismatch, Tensor};
+use wgmax::{Device, Error, Mismatch, Run, Tensor};
 use wgmax_verify::json::mismatch as mismatch_object;
 
 use super::Outcome;

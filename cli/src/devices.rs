@@ -23,7 +23,7 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome> {
-    let adapters = wgmax::adapters();
+    let adapters = wgmax::adapters()?;
     let cpu = Device::cpu();
     let all = (adapters.iter().enumerate())
         .map(|(index, info)| (Some(index), info))

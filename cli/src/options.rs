@@ -2,11 +2,12 @@
 
 use std::convert::Infallible;
 use std::fmt;
+use std::ops::ControlFlow;
 use std::str::FromStr;
 
 use clap::{Args, ValueEnum};
 use wgmax::operator::{EmptySet, Operator};
-use wgmax::{Device, DeviceOptions, ElementType, Error, Nan, RunOptions, Tensor, Tuning};
+use wgmax::{Device, DeviceOptions, ElementType, Error, Nan, Run as _, RunOptions, Tensor, Tuning};
 
 use super::output;
 use super::progress::PieceProgress;
@@ -124,9 +125,11 @@ impl Run {
     pub fn run(&self, operator: &Operator, inputs: &[&Tensor]) -> wgmax::Result<Vec<Tensor>> {
         let device = self.open()?;
         let mut progress = PieceProgress::new();
-        let options =
-            RunOptions::new().max_piece(self.max_piece).progress(|report| progress.update(report));
-        operator.run_with(&device, inputs, options)
+        let options = RunOptions::new().max_piece(self.max_piece).progress(move |report| {
+            progress.update(report);
+            ControlFlow::Continue(())
+        });
+        Ok(operator.run_with(&device, inputs, options)?.into_vec())
     }
 
     /// Opens the device. Results do not tell which it was: where `auto` takes the CPU although there
@@ -199,10 +202,10 @@ choices! { NanChoice of Nan {
 choices! { EmptyChoice of EmptySet {
     /// Minus infinity; plus infinity for minima
     #[value(name = "neg-inf", alias = "pos-inf")]
-    NegativeInfinity,
+    Identity,
     /// The lowest finite value; the highest for minima
-    #[value(alias = "highest")]
-    Lowest,
+    #[value(name = "lowest", alias = "highest")]
+    Finite,
 } }
 
 choices! {
@@ -253,6 +256,20 @@ impl List {
             [number] => vec![number; count],
             _ => self.0.clone(),
         }
+    }
+
+    /// The same as sizes, those of an attribute that has numbers from `least` on.
+    pub fn sizes(
+        &self,
+        attribute: &'static str,
+        count: usize,
+        least: i64,
+    ) -> wgmax::Result<Vec<usize>> {
+        let numbers = self.each(count);
+        let expected = if least == 0 { "0 or more" } else { "1 or more" };
+        let bad = || Error::BadAttribute { attribute, expected, value: format!("{numbers:?}") };
+        let size = |&number| usize::try_from(number).ok().filter(|_| number >= least);
+        numbers.iter().map(|number| size(number).ok_or_else(bad)).collect()
     }
 }
 

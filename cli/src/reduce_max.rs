@@ -1,7 +1,7 @@
 //! `wgmax reduce-max`, `reduce-min`, `arg-max` and `arg-min`.
 
 use clap::Args;
-use wgmax::operator::{Operator, Positions, ReduceMax};
+use wgmax::operator::{Indices, Operator, ReduceMax};
 use wgmax::{Error, Extremum, Tensor, TensorDesc};
 
 use super::Outcome;
@@ -84,8 +84,7 @@ impl Attributes {
         backward: bool,
         input: &TensorDesc,
     ) -> anyhow::Result<Operator> {
-        let positions =
-            Positions { element_type: self.index.index_type.into(), last: self.last_index };
+        let positions = Indices::new(self.index.index_type.into()).last(self.last_index);
         let operator = ReduceMax::new()
             .extremum(extremum)
             .keep_dims(self.keep_dims)
@@ -160,7 +159,7 @@ pub fn positions(
 ) -> anyhow::Result<Outcome> {
     arguments.delivery.check(&[&arguments.source.input], None)?;
     let (input, _) = arguments.source.read()?;
-    let positions = Positions { element_type: arguments.index_type.into(), last: arguments.last };
+    let positions = Indices::new(arguments.index_type.into()).last(arguments.last);
     let operator = ReduceMax::new()
         .extremum(extremum)
         .keep_dims(arguments.keep_dims)

@@ -1,8 +1,8 @@
 //! `wgmax segment-max` and `wgmax segment-min`.
 
 use clap::Args;
-use wgmax::operator::{EmptySegment, Operator, SegmentMax, Segments};
-use wgmax::{Device, ElementType, Error, Extremum, Tensor};
+use wgmax::operator::{EmptySet, Indices, Operator, SegmentMax, Segments};
+use wgmax::{Device, ElementType, Error, Extremum, Run, Tensor};
 
 use super::backward::Backward;
 use super::files;
@@ -51,31 +51,39 @@ pub struct Attributes {
     index: IndexTypeArgument,
 }
 
-choices! { Fill of EmptySegment {
+choices! { Fill of EmptySet {
     /// 0
     Zero,
     /// The lowest finite value; the highest for minima
-    #[value(alias = "highest")]
-    Lowest,
+    #[value(name = "lowest", alias = "highest")]
+    Finite,
     /// Minus infinity, or plus infinity for minima; integers as above
     #[value(name = "neg-inf", alias = "pos-inf")]
-    NegativeInfinity,
+    Identity,
 } }
 
 impl Attributes {
     /// The operator. The number of segments is left out with offsets, which imply it.
-    pub fn operator(&self, extremum: Extremum, indices: bool) -> SegmentMax {
+    ///
+    /// # Errors
+    /// [`Error::BadAttribute`] for a negative number.
+    pub fn operator(&self, extremum: Extremum, indices: bool) -> wgmax::Result<SegmentMax> {
         let operator = match (self.unsorted, self.offsets) {
             (true, _) => SegmentMax::unsorted(),
             (_, true) => SegmentMax::offsets(),
             _ => SegmentMax::sorted(),
         };
-        operator
+        let number = self.num_segments.filter(|_| !self.offsets).map(|number| {
+            let (attribute, expected) = ("num_segments", "0 or more");
+            let bad = |_| Error::BadAttribute { attribute, expected, value: number.to_string() };
+            usize::try_from(number).map_err(bad)
+        });
+        Ok(operator
             .extremum(extremum)
-            .num_segments(self.num_segments.filter(|_| !self.offsets))
+            .num_segments(number.transpose()?)
             .empty_segment(self.fill.into())
             .nan(self.nan.into())
-            .indices(indices.then_some(self.index.index_type.into()))
+            .indices(indices.then(|| Indices::new(self.index.index_type.into()))))
     }
 
     /// The error with the argument that caused it, given the arguments of the inputs.
@@ -133,8 +141,8 @@ Examples:
         let ids = files::read(&self.ids, None)?;
         let checked = attributes
             .operator(extremum, indices)
-            .checked(data.desc(), &ids)
-            .and_then(|checked| checked.infer(data.desc(), ids.desc()).map(|_| checked))
+            .and_then(|operator| operator.checked(data.desc(), &ids))
+            .and_then(|checked| checked.infer([data.desc(), ids.desc()]).map(|_| checked))
             .and_then(|checked| match attributes.num_segments {
                 Some(_) if !self.drop => checked.check_range(data.desc(), &ids).map(|()| checked),
                 _ => Ok(checked),
@@ -146,9 +154,7 @@ Examples:
 
     fn remark(&self, Read { operator, inputs, .. }: &Read, _: &[Tensor]) -> anyhow::Result<()> {
         match operator {
-            Operator::SegmentMaxBackward(gradient) => {
-                remark_on_dropped(gradient.get_segment(), inputs)
-            }
+            Operator::SegmentMaxBackward(gradient) => remark_on_dropped(&gradient.segment, inputs),
             Operator::SegmentMax(forward) => remark_on_dropped(forward, inputs),
             _ => Ok(()),
         }
@@ -159,17 +165,14 @@ Examples:
 fn remark_on_dropped(operator: &SegmentMax, inputs: &[Tensor]) -> anyhow::Result<()> {
     let rows = inputs[0].shape()[0];
     // The status alone: of rows without elements.
-    let operator = Operator::from(operator.clone().indices(None).status(true));
+    let operator = operator.clone().indices(None).status(true);
     let data = Tensor::from_bytes(ElementType::U8, [rows, 0], &[])?;
-    let results = operator.run(&Device::cpu(), &[&data, &inputs[1]])?;
-    if let Some(status) = results.last()
-        && let &[_, dropped] = status.as_slice::<u32>()?
+    let results = operator.run(&Device::cpu(), [&data, &inputs[1]])?;
+    if let &[_, dropped] = results.status()?.as_slice::<u32>()?
         && dropped > 0
     {
-        let why = match operator {
-            Operator::SegmentMax(op) if op.get_segments() == Segments::Offsets => {
-                "they lie outside of all offsets"
-            }
+        let why = match operator.segments {
+            Segments::Offsets => "they lie outside of all offsets",
             _ => "their ids are out of range",
         };
         let rows = output::counted(rows, "row");

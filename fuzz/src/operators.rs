@@ -3,8 +3,8 @@
 use arbitrary::{Arbitrary, Result, Unstructured};
 use wgmax::dialect::{Attribute, Attributes, Dialect, Node};
 use wgmax::operator::{
-    EmptySegment, EmptySet, Indices, Layout, MaxPool, MaxPoolBackward, MaxUnpool, Operator, Order,
-    Padding, Positions, ReduceMax, ReduceMaxBackward, Rounding, SegmentMax, SegmentMaxBackward,
+    EmptySet, Indices, Layout, MaxPool, MaxPoolBackward, MaxUnpool, Numbering, Operator, Padding,
+    ReduceMax, ReduceMaxBackward, Rounding, SegmentMax, SegmentMaxBackward,
 };
 use wgmax::{ElementType, Extremum, Nan};
 
@@ -91,9 +91,19 @@ fn numbers(from: &mut Unstructured, max: usize) -> Result<Vec<i64>> {
     (0..count).map(|_| number(from)).collect()
 }
 
+/// As [`number`]: small for the most part, and huge where that is negative.
+fn size(from: &mut Unstructured) -> Result<usize> {
+    Ok(number(from)? as usize)
+}
+
 /// One number for each of `count`, or by chance another number of them.
-fn list(from: &mut Unstructured, count: usize) -> Result<Vec<i64>> {
-    if from.ratio(1, 16)? { numbers(from, 8) } else { (0..count).map(|_| number(from)).collect() }
+fn list<T>(
+    from: &mut Unstructured,
+    count: usize,
+    number: fn(&mut Unstructured) -> Result<T>,
+) -> Result<Vec<T>> {
+    let count = if from.ratio(1, 16)? { from.int_in_range(0..=8)? } else { count };
+    (0..count).map(|_| number(from)).collect()
 }
 
 /// A node that a dialect may know.
@@ -132,30 +142,35 @@ fn extremum(from: &mut Unstructured) -> Result<Extremum> {
 /// An operator for data of a rank, of which most attributes are as they should be.
 pub(super) fn neutral(from: &mut Unstructured, rank: usize) -> Result<Operator> {
     let nan = *from.choose(&[Nan::Propagate, Nan::Ignore])?;
-    let empty = *from.choose(&[EmptySet::NegativeInfinity, EmptySet::Lowest])?;
+    let empty = *from.choose(&[EmptySet::Identity, EmptySet::Finite])?;
     let index =
         *from.choose(&[ElementType::I32, ElementType::I64, ElementType::I64, ElementType::U8])?;
     Ok(match from.int_in_range(0..=2)? {
         0 => {
             let operator = ReduceMax::new().nan(nan).empty_set(empty).keep_dims(from.arbitrary()?);
-            let axes = list(from, rank.min(2))?;
+            let axes = list(from, rank.min(2), number)?;
             let operator =
                 if from.ratio(1, 8)? { operator.all_axes() } else { operator.axes(axes) };
             operator.extremum(extremum(from)?).into()
         }
         1 => {
             let spatial = rank.saturating_sub(2);
-            let order = *from.choose(&[Order::RowMajor, Order::RowMajor, Order::ColumnMajor])?;
-            let indices = Indices { element_type: index, order, axis: from.int_in_range(-2..=2)? };
+            let indices = Indices::new(index).numbering(match from.int_in_range(0..=2)? {
+                0 => Numbering::ColumnMajor,
+                _ => Numbering::FromAxis(from.int_in_range(-2..=2)?),
+            });
             let padding = match from.int_in_range(0..=5)? {
                 0 => Padding::SameUpper,
                 1 => Padding::SameLower,
                 2 => Padding::Valid,
-                _ => Padding::Explicit { begin: list(from, spatial)?, end: list(from, spatial)? },
+                _ => Padding::Explicit {
+                    begin: list(from, spatial, size)?,
+                    end: list(from, spatial, size)?,
+                },
             };
-            MaxPool::new(list(from, spatial)?)
-                .strides(list(from, spatial)?)
-                .dilations(list(from, spatial)?)
+            MaxPool::new(list(from, spatial, size)?)
+                .strides(list(from, spatial, size)?)
+                .dilations(list(from, spatial, size)?)
                 .padding(padding)
                 .rounding(*from.choose(&[Rounding::Floor, Rounding::Ceil, Rounding::CeilTorch])?)
                 .layout(*from.choose(&[Layout::Ncx, Layout::Nxc])?)
@@ -171,13 +186,12 @@ pub(super) fn neutral(from: &mut Unstructured, rank: usize) -> Result<Operator> 
                 1 => SegmentMax::unsorted(),
                 _ => SegmentMax::offsets(),
             };
-            let empties =
-                [EmptySegment::Zero, EmptySegment::Lowest, EmptySegment::NegativeInfinity];
+            let empties = [EmptySet::Zero, EmptySet::Finite, EmptySet::Identity];
             operator
-                .num_segments(from.arbitrary::<bool>()?.then_some(number(from)?))
+                .num_segments(from.arbitrary::<bool>()?.then_some(size(from)?))
                 .empty_segment(*from.choose(&empties)?)
                 .nan(nan)
-                .indices(from.arbitrary::<bool>()?.then_some(index))
+                .indices(from.arbitrary::<bool>()?.then(|| Indices::new(index)))
                 .status(from.arbitrary()?)
                 .extremum(extremum(from)?)
                 .into()
@@ -196,13 +210,12 @@ pub(super) fn backward(
     Ok(match forward {
         Operator::ReduceMax(op) => {
             let last = from.arbitrary()?;
-            let op = op.clone().indices(Positions { element_type, last });
+            let op = op.clone().indices(Indices::new(element_type).last(last));
             let backward = ReduceMaxBackward::new(op);
             saved.map_or(backward.clone(), |shape| backward.from_indices(shape)).into()
         }
         Operator::MaxPool(op) => {
-            let indices = Indices { element_type, ..Indices::default() };
-            let backward = MaxPoolBackward::new(op.clone().indices(indices));
+            let backward = MaxPoolBackward::new(op.clone().indices(element_type));
             saved.map_or(backward.clone(), |shape| backward.from_indices(shape)).into()
         }
         Operator::SegmentMax(op) => {
@@ -216,9 +229,9 @@ pub(super) fn backward(
 /// The operator whose positions a gradient takes, its second result.
 pub(super) fn forward(gradient: &Operator) -> Option<Operator> {
     match gradient {
-        Operator::ReduceMaxBackward(op) => Some(op.get_reduce().into()),
-        Operator::MaxPoolBackward(op) => Some(op.get_pool().into()),
-        Operator::SegmentMaxBackward(op) => Some(op.get_segment().into()),
+        Operator::ReduceMaxBackward(op) => Some((&op.reduce).into()),
+        Operator::MaxPoolBackward(op) => Some((&op.pool).into()),
+        Operator::SegmentMaxBackward(op) => Some((&op.segment).into()),
         _ => None,
     }
 }

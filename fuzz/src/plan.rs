@@ -4,7 +4,7 @@
 use arbitrary::{Result, Unstructured};
 use wgmax::operator::Operator;
 use wgmax::plan::{Limits, Plan};
-use wgmax::{DeviceTensor, ElementType, Tensor, TensorDesc, Tuning};
+use wgmax::{DeviceTensor, ElementType, Run, Tensor, TensorDesc, Tuning};
 
 use super::CPU;
 use super::operators::{backward, dimension, forward, neutral, node, unpool};
@@ -105,15 +105,15 @@ fn attempt(from: &mut Unstructured) -> Result<()> {
 fn limits(from: &mut Unstructured) -> Result<Limits> {
     let exponent: u32 = from.int_in_range(6..=32)?;
     let binding = (1u64 << exponent) + 4 * from.int_in_range(0..=63)?;
-    Ok(Limits {
-        workgroup_size: 1 << from.int_in_range(3..=8)?,
-        max_workgroups_per_dimension: from.int_in_range(1..=65535)?,
-        max_binding_size: binding,
-        max_buffer_size: binding.saturating_mul(from.int_in_range(1..=16)?),
-        alignment: 16 << from.int_in_range(0..=4)?,
-        max_storage_buffers: from.int_in_range(2..=10)?,
-        max_iterations: from.int_in_range(4..=65535)?,
-    })
+    let mut limits = Limits::cpu();
+    limits.workgroup_size = 1 << from.int_in_range(3..=8)?;
+    limits.max_workgroups_per_dimension = from.int_in_range(1..=65535)?;
+    limits.max_binding_size = binding;
+    limits.max_buffer_size = binding.saturating_mul(from.int_in_range(1..=16)?);
+    limits.alignment = 16 << from.int_in_range(0..=4)?;
+    limits.max_storage_buffers = from.int_in_range(2..=10)?;
+    limits.max_iterations = from.int_in_range(4..=65535)?;
+    Ok(limits)
 }
 
 /// A tuning that devices have, for any of them.
@@ -190,7 +190,7 @@ fn check(
     tuning: &Tuning,
 ) -> Option<Plan> {
     let plan = operator.plan(inputs, limits, tuning).ok()?;
-    assert_eq!(plan.outputs(), operator.infer(inputs).unwrap());
+    assert_eq!(*plan.outputs(), operator.infer(inputs).unwrap());
     if let Err(wrong) = plan.check(limits) {
         panic!("{wrong}: {operator:?} of {inputs:?} within {limits:?} for {tuning:?}");
     }

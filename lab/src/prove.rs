@@ -86,9 +86,9 @@ fn places(view: &View) -> Vec<usize> {
 /// How an operator orders elements, if it finds maxima.
 fn ranking(operator: &Operator, t: ElementType) -> Option<Ranking> {
     let (nan, extremum) = match operator {
-        Operator::ReduceMax(op) => (op.get_nan(), op.get_extremum()),
-        Operator::MaxPool(op) => (op.get_nan(), op.get_extremum()),
-        Operator::SegmentMax(op) => (op.get_nan(), op.get_extremum()),
+        Operator::ReduceMax(op) => (op.nan, op.extremum),
+        Operator::MaxPool(op) => (op.nan, op.extremum),
+        Operator::SegmentMax(op) => (op.nan, op.extremum),
         _ => return None,
     };
     let complement = match (extremum, t) {
@@ -158,9 +158,9 @@ impl<'a> Task<'a> {
     fn kind(&self) -> &'static str {
         let words = self.plan.shaders().any(|shader| shader.kernel.name() == "segment_scatter");
         let has_positions = match self.operator {
-            Operator::ReduceMax(op) => op.get_indices().is_some(),
-            Operator::MaxPool(op) => op.get_indices().is_some(),
-            Operator::SegmentMax(op) => op.get_indices().is_some(),
+            Operator::ReduceMax(op) => op.indices.is_some(),
+            Operator::MaxPool(op) => op.indices.is_some(),
+            Operator::SegmentMax(op) => op.indices.is_some(),
             _ => return GRADIENTS,
         };
         match (has_positions, words && self.tensors[0].element_type().size() == 8) {
@@ -218,7 +218,7 @@ impl<'a> Task<'a> {
         let mut memory = self.memory(Some(ranking));
         self.run(&mut memory, 8, Order::Ascending, program)?;
         let has_values = match self.operator {
-            Operator::ReduceMax(op) => op.get_values(),
+            Operator::ReduceMax(op) => op.values,
             _ => true,
         };
         ensure!(has_values, "no proof of positions");
@@ -439,6 +439,7 @@ fn small(item: &Item, elements: usize) -> Result<Item> {
 #[cfg(test)]
 mod tests {
     use clap::Parser;
+    use wgmax::Run;
     use wgmax::operator::ReduceMax;
 
     use super::*;
@@ -488,7 +489,7 @@ mod tests {
             let operator = Operator::from(op);
             let limits = Limits::from_wgpu(&wgpu::Limits::default());
             let plan = operator.plan(&[data.desc()], &limits, &Tuning::hardware()).unwrap();
-            let result = operator.run(&Device::cpu(), &[&data]).unwrap().remove(0);
+            let result = operator.run(&Device::cpu(), &data).unwrap().into_vec().remove(0);
             let task = Task {
                 name: "all patterns",
                 operator: &operator,
@@ -512,7 +513,7 @@ mod tests {
         let operator = Operator::from(ReduceMax::new().axes([1]));
         let limits = Limits::from_wgpu(&wgpu::Limits::default());
         let plan = operator.plan(&[data.desc()], &limits, &Tuning::hardware()).unwrap();
-        let result = operator.run(&Device::cpu(), &[&data]).unwrap().remove(0);
+        let result = operator.run(&Device::cpu(), &data).unwrap().into_vec().remove(0);
         let task = Task {
             name: "rows",
             operator: &operator,

@@ -86,7 +86,7 @@ pub fn programs() -> impl FnMut(&Shader) -> Result<Arc<Program>> {
 
 #[cfg(test)]
 mod tests {
-    use wgmax::operator::{Operator, Positions, ReduceMax};
+    use wgmax::operator::{Operator, ReduceMax};
     use wgmax::plan::Limits;
     use wgmax::{ElementType, TensorDesc, Tuning, wgpu};
 
@@ -96,7 +96,7 @@ mod tests {
     #[test]
     fn the_last_word_of_a_view_stays_in_its_binding() {
         let limits = Limits::from_wgpu(&wgpu::Limits::default());
-        let reduce = ReduceMax::new().indices(Positions::default());
+        let reduce = ReduceMax::new().indices(ElementType::I64);
         for t in [ElementType::U8, ElementType::F16] {
             let elements = 64 / t.size();
             let memory = Tensor::from_bytes(t, [elements], &[1; 64]).unwrap();

@@ -13,7 +13,7 @@ pub fn of(operator: &Operator, inputs: &[&Tensor]) -> Result<Option<Vec<Vec<usiz
         Operator::ReduceMax(op) => {
             let rank = shape.len() as i64;
             let is_reduced = |axis: usize| {
-                let mut axes = op.get_axes().map(|axes| axes.iter());
+                let mut axes = op.axes.as_deref().map(|axes| axes.iter());
                 axes.as_mut().is_none_or(|axes| axes.any(|a| a.rem_euclid(rank) == axis as i64))
             };
             let kept: Vec<usize> = (0..shape.len()).filter(|&axis| !is_reduced(axis)).collect();
@@ -32,7 +32,7 @@ pub fn of(operator: &Operator, inputs: &[&Tensor]) -> Result<Option<Vec<Vec<usiz
             let inner: usize = shape[1..].iter().product();
             let ids: Vec<i64> = ids(inputs[1]);
             for row in 0..shape[0] {
-                let segment = match op.get_segments() {
+                let segment = match op.segments {
                     // The last segment that begins at the row or before it, if it does not end there.
                     Segments::Offsets => {
                         let begun = ids.iter().filter(|&&offset| offset <= row as i64).count();
@@ -63,25 +63,26 @@ fn coordinates(mut number: usize, shape: &[usize]) -> Vec<usize> {
 
 /// The elements of the window of a result.
 fn window(op: &MaxPool, shape: &[usize], at: &[usize]) -> Vec<usize> {
-    let first = if op.get_layout() == Layout::Nxc { 1 } else { 2 };
+    let first = if op.layout == Layout::Nxc { 1 } else { 2 };
     let mut elements = vec![0];
     for (axis, &size) in shape.iter().enumerate() {
-        let spatial = axis.checked_sub(first).filter(|&i| i < op.get_kernel().len());
+        let spatial = axis.checked_sub(first).filter(|&i| i < op.kernel.len());
         let places: Vec<usize> = match spatial {
             None => vec![at[axis]],
             Some(i) => {
-                let one = |list: Option<&[i64]>| list.map_or(1, |list| i128::from(list[i]));
-                let (kernel, size) = (i128::from(op.get_kernel()[i]), size as i128);
-                let (stride, dilation) = (one(op.get_strides()), one(op.get_dilations()));
+                let one =
+                    |list: &Option<Vec<usize>>| list.as_ref().map_or(1, |list| list[i] as i128);
+                let (kernel, size) = (op.kernel[i] as i128, size as i128);
+                let (stride, dilation) = (one(&op.strides), one(&op.dilations));
                 // What windows at every `stride`-th element reach beyond the axis.
                 let windows = (size + stride - 1) / stride;
                 let reach = (windows - 1) * stride + (kernel - 1) * dilation + 1;
                 let beyond = (reach - size).max(0);
-                let begin = match op.get_padding() {
-                    Padding::Explicit { begin, .. } => begin.get(i).map_or(0, |&pad| pad.into()),
+                let begin = match &op.padding {
+                    Padding::Explicit { begin, .. } => begin.get(i).map_or(0, |&pad| pad as i128),
                     Padding::SameUpper => beyond / 2,
                     Padding::SameLower => beyond - beyond / 2,
-                    Padding::Valid => 0,
+                    _ => 0,
                 };
                 let start = at[axis] as i128 * stride - begin;
                 // Of a long kernel few taps are inside.

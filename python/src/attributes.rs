@@ -1,35 +1,25 @@
 //! Operators from Python's arguments.
 
+use std::fmt::Debug;
+
 use pyo3::prelude::*;
 use wgmax::operator::{
-    EmptySegment, EmptySet, Indices, Layout, MaxPool, Order, Padding, Positions, ReduceMax,
-    Rounding, SegmentMax, Segments,
+    EmptySet, Indices, Layout, MaxPool, Numbering, Padding, ReduceMax, Rounding, SegmentMax,
+    Segments,
 };
-use wgmax::{ElementType, Extremum, Nan};
+use wgmax::{ElementType, Error, Extremum, Nan};
 
+use crate::error::raised;
 use crate::exchange::element_type_of;
 use crate::fields::{Fields, bad, boolean, integer, integers};
 
 const NAN: [(&str, Nan); 2] = [("propagate", Nan::Propagate), ("ignore", Nan::Ignore)];
 const EMPTY: [(&str, EmptySet); 2] =
-    [("negative_infinity", EmptySet::NegativeInfinity), ("lowest", EmptySet::Lowest)];
+    [("negative_infinity", EmptySet::Identity), ("lowest", EmptySet::Finite)];
 const LIST: &str = "an integer, or one for each spatial axis";
 
 /// An argument that may be absent.
 pub(crate) type Optional<'a, 'py> = Option<&'a Bound<'py, PyAny>>;
-
-/// An operator with an attribute, if it is given.
-pub(crate) fn set<O, V>(op: O, value: Option<V>, with: impl FnOnce(O, V) -> O) -> O {
-    match value {
-        Some(value) => with(op, value),
-        None => op,
-    }
-}
-
-/// `nan`: "propagate" or "ignore".
-pub(crate) fn nan(fields: &mut Fields<'_, '_>) -> PyResult<Option<Nan>> {
-    fields.choice("nan", &NAN)
-}
 
 fn index_type(fields: &mut Fields<'_, '_>) -> PyResult<ElementType> {
     match fields.take("index_type")? {
@@ -41,28 +31,26 @@ fn index_type(fields: &mut Fields<'_, '_>) -> PyResult<ElementType> {
     }
 }
 
-/// The arguments of a reduction, and how its positions count. `indices`: positions alone are wanted.
+/// The arguments of a reduction, and how its positions are given. `alone`: they are all that is wanted.
 pub(crate) fn reduce(
     extremum: Extremum,
     axis: Optional<'_, '_>,
     fields: &mut Fields<'_, '_>,
-    indices: bool,
-) -> PyResult<(ReduceMax, Positions)> {
+    alone: bool,
+) -> PyResult<(ReduceMax, Indices)> {
     let mut op = ReduceMax::new().extremum(extremum);
     if let Some(axis) = axis.filter(|axis| !axis.is_none()) {
         let expected = "None, an integer, or a tuple of them";
-        op = op.axes(each(axis, 1).ok_or_else(|| bad("axis", expected, axis))?);
+        op.axes = Some(each(axis, 1).ok_or_else(|| bad("axis", expected, axis))?);
     }
-    op = set(op, fields.boolean("keepdims")?, ReduceMax::keep_dims);
-    op = set(op, nan(fields)?, ReduceMax::nan);
-    op = set(op, fields.choice("empty", &EMPTY)?, ReduceMax::empty_set);
-    let element_type = index_type(fields)?;
-    let last = fields.boolean("select_last")?.unwrap_or(false);
-    let positions = Positions { element_type, last };
-    if indices || fields.boolean("return_indices")?.unwrap_or(false) {
-        op = op.indices(positions).values(!indices);
+    op.keep_dims = fields.boolean("keepdims", op.keep_dims)?;
+    op.nan = fields.choice("nan", &NAN, op.nan)?;
+    op.empty_set = fields.choice("empty", &EMPTY, op.empty_set)?;
+    let indices = Indices::new(index_type(fields)?).last(fields.boolean("select_last", false)?);
+    if alone || fields.boolean("return_indices", false)? {
+        op = op.indices(indices).values(!alone);
     }
-    Ok((op, positions))
+    Ok((op, indices))
 }
 
 /// The arguments of a pooling of data with so many axes, and how its indices count.
@@ -75,48 +63,58 @@ pub(crate) fn pool<'py>(
     fields: &mut Fields<'_, 'py>,
 ) -> PyResult<(MaxPool, Indices)> {
     let spatial = rank.saturating_sub(2);
-    let list = |name: &str, value: &Bound<'_, PyAny>| {
-        each(value, spatial).ok_or_else(|| bad(name, LIST, value))
+    let list = |name: &str, attribute: &'static str, value: &Bound<'_, PyAny>| {
+        let list = each(value, spatial).ok_or_else(|| bad(name, LIST, value))?;
+        numbers(attribute, "1 or more", &list)
     };
-    let kernel = list("kernel_size", kernel_size)?;
+    let kernel = list("kernel_size", "kernel", kernel_size)?;
     let stride = stride.filter(|stride| !stride.is_none());
-    let strides = stride.map_or(Ok(kernel.clone()), |stride| list("stride", stride))?;
+    let strides = stride.map_or(Ok(kernel.clone()), |stride| list("stride", "strides", stride))?;
     let mut op = MaxPool::new(kernel).strides(strides).extremum(extremum);
     if let Some(padding) = padding.filter(|padding| !padding.is_none()) {
-        op = op.padding(read_padding(padding, spatial)?);
+        op.padding = read_padding(padding, spatial)?;
     }
     if let Some(dilation) = fields.take("dilation")? {
-        op = op.dilations(list("dilation", &dilation)?);
+        op.dilations = Some(list("dilation", "dilations", &dilation)?);
     }
     if let Some(ceil) = fields.take("ceil_mode")? {
         let rounding = |ceil| if ceil { Rounding::CeilTorch } else { Rounding::Floor };
-        op = op.rounding(match ceil.extract::<String>() {
+        op.rounding = match ceil.extract::<String>() {
             Ok(all) if all == "all" => Rounding::Ceil,
             _ => rounding(
                 boolean("ceil_mode", &ceil)
                     .map_err(|_| bad("ceil_mode", "True, False or 'all'", &ceil))?,
             ),
-        });
+        };
     }
-    let layout = fields.choice("layout", &[("NCX", Layout::Ncx), ("NXC", Layout::Nxc)])?;
-    let layout = layout.unwrap_or(Layout::Ncx);
-    op = op.layout(layout);
-    op = set(op, nan(fields)?, MaxPool::nan);
-    op = set(op, fields.choice("empty", &EMPTY)?, MaxPool::empty_window);
-    let orders = [("row_major", Order::RowMajor), ("column_major", Order::ColumnMajor)];
-    let order = fields.choice("index_order", &orders)?.unwrap_or(Order::RowMajor);
-    // As PyTorch counts: within a plane.
-    let plane = match (order, layout) {
-        (Order::ColumnMajor, _) => 0,
-        (_, Layout::Ncx) => 2,
-        (_, Layout::Nxc) => 1,
-    };
+    op.layout =
+        fields.choice("layout", &[("NCX", Layout::Ncx), ("NXC", Layout::Nxc)], op.layout)?;
+    op.nan = fields.choice("nan", &NAN, op.nan)?;
+    op.empty_window = fields.choice("empty", &EMPTY, op.empty_window)?;
+    let orders = [("row_major", false), ("column_major", true)];
+    let is_column_major = fields.choice("index_order", &orders, false)?;
     let wrong = |axis: &Bound<'_, PyAny>| bad("index_axis", "an integer", axis);
     let axis = fields.take("index_axis")?;
-    let axis = axis.map_or(Ok(plane), |axis| integer(&axis).ok_or_else(|| wrong(&axis)))?;
-    let indices = Indices { element_type: index_type(fields)?, order, axis };
-    if fields.boolean("return_indices")?.unwrap_or(false) {
-        op = op.indices(indices);
+    let axis = axis.map(|axis| integer(&axis).ok_or_else(|| wrong(&axis))).transpose()?;
+    // As PyTorch counts: within a plane.
+    let plane = if op.layout == Layout::Nxc { 1 } else { 2 };
+    let indices = Indices::new(index_type(fields)?).numbering(match is_column_major {
+        true => Numbering::ColumnMajor,
+        false => Numbering::FromAxis(axis.unwrap_or(plane)),
+    });
+    if fields.boolean("return_indices", false)? {
+        if let Some(axis) = axis
+            && is_column_major
+            && ![0, -(rank as i64)].contains(&axis)
+        {
+            let (attribute, expected) = ("axis", "0 where indices are column-major");
+            let value = axis.to_string();
+            return Err(raised(match (-(rank as i64)..rank as i64).contains(&axis) {
+                true => Error::BadAttribute { attribute, expected, value },
+                false => Error::AxisOutOfRange { axis, rank },
+            }));
+        }
+        op.indices = Some(indices);
     }
     Ok((op, indices))
 }
@@ -137,7 +135,8 @@ fn read_padding(value: &Bound<'_, PyAny>, spatial: usize) -> PyResult<Padding> {
         };
     }
     if let Some(each) = each(value, spatial) {
-        return Ok(Padding::Explicit { begin: each.clone(), end: each });
+        let begin = numbers("pads_begin", "0 or more", &each)?;
+        return Ok(Padding::Explicit { end: begin.clone(), begin });
     }
     let pair = |item: PyResult<Bound<'_, PyAny>>| match integers(&item?).as_deref() {
         Some(&[begin, end]) => Ok((begin, end)),
@@ -145,8 +144,9 @@ fn read_padding(value: &Bound<'_, PyAny>, spatial: usize) -> PyResult<Padding> {
     };
     let pairs: Vec<(i64, i64)> =
         value.try_iter().map_err(|_| wrong())?.map(pair).collect::<PyResult<_>>()?;
-    let (begin, end) = pairs.into_iter().unzip();
-    Ok(Padding::Explicit { begin, end })
+    let (begin, end): (Vec<i64>, Vec<i64>) = pairs.into_iter().unzip();
+    let begin = numbers("pads_begin", "0 or more", &begin)?;
+    Ok(Padding::Explicit { begin, end: numbers("pads_end", "0 or more", &end)? })
 }
 
 /// The arguments of SegmentMax, the type of its indices, and whether ids at or above the number of
@@ -161,29 +161,44 @@ pub(crate) fn segment(
         ("unsorted", Segments::Unsorted),
         ("offsets", Segments::Offsets),
     ];
-    let mut op = match fields.choice("segments", &kinds)? {
-        None | Some(Segments::Sorted) => SegmentMax::sorted(),
-        Some(Segments::Unsorted) => SegmentMax::unsorted(),
-        Some(Segments::Offsets) => SegmentMax::offsets(),
-    };
-    op = op.extremum(extremum);
+    let mut op = SegmentMax::sorted().extremum(extremum);
+    op.segments = fields.choice("segments", &kinds, op.segments)?;
     if let Some(count) = num_segments.filter(|count| !count.is_none()) {
-        op = op
-            .num_segments(integer(count).ok_or_else(|| bad("num_segments", "an integer", count))?);
+        let count = integer(count).ok_or_else(|| bad("num_segments", "an integer", count))?;
+        op.num_segments = Some(number("num_segments", "0 or more", count, &count)?);
     }
     let empties = [
-        ("zero", EmptySegment::Zero),
-        ("lowest", EmptySegment::Lowest),
-        ("negative_infinity", EmptySegment::NegativeInfinity),
+        ("zero", EmptySet::Zero),
+        ("lowest", EmptySet::Finite),
+        ("negative_infinity", EmptySet::Identity),
     ];
-    op = set(op, fields.choice("empty", &empties)?, SegmentMax::empty_segment);
-    op = set(op, nan(fields)?, SegmentMax::nan);
+    op.empty_segment = fields.choice("empty", &empties, op.empty_segment)?;
+    op.nan = fields.choice("nan", &NAN, op.nan)?;
     let element_type = index_type(fields)?;
-    if fields.boolean("return_indices")?.unwrap_or(false) {
+    if fields.boolean("return_indices", false)? {
         op = op.indices(element_type);
     }
-    let refuses = fields.choice("mode", &[("raise", true), ("drop", false)])?.unwrap_or(true);
+    let refuses = fields.choice("mode", &[("raise", true), ("drop", false)], true)?;
     Ok((op, element_type, refuses))
+}
+
+/// A number of an operator's attribute, which is `given` as this. Of those that are too small, the
+/// operator refuses 0, and this, in the same words, the negative ones.
+fn number(
+    attribute: &'static str,
+    least: &'static str,
+    number: i64,
+    given: &dyn Debug,
+) -> PyResult<usize> {
+    usize::try_from(number).map_err(|_| {
+        let expected = if number < 0 { least } else { "below 2^32" };
+        raised(Error::BadAttribute { attribute, expected, value: format!("{given:?}") })
+    })
+}
+
+/// The numbers of an operator's attribute.
+fn numbers(attribute: &'static str, least: &'static str, given: &[i64]) -> PyResult<Vec<usize>> {
+    given.iter().map(|&each| number(attribute, least, each, &given)).collect()
 }
 
 /// The sizes of a shape that may be absent.

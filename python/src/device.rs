@@ -6,7 +6,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
-use crate::error::forked;
+use crate::error::{forked, raised};
 use crate::threads::{detached, wait};
 
 /// What belongs to a device. A forked process has none of the threads and connections of a GPU that was
@@ -74,7 +74,7 @@ impl From<&wgmax::DeviceInfo> for DeviceInfo {
     fn from(info: &wgmax::DeviceInfo) -> Self {
         Self {
             name: info.name.clone(),
-            backend: info.backend.clone(),
+            backend: info.backend.to_string(),
             driver: info.driver.clone(),
             kind: info.kind.to_string(),
         }
@@ -90,9 +90,9 @@ impl DeviceInfo {
 
 #[doc = include_str!("docs/devices.txt")]
 #[pyfunction]
-pub(crate) fn devices(py: Python<'_>) -> Vec<DeviceInfo> {
-    let adapters = detached(py, wgmax::adapters);
-    adapters.iter().chain([cpu().info()]).map(DeviceInfo::from).collect()
+pub(crate) fn devices(py: Python<'_>) -> PyResult<Vec<DeviceInfo>> {
+    let adapters = detached(py, wgmax::adapters).map_err(raised)?;
+    Ok(adapters.iter().chain([cpu().info()]).map(DeviceInfo::from).collect())
 }
 
 /// The CPU, with the memory that it keeps from run to run.
@@ -148,7 +148,7 @@ impl Device {
     /// The backend.
     #[getter]
     fn backend(&self) -> &str {
-        &self.0.described().info().backend
+        self.0.described().info().backend.name()
     }
 
     /// The driver and its version, as far as known.

@@ -28,13 +28,18 @@ impl<'a, 'py> Fields<'a, 'py> {
     }
 
     /// `True` or `False`.
-    pub(crate) fn boolean(&mut self, name: &str) -> PyResult<Option<bool>> {
-        self.take(name)?.map(|value| boolean(name, &value)).transpose()
+    pub(crate) fn boolean(&mut self, name: &str, default: bool) -> PyResult<bool> {
+        self.take(name)?.map_or(Ok(default), |value| boolean(name, &value))
     }
 
     /// One of some names.
-    pub(crate) fn choice<T: Copy>(&mut self, name: &str, all: &[(&str, T)]) -> PyResult<Option<T>> {
-        let Some(value) = self.take(name)? else { return Ok(None) };
+    pub(crate) fn choice<T: Copy>(
+        &mut self,
+        name: &str,
+        all: &[(&str, T)],
+        default: T,
+    ) -> PyResult<T> {
+        let Some(value) = self.take(name)? else { return Ok(default) };
         let found = value.extract::<String>().ok();
         let found = found.and_then(|text| all.iter().find(|(name, _)| *name == text));
         let names = || {
@@ -42,7 +47,7 @@ impl<'a, 'py> Fields<'a, 'py> {
             names.join(", ")
         };
         found
-            .map(|(_, chosen)| Some(*chosen))
+            .map(|(_, chosen)| *chosen)
             .ok_or_else(|| bad(name, &format!("one of {}", names()), &value))
     }
 

@@ -5,7 +5,7 @@ use pyo3::types::PyDict;
 use wgmax::operator::{MaxPoolBackward, MaxUnpool, ReduceMaxBackward, SegmentMaxBackward};
 use wgmax::{Extremum, TensorDesc};
 
-use crate::attributes::{self, Optional, set};
+use crate::attributes::{self, Optional};
 use crate::error::raised;
 use crate::exchange::element_type_of;
 use crate::fields::Fields;
@@ -105,9 +105,9 @@ both! {
         "(x, gradient, axis=None, *, shape=None, keepdims=False, select_last=False, \
          index_type='int64', nan='propagate', device=None)"
     |py, extremum, fields| {
-        let (op, positions) = attributes::reduce(extremum, axis, &mut fields, false)?;
-        let op = ReduceMaxBackward::new(op.indices(positions));
-        let op = set(op, attributes::shape(&mut fields, "shape")?, ReduceMaxBackward::from_indices);
+        let (op, indices) = attributes::reduce(extremum, axis, &mut fields, false)?;
+        let mut op = ReduceMaxBackward::new(op.indices(indices));
+        op.shape = attributes::shape(&mut fields, "shape")?;
         call(py, op.into(), &[Input::of(x)?, Input::of(gradient)?], fields)
     }
     (max_pool_backward, min_pool_backward)(x: Given<'_, 'py>, gradient: Given<'_, 'py>,
@@ -121,8 +121,8 @@ both! {
         let rank = input.desc().rank();
         let (op, indices) =
             attributes::pool(extremum, rank, kernel_size, stride, padding, &mut fields)?;
-        let op = MaxPoolBackward::new(op.indices(indices));
-        let op = set(op, attributes::shape(&mut fields, "shape")?, MaxPoolBackward::from_indices);
+        let mut op = MaxPoolBackward::new(op.indices(indices));
+        op.shape = attributes::shape(&mut fields, "shape")?;
         call(py, op.into(), &[input, Input::of(gradient)?], fields)
     }
     // `segment_ids` is `None` if `data` are indices and `shape` is given.
@@ -133,9 +133,9 @@ both! {
          index_type='int64', nan='propagate', device=None)"
     |py, extremum, fields| {
         let (segment, index_type, refuses) = attributes::segment(extremum, None, &mut fields)?;
-        let op = SegmentMaxBackward::new(segment.clone().indices(index_type));
+        let mut op = SegmentMaxBackward::new(segment.clone().indices(index_type));
         let mut inputs = vec![Input::of(data)?, Input::of(gradient)?];
-        let op = set(op, attributes::shape(&mut fields, "shape")?, SegmentMaxBackward::from_indices);
+        op.shape = attributes::shape(&mut fields, "shape")?;
         if !segment_ids.is_none() {
             let ids = Input::of(segment_ids)?;
             if refuses {
@@ -162,8 +162,9 @@ fn max_unpool<'py>(
     keywords: Option<&Bound<'py, PyDict>>,
 ) -> Returned<'py> {
     let mut fields = Fields::new("max_unpool", keywords);
-    let op = MaxUnpool::new(attributes::sizes("shape", shape)?);
-    let op = set(op, attributes::shape(&mut fields, "indices_within")?, MaxUnpool::indices_within);
+    let mut op = MaxUnpool::new(attributes::sizes("shape", shape)?);
+    op.indices_within =
+        attributes::shape(&mut fields, "indices_within")?.unwrap_or(op.indices_within);
     call(py, op.into(), &[Input::of(values)?, Input::of(indices)?], fields)
 }
 

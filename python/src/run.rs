@@ -3,7 +3,7 @@
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use wgmax::operator::{Operator, SegmentMax, Segments};
-use wgmax::{DeviceTensor, ElementType, RunOptions, TensorDesc, TensorView};
+use wgmax::{DeviceTensor, ElementType, Outputs, Run, TensorDesc, TensorView};
 
 use crate::array::scalar_or_array;
 use crate::device::chosen;
@@ -99,16 +99,16 @@ pub(crate) fn run<'py>(
             Input::Device(..) => None,
         })
         .collect();
-    let found = wait(py, operator.run_views_async(&device, &views, RunOptions::new()))?;
+    let found = wait(py, operator.run_async(&device, views))?;
     found.into_iter().map(|tensor| array_of(py, tensor)).collect()
 }
 
 /// The operator whose gradient is wanted, with the number of segments that the gradient of its maxima
 /// tells.
 pub(crate) fn counted(op: &SegmentMax, gradient: &TensorDesc) -> SegmentMax {
-    match op.get_segments() {
+    match op.segments {
         Segments::Offsets => op.clone(),
-        _ => op.clone().num_segments(gradient.shape().first().map(|&segments| segments as i64)),
+        _ => op.clone().num_segments(gradient.shape().first().copied()),
     }
 }
 
@@ -129,10 +129,10 @@ pub(crate) fn check_ids(
             // Rows without elements: only the ids are looked at.
             let rows = wgmax::Tensor::from_bytes(ElementType::U8, [rows, 0], &[])?;
             let rows = device.upload_async(&rows).await?;
-            let status = device.run_async(check, &[&rows, tensor]).await?.swap_remove(1);
-            status.download_async().await?.to_vec::<u32>()
+            let found = device.run_async(check, [&rows, tensor]).await?;
+            found.status()?.download_async().await?.to_vec::<u32>()
         })?;
-        let is_offsets = op.get_segments() == Segments::Offsets;
+        let is_offsets = op.segments == Segments::Offsets;
         if status[0] == 0 && (status[1] == 0 || is_offsets) {
             return Ok(());
         }
@@ -151,13 +151,13 @@ async fn on_device(
     device: &wgmax::Device,
     operator: Operator,
     inputs: &[Input],
-) -> wgmax::Result<Vec<DeviceTensor>> {
+) -> wgmax::Result<Outputs<DeviceTensor>> {
     let operator = match (&operator, inputs) {
         (Operator::SegmentMax(op), [data, Input::Host(ids)]) => {
             op.checked(data.desc(), &ids.to_tensor()?)?.into()
         }
         (Operator::SegmentMaxBackward(op), [data, Input::Host(ids), gradient]) => {
-            let segment = counted(op.get_segment(), gradient.desc());
+            let segment = counted(&op.segment, gradient.desc());
             segment.checked(data.desc(), &ids.to_tensor()?)?;
             operator
         }
@@ -173,5 +173,5 @@ async fn on_device(
             Input::Device(_, tensor) => tensor.clone(),
         });
     }
-    device.run_async(operator, &uploaded.iter().collect::<Vec<_>>()).await
+    device.run_async(operator, uploaded.iter().collect::<Vec<_>>()).await
 }

@@ -1,3 +1,5 @@
+use std::borrow::Cow;
+
 use crate::base::element_type::ElementType;
 
 /// The enum, and the kind of each variant: that of its group.
@@ -363,7 +365,7 @@ Operator {
         /// The id.
         value: i128,
         /// The number of segments.
-        segments: i64,
+        segments: usize,
     },
     /// An index is not that of an element.
     #[error("index {value} at position {position} is not that of one of {elements} elements")]
@@ -397,14 +399,38 @@ Operator {
         /// The number of elements.
         elements: u64,
     },
+    /// The caller's function for progress has stopped a run.
+    #[error("the run was cancelled when {done} of {total} bytes were done")]
+    Cancelled {
+        /// Bytes of the inputs that were done.
+        done: u64,
+        /// Bytes of all inputs.
+        total: u64,
+    },
     /// The number of inputs is wrong.
     #[error("{operator} takes {expected}; given: {actual}")]
     InputCount {
         /// The operator.
         operator: String,
         /// How many it takes, with the noun: "1 input", "2 or 3 inputs".
-        expected: &'static str,
+        expected: Cow<'static, str>,
         /// How many were given.
+        actual: usize,
+    },
+    /// An operator does not give a result that is asked for.
+    #[error("there are no {name} among the {results} result{}", plural(*.results))]
+    NoSuchResult {
+        /// The result: "values", "indices" or "status".
+        name: &'static str,
+        /// How many there are.
+        results: usize,
+    },
+    /// The number of results is not the expected one.
+    #[error("the operator gives {actual} result{}; expected: {expected}", plural(*.actual))]
+    ResultCount {
+        /// How many were expected.
+        expected: usize,
+        /// How many there are.
         actual: usize,
     },
     /// More outputs are requested than the operator has.
@@ -581,6 +607,12 @@ Recording {
     /// An operator was prepared for the CPU, which has no command encoders.
     #[error("the CPU has no commands to record; run the operator on it instead")]
     CannotRecord,
+    /// A tensor of a chain that is prepared cannot be used so.
+    #[error("the tensor of the chain cannot be used: {reason}")]
+    WrongSlot {
+        /// Why.
+        reason: &'static str,
+    },
     /// The number of result buffers is wrong.
     #[error("{operator} has {expected} result{}; buffers given: {actual}", plural(*.expected))]
     OutputBuffers {
@@ -735,9 +767,9 @@ impl Error {
         }
     }
 
-    /// An [`Error::InputCount`] of an operator that takes `expected` inputs, at most 3.
+    /// An [`Error::InputCount`] of an operator that takes `expected` inputs.
     pub(crate) fn input_count(operator: &str, expected: usize, actual: usize) -> Self {
-        let expected = ["no inputs", "1 input", "2 inputs", "3 inputs"][expected.min(3)];
+        let expected = format!("{expected} input{}", plural(expected)).into();
         Self::InputCount { operator: operator.to_string(), expected, actual }
     }
 }

@@ -1,6 +1,8 @@
 //! Work on all threads of the caller's rayon pool. Without the feature `cpu` there is one thread.
 
-use std::sync::{Mutex, PoisonError};
+use std::cell::RefCell;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Items of a chunk where each takes little.
 pub(crate) const SOME: usize = 1 << 14;
@@ -48,15 +50,44 @@ pub(crate) fn each_with<P: Send, S>(
     state: impl Fn() -> S + Sync,
     work: impl Fn(&mut S, P) + Sync,
 ) {
-    let threads = count().min(parts.len());
+    let (threads, all, done) = (count().min(parts.len()), parts.len(), AtomicUsize::new(0));
+    // Only this work is watched, and none that this thread does for others meanwhile.
+    let check = CHECK.take();
+    let goes_on = || {
+        let share = || done.fetch_add(1, Relaxed) as f64 / all as f64;
+        check.as_ref().is_none_or(|check| check(share()))
+    };
     let parts = Mutex::new(parts.into_iter());
     let next = || parts.lock().unwrap_or_else(PoisonError::into_inner).next();
     run(threads, &|| {
         let mut state = state();
-        while let Some(part) = next() {
+        while let Some(part) = next().filter(|_| goes_on()) {
             work(&mut state, part);
         }
     });
+    CHECK.set(check);
+}
+
+/// Is told the share of the parts that are begun, from 0 to 1, and says whether work goes on.
+pub(crate) type Check = Arc<dyn Fn(f64) -> bool + Send + Sync>;
+
+thread_local! {
+    /// That of the work that this thread begins.
+    static CHECK: RefCell<Option<Check>> = const { RefCell::new(None) };
+}
+
+/// Does work whose parts `check` is asked about: once it says no, the others are left out.
+#[cfg_attr(not(feature = "cpu"), expect(dead_code, reason = "for the CPU's kernels"))]
+pub(crate) fn watched(check: Check, work: impl FnOnce()) {
+    struct Reset;
+    impl Drop for Reset {
+        fn drop(&mut self) {
+            CHECK.take();
+        }
+    }
+    let _reset = Reset;
+    CHECK.set(Some(check));
+    work();
 }
 
 /// Calls `work` on so many threads at once, the calling one among them. It is not generic, so that

@@ -7,6 +7,7 @@ use super::{Backend, BackendInputs, Device, DeviceTensor};
 use crate::base::error::{Error, Result};
 use crate::exec::gpu::Recording;
 use crate::operator::Operator;
+use crate::tensor::{Inputs, Outputs};
 
 /// Operators that are submitted to a GPU together. Each may take the results of earlier ones.
 ///
@@ -23,8 +24,8 @@ use crate::operator::Operator;
 /// let images = Tensor::from_slice([1, 2, 2, 2], &[1.0f32, 2., 3., 4., 5., 6., 7., 8.])?;
 /// let images = device.upload(&images)?;
 /// let mut chain = device.chain();
-/// let pooled = chain.run(MaxPool::new([2, 2]), &[&images])?;
-/// let largest = chain.run(ReduceMax::new().axes([1]), &[&pooled[0]])?;
+/// let pooled = chain.run(MaxPool::new([2, 2]), &images)?;
+/// let largest = chain.run(ReduceMax::new().axes([1]), &pooled[0])?;
 /// chain.submit()?;
 /// assert_eq!(largest[0].download()?.as_slice::<f32>()?, [8.0]);
 /// # Ok::<(), wgmax::Error>(())
@@ -51,11 +52,11 @@ impl Chain {
     ///
     /// # Errors
     /// As [`Device::run`]. An error leaves the chain unchanged.
-    pub fn run(
+    pub fn run<'a>(
         &mut self,
         operator: impl Into<Operator>,
-        inputs: &[&DeviceTensor],
-    ) -> Result<Vec<DeviceTensor>> {
+        inputs: impl Inputs<&'a DeviceTensor>,
+    ) -> Result<Outputs<DeviceTensor>> {
         self.device.clone().block_on(self.run_async(operator, inputs))
     }
 
@@ -63,23 +64,22 @@ impl Chain {
     ///
     /// # Errors
     /// As [`Chain::run`].
-    pub async fn run_async(
+    pub async fn run_async<'a>(
         &mut self,
         operator: impl Into<Operator>,
-        inputs: &[&DeviceTensor],
-    ) -> Result<Vec<DeviceTensor>> {
+        inputs: impl Inputs<&'a DeviceTensor>,
+    ) -> Result<Outputs<DeviceTensor>> {
+        let inputs = inputs.into_inputs();
         let Some(recording) = &mut self.recording else {
             return self.device.run_async(operator, inputs).await;
         };
-        let plan = self.device.plan_for(operator, inputs)?;
-        let BackendInputs::Gpu(_, buffers) = self.device.backend_inputs(&plan, inputs)? else {
+        let plan = self.device.plan_for(operator, &inputs)?;
+        let BackendInputs::Gpu(_, buffers) = self.device.backend_inputs(&plan, &inputs)? else {
             return Err(Error::CannotRecord);
         };
         let results = recording.add(&plan, &buffers).await?;
-        let results = plan.result_views().zip(results);
-        Ok(results
-            .map(|(view, found)| DeviceTensor::new(view.into_owned(), Storage::Gpu(found)))
-            .collect())
+        let storages = results.into_iter().map(Storage::Gpu).collect();
+        Ok(DeviceTensor::results(&plan, storages))
     }
 
     /// Submits all operators to the device, without waiting for them.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Backend, Device, DeviceInfo, DeviceKind};
+use super::{Backend, Device, DeviceBackend, DeviceInfo, DeviceKind};
 use crate::base::threads;
 use crate::plan::Limits;
 
@@ -16,7 +16,7 @@ impl Device {
         let threads = threads::count();
         let info = DeviceInfo {
             name: format!("CPU, {threads} thread{}", if threads == 1 { "" } else { "s" }),
-            backend: "cpu".into(),
+            backend: DeviceBackend::Cpu,
             driver: String::new(),
             kind: DeviceKind::Host,
             limits: Limits::cpu(),

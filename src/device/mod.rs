@@ -4,11 +4,15 @@ mod chain;
 #[cfg(feature = "cpu")]
 mod cpu;
 mod options;
+mod prepare;
+mod probe;
 mod tensor;
 pub(crate) mod waiting;
 
 pub use chain::Chain;
 pub use options::DeviceOptions;
+pub use prepare::{PrepareChain, Slot};
+pub use probe::{Probe, ProbeCheck};
 pub use tensor::DeviceTensor;
 
 use std::fmt;
@@ -18,21 +22,22 @@ use tensor::Storage;
 
 use crate::base::error::{Error, Result};
 use crate::device::waiting::{block_on, block_on_gpu};
-use crate::exec::cpu::{self as executor, Memory};
-use crate::exec::gpu::{self, Gpu, Prepared};
-pub use crate::exec::gpu::{DeviceInfo, DeviceKind};
+use crate::exec::cpu::{self as executor, Memory, Watch};
+use crate::exec::gpu::{self, Gpu};
+pub use crate::exec::gpu::{DeviceBackend, DeviceInfo, DeviceKind};
 use crate::operator::Operator;
 use crate::plan::{Plan, Shader};
-use crate::tensor::{Tensor, TensorDesc, View};
+use crate::tensor::{Inputs, Outputs, Tensor, TensorDesc, View};
 use crate::tuning::Tuning;
 
 /// Lists the GPU adapters that support compute shaders, best first, without opening any.
 ///
-/// `WGPU_BACKEND` (`vulkan`, `gl`, ...) restricts the search, as in every wgpu program. In a browser,
-/// where nothing waits, there is only [`adapters_async`].
-#[cfg(not(target_family = "wasm"))]
-pub fn adapters() -> Vec<DeviceInfo> {
-    pollster::block_on(gpu::adapters())
+/// `WGPU_BACKEND` (`vulkan`, `gl`, ...) restricts the search, as in every wgpu program.
+///
+/// # Errors
+/// [`Error::WouldBlock`] in a browser.
+pub fn adapters() -> Result<Vec<DeviceInfo>> {
+    block_on_gpu(async { Ok(adapters_async().await) })
 }
 
 /// As [`adapters`], without blocking. A browser has one adapter, or none.
@@ -169,18 +174,29 @@ impl Device {
     /// A device that the caller has opened. Plans respect the limits it was opened with.
     /// [`DeviceOptions::wrap`] does the same with options.
     ///
-    /// Tensors of one device may be used by all that wrap it. If the queue belongs to another
-    /// device, every use returns [`Error::WrongQueue`].
-    pub fn from_wgpu(device: &wgpu::Device, queue: &wgpu::Queue) -> Self {
+    /// Make it once and keep it, or clones of it: it keeps the compiled pipelines, and each pipeline
+    /// takes milliseconds to compile. Tensors of one device may be used by all that wrap it.
+    ///
+    /// # Errors
+    /// [`Error::WrongQueue`] for the queue of another device, [`Error::DeviceLost`].
+    pub fn from_wgpu(device: &wgpu::Device, queue: &wgpu::Queue) -> Result<Self> {
         DeviceOptions::new().wrap(device, queue)
     }
 
     /// Opens an adapter that the caller has chosen.
     ///
     /// # Errors
+    /// [`Error::AdapterRefused`]; [`Error::WouldBlock`] in a browser.
+    pub fn from_adapter(adapter: &wgpu::Adapter) -> Result<Self> {
+        DeviceOptions::new().open_adapter(adapter)
+    }
+
+    /// As [`Device::from_adapter`], without blocking.
+    ///
+    /// # Errors
     /// [`Error::AdapterRefused`].
-    pub async fn from_adapter(adapter: &wgpu::Adapter) -> Result<Self> {
-        DeviceOptions::new().open_adapter(adapter).await
+    pub async fn from_adapter_async(adapter: &wgpu::Adapter) -> Result<Self> {
+        DeviceOptions::new().open_adapter_async(adapter).await
     }
 
     /// This device with `edit` applied to each shader's text before it is compiled. Tests plant
@@ -219,7 +235,11 @@ impl Device {
     ///
     /// # Errors
     /// As [`Operator::plan`].
-    pub fn plan(&self, operator: impl Into<Operator>, inputs: &[&TensorDesc]) -> Result<Plan> {
+    pub fn plan<'a>(
+        &self,
+        operator: impl Into<Operator>,
+        inputs: impl Inputs<&'a TensorDesc>,
+    ) -> Result<Plan> {
         operator.into().plan(inputs, &self.info.limits, &self.tuning)
     }
 
@@ -307,16 +327,17 @@ impl Device {
         Ok(DeviceTensor::new(desc, storage))
     }
 
-    /// Runs an operator on tensors of this device. The results stay on the device.
+    /// Runs an operator on tensors of this device. The results stay on the device. For tensors on the
+    /// host there is [`Run`](crate::Run).
     ///
     /// # Errors
     /// As [`Device::plan`], [`Error::WrongDevice`], [`Error::NotSubmitted`], and what the device
     /// reports.
-    pub fn run(
+    pub fn run<'a>(
         &self,
         operator: impl Into<Operator>,
-        inputs: &[&DeviceTensor],
-    ) -> Result<Vec<DeviceTensor>> {
+        inputs: impl Inputs<&'a DeviceTensor>,
+    ) -> Result<Outputs<DeviceTensor>> {
         self.block_on(self.run_async(operator, inputs))
     }
 
@@ -325,12 +346,13 @@ impl Device {
     ///
     /// # Errors
     /// As [`Device::run`].
-    pub async fn run_async(
+    pub async fn run_async<'a>(
         &self,
         operator: impl Into<Operator>,
-        inputs: &[&DeviceTensor],
-    ) -> Result<Vec<DeviceTensor>> {
-        let plan = self.plan_for(operator, inputs)?;
+        inputs: impl Inputs<&'a DeviceTensor>,
+    ) -> Result<Outputs<DeviceTensor>> {
+        let inputs = inputs.into_inputs();
+        let plan = self.plan_for(operator, &inputs)?;
         self.execute_async(&plan, inputs).await
     }
 
@@ -339,7 +361,11 @@ impl Device {
     /// # Errors
     /// [`Error::InputCount`] and [`Error::WrongInput`] for inputs unlike those that the plan was
     /// made for, [`Error::WrongDevice`], [`Error::NotSubmitted`], and what the device reports.
-    pub fn execute(&self, plan: &Plan, inputs: &[&DeviceTensor]) -> Result<Vec<DeviceTensor>> {
+    pub fn execute<'a>(
+        &self,
+        plan: &Plan,
+        inputs: impl Inputs<&'a DeviceTensor>,
+    ) -> Result<Outputs<DeviceTensor>> {
         self.block_on(self.execute_async(plan, inputs))
     }
 
@@ -347,14 +373,24 @@ impl Device {
     ///
     /// # Errors
     /// As [`Device::execute`].
-    pub async fn execute_async(
+    pub async fn execute_async<'a>(
+        &self,
+        plan: &Plan,
+        inputs: impl Inputs<&'a DeviceTensor>,
+    ) -> Result<Outputs<DeviceTensor>> {
+        self.execute_watched(plan, &inputs.into_inputs(), None).await
+    }
+
+    /// As [`Device::execute_async`]; on the CPU `watch` is told how far it is.
+    pub(crate) async fn execute_watched(
         &self,
         plan: &Plan,
         inputs: &[&DeviceTensor],
-    ) -> Result<Vec<DeviceTensor>> {
+        watch: Option<Watch>,
+    ) -> Result<Outputs<DeviceTensor>> {
         let storages: Vec<Storage> = match self.backend_inputs(plan, inputs)? {
             BackendInputs::Cpu(memory, tensors) => {
-                executor::execute(plan, &tensors, memory, |_, _| ())?
+                executor::execute(plan, &tensors, memory, watch, |_, _| ())?
                     .into_iter()
                     .map(Storage::Host)
                     .collect()
@@ -363,99 +399,13 @@ impl Device {
                 gpu.execute(plan, &buffers).await?.into_iter().map(Storage::Gpu).collect()
             }
         };
-        let results = plan.result_views().zip(storages);
-        Ok(results.map(|(view, storage)| DeviceTensor::new(view.into_owned(), storage)).collect())
+        Ok(DeviceTensor::results(plan, storages))
     }
 
     /// The plan of an operator for tensors of a device, which may be views.
     fn plan_for(&self, operator: impl Into<Operator>, inputs: &[&DeviceTensor]) -> Result<Plan> {
         let views: Vec<&View> = inputs.iter().map(|input| &input.view).collect();
         self.plan_views(operator, &views, &[])
-    }
-
-    /// Plans and compiles an operator for inputs of these types and shapes. The result can be
-    /// recorded into the caller's command encoders, and no recording compiles anything: this makes
-    /// the pipelines for buffers apart and those for inputs and results in one buffer, on all cores
-    /// at once. For other shapes, prepare again: pipelines that the device has are used again.
-    ///
-    /// ```no_run
-    /// # use wgmax::wgpu::{self, Buffer, Queue};
-    /// # fn program(device: &wgpu::Device, queue: &Queue, input: &Buffer, output: &Buffer)
-    /// # -> wgmax::Result<()> {
-    /// use wgmax::operator::ReduceMax;
-    /// use wgmax::{Device, ElementType, TensorDesc};
-    ///
-    /// let matrix = TensorDesc::new(ElementType::F32, [1000, 64])?;
-    /// let operator = ReduceMax::new().axes([1]);
-    /// let rows = Device::from_wgpu(device, queue).prepare(&operator, &[&matrix])?;
-    ///
-    /// let mut encoder = device.create_command_encoder(&Default::default());
-    /// rows.record(&mut encoder, &[input], &[output])?;
-    /// queue.submit([encoder.finish()]);
-    /// # Ok(())
-    /// # }
-    /// ```
-    ///
-    /// # Errors
-    /// As [`Device::plan`], [`Error::CannotRecord`] on the CPU, and what the device reports.
-    pub fn prepare(
-        &self,
-        operator: impl Into<Operator>,
-        inputs: &[&TensorDesc],
-    ) -> Result<Prepared> {
-        self.block_on(self.prepare_async(operator, inputs))
-    }
-
-    /// As [`Device::prepare`], without blocking on the GPU. Pipelines are made on this thread, or on
-    /// all cores, before the future first waits: some 10 to 100 ms, unless the device has them. Where
-    /// that is too long for an executor's thread, call [`Device::prepare`] on another one.
-    ///
-    /// # Errors
-    /// As [`Device::prepare`].
-    pub async fn prepare_async(
-        &self,
-        operator: impl Into<Operator>,
-        inputs: &[&TensorDesc],
-    ) -> Result<Prepared> {
-        let views: Vec<View> = inputs.iter().map(|&input| input.into()).collect();
-        self.prepare_views_async(operator, &views.iter().collect::<Vec<_>>(), &[]).await
-    }
-
-    /// As [`Device::prepare`], for inputs and results with these views. `results` may be
-    /// empty: then the results lie one after the other.
-    ///
-    /// Axes are taken in the order in which they lie in memory. Data whose rows have no gaps is read
-    /// where it lies, wherever its rows are, if bindings hold what a launch reads. Any other view, and
-    /// segment ids, are first packed into scratch, by one
-    /// launch where bindings hold it. A result is computed in scratch, and then unpacked to its
-    /// places; all else in its memory stays.
-    ///
-    /// # Errors
-    /// As [`Operator::plan_views`], [`Error::CannotRecord`] on the CPU, and what the device
-    /// reports.
-    pub fn prepare_views(
-        &self,
-        operator: impl Into<Operator>,
-        inputs: &[&View],
-        results: &[&View],
-    ) -> Result<Prepared> {
-        self.block_on(self.prepare_views_async(operator, inputs, results))
-    }
-
-    /// As [`Device::prepare_views`], without blocking on the GPU: see [`Device::prepare_async`].
-    ///
-    /// # Errors
-    /// As [`Device::prepare_views`].
-    pub async fn prepare_views_async(
-        &self,
-        operator: impl Into<Operator>,
-        inputs: &[&View],
-        results: &[&View],
-    ) -> Result<Prepared> {
-        let Backend::Gpu(gpu) = &self.backend else { return Err(Error::CannotRecord) };
-        let operator = operator.into();
-        let plan = self.plan_views(&operator, inputs, results)?;
-        gpu.prepare(plan, &format!("wgmax {}", operator.name())).await
     }
 
     /// Makes the pipeline of a shader, unless the device has it.
@@ -531,7 +481,7 @@ impl Device {
         match self.backend_inputs(plan, inputs)? {
             BackendInputs::Cpu(memory, tensors) => {
                 // No memory is reused: new scratch is zero, as on a GPU.
-                executor::execute(plan, &tensors, &memory.fresh(), after).map(drop)
+                executor::execute(plan, &tensors, &memory.fresh(), None, after).map(drop)
             }
             BackendInputs::Gpu(gpu, buffers) => {
                 gpu.execute_traced(plan, &buffers, after, wait).await

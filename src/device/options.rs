@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::Device;
 use crate::base::error::{Error, Result};
-use crate::device::waiting::block_on;
+use crate::device::waiting::{block_on, block_on_gpu};
 use crate::exec::gpu::{self, Gpu, Request};
 use crate::tuning::Tuning;
 
@@ -109,15 +109,29 @@ impl DeviceOptions {
     ///
     /// For a pipeline cache, the caller must have opened it with the feature
     /// [`PIPELINE_CACHE`](wgpu::Features::PIPELINE_CACHE). Without it nothing is kept.
-    pub fn wrap(&self, device: &wgpu::Device, queue: &wgpu::Queue) -> Device {
-        self.device(Gpu::from_wgpu(device, queue, self.cache()))
+    ///
+    /// # Errors
+    /// As [`Device::from_wgpu`].
+    pub fn wrap(&self, device: &wgpu::Device, queue: &wgpu::Queue) -> Result<Device> {
+        let gpu = Gpu::from_wgpu(device, queue, self.cache());
+        gpu.check_alive()?;
+        Ok(self.device(gpu))
     }
 
     /// Opens an adapter that the caller has chosen.
     ///
     /// # Errors
+    /// [`Error::AdapterRefused`](crate::Error::AdapterRefused);
+    /// [`Error::WouldBlock`](crate::Error::WouldBlock) in a browser.
+    pub fn open_adapter(&self, adapter: &wgpu::Adapter) -> Result<Device> {
+        block_on_gpu(self.open_adapter_async(adapter))
+    }
+
+    /// As [`DeviceOptions::open_adapter`], without blocking.
+    ///
+    /// # Errors
     /// [`Error::AdapterRefused`](crate::Error::AdapterRefused).
-    pub async fn open_adapter(&self, adapter: &wgpu::Adapter) -> Result<Device> {
+    pub async fn open_adapter_async(&self, adapter: &wgpu::Adapter) -> Result<Device> {
         gpu::request(adapter, self.request()).await.map(|gpu| self.device(gpu))
     }
 

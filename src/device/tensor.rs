@@ -7,7 +7,8 @@ use crate::base::error::Error;
 use crate::base::error::Result;
 use crate::device::waiting::{block_on, block_on_gpu};
 use crate::exec::gpu;
-use crate::tensor::{Tensor, TensorDesc, View};
+use crate::plan::Plan;
+use crate::tensor::{Inputs, Outputs, Tensor, TensorDesc, View};
 
 /// A tensor in the memory of a device. Clones share the memory.
 #[derive(Clone)]
@@ -29,6 +30,13 @@ impl DeviceTensor {
     pub(super) fn new(view: impl Into<View>, storage: Storage) -> Self {
         let view = view.into();
         Self { bytes: view.byte_len(), view, storage }
+    }
+
+    /// The results of a plan.
+    pub(super) fn results(plan: &Plan, storages: Vec<Storage>) -> Outputs<Self> {
+        let results = plan.result_views().zip(storages);
+        let results = results.map(|(view, storage)| Self::new(view.into_owned(), storage));
+        plan.outputs.with(results.collect())
     }
 
     /// The buffer that holds the tensor, for passes of the caller's own on the same device.
@@ -66,7 +74,7 @@ impl DeviceTensor {
     /// let device = Device::cpu();
     /// let matrix = device.upload(&Tensor::from_slice([3, 2], &[1u8, 9, 2, 7, 3, 8])?)?;
     /// let column = matrix.with_view(matrix.view().slice(1, 1..2)?)?;
-    /// let largest = device.run(ReduceMax::new(), &[&column])?;
+    /// let largest = device.run(ReduceMax::new(), &column)?;
     /// assert_eq!(largest[0].download()?.as_slice::<u8>()?, [9]);
     /// # Ok::<(), wgmax::Error>(())
     /// ```
@@ -135,5 +143,11 @@ impl DeviceTensor {
 impl fmt::Debug for DeviceTensor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "DeviceTensor({})", self.view)
+    }
+}
+
+impl<'a> Inputs<&'a DeviceTensor> for &'a DeviceTensor {
+    fn into_inputs(self) -> Vec<&'a DeviceTensor> {
+        vec![self]
     }
 }

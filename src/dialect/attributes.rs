@@ -152,7 +152,7 @@ impl Name {
 
     /// The error that the number of inputs is not `expected`, such as "1 or 2 inputs".
     pub(super) fn input_count(&self, expected: &'static str, actual: usize) -> Error {
-        Error::InputCount { operator: self.full(), expected, actual }
+        Error::InputCount { operator: self.full(), expected: expected.into(), actual }
     }
 
     /// Checks the number of requested outputs. There is one, or two if `second`.

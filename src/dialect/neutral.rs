@@ -31,7 +31,7 @@ pub(super) fn reduce_max_backward(call: &Call<'_>) -> Result<Operator> {
     let (data, [gradient]) = call.inputs(&name, "2 inputs", false)?;
     let gradient = gradient.ok_or_else(|| call.input_count(&name, "2 inputs"))?;
     let operator = ReduceMaxBackward::new(reduce);
-    operator.infer(data, gradient.desc())?;
+    operator.infer([data, gradient.desc()])?;
     Ok(operator.into())
 }
 
@@ -47,6 +47,6 @@ pub(super) fn segment_max_backward(call: &Call<'_>) -> Result<Operator> {
     name.check_type(ids.desc(), IDS)?;
     let segment = SegmentMax::sorted().nan(call.nan.unwrap_or(Nan::Propagate));
     let operator = SegmentMaxBackward::new(segment);
-    operator.infer(&[data, ids.desc(), gradient.desc()])?;
+    operator.infer([data, ids.desc(), gradient.desc()])?;
     Ok(operator.into())
 }

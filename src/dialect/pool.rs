@@ -50,7 +50,7 @@ impl Pooling<'_> {
     pub(super) fn operator(
         self,
         spatial: usize,
-        explicit: impl FnOnce() -> Result<(Vec<i64>, Vec<i64>)>,
+        explicit: impl FnOnce() -> Result<(Vec<usize>, Vec<usize>)>,
     ) -> Result<MaxPool> {
         let padding = match self.auto_pad {
             AutoPad::Explicit => {
@@ -77,14 +77,14 @@ pub(super) fn pads(
     begin: Option<&[i64]>,
     end: Option<&[i64]>,
     spatial: usize,
-) -> Result<(Vec<i64>, Vec<i64>)> {
+) -> Result<(Vec<usize>, Vec<usize>)> {
     Ok((list("pads_begin", begin, spatial, 0)?, list("pads_end", end, spatial, 0)?))
 }
 
 /// The numbers of a list attribute, after checks: there must be `count`, none below `min`. The
 /// default is `min` for all.
 ///
-/// The operator checks this too, but its errors do not have the dialect's attribute names.
+/// The operator checks the number too, but its errors do not have the dialect's attribute names.
 ///
 /// # Errors
 /// [`Error::AttributeLength`], [`Error::BadAttribute`]
@@ -93,16 +93,15 @@ pub(super) fn list(
     given: Option<&[i64]>,
     count: usize,
     min: i64,
-) -> Result<Vec<i64>> {
+) -> Result<Vec<usize>> {
     let Some(given) = given else {
-        return Ok(vec![min; count]);
+        return Ok(vec![min as usize; count]);
     };
     if given.len() != count {
         return Err(Error::AttributeLength { attribute, expected: count, actual: given.len() });
     }
-    if given.iter().any(|&number| number < min) {
-        let expected = if min == 0 { "0 or more" } else { "1 or more" };
-        return Err(Error::BadAttribute { attribute, expected, value: format!("{given:?}") });
-    }
-    Ok(given.to_vec())
+    let expected = if min == 0 { "0 or more" } else { "1 or more" };
+    let bad = || Error::BadAttribute { attribute, expected, value: format!("{given:?}") };
+    let size = |&number| usize::try_from(number).ok().filter(|_| number >= min).ok_or_else(bad);
+    given.iter().map(size).collect()
 }

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::operator::{
-    EmptySegment, EmptySet, Indices, Layout, MaxPool, ReduceMax, ReduceMaxBackward, SegmentMax,
+    EmptySet, Indices, Layout, MaxPool, ReduceMax, ReduceMaxBackward, SegmentMax,
     SegmentMaxBackward,
 };
 use crate::tensor::ElementType;
@@ -28,7 +28,7 @@ fn each_dialect_resolves_a_node_by_its_own_rules() {
     let narrow = Tensor::from_slice([2], &[-1i32, 0]).unwrap();
     let resolve = |node: Node, axes, nan| node.operator(&[Some(&data), Some(axes)], nan);
     let expected = ReduceMax::new().axes([0, 1]);
-    let finite = expected.clone().nan(Nan::Ignore).empty_set(EmptySet::Lowest);
+    let finite = expected.clone().nan(Nan::Ignore).empty_set(EmptySet::Finite);
 
     let onnx = resolve(node(Dialect::Onnx, Some(18)), &wide, None).unwrap();
     assert_eq!(onnx, Operator::ReduceMax(expected.clone().keep_dims(true)));
@@ -123,7 +123,7 @@ fn each_dialect_has_max_pool() {
     let resolve = |node: &Node, nan| node.operator(&[Some(&data)], nan).unwrap();
     let expected = MaxPool::new([2]).strides([1]).dilations([1]).pads([0], [0]);
     let ignoring = expected.clone().nan(Nan::Ignore);
-    let onednn = |pool: MaxPool| pool.layout(Layout::Nxc).empty_window(EmptySet::Lowest);
+    let onednn = |pool: MaxPool| pool.layout(Layout::Nxc).empty_window(EmptySet::Finite);
     for (node, ignoring, propagating) in [
         (pool(Dialect::Onnx, Some(7)), ignoring.clone(), expected.clone()),
         (pool(Dialect::OneDnn, None), onednn(ignoring.clone()), onednn(expected.clone())),
@@ -172,7 +172,7 @@ fn only_openvino_has_segment_max() {
     let count = Tensor::from_slice([], &[7i32]).unwrap();
     let (data, ids, count) = (Some(&data()), Some(&ids), Some(&count));
     let resolve = |inputs: &[Option<&Tensor>], nan| segments(Some(16)).operator(inputs, nan);
-    let expected = SegmentMax::sorted().empty_segment(EmptySegment::Lowest).nan(Nan::Ignore);
+    let expected = SegmentMax::sorted().empty_segment(EmptySet::Finite).nan(Nan::Ignore);
     for inputs in [&[data, ids][..], &[data, ids, None]] {
         let found = resolve(inputs, None).unwrap();
         assert_eq!(found, Operator::SegmentMax(expected.clone()));

@@ -4,10 +4,10 @@ use super::pool::{self, Planes};
 use super::{Tuning, check_input, data_of, tile};
 use crate::base::error::{Error, Result};
 use crate::plan::{Feed, Plan, Target};
-use crate::pool::{self as forward, Indices, MaxPool, Order};
+use crate::pool::{self as forward, MaxPool};
 use crate::reduce;
 use crate::tensor::key::Ranking;
-use crate::tensor::{ElementType, TensorDesc};
+use crate::tensor::{ElementType, Indices, Inputs, Numbering, Outputs, TensorDesc, one_of_each};
 
 /// The gradient of a [`MaxPool`]: that of the data, computed from the gradient of the maxima.
 ///
@@ -28,20 +28,24 @@ use crate::tensor::{ElementType, TensorDesc};
 /// one line along the first axis of a plane cover, that is [`Error::OverLimit`].
 ///
 /// ```
-/// use wgmax::operator::{MaxPool, MaxPoolBackward, Operator};
-/// use wgmax::{Device, Tensor};
+/// use wgmax::operator::{MaxPool, MaxPoolBackward};
+/// use wgmax::{Device, Run, Tensor};
 ///
 /// let data = Tensor::from_slice([1, 1, 4], &[1.0f32, 3.0, 2.0, 0.0])?;
 /// let gradient = Tensor::from_slice([1, 1, 3], &[0.5f32, 0.25, 4.0])?;
-/// let backward = Operator::from(MaxPoolBackward::new(MaxPool::new([2])));
-/// let found = backward.run(&Device::auto()?, &[&data, &gradient])?;
+/// let backward = MaxPoolBackward::new(MaxPool::new([2]));
+/// let found = backward.run(&Device::auto()?, [&data, &gradient])?;
 /// assert_eq!(found[0].to_vec::<f32>()?, [0.0, 0.75, 4.0, 0.0]);
 /// # Ok::<(), wgmax::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Deserialize, serde::Serialize))]
+#[non_exhaustive]
 pub struct MaxPoolBackward {
-    pool: MaxPool,
-    shape: Option<Vec<usize>>,
+    /// The pooling.
+    pub pool: MaxPool,
+    /// The shape of the data, if the first input are indices.
+    pub shape: Option<Vec<usize>>,
 }
 
 impl MaxPoolBackward {
@@ -60,53 +64,48 @@ impl MaxPoolBackward {
         self
     }
 
-    /// The pooling.
-    pub fn get_pool(&self) -> &MaxPool {
-        &self.pool
-    }
-
-    /// The shape of the data, if the first input are indices.
-    pub fn get_shape(&self) -> Option<&[usize]> {
-        self.shape.as_deref()
-    }
-
     /// How the indices of the first input count.
     fn indices(&self) -> Indices {
-        self.pool.get_indices().unwrap_or_default()
+        self.pool.indices.unwrap_or_default()
     }
 
     /// As [`Operator::name`](crate::operator::Operator::name).
     pub(crate) fn name(&self) -> &'static str {
-        self.pool.get_extremum().name_of("MaxPoolBackward", "MinPoolBackward")
+        self.pool.extremum.name_of("MaxPoolBackward", "MinPoolBackward")
     }
 
-    /// The type and shape of the result: those of the data.
+    /// The type and shape of the result: those of the data. The inputs are the [`TensorDesc`]s of the
+    /// data, or of the indices, and of the gradient.
     ///
     /// # Errors
     /// As [`MaxPool::infer`] for the data; [`Error::WrongElementType`] and [`Error::WrongInput`]
     /// for inputs that do not belong together, [`Error::BadAttribute`] for indices with an
-    /// unsupported order or axis.
-    pub fn infer(&self, first: &TensorDesc, gradient: &TensorDesc) -> Result<TensorDesc> {
-        let data = data_of(first, self.get_shape(), gradient)?;
+    /// unsupported numbering.
+    pub fn infer<'a>(&self, inputs: impl Inputs<&'a TensorDesc>) -> Result<Outputs<TensorDesc>> {
+        let [first, gradient] = one_of_each(self.name(), &inputs.into_inputs())?;
+        self.data(first, gradient).map(Outputs::one)
+    }
+
+    /// # Errors
+    /// As [`MaxPoolBackward::infer`].
+    pub(crate) fn data(&self, first: &TensorDesc, gradient: &TensorDesc) -> Result<TensorDesc> {
+        let data = data_of(first, self.shape.as_deref(), gradient)?;
         let indices = self.shape.is_some().then(|| self.indices());
         let results = self.pool.clone().indices(indices).infer(&data)?;
         check_input(self.name(), 1, &results[0], gradient)?;
         if let (Some(expected), Some(indices)) = (results.get(1), indices) {
             check_input(self.name(), 0, expected, first)?;
-            let bad = |attribute, expected, value: String| {
-                Err(Error::BadAttribute { attribute, expected, value })
+            let bad = |expected, value| {
+                Err(Error::BadAttribute { attribute: "indices", expected, value })
             };
-            if indices.order == Order::ColumnMajor {
-                return bad("order", "row-major for a gradient", "column-major".to_string());
+            if indices.is_column_major() {
+                return bad("row-major for a gradient", "column-major".to_string());
             }
-            let axis =
-                if indices.axis < 0 { indices.axis + data.rank() as i64 } else { indices.axis };
-            if axis > self.pool.first_spatial() as i64 {
-                return bad(
-                    "axis",
-                    "no spatial one but the first for a gradient",
-                    indices.axis.to_string(),
-                );
+            let axis = indices.axis();
+            let from = if axis < 0 { axis + data.rank() as i64 } else { axis };
+            if from > self.pool.first_spatial() as i64 {
+                let expected = "from no spatial axis but the first for a gradient";
+                return bad(expected, format!("from axis {axis}"));
             }
         }
         Ok(data)
@@ -120,7 +119,7 @@ impl MaxPoolBackward {
         target: Target<'_>,
         tunings: (&forward::Tuning, &reduce::Tuning, &Tuning),
     ) -> Result<Plan> {
-        let data = self.infer(inputs[0], inputs[1])?;
+        let data = self.data(inputs[0], inputs[1])?;
         self.plan_planes(inputs, &data, (0, &data), target, tunings)
     }
 
@@ -145,8 +144,7 @@ impl MaxPoolBackward {
             let modulus = self.pool.clone().indices(self.indices()).index_modulus(whole)?;
             return pool::plan(inputs, data, &axes, modulus, target, gradients);
         }
-        let ranking =
-            Ranking::new(data.element_type(), self.pool.get_nan(), self.pool.get_extremum());
+        let ranking = Ranking::new(data.element_type(), self.pool.nan, self.pool.extremum);
         match tile::plan(inputs, data, &axes, ranking, target, pools) {
             Ok(None) | Err(Error::OverLimit { .. }) => {}
             Ok(Some(plan)) => return Ok(plan),
@@ -159,7 +157,7 @@ impl MaxPoolBackward {
             false => (self.pool.first_spatial() as i64, first),
         };
         let axes = Planes { first, ..axes };
-        let indices = Indices { element_type: ElementType::I32, axis, ..Indices::default() };
+        let indices = Indices::new(ElementType::I32).numbering(Numbering::FromAxis(axis));
         let pool = self.pool.clone().indices(indices);
         let resolved = pool.resolve(data)?;
         let second = [&resolved.outputs[1], inputs[1]];

@@ -1,11 +1,11 @@
 //! MaxUnpool.
 
-use super::places::{self, Axis, Duplicates, Inputs, Places};
+use super::places::{self, Axis, Duplicates, Items, Places};
 use super::{check_float, check_input, check_type};
 use crate::base::error::{Error, Result};
 use crate::plan::{Plan, Target};
 use crate::segment::Ids;
-use crate::tensor::{ElementType, Tensor, TensorDesc};
+use crate::tensor::{ElementType, Inputs, Outputs, Tensor, TensorDesc, one_of_each};
 
 /// Stores values where indices say: the inverse of a pooling, as far as it has one. All other
 /// elements are +0.
@@ -19,59 +19,62 @@ use crate::tensor::{ElementType, Tensor, TensorDesc};
 /// ([`Error::IndexOutOfRange`]). On a device indices are not checked, and the value is left out.
 ///
 /// ```
-/// use wgmax::operator::{MaxUnpool, Operator};
-/// use wgmax::{Device, Tensor};
+/// use wgmax::operator::MaxUnpool;
+/// use wgmax::{Device, Run, Tensor};
 ///
 /// let values = Tensor::from_slice([1, 1, 2], &[3.0f32, 2.0])?;
 /// let indices = Tensor::from_slice([1, 1, 2], &[1i64, 2])?;
-/// let unpool = Operator::from(MaxUnpool::new([1, 1, 4]));
-/// let found = unpool.run(&Device::auto()?, &[&values, &indices])?;
+/// let unpool = MaxUnpool::new([1, 1, 4]);
+/// let found = unpool.run(&Device::auto()?, [&values, &indices])?;
 /// assert_eq!(found[0].to_vec::<f32>()?, [0.0, 3.0, 2.0, 0.0]);
 /// # Ok::<(), wgmax::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Deserialize, serde::Serialize))]
+#[non_exhaustive]
 pub struct MaxUnpool {
-    shape: Vec<usize>,
-    counted: Option<Vec<usize>>,
+    /// The shape of the result.
+    pub shape: Vec<usize>,
+    /// The shape in which indices count.
+    pub indices_within: Vec<usize>,
 }
 
 impl MaxUnpool {
     /// Values to the elements of a result of this shape, in which indices count in row-major order.
     pub fn new(shape: impl Into<Vec<usize>>) -> Self {
-        Self { shape: shape.into(), counted: None }
+        let shape = shape.into();
+        Self { indices_within: shape.clone(), shape }
     }
 
     /// Indices count in a tensor of another shape, of the same rank and no larger along any axis,
     /// which lies at the origin of the result.
     pub fn indices_within(mut self, shape: impl Into<Vec<usize>>) -> Self {
-        self.counted = Some(shape.into());
+        self.indices_within = shape.into();
         self
     }
 
-    /// The shape of the result.
-    pub fn get_shape(&self) -> &[usize] {
-        &self.shape
-    }
-
-    /// The shape in which indices count.
-    pub fn get_indices_within(&self) -> &[usize] {
-        self.counted.as_deref().unwrap_or(&self.shape)
-    }
-
-    /// The type and shape of the result.
+    /// The type and shape of the result. The inputs are the [`TensorDesc`]s of the values and of the
+    /// indices.
     ///
     /// # Errors
-    /// [`Error::WrongElementType`] for values or indices of other types, [`Error::WrongInput`] for
-    /// indices of another shape than the values, [`Error::BadAttribute`] for a shape of
-    /// [`indices_within`](Self::indices_within) that does not lie in the result,
+    /// [`Error::InputCount`]; [`Error::WrongElementType`] for values or indices of other types,
+    /// [`Error::WrongInput`] for indices of another shape than the values, [`Error::BadAttribute`] for
+    /// a shape of [`indices_within`](Self::indices_within()) that does not lie in the result,
     /// [`Error::ShapeOverflow`].
-    pub fn infer(&self, values: &TensorDesc, indices: &TensorDesc) -> Result<TensorDesc> {
+    pub fn infer<'a>(&self, inputs: impl Inputs<&'a TensorDesc>) -> Result<Outputs<TensorDesc>> {
+        let [values, indices] = one_of_each("MaxUnpool", &inputs.into_inputs())?;
+        self.result(values, indices).map(Outputs::one)
+    }
+
+    /// # Errors
+    /// As [`MaxUnpool::infer`].
+    fn result(&self, values: &TensorDesc, indices: &TensorDesc) -> Result<TensorDesc> {
         check_float("the values", values)?;
         let is_index = |t| matches!(t, ElementType::I32 | ElementType::I64);
         check_type("the indices", "i32 or i64", indices, is_index)?;
         let expected = TensorDesc::new(indices.element_type(), values.shape())?;
         check_input("MaxUnpool", 1, &expected, indices)?;
-        let within = self.get_indices_within();
+        let within = &self.indices_within;
         let inside = within.iter().zip(&self.shape).all(|(size, all)| size <= all);
         if within.len() != self.shape.len() || !inside {
             return Err(Error::BadAttribute {
@@ -88,8 +91,8 @@ impl MaxUnpool {
     /// # Errors
     /// As [`MaxUnpool::infer`], and [`Error::IndexOutOfRange`].
     pub(crate) fn check(&self, values: &TensorDesc, indices: &Tensor) -> Result<()> {
-        self.infer(values, indices.desc())?;
-        let elements: usize = self.get_indices_within().iter().product();
+        self.result(values, indices.desc())?;
+        let elements: usize = self.indices_within.iter().product();
         let indices = Ids::of(indices)?;
         let wrong = indices.find(|index| !(0..elements as i128).contains(&index));
         wrong.map_or(Ok(()), |position| {
@@ -103,7 +106,7 @@ impl MaxUnpool {
         let mut pitch = 1;
         let mut axes: Vec<Axis> = Vec::new();
         let mut whole = true;
-        for (&all, &size) in self.shape.iter().zip(self.get_indices_within()).rev() {
+        for (&all, &size) in self.shape.iter().zip(&self.indices_within).rev() {
             let size = size as u64;
             // As long as inner axes are whole, they count together.
             match axes.last_mut() {
@@ -120,8 +123,8 @@ impl MaxUnpool {
     /// # Errors
     /// As [`MaxUnpool::infer`], and [`Error::OverLimit`].
     pub(crate) fn plan_with(&self, inputs: [&TensorDesc; 2], target: Target<'_>) -> Result<Plan> {
-        let result = self.infer(inputs[0], inputs[1])?;
-        let (of, places) = (Inputs { values: 0, indices: 1 }, self.places(&result));
+        let result = self.result(inputs[0], inputs[1])?;
+        let (of, places) = (Items { values: 0, indices: 1 }, self.places(&result));
         places::plan(&inputs, of, &result, &places, Duplicates::LastWins, target)
     }
 }

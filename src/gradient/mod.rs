@@ -26,7 +26,7 @@ pub use segment_max::SegmentMaxBackward;
 
 use crate::base::error::{Error, Result};
 use crate::plan::Kernel;
-use crate::tensor::{ElementType, TensorDesc};
+use crate::tensor::{ElementType, Indices, TensorDesc};
 
 /// The kernels of this module.
 pub(crate) static KERNELS: [&Kernel; 5] =
@@ -85,24 +85,13 @@ fn data_of(
 /// [`Error::BadAttribute`], [`Error::IndexTooLarge`], [`Error::WrongInput`].
 fn check_indices(
     operator: &'static str,
-    element_type: ElementType,
+    expected: Indices,
     elements: usize,
     indices: &TensorDesc,
     gradient: &TensorDesc,
 ) -> Result<()> {
-    match element_type {
-        ElementType::I64 => {}
-        ElementType::I32 if elements <= i32::MAX as usize => {}
-        ElementType::I32 => return Err(Error::IndexTooLarge { elements: elements as u64 }),
-        _ => {
-            return Err(Error::BadAttribute {
-                attribute: "indices",
-                expected: "i32 or i64",
-                value: element_type.to_string(),
-            });
-        }
-    }
-    check_input(operator, 0, &TensorDesc::new(element_type, gradient.shape())?, indices)
+    expected.check_type(elements as u64)?;
+    check_input(operator, 0, &TensorDesc::new(expected.element_type, gradient.shape())?, indices)
 }
 
 /// The type of positions in some data: of 32 bits, if they hold all.

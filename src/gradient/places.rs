@@ -8,7 +8,7 @@ use crate::base::error::{Error, Result};
 use crate::plan::{Builder, MAX_ELEMENTS, New, Plan, Region, Target, divisor};
 use crate::segment::Ids;
 use crate::tensor::key::Ranking;
-use crate::tensor::{Tensor, TensorDesc};
+use crate::tensor::{Outputs, Tensor, TensorDesc};
 
 /// An axis: how many there are, and how far apart they lie among the elements.
 #[derive(Clone, Copy, Debug)]
@@ -93,7 +93,7 @@ impl Places {
 
 /// The buffers of the plan: which of the inputs has the values, and which the positions.
 #[derive(Clone, Copy)]
-pub(super) struct Inputs {
+pub(super) struct Items {
     pub values: usize,
     pub indices: usize,
 }
@@ -104,13 +104,13 @@ pub(super) struct Inputs {
 /// [`Error::OverLimit`].
 pub(super) fn plan(
     inputs: &[&TensorDesc],
-    of: Inputs,
+    of: Items,
     output: &TensorDesc,
     places: &Places,
     duplicates: Duplicates,
     target: Target<'_>,
 ) -> Result<Plan> {
-    let mut builder = Builder::new(inputs, vec![output.clone()], Ranking::MAXIMUM, target);
+    let mut builder = Builder::new(inputs, Outputs::one(output.clone()), Ranking::MAXIMUM, target);
     builder.element = output.element_type();
     if output.is_empty() {
         return Ok(builder.finish());
@@ -176,7 +176,7 @@ fn axis_count(places: &Places) -> u64 {
 
 /// What all launches of a plan bind.
 struct At<'a> {
-    of: Inputs,
+    of: Items,
     result: usize,
     /// Bytes of a position.
     index_item: u64,
@@ -266,7 +266,7 @@ mod tests {
         for size in [1 << 31, 1 << 32, (1 << 32) + 3] {
             let axis = |size, pitch| Axis { size, pitch };
             let places = Places::new(vec![axis(size, 2)], vec![axis(2, 1)], 2 * size);
-            let of = Inputs { values: 1, indices: 0 };
+            let of = Items { values: 1, indices: 0 };
             let (result, index_item, winners, places) = (2, 4, None, &places);
             let (items, elements) = (size, 2 * size);
             let at = At { of, result, index_item, places, winners, items, elements };

@@ -9,8 +9,8 @@ use crate::base::error::{Error, Result};
 use crate::base::threads;
 use crate::plan::{Builder, Call, Kernel, New, Plan, Region, Shader, Target, divisor};
 use crate::pool::{Axis, Group, SpecialLaunch, Window, params, push_special};
-use crate::tensor::TensorDesc;
 use crate::tensor::key::Ranking;
+use crate::tensor::{Outputs, TensorDesc};
 use crate::vector::PARALLEL_FROM;
 use crate::wgsl::params;
 
@@ -174,7 +174,7 @@ pub(super) fn plan(
     target: Target<'_>,
     tuning: &Tuning,
 ) -> Result<Plan> {
-    let mut builder = Builder::new(&inputs, vec![output.clone()], Ranking::MAXIMUM, target);
+    let mut builder = Builder::new(&inputs, Outputs::one(output.clone()), Ranking::MAXIMUM, target);
     builder.element = output.element_type();
     if output.is_empty() {
         return Ok(builder.finish());

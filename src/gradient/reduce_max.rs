@@ -1,11 +1,11 @@
 //! The gradient of ReduceMax.
 
-use super::places::{self, Axis, Duplicates, Inputs, Places};
+use super::places::{self, Axis, Duplicates, Items, Places};
 use super::{check_indices, check_input, data_of, position_type};
 use crate::base::error::Result;
 use crate::plan::{Feed, Plan, Target};
-use crate::reduce::{self as forward, Positions, ReduceMax};
-use crate::tensor::TensorDesc;
+use crate::reduce::{self as forward, ReduceMax};
+use crate::tensor::{Indices, Inputs, Outputs, TensorDesc, one_of_each};
 
 /// The gradient of a [`ReduceMax`]: that of the data, computed from the gradient of the maxima.
 ///
@@ -19,20 +19,24 @@ use crate::tensor::TensorDesc;
 /// ([`ReduceMaxBackward::from_indices`]). The result has the shape of the data.
 ///
 /// ```
-/// use wgmax::operator::{Operator, ReduceMax, ReduceMaxBackward};
-/// use wgmax::{Device, Tensor};
+/// use wgmax::operator::{ReduceMax, ReduceMaxBackward};
+/// use wgmax::{Device, Run, Tensor};
 ///
 /// let data = Tensor::from_slice([2, 3], &[1.0f32, 3.0, 3.0, 2.0, 0.0, 1.0])?;
 /// let gradient = Tensor::from_slice([2], &[0.5f32, 0.25])?;
-/// let backward = Operator::from(ReduceMaxBackward::new(ReduceMax::new().axes([1])));
-/// let found = backward.run(&Device::auto()?, &[&data, &gradient])?;
+/// let backward = ReduceMaxBackward::new(ReduceMax::new().axes([1]));
+/// let found = backward.run(&Device::auto()?, [&data, &gradient])?;
 /// assert_eq!(found[0].to_vec::<f32>()?, [0.0, 0.5, 0.0, 0.25, 0.0, 0.0]);
 /// # Ok::<(), wgmax::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Deserialize, serde::Serialize))]
+#[non_exhaustive]
 pub struct ReduceMaxBackward {
-    reduce: ReduceMax,
-    shape: Option<Vec<usize>>,
+    /// The reduction.
+    pub reduce: ReduceMax,
+    /// The shape of the data, if the first input are indices.
+    pub shape: Option<Vec<usize>>,
 }
 
 impl ReduceMaxBackward {
@@ -43,55 +47,51 @@ impl ReduceMaxBackward {
     }
 
     /// The same from the indices that the reduction gave for data of this shape. They are of the
-    /// type that [`ReduceMax::indices`] says, or [`Positions::default`]. A gradient whose index is
+    /// type that [`ReduceMax::indices`] says, or [`Indices::default`]. A gradient whose index is
     /// not that of an element is left out.
     pub fn from_indices(mut self, shape: impl Into<Vec<usize>>) -> Self {
         self.shape = Some(shape.into());
         self
     }
 
-    /// The reduction.
-    pub fn get_reduce(&self) -> &ReduceMax {
-        &self.reduce
-    }
-
-    /// The shape of the data, if the first input are indices.
-    pub fn get_shape(&self) -> Option<&[usize]> {
-        self.shape.as_deref()
-    }
-
     /// As [`Operator::name`](crate::operator::Operator::name).
     pub(crate) fn name(&self) -> &'static str {
-        self.reduce.get_extremum().name_of("ReduceMaxBackward", "ReduceMinBackward")
+        self.reduce.extremum.name_of("ReduceMaxBackward", "ReduceMinBackward")
     }
 
-    /// The type and shape of the result: those of the data.
+    /// The type and shape of the result: those of the data. The inputs are the [`TensorDesc`]s of the
+    /// data, or of the indices, and of the gradient.
     ///
     /// # Errors
     /// As [`ReduceMax::infer`] for the data;
     /// [`Error::WrongElementType`](crate::Error::WrongElementType) for integers and
-    /// [`Error::WrongInput`](crate::Error::WrongInput) for inputs that do not belong together;
-    /// [`Error::BadAttribute`](crate::Error::BadAttribute) for indices of another type than `i32`
-    /// and `i64`, [`Error::IndexTooLarge`](crate::Error::IndexTooLarge) for `i32` and more elements.
-    pub fn infer(&self, first: &TensorDesc, gradient: &TensorDesc) -> Result<TensorDesc> {
-        let data = data_of(first, self.get_shape(), gradient)?;
+    /// [`Error::WrongInput`](crate::Error::WrongInput) for inputs that do not belong together.
+    pub fn infer<'a>(&self, inputs: impl Inputs<&'a TensorDesc>) -> Result<Outputs<TensorDesc>> {
+        let [first, gradient] = one_of_each(self.name(), &inputs.into_inputs())?;
+        self.data(first, gradient).map(Outputs::one)
+    }
+
+    /// # Errors
+    /// As [`ReduceMaxBackward::infer`].
+    fn data(&self, first: &TensorDesc, gradient: &TensorDesc) -> Result<TensorDesc> {
+        let data = data_of(first, self.shape.as_deref(), gradient)?;
         let maxima = self.reduce.clone().indices(None).values(true).infer(&data)?;
-        check_input(self.name(), 1, &maxima, gradient)?;
+        check_input(self.name(), 1, &maxima[0], gradient)?;
         if self.shape.is_some() {
-            let Positions { element_type, .. } = self.reduce.get_indices().unwrap_or_default();
+            let given = self.reduce.indices.unwrap_or_default();
             let reduced = self.reduce.reduced(data.rank())?;
             let sizes = data.shape().iter().zip(reduced).filter(|&(_, reduced)| reduced);
             let set = sizes.fold(1usize, |set, (&size, _)| set.saturating_mul(size));
-            check_indices(self.name(), element_type, set, first, gradient)?;
+            check_indices(self.name(), given, set, first, gradient)?;
         }
         Ok(data)
     }
 
     /// The reduction that finds where the maxima are; `None` where indices are given.
     pub(crate) fn forward(&self, data: &TensorDesc) -> Option<ReduceMax> {
-        let element_type = position_type(data);
-        let last = self.reduce.get_indices().is_some_and(|positions| positions.last);
-        let reduce = self.reduce.clone().indices(Positions { element_type, last }).values(false);
+        let last = self.reduce.indices.is_some_and(|indices| indices.last);
+        let indices = Indices::new(position_type(data)).last(last);
+        let reduce = self.reduce.clone().indices(indices).values(false);
         self.shape.is_none().then_some(reduce)
     }
 
@@ -118,11 +118,11 @@ impl ReduceMaxBackward {
         target: Target<'_>,
         tuning: &forward::Tuning,
     ) -> Result<Plan> {
-        let data = self.infer(inputs[0], inputs[1])?;
+        let data = self.data(inputs[0], inputs[1])?;
         let places = self.places(&data)?;
         // Each set has elements of its own, so no two positions name the same one.
         let scatter = |indices: &TensorDesc| {
-            let of = Inputs { indices: 0, values: 1 };
+            let of = Items { indices: 0, values: 1 };
             places::plan(&[indices, inputs[1]], of, &data, &places, Duplicates::Absent, target)
         };
         // No set has a position.

@@ -1,11 +1,11 @@
 //! The gradient of SegmentMax.
 
-use super::places::{self, Axis, Duplicates, Inputs, Places};
+use super::places::{self, Axis, Duplicates, Items, Places};
 use super::{check_indices, check_input, data_of, position_type};
 use crate::base::error::{Error, Result};
 use crate::plan::{Feed, Plan, Target};
 use crate::segment::{self as forward, SegmentMax, Segments};
-use crate::tensor::{ElementType, Tensor, TensorDesc};
+use crate::tensor::{Inputs, Outputs, Tensor, TensorDesc};
 
 /// The gradient of a [`SegmentMax`]: that of the data, computed from the gradient of the maxima.
 ///
@@ -19,21 +19,25 @@ use crate::tensor::{ElementType, Tensor, TensorDesc};
 /// of the gradient is the number of segments.
 ///
 /// ```
-/// use wgmax::operator::{Operator, SegmentMax, SegmentMaxBackward};
-/// use wgmax::{Device, Tensor};
+/// use wgmax::operator::{SegmentMax, SegmentMaxBackward};
+/// use wgmax::{Device, Run, Tensor};
 ///
 /// let data = Tensor::from_slice([4], &[1.0f32, 2.0, 4.0, 3.0])?;
 /// let ids = Tensor::from_slice([4], &[0i32, 0, 2, 2])?;
 /// let gradient = Tensor::from_slice([3], &[0.5f32, 8.0, 0.25])?;
-/// let backward = Operator::from(SegmentMaxBackward::new(SegmentMax::sorted()));
-/// let found = backward.run(&Device::auto()?, &[&data, &ids, &gradient])?;
+/// let backward = SegmentMaxBackward::new(SegmentMax::sorted());
+/// let found = backward.run(&Device::auto()?, [&data, &ids, &gradient])?;
 /// assert_eq!(found[0].to_vec::<f32>()?, [0.0, 0.5, 0.25, 0.0]);
 /// # Ok::<(), wgmax::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Deserialize, serde::Serialize))]
+#[non_exhaustive]
 pub struct SegmentMaxBackward {
-    segment: SegmentMax,
-    shape: Option<Vec<usize>>,
+    /// The operator whose gradient this is.
+    pub segment: SegmentMax,
+    /// The shape of the data, if the first input are indices.
+    pub shape: Option<Vec<usize>>,
 }
 
 impl SegmentMaxBackward {
@@ -52,35 +56,31 @@ impl SegmentMaxBackward {
         self
     }
 
-    /// The operator whose gradient this is.
-    pub fn get_segment(&self) -> &SegmentMax {
-        &self.segment
-    }
-
-    /// The shape of the data, if the first input are indices.
-    pub fn get_shape(&self) -> Option<&[usize]> {
-        self.shape.as_deref()
-    }
-
     /// As [`Operator::name`](crate::operator::Operator::name).
     pub(crate) fn name(&self) -> &'static str {
-        self.segment.get_extremum().name_of("SegmentMaxBackward", "SegmentMinBackward")
+        self.segment.extremum.name_of("SegmentMaxBackward", "SegmentMinBackward")
     }
 
-    /// The type and shape of the result: those of the data. `inputs` are data, ids and gradient, or
-    /// indices and gradient.
+    /// The type and shape of the result: those of the data. The inputs are the [`TensorDesc`]s of the
+    /// data, the ids and the gradient, or of the indices and the gradient.
     ///
     /// # Errors
     /// As [`SegmentMax::infer`] for data and ids; [`Error::WrongElementType`] for integers and
     /// [`Error::WrongInput`] for inputs that do not belong together; [`Error::BadAttribute`] for
     /// indices of another type than `i32` and `i64`, [`Error::IndexTooLarge`] for `i32` and more
     /// rows; [`Error::InputCount`].
-    pub fn infer(&self, inputs: &[&TensorDesc]) -> Result<TensorDesc> {
+    pub fn infer<'a>(&self, inputs: impl Inputs<&'a TensorDesc>) -> Result<Outputs<TensorDesc>> {
+        self.data(&inputs.into_inputs()).map(Outputs::one)
+    }
+
+    /// # Errors
+    /// As [`SegmentMaxBackward::infer`].
+    fn data(&self, inputs: &[&TensorDesc]) -> Result<TensorDesc> {
         match (&self.shape, inputs) {
             (None, &[data, ids, gradient]) => {
                 data_of(data, None, gradient)?;
-                let maxima = self.forward(data, gradient).infer(data, ids)?.swap_remove(0);
-                check_input(self.name(), 2, &maxima, gradient)?;
+                let maxima = self.forward(data, gradient).infer([data, ids])?;
+                check_input(self.name(), 2, &maxima[0], gradient)?;
                 Ok(data.clone())
             }
             (Some(shape), &[indices, gradient]) => {
@@ -91,8 +91,8 @@ impl SegmentMaxBackward {
                 let maxima = [&[segments_of(gradient)], row].concat();
                 let maxima = TensorDesc::new(data.element_type(), maxima)?;
                 check_input(self.name(), 1, &maxima, gradient)?;
-                let element_type = self.segment.get_indices().unwrap_or(ElementType::I64);
-                check_indices(self.name(), element_type, rows, indices, gradient)?;
+                let given = self.segment.indices.unwrap_or_default();
+                check_indices(self.name(), given, rows, indices, gradient)?;
                 Ok(data)
             }
             _ => Err(Error::input_count(self.name(), self.input_count(), inputs.len())),
@@ -106,9 +106,9 @@ impl SegmentMaxBackward {
 
     /// The operator that finds where the maxima are.
     pub(crate) fn forward(&self, data: &TensorDesc, gradient: &TensorDesc) -> SegmentMax {
-        let known = match (self.segment.get_segments(), self.segment.get_num_segments()) {
+        let known = match (self.segment.segments, self.segment.num_segments) {
             (Segments::Offsets, given) | (_, given @ Some(_)) => given,
-            _ => Some(segments_of(gradient) as i64),
+            _ => Some(segments_of(gradient)),
         };
         self.segment.clone().num_segments(known).indices(position_type(data)).status(false)
     }
@@ -123,7 +123,7 @@ impl SegmentMaxBackward {
         ids: &Tensor,
         gradient: &TensorDesc,
     ) -> Result<()> {
-        self.infer(&[data, ids.desc(), gradient])?;
+        self.data(&[data, ids.desc(), gradient])?;
         self.forward(data, gradient).checked(data, ids).map(drop)
     }
 
@@ -143,7 +143,7 @@ impl SegmentMaxBackward {
         target: Target<'_>,
         tuning: &forward::Tuning,
     ) -> Result<Plan> {
-        let data = self.infer(inputs)?;
+        let data = self.data(inputs)?;
         let gradient = inputs[inputs.len() - 1];
         let places = self.places(&data, gradient);
         // Rows that are given may be those of several segments.
@@ -152,12 +152,12 @@ impl SegmentMaxBackward {
             false => Duplicates::Absent,
         };
         let scatter = |indices: &TensorDesc| {
-            let of = Inputs { indices: 0, values: 1 };
+            let of = Items { indices: 0, values: 1 };
             places::plan(&[indices, gradient], of, &data, &places, duplicates, target)
         };
         let &[_, ids, _] = inputs else { return scatter(inputs[0]) };
         let segment = self.forward(&data, gradient);
-        let outputs = segment.infer(&data, ids)?;
+        let outputs = segment.infer([&data, ids])?;
         let behind = scatter(&outputs[1])?;
         let before = forward::plan(&segment, &data, ids, outputs, target, tuning)?;
         Ok(before.then(behind, &[Feed::Result(1), Feed::Input]))

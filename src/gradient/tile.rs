@@ -9,7 +9,7 @@ use crate::base::threads;
 use crate::plan::{Builder, Call, Kernel, New, Plan, Region, Shader, Target, divisor};
 use crate::pool::{self, Group, Tiles, Windows, params};
 use crate::tensor::key::Ranking;
-use crate::tensor::{ElementType, TensorDesc};
+use crate::tensor::{ElementType, Outputs, TensorDesc};
 use crate::wgsl::params;
 
 /// Sums of the gradients of windows, whose maxima are found in the same launch.
@@ -264,7 +264,7 @@ pub(super) fn plan(
     target: Target<'_>,
     tuning: &pool::Tuning,
 ) -> Result<Option<Plan>> {
-    let mut builder = Builder::new(&inputs, vec![output.clone()], ranking, target);
+    let mut builder = Builder::new(&inputs, Outputs::one(output.clone()), ranking, target);
     if output.is_empty() {
         return Ok(None);
     }

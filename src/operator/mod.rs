@@ -1,25 +1,29 @@
 //! The operators: plain attributes, fully resolved, of no dialect and for no device.
 
+mod arg_max;
 mod order;
 
 pub use crate::gradient::{MaxPoolBackward, MaxUnpool, ReduceMaxBackward, SegmentMaxBackward};
-pub use crate::pool::{Indices, Layout, MaxPool, Order, Padding, Rounding};
-pub use crate::reduce::{EmptySet, Positions, ReduceMax};
-pub use crate::segment::{EmptySegment, SegmentMax, Segments};
+pub use crate::pool::{Layout, MaxPool, Padding, Rounding};
+pub use crate::reduce::ReduceMax;
+pub use crate::segment::{SegmentMax, Segments};
 pub use crate::tensor::axes::axes_from_tensor;
+pub use crate::tensor::{EmptySet, Indices, Inputs, Numbering};
+pub use arg_max::ArgMax;
 
 use std::iter;
 
 use crate::base::error::{Error, Result};
 use crate::plan::{Kernel, Limits, Plan, check_results};
 use crate::tensor::key::Extremum;
-use crate::tensor::{Tensor, TensorDesc, View};
+use crate::tensor::{Names, Outputs, Tensor, TensorDesc, View};
 use crate::tuning::Tuning;
 use crate::tuning::software;
 use crate::{gradient, plan, pool, reduce, segment};
 
 /// Any of the operators.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Deserialize, serde::Serialize))]
 #[non_exhaustive]
 pub enum Operator {
     /// The maximum or minimum along axes.
@@ -38,9 +42,10 @@ pub enum Operator {
     MaxUnpool(MaxUnpool),
 }
 
-/// Each kind by value and by reference, so that either goes where an operator is wanted.
-macro_rules! from {
-    ($kind:ident) => {
+/// Each kind by value and by reference, so that either goes where an operator is wanted; and plans of
+/// it.
+macro_rules! operators {
+    ($($kind:ident),*) => {$(
         impl From<$kind> for Operator {
             fn from(operator: $kind) -> Self {
                 Self::$kind(operator)
@@ -52,16 +57,34 @@ macro_rules! from {
                 Self::$kind(operator.clone())
             }
         }
-    };
+
+        impl $kind {
+            /// The launches that compute the operator within a device's limits, as they are fast by a
+            /// tuning. The inputs are those of `infer`.
+            ///
+            /// # Errors
+            /// As [`Operator::plan`].
+            pub fn plan<'a>(
+                &self,
+                inputs: impl Inputs<&'a TensorDesc>,
+                limits: &Limits,
+                tuning: &Tuning,
+            ) -> Result<Plan> {
+                Operator::from(self).plan(inputs, limits, tuning)
+            }
+        }
+    )*};
 }
 
-from!(ReduceMax);
-from!(MaxPool);
-from!(SegmentMax);
-from!(ReduceMaxBackward);
-from!(MaxPoolBackward);
-from!(SegmentMaxBackward);
-from!(MaxUnpool);
+operators!(
+    ReduceMax,
+    MaxPool,
+    SegmentMax,
+    ReduceMaxBackward,
+    MaxPoolBackward,
+    SegmentMaxBackward,
+    MaxUnpool
+);
 
 impl From<&Operator> for Operator {
     fn from(operator: &Self) -> Self {
@@ -75,13 +98,24 @@ impl Operator {
     /// `MaxUnpool`.
     pub fn name(&self) -> &'static str {
         match self {
-            Self::ReduceMax(op) => op.get_extremum().name_of("ReduceMax", "ReduceMin"),
-            Self::MaxPool(op) => op.get_extremum().name_of("MaxPool", "MinPool"),
-            Self::SegmentMax(op) => op.get_extremum().name_of("SegmentMax", "SegmentMin"),
+            Self::ReduceMax(op) => op.name(),
+            Self::MaxPool(op) => op.name(),
+            Self::SegmentMax(op) => op.name(),
             Self::MaxPoolBackward(op) => op.name(),
             Self::ReduceMaxBackward(op) => op.name(),
             Self::SegmentMaxBackward(op) => op.name(),
             Self::MaxUnpool(_) => "MaxUnpool",
+        }
+    }
+
+    /// Which results the operator has.
+    pub(crate) fn output_names(&self) -> Names {
+        let names = |values, indices, status| Names { values, indices, status };
+        match self {
+            Self::ReduceMax(op) => names(op.values, op.indices.is_some(), false),
+            Self::MaxPool(op) => names(true, op.indices.is_some(), false),
+            Self::SegmentMax(op) => names(true, op.indices.is_some(), op.status),
+            _ => Names::VALUES,
         }
     }
 
@@ -96,15 +130,17 @@ impl Operator {
         }
     }
 
-    /// Whether the operator finds the maximum or the minimum.
-    pub fn extremum(&self) -> Extremum {
+    /// Whether the operator finds the maximum or the minimum; [`Extremum::Maximum`] for [`MaxUnpool`],
+    /// which finds neither.
+    #[doc(hidden)]
+    pub fn finds(&self) -> Extremum {
         match self {
-            Self::ReduceMax(op) => op.get_extremum(),
-            Self::MaxPool(op) => op.get_extremum(),
-            Self::SegmentMax(op) => op.get_extremum(),
-            Self::ReduceMaxBackward(op) => op.get_reduce().get_extremum(),
-            Self::MaxPoolBackward(op) => op.get_pool().get_extremum(),
-            Self::SegmentMaxBackward(op) => op.get_segment().get_extremum(),
+            Self::ReduceMax(op) => op.extremum,
+            Self::MaxPool(op) => op.extremum,
+            Self::SegmentMax(op) => op.extremum,
+            Self::ReduceMaxBackward(op) => op.reduce.extremum,
+            Self::MaxPoolBackward(op) => op.pool.extremum,
+            Self::SegmentMaxBackward(op) => op.segment.extremum,
             Self::MaxUnpool(_) => Extremum::Maximum,
         }
     }
@@ -125,18 +161,16 @@ impl Operator {
     ///
     /// # Errors
     /// [`Error::InputCount`], and what the operator does not allow for such inputs.
-    pub fn infer(&self, inputs: &[&TensorDesc]) -> Result<Vec<TensorDesc>> {
-        match (self, inputs) {
-            (Self::ReduceMax(op), [input]) => op.outputs(input),
-            (Self::MaxPool(op), [input]) => op.infer(input),
-            (Self::SegmentMax(op), [data, ids]) => op.infer(data, ids),
-            (Self::ReduceMaxBackward(op), [first, gradient]) => {
-                Ok(vec![op.infer(first, gradient)?])
-            }
-            (Self::MaxPoolBackward(op), [first, gradient]) => Ok(vec![op.infer(first, gradient)?]),
-            (Self::SegmentMaxBackward(op), inputs) => Ok(vec![op.infer(inputs)?]),
-            (Self::MaxUnpool(op), [values, indices]) => Ok(vec![op.infer(values, indices)?]),
-            _ => Err(self.wrong_count(inputs.len())),
+    pub fn infer<'a>(&self, inputs: impl Inputs<&'a TensorDesc>) -> Result<Outputs<TensorDesc>> {
+        let inputs = inputs.into_inputs();
+        match self {
+            Self::ReduceMax(op) => op.infer(inputs),
+            Self::MaxPool(op) => op.infer(inputs),
+            Self::SegmentMax(op) => op.infer(inputs),
+            Self::ReduceMaxBackward(op) => op.infer(inputs),
+            Self::MaxPoolBackward(op) => op.infer(inputs),
+            Self::SegmentMaxBackward(op) => op.infer(inputs),
+            Self::MaxUnpool(op) => op.infer(inputs),
         }
     }
 
@@ -147,29 +181,34 @@ impl Operator {
     /// As [`Operator::infer`], [`Error::NoComputeShaders`], [`Error::BadLimit`] and
     /// [`Error::OverLimit`]; [`Error::IndexTooLarge`]
     /// for the gradient of a pooling whose planes have more than 2^31 elements.
-    pub fn plan(&self, inputs: &[&TensorDesc], limits: &Limits, tuning: &Tuning) -> Result<Plan> {
+    pub fn plan<'a>(
+        &self,
+        inputs: impl Inputs<&'a TensorDesc>,
+        limits: &Limits,
+        tuning: &Tuning,
+    ) -> Result<Plan> {
+        let (inputs, target) = (&inputs.into_inputs()[..], tuning.target(limits)?);
         match (self, inputs) {
-            (Self::ReduceMax(op), [input]) => op.plan(input, limits, tuning),
-            (Self::MaxPool(op), [input]) => op.plan(input, limits, tuning),
-            (Self::SegmentMax(op), [data, ids]) => op.plan(data, ids, limits, tuning),
+            (Self::ReduceMax(op), [input]) => {
+                reduce::plan(op.resolve(input)?, target, &tuning.reduce)
+            }
+            (Self::MaxPool(op), [input]) => {
+                pool::plan(op.resolve(input)?, target, &tuning.pool, &tuning.reduce)
+            }
+            (Self::SegmentMax(op), [data, ids]) => {
+                let outputs = op.infer([*data, ids])?;
+                segment::plan(op, data, ids, outputs, target, &tuning.segment)
+            }
             (Self::ReduceMaxBackward(op), &[first, gradient]) => {
-                op.plan_with([first, gradient], tuning.target(limits)?, &tuning.reduce)
+                op.plan_with([first, gradient], target, &tuning.reduce)
             }
             (Self::MaxPoolBackward(op), &[first, gradient]) => {
-                let target = tuning.target(limits)?;
-                op.plan_with(
-                    [first, gradient],
-                    target,
-                    (&tuning.pool, &tuning.reduce, &tuning.gradient),
-                )
+                let tunings = (&tuning.pool, &tuning.reduce, &tuning.gradient);
+                op.plan_with([first, gradient], target, tunings)
             }
-            (Self::SegmentMaxBackward(op), inputs) => {
-                op.plan_with(inputs, tuning.target(limits)?, &tuning.segment)
-            }
-            (Self::MaxUnpool(op), &[values, indices]) => {
-                op.plan_with([values, indices], tuning.target(limits)?)
-            }
-            _ => Err(self.wrong_count(inputs.len())),
+            (Self::SegmentMaxBackward(op), inputs) => op.plan_with(inputs, target, &tuning.segment),
+            (Self::MaxUnpool(op), &[values, indices]) => op.plan_with([values, indices], target),
+            _ => Err(Error::input_count(self.name(), self.input_count(), inputs.len())),
         }
     }
 
@@ -253,53 +292,7 @@ impl Operator {
         }
         Ok(self.clone())
     }
-
-    fn wrong_count(&self, actual: usize) -> Error {
-        Error::input_count(self.name(), self.input_count(), actual)
-    }
 }
-
-impl ReduceMax {
-    /// The launches that compute the operator within a device's limits, as they are fast by a
-    /// tuning.
-    ///
-    /// # Errors
-    /// As [`ReduceMax::infer`], [`Error::BadLimit`] and [`Error::OverLimit`].
-    pub fn plan(&self, input: &TensorDesc, limits: &Limits, tuning: &Tuning) -> Result<Plan> {
-        reduce::plan(self.resolve(input)?, tuning.target(limits)?, &tuning.reduce)
-    }
-}
-
-impl MaxPool {
-    /// The launches that compute the operator within a device's limits, as they are fast by a
-    /// tuning.
-    ///
-    /// # Errors
-    /// As [`MaxPool::infer`], [`Error::BadLimit`] and [`Error::OverLimit`].
-    pub fn plan(&self, input: &TensorDesc, limits: &Limits, tuning: &Tuning) -> Result<Plan> {
-        let resolved = self.resolve(input)?;
-        pool::plan(resolved, tuning.target(limits)?, &tuning.pool, &tuning.reduce)
-    }
-}
-
-impl SegmentMax {
-    /// The launches that compute the operator within a device's limits, as they are fast by a
-    /// tuning.
-    ///
-    /// # Errors
-    /// As [`SegmentMax::infer`], [`Error::BadLimit`] and [`Error::OverLimit`].
-    pub fn plan(
-        &self,
-        data: &TensorDesc,
-        ids: &TensorDesc,
-        limits: &Limits,
-        tuning: &Tuning,
-    ) -> Result<Plan> {
-        let outputs = self.infer(data, ids)?;
-        segment::plan(self, data, ids, outputs, tuning.target(limits)?, &tuning.segment)
-    }
-}
-
 /// All kernels. A file of `shaders/` that has an entry point belongs to one of them.
 #[doc(hidden)]
 pub fn kernels() -> Vec<&'static Kernel> {

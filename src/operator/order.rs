@@ -106,7 +106,7 @@ fn forwards(view: &mut View, axes: impl Iterator<Item = usize>) -> Result<Vec<us
 fn reduce(op: &ReduceMax, view: &View, may_count_back: bool) -> Result<Option<Ordered>> {
     let rank = view.desc().rank();
     let reduced = op.reduced(rank)?;
-    let (mut first, is_free) = (view.clone(), op.get_indices().is_none());
+    let (mut first, is_free) = (view.clone(), op.indices.is_none());
     let mut operator = op.clone();
     let (shape, pitches) = (view.desc().shape(), view.pitches());
     let set = || (0..rank).filter(|&axis| reduced[axis]);
@@ -131,7 +131,7 @@ fn reduce(op: &ReduceMax, view: &View, may_count_back: bool) -> Result<Option<Or
         return Ok(None);
     }
     let axes = (0..rank).filter(|&i| reduced[order[i]]).map(|i| i as i64);
-    let new_axes = if op.get_keep_dims() { Vec::new() } else { set().collect() };
+    let new_axes = if op.keep_dims { Vec::new() } else { set().collect() };
     let operator = operator.axes(axes).keep_dims(true).into();
     let first = first.permute(&order)?;
     Ok(Some(Ordered { operator, first, results: Results { new_axes, flipped, order } }))
@@ -140,10 +140,10 @@ fn reduce(op: &ReduceMax, view: &View, may_count_back: bool) -> Result<Option<Or
 /// Windows lie along neighbouring axes. Batch and channels come before and behind them.
 fn pool(op: &MaxPool, view: &View) -> Result<Option<Ordered>> {
     let rank = view.desc().rank();
-    if op.get_indices().is_some() || rank != op.get_kernel().len() + 2 {
+    if op.indices.is_some() || rank != op.kernel.len() + 2 {
         return Ok(None);
     }
-    let (channels, spatial) = match op.get_layout() {
+    let (channels, spatial) = match op.layout {
         Layout::Ncx => (1, 2..rank),
         Layout::Nxc => (rank - 1, 1..rank - 1),
     };
@@ -166,21 +166,22 @@ fn pool(op: &MaxPool, view: &View) -> Result<Option<Ordered>> {
         (true, _, true) => (Layout::Nxc, [&[outer], &along[..], &[inner]].concat()),
         _ => return Ok(None),
     };
-    let list = |values: &[i64]| -> Vec<i64> {
+    let list = |values: &[usize]| -> Vec<usize> {
         match values.len() == along.len() {
             true => along.iter().map(|&axis| values[axis - spatial.start]).collect(),
             // Left to be refused.
             false => values.to_vec(),
         }
     };
-    let mut operator = op.clone().layout(layout).with_kernel(list(op.get_kernel()));
-    if let Some(strides) = op.get_strides() {
+    let mut operator = op.clone().layout(layout);
+    operator.kernel = list(&op.kernel);
+    if let Some(strides) = &op.strides {
         operator = operator.strides(list(strides));
     }
-    if let Some(dilations) = op.get_dilations() {
+    if let Some(dilations) = &op.dilations {
         operator = operator.dilations(list(dilations));
     }
-    if let Padding::Explicit { begin, end } = op.get_padding() {
+    if let Padding::Explicit { begin, end } = &op.padding {
         operator = operator.pads(list(begin), list(end));
     }
     let first = first.permute(&order)?;
@@ -202,7 +203,7 @@ fn segment(op: &SegmentMax, view: &View) -> Result<Option<Ordered>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::operator::{EmptySet, Indices, Positions};
+    use crate::operator::{EmptySet, Indices};
     use crate::plan::Limits;
     use crate::tensor::{ElementType, TensorDesc};
     use crate::tuning::Tuning;
@@ -229,7 +230,7 @@ mod tests {
     #[test]
     fn reductions_read_memory_in_its_order() {
         let rows = |axis: i64| ReduceMax::new().axes([axis]);
-        let found = |axis: i64| rows(axis).indices(Positions::default());
+        let found = |axis: i64| rows(axis).indices(Indices::default());
         let whole = view(&[40, 50, 60]);
         let turned = whole.permute(&[2, 1, 0]).unwrap();
         let flipped = whole.step_by(2, -1).unwrap().step_by(0, -1).unwrap();
@@ -237,7 +238,7 @@ mod tests {
         let wide = view(&[400, 300]).slice(0, 1..400).unwrap().slice(1, 3..300).unwrap();
         let repeated = whole.slice(1, 0..1).unwrap().slice(2, 0..59).unwrap();
         let repeated = repeated.permute(&[0, 2, 1]).unwrap().broadcast(3, 9).unwrap();
-        let all = ReduceMax::new().indices(Positions::default());
+        let all = ReduceMax::new().indices(Indices::default());
         for (operator, view, expected) in [
             (rows(0), &turned, ("reduce_rows", "unpack")),
             (rows(2), &turned, ("reduce_columns", "unpack")),
@@ -278,7 +279,7 @@ mod tests {
     #[test]
     fn windows_lie_along_neighbouring_axes() {
         let pool = MaxPool::new([3, 2]).strides([2, 1]).pads([1, 0], [0, 1]);
-        let pool = pool.empty_window(EmptySet::Lowest);
+        let pool = pool.empty_window(EmptySet::Finite);
         let channels_last = view(&[2, 30, 40, 5]);
         let kernel = |operator: &MaxPool, view: &View| {
             let (names, copies) = kernels(operator.clone(), view, &[]);
@@ -293,7 +294,7 @@ mod tests {
         let turned = channels_last.permute(&[0, 3, 2, 1]).unwrap();
         let ordered = Operator::from(pool.clone()).in_memory_order(&turned, true).unwrap().unwrap();
         let expected = MaxPool::new([2, 3]).strides([1, 2]).pads([0, 1], [1, 0]);
-        let expected = expected.empty_window(EmptySet::Lowest).layout(Layout::Nxc);
+        let expected = expected.empty_window(EmptySet::Finite).layout(Layout::Nxc);
         assert_eq!(ordered.operator, expected.into());
         assert_eq!(ordered.first, channels_last);
         assert_eq!(ordered.result(&view(&[2, 5, 20, 30])).unwrap().desc().shape(), [2, 30, 20, 5]);

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::base::error::{Error, Result};
 use crate::tensor::key::Ranking;
-use crate::tensor::{ElementType, TensorDesc, View};
+use crate::tensor::{ElementType, Outputs, TensorDesc, View};
 
 /// Launches of a plan: beyond that no memory would hold what they are about.
 const MAX_LAUNCHES: u64 = 1 << 18;
@@ -52,7 +52,7 @@ pub(crate) struct Builder<'a> {
     buffers: Vec<Buffer>,
     launches: Vec<Launch>,
     inputs: Vec<TensorDesc>,
-    outputs: Vec<TensorDesc>,
+    outputs: Outputs<TensorDesc>,
     views: Vec<View>,
 }
 
@@ -61,7 +61,7 @@ impl<'a> Builder<'a> {
     /// holds the elements.
     pub(crate) fn new(
         inputs: &[&TensorDesc],
-        outputs: Vec<TensorDesc>,
+        outputs: Outputs<TensorDesc>,
         ranking: Ranking,
         target: Target<'a>,
     ) -> Self {

@@ -1,6 +1,7 @@
-//! Two plans one after the other.
+//! Several plans as one.
 
 use super::{Buffer, Launch, Plan, Role};
+use crate::tensor::{Outputs, TensorDesc, View};
 
 /// Where an input of the second plan comes from.
 #[derive(Clone, Copy, Debug)]
@@ -11,56 +12,150 @@ pub(crate) enum Feed {
     Input,
 }
 
+/// One of several plans. Tensors are numbered: the inputs of all first, then the results of each plan.
+#[derive(Clone, Debug)]
+pub(crate) struct Step {
+    pub plan: Plan,
+    /// The tensors that it takes.
+    pub inputs: Vec<usize>,
+}
+
 impl Plan {
     /// This plan and then another one, which takes some of its results. The inputs of both are the
     /// inputs of this one, and those that the other one takes beside its results; the results are
     /// those of the other one.
     pub(crate) fn then(self, other: Self, feeds: &[Feed]) -> Self {
         debug_assert_eq!(feeds.len(), other.inputs.len());
-        let mut inputs = self.inputs;
-        let (own_inputs, own_outputs) = (inputs.len(), self.outputs.len());
-        let mut own = self.buffers.into_iter();
-        let mut buffers: Vec<Buffer> = own.by_ref().take(own_inputs).collect();
-        let mut others = other.buffers.into_iter();
-        // The numbers of the other plan's buffers.
-        let mut other_at = Vec::new();
+        let mut inputs: Vec<View> = self.inputs.iter().map(View::from).collect();
+        let own = inputs.len();
+        let count = own + feeds.iter().filter(|feed| matches!(feed, Feed::Input)).count();
         let mut fed = Vec::new();
-        for ((feed, buffer), desc) in feeds.iter().zip(others.by_ref()).zip(other.inputs) {
+        for (feed, desc) in feeds.iter().zip(&other.inputs) {
             match *feed {
+                Feed::Result(number) => fed.push(count + number),
                 Feed::Input => {
-                    other_at.push(buffers.len());
-                    buffers.push(buffer);
-                    inputs.push(desc);
-                }
-                Feed::Result(number) => {
-                    fed.push((other_at.len(), number));
-                    other_at.push(usize::MAX);
+                    fed.push(inputs.len());
+                    inputs.push(desc.into());
                 }
             }
         }
-        for buffer in others.by_ref().take(other.outputs.len()) {
-            other_at.push(buffers.len());
-            buffers.push(buffer);
+        let first = count + self.outputs.len();
+        let outputs = other.outputs.clone();
+        let results = outputs.iter().enumerate().map(|(i, desc)| (first + i, desc.into()));
+        let results: Vec<(usize, View)> = results.collect();
+        let steps = vec![
+            Step { plan: self, inputs: (0..own).collect() },
+            Step { plan: other, inputs: fed },
+        ];
+        Self { outputs, ..Self::chain(inputs, steps, &results) }
+    }
+
+    /// The plan of several steps, from these inputs to these tensors as these views. Steps share
+    /// scratch.
+    pub(crate) fn chain(inputs: Vec<View>, steps: Vec<Step>, results: &[(usize, View)]) -> Self {
+        let mut tensors = Tensors::new(inputs.len(), results, &steps);
+        let mut launches = Vec::new();
+        let mut first = inputs.len();
+        for (number, step) in steps.into_iter().enumerate() {
+            let plan = step.plan;
+            let mut own = Vec::with_capacity(plan.buffers.len());
+            let (given, made) = (step.inputs.len(), plan.outputs.len());
+            for (i, buffer) in plan.buffers.iter().enumerate() {
+                own.push(match i.checked_sub(given) {
+                    None => tensors.buffer[step.inputs[i]],
+                    Some(result) if result < made => tensors.make(first + result, buffer.size),
+                    Some(_) => tensors.take(buffer.size),
+                });
+            }
+            first += made;
+            launches.extend(plan.launches.into_iter().map(|mut launch| {
+                launch.renumber(|buffer| own[buffer]);
+                launch
+            }));
+            tensors.end(number, &own[given + made..]);
         }
-        // What was a result is scratch now, as what was scratch.
-        let first_own = buffers.len();
-        buffers.extend(own.map(|buffer| Buffer { role: Role::Scratch, ..buffer }));
-        for (input, number) in fed {
-            debug_assert!(number < own_outputs);
-            other_at[input] = first_own + number;
+        let views = || inputs.iter().chain(results.iter().map(|(_, view)| view));
+        let role = |i| if i < inputs.len() { Role::Input } else { Role::Output };
+        let buffers = views().enumerate();
+        let buffers =
+            buffers.map(|(i, view)| Buffer { role: role(i), size: view.byte_len() as u64 });
+        let scratch = tensors.scratch.iter().map(|&size| Buffer { role: Role::Scratch, size });
+        let desc = |view: &View| view.desc().clone();
+        let outputs: Vec<TensorDesc> = results.iter().map(|(_, view)| desc(view)).collect();
+        Self {
+            buffers: buffers.chain(scratch).collect(),
+            launches,
+            outputs: Outputs::unnamed(outputs),
+            views: match views().all(View::is_contiguous) {
+                true => Vec::new(),
+                false => views().cloned().collect(),
+            },
+            inputs: inputs.iter().map(desc).collect(),
         }
-        for buffer in others {
-            other_at.push(buffers.len());
-            buffers.push(buffer);
+    }
+}
+
+/// The buffers of the tensors of a chain.
+struct Tensors {
+    /// The buffer of each tensor; [`NONE`] before it is made.
+    buffer: Vec<usize>,
+    /// The last step that reads each tensor.
+    last: Vec<usize>,
+    /// The number of the first scratch buffer, the bytes of each, and which are free.
+    first: usize,
+    scratch: Vec<u64>,
+    free: Vec<usize>,
+}
+
+const NONE: usize = usize::MAX;
+
+impl Tensors {
+    fn new(inputs: usize, results: &[(usize, View)], steps: &[Step]) -> Self {
+        let count = steps.iter().fold(inputs, |count, step| count + step.plan.outputs.len());
+        let mut buffer: Vec<usize> = (0..inputs).collect();
+        buffer.resize(count, NONE);
+        for (i, (tensor, _)) in results.iter().enumerate() {
+            buffer[*tensor] = inputs + i;
         }
-        let own_at =
-            |buffer| if buffer < own_inputs { buffer } else { first_own + buffer - own_inputs };
-        let mut launches = self.launches;
-        launches.iter_mut().for_each(|launch| launch.renumber(own_at));
-        let mut behind = other.launches;
-        behind.iter_mut().for_each(|launch| launch.renumber(|buffer| other_at[buffer]));
-        launches.append(&mut behind);
-        Self { buffers, launches, inputs, outputs: other.outputs, views: Vec::new() }
+        let mut last = vec![0; count];
+        for (number, step) in steps.iter().enumerate() {
+            step.inputs.iter().for_each(|&tensor| last[tensor] = number);
+        }
+        let first = inputs + results.len();
+        Self { buffer, last, first, scratch: Vec::new(), free: Vec::new() }
+    }
+
+    /// The buffer of a tensor that a step makes.
+    fn make(&mut self, tensor: usize, bytes: u64) -> usize {
+        if self.buffer[tensor] == NONE {
+            self.buffer[tensor] = self.take(bytes);
+        }
+        self.buffer[tensor]
+    }
+
+    /// A scratch buffer: the smallest that is free and large enough, or else the largest, made larger.
+    fn take(&mut self, bytes: u64) -> usize {
+        let size = |&i: &usize| self.scratch[self.free[i] - self.first];
+        let found = (0..self.free.len()).filter(|i| size(i) >= bytes).min_by_key(size);
+        let Some(found) = found.or_else(|| (0..self.free.len()).max_by_key(size)) else {
+            self.scratch.push(bytes);
+            return self.first + self.scratch.len() - 1;
+        };
+        let buffer = self.free.swap_remove(found);
+        let size = &mut self.scratch[buffer - self.first];
+        *size = bytes.max(*size);
+        buffer
+    }
+
+    /// A step has ended: its own scratch is free, and what no later one reads.
+    fn end(&mut self, step: usize, own: &[usize]) {
+        self.free.extend_from_slice(own);
+        for (&buffer, last) in self.buffer.iter().zip(&mut self.last) {
+            if buffer != NONE && buffer >= self.first && *last <= step {
+                self.free.push(buffer);
+                *last = NONE;
+            }
+        }
     }
 }
 

@@ -7,7 +7,9 @@ pub(crate) const MAX_ELEMENTS: u64 = 1 << 31;
 
 /// What a device allows. A plan never exceeds it; what is *fast* there is said by a
 /// [`Tuning`](crate::Tuning). Any plan can be made anywhere.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Deserialize, serde::Serialize))]
+#[non_exhaustive]
 pub struct Limits {
     /// Invocations of a workgroup: a power of two, at least 8.
     pub workgroup_size: u32,

@@ -14,7 +14,7 @@ mod placement;
 mod view;
 
 pub(crate) use builder::{Builder, New, Region, Target, gcd};
-pub(crate) use compose::Feed;
+pub(crate) use compose::{Feed, Step};
 pub(crate) use divide::divisor;
 #[cfg(feature = "cpu")]
 use kernel::Views;
@@ -25,12 +25,12 @@ pub use kernel::{Kernel, Shader};
 pub use limits::Limits;
 pub(crate) use limits::MAX_ELEMENTS;
 pub(crate) use placement::{Lines, Placement};
-pub(crate) use view::check_results;
+pub(crate) use view::{check_result, check_results};
 
 use std::borrow::Cow;
 
 use crate::base::error::{Error, Result};
-use crate::tensor::{TensorDesc, View};
+use crate::tensor::{Outputs, TensorDesc, View};
 
 /// The kernels of this module.
 pub(crate) static KERNELS: [&Kernel; 3] = [&fill::FILL, &view::PACK, &view::UNPACK];
@@ -152,7 +152,7 @@ pub struct Plan {
     pub(crate) buffers: Vec<Buffer>,
     pub(crate) launches: Vec<Launch>,
     pub(crate) inputs: Vec<TensorDesc>,
-    pub(crate) outputs: Vec<TensorDesc>,
+    pub(crate) outputs: Outputs<TensorDesc>,
     /// Where the elements of the inputs lie, then those of the results. Empty if all lie one after
     /// the other.
     pub(crate) views: Vec<View>,
@@ -165,7 +165,7 @@ impl Plan {
     }
 
     /// The types and shapes of the results.
-    pub fn outputs(&self) -> &[TensorDesc] {
+    pub fn outputs(&self) -> &Outputs<TensorDesc> {
         &self.outputs
     }
 
@@ -264,8 +264,13 @@ impl Plan {
 
     /// Bytes of the memory that the plan needs beside its inputs and outputs.
     pub fn scratch_bytes(&self) -> u64 {
+        self.scratch().sum()
+    }
+
+    /// Bytes of each scratch buffer.
+    pub(crate) fn scratch(&self) -> impl Iterator<Item = u64> {
         let scratch = self.buffers.iter().filter(|buffer| buffer.role == Role::Scratch);
-        scratch.map(|buffer| buffer.size).sum()
+        scratch.map(|buffer| buffer.size)
     }
 }
 

@@ -77,7 +77,7 @@ impl Plan {
             |views: &mut dyn Iterator<Item = &View>| views.map(|v| v.desc().clone()).collect();
         Self {
             inputs: descs(&mut inputs.iter().copied()),
-            outputs: descs(&mut results.iter()),
+            outputs: self.outputs.with(descs(&mut results.iter())),
             views: inputs.iter().copied().chain(results).cloned().collect(),
             ..self
         }
@@ -99,19 +99,25 @@ pub(crate) fn check_results(outputs: &[TensorDesc], results: &[&View]) -> Result
             actual: results.len(),
         });
     }
-    for (position, (view, desc)) in results.iter().zip(outputs).enumerate() {
-        if view.desc() != desc {
-            return Err(Error::WrongResult {
-                position,
-                expected_type: desc.element_type(),
-                expected_shape: desc.shape().to_vec(),
-                actual_type: view.desc().element_type(),
-                actual_shape: view.desc().shape().to_vec(),
-            });
-        }
-        view.check_distinct()?;
+    let mut results = results.iter().zip(outputs).enumerate();
+    results.try_for_each(|(position, (view, desc))| check_result(position, desc, view))
+}
+
+/// Refuses a view that is not that of a result, or has two elements in one place.
+///
+/// # Errors
+/// [`Error::WrongResult`], [`Error::BadView`].
+pub(crate) fn check_result(position: usize, desc: &TensorDesc, view: &View) -> Result<()> {
+    if view.desc() != desc {
+        return Err(Error::WrongResult {
+            position,
+            expected_type: desc.element_type(),
+            expected_shape: desc.shape().to_vec(),
+            actual_type: view.desc().element_type(),
+            actual_shape: view.desc().shape().to_vec(),
+        });
     }
-    Ok(())
+    view.check_distinct()
 }
 
 /// Makes the launches that read an input read it as a view, if all of them can: the elements lie

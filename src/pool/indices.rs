@@ -7,10 +7,9 @@ use super::groups::Group;
 use super::launch::{Bindings, Planner};
 use super::params::Numbering;
 use super::windows::Window;
-use super::{Indices, Order};
 use crate::base::error::Result;
 use crate::plan::{Region, divisor};
-use crate::tensor::TensorDesc;
+use crate::tensor::{Indices, TensorDesc};
 
 /// How positions become indices.
 pub(super) struct IndexRules {
@@ -60,7 +59,7 @@ impl IndexRules {
             by_modulus: divisor(modulus.max(1)),
             ..Numbering::zeroed()
         };
-        if indices.order == Order::ColumnMajor {
+        if indices.is_column_major() {
             numbering.columns = windows.len() as u32;
             let sizes = numbering.sizes.as_flattened_mut();
             sizes.iter_mut().zip(windows).for_each(|(size, w)| *size = w.input as u32);

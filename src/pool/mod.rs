@@ -26,9 +26,8 @@ pub(crate) use windows::{Resolved, Window};
 use crate::base::error::Error;
 use crate::base::error::Result;
 use crate::plan::Kernel;
-use crate::reduce::EmptySet;
 use crate::tensor::key::{Extremum, Nan};
-use crate::tensor::{ElementType, TensorDesc};
+use crate::tensor::{EmptySet, Indices, Inputs, Outputs, TensorDesc, one_of_each};
 
 /// The kernels of this module. On the CPU all of them are the same loops.
 pub(crate) static KERNELS: [&Kernel; 3] = [&GATHER, &TILE, &BLOCKS];
@@ -53,6 +52,7 @@ static BLOCKS: Kernel = Kernel::new::<params::BlockParams>("pool_blocks", "pool/
 
 /// Where the channels are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Deserialize, serde::Serialize))]
 pub enum Layout {
     /// [batch, channels, spatial...].
     Ncx,
@@ -63,13 +63,15 @@ pub enum Layout {
 /// The padding of the spatial axes. Padding has no value: the maximum of a window is that of the
 /// elements that it covers.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Deserialize, serde::Serialize))]
+#[non_exhaustive]
 pub enum Padding {
     /// A number of positions before and after each spatial axis. An empty list is 0 for all axes.
     Explicit {
         /// Positions before the first element.
-        begin: Vec<i64>,
+        begin: Vec<usize>,
         /// Positions after the last element.
-        end: Vec<i64>,
+        end: Vec<usize>,
     },
     /// Enough for ceil(size / stride) windows. Of an odd number of positions the extra one is after
     /// the last element.
@@ -83,6 +85,8 @@ pub enum Padding {
 /// How a partial last window is handled: one that reaches beyond the padded input, by less than a
 /// stride. It may be the only window, which is then larger than the padded input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Deserialize, serde::Serialize))]
+#[non_exhaustive]
 pub enum Rounding {
     /// It is left out.
     Floor,
@@ -91,37 +95,6 @@ pub enum Rounding {
     /// It counts, unless it starts after the last element and its padding before. ONNX, PyTorch,
     /// OpenVINO 14.
     CeilTorch,
-}
-
-/// The order in which the positions of a spatial plane are numbered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Order {
-    /// The last axis is the fastest, as in memory.
-    RowMajor,
-    /// The first spatial axis is the fastest; batch and channels stay outermost. ONNX
-    /// `storage_order` 1.
-    ColumnMajor,
-}
-
-/// The second result: for each window the position of its maximum in the unpadded input. Of equal
-/// elements the first in row-major order counts; +0 and -0 are equal, and so are NaNs. A window
-/// without elements has the index of the first element of its batch and channel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Indices {
-    /// The type of the indices: `i32` or `i64`.
-    pub element_type: ElementType,
-    /// How positions are numbered.
-    pub order: Order,
-    /// Indices count from the start of the sub-tensor of the axes from this one on: 0 for the
-    /// whole tensor. A negative axis counts from the back. Only in row-major order.
-    pub axis: i64,
-}
-
-impl Default for Indices {
-    /// `i64`, row-major, in the whole tensor.
-    fn default() -> Self {
-        Self { element_type: ElementType::I64, order: Order::RowMajor, axis: 0 }
-    }
 }
 
 /// The maximum (or, by [`extremum`](Self::extremum), the minimum) of each window of a tensor of shape [batch, channels, spatial...]
@@ -142,25 +115,41 @@ impl Default for Indices {
 /// # Ok::<(), wgmax::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Deserialize, serde::Serialize),
+    serde(default = "MaxPool::of_nothing")
+)]
+#[non_exhaustive]
 pub struct MaxPool {
-    kernel: Vec<i64>,
-    strides: Option<Vec<i64>>,
-    dilations: Option<Vec<i64>>,
-    padding: Padding,
-    rounding: Rounding,
-    layout: Layout,
-    extremum: Extremum,
-    nan: Nan,
-    empty_window: EmptySet,
-    indices: Option<Indices>,
+    /// The size of the window along each spatial axis.
+    pub kernel: Vec<usize>,
+    /// The stride along each spatial axis; `None` for 1 along all of them.
+    pub strides: Option<Vec<usize>>,
+    /// The dilation along each spatial axis; `None` for 1 along all of them.
+    pub dilations: Option<Vec<usize>>,
+    /// The padding of the spatial axes.
+    pub padding: Padding,
+    /// How a partial last window is handled.
+    pub rounding: Rounding,
+    /// Where the channels are.
+    pub layout: Layout,
+    /// Whether the maximum or the minimum is found.
+    pub extremum: Extremum,
+    /// How NaN is handled.
+    pub nan: Nan,
+    /// The result of a window that covers no element.
+    pub empty_window: EmptySet,
+    /// How positions are given, if they are a result.
+    pub indices: Option<Indices>,
 }
 
 impl MaxPool {
     /// Windows of this size along each spatial axis. By default strides and dilations are 1, there
     /// is no padding, a partial last window is left out, the layout is [`Layout::Ncx`], NaN
-    /// propagates, a window without elements gives [`EmptySet::NegativeInfinity`], and there are
+    /// propagates, a window without elements gives [`EmptySet::Identity`], and there are
     /// no indices.
-    pub fn new(kernel: impl IntoIterator<Item = i64>) -> Self {
+    pub fn new(kernel: impl IntoIterator<Item = usize>) -> Self {
         Self {
             kernel: kernel.into_iter().collect(),
             strides: None,
@@ -170,20 +159,20 @@ impl MaxPool {
             layout: Layout::Ncx,
             extremum: Extremum::Maximum,
             nan: Nan::Propagate,
-            empty_window: EmptySet::NegativeInfinity,
+            empty_window: EmptySet::Identity,
             indices: None,
         }
     }
 
     /// Stride along each spatial axis: the distance from one window to the next. 1 by default.
-    pub fn strides(mut self, strides: impl IntoIterator<Item = i64>) -> Self {
+    pub fn strides(mut self, strides: impl IntoIterator<Item = usize>) -> Self {
         self.strides = Some(strides.into_iter().collect());
         self
     }
 
     /// Dilation along each spatial axis: the distance from one element of a window to the next. 1
     /// by default.
-    pub fn dilations(mut self, dilations: impl IntoIterator<Item = i64>) -> Self {
+    pub fn dilations(mut self, dilations: impl IntoIterator<Item = usize>) -> Self {
         self.dilations = Some(dilations.into_iter().collect());
         self
     }
@@ -191,8 +180,8 @@ impl MaxPool {
     /// Padding before and after each spatial axis. None by default.
     pub fn pads(
         self,
-        begin: impl IntoIterator<Item = i64>,
-        end: impl IntoIterator<Item = i64>,
+        begin: impl IntoIterator<Item = usize>,
+        end: impl IntoIterator<Item = usize>,
     ) -> Self {
         let (begin, end) = (begin.into_iter().collect(), end.into_iter().collect());
         self.padding(Padding::Explicit { begin, end })
@@ -216,7 +205,7 @@ impl MaxPool {
         self
     }
 
-    /// Selects the maximum (the default) or the minimum. The maximum by default.
+    /// Selects the maximum (the default) or the minimum.
     pub fn extremum(mut self, extremum: Extremum) -> Self {
         self.extremum = extremum;
         self
@@ -228,13 +217,15 @@ impl MaxPool {
         self
     }
 
-    /// The result of a window that covers no element. [`EmptySet::NegativeInfinity`] by default.
+    /// The result of a window that covers no element. [`EmptySet::Identity`] by default.
     pub fn empty_window(mut self, empty_window: EmptySet) -> Self {
         self.empty_window = empty_window;
         self
     }
 
-    /// Adds a second result, the positions of the maxima; `None`, the default, leaves it out.
+    /// Adds a second result, the position of each maximum in the unpadded input; `None`, the default,
+    /// leaves it out. Of equal elements the first in row-major order counts, wherever indices count. A
+    /// window without elements has the index of the first element of its batch and channel.
     ///
     /// +0 and -0 are equal then, and a maximum has the bits of the element at its position. So a
     /// zero may have another sign than without indices, where +0 is above -0.
@@ -243,73 +234,30 @@ impl MaxPool {
         self
     }
 
-    /// The size of the window along each spatial axis.
-    pub fn get_kernel(&self) -> &[i64] {
-        &self.kernel
-    }
-
-    /// Stride along each spatial axis; `None` for 1 along all of them.
-    pub fn get_strides(&self) -> Option<&[i64]> {
-        self.strides.as_deref()
-    }
-
-    /// Dilation along each spatial axis; `None` for 1 along all of them.
-    pub fn get_dilations(&self) -> Option<&[i64]> {
-        self.dilations.as_deref()
-    }
-
-    /// The padding of the spatial axes.
-    pub fn get_padding(&self) -> &Padding {
-        &self.padding
-    }
-
-    /// How a partial last window is handled.
-    pub fn get_rounding(&self) -> Rounding {
-        self.rounding
-    }
-
-    /// Where the channels are.
-    pub fn get_layout(&self) -> Layout {
-        self.layout
-    }
-
-    /// Selects the maximum (the default) or the minimum.
-    pub fn get_extremum(&self) -> Extremum {
-        self.extremum
-    }
-
-    /// How NaN is handled.
-    pub fn get_nan(&self) -> Nan {
-        self.nan
-    }
-
-    /// The result of a window that covers no element.
-    pub fn get_empty_window(&self) -> EmptySet {
-        self.empty_window
-    }
-
-    /// The second result, if there is one.
-    pub fn get_indices(&self) -> Option<Indices> {
-        self.indices
+    /// What a missing attribute is read from: no windows at all.
+    #[cfg(feature = "serde")]
+    fn of_nothing() -> Self {
+        Self::new([])
     }
 
     /// The types and shapes of the results: the maxima, of the input's type, and
-    /// the indices, if they are wanted, of the same shape.
+    /// the indices, if they are wanted, of the same shape. The input is one [`TensorDesc`].
     ///
     /// # Errors
-    /// [`Error::PoolRank`] for an input without spatial axes,
+    /// [`Error::InputCount`]; [`Error::PoolRank`] for an input without spatial axes,
     /// [`Error::AttributeLength`] for a list that does not have one number for each of them,
-    /// [`Error::BadAttribute`] for a window, stride or dilation below 1, a negative pad, or an
-    /// index type other than `i32` and `i64`, [`Error::WindowTooLarge`] where no window
-    /// fits the padded input, [`Error::AxisOutOfRange`] and [`Error::IndexTooLarge`]
+    /// [`Error::BadAttribute`] for a window, stride or dilation of 0, or for indices of another type
+    /// than `i32` and `i64` or of the last of equal elements, [`Error::WindowTooLarge`] where no
+    /// window fits the padded input, [`Error::AxisOutOfRange`] and [`Error::IndexTooLarge`]
     /// for indices, [`Error::ShapeOverflow`].
-    pub fn infer(&self, input: &TensorDesc) -> Result<Vec<TensorDesc>> {
+    pub fn infer<'a>(&self, input: impl Inputs<&'a TensorDesc>) -> Result<Outputs<TensorDesc>> {
+        let [input] = one_of_each(self.name(), &input.into_inputs())?;
         Ok(self.resolve(input)?.outputs)
     }
 
-    /// The same with another window.
-    pub(crate) fn with_kernel(&self, kernel: Vec<i64>) -> Self {
-        Self { kernel, ..self.clone() }
+    /// As [`Operator::name`](crate::operator::Operator::name).
+    pub(crate) fn name(&self) -> &'static str {
+        self.extremum.name_of("MaxPool", "MinPool")
     }
 
     /// The axis of the input that is the first spatial one.

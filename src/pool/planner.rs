@@ -25,15 +25,15 @@ pub(crate) fn plan(
     reduce: &reduce::Tuning,
 ) -> Result<Plan> {
     let Resolved { operator, input, outputs, windows, modulus } = resolved;
-    let (element, extremum) = (input.element_type(), operator.get_extremum());
-    let empty = operator.get_empty_window().bits(element, extremum);
-    let ranking = Ranking::new(element, operator.get_nan(), extremum);
+    let (element, extremum) = (input.element_type(), operator.extremum);
+    let empty = operator.empty_window.bits(element, extremum);
+    let ranking = Ranking::new(element, operator.nan, extremum);
     let results = outputs[0].len() as u64;
     let mut builder = Builder::new(&[input], outputs, ranking, target);
     if results == 0 {
         return Ok(builder.finish());
     }
-    let indices = operator.get_indices();
+    let indices = operator.indices;
     if input.is_empty() {
         // Windows, but no elements.
         builder.fill(1, empty)?;

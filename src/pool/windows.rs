@@ -2,10 +2,10 @@
 
 use std::ops::Range;
 
-use super::{Layout, MaxPool, Order, Padding, Rounding};
+use super::{Layout, MaxPool, Padding, Rounding};
 use crate::base::error::{Error, Result};
 use crate::tensor::axes::{self, Duplicates};
-use crate::tensor::{ElementType, TensorDesc};
+use crate::tensor::{ElementType, Outputs, TensorDesc};
 
 /// One spatial axis, resolved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,7 +29,7 @@ pub(crate) struct Resolved<'a> {
     pub operator: &'a MaxPool,
     pub input: &'a TensorDesc,
     /// The maxima and, if they are wanted, the indices.
-    pub outputs: Vec<TensorDesc>,
+    pub outputs: Outputs<TensorDesc>,
     /// The spatial axes, in order.
     pub windows: Vec<Window>,
     /// How many elements the sub-tensor has in which indices count; 0 without indices.
@@ -51,11 +51,10 @@ impl MaxPool {
                 shape: windows.iter().map(|w| w.output as usize).collect(),
             })?;
         }
-        let mut outputs = vec![TensorDesc::new(input.element_type(), &shape[..])?];
+        let values = TensorDesc::new(input.element_type(), &shape[..])?;
         let modulus = self.index_modulus(input)?;
-        if let Some(indices) = self.indices {
-            outputs.push(TensorDesc::new(indices.element_type, shape)?);
-        }
+        let indices = self.indices.map(|indices| TensorDesc::new(indices.element_type, shape));
+        let outputs = Outputs::new(Some(values), indices.transpose()?, None);
         Ok(Resolved { operator: self, input, outputs, windows, modulus })
     }
 
@@ -75,15 +74,10 @@ impl MaxPool {
         let bad = |attribute, expected, value: String| {
             Err(Error::BadAttribute { attribute, expected, value })
         };
-        if !matches!(indices.element_type, ElementType::I32 | ElementType::I64) {
-            return bad("index_element_type", "i32 or i64", indices.element_type.to_string());
-        }
-        let axis = axes::normalize(&[indices.axis], input.rank(), Duplicates::Refuse)?[0];
-        if indices.order == Order::ColumnMajor {
-            if axis != 0 {
-                let expected = "0 where indices are column-major";
-                return bad("axis", expected, indices.axis.to_string());
-            }
+        indices.check_type(0)?;
+        indices.check_first()?;
+        let axis = axes::normalize(&[indices.axis()], input.rank(), Duplicates::Refuse)?[0];
+        if indices.is_column_major() {
             if self.layout == Layout::Nxc {
                 let expected = "NCX where indices are column-major";
                 return bad("layout", expected, "NXC".to_string());
@@ -114,7 +108,7 @@ impl MaxPool {
         let kernel = numbers("kernel", Some(&self.kernel), spatial, 1)?;
         let strides = numbers("strides", self.strides.as_deref(), spatial, 1)?;
         let dilations = numbers("dilations", self.dilations.as_deref(), spatial, 1)?;
-        let (begin, end): (&[i64], &[i64]) = match &self.padding {
+        let (begin, end): (&[usize], &[usize]) = match &self.padding {
             Padding::Explicit { begin, end } => (begin, end),
             _ => (&[], &[]),
         };
@@ -228,17 +222,19 @@ impl Window {
 /// An attribute with one number of at least `min`, 0 or 1, for each spatial axis; `min` by default.
 fn numbers(
     attribute: &'static str,
-    given: Option<&[i64]>,
+    given: Option<&[usize]>,
     spatial: usize,
-    min: i64,
+    min: usize,
 ) -> Result<Vec<u64>> {
-    let list = given.map_or_else(|| vec![min; spatial], <[i64]>::to_vec);
+    let list = given.map_or_else(|| vec![min; spatial], <[usize]>::to_vec);
     if list.len() != spatial {
         return Err(Error::AttributeLength { attribute, expected: spatial, actual: list.len() });
     }
-    let expected = if min == 0 { "0 or more" } else { "1 or more" };
-    let bad = || Error::BadAttribute { attribute, expected, value: format!("{list:?}") };
-    list.iter().map(|&v| if v < min { Err(bad()) } else { Ok(v as u64) }).collect()
+    if list.iter().any(|&number| number < min) {
+        let value = format!("{list:?}");
+        return Err(Error::BadAttribute { attribute, expected: "1 or more", value });
+    }
+    Ok(list.into_iter().map(|number| number as u64).collect())
 }
 
 /// A number in 64 bits. What does not fit is far beyond what any tensor holds.

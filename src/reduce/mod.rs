@@ -15,8 +15,8 @@ pub(crate) use tuning::{CPU, Cut, Extents, HARDWARE, Special, Start, Tuning};
 use crate::base::error::{Error, Result};
 use crate::plan::Kernel;
 use crate::tensor::axes::{self, Duplicates};
-use crate::tensor::key::{Extremum, Nan, finite_bits, infinite_bits};
-use crate::tensor::{ElementType, TensorDesc};
+use crate::tensor::key::{Extremum, Nan};
+use crate::tensor::{EmptySet, Indices, Inputs, Outputs, TensorDesc, one_of_each};
 
 /// The kernels of this module.
 pub(crate) static KERNELS: [&Kernel; 3] = [&ROWS, &COLUMNS, &columns_index::COLUMNS_INDEX];
@@ -27,37 +27,6 @@ fn clear_word<T: bytemuck::Pod>(result: &mut [T], end: usize) {
     let per_word = (4 / size_of::<T>()).max(1);
     let rest = end..end.next_multiple_of(per_word).min(result.len());
     result[rest].fill(T::zeroed());
-}
-
-/// The result of an empty reduction, which is one with a reduced dimension of 0.
-///
-/// The two differ for floats only. For minima it is plus infinity, or the largest finite value; the
-/// largest value of an integer type; true for `bool`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum EmptySet {
-    /// Minus infinity for floats; the smallest value of an integer type (0 for
-    /// an unsigned one); false for `bool`. ONNX's rule.
-    NegativeInfinity,
-    /// The smallest *finite* value for floats (-3.4028235e38 for `f32`, -65504
-    /// for `f16`); integers and `bool` as above. The rule of oneDNN Graph and OpenVINO.
-    Lowest,
-}
-
-/// Where the maxima are: for each result the position of its element within the
-/// reduced axes, in row-major order. +0 and -0 are equal, and so are NaNs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Positions {
-    /// The type of the positions: `i32` or `i64`.
-    pub element_type: ElementType,
-    /// Selects the last of equal elements, not the first.
-    pub last: bool,
-}
-
-impl Default for Positions {
-    /// `i64`, the first of equal elements.
-    fn default() -> Self {
-        Self { element_type: ElementType::I64, last: false }
-    }
 }
 
 /// The maximum over some axes of a tensor of any element type and rank; or the
@@ -73,20 +42,30 @@ impl Default for Positions {
 ///
 /// let input = TensorDesc::new(ElementType::F32, [2, 3, 4])?;
 /// let rows = ReduceMax::new().axes([-1]);
-/// assert_eq!(rows.infer(&input)?.shape(), [2, 3]);
-/// assert_eq!(rows.keep_dims(true).infer(&input)?.shape(), [2, 3, 1]);
+/// assert_eq!(rows.infer(&input)?[0].shape(), [2, 3]);
+/// assert_eq!(rows.keep_dims(true).infer(&input)?[0].shape(), [2, 3, 1]);
 /// # Ok::<(), wgmax::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Deserialize, serde::Serialize), serde(default))]
+#[non_exhaustive]
 pub struct ReduceMax {
-    axes: Option<Vec<i64>>,
-    keep_dims: bool,
-    extremum: Extremum,
-    nan: Nan,
-    empty_set: EmptySet,
-    indices: Option<Positions>,
-    values: bool,
+    /// The axes that are reduced; `None` for all.
+    pub axes: Option<Vec<i64>>,
+    /// Whether a reduced axis stays, as a dimension of 1.
+    pub keep_dims: bool,
+    /// Whether the maximum or the minimum is found.
+    pub extremum: Extremum,
+    /// How NaN is handled.
+    pub nan: Nan,
+    /// The result of an empty reduction, one with a reduced dimension of 0.
+    pub empty_set: EmptySet,
+    /// How positions are given, if they are a result.
+    pub indices: Option<Indices>,
+    /// Whether the maxima are a result.
+    pub values: bool,
     /// Whether positions count from the last element of a set: the input is a flipped one.
+    #[cfg_attr(feature = "serde", serde(skip))]
     counts_back: bool,
 }
 
@@ -95,21 +74,21 @@ pub(crate) struct Resolved<'a> {
     pub operator: &'a ReduceMax,
     pub input: &'a TensorDesc,
     /// The maxima, the indices, or both.
-    pub outputs: Vec<TensorDesc>,
+    pub outputs: Outputs<TensorDesc>,
     /// Whether each axis is reduced.
     pub reduced: Vec<bool>,
 }
 
 impl ReduceMax {
     /// Reduces all axes to a scalar; NaN propagates; the maximum of an empty set
-    /// is [`EmptySet::NegativeInfinity`].
+    /// is [`EmptySet::Identity`].
     pub fn new() -> Self {
         Self {
             axes: None,
             keep_dims: false,
             extremum: Extremum::Maximum,
             nan: Nan::Propagate,
-            empty_set: EmptySet::NegativeInfinity,
+            empty_set: EmptySet::Identity,
             indices: None,
             values: true,
             counts_back: false,
@@ -147,7 +126,7 @@ impl ReduceMax {
         self
     }
 
-    /// Selects the maximum (the default) or the minimum. The maximum by default.
+    /// Selects the maximum (the default) or the minimum.
     pub fn extremum(mut self, extremum: Extremum) -> Self {
         self.extremum = extremum;
         self
@@ -165,26 +144,25 @@ impl ReduceMax {
         self
     }
 
-    /// Adds a second result, where the maxima are; `None`, the default, leaves it out. An empty
-    /// set has no position: it is an error then.
+    /// Adds a second result, the position of each maximum within the reduced axes; `None`, the default,
+    /// leaves it out. An empty set has no position: it is an error then.
     ///
     /// +0 and -0 are equal then, and a maximum has the bits of the element at its position. So a
     /// zero may have another sign than without positions, where +0 is above -0:
     ///
     /// ```
-    /// use wgmax::operator::{Operator, Positions, ReduceMax};
-    /// use wgmax::{Device, Tensor};
+    /// use wgmax::operator::ReduceMax;
+    /// use wgmax::{Device, ElementType, Run, Tensor};
     ///
     /// let zeros = Tensor::from_slice([2], &[-0.0f32, 0.0])?;
     /// let alone = ReduceMax::new().run(&Device::cpu(), &zeros)?;
-    /// assert!(alone.as_slice::<f32>()?[0].is_sign_positive());
-    /// let with = Operator::from(ReduceMax::new().indices(Positions::default()));
-    /// let with = with.run(&Device::cpu(), &[&zeros])?;
-    /// assert!(with[0].as_slice::<f32>()?[0].is_sign_negative());
-    /// assert_eq!(with[1].as_slice::<i64>()?, [0]);
+    /// assert!(alone.values()?.as_slice::<f32>()?[0].is_sign_positive());
+    /// let with = ReduceMax::new().indices(ElementType::I64).run(&Device::cpu(), &zeros)?;
+    /// assert!(with.values()?.as_slice::<f32>()?[0].is_sign_negative());
+    /// assert_eq!(with.indices()?.as_slice::<i64>()?, [0]);
     /// # Ok::<(), wgmax::Error>(())
     /// ```
-    pub fn indices(mut self, indices: impl Into<Option<Positions>>) -> Self {
+    pub fn indices(mut self, indices: impl Into<Option<Indices>>) -> Self {
         self.indices = indices.into();
         self
     }
@@ -196,67 +174,30 @@ impl ReduceMax {
         self
     }
 
-    /// The axes as they were given; `None` for all.
-    pub fn get_axes(&self) -> Option<&[i64]> {
-        self.axes.as_deref()
-    }
-
-    /// Whether a reduced axis stays, as a dimension of 1.
-    pub fn get_keep_dims(&self) -> bool {
-        self.keep_dims
-    }
-
-    /// Selects the maximum (the default) or the minimum.
-    pub fn get_extremum(&self) -> Extremum {
-        self.extremum
-    }
-
-    /// How NaN is handled.
-    pub fn get_nan(&self) -> Nan {
-        self.nan
-    }
-
-    /// What an empty set gives.
-    pub fn get_empty_set(&self) -> EmptySet {
-        self.empty_set
-    }
-
-    /// Where the maxima are, if that is a result.
-    pub fn get_indices(&self) -> Option<Positions> {
-        self.indices
-    }
-
-    /// Whether the maxima are a result.
-    pub fn get_values(&self) -> bool {
-        self.values
-    }
-
-    /// The first output's type and shape. The shape is the input's with each
-    /// reduced dimension replaced by 1 or left out; the other dimensions stay,
-    /// zeros included. The type is the input's, or that of the indices where these
-    /// are the only output.
+    /// The types and shapes of the results: the maxima, and their positions. The shape is the
+    /// input's with each reduced dimension replaced by 1 or left out; the other dimensions stay, zeros
+    /// included. The input is one [`TensorDesc`].
     ///
     /// # Errors
-    /// [`Error::AxisOutOfRange`](crate::Error::AxisOutOfRange) for an axis
-    /// outside `-rank..rank`, which for a scalar is any;
-    /// [`Error::DuplicateAxis`](crate::Error::DuplicateAxis) for an axis that is
-    /// named twice, be it once from each end; and those of [`outputs`](Self::outputs).
-    pub fn infer(&self, input: &TensorDesc) -> Result<TensorDesc> {
-        Ok(self.outputs(input)?.swap_remove(0))
-    }
-
-    /// The types and shapes of all outputs: the maxima, and where they are.
-    ///
-    /// # Errors
-    /// As [`infer`](Self::infer); [`Error::BadAttribute`] for indices of another type than `i32`
-    /// and `i64`, and for no output at all; [`Error::EmptySet`] for indices where a reduced axis
-    /// has size 0, and results; [`Error::IndexTooLarge`] for indices that do not fit `i32`.
-    pub fn outputs(&self, input: &TensorDesc) -> Result<Vec<TensorDesc>> {
+    /// [`Error::InputCount`](crate::Error::InputCount);
+    /// [`Error::AxisOutOfRange`](crate::Error::AxisOutOfRange) for an axis outside `-rank..rank`, which
+    /// for a scalar is any; [`Error::DuplicateAxis`](crate::Error::DuplicateAxis) for an axis that is
+    /// named twice, also once from each end; [`Error::BadAttribute`] for indices of another type than
+    /// `i32` and `i64` or of another numbering than the natural one, and for no result at all;
+    /// [`Error::EmptySet`] for indices of empty sets; [`Error::IndexTooLarge`] for indices that do not
+    /// fit `i32`.
+    pub fn infer<'a>(&self, input: impl Inputs<&'a TensorDesc>) -> Result<Outputs<TensorDesc>> {
+        let [input] = one_of_each(self.name(), &input.into_inputs())?;
         Ok(self.resolve(input)?.outputs)
     }
 
+    /// As [`Operator::name`](crate::operator::Operator::name).
+    pub(crate) fn name(&self) -> &'static str {
+        self.extremum.name_of("ReduceMax", "ReduceMin")
+    }
+
     /// # Errors
-    /// As [`outputs`](Self::outputs).
+    /// As [`infer`](Self::infer).
     pub(crate) fn resolve<'a>(&'a self, input: &'a TensorDesc) -> Result<Resolved<'a>> {
         let reduced = self.reduced(input.rank())?;
         let mut shape = Vec::with_capacity(input.rank());
@@ -268,28 +209,27 @@ impl ReduceMax {
             }
         }
         let values = TensorDesc::new(input.element_type(), shape)?;
-        let bad = |attribute, expected, value: &dyn std::fmt::Display| {
-            Err(Error::BadAttribute { attribute, expected, value: value.to_string() })
-        };
-        let Some(Positions { element_type, .. }) = self.indices else {
-            return match self.values {
-                true => Ok(Resolved { operator: self, input, outputs: vec![values], reduced }),
-                false => bad("values", "true where there are no indices", &false),
-            };
-        };
-        if !matches!(element_type, ElementType::I32 | ElementType::I64) {
-            return bad("indices", "i32 or i64", &element_type);
+        let indices = self.indices.map(|indices| {
+            indices.check_natural()?;
+            indices.check_type(0)?;
+            let sizes = input.shape().iter().zip(&reduced).filter(|(_, reduced)| **reduced);
+            let set = sizes.fold(1u64, |set, (&size, _)| set.saturating_mul(size as u64));
+            if set == 0 && !values.is_empty() {
+                return Err(Error::EmptySet { shape: input.shape().to_vec() });
+            }
+            indices.check_type(set)?;
+            TensorDesc::new(indices.element_type, values.shape())
+        });
+        let outputs =
+            Outputs::new(self.values.then_some(values.clone()), indices.transpose()?, None);
+        if outputs.is_empty() {
+            let expected = "true where there are no indices";
+            return Err(Error::BadAttribute {
+                attribute: "values",
+                expected,
+                value: "false".into(),
+            });
         }
-        let sizes = input.shape().iter().zip(&reduced).filter(|(_, reduced)| **reduced);
-        let set = sizes.fold(1u64, |set, (&size, _)| set.saturating_mul(size as u64));
-        if set == 0 && !values.is_empty() {
-            return Err(Error::EmptySet { shape: input.shape().to_vec() });
-        }
-        if element_type == ElementType::I32 && set > i32::MAX as u64 {
-            return Err(Error::IndexTooLarge { elements: set });
-        }
-        let indices = TensorDesc::new(element_type, values.shape())?;
-        let outputs = if self.values { vec![values, indices] } else { vec![indices] };
         Ok(Resolved { operator: self, input, outputs, reduced })
     }
 
@@ -305,16 +245,6 @@ impl ReduceMax {
     }
 }
 
-impl EmptySet {
-    /// The bits of the element that it stands for.
-    pub(crate) fn bits(self, element_type: ElementType, extremum: Extremum) -> u64 {
-        match self {
-            Self::NegativeInfinity => infinite_bits(element_type, extremum),
-            Self::Lowest => finite_bits(element_type, extremum),
-        }
-    }
-}
-
 impl Default for ReduceMax {
     /// [`ReduceMax::new`].
     fn default() -> Self {
@@ -325,10 +255,11 @@ impl Default for ReduceMax {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tensor::ElementType;
 
     fn shape(operator: &ReduceMax, input: &[usize]) -> Vec<usize> {
         let input = TensorDesc::new(ElementType::F16, input).unwrap();
-        let output = operator.infer(&input).unwrap();
+        let [output] = operator.infer(&input).unwrap().exactly().unwrap();
         assert_eq!(output.element_type(), ElementType::F16);
         output.shape().to_vec()
     }
@@ -398,23 +329,23 @@ mod tests {
     #[test]
     fn positions_are_a_second_output_or_the_only_one() {
         let input = TensorDesc::new(ElementType::Bf16, [2, 0, 4]).unwrap();
-        let narrow = Positions { element_type: ElementType::I32, last: true };
+        let narrow = Indices::new(ElementType::I32).last(true);
         let operator = ReduceMax::new().axes([0]).indices(narrow);
         let values = TensorDesc::new(ElementType::Bf16, [0, 4]).unwrap();
         let indices = TensorDesc::new(ElementType::I32, [0, 4]).unwrap();
-        assert_eq!(operator.outputs(&input).unwrap(), [values, indices.clone()]);
-        assert_eq!(operator.clone().values(false).outputs(&input).unwrap(), [indices]);
-        let error = operator.clone().axes([1]).outputs(&input).unwrap_err();
+        assert_eq!(operator.infer(&input).unwrap()[..], [values, indices.clone()]);
+        assert_eq!(operator.clone().values(false).infer(&input).unwrap()[..], [indices]);
+        let error = operator.clone().axes([1]).infer(&input).unwrap_err();
         assert!(matches!(error, Error::EmptySet { ref shape } if shape == &[2, 0, 4]), "{error}");
-        let none = operator.clone().indices(None).values(false).outputs(&input).unwrap_err();
+        let none = operator.clone().indices(None).values(false).infer(&input).unwrap_err();
         assert!(matches!(none, Error::BadAttribute { attribute: "values", .. }), "{none}");
-        let floats = Positions { element_type: ElementType::F32, last: false };
-        let error = operator.clone().indices(floats).outputs(&input).unwrap_err();
+        let floats = ElementType::F32;
+        let error = operator.clone().indices(floats).infer(&input).unwrap_err();
         assert!(matches!(error, Error::BadAttribute { attribute: "indices", .. }), "{error}");
         let large = TensorDesc::new(ElementType::U8, [1, 1 << 31]).unwrap();
-        let error = operator.clone().axes([1]).outputs(&large).unwrap_err();
+        let error = operator.clone().axes([1]).infer(&large).unwrap_err();
         assert!(matches!(error, Error::IndexTooLarge { elements } if elements == 1 << 31));
-        assert!(operator.axes([0]).outputs(&large).is_ok());
+        assert!(operator.axes([0]).infer(&large).is_ok());
     }
 
     #[test]

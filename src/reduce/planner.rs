@@ -2,14 +2,15 @@
 
 use bytemuck::Zeroable;
 
+use super::Resolved;
 use super::columns::{self, COLUMNS};
 use super::columns_index::{self, COLUMNS_INDEX};
 use super::positions::Counting;
 use super::rows::{self, ROWS};
 use super::tuning::{Cut, Extents, Start, Tuning};
-use super::{Positions, Resolved};
 use crate::base::error::{Error, Result};
 use crate::plan::{Builder, Kernel, New, Plan, Range, Region, Target, gcd};
+use crate::tensor::Indices;
 use crate::tensor::key::Ranking;
 
 /// The plan of a reduction.
@@ -18,21 +19,21 @@ use crate::tensor::key::Ranking;
 /// [`Error::OverLimit`](crate::Error::OverLimit).
 pub(crate) fn plan(resolved: Resolved<'_>, target: Target<'_>, tuning: &Tuning) -> Result<Plan> {
     let Resolved { operator, input, outputs, reduced } = resolved;
-    let (element, extremum) = (input.element_type(), operator.get_extremum());
-    let ranking = Ranking::new(element, operator.get_nan(), extremum);
+    let (element, extremum) = (input.element_type(), operator.extremum);
+    let ranking = Ranking::new(element, operator.nan, extremum);
     let mut builder = Builder::new(&[input], outputs.clone(), ranking, target);
     if outputs[0].is_empty() {
         // Nothing to compute, and no dispatch of nothing.
     } else if input.is_empty() {
-        builder.fill(1, operator.get_empty_set().bits(element, extremum))?;
+        builder.fill(1, operator.empty_set.bits(element, extremum))?;
     } else {
         let axes = merge(input.shape(), &reduced);
         let (source, mut values) = (Region::all(0), Region::all(1));
-        let Some(positions) = operator.get_indices() else {
+        let Some(positions) = operator.indices else {
             series(&mut builder, tuning, source, values, &axes)?;
             return Ok(builder.finish());
         };
-        if !operator.get_values() {
+        if !operator.values {
             values = builder.scratch(outputs[0].len() as u64);
         }
         let set: u64 = axes.iter().filter(|axis| axis.1).map(|axis| axis.0).product();
@@ -119,7 +120,7 @@ impl Steps {
 impl Found {
     /// # Errors
     /// [`Error::OverLimit`] for sets whose positions do not fit 31 bits.
-    fn new(positions: Positions, values: usize, indices: usize, set: u64) -> Result<Self> {
+    fn new(positions: Indices, values: usize, indices: usize, set: u64) -> Result<Self> {
         let limit = ("31-bit position", Counting::MIRROR.into());
         Error::check_limit("a set whose positions are wanted", set, limit)?;
         let mirror = if positions.last { Counting::MIRROR } else { 0 };

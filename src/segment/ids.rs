@@ -156,7 +156,7 @@ mod tests {
         );
         assert!(checked(SegmentMax::unsorted().num_segments(2), ids).is_ok());
         let counted = checked(SegmentMax::sorted(), [0, 0, 41]).unwrap();
-        assert_eq!(counted.get_num_segments(), Some(42));
+        assert_eq!(counted.num_segments, Some(42));
     }
 
     #[test]
@@ -172,7 +172,7 @@ mod tests {
         let op = SegmentMax::unsorted();
         assert_eq!(check(op.clone().num_segments(5), &ids), Some((1, 5)));
         assert_eq!(check(op.clone().num_segments(6), &ids), Some((3, 6)));
-        for count in [7, 128, i64::MAX] {
+        for count in [7, 128, usize::MAX] {
             assert_eq!(check(op.clone().num_segments(count), &ids), None);
         }
         assert_eq!(check(op, &ids), None);

@@ -21,12 +21,12 @@ pub(crate) use params::Params;
 pub(crate) use planner::plan;
 pub(crate) use tuning::{CPU, HARDWARE, Tuning};
 
-use std::fmt::Display;
-
 use crate::base::error::{Error, Result};
 use crate::plan::Kernel;
-use crate::tensor::key::{Extremum, Nan, finite_bits, infinite_bits};
-use crate::tensor::{ElementType, Tensor, TensorDesc};
+use crate::tensor::key::{Extremum, Nan};
+use crate::tensor::{
+    ElementType, EmptySet, Indices, Inputs, Outputs, Tensor, TensorDesc, one_of_each,
+};
 
 /// The kernels of this module.
 pub(crate) static KERNELS: [&Kernel; 6] = [
@@ -40,6 +40,7 @@ pub(crate) static KERNELS: [&Kernel; 6] = [
 
 /// How the second input says which rows belong together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Deserialize, serde::Serialize))]
 pub enum Segments {
     /// An id for each row, in ascending order, none of them negative.
     Sorted,
@@ -52,18 +53,6 @@ pub enum Segments {
     Offsets,
 }
 
-/// The result of a segment without rows. For minima, the last two are the largest finite value and
-/// plus infinity.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum EmptySegment {
-    /// 0; false for `bool`.
-    Zero,
-    /// The smallest *finite* value: -3.4028235e38 for `f32`, MIN for integers, false for `bool`.
-    Lowest,
-    /// Minus infinity; integers and `bool` as [`EmptySegment::Lowest`].
-    NegativeInfinity,
-}
-
 /// The maximum of each segment of the rows of a tensor of any element type; or the minimum, by
 /// [`extremum`](Self::extremum).
 ///
@@ -73,23 +62,36 @@ pub enum EmptySegment {
 ///
 /// ```
 /// use wgmax::operator::SegmentMax;
-/// use wgmax::{Device, Tensor};
+/// use wgmax::{Device, Run, Tensor};
 ///
 /// let data = Tensor::from_slice([4, 2], &[1.0f32, 8.0, 2.0, 7.0, 3.0, 6.0, 4.0, 5.0])?;
 /// let ids = Tensor::from_slice([4], &[0i32, 0, 2, 2])?;
-/// let result = SegmentMax::sorted().run(&Device::cpu(), &data, &ids)?;
+/// let result = SegmentMax::sorted().run(&Device::cpu(), [&data, &ids])?;
 /// assert_eq!(result[0].as_slice::<f32>()?, [2.0, 8.0, 0.0, 0.0, 4.0, 6.0]);
 /// # Ok::<(), wgmax::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Deserialize, serde::Serialize),
+    serde(default = "SegmentMax::sorted")
+)]
+#[non_exhaustive]
 pub struct SegmentMax {
-    segments: Segments,
-    num_segments: Option<i64>,
-    empty_segment: EmptySegment,
-    extremum: Extremum,
-    nan: Nan,
-    indices: Option<ElementType>,
-    status: bool,
+    /// How the second input says which rows belong together.
+    pub segments: Segments,
+    /// The number of segments, if it is given.
+    pub num_segments: Option<usize>,
+    /// The result of a segment without rows.
+    pub empty_segment: EmptySet,
+    /// Whether the maximum or the minimum is found.
+    pub extremum: Extremum,
+    /// How NaN is handled.
+    pub nan: Nan,
+    /// How positions, the rows, are given, if they are a result.
+    pub indices: Option<Indices>,
+    /// Whether the last result is a status.
+    pub status: bool,
 }
 
 impl SegmentMax {
@@ -104,7 +106,7 @@ impl SegmentMax {
         Self {
             segments,
             num_segments: None,
-            empty_segment: EmptySegment::Zero,
+            empty_segment: EmptySet::Zero,
             extremum: Extremum::Maximum,
             nan: Nan::Propagate,
             indices: None,
@@ -128,23 +130,23 @@ impl SegmentMax {
     }
 
     /// The number of segments. Rows whose id is not below it belong to no segment, whether ids are
-    /// sorted or not: [`SegmentMax::run`] leaves them out without an error, as OpenVINO does.
+    /// sorted or not: the operator leaves them out without an error, as OpenVINO does.
     /// [`SegmentMax::status`] counts them, and [`SegmentMax::check_range`] refuses such ids.
     ///
     /// If it is not given, it is the largest id plus 1, which is known only for ids on the host.
     /// It must not be given with offsets, whose number implies it.
-    pub fn num_segments(mut self, num_segments: impl Into<Option<i64>>) -> Self {
+    pub fn num_segments(mut self, num_segments: impl Into<Option<usize>>) -> Self {
         self.num_segments = num_segments.into();
         self
     }
 
     /// What a segment without rows gives.
-    pub fn empty_segment(mut self, empty_segment: EmptySegment) -> Self {
+    pub fn empty_segment(mut self, empty_segment: EmptySet) -> Self {
         self.empty_segment = empty_segment;
         self
     }
 
-    /// Selects the maximum (the default) or the minimum. The maximum by default.
+    /// Selects the maximum (the default) or the minimum.
     pub fn extremum(mut self, extremum: Extremum) -> Self {
         self.extremum = extremum;
         self
@@ -156,12 +158,11 @@ impl SegmentMax {
         self
     }
 
-    /// Adds a second result, of the same shape and of this type, `i32` or `i64`: the row that each
-    /// maximum comes from, and -1 for a segment without rows. Of rows with equal maxima it is the
-    /// first; +0 and -0 are equal, and so are all NaNs. A maximum has the bits of the element in its
-    /// row; so a zero may have another sign than without indices, where +0 is above -0.
-    pub fn indices(mut self, element_type: impl Into<Option<ElementType>>) -> Self {
-        self.indices = element_type.into();
+    /// Adds a second result, of the same shape: the row that each maximum comes from, and -1 for a
+    /// segment without rows. Of rows with equal maxima it is the first. A maximum has the bits of the
+    /// element in its row; so a zero may have another sign than without indices, where +0 is above -0.
+    pub fn indices(mut self, indices: impl Into<Option<Indices>>) -> Self {
+        self.indices = indices.into();
         self
     }
 
@@ -172,7 +173,7 @@ impl SegmentMax {
     /// always 0 for ids in any order. The second one is the number of dropped rows: those whose
     /// ids are out of range, or that are outside of all offsets.
     ///
-    /// [`SegmentMax::run`] checks ids on the host before anything runs. Ids that are on a device
+    /// [`Run`](crate::Run) checks ids on the host before anything runs. Ids that are on a device
     /// already are not checked, because the host would have to wait for them. Whatever they are,
     /// nothing is read or written out of bounds; but if something is wrong with them, the other
     /// results are unspecified.
@@ -181,66 +182,34 @@ impl SegmentMax {
         self
     }
 
-    /// How the second input says which rows belong together.
-    pub fn get_segments(&self) -> Segments {
-        self.segments
-    }
-
-    /// The number of segments, if it was given.
-    pub fn get_num_segments(&self) -> Option<i64> {
-        self.num_segments
-    }
-
-    /// What a segment without rows gives.
-    pub fn get_empty_segment(&self) -> EmptySegment {
-        self.empty_segment
-    }
-
-    /// Selects the maximum (the default) or the minimum.
-    pub fn get_extremum(&self) -> Extremum {
-        self.extremum
-    }
-
-    /// How NaN is handled.
-    pub fn get_nan(&self) -> Nan {
-        self.nan
-    }
-
-    /// The type of the second result, if there is one.
-    pub fn get_indices(&self) -> Option<ElementType> {
-        self.indices
-    }
-
-    /// Whether the last result is a status.
-    pub fn get_status(&self) -> bool {
-        self.status
-    }
-
     /// The types and shapes of the results: the maxima, of the data's type, and then the indices
-    /// and the status, if they are wanted.
+    /// and the status, if they are wanted. The inputs are the [`TensorDesc`]s of the data and of the
+    /// ids or offsets.
     ///
     /// # Errors
-    /// [`Error::SegmentDataRank`] for scalar data, [`Error::SegmentIdsRank`] and
+    /// [`Error::InputCount`]; [`Error::SegmentDataRank`] for scalar data, [`Error::SegmentIdsRank`] and
     /// [`Error::WrongElementType`] for a second input that is not 1-D of an integer type,
     /// [`Error::SegmentIdsLength`] if the number of ids differs from the number of rows or there are no offsets,
-    /// [`Error::BadAttribute`] for a negative number of segments, one given beside offsets, or
-    /// another index type, [`Error::SegmentCountUnknown`] if none is given for ids,
+    /// [`Error::BadAttribute`] for a number of segments beside offsets, or indices of another type or
+    /// numbering than there is, [`Error::SegmentCountUnknown`] if none is given for ids,
     /// [`Error::IndexTooLarge`], [`Error::ShapeOverflow`].
-    pub fn infer(&self, data: &TensorDesc, ids: &TensorDesc) -> Result<Vec<TensorDesc>> {
+    pub fn infer<'a>(&self, inputs: impl Inputs<&'a TensorDesc>) -> Result<Outputs<TensorDesc>> {
+        let [data, ids] = one_of_each(self.name(), &inputs.into_inputs())?;
         let segments = self.count(data, ids)?.ok_or(Error::SegmentCountUnknown)?;
         let mut shape = data.shape().to_vec();
         shape[0] = segments;
-        let mut outputs = vec![TensorDesc::new(data.element_type(), shape.clone())?];
-        if let Some(element_type) = self.indices {
-            if element_type == ElementType::I32 && data.shape()[0] > i32::MAX as usize {
-                return Err(Error::IndexTooLarge { elements: data.shape()[0] as u64 });
-            }
-            outputs.push(TensorDesc::new(element_type, shape)?);
-        }
-        if self.status {
-            outputs.push(TensorDesc::new(ElementType::U32, [2])?);
-        }
-        Ok(outputs)
+        let values = TensorDesc::new(data.element_type(), &shape[..])?;
+        let indices = self.indices.map(|indices| {
+            indices.check_type(data.shape()[0] as u64)?;
+            TensorDesc::new(indices.element_type, shape)
+        });
+        let status = self.status.then(|| TensorDesc::new(ElementType::U32, [2]));
+        Ok(Outputs::new(Some(values), indices.transpose()?, status.transpose()?))
+    }
+
+    /// As [`Operator::name`](crate::operator::Operator::name).
+    pub(crate) fn name(&self) -> &'static str {
+        self.extremum.name_of("SegmentMax", "SegmentMin")
     }
 
     /// The number of segments, if it is given or the shapes imply it.
@@ -249,9 +218,6 @@ impl SegmentMax {
             return Err(Error::SegmentDataRank);
         }
         let what = self.what();
-        let bad = |attribute, expected, value: &dyn Display| {
-            Err(Error::BadAttribute { attribute, expected, value: value.to_string() })
-        };
         if !ids.element_type().is_integer() {
             let expected = "an integer type".to_string();
             return Err(Error::WrongElementType { what, expected, actual: ids.element_type() });
@@ -259,15 +225,16 @@ impl SegmentMax {
         if ids.rank() != 1 {
             return Err(Error::SegmentIdsRank { what, rank: ids.rank() });
         }
-        if let Some(actual) = self.indices
-            && !matches!(actual, ElementType::I32 | ElementType::I64)
-        {
-            return bad("indices", "i32 or i64", &actual);
+        if let Some(indices) = self.indices {
+            indices.check_type(0)?;
+            indices.check_natural()?;
+            indices.check_first()?;
         }
         let (rows, length) = (data.shape()[0], ids.shape()[0]);
         if self.segments == Segments::Offsets {
             if let Some(given) = self.num_segments {
-                return bad("num_segments", "absent where offsets tell it", &given);
+                let (attribute, expected) = ("num_segments", "absent where offsets tell it");
+                return Err(Error::BadAttribute { attribute, expected, value: given.to_string() });
             }
             return match length.checked_sub(1) {
                 Some(segments) => Ok(Some(segments)),
@@ -277,19 +244,12 @@ impl SegmentMax {
         if length != rows {
             return Err(Error::SegmentIdsLength { what, length, rows });
         }
-        match self.num_segments.map(|given| (given, usize::try_from(given))) {
-            Some((given, Err(_))) => bad("num_segments", "0 or more", &given),
-            given => Ok(given.and_then(|(_, count)| count.ok())),
-        }
+        Ok(self.num_segments)
     }
 
     /// The bits of what a segment without rows gives.
     pub(crate) fn empty_bits(&self, element_type: ElementType) -> u64 {
-        match self.empty_segment {
-            EmptySegment::Zero => 0,
-            EmptySegment::Lowest => finite_bits(element_type, self.extremum),
-            EmptySegment::NegativeInfinity => infinite_bits(element_type, self.extremum),
-        }
+        self.empty_segment.bits(element_type, self.extremum)
     }
 
     fn what(&self) -> &'static str {
@@ -312,8 +272,11 @@ impl SegmentMax {
         let Some(segments) = self.num_segments else { return Ok(()) };
         let values = Ids::of(ids)?;
         let found = match self.segments {
-            Segments::Sorted => values.len().checked_sub(1).filter(|&at| values.at(at) >= segments),
-            _ => values.find(|id| id >= i128::from(segments)),
+            Segments::Sorted => values
+                .len()
+                .checked_sub(1)
+                .filter(|&at| i128::from(values.at(at)) >= segments as i128),
+            _ => values.find(|id| id >= segments as i128),
         };
         found.map_or(Ok(()), |position| {
             let (what, value) = (self.what(), values.exact(position));
@@ -369,7 +332,7 @@ impl SegmentMax {
                 let value = values.exact(position);
                 Err(Error::SegmentTooLarge { what, position, value })
             }
-            Some((_, value)) => Ok(self.clone().num_segments(value.max(-1) + 1)),
+            Some((_, value)) => Ok(self.clone().num_segments((value.max(-1) + 1) as usize)),
             None => Ok(self.clone().num_segments(0)),
         }
     }

@@ -11,7 +11,7 @@ use super::{SegmentMax, Segments, maxima};
 use crate::base::error::{Error, Result};
 use crate::plan::{Builder, Kernel, MAX_ELEMENTS, Plan, Range, Region, Shader, Target, divisor};
 use crate::tensor::key::{Ranking, key_words};
-use crate::tensor::{ElementType, TensorDesc};
+use crate::tensor::{ElementType, Outputs, TensorDesc};
 
 /// The buffers of the inputs and of the maxima; the indices follow, if they are wanted.
 const DATA: usize = 0;
@@ -99,22 +99,22 @@ pub(crate) fn plan(
     operator: &SegmentMax,
     data: &TensorDesc,
     ids: &TensorDesc,
-    outputs: Vec<TensorDesc>,
+    outputs: Outputs<TensorDesc>,
     target: Target<'_>,
     tuning: &Tuning,
 ) -> Result<Plan> {
-    let ranking = Ranking::new(data.element_type(), operator.get_nan(), operator.get_extremum());
+    let ranking = Ranking::new(data.element_type(), operator.nan, operator.extremum);
     let mut builder = Builder::new(&[data, ids], outputs.clone(), ranking, target);
     let element = data.element_type();
     let inner: u64 = data.shape()[1..].iter().map(|&d| d as u64).product();
-    let index_words = operator.get_indices().map(|t| t.size() as u64 / 4);
+    let index_words = operator.indices.map(|i| i.element_type.size() as u64 / 4);
     // Rows so wide that few of them fit a binding, or of the carry list, are taken in any
     // order; and so are rows of which indices are wanted, if no binding holds all of them,
     // and all rows where a shader may not have the buffers of the carry list.
     // These are rows and ids, the result, the carry list and its ids, and candidates for indices.
     let storage_buffers = if index_words.is_some() { 6 } else { 5 };
     let widest = builder.capacity(builder.item().max(4));
-    let scatters = operator.get_segments() == Segments::Unsorted
+    let scatters = operator.segments == Segments::Unsorted
         || builder.target.limits.max_storage_buffers < storage_buffers
         || widest / inner.max(1) < 8
         || (index_words.is_some() && data.len() as u64 > builder.capacity(builder.item()));
@@ -138,7 +138,7 @@ pub(crate) fn plan(
         scatters,
     };
     let row_ids = RowIds { buffer: IDS, element: ids.element_type(), first_segment: 0 };
-    if operator.get_status() {
+    if operator.status {
         let status = VALUES + outputs.len() - 1;
         builder.fill_repeated(status, 0)?;
         planner.check_ids(&mut builder, row_ids, ids.len() as u64, status)?;
@@ -170,7 +170,7 @@ impl Planner<'_> {
                 allowed: MAX_ELEMENTS - 1,
             });
         }
-        let ids = match self.operator.get_segments() {
+        let ids = match self.operator.segments {
             Segments::Offsets => self.expand_offsets(builder, ids)?,
             _ => ids,
         };

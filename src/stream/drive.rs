@@ -56,12 +56,17 @@ impl<'a> OnDevice<'a> {
     }
 
     /// Uploads the inputs, executes a plan of the whole operator, and downloads the results.
-    pub(super) async fn run(&self, plan: &Plan, inputs: &[&Tensor]) -> Result<Vec<Tensor>> {
+    pub(super) async fn run(
+        &self,
+        plan: &Plan,
+        inputs: &[&Tensor],
+        progress: &Reporter,
+    ) -> Result<Vec<Tensor>> {
         let mut uploaded = Vec::new();
         for input in inputs {
             uploaded.push(self.device.upload_async(input).await?);
         }
-        self.execute(plan, &uploaded).await
+        self.execute(plan, &uploaded, progress).await
     }
 
     /// Executes a plan, and downloads the results.
@@ -69,12 +74,15 @@ impl<'a> OnDevice<'a> {
         &self,
         plan: &Plan,
         inputs: &[DeviceTensor],
+        progress: &Reporter,
     ) -> Result<Vec<Tensor>> {
+        progress.report(0.0, 0)?;
         let inputs: Vec<&DeviceTensor> = inputs.iter().collect();
         let mut results = Vec::new();
-        for result in self.device.execute_async(plan, &inputs).await? {
+        for result in self.device.execute_watched(plan, &inputs, progress.watch()).await? {
             results.push(result.fetch(self.wait).await?);
         }
+        progress.report(1.0, 1)?;
         Ok(results)
     }
 
@@ -138,7 +146,7 @@ impl Runner for OnDevice<'_> {
         let tensors = inputs.iter().zip(plan.inputs()).map(tensor);
         let tensors = tensors.collect::<Result<Vec<_>>>()?;
         let tensors: Vec<&Tensor> = tensors.iter().collect();
-        Ok(Pending::Done(self.run(plan, &tensors).await?))
+        Ok(Pending::Done(self.run(plan, &tensors, &Reporter::default()).await?))
     }
 
     async fn finish(&self, pending: Pending) -> Result<Vec<Tensor>> {
@@ -238,14 +246,14 @@ pub(super) async fn drive<W: Work, R: Runner>(
     runner: &R,
     planning: Planning<'_>,
     mut budget: Budget,
-    progress: &mut Reporter<'_>,
+    progress: &Reporter,
 ) -> Result<Vec<Tensor>> {
     let mut stack: Vec<(W::Piece, f64)> =
         work.whole().map(|piece| (piece, 1.0)).into_iter().collect();
     let mut in_flight: VecDeque<InFlight<W, R>> = VecDeque::new();
     let (mut done, mut pieces) = (0.0, 0);
     let mut short_of_memory = false;
-    progress.report(done, pieces);
+    progress.report(done, pieces)?;
     loop {
         // When memory is short, the pieces in flight finish first: that frees their memory.
         short_of_memory &= !in_flight.is_empty();
@@ -275,7 +283,7 @@ pub(super) async fn drive<W: Work, R: Runner>(
             Ok(results) => {
                 work.combine(&first.piece, &results)?;
                 (done, pieces) = (done + first.share, pieces + 1);
-                progress.report(done, pieces);
+                progress.report(done, pieces)?;
             }
             Err(error) => {
                 check_retry(&work, &first.piece, first.bytes, error)?;

@@ -21,8 +21,8 @@ pub(super) struct Planes<'a> {
 
 impl<'a> Planes<'a> {
     pub(super) fn new(operator: &'a MaxPoolBackward, inputs: [Tensor; 2]) -> Result<Self> {
-        let data = operator.infer(inputs[0].desc(), inputs[1].desc())?;
-        let planes = match operator.get_pool().get_layout() {
+        let data = operator.data(inputs[0].desc(), inputs[1].desc())?;
+        let planes = match operator.pool.layout {
             Layout::Ncx => data.shape()[0] * data.shape()[1],
             Layout::Nxc => data.shape()[0],
         };
@@ -32,7 +32,7 @@ impl<'a> Planes<'a> {
     /// Some planes of a tensor.
     fn part(&self, desc: &TensorDesc, planes: &Range<usize>) -> Result<TensorDesc> {
         let shape = desc.shape();
-        let shape = match self.operator.get_pool().get_layout() {
+        let shape = match self.operator.pool.layout {
             Layout::Ncx => [&[planes.len(), 1], &shape[2..]].concat(),
             Layout::Nxc => [&[planes.len()], &shape[1..]].concat(),
         };

@@ -21,14 +21,16 @@ use std::borrow::Cow;
 use std::iter;
 
 pub use options::{Progress, RunOptions};
+pub use run::{Input, Run};
 
 use crate::base::error::{Error, Result};
 use crate::device::Device;
 use crate::operator::Operator;
 use crate::plan::{Limits, Plan};
-use crate::tensor::{Tensor, TensorDesc, TensorView, View};
+use crate::tensor::{Outputs, Tensor, TensorDesc, TensorView, View};
 use crate::tuning::Tuning;
 use drive::{Budget, OnDevice, drive};
+use options::Reporter;
 
 /// The maximum size of a piece in bytes. Positions within a piece are `i32`.
 const MAX_PIECE: u64 = 1 << 30;
@@ -66,21 +68,39 @@ trait Work {
 async fn run(
     operator: &Operator,
     device: &Device,
-    inputs: &[&Tensor],
-    options: RunOptions<'_>,
+    inputs: &[Input<'_>],
+    options: RunOptions,
+    wait: bool,
+) -> Result<Outputs<Tensor>> {
+    let total = inputs.iter().map(|input| input.desc().byte_len() as u64);
+    let progress = Reporter::new(options.progress, total.fold(0, u64::saturating_add));
+    let found = run_reported(operator, device, inputs, options.max_piece, &progress, wait).await?;
+    Ok(Outputs::of(operator.output_names(), found))
+}
+
+async fn run_reported(
+    operator: &Operator,
+    device: &Device,
+    inputs: &[Input<'_>],
+    max_piece: Option<u64>,
+    progress: &Reporter,
     wait: bool,
 ) -> Result<Vec<Tensor>> {
-    if device.is_cpu() {
+    let tensors: Option<Vec<&Tensor>> = inputs.iter().map(|input| input.tensor()).collect();
+    if device.is_cpu()
+        && let Some(tensors) = tensors
+    {
         // The CPU reads the tensors in place.
-        let operator = operator.checked(inputs)?;
-        let descs: Vec<&TensorDesc> = inputs.iter().map(|input| input.desc()).collect();
+        let operator = operator.checked(&tensors)?;
+        let descs: Vec<&TensorDesc> = tensors.iter().map(|input| input.desc()).collect();
         match operator.plan(&descs, &device.info().limits, device.tuning()) {
             Err(Error::OverLimit { .. }) => {}
-            plan => return OnDevice::new(device, wait).run(&plan?, inputs).await,
+            plan => return OnDevice::new(device, wait).run(&plan?, &tensors, progress).await,
         }
     }
-    let views: Vec<TensorView> = inputs.iter().map(|&input| input.into()).collect();
-    run_views(operator, device, &views.iter().collect::<Vec<_>>(), options, wait).await
+    let views: Vec<Cow<'_, TensorView>> = inputs.iter().map(|input| input.view()).collect();
+    let views: Vec<&TensorView> = views.iter().map(|view| &**view).collect();
+    run_views(operator, device, &views, max_piece, progress, wait).await
 }
 
 /// The same with views, whose axes are taken in the order of memory.
@@ -88,7 +108,8 @@ async fn run_views(
     operator: &Operator,
     device: &Device,
     inputs: &[&TensorView],
-    options: RunOptions<'_>,
+    max_piece: Option<u64>,
+    progress: &Reporter,
     wait: bool,
 ) -> Result<Vec<Tensor>> {
     // Ids and indices are read in order.
@@ -102,12 +123,14 @@ async fn run_views(
     let bytes = descs.iter().copied().chain(&outputs).map(|desc| desc.byte_len() as u64);
     let bytes = bytes.fold(0, u64::saturating_add);
     let Some(ordered) = operator.in_memory_order(inputs[0].view(), false)? else {
-        return run_checked(&operator, device, inputs, &others, bytes, options, wait).await;
+        return run_checked(&operator, device, inputs, &others, bytes, (max_piece, progress), wait)
+            .await;
     };
     let first = TensorView::new(inputs[0].memory(), ordered.first.clone())?;
     let read: Vec<&TensorView> = iter::once(&first).chain(inputs[1..].iter().copied()).collect();
     let found =
-        run_checked(&ordered.operator, device, &read, &others, bytes, options, wait).await?;
+        run_checked(&ordered.operator, device, &read, &others, bytes, (max_piece, progress), wait)
+            .await?;
     let placed = found
         .iter()
         .zip(&outputs)
@@ -123,13 +146,13 @@ async fn run_checked(
     inputs: &[&TensorView],
     others: &[Tensor],
     bytes: u64,
-    options: RunOptions<'_>,
+    (max_piece, progress): (Option<u64>, &Reporter),
     wait: bool,
 ) -> Result<Vec<Tensor>> {
     let descs: Vec<&TensorDesc> = inputs.iter().map(|input| input.desc()).collect();
     let (limits, runner) = (&device.info().limits, OnDevice::new(device, wait));
-    let max_piece = options.max_piece.unwrap_or(RunOptions::DEFAULT_MAX_PIECE);
-    let mut budget = Budget { piece: max_piece, buffer: limits.max_buffer_size };
+    let piece = max_piece.unwrap_or(RunOptions::DEFAULT_MAX_PIECE);
+    let mut budget = Budget { piece, buffer: limits.max_buffer_size };
     if device.is_cpu() {
         let views: Vec<&View> = inputs.iter().map(|input| input.view()).collect();
         match operator.plan_views(&views, &[], limits, device.tuning()) {
@@ -138,7 +161,7 @@ async fn run_checked(
                 let uploaded =
                     inputs.iter().map(|i| device.upload(i.memory())?.with_view(i.view()));
                 let uploaded = uploaded.collect::<Result<Vec<_>>>()?;
-                return runner.execute(&plan?, &uploaded).await;
+                return runner.execute(&plan?, &uploaded, progress).await;
             }
         }
     } else if bytes <= budget.piece {
@@ -147,7 +170,7 @@ async fn run_checked(
                 // What lies between the elements of a view is not uploaded.
                 let tensors = inputs.iter().map(|i| i.to_tensor()).collect::<Result<Vec<_>>>()?;
                 let tensors: Vec<&Tensor> = tensors.iter().collect();
-                match runner.run(&plan, &tensors).await {
+                match runner.run(&plan, &tensors, progress).await {
                     Err(Error::OutOfMemory { .. }) => budget.halve(drive::plan_bytes(&plan)),
                     other => return other,
                 }
@@ -157,19 +180,16 @@ async fn run_checked(
         }
     }
     if scatter::stores_by_position(operator) {
-        return scatter::run(operator, device, inputs, others, options, wait).await;
+        return scatter::run(operator, device, inputs, others, (max_piece, progress), wait).await;
     }
     budget.piece = budget.piece.min(MAX_PIECE);
     let planning = Planning { limits, tuning: device.tuning() };
-    let total = descs.iter().map(|desc| desc.byte_len() as u64).sum();
-    let mut progress = options::Reporter::new(options.progress, total);
     match (operator, inputs) {
         (Operator::ReduceMax(operator), [input]) => {
-            drive(reduce::Reduce::new(operator, input)?, &runner, planning, budget, &mut progress)
-                .await
+            drive(reduce::Reduce::new(operator, input)?, &runner, planning, budget, progress).await
         }
         (Operator::MaxPool(operator), [input]) => {
-            drive(pool::Pool::new(operator, input)?, &runner, planning, budget, &mut progress).await
+            drive(pool::Pool::new(operator, input)?, &runner, planning, budget, progress).await
         }
         (Operator::SegmentMax(operator), [data, _]) => {
             // Pieces are ranges of rows and of their elements, if those have one pitch.
@@ -178,12 +198,12 @@ async fn run_checked(
                 Err(_) => data.to_tensor()?.into(),
             };
             let work = segment::Segment::new(operator, &gathered, &others[0])?;
-            drive(work, &runner, planning, budget, &mut progress).await
+            drive(work, &runner, planning, budget, progress).await
         }
         (Operator::MaxPoolBackward(operator), [first, _]) => {
             let inputs = [first.to_tensor()?, others[0].clone()];
             let work = gradient::Planes::new(operator, inputs)?;
-            drive(work, &runner, planning, budget, &mut progress).await
+            drive(work, &runner, planning, budget, progress).await
         }
         // `infer` has refused other numbers of inputs.
         _ => Ok(Vec::new()),

@@ -1,16 +1,24 @@
 //! Options and progress of operators that run on host tensors.
 
 use std::fmt;
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, TryLockError};
 
-/// Options for running an operator on host tensors; see
-/// [`Operator::run_with`](crate::operator::Operator::run_with).
-#[derive(Default)]
-pub struct RunOptions<'a> {
+use crate::base::error::{Error, Result};
+use crate::exec::cpu::Watch;
+
+/// Options for running an operator on host tensors; see [`Run::run_with`](crate::Run::run_with).
+#[derive(Clone, Default)]
+pub struct RunOptions {
     pub(super) max_piece: Option<u64>,
-    pub(super) progress: Option<Box<dyn FnMut(Progress) + Send + 'a>>,
+    pub(super) progress: Option<Watcher>,
 }
 
-/// How far a streamed run is.
+/// The caller's function for progress.
+pub(super) type Watcher = Arc<Mutex<dyn FnMut(Progress) -> ControlFlow<()> + Send>>;
+
+/// How far a run is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Progress {
@@ -18,11 +26,11 @@ pub struct Progress {
     pub done: u64,
     /// Bytes of all inputs.
     pub total: u64,
-    /// Completed pieces.
+    /// Completed pieces of a streamed run.
     pub pieces: u64,
 }
 
-impl<'a> RunOptions<'a> {
+impl RunOptions {
     /// The default of [`RunOptions::max_piece`]: 256 MiB, in bytes.
     pub const DEFAULT_MAX_PIECE: u64 = 256 << 20;
 
@@ -42,16 +50,24 @@ impl<'a> RunOptions<'a> {
         self
     }
 
-    /// Calls `progress` when a streamed run begins and after each of its pieces. It is not called
-    /// if the inputs fit the device as a whole, nor while values are stored where positions say;
-    /// the inputs then are those that positions are found in.
-    pub fn progress(mut self, progress: impl FnMut(Progress) + Send + 'a) -> Self {
-        self.progress = Some(Box::new(progress));
+    /// Calls `progress` when the run begins, as it goes on, and when it has ended. If it returns
+    /// [`ControlFlow::Break`], the run stops, and its error is [`Error::Cancelled`]; the device stays
+    /// usable.
+    ///
+    /// On a GPU it is called after each piece of a streamed run. On the CPU it is called at most some
+    /// hundred times, by any thread that works, one at a time; the others go on meanwhile. A run within the memory of a GPU is one
+    /// piece. While values are stored where positions say, it is not called; the inputs then are
+    /// those that positions are found in.
+    pub fn progress(
+        mut self,
+        progress: impl FnMut(Progress) -> ControlFlow<()> + Send + 'static,
+    ) -> Self {
+        self.progress = Some(Arc::new(Mutex::new(progress)));
         self
     }
 }
 
-impl fmt::Debug for RunOptions<'_> {
+impl fmt::Debug for RunOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("RunOptions")
             .field("max_piece", &self.max_piece)
@@ -60,22 +76,53 @@ impl fmt::Debug for RunOptions<'_> {
     }
 }
 
+/// How often a run on the CPU reports at most.
+const REPORTS: f64 = 256.0;
+
 /// Reports progress to the caller's function, if there is one.
-pub(super) struct Reporter<'a> {
-    progress: Option<Box<dyn FnMut(Progress) + Send + 'a>>,
+#[derive(Clone, Default)]
+pub(super) struct Reporter {
+    watcher: Option<Watcher>,
     total: u64,
 }
 
-impl<'a> Reporter<'a> {
-    pub(super) fn new(progress: Option<Box<dyn FnMut(Progress) + Send + 'a>>, total: u64) -> Self {
-        Self { progress, total }
+impl Reporter {
+    pub(super) fn new(watcher: Option<Watcher>, total: u64) -> Self {
+        Self { watcher, total }
+    }
+
+    /// For what tells the share that is done often: reports it some times.
+    pub(super) fn watch(&self) -> Option<Watch> {
+        self.watcher.as_ref()?;
+        let (reporter, reported) = (self.clone(), AtomicU32::new(0));
+        Some(Arc::new(move |share| {
+            let step = (share * REPORTS) as u32;
+            if reported.fetch_max(step, Relaxed) < step {
+                reporter.report(share, 0)
+            } else {
+                Ok(())
+            }
+        }))
     }
 
     /// `share`: the part of all input bytes that is done, from 0 to 1.
-    pub(super) fn report(&mut self, share: f64, pieces: u64) {
-        if let Some(progress) = &mut self.progress {
-            let done = if share < 1.0 { (share * self.total as f64) as u64 } else { self.total };
-            progress(Progress { done, total: self.total, pieces });
+    ///
+    /// # Errors
+    /// [`Error::Cancelled`].
+    pub(super) fn report(&self, share: f64, pieces: u64) -> Result<()> {
+        let Some(watcher) = &self.watcher else { return Ok(()) };
+        let total = self.total;
+        let done = if share < 1.0 { (share * total as f64) as u64 } else { total };
+        // Whoever finds it called goes on: it may itself run an operator, whose threads then do some of
+        // this work, and would wait for themselves.
+        let mut watcher = match watcher.try_lock() {
+            Ok(watcher) => watcher,
+            Err(TryLockError::Poisoned(watcher)) => watcher.into_inner(),
+            Err(TryLockError::WouldBlock) => return Ok(()),
+        };
+        match watcher(Progress { done, total, pieces }) {
+            ControlFlow::Continue(()) => Ok(()),
+            ControlFlow::Break(()) => Err(Error::Cancelled { done, total }),
         }
     }
 }

@@ -9,9 +9,9 @@ use super::window::{Indexing, Piece};
 use super::{Planning, Work};
 use crate::base::error::Result;
 use crate::plan::Plan;
-use crate::pool::{self, Indices, MaxPool, Resolved, Window};
+use crate::pool::{self, MaxPool, Resolved, Window};
 use crate::tensor::key::{KeyOrder, Ranking, with_order};
-use crate::tensor::{ElementType, Tensor, TensorDesc, TensorView, memory};
+use crate::tensor::{ElementType, Indices, Outputs, Tensor, TensorDesc, TensorView, memory};
 
 pub(super) struct Pool<'a> {
     operator: &'a MaxPool,
@@ -30,10 +30,10 @@ pub(super) struct Pool<'a> {
 impl<'a> Pool<'a> {
     pub(super) fn new(operator: &'a MaxPool, input: &'a TensorView) -> Result<Self> {
         let Resolved { outputs, windows, .. } = operator.resolve(input.desc())?;
-        let indices = Indices { element_type: ElementType::I32, ..Indices::default() };
+        let indices = Indices::new(ElementType::I32);
         Ok(Self {
             operator,
-            local: operator.clone().indices(operator.get_indices().map(|_| indices)),
+            local: operator.clone().indices(operator.indices.map(|_| indices)),
             input,
             windows,
             values: Assembled::zeroed(&outputs[0])?,
@@ -158,10 +158,9 @@ impl Work for Pool<'_> {
         let element_type = self.input.desc().element_type();
         let source = self.indexing.source(&self.windows, piece);
         let input = TensorDesc::new(element_type, source.shape())?;
-        let mut outputs = vec![TensorDesc::new(element_type, piece.part.shape())?];
-        if self.positions.is_some() {
-            outputs.push(TensorDesc::new(ElementType::I32, piece.part.shape())?);
-        }
+        let result = |element_type| TensorDesc::new(element_type, piece.part.shape());
+        let indices = self.positions.as_ref().map(|_| result(ElementType::I32)).transpose()?;
+        let outputs = Outputs::new(Some(result(element_type)?), indices, None);
         let spatial = piece.part.0[self.operator.first_spatial()..].iter().zip(&piece.taps);
         let windows = self.windows.iter().zip(spatial);
         let windows =
@@ -180,7 +179,7 @@ impl Work for Pool<'_> {
 
     fn combine(&mut self, piece: &Piece, results: &[Tensor]) -> Result<()> {
         let (t, op) = (self.input.desc().element_type(), self.operator);
-        let ranking = Ranking::new(t, op.get_nan(), op.get_extremum());
+        let ranking = Ranking::new(t, op.nan, op.extremum);
         with_order!(t, ranking, order => self.combine_as(order, piece, results))
     }
 

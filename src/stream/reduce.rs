@@ -8,9 +8,9 @@ use super::part::Part;
 use super::{Planning, Work};
 use crate::base::error::Result;
 use crate::plan::Plan;
-use crate::reduce::{self, Positions, ReduceMax, Resolved};
+use crate::reduce::{self, ReduceMax, Resolved};
 use crate::tensor::key::{KeyOrder, Ranking, with_order};
-use crate::tensor::{ElementType, Tensor, TensorDesc, TensorView, View};
+use crate::tensor::{ElementType, Indices, Outputs, Tensor, TensorDesc, TensorView, View};
 
 /// The minimum size of half a reduced axis. Below it, an inner axis is split instead: partial
 /// results would be too large compared with the input.
@@ -44,8 +44,8 @@ impl<'a> Reduce<'a> {
         let Resolved { outputs, reduced, .. } = local.resolve(desc)?;
         let output = Assembled::zeroed(&outputs[0])?;
         let positions = outputs.get(1).map(combine::Positions::none).transpose()?;
-        let narrow = |positions| Positions { element_type: ElementType::I32, ..positions };
-        let local = local.indices(operator.get_indices().map(narrow));
+        let narrow = |indices| Indices { element_type: ElementType::I32, ..indices };
+        let local = local.indices(operator.indices.map(narrow));
         let memory = input.memory().bytes();
         let whole =
             Self { operator, local, memory, input: view.clone(), reduced, output, positions };
@@ -91,7 +91,7 @@ impl<'a> Reduce<'a> {
         let kept = TensorDesc::new(self.element_type(), kept)?;
         let runs = Part(self.kept(&piece.part.0)).runs(&kept)?;
         if let Some(mut positions) = self.positions.take() {
-            let last = self.operator.get_indices().is_some_and(|positions| positions.last);
+            let last = self.operator.indices.is_some_and(|positions| positions.last);
             let local: &[i32] = bytemuck::cast_slice(results[1].bytes());
             for (at, from) in runs.flat_map(|(at, from)| at.zip(from)) {
                 let position = self.position(piece, local[from]);
@@ -149,10 +149,9 @@ impl Work for Reduce<'_> {
 
     fn plan(&self, piece: &mut Piece, planning: Planning<'_>) -> Result<Plan> {
         let (element_type, shape) = (self.element_type(), piece.part.shape());
-        let mut outputs = vec![TensorDesc::new(element_type, self.kept(&shape))?];
-        if self.positions.is_some() {
-            outputs.push(TensorDesc::new(ElementType::I32, self.kept(&shape))?);
-        }
+        let result = |element_type| TensorDesc::new(element_type, self.kept(&shape));
+        let indices = self.positions.as_ref().map(|_| result(ElementType::I32)).transpose()?;
+        let outputs = Outputs::new(Some(result(element_type)?), indices, None);
         let input = TensorDesc::new(element_type, shape)?;
         let (operator, input, reduced) = (&self.local, &input, self.reduced.clone());
         let resolved = Resolved { operator, input, outputs, reduced };
@@ -166,13 +165,13 @@ impl Work for Reduce<'_> {
 
     fn combine(&mut self, piece: &Piece, results: &[Tensor]) -> Result<()> {
         let (t, op) = (self.element_type(), self.operator);
-        let ranking = Ranking::new(t, op.get_nan(), op.get_extremum());
+        let ranking = Ranking::new(t, op.nan, op.extremum);
         with_order!(t, ranking, order => self.combine_as(order, piece, results))
     }
 
     fn finish(self) -> Result<Vec<Tensor>> {
         let mut results = Vec::new();
-        if self.operator.get_values() {
+        if self.operator.values {
             results.push(self.output.finish()?);
         }
         if let Some(positions) = self.positions {

@@ -1,167 +1,196 @@
-//! `run` and its variants: operators on host tensors, on any device.
+//! Operators on host tensors, on any device.
+
+use std::borrow::Cow;
 
 use super::RunOptions;
 #[expect(unused_imports, reason = "named in documentation")]
 use crate::base::error::Error;
 use crate::base::error::Result;
 use crate::device::Device;
-use crate::operator::{MaxPool, Operator, ReduceMax, SegmentMax};
-use crate::tensor::{Tensor, TensorView};
+use crate::operator::Operator;
+use crate::tensor::{Inputs, Outputs, Tensor, TensorDesc, TensorView};
 
-impl Operator {
-    /// Uploads tensors, runs the operator on a device, and downloads the results.
-    ///
-    /// Inputs larger than the device are streamed in pieces; see [`Operator::run_with`].
+/// An input on the host: a tensor, or a view of one.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub enum Input<'a> {
+    /// Elements that lie one after the other.
+    Tensor(&'a Tensor),
+    /// Elements that need not.
+    View(&'a TensorView),
+}
+
+impl<'a> Input<'a> {
+    /// The type and shape.
+    pub fn desc(self) -> &'a TensorDesc {
+        match self {
+            Self::Tensor(tensor) => tensor.desc(),
+            Self::View(view) => view.desc(),
+        }
+    }
+
+    /// The elements, if they lie one after the other in memory of their own.
+    pub(super) fn tensor(self) -> Option<&'a Tensor> {
+        match self {
+            Self::Tensor(tensor) => Some(tensor),
+            Self::View(_) => None,
+        }
+    }
+
+    pub(super) fn view(self) -> Cow<'a, TensorView> {
+        match self {
+            Self::Tensor(tensor) => Cow::Owned(tensor.into()),
+            Self::View(view) => Cow::Borrowed(view),
+        }
+    }
+}
+
+macro_rules! inputs {
+    ($($kind:ident: $of:ty),*) => {$(
+        impl<'a> From<&'a $of> for Input<'a> {
+            fn from(input: &'a $of) -> Self {
+                Self::$kind(input)
+            }
+        }
+
+        impl<'a> Inputs<Input<'a>> for &'a $of {
+            fn into_inputs(self) -> Vec<Input<'a>> {
+                vec![Input::$kind(self)]
+            }
+        }
+    )*};
+}
+
+inputs!(Tensor: Tensor, View: TensorView);
+
+/// Runs operators on host tensors: uploads the inputs, runs the operator on a device, and downloads
+/// the results. All [operators](crate::operator) have it.
+///
+/// Inputs are a [`Tensor`] or a [`TensorView`] by reference, or an array of them:
+///
+/// ```
+/// use wgmax::operator::{ReduceMax, SegmentMax};
+/// use wgmax::{Device, Run, Tensor, TensorView};
+///
+/// let device = Device::auto()?;
+/// let data = Tensor::from_slice([3, 2], &[1.0f32, 6.0, 2.0, 5.0, 3.0, 4.0])?;
+/// let rows = ReduceMax::new().axes([1]).run(&device, &data)?;
+/// assert_eq!(rows[0].as_slice::<f32>()?, [6.0, 5.0, 4.0]);
+/// let ids = Tensor::from_slice([3], &[0i32, 0, 1])?;
+/// let segments = SegmentMax::sorted().run(&device, [&data, &ids])?;
+/// assert_eq!(segments[0].as_slice::<f32>()?, [2.0, 6.0, 3.0, 4.0]);
+/// // The second column.
+/// let column = TensorView::from(&data).slice(1, 1..2)?;
+/// assert_eq!(ReduceMax::new().run(&device, &column)?[0].as_slice::<f32>()?, [6.0]);
+/// # Ok::<(), wgmax::Error>(())
+/// ```
+///
+/// Axes of views are taken in the order in which they lie in memory, wherever the operator allows
+/// it: a permuted or flipped tensor is read as a dense one, and its results go to their places. The
+/// CPU reads rows with gaps where they lie. All else is copied first: elements that no such order
+/// brings together, poolings with indices, positions that count over permuted axes.
+///
+/// Inputs larger than [`RunOptions::max_piece`] are streamed to a GPU in pieces; their partial
+/// results are combined on the host. The result is the same, bit for bit. A reduction is split
+/// along its axes. A pooling is split along its results, and along its windows where one is too
+/// large. Segments are split along their rows, then along their columns. The gradient of a
+/// pooling is split along its planes. For the other gradients, and for MaxUnpool, positions are
+/// found in pieces, and one thread of the host stores the values.
+///
+/// Inputs may be larger than the GPU's memory. Memory-mapped inputs may be larger than the
+/// host's memory too. Results must fit the host's memory. If the GPU runs out of memory, the
+/// run goes on with smaller pieces. The CPU reads the tensors in place, unless one plan is over a limit:
+/// then pieces of them are copied.
+pub trait Run {
+    /// Runs the operator with the default options.
     ///
     /// # Errors
     /// As [`Operator::checked`] and [`Operator::plan`], and what the device reports.
-    pub fn run(&self, device: &Device, inputs: &[&Tensor]) -> Result<Vec<Tensor>> {
-        self.run_with(device, inputs, RunOptions::new())
-    }
+    /// [`Error::OverLimit`] is returned only if no split makes the pieces fit.
+    /// [`Error::WouldBlock`] for a GPU in a browser.
+    fn run<'a>(&self, device: &Device, inputs: impl Inputs<Input<'a>>) -> Result<Outputs<Tensor>>;
 
-    /// As [`Operator::run`], with options.
-    ///
-    /// Inputs larger than [`RunOptions::max_piece`] are streamed to a GPU in pieces; their partial
-    /// results are combined on the host. The result is the same, bit for bit. A reduction is split
-    /// along its axes. A pooling is split along its results, and along its windows where one is too
-    /// large. Segments are split along their rows, then along their columns. The gradient of a
-    /// pooling is split along its planes. For the other gradients, and for MaxUnpool, positions are
-    /// found in pieces, and one thread of the host stores the values.
-    ///
-    /// Inputs may be larger than the GPU's memory. Memory-mapped inputs may be larger than the
-    /// host's memory too. Results must fit the host's memory. If the GPU runs out of memory, the
-    /// run goes on with smaller pieces. The CPU reads the tensors in place, unless one plan is over a limit:
-    /// then pieces of them are copied.
+    /// As [`Run::run`], with options.
     ///
     /// ```
-    /// use wgmax::operator::{Operator, ReduceMax};
-    /// use wgmax::{Device, RunOptions, Tensor};
+    /// use std::ops::ControlFlow;
+    /// use wgmax::operator::ReduceMax;
+    /// use wgmax::{Device, Run, RunOptions, Tensor};
     ///
     /// let input = Tensor::from_slice([4, 1000], &[1.0f32; 4000])?;
-    /// let options = RunOptions::new()
-    ///     .max_piece(4096)
-    ///     .progress(|progress| println!("{} of {} bytes", progress.done, progress.total));
-    /// let operator = Operator::from(ReduceMax::new().axes([1]));
-    /// let results = operator.run_with(&Device::auto()?, &[&input], options)?;
-    /// assert_eq!(results[0].as_slice::<f32>()?, [1.0; 4]);
+    /// let options = RunOptions::new().max_piece(4096).progress(|progress| {
+    ///     println!("{} of {} bytes", progress.done, progress.total);
+    ///     ControlFlow::Continue(())
+    /// });
+    /// let found = ReduceMax::new().axes([1]).run_with(&Device::auto()?, &input, options)?;
+    /// assert_eq!(found[0].as_slice::<f32>()?, [1.0; 4]);
     /// # Ok::<(), wgmax::Error>(())
     /// ```
     ///
     /// # Errors
-    /// As [`Operator::run`]. [`Error::OverLimit`] is returned only if no split makes the pieces
-    /// fit.
-    pub fn run_with(
+    /// As [`Run::run`]; [`Error::Cancelled`].
+    fn run_with<'a>(
         &self,
         device: &Device,
-        inputs: &[&Tensor],
-        options: RunOptions<'_>,
-    ) -> Result<Vec<Tensor>> {
-        device.block_on(super::run(self, device, inputs, options, true))
-    }
+        inputs: impl Inputs<Input<'a>>,
+        options: RunOptions,
+    ) -> Result<Outputs<Tensor>>;
 
-    /// As [`Operator::run_with`], on tensors whose elements need not lie one after the other.
-    ///
-    /// Axes are taken in the order in which they lie in memory, wherever the operator allows it: a
-    /// permuted or flipped tensor is read as a dense one, and its results go to their places. The CPU
-    /// reads rows with gaps where they lie. All else is copied first: elements that no such order
-    /// brings together, poolings with indices, positions that count over permuted axes.
+    /// As [`Run::run`], without blocking on a GPU.
     ///
     /// # Errors
-    /// As [`Operator::run_with`].
-    pub fn run_views(
+    /// As [`Run::run`].
+    fn run_async<'a>(
         &self,
         device: &Device,
-        inputs: &[&TensorView],
-        options: RunOptions<'_>,
-    ) -> Result<Vec<Tensor>> {
-        device.block_on(super::run_views(self, device, inputs, options, true))
-    }
+        inputs: impl Inputs<Input<'a>>,
+    ) -> impl Future<Output = Result<Outputs<Tensor>>>;
 
-    /// As [`Operator::run_views`], without blocking on a GPU.
+    /// As [`Run::run_with`], without blocking on a GPU.
     ///
     /// # Errors
-    /// As [`Operator::run_with`].
-    pub async fn run_views_async(
+    /// As [`Run::run_with`].
+    fn run_with_async<'a>(
         &self,
         device: &Device,
-        inputs: &[&TensorView],
-        options: RunOptions<'_>,
-    ) -> Result<Vec<Tensor>> {
-        super::run_views(self, device, inputs, options, false).await
-    }
-
-    /// As [`Operator::run_with`], without blocking on a GPU.
-    ///
-    /// # Errors
-    /// As [`Operator::run_with`].
-    pub async fn run_async(
-        &self,
-        device: &Device,
-        inputs: &[&Tensor],
-        options: RunOptions<'_>,
-    ) -> Result<Vec<Tensor>> {
-        super::run(self, device, inputs, options, false).await
-    }
+        inputs: impl Inputs<Input<'a>>,
+        options: RunOptions,
+    ) -> impl Future<Output = Result<Outputs<Tensor>>>;
 }
 
-impl ReduceMax {
-    /// Uploads a tensor, runs the operator on a device, and downloads the result.
-    ///
-    /// # Errors
-    /// As [`ReduceMax::plan`], and what the device reports.
-    pub fn run(&self, device: &Device, input: &Tensor) -> Result<Tensor> {
-        Ok(Operator::from(self.clone()).run(device, &[input])?.swap_remove(0))
+impl<T> Run for T
+where
+    Operator: for<'o> From<&'o T>,
+{
+    fn run<'a>(&self, device: &Device, inputs: impl Inputs<Input<'a>>) -> Result<Outputs<Tensor>> {
+        self.run_with(device, inputs, RunOptions::new())
     }
 
-    /// As [`ReduceMax::run`], without blocking on a GPU.
-    ///
-    /// # Errors
-    /// As [`ReduceMax::run`].
-    pub async fn run_async(&self, device: &Device, input: &Tensor) -> Result<Tensor> {
-        let operator = Operator::from(self.clone());
-        Ok(operator.run_async(device, &[input], RunOptions::new()).await?.swap_remove(0))
-    }
-}
-
-impl MaxPool {
-    /// Uploads a tensor, runs the operator on a device, and downloads the maxima
-    /// and, if requested, the indices.
-    ///
-    /// # Errors
-    /// As [`MaxPool::plan`], and what the device reports.
-    pub fn run(&self, device: &Device, input: &Tensor) -> Result<Vec<Tensor>> {
-        Operator::from(self.clone()).run(device, &[input])
-    }
-
-    /// As [`MaxPool::run`], without blocking on a GPU.
-    ///
-    /// # Errors
-    /// As [`MaxPool::run`].
-    pub async fn run_async(&self, device: &Device, input: &Tensor) -> Result<Vec<Tensor>> {
-        Operator::from(self.clone()).run_async(device, &[input], RunOptions::new()).await
-    }
-}
-
-impl SegmentMax {
-    /// Checks the ids or offsets, uploads both tensors, runs the operator on a
-    /// device, and downloads the maxima and the other outputs that were requested.
-    ///
-    /// # Errors
-    /// As [`SegmentMax::checked`] and [`SegmentMax::plan`], and what the device reports.
-    pub fn run(&self, device: &Device, data: &Tensor, ids: &Tensor) -> Result<Vec<Tensor>> {
-        Operator::from(self.clone()).run(device, &[data, ids])
-    }
-
-    /// As [`SegmentMax::run`], without blocking on a GPU.
-    ///
-    /// # Errors
-    /// As [`SegmentMax::run`].
-    pub async fn run_async(
+    fn run_with<'a>(
         &self,
         device: &Device,
-        data: &Tensor,
-        ids: &Tensor,
-    ) -> Result<Vec<Tensor>> {
-        Operator::from(self.clone()).run_async(device, &[data, ids], RunOptions::new()).await
+        inputs: impl Inputs<Input<'a>>,
+        options: RunOptions,
+    ) -> Result<Outputs<Tensor>> {
+        let (operator, inputs) = (Operator::from(self), inputs.into_inputs());
+        device.block_on(super::run(&operator, device, &inputs, options, true))
+    }
+
+    fn run_async<'a>(
+        &self,
+        device: &Device,
+        inputs: impl Inputs<Input<'a>>,
+    ) -> impl Future<Output = Result<Outputs<Tensor>>> {
+        self.run_with_async(device, inputs, RunOptions::new())
+    }
+
+    fn run_with_async<'a>(
+        &self,
+        device: &Device,
+        inputs: impl Inputs<Input<'a>>,
+        options: RunOptions,
+    ) -> impl Future<Output = Result<Outputs<Tensor>>> {
+        let (operator, inputs) = (Operator::from(self), inputs.into_inputs());
+        async move { super::run(&operator, device, &inputs, options, false).await }
     }
 }

@@ -1,7 +1,8 @@
 //! Operators that store values where positions say, of tensors larger than a piece. The positions
 //! are found in pieces, and one thread of the host stores the values.
 
-use super::{RunOptions, run_views};
+use super::options::Reporter;
+use super::run_views;
 use crate::base::error::Result;
 use crate::device::Device;
 use crate::operator::Operator;
@@ -21,7 +22,7 @@ pub(super) async fn run(
     device: &Device,
     inputs: &[&TensorView],
     others: &[Tensor],
-    options: RunOptions<'_>,
+    (max_piece, progress): (Option<u64>, &Reporter),
     wait: bool,
 ) -> Result<Vec<Tensor>> {
     let descs: Vec<&TensorDesc> = inputs.iter().map(|input| input.desc()).collect();
@@ -47,7 +48,8 @@ pub(super) async fn run(
     let positions = match forward {
         None => first()?,
         Some((forward, count)) => {
-            let found = Box::pin(run_views(&forward, device, &inputs[..count], options, wait));
+            let found =
+                Box::pin(run_views(&forward, device, &inputs[..count], max_piece, progress, wait));
             let mut found = found.await?;
             found.swap_remove(found.len() - 1)
         }

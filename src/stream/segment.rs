@@ -14,7 +14,7 @@ use crate::base::threads;
 use crate::plan::Plan;
 use crate::segment::{Ids, SegmentMax, Segments};
 use crate::tensor::key::{Key, KeyOrder, Ranking, with_order};
-use crate::tensor::{ElementType, Tensor, TensorDesc, TensorView, View, memory};
+use crate::tensor::{ElementType, Indices, Tensor, TensorDesc, TensorView, View, memory};
 
 /// The minimum rows of a half. Pieces with fewer are split along their columns.
 const MIN_ROWS: usize = 8;
@@ -62,19 +62,19 @@ impl<'a> Segment<'a> {
         data: &'a TensorView,
         ids: &'a Tensor,
     ) -> Result<Self> {
-        let outputs = operator.infer(data.desc(), ids.desc())?;
+        let outputs = operator.infer([data.desc(), ids.desc()])?;
         let segments = outputs[0].shape()[0];
         let ids = Ids::of(ids)?;
-        let rows = match operator.get_segments() {
+        let rows = match operator.segments {
             Segments::Unsorted => 0..data.desc().shape()[0],
             Segments::Sorted => 0..ids.first_at_least(segments as i64),
             Segments::Offsets => ids.at(0) as usize..ids.at(segments) as usize,
         };
         let mut values = Assembled::zeroed(&outputs[0])?;
         let t = data.desc().element_type();
-        let identity = identity(t, operator.get_nan(), operator.get_extremum());
+        let identity = identity(t, operator.nan, operator.extremum);
         with_order!(t, Ranking::MAXIMUM, order => fill(order, values.bits_mut(), identity));
-        let indices = operator.get_indices().map(|_| &outputs[1]);
+        let indices = operator.indices.map(|_| &outputs[1]);
         Ok(Self {
             operator,
             memory: data.memory().bytes(),
@@ -89,7 +89,7 @@ impl<'a> Segment<'a> {
     }
 
     fn renumber(&self, rows: &Range<usize>) -> Result<Renumbered> {
-        match self.operator.get_segments() {
+        match self.operator.segments {
             Segments::Sorted => renumber_sorted(rows.clone().map(|row| self.ids.at(row) as usize)),
             Segments::Offsets => {
                 let mut next = self.ids.first_at_least(rows.start as i64 + 1);
@@ -110,7 +110,7 @@ impl<'a> Segment<'a> {
     /// The number of rows that belong to no segment.
     fn dropped(&self) -> usize {
         let segments = 0..self.seen.len() as i64;
-        match self.operator.get_segments() {
+        match self.operator.segments {
             Segments::Unsorted => self.ids.iter().filter(|id| !segments.contains(id)).count(),
             _ => self.data.desc().shape()[0] - self.rows.len(),
         }
@@ -245,20 +245,20 @@ impl Work for Segment<'_> {
             Some(renumbered) => renumbered.clone(),
             None => Arc::new(self.renumber(&piece.rows)?),
         };
-        let operator = match self.operator.get_segments() {
+        let operator = match self.operator.segments {
             Segments::Unsorted => SegmentMax::unsorted(),
             _ => SegmentMax::sorted(),
         };
         let operator = operator
-            .num_segments(renumbered.segments.len() as i64)
-            .nan(self.operator.get_nan())
-            .extremum(self.operator.get_extremum())
-            .indices(self.positions.is_some().then_some(ElementType::I32));
+            .num_segments(renumbered.segments.len())
+            .nan(self.operator.nan)
+            .extremum(self.operator.extremum)
+            .indices(self.positions.as_ref().map(|_| Indices::new(ElementType::I32)));
         piece.renumbered = Some(renumbered);
         let rows = piece.rows.len();
         let data = TensorDesc::new(self.data.desc().element_type(), [rows, piece.columns.len()])?;
         let ids = TensorDesc::new(ElementType::I32, [rows])?;
-        operator.plan(&data, &ids, planning.limits, planning.tuning)
+        operator.plan([&data, &ids], planning.limits, planning.tuning)
     }
 
     fn inputs<'a>(&'a self, piece: &'a Piece) -> Result<Vec<Cow<'a, [u8]>>> {
@@ -271,7 +271,7 @@ impl Work for Segment<'_> {
     fn combine(&mut self, piece: &Piece, results: &[Tensor]) -> Result<()> {
         if let Some(renumbered) = &piece.renumbered {
             let (t, op) = (self.data.desc().element_type(), self.operator);
-            let ranking = Ranking::new(t, op.get_nan(), op.get_extremum());
+            let ranking = Ranking::new(t, op.nan, op.extremum);
             with_order!(t, ranking, order => self.combine_as(order, piece, renumbered, results));
         }
         Ok(())
@@ -280,7 +280,7 @@ impl Work for Segment<'_> {
     fn finish(mut self) -> Result<Vec<Tensor>> {
         let t = self.data.desc().element_type();
         with_order!(t, Ranking::MAXIMUM, order => self.finish_as(order));
-        let dropped = self.operator.get_status().then(|| self.dropped());
+        let dropped = self.operator.status.then(|| self.dropped());
         let mut results = vec![self.values.finish()?];
         if let Some(positions) = self.positions {
             results.push(positions.finish()?);

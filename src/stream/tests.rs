@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
+use std::ops::ControlFlow;
+use std::sync::{Arc, Mutex};
 
 use super::drive::{Budget, Runner, drive};
 use super::options::{Progress, Reporter};
@@ -11,7 +13,8 @@ use crate::device::Device;
 use crate::exec::cpu;
 use crate::operator::{Indices, MaxPool, Operator, ReduceMax, SegmentMax};
 use crate::plan::{Limits, Plan};
-use crate::tensor::{ElementType, Tensor};
+use crate::stream::Run;
+use crate::tensor::{ElementType, Tensor, TensorView};
 use crate::tuning::Tuning;
 
 /// When the mock runs out of memory.
@@ -43,7 +46,7 @@ impl Runner for Mock {
         let inputs: Vec<Tensor> = inputs.iter().map(tensor).collect::<Result<_>>()?;
         let inputs: Vec<&Tensor> = inputs.iter().collect();
         self.used.set(self.used.get() + bytes);
-        Ok((bytes, cpu::execute(plan, &inputs, &Default::default(), |_, _| ())?))
+        Ok((bytes, cpu::execute(plan, &inputs, &Default::default(), None, |_, _| ())?))
     }
 
     async fn finish(&self, (bytes, results): Self::Pending) -> Result<Vec<Tensor>> {
@@ -63,15 +66,29 @@ impl Mock {
     }
 }
 
-fn run(work: impl Work, fails: Fails, reports: &mut Vec<Progress>) -> (Result<Vec<Tensor>>, Mock) {
+/// All that was reported.
+type Reports = Arc<Mutex<Vec<Progress>>>;
+
+fn run(work: impl Work, fails: Fails, reports: &Reports) -> (Result<Vec<Tensor>>, Mock) {
+    let reports = reports.clone();
+    drive_mock(work, fails, move |progress| {
+        reports.lock().unwrap().push(progress);
+        ControlFlow::Continue(())
+    })
+}
+
+fn drive_mock(
+    work: impl Work,
+    fails: Fails,
+    watcher: impl FnMut(Progress) -> ControlFlow<()> + Send + 'static,
+) -> (Result<Vec<Tensor>>, Mock) {
     let mock =
         Mock { fails, used: Cell::new(0), refused: Cell::new(0), sizes: RefCell::new(Vec::new()) };
     let budget = Budget { piece: 1 << 20, buffer: u64::MAX };
-    let mut note = |progress| reports.push(progress);
-    let mut progress = Reporter::new(Some(Box::new(&mut note)), 1000);
+    let progress = Reporter::new(Some(Arc::new(Mutex::new(watcher))), 1000);
     let (limits, tuning) = (Limits::cpu(), Tuning::cpu(1));
     let planning = Planning { limits: &limits, tuning: &tuning };
-    let results = pollster::block_on(drive(work, &mock, planning, budget, &mut progress));
+    let results = pollster::block_on(drive(work, &mock, planning, budget, &progress));
     (results, mock)
 }
 
@@ -89,23 +106,19 @@ fn pieces_shrink_where_memory_runs_out() {
     let whole =
         |operator: Operator, inputs: &[&Tensor]| operator.run(&Device::cpu(), inputs).unwrap();
     for fails in [Fails::Start(400_000), Fails::Finish(400_000)] {
-        let mut reports = Vec::new();
+        let reports = Reports::default();
         for (expected, (found, mock)) in [
             (
                 whole(reduce.clone().into(), &[&data]),
-                run(Reduce::new(&reduce, &data.clone().into()).unwrap(), fails, &mut reports),
+                run(Reduce::new(&reduce, &data.clone().into()).unwrap(), fails, &reports),
             ),
             (
                 whole(pool.clone().into(), &[&data]),
-                run(Pool::new(&pool, &data.clone().into()).unwrap(), fails, &mut reports),
+                run(Pool::new(&pool, &data.clone().into()).unwrap(), fails, &reports),
             ),
             (
                 whole(segment.clone().into(), &[&rows, &ids]),
-                run(
-                    Segment::new(&segment, &rows.clone().into(), &ids).unwrap(),
-                    fails,
-                    &mut reports,
-                ),
+                run(Segment::new(&segment, &rows.clone().into(), &ids).unwrap(), fails, &reports),
             ),
         ] {
             let found = found.unwrap();
@@ -117,6 +130,7 @@ fn pieces_shrink_where_memory_runs_out() {
             assert!(mock.refused.get() > 0 && mock.sizes.borrow().len() > 8);
             assert!(mock.sizes.borrow().iter().all(|&size| size <= 400_000));
         }
+        let reports = reports.lock().unwrap();
         assert_eq!(reports.iter().filter(|p| p.done == 1000).count(), 3);
         assert_eq!(reports.iter().filter(|p| p.done == 0 && p.pieces == 0).count(), 3);
     }
@@ -128,8 +142,25 @@ fn a_device_without_memory_is_an_error() {
     for fails in [Fails::Start(0), Fails::Finish(0)] {
         let operator = ReduceMax::new();
         let (found, mock) =
-            run(Reduce::new(&operator, &data.clone().into()).unwrap(), fails, &mut Vec::new());
+            run(Reduce::new(&operator, &data.clone().into()).unwrap(), fails, &Reports::default());
         assert!(matches!(found, Err(Error::OutOfMemory { .. })));
         assert!(mock.refused.get() < 20, "{}", mock.refused.get());
     }
+}
+
+/// A run that is cancelled ends with the piece after which it was, and says how far it came.
+#[test]
+fn a_cancelled_run_starts_no_more_pieces() {
+    let data: TensorView =
+        Tensor::from_bytes(ElementType::U8, [1 << 23], &vec![0; 1 << 23]).unwrap().into();
+    let reduce = ReduceMax::new();
+    let work = Reduce::new(&reduce, &data).unwrap();
+    let (found, mock) =
+        drive_mock(work, Fails::Start(u64::MAX), |progress| match progress.pieces {
+            0 | 1 => ControlFlow::Continue(()),
+            _ => ControlFlow::Break(()),
+        });
+    let Err(Error::Cancelled { done, total: 1000 }) = found else { panic!("{found:?}") };
+    assert!(0 < done && done < 1000, "{done}");
+    assert_eq!(mock.sizes.borrow().len(), 2);
 }

@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::part::Part;
 use crate::base::error::Result;
 use crate::base::threads;
-use crate::pool::{MaxPool, Order, Window};
+use crate::pool::{MaxPool, Window};
 use crate::tensor::axes;
 use crate::tensor::{Tensor, TensorDesc, Words, zeroed};
 
@@ -48,14 +48,15 @@ impl Indexing {
     pub(super) fn new(operator: &MaxPool, input: &TensorDesc) -> Result<Self> {
         let (shape, first_spatial) = (input.shape(), operator.first_spatial());
         let mut strides = vec![0; shape.len()];
-        if let Some(indices) = operator.get_indices()
+        if let Some(indices) = operator.indices
             && !input.is_empty()
         {
-            let from = axes::normalize(&[indices.axis], shape.len(), axes::Duplicates::Refuse)?[0];
+            let from =
+                axes::normalize(&[indices.axis()], shape.len(), axes::Duplicates::Refuse)?[0];
             // The axes from the smallest stride to the largest.
-            let order: Vec<usize> = match indices.order {
-                Order::RowMajor => (from..shape.len()).rev().collect(),
-                Order::ColumnMajor => (first_spatial..shape.len()).chain([1, 0]).collect(),
+            let order: Vec<usize> = match indices.is_column_major() {
+                false => (from..shape.len()).rev().collect(),
+                true => (first_spatial..shape.len()).chain([1, 0]).collect(),
             };
             let mut stride = 1;
             for axis in order {

@@ -17,7 +17,9 @@ const MAX_SHOWN: usize = 10;
 const CHUNK: usize = 1 << 16;
 
 /// The result of [`compare`] or [`compare_values`].
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Deserialize, serde::Serialize))]
+#[non_exhaustive]
 pub struct Comparison {
     /// The element type of both tensors.
     pub element_type: ElementType,
@@ -32,7 +34,9 @@ pub struct Comparison {
 }
 
 /// One element that differs.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Deserialize, serde::Serialize))]
+#[non_exhaustive]
 pub struct Mismatch {
     /// The position, one index per dimension.
     pub coordinates: Vec<usize>,

@@ -283,6 +283,24 @@ fn are_bools(bytes: &[u8]) -> bool {
     right.into_inner()
 }
 
+/// Tensors are equal if their types, shapes and bits are; [`compare()`](crate::compare()) says where they
+/// differ.
+impl PartialEq for Tensor {
+    fn eq(&self, other: &Self) -> bool {
+        self.desc() == other.desc() && self.bytes() == other.bytes()
+    }
+}
+
+impl Eq for Tensor {}
+
+impl<T: Element> TryFrom<&Tensor> for Vec<T> {
+    type Error = Error;
+
+    fn try_from(tensor: &Tensor) -> Result<Self> {
+        tensor.to_vec()
+    }
+}
+
 impl fmt::Debug for Tensor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Tensor({})", self.desc)

@@ -1,6 +1,7 @@
 //! Views of tensors in host memory.
 
 use std::fmt;
+use std::ops::Range;
 
 use super::{Tensor, TensorDesc, View};
 #[expect(unused_imports, reason = "named in documentation")]
@@ -11,15 +12,14 @@ use crate::base::error::Result;
 /// in Fortran order has them, or a part of a larger one. Nothing is copied.
 ///
 /// ```
-/// use wgmax::operator::{Operator, ReduceMax};
-/// use wgmax::{Device, RunOptions, Tensor, TensorView, View};
+/// use wgmax::operator::ReduceMax;
+/// use wgmax::{Device, Run, Tensor, TensorView};
 ///
 /// // Every second column.
 /// let matrix = Tensor::from_slice([2, 4], &[1i16, 9, 3, 9, 4, 9, 2, 9])?;
-/// let columns = TensorView::new(&matrix, View::from(matrix.desc()).step_by(1, 2)?)?;
-/// let largest = Operator::from(ReduceMax::new().axes([1]));
-/// let results = largest.run_views(&Device::cpu(), &[&columns], RunOptions::new())?;
-/// assert_eq!(results[0].as_slice::<i16>()?, [3, 4]);
+/// let columns = TensorView::from(&matrix).step_by(1, 2)?;
+/// let found = ReduceMax::new().axes([1]).run(&Device::cpu(), &columns)?;
+/// assert_eq!(found[0].as_slice::<i16>()?, [3, 4]);
 /// # Ok::<(), wgmax::Error>(())
 /// ```
 #[derive(Clone)]
@@ -52,6 +52,34 @@ impl TensorView {
     /// The tensor that this is a view of.
     pub fn memory(&self) -> &Tensor {
         &self.memory
+    }
+
+    /// As [`View::slice`].
+    ///
+    /// # Errors
+    /// As [`View::slice`].
+    pub fn slice(&self, axis: usize, range: Range<usize>) -> Result<Self> {
+        self.with(self.view.slice(axis, range)?)
+    }
+
+    /// As [`View::step_by`].
+    ///
+    /// # Errors
+    /// As [`View::step_by`].
+    pub fn step_by(&self, axis: usize, step: isize) -> Result<Self> {
+        self.with(self.view.step_by(axis, step)?)
+    }
+
+    /// As [`View::permute`].
+    ///
+    /// # Errors
+    /// As [`View::permute`].
+    pub fn permute(&self, axes: &[usize]) -> Result<Self> {
+        self.with(self.view.permute(axes)?)
+    }
+
+    fn with(&self, view: View) -> Result<Self> {
+        Self::new(&self.memory, view)
     }
 
     /// The elements one after the other: a copy, unless they lie so.

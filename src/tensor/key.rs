@@ -18,6 +18,7 @@ use crate::wgsl::params;
 
 /// The effect of a NaN among the elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Deserialize, serde::Serialize))]
 pub enum Nan {
     /// The maximum or minimum of a set with a NaN is NaN.
     Propagate,
@@ -30,6 +31,7 @@ pub enum Nan {
 /// The minimum is the maximum of complemented keys. So NaN counts for both as [`Nan`] says, and of
 /// zeros the maximum is +0 and the minimum is -0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Deserialize, serde::Serialize))]
 pub enum Extremum {
     /// The largest.
     #[default]

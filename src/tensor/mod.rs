@@ -1,5 +1,6 @@
 //! Tensors on the host: element types, shapes, data, and order-preserving keys.
 
+mod attributes;
 pub(crate) mod axes;
 pub(crate) mod compare;
 pub(crate) mod element;
@@ -9,22 +10,31 @@ pub(crate) mod key;
 pub(crate) mod memory;
 #[cfg(feature = "ndarray")]
 mod ndarray;
+mod outputs;
 mod strided;
 pub(crate) mod view;
 
 pub use crate::base::element_type::ElementType;
+pub use attributes::{EmptySet, Indices, Numbering};
 pub use element::Element;
 #[cfg(feature = "cpu")]
 pub(crate) use host::Memory as HostMemory;
 pub use host::Tensor;
 pub use host_view::TensorView;
 pub use memory::{Words, zeroed};
+pub use outputs::{Inputs, Outputs};
+pub(crate) use outputs::{Names, one_of_each};
 pub use view::View;
 
 use crate::base::error::{Error, Result};
 
 /// The type and shape of a tensor, without its data.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Deserialize, serde::Serialize),
+    serde(try_from = "Described")
+)]
 pub struct TensorDesc {
     element_type: ElementType,
     shape: Vec<usize>,
@@ -105,6 +115,23 @@ fn check_type(what: &'static str, actual: ElementType, expected: ElementType) ->
         return Ok(());
     }
     Err(Error::WrongElementType { what, expected: expected.to_string(), actual })
+}
+
+/// A [`TensorDesc`] that was not checked yet.
+#[cfg(feature = "serde")]
+#[derive(serde::Deserialize)]
+struct Described {
+    element_type: ElementType,
+    shape: Vec<usize>,
+}
+
+#[cfg(feature = "serde")]
+impl TryFrom<Described> for TensorDesc {
+    type Error = Error;
+
+    fn try_from(Described { element_type, shape }: Described) -> Result<Self> {
+        Self::new(element_type, shape)
+    }
 }
 
 impl std::fmt::Display for TensorDesc {

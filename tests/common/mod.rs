@@ -6,8 +6,13 @@ mod adapter;
 pub mod onnx;
 pub mod program;
 
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
 pub use adapter::gpu;
-use wgmax::{Device, ElementType, Tensor, Tuning, compare, operator::Operator};
+use wgmax::plan::Limits;
+use wgmax::{Device, ElementType, Run, RunOptions, Tensor, Tuning, compare, operator::Operator};
 pub use wgmax_verify::Random;
 use wgmax_verify::Style;
 use wgmax_verify::oracle;
@@ -41,6 +46,25 @@ pub fn plans(device: &Device) -> [Device; 2] {
 /// What a device is and what its plans are tuned for, for messages.
 pub fn describe(device: &Device) -> String {
     format!("{}, plans for {}", device.info(), device.tuning().name())
+}
+
+/// Limits with some of them changed.
+pub fn limited(mut limits: Limits, change: impl FnOnce(&mut Limits)) -> Limits {
+    change(&mut limits);
+    limits
+}
+
+/// Options for a run in pieces of so many bytes, and how many pieces it has had. Progress only grows.
+pub fn counted(piece: impl Into<Option<u64>>) -> (RunOptions, Arc<AtomicU64>) {
+    let pieces = Arc::new(AtomicU64::new(0));
+    let (counter, mut done) = (pieces.clone(), 0);
+    let options = RunOptions::new().max_piece(piece).progress(move |progress| {
+        assert!(done <= progress.done && progress.done <= progress.total, "{progress:?}");
+        done = progress.done;
+        counter.store(progress.pieces, Ordering::Relaxed);
+        ControlFlow::Continue(())
+    });
+    (options, pieces)
 }
 
 /// Ids as a tensor of `i32` or `i64`.

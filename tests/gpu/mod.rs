@@ -9,7 +9,7 @@ mod sliding_window;
 use crate::common::{Random, check_oracle, describe, gpu, rounds, seed, tensor};
 use wgmax::operator::{Operator, ReduceMax};
 use wgmax::plan::{Limits, Plan, Shader};
-use wgmax::{Device, DeviceTensor, ElementType, Error, Tensor, Tuning, compare};
+use wgmax::{Device, DeviceTensor, ElementType, Error, Run, Tensor, Tuning, compare};
 use wgmax_verify::{Case, Kind};
 
 /// The device's plan within limits that are not its own.

@@ -1,10 +1,10 @@
 //! MaxPool.
 
 use super::{check_random, check_within, compare_launches, plan_within, rounds, variants};
-use crate::common::{Random, check_oracle, describe, gpu, plans, seed, tensor};
-use wgmax::operator::{Indices, Layout, MaxPool, Operator, Order, Rounding};
+use crate::common::{Random, check_oracle, describe, gpu, limited, plans, seed, tensor};
+use wgmax::operator::{Indices, Layout, MaxPool, Numbering, Operator, Rounding};
 use wgmax::plan::Limits;
-use wgmax::{Device, ElementType, Error, Nan, RunOptions, Tensor, TensorDesc, Tuning};
+use wgmax::{Device, ElementType, Error, Nan, Run, RunOptions, Tensor, TensorDesc, Tuning};
 use wgmax_verify::Kind;
 
 #[test]
@@ -62,7 +62,7 @@ struct Trap {
 }
 
 /// Of windows along each spatial axis: elements, strides, dilations, pads before and behind.
-type Windows = [&'static [i64]; 5];
+type Windows = [&'static [usize]; 5];
 
 /// A trap that must reach these, still without a pool.
 fn reach(hardware: Reached, software: Reached, index: Reached) -> Trap {
@@ -71,7 +71,7 @@ fn reach(hardware: Reached, software: Reached, index: Reached) -> Trap {
 
 impl Trap {
     fn ncx(self, shape: &'static [usize], windows: Windows) -> Self {
-        let [kernel, strides, dilations, begin, end] = windows.map(<[i64]>::to_vec);
+        let [kernel, strides, dilations, begin, end] = windows.map(<[usize]>::to_vec);
         let pool = MaxPool::new(kernel).strides(strides).dilations(dilations).pads(begin, end);
         Self { shape, pool, ..self }
     }
@@ -176,7 +176,7 @@ fn known_traps_agree_three_ways() {
                 {
                     let own = device.info().limits.clone();
                     let limits =
-                        Limits { max_binding_size: own.max_binding_size.min(binding), ..own };
+                        limited(own, |l| l.max_binding_size = l.max_binding_size.min(binding));
                     if let Ok(plan) = plan_within(device, &op, &[&input], &limits) {
                         let what = format!("{what}, bindings of {binding}");
                         compare_launches(device, &op, &[&input], &plan, &what);
@@ -251,7 +251,7 @@ fn the_only_window_may_be_partial() {
 /// cannot be done is an error.
 #[test]
 fn hostile_attributes_are_errors_or_plans() {
-    let numbers = [1, 2, 3, 7, 1 << 16, 1 << 26, (1 << 31) - 1, 1 << 31, 1 << 40, i64::MAX];
+    let numbers = [1, 2, 3, 7, 1 << 16, 1 << 26, (1 << 31) - 1, 1 << 31, 1 << 40, usize::MAX];
     let sizes = [0usize, 1, 2, 9, 1 << 20];
     let mut random = Random(5);
     let mut plans = 0;
@@ -270,7 +270,8 @@ fn hostile_attributes_are_errors_or_plans() {
             _ => op,
         };
         let input = TensorDesc::new(t, shape).unwrap();
-        for limits in [Limits::cpu(), Limits { max_iterations: 100, ..Limits::cpu() }] {
+        for limits in [Limits::cpu(), limited(Limits::cpu(), |limits| limits.max_iterations = 100)]
+        {
             let tuning = random.pick(&[Tuning::hardware, Tuning::software, || Tuning::cpu(2)])();
             let Ok(plan) = op.plan(&input, &limits, &tuning) else { continue };
             plans += 1;
@@ -287,7 +288,7 @@ fn planes_wider_than_a_binding_are_cut() {
     let seed = seed();
     let mut random = Random(seed);
     // Shape, kernel, strides, dilations, padding, each of two axes but for the shape.
-    type Cut = ([usize; 4], [i64; 2], [i64; 2], [i64; 2], [i64; 2]);
+    type Cut = ([usize; 4], [usize; 2], [usize; 2], [usize; 2], [usize; 2]);
     let cuts: &[Cut] = &[
         ([2, 2, 60, 40], [5, 5], [1, 1], [1, 1], [2, 2]),
         ([1, 2, 61, 23], [9, 11], [2, 3], [1, 1], [8, 10]),
@@ -299,11 +300,11 @@ fn planes_wider_than_a_binding_are_cut() {
         for (shape, kernel, strides, dilations, pads) in cuts {
             for layout in [Layout::Ncx, Layout::Nxc] {
                 let [batch, channels, height, width] = *shape;
-                let (shape, order) = match layout {
-                    Layout::Ncx => (*shape, random.pick(&[Order::RowMajor, Order::ColumnMajor])),
-                    Layout::Nxc => ([batch, height, width, channels], Order::RowMajor),
+                let from_axis = Numbering::FromAxis(random.below(4) as i64);
+                let (shape, numbering) = match layout {
+                    Layout::Ncx => (*shape, random.pick(&[from_axis, Numbering::ColumnMajor])),
+                    Layout::Nxc => ([batch, height, width, channels], from_axis),
                 };
-                let axis = if order == Order::RowMajor { random.below(4) as i64 } else { 0 };
                 let element_type = random.pick(&[ElementType::I32, ElementType::I64]);
                 let op = MaxPool::new(*kernel)
                     .strides(*strides)
@@ -312,14 +313,16 @@ fn planes_wider_than_a_binding_are_cut() {
                     .rounding(random.pick(&[Rounding::Floor, Rounding::Ceil, Rounding::CeilTorch]))
                     .layout(layout)
                     .nan(random.pick(&[Nan::Propagate, Nan::Ignore]))
-                    .indices(Indices { element_type, order, axis })
+                    .indices(Indices::new(element_type).numbering(numbering))
                     .into();
                 let input = tensor(t, &shape, random.below(2) as usize, &mut random);
                 let what = format!("WGMAX_SEED={seed}: {t}{shape:?}, {op:?}");
                 check_oracle(&[&Device::cpu()], &op, &[&input], &what);
                 let max_binding_size = 512 + (input.bytes().len() as u64 / batch as u64 / 2);
                 let max_binding_size = max_binding_size / 4 * 4;
-                let limits = Limits { max_binding_size, ..device.info().limits.clone() };
+                let limits = limited(device.info().limits.clone(), |limits| {
+                    limits.max_binding_size = max_binding_size
+                });
                 let [_, software] = plans(&device);
                 let untiled = device.with_tuning(Tuning::hardware().without_tiles());
                 for device in [untiled, software] {

@@ -1,10 +1,10 @@
 //! ReduceMax.
 
 use super::{check_random, check_within, compare_launches, rounds, variants};
-use crate::common::{Random, check_oracle, gpu, plans, seed, tensor};
-use wgmax::operator::{Operator, Positions, ReduceMax};
+use crate::common::{Random, check_oracle, gpu, limited, plans, seed, tensor};
+use wgmax::operator::{Indices, Operator, ReduceMax};
 use wgmax::plan::Limits;
-use wgmax::{Device, ElementType, Extremum, Nan, Tensor, Tuning};
+use wgmax::{Device, ElementType, Extremum, Nan, Run, Tensor, Tuning};
 use wgmax_verify::Kind;
 
 #[test]
@@ -56,12 +56,12 @@ fn known_traps_agree_three_ways() {
                 let input = tensor(t, shape, 1, &mut random);
                 let op = ReduceMax::new().axes(axes.iter().map(|&a| a as i64)).nan(nan);
                 let minimum = op.clone().extremum(Extremum::Minimum);
-                let positions = |last| Positions { last, ..Positions::default() };
+                let positions = |last| Indices::default().last(last);
                 let found = [
                     op.clone().indices(positions(false)),
                     minimum.clone().indices(positions(true)),
                 ];
-                let found = found.into_iter().filter(|op| op.outputs(input.desc()).is_ok());
+                let found = found.into_iter().filter(|op| op.infer(input.desc()).is_ok());
                 for op in [op, minimum].into_iter().chain(found) {
                     let (op, what): (Operator, _) =
                         (op.clone().into(), format!("{t}{shape:?}, {op:?}"));
@@ -93,21 +93,25 @@ fn a_long_reduction_reaches_its_end() {
         let expected = op.run(&Device::cpu(), &input).unwrap();
         for device in plans(&device) {
             let found = op.run(&device, &input).unwrap();
-            assert_eq!(found.bytes().last(), Some(&200), "{shape:?}");
-            assert_eq!(found.bytes(), expected.bytes(), "{shape:?}");
+            assert_eq!(found[0].bytes().last(), Some(&200), "{shape:?}");
+            assert_eq!(found[0].bytes(), expected[0].bytes(), "{shape:?}");
         }
         // And its position: of the first one, and of the last of those below.
-        let places = op.clone().indices(Positions::default()).values(false);
-        let lowest = Positions { last: true, element_type: ElementType::I32 };
+        let places = op.clone().indices(Indices::default()).values(false);
+        let lowest = Indices::new(ElementType::I32).last(true);
         let last = op.extremum(Extremum::Minimum).indices(lowest).values(false);
         let [places, last] = [places, last].map(|op| (op.run(&Device::cpu(), &input).unwrap(), op));
-        let (len, results) = (shape[axis as usize], places.0.len());
-        assert_eq!(places.0.as_slice::<i64>().unwrap()[results - 1], len as i64 - 1, "{shape:?}");
-        assert_eq!(last.0.as_slice::<i32>().unwrap()[results - 1], len as i32 - 2, "{shape:?}");
+        let (len, results) = (shape[axis as usize], places.0[0].len());
+        assert_eq!(
+            places.0[0].as_slice::<i64>().unwrap()[results - 1],
+            len as i64 - 1,
+            "{shape:?}"
+        );
+        assert_eq!(last.0[0].as_slice::<i32>().unwrap()[results - 1], len as i32 - 2, "{shape:?}");
         for device in plans(&device) {
             for (expected, op) in [&places, &last] {
                 let found = op.run(&device, &input).unwrap();
-                assert_eq!(found.bytes(), expected.bytes(), "{shape:?}");
+                assert_eq!(found[0].bytes(), expected[0].bytes(), "{shape:?}");
             }
         }
     }
@@ -142,7 +146,7 @@ fn results_feed_the_next_operator() {
         let first = device.upload(&input).unwrap();
         let second = device.run(ReduceMax::new().axes([2]), &[&first]).unwrap();
         let third = device.run(ReduceMax::new().axes([0]), &[&second[0]]).unwrap();
-        assert_eq!(third[0].download().unwrap().bytes(), both.bytes());
+        assert_eq!(third[0].download().unwrap().bytes(), both[0].bytes());
     }
 }
 
@@ -154,10 +158,10 @@ fn with_positions(op: ReduceMax, random: &mut Random) -> ReduceMax {
     };
     match random.below(2) {
         0 => op,
-        _ => op.indices(Positions {
-            element_type: random.pick(&[ElementType::I32, ElementType::I64]),
-            last: random.below(3) == 0,
-        }),
+        _ => op.indices(
+            Indices::new(random.pick(&[ElementType::I32, ElementType::I64]))
+                .last(random.below(3) == 0),
+        ),
     }
 }
 
@@ -187,7 +191,9 @@ fn rows_wider_than_a_binding_are_cut() {
                 let op =
                     with_positions(ReduceMax::new().axes([*axis]).nan(nan), &mut random).into();
                 check_oracle(&[&Device::cpu()], &op, &[&input], &what);
-                let limits = Limits { max_binding_size, ..device.info().limits.clone() };
+                let limits = limited(device.info().limits.clone(), |limits| {
+                    limits.max_binding_size = max_binding_size
+                });
                 for device in plans(&device) {
                     check_within(&device, &op, &[&input], &limits, &what);
                 }
@@ -235,7 +241,10 @@ fn results_that_begin_within_a_word_agree_three_ways() {
             // Larger alignments leave more before the first element of a binding.
             let own = device.info().limits.clone();
             let alignment = random.pick(&[own.alignment, 256]).max(own.alignment);
-            let limits = Limits { max_binding_size, alignment, ..own };
+            let limits = limited(own, |limits| {
+                limits.max_binding_size = max_binding_size;
+                limits.alignment = alignment;
+            });
             let what = format!(
                 "WGMAX_SEED={seed}: {t}{shape:?} over {axis}, {nan:?}, bindings of \
                  {max_binding_size}, alignment {alignment}"
@@ -253,7 +262,7 @@ fn results_that_begin_within_a_word_agree_three_ways() {
 /// lies i bytes into its binding.
 #[test]
 fn results_do_begin_within_a_word() {
-    let limits = Limits { max_binding_size: 1024, ..Limits::cpu() };
+    let limits = limited(Limits::cpu(), |limits| limits.max_binding_size = 1024);
     let input = wgmax::TensorDesc::new(ElementType::U8, [9, 901]).unwrap();
     for tuning in [Tuning::hardware(), Tuning::software()] {
         let plan = ReduceMax::new().axes([1]).plan(&input, &limits, &tuning).unwrap();
@@ -277,11 +286,10 @@ fn random_results_that_begin_within_a_word_agree_three_ways() {
         let n = 1 + random.below(12_000 / (outer * inner).min(12_000) as u64 + 3) as usize;
         let shape = [outer, n, inner];
         let own = device.info().limits.clone();
-        let limits = Limits {
-            max_binding_size: random.pick(&[512, 1024, 1500, 2048, 4096]),
-            alignment: random.pick(&[own.alignment, 256]).max(own.alignment),
-            ..own
-        };
+        let limits = limited(own, |limits| {
+            limits.max_binding_size = random.pick(&[512, 1024, 1500, 2048, 4096]);
+            limits.alignment = random.pick(&[limits.alignment, 256]).max(limits.alignment);
+        });
         let nan = random.pick(&[Nan::Propagate, Nan::Ignore]);
         let op = with_positions(ReduceMax::new().axes([1]).nan(nan), &mut random).into();
         let input = tensor(t, &shape, random.below(3) as usize, &mut random);

@@ -1,9 +1,10 @@
 //! SegmentMax.
 
 use super::{check_random, check_within, plan_within, rounds, variant};
-use crate::common::{Random, check_oracle, describe, gpu, ids_tensor, plans, seed, tensor};
-use wgmax::operator::{EmptySegment, Operator, SegmentMax};
-use wgmax::plan::Limits;
+use crate::common::{
+    Random, check_oracle, describe, gpu, ids_tensor, limited, plans, seed, tensor,
+};
+use wgmax::operator::{EmptySet, Indices, Operator, SegmentMax};
 use wgmax::{Device, DeviceTensor, ElementType, Nan, Tensor, Tuning, compare};
 use wgmax_verify::{Kind, Narrow, oracle};
 
@@ -47,10 +48,10 @@ fn large_segments_agree_three_ways() {
                     }
                     let op = if unsorted { SegmentMax::unsorted() } else { SegmentMax::sorted() };
                     let op: Operator = op
-                        .num_segments(segments as i64)
+                        .num_segments(segments)
                         .nan(Nan::Ignore)
-                        .empty_segment(EmptySegment::NegativeInfinity)
-                        .indices((kind == 3).then_some(ElementType::I64))
+                        .empty_segment(EmptySet::Identity)
+                        .indices((kind == 3).then(|| Indices::new(ElementType::I64)))
                         .into();
                     let second = ids_tensor(ElementType::I64, &ids);
                     let what = format!("{t}[{rows}, {inner}], {kind}, {op:?}");
@@ -94,14 +95,18 @@ fn ids_have_any_integer_type() {
             ] {
                 let data = tensor(ElementType::F16, &[rows as usize, 3], 2, &mut random);
                 let ids = ids_tensor(t, ids);
-                let op = op.status(true).indices(random.once_in(2).then_some(ElementType::I32));
+                let op = op
+                    .status(true)
+                    .indices(random.once_in(2).then(|| Indices::new(ElementType::I32)));
                 let what = format!("{op:?} of {data:?} by {ids:?}");
                 let inputs = [&data, &ids];
                 let op = op.checked(data.desc(), &ids).unwrap().into();
                 check_oracle(&devices.iter().collect::<Vec<_>>(), &op, &inputs, &what);
                 for device in &devices {
                     let own = &device.info().limits;
-                    let limits = Limits { max_binding_size: 300 + own.alignment, ..own.clone() };
+                    let limits = limited(own.clone(), |limits| {
+                        limits.max_binding_size = 300 + own.alignment
+                    });
                     let plan = check_within(device, &op, &inputs, &limits, &what);
                     let small = plan.shaders().any(|s| variant(s).ends_with("small_ids"));
                     assert_eq!(small, t.size() < 4, "{what}");
@@ -129,7 +134,7 @@ fn hostile(random: &mut Random) -> (SegmentMax, Tensor, Tensor) {
         1 => SegmentMax::unsorted().num_segments(40),
         _ => SegmentMax::offsets(),
     };
-    (op.status(true).indices(random.once_in(2).then_some(ElementType::I32)), data, ids)
+    (op.status(true).indices(random.once_in(2).then(|| Indices::new(ElementType::I32))), data, ids)
 }
 
 /// Whatever ids and offsets hold on a device, and whatever the limits: nothing breaks, the status
@@ -232,14 +237,16 @@ fn winning_rows_are_found_among_more_than_a_binding() {
                 id
             };
             let ids: Vec<i64> = (0..rows).map(|_| next()).collect();
-            let segments = ids[rows - 1] + 3;
+            let segments = ids[rows - 1] as usize + 3;
             let index = random.pick(&[ElementType::I32, ElementType::I64]);
             let op = SegmentMax::sorted().num_segments(segments).indices(index).into();
             let ids = ids_tensor(ElementType::I32, &ids);
             let what = format!("WGMAX_SEED={seed}: {t}[{rows}, {inner}] in {segments} segments");
             check_oracle(&[&Device::cpu()], &op, &[&data, &ids], &what);
             let max_binding_size = (data.bytes().len() as u64 / 3).next_multiple_of(4).max(2048);
-            let limits = Limits { max_binding_size, ..device.info().limits.clone() };
+            let limits = limited(device.info().limits.clone(), |limits| {
+                limits.max_binding_size = max_binding_size
+            });
             for device in plans(&device) {
                 check_within(&device, &op, &[&data, &ids], &limits, &what);
             }
@@ -266,7 +273,7 @@ fn unrolled_rows_and_column_tiles_agree_three_ways() {
                     if max_rows == 200 { 0 } else { id }
                 };
                 let ids: Vec<i64> = (0..rows).map(|_| next()).collect();
-                let count = ids[rows - 1] + 1;
+                let count = ids[rows - 1] as usize + 1;
                 // Some of the last ids may be out of range.
                 let segments = random.pick(&[count, count + 5, (count * 9 / 10).max(1)]);
                 let op: Operator = SegmentMax::sorted()
@@ -281,7 +288,7 @@ fn unrolled_rows_and_column_tiles_agree_three_ways() {
                 let own = device.info().limits.clone();
                 // Small bindings hold some of the segments at a time.
                 let max_binding_size = random.pick(&[own.max_binding_size, 8192]);
-                let limits = Limits { max_binding_size, ..own };
+                let limits = limited(own, |limits| limits.max_binding_size = max_binding_size);
                 let what = format!(
                     "WGMAX_SEED={seed}: {t}[{rows}, {inner}] in {segments} of {count} segments, \
                      bindings of {max_binding_size}, parallelism {parallelism}"

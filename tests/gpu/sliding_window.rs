@@ -1,9 +1,8 @@
 //! MaxPool on software adapters, on tensors large enough for sliding windows.
 
 use super::{compare_launches, plan_within};
-use crate::common::{Random, gpu, rounds, seed, tensor};
+use crate::common::{Random, gpu, limited, rounds, seed, tensor};
 use wgmax::operator::{Indices, Layout, MaxPool, Operator};
-use wgmax::plan::Limits;
 use wgmax::{ElementType, Nan, Tuning};
 
 /// A pool of some 10,000 to 100,000 elements, whose windows lie apart by little and hold elements.
@@ -26,20 +25,20 @@ fn pool(t: ElementType, random: &mut Random) -> (Vec<usize>, MaxPool) {
     let mut shape = vec![batch, channels];
     shape.splice(if nxc { 1..1 } else { 2..2 }, sizes.iter().copied());
     let long = random.once_in(2);
-    let mut each = |f: &mut dyn FnMut(&mut Random, usize) -> i64| -> Vec<i64> {
+    let mut each = |f: &mut dyn FnMut(&mut Random, usize) -> usize| -> Vec<usize> {
         (0..rank).map(|i| f(random, i)).collect()
     };
     let kernel = each(&mut |r, i| {
-        1 + r.below(if long && i + 1 == rank { 40 } else { 4 }).min(sizes[i] as u64 - 1) as i64
+        1 + r.below(if long && i + 1 == rank { 40 } else { 4 }).min(sizes[i] as u64 - 1) as usize
     });
     let dilations = each(&mut |r, i| {
-        let max = (sizes[i] as i64 - 1) / (kernel[i] - 1).max(1);
-        1 + r.below(3.min(max.max(1) as u64)) as i64
+        let max = (sizes[i] - 1) / (kernel[i] - 1).max(1);
+        1 + r.below(3.min(max.max(1) as u64)) as usize
     });
-    let strides = each(&mut |r, _| 1 + r.below(4) as i64);
+    let strides = each(&mut |r, _| 1 + r.below(4) as usize);
     let reach = |i: usize| (kernel[i] - 1) * dilations[i];
-    let begin = each(&mut |r, i| r.below(reach(i) as u64 + 1) as i64);
-    let end = each(&mut |r, i| r.below(reach(i) as u64 + 1) as i64);
+    let begin = each(&mut |r, i| r.below(reach(i) as u64 + 1) as usize);
+    let end = each(&mut |r, i| r.below(reach(i) as u64 + 1) as usize);
     let layout = if nxc { Layout::Nxc } else { Layout::Ncx };
     let op = MaxPool::new(kernel)
         .strides(strides)
@@ -67,10 +66,10 @@ fn sliding_windows_agree_with_their_cpu_kernels() {
         let (shape, op) = pool(t, &mut random);
         let input = tensor(t, &shape, random.below(2) as usize, &mut random);
         let index = random.pick(&[ElementType::I32, ElementType::I64]);
-        let indices = Indices { element_type: index, ..Indices::default() };
+        let indices = Indices::new(index);
         let part = random.pick(&[u64::MAX, input.bytes().len() as u64 / 3]);
         let max_binding_size = own.max_binding_size.min(part.max(4096) / 4 * 4);
-        let limits = Limits { max_binding_size, ..own.clone() };
+        let limits = limited(own.clone(), |limits| limits.max_binding_size = max_binding_size);
         for (i, indices) in [None, Some(indices)].into_iter().enumerate() {
             let op = Operator::from(op.clone().indices(indices));
             let what = format!("WGMAX_SEED={seed}, round {round}: {t}{shape:?}, {op:?}");

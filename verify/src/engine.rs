@@ -6,7 +6,7 @@ use std::thread::Scope;
 use std::time::Instant;
 
 use wgmax::plan::Plan;
-use wgmax::{Device, Result};
+use wgmax::{Device, DeviceBackend, Result};
 
 use crate::Case;
 use crate::judge::with_one_plan;
@@ -27,8 +27,9 @@ pub fn sweep(
     let mut sweep = Sweep::new(choice.clone(), subjects.len());
     // GL has one context, which threads would wait for.
     let devices = subjects.iter().map(|subject| subject.device.clone());
-    let devices: Vec<Device> =
-        devices.filter(|device| !device.is_cpu() && device.info().backend != "gl").collect();
+    let devices: Vec<Device> = devices
+        .filter(|device| !device.is_cpu() && device.info().backend != DeviceBackend::Gl)
+        .collect();
     std::thread::scope(|scope| {
         for (index, fills) in ahead(scope, &choice, &devices) {
             let late = choice.time.is_some_and(|time| start.elapsed() >= time);

@@ -1,6 +1,6 @@
 //! The report as a single HTML page without references.
 use maud::{DOCTYPE, Markup, PreEscaped, html};
-use wgmax::{Comparison, DeviceInfo};
+use wgmax::{Comparison, DeviceBackend, DeviceInfo};
 
 use crate::Kind;
 use crate::finding::Finding;
@@ -97,7 +97,7 @@ fn device(info: &DeviceInfo, plan: &str) -> Markup {
     let limits = &info.limits;
     html! {
         dl {
-            @if info.backend == "cpu" {
+            @if info.backend == DeviceBackend::Cpu {
                 dt { "Kind" } dd { (info.name) }
             } @else {
                 @if !info.driver.is_empty() { dt { "Driver" } dd { (info.driver) } }

@@ -121,7 +121,7 @@ pub fn device(argument: &str, info: &DeviceInfo, tuning: &Tuning) -> Value {
     json!({
         "device": argument,
         "name": info.name,
-        "backend": info.backend,
+        "backend": info.backend.name(),
         "driver": info.driver,
         "kind": info.kind.name(),
         "tuning": tuning.name(),

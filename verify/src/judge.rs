@@ -87,7 +87,7 @@ impl Difference {
 
     /// The name of a result.
     pub fn name(&self, result: usize) -> &'static str {
-        let has_status = matches!(&self.case.operator, Operator::SegmentMax(op) if op.get_status());
+        let has_status = matches!(&self.case.operator, Operator::SegmentMax(op) if op.status);
         match result {
             _ if has_status && result + 1 == self.actual.len() => "status",
             0 => "values",

@@ -45,8 +45,8 @@ fn broken(tensor: &Tensor) -> Tensor {
 /// Changes the last element if windows of 3 or more have strides.
 fn strided_windows_are_wrong(case: &Case, mut results: Vec<Tensor>) -> Result<Vec<Tensor>> {
     let Operator::MaxPool(op) = &case.operator else { return Ok(results) };
-    let wide = op.get_kernel().iter().any(|&k| k > 2);
-    let strided = op.get_strides().is_some_and(|strides| strides.iter().any(|&s| s > 1));
+    let wide = op.kernel.iter().any(|&k| k > 2);
+    let strided = op.strides.as_deref().is_some_and(|strides| strides.iter().any(|&s| s > 1));
     if wide && strided && !results[0].is_empty() {
         results[0] = broken(&results[0]);
     }
@@ -68,11 +68,11 @@ fn a_fault_is_found_shrunk_and_shown() {
         let case = &finding.small.case;
         let Operator::MaxPool(op) = &case.operator else { panic!("{case}") };
         assert!(case.tensors[0].len() <= 3, "{case}");
-        let product = |list: &[i64]| list.iter().product::<i64>();
-        assert_eq!(product(op.get_kernel()), 3, "{case}");
+        let product = |list: &[usize]| list.iter().product::<usize>();
+        assert_eq!(product(&op.kernel), 3, "{case}");
         // Rounded up, a stride of 2 leaves no window of 3 over one element.
-        assert!(matches!(op.get_strides().map(product), Some(2 | 3)), "{case}");
-        assert!(op.get_indices().is_none() && case.narrow.is_none(), "{case}");
+        assert!(matches!(op.strides.as_deref().map(product), Some(2 | 3)), "{case}");
+        assert!(op.indices.is_none() && case.narrow.is_none(), "{case}");
         assert!(case.tensors[0].bytes().iter().all(|&byte| byte == 0), "{case}");
     }
     // The page has all of them, and escapes names.
@@ -127,9 +127,11 @@ fn a_plan_is_used_and_reported() {
 fn a_case_that_one_side_refuses_is_a_finding() {
     let cpu = Device::cpu();
     let expected = move |case: &Case| match &case.operator {
-        Operator::MaxPool(op) if op.get_kernel().iter().any(|&k| k > 2) => {
-            Err(Error::InputCount { operator: "MaxPool".into(), expected: "7 inputs", actual: 1 })
-        }
+        Operator::MaxPool(op) if op.kernel.iter().any(|&k| k > 2) => Err(Error::InputCount {
+            operator: "MaxPool".into(),
+            expected: "7 inputs".into(),
+            actual: 1,
+        }),
         _ => case.execute(&cpu, &case.own_plan(&cpu)?),
     };
     let subject =
@@ -142,7 +144,7 @@ fn a_case_that_one_side_refuses_is_a_finding() {
     let mut printed = Vec::new();
     for finding in &score.findings {
         let Operator::MaxPool(op) = &finding.small.case.operator else { panic!() };
-        assert_eq!(op.get_kernel().iter().product::<i64>(), 3, "{}", finding.small.case);
+        assert_eq!(op.kernel.iter().product::<usize>(), 3, "{}", finding.small.case);
         assert!(finding.pattern.is_none() && finding.again);
         printed.extend(finding.sentences(&report.subjects[0]));
     }

@@ -7,14 +7,16 @@ use wasm_bindgen::prelude::wasm_bindgen;
 use wasm_bindgen::{JsCast, JsValue};
 use wgmax::dialect::{Attribute, Dialect, Input, Node};
 use wgmax::operator::{
-    EmptySegment, EmptySet, Indices, Layout, MaxPool, Order, Padding, Positions, ReduceMax,
-    Rounding, SegmentMax, Segments,
+    EmptySet, Indices, Layout, MaxPool, Numbering, Padding, ReduceMax, Rounding, SegmentMax,
+    Segments,
 };
 use wgmax::{ElementType, Error, Extremum, Nan};
 
 use crate::error::{Result, js};
 use crate::host::HostTensor;
-use crate::object::{Choices, Fields, LIST, bad, choices, integer, integers, text};
+use crate::object::{
+    Choices, Fields, LIST, bad, choices, integer, integers, text, unsigned, unsigned_list,
+};
 use crate::tensor::Tensor;
 
 type Made<T> = std::result::Result<T, Error>;
@@ -22,16 +24,17 @@ type Made<T> = std::result::Result<T, Error>;
 const NAN: Choices<Nan> = choices!(Nan: "propagate" = Propagate; "ignore" = Ignore);
 const EXTREMUM: Choices<Extremum> = choices!(Extremum: "maximum" = Maximum; "minimum" = Minimum);
 const EMPTY_SET: Choices<EmptySet> =
-    choices!(EmptySet: "negativeInfinity" = NegativeInfinity; "lowest" = Lowest);
+    choices!(EmptySet: "negativeInfinity" = Identity; "lowest" = Finite);
 const INDEX_TYPE: Choices<ElementType> = choices!(ElementType: "i32" = I32; "i64" = I64);
 const ROUNDING: Choices<Rounding> =
     choices!(Rounding: "floor" = Floor, "ceil" = Ceil; "ceilTorch" = CeilTorch);
 const LAYOUT: Choices<Layout> = choices!(Layout: "ncx" = Ncx; "nxc" = Nxc);
-const ORDER: Choices<Order> = choices!(Order: "rowMajor" = RowMajor; "columnMajor" = ColumnMajor);
+const ORDER: Choices<Numbering> =
+    choices!(Numbering: "rowMajor" = Natural; "columnMajor" = ColumnMajor);
 const SEGMENTS: Choices<Segments> =
     choices!(Segments: "sorted" = Sorted, "unsorted" = Unsorted; "offsets" = Offsets);
-const EMPTY_SEGMENT: Choices<EmptySegment> =
-    choices!(EmptySegment: "zero" = Zero, "lowest" = Lowest; "negativeInfinity" = NegativeInfinity);
+const EMPTY_SEGMENT: Choices<EmptySet> =
+    choices!(EmptySet: "zero" = Zero, "lowest" = Finite; "negativeInfinity" = Identity);
 const DIALECT: Choices<Dialect> = choices!(
     Dialect: "onnx" = Onnx, "onednn" = OneDnn, "openvino" = OpenVino; "neutral" = Neutral
 );
@@ -94,60 +97,67 @@ impl Operator {
     }
 }
 
-/// An operator with an attribute, if it is given.
-fn set<O, V>(op: O, value: Option<V>, with: impl FnOnce(O, V) -> O) -> O {
-    match value {
-        Some(value) => with(op, value),
-        None => op,
-    }
-}
-
 fn reduce_max(mut fields: Fields) -> Made<ReduceMax> {
     let mut op = ReduceMax::new();
-    op = set(op, fields.integers("axes")?, ReduceMax::axes);
-    op = set(op, fields.boolean("keepDims")?, ReduceMax::keep_dims);
-    op = set(op, fields.choice("extremum", &EXTREMUM)?, ReduceMax::extremum);
-    op = set(op, fields.choice("nan", &NAN)?, ReduceMax::nan);
-    op = set(op, fields.choice("emptySet", &EMPTY_SET)?, ReduceMax::empty_set);
-    op = set(op, fields.take("indices").map(read_positions).transpose()?, ReduceMax::indices);
-    op = set(op, fields.boolean("values")?, ReduceMax::values);
+    op.axes = fields.integers("axes")?;
+    op.keep_dims = fields.boolean("keepDims", op.keep_dims)?;
+    op.extremum = fields.choice("extremum", &EXTREMUM, op.extremum)?;
+    op.nan = fields.choice("nan", &NAN, op.nan)?;
+    op.empty_set = fields.choice("emptySet", &EMPTY_SET, op.empty_set)?;
+    op.indices = read_indices(&mut fields, |fields, indices| {
+        indices.last = fields.boolean("last", indices.last)?;
+        Ok(())
+    })?;
+    op.values = fields.boolean("values", op.values)?;
     fields.end()?;
     Ok(op)
 }
 
-/// `true`, `false`, or an object with `type` and `last`.
-fn read_positions(value: JsValue) -> Made<Option<Positions>> {
-    let Some(mut fields) = indices_fields(value)? else { return Ok(None) };
-    let mut positions = Positions::default();
-    positions.element_type = fields.choice("type", &INDEX_TYPE)?.unwrap_or(positions.element_type);
-    positions.last = fields.boolean("last")?.unwrap_or(positions.last);
+/// `indices`: `true`, `false`, or an object with `type` and what else there is to `read`.
+fn read_indices(
+    fields: &mut Fields,
+    read: impl FnOnce(&mut Fields, &mut Indices) -> Made<()>,
+) -> Made<Option<Indices>> {
+    let Some(value) = fields.take("indices") else { return Ok(None) };
+    let object = match value.as_bool() {
+        Some(false) => return Ok(None),
+        Some(true) => JsValue::UNDEFINED,
+        None if value.is_object() => value,
+        None => return Err(bad("indices", "true, false, or an object", &value)),
+    };
+    let (mut fields, mut indices) = (Fields::new(object, "indices"), Indices::default());
+    indices.element_type = fields.choice("type", &INDEX_TYPE, indices.element_type)?;
+    read(&mut fields, &mut indices)?;
     fields.end()?;
-    Ok(Some(positions))
-}
-
-/// The fields of an object, none of `true`; `None` of `false`.
-fn indices_fields(value: JsValue) -> Made<Option<Fields>> {
-    match value.as_bool() {
-        Some(false) => Ok(None),
-        Some(true) => Ok(Some(Fields::new(JsValue::UNDEFINED, "indices"))),
-        None if value.is_object() => Ok(Some(Fields::new(value, "indices"))),
-        None => Err(bad("indices", "true, false, or an object", &value)),
-    }
+    Ok(Some(indices))
 }
 
 fn max_pool(mut fields: Fields) -> Made<MaxPool> {
-    let kernel = fields.integers("kernel")?;
+    let kernel = fields.numbers("kernel")?;
     let kernel = kernel.ok_or_else(|| bad("kernel", LIST, &JsValue::UNDEFINED))?;
     let mut op = MaxPool::new(kernel);
-    op = set(op, fields.integers("strides")?, MaxPool::strides);
-    op = set(op, fields.integers("dilations")?, MaxPool::dilations);
-    op = set(op, fields.take("padding").as_ref().map(read_padding).transpose()?, MaxPool::padding);
-    op = set(op, fields.choice("rounding", &ROUNDING)?, MaxPool::rounding);
-    op = set(op, fields.choice("layout", &LAYOUT)?, MaxPool::layout);
-    op = set(op, fields.choice("extremum", &EXTREMUM)?, MaxPool::extremum);
-    op = set(op, fields.choice("nan", &NAN)?, MaxPool::nan);
-    op = set(op, fields.choice("emptyWindow", &EMPTY_SET)?, MaxPool::empty_window);
-    op = set(op, fields.take("indices").map(read_indices).transpose()?, MaxPool::indices);
+    op.strides = fields.numbers("strides")?;
+    op.dilations = fields.numbers("dilations")?;
+    if let Some(padding) = fields.take("padding") {
+        op.padding = read_padding(&padding)?;
+    }
+    op.rounding = fields.choice("rounding", &ROUNDING, op.rounding)?;
+    op.layout = fields.choice("layout", &LAYOUT, op.layout)?;
+    op.extremum = fields.choice("extremum", &EXTREMUM, op.extremum)?;
+    op.nan = fields.choice("nan", &NAN, op.nan)?;
+    op.empty_window = fields.choice("emptyWindow", &EMPTY_SET, op.empty_window)?;
+    op.indices = read_indices(&mut fields, |fields, indices| {
+        indices.numbering = fields.choice("order", &ORDER, indices.numbering)?;
+        match (fields.integer("axis")?, indices.numbering) {
+            (None | Some(0), _) => {}
+            (Some(axis), Numbering::Natural) => indices.numbering = Numbering::FromAxis(axis),
+            (Some(axis), _) => {
+                let (attribute, expected) = ("axis", "0 where indices are column-major");
+                return Err(Error::BadAttribute { attribute, expected, value: axis.to_string() });
+            }
+        }
+        Ok(())
+    })?;
     fields.end()?;
     Ok(op)
 }
@@ -165,41 +175,31 @@ fn read_padding(value: &JsValue) -> Made<Padding> {
     let pads = integers(value).filter(|pads| pads.len() % 2 == 0);
     let pads = pads.ok_or_else(|| bad("padding", expected, value))?;
     let (begin, end) = pads.split_at(pads.len() / 2);
-    Ok(Padding::Explicit { begin: begin.to_vec(), end: end.to_vec() })
-}
-
-/// `true`, `false`, or an object with `type`, `order` and `axis`.
-fn read_indices(value: JsValue) -> Made<Option<Indices>> {
-    let Some(mut fields) = indices_fields(value)? else { return Ok(None) };
-    let mut indices = Indices::default();
-    indices.element_type = fields.choice("type", &INDEX_TYPE)?.unwrap_or(indices.element_type);
-    indices.order = fields.choice("order", &ORDER)?.unwrap_or(indices.order);
-    indices.axis = fields.integer("axis")?.unwrap_or(indices.axis);
-    fields.end()?;
-    Ok(Some(indices))
+    let begin = unsigned_list("pads_begin", "0 or more", begin)?;
+    Ok(Padding::Explicit { begin, end: unsigned_list("pads_end", "0 or more", end)? })
 }
 
 fn segment_max(mut fields: Fields) -> Made<SegmentMax> {
-    let mut op = match fields.choice("segments", &SEGMENTS)? {
-        None | Some(Segments::Sorted) => SegmentMax::sorted(),
-        Some(Segments::Unsorted) => SegmentMax::unsorted(),
-        Some(Segments::Offsets) => SegmentMax::offsets(),
-    };
-    op = set(op, fields.integer("numSegments")?, SegmentMax::num_segments);
-    op = set(op, fields.choice("emptySegment", &EMPTY_SEGMENT)?, SegmentMax::empty_segment);
-    op = set(op, fields.choice("extremum", &EXTREMUM)?, SegmentMax::extremum);
-    op = set(op, fields.choice("nan", &NAN)?, SegmentMax::nan);
-    if let Some(indices) = fields.take("indices") {
-        op = op.indices(read_indices(indices)?.map(|indices| indices.element_type));
+    let mut op = SegmentMax::sorted();
+    op.segments = fields.choice("segments", &SEGMENTS, op.segments)?;
+    if let Some(count) = fields.integer("numSegments")? {
+        op.num_segments = Some(unsigned("num_segments", "0 or more", count, &count)?);
     }
-    op = set(op, fields.boolean("status")?, SegmentMax::status);
+    op.empty_segment = fields.choice("emptySegment", &EMPTY_SEGMENT, op.empty_segment)?;
+    op.extremum = fields.choice("extremum", &EXTREMUM, op.extremum)?;
+    op.nan = fields.choice("nan", &NAN, op.nan)?;
+    // Rows count in one way, whatever the order and axis.
+    op.indices = read_indices(&mut fields, |fields, _| {
+        fields.choice("order", &ORDER, Numbering::Natural)?;
+        fields.integer("axis").map(drop)
+    })?;
+    op.status = fields.boolean("status", op.status)?;
     fields.end()?;
     Ok(op)
 }
 
 fn read_node(mut fields: Fields) -> Made<Node> {
-    let dialect = fields.choice("dialect", &DIALECT)?;
-    let dialect = dialect.ok_or_else(|| bad("dialect", DIALECT.expected, &JsValue::UNDEFINED))?;
+    let dialect = DIALECT.named("dialect", &fields.take("dialect").unwrap_or_default())?;
     let operator = fields.take("operator").and_then(|name| name.as_string());
     let operator = operator.ok_or_else(|| bad("operator", "a name", &JsValue::UNDEFINED))?;
     let number = |attribute, value: i64| {

@@ -53,7 +53,7 @@ impl Device {
         let wide = |limit: u64| JsValue::from(limit as f64);
         object([
             ("name", info.name.as_str().into()),
-            ("backend", info.backend.as_str().into()),
+            ("backend", info.backend.name().into()),
             ("kind", info.kind.name().into()),
             ("tuning", self.inner.tuning().name().into()),
             (
@@ -112,7 +112,7 @@ impl Device {
         let (device, operator, inputs) = (self.inner.clone(), operator.0.clone(), inputs.0.clone());
         future_to_promise(async move {
             let inputs: Vec<_> = inputs.iter().collect();
-            let results = device.run_async(operator, &inputs).await.map_err(js)?;
+            let results = device.run_async(operator, inputs).await.map_err(js)?;
             Ok(array(results.into_iter().map(Tensor::from)))
         })
     }
@@ -142,7 +142,7 @@ impl Device {
             code(wgmax::Device::gpu()),
             code(wgmax::Device::named("gpu")),
             code(data.inner.download()),
-            code(device.run(op, &[&data.inner])),
+            code(device.run(op, [&data.inner])),
             code(device.wait()),
             code(host.and_then(|host| device.upload(&host))),
         ])
@@ -165,11 +165,11 @@ async fn open(
         false => wgpu::Features::empty(),
     };
     if !own {
-        return DeviceOptions::new().features(features).open_adapter(&adapter).await;
+        return DeviceOptions::new().features(features).open_adapter_async(&adapter).await;
     }
     let (device, queue) =
         adapter.request_device(&wgpu::DeviceDescriptor::default()).await.map_err(|error| {
             Error::AdapterRefused { adapter: "of the page".to_string(), reason: error.to_string() }
         })?;
-    Ok(wgmax::Device::from_wgpu(&device, &queue))
+    wgmax::Device::from_wgpu(&device, &queue)
 }

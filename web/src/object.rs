@@ -1,5 +1,6 @@
 //! Reading and making plain JavaScript objects.
 
+use std::fmt::Debug;
 use std::future::Future;
 use std::task::{Context, Poll, Waker};
 
@@ -58,9 +59,9 @@ impl Fields {
     }
 
     /// A boolean attribute.
-    pub fn boolean(&mut self, key: &'static str) -> Result<Option<bool>, Error> {
-        let expected = "true or false";
-        self.take(key).map(|v| v.as_bool().ok_or_else(|| bad(key, expected, &v))).transpose()
+    pub fn boolean(&mut self, key: &'static str, default: bool) -> Result<bool, Error> {
+        let wrong = |v: &JsValue| bad(key, "true or false", v);
+        self.take(key).map_or(Ok(default), |v| v.as_bool().ok_or_else(|| wrong(&v)))
     }
 
     /// An integer attribute.
@@ -73,16 +74,19 @@ impl Fields {
         self.take(key).map(|v| integers(&v).ok_or_else(|| bad(key, LIST, &v))).transpose()
     }
 
+    /// A list of numbers from 1 on.
+    pub fn numbers(&mut self, key: &'static str) -> Result<Option<Vec<usize>>, Error> {
+        self.integers(key)?.map(|list| unsigned_list(key, "1 or more", &list)).transpose()
+    }
+
     /// One of some names.
     pub fn choice<T: Copy>(
         &mut self,
         key: &'static str,
         choices: &Choices<T>,
-    ) -> Result<Option<T>, Error> {
-        let Some(value) = self.take(key) else { return Ok(None) };
-        let name = value.as_string();
-        let found = choices.all.iter().find(|(choice, _)| Some(*choice) == name.as_deref());
-        found.map(|(_, choice)| Some(*choice)).ok_or_else(|| bad(key, choices.expected, &value))
+        default: T,
+    ) -> Result<T, Error> {
+        self.take(key).map_or(Ok(default), |value| choices.named(key, &value))
     }
 
     /// An error if an attribute was not read.
@@ -103,6 +107,15 @@ impl Fields {
 pub struct Choices<T: 'static> {
     pub all: &'static [(&'static str, T)],
     pub expected: &'static str,
+}
+
+impl<T: Copy> Choices<T> {
+    /// What the value of an attribute names.
+    pub fn named(&self, key: &'static str, value: &JsValue) -> Result<T, Error> {
+        let name = value.as_string();
+        let found = self.all.iter().find(|(choice, _)| Some(*choice) == name.as_deref());
+        found.map(|(_, choice)| *choice).ok_or_else(|| bad(key, self.expected, value))
+    }
 }
 
 /// The [`Choices`] of an enum, the last one behind a semicolon.
@@ -161,6 +174,29 @@ pub fn integers(value: &JsValue) -> Option<Vec<i64>> {
     }
     let iterator = js_sys::try_iter(value).ok()??;
     iterator.map(|item| integer(&item.ok()?)).collect()
+}
+
+/// A number of an operator's attribute, which is `given` as this. Of those that are too small, the
+/// operator refuses 0, and this, in the same words, the negative ones.
+pub fn unsigned(
+    attribute: &'static str,
+    least: &'static str,
+    number: i64,
+    given: &dyn Debug,
+) -> Result<usize, Error> {
+    usize::try_from(number).map_err(|_| {
+        let expected = if number < 0 { least } else { "below 2^32" };
+        Error::BadAttribute { attribute, expected, value: format!("{given:?}") }
+    })
+}
+
+/// The numbers of an operator's attribute.
+pub fn unsigned_list(
+    attribute: &'static str,
+    least: &'static str,
+    given: &[i64],
+) -> Result<Vec<usize>, Error> {
+    given.iter().map(|&each| unsigned(attribute, least, each, &given)).collect()
 }
 
 /// An argument that is an integer.

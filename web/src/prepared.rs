@@ -35,8 +35,7 @@ impl Prepared {
             let (own, queue) = device.wgpu().ok_or_else(|| js(Error::CannotRecord))?;
             let (own, queue) = (own.clone(), queue.clone());
             let (inputs, results) = (inputs.views(), results.views());
-            let inner =
-                device.prepare_views_async(operator, &inputs, &results).await.map_err(js)?;
+            let inner = device.prepare_into_async(operator, inputs, &results).await.map_err(js)?;
             Ok(Prepared { inner, device: own, queue }.into())
         })
     }
@@ -44,10 +43,12 @@ impl Prepared {
     /// Submits so many runs, one after the other, and waits for none.
     pub fn submit(&self, inputs: &Tensors, results: &Tensors, times: &JsValue) -> Result<()> {
         let times: u32 = number("times", SIZE, times).map_err(js)?;
-        let (inputs, results) = (inputs.ranges()?, results.ranges()?);
+        let (inputs, results) = (inputs.buffers()?, results.buffers()?);
         let mut encoder = self.device.create_command_encoder(&Default::default());
         for _ in 0..times {
-            self.inner.record(&mut encoder, &inputs, &results).map_err(js)?;
+            let record = self.inner.record(&mut encoder);
+            let record = record.inputs(inputs.iter().copied()).outputs(results.iter().copied());
+            record.finish().map_err(js)?;
         }
         self.queue.submit([encoder.finish()]);
         Ok(())

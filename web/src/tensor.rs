@@ -4,7 +4,7 @@ use js_sys::Promise;
 use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
 use wasm_bindgen_futures::future_to_promise;
-use wgmax::{BufferRange, DeviceTensor, Error, TensorDesc, View, wgpu};
+use wgmax::{DeviceTensor, Error, TensorDesc, View, wgpu};
 
 use crate::error::{Result, js};
 use crate::host::{numbers, sizes};
@@ -208,12 +208,12 @@ impl Tensors {
 }
 
 impl Tensors {
-    pub(crate) fn ranges(&self) -> Result<Vec<BufferRange<'_>>> {
-        let buffers = self.0.iter().map(|tensor| tensor.buffer().map(BufferRange::from));
+    pub(crate) fn buffers(&self) -> Result<Vec<&wgpu::Buffer>> {
+        let buffers = self.0.iter().map(DeviceTensor::buffer);
         buffers.collect::<Option<_>>().ok_or_else(|| js(Error::CannotRecord))
     }
 
-    pub(crate) fn views(&self) -> Vec<&View> {
-        self.0.iter().map(DeviceTensor::view).collect()
+    pub(crate) fn views(&self) -> Vec<View> {
+        self.0.iter().map(|tensor| tensor.view().clone()).collect()
     }
 }

@@ -2,8 +2,7 @@
 
 use fastrand::Rng;
 use half::f16;
-use wgmax::operator::Operator;
-use wgmax::{Device, ElementType, Tensor};
+use wgmax::{Device, ElementType, Run, Tensor};
 
 use super::item::{Item, SegmentSizes};
 
@@ -19,7 +18,7 @@ pub fn inputs(item: &Item) -> anyhow::Result<Vec<Tensor>> {
         let of_maxima = item.inputs()?.remove(1);
         inputs.push(data(of_maxima.element_type(), of_maxima.shape(), GRADIENT_SEED)?);
         if from_indices {
-            let maxima = Operator::from(pool).run(&Device::cpu(), &[&inputs[0]])?;
+            let maxima = pool.run(&Device::cpu(), &inputs[0])?;
             inputs[0] = maxima[1].clone();
         }
     }

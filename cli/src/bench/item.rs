@@ -3,8 +3,7 @@
 use regex::Regex;
 use serde::Deserialize;
 use wgmax::operator::{
-    EmptySegment, Indices, Layout, MaxPool, MaxPoolBackward, Operator, Positions, ReduceMax,
-    SegmentMax,
+    EmptySet, Indices, Layout, MaxPool, MaxPoolBackward, Operator, ReduceMax, SegmentMax,
 };
 use wgmax::{ElementType, Extremum, TensorDesc};
 use wgmax_verify::Kind;
@@ -40,11 +39,11 @@ pub enum Attributes {
         indices: bool,
     },
     Pool {
-        kernel: Vec<i64>,
-        strides: Vec<i64>,
+        kernel: Vec<usize>,
+        strides: Vec<usize>,
         /// Before each axis, then after each.
-        pads: Vec<i64>,
-        dilations: Vec<i64>,
+        pads: Vec<usize>,
+        dilations: Vec<usize>,
         layout: String,
         indices: bool,
     },
@@ -70,10 +69,10 @@ pub enum SegmentSizes {
 }
 
 /// Numbers, one for all where they are the same.
-fn list(numbers: &[i64]) -> String {
+fn list<T: PartialEq + ToString>(numbers: &[T]) -> String {
     match numbers {
         [first, rest @ ..] if rest.iter().all(|number| number == first) => first.to_string(),
-        _ => numbers.iter().map(i64::to_string).collect::<Vec<_>>().join(","),
+        _ => numbers.iter().map(T::to_string).collect::<Vec<_>>().join(","),
     }
 }
 
@@ -162,7 +161,7 @@ impl Item {
     pub fn pool_of_gradient(&self) -> Option<(MaxPool, bool)> {
         match self.operator() {
             Operator::MaxPoolBackward(backward) => {
-                Some((backward.get_pool().clone(), backward.get_shape().is_some()))
+                Some((backward.pool.clone(), backward.shape.is_some()))
             }
             _ => None,
         }
@@ -172,10 +171,12 @@ impl Item {
     pub fn inputs(&self) -> anyhow::Result<Vec<TensorDesc>> {
         let mut inputs = vec![TensorDesc::new(self.element_type()?, &self.shape[..])?];
         if let Some((pool, from_indices)) = self.pool_of_gradient() {
-            let mut results = pool.infer(&inputs[0])?;
+            let results = pool.infer(&inputs[0])?;
+            inputs.push(results[0].clone());
             // Indices stand in place of the data.
-            inputs.extend(results.drain(..1));
-            inputs[0] = if from_indices { results.remove(0) } else { inputs[0].clone() };
+            if from_indices {
+                inputs[0] = results.indices()?.clone();
+            }
         }
         if self.op == Kind::SegmentMax {
             inputs.push(TensorDesc::new(ElementType::I32, [self.shape[0]])?);
@@ -189,7 +190,7 @@ impl Item {
             Attributes::Reduce { axes, indices } => ReduceMax::new()
                 .axes(axes.iter().copied())
                 .extremum(extremum)
-                .indices(indices.then(Positions::default))
+                .indices(indices.then(Indices::default))
                 .into(),
             Attributes::Pool { kernel, strides, pads, dilations, layout, indices } => {
                 let (begin, end) = pads.split_at(kernel.len());
@@ -212,8 +213,8 @@ impl Item {
                 SegmentSizes::Unordered => SegmentMax::unsorted(),
                 _ => SegmentMax::sorted(),
             }
-            .num_segments(*num_segments as i64)
-            .empty_segment(EmptySegment::NegativeInfinity)
+            .num_segments(*num_segments)
+            .empty_segment(EmptySet::Identity)
             .extremum(extremum)
             .into(),
         }

@@ -114,7 +114,7 @@ impl Bench {
             return Ok(Self { device: planning.open("cpu")?, gpu: None });
         }
         let gpu = Gpu::open(name)?;
-        let device = planning.apply(Device::from_wgpu(&gpu.clock.device, &gpu.clock.queue));
+        let device = planning.apply(Device::from_wgpu(&gpu.clock.device, &gpu.clock.queue)?);
         Ok(Self { device, gpu: Some(gpu) })
     }
 

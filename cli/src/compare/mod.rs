@@ -9,8 +9,8 @@ use std::path::Path;
 use anyhow::Context;
 use clap::{Args, Subcommand};
 use wgmax::Extremum::{self, Maximum, Minimum};
-use wgmax::Tensor;
 use wgmax::operator::Operator;
+use wgmax::{Run as _, Tensor};
 
 use super::operation::{Operation, Read};
 use super::options::Planning;

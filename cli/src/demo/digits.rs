@@ -85,7 +85,7 @@ fn lines(ink: &[u8]) -> wgmax::Result<Vec<Line>> {
 
     let pool = MaxPool::new([2, 2]).strides([2, 2]);
     let (ncx, nxc) = (pool.clone(), pool.layout(Layout::Nxc));
-    let short = Indices { element_type: ElementType::I32, ..Indices::default() };
+    let short = Indices::new(ElementType::I32);
     let line = |layout: &str, pool: MaxPool, input: &Tensor| Line {
         label: format!("{} {layout}", input.element_type()),
         questions: vec![question(pool, &[input])],

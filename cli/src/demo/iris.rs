@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use half::{bf16, f16};
-use wgmax::operator::{EmptySegment, ReduceMax, SegmentMax};
+use wgmax::operator::{EmptySet, ReduceMax, SegmentMax};
 use wgmax::{Device, ElementType, Tensor};
 use wgmax_verify::Case;
 
@@ -117,7 +117,7 @@ impl Flowers {
         )?;
         let petals = self.tenths.chunks(MEASUREMENTS.len()).map(|row| row[PETAL_LENGTH] / 10);
         let petals = tensor([FLOWERS], petals)?;
-        let unsorted = SegmentMax::unsorted().empty_segment(EmptySegment::Lowest);
+        let unsorted = SegmentMax::unsorted().empty_segment(EmptySet::Finite);
         Ok(vec![
             question(SegmentMax::sorted().indices(ElementType::I64), &[input, &numbers]),
             question(SegmentMax::offsets().indices(ElementType::I32), &[input, &offsets]),

@@ -27,7 +27,7 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome> {
-    let adapters = wgmax::adapters();
+    let adapters = wgmax::adapters()?;
     match adapters.len() {
         0 => writeln!(output, "{}\n", table::wrapped(NO_ADAPTER, table::width(), ""))?,
         count => {

@@ -115,7 +115,7 @@ impl Trial {
 /// The name and backend, on two lines: the cell is as high as the lines of the device.
 fn name(device: &Device) -> String {
     let info = device.info();
-    match info.name == info.backend || info.backend.is_empty() {
+    match info.name == info.backend.name() {
         true => info.name.clone(),
         false => format!("{}\n{}", info.name, info.backend),
     }

@@ -145,8 +145,8 @@ impl Attributes for Segments {
             anyhow::bail!("--num-segments {segments}: there are no such offsets");
         };
         let ids = TensorDesc::new(*ids_type, [ids]).map_err(with_argument)?;
-        let operator = attributes.operator(extremum, indices);
-        operator.infer(&data, &ids).map_err(with_argument)?;
+        let operator = attributes.operator(extremum, indices).map_err(with_argument)?;
+        operator.infer([&data, &ids]).map_err(with_argument)?;
         Ok((operator.into(), vec![data, ids]))
     }
 }
@@ -212,23 +212,23 @@ fn positive() -> clap::builder::RangedI64ValueParser<u32> {
 
 impl Target {
     fn limits(&self) -> Limits {
-        let default = match self.plan {
+        let mut limits = match self.plan {
             PlanChoice::Hardware | PlanChoice::Software => {
                 Limits::from_wgpu(&wgpu::Limits::default())
             }
             PlanChoice::Cpu => Limits::cpu(),
         };
-        Limits {
-            workgroup_size: self.workgroup.unwrap_or(default.workgroup_size),
-            max_workgroups_per_dimension: self
-                .max_workgroups
-                .unwrap_or(default.max_workgroups_per_dimension),
-            max_binding_size: self.max_binding.unwrap_or(default.max_binding_size),
-            max_buffer_size: self.max_buffer.unwrap_or(default.max_buffer_size),
-            alignment: self.alignment.unwrap_or(default.alignment),
-            max_storage_buffers: self.storage_buffers.unwrap_or(default.max_storage_buffers),
-            max_iterations: self.max_iterations.unwrap_or(default.max_iterations),
+        fn set<T: Copy>(limit: &mut T, given: Option<T>) {
+            *limit = given.unwrap_or(*limit);
         }
+        set(&mut limits.workgroup_size, self.workgroup);
+        set(&mut limits.max_workgroups_per_dimension, self.max_workgroups);
+        set(&mut limits.max_binding_size, self.max_binding);
+        set(&mut limits.max_buffer_size, self.max_buffer);
+        set(&mut limits.alignment, self.alignment);
+        set(&mut limits.max_storage_buffers, self.storage_buffers);
+        set(&mut limits.max_iterations, self.max_iterations);
+        limits
     }
 
     fn tuning(&self) -> Tuning {

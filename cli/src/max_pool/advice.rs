@@ -46,7 +46,12 @@ impl Attributes {
     }
 
     /// The error with the argument that caused it.
-    fn with_argument(&self, mut error: Error, rank: usize, input: &str) -> anyhow::Error {
+    pub(super) fn with_argument(
+        &self,
+        mut error: Error,
+        rank: usize,
+        input: &str,
+    ) -> anyhow::Error {
         // A picture has its own axes.
         if let Error::AxisOutOfRange { .. } = error {
             error = Error::AxisOutOfRange { axis: self.index_axis, rank };

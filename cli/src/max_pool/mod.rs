@@ -3,7 +3,7 @@
 mod advice;
 
 use clap::{Args, ValueEnum};
-use wgmax::operator::{self, MaxPool, Operator, Padding};
+use wgmax::operator::{self, Indices, MaxPool, Numbering, Operator, Padding};
 use wgmax::{Extremum, Tensor, TensorDesc};
 
 use super::axes::Axes;
@@ -111,12 +111,13 @@ choices! { Layout of operator::Layout {
     Nxc,
 } }
 
-choices! { IndexOrder of operator::Order {
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
+enum IndexOrder {
     /// The last axis is the fastest, as in memory
     RowMajor,
     /// The first spatial axis is the fastest
     ColumnMajor,
-} }
+}
 
 impl Attributes {
     /// The operator, if the attributes fit the input, and how the input's axes are pooled.
@@ -144,22 +145,35 @@ impl Attributes {
         rank: usize,
         windows: usize,
     ) -> anyhow::Result<MaxPool> {
-        let mut operator = MaxPool::new(self.kernel.each(windows))
+        let sizes = |attribute, list: &List, least| {
+            let sizes = list.sizes(attribute, windows, least);
+            sizes.map_err(|error| self.with_argument(error, rank, ""))
+        };
+        let axis = axes.pooled_axis(self.index_axis, rank);
+        let numbering = match self.index_order {
+            IndexOrder::RowMajor => Numbering::FromAxis(axis),
+            IndexOrder::ColumnMajor => {
+                let given = self.index_axis;
+                anyhow::ensure!(
+                    given == 0,
+                    "--index-axis {given}: not together with --index-order column-major"
+                );
+                Numbering::ColumnMajor
+            }
+        };
+        let numbered = Indices::new(self.index.index_type.into()).numbering(numbering);
+        let mut operator = MaxPool::new(sizes("kernel", &self.kernel, 1)?)
             .padding(self.padding(pooled, windows)?)
             .rounding(self.rounding.into())
             .layout(axes.layout)
             .nan(self.nan.into())
             .empty_window(self.empty.into())
-            .indices(indices.then_some(operator::Indices {
-                element_type: self.index.index_type.into(),
-                order: self.index_order.into(),
-                axis: axes.pooled_axis(self.index_axis, rank),
-            }));
+            .indices(indices.then_some(numbered));
         if let Some(strides) = &self.strides {
-            operator = operator.strides(strides.each(windows));
+            operator = operator.strides(sizes("strides", strides, 1)?);
         }
         if let Some(dilations) = &self.dilations {
-            operator = operator.dilations(dilations.each(windows));
+            operator = operator.dilations(sizes("dilations", dilations, 1)?);
         }
         Ok(operator)
     }
@@ -185,7 +199,9 @@ impl Attributes {
             let name = self.auto_pad.to_possible_value().expect("no value is skipped");
             anyhow::bail!("--pads {pads}: not together with --auto-pad {}", name.get_name());
         }
-        let (spatial, each) = (input.rank().saturating_sub(2), pads.each(2 * windows));
+        let (spatial, each) =
+            (input.rank().saturating_sub(2), pads.sizes("pads_begin", 2 * windows, 0));
+        let each = each.map_err(|error| self.with_argument(error, input.rank(), ""))?;
         // The operator refuses inputs without the kernel's axes, with what would be right.
         anyhow::ensure!(
             spatial != windows || each.len() == 2 * spatial,

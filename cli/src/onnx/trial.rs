@@ -66,7 +66,7 @@ fn attempt(
                 let tensor = match &ready.operator {
                     // Its second input are indices.
                     Operator::MaxUnpool(op) if !inputs.is_empty() => {
-                        random::below(&tensor, op.get_indices_within().iter().product())?
+                        random::below(&tensor, op.indices_within.iter().product())?
                     }
                     _ => tensor,
                 };

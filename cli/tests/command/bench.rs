@@ -46,7 +46,8 @@ fn measurements_are_written() {
         ("P05_spp5", 1_564_630_950, P05),
         ("S03_powerlaw", 4_109_530_030, 119_458_073),
     ];
-    let devices = if wgmax::adapters().is_empty() { vec!["cpu"] } else { vec!["cpu", "gpu"] };
+    let devices =
+        if wgmax::adapters().unwrap().is_empty() { vec!["cpu"] } else { vec!["cpu", "gpu"] };
     for device in devices {
         let (shown, report) = measured(
             &[

@@ -143,7 +143,7 @@ impl MaxPool {
             .rounding(self.rounding_type)
             .layout(self.data_format)
             .nan(self.nan)
-            .empty_window(EmptySet::Lowest);
+            .empty_window(EmptySet::Finite);
         operator.infer(data)?;
         Ok(operator)
     }

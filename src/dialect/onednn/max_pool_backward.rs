@@ -50,7 +50,7 @@ impl MaxPoolBackward {
     ) -> Result<operator::MaxPoolBackward> {
         let pool = self.pool.operator_of(&Self::NAME, src)?;
         let operator = operator::MaxPoolBackward::new(pool);
-        operator.infer(src, diff_dst)?;
+        operator.infer([src, diff_dst])?;
         Ok(operator)
     }
 

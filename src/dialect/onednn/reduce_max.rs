@@ -81,7 +81,7 @@ impl ReduceMax {
             .extremum(self.extremum)
             .keep_dims(self.keep_dims)
             .nan(self.nan)
-            .empty_set(EmptySet::Lowest))
+            .empty_set(EmptySet::Finite))
     }
 
     /// Resolves a node for its inputs.
@@ -156,10 +156,10 @@ mod tests {
         let data = data(&[2, 3, 4]);
         let resolved = with_axes(&[-1, 0]).operator(&data, None).unwrap();
         let expected =
-            operator::ReduceMax::new().axes([0, 2]).nan(Nan::Ignore).empty_set(EmptySet::Lowest);
+            operator::ReduceMax::new().axes([0, 2]).nan(Nan::Ignore).empty_set(EmptySet::Finite);
         assert_eq!(resolved, expected);
         let propagating = ReduceMax { nan: Nan::Propagate, ..with_axes(&[0]) };
-        assert_eq!(propagating.operator(&data, None).unwrap().get_nan(), Nan::Propagate);
+        assert_eq!(propagating.operator(&data, None).unwrap().nan, Nan::Propagate);
     }
 
     #[test]
@@ -198,10 +198,11 @@ mod tests {
         let data = data(&[2, 1]);
         for keep_dims in [false, true] {
             let attribute = ReduceMax { keep_dims, ..with_axes(&[]) };
-            let output = attribute.operator(&data, None).unwrap().infer(&data).unwrap();
+            let output = attribute.operator(&data, None).unwrap().infer(&data).unwrap()[0].clone();
             assert_eq!(output, data);
             let input = ReduceMax { keep_dims, ..ReduceMax::new() };
-            let output = input.operator(&data, Some(&list(&[]))).unwrap().infer(&data).unwrap();
+            let output =
+                input.operator(&data, Some(&list(&[]))).unwrap().infer(&data).unwrap()[0].clone();
             assert_eq!(output, data);
         }
     }
@@ -232,7 +233,7 @@ mod tests {
         let shape = |axis, shape: &[usize]| {
             let data = data(shape);
             let resolved = with_axes(&[axis]).operator(&data, None).unwrap();
-            resolved.infer(&data).unwrap().shape().to_vec()
+            resolved.infer(&data).unwrap()[0].shape().to_vec()
         };
         assert_eq!(shape(0, &[4, 0]), [0]);
         assert_eq!(shape(2, &[2, 0, 3]), [2, 0]);

@@ -4,7 +4,7 @@ use super::name;
 use crate::base::error::Result;
 use crate::dialect::Attributes;
 use crate::dialect::attributes::{Call, Name, Reader, Types, flag};
-use crate::operator::{self, Operator, Positions};
+use crate::operator::{self, Indices, Operator};
 use crate::tensor::axes::{self, Duplicates};
 use crate::tensor::key::{Extremum, Nan};
 use crate::tensor::{ElementType, TensorDesc};
@@ -97,7 +97,7 @@ impl ArgMax {
             .axes(axes.into_iter().map(|axis| axis as i64))
             .keep_dims(keep_dims)
             .nan(self.nan)
-            .indices(Positions { element_type: ElementType::I64, last })
+            .indices(Indices::default().last(last))
             .values(false))
     }
 
@@ -136,18 +136,18 @@ mod tests {
     fn attributes_are_resolved() {
         let all = [("axis", Int(-1)), ("keepdims", Int(0)), ("select_last_index", Int(1))];
         let operator = read(13, &all).unwrap().operator(&data(ElementType::I8, &[2, 3])).unwrap();
-        let positions = Positions { element_type: ElementType::I64, last: true };
+        let positions = Indices::default().last(true);
         let expected = operator::ReduceMax::new().axes([1]).indices(positions).values(false);
         assert_eq!(operator, expected);
-        let outputs = operator.outputs(&data(ElementType::I8, &[2, 3])).unwrap();
-        assert_eq!(outputs, [data(ElementType::I64, &[2])]);
+        let outputs = operator.infer(&data(ElementType::I8, &[2, 3])).unwrap();
+        assert_eq!(*outputs, [data(ElementType::I64, &[2])]);
         let default = read(1, &[]).unwrap().operator(&data(ElementType::U64, &[2, 3])).unwrap();
-        let first = Positions::default();
+        let first = Indices::default();
         let expected = operator::ReduceMax::new().axes([0]).keep_dims(true);
         assert_eq!(default, expected.indices(first).values(false));
         let ignoring = ArgMax { nan: Nan::Ignore, ..ArgMax::new(13) };
         let ignoring = ignoring.operator(&data(ElementType::F32, &[2])).unwrap();
-        assert_eq!(ignoring.get_nan(), Nan::Ignore);
+        assert_eq!(ignoring.nan, Nan::Ignore);
     }
 
     #[test]
@@ -176,7 +176,7 @@ mod tests {
         let resolve = |shape: &[usize], axis| {
             let operator = ArgMax { axis, ..ArgMax::new(13) };
             let data = data(ElementType::F32, shape);
-            operator.operator(&data).and_then(|operator| operator.outputs(&data))
+            operator.operator(&data).and_then(|operator| operator.infer(&data))
         };
         for (shape, axis) in [(&[][..], 0), (&[2, 3], 2), (&[2, 3], -3)] {
             let error = resolve(shape, axis).unwrap_err();

@@ -5,7 +5,7 @@ use crate::base::error::{Error, Result};
 use crate::dialect::attributes::{Call, Name, Reader, Types, flag};
 use crate::dialect::pool::{Pooling, list};
 use crate::dialect::{Attributes, AutoPad};
-use crate::operator::{self, EmptySet, Indices, Operator, Order, Rounding};
+use crate::operator::{self, EmptySet, Indices, Numbering, Operator, Rounding};
 use crate::tensor::key::Nan;
 use crate::tensor::{ElementType, TensorDesc};
 
@@ -124,13 +124,14 @@ impl MaxPool {
     pub fn operator(&self, data: &TensorDesc, indices: bool) -> Result<operator::MaxPool> {
         let name = self.name()?;
         let ceil = flag("ceil_mode", self.ceil_mode)?;
-        let order = match flag("storage_order", self.storage_order)? {
-            false => Order::RowMajor,
-            true => Order::ColumnMajor,
+        let numbering = match flag("storage_order", self.storage_order)? {
+            false => Numbering::Natural,
+            true => Numbering::ColumnMajor,
         };
         name.check_absent("dilations", self.dilations.is_none() || has_dilations(&name))?;
         name.check_absent("ceil_mode", !ceil || has_dilations(&name))?;
-        name.check_absent("storage_order", order == Order::RowMajor || has_indices(&name))?;
+        let is_default = numbering == Numbering::Natural;
+        name.check_absent("storage_order", is_default || has_indices(&name))?;
         name.outputs(1 + usize::from(indices), has_indices(&name))?;
         name.check_type(data, Self::TYPES)?;
         name.check_shape(data.rank() >= 3, "data of rank 3 or more", data.shape())?;
@@ -147,7 +148,6 @@ impl MaxPool {
         let end = begin.split_off(spatial);
         let same = matches!(self.auto_pad, AutoPad::SameUpper | AutoPad::SameLower);
         let rounding = if ceil && !same { Rounding::CeilTorch } else { Rounding::Floor };
-        let numbering = Indices { element_type: ElementType::I64, order, axis: 0 };
 
         let pooling = Pooling {
             kernel: ("kernel_shape", &self.kernel_shape),
@@ -159,8 +159,8 @@ impl MaxPool {
             .operator(spatial, || Ok((begin, end)))?
             .rounding(rounding)
             .nan(self.nan)
-            .empty_window(EmptySet::NegativeInfinity)
-            .indices(indices.then_some(numbering));
+            .empty_window(EmptySet::Identity)
+            .indices(indices.then(|| Indices::default().numbering(numbering)));
         operator.infer(data)?;
         Ok(operator)
     }

@@ -86,7 +86,7 @@ impl MaxUnpool {
         };
         let within = if self.indices_in_result { result.clone() } else { smallest };
         let operator = operator::MaxUnpool::new(result).indices_within(within);
-        operator.infer(x, i)?;
+        operator.infer([x, i])?;
         Ok(operator)
     }
 
@@ -183,7 +183,7 @@ mod tests {
         let x = TensorDesc::new(ElementType::F32, x)?;
         let i = TensorDesc::new(ElementType::I64, x.shape())?;
         let op = op.operator(&x, &i, given)?;
-        Ok([op.get_shape().to_vec(), op.get_indices_within().to_vec()])
+        Ok([op.shape.to_vec(), op.indices_within.to_vec()])
     }
 
     #[test]

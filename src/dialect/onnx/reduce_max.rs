@@ -126,7 +126,7 @@ impl ReduceMax {
             .extremum(self.extremum)
             .keep_dims(keep_dims)
             .nan(self.nan)
-            .empty_set(EmptySet::NegativeInfinity);
+            .empty_set(EmptySet::Identity);
         Ok(match (axes.is_empty(), noop) {
             (true, false) => operator.all_axes(),
             // Without axes, `noop` makes it the identity: a reduction of no axes.
@@ -187,7 +187,7 @@ mod tests {
         let axes = axes.map(list);
         let input = data(input);
         let resolved = operator.operator(&input, axes.as_ref()).unwrap();
-        resolved.infer(&input).unwrap().shape().to_vec()
+        resolved.infer(&input).unwrap()[0].shape().to_vec()
     }
 
     #[test]
@@ -239,15 +239,15 @@ mod tests {
             let resolved = operator.operator(&data(&[2, 3]), None).unwrap();
             let expected = operator::ReduceMax::new().keep_dims(true);
             assert_eq!(resolved, expected, "opset {version}");
-            assert_eq!(resolved.get_nan(), Nan::Propagate);
-            assert_eq!(resolved.get_empty_set(), EmptySet::NegativeInfinity);
+            assert_eq!(resolved.nan, Nan::Propagate);
+            assert_eq!(resolved.empty_set, EmptySet::Identity);
         }
     }
 
     #[test]
     fn nan_is_the_callers_choice() {
         let operator = ReduceMax { nan: Nan::Ignore, ..ReduceMax::new(20) };
-        assert_eq!(operator.operator(&data(&[2]), None).unwrap().get_nan(), Nan::Ignore);
+        assert_eq!(operator.operator(&data(&[2]), None).unwrap().nan, Nan::Ignore);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use crate::base::error::{Error, Result};
 use crate::dialect::attributes::{Call, Name, Reader};
 use crate::dialect::pool::{Pooling, pads};
 use crate::dialect::{Attributes, AutoPad, Dialect};
-use crate::operator::{self, EmptySet, Indices, Operator, Order, Rounding};
+use crate::operator::{self, EmptySet, Indices, Numbering, Operator, Rounding};
 use crate::tensor::axes::{self, Duplicates};
 use crate::tensor::key::Nan;
 use crate::tensor::{ElementType, TensorDesc};
@@ -142,13 +142,13 @@ impl MaxPool {
             dilations: self.dilations.as_deref(),
             auto_pad: self.auto_pad,
         };
-        let (element_type, order, axis) = (self.index_element_type, Order::RowMajor, self.axis);
+        let positions = Indices::new(self.index_element_type);
         let explicit = || pads(self.pads_begin.as_deref(), self.pads_end.as_deref(), spatial);
         let operator = pooling
             .operator(spatial, explicit)?
             .nan(self.nan)
-            .empty_window(EmptySet::NegativeInfinity)
-            .indices(indices.then_some(Indices { element_type, order, axis }));
+            .empty_window(EmptySet::Identity)
+            .indices(indices.then(|| positions.numbering(Numbering::FromAxis(self.axis))));
         // With every rounding, a window that is larger than the padded data is refused.
         operator.infer(data)?;
         let operator = operator.rounding(self.rounding_type);

@@ -4,7 +4,7 @@ use super::NUMBERS;
 use crate::base::error::{Error, Result};
 use crate::dialect::attributes::{Call, Name, Reader};
 use crate::dialect::{Attributes, Dialect};
-use crate::operator::{self, EmptySegment, Operator};
+use crate::operator::{self, EmptySet, Operator};
 use crate::tensor::key::Nan;
 use crate::tensor::{ElementType, Tensor, TensorDesc};
 
@@ -17,9 +17,9 @@ use crate::tensor::{ElementType, Tensor, TensorDesc};
 /// specification does not define. Rows with larger ids are ignored. NaN is ignored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SegmentMax {
-    /// The value of a segment without rows: [`EmptySegment::Zero`] or [`EmptySegment::Lowest`].
+    /// The value of a segment without rows: [`EmptySet::Zero`] or [`EmptySet::Finite`].
     /// Required.
-    pub fill_mode: EmptySegment,
+    pub fill_mode: EmptySet,
     /// The treatment of NaN. OpenVINO has no attribute for it and does not define it.
     pub nan: Nan,
 }
@@ -29,7 +29,7 @@ impl SegmentMax {
         Name { dialect: Dialect::OpenVino, operator: "SegmentMax", version: Some(16) };
 
     /// The operator with this fill mode.
-    pub fn new(fill_mode: EmptySegment) -> Self {
+    pub fn new(fill_mode: EmptySet) -> Self {
         Self { fill_mode, nan: Nan::Ignore }
     }
 
@@ -55,7 +55,7 @@ impl SegmentMax {
     /// derives the number of segments if `num_segments` is absent.
     ///
     /// # Errors
-    /// [`Error::BadAttribute`] for [`EmptySegment::NegativeInfinity`] and for a negative
+    /// [`Error::BadAttribute`] for [`EmptySet::Identity`] and for a negative
     /// `num_segments`; [`Error::TypeNotInDialect`] for `bool` data; [`Error::SegmentDataRank`] for
     /// a scalar; [`Error::WrongElementType`] for ids or a `num_segments` that are neither `i32` nor
     /// `i64`; [`Error::SegmentIdsRank`] for ids that are not 1-D; [`Error::SegmentIdsLength`] for a
@@ -72,7 +72,7 @@ impl SegmentMax {
             return Err(Error::BadAttribute {
                 attribute: "fill_mode",
                 expected: FILL_MODE_NAMES,
-                value: "minus infinity".to_string(),
+                value: format!("{:?}", self.fill_mode),
             });
         }
         Self::NAME.check_type(data, NUMBERS)?;
@@ -85,7 +85,7 @@ impl SegmentMax {
             .num_segments(num_segments.map(scalar).transpose()?)
             .empty_segment(self.fill_mode)
             .nan(self.nan);
-        match operator.infer(data, segment_ids) {
+        match operator.infer([data, segment_ids]) {
             Ok(_) | Err(Error::SegmentCountUnknown) => Ok(operator),
             Err(error) => Err(error),
         }
@@ -105,10 +105,10 @@ impl SegmentMax {
 }
 
 const FILL_MODE_NAMES: &str = "ZERO or LOWEST";
-const FILL_MODES: [EmptySegment; 2] = [EmptySegment::Zero, EmptySegment::Lowest];
+const FILL_MODES: [EmptySet; 2] = [EmptySet::Zero, EmptySet::Finite];
 
 /// The number in the input `num_segments`.
-fn scalar(num_segments: &Tensor) -> Result<i64> {
+fn scalar(num_segments: &Tensor) -> Result<usize> {
     let number: i64 = match num_segments.element_type() {
         ElementType::I32 => num_segments.as_slice::<i32>()?.first().copied().unwrap_or(0).into(),
         ElementType::I64 => num_segments.as_slice::<i64>()?.first().copied().unwrap_or(0),
@@ -119,7 +119,9 @@ fn scalar(num_segments: &Tensor) -> Result<i64> {
     };
     let shape = num_segments.shape();
     SegmentMax::NAME.check_shape(shape.is_empty(), "num_segments as a scalar", shape)?;
-    Ok(number)
+    let (attribute, expected) = ("num_segments", "0 or more");
+    let bad = |_| Error::BadAttribute { attribute, expected, value: number.to_string() };
+    usize::try_from(number).map_err(bad)
 }
 
 #[cfg(test)]

@@ -1,6 +1,10 @@
 //! Runs plans with the CPU kernels. Without the feature `cpu` there are none, and no `Memory` can be
 //! made.
 
+use std::sync::Arc;
+
+use crate::base::error::Result;
+
 #[cfg(not(feature = "cpu"))]
 mod none;
 #[cfg(feature = "cpu")]
@@ -10,3 +14,6 @@ mod run;
 pub(crate) use none::{Memory, execute};
 #[cfg(feature = "cpu")]
 pub(crate) use run::{Memory, execute};
+
+/// Is told, by any thread, the share of a plan that is done, from 0 to 1. An error ends the run.
+pub(crate) type Watch = Arc<dyn Fn(f64) -> Result<()> + Send + Sync>;

@@ -19,6 +19,7 @@ pub(crate) fn execute(
     _: &Plan,
     _: &[&Tensor],
     memory: &Arc<Memory>,
+    _: Option<super::Watch>,
     _: impl FnMut(usize, &[u8]),
 ) -> Result<Vec<Tensor>> {
     match **memory {}

@@ -2,9 +2,11 @@
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
-use crate::base::error::Result;
+use super::Watch;
+use crate::base::error::{Error, Result};
+use crate::base::threads;
 use crate::plan::{Call, Launch, Plan, Range, Role};
 use crate::tensor::{HostMemory, Tensor, View, Words, zeroed};
 
@@ -120,6 +122,42 @@ impl Drop for Recycled {
     }
 }
 
+/// The launches of a plan, of which a [`Watch`] is told how far they are.
+struct Watched {
+    watch: Option<Watch>,
+    /// Bytes that the launches read: of those that are done, and of all.
+    done: f64,
+    total: f64,
+}
+
+impl Watched {
+    fn new(plan: &Plan, watch: Option<Watch>) -> Self {
+        let total = plan.launches.iter().map(|launch| launch.bytes_read() as f64).sum();
+        Self { watch, done: 0.0, total }
+    }
+
+    /// Runs a launch.
+    ///
+    /// # Errors
+    /// That of the watch: then the results are unspecified.
+    fn launch(&mut self, launch: &Launch, run: impl FnOnce()) -> Result<()> {
+        let Some(watch) = self.watch.clone() else {
+            run();
+            return Ok(());
+        };
+        let (done, total, bytes) = (self.done, self.total.max(1.0), launch.bytes_read() as f64);
+        let stopped: Arc<OnceLock<Error>> = Arc::default();
+        let stop = stopped.clone();
+        let goes_on = move |share: f64| {
+            let told = || watch((done + share * bytes) / total);
+            stop.get().is_none() && told().map_err(|error| stop.set(error)).is_ok()
+        };
+        threads::watched(Arc::new(goes_on), run);
+        self.done += bytes;
+        Arc::into_inner(stopped).and_then(OnceLock::into_inner).map_or(Ok(()), Err)
+    }
+}
+
 /// Runs a plan. `inputs` are the memory that the plan's inputs lie in, and the results likewise.
 /// After each launch, `after` is called with the launch's number and the bytes of each buffer that
 /// it wrote to.
@@ -130,6 +168,7 @@ pub(crate) fn execute(
     plan: &Plan,
     inputs: &[&Tensor],
     memory: &Arc<Memory>,
+    watch: Option<Watch>,
     mut after: impl FnMut(usize, &[u8]),
 ) -> Result<Vec<Tensor>> {
     let words: Vec<usize> = plan
@@ -150,6 +189,7 @@ pub(crate) fn execute(
             buffer.fill(0);
         }
     }
+    let mut watched = Watched::new(plan, watch);
     for (i, launch) in plan.launches.iter().enumerate() {
         // A launch writes none of the buffers that it reads.
         let mut taken: Vec<Words> =
@@ -180,7 +220,7 @@ pub(crate) fn execute(
             .collect();
         let view = launch.view.as_deref().filter(|_| gathered.is_none());
         let call = Call::new(&launch.params, &sources, &mut results, view);
-        (launch.shader.kernel.cpu)(&launch.shader, call);
+        watched.launch(launch, || (launch.shader.kernel.cpu)(&launch.shader, call))?;
         if let Some((words, _)) = gathered {
             memory.keep(words);
         }

@@ -45,6 +45,11 @@ impl BindGroupCache {
         Some(kept[0].passes.clone())
     }
 
+    /// Forgets all.
+    pub(super) fn clear(&self) {
+        *self.sets.lock().unwrap_or_else(PoisonError::into_inner) = Sets::default();
+    }
+
     pub(super) fn keep(&self, set: BoundSet) {
         let mut sets = self.sets.lock().unwrap_or_else(PoisonError::into_inner);
         let Sets { kept, more, dropped } = &mut *sets;

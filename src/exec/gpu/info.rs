@@ -7,13 +7,15 @@ use crate::plan::Limits;
 use crate::tuning::Tuning;
 
 /// The name, backend, driver, kind and limits of a device.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Deserialize, serde::Serialize))]
+#[non_exhaustive]
 pub struct DeviceInfo {
     /// The adapter's name. Of a browser's adapter what is known of vendor, architecture and
     /// description, or `WebGPU`.
     pub name: String,
-    /// The backend: `vulkan`, `metal`, `dx12`, `gl`, `webgpu`, or `cpu`.
-    pub backend: String,
+    /// The API that is used, or the CPU.
+    pub backend: DeviceBackend,
     /// The driver and its version, as far as known; empty for the CPU.
     pub driver: String,
     /// The kind of device.
@@ -24,6 +26,11 @@ pub struct DeviceInfo {
 
 /// A kind of device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Deserialize, serde::Serialize),
+    serde(rename_all = "lowercase")
+)]
 #[non_exhaustive]
 pub enum DeviceKind {
     /// A GPU with memory of its own.
@@ -60,6 +67,65 @@ impl fmt::Display for DeviceKind {
     }
 }
 
+/// What a device is reached by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Deserialize, serde::Serialize),
+    serde(rename_all = "lowercase")
+)]
+#[non_exhaustive]
+pub enum DeviceBackend {
+    /// Vulkan.
+    Vulkan,
+    /// Metal.
+    Metal,
+    /// Direct3D 12.
+    Dx12,
+    /// OpenGL, OpenGL ES or WebGL.
+    Gl,
+    /// WebGPU, in a browser.
+    WebGpu,
+    /// The CPU's own kernels.
+    Cpu,
+    /// wgpu's stand-in, which computes nothing.
+    Noop,
+}
+
+impl DeviceBackend {
+    /// The name: `vulkan`, `metal`, `dx12`, `gl`, `webgpu`, `cpu` or `noop`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Vulkan => "vulkan",
+            Self::Metal => "metal",
+            Self::Dx12 => "dx12",
+            Self::Gl => "gl",
+            Self::WebGpu => "webgpu",
+            Self::Cpu => "cpu",
+            Self::Noop => "noop",
+        }
+    }
+}
+
+impl From<wgpu::Backend> for DeviceBackend {
+    fn from(backend: wgpu::Backend) -> Self {
+        match backend {
+            wgpu::Backend::Vulkan => Self::Vulkan,
+            wgpu::Backend::Metal => Self::Metal,
+            wgpu::Backend::Dx12 => Self::Dx12,
+            wgpu::Backend::Gl => Self::Gl,
+            wgpu::Backend::BrowserWebGpu => Self::WebGpu,
+            wgpu::Backend::Noop => Self::Noop,
+        }
+    }
+}
+
+impl fmt::Display for DeviceBackend {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
 impl DeviceInfo {
     /// From wgpu's description of an adapter, and the limits of the adapter or of a device.
     pub(super) fn new(info: &wgpu::AdapterInfo, limits: &wgpu::Limits) -> Self {
@@ -72,7 +138,7 @@ impl DeviceInfo {
         };
         Self {
             name: info.name.clone(),
-            backend: info.backend.to_str().to_string(),
+            backend: info.backend.into(),
             driver: format!("{} {}", info.driver, info.driver_info).trim().to_string(),
             kind,
             limits: Limits::from_wgpu(limits),

@@ -22,9 +22,10 @@ mod texture;
 pub(crate) use adapter::{Request, adapters, find, open, open_all, request};
 pub(crate) use download::Reading;
 pub(crate) use execute::Recording;
-pub use info::{DeviceInfo, DeviceKind};
+pub use info::{DeviceBackend, DeviceInfo, DeviceKind};
 pub use operand::{BufferRange, Operand};
-pub use prepared::Prepared;
+pub use prepared::{Prepared, Scratch};
+pub use record::Record;
 pub use texture::{TextureRange, texture_view};
 
 use std::path::Path;

@@ -12,14 +12,22 @@ pub struct BufferRange<'a> {
     pub offset: u64,
 }
 
+impl<'a> BufferRange<'a> {
+    /// From an offset in bytes on.
+    pub fn new(buffer: &'a wgpu::Buffer, offset: u64) -> Self {
+        Self { buffer, offset }
+    }
+}
+
 impl<'a> From<&'a wgpu::Buffer> for BufferRange<'a> {
     fn from(buffer: &'a wgpu::Buffer) -> Self {
         Self { buffer, offset: 0 }
     }
 }
 
-/// An input or a result of [`Prepared::record`](super::Prepared::record).
+/// An input or a result of a [`Record`](super::Record).
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub enum Operand<'a> {
     /// A range of a buffer.
     Buffer(BufferRange<'a>),
@@ -32,6 +40,12 @@ macro_rules! operands {
         impl<'a> From<$from> for Operand<'a> {
             fn from(range: $from) -> Self {
                 Self::$kind(range.into())
+            }
+        }
+
+        impl<'a> From<&$from> for Operand<'a> {
+            fn from(range: &$from) -> Self {
+                (*range).into()
             }
         }
     )*)*};

@@ -26,21 +26,44 @@ impl Drop for DebugGroup<'_> {
     }
 }
 
-impl Prepared {
-    /// Records the operator into a command encoder. It reads the inputs and writes the results where
-    /// the caller has them: in buffers, or in textures, which are copied to scratch and back.
-    ///
-    /// It submits nothing, waits for nothing and leaves no error scope open. Results are written in
-    /// whole words: if a result of 1- or 2-byte elements ends within a word, the rest of the word
-    /// is set to 0 or kept, as the kernel has it. Of a result that was prepared as a view, all that
-    /// is not its elements stays.
-    ///
-    /// The bind groups of the last four sets of buffers and offsets are kept, of more (up to 64) where
-    /// sets come again in turn. They keep the buffers alive. Recording with one of these sets creates
-    /// no wgpu objects except the passes. Bind groups, and scratch for a texture, are made when they
-    /// are first recorded, or before by [`Prepared::reserve`].
-    ///
-    /// Inputs and results may be separate ranges of one buffer.
+/// The inputs and results of a recording, which [`Record::finish`] records. Made by
+/// [`Prepared::record`] and [`Prepared::reserve`].
+#[must_use = "nothing is recorded before `finish`"]
+pub struct Record<'a, 't> {
+    prepared: &'a Prepared,
+    /// Without one, what would be recorded is only made.
+    encoder: Option<&'a mut wgpu::CommandEncoder>,
+    inputs: Vec<Operand<'t>>,
+    outputs: Vec<Operand<'t>>,
+}
+
+impl<'t> Record<'_, 't> {
+    /// Adds the next input: a buffer, a [`BufferRange`], a texture or a [`TextureRange`].
+    pub fn input(mut self, input: impl Into<Operand<'t>>) -> Self {
+        self.inputs.push(input.into());
+        self
+    }
+
+    /// Adds the next inputs.
+    pub fn inputs(mut self, inputs: impl IntoIterator<Item = impl Into<Operand<'t>>>) -> Self {
+        self.inputs.extend(inputs.into_iter().map(Into::into));
+        self
+    }
+
+    /// Adds the place of the next result: a buffer, a [`BufferRange`], a texture or a
+    /// [`TextureRange`].
+    pub fn output(mut self, output: impl Into<Operand<'t>>) -> Self {
+        self.outputs.push(output.into());
+        self
+    }
+
+    /// Adds the places of the next results.
+    pub fn outputs(mut self, outputs: impl IntoIterator<Item = impl Into<Operand<'t>>>) -> Self {
+        self.outputs.extend(outputs.into_iter().map(Into::into));
+        self
+    }
+
+    /// Records the operator.
     ///
     /// # Errors
     /// Nothing has been recorded if one is returned: [`Error::InputCount`] and
@@ -57,35 +80,57 @@ impl Prepared {
     /// wgpu does not tell whose an encoder is: one of another device becomes invalid, which the
     /// caller finds out from `finish`. Nor does it know resources of another `wgpu::Instance`. In a
     /// browser destroyed and foreign resources show when the caller submits.
-    pub fn record<'a>(
-        &self,
-        encoder: &mut wgpu::CommandEncoder,
-        inputs: &[impl Into<Operand<'a>> + Copy],
-        outputs: &[impl Into<Operand<'a>> + Copy],
-    ) -> Result<()> {
-        let inputs: Vec<Operand<'a>> = inputs.iter().map(|&input| input.into()).collect();
-        let outputs: Vec<Operand<'a>> = outputs.iter().map(|&output| output.into()).collect();
-        let (passes, copies) = self.bound(&inputs, &outputs)?;
-        let group = DebugGroup::new(encoder, &self.label);
+    pub fn finish(self) -> Result<()> {
+        let (passes, copies) = self.prepared.bound(&self.inputs, &self.outputs)?;
+        let Some(encoder) = self.encoder else { return Ok(()) };
+        let group = DebugGroup::new(encoder, &self.prepared.label);
         copies.iter().for_each(|copy| copy.load(group.0));
         passes.iter().for_each(|pass| pass.encode(group.0));
         copies.iter().for_each(|copy| copy.store(group.0));
         Ok(())
     }
+}
 
-    /// Makes what [`Prepared::record`] would make for these inputs and results, bind groups and
-    /// scratch for textures, so that recording them later takes no time for it.
+impl std::fmt::Debug for Record<'_, '_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { prepared, inputs, outputs, .. } = self;
+        write!(f, "Record({prepared:?}, {inputs:?} to {outputs:?})")
+    }
+}
+
+impl Prepared {
+    /// Records the operator into a command encoder. It reads the inputs and writes the results where
+    /// the caller has them: in buffers, or in textures, which are copied to scratch and back.
     ///
-    /// # Errors
-    /// As [`Prepared::record`].
-    pub fn reserve<'a>(
-        &self,
-        inputs: &[impl Into<Operand<'a>> + Copy],
-        outputs: &[impl Into<Operand<'a>> + Copy],
-    ) -> Result<()> {
-        let inputs: Vec<Operand<'a>> = inputs.iter().map(|&input| input.into()).collect();
-        let outputs: Vec<Operand<'a>> = outputs.iter().map(|&output| output.into()).collect();
-        self.bound(&inputs, &outputs).map(drop)
+    /// ```no_run
+    /// # use wgmax::{Prepared, wgpu::{Buffer, CommandEncoder, Texture}};
+    /// # fn record(depth: &Prepared, encoder: &mut CommandEncoder, texture: &Texture, result: &Buffer)
+    /// # -> wgmax::Result<()> {
+    /// depth.record(encoder).input(texture).output(result).finish()
+    /// # }
+    /// ```
+    ///
+    /// It submits nothing, waits for nothing and leaves no error scope open. Results are written in
+    /// whole words: if a result of 1- or 2-byte elements ends within a word, the rest of the word
+    /// is set to 0 or kept, as the kernel has it. Of a result that was prepared as a view, all that
+    /// is not its elements stays.
+    ///
+    /// The bind groups of the last four sets of buffers and offsets are kept, of more (up to 64) where
+    /// sets come again in turn. They keep the buffers alive until [`Prepared::clear_bindings`].
+    /// Recording with one of these sets creates
+    /// no wgpu objects except the passes. Bind groups, and scratch for a texture, are made when they
+    /// are first recorded, or before by [`Prepared::reserve`].
+    ///
+    /// Inputs and results may be separate ranges of one buffer.
+    pub fn record<'a, 't>(&'a self, encoder: &'a mut wgpu::CommandEncoder) -> Record<'a, 't> {
+        Record { encoder: Some(encoder), ..self.reserve() }
+    }
+
+    /// Makes what [`Prepared::record`] would make for the same inputs and results, bind groups and
+    /// scratch for textures, so that recording them later takes no time for it. Its
+    /// [`finish`](Record::finish) records nothing.
+    pub fn reserve<'t>(&self) -> Record<'_, 't> {
+        Record { prepared: self, encoder: None, inputs: Vec::new(), outputs: Vec::new() }
     }
 
     /// The passes on these inputs and results, and the copies of textures.
@@ -276,7 +321,7 @@ impl Prepared {
         range.offset.saturating_add(first)..range.offset.saturating_add(end)
     }
 
-    fn bind(&self, places: &[Place]) -> Vec<Pass> {
+    pub(super) fn bind(&self, places: &[Place]) -> Vec<Pass> {
         self.gpu.bind(&self.plan, &self.compiled, |range| match places.get(range.buffer) {
             Some(Place(buffer, offset)) => (buffer, *offset),
             None => (&self.scratch[range.buffer - places.len()], 0),

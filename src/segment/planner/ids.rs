@@ -32,7 +32,7 @@ impl Planner<'_> {
                 chunk: chunk as u32,
                 base,
                 id_form: ids.form(),
-                form: self.operator.get_segments() as u32,
+                form: self.operator.segments as u32,
                 rows: self.rows.min(MAX_ELEMENTS) as u32,
                 segments: self.segments.min(MAX_ELEMENTS) as u32,
                 counted: (first > 0).into(),

@@ -3,8 +3,8 @@
 use std::fmt;
 
 use wgmax::operator::{
-    EmptySegment, EmptySet, Layout, MaxPool, Operator, Order, Padding, Positions, ReduceMax,
-    Rounding, SegmentMax, Segments,
+    EmptySet, Layout, MaxPool, Numbering, Operator, Padding, ReduceMax, Rounding, SegmentMax,
+    Segments,
 };
 use wgmax::{Extremum, Nan};
 
@@ -24,8 +24,8 @@ impl fmt::Display for Case {
             Operator::MaxPool(op) => max_pool(op),
             Operator::SegmentMax(op) => segment_max(op),
             Operator::MaxUnpool(op) => vec![
-                format!("to {:?}", op.get_shape()),
-                format!("indices within {:?}", op.get_indices_within()),
+                format!("to {:?}", op.shape),
+                format!("indices within {:?}", op.indices_within),
             ],
             _ => Vec::new(),
         };
@@ -46,7 +46,7 @@ fn nan(nan: Nan) -> Option<String> {
 }
 
 fn empty(empty: EmptySet, extremum: Extremum, what: &str) -> Option<String> {
-    (empty == EmptySet::Lowest).then(|| format!("{what} give the {} finite value", last(extremum)))
+    (empty == EmptySet::Finite).then(|| format!("{what} give the {} finite value", last(extremum)))
 }
 
 /// The finite value that every other one replaces.
@@ -58,68 +58,71 @@ fn last(extremum: Extremum) -> &'static str {
 }
 
 fn reduce_max(op: &ReduceMax) -> Vec<String> {
-    let axes = op.get_axes();
+    let axes = op.axes.as_deref();
     let mut words = vec![axes.map_or("all axes".to_string(), |axes| format!("axes {axes:?}"))];
-    words.extend(op.get_keep_dims().then(|| "dimensions kept".to_string()));
-    words.extend(nan(op.get_nan()));
-    words.extend(empty(op.get_empty_set(), op.get_extremum(), "empty sets"));
-    words.extend(op.get_indices().map(|Positions { element_type, last }| {
-        format!("{} {element_type} positions", if last { "last" } else { "first" })
+    words.extend(op.keep_dims.then(|| "dimensions kept".to_string()));
+    words.extend(nan(op.nan));
+    words.extend(empty(op.empty_set, op.extremum, "empty sets"));
+    words.extend(op.indices.map(|indices| {
+        let which = if indices.last { "last" } else { "first" };
+        format!("{which} {} positions", indices.element_type)
     }));
-    words.extend((!op.get_values()).then(|| "no values".to_string()));
+    words.extend((!op.values).then(|| "no values".to_string()));
     words
 }
 
 fn max_pool(op: &MaxPool) -> Vec<String> {
-    let mut words = vec![format!("kernel {:?}", op.get_kernel())];
-    let mut list = |name: &str, list: Option<&[i64]>, default: i64| {
+    let mut words = vec![format!("kernel {:?}", op.kernel)];
+    let mut list = |name: &str, list: Option<&[usize]>, default: usize| {
         let list = list.filter(|list| list.iter().any(|&v| v != default));
         words.extend(list.map(|list| format!("{name} {list:?}")));
     };
-    list("strides", op.get_strides(), 1);
-    list("dilations", op.get_dilations(), 1);
-    if let Padding::Explicit { begin, end } = op.get_padding() {
+    list("strides", op.strides.as_deref(), 1);
+    list("dilations", op.dilations.as_deref(), 1);
+    if let Padding::Explicit { begin, end } = &op.padding {
         list("pads before", Some(begin), 0);
         list("pads after", Some(end), 0);
     }
-    words.extend(match op.get_padding() {
+    words.extend(match &op.padding {
         Padding::Explicit { .. } => None,
         Padding::SameUpper => Some("padding same upper".to_string()),
         Padding::SameLower => Some("padding same lower".to_string()),
         Padding::Valid => Some("padding valid".to_string()),
+        other => Some(format!("padding {other:?}")),
     });
-    words.extend(match op.get_rounding() {
+    words.extend(match op.rounding {
         Rounding::Floor => None,
         Rounding::Ceil => Some("rounded up".to_string()),
         Rounding::CeilTorch => Some("rounded up as in Torch".to_string()),
+        other => Some(format!("rounded {other:?}")),
     });
-    words.extend((op.get_layout() == Layout::Nxc).then(|| "channels last".to_string()));
-    words.extend(nan(op.get_nan()));
-    words.extend(empty(op.get_empty_window(), op.get_extremum(), "empty windows"));
-    words.extend(op.get_indices().map(|indices| match indices.order {
-        Order::RowMajor => {
-            format!("{} indices from axis {}", indices.element_type, indices.axis)
-        }
-        Order::ColumnMajor => format!("column-major {} indices", indices.element_type),
+    words.extend((op.layout == Layout::Nxc).then(|| "channels last".to_string()));
+    words.extend(nan(op.nan));
+    words.extend(empty(op.empty_window, op.extremum, "empty windows"));
+    words.extend(op.indices.map(|indices| match indices.numbering {
+        Numbering::ColumnMajor => format!("column-major {} indices", indices.element_type),
+        Numbering::FromAxis(axis) => format!("{} indices from axis {axis}", indices.element_type),
+        _ => format!("{} indices", indices.element_type),
     }));
     words
 }
 
 fn segment_max(op: &SegmentMax) -> Vec<String> {
-    let mut words = vec![match op.get_segments() {
+    let mut words = vec![match op.segments {
         Segments::Sorted => "ascending ids".to_string(),
         Segments::Unsorted => "ids in any order".to_string(),
         Segments::Offsets => "offsets".to_string(),
     }];
-    words.extend(op.get_num_segments().map(|count| format!("{count} segments")));
-    words.extend(nan(op.get_nan()));
-    words.extend(match op.get_empty_segment() {
-        EmptySegment::Zero => None,
-        EmptySegment::Lowest => empty(EmptySet::Lowest, op.get_extremum(), "empty segments"),
-        EmptySegment::NegativeInfinity => Some("empty segments give an infinity".to_string()),
+    words.extend(op.num_segments.map(|count| format!("{count} segments")));
+    words.extend(nan(op.nan));
+    words.extend(match op.empty_segment {
+        EmptySet::Zero => None,
+        EmptySet::Finite => empty(EmptySet::Finite, op.extremum, "empty segments"),
+        EmptySet::Identity => Some("empty segments give an infinity".to_string()),
+        other => Some(format!("empty segments {other:?}")),
     });
-    words.extend(op.get_indices().map(|t| format!("{t} rows")));
-    words.extend(op.get_status().then(|| "a status".to_string()));
+    words.extend(op.indices.map(|indices| format!("{} rows", indices.element_type)));
+    words.extend(op.status.then(|| "a status".to_string()));
     words
 }
 

@@ -82,7 +82,7 @@ impl Draft {
             && !random.once_in(3)
         {
             // A few planes, which pieces begin among.
-            let planes = match op.get_layout() {
+            let planes = match op.layout {
                 Layout::Ncx => self.data.shape()[0] * self.data.shape()[1],
                 Layout::Nxc => self.data.shape()[0],
             };
@@ -116,7 +116,7 @@ impl Draft {
 
     /// The elements, mirrored where the minimum is wanted: what shows a lost element there is low.
     pub(super) fn oriented(&self, data: Tensor) -> Result<Tensor> {
-        match self.operator.extremum() {
+        match self.operator.finds() {
             Extremum::Minimum if self.positions_of.is_none() => mirrored(&data),
             _ => Ok(data),
         }

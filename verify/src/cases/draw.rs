@@ -117,9 +117,9 @@ impl Draft {
 /// Whether positions are wanted, which ties show.
 fn has_indices(operator: &Operator) -> bool {
     match operator {
-        Operator::ReduceMax(op) => op.get_indices().is_some(),
-        Operator::MaxPool(op) => op.get_indices().is_some(),
-        Operator::SegmentMax(op) => op.get_indices().is_some(),
+        Operator::ReduceMax(op) => op.indices.is_some(),
+        Operator::MaxPool(op) => op.indices.is_some(),
+        Operator::SegmentMax(op) => op.indices.is_some(),
         _ => true,
     }
 }

@@ -165,7 +165,7 @@ fn numbers(t: ElementType) -> (u64, u64) {
         Some(_) => !bits & all,
         None => element(t, bits),
     };
-    (key(lowest_bits(t)), key(empty_bits(t, EmptySet::NegativeInfinity, Extremum::Minimum)))
+    (key(lowest_bits(t)), key(empty_bits(t, EmptySet::Identity, Extremum::Minimum)))
 }
 
 /// The bits of the element with a key. Keys order as elements do.
@@ -217,7 +217,7 @@ fn hard_bits(t: ElementType) -> Vec<u64> {
 
 /// The bits of the lowest element of a type.
 fn lowest_bits(t: ElementType) -> u64 {
-    empty_bits(t, EmptySet::NegativeInfinity, Extremum::Maximum)
+    empty_bits(t, EmptySet::Identity, Extremum::Maximum)
 }
 
 /// `tensor` with each element replaced by that which is as low as it is high: for minima. NaN stays

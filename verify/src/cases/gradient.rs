@@ -88,7 +88,7 @@ pub(super) fn unpool(random: &mut Random, t: ElementType, budget: u64) -> Result
         });
         operator = operator.indices_within(within.collect::<Vec<usize>>());
     }
-    let elements: usize = operator.get_indices_within().iter().product();
+    let elements: usize = operator.indices_within.iter().product();
     let few = random.once_in(3);
     let index_type = random.index_type();
     let some = if few { elements.min(5) } else { elements } as u64;
@@ -102,9 +102,9 @@ pub(super) fn unpool(random: &mut Random, t: ElementType, budget: u64) -> Result
 /// saved positions.
 pub(super) fn gradient_of(operator: &Operator) -> Option<(Operator, Option<&[usize]>)> {
     match operator {
-        Operator::ReduceMaxBackward(op) => Some((op.get_reduce().into(), op.get_shape())),
-        Operator::MaxPoolBackward(op) => Some((op.get_pool().into(), op.get_shape())),
-        Operator::SegmentMaxBackward(op) => Some((op.get_segment().into(), op.get_shape())),
+        Operator::ReduceMaxBackward(op) => Some(((&op.reduce).into(), op.shape.as_deref())),
+        Operator::MaxPoolBackward(op) => Some(((&op.pool).into(), op.shape.as_deref())),
+        Operator::SegmentMaxBackward(op) => Some(((&op.segment).into(), op.shape.as_deref())),
         _ => None,
     }
 }

@@ -1,7 +1,7 @@
 //! Random poolings.
 
 use wgmax::operator::{
-    Indices, Layout, MaxPool, MaxPoolBackward, Operator, Order, Padding, Rounding,
+    Indices, Layout, MaxPool, MaxPoolBackward, Numbering, Operator, Padding, Rounding,
 };
 use wgmax::{ElementType, Error, Result, TensorDesc};
 
@@ -46,11 +46,9 @@ fn backward(random: &mut Random, op: MaxPool, data: TensorDesc, kernel: &str) ->
     let op = match saved {
         true => {
             let axis = random.below(oracle::first_spatial(&op) as u64 + 1) as i64;
-            op.indices(Indices {
-                element_type: random.index_type(),
-                order: Order::RowMajor,
-                axis: if random.once_in(4) { axis - data.rank() as i64 } else { axis },
-            })
+            let indices = Indices::new(random.index_type());
+            let axis = if random.once_in(4) { axis - data.rank() as i64 } else { axis };
+            op.indices(indices.numbering(Numbering::FromAxis(axis)))
         }
         false => op,
     };
@@ -154,9 +152,9 @@ fn pooling(
         .empty_window(random.empty_set())
         .indices(indices(random, layout, shape.len() as i64));
     // Sub-tensors of several planes, which indices begin anew with.
-    let op = match op.get_indices() {
-        Some(i) if i.order == Order::RowMajor && aims && random.once_in(2) => {
-            op.indices(Some(Indices { axis: 1, ..i }))
+    let op = match op.indices {
+        Some(i) if i.numbering != Numbering::ColumnMajor && aims && random.once_in(2) => {
+            op.indices(i.numbering(Numbering::FromAxis(1)))
         }
         _ => op,
     };
@@ -190,9 +188,9 @@ fn windows(random: &mut Random, sizes: &[usize], sparse: Option<usize>, dense: b
         };
         let extent = (kernel - 1) * dilation + 1;
         let mut pad = || match random.below(6) {
-            0 => random.below(2 * extent + 2) as i64,
+            0 => random.below(2 * extent + 2) as usize,
             1 | 2 => 0,
-            _ => random.below(extent) as i64,
+            _ => random.below(extent) as usize,
         };
         let pads = [pad(), pad()];
         // A window that is larger than the padded axis by less than a stride: one, rounded up.
@@ -205,9 +203,9 @@ fn windows(random: &mut Random, sizes: &[usize], sparse: Option<usize>, dense: b
         };
         begin.push(pads[0]);
         end.push(pads[1]);
-        kernels.push(kernel as i64);
-        strides.push(stride as i64);
-        dilations.push(dilation as i64);
+        kernels.push(kernel as usize);
+        strides.push(stride as usize);
+        dilations.push(dilation as usize);
     }
     // Strides and dilations are left out now and then; then they are 1.
     let mut op = MaxPool::new(kernels);
@@ -231,12 +229,12 @@ fn indices(random: &mut Random, layout: Layout, rank: i64) -> Option<Indices> {
     }
     let element_type = random.index_type();
     if layout == Layout::Ncx && random.once_in(2) {
-        return Some(Indices { element_type, order: Order::ColumnMajor, axis: 0 });
+        return Some(Indices::new(element_type).numbering(Numbering::ColumnMajor));
     }
     // Mostly from the first or the second axis on, as specifications have it.
     let axis = if random.once_in(2) { random.below(2) } else { random.below(rank as u64) } as i64;
     let axis = if random.once_in(2) { axis } else { axis - rank };
-    Some(Indices { element_type, order: Order::RowMajor, axis })
+    Some(Indices::new(element_type).numbering(Numbering::FromAxis(axis)))
 }
 
 /// An element of some windows: the first, the last, or any.
@@ -245,8 +243,7 @@ pub(super) fn places(op: &MaxPool, data: &TensorDesc, random: &mut Random) -> Ve
     let first = oracle::first_spatial(op);
     let planes: usize = data.shape()[..first].iter().product();
     let channels: usize = data.shape()[first + axes.len()..].iter().product();
-    let windows: Vec<u64> =
-        axes.iter().map(|axis| axis.windows(op.get_rounding()) as u64).collect();
+    let windows: Vec<u64> = axes.iter().map(|axis| axis.windows(op.rounding) as u64).collect();
     let (planes, channels) = (planes as u64, channels as u64);
     let count = (windows.iter().product::<u64>() * planes * channels / 3).min(500);
     let place = |_| {

@@ -156,9 +156,7 @@ impl Case {
     fn resolved(&self) -> Result<(Operator, bool)> {
         match (self.operator.checked(&self.inputs()), &self.operator) {
             (Ok(operator), _) => Ok((operator, true)),
-            (Err(_), Operator::SegmentMax(op)) if op.get_status() => {
-                Ok((self.operator.clone(), false))
-            }
+            (Err(_), Operator::SegmentMax(op)) if op.status => Ok((self.operator.clone(), false)),
             (Err(error), _) => Err(error),
         }
     }
@@ -262,7 +260,7 @@ impl Case {
             uploaded.push(match view.is_contiguous() {
                 true => device.upload_async(tensor).await?,
                 false => {
-                    let memory = place::memory(tensor, &view, self.operator.extremum())?;
+                    let memory = place::memory(tensor, &view, self.operator.finds())?;
                     device.upload_async(&memory).await?.with_view(view.into_owned())?
                 }
             });

@@ -69,18 +69,15 @@ impl Narrow {
         fn min<T: Ord>(own: T, narrow: Option<T>) -> T {
             narrow.into_iter().fold(own, T::min)
         }
-        Limits {
-            max_iterations: min(own.max_iterations, self.max_iterations),
-            max_workgroups_per_dimension: min(
-                own.max_workgroups_per_dimension,
-                self.max_workgroups_per_dimension,
-            ),
-            workgroup_size: min(own.workgroup_size, self.workgroup_size),
-            max_binding_size: min(own.max_binding_size, self.max_binding_size),
-            // As far apart as WebGPU has it by default, so that parts begin within bindings.
-            alignment: self.max_binding_size.map_or(own.alignment, |_| own.alignment.max(256)),
-            ..own.clone()
-        }
+        let mut limits = own.clone();
+        limits.max_iterations = min(own.max_iterations, self.max_iterations);
+        limits.max_workgroups_per_dimension =
+            min(own.max_workgroups_per_dimension, self.max_workgroups_per_dimension);
+        limits.workgroup_size = min(own.workgroup_size, self.workgroup_size);
+        limits.max_binding_size = min(own.max_binding_size, self.max_binding_size);
+        // As far apart as WebGPU has it by default, so that parts begin within bindings.
+        limits.alignment = self.max_binding_size.map_or(own.alignment, |_| own.alignment.max(256));
+        limits
     }
 
     /// The tuning to plan with.

@@ -52,7 +52,7 @@ impl Random {
     }
 
     pub(super) fn empty_set(&mut self) -> EmptySet {
-        self.pick(&[EmptySet::NegativeInfinity, EmptySet::Lowest])
+        self.pick(&[EmptySet::Identity, EmptySet::Finite])
     }
 
     /// A type of positions.

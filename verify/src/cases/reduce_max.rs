@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use wgmax::operator::{Positions, ReduceMax, ReduceMaxBackward};
+use wgmax::operator::{Indices, ReduceMax, ReduceMaxBackward};
 use wgmax::{ElementType, Result, TensorDesc};
 
 use super::aim::Aim;
@@ -46,16 +46,16 @@ pub(super) fn draft(
     if indexed {
         let with = op.clone().indices(positions(random)).values(!random.once_in(4));
         // Empty sets have no positions.
-        op = if with.outputs(&data).is_ok() { with } else { op };
+        op = if with.infer(&data).is_ok() { with } else { op };
     }
     if kernel != "gradient_scatter" {
         return Ok(Draft::new(op, data, Vec::new()));
     }
-    let gradient = gradient::tensor(t, op.infer(&data)?.shape(), random)?;
+    let gradient = gradient::tensor(t, op.infer(&data)?[0].shape(), random)?;
     let op = op.indices(positions(random));
     let backward = ReduceMaxBackward::new(op.clone());
     // Empty sets have no positions.
-    match op.outputs(&data) {
+    match op.infer(&data) {
         Ok(results) if random.once_in(2) => {
             let backward = backward.from_indices(data.shape());
             let of = Draft::new(op, data, Vec::new());
@@ -65,8 +65,8 @@ pub(super) fn draft(
     }
 }
 
-fn positions(random: &mut Random) -> Positions {
-    Positions { element_type: random.index_type(), last: random.once_in(3) }
+fn positions(random: &mut Random) -> Indices {
+    Indices::new(random.index_type()).last(random.once_in(3))
 }
 
 /// Any shape, and any axes of it; all of them where there are none.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use wgmax::operator::{EmptySegment, SegmentMax, SegmentMaxBackward, Segments};
+use wgmax::operator::{EmptySet, Indices, SegmentMax, SegmentMaxBackward, Segments};
 use wgmax::{ElementType, Result, Tensor, TensorDesc};
 
 use super::aim::Aim;
@@ -82,11 +82,13 @@ pub(super) fn draft(
     };
     let (op, ids) = match form {
         // Wrong ids do not tell how many there are.
-        Segments::Sorted if hostile => (SegmentMax::sorted().num_segments(count), ids),
-        Segments::Sorted => (SegmentMax::sorted().num_segments(segments), ids),
+        Segments::Sorted if hostile => (SegmentMax::sorted().num_segments(count as usize), ids),
+        Segments::Sorted => {
+            (SegmentMax::sorted().num_segments(segments.map(|count| count as usize)), ids)
+        }
         Segments::Unsorted => (
             // Without a number, one large id would make the output too large.
-            SegmentMax::unsorted().num_segments(segments.or(Some(count))),
+            SegmentMax::unsorted().num_segments(segments.unwrap_or(count) as usize),
             shuffled(random, ids, id_type),
         ),
         Segments::Offsets => (SegmentMax::offsets(), offsets(random, &ids)),
@@ -97,12 +99,8 @@ pub(super) fn draft(
     let op = op
         .extremum(random.extremum())
         .nan(random.nan())
-        .empty_segment(random.pick(&[
-            EmptySegment::Zero,
-            EmptySegment::Lowest,
-            EmptySegment::NegativeInfinity,
-        ]))
-        .indices((argmax || random.once_in(2)).then(|| random.index_type()))
+        .empty_segment(random.pick(&[EmptySet::Zero, EmptySet::Finite, EmptySet::Identity]))
+        .indices((argmax || random.once_in(2)).then(|| Indices::new(random.index_type())))
         .status(hostile || random.once_in(3));
     let tensor = if hostile { wrong(random, &ids, id_type)? } else { ids_tensor(id_type, &ids)? };
     let data = TensorDesc::new(t, shape)?;
@@ -111,7 +109,7 @@ pub(super) fn draft(
         return Ok(Draft { long_chunks: by_256, right_ids: hostile.then_some(ids), ..draft });
     }
     let forward = op.checked(&data, &tensor)?.status(false);
-    let maxima = forward.infer(&data, tensor.desc())?;
+    let maxima = forward.infer([&data, tensor.desc()])?;
     let gradient = gradient::tensor(t, maxima[0].shape(), random)?;
     if given || maxima.len() > 1 && random.once_in(4) {
         let backward = SegmentMaxBackward::new(op).from_indices(data.shape());

@@ -1,7 +1,7 @@
 //! MaxPool: for each window, reads each of its elements.
 
 use wgmax::internals::reserved;
-use wgmax::operator::{Indices, Layout, MaxPool, Order, Padding, Rounding};
+use wgmax::operator::{Indices, Layout, MaxPool, Numbering, Padding, Rounding};
 use wgmax::{Result, Tensor};
 
 use super::value::{bits_at, empty_bits};
@@ -26,11 +26,11 @@ pub(super) fn run(op: &MaxPool, input: &Tensor) -> Result<Vec<Tensor>> {
             values = reserved(results)?;
             indices = reserved(results)?;
         }
-        let found = best.found(t, op.get_nan(), op.get_indices().is_some());
-        let empty = empty_bits(t, op.get_empty_window(), op.get_extremum());
+        let found = best.found(t, op.nan, op.indices.is_some());
+        let empty = empty_bits(t, op.empty_window, op.extremum);
         values.push(found.map_or(empty, |(bits, _)| bits));
         let flat = found.map_or(plane, |(_, flat)| flat);
-        if let Some(counting) = op.get_indices().filter(|_| !input.is_empty()) {
+        if let Some(counting) = op.indices.filter(|_| !input.is_empty()) {
             indices.push(index(counting, flat, shape) as u64);
         } else {
             indices.push(0);
@@ -38,7 +38,7 @@ pub(super) fn run(op: &MaxPool, input: &Tensor) -> Result<Vec<Tensor>> {
         Ok(())
     })?;
     let mut results = vec![tensor(t, &out_shape, values.into_iter())?];
-    if let Some(counting) = op.get_indices() {
+    if let Some(counting) = op.indices {
         results.push(tensor(counting.element_type, &out_shape, indices.into_iter())?);
     }
     Ok(results)
@@ -49,7 +49,7 @@ pub(super) fn run(op: &MaxPool, input: &Tensor) -> Result<Vec<Tensor>> {
 pub(super) fn picked(op: &MaxPool, input: &Tensor) -> Result<(Vec<Option<usize>>, Vec<usize>)> {
     let (mut picked, mut shape) = (Vec::new(), Vec::new());
     each_window(op, input, &mut shape, |_, best, _| {
-        picked.push(best.found(input.element_type(), op.get_nan(), true).map(|(_, flat)| flat));
+        picked.push(best.found(input.element_type(), op.nan, true).map(|(_, flat)| flat));
         Ok(())
     })?;
     Ok((picked, shape))
@@ -67,13 +67,13 @@ fn each_window(
     let (first, axes) = (first_spatial(op), axes(op, shape));
     *out_shape = shape.to_vec();
     for (size, axis) in out_shape[first..].iter_mut().zip(&axes) {
-        *size = axis.windows(op.get_rounding()) as usize;
+        *size = axis.windows(op.rounding) as usize;
     }
-    let window: Vec<usize> = op.get_kernel().iter().map(|&k| k as usize).collect();
+    let window = &op.kernel;
     let results = out_shape.iter().product::<usize>();
     for number in 0..results {
         let at = coordinates(number, out_shape);
-        let mut best = Best::new(op.get_extremum());
+        let mut best = Best::new(op.extremum);
         let mut element = at.clone();
         'taps: for tap in 0..window.iter().product::<usize>() {
             let mut rest = tap;
@@ -99,49 +99,50 @@ fn each_window(
 
 /// The index of an element, as the operator numbers them.
 fn index(counting: Indices, flat: usize, shape: &[usize]) -> usize {
-    match counting.order {
-        Order::RowMajor => {
-            let axis = counting.axis.rem_euclid(shape.len() as i64) as usize;
+    match counting.numbering {
+        Numbering::FromAxis(axis) => {
+            let axis = axis.rem_euclid(shape.len() as i64) as usize;
             flat % shape[axis..].iter().product::<usize>()
         }
-        Order::ColumnMajor => {
+        Numbering::ColumnMajor => {
             let at = coordinates(flat, shape);
             let plane = at[0] * shape[1] + at[1];
             let spatial = (2..shape.len()).rev();
             spatial.fold(plane, |index, axis| index * shape[axis] + at[axis])
         }
+        _ => flat,
     }
 }
 
 /// The first spatial axis.
 pub(crate) fn first_spatial(op: &MaxPool) -> usize {
-    if op.get_layout() == Layout::Nxc { 1 } else { 2 }
+    if op.layout == Layout::Nxc { 1 } else { 2 }
 }
 
 /// The spatial axes of data.
 pub(crate) fn axes(op: &MaxPool, shape: &[usize]) -> Vec<Axis> {
-    (0..op.get_kernel().len()).map(|i| axis(op, i, shape[first_spatial(op) + i])).collect()
+    (0..op.kernel.len()).map(|i| axis(op, i, shape[first_spatial(op) + i])).collect()
 }
 
 fn axis(op: &MaxPool, i: usize, size: usize) -> Axis {
-    let at = |list: Option<&[i64]>| list.map_or(1, |list| list[i].into());
+    let at = |list: &Option<Vec<usize>>| list.as_ref().map_or(1, |list| list[i] as i128);
     let mut axis = Axis {
         size: size as i128,
-        kernel: op.get_kernel()[i].into(),
-        stride: at(op.get_strides()),
-        dilation: at(op.get_dilations()),
+        kernel: op.kernel[i] as i128,
+        stride: at(&op.strides),
+        dilation: at(&op.dilations),
         begin: 0,
         end: 0,
     };
     let (smaller, larger) = axis.same_padding();
-    (axis.begin, axis.end) = match op.get_padding() {
+    (axis.begin, axis.end) = match &op.padding {
         Padding::Explicit { begin, end } => {
-            let at = |list: &[i64]| list.get(i).map_or(0, |&pad| pad.into());
+            let at = |list: &[usize]| list.get(i).map_or(0, |&pad| pad as i128);
             (at(begin), at(end))
         }
         Padding::SameUpper => (smaller, larger),
         Padding::SameLower => (larger, smaller),
-        Padding::Valid => (0, 0),
+        _ => (0, 0),
     };
     axis
 }

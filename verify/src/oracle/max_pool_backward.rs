@@ -3,14 +3,14 @@
 
 use half::{bf16, f16};
 use wgmax::internals::{filled, reserved};
-use wgmax::operator::{Indices, MaxPoolBackward, Operator, Order};
+use wgmax::operator::{MaxPoolBackward, Numbering, Operator};
 use wgmax::{ElementType, Result, Tensor, TensorDesc};
 
 use super::value::bits_at;
 use super::{check_shape, max_pool, tensor};
 
 pub(super) fn run(op: &MaxPoolBackward, first: &Tensor, gradient: &Tensor) -> Result<Tensor> {
-    of(op, first, gradient, &op.infer(first.desc(), gradient.desc())?)
+    of(op, first, gradient, &op.infer([first.desc(), gradient.desc()])?[0])
 }
 
 /// The gradient of `data`.
@@ -23,7 +23,7 @@ fn of(
     let t = data.element_type();
     let mut sums = reserved(data.len())?;
     sums.resize(data.len(), 0);
-    let is_saved = op.get_shape().is_some();
+    let is_saved = op.shape.is_some();
     let picked =
         if is_saved { saved(op, first, gradient, data)? } else { some(op, first, gradient)? };
     for (window, element) in picked.into_iter().enumerate() {
@@ -59,7 +59,7 @@ fn quiet(t: ElementType, bits: u64) -> u64 {
 
 /// The elements that the windows of data pick, which are as many as there are gradients.
 fn some(op: &MaxPoolBackward, data: &Tensor, gradient: &Tensor) -> Result<Vec<Option<usize>>> {
-    let (picked, shape) = max_pool::picked(op.get_pool(), data)?;
+    let (picked, shape) = max_pool::picked(&op.pool, data)?;
     check_shape(Operator::from(op).name(), 1, &shape, gradient)?;
     Ok(picked)
 }
@@ -71,13 +71,16 @@ fn saved(
     gradient: &Tensor,
     data: &TensorDesc,
 ) -> Result<Vec<Option<usize>>> {
-    let counting = op.get_pool().get_indices().unwrap_or_default();
-    debug_assert_eq!(counting.order, Order::RowMajor);
+    let counting = op.pool.indices.unwrap_or_default();
+    debug_assert_ne!(counting.numbering, Numbering::ColumnMajor);
     // Which windows have elements does not depend on these.
     let zeros = filled(data.clone(), |_| {})?;
     let some = some(op, &zeros, gradient)?;
     check_shape(Operator::from(op).name(), 0, gradient.shape(), indices)?;
-    let axis = Indices { axis: counting.axis.rem_euclid(data.rank() as i64), ..counting }.axis;
+    let axis = match counting.numbering {
+        Numbering::FromAxis(axis) => axis.rem_euclid(data.rank() as i64),
+        _ => 0,
+    };
     let modulus = data.shape()[axis as usize..].iter().product::<usize>();
     let element = |(window, found): (usize, Option<usize>)| {
         // In the same sub-tensor as any element of the window.
@@ -90,7 +93,7 @@ fn saved(
 mod tests {
     use super::*;
     use wgmax::Error;
-    use wgmax::operator::MaxPool;
+    use wgmax::operator::{Indices, MaxPool};
 
     /// Also if the operator does not refuse it: its shapes are not the oracle's.
     #[test]

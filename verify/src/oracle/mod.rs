@@ -7,14 +7,14 @@
 //!
 //! ```
 //! use wgmax::operator::{Operator, ReduceMax};
-//! use wgmax::{Device, Tensor, compare};
+//! use wgmax::{Device, Run, Tensor, compare};
 //! use wgmax_verify::oracle;
 //!
 //! let elements = [1.0f32, 5.0, f32::NAN, -1.0, f32::NEG_INFINITY, -0.0];
 //! let input = Tensor::from_slice([2, 3], &elements)?;
 //! let operator = Operator::from(ReduceMax::new().axes([-1]));
 //! let expected = oracle::run(&operator, &[&input])?;
-//! let found = operator.run(&Device::auto()?, &[&input])?;
+//! let found = operator.run(&Device::auto()?, &input)?;
 //! assert!(compare(&expected[0], &found[0])?.is_equal());
 //! # Ok::<(), wgmax::Error>(())
 //! ```
@@ -28,7 +28,7 @@ mod value;
 
 use wgmax::internals::filled;
 use wgmax::operator::{MaxPool, Operator};
-use wgmax::{ElementType, Error, Result, Tensor, TensorDesc};
+use wgmax::{ElementType, Error, Outputs, Result, Tensor, TensorDesc};
 
 pub(crate) use max_pool::{axes, first_spatial};
 pub(crate) use reduce_max::reduced;
@@ -71,19 +71,19 @@ pub fn run(operator: &Operator, inputs: &[&Tensor]) -> Result<Vec<Tensor>> {
 pub fn cost(operator: &Operator, inputs: &[&TensorDesc]) -> Result<u64> {
     let outputs = operator.infer(inputs)?;
     let windows = |op: &MaxPool, results: &TensorDesc| {
-        let taps = op.get_kernel().iter().map(|&k| k as u64);
+        let taps = op.kernel.iter().map(|&k| k as u64);
         let reads = taps.fold(results.len() as u64, u64::saturating_mul);
         // The oracle also steps through the windows of each axis to count them.
         results.shape().iter().fold(reads, |sum, &size| sum.saturating_add(size as u64))
     };
     Ok(match operator {
         Operator::MaxPool(op) => windows(op, &outputs[0]),
-        Operator::MaxPoolBackward(op) => windows(op.get_pool(), inputs[1]),
+        Operator::MaxPoolBackward(op) => windows(&op.pool, inputs[1]),
         _ => (inputs[0].len() + outputs[0].len()) as u64,
     })
 }
 
-fn infer(operator: &Operator, inputs: &[&Tensor]) -> Result<Vec<TensorDesc>> {
+fn infer(operator: &Operator, inputs: &[&Tensor]) -> Result<Outputs<TensorDesc>> {
     let descs: Vec<&TensorDesc> = inputs.iter().map(|input| input.desc()).collect();
     operator.checked(inputs)?.infer(&descs)
 }

@@ -11,7 +11,7 @@ use super::{Best, coordinates, flatten, tensor};
 /// Whether each axis is reduced.
 pub(crate) fn reduced(op: &ReduceMax, rank: usize) -> Vec<bool> {
     let is = |a: i64, axis: usize| a.rem_euclid(rank as i64) == axis as i64;
-    let is_reduced = |axis| op.get_axes().is_none_or(|axes| axes.iter().any(|&a| is(a, axis)));
+    let is_reduced = |axis| op.axes.as_deref().is_none_or(|axes| axes.iter().any(|&a| is(a, axis)));
     (0..rank).map(is_reduced).collect()
 }
 
@@ -30,8 +30,8 @@ pub(super) fn run(op: &ReduceMax, input: &Tensor) -> Result<Vec<Tensor>> {
     let (t, shape, rank) = (input.element_type(), input.shape(), input.shape().len());
     let reduced = reduced(op, rank);
     let [(kept, sizes), (gone, gone_sizes)] = axes(op, shape);
-    let last = op.get_indices().is_some_and(|positions| positions.last);
-    let none = Best::new(op.get_extremum()).last(last);
+    let last = op.indices.is_some_and(|positions| positions.last);
+    let none = Best::new(op.extremum).last(last);
     let mut best = repeated(none, sizes.iter().product())?;
     for number in 0..input.len() {
         let at = coordinates(number, shape);
@@ -39,18 +39,18 @@ pub(super) fn run(op: &ReduceMax, input: &Tensor) -> Result<Vec<Tensor>> {
         let position = flatten(&along(&gone), &gone_sizes);
         best[flatten(&along(&kept), &sizes)].add(t, bits_at(input, number), position);
     }
-    let out_shape = match op.get_keep_dims() {
+    let out_shape = match op.keep_dims {
         true => (0..rank).map(|axis| if reduced[axis] { 1 } else { shape[axis] }).collect(),
         false => sizes,
     };
-    let indexed = op.get_indices().is_some();
-    let empty = (empty_bits(t, op.get_empty_set(), op.get_extremum()), 0);
-    let found = |best: &Best| best.found(t, op.get_nan(), indexed).unwrap_or(empty);
+    let indexed = op.indices.is_some();
+    let empty = (empty_bits(t, op.empty_set, op.extremum), 0);
+    let found = |best: &Best| best.found(t, op.nan, indexed).unwrap_or(empty);
     let mut results = Vec::new();
-    if op.get_values() {
+    if op.values {
         results.push(tensor(t, &out_shape, best.iter().map(|best| found(best).0))?);
     }
-    if let Some(positions) = op.get_indices() {
+    if let Some(positions) = op.indices {
         let positions_of = best.iter().map(|best| found(best).1 as u64);
         results.push(tensor(positions.element_type, &out_shape, positions_of)?);
     }

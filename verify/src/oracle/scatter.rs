@@ -3,7 +3,7 @@
 
 use wgmax::internals::repeated;
 use wgmax::operator::{
-    MaxUnpool, Operator, Positions, ReduceMaxBackward, SegmentMaxBackward, Segments,
+    Indices, MaxUnpool, Operator, ReduceMaxBackward, SegmentMaxBackward, Segments,
 };
 use wgmax::{ElementType, Result, Tensor, TensorDesc};
 
@@ -32,17 +32,17 @@ fn position(indices: &Tensor, item: usize, below: usize) -> Option<usize> {
 }
 
 pub(super) fn reduce(op: &ReduceMaxBackward, first: &Tensor, gradient: &Tensor) -> Result<Tensor> {
-    let data = op.infer(first.desc(), gradient.desc())?;
+    let [data] = op.infer([first.desc(), gradient.desc()])?.exactly()?;
     let (shape, rank) = (data.shape(), data.rank());
-    let [(kept, kept_sizes), (gone, gone_sizes)] = reduce_max::axes(op.get_reduce(), shape);
+    let [(kept, kept_sizes), (gone, gone_sizes)] = reduce_max::axes(&op.reduce, shape);
     let below = gone_sizes.iter().product();
-    let found = match op.get_shape() {
+    let found = match &op.shape {
         Some(_) => first.clone(),
         None if data.is_empty() => return tensor(data.element_type(), shape, [].into_iter()),
         None => {
-            let last = op.get_reduce().get_indices().is_some_and(|positions| positions.last);
-            let positions = Positions { last, ..Positions::default() };
-            let reduce = op.get_reduce().clone().indices(positions).values(false);
+            let last = op.reduce.indices.is_some_and(|positions| positions.last);
+            let positions = Indices::default().last(last);
+            let reduce = op.reduce.clone().indices(positions).values(false);
             reduce_max::run(&reduce, first)?.swap_remove(0)
         }
     };
@@ -61,13 +61,13 @@ pub(super) fn reduce(op: &ReduceMaxBackward, first: &Tensor, gradient: &Tensor) 
 
 pub(super) fn segment(op: &SegmentMaxBackward, inputs: &[&Tensor]) -> Result<Tensor> {
     let descs: Vec<&TensorDesc> = inputs.iter().map(|input| input.desc()).collect();
-    let data = op.infer(&descs)?;
+    let [data] = op.infer(&descs)?.exactly()?;
     let gradient = inputs[inputs.len() - 1];
     let found = match inputs {
         [data, ids, _] => {
-            let mut segment = op.get_segment().clone().indices(ElementType::I64).status(false);
-            if segment.get_segments() != Segments::Offsets {
-                segment = segment.num_segments(gradient.shape()[0] as i64);
+            let mut segment = op.segment.clone().indices(ElementType::I64).status(false);
+            if segment.segments != Segments::Offsets {
+                segment = segment.num_segments(gradient.shape()[0]);
             }
             segment_max::run(&segment, data, ids)?.swap_remove(1)
         }
@@ -81,8 +81,8 @@ pub(super) fn segment(op: &SegmentMaxBackward, inputs: &[&Tensor]) -> Result<Ten
 }
 
 pub(super) fn unpool(op: &MaxUnpool, values: &Tensor, indices: &Tensor) -> Result<Tensor> {
-    let result = op.infer(values.desc(), indices.desc())?;
-    let within = op.get_indices_within();
+    let [result] = op.infer([values.desc(), indices.desc()])?.exactly()?;
+    let within = &op.indices_within;
     stored(&result, values, |item| {
         let position = position(indices, item, within.iter().product())?;
         Some(flatten(&coordinates(position, within), result.shape()))

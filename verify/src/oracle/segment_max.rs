@@ -1,7 +1,7 @@
 //! SegmentMax: for each segment, reads each of its rows.
 
 use wgmax::internals::{collected, push, repeated, reserved};
-use wgmax::operator::{EmptySegment, EmptySet, SegmentMax, Segments};
+use wgmax::operator::{SegmentMax, Segments};
 use wgmax::{ElementType, Result, Tensor};
 
 use super::value::{Value, bits_at, empty_bits, value};
@@ -11,22 +11,16 @@ pub(super) fn run(op: &SegmentMax, data: &Tensor, ids: &Tensor) -> Result<Vec<Te
     let t = data.element_type();
     let members = members(op, ids)?;
     let inner: usize = data.shape()[1..].iter().product();
-    let empty = match op.get_empty_segment() {
-        EmptySegment::Zero => 0,
-        EmptySegment::Lowest => empty_bits(t, EmptySet::Lowest, op.get_extremum()),
-        EmptySegment::NegativeInfinity => {
-            empty_bits(t, EmptySet::NegativeInfinity, op.get_extremum())
-        }
-    };
+    let empty = empty_bits(t, op.empty_segment, op.extremum);
     let results = members.len().saturating_mul(inner);
     let (mut values, mut rows) = (reserved(results)?, reserved(results)?);
     for mine in &members {
         for column in 0..inner {
-            let mut best = Best::new(op.get_extremum());
+            let mut best = Best::new(op.extremum);
             for &row in mine {
                 best.add(t, bits_at(data, row * inner + column), row);
             }
-            let found = best.found(t, op.get_nan(), op.get_indices().is_some());
+            let found = best.found(t, op.nan, op.indices.is_some());
             values.push(found.map_or(empty, |(bits, _)| bits));
             rows.push(found.map_or(-1, |(_, row)| row as i64));
         }
@@ -34,10 +28,10 @@ pub(super) fn run(op: &SegmentMax, data: &Tensor, ids: &Tensor) -> Result<Vec<Te
     let mut shape = data.shape().to_vec();
     shape[0] = members.len();
     let mut results = vec![tensor(t, &shape, values.into_iter())?];
-    if let Some(index) = op.get_indices() {
-        results.push(tensor(index, &shape, rows.into_iter().map(|row| row as u64))?);
+    if let Some(indices) = op.indices {
+        results.push(tensor(indices.element_type, &shape, rows.into_iter().map(|row| row as u64))?);
     }
-    if op.get_status() {
+    if op.status {
         results.push(status(op, data.shape()[0], ids)?);
     }
     Ok(results)
@@ -58,7 +52,7 @@ pub(crate) fn id(ids: &Tensor, i: usize) -> i128 {
 pub fn status(op: &SegmentMax, rows: usize, ids: &Tensor) -> Result<Tensor> {
     let any = |wrong: &dyn Fn(usize) -> bool| (0..ids.len()).any(wrong);
     let mut status = 0;
-    if op.get_segments() != Segments::Unsorted {
+    if op.segments != Segments::Unsorted {
         if any(&|i| i > 0 && id(ids, i) < id(ids, i - 1)) {
             status |= SegmentMax::UNSORTED;
         }
@@ -67,7 +61,7 @@ pub fn status(op: &SegmentMax, rows: usize, ids: &Tensor) -> Result<Tensor> {
         }
     }
     let mut dropped = 0;
-    if op.get_segments() == Segments::Offsets {
+    if op.segments == Segments::Offsets {
         if any(&|i| id(ids, i) > rows as i128) {
             status |= SegmentMax::TOO_LARGE;
         }
@@ -83,13 +77,13 @@ pub fn status(op: &SegmentMax, rows: usize, ids: &Tensor) -> Result<Tensor> {
 /// How many segments ids have.
 fn count(op: &SegmentMax, ids: &Tensor) -> i128 {
     let counted = || (0..ids.len()).map(|i| id(ids, i)).max().map_or(0, |id| (id + 1).max(0));
-    op.get_num_segments().map_or_else(counted, i128::from)
+    op.num_segments.map_or_else(counted, |count| count as i128)
 }
 
 /// The rows of each segment, ascending.
 fn members(op: &SegmentMax, ids: &Tensor) -> Result<Vec<Vec<usize>>> {
     let id = |i: usize| id(ids, i);
-    if op.get_segments() == Segments::Offsets {
+    if op.segments == Segments::Offsets {
         let mut members = repeated(Vec::new(), ids.len().saturating_sub(1))?;
         for (i, mine) in members.iter_mut().enumerate() {
             *mine = collected(id(i) as usize..id(i + 1) as usize)?;

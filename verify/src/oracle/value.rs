@@ -67,11 +67,14 @@ pub(super) fn quiet_nan(t: ElementType) -> u64 {
 
 /// The bits of the maximum of an empty set, or of the minimum.
 pub(crate) fn empty_bits(t: ElementType, empty: EmptySet, extremum: Extremum) -> u64 {
+    if empty == EmptySet::Zero {
+        return 0;
+    }
     let sign = 1u64 << (8 * t.size() - 1);
     let is_maximum = extremum == Extremum::Maximum;
     match (t, float(t)) {
         (_, Some(float)) => {
-            let finite = u64::from(empty != EmptySet::NegativeInfinity);
+            let finite = u64::from(empty != EmptySet::Identity);
             (infinity(float) - finite) | if is_maximum { sign } else { 0 }
         }
         (ElementType::I8 | ElementType::I16 | ElementType::I32 | ElementType::I64, _) => {

@@ -6,7 +6,7 @@ pub mod plain;
 use std::time::Instant;
 
 use anyhow::Context;
-use wgmax::{Device, DeviceTensor, ElementType, Prepared, Tensor, wgpu};
+use wgmax::{Device, DeviceTensor, ElementType, Outputs, Prepared, Tensor, wgpu};
 
 use self::clock::{Clock, Work};
 use self::plain::{Moved, Pass, Plain, Shape};
@@ -19,7 +19,7 @@ const SUBMIT_SECONDS: f64 = 0.02;
 /// A copy of the inputs, and the results.
 struct Copy<'a> {
     inputs: &'a [DeviceTensor],
-    results: Vec<DeviceTensor>,
+    results: Outputs<DeviceTensor>,
 }
 
 impl Copy<'_> {
@@ -28,7 +28,8 @@ impl Copy<'_> {
         prepared: &Prepared,
         encoder: &mut wgpu::CommandEncoder,
     ) -> anyhow::Result<()> {
-        Ok(prepared.record(encoder, &buffers(self.inputs), &buffers(&self.results))?)
+        let record = prepared.record(encoder).inputs(buffers(self.inputs));
+        Ok(record.outputs(buffers(&self.results)).finish()?)
     }
 }
 
@@ -67,7 +68,7 @@ impl Gpu {
     ) -> anyhow::Result<()> {
         let mut copies = Vec::new();
         for inputs in &item.copies {
-            match device.execute(&item.plan, &inputs.iter().collect::<Vec<_>>()) {
+            match device.execute(&item.plan, inputs.iter().collect::<Vec<_>>()) {
                 Ok(results) => copies.push(Copy { inputs, results }),
                 // If memory is short, fewer copies are enough.
                 Err(_) if !copies.is_empty() => break,

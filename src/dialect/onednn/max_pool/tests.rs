@@ -129,11 +129,11 @@ fn resolves_with_its_own_defaults() {
         .pads([0], [0])
         .layout(Layout::Nxc)
         .nan(Nan::Ignore)
-        .empty_window(EmptySet::Lowest);
+        .empty_window(EmptySet::Finite);
     assert_eq!(resolved, expected);
     let propagating = MaxPool { nan: Nan::Propagate, ..pool(2, 1, [0, 0]) };
     let resolved = propagating.operator(&data(&[1, 5, 3]), false).unwrap();
-    assert_eq!(resolved.get_nan(), Nan::Propagate);
+    assert_eq!(resolved.nan, Nan::Propagate);
 }
 
 #[test]

@@ -84,7 +84,7 @@ fn the_defaults_are_dense_windows_one_by_one() {
             .pads([0, 0], [0, 0])
             .nan(Nan::Ignore);
         assert_eq!(resolved, expected, "opset {version}");
-        assert_eq!(resolved.get_empty_window(), EmptySet::NegativeInfinity);
+        assert_eq!(resolved.empty_window, EmptySet::Identity);
         assert_eq!(resolved.infer(&data).unwrap()[0].shape(), [1, 2, 3, 3]);
     }
 }
@@ -101,7 +101,7 @@ fn reads_every_attribute() {
         ("storage_order", Int(1)),
     ];
     let resolved = read(22, &attributes).unwrap().operator(&data(&[1, 1, 8, 8]), true).unwrap();
-    let indices = Indices { order: Order::ColumnMajor, ..Indices::default() };
+    let indices = Indices::default().numbering(Numbering::ColumnMajor);
     let expected = operator::MaxPool::new([2, 3])
         .strides([1, 2])
         .dilations([3, 2])
@@ -115,7 +115,7 @@ fn reads_every_attribute() {
 #[test]
 fn nan_is_the_callers_choice() {
     let operator = MaxPool { nan: Nan::Propagate, ..MaxPool::new(22, [2]) };
-    assert_eq!(resolved(&operator).get_nan(), Nan::Propagate);
+    assert_eq!(resolved(&operator).nan, Nan::Propagate);
 }
 
 #[test]
@@ -389,10 +389,10 @@ fn indices_come_with_opset_8() {
     let data = data(&[2, 3, 4]);
     for version in EVERY_VERSION {
         let operator = MaxPool::new(version, [2]);
-        assert_eq!(operator.operator(&data, false).unwrap().get_indices(), None);
+        assert_eq!(operator.operator(&data, false).unwrap().indices, None);
         match operator.operator(&data, true) {
             Ok(resolved) => {
-                assert_eq!(resolved.get_indices(), Some(Indices::default()));
+                assert_eq!(resolved.indices, Some(Indices::default()));
                 let outputs = resolved.infer(&data).unwrap();
                 assert_eq!(outputs[1], TensorDesc::new(ElementType::I64, [2, 3, 3]).unwrap());
             }
@@ -403,6 +403,6 @@ fn indices_come_with_opset_8() {
         }
     }
     let column = MaxPool { storage_order: 1, ..MaxPool::new(8, [2]) };
-    let indices = column.operator(&data, true).unwrap().get_indices().unwrap();
-    assert_eq!(indices, Indices { order: Order::ColumnMajor, ..Indices::default() });
+    let indices = column.operator(&data, true).unwrap().indices.unwrap();
+    assert_eq!(indices, Indices::default().numbering(Numbering::ColumnMajor));
 }

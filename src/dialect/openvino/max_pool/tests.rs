@@ -54,7 +54,7 @@ fn reads_its_attributes() {
     ];
     for version in [8, 14] {
         let operator = read(version, &attributes).unwrap();
-        let indices = Indices { element_type: ElementType::I32, order: Order::RowMajor, axis: -2 };
+        let indices = Indices::new(ElementType::I32).numbering(Numbering::FromAxis(-2));
         let expected = operator::MaxPool::new([2, 3])
             .strides([1, 2])
             .dilations([3, 2])
@@ -185,7 +185,7 @@ fn resolves_with_its_own_defaults() {
             .dilations([1])
             .pads([0], [0])
             .nan(Nan::Ignore)
-            .empty_window(EmptySet::NegativeInfinity);
+            .empty_window(EmptySet::Identity);
         assert_eq!(operator.operator(&data, false).unwrap(), expected);
         let propagating = MaxPool { nan: Nan::Propagate, ..operator };
         let resolved = propagating.operator(&data, false).unwrap();
@@ -338,9 +338,9 @@ fn indices_come_with_version_8() {
     assert_eq!(error.to_string(), "OpenVINO MaxPool-1 gives 1 output; requested: 2");
     for version in [8, 14] {
         let operator = MaxPool::new(version, [2], [1]);
-        assert_eq!(operator.operator(&data, false).unwrap().get_indices(), None);
+        assert_eq!(operator.operator(&data, false).unwrap().indices, None);
         let resolved = operator.operator(&data, true).unwrap();
-        assert_eq!(resolved.get_indices(), Some(Indices::default()));
+        assert_eq!(resolved.indices, Some(Indices::default()));
         let narrow = MaxPool { index_element_type: ElementType::I32, ..operator };
         let outputs = narrow.operator(&data, true).unwrap().infer(&data).unwrap();
         assert_eq!(outputs[1], TensorDesc::new(ElementType::I32, [2, 3, 3]).unwrap());

@@ -18,7 +18,7 @@ fn desc(element_type: ElementType, shape: &[usize]) -> TensorDesc {
 /// Filled with the lowest value, for f32 data of five rows of two and i32 ids.
 fn resolve(num_segments: Option<&Tensor>) -> Result<operator::SegmentMax> {
     let (data, ids) = (desc(ElementType::F32, &[5, 2]), desc(ElementType::I32, &[5]));
-    SegmentMax::new(EmptySegment::Lowest).operator(&data, &ids, num_segments)
+    SegmentMax::new(EmptySet::Finite).operator(&data, &ids, num_segments)
 }
 
 /// The same with a `num_segments`.
@@ -27,7 +27,7 @@ fn count<T: Element>(shape: &[usize], elements: &[T]) -> Result<operator::Segmen
 }
 
 fn expected() -> operator::SegmentMax {
-    operator::SegmentMax::sorted().empty_segment(EmptySegment::Lowest).nan(Nan::Ignore)
+    operator::SegmentMax::sorted().empty_segment(EmptySet::Finite).nan(Nan::Ignore)
 }
 
 #[test]
@@ -70,7 +70,7 @@ fn fill_mode_is_required_and_the_only_one() {
 #[test]
 fn minus_infinity_is_no_fill_mode() {
     let (data, ids) = (desc(ElementType::F32, &[5, 2]), desc(ElementType::I32, &[5]));
-    let own = SegmentMax::new(EmptySegment::NegativeInfinity);
+    let own = SegmentMax::new(EmptySet::Identity);
     let error = own.operator(&data, &ids, None);
     assert!(matches!(error, Err(Error::BadAttribute { attribute: "fill_mode", .. })));
 }
@@ -80,8 +80,8 @@ fn resolves_with_its_own_defaults() {
     assert_eq!(resolve(None).unwrap(), expected());
     assert_eq!(count(&[], &[7i64]).unwrap(), expected().num_segments(7));
     let (data, ids) = (desc(ElementType::I8, &[5]), desc(ElementType::I64, &[5]));
-    let own = SegmentMax { fill_mode: EmptySegment::Zero, nan: Nan::Propagate };
-    let zero = expected().empty_segment(EmptySegment::Zero).nan(Nan::Propagate);
+    let own = SegmentMax { fill_mode: EmptySet::Zero, nan: Nan::Propagate };
+    let zero = expected().empty_segment(EmptySet::Zero).nan(Nan::Propagate);
     assert_eq!(own.operator(&data, &ids, None).unwrap(), zero);
 }
 
@@ -89,7 +89,7 @@ fn resolves_with_its_own_defaults() {
 fn takes_all_types_but_bool() {
     let ids = desc(ElementType::I32, &[2]);
     for t in ElementType::ALL {
-        match SegmentMax::new(EmptySegment::Zero).operator(&desc(t, &[2]), &ids, None) {
+        match SegmentMax::new(EmptySet::Zero).operator(&desc(t, &[2]), &ids, None) {
             Ok(_) => assert_ne!(t, ElementType::Bool),
             Err(Error::TypeNotInDialect { .. }) => assert_eq!(t, ElementType::Bool),
             Err(error) => panic!("{error}"),
@@ -103,7 +103,7 @@ fn ids_are_one_for_each_row() {
         let (data, ids) = (desc(ElementType::F32, data), desc(t, ids));
         // The same with a number of segments as without.
         let count = Tensor::from_slice([], &[3i32]).unwrap();
-        let operator = SegmentMax::new(EmptySegment::Zero);
+        let operator = SegmentMax::new(EmptySet::Zero);
         let error = operator.operator(&data, &ids, Some(&count)).map(|_| ());
         let other = operator.operator(&data, &ids, None).map(|_| ());
         assert_eq!(format!("{error:?}"), format!("{other:?}"));
@@ -162,10 +162,9 @@ fn ids_tell_the_number_of_segments_and_are_looked_at() {
     let data = desc(ElementType::F32, &[3, 2]);
     let rows = |ids: [i32; 3]| {
         let ids = Tensor::from_slice([3], &ids).unwrap();
-        let operator =
-            SegmentMax::new(EmptySegment::Zero).operator(&data, ids.desc(), None).unwrap();
+        let operator = SegmentMax::new(EmptySet::Zero).operator(&data, ids.desc(), None).unwrap();
         let checked = operator.checked(&data, &ids)?;
-        Ok(checked.infer(&data, ids.desc())?[0].shape()[0])
+        Ok(checked.infer([&data, ids.desc()])?[0].shape()[0])
     };
     assert_eq!(rows([0, 0, 4]).unwrap(), 5);
     assert!(matches!(rows([0, 4, 3]), Err(Error::UnsortedSegments { .. })));
@@ -173,7 +172,7 @@ fn ids_tell_the_number_of_segments_and_are_looked_at() {
 
     let (data, ids) =
         (desc(ElementType::F32, &[0, 2]), Tensor::from_slice([0], &[0i64; 0]).unwrap());
-    let operator = SegmentMax::new(EmptySegment::Zero).operator(&data, ids.desc(), None).unwrap();
-    let none = operator.checked(&data, &ids).unwrap().infer(&data, ids.desc()).unwrap();
-    assert_eq!(none, [desc(ElementType::F32, &[0, 2])]);
+    let operator = SegmentMax::new(EmptySet::Zero).operator(&data, ids.desc(), None).unwrap();
+    let none = operator.checked(&data, &ids).unwrap().infer([&data, ids.desc()]).unwrap();
+    assert_eq!(*none, [desc(ElementType::F32, &[0, 2])]);
 }

@@ -1,13 +1,11 @@
 //! Simpler attributes: the defaults, and smaller numbers.
 
-use wgmax::internals::with_kernel;
 use wgmax::operator::{
-    EmptySegment, EmptySet, Indices, Layout, MaxPool, Operator, Padding, ReduceMax, Rounding,
-    SegmentMax,
+    EmptySet, Indices, Layout, MaxPool, Operator, Padding, ReduceMax, Rounding, SegmentMax,
 };
 use wgmax::{Extremum, Nan};
 
-use super::{Case, below};
+use super::{Case, below, with_kernel};
 use crate::cases::{Narrow, gradient};
 use crate::oracle::reduced;
 
@@ -66,14 +64,14 @@ fn reduce_max(op: &ReduceMax, rank: usize) -> Vec<ReduceMax> {
         op.clone().keep_dims(false),
         op.clone().extremum(Extremum::Maximum),
         op.clone().nan(Nan::Propagate),
-        op.clone().empty_set(EmptySet::NegativeInfinity),
+        op.clone().empty_set(EmptySet::Identity),
         op.clone().values(true),
         op.clone().values(true).indices(None),
     ];
     let reduced = reduced(op, rank);
     let axes: Vec<i64> = (0..rank as i64).filter(|&axis| reduced[axis as usize]).collect();
     // The same axes as positive numbers, and then with one axis fewer.
-    if op.get_axes().is_some() {
+    if op.axes.as_deref().is_some() {
         simpler.push(op.clone().axes(axes.iter().copied()));
     }
     let fewer = axes.iter().filter(|_| axes.len() > 1);
@@ -89,37 +87,37 @@ fn segment_max(op: &SegmentMax) -> Vec<SegmentMax> {
         op.clone().indices(None),
         op.clone().extremum(Extremum::Maximum),
         op.clone().nan(Nan::Propagate),
-        op.clone().empty_segment(EmptySegment::Zero),
+        op.clone().empty_segment(EmptySet::Zero),
     ]
 }
 
 fn max_pool(op: &MaxPool) -> Vec<MaxPool> {
-    let spatial = op.get_kernel().len();
+    let spatial = op.kernel.len();
     let mut simpler = vec![
         op.clone().indices(None),
         op.clone().padding(Padding::Explicit { begin: Vec::new(), end: Vec::new() }),
         op.clone().rounding(Rounding::Floor),
         op.clone().extremum(Extremum::Maximum),
         op.clone().nan(Nan::Propagate),
-        op.clone().empty_window(EmptySet::NegativeInfinity),
+        op.clone().empty_window(EmptySet::Identity),
     ];
-    if let Some(indices) = op.get_indices() {
-        let plain = Indices { element_type: indices.element_type, ..Indices::default() };
+    if let Some(indices) = op.indices {
+        let plain = Indices::new(indices.element_type);
         simpler.push(op.clone().indices(plain));
     }
-    simpler.extend(with_one_smaller(op.get_kernel(), 1).map(|kernel| with_kernel(op, kernel)));
-    if let Some(strides) = op.get_strides() {
+    simpler.extend(with_one_smaller(&op.kernel, 1).map(|kernel| with_kernel(op, kernel)));
+    if let Some(strides) = op.strides.as_deref() {
         simpler.push(op.clone().strides(vec![1; spatial]));
         simpler.extend(with_one_smaller(strides, 1).map(|strides| op.clone().strides(strides)));
     }
-    if let Some(dilations) = op.get_dilations() {
+    if let Some(dilations) = op.dilations.as_deref() {
         simpler.push(op.clone().dilations(vec![1; spatial]));
         simpler.extend(
             with_one_smaller(dilations, 1).map(|dilations| op.clone().dilations(dilations)),
         );
     }
-    if let Padding::Explicit { begin, end } = op.get_padding() {
-        let pads = |begin: &[i64], end: &[i64]| op.clone().pads(begin.to_vec(), end.to_vec());
+    if let Padding::Explicit { begin, end } = &op.padding {
+        let pads = |begin: &[usize], end: &[usize]| op.clone().pads(begin.to_vec(), end.to_vec());
         simpler.extend(with_one_smaller(begin, 0).map(|begin| pads(&begin, end)));
         simpler.extend(with_one_smaller(end, 0).map(|end| pads(begin, &end)));
     }
@@ -127,7 +125,7 @@ fn max_pool(op: &MaxPool) -> Vec<MaxPool> {
 }
 
 /// The list with one number made smaller, but not below `min`.
-fn with_one_smaller(list: &[i64], min: i64) -> impl Iterator<Item = Vec<i64>> {
+fn with_one_smaller(list: &[usize], min: usize) -> impl Iterator<Item = Vec<usize>> {
     list.iter().enumerate().flat_map(move |(i, &value)| {
         below(value, min).into_iter().map(move |smaller| {
             let mut list = list.to_vec();
@@ -141,7 +139,7 @@ fn with_one_smaller(list: &[i64], min: i64) -> impl Iterator<Item = Vec<i64>> {
 fn channels_first(case: &Case, op: &MaxPool) -> Option<Case> {
     let data = &case.tensors[0];
     let mut shape = data.shape().to_vec();
-    if op.get_layout() != Layout::Nxc || shape.pop() != Some(1) {
+    if op.layout != Layout::Nxc || shape.pop() != Some(1) {
         return None;
     }
     shape.insert(1, 1);

@@ -4,6 +4,8 @@ mod attributes;
 mod elements;
 mod shape;
 
+use wgmax::operator::MaxPool;
+
 use super::Case;
 
 /// Makes a case smaller as long as `fails` is true for it: fewer axes, smaller sizes, simpler
@@ -59,9 +61,17 @@ fn is_valid(case: &Case) -> bool {
     case.resolved().and_then(|(operator, _)| operator.infer(&case.descs())).is_ok()
 }
 
+/// A pooling with another window.
+fn with_kernel(op: &MaxPool, kernel: Vec<usize>) -> MaxPool {
+    let mut op = op.clone();
+    op.kernel = kernel;
+    op
+}
+
 /// The candidates to replace a number: `min`, about halfway to it, and one less.
-fn below(value: i64, min: i64) -> Vec<i64> {
-    let mut values = vec![min, min + (value - min) / 2, value - 1];
+fn below(value: usize, min: usize) -> Vec<usize> {
+    let rest = value.saturating_sub(min);
+    let mut values = vec![min, min + rest / 2, value.saturating_sub(1)];
     values.dedup();
     values.retain(|&v| v >= min && v < value);
     values

@@ -2,11 +2,10 @@
 
 use std::ops::Range;
 
-use wgmax::internals::with_kernel;
 use wgmax::operator::{MaxPool, Operator, Padding, ReduceMax, SegmentMax, Segments};
 use wgmax::{Tensor, TensorDesc};
 
-use super::{Case, below};
+use super::{Case, below, with_kernel};
 use crate::cases::segment_max::values;
 use crate::cases::{gradient, ids_tensor};
 use crate::oracle::{first_spatial, reduced};
@@ -45,7 +44,7 @@ fn restrict(case: &Case, axis: usize, part: Range<usize>) -> Option<Case> {
     let forward = gradient::forward(&case.operator);
     let operator = forward.as_ref().unwrap_or(&case.operator);
     if let (Operator::SegmentMax(op), [_, ids, ..]) = (operator, case.tensors.as_slice()) {
-        tensors.push(match (op.get_segments(), axis) {
+        tensors.push(match (op.segments, axis) {
             (Segments::Offsets, 0) => {
                 let clamp = |o: i64| o.clamp(part.start as i64, part.end as i64);
                 map_ids(ids, |offset| clamp(offset) - part.start as i64)?
@@ -101,7 +100,7 @@ fn operator_without(operator: &Operator, axis: usize, data: &TensorDesc) -> Opti
 }
 
 fn reduce_without(op: &ReduceMax, axis: usize, input: &TensorDesc) -> Option<ReduceMax> {
-    if op.get_axes().is_none() {
+    if op.axes.as_deref().is_none() {
         return Some(op.clone());
     }
     let mut reduced = reduced(op, input.rank());
@@ -111,19 +110,19 @@ fn reduce_without(op: &ReduceMax, axis: usize, input: &TensorDesc) -> Option<Red
 }
 
 fn pool_without(op: &MaxPool, spatial: usize) -> Option<MaxPool> {
-    let without = |list: &[i64]| -> Option<Vec<i64>> {
+    let without = |list: &[usize]| -> Option<Vec<usize>> {
         let mut list = list.to_vec();
         (spatial < list.len()).then(|| list.remove(spatial))?;
         Some(list)
     };
-    let mut smaller = with_kernel(op, without(op.get_kernel())?);
-    if let Some(strides) = op.get_strides() {
+    let mut smaller = with_kernel(op, without(&op.kernel)?);
+    if let Some(strides) = op.strides.as_deref() {
         smaller = smaller.strides(without(strides)?);
     }
-    if let Some(dilations) = op.get_dilations() {
+    if let Some(dilations) = op.dilations.as_deref() {
         smaller = smaller.dilations(without(dilations)?);
     }
-    if let Padding::Explicit { begin, end } = op.get_padding() {
+    if let Padding::Explicit { begin, end } = &op.padding {
         smaller =
             smaller.pads(without(begin).unwrap_or_default(), without(end).unwrap_or_default());
     }
@@ -140,7 +139,7 @@ fn fewer_segments(case: &Case, op: &SegmentMax) -> Vec<Case> {
             narrow: case.narrow.clone(),
         })
     };
-    if op.get_segments() == Segments::Offsets {
+    if op.segments == Segments::Offsets {
         let parts = parts(ids.len()).into_iter().filter(|part| part.len() > 1);
         return parts.filter_map(|part| with(op.clone(), slice(ids, 0, part))).collect();
     }
@@ -155,7 +154,7 @@ fn fewer_segments(case: &Case, op: &SegmentMax) -> Vec<Case> {
     let mut cases = Vec::new();
     cases.extend(with(op.clone(), dense));
     values.sort_unstable();
-    if let Some(count) = op.get_num_segments() {
+    if let Some(count) = op.num_segments {
         let fewer = below(count, 1).into_iter();
         let fewer = fewer.map(|count| with(op.clone().num_segments(count), Some(ids.clone())));
         cases.extend(fewer.flatten());

@@ -1,0 +1,364 @@
+//! Operators that are recorded into a caller's command encoders: one, or several as one.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+use super::Device;
+use crate::base::error::{Error, Result};
+use crate::device::waiting::block_on_gpu;
+use crate::exec::gpu::Prepared;
+use crate::operator::Operator;
+use crate::plan::{Plan, Step};
+use crate::tensor::{Inputs, Outputs, TensorDesc, View};
+
+impl Device {
+    /// Plans and compiles an operator for inputs of these types and shapes. The result can be
+    /// recorded into the caller's command encoders, and no recording compiles anything: this makes
+    /// the pipelines for buffers apart and those for inputs and results in one buffer, on all cores
+    /// at once. For other shapes, prepare again: pipelines that the device has are used again.
+    ///
+    /// ```no_run
+    /// # use wgmax::wgpu::{self, Buffer, Queue};
+    /// # fn program(device: &wgpu::Device, queue: &Queue, input: &Buffer, output: &Buffer)
+    /// # -> wgmax::Result<()> {
+    /// use wgmax::operator::ReduceMax;
+    /// use wgmax::{Device, ElementType, TensorDesc};
+    ///
+    /// let matrix = TensorDesc::new(ElementType::F32, [1000, 64])?;
+    /// let operator = ReduceMax::new().axes([1]);
+    /// let rows = Device::from_wgpu(device, queue)?.prepare(&operator, &matrix)?;
+    ///
+    /// let mut encoder = device.create_command_encoder(&Default::default());
+    /// rows.record(&mut encoder).input(input).output(output).finish()?;
+    /// queue.submit([encoder.finish()]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// Inputs are [`TensorDesc`]s, or [`View`]s where elements do not lie one after the other. Axes are
+    /// taken in the order in which they lie in memory. Data whose rows have no gaps is read
+    /// where it lies, wherever its rows are, if bindings hold what a launch reads. Any other view, and
+    /// segment ids, are first packed into scratch, by one launch where bindings hold it.
+    ///
+    /// # Errors
+    /// As [`Operator::plan_views`], [`Error::CannotRecord`] on the CPU, and what the device reports.
+    pub fn prepare(
+        &self,
+        operator: impl Into<Operator>,
+        inputs: impl Inputs<View>,
+    ) -> Result<Prepared> {
+        self.block_on(self.prepare_async(operator, inputs))
+    }
+
+    /// As [`Device::prepare`], without blocking on the GPU. Pipelines are made on this thread, or on
+    /// all cores, before the future first waits: some 10 to 100 ms, unless the device has them. Where
+    /// that is too long for an executor's thread, call [`Device::prepare`] on another one.
+    ///
+    /// # Errors
+    /// As [`Device::prepare`].
+    pub async fn prepare_async(
+        &self,
+        operator: impl Into<Operator>,
+        inputs: impl Inputs<View>,
+    ) -> Result<Prepared> {
+        self.prepare_into_async(operator, inputs, &[]).await
+    }
+
+    /// As [`Device::prepare`], for results with these views. A result is computed in scratch, and then
+    /// unpacked to its places; all else in its memory stays.
+    ///
+    /// # Errors
+    /// As [`Device::prepare`].
+    pub fn prepare_into(
+        &self,
+        operator: impl Into<Operator>,
+        inputs: impl Inputs<View>,
+        results: &[View],
+    ) -> Result<Prepared> {
+        self.block_on(self.prepare_into_async(operator, inputs, results))
+    }
+
+    /// As [`Device::prepare_into`], without blocking on the GPU: see [`Device::prepare_async`].
+    ///
+    /// # Errors
+    /// As [`Device::prepare`].
+    pub async fn prepare_into_async(
+        &self,
+        operator: impl Into<Operator>,
+        inputs: impl Inputs<View>,
+        results: &[View],
+    ) -> Result<Prepared> {
+        let Some(gpu) = self.gpu_backend() else { return Err(Error::CannotRecord) };
+        let operator: Operator = operator.into();
+        let label = format!("wgmax {}", operator.name());
+        let plan = plan_of(self, &operator, &inputs.into_inputs(), results)?;
+        let device = self.clone();
+        let replan = move |inputs: &[View]| plan_of(&device, &operator, inputs, &[]);
+        gpu.prepare(plan, &label, Arc::new(replan)).await
+    }
+
+    /// Begins a chain of operators that are prepared as one.
+    pub fn prepare_chain(&self) -> PrepareChain {
+        static COUNT: AtomicUsize = AtomicUsize::new(0);
+        PrepareChain {
+            device: self.clone(),
+            graph: Graph::default(),
+            descs: Vec::new(),
+            number: COUNT.fetch_add(1, Relaxed),
+        }
+    }
+}
+
+/// The plan of an operator for views.
+fn plan_of(device: &Device, op: &Operator, inputs: &[View], results: &[View]) -> Result<Plan> {
+    let inputs: Vec<&View> = inputs.iter().collect();
+    device.plan_views(op, &inputs, &results.iter().collect::<Vec<_>>())
+}
+
+/// Several operators that are prepared as one [`Prepared`]: each takes inputs of the chain, or results
+/// of earlier operators. What lies between them is scratch, which they share.
+///
+/// ```no_run
+/// # use wgmax::{Device, ElementType, TensorDesc, wgpu::{Buffer, CommandEncoder}};
+/// # fn program(device: &Device, encoder: &mut CommandEncoder, picture: &Buffer, half: &Buffer, largest: &Buffer)
+/// # -> wgmax::Result<()> {
+/// use wgmax::operator::{MaxPool, ReduceMax};
+///
+/// // Half a picture in each direction, and its largest value.
+/// let mut chain = device.prepare_chain();
+/// let input = chain.input(TensorDesc::new(ElementType::F32, [1, 1, 1080, 1920])?);
+/// let pooled = chain.add(MaxPool::new([2, 2]).strides([2, 2]), input)?;
+/// let maximum = chain.add(ReduceMax::new(), pooled[0])?;
+/// chain.output(pooled[0])?;
+/// chain.output(maximum[0])?;
+/// let prepared = chain.prepare()?;
+///
+/// // Each frame:
+/// prepared.record(encoder).input(picture).output(half).output(largest).finish()?;
+/// # Ok(())
+/// # }
+/// ```
+#[must_use = "nothing is prepared before `prepare`"]
+pub struct PrepareChain {
+    device: Device,
+    graph: Graph,
+    /// The type and shape of each tensor.
+    descs: Vec<TensorDesc>,
+    number: usize,
+}
+
+/// A tensor of a [`PrepareChain`]: an input, or a result of an operator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Slot {
+    chain: usize,
+    tensor: Tensor,
+}
+
+/// The number of a tensor among the inputs, or among the results of all operators.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Tensor {
+    Input(usize),
+    Made(usize),
+}
+
+/// What a chain is planned by.
+#[derive(Clone, Default)]
+struct Graph {
+    inputs: Vec<View>,
+    /// The operators with what they take.
+    steps: Vec<(Operator, Vec<Tensor>)>,
+    /// The results of the chain, by their numbers among those that are made.
+    results: Vec<(usize, View)>,
+}
+
+impl PrepareChain {
+    /// Adds an input of the chain: a [`TensorDesc`], or a [`View`] where elements do not lie one after
+    /// the other. Recordings take inputs in this order.
+    pub fn input(&mut self, input: impl Into<View>) -> Slot {
+        self.graph.inputs.push(input.into());
+        Slot { chain: self.number, tensor: Tensor::Input(self.graph.inputs.len() - 1) }
+    }
+
+    /// Adds an operator, and returns its results.
+    ///
+    /// # Errors
+    /// As [`Operator::infer`]; [`Error::WrongSlot`] for a tensor of another chain.
+    pub fn add(
+        &mut self,
+        operator: impl Into<Operator>,
+        inputs: impl Inputs<Slot>,
+    ) -> Result<Outputs<Slot>> {
+        let operator = operator.into();
+        let inputs = inputs.into_inputs().into_iter().map(|slot| self.tensor(slot));
+        let inputs = inputs.collect::<Result<Vec<_>>>()?;
+        let descs: Vec<&TensorDesc> = inputs.iter().map(|&tensor| self.desc(tensor)).collect();
+        let outputs = operator.infer(descs)?;
+        let slots =
+            (self.descs.len()..).map(|i| Slot { chain: self.number, tensor: Tensor::Made(i) });
+        let slots = outputs.with(slots.take(outputs.len()).collect());
+        self.descs.extend(outputs);
+        self.graph.steps.push((operator, inputs));
+        Ok(slots)
+    }
+
+    /// Makes a tensor the next result of the chain. Others are scratch.
+    ///
+    /// # Errors
+    /// As [`PrepareChain::output_as`].
+    pub fn output(&mut self, slot: Slot) -> Result<()> {
+        let view = self.desc(self.tensor(slot)?).into();
+        self.output_as(slot, view)
+    }
+
+    /// As [`PrepareChain::output`], where the elements lie as a view says.
+    ///
+    /// # Errors
+    /// [`Error::WrongSlot`] for an input, a tensor of another chain, and one that is a result already;
+    /// [`Error::WrongResult`] for a view of another type or shape; [`Error::BadView`] for one with two
+    /// elements in one place.
+    pub fn output_as(&mut self, slot: Slot, view: View) -> Result<()> {
+        let wrong = |reason| Err(Error::WrongSlot { reason });
+        let tensor = self.tensor(slot)?;
+        let Tensor::Made(number) = tensor else { return wrong("an input is no result") };
+        if self.graph.results.iter().any(|(made, _)| *made == number) {
+            return wrong("it is a result already");
+        }
+        let (position, desc) = (self.graph.results.len(), self.desc(tensor));
+        crate::plan::check_result(position, desc, &view)?;
+        self.graph.results.push((number, view));
+        Ok(())
+    }
+
+    /// Plans and compiles the chain.
+    ///
+    /// # Errors
+    /// As [`Device::prepare`].
+    pub fn prepare(self) -> Result<Prepared> {
+        block_on_gpu(self.prepare_async())
+    }
+
+    /// As [`PrepareChain::prepare`], without blocking on the GPU: see [`Device::prepare_async`].
+    ///
+    /// # Errors
+    /// As [`Device::prepare`].
+    pub async fn prepare_async(self) -> Result<Prepared> {
+        let Self { device, graph, .. } = self;
+        let Some(gpu) = device.gpu_backend().cloned() else { return Err(Error::CannotRecord) };
+        let plan = graph.plan(&device, &graph.inputs, true)?;
+        let replan = move |inputs: &[View]| graph.plan(&device, inputs, false);
+        gpu.prepare(plan, "wgmax chain", Arc::new(replan)).await
+    }
+
+    fn tensor(&self, slot: Slot) -> Result<Tensor> {
+        match slot.chain == self.number {
+            true => Ok(slot.tensor),
+            false => Err(Error::WrongSlot { reason: "it belongs to another chain" }),
+        }
+    }
+
+    fn desc(&self, tensor: Tensor) -> &TensorDesc {
+        match tensor {
+            Tensor::Input(i) => self.graph.inputs[i].desc(),
+            Tensor::Made(i) => &self.descs[i],
+        }
+    }
+}
+
+impl Graph {
+    /// The plan for inputs with these views. `placed`: whether results lie as they were given;
+    /// otherwise they lie one after the other.
+    ///
+    /// # Errors
+    /// [`Error::InputCount`], and as [`Device::plan_views`].
+    fn plan(&self, device: &Device, inputs: &[View], placed: bool) -> Result<Plan> {
+        if inputs.len() != self.inputs.len() {
+            let (expected, actual) = (self.inputs.len(), inputs.len());
+            return Err(Error::input_count("the chain", expected, actual));
+        }
+        let mut made: Vec<View> = Vec::new();
+        let mut steps = Vec::new();
+        for (operator, tensors) in &self.steps {
+            let taken: Vec<&View> = tensors
+                .iter()
+                .map(|tensor| match *tensor {
+                    Tensor::Input(i) => &inputs[i],
+                    Tensor::Made(i) => &made[i],
+                })
+                .collect();
+            let descs: Vec<&TensorDesc> = taken.iter().map(|view| view.desc()).collect();
+            let outputs = operator.infer(descs)?;
+            let place = |(i, desc): (usize, &TensorDesc)| {
+                let mut results = self.results.iter().filter(|_| placed);
+                let given = results.find(|(number, _)| *number == made.len() + i);
+                given.map_or_else(|| desc.into(), |(_, view)| view.clone())
+            };
+            let results: Vec<View> = outputs.iter().enumerate().map(place).collect();
+            let plan = device.plan_views(operator, &taken, &results.iter().collect::<Vec<_>>())?;
+            let number = |tensor: &Tensor| match *tensor {
+                Tensor::Input(i) => i,
+                Tensor::Made(i) => inputs.len() + i,
+            };
+            steps.push(Step { plan, inputs: tensors.iter().map(number).collect() });
+            made.extend(results);
+        }
+        let results = self.results.iter().map(|&(i, _)| (inputs.len() + i, made[i].clone()));
+        Ok(Plan::chain(inputs.to_vec(), steps, &results.collect::<Vec<_>>()))
+    }
+}
+
+impl Inputs<Slot> for Slot {
+    fn into_inputs(self) -> Vec<Slot> {
+        vec![self]
+    }
+}
+
+impl fmt::Debug for PrepareChain {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names = self.graph.steps.iter().map(|(operator, _)| operator.name());
+        write!(
+            f,
+            "PrepareChain({} on {})",
+            names.collect::<Vec<_>>().join(", "),
+            self.device.info()
+        )
+    }
+}
+
+impl Prepared {
+    /// Plans again for inputs of other shapes or views; results lie one after the other. Scratch that
+    /// is large enough is kept, and so are pipelines: where none is missing this takes about as long
+    /// as planning. What was recorded before stays as it is.
+    ///
+    /// # Errors
+    /// As [`Device::prepare`]; then nothing has changed.
+    pub fn resize(&mut self, inputs: impl Inputs<View>) -> Result<()> {
+        block_on_gpu(self.resize_async(inputs))
+    }
+
+    /// As [`Prepared::resize`], without blocking on the GPU: see [`Device::prepare_async`].
+    ///
+    /// # Errors
+    /// As [`Prepared::resize`].
+    pub async fn resize_async(&mut self, inputs: impl Inputs<View>) -> Result<()> {
+        self.resized(&inputs.into_inputs()).await
+    }
+
+    /// Runs the operator once on buffers of zeros that are dropped afterwards, and waits for it. Some
+    /// drivers compile a pipeline when it first runs; after this they have.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`], [`Error::DeviceLost`], [`Error::Gpu`]; [`Error::WouldBlock`] in a
+    /// browser.
+    pub fn warm_up(&self) -> Result<()> {
+        block_on_gpu(self.warm(true))
+    }
+
+    /// As [`Prepared::warm_up`], without blocking.
+    ///
+    /// # Errors
+    /// As [`Prepared::warm_up`].
+    pub async fn warm_up_async(&self) -> Result<()> {
+        self.warm(false).await
+    }
+}

@@ -1,0 +1,162 @@
+//! Attributes that several operators have.
+
+use super::ElementType;
+use super::key::{Extremum, finite_bits, infinite_bits};
+use crate::base::error::{Error, Result};
+
+/// The result of a set, window or segment without elements.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Deserialize, serde::Serialize))]
+#[non_exhaustive]
+pub enum EmptySet {
+    /// What changes no maximum: minus infinity for floats, the smallest value of an integer type (0
+    /// for an unsigned one), false for `bool`. Of minima: plus infinity, the largest value, true.
+    /// ONNX's rule.
+    #[default]
+    Identity,
+    /// As [`EmptySet::Identity`], but *finite* for floats: -3.4028235e38 for the maximum of `f32`,
+    /// 65504 for the minimum of `f16`. The rule of oneDNN Graph, and of OpenVINO for sets and windows.
+    Finite,
+    /// 0; false for `bool`. OpenVINO's rule for segments.
+    Zero,
+}
+
+impl EmptySet {
+    /// The bits of the element.
+    pub(crate) fn bits(self, element_type: ElementType, extremum: Extremum) -> u64 {
+        match self {
+            Self::Identity => infinite_bits(element_type, extremum),
+            Self::Finite => finite_bits(element_type, extremum),
+            Self::Zero => 0,
+        }
+    }
+}
+
+/// How the positions of maxima are given, an operator's second result. +0 and -0 are equal, and so
+/// are all NaNs.
+///
+/// Made by [`Indices::new`], or from an element type: operators also take `ElementType::I32`.
+///
+/// ```
+/// use wgmax::ElementType;
+/// use wgmax::operator::{Indices, MaxPool, ReduceMax};
+///
+/// let last = ReduceMax::new().axes([1]).indices(Indices::new(ElementType::I32).last(true));
+/// assert!(last.indices.is_some_and(|indices| indices.last));
+/// let pool = MaxPool::new([2, 2]).indices(ElementType::I64);
+/// assert_eq!(pool.indices, Some(Indices::default()));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Deserialize, serde::Serialize), serde(default))]
+#[non_exhaustive]
+pub struct Indices {
+    /// Their type: `i32` or `i64`.
+    pub element_type: ElementType,
+    /// Selects the last of equal elements, not the first. Only ReduceMax can.
+    pub last: bool,
+    /// What they count.
+    pub numbering: Numbering,
+}
+
+/// What the positions of maxima count.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Deserialize, serde::Serialize))]
+#[non_exhaustive]
+pub enum Numbering {
+    /// ReduceMax: the elements of the reduced axes, in row-major order. MaxPool: the elements of the
+    /// input, in row-major order. SegmentMax: rows.
+    #[default]
+    Natural,
+    /// Of a MaxPool: the elements of the sub-tensor of the axes from this one on, in row-major order;
+    /// 0 for the whole tensor. A negative axis counts from the back.
+    FromAxis(i64),
+    /// Of a MaxPool: the elements of the input, of which the first spatial axis is the fastest; batch
+    /// and channels stay outermost. ONNX `storage_order` 1.
+    ColumnMajor,
+}
+
+impl Indices {
+    /// Indices of this type, `i32` or `i64`: the first of equal elements, [`Numbering::Natural`].
+    pub fn new(element_type: ElementType) -> Self {
+        Self { element_type, last: false, numbering: Numbering::Natural }
+    }
+
+    /// Selects the last of equal elements, not the first. Only ReduceMax can.
+    pub fn last(mut self, last: bool) -> Self {
+        self.last = last;
+        self
+    }
+
+    /// Selects what they count.
+    pub fn numbering(mut self, numbering: Numbering) -> Self {
+        self.numbering = numbering;
+        self
+    }
+
+    /// The axis from which on they count.
+    pub(crate) fn axis(self) -> i64 {
+        match self.numbering {
+            Numbering::FromAxis(axis) => axis,
+            _ => 0,
+        }
+    }
+
+    pub(crate) fn is_column_major(self) -> bool {
+        self.numbering == Numbering::ColumnMajor
+    }
+
+    /// Refuses other types than `i32` and `i64`, and `i32` for more elements than it has numbers.
+    ///
+    /// # Errors
+    /// [`Error::BadAttribute`], [`Error::IndexTooLarge`].
+    pub(crate) fn check_type(self, elements: u64) -> Result<()> {
+        match self.element_type {
+            ElementType::I64 => Ok(()),
+            ElementType::I32 if elements <= i32::MAX as u64 => Ok(()),
+            ElementType::I32 => Err(Error::IndexTooLarge { elements }),
+            other => Err(bad("i32 or i64", other.to_string())),
+        }
+    }
+
+    /// Refuses all numberings but the natural one.
+    ///
+    /// # Errors
+    /// [`Error::BadAttribute`].
+    pub(crate) fn check_natural(self) -> Result<()> {
+        match self.numbering {
+            Numbering::Natural => Ok(()),
+            other => Err(bad("natural numbering", format!("{other:?}"))),
+        }
+    }
+
+    /// Refuses the last of equal elements.
+    ///
+    /// # Errors
+    /// [`Error::BadAttribute`].
+    pub(crate) fn check_first(self) -> Result<()> {
+        if self.last { Err(bad("the first of equal elements", "the last".into())) } else { Ok(()) }
+    }
+}
+
+fn bad(expected: &'static str, value: String) -> Error {
+    Error::BadAttribute { attribute: "indices", expected, value }
+}
+
+impl Default for Indices {
+    /// `i64`, the first of equal elements, [`Numbering::Natural`].
+    fn default() -> Self {
+        Self::new(ElementType::I64)
+    }
+}
+
+impl From<ElementType> for Indices {
+    fn from(element_type: ElementType) -> Self {
+        Self::new(element_type)
+    }
+}
+
+impl From<ElementType> for Option<Indices> {
+    fn from(element_type: ElementType) -> Self {
+        Some(Indices::new(element_type))
+    }
+}
