@@ -290,7 +290,7 @@ fn wrong_inputs_are_refused() {
     let pool = MaxPool::new([2, 2]).indices(within);
     let within = MaxPoolBackward::new(pool).from_indices([1, 1, 4, 4]);
     let error = refused(&desc(ElementType::I64, &[1, 1, 3, 3]), &f32(&[1, 1, 3, 3]), &within);
-    assert!(matches!(error, Error::BadAttribute { attribute: "axis", .. }), "{error}");
+    assert!(matches!(error, Error::BadAttribute { attribute: "indices", .. }), "{error}");
 
     // Positions are i32 or i64, and i32 holds those of all elements.
     let reduce = |element_type, size: usize| {

@@ -385,3 +385,138 @@ fn results_have_names() {
     assert_eq!(found.status().unwrap().as_slice::<u32>().unwrap(), [0, 0]);
     assert!(found.indices().is_err());
 }
+
+/// The GPU reads how many rows there are, and runs the plan of the next size.
+#[test]
+fn the_gpu_chooses_among_sizes() {
+    let Some(gpu) = gpu() else { return };
+    let mut random = Random(seed());
+    let rows = 200;
+    for device in plans(&gpu) {
+        let (raw, queue) = device.wgpu().unwrap();
+        for round in 0..rounds(24) {
+            let t = ElementType::ALL[round as usize % ElementType::ALL.len()];
+            let inner = 1 + random.below(90) as usize;
+            let ids = |count: usize, segments: usize, random: &mut Random, sorted: bool| {
+                let mut ids: Vec<i32> =
+                    (0..count).map(|_| random.below(segments as u64) as i32).collect();
+                if sorted {
+                    ids.sort_unstable();
+                }
+                ids.resize(rows, i32::MAX);
+                Tensor::from_slice([rows], &ids).unwrap()
+            };
+            let (operator, shape): (Operator, Vec<usize>) = match round % 4 {
+                0 => {
+                    (ReduceMax::new().axes([1]).keep_dims(round % 8 > 3).into(), vec![rows, inner])
+                }
+                1 => {
+                    let pool = MaxPool::new([2]).pads([1], [0]).indices(ElementType::I32);
+                    (pool.into(), vec![rows, 2, inner])
+                }
+                2 => (SegmentMax::sorted().num_segments(7).into(), vec![rows, inner]),
+                _ => {
+                    let segments = SegmentMax::unsorted().num_segments(9).indices(ElementType::I32);
+                    (segments.into(), vec![rows, inner])
+                }
+            };
+            let data = tensor(t, &shape, 0, &mut random);
+            let is_segment = round % 4 > 1;
+            let descs = match is_segment {
+                true => {
+                    vec![data.desc().clone(), TensorDesc::new(ElementType::I32, [rows]).unwrap()]
+                }
+                false => vec![data.desc().clone()],
+            };
+            let sizes = [50, 7, 0, 50, 500];
+            let inputs: Vec<&TensorDesc> = descs.iter().collect();
+            let mut prepared = device.prepare_sizes(&operator, inputs, &sizes).unwrap();
+            if round % 3 == 0 {
+                prepared.share_scratch(&Scratch::new()).unwrap();
+                prepared.warm_up().unwrap();
+            }
+            for count in [0, 1, 7, 8, 50, 51, rows, rows + 1] {
+                let there = count.min(rows);
+                let chosen = [7, 50, rows].into_iter().find(|&size| size >= there).unwrap();
+                let ids = ids(there, 7 + 2 * (round % 4 % 3) as usize, &mut random, round % 4 == 2);
+                let inputs: Vec<&Tensor> = [&data, &ids].into_iter().take(descs.len()).collect();
+                let number = Tensor::from_slice([1], &[count as u32]).unwrap();
+                let uploaded: Vec<_> =
+                    inputs.iter().map(|input| device.upload(input).unwrap()).collect();
+                let number = device.upload(&number).unwrap();
+                let results: Vec<_> = prepared
+                    .outputs()
+                    .iter()
+                    .map(|desc| {
+                        let ones = vec![1u8; desc.byte_len()];
+                        let ones = Tensor::from_bytes(desc.element_type(), desc.shape(), &ones);
+                        device.upload(&ones.unwrap()).unwrap()
+                    })
+                    .collect();
+                let mut encoder = raw.create_command_encoder(&Default::default());
+                let record = prepared.record(&mut encoder).size(number.buffer().unwrap());
+                let record = record.inputs(uploaded.iter().map(|input| input.buffer().unwrap()));
+                let record = record.outputs(results.iter().map(|result| result.buffer().unwrap()));
+                record.finish().unwrap();
+                queue.submit([encoder.finish()]);
+                let sliced = |input: &Tensor| {
+                    let view = wgmax::TensorView::from(input).slice(0, 0..there).unwrap();
+                    device.upload(&view.to_tensor().unwrap()).unwrap()
+                };
+                let parts: Vec<_> = inputs.iter().map(|input| sliced(input)).collect();
+                let expected = device.run(&operator, &parts.iter().collect::<Vec<_>>()).unwrap();
+                for (found, expected) in results.iter().zip(&expected) {
+                    let (found, expected) =
+                        (found.download().unwrap(), expected.download().unwrap());
+                    let what = format!("round {round}, {t}, {count} rows, {}", describe(&device));
+                    let end = expected.bytes().len();
+                    assert_eq!(found.bytes()[..end], *expected.bytes(), "{what}");
+                    if !is_segment {
+                        // What the plan of a larger size would have written stays.
+                        let untouched = (found.bytes().len() / rows * chosen).next_multiple_of(4);
+                        let rest = found.bytes().get(untouched..).unwrap_or_default();
+                        assert!(rest.iter().all(|&byte| byte == 1), "{what}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn sizes_are_for_operators_with_rows() {
+    let Some(device) = gpu() else { return };
+    let desc = TensorDesc::new(ElementType::F32, [8, 4]).unwrap();
+    let ids = TensorDesc::new(ElementType::I32, [3]).unwrap();
+    let offsets = SegmentMax::offsets();
+    for (operator, inputs) in [
+        (Operator::from(ReduceMax::new()), vec![&desc]),
+        (offsets.into(), vec![&desc, &ids]),
+        (
+            wgmax::operator::ReduceMaxBackward::new(ReduceMax::new().axes([1])).into(),
+            vec![&desc, &TensorDesc::new(ElementType::F32, [8, 1]).unwrap()],
+        ),
+    ] {
+        let views: Vec<View> = inputs.into_iter().map(View::from).collect();
+        let error = device.prepare_sizes(&operator, views, &[4]).unwrap_err();
+        assert!(matches!(error, Error::BadAttribute { attribute: "sizes", .. }), "{error}");
+    }
+    let rows = ReduceMax::new().axes([1]);
+    let (raw, buffer) = (device.wgpu().unwrap().0, device.upload(&zeros(64)).unwrap());
+    let buffer = buffer.buffer().unwrap();
+    let mut encoder = raw.create_command_encoder(&Default::default());
+    let plain = device.prepare(&rows, &desc).unwrap();
+    let record = plain.record(&mut encoder).input(buffer).output(buffer).size(buffer);
+    assert!(matches!(record.finish().unwrap_err(), Error::InputCount { .. }));
+    let sized = device.prepare_sizes(&rows, &desc, &[4]).unwrap();
+    let (input, output) = (device.upload(&zeros(32)).unwrap(), device.upload(&zeros(8)).unwrap());
+    let (input, output) = (input.buffer().unwrap(), output.buffer().unwrap());
+    let error = sized.record(&mut encoder).input(input).output(output).size(output).finish();
+    assert!(matches!(error.unwrap_err(), Error::BufferOverlap { .. }));
+    // Without a size: all rows.
+    sized.record(&mut encoder).input(input).output(output).finish().unwrap();
+}
+
+fn zeros(count: usize) -> Tensor {
+    Tensor::from_slice([count], &vec![0f32; count]).unwrap()
+}

@@ -98,6 +98,72 @@ impl Device {
         gpu.prepare(plan, &label, Arc::new(replan)).await
     }
 
+    /// As [`Device::prepare`], for inputs whose number of rows only the GPU knows when it runs: the
+    /// size of their first axis. `inputs` have the largest number there may be. Plans are made for it
+    /// and for each of `sizes`; the GPU reads the number from [`Record::size`](crate::Record::size), by
+    /// an indirect dispatch, and runs the plan of the smallest size that is large enough. So steps of
+    /// 2 or 4 between sizes bound the work that is done for nothing.
+    ///
+    /// - ReduceMax whose first axis is not reduced, and MaxPool: results have as many rows; those behind
+    ///   are unspecified.
+    /// - SegmentMax with ids: rows of data and ids. Ids of the rows behind, up to the size that is
+    ///   chosen, must be those of no segment, such as `i32::MAX`. With offsets no sizes are needed:
+    ///   the offsets say which rows count.
+    ///
+    /// ```no_run
+    /// # use wgmax::{Device, ElementType, TensorDesc, wgpu::{Buffer, CommandEncoder}};
+    /// # fn program(device: &Device, encoder: &mut CommandEncoder, points: &Buffer, count: &Buffer, result: &Buffer)
+    /// # -> wgmax::Result<()> {
+    /// use wgmax::operator::ReduceMax;
+    ///
+    /// let most = TensorDesc::new(ElementType::F32, [1 << 20, 3])?;
+    /// let rows = ReduceMax::new().axes([1]);
+    /// let prepared = device.prepare_sizes(rows, &most, &[1 << 12, 1 << 14, 1 << 16, 1 << 18])?;
+    /// prepared.record(encoder).input(points).size(count).output(result).finish()?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Device::prepare`], and [`Error::BadAttribute`] for other operators.
+    pub fn prepare_sizes(
+        &self,
+        operator: impl Into<Operator>,
+        inputs: impl Inputs<View>,
+        sizes: &[usize],
+    ) -> Result<Prepared> {
+        self.block_on(self.prepare_sizes_async(operator, inputs, sizes))
+    }
+
+    /// As [`Device::prepare_sizes`], without blocking on the GPU: see [`Device::prepare_async`].
+    ///
+    /// # Errors
+    /// As [`Device::prepare_sizes`].
+    pub async fn prepare_sizes_async(
+        &self,
+        operator: impl Into<Operator>,
+        inputs: impl Inputs<View>,
+        sizes: &[usize],
+    ) -> Result<Prepared> {
+        let (operator, inputs) = (operator.into(), inputs.into_inputs());
+        let prepared = self.prepare_async(&operator, inputs.clone()).await?;
+        let with_rows = operator.inputs_with_rows(inputs[0].desc())?;
+        let largest = inputs[0].desc().shape()[0];
+        let mut sizes = sizes.to_vec();
+        sizes.retain(|&size| size > 0 && size < largest);
+        sizes.sort_unstable();
+        sizes.dedup();
+        let plans = sizes.into_iter().map(|size| {
+            let mut inputs = inputs.clone();
+            for input in &mut inputs[..with_rows] {
+                *input = input.slice(0, 0..size)?;
+            }
+            Ok((u32::try_from(size).unwrap_or(u32::MAX), plan_of(self, &operator, &inputs, &[])?))
+        });
+        let plans = plans.collect::<Result<Vec<_>>>()?;
+        prepared.with_smaller(plans, u32::try_from(largest).unwrap_or(u32::MAX)).await
+    }
+
     /// Begins a chain of operators that are prepared as one.
     pub fn prepare_chain(&self) -> PrepareChain {
         static COUNT: AtomicUsize = AtomicUsize::new(0);
@@ -326,7 +392,8 @@ impl fmt::Debug for PrepareChain {
 }
 
 impl Prepared {
-    /// Plans again for inputs of other shapes or views; results lie one after the other. Scratch that
+    /// Plans again for inputs of other shapes or views; results lie one after the other, and sizes of
+    /// [`Device::prepare_sizes`] are forgotten. Scratch that
     /// is large enough is kept, and so are pipelines: where none is missing this takes about as long
     /// as planning. What was recorded before stays as it is.
     ///

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::operator::{
-    EmptySet, Indices, Layout, MaxPool, ReduceMax, ReduceMaxBackward, SegmentMax,
+    EmptySet, Indices, Layout, MaxPool, Numbering, ReduceMax, ReduceMaxBackward, SegmentMax,
     SegmentMaxBackward,
 };
 use crate::tensor::ElementType;
@@ -132,9 +132,12 @@ fn each_dialect_has_max_pool() {
         assert_eq!(resolve(&node, None), Operator::MaxPool(ignoring));
         assert_eq!(resolve(&node, Some(Nan::Propagate)), Operator::MaxPool(propagating));
     }
-    for node in [pool(Dialect::Onnx, Some(22)), pool(Dialect::OpenVino, Some(14))] {
+    for (node, numbering) in [
+        (pool(Dialect::Onnx, Some(22)), Numbering::Natural),
+        (pool(Dialect::OpenVino, Some(14)), Numbering::FromAxis(0)),
+    ] {
         let node = Node { outputs: 2, ..node };
-        let expected = ignoring.clone().indices(Indices::default());
+        let expected = ignoring.clone().indices(Indices::default().numbering(numbering));
         assert_eq!(resolve(&node, None), Operator::MaxPool(expected));
     }
 }

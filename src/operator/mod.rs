@@ -157,6 +157,28 @@ impl Operator {
         }
     }
 
+    /// How many of the inputs, the first ones, may have fewer rows than there is memory for, where each
+    /// row of the results depends on no other row, or ids say which rows count.
+    ///
+    /// # Errors
+    /// [`Error::BadAttribute`] where none may; those of [`Operator::infer`].
+    pub(crate) fn inputs_with_rows(&self, first: &TensorDesc) -> Result<usize> {
+        let bad = |expected| {
+            Err(Error::BadAttribute { attribute: "sizes", expected, value: self.name().into() })
+        };
+        match self {
+            Self::ReduceMax(op) if first.rank() == 0 || op.resolve(first)?.reduced[0] => {
+                bad("a reduction that keeps the first axis")
+            }
+            Self::SegmentMax(op) if op.segments == Segments::Offsets => {
+                bad("segments by ids, since offsets say which rows count")
+            }
+            Self::ReduceMax(_) | Self::MaxPool(_) => Ok(1),
+            Self::SegmentMax(_) => Ok(2),
+            _ => bad("ReduceMax, MaxPool or SegmentMax"),
+        }
+    }
+
     /// The types and shapes of the results.
     ///
     /// # Errors

@@ -33,10 +33,17 @@ pub(super) struct Step {
 
 /// A launch with its bind group.
 pub(super) struct Pass {
-    label: Arc<str>,
-    pipeline: Arc<wgpu::ComputePipeline>,
-    group: wgpu::BindGroup,
-    grid: [u32; 3],
+    pub label: Arc<str>,
+    pub pipeline: Arc<wgpu::ComputePipeline>,
+    pub group: wgpu::BindGroup,
+    pub grid: Grid,
+}
+
+/// The workgroups of a launch in each dimension.
+pub(super) enum Grid {
+    Known([u32; 3]),
+    /// Three words that the GPU writes, from an offset on, in bytes.
+    Chosen(wgpu::Buffer, u64),
 }
 
 impl Gpu {
@@ -186,7 +193,7 @@ impl Gpu {
             layout: &pipeline.get_bind_group_layout(0),
             entries: &entries,
         });
-        Pass { label: step.label.clone(), pipeline, group, grid: launch.grid }
+        Pass { label: step.label.clone(), pipeline, group, grid: Grid::Known(launch.grid) }
     }
 }
 
@@ -198,7 +205,9 @@ impl Pass {
         });
         pass.set_pipeline(&self.pipeline);
         pass.set_bind_group(0, &self.group, &[]);
-        let [x, y, z] = self.grid;
-        pass.dispatch_workgroups(x, y, z);
+        match &self.grid {
+            Grid::Known([x, y, z]) => pass.dispatch_workgroups(*x, *y, *z),
+            Grid::Chosen(grids, offset) => pass.dispatch_workgroups_indirect(grids, *offset),
+        }
     }
 }

@@ -17,6 +17,7 @@ mod pipeline;
 mod poller;
 mod prepared;
 mod record;
+mod sizes;
 mod texture;
 
 pub(crate) use adapter::{Request, adapters, find, open, open_all, request};

@@ -1,14 +1,15 @@
 //! Prepared operators: planned and compiled, to be recorded into a caller's command encoders.
 
 use std::cmp::Reverse;
+use std::collections::HashSet;
+use std::iter;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::bound::{BindGroupCache, Place};
-use super::launch::Compiled;
+use super::launch::{Compiled, Pass};
+use super::sizes::Choice;
 use super::{Gpu, PADDING, TENSOR};
-#[expect(unused_imports, reason = "named in documentation")]
-use crate::base::error::Error;
-use crate::base::error::Result;
+use crate::base::error::{Error, Result};
 use crate::plan::{Launch, Plan, Range, Role, Shader};
 use crate::tensor::{Outputs, TensorDesc, View};
 
@@ -19,11 +20,12 @@ use crate::tensor::{Outputs, TensorDesc, View};
 /// all recordings; this is correct because a queue runs them one after the other.
 pub struct Prepared {
     pub(super) gpu: Arc<Gpu>,
-    pub(super) plan: Plan,
     pub(super) label: String,
-    pub(super) compiled: Compiled,
-    /// The plan's scratch buffers. In the plan they come after its inputs and results.
-    pub(super) scratch: Vec<wgpu::Buffer>,
+    pub(super) plan: Plan,
+    pub(super) ready: Ready,
+    /// The plans of smaller sizes in ascending order, and how the GPU chooses among all.
+    smaller: Vec<(Plan, Ready)>,
+    pub(super) choice: Option<Choice>,
     /// Whose they are, if others have them, too.
     shared: Option<Scratch>,
     replan: Replan,
@@ -31,6 +33,13 @@ pub struct Prepared {
     pub(super) staging: Mutex<Vec<Option<wgpu::Buffer>>>,
     /// The bind groups of the last recordings, reused for the same buffers.
     pub(super) bind_groups: BindGroupCache,
+}
+
+/// What a plan needs to run.
+pub(super) struct Ready {
+    compiled: Compiled,
+    /// The plan's scratch buffers. In the plan they come after its inputs and results.
+    scratch: Vec<wgpu::Buffer>,
 }
 
 /// Plans again, for other inputs.
@@ -43,14 +52,15 @@ impl Gpu {
         label: &str,
         replan: Replan,
     ) -> Result<Prepared> {
-        let (compiled, scratch) = self.ready(&plan, Vec::new(), None).await?;
+        let ready = self.ready(&plan, &mut Vec::new(), None).await?;
         Ok(Prepared {
             gpu: self.clone(),
             label: label.to_string(),
             staging: Mutex::new(vec![None; plan.inputs.len() + plan.outputs.len()]),
             plan,
-            compiled,
-            scratch,
+            ready,
+            smaller: Vec::new(),
+            choice: None,
             shared: None,
             replan,
             bind_groups: BindGroupCache::default(),
@@ -62,18 +72,18 @@ impl Gpu {
     async fn ready(
         &self,
         plan: &Plan,
-        mut kept: Vec<wgpu::Buffer>,
+        kept: &mut Vec<wgpu::Buffer>,
         shared: Option<&Scratch>,
-    ) -> Result<(Compiled, Vec<wgpu::Buffer>)> {
+    ) -> Result<Ready> {
         let shaders = |launch: &Launch| shaders(launch, plan);
         self.compile_all(plan.launches.iter().flat_map(shaders))?;
         let compile = || {
             let compiled = self.compile(plan, shaders)?;
             let scratch = match shared {
-                None => self.scratch(plan, &mut kept)?,
+                None => self.scratch(plan, kept)?,
                 Some(shared) => self.scratch(plan, &mut shared.lock())?,
             };
-            Ok((compiled, scratch))
+            Ok(Ready { compiled, scratch })
         };
         self.catch("preparing", compile).await.inspect_err(|_| {
             let shaders = plan.launches.iter().flat_map(shaders);
@@ -164,7 +174,9 @@ impl Prepared {
     /// recorded. Parameters, some 100 bytes a launch, are not counted.
     pub fn scratch_bytes(&self) -> u64 {
         let staging = self.staging.lock().unwrap_or_else(PoisonError::into_inner);
-        self.scratch.iter().chain(staging.iter().flatten()).map(wgpu::Buffer::size).sum()
+        let all =
+            self.plans().flat_map(|(_, ready)| &ready.scratch).chain(staging.iter().flatten());
+        all.collect::<HashSet<_>>().into_iter().map(wgpu::Buffer::size).sum()
     }
 
     /// Takes scratch from what several share, and drops its own. Those that share it cannot run at the
@@ -172,10 +184,21 @@ impl Prepared {
     /// most should come first, since a later one that needs more adds to it.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`], [`Error::DeviceLost`], [`Error::Gpu`].
+    /// [`Error::BufferDevice`] for that of another device; [`Error::OutOfMemory`],
+    /// [`Error::DeviceLost`], [`Error::Gpu`].
     pub fn share_scratch(&mut self, with: &Scratch) -> Result<()> {
-        let take = || self.gpu.scratch(&self.plan, &mut with.lock());
-        self.scratch = self.gpu.catch_now("scratch", take)?;
+        if with.lock().iter().any(|buffer| !self.gpu.can_bind(buffer)) {
+            let (operator, tensor) = (self.label.clone(), "scratch".to_string());
+            return Err(Error::BufferDevice { operator, tensor, device: self.gpu.described() });
+        }
+        let take = || {
+            let mut kept = with.lock();
+            self.plans().map(|(plan, _)| self.gpu.scratch(plan, &mut kept)).collect()
+        };
+        let taken: Vec<_> = self.gpu.catch_now("scratch", take)?;
+        let smaller = self.smaller.iter_mut().map(|(_, ready)| ready);
+        let all = smaller.chain(iter::once(&mut self.ready));
+        all.zip(taken).for_each(|(ready, scratch)| ready.scratch = scratch);
         self.shared = Some(with.clone());
         self.clear_bindings();
         Ok(())
@@ -184,11 +207,58 @@ impl Prepared {
     /// As [`Prepared::resize`](crate::Prepared::resize).
     pub(crate) async fn resized(&mut self, inputs: &[View]) -> Result<()> {
         let plan = (self.replan)(inputs)?;
-        let (own, shared) = (self.scratch.clone(), self.shared.as_ref());
-        let (compiled, scratch) = self.gpu.ready(&plan, own, shared).await?;
-        (self.plan, self.compiled, self.scratch) = (plan, compiled, scratch);
+        let mut own = self.ready.scratch.clone();
+        let ready = self.gpu.ready(&plan, &mut own, self.shared.as_ref()).await?;
+        (self.plan, self.ready) = (plan, ready);
+        (self.smaller, self.choice) = (Vec::new(), None);
         self.clear_bindings();
         Ok(())
+    }
+
+    /// Adds plans for inputs of smaller sizes, in ascending order, among which the GPU chooses.
+    /// `largest` is the size of its own plan.
+    pub(crate) async fn with_smaller(
+        mut self,
+        plans: Vec<(u32, Plan)>,
+        largest: u32,
+    ) -> Result<Self> {
+        let mut kept = self.ready.scratch.clone();
+        let mut sizes = Vec::new();
+        for (size, plan) in plans {
+            let ready = self.gpu.ready(&plan, &mut kept, None).await?;
+            self.smaller.push((plan, ready));
+            sizes.push(size);
+        }
+        sizes.push(largest);
+        let plans = sizes.into_iter().zip(self.plans().map(|(plan, _)| plan));
+        self.choice = self.gpu.catch("preparing", || Choice::new(&self.gpu, plans)).await?;
+        Ok(self)
+    }
+
+    /// All plans, by size in ascending order: its own one is the last.
+    fn plans(&self) -> impl Iterator<Item = (&Plan, &Ready)> {
+        let smaller = self.smaller.iter().map(|(plan, ready)| (plan, ready));
+        smaller.chain(iter::once((&self.plan, &self.ready)))
+    }
+
+    /// The passes on these places: inputs, results, and the number that chooses a plan, if there is
+    /// one.
+    pub(super) fn bind(&self, places: &[Place]) -> Vec<Pass> {
+        let (tensors, number) = places.split_at(self.plan.inputs.len() + self.plan.outputs.len());
+        match (&self.choice, number) {
+            (Some(choice), [number]) => {
+                let passes = self.plans().flat_map(|of| self.bind_plan(of, tensors)).collect();
+                choice.passes(&self.gpu, number, passes)
+            }
+            _ => self.bind_plan((&self.plan, &self.ready), tensors),
+        }
+    }
+
+    fn bind_plan(&self, (plan, ready): (&Plan, &Ready), tensors: &[Place]) -> Vec<Pass> {
+        self.gpu.bind(plan, &ready.compiled, |range| match tensors.get(range.buffer) {
+            Some(Place(buffer, offset)) => (buffer, *offset),
+            None => (&ready.scratch[range.buffer - tensors.len()], 0),
+        })
     }
 
     /// As [`Prepared::warm_up`](crate::Prepared::warm_up). `wait`: whether this may block.
@@ -200,7 +270,8 @@ impl Prepared {
                 .map(|buffer| buffer.map(|buffer| Place(buffer, 0)))
                 .collect::<Result<Vec<_>>>()?;
             let mut encoder = self.gpu.encoder("wgmax warm-up");
-            self.bind(&places).iter().for_each(|pass| pass.encode(&mut encoder));
+            let passes = self.plans().flat_map(|of| self.bind_plan(of, &places));
+            passes.for_each(|pass| pass.encode(&mut encoder));
             self.gpu.queue.submit([encoder.finish()]);
             Ok(())
         };

@@ -35,6 +35,7 @@ pub struct Record<'a, 't> {
     encoder: Option<&'a mut wgpu::CommandEncoder>,
     inputs: Vec<Operand<'t>>,
     outputs: Vec<Operand<'t>>,
+    size: Option<BufferRange<'t>>,
 }
 
 impl<'t> Record<'_, 't> {
@@ -63,6 +64,14 @@ impl<'t> Record<'_, 't> {
         self
     }
 
+    /// Says where the GPU reads how many rows there are, a `u32`, when it runs what is recorded. For
+    /// operators that were prepared by [`Device::prepare_sizes`](crate::Device::prepare_sizes); without
+    /// it they take all rows.
+    pub fn size(mut self, size: impl Into<BufferRange<'t>>) -> Self {
+        self.size = Some(size.into());
+        self
+    }
+
     /// Records the operator.
     ///
     /// # Errors
@@ -81,7 +90,7 @@ impl<'t> Record<'_, 't> {
     /// caller finds out from `finish`. Nor does it know resources of another `wgpu::Instance`. In a
     /// browser destroyed and foreign resources show when the caller submits.
     pub fn finish(self) -> Result<()> {
-        let (passes, copies) = self.prepared.bound(&self.inputs, &self.outputs)?;
+        let (passes, copies) = self.prepared.bound(&self.inputs, &self.outputs, self.size)?;
         let Some(encoder) = self.encoder else { return Ok(()) };
         let group = DebugGroup::new(encoder, &self.prepared.label);
         copies.iter().for_each(|copy| copy.load(group.0));
@@ -93,8 +102,8 @@ impl<'t> Record<'_, 't> {
 
 impl std::fmt::Debug for Record<'_, '_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { prepared, inputs, outputs, .. } = self;
-        write!(f, "Record({prepared:?}, {inputs:?} to {outputs:?})")
+        let Self { prepared, inputs, outputs, size, .. } = self;
+        write!(f, "Record({prepared:?}, {inputs:?} to {outputs:?}, size {size:?})")
     }
 }
 
@@ -130,7 +139,7 @@ impl Prepared {
     /// scratch for textures, so that recording them later takes no time for it. Its
     /// [`finish`](Record::finish) records nothing.
     pub fn reserve<'t>(&self) -> Record<'_, 't> {
-        Record { prepared: self, encoder: None, inputs: Vec::new(), outputs: Vec::new() }
+        Record { prepared: self, encoder: None, inputs: vec![], outputs: vec![], size: None }
     }
 
     /// The passes on these inputs and results, and the copies of textures.
@@ -138,12 +147,14 @@ impl Prepared {
         &self,
         inputs: &[Operand<'a>],
         outputs: &[Operand<'a>],
+        size: Option<BufferRange<'a>>,
     ) -> Result<(Arc<[Pass]>, Vec<TextureCopy<'a>>)> {
         self.gpu.check_alive()?;
-        self.check(inputs, outputs)?;
-        let mut places = Vec::with_capacity(inputs.len() + outputs.len());
+        self.check(inputs, outputs, size)?;
+        let mut places = Vec::with_capacity(inputs.len() + outputs.len() + 1);
         let mut copies = Vec::new();
-        for (i, operand) in inputs.iter().chain(outputs).enumerate() {
+        let size = size.map(Operand::Buffer);
+        for (i, operand) in inputs.iter().chain(outputs).chain(&size).enumerate() {
             places.push(match operand {
                 Operand::Buffer(range) => Place(range.buffer.clone(), range.offset),
                 Operand::Texture(range) => {
@@ -180,7 +191,12 @@ impl Prepared {
         })
     }
 
-    fn check(&self, inputs: &[Operand<'_>], outputs: &[Operand<'_>]) -> Result<()> {
+    fn check(
+        &self,
+        inputs: &[Operand<'_>],
+        outputs: &[Operand<'_>],
+        size: Option<BufferRange<'_>>,
+    ) -> Result<()> {
         if inputs.len() != self.plan.inputs.len() {
             return Err(Error::input_count(&self.label, self.plan.inputs.len(), inputs.len()));
         }
@@ -208,12 +224,18 @@ impl Prepared {
             Operand::Buffer(range) => Some((i, range)),
             Operand::Texture(_) => None,
         });
+        let count = inputs.len() + outputs.len();
+        if let (Some(_), None) = (size, &self.choice) {
+            let expected = "no size, since it was not prepared for several".into();
+            return Err(Error::InputCount { operator: self.label.clone(), expected, actual: 1 });
+        }
+        let ranges = ranges.chain(size.iter().map(|range| (count, range)));
         for (i, range) in ranges.clone() {
             self.check_range(i, range)?;
         }
-        for (i, result) in ranges.clone().filter(|(i, _)| *i >= inputs.len()) {
+        for (i, result) in ranges.clone().filter(|(i, _)| (inputs.len()..count).contains(i)) {
             let mine = self.bytes(i, result);
-            for (j, other) in ranges.clone().take_while(|(j, _)| *j < i) {
+            for (j, other) in ranges.clone().filter(|(j, _)| *j < i || *j == count) {
                 let theirs = self.bytes(j, other);
                 // An empty range overlaps nothing.
                 let overlap = theirs.start.max(mine.start) < theirs.end.min(mine.end);
@@ -309,22 +331,17 @@ impl Prepared {
     fn tensor(&self, i: usize) -> String {
         match i.checked_sub(self.plan.inputs.len()) {
             None => format!("input {i}"),
-            Some(result) => format!("result {result}"),
+            Some(result) if result < self.plan.outputs.len() => format!("result {result}"),
+            Some(_) => "the size".to_string(),
         }
     }
 
     /// The bytes of a tensor in its buffer, from its first element to its last one, rounded to
     /// whole words.
     fn bytes(&self, i: usize, range: &BufferRange<'_>) -> std::ops::Range<u64> {
-        let bytes = self.plan.bytes(i);
+        let is_size = i == self.plan.inputs.len() + self.plan.outputs.len();
+        let bytes = if is_size { 0..4 } else { self.plan.bytes(i) };
         let (first, end) = (bytes.start as u64 / 4 * 4, (bytes.end as u64).next_multiple_of(4));
         range.offset.saturating_add(first)..range.offset.saturating_add(end)
-    }
-
-    pub(super) fn bind(&self, places: &[Place]) -> Vec<Pass> {
-        self.gpu.bind(&self.plan, &self.compiled, |range| match places.get(range.buffer) {
-            Some(Place(buffer, offset)) => (buffer, *offset),
-            None => (&self.scratch[range.buffer - places.len()], 0),
-        })
     }
 }
