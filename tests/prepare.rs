@@ -494,7 +494,7 @@ fn sizes_are_for_operators_with_rows() {
         (offsets.into(), vec![&desc, &ids]),
         (
             wgmax::operator::ReduceMaxBackward::new(ReduceMax::new().axes([1])).into(),
-            vec![&desc, &TensorDesc::new(ElementType::F32, [8, 1]).unwrap()],
+            vec![&desc, &TensorDesc::new(ElementType::F32, [8]).unwrap()],
         ),
     ] {
         let views: Vec<View> = inputs.into_iter().map(View::from).collect();
