@@ -464,7 +464,7 @@ fn the_gpu_chooses_among_sizes() {
                     device.upload(&view.to_tensor().unwrap()).unwrap()
                 };
                 let parts: Vec<_> = inputs.iter().map(|input| sliced(input)).collect();
-                let expected = device.run(&operator, &parts.iter().collect::<Vec<_>>()).unwrap();
+                let expected = device.run(&operator, parts.iter().collect::<Vec<_>>()).unwrap();
                 for (found, expected) in results.iter().zip(&expected) {
                     let (found, expected) =
                         (found.download().unwrap(), expected.download().unwrap());

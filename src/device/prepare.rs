@@ -1,7 +1,6 @@
 //! Operators that are recorded into a caller's command encoders: one, or several as one.
 
 use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use super::Device;
@@ -95,7 +94,7 @@ impl Device {
         let plan = plan_of(self, &operator, &inputs.into_inputs(), results)?;
         let device = self.clone();
         let replan = move |inputs: &[View]| plan_of(&device, &operator, inputs, &[]);
-        gpu.prepare(plan, &label, Arc::new(replan)).await
+        gpu.prepare(plan, &label, Box::new(replan)).await
     }
 
     /// As [`Device::prepare`], for inputs whose number of rows only the GPU knows when it runs: the
@@ -313,7 +312,7 @@ impl PrepareChain {
         let Some(gpu) = device.gpu_backend().cloned() else { return Err(Error::CannotRecord) };
         let plan = graph.plan(&device, &graph.inputs, true)?;
         let replan = move |inputs: &[View]| graph.plan(&device, inputs, false);
-        gpu.prepare(plan, "wgmax chain", Arc::new(replan)).await
+        gpu.prepare(plan, "wgmax chain", Box::new(replan)).await
     }
 
     fn tensor(&self, slot: Slot) -> Result<Tensor> {

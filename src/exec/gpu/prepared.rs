@@ -42,8 +42,11 @@ pub(super) struct Ready {
     scratch: Vec<wgpu::Buffer>,
 }
 
-/// Plans again, for other inputs.
-type Replan = Arc<dyn Fn(&[View]) -> Result<Plan> + Send + Sync>;
+/// Plans again, for other inputs. A browser's device stays on its thread.
+#[cfg(not(target_family = "wasm"))]
+type Replan = Box<dyn Fn(&[View]) -> Result<Plan> + Send + Sync>;
+#[cfg(target_family = "wasm")]
+type Replan = Box<dyn Fn(&[View]) -> Result<Plan>>;
 
 impl Gpu {
     pub(crate) async fn prepare(
