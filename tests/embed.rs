@@ -311,7 +311,8 @@ fn resources_that_cannot_be_used_are_refused_before_anything_is_recorded() {
     };
     let own = texture(&program);
     let view = texture_view(own.format(), own.size()).unwrap();
-    let copy = device.prepare_into(ReduceMax::new().axes([]), &view, &[view.clone()]).unwrap();
+    let copy =
+        device.prepare_into(ReduceMax::new().axes([]), &view, std::slice::from_ref(&view)).unwrap();
     let mut encoder = program.encoder();
     let destroyed = texture(&program);
     copy.record(&mut encoder).input(&own).output(&destroyed).finish().unwrap();
