@@ -146,7 +146,10 @@ pub(super) fn plan(
         (winners, together) = (Some(scratch), 1);
     }
     if items_fit.min(elements_fit) == 0 {
-        return Err(builder.over_binding("an item", builder.item().max(index_item)));
+        return Err(builder.over_binding(
+            "a binding of one value and its position",
+            builder.item().max(index_item),
+        ));
     }
     let at = At { of, result, index_item, places, winners, items, elements };
     for part in (0..parts).step_by(together as usize) {

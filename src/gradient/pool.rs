@@ -226,7 +226,9 @@ pub(super) fn plan(
                 if cut.size == 1 {
                     let bytes = (row * builder.item())
                         .max(cut.outputs * row_windows * builder.item().max(4 * words));
-                    return Err(builder.over_binding("the windows of one place", bytes));
+                    return Err(
+                        builder.over_binding("a binding of the windows of one place", bytes)
+                    );
                 }
                 rows.end = rows.start + cut.size / 2;
             }

@@ -230,8 +230,8 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
-    /// The error of what no binding holds: so many bytes, and those that an alignment may put before
-    /// them.
+    /// The error of `what` a binding must hold: so many bytes, and those that an alignment may put
+    /// before them.
     pub(crate) fn over_binding(&self, what: &'static str, bytes: u64) -> Error {
         Error::OverLimit {
             what,

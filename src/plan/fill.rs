@@ -42,7 +42,7 @@ impl Builder<'_> {
         let words_fit = limits.max_binding_size.min(1 << 32) / 4;
         let step = words_fit * 4 / limits.alignment * limits.alignment;
         if step == 0 {
-            return Err(self.over_binding("a range of a fill", 0));
+            return Err(self.over_binding("a binding of a range to fill", 0));
         }
         let mut offset = 0;
         while offset < bytes {

@@ -228,7 +228,9 @@ impl Builder<'_> {
                     len = len / unit * unit;
                 }
                 if len == 0 {
-                    return Err(self.over_binding("elements of a view that lie apart", 4));
+                    return Err(
+                        self.over_binding("a binding of elements of a view that are far apart", 4)
+                    );
                 }
                 match Placement::new(&loops, item, first, len, self.target.limits) {
                     Some(found) => break found,

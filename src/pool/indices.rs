@@ -184,7 +184,7 @@ impl Planner<'_> {
             }
             windows /= 2;
         }
-        Err(builder.over_binding("pooling, in pieces that cannot be smaller,", least))
+        Err(builder.over_binding("a binding of the smallest piece of a pooling", least))
     }
 
     /// All launches of a part; the positions between them go to the regions `between`.

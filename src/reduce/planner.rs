@@ -248,7 +248,7 @@ impl Planner<'_, '_> {
         let block = self.builder.block();
         let part = self.capacity() / 2 / block * block;
         if part == 0 {
-            return Err(self.builder.over_binding("two blocks of elements", 32));
+            return Err(self.builder.over_binding("a binding of two blocks of 16 bytes", 32));
         }
         let pair = [self.scratch(2 * part), self.scratch(2 * part)];
         for matrix in 0..e.outer {

@@ -101,11 +101,11 @@ fn a_fault_is_found_shrunk_and_shown() {
     assert_eq!(command, expected);
 }
 
-/// A plan replaces the tunings of cases, but not their other limits, and is reported.
+/// A chosen tuning replaces the tunings of cases, but not their other limits, and is reported.
 #[test]
 fn a_plan_is_used_and_reported() {
-    let plan = Some("software");
-    let choice = Choice { seed: 1, cases: Some(150), plan, ..Choice::default() };
+    let tuning = Some("software");
+    let choice = Choice { seed: 1, cases: Some(150), tuning, ..Choice::default() };
     for index in 0..20 {
         let (own, chosen) = (Case::nth(1, index).unwrap(), choice.nth(index).unwrap());
         assert_eq!(chosen.narrow.tuning, Some("software"));
@@ -117,9 +117,9 @@ fn a_plan_is_used_and_reported() {
     let finding = &report.sweep.scores[0].findings[0];
     assert!(finding.found.case.to_string().contains("tuning software"), "{}", finding.found.case);
     let command = report.again(&report.subjects[0], finding);
-    assert!(command.ends_with(" --plan software"), "{command}");
-    assert!(html::page(&report).contains(" --plan software</pre>"));
-    assert_eq!(json::object(&report)["plan"], "software");
+    assert!(command.ends_with(" --tuning software"), "{command}");
+    assert!(html::page(&report).contains(" --tuning software</pre>"));
+    assert_eq!(json::object(&report)["tuning"], "software");
 }
 
 /// What only one side computes is a finding, which is made small and shown.

@@ -183,7 +183,16 @@ fn find(kernel: &'static Kernel, arguments: &Arguments) -> anyhow::Result<Shader
             [] => "it has none".to_string(),
             flags => format!("its flags are {}", list(flags.iter().copied())),
         };
-        anyhow::ensure!(flags.contains(&flag.as_str()), "{name} has no flag {flag:?}; {known}");
+        let others = kernels().into_iter().filter(|other| other.flag_names().contains(&&**flag));
+        let others: Vec<&str> = others.map(Kernel::name).collect();
+        let others = match others[..] {
+            [] => String::new(),
+            _ => format!("; kernels that have it: {}", others.join(", ")),
+        };
+        anyhow::ensure!(
+            flags.contains(&flag.as_str()),
+            "--flag {flag}: not a flag of {name}; {known}{others}"
+        );
     }
     let wanted = |flag: &str| arguments.flags.iter().any(|wanted| wanted == flag);
     let variants = variants(&shaders);

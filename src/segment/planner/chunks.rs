@@ -129,7 +129,7 @@ impl Planner<'_> {
             let fit = fit(chunk);
             if fit < 4 {
                 let bytes = 4 * self.inner * source_item.max(carry_item);
-                return Err(builder.over_binding("four rows of segments", bytes));
+                return Err(builder.over_binding("a binding of four rows", bytes));
             }
             let chunk = chunk.min(fit);
             Ok(Cut { chunk, fit: fit / chunk * chunk, last, team })

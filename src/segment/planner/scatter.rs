@@ -22,7 +22,7 @@ impl Planner<'_> {
         let fit = (builder.capacity(builder.item()) / self.inner).min(builder.capacity(ids.size()));
         if fit == 0 {
             let bytes = self.inner * builder.item();
-            return Err(builder.over_binding("a row of segments", bytes));
+            return Err(builder.over_binding("a binding of one row", bytes));
         }
         // A mark is made with the first word.
         let words = if argmax { item_words } else { item_words - 1 };
