@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::params::{MAX_AXES, Params};
 use super::scatter::{CLAIM, SCATTER, UNPOOL};
 use crate::base::error::{Error, Result};
-use crate::plan::{Builder, MAX_ELEMENTS, New, Plan, Region, Target, divisor};
+use crate::plan::{Builder, LaunchDesc, MAX_ELEMENTS, Plan, Region, Target, divisor};
 use crate::segment::Ids;
 use crate::tensor::key::Ranking;
 use crate::tensor::{Outputs, Tensor, TensorDesc};
@@ -232,7 +232,7 @@ impl Launch {
         let winners = winners.map(|(winners, _)| winners);
         let params = Params { index_base, winner_base, ..self.params(at) };
         if claims {
-            let launch = New {
+            let launch = LaunchDesc {
                 purpose: "the last item of each element",
                 shader: builder.shader(&CLAIM),
                 params: &params,
@@ -245,7 +245,7 @@ impl Launch {
             builder.range(Region::all(at.of.values).after(items.start), count);
         let (result, result_base) =
             builder.range(Region::all(at.result).after(elements.start), all);
-        let launch = New {
+        let launch = LaunchDesc {
             purpose: "values, stored where their positions say",
             shader: match winners {
                 Some(_) => builder.shader(&UNPOOL).with("unpooled", true),

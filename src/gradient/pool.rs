@@ -7,7 +7,7 @@ use bytemuck::{Zeroable, cast_slice, cast_slice_mut};
 use super::sum::{Gradient, with_gradient};
 use crate::base::error::{Error, Result};
 use crate::base::threads;
-use crate::plan::{Builder, Call, Kernel, New, Plan, Region, Shader, Target, divisor};
+use crate::plan::{Builder, Call, Kernel, LaunchDesc, Plan, Region, Shader, Target, divisor};
 use crate::pool::{Axis, Group, SpecialLaunch, Window, params, push_special};
 use crate::tensor::key::Ranking;
 use crate::tensor::{Outputs, TensorDesc};
@@ -290,7 +290,8 @@ fn push(
     if let Some(special) = tuning.special.and_then(|launch| launch(builder, &params)) {
         return push_special(builder, purpose, special, sources, results);
     }
-    let launch = New { purpose, shader: builder.shader(&POOL), params: &params, sources, results };
+    let launch =
+        LaunchDesc { purpose, shader: builder.shader(&POOL), params: &params, sources, results };
     let invocations = elements.div_ceil(builder.per_word()) + 1;
     builder.push(launch, invocations)
 }

@@ -6,7 +6,7 @@ use super::pool::{self as sums, Planes, Rows, Sum, parts};
 use super::sum::{Gradient, with_gradient};
 use crate::base::error::Result;
 use crate::base::threads;
-use crate::plan::{Builder, Call, Kernel, New, Plan, Region, Shader, Target, divisor};
+use crate::plan::{Builder, Call, Kernel, LaunchDesc, Plan, Region, Shader, Target, divisor};
 use crate::pool::{self, Group, Tiles, Windows, params};
 use crate::tensor::key::Ranking;
 use crate::tensor::{ElementType, Outputs, TensorDesc};
@@ -235,7 +235,7 @@ impl Tile {
             by_elements1: divisor(axes[1].elements),
             by_stride: group.axes.map(|axis| divisor(axis.stride)),
         };
-        let launch = New {
+        let launch = LaunchDesc {
             purpose: "sums of the gradients of windows, whose maxima are found",
             shader: builder.shader(&TILE),
             params: &params,

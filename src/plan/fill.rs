@@ -1,6 +1,6 @@
 //! `shaders/common/fill.wgsl`: one value everywhere.
 
-use super::{Builder, Call, Kernel, New, Range, Shader};
+use super::{Builder, Call, Kernel, LaunchDesc, Range, Shader};
 use crate::base::error::Result;
 use crate::base::threads;
 use crate::wgsl::params;
@@ -60,7 +60,7 @@ impl Builder<'_> {
                 words_per_thread,
                 padding: [0; 3],
             };
-            let launch = New {
+            let launch = LaunchDesc {
                 purpose: "one value for all elements",
                 shader: self.shader(&FILL),
                 params: &params,

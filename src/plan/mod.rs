@@ -13,7 +13,7 @@ mod limits;
 mod placement;
 mod view;
 
-pub(crate) use builder::{Builder, New, Region, Target, gcd};
+pub(crate) use builder::{Builder, LaunchDesc, Region, Target, gcd};
 pub(crate) use compose::{Feed, Step};
 pub(crate) use divide::divisor;
 #[cfg(feature = "cpu")]

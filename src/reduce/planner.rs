@@ -9,7 +9,7 @@ use super::positions::Counting;
 use super::rows::{self, ROWS};
 use super::tuning::{Cut, Extents, Start, Tuning};
 use crate::base::error::{Error, Result};
-use crate::plan::{Builder, Kernel, New, Plan, Range, Region, Target, gcd};
+use crate::plan::{Builder, Kernel, LaunchDesc, Plan, Range, Region, Target, gcd};
 use crate::tensor::Indices;
 use crate::tensor::key::Ranking;
 
@@ -359,7 +359,7 @@ impl Planner<'_, '_> {
             None => u64::from(result_base) % self.builder.per_word() + outputs,
         };
         let groups = units.div_ceil(self.builder.workgroup() / threads);
-        let launch = New { purpose, shader, params: &params, sources, results };
+        let launch = LaunchDesc { purpose, shader, params: &params, sources, results };
         self.builder.push_groups(launch, groups)?;
         self.rest(to, target, e, splits)
     }
@@ -482,7 +482,8 @@ impl Planner<'_, '_> {
         if let Some(positions) = counting {
             let shader = shader.with("aligned", aligned).with("from_positions", sources.len() > 1);
             let params = &columns_index::Params { columns, padding: [0; 2], positions };
-            self.builder.push_groups(New { purpose, shader, params, sources, results }, groups)?;
+            self.builder
+                .push_groups(LaunchDesc { purpose, shader, params, sources, results }, groups)?;
         } else {
             // A word of results lies in at most two units: of two columns, as the results of pieces
             // and parts of an even number of columns do, which begin at even places.
@@ -494,7 +495,7 @@ impl Planner<'_, '_> {
                 let tiles = (cut.width / block).div_ceil(cut.tile);
                 groups = (e.outer * cut.splits * tiles).div_ceil(self.builder.workgroup());
             }
-            let launch = New { purpose, shader, params: &columns, sources, results };
+            let launch = LaunchDesc { purpose, shader, params: &columns, sources, results };
             self.builder.push_groups(launch, groups)?;
         }
         self.rest(partial, target, e, pieces)

@@ -2,7 +2,7 @@
 
 use super::{Planner, RowIds};
 use crate::base::error::Result;
-use crate::plan::{Builder, MAX_ELEMENTS, New};
+use crate::plan::{Builder, LaunchDesc, MAX_ELEMENTS};
 use crate::segment::check_ids::{self, CHECK_IDS};
 use crate::segment::expand_offsets::{self, EXPAND_OFFSETS};
 
@@ -39,7 +39,7 @@ impl Planner<'_> {
                 last: last.into(),
                 padding: 0,
             };
-            let launch = New {
+            let launch = LaunchDesc {
                 purpose: "the status of ids",
                 shader: ids.shader(builder, &CHECK_IDS),
                 params: &params,
@@ -86,7 +86,7 @@ impl Planner<'_> {
                 result_base,
                 padding: [0; 2],
             };
-            let launch = New {
+            let launch = LaunchDesc {
                 purpose: "ids from offsets",
                 shader: offsets.shader(builder, &EXPAND_OFFSETS),
                 params: &params,
