@@ -319,7 +319,7 @@ impl Windows {
 }
 
 /// Elements that a thread takes at a time.
-const SOME: usize = 1 << 15;
+const CHUNK_LEN: usize = 1 << 15;
 
 fn run(shader: &Shader, call: Call<'_, '_>) {
     let windows = call.params();
@@ -366,15 +366,15 @@ pub(super) fn parts<T>(out: &mut [T], [unit, row]: [usize; 2], reach: usize) -> 
     }
     let mut out = out;
     let mut take = |len: usize| out.split_off_mut(..len).unwrap_or_default();
-    if unit <= SOME {
-        let some = SOME / unit;
+    if unit <= CHUNK_LEN {
+        let some = CHUNK_LEN / unit;
         let parts = (0..outer).step_by(some).map(|first| first..outer.min(first + some));
         return parts
             .map(|outer| Rows { out: take(outer.len() * unit), outer, rows: 0..size })
             .collect();
     }
     // The windows at the borders of parts are looked at twice.
-    let some = SOME.div_ceil(row).max(4 * (reach + 1)).min(size);
+    let some = CHUNK_LEN.div_ceil(row).max(4 * (reach + 1)).min(size);
     let mut parts = Vec::new();
     for place in 0..outer {
         for first in (0..size).step_by(some) {
