@@ -37,7 +37,7 @@ pub(crate) fn plan(resolved: Resolved<'_>, target: Target<'_>, tuning: &Tuning) 
             values = builder.scratch(outputs[0].len() as u64);
         }
         let set: u64 = axes.iter().filter(|axis| axis.1).map(|axis| axis.0).product();
-        let found = Found::new(positions, values.buffer, outputs.len(), set)?;
+        let found = PositionBuffers::new(positions, values.buffer, outputs.len(), set)?;
         let (first, weight) = if operator.counts_back { (set - 1, u64::MAX) } else { (0, 1) };
         let mut planner = Planner { builder: &mut builder, tuning, found: Some(found) };
         planner.series(source, values, axes, Steps { first, weight })?;
@@ -80,11 +80,11 @@ struct Planner<'a, 'b> {
     builder: &'a mut Builder<'b>,
     tuning: &'a Tuning,
     /// Where positions are wanted: where they lie.
-    found: Option<Found>,
+    found: Option<PositionBuffers>,
 }
 
 /// The positions of what lies in buffers of elements.
-struct Found {
+struct PositionBuffers {
     /// What places are exclusive-ored with.
     mirror: u32,
     /// Buffers of elements; and those of their positions, with the words of one.
@@ -117,7 +117,7 @@ impl Steps {
     }
 }
 
-impl Found {
+impl PositionBuffers {
     /// # Errors
     /// [`Error::OverLimit`] for sets whose positions do not fit 31 bits.
     fn new(positions: Indices, values: usize, indices: usize, set: u64) -> Result<Self> {
