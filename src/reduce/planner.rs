@@ -30,7 +30,7 @@ pub(crate) fn plan(resolved: Resolved<'_>, target: Target<'_>, tuning: &Tuning) 
         let axes = merge(input.shape(), &reduced);
         let (source, mut values) = (Region::all(0), Region::all(1));
         let Some(positions) = operator.indices else {
-            series(&mut builder, tuning, source, values, &axes)?;
+            reduce_axes(&mut builder, tuning, source, values, &axes)?;
             return Ok(builder.finish());
         };
         if !operator.values {
@@ -40,7 +40,7 @@ pub(crate) fn plan(resolved: Resolved<'_>, target: Target<'_>, tuning: &Tuning) 
         let found = PositionBuffers::new(positions, values.buffer, outputs.len(), set)?;
         let (first, weight) = if operator.counts_back { (set - 1, u64::MAX) } else { (0, 1) };
         let mut planner = Planner { builder: &mut builder, tuning, found: Some(found) };
-        planner.series(source, values, axes, Steps { first, weight })?;
+        planner.reduce_axes(source, values, axes, Steps { first, weight })?;
     }
     Ok(builder.finish())
 }
@@ -61,14 +61,14 @@ pub(crate) fn merge(shape: &[usize], reduced: &[bool]) -> Vec<(u64, bool)> {
 ///
 /// # Errors
 /// [`Error::OverLimit`](crate::Error::OverLimit).
-pub(crate) fn series(
+pub(crate) fn reduce_axes(
     builder: &mut Builder<'_>,
     tuning: &Tuning,
     source: Region,
     target: Region,
     axes: &[(u64, bool)],
 ) -> Result<()> {
-    Planner { builder, tuning, found: None }.series(source, target, axes.to_vec(), Steps::NONE)
+    Planner { builder, tuning, found: None }.reduce_axes(source, target, axes.to_vec(), Steps::NONE)
 }
 
 /// A reduction on its way into a plan.
@@ -134,7 +134,7 @@ impl Planner<'_, '_> {
     /// are wanted, from the last one on: so of equal elements that come in the order of one axis,
     /// the positions do too. They may count back from the last one, modulo 2^64 here and modulo
     /// 2^32 in kernels.
-    fn series(
+    fn reduce_axes(
         &mut self,
         mut source: Region,
         target: Region,
