@@ -34,7 +34,7 @@ pub struct Kernel {
     /// Whether its text depends on the element type.
     pub(crate) typed: bool,
     /// Whether it reads both blocks and words of its source, which is bound as blocks then.
-    pub(crate) mixed: bool,
+    pub(crate) blocks_and_words: bool,
     /// Whether its source may be a view.
     pub(crate) views: Views,
     /// How parts of its text are written for the attributes of one operator, if they are.
@@ -135,7 +135,7 @@ impl Kernel {
         fn never(_: &Shader, _: &[u32], _: &Placement) -> bool {
             false
         }
-        let (typed, mixed, views, specialization) = (true, false, Views::MayRead, None);
+        let (typed, blocks_and_words, views, specialization) = (true, false, Views::MayRead, None);
         Self {
             name,
             file,
@@ -144,7 +144,7 @@ impl Kernel {
             flags: &[],
             has: any,
             typed,
-            mixed,
+            blocks_and_words,
             views,
             specialization,
             #[cfg(feature = "cpu")]
@@ -190,8 +190,8 @@ impl Kernel {
     }
 
     /// The same that reads both blocks and words of its source.
-    pub(crate) const fn mixed(self) -> Self {
-        Self { mixed: true, ..self }
+    pub(crate) const fn blocks_and_words(self) -> Self {
+        Self { blocks_and_words: true, ..self }
     }
 
     /// The same with parts of the text written for an operator's attributes.
@@ -379,7 +379,7 @@ impl Shader {
             "words" => self.words,
             "pitched" => self.pitched,
             // A view is read in blocks, and in words where these lie apart.
-            "both" => self.kernel.mixed || self.pitched,
+            "blocks_and_words" => self.kernel.blocks_and_words || self.pitched,
             flag => self.is(flag),
         }
     }

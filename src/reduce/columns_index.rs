@@ -15,7 +15,7 @@ use crate::wgsl::params;
 pub(super) static COLUMNS_INDEX: Kernel =
     Kernel::new::<Params>("reduce_columns_index", "reduce/columns_index", run)
         .flags(&["from_positions", "aligned"])
-        .mixed()
+        .blocks_and_words()
         .in_place(reads_in_place);
 
 params! {
