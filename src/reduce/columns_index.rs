@@ -16,7 +16,7 @@ pub(super) static COLUMNS_INDEX: Kernel =
     Kernel::new::<Params>("reduce_columns_index", "reduce/columns_index", run)
         .flags(&["from_positions", "aligned"])
         .blocks_and_words()
-        .in_place(reads_in_place);
+        .reads_views(reads_in_place);
 
 params! {
     pub(super) struct Params {
