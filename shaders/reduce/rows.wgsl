@@ -74,7 +74,7 @@ fn add_some(state: State, words: vec4<u32>, first: u32, end: u32, block: u32) ->
 fn note(best: State, acc: Acc, block: u32) -> State {
     let rank = key_rank(acc_fold(acc));
     // Of equal ones the first, or the last.
-    let last = params.positions.mirror != 0u;
+    let last = params.positions.tie_mask != 0u;
     let takes = select(key_above(rank, best.rank), !key_above(best.rank, rank), last);
     return State(select(best.rank, rank, takes), select(best.block, block, takes));
 }
@@ -102,7 +102,7 @@ fn found_in(best: State, start: u32, end: u32, skipped: u32) -> Found {
     let candidates = acc_keys(acc_add(Acc(), source_block(best.block)));
     for (var i = 0u; i < BLOCK; i++) {
         let element = best.block * BLOCK + i;
-        let place = (element - start + skipped) ^ params.positions.mirror;
+        let place = (element - start + skipped) ^ params.positions.tie_mask;
         let inside = element >= start && element < end;
         if inside && place < found.place && key_equal(key_rank(candidates[i]), best.rank) {
             found = Found(candidates[i], place);
@@ -186,7 +186,7 @@ fn store_place(unit: u32, local: u32) {}
 
 @if(positions)
 fn store_place(unit: u32, local: u32) {
-    let place = places[local] ^ params.positions.mirror;
+    let place = places[local] ^ params.positions.tie_mask;
     store_position(unit, unit / params.splits * params.len + place, place);
 }
 

@@ -86,7 +86,7 @@ struct Planner<'a, 'b> {
 /// The positions of what lies in buffers of elements.
 struct PositionBuffers {
     /// What places are exclusive-ored with.
-    mirror: u32,
+    tie_mask: u32,
     /// Buffers of elements; and those of their positions, with the words of one.
     buffers: Vec<(usize, usize, u64)>,
 }
@@ -121,11 +121,11 @@ impl PositionBuffers {
     /// # Errors
     /// [`Error::OverLimit`] for sets whose positions do not fit 31 bits.
     fn new(positions: Indices, values: usize, indices: usize, set: u64) -> Result<Self> {
-        let limit = ("31-bit position", Counting::MIRROR.into());
+        let limit = ("31-bit position", Counting::TIE_MASK.into());
         Error::check_limit("a set whose positions are wanted", set, limit)?;
-        let mirror = if positions.last { Counting::MIRROR } else { 0 };
+        let tie_mask = if positions.last { Counting::TIE_MASK } else { 0 };
         let words = positions.element_type.size() as u64 / 4;
-        Ok(Self { mirror, buffers: vec![(values, indices, words)] })
+        Ok(Self { tie_mask, buffers: vec![(values, indices, words)] })
     }
 }
 
@@ -315,7 +315,7 @@ impl Planner<'_, '_> {
             let (source_base, _) = bind(&mut sources, ends[0]).unwrap_or((0, 0));
             let (result_base, words) = bind(&mut results, ends[1]).unwrap_or((0, 1));
             let (first, weight) = (steps.first as u32, steps.weight as u32);
-            Counting { mirror: found.mirror, first, weight, source_base, result_base, words }
+            Counting { tie_mask: found.tie_mask, first, weight, source_base, result_base, words }
         });
         Bound { sources, results, base, result_base, counting }
     }
