@@ -150,8 +150,8 @@ struct OutputVector {
 }
 
 fn gather(vector: u32) {
-    let skew = params.result_base % OUTPUTS;
-    if vector >= (skew + params.windows.outputs + OUTPUTS - 1u) / OUTPUTS {
+    let lead = params.result_base % OUTPUTS;
+    if vector >= (lead + params.windows.outputs + OUTPUTS - 1u) / OUTPUTS {
         return;
     }
     let v = place(numbered(vector));

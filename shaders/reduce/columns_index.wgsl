@@ -89,9 +89,9 @@ fn search(columns: Columns, share: u32) -> State {
 fn main(at: Invocation) {
     let vector = group_number(at) * params.tile + at.local % params.tile;
     // Results before the first one belong to an earlier launch.
-    let skew = params.result_base % OUTPUTS;
-    let exists = vector < (skew + params.outputs + OUTPUTS - 1u) / OUTPUTS;
-    let number = vec4<u32>(vector * OUTPUTS - skew) + OFFSETS;
+    let lead = params.result_base % OUTPUTS;
+    let exists = vector < (lead + params.outputs + OUTPUTS - 1u) / OUTPUTS;
+    let number = vec4<u32>(vector * OUTPUTS - lead) + OFFSETS;
     let wanted = number < vec4<u32>(params.outputs);
     var columns: Columns;
     var state = State(vec4<u32>(0u), vec4<u32>(NO_PLACE));

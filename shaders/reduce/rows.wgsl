@@ -196,9 +196,9 @@ fn main(at: Invocation) {
     let units = WORKGROUP / params.threads_per_row;
     let total = params.rows * params.splits;
     // The first word may begin with results of an earlier launch.
-    let skew = params.result_base % PER_STORE;
+    let lead = params.result_base % PER_STORE;
     // Before the first unit this wraps around to a large number.
-    let unit = group * units + at.local / params.threads_per_row - skew;
+    let unit = group * units + at.local / params.threads_per_row - lead;
     let lane = at.local % params.threads_per_row;
 
     var found: Found;
@@ -218,13 +218,13 @@ fn main(at: Invocation) {
         store_place(unit, at.local);
     }
     let word = group * (units / PER_STORE) + at.local;
-    if at.local < units / PER_STORE && word * PER_STORE < total + skew {
+    if at.local < units / PER_STORE && word * PER_STORE < total + lead {
         var stored: array<Key, PER_STORE>;
         for (var i = 0u; i < PER_STORE; i++) {
             stored[i] = keys[(at.local * PER_STORE + i) * params.threads_per_row];
         }
-        let begin = select(0u, skew, word == 0u);
-        let end = min(PER_STORE, total + skew - word * PER_STORE);
+        let begin = select(0u, lead, word == 0u);
+        let end = min(PER_STORE, total + lead - word * PER_STORE);
         store_keys(params.result_base / PER_STORE + word, stored, begin, end);
     }
 }
