@@ -159,7 +159,7 @@ pub(crate) struct Tuning {
 }
 
 /// Where every element looks for its windows.
-pub(crate) const GATHER: Tuning = Tuning { special: None };
+pub(crate) const HARDWARE: Tuning = Tuning { special: None };
 
 /// The plan of the gradients of a pooling: its inputs are the indices of the windows' maxima, which
 /// begin anew after `modulus` elements, and the gradients of the windows.
