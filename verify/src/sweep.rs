@@ -86,7 +86,7 @@ impl Choice {
     }
 
     fn with_tuning(&self, mut case: Case) -> Case {
-        case.narrow.tuning = self.tuning.or(case.narrow.tuning);
+        case.overrides.tuning = self.tuning.or(case.overrides.tuning);
         case
     }
 }

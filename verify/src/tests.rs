@@ -72,7 +72,7 @@ fn a_fault_is_found_shrunk_and_shown() {
         assert_eq!(product(&op.kernel), 3, "{case}");
         // Rounded up, a stride of 2 leaves no window of 3 over one element.
         assert!(matches!(op.strides.as_deref().map(product), Some(2 | 3)), "{case}");
-        assert!(op.indices.is_none() && case.narrow.is_none(), "{case}");
+        assert!(op.indices.is_none() && case.overrides.is_none(), "{case}");
         assert!(case.tensors[0].bytes().iter().all(|&byte| byte == 0), "{case}");
     }
     // The page has all of them, and escapes names.
@@ -108,9 +108,9 @@ fn a_plan_is_used_and_reported() {
     let choice = Choice { seed: 1, cases: Some(150), tuning, ..Choice::default() };
     for index in 0..20 {
         let (own, chosen) = (Case::nth(1, index).unwrap(), choice.nth(index).unwrap());
-        assert_eq!(chosen.narrow.tuning, Some("software"));
-        assert_eq!(chosen.narrow.limits(&Limits::cpu()), own.narrow.limits(&Limits::cpu()));
-        assert_eq!(chosen.narrow.target_parallelism, own.narrow.target_parallelism);
+        assert_eq!(chosen.overrides.tuning, Some("software"));
+        assert_eq!(chosen.overrides.limits(&Limits::cpu()), own.overrides.limits(&Limits::cpu()));
+        assert_eq!(chosen.overrides.target_parallelism, own.overrides.target_parallelism);
         assert_eq!(chosen.operator, own.operator);
     }
     let report = report(vec![faulty(strided_windows_are_wrong)], choice);
@@ -165,7 +165,7 @@ fn cases_share_pipelines() {
     assert!((0..300).all(|index| indices[index as usize] == index));
     let (mut kept, mut made) = (Vec::<Shader>::new(), 0);
     for index in &indices {
-        for case in choice.fills(*index).unwrap().chunk_by(|a, b| a.narrow == b.narrow) {
+        for case in choice.fills(*index).unwrap().chunk_by(|a, b| a.overrides == b.overrides) {
             for shader in case[0].plan(&device).unwrap().shaders() {
                 match kept.iter().position(|other| *other == *shader) {
                     Some(at) => drop(kept.remove(at)),
