@@ -18,7 +18,7 @@ import generated::{WORKGROUP, params};
 @group(0) @binding(3) var<storage, read> indices: array<u32>;
 
 struct Span {
-    // The windows that an element lies in, and the one behind the last.
+    // The windows that an element lies in, and the one after the last.
     begin: u32,
     end: u32,
     // What is left of the element's number.

@@ -226,7 +226,7 @@ fn place(numbered: OutputVector) -> OutputVector {
     return v;
 }
 
-// The first tap to visit of some windows that begin at `first`, and the one behind the last.
+// The first tap to visit of some windows that begin at `first`, and the one after the last.
 fn taps_of(axis: u32, first: vec4<i32>) -> vec2<u32> {
     let taps = params.windows.axes[axis].taps;
     if params.gather.sparse == 0u {

@@ -83,7 +83,7 @@ fn columns_of(element: u32, share: u32) -> Acc {
     let base = params.base + (unit / params.splits) * params.len + column;
     let first = (unit % params.splits) * (params.chunk * params.width);
     // Reads begin `here` elements early, so that the next unit's first element comes to lie
-    // behind this unit's last one.
+    // after this unit's last one.
     let next_base = params.base + (next / params.splits) * params.len - here;
     let next_first = (next % params.splits) * (params.chunk * params.width);
 

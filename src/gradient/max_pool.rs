@@ -170,8 +170,8 @@ impl MaxPoolBackward {
             error => error,
         })?;
         let second = [&resolved.outputs[1], inputs[1]];
-        let behind = pool::plan(second, data, &axes, resolved.modulus, target, gradients)?;
+        let after = pool::plan(second, data, &axes, resolved.modulus, target, gradients)?;
         let before = forward::plan(resolved, target, pools, reductions)?;
-        Ok(before.then(behind, &[Feed::Result(1), Feed::Input]))
+        Ok(before.then(after, &[Feed::Result(1), Feed::Input]))
     }
 }

@@ -94,7 +94,7 @@ pub(super) struct Planes<'a> {
     pub count: u64,
     /// The axes of a plane.
     pub windows: &'a [Window],
-    /// Elements behind each element of a plane, which are planes of their own.
+    /// Elements after each element of a plane, which are planes of their own.
     pub inner: u64,
 }
 
@@ -345,12 +345,12 @@ fn sums<G: Gradient>(p: &Windows, call: Call<'_, '_>) {
     let indices = &indices[p.index_base as usize * p.index_words as usize..];
     let out: &mut [G::Bits] = cast_slice_mut(call.results[0]);
     let out = &mut out[p.result_base as usize..];
-    let (out, behind) = out.split_at_mut(p.elements as usize);
+    let (out, after) = out.split_at_mut(p.elements as usize);
     // The rest of the last word.
     let end = p.result_base as usize + p.elements as usize;
     let per_word = (4 / size_of::<G::Bits>()).max(1);
-    let rest = (end.next_multiple_of(per_word) - end).min(behind.len());
-    behind[..rest].fill(Zeroable::zeroed());
+    let rest = (end.next_multiple_of(per_word) - end).min(after.len());
+    after[..rest].fill(Zeroable::zeroed());
 
     let (unit, row) = (p.by_unit[0] as usize, p.axes[0].pitch as usize);
     let parts = parts(out, [unit, row], p.axes[0].reach as usize);

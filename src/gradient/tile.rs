@@ -96,7 +96,7 @@ impl Along {
         let (start, stride) = (axis.start, axis.stride as i64);
         let reached = -(start + axis.reach as i64).div_euclid(stride);
         // Wide strides leave elements out: then the window before them, so that no tile begins
-        // behind its elements.
+        // after its elements.
         let first = reached.min((-start).div_euclid(stride));
         let last = (stride - 1 - start).div_euclid(stride);
         (first, (last - first) as u64)
@@ -344,8 +344,8 @@ impl<T> Launch<'_, T> {
         let axis = &all.axes[self.cut];
         let row = axis.pitch as usize;
         let unit = row * axis.size as usize;
-        let behind = &all.axes[self.cut + 1..];
-        let row_windows: usize = behind.iter().map(|axis| axis.outputs as usize).product();
+        let after = &all.axes[self.cut + 1..];
+        let row_windows: usize = after.iter().map(|axis| axis.outputs as usize).product();
         let unit_windows = row_windows * axis.outputs as usize;
         let windows = sums::windows(&axis.into(), &(rows.start as u64..rows.end as u64));
         let windows = windows.start as usize..windows.end as usize;

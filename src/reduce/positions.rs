@@ -41,8 +41,8 @@ impl Counting {
     /// The position of an element, at a place of its axis.
     fn of(&self, earlier: Option<&[u32]>, element: usize, place: usize) -> u32 {
         let before = earlier.map_or(0, |earlier| earlier[self.source_base as usize + element]);
-        let behind = (place as u32).wrapping_mul(self.weight);
-        before.wrapping_add(self.first).wrapping_add(behind)
+        let after = (place as u32).wrapping_mul(self.weight);
+        before.wrapping_add(self.first).wrapping_add(after)
     }
 }
 

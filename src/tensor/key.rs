@@ -131,7 +131,7 @@ pub(crate) trait Key: Lane + BitAnd<Output = Self> {
     fn numbered(self, number: u32) -> Self::Found;
     /// The number.
     fn number(numbered: Self::Found) -> usize;
-    /// The key behind a number.
+    /// The key after a number.
     fn unnumbered(numbered: Self::Found) -> Self;
 }
 
