@@ -30,7 +30,7 @@ params! {
 
 impl Counting {
     /// What places are exclusive-ored with where the last of equal elements counts. No place is as
-    /// large as the tie_mask of none.
+    /// large as the tie mask of none.
     pub const TIE_MASK: u32 = u32::MAX >> 1;
 
     /// Whether the last of equal elements counts.

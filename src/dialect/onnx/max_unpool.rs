@@ -233,7 +233,7 @@ mod tests {
         op.strides = vec![2, 2];
         let error = shapes(&op, &[1, 1, 0, 2], None).unwrap_err();
         assert!(matches!(error, Error::ShapeNotInDialect { .. }), "{error}");
-        // A kernel beyond its stride: elements after no window.
+        // A kernel beyond its stride: elements that no window gave.
         op.kernel_shape = vec![3, 2];
         assert_eq!(shapes(&op, &[1, 1, 0, 2], None).unwrap()[0], [1, 1, 1, 4]);
         op.strides = vec![i64::MAX, 2];

@@ -4,7 +4,7 @@
 //! Such adapters run invocations in turn and coalesce no accesses: they are fast where each
 //! invocation reads contiguous memory of its own, and they pay for loops, for branches, of which
 //! they run both sides, and for conditional stores. [`Tuning::software`] is the one door to this
-//! module; nothing else in the crate knows what is after it. The kernels run on any device, and are
+//! module; nothing else in the crate knows what is behind it. The kernels run on any device, and are
 //! right there.
 
 mod gradient;
