@@ -1,6 +1,6 @@
 //! wgmax as a part of another wgpu program: the program has a device, buffers and
 //! an encoder of its own; it fills a buffer with a shader of its own, lets wgmax record
-//! a MaxPool and a ReduceMax behind it, submits once and reads the result once.
+//! a MaxPool and a ReduceMax after it, submits once and reads the result once.
 //!
 //!     cargo run --release --example embed
 

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import typing
 
-# Figures as drivers print them: one a line, or several with their names behind them.
+# Figures as drivers print them: one a line, or several with their names after them.
 LINES = re.compile(r"^(?P<name>[\w/ ]+): (?P<value>\d+)$")
 LISTS = re.compile(r"(?P<value>\d+) (?P<name>\w+)")
 

@@ -248,8 +248,8 @@ fn four_storage_buffers_are_enough_within_other_limits() {
         for own in [Tuning::hardware(), Tuning::software(), Tuning::cpu(2)] {
             let what = format!("WGMAX_SEED={seed}, case {index}: {case}, {}", own.name());
             let own_limits = limited(Limits::cpu(), |limits| limits.max_storage_buffers = 4);
-            let limits = case.narrow.limits(&own_limits);
-            let plan = match operator.plan(&descs, &limits, &case.narrow.tuning(&own)) {
+            let limits = case.overrides.limits(&own_limits);
+            let plan = match operator.plan(&descs, &limits, &case.overrides.tuning(&own)) {
                 // Other limits are narrow too.
                 Err(Error::OverLimit { limit, needed, allowed, .. })
                     if !limit.contains("storage_buffers_per") =>

@@ -4,6 +4,7 @@
 mod chain;
 mod common;
 mod devices;
+mod documents;
 mod embed;
 mod extensions;
 mod golden;

@@ -255,10 +255,11 @@ fn every_kernel_has_its_shaders() {
         let words: &[bool] = if kernel.is_typed() { &[false, true] } else { &[false] };
         let (_, variants) = VARIANTS.into_iter().find(|(known, _)| *known == name).unwrap();
         for t in types {
-            for (&words, in_place) in words.iter().flat_map(|w| [(w, false), (w, true)]) {
+            for (&words, shared_buffer) in words.iter().flat_map(|w| [(w, false), (w, true)]) {
                 for (pitched, there) in [false, true].into_iter().zip(sources(name)) {
-                    let wanted = (t, words, in_place, pitched);
-                    let these = |s: &&Shader| (s.element, s.words, s.in_place, s.pitched) == wanted;
+                    let wanted = (t, words, shared_buffer, pitched);
+                    let these =
+                        |s: &&Shader| (s.element, s.words, s.shared_buffer, s.pitched) == wanted;
                     let count = all.iter().filter(these).count();
                     let expected = variants[t.size() / 4] * usize::from(there);
                     assert_eq!(count, expected, "{name} {t}");

@@ -22,7 +22,7 @@ fn views_give_what_copies_give() {
     let mut met = HashSet::new();
     for index in 0..rounds(117) {
         let mut case = Case::nth(seed, index).unwrap();
-        case.narrow.views = Some(index);
+        case.overrides.views = Some(index);
         let expected = case.expected();
         let expected =
             expected.unwrap_or_else(|e| panic!("WGMAX_SEED={seed}, case {index}: {case}: {e}"));

@@ -1,5 +1,6 @@
 //! `--backward`: the gradient of an operator.
 
+use anyhow::Context;
 use clap::Args;
 use wgmax::operator::Operator;
 use wgmax::{Error, Tensor, TensorDesc};
@@ -37,15 +38,30 @@ impl Backward {
         own: impl FnOnce(Tensor) -> wgmax::Result<Tensor>,
     ) -> anyhow::Result<(Operator, Vec<Tensor>)> {
         let Some(file) = &self.backward else { return Ok((operator, inputs)) };
-        let with_argument = |error: Error| match error {
+        let gradient = source.read_file(file)?.0;
+        let rank = gradient.shape().len();
+        let gradient = own(gradient).with_context(|| format!("--backward {file}"))?;
+        // Pictures have their own axes.
+        let added = gradient.shape().len() - rank;
+        inputs.push(gradient);
+        let descs: Vec<&TensorDesc> = inputs.iter().map(Tensor::desc).collect();
+        let operator = of(operator, &descs).map_err(|error| match error {
             Error::WrongElementType { what: "the data", .. } => {
                 anyhow::anyhow!("{}: {error}", source.input)
             }
+            Error::WrongInput { expected_type, actual_type, .. }
+                if expected_type != actual_type =>
+            {
+                anyhow::anyhow!("--backward {file}: its type is {actual_type}, not {expected_type}")
+            }
+            Error::WrongInput { expected_shape, actual_shape, .. } => anyhow::anyhow!(
+                "--backward {file}: its shape is {:?}, but that of the result is {:?}",
+                &actual_shape[added..],
+                &expected_shape[added..],
+            ),
             error => anyhow::anyhow!("--backward {file}: {error}"),
-        };
-        inputs.push(own(source.read_file(file)?.0).map_err(with_argument)?);
-        let descs: Vec<&TensorDesc> = inputs.iter().map(Tensor::desc).collect();
-        Ok((of(operator, &descs).map_err(with_argument)?, inputs))
+        })?;
+        Ok((operator, inputs))
     }
 }
 

@@ -35,7 +35,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome
         return Ok(Outcome::Good);
     }
     let mut table = Table::new(&[
-        "--device\n--plan",
+        "--device\n--tuning",
         "name\ndriver",
         "backend\nkind",
         "workgroup\ngroups",
@@ -57,7 +57,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome
     writeln!(output, "{table}")?;
     writeln!(
         output,
-        "--plan: the default; workgroup: invocations of a workgroup;\n\
+        "--tuning: the default; workgroup: invocations of a workgroup;\n\
          groups: workgroups in each dimension; binding, buffer: maximum bytes"
     )?;
     if adapters.is_empty() {

@@ -119,6 +119,8 @@ Exit status: 0 if all went well; 1 if results differ or a case failed; 2 for an 
 line; 3 if onnx ran no node; 128 + N if signal N ended it (130 for Ctrl-C).";
 
 fn main() -> ExitCode {
+    #[cfg(target_os = "linux")]
+    silence_wayland();
     color::prepare(std::env::args_os().skip(1));
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
@@ -184,6 +186,25 @@ fn main() -> ExitCode {
         Ok(Outcome::CutOff) => ExitCode::from(interrupt::status()),
         Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => refuse(&chain(&error)),
+    }
+}
+
+/// libwayland, which GPU drivers load, prints an error on stderr if this variable is not set to a
+/// path. A process with threads cannot safely set it for itself, so it starts itself again with the
+/// variable: no socket is found at its path, as without it.
+#[cfg(target_os = "linux")]
+fn silence_wayland() {
+    use std::os::unix::process::CommandExt;
+    const NAME: &str = "XDG_RUNTIME_DIR";
+    let is_path = |value: OsString| std::path::Path::new(&value).is_absolute();
+    if std::env::var_os(NAME).is_some_and(is_path) {
+        return;
+    }
+    let mut arguments = std::env::args_os();
+    if let (Ok(program), Some(name)) = (std::env::current_exe(), arguments.next()) {
+        let mut again = std::process::Command::new(program);
+        // It returns only if that fails; then the error is printed.
+        let _ = again.arg0(name).args(arguments).env(NAME, "/nonexistent").exec();
     }
 }
 

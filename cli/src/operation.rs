@@ -23,6 +23,11 @@ pub trait Operation: Args {
     /// Reads the inputs. The operator is checked before a device is opened.
     fn read(&self, extremum: Extremum, indices: bool) -> anyhow::Result<Read>;
 
+    /// The error of a run, with the argument that caused it.
+    fn with_argument(&self, error: anyhow::Error, _: &Read) -> anyhow::Error {
+        error
+    }
+
     /// Says on stderr what the results may not show.
     fn remark(&self, read: &Read, results: &[Tensor]) -> anyhow::Result<()>;
 }
@@ -95,7 +100,8 @@ pub fn run<O: Operation>(
 ) -> anyhow::Result<Outcome> {
     delivery.check(&operation.files(), indices.as_deref())?;
     let read = operation.read(extremum, indices.is_some())?;
-    let results = delivery.run(&read, indices, output)?;
+    let results = delivery.run(&read, indices, output);
+    let results = results.map_err(|error| operation.with_argument(error, &read))?;
     operation.remark(&read, &results)?;
     Ok(Outcome::Good)
 }

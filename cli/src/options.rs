@@ -1,6 +1,5 @@
 //! Options that several subcommands share.
 
-use std::convert::Infallible;
 use std::fmt;
 use std::ops::ControlFlow;
 use std::str::FromStr;
@@ -51,20 +50,21 @@ impl On {
 }
 
 /// The name of a device, in lower case where it is one of ours.
-pub fn device_name(text: &str) -> Result<String, Infallible> {
+pub fn device_name(text: &str) -> Result<String, &'static str> {
     let lower = text.trim().to_ascii_lowercase();
-    Ok(match &*lower {
-        "auto" | "cpu" | "gpu" | "hardware" => lower,
-        _ => text.to_string(),
-    })
+    match &*lower {
+        "" => Err("the name is blank; `wgmax devices` lists the devices"),
+        "auto" | "cpu" | "gpu" | "hardware" => Ok(lower),
+        _ => Ok(text.to_string()),
+    }
 }
 
 /// How operators are planned. Devices are opened here, so that all commands respect it.
 #[derive(Args, Clone)]
 pub struct Planning {
-    /// Plans to run, with the same results; by default those that suit the device
+    /// What the plans are made to be fast on, with the same results; by default the device
     #[arg(long, value_enum)]
-    pub plan: Option<PlanChoice>,
+    pub tuning: Option<TuningChoice>,
 }
 
 impl Planning {
@@ -84,13 +84,13 @@ impl Planning {
     }
 
     fn tuning(&self) -> Option<Tuning> {
-        self.plan.map(PlanChoice::tuning)
+        self.tuning.map(TuningChoice::tuning)
     }
 }
 
 /// The tunings of the library.
 #[derive(Clone, Copy, Debug, PartialEq, ValueEnum)]
-pub enum PlanChoice {
+pub enum TuningChoice {
     /// For GPUs, which coalesce the accesses of neighbouring invocations
     Hardware,
     /// For GPUs that a driver emulates on the CPU
@@ -99,7 +99,7 @@ pub enum PlanChoice {
     Cpu,
 }
 
-impl PlanChoice {
+impl TuningChoice {
     /// The name, as [`Tuning::named`] has it.
     pub fn name(self) -> &'static str {
         Tuning::NAMES[self as usize]
@@ -172,7 +172,11 @@ pub fn size(text: &str) -> Result<u64, String> {
         _ => return Err(bad()),
     };
     let number: u64 = digits.trim().parse().map_err(|_| bad())?;
-    number.checked_mul(unit).filter(|&bytes| bytes > 0).ok_or_else(bad)
+    match number.checked_mul(unit) {
+        Some(0) => Err("give 1 byte or more".to_string()),
+        Some(bytes) => Ok(bytes),
+        None => Err(format!("the maximum is {} bytes", u64::MAX)),
+    }
 }
 
 /// Values of an option, each one of an enum of the library with the same name.
@@ -258,18 +262,11 @@ impl List {
         }
     }
 
-    /// The same as sizes, those of an attribute that has numbers from `least` on.
-    pub fn sizes(
-        &self,
-        attribute: &'static str,
-        count: usize,
-        least: i64,
-    ) -> wgmax::Result<Vec<usize>> {
-        let numbers = self.each(count);
-        let expected = if least == 0 { "0 or more" } else { "1 or more" };
-        let bad = || Error::BadAttribute { attribute, expected, value: format!("{numbers:?}") };
+    /// The same as sizes, which are `least` or more, for an option.
+    pub fn sizes(&self, option: &str, count: usize, least: i64) -> anyhow::Result<Vec<usize>> {
+        let bad = || anyhow::anyhow!("{option} {self}: each number must be {least} or more");
         let size = |&number| usize::try_from(number).ok().filter(|_| number >= least);
-        numbers.iter().map(|number| size(number).ok_or_else(bad)).collect()
+        self.each(count).iter().map(|number| size(number).ok_or_else(bad)).collect()
     }
 }
 
@@ -286,10 +283,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn plans_are_the_tunings_of_the_library() {
-        let names: Vec<&str> = PlanChoice::value_variants().iter().map(|p| p.name()).collect();
+    fn tunings_are_those_of_the_library() {
+        let names: Vec<&str> = TuningChoice::value_variants().iter().map(|p| p.name()).collect();
         assert_eq!(names, Tuning::NAMES);
-        for choice in PlanChoice::value_variants() {
+        for choice in TuningChoice::value_variants() {
             assert_eq!(choice.tuning().name(), choice.name());
             assert_eq!(choice.to_possible_value().unwrap().get_name(), choice.name());
         }

@@ -152,6 +152,18 @@ Examples:
         Ok(self.backward.apply(checked.into(), vec![data, ids], &self.source, Ok)?.into())
     }
 
+    fn with_argument(&self, error: anyhow::Error, read: &Read) -> anyhow::Error {
+        let descs: Vec<_> = read.inputs.iter().map(Tensor::desc).collect();
+        match (error.downcast_ref(), self.attributes.num_segments, read.operator.infer(&descs)) {
+            (Some(Error::OutOfMemory { .. }), Some(number), Ok(results)) => {
+                let bytes = results.iter().map(|result| result.byte_len() as u64).sum();
+                let size = output::size(bytes);
+                error.context(format!("--num-segments {number}: the results have {size}"))
+            }
+            _ => error,
+        }
+    }
+
     fn remark(&self, Read { operator, inputs, .. }: &Read, _: &[Tensor]) -> anyhow::Result<()> {
         match operator {
             Operator::SegmentMaxBackward(gradient) => remark_on_dropped(&gradient.segment, inputs),

@@ -155,7 +155,7 @@ impl Table {
         Some(table)
     }
 
-    /// A paragraph for each row: its first cell, and the others behind their headings.
+    /// A paragraph for each row: its first cell, and the others after their headings.
     fn list(&self, width: usize) -> String {
         let mut paragraphs = Vec::new();
         for row in &self.rows {

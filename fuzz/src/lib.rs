@@ -75,7 +75,7 @@ pub fn model(bytes: &[u8]) {
     }
 }
 
-/// `case.json` up to the first 0; the bytes behind it are those of every file that it names.
+/// `case.json` up to the first 0; the bytes after it are those of every file that it names.
 pub fn case(bytes: &[u8]) {
     let end = bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len());
     let file = bytes.get(end + 1..).unwrap_or_default();

@@ -23,10 +23,10 @@ impl Prepared {
     /// A case, planned for a device with one of the library's tunings.
     pub fn new(device: &Device, seed: u64, index: u64, tuning: &'static str) -> Result<Self> {
         let (mut case, cpu) = (Case::nth(seed, index)?, Device::cpu());
-        case.narrow.tuning = Some(tuning);
+        case.overrides.tuning = Some(tuning);
         // Of other bytes than 0 and 1, which lie between elements, there is no tensor of bools.
         let is_bool = |tensor: &Tensor| tensor.element_type() == ElementType::Bool;
-        case.narrow.views = case.narrow.views.filter(|_| !case.tensors.iter().any(is_bool));
+        case.overrides.views = case.overrides.views.filter(|_| !case.tensors.iter().any(is_bool));
         let plan = case.plan(device)?;
         let uploaded = case.upload(&cpu, &plan)?;
         let results = cpu.execute(&plan, uploaded.iter().collect::<Vec<_>>())?;

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use wgmax_cli::bench::item;
-use wgmax_cli::options::PlanChoice::{self, Cpu, Hardware, Software};
+use wgmax_cli::options::TuningChoice::{self, Cpu, Hardware, Software};
 
 use self::Bound::{AtLeast, AtMost};
 use crate::traffic;
@@ -139,7 +139,7 @@ fn is_small(item: &str) -> bool {
     is_pool(item) && small.iter().any(|small| item.starts_with(small))
 }
 
-fn count(plan: PlanChoice, elements: usize, row_bytes: usize) -> BTreeMap<String, Row> {
+fn count(plan: TuningChoice, elements: usize, row_bytes: usize) -> BTreeMap<String, Row> {
     let report = traffic::count(&item::all().unwrap(), plan, elements, row_bytes).unwrap();
     let rows = report.rows.into_iter().map(|row| {
         let counted = row.result.unwrap();

@@ -11,7 +11,7 @@ use wgmax::plan::{Limits, Plan};
 use wgmax::{Device, Tensor, View, compare, wgpu};
 use wgmax_cli::bench::data;
 use wgmax_cli::bench::item::{self, Attributes, Item, SegmentSizes};
-use wgmax_cli::options::PlanChoice;
+use wgmax_cli::options::TuningChoice;
 
 use crate::count::{Counter, Counts};
 use crate::machine::Memory;
@@ -20,9 +20,9 @@ use crate::run;
 
 #[derive(Args)]
 pub struct Arguments {
-    /// Plans to count
+    /// What the plans to count are made to be fast on
     #[arg(long, value_enum, default_value = "hardware")]
-    plan: PlanChoice,
+    tuning: TuningChoice,
     /// Only items whose name matches this regular expression
     #[arg(long, value_name = "REGEX", default_value = "")]
     filter: Regex,
@@ -40,7 +40,7 @@ pub struct Arguments {
 
 pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
     let items = item::matching(&arguments.filter)?;
-    let report = count(&items, arguments.plan, arguments.elements, arguments.row_bytes.into())?;
+    let report = count(&items, arguments.tuning, arguments.elements, arguments.row_bytes.into())?;
     println!("{report}");
     if let Some(path) = &arguments.json {
         std::fs::write(path, format!("{:#}\n", report.json()))?;
@@ -52,17 +52,17 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
 /// multiples of `row_bytes` bytes.
 pub fn count(
     items: &[Item],
-    plan: PlanChoice,
+    tuning: TuningChoice,
     elements: usize,
     row_bytes: usize,
 ) -> anyhow::Result<Report> {
-    ensure!(plan != PlanChoice::Cpu, "the plan of the CPU launches no shaders");
+    ensure!(tuning != TuningChoice::Cpu, "plans for the CPU launch no shaders");
     let rows = items.par_iter().map(|item| {
         let item = smaller(item, elements);
-        let result = count_item(&item, plan, row_bytes).map_err(|error| format!("{error:#}"));
+        let result = count_item(&item, tuning, row_bytes).map_err(|error| format!("{error:#}"));
         Row { item, result }
     });
-    Ok(Report { plan: plan.name(), rows: rows.collect() })
+    Ok(Report { plan: tuning.name(), rows: rows.collect() })
 }
 
 /// The same kind of item with at most so many elements: a part of the first axes. Rows and windows
@@ -81,7 +81,7 @@ pub fn smaller(item: &Item, elements: usize) -> Item {
     item
 }
 
-fn count_item(item: &Item, choice: PlanChoice, row_bytes: usize) -> anyhow::Result<Counted> {
+fn count_item(item: &Item, choice: TuningChoice, row_bytes: usize) -> anyhow::Result<Counted> {
     let tensors = data::inputs(item)?;
     let inputs: Vec<&Tensor> = tensors.iter().collect();
     let operator = item.operator().checked(&inputs)?;

@@ -368,7 +368,7 @@ class _Axis:
         return found or [(0, self.windows)]
 
     def part(self, begin, end):
-        """What windows need: the range of elements, and the padding before and behind them."""
+        """What windows need: the range of elements, and the padding before and after them."""
         first = begin * self.stride - self.before
         last = (end - 1) * self.stride - self.before + (self.kernel - 1) * self.dilation + 1
         start, stop = max(first, 0), min(last, self.size)
@@ -463,7 +463,7 @@ def _pool(
 
 def _pool_block(block, extremum, axes, chosen, ranges, first, wanted, options):
     """The maxima of the windows of a part: alone, or with indices and then `wanted` of the two."""
-    padding = [(before, behind) for _, _, before, behind in ranges]
+    padding = [(before, after) for _, _, before, after in ranges]
     found = _POOL[extremum](block, padding=padding, return_indices=wanted is not None, **options)
     if wanted != 1:
         return found if wanted is None else found[0]

@@ -1,6 +1,6 @@
 // The memory that a launch reads, bound as blocks of 16 bytes for kernels that read blocks, or as
 // words for those that read words, and where the binding's length is no multiple of 16 bytes
-// (`words`). Where both are read (`both`), words are taken out of blocks.
+// (`words`). Where both are read (`blocks_and_words`), words are taken out of blocks.
 @group(0) @binding(1) var<storage, read> source_blocks: array<vec4<u32>>;
 @group(0) @binding(1) var<storage, read> source: array<u32>;
 
@@ -33,22 +33,22 @@ fn memory_blocks() -> u32 {
     return (arrayLength(&source) + 3u) / 4u;
 }
 
-@if(!both || words)
+@if(!blocks_and_words || words)
 fn memory_word(word: u32) -> u32 {
     return source[word];
 }
 
-@if(both && !words)
+@if(blocks_and_words && !words)
 fn memory_word(word: u32) -> u32 {
     return source_blocks[word / 4u][word % 4u];
 }
 
-@if(!both || words)
+@if(!blocks_and_words || words)
 fn memory_words() -> u32 {
     return arrayLength(&source);
 }
 
-@if(both && !words)
+@if(blocks_and_words && !words)
 fn memory_words() -> u32 {
     return arrayLength(&source_blocks) * 4u;
 }

@@ -18,7 +18,7 @@ import generated::{WORKGROUP, params};
 @group(0) @binding(3) var<storage, read> indices: array<u32>;
 
 struct Span {
-    // The windows that an element lies in, and the one behind the last.
+    // The windows that an element lies in, and the one after the last.
     begin: u32,
     end: u32,
     // What is left of the element's number.
@@ -85,16 +85,16 @@ fn gradient_word(word: u32) -> u32 {
 
 @if(bits16)
 fn store(word: u32) {
-    let skew = params.result_base % 2u;
+    let lead = params.result_base % 2u;
     let first = word * 2u;
-    if first >= params.elements + skew {
+    if first >= params.elements + lead {
         return;
     }
-    let begin = select(0u, skew, word == 0u);
-    let end = min(params.elements + skew - first, 2u);
+    let begin = select(0u, lead, word == 0u);
+    let end = min(params.elements + lead - first, 2u);
     var bits = 0u;
     for (var i = begin; i < end; i++) {
-        bits |= narrow(sum_of(first + i - skew)) << (i * 16u);
+        bits |= narrow(sum_of(first + i - lead)) << (i * 16u);
     }
     store_bits(params.result_base / 2u + word, bits, begin * 16u, end * 16u);
 }

@@ -53,7 +53,7 @@ fn add(a: Sum, b: Sum) -> Sum {
     return (large & 0x80000000u) | min(magnitude, 0x7f800000u);
 }
 
-// With three more bits: the two behind the last one, and whether there are more.
+// With three more bits: the two after the last one, and whether there are more.
 @if(!float64)
 fn mantissa(magnitude: u32) -> u32 {
     return ((magnitude & 0x7fffffu) | select(0u, 0x800000u, magnitude >= 0x800000u)) << 3u;

@@ -22,7 +22,7 @@ import generated::{MAXIMA, WORKGROUP, params};
 // Which key is the maximum of each window of the tile; all ones where there is none.
 var<workgroup> maxima: array<u32, MAXIMA>;
 
-// The windows of a tile that an element lies in along an axis, and the one behind the last.
+// The windows of a tile that an element lies in along an axis, and the one after the last.
 struct Span {
     begin: u32,
     end: u32,

@@ -150,8 +150,8 @@ struct OutputVector {
 }
 
 fn gather(vector: u32) {
-    let skew = params.result_base % OUTPUTS;
-    if vector >= (skew + params.windows.outputs + OUTPUTS - 1u) / OUTPUTS {
+    let lead = params.result_base % OUTPUTS;
+    if vector >= (lead + params.windows.outputs + OUTPUTS - 1u) / OUTPUTS {
         return;
     }
     let v = place(numbered(vector));
@@ -226,7 +226,7 @@ fn place(numbered: OutputVector) -> OutputVector {
     return v;
 }
 
-// The first tap to visit of some windows that begin at `first`, and the one behind the last.
+// The first tap to visit of some windows that begin at `first`, and the one after the last.
 fn taps_of(axis: u32, first: vec4<i32>) -> vec2<u32> {
     let taps = params.windows.axes[axis].taps;
     if params.gather.sparse == 0u {

@@ -83,7 +83,7 @@ fn columns_of(element: u32, share: u32) -> Acc {
     let base = params.base + (unit / params.splits) * params.len + column;
     let first = (unit % params.splits) * (params.chunk * params.width);
     // Reads begin `here` elements early, so that the next unit's first element comes to lie
-    // behind this unit's last one.
+    // after this unit's last one.
     let next_base = params.base + (next / params.splits) * params.len - here;
     let next_first = (next % params.splits) * (params.chunk * params.width);
 
@@ -116,13 +116,13 @@ fn store(block: u32, acc: Acc) {
 
 @if(unaligned)
 fn store(block: u32, acc: Acc) {
-    let skew = params.result_base % PER_STORE;
-    let total = params.outputs + skew;
+    let lead = params.result_base % PER_STORE;
+    let total = params.outputs + lead;
     var keys = acc_keys(acc);
     for (var i = 0u; i < BLOCK; i += PER_STORE) {
         let first = block * BLOCK + i;
         if first < total {
-            let begin = select(0u, skew, first == 0u);
+            let begin = select(0u, lead, first == 0u);
             var found: array<Key, PER_STORE>;
             for (var j = begin; j < PER_STORE; j++) {
                 found[j] = keys[i + j - begin];
@@ -138,11 +138,11 @@ fn main(at: Invocation) {
     let block = group_number(at) * params.tile + at.local % params.tile;
     // Results before the first one belong to an earlier launch. Where all is aligned there are
     // none.
-    let skew = params.result_base % PER_STORE;
-    let exists = block < (params.outputs + skew + BLOCK - 1u) / BLOCK;
+    let lead = params.result_base % PER_STORE;
+    let exists = block < (params.outputs + lead + BLOCK - 1u) / BLOCK;
     var acc: Acc;
     if exists {
-        acc = columns_of(block * BLOCK - skew, at.local / params.tile);
+        acc = columns_of(block * BLOCK - lead, at.local / params.tile);
     }
     for (var step = WORKGROUP / 2u; step >= params.tile; step /= 2u) {
         if at.local >= step && at.local < 2u * step {

@@ -68,7 +68,7 @@ fn better(a: State, b: State) -> State {
 // Rows past the last one of a unit are clamped to it, which changes nothing.
 fn row_state(columns: Columns, row: u32) -> State {
     let i = min(vec4<u32>(row), columns.last);
-    let place = (columns.row + i) ^ vec4<u32>(params.positions.mirror);
+    let place = (columns.row + i) ^ vec4<u32>(params.positions.tie_mask);
     return State(vector_rank(load_row(columns, i)), place);
 }
 
@@ -89,9 +89,9 @@ fn search(columns: Columns, share: u32) -> State {
 fn main(at: Invocation) {
     let vector = group_number(at) * params.tile + at.local % params.tile;
     // Results before the first one belong to an earlier launch.
-    let skew = params.result_base % OUTPUTS;
-    let exists = vector < (skew + params.outputs + OUTPUTS - 1u) / OUTPUTS;
-    let number = vec4<u32>(vector * OUTPUTS - skew) + OFFSETS;
+    let lead = params.result_base % OUTPUTS;
+    let exists = vector < (lead + params.outputs + OUTPUTS - 1u) / OUTPUTS;
+    let number = vec4<u32>(vector * OUTPUTS - lead) + OFFSETS;
     let wanted = number < vec4<u32>(params.outputs);
     var columns: Columns;
     var state = State(vec4<u32>(0u), vec4<u32>(NO_PLACE));
@@ -113,7 +113,7 @@ fn main(at: Invocation) {
         return;
     }
     // The rank of zeros does not tell their sign.
-    let place = state.place ^ vec4<u32>(params.positions.mirror);
+    let place = state.place ^ vec4<u32>(params.positions.tie_mask);
     let element = columns.element + (place - columns.row) * params.width;
     store_vector(params.result_base / OUTPUTS + vector, load_elements(params.base + element), wanted);
     for (var i = 0u; i < OUTPUTS; i++) {

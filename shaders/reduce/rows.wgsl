@@ -74,7 +74,7 @@ fn add_some(state: State, words: vec4<u32>, first: u32, end: u32, block: u32) ->
 fn note(best: State, acc: Acc, block: u32) -> State {
     let rank = key_rank(acc_fold(acc));
     // Of equal ones the first, or the last.
-    let last = params.positions.mirror != 0u;
+    let last = params.positions.tie_mask != 0u;
     let takes = select(key_above(rank, best.rank), !key_above(best.rank, rank), last);
     return State(select(best.rank, rank, takes), select(best.block, block, takes));
 }
@@ -102,7 +102,7 @@ fn found_in(best: State, start: u32, end: u32, skipped: u32) -> Found {
     let candidates = acc_keys(acc_add(Acc(), source_block(best.block)));
     for (var i = 0u; i < BLOCK; i++) {
         let element = best.block * BLOCK + i;
-        let place = (element - start + skipped) ^ params.positions.mirror;
+        let place = (element - start + skipped) ^ params.positions.tie_mask;
         let inside = element >= start && element < end;
         if inside && place < found.place && key_equal(key_rank(candidates[i]), best.rank) {
             found = Found(candidates[i], place);
@@ -186,7 +186,7 @@ fn store_place(unit: u32, local: u32) {}
 
 @if(positions)
 fn store_place(unit: u32, local: u32) {
-    let place = places[local] ^ params.positions.mirror;
+    let place = places[local] ^ params.positions.tie_mask;
     store_position(unit, unit / params.splits * params.len + place, place);
 }
 
@@ -196,9 +196,9 @@ fn main(at: Invocation) {
     let units = WORKGROUP / params.threads_per_row;
     let total = params.rows * params.splits;
     // The first word may begin with results of an earlier launch.
-    let skew = params.result_base % PER_STORE;
+    let lead = params.result_base % PER_STORE;
     // Before the first unit this wraps around to a large number.
-    let unit = group * units + at.local / params.threads_per_row - skew;
+    let unit = group * units + at.local / params.threads_per_row - lead;
     let lane = at.local % params.threads_per_row;
 
     var found: Found;
@@ -218,13 +218,13 @@ fn main(at: Invocation) {
         store_place(unit, at.local);
     }
     let word = group * (units / PER_STORE) + at.local;
-    if at.local < units / PER_STORE && word * PER_STORE < total + skew {
+    if at.local < units / PER_STORE && word * PER_STORE < total + lead {
         var stored: array<Key, PER_STORE>;
         for (var i = 0u; i < PER_STORE; i++) {
             stored[i] = keys[(at.local * PER_STORE + i) * params.threads_per_row];
         }
-        let begin = select(0u, skew, word == 0u);
-        let end = min(PER_STORE, total + skew - word * PER_STORE);
+        let begin = select(0u, lead, word == 0u);
+        let end = min(PER_STORE, total + lead - word * PER_STORE);
         store_keys(params.result_base / PER_STORE + word, stored, begin, end);
     }
 }

@@ -73,11 +73,11 @@ fn store_indices(number: vec4<u32>, mark: vec4<u32>, wanted: vec4<bool>) {
 fn main(at: Invocation) {
     let vector = invocation_number(at);
     // Results before the first one belong to an earlier launch.
-    let skew = params.result_base % OUTPUTS;
-    if vector >= (skew + params.outputs + OUTPUTS - 1u) / OUTPUTS {
+    let lead = params.result_base % OUTPUTS;
+    if vector >= (lead + params.outputs + OUTPUTS - 1u) / OUTPUTS {
         return;
     }
-    let number = vec4<u32>(vector * OUTPUTS - skew) + OFFSETS;
+    let number = vec4<u32>(vector * OUTPUTS - lead) + OFFSETS;
     let inside = number < vec4<u32>(params.outputs);
     let clamped = min(number, vec4<u32>(params.outputs - 1u));
     let item = clamped * params.item_words;

@@ -65,7 +65,7 @@ fn no_rows() -> Tail {
     return Tail(NO_SEGMENT, Held());
 }
 
-// Rows, and more behind them. Out-of-range ids, and rows of the carry list without an id, separate
+// Rows, and more after them. Out-of-range ids, and rows of the carry list without an id, separate
 // no segments.
 fn join(before: Tail, after: Tail) -> Tail {
     if after.segment == NO_SEGMENT {

@@ -55,7 +55,7 @@ fn main(at: Invocation) {
     }
 }
 
-// The windows of the first axis that rows lie in: the first one, and that behind the last.
+// The windows of the first axis that rows lie in: the first one, and that after the last.
 fn windows_of(top: u32, bottom: u32) -> vec2<u32> {
     let axis = params.windows.axes[0];
     let by_stride = params.windows.by_stride[0];

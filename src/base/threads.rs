@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Items of a chunk where each takes little.
-pub(crate) const SOME: usize = 1 << 14;
+pub(crate) const CHUNK_LEN: usize = 1 << 14;
 
 /// The number of threads that share work.
 pub(crate) fn count() -> usize {

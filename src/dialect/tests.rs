@@ -270,7 +270,7 @@ fn dialects_have_a_short_name_and_a_long_one() {
     assert!(matches!("ONNX".parse::<Dialect>(), Err(Error::UnknownDialect { .. })));
 }
 
-/// Inputs that are tensors behind the first one, and the one version.
+/// Inputs that are tensors after the first one, and the one version.
 #[test]
 fn the_neutral_dialect_has_gradients() {
     let data = data();

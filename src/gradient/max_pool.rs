@@ -159,10 +159,19 @@ impl MaxPoolBackward {
         let axes = Planes { first, ..axes };
         let indices = Indices::new(ElementType::I32).numbering(Numbering::FromAxis(axis));
         let pool = self.pool.clone().indices(indices);
-        let resolved = pool.resolve(data)?;
+        // These indices are ours: a caller cannot choose their type.
+        let resolved = pool.resolve(data).map_err(|error| match error {
+            Error::IndexTooLarge { elements: needed } => Error::OverLimit {
+                what: "the gradient of a plane",
+                needed,
+                limit: "positions of 32 bits",
+                allowed: i32::MAX as u64,
+            },
+            error => error,
+        })?;
         let second = [&resolved.outputs[1], inputs[1]];
-        let behind = pool::plan(second, data, &axes, resolved.modulus, target, gradients)?;
+        let after = pool::plan(second, data, &axes, resolved.modulus, target, gradients)?;
         let before = forward::plan(resolved, target, pools, reductions)?;
-        Ok(before.then(behind, &[Feed::Result(1), Feed::Input]))
+        Ok(before.then(after, &[Feed::Result(1), Feed::Input]))
     }
 }

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::params::{MAX_AXES, Params};
 use super::scatter::{CLAIM, SCATTER, UNPOOL};
 use crate::base::error::{Error, Result};
-use crate::plan::{Builder, MAX_ELEMENTS, New, Plan, Region, Target, divisor};
+use crate::plan::{Builder, LaunchDesc, MAX_ELEMENTS, Plan, Region, Target, divisor};
 use crate::segment::Ids;
 use crate::tensor::key::Ranking;
 use crate::tensor::{Outputs, Tensor, TensorDesc};
@@ -146,7 +146,10 @@ pub(super) fn plan(
         (winners, together) = (Some(scratch), 1);
     }
     if items_fit.min(elements_fit) == 0 {
-        return Err(builder.over_binding("an item", builder.item().max(index_item)));
+        return Err(builder.over_binding(
+            "a binding of one value and its position",
+            builder.item().max(index_item),
+        ));
     }
     let at = At { of, result, index_item, places, winners, items, elements };
     for part in (0..parts).step_by(together as usize) {
@@ -229,7 +232,7 @@ impl Launch {
         let winners = winners.map(|(winners, _)| winners);
         let params = Params { index_base, winner_base, ..self.params(at) };
         if claims {
-            let launch = New {
+            let launch = LaunchDesc {
                 purpose: "the last item of each element",
                 shader: builder.shader(&CLAIM),
                 params: &params,
@@ -242,7 +245,7 @@ impl Launch {
             builder.range(Region::all(at.of.values).after(items.start), count);
         let (result, result_base) =
             builder.range(Region::all(at.result).after(elements.start), all);
-        let launch = New {
+        let launch = LaunchDesc {
             purpose: "values, stored where their positions say",
             shader: match winners {
                 Some(_) => builder.shader(&UNPOOL).with("unpooled", true),

@@ -7,7 +7,7 @@ use bytemuck::{Zeroable, cast_slice, cast_slice_mut};
 use super::sum::{Gradient, with_gradient};
 use crate::base::error::{Error, Result};
 use crate::base::threads;
-use crate::plan::{Builder, Call, Kernel, New, Plan, Region, Shader, Target, divisor};
+use crate::plan::{Builder, Call, Kernel, LaunchDesc, Plan, Region, Shader, Target, divisor};
 use crate::pool::{Axis, Group, SpecialLaunch, Window, params, push_special};
 use crate::tensor::key::Ranking;
 use crate::tensor::{Outputs, TensorDesc};
@@ -94,7 +94,7 @@ pub(super) struct Planes<'a> {
     pub count: u64,
     /// The axes of a plane.
     pub windows: &'a [Window],
-    /// Elements behind each element of a plane, which are planes of their own.
+    /// Elements after each element of a plane, which are planes of their own.
     pub inner: u64,
 }
 
@@ -159,7 +159,7 @@ pub(crate) struct Tuning {
 }
 
 /// Where every element looks for its windows.
-pub(crate) const GATHER: Tuning = Tuning { special: None };
+pub(crate) const HARDWARE: Tuning = Tuning { special: None };
 
 /// The plan of the gradients of a pooling: its inputs are the indices of the windows' maxima, which
 /// begin anew after `modulus` elements, and the gradients of the windows.
@@ -226,7 +226,9 @@ pub(super) fn plan(
                 if cut.size == 1 {
                     let bytes = (row * builder.item())
                         .max(cut.outputs * row_windows * builder.item().max(4 * words));
-                    return Err(builder.over_binding("the windows of one place", bytes));
+                    return Err(
+                        builder.over_binding("a binding of the windows of one place", bytes)
+                    );
                 }
                 rows.end = rows.start + cut.size / 2;
             }
@@ -288,7 +290,8 @@ fn push(
     if let Some(special) = tuning.special.and_then(|launch| launch(builder, &params)) {
         return push_special(builder, purpose, special, sources, results);
     }
-    let launch = New { purpose, shader: builder.shader(&POOL), params: &params, sources, results };
+    let launch =
+        LaunchDesc { purpose, shader: builder.shader(&POOL), params: &params, sources, results };
     let invocations = elements.div_ceil(builder.per_word()) + 1;
     builder.push(launch, invocations)
 }
@@ -316,7 +319,7 @@ impl Windows {
 }
 
 /// Elements that a thread takes at a time.
-const SOME: usize = 1 << 15;
+const CHUNK_LEN: usize = 1 << 15;
 
 fn run(shader: &Shader, call: Call<'_, '_>) {
     let windows = call.params();
@@ -342,12 +345,12 @@ fn sums<G: Gradient>(p: &Windows, call: Call<'_, '_>) {
     let indices = &indices[p.index_base as usize * p.index_words as usize..];
     let out: &mut [G::Bits] = cast_slice_mut(call.results[0]);
     let out = &mut out[p.result_base as usize..];
-    let (out, behind) = out.split_at_mut(p.elements as usize);
+    let (out, after) = out.split_at_mut(p.elements as usize);
     // The rest of the last word.
     let end = p.result_base as usize + p.elements as usize;
     let per_word = (4 / size_of::<G::Bits>()).max(1);
-    let rest = (end.next_multiple_of(per_word) - end).min(behind.len());
-    behind[..rest].fill(Zeroable::zeroed());
+    let rest = (end.next_multiple_of(per_word) - end).min(after.len());
+    after[..rest].fill(Zeroable::zeroed());
 
     let (unit, row) = (p.by_unit[0] as usize, p.axes[0].pitch as usize);
     let parts = parts(out, [unit, row], p.axes[0].reach as usize);
@@ -363,15 +366,15 @@ pub(super) fn parts<T>(out: &mut [T], [unit, row]: [usize; 2], reach: usize) -> 
     }
     let mut out = out;
     let mut take = |len: usize| out.split_off_mut(..len).unwrap_or_default();
-    if unit <= SOME {
-        let some = SOME / unit;
+    if unit <= CHUNK_LEN {
+        let some = CHUNK_LEN / unit;
         let parts = (0..outer).step_by(some).map(|first| first..outer.min(first + some));
         return parts
             .map(|outer| Rows { out: take(outer.len() * unit), outer, rows: 0..size })
             .collect();
     }
     // The windows at the borders of parts are looked at twice.
-    let some = SOME.div_ceil(row).max(4 * (reach + 1)).min(size);
+    let some = CHUNK_LEN.div_ceil(row).max(4 * (reach + 1)).min(size);
     let mut parts = Vec::new();
     for place in 0..outer {
         for first in (0..size).step_by(some) {

@@ -130,8 +130,8 @@ impl ReduceMaxBackward {
             return scatter(inputs[0]);
         };
         let resolved = reduce.resolve(&data)?;
-        let behind = scatter(&resolved.outputs[0])?;
+        let after = scatter(&resolved.outputs[0])?;
         let before = forward::plan(resolved, target, tuning)?;
-        Ok(before.then(behind, &[Feed::Result(0), Feed::Input]))
+        Ok(before.then(after, &[Feed::Result(0), Feed::Input]))
     }
 }

@@ -4,7 +4,7 @@
 use bytemuck::{Pod, cast_slice, cast_slice_mut};
 
 use super::params::Params;
-use crate::base::threads::{self, SOME};
+use crate::base::threads::{self, CHUNK_LEN};
 use crate::plan::{Call, Kernel, Shader};
 
 /// Values to elements of their own.
@@ -40,7 +40,7 @@ fn values<T: Pod + Send + Sync>(call: Call<'_, '_>) {
     let result = &mut result[..p.elements as usize];
     let values = &values[p.value_base as usize..];
     let (parts, items, elements) = p.parts();
-    let some_parts = SOME.div_ceil(items.max(1)).min(parts);
+    let some_parts = CHUNK_LEN.div_ceil(items.max(1)).min(parts);
     threads::each_chunk(result, some_parts * elements, |chunk, result| {
         let (first, begin) = (chunk * some_parts * items, chunk * some_parts * elements);
         let count = if parts == 1 { items } else { result.len() / elements * items };

@@ -158,9 +158,9 @@ impl SegmentMaxBackward {
         let &[_, ids, _] = inputs else { return scatter(inputs[0]) };
         let segment = self.forward(&data, gradient);
         let outputs = segment.infer([&data, ids])?;
-        let behind = scatter(&outputs[1])?;
+        let after = scatter(&outputs[1])?;
         let before = forward::plan(&segment, &data, ids, outputs, target, tuning)?;
-        Ok(before.then(behind, &[Feed::Result(1), Feed::Input]))
+        Ok(before.then(after, &[Feed::Result(1), Feed::Input]))
     }
 }
 

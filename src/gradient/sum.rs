@@ -51,7 +51,7 @@ macro_rules! sums {
             }
             // Subnormal numbers have the exponent of the smallest normal ones.
             let exponent = |magnitude: $bits| (magnitude >> $mantissa).max(1);
-            // Three more bits: the two behind the last one, and whether there are more.
+            // Three more bits: the two after the last one, and whether there are more.
             let mantissa = |magnitude: $bits| {
                 let hidden = if magnitude < HIDDEN { 0 } else { HIDDEN };
                 (magnitude & (HIDDEN - 1) | hidden) << 3

@@ -6,7 +6,7 @@ use super::pool::{self as sums, Planes, Rows, Sum, parts};
 use super::sum::{Gradient, with_gradient};
 use crate::base::error::Result;
 use crate::base::threads;
-use crate::plan::{Builder, Call, Kernel, New, Plan, Region, Shader, Target, divisor};
+use crate::plan::{Builder, Call, Kernel, LaunchDesc, Plan, Region, Shader, Target, divisor};
 use crate::pool::{self, Group, Tiles, Windows, params};
 use crate::tensor::key::Ranking;
 use crate::tensor::{ElementType, Outputs, TensorDesc};
@@ -96,7 +96,7 @@ impl Along {
         let (start, stride) = (axis.start, axis.stride as i64);
         let reached = -(start + axis.reach as i64).div_euclid(stride);
         // Wide strides leave elements out: then the window before them, so that no tile begins
-        // behind its elements.
+        // after its elements.
         let first = reached.min((-start).div_euclid(stride));
         let last = (stride - 1 - start).div_euclid(stride);
         (first, (last - first) as u64)
@@ -235,7 +235,7 @@ impl Tile {
             by_elements1: divisor(axes[1].elements),
             by_stride: group.axes.map(|axis| divisor(axis.stride)),
         };
-        let launch = New {
+        let launch = LaunchDesc {
             purpose: "sums of the gradients of windows, whose maxima are found",
             shader: builder.shader(&TILE),
             params: &params,
@@ -344,8 +344,8 @@ impl<T> Launch<'_, T> {
         let axis = &all.axes[self.cut];
         let row = axis.pitch as usize;
         let unit = row * axis.size as usize;
-        let behind = &all.axes[self.cut + 1..];
-        let row_windows: usize = behind.iter().map(|axis| axis.outputs as usize).product();
+        let after = &all.axes[self.cut + 1..];
+        let row_windows: usize = after.iter().map(|axis| axis.outputs as usize).product();
         let unit_windows = row_windows * axis.outputs as usize;
         let windows = sums::windows(&axis.into(), &(rows.start as u64..rows.end as u64));
         let windows = windows.start as usize..windows.end as usize;

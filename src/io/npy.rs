@@ -108,17 +108,23 @@ impl Header {
     /// Reads the header and leaves `from` at the data.
     pub(super) fn read(name: &str, from: &mut impl Read) -> Result<Self> {
         let bad = |reason: &str| bad_file(name, "npy", reason);
-        let mut take = |bytes: &mut [u8]| {
-            from.read_exact(bytes).map_err(|e| match e.kind() {
-                io::ErrorKind::UnexpectedEof => bad("it ends inside the header"),
-                _ => bad(&e.to_string()),
-            })
+        let io = |error: io::Error| match error.kind() {
+            io::ErrorKind::UnexpectedEof => bad("it ends inside the header"),
+            _ => bad(&error.to_string()),
         };
-        let mut start = [0; 8];
-        take(&mut start)?;
-        if start[..6] != *MAGIC {
+        let mut start = Vec::new();
+        from.by_ref().take(8).read_to_end(&mut start).map_err(io)?;
+        let magic = &start[..start.len().min(MAGIC.len())];
+        if start.is_empty() {
+            return Err(bad("it is empty"));
+        }
+        if !MAGIC.starts_with(magic) {
             return Err(bad("it does not start with \\x93NUMPY"));
         }
+        if start.len() < 8 {
+            return Err(io(io::ErrorKind::UnexpectedEof.into()));
+        }
+        let mut take = |bytes: &mut [u8]| from.read_exact(bytes).map_err(io);
         let mut length = [0; 4];
         let width = match (start[6], start[7]) {
             (1, 0) => 2,

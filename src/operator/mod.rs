@@ -376,7 +376,9 @@ mod tests {
         for kernel in kernels() {
             let mut shaders = kernel.shaders(64);
             let pitched = shaders[0].pitched;
-            shaders.retain(|shader| !shader.words && !shader.in_place && shader.pitched == pitched);
+            shaders.retain(|shader| {
+                !shader.words && !shader.shared_buffer && shader.pitched == pitched
+            });
             let text = |shader: &Shader| format!("{}{}", shader.element, shader.source());
             let texts: HashSet<String> = shaders.iter().map(text).collect();
             assert_eq!(texts.len(), shaders.len(), "{kernel:?}");

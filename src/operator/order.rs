@@ -137,7 +137,7 @@ fn reduce(op: &ReduceMax, view: &View, may_count_back: bool) -> Result<Option<Or
     Ok(Some(Ordered { operator, first, results: Results { new_axes, flipped, order } }))
 }
 
-/// Windows lie along neighbouring axes. Batch and channels come before and behind them.
+/// Windows lie along neighbouring axes. Batch and channels come before and after them.
 fn pool(op: &MaxPool, view: &View) -> Result<Option<Ordered>> {
     let rank = view.desc().rank();
     if op.indices.is_some() || rank != op.kernel.len() + 2 {
@@ -156,12 +156,12 @@ fn pool(op: &MaxPool, view: &View) -> Result<Option<Ordered>> {
     let large = || along.iter().copied().filter(|&axis| shape[axis] > 1);
     let (farthest, nearest) = (large().map(pitch).max(), large().map(pitch).min());
     let others = sorted(&first, [0, channels].into_iter());
-    let behind = |axis: usize| shape[axis] > 1 && nearest.is_some_and(|near| pitch(axis) < near);
+    let after = |axis: usize| shape[axis] > 1 && nearest.is_some_and(|near| pitch(axis) < near);
     let before = |axis: usize| shape[axis] == 1 || farthest.is_none_or(|far| pitch(axis) >= far);
     let (a, b) = (others[0], others[1]);
     // The one with the smaller steps comes second, unless it has one element.
-    let (outer, inner) = if behind(a) { (b, a) } else { (a, b) };
-    let (layout, order) = match (before(outer), before(inner), behind(inner)) {
+    let (outer, inner) = if after(a) { (b, a) } else { (a, b) };
+    let (layout, order) = match (before(outer), before(inner), after(inner)) {
         (true, true, _) => (Layout::Ncx, [&[outer, inner], &along[..]].concat()),
         (true, _, true) => (Layout::Nxc, [&[outer], &along[..], &[inner]].concat()),
         _ => return Ok(None),

@@ -197,21 +197,29 @@ impl<'a> Builder<'a> {
     }
 
     /// A launch of so many invocations.
-    pub(crate) fn push(&mut self, launch: New<'_, impl Pod>, invocations: u64) -> Result<()> {
+    pub(crate) fn push(
+        &mut self,
+        launch: LaunchDesc<'_, impl Pod>,
+        invocations: u64,
+    ) -> Result<()> {
         let groups = invocations.div_ceil(self.workgroup());
         self.push_groups(launch, groups)
     }
 
     /// A launch of so many workgroups.
-    pub(crate) fn push_groups(&mut self, launch: New<'_, impl Pod>, groups: u64) -> Result<()> {
-        let New { purpose, shader, params, sources, results } = launch;
+    pub(crate) fn push_groups(
+        &mut self,
+        launch: LaunchDesc<'_, impl Pod>,
+        groups: u64,
+    ) -> Result<()> {
+        let LaunchDesc { purpose, shader, params, sources, results } = launch;
         let params = bytemuck::cast_slice(bytemuck::bytes_of(params));
-        self.push_words(New { purpose, shader, params, sources, results }, groups)
+        self.push_words(LaunchDesc { purpose, shader, params, sources, results }, groups)
     }
 
     /// The same with parameters that are known only as words.
-    pub(crate) fn push_words(&mut self, launch: New<'_, [u32]>, groups: u64) -> Result<()> {
-        let New { purpose, shader, params, sources, results } = launch;
+    pub(crate) fn push_words(&mut self, launch: LaunchDesc<'_, [u32]>, groups: u64) -> Result<()> {
+        let LaunchDesc { purpose, shader, params, sources, results } = launch;
         let limits = self.target.limits;
         let bound = (sources.len() + results.len()) as u64;
         let allowed = limits.max_storage_buffers.into();
@@ -230,8 +238,8 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
-    /// The error of what no binding holds: so many bytes, and those that an alignment may put before
-    /// them.
+    /// The error of `what` a binding must hold: so many bytes, and those that an alignment may put
+    /// before them.
     pub(crate) fn over_binding(&self, what: &'static str, bytes: u64) -> Error {
         Error::OverLimit {
             what,
@@ -243,7 +251,7 @@ impl<'a> Builder<'a> {
 }
 
 /// A launch that is about to be added.
-pub(crate) struct New<'a, P: ?Sized> {
+pub(crate) struct LaunchDesc<'a, P: ?Sized> {
     pub purpose: &'static str,
     pub shader: Shader,
     pub params: &'a P,

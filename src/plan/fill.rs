@@ -1,6 +1,6 @@
 //! `shaders/common/fill.wgsl`: one value everywhere.
 
-use super::{Builder, Call, Kernel, New, Range, Shader};
+use super::{Builder, Call, Kernel, LaunchDesc, Range, Shader};
 use crate::base::error::Result;
 use crate::base::threads;
 use crate::wgsl::params;
@@ -42,7 +42,7 @@ impl Builder<'_> {
         let words_fit = limits.max_binding_size.min(1 << 32) / 4;
         let step = words_fit * 4 / limits.alignment * limits.alignment;
         if step == 0 {
-            return Err(self.over_binding("a range of a fill", 0));
+            return Err(self.over_binding("a binding of a range to fill", 0));
         }
         let mut offset = 0;
         while offset < bytes {
@@ -60,7 +60,7 @@ impl Builder<'_> {
                 words_per_thread,
                 padding: [0; 3],
             };
-            let launch = New {
+            let launch = LaunchDesc {
                 purpose: "one value for all elements",
                 shader: self.shader(&FILL),
                 params: &params,

@@ -34,7 +34,7 @@ pub struct Kernel {
     /// Whether its text depends on the element type.
     pub(crate) typed: bool,
     /// Whether it reads both blocks and words of its source, which is bound as blocks then.
-    pub(crate) mixed: bool,
+    pub(crate) blocks_and_words: bool,
     /// Whether its source may be a view.
     pub(crate) views: Views,
     /// How parts of its text are written for the attributes of one operator, if they are.
@@ -135,7 +135,7 @@ impl Kernel {
         fn never(_: &Shader, _: &[u32], _: &Placement) -> bool {
             false
         }
-        let (typed, mixed, views, specialization) = (true, false, Views::MayRead, None);
+        let (typed, blocks_and_words, views, specialization) = (true, false, Views::MayRead, None);
         Self {
             name,
             file,
@@ -144,7 +144,7 @@ impl Kernel {
             flags: &[],
             has: any,
             typed,
-            mixed,
+            blocks_and_words,
             views,
             specialization,
             #[cfg(feature = "cpu")]
@@ -181,7 +181,7 @@ impl Kernel {
 
     /// The same whose CPU function reads some views where they lie: those that `reads` says.
     #[cfg_attr(not(feature = "cpu"), expect(unused_variables, reason = "it is not kept"))]
-    pub(crate) const fn in_place(self, reads: fn(&Shader, &[u32], &Placement) -> bool) -> Self {
+    pub(crate) const fn reads_views(self, reads: fn(&Shader, &[u32], &Placement) -> bool) -> Self {
         Self {
             #[cfg(feature = "cpu")]
             reads_in_place: reads,
@@ -190,8 +190,8 @@ impl Kernel {
     }
 
     /// The same that reads both blocks and words of its source.
-    pub(crate) const fn mixed(self) -> Self {
-        Self { mixed: true, ..self }
+    pub(crate) const fn blocks_and_words(self) -> Self {
+        Self { blocks_and_words: true, ..self }
     }
 
     /// The same with parts of the text written for an operator's attributes.
@@ -249,8 +249,8 @@ impl Kernel {
                     samples.iter().map(|&attributes| Shader { flags, attributes, ..shader });
                 let all_of =
                     all_of.flat_map(|s| words.iter().map(move |&words| Shader { words, ..s }));
-                let all_of =
-                    all_of.flat_map(|s| [false, true].map(|in_place| Shader { in_place, ..s }));
+                let all_of = all_of
+                    .flat_map(|s| [false, true].map(|shared_buffer| Shader { shared_buffer, ..s }));
                 let pitched = self.pitched();
                 all.extend(
                     all_of
@@ -297,7 +297,7 @@ pub struct Shader {
     pub words: bool,
     /// Whether sources and results may be ranges of one buffer: then all are bound as writable,
     /// for a dispatch may not bind a buffer in two ways.
-    pub in_place: bool,
+    pub shared_buffer: bool,
     /// Whether the source is a view, whose elements do not lie one after the other.
     pub pitched: bool,
     /// Invocations of a workgroup.
@@ -309,8 +309,8 @@ impl Shader {
     pub(crate) const fn new(kernel: &'static Kernel, element: ElementType, workgroup: u32) -> Self {
         let (flags, attributes) = (0, [0; 16]);
         let pitched = matches!(kernel.views, Views::Reads);
-        let (words, in_place) = (false, false);
-        Self { kernel, element, flags, attributes, words, in_place, pitched, workgroup }
+        let (words, shared_buffer) = (false, false);
+        Self { kernel, element, flags, attributes, words, shared_buffer, pitched, workgroup }
     }
 
     /// The same with one of the kernel's flags set or not.
@@ -358,7 +358,11 @@ impl Shader {
             generated.push_str(&(specialization.write)(self));
         }
         let text = wgsl::resolve(self.kernel.file, &|condition| self.holds(condition), &generated);
-        if self.in_place { text.replace("<storage, read>", "<storage, read_write>") } else { text }
+        if self.shared_buffer {
+            text.replace("<storage, read>", "<storage, read_write>")
+        } else {
+            text
+        }
     }
 
     /// Whether a condition of an `@if` holds.
@@ -379,7 +383,7 @@ impl Shader {
             "words" => self.words,
             "pitched" => self.pitched,
             // A view is read in blocks, and in words where these lie apart.
-            "both" => self.kernel.mixed || self.pitched,
+            "blocks_and_words" => self.kernel.blocks_and_words || self.pitched,
             flag => self.is(flag),
         }
     }

@@ -13,7 +13,7 @@ mod limits;
 mod placement;
 mod view;
 
-pub(crate) use builder::{Builder, New, Region, Target, gcd};
+pub(crate) use builder::{Builder, LaunchDesc, Region, Target, gcd};
 pub(crate) use compose::{Feed, Step};
 pub(crate) use divide::divisor;
 #[cfg(feature = "cpu")]
@@ -179,7 +179,7 @@ impl Plan {
         (0..self.inputs.len() + self.outputs.len()).map(|i| self.view(i))
     }
 
-    /// Where the elements of an input lie, or of a result, which are numbered behind the inputs.
+    /// Where the elements of an input lie, or of a result, which are numbered after the inputs.
     pub(crate) fn view(&self, i: usize) -> Cow<'_, View> {
         match self.views.get(i) {
             Some(view) => Cow::Borrowed(view),

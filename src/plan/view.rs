@@ -6,7 +6,9 @@
 
 use super::kernel::Views;
 use super::placement::Placement;
-use super::{Builder, Call, Kernel, Launch, Limits, New, Plan, Range, Region, Shader, Target};
+use super::{
+    Builder, Call, Kernel, Launch, LaunchDesc, Limits, Plan, Range, Region, Shader, Target,
+};
 use crate::base::error::{Error, Result};
 use crate::tensor::{TensorDesc, View};
 use crate::wgsl::params;
@@ -179,7 +181,7 @@ impl Builder<'_> {
             let words = (len * item).div_ceil(4);
             let result_base = (u64::from(result_base) * item / 4) as u32;
             let params = Pack { words: words as u32, result_base, padding: [0; 2] };
-            let launch = New {
+            let launch = LaunchDesc {
                 purpose: "elements of a view, one after the other",
                 shader: builder.shader(&PACK),
                 params: &params,
@@ -198,7 +200,7 @@ impl Builder<'_> {
         self.pieces(view, |builder, first, len, range| {
             let (source, base) = builder.range(Region::all(scratch).after(first), len);
             let params = Unpack { base: base / per_word as u32, padding: [0; 3] };
-            let launch = New {
+            let launch = LaunchDesc {
                 purpose: "elements of a result, to the places of a view",
                 shader: builder.shader(&UNPACK),
                 params: &params,
@@ -228,7 +230,9 @@ impl Builder<'_> {
                     len = len / unit * unit;
                 }
                 if len == 0 {
-                    return Err(self.over_binding("elements of a view that lie apart", 4));
+                    return Err(
+                        self.over_binding("a binding of elements of a view that are far apart", 4)
+                    );
                 }
                 match Placement::new(&loops, item, first, len, self.target.limits) {
                     Some(found) => break found,

@@ -101,7 +101,7 @@ impl Axis {
             && self.taps == self.size
     }
 
-    /// The axis and `inner` behind it as one axis, if the stride is 1: then the neighbours of an
+    /// The axis and `inner` after it as one axis, if the stride is 1: then the neighbours of an
     /// element are in the neighbouring windows.
     pub(super) fn flat(&self, inner: u64) -> Self {
         Self {

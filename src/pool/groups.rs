@@ -98,7 +98,7 @@ impl Group {
         if fit == 0 || (axis.reach + 1).min(axis.size) * pitch > capacity {
             let elements = ((axis.reach + 1).min(axis.size) * pitch).max(result_pitch);
             let bytes = elements * builder.item();
-            return Err(builder.over_binding("one window of every column", bytes));
+            return Err(builder.over_binding("a binding of one window of every column", bytes));
         }
         few_enough((pieces.len() as u64 + axis.outputs / fit).into())?;
         for cut in axis.cuts(fit)? {

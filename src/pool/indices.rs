@@ -78,7 +78,7 @@ impl IndexRules {
         let offset = part.plane_first.checked_rem(self.modulus).unwrap_or(part.plane_first);
         Numbering {
             index_base,
-            // A part of a plane begins behind the plane's first element, whose position may be
+            // A part of a plane begins after the plane's first element, whose position may be
             // before the binding: distances wrap around to come out right.
             plane_base: elements.wrapping_sub((part.first - part.plane_first) as u32),
             offset_low: offset as u32,
@@ -184,7 +184,7 @@ impl Planner<'_> {
             }
             windows /= 2;
         }
-        Err(builder.over_binding("pooling, in pieces that cannot be smaller,", least))
+        Err(builder.over_binding("a binding of the smallest piece of a pooling", least))
     }
 
     /// All launches of a part; the positions between them go to the regions `between`.

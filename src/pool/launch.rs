@@ -7,7 +7,7 @@ use super::params::{BlockParams, Gather, GatherParams, Numbering, Params, TilePa
 use super::tuning::{SpecialLaunch, Tuning};
 use super::{BLOCKS, GATHER, TILE};
 use crate::base::error::Result;
-use crate::plan::{Builder, New, Range, divisor};
+use crate::plan::{Builder, LaunchDesc, Range, divisor};
 
 /// A plan that is being made, and what all launches of a pooling share.
 pub(super) struct Planner<'a> {
@@ -57,7 +57,8 @@ impl Planner<'_> {
             let (tiles, groups) = tile.params(builder);
             let params = &TileParams { pool, numbering, tiles };
             let shader = builder.shader(&TILE).with("indices", indices);
-            self.builder.push_groups(New { purpose, shader, params, sources, results }, groups)
+            self.builder
+                .push_groups(LaunchDesc { purpose, shader, params, sources, results }, groups)
         } else if !indices && group.inner.is_multiple_of(block) && !group.is_sparse() {
             let [low, high] = self.empty.map(u64::from);
             // What is multiplied by this is repeated every so many bits.
@@ -71,7 +72,7 @@ impl Planner<'_> {
             };
             let invocations = group.results() / block;
             let shader = builder.shader(&BLOCKS);
-            self.builder.push(New { purpose, shader, params, sources, results }, invocations)
+            self.builder.push(LaunchDesc { purpose, shader, params, sources, results }, invocations)
         } else {
             // An output vector each.
             let vector = if builder.item() == 8 { 2 } else { 4 };
@@ -90,7 +91,7 @@ impl Planner<'_> {
             };
             let params = &GatherParams { pool, numbering, gather };
             let invocations = (skipped + group.results()).div_ceil(vector);
-            self.builder.push(New { purpose, shader, params, sources, results }, invocations)
+            self.builder.push(LaunchDesc { purpose, shader, params, sources, results }, invocations)
         }
     }
 
@@ -113,5 +114,6 @@ pub(crate) fn push_special(
 ) -> Result<()> {
     let SpecialLaunch { shader, params, invocations } = special;
     let groups = invocations.div_ceil(builder.workgroup());
-    builder.push_words(New { purpose, shader, params: &params[..], sources, results }, groups)
+    builder
+        .push_words(LaunchDesc { purpose, shader, params: &params[..], sources, results }, groups)
 }

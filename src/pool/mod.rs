@@ -39,16 +39,16 @@ pub(crate) static KERNELS: [&Kernel; 3] = [&GATHER, &TILE, &BLOCKS];
 static GATHER: Kernel = Kernel::new::<params::GatherParams>("pool_gather", "pool/gather", cpu::run)
     .flags(&["contiguous", "indices", "from_positions", "to_positions"])
     .only(|_, flags| if flags & 2 == 0 { flags < 2 } else { flags & 1 == 0 })
-    .in_place(cpu::reads_in_place);
+    .reads_views(cpu::reads_in_place);
 /// Maxima of windows that share elements, of which a workgroup loads each once. `indices`: where they
 /// are, too.
 static TILE: Kernel = Kernel::new::<params::TileParams>("pool_tile", "pool/tile", cpu::run)
     .constants(&[("KEYS", |shader| tile::Tile::keys(shader.element))])
     .flags(&["indices"])
-    .in_place(cpu::reads_in_place);
+    .reads_views(cpu::reads_in_place);
 /// Maxima of windows along whole blocks of an inner axis.
 static BLOCKS: Kernel = Kernel::new::<params::BlockParams>("pool_blocks", "pool/blocks", cpu::run)
-    .in_place(cpu::reads_in_place);
+    .reads_views(cpu::reads_in_place);
 
 /// Where the channels are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

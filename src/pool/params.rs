@@ -123,7 +123,7 @@ params! {
         pub modulus_low: u32,
         pub modulus_high: u32,
         /// A window without elements has the position of the first element of its plane and
-        /// channel: `plane_outputs` results are a plane, which begins `plane_pitch` elements behind
+        /// channel: `plane_outputs` results are a plane, which begins `plane_pitch` elements after
         /// the one before, and `channels` are interleaved. The first result has the channel
         /// `first_channel`.
         pub plane_outputs: u32,

@@ -74,7 +74,7 @@ impl Planner<'_> {
             let left = axes.iter().map(|a| a.size).product();
             let reduced = if last { target } else { self.builder.scratch(left) };
             let merged = reduce::merge(&sizes, &whole);
-            reduce::series(&mut self.builder, reduce, source, reduced, &merged)?;
+            reduce::reduce_axes(&mut self.builder, reduce, source, reduced, &merged)?;
             if last {
                 return Ok(());
             }

@@ -11,7 +11,7 @@ use crate::wgsl::params;
 /// at any position.
 pub(crate) static COLUMNS: Kernel = Kernel::new::<Params>("reduce_columns", "reduce/columns", run)
     .flags(&["unaligned"])
-    .in_place(reads_in_place);
+    .reads_views(reads_in_place);
 
 /// Whole rows without gaps, for a kernel whose parameters begin with those of columns.
 pub(super) fn reads_in_place(_: &Shader, params: &[u32], view: &Placement) -> bool {

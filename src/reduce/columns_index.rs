@@ -15,8 +15,8 @@ use crate::wgsl::params;
 pub(super) static COLUMNS_INDEX: Kernel =
     Kernel::new::<Params>("reduce_columns_index", "reduce/columns_index", run)
         .flags(&["from_positions", "aligned"])
-        .mixed()
-        .in_place(reads_in_place);
+        .blocks_and_words()
+        .reads_views(reads_in_place);
 
 params! {
     pub(super) struct Params {

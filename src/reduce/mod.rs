@@ -8,7 +8,7 @@ mod rows;
 mod tuning;
 
 pub(crate) use columns::{COLUMNS, Params as ColumnsParams, run as run_columns};
-pub(crate) use planner::{merge, plan, series};
+pub(crate) use planner::{merge, plan, reduce_axes};
 pub(crate) use rows::{Params as RowsParams, ROWS, run as run_rows};
 pub(crate) use tuning::{CPU, Cut, Extents, HARDWARE, Special, Start, Tuning};
 

@@ -9,7 +9,7 @@ use super::positions::Counting;
 use super::rows::{self, ROWS};
 use super::tuning::{Cut, Extents, Start, Tuning};
 use crate::base::error::{Error, Result};
-use crate::plan::{Builder, Kernel, New, Plan, Range, Region, Target, gcd};
+use crate::plan::{Builder, Kernel, LaunchDesc, Plan, Range, Region, Target, gcd};
 use crate::tensor::Indices;
 use crate::tensor::key::Ranking;
 
@@ -30,17 +30,17 @@ pub(crate) fn plan(resolved: Resolved<'_>, target: Target<'_>, tuning: &Tuning) 
         let axes = merge(input.shape(), &reduced);
         let (source, mut values) = (Region::all(0), Region::all(1));
         let Some(positions) = operator.indices else {
-            series(&mut builder, tuning, source, values, &axes)?;
+            reduce_axes(&mut builder, tuning, source, values, &axes)?;
             return Ok(builder.finish());
         };
         if !operator.values {
             values = builder.scratch(outputs[0].len() as u64);
         }
         let set: u64 = axes.iter().filter(|axis| axis.1).map(|axis| axis.0).product();
-        let found = Found::new(positions, values.buffer, outputs.len(), set)?;
+        let found = PositionBuffers::new(positions, values.buffer, outputs.len(), set)?;
         let (first, weight) = if operator.counts_back { (set - 1, u64::MAX) } else { (0, 1) };
         let mut planner = Planner { builder: &mut builder, tuning, found: Some(found) };
-        planner.series(source, values, axes, Steps { first, weight })?;
+        planner.reduce_axes(source, values, axes, Steps { first, weight })?;
     }
     Ok(builder.finish())
 }
@@ -61,14 +61,14 @@ pub(crate) fn merge(shape: &[usize], reduced: &[bool]) -> Vec<(u64, bool)> {
 ///
 /// # Errors
 /// [`Error::OverLimit`](crate::Error::OverLimit).
-pub(crate) fn series(
+pub(crate) fn reduce_axes(
     builder: &mut Builder<'_>,
     tuning: &Tuning,
     source: Region,
     target: Region,
     axes: &[(u64, bool)],
 ) -> Result<()> {
-    Planner { builder, tuning, found: None }.series(source, target, axes.to_vec(), Steps::NONE)
+    Planner { builder, tuning, found: None }.reduce_axes(source, target, axes.to_vec(), Steps::NONE)
 }
 
 /// A reduction on its way into a plan.
@@ -80,13 +80,13 @@ struct Planner<'a, 'b> {
     builder: &'a mut Builder<'b>,
     tuning: &'a Tuning,
     /// Where positions are wanted: where they lie.
-    found: Option<Found>,
+    found: Option<PositionBuffers>,
 }
 
 /// The positions of what lies in buffers of elements.
-struct Found {
+struct PositionBuffers {
     /// What places are exclusive-ored with.
-    mirror: u32,
+    tie_mask: u32,
     /// Buffers of elements; and those of their positions, with the words of one.
     buffers: Vec<(usize, usize, u64)>,
 }
@@ -117,15 +117,15 @@ impl Steps {
     }
 }
 
-impl Found {
+impl PositionBuffers {
     /// # Errors
     /// [`Error::OverLimit`] for sets whose positions do not fit 31 bits.
     fn new(positions: Indices, values: usize, indices: usize, set: u64) -> Result<Self> {
-        let limit = ("31-bit position", Counting::MIRROR.into());
+        let limit = ("31-bit position", Counting::TIE_MASK.into());
         Error::check_limit("a set whose positions are wanted", set, limit)?;
-        let mirror = if positions.last { Counting::MIRROR } else { 0 };
+        let tie_mask = if positions.last { Counting::TIE_MASK } else { 0 };
         let words = positions.element_type.size() as u64 / 4;
-        Ok(Self { mirror, buffers: vec![(values, indices, words)] })
+        Ok(Self { tie_mask, buffers: vec![(values, indices, words)] })
     }
 }
 
@@ -134,7 +134,7 @@ impl Planner<'_, '_> {
     /// are wanted, from the last one on: so of equal elements that come in the order of one axis,
     /// the positions do too. They may count back from the last one, modulo 2^64 here and modulo
     /// 2^32 in kernels.
-    fn series(
+    fn reduce_axes(
         &mut self,
         mut source: Region,
         target: Region,
@@ -248,7 +248,7 @@ impl Planner<'_, '_> {
         let block = self.builder.block();
         let part = self.capacity() / 2 / block * block;
         if part == 0 {
-            return Err(self.builder.over_binding("two blocks of elements", 32));
+            return Err(self.builder.over_binding("a binding of two blocks of 16 bytes", 32));
         }
         let pair = [self.scratch(2 * part), self.scratch(2 * part)];
         for matrix in 0..e.outer {
@@ -315,7 +315,7 @@ impl Planner<'_, '_> {
             let (source_base, _) = bind(&mut sources, ends[0]).unwrap_or((0, 0));
             let (result_base, words) = bind(&mut results, ends[1]).unwrap_or((0, 1));
             let (first, weight) = (steps.first as u32, steps.weight as u32);
-            Counting { mirror: found.mirror, first, weight, source_base, result_base, words }
+            Counting { tie_mask: found.tie_mask, first, weight, source_base, result_base, words }
         });
         Bound { sources, results, base, result_base, counting }
     }
@@ -359,7 +359,7 @@ impl Planner<'_, '_> {
             None => u64::from(result_base) % self.builder.per_word() + outputs,
         };
         let groups = units.div_ceil(self.builder.workgroup() / threads);
-        let launch = New { purpose, shader, params: &params, sources, results };
+        let launch = LaunchDesc { purpose, shader, params: &params, sources, results };
         self.builder.push_groups(launch, groups)?;
         self.rest(to, target, e, splits)
     }
@@ -482,7 +482,8 @@ impl Planner<'_, '_> {
         if let Some(positions) = counting {
             let shader = shader.with("aligned", aligned).with("from_positions", sources.len() > 1);
             let params = &columns_index::Params { columns, padding: [0; 2], positions };
-            self.builder.push_groups(New { purpose, shader, params, sources, results }, groups)?;
+            self.builder
+                .push_groups(LaunchDesc { purpose, shader, params, sources, results }, groups)?;
         } else {
             // A word of results lies in at most two units: of two columns, as the results of pieces
             // and parts of an even number of columns do, which begin at even places.
@@ -494,7 +495,7 @@ impl Planner<'_, '_> {
                 let tiles = (cut.width / block).div_ceil(cut.tile);
                 groups = (e.outer * cut.splits * tiles).div_ceil(self.builder.workgroup());
             }
-            let launch = New { purpose, shader, params: &columns, sources, results };
+            let launch = LaunchDesc { purpose, shader, params: &columns, sources, results };
             self.builder.push_groups(launch, groups)?;
         }
         self.rest(partial, target, e, pieces)

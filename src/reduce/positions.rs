@@ -16,7 +16,7 @@ params! {
     pub(crate) struct Counting {
         /// What places are exclusive-ored with, so that of equal elements that with the smaller one
         /// counts: 0 where it is the first, 0x7fffffff where it is the last.
-        pub mirror: u32,
+        pub tie_mask: u32,
         /// The position of the axis's first element, and how far that of the next one is.
         pub first: u32,
         pub weight: u32,
@@ -30,19 +30,19 @@ params! {
 
 impl Counting {
     /// What places are exclusive-ored with where the last of equal elements counts. No place is as
-    /// large as the mirror of none.
-    pub const MIRROR: u32 = u32::MAX >> 1;
+    /// large as the tie mask of none.
+    pub const TIE_MASK: u32 = u32::MAX >> 1;
 
     /// Whether the last of equal elements counts.
     pub(super) fn last(&self) -> bool {
-        self.mirror != 0
+        self.tie_mask != 0
     }
 
     /// The position of an element, at a place of its axis.
     fn of(&self, earlier: Option<&[u32]>, element: usize, place: usize) -> u32 {
         let before = earlier.map_or(0, |earlier| earlier[self.source_base as usize + element]);
-        let behind = (place as u32).wrapping_mul(self.weight);
-        before.wrapping_add(self.first).wrapping_add(behind)
+        let after = (place as u32).wrapping_mul(self.weight);
+        before.wrapping_add(self.first).wrapping_add(after)
     }
 }
 

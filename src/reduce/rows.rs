@@ -13,7 +13,7 @@ use crate::wgsl::params;
 pub(crate) static ROWS: Kernel = Kernel::new::<Params>("reduce_rows", "reduce/rows", run)
     .flags(&["positions", "from_positions"])
     .only(|_, flags| flags != 2)
-    .in_place(reads_in_place);
+    .reads_views(reads_in_place);
 
 /// Elements of runs that are worth a call each.
 const MIN_RUN: usize = 64;

@@ -61,8 +61,8 @@ fn elements<O: KeyOrder>(order: O, p: &Params, items: &[u32], out: &mut [O::Key]
     let out = &mut out[p.result_base as usize..][..p.outputs as usize];
     let items = &items[..p.outputs as usize * words];
     let empty = O::Key::from_words(p.empty_low, p.empty_high);
-    threads::each_chunk(out, threads::SOME, |chunk, out| {
-        let items = items[chunk * threads::SOME * words..].chunks(words);
+    threads::each_chunk(out, threads::CHUNK_LEN, |chunk, out| {
+        let items = items[chunk * threads::CHUNK_LEN * words..].chunks(words);
         for (out, item) in out.iter_mut().zip(items) {
             let key = match (item[words - 1], words) {
                 (0, _) => empty,

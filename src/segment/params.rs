@@ -82,8 +82,8 @@ impl IdForm {
         fn widen<const N: usize>(ids: &[u8], wide: impl Fn([u8; N]) -> i32 + Sync) -> Vec<u32> {
             let ids = ids.as_chunks().0;
             let mut words = vec![0; ids.len()];
-            threads::each_chunk(&mut words, threads::SOME, |number, words| {
-                for (word, id) in words.iter_mut().zip(&ids[number * threads::SOME..]) {
+            threads::each_chunk(&mut words, threads::CHUNK_LEN, |number, words| {
+                for (word, id) in words.iter_mut().zip(&ids[number * threads::CHUNK_LEN..]) {
                     *word = wide(*id) as u32;
                 }
             });

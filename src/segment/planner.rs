@@ -162,13 +162,9 @@ impl Planner<'_> {
                 None => Ok(()),
             };
         }
-        if self.segments >= MAX_ELEMENTS || self.rows >= MAX_ELEMENTS {
-            return Err(Error::OverLimit {
-                what: "a number of segments or rows",
-                needed: self.segments.max(self.rows),
-                limit: "31-bit number",
-                allowed: MAX_ELEMENTS - 1,
-            });
+        for (what, count) in [("numbering segments", self.segments), ("numbering rows", self.rows)]
+        {
+            Error::check_limit(what, count, ("31-bit number", MAX_ELEMENTS - 1))?;
         }
         let ids = match self.operator.segments {
             Segments::Offsets => self.expand_offsets(builder, ids)?,
@@ -205,7 +201,8 @@ impl Planner<'_> {
         match (capacity / self.inner).min(self.segments) {
             0 => {
                 let item = (4 * self.item_words.unwrap_or(1)).max(builder.item());
-                Err(builder.over_binding("a row of the result, on its way,", self.inner * item))
+                Err(builder
+                    .over_binding("a binding of one row of results in scratch", self.inner * item))
             }
             fit => Ok(fit),
         }

@@ -15,7 +15,7 @@ type Table<K> = [<K as Key>::Found; 1 << NUMBER_BITS];
 
 /// What a block of rows is worked on with.
 pub(super) struct Short<K: Key> {
-    /// The key of each row behind the number of its segment.
+    /// The key of each row after the number of its segment.
     rows: [K::Found; BLOCK],
     /// The maxima of the first half of the rows and of the second half. Unused entries are 0.
     tables: [Table<K>; 2],
@@ -36,7 +36,7 @@ impl<K: Key> Short<K> {
         ids[ids.len() - 1][0] - ids[0][0] < MAX_SEGMENTS
     }
 
-    /// The maxima of all segments from the first to the last one of a block, behind their numbers.
+    /// The maxima of all segments from the first to the last one of a block, after their numbers.
     /// A segment without rows has the number 0. `before` is what the first one has of earlier rows.
     ///
     /// Numbers ascend, so the maximum of all rows so far is that of the last row's segment. It is

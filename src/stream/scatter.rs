@@ -16,7 +16,7 @@ pub(super) const fn stores_by_position(operator: &Operator) -> bool {
     )
 }
 
-/// Runs such an operator. `others` are the inputs behind the first one.
+/// Runs such an operator. `others` are the inputs after the first one.
 pub(super) async fn run(
     operator: &Operator,
     device: &Device,

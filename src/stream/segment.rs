@@ -177,9 +177,9 @@ fn renumber_unsorted(
 ) -> Result<Renumbered> {
     let mut present = memory::repeated(None, rows)?;
     let (min, max) = (AtomicUsize::new(usize::MAX), AtomicUsize::new(0));
-    threads::each_chunk(&mut present, threads::SOME, |number, present| {
+    threads::each_chunk(&mut present, threads::CHUNK_LEN, |number, present| {
         for (i, present) in present.iter_mut().enumerate() {
-            *present = id(number * threads::SOME + i);
+            *present = id(number * threads::CHUNK_LEN + i);
         }
         min.fetch_min(present.iter().flatten().copied().min().unwrap_or(usize::MAX), Relaxed);
         max.fetch_max(present.iter().flatten().copied().max().unwrap_or(0), Relaxed);
@@ -190,8 +190,8 @@ fn renumber_unsorted(
         return Ok(Renumbered { ids, segments: Vec::new() });
     }
     let number_all = |ids: &mut [i32], number: &(dyn Fn(usize) -> i32 + Sync)| {
-        threads::each_chunk(ids, threads::SOME, |chunk, ids| {
-            for (to, id) in ids.iter_mut().zip(&present[chunk * threads::SOME..]) {
+        threads::each_chunk(ids, threads::CHUNK_LEN, |chunk, ids| {
+            for (to, id) in ids.iter_mut().zip(&present[chunk * threads::CHUNK_LEN..]) {
                 *to = id.map_or(-1, number);
             }
         });

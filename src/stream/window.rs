@@ -138,8 +138,8 @@ impl PieceIndexing<'_> {
             })
         };
         let mut indices = zeroed(local.len())?;
-        threads::each_chunk(&mut indices, threads::SOME, |chunk, indices| {
-            let local = local.iter().enumerate().skip(chunk * threads::SOME);
+        threads::each_chunk(&mut indices, threads::CHUNK_LEN, |chunk, indices| {
+            let local = local.iter().enumerate().skip(chunk * threads::CHUNK_LEN);
             indices.iter_mut().zip(local).for_each(|(found, local)| *found = index(local));
         });
         Ok(indices)

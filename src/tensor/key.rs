@@ -125,13 +125,13 @@ pub(crate) trait Key: Lane + BitAnd<Output = Self> {
     type Placed: Lane;
     /// Of the number, narrow integers hold 16 bits.
     fn placed(self, number: u32) -> Self::Placed;
-    /// The number of the place exclusive-ored with `mirror`, as far as it is held.
-    fn place(placed: Self::Placed, mirror: u32) -> u32;
+    /// The number of the place exclusive-ored with `tie_mask`, as far as it is held.
+    fn place(placed: Self::Placed, tie_mask: u32) -> u32;
     /// A number below 2^[`NUMBER_BITS`] and a key as one integer, which orders by the number first.
     fn numbered(self, number: u32) -> Self::Found;
     /// The number.
     fn number(numbered: Self::Found) -> usize;
-    /// The key behind a number.
+    /// The key after a number.
     fn unnumbered(numbered: Self::Found) -> Self;
 }
 
@@ -191,8 +191,8 @@ macro_rules! keys {
                 <$placed>::from(self) << <$place>::BITS | <$placed>::from(number as $place)
             }
             #[inline(always)]
-            fn place(placed: $placed, mirror: u32) -> u32 {
-                u32::from(placed as $place ^ mirror as $place)
+            fn place(placed: $placed, tie_mask: u32) -> u32 {
+                u32::from(placed as $place ^ tie_mask as $place)
             }
             #[inline(always)]
             fn numbered(self, number: u32) -> $found {

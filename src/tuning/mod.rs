@@ -39,7 +39,7 @@ impl Tuning {
             reduce: reduce::HARDWARE,
             pool: pool::HARDWARE,
             segment: segment::HARDWARE,
-            gradient: gradient::GATHER,
+            gradient: gradient::HARDWARE,
         }
     }
 
@@ -52,7 +52,7 @@ impl Tuning {
             reduce: reduce::CPU,
             pool: pool::CPU,
             segment: segment::CPU,
-            gradient: gradient::GATHER,
+            gradient: gradient::HARDWARE,
         }
     }
 

@@ -89,7 +89,7 @@ pub(crate) fn merge<L: Load>(load: L, keys: &mut [L::Lane], items: &[L::Item]) {
 /// In which order [`merge_rows`] takes rows.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum RowOrder {
-    /// A row of each stream. Memory is asked for behind what is read.
+    /// A row of each stream. Memory is asked for after what is read.
     Streams,
     /// Neighbours.
     Neighbours,

@@ -43,10 +43,10 @@ impl<O: KeyOrder> Loop for Places<'_, O> {
         debug_assert!(len > 0);
         // Shorter rows are reduced as keys with their places.
         if len < chunk::<O::Key>() {
-            let mirror = if last { 0 } else { u32::MAX };
-            return blocks(PlacedRanks { order, mirror }, items, len, out, |out, found| {
+            let tie_mask = if last { 0 } else { u32::MAX };
+            return blocks(PlacedRanks { order, tie_mask }, items, len, out, |out, found| {
                 for (row, (out, &found)) in out.iter_mut().zip(found).enumerate() {
-                    *out = O::Key::place(found, mirror) - (row * len) as u32;
+                    *out = O::Key::place(found, tie_mask) - (row * len) as u32;
                 }
             });
         }
@@ -73,7 +73,7 @@ impl<O: KeyOrder> Loop for Places<'_, O> {
 #[derive(Clone, Copy)]
 struct PlacedRanks<O> {
     order: O,
-    mirror: u32,
+    tie_mask: u32,
 }
 
 impl<O: KeyOrder> Load for PlacedRanks<O> {
@@ -81,7 +81,7 @@ impl<O: KeyOrder> Load for PlacedRanks<O> {
     type Lane = <O::Key as Key>::Placed;
     #[inline(always)]
     fn load(self, item: O::Key, position: u32) -> Self::Lane {
-        self.order.rank(self.order.key(item)).placed(position ^ self.mirror)
+        self.order.rank(self.order.key(item)).placed(position ^ self.tie_mask)
     }
 }
 

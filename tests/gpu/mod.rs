@@ -110,11 +110,11 @@ fn check_case(device: Option<&Device>, case: &Case, what: &str) {
         return check_oracle(&[&cpu], &case.operator, &inputs, &what);
     };
     // As devices of the tuning plan it, and as narrowed.
-    let named = case.narrow.tuning.and_then(Tuning::named);
+    let named = case.overrides.tuning.and_then(Tuning::named);
     let own = device.with_tuning(named.unwrap_or_else(|| device.tuning().clone()));
     check_oracle(&[&cpu, &own], &case.operator, &inputs, &what);
-    let narrowed = device.with_tuning(case.narrow.tuning(device.tuning()));
-    let limits = case.narrow.limits(&device.info().limits);
+    let narrowed = device.with_tuning(case.overrides.tuning(device.tuning()));
+    let limits = case.overrides.limits(&device.info().limits);
     let operator = case.operator.checked(&inputs).unwrap();
     match plan_within(&narrowed, &operator, &inputs, &limits) {
         Ok(plan) => compare_launches(&narrowed, &operator, &inputs, &plan, &what),

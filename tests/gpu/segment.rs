@@ -6,7 +6,7 @@ use crate::common::{
 };
 use wgmax::operator::{EmptySet, Indices, Operator, SegmentMax};
 use wgmax::{Device, DeviceTensor, ElementType, Nan, Tensor, Tuning, compare};
-use wgmax_verify::{Kind, Narrow, oracle};
+use wgmax_verify::{Kind, PlanOverrides, oracle};
 
 #[test]
 fn random_segments_agree_three_ways() {
@@ -155,11 +155,12 @@ fn hostile_ids_break_nothing() {
         let inputs = [&data, &ids];
         let expected = (status == 0).then(|| oracle::run(&op, &inputs).unwrap());
         right += usize::from(status == 0);
-        let narrow = Narrow::random(Some(random.pick(&[8, 16, 32, 64])), &mut random);
+        let overrides = PlanOverrides::random(Some(random.pick(&[8, 16, 32, 64])), &mut random);
         for (device, planned) in devices.iter().zip(&mut planned) {
-            let tuning = Narrow { tuning: None, ..narrow.clone() }.tuning(device.tuning());
+            let tuning =
+                PlanOverrides { tuning: None, ..overrides.clone() }.tuning(device.tuning());
             let device = device.with_tuning(tuning);
-            let limits = narrow.limits(&device.info().limits);
+            let limits = overrides.limits(&device.info().limits);
             let on = describe(&device);
             let what = format!("round {round}: {op:?} of {data:?} and {ids:?} on {on}");
             let Ok(plan) = plan_within(&device, &op, &inputs, &limits) else { continue };

@@ -77,7 +77,7 @@ fn overview(report: &Report) -> Markup {
 fn subject(report: &Report, subject: &Subject, score: &Score) -> Markup {
     html! {
         h2 { (subject.name) }
-        (device(subject.info(), &report.plan_of(subject)))
+        (device(subject.info(), &report.tuning_of(subject)))
         p { "Cases compared with " (subject.against) ":" }
         (matrix(score))
         p { "Cases that launched a kernel, by the element type of their data:" }
@@ -93,7 +93,7 @@ fn subject(report: &Report, subject: &Subject, score: &Score) -> Markup {
     }
 }
 
-fn device(info: &DeviceInfo, plan: &str) -> Markup {
+fn device(info: &DeviceInfo, tuning: &str) -> Markup {
     let limits = &info.limits;
     html! {
         dl {
@@ -111,7 +111,7 @@ fn device(info: &DeviceInfo, plan: &str) -> Markup {
                     (limits.max_storage_buffers) " storage buffers"
                 }
             }
-            dt { "Plans" } dd { (plan) }
+            dt { "Tuning" } dd { (tuning) }
         }
     }
 }

@@ -21,7 +21,7 @@ pub fn object(report: &Report) -> Value {
         "system": report.system,
         "device": report.device,
         "seed": sweep.choice.seed,
-        "plan": sweep.choice.plan,
+        "tuning": sweep.choice.tuning,
         "case": sweep.choice.case,
         "cycle": sweep.choice.cycle,
         "operators": sweep.choice.kinds.iter().map(|kind| kind.name()).collect::<Vec<_>>(),

@@ -65,7 +65,7 @@ pub async fn judge_fills(
 
 /// The fills of a case, in groups that a device plans alike.
 pub fn with_one_plan(fills: &[Case]) -> impl Iterator<Item = &[Case]> {
-    fills.chunk_by(|a, b| a.narrow == b.narrow)
+    fills.chunk_by(|a, b| a.overrides == b.overrides)
 }
 
 /// Whether results have the same types, shapes and bits.

@@ -38,7 +38,9 @@ mod sweep;
 mod tests;
 pub mod text;
 
-pub use cases::{Case, Kind, Narrow, Random, Style, ids_tensor, shrink, shrink_async, tensor};
+pub use cases::{
+    Case, Kind, PlanOverrides, Random, Style, ids_tensor, shrink, shrink_async, tensor,
+};
 #[cfg(not(target_family = "wasm"))]
 pub use engine::sweep;
 pub use finding::{DifferingLaunch, Finding, Side};

@@ -27,13 +27,17 @@ pub struct Changes {
 /// What a sweep found, for each device.
 const FOUND: [&str; 6] = ["cases", "mismatches", "errors", "cells", "given_up", "findings"];
 
+fn not_a_report(path: &str) -> String {
+    format!("{path}: not a JSON report of wgmax verify")
+}
+
 impl Recorded {
-    /// A report from the text of a file.
+    /// A report from the bytes of a file.
     ///
     /// # Errors
-    /// If the text is no report, or one that was cut off.
-    pub fn new(path: &str, text: &str) -> anyhow::Result<Self> {
-        let object: Value = serde_json::from_str(text).with_context(|| path.to_string())?;
+    /// If the bytes are no report, or one that was cut off.
+    pub fn new(path: &str, bytes: &[u8]) -> anyhow::Result<Self> {
+        let object: Value = serde_json::from_slice(bytes).with_context(|| not_a_report(path))?;
         let recorded = Self { path: path.to_string(), object };
         // Whatever else it is, it is refused before anything runs.
         recorded.choice()?;
@@ -47,14 +51,13 @@ impl Recorded {
     /// # Errors
     /// If it has a field that cannot be so.
     pub fn choice(&self) -> anyhow::Result<Choice> {
-        let path = &self.path;
-        self.parse().with_context(|| format!("{path}: not a JSON report of wgmax verify"))
+        self.parse().with_context(|| not_a_report(&self.path))
     }
 
     fn parse(&self) -> anyhow::Result<Choice> {
         let kind = |name: &str| Kind::ALL.into_iter().find(|kind| kind.name() == name);
         let element_type = |name: &str| name.parse::<ElementType>().ok();
-        let plan: Option<String> = self.field("plan")?;
+        let tuning: Option<String> = self.field("tuning")?;
         let cases: NonZeroU64 = self.field("cases")?;
         let cycle: Option<NonZeroU64> = self.field("cycle")?;
         let devices: Vec<Map<String, Value>> = self.field("devices")?;
@@ -72,8 +75,8 @@ impl Recorded {
             cycle: cycle.map(NonZeroU64::get),
             kinds: self.names("operators", kind)?,
             types: self.names("types", element_type)?,
-            plan: plan
-                .map(|name| Tuning::named(&name).with_context(|| self.wrong("plan")))
+            tuning: tuning
+                .map(|name| Tuning::named(&name).with_context(|| self.wrong("tuning")))
                 .transpose()?
                 .map(|tuning| tuning.name()),
         })

@@ -92,14 +92,14 @@ impl Report {
             value.map_or_else(String::new, |value| format!(" --{name} {value}"))
         };
         let device = option("device", subject.argument.as_deref().map(quoted));
-        let plan = option("plan", choice.plan.map(str::to_string));
-        format!("wgmax verify --seed {} --case {case}{device}{plan}", choice.seed)
+        let tuning = option("tuning", choice.tuning.map(str::to_string));
+        format!("wgmax verify --seed {} --case {case}{device}{tuning}", choice.seed)
     }
 
-    /// The plans that a subject runs.
-    pub fn plan_of(&self, subject: &Subject) -> String {
-        match self.sweep.choice.plan {
-            Some(plan) => plan.to_string(),
+    /// The tuning of a subject.
+    pub fn tuning_of(&self, subject: &Subject) -> String {
+        match self.sweep.choice.tuning {
+            Some(tuning) => tuning.to_string(),
             None => format!("{}, or as cases have it", subject.device.tuning().name()),
         }
     }

@@ -34,7 +34,7 @@ pub struct Choice {
     /// Only these types, unless there are none.
     pub types: Vec<ElementType>,
     /// The name of the tuning of all cases, instead of the tuning that a case or its device has.
-    pub plan: Option<&'static str>,
+    pub tuning: Option<&'static str>,
 }
 
 impl Choice {
@@ -57,13 +57,13 @@ impl Choice {
             && (self.types.is_empty() || self.types.contains(&element_type))
     }
 
-    /// A case of the seed. A chosen plan replaces the case's tuning; the case's limits, target
+    /// A case of the seed. A chosen tuning replaces the case's tuning; the case's limits, target
     /// parallelism and maximum of taps stay, because they decide what small tensors reach.
     ///
     /// # Errors
     /// As [`Case::nth`].
     pub fn nth(&self, index: u64) -> Result<Case> {
-        Ok(self.with_plan(Case::nth(self.seed, index)?))
+        Ok(self.with_tuning(Case::nth(self.seed, index)?))
     }
 
     /// The same with several fills.
@@ -72,7 +72,7 @@ impl Choice {
     /// As [`Case::nth`].
     pub fn fills(&self, index: u64) -> Result<Vec<Case>> {
         let fills = Case::fills(self.seed, index)?;
-        Ok(fills.into_iter().map(|case| self.with_plan(case)).collect())
+        Ok(fills.into_iter().map(|case| self.with_tuning(case)).collect())
     }
 
     /// The kernels of the operators, and those that are of none.
@@ -85,8 +85,8 @@ impl Choice {
         all.filter(|kernel| own.contains(kernel) || !others.contains(kernel)).collect()
     }
 
-    fn with_plan(&self, mut case: Case) -> Case {
-        case.narrow.tuning = self.plan.or(case.narrow.tuning);
+    fn with_tuning(&self, mut case: Case) -> Case {
+        case.overrides.tuning = self.tuning.or(case.overrides.tuning);
         case
     }
 }

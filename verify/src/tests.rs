@@ -72,7 +72,7 @@ fn a_fault_is_found_shrunk_and_shown() {
         assert_eq!(product(&op.kernel), 3, "{case}");
         // Rounded up, a stride of 2 leaves no window of 3 over one element.
         assert!(matches!(op.strides.as_deref().map(product), Some(2 | 3)), "{case}");
-        assert!(op.indices.is_none() && case.narrow.is_none(), "{case}");
+        assert!(op.indices.is_none() && case.overrides.is_none(), "{case}");
         assert!(case.tensors[0].bytes().iter().all(|&byte| byte == 0), "{case}");
     }
     // The page has all of them, and escapes names.
@@ -101,25 +101,25 @@ fn a_fault_is_found_shrunk_and_shown() {
     assert_eq!(command, expected);
 }
 
-/// A plan replaces the tunings of cases, but not their other limits, and is reported.
+/// A chosen tuning replaces the tunings of cases, but not their other limits, and is reported.
 #[test]
 fn a_plan_is_used_and_reported() {
-    let plan = Some("software");
-    let choice = Choice { seed: 1, cases: Some(150), plan, ..Choice::default() };
+    let tuning = Some("software");
+    let choice = Choice { seed: 1, cases: Some(150), tuning, ..Choice::default() };
     for index in 0..20 {
         let (own, chosen) = (Case::nth(1, index).unwrap(), choice.nth(index).unwrap());
-        assert_eq!(chosen.narrow.tuning, Some("software"));
-        assert_eq!(chosen.narrow.limits(&Limits::cpu()), own.narrow.limits(&Limits::cpu()));
-        assert_eq!(chosen.narrow.target_parallelism, own.narrow.target_parallelism);
+        assert_eq!(chosen.overrides.tuning, Some("software"));
+        assert_eq!(chosen.overrides.limits(&Limits::cpu()), own.overrides.limits(&Limits::cpu()));
+        assert_eq!(chosen.overrides.target_parallelism, own.overrides.target_parallelism);
         assert_eq!(chosen.operator, own.operator);
     }
     let report = report(vec![faulty(strided_windows_are_wrong)], choice);
     let finding = &report.sweep.scores[0].findings[0];
     assert!(finding.found.case.to_string().contains("tuning software"), "{}", finding.found.case);
     let command = report.again(&report.subjects[0], finding);
-    assert!(command.ends_with(" --plan software"), "{command}");
-    assert!(html::page(&report).contains(" --plan software</pre>"));
-    assert_eq!(json::object(&report)["plan"], "software");
+    assert!(command.ends_with(" --tuning software"), "{command}");
+    assert!(html::page(&report).contains(" --tuning software</pre>"));
+    assert_eq!(json::object(&report)["tuning"], "software");
 }
 
 /// What only one side computes is a finding, which is made small and shown.
@@ -165,7 +165,7 @@ fn cases_share_pipelines() {
     assert!((0..300).all(|index| indices[index as usize] == index));
     let (mut kept, mut made) = (Vec::<Shader>::new(), 0);
     for index in &indices {
-        for case in choice.fills(*index).unwrap().chunk_by(|a, b| a.narrow == b.narrow) {
+        for case in choice.fills(*index).unwrap().chunk_by(|a, b| a.overrides == b.overrides) {
             for shader in case[0].plan(&device).unwrap().shaders() {
                 match kept.iter().position(|other| *other == *shader) {
                     Some(at) => drop(kept.remove(at)),

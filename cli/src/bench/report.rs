@@ -13,7 +13,7 @@ use crate::table::Table;
 
 pub struct Report {
     device: DeviceInfo,
-    plan: &'static str,
+    tuning: &'static str,
     clock: &'static str,
     /// Seconds of an empty submit.
     fixed: f64,
@@ -140,7 +140,7 @@ impl Report {
     pub fn new(device: &Device, (clock, fixed): (&'static str, f64)) -> Self {
         Self {
             device: device.info().clone(),
-            plan: device.tuning().name(),
+            tuning: device.tuning().name(),
             clock,
             fixed,
             rows: Vec::new(),
@@ -153,17 +153,17 @@ impl Report {
         self.rows.iter().any(Row::is_busy)
     }
 
-    /// The device, its plans, and the clock; and whether something is missing.
+    /// The device, the tuning, and the clock; and whether something is missing.
     pub fn subtitle(&self) -> String {
         let cut_off = if self.cut_off { "; cut off by a signal" } else { "" };
-        format!("{}; {} plans; timed by {}{cut_off}", self.device, self.plan, self.clock)
+        format!("{}; {} plans; timed by {}{cut_off}", self.device, self.tuning, self.clock)
     }
 
     pub fn json(&self) -> Value {
         json!({
             "wgmax": env!("CARGO_PKG_VERSION"),
             "device": self.device.to_string(),
-            "plan": self.plan,
+            "tuning": self.tuning,
             "clock": self.clock,
             "fixed_s": self.fixed,
             "cut_off": self.cut_off,

@@ -4,7 +4,7 @@ use wgmax::{Result, Tensor};
 
 /// The height of text in pixels: five dots.
 pub const TEXT: usize = 5 * DOT;
-/// The side of a dot, and the width of a character with the blank behind it.
+/// The side of a dot, and the width of a character with the blank after it.
 const DOT: usize = 3;
 const ADVANCE: usize = 5 * DOT;
 

@@ -13,7 +13,7 @@ use wgmax::operator::Operator;
 use wgmax::{Run as _, Tensor};
 
 use super::operation::{Operation, Read};
-use super::options::Planning;
+use super::options::{Planning, device_name};
 use super::output::{self, Output, put};
 use super::picture::Format;
 use super::targets::Targets;
@@ -120,7 +120,7 @@ struct Between {
 
 fn pair(text: &str) -> Result<(String, String), &'static str> {
     let (a, b) = text.split_once(',').ok_or("give two devices, A,B")?;
-    Ok((a.trim().to_string(), b.trim().to_string()))
+    Ok((device_name(a.trim())?, device_name(b.trim())?))
 }
 
 pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome> {

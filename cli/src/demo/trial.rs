@@ -2,7 +2,7 @@
 
 use wgmax::operator::Operator;
 use wgmax::{Device, Tensor};
-use wgmax_verify::{Case, Narrow};
+use wgmax_verify::{Case, PlanOverrides};
 
 use crate::difference;
 use crate::table::{Cell, Table};
@@ -10,7 +10,7 @@ use crate::table::{Cell, Table};
 /// An operator and its inputs.
 pub fn question(operator: impl Into<Operator>, inputs: &[&Tensor]) -> Case {
     let tensors = inputs.iter().map(|&input| input.clone()).collect();
-    Case { operator: operator.into(), tensors, narrow: Narrow::default() }
+    Case { operator: operator.into(), tensors, overrides: PlanOverrides::default() }
 }
 
 /// A line of a table: its label and the questions that it stands for.

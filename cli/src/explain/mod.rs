@@ -7,10 +7,10 @@ use std::io::Write;
 use clap::{Args, Subcommand};
 use wgmax::operator::Operator;
 use wgmax::plan::{Limits, Plan};
-use wgmax::{ElementType, Extremum, TensorDesc, Tuning, wgpu};
+use wgmax::{ElementType, Error, Extremum, TensorDesc, Tuning, wgpu};
 
 use super::max_pool::Given;
-use super::options::{PlanChoice, element_type, power_of_two, size, workgroup};
+use super::options::{TuningChoice, element_type, power_of_two, size, workgroup};
 use super::output::Output;
 use super::source::Shape;
 use super::{Outcome, backward, max_pool, reduce_max, segment_max};
@@ -19,11 +19,11 @@ use super::{Outcome, backward, max_pool, reduce_max, segment_max};
 #[command(after_help = "\
 Examples:
   wgmax explain reduce-max 1000x1000 --axes 0 --max-binding 64KiB
-  wgmax explain max-pool 16,64,112,112 --kernel 3,3 --plan software --json
+  wgmax explain max-pool 16,64,112,112 --kernel 3,3 --tuning software --json
   wgmax explain segment-max 1000000x64 --num-segments 5000 --unsorted
   wgmax explain max-pool 16,64,112,112 --kernel 3,3 --backward
 
-Limits are by default those that WebGPU guarantees, or memory alone with --plan cpu.")]
+Limits are by default those that WebGPU guarantees, or memory alone with --tuning cpu.")]
 pub struct Arguments {
     #[command(subcommand)]
     operator: Choice,
@@ -99,6 +99,11 @@ type Made = anyhow::Result<(Operator, Vec<TensorDesc>)>;
 trait Attributes: Args {
     /// The operator, and what it takes.
     fn operator(&self, wanted: Wanted, input: &Input) -> Made;
+
+    /// The error of a plan, with the attribute that caused it.
+    fn with_attribute(&self, error: Error) -> anyhow::Error {
+        error.into()
+    }
 }
 
 impl Attributes for reduce_max::Attributes {
@@ -149,11 +154,22 @@ impl Attributes for Segments {
         operator.infer([&data, &ids]).map_err(with_argument)?;
         Ok((operator.into(), vec![data, ids]))
     }
+
+    fn with_attribute(&self, error: Error) -> anyhow::Error {
+        match (&error, self.attributes.num_segments) {
+            (&Error::OverLimit { needed, limit: "31-bit number", allowed, .. }, Some(number))
+                if u64::try_from(number) == Ok(needed) =>
+            {
+                anyhow::anyhow!("--num-segments {number}: a plan has {allowed} segments at most")
+            }
+            _ => error.into(),
+        }
+    }
 }
 
 /// What the help of operators ends with.
 const LIMITS: &str =
-    "Limits are by default those that WebGPU guarantees, or memory alone with --plan cpu.";
+    "Limits are by default those that WebGPU guarantees, or memory alone with --tuning cpu.";
 
 /// The operator's input.
 #[derive(Args)]
@@ -174,9 +190,9 @@ impl Input {
 /// What is planned for: a tuning and limits.
 #[derive(Args)]
 struct Target {
-    /// Tuning of the plan
+    /// What the plan is made to be fast on
     #[arg(long, value_enum, default_value = "hardware")]
-    plan: PlanChoice,
+    tuning: TuningChoice,
     /// Maximum bytes of a binding
     #[arg(long, value_name = "SIZE", value_parser = size)]
     max_binding: Option<u64>,
@@ -212,11 +228,11 @@ fn positive() -> clap::builder::RangedI64ValueParser<u32> {
 
 impl Target {
     fn limits(&self) -> Limits {
-        let mut limits = match self.plan {
-            PlanChoice::Hardware | PlanChoice::Software => {
+        let mut limits = match self.tuning {
+            TuningChoice::Hardware | TuningChoice::Software => {
                 Limits::from_wgpu(&wgpu::Limits::default())
             }
-            PlanChoice::Cpu => Limits::cpu(),
+            TuningChoice::Cpu => Limits::cpu(),
         };
         fn set<T: Copy>(limit: &mut T, given: Option<T>) {
             *limit = given.unwrap_or(*limit);
@@ -231,8 +247,34 @@ impl Target {
         limits
     }
 
+    /// The error of a plan, with the option of the limit that it is over.
+    fn with_option(&self, error: Error) -> Result<anyhow::Error, Error> {
+        let (limit, reason) = match &error {
+            Error::OverLimit { limit, what, needed, .. } => {
+                (*limit, format!("{what} needs {needed}"))
+            }
+            Error::BadLimit { limit, expected, .. } => (*limit, format!("it must be {expected}")),
+            _ => return Err(error),
+        };
+        let (option, given) = match limit {
+            "max_storage_buffer_binding_size" => ("max-binding", self.max_binding),
+            "max_buffer_size" => ("max-buffer", self.max_buffer),
+            "max_compute_workgroups_per_dimension" => {
+                ("max-workgroups", self.max_workgroups.map(u64::from))
+            }
+            "max_storage_buffers_per_shader_stage" => {
+                ("storage-buffers", self.storage_buffers.map(u64::from))
+            }
+            "max_iterations" | "loop iterations" => {
+                ("max-iterations", self.max_iterations.map(u64::from))
+            }
+            _ => return Err(error),
+        };
+        given.map(|given| anyhow::anyhow!("--{option} {given}: {reason}")).ok_or(error)
+    }
+
     fn tuning(&self) -> Tuning {
-        self.parallelism.into_iter().fold(self.plan.tuning(), Tuning::with_target_parallelism)
+        self.parallelism.into_iter().fold(self.tuning.tuning(), Tuning::with_target_parallelism)
     }
 }
 
@@ -278,7 +320,9 @@ fn explain<A: Attributes>(
     };
     let (limits, tuning) = (target.limits(), target.tuning());
     let descs: Vec<&TensorDesc> = inputs.iter().collect();
-    let plan = operator.plan(&descs, &limits, &tuning)?;
+    let plan = operator.plan(&descs, &limits, &tuning).map_err(|error| {
+        target.with_option(error).unwrap_or_else(|error| attributes.with_attribute(error))
+    })?;
     let explanation = Explanation { operator, inputs, limits, tuning, plan };
     match target.json {
         true => writeln!(output, "{:#}", explanation.json())?,

@@ -145,10 +145,6 @@ impl Attributes {
         rank: usize,
         windows: usize,
     ) -> anyhow::Result<MaxPool> {
-        let sizes = |attribute, list: &List, least| {
-            let sizes = list.sizes(attribute, windows, least);
-            sizes.map_err(|error| self.with_argument(error, rank, ""))
-        };
         let axis = axes.pooled_axis(self.index_axis, rank);
         let numbering = match self.index_order {
             IndexOrder::RowMajor => Numbering::FromAxis(axis),
@@ -162,7 +158,7 @@ impl Attributes {
             }
         };
         let numbered = Indices::new(self.index.index_type.into()).numbering(numbering);
-        let mut operator = MaxPool::new(sizes("kernel", &self.kernel, 1)?)
+        let mut operator = MaxPool::new(self.kernel.sizes("--kernel", windows, 1)?)
             .padding(self.padding(pooled, windows)?)
             .rounding(self.rounding.into())
             .layout(axes.layout)
@@ -170,10 +166,10 @@ impl Attributes {
             .empty_window(self.empty.into())
             .indices(indices.then_some(numbered));
         if let Some(strides) = &self.strides {
-            operator = operator.strides(sizes("strides", strides, 1)?);
+            operator = operator.strides(strides.sizes("--strides", windows, 1)?);
         }
         if let Some(dilations) = &self.dilations {
-            operator = operator.dilations(sizes("dilations", dilations, 1)?);
+            operator = operator.dilations(dilations.sizes("--dilations", windows, 1)?);
         }
         Ok(operator)
     }
@@ -199,9 +195,8 @@ impl Attributes {
             let name = self.auto_pad.to_possible_value().expect("no value is skipped");
             anyhow::bail!("--pads {pads}: not together with --auto-pad {}", name.get_name());
         }
-        let (spatial, each) =
-            (input.rank().saturating_sub(2), pads.sizes("pads_begin", 2 * windows, 0));
-        let each = each.map_err(|error| self.with_argument(error, input.rank(), ""))?;
+        let spatial = input.rank().saturating_sub(2);
+        let each = pads.sizes("--pads", 2 * windows, 0)?;
         // The operator refuses inputs without the kernel's axes, with what would be right.
         anyhow::ensure!(
             spatial != windows || each.len() == 2 * spatial,

@@ -109,7 +109,7 @@ struct Parser<'a> {
 }
 
 impl<'a> Parser<'a> {
-    /// Takes a symbol and the spaces behind it, if it comes next.
+    /// Takes a symbol and the spaces after it, if it comes next.
     fn takes(&mut self, symbol: &str) -> bool {
         match self.rest.strip_prefix(symbol) {
             Some(rest) => {
@@ -120,7 +120,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Takes characters for as long as they belong, and the spaces behind them.
+    /// Takes characters for as long as they belong, and the spaces after them.
     fn word(&mut self, belongs: impl Fn(char) -> bool) -> &'a str {
         let end = self.rest.find(|c| !belongs(c)).unwrap_or(self.rest.len());
         let (word, rest) = self.rest.split_at(end);

@@ -152,7 +152,7 @@ impl Report<'_> {
             "nodes_in_graph": self.model.graph.nodes.len(),
             "whole": find::is_whole(self.model),
             "device": self.device.map(|device| device.info().to_string()),
-            "plan": self.device.map(|device| device.tuning().name()),
+            "tuning": self.device.map(|device| device.tuning().name()),
             "seed": seed,
             "runs": runs,
             "nodes": self.entries.iter().map(node).collect::<Vec<_>>(),

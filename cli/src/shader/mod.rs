@@ -44,7 +44,7 @@ pub struct Arguments {
     words: bool,
     /// The variant for inputs and results in one buffer
     #[arg(long, requires = "name")]
-    in_place: bool,
+    shared_buffer: bool,
     /// The variant for inputs whose elements do not lie one after the other
     #[arg(long, requires = "name")]
     pitched: bool,
@@ -133,7 +133,7 @@ fn write_all(
 fn file_name(shader: &Shader) -> String {
     let label = shader.label();
     let mut name = label.strip_prefix("wgmax ").unwrap_or(&label).to_string();
-    for (set, suffix) in [(shader.words, " words"), (shader.in_place, " in_place")] {
+    for (set, suffix) in [(shader.words, " words"), (shader.shared_buffer, " shared_buffer")] {
         name.push_str(if set { suffix } else { "" });
     }
     name.replace(|c: char| !c.is_ascii_alphanumeric() && c != '_', "-")
@@ -183,7 +183,16 @@ fn find(kernel: &'static Kernel, arguments: &Arguments) -> anyhow::Result<Shader
             [] => "it has none".to_string(),
             flags => format!("its flags are {}", list(flags.iter().copied())),
         };
-        anyhow::ensure!(flags.contains(&flag.as_str()), "{name} has no flag {flag:?}; {known}");
+        let others = kernels().into_iter().filter(|other| other.flag_names().contains(&&**flag));
+        let others: Vec<&str> = others.map(Kernel::name).collect();
+        let others = match others[..] {
+            [] => String::new(),
+            _ => format!("; kernels that have it: {}", others.join(", ")),
+        };
+        anyhow::ensure!(
+            flags.contains(&flag.as_str()),
+            "--flag {flag}: not a flag of {name}; {known}{others}"
+        );
     }
     let wanted = |flag: &str| arguments.flags.iter().any(|wanted| wanted == flag);
     let variants = variants(&shaders);
@@ -200,10 +209,12 @@ fn find(kernel: &'static Kernel, arguments: &Arguments) -> anyhow::Result<Shader
 
     // A kernel that always has a view has no other variant.
     let pitched = arguments.pitched || shaders.iter().all(|shader| shader.pitched);
-    let wanted = (arguments.words, arguments.in_place, pitched);
-    let shader = shaders.iter().find(|s| (s.words, s.in_place, s.pitched) == wanted);
+    let wanted = (arguments.words, arguments.shared_buffer, pitched);
+    let shader = shaders.iter().find(|s| (s.words, s.shared_buffer, s.pitched) == wanted);
     shader.copied().ok_or_else(|| {
-        anyhow::anyhow!("{name} is the same with --words, --in-place and --pitched; leave them out")
+        anyhow::anyhow!(
+            "{name} is the same with --words, --shared-buffer and --pitched; leave them out"
+        )
     })
 }
 

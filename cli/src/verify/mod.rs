@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::Context;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use progress::Progress;
 use wgmax::ElementType;
@@ -16,7 +17,7 @@ use wgmax_verify::{CASES, Choice, Kind, Recorded, Report, Subjects, html, json, 
 
 use super::Outcome;
 use super::interrupt::{self, Polling};
-use super::options::{PlanChoice, Planning, choices, device_name, element_type};
+use super::options::{Planning, TuningChoice, device_name, element_type};
 use super::output::Output;
 use super::report::Report as File;
 use super::targets::Targets;
@@ -26,12 +27,12 @@ use super::targets::Targets;
 Examples:
   wgmax verify --html report.html
   wgmax verify --cases 20000 --device gpu --op max-pool --type f16,u8
-  wgmax verify --seed 20000 --case 4711 --plan software
+  wgmax verify --seed 20000 --case 4711 --tuning software
   wgmax verify --seconds 3600 --cycle 100 --max-growth 64
   wgmax verify --replay report.json
 
 Each case aims at a variant of a kernel and an element type; 2000 cases reach all of them. Cases \
-choose tunings and narrow limits at random. --plan replaces the tuning of all cases; their limits, \
+choose tunings and narrow limits at random. --tuning replaces the tuning of all cases; their limits, \
 parallelism and maximum of taps stay.
 
 A JSON report has all that --replay needs to run the same again.")]
@@ -56,15 +57,15 @@ pub struct Arguments {
     /// Run only this case of the seed
     #[arg(long, value_name = "K", conflicts_with_all = ["cases", "seconds", "cycle", "op", "type"])]
     case: Option<u64>,
-    /// Only cases of these operators
-    #[arg(long, value_enum, value_delimiter = ',', value_name = "OPERATOR")]
-    op: Vec<OperatorChoice>,
+    /// Only cases of these operators, which are of maxima and of minima
+    #[arg(long, value_delimiter = ',', value_name = "OPERATOR", value_parser = operators())]
+    op: Vec<Kind>,
     /// Only cases of these element types, such as f16,u8
     #[arg(long, value_delimiter = ',', value_name = "TYPE", value_parser = element_type)]
     r#type: Vec<ElementType>,
     /// Run again what a JSON report tells, and say whether it came out the same
     #[arg(long, value_name = "REPORT", conflicts_with_all = [
-        "device", "plan", "cases", "seconds", "cycle", "seed", "case", "op", "type",
+        "device", "tuning", "cases", "seconds", "cycle", "seed", "case", "op", "type",
     ])]
     replay: Option<PathBuf>,
     /// Write a report as a single HTML page; - for standard output, and the rest on stderr
@@ -78,11 +79,24 @@ pub struct Arguments {
     max_growth: Option<u64>,
 }
 
-choices! { OperatorChoice of Kind {
-    ReduceMax,
-    MaxPool,
-    SegmentMax,
-} }
+/// The operators by the names of their commands. The names of the minima's are known, to say what
+/// has their cases.
+fn operators() -> impl TypedValueParser<Value = Kind> {
+    const MAXIMA: [&str; 3] = ["reduce-max", "max-pool", "segment-max"];
+    const MINIMA: [&str; 3] = ["reduce-min", "min-pool", "segment-min"];
+    let names = MAXIMA.map(PossibleValue::new).into_iter();
+    let names = names.chain(MINIMA.map(|name| PossibleValue::new(name).hide(true)));
+    PossibleValuesParser::new(names).try_map(|name| {
+        let of = |names: [&str; 3]| names.iter().position(|&known| known == name);
+        match (of(MAXIMA), of(MINIMA)) {
+            (Some(at), _) => Ok(Kind::ALL[at]),
+            (_, at) => Err(format!(
+                "the cases of {} are of maxima and of minima",
+                at.map_or("each operator", |at| MAXIMA[at])
+            )),
+        }
+    })
+}
 
 pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome> {
     // Until everything is written.
@@ -97,15 +111,15 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome
     let (html, json) = (File::create(&arguments.html)?, File::create(&arguments.json)?);
     let recorded = arguments.replay.as_ref().map(|path| {
         let name = path.display().to_string();
-        Recorded::new(&name, &fs::read_to_string(path).with_context(|| name.clone())?)
+        Recorded::new(&name, &fs::read(path).with_context(|| name.clone())?)
     });
     let recorded = recorded.transpose()?;
     let (choice, device) = match &recorded {
         Some(recorded) => (recorded.choice()?, recorded.device()),
         None => (arguments.choice(), arguments.device.clone()),
     };
-    let plan = choice.plan.and_then(|name| PlanChoice::from_str(name, false).ok());
-    let planning = Planning { plan };
+    let tuning = choice.tuning.and_then(|name| TuningChoice::from_str(name, false).ok());
+    let planning = Planning { tuning };
     let devices = match &device {
         None => planning.open_all(),
         Some(name) => vec![Ok(planning.open(name)?)],
@@ -155,9 +169,9 @@ impl Arguments {
             cases: self.cases.or_else(|| self.seconds.is_none().then_some(CASES)),
             time: self.seconds.map(Duration::from_secs),
             cycle: self.cycle,
-            kinds: self.op.iter().map(|&op| op.into()).collect(),
+            kinds: self.op.clone(),
             types: self.r#type.clone(),
-            plan: self.planning.plan.map(PlanChoice::name),
+            tuning: self.planning.tuning.map(TuningChoice::name),
         }
     }
 }

@@ -19,8 +19,12 @@ pub fn print(report: &Report, output: &mut Output) -> anyhow::Result<()> {
             "" => String::new(),
             driver => format!(" · {driver}"),
         };
-        let plan = choice.plan.map_or_else(String::new, |plan| format!(", with {plan} plans"));
-        put(output, format_args!("{}{driver}, against {}{plan}:", subject.name, subject.against))?;
+        let with = |tuning| format!(", with the tuning {tuning}");
+        let tuning = choice.tuning.map_or_else(String::new, with);
+        put(
+            output,
+            format_args!("{}{driver}, against {}{tuning}:", subject.name, subject.against),
+        )?;
         let mut header = vec!["type"];
         header.extend(Kind::ALL.map(Kind::name));
         let mut table = Table::new(&header);

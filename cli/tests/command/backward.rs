@@ -72,10 +72,10 @@ fn of_reductions() {
 
     let refuse = |more: &[&str], word: &str| refused(&[&fixed[..], more].concat(), word);
     refuse(&["--axes", "1"], "g.npy");
-    refuse(&["--axes", "1"], "f32[1, 1]");
+    refuse(&["--axes", "1"], "its shape is [1, 1], but that of the result is [2]");
     refuse(&["--keep-dims", "--indices", &y], "--indices");
     refuse(&["--keep-dims", "-o", &g], "g.npy");
-    refused(&["reduce-min", &x, "--device", "cpu", "--backward", &g], "ReduceMinBackward");
+    refused(&["reduce-min", &x, "--device", "cpu", "--backward", &g], "shape is [1, 1]");
     refused(&["reduce-max", &x, "--last-index"], "--backward");
     refused(&["reduce-max", "-", "--backward", "-"], "standard input");
     write(&x, &[2, 3], &[1i32, 2, 3, 4, 5, 6]);

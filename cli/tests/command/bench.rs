@@ -87,9 +87,9 @@ fn measurements_are_written() {
 fn plans_are_chosen() {
     let (_folder, at) = folder();
     let json = at("bench.json");
-    let item = ["--filter", "P05", "--runs", "1", "--plan", "software", "--json", &json];
+    let item = ["--filter", "P05", "--runs", "1", "--tuning", "software", "--json", &json];
     let (shown, report) = measured(&[&["bench", "--device", "cpu"], &item[..]].concat(), &json);
     assert!(shown.contains("; software plans; timed by "), "{shown}");
-    assert_eq!(report["plan"], "software");
+    assert_eq!(report["tuning"], "software");
     assert_eq!(report["rows"][0]["results_crc32"][0], P05);
 }

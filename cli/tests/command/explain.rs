@@ -55,7 +55,7 @@ fn tables_fit() {
     for arguments in [
         &["reduce-max", "3x1000000x5", "--axes", "1"][..],
         &["max-pool", "8,16,300,300", "--kernel", "31,31", "--indices"],
-        &["max-pool", "8,16,300,300", "--kernel", "3,3", "--indices", "--plan", "software"],
+        &["max-pool", "8,16,300,300", "--kernel", "3,3", "--indices", "--tuning", "software"],
         &["segment-max", "100000x7", "--num-segments", "99", "--indices", "--max-binding", "64k"],
         &["segment-max", "100000", "--num-segments", "99", "--unsorted", "--indices"],
     ] {
@@ -74,7 +74,7 @@ fn every_plan_is_explained() {
         &["segment-max", "10000x8", "--num-segments", "100", "--ids-type", "i64"],
         &["segment-max", "10000", "--num-segments", "100", "--offsets"],
     ] {
-        let plans = PLANS.map(|plan| explain(&[operator, &["--plan", plan]].concat()));
+        let plans = PLANS.map(|plan| explain(&[operator, &["--tuning", plan]].concat()));
         for (plan, name) in plans.iter().zip(PLANS) {
             assert_sums(plan);
             assert_eq!(plan["tuning"], name);
@@ -155,9 +155,9 @@ fn bad_arguments_are_refused_in_one_line() {
     run(&["reduce-max", "9223372036854775807x4"], "too large");
     run(&["reduce-max", "3x3", "--axes", "2"], "axis 2 is out of range");
     run(&["reduce-max", "3x3", "--type", "f12"], "there are f32, f64");
-    run(&["reduce-max", "3x3", "--plan", "gpu"], "hardware");
+    run(&["reduce-max", "3x3", "--tuning", "gpu"], "hardware");
     run(&["reduce-max", "3x3", "--max-binding", "0"], "--max-binding");
-    run(&["reduce-max", "3x3", "--max-binding", "20"], "max_storage_buffer_binding_size");
+    run(&["reduce-max", "3x3", "--max-binding", "20"], "--max-binding 20: ");
     run(&["reduce-max", "3x3", "--workgroup", "3"], "power of two");
     run(&["reduce-max", "3x3", "--alignment", "7"], "power of two");
     run(&["reduce-max", "3x3", "--max-workgroups", "0"], "--max-workgroups");

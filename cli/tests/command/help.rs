@@ -3,7 +3,7 @@
 use super::{command, folder, refused, stderr, stdout, succeeds};
 
 /// The arguments of each command.
-const COMMANDS: [&[&str]; 31] = [
+pub const COMMANDS: [&[&str]; 31] = [
     &[],
     &["demo"],
     &["devices"],
@@ -76,7 +76,7 @@ fn similar_names_are_suggested() {
     refused(&["completions", "bahs"], "'bash'");
     refused(&["shader", "reduce_row"], "'reduce_rows'");
     refused(&["explain", "maxpool", "1x1x9"], "'max-pool'");
-    refused(&["reduce-max", &x, "--plan", "hard"], "'hardware'");
+    refused(&["reduce-max", &x, "--tuning", "hard"], "'hardware'");
     refused(&["devices", "--color", "alway"], "'always'");
 }
 

@@ -221,7 +221,7 @@ fn plans_of_pooling_make_no_difference() {
     let expected = run("cpu", &[]);
     for plan in ["hardware", "software", "cpu"] {
         for device in devices() {
-            assert!(run(device, &["--plan", plan]) == expected, "{plan} on {device}");
+            assert!(run(device, &["--tuning", plan]) == expected, "{plan} on {device}");
         }
     }
 }

@@ -202,7 +202,7 @@ fn plans_make_no_difference() {
         for device in devices() {
             for plan in ["hardware", "software", "cpu"] {
                 let axes = axes.to_string();
-                let arguments = ["reduce-max", &input, "--axes", &axes, "--plan", plan];
+                let arguments = ["reduce-max", &input, "--axes", &axes, "--tuning", plan];
                 let output_of = ["--device", device, "-o", &output];
                 assert!(wgmax(&[&arguments[..], &output_of].concat()).status.success(), "{plan}");
                 let found = wgmax::io::read(&output).unwrap();
@@ -210,8 +210,9 @@ fn plans_make_no_difference() {
             }
         }
     }
-    refused(&["reduce-max", &input, "--plan", "gpu"], "hardware");
-    let compared = ["compare", "reduce-max", &input, "--between", "cpu,cpu", "--plan", "software"];
+    refused(&["reduce-max", &input, "--tuning", "gpu"], "hardware");
+    let compared =
+        ["compare", "reduce-max", &input, "--between", "cpu,cpu", "--tuning", "software"];
     assert!(succeeds(&compared).contains("all equal"));
 }
 

@@ -47,8 +47,8 @@ fn the_text_of_a_kernel_is_whole() {
     let small = text(&["reduce_rows", "u8", "--workgroup", "64"]);
     assert_eq!(small, rows.replace("WORKGROUP: u32 = 256u", "WORKGROUP: u32 = 64u"));
     assert_ne!(text(&["reduce_rows", "u8", "--words"]), rows);
-    let in_place = text(&["reduce_rows", "u8", "--in-place"]);
-    assert!(rows.contains("var<storage, read> ") && !in_place.contains("var<storage, read> "));
+    let shared_buffer = text(&["reduce_rows", "u8", "--shared-buffer"]);
+    assert!(rows.contains("var<storage, read> ") && !shared_buffer.contains("var<storage, read> "));
     let from = text(&["pool_gather", "f32", "--flag", "indices"]);
     assert_is_whole(&from);
     assert_ne!(from, text(&["pool_gather", "f32", "--flag", "contiguous"]));
@@ -163,7 +163,7 @@ fn every_text_is_written_once_in_every_language() {
         }
     }
     assert!(stems.iter().all(|names| *names == stems[0]), "names differ by language");
-    for name in ["fill-u32", "reduce_rows-u8-words", "pool_tile-f32-indices-in_place"] {
+    for name in ["fill-u32", "reduce_rows-u8-words", "pool_tile-f32-indices-shared_buffer"] {
         assert!(stems[0].iter().any(|stem| stem == name), "{name} is not there");
     }
 }
@@ -183,8 +183,8 @@ fn a_text_is_translated_as_wgpu_does() {
     // The number of workgroups, and loops that end.
     has(&hlsl, &["_NagaConstants: register(b1)", "uint2 loop_bound"]);
     assert!(!hlsl.contains("__local_invocation_id"), "workgroup memory is zeroed: {hlsl}");
-    let in_place = text(&["reduce_rows", "u32", "--in-place", "--language", "hlsl"]);
-    has(&in_place, &["source_blocks : register(u0)", "result : register(u1)"]);
+    let shared_buffer = text(&["reduce_rows", "u32", "--shared-buffer", "--language", "hlsl"]);
+    has(&shared_buffer, &["source_blocks : register(u0)", "result : register(u1)"]);
 
     let msl = rows("msl");
     has(&msl, &["// language: metal3.1", "params [[buffer(0)]]", "source_blocks [[buffer(1)]]"]);

@@ -103,7 +103,7 @@ fn a_sweep_may_end_by_time() {
 #[test]
 fn a_plan_is_used_for_all_cases() {
     for plan in ["hardware", "software", "cpu"] {
-        let arguments = ["verify", "--device", "cpu", "--seed", "7", "--plan", plan];
+        let arguments = ["verify", "--device", "cpu", "--seed", "7", "--tuning", plan];
         let shown = succeeds(&[&arguments[..], &["--cases", "78"]].concat());
         assert!(shown.contains(&format!("against the oracle, with {plan} plans:")), "{shown}");
         assert!(shown.contains("all equal, bit for bit."), "{shown}");
@@ -171,7 +171,7 @@ fn a_report_can_be_replayed() {
         ("device", "3"),
         ("devices", "[]"),
         ("devices", "[1]"),
-        ("plan", "\"soft\""),
+        ("tuning", "\"soft\""),
         ("operators", "[\"ReduceSum\"]"),
         ("types", "\"f32\""),
         ("cut_off", "1"),

@@ -26,7 +26,7 @@ pub struct MaxUnpool {
     pub kernel_shape: Vec<i64>,
     /// The distances from window to window; empty for ones, the default.
     pub strides: Vec<i64>,
-    /// The padding before and then behind all axes; empty for zeros, the default.
+    /// The padding before and then after all axes; empty for zeros, the default.
     pub pads: Vec<i64>,
     /// Whether indices count in a result that is larger than the smallest one, and not in the
     /// smallest one. ONNX has no attribute for it. Default: no.
@@ -233,7 +233,7 @@ mod tests {
         op.strides = vec![2, 2];
         let error = shapes(&op, &[1, 1, 0, 2], None).unwrap_err();
         assert!(matches!(error, Error::ShapeNotInDialect { .. }), "{error}");
-        // A kernel beyond its stride: elements behind no window.
+        // A kernel beyond its stride: elements that no window gave.
         op.kernel_shape = vec![3, 2];
         assert_eq!(shapes(&op, &[1, 1, 0, 2], None).unwrap()[0], [1, 1, 1, 4]);
         op.strides = vec![i64::MAX, 2];

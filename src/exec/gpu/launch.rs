@@ -24,7 +24,7 @@ pub(super) struct Step {
     label: Arc<str>,
     pipeline: Arc<wgpu::ComputePipeline>,
     /// That for sources and results in one buffer: the same one where they never are.
-    in_place: Arc<wgpu::ComputePipeline>,
+    shared_buffer: Arc<wgpu::ComputePipeline>,
     /// The offset of its parameters in [`Compiled::params`], in bytes.
     params: wgpu::BufferAddress,
     /// The offset of the words of its view, if it has one.
@@ -59,7 +59,7 @@ impl Gpu {
         let mut bytes = Vec::new();
         let mut steps = Vec::with_capacity(plan.launches.len());
         for launch in &plan.launches {
-            let [shader, in_place] = shaders(launch);
+            let [shader, shared_buffer] = shaders(launch);
             let mut add = |words: &[u32]| {
                 bytes.resize(bytes.len().next_multiple_of(alignment), 0);
                 let offset = bytes.len() as u64;
@@ -70,9 +70,9 @@ impl Gpu {
             steps.push(Step {
                 shader,
                 label: shader.label().into(),
-                in_place: match in_place == shader {
+                shared_buffer: match shared_buffer == shader {
                     true => pipeline.clone(),
-                    false => self.pipelines.get(&self.device, &in_place),
+                    false => self.pipelines.get(&self.device, &shared_buffer),
                 },
                 pipeline,
                 params: add(launch.params()),
@@ -167,7 +167,7 @@ impl Gpu {
         let is_result =
             |source: &Range| launch.results.iter().any(|r| locate(r).0 == locate(source).0);
         let pipeline = match launch.sources.iter().any(is_result) {
-            true => step.in_place.clone(),
+            true => step.shared_buffer.clone(),
             false => step.pipeline.clone(),
         };
         let bind = |binding, buffer, offset, size| wgpu::BindGroupEntry {

@@ -147,8 +147,8 @@ fn shaders(launch: &Launch, plan: &Plan) -> [Shader; 2] {
     let callers = |ranges: &[Range]| {
         ranges.iter().any(|range| plan.buffers[range.buffer].role != Role::Scratch)
     };
-    let in_place = callers(&launch.sources) && callers(&launch.results);
-    [shader, Shader { in_place, ..shader }]
+    let shared_buffer = callers(&launch.sources) && callers(&launch.results);
+    [shader, Shader { shared_buffer, ..shader }]
 }
 
 /// The shader of a launch on a caller's buffers. Unlike our own, they may end with the tensor. If

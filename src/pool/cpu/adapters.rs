@@ -152,7 +152,7 @@ impl<O: KeyOrder> Output for Indices<'_, O> {
                     let channel = (number + n.first_channel) % n.channels;
                     (self.empty, number / n.plane_outputs * n.plane_pitch + channel)
                 }
-                // A part of a plane begins behind the plane's first element.
+                // A part of a plane begins after the plane's first element.
                 at => {
                     let key = self.order.key(self.source[at as usize]);
                     (key, at.wrapping_sub(n.plane_base))
@@ -216,7 +216,7 @@ impl<O: Output> Loop for StoreLines<'_, O> {
         for i in 0..shape.lines {
             let (at, found) = (at + i * line + tile.start, &found[shape.row(i) * pitch..]);
             if width == inner {
-                // Only where lines end where the next ones begin comes later what is behind them.
+                // Only where lines end where the next ones begin comes later what is after them.
                 let end = if overruns { found.len() } else { count };
                 out.store(at, &found[..end], count);
             } else {

@@ -82,7 +82,7 @@ impl<'a, L: Lane> Loop for Along<'a, L> {
     }
 }
 
-/// Makes something of each two neighbours and the two behind them.
+/// Makes something of each two neighbours and the two after them.
 #[inline(always)]
 fn pairs<L: Lane>(keys: &[L], next: &mut [L], what: impl Fn(L::Pair, L::Pair) -> L) {
     let pairs = keys.as_chunks::<2>().0;

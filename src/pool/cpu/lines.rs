@@ -177,7 +177,7 @@ impl<L: Load, O: Output<Lane = L::Lane>> Making<'_, L, O> {
     fn store_empty(&mut self) {
         let &Block { w, shape, strip, at, line, .. } = self.block;
         let (axis, inner) = (&w.axes[2], w.inner as usize);
-        for window in (0..strip.within).chain(strip.behind..strip.windows) {
+        for window in (0..strip.within).chain(strip.after..strip.windows) {
             if axis.places(axis.first(strip.first + window)).next().is_none() {
                 for i in 0..shape.lines {
                     self.out.store_empty(at + i * line + window * inner, inner);

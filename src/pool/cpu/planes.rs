@@ -159,8 +159,8 @@ impl<O: KeyOrder> Loop for Block<'_, O> {
                 }
             }
         }
-        let behind = first + source.len() / plane * (plane + gap) - gap;
-        next[behind..needed].fill(O::Key::LOWEST);
+        let after = first + source.len() / plane * (plane + gap) - gap;
+        next[after..needed].fill(O::Key::LOWEST);
         next[..first].fill(O::Key::LOWEST);
         let above = -down.start as usize * line;
         let taps = down.taps as usize;

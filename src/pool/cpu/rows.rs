@@ -38,7 +38,7 @@ impl<L: Load> Loop for Fill<'_, L> {
         let (count, pieces) = if width == inner { (places * width, 1) } else { (width, places) };
         let whole = count.next_multiple_of(vector::<L::Lane>());
         let before = strip.skipped * width;
-        let behind = before + places * width;
+        let after = before + places * width;
         for (rows, lines) in runs.iter() {
             let Some(last) = rows.iter().max().filter(|_| places > 0) else {
                 keys[..lines * pitch].fill(L::Lane::LOWEST);
@@ -56,7 +56,7 @@ impl<L: Load> Loop for Fill<'_, L> {
                     let count = if whole <= space { whole } else { count };
                     merge_rows(load, source, rows, offset, &mut keys[..count]);
                 }
-                clear(&mut keys[behind..], pitch - behind);
+                clear(&mut keys[after..], pitch - after);
             }
             keys = &mut keys[lines * pitch..];
         }

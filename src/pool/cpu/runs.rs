@@ -21,7 +21,7 @@ pub(super) struct Strip {
     pub skipped: usize,
     /// Windows that may be without elements: the first so many, and those from here on.
     pub within: usize,
-    pub behind: usize,
+    pub after: usize,
 }
 
 impl Strip {
@@ -34,8 +34,8 @@ impl Strip {
         let count = windows as i64;
         // Only windows that reach into the padding can be without elements.
         let within = ((-begin).max(0).div_euclid(step) + i64::from(begin < 0)).min(count);
-        let behind = (size - i64::from(axis.reach) - begin).max(0) as u64;
-        let behind = (behind.div_ceil(step as u64) as i64).clamp(within, count);
+        let after = (size - i64::from(axis.reach) - begin).max(0) as u64;
+        let after = (after.div_ceil(step as u64) as i64).clamp(within, count);
         Self {
             first,
             windows,
@@ -44,7 +44,7 @@ impl Strip {
             to: to as usize,
             skipped: ((from - begin) as usize).min(span),
             within: within as usize,
-            behind: behind as usize,
+            after: after as usize,
         }
     }
 }
@@ -135,7 +135,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// How many lines from this one on, of so many, have rows that lie alike: `stride` rows behind
+    /// How many lines from this one on, of so many, have rows that lie alike: `stride` rows after
     /// those of the line before.
     fn alike(&self, lines: usize) -> usize {
         let axis = &self.w.axes[1];

@@ -3,7 +3,7 @@
 
 use super::{DATA, Piece, Planner, RowIds, Rows};
 use crate::base::error::Result;
-use crate::plan::{Builder, Kernel, New, Range, Region, Shader, divisor};
+use crate::plan::{Builder, Kernel, LaunchDesc, Range, Region, Shader, divisor};
 use crate::segment::maxima::{BLOCKS, ELEMENTS, is_packed, run_rows};
 
 /// Who goes through a chunk of rows.
@@ -129,7 +129,7 @@ impl Planner<'_> {
             let fit = fit(chunk);
             if fit < 4 {
                 let bytes = 4 * self.inner * source_item.max(carry_item);
-                return Err(builder.over_binding("four rows of segments", bytes));
+                return Err(builder.over_binding("a binding of four rows", bytes));
             }
             let chunk = chunk.min(fit);
             Ok(Cut { chunk, fit: fit / chunk * chunk, last, team })
@@ -206,7 +206,7 @@ impl Planner<'_> {
         params.carry_base = base;
         let (carry_ids, base) = builder.range_of(carry.1, entry, entries, 4);
         params.carry_ids_base = base;
-        let launch = New {
+        let launch = LaunchDesc {
             purpose: match (level.number > 0, self.index_words.is_some()) {
                 (false, false) => "maxima of segments within chunks of rows",
                 (false, true) => "rows of the maxima of segments within chunks of rows",

@@ -2,7 +2,7 @@
 
 use super::{DATA, INDICES, Piece, Planner, VALUES};
 use crate::base::error::Result;
-use crate::plan::{Builder, New, Region, divisor};
+use crate::plan::{Builder, LaunchDesc, Region, divisor};
 use crate::segment::finish::{FINISH, Params};
 
 impl Planner<'_> {
@@ -54,7 +54,7 @@ impl Planner<'_> {
                 let index_words = index_words as u32;
                 params = Params { rows, first_row, base, index_base, index_words, ..params };
             }
-            let launch = New {
+            let launch = LaunchDesc {
                 purpose: match argmax {
                     true => "elements and indices from items",
                     false => "elements from items",

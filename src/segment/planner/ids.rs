@@ -2,7 +2,7 @@
 
 use super::{Planner, RowIds};
 use crate::base::error::Result;
-use crate::plan::{Builder, MAX_ELEMENTS, New};
+use crate::plan::{Builder, LaunchDesc, MAX_ELEMENTS};
 use crate::segment::check_ids::{self, CHECK_IDS};
 use crate::segment::expand_offsets::{self, EXPAND_OFFSETS};
 
@@ -18,7 +18,7 @@ impl Planner<'_> {
         // A launch begins with the last id of the one before.
         let fit = builder.capacity(ids.size());
         if fit < 2 && count > fit {
-            return Err(builder.over_binding("two ids", 2 * ids.size()));
+            return Err(builder.over_binding("a binding of two ids", 2 * ids.size()));
         }
         let chunk = self.tuning.ids_per_thread.min(builder.max_iterations());
         let mut first = 0;
@@ -39,7 +39,7 @@ impl Planner<'_> {
                 last: last.into(),
                 padding: 0,
             };
-            let launch = New {
+            let launch = LaunchDesc {
                 purpose: "the status of ids",
                 shader: ids.shader(builder, &CHECK_IDS),
                 params: &params,
@@ -60,12 +60,12 @@ impl Planner<'_> {
     ) -> Result<RowIds> {
         let count = self.segments + 1;
         if count > builder.capacity(offsets.size()) {
-            return Err(builder.over_binding("offsets", count * offsets.size()));
+            return Err(builder.over_binding("a binding of offsets", count * offsets.size()));
         }
         let ids = builder.scratch_words(self.rows);
         let fit = builder.capacity(4) / 4 * 4;
         if fit == 0 {
-            return Err(builder.over_binding("four ids", 16));
+            return Err(builder.over_binding("a binding of four ids", 16));
         }
         // A search takes as many steps as a number has bits.
         let chunk = (builder.max_iterations() / 32).clamp(1, self.tuning.ids_per_thread);
@@ -86,7 +86,7 @@ impl Planner<'_> {
                 result_base,
                 padding: [0; 2],
             };
-            let launch = New {
+            let launch = LaunchDesc {
                 purpose: "ids from offsets",
                 shader: offsets.shader(builder, &EXPAND_OFFSETS),
                 params: &params,

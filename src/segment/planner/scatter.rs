@@ -2,7 +2,7 @@
 
 use super::{DATA, Piece, Planner, RowIds, Rows};
 use crate::base::error::Result;
-use crate::plan::{Builder, New, Region};
+use crate::plan::{Builder, LaunchDesc, Region};
 use crate::segment::params::Params;
 use crate::segment::scatter::SCATTER;
 
@@ -22,7 +22,7 @@ impl Planner<'_> {
         let fit = (builder.capacity(builder.item()) / self.inner).min(builder.capacity(ids.size()));
         if fit == 0 {
             let bytes = self.inner * builder.item();
-            return Err(builder.over_binding("a row of segments", bytes));
+            return Err(builder.over_binding("a binding of one row", bytes));
         }
         // A mark is made with the first word.
         let words = if argmax { item_words } else { item_words - 1 };
@@ -36,7 +36,7 @@ impl Planner<'_> {
                 let (params, id_range, result) = self.params(builder, &rows, piece);
                 let (item_words, word) = (item_words as u32, word as u32);
                 let params = Params { base, item_words, word, ..params };
-                let launch = New {
+                let launch = LaunchDesc {
                     purpose: match argmax && word + 1 == item_words {
                         true => "rows of the maxima of segments in any order",
                         false => "maxima of segments in any order",

@@ -9,7 +9,8 @@ pub(super) static KERNELS: [&Kernel; 2] = [&UNROLLED, &COLUMN_TILES];
 /// The maxima of segments of rows of one element, unrolled by [`ROWS`]. Not for ids of 1 and 2 bytes:
 /// with eight of them SwiftShader's compiler did not end.
 static UNROLLED: Kernel =
-    Kernel::new::<Params>("segment_unrolled", "software/segment_unrolled", run_elements).mixed();
+    Kernel::new::<Params>("segment_unrolled", "software/segment_unrolled", run_elements)
+        .blocks_and_words();
 
 /// The maxima of segments of rows of whole column tiles, of [`TILE`] blocks.
 static COLUMN_TILES: Kernel =

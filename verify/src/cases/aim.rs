@@ -5,7 +5,7 @@ use wgmax::operator::{Operator, kernels};
 use wgmax::plan::{Kernel, Limits, Shader};
 use wgmax::{ElementType, TensorDesc, Tuning};
 
-use super::{Kind, Narrow, Random};
+use super::{Kind, PlanOverrides, Random};
 
 /// Turns without an aim, for each operator: what nobody thought of.
 const FREE: usize = 2;
@@ -51,29 +51,39 @@ impl Aim {
 
     /// Random limits that let the case be what it aims at. `tries` is how often that failed: then
     /// other plans may have the kernel.
-    pub fn narrow(&self, workgroup: Option<u32>, random: &mut Random, tries: u64) -> Narrow {
-        let mut narrow = Narrow::random(workgroup, random);
+    pub fn overrides(
+        &self,
+        workgroup: Option<u32>,
+        random: &mut Random,
+        tries: u64,
+    ) -> PlanOverrides {
+        let mut overrides = PlanOverrides::random(workgroup, random);
         if tries < 200 {
-            narrow.tuning = Some(self.tuning);
+            overrides.tuning = Some(self.tuning);
         }
         // Where positions are numbered every other one, so that launches begin anywhere.
         let often = ["index", "scatter"].iter().any(|end| self.kernel().ends_with(end))
             || self.is("indices")
             || self.is("positions");
         if random.once_in(if often { 2 } else { 4 }) {
-            narrow.max_binding_size = Some(1000);
+            overrides.max_binding_size = Some(1000);
         }
         // Long pieces and chunks: tensors as small as these are cut into short ones by default.
         if random.once_in(if self.kernel().starts_with("segment") { 2 } else { 4 }) {
-            narrow.target_parallelism = Some(random.pick(&[1, 1, 8, 64]));
+            overrides.target_parallelism = Some(random.pick(&[1, 1, 8, 64]));
         }
-        narrow
+        overrides
     }
 
     /// Whether the plan of an operator has the variant.
-    pub fn is_met(&self, operator: &Operator, inputs: &[&TensorDesc], narrow: &Narrow) -> bool {
-        let limits = narrow.limits(&Limits::from_wgpu(&wgmax::wgpu::Limits::default()));
-        let plan = operator.plan(inputs, &limits, &narrow.tuning(&Tuning::hardware()));
+    pub fn is_met(
+        &self,
+        operator: &Operator,
+        inputs: &[&TensorDesc],
+        overrides: &PlanOverrides,
+    ) -> bool {
+        let limits = overrides.limits(&Limits::from_wgpu(&wgmax::wgpu::Limits::default()));
+        let plan = operator.plan(inputs, &limits, &overrides.tuning(&Tuning::hardware()));
         let same = |shader: &Shader| shader.kernel == self.kernel && variant(shader) == self.flags;
         plan.is_ok_and(|plan| {
             plan.launches().len() <= super::MAX_LAUNCHES && plan.shaders().any(same)
@@ -158,7 +168,7 @@ mod tests {
                 let Some(aim) = Aim::nth(kind, t, index / 39) else { continue };
                 let case = Case::nth(seed, index).unwrap();
                 let operator = case.resolved().unwrap().0;
-                match aim.is_met(&operator, &case.descs(), &case.narrow) {
+                match aim.is_met(&operator, &case.descs(), &case.overrides) {
                     true => *met.entry((aim.kernel(), aim.flags, t)).or_default() += 1,
                     false => missed.push(index),
                 }

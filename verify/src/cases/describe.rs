@@ -9,7 +9,7 @@ use wgmax::operator::{
 use wgmax::{Extremum, Nan};
 
 use super::gradient::gradient_of;
-use super::{Case, Narrow};
+use super::{Case, PlanOverrides};
 
 impl fmt::Display for Case {
     /// The operator, its inputs' types and shapes, the attributes that are not the defaults, and
@@ -34,7 +34,7 @@ impl fmt::Display for Case {
         for attribute in attributes {
             write!(f, ", {attribute}")?;
         }
-        match limits(&self.narrow).as_slice() {
+        match limits(&self.overrides).as_slice() {
             [] => Ok(()),
             limits => write!(f, "; planned with {}", limits.join(", ")),
         }
@@ -126,19 +126,19 @@ fn segment_max(op: &SegmentMax) -> Vec<String> {
     words
 }
 
-fn limits(narrow: &Narrow) -> Vec<String> {
+fn limits(overrides: &PlanOverrides) -> Vec<String> {
     fn limit<T: fmt::Display>(name: &str, value: Option<T>) -> Option<String> {
         value.map(|value| format!("{name} {value}"))
     }
     [
-        limit("target_parallelism", narrow.target_parallelism),
-        limit("max_taps", narrow.max_taps),
-        limit("max_iterations", narrow.max_iterations),
-        limit("max_workgroups_per_dimension", narrow.max_workgroups_per_dimension),
-        limit("workgroup_size", narrow.workgroup_size),
-        limit("max_binding_size", narrow.max_binding_size),
-        limit("tuning", narrow.tuning),
-        limit("views", narrow.views),
+        limit("target_parallelism", overrides.target_parallelism),
+        limit("max_taps", overrides.max_taps),
+        limit("max_iterations", overrides.max_iterations),
+        limit("max_workgroups_per_dimension", overrides.max_workgroups_per_dimension),
+        limit("workgroup_size", overrides.workgroup_size),
+        limit("max_binding_size", overrides.max_binding_size),
+        limit("tuning", overrides.tuning),
+        limit("views", overrides.views),
     ]
     .into_iter()
     .flatten()
@@ -158,7 +158,7 @@ mod tests {
         let case = |operator: Operator, tensors| Case {
             operator,
             tensors,
-            narrow: Narrow { target_parallelism: Some(64), ..Narrow::default() },
+            overrides: PlanOverrides { target_parallelism: Some(64), ..PlanOverrides::default() },
         };
         let pool = MaxPool::new([3, 1]).strides([1, 2]).pads([0, 0], [0, 1]).dilations([1, 1]);
         let pool = case(pool.into(), vec![data(&[1, 1, 3, 2])]);
@@ -170,7 +170,7 @@ mod tests {
         let ids = ids_tensor(ElementType::I32, &[0, 2]).unwrap();
         let segments = SegmentMax::sorted().nan(Nan::Ignore).status(true);
         let mut segments = case(segments.into(), vec![data(&[2]), ids]);
-        segments.narrow = Narrow::default();
+        segments.overrides = PlanOverrides::default();
         let text = "SegmentMax of f16[2] and i32[2], ascending ids, NaN ignored, a status";
         assert_eq!(segments.to_string(), text);
     }

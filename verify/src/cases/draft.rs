@@ -5,7 +5,7 @@ use wgmax::{Extremum, Result, Tensor, TensorDesc};
 
 use super::aim::Aim;
 use super::elements::mirrored;
-use super::{Narrow, Random};
+use super::{PlanOverrides, Random};
 
 /// An operator with the types and shapes of its inputs.
 pub(super) struct Draft {
@@ -38,7 +38,7 @@ impl Draft {
         Self { positions_of: Some(Box::new(of)), ..draft }
     }
 
-    pub(super) fn meets(&self, aim: Aim, narrow: &Narrow) -> bool {
+    pub(super) fn meets(&self, aim: Aim, overrides: &PlanOverrides) -> bool {
         let Self { operator, data, others, .. } = self;
         let inputs: Vec<&TensorDesc> =
             [data].into_iter().chain(others.iter().map(Tensor::desc)).collect();
@@ -46,23 +46,24 @@ impl Draft {
             // Ids may say how many segments there are, or be wrong.
             (Operator::SegmentMax(op), [ids]) => {
                 let operator = op.checked(data, ids).unwrap_or_else(|_| op.clone()).into();
-                aim.is_met(&operator, &inputs, narrow)
+                aim.is_met(&operator, &inputs, overrides)
             }
-            (operator, _) => aim.is_met(operator, &inputs, narrow),
+            (operator, _) => aim.is_met(operator, &inputs, overrides),
         }
     }
 
     /// Limits that concern the draft.
-    pub(super) fn fit(&self, mut narrow: Narrow, random: &mut Random) -> Narrow {
+    pub(super) fn fit(&self, mut overrides: PlanOverrides, random: &mut Random) -> PlanOverrides {
         if self.long_chunks {
-            narrow.target_parallelism = Some(1);
+            overrides.target_parallelism = Some(1);
         }
         // Bindings that hold all data and ids narrow nothing.
         let (data, ids) = self.byte_lens();
-        if narrow.max_binding_size.is_some_and(|size| size >= data.max(ids) || ids > data + 512) {
-            narrow.max_binding_size = self.small_binding(random);
+        if overrides.max_binding_size.is_some_and(|size| size >= data.max(ids) || ids > data + 512)
+        {
+            overrides.max_binding_size = self.small_binding(random);
         }
-        narrow
+        overrides
     }
 
     /// The bytes of the data and of the ids.
@@ -101,13 +102,13 @@ impl Draft {
     pub(super) fn in_pieces(
         &self,
         aim: Option<Aim>,
-        narrow: &Narrow,
+        overrides: &PlanOverrides,
         random: &mut Random,
-    ) -> Option<Narrow> {
+    ) -> Option<PlanOverrides> {
         for _ in 0..8 {
             let size = self.small_binding(random)?;
-            let other = Narrow { max_binding_size: Some(size), ..narrow.clone() };
-            if other != *narrow && aim.is_none_or(|aim| self.meets(aim, &other)) {
+            let other = PlanOverrides { max_binding_size: Some(size), ..overrides.clone() };
+            if other != *overrides && aim.is_none_or(|aim| self.meets(aim, &other)) {
                 return Some(other);
             }
         }

@@ -6,7 +6,7 @@ use wgmax::{ElementType, Result, Tensor};
 use super::aim::Aim;
 use super::draft::Draft;
 use super::elements::{Style, tensor, with_parts, with_peaks};
-use super::{Case, Kind, Narrow, Random, gradient, max_pool, reduce_max, segment_max};
+use super::{Case, Kind, PlanOverrides, Random, gradient, max_pool, reduce_max, segment_max};
 
 /// How often a case is drawn anew because its plan lacks what it aims at. A draft takes a few
 /// microseconds.
@@ -21,23 +21,23 @@ pub(super) fn draw(
     budget: u64,
     aim: Option<Aim>,
     workgroup: Option<u32>,
-) -> Result<(Draft, Narrow)> {
+) -> Result<(Draft, PlanOverrides)> {
     let draft = match kind {
         Kind::ReduceMax => reduce_max::draft,
         Kind::MaxPool => max_pool::draft,
         Kind::SegmentMax => segment_max::draft,
     };
     let Some(aim) = aim else {
-        return Ok((draft(random, t, budget, None)?, Narrow::random(workgroup, random)));
+        return Ok((draft(random, t, budget, None)?, PlanOverrides::random(workgroup, random)));
     };
     let mut tries = 0;
     loop {
-        let narrow = aim.narrow(workgroup, random, tries);
-        let budget = if narrow.max_binding_size.is_some() { budget.max(4000) } else { budget };
+        let overrides = aim.overrides(workgroup, random, tries);
+        let budget = if overrides.max_binding_size.is_some() { budget.max(4000) } else { budget };
         let draft = draft(random, t, budget, Some(aim))?;
-        let narrow = draft.fit(narrow, random);
-        if tries == MAX_TRIES || draft.meets(aim, &narrow) {
-            return Ok((draft, narrow));
+        let overrides = draft.fit(overrides, random);
+        if tries == MAX_TRIES || draft.meets(aim, &overrides) {
+            return Ok((draft, overrides));
         }
         tries += 1;
     }
@@ -72,7 +72,7 @@ impl Draft {
     }
 
     /// The case with random elements.
-    pub fn case(&self, kind: Kind, narrow: Narrow, random: &mut Random) -> Result<Case> {
+    pub fn case(&self, kind: Kind, overrides: PlanOverrides, random: &mut Random) -> Result<Case> {
         let style = self.style(kind, random);
         let mut data = self.fill(style, random)?;
         if !data.is_empty() && self.positions_of.is_none() && random.once_in(3) {
@@ -80,7 +80,7 @@ impl Draft {
         }
         let tensors =
             [self.oriented(data)?].into_iter().chain(self.others.iter().cloned()).collect();
-        Ok(Case { operator: self.operator.clone(), tensors, narrow })
+        Ok(Case { operator: self.operator.clone(), tensors, overrides })
     }
 
     /// The case again with elements that show what is lost, and what is read from elsewhere: they
@@ -92,15 +92,15 @@ impl Draft {
         if self.data.len() < 2 {
             return Ok(cases);
         }
-        let pieces = self.in_pieces(aim, &case.narrow, random);
+        let pieces = self.in_pieces(aim, &case.overrides, random);
         let own: &[Style] = match has_indices(&self.operator) {
             true => &[Rising, Falling, Peaks, Ties],
             false => &[Rising, Falling, Peaks],
         };
-        let again = pieces.iter().map(|narrow| (narrow, &[Falling, Peaks][..]));
-        for (narrow, styles) in [(&case.narrow, own)].into_iter().chain(again) {
+        let again = pieces.iter().map(|overrides| (overrides, &[Falling, Peaks][..]));
+        for (overrides, styles) in [(&case.overrides, own)].into_iter().chain(again) {
             for &style in styles {
-                let mut other = Case { narrow: narrow.clone(), ..case.clone() };
+                let mut other = Case { overrides: overrides.clone(), ..case.clone() };
                 match (&self.others[..], &self.right_ids) {
                     ([ids, ..], Some(right)) => {
                         other.tensors[1] = segment_max::wrong(random, right, ids.element_type())?;

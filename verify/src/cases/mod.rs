@@ -7,7 +7,7 @@ mod draw;
 mod elements;
 mod gradient;
 mod max_pool;
-mod narrow;
+mod overrides;
 mod place;
 mod random;
 mod reduce_max;
@@ -15,7 +15,7 @@ mod segment_max;
 mod shrink;
 
 pub use elements::{Style, tensor};
-pub use narrow::Narrow;
+pub use overrides::PlanOverrides;
 pub use random::Random;
 pub use segment_max::ids_tensor;
 pub use shrink::{shrink, shrink_async};
@@ -69,7 +69,7 @@ pub struct Case {
     /// The operator's inputs, in its order.
     pub tensors: Vec<Tensor>,
     /// Limits and tuning to plan with instead of the device's own.
-    pub narrow: Narrow,
+    pub overrides: PlanOverrides,
 }
 
 impl Case {
@@ -90,8 +90,8 @@ impl Case {
     /// [`Error::OutOfMemory`]. A case has at most a few hundred thousand elements.
     pub fn nth(seed: u64, index: u64) -> Result<Self> {
         let random = &mut Random::stream(seed, index);
-        let (draft, narrow) = Self::draft(random, seed, index)?;
-        draft.case(Self::kind(index).0, narrow, random)
+        let (draft, overrides) = Self::draft(random, seed, index)?;
+        draft.case(Self::kind(index).0, overrides, random)
     }
 
     /// The case `index` of a seed, and the same with other elements: such that ascend, such that
@@ -102,8 +102,8 @@ impl Case {
     /// As [`Case::nth`].
     pub fn fills(seed: u64, index: u64) -> Result<Vec<Self>> {
         let random = &mut Random::stream(seed, index);
-        let (draft, narrow) = Self::draft(random, seed, index)?;
-        let case = draft.case(Self::kind(index).0, narrow, random)?;
+        let (draft, overrides) = Self::draft(random, seed, index)?;
+        let case = draft.case(Self::kind(index).0, overrides, random)?;
         let others = draft.refill(&case, Self::aim(index), random)?;
         Ok([case].into_iter().chain(others).collect())
     }
@@ -114,7 +114,7 @@ impl Case {
         aim::Aim::nth(kind, t, index / (Kind::ALL.len() * ElementType::ALL.len()) as u64)
     }
 
-    fn draft(random: &mut Random, seed: u64, index: u64) -> Result<(draft::Draft, Narrow)> {
+    fn draft(random: &mut Random, seed: u64, index: u64) -> Result<(draft::Draft, PlanOverrides)> {
         let (kind, t) = Self::kind(index);
         let budget = match random.below(100) {
             0 => 200_000,
@@ -127,11 +127,11 @@ impl Case {
         let (seed, number) = (seed % 48, t as u64);
         let small = [8, 16, 32, 64][((seed / 4 + number / 4) % 4) as usize];
         let small = (seed + number).is_multiple_of(4).then_some(small);
-        let (draft, mut narrow) = draw::draw(random, kind, t, budget, Self::aim(index), small)?;
+        let (draft, mut overrides) = draw::draw(random, kind, t, budget, Self::aim(index), small)?;
         if (seed + number).is_multiple_of(3) && random.once_in(3) {
-            narrow.views = Some(random.below(1 << 16));
+            overrides.views = Some(random.below(1 << 16));
         }
-        Ok((draft, narrow))
+        Ok((draft, overrides))
     }
 
     /// A random case of an operator, for a tensor with element type `t` and about `budget`
@@ -141,9 +141,9 @@ impl Case {
     /// [`Error::OutOfMemory`], and [`Error::ShapeOverflow`] for a huge budget.
     pub fn random(kind: Kind, t: ElementType, budget: u64, random: &mut Random) -> Result<Self> {
         let small = random.pick(&[8, 16, 32, 64]);
-        let (draft, mut narrow) = draw::draw(random, kind, t, budget, None, Some(small))?;
-        narrow.views = random.once_in(4).then(|| random.below(1 << 16));
-        draft.case(kind, narrow, random)
+        let (draft, mut overrides) = draw::draw(random, kind, t, budget, None, Some(small))?;
+        overrides.views = random.once_in(4).then(|| random.below(1 << 16));
+        draft.case(kind, overrides, random)
     }
 
     /// The tensors, in the form that [`Run::run`](wgmax::Run::run) takes.
@@ -174,11 +174,11 @@ impl Case {
     /// As [`Case::plan`], for any device with these limits and this tuning.
     fn plan_within(&self, own: &Limits, own_tuning: &Tuning) -> Result<Plan> {
         let (operator, descs) = (self.resolved()?.0, self.descs());
-        let limits = self.narrow.limits(own);
+        let limits = self.overrides.limits(own);
         let (inputs, results) = self.views(&operator, &descs)?;
         let inputs: Vec<&View> = inputs.iter().collect();
         let results: Vec<&View> = results.iter().collect();
-        let tuning = self.narrow.tuning(own_tuning);
+        let tuning = self.overrides.tuning(own_tuning);
         match operator.plan_views(&inputs, &results, &limits, &tuning) {
             Ok(plan) if plan.launches().len() <= MAX_LAUNCHES => Ok(plan),
             Ok(_) | Err(Error::OverLimit { .. }) => operator.plan(&descs, own, own_tuning),
@@ -188,7 +188,7 @@ impl Case {
 
     /// The views that the inputs and the results are of.
     fn views(&self, operator: &Operator, descs: &[&TensorDesc]) -> Result<(Vec<View>, Vec<View>)> {
-        let mut random = self.narrow.views.map(Random);
+        let mut random = self.overrides.views.map(Random);
         let mut view = |desc: &TensorDesc| {
             if let Some(random) = &mut random
                 && !random.once_in(4)
@@ -296,7 +296,7 @@ mod tests {
         let mut kinds = std::collections::HashSet::new();
         for index in 100..139 {
             let (a, b) = (Case::nth(9, index).unwrap(), Case::nth(9, index).unwrap());
-            assert_eq!((&a.operator, &a.narrow), (&b.operator, &b.narrow));
+            assert_eq!((&a.operator, &a.overrides), (&b.operator, &b.overrides));
             for (a, b) in a.tensors.iter().zip(&b.tensors) {
                 assert!(a.desc() == b.desc() && a.bytes() == b.bytes(), "case {index}");
             }

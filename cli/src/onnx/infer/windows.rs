@@ -122,7 +122,7 @@ impl Inference<'_> {
         Ok([outer[0], channels].into_iter().chain(sizes).collect())
     }
 
-    /// Upsample has scales. Resize has them or sizes, since opset 11 behind a region of interest.
+    /// Upsample has scales. Resize has them or sizes, since opset 11 after a region of interest.
     pub(super) fn resize(&self, input: &TensorDesc) -> Inferred<Vec<i128>> {
         let is_resize = self.node.operator == "Resize";
         let late = is_resize && self.opset >= 11;

@@ -6,13 +6,15 @@ use wgmax::operator::{
 use wgmax::{Extremum, Nan};
 
 use super::{Case, below, with_kernel};
-use crate::cases::{Narrow, gradient};
+use crate::cases::{PlanOverrides, gradient};
 use crate::oracle::reduced;
 
 /// The case with one attribute simplified, or without a narrowed limit.
 pub(super) fn simpler(case: &Case) -> Vec<Case> {
-    let mut cases: Vec<Case> =
-        wider(&case.narrow).into_iter().map(|narrow| Case { narrow, ..case.clone() }).collect();
+    let mut cases: Vec<Case> = wider(&case.overrides)
+        .into_iter()
+        .map(|overrides| Case { overrides, ..case.clone() })
+        .collect();
     let rank = case.tensors[0].shape().len();
     let operators = match gradient::forward(&case.operator) {
         Some(forward) => {
@@ -45,18 +47,18 @@ fn changed<T: PartialEq + Into<Operator>>(old: &T, new: Vec<T>) -> Vec<Operator>
 }
 
 /// The narrowed limits with all or one of them removed.
-fn wider(narrow: &Narrow) -> Vec<Narrow> {
+fn wider(overrides: &PlanOverrides) -> Vec<PlanOverrides> {
     let all = [
-        Narrow::default(),
-        Narrow { target_parallelism: None, ..narrow.clone() },
-        Narrow { max_taps: None, ..narrow.clone() },
-        Narrow { max_iterations: None, ..narrow.clone() },
-        Narrow { max_workgroups_per_dimension: None, ..narrow.clone() },
-        Narrow { workgroup_size: None, ..narrow.clone() },
-        Narrow { max_binding_size: None, ..narrow.clone() },
-        Narrow { tuning: None, ..narrow.clone() },
+        PlanOverrides::default(),
+        PlanOverrides { target_parallelism: None, ..overrides.clone() },
+        PlanOverrides { max_taps: None, ..overrides.clone() },
+        PlanOverrides { max_iterations: None, ..overrides.clone() },
+        PlanOverrides { max_workgroups_per_dimension: None, ..overrides.clone() },
+        PlanOverrides { workgroup_size: None, ..overrides.clone() },
+        PlanOverrides { max_binding_size: None, ..overrides.clone() },
+        PlanOverrides { tuning: None, ..overrides.clone() },
     ];
-    all.into_iter().filter(|wider| wider != narrow).collect()
+    all.into_iter().filter(|wider| wider != overrides).collect()
 }
 
 fn reduce_max(op: &ReduceMax, rank: usize) -> Vec<ReduceMax> {
@@ -146,6 +148,6 @@ fn channels_first(case: &Case, op: &MaxPool) -> Option<Case> {
     Some(Case {
         operator: op.clone().layout(Layout::Ncx).into(),
         tensors: vec![data.reshape(shape).ok()?],
-        narrow: case.narrow.clone(),
+        overrides: case.overrides.clone(),
     })
 }

@@ -136,7 +136,7 @@ fn fewer_segments(case: &Case, op: &SegmentMax) -> Vec<Case> {
         Some(Case {
             operator: operator.into(),
             tensors: vec![case.tensors[0].clone(), ids?],
-            narrow: case.narrow.clone(),
+            overrides: case.overrides.clone(),
         })
     };
     if op.segments == Segments::Offsets {

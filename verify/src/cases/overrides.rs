@@ -10,7 +10,7 @@ use super::Random;
 ///
 /// `None` keeps the device's own value.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Narrow {
+pub struct PlanOverrides {
     /// Invocations that fill the device.
     pub target_parallelism: Option<u32>,
     /// Elements of a window, along an axis, that an invocation reads one by one.
@@ -29,33 +29,33 @@ pub struct Narrow {
     pub views: Option<u64>,
 }
 
-impl Narrow {
+impl PlanOverrides {
     /// Random limits, a few of them at a time or none, and a random tuning or none.
     /// `workgroup_size` is the size of small workgroups, if there shall be any.
     pub fn random(workgroup_size: Option<u32>, random: &mut Random) -> Self {
         let tuning = random.pick(&[None, Some("software"), Some("hardware")]);
-        let mut narrow = Self { tuning, ..Self::default() };
+        let mut overrides = Self { tuning, ..Self::default() };
         match random.below(7) {
             0 => {}
-            1 => narrow.target_parallelism = Some(random.pick(&[1, 64, 512, 4096])),
+            1 => overrides.target_parallelism = Some(random.pick(&[1, 64, 512, 4096])),
             // Small workgroups split what large ones do not.
-            4 => narrow.workgroup_size = workgroup_size,
-            2 => narrow.max_taps = Some(random.pick(&[2, 3, 5, 100])),
+            4 => overrides.workgroup_size = workgroup_size,
+            2 => overrides.max_taps = Some(random.pick(&[2, 3, 5, 100])),
             3 => {
-                narrow.target_parallelism = Some(random.pick(&[1, 256, 4096]));
-                narrow.max_iterations = Some(random.pick(&[4, 16, 100]));
-                narrow.max_taps = Some(random.pick(&[2, 3, 5, 100]));
-                narrow.max_workgroups_per_dimension = Some(random.pick(&[3, 16, 256]));
-                narrow.workgroup_size = workgroup_size;
+                overrides.target_parallelism = Some(random.pick(&[1, 256, 4096]));
+                overrides.max_iterations = Some(random.pick(&[4, 16, 100]));
+                overrides.max_taps = Some(random.pick(&[2, 3, 5, 100]));
+                overrides.max_workgroups_per_dimension = Some(random.pick(&[3, 16, 256]));
+                overrides.workgroup_size = workgroup_size;
             }
             _ => {
                 // Parts begin at any element where a size is no multiple of the alignment.
                 let sizes = [516, 1000, 1024, 2044, 4096, 8192, 65536];
-                narrow.max_binding_size = Some(random.pick(&sizes));
-                narrow.target_parallelism = Some(random.pick(&[64, 1024]));
+                overrides.max_binding_size = Some(random.pick(&sizes));
+                overrides.target_parallelism = Some(random.pick(&[64, 1024]));
             }
         }
-        narrow
+        overrides
     }
 
     /// Whether nothing is narrowed.
@@ -66,8 +66,8 @@ impl Narrow {
     /// The limits to plan with: for each, the smaller of the device's and this one. Where bindings
     /// are narrowed, their offsets are multiples of 256 bytes at least.
     pub fn limits(&self, own: &Limits) -> Limits {
-        fn min<T: Ord>(own: T, narrow: Option<T>) -> T {
-            narrow.into_iter().fold(own, T::min)
+        fn min<T: Ord>(own: T, overrides: Option<T>) -> T {
+            overrides.into_iter().fold(own, T::min)
         }
         let mut limits = own.clone();
         limits.max_iterations = min(own.max_iterations, self.max_iterations);
