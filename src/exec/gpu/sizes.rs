@@ -1,0 +1,117 @@
+//! Plans for several sizes, of which the GPU takes one when it runs.
+
+use super::Gpu;
+use super::bound::Place;
+use super::launch::{Grid, Pass};
+use crate::base::error::Result;
+use crate::plan::{Launch, Plan};
+
+/// Which launches of several plans run, by a number in a buffer of the caller's.
+pub(super) struct Choice {
+    pipeline: wgpu::ComputePipeline,
+    /// For each launch of all plans, five words: above which number, and up to which one, it runs, and
+    /// its grid.
+    launches: wgpu::Buffer,
+    /// The grids that are dispatched: three words a launch, zeros for those that do not run.
+    grids: wgpu::Buffer,
+    count: u32,
+}
+
+/// Invocations of a workgroup.
+const WORKGROUP: u32 = 64;
+
+const TEXT: &str = "
+struct Launch { above: u32, up_to: u32, x: u32, y: u32, z: u32 }
+
+@group(0) @binding(0) var<storage, read> number: array<u32>;
+@group(0) @binding(1) var<storage, read> launches: array<Launch>;
+@group(0) @binding(2) var<storage, read_write> grids: array<u32>;
+
+@compute @workgroup_size(64)
+fn main(@builtin(global_invocation_id) at: vec3<u32>) {
+    if at.x >= arrayLength(&launches) {
+        return;
+    }
+    let launch = launches[at.x];
+    let runs = max(number[0], 1u) > launch.above && max(number[0], 1u) <= launch.up_to;
+    grids[3u * at.x] = select(0u, launch.x, runs);
+    grids[3u * at.x + 1u] = select(0u, launch.y, runs);
+    grids[3u * at.x + 2u] = select(0u, launch.z, runs);
+}
+";
+
+impl Choice {
+    /// Among plans for these sizes, in ascending order: the first whose size is large enough, or else
+    /// the last.
+    pub(super) fn new<'a>(
+        gpu: &Gpu,
+        plans: impl Iterator<Item = (u32, &'a Plan)>,
+    ) -> Result<Option<Self>> {
+        let (mut words, mut above) = (Vec::new(), 0);
+        let mut plans = plans.peekable();
+        while let Some((size, plan)) = plans.next() {
+            let up_to = if plans.peek().is_some() { size } else { u32::MAX };
+            let launch = |launch: &Launch| {
+                let [x, y, z] = launch.grid;
+                [above, up_to, x, y, z]
+            };
+            words.extend(plan.launches.iter().flat_map(launch));
+            above = size;
+        }
+        if words.is_empty() {
+            return Ok(None);
+        }
+        let count = words.len() as u32 / 5;
+        let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST;
+        let launches = gpu.create_buffer("wgmax sizes", words.len() as u64 * 4, usage)?;
+        gpu.queue.write_buffer(&launches, 0, bytemuck::cast_slice(&words));
+        let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::INDIRECT;
+        let grids = gpu.create_buffer("wgmax grids", u64::from(count) * 12, usage)?;
+        let module = gpu.device.create_shader_module(wgpu::ShaderModuleDescriptor {
+            label: Some("wgmax sizes"),
+            source: wgpu::ShaderSource::Wgsl(TEXT.into()),
+        });
+        let pipeline = gpu.device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
+            label: Some("wgmax sizes"),
+            layout: None,
+            module: &module,
+            entry_point: None,
+            compilation_options: Default::default(),
+            cache: None,
+        });
+        Ok(Some(Self { pipeline, launches, grids, count }))
+    }
+
+    /// The passes of all plans, in their order, of which those run that the number at a place chooses.
+    pub(super) fn passes(&self, gpu: &Gpu, number: &Place, plans: Vec<Pass>) -> Vec<Pass> {
+        let bind = |binding, buffer, offset, size| wgpu::BindGroupEntry {
+            binding,
+            resource: wgpu::BindingResource::Buffer(wgpu::BufferBinding {
+                buffer,
+                offset,
+                size: wgpu::BufferSize::new(size),
+            }),
+        };
+        let group = gpu.device.create_bind_group(&wgpu::BindGroupDescriptor {
+            label: Some("wgmax sizes"),
+            layout: &self.pipeline.get_bind_group_layout(0),
+            entries: &[
+                bind(0, &number.0, number.1, 4),
+                bind(1, &self.launches, 0, self.launches.size()),
+                bind(2, &self.grids, 0, self.grids.size()),
+            ],
+        });
+        let groups = self.count.div_ceil(WORKGROUP);
+        let choose = Pass {
+            label: "wgmax sizes".into(),
+            pipeline: self.pipeline.clone().into(),
+            group,
+            grid: Grid::Known([groups, 1, 1]),
+        };
+        let chosen = plans.into_iter().enumerate().map(|(i, pass)| Pass {
+            grid: Grid::Chosen(self.grids.clone(), i as u64 * 12),
+            ..pass
+        });
+        std::iter::once(choose).chain(chosen).collect()
+    }
+}
