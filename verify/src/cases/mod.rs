@@ -146,7 +146,7 @@ impl Case {
         draft.case(kind, narrow, random)
     }
 
-    /// The tensors, in the form that [`Operator::run`] takes.
+    /// The tensors, in the form that [`Run::run`](wgmax::Run::run) takes.
     pub fn inputs(&self) -> Vec<&Tensor> {
         self.tensors.iter().collect()
     }
@@ -214,7 +214,7 @@ impl Case {
     /// only result.
     ///
     /// # Errors
-    /// As [`Operator::run`].
+    /// As [`Run::run`](wgmax::Run::run).
     pub fn run(&self, device: &Device) -> Result<Vec<Tensor>> {
         self.execute(device, &self.plan(device)?)
     }
@@ -222,7 +222,7 @@ impl Case {
     /// Runs the case on a device by a plan. Of wrong ids the status is the only result.
     ///
     /// # Errors
-    /// As [`Operator::run`].
+    /// As [`Run::run`](wgmax::Run::run).
     pub fn execute(&self, device: &Device, plan: &Plan) -> Result<Vec<Tensor>> {
         pollster::block_on(self.execute_async(device, plan))
     }
@@ -230,7 +230,7 @@ impl Case {
     /// As [`Case::execute`], without blocking on a GPU.
     ///
     /// # Errors
-    /// As [`Operator::run`].
+    /// As [`Run::run`](wgmax::Run::run).
     pub async fn execute_async(&self, device: &Device, plan: &Plan) -> Result<Vec<Tensor>> {
         let inputs = self.upload_async(device, plan).await?;
         let results = device.execute_async(plan, &inputs.iter().collect::<Vec<_>>()).await?;
