@@ -155,6 +155,24 @@ need_npm() {
     need_command node nodejs && need_command npm npm
 }
 
+# python3 of 3.10 or later, with the module that makes virtual environments, which Debian has in a package
+# of its own.
+need_python() {
+    need_command python3 python3 python3-venv || return 1
+    if ! python3 -c 'import ensurepip, venv' 2>/dev/null; then
+        can_install && apt_install python3-venv || { say "to install: apt install python3-venv"; return 1; }
+    fi
+    python3 -c 'import sys; sys.exit(sys.version_info < (3, 10))' ||
+        { say "python3 is older than 3.10"; return 1; }
+}
+
+# into VENV PACKAGE...: installs packages in a virtual environment.
+into() {
+    venv=$1
+    shift
+    "$venv/bin/python" -m pip install --quiet --disable-pip-version-check "$@"
+}
+
 # fetch FOLDER COMMAND ARGUMENT...: the folder, made by the command, which gets a new one as its
 # last argument. Tries twice, and keeps nothing that is not complete.
 fetch() {

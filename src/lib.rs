@@ -24,6 +24,19 @@
 //! No float is ever compared on a device: elements become integer keys that order as
 //! they do, so the result does not depend on a driver's treatment of NaN,
 //! subnormals or signed zeros, nor on any order of evaluation.
+//!
+//! # Features
+//!
+//! | feature | by default | what it adds |
+//! | --- | --- | --- |
+//! | `cpu` | yes | [`Device::cpu`], and work on the host on all cores |
+//! | `vulkan`, `metal`, `dx12`, `gles`, `webgpu` | yes | wgpu's backends; each is used where the system has it |
+//! | `io` | | the module `io`: readers and writers of npy, npz, safetensors, ONNX and golden cases |
+//! | `pipeline-cache` | | compiled pipelines in files: `DeviceOptions::pipeline_cache` |
+//! | `ndarray` | | conversions from and to ndarray's arrays: `Tensor::from_ndarray` |
+//! | `serde` | | `Serialize` and `Deserialize` for attributes, descriptions of devices and reports |
+//!
+//! `io` turns `pipeline-cache` on. Without `cpu` and without a backend no device opens, but plans can be made.
 
 #![deny(missing_docs)]
 #![cfg_attr(docsrs, feature(doc_cfg))]

@@ -8,15 +8,21 @@ use std::thread::Thread;
 
 use crate::common::program::program;
 use crate::common::{Random, tensor};
-use wgmax::operator::{MaxPool, Operator, ReduceMax, SegmentMax};
-use wgmax::{Device, DeviceBackend, DeviceTensor, ElementType, Prepared, Run, Tensor};
+use wgmax::operator::{ArgMax, MaxPool, Operator, ReduceMax, SegmentMax};
+use wgmax::plan::Plan;
+use wgmax::{Chain, Comparison, Device, DeviceBackend, DeviceOptions, DeviceTensor, ElementType};
+use wgmax::{Error, Outputs, PrepareChain, Prepared, Probe, Run, RunOptions, Scratch, Tensor};
+use wgmax::{TensorView, Tuning, View, dialect};
 
-/// What may be held by many threads.
+/// What may be held by many threads, and errors that `anyhow` and `?` take.
 const _: () = {
     const fn shared<T: Send + Sync>() {}
-    shared::<Device>();
-    shared::<Prepared>();
-    shared::<DeviceTensor>();
+    const fn boxed<T: std::error::Error + Send + Sync + 'static>() {}
+    shared::<(Device, DeviceOptions, DeviceTensor, Chain, Probe)>();
+    shared::<(Prepared, PrepareChain, Scratch, Plan, Tuning)>();
+    shared::<(Tensor, TensorView, View, Outputs<Tensor>, Comparison)>();
+    shared::<(Operator, ArgMax, RunOptions, dialect::Node)>();
+    boxed::<Error>();
 };
 
 /// An operator for each thread and round, of few kinds, so that threads ask for the same pipelines

@@ -30,6 +30,7 @@ use crate::tensor::{Inputs, Outputs};
 /// assert_eq!(largest[0].download()?.as_slice::<f32>()?, [8.0]);
 /// # Ok::<(), wgmax::Error>(())
 /// ```
+#[must_use = "nothing runs before `submit`"]
 pub struct Chain {
     device: Device,
     /// The GPU commands recorded so far; `None` on the CPU.

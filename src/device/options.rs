@@ -10,6 +10,7 @@ use crate::tuning::Tuning;
 
 /// Options for opening a device. [`Device::named`] and [`Device::from_wgpu`] use the defaults.
 #[derive(Clone, Debug, Default)]
+#[must_use]
 pub struct DeviceOptions {
     #[cfg(feature = "pipeline-cache")]
     pipeline_cache: Option<std::path::PathBuf>,

@@ -25,6 +25,7 @@ use crate::tensor::{Tensor, TensorDesc};
 
 /// The value of an attribute, as a model or a golden case holds it.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum Attribute {
     /// An integer.
     Int(i64),
@@ -83,6 +84,7 @@ impl<'a> Input<'a> {
 
 /// A specification of operators.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Dialect {
     /// ONNX. A model names the version of all operators, the opset.
     Onnx,

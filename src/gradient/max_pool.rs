@@ -40,6 +40,7 @@ use crate::tensor::{ElementType, Indices, Inputs, Numbering, Outputs, TensorDesc
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Deserialize, serde::Serialize))]
+#[must_use]
 #[non_exhaustive]
 pub struct MaxPoolBackward {
     /// The pooling.

@@ -31,6 +31,7 @@ use crate::tensor::{ElementType, Inputs, Outputs, Tensor, TensorDesc, one_of_eac
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Deserialize, serde::Serialize))]
+#[must_use]
 #[non_exhaustive]
 pub struct MaxUnpool {
     /// The shape of the result.

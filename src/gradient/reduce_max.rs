@@ -31,6 +31,7 @@ use crate::tensor::{Indices, Inputs, Outputs, TensorDesc, one_of_each};
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Deserialize, serde::Serialize))]
+#[must_use]
 #[non_exhaustive]
 pub struct ReduceMaxBackward {
     /// The reduction.

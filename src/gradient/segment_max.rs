@@ -32,6 +32,7 @@ use crate::tensor::{Inputs, Outputs, Tensor, TensorDesc};
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Deserialize, serde::Serialize))]
+#[must_use]
 #[non_exhaustive]
 pub struct SegmentMaxBackward {
     /// The operator whose gradient this is.

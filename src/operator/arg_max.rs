@@ -18,6 +18,7 @@ use crate::tensor::key::{Extremum, Nan};
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Deserialize, serde::Serialize))]
+#[must_use]
 #[non_exhaustive]
 pub struct ArgMax {
     /// The axis. A negative one counts from the back: -1 is the last one.

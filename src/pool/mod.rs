@@ -51,10 +51,11 @@ static BLOCKS: Kernel = Kernel::new::<params::BlockParams>("pool_blocks", "pool/
     .reads_views(cpu::reads_in_place);
 
 /// Where the channels are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Deserialize, serde::Serialize))]
 pub enum Layout {
     /// [batch, channels, spatial...].
+    #[default]
     Ncx,
     /// [batch, spatial..., channels].
     Nxc,
@@ -84,11 +85,12 @@ pub enum Padding {
 
 /// How a partial last window is handled: one that reaches beyond the padded input, by less than a
 /// stride. It may be the only window, which is then larger than the padded input.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Deserialize, serde::Serialize))]
 #[non_exhaustive]
 pub enum Rounding {
     /// It is left out.
+    #[default]
     Floor,
     /// It counts, even if it lies entirely in the padding. oneDNN Graph, OpenVINO.
     Ceil,
@@ -120,6 +122,7 @@ pub enum Rounding {
     derive(serde::Deserialize, serde::Serialize),
     serde(default = "MaxPool::of_nothing")
 )]
+#[must_use]
 #[non_exhaustive]
 pub struct MaxPool {
     /// The size of the window along each spatial axis.

@@ -48,6 +48,7 @@ fn clear_word<T: bytemuck::Pod>(result: &mut [T], end: usize) {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Deserialize, serde::Serialize), serde(default))]
+#[must_use]
 #[non_exhaustive]
 pub struct ReduceMax {
     /// The axes that are reduced; `None` for all.

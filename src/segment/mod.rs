@@ -76,6 +76,7 @@ pub enum Segments {
     derive(serde::Deserialize, serde::Serialize),
     serde(default = "SegmentMax::sorted")
 )]
+#[must_use]
 #[non_exhaustive]
 pub struct SegmentMax {
     /// How the second input says which rows belong together.

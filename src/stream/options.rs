@@ -10,6 +10,7 @@ use crate::exec::cpu::Watch;
 
 /// Options for running an operator on host tensors; see [`Run::run_with`](crate::Run::run_with).
 #[derive(Clone, Default)]
+#[must_use]
 pub struct RunOptions {
     pub(super) max_piece: Option<u64>,
     pub(super) progress: Option<Watcher>,

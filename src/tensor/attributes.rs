@@ -48,6 +48,7 @@ impl EmptySet {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Deserialize, serde::Serialize), serde(default))]
+#[must_use]
 #[non_exhaustive]
 pub struct Indices {
     /// Their type: `i32` or `i64`.

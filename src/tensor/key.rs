@@ -17,10 +17,11 @@ use super::ElementType;
 use crate::wgsl::params;
 
 /// The effect of a NaN among the elements.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Deserialize, serde::Serialize))]
 pub enum Nan {
     /// The maximum or minimum of a set with a NaN is NaN.
+    #[default]
     Propagate,
     /// NaNs are skipped. The maximum or minimum is NaN only if all elements are NaN.
     Ignore,

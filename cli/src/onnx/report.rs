@@ -213,7 +213,8 @@ fn typed(attribute: &Attribute) -> Value {
         Attribute::Int(int) => json!(int),
         Attribute::Ints(ints) => json!(ints),
         Attribute::Bool(bool) => json!(bool),
-        Attribute::Text(text) | Attribute::Other(text) => json!(text),
+        Attribute::Text(text) => json!(text),
+        other => json!(other.to_string()),
     }
 }
 

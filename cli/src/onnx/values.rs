@@ -58,7 +58,7 @@ impl<'a> Values<'a> {
         for output in graph.nodes.iter().flat_map(|node| &node.outputs) {
             declared.insert(output.clone(), Declared::default());
         }
-        for ValueInfo { name, element_type, shape } in
+        for ValueInfo { name, element_type, shape, .. } in
             graph.values.iter().chain(&graph.outputs).chain(&graph.inputs)
         {
             let entry = declared.entry(name.clone()).or_default();

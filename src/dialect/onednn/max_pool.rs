@@ -21,6 +21,7 @@ use crate::tensor::key::Nan;
 /// finite value; and data that the window is larger than, by less than a stride, has one window. NaN
 /// is ignored.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct MaxPool {
     /// The stride per spatial axis. Required.
     pub strides: Vec<i64>,

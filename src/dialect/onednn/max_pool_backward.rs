@@ -15,6 +15,7 @@ use crate::tensor::TensorDesc;
 /// as with `floor`. The page leaves open in which order gradients are added, and how sums are
 /// rounded; [`operator::MaxPoolBackward`] says how they are here.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct MaxPoolBackward {
     /// The attributes of the pooling. Its `rounding_type` stays `floor`.
     pub pool: MaxPool,

@@ -17,6 +17,7 @@ use crate::tensor::{ElementType, Tensor, TensorDesc};
 /// `-rank..rank`, and must not be given twice. The maximum of an empty set is the smallest finite
 /// value, the minimum the largest one. NaN is ignored.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ReduceMax {
     /// Whether this is ReduceMax or ReduceMin. Default: ReduceMax.
     pub extremum: Extremum,

@@ -18,6 +18,7 @@ use crate::tensor::{ElementType, TensorDesc};
 /// no results. The text does not define NaN; here it propagates: the first NaN of a set has the
 /// position, or the last one where the last of equal elements counts.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ArgMax {
     /// Whether this is ArgMax or ArgMin. Default: ArgMax.
     pub extremum: Extremum,

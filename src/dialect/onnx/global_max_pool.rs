@@ -15,6 +15,7 @@ use crate::tensor::key::Nan;
 /// attributes. It is a [`ReduceMax`](operator::ReduceMax) of all spatial axes, which stay with size
 /// 1. NaN and empty sets are treated as in [`MaxPool`](super::MaxPool).
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct GlobalMaxPool {
     /// The model's opset: 1 or more.
     pub version: u32,

@@ -32,6 +32,7 @@ use crate::tensor::{ElementType, TensorDesc};
 /// The text does not define NaN; here it is ignored. A window that covers only padding gives minus
 /// infinity, or the smallest value of an integer type.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct MaxPool {
     /// The model's opset: 1 or more.
     pub version: u32,

@@ -19,6 +19,7 @@ use crate::tensor::{ElementType, Tensor, TensorDesc};
 /// the result. See [`MaxUnpool::indices_in_result`]. Where several values have one index, the last
 /// one counts; an index that is not that of an element is an error.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct MaxUnpool {
     /// The model's opset: 9 or more.
     pub version: u32,
@@ -37,9 +38,9 @@ impl MaxUnpool {
     const VERSIONS: [u32; 3] = [9, 11, 22];
 
     /// The operator of a model of opset `version`, with the defaults of the specification.
-    pub fn new(version: u32, kernel_shape: impl Into<Vec<i64>>) -> Self {
+    pub fn new(version: u32, kernel_shape: impl IntoIterator<Item = i64>) -> Self {
         let (strides, pads) = (Vec::new(), Vec::new());
-        let kernel_shape = kernel_shape.into();
+        let kernel_shape = kernel_shape.into_iter().collect();
         Self { version, kernel_shape, strides, pads, indices_in_result: false }
     }
 
@@ -211,7 +212,7 @@ mod tests {
     #[test]
     fn bad_attributes_are_refused() {
         let of = |kernel: &[i64], strides: &[i64], pads: &[i64]| {
-            let mut op = MaxUnpool::new(22, kernel);
+            let mut op = MaxUnpool::new(22, kernel.iter().copied());
             (op.strides, op.pads) = (strides.to_vec(), pads.to_vec());
             match shapes(&op, &[1, 1, 2, 2], None) {
                 Err(Error::BadAttribute { attribute, .. }) => attribute,

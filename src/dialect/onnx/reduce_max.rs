@@ -25,6 +25,7 @@ use crate::tensor::{ElementType, Tensor, TensorDesc};
 /// smallest value of an integer type, or false; the minimum is plus infinity, the largest value, or
 /// true. NaN propagates.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ReduceMax {
     /// Whether this is ReduceMax or ReduceMin. Default: ReduceMax.
     pub extremum: Extremum,

@@ -31,6 +31,7 @@ use crate::tensor::{ElementType, TensorDesc};
 /// integer type. A window that is larger than the padded data is refused with every rounding. NaN is
 /// ignored.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct MaxPool {
     /// The operator's version: 1, 8 or 14.
     pub version: u32,

@@ -17,6 +17,7 @@ use crate::tensor::{ElementType, Tensor, TensorDesc};
 /// not define the maximum of an empty set; here it is the smallest finite value, and the minimum is
 /// the largest one. NaN is ignored.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ReduceMax {
     /// Whether this is ReduceMax or ReduceMin. Default: ReduceMax.
     pub extremum: Extremum,

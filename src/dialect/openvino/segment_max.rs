@@ -16,6 +16,7 @@ use crate::tensor::{ElementType, Tensor, TensorDesc};
 /// or `i64`. Its default is the largest id plus 1, and 0 if there are no rows, which the
 /// specification does not define. Rows with larger ids are ignored. NaN is ignored.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct SegmentMax {
     /// The value of a segment without rows: [`EmptySet::Zero`] or [`EmptySet::Finite`].
     /// Required.

@@ -23,6 +23,7 @@ const DATA_SET: &str = "test_data_set_";
 
 /// One operator on one set of inputs.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Case {
     /// The name in reports.
     pub id: String,
@@ -46,6 +47,7 @@ pub enum Expect {
 
 /// The layout of a case folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
 pub enum CaseKind {
     /// `case.json` and `.npy` files.
     Json,

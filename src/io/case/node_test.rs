@@ -77,7 +77,7 @@ fn load_set(path: &Path, model: &onnx::TestModel, set: &Path, id: String) -> Res
         let reason = "the graph leaves out an output before the last one that it has";
         return Err(unsupported(path.display(), reason));
     }
-    let read = leading.into_iter().map(|file| onnx::read_tensor(file));
+    let read = leading.into_iter().map(onnx::read_tensor);
     let expect = Expect::Outputs(read.collect::<Result<_>>()?);
     Ok(Case { id, node: model.node.clone(), inputs, expect })
 }

@@ -15,6 +15,7 @@ use crate::tensor::{ElementType, Tensor};
 
 /// Nodes, and what the model declares of the values that connect them.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Graph {
     /// The nodes. Each uses only outputs of earlier nodes, and values of outside the graph.
     pub nodes: Vec<GraphNode>,
@@ -32,6 +33,7 @@ pub struct Graph {
 
 /// The type and shape that a model declares for a value.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct ValueInfo {
     /// The name; not empty.
     pub name: String,
@@ -145,6 +147,7 @@ fn infos(model: &str, protos: Vec<ValueInfoProto>, what: &str) -> Result<Vec<Val
 
 /// An operator in a graph.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct GraphNode {
     /// The name in the model; may be empty.
     pub name: String,

@@ -15,6 +15,7 @@ use crate::io::source::{self, SharedBytes, shared};
 
 /// An ONNX model.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Model {
     /// The name in errors, usually the path.
     pub name: String,
@@ -28,6 +29,7 @@ pub struct Model {
 
 /// A function of a model: nodes that a single node calls.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Function {
     /// The domain; empty for ONNX's own.
     pub domain: String,
@@ -44,7 +46,8 @@ pub struct Function {
 ///
 /// # Errors
 /// [`Error::Io`](crate::Error::Io), and as [`parse_model`].
-pub fn read_model(path: &Path) -> Result<Model> {
+pub fn read_model(path: impl AsRef<Path>) -> Result<Model> {
+    let path = path.as_ref();
     let name = path.display().to_string();
     decode(&name, shared(source::open(path)?), Files::beside(path))
 }

@@ -22,7 +22,8 @@ use crate::tensor::{ElementType, Tensor, TensorDesc, memory};
 ///
 /// # Errors
 /// [`Error::Io`](crate::Error::Io), and as [`parse_tensor`].
-pub fn read_tensor(path: &Path) -> Result<Tensor> {
+pub fn read_tensor(path: impl AsRef<Path>) -> Result<Tensor> {
+    let path = path.as_ref();
     let name = path.display().to_string();
     let files = Arc::new(Files::beside(path));
     Constant::new(|_| name.clone(), shared(source::open(path)?), &files)?.read()

@@ -14,6 +14,7 @@ use crate::tensor::{Tensor, memory};
 
 /// A model of one node, with the names that connect it to the graph's inputs and outputs.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct TestModel {
     /// The node. Its version is the opset that the model imports.
     pub node: Node,
@@ -35,7 +36,7 @@ pub struct TestModel {
 ///
 /// # Errors
 /// [`Error::Io`](crate::Error::Io), and as [`parse_test_model`].
-pub fn read_test_model(path: &Path) -> Result<TestModel> {
+pub fn read_test_model(path: impl AsRef<Path>) -> Result<TestModel> {
     one_node(read_model(path)?)
 }
 
