@@ -7,7 +7,7 @@ use super::Device;
 use crate::base::error::{Error, Result};
 use crate::device::waiting::block_on_gpu;
 use crate::exec::gpu::Prepared;
-use crate::operator::Operator;
+use crate::operator::{Link, Operator};
 use crate::plan::{Plan, Step};
 use crate::tensor::{Inputs, Outputs, TensorDesc, View};
 
@@ -295,6 +295,14 @@ impl PrepareChain {
         Ok(())
     }
 
+    /// The launches of the chain, which any device with the limits of this one can execute.
+    ///
+    /// # Errors
+    /// As [`Operator::plan_views`].
+    pub fn plan(&self) -> Result<Plan> {
+        self.graph.plan(&self.device, &self.graph.inputs, true)
+    }
+
     /// Plans and compiles the chain.
     ///
     /// # Errors
@@ -341,34 +349,84 @@ impl Graph {
             let (expected, actual) = (self.inputs.len(), inputs.len());
             return Err(Error::input_count("the chain", expected, actual));
         }
-        let mut made: Vec<View> = Vec::new();
-        let mut steps = Vec::new();
+        let (mut made, mut firsts): (Vec<View>, Vec<usize>) = (Vec::new(), Vec::new());
         for (operator, tensors) in &self.steps {
-            let taken: Vec<&View> = tensors
-                .iter()
-                .map(|tensor| match *tensor {
-                    Tensor::Input(i) => &inputs[i],
-                    Tensor::Made(i) => &made[i],
-                })
-                .collect();
-            let descs: Vec<&TensorDesc> = taken.iter().map(|view| view.desc()).collect();
-            let outputs = operator.infer(descs)?;
+            let taken = tensors.iter().map(|&tensor| view(tensor, inputs, &made).desc());
+            let outputs = operator.infer(taken.collect::<Vec<_>>())?;
             let place = |(i, desc): (usize, &TensorDesc)| {
                 let mut results = self.results.iter().filter(|_| placed);
                 let given = results.find(|(number, _)| *number == made.len() + i);
                 given.map_or_else(|| desc.into(), |(_, view)| view.clone())
             };
             let results: Vec<View> = outputs.iter().enumerate().map(place).collect();
-            let plan = device.plan_views(operator, &taken, &results.iter().collect::<Vec<_>>())?;
-            let number = |tensor: &Tensor| match *tensor {
-                Tensor::Input(i) => i,
-                Tensor::Made(i) => inputs.len() + i,
-            };
-            steps.push(Step { plan, inputs: tensors.iter().map(number).collect() });
+            firsts.push(made.len());
             made.extend(results);
+        }
+        let number = |tensor: &Tensor| match *tensor {
+            Tensor::Input(i) => i,
+            Tensor::Made(i) => inputs.len() + i,
+        };
+        let (limits, tuning) = (&device.info().limits, device.tuning());
+        let mut steps = Vec::new();
+        let mut planned = vec![false; self.steps.len()];
+        for (at, (operator, tensors)) in self.steps.iter().enumerate() {
+            if planned[at] {
+                continue;
+            }
+            let row = self.row(at, &firsts);
+            let links = row.iter().enumerate().map(|(i, &step)| Link {
+                operator: &self.steps[step].0,
+                input: view(self.steps[step].1[0], inputs, &made),
+                result: &made[firsts[step]],
+                is_read: self.is_read(firsts[step], row.get(i + 1)),
+            });
+            let together = Operator::plan_together(&links.collect::<Vec<_>>(), limits, tuning)?;
+            let (plan, outputs) = match together {
+                Some((plan, results)) => {
+                    let last = results.last().map_or(0, |last| last + 1);
+                    row[..last].iter().for_each(|&step| planned[step] = true);
+                    (plan, results.iter().map(|&i| inputs.len() + firsts[row[i]]).collect())
+                }
+                None => {
+                    let taken = tensors.iter().map(|&tensor| view(tensor, inputs, &made));
+                    let end = firsts.get(at + 1).map_or(made.len(), |end| *end);
+                    let results: Vec<&View> = made[firsts[at]..end].iter().collect();
+                    let plan = device.plan_views(operator, &taken.collect::<Vec<_>>(), &results)?;
+                    (plan, (firsts[at]..end).map(|i| inputs.len() + i).collect())
+                }
+            };
+            steps.push(Step { plan, inputs: tensors.iter().map(number).collect(), outputs });
         }
         let results = self.results.iter().map(|&(i, _)| (inputs.len() + i, made[i].clone()));
         Ok(Plan::chain(inputs.to_vec(), steps, &results.collect::<Vec<_>>()))
+    }
+
+    /// The steps from one on of which each may be computed together with the one before.
+    fn row(&self, first: usize, firsts: &[usize]) -> Vec<usize> {
+        let mut row = vec![first];
+        for (at, (operator, tensors)) in self.steps.iter().enumerate().skip(first + 1) {
+            let last = row[row.len() - 1];
+            let takes = tensors[..] == [Tensor::Made(firsts[last])];
+            if takes && self.steps[last].0.may_lead_to(operator) {
+                row.push(at);
+            }
+        }
+        row
+    }
+
+    /// Whether a tensor is a result, or a step takes it that is not this one.
+    fn is_read(&self, made: usize, by: Option<&usize>) -> bool {
+        let mut steps = self.steps.iter().enumerate().filter(|(at, _)| Some(at) != by);
+        self.results.iter().any(|(result, _)| *result == made)
+            || steps.any(|(_, (_, tensors))| tensors.contains(&Tensor::Made(made)))
+    }
+}
+
+/// Where a tensor lies.
+fn view<'a>(tensor: Tensor, inputs: &'a [View], made: &'a [View]) -> &'a View {
+    match tensor {
+        Tensor::Input(i) => &inputs[i],
+        Tensor::Made(i) => &made[i],
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod arg_max;
 mod order;
+mod together;
 
 pub use crate::gradient::{MaxPoolBackward, MaxUnpool, ReduceMaxBackward, SegmentMaxBackward};
 pub use crate::pool::{Layout, MaxPool, Padding, Rounding};
@@ -20,6 +21,8 @@ use crate::tensor::{Names, Outputs, Tensor, TensorDesc, View};
 use crate::tuning::Tuning;
 use crate::tuning::software;
 use crate::{gradient, plan, pool, reduce, segment};
+
+pub(crate) use together::Link;
 
 /// Any of the operators.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

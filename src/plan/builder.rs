@@ -100,6 +100,9 @@ impl<'a> Builder<'a> {
 
     /// Notes where the elements of an input or a result lie.
     pub(crate) fn place(&mut self, buffer: usize, view: &View) {
+        if self.views.is_empty() {
+            self.views = self.inputs.iter().chain(self.outputs.iter()).map(View::from).collect();
+        }
         self.buffers[buffer].size = view.byte_len() as u64;
         self.views[buffer] = view.clone();
     }
@@ -173,6 +176,21 @@ impl<'a> Builder<'a> {
     /// The binding of `elements` elements of a region, and where in it they begin.
     pub(crate) fn range(&self, region: Region, elements: u64) -> (Range, u32) {
         self.range_of(region.buffer, region.first, elements, self.item())
+    }
+
+    /// The binding of all elements of a view and, seen in another shape, where in it the first one lies
+    /// and the pitch of each axis. `None` if no binding holds them, or an axis has no pitch.
+    pub(crate) fn whole(
+        &self,
+        buffer: usize,
+        view: &View,
+        shape: &[usize],
+    ) -> Option<(Range, usize, Vec<usize>)> {
+        let (len, limits) = (view.desc().len() as u64, self.target.limits);
+        let ((offset, size), placement) =
+            Placement::new(&view.loops(), self.item(), 0, len, limits)?;
+        let (first, pitches) = placement.pitches(shape)?;
+        Some((Range { buffer, offset, size }, first, pitches))
     }
 
     /// As [`Builder::range`], for items of any size.

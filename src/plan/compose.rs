@@ -12,12 +12,13 @@ pub(crate) enum Feed {
     Input,
 }
 
-/// One of several plans. Tensors are numbered: the inputs of all first, then the results of each plan.
+/// One of several plans. Tensors are numbered, the inputs of all first.
 #[derive(Clone, Debug)]
 pub(crate) struct Step {
     pub plan: Plan,
-    /// The tensors that it takes.
+    /// The tensors that it takes, and those that it makes.
     pub inputs: Vec<usize>,
+    pub outputs: Vec<usize>,
 }
 
 impl Plan {
@@ -43,10 +44,11 @@ impl Plan {
         let outputs = other.outputs.clone();
         let results = outputs.iter().enumerate().map(|(i, desc)| (first + i, desc.into()));
         let results: Vec<(usize, View)> = results.collect();
-        let steps = vec![
-            Step { plan: self, inputs: (0..own).collect() },
-            Step { plan: other, inputs: fed },
-        ];
+        let step = |plan: Self, inputs, first| {
+            let outputs = (first..first + plan.outputs.len()).collect();
+            Step { plan, inputs, outputs }
+        };
+        let steps = vec![step(self, (0..own).collect(), count), step(other, fed, first)];
         Self { outputs, ..Self::chain(inputs, steps, &results) }
     }
 
@@ -55,7 +57,6 @@ impl Plan {
     pub(crate) fn chain(inputs: Vec<View>, steps: Vec<Step>, results: &[(usize, View)]) -> Self {
         let mut tensors = Tensors::new(inputs.len(), results, &steps);
         let mut launches = Vec::new();
-        let mut first = inputs.len();
         for (number, step) in steps.into_iter().enumerate() {
             let plan = step.plan;
             let mut own = Vec::with_capacity(plan.buffers.len());
@@ -63,11 +64,12 @@ impl Plan {
             for (i, buffer) in plan.buffers.iter().enumerate() {
                 own.push(match i.checked_sub(given) {
                     None => tensors.buffer[step.inputs[i]],
-                    Some(result) if result < made => tensors.make(first + result, buffer.size),
+                    Some(result) if result < made => {
+                        tensors.make(step.outputs[result], buffer.size)
+                    }
                     Some(_) => tensors.take(buffer.size),
                 });
             }
-            first += made;
             launches.extend(plan.launches.into_iter().map(|mut launch| {
                 launch.renumber(|buffer| own[buffer]);
                 launch
@@ -111,7 +113,8 @@ const NONE: usize = usize::MAX;
 
 impl Tensors {
     fn new(inputs: usize, results: &[(usize, View)], steps: &[Step]) -> Self {
-        let count = steps.iter().fold(inputs, |count, step| count + step.plan.outputs.len());
+        let made = steps.iter().flat_map(|step| &step.outputs);
+        let count = made.fold(inputs, |count, &tensor| count.max(tensor + 1));
         let mut buffer: Vec<usize> = (0..inputs).collect();
         buffer.resize(count, NONE);
         for (i, (tensor, _)) in results.iter().enumerate() {

@@ -23,7 +23,7 @@ pub(crate) static UNPACK: Kernel =
 
 impl Plan {
     /// The same plan for inputs and results that lie as views say. `results` may be empty: then
-    /// they lie one after the other.
+    /// they lie one after the other. Those stay that the plan writes where the views say already.
     ///
     /// # Errors
     /// [`Error::BadView`] for a result with two elements in one place, [`Error::OutputBuffers`],
@@ -36,10 +36,12 @@ impl Plan {
     ) -> Result<Self> {
         check_results(&self.outputs, results)?;
         // Kernels write whole words, and so what follows a result that ends within one.
-        let is_written = |view: &View| view.is_contiguous() && view.byte_len().is_multiple_of(4);
-        if inputs.iter().all(|view| view.is_contiguous())
-            && results.iter().all(|view| is_written(view))
-        {
+        let is_written = |(i, view): (usize, &&View)| match view.is_contiguous() {
+            true => view.byte_len().is_multiple_of(4),
+            false => self.view(inputs.len() + i).as_ref() == *view,
+        };
+        let unpacked: Vec<_> = results.iter().enumerate().filter(|&of| !is_written(of)).collect();
+        if inputs.iter().all(|view| view.is_contiguous()) && unpacked.is_empty() {
             return Ok(self);
         }
         let (mut builder, mut launches) = Builder::resume(self, target);
@@ -52,7 +54,7 @@ impl Plan {
         }
         let first_result = inputs.len();
         let mut written = Vec::new();
-        for (i, view) in results.iter().enumerate().filter(|(_, view)| !is_written(view)) {
+        for (i, view) in unpacked {
             let scratch = builder.scratch_bytes(builder.size(first_result + i));
             builder.place(first_result + i, view);
             replaced.push((first_result + i, scratch));

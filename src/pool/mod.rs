@@ -8,6 +8,7 @@ mod indices;
 mod launch;
 pub(crate) mod params;
 mod planner;
+mod pyramid;
 mod tile;
 mod tuning;
 mod windows;
@@ -18,6 +19,7 @@ pub(crate) use groups::Group;
 pub(crate) use launch::push_special;
 pub(crate) use params::{Numbering, Params, Tiles, Windows};
 pub(crate) use planner::plan;
+pub(crate) use pyramid::{Level, may_follow, plan as plan_pyramid};
 pub(crate) use tile::covered;
 pub(crate) use tuning::{CPU, HARDWARE, SpecialLaunch, Tuning};
 pub(crate) use windows::{Resolved, Window};
@@ -25,12 +27,12 @@ pub(crate) use windows::{Resolved, Window};
 #[expect(unused_imports, reason = "named in documentation")]
 use crate::base::error::Error;
 use crate::base::error::Result;
-use crate::plan::Kernel;
+use crate::plan::{Kernel, Specialization};
 use crate::tensor::key::{Extremum, Nan};
 use crate::tensor::{EmptySet, Indices, Inputs, Outputs, TensorDesc, one_of_each};
 
 /// The kernels of this module. On the CPU all of them are the same loops.
-pub(crate) static KERNELS: [&Kernel; 3] = [&GATHER, &TILE, &BLOCKS];
+pub(crate) static KERNELS: [&Kernel; 4] = [&GATHER, &TILE, &BLOCKS, &PYRAMID];
 
 /// Maxima of windows wherever they lie. `contiguous`: the results of an output vector lie in one
 /// line, and so do their elements, tap by tap. `indices`: where they are, too. `from_positions`: the
@@ -49,6 +51,16 @@ static TILE: Kernel = Kernel::new::<params::TileParams>("pool_tile", "pool/tile"
 /// Maxima of windows along whole blocks of an inner axis.
 static BLOCKS: Kernel = Kernel::new::<params::BlockParams>("pool_blocks", "pool/blocks", cpu::run)
     .reads_views(cpu::reads_in_place);
+
+/// Maxima of windows, and of these, level by level. The text is written for a number of results.
+static PYRAMID: Kernel =
+    Kernel::new::<params::PyramidParams>("pool_pyramid", "pool/pyramid", cpu::run_levels)
+        .constants(&[("KEYS", |shader| tile::Tile::keys(shader.element))])
+        .specialized(&Specialization {
+            write: pyramid::text,
+            samples: || [1, 2, 6].map(pyramid::attributes).to_vec(),
+        })
+        .in_place(cpu::reads_in_place);
 
 /// Where the channels are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

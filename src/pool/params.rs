@@ -110,6 +110,44 @@ params! {
         pub tiles: Tiles,
     }
 
+    /// A level of a pyramid.
+    pub(super) struct Level {
+        /// Rows and columns of a plane of its maxima.
+        pub rows: u32,
+        pub columns: u32,
+        /// Elements of a window along both axes, and from one window to the next.
+        pub taps0: u32,
+        pub taps1: u32,
+        pub stride0: u32,
+        pub stride1: u32,
+        /// What a workgroup owns and stores.
+        pub own_rows: u32,
+        pub own_columns: u32,
+        /// Where its keys begin in workgroup memory, and the rows that are made at once.
+        pub first: u32,
+        pub made_rows: u32,
+        /// The number of its result, where the first maximum goes, and from one plane and one row to
+        /// the next.
+        pub result: u32,
+        pub result_base: u32,
+        pub plane_pitch: u32,
+        pub row_pitch: u32,
+        pub padding: [u32; 2],
+        /// Divisors: columns that a workgroup makes, and words of a row that it owns.
+        pub by_columns: [u32; 4],
+        pub by_words: [u32; 4],
+    }
+
+    pub(super) struct PyramidParams {
+        pub pool: Params,
+        pub tiles: Tiles,
+        /// Levels, and how often what level 1 looks at is loaded.
+        pub levels: u32,
+        pub strips: u32,
+        pub padding: [u32; 2],
+        pub level: [Level; 6],
+    }
+
     /// How indices count.
     pub(crate) struct Numbering {
         /// Words of an index, and where the first index goes, in indices.
@@ -256,6 +294,30 @@ impl Windows {
     /// Results of a line.
     pub(super) fn line(&self) -> usize {
         self.axes[2].outputs as usize * self.inner as usize
+    }
+}
+
+/// The result of a level that is not stored.
+pub(super) const NO_RESULT: u32 = u32::MAX;
+
+impl PyramidParams {
+    pub const MAX_LEVELS: usize = 6;
+}
+
+impl Level {
+    /// The windows of this level, over the `elements` of the one above.
+    pub fn windows(&self, above: &Self, elements: u32) -> Windows {
+        let axis = |size, outputs, taps, stride, pitch| {
+            let (dilation, reach, start) = (1, taps - 1, 0);
+            Axis { size, outputs, taps, stride, dilation, reach, start, pitch }
+        };
+        let plane = above.rows * above.columns;
+        let (outputs, by) = (elements / plane * self.rows * self.columns, [0; 4]);
+        let rows = axis(above.rows, self.rows, self.taps0, self.stride0, above.columns);
+        let columns = axis(above.columns, self.columns, self.taps1, self.stride1, 1);
+        let axes = [Axis { pitch: plane, ..Axis::NONE }, rows, columns];
+        let (base, outer_pitch, inner) = (0, plane, 1);
+        Windows { base, outer_pitch, inner, outputs, axes, by_line: by, by_axis1: by, by_axis0: by }
     }
 }
 

@@ -7,6 +7,7 @@
 use super::axes::Axis;
 use super::indices::IndexRules;
 use super::launch::{Bindings, Planner};
+use super::pyramid::Pyramid;
 use super::tuning::Tuning;
 use super::windows::Resolved;
 use crate::base::error::Result;
@@ -79,6 +80,9 @@ impl Planner<'_> {
                 return Ok(());
             }
             source = reduced;
+        }
+        if let Some(pyramid) = Pyramid::of_windows(&self.builder, self.tuning, &axes) {
+            return pyramid.push_last(&mut self.builder, source, target);
         }
         let groups = self.groups(axes);
         for (i, group) in groups.iter().enumerate() {

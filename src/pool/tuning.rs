@@ -28,6 +28,10 @@ pub(crate) struct Tuning {
     /// Taps of a window, over all axes, at most, where the gradient of the data is made by the
     /// launch that finds the maxima; 0 where it never is.
     pub max_gradient_taps: u64,
+    /// Levels of a pyramid, at most, that one launch makes; 0 where each pooling has launches of its own.
+    pub max_pyramid_levels: u32,
+    /// What one of its launches costs, in bytes that are loaded meanwhile: some 5 us.
+    pub pyramid_launch_bytes: u64,
     /// How the CPU kernel makes windows of two axes together, if that is what runs.
     pub cpu: Option<CpuWindows>,
     /// A kernel that replaces the general ones where it fits.
@@ -55,6 +59,8 @@ pub(crate) const HARDWARE: Tuning = Tuning {
     loop_cost: 1,
     max_tile_taps: 32,
     max_gradient_taps: 32,
+    max_pyramid_levels: 6,
+    pyramid_launch_bytes: 2 << 20,
     cpu: None,
     special: None,
 };
@@ -65,6 +71,7 @@ pub(crate) const CPU: Tuning = Tuning {
     max_index_taps: u32::MAX as u64,
     max_tile_taps: 0,
     max_gradient_taps: 1 << 10,
+    max_pyramid_levels: 0,
     cpu: Some(CpuWindows { max_bytes: 32 << 10, few_rows: 3 }),
     ..HARDWARE
 };

@@ -97,6 +97,7 @@ impl Tuning {
     pub fn without_tiles(mut self) -> Self {
         self.pool.max_tile_taps = 0;
         self.pool.max_gradient_taps = 0;
+        self.pool.max_pyramid_levels = 0;
         self
     }
 

@@ -17,7 +17,7 @@ files! {
     "gradient":
         "claim" "elements" "places" "pool" "scatter" "sum" "tile";
     "pool":
-        "blocks" "box" "gather" "numbering" "tile" "tile_search" "windows";
+        "blocks" "box" "gather" "numbering" "pyramid" "tile" "tile_search" "windows";
     "reduce":
         "columns" "columns_index" "positions" "rows";
     "segment":

@@ -7,6 +7,7 @@ mod adapters;
 mod along;
 mod lines;
 mod planes;
+mod pyramid;
 mod rows;
 mod runs;
 
@@ -18,6 +19,7 @@ use crate::tensor::ElementType;
 use crate::tensor::key::{Key, KeyOrder, Ranking, with_order};
 use crate::vector::Elements;
 use adapters::{Candidates, Indices, Located, Maxima, Output, Positions};
+pub(super) use pyramid::run as run_levels;
 
 /// Views whose axes have a pitch each: all that lines of elements need.
 pub(super) fn reads_in_place(shader: &Shader, params: &[u32], view: &Placement) -> bool {

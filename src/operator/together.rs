@@ -1,0 +1,62 @@
+//! Operators in a row that launches compute together.
+
+use super::Operator;
+use crate::base::error::{Error, Result};
+use crate::plan::{Limits, Plan};
+use crate::pool;
+use crate::tensor::View;
+use crate::tuning::Tuning;
+
+/// One of several operators, each on the first result of the one before.
+pub(crate) struct Link<'a> {
+    pub operator: &'a Operator,
+    pub input: &'a View,
+    /// Its first result, and whether anybody but the next one reads it.
+    pub result: &'a View,
+    pub is_read: bool,
+}
+
+impl Operator {
+    /// Whether launches may compute this operator together with one on its first result.
+    pub(crate) fn may_lead_to(&self, next: &Self) -> bool {
+        match (self, next) {
+            (Self::MaxPool(first), Self::MaxPool(next)) => pool::may_follow(next, first),
+            _ => false,
+        }
+    }
+
+    /// A plan of some of the first operators together, and which of them it has the results of: the
+    /// last of them, and those that others read. `None` where they are better planned one by one.
+    ///
+    /// # Errors
+    /// As [`Operator::plan_views`].
+    pub(crate) fn plan_together<'a>(
+        links: &[Link<'a>],
+        limits: &Limits,
+        tuning: &Tuning,
+    ) -> Result<Option<(Plan, Vec<usize>)>> {
+        let Some(Link { operator, input, .. }) = links.first() else { return Ok(None) };
+        if links.len() < 2 || operator.in_memory_order(input, true)?.is_some() {
+            return Ok(None);
+        }
+        let level = |link: &Link<'a>| match link.operator {
+            Self::MaxPool(operator) => {
+                let (input, result, is_read) = (link.input.desc(), link.result, link.is_read);
+                Some(pool::Level { operator, input, result, is_read })
+            }
+            _ => None,
+        };
+        let (levels, target): (Vec<_>, _) =
+            (links.iter().map_while(level).collect(), tuning.target(limits)?);
+        let planned = || {
+            let plan = pool::plan_pyramid(&levels, target, &tuning.pool)?;
+            let Some((plan, made)) = plan else { return Ok(None) };
+            let results: Vec<&View> = made.iter().map(|&i| links[i].result).collect();
+            Ok(Some((plan.with_views(&[input], &results, target)?, made)))
+        };
+        match planned() {
+            Err(Error::OverLimit { .. }) => Ok(None),
+            plan => plan,
+        }
+    }
+}
