@@ -60,7 +60,7 @@ static PYRAMID: Kernel =
             write: pyramid::text,
             samples: || [1, 2, 6].map(pyramid::attributes).to_vec(),
         })
-        .in_place(cpu::reads_in_place);
+        .reads_views(cpu::reads_in_place);
 
 /// Where the channels are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

@@ -11,7 +11,7 @@ use super::params::{Level as LevelParams, NO_RESULT, Params, PyramidParams, Tile
 use super::tile::Tile;
 use super::{MaxPool, PYRAMID, Tuning};
 use crate::base::error::Result;
-use crate::plan::{Builder, New, Plan, Range, Region, Shader, Target, divisor};
+use crate::plan::{Builder, LaunchDesc, Plan, Range, Region, Shader, Target, divisor};
 use crate::tensor::key::Ranking;
 use crate::tensor::{Outputs, TensorDesc, View};
 
@@ -348,7 +348,7 @@ impl Pyramid {
             1 => "maxima of windows",
             _ => "maxima of windows, and of these, level by level",
         };
-        let launch = New { purpose, shader, params, sources: vec![source], results };
+        let launch = LaunchDesc { purpose, shader, params, sources: vec![source], results };
         builder.push_groups(launch, self.planes * down * along)
     }
 }
