@@ -197,7 +197,7 @@ impl Pyramid {
         lists: Vec<Vec<Axes>>,
     ) -> Option<Self> {
         let max = (tuning.max_pyramid_levels as usize).min(PyramidParams::MAX_LEVELS);
-        let lists = lists.into_iter().filter(|levels| levels.len() <= max);
+        let lists = lists.into_iter().filter(|levels| (1..=max).contains(&levels.len()));
         let sizes = |levels: &Vec<Axes>| [levels[0].map(|a| a.size), levels[0].map(|a| a.outputs)];
         let fits = |levels: &Vec<Axes>| {
             let planes = u128::from(planes);
