@@ -169,6 +169,6 @@ fn bad_arguments_are_refused_in_one_line() {
     run(&["segment-max", "9x2", "--offsets"], "--num-segments is required");
     run(&["segment-max", "9x2", "--num-segments", "-1"], "--num-segments -1");
     run(&["segment-max", "9x2", "--num-segments=-1", "--offsets"], "--num-segments -1");
-    run(&["segment-max", "", "--num-segments", "1"], "segments are of rows");
+    run(&["segment-max", "", "--num-segments", "1"], "needs at least one axis");
     run(&["segmentmax", "9x2"], "segment-max");
 }
