@@ -11,7 +11,7 @@ use crate::base::error::{Error, Result};
 use crate::tensor::key::Ranking;
 use crate::tensor::{ElementType, Outputs, TensorDesc, View};
 
-/// Launches of a plan: beyond that no memory would hold what they are about.
+/// The upper bound on launches per plan.
 const MAX_LAUNCHES: u64 = 1 << 18;
 
 /// What a plan is made for, as far as all planners ask.

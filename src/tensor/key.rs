@@ -406,8 +406,8 @@ pub(crate) const fn finite_bits(element_type: ElementType, extremum: Extremum) -
     }
 }
 
-/// The bits of the element that no other one is replaced by: -inf for the maximum, +inf
-/// where the minimum is. Of a type without infinities as [`finite_bits`].
+/// The bits of the identity, infinities included: -inf for the maximum, +inf for
+/// the minimum. For a type without infinities as [`finite_bits`].
 pub(crate) const fn infinite_bits(element_type: ElementType, extremum: Extremum) -> u64 {
     match (float_bits(element_type), extremum) {
         ([0, _], _) => finite_bits(element_type, extremum),

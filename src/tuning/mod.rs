@@ -33,7 +33,7 @@ impl Tuning {
     pub fn hardware() -> Self {
         Self {
             name: "hardware",
-            // What keeps the memory of the largest GPUs busy.
+            // Enough for the memory of the largest GPUs (estimated, not measured).
             target_parallelism: 1 << 16,
             words_per_fill: 1,
             reduce: reduce::HARDWARE,
