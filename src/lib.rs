@@ -13,17 +13,17 @@
 //! # Ok::<(), wgmax::Error>(())
 //! ```
 //!
-//! - [`Tensor`] is a tensor on the host, [`Device`] runs operators, [`DeviceTensor`] a
-//!   tensor that stays there and can feed the next operator.
-//! - [`operator`] has the operators, independent of a dialect; [`dialect`] has them as ONNX, oneDNN
+//! - A [`Tensor`] is on the host. A [`Device`] runs operators. A [`DeviceTensor`] stays on its
+//!   device and can be the input of the next operator.
+//! - [`operator`] has the dialect-independent operators; [`dialect`] has the operators as ONNX, oneDNN
 //!   Graph and OpenVINO define them.
 //! - [`compare()`] finds where two results differ, and [`Device::execute_traced`] the launch in
 //!   which two devices differ.
 //! - [`guide`] has guides: embedding, exactness, adding a kernel.
 //!
-//! No float is ever compared on a device: elements become integer keys that order as
-//! they do, so the result does not depend on a driver's treatment of NaN,
-//! subnormals or signed zeros, nor on any order of evaluation.
+//! Devices compare no floats: elements become integer keys in the same order. So results do
+//! not depend on how a driver treats NaN, subnormals or signed zeros, nor on the order of
+//! evaluation.
 //!
 //! # Features
 //!

@@ -11,8 +11,8 @@ use super::source::Source;
 /// `indices` too.
 #[derive(Args)]
 pub struct Backward {
-    /// Compute the gradient of INPUT instead, from this file with the gradient of the maxima or
-    /// minima, in the formats of INPUT
+    /// Compute the gradient of INPUT instead. This file has the gradient of the maxima or minima, in
+    /// the formats of INPUT
     #[arg(long, value_name = "FILE", group = "positions")]
     backward: Option<String>,
 }

@@ -39,7 +39,7 @@ struct Cli {
     /// Whether help, tables and errors are coloured
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
     color: ColorChoice,
-    /// Leave out remarks and progress, so that standard error has errors alone
+    /// Print only errors on standard error, no remarks and no progress
     #[arg(short, long, global = true)]
     quiet: bool,
     #[command(subcommand)]
@@ -115,7 +115,7 @@ Examples:
 
 Each command has its own examples: wgmax reduce-max --help
 
-Exit status: 0 if all went well; 1 if results differ or a case failed; 2 for an error, told in one \
+Exit status: 0 if all went well; 1 if results differ or a case failed; 2 for an error, in one \
 line; 3 if onnx ran no node; 128 + N if signal N ended it (130 for Ctrl-C).";
 
 fn main() -> ExitCode {

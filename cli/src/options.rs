@@ -62,7 +62,7 @@ pub fn device_name(text: &str) -> Result<String, &'static str> {
 /// How operators are planned. Devices are opened here, so that all commands respect it.
 #[derive(Args, Clone)]
 pub struct Planning {
-    /// What the plans are made to be fast on, with the same results; by default the device
+    /// Kind of device that plans are fast on, with the same results; by default that of the device
     #[arg(long, value_enum)]
     pub tuning: Option<TuningChoice>,
 }
@@ -155,7 +155,7 @@ impl Run {
 /// How tensors are written.
 #[derive(Args)]
 pub struct Writing {
-    /// Replace a file that is read or, by FILE without :NAME, an archive of several arrays
+    /// Allow to replace an input file, or with FILE without :NAME an archive of several arrays
     #[arg(long)]
     pub force: bool,
 }

@@ -35,12 +35,12 @@ pub struct Attributes {
     /// How NaN counts
     #[arg(long, value_enum, default_value = "propagate")]
     nan: NanChoice,
-    /// What no elements give, for floats
+    /// Result of an empty reduction, for floats
     #[arg(long, value_enum, default_value = "neg-inf")]
     empty: EmptyChoice,
     #[command(flatten)]
     index: IndexTypeArgument,
-    /// Of equal elements, the last one has the index or the gradient; the first one by default
+    /// Give the index or the gradient to the last of equal elements, not to the first
     #[arg(long, requires = "positions")]
     last_index: bool,
 }
@@ -55,16 +55,16 @@ Positions are counted in row-major order over all reduced axes.")]
 pub struct PositionArguments {
     #[command(flatten)]
     source: Source,
-    /// Axes to look along, such as 0,-1; all axes by default
+    /// Axes to reduce, such as 0,-1; all axes by default
     #[arg(long, allow_hyphen_values = true)]
     axes: Option<List>,
-    /// Keep each axis that is looked along as a dimension of 1
+    /// Keep each reduced axis as a dimension of 1
     #[arg(long)]
     keep_dims: bool,
     /// How NaN counts
     #[arg(long, value_enum, default_value = "propagate")]
     nan: NanChoice,
-    /// Of equal elements, the last one; the first one by default
+    /// Position of the last of equal elements, not of the first
     #[arg(long)]
     last: bool,
     /// Element type of the positions
@@ -75,8 +75,8 @@ pub struct PositionArguments {
 }
 
 impl Attributes {
-    /// The operator, if the attributes fit the input. `backward`: whether its gradient is wanted,
-    /// which asks for one of equal elements, but has no indices.
+    /// The operator, if the attributes fit the input. `backward`: whether its gradient is computed,
+    /// which chooses one of equal elements, but has no indices.
     pub fn operator(
         &self,
         extremum: Extremum,
@@ -125,9 +125,8 @@ Examples:
   wgmax reduce-max logits.npy --axes -1 --indices best.npy -o y.npy
   wgmax reduce-max x.npy --axes -1 --backward gradient_of_y.npy -o gradient_of_x.npy
   wgmax reduce-max - --keep-dims < x.npy";
-    const INDICES: &str = "Also compute the positions of the results within the reduced axes, and \
-                           write them to a file; +0 and -0 are equal then, so a result of zero may \
-                           have another sign";
+    const INDICES: &str = "Also write the positions of the results within the reduced axes to this \
+                           file; +0 and -0 are equal then, so a zero may have another sign";
 
     fn files(&self) -> Vec<&str> {
         self.backward.files(&[&self.source.input])

@@ -32,10 +32,10 @@ pub struct Operation {
 /// says whether indices are computed.
 #[derive(Args)]
 pub struct Attributes {
-    /// Number of segments; by default the largest id plus 1, or as many as there are offsets for
+    /// Number of segments; by default the largest id plus 1, or one less than there are offsets
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     pub num_segments: Option<i64>,
-    /// What a segment without rows gives
+    /// Result of a segment without rows
     #[arg(long, value_enum, default_value = "zero")]
     fill: Fill,
     /// The ids are in any order; rows whose id is negative are left out
@@ -124,8 +124,8 @@ Examples:
   wgmax segment-max x.npy ids.npy --num-segments 34 --unsorted -o y.npy
   wgmax segment-max data.npy offsets.npy --offsets --indices rows.npy
   wgmax segment-max x.npy ids.npy --backward gradient_of_y.npy -o gradient_of_x.npy";
-    const INDICES: &str = "Also compute the rows that the results come from, and write them to a \
-                           file; +0 and -0 are equal then, so a result of zero may have another sign";
+    const INDICES: &str = "Also write the rows that the results come from to this file; +0 and -0 \
+                           are equal then, so a zero may have another sign";
 
     fn files(&self) -> Vec<&str> {
         self.backward.files(&[&self.source.input, &self.ids])

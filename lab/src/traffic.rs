@@ -20,7 +20,7 @@ use crate::run;
 
 #[derive(Args)]
 pub struct Arguments {
-    /// What the plans to count are made to be fast on
+    /// Kind of device that the counted plans are fast on
     #[arg(long, value_enum, default_value = "hardware")]
     tuning: TuningChoice,
     /// Only items whose name matches this regular expression

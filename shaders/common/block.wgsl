@@ -4,7 +4,7 @@
 // The top byte of the maximum of whole words is the maximum of their top bytes. So each byte of
 // a word is shifted to the top of an accumulator of its own, and what lies below it never needs
 // to be masked; and each half of a word likewise.
-import package::common::element::{element_key, element_key_by};
+import package::common::element::{element_key, element_key_with};
 import package::common::key::{Key, key_max};
 import generated::Ranking;
 
@@ -84,8 +84,8 @@ fn acc_add(acc: Acc, words: vec4<u32>) -> Acc {
 }
 
 // The same in a loop, with the ranking at hand.
-fn acc_add_by(acc: Acc, words: vec4<u32>, ranking: Ranking) -> Acc {
-    return acc_add_keys(acc, element_key_by(words, ranking));
+fn acc_add_with(acc: Acc, words: vec4<u32>, ranking: Ranking) -> Acc {
+    return acc_add_keys(acc, element_key_with(words, ranking));
 }
 
 // Adds the elements first <= i < end of a block.

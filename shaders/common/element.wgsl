@@ -11,7 +11,7 @@ fn kernel_ranking() -> Ranking {
 
 // In a loop better with a `ranking` from a variable: drivers read a parameter again each time.
 fn element_key(words: vec4<u32>) -> vec4<u32> {
-    return element_key_by(words, kernel_ranking());
+    return element_key_with(words, kernel_ranking());
 }
 
 fn element_words(keys: vec4<u32>) -> vec4<u32> {
@@ -20,7 +20,7 @@ fn element_words(keys: vec4<u32>) -> vec4<u32> {
 
 // Floats: the sign bit of a positive number is set, all bits of a negative one are flipped.
 @if(float32)
-fn element_key_by(words: vec4<u32>, ranking: Ranking) -> vec4<u32> {
+fn element_key_with(words: vec4<u32>, ranking: Ranking) -> vec4<u32> {
     let sign = vec4<u32>(vec4<i32>(words) >> vec4<u32>(31u));
     let key = words ^ (sign | vec4<u32>(0x80000000u)) ^ vec4<u32>(ranking.complement);
     let nan = (words & vec4<u32>(0x7fffffffu)) > vec4<u32>(0x7f800000u);
@@ -37,7 +37,7 @@ fn words_of_keys(keys: vec4<u32>) -> vec4<u32> {
 
 // Two elements of 64 bits, each with its low word first.
 @if(float64)
-fn element_key_by(words: vec4<u32>, ranking: Ranking) -> vec4<u32> {
+fn element_key_with(words: vec4<u32>, ranking: Ranking) -> vec4<u32> {
     let low = words.xz;
     let high = words.yw;
     let sign = vec2<u32>(vec2<i32>(high) >> vec2<u32>(31u));
@@ -72,7 +72,7 @@ fn is_nan(low: vec2<u32>, high: vec2<u32>) -> vec2<bool> {
 
 // Two elements of 16 bits a word.
 @if(float16 || bfloat16)
-fn element_key_by(words: vec4<u32>, ranking: Ranking) -> vec4<u32> {
+fn element_key_with(words: vec4<u32>, ranking: Ranking) -> vec4<u32> {
     let sign = (words >> vec4<u32>(15u)) & vec4<u32>(0x00010001u);
     let flipped = words ^ ((sign * 0x7fffu) | vec4<u32>(0x80008000u));
     let key = flipped ^ vec4<u32>(ranking.complement);
@@ -103,13 +103,13 @@ fn nan_mask(words: vec4<u32>) -> vec4<u32> {
 
 // Integers: the sign bit is flipped. Unsigned ones are their own keys, for the maximum.
 @if(signed || unsigned)
-fn element_key_by(words: vec4<u32>, ranking: Ranking) -> vec4<u32> {
+fn element_key_with(words: vec4<u32>, ranking: Ranking) -> vec4<u32> {
     return words ^ (SIGN_BITS ^ vec4<u32>(ranking.complement));
 }
 
 // A caller's buffer may hold any byte as a bool; all but 0 are true.
 @if(boolean)
-fn element_key_by(words: vec4<u32>, ranking: Ranking) -> vec4<u32> {
+fn element_key_with(words: vec4<u32>, ranking: Ranking) -> vec4<u32> {
     let low = (words & vec4<u32>(0x7f7f7f7fu)) + vec4<u32>(0x7f7f7f7fu);
     let bits = ((low | words) >> vec4<u32>(7u)) & vec4<u32>(0x01010101u);
     return bits ^ vec4<u32>(ranking.complement);

@@ -44,7 +44,7 @@ fn source_word(word: u32) -> u32 {
     return memory_word(word);
 }
 
-// Elements past the end of the source come out as anything.
+// Elements past the end of the source are unspecified.
 @if(pitched && (bits8 || bits16))
 fn source_word(word: u32) -> u32 {
     let first = memory_place(word * PER_WORD);
@@ -91,7 +91,7 @@ fn source_words() -> u32 {
 }
 
 // Four words of consecutive elements that begin at any four elements: PER_WORD elements a word.
-// Elements past the end of the source come out as anything.
+// Elements past the end of the source are unspecified.
 @if(!bits64)
 fn load_words_at(elements: vec4<u32>) -> vec4<u32> {
     return vec4<u32>(

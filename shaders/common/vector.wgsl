@@ -50,7 +50,7 @@ fn load_aligned(element: u32) -> vec4<u32> {
     return element_key(source_block(element / BLOCK));
 }
 
-// The keys of neighbouring elements. Those before the source come out as anything.
+// The keys of neighbouring elements. Those before the source are unspecified.
 @if(bits8)
 fn load_contiguous(element: u32) -> vec4<u32> {
     return element_key(vec4<u32>(word_from(element))) << vec4<u32>(24u, 16u, 8u, 0u);

@@ -1,6 +1,6 @@
 // Maxima of windows where the inner axis is whole blocks (16 bytes): an invocation owns a block of
 // results, reads blocks and writes it. The CPU kernel is in src/pool/cpu/.
-import package::common::block::{Acc, BLOCK, acc_add_by, acc_pack};
+import package::common::block::{Acc, BLOCK, acc_add_with, acc_pack};
 import package::common::divide::quotient;
 import package::common::element::{element_words, kernel_ranking};
 import package::common::invocation::{Invocation, invocation_number};
@@ -47,7 +47,7 @@ fn main(at: Invocation) {
                 let at2 = first2 + tap_offset_by(axis2, j2);
                 if inside01 && has_element_by(axis2, at2) {
                     let block = block01 + u32(at2) * (axis2.pitch / BLOCK);
-                    acc = acc_add_by(acc, source_block(block), ranking);
+                    acc = acc_add_with(acc, source_block(block), ranking);
                     some = true;
                 }
             }

@@ -40,7 +40,7 @@ fn visit(state: State, element: vec4<u32>, inside: vec4<bool>) -> State {
     return State(vector_max(state.best, keys), state.some | inside);
 }
 
-// The keys of elements; those in the padding come out as anything.
+// The keys of elements; those in the padding are unspecified.
 @if(contiguous && (bits8 || bits16))
 fn load_tap(element: vec4<u32>, inside: vec4<bool>) -> vec4<u32> {
     return load_contiguous(element.x);

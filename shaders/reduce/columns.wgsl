@@ -4,7 +4,7 @@
 // A workgroup owns `tile` neighbouring blocks (16 bytes) of results, and WORKGROUP / tile
 // invocations share each: neighbours read neighbouring addresses of a row, and the others the next
 // rows. A tree in workgroup memory ends it. The CPU kernel is in src/reduce/columns.rs.
-import package::common::block::{Acc, BLOCK, acc_add_by, acc_add_keys, acc_pack};
+import package::common::block::{Acc, BLOCK, acc_add_with, acc_add_keys, acc_pack};
 @if(unaligned) import package::common::block::{ELEMENT_BITS, PER_WORD, WORD_STARTS, acc_keys};
 @if(!unaligned) import package::common::element::element_words;
 import package::common::element::kernel_ranking;
@@ -42,15 +42,15 @@ fn columns_of(element: u32, share: u32) -> Acc {
         let w1 = source_block(at + step * pitch);
         let w2 = source_block(at + 2u * step * pitch);
         let w3 = source_block(at + 3u * step * pitch);
-        acc = acc_add_by(acc, w0, ranking);
-        acc = acc_add_by(acc, w1, ranking);
-        acc = acc_add_by(acc, w2, ranking);
-        acc = acc_add_by(acc, w3, ranking);
+        acc = acc_add_with(acc, w0, ranking);
+        acc = acc_add_with(acc, w1, ranking);
+        acc = acc_add_with(acc, w2, ranking);
+        acc = acc_add_with(acc, w3, ranking);
         at += 4u * step * pitch;
         row += 4u * step;
     }
     while row < rows {
-        acc = acc_add_by(acc, source_block(at), ranking);
+        acc = acc_add_with(acc, source_block(at), ranking);
         at += step * pitch;
         row += step;
     }
@@ -103,7 +103,7 @@ fn columns_of(element: u32, share: u32) -> Acc {
             ));
             words = (words & from_here) | (other & ~from_here);
         }
-        acc = acc_add_by(acc, words, ranking);
+        acc = acc_add_with(acc, words, ranking);
         row += step * params.width;
     }
     return acc;

@@ -6,7 +6,7 @@
 //
 // Where positions are wanted, an invocation keeps the largest rank so far, and the block that has it;
 // only of that block it looks at the elements one by one. So it does little more than without.
-import package::common::block::{Acc, BLOCK, acc_add, acc_add_by, acc_add_some, acc_fold, acc_keys};
+import package::common::block::{Acc, BLOCK, acc_add, acc_add_with, acc_add_some, acc_fold, acc_keys};
 import package::common::element::kernel_ranking;
 import package::common::invocation::{Invocation, group_number};
 import package::common::key::{KEY_LOWEST, Key, key_above, key_equal, key_max, key_rank};
@@ -52,12 +52,12 @@ fn begin_with(block: u32) -> State {
 // Adds a block, the number `block` of the source.
 @if(!positions)
 fn add(state: State, words: vec4<u32>, ranking: Ranking, block: u32) -> State {
-    return acc_add_by(state, words, ranking);
+    return acc_add_with(state, words, ranking);
 }
 
 @if(positions)
 fn add(state: State, words: vec4<u32>, ranking: Ranking, block: u32) -> State {
-    return note(state, acc_add_by(Acc(), words, ranking), block);
+    return note(state, acc_add_with(Acc(), words, ranking), block);
 }
 
 // Adds the elements first <= i < end of a block.

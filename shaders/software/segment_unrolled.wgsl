@@ -1,6 +1,6 @@
 // The maxima of ascending segments of rows of one element, unrolled by eight rows. Software
 // adapters run both sides of a branch, and pay for each conditional store. So each row stores the
-// maximum so far, and the last row of a segment has the last word. The results, the carry list
+// maximum so far, and the last row of a segment stores last. The results, the carry list
 // among them, and the CPU kernel are those of segment/elements.
 import package::common::element::element_key;
 import package::common::invocation::{Invocation, invocation_number};

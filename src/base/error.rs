@@ -57,8 +57,10 @@ Tensor {
         /// Bytes given.
         actual: usize,
     },
-    /// The elements of a view have no places in memory, or not such as are needed.
-    #[error("shape {shape:?} at {offset} by {pitches:?} elements: {reason}")]
+    /// A view is out of range, or its layout is not supported.
+    #[error(
+        "view of the shape {shape:?}, from element {offset} on, with the pitches {pitches:?}: {reason}"
+    )]
     BadView {
         /// The shape.
         shape: Vec<usize>,
@@ -211,7 +213,7 @@ Dialect {
         /// The attribute.
         attribute: &'static str,
     },
-    /// Only the type and shape of an input are known, whose elements the operator depends on.
+    /// The operator depends on the elements of an input, but only its type and shape are known.
     #[error("the elements of {name} are needed; only its type and shape are known")]
     UnknownElements {
         /// The input's name in the specification.
@@ -298,7 +300,7 @@ Operator {
         only_end_padding: bool,
     },
     /// The data of SegmentMax is a scalar, which has no rows.
-    #[error("segments are of rows, but the data is a scalar")]
+    #[error("the data needs at least one axis, but is a scalar")]
     SegmentDataRank,
     /// Segment ids or offsets are not 1-D.
     #[error("{what} must be 1-D, but has rank {rank}")]
@@ -367,8 +369,8 @@ Operator {
         /// The number of segments.
         segments: usize,
     },
-    /// An index is not that of an element.
-    #[error("index {value} at position {position} is not that of one of {elements} elements")]
+    /// An index names no element.
+    #[error("index {value} at position {position} is out of range: there are {elements} elements")]
     IndexOutOfRange {
         /// The position among the indices, in row-major order.
         position: usize,
@@ -387,8 +389,8 @@ Operator {
         /// The number of rows.
         rows: usize,
     },
-    /// The positions of maxima are wanted of sets that have no elements.
-    #[error("a set without elements has no position: {shape:?}")]
+    /// Positions of maxima are asked for, but sets have no elements.
+    #[error("an empty set has no position: the input has the shape {shape:?}")]
     EmptySet {
         /// The shape of the input.
         shape: Vec<usize>,
@@ -417,8 +419,8 @@ Operator {
         /// How many were given.
         actual: usize,
     },
-    /// An operator does not give a result that is asked for.
-    #[error("there are no {name} among the {results} result{}", plural(*.results))]
+    /// An operator does not give a result that the caller asks for.
+    #[error("the operator gives no {name}; it gives {results} result{}", plural(*.results))]
     NoSuchResult {
         /// The result: "values", "indices" or "status".
         name: &'static str,
@@ -458,7 +460,7 @@ Plan {
         /// The limit's value.
         allowed: u64,
     },
-    /// A limit has a value that no plan can keep to.
+    /// A limit has a value with which no plan is possible.
     #[error("the limit {limit} must be {expected}, but is {value}")]
     BadLimit {
         /// The field of [`Limits`](crate::plan::Limits).
@@ -508,10 +510,10 @@ Plan {
         /// The shape of the view.
         actual_shape: Vec<usize>,
     },
-    /// An input does not lie as the one that a plan was made for.
+    /// An input is another view than the one that a plan was made for.
     #[error(
-        "input {position} of the plan lies at {expected_offset} by {expected_pitches:?} elements; \
-         given: at {actual_offset} by {actual_pitches:?}"
+        "input {position} of the plan has the offset {expected_offset} and the pitches \
+         {expected_pitches:?}; given: {actual_offset} and {actual_pitches:?}"
     )]
     WrongView {
         /// The number of the input, from 0.
@@ -589,8 +591,8 @@ Device {
         /// The device that holds the tensor, with its number.
         actual: String,
     },
-    /// The queue that was given with a device is that of another device.
-    #[error("the queue that was given with {device} is that of another device")]
+    /// The queue that was given with a device belongs to another device.
+    #[error("the queue that was given with {device} belongs to another device")]
     WrongQueue {
         /// The device.
         device: String,
@@ -607,7 +609,7 @@ Recording {
     /// An operator was prepared for the CPU, which has no command encoders.
     #[error("the CPU has no commands to record; run the operator on it instead")]
     CannotRecord,
-    /// A tensor of a chain that is prepared cannot be used so.
+    /// A tensor of a prepared chain cannot be used in this way.
     #[error("the tensor of the chain cannot be used: {reason}")]
     WrongSlot {
         /// Why.
@@ -663,7 +665,7 @@ Recording {
         size: u64,
     },
     /// A caller's buffer belongs to another device.
-    #[error("{operator}, {tensor}: the buffer is not one of {device}, but of another device")]
+    #[error("{operator}, {tensor}: the buffer belongs to another device, not to {device}")]
     BufferDevice {
         /// The operator.
         operator: String,
@@ -697,7 +699,7 @@ Recording {
         /// Its bytes in the buffer.
         other_bytes: std::ops::Range<u64>,
     },
-    /// A texture is no place for an input or a result.
+    /// A texture cannot be an input or a result.
     #[error("{operator}, {tensor}: {reason}")]
     BadTexture {
         /// The operator.
@@ -707,7 +709,7 @@ Recording {
         /// What is wrong, as a sentence.
         reason: String,
     },
-    /// A tensor cannot be made of the texels of a format.
+    /// No tensor can be made of the texels of a format.
     #[error("texels of {format} are not channels of one element type")]
     TextureFormat {
         /// The format.

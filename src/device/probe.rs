@@ -74,10 +74,10 @@ impl fmt::Display for ProbeCheck {
 impl Device {
     /// Runs some small operators whose results are known, and compares them bit for bit: NaN,
     /// infinities and zeros; elements of 8, 16 and 64 bits; long loops; workgroup memory and barriers;
-    /// atomics; sums of gradients. An app may ask this when it starts, and take another device if a
-    /// driver fails. What `wgmax verify` finds in minutes, this does not find all of.
+    /// atomics; sums of gradients. An app may call this when it starts, and take another device if a
+    /// driver fails. `wgmax verify` takes minutes and finds more.
     ///
-    /// It takes milliseconds, and some 100 ms more where pipelines are not compiled yet.
+    /// It takes milliseconds, and some 100 ms more if pipelines are not compiled yet.
     ///
     /// ```
     /// use wgmax::Device;

@@ -42,7 +42,7 @@ impl DeviceTensor {
     /// The buffer that holds the tensor, for passes of the caller's own on the same device.
     ///
     /// `None` on the CPU, and for results of a [`Chain`](crate::Chain) that was not submitted. The
-    /// elements lie where [`DeviceTensor::view`] says; the buffer ends with zeros up to a multiple of
+    /// elements are where [`DeviceTensor::view`] says; the buffer ends with zeros up to a multiple of
     /// 16 bytes. Its usage is `STORAGE`, `COPY_SRC` and `COPY_DST`. Clones of the
     /// tensor share it, so what is written to it changes them too.
     pub fn buffer(&self) -> Option<&wgpu::Buffer> {
@@ -57,13 +57,13 @@ impl DeviceTensor {
         self.view.desc()
     }
 
-    /// Where the elements lie in the tensor's memory: one after the other, unless this is a view of
+    /// Where the elements are in the tensor's memory: one after the other, unless this is a view of
     /// another tensor.
     pub fn view(&self) -> &View {
         &self.view
     }
 
-    /// A view of this tensor's memory: elements of the same type, that may lie elsewhere. Nothing
+    /// Another view of this tensor's memory, with the same element type. Nothing
     /// is copied, and operators take it as they take any tensor.
     ///
     /// ```
@@ -88,7 +88,7 @@ impl DeviceTensor {
     }
 
     /// Copies the tensor to the host, waiting for the device. For a view, it copies the
-    /// memory from its first to its last element, and drops on the host what is between them.
+    /// memory from its first to its last element, and drops the gaps on the host.
     ///
     /// # Errors
     /// [`Error::NotSubmitted`], [`Error::OutOfMemory`], [`Error::DeviceLost`], [`Error::Gpu`];

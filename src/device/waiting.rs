@@ -8,7 +8,7 @@ use crate::base::error::Result;
 
 /// Waits for a future on this thread.
 ///
-/// In a browser a thread that waits for the GPU would wait for ever: the browser answers between
+/// In a browser a thread that waits for the GPU would deadlock: the browser answers between
 /// tasks, and the task would not end. So a future is asked once there.
 ///
 /// # Errors

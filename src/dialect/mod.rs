@@ -166,8 +166,8 @@ impl Node {
         self.operator_for(&inputs, nan)
     }
 
-    /// As [`Node::operator`], if of some inputs only the type and shape are known. Elements are
-    /// needed of inputs that hold parameters alone.
+    /// As [`Node::operator`], if only the type and shape of some inputs are known. Only inputs that
+    /// hold parameters need elements.
     ///
     /// # Errors
     /// As [`Node::operator`], and [`Error::UnknownElements`].

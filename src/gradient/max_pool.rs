@@ -14,18 +14,18 @@ use crate::tensor::{ElementType, Indices, Inputs, Numbering, Outputs, TensorDesc
 /// Each window passes its gradient on to its maximum: to the first of equal elements, in row-major
 /// order, as the indices of the pooling say. The gradient of an element is the sum of what the
 /// windows pass on to it: +0, and then the gradients one after the other, the windows in row-major
-/// order. Each addition is rounded to nearest, ties to even, in `f32`, or in `f64` where the data
-/// is; of `f16` and `bf16` the sum is rounded once more, in the end. So every bit is defined, and
-/// -0, subnormal numbers, infinities and NaN are as IEEE 754 has them; a NaN is the canonical quiet
-/// one. A window without elements passes nothing on. This is what oneDNN Graph's `MaxPoolBackward`
-/// computes, up to the order of the additions, which it leaves open.
+/// order. Each addition is rounded to nearest, ties to even, in `f32`, or in `f64` for data of
+/// `f64`; sums of `f16` and `bf16` are rounded once more at the end. So every bit is defined, and
+/// -0, subnormal numbers, infinities and NaN follow IEEE 754; a NaN is the canonical quiet
+/// one. A window without elements passes nothing on. oneDNN Graph's `MaxPoolBackward`
+/// computes the same, but leaves the order of the additions open.
 ///
 /// The inputs are the data and the gradient of the maxima, of the same type, `f32`, `f64`, `f16` or
 /// `bf16`; or, instead of the data, the indices that the pooling gave
 /// ([`MaxPoolBackward::from_indices`]). The result has the shape of the data.
 ///
-/// Whole planes are computed at once. Where a binding of the device cannot hold what the windows of
-/// one line along the first axis of a plane cover, that is [`Error::OverLimit`].
+/// Whole planes are computed at once. If a binding of the device cannot hold the elements that the
+/// windows of one place along the first axis of a plane cover, that is [`Error::OverLimit`].
 ///
 /// ```
 /// use wgmax::operator::{MaxPool, MaxPoolBackward};

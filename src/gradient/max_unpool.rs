@@ -7,16 +7,16 @@ use crate::plan::{Plan, Target};
 use crate::segment::Ids;
 use crate::tensor::{ElementType, Inputs, Outputs, Tensor, TensorDesc, one_of_each};
 
-/// Stores values where indices say: the inverse of a pooling, as far as it has one. All other
-/// elements are +0.
+/// Stores each value at the element that its index names, as a partial inverse of a pooling. All
+/// other elements are +0.
 ///
 /// The inputs are the values, of type `f32`, `f64`, `f16` or `bf16`, and an index for each, of type
 /// `i32` or `i64`, as [`MaxPool::indices`](crate::operator::MaxPool::indices) gives them from
-/// axis 0 on. The result has the shape given. Where several values have one index, the last of them
-/// counts, in row-major order. Bits stay as they are. This is what ONNX's `MaxUnpool` computes.
+/// axis 0 on. The result has the shape given. If several values have one index, the last of them
+/// counts, in row-major order. Bits do not change. ONNX's `MaxUnpool` computes the same.
 ///
-/// An index that is not that of an element is an error where tensors on the host are run
-/// ([`Error::IndexOutOfRange`]). On a device indices are not checked, and the value is left out.
+/// An index that names no element is an error for tensors on the host
+/// ([`Error::IndexOutOfRange`]). On a device indices are not checked, and such a value is left out.
 ///
 /// ```
 /// use wgmax::operator::MaxUnpool;
@@ -41,14 +41,14 @@ pub struct MaxUnpool {
 }
 
 impl MaxUnpool {
-    /// Values to the elements of a result of this shape, in which indices count in row-major order.
+    /// A result of this shape. Indices count its elements in row-major order.
     pub fn new(shape: impl Into<Vec<usize>>) -> Self {
         let shape = shape.into();
         Self { indices_within: shape.clone(), shape }
     }
 
     /// Indices count in a tensor of another shape, of the same rank and no larger along any axis,
-    /// which lies at the origin of the result.
+    /// which is at the origin of the result.
     pub fn indices_within(mut self, shape: impl Into<Vec<usize>>) -> Self {
         self.indices_within = shape.into();
         self

@@ -54,8 +54,8 @@ params! {
     }
 }
 
-/// The windows of an axis that some elements lie in; at least one, if only to bind something. All of
-/// them for all elements, also those that lie in the padding.
+/// The windows of an axis that some elements are in; at least one, if only to bind something. All of
+/// them for all elements, also those that are in the padding.
 pub(super) fn windows(axis: &Axis, elements: &Range<u64>) -> Range<u64> {
     if *elements == (0..axis.size) {
         return 0..axis.outputs;
@@ -70,7 +70,7 @@ pub(super) fn windows(axis: &Axis, elements: &Range<u64>) -> Range<u64> {
     from..to.max(from + 1)
 }
 
-/// An axis of some elements alone, with the windows that they lie in.
+/// An axis of some elements alone, with the windows that they are in.
 fn cut(axis: &Axis, elements: &Range<u64>) -> Axis {
     let windows = windows(axis, elements);
     let start = axis.start + (windows.start * axis.stride) as i64 - elements.start as i64;
@@ -135,7 +135,7 @@ impl Planes<'_> {
     }
 }
 
-/// The windows that an element lies in, at most, and those that loops go through before: loops
+/// The windows that an element is in, at most, and those that loops go through before: loops
 /// inside loops count together.
 fn iterations(group: &Group) -> u64 {
     let spans = group.axes.iter().map(|axis| (axis.reach / axis.stride + 1).min(axis.outputs));

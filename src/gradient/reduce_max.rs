@@ -11,8 +11,8 @@ use crate::tensor::{Indices, Inputs, Outputs, TensorDesc, one_of_each};
 ///
 /// The gradient of each maximum goes to the element that it equals: to the first of equal elements in
 /// row-major order, or to the last one if the [`indices`](ReduceMax::indices) of the reduction are
-/// the last ones. Where NaN propagates, NaNs are equal and the maximum. All other elements get +0.
-/// Nothing is added, so bits stay as they are. The gradient of an empty set is left out.
+/// the last ones. If NaN propagates, all NaNs are equal, and are the maximum. All other elements get
+/// +0. Nothing is added, so bits do not change. The gradient of an empty set is left out.
 ///
 /// The inputs are the data and the gradient of the maxima, of the same type, `f32`, `f64`, `f16` or
 /// `bf16`; or, instead of the data, the indices that the reduction gave

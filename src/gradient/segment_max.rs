@@ -10,8 +10,8 @@ use crate::tensor::{Inputs, Outputs, Tensor, TensorDesc};
 /// The gradient of a [`SegmentMax`]: that of the data, computed from the gradient of the maxima.
 ///
 /// The gradient of each maximum goes to the element that it equals, in the first such row; if NaN
-/// propagates, to the first NaN. All others get +0, also in rows that belong to no segment. Nothing is added, so bits stay as they are. The gradient of a segment without rows
-/// is left out.
+/// propagates, to the first NaN. All others get +0, also in rows that belong to no segment. Nothing
+/// is added, so bits do not change. The gradient of a segment without rows is left out.
 ///
 /// The inputs are the data, the ids or offsets, and the gradient of the maxima, of the type of the
 /// data, `f32`, `f64`, `f16` or `bf16`; or the indices that SegmentMax gave and the gradient
@@ -50,8 +50,8 @@ impl SegmentMaxBackward {
 
     /// The same from the indices that SegmentMax gave for data of this shape. They are of the type
     /// that [`SegmentMax::indices`] says, or `i64`. A gradient whose index is not that of a row is
-    /// left out. Where several segments name one element, which the indices of SegmentMax never do,
-    /// it gets the gradient of the last of them.
+    /// left out. If several segments name one element (indices of SegmentMax never do), the element
+    /// gets the gradient of the last of them.
     pub fn from_indices(mut self, shape: impl Into<Vec<usize>>) -> Self {
         self.shape = Some(shape.into());
         self

@@ -64,9 +64,9 @@ struct Along {
     elements: u64,
     /// Windows from one tile to the next; elements are as many strides.
     step: u64,
-    /// The first window of the first tile that an element lies in.
+    /// The first window of the first tile that an element is in.
     first: i64,
-    /// The windows that its elements lie in, and what these cover.
+    /// The windows that its elements are in, and what these cover.
     windows: u64,
     cover: u64,
 }
@@ -332,7 +332,7 @@ fn gradients<G: Gradient>(shader: &Shader, call: Call<'_, '_>) {
 }
 
 impl<T> Launch<'_, T> {
-    /// Finds where the maxima are of the windows that some elements lie in, and adds their
+    /// Finds where the maxima are of the windows that some elements are in, and adds their
     /// gradients.
     fn part<G: Gradient<Bits = T>>(
         &self,

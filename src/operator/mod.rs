@@ -1,4 +1,4 @@
-//! The operators: plain attributes, fully resolved, of no dialect and for no device.
+//! The operators: plain attributes, fully resolved, independent of dialects and devices.
 
 mod arg_max;
 mod order;
@@ -31,7 +31,7 @@ pub(crate) use together::Link;
 pub enum Operator {
     /// The maximum or minimum along axes.
     ReduceMax(ReduceMax),
-    /// The maximum or minimum of windows, and where it is.
+    /// The maximum or minimum of windows, and its position.
     MaxPool(MaxPool),
     /// The maximum or minimum of rows that belong together.
     SegmentMax(SegmentMax),
@@ -41,7 +41,7 @@ pub enum Operator {
     MaxPoolBackward(MaxPoolBackward),
     /// The gradient of a SegmentMax.
     SegmentMaxBackward(SegmentMaxBackward),
-    /// Values, stored where indices say; zeros between them.
+    /// Values at the places that indices name, and zeros elsewhere.
     MaxUnpool(MaxUnpool),
 }
 
@@ -62,8 +62,8 @@ macro_rules! operators {
         }
 
         impl $kind {
-            /// The launches that compute the operator within a device's limits, as they are fast by a
-            /// tuning. The inputs are those of `infer`.
+            /// The launches that compute the operator within a device's limits. `tuning` chooses
+            /// among them those that are fast. The inputs are those of `infer`.
             ///
             /// # Errors
             /// As [`Operator::plan`].
@@ -96,9 +96,8 @@ impl From<&Operator> for Operator {
 }
 
 impl Operator {
-    /// The operator's name: `ReduceMax`, `MaxPool`, `SegmentMax`, or `ReduceMin`, `MinPool`,
-    /// `SegmentMin`, that of a gradient, such as `MaxPoolBackward` or `MinPoolBackward`, or
-    /// `MaxUnpool`.
+    /// The operator's name: `ReduceMax`, `MaxPool`, `SegmentMax`, `ReduceMin`, `MinPool`,
+    /// `SegmentMin` or `MaxUnpool`; of a gradient, `MaxPoolBackward`, `MinPoolBackward` and so on.
     pub fn name(&self) -> &'static str {
         match self {
             Self::ReduceMax(op) => op.name(),
@@ -133,8 +132,8 @@ impl Operator {
         }
     }
 
-    /// Whether the operator finds the maximum or the minimum; [`Extremum::Maximum`] for [`MaxUnpool`],
-    /// which finds neither.
+    /// Whether the operator computes the maximum or the minimum; [`Extremum::Maximum`] for
+    /// [`MaxUnpool`], which computes neither.
     #[doc(hidden)]
     pub fn finds(&self) -> Extremum {
         match self {
@@ -199,8 +198,8 @@ impl Operator {
         }
     }
 
-    /// The launches that compute the operator within a device's limits, as they are fast by a
-    /// tuning.
+    /// The launches that compute the operator within a device's limits. `tuning` chooses among them
+    /// those that are fast.
     ///
     /// # Errors
     /// As [`Operator::infer`], [`Error::NoComputeShaders`], [`Error::BadLimit`] and
@@ -237,11 +236,11 @@ impl Operator {
         }
     }
 
-    /// As [`Operator::plan`], for inputs and results that lie as views say. `results` may be empty:
-    /// then the results lie one after the other, as they do by [`Operator::plan`].
+    /// As [`Operator::plan`], for inputs and results with these views. If `results` is empty, the
+    /// elements of each result are one after the other.
     ///
     /// # Errors
-    /// As [`Operator::plan`]; [`Error::BadView`] for a result in which two elements may lie in one
+    /// As [`Operator::plan`]; [`Error::BadView`] for a result in which two elements may share a
     /// place, [`Error::OutputBuffers`] and [`Error::WrongResult`] for results that the operator
     /// does not have.
     pub fn plan_views(
@@ -283,15 +282,14 @@ impl Operator {
             Ok(plan.seen_as(inputs, &results))
         };
         match replaced() {
-            // Neighbouring results may lie farther apart than a binding is long.
+            // Neighbouring results may be farther apart than a binding is long.
             Err(Error::OverLimit { .. }) => plain(),
             plan => plan,
         }
     }
 
-    /// The operator for tensors on the host, whose values may say more than their
-    /// shapes: SegmentMax checks its ids, and counts them; its gradient and MaxUnpool check ids
-    /// and indices.
+    /// The operator for tensors on the host, whose values are checked: SegmentMax checks its ids and
+    /// derives the number of segments; its gradient and MaxUnpool check ids and indices.
     ///
     /// # Errors
     /// As [`SegmentMax::checked`], and [`Error::IndexOutOfRange`].
@@ -302,7 +300,7 @@ impl Operator {
         }
     }
 
-    /// As [`Operator::checked`], where of the first input only the type and shape are known.
+    /// As [`Operator::checked`], if only the type and shape of the first input are known.
     ///
     /// # Errors
     /// As [`Operator::checked`].

@@ -1,4 +1,4 @@
-//! Operators on views, in the order in which the elements lie in memory.
+//! Operators on views, in the order in which the elements are in memory.
 //!
 //! A reduction of a permuted tensor is a reduction of other axes of the same memory, and a flipped
 //! axis is reduced as one that is not. So planners see axes in the order of memory, wherever the

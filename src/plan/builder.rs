@@ -11,7 +11,7 @@ use crate::base::error::{Error, Result};
 use crate::tensor::key::Ranking;
 use crate::tensor::{ElementType, Outputs, TensorDesc, View};
 
-/// Launches of a plan: beyond that no memory would hold what they are about.
+/// The upper bound on launches per plan.
 const MAX_LAUNCHES: u64 = 1 << 18;
 
 /// What a plan is made for, as far as all planners ask.
@@ -81,8 +81,8 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// A plan to be changed, for inputs and results that are views, and its launches, which it has
-    /// no more.
+    /// Reopens a plan to change it for inputs and results that are views. Returns its launches
+    /// separately.
     pub(crate) fn resume(plan: Plan, target: Target<'a>) -> (Self, Vec<Launch>) {
         let views = plan.views().map(Cow::into_owned).collect();
         let Plan { buffers, launches, inputs, outputs, .. } = plan;
@@ -112,7 +112,7 @@ impl<'a> Builder<'a> {
         self.launches.extend(launches);
     }
 
-    /// Says where the elements lie that the last launch reads or writes.
+    /// Says where the elements are that the last launch reads or writes.
     pub(crate) fn set_view(&mut self, placement: Placement) {
         if let Some(last) = self.launches.last_mut() {
             last.view = Some(Box::new(placement));

@@ -29,7 +29,7 @@ pub struct Kernel {
     pub(crate) constants: &'static [Constant],
     /// Conditions of the file that a launch may choose: its variants.
     pub(crate) flags: &'static [&'static str],
-    /// Which of its variants there are, for an element type.
+    /// Which of its variants exist for an element type.
     pub(crate) has: fn(ElementType, Flags) -> bool,
     /// Whether its text depends on the element type.
     pub(crate) typed: bool,
@@ -42,7 +42,7 @@ pub struct Kernel {
     /// The CPU's function.
     #[cfg(feature = "cpu")]
     pub(crate) cpu: fn(&Shader, Call<'_, '_>),
-    /// Whether it reads a view where it lies, for a launch's parameters.
+    /// Whether it reads a view in place, for a launch's parameters.
     #[cfg(feature = "cpu")]
     pub(crate) reads_in_place: fn(&Shader, &[u32], &Placement) -> bool,
 }
@@ -51,7 +51,7 @@ pub struct Kernel {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Views {
     /// Its source may be one. On the CPU the elements are gathered before, unless its CPU function
-    /// reads them where they lie.
+    /// reads them in place.
     MayRead,
     /// Its source is one, and its CPU function reads it as such.
     Reads,
@@ -65,7 +65,7 @@ pub(crate) enum Views {
 pub(crate) struct Specialization {
     /// The declarations of the package `generated`.
     pub write: fn(&Shader) -> String,
-    /// Some of the attributes that there may be, with every part of the text that there is.
+    /// Samples of attributes, whose texts together have every part of the text.
     pub samples: fn() -> Vec<Attributes>,
 }
 
@@ -174,12 +174,12 @@ impl Kernel {
         Self { typed: false, views: Views::Not, ..self }
     }
 
-    /// The same that has to do with views in another way.
+    /// The same with another access to views.
     pub(crate) const fn views(self, views: Views) -> Self {
         Self { views, ..self }
     }
 
-    /// The same whose CPU function reads some views where they lie: those that `reads` says.
+    /// The same whose CPU function reads some views in place: those that `reads` says.
     #[cfg_attr(not(feature = "cpu"), expect(unused_variables, reason = "it is not kept"))]
     pub(crate) const fn reads_views(self, reads: fn(&Shader, &[u32], &Placement) -> bool) -> Self {
         Self {
@@ -225,7 +225,7 @@ impl Kernel {
         self.specialization.is_some()
     }
 
-    /// Whether its source is a view: what there is.
+    /// Whether its source may be a view.
     const fn pitched(&self) -> &'static [bool] {
         match self.views {
             Views::MayRead => &[false, true],
@@ -234,7 +234,7 @@ impl Kernel {
         }
     }
 
-    /// All shaders of the kernel for a workgroup size. A specialized kernel has no end of them:
+    /// All shaders of the kernel for a workgroup size. A specialized kernel has unboundedly many:
     /// then these are samples.
     pub fn shaders(&'static self, workgroup: u32) -> Vec<Shader> {
         let types = if self.typed { &ElementType::ALL[..] } else { &[ElementType::U32] };
@@ -298,7 +298,7 @@ pub struct Shader {
     /// Whether sources and results may be ranges of one buffer: then all are bound as writable,
     /// for a dispatch may not bind a buffer in two ways.
     pub shared_buffer: bool,
-    /// Whether the source is a view, whose elements do not lie one after the other.
+    /// Whether the source is a view, whose elements are not one after the other.
     pub pitched: bool,
     /// Invocations of a workgroup.
     pub workgroup: u32,

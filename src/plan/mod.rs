@@ -153,7 +153,7 @@ pub struct Plan {
     pub(crate) launches: Vec<Launch>,
     pub(crate) inputs: Vec<TensorDesc>,
     pub(crate) outputs: Outputs<TensorDesc>,
-    /// Where the elements of the inputs lie, then those of the results. Empty if all lie one after
+    /// Where the elements of the inputs lie, then those of the results. Empty if all are one after
     /// the other.
     pub(crate) views: Vec<View>,
 }

@@ -37,7 +37,7 @@ params! {
 
 impl Placement {
     /// The binding of `len` elements of a view from number `first` on, of `item` bytes each, and
-    /// where they lie in it. `None` if no binding holds them.
+    /// where they are in it. `None` if no binding holds them.
     pub(super) fn new(
         view: &Loops,
         item: u64,
@@ -109,7 +109,7 @@ impl Placement {
         }
     }
 
-    /// Elements that lie one after the other, at least.
+    /// Elements that are one after the other, at least.
     pub(crate) fn run(&self) -> usize {
         self.loops.run()
     }
@@ -143,7 +143,7 @@ impl Placement {
 #[derive(Clone, Copy)]
 pub(crate) struct Lines<'a> {
     pub base: usize,
-    /// Elements of a line, which lie one after the other.
+    /// Elements of a line, which are one after the other.
     pub line: usize,
     pub view: Option<&'a Placement>,
 }
@@ -159,7 +159,7 @@ impl Lines<'_> {
         }
     }
 
-    /// How many lines from one on lie one after the other: 0 if not all of it does.
+    /// How many lines from one on are one after the other: 0 if not all of it does.
     pub(crate) fn together(&self, number: usize) -> usize {
         match self.run_from(number * self.line) {
             usize::MAX => usize::MAX,
@@ -167,7 +167,7 @@ impl Lines<'_> {
         }
     }
 
-    /// How many elements from one on, counted from the first line's first, lie one after the other.
+    /// How many elements from one on, counted from the first line's first, are one after the other.
     pub(crate) fn run_from(&self, element: usize) -> usize {
         match self.view {
             Some(Placement { words, loops }) if loops.axes.len() > 1 => {

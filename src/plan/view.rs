@@ -1,7 +1,7 @@
-//! Plans for tensors whose elements do not lie one after the other.
+//! Plans for tensors whose elements are not one after the other.
 //!
-//! A plan is made as if they did. Then each launch that reads such an input is told where the
-//! elements lie, if they lie in rows; otherwise a launch *packs* the input first. A result is
+//! A plan is made as if they were. Then each launch that reads such an input gets their
+//! places, if they are in rows; otherwise a launch *packs* the input first. A result is
 //! written to scratch, and *unpacked*. `shaders/common/view.wgsl` has the other part.
 
 use super::kernel::Views;
@@ -17,13 +17,13 @@ use crate::wgsl::params;
 pub(crate) static PACK: Kernel =
     Kernel::new::<Pack>("pack", "common/pack", pack).views(Views::Reads);
 
-/// Elements that lie one after the other, to the places of a view.
+/// Elements that are one after the other, to the places of a view.
 pub(crate) static UNPACK: Kernel =
     Kernel::new::<Unpack>("unpack", "common/unpack", unpack).views(Views::Writes);
 
 impl Plan {
-    /// The same plan for inputs and results that lie as views say. `results` may be empty: then
-    /// they lie one after the other. Those stay that the plan writes where the views say already.
+    /// The same plan for inputs and results with these views. If `results` is empty, the elements
+    /// of each result are one after the other. A result that the plan writes in its view already stays.
     ///
     /// # Errors
     /// [`Error::BadView`] for a result with two elements in one place, [`Error::OutputBuffers`],
@@ -214,7 +214,7 @@ impl Builder<'_> {
     }
 
     /// Cuts a view into pieces that the bindings hold. Each but the last is whole words. `each` adds
-    /// the launch of a piece: its first element, how many there are, and the range that they lie in.
+    /// the launch of a piece: its first element, how many there are, and the range that they are in.
     fn pieces(
         &mut self,
         view: &View,

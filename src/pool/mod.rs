@@ -86,8 +86,8 @@ pub enum Padding {
         /// Positions after the last element.
         end: Vec<usize>,
     },
-    /// Enough for ceil(size / stride) windows. Of an odd number of positions the extra one is after
-    /// the last element.
+    /// Enough for ceil(size / stride) windows. If the number of positions is odd, the extra one is
+    /// after the last element.
     SameUpper,
     /// As [`Padding::SameUpper`], with the extra one before the first element.
     SameLower,
@@ -104,15 +104,16 @@ pub enum Rounding {
     /// It is left out.
     #[default]
     Floor,
-    /// It counts, even if it lies entirely in the padding. oneDNN Graph, OpenVINO.
+    /// It counts, even if it is entirely in the padding. oneDNN Graph, OpenVINO.
     Ceil,
     /// It counts, unless it starts after the last element and its padding before. ONNX, PyTorch,
     /// OpenVINO 14.
     CeilTorch,
 }
 
-/// The maximum (or, by [`extremum`](Self::extremum), the minimum) of each window of a tensor of shape [batch, channels, spatial...]
-/// or [batch, spatial..., channels], of any element type, with one spatial axis or more.
+/// The maximum (or, by [`extremum`](Self::extremum), the minimum) of each window of a tensor of shape
+/// [batch, channels, spatial...] or [batch, spatial..., channels], of any element type, with one
+/// spatial axis or more.
 ///
 /// With the input's size I along a spatial axis, window k, stride s and dilation
 /// d, the window covers E = (k - 1) d + 1 positions, and there are
@@ -239,8 +240,8 @@ impl MaxPool {
     }
 
     /// Adds a second result, the position of each maximum in the unpadded input; `None`, the default,
-    /// leaves it out. Of equal elements the first in row-major order counts, wherever indices count. A
-    /// window without elements has the index of the first element of its batch and channel.
+    /// leaves it out. The first of equal elements in row-major order has the index, whatever the
+    /// numbering. A window without elements has the index of the first element of its plane.
     ///
     /// +0 and -0 are equal then, and a maximum has the bits of the element at its position. So a
     /// zero may have another sign than without indices, where +0 is above -0.
@@ -256,7 +257,7 @@ impl MaxPool {
     }
 
     /// The types and shapes of the results: the maxima, of the input's type, and
-    /// the indices, if they are wanted, of the same shape. The input is one [`TensorDesc`].
+    /// the indices, if any, of the same shape. The input is one [`TensorDesc`].
     ///
     /// # Errors
     /// [`Error::InputCount`]; [`Error::PoolRank`] for an input without spatial axes,

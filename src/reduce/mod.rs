@@ -65,7 +65,7 @@ pub struct ReduceMax {
     pub indices: Option<Indices>,
     /// Whether the maxima are a result.
     pub values: bool,
-    /// Whether positions count from the last element of a set: the input is a flipped one.
+    /// Whether positions count from the last element of a set, because the input is flipped.
     #[cfg_attr(feature = "serde", serde(skip))]
     counts_back: bool,
 }

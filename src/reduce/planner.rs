@@ -79,7 +79,7 @@ pub(crate) fn reduce_axes(
 struct Planner<'a, 'b> {
     builder: &'a mut Builder<'b>,
     tuning: &'a Tuning,
-    /// Where positions are wanted: where they lie.
+    /// The buffers of positions, if they are found.
     found: Option<PositionBuffers>,
 }
 

@@ -1,6 +1,6 @@
 //! Where maxima are: how positions count, and what the CPU kernels share that find them.
 //!
-//! Some elements are reduced first, as where no positions are wanted. Then those are looked through
+//! Some elements are reduced first, as without positions. Then those are looked through
 //! for the position among which the maximum was found: they are in a cache, or few.
 
 use bytemuck::{Pod, cast_slice, cast_slice_mut};

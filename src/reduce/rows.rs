@@ -79,7 +79,7 @@ fn reduce<O: KeyOrder>(
     let (rows, first) = (p.rows as usize, p.result_base as usize);
     clear_word(result, first + rows * splits);
     let result = &mut result[first..first + rows * splits];
-    // Piece by piece, and each in as many runs as it lies in.
+    // Piece by piece, and each in as many runs as it is in.
     let chunk = if splits == 1 { len } else { chunk };
     let piece = |number: usize| {
         let (row, skipped) = (number / splits, number % splits * chunk);

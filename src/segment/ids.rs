@@ -1,4 +1,4 @@
-//! Segment ids or offsets on the host, read where they lie.
+//! Segment ids or offsets on the host, read in place.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 

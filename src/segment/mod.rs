@@ -160,8 +160,9 @@ impl SegmentMax {
     }
 
     /// Adds a second result, of the same shape: the row that each maximum comes from, and -1 for a
-    /// segment without rows. Of rows with equal maxima it is the first. A maximum has the bits of the
-    /// element in its row; so a zero may have another sign than without indices, where +0 is above -0.
+    /// segment without rows. Rows with equal maxima have the index of the first. A maximum has the bits
+    /// of the element in its row; so a zero may have another sign than without indices, where +0 is
+    /// above -0.
     pub fn indices(mut self, indices: impl Into<Option<Indices>>) -> Self {
         self.indices = indices.into();
         self
@@ -175,8 +176,8 @@ impl SegmentMax {
     /// ids are out of range, or that are outside of all offsets.
     ///
     /// [`Run`](crate::Run) checks ids on the host before anything runs. Ids that are on a device
-    /// already are not checked, because the host would have to wait for them. Whatever they are,
-    /// nothing is read or written out of bounds; but if something is wrong with them, the other
+    /// already are not checked, because the host would have to wait for them. No kernel reads or
+    /// writes out of bounds, whatever the ids are; but if the first number is not 0, the other
     /// results are unspecified.
     pub fn status(mut self, status: bool) -> Self {
         self.status = status;
@@ -184,15 +185,15 @@ impl SegmentMax {
     }
 
     /// The types and shapes of the results: the maxima, of the data's type, and then the indices
-    /// and the status, if they are wanted. The inputs are the [`TensorDesc`]s of the data and of the
+    /// and the status, if any. The inputs are the [`TensorDesc`]s of the data and of the
     /// ids or offsets.
     ///
     /// # Errors
     /// [`Error::InputCount`]; [`Error::SegmentDataRank`] for scalar data, [`Error::SegmentIdsRank`] and
     /// [`Error::WrongElementType`] for a second input that is not 1-D of an integer type,
     /// [`Error::SegmentIdsLength`] if the number of ids differs from the number of rows or there are no offsets,
-    /// [`Error::BadAttribute`] for a number of segments beside offsets, or indices of another type or
-    /// numbering than there is, [`Error::SegmentCountUnknown`] if none is given for ids,
+    /// [`Error::BadAttribute`] for a number of segments beside offsets, or for indices of an
+    /// unsupported type or numbering, [`Error::SegmentCountUnknown`] if none is given for ids,
     /// [`Error::IndexTooLarge`], [`Error::ShapeOverflow`].
     pub fn infer<'a>(&self, inputs: impl Inputs<&'a TensorDesc>) -> Result<Outputs<TensorDesc>> {
         let [data, ids] = one_of_each(self.name(), &inputs.into_inputs())?;

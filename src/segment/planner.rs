@@ -13,7 +13,7 @@ use crate::plan::{Builder, Kernel, MAX_ELEMENTS, Plan, Range, Region, Shader, Ta
 use crate::tensor::key::{Ranking, key_words};
 use crate::tensor::{ElementType, Outputs, TensorDesc};
 
-/// The buffers of the inputs and of the maxima; the indices follow, if they are wanted.
+/// The buffers of the inputs and of the maxima; the indices follow, if any.
 const DATA: usize = 0;
 const IDS: usize = 1;
 const VALUES: usize = 2;
@@ -90,7 +90,7 @@ struct Piece {
     items: Option<usize>,
 }
 
-/// The plan of a SegmentMax; `outputs` are the maxima and, if they are wanted, the indices and the
+/// The plan of a SegmentMax; `outputs` are the maxima and, if any, the indices and the
 /// status.
 ///
 /// # Errors

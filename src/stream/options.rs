@@ -56,9 +56,9 @@ impl RunOptions {
     /// usable.
     ///
     /// On a GPU it is called after each piece of a streamed run. On the CPU it is called at most some
-    /// hundred times, by any thread that works, one at a time; the others go on meanwhile. A run within the memory of a GPU is one
-    /// piece. While values are stored where positions say, it is not called; the inputs then are
-    /// those that positions are found in.
+    /// hundred times, by any of the working threads, one at a time; the others go on meanwhile. A run
+    /// within the memory of a GPU is one piece. Gradients whose values the host stores report only
+    /// the search of their positions.
     pub fn progress(
         mut self,
         progress: impl FnMut(Progress) -> ControlFlow<()> + Send + 'static,

@@ -5,7 +5,7 @@ use std::ops::Range;
 use crate::base::error::Result;
 use crate::tensor::{TensorDesc, View};
 
-/// Elements that lie one after the other in a tensor and in a part of it.
+/// Elements that are one after the other in a tensor and in a part of it.
 pub(super) type Run = (Range<usize>, Range<usize>);
 
 /// A part of a tensor: a range of each axis.

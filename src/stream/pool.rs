@@ -43,7 +43,7 @@ impl<'a> Pool<'a> {
         })
     }
 
-    /// The piece without the taps that lie in the padding for all of its windows.
+    /// The piece without the taps that are in the padding for all of its windows.
     fn trimmed(&self, mut piece: Piece) -> Piece {
         let outputs = &piece.part.0[self.operator.first_spatial()..];
         for ((taps, window), outputs) in piece.taps.iter_mut().zip(&self.windows).zip(outputs) {

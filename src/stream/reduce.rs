@@ -21,7 +21,7 @@ pub(super) struct Reduce<'a> {
     /// That of the pieces: with maxima, and with positions of 32 bits if any.
     local: ReduceMax,
     memory: &'a [u8],
-    /// Where the elements lie, by the merged axes.
+    /// Where the elements are, by the merged axes.
     input: View,
     /// Which of them are reduced.
     reduced: Vec<bool>,

@@ -14,9 +14,9 @@ use crate::tensor::{Inputs, Outputs, Tensor, TensorDesc, TensorView};
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum Input<'a> {
-    /// Elements that lie one after the other.
+    /// Elements that are one after the other.
     Tensor(&'a Tensor),
-    /// Elements that need not.
+    /// Elements that need not be.
     View(&'a TensorView),
 }
 
@@ -29,7 +29,7 @@ impl<'a> Input<'a> {
         }
     }
 
-    /// The elements, if they lie one after the other in memory of their own.
+    /// The elements, if they are one after the other in memory of their own.
     pub(super) fn tensor(self) -> Option<&'a Tensor> {
         match self {
             Self::Tensor(tensor) => Some(tensor),
@@ -85,14 +85,14 @@ inputs!(Tensor: Tensor, View: TensorView);
 /// # Ok::<(), wgmax::Error>(())
 /// ```
 ///
-/// Axes of views are taken in the order in which they lie in memory, wherever the operator allows
-/// it: a permuted or flipped tensor is read as a dense one, and its results go to their places. The
-/// CPU reads rows with gaps where they lie. All else is copied first: elements that no such order
-/// brings together, poolings with indices, positions that count over permuted axes.
+/// Axes of views are taken in the order of memory, if the operator allows it: a permuted or flipped
+/// tensor is read as a dense one, and its results are permuted. The CPU reads rows with gaps in place.
+/// Other views are copied first: those whose elements no order of axes brings together, those of
+/// poolings with indices, and those with positions over permuted axes.
 ///
 /// Inputs larger than [`RunOptions::max_piece`] are streamed to a GPU in pieces; their partial
 /// results are combined on the host. The result is the same, bit for bit. A reduction is split
-/// along its axes. A pooling is split along its results, and along its windows where one is too
+/// along its axes. A pooling is split along its results, and along its windows if one is too
 /// large. Segments are split along their rows, then along their columns. The gradient of a
 /// pooling is split along its planes. For the other gradients, and for MaxUnpool, positions are
 /// found in pieces, and one thread of the host stores the values.

@@ -25,7 +25,7 @@ const TABLE_FACTOR: usize = 4;
 pub(super) struct Segment<'a> {
     operator: &'a SegmentMax,
     memory: &'a [u8],
-    /// Where the elements lie: rows, and the elements of a row.
+    /// Where the elements are: rows, and the elements of a row.
     data: View,
     ids: Ids<'a>,
     /// Elements of a row.

@@ -9,9 +9,9 @@ use crate::base::error::{Error, Result};
 #[cfg_attr(feature = "serde", derive(serde::Deserialize, serde::Serialize))]
 #[non_exhaustive]
 pub enum EmptySet {
-    /// What changes no maximum: minus infinity for floats, the smallest value of an integer type (0
-    /// for an unsigned one), false for `bool`. Of minima: plus infinity, the largest value, true.
-    /// ONNX's rule.
+    /// The value that changes no maximum: minus infinity for floats, the smallest value of an integer
+    /// type (0 for an unsigned one), false for `bool`. For minima: plus infinity, the largest value,
+    /// true. ONNX's rule.
     #[default]
     Identity,
     /// As [`EmptySet::Identity`], but *finite* for floats: -3.4028235e38 for the maximum of `f32`,
@@ -68,10 +68,10 @@ pub enum Numbering {
     /// input, in row-major order. SegmentMax: rows.
     #[default]
     Natural,
-    /// Of a MaxPool: the elements of the sub-tensor of the axes from this one on, in row-major order;
+    /// MaxPool: the elements of the sub-tensor of the axes from this one on, in row-major order;
     /// 0 for the whole tensor. A negative axis counts from the back.
     FromAxis(i64),
-    /// Of a MaxPool: the elements of the input, of which the first spatial axis is the fastest; batch
+    /// MaxPool: the elements of the input, with the first spatial axis the fastest; batch
     /// and channels stay outermost. ONNX `storage_order` 1.
     ColumnMajor,
 }

@@ -128,8 +128,8 @@ impl Tensor {
         Self::from_memory(desc, Arc::new(data))
     }
 
-    /// The elements of a view of this tensor's memory, one after the other. They are shared where
-    /// they lie so from the beginning.
+    /// The elements of a view of this tensor's memory, one after the other: a copy, unless the view
+    /// has all elements in this order.
     pub(crate) fn viewed(&self, view: &View) -> Result<Self> {
         if view.is_contiguous() && view.desc().byte_len() == self.bytes().len() {
             return Ok(Self { desc: view.desc().clone(), data: self.data.clone() });

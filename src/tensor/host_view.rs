@@ -8,8 +8,8 @@ use super::{Tensor, TensorDesc, View};
 use crate::base::error::Error;
 use crate::base::error::Result;
 
-/// A view of a tensor in host memory: elements that need not lie one after the other, as an array
-/// in Fortran order has them, or a part of a larger one. Nothing is copied.
+/// A view of a tensor in host memory. Its elements need not be one after the other, as in an array
+/// in Fortran order, or in a part of a larger one. Nothing is copied.
 ///
 /// ```
 /// use wgmax::operator::ReduceMax;
@@ -44,7 +44,7 @@ impl TensorView {
         self.view.desc()
     }
 
-    /// Where the elements lie.
+    /// Where the elements are.
     pub fn view(&self) -> &View {
         &self.view
     }
@@ -82,7 +82,7 @@ impl TensorView {
         Self::new(&self.memory, view)
     }
 
-    /// The elements one after the other: a copy, unless they lie so.
+    /// The elements one after the other: a copy, unless the view is contiguous.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].

@@ -3,7 +3,7 @@
 //! A key is an unsigned integer as wide as the element. Keys order as the elements do: -inf < ... <
 //! -0 < +0 < ... < +inf, MIN < ... < MAX, false < true. The key of a NaN is the largest key if NaN
 //! propagates, and 0 if it is ignored; no other float has either key. So the maximum of elements is
-//! an integer maximum of keys, and 0 is its identity for every type. Where the minimum is wanted, all
+//! an integer maximum of keys, and 0 is its identity for every type. For the minimum, all
 //! keys but those of NaN are complemented, so that it is a maximum too.
 //!
 //! The same mappings in WGSL are in `shaders/common/element.wgsl`. In a caller's buffer on a device, a
@@ -61,7 +61,7 @@ params! {
         /// The key of a NaN in 32 bits: all zeros or all ones, as in every other width.
         pub nan_key: u32,
         /// The bits in which keys for the minimum differ from those for the maximum: all bits, or
-        /// the only one of each `bool`. 0 where the maximum is wanted.
+        /// the only one of each `bool`. 0 for the maximum.
         pub complement: u32,
     }
 }
@@ -230,7 +230,7 @@ pub(crate) trait KeyOrder: Copy + Send + Sync + 'static {
     fn key(self, bits: Self::Key) -> Self::Key;
     /// The element of a key. A NaN becomes the canonical quiet NaN.
     fn bits(self, key: Self::Key) -> Self::Key;
-    /// The key to compare where positions are wanted: -0 ranks as +0.
+    /// The key to compare with positions: -0 ranks as +0.
     #[inline(always)]
     fn rank(self, key: Self::Key) -> Self::Key {
         key
@@ -246,7 +246,7 @@ pub(crate) trait KeyOrder: Copy + Send + Sync + 'static {
 #[derive(Clone, Copy)]
 pub(crate) struct Integers<K> {
     /// The bits that differ between an element and its key: the sign of signed integers, and
-    /// where the minimum is wanted all the others.
+    /// for the minimum all the others.
     pub flip: K,
 }
 
@@ -407,8 +407,8 @@ pub(crate) const fn finite_bits(element_type: ElementType, extremum: Extremum) -
     }
 }
 
-/// The bits of the element that no other one is replaced by: -inf where the maximum is wanted, +inf
-/// where the minimum is. Of a type without infinities as [`finite_bits`].
+/// The bits of the identity, infinities included: -inf for the maximum, +inf for
+/// the minimum. For a type without infinities as [`finite_bits`].
 pub(crate) const fn infinite_bits(element_type: ElementType, extremum: Extremum) -> u64 {
     match (float_bits(element_type), extremum) {
         ([0, _], _) => finite_bits(element_type, extremum),

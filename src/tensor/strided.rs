@@ -26,8 +26,7 @@ struct Axis {
 }
 
 impl View {
-    /// The view's elements in row-major order, out of the memory that it is of. Bytes that lie so
-    /// are borrowed.
+    /// The view's elements in row-major order, from its memory. A contiguous view is borrowed.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) if the host cannot hold the copy.
@@ -131,7 +130,7 @@ impl Loops {
         Some((first as usize, Self::new(from, &shape, &steps)))
     }
 
-    /// The axes of a copy whose one side lies in order: the target, or else the source.
+    /// The axes of a copy whose one side is in order: the target, or else the source.
     fn copied(&self, to_order: bool) -> Vec<Axis> {
         let mut pitch = 1;
         let mut axes: Vec<Axis> = Vec::with_capacity(self.axes.len());

@@ -6,12 +6,12 @@ use std::ops::Range;
 use super::{ElementType, TensorDesc, check_type};
 use crate::base::error::{Error, Result};
 
-/// A tensor's type and shape, and where its elements lie in memory: an offset, and a *pitch* for
+/// A tensor's type and shape, and where its elements are in memory: an offset, and a *pitch* for
 /// each axis, the distance from one element to the next along it. All are counted in elements.
 ///
 /// A pitch may be larger than the elements it steps over (rows padded to 256 bytes, as textures
 /// are copied to buffers), smaller (a broadcast axis has pitch 0), or negative (a flipped axis).
-/// A view is made from a [`TensorDesc`], whose elements lie in row-major order without gaps, or by
+/// A view is made from a [`TensorDesc`], whose elements are in row-major order without gaps, or by
 /// [`View::new`]; the other methods make views of views. Nothing moves.
 ///
 /// ```
@@ -26,7 +26,7 @@ use crate::base::error::{Error, Result};
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct View {
     desc: TensorDesc,
-    /// The offset and the pitches; `None` if the elements lie in row-major order without gaps.
+    /// The offset and the pitches; `None` if the elements are in row-major order without gaps.
     places: Option<(usize, Vec<isize>)>,
 }
 
@@ -34,7 +34,7 @@ impl View {
     /// A view by its offset and pitches, in elements.
     ///
     /// # Errors
-    /// [`Error::BadView`] if there is not one pitch for each axis, if an element would lie before
+    /// [`Error::BadView`] if there is not one pitch for each axis, if an element would be before
     /// the beginning of the memory, or further from it than `isize::MAX` bytes.
     pub fn new(desc: TensorDesc, offset: usize, pitches: impl Into<Vec<isize>>) -> Result<Self> {
         let mut pitches = pitches.into();
@@ -111,7 +111,7 @@ impl View {
         self.places.as_ref().map_or_else(row_major, |places| places.1.clone())
     }
 
-    /// Whether the elements lie in row-major order without gaps, from the beginning of the memory.
+    /// Whether the elements are in row-major order without gaps, from the beginning of the memory.
     pub fn is_contiguous(&self) -> bool {
         self.places.is_none()
     }
@@ -281,7 +281,7 @@ impl View {
         }
     }
 
-    /// Refuses a view in which two elements may lie in one place, which no result can.
+    /// Refuses a view in which two elements may share a place, which no result can.
     ///
     /// # Errors
     /// [`Error::BadView`]. Views whose axes interlock in unusual ways are refused too.
@@ -378,7 +378,7 @@ impl Loops {
         self.axes.iter().map(|axis| axis.0).product()
     }
 
-    /// The elements that lie one after the other, at least: those of the innermost loop, if it has
+    /// The elements that are one after the other, at least: those of the innermost loop, if it has
     /// no gaps.
     pub(crate) fn run(&self) -> usize {
         match self.axes.last() {
@@ -428,7 +428,7 @@ impl Loops {
         }
     }
 
-    /// The runs of elements that lie one after the other: their places, and their numbers.
+    /// The runs of elements that are one after the other: their places, and their numbers.
     pub(crate) fn runs(self) -> impl Iterator<Item = (Range<usize>, Range<usize>)> {
         let (len, all) = (self.run(), self.len());
         (0..all).step_by(len.max(1)).map(move |number| {

@@ -33,7 +33,7 @@ impl Tuning {
     pub fn hardware() -> Self {
         Self {
             name: "hardware",
-            // What keeps the memory of the largest GPUs busy.
+            // Enough for the memory of the largest GPUs (estimated, not measured).
             target_parallelism: 1 << 16,
             words_per_fill: 1,
             reduce: reduce::HARDWARE,
@@ -76,23 +76,23 @@ impl Tuning {
         self.target_parallelism
     }
 
-    /// The same for a device that other numbers of invocations fill. Tests reach with it, on
-    /// small tensors, what planners do with large ones.
+    /// The same with another number of invocations that fill the device. Tests use it to make
+    /// planners treat small tensors like large ones.
     #[doc(hidden)]
     pub fn with_target_parallelism(self, invocations: u32) -> Self {
         Self { target_parallelism: invocations, ..self }
     }
 
-    /// The same with other windows that an invocation looks at element by element, along an axis.
-    /// Longer ones are made of shorter ones.
+    /// The same with another maximum of taps along an axis that an invocation reads one by one.
+    /// Longer windows are made of shorter ones.
     #[doc(hidden)]
     pub fn with_max_taps(mut self, taps: u32) -> Self {
         self.pool.max_taps = taps.into();
         self
     }
 
-    /// The same with pools whose workgroups hold no elements, which is how those are pooled that
-    /// have no tiles. Tests reach with it, on any windows, what few windows need.
+    /// The same without tiles of pools. Tests use it to reach, with any windows, the kernels for
+    /// windows that have no tiles.
     #[doc(hidden)]
     pub fn without_tiles(mut self) -> Self {
         self.pool.max_tile_taps = 0;

@@ -110,7 +110,7 @@ pub fn dispatch_up_to<L: Loop>(widest: Extension, f: L) -> L::Output {
     f.run()
 }
 
-/// Asks for the cache line so many bytes after the start of `items`, which may lie after their
+/// Asks for the cache line so many bytes after the start of `items`, which may be after their
 /// end. Without an instruction for it this does nothing: processors fetch ahead by themselves, but
 /// not as far.
 #[inline(always)]

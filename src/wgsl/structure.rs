@@ -30,7 +30,7 @@ pub(crate) struct Member {
     /// The lines of its comment.
     pub comment: &'static [&'static str],
     pub name: &'static str,
-    /// Where it lies in Rust, in bytes.
+    /// Where it is in Rust, in bytes.
     pub offset: usize,
     pub of: Type,
 }

@@ -205,7 +205,7 @@ export class Device {
     segmentMax<T extends ElementType>(input: Tensor<T>, ids: Tensor | ArrayBufferView | Iterable<number>, attributes?: SegmentMax): Promise<{ values: Tensor<T>; indices?: Tensor<'i32' | 'i64'>; status?: Tensor<'u32'> }>;
     /** A node of ONNX, oneDNN Graph or OpenVINO: its results. */
     node(node: Node, inputs: readonly [Tensor, ...(HostTensor | undefined)[]]): Promise<Tensor[]>;
-    /** Compiles an operator for tensors that lie as these. Only a GPU prepares. Segment ids are not checked. */
+    /** Compiles an operator for tensors that are as these. Only a GPU prepares. Segment ids are not checked. */
     prepare(operator: 'reduceMax' | 'maxPool' | 'segmentMax', attributes: object, inputs: readonly Tensor[], results: readonly Tensor[]): Promise<Prepared>;
     /** Waits for all submitted work. */
     wait(): Promise<void>;
@@ -227,7 +227,7 @@ export class Tensor<T extends ElementType = ElementType> {
     readonly type: T;
     readonly shape: number[];
     readonly size: number;
-    /** Where the elements lie in the memory, in elements. */
+    /** Where the elements are in the memory, in elements. */
     readonly offset: number;
     readonly pitches: number[];
     readonly buffer: GPUBuffer | undefined;

@@ -33,7 +33,7 @@ impl Canvas {
         Self { height, width, pixels: color.repeat(height * width) }
     }
 
-    /// Fills a rectangle, which lies in the picture, with the colour for each part of its width.
+    /// Fills a rectangle, which is in the picture, with the colour for each part of its width.
     pub fn fill(
         &mut self,
         (top, left): (usize, usize),

@@ -98,7 +98,7 @@ enum Choice {
 struct Run<O: Operation> {
     #[command(flatten)]
     operation: O,
-    /// Also compare where the results come from
+    /// Also compare the positions of the results
     #[arg(long, group = "positions")]
     indices: bool,
     #[command(flatten)]

@@ -23,7 +23,7 @@ Examples:
   wgmax explain segment-max 1000000x64 --num-segments 5000 --unsorted
   wgmax explain max-pool 16,64,112,112 --kernel 3,3 --backward
 
-Limits are by default those that WebGPU guarantees, or memory alone with --tuning cpu.")]
+The default limits are those that WebGPU guarantees; with --tuning cpu only memory limits.")]
 pub struct Arguments {
     #[command(subcommand)]
     operator: Choice,
@@ -71,10 +71,10 @@ struct Planned<A: Attributes> {
     input: Input,
     #[command(flatten)]
     attributes: A,
-    /// Also compute where the results come from
+    /// Also compute the positions of the results
     #[arg(long, group = "positions")]
     indices: bool,
-    /// The gradient instead, from the input and the gradient of the results
+    /// Plan the gradient instead, from the input and the gradient of the results
     #[arg(long, group = "positions")]
     backward: bool,
     #[command(flatten)]
@@ -85,7 +85,7 @@ type ReduceMax = Planned<reduce_max::Attributes>;
 type MaxPool = Planned<max_pool::Attributes>;
 type SegmentMax = Planned<Segments>;
 
-/// What is wanted beside the attributes: whether indices, or the gradient.
+/// What is computed beside the attributes: indices, or the gradient.
 struct Wanted {
     extremum: Extremum,
     indices: bool,
@@ -169,7 +169,7 @@ impl Attributes for Segments {
 
 /// What the help of operators ends with.
 const LIMITS: &str =
-    "Limits are by default those that WebGPU guarantees, or memory alone with --tuning cpu.";
+    "The default limits are those that WebGPU guarantees; with --tuning cpu only memory limits.";
 
 /// The operator's input.
 #[derive(Args)]
@@ -190,7 +190,7 @@ impl Input {
 /// What is planned for: a tuning and limits.
 #[derive(Args)]
 struct Target {
-    /// What the plan is made to be fast on
+    /// Kind of device that the plan is fast on
     #[arg(long, value_enum, default_value = "hardware")]
     tuning: TuningChoice,
     /// Maximum bytes of a binding
@@ -211,7 +211,7 @@ struct Target {
     /// Maximum storage buffers of a shader
     #[arg(long, value_name = "N", value_parser = positive())]
     storage_buffers: Option<u32>,
-    /// Bytes that the offsets of bindings are multiples of
+    /// Offsets of bindings are multiples of this many bytes
     #[arg(long, value_name = "N", value_parser = power_of_two::<16, 4096>)]
     alignment: Option<u64>,
     /// Invocations that fill the device; by default as in the tuning

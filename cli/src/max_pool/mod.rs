@@ -42,7 +42,7 @@ pub struct Attributes {
     /// Dilation along each spatial axis, or one for all; 1 by default
     #[arg(long, value_name = "D,..", allow_hyphen_values = true)]
     dilations: Option<List>,
-    /// How the padding is chosen; ONNX's names, such as SAME_UPPER, are taken too
+    /// How the padding is chosen; ONNX's names, such as SAME_UPPER, work too
     #[arg(long, value_enum, default_value = "explicit", ignore_case = true)]
     auto_pad: AutoPad,
     /// How a partial last window is handled
@@ -54,7 +54,7 @@ pub struct Attributes {
     /// How NaN counts
     #[arg(long, value_enum, default_value = "propagate")]
     nan: NanChoice,
-    /// What a window that covers no element gives, for floats
+    /// Result of a window that covers no element, for floats
     #[arg(long, value_enum, default_value = "neg-inf")]
     empty: EmptyChoice,
     #[command(flatten)]
@@ -85,10 +85,10 @@ enum AutoPad {
     /// As in --pads
     #[value(alias = "notset")]
     Explicit,
-    /// Enough for ceil(size / stride) windows; an odd position goes after the axis
+    /// Enough for ceil(size / stride) windows; extra padding goes at the end
     #[value(alias = "same_upper")]
     SameUpper,
-    /// Enough for ceil(size / stride) windows; an odd position goes before the axis
+    /// Enough for ceil(size / stride) windows; extra padding goes at the beginning
     #[value(alias = "same_lower")]
     SameLower,
     /// None
@@ -96,11 +96,11 @@ enum AutoPad {
 }
 
 choices! { Rounding of operator::Rounding {
-    /// It is left out
+    /// Leave it out
     Floor,
-    /// It counts
+    /// Keep it
     Ceil,
-    /// It counts, unless it starts after the last element
+    /// Keep it, unless it starts after the last element
     CeilTorch,
 } }
 
@@ -220,8 +220,8 @@ Examples:
   wgmax max-pool x.npy --kernel 3,3 --backward gradient_of_y.npy -o gradient_of_x.npy
 
 [H, W] and [H, W, C] with a kernel of two axes are pooled as pictures, unless --layout is given.";
-    const INDICES: &str = "Also compute the positions of the results, and write them to a file; +0 \
-                           and -0 are equal then, so a result of zero may have another sign";
+    const INDICES: &str = "Also write the positions of the results to this file; +0 and -0 are equal \
+                           then, so a zero may have another sign";
 
     fn files(&self) -> Vec<&str> {
         self.backward.files(&[&self.source.input])

@@ -45,7 +45,7 @@ random finite tensors. \
 Times are medians, without upload and download.
 
 Exit status: 0 if all went well; 1 if results differ, a node is refused or fails, or, with --strict, \
-one is not run; 2 for an error, told in one line; 3 if no node ran; 128 + N if signal N ended it.")]
+one is not run; 2 for an error, in one line; 3 if no node ran; 128 + N if signal N ended it.")]
 pub struct Arguments {
     /// FILE.onnx; - for standard input, if the model is a single file
     model: PathBuf,
@@ -68,7 +68,7 @@ pub struct Arguments {
     /// List the nodes without running them
     #[arg(long, conflicts_with = "outputs")]
     list: bool,
-    /// A node that is not run, because something is unknown or it is in a subgraph, is a failure
+    /// Fail if a node is not run, because something is unknown or it is in a subgraph
     #[arg(long)]
     strict: bool,
     /// Seed of random tensors

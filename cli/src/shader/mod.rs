@@ -33,7 +33,7 @@ pub struct Arguments {
     /// Kernel to print; by default all kernels are listed
     #[arg(value_parser = names(), hide_possible_values = true, group = "what")]
     name: Option<String>,
-    /// Element type; kernels with one text for all types have none
+    /// Element type; none for kernels with one text for all types
     #[arg(value_name = "TYPE", value_parser = element_type)]
     element_type: Option<ElementType>,
     /// Flag of the kernel to set; may be repeated
@@ -45,13 +45,13 @@ pub struct Arguments {
     /// The variant for inputs and results in one buffer
     #[arg(long, requires = "name")]
     shared_buffer: bool,
-    /// The variant for inputs whose elements do not lie one after the other
+    /// The variant for inputs whose elements are not one after the other
     #[arg(long, requires = "name")]
     pitched: bool,
-    /// Write every text that the kernels have to a file of its own in this folder
+    /// Write the text of every shader to a file of its own in this folder
     #[arg(long, value_name = "FOLDER", group = "what")]
     all: Option<PathBuf>,
-    /// The language to translate to, as wgpu does for the API that takes it
+    /// Language to translate to, with the options of wgpu
     #[arg(long, value_enum, default_value_t = Language::Wgsl, requires = "what")]
     language: Language,
     /// Invocations of a workgroup

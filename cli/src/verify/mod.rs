@@ -31,11 +31,11 @@ Examples:
   wgmax verify --seconds 3600 --cycle 100 --max-growth 64
   wgmax verify --replay report.json
 
-Each case aims at a variant of a kernel and an element type; 2000 cases reach all of them. Cases \
-choose tunings and narrow limits at random. --tuning replaces the tuning of all cases; their limits, \
-parallelism and maximum of taps stay.
+Each case aims at a variant of a kernel for an element type; 2000 cases reach all of them. Cases \
+have random tunings and small limits. --tuning replaces the tuning of all cases, but not their limits, \
+parallelism and maximum of taps.
 
-A JSON report has all that --replay needs to run the same again.")]
+--replay runs the cases of a JSON report again.")]
 pub struct Arguments {
     /// Device: cpu, gpu, an index, or part of an adapter's name; every adapter by default
     #[arg(long, value_parser = device_name)]
@@ -48,7 +48,7 @@ pub struct Arguments {
     /// Maximum time in seconds
     #[arg(long, value_name = "S", value_parser = clap::value_parser!(u64).range(1..))]
     seconds: Option<u64>,
-    /// Begin again with the first case after this many, which have made all their pipelines then
+    /// Loop over the first CASES cases, so that later rounds compile nothing
     #[arg(long, value_name = "CASES", value_parser = clap::value_parser!(u64).range(1..))]
     cycle: Option<u64>,
     /// Seed of the cases; taken from the clock by default
@@ -63,7 +63,7 @@ pub struct Arguments {
     /// Only cases of these element types, such as f16,u8
     #[arg(long, value_delimiter = ',', value_name = "TYPE", value_parser = element_type)]
     r#type: Vec<ElementType>,
-    /// Run again what a JSON report tells, and say whether it came out the same
+    /// Run the cases of a JSON report again, and say whether the results are the same
     #[arg(long, value_name = "REPORT", conflicts_with_all = [
         "device", "tuning", "cases", "seconds", "cycle", "seed", "case", "op", "type",
     ])]

@@ -37,7 +37,7 @@ fn of_pools() {
         refused(&[&["max-pool", &x, "--device", "cpu", "--kernel", "2,2"], more].concat(), word);
     };
     refuse(&["--backward", &g], "g.npy");
-    refuse(&["--backward", &g], "[1, 1, 1, 2]");
+    refuse(&["--backward", &g], "that of the result is [1, 2]");
     refuse(&["--backward", &at("no.npy")], "no.npy");
     refuse(&["--backward", &g, "--indices", &y], "--indices");
     refuse(&["--backward", &g, "-o", &g], "g.npy");
@@ -124,9 +124,9 @@ fn of_segments() {
     let fixed = ["segment-max", &x, &ids, "--device", "cpu", "--backward", &g];
     let refuse = |more: &[&str], word: &str| refused(&[&fixed[..], more].concat(), word);
     // Ids up to 9 give 10 segments.
-    refuse(&[], "f32[10]");
+    refuse(&[], "that of the result is [10]");
     refuse(&["--num-segments", "4", "--drop"], "g.npy");
-    refuse(&["--num-segments", "4", "--drop"], "f32[4]");
+    refuse(&["--num-segments", "4", "--drop"], "that of the result is [4]");
     refuse(&["--num-segments", "3"], "is 9, but there are 3 segments");
     refuse(&["--num-segments", "3", "--indices", &ids], "--indices");
 }

@@ -161,7 +161,7 @@ fn bad_arguments_are_refused_in_one_line() {
     run(&["reduce-max", "3x3", "--workgroup", "3"], "power of two");
     run(&["reduce-max", "3x3", "--alignment", "7"], "power of two");
     run(&["reduce-max", "3x3", "--max-workgroups", "0"], "--max-workgroups");
-    run(&["reduce-max", "3x3", "--storage-buffers", "1"], "max_storage_buffers");
+    run(&["reduce-max", "3x3", "--storage-buffers", "1"], "--storage-buffers 1: a kernel needs 2");
     run(&["max-pool", "3x4", "--kernel", "2"], "3x4: pooling needs batch");
     run(&["max-pool", "1,1,4", "--kernel", "5"], "--kernel 5: the window covers 5");
     run(&["max-pool", "1,1,4", "--kernel", "2", "--index-type", "i32"], "--indices");
@@ -169,6 +169,6 @@ fn bad_arguments_are_refused_in_one_line() {
     run(&["segment-max", "9x2", "--offsets"], "--num-segments is required");
     run(&["segment-max", "9x2", "--num-segments", "-1"], "--num-segments -1");
     run(&["segment-max", "9x2", "--num-segments=-1", "--offsets"], "--num-segments -1");
-    run(&["segment-max", "", "--num-segments", "1"], "segments are of rows");
+    run(&["segment-max", "", "--num-segments", "1"], "needs at least one axis");
     run(&["segmentmax", "9x2"], "segment-max");
 }

@@ -119,11 +119,11 @@ fn numbers() {
 fn gradients_of_another_shape_or_type() {
     let (_folder, at) = folder();
     let (x, i) = (at("x.npy"), at("i.npy"));
-    wgmax::io::write(&i, &Tensor::from_slice([2], &[0i32; 2]).unwrap()).unwrap();
+    wgmax::io::write(&i, &Tensor::from_slice([2], &[0f64; 2]).unwrap()).unwrap();
     let reduce = ["reduce-max", &x, "--axes", "1", "--backward"];
     let shape = "--backward x.npy: its shape is [2, 3], but that of the result is ";
     answers(&at, &[&reduce[..], &[&x]].concat(), &format!("{shape}[2]\n"));
-    let of_type = "--backward i.npy: its type is i32, not f32\n";
+    let of_type = "--backward i.npy: its type is f64, not f32\n";
     answers(&at, &[&reduce[..], &[&i]].concat(), of_type);
     // A picture is pooled with a batch and a channel axis, which its file does not have.
     let pool = ["max-pool", &x, "--kernel", "2,2", "--backward", &x];

@@ -491,7 +491,7 @@ fn max_unpool_takes_two_tensors() {
     let (found, status) = report(&[&m, "--input", &format!("j={j}")]);
     assert_eq!((status, &found["nodes"][2]["status"]), (Some(1), &"failed".into()), "{found}");
     let reason = found["nodes"][2]["reason"].as_str().unwrap();
-    assert_eq!(reason, "index 288 at position 5 is not that of one of 288 elements");
+    assert_eq!(reason, "index 288 at position 5 is out of range: there are 288 elements");
 }
 
 /// Inputs and outputs that MaxUnpool does not have.

@@ -181,7 +181,7 @@ fn bad_segments_are_refused_in_one_line() {
     assert!(!Path::new(&indices).exists());
 
     wgmax::io::write(&bad, &Tensor::from_slice([], &[1f32]).unwrap()).unwrap();
-    refused(&["segment-max", &bad, &ids], "bad.npy: segments are of rows");
+    refused(&["segment-max", &bad, &ids], "bad.npy: the data needs at least one axis");
     refused(&["segment-max", &at("no.npy"), &ids], "no.npy");
     refused(&["segment-max", &x], "IDS");
     refused(&["segment-max"], "INPUT");

@@ -62,7 +62,7 @@ impl Known {
         // The low words of both, then the high ones.
         const ACC: &[[usize; 2]] = &[[0, 2], [1, 3]];
         Some(match (name, size) {
-            ("element_key_by", _) => Self::Keys,
+            ("element_key_with", _) => Self::Keys,
             ("element_words", _) => Self::Elements,
             ("key_rank" | "key_above" | "key_equal", _) => Self::Pure,
             ("key_max", 8) => Self::Pairs(PAIR, PAIR),

@@ -15,8 +15,8 @@ use crate::tensor::{ElementType, TensorDesc};
 ///
 /// The result is `i64`, whatever the data. It is a [`ReduceMax`](operator::ReduceMax) of one axis
 /// that gives positions alone. A position of a reduced axis of size 0 is an error, unless there are
-/// no results. The text does not define NaN; here it propagates: the first NaN of a set has the
-/// position, or the last one where the last of equal elements counts.
+/// no results. The text does not define NaN; here it propagates: the position is that of the first
+/// NaN of a set, or of the last one if the last of equal elements counts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ArgMax {
@@ -28,7 +28,7 @@ pub struct ArgMax {
     pub axis: i64,
     /// Whether the reduced dimension stays with size 1 (1) or is dropped (0). Default: 1.
     pub keepdims: i64,
-    /// Of equal elements, whether the last one counts (1) or the first one (0), from opset 12.
+    /// Whether the last of equal elements counts (1) or the first one (0), from opset 12.
     /// Default: 0.
     pub select_last_index: i64,
     /// The treatment of NaN. ONNX has no attribute for it and does not define it.

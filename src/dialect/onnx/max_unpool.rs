@@ -11,13 +11,13 @@ use crate::tensor::{ElementType, Tensor, TensorDesc};
 /// and f64, from opset 22 also bf16.
 ///
 /// The inputs are the values `X`, their indices `I` (`i64`), and `output_shape`, which may be absent
-/// (`i64`). Without it the result has the smallest shape that a pooling with these attributes makes
-/// `X` of. With it `pads` count for nothing, and the result may be larger.
+/// (`i64`). Without it the result has the smallest shape from which a pooling with these attributes
+/// makes the shape of `X`. With it `pads` have no effect, and the result may be larger.
 ///
 /// The text does not say where indices count in a larger result. ONNX's own tests count in the
-/// smallest shape, whose elements lie at the origin of the result; ONNX Runtime and PyTorch count in
-/// the result. See [`MaxUnpool::indices_in_result`]. Where several values have one index, the last
-/// one counts; an index that is not that of an element is an error.
+/// smallest shape, whose elements are at the origin of the result; ONNX Runtime and PyTorch count in
+/// the result. See [`MaxUnpool::indices_in_result`]. If several values have one index, the last
+/// one counts; an index that names no element is an error.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct MaxUnpool {
@@ -161,7 +161,7 @@ impl MaxUnpool {
 /// The type of indices and shapes.
 const INDICES: Types = &[(1, &[ElementType::I64])];
 
-/// A shape that is given, if the smallest one lies in it.
+/// A shape that is given, if the smallest one is in it.
 fn larger(given: &[i64], smallest: &[usize]) -> Result<Vec<usize>> {
     let sizes: Option<Vec<usize>> = given.iter().map(|&size| usize::try_from(size).ok()).collect();
     let holds = |sizes: &Vec<usize>| {

@@ -11,8 +11,8 @@ use crate::tuning::Tuning;
 #[cfg_attr(feature = "serde", derive(serde::Deserialize, serde::Serialize))]
 #[non_exhaustive]
 pub struct DeviceInfo {
-    /// The adapter's name. Of a browser's adapter what is known of vendor, architecture and
-    /// description, or `WebGPU`.
+    /// The adapter's name. In a browser: its vendor, architecture and description, as far as known, or
+    /// `WebGPU`.
     pub name: String,
     /// The API that is used, or the CPU.
     pub backend: DeviceBackend,
@@ -67,7 +67,7 @@ impl fmt::Display for DeviceKind {
     }
 }
 
-/// What a device is reached by.
+/// The API through which a device is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(
     feature = "serde",

@@ -2,7 +2,7 @@
 
 use super::texture::TextureRange;
 
-/// A part of a caller's buffer, from an offset on: as many bytes as the tensor has there.
+/// A part of a caller's buffer, from an offset on, of as many bytes as the tensor has.
 #[derive(Clone, Copy, Debug)]
 pub struct BufferRange<'a> {
     /// The buffer. Its usage must include `STORAGE`.

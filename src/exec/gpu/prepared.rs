@@ -182,9 +182,9 @@ impl Prepared {
         all.collect::<HashSet<_>>().into_iter().map(wgpu::Buffer::size).sum()
     }
 
-    /// Takes scratch from what several share, and drops its own. Those that share it cannot run at the
+    /// Uses shared scratch, and drops its own. Operators that share scratch cannot run at the
     /// same time: the GPU runs them one after the other, as they were submitted. The one that needs
-    /// most should come first, since a later one that needs more adds to it.
+    /// most should be the first to share, since a later one that needs more adds buffers.
     ///
     /// # Errors
     /// [`Error::BufferDevice`] for that of another device; [`Error::OutOfMemory`],

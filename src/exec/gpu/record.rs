@@ -86,9 +86,10 @@ impl<'t> Record<'_, 't> {
     /// [`Error::DeviceLost`], and [`Error::OverLimit`], [`Error::OutOfMemory`] and [`Error::Gpu`] for
     /// new buffers.
     ///
-    /// wgpu does not tell whose an encoder is: one of another device becomes invalid, which the
-    /// caller finds out from `finish`. Nor does it know resources of another `wgpu::Instance`. In a
-    /// browser destroyed and foreign resources show when the caller submits.
+    /// wgpu does not tell to which device an encoder belongs: an encoder of another device becomes
+    /// invalid, and its `finish` reports that. Nor does wgpu know resources of another
+    /// `wgpu::Instance`. In a browser, destroyed and foreign resources are reported when the caller
+    /// submits.
     pub fn finish(self) -> Result<()> {
         let (passes, copies) = self.prepared.bound(&self.inputs, &self.outputs, self.size)?;
         let Some(encoder) = self.encoder else { return Ok(()) };
@@ -108,8 +109,8 @@ impl std::fmt::Debug for Record<'_, '_> {
 }
 
 impl Prepared {
-    /// Records the operator into a command encoder. It reads the inputs and writes the results where
-    /// the caller has them: in buffers, or in textures, which are copied to scratch and back.
+    /// Records the operator into a command encoder. The operator reads and writes the caller's buffers,
+    /// or textures, which are copied to scratch and back.
     ///
     /// ```no_run
     /// # use wgmax::{Prepared, wgpu::{Buffer, CommandEncoder, Texture}};
@@ -121,11 +122,11 @@ impl Prepared {
     ///
     /// It submits nothing, waits for nothing and leaves no error scope open. Results are written in
     /// whole words: if a result of 1- or 2-byte elements ends within a word, the rest of the word
-    /// is set to 0 or kept, as the kernel has it. Of a result that was prepared as a view, all that
-    /// is not its elements stays.
+    /// is set to 0 or kept, depending on the kernel. A result that was prepared as a view keeps
+    /// the bytes between its elements.
     ///
-    /// The bind groups of the last four sets of buffers and offsets are kept, of more (up to 64) where
-    /// sets come again in turn. They keep the buffers alive until [`Prepared::clear_bindings`].
+    /// The bind groups of the last four sets of buffers and offsets are kept, and of up to 64 sets
+    /// that come again in turn. They keep the buffers alive until [`Prepared::clear_bindings`].
     /// Recording with one of these sets creates
     /// no wgpu objects except the passes. Bind groups, and scratch for a texture, are made when they
     /// are first recorded, or before by [`Prepared::reserve`].
@@ -135,9 +136,9 @@ impl Prepared {
         Record { encoder: Some(encoder), ..self.reserve() }
     }
 
-    /// Makes what [`Prepared::record`] would make for the same inputs and results, bind groups and
-    /// scratch for textures, so that recording them later takes no time for it. Its
-    /// [`finish`](Record::finish) records nothing.
+    /// Makes the bind groups, and the scratch for textures, that [`Prepared::record`] needs for the same
+    /// inputs and results, so that recording is faster. Its [`finish`](Record::finish) records
+    /// nothing.
     pub fn reserve<'t>(&self) -> Record<'_, 't> {
         Record { prepared: self, encoder: None, inputs: vec![], outputs: vec![], size: None }
     }

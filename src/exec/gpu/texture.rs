@@ -11,8 +11,8 @@ const ROW: usize = wgpu::COPY_BYTES_PER_ROW_ALIGNMENT as usize;
 /// `From<&wgpu::Texture>` is all of the first mip level.
 #[derive(Clone, Copy, Debug)]
 pub struct TextureRange<'a> {
-    /// The texture. An input needs the usage `COPY_SRC`, a result `COPY_DST`; a result that has not
-    /// all elements of the texels needs both. Depth is an input only, by whole layers.
+    /// The texture. An input needs the usage `COPY_SRC`, a result `COPY_DST`; a result that is only
+    /// some channels of the texels needs both. Depth can only be an input, in whole layers.
     pub texture: &'a wgpu::Texture,
     /// The mip level.
     pub mip_level: u32,
@@ -73,12 +73,12 @@ fn channels(format: wgpu::TextureFormat) -> Option<(ElementType, usize)> {
     })
 }
 
-/// The tensor that a part of a texture is, and where its elements lie in the buffer that it is
+/// The tensor of a part of a texture, as a view of the buffer that the texture is
 /// copied to: [layers, rows, texels, channels], with rows padded to 256 bytes. A 2-D pooling takes
 /// it as it is, channels last; [`View::slice`] and [`View::permute`] make other tensors of it.
 ///
 /// Elements are the bits of the channels: unsigned integers for `Unorm` and `Uint`, signed ones for
-/// `Snorm` and `Sint`, floats for `Float` and depth. They order as what they stand for.
+/// `Snorm` and `Sint`, floats for `Float` and depth. They have the order of the values.
 ///
 /// # Errors
 /// [`Error::TextureFormat`] unless texels are whole channels of one element type (8, 16 or 32 bits);

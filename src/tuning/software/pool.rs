@@ -24,7 +24,7 @@ pub(super) const TUNING: Tuning = Tuning {
 /// take.
 const MAX_TAPS: u64 = 32;
 const MAX_HELD: usize = 32;
-/// Blocks that the text reads, at most; half as many where positions are wanted. SwiftShader takes
+/// Blocks that the text reads, at most; half as many with positions. SwiftShader takes
 /// half a second to compile 18 of them, and minutes for 27.
 const MAX_READS: usize = 18;
 /// From one window to the next along the last axis, at most.

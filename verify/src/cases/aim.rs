@@ -7,7 +7,7 @@ use wgmax::{ElementType, TensorDesc, Tuning};
 
 use super::{Kind, PlanOverrides, Random};
 
-/// Turns without an aim, for each operator: what nobody thought of.
+/// Turns without an aim, for each operator: untargeted cases.
 const FREE: usize = 2;
 
 /// The rounds of a short run, in which all types together have each kernel.

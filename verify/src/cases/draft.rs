@@ -115,7 +115,7 @@ impl Draft {
         None
     }
 
-    /// The elements, mirrored where the minimum is wanted: what shows a lost element there is low.
+    /// The elements, mirrored for the minimum: what shows a lost element there is low.
     pub(super) fn oriented(&self, data: Tensor) -> Result<Tensor> {
         match self.operator.finds() {
             Extremum::Minimum if self.positions_of.is_none() => mirrored(&data),

@@ -51,7 +51,7 @@ impl Kind {
         aim::own_kernels(self).map(|kernel| kernel.name())
     }
 
-    /// The operator's name, as in [`Operator::name`] where the maximum is wanted.
+    /// The operator's name, as in [`Operator::name`] for the maximum.
     pub const fn name(self) -> &'static str {
         match self {
             Self::ReduceMax => "ReduceMax",
@@ -242,7 +242,7 @@ impl Case {
         Ok(found)
     }
 
-    /// Copies the inputs to a device, each in memory where its elements lie as a plan expects them.
+    /// Copies the inputs to a device, each in memory where its elements are as a plan expects them.
     ///
     /// # Errors
     /// As [`Device::upload`].

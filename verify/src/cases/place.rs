@@ -8,7 +8,7 @@ use super::elements::mirrored;
 use crate::oracle::coordinates;
 
 /// A random view for a tensor: rows with gaps, axes in another order in memory, backwards, with
-/// steps, from an offset on. No two elements lie in one place.
+/// steps, from an offset on. No two elements are in one place.
 pub(super) fn view(desc: &TensorDesc, random: &mut Random) -> Result<View> {
     let rank = desc.rank();
     let item = desc.element_type().size();

@@ -160,7 +160,7 @@ impl Axis {
             windows += 1;
             start += self.stride;
         }
-        // The next one lies within the padded axis in part, or is the only one and larger than that.
+        // The next one is within the padded axis in part, or is the only one and larger than that.
         let covered = start - self.stride + self.extent();
         if covered < padded && rounding != Rounding::Floor {
             windows += 1;

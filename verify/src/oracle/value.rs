@@ -35,7 +35,7 @@ pub(crate) fn bits_at(tensor: &Tensor, index: usize) -> u64 {
     u64::from_le_bytes(bits)
 }
 
-/// Whether `a` is above `b` if only the maximum is wanted: +0 is above -0.
+/// Whether `a` is above `b` if only the maximum counts: +0 is above -0.
 fn greater(a: Value, b: Value) -> bool {
     match (a, b) {
         (Value::Float(a), Value::Float(b)) if a == 0.0 && b == 0.0 => {

@@ -20,7 +20,7 @@ import package::software::sliding_window::{candidate, candidates, row, row_keys,
 const LOAD: &str = "held: ptr<function, Held>, rows: Rows, lines: Lines, at: i32";
 
 impl SlidingWindow {
-    /// The text, for elements of so many bytes; `finds` is whether positions are wanted too, of
+    /// The text, for elements of so many bytes; `finds` is whether positions are found too, of
     /// elements of a word.
     pub(super) fn text(&self, size: usize, finds: bool) -> String {
         let &Self { stride, shift, .. } = self;
