@@ -126,7 +126,7 @@ pub(super) fn fit(mut case: Case) -> Option<Case> {
         (Some(Operator::SegmentMax(_)), [data, _, gradient]) => {
             [&gradient.shape()[..1], &data.shape()[1..]].concat()
         }
-        (Some(forward), [data, _]) => forward.infer(&[data.desc()]).ok()?[0].shape().to_vec(),
+        (Some(forward), [data, _]) => forward.infer([data.desc()]).ok()?[0].shape().to_vec(),
         _ => return Some(case),
     };
     let gradient = case.tensors.last_mut()?;

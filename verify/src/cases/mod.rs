@@ -207,7 +207,7 @@ impl Case {
     /// # Errors
     /// As [`Case::plan`].
     pub fn own_plan(&self, device: &Device) -> Result<Plan> {
-        device.plan(&self.resolved()?.0, &self.descs())
+        device.plan(&self.resolved()?.0, self.descs())
     }
 
     /// Runs the case on a device, with the plan of [`Case::plan`]. Of wrong ids the status is the

@@ -58,7 +58,7 @@ pub async fn shrink_async(
 
 /// Whether the operator accepts its inputs.
 fn is_valid(case: &Case) -> bool {
-    case.resolved().and_then(|(operator, _)| operator.infer(&case.descs())).is_ok()
+    case.resolved().and_then(|(operator, _)| operator.infer(case.descs())).is_ok()
 }
 
 /// A pooling with another window.
