@@ -51,7 +51,7 @@ fn main() -> anyhow::Result<()> {
                 let (ids, segments) = ids(rows, inner as i64);
                 let ids = device.upload(&Tensor::from_slice([rows], &ids)?)?;
                 let operator = Operator::from(SegmentMax::sorted().num_segments(segments as usize));
-                let plan = device.plan(&operator, &[data.desc(), ids.desc()])?;
+                let plan = device.plan(&operator, [data.desc(), ids.desc()])?;
                 let bytes =
                     data.desc().byte_len() + ids.desc().byte_len() + plan.outputs()[0].byte_len();
                 runs.push((name, ids, plan, Vec::<Duration>::new(), bytes as f64));
@@ -59,7 +59,7 @@ fn main() -> anyhow::Result<()> {
             for round in 0..ROUNDS + 2 {
                 for (_, ids, plan, times, _) in &mut runs {
                     let start = Instant::now();
-                    let result = device.execute(plan, &[&data, ids])?;
+                    let result = device.execute(plan, [&data, ids])?;
                     device.wait()?;
                     // The first rounds compile, and warm up.
                     if round >= 2 {

@@ -30,14 +30,14 @@ fn main() -> anyhow::Result<()> {
                 .iter()
                 .map(|&k| {
                     let pool = MaxPool::new([k, k]).padding(Padding::SameUpper).layout(layout);
-                    device.plan(pool, &[input.desc()])
+                    device.plan(pool, [input.desc()])
                 })
                 .collect::<wgmax::Result<Vec<_>>>()?;
             let mut times: Vec<Vec<Duration>> = vec![Vec::new(); plans.len()];
             for round in 0..ROUNDS + 2 {
                 for (plan, times) in plans.iter().zip(&mut times) {
                     let start = Instant::now();
-                    let result = device.execute(plan, &[&input])?;
+                    let result = device.execute(plan, [&input])?;
                     device.wait()?;
                     // The first rounds compile, and warm up.
                     if round >= 2 {

@@ -17,10 +17,10 @@ fn operators() -> [Operator; 4] {
 /// Runs the operators one by one, each with a submit of its own.
 fn one_by_one(device: &Device, images: &Tensor, ids: &Tensor) -> Vec<Tensor> {
     let [pool, across, down, segments] = operators();
-    let pooled = pool.run(device, &[images]).unwrap();
-    let across = across.run(device, &[&pooled[0]]).unwrap();
-    let down = down.run(device, &[&across[0]]).unwrap();
-    let segments = segments.run(device, &[&down[0], ids]).unwrap();
+    let pooled = pool.run(device, [images]).unwrap();
+    let across = across.run(device, [&pooled[0]]).unwrap();
+    let down = down.run(device, [&across[0]]).unwrap();
+    let segments = segments.run(device, [&down[0], ids]).unwrap();
     [pooled, across, down, segments].into_iter().flatten().collect()
 }
 
@@ -28,13 +28,13 @@ fn chained(device: &Device, images: &Tensor, ids: &Tensor) -> Vec<Tensor> {
     let [pool, across, down, segments] = operators();
     let (images, ids) = (device.upload(images).unwrap(), device.upload(ids).unwrap());
     let mut chain = device.chain();
-    let pooled = chain.run(&pool, &[&images]).unwrap();
-    let across = chain.run(&across, &[&pooled[0]]).unwrap();
-    let down = chain.run(&down, &[&across[0]]).unwrap();
+    let pooled = chain.run(&pool, [&images]).unwrap();
+    let across = chain.run(&across, [&pooled[0]]).unwrap();
+    let down = chain.run(&down, [&across[0]]).unwrap();
     // What a chain cannot take leaves the rest of it as it was.
-    let refused = chain.run(MaxPool::new([2]), &[&ids]);
+    let refused = chain.run(MaxPool::new([2]), [&ids]);
     assert!(refused.is_err());
-    let segments = chain.run(&segments, &[&down[0], &ids]).unwrap();
+    let segments = chain.run(&segments, [&down[0], &ids]).unwrap();
     chain.submit().unwrap();
     let results: Vec<&DeviceTensor> =
         [&pooled, &across, &down, &segments].into_iter().flatten().collect();
@@ -73,18 +73,18 @@ fn nothing_is_read_before_its_chain_is_submitted() {
     };
 
     let mut chain = device.chain();
-    let found = chain.run(&rows, &[&input]).unwrap();
+    let found = chain.run(&rows, [&input]).unwrap();
     early(found[0].download().map(drop));
     assert!(found[0].buffer().is_none());
-    early(device.run(&rows, &[&found[0]]).map(drop));
-    early(device.chain().run(&rows, &[&found[0]]).map(drop));
+    early(device.run(&rows, [&found[0]]).map(drop));
+    early(device.chain().run(&rows, [&found[0]]).map(drop));
     chain.submit().unwrap();
     assert!(found[0].buffer().is_some());
     assert_eq!(found[0].download().unwrap().to_vec::<i32>().unwrap(), [4, 3]);
-    assert!(device.run(ReduceMax::new(), &[&found[0]]).is_ok());
+    assert!(device.run(ReduceMax::new(), [&found[0]]).is_ok());
 
     let mut dropped = device.chain();
-    let lost = dropped.run(&rows, &[&input]).unwrap();
+    let lost = dropped.run(&rows, [&input]).unwrap();
     drop(dropped);
     early(lost[0].download().map(drop));
 }

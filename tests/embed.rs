@@ -99,17 +99,14 @@ fn random_cases_agree_on_a_small_device() {
     for index in 0..390 {
         let case = Case::nth(seed, index).unwrap();
         // Some ids are wrong, which the host finds before a device is asked.
-        let Ok(expected) = case.operator.run(&Device::cpu(), &case.inputs()) else {
-            assert!(
-                plans.iter().all(|on| case.operator.run(on, &case.inputs()).is_err()),
-                "{case}"
-            );
+        let Ok(expected) = case.operator.run(&Device::cpu(), case.inputs()) else {
+            assert!(plans.iter().all(|on| case.operator.run(on, case.inputs()).is_err()), "{case}");
             continue;
         };
         for device in &plans {
             let on = describe(device);
             let what = format!("WGMAX_SEED={seed}, case {index}: {case} on {on}");
-            let found = match case.operator.run(device, &case.inputs()) {
+            let found = match case.operator.run(device, case.inputs()) {
                 // A gradient is not cut within the planes of a pooling.
                 Err(Error::OverLimit { .. })
                     if matches!(case.operator, Operator::MaxPoolBackward(_)) =>
@@ -140,8 +137,8 @@ fn chains_and_repeats(program: &Program, device: &Device) {
     let reduce: Operator = ReduceMax::new().axes([2, 3]).into();
     let [pooled] = pool.run(&Device::cpu(), &input).unwrap().exactly().unwrap();
     let [expected] = reduce.run(&Device::cpu(), &pooled).unwrap().exactly().unwrap();
-    let first = device.prepare(&pool, &[input.desc()]).unwrap();
-    let second = device.prepare(&reduce, &[pooled.desc()]).unwrap();
+    let first = device.prepare(&pool, [input.desc()]).unwrap();
+    let second = device.prepare(&reduce, [pooled.desc()]).unwrap();
     let source = program.upload(&input, 0);
     let between = program.result(pooled.bytes().len() as u64);
     let result = program.result(expected.bytes().len() as u64);
@@ -160,7 +157,7 @@ fn buffers_that_cannot_be_are_refused_before_anything_is_recorded() {
     let device = Device::from_wgpu(&program.device, &program.queue).unwrap();
     let input = tensor(ElementType::F32, &[64, 4], 2, &mut Random(5));
     let operator: Operator = ReduceMax::new().axes([1]).into();
-    let prepared = device.prepare(&operator, &[input.desc()]).unwrap();
+    let prepared = device.prepare(&operator, [input.desc()]).unwrap();
     let source = program.upload(&input, 0);
     let result = program.result(256);
     let mut encoder = program.encoder();
@@ -193,7 +190,7 @@ fn buffers_that_cannot_be_are_refused_before_anything_is_recorded() {
         }
     }
     drop(encoder);
-    let cpu = Device::cpu().prepare(&operator, &[input.desc()]);
+    let cpu = Device::cpu().prepare(&operator, [input.desc()]);
     assert!(matches!(cpu, Err(Error::CannotRecord)));
 }
 
@@ -215,7 +212,7 @@ fn a_queue_of_another_device_is_refused() {
     };
     assert!((0..2).all(|_| is_refused()));
     // Its own queue is never taken for another's, whoever polls the device meanwhile.
-    let expected = rows.run(&Device::cpu(), &[&input]).unwrap();
+    let expected = rows.run(&Device::cpu(), [&input]).unwrap();
     let done = AtomicBool::new(false);
     std::thread::scope(|scope| {
         scope.spawn(|| {
@@ -232,7 +229,7 @@ fn a_queue_of_another_device_is_refused() {
         assert!(told);
     });
     let device = Device::from_wgpu(&program.device, &program.queue).unwrap();
-    assert!(rows.run(&device, &[&input]).unwrap()[0].bytes() == expected[0].bytes());
+    assert!(rows.run(&device, [&input]).unwrap()[0].bytes() == expected[0].bytes());
 }
 
 /// Buffers and textures that are destroyed, or of another device: the encoder stays valid, and no
@@ -244,8 +241,8 @@ fn resources_that_cannot_be_used_are_refused_before_anything_is_recorded() {
     let device = Device::from_wgpu(&program.device, &program.queue).unwrap();
     let input = tensor(ElementType::F32, &[64, 64], 2, &mut Random(5));
     let rows: Operator = ReduceMax::new().axes([1]).into();
-    let expected = rows.run(&Device::cpu(), &[&input]).unwrap();
-    let prepared = device.prepare(&rows, &[input.desc()]).unwrap();
+    let expected = rows.run(&Device::cpu(), [&input]).unwrap();
+    let prepared = device.prepare(&rows, [input.desc()]).unwrap();
     let upload = || [program.upload(&input, 0), program.result(256)];
     let [source, result] = upload();
     let mut encoder = program.encoder();
@@ -314,7 +311,8 @@ fn resources_that_cannot_be_used_are_refused_before_anything_is_recorded() {
     };
     let own = texture(&program);
     let view = texture_view(own.format(), own.size()).unwrap();
-    let copy = device.prepare_into(ReduceMax::new().axes([]), &view, &[view.clone()]).unwrap();
+    let copy =
+        device.prepare_into(ReduceMax::new().axes([]), &view, std::slice::from_ref(&view)).unwrap();
     let mut encoder = program.encoder();
     let destroyed = texture(&program);
     copy.record(&mut encoder).input(&own).output(&destroyed).finish().unwrap();
@@ -348,9 +346,9 @@ fn tensors_are_of_a_device_and_say_of_which() {
     let input = tensor(ElementType::F32, &[64, 4], 2, &mut Random(5));
     let rows: Operator = ReduceMax::new().axes([1]).into();
     let there = first.upload(&input).unwrap();
-    let found = second.run(&rows, &[&there]).unwrap()[0].download().unwrap();
-    assert!(found.bytes() == rows.run(&Device::cpu(), &[&input]).unwrap()[0].bytes());
-    match elsewhere.run(&rows, &[&there]).unwrap_err() {
+    let found = second.run(&rows, [&there]).unwrap()[0].download().unwrap();
+    assert!(found.bytes() == rows.run(&Device::cpu(), [&input]).unwrap()[0].bytes());
+    match elsewhere.run(&rows, [&there]).unwrap_err() {
         Error::WrongDevice { expected, actual } => {
             assert!(format!("{elsewhere:?}").contains(&expected), "{expected}");
             assert!(format!("{first:?}").contains(&actual), "{actual}");
@@ -361,9 +359,9 @@ fn tensors_are_of_a_device_and_say_of_which() {
     // The program has destroyed the buffer of a tensor.
     there.buffer().unwrap().destroy();
     let destroyed = |error| assert!(matches!(error, Error::BufferDestroyed { .. }), "{error}");
-    destroyed(first.run(&rows, &[&there]).unwrap_err());
+    destroyed(first.run(&rows, [&there]).unwrap_err());
     destroyed(there.download().unwrap_err());
-    destroyed(first.chain().run(&rows, &[&there]).unwrap_err());
+    destroyed(first.chain().run(&rows, [&there]).unwrap_err());
 }
 
 /// Two results in the same bytes, of which none can be copied back.
@@ -373,7 +371,7 @@ fn errors_name_the_result() {
     let device = Device::from_wgpu(&program.device, &program.queue).unwrap();
     let input = tensor(ElementType::U8, &[1, 1, 9], 2, &mut Random(5));
     let operator = MaxPool::new([2]).indices(Indices::default());
-    let prepared = device.prepare(&operator, &[input.desc()]).unwrap();
+    let prepared = device.prepare(&operator, [input.desc()]).unwrap();
     let source = program.upload(&input, 0);
     let (small, large) = (program.result(4), program.result(256));
     let mut encoder = program.encoder();
@@ -383,7 +381,7 @@ fn errors_name_the_result() {
         prepared
             .record(&mut encoder)
             .input(&source)
-            .outputs(&results)
+            .outputs(results)
             .finish()
             .unwrap_err()
             .to_string()
@@ -403,8 +401,8 @@ fn tensors_give_their_buffers() {
     let device = Device::from_wgpu(&program.device, &program.queue).unwrap();
     let input = tensor(ElementType::U16, &[5, 7], 2, &mut Random(6));
     let on_device = device.upload(&input).unwrap();
-    let rows = device.run(ReduceMax::new().axes([1]).keep_dims(true), &[&on_device]).unwrap();
-    let all = device.prepare(ReduceMax::new().axes([0]), &[rows[0].desc()]).unwrap();
+    let rows = device.run(ReduceMax::new().axes([1]).keep_dims(true), [&on_device]).unwrap();
+    let all = device.prepare(ReduceMax::new().axes([0]), [rows[0].desc()]).unwrap();
     assert_eq!((all.outputs()[0].byte_len(), all.outputs()[0].padded_byte_len()), (2, 4));
     let result = program.result(all.outputs()[0].padded_byte_len());
     let mut encoder = program.encoder();
@@ -468,7 +466,7 @@ fn shares_a_buffer(program: &Program, device: &Device, pipelines: &dyn Fn() -> u
         prepared.record(&mut encoder).inputs(&from).outputs(&elsewhere).finish().unwrap();
         assert_eq!(pipelines(), before, "{operator:?}");
         program.queue.submit([encoder.finish()]);
-        let expected = operator.run(&Device::cpu(), &inputs.iter().collect::<Vec<_>>()).unwrap();
+        let expected = operator.run(&Device::cpu(), inputs.iter().collect::<Vec<_>>()).unwrap();
         for (range, expected) in to.iter().chain(&elsewhere).zip(expected.iter().cycle()) {
             let found = program.read(range.buffer, range.offset, expected.bytes().len());
             let (data, on) = (inputs[0].desc(), describe(device));

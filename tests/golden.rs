@@ -14,7 +14,7 @@ fn run_all(device: &Device) {
             let inputs: Vec<Option<&Tensor>> = case.inputs.iter().map(Option::as_ref).collect();
             let found = case.node.operator(&inputs, None).and_then(|operator| {
                 let data = inputs[..operator.input_count()].iter().map(|input| input.unwrap());
-                operator.run(device, &data.collect::<Vec<&Tensor>>())
+                operator.run(device, data.collect::<Vec<&Tensor>>())
             });
             match (&case.expect, found) {
                 (Expect::Error, Err(_)) => refused += 1,

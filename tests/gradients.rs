@@ -115,7 +115,7 @@ fn tiles_of_gradients_have_borders() {
                 for tuning in [Tuning::hardware(), Tuning::cpu(2)] {
                     let limits = Limits::from_wgpu(&wgpu::Limits::default());
                     let descs = [data.desc(), gradient.desc()];
-                    let plan = operator.plan(&descs, &limits, &tuning).unwrap();
+                    let plan = operator.plan(descs, &limits, &tuning).unwrap();
                     let kernels: Vec<_> =
                         plan.shaders().map(|shader| shader.kernel.name()).collect();
                     assert_eq!(kernels, ["pool_tile_gradient"], "{operator:?}");
@@ -186,7 +186,7 @@ fn check_sums<T: Element>(devices: &[Device], gradient: &[T], add: impl Fn(T, T)
     let expected = Tensor::from_slice([count, 1, 1], &sums.collect::<Vec<T>>()).unwrap();
     let gradient = Tensor::from_slice([count, 1, 2], gradient).unwrap();
     for device in devices {
-        let found = operator.run(device, &[&indices, &gradient]).unwrap();
+        let found = operator.run(device, [&indices, &gradient]).unwrap();
         let comparison = compare(&found[0], &expected).unwrap();
         assert!(
             comparison.is_equal(),
@@ -234,7 +234,7 @@ fn large_tensors_are_streamed() {
         if let Some(device) = crate::common::gpu() {
             for (operator, first) in [(&own, &data), (&from, &saved)] {
                 let options = RunOptions::default().max_piece(40_000);
-                let found = operator.run_with(&device, &[first, &gradient], options).unwrap();
+                let found = operator.run_with(&device, [first, &gradient], options).unwrap();
                 assert!(compare(&found[0], &expected[0]).unwrap().is_equal());
             }
         }
@@ -251,7 +251,7 @@ fn loops_keep_to_the_limit() {
         let own = Limits::from_wgpu(&wgmax::wgpu::Limits::default());
         let limits = limited(own, |limits| limits.max_iterations = max_iterations);
         let operator = Operator::from(&operator);
-        match operator.plan(&[&data, &gradient], &limits, &Tuning::hardware()) {
+        match operator.plan([&data, &gradient], &limits, &Tuning::hardware()) {
             Ok(_) => assert!(fits),
             Err(Error::OverLimit { needed: 90, allowed: 89, .. }) => assert!(!fits),
             Err(error) => panic!("{error}"),
@@ -309,7 +309,7 @@ fn wrong_inputs_are_refused() {
     let segments = |rows: usize, gradient: &[usize]| {
         let segment = SegmentMax::sorted().indices(ElementType::I32);
         let backward = SegmentMaxBackward::new(segment).from_indices([rows]);
-        backward.infer(&[&desc(ElementType::I32, gradient), &f32(gradient)])
+        backward.infer([&desc(ElementType::I32, gradient), &f32(gradient)])
     };
     assert!(segments(7, &[3]).is_ok());
     let error = segments(1 << 31, &[3]).unwrap_err();
@@ -317,8 +317,7 @@ fn wrong_inputs_are_refused() {
     let error = segments(7, &[]).unwrap_err();
     assert!(matches!(error, Error::WrongInput { position: 1, .. }), "{error}");
     let backward = SegmentMaxBackward::new(SegmentMax::sorted());
-    let error =
-        backward.infer(&[&f32(&[3]), &desc(ElementType::I32, &[3]), &f32(&[])]).unwrap_err();
+    let error = backward.infer([&f32(&[3]), &desc(ElementType::I32, &[3]), &f32(&[])]).unwrap_err();
     assert!(matches!(error, Error::WrongInput { position: 2, .. }), "{error}");
 }
 
@@ -329,9 +328,9 @@ fn nothing_is_stored_where_positions_count_nothing() {
     let indices = Tensor::from_slice([2], &[0i64, 1]).unwrap();
     let unpool = Operator::from(MaxUnpool::new([4]).indices_within([0]));
     for device in devices() {
-        let plan = device.plan(unpool.clone(), &[values.desc(), indices.desc()]).unwrap();
+        let plan = device.plan(unpool.clone(), [values.desc(), indices.desc()]).unwrap();
         let inputs = [device.upload(&values).unwrap(), device.upload(&indices).unwrap()];
-        let found = device.execute(&plan, &inputs.each_ref()).unwrap();
+        let found = device.execute(&plan, inputs.each_ref()).unwrap();
         let found = found[0].download().unwrap();
         assert_eq!(
             found.to_vec::<f32>().unwrap(),

@@ -86,7 +86,7 @@ fn refused(device: &Device, plan: &Plan, inputs: &[&DeviceTensor], is: fn(&Error
 fn a_plan_takes_only_inputs_like_those_it_was_made_for() {
     for device in gpu().into_iter().chain([Device::cpu()]) {
         for (operator, inputs) in operators() {
-            let plan = device.plan(&operator, &descs(&inputs)).unwrap();
+            let plan = device.plan(&operator, descs(&inputs)).unwrap();
             assert_eq!(plan.inputs().iter().collect::<Vec<_>>(), descs(&inputs));
             let there = upload(&device, &inputs);
             let there: Vec<&DeviceTensor> = there.iter().collect();
@@ -112,10 +112,10 @@ fn a_plan_takes_only_inputs_like_those_it_was_made_for() {
 fn the_error_of_a_wrong_input_says_which_and_what() {
     let device = Device::cpu();
     let (operator, inputs) = operators().swap_remove(5);
-    let plan = device.plan(&operator, &descs(&inputs)).unwrap();
+    let plan = device.plan(&operator, descs(&inputs)).unwrap();
     let data = device.upload(&inputs[0]).unwrap();
     let ids = device.upload(&zeros(ElementType::I64, &[15])).unwrap();
-    let error = device.execute(&plan, &[&data, &ids]).unwrap_err();
+    let error = device.execute(&plan, [&data, &ids]).unwrap_err();
     assert_eq!(error.to_string(), "input 1 of the plan is i32[30]; given: i64[15]");
 }
 
@@ -133,7 +133,7 @@ fn chains_and_recordings_refuse_what_they_can_tell() {
             assert!(matches!(chain.run(&operator, given), Err(Error::InputCount { .. })));
         }
 
-        let prepared = device.prepare(&operator, &descs(&inputs)).unwrap();
+        let prepared = device.prepare(&operator, descs(&inputs)).unwrap();
         assert_eq!(prepared.inputs().iter().collect::<Vec<_>>(), descs(&inputs));
         let from: Vec<_> = inputs.iter().map(|input| program.upload(input, 0)).collect();
         let to: Vec<_> =
@@ -203,7 +203,7 @@ fn agrees_with_four(device: &Device, operator: &Operator, inputs: &[&Tensor], wh
     let plan = device.plan(&operator, &descs).unwrap_or_else(|error| panic!("{what}: {error}"));
     plan.check(limits).unwrap_or_else(|wrong| panic!("{what}: {wrong}"));
     let there: Vec<_> = inputs.iter().map(|input| device.upload(input).unwrap()).collect();
-    let found = device.execute(&plan, &there.iter().collect::<Vec<_>>());
+    let found = device.execute(&plan, there.iter().collect::<Vec<_>>());
     let found = found.unwrap_or_else(|error| panic!("{what}: {error}"));
     let expected = operator.run(&Device::cpu(), inputs).unwrap();
     for (found, expected) in found.iter().zip(&expected) {
@@ -264,7 +264,7 @@ fn four_storage_buffers_are_enough_within_other_limits() {
             if plan.launches().len() > 200 {
                 continue;
             }
-            let found = cpu.execute(&plan, &there.iter().collect::<Vec<_>>()).unwrap();
+            let found = cpu.execute(&plan, there.iter().collect::<Vec<_>>()).unwrap();
             for (found, expected) in found.iter().zip(&expected) {
                 let report = compare(&found.download().unwrap(), expected).unwrap();
                 assert!(report.is_equal(), "{what}: {report}");
@@ -312,7 +312,7 @@ fn no_limit_is_too_small_for_an_error() {
     cases.push(("own limits".to_string(), own, None));
     for (operator, inputs) in operators() {
         let there = upload(&cpu, &inputs);
-        let expected = operator.run(&cpu, &inputs.iter().collect::<Vec<_>>()).unwrap();
+        let expected = operator.run(&cpu, inputs.iter().collect::<Vec<_>>()).unwrap();
         for tuning in [Tuning::hardware(), Tuning::software(), Tuning::cpu(2)] {
             for parallelism in [0, 1, 4096] {
                 for taps in [0, 1, 8] {
@@ -320,7 +320,7 @@ fn no_limit_is_too_small_for_an_error() {
                         tuning.clone().with_target_parallelism(parallelism).with_max_taps(taps);
                     for (name, limits, refuses) in &cases {
                         let what = format!("{operator:?}, {name}, {parallelism}, {taps}");
-                        let plan = match operator.plan(&descs(&inputs), limits, &tuning) {
+                        let plan = match operator.plan(descs(&inputs), limits, &tuning) {
                             Ok(plan) => plan,
                             Err(Error::OverLimit { needed, allowed, .. }) if needed <= allowed => {
                                 panic!("{what}: {needed} are not more than {allowed}")
@@ -338,7 +338,7 @@ fn no_limit_is_too_small_for_an_error() {
                         };
                         assert!(refuses.is_none(), "{what}: it was planned");
                         plan.check(limits).unwrap_or_else(|wrong| panic!("{what}: {wrong}"));
-                        let found = cpu.execute(&plan, &there.iter().collect::<Vec<_>>()).unwrap();
+                        let found = cpu.execute(&plan, there.iter().collect::<Vec<_>>()).unwrap();
                         for (found, expected) in found.iter().zip(&expected) {
                             let found = found.download().unwrap();
                             assert!(compare(&found, expected).unwrap().is_equal(), "{what}");
@@ -372,7 +372,7 @@ fn a_device_without_storage_buffers_is_refused_by_the_limit() {
         })
     };
     for (operator, inputs) in operators() {
-        let plan = |limits: &Limits| operator.plan(&descs(&inputs), limits, &Tuning::hardware());
+        let plan = |limits: &Limits| operator.plan(descs(&inputs), limits, &Tuning::hardware());
         assert!(matches!(plan(&webgl), Err(Error::NoComputeShaders)));
         for allowed in 0..4 {
             match plan(&few(allowed)) {
@@ -402,7 +402,7 @@ fn ascending_segments_take_three_launches() {
         for id in [ElementType::I32, ElementType::I64] {
             let data = TensorDesc::new(ElementType::F32, [rows, inner]).unwrap();
             let ids = TensorDesc::new(id, [rows]).unwrap();
-            let plan = op.plan(&[&data, &ids], &limits, &Tuning::hardware()).unwrap();
+            let plan = op.plan([&data, &ids], &limits, &Tuning::hardware()).unwrap();
             assert_eq!(plan.launches().len(), 3, "{rows} rows of {inner}");
         }
     }

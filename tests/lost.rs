@@ -65,14 +65,14 @@ fn is_lost<T>(result: Result<T>) {
 fn all_is_lost(device: &Device, tensor: &Tensor, there: &DeviceTensor) {
     for _ in 0..2 {
         is_lost(device.upload(tensor));
-        is_lost(device.run(operator(), &[there]));
+        is_lost(device.run(operator(), [there]));
         is_lost(there.download());
         is_lost(pollster::block_on(there.download_async()));
-        is_lost(device.prepare(operator(), &[tensor.desc()]));
+        is_lost(device.prepare(operator(), [tensor.desc()]));
         is_lost(device.wait());
         is_lost(pollster::block_on(device.wait_async()));
-        is_lost(operator().run(device, &[tensor]));
-        let plan = device.plan(operator(), &[tensor.desc()]).unwrap();
+        is_lost(operator().run(device, [tensor]));
+        let plan = device.plan(operator(), [tensor.desc()]).unwrap();
         is_lost(device.execute_traced(&plan, &[there], |_, _| ()));
         is_lost(pollster::block_on(device.execute_traced_async(&plan, &[there], |_, _| ())));
     }
@@ -82,8 +82,8 @@ fn all_is_lost(device: &Device, tensor: &Tensor, there: &DeviceTensor) {
 fn another_works(tensor: &Tensor) {
     let Some(program) = program(|limits| limits) else { return };
     let device = Device::from_wgpu(&program.device, &program.queue).unwrap();
-    let found = operator().run(&device, &[tensor]).unwrap();
-    let expected = operator().run(&Device::cpu(), &[tensor]).unwrap();
+    let found = operator().run(&device, [tensor]).unwrap();
+    let expected = operator().run(&Device::cpu(), [tensor]).unwrap();
     assert!(found[0].bytes() == expected[0].bytes());
 }
 
@@ -113,8 +113,8 @@ fn destroyed_after_work() {
     let device = Device::from_wgpu(&program.device, &program.queue).unwrap();
     let input = input(33);
     let there = device.upload(&input).unwrap();
-    let results = device.run(operator(), &[&there]).unwrap();
-    let expected = operator().run(&Device::cpu(), &[&input]).unwrap();
+    let results = device.run(operator(), [&there]).unwrap();
+    let expected = operator().run(&Device::cpu(), [&input]).unwrap();
     assert!(results[0].download().unwrap().bytes() == expected[0].bytes());
     program.device.destroy();
     is_lost(results[0].download());
@@ -130,7 +130,7 @@ fn destroyed_with_work_submitted() {
     let input = tensor(ElementType::U8, &[1, 4, 700, 700], 0, &mut Random(3));
     let pool: Operator = MaxPool::new([31, 31]).into();
     let there = device.upload(&input).unwrap();
-    let results = device.run(&pool, &[&there]).unwrap();
+    let results = device.run(&pool, [&there]).unwrap();
     program.device.destroy();
     is_lost(results[0].download());
     is_lost(device.wait());
@@ -143,13 +143,13 @@ fn destroyed_with_a_mapping_pending() {
     let device = Device::from_wgpu(&program.device, &program.queue).unwrap();
     let input = input(3000);
     let there = device.upload(&input).unwrap();
-    let results = device.run(operator(), &[&there]).unwrap();
+    let results = device.run(operator(), [&there]).unwrap();
     // Begun, and left.
     let mut downloads: Vec<_> = (0..3).map(|_| Box::pin(results[0].download_async())).collect();
     let mut context = Context::from_waker(Waker::noop());
     let begun: Vec<_> = downloads.iter_mut().map(|d| d.as_mut().poll(&mut context)).collect();
     program.device.destroy();
-    let expected = operator().run(&Device::cpu(), &[&input]).unwrap();
+    let expected = operator().run(&Device::cpu(), [&input]).unwrap();
     for (download, begun) in downloads.into_iter().zip(begun) {
         let ended = match begun {
             Poll::Ready(result) => result,
@@ -169,14 +169,14 @@ fn destroyed_with_a_mapping_pending() {
 fn destroyed_while_a_future_waits() {
     let input = tensor(ElementType::U8, &[1, 4, 500, 500], 0, &mut Random(3));
     let pool: Operator = MaxPool::new([31, 31]).into();
-    let expected = pool.run(&Device::cpu(), &[&input]).unwrap();
+    let expected = pool.run(&Device::cpu(), [&input]).unwrap();
     let mut random = Random(crate::common::seed());
     for _ in 0..4 {
         let Some((program, callbacks)) = listening() else { return };
         let device = Device::from_wgpu(&program.device, &program.queue).unwrap();
         let pause = std::time::Duration::from_micros(random.below(30_000));
         let there = device.upload(&input).unwrap();
-        let results = device.run(&pool, &[&there]).unwrap();
+        let results = device.run(&pool, [&there]).unwrap();
         let (downloaded, waited) = std::thread::scope(|scope| {
             let download = scope.spawn(|| pollster::block_on(results[0].download_async()));
             let wait = scope.spawn(|| pollster::block_on(device.wait_async()));
@@ -213,7 +213,7 @@ fn destroyed_half_way_through_recording() {
     let Some((program, callbacks)) = listening() else { return };
     let device = Device::from_wgpu(&program.device, &program.queue).unwrap();
     let input = input(33);
-    let prepared = device.prepare(operator(), &[input.desc()]).unwrap();
+    let prepared = device.prepare(operator(), [input.desc()]).unwrap();
     let source = program.upload(&input, 0);
     let [first, second] = [0; 2].map(|_| program.result(33 * 4));
     let mut encoder = program.encoder();
@@ -242,7 +242,7 @@ fn destroyed_while_threads_work() {
             for _ in 0..4 {
                 scope.spawn(|| {
                     is_lost(loop {
-                        match operator().run(&device, &[&input]) {
+                        match operator().run(&device, [&input]) {
                             Ok(_) => {}
                             error => break error,
                         }
@@ -262,7 +262,7 @@ fn recordings_that_fail_leave_the_encoder_alone() {
     let Some((program, callbacks)) = listening() else { return };
     let device = Device::from_wgpu(&program.device, &program.queue).unwrap();
     let input = input(33);
-    let prepared = device.prepare(operator(), &[input.desc()]).unwrap();
+    let prepared = device.prepare(operator(), [input.desc()]).unwrap();
     let source = program.upload(&input, 0);
     let result = program.result(33 * 4);
     let gone = program.upload(&input, 0);
@@ -274,7 +274,7 @@ fn recordings_that_fail_leave_the_encoder_alone() {
     assert!(matches!(record((&gone).into(), to), Err(Error::BufferDestroyed { .. })));
     record(from, to).unwrap();
     program.queue.submit([encoder.finish()]);
-    let expected = operator().run(&Device::cpu(), &[&input]).unwrap();
+    let expected = operator().run(&Device::cpu(), [&input]).unwrap();
     assert!(program.read(&result, 0, 33 * 4) == expected[0].bytes());
     callbacks.are_still_called(&program);
 }
@@ -285,8 +285,8 @@ fn handlers_of_the_caller_stay() {
     let Some((program, callbacks)) = listening() else { return };
     let device = Device::from_wgpu(&program.device, &program.queue).unwrap();
     let input = input(33);
-    let result = operator().run(&device, &[&input]).unwrap();
-    assert!(result[0].bytes() == operator().run(&Device::cpu(), &[&input]).unwrap()[0].bytes());
+    let result = operator().run(&device, [&input]).unwrap();
+    assert!(result[0].bytes() == operator().run(&Device::cpu(), [&input]).unwrap()[0].bytes());
     // An error of ours stays ours, one of the caller's goes to the caller.
     assert_eq!(*callbacks.errors.lock().unwrap(), [""; 0]);
     drop(program.buffer(4, BufferUsages::empty()));
@@ -389,7 +389,7 @@ fn runs_out_of_memory() {
     let large: Operator = SegmentMax::unsorted().num_segments(1 << 26).into();
     let mut prepared = Vec::new();
     let error = loop {
-        match device.prepare(&large, &[data.desc(), ids.desc()]) {
+        match device.prepare(&large, [data.desc(), ids.desc()]) {
             Ok(more) => prepared.push(more),
             Err(error) => break error,
         }
@@ -400,7 +400,7 @@ fn runs_out_of_memory() {
     let input = input(33);
     prepared.clear();
     device.wait().unwrap();
-    let found = operator().run(&device, &[&input]).unwrap();
-    assert!(found[0].bytes() == operator().run(&Device::cpu(), &[&input]).unwrap()[0].bytes());
+    let found = operator().run(&device, [&input]).unwrap();
+    assert!(found[0].bytes() == operator().run(&Device::cpu(), [&input]).unwrap()[0].bytes());
     callbacks.are_still_called(&program);
 }

@@ -8,7 +8,7 @@ use wgmax::{Device, DeviceBackend, DeviceOptions, Tensor, wgpu};
 fn largest(device: &Device) -> f32 {
     let input = device.upload(&Tensor::from_slice([3], &[1.0f32, 7.0, 3.0]).unwrap()).unwrap();
     let operator: Operator = ReduceMax::new().into();
-    let found = device.run(&operator, &[&input]).unwrap();
+    let found = device.run(&operator, [&input]).unwrap();
     found[0].download().unwrap().to_vec::<f32>().unwrap()[0]
 }
 

@@ -230,7 +230,7 @@ fn unpooling_puts_maxima_back() {
     for device in devices() {
         let pooled = pool.run(&device, &data).unwrap();
         let unpool = Operator::from(MaxUnpool::new(data.shape()));
-        let back = unpool.run(&device, &[&pooled[0], &pooled[1]]).unwrap();
+        let back = unpool.run(&device, [&pooled[0], &pooled[1]]).unwrap();
         let (back, data) = (back[0].as_slice::<f32>().unwrap(), data.as_slice::<f32>().unwrap());
         assert!(back.iter().zip(data).all(|(&back, &was)| back == was || back == 0.0));
         assert_eq!(back.iter().filter(|&&back| back != 0.0).count(), pooled[0].len());
@@ -293,14 +293,14 @@ fn foreign_indices_are_refused() {
         for wrong in [-1i64, 4, i64::MIN, 1 << 32] {
             let indices = Tensor::from_slice([2], &[0i64, wrong]).unwrap();
             let unpool = Operator::from(MaxUnpool::new([4]));
-            let error = unpool.run(&device, &[&values, &indices]).unwrap_err();
+            let error = unpool.run(&device, [&values, &indices]).unwrap_err();
             let right = matches!(error,
                 Error::IndexOutOfRange { position: 1, value, elements: 4 } if value == wrong);
             assert!(right, "{error}");
             // On a device the index is not checked, and the value is left out.
             let uploaded = [&values, &indices].map(|tensor| device.upload(tensor).unwrap());
-            let plan = device.plan(&unpool, &[values.desc(), indices.desc()]).unwrap();
-            let found = device.execute(&plan, &[&uploaded[0], &uploaded[1]]).unwrap();
+            let plan = device.plan(&unpool, [values.desc(), indices.desc()]).unwrap();
+            let found = device.execute(&plan, [&uploaded[0], &uploaded[1]]).unwrap();
             let found = found[0].download().unwrap();
             assert_eq!(found.as_slice::<f32>().unwrap(), [1.0, 0.0, 0.0, 0.0]);
         }
@@ -315,30 +315,30 @@ fn what_does_not_belong_together_is_refused() {
     let reduce = Operator::from(ReduceMaxBackward::new(ReduceMax::new().axes([1])));
     assert_eq!(reduce.infer([&data, &desc(f32, &[2])]).unwrap()[0], data);
     for wrong in [desc(f32, &[3]), desc(f16, &[2])] {
-        let error = reduce.infer(&[&data, &wrong]).unwrap_err();
+        let error = reduce.infer([&data, &wrong]).unwrap_err();
         assert!(matches!(error, Error::WrongInput { position: 1, .. }), "{error}");
     }
     let integers = desc(i32, &[2, 3]);
-    let error = reduce.infer(&[&integers, &desc(i32, &[2])]).unwrap_err();
+    let error = reduce.infer([&integers, &desc(i32, &[2])]).unwrap_err();
     assert!(matches!(error, Error::WrongElementType { .. }), "{error}");
-    let error = reduce.infer(&[&data]).unwrap_err();
+    let error = reduce.infer([&data]).unwrap_err();
     assert!(matches!(error, Error::InputCount { actual: 1, .. }), "{error}");
     let segment = SegmentMax::sorted().extremum(Extremum::Minimum);
     let segment = Operator::from(SegmentMaxBackward::new(segment));
     let ids = desc(i32, &[2]);
-    assert!(segment.infer(&[&data, &ids, &desc(f32, &[9, 3])]).is_ok());
-    let error = segment.infer(&[&data, &ids, &desc(f32, &[9, 2])]).unwrap_err();
+    assert!(segment.infer([&data, &ids, &desc(f32, &[9, 3])]).is_ok());
+    let error = segment.infer([&data, &ids, &desc(f32, &[9, 2])]).unwrap_err();
     assert!(matches!(error, Error::WrongInput { position: 2, .. }), "{error}");
     assert!(error.to_string().contains("SegmentMinBackward"), "{error}");
-    let error = segment.infer(&[&data, &ids]).unwrap_err();
+    let error = segment.infer([&data, &ids]).unwrap_err();
     assert!(matches!(error, Error::InputCount { actual: 2, .. }), "{error}");
     let unpool = Operator::from(MaxUnpool::new([4, 4]));
-    assert!(unpool.infer(&[&data, &desc(i32, &[2, 3])]).is_ok());
-    let error = unpool.infer(&[&data, &desc(i32, &[3, 2])]).unwrap_err();
+    assert!(unpool.infer([&data, &desc(i32, &[2, 3])]).is_ok());
+    let error = unpool.infer([&data, &desc(i32, &[3, 2])]).unwrap_err();
     assert!(matches!(error, Error::WrongInput { position: 1, .. }), "{error}");
-    let error = unpool.infer(&[&data, &desc(f32, &[2, 3])]).unwrap_err();
+    let error = unpool.infer([&data, &desc(f32, &[2, 3])]).unwrap_err();
     assert!(matches!(error, Error::WrongElementType { .. }), "{error}");
     let outside = Operator::from(MaxUnpool::new([4, 4]).indices_within([5, 1]));
-    let error = outside.infer(&[&data, &desc(i32, &[2, 3])]).unwrap_err();
+    let error = outside.infer([&data, &desc(i32, &[2, 3])]).unwrap_err();
     assert!(matches!(error, Error::BadAttribute { attribute: "indices_within", .. }), "{error}");
 }

@@ -106,7 +106,7 @@ fn bind_groups_are_kept_for_all_buffers_that_come_again() {
     let rows: Operator = ReduceMax::new().axes([1]).into();
     let bind_groups = || objects(&program)[1];
     for in_flight in [4, 6, 64] {
-        let prepared = device.prepare(&rows, &[input.desc()]).unwrap();
+        let prepared = device.prepare(&rows, [input.desc()]).unwrap();
         let source = program.upload(&input, 0);
         let sets: Vec<_> = (0..in_flight).map(|_| program.result(256)).collect();
         let mut encoder = program.encoder();
@@ -118,7 +118,7 @@ fn bind_groups_are_kept_for_all_buffers_that_come_again() {
         program.device.poll(wgpu::PollType::wait_indefinitely()).unwrap();
         assert_eq!(bind_groups() - before, in_flight);
     }
-    let prepared = device.prepare(&rows, &[input.desc()]).unwrap();
+    let prepared = device.prepare(&rows, [input.desc()]).unwrap();
     let source = program.upload(&input, 0);
     let before = bind_groups();
     for _ in 0..200 {
@@ -149,7 +149,8 @@ fn recording_what_was_reserved_makes_nothing() {
     };
     let (from, to) = (texture(), texture());
     let view = texture_view(from.format(), from.size()).unwrap();
-    let copy = device.prepare_into(ReduceMax::new().axes([]), &view, &[view.clone()]).unwrap();
+    let copy =
+        device.prepare_into(ReduceMax::new().axes([]), &view, std::slice::from_ref(&view)).unwrap();
     let made = || objects(&program)[..2].to_vec();
     let before = made();
     copy.reserve().input(&from).output(&to).finish().unwrap();

@@ -342,7 +342,7 @@ fn runs_without_blocking() {
     let found = pollster::block_on(sendable(operator.run_with_async(&device, &input, options)));
     assert_eq!(
         found.unwrap()[0].bytes(),
-        operator.run(&Device::cpu(), &[&input]).unwrap()[0].bytes()
+        operator.run(&Device::cpu(), [&input]).unwrap()[0].bytes()
     );
     assert!(pieces.load(Relaxed) > 5);
 }
@@ -376,9 +376,9 @@ fn a_small_device_takes_tensors_of_the_host_only() {
     for operator in
         [Operator::from(ReduceMax::new()), ReduceMax::new().axes([1]).into(), pool.into()]
     {
-        let expected = operator.run(&Device::cpu(), &[&input]).unwrap();
+        let expected = operator.run(&Device::cpu(), [&input]).unwrap();
         for device in &plans(&device) {
-            let found = operator.run(device, &[&input]).unwrap();
+            let found = operator.run(device, [&input]).unwrap();
             for (found, expected) in found.iter().zip(&expected) {
                 assert!(found.bytes() == expected.bytes(), "{operator:?} on {}", describe(device));
             }
@@ -404,8 +404,8 @@ fn the_cpu_takes_what_one_plan_does_not() {
     let input = Tensor::from_slice([1, 2, 4], &[1f32, 5., 3., 4., 8., 2., 7., 6.]).unwrap();
     let pool = MaxPool::new([2]).strides([65535]).dilations([1 << 30]).pads([0], [1 << 31]);
     let operator = Operator::from(pool);
-    let outputs = operator.infer(&[input.desc()]).unwrap()[0].shape()[2];
-    let found = operator.run_with(&device, &[&input], options()).unwrap();
+    let outputs = operator.infer([input.desc()]).unwrap()[0].shape()[2];
+    let found = operator.run_with(&device, [&input], options()).unwrap();
     let found = found[0].as_slice::<f32>().unwrap();
     assert_eq!(found.len(), 2 * outputs);
     for (row, first) in found.chunks(outputs).zip([1., 8.]) {

@@ -118,16 +118,16 @@ fn futures_are_woken_by_news_alone() {
     let Some(device) = crate::common::gpu() else { return };
     let input = tensor(ElementType::U8, &[1, 4, 700, 700], 0, &mut Random(3));
     let pool: Operator = MaxPool::new([31, 31]).into();
-    let expected = pool.run(&Device::cpu(), &[&input]).unwrap();
+    let expected = pool.run(&Device::cpu(), [&input]).unwrap();
     let there = device.upload(&input).unwrap();
     // Compiles.
-    device.run(&pool, &[&there]).unwrap();
+    device.run(&pool, [&there]).unwrap();
     device.wait().unwrap();
     let (mut waited, mut rounds) = (false, 0);
     // On a busy machine the GPU may be done before anybody asks, but not every time.
     while rounds < 3 || !waited && rounds < 100 {
         rounds += 1;
-        let results = device.run(&pool, &[&there]).unwrap();
+        let results = device.run(&pool, [&there]).unwrap();
         let polls = AtomicUsize::new(0);
         let found = pollster::block_on(counting(&polls, results[0].download_async())).unwrap();
         assert!(found.bytes() == expected[0].bytes());
@@ -135,7 +135,7 @@ fn futures_are_woken_by_news_alone() {
         assert!(polls.load(Ordering::Relaxed) <= 4, "{polls:?} polls");
         waited |= polls.load(Ordering::Relaxed) > 1;
 
-        let results = device.run(&pool, &[&there]).unwrap();
+        let results = device.run(&pool, [&there]).unwrap();
         let polls = AtomicUsize::new(0);
         let (done, woken) = block_on(counting(&polls, device.wait_async()));
         done.unwrap();
@@ -153,8 +153,8 @@ fn futures_change_their_wakers() {
     let Some(device) = crate::common::gpu() else { return };
     let input = tensor(ElementType::U8, &[1, 4, 500, 500], 0, &mut Random(3));
     let pool: Operator = MaxPool::new([31, 31]).into();
-    let expected = pool.run(&Device::cpu(), &[&input]).unwrap();
-    let results = device.run(&pool, &[&device.upload(&input).unwrap()]).unwrap();
+    let expected = pool.run(&Device::cpu(), [&input]).unwrap();
+    let results = device.run(&pool, [&device.upload(&input).unwrap()]).unwrap();
     let mut begun = Box::pin(results[0].download_async());
     let mut left = Box::pin(results[0].download_async());
     let mut context = Context::from_waker(Waker::noop());
@@ -194,10 +194,10 @@ fn polling_threads() {
     let input = tensor(ElementType::U8, &[1, 4, 300, 300], 0, &mut Random(3));
     let pool: Operator = MaxPool::new([31, 31]).into();
     let there = device.upload(&input).unwrap();
-    device.run(&pool, &[&there]).unwrap()[0].download().unwrap();
+    device.run(&pool, [&there]).unwrap()[0].download().unwrap();
     assert_eq!(count(), 0, "blocking forms poll by themselves");
     for _ in 0..3 {
-        let results = device.run(&pool, &[&there]).unwrap();
+        let results = device.run(&pool, [&there]).unwrap();
         std::thread::scope(|scope| {
             for _ in 0..4 {
                 scope.spawn(|| pollster::block_on(results[0].download_async()).unwrap());
@@ -219,7 +219,7 @@ fn many_threads_record_one_operator() {
     // A reduction that is split, and so has scratch.
     let operator: Operator = ReduceMax::new().axes([0, 1]).into();
     let desc = tensor(ElementType::F16, &[700, 333], 2, &mut Random(1)).desc().clone();
-    let prepared = device.prepare(&operator, &[&desc]).unwrap();
+    let prepared = device.prepare(&operator, [&desc]).unwrap();
     let seed = crate::common::seed();
     std::thread::scope(|scope| {
         for thread in 0..8 {
@@ -227,7 +227,7 @@ fn many_threads_record_one_operator() {
             scope.spawn(move || {
                 let mut random = Random(seed.wrapping_add(thread));
                 let input = tensor(ElementType::F16, &[700, 333], 2, &mut random);
-                let expected = operator.run(&Device::cpu(), &[&input]).unwrap();
+                let expected = operator.run(&Device::cpu(), [&input]).unwrap();
                 let (from, to) = (program.upload(&input, 0), program.result(4));
                 for _ in 0..12 {
                     let mut encoder = program.encoder();

@@ -115,7 +115,7 @@ fn records_views(program: &Program, device: &Device, t: ElementType) {
     let input = TensorView::new(&whole, &crop).unwrap().to_tensor().unwrap();
     let expected = oracle::run(&operator, &[&input]).unwrap().swap_remove(0);
     let result = View::new(expected.desc().clone(), 3, [60, 2]).unwrap();
-    let prepared = device.prepare_into(&operator, &crop, &[result.clone()]).unwrap();
+    let prepared = device.prepare_into(&operator, &crop, std::slice::from_ref(&result)).unwrap();
     let from = program.upload(&whole, 0);
     let usage = BufferUsages::STORAGE | BufferUsages::COPY_SRC | BufferUsages::COPY_DST;
     let bytes = result.byte_len().next_multiple_of(8);
@@ -180,7 +180,8 @@ fn a_result_leaves_the_rest_of_a_texture() {
         let reduce: Operator = ReduceMax::new().axes([0]).keep_dims(false).into();
         let largest = oracle::run(&reduce, &[&rows]).unwrap().swap_remove(0);
         let from = program.upload(&rows, 0);
-        let prepared = device.prepare_into(&reduce, rows.desc(), &[part.clone()]).unwrap();
+        let prepared =
+            device.prepare_into(&reduce, rows.desc(), std::slice::from_ref(&part)).unwrap();
         let buffer = program.buffer(1024, BufferUsages::COPY_DST | BufferUsages::COPY_SRC);
         let mut encoder = program.encoder();
         prepared.record(&mut encoder).input(&from).output(&to).finish().unwrap();
@@ -267,7 +268,7 @@ fn records_textures(program: &Program, device: &Device, format: TextureFormat) {
         ..TextureRange::from(&to)
     };
     let result = texture_view(format, there.size).unwrap();
-    let pool = device.prepare_into(pool, &view, &[result.clone()]).unwrap();
+    let pool = device.prepare_into(pool, &view, std::slice::from_ref(&result)).unwrap();
     // And back into a buffer, one after the other.
     let copy = ReduceMax::new().axes([]);
     let copy = device.prepare(copy, &result).unwrap();
@@ -351,7 +352,7 @@ fn textures_that_do_not_fit_are_refused() {
     assert!(error.unwrap_err().to_string().contains("the texels are those of result 0"));
 
     // Rows without gaps are not how textures are copied.
-    let plain = device.prepare(reduce, &[view.desc()]).unwrap();
+    let plain = device.prepare(reduce, [view.desc()]).unwrap();
     let error = plain.record(&mut encoder).input(&from).output(&result).finish();
     assert!(matches!(error, Err(Error::BadTexture { .. })), "{error:?}");
 }
@@ -402,8 +403,8 @@ fn views_unlike_the_plans_are_refused() {
     let others = matrix.with_view(matrix.view().slice(0, 2..5).unwrap()).unwrap();
     let operator: Operator = ReduceMax::new().into();
     let plan = device.plan_views(&operator, &[rows.view()], &[]).unwrap();
-    assert!(device.execute(&plan, &[&rows]).is_ok());
-    let error = device.execute(&plan, &[&others]).unwrap_err();
+    assert!(device.execute(&plan, [&rows]).is_ok());
+    let error = device.execute(&plan, [&others]).unwrap_err();
     assert!(matches!(error, Error::WrongView { position: 0, .. }), "{error}");
     assert!(matrix.with_view(View::new(rows.desc().clone(), 30, [8, 1]).unwrap()).is_err());
     let other_type = TensorDesc::new(ElementType::I32, [2]).unwrap();

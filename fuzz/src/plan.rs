@@ -213,7 +213,7 @@ pub(super) fn run(operator: &Operator, inputs: &[&Tensor], limits: &Limits, tuni
     }
     let expected = operator.run(&CPU, inputs).unwrap();
     let inputs: Vec<DeviceTensor> = inputs.iter().map(|t| CPU.upload(t).unwrap()).collect();
-    let found = CPU.execute(&plan, &inputs.iter().collect::<Vec<_>>()).unwrap();
+    let found = CPU.execute(&plan, inputs.iter().collect::<Vec<_>>()).unwrap();
     for (found, expected) in found.iter().zip(&expected) {
         let found = found.download().unwrap();
         assert!(

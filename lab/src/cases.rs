@@ -29,7 +29,7 @@ impl Prepared {
         case.narrow.views = case.narrow.views.filter(|_| !case.tensors.iter().any(is_bool));
         let plan = case.plan(device)?;
         let uploaded = case.upload(&cpu, &plan)?;
-        let results = cpu.execute(&plan, &uploaded.iter().collect::<Vec<_>>())?;
+        let results = cpu.execute(&plan, uploaded.iter().collect::<Vec<_>>())?;
         let inputs = uploaded.into_iter().map(|input| {
             let (view, t) = (input.view().clone(), input.desc().element_type());
             let memory = TensorDesc::new(t, [view.byte_len() / t.size()])?;

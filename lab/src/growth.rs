@@ -84,7 +84,7 @@ mod tests {
     fn items_are_read() {
         for kind in [all, rows, columns, pool, segments] {
             let item: Item = serde_json::from_value(kind(MIN_BYTES)).unwrap();
-            let results = item.operator().infer(&item.inputs().unwrap().iter().collect::<Vec<_>>());
+            let results = item.operator().infer(item.inputs().unwrap().iter().collect::<Vec<_>>());
             assert_eq!(results.unwrap()[0].byte_len() as u64, item.bytes_write, "{}", item.name);
         }
     }

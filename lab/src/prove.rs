@@ -399,7 +399,7 @@ fn items(arguments: &Arguments) -> Result<Vec<Outcome>> {
                 let cpu = Device::cpu();
                 let uploaded = tensors.iter().map(|tensor| cpu.upload(tensor));
                 let uploaded = uploaded.collect::<wgmax::Result<Vec<_>>>()?;
-                let results = cpu.execute(&plan, &uploaded.iter().collect::<Vec<_>>())?;
+                let results = cpu.execute(&plan, uploaded.iter().collect::<Vec<_>>())?;
                 let expected = results.iter().zip(inputs.len()..);
                 let expected = expected
                     .map(|(result, i)| Ok((i, result.desc().clone().into(), result.download()?)));
@@ -488,7 +488,7 @@ mod tests {
             let op = ReduceMax::new().axes([1]).nan(nan).extremum(extremum);
             let operator = Operator::from(op);
             let limits = Limits::from_wgpu(&wgpu::Limits::default());
-            let plan = operator.plan(&[data.desc()], &limits, &Tuning::hardware()).unwrap();
+            let plan = operator.plan([data.desc()], &limits, &Tuning::hardware()).unwrap();
             let result = operator.run(&Device::cpu(), &data).unwrap().into_vec().remove(0);
             let task = Task {
                 name: "all patterns",
@@ -512,7 +512,7 @@ mod tests {
         let data = Tensor::from_slice([8, 40], &elements).unwrap();
         let operator = Operator::from(ReduceMax::new().axes([1]));
         let limits = Limits::from_wgpu(&wgpu::Limits::default());
-        let plan = operator.plan(&[data.desc()], &limits, &Tuning::hardware()).unwrap();
+        let plan = operator.plan([data.desc()], &limits, &Tuning::hardware()).unwrap();
         let result = operator.run(&Device::cpu(), &data).unwrap().into_vec().remove(0);
         let task = Task {
             name: "rows",

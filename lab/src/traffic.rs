@@ -131,7 +131,7 @@ fn check(plan: &Plan, inputs: &[(Tensor, View)], memory: &Memory) -> anyhow::Res
     let cpu = Device::cpu();
     let uploaded = inputs.iter().map(|(tensor, view)| cpu.upload(tensor)?.with_view(view));
     let uploaded = uploaded.collect::<wgmax::Result<Vec<_>>>()?;
-    let expected = cpu.execute(plan, &uploaded.iter().collect::<Vec<_>>())?;
+    let expected = cpu.execute(plan, uploaded.iter().collect::<Vec<_>>())?;
     for (expected, buffer) in expected.iter().zip(plan.inputs().len()..) {
         let expected = expected.download()?;
         let bytes = &bytemuck::cast_slice(memory.words(buffer))[..expected.bytes().len()];

@@ -158,7 +158,7 @@ async fn on_device(
         }
         (Operator::SegmentMaxBackward(op), [data, Input::Host(ids), gradient]) => {
             let segment = counted(&op.segment, gradient.desc());
-            segment.checked(data.desc(), &ids.to_tensor()?)?;
+            let _ = segment.checked(data.desc(), &ids.to_tensor()?)?;
             operator
         }
         (Operator::MaxUnpool(_), [values, Input::Host(indices)]) => {

@@ -139,6 +139,6 @@ fn a_tensor_of_another_device_is_refused() {
     let Some(device) = gpu() else { return };
     let input = tensor(ElementType::U8, &[4], 0, &mut Random(3));
     let elsewhere = Device::cpu().upload(&input).unwrap();
-    let error = device.run(ReduceMax::new(), &[&elsewhere]).unwrap_err();
+    let error = device.run(ReduceMax::new(), [&elsewhere]).unwrap_err();
     assert!(matches!(error, Error::WrongDevice { .. }), "{error}");
 }

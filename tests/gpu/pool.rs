@@ -158,7 +158,7 @@ fn known_traps_agree_three_ways() {
                 let input = tensor(t, shape, 1, &mut random);
                 let what = format!("{t}{shape:?}, {op:?}");
                 for ((device, expected), missing) in expected.into_iter().zip(&mut missing) {
-                    let found = variants(&device.plan(&op, &[input.desc()]).unwrap());
+                    let found = variants(&device.plan(&op, [input.desc()]).unwrap());
                     tiled += found.iter().filter(|name| name.starts_with("pool_tile")).count();
                     let reached = |name: &&str| found.iter().any(|found| found == name);
                     let one = expected.is_empty() || expected.iter().any(reached);
@@ -222,9 +222,9 @@ fn the_only_window_may_be_partial() {
                     let what = format!("{t}{shape:?}, {op:?}");
                     check_oracle(&all, &op, &[&input], &what);
                     for device in &all {
-                        let whole = op.run(device, &[&input]).unwrap();
+                        let whole = op.run(device, [&input]).unwrap();
                         let pieces = RunOptions::new().max_piece(input.bytes().len() as u64 / 3);
-                        let found = op.run_with(device, &[&input], pieces).unwrap();
+                        let found = op.run_with(device, [&input], pieces).unwrap();
                         for (found, whole) in found.iter().zip(&whole) {
                             assert!(found.bytes() == whole.bytes(), "{what}, in pieces");
                         }

@@ -67,7 +67,7 @@ fn known_traps_agree_three_ways() {
                         (op.clone().into(), format!("{t}{shape:?}, {op:?}"));
                     check_oracle(&[&Device::cpu(), &hardware, &software], &op, &[&input], &what);
                     for device in [&hardware, &software] {
-                        let plan = device.plan(&op, &[input.desc()]).unwrap();
+                        let plan = device.plan(&op, [input.desc()]).unwrap();
                         compare_launches(device, &op, &[&input], &plan, &what);
                     }
                 }
@@ -127,10 +127,10 @@ fn a_large_grid_covers_every_row() {
     let input = Tensor::from_bytes(ElementType::U8, [rows, 2], &bytes).unwrap();
     let op = Operator::from(ReduceMax::new().axes([1]));
     let device = device.with_tuning(Tuning::hardware());
-    let plan = device.plan(&op, &[input.desc()]).unwrap();
+    let plan = device.plan(&op, [input.desc()]).unwrap();
     let groups: u32 = plan.launches()[0].grid().iter().product();
     assert!(groups > 65_535, "{groups} workgroups");
-    let found = op.run(&device, &[&input]).unwrap();
+    let found = op.run(&device, [&input]).unwrap();
     for (row, (found, pair)) in found[0].bytes().iter().zip(bytes.chunks(2)).enumerate() {
         assert_eq!(*found, pair[0].max(pair[1]), "row {row}");
     }
@@ -144,8 +144,8 @@ fn results_feed_the_next_operator() {
     let both = ReduceMax::new().axes([0, 2]).run(&Device::cpu(), &input).unwrap();
     for device in plans(&device) {
         let first = device.upload(&input).unwrap();
-        let second = device.run(ReduceMax::new().axes([2]), &[&first]).unwrap();
-        let third = device.run(ReduceMax::new().axes([0]), &[&second[0]]).unwrap();
+        let second = device.run(ReduceMax::new().axes([2]), [&first]).unwrap();
+        let third = device.run(ReduceMax::new().axes([0]), [&second[0]]).unwrap();
         assert_eq!(third[0].download().unwrap().bytes(), both[0].bytes());
     }
 }
@@ -327,7 +327,7 @@ fn short_rows_agree_three_ways() {
                 check_oracle(&[&Device::cpu()], &op, &[&input], &what);
                 let tuning = Tuning::software().with_target_parallelism(parallelism);
                 let device = device.with_tuning(tuning);
-                let plan = device.plan(&op, &[input.desc()]).unwrap();
+                let plan = device.plan(&op, [input.desc()]).unwrap();
                 assert_eq!(variants(&plan), ["reduce_short_rows"], "{what}");
                 compare_launches(&device, &op, &[&input], &plan, &what);
             }

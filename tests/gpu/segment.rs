@@ -165,7 +165,7 @@ fn hostile_ids_break_nothing() {
             let Ok(plan) = plan_within(&device, &op, &inputs, &limits) else { continue };
             *planned += 1;
             let there = inputs.map(|input| device.upload(input).unwrap());
-            let found = device.execute(&plan, &[&there[0], &there[1]]).unwrap();
+            let found = device.execute(&plan, [&there[0], &there[1]]).unwrap();
             let found: Vec<Tensor> =
                 found.iter().map(|result: &DeviceTensor| result.download().unwrap()).collect();
             let last = found.last().unwrap();
@@ -208,7 +208,7 @@ fn bad_ids_on_a_device_are_reported() {
             ] {
                 let inputs = [device.upload(&data).unwrap(), device.upload(&ids).unwrap()];
                 let op = op.status(true).indices(ElementType::I64);
-                let found = device.run(&op, &[&inputs[0], &inputs[1]]).unwrap();
+                let found = device.run(&op, [&inputs[0], &inputs[1]]).unwrap();
                 let status = found[2].download().unwrap();
                 assert_eq!(
                     status.as_slice::<u32>().unwrap(),

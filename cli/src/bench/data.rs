@@ -106,7 +106,7 @@ mod tests {
         assert_eq!(items.len(), 51);
         for item in items {
             let inputs = item.inputs().unwrap();
-            let results = item.operator().infer(&inputs.iter().collect::<Vec<_>>()).unwrap();
+            let results = item.operator().infer(inputs.iter().collect::<Vec<_>>()).unwrap();
             let sum = |descs: &[wgmax::TensorDesc]| -> u64 {
                 descs.iter().map(|desc| desc.byte_len() as u64).sum()
             };

@@ -270,7 +270,7 @@ fn explain<A: Attributes>(
                 Operator::ReduceMax(operator) => operator.clone().indices(None).into(),
                 other => other.clone(),
             };
-            let results = forward.infer(&inputs.iter().collect::<Vec<_>>())?;
+            let results = forward.infer(inputs.iter().collect::<Vec<_>>())?;
             inputs.extend(results.into_iter().next());
             backward::of(operator, &inputs.iter().collect::<Vec<_>>())?
         }

@@ -54,7 +54,7 @@ impl State {
 impl Ready {
     /// The plan of the node for a device.
     pub fn plan(&self, device: &Device) -> wgmax::Result<Plan> {
-        device.plan(&self.operator, &self.inputs.iter().collect::<Vec<_>>())
+        device.plan(&self.operator, self.inputs.iter().collect::<Vec<_>>())
     }
 }
 

@@ -71,7 +71,7 @@ fn ready(model: &Model, entry: &mut Entry<'_>, values: &mut Values<'_>) -> Resul
     let operator = node.operator_for(&known, None).map_err(refused)?;
     let inputs = known[..operator.input_count()].iter().flatten();
     let inputs: Vec<TensorDesc> = inputs.map(|input| input.desc().clone()).collect();
-    let descs = operator.infer(&inputs.iter().collect::<Vec<_>>()).map_err(refused)?;
+    let descs = operator.infer(inputs.iter().collect::<Vec<_>>()).map_err(refused)?;
     let mut outputs = Vec::with_capacity(descs.len());
     for (at, desc) in descs.into_iter().enumerate() {
         let name = entry.node.outputs.get(at).cloned().unwrap_or_default();
