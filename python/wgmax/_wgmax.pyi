@@ -19,6 +19,12 @@ _Given = ArrayLike | Tensor
 # An array or a scalar; a `Tensor` if an input is one; tuples of these with `return_indices`.
 _Found = Any
 
+def _forked() -> None: ...
+def _pool_shape(
+    shape: Sequence[int], dtype: Any, kernel_size: _Sizes, stride: _Sizes | None = None, padding: Any = None,
+    **keywords: Any,
+) -> list[int]: ...
+
 class ArgumentError(ValueError):
     code: str
 

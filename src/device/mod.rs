@@ -66,6 +66,16 @@ pub async fn adapter_async(name: &str) -> Result<wgpu::Adapter> {
 }
 
 /// Runs operators: a GPU through wgpu, or the CPU. Cloning shares it.
+///
+/// ```
+/// use wgmax::{Device, Tensor, operator::ReduceMax};
+///
+/// let device = Device::auto()?;
+/// let data = device.upload(&Tensor::from_slice([2, 2], &[1u8, 4, 3, 2])?)?;
+/// let [columns] = device.run(ReduceMax::new().axes([0]), &data)?.exactly()?;
+/// assert_eq!(columns.download()?.as_slice::<u8>()?, [3, 4]);
+/// # Ok::<(), wgmax::Error>(())
+/// ```
 #[derive(Clone)]
 pub struct Device {
     info: Arc<DeviceInfo>,

@@ -3,6 +3,19 @@
 //! A dialect converts the attributes of a specification to an operator of [`crate::operator`]. Its
 //! types can be filled in field by field, or from a [`Node`], the form in which models and golden
 //! cases hold an operator.
+//!
+//! ```
+//! use wgmax::dialect::onnx;
+//! use wgmax::{Device, Run, Tensor};
+//!
+//! let data = Tensor::from_slice([2, 2], &[1.0f32, 4.0, 3.0, 2.0])?;
+//! let mut attributes = onnx::ReduceMax::new(13);
+//! attributes.axes = Some(vec![1]);
+//! attributes.keepdims = 0;
+//! let rows = attributes.operator(data.desc(), None)?.run(&Device::cpu(), &data)?;
+//! assert_eq!(rows[0].as_slice::<f32>()?, [4.0, 3.0]);
+//! # Ok::<(), wgmax::Error>(())
+//! ```
 
 mod attributes;
 mod neutral;

@@ -13,6 +13,15 @@ use crate::base::threads;
 /// Elements are stored as in files and on devices: little-endian, without padding. The address of
 /// the first is a multiple of an element's size. Clones share the data, which may be a memory-mapped
 /// file.
+///
+/// ```
+/// use wgmax::{ElementType, Tensor};
+///
+/// let t = Tensor::from_slice([2, 3], &[1.5f32, 2.0, -0.0, 4.0, f32::NAN, 6.0])?;
+/// assert_eq!((t.element_type(), t.shape()), (ElementType::F32, &[2, 3][..]));
+/// assert_eq!(t.reshape([6])?.as_slice::<f32>()?[..2], [1.5, 2.0]);
+/// # Ok::<(), wgmax::Error>(())
+/// ```
 #[derive(Clone)]
 pub struct Tensor {
     desc: TensorDesc,

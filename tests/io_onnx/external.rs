@@ -108,7 +108,7 @@ fn links_may_not_lead_out_unless_the_model_itself_is_one() {
     // Some stores of models keep all files in one folder and link to them from others.
     fs::write(root.path().join("other/t.pb"), tensor("link")).unwrap();
     symlink(root.path().join("other/t.pb"), model.join("stored.pb")).unwrap();
-    assert_eq!(read_tensor(&model.join("stored.pb")).unwrap().bytes(), [0]);
+    assert_eq!(read_tensor(model.join("stored.pb")).unwrap().bytes(), [0]);
 }
 
 #[test]

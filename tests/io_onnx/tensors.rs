@@ -181,7 +181,7 @@ fn a_file_is_read_and_named_in_errors() {
     assert_eq!(read_tensor(&path).unwrap().bytes(), [1, 2]);
     fs::write(&path, [0xff]).unwrap();
     assert_bad(read_tensor(&path), path.to_str().unwrap(), "");
-    let absent = read_tensor(&dir.path().join("b.pb"));
+    let absent = read_tensor(dir.path().join("b.pb"));
     assert!(matches!(absent, Err(Error::Io { path, .. }) if path.ends_with("b.pb")));
 }
 
