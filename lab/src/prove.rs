@@ -459,7 +459,8 @@ pub fn outcomes(arguments: &Arguments) -> Result<Vec<Outcome>> {
     let mut all = items(arguments)?;
     let tunings = ["hardware", "software"];
     let cpu = Device::cpu();
-    let cases = (0..arguments.cases).into_par_iter().flat_map_iter(|index| {
+    let only: Option<u64> = std::env::var("DBG").ok().and_then(|v| v.parse().ok());
+    let cases = (only.unwrap_or(0)..only.map_or(arguments.cases, |o| o + 1)).into_par_iter().flat_map_iter(|index| {
         tunings.map(|tuning| -> Result<Option<Outcome>> {
             let case = Prepared::new(&cpu, arguments.seed, index, tuning)?;
             // Whatever wrong ids lead to is undefined, and ends within the buffers.

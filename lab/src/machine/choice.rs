@@ -114,6 +114,16 @@ impl Sets {
         all
     }
 
+    /// The same where all depend on the winner of one set.
+    pub fn only_chooser(&mut self, words: &[Shade]) -> Option<u32> {
+        let sets = words.as_flattened().iter().filter_map(|&byte| match parts(byte) {
+            Some((CHOICE, _, number)) => Some(self.choices[number as usize].set),
+            _ => None,
+        });
+        let sets: Vec<u32> = sets.collect();
+        sets.first().copied().filter(|first| sets.iter().all(|set| set == first))
+    }
+
     /// The winners that decide some words, and these words for each of them.
     pub fn cases(&mut self, words: &[Operand]) -> Option<(u32, Vec<Vec<Operand>>)> {
         let set = self.chooser(words.iter().map(|word| word.0))?;
@@ -128,6 +138,17 @@ impl Sets {
             (shade[i], if shade[i] == PLAIN { word >> (8 * i) & 0xff } else { 0 })
         };
         let Some(&first) = words.first() else { return [MIXED; 4] };
+        if let Some((RANK, part, _)) = parts(first.0[0]) {
+            // The rank of a part that has the winner is that of the set.
+            let winners = self.list(set);
+            let all = words.iter().zip(&*winners).all(|(&(shade, _), winner)| {
+                matches!(parts(shade[0]), Some((RANK, at, of)) if shade == [shade[0]; 4]
+                    && at == part && self.is_within(of, set) && self.list(of).binary_search(winner).is_ok())
+            });
+            if all {
+                return [of_set(RANK, part, set); 4];
+            }
+        }
         let number = self.choices.len() as u32;
         let shade = std::array::from_fn(|i| {
             let same = words.iter().all(|&word| byte(word, i) == byte(first, i));
@@ -207,18 +228,28 @@ impl Sets {
             let (a, b) = (wide(a), wide(b));
             return (PLAIN_WORD, u32::from(if is_above { a > b } else { a == b }));
         }
-        if let (Some((set, cases)), None) = (self.cases(&all), winner) {
+        let none = self.of(Vec::new());
+        let sets = self.rank_set(a).zip(self.rank_set(b));
+        // The winner of a set decides how a part of it compares, too.
+        let larger = sets.filter(|&(a, b)| a != b && a != none && b != none).and_then(|(a, b)| {
+            let within = [self.is_within(a, b), self.is_within(b, a)];
+            [b, a].into_iter().zip(within).find(|(_, within)| *within).map(|(set, _)| set)
+        });
+        let chooser = larger.or_else(|| self.chooser(all.iter().map(|word| word.0)));
+        if let (Some(set), None) = (chooser, winner) {
             let winners = self.list(set);
-            let cases = cases.iter().zip(&*winners).map(|(words, &winner)| {
-                let (a, b) = words.split_at(a.len());
-                self.compare(is_above, a, b, Some((set, winner)))
+            let cases = winners.iter().map(|&winner| {
+                let mut under = |words: &[Operand]| -> Vec<Operand> {
+                    words.iter().map(|&word| self.under(word, set, winner)).collect()
+                };
+                let (a, b) = (under(a), under(b));
+                self.compare(is_above, &a, &b, Some((set, winner)))
             });
             let cases = cases.collect();
             return (self.choice(set, cases), 0);
         }
-        let (Some(a), Some(b)) = (self.rank_set(a), self.rank_set(b)) else { return mixed };
+        let Some((a, b)) = sets else { return mixed };
         let mut may = [true; 3];
-        let none = self.of(Vec::new());
         (may[0], may[2]) = (a != none, b != none);
         if a == b {
             may = [false, true, false];
@@ -257,6 +288,27 @@ impl Sets {
         [of_set(COMPARED, 0, number); 4]
     }
 
+    /// What depends on the winner of one of two sets alone, as a comparison of both: where all of the
+    /// other set come before the winner, or after it.
+    fn of_both(&mut self, shade: Shade, sets: [u32; 2]) -> Option<Compared> {
+        let set = self.chooser([shade])?;
+        let other = *sets.iter().find(|&&other| other != set && sets.contains(&set))?;
+        let (winners, others) = (self.list(set), self.list(other));
+        let mut truth = None;
+        for &winner in &*winners {
+            let (shade, bits) = self.under((shade, 0), set, winner);
+            for &element in others.iter().filter(|&&element| element != winner) {
+                let is_before = (bits == 1) == self.comes_before(element, winner);
+                let next = if is_before { Before } else { After };
+                if shade != PLAIN_WORD || truth.is_some_and(|truth| truth != next) {
+                    return None;
+                }
+                truth = Some(next);
+            }
+        }
+        Some(Compared::new([other, set], [truth?; 3]))
+    }
+
     fn as_compared(&self, shade: Shade) -> Option<Compared> {
         let (COMPARED, _, number) = parts(shade[0])? else { return None };
         Some(self.compared[number as usize])
@@ -275,7 +327,12 @@ impl Sets {
 
     /// Both of two comparisons, or either.
     pub fn both(&mut self, is_or: bool, a: Shade, b: Shade) -> Option<Shade> {
-        let (a, b) = (self.as_compared(a)?, self.as_compared(b)?);
+        let (a, b) = match (self.as_compared(a), self.as_compared(b)) {
+            (Some(a), Some(b)) => (a, b),
+            (Some(a), None) => (a, self.of_both(b, a.sets)?),
+            (None, Some(b)) => (self.of_both(a, b.sets)?, b),
+            (None, None) => return None,
+        };
         let (decided, neutral) = if is_or { (True, False) } else { (False, True) };
         let one = |(a, b): (Truth, Truth)| match (a, b) {
             (a, b) if a == decided || b == decided => decided,

@@ -655,7 +655,7 @@ impl<W: Watch> Machine<'_, W> {
                 }
                 let sets = &mut self.memory.shadow.sets;
                 if all.iter().any(|&shade| Sets::is_choice(shade)) {
-                    let Some(set) = sets.chooser(all) else { return Ok(None) };
+                    let Some(set) = sets.only_chooser(&all) else { return Ok(None) };
                     winners.insert((warp, lane), (set, sets.list(set)));
                 }
             }
@@ -739,7 +739,9 @@ impl super::Shadow {
         operands: &[Operand],
     ) -> Result<Shade> {
         let shade = self.scalar_of_one(expression, kind, operands);
-        if !shade.into_iter().any(is_mixed) {
+        // A maximum says nothing of the bytes below a key.
+        let is_max = matches!(expression, Expression::Math { fun: MathFunction::Max, .. });
+        if !shade.into_iter().any(is_mixed) || is_max && !is_mixed(shade[3]) {
             return Ok(shade);
         }
         let compared = match expression {
