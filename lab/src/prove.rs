@@ -12,7 +12,7 @@ use rayon::prelude::*;
 use regex::Regex;
 use serde_json::json;
 use wgmax::operator::Operator;
-use wgmax::plan::{Limits, Plan, Shader};
+use wgmax::plan::{Launch, Limits, Plan, Shader};
 use wgmax::{Device, ElementType, Extremum, Nan, Tensor, Tuning, View, wgpu};
 use wgmax_cli::bench::data;
 use wgmax_cli::bench::item::{self, Item};
@@ -57,8 +57,9 @@ pub struct Task<'a> {
 
 /// What plans have that are not proven.
 pub const GRADIENTS: &str = "gradients are sums, or choose by given positions";
-pub const POSITIONS: &str = "positions are chosen by comparing keys";
-pub const WORDS: &str = "unordered segments of 64 bits compare a word at a time";
+pub const UNORDERED: &str = "unordered segments compare what launches before them found";
+pub const PARTS: &str = "a launch stores positions where it has the rows, and others do the rest";
+pub const POSITIONS: &str = "positions are chosen in a way that the machine does not know";
 /// None of these: a hole, or a fault.
 pub const OPEN: &str = "NOT KNOWN";
 
@@ -169,16 +170,23 @@ impl<'a> Task<'a> {
 
     /// Why a plan of such an operator may not be proven.
     fn kind(&self) -> &'static str {
-        let words = self.plan.shaders().any(|shader| shader.kernel.name() == "segment_scatter");
-        if ranking(self.operator, self.tensors[0].element_type()).is_none() {
-            return GRADIENTS;
+        let has = |name: &str| self.plan.shaders().any(|shader| shader.kernel.name() == name);
+        let t = self.tensors[0].element_type();
+        match (ranking(self.operator, t), indices(self.operator).is_some()) {
+            (None, _) => GRADIENTS,
+            (_, is_positions) if has("segment_scatter") && (is_positions || t.size() == 8) => {
+                UNORDERED
+            }
+            _ if self.finishes_in_parts() => PARTS,
+            (_, true) => POSITIONS,
+            _ => OPEN,
         }
-        let has_positions = indices(self.operator).is_some();
-        match (has_positions, words && self.tensors[0].element_type().size() == 8) {
-            (true, _) => POSITIONS,
-            (false, true) => WORDS,
-            (false, false) => OPEN,
-        }
+    }
+
+    /// Whether several launches make elements of the rows that segments have.
+    fn finishes_in_parts(&self) -> bool {
+        let is_finish = |launch: &&Launch| launch.shader().kernel.name() == "segment_finish";
+        indices(self.operator).is_some() && self.plan.launches().filter(is_finish).count() > 1
     }
 
     /// Fails where a shader does what no result shows, or a result is not written.
@@ -459,8 +467,7 @@ pub fn outcomes(arguments: &Arguments) -> Result<Vec<Outcome>> {
     let mut all = items(arguments)?;
     let tunings = ["hardware", "software"];
     let cpu = Device::cpu();
-    let only: Option<u64> = std::env::var("DBG").ok().and_then(|v| v.parse().ok());
-    let cases = (only.unwrap_or(0)..only.map_or(arguments.cases, |o| o + 1)).into_par_iter().flat_map_iter(|index| {
+    let cases = (0..arguments.cases).into_par_iter().flat_map_iter(|index| {
         tunings.map(|tuning| -> Result<Option<Outcome>> {
             let case = Prepared::new(&cpu, arguments.seed, index, tuning)?;
             // Whatever wrong ids lead to is undefined, and ends within the buffers.

@@ -34,15 +34,15 @@ enum Truth {
 use Truth::{After, Before, False, True};
 
 /// A truth value by the ranks of the winners of two sets, the first of which has the lower number:
-/// what it is if the first winner ranks higher, equal or lower.
+/// what it is if the first winner ranks higher, equal or lower, and if one element wins both.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Compared {
     sets: [u32; 2],
-    when: [Truth; 3],
+    when: [Truth; 4],
 }
 
 impl Compared {
-    fn new(sets: [u32; 2], when: [Truth; 3]) -> Self {
+    fn new(sets: [u32; 2], when: [Truth; 4]) -> Self {
         let turned = |truth| match truth {
             Before => After,
             After => Before,
@@ -51,7 +51,8 @@ impl Compared {
         match sets[0] <= sets[1] {
             true => Self { sets, when },
             false => {
-                Self { sets: [sets[1], sets[0]], when: [when[2], when[1], when[0]].map(turned) }
+                let when = [when[2], when[1], when[0], when[3]].map(turned);
+                Self { sets: [sets[1], sets[0]], when }
             }
         }
     }
@@ -224,18 +225,14 @@ impl Sets {
         let all = [a, b].concat();
         let mixed = ([mix(all.iter().flat_map(|word| word.0)); 4], 0);
         if mixed.0 == PLAIN_WORD {
-            let wide = |words: &[Operand]| words.iter().rev().map(|word| word.1).collect::<Vec<_>>();
+            let wide =
+                |words: &[Operand]| words.iter().rev().map(|word| word.1).collect::<Vec<_>>();
             let (a, b) = (wide(a), wide(b));
             return (PLAIN_WORD, u32::from(if is_above { a > b } else { a == b }));
         }
         let none = self.of(Vec::new());
         let sets = self.rank_set(a).zip(self.rank_set(b));
-        // The winner of a set decides how a part of it compares, too.
-        let larger = sets.filter(|&(a, b)| a != b && a != none && b != none).and_then(|(a, b)| {
-            let within = [self.is_within(a, b), self.is_within(b, a)];
-            [b, a].into_iter().zip(within).find(|(_, within)| *within).map(|(set, _)| set)
-        });
-        let chooser = larger.or_else(|| self.chooser(all.iter().map(|word| word.0)));
+        let chooser = self.chooser(all.iter().map(|word| word.0));
         if let (Some(set), None) = (chooser, winner) {
             let winners = self.list(set);
             let cases = winners.iter().map(|&winner| {
@@ -261,13 +258,15 @@ impl Sets {
                     let others = self.list(other);
                     if others.contains(&winner) {
                         may = [false, true, false];
-                    } else if other != none && others.iter().all(|&e| self.comes_before(e, winner)) {
+                    } else if other != none && others.iter().all(|&e| self.comes_before(e, winner))
+                    {
                         may[1] = false;
                     }
                 }
             }
         }
-        let is = |i: usize| if (i == 0 && is_above) || (i == 1 && !is_above) { True } else { False };
+        let is =
+            |i: usize| if (i == 0 && is_above) || (i == 1 && !is_above) { True } else { False };
         let mut possible = (0..3).filter(|&i| may[i]).map(is);
         let first = possible.next();
         match first {
@@ -275,7 +274,7 @@ impl Sets {
                 (PLAIN_WORD, u32::from(first == True))
             }
             _ if winner.is_some() => ([MIXED; 4], 0),
-            _ => (self.compared(Compared::new([a, b], [is(0), is(1), is(2)])), 0),
+            _ => (self.compared(Compared::new([a, b], [is(0), is(1), is(2), is(1)])), 0),
         }
     }
 
@@ -294,9 +293,16 @@ impl Sets {
         let set = self.chooser([shade])?;
         let other = *sets.iter().find(|&&other| other != set && sets.contains(&set))?;
         let (winners, others) = (self.list(set), self.list(other));
-        let mut truth = None;
+        let (mut truth, mut same) = (None, None);
         for &winner in &*winners {
             let (shade, bits) = self.under((shade, 0), set, winner);
+            if others.binary_search(&winner).is_ok() {
+                let next = if bits == 1 { True } else { False };
+                if same.is_some_and(|same| same != next) {
+                    return None;
+                }
+                same = Some(next);
+            }
             for &element in others.iter().filter(|&&element| element != winner) {
                 let is_before = (bits == 1) == self.comes_before(element, winner);
                 let next = if is_before { Before } else { After };
@@ -306,7 +312,41 @@ impl Sets {
                 truth = Some(next);
             }
         }
-        Some(Compared::new([other, set], [truth?; 3]))
+        let (truth, same) = (truth?, same.unwrap_or(False));
+        Some(Compared::new([other, set], [truth, truth, truth, same]))
+    }
+
+    /// A comparison of a set with a part of it, as what the winner of the set decides.
+    pub fn by_larger_set(&mut self, shade: Shade) -> Option<Shade> {
+        let Compared { sets, when } = self.as_compared(shade)?;
+        let inner = (0..2).find(|&i| self.is_within(sets[i], sets[1 - i]))?;
+        let (part, set) = (self.list(sets[inner]), sets[1 - inner]);
+        // Where the part's winner is another one, it is below that of the set, or equal and behind it.
+        let below = when[if inner == 0 { 2 } else { 0 }];
+        let behind = match when[1] {
+            Before => [False, True][inner],
+            After => [True, False][inner],
+            other => other,
+        };
+        let word = |truth: Truth| match truth {
+            False => (PLAIN_WORD, 0),
+            True => (PLAIN_WORD, 1),
+            Before | After => ([MIXED; 4], 0),
+        };
+        let winners = self.list(set);
+        let words = winners.iter().map(|&winner| {
+            if part.binary_search(&winner).is_ok() {
+                word(when[3])
+            } else if below == behind
+                || !part.is_empty() && part.iter().all(|&e| self.comes_before(e, winner))
+            {
+                word(below)
+            } else {
+                ([MIXED; 4], 0)
+            }
+        });
+        let words = words.collect();
+        Some(self.choice(set, words))
     }
 
     fn as_compared(&self, shade: Shade) -> Option<Compared> {
@@ -360,25 +400,33 @@ impl Sets {
         if self.last_wins {
             all.reverse();
         }
+        if sets[0] == sets[1] {
+            return None;
+        }
         let lists = sets.map(|set| self.list(set));
-        let mut highest = [None; 2];
+        // The highest places so far, and those of elements that the other set has not. Two elements
+        // that both sets have do not win one each.
+        let (mut highest, mut highest_alone) = ([None; 2], [None; 2]);
         for element in all {
             let mut places = [None; 2];
             for (i, word) in [a, b].into_iter().enumerate() {
                 if lists[i].binary_search(&element).is_ok() {
                     let (shade, place) = self.under(word, sets[i], element);
-                    places[i] = (shade == PLAIN_WORD).then_some(place);
-                    if places[i].is_none() || highest[1 - i] >= places[i] {
-                        return None;
-                    }
+                    places[i] = Some((shade == PLAIN_WORD).then_some(place)?);
                 }
             }
-            if places.iter().flatten().count() == 2 && places[0] != places[1] {
+            let is_shared = places[0].is_some() && places[1].is_some();
+            let before = if is_shared { highest_alone } else { highest };
+            let is_below = |i: usize| places[i].is_some() && before[1 - i] >= places[i];
+            if is_shared && places[0] != places[1] || is_below(0) || is_below(1) {
                 return None;
             }
             highest = [0, 1].map(|i| highest[i].max(places[i]));
+            if !is_shared {
+                highest_alone = [0, 1].map(|i| highest_alone[i].max(places[i]));
+            }
         }
-        Some(self.compared(Compared::new(sets, [truth; 3])))
+        Some(self.compared(Compared::new(sets, [truth, truth, truth, False])))
     }
 
     /// What `select` by a comparison gives.
@@ -441,7 +489,13 @@ impl Sets {
     }
 
     /// Bytes of elements that become keys, or keys that become elements, element by element.
-    pub fn converted(&mut self, bytes: &[u32; 16], size: usize, from: &[u32], to: u32) -> [u32; 16] {
+    pub fn converted(
+        &mut self,
+        bytes: &[u32; 16],
+        size: usize,
+        from: &[u32],
+        to: u32,
+    ) -> [u32; 16] {
         let mut all = [PLAIN; 16];
         for (number, new) in all.chunks_mut(size).enumerate() {
             let begin = number * size;

@@ -228,8 +228,7 @@ pub fn maximum(size: usize, sets: &mut Sets, a: Operand, b: Operand) -> Shade {
         all[top] = PLAIN;
     }
     let Some(first) = top.checked_sub(size) else { return all };
-    let mut field =
-        |(shade, word): Operand| field(sets, &shade[first..top], word >> (8 * first));
+    let mut field = |(shade, word): Operand| field(sets, &shade[first..top], word >> (8 * first));
     let joined = match (field(a), field(b)) {
         (Field::Key(a), Field::Key(b)) => sets.join(a, b),
         (Field::Key(set), Field::Zero) | (Field::Zero, Field::Key(set)) => set,

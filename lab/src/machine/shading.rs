@@ -551,7 +551,9 @@ impl<W: Watch> Machine<'_, W> {
                             let words: Vec<Operand> =
                                 group.iter().map(|&i| operand(0, i)).collect();
                             let bits = |words: &mut dyn Iterator<Item = u32>| {
-                                words.zip([0, 32]).fold(0, |all, (word, by)| all | u64::from(word) << by)
+                                words
+                                    .zip([0, 32])
+                                    .fold(0, |all, (word, by)| all | u64::from(word) << by)
                             };
                             let key = bits(&mut words.iter().map(|word| word.1)) >> (8 * first);
                             let found = group.iter().map(|&i| result[i * self.warps + warp][lane]);
@@ -649,7 +651,7 @@ impl<W: Watch> Machine<'_, W> {
                     (warp..words.len()).step_by(self.warps).map(|at| lane_of(shades, at)[lane])
                 });
                 let all: Vec<Shade> = all.collect();
-                let only = |&byte: &u32| byte == PLAIN || Sets::is_choice([byte; 4]);
+                let only = |&byte: &u32| byte < MIXED || Sets::is_choice([byte; 4]);
                 if !all.as_flattened().iter().all(only) {
                     return Ok(None);
                 }
@@ -660,6 +662,9 @@ impl<W: Watch> Machine<'_, W> {
                 }
             }
         }
+        if winners.is_empty() {
+            return Ok(None);
+        }
         let which = Which::Function(function);
         let plain = vec![None; shades.len()];
         let (value, _) = self.call(which, arguments.to_vec(), plain, mask)?;
@@ -667,16 +672,17 @@ impl<W: Watch> Machine<'_, W> {
         let most = winners.values().map(|(_, list)| list.len()).max().unwrap_or(0);
         let mut found: HashMap<(usize, usize), Vec<Operand>> = HashMap::new();
         for number in 0..most {
-            let (mut new, mut running) = (Vec::new(), Mask::none(self.warps));
+            // Others depend on no winner.
+            let mut running = if number == 0 { mask.clone() } else { Mask::none(self.warps) };
+            let mut new = Vec::new();
             for (words, shades) in values.iter().zip(shades) {
                 let mut words = words.to_vec();
-                let mut all: Vec<LaneShade> =
-                    (0..words.len()).map(|at| *lane_of(shades, at)).collect();
+                let mut all = vec![PLAIN_LANES; words.len()];
                 for (&(warp, lane), (set, list)) in &winners {
                     let Some(&winner) = list.get(number) else { continue };
                     running.0[warp] |= 1 << lane;
                     for at in (warp..words.len()).step_by(self.warps) {
-                        let word = (all[at][lane], words[at][lane]);
+                        let word = (lane_of(shades, at)[lane], words[at][lane]);
                         let word = self.memory.shadow.sets.under(word, *set, winner);
                         (all[at][lane], words[at][lane]) = word;
                     }
@@ -695,8 +701,10 @@ impl<W: Watch> Machine<'_, W> {
         }
         let mut all = vec![PLAIN_LANES; result.len()];
         for ((at, lane), words) in found {
-            let (set, _) = &winners[&(at % self.warps, lane)];
-            all[at][lane] = self.memory.shadow.sets.choice(*set, words);
+            all[at][lane] = match winners.get(&(at % self.warps, lane)) {
+                Some((set, _)) => self.memory.shadow.sets.choice(*set, words),
+                None => words[0].0,
+            };
         }
         Ok(Some((value, compact(all))))
     }
@@ -745,9 +753,7 @@ impl super::Shadow {
             return Ok(shade);
         }
         let compared = match expression {
-            Expression::Unary { op: UnaryOperator::LogicalNot, .. } => {
-                self.sets.not(operands[0].0)
-            }
+            Expression::Unary { op: UnaryOperator::LogicalNot, .. } => self.sets.not(operands[0].0),
             Expression::Binary { op, .. } if kind == ScalarKind::Bool => {
                 let is_or = matches!(op, BinaryOperator::InclusiveOr | BinaryOperator::LogicalOr);
                 self.sets.both(is_or, operands[0].0, operands[1].0)
@@ -758,21 +764,23 @@ impl super::Shadow {
         if let Some(shade) = compared {
             return Ok(shade);
         }
-        if let Some((set, cases)) = self.sets.cases(operands) {
-            let bits = bits(expression, kind, &cases)?;
-            let words = cases.iter().zip(bits).map(|(operands, bits)| {
-                (self.scalar_of_one(expression, kind, operands), bits)
-            });
-            let words = words.collect();
-            return Ok(self.sets.choice(set, words));
+        if let Expression::Binary { op, .. } = expression
+            && let Some(shade) = self.sets.compare_places(*op, operands[0], operands[1])
+        {
+            return Ok(shade);
         }
-        let places = match expression {
-            Expression::Binary { op, .. } => {
-                self.sets.compare_places(*op, operands[0], operands[1])
-            }
-            _ => None,
-        };
-        Ok(places.unwrap_or(shade))
+        let operands: Vec<Operand> = operands
+            .iter()
+            .map(|&(shade, bits)| (self.sets.by_larger_set(shade).unwrap_or(shade), bits))
+            .collect();
+        let Some((set, cases)) = self.sets.cases(&operands) else { return Ok(shade) };
+        let bits = bits(expression, kind, &cases)?;
+        let words = cases
+            .iter()
+            .zip(bits)
+            .map(|(operands, bits)| (self.scalar_of_one(expression, kind, operands), bits));
+        let words = words.collect();
+        Ok(self.sets.choice(set, words))
     }
 
     fn scalar_of_one(
@@ -784,6 +792,7 @@ impl super::Shadow {
         let every = [mix(operands.iter().flat_map(|operand| operand.0)); 4];
         match (expression, operands) {
             (Expression::Binary { op, .. }, [a, b]) => binary(*op, kind, *a, *b),
+            (Expression::Select { .. }, [_, accept, reject]) if accept == reject => accept.0,
             (Expression::Select { .. }, [(PLAIN_WORD, 0), _, reject]) => reject.0,
             (Expression::Select { .. }, [(PLAIN_WORD, _), accept, _]) => accept.0,
             (Expression::Math { fun: MathFunction::Max, .. }, [a, b])
