@@ -71,6 +71,16 @@ pub fn element(ranking: &Ranking, key: u64) -> u64 {
     if is_signed(t) { key ^ sign } else { key }
 }
 
+/// What of a key positions are compared by: -0 equals +0.
+pub fn rank(ranking: &Ranking, key: u64) -> u64 {
+    let t = ranking.element_type;
+    let zeros = [0, mask(t) ^ mask(t) >> 1].map(|zero| self::key(ranking, zero));
+    match float(t) {
+        Some(_) if zeros.contains(&key) => zeros[0].max(zeros[1]),
+        _ => key,
+    }
+}
+
 fn each(ranking: &Ranking, words: [u32; 4], f: impl Fn(&Ranking, u64) -> u64) -> [u32; 4] {
     let size = ranking.element_type.size();
     let mut bytes = [0; 16];

@@ -2,7 +2,7 @@
 //! shows accesses and races, and once with the sets of elements that values are the maxima of. The
 //! sets of the results are compared with the operators' definitions.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use rayon::prelude::*;
 use regex::Regex;
 use serde_json::json;
 use wgmax::operator::Operator;
-use wgmax::plan::{Limits, Plan, Shader};
+use wgmax::plan::{Launch, Limits, Plan, Shader};
 use wgmax::{Device, ElementType, Extremum, Nan, Tensor, Tuning, View, wgpu};
 use wgmax_cli::bench::data;
 use wgmax_cli::bench::item::{self, Item};
@@ -57,8 +57,9 @@ pub struct Task<'a> {
 
 /// What plans have that are not proven.
 pub const GRADIENTS: &str = "gradients are sums, or choose by given positions";
-pub const POSITIONS: &str = "positions are chosen by comparing keys";
-pub const WORDS: &str = "unordered segments of 64 bits compare a word at a time";
+pub const UNORDERED: &str = "unordered segments compare what launches before them found";
+pub const PARTS: &str = "a launch stores positions where it has the rows, and others do the rest";
+pub const POSITIONS: &str = "positions are chosen in a way that the machine does not know";
 /// None of these: a hole, or a fault.
 pub const OPEN: &str = "NOT KNOWN";
 
@@ -100,6 +101,16 @@ fn ranking(operator: &Operator, t: ElementType) -> Option<Ranking> {
     Some(Ranking { element_type: t, nan_key, complement })
 }
 
+/// Whether an operator finds positions, and of equal elements the last one.
+fn indices(operator: &Operator) -> Option<bool> {
+    match operator {
+        Operator::ReduceMax(op) => op.indices.map(|indices| indices.last),
+        Operator::MaxPool(op) => op.indices.map(|_| false),
+        Operator::SegmentMax(op) => op.indices.map(|_| false),
+        _ => None,
+    }
+}
+
 /// The shades of an element of a buffer.
 fn bytes(memory: &mut Memory, buffer: usize, size: usize, at: usize) -> Vec<u32> {
     let bytes = at * size..(at + 1) * size;
@@ -125,11 +136,14 @@ impl<'a> Task<'a> {
         memory.follow();
         memory.shadow.ranking = ranking;
         memory.shadow.size = self.tensors[0].element_type().size();
+        let indices = indices(self.operator);
+        memory.shadow.sets.finds_positions = indices.is_some();
+        memory.shadow.sets.last_wins = indices.is_some_and(|last| last);
         for (buffer, (_, view)) in self.inputs.iter().enumerate() {
             let size = view.desc().element_type().size();
-            for place in places(view) {
+            for (element, place) in self.elements(view).into_iter().zip(places(view)) {
                 let of_place = match ranking {
-                    Some(_) if buffer == 0 => Some(memory.shadow.sets.of(vec![place as u32])),
+                    Some(_) if buffer == 0 => Some(memory.shadow.sets.of(vec![element])),
                     _ => None,
                 };
                 for part in 0..size {
@@ -156,18 +170,23 @@ impl<'a> Task<'a> {
 
     /// Why a plan of such an operator may not be proven.
     fn kind(&self) -> &'static str {
-        let words = self.plan.shaders().any(|shader| shader.kernel.name() == "segment_scatter");
-        let has_positions = match self.operator {
-            Operator::ReduceMax(op) => op.indices.is_some(),
-            Operator::MaxPool(op) => op.indices.is_some(),
-            Operator::SegmentMax(op) => op.indices.is_some(),
-            _ => return GRADIENTS,
-        };
-        match (has_positions, words && self.tensors[0].element_type().size() == 8) {
-            (true, _) => POSITIONS,
-            (false, true) => WORDS,
-            (false, false) => OPEN,
+        let has = |name: &str| self.plan.shaders().any(|shader| shader.kernel.name() == name);
+        let t = self.tensors[0].element_type();
+        match (ranking(self.operator, t), indices(self.operator).is_some()) {
+            (None, _) => GRADIENTS,
+            (_, is_positions) if has("segment_scatter") && (is_positions || t.size() == 8) => {
+                UNORDERED
+            }
+            _ if self.finishes_in_parts() => PARTS,
+            (_, true) => POSITIONS,
+            _ => OPEN,
         }
+    }
+
+    /// Whether several launches make elements of the rows that segments have.
+    fn finishes_in_parts(&self) -> bool {
+        let is_finish = |launch: &&Launch| launch.shader().kernel.name() == "segment_finish";
+        indices(self.operator).is_some() && self.plan.launches().iter().filter(is_finish).count() > 1
     }
 
     /// Fails where a shader does what no result shows, or a result is not written.
@@ -217,43 +236,125 @@ impl<'a> Task<'a> {
         let sets = sets::of(self.operator, &self.tensors)?.context("no proof of gradients")?;
         let mut memory = self.memory(Some(ranking));
         self.run(&mut memory, 8, Order::Ascending, program)?;
-        let has_values = match self.operator {
-            Operator::ReduceMax(op) => op.values,
-            _ => true,
-        };
-        ensure!(has_values, "no proof of positions");
-        let cells = places(&self.inputs[0].1);
-        let (buffer, view, expected) = &self.expected[0];
-        let size = t.size();
-        for ((number, place), set) in places(view).into_iter().enumerate().zip(sets) {
-            let shades = bytes(&mut memory, *buffer, size, place);
-            if set.is_empty() {
-                let all: &[u8] = bytemuck::cast_slice(memory.words(*buffer));
-                let right =
-                    all[place * size..][..size] == expected.bytes()[number * size..][..size];
-                let byte = mix(shades.iter().copied());
-                ensure!(
-                    byte == PLAIN && right,
-                    "result {number} has no elements, and is not empty"
-                );
-                continue;
+        let names = self.elements(&self.inputs[0].1);
+        let sets: Vec<Vec<u32>> =
+            sets.iter().map(|set| set.iter().map(|&element| names[element]).collect()).collect();
+        let has_values = !matches!(self.operator, Operator::ReduceMax(op) if !op.values);
+        let mut results = self.expected.iter();
+        if has_values {
+            let (buffer, view, expected) = results.next().context("no values")?;
+            for ((number, place), set) in places(view).into_iter().enumerate().zip(&sets) {
+                let what = format!("result {number}");
+                if set.is_empty() {
+                    self.is_constant(&mut memory, *buffer, place, expected, number)?;
+                } else {
+                    self.is_maximum(&mut memory, *buffer, place, set).context(what)?;
+                }
             }
-            let Some((ELEMENT, found)) = whole(&shades) else {
-                let bad = shades.iter().find(|&&byte| byte == UNWRITTEN || byte == WRAPPED);
-                let byte = bad.copied().unwrap_or_else(|| mix(shades.iter().copied()));
-                bail!("result {number} is {}", memory.shadow.describe(byte));
-            };
-            let wanted: Vec<u32> = set.iter().map(|&element| cells[element] as u32).collect();
-            if memory.shadow.sets.of(wanted.clone()) != found {
-                let found: Vec<u32> = memory.shadow.sets.elements(found).collect();
-                let lost = wanted.iter().filter(|element| found.binary_search(element).is_err());
-                let foreign = found.iter().filter(|element| !wanted.contains(element));
-                bail!(
-                    "result {number} lacks {} of its {} elements, and has {} that are not its own",
-                    lost.count(),
-                    wanted.len(),
-                    foreign.count()
-                );
+        }
+        if indices(self.operator).is_some() {
+            let (buffer, view, expected) = results.next().context("no positions")?;
+            for ((number, place), set) in places(view).into_iter().enumerate().zip(&sets) {
+                let what = format!("position {number}");
+                if set.is_empty() {
+                    self.is_constant(&mut memory, *buffer, place, expected, number)?;
+                } else {
+                    let t = expected.element_type();
+                    self.is_position(&mut memory, *buffer, place, t, set).context(what)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The names of the elements of a view: their numbers. Those that share memory have one name.
+    fn elements(&self, view: &View) -> Vec<u32> {
+        let places = places(view);
+        let mut names = HashMap::new();
+        let mut all: Vec<usize> = (0..places.len()).collect();
+        if indices(self.operator) == Some(true) {
+            all.reverse();
+        }
+        for element in all {
+            names.entry(places[element]).or_insert(element as u32);
+        }
+        places.iter().map(|place| names[place]).collect()
+    }
+
+    /// A result without elements is the constant that the CPU has.
+    fn is_constant(
+        &self,
+        memory: &mut Memory,
+        buffer: usize,
+        place: usize,
+        expected: &Tensor,
+        number: usize,
+    ) -> Result<()> {
+        let size = expected.element_type().size();
+        let byte = mix(bytes(memory, buffer, size, place));
+        let all: &[u8] = bytemuck::cast_slice(memory.words(buffer));
+        let right = all[place * size..][..size] == expected.bytes()[number * size..][..size];
+        ensure!(byte == PLAIN && right, "result {number} has no elements, and is not empty");
+        Ok(())
+    }
+
+    /// A result is the maximum of a set; where positions are found, the element that wins.
+    fn is_maximum(
+        &self,
+        memory: &mut Memory,
+        buffer: usize,
+        place: usize,
+        wanted: &[u32],
+    ) -> Result<()> {
+        let t = self.tensors[0].element_type();
+        let shades = bytes(memory, buffer, t.size(), place);
+        let sets = &mut memory.shadow.sets;
+        let set = sets.of(wanted.to_vec());
+        if sets.finds_positions && sets.is_winner(&shades, set) {
+            return Ok(());
+        }
+        let found = whole(&shades).filter(|&(kind, _)| kind == ELEMENT);
+        // -0 and +0 are equal, and not the same.
+        let is_exact = !sets.finds_positions || !t.is_float();
+        let Some((_, found)) = found.filter(|&(_, found)| is_exact || found != set) else {
+            let bad = shades.iter().find(|&&byte| byte == UNWRITTEN || byte == WRAPPED);
+            let byte = bad.copied().unwrap_or_else(|| mix(shades.iter().copied()));
+            bail!("{}", memory.shadow.describe(byte));
+        };
+        let found = sets.list(found);
+        let lost = wanted.iter().filter(|element| found.binary_search(element).is_err()).count();
+        let foreign = found.iter().filter(|element| !wanted.contains(element)).count();
+        ensure!(
+            lost + foreign == 0,
+            "lacks {lost} of its {} elements, and has {foreign} that are not its own",
+            wanted.len()
+        );
+        Ok(())
+    }
+
+    /// A position is that of the element that wins, whichever does.
+    fn is_position(
+        &self,
+        memory: &mut Memory,
+        buffer: usize,
+        place: usize,
+        t: ElementType,
+        wanted: &[u32],
+    ) -> Result<()> {
+        let first = place * t.size() / 4;
+        let words = |memory: &Memory, i: usize| {
+            (memory.shadow.shades[buffer][first + i], memory.words(buffer)[first + i])
+        };
+        let set = memory.shadow.sets.of(wanted.to_vec());
+        for &winner in wanted {
+            let right = sets::position(self.operator, self.tensors[0].shape(), winner as usize);
+            for i in 0..t.size() / 4 {
+                let word = words(memory, i);
+                let (shade, found) = memory.shadow.sets.under(word, set, winner);
+                let byte = mix(shade);
+                ensure!(byte == PLAIN, "{}", memory.shadow.describe(byte));
+                let right = (right as u64 >> (32 * i)) as u32;
+                ensure!(found == right, "{found} for {right} where element {winner} wins");
             }
         }
         Ok(())

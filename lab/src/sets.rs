@@ -1,6 +1,6 @@
 //! The elements that each result is the maximum of, by the definitions of the operators.
 
-use wgmax::operator::{Layout, MaxPool, Operator, Padding, Segments};
+use wgmax::operator::{Layout, MaxPool, Numbering, Operator, Padding, ReduceMax, Segments};
 use wgmax::{ElementType, Result, Tensor};
 
 /// The numbers of the elements of each result, in the order of the results; `None` for gradients.
@@ -11,12 +11,8 @@ pub fn of(operator: &Operator, inputs: &[&Tensor]) -> Result<Option<Vec<Vec<usiz
     let mut sets = vec![Vec::new(); results[0].len()];
     match operator {
         Operator::ReduceMax(op) => {
-            let rank = shape.len() as i64;
-            let is_reduced = |axis: usize| {
-                let mut axes = op.axes.as_deref().map(|axes| axes.iter());
-                axes.as_mut().is_none_or(|axes| axes.any(|a| a.rem_euclid(rank) == axis as i64))
-            };
-            let kept: Vec<usize> = (0..shape.len()).filter(|&axis| !is_reduced(axis)).collect();
+            let kept: Vec<usize> =
+                (0..shape.len()).filter(|&axis| !is_reduced(op, shape, axis)).collect();
             for element in 0..inputs[0].len() {
                 let at = coordinates(element, shape);
                 let result = kept.iter().fold(0, |flat, &axis| flat * shape[axis] + at[axis]);
@@ -51,6 +47,35 @@ pub fn of(operator: &Operator, inputs: &[&Tensor]) -> Result<Option<Vec<Vec<usiz
         _ => return Ok(None),
     }
     Ok(Some(sets))
+}
+
+/// The position of an element that wins.
+pub fn position(operator: &Operator, shape: &[usize], element: usize) -> i64 {
+    let at = coordinates(element, shape);
+    let position = match operator {
+        Operator::ReduceMax(op) => (0..shape.len())
+            .filter(|&axis| is_reduced(op, shape, axis))
+            .fold(0, |flat, axis| flat * shape[axis] + at[axis]),
+        Operator::MaxPool(op) => match op.indices.map(|indices| indices.numbering) {
+            Some(Numbering::FromAxis(axis)) => {
+                let axis = axis.rem_euclid(shape.len() as i64) as usize;
+                (axis..shape.len()).fold(0, |flat, axis| flat * shape[axis] + at[axis])
+            }
+            Some(Numbering::ColumnMajor) => {
+                let axes = [0, 1].into_iter().chain((2..shape.len()).rev());
+                axes.fold(0, |flat, axis| flat * shape[axis] + at[axis])
+            }
+            _ => element,
+        },
+        _ => at[0],
+    };
+    position as i64
+}
+
+fn is_reduced(op: &ReduceMax, shape: &[usize], axis: usize) -> bool {
+    let mut axes = op.axes.as_deref().map(|axes| axes.iter());
+    let rank = shape.len() as i64;
+    axes.as_mut().is_none_or(|axes| axes.any(|a| a.rem_euclid(rank) == axis as i64))
 }
 
 fn coordinates(mut number: usize, shape: &[usize]) -> Vec<usize> {

@@ -113,6 +113,11 @@ fn keep_piece(piece: Piece) {
     }
 }
 
+// A key by its number.
+fn kept_key(number: u32) -> Key {
+    return keys[number];
+}
+
 // The number of the key at a place of the tile.
 fn key_at(place: vec3<u32>) -> u32 {
     return (place.x * params.tiles.cover.y + place.y) * params.tiles.cover.z + place.z;

@@ -21,11 +21,10 @@ fn store_index(place: u32, distance: u32) {
     } else {
         low = offset_low + from_offset;
         high = params.numbering.offset_high + select(0u, 1u, low < from_offset);
-        let over = high > modulus_high || (high == modulus_high && low >= modulus_low);
-        if over && modulus_high > 0u {
-            high -= modulus_high + select(0u, 1u, low < modulus_low);
-            low -= modulus_low;
-        }
+        let over = (high > modulus_high) | ((high == modulus_high) & (low >= modulus_low));
+        let wraps = over & (modulus_high > 0u);
+        high -= select(0u, modulus_high + select(0u, 1u, low < modulus_low), wraps);
+        low -= select(0u, modulus_low, wraps);
     }
     indices[place * params.numbering.index_words] = low;
     if params.numbering.index_words == 2u {

@@ -4,7 +4,9 @@ import package::common::divide::quotient;
 import package::common::invocation::{Invocation, group_number};
 import package::common::key::{KEY_LOWEST, Key, key_max};
 import package::common::store::{PER_STORE, store_keys};
-import package::pool::box::{Tile, is_wanted, key_at, keys, load_tile, tile_at, tile_number};
+import package::pool::box::{
+    Tile, is_wanted, kept_key, key_at, keys, load_tile, tile_at, tile_number
+};
 import package::pool::numbering::store_index;
 import package::pool::tile_search::first_maximum;
 import package::pool::windows::tap_offset_by;
@@ -55,7 +57,7 @@ fn finish(windows: WordOfWindows) {
     for (var i = 0u; i < PER_STORE; i++) {
         let skipped = vec3<u32>(0u, 0u, i * params.windows.axes[2].stride);
         let best = first_maximum(windows.tile, windows.begin + skipped);
-        found[i] = keys[best.key];
+        found[i] = kept_key(best.key);
         let place = params.numbering.index_base + windows.number + i;
         store_index(place, best.at - params.numbering.plane_base);
     }

@@ -38,12 +38,15 @@ fn first_maximum(tile: Tile, begin: vec3<u32>) -> Found {
             for (var j2 = 0u; j2 < axis2.taps; j2++) {
                 let tap2 = u32(tap_offset_by(axis2, j2));
                 let at2 = first.z + i32(tap2);
-                let above = key_rank(keys[row + tap2]);
-                if has_element_by(axis2, at2) && (!some || key_above(above, rank)) {
-                    found = Found(row + tap2, line + u32(at2));
-                    rank = above;
-                    some = true;
-                }
+                let next = key_rank(keys[row + tap2]);
+                let has = has_element_by(axis2, at2);
+                let takes = has & (!some | key_above(next, rank));
+                found = Found(
+                    select(found.key, row + tap2, takes),
+                    select(found.at, line + u32(at2), takes),
+                );
+                rank = select(rank, next, takes);
+                some |= has;
             }
         }
     }

@@ -100,13 +100,18 @@ fn found_in(state: State, start: u32, end: u32, skipped: u32) -> Found {
 fn found_in(best: State, start: u32, end: u32, skipped: u32) -> Found {
     var found = Found(KEY_LOWEST, NO_PLACE);
     let candidates = acc_keys(acc_add(Acc(), source_block(best.block)));
+    let last = params.positions.tie_mask != 0u;
     for (var i = 0u; i < BLOCK; i++) {
         let element = best.block * BLOCK + i;
         let place = (element - start + skipped) ^ params.positions.tie_mask;
-        let inside = element >= start && element < end;
-        if inside && place < found.place && key_equal(key_rank(candidates[i]), best.rank) {
-            found = Found(candidates[i], place);
-        }
+        let inside = (element >= start) & (element < end);
+        // Of equal ones the first, or the last.
+        let takes = inside & (last | (found.place == NO_PLACE))
+            & key_equal(key_rank(candidates[i]), best.rank);
+        found = Found(
+            select(found.key, candidates[i], takes),
+            select(found.place, place, takes),
+        );
     }
     return found;
 }
@@ -174,11 +179,10 @@ fn merge(local: u32, other: u32) {
     let mine = key_rank(keys[local]);
     let others = key_rank(keys[other]);
     let place = places[other];
-    let first = key_equal(others, mine) && place < places[local];
-    if key_above(others, mine) || first {
-        keys[local] = keys[other];
-        places[local] = place;
-    }
+    let first = key_equal(others, mine) & (place < places[local]);
+    let takes = key_above(others, mine) | first;
+    keys[local] = select(keys[local], keys[other], takes);
+    places[local] = select(places[local], place, takes);
 }
 
 @if(!positions)

@@ -118,10 +118,11 @@ fn candidate_row(row: u32, column: u32) -> u32 {
 // Of equal ones the row before stays.
 @if(argmax)
 fn merge(before: Held, after: Held) -> Held {
-    if key_above(after.key, before.key) {
-        return after;
-    }
-    return before;
+    let takes = key_above(after.key, before.key);
+    return Held(
+        select(before.key, after.key, takes),
+        select(before.row, after.row, takes),
+    );
 }
 
 @if(argmax)

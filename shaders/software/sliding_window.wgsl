@@ -14,9 +14,9 @@ import package::common::block::{BLOCK, PER_WORD};
 import package::common::divide::quotient;
 import package::common::element::{element_key, element_words};
 import package::common::invocation::{Invocation, invocation_number};
-import package::common::key::key_rank;
+import package::common::key::{key_above, key_equal, key_rank};
 import package::common::source::{source_block, source_word};
-import package::common::vector::vector_rank;
+import package::common::vector::{vector_above, vector_equal, vector_rank};
 import package::pool::gather::NONE;
 import package::pool::windows::{has_element, tap_offset, window_start};
 import generated::{BREADTH, Held, PER_POSITION, SHIFT, STRIDE, WORKGROUP};
@@ -242,14 +242,14 @@ fn together(a: Candidate, b: Candidate, c: Candidate, d: Candidate) -> Candidate
 fn better_each(a: Candidates, b: Candidates) -> Candidates {
     let ra = vector_rank(a.keys);
     let rb = vector_rank(b.keys);
-    let above = (rb > ra) | ((rb == ra) & (b.at < a.at));
+    let above = vector_above(rb, ra) | (vector_equal(rb, ra) & (b.at < a.at));
     return Candidates(select(a.keys, b.keys, above), select(a.at, b.at, above));
 }
 
 fn better(a: Candidate, b: Candidate) -> Candidate {
     let ra = key_rank(a.key);
     let rb = key_rank(b.key);
-    let above = rb > ra || (rb == ra && b.at < a.at);
+    let above = key_above(rb, ra) | (key_equal(rb, ra) & (b.at < a.at));
     return Candidate(select(a.key, b.key, above), select(a.at, b.at, above));
 }
 

@@ -7,6 +7,7 @@
 //! and exact: the same on every computer.
 
 mod arithmetic;
+mod choice;
 mod expression;
 mod layout;
 mod memory;

@@ -11,6 +11,7 @@ use std::rc::Rc;
 
 use wgmax::wgpu::naga::{BinaryOperator, ScalarKind};
 
+use super::choice::{Choice, Compared};
 use super::value::LANES;
 
 /// What each byte of a word stands for, the lowest one first.
@@ -40,21 +41,27 @@ pub const RAW: u32 = 1;
 pub const KEY: u32 = 2;
 /// The element that a key stands for.
 pub const ELEMENT: u32 = 3;
+/// What depends on which element of a set wins: see `choice`.
+pub const CHOICE: u32 = 4;
+/// The rank of the element that wins.
+pub const RANK: u32 = 5;
+/// How two elements that win compare.
+pub const COMPARED: u32 = 6;
 
 pub const PLAIN_WORD: Shade = [PLAIN; 4];
 
 /// A byte, number `part` of `size`, of the maximum of a set.
 pub fn of_set(kind: u32, part: usize, set: u32) -> u32 {
-    kind << 30 | (part as u32) << 27 | set
+    kind << 29 | (part as u32) << 26 | set
 }
 
 /// The kind, the part and the set; `None` of all else.
 pub fn parts(byte: u32) -> Option<(u32, usize, u32)> {
-    (byte >> 30 != 0).then_some((byte >> 30, (byte >> 27 & 7) as usize, byte & ((1 << 27) - 1)))
+    (byte >> 29 != 0).then_some((byte >> 29, (byte >> 26 & 7) as usize, byte & ((1 << 26) - 1)))
 }
 
 pub fn is_mixed(byte: u32) -> bool {
-    (MIXED..1 << 30).contains(&byte)
+    (MIXED..1 << 29).contains(&byte)
 }
 
 /// What is made of all these bytes.
@@ -90,8 +97,12 @@ pub fn binary(op: BinaryOperator, kind: ScalarKind, a: Operand, b: Operand) -> S
     match op {
         And | LogicalAnd | InclusiveOr | LogicalOr if kind == ScalarKind::Bool => {
             let decided = u32::from(matches!(op, InclusiveOr | LogicalOr));
-            let decides = |(shade, word): Operand| shade == PLAIN_WORD && word == decided;
-            if decides(a) || decides(b) { PLAIN_WORD } else { mixed(shade_a, shade_b) }
+            match (a, b) {
+                ((PLAIN_WORD, word), (other, _)) | ((other, _), (PLAIN_WORD, word)) => {
+                    if word == decided { PLAIN_WORD } else { other }
+                }
+                _ => mixed(shade_a, shade_b),
+            }
         }
         And | InclusiveOr | ExclusiveOr => std::array::from_fn(|i| {
             let byte = |word: u32| word >> (8 * i) & 0xff;
@@ -139,6 +150,13 @@ pub struct Sets {
     all: Vec<Rc<[[u32; 2]]>>,
     numbers: HashMap<Rc<[[u32; 2]]>, u32>,
     joined: HashMap<(u32, u32), u32>,
+    /// Whether positions are found, and of equal elements the last one wins: see `choice`.
+    pub finds_positions: bool,
+    pub last_wins: bool,
+    pub lists: HashMap<u32, Rc<[u32]>>,
+    pub choices: Vec<Rc<Choice>>,
+    pub compared: Vec<Compared>,
+    pub compared_numbers: HashMap<Compared, u32>,
 }
 
 impl Sets {
@@ -210,7 +228,7 @@ pub fn maximum(size: usize, sets: &mut Sets, a: Operand, b: Operand) -> Shade {
         all[top] = PLAIN;
     }
     let Some(first) = top.checked_sub(size) else { return all };
-    let field = |(shade, word): Operand| field(&shade[first..top], word >> (8 * first));
+    let mut field = |(shade, word): Operand| field(sets, &shade[first..top], word >> (8 * first));
     let joined = match (field(a), field(b)) {
         (Field::Key(a), Field::Key(b)) => sets.join(a, b),
         (Field::Key(set), Field::Zero) | (Field::Zero, Field::Key(set)) => set,
@@ -236,15 +254,12 @@ enum Field {
 }
 
 /// What the bytes of an element's size are; `bits` begin with theirs.
-fn field(bytes: &[u32], bits: u32) -> Field {
+fn field(sets: &mut Sets, bytes: &[u32], bits: u32) -> Field {
     if bytes.iter().all(|&byte| byte == PLAIN) {
         let mask = (1u64 << (8 * bytes.len())) - 1;
         return if u64::from(bits) & mask == 0 { Field::Zero } else { Field::Other };
     }
-    match whole(bytes) {
-        Some((KEY, set)) => Field::Key(set),
-        _ => Field::Other,
-    }
+    sets.key_set(bytes).map_or(Field::Other, Field::Key)
 }
 
 /// The kind and the set of bytes that are all parts of one element or key, in order.
@@ -260,27 +275,12 @@ pub fn maximum_of_pairs(sets: &mut Sets, a: [Operand; 2], b: [Operand; 2]) -> [S
     let (all_a, all_b) = (bytes(a), bytes(b));
     let zero = |pair: [Operand; 2]| pair.iter().all(|&word| is_zero(word));
     let is_plain = |bytes: &[u32]| bytes.iter().all(|&byte| byte == PLAIN);
-    let set = match (whole(&all_a), whole(&all_b)) {
+    let set = match (sets.key_set(&all_a), sets.key_set(&all_b)) {
         _ if is_plain(&all_a) && is_plain(&all_b) => return [PLAIN_WORD; 2],
-        (Some((KEY, a)), Some((KEY, b))) => sets.join(a, b),
-        (Some((KEY, set)), _) if zero(b) => set,
-        (_, Some((KEY, set))) if zero(a) => set,
+        (Some(a), Some(b)) => sets.join(a, b),
+        (Some(set), _) if zero(b) => set,
+        (_, Some(set)) if zero(a) => set,
         _ => return [[mix(all_a.into_iter().chain(all_b)); 4]; 2],
     };
     [0, 4].map(|first| std::array::from_fn(|i| of_set(KEY, first + i, set)))
-}
-
-/// Bytes of elements that become keys, or keys that become elements, element by element.
-pub fn converted(bytes: &[u32; 16], size: usize, from: &[u32], to: u32) -> [u32; 16] {
-    let mut all = [PLAIN; 16];
-    for (old, new) in bytes.chunks(size).zip(all.chunks_mut(size)) {
-        match whole(old) {
-            _ if old.iter().all(|&byte| byte == PLAIN) => {}
-            Some((kind, set)) if from.contains(&kind) => {
-                new.iter_mut().enumerate().for_each(|(i, byte)| *byte = of_set(to, i, set));
-            }
-            _ => new.fill(mix(old.iter().copied())),
-        }
-    }
-    all
 }

@@ -6,20 +6,22 @@
 //! - words of buffers that two invocations of a launch use, one of them storing;
 //! - barriers that not all invocations of a workgroup reach.
 
+use std::collections::HashMap;
 use std::rc::Rc;
 
 use anyhow::{Context, Result, bail};
+use wgmax::wgpu::naga::valid::GlobalUse;
 use wgmax::wgpu::naga::{
     AddressSpace, ArraySize, AtomicFunction, BinaryOperator, Expression, Function, Handle,
-    MathFunction, ScalarKind, TypeInner,
+    MathFunction, ScalarKind, TypeInner, UnaryOperator,
 };
 
 use super::arithmetic::Warps;
 use super::layout::{Packing, member, member_offset};
 use super::memory::Binding;
 use super::shade::{
-    self, BOUNDED, ELEMENT, KEY, LaneShade, MIXED, Operand, PLAIN, PLAIN_WORD, RAW, Shade, Shades,
-    UNWRITTEN, WRAPPED, binary, is_mixed, maximum, mix,
+    self, BOUNDED, ELEMENT, KEY, LaneShade, MIXED, Operand, PLAIN, PLAIN_WORD, RAW, Sets, Shade,
+    Shades, UNWRITTEN, WRAPPED, binary, is_mixed, maximum, mix,
 };
 use super::value::{Base, LANES, Lane32, Mask, Slot, Words, lanes};
 use super::{Machine, Watch, Which};
@@ -50,10 +52,16 @@ enum Known {
     /// The larger of two keys of 64 bits, of so many pairs of words: where the words of the first
     /// operand and of the second are. The result is as the first one.
     Pairs(&'static [[usize; 2]], &'static [[usize; 2]]),
-    /// Something of all that it takes. It has no effect but its result, so whatever it compares
-    /// decides nothing until the result does.
-    Pure,
+    /// The ranks of keys, each of one or two words, whose bytes begin with this one.
+    Ranks(&'static [&'static [usize]], usize),
+    /// Whether such ranks are above others; or equal.
+    Compare(&'static [&'static [usize]], bool),
 }
+
+const SINGLE: &[&[usize]] = &[&[0]];
+const SINGLE_PAIR: &[&[usize]] = &[&[0, 1]];
+const VECTOR: &[&[usize]] = &[&[0], &[1], &[2], &[3]];
+const VECTOR_PAIRS: &[&[usize]] = &[&[0, 1], &[2, 3]];
 
 impl Known {
     fn new(name: &str, size: usize) -> Option<Self> {
@@ -61,10 +69,17 @@ impl Known {
         const BLOCK: &[[usize; 2]] = &[[0, 1], [2, 3]];
         // The low words of both, then the high ones.
         const ACC: &[[usize; 2]] = &[[0, 2], [1, 3]];
+        let single = if size == 8 { SINGLE_PAIR } else { SINGLE };
+        let vector = if size == 8 { VECTOR_PAIRS } else { VECTOR };
         Some(match (name, size) {
             ("element_key_with", _) => Self::Keys,
             ("element_words", _) => Self::Elements,
-            ("key_rank" | "key_above" | "key_equal", _) => Self::Pure,
+            ("key_rank", _) => Self::Ranks(single, 0),
+            ("vector_rank", _) => Self::Ranks(vector, 4usize.saturating_sub(size)),
+            ("key_above", _) => Self::Compare(single, true),
+            ("key_equal", _) => Self::Compare(single, false),
+            ("vector_above", _) => Self::Compare(vector, true),
+            ("vector_equal", _) => Self::Compare(vector, false),
             ("key_max", 8) => Self::Pairs(PAIR, PAIR),
             ("vector_max", 8) => Self::Pairs(BLOCK, BLOCK),
             ("acc_add_keys", 8) => Self::Pairs(ACC, BLOCK),
@@ -426,39 +441,17 @@ impl<W: Watch> Machine<'_, W> {
             let scalar_kind = match expression {
                 Expression::Binary { left, .. } => self.kind(*left)?,
                 Expression::Math { arg, .. } => self.kind(*arg)?,
+                Expression::Unary { expr, .. } => self.kind(*expr)?,
                 _ => ScalarKind::Uint,
             };
             for lane in 0..LANES {
                 let operand = |i: usize| operand(i, at, lane);
-                let every = |all: &mut dyn Iterator<Item = Shade>| [mix(all.flatten()); 4];
                 all[at][lane] = match expression {
-                    Expression::Binary { op, .. } => {
-                        binary(*op, scalar_kind, operand(0), operand(1))
-                    }
-                    Expression::Select { .. } => match operand(0) {
-                        (PLAIN_WORD, 0) => operand(2).0,
-                        (PLAIN_WORD, _) => operand(1).0,
-                        _ => every(&mut (0..3).map(|i| operand(i).0)),
-                    },
-                    Expression::Math { fun: MathFunction::Max, .. }
-                        if scalar_kind == ScalarKind::Uint =>
-                    {
-                        let size = self.memory.shadow.size;
-                        maximum(size, &mut self.memory.shadow.sets, operand(0), operand(1))
-                    }
-                    Expression::Math { fun: MathFunction::Min, .. }
-                        if scalar_kind == ScalarKind::Uint
-                            && every(&mut (0..2).map(|i| operand(i).0)) == [UNWRITTEN; 4]
-                            && (0..2).any(|i| operand(i).0 == PLAIN_WORD) =>
-                    {
-                        [BOUNDED; 4]
-                    }
                     Expression::Relational { .. } => {
                         let parts = (0..operands[0].0.len() / count)
                             .map(|i| lane_of(&operands[0].1, i * count + warp)[lane]);
-                        every(&mut { parts })
+                        [mix(parts.flatten()); 4]
                     }
-                    Expression::As { kind, .. } if *kind != ScalarKind::Bool => operand(0).0,
                     Expression::Access { base, index } => {
                         let module = &self.program.module;
                         let scalars = member(self.inner(*base)?, 0)?.scalars(module)?;
@@ -468,7 +461,10 @@ impl<W: Watch> Machine<'_, W> {
                         let from = (element * scalars + at / count) * count + warp;
                         lane_of(&operands[0].1, from)[lane]
                     }
-                    _ => every(&mut (0..operands.len()).map(|i| operand(i).0)),
+                    _ => {
+                        let operands: Vec<Operand> = (0..operands.len()).map(operand).collect();
+                        self.memory.shadow.scalar(expression, scalar_kind, &operands)?
+                    }
                 };
             }
         }
@@ -497,7 +493,11 @@ impl<W: Watch> Machine<'_, W> {
         let known =
             Known::new(name, size).filter(|_| W::STRICT && shades.iter().any(Option::is_some));
         let Some(known) = known else {
-            return self.call(Which::Function(function), arguments, shades, mask);
+            let chosen = self.call_for_winners(function, &arguments, &shades, mask)?;
+            let call = |machine: &mut Self| {
+                machine.call(Which::Function(function), arguments, shades, mask)
+            };
+            return chosen.map_or_else(|| call(self), Ok);
         };
         let values: Vec<Words> = arguments
             .iter()
@@ -524,7 +524,7 @@ impl<W: Watch> Machine<'_, W> {
                         let is_keys = matches!(known, Known::Keys);
                         let (from, to): (&[u32], u32) =
                             if is_keys { (&[RAW, ELEMENT], KEY) } else { (&[KEY], ELEMENT) };
-                        let bytes = shade::converted(&bytes, size, from, to);
+                        let bytes = self.memory.shadow.sets.converted(&bytes, size, from, to);
                         let words = std::array::from_fn(|i| operand(0, i).1);
                         let results = std::array::from_fn(|i| result[i * self.warps + warp][lane]);
                         let right =
@@ -546,11 +546,49 @@ impl<W: Watch> Machine<'_, W> {
                             new.copy_from_slice(bytes);
                         }
                     }
-                    Known::Pure => {
-                        let scalars = |i: usize| values[i].len() / self.warps;
-                        let all = (0..values.len())
-                            .flat_map(|i| (0..scalars(i)).flat_map(move |at| operand(i, at).0));
-                        new = [[mix(all); 4]; 4];
+                    Known::Ranks(groups, first) => {
+                        for group in groups {
+                            let words: Vec<Operand> =
+                                group.iter().map(|&i| operand(0, i)).collect();
+                            let bits = |words: &mut dyn Iterator<Item = u32>| {
+                                words
+                                    .zip([0, 32])
+                                    .fold(0, |all, (word, by)| all | u64::from(word) << by)
+                            };
+                            let key = bits(&mut words.iter().map(|word| word.1)) >> (8 * first);
+                            let found = group.iter().map(|&i| result[i * self.warps + warp][lane]);
+                            let found = bits(&mut { found });
+                            let ranking = self.memory.shadow.ranking;
+                            let right = ranking.is_none_or(|ranking| {
+                                keys::rank(&ranking, key) << (8 * first) == found
+                            });
+                            if !right {
+                                bail!("{name} has another order, in {}", self.callers());
+                            }
+                            for (part, &i) in group.iter().enumerate() {
+                                let sets = &mut self.memory.shadow.sets;
+                                new[i] = sets.rank(&words, first, size, part);
+                            }
+                        }
+                    }
+                    Known::Compare(groups, is_above) => {
+                        for i in 0..result.len() / self.warps {
+                            // Of 64 bits the last result repeats the second one.
+                            let group = groups[i.min(groups.len() - 1)];
+                            let words = |of: usize| -> Vec<Operand> {
+                                group.iter().map(|&i| operand(of, i)).collect()
+                            };
+                            let (a, b) = (words(0), words(1));
+                            let wide = |words: &[Operand]| {
+                                words.iter().rev().map(|word| word.1).collect::<Vec<_>>()
+                            };
+                            let order = wide(&a).cmp(&wide(&b));
+                            let right = if is_above { order.is_gt() } else { order.is_eq() };
+                            if result[i * self.warps + warp][lane] != u32::from(right) {
+                                bail!("{name} compares wrongly, in {}", self.callers());
+                            }
+                            new[i] = self.memory.shadow.sets.compare(is_above, &a, &b, None).0;
+                        }
                     }
                     Known::Pairs(first, second) => {
                         for (a, b) in first.iter().zip(second) {
@@ -579,12 +617,201 @@ impl<W: Watch> Machine<'_, W> {
     }
 }
 
+impl<W: Watch> Machine<'_, W> {
+    /// Calls a function once for each winner that its arguments depend on, where it only computes and
+    /// loads, and takes nothing else of elements. So the machine checks what it does for each of them.
+    fn call_for_winners(
+        &mut self,
+        function: Handle<Function>,
+        arguments: &[Slot],
+        shades: &[Shades],
+        mask: &Mask,
+    ) -> Result<Option<(Option<Words>, Shades)>> {
+        let is_choice = |shades: &Shades| {
+            shades.as_ref().is_some_and(|all| all.iter().flatten().any(|&s| Sets::is_choice(s)))
+        };
+        if !W::STRICT || !shades.iter().any(is_choice) {
+            return Ok(None);
+        }
+        let (module, info) = (&self.program.module, &self.program.info[function]);
+        let mut globals = module.global_variables.iter().map(|(handle, _)| info[handle]);
+        if globals.any(|used| used.contains(GlobalUse::WRITE)) {
+            return Ok(None);
+        }
+        let values = arguments.iter().map(|slot| match slot {
+            Slot::Value(words) => Some(words.clone()),
+            _ => None,
+        });
+        let Some(values) = values.collect::<Option<Vec<Words>>>() else { return Ok(None) };
+        // The winners of each invocation.
+        let mut winners = HashMap::new();
+        for warp in mask.warps() {
+            for lane in lanes(mask.0[warp]) {
+                let all = shades.iter().zip(&values).flat_map(|(shades, words)| {
+                    (warp..words.len()).step_by(self.warps).map(|at| lane_of(shades, at)[lane])
+                });
+                let all: Vec<Shade> = all.collect();
+                let only = |&byte: &u32| byte < MIXED || Sets::is_choice([byte; 4]);
+                if !all.as_flattened().iter().all(only) {
+                    return Ok(None);
+                }
+                let sets = &mut self.memory.shadow.sets;
+                if all.iter().any(|&shade| Sets::is_choice(shade)) {
+                    let Some(set) = sets.only_chooser(&all) else { return Ok(None) };
+                    winners.insert((warp, lane), (set, sets.list(set)));
+                }
+            }
+        }
+        if winners.is_empty() {
+            return Ok(None);
+        }
+        let which = Which::Function(function);
+        let plain = vec![None; shades.len()];
+        let (value, _) = self.call(which, arguments.to_vec(), plain, mask)?;
+        let Some(result) = &value else { return Ok(None) };
+        let most = winners.values().map(|(_, list)| list.len()).max().unwrap_or(0);
+        let mut found: HashMap<(usize, usize), Vec<Operand>> = HashMap::new();
+        for number in 0..most {
+            // Others depend on no winner.
+            let mut running = if number == 0 { mask.clone() } else { Mask::none(self.warps) };
+            let mut new = Vec::new();
+            for (words, shades) in values.iter().zip(shades) {
+                let mut words = words.to_vec();
+                let mut all = vec![PLAIN_LANES; words.len()];
+                for (&(warp, lane), (set, list)) in &winners {
+                    let Some(&winner) = list.get(number) else { continue };
+                    running.0[warp] |= 1 << lane;
+                    for at in (warp..words.len()).step_by(self.warps) {
+                        let word = (lane_of(shades, at)[lane], words[at][lane]);
+                        let word = self.memory.shadow.sets.under(word, *set, winner);
+                        (all[at][lane], words[at][lane]) = word;
+                    }
+                }
+                new.push((Slot::Value(Words::new(words)), compact(all)));
+            }
+            let (slots, shades) = new.into_iter().unzip();
+            let (value, shades) = self.call(which, slots, shades, &running)?;
+            let value = value.context("a function returns nothing")?;
+            for at in 0..value.len() {
+                for lane in lanes(running.0[at % self.warps]) {
+                    let word = (lane_of(&shades, at)[lane], value[at][lane]);
+                    found.entry((at, lane)).or_default().push(word);
+                }
+            }
+        }
+        let mut all = vec![PLAIN_LANES; result.len()];
+        for ((at, lane), words) in found {
+            all[at][lane] = match winners.get(&(at % self.warps, lane)) {
+                Some((set, _)) => self.memory.shadow.sets.choice(*set, words),
+                None => words[0].0,
+            };
+        }
+        Ok(Some((value, compact(all))))
+    }
+}
+
 /// `None` where all is plain.
 fn compact(all: Vec<LaneShade>) -> Shades {
     all.iter().flatten().any(|shade| *shade != PLAIN_WORD).then(|| Rc::new(all))
 }
 
+/// The bits of an expression of scalars, for the operands of each case.
+fn bits(expression: &Expression, kind: ScalarKind, cases: &[Vec<Operand>]) -> Result<Vec<u32>> {
+    let count = cases.len().div_ceil(LANES);
+    let all = |i: usize| -> Vec<Lane32> {
+        let lane = |at: usize| cases.get(at).map_or(0, |words| words[i].1);
+        (0..count).map(|warp| std::array::from_fn(|i| lane(warp * LANES + i))).collect()
+    };
+    let running: Vec<usize> = (0..count).collect();
+    let (warps, mut out) = (Warps { running: &running, count }, Vec::new());
+    match expression {
+        Expression::Unary { op, .. } => warps.unary(&mut out, *op, kind, &all(0)),
+        Expression::Binary { op, .. } => warps.binary(&mut out, *op, kind, &all(0), &all(1)),
+        Expression::Select { .. } => warps.select(&mut out, &all(0), &all(1), &all(2)),
+        Expression::Math { fun, .. } => {
+            let all: Vec<_> = (0..cases[0].len()).map(all).collect();
+            let all: Vec<&[Lane32]> = all.iter().map(|words| &words[..]).collect();
+            warps.math(&mut out, *fun, kind, &all)?;
+        }
+        _ => bail!("{expression:?} of a choice is not known"),
+    }
+    Ok(out.as_flattened()[..cases.len()].to_vec())
+}
+
 impl super::Shadow {
+    /// What an expression of scalars stands for.
+    fn scalar(
+        &mut self,
+        expression: &Expression,
+        kind: ScalarKind,
+        operands: &[Operand],
+    ) -> Result<Shade> {
+        let shade = self.scalar_of_one(expression, kind, operands);
+        // A maximum says nothing of the bytes below a key.
+        let is_max = matches!(expression, Expression::Math { fun: MathFunction::Max, .. });
+        if !shade.into_iter().any(is_mixed) || is_max && !is_mixed(shade[3]) {
+            return Ok(shade);
+        }
+        let compared = match expression {
+            Expression::Unary { op: UnaryOperator::LogicalNot, .. } => self.sets.not(operands[0].0),
+            Expression::Binary { op, .. } if kind == ScalarKind::Bool => {
+                let is_or = matches!(op, BinaryOperator::InclusiveOr | BinaryOperator::LogicalOr);
+                self.sets.both(is_or, operands[0].0, operands[1].0)
+            }
+            Expression::Select { .. } => self.sets.choose(operands[0].0, operands[1], operands[2]),
+            _ => None,
+        };
+        if let Some(shade) = compared {
+            return Ok(shade);
+        }
+        if let Expression::Binary { op, .. } = expression
+            && let Some(shade) = self.sets.compare_places(*op, operands[0], operands[1])
+        {
+            return Ok(shade);
+        }
+        let operands: Vec<Operand> = operands
+            .iter()
+            .map(|&(shade, bits)| (self.sets.by_larger_set(shade).unwrap_or(shade), bits))
+            .collect();
+        let Some((set, cases)) = self.sets.cases(&operands) else { return Ok(shade) };
+        let bits = bits(expression, kind, &cases)?;
+        let words = cases
+            .iter()
+            .zip(bits)
+            .map(|(operands, bits)| (self.scalar_of_one(expression, kind, operands), bits));
+        let words = words.collect();
+        Ok(self.sets.choice(set, words))
+    }
+
+    fn scalar_of_one(
+        &mut self,
+        expression: &Expression,
+        kind: ScalarKind,
+        operands: &[Operand],
+    ) -> Shade {
+        let every = [mix(operands.iter().flat_map(|operand| operand.0)); 4];
+        match (expression, operands) {
+            (Expression::Binary { op, .. }, [a, b]) => binary(*op, kind, *a, *b),
+            (Expression::Select { .. }, [_, accept, reject]) if accept == reject => accept.0,
+            (Expression::Select { .. }, [(PLAIN_WORD, 0), _, reject]) => reject.0,
+            (Expression::Select { .. }, [(PLAIN_WORD, _), accept, _]) => accept.0,
+            (Expression::Math { fun: MathFunction::Max, .. }, [a, b])
+                if kind == ScalarKind::Uint =>
+            {
+                maximum(self.size, &mut self.sets, *a, *b)
+            }
+            (Expression::Math { fun: MathFunction::Min, .. }, [a, b])
+                if kind == ScalarKind::Uint
+                    && every == [UNWRITTEN; 4]
+                    && (a.0 == PLAIN_WORD || b.0 == PLAIN_WORD) =>
+            {
+                [BOUNDED; 4]
+            }
+            (Expression::As { kind, .. }, [a]) if *kind != ScalarKind::Bool => a.0,
+            _ => every,
+        }
+    }
+
     /// A mixed byte, with its reason.
     fn reason(&mut self, reason: String) -> u32 {
         let known = self.reasons.iter().position(|other| *other == reason);

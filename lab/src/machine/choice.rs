@@ -1,0 +1,550 @@
+//! Where a plan also finds positions: what depends on which element of a set *wins*.
+//!
+//! An element wins that has the highest rank; of equal ones the first, or the last. So of two sets the
+//! one that has the higher winner decides, and of equal winners their order. A *choice* is a word
+//! that depends on the winner of one set alone, as a table. It is made where a comparison of two ranks
+//! selects between two values: the machine refuses all else that compares ranks. What is computed of
+//! a choice is computed for each winner.
+
+use std::rc::Rc;
+
+use wgmax::wgpu::naga::BinaryOperator;
+
+use super::shade::{
+    CHOICE, COMPARED, ELEMENT, KEY, MIXED, Operand, PLAIN, PLAIN_WORD, RANK, RAW, Sets, Shade, mix,
+    of_set, parts, whole,
+};
+
+/// A word by the winner of a set: one for each element, ascending.
+pub struct Choice {
+    set: u32,
+    words: Vec<Operand>,
+}
+
+/// What a truth value is: by the order of two winners, if by anything.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Truth {
+    False,
+    True,
+    /// True if the winner of the first set comes before that of the second, or after it.
+    Before,
+    After,
+}
+
+use Truth::{After, Before, False, True};
+
+/// A truth value by the ranks of the winners of two sets, the first of which has the lower number:
+/// what it is if the first winner ranks higher, equal or lower, and if one element wins both.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Compared {
+    sets: [u32; 2],
+    when: [Truth; 4],
+}
+
+impl Compared {
+    fn new(sets: [u32; 2], when: [Truth; 4]) -> Self {
+        let turned = |truth| match truth {
+            Before => After,
+            After => Before,
+            other => other,
+        };
+        match sets[0] <= sets[1] {
+            true => Self { sets, when },
+            false => {
+                let when = [when[2], when[1], when[0], when[3]].map(turned);
+                Self { sets: [sets[1], sets[0]], when }
+            }
+        }
+    }
+}
+
+impl Sets {
+    pub fn is_choice(shade: Shade) -> bool {
+        shade.iter().any(|&byte| matches!(parts(byte), Some((CHOICE, ..))))
+    }
+
+    /// Whether an element comes before another one, so that of equal ones it wins.
+    fn comes_before(&self, a: u32, b: u32) -> bool {
+        (a < b) != self.last_wins
+    }
+
+    /// The elements of a set, ascending.
+    pub fn list(&mut self, set: u32) -> Rc<[u32]> {
+        if !self.lists.contains_key(&set) {
+            let list = self.elements(set).collect();
+            self.lists.insert(set, list);
+        }
+        Rc::clone(&self.lists[&set])
+    }
+
+    fn is_within(&mut self, set: u32, other: u32) -> bool {
+        self.join(set, other) == other
+    }
+
+    /// A word where an element is the winner of a set.
+    pub fn under(&mut self, word: Operand, set: u32, winner: u32) -> Operand {
+        let (mut shade, mut bits) = word;
+        for i in 0..4 {
+            while let Some((CHOICE, part, number)) = parts(shade[i]) {
+                let choice = Rc::clone(&self.choices[number as usize]);
+                // The winner of a set wins in each part of it that has it.
+                if choice.set != set && !self.is_within(choice.set, set) {
+                    break;
+                }
+                let Ok(at) = self.list(choice.set).binary_search(&winner) else { break };
+                let (new, word) = choice.words[at];
+                shade[i] = new[part];
+                bits = bits & !(0xff << (8 * i)) | (word >> (8 * part) & 0xff) << (8 * i);
+            }
+        }
+        (shade, bits)
+    }
+
+    /// The set whose winner decides all of some words.
+    pub fn chooser(&mut self, words: impl IntoIterator<Item = Shade>) -> Option<u32> {
+        let mut all: Option<u32> = None;
+        for byte in words.into_iter().flatten() {
+            let Some((CHOICE, _, number)) = parts(byte) else { continue };
+            let set = self.choices[number as usize].set;
+            all = match all {
+                Some(other) if other == set || self.is_within(set, other) => Some(other),
+                Some(other) if !self.is_within(other, set) => return None,
+                _ => Some(set),
+            };
+        }
+        all
+    }
+
+    /// The same where all depend on the winner of one set.
+    pub fn only_chooser(&mut self, words: &[Shade]) -> Option<u32> {
+        let sets = words.as_flattened().iter().filter_map(|&byte| match parts(byte) {
+            Some((CHOICE, _, number)) => Some(self.choices[number as usize].set),
+            _ => None,
+        });
+        let sets: Vec<u32> = sets.collect();
+        sets.first().copied().filter(|first| sets.iter().all(|set| set == first))
+    }
+
+    /// The winners that decide some words, and these words for each of them.
+    pub fn cases(&mut self, words: &[Operand]) -> Option<(u32, Vec<Vec<Operand>>)> {
+        let set = self.chooser(words.iter().map(|word| word.0))?;
+        let list = self.list(set);
+        let case = |&winner| words.iter().map(|&word| self.under(word, set, winner)).collect();
+        Some((set, list.iter().map(case).collect()))
+    }
+
+    /// What a word stands for that is one of these by the winner of a set.
+    pub fn choice(&mut self, set: u32, words: Vec<Operand>) -> Shade {
+        let byte = |(shade, word): Operand, i: usize| {
+            (shade[i], if shade[i] == PLAIN { word >> (8 * i) & 0xff } else { 0 })
+        };
+        let Some(&first) = words.first() else { return [MIXED; 4] };
+        if let Some((RANK, part, _)) = parts(first.0[0]) {
+            // The rank of a part that has the winner is that of the set.
+            let winners = self.list(set);
+            let all = words.iter().zip(&*winners).all(|(&(shade, _), winner)| {
+                matches!(parts(shade[0]), Some((RANK, at, of)) if shade == [shade[0]; 4]
+                    && at == part && self.is_within(of, set) && self.list(of).binary_search(winner).is_ok())
+            });
+            if all {
+                return [of_set(RANK, part, set); 4];
+            }
+        }
+        let number = self.choices.len() as u32;
+        let shade = std::array::from_fn(|i| {
+            let same = words.iter().all(|&word| byte(word, i) == byte(first, i));
+            if same { first.0[i] } else { of_set(CHOICE, i, number) }
+        });
+        if Self::is_choice(shade) {
+            self.choices.push(Rc::new(Choice { set, words }));
+        }
+        shade
+    }
+
+    /// The set whose largest key some bytes are. Where positions are found, this is any key of the
+    /// highest rank: the winner's, for one.
+    pub fn key_set(&mut self, bytes: &[u32]) -> Option<u32> {
+        if let Some((KEY, set)) = whole(bytes) {
+            return Some(set);
+        }
+        if !self.finds_positions {
+            return None;
+        }
+        let mut words = [PLAIN_WORD; 2];
+        words.as_flattened_mut()[..bytes.len()].copy_from_slice(bytes);
+        let (set, cases) = self.cases(&words.map(|shade| (shade, 0)))?;
+        let winners = self.list(set);
+        let all = cases.iter().zip(&*winners).all(|(words, winner)| {
+            let shades = [words[0].0, words[1].0];
+            let bytes = &shades.as_flattened()[..bytes.len()];
+            whole(bytes).is_some_and(|(kind, of)| kind == KEY && *self.list(of) == [*winner])
+        });
+        all.then_some(set)
+    }
+
+    /// What a word of a rank is: of the key whose bytes some words hold from `first` on.
+    pub fn rank(&mut self, words: &[Operand], first: usize, size: usize, part: usize) -> Shade {
+        let shades: Vec<u32> = words.iter().flat_map(|word| word.0).collect();
+        let bytes = &shades[first..first + size];
+        if bytes.iter().all(|&byte| byte == PLAIN) {
+            return PLAIN_WORD;
+        }
+        let is_clean = shades[first + size..].iter().all(|&byte| byte == PLAIN)
+            && words[0].1.checked_shr(8 * (first + size) as u32).unwrap_or(0) == 0;
+        if !is_clean {
+            return [mix(shades); 4];
+        }
+        if let Some(set) = self.key_set(bytes) {
+            return [of_set(RANK, part, set); 4];
+        }
+        let Some((set, cases)) = self.cases(words) else { return [mix(shades); 4] };
+        let ranks = cases.iter().map(|words| (self.rank(words, first, size, part), 0)).collect();
+        self.choice(set, ranks)
+    }
+
+    /// The set of the rank that words hold; of zeros the empty one.
+    fn rank_set(&mut self, words: &[Operand]) -> Option<u32> {
+        if words.iter().all(|&(shade, word)| shade == PLAIN_WORD && word == 0) {
+            return Some(self.of(Vec::new()));
+        }
+        let mut bytes = words.iter().enumerate().flat_map(|(i, word)| word.0.map(|byte| (i, byte)));
+        let (_, first) = bytes.next()?;
+        let (RANK, _, set) = parts(first)? else { return None };
+        bytes.all(|(i, byte)| byte == of_set(RANK, i, set)).then_some(set)
+    }
+
+    /// What a comparison of two ranks is, of one or two words each: whether the first is above the
+    /// second, or equal. `winner` is that of a set, if it is known.
+    pub fn compare(
+        &mut self,
+        is_above: bool,
+        a: &[Operand],
+        b: &[Operand],
+        winner: Option<(u32, u32)>,
+    ) -> Operand {
+        let all = [a, b].concat();
+        let mixed = ([mix(all.iter().flat_map(|word| word.0)); 4], 0);
+        if mixed.0 == PLAIN_WORD {
+            let wide =
+                |words: &[Operand]| words.iter().rev().map(|word| word.1).collect::<Vec<_>>();
+            let (a, b) = (wide(a), wide(b));
+            return (PLAIN_WORD, u32::from(if is_above { a > b } else { a == b }));
+        }
+        let none = self.of(Vec::new());
+        let sets = self.rank_set(a).zip(self.rank_set(b));
+        let chooser = self.chooser(all.iter().map(|word| word.0));
+        if let (Some(set), None) = (chooser, winner) {
+            let winners = self.list(set);
+            let cases = winners.iter().map(|&winner| {
+                let mut under = |words: &[Operand]| -> Vec<Operand> {
+                    words.iter().map(|&word| self.under(word, set, winner)).collect()
+                };
+                let (a, b) = (under(a), under(b));
+                self.compare(is_above, &a, &b, Some((set, winner)))
+            });
+            let cases = cases.collect();
+            return (self.choice(set, cases), 0);
+        }
+        let Some((a, b)) = sets else { return mixed };
+        let mut may = [true; 3];
+        (may[0], may[2]) = (a != none, b != none);
+        if a == b {
+            may = [false, true, false];
+        }
+        if let Some((set, winner)) = winner {
+            for (one, other, never) in [(a, b, 2), (b, a, 0)] {
+                if one == set && self.is_within(other, set) {
+                    may[never] = false;
+                    let others = self.list(other);
+                    if others.contains(&winner) {
+                        may = [false, true, false];
+                    } else if other != none && others.iter().all(|&e| self.comes_before(e, winner))
+                    {
+                        may[1] = false;
+                    }
+                }
+            }
+        }
+        let is =
+            |i: usize| if (i == 0 && is_above) || (i == 1 && !is_above) { True } else { False };
+        let mut possible = (0..3).filter(|&i| may[i]).map(is);
+        let first = possible.next();
+        match first {
+            Some(first) if possible.all(|other| other == first) => {
+                (PLAIN_WORD, u32::from(first == True))
+            }
+            _ if winner.is_some() => ([MIXED; 4], 0),
+            _ => (self.compared(Compared::new([a, b], [is(0), is(1), is(2), is(1)])), 0),
+        }
+    }
+
+    fn compared(&mut self, compared: Compared) -> Shade {
+        let next = self.compared.len() as u32;
+        let number = *self.compared_numbers.entry(compared).or_insert(next);
+        if number == next {
+            self.compared.push(compared);
+        }
+        [of_set(COMPARED, 0, number); 4]
+    }
+
+    /// What depends on the winner of one of two sets alone, as a comparison of both: where all of the
+    /// other set come before the winner, or after it.
+    fn of_both(&mut self, shade: Shade, sets: [u32; 2]) -> Option<Compared> {
+        let set = self.chooser([shade])?;
+        let other = *sets.iter().find(|&&other| other != set && sets.contains(&set))?;
+        let (winners, others) = (self.list(set), self.list(other));
+        let (mut truth, mut same) = (None, None);
+        for &winner in &*winners {
+            let (shade, bits) = self.under((shade, 0), set, winner);
+            if others.binary_search(&winner).is_ok() {
+                let next = if bits == 1 { True } else { False };
+                if same.is_some_and(|same| same != next) {
+                    return None;
+                }
+                same = Some(next);
+            }
+            for &element in others.iter().filter(|&&element| element != winner) {
+                let is_before = (bits == 1) == self.comes_before(element, winner);
+                let next = if is_before { Before } else { After };
+                if shade != PLAIN_WORD || truth.is_some_and(|truth| truth != next) {
+                    return None;
+                }
+                truth = Some(next);
+            }
+        }
+        let (truth, same) = (truth?, same.unwrap_or(False));
+        Some(Compared::new([other, set], [truth, truth, truth, same]))
+    }
+
+    /// A comparison of a set with a part of it, as what the winner of the set decides.
+    pub fn by_larger_set(&mut self, shade: Shade) -> Option<Shade> {
+        let Compared { sets, when } = self.as_compared(shade)?;
+        let inner = (0..2).find(|&i| self.is_within(sets[i], sets[1 - i]))?;
+        let (part, set) = (self.list(sets[inner]), sets[1 - inner]);
+        // Where the part's winner is another one, it is below that of the set, or equal and behind it.
+        let below = when[if inner == 0 { 2 } else { 0 }];
+        let behind = match when[1] {
+            Before => [False, True][inner],
+            After => [True, False][inner],
+            other => other,
+        };
+        let word = |truth: Truth| match truth {
+            False => (PLAIN_WORD, 0),
+            True => (PLAIN_WORD, 1),
+            Before | After => ([MIXED; 4], 0),
+        };
+        let winners = self.list(set);
+        let words = winners.iter().map(|&winner| {
+            if part.binary_search(&winner).is_ok() {
+                word(when[3])
+            } else if below == behind
+                || !part.is_empty() && part.iter().all(|&e| self.comes_before(e, winner))
+            {
+                word(below)
+            } else {
+                ([MIXED; 4], 0)
+            }
+        });
+        let words = words.collect();
+        Some(self.choice(set, words))
+    }
+
+    fn as_compared(&self, shade: Shade) -> Option<Compared> {
+        let (COMPARED, _, number) = parts(shade[0])? else { return None };
+        Some(self.compared[number as usize])
+    }
+
+    pub fn not(&mut self, shade: Shade) -> Option<Shade> {
+        let Compared { sets, when } = self.as_compared(shade)?;
+        let not = |truth| match truth {
+            False => True,
+            True => False,
+            Before => After,
+            After => Before,
+        };
+        Some(self.compared(Compared { sets, when: when.map(not) }))
+    }
+
+    /// Both of two comparisons, or either.
+    pub fn both(&mut self, is_or: bool, a: Shade, b: Shade) -> Option<Shade> {
+        let (a, b) = match (self.as_compared(a), self.as_compared(b)) {
+            (Some(a), Some(b)) => (a, b),
+            (Some(a), None) => (a, self.of_both(b, a.sets)?),
+            (None, Some(b)) => (self.of_both(a, b.sets)?, b),
+            (None, None) => return None,
+        };
+        let (decided, neutral) = if is_or { (True, False) } else { (False, True) };
+        let one = |(a, b): (Truth, Truth)| match (a, b) {
+            (a, b) if a == decided || b == decided => decided,
+            (a, b) if a == neutral || a == b => b,
+            (a, b) if b == neutral => a,
+            // Of an element before another one and after it.
+            _ => decided,
+        };
+        let when = std::array::from_fn(|i| one((a.when[i], b.when[i])));
+        (a.sets == b.sets).then(|| self.compared(Compared { sets: a.sets, when }))
+    }
+
+    /// Whether one place is below another, of the winners of two sets: where places are in the order of
+    /// the elements, this is whether one winner comes before the other.
+    pub fn compare_places(&mut self, op: BinaryOperator, a: Operand, b: Operand) -> Option<Shade> {
+        let truth = match op {
+            BinaryOperator::Less => Before,
+            BinaryOperator::Greater => After,
+            _ => return None,
+        };
+        let sets = [self.chooser([a.0])?, self.chooser([b.0])?];
+        let mut all: Vec<u32> = sets.iter().flat_map(|&set| self.list(set).to_vec()).collect();
+        all.sort_unstable();
+        all.dedup();
+        if self.last_wins {
+            all.reverse();
+        }
+        if sets[0] == sets[1] {
+            return None;
+        }
+        let lists = sets.map(|set| self.list(set));
+        // The highest places so far, and those of elements that the other set has not. Two elements
+        // that both sets have do not win one each.
+        let (mut highest, mut highest_alone) = ([None; 2], [None; 2]);
+        for element in all {
+            let mut places = [None; 2];
+            for (i, word) in [a, b].into_iter().enumerate() {
+                if lists[i].binary_search(&element).is_ok() {
+                    let (shade, place) = self.under(word, sets[i], element);
+                    places[i] = Some((shade == PLAIN_WORD).then_some(place)?);
+                }
+            }
+            let is_shared = places[0].is_some() && places[1].is_some();
+            let before = if is_shared { highest_alone } else { highest };
+            let is_below = |i: usize| places[i].is_some() && before[1 - i] >= places[i];
+            if is_shared && places[0] != places[1] || is_below(0) || is_below(1) {
+                return None;
+            }
+            highest = [0, 1].map(|i| highest[i].max(places[i]));
+            if !is_shared {
+                highest_alone = [0, 1].map(|i| highest_alone[i].max(places[i]));
+            }
+        }
+        Some(self.compared(Compared::new(sets, [truth, truth, truth, False])))
+    }
+
+    /// What `select` by a comparison gives.
+    pub fn choose(&mut self, condition: Shade, accept: Operand, reject: Operand) -> Option<Shade> {
+        let Compared { sets, when } = self.as_compared(condition)?;
+        if accept == reject && accept.0 == PLAIN_WORD {
+            return Some(PLAIN_WORD);
+        }
+        let none = self.of(Vec::new());
+        let is_none = sets.map(|set| set == none);
+        // Whose winner is above that of the other has the result, and of equal ones as `tie` says.
+        let first_if = match (when[0], when[2], is_none) {
+            (True, False, _) | (True, _, [_, true]) | (_, False, [true, _]) => true,
+            (False, True, _) | (False, _, [_, true]) | (_, True, [true, _]) => false,
+            _ => return None,
+        };
+        let (words, tie) = match (first_if, when[1]) {
+            (true, tie) => ([accept, reject], tie),
+            (false, False) => ([reject, accept], True),
+            (false, True) => ([reject, accept], False),
+            (false, Before) => ([reject, accept], After),
+            (false, After) => ([reject, accept], Before),
+        };
+        let joined = self.join(sets[0], sets[1]);
+        // Of equal winners the ranks are equal.
+        let rank = |part: usize, i: usize, (shade, word): Operand| {
+            shade == [of_set(RANK, part, sets[i]); 4]
+                || is_none[i] && shade == PLAIN_WORD && word == 0
+        };
+        if let Some(part) = (0..2).find(|&part| (0..2).all(|i| rank(part, i, words[i]))) {
+            return Some([of_set(RANK, part, joined); 4]);
+        }
+        let lists = sets.map(|set| self.list(set));
+        let ends = |i: usize| Some((*lists[i].first()?, *lists[i].last()?));
+        let (first, second) = if self.last_wins { (1, 0) } else { (0, 1) };
+        let in_order = |a: usize, b: usize| {
+            let (Some((_, end)), Some((begin, _))) = (ends(a), ends(b)) else { return true };
+            end <= begin
+        };
+        let is_right = match tie {
+            True if is_none[0] => false,
+            False if is_none[1] => false,
+            True => in_order(first, second),
+            False => in_order(second, first),
+            Before => true,
+            After => false,
+        };
+        if !is_right {
+            return None;
+        }
+        let winners = self.list(joined);
+        let all = winners.iter().map(|&winner| {
+            let mut found = (0..2).filter(|&i| lists[i].binary_search(&winner).is_ok());
+            let mut word = |i: usize| self.under(words[i], sets[i], winner);
+            let one = word(found.next()?);
+            found.next().is_none_or(|other| word(other) == one).then_some(one)
+        });
+        let all = all.collect::<Option<Vec<_>>>()?;
+        Some(self.choice(joined, all))
+    }
+
+    /// Bytes of elements that become keys, or keys that become elements, element by element.
+    pub fn converted(
+        &mut self,
+        bytes: &[u32; 16],
+        size: usize,
+        from: &[u32],
+        to: u32,
+    ) -> [u32; 16] {
+        let mut all = [PLAIN; 16];
+        for (number, new) in all.chunks_mut(size).enumerate() {
+            let begin = number * size;
+            let old = &bytes[begin..begin + size];
+            match whole(old) {
+                _ if old.iter().all(|&byte| byte == PLAIN) => {}
+                Some((kind, set)) if from.contains(&kind) => {
+                    new.iter_mut().enumerate().for_each(|(i, byte)| *byte = of_set(to, i, set));
+                }
+                _ => new.copy_from_slice(&self.converted_cases(old, from, to)),
+            }
+        }
+        all
+    }
+
+    /// The same of one element that depends on a winner.
+    fn converted_cases(&mut self, old: &[u32], from: &[u32], to: u32) -> Vec<u32> {
+        let mut words = [PLAIN_WORD; 2];
+        words.as_flattened_mut()[..old.len()].copy_from_slice(old);
+        let Some((set, cases)) = self.cases(&words.map(|shade| (shade, 0))) else {
+            return vec![mix(old.iter().copied()); old.len()];
+        };
+        let mut new = [Vec::new(), Vec::new()];
+        for case in cases {
+            let mut bytes = [PLAIN; 16];
+            bytes[..8].copy_from_slice([case[0].0, case[1].0].as_flattened());
+            let is_one = whole(&bytes[..old.len()]).is_some_and(|(kind, _)| from.contains(&kind));
+            let bytes = match is_one {
+                true => self.converted(&bytes, old.len(), from, to),
+                false => [MIXED; 16],
+            };
+            for (new, bytes) in new.iter_mut().zip(bytes.chunks(4)) {
+                new.push((std::array::from_fn(|i| bytes[i]), 0));
+            }
+        }
+        let shades = new.map(|words| self.choice(set, words));
+        shades.as_flattened()[..old.len()].to_vec()
+    }
+
+    /// Whether some bytes are the element that wins, of a set, as an element of an input or a result.
+    pub fn is_winner(&mut self, bytes: &[u32], set: u32) -> bool {
+        let mut words = [PLAIN_WORD; 2];
+        words.as_flattened_mut()[..bytes.len()].copy_from_slice(bytes);
+        self.list(set).iter().all(|&winner| {
+            let words = words.map(|shade| self.under((shade, 0), set, winner).0);
+            let found = whole(&words.as_flattened()[..bytes.len()]);
+            found.is_some_and(|(kind, of)| {
+                matches!(kind, RAW | ELEMENT) && *self.list(of) == [winner]
+            })
+        })
+    }
+}
