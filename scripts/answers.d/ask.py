@@ -227,7 +227,7 @@ def wgmax(device):
             call += " --rounding ceil-torch" if c.ceil else ""
             out = "--indices y.npy -o v.npy" if c.op == "where" else out
         back = ".view(ml_dtypes.bfloat16)" if c.type == "bf16" and c.op not in ("arg", "where") else ""
-        return [*lines, x, f"subprocess.run('wgmax {call}{typed} --device {device} --force {out}'.split(), check=True)", f"y = np.load('y.npy'){back}"]
+        return [*lines, x, f"subprocess.run('wgmax {call}{typed} --device {device} --force {out}'.split(), check=True, capture_output=True)", f"y = np.load('y.npy'){back}"]
     return ask
 
 
@@ -287,21 +287,16 @@ def tfjs(c):
     return [x, f"y = tf.transpose(tf.maxPool(tf.transpose(x, [0, 2, 3, 1]), {c.kernel}, {c.strides}, {pads}{rounding}), [0, 3, 1, 2]);"]
 
 
-RUST = {"f16": "f16", "bf16": "bf16"}
-
-
 def rust_list(x, type):
-    if odd(x):
-        return f"vec![{words(x)}u32].into_iter().map(f32::from_bits).collect::<Vec<_>>()".replace(", ", ", ")
-    if type in ("f16", "bf16"):
-        return f"vec![{numbers(x, 'f32::NAN', 'f32::INFINITY')}].into_iter().map(|v: f32| {type}::from_f32(v)).collect::<Vec<_>>()".replace("vec![]", "vec![0f32; 0]") if x.size == 0 else \
-            f"[{floats(x, 'f32')}].map({type}::from_f32).to_vec()"
     if x.size == 0:
         return f"Vec::<{type}>::new()"
-    if type in ("f32", "f64"):
-        return f"vec![{floats(x, type)}]"
-    text = numbers(x)
-    return f"vec![{text.lower()}]" if type == "bool" else f"vec![{text.replace(', ', f'{type}, ', 1) if x.size > 1 else text + type}]"
+    if odd(x):
+        return f"vec![{words(x)}u32].into_iter().map(f32::from_bits).collect::<Vec<_>>()"
+    if type in FLOATS:
+        text = floats(x, "f32" if type in ("f16", "bf16") else type)
+        return f"[{text}].map({type}::from_f32).to_vec()" if type in ("f16", "bf16") else f"vec![{text}]"
+    first, *rest = numbers(x).split(", ")
+    return f"vec![{', '.join([first + type, *rest]) if type != 'bool' else numbers(x).lower()}]"
 
 
 def floats(x, type):
@@ -334,33 +329,30 @@ def tract(c):
             f"let y = m.run(tvec![{feed}])?.remove(0);"]
 
 
-def burn(device):
-    def ask(c):
-        if c.type == "bool":
+def burn(c):
+    if c.type == "bool":
+        return None
+    dtype, rank = f"(&d, DType::{c.type.upper()})", c.x.ndim
+    x = f"let x = Tensor::<{rank}{'' if c.type in FLOATS else ', Int'}>::from_data(TensorData::new({rust_list(c.x, c.type)}, {list(c.x.shape)}), {dtype});"
+    head = ["let d = Device::flex();", x]
+    if c.op == "reduce":
+        call = "max_dims(&[" + ", ".join(map(str, c.axes)) + "])" if len(c.axes) > 1 else f"max_dim({c.axes[0]})"
+        return [*head, f"let y = x.{call}.into_data();"]
+    if c.op == "arg":
+        return [*head, f"let y = x.argmax({c.axes[0]}).into_data();"]
+    if c.op in ("pool", "where"):
+        half = len(c.kernel)
+        if c.type not in FLOATS or c.auto or half == 3:
             return None
-        dtype, rank = f"(&d, DType::{c.type.upper()})", c.x.ndim
-        x = f"let x = Tensor::<{rank}{'' if c.type in FLOATS else ', Int'}>::from_data(TensorData::new({rust_list(c.x, c.type)}, {list(c.x.shape)}), {dtype});"
-        head = [f"let d = Device::{device};", x]
-        if c.op == "reduce":
-            call = "max_dims(&[" + ", ".join(map(str, c.axes)) + "])" if len(c.axes) > 1 else f"max_dim({c.axes[0]})"
-            return None if len(c.axes) > 1 and c.type not in FLOATS else [*head, f"let y = x.{call}.into_data();"]
-        if c.op == "arg":
-            return [*head, f"let y = x.argmax({c.axes[0]}).into_data();"]
-        if c.op in ("pool", "where"):
-            half = len(c.kernel)
-            if c.type not in FLOATS or c.auto or half == 3:
-                return None
-            options = f"MaxPoolOptions::new({c.kernel}).with_stride({c.strides}).with_padding_pairs({list(zip(c.pads, c.pads[half:]))}).with_dilation({c.dilations})"
-            options += ".with_ceil_mode(true)" if c.ceil else ""
-            end = f"max_pool2d_with_indices(x, {options}).1" if c.op == "where" else f"max_pool{half}d(x, {options})"
-            return [*head, f"let y = {end}.into_data();"]
-        if c.type not in FLOATS:
-            return None
-        low = f"Tensor::<{rank}>::full({[c.n, *c.x.shape[1:]]}, f32::NEG_INFINITY, {dtype})"
-        ids = rust_list(np.array(c.ids, id_name(c)), id_type(c))
-        ids = f"Tensor::<1, Int>::from_data(TensorData::new({ids}, [{len(c.ids)}]), (&d, DType::{id_type(c).upper()}))"
-        return [*head, f"let i = {ids};", f"let y = {low}.select_assign(0, i, x, IndexingUpdateOp::Max).into_data();"]
-    return ask
+        options = f"MaxPoolOptions::new({c.kernel}).with_stride({c.strides}).with_padding_pairs({list(zip(c.pads, c.pads[half:]))}).with_dilation({c.dilations})"
+        options += ".with_ceil_mode(true)" if c.ceil else ""
+        end = f"max_pool2d_with_indices(x, {options}).1" if c.op == "where" else f"max_pool{half}d(x, {options})"
+        return [*head, f"let y = {end}.into_data();"]
+    kind, low = (f"{rank}", "f32::NEG_INFINITY") if c.type in FLOATS else (f"{rank}, Int", lowest(c.type))
+    low = f"Tensor::<{kind}>::full({[c.n, *c.x.shape[1:]]}, {low}, {dtype})"
+    ids = rust_list(np.array(c.ids, id_name(c)), id_type(c))
+    ids = f"Tensor::<1, Int>::from_data(TensorData::new({ids}, [{len(c.ids)}]), (&d, DType::{id_type(c).upper()}))"
+    return [*head, f"let i = {ids};", f"let y = {low}.select_assign(0, i, x, IndexingUpdateOp::Max).into_data();"]
 
 
 # name -> (what asks, the specification, the language, the package)
@@ -369,7 +361,7 @@ LIBRARIES = {
     "JAX": (jax, "jax", "python", "jax"), "ONNX Runtime": (onnxruntime, "onnx", "python", "onnxruntime"),
     "OpenVINO": (openvino, "openvino", "python", "openvino"), "LiteRT": (tflite, "tensorflow", "python", "ai-edge-litert"),
     "tract": (tract, "onnx", "rust", "tract-onnx"), "candle": (candle, "candle", "rust", "candle-core"),
-    "burn, flex": (burn("flex()"), "burn", "rust", "burn"), "burn, wgpu": (burn("wgpu(DeviceKind::DefaultDevice)"), "burn", "rust", "burn"),
+    "burn, flex": (burn, "burn", "rust", "burn"),
     "ONNX Runtime Web, WebGPU": (onnx_web("webgpu"), "onnx", "js", "onnxruntime-web"),
     "ONNX Runtime Web, wasm": (onnx_web("wasm"), "onnx", "js", "onnxruntime-web"), "tfjs, WebGL": (tfjs, "tensorflow", "js", "@tensorflow/tfjs"),
 }

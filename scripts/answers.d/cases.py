@@ -216,4 +216,4 @@ segment("ids", "rows of two elements", [[1, 8], [3, 4], [5, 2]], [0, 1, 0], 2)
 for what, id, id_type in [("-1", -1, "i64"), ("-1", -1, "i32"), ("minus the number of segments", -2, "i64"), ("less than that", -3, "i64"),
                           ("the number of segments", 2, "i64"), ("the number of segments", 2, "i32"), ("2^31 - 1", 2**31 - 1, "i64"),
                           ("2^32", 2**32, "i64"), ("2^32 + 1", 2**32 + 1, "i64"), ("-2^63", -(2**63), "i64")]:
-    segment("ids", f"an id of {what}, {id_type}", [1, 2, 9], sorted([0, 1, id]) if id < 0 else [0, 1, id], 2, id_type=id_type)
+    segment("ids", f"an id of {what}, {id_type}", [9, 2, 1] if id < 0 else [1, 2, 9], sorted([0, 1, id]), 2, id_type=id_type)

@@ -36,4 +36,5 @@ for id in ids:
         kind = y.dtype.name.replace("bfloat", "bf").replace("float", "f").replace("uint", "u").replace("int", "i")
         say(id=id, type=kind, shape=y.shape, hex=np.ascontiguousarray(y).tobytes().hex())
     except Exception as error:  # its answer
-        say(id=id, error=f"{type(error).__name__}: {error}")
+        own = getattr(error, "stderr", None)  # wgmax's line
+        say(id=id, error=own.decode() if own else f"{type(error).__name__}: {error}")

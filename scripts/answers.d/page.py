@@ -20,12 +20,12 @@ p, li { max-width: 50rem; } small, .soft { color: var(--soft); } a { color: inhe
 .wide { overflow-x: auto; } table { border-collapse: collapse; width: 100%; }
 th, td { border: 1px solid var(--line); padding: .3rem .5rem; text-align: left; vertical-align: top; font-weight: normal; }
 th { background: var(--head); } .counts th:first-child { position: sticky; left: 0; min-width: 6.5rem; font-weight: 600; }
-.counts td { min-width: 4.6rem; font-variant-numeric: tabular-nums; } .counts small { display: block; line-height: 1.25; }
+.counts td { min-width: 4.6rem; font-variant-numeric: tabular-nums; } .counts small { display: block; font-size: .75rem; line-height: 1.35; white-space: nowrap; }
 .agrees { background: var(--agrees); } .some { background: var(--some); } .differs { background: var(--differs); } .open, .refuses { background: var(--open); }
 .who { display: inline-block; border-radius: .3rem; padding: 0 .4rem; margin: .1rem .2rem .1rem 0; }
 code, pre { font: 13px/1.45 ui-monospace, monospace; } code { overflow-wrap: anywhere; }
 pre { background: var(--head); padding: .6rem; overflow-x: auto; margin: .3rem 0 .8rem; } details { margin: .4rem 0; } summary { cursor: pointer; }
-.case { table-layout: fixed; } .case td { overflow-wrap: anywhere; }
+.case { table-layout: fixed; } .case th:first-child { width: 28%; } .case th:nth-child(2) { width: 24%; } .case td { overflow-wrap: anywhere; }
 @media (max-width: 40rem) { body { font-size: 15px; } }
 """
 text = html.escape
@@ -47,7 +47,7 @@ def key(found, case, shapes):
     if found == "undefined" or found == "an error":
         return found
     if found.get("none"):
-        return "no such operator"
+        return "absent"
     if "crash" in found:
         return "the process ends or hangs"
     if "varies" in found:
@@ -74,7 +74,9 @@ def differ(case):
 
 
 def article(case, report):
-    answers, given = case["answers"], case["specifications"]
+    answers = case["answers"]
+    asked = {report["libraries"][n]["specification"] for n, a in answers.items() if a["verdict"] != "none"}
+    given = {name: spec for name, spec in case["specifications"].items() if name in asked}
     shapes = {tuple(s for s in a["shape"] if s != 1) for a in answers.values() if "shape" in a}
     rows = {}
     for name, spec in given.items():
@@ -114,7 +116,7 @@ def cell(report, name, topic):
     n = counts(report, name, topic)
     judged = n["agrees"] + n["differs"]
     kind = "open" if not judged else "agrees" if not n["differs"] else "some" if n["agrees"] else "differs"
-    words = [("open", "undefined"), ("refuses", "refused"), ("none", "no operator"), ("ends", "ended")]
+    words = [("open", "undefined"), ("refuses", "refused"), ("none", "absent"), ("ends", "ended")]
     small = "".join(f"<small>{n[k]} {w}</small>" for k, w in words if n[k])
     share = f"{n['agrees']} of {judged}" if judged else "–"
     return f'<td class="{kind}">{share}{small}</td>'
@@ -144,8 +146,8 @@ documentation: where that leaves a result undefined, no answer counts as differe
 <h2>How to read it</h2>
 <ul>
 <li>“2 of 3”: of the cases whose answer the specification defines and to which the library returned a value (or for which an error is
-specified), so many have the specified answer. Undefined, refused (an error where a value is specified, mostly a type
-without a kernel) and missing operators are counted below, and so are processes that ended.</li>
+specified), so many have the specified answer. Below are counted: undefined; refused (an error where a value is specified, mostly a
+type without a kernel); absent (the library has no such operator, type or attribute); ended (the process crashed or hung).</li>
 <li>The specified answer is computed from the definition: the largest element of each set, window or segment. The clauses of a case say
 what a specification adds for NaN, empty sets, ties and ids; without one, it is undefined.</li>
 <li>Answers are compared bit for bit, with three exceptions: a NaN is a NaN whatever its bits; +0 and -0 in a set leave the sign of the
@@ -154,9 +156,35 @@ result undefined unless a clause decides; sizes of 1 in a shape, and the integer
 the three were not the same.</li>
 <li>In a case: <span class="who agrees">✓ as specified</span> <span class="who differs">≠ not as specified</span>
 <span class="who open">· undefined</span> <span class="who refuses">– refused</span></li>
-<li>All ran on one x86-64 processor. The GPU backends ran on software adapters: burn on lavapipe, the browser on SwiftShader.</li>
+<li>All ran on one x86-64 processor. The GPU backends ran on software adapters: wgmax on Mesa's lavapipe, Chromium on
+SwiftShader. ONNX Runtime Web runs nodes without a WebGPU kernel on the CPU.</li>
+<li>A reproducer for ONNX models begins with a line for a shell, which writes the model. Those for Rust leave out the imports.</li>
 </ul>
 <div class="wide"><table><tr><th>library</th><th>version</th><th>held to</th></tr>{who}</table></div>
 {body}
 </html>
 """
+
+
+# A row of README.md's table: its name, the library, and the backend that it is compared with.
+ROWS = [("wgmax, wgpu", "wgmax, wgpu", "wgmax, CPU"), ("PyTorch", "PyTorch", None), ("JAX", "JAX", None), ("ONNX Runtime", "ONNX Runtime", None),
+        ("ONNX Runtime Web, WebGPU", "ONNX Runtime Web, WebGPU", "ONNX Runtime Web, wasm"), ("OpenVINO", "OpenVINO", None),
+        ("tfjs, WebGL", "tfjs, WebGL", None), ("burn, flex", "burn, flex", None)]
+COLUMNS = {"NaN": ["nan"], "-0": ["zero"], "subnormals, infinities": ["subnormal", "infinity"], "types": ["types"], "positions": ["positions"],
+           "windows": ["windows"], "empty sets": ["empty"], "ids": ["ids"]}
+
+
+def markdown(report):
+    """The table of README.md."""
+    lines = [f"| library | {' | '.join(COLUMNS)} | as its CPU backend |", "| --- |" + " --- |" * (len(COLUMNS) + 1)]
+    for name, library, other in (row for row in ROWS if row[1] in report["libraries"]):
+        cells = []
+        for topics in COLUMNS.values():
+            found = [counts(report, library, topic) for topic in topics]
+            right, wrong = (sum(n[v] for n in found) for v in ("agrees", "differs"))
+            cells.append(f"{right}/{right + wrong}" if right + wrong else "–")
+        both = [(c["answers"][library], c["answers"][other]) for c in report["cases"]] if other else []
+        both = [(a["values"], b["values"]) for a, b in both if "values" in a and "values" in b]
+        cells.append(f"{sum(a == b for a, b in both)}/{len(both)}" if both else "")
+        lines.append(f"| {name} | {' | '.join(cells)} |")
+    return "\n".join(lines)

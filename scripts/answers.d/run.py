@@ -103,10 +103,10 @@ def judge(case, want, still_open, answers):
     found = answers[case.id]
     if "none" in found:
         return "none"
-    if "crash" in found or "varies" in found:
-        return "open" if set(still_open) - {"zero"} and "crash" not in found else "differs"
     if set(still_open) - {"zero"}:
         return "open"
+    if "crash" in found or "varies" in found:
+        return "differs"
     if want == "an error":
         # An error is the specified one if it is not the type's: then a case of the same kind gives a value.
         kind = lambda other: (other.op, other.type, getattr(other, "id_type", None))
@@ -193,7 +193,7 @@ def main():
     program = build_rust(work, rusts) if (rusts := [n for n in names if ask.LIBRARIES[n][2] == "rust"]) else None
 
     def run(name):
-        _, spec, language, package = ask.LIBRARIES[name]
+        language, package = ask.LIBRARIES[name][2:]
         if language == "python":
             command = [work / ("torch" if name == "PyTorch" else "peers") / "bin/python", here / "host.py", "questions.json", package]
         elif language == "rust":
@@ -202,10 +202,15 @@ def main():
             version = json.loads((work / f"npm/node_modules/{package}/package.json").read_text())["version"]
             command = [sys.executable, here / "browser.py", "questions.json", work / "npm/node_modules", name, version]
         found, version = answers_of(name, list(map(str, command)), work / "run" / name)
-        return {"version": version, "spec": spec, "language": language, "answers": found, "lines": questions(name)}
+        kept(name).write_text(json.dumps({"version": version, "answers": found}))
 
+    kept = lambda name: work / f"run/{name}.json"
     with concurrent.futures.ThreadPoolExecutor(3) as pool:
-        libraries = dict(zip(names, pool.map(run, names)))
+        list(pool.map(run, names))
+    libraries = {}
+    for name, (_, spec, language, _) in ask.LIBRARIES.items():
+        if kept(name).exists():
+            libraries[name] = json.loads(kept(name).read_text()) | {"spec": spec, "language": language, "lines": questions(name)}
 
     report = {"specifications": {n: s["name"] for n, s in specs.SPECS.items()},
               "libraries": {n: {"version": l["version"], "specification": l["spec"]} for n, l in libraries.items()}, "cases": []}
@@ -219,11 +224,14 @@ def main():
                                                       "open": [specs.OPEN[o] for o in still_open], "clauses": clauses}
             found = library["answers"][id]
             row["answers"][name] = {"verdict": judge(case, want, still_open, library["answers"])} | found
-            if row["answers"][name]["verdict"] == "differs":
+            if row["answers"][name]["verdict"] == "differs" or "crash" in found or "varies" in found:
                 row["answers"][name]["reproducer"] = page.shown(library["lines"][id], library["language"])
         report["cases"].append(row)
     given.out.joinpath("answers.json").write_text(json.dumps(report, indent=1, ensure_ascii=False) + "\n")
     given.out.joinpath("answers.html").write_text(page.page(report))
+    readme = given.out.parent / "README.md"
+    if readme.exists():
+        readme.write_text(re.sub(r"\| library \| NaN [^\0]*?\n(?=\n)", lambda _: page.markdown(report) + "\n", readme.read_text()))
 
 
 main()

@@ -48,7 +48,7 @@ MODULES = {
     fn answer(y: TValue) -> Answer {
         Ok((format!("{:?}", y.datum_type()).to_lowercase(), y.shape().into(), y.as_bytes().into()))
     }""",
-    "burn": """use burn::tensor::{DType, Device, DeviceKind, IndexingUpdateOp, Int, Tensor, TensorData};
+    "burn": """use burn::tensor::{DType, Device, IndexingUpdateOp, Int, Tensor, TensorData};
     use burn::tensor::{module::{max_pool1d, max_pool2d, max_pool2d_with_indices}, ops::MaxPoolOptions};
     fn answer(y: TensorData) -> Answer {
         Ok((format!("{:?}", y.dtype).to_lowercase(), y.shape.to_vec(), y.as_bytes().into()))

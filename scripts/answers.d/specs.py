@@ -15,7 +15,7 @@ OPEN = {
     "reduce.empty": "the maximum of nothing", "arg.empty": "the position of nothing",
     "pool.ceil": "whether a window starts in the end padding", "pool.empty": "the maximum of a window that has padding only", "segment.empty": "the value of a segment without rows",
     "arg.tie": "which of equal elements has the position", "where.tie": "which of equal elements of a window has the position",
-    "ids.order": "ids that do not ascend", "ids.negative": "ids below zero", "ids.beyond": "ids past the last segment",
+    "ids.order": "what ids that do not ascend give", "ids.negative": "what an id below zero does", "ids.beyond": "what an id past the last segment does",
 }
 FLOOR = "-inf"  # minus infinity; of other types the lowest value
 ONNX = {
