@@ -17,6 +17,7 @@ mod limits;
 mod lost;
 mod pipeline_cache;
 mod prepare;
+mod pyramids;
 mod reuse;
 mod scatter;
 mod seeds;
