@@ -18,6 +18,7 @@ mod limits;
 mod lost;
 mod pipeline_cache;
 mod prepare;
+mod pyramids;
 mod reuse;
 mod scatter;
 mod seeds;

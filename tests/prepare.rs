@@ -14,7 +14,12 @@ const USAGE: BufferUsages =
 
 /// Runs a prepared operator on tensors, in one buffer of the caller's where `together`. What lies
 /// around the tensors is not zero, and results have other bits before.
-fn run(device: &Device, prepared: &Prepared, inputs: &[&Tensor], together: bool) -> Vec<Tensor> {
+pub fn run(
+    device: &Device,
+    prepared: &Prepared,
+    inputs: &[&Tensor],
+    together: bool,
+) -> Vec<Tensor> {
     let (raw, queue) = device.wgpu().unwrap();
     let descs: Vec<&TensorDesc> =
         inputs.iter().map(|input| input.desc()).chain(prepared.outputs()).collect();
@@ -82,7 +87,7 @@ fn read(device: &Device, from: BufferRange<'_>, desc: &TensorDesc) -> Tensor {
 }
 
 #[track_caller]
-fn assert_equal(found: &[Tensor], expected: &[Tensor], what: &str) {
+pub fn assert_equal(found: &[Tensor], expected: &[Tensor], what: &str) {
     assert_eq!(found.len(), expected.len(), "{what}");
     for (i, (found, expected)) in found.iter().zip(expected).enumerate() {
         let report = compare(found, expected).unwrap();

@@ -194,7 +194,7 @@ fn types_of(kernel: &str) -> Vec<ElementType> {
 
 /// Variants of each kernel, for types of less than a word, of one and of two: the combinations of
 /// its flags that there are, times the samples of a kernel that is specialized.
-const VARIANTS: [(&str, [usize; 3]); 26] = [
+const VARIANTS: [(&str, [usize; 3]); 27] = [
     ("fill", [1, 1, 1]),
     ("gradient_scatter", [1, 1, 1]),
     ("pack", [1, 1, 1]),
@@ -202,6 +202,8 @@ const VARIANTS: [(&str, [usize; 3]); 26] = [
     ("pool_gather", [6, 6, 6]),
     ("pool_gradient", [1, 1, 1]),
     ("pool_gradient_rows", [0, 1, 1]),
+    // Numbers of results.
+    ("pool_pyramid", [3, 3, 3]),
     // Positions are found of elements of a word.
     ("pool_sliding_window", [16, 32, 16]),
     ("pool_tile", [2, 2, 2]),

@@ -186,7 +186,8 @@ impl<'a> Task<'a> {
     /// Whether several launches make elements of the rows that segments have.
     fn finishes_in_parts(&self) -> bool {
         let is_finish = |launch: &&Launch| launch.shader().kernel.name() == "segment_finish";
-        indices(self.operator).is_some() && self.plan.launches().iter().filter(is_finish).count() > 1
+        indices(self.operator).is_some()
+            && self.plan.launches().iter().filter(is_finish).count() > 1
     }
 
     /// Fails where a shader does what no result shows, or a result is not written.
@@ -541,7 +542,7 @@ fn small(item: &Item, elements: usize) -> Result<Item> {
 mod tests {
     use clap::Parser;
     use wgmax::Run;
-    use wgmax::operator::ReduceMax;
+    use wgmax::operator::{MaxPool, ReduceMax};
 
     use super::*;
     use crate::keys;
@@ -602,6 +603,54 @@ mod tests {
             };
             task.prove().unwrap();
         });
+    }
+
+    /// Levels that one launch stores: each is a pooling of the elements, as which it is proven.
+    #[test]
+    fn levels_of_a_pyramid_are_proven() {
+        let (cpu, limits) = (Device::cpu(), Limits::from_wgpu(&wgpu::Limits::default()));
+        for (t, sizes) in [
+            (ElementType::U8, [21, 96]),
+            (ElementType::Bf16, [44, 80]),
+            (ElementType::F32, [70, 77]),
+            (ElementType::I64, [8, 200]),
+        ] {
+            let count = 2 * sizes[0] * sizes[1];
+            let patterns: Vec<u8> = keys::patterns(t, count as u64)
+                .flat_map(|bits| bits.to_le_bytes()[..t.size()].to_vec())
+                .collect();
+            let bytes: Vec<u8> = patterns.into_iter().cycle().take(count * t.size()).collect();
+            let data = Tensor::from_bytes(t, [1, 2, sizes[0], sizes[1]], &bytes).unwrap();
+            let mut chain = cpu.prepare_chain();
+            let mut slot = chain.input(data.desc());
+            let (mut sizes, mut taps, mut levels) = (sizes, [1usize, 1], Vec::new());
+            for level in 0..3 {
+                // No element is lost where sizes are odd.
+                let kernel = sizes.map(|size| 2 + size % 2);
+                slot = chain.add(MaxPool::new(kernel).strides([2, 2]), slot).unwrap()[0];
+                chain.output(slot).unwrap();
+                taps = [0, 1].map(|i| taps[i] + (kernel[i] - 1) * (1 << level));
+                sizes = sizes.map(|size| size / 2);
+                levels.push(MaxPool::new(taps).strides([2 << level; 2]));
+            }
+            let plan = chain.plan(&limits, &Tuning::hardware()).unwrap();
+            assert_eq!(plan.launches().len(), 1, "{t}");
+            for (i, level) in levels.into_iter().enumerate() {
+                let result = level.run(&cpu, &data).unwrap().into_vec().remove(0);
+                let task = Task {
+                    name: "a pyramid",
+                    operator: &level.into(),
+                    plan: &plan,
+                    tensors: vec![&data],
+                    inputs: &[(data.clone(), data.desc().into())],
+                    expected: &[(1 + i, result.desc().clone().into(), result)],
+                    max_iterations: limits.max_iterations,
+                };
+                task.sanitize(8, Order::Ascending).unwrap();
+                task.sanitize(1, Order::Descending).unwrap();
+                task.prove().unwrap();
+            }
+        }
     }
 
     /// A foreign element, a lost one, and one whose key is not taken, are seen.

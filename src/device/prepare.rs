@@ -8,8 +8,9 @@ use crate::base::error::{Error, Result};
 use crate::device::waiting::block_on_gpu;
 use crate::exec::gpu::Prepared;
 use crate::operator::{Link, Operator};
-use crate::plan::{Plan, Step};
+use crate::plan::{Limits, Plan, Step};
 use crate::tensor::{Inputs, Outputs, TensorDesc, View};
+use crate::tuning::Tuning;
 
 impl Device {
     /// Plans and compiles an operator for inputs of these types and shapes. The result can be
@@ -295,12 +296,12 @@ impl PrepareChain {
         Ok(())
     }
 
-    /// The launches of the chain, which any device with the limits of this one can execute.
+    /// The launches that compute the chain within a device's limits, as they are fast by a tuning.
     ///
     /// # Errors
-    /// As [`Operator::plan_views`].
-    pub fn plan(&self) -> Result<Plan> {
-        self.graph.plan(&self.device, &self.graph.inputs, true)
+    /// As [`Operator::plan`].
+    pub fn plan(&self, limits: &Limits, tuning: &Tuning) -> Result<Plan> {
+        self.graph.plan(&self.graph.inputs, true, limits, tuning)
     }
 
     /// Plans and compiles the chain.
@@ -318,8 +319,9 @@ impl PrepareChain {
     pub async fn prepare_async(self) -> Result<Prepared> {
         let Self { device, graph, .. } = self;
         let Some(gpu) = device.gpu_backend().cloned() else { return Err(Error::CannotRecord) };
-        let plan = graph.plan(&device, &graph.inputs, true)?;
-        let replan = move |inputs: &[View]| graph.plan(&device, inputs, false);
+        let (limits, tuning) = (device.info().limits.clone(), device.tuning().clone());
+        let plan = graph.plan(&graph.inputs, true, &limits, &tuning)?;
+        let replan = move |inputs: &[View]| graph.plan(inputs, false, &limits, &tuning);
         gpu.prepare(plan, "wgmax chain", Box::new(replan)).await
     }
 
@@ -343,8 +345,14 @@ impl Graph {
     /// otherwise they lie one after the other.
     ///
     /// # Errors
-    /// [`Error::InputCount`], and as [`Device::plan_views`].
-    fn plan(&self, device: &Device, inputs: &[View], placed: bool) -> Result<Plan> {
+    /// [`Error::InputCount`], and as [`Operator::plan_views`].
+    fn plan(
+        &self,
+        inputs: &[View],
+        placed: bool,
+        limits: &Limits,
+        tuning: &Tuning,
+    ) -> Result<Plan> {
         if inputs.len() != self.inputs.len() {
             let (expected, actual) = (self.inputs.len(), inputs.len());
             return Err(Error::input_count("the chain", expected, actual));
@@ -366,7 +374,6 @@ impl Graph {
             Tensor::Input(i) => i,
             Tensor::Made(i) => inputs.len() + i,
         };
-        let (limits, tuning) = (&device.info().limits, device.tuning());
         let mut steps = Vec::new();
         let mut planned = vec![false; self.steps.len()];
         for (at, (operator, tensors)) in self.steps.iter().enumerate() {
@@ -389,9 +396,10 @@ impl Graph {
                 }
                 None => {
                     let taken = tensors.iter().map(|&tensor| view(tensor, inputs, &made));
+                    let taken: Vec<&View> = taken.collect();
                     let end = firsts.get(at + 1).map_or(made.len(), |end| *end);
                     let results: Vec<&View> = made[firsts[at]..end].iter().collect();
-                    let plan = device.plan_views(operator, &taken.collect::<Vec<_>>(), &results)?;
+                    let plan = operator.plan_views(&taken, &results, limits, tuning)?;
                     (plan, (firsts[at]..end).map(|i| inputs.len() + i).collect())
                 }
             };

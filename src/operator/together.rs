@@ -35,13 +35,10 @@ impl Operator {
         limits: &Limits,
         tuning: &Tuning,
     ) -> Result<Option<(Plan, Vec<usize>)>> {
-        let Some(Link { operator, input, .. }) = links.first() else { return Ok(None) };
-        if links.len() < 2 || operator.in_memory_order(input, true)?.is_some() {
-            return Ok(None);
-        }
+        let Some(Link { input, .. }) = links.first() else { return Ok(None) };
         let level = |link: &Link<'a>| match link.operator {
             Self::MaxPool(operator) => {
-                let (input, result, is_read) = (link.input.desc(), link.result, link.is_read);
+                let &Link { input, result, is_read, .. } = link;
                 Some(pool::Level { operator, input, result, is_read })
             }
             _ => None,

@@ -144,7 +144,7 @@ params! {
         /// Levels, and how often what level 1 looks at is loaded.
         pub levels: u32,
         pub strips: u32,
-        pub padding: [u32; 2],
+        pub unused: [u32; 2],
         pub level: [Level; 6],
     }
 

@@ -13,12 +13,12 @@ use super::{MaxPool, PYRAMID, Tuning};
 use crate::base::error::Result;
 use crate::plan::{Builder, LaunchDesc, Plan, Range, Region, Shader, Target, divisor};
 use crate::tensor::key::Ranking;
-use crate::tensor::{Outputs, TensorDesc, View};
+use crate::tensor::{Outputs, View};
 
 /// A pooling of the maxima of the one before.
 pub(crate) struct Level<'a> {
     pub operator: &'a MaxPool,
-    pub input: &'a TensorDesc,
+    pub input: &'a View,
     /// Where its maxima go, and whether anybody but the next level reads them.
     pub result: &'a View,
     pub is_read: bool,
@@ -67,7 +67,8 @@ pub(crate) fn plan(
     target: Target<'_>,
     tuning: &Tuning,
 ) -> Result<Option<(Plan, Vec<usize>)>> {
-    let Some(Level { operator, input, .. }) = levels.first() else { return Ok(None) };
+    let Some(Level { operator, input: view, .. }) = levels.first() else { return Ok(None) };
+    let input = view.desc();
     let ranking = Ranking::new(input.element_type(), operator.nan, operator.extremum);
     let mut builder = Builder::new(&[input], Outputs::unnamed(Vec::new()), ranking, target);
     let mut known: Vec<(u64, Axes)> = Vec::new();
@@ -82,7 +83,12 @@ pub(crate) fn plan(
     }
     let stored = |count: usize| (0..count).filter(move |&i| levels[i].is_read || i + 1 == count);
     let is_stored = |count: usize| stored(count).all(|i| has_words(&builder, known[i].1));
-    let planes = known.first().map_or(0, |(planes, _)| *planes);
+    let Some(&(planes, [rows, columns])) = known.first() else { return Ok(None) };
+    // Another view is read in another order, by single poolings, or packed.
+    let shape = [planes, rows.size, columns.size].map(|size| size as usize);
+    if builder.whole(0, view, &shape).is_none_or(|(_, _, pitches)| pitches[2] != 1) {
+        return Ok(None);
+    }
     let levels_of = |count: usize| known[..count].iter().map(|(_, axes)| *axes).collect();
     let counts = (2..=known.len()).filter(|&count| {
         stored(count).count() < target.limits.max_storage_buffers as usize && is_stored(count)
@@ -94,20 +100,14 @@ pub(crate) fn plan(
     builder = Builder::new(&[input], Outputs::unnamed(outputs), ranking, target);
     let mut places = Vec::new();
     for (i, &level) in stored.iter().enumerate() {
-        let view = levels[level].result;
-        let shape = pyramid.shape(level);
+        let (view, shape) = (levels[level].result, pyramid.shape(level));
         let place = Place::new(&builder, level, i + 1, view, shape);
-        match place.filter(|_| !view.is_contiguous()) {
-            Some(place) => {
-                builder.place(i + 1, view);
-                places.push(place);
-            }
-            None => {
-                let place = Place::new(&builder, level, i + 1, &view.desc().into(), shape);
-                let Some(place) = place else { return Ok(None) };
-                places.push(place);
-            }
+        if place.is_some() && !view.is_contiguous() {
+            builder.place(i + 1, view);
         }
+        let plain = || Place::new(&builder, level, i + 1, &view.desc().into(), shape);
+        let Some(place) = place.or_else(plain) else { return Ok(None) };
+        places.push(place);
     }
     pyramid.push(&mut builder, Region::all(0), places)?;
     Ok(Some((builder.finish(), stored)))
@@ -116,10 +116,11 @@ pub(crate) fn plan(
 /// The planes of a level, and its windows along two axes; `None` for windows that have positions or no
 /// elements, or begin before the first element.
 fn axes(level: &Level<'_>) -> Option<(u64, Axes)> {
-    let windows = level.operator.windows(level.input).ok()?;
-    let (planes, channels) = level.operator.planes(level.input);
+    let input = level.input.desc();
+    let windows = level.operator.windows(input).ok()?;
+    let (planes, channels) = level.operator.planes(input);
     let mut axes = [Axis::plain(1); 2];
-    if level.input.is_empty() || channels > 1 || windows.len() > 2 {
+    if input.is_empty() || channels > 1 || windows.len() > 2 {
         return None;
     }
     for (axis, window) in axes[2 - windows.len()..].iter_mut().zip(&windows) {
@@ -159,7 +160,7 @@ impl Pyramid {
         let apart = |a: &Axis| a.taps == a.stride && a.start == 0 && a.is_even() && a.has_all();
         let taps = left[0].taps.saturating_mul(left[1].taps);
         let suits = left.iter().all(|axis| apart(axis) && (axis.dilation == 1 || axis.taps == 1))
-            && taps > tuning.max_tile_taps
+            && taps > tuning.max_tile_taps.max(1)
             && has_words(builder, left);
         if !suits {
             return None;
@@ -267,7 +268,8 @@ impl Pyramid {
         let [rows, columns] = self.levels[0].map(|axis| axis.size);
         let rows = rows.min(self.strips * self.loaded);
         let row = columns.min(self.cover[0][1]) * builder.item() + 28;
-        let steps = self.strips + self.levels.len() as u64;
+        // Each strip waits for memory.
+        let steps = 4 * self.strips + self.levels.len() as u64;
         let groups = self.tiles().iter().product::<u64>() * self.planes;
         let bytes = groups as f64 * (rows * row + steps * 2 * builder.workgroup()) as f64;
         (bytes + tuning.pyramid_launch_bytes as f64) / self.levels.len() as f64
@@ -340,7 +342,7 @@ impl Pyramid {
         let pool =
             Params { ranking, empty_low: 0, empty_high: 0, result_base: 0, padding, windows };
         let (levels, strips) = (self.levels.len() as u32, self.strips as u32);
-        let params = &PyramidParams { pool, tiles, levels, strips, padding: [0; 2], level };
+        let params = &PyramidParams { pool, tiles, levels, strips, unused: [0; 2], level };
         let attributes = attributes(places.len());
         let shader = Shader { attributes, ..builder.shader(&PYRAMID) };
         let results = places.into_iter().map(|place| place.range).collect();

@@ -28,7 +28,10 @@ pub(super) fn draft(
         return gradient::unpool(random, t, budget);
     }
     loop {
-        let (op, shape) = pooling(random, t, budget, kernel);
+        let (op, shape) = match kernel {
+            "pool_pyramid" => apart(random, t, budget),
+            _ => pooling(random, t, budget, kernel),
+        };
         let data = TensorDesc::new(t, shape)?;
         if !is_usable(&Operator::from(&op), &data) {
             continue;
@@ -159,6 +162,28 @@ fn pooling(
         _ => op,
     };
     (op, shape)
+}
+
+/// Long windows that touch none another, and lines of whole words of results: the levels of a
+/// pyramid.
+fn apart(random: &mut Random, t: ElementType, budget: u64) -> (MaxPool, Vec<usize>) {
+    let planes = 1 + random.below(3) as usize;
+    let (mut kernel, mut sizes) = (Vec::new(), Vec::new());
+    let spatial = random.pick(&[1, 2, 2]);
+    for axis in 0..spatial {
+        let long: &[usize] = if spatial == 1 { &[36, 64, 96, 128] } else { &[4, 8, 9, 12, 32] };
+        let taps = random.pick(long);
+        let words = if axis + 1 == spatial { (4 / t.size()).max(1) } else { 1 };
+        let most =
+            (budget as usize / planes / sizes.iter().product::<usize>().max(1) / taps) / words;
+        let windows = words * (1 + random.below(most.clamp(1, 12) as u64) as usize);
+        kernel.push(taps);
+        sizes.push(windows * taps + random.below(taps as u64) as usize);
+    }
+    let op = MaxPool::new(kernel.clone()).strides(kernel);
+    let op = op.rounding(random.pick(&[Rounding::Floor, Rounding::Ceil, Rounding::CeilTorch]));
+    let op = op.extremum(random.extremum()).nan(random.nan());
+    (op, [&[1, planes], &sizes[..]].concat())
 }
 
 /// Windows along axes of these sizes: very long along `sparse`; `dense` ones have stride 1.
