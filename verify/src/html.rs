@@ -14,6 +14,13 @@ use crate::text::{count, list, size};
 
 const STYLE: &str = include_str!("style.css");
 
+/// What this page shows, and what is known without it.
+const PROVEN: &str = "This page shows that devices agree on the cases below, with the definitions or \
+    with the CPU: that is a comparison by samples. For the plans that wgmax-lab prove runs, a machine \
+    on the host has shown for all inputs which elements each maximum is of, and which position is \
+    stored. It takes the driver’s compiler for granted, and that is what this page tests. Sums of \
+    gradients are only compared.";
+
 /// The page.
 pub fn page(report: &Report) -> String {
     let good = report.is_good();
@@ -34,6 +41,7 @@ pub fn page(report: &Report) -> String {
                     "compared bit for bit on random cases."
                 }
                 p.verdict.bad[!good] { (report.summary()) }
+                p.soft { (PROVEN) }
                 dl {
                     dt { "Command" } dd { code { (report.command) } }
                     dt { "Seed" } dd { (report.sweep.choice.seed) }

@@ -2,7 +2,8 @@
 
 use anyhow::{Result, bail};
 
-use super::shade::{Sets, Shade, UNWRITTEN};
+use super::choice::Sets;
+use super::shade::{Shade, UNWRITTEN};
 use super::value::{LANES, Lane32};
 use crate::keys::Ranking;
 

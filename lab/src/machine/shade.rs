@@ -6,12 +6,10 @@
 //! the keys in them. All else makes them `MIXED`, which may be stored, but decides nothing and is no
 //! result.
 
-use std::collections::HashMap;
 use std::rc::Rc;
 
 use wgmax::wgpu::naga::{BinaryOperator, ScalarKind};
 
-use super::choice::{Choice, Compared};
 use super::value::LANES;
 
 /// What each byte of a word stands for, the lowest one first.
@@ -82,7 +80,7 @@ fn mixed(a: Shade, b: Shade) -> Shade {
 /// A word of an operation: what it stands for, and its bits.
 pub type Operand = (Shade, u32);
 
-fn is_zero((shade, word): Operand) -> bool {
+pub fn is_zero((shade, word): Operand) -> bool {
     shade == PLAIN_WORD && word == 0
 }
 
@@ -143,144 +141,9 @@ fn masked(op: BinaryOperator, byte: u32, plain: u32) -> u32 {
     }
 }
 
-/// Sets of elements, each known by a number.
-#[derive(Default)]
-pub struct Sets {
-    /// Ranges, ascending, that do not touch.
-    all: Vec<Rc<[[u32; 2]]>>,
-    numbers: HashMap<Rc<[[u32; 2]]>, u32>,
-    joined: HashMap<(u32, u32), u32>,
-    /// Whether positions are found, and of equal elements the last one wins: see `choice`.
-    pub finds_positions: bool,
-    pub last_wins: bool,
-    pub lists: HashMap<u32, Rc<[u32]>>,
-    pub choices: Vec<Rc<Choice>>,
-    pub compared: Vec<Compared>,
-    pub compared_numbers: HashMap<Compared, u32>,
-}
-
-impl Sets {
-    fn number(&mut self, ranges: Vec<[u32; 2]>) -> u32 {
-        let ranges: Rc<[[u32; 2]]> = ranges.into();
-        let next = self.all.len() as u32;
-        let number = *self.numbers.entry(Rc::clone(&ranges)).or_insert(next);
-        if number == next {
-            self.all.push(ranges);
-        }
-        number
-    }
-
-    /// The set of some elements, which may come in any order.
-    pub fn of(&mut self, mut elements: Vec<u32>) -> u32 {
-        elements.sort_unstable();
-        self.number(merged(elements.into_iter().map(|element| [element, element + 1])))
-    }
-
-    pub fn join(&mut self, a: u32, b: u32) -> u32 {
-        if a == b {
-            return a;
-        }
-        let pair = (a.min(b), a.max(b));
-        if let Some(&number) = self.joined.get(&pair) {
-            return number;
-        }
-        let mut both = [&self.all[a as usize][..], &self.all[b as usize]].concat();
-        both.sort_unstable();
-        let number = self.number(merged(both.into_iter()));
-        self.joined.insert(pair, number);
-        number
-    }
-
-    /// The elements of a set.
-    pub fn elements(&self, set: u32) -> impl Iterator<Item = u32> {
-        self.all[set as usize].iter().flat_map(|&[begin, end]| begin..end)
-    }
-}
-
-fn merged(ranges: impl Iterator<Item = [u32; 2]>) -> Vec<[u32; 2]> {
-    let mut all: Vec<[u32; 2]> = Vec::new();
-    for [begin, end] in ranges {
-        match all.last_mut() {
-            Some(last) if begin <= last[1] => last[1] = last[1].max(end),
-            _ => all.push([begin, end]),
-        }
-    }
-    all
-}
-
-/// The maximum of two words. The highest bytes in which they may differ are a key in both, or
-/// nothing in one: then the maximum has the larger key there, and below it either word's bytes.
-pub fn maximum(size: usize, sets: &mut Sets, a: Operand, b: Operand) -> Shade {
-    if is_zero(b) {
-        return a.0;
-    }
-    if is_zero(a) {
-        return b.0;
-    }
-    if a.0 == PLAIN_WORD && b.0 == PLAIN_WORD {
-        return PLAIN_WORD;
-    }
-    let mut all = [mix(a.0.into_iter().chain(b.0)); 4];
-    let mut top = 4;
-    let same = |i: usize| a.0[i] == PLAIN && b.0[i] == PLAIN && (a.1 ^ b.1) >> (8 * i) & 0xff == 0;
-    while top > 0 && same(top - 1) {
-        top -= 1;
-        all[top] = PLAIN;
-    }
-    let Some(first) = top.checked_sub(size) else { return all };
-    let mut field = |(shade, word): Operand| field(sets, &shade[first..top], word >> (8 * first));
-    let joined = match (field(a), field(b)) {
-        (Field::Key(a), Field::Key(b)) => sets.join(a, b),
-        (Field::Key(set), Field::Zero) | (Field::Zero, Field::Key(set)) => set,
-        _ => return all,
-    };
-    for part in 0..size {
-        all[first + part] = of_set(KEY, part, joined);
-    }
-    let below = |(shade, word): Operand| {
-        shade[..first].iter().all(|&byte| byte == PLAIN)
-            && word & ((1u64 << (8 * first)) - 1) as u32 == 0
-    };
-    if below(a) && below(b) {
-        all[..first].fill(PLAIN);
-    }
-    all
-}
-
-enum Field {
-    Key(u32),
-    Zero,
-    Other,
-}
-
-/// What the bytes of an element's size are; `bits` begin with theirs.
-fn field(sets: &mut Sets, bytes: &[u32], bits: u32) -> Field {
-    if bytes.iter().all(|&byte| byte == PLAIN) {
-        let mask = (1u64 << (8 * bytes.len())) - 1;
-        return if u64::from(bits) & mask == 0 { Field::Zero } else { Field::Other };
-    }
-    sets.key_set(bytes).map_or(Field::Other, Field::Key)
-}
-
 /// The kind and the set of bytes that are all parts of one element or key, in order.
 pub fn whole(bytes: &[u32]) -> Option<(u32, u32)> {
     let (kind, _, set) = parts(bytes[0])?;
     let in_order = bytes.iter().enumerate().all(|(part, &byte)| byte == of_set(kind, part, set));
     in_order.then_some((kind, set))
-}
-
-/// The maximum of two keys of 64 bits, each with its low word first.
-pub fn maximum_of_pairs(sets: &mut Sets, a: [Operand; 2], b: [Operand; 2]) -> [Shade; 2] {
-    let bytes = |pair: [Operand; 2]| [pair[0].0, pair[1].0].concat();
-    let (all_a, all_b) = (bytes(a), bytes(b));
-    let zero = |pair: [Operand; 2]| pair.iter().all(|&word| is_zero(word));
-    let is_plain = |bytes: &[u32]| bytes.iter().all(|&byte| byte == PLAIN);
-    let set = match (sets.key_set(&all_a), sets.key_set(&all_b)) {
-        _ if is_plain(&all_a) && is_plain(&all_b) => return [PLAIN_WORD; 2],
-        (Some(a), Some(b)) => sets.join(a, b),
-        (Some(set), _) if zero(b) => set,
-        (_, Some(set)) if zero(a) => set,
-        _ => return [[mix(all_a.into_iter().chain(all_b)); 4]; 2],
-    };
-    [0, 4].map(|first| std::array::from_fn(|i| of_set(KEY, first + i, set)))
 }

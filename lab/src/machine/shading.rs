@@ -17,11 +17,12 @@ use wgmax::wgpu::naga::{
 };
 
 use super::arithmetic::Warps;
+use super::choice::{self, Sets, maximum};
 use super::layout::{Packing, member, member_offset};
 use super::memory::Binding;
 use super::shade::{
-    self, BOUNDED, ELEMENT, KEY, LaneShade, MIXED, Operand, PLAIN, PLAIN_WORD, RAW, Sets, Shade,
-    Shades, UNWRITTEN, WRAPPED, binary, is_mixed, maximum, mix,
+    BOUNDED, ELEMENT, KEY, LaneShade, MIXED, Operand, PLAIN, PLAIN_WORD, RAW, Shade, Shades,
+    UNWRITTEN, WRAPPED, binary, is_mixed, mix,
 };
 use super::value::{Base, LANES, Lane32, Mask, Slot, Words, lanes};
 use super::{Machine, Watch, Which};
@@ -599,7 +600,7 @@ impl<W: Watch> Machine<'_, W> {
                             if wide(a.map(|i| result[i * self.warps + warp][lane])) != larger {
                                 bail!("{name} gives no maximum, in {}", self.callers());
                             }
-                            let pair = shade::maximum_of_pairs(
+                            let pair = choice::maximum_of_pairs(
                                 &mut self.memory.shadow.sets,
                                 a.map(|i| operand(0, i)),
                                 b.map(|i| operand(1, i)),
