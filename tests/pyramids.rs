@@ -175,7 +175,7 @@ fn pyramids_give_what_their_levels_give_one_by_one() {
     let Some(gpu) = gpu() else { return };
     let mut random = Random(seed());
     let (mut stored, mut placed, mut read, mut refused) = ([0; 8], 0, 0, 0);
-    for round in 0..rounds(130) {
+    for round in 0..rounds(78) {
         let t = ElementType::ALL[round as usize % ElementType::ALL.len()];
         let pyramid = draw(&mut random, t);
         for device in plans(&gpu) {
@@ -218,9 +218,9 @@ fn pyramids_give_what_their_levels_give_one_by_one() {
         }
     }
     println!("levels stored {stored:?}, placed {placed}, of views {read}, refused {refused}");
-    if rounds(130) >= 130 {
-        assert!(stored[1..=4].iter().all(|&count| count > 5), "{stored:?}");
-        assert!(placed > 5 && read > 5, "{placed} {read}");
+    if rounds(78) >= 78 {
+        assert!(stored[1..=4].iter().all(|&count| count > 2), "{stored:?}");
+        assert!(placed > 2 && read > 2, "{placed} {read}");
     }
 }
 

@@ -101,13 +101,6 @@ impl Tuning {
         self
     }
 
-    /// The same with launches of one level of a pyramid each.
-    #[doc(hidden)]
-    pub fn without_pyramids(mut self) -> Self {
-        self.pool.max_pyramid_levels = 0;
-        self
-    }
-
     /// What a plan is made for.
     ///
     /// # Errors

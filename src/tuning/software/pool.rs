@@ -14,6 +14,7 @@ pub(super) const TUNING: Tuning = Tuning {
     loop_cost: 3,
     max_tile_taps: 0,
     max_gradient_taps: 0,
+    max_pyramid_levels: 0,
     special: Some(launch),
     ..HARDWARE
 };
