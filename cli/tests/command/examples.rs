@@ -74,6 +74,8 @@ fn feasible(example: &str, adapters: usize) -> String {
         text = text.replace("--between 0,1", "--between cpu,cpu");
     }
     text = text.replace("--cases 20000", "--cases 3").replace("--seconds 3600", "--seconds 1");
+    // Another test translates all shaders.
+    text = text.replace("--all shaders --language spirv", "--all shaders");
     match text.split_whitespace().nth(1) {
         Some("bench") => text += " --runs 1",
         // One that says how many it runs keeps to that.

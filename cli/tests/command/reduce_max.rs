@@ -64,7 +64,7 @@ fn minima_and_positions() {
     let nothing = at("nothing.npy");
     wgmax::io::write(&nothing, &Tensor::from_slice([0, 1], &[0f32; 0]).unwrap()).unwrap();
     refused(&["arg-max", &nothing, "--axes", "0"], "an empty set has no position");
-    let without = "wgmax: a set without elements";
+    let without = "wgmax: an empty set has no position";
     refused(&["reduce-max", &nothing, "--axes", "0", "--indices", &at("i.npy")], without);
     refused(&["arg-max", &nothing, "--axes", "7"], "wgmax: --axes 7: axis 7 is out of range");
     let highest = ["reduce-min", &nothing, "--axes", "0", "--device", "cpu", "--empty", "highest"];

@@ -99,16 +99,19 @@ fn a_sweep_may_end_by_time() {
     assert!(shown.contains("all equal, bit for bit.") && !shown.contains("\n0 cases"), "{shown}");
 }
 
-/// A plan is used for all cases, and is a part of the command line.
+/// A tuning is used for all cases, and is a part of the command line.
 #[test]
-fn a_plan_is_used_for_all_cases() {
-    for plan in ["hardware", "software", "cpu"] {
-        let arguments = ["verify", "--device", "cpu", "--seed", "7", "--tuning", plan];
+fn a_tuning_is_used_for_all_cases() {
+    for tuning in ["hardware", "software", "cpu"] {
+        let arguments = ["verify", "--device", "cpu", "--seed", "7", "--tuning", tuning];
         let shown = succeeds(&[&arguments[..], &["--cases", "78"]].concat());
-        assert!(shown.contains(&format!("against the oracle, with {plan} plans:")), "{shown}");
+        assert!(
+            shown.contains(&format!("against the oracle, with the tuning {tuning}:")),
+            "{shown}"
+        );
         assert!(shown.contains("all equal, bit for bit."), "{shown}");
         let shown = succeeds(&[&arguments[..], &["--case", "40"]].concat());
-        assert!(shown.contains(&format!("tuning {plan}")), "{shown}");
+        assert!(shown.contains(&format!("tuning {tuning}")), "{shown}");
     }
 }
 
