@@ -110,6 +110,9 @@ impl Device {
     ///   chosen, must be those of no segment, such as `i32::MAX`. With offsets no sizes are needed:
     ///   the offsets say which rows count.
     ///
+    /// The number 0 runs the plan of the smallest size, so that rows behind are written. A number above
+    /// the largest size counts as the largest. The order of `sizes` does not matter.
+    ///
     /// ```no_run
     /// # use wgmax::{Device, ElementType, TensorDesc, wgpu::{Buffer, CommandEncoder}};
     /// # fn program(device: &Device, encoder: &mut CommandEncoder, points: &Buffer, count: &Buffer, result: &Buffer)
@@ -268,7 +271,8 @@ impl PrepareChain {
         Ok(slots)
     }
 
-    /// Makes a tensor the next result of the chain. Others are scratch.
+    /// Makes a tensor the next result of the chain. Others are scratch. [`Prepared::outputs`] has the
+    /// results in the order of these calls; they have no names.
     ///
     /// # Errors
     /// As [`PrepareChain::output_as`].

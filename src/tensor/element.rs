@@ -26,7 +26,7 @@ mod sealed {
 /// A Rust type of tensor elements.
 ///
 /// It is implemented for the thirteen types of [`ElementType`] and cannot be implemented for
-/// others.
+/// others. `f16` and `bf16` are the types of the crate `half`, version 2.
 pub trait Element:
     bytemuck::NoUninit + bytemuck::CheckedBitPattern + fmt::Debug + Send + Sync + sealed::Sealed
 {

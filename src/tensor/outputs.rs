@@ -141,7 +141,8 @@ impl<'a, T> IntoIterator for &'a Outputs<T> {
 }
 
 /// The inputs of an operator: one, as a reference, or several, as an array, a slice or a vector.
-/// Functions take them as `impl Inputs<...>`.
+/// Functions take them as `impl Inputs<...>`. An array or a vector has either the descriptions or
+/// views themselves, `[data, ids]`, or references to them, `[&data, &ids]`; not `&[data, ids]`.
 pub trait Inputs<T> {
     /// The inputs in their order.
     fn into_inputs(self) -> Vec<T>;

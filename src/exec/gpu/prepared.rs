@@ -124,7 +124,7 @@ impl Gpu {
 pub struct Scratch(Arc<Mutex<Vec<wgpu::Buffer>>>);
 
 impl Scratch {
-    /// Nothing yet: it grows by what the first ones that share it need.
+    /// Nothing yet: it grows by what those that share it need. It never shrinks.
     pub fn new() -> Self {
         Self::default()
     }
@@ -174,7 +174,8 @@ impl Prepared {
     }
 
     /// Bytes of the memory that it keeps on the device: scratch, and copies of textures that were
-    /// recorded. Parameters, some 100 bytes a launch, are not counted.
+    /// recorded. Parameters, some 100 bytes a launch, are not counted. Shared scratch counts for each
+    /// operator that uses it.
     pub fn scratch_bytes(&self) -> u64 {
         let staging = self.staging.lock().unwrap_or_else(PoisonError::into_inner);
         let all =
@@ -184,7 +185,8 @@ impl Prepared {
 
     /// Uses shared scratch, and drops its own. Operators that share scratch cannot run at the
     /// same time: the GPU runs them one after the other, as they were submitted. The one that needs
-    /// most should be the first to share, since a later one that needs more adds buffers.
+    /// most should be the first to share, since a later one that needs more adds buffers. Copies of
+    /// textures are not shared.
     ///
     /// # Errors
     /// [`Error::BufferDevice`] for that of another device; [`Error::OutOfMemory`],

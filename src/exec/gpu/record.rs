@@ -67,6 +67,10 @@ impl<'t> Record<'_, 't> {
     /// Says where the GPU reads how many rows there are, a `u32`, when it runs what is recorded. For
     /// operators that were prepared by [`Device::prepare_sizes`](crate::Device::prepare_sizes); without
     /// it they take all rows.
+    ///
+    /// The buffer needs the usage `STORAGE`, not `INDIRECT`, and an offset as that of an input, such as
+    /// a multiple of 256: see [`BufferRange`]. A counter that is elsewhere must be copied first. It
+    /// may be in the buffer of an input, and must share no byte with a result.
     pub fn size(mut self, size: impl Into<BufferRange<'t>>) -> Self {
         self.size = Some(size.into());
         self

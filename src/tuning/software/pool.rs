@@ -14,6 +14,8 @@ pub(super) const TUNING: Tuning = Tuning {
     loop_cost: 3,
     max_tile_taps: 0,
     max_gradient_taps: 0,
+    // On lavapipe eight levels of 1080 x 1920 f32 take 54 ms by two launches of tiles, and 1.9 ms by
+    // eight of windows that slide.
     max_pyramid_levels: 0,
     special: Some(launch),
     ..HARDWARE
