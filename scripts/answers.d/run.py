@@ -69,6 +69,7 @@ def tidy(text):
     text = re.sub(r"\x1b\[[0-9;]*m", "", text)
     text = re.sub(r"(/[\w.@+-]+)+/", "", text)
     text = re.sub(r"0x[0-9a-f]{6,}|\bat [\w./]+:\d+(:\d+)?|[\w./]+\.(cpp|cc|h|hpp|rs):\d+(:\d+)?", "…", text)
+    text = re.sub(r"(?<=.)Node number \d.*", "", text, flags=re.S)  # LiteRT's second line, which is not always there
     return " ".join(text.split())[:160]
 
 
@@ -151,6 +152,8 @@ def answers_of(name, command, folder):
     for id in CASES:
         said = [found[id] for found in rounds] if id in lines else [{"none": True}]
         crash = next((s for s in said if "crash" in s), None)
+        if all("error" in s for s in said):
+            said = [{"error": os.path.commonprefix([s["error"] for s in said])}]
         merged[id] = crash or (said[0] if all(s == said[0] for s in said) else {"varies": True})
     print(f"{name}: {len(lines)} cases", file=sys.stderr, flush=True)
     return merged, version
