@@ -434,8 +434,7 @@ fn the_gpu_chooses_among_sizes() {
                 false => vec![data.desc().clone()],
             };
             let sizes = [50, 7, 0, 50, 500];
-            let inputs: Vec<&TensorDesc> = descs.iter().collect();
-            let mut prepared = device.prepare_sizes(&operator, inputs, &sizes).unwrap();
+            let mut prepared = device.prepare_sizes(&operator, &descs, &sizes).unwrap();
             if round % 3 == 0 {
                 prepared.share_scratch(&Scratch::new()).unwrap();
                 prepared.warm_up().unwrap();

@@ -671,7 +671,7 @@ mod tests {
             let indices = Indices::new(ElementType::I32).last(last);
             let operator = Operator::from(ReduceMax::new().axes([1]).indices(indices));
             let limits = Limits::from_wgpu(&wgpu::Limits::default());
-            let plan = operator.plan(&[data.desc()], &limits, &Tuning::hardware()).unwrap();
+            let plan = operator.plan([data.desc()], &limits, &Tuning::hardware()).unwrap();
             let results = operator.run(&Device::cpu(), &data).unwrap().into_vec();
             let results = results.into_iter().zip(1..);
             let expected: Vec<_> =

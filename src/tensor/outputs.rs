@@ -141,8 +141,7 @@ impl<'a, T> IntoIterator for &'a Outputs<T> {
 }
 
 /// The inputs of an operator: one, as a reference, or several, as an array, a slice or a vector.
-/// Functions take them as `impl Inputs<...>`. An array or a vector has either the descriptions or
-/// views themselves, `[data, ids]`, or references to them, `[&data, &ids]`; not `&[data, ids]`.
+/// Functions take them as `impl Inputs<...>`.
 pub trait Inputs<T> {
     /// The inputs in their order.
     fn into_inputs(self) -> Vec<T>;
@@ -154,15 +153,15 @@ impl<T, U: Into<T>, const N: usize> Inputs<T> for [U; N] {
     }
 }
 
-impl<T, U: Copy + Into<T>, const N: usize> Inputs<T> for &[U; N] {
+impl<T, U: Clone + Into<T>, const N: usize> Inputs<T> for &[U; N] {
     fn into_inputs(self) -> Vec<T> {
         self.as_slice().into_inputs()
     }
 }
 
-impl<T, U: Copy + Into<T>> Inputs<T> for &[U] {
+impl<T, U: Clone + Into<T>> Inputs<T> for &[U] {
     fn into_inputs(self) -> Vec<T> {
-        self.iter().map(|&input| input.into()).collect()
+        self.iter().map(|input| input.clone().into()).collect()
     }
 }
 
@@ -172,7 +171,7 @@ impl<T, U: Into<T>> Inputs<T> for Vec<U> {
     }
 }
 
-impl<T, U: Copy + Into<T>> Inputs<T> for &Vec<U> {
+impl<T, U: Clone + Into<T>> Inputs<T> for &Vec<U> {
     fn into_inputs(self) -> Vec<T> {
         self.as_slice().into_inputs()
     }

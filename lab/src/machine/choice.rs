@@ -150,8 +150,8 @@ impl Sets {
     /// A word where an element is the winner of a set.
     pub fn under(&mut self, word: Operand, set: u32, winner: u32) -> Operand {
         let (mut shade, mut bits) = word;
-        for i in 0..4 {
-            while let Some((CHOICE, part, number)) = parts(shade[i]) {
+        for (i, shade) in shade.iter_mut().enumerate() {
+            while let Some((CHOICE, part, number)) = parts(*shade) {
                 let choice = Rc::clone(&self.choices[number as usize]);
                 // The winner of a set wins in each part of it that has it.
                 if choice.set != set && !self.is_within(choice.set, set) {
@@ -159,7 +159,7 @@ impl Sets {
                 }
                 let Ok(at) = self.list(choice.set).binary_search(&winner) else { break };
                 let (new, word) = choice.words[at];
-                shade[i] = new[part];
+                *shade = new[part];
                 bits = bits & !(0xff << (8 * i)) | (word >> (8 * part) & 0xff) << (8 * i);
             }
         }

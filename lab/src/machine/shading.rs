@@ -445,9 +445,9 @@ impl<W: Watch> Machine<'_, W> {
                 Expression::Unary { expr, .. } => self.kind(*expr)?,
                 _ => ScalarKind::Uint,
             };
-            for lane in 0..LANES {
+            for (lane, to) in all[at].iter_mut().enumerate() {
                 let operand = |i: usize| operand(i, at, lane);
-                all[at][lane] = match expression {
+                *to = match expression {
                     Expression::Relational { .. } => {
                         let parts = (0..operands[0].0.len() / count)
                             .map(|i| lane_of(&operands[0].1, i * count + warp)[lane]);
