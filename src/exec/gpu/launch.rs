@@ -170,14 +170,6 @@ impl Gpu {
             true => step.shared_buffer.clone(),
             false => step.pipeline.clone(),
         };
-        let bind = |binding, buffer, offset, size| wgpu::BindGroupEntry {
-            binding,
-            resource: wgpu::BindingResource::Buffer(wgpu::BufferBinding {
-                buffer,
-                offset,
-                size: wgpu::BufferSize::new(size),
-            }),
-        };
         let mut entries = vec![bind(0, params, step.params, size_of_val(launch.params()) as u64)];
         if let Some((binding, words)) = launch.view_params() {
             entries.push(bind(binding, params, step.view, size_of_val(words) as u64));
@@ -195,6 +187,18 @@ impl Gpu {
         });
         Pass { label: step.label.clone(), pipeline, group, grid: Grid::Known(launch.grid) }
     }
+}
+
+/// A part of a buffer at a binding: from an offset on, so many bytes.
+pub(super) fn bind(
+    binding: u32,
+    buffer: &wgpu::Buffer,
+    offset: u64,
+    size: u64,
+) -> wgpu::BindGroupEntry<'_> {
+    let size = wgpu::BufferSize::new(size);
+    let resource = wgpu::BindingResource::Buffer(wgpu::BufferBinding { buffer, offset, size });
+    wgpu::BindGroupEntry { binding, resource }
 }
 
 impl Pass {

@@ -2,7 +2,7 @@
 
 use super::Gpu;
 use super::bound::Place;
-use super::launch::{Grid, Pass};
+use super::launch::{Grid, Pass, bind};
 use crate::base::error::Result;
 use crate::plan::{Launch, Plan};
 
@@ -84,14 +84,6 @@ impl Choice {
 
     /// The passes of all plans, in their order, of which those run that the number at a place chooses.
     pub(super) fn passes(&self, gpu: &Gpu, number: &Place, plans: Vec<Pass>) -> Vec<Pass> {
-        let bind = |binding, buffer, offset, size| wgpu::BindGroupEntry {
-            binding,
-            resource: wgpu::BindingResource::Buffer(wgpu::BufferBinding {
-                buffer,
-                offset,
-                size: wgpu::BufferSize::new(size),
-            }),
-        };
         let group = gpu.device.create_bind_group(&wgpu::BindGroupDescriptor {
             label: Some("wgmax sizes"),
             layout: &self.pipeline.get_bind_group_layout(0),
