@@ -1,8 +1,15 @@
-from typing import Any, Literal, Sequence
+from typing import Any, Literal, Sequence, final
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
+__all__ = [
+    "__version__", "ArgumentError", "OutOfMemoryError", "DeviceError", "Device", "DeviceInfo", "Tensor",
+    "Comparison", "Verification", "devices", "compare", "verify", "node", "_forked", "reduce_max",
+    "reduce_min", "arg_max", "arg_min", "max_pool", "min_pool", "segment_max", "segment_min",
+    "reduce_max_backward", "reduce_min_backward", "max_pool_backward", "min_pool_backward",
+    "segment_max_backward", "segment_min_backward", "_pool_shape", "max_unpool",
+]
 __version__: str
 
 _Axis = int | Sequence[int] | None
@@ -34,8 +41,9 @@ class OutOfMemoryError(MemoryError):
 class DeviceError(RuntimeError):
     code: str
 
+@final
 class Device:
-    def __init__(self, name: str = "auto") -> None: ...
+    def __new__(cls, name: str = "auto") -> Device: ...
     @property
     def name(self) -> str: ...
     @property
@@ -45,6 +53,7 @@ class Device:
     @property
     def kind(self) -> str: ...
 
+@final
 class DeviceInfo:
     @property
     def name(self) -> str: ...
@@ -55,10 +64,9 @@ class DeviceInfo:
     @property
     def kind(self) -> str: ...
 
+@final
 class Tensor:
-    def __init__(
-        self, array: Any, device: Device | str | None = None, *, copy: bool = True
-    ) -> None: ...
+    def __new__(cls, array: Any, device: Device | str | None = None, *, copy: bool = True) -> Tensor: ...
     def numpy(self) -> NDArray[Any]: ...
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]: ...
     def __dlpack__(self, **options: Any) -> Any: ...
@@ -76,10 +84,11 @@ class Tensor:
     @property
     def T(self) -> Tensor: ...
     def __len__(self) -> int: ...
-    def __getitem__(self, index: Any) -> Tensor: ...
+    def __getitem__(self, key: Any, /) -> Tensor: ...
     def transpose(self, *axes: Any) -> Tensor: ...
     def reshape(self, *sizes: Any) -> Tensor: ...
 
+@final
 class Comparison:
     @property
     def equal(self) -> bool: ...
@@ -93,6 +102,7 @@ class Comparison:
     def first(self) -> list[dict[str, Any]]: ...
     def __bool__(self) -> bool: ...
 
+@final
 class Verification:
     @property
     def cases(self) -> int: ...
