@@ -1,10 +1,11 @@
 //! Expressions: values of all invocations, and pointers to variables.
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use wgmax::wgpu::naga::{AddressSpace, Expression, GlobalVariable, Handle, ScalarKind, TypeInner};
 
 use super::arithmetic::Warps;
 use super::layout::{Packing, member, member_offset, scalars, stride, type_of};
+use super::memory::Act;
 use super::shade::Shades;
 use super::shading::merge_shades;
 use super::statement::merge;
@@ -250,7 +251,7 @@ impl<W: Watch> Machine<'_, W> {
 
     /// The value at a pointer, for the invocations that run.
     pub fn load(&mut self, pointer: Handle<Expression>, mask: &Mask) -> Result<(Words, Shades)> {
-        self.watch_access(pointer, mask, false)?;
+        self.watch_access(pointer, mask, |_, _| Act::Load)?;
         let (words, shades) = self.read(pointer, mask)?;
         let shades = self.loaded(pointer, shades, words.len())?;
         Ok((words, shades))
@@ -337,7 +338,7 @@ impl<W: Watch> Machine<'_, W> {
                 return Ok(());
             }
         }
-        self.watch_access(pointer, mask, true)?;
+        self.watch_access(pointer, mask, |_, _| Act::Store)?;
         let offsets = self.offsets(&inner, packing)?;
         if W::STRICT {
             self.store_shades(base, &start, &offsets, shades, mask)?;
@@ -370,8 +371,10 @@ impl<W: Watch> Machine<'_, W> {
         &mut self,
         pointer: Handle<Expression>,
         mask: &Mask,
-        is_store: bool,
+        act: impl Fn(usize, usize) -> Act,
     ) -> Result<()> {
+        let Some(warp) = mask.warps().next() else { return Ok(()) };
+        let is_store = act(warp, mask.0[warp].trailing_zeros() as usize) != Act::Load;
         if is_store {
             self.decides(pointer, mask)?;
         }
@@ -380,7 +383,11 @@ impl<W: Watch> Machine<'_, W> {
         let words = scalars(&self.program.module, &inner)?;
         match self.space(handle) {
             AddressSpace::Storage { .. } => {}
-            AddressSpace::WorkGroup if !matches!(inner, TypeInner::Atomic(_)) => {
+            AddressSpace::WorkGroup => {
+                ensure!(
+                    !matches!(inner, TypeInner::Atomic(_)),
+                    "a workgroup's atomics are not known"
+                );
                 return self.check_race(handle, pointer, &start, words, mask, is_store);
             }
             _ => return Ok(()),
@@ -405,16 +412,7 @@ impl<W: Watch> Machine<'_, W> {
             let access = self.memory.access(binding, &start[warp], mask.0[warp], words, is_store);
             self.watch.access(&access);
             if W::STRICT {
-                let is_atomic = matches!(inner, TypeInner::Atomic(_));
-                self.note_uses(
-                    pointer,
-                    binding,
-                    &start[warp],
-                    words,
-                    (warp, mask),
-                    is_store,
-                    is_atomic,
-                )?;
+                self.note_uses(pointer, binding, &start[warp], words, (warp, mask), &act)?;
             }
         }
         Ok(())

@@ -1,6 +1,10 @@
 //! The buffers of a plan, and what a launch binds of them.
 
+use std::collections::HashMap;
+use std::mem::discriminant;
+
 use anyhow::{Result, bail};
+use wgmax::wgpu::naga::AtomicFunction;
 
 use super::choice::Sets;
 use super::shade::{Shade, UNWRITTEN};
@@ -12,6 +16,42 @@ use crate::keys::Ranking;
 pub enum Order {
     Ascending,
     Descending,
+}
+
+/// What an invocation does to a word of a buffer.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Act {
+    Load,
+    /// Also by an atomic store or exchange.
+    Store,
+    Maximum,
+    Minimum,
+    Sum,
+    /// Sets or clears these bits.
+    Set(u32),
+    Clear(u32),
+}
+
+impl Act {
+    /// What an atomic function does with a value.
+    pub fn of_atomic(function: &AtomicFunction, value: u32) -> Self {
+        match function {
+            AtomicFunction::Max => Self::Maximum,
+            AtomicFunction::Min => Self::Minimum,
+            AtomicFunction::Add => Self::Sum,
+            AtomicFunction::InclusiveOr => Self::Set(value),
+            AtomicFunction::And => Self::Clear(!value),
+            _ => Self::Store,
+        }
+    }
+
+    /// The bits that it sets or clears.
+    fn bits(self) -> Option<u32> {
+        match self {
+            Self::Set(bits) | Self::Clear(bits) => Some(bits),
+            _ => None,
+        }
+    }
 }
 
 /// The buffers of a plan, in words. Each begins at an address of its own.
@@ -88,6 +128,8 @@ impl Memory {
 pub struct Shadow {
     pub shades: Vec<Vec<Shade>>,
     uses: Vec<Vec<Use>>,
+    /// The bits that each invocation of a launch set or cleared, of the words of buffers.
+    bits: HashMap<(u32, usize, usize, u32), u32>,
     /// The number of the launch.
     pub launch: u32,
     pub sets: Sets,
@@ -99,14 +141,25 @@ pub struct Shadow {
 }
 
 /// The uses of a word in a launch.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy)]
 struct Use {
     launch: u32,
     by: u32,
-    /// Whether another invocation used it too; whether one stored to it; and not by an atomic.
+    first: Act,
+    /// Whether another invocation used it too; whether one did something else than `first`.
     several: bool,
-    stored: bool,
-    plainly: bool,
+    differs: bool,
+    /// Whether all uses set or clear bits; those that an invocation uses, and those that several do.
+    by_bits: bool,
+    once: u32,
+    twice: u32,
+}
+
+impl Default for Use {
+    fn default() -> Self {
+        let (several, differs, by_bits) = (false, false, true);
+        Self { launch: 0, by: 0, first: Act::Load, several, differs, by_bits, once: 0, twice: 0 }
+    }
 }
 
 impl Memory {
@@ -125,24 +178,30 @@ impl Shadow {
     }
 
     /// Notes that an invocation uses a word. No barrier orders the invocations of several
-    /// workgroups, and our kernels have none that orders accesses to buffers within one.
-    pub fn note(
-        &mut self,
-        binding: Binding,
-        at: u32,
-        by: u32,
-        is_store: bool,
-        is_atomic: bool,
-    ) -> Result<()> {
+    /// workgroups, and our kernels have none that orders accesses to buffers within one. So what
+    /// several invocations do to a word must give the same in any order: all load, or all do the
+    /// same of what commutes, or each sets and clears bits of its own.
+    pub fn note(&mut self, binding: Binding, at: u32, by: u32, act: Act) -> Result<()> {
         let launch = self.launch;
-        let word = &mut self.uses[binding.buffer][binding.first + at as usize];
+        let place = binding.first + at as usize;
+        let word = &mut self.uses[binding.buffer][place];
         if word.launch != launch {
-            *word = Use { launch, by, ..Use::default() };
+            *word = Use { launch, by, first: act, ..Use::default() };
         }
         word.several |= word.by != by;
-        word.stored |= is_store;
-        word.plainly |= !is_atomic;
-        if word.several && word.stored && word.plainly {
+        word.differs |= discriminant(&word.first) != discriminant(&act);
+        match act.bits() {
+            Some(bits) => {
+                let own = self.bits.entry((launch, binding.buffer, place, by)).or_default();
+                let new = bits & !*own;
+                *own |= new;
+                word.twice |= word.once & new;
+                word.once |= new;
+            }
+            None => word.by_bits = false,
+        }
+        let commutes = !word.differs && act != Act::Store;
+        if word.several && !commutes && !(word.by_bits && word.twice == 0) {
             bail!(
                 "invocations {} and {by} both use word {at} of buffer {}, and one stores to it",
                 word.by,

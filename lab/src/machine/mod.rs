@@ -570,7 +570,9 @@ mod tests {
     fn a_strict_machine_refuses_what_no_result_shows() {
         for right in [
             "if g.x == 0u { words[i] = i; }",
-            "atomicMax(&atoms[0], i);",
+            "atomicMax(&atoms[0], i); atomicAdd(&atoms[1], 1u); atomicOr(&atoms[2], i);",
+            // Each sets and clears bits of its own.
+            "let b = i + g.x * 40u; if b < 32u { atomicAnd(&atoms[0], ~(1u << b)); atomicOr(&atoms[0], (b & 1u) << b); }",
             "shared_words[i] = i; workgroupBarrier(); few[0][0] = shared_words[39u - i];",
             // What was not written may be loaded, and left.
             "let a = words[40]; if i == 0u && g.x == 0u { words[0] = select(a, 1u, i == 0u); }",
@@ -593,6 +595,18 @@ mod tests {
                 "atomicMax(&atoms[0], i); let a = words[0];
                 if i == 0u && g.x == 0u { words[1] = a; } else { let b = words[1]; }",
                 "both use word 1 of buffer 0",
+            ),
+            ("atomicStore(&atoms[0], 1u);", "both use word 0 of buffer 1"),
+            ("atomicMax(&atoms[0], i); atomicAdd(&atoms[0], i);", "both use word 0 of buffer 1"),
+            (
+                "atomicOr(&atoms[0], i); let a = atomicLoad(&atoms[0]);",
+                "both use word 0 of buffer 1",
+            ),
+            ("atomicAnd(&atoms[0], ~i); atomicOr(&atoms[0], i);", "both use word 0 of buffer 1"),
+            ("atomicAnd(&atoms[0], ~i); atomicMax(&atoms[0], i);", "both use word 0 of buffer 1"),
+            (
+                "let a = atomicAdd(&atoms[0], 1u); words[a & 63u] = 1u;",
+                "an atomic finds what the order decides",
             ),
             ("if i < 9u { workgroupBarrier(); }", "not all invocations of workgroup"),
             ("if i > 8u { return; } workgroupBarrier();", "not all invocations of workgroup"),

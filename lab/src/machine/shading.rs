@@ -3,7 +3,7 @@
 //! - elements, and memory that nobody wrote, where they decide where the program goes or what it
 //!   loads and stores;
 //! - indices outside of arrays, and products beyond 32 bits in them;
-//! - words of buffers that two invocations of a launch use, one of them storing;
+//! - words of buffers that two invocations of a launch use, where their order shows;
 //! - barriers that not all invocations of a workgroup reach.
 
 use std::collections::HashMap;
@@ -19,7 +19,7 @@ use wgmax::wgpu::naga::{
 use super::arithmetic::Warps;
 use super::choice::{self, Sets, maximum};
 use super::layout::{Packing, member, member_offset};
-use super::memory::Binding;
+use super::memory::{Act, Binding};
 use super::shade::{
     BOUNDED, ELEMENT, KEY, LaneShade, MIXED, Operand, PLAIN, PLAIN_WORD, RAW, Shade, Shades,
     UNWRITTEN, WRAPPED, binary, is_mixed, mix,
@@ -220,7 +220,6 @@ impl<W: Watch> Machine<'_, W> {
     }
 
     /// Notes who uses the words of a buffer.
-    #[expect(clippy::too_many_arguments, reason = "an access has as many parts")]
     pub fn note_uses(
         &mut self,
         pointer: Handle<Expression>,
@@ -228,8 +227,7 @@ impl<W: Watch> Machine<'_, W> {
         start: &Lane32,
         words: usize,
         (warp, mask): (usize, &Mask),
-        is_store: bool,
-        is_atomic: bool,
+        act: impl Fn(usize, usize) -> Act,
     ) -> Result<()> {
         let invocations = (self.group_warps * LANES) as u32;
         let group = self.first as u32 + (warp / self.group_warps) as u32;
@@ -237,7 +235,7 @@ impl<W: Watch> Machine<'_, W> {
         for lane in lanes(mask.0[warp]) {
             for at in start[lane]..start[lane] + words as u32 {
                 let by = first + lane as u32;
-                let noted = self.memory.shadow.note(binding, at, by, is_store, is_atomic);
+                let noted = self.memory.shadow.note(binding, at, by, act(warp, lane));
                 if let Err(error) = noted {
                     bail!("{error}: {}", self.place(pointer)?);
                 }
@@ -814,7 +812,7 @@ impl super::Shadow {
     }
 
     /// A mixed byte, with its reason.
-    fn reason(&mut self, reason: String) -> u32 {
+    pub fn reason(&mut self, reason: String) -> u32 {
         let known = self.reasons.iter().position(|other| *other == reason);
         let number = known.unwrap_or_else(|| {
             self.reasons.push(reason);

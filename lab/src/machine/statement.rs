@@ -1,11 +1,14 @@
 //! Statements: which invocations run them, and what they store.
 
+use std::rc::Rc;
+
 use anyhow::{Context, Result, bail};
 use wgmax::wgpu::naga::{AtomicFunction, Block, Expression, Handle, Statement, SwitchValue};
 
+use super::memory::Act;
 use super::shade::{PLAIN_WORD, Shades};
 use super::shading::merge_shades;
-use super::value::{Mask, Slot, Words, lanes};
+use super::value::{LANES, Mask, Slot, Words, lanes};
 use super::{Machine, Watch};
 
 /// The invocations that have left a loop's body or a case early.
@@ -177,8 +180,16 @@ impl<W: Watch> Machine<'_, W> {
         shades: &Shades,
         mask: &Mask,
     ) -> Result<(Words, Shades)> {
-        self.watch_access(pointer, mask, true)?;
-        let (old, old_shades) = self.read(pointer, mask)?;
+        let act = |warp: usize, lane: usize| Act::of_atomic(function, value[warp][lane]);
+        self.watch_access(pointer, mask, act)?;
+        let (old, _) = self.read(pointer, mask)?;
+        let mut old_shades = None;
+        if W::STRICT {
+            let reason =
+                format!("an atomic finds what the order decides: {}", self.place(pointer)?);
+            let byte = self.memory.shadow.reason(reason);
+            old_shades = Some(Rc::new(vec![[[byte; 4]; LANES]; self.warps]));
+        }
         // One invocation after the other, as two may meet in a word.
         for warp in mask.warps() {
             for lane in lanes(mask.0[warp]) {
