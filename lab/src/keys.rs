@@ -4,7 +4,8 @@
 //! The proof shows that the shaders' functions, as the machine runs them, have the same results as
 //! those here, and that those here are what the definition asks for, which knows no keys.
 
-use wgmax::ElementType;
+use wgmax::operator::Operator;
+use wgmax::{ElementType, Extremum, Nan};
 
 /// How the elements of a plan become keys, by the operator's attributes.
 #[derive(Clone, Copy, Debug)]
@@ -13,6 +14,25 @@ pub struct Ranking {
     /// The key of a NaN, and the bits in which keys differ from those for the maximum.
     pub nan_key: u32,
     pub complement: u32,
+}
+
+impl Ranking {
+    /// How an operator orders elements, if it finds maxima.
+    pub fn of(operator: &Operator, t: ElementType) -> Option<Self> {
+        let (nan, extremum) = match operator {
+            Operator::ReduceMax(op) => (op.nan, op.extremum),
+            Operator::MaxPool(op) => (op.nan, op.extremum),
+            Operator::SegmentMax(op) => (op.nan, op.extremum),
+            _ => return None,
+        };
+        let complement = match (extremum, t) {
+            (Extremum::Maximum, _) => 0,
+            (Extremum::Minimum, ElementType::Bool) => 0x0101_0101,
+            (Extremum::Minimum, _) => u32::MAX,
+        };
+        let nan_key = if nan == Nan::Propagate { u32::MAX } else { 0 };
+        Some(Self { element_type: t, nan_key, complement })
+    }
 }
 
 /// The parts of an element type of floats: infinity without a sign, and the canonical quiet NaN.

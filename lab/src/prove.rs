@@ -13,14 +13,15 @@ use regex::Regex;
 use serde_json::json;
 use wgmax::operator::Operator;
 use wgmax::plan::{Launch, Limits, Plan, Shader};
-use wgmax::{Device, ElementType, Extremum, Nan, Tensor, Tuning, View, wgpu};
+use wgmax::{Device, ElementType, Tensor, Tuning, View, wgpu};
 use wgmax_cli::bench::data;
 use wgmax_cli::bench::item::{self, Item};
 
 use crate::cases::Prepared;
 use crate::keys::Ranking;
 use crate::machine::{
-    ELEMENT, Memory, Order, PLAIN, Program, RAW, UNWRITTEN, WRAPPED, Watch, mix, of_set, whole,
+    ELEMENT, Memory, Order, PLAIN, Program, RAW, ROUNDED, SUM, UNWRITTEN, WRAPPED, Watch, ZERO,
+    mix, of_set, whole,
 };
 use crate::{run, sets, traffic};
 
@@ -56,7 +57,6 @@ pub struct Task<'a> {
 }
 
 /// What plans have that are not proven.
-pub const GRADIENTS: &str = "gradients are sums, or choose by given positions";
 pub const UNORDERED: &str = "unordered segments compare what launches before them found";
 pub const PARTS: &str = "a launch stores positions where it has the rows, and others do the rest";
 pub const POSITIONS: &str = "positions are chosen in a way that the machine does not know";
@@ -82,23 +82,6 @@ fn places(view: &View) -> Vec<usize> {
         places = places.iter().flat_map(|at| along.clone().map(move |i| at + i * pitch)).collect();
     }
     places.into_iter().map(|at| at as usize).collect()
-}
-
-/// How an operator orders elements, if it finds maxima.
-fn ranking(operator: &Operator, t: ElementType) -> Option<Ranking> {
-    let (nan, extremum) = match operator {
-        Operator::ReduceMax(op) => (op.nan, op.extremum),
-        Operator::MaxPool(op) => (op.nan, op.extremum),
-        Operator::SegmentMax(op) => (op.nan, op.extremum),
-        _ => return None,
-    };
-    let complement = match (extremum, t) {
-        (Extremum::Maximum, _) => 0,
-        (Extremum::Minimum, ElementType::Bool) => 0x0101_0101,
-        (Extremum::Minimum, _) => u32::MAX,
-    };
-    let nan_key = if nan == Nan::Propagate { u32::MAX } else { 0 };
-    Some(Ranking { element_type: t, nan_key, complement })
 }
 
 /// Whether an operator finds positions, and of equal elements the last one.
@@ -130,22 +113,29 @@ impl<'a> Task<'a> {
         }
     }
 
+    /// The input whose elements are followed: of a gradient that of the maxima. What positions are
+    /// found by is given.
+    fn followed(&self) -> usize {
+        sets::forward(self.operator).map_or(0, |_| self.tensors.len() - 1)
+    }
+
     /// The memory of the plan, with elements that are known or not.
-    fn memory(&self, ranking: Option<Ranking>) -> Memory {
+    fn memory(&self, is_known: bool) -> Memory {
         let mut memory = run::memory(self.plan, self.inputs);
         memory.follow();
-        memory.shadow.ranking = ranking;
-        memory.shadow.size = self.tensors[0].element_type().size();
+        let followed = self.followed();
+        let t = self.tensors[followed].element_type();
+        memory.shadow.ranking = Ranking::of(self.operator, t).filter(|_| is_known);
+        memory.shadow.summed = Some(t);
+        memory.shadow.size = t.size();
         let indices = indices(self.operator);
         memory.shadow.sets.finds_positions = indices.is_some();
         memory.shadow.sets.last_wins = indices.is_some_and(|last| last);
         for (buffer, (_, view)) in self.inputs.iter().enumerate() {
             let size = view.desc().element_type().size();
             for (element, place) in self.elements(view).into_iter().zip(places(view)) {
-                let of_place = match ranking {
-                    Some(_) if buffer == 0 => Some(memory.shadow.sets.of(vec![element])),
-                    _ => None,
-                };
+                let of_place =
+                    (is_known && buffer == followed).then(|| memory.shadow.sets.of(vec![element]));
                 for part in 0..size {
                     let byte = place * size + part;
                     let shade = of_place.map_or(PLAIN, |set| of_set(RAW, part, set));
@@ -171,15 +161,12 @@ impl<'a> Task<'a> {
     /// Why a plan of such an operator may not be proven.
     fn kind(&self) -> &'static str {
         let has = |name: &str| self.plan.shaders().any(|shader| shader.kernel.name() == name);
-        let t = self.tensors[0].element_type();
-        match (ranking(self.operator, t), indices(self.operator).is_some()) {
-            (None, _) => GRADIENTS,
-            (_, is_positions) if has("segment_scatter") && (is_positions || t.size() == 8) => {
-                UNORDERED
-            }
+        let is_wide = self.tensors[0].element_type().size() == 8;
+        match indices(self.operator).is_some() {
+            is_positions if has("segment_scatter") && (is_positions || is_wide) => UNORDERED,
             _ if self.finishes_in_parts() => PARTS,
-            (_, true) => POSITIONS,
-            _ => OPEN,
+            true => POSITIONS,
+            false => OPEN,
         }
     }
 
@@ -208,7 +195,7 @@ impl<'a> Task<'a> {
         compares: bool,
         program: impl FnMut(&Shader) -> Result<Arc<Program>>,
     ) -> Result<()> {
-        let mut memory = self.memory(None);
+        let mut memory = self.memory(false);
         self.run(&mut memory, side, order, program)?;
         for (buffer, view, expected) in self.expected {
             let size = expected.element_type().size();
@@ -232,12 +219,12 @@ impl<'a> Task<'a> {
     }
 
     fn prove_with(&self, program: impl FnMut(&Shader) -> Result<Arc<Program>>) -> Result<()> {
-        let t = self.tensors[0].element_type();
-        let ranking = ranking(self.operator, t).context("no proof of gradients")?;
-        let sets = sets::of(self.operator, &self.tensors)?.context("no proof of gradients")?;
-        let mut memory = self.memory(Some(ranking));
+        let mut memory = self.memory(true);
         self.run(&mut memory, 8, Order::Ascending, program)?;
-        let names = self.elements(&self.inputs[0].1);
+        let names = self.elements(&self.inputs[self.followed()].1);
+        let Some(sets) = sets::of(self.operator, &self.tensors)? else {
+            return self.are_sums(&mut memory, &names);
+        };
         let sets: Vec<Vec<u32>> =
             sets.iter().map(|set| set.iter().map(|&element| names[element]).collect()).collect();
         let has_values = !matches!(self.operator, Operator::ReduceMax(op) if !op.values);
@@ -264,6 +251,33 @@ impl<'a> Task<'a> {
                     self.is_position(&mut memory, *buffer, place, t, set).context(what)?;
                 }
             }
+        }
+        Ok(())
+    }
+
+    /// Each element of a gradient is what it should be the sum of, in order; where nothing is added it is
+    /// one value, moved.
+    fn are_sums(&self, memory: &mut Memory, names: &[u32]) -> Result<()> {
+        let lists = sets::sums(self.operator, &self.tensors)?.context("no definition")?;
+        let (buffer, view, expected) = &self.expected[0];
+        let t = expected.element_type();
+        for ((number, place), list) in places(view).into_iter().enumerate().zip(&lists) {
+            let Some(&first) = list.first() else {
+                self.is_constant(memory, *buffer, place, expected, number)?;
+                continue;
+            };
+            let right = match self.operator {
+                Operator::MaxPoolBackward(_) => {
+                    let mut steps = vec![ZERO];
+                    steps.extend(list.iter().map(|&item| names[item]));
+                    steps.extend((t.size() == 2).then_some(ROUNDED));
+                    (SUM, memory.shadow.sums.of(&steps))
+                }
+                _ => (RAW, memory.shadow.sets.of(vec![names[first]])),
+            };
+            let shades = bytes(memory, *buffer, t.size(), place);
+            let what = memory.shadow.describe(mix(shades.iter().copied()));
+            ensure!(whole(&shades) == Some(right), "result {number} is not the sum, but {what}");
         }
         Ok(())
     }
@@ -541,8 +555,8 @@ fn small(item: &Item, elements: usize) -> Result<Item> {
 #[cfg(test)]
 mod tests {
     use clap::Parser;
-    use wgmax::Run;
-    use wgmax::operator::{Indices, MaxPool, ReduceMax};
+    use wgmax::operator::{Indices, MaxPool, MaxPoolBackward, ReduceMax};
+    use wgmax::{Extremum, Nan, Run};
 
     use super::*;
     use crate::keys;
@@ -691,6 +705,76 @@ mod tests {
                 Ok(Arc::new(Program::new(&text.replace(find, replace))?))
             });
             assert_eq!(found.is_ok(), find.is_empty(), "{last} {find}: {found:?}");
+        }
+    }
+
+    /// A gradient of a pooling from its data, and its plan, run with other texts.
+    fn prove_gradient(
+        pool: MaxPool,
+        inputs: &[Tensor; 2],
+        program: impl FnMut(&Shader) -> Result<Arc<Program>>,
+    ) -> Result<()> {
+        let operator = Operator::from(MaxPoolBackward::new(pool));
+        let limits = Limits::from_wgpu(&wgpu::Limits::default());
+        let plan =
+            operator.plan(inputs.each_ref().map(Tensor::desc), &limits, &Tuning::hardware())?;
+        let result = operator.run(&Device::cpu(), inputs.each_ref())?.into_vec().remove(0);
+        let task = Task {
+            name: "a gradient",
+            operator: &operator,
+            plan: &plan,
+            tensors: inputs.iter().collect(),
+            inputs: &inputs.each_ref().map(|input| (input.clone(), input.desc().into())),
+            expected: &[(2, result.desc().clone().into(), result)],
+            max_iterations: limits.max_iterations,
+        };
+        task.prove_with(program)
+    }
+
+    /// The shaders add, widen and round as this computer does. A plan is not proven where they do not.
+    #[test]
+    fn shaders_add_as_this_computer_does() {
+        for t in ElementType::ALL.into_iter().filter(|t| t.is_float()) {
+            let (size, count) = (t.size(), 1 << 16);
+            let bytes = |bits: &mut dyn Iterator<Item = u64>| -> Vec<u8> {
+                bits.flat_map(|bits| bits.to_le_bytes()[..size].to_vec()).collect()
+            };
+            // Each second element is the maximum of two windows.
+            let data = bytes(&mut (0..count as u64 + 1).map(|i| i % 2));
+            let gradient = bytes(&mut keys::patterns(t, count as u64));
+            let inputs = [
+                Tensor::from_bytes(t, [1, 1, count + 1], &data).unwrap(),
+                Tensor::from_bytes(t, [1, 1, count], &gradient).unwrap(),
+            ];
+            prove_gradient(MaxPool::new([2]), &inputs, run::programs()).unwrap();
+        }
+    }
+
+    /// A gradient that goes elsewhere, one that is lost, another order, and what is no sum.
+    #[test]
+    fn wrong_sums_are_refused() {
+        for t in [ElementType::F32, ElementType::Bf16] {
+            let tensor = |shape: &[usize]| {
+                let len = shape.iter().product::<usize>() * t.size();
+                Tensor::from_bytes(t, shape, &vec![0; len]).unwrap()
+            };
+            let inputs = [tensor(&[1, 2, 9, 10]), tensor(&[1, 2, 7, 8])];
+            for (find, replace) in [
+                ("", ""),
+                ("begin + k)", "begin + k + 1u)"),
+                ("for (var i = first.begin;", "for (var i = first.begin + 1u;"),
+                ("maxima[row + k] == key", "maxima[row + k] <= key"),
+                ("sum = add_floats(sum, gradient", "sum = (gradient"),
+                ("var sum = NOTHING;", "var sum = NOTHING + 1u;"),
+                ("sum = add_floats(sum, gradient(", "sum = add_floats(gradient(0u), gradient("),
+            ] {
+                let found = prove_gradient(MaxPool::new([3, 3]), &inputs, |shader: &Shader| {
+                    let text = shader.source();
+                    assert!(text.contains(find), "{find}");
+                    Ok(Arc::new(Program::new(&text.replace(find, replace))?))
+                });
+                assert_eq!(found.is_ok(), find.is_empty(), "{t} {replace}: {found:?}");
+            }
         }
     }
 

@@ -1,7 +1,10 @@
-//! The elements that each result is the maximum of, by the definitions of the operators.
+//! The elements that each result is the maximum of, and those that each element of a gradient is the
+//! sum of, by the definitions of the operators.
 
 use wgmax::operator::{Layout, MaxPool, Numbering, Operator, Padding, ReduceMax, Segments};
 use wgmax::{ElementType, Result, Tensor};
+
+use crate::keys::{self, Ranking};
 
 /// The numbers of the elements of each result, in the order of the results; `None` for gradients.
 pub fn of(operator: &Operator, inputs: &[&Tensor]) -> Result<Option<Vec<Vec<usize>>>> {
@@ -47,6 +50,102 @@ pub fn of(operator: &Operator, inputs: &[&Tensor]) -> Result<Option<Vec<Vec<usiz
         _ => return Ok(None),
     }
     Ok(Some(sets))
+}
+
+/// The maxima that a gradient is of; or `None` if this is no gradient of maxima.
+pub fn forward(operator: &Operator) -> Option<Operator> {
+    Some(match operator.clone() {
+        Operator::ReduceMaxBackward(op) => {
+            let indices = op.reduce.indices.unwrap_or_default();
+            op.reduce.indices(indices).values(true).into()
+        }
+        Operator::MaxPoolBackward(op) => {
+            let indices = op.pool.indices.unwrap_or_default();
+            op.pool.indices(indices).into()
+        }
+        Operator::SegmentMaxBackward(op) => op.segment.status(false).into(),
+        _ => return None,
+    })
+}
+
+/// For each element of a gradient, the numbers of the values that it gets, in their order; `None` if
+/// this is no gradient. Where they are not added, only the last one counts.
+pub fn sums(operator: &Operator, inputs: &[&Tensor]) -> Result<Option<Vec<Vec<usize>>>> {
+    let descs: Vec<_> = inputs.iter().map(|input| input.desc()).collect();
+    let result = operator.infer(&descs)?[0].clone();
+    let mut lists = vec![Vec::new(); result.len()];
+    if let Operator::MaxUnpool(op) = operator {
+        for (item, &index) in ids(inputs[1]).iter().enumerate() {
+            let within: usize = op.indices_within.iter().product();
+            let Some(index) = usize::try_from(index).ok().filter(|&index| index < within) else {
+                continue;
+            };
+            let at = coordinates(index, &op.indices_within);
+            let place = at.iter().zip(&op.shape).fold(0, |flat, (at, size)| flat * size + at);
+            lists[place] = vec![item];
+        }
+        return Ok(Some(lists));
+    }
+    let (shape, segments) = match operator {
+        Operator::ReduceMaxBackward(op) => (&op.shape, None),
+        Operator::MaxPoolBackward(op) => (&op.shape, None),
+        Operator::SegmentMaxBackward(op) => (&op.shape, Some(&op.segment)),
+        _ => return Ok(None),
+    };
+    let Some(forward) = forward(operator) else { return Ok(None) };
+    let zeros = Tensor::from_bytes(
+        result.element_type(),
+        result.shape(),
+        &vec![0; result.len() * result.element_type().size()],
+    )?;
+    let gradient = inputs[inputs.len() - 1];
+    let sets = match (shape, segments) {
+        (Some(shape), Some(_)) => {
+            // Any row of a column may be that of a segment.
+            let inner: usize = shape[1..].iter().product();
+            let column = |item: usize| (item % inner..result.len()).step_by(inner).collect();
+            Some((0..gradient.len()).map(column).collect())
+        }
+        (Some(_), None) => of(&forward, &[&zeros])?,
+        (None, Some(segment)) => {
+            let known = segment.num_segments.or(match segment.segments {
+                Segments::Offsets => None,
+                _ => Some(gradient.shape()[0]),
+            });
+            of(&segment.clone().num_segments(known).into(), &inputs[..2])?
+        }
+        (None, None) => of(&forward, &inputs[..1])?,
+    };
+    let given = shape.is_some().then(|| ids(inputs[0]));
+    let is_last = matches!(&forward, Operator::ReduceMax(op) if op.indices.is_some_and(|i| i.last));
+    let ranking = Ranking::of(&forward, result.element_type());
+    let is_sum = matches!(forward, Operator::MaxPool(_));
+    for (item, set) in sets.unwrap_or_default().into_iter().enumerate() {
+        let winner = match (&given, ranking) {
+            (Some(given), _) => set
+                .into_iter()
+                .find(|&element| position(&forward, result.shape(), element) == given[item]),
+            (None, Some(ranking)) => {
+                let rank = |&element: &usize| {
+                    let size = ranking.element_type.size();
+                    let mut bits = [0; 8];
+                    bits[..size].copy_from_slice(&inputs[0].bytes()[element * size..][..size]);
+                    keys::rank(&ranking, keys::key(&ranking, u64::from_le_bytes(bits)))
+                };
+                let best = set.iter().map(rank).max();
+                let mut equal = set.into_iter().filter(|element| Some(rank(element)) == best);
+                if is_last { equal.next_back() } else { equal.next() }
+            }
+            (None, None) => None,
+        };
+        if let Some(element) = winner {
+            if !is_sum {
+                lists[element].clear();
+            }
+            lists[element].push(item);
+        }
+    }
+    Ok(Some(lists))
 }
 
 /// The position of an element that wins.

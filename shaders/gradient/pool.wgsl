@@ -10,7 +10,7 @@ import package::common::source::source_word;
 @if(bits16) import package::common::store::store_bits;
 import package::gradient::elements::gradient;
 @if(!bits16) import package::gradient::elements::store_sum;
-import package::gradient::sum::{NOTHING, Sum, add};
+import package::gradient::sum::{NOTHING, Sum, add_floats};
 @if(bits16) import package::gradient::sum::narrow;
 import generated::{WORKGROUP, params};
 
@@ -60,7 +60,7 @@ fn sum_of(element: u32) -> Sum {
                 let found = indices[(params.index_base + window) * params.index_words] == wanted;
                 // A window without elements has the index of a first element.
                 if found && (number >= inner || is_tap(i, j, k)) {
-                    sum = add(sum, gradient(params.gradient_base + window));
+                    sum = add_floats(sum, gradient(params.gradient_base + window));
                 }
             }
         }

@@ -4,10 +4,12 @@ use std::collections::HashMap;
 use std::mem::discriminant;
 
 use anyhow::{Result, bail};
+use wgmax::ElementType;
 use wgmax::wgpu::naga::AtomicFunction;
 
 use super::choice::Sets;
 use super::shade::{Shade, UNWRITTEN};
+use super::sum::Sums;
 use super::value::{LANES, Lane32};
 use crate::keys::Ranking;
 
@@ -133,10 +135,12 @@ pub struct Shadow {
     /// The number of the launch.
     pub launch: u32,
     pub sets: Sets,
+    pub sums: Sums,
     /// Where elements became mixed.
     pub reasons: Vec<String>,
-    /// The bytes of an element, and how elements become keys where their sets are known.
+    /// The bytes of an element, the type of those that are added, and how elements become keys.
     pub size: usize,
+    pub summed: Option<ElementType>,
     pub ranking: Option<Ranking>,
 }
 

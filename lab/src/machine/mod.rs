@@ -14,6 +14,7 @@ mod memory;
 mod shade;
 mod shading;
 mod statement;
+mod sum;
 mod value;
 
 use std::collections::HashMap;
@@ -31,7 +32,8 @@ use wgmax::wgpu::naga::{
 use layout::{Packing, offsets, scalars, type_of};
 pub use memory::{Access, Binding, Memory, Order, Shadow};
 use shade::Shades;
-pub use shade::{ELEMENT, PLAIN, RAW, UNWRITTEN, WRAPPED, mix, of_set, whole};
+pub use shade::{ELEMENT, PLAIN, RAW, SUM, UNWRITTEN, WRAPPED, mix, of_set, whole};
+pub use sum::{ROUNDED, ZERO};
 pub use value::lanes;
 use value::{Base, LANES, Lane32, Mask, Slot, Words};
 

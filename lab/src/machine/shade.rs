@@ -45,6 +45,8 @@ pub const CHOICE: u32 = 4;
 pub const RANK: u32 = 5;
 /// How two elements that win compare.
 pub const COMPARED: u32 = 6;
+/// A sum of elements: see `sum`.
+pub const SUM: u32 = 7;
 
 pub const PLAIN_WORD: Shade = [PLAIN; 4];
 

@@ -24,6 +24,7 @@ use super::shade::{
     BOUNDED, ELEMENT, KEY, LaneShade, MIXED, Operand, PLAIN, PLAIN_WORD, RAW, Shade, Shades,
     UNWRITTEN, WRAPPED, binary, is_mixed, mix,
 };
+use super::sum;
 use super::value::{Base, LANES, Lane32, Mask, Slot, Words, lanes};
 use super::{Machine, Watch, Which};
 use crate::keys;
@@ -57,6 +58,8 @@ enum Known {
     Ranks(&'static [&'static [usize]], usize),
     /// Whether such ranks are above others; or equal.
     Compare(&'static [&'static [usize]], bool),
+    /// A step of a sum.
+    Sum(sum::Function),
 }
 
 const SINGLE: &[&[usize]] = &[&[0]];
@@ -84,6 +87,9 @@ impl Known {
             ("key_max", 8) => Self::Pairs(PAIR, PAIR),
             ("vector_max", 8) => Self::Pairs(BLOCK, BLOCK),
             ("acc_add_keys", 8) => Self::Pairs(ACC, BLOCK),
+            ("widen", _) => Self::Sum(sum::Function::Widen),
+            ("add_floats", _) => Self::Sum(sum::Function::Add),
+            ("narrow", _) => Self::Sum(sum::Function::Narrow),
             _ => return None,
         })
     }
@@ -588,6 +594,32 @@ impl<W: Watch> Machine<'_, W> {
                             }
                             new[i] = self.memory.shadow.sets.compare(is_above, &a, &b, None).0;
                         }
+                    }
+                    Known::Sum(function) => {
+                        let scalars = result.len() / self.warps;
+                        let operands: Vec<Vec<Operand>> = (0..values.len())
+                            .map(|of| (0..scalars).map(|scalar| operand(of, scalar)).collect())
+                            .collect();
+                        let wide = |words: &mut dyn DoubleEndedIterator<Item = u32>| {
+                            words.rev().fold(0, |all, word| all << 32 | u64::from(word))
+                        };
+                        let [a, b] = [0, 1].map(|of| {
+                            let words = operands.get(of).map_or(&[][..], Vec::as_slice);
+                            wide(&mut words.iter().map(|word| word.1))
+                        });
+                        let found = |i: usize| result[i * self.warps + warp][lane];
+                        let found = wide(&mut (0..scalars).map(found));
+                        let t = self.memory.shadow.summed.context("no elements are added")?;
+                        // Adding and rounding make NaN canonical, widening need not.
+                        let is_nan = |bits: u64| f32::from_bits(bits as u32).is_nan();
+                        let both_nan = function == sum::Function::Widen && is_nan(found);
+                        let right = sum::computed(function, t, a, b);
+                        if found != right && !(both_nan && is_nan(right)) {
+                            bail!("{name} is not the sum, in {}", self.callers());
+                        }
+                        let shadow = &mut self.memory.shadow;
+                        let shades = shadow.sums.call(function, &operands, &shadow.sets);
+                        new[..scalars].copy_from_slice(&shades);
                     }
                     Known::Pairs(first, second) => {
                         for (a, b) in first.iter().zip(second) {
