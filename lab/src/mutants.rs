@@ -1,5 +1,5 @@
-//! Whether random cases find small mistakes in shaders: each is run until a case has another result
-//! than the CPU, on the machine, where no driver compiles.
+//! Who finds small mistakes in shaders: random cases by their results, the strict machine, or the
+//! proof. Each mistake is run on the machine, where no driver compiles, until it is found.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
@@ -48,13 +48,29 @@ pub struct Arguments {
 const EQUIVALENT: &str = include_str!("equivalent.txt");
 
 /// What became of a mistake.
-#[derive(PartialEq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum Fate {
-    Killed,
+    /// A case has another result than the CPU.
+    Differs,
+    /// The strict machine refuses it.
+    Refused,
+    /// Its results are not proven, and those of the right text are.
+    Unproven,
     Survived,
+    /// Survived, and is listed as equivalent.
+    Equivalent,
     /// naga refuses every text that has it.
     Invalid,
 }
+
+const FATES: [(Fate, &str); 6] = [
+    (Fate::Differs, "results"),
+    (Fate::Refused, "sanitizer"),
+    (Fate::Unproven, "proof"),
+    (Fate::Survived, "survived"),
+    (Fate::Equivalent, "equivalent"),
+    (Fate::Invalid, "invalid"),
+];
 
 /// A text, and its program.
 type Base = HashMap<Shader, (String, Arc<Program>)>;
@@ -77,28 +93,39 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
         Rng::with_seed(arguments.seed).shuffle(&mut all);
         all.truncate(count);
     }
-    let fates =
-        all.par_iter().map(|mutant| fate(mutant, &cases, &base, device.as_ref(), arguments.proof));
-    let fates: Vec<Fate> = fates.collect();
-    let count = |fate: Fate| fates.iter().filter(|&other| *other == fate).count();
     let equivalent: HashSet<&str> = EQUIVALENT.lines().collect();
-    let (known, new): (Vec<_>, Vec<_>) = (all.iter().zip(&fates))
-        .filter(|(_, fate)| **fate == Fate::Survived)
-        .map(|(mutant, _)| (mutant, describe(mutant)))
-        .partition(|(_, text)| equivalent.contains(&**text));
-    for (mutant, text) in &new {
-        println!("{text} (line {}, {})", line(mutant), mutant.rule);
+    let fates = all.par_iter().map(|mutant| {
+        let fate = fate(mutant, &cases, &base, device.as_ref(), arguments.proof);
+        match fate == Fate::Survived && equivalent.contains(&*describe(mutant)) {
+            true => Fate::Equivalent,
+            false => fate,
+        }
+    });
+    let fates: Vec<Fate> = fates.collect();
+    for (mutant, _) in all.iter().zip(&fates).filter(|(_, fate)| **fate == Fate::Survived) {
+        println!("{} (line {}, {})", describe(mutant), line(mutant), mutant.rule);
     }
-    println!(
-        "{} cases; {} mistakes: {} killed, {} survived, {} equivalent, {} invalid",
-        cases.len(),
-        all.len(),
-        count(Fate::Killed),
-        new.len(),
-        known.len(),
-        count(Fate::Invalid),
-    );
+    print_table("kind", all.iter().map(|mutant| mutant.rule).zip(fates.iter().copied()));
+    print_table("text", all.iter().map(|mutant| &*mutant.file).zip(fates.iter().copied()));
+    println!("{} cases", cases.len());
     Ok(true)
+}
+
+/// How many mistakes of a name have each fate.
+fn print_table<'a>(title: &str, fates: impl Iterator<Item = (&'a str, Fate)> + Clone) {
+    let names: BTreeSet<&str> = fates.clone().map(|(name, _)| name).collect();
+    print!("{title:40}");
+    FATES.iter().for_each(|(_, word)| print!(" {word:>10}"));
+    println!();
+    for name in names.into_iter().map(Some).chain([None]) {
+        print!("{:40}", name.unwrap_or("all"));
+        for (fate, _) in FATES {
+            let is_so =
+                |found: &(&str, Fate)| found.1 == fate && name.is_none_or(|name| name == found.0);
+            print!(" {:10}", fates.clone().filter(is_so).count());
+        }
+        println!();
+    }
 }
 
 fn is_of(arguments: &Arguments, shader: &Shader) -> bool {
@@ -153,34 +180,25 @@ fn fate(
     });
     // `None` for what naga refuses.
     let mut own: HashMap<Shader, Option<Arc<Program>>> = HashMap::new();
-    let mut fate = Fate::Invalid;
-    for (case, cost) in cases {
-        let mut has_mistake = false;
-        for shader in case.plan.shaders() {
+    let mut has_mistake = |case: &&Costed| {
+        let programs = case.0.plan.shaders().map(|shader| {
             let program =
                 own.entry(*shader).or_insert_with(|| match mutant.apply(&base[shader].0) {
                     None => Some(base[shader].1.clone()),
                     Some(text) => Program::new(&text).ok().map(Arc::new),
                 });
-            has_mistake |=
-                program.as_ref().is_some_and(|program| !Arc::ptr_eq(program, &base[shader].1));
-        }
-        if !has_mistake {
-            continue;
-        }
-        // Refused texts of other types stay as they are.
-        let program = |shader: &Shader| Ok(own[shader].as_ref().unwrap_or(&base[shader].1).clone());
-        if proof {
-            let operator = case.case.operator.checked(&case.case.inputs());
-            let Some(operator) = operator.ok().filter(|_| case.are_right) else { continue };
-            let mut task = Task::of_case(case, &operator);
-            task.max_iterations = task.max_iterations.min(*cost as u32 + 100);
-            if task.refuse(program).is_err() {
-                return Fate::Killed;
-            }
-            fate = Fate::Survived;
-            continue;
-        }
+            program.as_ref().is_some_and(|program| !Arc::ptr_eq(program, &base[shader].1))
+        });
+        programs.fold(false, |any, has| any | has)
+    };
+    let cases: Vec<&Costed> = cases.iter().filter(&mut has_mistake).collect();
+    if cases.is_empty() {
+        return Fate::Invalid;
+    }
+    // Refused texts of other types stay as they are.
+    let right = |shader: &Shader| Ok(base[shader].1.clone());
+    let program = |shader: &Shader| Ok(own[shader].as_ref().unwrap_or(&base[shader].1).clone());
+    for (case, cost) in cases.iter().filter(|_| !proof) {
         // Loops that never end are stopped, and are for no driver.
         let mut fuel = Fuel(4 * cost + 10_000);
         let ran = run::run(&case.plan, &case.inputs, program, &mut fuel, |_, _| ())
@@ -190,11 +208,22 @@ fn fate(
             _ => ran,
         };
         if ran.is_err() {
-            return Fate::Killed;
+            return Fate::Differs;
         }
-        fate = Fate::Survived;
     }
-    fate
+    for (case, cost) in cases {
+        let operator = case.case.operator.checked(&case.case.inputs());
+        let Some(operator) = operator.ok().filter(|_| case.are_right) else { continue };
+        let mut task = Task::of_case(case, &operator);
+        task.max_iterations = task.max_iterations.min(*cost as u32 + 100);
+        if task.refuse(program).is_err() {
+            return Fate::Refused;
+        }
+        if task.prove_with(program).is_err() && task.prove_with(right).is_ok() {
+            return Fate::Unproven;
+        }
+    }
+    Fate::Survived
 }
 
 /// The invocations and iterations that are left.
@@ -259,7 +288,7 @@ mod tests {
         let (cases, base) = prepared("900");
         let survive = known::mutants()
             .into_par_iter()
-            .filter(|mutant| fate(mutant, &cases, &base, None, false) != Fate::Killed);
+            .filter(|mutant| fate(mutant, &cases, &base, None, false) != Fate::Differs);
         let survive: Vec<_> = survive.map(|mutant| describe(&mutant)).collect();
         assert!(survive.is_empty(), "{survive:#?}");
     }
