@@ -16,6 +16,7 @@ use wgmax::plan::{Launch, Limits, Plan, Shader};
 use wgmax::{Device, ElementType, Tensor, Tuning, View, wgpu};
 use wgmax_cli::bench::data;
 use wgmax_cli::bench::item::{self, Item};
+use wgmax_verify::oracle;
 
 use crate::cases::Prepared;
 use crate::keys::Ranking;
@@ -222,7 +223,7 @@ impl<'a> Task<'a> {
         let mut memory = self.memory(true);
         self.run(&mut memory, 8, Order::Ascending, program)?;
         let names = self.elements(&self.inputs[self.followed()].1);
-        let Some(sets) = sets::of(self.operator, &self.tensors)? else {
+        let Some(sets) = oracle::sets(self.operator, &self.tensors)? else {
             return self.are_sums(&mut memory, &names);
         };
         let sets: Vec<Vec<u32>> =

@@ -151,7 +151,7 @@ pub(super) fn peak(t: ElementType, random: &mut Random) -> u64 {
 }
 
 /// The bits of a number: of the lowest for 0, of the highest for 2^64 - 1.
-fn number(t: ElementType, position: u64) -> u64 {
+pub(super) fn number(t: ElementType, position: u64) -> u64 {
     let (lowest, highest) = numbers(t);
     let count = u128::from(highest - lowest) + 1;
     element(t, lowest + ((count * u128::from(position)) >> 64) as u64)

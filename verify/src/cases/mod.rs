@@ -6,6 +6,7 @@ mod draft;
 mod draw;
 mod elements;
 mod gradient;
+mod listed;
 mod max_pool;
 mod overrides;
 mod place;
@@ -96,7 +97,8 @@ impl Case {
 
     /// The case `index` of a seed, and the same with other elements: such that ascend, such that
     /// descend, and such with peaks at the ends of sets and of the parts that kernels cut them
-    /// into. The last ones may have smaller bindings than the first ones, and so another plan.
+    /// into. The last ones may have smaller bindings than the first ones, and so another plan. Of a
+    /// small case also all that show a lost or a foreign element: see `listed`.
     ///
     /// # Errors
     /// As [`Case::nth`].
@@ -105,7 +107,8 @@ impl Case {
         let (draft, overrides) = Self::draft(random, seed, index)?;
         let case = draft.case(Self::kind(index).0, overrides, random)?;
         let others = draft.refill(&case, Self::aim(index), random)?;
-        Ok([case].into_iter().chain(others).collect())
+        let listed = listed::listed(&case)?;
+        Ok([case].into_iter().chain(listed).chain(others).collect())
     }
 
     /// What the case `index` aims at.

@@ -24,6 +24,7 @@ mod max_pool_backward;
 mod reduce_max;
 mod scatter;
 mod segment_max;
+mod sets;
 mod value;
 
 use wgmax::internals::filled;
@@ -34,6 +35,7 @@ pub(crate) use max_pool::{axes, first_spatial};
 pub(crate) use reduce_max::reduced;
 pub(crate) use segment_max::id;
 pub use segment_max::status;
+pub use sets::sets;
 use value::Best;
 pub(crate) use value::{Value, bits_at, empty_bits, float, infinity, value};
 
@@ -122,7 +124,7 @@ pub(crate) fn tensor(
 }
 
 /// The coordinates of an element from its position in row-major order.
-pub(crate) fn coordinates(mut number: usize, shape: &[usize]) -> Vec<usize> {
+pub fn coordinates(mut number: usize, shape: &[usize]) -> Vec<usize> {
     let mut at = vec![0; shape.len()];
     for axis in (0..shape.len()).rev() {
         at[axis] = number % shape[axis];

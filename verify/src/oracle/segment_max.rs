@@ -81,7 +81,7 @@ fn count(op: &SegmentMax, ids: &Tensor) -> i128 {
 }
 
 /// The rows of each segment, ascending.
-fn members(op: &SegmentMax, ids: &Tensor) -> Result<Vec<Vec<usize>>> {
+pub(super) fn members(op: &SegmentMax, ids: &Tensor) -> Result<Vec<Vec<usize>>> {
     let id = |i: usize| id(ids, i);
     if op.segments == Segments::Offsets {
         let mut members = repeated(Vec::new(), ids.len().saturating_sub(1))?;

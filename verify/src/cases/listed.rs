@@ -1,0 +1,131 @@
+//! Elements that leave nothing untried: whatever a plan loses of a set, or takes from outside of it,
+//! shows in one of them.
+//!
+//! A plan moves elements and takes maxima. So if no element is in two sets at once, it is enough that
+//! each element is once far above the others of its set: if it is lost, the result is low. An
+//! element that does not belong to a set shows where it is above all of that set. So elements are
+//! coloured such that none of a set have the same colour, and for each colour there are two fills:
+//! its elements are high, and ascend in one fill and descend in the other one. A foreign element
+//! meets at most one high element of the set, and is above it in one of the two.
+
+use wgmax::{ElementType, Extremum, Result};
+
+use super::Case;
+use super::elements::{mirrored, number};
+use crate::oracle;
+
+/// Larger cases, and larger sets, are left to random elements.
+const ELEMENTS: usize = 2048;
+const COLOURS: usize = 32;
+
+/// The same case with twice as many fills as a colouring of its elements has colours; none for
+/// gradients, for wrong ids, and where there would be too many.
+pub(super) fn listed(case: &Case) -> Result<Vec<Case>> {
+    let data = &case.tensors[0];
+    if data.len() > ELEMENTS || !case.resolved()?.1 {
+        return Ok(Vec::new());
+    }
+    let operator = case.operator.checked(&case.inputs())?;
+    let sets = oracle::sets(&operator, &case.inputs())?.unwrap_or_default();
+    let Some(colours) = coloured(&sets, data.len()) else { return Ok(Vec::new()) };
+    let count = colours.iter().max().map_or(0, |&most| most + 1);
+    let fill = |colour: usize, descends: bool| {
+        let t = data.element_type();
+        let bits = (0..data.len()).map(|i| match colours[i] == colour {
+            true => high(t, if descends { data.len() - 1 - i } else { i }, data.len()),
+            false => number(t, 0),
+        });
+        let tensor = oracle::tensor(t, data.shape(), bits)?;
+        let mut other = case.clone();
+        other.tensors[0] = match case.operator.finds() {
+            Extremum::Minimum => mirrored(&tensor)?,
+            Extremum::Maximum => tensor,
+        };
+        Ok(other)
+    };
+    (0..count)
+        .flat_map(|colour| [(colour, false), (colour, true)])
+        .map(|(c, d)| fill(c, d))
+        .collect()
+}
+
+/// The bits of the element of a rank among some: as far apart as the type has numbers.
+fn high(t: ElementType, rank: usize, ranks: usize) -> u64 {
+    let upper = 1u64 << 63;
+    number(t, upper + (upper / ranks as u64) * rank as u64 + (upper / ranks as u64 - 1))
+}
+
+/// A colour for each element, such that no set has one twice; `None` where that takes too many.
+fn coloured(sets: &[Vec<usize>], elements: usize) -> Option<Vec<usize>> {
+    let mut sets_of = vec![Vec::new(); elements];
+    for (number, set) in sets.iter().enumerate() {
+        set.iter().for_each(|&element| sets_of[element].push(number));
+    }
+    let mut taken = vec![0u32; sets.len()];
+    let colours = sets_of.iter().map(|sets| {
+        let used = sets.iter().fold(0, |used, &set| used | taken[set]);
+        let colour = (!used).trailing_zeros();
+        (colour < COLOURS as u32).then(|| {
+            sets.iter().for_each(|&set| taken[set] |= 1 << colour);
+            colour as usize
+        })
+    });
+    colours.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use wgmax::operator::{MaxPool, ReduceMax};
+    use wgmax::{Device, Run, Tensor};
+
+    use super::*;
+    use crate::cases::PlanOverrides;
+
+    fn case(
+        operator: impl Into<wgmax::operator::Operator>,
+        t: ElementType,
+        shape: &[usize],
+    ) -> Case {
+        let len = shape.iter().product::<usize>() * t.size();
+        let tensors = vec![Tensor::from_bytes(t, shape, &vec![0; len]).unwrap()];
+        Case { operator: operator.into(), tensors, overrides: PlanOverrides::default() }
+    }
+
+    /// Each element of a window is lost once, and each element outside is taken once: both show, in all
+    /// types, but foreign ones where there are only two values, or fewer values than elements.
+    #[test]
+    fn every_lost_and_foreign_element_shows() {
+        for t in ElementType::ALL {
+            let case = case(MaxPool::new([2, 3]), t, &[1, 1, 4, 6]);
+            let sets = oracle::sets(&case.operator, &case.inputs()).unwrap().unwrap();
+            let fills = listed(&case).unwrap();
+            assert_eq!(fills.len(), 12, "{t}");
+            let bits = |fill: &Case, set: &mut dyn Iterator<Item = usize>| -> Vec<u8> {
+                let elements: Vec<usize> = set.collect();
+                let bytes = fill.tensors[0].bytes().chunks(t.size());
+                let bytes: Vec<&[u8]> = bytes.collect();
+                let chosen = elements.iter().flat_map(|&i| bytes[i].to_vec()).collect::<Vec<u8>>();
+                let one = Tensor::from_bytes(t, [elements.len()], &chosen).unwrap();
+                let found = ReduceMax::new().run(&Device::cpu(), &one).unwrap();
+                found[0].bytes().to_vec()
+            };
+            for set in &sets {
+                for element in 0..24 {
+                    let others = || set.iter().copied().filter(|&other| other != element);
+                    let shows = fills.iter().any(|fill| {
+                        let with = bits(fill, &mut others().chain([element]));
+                        bits(fill, &mut others()) != with
+                    });
+                    assert!(shows || t == ElementType::Bool && !set.contains(&element), "{t}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn large_sets_are_left_to_chance() {
+        let reduce = ReduceMax::new().axes([1]);
+        assert_eq!(listed(&case(reduce.clone(), ElementType::F32, &[3, 32])).unwrap().len(), 64);
+        assert!(listed(&case(reduce, ElementType::F32, &[3, 33])).unwrap().is_empty());
+    }
+}

@@ -1,0 +1,67 @@
+//! The elements that each result is the maximum of.
+
+use wgmax::operator::{MaxPool, Operator};
+use wgmax::{Result, Tensor};
+
+use super::{axes, coordinates, first_spatial, flatten, reduce_max, segment_max};
+
+/// The numbers of the elements of each set, ascending, in the order of the results; `None` for
+/// gradients.
+///
+/// # Errors
+/// As [`Operator::infer`], and [`Error::OutOfMemory`](wgmax::Error::OutOfMemory).
+pub fn sets(operator: &Operator, inputs: &[&Tensor]) -> Result<Option<Vec<Vec<usize>>>> {
+    let shape = inputs[0].shape();
+    let results = super::infer(operator, inputs)?;
+    let mut sets = vec![Vec::new(); results[0].len()];
+    match operator {
+        Operator::ReduceMax(op) => {
+            let [(kept, sizes), _] = reduce_max::axes(op, shape);
+            for element in 0..inputs[0].len() {
+                let at = coordinates(element, shape);
+                let result: Vec<usize> = kept.iter().map(|&axis| at[axis]).collect();
+                sets[flatten(&result, &sizes)].push(element);
+            }
+        }
+        Operator::MaxPool(op) => {
+            for (number, set) in sets.iter_mut().enumerate() {
+                *set = window(op, shape, &coordinates(number, results[0].shape()));
+            }
+        }
+        Operator::SegmentMax(op) => {
+            let inner: usize = shape[1..].iter().product();
+            for (segment, rows) in segment_max::members(op, inputs[1])?.iter().enumerate() {
+                for column in 0..inner {
+                    let elements = rows.iter().map(|row| row * inner + column);
+                    sets[segment * inner + column] = elements.collect();
+                }
+            }
+        }
+        _ => return Ok(None),
+    }
+    Ok(Some(sets))
+}
+
+/// The elements of the window of a result.
+fn window(op: &MaxPool, shape: &[usize], at: &[usize]) -> Vec<usize> {
+    let axes = axes(op, shape);
+    let mut elements = vec![0];
+    for (axis, &size) in shape.iter().enumerate() {
+        let spatial = axis.checked_sub(first_spatial(op)).and_then(|i| axes.get(i));
+        let places: Vec<usize> = match spatial {
+            None => vec![at[axis]],
+            Some(of) => {
+                let start = at[axis] as i128 * of.stride - of.begin;
+                // Of a long kernel few taps are inside.
+                let from = ((-start).max(0) + of.dilation - 1) / of.dilation;
+                let places = (from..of.kernel).map(|tap| start + tap * of.dilation);
+                places.take_while(|&place| place < of.size).map(|place| place as usize).collect()
+            }
+        };
+        elements = elements
+            .iter()
+            .flat_map(|flat| places.iter().map(move |place| flat * size + place))
+            .collect();
+    }
+    elements
+}
