@@ -17,9 +17,9 @@ const STYLE: &str = include_str!("style.css");
 /// What this page shows, and what is known without it.
 const PROVEN: &str = "This page shows that devices agree on the cases below, with the definitions or \
     with the CPU: that is a comparison by samples. For the plans that wgmax-lab prove runs, a machine \
-    on the host has shown for all inputs which elements each maximum is of, and which position is \
-    stored. It takes the driver’s compiler for granted, and that is what this page tests. Sums of \
-    gradients are only compared.";
+    on the host has shown for all inputs which elements each maximum is of, which position is stored, \
+    and which values each gradient is the sum of. It takes the driver’s compiler for granted, and \
+    that is what this page tests.";
 
 /// The page.
 pub fn page(report: &Report) -> String {
