@@ -503,7 +503,8 @@ fn sizes_are_for_operators_with_rows() {
     ] {
         let views: Vec<View> = inputs.into_iter().map(View::from).collect();
         let error = device.prepare_sizes(&operator, views, &[4]).unwrap_err();
-        assert!(matches!(error, Error::BadAttribute { attribute: "sizes", .. }), "{error}");
+        assert!(matches!(error, Error::NoSizes { .. }), "{error}");
+        assert!(error.to_string().contains("use `Device::prepare`"), "{error}");
     }
     let rows = ReduceMax::new().axes([1]);
     let (raw, buffer) = (device.wgpu().unwrap().0, device.upload(&zeros(64)).unwrap());

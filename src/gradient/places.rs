@@ -1,4 +1,4 @@
-//! Where the elements are that positions name, and which launches store there.
+//! The elements that positions name, and the launches that store there.
 
 use std::ops::Range;
 

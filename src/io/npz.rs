@@ -111,8 +111,8 @@ fn inflate(name: &str, declared: u64, mut member: impl Read) -> Result<Tensor> {
     header.view(name, Arc::new(data))?.to_tensor()
 }
 
-/// Writes a tensor to an archive, under the name `array`. Of an archive that exists, the array of
-/// this name is replaced, and everything else is kept.
+/// Writes a tensor to an archive, under the name `array`. If the archive exists, the array of this
+/// name is replaced, and everything else is kept.
 ///
 /// The archive is written atomically.
 ///

@@ -91,7 +91,7 @@ impl Launch {
         &self.shader
     }
 
-    /// What the launch is for: "maxima of pieces of rows".
+    /// What the launch computes, such as "maxima of pieces of rows".
     pub fn purpose(&self) -> &'static str {
         self.purpose
     }
@@ -125,16 +125,15 @@ impl Launch {
         (!(kernel.reads_in_place)(&self.shader, &self.params, view)).then_some(view)
     }
 
-    /// The binding of a second uniform buffer, which says where the elements of a view lie, and its
-    /// words.
+    /// The binding and the words of a second uniform buffer, which has the layout of a view.
     #[doc(hidden)]
     pub fn view_params(&self) -> Option<(u32, &[u32])> {
         let view = self.view.as_deref()?;
         Some((VIEW_BINDING, bytemuck::cast_slice(bytemuck::bytes_of(&view.words))))
     }
 
-    /// What is bound beside the uniform buffers: the number of the binding, the buffer of the plan,
-    /// and in bytes where it begins and how long it is, without padding.
+    /// The bindings beside the uniform buffers: the number of the binding, the buffer of the plan,
+    /// and the offset and length in bytes, without padding.
     #[doc(hidden)]
     pub fn bindings(&self) -> impl Iterator<Item = (u32, usize, u64, u64)> {
         self.ranges().map(|(binding, range)| (binding, range.buffer, range.offset, range.size))
@@ -262,7 +261,7 @@ impl Plan {
         self.buffers.iter().map(|buffer| buffer.size).max().unwrap_or(0)
     }
 
-    /// Bytes of the memory that the plan needs beside its inputs and outputs.
+    /// Bytes that the plan needs beside its inputs and outputs.
     pub fn scratch_bytes(&self) -> u64 {
         self.scratch().sum()
     }

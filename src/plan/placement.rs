@@ -1,4 +1,4 @@
-//! Where the elements of a binding lie that is a part of a view.
+//! The layout of a binding that is a part of a view.
 
 use super::{Limits, MAX_ELEMENTS, divisor};
 use crate::tensor::view::Loops;
@@ -7,7 +7,7 @@ use crate::wgsl::params;
 /// The most loops that elements can be numbered by in 31 bits.
 const MAX_AXES: usize = 32;
 
-/// Where the elements of a binding lie that is a part of a view.
+/// The layout of a binding that is a part of a view.
 #[derive(Clone, Debug)]
 pub(crate) struct Placement {
     /// As the shaders' `View`.

@@ -1,8 +1,9 @@
-//! Plans for tensors whose elements are not one after the other.
+//! Plans for views.
 //!
-//! A plan is made as if they were. Then each launch that reads such an input gets their
-//! places, if they are in rows; otherwise a launch *packs* the input first. A result is
-//! written to scratch, and *unpacked*. `shaders/common/view.wgsl` has the other part.
+//! A plan is first made as if all elements were contiguous. Then each launch that reads a view gets
+//! its layout, if the view has whole rows; otherwise a launch *packs* the view first. A result that
+//! is a view is written to scratch, and *unpacked*. `shaders/common/view.wgsl` is the shaders'
+//! part.
 
 use super::kernel::Views;
 use super::placement::Placement;

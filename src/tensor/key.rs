@@ -6,8 +6,8 @@
 //! an integer maximum of keys, and 0 is its identity for every type. For the minimum, all
 //! keys but those of NaN are complemented, so that it is a maximum too.
 //!
-//! The same mappings in WGSL are in `shaders/common/element.wgsl`. In a caller's buffer on a device, a
-//! `bool` may be any byte there; on the host it is 0 or 1, which a tensor makes sure of.
+//! The same mappings in WGSL are in `shaders/common/element.wgsl`. A `bool` in a caller's buffer on
+//! a device may be any byte; on the host, `Tensor` ensures that it is 0 or 1.
 
 use std::ops::BitAnd;
 
@@ -29,8 +29,8 @@ pub enum Nan {
 
 /// Which element of a set an operator finds.
 ///
-/// The minimum is the maximum of complemented keys. So NaN counts for both as [`Nan`] says, and of
-/// zeros the maximum is +0 and the minimum is -0.
+/// The minimum is the maximum of complemented keys. [`Nan`] applies to both. The maximum of -0 and
+/// +0 is +0, their minimum is -0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Deserialize, serde::Serialize))]
 pub enum Extremum {

@@ -73,9 +73,9 @@ fn channels(format: wgpu::TextureFormat) -> Option<(ElementType, usize)> {
     })
 }
 
-/// The tensor of a part of a texture, as a view of the buffer that the texture is
-/// copied to: [layers, rows, texels, channels], with rows padded to 256 bytes. A 2-D pooling takes
-/// it as it is, channels last; [`View::slice`] and [`View::permute`] make other tensors of it.
+/// The tensor of a part of a texture, as a view of the buffer that the texture is copied to:
+/// [layers, rows, texels, channels], with rows padded to 256 bytes. A 2-D pooling with channels
+/// last accepts it directly; [`View::slice`] and [`View::permute`] derive other tensors.
 ///
 /// Elements are the bits of the channels: unsigned integers for `Unorm` and `Uint`, signed ones for
 /// `Snorm` and `Sint`, floats for `Float` and depth. They have the order of the values.

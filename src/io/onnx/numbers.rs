@@ -1,5 +1,5 @@
 //! The elements of a `TensorProto` in its fields of numbers. They are decoded here and not by
-//! prost, so that there is an error where memory runs out.
+//! prost, so that exhausted memory is an error.
 
 use std::fmt::Display;
 
