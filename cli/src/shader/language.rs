@@ -17,7 +17,7 @@ const ENTRY: (ShaderStage, &str) = (ShaderStage::Compute, "main");
 /// The language of an API's shaders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Language {
-    /// WebGPU, and what the others are translated from
+    /// WebGPU; the other languages are translated from it
     Wgsl,
     /// Vulkan: SPIR-V 1.3, binary
     Spirv,
