@@ -51,7 +51,7 @@ impl Verdict {
     }
 }
 
-/// Where verdicts are counted and reported.
+/// Counts and reports verdicts.
 struct Record<'a> {
     device: String,
     counts: BTreeMap<&'static str, usize>,

@@ -136,7 +136,7 @@ fn main() -> ExitCode {
             };
         }
         Err(error) => {
-            // Of this clap has a page of help, and no message.
+            // clap has a page of help for this, and no message.
             let message = match error.kind() {
                 ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
                     "a subcommand or an argument is missing".to_string()

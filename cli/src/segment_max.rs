@@ -184,7 +184,7 @@ fn remark_on_dropped(operator: &SegmentMax, inputs: &[Tensor]) -> anyhow::Result
         && dropped > 0
     {
         let why = match operator.segments {
-            Segments::Offsets => "they lie outside of all offsets",
+            Segments::Offsets => "they are outside of all offsets",
             _ => "their ids are out of range",
         };
         let rows = output::counted(rows, "row");

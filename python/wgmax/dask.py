@@ -372,7 +372,7 @@ class _Axis:
         first = begin * self.stride - self.before
         last = (end - 1) * self.stride - self.before + (self.kernel - 1) * self.dilation + 1
         start, stop = max(first, 0), min(last, self.size)
-        # Windows that are padding alone lie anywhere.
+        # Windows of padding alone may be anywhere.
         return (start, stop, start - first, last - stop) if start < stop else (0, 0, last - first, 0)
 
     def is_empty(self, begin, end):

@@ -347,8 +347,8 @@ impl PrepareChain {
 }
 
 impl Graph {
-    /// The plan for inputs with these views. `placed`: whether results lie as they were given;
-    /// otherwise they lie one after the other.
+    /// The plan for inputs with these views. `placed`: whether results have the views they were
+    /// given; otherwise they are contiguous.
     ///
     /// # Errors
     /// [`Error::InputCount`], and as [`Operator::plan_views`].
@@ -436,7 +436,7 @@ impl Graph {
     }
 }
 
-/// Where a tensor lies.
+/// Where a tensor is.
 fn view<'a>(tensor: Tensor, inputs: &'a [View], made: &'a [View]) -> &'a View {
     match tensor {
         Tensor::Input(i) => &inputs[i],

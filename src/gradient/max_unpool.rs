@@ -81,7 +81,7 @@ impl MaxUnpool {
         if within.len() != self.shape.len() || !inside {
             return Err(Error::BadAttribute {
                 attribute: "indices_within",
-                expected: "a shape that lies in that of the result",
+                expected: "of the result's rank, and no larger along any axis",
                 value: format!("{within:?}"),
             });
         }

@@ -77,9 +77,9 @@ fn data_of(
     }
 }
 
-/// Refuses indices, the first input, of another type than the one that is wanted, or of another shape
-/// than the gradient; and types other than `i32` and `i64`, and `i32` for sets that have more elements
-/// than it has indices.
+/// Refuses indices, the first input, of another type than expected, or of another shape than the
+/// gradient; and types other than `i32` and `i64`, and `i32` for sets that have more elements than
+/// it has indices.
 ///
 /// # Errors
 /// [`Error::BadAttribute`], [`Error::IndexTooLarge`], [`Error::WrongInput`].

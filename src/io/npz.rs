@@ -188,7 +188,7 @@ fn copy<W: io::Write + io::Seek>(
             to.raw_copy_file(member).map_err(zip)?;
             continue;
         }
-        // Stored anew, because a copy would not be aligned where it lies now.
+        // Stored again, because a copied member would not be aligned.
         let options = member.options().large_file(true).with_alignment(64);
         drop(member);
         to.start_file(array, options).map_err(zip)?;

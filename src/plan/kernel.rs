@@ -382,7 +382,7 @@ impl Shader {
             "unsigned" => t.is_integer() && !t.is_signed_integer(),
             "words" => self.words,
             "pitched" => self.pitched,
-            // A view is read in blocks, and in words where these lie apart.
+            // A view is read in blocks, and in words at gaps.
             "blocks_and_words" => self.kernel.blocks_and_words || self.pitched,
             flag => self.is(flag),
         }

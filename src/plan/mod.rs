@@ -73,7 +73,7 @@ pub struct Launch {
     pub(crate) sources: Vec<Range>,
     pub(crate) results: Vec<Range>,
     pub(crate) grid: [u32; 3],
-    /// Where the elements of the first source lie, or of the result, if not one after the other.
+    /// The layout of the first source, or of the result, if it is a view.
     pub(crate) view: Option<Box<Placement>>,
     /// What the launch is for, as a part of a sentence.
     pub(crate) purpose: &'static str,
@@ -152,8 +152,7 @@ pub struct Plan {
     pub(crate) launches: Vec<Launch>,
     pub(crate) inputs: Vec<TensorDesc>,
     pub(crate) outputs: Outputs<TensorDesc>,
-    /// Where the elements of the inputs lie, then those of the results. Empty if all are one after
-    /// the other.
+    /// The views of the inputs, then of the results. Empty if all are contiguous.
     pub(crate) views: Vec<View>,
 }
 
@@ -173,12 +172,12 @@ impl Plan {
         self.inputs.len()
     }
 
-    /// Where the elements of the inputs lie, then those of the results.
+    /// The views of the inputs, then of the results.
     pub(crate) fn views(&self) -> impl Iterator<Item = Cow<'_, View>> + Clone {
         (0..self.inputs.len() + self.outputs.len()).map(|i| self.view(i))
     }
 
-    /// Where the elements of an input lie, or of a result, which are numbered after the inputs.
+    /// The view of an input, or of a result; results are numbered after the inputs.
     pub(crate) fn view(&self, i: usize) -> Cow<'_, View> {
         match self.views.get(i) {
             Some(view) => Cow::Borrowed(view),
@@ -197,7 +196,7 @@ impl Plan {
         }
     }
 
-    /// Where the elements of the results lie.
+    /// The views of the results.
     pub(crate) fn result_views(&self) -> impl Iterator<Item = Cow<'_, View>> {
         self.views().skip(self.inputs.len())
     }

@@ -125,7 +125,7 @@ pub(crate) fn check_result(position: usize, desc: &TensorDesc, view: &View) -> R
     view.check_distinct()
 }
 
-/// Makes the launches that read an input read it as a view, if all of them can: the elements lie
+/// Makes the launches that read an input read it as a view, if all of them can: the elements are
 /// in rows, and those of each launch in a binding.
 fn read_directly(launches: &mut [Launch], input: usize, view: &View, limits: &Limits) -> bool {
     let (loops, element) = (view.loops(), view.desc().element_type());

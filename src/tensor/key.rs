@@ -124,7 +124,7 @@ pub(crate) trait Key: Lane + BitAnd<Output = Self> {
     /// A key and its place among few as one integer, which may be narrower than `Found`. Of equal
     /// keys, the one with the largest number of a place is the largest.
     type Placed: Lane;
-    /// Of the number, narrow integers hold 16 bits.
+    /// Narrow integers hold 16 bits of the number.
     fn placed(self, number: u32) -> Self::Placed;
     /// The number of the place exclusive-ored with `tie_mask`, as far as it is held.
     fn place(placed: Self::Placed, tie_mask: u32) -> u32;
@@ -260,7 +260,7 @@ pub(crate) struct Floats<K> {
     /// The key of a NaN; see [`Ranking`].
     pub nan: K,
     /// The bits that differ between a positive number and its key: the sign or, where the minimum
-    /// is wanted, all the others. Of negative numbers it is the other way round.
+    /// is wanted, all the others. For negative numbers it is the other way round.
     pub flip: K,
 }
 

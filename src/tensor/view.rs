@@ -51,7 +51,7 @@ impl View {
         let view = Self { desc, places: Some((offset, pitches)) };
         let ends = view.ends();
         if ends.0 < 0 {
-            return Err(view.bad("elements lie before the beginning of the memory"));
+            return Err(view.bad("an element would be before the beginning of the memory"));
         }
         // Space is left for padding to whole blocks.
         if ends.1.saturating_mul(view.item() as i128) > isize::MAX as i128 - 16 {
@@ -140,7 +140,7 @@ impl View {
         }
         shape[axis] = range.len();
         let pitches = self.pitches();
-        // Of an empty range it may be anything.
+        // For an empty range it has no meaning.
         let moved = (range.start as isize).saturating_mul(pitches[axis]);
         self.with(shape, self.moved(moved), pitches)
     }
@@ -246,7 +246,7 @@ impl View {
             [] => 1,
             [(_, pitch)] => pitch,
             _ if self.desc.is_empty() => 1,
-            _ => return Err(self.bad("the elements of a row do not lie at one distance")),
+            _ => return Err(self.bad("the elements of a row are not evenly spaced")),
         };
         let row = shape[1..].iter().product();
         self.with(vec![shape[0], row], self.offset(), vec![pitches[0], pitch])
@@ -292,7 +292,7 @@ impl View {
         let mut span: isize = 1;
         for (pitch, size) in axes {
             if size > 1 && pitch < span {
-                return Err(self.bad("two elements of a result may lie in one place"));
+                return Err(self.bad("two elements of a result may share a place in memory"));
             }
             span = span.saturating_add(pitch.saturating_mul(size as isize - 1));
         }
@@ -309,7 +309,7 @@ impl View {
     }
 }
 
-const TOO_FAR: &str = "elements lie too far apart to address";
+const TOO_FAR: &str = "elements are too far apart to address";
 
 fn bad(desc: &TensorDesc, offset: usize, pitches: Vec<isize>, reason: &'static str) -> Error {
     Error::BadView { shape: desc.shape().to_vec(), offset, pitches, reason }

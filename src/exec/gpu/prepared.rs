@@ -29,7 +29,7 @@ pub struct Prepared {
     /// Whose they are, if others have them, too.
     shared: Option<Scratch>,
     replan: Replan,
-    /// Where the textures of inputs and results are copied to, of those that were recorded as such.
+    /// The copies of inputs and results that were recorded as textures.
     pub(super) staging: Mutex<Vec<Option<wgpu::Buffer>>>,
     /// The bind groups of the last recordings, reused for the same buffers.
     pub(super) bind_groups: BindGroupCache,
@@ -70,7 +70,7 @@ impl Gpu {
         })
     }
 
-    /// Compiles a plan, and takes its scratch: from that of an earlier plan, or from that which
+    /// Compiles a plan, and takes its scratch: from that of an earlier plan, or from scratch that
     /// several share, as far as there is.
     async fn ready(
         &self,
