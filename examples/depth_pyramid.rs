@@ -69,7 +69,7 @@ async fn run() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Windows of two texels, side by side. Of an odd number of texels, which the next level rounds
+/// Windows of two texels, side by side. For an odd number of texels, which the next level rounds
 /// down, windows have three and overlap, so that each texel is in one.
 fn half(size: wgpu::Extent3d) -> MaxPool {
     let sizes = [size.height, size.width].map(|size| size as usize);

@@ -20,7 +20,7 @@ const WINDOW: usize = 31;
 fn main() -> anyhow::Result<()> {
     let folder = std::env::args_os().nth(1).map_or_else(std::env::temp_dir, PathBuf::from);
     let picture = draw();
-    // As it lies in memory: rows, columns, and the three colours as channels.
+    // In the order of memory: rows, columns, and the three colours as channels.
     let shape = [1, HEIGHT as usize, WIDTH as usize, 3];
     let input = Tensor::from_slice(shape, picture.as_raw())?;
 
@@ -89,7 +89,7 @@ fn draw() -> RgbImage {
 fn line(picture: &mut RgbImage, points: u32, curve: impl Fn(f32) -> (f32, f32, Rgb<u8>)) {
     for point in 0..=points {
         let (x, y, colour) = curve(point as f32 / points as f32);
-        // What lies outside becomes 0 or too large, or is cut off by the size.
+        // Coordinates outside become 0 or too large, or are cut off by the size.
         let (x, y) = (x.round() as u32, y.round() as u32);
         if x < WIDTH && y < HEIGHT {
             picture.put_pixel(x, y, colour);

@@ -33,7 +33,7 @@ async fn run() -> anyhow::Result<()> {
         view_formats: &[],
     });
 
-    // Once: the colours of all texels, without alpha. The view says where these lie in the rows
+    // Once: the colours of all texels, without alpha. The view says where these are in the rows
     // that the texture is copied to.
     let wgmax = Device::from_wgpu(&device, &queue)?;
     let colours = texture_view(FORMAT, SIZE)?.slice(3, 0..3)?;

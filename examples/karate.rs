@@ -130,8 +130,8 @@ fn equal(what: &str, a: &Tensor, b: &Tensor) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Of each member: the friends, the pairs of them who are friends too, the share of these in
-/// all pairs, and how near everyone else is, 1 if all are friends.
+/// For each member: the friends, the pairs of them who are friends too, the share of these in all
+/// pairs, and how near everyone else is, 1 if all are friends.
 fn features(messages: &[[usize; 2]]) -> Vec<[f32; FEATURES.len()]> {
     let mut know = [[false; MEMBERS]; MEMBERS];
     for &[from, to] in messages {

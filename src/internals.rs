@@ -34,7 +34,7 @@ pub fn variant(shader: &Shader) -> u8 {
     shader.flags
 }
 
-/// Where the elements of the inputs lie as a plan expects them, then those of the results.
+/// The views that a plan expects: of the inputs, then of the results.
 pub fn input_views(plan: &Plan) -> impl Iterator<Item = Cow<'_, View>> {
     plan.views()
 }

@@ -1,5 +1,5 @@
-//! ReduceMax, MaxPool and SegmentMax, the same of minima, and their gradients, as WGSL compute
-//! shaders through wgpu, and by the same kernels on the CPU, bit for bit the same.
+//! ReduceMax, MaxPool and SegmentMax, their minima and gradients, as WGSL compute shaders through
+//! wgpu and by the same kernels on the CPU, with the same bits.
 //!
 //! ```
 //! use wgmax::operator::ReduceMax;

@@ -241,7 +241,7 @@ fn large_tensors_are_streamed() {
     }
 }
 
-/// Of windows in which an element lies too often, no plan is made: a driver would leave the loop.
+/// Of windows in which an element is too often, no plan is made: a driver would leave the loop.
 #[test]
 fn loops_keep_to_the_limit() {
     let operator = MaxPoolBackward::new(MaxPool::new([5, 4]).pads([2, 0], [2, 0]));

@@ -533,7 +533,7 @@ fn an_archive_keeps_what_is_not_written() {
     }
     let mut archive = zip::ZipArchive::new(fs::File::open(&path).unwrap()).unwrap();
     for index in 0..archive.len() {
-        // Arrays can be mapped wherever they lie now.
+        // Arrays can be mapped wherever they are now.
         let member = archive.by_index(index).unwrap();
         let stored = member.compression() == zip::CompressionMethod::Stored;
         assert!(!stored || member.data_start().unwrap().is_multiple_of(64), "{:?}", member.name());

@@ -90,7 +90,7 @@ fn a_file_beyond_4_gib() {
     let Some(device) = gpu() else { return };
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("large.npy");
-    // 589,824 rows of 8 KiB. The largest lies in the last byte, and one in its way just behind
+    // 589,824 rows of 8 KiB. The largest is in the last byte, and one in its way just behind
     // 4 GiB.
     let (rows, columns) = (LARGE / 8192, 8192);
     let behind = (4 << 30) + 5;

@@ -12,7 +12,7 @@ use crate::common::{Random, describe, gpu, plans, rounds, seed, tensor};
 const USAGE: BufferUsages =
     BufferUsages::STORAGE.union(BufferUsages::COPY_SRC).union(BufferUsages::COPY_DST);
 
-/// Runs a prepared operator on tensors, in one buffer of the caller's where `together`. What lies
+/// Runs a prepared operator on tensors, in one buffer of the caller's where `together`. What is
 /// around the tensors is not zero, and results have other bits before.
 pub fn run(
     device: &Device,
@@ -167,7 +167,7 @@ fn chains_give_what_their_operators_give_one_by_one() {
     }
 }
 
-/// A pyramid, of which each level is a result that lies as a texture has it.
+/// A pyramid, of which each level is a result that is as a texture has it.
 #[test]
 fn levels_of_a_chain_lie_once_in_memory() {
     let Some(device) = gpu() else { return };
@@ -212,7 +212,7 @@ fn levels_of_a_chain_lie_once_in_memory() {
         let found = wgmax::TensorView::new(&memory, view.clone()).unwrap().to_tensor().unwrap();
         assert!(found == *expected, "{view}");
     }
-    // Between the launches of one level lies that level alone.
+    // Between the launches of one level is that level alone.
     let level = 4 * 32 * 50;
     assert!(prepared.scratch_bytes() <= level + 16, "{}", prepared.scratch_bytes());
 }
@@ -503,7 +503,8 @@ fn sizes_are_for_operators_with_rows() {
     ] {
         let views: Vec<View> = inputs.into_iter().map(View::from).collect();
         let error = device.prepare_sizes(&operator, views, &[4]).unwrap_err();
-        assert!(matches!(error, Error::BadAttribute { attribute: "sizes", .. }), "{error}");
+        assert!(matches!(error, Error::NoSizes { .. }), "{error}");
+        assert!(error.to_string().contains("use `Device::prepare`"), "{error}");
     }
     let rows = ReduceMax::new().axes([1]);
     let (raw, buffer) = (device.wgpu().unwrap().0, device.upload(&zeros(64)).unwrap());

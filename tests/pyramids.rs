@@ -56,7 +56,7 @@ fn shape(random: &mut Random, t: ElementType, layout: Layout) -> Vec<usize> {
     }
 }
 
-/// Where a tensor lies: one after the other, in rows of textures, or in others that begin within words.
+/// Where a tensor is: one after the other, in rows of textures, or in others that begin within words.
 fn place(random: &mut Random, desc: &TensorDesc) -> View {
     let size = desc.element_type().size();
     match random.below(6) {
@@ -224,7 +224,7 @@ fn pyramids_give_what_their_levels_give_one_by_one() {
     }
 }
 
-/// Whether the elements of a result lie one after the other.
+/// Whether the elements of a result are one after the other.
 fn plan_is_plain(plan: &Plan, buffer: usize) -> bool {
     wgmax::internals::input_views(plan).nth(buffer).unwrap().is_contiguous()
 }

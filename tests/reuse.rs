@@ -1,4 +1,4 @@
-//! The CPU's results lie in memory of earlier ones: nothing of those may be left in them.
+//! The CPU's results are in memory of earlier ones: nothing of those may be left in them.
 
 use wgmax::operator::{Indices, MaxPool, Operator, ReduceMax, SegmentMax};
 use wgmax::{Device, ElementType, Run, Tensor};

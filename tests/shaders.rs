@@ -227,7 +227,7 @@ const VARIANTS: [(&str, [usize; 3]); 27] = [
     ("unpool_scatter", [1, 1, 1]),
 ];
 
-/// Whether a kernel reads elements that lie one after the other, and such that do not.
+/// Whether a kernel reads elements that are one after the other, and such that do not.
 fn sources(kernel: &str) -> [bool; 2] {
     match kernel {
         "fill" | "segment_check_ids" | "segment_expand_offsets" | "unpack" | "unpool_claim" => {

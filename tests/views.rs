@@ -1,4 +1,4 @@
-//! Tensors whose elements do not lie one after the other: by shader, CPU kernel and oracle; in a
+//! Tensors whose elements are not one after the other: by shader, CPU kernel and oracle; in a
 //! program's own buffers and textures; and in pieces.
 
 use std::collections::HashSet;
@@ -68,7 +68,7 @@ fn same_launches(device: &Device, case: &Case, what: &str) {
     assert_eq!(written.count(), 0, "{what}");
 }
 
-/// Rows padded to 256 bytes are read where they lie, by as many launches as rows without gaps.
+/// Rows padded to 256 bytes are read where they are, by as many launches as rows without gaps.
 #[test]
 fn rows_with_gaps_are_not_copied() {
     let limits = wgmax::plan::Limits::from_wgpu(&wgpu::Limits::default());
@@ -97,7 +97,7 @@ fn rows_with_gaps_are_not_copied() {
     }
 }
 
-/// A crop of a picture in, every second element of a buffer out; what lies between stays.
+/// A crop of a picture in, every second element of a buffer out; what is between stays.
 #[test]
 fn a_program_records_views() {
     let Some(program) = program(|limits| limits) else { return };
@@ -303,7 +303,7 @@ fn textures_that_do_not_fit_are_refused() {
         assert!(error.contains("input 0") && error.contains(reason), "{error}");
     };
     let narrow = texture(&program, format, [60, 20, 1], 1);
-    refused(record(&narrow), "does not lie in 20 rows of 60 elements, 64 apart");
+    refused(record(&narrow), "is not 20 rows of 60 elements, 64 apart");
     refused(record(&texture(&program, format, [70, 19, 1], 1)), "19 rows");
     refused(record(&texture(&program, TextureFormat::R32Uint, [70, 20, 1], 1)), "u32, not f32");
     let odd = TextureFormat::Rgb9e5Ufloat;

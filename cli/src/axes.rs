@@ -15,7 +15,7 @@ impl Axes {
     /// The axes of the input as they are.
     pub const OWN: Self = Self { layout: Layout::Ncx, added: 0 };
 
-    /// Where no layout is given, `[H, W]` and `[H, W, C]` with a kernel of two axes are pictures.
+    /// Without a layout, `[H, W]` and `[H, W, C]` with a kernel of two axes are pictures.
     pub fn new(layout: Option<Layout>, kernel: usize, rank: usize) -> Self {
         match (layout, kernel, rank) {
             (None, 2, 2) => Self { layout: Layout::Ncx, added: 2 },

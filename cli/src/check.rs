@@ -27,7 +27,8 @@ pub struct Arguments {
     paths: Vec<PathBuf>,
     #[command(flatten)]
     on: On,
-    /// Write a report, a line of JSON for each case; - for standard output, and the rest on stderr
+    /// Write a report with a line of JSON for each case; - for standard output, and the rest on
+    /// stderr
     #[arg(long, value_name = "REPORT")]
     json: Option<PathBuf>,
 }
@@ -50,7 +51,7 @@ impl Verdict {
     }
 }
 
-/// Where verdicts are counted and reported.
+/// Counts and reports verdicts.
 struct Record<'a> {
     device: String,
     counts: BTreeMap<&'static str, usize>,

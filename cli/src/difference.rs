@@ -1,4 +1,4 @@
-//! Where two tensors differ, in the columns that there are.
+//! Where two tensors differ, as a table.
 
 use wgmax::Comparison;
 

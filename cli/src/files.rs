@@ -50,7 +50,7 @@ pub fn write(tensors: &[(&str, &Tensor)], force: bool) -> Result<()> {
     let (mut pictures, mut others) = (Vec::new(), Vec::new());
     for &(spec, tensor) in tensors {
         match Format::of(spec) {
-            // Of several results, only one has elements that a picture may have.
+            // Only one of several results has elements that a picture can hold.
             Some(format) => pictures.push(picture::stage(spec, format, tensor)?),
             None => others.push((spec, tensor)),
         }

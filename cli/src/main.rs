@@ -32,7 +32,7 @@ use wgmax_cli::{
     targets,
 };
 
-/// ReduceMax, MaxPool, SegmentMax and the same of minima as WGSL compute shaders, and on the CPU.
+/// ReduceMax, MaxPool, SegmentMax and their minima, as WGSL compute shaders and on the CPU.
 #[derive(Parser)]
 #[command(name = "wgmax", version, term_width = table::width(), after_help = EXAMPLES)]
 struct Cli {
@@ -136,7 +136,7 @@ fn main() -> ExitCode {
             };
         }
         Err(error) => {
-            // Of this clap has a page of help, and no message.
+            // clap has a page of help for this, and no message.
             let message = match error.kind() {
                 ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
                     "a subcommand or an argument is missing".to_string()

@@ -57,7 +57,7 @@ pub struct Arguments<O: Operation> {
     delivery: Delivery,
 }
 
-/// Where an operator is run, and where its result goes.
+/// The device that runs an operator, and the file of its result.
 #[derive(Args)]
 pub struct Delivery {
     #[command(flatten)]

@@ -62,7 +62,8 @@ pub fn device_name(text: &str) -> Result<String, &'static str> {
 /// How operators are planned. Devices are opened here, so that all commands respect it.
 #[derive(Args, Clone)]
 pub struct Planning {
-    /// Kind of device that plans are fast on, with the same results; by default that of the device
+    /// Kind of device that plans are tuned for; the results are the same. By default, that of the
+    /// device
     #[arg(long, value_enum)]
     pub tuning: Option<TuningChoice>,
 }
@@ -155,7 +156,7 @@ impl Run {
 /// How tensors are written.
 #[derive(Args)]
 pub struct Writing {
-    /// Allow to replace an input file, or with FILE without :NAME an archive of several arrays
+    /// Let an output replace an input file, or FILE without :NAME a whole archive of several arrays
     #[arg(long)]
     pub force: bool,
 }

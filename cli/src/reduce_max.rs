@@ -40,7 +40,7 @@ pub struct Attributes {
     empty: EmptyChoice,
     #[command(flatten)]
     index: IndexTypeArgument,
-    /// Give the index or the gradient to the last of equal elements, not to the first
+    /// Select the last of equal elements, not the first, for indices and gradients
     #[arg(long, requires = "positions")]
     last_index: bool,
 }
@@ -64,7 +64,7 @@ pub struct PositionArguments {
     /// How NaN counts
     #[arg(long, value_enum, default_value = "propagate")]
     nan: NanChoice,
-    /// Position of the last of equal elements, not of the first
+    /// Select the last of equal elements, not the first
     #[arg(long)]
     last: bool,
     /// Element type of the positions
@@ -126,7 +126,7 @@ Examples:
   wgmax reduce-max x.npy --axes -1 --backward gradient_of_y.npy -o gradient_of_x.npy
   wgmax reduce-max - --keep-dims < x.npy";
     const INDICES: &str = "Also write the positions of the results within the reduced axes to this \
-                           file; +0 and -0 are equal then, so a zero may have another sign";
+                           file. +0 and -0 are then equal, so a result of zero may have another sign";
 
     fn files(&self) -> Vec<&str> {
         self.backward.files(&[&self.source.input])

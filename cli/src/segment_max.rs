@@ -32,7 +32,7 @@ pub struct Operation {
 /// says whether indices are computed.
 #[derive(Args)]
 pub struct Attributes {
-    /// Number of segments; by default the largest id plus 1, or one less than there are offsets
+    /// Number of segments; by default the largest id plus 1, or the number of offsets minus 1
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     pub num_segments: Option<i64>,
     /// Result of a segment without rows
@@ -57,7 +57,7 @@ choices! { Fill of EmptySet {
     /// The lowest finite value; the highest for minima
     #[value(name = "lowest", alias = "highest")]
     Finite,
-    /// Minus infinity, or plus infinity for minima; integers as above
+    /// Minus infinity, or plus infinity for minima; for integers, as lowest
     #[value(name = "neg-inf", alias = "pos-inf")]
     Identity,
 } }
@@ -124,8 +124,8 @@ Examples:
   wgmax segment-max x.npy ids.npy --num-segments 34 --unsorted -o y.npy
   wgmax segment-max data.npy offsets.npy --offsets --indices rows.npy
   wgmax segment-max x.npy ids.npy --backward gradient_of_y.npy -o gradient_of_x.npy";
-    const INDICES: &str = "Also write the rows that the results come from to this file; +0 and -0 \
-                           are equal then, so a zero may have another sign";
+    const INDICES: &str = "Also write the rows that the results come from to this file. +0 and -0 \
+                           are then equal, so a result of zero may have another sign";
 
     fn files(&self) -> Vec<&str> {
         self.backward.files(&[&self.source.input, &self.ids])
@@ -184,7 +184,7 @@ fn remark_on_dropped(operator: &SegmentMax, inputs: &[Tensor]) -> anyhow::Result
         && dropped > 0
     {
         let why = match operator.segments {
-            Segments::Offsets => "they lie outside of all offsets",
+            Segments::Offsets => "they are outside of all offsets",
             _ => "their ids are out of range",
         };
         let rows = output::counted(rows, "row");

@@ -16,7 +16,7 @@ pub struct Source {
     /// Read the file's unsigned integers as the bits of this type, such as bf16
     #[arg(long = "type", value_name = "TYPE", value_parser = element_type)]
     element_type: Option<ElementType>,
-    /// Take the elements in this shape, such as 1,3,224,-1; one -1 is inferred
+    /// Read the elements in this shape, such as 1,3,224,-1; one size of -1 is inferred
     #[arg(long, value_name = "SHAPE", allow_hyphen_values = true)]
     pub reshape: Option<Reshape>,
 }

@@ -66,7 +66,7 @@ impl Cell {
     }
 }
 
-/// A table. Where the lines of a heading are several, each is of a line of the cells below.
+/// A table. If a heading has several lines, each belongs to a line of the cells below.
 pub struct Table {
     header: Vec<&'static str>,
     rows: Vec<Vec<Cell>>,

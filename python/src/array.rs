@@ -32,7 +32,7 @@ unsafe impl Sync for Borrowed {}
 
 impl AsRef<[u8]> for Borrowed {
     fn as_ref(&self) -> &[u8] {
-        // SAFETY: `borrow` has found the range to be that of the array's elements. These lie, by the
+        // SAFETY: `borrow` has found the range to be that of the array's elements. These are, by the
         // strides, in one allocation, as numpy has checked when it made the array. As everywhere in
         // numpy, who writes to an array while another thread reads it gets any of its values: elements
         // are numbers, and any bytes are one. (`bool`s were checked; kernels treat any byte as a
@@ -63,7 +63,7 @@ fn data(array: &Bound<'_, PyUntypedArray>) -> *const u8 {
     unsafe { (*_PyArray_GET_ITEM_DATA(array.as_array_ptr())).data.cast::<u8>().cast_const() }
 }
 
-/// The memory that an array's elements lie in, from the first to the last of them, as a tensor of one
+/// The memory that an array's elements are in, from the first to the last of them, as a tensor of one
 /// axis; and the place of the array's first element in it, in elements. Strides must be multiples of
 /// elements.
 pub(crate) fn borrow(
@@ -84,7 +84,7 @@ pub(crate) fn borrow(
     Ok((tensor.map_err(raised)?, before / item))
 }
 
-/// A new array with the elements of a tensor. Small ones are copied. Others lie in the tensor's memory,
+/// A new array with the elements of a tensor. Small ones are copied. Others are in the tensor's memory,
 /// and can be written to if nobody else has it.
 pub(crate) fn array(
     descr: Bound<'_, PyArrayDescr>,

@@ -31,7 +31,8 @@ fn index_type(fields: &mut Fields<'_, '_>) -> PyResult<ElementType> {
     }
 }
 
-/// The arguments of a reduction, and how its positions are given. `alone`: they are all that is wanted.
+/// The arguments of a reduction, and how its positions are given. `alone`: they are the only
+/// result.
 pub(crate) fn reduce(
     extremum: Extremum,
     axis: Optional<'_, '_>,

@@ -1,4 +1,4 @@
-//! Where two arrays differ.
+//! Comparing two arrays.
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};

@@ -119,7 +119,7 @@ fn named(py: Python<'_>, name: &str) -> PyResult<wgmax::Device> {
     Ok(device)
 }
 
-/// The device of an argument: a [`Device`], a name, or the CPU, where arrays lie.
+/// The device of an argument: a [`Device`], a name, or the CPU, where arrays are.
 pub(crate) fn chosen(py: Python<'_>, given: Option<&Bound<'_, PyAny>>) -> PyResult<wgmax::Device> {
     let Some(given) = given.filter(|given| !given.is_none()) else { return Ok(cpu().clone()) };
     if let Ok(device) = given.cast::<Device>() {

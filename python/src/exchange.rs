@@ -84,7 +84,7 @@ fn numpy_array<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyUntyped
     Ok(made.cast_into::<PyUntypedArray>()?)
 }
 
-/// The elements of an array, where they lie, or as numpy has copied them.
+/// The elements of an array, where they are, or as numpy has copied them.
 pub(crate) fn view_of(object: &Bound<'_, PyAny>) -> PyResult<TensorView> {
     let array = match object.cast_exact::<PyUntypedArray>() {
         Ok(array) => array.clone(),
@@ -105,7 +105,7 @@ fn row_major(array: &Bound<'_, PyUntypedArray>, element_type: ElementType) -> Py
     Ok(memory.reshape(array.shape()).map_err(raised)?.into())
 }
 
-/// The elements of an array where they lie. `None` if they must be copied: they are not at multiples
+/// The elements of an array where they are. `None` if they must be copied: they are not at multiples
 /// of their size, have another order of bytes, or have gaps that hold what is no `bool`.
 fn in_place(
     array: &Bound<'_, PyUntypedArray>,

@@ -48,8 +48,8 @@ impl Input {
     }
 }
 
-/// Runs an operator with the rest of a call's arguments. Of arrays the results are arrays. If an input
-/// is a tensor, all is done on its device, and the results stay there.
+/// Runs an operator with the rest of a call's arguments. For arrays the results are arrays. If an
+/// input is a tensor, all is done on its device, and the results stay there.
 pub(crate) fn call<'py>(
     py: Python<'py>,
     operator: Operator,
@@ -103,8 +103,8 @@ pub(crate) fn run<'py>(
     found.into_iter().map(|tensor| array_of(py, tensor)).collect()
 }
 
-/// The operator whose gradient is wanted, with the number of segments that the gradient of its maxima
-/// tells.
+/// The operator whose gradient is computed, with the number of segments that the gradient of its
+/// maxima tells.
 pub(crate) fn counted(op: &SegmentMax, gradient: &TensorDesc) -> SegmentMax {
     match op.segments {
         Segments::Offsets => op.clone(),

@@ -243,7 +243,7 @@ impl Tensor {
         self.transpose(&PyTuple::empty(py))
     }
 
-    /// The same elements in another shape, if they lie one after the other.
+    /// The same elements in another shape, if they are one after the other.
     #[pyo3(signature = (*given), text_signature = "($self, *sizes)")]
     fn reshape(&self, given: &Bound<'_, PyTuple>) -> PyResult<Self> {
         let first = match given.len() {

@@ -1,12 +1,12 @@
 """The max family of tensor operators, on GPUs and on the CPU, bit for bit the same.
 
-`reduce_max`, `max_pool` and `segment_max`, the same of minima, positions and gradients take numpy's
-arrays and return such; what they take too: ml_dtypes' bfloat16, and whatever has ``__dlpack__``. A
-`Tensor` is in the memory of a `Device` and stays there.
+`reduce_max`, `max_pool` and `segment_max`, their minima, positions and gradients take and return numpy
+arrays, ml_dtypes' bfloat16 included; they also take objects with ``__dlpack__``. A `Tensor` stays in the
+memory of its `Device`.
 
-- `wgmax.onnx`, `wgmax.openvino` and `wgmax.onednn` have the operators as those define them.
-- `wgmax.backend` runs ONNX models of one operator, by ONNX's own interface.
-- `wgmax.dask` takes arrays larger than a machine.
+- `wgmax.onnx`, `wgmax.openvino` and `wgmax.onednn` have the operators as these specifications define them.
+- `wgmax.backend` runs ONNX models of one operator, by ONNX's backend interface.
+- `wgmax.dask` computes on Dask arrays, which may be larger than one machine.
 
 Errors are `ArgumentError`, a `ValueError`; `OutOfMemoryError`, a `MemoryError`; and `DeviceError`, a
 `RuntimeError`. Their ``code`` is the name of the cause.

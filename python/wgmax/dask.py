@@ -1,7 +1,7 @@
 """The operators on Dask arrays, which may be larger than any machine.
 
-Each chunk is computed by wgmax on the worker that has it, and maxima of chunks are combined by wgmax. A
-maximum never rounds, so the chunks do not show: results are those of one machine, bit for bit.
+wgmax computes each chunk on the worker that has it, and combines the maxima of chunks. A maximum never
+rounds, so chunks do not change a bit of the results.
 
 ``device`` is the name of a device, which each worker opens: by default ``'auto'``, a hardware GPU or
 else the CPU.
@@ -50,7 +50,7 @@ def reduce_max(
     device="auto",
     split_every=None,
 ):
-    """The maximum along axes of a Dask array, as `wgmax.reduce_max` has it.
+    """The maximum along axes of a Dask array, as `wgmax.reduce_max` computes it.
 
     Parameters
     ----------
@@ -58,12 +58,12 @@ def reduce_max(
     axis : int or tuple of int, optional
         The axes to reduce; all by default.
     keepdims : bool
-        Whether reduced axes stay, with size 1.
+        Whether reduced axes are kept, with size 1.
     nan : {'propagate', 'ignore'}
     empty : {'negative_infinity', 'lowest'}
-        What floats give where there are no elements.
+        The result of an empty set of floats.
     device : str
-        What workers compute on.
+        The device that workers open.
     split_every : int, optional
         How many partial results are combined at a time; Dask's own choice by default.
 
@@ -127,7 +127,7 @@ def _reduce(extremum, x, axis, keepdims, nan, empty, device, split_every):
 
 
 def _reduce_block(block, extremum, axes, nan, empty, device):
-    """The partial maxima of a block. What has no elements does not count for others."""
+    """The partial maxima of a block. Empty sets do not change those of other blocks."""
     if nan == "ignore" and _is_float(block.dtype) and any(block.shape[each] == 0 for each in axes):
         shape = [1 if each in axes else size for each, size in enumerate(block.shape)]
         return np.full(shape, np.nan, block.dtype)
@@ -170,13 +170,13 @@ def segment_max(
     num_segments : int, optional
         How many segments there are. By default the ids are computed now, to find the largest.
     mode : {'raise', 'drop'}
-        What an id at or above `num_segments` does: it is an error when it is computed, or its row
-        belongs to no segment.
+        How an id at or above `num_segments` is treated: as an error of the computation, or its row
+        is dropped.
     empty : {'zero', 'lowest', 'negative_infinity'}
-        What a segment without rows gives.
+        The result of a segment without rows.
     nan : {'propagate', 'ignore'}
     device : str
-        What workers compute on.
+        The device that workers open.
     split_every : int, optional
         How many partial results are combined at a time; Dask's own choice by default.
 
@@ -323,7 +323,7 @@ def max_pool(
         on. With the layout NXC they need all channels in one chunk, and get them. As for
         `wgmax.max_pool`, they may change the sign of a maximum that is zero.
     device : str
-        What workers compute on.
+        The device that workers open.
 
     Returns
     -------
@@ -372,7 +372,7 @@ class _Axis:
         first = begin * self.stride - self.before
         last = (end - 1) * self.stride - self.before + (self.kernel - 1) * self.dilation + 1
         start, stop = max(first, 0), min(last, self.size)
-        # Windows that are padding alone lie anywhere.
+        # Windows of padding alone may be anywhere.
         return (start, stop, start - first, last - stop) if start < stop else (0, 0, last - first, 0)
 
     def is_empty(self, begin, end):

@@ -320,6 +320,8 @@ def candle(c):
 
 
 def tract(c):
+    if c.type == "bf16":
+        return None
     datum = lambda x, type: f"Tensor::from_shape(&{list(x.shape)}, &{rust_list(x, type)})?"
     feed = datum(c.x, c.type) + ".into()"
     if c.op == "segment":
@@ -348,7 +350,7 @@ def burn(c):
         options += ".with_ceil_mode(true)" if c.ceil else ""
         end = f"max_pool2d_with_indices(x, {options}).1" if c.op == "where" else f"max_pool{half}d(x, {options})"
         return [*head, f"let y = {end}.into_data();"]
-    kind, low = (f"{rank}", "f32::NEG_INFINITY") if c.type in FLOATS else (f"{rank}, Int", lowest(c.type))
+    kind, low = (f"{rank}", "f32::NEG_INFINITY") if c.type in FLOATS else (f"{rank}, Int", f"{lowest(c.type)}{c.type}")
     low = f"Tensor::<{kind}>::full({[c.n, *c.x.shape[1:]]}, {low}, {dtype})"
     ids = rust_list(np.array(c.ids, id_name(c)), id_type(c))
     ids = f"Tensor::<1, Int>::from_data(TensorData::new({ids}, [{len(c.ids)}]), (&d, DType::{id_type(c).upper()}))"

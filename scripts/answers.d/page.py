@@ -139,26 +139,26 @@ def page(report):
 <html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <title>Maxima: who answers what</title><style>{STYLE}</style>
 <h1>Maxima: who answers what</h1>
-<p>{len(cases)} small inputs, put to {len(libraries)} libraries, {len(apart)} with more than one answer. Each library is held to its own
-documentation: where that leaves a result undefined, no answer counts as different.
+<p>{len(cases)} small inputs, given to {len({n.split(",")[0] for n in libraries})} libraries on {len(libraries)} backends; {len(apart)} have more than one answer. Each library is
+compared with its own documentation. If that does not define a result, no answer counts as different.
 <code>scripts/answers</code> makes this page and <a href="answers.json">answers.json</a>.</p>
 <div class="wide"><table class="counts"><tr><th>library</th>{head}</tr>{table}</table></div>
 <h2>How to read it</h2>
 <ul>
-<li>“2 of 3”: of the cases whose answer the specification defines and to which the library returned a value (or for which an error is
-specified), so many have the specified answer. Below are counted: undefined; refused (an error where a value is specified, mostly a
-type without a kernel); absent (the library has no such operator, type or attribute); ended (the process crashed or hung).</li>
+<li>“2 of 3”: the specification defines the answer of 3 cases to which the library gave one, and 2 of these are as specified. The other
+cases are counted below: undefined; refused (an error instead of a value, mostly for a type without a kernel); absent (the library
+has no such operator, type or attribute). Of all cases, some ended (the process crashed or hung).</li>
 <li>The specified answer is computed from the definition: the largest element of each set, window or segment. The clauses of a case say
-what a specification adds for NaN, empty sets, ties and ids; without one, it is undefined.</li>
+what a specification adds for NaN, empty sets, ties and ids; without a clause, such a result is undefined.</li>
 <li>Answers are compared bit for bit, with three exceptions: a NaN is a NaN whatever its bits; +0 and -0 in a set leave the sign of the
 result undefined unless a clause decides; sizes of 1 in a shape, and the integer type of positions, do not count.</li>
-<li>Each case runs three times, in a process for each library; ids out of range in another one. “Another answer each time”:
-the three were not the same.</li>
+<li>Each case runs three times, in one process for each library; ids out of range run in a second one. “Another answer each time”:
+the three answers differ.</li>
 <li>In a case: <span class="who agrees">✓ as specified</span> <span class="who differs">≠ not as specified</span>
 <span class="who open">· undefined</span> <span class="who refuses">– refused</span></li>
 <li>All ran on one x86-64 processor. The GPU backends ran on software adapters: wgmax on Mesa's lavapipe, Chromium on
 SwiftShader. ONNX Runtime Web runs nodes without a WebGPU kernel on the CPU.</li>
-<li>A reproducer for ONNX models begins with a line for a shell, which writes the model. Those for Rust leave out the imports.</li>
+<li>A reproducer for ONNX models begins with a line for a shell, which writes the model. Reproducers for Rust leave out the imports.</li>
 </ul>
 <div class="wide"><table><tr><th>library</th><th>version</th><th>held to</th></tr>{who}</table></div>
 {body}

@@ -29,7 +29,7 @@ SECONDS = 120
 
 
 def process(command, ids, folder):
-    """The answers of one process; who crashes or hangs is asked again for the rest."""
+    """The answers of one process; after a crash or a hang, a new process is asked the rest."""
     answers, version, ids = {}, None, list(ids)
     while ids:
         child = subprocess.Popen([*command, *ids], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, cwd=folder, start_new_session=True)

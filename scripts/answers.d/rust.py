@@ -51,7 +51,7 @@ MODULES = {
     "burn": """use burn::tensor::{DType, Device, IndexingUpdateOp, Int, Tensor, TensorData};
     use burn::tensor::{module::{max_pool1d, max_pool2d, max_pool2d_with_indices}, ops::MaxPoolOptions};
     fn answer(y: TensorData) -> Answer {
-        Ok((format!("{:?}", y.dtype).to_lowercase(), y.shape.to_vec(), y.as_bytes().into()))
+        Ok((format!("{:?}", y.dtype()).to_lowercase(), y.shape().to_vec(), y.as_bytes().into()))
     }""",
 }
 

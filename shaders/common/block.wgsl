@@ -1,9 +1,9 @@
 // A block is 16 bytes: BLOCK elements. An accumulator holds the maximum of each element of
 // some blocks.
 //
-// The top byte of the maximum of whole words is the maximum of their top bytes. So each byte of
-// a word is shifted to the top of an accumulator of its own, and what lies below it never needs
-// to be masked; and each half of a word likewise.
+// The top byte of the maximum of whole words is the maximum of their top bytes. So each byte of a
+// word, or each half, is shifted to the top of its own accumulator, and the bits below need no
+// mask.
 import package::common::element::{element_key, element_key_with};
 import package::common::key::{Key, key_max};
 import generated::Ranking;

@@ -1,6 +1,6 @@
-// The memory that a launch reads, bound as blocks of 16 bytes for kernels that read blocks, or as
-// words for those that read words, and where the binding's length is no multiple of 16 bytes
-// (`words`). Where both are read (`blocks_and_words`), words are taken out of blocks.
+// The memory that a launch reads: bound as words for kernels that read words, or if the binding's
+// length is no multiple of 16 bytes (`words`), otherwise as blocks of 16 bytes. If a kernel reads
+// both (`blocks_and_words`), words are taken out of blocks.
 @group(0) @binding(1) var<storage, read> source_blocks: array<vec4<u32>>;
 @group(0) @binding(1) var<storage, read> source: array<u32>;
 

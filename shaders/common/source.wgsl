@@ -1,6 +1,6 @@
-// The source of a launch: elements by their number. They lie in memory one after the other, or
-// where a view says (`pitched`, see common/view): then blocks and words are put together of what
-// lies in several places.
+// The source of a launch: elements by their number. They are contiguous in memory, or a view has
+// their places (`pitched`, see common/view): then a block or word may be composed of elements from
+// several places.
 import package::common::block::{BLOCK, ELEMENT_BITS, PER_WORD};
 import package::common::element::element_key;
 import package::common::key::Key;
@@ -102,7 +102,7 @@ fn load_words_at(elements: vec4<u32>) -> vec4<u32> {
     );
 }
 
-// Of 64 bits, the elements x and y.
+// With 64 bits, the elements x and y.
 @if(bits64)
 fn load_words_at(elements: vec4<u32>) -> vec4<u32> {
     let x = elements.x * 2u;

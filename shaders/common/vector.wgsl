@@ -1,6 +1,6 @@
-// An output vector: the OUTPUTS neighbouring results of one invocation, which fill whole words.
-// A component holds the key of one result in its top bits; of 8 and 16 bits, what lies below is
-// anything. Results of 64 bits have two components each, the low word first.
+// An output vector: the OUTPUTS neighbouring results of one invocation, which fill whole words. A
+// component holds the key of one result in its top bits; below keys of 8 and 16 bits, the bits are
+// unspecified. Results of 64 bits have two components each, the low word first.
 import kernel::result;
 import package::common::block::{BLOCK, ELEMENT_BITS, PER_WORD};
 import package::common::element::{element_key, element_words};
@@ -63,12 +63,12 @@ fn load_contiguous(element: u32) -> vec4<u32> {
     return element_key(vec4<u32>(low, low, high, high)) << vec4<u32>(16u, 0u, 16u, 0u);
 }
 
-// The word of PER_WORD elements that begins at an element, which need not begin a word and may
-// even lie a little before the source.
+// The word of PER_WORD elements that begins at an element, which need not begin a word and may be a
+// little before the source.
 @if(bits8 || bits16)
 fn word_from(element: u32) -> u32 {
     let last = i32(source_words()) - 1;
-    // Rounds down for what lies before the source too.
+    // Rounds down, also before the source.
     let word = i32(element) >> firstTrailingBit(PER_WORD);
     let shift = (element % PER_WORD) * ELEMENT_BITS;
     let low = source_word(u32(clamp(word, 0, last)));
@@ -111,7 +111,7 @@ fn empty_vector() -> vec4<u32> {
     return vec4<u32>(params.empty_low, params.empty_high, params.empty_low, params.empty_high);
 }
 
-// Stores the results that are wanted. The others belong to other launches and stay.
+// Stores the wanted results. The others belong to other launches and do not change.
 @if(bits8)
 fn store_vector(vector: u32, keys: vec4<u32>, wanted: vec4<bool>) {
     let bytes = (keys >> vec4<u32>(24u)) << vec4<u32>(0u, 8u, 16u, 24u);

@@ -1,17 +1,17 @@
-// Where the elements of a source lie that is a view: nested loops over places in memory. The host's
-// part is in src/plan/placement.rs.
+// The layout of a source that is a view: nested loops over places in memory. The host's part is in
+// src/plan/placement.rs.
 import package::common::divide::quotient;
 import generated::view;
 
-// What lies together: any element may begin anywhere, or every word of elements, or every block, is
-// a word or a block of memory.
+// What is contiguous: nothing (each element may be anywhere), every word of elements, or every
+// block.
 const ELEMENTS: u32 = 0u;
 const BLOCKS: u32 = 2u;
 
 struct MemoryPlace {
     // The element of memory.
     at: u32,
-    // Elements of the source that lie one after the other from there on, at least.
+    // Elements of the source that are contiguous from there on, at least.
     row: u32,
 }
 

@@ -1,5 +1,5 @@
-// Which element the position of an item names. Items have axes of their own, and positions count
-// others: an element lies where both together say.
+// Which element the position of an item names. The axes of the items and the axes that positions
+// count together give the place of an element.
 import kernel::index_word;
 import package::common::divide::quotient;
 import generated::params;

@@ -1,7 +1,7 @@
-// The gradient of a pooling from its data, in one launch. A workgroup makes a box of elements: it
-// loads what the windows cover that these elements lie in, finds the maxima of these windows, and
-// then each element gets the sum of the gradients of those windows whose maximum it is. The windows
-// come in row-major order. Windows at the borders are looked at by several workgroups.
+// The gradient of a pooling from its data, in one launch. A workgroup makes a box of elements. It
+// loads the elements of all windows that touch the box, and finds the maxima of these windows; then
+// each element gets the sum of the gradients of the windows whose maximum it is, in row-major
+// order. Several workgroups process the windows at the borders.
 //
 // An invocation makes a word of the result, or an element of 64 bits. There is no inner axis. The
 // CPU kernel is in src/gradient/tile.rs.
@@ -22,7 +22,7 @@ import generated::{MAXIMA, WORKGROUP, params};
 // Which key is the maximum of each window of the tile; all ones where there is none.
 var<workgroup> maxima: array<u32, MAXIMA>;
 
-// The windows of a tile that an element lies in along an axis, and the one after the last.
+// The first window of a tile that covers an element along an axis, and the one after the last.
 struct Span {
     begin: u32,
     end: u32,
@@ -68,7 +68,7 @@ fn find(tile: Tile, number: u32) {
 fn sum_of(tile: Tile, element: vec3<u32>) -> Sum {
     let distance = vec3<i32>(element) - tile.first;
     var sum = NOTHING;
-    // Where strides are wide, elements lie before the first window of a tile.
+    // If strides are wide, some elements are before the first window of a tile.
     if any(distance < vec3<i32>(0)) {
         return sum;
     }

@@ -21,7 +21,7 @@ import generated::{WORKGROUP, params};
 
 var<workgroup> shared_keys: array<vec4<u32>, WORKGROUP>;
 
-// Of the block of results that begins with an element: the maximum of each column in every
+// For the block of results that begins with an element: the maximum of each column in every
 // `WORKGROUP / tile`-th row of its unit, from row `share` on. Matrices are whole rows; every row
 // and every block of results begins with a block of memory.
 @if(!unaligned)
@@ -57,10 +57,10 @@ fn columns_of(element: u32, share: u32) -> Acc {
     return acc;
 }
 
-// Any position: the words of the block (of 64 bits, its elements) are looked up one by one.
-// The elements of a word may lie in two units, if a matrix or a piece ends between them; then
-// they come from two places. They never lie in three: where there are two columns, results begin
-// at an even place.
+// Any position: the words of the block (of 64 bits, its elements) are looked up one by one. The
+// elements of a word may be in two units, if a matrix or a piece ends between them; then they come
+// from two places. They are never in three: if there are two columns, results begin at an even
+// place.
 @if(unaligned)
 fn columns_of(element: u32, share: u32) -> Acc {
     // The first block of all may begin before the first result; its first word then has the

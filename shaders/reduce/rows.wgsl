@@ -4,8 +4,8 @@
 // A unit is one piece of one row. `threads_per_row` invocations share a unit, and a workgroup
 // holds WORKGROUP / threads_per_row units, whose results fill whole words.
 //
-// Where positions are wanted, an invocation keeps the largest rank so far, and the block that has it;
-// only of that block it looks at the elements one by one. So it does little more than without.
+// With positions, an invocation keeps the largest rank so far and its block, and searches the
+// elements of that block alone. So it does little more than without positions.
 import package::common::block::{Acc, BLOCK, acc_add, acc_add_with, acc_add_some, acc_fold, acc_keys};
 import package::common::element::kernel_ranking;
 import package::common::invocation::{Invocation, group_number};
@@ -73,7 +73,7 @@ fn add_some(state: State, words: vec4<u32>, first: u32, end: u32, block: u32) ->
 
 fn note(best: State, acc: Acc, block: u32) -> State {
     let rank = key_rank(acc_fold(acc));
-    // Of equal ones the first, or the last.
+    // The first of equal elements, or the last.
     let last = params.positions.tie_mask != 0u;
     let takes = select(key_above(rank, best.rank), !key_above(best.rank, rank), last);
     return State(select(best.rank, rank, takes), select(best.block, block, takes));
@@ -105,7 +105,7 @@ fn found_in(best: State, start: u32, end: u32, skipped: u32) -> Found {
         let element = best.block * BLOCK + i;
         let place = (element - start + skipped) ^ params.positions.tie_mask;
         let inside = (element >= start) & (element < end);
-        // Of equal ones the first, or the last.
+        // The first of equal elements, or the last.
         let takes = inside & (last | (found.place == NO_PLACE))
             & key_equal(key_rank(candidates[i]), best.rank);
         found = Found(

@@ -1,5 +1,5 @@
 // The status of ids or offsets. Its first word says what is wrong: 1 if one is below the one before
-// it, 2 if one is negative, 4 if an offset lies after the last row. The second word counts the rows
+// it, 2 if one is negative, 4 if an offset is after the last row. The second word counts the rows
 // that belong to no segment. The CPU kernel is in src/segment/check_ids.rs.
 import package::common::invocation::{Invocation, invocation_number};
 import package::segment::id_words::{high_word, low_word};

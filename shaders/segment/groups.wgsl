@@ -18,10 +18,10 @@ import generated::{WORKGROUP, params};
 
 @group(0) @binding(6) var<storage, read_write> carry_ids: array<u32>;
 
-// Where an invocation stands.
+// The place of an invocation.
 struct Place {
     local: u32,
-    // Of its column, in the row and in the workgroup.
+    // Its column, in the row and in the workgroup.
     column: u32,
     lane: u32,
     run: u32,
@@ -113,7 +113,7 @@ fn tail_of_all(place: Place, first: u32) -> Tail {
     return tail_at(first + (params.runs - 1u) * params.width + place.lane);
 }
 
-// Where nothing is before a segment, it is the first one of the chunk.
+// A segment with nothing before it is the first one of the chunk.
 fn note_first(place: Place, before: u32, segment: u32) {
     if before == NO_SEGMENT && segment != NO_SEGMENT && place.lane == 0u {
         first_segment = segment;

@@ -34,12 +34,12 @@ fn id_of(row: u32) -> u32 {
     return params.ids_base + row;
 }
 
-// The word that an id of 1 or 2 bytes lies in.
+// The word that holds an id of 1 or 2 bytes.
 fn small_id_word(id: u32) -> u32 {
     return id >> (3u - params.id_bits / 8u);
 }
 
-// Such an id as a word, from the one that it lies in.
+// Such an id as a word, taken from the word that holds it.
 fn widened(word: u32, id: u32) -> u32 {
     // Moved to the top, so that moving it back extends its sign.
     let unused = 32u - params.id_bits;

@@ -32,7 +32,7 @@ fn has_earlier_words(key: Key, item: u32) -> bool {
     return params.word == 0u || atomicLoad(&items[item]) == key;
 }
 
-// Of two words, the high one comes first.
+// The high one of two words comes first.
 @if(bits64)
 fn has_earlier_words(key: Key, item: u32) -> bool {
     let high = params.word == 0u || atomicLoad(&items[item]) == key.y;

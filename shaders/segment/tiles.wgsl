@@ -94,7 +94,7 @@ fn run_tail(place: Place) -> Tail {
     return tail;
 }
 
-// Where a segment ended before a row, it takes the row's place in the tile.
+// A segment that ended before a row takes the row's place in the tile.
 fn end_segments(place: Place, before: Tail) {
     if place.run >= params.runs {
         return;

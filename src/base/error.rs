@@ -262,6 +262,14 @@ Operator {
         /// The value found.
         value: String,
     },
+    /// An operator cannot be prepared for several numbers of rows.
+    #[error("{operator} cannot be prepared for several sizes: {reason}")]
+    NoSizes {
+        /// The operator.
+        operator: &'static str,
+        /// Why, and what to do instead.
+        reason: &'static str,
+    },
     /// The length of a list attribute does not match the spatial axes of the input.
     #[error(
         "attribute {attribute} needs {expected} number{} for this input's spatial axes, but has \

@@ -184,8 +184,9 @@ impl Device {
     /// A device that the caller has opened. Plans respect the limits it was opened with.
     /// [`DeviceOptions::wrap`] does the same with options.
     ///
-    /// Make it once and keep it, or clones of it: it keeps the compiled pipelines, and each pipeline
-    /// takes milliseconds to compile. Tensors of one device may be used by all that wrap it.
+    /// Call this once and keep the device, or clones of it: it holds the compiled pipelines, and
+    /// each takes milliseconds to compile. If several wrap one wgpu device, they accept each
+    /// other's tensors.
     ///
     /// # Errors
     /// [`Error::WrongQueue`] for the queue of another device, [`Error::DeviceLost`].
@@ -209,7 +210,7 @@ impl Device {
         DeviceOptions::new().open_adapter_async(adapter).await
     }
 
-    /// This device with `edit` applied to each shader's text before it is compiled. Tests plant
+    /// This device with `edit` applied to each shader's text before it is compiled. Tests inject
     /// faults with it, to see that they are found. The CPU has no shaders and is unchanged.
     #[doc(hidden)]
     pub fn with_edited_shaders(
@@ -351,8 +352,8 @@ impl Device {
         self.block_on(self.run_async(operator, inputs))
     }
 
-    /// As [`Device::run`], without blocking on a GPU. Pipelines that the device does not have yet are
-    /// made on this thread.
+    /// As [`Device::run`], without blocking on a GPU. Missing pipelines are compiled on this
+    /// thread.
     ///
     /// # Errors
     /// As [`Device::run`].

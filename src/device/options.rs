@@ -27,12 +27,11 @@ impl DeviceOptions {
     }
 
     /// Keeps compiled pipelines in a file in this directory, one file for each kind of adapter.
-    /// Only backends that support it (Vulkan) do so. Needs the feature `pipeline-cache`, which `io`
-    /// includes.
+    /// Only Vulkan supports it. Needs the feature `pipeline-cache`, which `io` includes.
     ///
     /// The file is read when the device is opened. It is written when the last clone of the device
-    /// is dropped, or by [`Device::save_pipelines`]; the directory is created then. A file that is
-    /// damaged, or of another adapter or driver, is replaced.
+    /// is dropped, or by [`Device::save_pipelines`]; the directory is created then. A damaged file,
+    /// or one of another adapter or driver, is replaced.
     ///
     /// Drivers trust the content of the file. Only users who may change the program itself should
     /// be able to write to the directory.
@@ -49,17 +48,17 @@ impl DeviceOptions {
         self
     }
 
-    /// Which adapter is the best: for `LowPower` an integrated GPU comes before a discrete one. In
-    /// a browser this alone selects the GPU.
+    /// Which adapter counts as the best: with `LowPower` an integrated GPU comes before a discrete
+    /// one. In a browser only this option selects the GPU.
     ///
-    /// Indices of adapters are those of the list in this order.
+    /// Adapter indices count in this order.
     pub fn power_preference(mut self, preference: wgpu::PowerPreference) -> Self {
         self.power_preference = preference;
         self
     }
 
-    /// Optional features for the caller's own work on the device, such as `TIMESTAMP_QUERY`: of
-    /// these, the device has what its adapter has. wgmax itself needs none.
+    /// Optional features for the caller's own work on the device, such as `TIMESTAMP_QUERY`.
+    /// Features that the adapter lacks are not requested. wgmax itself needs none.
     pub fn features(mut self, features: wgpu::Features) -> Self {
         self.features = features;
         self

@@ -14,9 +14,10 @@ use crate::tuning::Tuning;
 
 impl Device {
     /// Plans and compiles an operator for inputs of these types and shapes. The result can be
-    /// recorded into the caller's command encoders, and no recording compiles anything: this makes
-    /// the pipelines for buffers apart and those for inputs and results in one buffer, on all cores
-    /// at once. For other shapes, prepare again: pipelines that the device has are used again.
+    /// recorded into the caller's command encoders, and no recording compiles anything: this
+    /// compiles, on all cores, the pipelines for inputs and results in separate buffers and those
+    /// for one buffer that holds both. For other shapes, prepare again: the device reuses its
+    /// pipelines.
     ///
     /// ```no_run
     /// # use wgmax::wgpu::{self, Buffer, Queue};
@@ -36,10 +37,10 @@ impl Device {
     /// # }
     /// ```
     ///
-    /// Inputs are [`TensorDesc`]s, or [`View`]s where elements do not lie one after the other. Axes are
-    /// taken in the order in which they lie in memory. Data whose rows have no gaps is read
-    /// where it lies, wherever its rows are, if bindings hold what a launch reads. Any other view, and
-    /// segment ids, are first packed into scratch, by one launch where bindings hold it.
+    /// An input is a [`TensorDesc`], or a [`View`] if its elements are not contiguous. The order of
+    /// axes in memory does not matter. Data without gaps within rows is read in place, if a binding
+    /// holds what a launch reads. A launch first packs any other view, and views of segment ids,
+    /// into scratch; if a binding cannot hold the view, several launches do.
     ///
     /// # Errors
     /// As [`Operator::plan_views`], [`Error::CannotRecord`] on the CPU, and what the device reports.
@@ -51,9 +52,9 @@ impl Device {
         self.block_on(self.prepare_async(operator, inputs))
     }
 
-    /// As [`Device::prepare`], without blocking on the GPU. Pipelines are made on this thread, or on
-    /// all cores, before the future first waits: some 10 to 100 ms, unless the device has them. Where
-    /// that is too long for an executor's thread, call [`Device::prepare`] on another one.
+    /// As [`Device::prepare`], without blocking on the GPU. Missing pipelines are compiled on this
+    /// thread, or on all cores, before the future first waits, which takes 10 to 100 ms. If that
+    /// blocks an executor for too long, call [`Device::prepare`] on a thread of its own.
     ///
     /// # Errors
     /// As [`Device::prepare`].
@@ -65,8 +66,8 @@ impl Device {
         self.prepare_into_async(operator, inputs, &[]).await
     }
 
-    /// As [`Device::prepare`], for results with these views. A result is computed in scratch, and then
-    /// unpacked to its places; all else in its memory stays.
+    /// As [`Device::prepare`], for results with these views. A result is computed in scratch and
+    /// then unpacked; the memory between its elements does not change.
     ///
     /// # Errors
     /// As [`Device::prepare`].
@@ -98,20 +99,20 @@ impl Device {
         gpu.prepare(plan, &label, Box::new(replan)).await
     }
 
-    /// As [`Device::prepare`], for inputs whose number of rows only the GPU knows when it runs: the
-    /// size of their first axis. `inputs` have the largest number there may be. Plans are made for it
-    /// and for each of `sizes`; the GPU reads the number from [`Record::size`](crate::Record::size), by
-    /// an indirect dispatch, and runs the plan of the smallest size that is large enough. So steps of
-    /// 2 or 4 between sizes bound the work that is done for nothing.
+    /// As [`Device::prepare`], for inputs whose number of rows (the size of their first axis) only
+    /// the GPU knows when it runs. `inputs` have the largest number. Plans are made for it and for
+    /// each of `sizes`. The GPU reads the number from [`Record::size`](crate::Record::size) and
+    /// runs, by indirect dispatches, the plan of the smallest size that is large enough. Sizes that
+    /// grow by factors of 2 or 4 bound the wasted work.
     ///
-    /// - ReduceMax whose first axis is not reduced, and MaxPool: results have as many rows; those behind
-    ///   are unspecified.
-    /// - SegmentMax with ids: rows of data and ids. Ids of the rows behind, up to the size that is
-    ///   chosen, must be those of no segment, such as `i32::MAX`. With offsets no sizes are needed:
-    ///   the offsets say which rows count.
+    /// - ReduceMax that keeps the first axis, and MaxPool: results have as many rows; rows after
+    ///   them are unspecified.
+    /// - SegmentMax with ids: the number counts rows of data, and ids. Ids after them, up to the
+    ///   next size, must name no segment, such as `i32::MAX`. Offsets need no sizes: they already
+    ///   tell which rows count.
     ///
-    /// The number 0 runs the plan of the smallest size, so that rows behind are written. A number above
-    /// the largest size counts as the largest. The order of `sizes` does not matter.
+    /// The number 0 runs the plan of the smallest size, which writes rows. A number above the
+    /// largest size counts as the largest. The order of `sizes` does not matter.
     ///
     /// ```no_run
     /// # use wgmax::{Device, ElementType, TensorDesc, wgpu::{Buffer, CommandEncoder}};
@@ -128,7 +129,7 @@ impl Device {
     /// ```
     ///
     /// # Errors
-    /// As [`Device::prepare`], and [`Error::BadAttribute`] for other operators.
+    /// As [`Device::prepare`], and [`Error::NoSizes`] for other operators.
     pub fn prepare_sizes(
         &self,
         operator: impl Into<Operator>,
@@ -185,8 +186,8 @@ fn plan_of(device: &Device, op: &Operator, inputs: &[View], results: &[View]) ->
     device.plan_views(op, &inputs, &results.iter().collect::<Vec<_>>())
 }
 
-/// Several operators that are prepared as one [`Prepared`]: each takes inputs of the chain, or results
-/// of earlier operators. What lies between them is scratch, which they share.
+/// Several operators that are prepared as one [`Prepared`]: each takes inputs of the chain, or
+/// results of earlier operators. Tensors between them are in scratch that all share.
 ///
 /// ```no_run
 /// # use wgmax::{Device, ElementType, TensorDesc, wgpu::{Buffer, CommandEncoder}};
@@ -242,8 +243,8 @@ struct Graph {
 }
 
 impl PrepareChain {
-    /// Adds an input of the chain: a [`TensorDesc`], or a [`View`] where elements do not lie one after
-    /// the other. Recordings take inputs in this order.
+    /// Adds an input of the chain: a [`TensorDesc`], or a [`View`] if its elements are not
+    /// contiguous. Recordings take inputs in this order.
     pub fn input(&mut self, input: impl Into<View>) -> Slot {
         self.graph.inputs.push(input.into());
         Slot { chain: self.number, tensor: Tensor::Input(self.graph.inputs.len() - 1) }
@@ -271,8 +272,8 @@ impl PrepareChain {
         Ok(slots)
     }
 
-    /// Makes a tensor the next result of the chain. Others are scratch. [`Prepared::outputs`] has the
-    /// results in the order of these calls; they have no names.
+    /// Makes a tensor the next result of the chain. Tensors that are no results stay in scratch.
+    /// [`Prepared::outputs`] has the results in the order of these calls, without names.
     ///
     /// # Errors
     /// As [`PrepareChain::output_as`].
@@ -281,7 +282,7 @@ impl PrepareChain {
         self.output_as(slot, view)
     }
 
-    /// As [`PrepareChain::output`], where the elements lie as a view says.
+    /// As [`PrepareChain::output`], for a result with this view.
     ///
     /// # Errors
     /// [`Error::WrongSlot`] for an input, a tensor of another chain, and one that is a result already;
@@ -300,7 +301,8 @@ impl PrepareChain {
         Ok(())
     }
 
-    /// The launches that compute the chain within a device's limits, as they are fast by a tuning.
+    /// The launches that compute the chain within a device's limits. `tuning` chooses among them
+    /// those that are fast.
     ///
     /// # Errors
     /// As [`Operator::plan`].
@@ -345,8 +347,8 @@ impl PrepareChain {
 }
 
 impl Graph {
-    /// The plan for inputs with these views. `placed`: whether results lie as they were given;
-    /// otherwise they lie one after the other.
+    /// The plan for inputs with these views. `placed`: whether results have the views they were
+    /// given; otherwise they are contiguous.
     ///
     /// # Errors
     /// [`Error::InputCount`], and as [`Operator::plan_views`].
@@ -434,7 +436,7 @@ impl Graph {
     }
 }
 
-/// Where a tensor lies.
+/// Where a tensor is.
 fn view<'a>(tensor: Tensor, inputs: &'a [View], made: &'a [View]) -> &'a View {
     match tensor {
         Tensor::Input(i) => &inputs[i],
@@ -461,10 +463,10 @@ impl fmt::Debug for PrepareChain {
 }
 
 impl Prepared {
-    /// Plans again for inputs of other shapes or views; results lie one after the other, and sizes of
-    /// [`Device::prepare_sizes`] are forgotten. Scratch that
-    /// is large enough is kept, and so are pipelines: where none is missing this takes about as long
-    /// as planning. What was recorded before stays as it is.
+    /// Plans again for inputs of other shapes or views. Results are contiguous, and sizes of
+    /// [`Device::prepare_sizes`] are dropped. Pipelines and sufficiently large scratch are kept, so
+    /// without new pipelines this takes about as long as planning. Earlier recordings do not
+    /// change.
     ///
     /// # Errors
     /// As [`Device::prepare`]; then nothing has changed.
@@ -480,8 +482,8 @@ impl Prepared {
         self.resized(&inputs.into_inputs()).await
     }
 
-    /// Runs the operator once on buffers of zeros that are dropped afterwards, and waits for it. Some
-    /// drivers compile a pipeline when it first runs; after this they have.
+    /// Runs the operator once on temporary buffers of zeros, and waits for it. Some drivers compile
+    /// a pipeline only when it first runs; this makes them do so now.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`], [`Error::DeviceLost`], [`Error::Gpu`]; [`Error::WouldBlock`] in a

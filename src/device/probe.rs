@@ -72,10 +72,10 @@ impl fmt::Display for ProbeCheck {
 }
 
 impl Device {
-    /// Runs some small operators whose results are known, and compares them bit for bit: NaN,
-    /// infinities and zeros; elements of 8, 16 and 64 bits; long loops; workgroup memory and barriers;
-    /// atomics; sums of gradients. An app may call this when it starts, and take another device if a
-    /// driver fails. `wgmax verify` takes minutes and finds more.
+    /// Runs small operators with known results, and compares bit for bit: NaN, infinities and
+    /// zeros; elements of 8, 16 and 64 bits; long loops; workgroup memory and barriers; atomics;
+    /// sums of gradients. An app may call this at its start, and use another device if a check
+    /// fails. `wgmax verify` takes minutes and finds more.
     ///
     /// It takes milliseconds, and some 100 ms more if pipelines are not compiled yet.
     ///

@@ -41,10 +41,10 @@ impl DeviceTensor {
 
     /// The buffer that holds the tensor, for passes of the caller's own on the same device.
     ///
-    /// `None` on the CPU, and for results of a [`Chain`](crate::Chain) that was not submitted. The
-    /// elements are where [`DeviceTensor::view`] says; the buffer ends with zeros up to a multiple of
-    /// 16 bytes. Its usage is `STORAGE`, `COPY_SRC` and `COPY_DST`. Clones of the
-    /// tensor share it, so what is written to it changes them too.
+    /// `None` on the CPU, and for results of a [`Chain`](crate::Chain) that was not submitted.
+    /// [`DeviceTensor::view`] has the positions of the elements; the buffer ends with zeros up to a
+    /// multiple of 16 bytes. Its usage is `STORAGE`, `COPY_SRC` and `COPY_DST`. Clones of the
+    /// tensor share the buffer, so writing to it changes them too.
     pub fn buffer(&self) -> Option<&wgpu::Buffer> {
         match &self.storage {
             Storage::Host(_) => None,
@@ -57,14 +57,14 @@ impl DeviceTensor {
         self.view.desc()
     }
 
-    /// Where the elements are in the tensor's memory: one after the other, unless this is a view of
-    /// another tensor.
+    /// Where the elements are in the tensor's memory: contiguous from its beginning, unless this is
+    /// a view of another tensor.
     pub fn view(&self) -> &View {
         &self.view
     }
 
-    /// Another view of this tensor's memory, with the same element type. Nothing
-    /// is copied, and operators take it as they take any tensor.
+    /// Another view of this tensor's memory, with the same element type. Nothing is copied;
+    /// operators accept it like any tensor.
     ///
     /// ```
     /// use wgmax::operator::ReduceMax;

@@ -1,5 +1,5 @@
-//! Operators that belong to no other specification, as golden cases hold them: gradients. They have
-//! one version, 1.
+//! Gradients, which no other specification has, as golden cases hold them. They have one version,
+//! 1.
 
 use super::Dialect;
 use super::attributes::{Call, Name, Reader, Types};

@@ -12,20 +12,21 @@ use crate::tensor::{ElementType, Indices, Inputs, Numbering, Outputs, TensorDesc
 /// The gradient of a [`MaxPool`]: that of the data, computed from the gradient of the maxima.
 ///
 /// Each window passes its gradient on to its maximum: to the first of equal elements, in row-major
-/// order, as the indices of the pooling say. The gradient of an element is the sum of what the
-/// windows pass on to it: +0, and then the gradients one after the other, the windows in row-major
-/// order. Each addition is rounded to nearest, ties to even, in `f32`, or in `f64` for data of
-/// `f64`; sums of `f16` and `bf16` are rounded once more at the end. So every bit is defined, and
-/// -0, subnormal numbers, infinities and NaN follow IEEE 754; a NaN is the canonical quiet
-/// one. A window without elements passes nothing on. oneDNN Graph's `MaxPoolBackward`
-/// computes the same, but leaves the order of the additions open.
+/// order, as the indices of the pooling do. The gradient of an element is the sum of what windows
+/// pass on to it: the sum starts at +0, and adds the gradients of the windows in row-major order.
+/// Each addition is rounded to nearest, ties to even, in `f32`, or in `f64` for data of `f64`; sums
+/// of `f16` and `bf16` are rounded once more at the end. So every bit is defined, and -0, subnormal
+/// numbers, infinities and NaN follow IEEE 754; a NaN is the canonical quiet one. The gradient of a
+/// window without elements is dropped. oneDNN Graph's `MaxPoolBackward` computes the same, without
+/// a defined order of additions.
 ///
 /// The inputs are the data and the gradient of the maxima, of the same type, `f32`, `f64`, `f16` or
 /// `bf16`; or, instead of the data, the indices that the pooling gave
 /// ([`MaxPoolBackward::from_indices`]). The result has the shape of the data.
 ///
-/// Whole planes are computed at once. If a binding of the device cannot hold the elements that the
-/// windows of one place along the first axis of a plane cover, that is [`Error::OverLimit`].
+/// Planes are computed whole. [`Error::OverLimit`] is returned if a binding cannot hold the
+/// elements that one row of windows covers: all windows at one place along the first axis of a
+/// plane.
 ///
 /// ```
 /// use wgmax::operator::{MaxPool, MaxPoolBackward};
@@ -50,7 +51,8 @@ pub struct MaxPoolBackward {
 }
 
 impl MaxPoolBackward {
-    /// The gradient of a pooling, from its data. Whether the pooling gives indices does not matter.
+    /// The gradient of a pooling, from its data. It does not matter whether the pooling returns
+    /// indices.
     pub fn new(pool: MaxPool) -> Self {
         Self { pool, shape: None }
     }
@@ -59,7 +61,7 @@ impl MaxPoolBackward {
     /// [`MaxPool::indices`], or of [`Indices::default`]. They must be row-major, and must not count
     /// from a spatial axis other than the first.
     ///
-    /// If an index is not that of an element of its window, some gradients are unspecified.
+    /// If an index names no element of its window, some gradients are unspecified.
     pub fn from_indices(mut self, shape: impl Into<Vec<usize>>) -> Self {
         self.shape = Some(shape.into());
         self

@@ -7,16 +7,17 @@ use crate::plan::{Plan, Target};
 use crate::segment::Ids;
 use crate::tensor::{ElementType, Inputs, Outputs, Tensor, TensorDesc, one_of_each};
 
-/// Stores each value at the element that its index names, as a partial inverse of a pooling. All
-/// other elements are +0.
+/// Stores each value at the element that its index names: a partial inverse of a pooling. All other
+/// elements are +0.
 ///
 /// The inputs are the values, of type `f32`, `f64`, `f16` or `bf16`, and an index for each, of type
-/// `i32` or `i64`, as [`MaxPool::indices`](crate::operator::MaxPool::indices) gives them from
-/// axis 0 on. The result has the shape given. If several values have one index, the last of them
-/// counts, in row-major order. Bits do not change. ONNX's `MaxUnpool` computes the same.
+/// `i32` or `i64`, as [`MaxPool::indices`](crate::operator::MaxPool::indices) returns them with
+/// numbering from axis 0. If several values have the same index, the last of them in row-major
+/// order is stored. Bits do not change. ONNX's `MaxUnpool` computes the same.
 ///
-/// An index that names no element is an error for tensors on the host
-/// ([`Error::IndexOutOfRange`]). On a device indices are not checked, and such a value is left out.
+/// For tensors on the host, an index that names no element is an error
+/// ([`Error::IndexOutOfRange`]). Indices on a device are not checked, and a value with such an
+/// index is dropped.
 ///
 /// ```
 /// use wgmax::operator::MaxUnpool;
@@ -47,8 +48,8 @@ impl MaxUnpool {
         Self { indices_within: shape.clone(), shape }
     }
 
-    /// Indices count in a tensor of another shape, of the same rank and no larger along any axis,
-    /// which is at the origin of the result.
+    /// Indices count in a smaller tensor of this shape, at the origin of the result: of the same
+    /// rank, and no larger along any axis.
     pub fn indices_within(mut self, shape: impl Into<Vec<usize>>) -> Self {
         self.indices_within = shape.into();
         self
@@ -59,8 +60,8 @@ impl MaxUnpool {
     ///
     /// # Errors
     /// [`Error::InputCount`]; [`Error::WrongElementType`] for values or indices of other types,
-    /// [`Error::WrongInput`] for indices of another shape than the values, [`Error::BadAttribute`] for
-    /// a shape of [`indices_within`](Self::indices_within()) that does not lie in the result,
+    /// [`Error::WrongInput`] for indices of another shape than the values, [`Error::BadAttribute`]
+    /// for a shape of [`indices_within`](Self::indices_within()) that exceeds the result,
     /// [`Error::ShapeOverflow`].
     pub fn infer<'a>(&self, inputs: impl Inputs<&'a TensorDesc>) -> Result<Outputs<TensorDesc>> {
         let [values, indices] = one_of_each("MaxUnpool", &inputs.into_inputs())?;
@@ -80,7 +81,7 @@ impl MaxUnpool {
         if within.len() != self.shape.len() || !inside {
             return Err(Error::BadAttribute {
                 attribute: "indices_within",
-                expected: "a shape that lies in that of the result",
+                expected: "of the result's rank, and no larger along any axis",
                 value: format!("{within:?}"),
             });
         }

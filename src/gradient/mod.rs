@@ -1,10 +1,10 @@
-//! Gradients: what the gradients of an operator's results are for its data.
+//! Gradients: from the gradient of an operator's results to that of its data.
 //!
-//! A maximum passes its gradient on to the first of the elements that it is equal to. Where several
-//! maxima are one element, their gradients are added, in an order that is defined, with one rounding
-//! of each sum: so every device gives the same bits. One launch finds the maxima and adds (`tile.rs`),
-//! or indices say where the maxima are (`pool.rs`). Where none are, gradients are
-//! stored where the positions of the maxima say (`places.rs`), as are the values of MaxUnpool.
+//! A maximum passes its gradient on to the first of the elements that equal it. If several maxima
+//! are one element, their gradients are added in a defined order, with a defined rounding: so every
+//! device gives the same bits. For poolings, one launch finds the maxima and adds (`tile.rs`), or a
+//! launch adds at given indices (`pool.rs`). Gradients that are not added are stored at the
+//! positions of the maxima (`places.rs`), and so are the values of MaxUnpool.
 
 mod max_pool;
 mod max_unpool;
@@ -77,9 +77,9 @@ fn data_of(
     }
 }
 
-/// Refuses indices, the first input, of another type than the one that is wanted, or of another shape
-/// than the gradient; and types other than `i32` and `i64`, and `i32` for sets that have more elements
-/// than it has indices.
+/// Refuses indices, the first input, of another type than expected, or of another shape than the
+/// gradient; and types other than `i32` and `i64`, and `i32` for sets that have more elements than
+/// it has indices.
 ///
 /// # Errors
 /// [`Error::BadAttribute`], [`Error::IndexTooLarge`], [`Error::WrongInput`].

@@ -27,7 +27,7 @@ params! {
         pub item_axes: u32,
         pub axes: u32,
         /// Axes of items, and then those that positions count, each from the innermost one on: the
-        /// divisor of its size, and in place of the last word how far apart its elements lie.
+        /// divisor of its size, and in place of the last word how far apart its elements are.
         pub axis: [[u32; 4]; MAX_AXES],
     }
 }

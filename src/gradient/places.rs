@@ -1,4 +1,4 @@
-//! Where the elements are that positions name, and which launches store there.
+//! The elements that positions name, and the launches that store there.
 
 use std::ops::Range;
 
@@ -10,7 +10,7 @@ use crate::segment::Ids;
 use crate::tensor::key::Ranking;
 use crate::tensor::{Outputs, Tensor, TensorDesc};
 
-/// An axis: how many there are, and how far apart they lie among the elements.
+/// An axis: how many there are, and how far apart they are among the elements.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Axis {
     pub size: u64,

@@ -25,8 +25,8 @@ const AXES: usize = 3;
 const MAX_PERIOD: u64 = 1 << 30;
 
 params! {
-    /// How elements and windows lie for the gradient of a pooling. Elements are [outer, axis 0, axis 1,
-    /// axis 2, inner], and gradients and indices [outer, windows of each axis, inner].
+    /// The layout of elements and windows for the gradient of a pooling. Elements are [outer, axis
+    /// 0, axis 1, axis 2, inner], and gradients and indices [outer, windows of each axis, inner].
     pub(crate) struct Windows {
         /// Elements of the result, and where the first one goes.
         pub elements: u32,
@@ -190,7 +190,7 @@ pub(super) fn plan(
     for (what, needed, limit, allowed) in [
         ("a window's position in its axis", far, "32-bit position", i32::MAX as u64),
         ("the windows of an element", iterations, "loop iterations", builder.max_iterations()),
-        ("a plane of which gradients are wanted", unit, "32-bit position", 1 << 32),
+        ("a plane with gradients", unit, "32-bit position", 1 << 32),
     ] {
         if needed > allowed {
             return Err(Error::OverLimit { what, needed, limit, allowed });
@@ -263,7 +263,7 @@ fn push(
     let (indices, index_base) = builder.range_of(INDICES, first_window, count, 4 * words);
     let (result, result_base) = builder.range(region(RESULT).after(first_element), elements);
     let axes = part.axis_params()?;
-    // Where indices do not begin anew, any period that is too long will do.
+    // If indices do not begin anew, any period that is too long will do.
     let turns = period < MAX_PERIOD && place + part.outer > period;
     let mut first_index = (rows.start * row) as u32;
     if !turns {

@@ -9,10 +9,10 @@ use crate::tensor::{Indices, Inputs, Outputs, TensorDesc, one_of_each};
 
 /// The gradient of a [`ReduceMax`]: that of the data, computed from the gradient of the maxima.
 ///
-/// The gradient of each maximum goes to the element that it equals: to the first of equal elements in
-/// row-major order, or to the last one if the [`indices`](ReduceMax::indices) of the reduction are
-/// the last ones. If NaN propagates, all NaNs are equal, and are the maximum. All other elements get
-/// +0. Nothing is added, so bits do not change. The gradient of an empty set is left out.
+/// The gradient of each maximum goes to the element that equals it: to the first of equal elements
+/// in row-major order, or to the last if the reduction's [`indices`](ReduceMax::indices) select the
+/// last. If NaN propagates, all NaNs are equal, and are the maximum. All other elements get +0.
+/// Nothing is added, so bits do not change. The gradient of an empty set is dropped.
 ///
 /// The inputs are the data and the gradient of the maxima, of the same type, `f32`, `f64`, `f16` or
 /// `bf16`; or, instead of the data, the indices that the reduction gave
@@ -41,15 +41,15 @@ pub struct ReduceMaxBackward {
 }
 
 impl ReduceMaxBackward {
-    /// The gradient of a reduction, from its data. Whether the reduction gives indices or values
-    /// does not matter.
+    /// The gradient of a reduction, from its data. It does not matter whether the reduction returns
+    /// indices or values.
     pub fn new(reduce: ReduceMax) -> Self {
         Self { reduce, shape: None }
     }
 
-    /// The same from the indices that the reduction gave for data of this shape. They are of the
-    /// type that [`ReduceMax::indices`] says, or [`Indices::default`]. A gradient whose index is
-    /// not that of an element is left out.
+    /// The same from the indices that the reduction returned for data of this shape: those of
+    /// [`ReduceMax::indices`], or of [`Indices::default`]. A gradient whose index names no element
+    /// is dropped.
     pub fn from_indices(mut self, shape: impl Into<Vec<usize>>) -> Self {
         self.shape = Some(shape.into());
         self

@@ -1,5 +1,4 @@
-//! `shaders/gradient/scatter.wgsl` and `shaders/gradient/claim.wgsl`: values are stored where their
-//! positions say.
+//! `shaders/gradient/scatter.wgsl` and `shaders/gradient/claim.wgsl`: store values at positions.
 
 use bytemuck::{Pod, cast_slice, cast_slice_mut};
 

@@ -9,14 +9,14 @@ use crate::tensor::{Inputs, Outputs, Tensor, TensorDesc};
 
 /// The gradient of a [`SegmentMax`]: that of the data, computed from the gradient of the maxima.
 ///
-/// The gradient of each maximum goes to the element that it equals, in the first such row; if NaN
+/// The gradient of each maximum goes to the element that equals it, in the first such row; if NaN
 /// propagates, to the first NaN. All others get +0, also in rows that belong to no segment. Nothing
-/// is added, so bits do not change. The gradient of a segment without rows is left out.
+/// is added, so bits do not change. The gradient of a segment without rows is dropped.
 ///
-/// The inputs are the data, the ids or offsets, and the gradient of the maxima, of the type of the
-/// data, `f32`, `f64`, `f16` or `bf16`; or the indices that SegmentMax gave and the gradient
-/// ([`SegmentMaxBackward::from_indices`]). The result has the shape of the data. The first axis
-/// of the gradient is the number of segments.
+/// The inputs are the data (`f32`, `f64`, `f16` or `bf16`), the ids or offsets, and the gradient of
+/// the maxima, of the same type; or the indices that SegmentMax returned, and the gradient
+/// ([`SegmentMaxBackward::from_indices`]). The result has the shape of the data. The first
+/// dimension of the gradient is the number of segments.
 ///
 /// ```
 /// use wgmax::operator::{SegmentMax, SegmentMaxBackward};
@@ -42,16 +42,16 @@ pub struct SegmentMaxBackward {
 }
 
 impl SegmentMaxBackward {
-    /// The gradient of a SegmentMax, from its data and ids. Whether it gives indices or a status
-    /// does not matter.
+    /// The gradient of a SegmentMax, from its data and ids. It does not matter whether the
+    /// SegmentMax returns indices or a status.
     pub fn new(segment: SegmentMax) -> Self {
         Self { segment, shape: None }
     }
 
-    /// The same from the indices that SegmentMax gave for data of this shape. They are of the type
-    /// that [`SegmentMax::indices`] says, or `i64`. A gradient whose index is not that of a row is
-    /// left out. If several segments name one element (indices of SegmentMax never do), the element
-    /// gets the gradient of the last of them.
+    /// The same from the indices that SegmentMax returned for data of this shape: those of
+    /// [`SegmentMax::indices`], or `i64`. A gradient whose index names no row is dropped. If
+    /// several segments name one element, which indices of SegmentMax never do, it gets the
+    /// gradient of the last of them.
     pub fn from_indices(mut self, shape: impl Into<Vec<usize>>) -> Self {
         self.shape = Some(shape.into());
         self

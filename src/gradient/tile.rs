@@ -41,7 +41,7 @@ params! {
         result_base: u32,
         gradient_base: u32,
         windows: Windows,
-        /// Of `tiles.windows` the last are the windows along axis 2 again.
+        /// The last of `tiles.windows` are the windows along axis 2 again.
         tiles: Tiles,
         /// Elements that a tile makes along each axis, and the words that those of axis 2 fill.
         elements: [u32; 4],
@@ -91,7 +91,7 @@ impl Along {
     }
 
     /// The first window of a tile that begins with the axis, and how many more windows than strides
-    /// the elements of a tile lie in.
+    /// the elements of a tile are in.
     fn around(axis: &pool::Axis) -> (i64, u64) {
         let (start, stride) = (axis.start, axis.stride as i64);
         let reached = -(start + axis.reach as i64).div_euclid(stride);
@@ -174,7 +174,7 @@ impl Tile {
         })
     }
 
-    /// What there is of each axis, all together.
+    /// What each axis has, all together.
     fn all(&self, of: impl Fn(&Along) -> u64) -> u64 {
         self.axes.iter().map(of).product()
     }

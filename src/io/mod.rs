@@ -17,24 +17,23 @@
 //!
 //! Writing to `FILE:NAME` adds the array to an archive that exists, or replaces the one of this
 //! name; everything else in the archive is kept. Without `:NAME`, the whole file is replaced, and
-//! the name is `output`. An archive with more than one member, array or not, is refused then, and
-//! so is one that cannot be read, except by [`overwrite_all`].
+//! the name is `output`. An archive with more than one member, array or not, is then refused, and
+//! so is one that cannot be read; [`overwrite_all`] replaces both.
 //!
-//! If another thread or process writes to the archive in between, that is an [`Error::Io`], and
-//! what the other wrote stays. Two processes may still lose an array if both are done in the same
-//! moment.
+//! If another thread or process writes to the archive at the same time, the second to finish gets
+//! an [`Error::Io`], and the archive of the first stays. Only if both finish at the same moment may
+//! an array be lost.
 //!
 //! Regular files are replaced whole or not at all, through symbolic links, and keep their mode;
-//! other hard links keep the old file. Devices and pipes are written to. A file that may be
-//! written, in a folder where no file may be created, is overwritten in place, when all that is
-//! written is complete. Files are not synchronised with the disk: a loss of power soon after may
-//! leave less.
+//! other hard links keep the old file. Devices and pipes are written to. If the folder allows no
+//! new file, an existing file is overwritten in place, after its new content is complete. Files are
+//! not synchronised with the disk: a loss of power soon afterwards may truncate them.
 //!
-//! If a file stores the elements as [`Tensor`] does, they are memory-mapped and not copied. **Do
-//! not change a file while a tensor that was read from it exists.** If another process writes to
-//! the file, the elements change. If it truncates the file, the process with the tensor is ended by
-//! a signal. [`write()`] is safe, also for the file from which the tensor was read: it replaces the
-//! file and does not change it in place.
+//! If a file stores elements in the layout of [`Tensor`], they are memory-mapped and not copied.
+//! **Do not change a file while a tensor that was read from it exists.** If another process writes
+//! to the file, the elements change. If it truncates the file, a signal ends the process with the
+//! tensor. [`write()`] is safe, even for the file from which the tensor was read: it replaces the
+//! file.
 
 use std::fmt::{Debug, Display};
 use std::path::{Path, PathBuf};
@@ -149,8 +148,7 @@ pub fn read(spec: &str) -> Result<Tensor> {
     }
 }
 
-/// The tensor in bytes of which only the content is known: `.npy`, or else `.pb`. `path` is for
-/// errors.
+/// The tensor in bytes of an unknown format: `.npy`, or else `.pb`. `path` is for errors.
 ///
 /// # Errors
 /// [`Error::BadFile`], [`Error::Unsupported`], [`Error::OutOfMemory`].
@@ -162,7 +160,7 @@ pub fn parse(path: &str, bytes: SharedBytes) -> Result<Tensor> {
     }
 }
 
-/// All of standard input. Nothing, or an archive, is refused; `hint` says what is read instead.
+/// All of standard input. Empty input and archives are refused; `hint` says what is accepted.
 ///
 /// # Errors
 /// [`Error::Io`], [`Error::OutOfMemory`], [`Error::Unsupported`].
@@ -191,8 +189,8 @@ fn archive(bytes: &[u8]) -> Option<&'static str> {
 
 /// As [`read`], with a required element type. `None` accepts every type.
 ///
-/// If the file has unsigned integers of the same width, their bits become the elements. Files store
-/// types that their format lacks in this way, such as bf16 as `u16`. Values are not converted.
+/// If the file has unsigned integers of the same width, their bits become the elements. Formats
+/// that lack a type, such as bf16, store it this way. Values are not converted.
 ///
 /// # Errors
 /// As [`read`], and [`Error::WrongElementType`] if the file has another type that is not an
@@ -251,8 +249,8 @@ pub fn write(spec: &str, tensor: &Tensor) -> Result<()> {
 
 /// Writes several tensors, as [`write()`] does. Several may go to one archive, under their names.
 ///
-/// All files are complete before any of them gets its place. So a full disk, a missing folder or
-/// an unknown extension leaves all existing files unchanged.
+/// All files are complete before the first existing one is replaced. So a full disk, a missing
+/// folder or an unknown extension leaves all existing files unchanged.
 ///
 /// # Errors
 /// As [`write()`], and [`Error::Unsupported`] if two specs name the same array, or the same file

@@ -111,8 +111,8 @@ fn inflate(name: &str, declared: u64, mut member: impl Read) -> Result<Tensor> {
     header.view(name, Arc::new(data))?.to_tensor()
 }
 
-/// Writes a tensor to an archive, under the name `array`. Of an archive that exists, the array of
-/// this name is replaced, and everything else is kept.
+/// Writes a tensor to an archive, under the name `array`. If the archive exists, the array of this
+/// name is replaced, and everything else is kept.
 ///
 /// The archive is written atomically.
 ///
@@ -188,7 +188,7 @@ fn copy<W: io::Write + io::Seek>(
             to.raw_copy_file(member).map_err(zip)?;
             continue;
         }
-        // Stored anew, because a copy would not be aligned where it lies now.
+        // Stored again, because a copied member would not be aligned.
         let options = member.options().large_file(true).with_alignment(64);
         drop(member);
         to.start_file(array, options).map_err(zip)?;

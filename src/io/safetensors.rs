@@ -99,8 +99,8 @@ fn read_header(name: &str, whole: &[u8]) -> Result<(usize, Metadata)> {
     SafeTensors::read_metadata(whole).map_err(|e| bad_file(name, "safetensors", e))
 }
 
-/// Writes a tensor to a file, under the name `name`. Of a file that exists, the tensor of this name
-/// is replaced, and the other tensors and the metadata are kept.
+/// Writes a tensor to a file, under the name `name`. If the file exists, the tensor of this name is
+/// replaced, and the other tensors and the metadata are kept.
 ///
 /// The file is written atomically.
 ///

@@ -23,7 +23,7 @@ use crate::tensor::key::{Extremum, Nan};
 pub struct ArgMax {
     /// The axis. A negative one counts from the back: -1 is the last one.
     pub axis: i64,
-    /// Whether the axis stays, as a dimension of 1.
+    /// Whether the axis is kept, as a dimension of 1.
     pub keep_dims: bool,
     /// Whether the maximum or the minimum is found.
     pub extremum: Extremum,
@@ -34,8 +34,8 @@ pub struct ArgMax {
 }
 
 impl ArgMax {
-    /// The position of the maximum along an axis: of the first of equal elements, in `i64`. The axis
-    /// goes, and NaN propagates: the first NaN is the maximum.
+    /// The position of the maximum along an axis, in `i64`: of equal elements, the first. The axis
+    /// is removed, and NaN propagates: the first NaN is the maximum.
     pub fn new(axis: i64) -> Self {
         Self {
             axis,

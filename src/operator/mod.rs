@@ -45,8 +45,7 @@ pub enum Operator {
     MaxUnpool(MaxUnpool),
 }
 
-/// Each kind by value and by reference, so that either goes where an operator is wanted; and plans of
-/// it.
+/// Converts each kind, by value and by reference, to an [`Operator`], and plans it.
 macro_rules! operators {
     ($($kind:ident),*) => {$(
         impl From<$kind> for Operator {
@@ -159,26 +158,25 @@ impl Operator {
         }
     }
 
-    /// How many of the inputs, the first ones, may have fewer rows than there is memory for, where each
-    /// row of the results depends on no other row, or ids say which rows count.
+    /// How many of the inputs, counted from the first, may have fewer rows than were planned for: each
+    /// row of the results depends on one row alone, or ids tell which rows count.
     ///
     /// # Errors
-    /// [`Error::BadAttribute`] where none may; those of [`Operator::infer`].
+    /// [`Error::NoSizes`] if none may; those of [`Operator::infer`].
     pub(crate) fn inputs_with_rows(&self, first: &TensorDesc) -> Result<usize> {
-        let bad = |expected| {
-            Err(Error::BadAttribute { attribute: "sizes", expected, value: self.name().into() })
-        };
-        match self {
+        let reason = match self {
             Self::ReduceMax(op) if first.rank() == 0 || op.resolve(first)?.reduced[0] => {
-                bad("a reduction that keeps the first axis")
+                "it reduces the first axis, so every result depends on all rows; leave axis 0 out of \
+                 its axes, or use `Device::prepare`"
             }
             Self::SegmentMax(op) if op.segments == Segments::Offsets => {
-                bad("segments by ids, since offsets say which rows count")
+                "its offsets already tell which rows count; use `Device::prepare`"
             }
-            Self::ReduceMax(_) | Self::MaxPool(_) => Ok(1),
-            Self::SegmentMax(_) => Ok(2),
-            _ => bad("ReduceMax, MaxPool or SegmentMax"),
-        }
+            Self::ReduceMax(_) | Self::MaxPool(_) => return Ok(1),
+            Self::SegmentMax(_) => return Ok(2),
+            _ => "only ReduceMax, MaxPool, SegmentMax and their minima can; use `Device::prepare`",
+        };
+        Err(Error::NoSizes { operator: self.name(), reason })
     }
 
     /// The types and shapes of the results.
@@ -343,7 +341,7 @@ mod tests {
         assert_eq!(names.len(), kernels.len());
     }
 
-    /// Parameters lie where shaders read them.
+    /// Parameters are where shaders read them.
     #[test]
     fn structures_are_the_same_in_rust_and_wgsl() {
         for kernel in kernels() {

@@ -27,7 +27,7 @@ struct Results {
 }
 
 impl Ordered {
-    /// Where the replacing operator's result goes, for the view that the replaced one's is to have.
+    /// The view of the replacing operator's result, for that of the replaced one's.
     ///
     /// # Errors
     /// [`Error::TooManyAxes`](crate::Error::TooManyAxes).
@@ -137,7 +137,7 @@ fn reduce(op: &ReduceMax, view: &View, may_count_back: bool) -> Result<Option<Or
     Ok(Some(Ordered { operator, first, results: Results { new_axes, flipped, order } }))
 }
 
-/// Windows lie along neighbouring axes. Batch and channels come before and after them.
+/// Windows are along neighbouring axes. Batch and channels come before and after them.
 fn pool(op: &MaxPool, view: &View) -> Result<Option<Ordered>> {
     let rank = view.desc().rank();
     if op.indices.is_some() || rank != op.kernel.len() + 2 {
@@ -302,7 +302,7 @@ mod tests {
         assert_eq!(kernel(&last, &channels_last.step_by(0, -1).unwrap()), (direct.clone(), false));
         let part = channels_last.slice(2, 3..30).unwrap().slice(1, 1..20).unwrap();
         assert_eq!(kernel(&last, &part), (direct, false));
-        // Indices count in the tensor as it was; and batch and channels may not lie between axes of
+        // Indices count in the tensor as it was; and batch and channels may not be between axes of
         // windows.
         let indices = pool.clone().indices(Indices::default());
         assert!(Operator::from(indices).in_memory_order(&first, true).unwrap().is_none());

@@ -98,7 +98,7 @@ impl<'a> Builder<'a> {
         Plan { buffers, launches, inputs, outputs, views }
     }
 
-    /// Notes where the elements of an input or a result lie.
+    /// Notes the view of an input or a result.
     pub(crate) fn place(&mut self, buffer: usize, view: &View) {
         if self.views.is_empty() {
             self.views = self.inputs.iter().chain(self.outputs.iter()).map(View::from).collect();
@@ -178,8 +178,8 @@ impl<'a> Builder<'a> {
         self.range_of(region.buffer, region.first, elements, self.item())
     }
 
-    /// The binding of all elements of a view and, seen in another shape, where in it the first one lies
-    /// and the pitch of each axis. `None` if no binding holds them, or an axis has no pitch.
+    /// The binding of all elements of a view and, seen in another shape, the offset of the first
+    /// one and the pitch of each axis. `None` if no binding holds them, or an axis has no pitch.
     pub(crate) fn whole(
         &self,
         buffer: usize,

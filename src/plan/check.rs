@@ -1,10 +1,10 @@
-//! What every plan keeps to, whatever it was made for.
+//! Rules that every plan keeps.
 
 use super::{Limits, Plan, Range, Role};
 
 impl Plan {
     /// Whether each launch stays in its buffers and within the limits that the plan was made for.
-    /// Every plan does; tests and fuzzing make sure.
+    /// Tests and fuzzing check that every plan does.
     ///
     /// # Errors
     /// What is wrong, in a sentence.

@@ -79,7 +79,7 @@ pub(crate) struct Call<'a, 'b> {
     pub sources: &'a [&'a [u8]],
     /// The results' bytes.
     pub results: &'a mut [&'b mut [u8]],
-    /// Where the elements of the source or of the result lie, if not one after the other.
+    /// The positions of the elements of the source or the result, if they are not contiguous.
     pub view: Option<&'a Placement>,
 }
 
@@ -282,7 +282,7 @@ impl fmt::Debug for Kernel {
     }
 }
 
-/// What a pipeline is made for: all that its text depends on. Shapes are not part of it.
+/// The key of a pipeline: everything that its text depends on. Shapes are not part of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Shader {
     /// The kernel.
@@ -293,12 +293,12 @@ pub struct Shader {
     pub(crate) flags: Flags,
     /// What the text is written for, in kernels that have a specialization.
     pub(crate) attributes: Attributes,
-    /// Whether the source is bound as words, its length being no multiple of 16 bytes.
+    /// Whether the source is bound as words, because its length is no multiple of 16 bytes.
     pub words: bool,
     /// Whether sources and results may be ranges of one buffer: then all are bound as writable,
-    /// for a dispatch may not bind a buffer in two ways.
+    /// because a dispatch may not bind one buffer in two ways.
     pub shared_buffer: bool,
-    /// Whether the source is a view, whose elements are not one after the other.
+    /// Whether the source is a view with gaps.
     pub pitched: bool,
     /// Invocations of a workgroup.
     pub workgroup: u32,
@@ -382,7 +382,7 @@ impl Shader {
             "unsigned" => t.is_integer() && !t.is_signed_integer(),
             "words" => self.words,
             "pitched" => self.pitched,
-            // A view is read in blocks, and in words where these lie apart.
+            // A view is read in blocks, and in words at gaps.
             "blocks_and_words" => self.kernel.blocks_and_words || self.pitched,
             flag => self.is(flag),
         }

@@ -5,8 +5,8 @@ use crate::base::error::{Error, Result};
 /// Elements of a binding are numbered in 31 bits, so that sums of two such numbers have 32.
 pub(crate) const MAX_ELEMENTS: u64 = 1 << 31;
 
-/// What a device allows. A plan never exceeds it; what is *fast* there is said by a
-/// [`Tuning`](crate::Tuning). Any plan can be made anywhere.
+/// What a device allows. A plan never exceeds its limits; a [`Tuning`](crate::Tuning) says what is
+/// *fast*. A plan for any device can be made on any machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Deserialize, serde::Serialize))]
 #[non_exhaustive]
@@ -22,10 +22,10 @@ pub struct Limits {
     /// What offsets of bindings must be multiples of, in bytes: itself a multiple of 16,
     /// at most 2^30.
     pub alignment: u64,
-    /// Storage buffers of a shader. Four are enough for every operator. SegmentMax of ascending ids
-    /// needs five (six with indices) for its fast kernels; with four it takes the kernels for ids in
-    /// any order: with atomic maxima, and memory for two or three words for each result. On lavapipe
-    /// these take 1.5 to 4 times as long.
+    /// Storage buffers of a shader. Four are enough for every operator. The fast kernels of
+    /// SegmentMax for ascending ids need five, six with indices; with four, it falls back to the
+    /// unsorted kernels, which use atomics and two or three words of scratch for each result, and
+    /// took 1.5 to 4 times as long on lavapipe.
     pub max_storage_buffers: u32,
     /// Loop iterations of one invocation, at least 4. Mesa's llvmpipe silently leaves a loop after
     /// 65,535, and some systems end dispatches that run long.

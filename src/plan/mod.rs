@@ -73,7 +73,7 @@ pub struct Launch {
     pub(crate) sources: Vec<Range>,
     pub(crate) results: Vec<Range>,
     pub(crate) grid: [u32; 3],
-    /// Where the elements of the first source lie, or of the result, if not one after the other.
+    /// The layout of the first source, or of the result, if it is a view.
     pub(crate) view: Option<Box<Placement>>,
     /// What the launch is for, as a part of a sentence.
     pub(crate) purpose: &'static str,
@@ -91,7 +91,7 @@ impl Launch {
         &self.shader
     }
 
-    /// What the launch is for: "maxima of pieces of rows".
+    /// What the launch computes, such as "maxima of pieces of rows".
     pub fn purpose(&self) -> &'static str {
         self.purpose
     }
@@ -125,16 +125,15 @@ impl Launch {
         (!(kernel.reads_in_place)(&self.shader, &self.params, view)).then_some(view)
     }
 
-    /// The binding of a second uniform buffer, which says where the elements of a view lie, and its
-    /// words.
+    /// The binding and the words of a second uniform buffer, which has the layout of a view.
     #[doc(hidden)]
     pub fn view_params(&self) -> Option<(u32, &[u32])> {
         let view = self.view.as_deref()?;
         Some((VIEW_BINDING, bytemuck::cast_slice(bytemuck::bytes_of(&view.words))))
     }
 
-    /// What is bound beside the uniform buffers: the number of the binding, the buffer of the plan,
-    /// and in bytes where it begins and how long it is, without padding.
+    /// The bindings beside the uniform buffers: the number of the binding, the buffer of the plan,
+    /// and the offset and length in bytes, without padding.
     #[doc(hidden)]
     pub fn bindings(&self) -> impl Iterator<Item = (u32, usize, u64, u64)> {
         self.ranges().map(|(binding, range)| (binding, range.buffer, range.offset, range.size))
@@ -153,8 +152,7 @@ pub struct Plan {
     pub(crate) launches: Vec<Launch>,
     pub(crate) inputs: Vec<TensorDesc>,
     pub(crate) outputs: Outputs<TensorDesc>,
-    /// Where the elements of the inputs lie, then those of the results. Empty if all are one after
-    /// the other.
+    /// The views of the inputs, then of the results. Empty if all are contiguous.
     pub(crate) views: Vec<View>,
 }
 
@@ -174,12 +172,12 @@ impl Plan {
         self.inputs.len()
     }
 
-    /// Where the elements of the inputs lie, then those of the results.
+    /// The views of the inputs, then of the results.
     pub(crate) fn views(&self) -> impl Iterator<Item = Cow<'_, View>> + Clone {
         (0..self.inputs.len() + self.outputs.len()).map(|i| self.view(i))
     }
 
-    /// Where the elements of an input lie, or of a result, which are numbered after the inputs.
+    /// The view of an input, or of a result; results are numbered after the inputs.
     pub(crate) fn view(&self, i: usize) -> Cow<'_, View> {
         match self.views.get(i) {
             Some(view) => Cow::Borrowed(view),
@@ -198,7 +196,7 @@ impl Plan {
         }
     }
 
-    /// Where the elements of the results lie.
+    /// The views of the results.
     pub(crate) fn result_views(&self) -> impl Iterator<Item = Cow<'_, View>> {
         self.views().skip(self.inputs.len())
     }
@@ -262,7 +260,7 @@ impl Plan {
         self.buffers.iter().map(|buffer| buffer.size).max().unwrap_or(0)
     }
 
-    /// Bytes of the memory that the plan needs beside its inputs and outputs.
+    /// Bytes that the plan needs beside its inputs and outputs.
     pub fn scratch_bytes(&self) -> u64 {
         self.scratch().sum()
     }

@@ -1,4 +1,4 @@
-//! Where the elements of a binding lie that is a part of a view.
+//! The layout of a binding that is a part of a view.
 
 use super::{Limits, MAX_ELEMENTS, divisor};
 use crate::tensor::view::Loops;
@@ -7,7 +7,7 @@ use crate::wgsl::params;
 /// The most loops that elements can be numbered by in 31 bits.
 const MAX_AXES: usize = 32;
 
-/// Where the elements of a binding lie that is a part of a view.
+/// The layout of a binding that is a part of a view.
 #[derive(Clone, Debug)]
 pub(crate) struct Placement {
     /// As the shaders' `View`.
@@ -17,7 +17,7 @@ pub(crate) struct Placement {
 }
 
 params! {
-    /// Where the elements of a source lie that is a view: nested loops.
+    /// The layout of a source that is a view, as nested loops.
     pub(crate) struct Words {
         /// The number of the source's first element, counted from where all loops begin.
         first: u32,
@@ -99,7 +99,7 @@ impl Placement {
         self.words.len as usize
     }
 
-    /// Whether the elements from number `base` on lie in lines of `line` elements without gaps.
+    /// Whether the elements from number `base` on are in lines of `line` elements without gaps.
     pub(crate) fn has_lines(&self, base: u32, line: u32) -> bool {
         let first = self.words.first as usize + base as usize;
         let together = |elements: usize| elements.is_multiple_of(line.max(1) as usize);
@@ -192,7 +192,7 @@ impl Words {
                 if i + 1 == loops.axes.len() { [0; 4] } else { divisor(size as u64) };
             *to = [by, multiplier, shift, pitch as u32];
         }
-        // So many elements lie together, from each that begins as many of them.
+        // So many elements are together, from each that begins as many of them.
         let together = |elements: u64| {
             let multiple = |n: isize| (n.unsigned_abs() as u64).is_multiple_of(elements);
             let outer = loops.axes.split_last().map_or(&[][..], |(_, outer)| outer);

@@ -1,8 +1,9 @@
-//! Plans for tensors whose elements are not one after the other.
+//! Plans for views.
 //!
-//! A plan is made as if they were. Then each launch that reads such an input gets their
-//! places, if they are in rows; otherwise a launch *packs* the input first. A result is
-//! written to scratch, and *unpacked*. `shaders/common/view.wgsl` has the other part.
+//! A plan is first made as if all elements were contiguous. Then each launch that reads a view gets
+//! its layout, if the view has whole rows; otherwise a launch *packs* the view first. A result that
+//! is a view is written to scratch, and *unpacked*. `shaders/common/view.wgsl` is the shaders'
+//! part.
 
 use super::kernel::Views;
 use super::placement::Placement;
@@ -124,7 +125,7 @@ pub(crate) fn check_result(position: usize, desc: &TensorDesc, view: &View) -> R
     view.check_distinct()
 }
 
-/// Makes the launches that read an input read it as a view, if all of them can: the elements lie
+/// Makes the launches that read an input read it as a view, if all of them can: the elements are
 /// in rows, and those of each launch in a binding.
 fn read_directly(launches: &mut [Launch], input: usize, view: &View, limits: &Limits) -> bool {
     let (loops, element) = (view.loops(), view.desc().element_type());

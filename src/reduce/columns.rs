@@ -25,8 +25,8 @@ params! {
         pub base: u32,
         /// Results: matrices * splits * width.
         pub outputs: u32,
-        /// Elements of a matrix, at least width. Where it is no multiple of width, the last row is
-        /// the last `width` elements: it overlaps the row before.
+        /// Elements of a matrix, at least width. If it is no multiple of width, the last row is the
+        /// last `width` elements: it overlaps the row before.
         pub len: u32,
         /// Columns.
         pub width: u32,

@@ -29,12 +29,11 @@ fn clear_word<T: bytemuck::Pod>(result: &mut [T], end: usize) {
     result[rest].fill(T::zeroed());
 }
 
-/// The maximum over some axes of a tensor of any element type and rank; or the
-/// minimum, by [`extremum`](Self::extremum).
+/// The maximum along axes of a tensor of any element type and rank, or the minimum: see
+/// [`extremum`](Self::extremum).
 ///
-/// It is independent of a dialect: an empty list of axes reduces nothing, an axis may be named only
-/// once, and NaN propagates. A [dialect](crate::dialect) resolves the rules of its specification
-/// before it makes a `ReduceMax`.
+/// An empty list of axes reduces nothing, an axis may be named only once, and NaN propagates by
+/// default. A [dialect](crate::dialect) translates the rules of its specification to these.
 ///
 /// ```
 /// use wgmax::operator::ReduceMax;
@@ -53,7 +52,7 @@ fn clear_word<T: bytemuck::Pod>(result: &mut [T], end: usize) {
 pub struct ReduceMax {
     /// The axes that are reduced; `None` for all.
     pub axes: Option<Vec<i64>>,
-    /// Whether a reduced axis stays, as a dimension of 1.
+    /// Whether a reduced axis is kept, as a dimension of 1.
     pub keep_dims: bool,
     /// Whether the maximum or the minimum is found.
     pub extremum: Extremum,
@@ -139,17 +138,17 @@ impl ReduceMax {
         self
     }
 
-    /// What an empty set gives.
+    /// The result of an empty set. [`EmptySet::Identity`] by default.
     pub fn empty_set(mut self, empty_set: EmptySet) -> Self {
         self.empty_set = empty_set;
         self
     }
 
-    /// Adds a second result, the position of each maximum within the reduced axes; `None`, the default,
-    /// leaves it out. An empty set has no position: it is an error then.
+    /// Adds a second result, the position of each maximum within the reduced axes; `None`, the
+    /// default, leaves it out. With positions, an empty set is an error, because it has none.
     ///
-    /// +0 and -0 are equal then, and a maximum has the bits of the element at its position. So a
-    /// zero may have another sign than without positions, where +0 is above -0:
+    /// With positions, +0 and -0 are equal, and a maximum has the bits of the element at its
+    /// position. So a zero may have another sign than without positions, where +0 is above -0:
     ///
     /// ```
     /// use wgmax::operator::ReduceMax;
@@ -181,12 +180,12 @@ impl ReduceMax {
     ///
     /// # Errors
     /// [`Error::InputCount`](crate::Error::InputCount);
-    /// [`Error::AxisOutOfRange`](crate::Error::AxisOutOfRange) for an axis outside `-rank..rank`, which
-    /// for a scalar is any; [`Error::DuplicateAxis`](crate::Error::DuplicateAxis) for an axis that is
-    /// named twice, also once from each end; [`Error::BadAttribute`] for indices of another type than
-    /// `i32` and `i64` or of another numbering than the natural one, and for no result at all;
-    /// [`Error::EmptySet`] for indices of empty sets; [`Error::IndexTooLarge`] for indices that do not
-    /// fit `i32`.
+    /// [`Error::AxisOutOfRange`](crate::Error::AxisOutOfRange) for an axis outside `-rank..rank`
+    /// (for a scalar, any axis); [`Error::DuplicateAxis`](crate::Error::DuplicateAxis) for an axis
+    /// that is named twice, also if once from each end; [`Error::BadAttribute`] for indices of
+    /// another type than `i32` and `i64` or of another numbering than the natural one, and for no
+    /// result at all; [`Error::EmptySet`] for indices of empty sets; [`Error::IndexTooLarge`] for
+    /// indices that do not fit `i32`.
     pub fn infer<'a>(&self, input: impl Inputs<&'a TensorDesc>) -> Result<Outputs<TensorDesc>> {
         let [input] = one_of_each(self.name(), &input.into_inputs())?;
         Ok(self.resolve(input)?.outputs)

@@ -73,9 +73,9 @@ pub(crate) fn reduce_axes(
 
 /// A reduction on its way into a plan.
 ///
-/// Between its launches lie elements. Nothing is lost: every partial result has an element, and
-/// the element of its key has that key again. Results may begin within a word: launches keep
-/// what is before theirs, and come in the order of their results.
+/// Its launches exchange elements. Nothing is lost: every partial result has an element, and the
+/// element of its key has that key again. Results may begin within a word: launches keep what is
+/// before theirs, and come in the order of their results.
 struct Planner<'a, 'b> {
     builder: &'a mut Builder<'b>,
     tuning: &'a Tuning,
@@ -83,7 +83,7 @@ struct Planner<'a, 'b> {
     found: Option<PositionBuffers>,
 }
 
-/// The positions of what lies in buffers of elements.
+/// The positions of the elements in other buffers.
 struct PositionBuffers {
     /// What places are exclusive-ored with.
     tie_mask: u32,
@@ -122,7 +122,7 @@ impl PositionBuffers {
     /// [`Error::OverLimit`] for sets whose positions do not fit 31 bits.
     fn new(positions: Indices, values: usize, indices: usize, set: u64) -> Result<Self> {
         let limit = ("31-bit position", Counting::TIE_MASK.into());
-        Error::check_limit("a set whose positions are wanted", set, limit)?;
+        Error::check_limit("a set with positions", set, limit)?;
         let tie_mask = if positions.last { Counting::TIE_MASK } else { 0 };
         let words = positions.element_type.size() as u64 / 4;
         Ok(Self { tie_mask, buffers: vec![(values, indices, words)] })
@@ -130,8 +130,8 @@ impl PositionBuffers {
 }
 
 impl Planner<'_, '_> {
-    /// Reduces one axis after the other, that which shrinks the tensor most first. Where positions
-    /// are wanted, from the last one on: so of equal elements that come in the order of one axis,
+    /// Reduces one axis after the other, first the one that shrinks the tensor most. With
+    /// positions, from the last axis on: so of equal elements that come in the order of one axis,
     /// the positions do too. They may count back from the last one, modulo 2^64 here and modulo
     /// 2^32 in kernels.
     fn reduce_axes(
@@ -485,7 +485,7 @@ impl Planner<'_, '_> {
             self.builder
                 .push_groups(LaunchDesc { purpose, shader, params, sources, results }, groups)?;
         } else {
-            // A word of results lies in at most two units: of two columns, as the results of pieces
+            // A word of results is in at most two units: of two columns, as the results of pieces
             // and parts of an even number of columns do, which begin at even places.
             debug_assert!(cut.width > 2 || result_base.is_multiple_of(2) || per_word < 4);
             let mut shader = shader;

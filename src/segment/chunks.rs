@@ -68,8 +68,8 @@ pub(super) fn run<V: Visit>(visit: &V, call: Call<'_, '_>) {
     }
 }
 
-/// Cuts chunks into parts for all threads. What a part stores lies between the segments of its
-/// first row and of the next part's. Where ids do not ascend, the rest is not stored.
+/// Cuts chunks into parts for all threads. What a part stores is between the segments of its first
+/// row and of the next part's. If ids do not ascend, the rest is not stored.
 fn split<'a, R, C>(p: &Params, ids: &[u32], all: Part<'a, R, C>) -> Vec<Part<'a, R, C>> {
     let (inner, chunks) = (p.inner as usize, p.chunks as usize);
     let count = (4 * threads::count()).min(chunks);

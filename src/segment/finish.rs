@@ -14,7 +14,7 @@ pub(super) static FINISH: Kernel =
 params! {
     pub(super) struct Params {
         /// Words of an item: a key, the high word first, and a mark; with `argmax`, the last word
-        /// is the complement of a row. Where it is 0, the segment has no rows.
+        /// is the complement of a row. If it is 0, the segment has no rows.
         pub item_words: u32,
         /// Results.
         pub outputs: u32,

@@ -53,7 +53,7 @@ pub enum Segments {
     Offsets,
 }
 
-/// The maximum of each segment of the rows of a tensor of any element type; or the minimum, by
+/// The maximum of each segment of the rows of a tensor of any element type, or the minimum: see
 /// [`extremum`](Self::extremum).
 ///
 /// The first input has the shape [rows, ...]. The second input is 1-D, of an integer type (`i8` to
@@ -81,7 +81,7 @@ pub enum Segments {
 pub struct SegmentMax {
     /// How the second input says which rows belong together.
     pub segments: Segments,
-    /// The number of segments, if it is given.
+    /// The number of segments, if given.
     pub num_segments: Option<usize>,
     /// The result of a segment without rows.
     pub empty_segment: EmptySet,
@@ -89,7 +89,7 @@ pub struct SegmentMax {
     pub extremum: Extremum,
     /// How NaN is handled.
     pub nan: Nan,
-    /// How positions, the rows, are given, if they are a result.
+    /// How the winning rows are given, if they are a result.
     pub indices: Option<Indices>,
     /// Whether the last result is a status.
     pub status: bool,
@@ -131,17 +131,17 @@ impl SegmentMax {
     }
 
     /// The number of segments. Rows whose id is not below it belong to no segment, whether ids are
-    /// sorted or not: the operator leaves them out without an error, as OpenVINO does.
-    /// [`SegmentMax::status`] counts them, and [`SegmentMax::check_range`] refuses such ids.
+    /// sorted or not: the operator drops them without an error, as OpenVINO does.
+    /// [`SegmentMax::status`] counts these rows, and [`SegmentMax::check_range`] refuses such ids.
     ///
-    /// If it is not given, it is the largest id plus 1, which is known only for ids on the host.
-    /// It must not be given with offsets, whose number implies it.
+    /// By default it is the largest id plus 1, which is known only for ids on the host. With
+    /// offsets it must not be given: it is the number of offsets minus 1.
     pub fn num_segments(mut self, num_segments: impl Into<Option<usize>>) -> Self {
         self.num_segments = num_segments.into();
         self
     }
 
-    /// What a segment without rows gives.
+    /// The result of a segment without rows.
     pub fn empty_segment(mut self, empty_segment: EmptySet) -> Self {
         self.empty_segment = empty_segment;
         self
@@ -160,9 +160,9 @@ impl SegmentMax {
     }
 
     /// Adds a second result, of the same shape: the row that each maximum comes from, and -1 for a
-    /// segment without rows. Rows with equal maxima have the index of the first. A maximum has the bits
-    /// of the element in its row; so a zero may have another sign than without indices, where +0 is
-    /// above -0.
+    /// segment without rows. Rows with equal maxima have the index of the first. +0 and -0 are then
+    /// equal, and a maximum has the bits of the element in its row. So a zero may have another sign
+    /// than without indices, where +0 is above -0.
     pub fn indices(mut self, indices: impl Into<Option<Indices>>) -> Self {
         self.indices = indices.into();
         self
@@ -170,15 +170,15 @@ impl SegmentMax {
 
     /// Adds a last result, two `u32`.
     ///
-    /// The first one says what is wrong with the ids or offsets: 0, or the sum of
+    /// The first reports what is wrong with the ids or offsets: 0, or the sum of
     /// [`SegmentMax::UNSORTED`], [`SegmentMax::NEGATIVE`] and [`SegmentMax::TOO_LARGE`]. It is
-    /// always 0 for ids in any order. The second one is the number of dropped rows: those whose
-    /// ids are out of range, or that are outside of all offsets.
+    /// always 0 for ids in any order. The second is the number of dropped rows: rows whose ids are
+    /// out of range, or that are outside all offsets.
     ///
-    /// [`Run`](crate::Run) checks ids on the host before anything runs. Ids that are on a device
-    /// already are not checked, because the host would have to wait for them. No kernel reads or
-    /// writes out of bounds, whatever the ids are; but if the first number is not 0, the other
-    /// results are unspecified.
+    /// [`Run`](crate::Run) checks ids on the host before anything runs. Ids on a device are not
+    /// checked, because the host would have to wait for them. No kernel reads or writes out of
+    /// bounds, whatever the ids; but if the first number is not 0, the other results are
+    /// unspecified.
     pub fn status(mut self, status: bool) -> Self {
         self.status = status;
         self
@@ -261,9 +261,9 @@ impl SegmentMax {
         }
     }
 
-    /// Refuses ids on the host that are not below the number of segments, if that is given: the
-    /// operator leaves their rows out. A negative id of [`Segments::Unsorted`] says that a row has no
-    /// segment, and is right. Ids of [`Segments::Sorted`] are taken to ascend: see
+    /// Refuses ids on the host that are not below the number of segments, if it is given; the
+    /// operator itself drops such rows. With [`Segments::Unsorted`], a negative id is valid: its
+    /// row has no segment. With [`Segments::Sorted`], this assumes that ids ascend: see
     /// [`SegmentMax::checked`].
     ///
     /// # Errors
@@ -286,10 +286,10 @@ impl SegmentMax {
         })
     }
 
-    /// Checks ids or offsets on the host. Gives the operator with its number of segments.
+    /// Checks ids or offsets on the host, and returns the operator with its number of segments.
     ///
-    /// An id that is not below a given number of segments is no error, nor is a negative one in any
-    /// order: see [`SegmentMax::num_segments`] and [`Segments::Unsorted`].
+    /// Ids at or above a given number of segments, and negative ids with [`Segments::Unsorted`],
+    /// are not errors: see [`SegmentMax::num_segments`].
     ///
     /// # Errors
     /// As [`SegmentMax::infer`], except for an unknown number of segments;

@@ -8,7 +8,7 @@ use crate::tensor::key::Ranking;
 use crate::wgsl::params;
 
 params! {
-    /// How ids or offsets lie.
+    /// The layout of ids or offsets.
     pub(crate) struct IdForm: inline {
         /// Words of an id: 1 or 2. Smaller ids are read as one word each.
         pub id_words: u32,

@@ -108,10 +108,10 @@ pub(crate) fn plan(
     let element = data.element_type();
     let inner: u64 = data.shape()[1..].iter().map(|&d| d as u64).product();
     let index_words = operator.indices.map(|i| i.element_type.size() as u64 / 4);
-    // Rows so wide that few of them fit a binding, or of the carry list, are taken in any
-    // order; and so are rows of which indices are wanted, if no binding holds all of them,
-    // and all rows where a shader may not have the buffers of the carry list.
-    // These are rows and ids, the result, the carry list and its ids, and candidates for indices.
+    // Rows so wide that few of them fit a binding, or of the carry list, are taken in any order;
+    // and so are rows with indices, if no binding holds all of them, and all rows where a shader
+    // may not have the buffers of the carry list. These are rows and ids, the result, the carry
+    // list and its ids, and candidates for indices.
     let storage_buffers = if index_words.is_some() { 6 } else { 5 };
     let widest = builder.capacity(builder.item().max(4));
     let scatters = operator.segments == Segments::Unsorted

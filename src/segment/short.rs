@@ -87,8 +87,8 @@ fn entries<T>(table: &mut [T], count: usize) -> &mut [T] {
     &mut table[..count.next_multiple_of(8)]
 }
 
-/// The maximum so far, and one more row. Where both are wider than a register, compilers make a
-/// branch of their maximum. So there the key is kept or left by its number.
+/// The maximum so far, and one more row. If both are wider than a register, compilers make a branch
+/// of their maximum. So there the key is kept or left by its number.
 #[inline(always)]
 fn with_row<K: Key>(max: K::Found, row: K::Found) -> K::Found {
     if const { size_of::<K::Found>() <= 8 } {

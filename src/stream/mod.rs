@@ -167,7 +167,7 @@ async fn run_checked(
     } else if bytes <= budget.piece {
         match operator.plan(&descs, limits, device.tuning()) {
             Ok(plan) if budget.holds(&plan) => {
-                // What lies between the elements of a view is not uploaded.
+                // The gaps between the elements of a view are not uploaded.
                 let tensors = inputs.iter().map(|i| i.to_tensor()).collect::<Result<Vec<_>>>()?;
                 let tensors: Vec<&Tensor> = tensors.iter().collect();
                 match runner.run(&plan, &tensors, progress).await {

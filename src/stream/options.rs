@@ -41,11 +41,12 @@ impl RunOptions {
         Self::default()
     }
 
-    /// The maximum size of a piece on the device in bytes, results and scratch included; at most
-    /// 1 GiB. Inputs that fit one piece are not split. The CPU splits only what no single plan can take.
+    /// The maximum size of a piece on the device in bytes, results and scratch included; at most 1
+    /// GiB. Inputs that fit one piece are not split. The CPU splits only inputs that exceed the
+    /// limits of a single plan.
     ///
-    /// Two pieces are on the device at a time. Each has staging buffers for its upload and its
-    /// download in addition. A piece that cannot be split further may exceed this size.
+    /// Two pieces are on the device at a time, each with additional staging buffers for its upload
+    /// and its download. A piece that cannot be split further may exceed this size.
     pub fn max_piece(mut self, bytes: impl Into<Option<u64>>) -> Self {
         self.max_piece = bytes.into();
         self
@@ -55,11 +56,11 @@ impl RunOptions {
     /// [`ControlFlow::Break`], the run stops, and its error is [`Error::Cancelled`]; the device stays
     /// usable.
     ///
-    /// On a GPU it is called after each piece; a run that fits [`RunOptions::max_piece`] is one piece.
-    /// On the CPU it is called at most some hundred times, by any of the working threads, one at a
-    /// time; the others go on meanwhile. A reduction of the first axis has few parts there: on two
-    /// threads it was called five times. Gradients whose values the host stores report only the search
-    /// of their positions.
+    /// On a GPU it is called after each piece; a run that fits [`RunOptions::max_piece`] is one
+    /// piece. On the CPU it is called at most some hundred times, by any of the working threads,
+    /// one at a time, while the others continue. A reduction of the first axis has few parts: on
+    /// two threads it was called five times. Gradients of reductions and segments report only the
+    /// search for positions.
     pub fn progress(
         mut self,
         progress: impl FnMut(Progress) -> ControlFlow<()> + Send + 'static,

@@ -1,4 +1,4 @@
-//! MaxPool in pieces: ranges of its results, each with the input that its windows cover. Where a
+//! MaxPool in pieces: ranges of its results, each with the input that its windows cover. If a
 //! single window is too large, the windows are split too.
 
 use std::borrow::Cow;

@@ -85,10 +85,9 @@ inputs!(Tensor: Tensor, View: TensorView);
 /// # Ok::<(), wgmax::Error>(())
 /// ```
 ///
-/// Axes of views are taken in the order of memory, if the operator allows it: a permuted or flipped
-/// tensor is read as a dense one, and its results are permuted. The CPU reads rows with gaps in place.
-/// Other views are copied first: those whose elements no order of axes brings together, those of
-/// poolings with indices, and those with positions over permuted axes.
+/// A view whose axes are permuted or flipped is read in place, and its results are permuted, if the
+/// operator allows it. The CPU reads rows with gaps in place. Other views are copied first: views
+/// with other gaps, views of poolings with indices, and views with positions over permuted axes.
 ///
 /// Inputs larger than [`RunOptions::max_piece`] are streamed to a GPU in pieces; their partial
 /// results are combined on the host. The result is the same, bit for bit. A reduction is split
@@ -97,10 +96,10 @@ inputs!(Tensor: Tensor, View: TensorView);
 /// pooling is split along its planes. For the other gradients, and for MaxUnpool, positions are
 /// found in pieces, and one thread of the host stores the values.
 ///
-/// Inputs may be larger than the GPU's memory. Memory-mapped inputs may be larger than the
-/// host's memory too. Results must fit the host's memory. If the GPU runs out of memory, the
-/// run goes on with smaller pieces. The CPU reads the tensors in place, unless one plan is over a limit:
-/// then pieces of them are copied.
+/// Inputs may be larger than the GPU's memory. Memory-mapped inputs may be larger than the host's
+/// memory too. Results must fit the host's memory. If the GPU runs out of memory, the run goes on
+/// with smaller pieces. The CPU reads the tensors in place. It copies pieces of them only if a
+/// single plan would exceed a limit.
 pub trait Run {
     /// Runs the operator with the default options.
     ///

@@ -1,5 +1,5 @@
-//! Operators that store values where positions say, of tensors larger than a piece. The positions
-//! are found in pieces, and one thread of the host stores the values.
+//! Operators that store values at positions, for tensors larger than a piece. Positions are found
+//! in pieces, and one thread of the host stores the values.
 
 use super::options::Reporter;
 use super::run_views;

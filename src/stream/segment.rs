@@ -1,5 +1,5 @@
-//! SegmentMax in pieces: ranges of rows and, where rows are wide, of columns. The segments of a
-//! piece are renumbered from 0, so that a piece has no more results than rows.
+//! SegmentMax in pieces: ranges of rows and, if rows are wide, of columns. The segments of a piece
+//! are renumbered from 0, so that a piece has no more results than rows.
 
 use std::borrow::Cow;
 use std::ops::Range;

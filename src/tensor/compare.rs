@@ -29,7 +29,8 @@ pub struct Comparison {
     pub differing: usize,
     /// The first elements that differ, at most ten, in row-major order.
     pub first: Vec<Mismatch>,
-    /// The largest [`Mismatch::ulp`] of all elements that differ, also of those not in `first`.
+    /// The largest [`Mismatch::ulp`] of all elements that differ, including those that `first`
+    /// omits.
     pub max_ulp: Option<u64>,
 }
 

@@ -219,9 +219,9 @@ impl Tensor {
         }
     }
 
-    /// The bytes of the elements, to write to, as of a result that goes on to another program. `None`
-    /// if a clone has them too, if they are the caller's ([`Tensor::from_shared`]), and of `bool`,
-    /// whose bytes stay 0 or 1 (see [`Tensor::bools_as_u8`]).
+    /// The bytes of the elements, writable. `None` if a clone shares them, if they are the caller's
+    /// ([`Tensor::from_shared`]), and for `bool`, whose bytes must stay 0 or 1 (see
+    /// [`Tensor::bools_as_u8`]).
     ///
     /// ```
     /// use wgmax::Tensor;

@@ -8,8 +8,8 @@ use super::{Tensor, TensorDesc, View};
 use crate::base::error::Error;
 use crate::base::error::Result;
 
-/// A view of a tensor in host memory. Its elements need not be one after the other, as in an array
-/// in Fortran order, or in a part of a larger one. Nothing is copied.
+/// A view of a tensor in host memory. Its elements need not be contiguous: it may be an array in
+/// Fortran order, or a part of a larger array. Nothing is copied.
 ///
 /// ```
 /// use wgmax::operator::ReduceMax;
@@ -29,7 +29,7 @@ pub struct TensorView {
 }
 
 impl TensorView {
-    /// A view of a tensor's elements, wherever its shape has them.
+    /// A view of a tensor's memory.
     ///
     /// # Errors
     /// [`Error::WrongElementType`], and [`Error::BadView`] if the view reaches beyond the tensor.

@@ -6,8 +6,8 @@
 //! an integer maximum of keys, and 0 is its identity for every type. For the minimum, all
 //! keys but those of NaN are complemented, so that it is a maximum too.
 //!
-//! The same mappings in WGSL are in `shaders/common/element.wgsl`. In a caller's buffer on a device, a
-//! `bool` may be any byte there; on the host it is 0 or 1, which a tensor makes sure of.
+//! The same mappings in WGSL are in `shaders/common/element.wgsl`. A `bool` in a caller's buffer on
+//! a device may be any byte; on the host, `Tensor` ensures that it is 0 or 1.
 
 use std::ops::BitAnd;
 
@@ -29,8 +29,8 @@ pub enum Nan {
 
 /// Which element of a set an operator finds.
 ///
-/// The minimum is the maximum of complemented keys. So NaN counts for both as [`Nan`] says, and of
-/// zeros the maximum is +0 and the minimum is -0.
+/// The minimum is the maximum of complemented keys. [`Nan`] applies to both. The maximum of -0 and
+/// +0 is +0, their minimum is -0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Deserialize, serde::Serialize))]
 pub enum Extremum {
@@ -124,7 +124,7 @@ pub(crate) trait Key: Lane + BitAnd<Output = Self> {
     /// A key and its place among few as one integer, which may be narrower than `Found`. Of equal
     /// keys, the one with the largest number of a place is the largest.
     type Placed: Lane;
-    /// Of the number, narrow integers hold 16 bits.
+    /// Narrow integers hold 16 bits of the number.
     fn placed(self, number: u32) -> Self::Placed;
     /// The number of the place exclusive-ored with `tie_mask`, as far as it is held.
     fn place(placed: Self::Placed, tie_mask: u32) -> u32;
@@ -260,7 +260,7 @@ pub(crate) struct Floats<K> {
     /// The key of a NaN; see [`Ranking`].
     pub nan: K,
     /// The bits that differ between a positive number and its key: the sign or, where the minimum
-    /// is wanted, all the others. Of negative numbers it is the other way round.
+    /// is wanted, all the others. For negative numbers it is the other way round.
     pub flip: K,
 }
 

@@ -41,8 +41,8 @@ pub struct TensorDesc {
 }
 
 impl TensorDesc {
-    /// The maximum number of axes: that of NumPy and PyTorch. Work on each element may then depend
-    /// on the number of axes.
+    /// The maximum number of axes, as in NumPy and PyTorch. It bounds work that depends on the
+    /// number of axes.
     pub const MAX_RANK: usize = 64;
 
     /// The description of a tensor. An empty shape is that of a scalar.
@@ -99,8 +99,8 @@ impl TensorDesc {
         self.len() * self.element_type.size()
     }
 
-    /// The size of the elements in bytes, rounded up to whole words of four bytes: what a wgpu
-    /// buffer for the tensor needs, and what is copied of it.
+    /// The size of the elements in bytes, rounded up to whole words of four bytes: the size that a
+    /// wgpu buffer for the tensor needs, and that copies have.
     pub fn padded_byte_len(&self) -> u64 {
         (self.byte_len() as u64).next_multiple_of(4)
     }

@@ -8,8 +8,8 @@ use crate::base::error::{Error, Result};
 /// The results of an operator: tensors on the host or on a device, or their types and shapes.
 ///
 /// They have names and an order: the [values](Self::values), the [indices](Self::indices) and the
-/// [status](Self::status), as far as the operator has them. As a slice they come in that order, and
-/// `into_vec`, `into_iter` and `try_into` take them out of it.
+/// [status](Self::status), as far as the operator has them. This derefs to a slice in that order;
+/// `into_vec`, `into_iter` and `try_into` take the results out.
 ///
 /// ```
 /// use wgmax::operator::ReduceMax;
@@ -76,7 +76,7 @@ impl<T> Outputs<T> {
     /// The positions of the maxima or minima.
     ///
     /// # Errors
-    /// [`Error::NoSuchResult`] where the operator was not asked for them.
+    /// [`Error::NoSuchResult`] if the operator was not asked for them.
     pub fn indices(&self) -> Result<&T> {
         self.named("indices", self.names.indices, usize::from(self.names.values))
     }
@@ -84,7 +84,7 @@ impl<T> Outputs<T> {
     /// The status of [`SegmentMax`](crate::operator::SegmentMax::status).
     ///
     /// # Errors
-    /// [`Error::NoSuchResult`] where the operator was not asked for it.
+    /// [`Error::NoSuchResult`] if the operator was not asked for it.
     pub fn status(&self) -> Result<&T> {
         self.named("status", self.names.status, self.items.len().wrapping_sub(1))
     }

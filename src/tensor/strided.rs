@@ -10,7 +10,7 @@ use crate::base::error::Result;
 use crate::base::threads;
 
 /// Elements that are copied by plain loops. Larger blocks are halved along their longest axis, so
-/// that whatever the order of the pitches, a block's source and target lie in the first cache.
+/// that whatever the order of the pitches, a block's source and target are in the first cache.
 const BLOCK: usize = 1024;
 /// Bytes that a thread copies at a time, at least.
 const PART: usize = 1 << 18;

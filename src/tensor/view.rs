@@ -1,4 +1,4 @@
-//! Views: where the elements of a tensor lie, if not one after the other.
+//! Views: where the elements of a tensor are, if they are not contiguous.
 
 use std::fmt;
 use std::ops::Range;
@@ -9,10 +9,10 @@ use crate::base::error::{Error, Result};
 /// A tensor's type and shape, and where its elements are in memory: an offset, and a *pitch* for
 /// each axis, the distance from one element to the next along it. All are counted in elements.
 ///
-/// A pitch may be larger than the elements it steps over (rows padded to 256 bytes, as textures
-/// are copied to buffers), smaller (a broadcast axis has pitch 0), or negative (a flipped axis).
-/// A view is made from a [`TensorDesc`], whose elements are in row-major order without gaps, or by
-/// [`View::new`]; the other methods make views of views. Nothing moves.
+/// A pitch may leave gaps (rows padded to 256 bytes, as textures are copied to buffers), be 0 (a
+/// broadcast axis) or negative (a flipped axis). A view is made from a [`TensorDesc`], whose
+/// elements are in row-major order without gaps, or by [`View::new`]; the other methods derive
+/// views from views. No method moves elements.
 ///
 /// ```
 /// use wgmax::{ElementType, TensorDesc, View};
@@ -51,7 +51,7 @@ impl View {
         let view = Self { desc, places: Some((offset, pitches)) };
         let ends = view.ends();
         if ends.0 < 0 {
-            return Err(view.bad("elements lie before the beginning of the memory"));
+            return Err(view.bad("an element would be before the beginning of the memory"));
         }
         // Space is left for padding to whole blocks.
         if ends.1.saturating_mul(view.item() as i128) > isize::MAX as i128 - 16 {
@@ -60,12 +60,12 @@ impl View {
         Ok(view)
     }
 
-    /// Rows that begin at multiples of `bytes` bytes: the last axis has no gaps, the one before it
-    /// the smallest pitch that is such a multiple, and the others follow from it. For 256 this is
-    /// how wgpu copies textures to buffers.
+    /// Rows that begin at multiples of `bytes` bytes. The last axis has no gaps, the axis before it
+    /// has the smallest pitch that is such a multiple, and further axes have no further gaps. With
+    /// 256, this is the layout of wgpu's copies from textures to buffers.
     ///
     /// # Errors
-    /// [`Error::BadView`] if no whole number of elements fills `bytes`, or if the elements lie too
+    /// [`Error::BadView`] if no whole number of elements fills `bytes`, or if the elements are too
     /// far apart to address.
     pub fn with_aligned_rows(desc: TensorDesc, bytes: usize) -> Result<Self> {
         let item = desc.element_type().size();
@@ -97,8 +97,8 @@ impl View {
         self.places.as_ref().map_or(0, |places| places.0)
     }
 
-    /// The distance from one element to the next along each axis. Along an axis of one element it may
-    /// be anything; a view that is not contiguous has 0 there.
+    /// The distance from one element to the next along each axis. Along an axis of one element the
+    /// value has no meaning; a view that is not contiguous has 0 there.
     pub fn pitches(&self) -> Vec<isize> {
         let row_major = || {
             let mut pitches = vec![1; self.desc.rank()];
@@ -117,7 +117,7 @@ impl View {
     }
 
     /// The bytes from the beginning of the memory to the end of the last element. A buffer needs
-    /// as many, rounded up to whole words of four bytes.
+    /// this size, rounded up to whole words of four bytes.
     pub fn byte_len(&self) -> usize {
         if self.is_contiguous() { self.desc.byte_len() } else { self.bytes().end }
     }
@@ -140,7 +140,7 @@ impl View {
         }
         shape[axis] = range.len();
         let pitches = self.pitches();
-        // Of an empty range it may be anything.
+        // For an empty range it has no meaning.
         let moved = (range.start as isize).saturating_mul(pitches[axis]);
         self.with(shape, self.moved(moved), pitches)
     }
@@ -246,7 +246,7 @@ impl View {
             [] => 1,
             [(_, pitch)] => pitch,
             _ if self.desc.is_empty() => 1,
-            _ => return Err(self.bad("the elements of a row do not lie at one distance")),
+            _ => return Err(self.bad("the elements of a row are not evenly spaced")),
         };
         let row = shape[1..].iter().product();
         self.with(vec![shape[0], row], self.offset(), vec![pitches[0], pitch])
@@ -292,7 +292,7 @@ impl View {
         let mut span: isize = 1;
         for (pitch, size) in axes {
             if size > 1 && pitch < span {
-                return Err(self.bad("two elements of a result may lie in one place"));
+                return Err(self.bad("two elements of a result may share a place in memory"));
             }
             span = span.saturating_add(pitch.saturating_mul(size as isize - 1));
         }
@@ -309,7 +309,7 @@ impl View {
     }
 }
 
-const TOO_FAR: &str = "elements lie too far apart to address";
+const TOO_FAR: &str = "elements are too far apart to address";
 
 fn bad(desc: &TensorDesc, offset: usize, pitches: Vec<isize>, reason: &'static str) -> Error {
     Error::BadView { shape: desc.shape().to_vec(), offset, pitches, reason }

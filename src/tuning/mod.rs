@@ -7,11 +7,11 @@ use crate::{gradient, pool, reduce, segment};
 
 pub(crate) mod software;
 
-/// What is fast on a kind of device: the numbers by which planners choose kernels, and cut work
+/// What is fast on a kind of device: the numbers by which planners choose kernels and divide work
 /// among invocations and launches.
 ///
-/// A device's [`Limits`] say what is allowed. Any plan runs on any device that has its limits,
-/// with the same result; [`Device`](crate::Device) chooses the tuning that suits it.
+/// A device's [`Limits`] say what is allowed. Any plan runs, with the same result, on any device
+/// that has its limits; a [`Device`](crate::Device) chooses the tuning that suits it.
 #[derive(Clone, Debug)]
 pub struct Tuning {
     pub(crate) name: &'static str,

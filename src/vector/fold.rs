@@ -93,7 +93,7 @@ pub(crate) enum RowOrder {
     Streams,
     /// Neighbours.
     Neighbours,
-    /// Rows that lie anywhere, as they come. The caller has asked for their memory.
+    /// Rows at any addresses. The caller has prefetched their memory.
     Anywhere,
 }
 

@@ -66,7 +66,7 @@ fn subject(report: &Report, subject: &Subject, score: &Score) -> Value {
 }
 
 /// How many cases launched a kernel, and what identifies the texts that ran: their CRC-32, in
-/// alphabetical order, each with a zero byte behind it.
+/// alphabetical order, each followed by a zero byte.
 fn kernel_json(score: &Score, kernel: &str) -> Value {
     let own = score.launched.iter().filter(|((name, _), _)| *name == kernel);
     let cases: Map<String, Value> =

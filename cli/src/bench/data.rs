@@ -10,8 +10,8 @@ const DATA_SEED: u64 = 1234;
 const GRADIENT_SEED: u64 = 4321;
 const IDS_SEED: u64 = 99;
 
-/// The inputs of an item: the data, and the ids of segments. Of a gradient: the data, or the indices
-/// of the pooling's maxima, and the gradient of the maxima.
+/// The inputs of an item: the data, and the ids of segments. For a gradient: the data, or the
+/// indices of the pooling's maxima, and the gradient of the maxima.
 pub fn inputs(item: &Item) -> anyhow::Result<Vec<Tensor>> {
     let mut inputs = vec![data(item.element_type()?, &item.shape, DATA_SEED)?];
     if let Some((pool, from_indices)) = item.pool_of_gradient() {

@@ -69,7 +69,7 @@ impl Sheet {
         // About as many tiles across as make a square, of planes as they are drawn.
         let [tall, wide] = [rows, columns].map(|cells| cells.min(MAX_CELLS) as f64);
         let square = (planes as f64 * tall / wide.max(1.0)).sqrt().ceil() as usize;
-        // Where the innermost of the other axes makes about such rows, a row is one of its lines.
+        // If the innermost of the other axes makes about such rows, a row is one of its lines.
         let inner = shape.iter().rev().nth(2).copied().filter(|_| planes > 1).unwrap_or(1);
         let tiles = match (square / 2..=square * 2).contains(&inner) {
             true => inner,

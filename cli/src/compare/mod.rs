@@ -37,24 +37,24 @@ Examples:
   wgmax compare reduce-max x.npy --axes 0 --between cpu,gpu
   wgmax compare max-pool x.npy --kernel 3,3 --indices --between 0,1
 
-The picture of --heatmap has the last two axes down and across (of [.., H, W, C] with up to four \
-channels, H and W), and a tile for each position along the others. Equal elements are white, others \
-orange to dark red by how far apart they are, and violet where one is NaN; the line below the picture \
-has the scale. Where a pixel stands for several elements, the farthest apart counts.")]
+In the picture of --heatmap the last two axes run down and across, or H and W of [.., H, W, C] with up \
+to four channels; each position along the other axes is a tile. Equal elements are white. Different \
+elements are orange to dark red, by their distance, and violet if one is NaN; a line below the picture \
+has the scale. If a pixel stands for several elements, it shows the largest distance.")]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub struct Arguments {
     #[command(subcommand)]
     operator: Option<Choice>,
-    /// File of a tensor, as the operators take it
+    /// File of a tensor, in the formats of the operators' inputs
     #[arg(value_name = "A", required = true, value_parser = file)]
     a: Option<String>,
-    /// The file that it is compared with
+    /// File to compare it with
     #[arg(value_name = "B", required = true)]
     b: Option<String>,
     /// Compare values: any NaN equals any NaN, and -0 equals 0. By default, bits are compared
     #[arg(long)]
     values: bool,
-    /// Draw where the elements differ
+    /// Draw a picture of the differences
     #[arg(long, value_name = "FILE.png")]
     heatmap: Option<String>,
 }

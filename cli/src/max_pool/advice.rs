@@ -6,7 +6,7 @@ use super::Attributes;
 use crate::axes::Axes;
 use crate::options::List;
 
-/// Where an input comes from, for errors.
+/// The source of an input, for errors.
 pub struct Given<'a> {
     /// Its argument.
     pub name: &'a str,

@@ -68,7 +68,7 @@ pub struct Attributes {
         conflicts_with = "backward"
     )]
     index_order: IndexOrder,
-    /// Indices count within the sub-tensor of this axis and those after it
+    /// Count indices from 0 in each sub-tensor of this axis and the axes after it
     #[arg(
         long,
         value_name = "A",
@@ -219,9 +219,9 @@ Examples:
   wgmax max-pool chw.npy --reshape 1,3,224,-1 --kernel 3,3 -o y.npy
   wgmax max-pool x.npy --kernel 3,3 --backward gradient_of_y.npy -o gradient_of_x.npy
 
-[H, W] and [H, W, C] with a kernel of two axes are pooled as pictures, unless --layout is given.";
-    const INDICES: &str = "Also write the positions of the results to this file; +0 and -0 are equal \
-                           then, so a zero may have another sign";
+With a kernel of two axes, [H, W] and [H, W, C] are pooled as pictures, unless --layout is given.";
+    const INDICES: &str = "Also write the positions of the results to this file. +0 and -0 are then \
+                           equal, so a result of zero may have another sign";
 
     fn files(&self) -> Vec<&str> {
         self.backward.files(&[&self.source.input])

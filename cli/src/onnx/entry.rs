@@ -94,7 +94,7 @@ impl Entry<'_> {
     }
 }
 
-/// Where a node's inputs came from: of several, the last in this order.
+/// The source of a node's inputs; if there are several, the last in this order.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Origin {
     /// From a file or from an earlier node.

@@ -54,7 +54,7 @@ pub struct Arguments {
     /// Value of a dimension that the model names
     #[arg(long = "dim", value_name = "NAME=N")]
     dims: Vec<Binding>,
-    /// Shape of a tensor that the model does not declare; the type is f32 if none is declared
+    /// Shape of a tensor, if the model does not declare it; the type is f32 if none is declared
     #[arg(long = "shape", value_name = "TENSOR=[TYPE:]N,..")]
     shapes: Vec<Shape>,
     /// Value of a tensor, from a file in the formats of other commands
@@ -68,7 +68,7 @@ pub struct Arguments {
     /// List the nodes without running them
     #[arg(long, conflicts_with = "outputs")]
     list: bool,
-    /// Fail if a node is not run, because something is unknown or it is in a subgraph
+    /// Exit with 1 if a node is not run, because a shape is unknown or it is in a subgraph
     #[arg(long)]
     strict: bool,
     /// Seed of random tensors

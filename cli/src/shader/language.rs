@@ -1,4 +1,4 @@
-//! What wgpu hands to the compilers behind it: a kernel's text in the language of each API.
+//! What wgpu gives to the drivers' compilers: a kernel's text in the language of each API.
 //!
 //! The options are those of wgpu-hal 30 for a pipeline as the library makes it: with all checks,
 //! with the bindings of its automatic layout, and without zeroed workgroup memory.
@@ -17,7 +17,7 @@ const ENTRY: (ShaderStage, &str) = (ShaderStage::Compute, "main");
 /// The language of an API's shaders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Language {
-    /// WebGPU, and what the others are translated from
+    /// WebGPU; the other languages are translated from it
     Wgsl,
     /// Vulkan: SPIR-V 1.3, binary
     Spirv,

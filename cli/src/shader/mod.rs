@@ -45,7 +45,7 @@ pub struct Arguments {
     /// The variant for inputs and results in one buffer
     #[arg(long, requires = "name")]
     shared_buffer: bool,
-    /// The variant for inputs whose elements are not one after the other
+    /// The variant for inputs that are views with gaps
     #[arg(long, requires = "name")]
     pitched: bool,
     /// Write the text of every shader to a file of its own in this folder

@@ -33,16 +33,14 @@ Examples:
 
 Each case aims at a variant of a kernel for an element type; 2000 cases reach all of them. Cases \
 have random tunings and small limits. --tuning replaces the tuning of all cases, but not their limits, \
-parallelism and maximum of taps.
-
---replay runs the cases of a JSON report again.")]
+parallelism and maximum of taps.")]
 pub struct Arguments {
     /// Device: cpu, gpu, an index, or part of an adapter's name; every adapter by default
     #[arg(long, value_parser = device_name)]
     device: Option<String>,
     #[command(flatten)]
     planning: Planning,
-    /// Number of cases; 2000 by default, unless there is a time
+    /// Number of cases; 2000 by default, unless --seconds is given
     #[arg(long, value_parser = clap::value_parser!(u64).range(1..))]
     cases: Option<u64>,
     /// Maximum time in seconds
@@ -57,13 +55,13 @@ pub struct Arguments {
     /// Run only this case of the seed
     #[arg(long, value_name = "K", conflicts_with_all = ["cases", "seconds", "cycle", "op", "type"])]
     case: Option<u64>,
-    /// Only cases of these operators, which are of maxima and of minima
+    /// Only cases of these operators and of their minima
     #[arg(long, value_delimiter = ',', value_name = "OPERATOR", value_parser = operators())]
     op: Vec<Kind>,
     /// Only cases of these element types, such as f16,u8
     #[arg(long, value_delimiter = ',', value_name = "TYPE", value_parser = element_type)]
     r#type: Vec<ElementType>,
-    /// Run the cases of a JSON report again, and say whether the results are the same
+    /// Run the cases of a JSON report again, and report whether the results are the same
     #[arg(long, value_name = "REPORT", conflicts_with_all = [
         "device", "tuning", "cases", "seconds", "cycle", "seed", "case", "op", "type",
     ])]
@@ -74,7 +72,7 @@ pub struct Arguments {
     /// Write a report as JSON; - for standard output, and the rest on stderr
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// Fail if the process's memory grows by more during the run (Linux)
+    /// Fail if the process's memory grows by more, after the first quarter of the run (Linux)
     #[arg(long, value_name = "MIB")]
     max_growth: Option<u64>,
 }

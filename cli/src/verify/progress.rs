@@ -15,7 +15,7 @@ pub struct Progress {
     display: Display,
 }
 
-/// Where a sweep ends: at the first of these.
+/// A sweep ends at the first of these.
 #[derive(Clone, Copy)]
 struct End {
     cases: Option<u64>,

@@ -256,7 +256,7 @@ impl Seek for Content {
     }
 }
 
-/// Where a path leads, and a temporary file where one is needed.
+/// The target of a path, and a temporary file if it needs one.
 fn find_place(path: &Path) -> io::Result<(Place, Option<Temporary>)> {
     let old = match fs::metadata(path) {
         Ok(old) => old,

@@ -14,12 +14,12 @@ use crate::tensor::key::Nan;
 ///
 /// Data has 1, 2 or 3 spatial axes. Its channels are last, unless `data_format` says otherwise.
 ///
-/// Where the page and the implementation differ, the implementation is followed. Padding is not an
-/// element, although the page speaks of zeros. A dilation of 1 means neighbouring elements; the
-/// formula on the page, which adds 1, is that of another interface. Rounding applies with every
-/// `auto_pad`. With `ceil`, a window is kept even if it covers only padding; it gives the smallest
-/// finite value; and data that the window is larger than, by less than a stride, has one window. NaN
-/// is ignored.
+/// If the page and the implementation differ, this follows the implementation. Padding is not an
+/// element, although the page mentions zeros. A dilation of 1 means neighbouring elements; the
+/// page's formula, which adds 1, belongs to another interface. Rounding applies with every
+/// `auto_pad`. With `ceil`, a window that covers only padding is kept, and its maximum is the
+/// smallest finite value. With `ceil`, a window that is larger than the data by less than a stride
+/// is the only window. NaN is ignored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct MaxPool {

@@ -12,8 +12,8 @@ use crate::tensor::TensorDesc;
 ///
 /// The inputs are `src`, the data, and `diff_dst`, the gradient of the maxima; the result is
 /// `diff_src`. The attributes are those of [`MaxPool`] without `rounding_type`: windows are counted
-/// as with `floor`. The page leaves open in which order gradients are added, and how sums are
-/// rounded; [`operator::MaxPoolBackward`] says how they are here.
+/// as with `floor`. The page does not define the order of additions or their rounding;
+/// [`operator::MaxPoolBackward`] does.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct MaxPoolBackward {

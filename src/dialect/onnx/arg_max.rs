@@ -13,10 +13,10 @@ use crate::tensor::{ElementType, TensorDesc};
 /// [ArgMin](https://onnx.ai/onnx/operators/onnx__ArgMin.html), opsets 1, 11, 12 and 13: all integers,
 /// f16, f32 and f64, from opset 13 also bf16.
 ///
-/// The result is `i64`, whatever the data. It is a [`ReduceMax`](operator::ReduceMax) of one axis
-/// that gives positions alone. A position of a reduced axis of size 0 is an error, unless there are
-/// no results. The text does not define NaN; here it propagates: the position is that of the first
-/// NaN of a set, or of the last one if the last of equal elements counts.
+/// The result is `i64`, whatever the data. The operator is a [`ReduceMax`](operator::ReduceMax) of
+/// one axis whose only result is positions. A reduced axis of size 0 is an error, unless the result
+/// is empty. The text does not define NaN; here it propagates: the position is that of the first
+/// NaN of a set, or with `select_last_index` the last.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ArgMax {

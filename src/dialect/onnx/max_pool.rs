@@ -23,11 +23,11 @@ use crate::tensor::{ElementType, TensorDesc};
 ///
 /// Data is `[batch, channels, spatial...]` with one or more spatial axes.
 ///
-/// In every opset, a last window that would start in the padding at the end is dropped; only the
-/// text of opset 22 says so. The padding of `SAME_UPPER` and `SAME_LOWER` takes dilation into
-/// account, and `ceil_mode` has no effect with it. `VALID` with `ceil_mode` rounds up, as shape
-/// inference and runtimes do, although the formula in the text rounds down. With `ceil_mode` 1, data
-/// that the window is larger than, by less than a stride, has one window.
+/// In every opset, a last window that would start in the end padding is dropped; only the text of
+/// opset 22 says so. The padding of `SAME_UPPER` and `SAME_LOWER` takes dilation into account, and
+/// `ceil_mode` has no effect with it. `VALID` with `ceil_mode` rounds up, as shape inference and
+/// runtimes do, although the formula in the text rounds down. With `ceil_mode` 1, a window that is
+/// larger than the data by less than a stride is the only window.
 ///
 /// The text does not define NaN; here it is ignored. A window that covers only padding gives minus
 /// infinity, or the smallest value of an integer type.

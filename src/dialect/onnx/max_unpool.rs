@@ -10,14 +10,15 @@ use crate::tensor::{ElementType, Tensor, TensorDesc};
 /// [MaxUnpool](https://onnx.ai/onnx/operators/onnx__MaxUnpool.html), opsets 9, 11 and 22: f16, f32
 /// and f64, from opset 22 also bf16.
 ///
-/// The inputs are the values `X`, their indices `I` (`i64`), and `output_shape`, which may be absent
-/// (`i64`). Without it the result has the smallest shape from which a pooling with these attributes
-/// makes the shape of `X`. With it `pads` have no effect, and the result may be larger.
+/// The inputs are the values `X`, their indices `I` (`i64`), and `output_shape`, which may be
+/// absent (`i64`). By default the result has the smallest shape that a pooling with these
+/// attributes reduces to the shape of `X`. With `output_shape`, `pads` have no effect, and the
+/// result may be larger.
 ///
-/// The text does not say where indices count in a larger result. ONNX's own tests count in the
-/// smallest shape, whose elements are at the origin of the result; ONNX Runtime and PyTorch count in
-/// the result. See [`MaxUnpool::indices_in_result`]. If several values have one index, the last
-/// one counts; an index that names no element is an error.
+/// The text does not define how indices count in a larger result. ONNX's own tests count in the
+/// smallest shape, placed at the origin of the result; ONNX Runtime and PyTorch count in the
+/// result: see [`MaxUnpool::indices_in_result`]. If several values have the same index, the last is
+/// stored; an index that names no element is an error.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct MaxUnpool {
@@ -29,8 +30,8 @@ pub struct MaxUnpool {
     pub strides: Vec<i64>,
     /// The padding before and then after all axes; empty for zeros, the default.
     pub pads: Vec<i64>,
-    /// Whether indices count in a result that is larger than the smallest one, and not in the
-    /// smallest one. ONNX has no attribute for it. Default: no.
+    /// Whether indices count in the whole result, even if it is larger than the smallest shape.
+    /// ONNX has no attribute for it. Default: false.
     pub indices_in_result: bool,
 }
 
@@ -68,7 +69,7 @@ impl MaxUnpool {
     /// As [`MaxUnpool::from_attributes`]; [`Error::TypeNotInDialect`] for an element type that the
     /// opset does not have; [`Error::ShapeNotInDialect`] for `X` without spatial axes;
     /// [`Error::BadAttribute`] for lists of the wrong length, kernels and strides below 1, negative
-    /// pads or such that no element is left, and an `output_shape` that does not hold all;
+    /// pads, pads that leave no element, and an `output_shape` below the smallest shape;
     /// [`Error::WrongInput`] for `I` of another shape.
     pub fn operator(
         &self,

@@ -1,8 +1,8 @@
 //! The operators of [ONNX](https://onnx.ai/onnx/operators/).
 //!
-//! A model names an opset. An operator has its newest version that is not newer than the opset:
-//! opset 19 has ReduceMax-18, and all opsets from 20 to 28 have ReduceMax-20. Opset 28 is the
-//! newest that is known here; newer ones are [`Error::UnknownOpset`].
+//! A model names an opset, which has the newest version of each operator that is not newer than
+//! itself: opset 19 has ReduceMax-18, and opsets 20 to 28 have ReduceMax-20. Opset 28 is the newest
+//! that is known here; newer ones are [`Error::UnknownOpset`].
 
 mod arg_max;
 mod global_max_pool;

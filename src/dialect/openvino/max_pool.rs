@@ -25,10 +25,10 @@ use crate::tensor::{ElementType, TensorDesc};
 /// Data is `[batch, channels, spatial...]` with 1, 2 or 3 spatial axes. Batch and channels must not
 /// be 0.
 ///
-/// Rounding applies with every `auto_pad`. The formulas of the pages for `valid`, `same_upper` and
-/// `same_lower` differ from the implementation, which is followed here. With `ceil`, a window is
-/// kept even if it covers only padding; it gives minus infinity, or the smallest value of an
-/// integer type. A window that is larger than the padded data is refused with every rounding. NaN is
+/// Rounding applies with every `auto_pad`. For `valid`, `same_upper` and `same_lower`, the formulas
+/// of the pages differ from the implementation, which this follows. With `ceil`, a window is kept
+/// even if it covers only padding; it gives minus infinity, or the smallest value of an integer
+/// type. A window that is larger than the padded data is refused with every rounding. NaN is
 /// ignored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]

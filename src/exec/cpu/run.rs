@@ -158,7 +158,7 @@ impl Watched {
     }
 }
 
-/// Runs a plan. `inputs` are the memory that the plan's inputs lie in, and the results likewise.
+/// Runs a plan. `inputs` are the memory that the plan's inputs are in, and the results likewise.
 /// After each launch, `after` is called with the launch's number and the bytes of each buffer that
 /// it wrote to.
 ///
@@ -182,7 +182,7 @@ pub(crate) fn execute(
     memory.begin_run(words.iter().sum());
     let mut buffers: Vec<Words> =
         words.into_iter().map(|words| memory.take(words)).collect::<Result<_>>()?;
-    // Between the elements of a view shall lie no leftovers of earlier runs.
+    // Between the elements of a view shall be no leftovers of earlier runs.
     let first = inputs.len();
     for (buffer, view) in buffers.iter_mut().zip(&plan.views).skip(first) {
         if !view.is_contiguous() {

@@ -141,8 +141,8 @@ fn found(adapters: &[Found], cpu: bool) -> String {
     }
 }
 
-/// Opens a device with the adapter's own limits. Of optional features it requests those that are
-/// wanted, and the pipeline cache if there is a directory for it.
+/// Opens a device with the adapter's own limits. It requests the optional features that are wanted,
+/// and the pipeline cache if there is a directory for it.
 pub(crate) async fn request(adapter: &wgpu::Adapter, wanted: Request<'_>) -> Result<Gpu> {
     let cache = wanted.cache.map_or(wgpu::Features::empty(), |_| wgpu::Features::PIPELINE_CACHE);
     let descriptor = wgpu::DeviceDescriptor {

@@ -32,7 +32,7 @@ pub(super) struct BoundSet {
     pub passes: Arc<[Pass]>,
 }
 
-/// Where a tensor is: at an offset of a buffer, or where the tensor's texture is copied to.
+/// The memory of a tensor: at an offset of a buffer, or the copy of its texture.
 #[derive(Clone, PartialEq, Hash)]
 pub(super) struct Place(pub wgpu::Buffer, pub u64);
 

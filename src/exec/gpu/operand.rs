@@ -2,7 +2,7 @@
 
 use super::texture::TextureRange;
 
-/// A part of a caller's buffer, from an offset on, of as many bytes as the tensor has.
+/// A part of a caller's buffer: it begins at an offset and has the size of the tensor.
 #[derive(Clone, Copy, Debug)]
 pub struct BufferRange<'a> {
     /// The buffer. Its usage must include `STORAGE`.

@@ -29,7 +29,7 @@ pub struct Prepared {
     /// Whose they are, if others have them, too.
     shared: Option<Scratch>,
     replan: Replan,
-    /// Where the textures of inputs and results are copied to, of those that were recorded as such.
+    /// The copies of inputs and results that were recorded as textures.
     pub(super) staging: Mutex<Vec<Option<wgpu::Buffer>>>,
     /// The bind groups of the last recordings, reused for the same buffers.
     pub(super) bind_groups: BindGroupCache,
@@ -70,7 +70,7 @@ impl Gpu {
         })
     }
 
-    /// Compiles a plan, and takes its scratch: from that of an earlier plan, or from that which
+    /// Compiles a plan, and takes its scratch: from that of an earlier plan, or from scratch that
     /// several share, as far as there is.
     async fn ready(
         &self,
@@ -124,7 +124,7 @@ impl Gpu {
 pub struct Scratch(Arc<Mutex<Vec<wgpu::Buffer>>>);
 
 impl Scratch {
-    /// Nothing yet: it grows by what those that share it need. It never shrinks.
+    /// Empty scratch. It grows to what its users need, and never shrinks.
     pub fn new() -> Self {
         Self::default()
     }
@@ -173,8 +173,8 @@ impl Prepared {
         &self.plan.outputs
     }
 
-    /// Bytes of the memory that it keeps on the device: scratch, and copies of textures that were
-    /// recorded. Parameters, some 100 bytes a launch, are not counted. Shared scratch counts for each
+    /// Bytes of device memory that the operator keeps: scratch, and copies of recorded textures.
+    /// Parameters, some 100 bytes a launch, are not included. Shared scratch counts for each
     /// operator that uses it.
     pub fn scratch_bytes(&self) -> u64 {
         let staging = self.staging.lock().unwrap_or_else(PoisonError::into_inner);
@@ -183,13 +183,13 @@ impl Prepared {
         all.collect::<HashSet<_>>().into_iter().map(wgpu::Buffer::size).sum()
     }
 
-    /// Uses shared scratch, and drops its own. Operators that share scratch cannot run at the
-    /// same time: the GPU runs them one after the other, as they were submitted. The one that needs
-    /// most should be the first to share, since a later one that needs more adds buffers. Copies of
+    /// Uses shared scratch, and drops its own. Operators that share scratch cannot run at the same
+    /// time: the GPU runs them one after the other, in the order of submission. Let the operator
+    /// that needs most share first, since a later one that needs more adds buffers. Copies of
     /// textures are not shared.
     ///
     /// # Errors
-    /// [`Error::BufferDevice`] for that of another device; [`Error::OutOfMemory`],
+    /// [`Error::BufferDevice`] for scratch of another device; [`Error::OutOfMemory`],
     /// [`Error::DeviceLost`], [`Error::Gpu`].
     pub fn share_scratch(&mut self, with: &Scratch) -> Result<()> {
         if with.lock().iter().any(|buffer| !self.gpu.can_bind(buffer)) {
@@ -284,7 +284,7 @@ impl Prepared {
         self.gpu.wait(wait).await
     }
 
-    /// Drops the bind groups that are kept, and with them the buffers that they keep alive.
+    /// Drops the kept bind groups, which keep the caller's buffers alive.
     pub fn clear_bindings(&self) {
         self.bind_groups.clear();
     }

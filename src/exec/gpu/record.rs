@@ -51,26 +51,26 @@ impl<'t> Record<'_, 't> {
         self
     }
 
-    /// Adds the place of the next result: a buffer, a [`BufferRange`], a texture or a
+    /// Adds the destination of the next result: a buffer, a [`BufferRange`], a texture or a
     /// [`TextureRange`].
     pub fn output(mut self, output: impl Into<Operand<'t>>) -> Self {
         self.outputs.push(output.into());
         self
     }
 
-    /// Adds the places of the next results.
+    /// Adds the destinations of the next results.
     pub fn outputs(mut self, outputs: impl IntoIterator<Item = impl Into<Operand<'t>>>) -> Self {
         self.outputs.extend(outputs.into_iter().map(Into::into));
         self
     }
 
-    /// Says where the GPU reads how many rows there are, a `u32`, when it runs what is recorded. For
-    /// operators that were prepared by [`Device::prepare_sizes`](crate::Device::prepare_sizes); without
-    /// it they take all rows.
+    /// Names the `u32` from which the GPU reads the number of rows when it runs the recording, for
+    /// operators prepared by [`Device::prepare_sizes`](crate::Device::prepare_sizes). Without this
+    /// call they process all rows.
     ///
-    /// The buffer needs the usage `STORAGE`, not `INDIRECT`, and an offset as that of an input, such as
-    /// a multiple of 256: see [`BufferRange`]. A counter that is elsewhere must be copied first. It
-    /// may be in the buffer of an input, and must share no byte with a result.
+    /// The buffer needs the usage `STORAGE`, not `INDIRECT`, and an offset that [`BufferRange`]
+    /// allows, such as a multiple of 256. Copy a counter at another offset first. The number may be
+    /// in the buffer of an input, and must share no byte with a result.
     pub fn size(mut self, size: impl Into<BufferRange<'t>>) -> Self {
         self.size = Some(size.into());
         self
@@ -79,21 +79,20 @@ impl<'t> Record<'_, 't> {
     /// Records the operator.
     ///
     /// # Errors
-    /// Nothing has been recorded if one is returned: [`Error::InputCount`] and
+    /// If an error is returned, nothing has been recorded: [`Error::InputCount`] and
     /// [`Error::OutputBuffers`] for a wrong number of tensors, [`Error::BufferUsage`] for a buffer
     /// without `STORAGE`, [`Error::BufferAlignment`] for an offset, [`Error::BufferTooSmall`] for a
     /// range that ends outside of its buffer, [`Error::BufferOverlap`] for a result that shares
-    /// bytes with an input or another result (of a view, all from its first to its last element),
-    /// [`Error::BufferDestroyed`], [`Error::BufferDevice`] for a buffer of another device,
-    /// [`Error::BadTexture`] for a texture that does not have the elements that the operator was
-    /// prepared for, or the texels of another result, or that is destroyed or of another device,
-    /// [`Error::DeviceLost`], and [`Error::OverLimit`], [`Error::OutOfMemory`] and [`Error::Gpu`] for
-    /// new buffers.
+    /// bytes with an input or another result (a view occupies all bytes from its first to its last
+    /// element), [`Error::BufferDestroyed`], [`Error::BufferDevice`] for a buffer of another
+    /// device, [`Error::BadTexture`] for a texture whose elements differ from those that the
+    /// operator was prepared for, that shares texels with another result, or that is destroyed or
+    /// of another device, [`Error::DeviceLost`], and [`Error::OverLimit`], [`Error::OutOfMemory`]
+    /// and [`Error::Gpu`] for new buffers.
     ///
-    /// wgpu does not tell to which device an encoder belongs: an encoder of another device becomes
-    /// invalid, and its `finish` reports that. Nor does wgpu know resources of another
-    /// `wgpu::Instance`. In a browser, destroyed and foreign resources are reported when the caller
-    /// submits.
+    /// wgpu does not expose the device of an encoder: an encoder of another device becomes invalid,
+    /// and its `finish` reports that. Resources of another `wgpu::Instance` are not recognised
+    /// either. In a browser, destroyed and foreign resources are reported when the caller submits.
     pub fn finish(self) -> Result<()> {
         let (passes, copies) = self.prepared.bound(&self.inputs, &self.outputs, self.size)?;
         let Some(encoder) = self.encoder else { return Ok(()) };
@@ -124,16 +123,16 @@ impl Prepared {
     /// # }
     /// ```
     ///
-    /// It submits nothing, waits for nothing and leaves no error scope open. Results are written in
-    /// whole words: if a result of 1- or 2-byte elements ends within a word, the rest of the word
-    /// is set to 0 or kept, depending on the kernel. A result that was prepared as a view keeps
-    /// the bytes between its elements.
+    /// It submits nothing, waits for nothing, and leaves no error scope open. Results are written
+    /// in whole words: if a result of 1- or 2-byte elements ends within a word, the rest of the
+    /// word is set to 0 or kept, depending on the kernel. A result that was prepared as a view
+    /// keeps the bytes between its elements.
     ///
-    /// The bind groups of the last four sets of buffers and offsets are kept, and of up to 64 sets
-    /// that come again in turn. They keep the buffers alive until [`Prepared::clear_bindings`].
-    /// Recording with one of these sets creates
-    /// no wgpu objects except the passes. Bind groups, and scratch for a texture, are made when they
-    /// are first recorded, or before by [`Prepared::reserve`].
+    /// The bind groups of the last four sets of buffers and offsets are kept, or of up to 64 sets
+    /// that recur in turn. They keep the buffers alive until [`Prepared::clear_bindings`].
+    /// Recording with a kept set creates no wgpu objects except the passes. The first recording of
+    /// a set creates its bind groups, and scratch for its textures, unless [`Prepared::reserve`]
+    /// did.
     ///
     /// Inputs and results may be separate ranges of one buffer.
     pub fn record<'a, 't>(&'a self, encoder: &'a mut wgpu::CommandEncoder) -> Record<'a, 't> {

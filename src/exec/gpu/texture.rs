@@ -73,9 +73,9 @@ fn channels(format: wgpu::TextureFormat) -> Option<(ElementType, usize)> {
     })
 }
 
-/// The tensor of a part of a texture, as a view of the buffer that the texture is
-/// copied to: [layers, rows, texels, channels], with rows padded to 256 bytes. A 2-D pooling takes
-/// it as it is, channels last; [`View::slice`] and [`View::permute`] make other tensors of it.
+/// The tensor of a part of a texture, as a view of the buffer that the texture is copied to:
+/// [layers, rows, texels, channels], with rows padded to 256 bytes. A 2-D pooling with channels
+/// last accepts it directly; [`View::slice`] and [`View::permute`] derive other tensors.
 ///
 /// Elements are the bits of the channels: unsigned integers for `Unorm` and `Uint`, signed ones for
 /// `Snorm` and `Sint`, floats for `Float` and depth. They have the order of the values.
@@ -111,7 +111,7 @@ pub(super) struct TextureCopy<'a> {
 impl TextureCopy<'_> {
     /// Records the copy to the buffer, if there is one.
     pub(super) fn load(&self, encoder: &mut wgpu::CommandEncoder) {
-        // Of a result in a part of the texels the other elements stay.
+        // If a result is a part of the texels, their other elements stay.
         if !self.is_result || !self.staged.whole {
             encoder.copy_texture_to_buffer(self.texture(), self.buffer(), self.range.size);
         }
@@ -140,7 +140,7 @@ impl TextureCopy<'_> {
     }
 }
 
-/// How a part of a texture lies in a buffer.
+/// The layout of a part of a texture in a buffer.
 pub(super) struct Staged {
     /// Bytes from one row to the next.
     pub row_bytes: u32,
@@ -167,7 +167,7 @@ impl TextureRange<'_> {
         [(at.x, size.width), (at.y, size.height), (at.z, size.depth_or_array_layers)]
     }
 
-    /// How this part lies in a buffer, where a tensor was prepared to lie as a view says.
+    /// The layout of this part in a buffer, for a tensor that was prepared with a view.
     ///
     /// # Errors
     /// The reason, as a sentence, why this is no place for the tensor.
@@ -200,7 +200,7 @@ impl TextureRange<'_> {
         let pitch = row_pitch(row, element.size());
         if !lies_in_rows(view, pitch as isize, row, rows) {
             return Err(format!(
-                "{view} does not lie in {rows} rows of {row} elements, {pitch} apart, as texels do"
+                "{view} is not {rows} rows of {row} elements, {pitch} apart, as texels are"
             ));
         }
         let row_bytes = pitch * element.size();
@@ -220,7 +220,7 @@ impl TextureRange<'_> {
     }
 }
 
-/// Whether all elements of a view lie within `len` elements of one of `rows` rows, `pitch` apart.
+/// Whether all elements of a view are within `len` elements of one of `rows` rows, `pitch` apart.
 fn lies_in_rows(view: &View, pitch: isize, len: usize, rows: usize) -> bool {
     if view.desc().is_empty() {
         return true;

@@ -1,5 +1,5 @@
 //! The elements of a `TensorProto` in its fields of numbers. They are decoded here and not by
-//! prost, so that there is an error where memory runs out.
+//! prost, so that exhausted memory is an error.
 
 use std::fmt::Display;
 
@@ -85,7 +85,7 @@ pub(super) fn field_of(element_type: ElementType) -> Field {
     }
 }
 
-/// The elements in the field for their type, packed or not. Of a float, the field holds the value,
+/// The elements in the field for their type, packed or not. For a float, the field holds the value,
 /// or the bits in 16 of an integer.
 pub(super) fn elements(name: &str, mut bytes: Bytes, desc: &TensorDesc) -> Result<Vec<u8>> {
     let element_type = desc.element_type();

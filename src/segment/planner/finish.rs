@@ -33,8 +33,7 @@ impl Planner<'_> {
             inner: self.inner as u32,
             ..bytemuck::Zeroable::zeroed()
         };
-        // Where indices are wanted, elements are looked up, in as many launches as bindings hold all
-        // rows.
+        // With indices, elements are looked up, in as many launches as bindings hold all rows.
         let argmax = self.index_words.is_some();
         let fit = match argmax {
             true => (builder.capacity(builder.item()) / self.inner).min(self.rows).max(1),

@@ -11,7 +11,7 @@ use super::{PlanOverrides, Random};
 pub(super) struct Draft {
     pub operator: Operator,
     pub data: TensorDesc,
-    /// The inputs behind the first one: ids of segments, gradients of maxima, or indices.
+    /// The inputs after the first: ids of segments, gradients of maxima, or indices.
     pub others: Vec<Tensor>,
     /// Whether one invocation shall have as many rows as it may.
     pub long_chunks: bool,

@@ -85,7 +85,7 @@ impl Draft {
 
     /// The case again with elements that show what is lost, and what is read from elsewhere: they
     /// ascend, descend, or have peaks at the ends of sets and of their parts; with few different
-    /// ones, with positions. Where a status alone is looked for, with other wrong ids.
+    /// ones, with positions. If a status alone is looked for, with other wrong ids.
     pub fn refill(&self, case: &Case, aim: Option<Aim>, random: &mut Random) -> Result<Vec<Case>> {
         use Style::{Falling, Peaks, Rising, Ties};
         let mut cases = Vec::new();

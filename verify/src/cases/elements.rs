@@ -21,7 +21,7 @@ pub enum Style {
     /// Only NaN; special values for types without NaN.
     Nan,
     /// Each element is at least as large as the one before: the maximum of a set is its last
-    /// element, and what is behind a set is larger.
+    /// element, and what follows a set is larger.
     Rising,
     /// Each element is at most as large as the one before.
     Falling,
@@ -220,8 +220,7 @@ fn lowest_bits(t: ElementType) -> u64 {
     empty_bits(t, EmptySet::Identity, Extremum::Maximum)
 }
 
-/// `tensor` with each element replaced by that which is as low as it is high: for minima. NaN stays
-/// NaN.
+/// `tensor` with each element mirrored in the order of elements, for minima. NaN stays NaN.
 pub(super) fn mirrored(tensor: &Tensor) -> Result<Tensor> {
     let t = tensor.element_type();
     let flip = match float(t) {

@@ -30,8 +30,9 @@ pub(super) fn tensor(t: ElementType, shape: &[usize], random: &mut Random) -> Re
     oracle::tensor(t, shape, (0..TensorDesc::new(t, shape)?.len()).map(number))
 }
 
-/// The positions that an operator gives for data, its last result. Of reductions and segments, whose
-/// gradients leave out what is no position, some are none. Segments may have a few rows together.
+/// The positions that an operator gives for data, its last result. For reductions and segments,
+/// whose gradients leave out what is no position, some are none. Segments may have a few rows
+/// together.
 pub(super) fn positions(of: &Draft, data: Tensor, random: &mut Random) -> Result<Tensor> {
     let inputs: Vec<&Tensor> = [&data].into_iter().chain(&of.others).collect();
     let mut results = oracle::run(&of.operator, &inputs)?;

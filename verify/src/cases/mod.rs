@@ -213,7 +213,7 @@ impl Case {
         device.plan(&self.resolved()?.0, self.descs())
     }
 
-    /// Runs the case on a device, with the plan of [`Case::plan`]. Of wrong ids the status is the
+    /// Runs the case on a device, with the plan of [`Case::plan`]. For wrong ids the status is the
     /// only result.
     ///
     /// # Errors
@@ -222,7 +222,7 @@ impl Case {
         self.execute(device, &self.plan(device)?)
     }
 
-    /// Runs the case on a device by a plan. Of wrong ids the status is the only result.
+    /// Runs the case on a device by a plan. For wrong ids the status is the only result.
     ///
     /// # Errors
     /// As [`Run::run`](wgmax::Run::run).
@@ -306,7 +306,7 @@ mod tests {
             let (kind, t) = Case::kind(index);
             let name = a.operator.name().replace("Min", "Max").replace("Backward", "");
             let name = name.replace("MaxUnpool", "MaxPool");
-            // Behind saved positions stands the gradient.
+            // The gradient follows saved positions.
             let data = usize::from(gradient::has_positions(&a.operator));
             assert_eq!(name, kind.name());
             assert_eq!(a.tensors[data].element_type(), t, "case {index}");

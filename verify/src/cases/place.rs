@@ -45,7 +45,7 @@ pub(super) fn view(desc: &TensorDesc, random: &mut Random) -> Result<View> {
     View::new(desc.clone(), offset as usize, pitches)
 }
 
-/// Memory in which the elements of a tensor lie as a view says, among others that would win.
+/// Memory in which the elements of a tensor are as a view says, among others that would win.
 pub(super) fn memory(tensor: &Tensor, view: &View, extremum: Extremum) -> Result<Tensor> {
     let len = view.byte_len() / tensor.element_type().size();
     let desc = TensorDesc::new(tensor.element_type(), [len])?;

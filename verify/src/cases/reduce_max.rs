@@ -183,7 +183,7 @@ mod tests {
     use crate::cases::{Case, Kind};
     use wgmax::operator::Operator;
 
-    /// Rows that end an element before or behind whole blocks, words or 16 elements come often, and
+    /// Rows that end an element before or after whole blocks, words or 16 elements come often, and
     /// so do whole ones: there kernels lose an element.
     #[test]
     fn rows_end_near_borders() {

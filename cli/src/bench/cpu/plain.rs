@@ -17,7 +17,7 @@ const UNIT: usize = 64;
 /// Words to read between two writes: 8 KiB.
 const STEP: usize = 2048;
 
-/// Bytes of a cache line. Vectors that begin with one do not lie in two.
+/// Bytes of a cache line. A vector that begins with one does not cross into the next.
 const LINE: usize = 64;
 
 /// Passes of each shape, of which the fastest counts.
@@ -36,8 +36,8 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// Those that are tried: one thread, which is enough for what lies in its cache, and all threads
-    /// in ways that were the fastest on the machines that `BENCHMARKS.md` names.
+    /// Those that are tried: one thread, which is enough for data in its cache, and all threads in
+    /// ways that were the fastest on the machines that `BENCHMARKS.md` names.
     pub fn usual() -> Vec<Self> {
         let threads = rayon::current_num_threads();
         let widest = [Extension::Avx512, Extension::Avx2].into_iter().find(|e| e.is_detected());

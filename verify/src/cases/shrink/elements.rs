@@ -13,7 +13,7 @@ const MAX_RANGES: usize = 64;
 /// with single elements set to 1.
 pub(super) fn simpler(case: &Case) -> Vec<Case> {
     let mut cases = Vec::new();
-    // Of other positions a gradient may be anything.
+    // At other positions a gradient may be anything.
     if gradient::has_positions(&case.operator) {
         return cases;
     }

@@ -56,7 +56,7 @@ fn restrict(case: &Case, axis: usize, part: Range<usize>) -> Option<Case> {
     match (&case.operator, &case.tensors[tensors.len()..]) {
         (Operator::MaxUnpool(_), [indices]) => tensors.push(slice(indices, axis, part)?),
         (_, gradient) if forward.is_some() => tensors.extend_from_slice(gradient),
-        // Of saved indices there are as many as gradients.
+        // There are as many saved indices as gradients.
         (_, [_, ..]) => return None,
         _ => {}
     }
