@@ -236,7 +236,7 @@ Operator {
         /// The axis as given.
         axis: u64,
     },
-    /// An axis is given twice where that is forbidden.
+    /// An axis is given twice, which this operator forbids.
     #[error("axis {axis} is given twice (rank {rank})")]
     DuplicateAxis {
         /// The axis as it is given the second time.
@@ -543,7 +543,7 @@ Device {
     NoAdapter {
         /// What was searched for, as the end of a sentence.
         wanted: String,
-        /// The index, backend and name of each adapter, and `cpu` where that could be named; or
+        /// The index, backend and name of each adapter, and `cpu` if it is a possible name; or
         /// "none".
         found: String,
     },
