@@ -130,7 +130,7 @@ Dialect {
         dialect: &'static str,
         /// The operator.
         operator: &'static str,
-        /// The version; empty where the dialect has none.
+        /// The version; empty if the dialect has none.
         version: String,
         /// What it takes, such as "data of rank 3, 4 or 5".
         expected: &'static str,
@@ -144,7 +144,7 @@ Dialect {
         dialect: &'static str,
         /// The operator.
         operator: &'static str,
-        /// The version; empty where the dialect has none.
+        /// The version; empty if the dialect has none.
         version: String,
         /// The type given.
         element_type: ElementType,
@@ -178,7 +178,7 @@ Dialect {
         dialect: &'static str,
         /// The operator.
         operator: &'static str,
-        /// The version; empty where the dialect has none.
+        /// The version; empty if the dialect has none.
         version: String,
     },
     /// A model's opset is newer than every opset that is known here.
@@ -196,7 +196,7 @@ Dialect {
         dialect: &'static str,
         /// The operator.
         operator: &'static str,
-        /// The version; empty where the dialect has none.
+        /// The version; empty if the dialect has none.
         version: String,
         /// The attribute.
         attribute: String,
@@ -208,7 +208,7 @@ Dialect {
         dialect: &'static str,
         /// The operator.
         operator: &'static str,
-        /// The version; empty where the dialect has none.
+        /// The version; empty if the dialect has none.
         version: String,
         /// The attribute.
         attribute: &'static str,
