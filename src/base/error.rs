@@ -130,7 +130,7 @@ Dialect {
         dialect: &'static str,
         /// The operator.
         operator: &'static str,
-        /// The version; empty where the dialect has none.
+        /// The version; empty if the dialect has none.
         version: String,
         /// What it takes, such as "data of rank 3, 4 or 5".
         expected: &'static str,
@@ -144,7 +144,7 @@ Dialect {
         dialect: &'static str,
         /// The operator.
         operator: &'static str,
-        /// The version; empty where the dialect has none.
+        /// The version; empty if the dialect has none.
         version: String,
         /// The type given.
         element_type: ElementType,
@@ -178,7 +178,7 @@ Dialect {
         dialect: &'static str,
         /// The operator.
         operator: &'static str,
-        /// The version; empty where the dialect has none.
+        /// The version; empty if the dialect has none.
         version: String,
     },
     /// A model's opset is newer than every opset that is known here.
@@ -196,7 +196,7 @@ Dialect {
         dialect: &'static str,
         /// The operator.
         operator: &'static str,
-        /// The version; empty where the dialect has none.
+        /// The version; empty if the dialect has none.
         version: String,
         /// The attribute.
         attribute: String,
@@ -208,7 +208,7 @@ Dialect {
         dialect: &'static str,
         /// The operator.
         operator: &'static str,
-        /// The version; empty where the dialect has none.
+        /// The version; empty if the dialect has none.
         version: String,
         /// The attribute.
         attribute: &'static str,
@@ -236,7 +236,7 @@ Operator {
         /// The axis as given.
         axis: u64,
     },
-    /// An axis is given twice where that is forbidden.
+    /// An axis is given twice, which this operator forbids.
     #[error("axis {axis} is given twice (rank {rank})")]
     DuplicateAxis {
         /// The axis as it is given the second time.
@@ -543,7 +543,7 @@ Device {
     NoAdapter {
         /// What was searched for, as the end of a sentence.
         wanted: String,
-        /// The index, backend and name of each adapter, and `cpu` where that could be named; or
+        /// The index, backend and name of each adapter, and `cpu` if it is a possible name; or
         /// "none".
         found: String,
     },

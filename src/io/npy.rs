@@ -53,7 +53,7 @@ pub fn parse(name: &str, bytes: SharedBytes) -> Result<Tensor> {
     parse_view(name, bytes)?.to_tensor()
 }
 
-/// As [`parse`], with elements in Fortran order where they are.
+/// As [`parse`], without moving elements in Fortran order.
 fn parse_view(name: &str, bytes: SharedBytes) -> Result<TensorView> {
     let whole = (*bytes).as_ref();
     let mut rest = whole;
@@ -161,7 +161,7 @@ impl Header {
         self.len as u64 + self.desc.byte_len() as u64
     }
 
-    /// The tensor with this header and these data, with elements in Fortran order where they are.
+    /// The tensor with this header and these data, without moving elements in Fortran order.
     pub(super) fn view(self, name: &str, data: SharedBytes) -> Result<TensorView> {
         let bytes = (*data).as_ref();
         let (expected, actual) = (self.desc.byte_len(), bytes.len());

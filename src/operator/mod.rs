@@ -341,7 +341,7 @@ mod tests {
         assert_eq!(names.len(), kernels.len());
     }
 
-    /// Parameters are where shaders read them.
+    /// Parameters are at the offsets from which shaders read them.
     #[test]
     fn structures_are_the_same_in_rust_and_wgsl() {
         for kernel in kernels() {

@@ -49,9 +49,9 @@ impl Ordered {
 }
 
 impl Operator {
-    /// The same results by an operator on the first input's axes in the order of memory; `None` where
-    /// they come so already, or where the order matters. A reduction that `may_count_back` may be one
-    /// whose positions count from the last element.
+    /// The same results by an operator on the first input's axes in the order of memory; `None` if
+    /// they already have this order, or if the order matters. A reduction that `may_count_back` may
+    /// be one whose positions count from the last element.
     ///
     /// # Errors
     /// As [`Operator::infer`] for axes that the input does not have.

@@ -112,7 +112,7 @@ impl<'a> Builder<'a> {
         self.launches.extend(launches);
     }
 
-    /// Says where the elements are that the last launch reads or writes.
+    /// Sets the layout of the elements that the last launch reads or writes.
     pub(crate) fn set_view(&mut self, placement: Placement) {
         if let Some(last) = self.launches.last_mut() {
             last.view = Some(Box::new(placement));

@@ -37,7 +37,7 @@ impl Assembled {
 /// Indices assembled from those of the pieces. They have 64 bits until `finish` narrows them.
 pub(super) struct Positions {
     desc: TensorDesc,
-    /// The index of each result; `NONE` where no piece has given one yet.
+    /// The index of each result; `NONE` if no piece has given one yet.
     pub at: Words,
 }
 

@@ -305,7 +305,7 @@ struct InFlight<W: Work, R: Runner> {
     pending: R::Pending,
 }
 
-/// Checks whether smaller pieces may succeed where one of `bytes` has failed.
+/// Checks whether smaller pieces may succeed after one of `bytes` failed.
 ///
 /// # Errors
 /// `error`, unless it is [`Error::OutOfMemory`] and the piece is large enough to be split.

@@ -12,8 +12,8 @@ use crate::tensor::{ElementType, Tensor};
 /// The maximum number of mismatches in [`Comparison::first`].
 const MAX_SHOWN: usize = 10;
 
-/// Bytes that are compared at once; elements are compared only where these differ. A multiple of
-/// every element size.
+/// Bytes that are compared at once; elements are compared only if these differ. A multiple of every
+/// element size.
 const CHUNK: usize = 1 << 16;
 
 /// The result of [`compare`] or [`compare_values`].

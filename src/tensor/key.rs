@@ -67,7 +67,7 @@ params! {
 }
 
 impl Ranking {
-    /// For the maximum, where NaN is ignored.
+    /// For the maximum, if NaN is ignored.
     pub(crate) const MAXIMUM: Self = Self { nan_key: 0, complement: 0 };
 
     pub(crate) const fn new(element_type: ElementType, nan: Nan, extremum: Extremum) -> Self {
@@ -259,8 +259,8 @@ pub(crate) struct Floats<K> {
     pub quiet_nan: K,
     /// The key of a NaN; see [`Ranking`].
     pub nan: K,
-    /// The bits that differ between a positive number and its key: the sign or, where the minimum
-    /// is wanted, all the others. For negative numbers it is the other way round.
+    /// The bits that differ between a positive number and its key: the sign or, for the minimum,
+    /// all the others. For negative numbers it is the other way round.
     pub flip: K,
 }
 
@@ -394,8 +394,8 @@ pub(crate) fn key_words(element_type: ElementType, ranking: Ranking, bits: u64) 
     [key as u32, (key >> 32) as u32]
 }
 
-/// The bits of the finite element that every other one replaces: the lowest where the maximum is
-/// wanted, the highest where the minimum is. Of `bool`, false and true.
+/// The bits of the finite element that every other one replaces: the lowest for the maximum, the
+/// highest for the minimum. For `bool`, false and true.
 pub(crate) const fn finite_bits(element_type: ElementType, extremum: Extremum) -> u64 {
     let sign = 1 << (8 * element_type.size() - 1);
     match (float_bits(element_type), extremum) {

@@ -35,8 +35,8 @@ pub fn zeroed(len: usize) -> Result<Words> {
     Ok(Words(Memory::Heap(heap)))
 }
 
-/// Pages of 2 MiB where the system has them on request. Processors look pages up in small tables,
-/// and fetch ahead within a page: an Intel Xeon reads 64 MiB in huge pages twice as fast.
+/// Pages of 2 MiB, if the system has them on request. Processors look pages up in small tables, and
+/// fetch ahead within a page: an Intel Xeon reads 64 MiB in huge pages twice as fast.
 #[cfg(all(feature = "cpu", target_os = "linux"))]
 mod huge {
     use memmap2::MmapMut;
