@@ -83,7 +83,7 @@ impl From<&params::Axis> for Axis {
         let &params::Axis { size, outputs, taps, stride, dilation, reach, start, .. } = axis;
         let [size, outputs, taps, stride] = [size, outputs, taps, stride].map(u64::from);
         let (dilation, reach, start) = (dilation.into(), reach.into(), start.into());
-        Self { size, outputs, taps, stride, dilation, reach, start }
+        Self { size, outputs, taps, stride, dilation, reach, start, drift: axis.drift() }
     }
 }
 

@@ -80,6 +80,7 @@ impl Planner<'_> {
             // Whether the results of a vector lie in one line, and so do their elements.
             let contiguous = group.line_results().is_multiple_of(vector) && skipped == 0;
             let contiguous = contiguous && group.inner == 1 && group.axes[2].stride == 1;
+            let contiguous = contiguous && !group.shares_out();
             let shader = builder.shader(&GATHER).with("contiguous", contiguous && !indices);
             let shader = shader.with("indices", indices).with("from_positions", from_positions);
             let shader = shader.with("to_positions", to_positions);

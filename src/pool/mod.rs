@@ -2,6 +2,7 @@
 
 mod axes;
 mod cpu;
+mod drift;
 mod grouping;
 mod groups;
 mod indices;

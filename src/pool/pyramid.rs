@@ -127,7 +127,8 @@ fn axes(level: &Level<'_>) -> Option<(u64, Axes)> {
         let (size, outputs) = (window.input, window.output);
         let (taps, stride, dilation) = (window.kernel, window.stride, window.dilation);
         let reach = taps - 1;
-        *axis = Axis { size, outputs, taps, stride, dilation: 1, reach, start: 0 };
+        *axis =
+            Axis { size, outputs, taps, stride, dilation: 1, reach, start: 0, drift: window.drift };
         if window.pad_begin > 0 || dilation > 1 && taps > 1 || !is_short(axis) {
             return None;
         }

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::drift::Drift;
 use super::{Layout, MaxPool, Padding, Rounding};
 use crate::base::error::{Error, Result};
 use crate::tensor::axes::{self, Duplicates};
@@ -22,6 +23,10 @@ pub(crate) struct Window {
     pub dilation: u64,
     /// Positions before the first element.
     pub pad_begin: u64,
+    /// Elements that all windows have; `kernel` is one more, if some windows that share out the axis
+    /// have one more.
+    pub sure: u64,
+    pub drift: Drift,
 }
 
 /// A MaxPool on an input: what it is planned by.
@@ -119,7 +124,8 @@ impl MaxPool {
         let window = |axis: usize| {
             let (input, output, pad_begin) = (sizes[axis] as u64, 0, begin[axis]);
             let (kernel, stride, dilation) = (kernel[axis], strides[axis], dilations[axis]);
-            let window = Window { input, output, kernel, stride, dilation, pad_begin };
+            let (sure, drift) = (kernel, Drift::NONE);
+            let window = Window { input, output, kernel, stride, dilation, pad_begin, sure, drift };
             self.placed(axis, window, end[axis])
         };
         (0..spatial).map(window).collect()
@@ -169,30 +175,41 @@ impl MaxPool {
 
 impl Window {
     /// The position of a tap along the input's axis. Below 0 and at or above the axis's size, it is
-    /// in the padding.
+    /// in the padding. The tap that a window does not have is the one before.
     fn position(&self, output: usize, tap: u64) -> i128 {
-        output as i128 * i128::from(self.stride) + i128::from(tap) * i128::from(self.dilation)
+        let tap = tap.min(self.sure - 1 + self.drift.extra(output as u64));
+        output as i128 * i128::from(self.stride)
+            + i128::from(self.drift.shift(output as u64))
+            + i128::from(tap) * i128::from(self.dilation)
             - i128::from(self.pad_begin)
+    }
+
+    /// A tap that all windows have, the first of these or an earlier one.
+    fn first_tap(&self, taps: &Range<u64>) -> u64 {
+        taps.start.min(self.sure - 1)
     }
 
     /// The range of the input's axis that the given taps of the given outputs cover.
     pub(crate) fn covered(&self, outputs: &Range<usize>, taps: &Range<u64>) -> Range<usize> {
         let size = i128::from(self.input);
-        let from = self.position(outputs.start, taps.start).clamp(0, size);
+        let from = self.position(outputs.start, self.first_tap(taps)).clamp(0, size);
         let to = (self.position(outputs.end - 1, taps.end - 1) + 1).clamp(from, size);
         from as usize..to as usize
     }
 
     /// These windows for `outputs` and `taps`, over an input that holds only the range they cover.
     pub(crate) fn restrict(&self, outputs: &Range<usize>, taps: &Range<u64>) -> Self {
-        let covered = self.covered(outputs, taps);
-        let before = covered.start as i128 - self.position(outputs.start, taps.start);
+        let (covered, first_tap) = (self.covered(outputs, taps), self.first_tap(taps));
+        let before = covered.start as i128 - self.position(outputs.start, first_tap);
+        let first = outputs.start as u64;
         Self {
             input: covered.len() as u64,
             output: outputs.len() as u64,
-            kernel: taps.end - taps.start,
+            kernel: taps.end - first_tap,
             // Negative if all windows begin after the end of the input; then they cover nothing.
-            pad_begin: before.max(0) as u64,
+            pad_begin: before.max(0) as u64 + self.drift.shift(first),
+            sure: self.sure - first_tap,
+            drift: self.drift.after(first),
             ..*self
         }
     }
@@ -212,6 +229,9 @@ impl Window {
         let dilation = i128::from(self.dilation);
         let any = |output| {
             let start = self.position(output, 0);
+            if !self.drift.is_none() {
+                return true;
+            }
             let tap = (dilation - 1 - start).div_euclid(dilation).max(taps.start.into());
             tap < taps.end.into() && start + tap * dilation < self.input.into()
         };

@@ -66,11 +66,13 @@ pub(super) fn run<L: Load, O: Output<Lane = L::Lane>>(
     let keys = BLOCK / size_of::<L::Lane>();
 
     // So few elements of the inner axis that a block has several windows.
-    let reach = axis.reach as usize;
+    // Of windows that share out the axis, the most.
+    let shared = usize::from(axis.is_shared_out());
+    let (reach, stride) = (axis.reach as usize + shared, axis.stride as usize + shared);
     let tile = (keys / (4 * (reach + 1))).max(TILE / size_of::<L::Lane>()).min(inner);
     // So many windows that little is done twice, where their strips overlap.
     let places = keys.max(4 * (reach + 1) * tile) / tile;
-    let strip = ((places - reach - 1) / axis.stride as usize + 1).min(windows);
+    let strip = ((places - reach - 1) / stride + 1).min(windows);
     let pool = Pool { w, load, source, tile, strip, tripled: is_tripled(w, size_of::<L::Lane>()) };
 
     if w.work() < PARALLEL_FROM {
@@ -178,7 +180,7 @@ impl<L: Load, O: Output<Lane = L::Lane>> Making<'_, L, O> {
         let &Block { w, shape, strip, at, line, .. } = self.block;
         let (axis, inner) = (&w.axes[2], w.inner as usize);
         for window in (0..strip.within).chain(strip.after..strip.windows) {
-            if axis.places(axis.first(strip.first + window)).next().is_none() {
+            if axis.places(strip.first + window).next().is_none() {
                 for i in 0..shape.lines {
                     self.out.store_empty(at + i * line + window * inner, inner);
                 }
@@ -222,7 +224,7 @@ impl<L: Load, O: Output<Lane = L::Lane>> Making<'_, L, O> {
         for (i, (rows, line_of_run)) in lines.enumerate() {
             for window in 0..block.strip.windows {
                 keys.fill(L::Lane::LOWEST);
-                for place in axis.places(axis.first(block.strip.first + window)) {
+                for place in axis.places(block.strip.first + window) {
                     for row in rows {
                         let row = row + line_of_run * runs.apart;
                         let begin = row + place * inner + tile.start;
