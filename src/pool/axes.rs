@@ -95,10 +95,37 @@ impl Axis {
     }
 
     /// Where a window begins, and where its last tap is.
-    pub(super) fn ends(&self, window: u64) -> [i64; 2] {
+    pub(crate) fn ends(&self, window: u64) -> [i64; 2] {
         let begin = self.start + (window * self.stride + self.drift.shift(window)) as i64;
         let reach = (self.reach + self.drift.extra(window)).min((self.taps - 1) * self.dilation);
         [begin, begin + reach as i64]
+    }
+
+    /// The windows that each element is in, as an axis of these: its windows are elements, and its
+    /// elements windows. Of windows that share out the axis, or are all beside one another.
+    pub(crate) fn turned(&self) -> Self {
+        let Drift { rest, windows, first } = self.drift;
+        let (size, windows) = match rest {
+            0 => (self.taps, 1),
+            rest => (self.stride * windows + rest, windows),
+        };
+        let before = (first * self.stride) as i64 - self.start;
+        let stride = windows / size;
+        let drift = match windows % size {
+            0 => Drift::NONE,
+            rest => Drift { rest, windows: size, first: before as u64 },
+        };
+        let reach = stride - u64::from(drift.is_none() && stride > 0);
+        Self {
+            size: self.outputs,
+            outputs: self.size,
+            taps: reach + 1 + drift.max_extra(),
+            stride,
+            dilation: 1,
+            reach,
+            start: before * stride as i64 - first as i64,
+            drift,
+        }
     }
 
     /// From one window to the next and from the first tap to the last one, at most.
@@ -224,4 +251,39 @@ pub(super) fn few_enough(pieces: u128) -> Result<()> {
     let (what, needed) =
         ("a pooling, a binding at a time,", u64::try_from(pieces).unwrap_or(u64::MAX));
     Err(Error::OverLimit { what, needed, limit: "launches", allowed: MAX_PIECES as u64 })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The windows of each element are those that have it, also of some windows of an axis.
+    #[test]
+    fn elements_know_their_windows() {
+        let sizes = (1..14).flat_map(|size| (1..14).map(move |outputs| (size, outputs)));
+        for (size, outputs) in sizes.chain([(4101, 4095), (70_001, 65_539)]) {
+            let window = Window::sharing_out(0, size as usize, outputs).unwrap();
+            let axis = Axis::new(&window).unwrap();
+            let cuts = axis.cuts(outputs.div_ceil(3).min(700)).unwrap();
+            for Cut { axis, .. } in cuts.iter().take(9).chain(cuts.last()) {
+                let (turned, mut spans) = (axis.turned(), vec![None; axis.size as usize]);
+                for window in 0..axis.outputs {
+                    let [begin, last] = axis.ends(window);
+                    assert!(0 <= begin && begin <= last && last < axis.size as i64, "{axis:?}");
+                    for span in &mut spans[begin as usize..=last as usize] {
+                        *span = Some([
+                            span.map_or(window as i64, |[first, _]: [i64; 2]| first),
+                            window as i64,
+                        ]);
+                    }
+                }
+                for (element, span) in spans.into_iter().enumerate() {
+                    let [first, last] = turned.ends(element as u64);
+                    // Windows of other cuts have it, too.
+                    let last = last.min(axis.outputs as i64 - 1);
+                    assert_eq!(Some([first.max(0), last]), span, "{axis:?} {element}");
+                }
+            }
+        }
+    }
 }

@@ -42,7 +42,7 @@ impl Drift {
 
     /// These windows from a later one on.
     pub(crate) fn after(&self, windows: u64) -> Self {
-        Self { first: self.first + windows, ..*self }
+        if self.is_none() { Self::NONE } else { Self { first: self.first + windows, ..*self } }
     }
 
     /// `rest / windows` of 2^64, rounded up, which [`scaled`] multiplies with.
@@ -52,7 +52,10 @@ impl Drift {
 
     /// The drift with a ratio.
     pub(super) fn of_ratio(ratio: u64, windows: u64, first: u64) -> Self {
-        Self { rest: scaled(windows, ratio), windows, first }
+        match ratio {
+            0 => Self::NONE,
+            _ => Self { rest: scaled(windows, ratio), windows, first },
+        }
     }
 
     fn product(&self, window: u64) -> u128 {

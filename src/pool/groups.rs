@@ -32,7 +32,7 @@ impl Group {
     }
 
     /// Whether windows share out an axis.
-    pub(super) fn shares_out(&self) -> bool {
+    pub(crate) fn shares_out(&self) -> bool {
         self.axes.iter().any(|axis| !axis.drift.is_none())
     }
 

@@ -71,7 +71,7 @@ impl Planner<'_> {
                 by_blocks: divisor(group.inner / block),
             };
             let invocations = group.results() / block;
-            let shader = builder.shader(&BLOCKS);
+            let shader = builder.shader(&BLOCKS).with("shared_out", group.shares_out());
             self.builder.push(LaunchDesc { purpose, shader, params, sources, results }, invocations)
         } else {
             // An output vector each.
@@ -84,6 +84,7 @@ impl Planner<'_> {
             let shader = builder.shader(&GATHER).with("contiguous", contiguous && !indices);
             let shader = shader.with("indices", indices).with("from_positions", from_positions);
             let shader = shader.with("to_positions", to_positions);
+            let shader = shader.with("shared_out", group.shares_out());
             let gather = Gather {
                 sparse: group.is_sparse().into(),
                 padding: [0; 3],

@@ -207,7 +207,7 @@ impl Axis {
     ///
     /// # Errors
     /// [`Error::OverLimit`](crate::Error::OverLimit) for positions that do not fit 32 bits.
-    fn new(axis: &axes::Axis, pitch: u64) -> Result<Self> {
+    pub(crate) fn new(axis: &axes::Axis, pitch: u64) -> Result<Self> {
         let [_, last] = axis.ends(axis.outputs - 1);
         let needed = last.max(-axis.start).max((axis.taps * axis.dilation) as i64);
         if needed > i64::from(i32::MAX) {

@@ -120,7 +120,8 @@ fn axes(level: &Level<'_>) -> Option<(u64, Axes)> {
     let windows = level.operator.windows(input).ok()?;
     let (planes, channels) = level.operator.planes(input);
     let mut axes = [Axis::plain(1); 2];
-    if input.is_empty() || channels > 1 || windows.len() > 2 {
+    let none = windows.iter().any(|window| window.output == 0);
+    if input.is_empty() || none || channels > 1 || windows.len() > 2 {
         return None;
     }
     for (axis, window) in axes[2 - windows.len()..].iter_mut().zip(&windows) {

@@ -110,6 +110,10 @@ impl MaxPool {
             return Err(Error::PoolRank { rank });
         }
         let spatial = rank - 2;
+        let sizes = &input.shape()[self.first_spatial()..][..spatial];
+        if let Some(outputs) = &self.output_sizes {
+            return self.sharing_out(outputs, sizes);
+        }
         let kernel = numbers("kernel", Some(&self.kernel), spatial, 1)?;
         let strides = numbers("strides", self.strides.as_deref(), spatial, 1)?;
         let dilations = numbers("dilations", self.dilations.as_deref(), spatial, 1)?;
@@ -120,7 +124,6 @@ impl MaxPool {
         let [begin, end] = [begin, end].map(|list| Some(list).filter(|list| !list.is_empty()));
         let begin = numbers("pads_begin", begin, spatial, 0)?;
         let end = numbers("pads_end", end, spatial, 0)?;
-        let sizes = &input.shape()[self.first_spatial()..][..spatial];
         let window = |axis: usize| {
             let (input, output, pad_begin) = (sizes[axis] as u64, 0, begin[axis]);
             let (kernel, stride, dilation) = (kernel[axis], strides[axis], dilations[axis]);
@@ -129,6 +132,22 @@ impl MaxPool {
             self.placed(axis, window, end[axis])
         };
         (0..spatial).map(window).collect()
+    }
+
+    /// The windows that share out axes of these sizes.
+    fn sharing_out(&self, outputs: &[usize], sizes: &[usize]) -> Result<Vec<Window>> {
+        let outputs = numbers("output_sizes", Some(outputs), sizes.len(), 0)?;
+        let Self { kernel, strides, dilations, padding, rounding, .. } = Self::new([]);
+        let alone = Self { kernel, strides, dilations, padding, rounding, ..self.clone() };
+        if *self != alone {
+            return Err(Error::BadAttribute {
+                attribute: "output_sizes",
+                expected: "without kernel, strides, dilations, padding and rounding",
+                value: format!("{outputs:?}"),
+            });
+        }
+        let windows = sizes.iter().zip(outputs).enumerate();
+        windows.map(|(axis, (&size, outputs))| Window::sharing_out(axis, size, outputs)).collect()
     }
 
     /// The windows along a spatial axis, of which it is not yet known how many there are. Explicit
@@ -174,6 +193,21 @@ impl MaxPool {
 }
 
 impl Window {
+    /// `output` windows that share out a spatial axis. If each has as many elements as the others, they
+    /// are a stride apart.
+    pub(super) fn sharing_out(axis: usize, size: usize, output: u64) -> Result<Self> {
+        if size == 0 {
+            return Err(Error::NothingToShareOut { axis });
+        }
+        let (input, windows) = (size as u64, output.max(1));
+        let drift = Drift { rest: input % windows, windows, first: 0 };
+        let (stride, is_even) = (input / windows, drift.is_none());
+        let sure = if is_even { stride } else { stride + 1 };
+        let kernel = sure + drift.max_extra();
+        let drift = if is_even { Drift::NONE } else { drift };
+        Ok(Self { input, output, kernel, stride, dilation: 1, pad_begin: 0, sure, drift })
+    }
+
     /// The position of a tap along the input's axis. Below 0 and at or above the axis's size, it is
     /// in the padding. The tap that a window does not have is the one before.
     fn position(&self, output: usize, tap: u64) -> i128 {

@@ -196,8 +196,9 @@ impl<L: Load, O: Output<Lane = L::Lane>> Making<'_, L, O> {
         let Self { pool, work: Work { runs, keys, next }, block, out } = self;
         // An even number, for pairs.
         let pitch = (block.strip.span * tile.len()).next_multiple_of(2);
-        // Vectors may reach beyond the end.
-        let needed = block.shape.rows() * pitch + 2 * vector::<L::Lane>();
+        // Windows that share out an axis may be more than its places; vectors may reach beyond the end.
+        let line = pitch.max(block.strip.windows * tile.len());
+        let needed = block.shape.rows() * line + 2 * vector::<L::Lane>();
         if keys.len() < needed {
             keys.resize(needed, L::Lane::LOWEST);
             next.resize(needed, L::Lane::LOWEST);
