@@ -91,10 +91,15 @@ fn window(op: &MaxPool, shape: &[usize], at: &[usize]) -> Vec<usize> {
     let first = if op.layout == Layout::Nxc { 1 } else { 2 };
     let mut elements = vec![0];
     for (axis, &size) in shape.iter().enumerate() {
-        let spatial = axis.checked_sub(first).filter(|&i| i < op.kernel.len());
-        let places: Vec<usize> = match spatial {
-            None => vec![at[axis]],
-            Some(i) => {
+        let count = op.output_sizes.as_ref().unwrap_or(&op.kernel).len();
+        let spatial = axis.checked_sub(first).filter(|&i| i < count);
+        let places: Vec<usize> = match (spatial, &op.output_sizes) {
+            (None, _) => vec![at[axis]],
+            (Some(i), Some(outputs)) => {
+                let end = |window: usize| (window * size).div_ceil(outputs[i]);
+                (at[axis] * size / outputs[i]..end(at[axis] + 1)).collect()
+            }
+            (Some(i), None) => {
                 let one =
                     |list: &Option<Vec<usize>>| list.as_ref().map_or(1, |list| list[i] as i128);
                 let (kernel, size) = (op.kernel[i] as i128, size as i128);
