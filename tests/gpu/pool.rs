@@ -159,7 +159,7 @@ fn traps() -> Vec<Trap> {
         reach(SHARED, SHARED, SHARED_INDEX).adaptive_nxc(&[2, 9, 11, 3], &[4, 13]),
         // Some axes alone.
         reach(SHARED, SHARED, SHARED_INDEX).adaptive(&[2, 3, 8, 31], &[4, 7]),
-        reach(SHARED, SHARED, SHARED_INDEX).adaptive(&[2, 3, 31, 8], &[7, 8]),
+        reach(ANY, ANY, ANY).adaptive(&[2, 3, 31, 8], &[7, 8]),
         reach(ANY, ANY, ANY).adaptive(&[2, 3, 8, 12], &[2, 1]),
         // Nothing but copies.
         reach(BLOCKS, SLIDING, SLIDING_INDEX).ncx(&[1, 1, 4096], [&[1], &[1], &[1], &[0], &[0]]),
