@@ -56,6 +56,15 @@ fn pools() -> Vec<(MaxPool, Vec<usize>)> {
         (MaxPool::new([7, 7]), vec![3, 5, 7, 7]),
         (MaxPool::new([1, 1]), vec![3, 2, 4, 4]),
         (MaxPool::new([3, 3]), vec![0, 2, 4, 4]),
+        // Windows that share out axes: some, all, more than elements, and none.
+        (MaxPool::adaptive([7, 4]), vec![2, 3, 31, 12]),
+        (MaxPool::adaptive([4, 5, 2]).layout(Layout::Nxc), vec![2, 9, 3, 5, 3]),
+        (MaxPool::adaptive([4, 7]), vec![1, 3, 2, 3]),
+        (MaxPool::adaptive([9]), vec![2, 1, 3]),
+        (MaxPool::adaptive([3, 0]), vec![1, 3, 2, 3]),
+        (MaxPool::adaptive([3001]), vec![1, 1, 5003]),
+        (MaxPool::adaptive([7, 301]), vec![3, 1, 302, 200]),
+        (MaxPool::adaptive([30, 1, 7]).layout(Layout::Nxc), vec![1, 41, 20, 31, 5]),
         // One window, larger than the padded data.
         (MaxPool::new([3, 4]).strides([2, 3]).rounding(Rounding::CeilTorch), vec![2, 3, 2, 2]),
         (MaxPool::new([2, 9]).strides([1, 4]).rounding(Rounding::Ceil), vec![2, 3, 2, 6]),

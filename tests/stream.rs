@@ -145,7 +145,15 @@ fn random_poolings_in_pieces() {
             .nan(random.pick(&[Nan::Propagate, Nan::Ignore]))
             .empty_window(random.pick(&[EmptySet::Identity, EmptySet::Finite]))
             .extremum(random.pick(&[Extremum::Maximum, Extremum::Minimum]));
-        if random.below(4) == 0 {
+        let sharing = random.below(4) == 0;
+        if sharing {
+            let outputs = list(random, &|random, size| 1 + random.below(size + 3));
+            operator = MaxPool::adaptive(outputs)
+                .layout(layout)
+                .nan(operator.nan)
+                .extremum(operator.extremum);
+        }
+        if !sharing && random.below(4) == 0 {
             operator = operator.padding(match random.below(3) {
                 0 => Padding::SameUpper,
                 1 => Padding::SameLower,
@@ -162,7 +170,7 @@ fn random_poolings_in_pieces() {
         let input = tensor(t, &shape, random.below(5) as usize, random);
         let results = match operator.infer(input.desc()) {
             Ok(results) => results[0].len(),
-            Err(Error::WindowTooLarge { .. }) => return None,
+            Err(Error::WindowTooLarge { .. } | Error::NothingToShareOut { .. }) => return None,
             Err(error) => panic!("{operator:?} of {input:?}: {error}"),
         };
         let bytes = input.bytes().len() + results * t.size();
@@ -241,6 +249,10 @@ fn each_cut_is_reached() {
     let mut random = Random(29);
     let reduce = |axes: &[i64]| Operator::from(ReduceMax::new().axes(axes.iter().copied()));
     let pool = |kernel: &[usize]| MaxPool::new(kernel.iter().copied()).nan(Nan::Ignore);
+    let shared = |sizes: &[usize]| {
+        let pool = MaxPool::adaptive(sizes.iter().copied());
+        pool.nan(Nan::Ignore).indices(Indices::default())
+    };
     let column = Indices::new(ElementType::I32).numbering(Numbering::ColumnMajor);
     let cuts: Vec<(&str, Operator, &[usize])> = vec![
         ("no axis", reduce(&[]), &[6000]),
@@ -261,6 +273,10 @@ fn each_cut_is_reached() {
             pool(&[4000]).pads([2000], [2000]).indices(Indices::default()).into(),
             &[1, 1, 4100],
         ),
+        ("windows that share out an axis", shared(&[1999]).into(), &[1, 1, 6000]),
+        ("long windows that share out an axis", shared(&[2]).into(), &[1, 1, 6001]),
+        ("long windows that share out a plane", shared(&[3, 2]).into(), &[1, 1, 61, 101]),
+        ("more windows than elements", shared(&[5000]).into(), &[1, 1, 3001]),
         ("padding", pool(&[2]).dilations([5000]).pads([5000], [5000]).into(), &[1, 1, 3]),
     ];
     for (cut, operator, shape) in &cuts {

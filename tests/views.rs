@@ -82,6 +82,7 @@ fn rows_with_gaps_are_not_copied() {
             (ReduceMax::new().axes([3]).into(), None),
             (MaxPool::new([3, 3]).strides([2, 2]).layout(Layout::Nxc).into(), None),
             (MaxPool::new([2, 3]).into(), None),
+            (MaxPool::adaptive([7, 11]).into(), None),
             (SegmentMax::sorted().num_segments(2).into(), Some(&ids)),
         ] {
             let view = View::with_aligned_rows(input.clone(), 256).unwrap();

@@ -1,5 +1,6 @@
 //! The command: see `wgmax --help`.
 
+mod adaptive_max_pool;
 mod axes;
 mod backward;
 mod check;
@@ -69,6 +70,13 @@ enum Command {
         after_help = "Example:\n  wgmax min-pool depth.npy --kernel 2,2 --strides 2,2 -o y.npy"
     )]
     MinPool(operation::Arguments<max_pool::Operation>),
+    /// The maximum of windows that share out the axes of a tensor from a file, and its position
+    AdaptiveMaxPool(operation::Arguments<adaptive_max_pool::Operation>),
+    /// The minimum of windows that share out the axes of a tensor from a file, and its position
+    #[command(
+        after_help = "Example:\n  wgmax adaptive-min-pool depth.npy --output-sizes 7,7 -o y.npy"
+    )]
+    AdaptiveMinPool(operation::Arguments<adaptive_max_pool::Operation>),
     /// The maximum of each segment of the rows of a tensor, and its row
     SegmentMax(operation::Arguments<segment_max::Operation>),
     /// The minimum of each segment of the rows of a tensor, and its row
@@ -163,6 +171,12 @@ fn main() -> ExitCode {
         Some(Command::ArgMin(arguments)) => reduce_max::positions(&arguments, Minimum, &mut output),
         Some(Command::MaxPool(arguments)) => operation::run(&arguments, Maximum, &mut output),
         Some(Command::MinPool(arguments)) => operation::run(&arguments, Minimum, &mut output),
+        Some(Command::AdaptiveMaxPool(arguments)) => {
+            operation::run(&arguments, Maximum, &mut output)
+        }
+        Some(Command::AdaptiveMinPool(arguments)) => {
+            operation::run(&arguments, Minimum, &mut output)
+        }
         Some(Command::SegmentMax(arguments)) => operation::run(&arguments, Maximum, &mut output),
         Some(Command::SegmentMin(arguments)) => operation::run(&arguments, Minimum, &mut output),
         Some(Command::Compare(arguments)) => compare::run(&arguments, &mut output),

@@ -88,10 +88,53 @@ pub(crate) fn pool<'py>(
             ),
         };
     }
+    op.empty_window = fields.choice("empty", &EMPTY, op.empty_window)?;
+    any_windows(op, rank, fields)
+}
+
+/// The arguments of a pooling whose windows share out the axes of data of a shape, and how its indices
+/// count if it has them. An axis without a number keeps its size.
+pub(crate) fn adaptive<'py>(
+    extremum: Extremum,
+    shape: &[usize],
+    output_size: &Bound<'py, PyAny>,
+    fields: &mut Fields<'_, 'py>,
+) -> PyResult<(MaxPool, Indices)> {
+    let wrong =
+        || bad("output_size", "None, an integer, or one or None for each axis", output_size);
+    let spatial = shape.len().saturating_sub(2);
+    let (mut op, indices) =
+        any_windows(MaxPool::adaptive([]).extremum(extremum), shape.len(), fields)?;
+    let given: Vec<Option<i64>> = match integer(output_size) {
+        Some(size) => vec![Some(size); spatial],
+        None if output_size.is_none() => vec![None; spatial],
+        None => {
+            let items = output_size.try_iter().map_err(|_| wrong())?;
+            let size = |item: Bound<'_, PyAny>| match item.is_none() {
+                true => Ok(None),
+                false => integer(&item).map(Some).ok_or_else(wrong),
+            };
+            items.map(|item| size(item?)).collect::<PyResult<_>>()?
+        }
+    };
+    let first = if op.layout == Layout::Nxc { 1 } else { 2 };
+    let size = |(i, size): (usize, &Option<i64>)| match *size {
+        Some(size) => number("output_sizes", "0 or more", size, &output_size),
+        None => Ok(shape.get(first + i).copied().unwrap_or(0)),
+    };
+    op.output_sizes = Some(given.iter().enumerate().map(size).collect::<PyResult<_>>()?);
+    Ok((op, indices))
+}
+
+/// The arguments of all poolings.
+fn any_windows(
+    mut op: MaxPool,
+    rank: usize,
+    fields: &mut Fields<'_, '_>,
+) -> PyResult<(MaxPool, Indices)> {
     op.layout =
         fields.choice("layout", &[("NCX", Layout::Ncx), ("NXC", Layout::Nxc)], op.layout)?;
     op.nan = fields.choice("nan", &NAN, op.nan)?;
-    op.empty_window = fields.choice("empty", &EMPTY, op.empty_window)?;
     let orders = [("row_major", false), ("column_major", true)];
     let is_column_major = fields.choice("index_order", &orders, false)?;
     let wrong = |axis: &Bound<'_, PyAny>| bad("index_axis", "an integer", axis);

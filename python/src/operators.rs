@@ -86,6 +86,16 @@ both! {
         let (op, _) = attributes::pool(extremum, rank, kernel_size, stride, padding, &mut fields)?;
         call(py, op.into(), &[input], fields)
     }
+    (adaptive_max_pool, adaptive_min_pool)(x: Given<'_, 'py>, output_size: Given<'_, 'py>)
+        (x, output_size, **keywords)
+        "(x, output_size, *, return_indices=False, layout='NCX', nan='propagate', \
+         index_type='int64', index_axis=None, index_order='row_major', device=None)"
+    |py, extremum, fields| {
+        let input = Input::of(x)?;
+        let shape = input.desc().shape();
+        let (op, _) = attributes::adaptive(extremum, shape, output_size, &mut fields)?;
+        call(py, op.into(), &[input], fields)
+    }
     (segment_max, segment_min)(data: Given<'_, 'py>, segment_ids: Given<'_, 'py>,
             num_segments: Optional<'_, 'py>)
         (data, segment_ids, num_segments = None, **keywords)
@@ -123,6 +133,19 @@ both! {
             attributes::pool(extremum, rank, kernel_size, stride, padding, &mut fields)?;
         let mut op = MaxPoolBackward::new(op.indices(indices));
         op.shape = attributes::shape(&mut fields, "shape")?;
+        call(py, op.into(), &[input, Input::of(gradient)?], fields)
+    }
+    (adaptive_max_pool_backward, adaptive_min_pool_backward)(x: Given<'_, 'py>,
+            gradient: Given<'_, 'py>, output_size: Given<'_, 'py>)
+        (x, gradient, output_size, **keywords)
+        "(x, gradient, output_size, *, shape=None, layout='NCX', nan='propagate', \
+         index_type='int64', index_axis=None, index_order='row_major', device=None)"
+    |py, extremum, fields| {
+        let (input, shape) = (Input::of(x)?, attributes::shape(&mut fields, "shape")?);
+        let of_data = shape.as_deref().unwrap_or(input.desc().shape());
+        let (op, indices) = attributes::adaptive(extremum, of_data, output_size, &mut fields)?;
+        let mut op = MaxPoolBackward::new(op.indices(indices));
+        op.shape = shape;
         call(py, op.into(), &[input, Input::of(gradient)?], fields)
     }
     // `segment_ids` is `None` if `data` are indices and `shape` is given.

@@ -86,6 +86,7 @@ def test_defaults_are_what_signatures_say():
     x = np.arange(24, dtype=np.float32).reshape(1, 2, 3, 4)
     first = {
         "reduce": (x,), "arg": (x,), "max_pool": (x, 2), "min_pool": (x, 2),
+        "adaptive": (x, 2),
         "segment": (x[0], [0, 1]), "max_unpool": (x, x.astype(int), (24,)),
     }  # fmt: skip
     for function in FUNCTIONS:

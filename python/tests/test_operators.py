@@ -282,6 +282,33 @@ def test_indices_change_the_sign_of_zeros_alone(device):
 GRADIENTS = [dtype for dtype in DTYPES if is_float(dtype)]
 
 
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_windows_that_share_out_axes(dtype, device):
+    x = random_array(dtype, (2, 3, 11, 5), special=False)
+    spans = lambda size, count: [(i * size // count, -(-(i + 1) * size // count)) for i in range(count)]
+    for low in [False, True]:
+        pool = wgmax.adaptive_min_pool if low else wgmax.adaptive_max_pool
+        found, at = pool(x, (4, 7), return_indices=True, device=device)
+        assert found.shape == at.shape == (2, 3, 4, 7)
+        for (i, (top, bottom)), (j, (left, right)) in itertools.product(
+            enumerate(spans(11, 4)), enumerate(spans(5, 7))
+        ):
+            window = np.ascontiguousarray(x[:, :, top:bottom, left:right])
+            reduce = wgmax.reduce_min if low else wgmax.reduce_max
+            same_value(found[:, :, i, j], reduce(window, (2, 3)))
+            _, first = reduce(window, (2, 3), return_indices=True)
+            rows, columns = np.divmod(first, right - left)
+            assert_same(at[:, :, i, j], (rows + top) * 5 + columns + left)
+    assert wgmax.adaptive_max_pool(x, (None, 2), device=device).shape == (2, 3, 11, 2)
+    assert wgmax.adaptive_max_pool(x, 0, device=device).shape == (2, 3, 0, 0)
+    last = wgmax.adaptive_max_pool(np.moveaxis(x, 1, -1), (None, 2), layout="NXC", device=device)
+    assert_same(np.moveaxis(last, -1, 1), wgmax.adaptive_max_pool(x, (11, 2)))
+    single = wgmax.openvino.AdaptiveMaxPool
+    if dtype in GRADIENTS:
+        assert_same(single(x, [4, 7], outputs=2, device=device)[1], wgmax.adaptive_max_pool(
+            x, (4, 7), nan="ignore", return_indices=True)[1])
+
+
 @pytest.mark.parametrize("dtype", GRADIENTS, ids=str)
 def test_gradients(dtype, device):
     on = dict(device=device)
@@ -309,6 +336,15 @@ def test_gradients(dtype, device):
         same_value(pool_backward(x, gradient, 3, 2, 1, **on), expected)
         given = pool_backward(at, gradient, 3, 2, 1, shape=x.shape, **on)
         same_value(given, expected)
+        pool, back = function("adaptive", "_pool"), function("adaptive", "_pool_backward")
+        values, at = pool(x, (4, 3), return_indices=True)
+        gradient = random_array(dtype, values.shape, 6, special=False)
+        sums = np.zeros((6, 30), np.float64)
+        for plane in range(6):
+            np.add.at(sums[plane], at.reshape(6, -1)[plane], gradient.reshape(6, -1)[plane].astype("f8"))
+        expected = sums.reshape(x.shape).astype(dtype)
+        same_value(back(x, gradient, (4, 3), **on), expected)
+        same_value(back(at, gradient, (4, 3), shape=x.shape, **on), expected)
         # Segments.
         rows, ids = x.reshape(12, 15), np.arange(12) // 4
         values, at = function("segment")(rows, ids, return_indices=True)
@@ -374,6 +410,10 @@ WRONG = [
     (lambda: wgmax.max_pool(X, (2, 2)), ValueError, "kernel"),
     (lambda: wgmax.max_pool(X, 0), ValueError, "kernel"),
     (lambda: wgmax.max_pool(X, 2, 0), ValueError, "strides"),
+    (lambda: wgmax.adaptive_max_pool(X, (2, 2)), ValueError, "output_sizes"),
+    (lambda: wgmax.adaptive_max_pool(X, -1), ValueError, "output_sizes"),
+    (lambda: wgmax.adaptive_max_pool(X, "2"), ValueError, "output_size must be"),
+    (lambda: wgmax.adaptive_max_pool(X[..., :0], 2), ValueError, "no elements"),
     (lambda: wgmax.max_pool(X, 2, 1, -1), ValueError, "pads"),
     (lambda: wgmax.max_pool(X, 2, 1, "no"), ValueError, "padding must be"),
     (lambda: wgmax.max_pool(X, 2, 1, [(1, 2, 3)]), ValueError, "padding must be"),

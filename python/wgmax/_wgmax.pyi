@@ -8,12 +8,14 @@ __all__ = [
     "Comparison", "Verification", "devices", "compare", "verify", "node", "_forked", "reduce_max",
     "reduce_min", "arg_max", "arg_min", "max_pool", "min_pool", "segment_max", "segment_min",
     "reduce_max_backward", "reduce_min_backward", "max_pool_backward", "min_pool_backward",
-    "segment_max_backward", "segment_min_backward", "_pool_shape", "max_unpool",
+    "segment_max_backward", "segment_min_backward", "_pool_shape", "max_unpool", "adaptive_max_pool",
+    "adaptive_min_pool", "adaptive_max_pool_backward", "adaptive_min_pool_backward",
 ]
 __version__: str
 
 _Axis = int | Sequence[int] | None
 _Sizes = int | Sequence[int]
+_OutputSizes = int | None | Sequence[int | None]
 _Padding = _Sizes | Sequence[tuple[int, int]] | Literal["valid", "same_upper", "same_lower"]
 _Nan = Literal["propagate", "ignore"]
 _Empty = Literal["negative_infinity", "lowest"]
@@ -169,6 +171,19 @@ def max_pool(
     device: Device | str | None = None,
 ) -> _Found: ...
 min_pool = max_pool
+def adaptive_max_pool(
+    x: _Given,
+    output_size: _OutputSizes,
+    *,
+    return_indices: bool = False,
+    layout: _Layout = "NCX",
+    nan: _Nan = "propagate",
+    index_type: DTypeLike = "int64",
+    index_axis: int | None = None,
+    index_order: _Order = "row_major",
+    device: Device | str | None = None,
+) -> _Found: ...
+adaptive_min_pool = adaptive_max_pool
 def segment_max(
     data: _Given,
     segment_ids: _Given,
@@ -215,6 +230,20 @@ def max_pool_backward(
     device: Device | str | None = None,
 ) -> _Found: ...
 min_pool_backward = max_pool_backward
+def adaptive_max_pool_backward(
+    x: _Given,
+    gradient: _Given,
+    output_size: _OutputSizes,
+    *,
+    shape: _Sizes | None = None,
+    layout: _Layout = "NCX",
+    nan: _Nan = "propagate",
+    index_type: DTypeLike = "int64",
+    index_axis: int | None = None,
+    index_order: _Order = "row_major",
+    device: Device | str | None = None,
+) -> _Found: ...
+adaptive_min_pool_backward = adaptive_max_pool_backward
 def segment_max_backward(
     data: _Given,
     segment_ids: _Given | None,

@@ -16,7 +16,7 @@ import numpy as _np
 
 from ._node import results as _results
 
-__all__ = ["MaxPool", "ReduceMax", "ReduceMin", "SegmentMax"]
+__all__ = ["AdaptiveMaxPool", "MaxPool", "ReduceMax", "ReduceMin", "SegmentMax"]
 
 
 def _reduce(operator, given):
@@ -56,6 +56,14 @@ def MaxPool(
     Then the first of two zeros is the maximum of both, whatever their signs; without indices it is +0.
     """
     return _results("openvino", "MaxPool", ["data"], locals())
+
+
+def AdaptiveMaxPool(
+    data, output_shape, *, index_element_type=None, outputs=1, version=8, nan=None, device=None
+):
+    """AdaptiveMaxPool, version 8. With ``outputs=2`` a tuple of values and indices."""
+    output_shape = _integers(output_shape)
+    return _results("openvino", "AdaptiveMaxPool", ["data", "output_shape"], locals())
 
 
 def SegmentMax(

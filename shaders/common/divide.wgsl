@@ -11,6 +11,13 @@ fn quotients(n: vec4<u32>, by: vec4<u32>) -> vec4<u32> {
     return high_products(n << vec4<u32>(1u), by.y) >> vec4<u32>(by.z);
 }
 
+// The quotient of n * ratio and 2^64, for a ratio of two words.
+fn scaled(n: u32, low: u32, high: u32) -> u32 {
+    let carry = high_product(n, low);
+    let sum = n * high + carry;
+    return high_product(n, high) + select(0u, 1u, sum < carry);
+}
+
 fn high_product(a: u32, b: u32) -> u32 {
     let low = (a & 0xffffu) * (b & 0xffffu);
     let middle = (a >> 16u) * (b & 0xffffu) + (low >> 16u);

@@ -9,6 +9,7 @@ import package::common::invocation::{Invocation, invocation_number};
 import package::common::source::source_word;
 @if(bits16) import package::common::store::store_bits;
 import package::gradient::elements::gradient;
+@if(shared_out) import package::pool::windows::{window_extra, window_start_by};
 @if(!bits16) import package::gradient::elements::store_sum;
 import package::gradient::sum::{NOTHING, Sum, add_floats};
 @if(bits16) import package::gradient::sum::narrow;
@@ -25,6 +26,16 @@ struct Span {
     rest: u32,
 }
 
+@if(shared_out)
+fn span(i: u32, number: u32) -> Span {
+    let axis = params.turned[i];
+    let at = quotient(number, params.by_pitch[i]);
+    let begin = u32(window_start_by(axis, at));
+    let end = begin + axis.reach + window_extra(axis, at) + 1u;
+    return Span(begin, end, number - at * params.by_pitch[i].x);
+}
+
+@if(!shared_out)
 fn span(i: u32, number: u32) -> Span {
     let axis = params.axes[i];
     let at = quotient(number, params.by_pitch[i]);
@@ -69,10 +80,18 @@ fn sum_of(element: u32) -> Sum {
 }
 
 // Whether the first element of all axes is a tap of a window that reaches there.
+@if(!shared_out)
 fn is_tap(i: u32, j: u32, k: u32) -> bool {
     return is_tap_along(0u, i) && is_tap_along(1u, j) && is_tap_along(2u, k);
 }
 
+// Each window has an element.
+@if(shared_out)
+fn is_tap(i: u32, j: u32, k: u32) -> bool {
+    return true;
+}
+
+@if(!shared_out)
 fn is_tap_along(axis: u32, window: u32) -> bool {
     let by = params.by_dilation[axis];
     let distance = u32(-params.axes[axis].start) - window * params.axes[axis].stride;

@@ -12,7 +12,7 @@ import package::common::vector::{
     vector_above, vector_equal, vector_max, vector_rank
 };
 import package::pool::numbering::store_index;
-import package::pool::windows::{tap_offset, window_start};
+import package::pool::windows::{tap_offset, window_axis, window_start};
 import generated::{WORKGROUP, params};
 
 @group(0) @binding(2) var<storage, read_write> result: array<u32>;
@@ -147,6 +147,10 @@ struct OutputVector {
     first0: vec4<i32>,
     first1: vec4<i32>,
     first2: vec4<i32>,
+    // From their first taps to their last ones, with `shared_out`.
+    reach0: vec4<u32>,
+    reach1: vec4<u32>,
+    reach2: vec4<u32>,
 }
 
 fn gather(vector: u32) {
@@ -161,17 +165,17 @@ fn gather(vector: u32) {
     let taps2 = taps_of(2u, v.first2);
     var state = nothing();
     for (var j0 = taps0.x; j0 < taps0.y; j0++) {
-        let at0 = v.first0 + tap_offset(0u, j0);
+        let at0 = v.first0 + tap_offsets(0u, j0, v.reach0);
         let inside0 = inside(0u, at0);
         for (var j1 = taps1.x; j1 < taps1.y; j1++) {
-            let at1 = v.first1 + tap_offset(1u, j1);
+            let at1 = v.first1 + tap_offsets(1u, j1, v.reach1);
             let inside01 = inside0 & inside(1u, at1);
             if !any(inside01) {
                 continue;
             }
             let line = v.origin + along_axis(0u, at0) + along_axis(1u, at1);
             for (var j2 = taps2.x; j2 < taps2.y; j2++) {
-                let at2 = v.first2 + tap_offset(2u, j2);
+                let at2 = v.first2 + tap_offsets(2u, j2, v.reach2);
                 state = visit(state, line + along_axis(2u, at2), inside01 & inside(2u, at2));
             }
         }
@@ -198,15 +202,56 @@ fn place(numbered: OutputVector) -> OutputVector {
     let outer = quotients(rest, params.windows.by_axis0);
     let in_line = v.number - line * params.windows.by_line.x;
     let window = quotients(in_line, params.gather.by_inner);
-    v.first0 = window_starts(0u, rest - outer * params.windows.by_axis0.x);
-    v.first1 = window_starts(1u, line - rest * params.windows.by_axis1.x);
+    let window0 = rest - outer * params.windows.by_axis0.x;
+    let window1 = line - rest * params.windows.by_axis1.x;
+    v.first0 = window_starts(0u, window0);
+    v.first1 = window_starts(1u, window1);
     v.first2 = window_starts(2u, window);
+    v.reach0 = window_reaches(0u, window0);
+    v.reach1 = window_reaches(1u, window1);
+    v.reach2 = window_reaches(2u, window);
     let inner = in_line - window * params.windows.inner;
     v.origin = params.windows.base + outer * params.windows.outer_pitch + inner;
     return v;
 }
 
-@if(!contiguous)
+@if(shared_out)
+fn window_starts(axis: u32, number: vec4<u32>) -> vec4<i32> {
+    return vec4<i32>(
+        window_start(axis, number.x),
+        window_start(axis, number.y),
+        window_start(axis, number.z),
+        window_start(axis, number.w),
+    );
+}
+
+@if(shared_out)
+fn window_reaches(axis: u32, number: vec4<u32>) -> vec4<u32> {
+    return vec4<u32>(
+        window_axis(axis, number.x).reach,
+        window_axis(axis, number.y).reach,
+        window_axis(axis, number.z).reach,
+        window_axis(axis, number.w).reach,
+    );
+}
+
+@if(!shared_out)
+fn window_reaches(axis: u32, number: vec4<u32>) -> vec4<u32> {
+    return vec4<u32>(params.windows.axes[axis].reach);
+}
+
+// The distances of a tap from the first ones of some windows.
+@if(!shared_out)
+fn tap_offsets(axis: u32, tap: u32, reach: vec4<u32>) -> vec4<i32> {
+    return vec4<i32>(tap_offset(axis, tap));
+}
+
+@if(shared_out)
+fn tap_offsets(axis: u32, tap: u32, reach: vec4<u32>) -> vec4<i32> {
+    return vec4<i32>(min(vec4<u32>(tap * params.windows.axes[axis].dilation), reach));
+}
+
+@if(!contiguous && !shared_out)
 fn window_starts(axis: u32, number: vec4<u32>) -> vec4<i32> {
     return vec4<i32>(number * params.windows.axes[axis].stride) + params.windows.axes[axis].start;
 }

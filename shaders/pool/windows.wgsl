@@ -1,6 +1,10 @@
 // Windows over up to three neighbouring axes of [outer, axis 0, axis 1, axis 2, inner]. Results are
 // numbered over [outer, windows of each axis, inner]. A line are the results of one place along the
 // outer axis and axes 0 and 1. The same in Rust is src/pool/params.rs.
+//
+// With `shared_out` there are axes that windows share out: these begin after multiples of a stride and a
+// fraction, rounded down, and end where the next one begins, rounded up (src/pool/drift.rs).
+@if(shared_out) import package::common::divide::scaled;
 import generated::{Axis, params};
 
 // The distance of a tap from the first one of its window. In a loop better with the axis from a
@@ -14,8 +18,43 @@ fn tap_offset_by(axis: Axis, tap: u32) -> i32 {
 }
 
 // Where a window begins along an axis.
+@if(shared_out)
+fn window_start(axis: u32, number: u32) -> i32 {
+    return window_start_by(params.windows.axes[axis], number);
+}
+
+@if(shared_out)
+fn window_start_by(axis: Axis, number: u32) -> i32 {
+    let shift = scaled(axis.first_window + number, axis.ratio_low, axis.ratio_high);
+    return i32(number * axis.stride + shift) + axis.start;
+}
+
+@if(!shared_out)
 fn window_start(axis: u32, number: u32) -> i32 {
     return i32(number * params.windows.axes[axis].stride) + params.windows.axes[axis].start;
+}
+
+// An axis with the reach of a window.
+@if(!shared_out)
+fn window_axis(axis: u32, number: u32) -> Axis {
+    return params.windows.axes[axis];
+}
+
+@if(shared_out)
+fn window_axis(axis: u32, number: u32) -> Axis {
+    var own = params.windows.axes[axis];
+    own.reach += window_extra(own, number);
+    return own;
+}
+
+// How many elements a window has more than all have: 0 or 1.
+@if(shared_out)
+fn window_extra(axis: Axis, number: u32) -> u32 {
+    let window = axis.first_window + number;
+    let less_high = axis.ratio_high - select(0u, 1u, axis.ratio_low == 0u);
+    let last = scaled(window + 1u, axis.ratio_low - 1u, less_high);
+    let extra = last - scaled(window, axis.ratio_low, axis.ratio_high);
+    return select(extra, 0u, (axis.ratio_low | axis.ratio_high) == 0u);
 }
 
 // Whether a place along an axis has an element: no padding.

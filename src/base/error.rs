@@ -291,6 +291,12 @@ Operator {
         /// The rank of the input.
         rank: usize,
     },
+    /// An axis without elements cannot be shared out among windows.
+    #[error("spatial axis {axis} has no elements that windows could share out")]
+    NothingToShareOut {
+        /// The spatial axis, from 0.
+        axis: usize,
+    },
     /// No window fits the padded input, so the output would be empty.
     #[error(
         "the window covers {extent} positions along spatial axis {axis}, but the padded input has \

@@ -150,7 +150,7 @@ pub struct Node {
     /// The specification.
     pub dialect: Dialect,
     /// The operator's name in the specification: `ReduceMax`, `ReduceMin`, `ArgMax`,
-    /// `ArgMin`, `MaxPool`, `GlobalMaxPool`, `SegmentMax`,
+    /// `ArgMin`, `MaxPool`, `GlobalMaxPool`, `AdaptiveMaxPool`, `SegmentMax`,
     /// `MaxPoolBackward`, `ReduceMaxBackward`, `SegmentMaxBackward`, `MaxUnpool`.
     pub operator: String,
     /// The opset (ONNX) or the operator's version (OpenVINO); `None` for oneDNN Graph
@@ -202,6 +202,7 @@ impl Node {
             (Dialect::OneDnn, "MaxPoolBackward") => onednn::MaxPoolBackward::resolve,
             (Dialect::OpenVino, "ReduceMax" | "ReduceMin") => openvino::ReduceMax::resolve,
             (Dialect::OpenVino, "MaxPool") => openvino::MaxPool::resolve,
+            (Dialect::OpenVino, "AdaptiveMaxPool") => openvino::AdaptiveMaxPool::resolve,
             (Dialect::OpenVino, "SegmentMax") => openvino::SegmentMax::resolve,
             _ => {
                 let (dialect, operator) = (self.dialect.name(), self.operator.clone());

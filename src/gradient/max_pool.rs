@@ -3,7 +3,7 @@
 use super::pool::{self, Planes};
 use super::{Tuning, check_input, data_of, tile};
 use crate::base::error::{Error, Result};
-use crate::plan::{Feed, Plan, Target};
+use crate::plan::{Builder, Feed, Plan, Target};
 use crate::pool::{self as forward, MaxPool};
 use crate::reduce;
 use crate::tensor::key::Ranking;
@@ -74,7 +74,11 @@ impl MaxPoolBackward {
 
     /// As [`Operator::name`](crate::operator::Operator::name).
     pub(crate) fn name(&self) -> &'static str {
-        self.pool.extremum.name_of("MaxPoolBackward", "MinPoolBackward")
+        let extremum = self.pool.extremum;
+        match self.pool.output_sizes {
+            None => extremum.name_of("MaxPoolBackward", "MinPoolBackward"),
+            Some(_) => extremum.name_of("AdaptiveMaxPoolBackward", "AdaptiveMinPoolBackward"),
+        }
     }
 
     /// The type and shape of the result: those of the data. The inputs are the [`TensorDesc`]s of the
@@ -141,6 +145,13 @@ impl MaxPoolBackward {
     ) -> Result<Plan> {
         let (pools, reductions, gradients) = tunings;
         let windows = self.pool.windows(data)?;
+        if inputs[1].is_empty() && !data.is_empty() {
+            // No window, no gradient.
+            let output = Outputs::one(data.clone());
+            let mut builder = Builder::new(&inputs, output, Ranking::MAXIMUM, target);
+            builder.fill(2, 0)?;
+            return Ok(builder.finish());
+        }
         let (count, inner) = self.pool.planes(data);
         let axes = Planes { first, count, windows: &windows, inner };
         if self.shape.is_some() {

@@ -14,8 +14,10 @@ use crate::tensor::{Outputs, TensorDesc};
 use crate::vector::PARALLEL_FROM;
 use crate::wgsl::params;
 
-/// Sums of the gradients of windows, by the indices of their maxima.
+/// Sums of the gradients of windows, by the indices of their maxima. `shared_out`: windows share out an
+/// axis.
 pub(super) static POOL: Kernel = Kernel::new::<Windows>("pool_gradient", "gradient/pool", run)
+    .flags(&["shared_out"])
     .only(|element, _| element.is_float());
 
 /// Axes with windows that a launch takes, with those between them.
@@ -43,6 +45,8 @@ params! {
         pub place: u32,
         pub padding: u32,
         pub axes: [params::Axis; AXES],
+        /// The windows of each element, if windows share out an axis.
+        pub turned: [params::Axis; AXES],
         /// Divisors of each axis: the stride, from one tap of a window to the next, and from one
         /// element to the next.
         pub by_stride: [[u32; 4]; AXES],
@@ -60,6 +64,11 @@ pub(super) fn windows(axis: &Axis, elements: &Range<u64>) -> Range<u64> {
     if *elements == (0..axis.size) {
         return 0..axis.outputs;
     }
+    if !axis.drift.is_none() {
+        let turned = axis.turned();
+        let ([from, _], [_, last]) = (turned.ends(elements.start), turned.ends(elements.end - 1));
+        return from as u64..last as u64 + 1;
+    }
     let distance = |at: u64| at as i64 - axis.start;
     let reached = (distance(elements.start) - axis.reach as i64).max(0) as u64;
     let to = match distance(elements.end - 1) {
@@ -75,7 +84,7 @@ fn cut(axis: &Axis, elements: &Range<u64>) -> Axis {
     let windows = windows(axis, elements);
     let start = axis.start + (windows.start * axis.stride) as i64 - elements.start as i64;
     let (size, outputs) = (elements.end - elements.start, windows.end - windows.start);
-    Axis { size, outputs, start, ..*axis }
+    Axis { size, outputs, start, drift: axis.drift.after(windows.start), ..*axis }
 }
 
 impl From<&params::Axis> for Axis {
@@ -83,7 +92,7 @@ impl From<&params::Axis> for Axis {
         let &params::Axis { size, outputs, taps, stride, dilation, reach, start, .. } = axis;
         let [size, outputs, taps, stride] = [size, outputs, taps, stride].map(u64::from);
         let (dilation, reach, start) = (dilation.into(), reach.into(), start.into());
-        Self { size, outputs, taps, stride, dilation, reach, start }
+        Self { size, outputs, taps, stride, dilation, reach, start, drift: axis.drift() }
     }
 }
 
@@ -138,7 +147,10 @@ impl Planes<'_> {
 /// The windows that an element is in, at most, and those that loops go through before: loops
 /// inside loops count together.
 fn iterations(group: &Group) -> u64 {
-    let spans = group.axes.iter().map(|axis| (axis.reach / axis.stride + 1).min(axis.outputs));
+    let spans = group.axes.iter().map(|axis| match group.shares_out() {
+        true => axis.turned().taps,
+        false => (axis.reach / axis.stride + 1).min(axis.outputs),
+    });
     let nested = spans.scan(1u64, |all, span| {
         *all = all.saturating_mul(span);
         Some(*all)
@@ -263,6 +275,12 @@ fn push(
     let (indices, index_base) = builder.range_of(INDICES, first_window, count, 4 * words);
     let (result, result_base) = builder.range(region(RESULT).after(first_element), elements);
     let axes = part.axis_params()?;
+    let mut turned = [params::Axis::NONE; AXES];
+    if all.shares_out() {
+        for (turned, axis) in turned.iter_mut().zip(&part.axes) {
+            *turned = params::Axis::new(&axis.turned(), 0)?;
+        }
+    }
     // If indices do not begin anew, any period that is too long will do.
     let turns = period < MAX_PERIOD && place + part.outer > period;
     let mut first_index = (rows.start * row) as u32;
@@ -279,7 +297,8 @@ fn push(
         place: if turns { place as u32 } else { 0 },
         padding: 0,
         axes,
-        by_stride: axes.map(|axis| divisor(axis.stride.into())),
+        turned,
+        by_stride: axes.map(|axis| divisor(axis.stride.max(1).into())),
         by_dilation: axes.map(|axis| divisor(axis.dilation.into())),
         by_pitch: axes.map(|axis| divisor(axis.pitch.into())),
         by_unit: divisor(unit),
@@ -290,8 +309,8 @@ fn push(
     if let Some(special) = tuning.special.and_then(|launch| launch(builder, &params)) {
         return push_special(builder, purpose, special, sources, results);
     }
-    let launch =
-        LaunchDesc { purpose, shader: builder.shader(&POOL), params: &params, sources, results };
+    let shader = builder.shader(&POOL).with("shared_out", all.shares_out());
+    let launch = LaunchDesc { purpose, shader, params: &params, sources, results };
     let invocations = elements.div_ceil(builder.per_word()) + 1;
     builder.push(launch, invocations)
 }
@@ -300,6 +319,11 @@ impl Windows {
     /// Whether every window surely has an element.
     pub(crate) fn all_have_elements(&self) -> bool {
         self.axes.iter().all(|axis| Axis::from(axis).has_all())
+    }
+
+    /// Whether windows share out an axis. Then each has an element.
+    fn shares_out(&self) -> bool {
+        self.axes.iter().any(params::Axis::is_shared_out)
     }
 
     /// Whether an element, the first one of all axes, is a tap of a window of its place.
@@ -411,8 +435,10 @@ fn rows<G: Gradient>(
         let found = &indices[numbers.start * words..numbers.end * words];
         let gradient = &gradient[numbers.clone()];
         // A window without elements has the index of a first element.
-        let is_none =
-            |i: usize, number: u32| number < inner && !p.is_tap(numbers.start + i - place, number);
+        let may_be_none = !p.shares_out();
+        let is_none = |i: usize, number: u32| {
+            may_be_none && number < inner && !p.is_tap(numbers.start + i - place, number)
+        };
         let sum = Sum::new(first, skipped, is_none);
         match words {
             1 => sum.of::<G>(found.iter().copied(), gradient, sums, out),

@@ -140,7 +140,8 @@ fn reduce(op: &ReduceMax, view: &View, may_count_back: bool) -> Result<Option<Or
 /// Windows are along neighbouring axes. Batch and channels come before and after them.
 fn pool(op: &MaxPool, view: &View) -> Result<Option<Ordered>> {
     let rank = view.desc().rank();
-    if op.indices.is_some() || rank != op.kernel.len() + 2 {
+    let spatial_axes = op.output_sizes.as_ref().unwrap_or(&op.kernel).len();
+    if op.indices.is_some() || rank != spatial_axes + 2 {
         return Ok(None);
     }
     let (channels, spatial) = match op.layout {
@@ -175,6 +176,7 @@ fn pool(op: &MaxPool, view: &View) -> Result<Option<Ordered>> {
     };
     let mut operator = op.clone().layout(layout);
     operator.kernel = list(&op.kernel);
+    operator.output_sizes = op.output_sizes.as_deref().map(list);
     if let Some(strides) = &op.strides {
         operator = operator.strides(list(strides));
     }
@@ -298,6 +300,9 @@ mod tests {
         assert_eq!(ordered.operator, expected.into());
         assert_eq!(ordered.first, channels_last);
         assert_eq!(ordered.result(&view(&[2, 5, 20, 30])).unwrap().desc().shape(), [2, 30, 20, 5]);
+        let shared = MaxPool::adaptive([7, 4]);
+        let ordered = Operator::from(shared).in_memory_order(&turned, true).unwrap().unwrap();
+        assert_eq!(ordered.operator, MaxPool::adaptive([4, 7]).layout(Layout::Nxc).into());
         // A batch that runs backwards, and a part of each picture.
         assert_eq!(kernel(&last, &channels_last.step_by(0, -1).unwrap()), (direct.clone(), false));
         let part = channels_last.slice(2, 3..30).unwrap().slice(1, 1..20).unwrap();

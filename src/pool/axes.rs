@@ -1,5 +1,6 @@
 //! Axes with their windows.
 
+use super::drift::Drift;
 use super::windows::Window;
 use crate::base::error::{Error, Result};
 use crate::plan::MAX_ELEMENTS;
@@ -22,6 +23,8 @@ pub(crate) struct Axis {
     pub reach: u64,
     /// Where the first window begins.
     pub start: i64,
+    /// How windows that share out the axis differ from this.
+    pub drift: Drift,
 }
 
 /// Some of the windows of an axis, and the elements that they look at.
@@ -35,7 +38,16 @@ pub(super) struct Cut {
 impl Axis {
     /// An axis without windows.
     pub(crate) const fn plain(size: u64) -> Self {
-        Self { size, outputs: size, taps: 1, stride: 1, dilation: 1, reach: 0, start: 0 }
+        Self {
+            size,
+            outputs: size,
+            taps: 1,
+            stride: 1,
+            dilation: 1,
+            reach: 0,
+            start: 0,
+            drift: Drift::NONE,
+        }
     }
 
     /// A spatial axis.
@@ -46,8 +58,11 @@ impl Axis {
         let mut taps = window.kernel;
         let (size, dilation) = (i128::from(window.input), i128::from(window.dilation));
         let mut start = -i128::from(window.pad_begin);
-        let mut stride = window.stride;
+        let (mut stride, mut sure, mut drift) = (window.stride, window.sure, window.drift);
         if window.output == 1 {
+            taps = taps.min(sure + drift.extra(0));
+            start += i128::from(drift.shift(0));
+            (sure, drift) = (taps, Drift::NONE);
             // Of the only window, what lies in the padding can be left out.
             stride = 1;
             let inside = window.trim(&(0..1), &(0..taps));
@@ -58,9 +73,11 @@ impl Axis {
             }
         }
         let dilation = if taps == 1 { 1 } else { window.dilation };
-        let reach = u128::from(taps - 1) * u128::from(dilation);
+        let reach = u128::from(taps.min(sure) - 1) * u128::from(dilation);
         let last = start + i128::from(window.output - 1) * i128::from(stride) + reach as i128;
+        let last = last + i128::from(drift.shift(window.output - 1));
         let needed = last.max(-start).max(reach as i128).max(stride.into());
+        let needed = needed.max(drift.windows.into());
         if reach > i32::MAX as u128 || needed > i128::from(i32::MAX) {
             let needed = u64::try_from(needed.max(reach as i128)).unwrap_or(u64::MAX);
             return Err(positions(POSITION, needed));
@@ -73,7 +90,51 @@ impl Axis {
             dilation,
             reach: reach as u64,
             start: start as i64,
+            drift,
         })
+    }
+
+    /// Where a window begins, and where its last tap is.
+    pub(crate) fn ends(&self, window: u64) -> [i64; 2] {
+        let begin = self.start + (window * self.stride + self.drift.shift(window)) as i64;
+        let reach = (self.reach + self.drift.extra(window)).min((self.taps - 1) * self.dilation);
+        [begin, begin + reach as i64]
+    }
+
+    /// The windows that each element is in, as an axis of these: its windows are elements, and its
+    /// elements windows. Of windows that share out the axis, or are all beside one another.
+    pub(crate) fn turned(&self) -> Self {
+        let Drift { rest, windows, first } = self.drift;
+        let (size, windows) = match rest {
+            0 => (self.taps, 1),
+            rest => (self.stride * windows + rest, windows),
+        };
+        let before = (first * self.stride) as i64 - self.start;
+        let stride = windows / size;
+        let drift = match windows % size {
+            0 => Drift::NONE,
+            rest => Drift { rest, windows: size, first: before as u64 },
+        };
+        let reach = stride - u64::from(drift.is_none() && stride > 0);
+        Self {
+            size: self.outputs,
+            outputs: self.size,
+            taps: reach + 1 + drift.max_extra(),
+            stride,
+            dilation: 1,
+            reach,
+            start: before * stride as i64 - first as i64,
+            drift,
+        }
+    }
+
+    /// From one window to the next and from the first tap to the last one, at most.
+    pub(super) fn max_stride(&self) -> u64 {
+        self.stride + u64::from(!self.drift.is_none())
+    }
+
+    pub(super) fn max_reach(&self) -> u64 {
+        self.reach + self.drift.max_extra()
     }
 
     /// Whether each element is a window.
@@ -83,11 +144,14 @@ impl Axis {
 
     /// Whether every tap but the first is `dilation` from the one before.
     pub(super) fn is_even(&self) -> bool {
-        self.reach == (self.taps - 1) * self.dilation
+        self.drift.is_none() && self.reach == (self.taps - 1) * self.dilation
     }
 
-    /// Whether it is certain that every window has an element.
+    /// Whether it is certain that windows are a stride apart, and that every one has an element.
     pub(crate) fn has_all(&self) -> bool {
+        if !self.drift.is_none() {
+            return false;
+        }
         let last = self.start + (self.outputs - 1) as i64 * self.stride as i64;
         self.start + self.reach as i64 >= 0 && last < self.size as i64 && self.dilation <= self.size
     }
@@ -130,12 +194,13 @@ impl Axis {
         few_enough(self.outputs.div_ceil(fit).into())?;
         let cut = |done: u64| {
             let outputs = fit.min(self.outputs - done);
-            let start = self.start + (done * self.stride) as i64;
-            let end = start + ((outputs - 1) * self.stride + self.reach) as i64 + 1;
+            let ([start, _], [_, last]) = (self.ends(done), self.ends(done + outputs - 1));
             // At least one element, if only to bind something.
             let from = start.clamp(0, self.size as i64 - 1);
-            let to = end.clamp(from + 1, self.size as i64);
-            let axis = Self { size: (to - from) as u64, outputs, start: start - from, ..*self };
+            let to = (last + 1).clamp(from + 1, self.size as i64);
+            let (size, drift) = ((to - from) as u64, self.drift.after(done));
+            let start = self.start + (done * self.stride) as i64 - from;
+            let axis = Self { size, outputs, start, drift, ..*self };
             Cut { first_window: done, first_element: from as u64, axis }
         };
         Ok((0..self.outputs).step_by(fit as usize).map(cut).collect())
@@ -146,9 +211,7 @@ impl Axis {
     /// axis's size.
     pub(super) fn composed(&self, taps: u64) -> (Self, Self) {
         let reach = (taps - 1) * self.dilation;
-        let last = self.start
-            + (self.outputs - 1) as i64 * self.stride as i64
-            + (self.reach - reach) as i64;
+        let last = self.ends(self.outputs - 1)[1] - reach as i64;
         let from = self.start.max(-(reach as i64));
         // Windows may all lie in the padding.
         let to = last.min(self.size as i64 - 1).max(from);
@@ -160,6 +223,7 @@ impl Axis {
             dilation: self.dilation,
             reach,
             start: from,
+            drift: Drift::NONE,
         };
         let rest = Self {
             size: part.outputs,
@@ -187,4 +251,39 @@ pub(super) fn few_enough(pieces: u128) -> Result<()> {
     let (what, needed) =
         ("a pooling, a binding at a time,", u64::try_from(pieces).unwrap_or(u64::MAX));
     Err(Error::OverLimit { what, needed, limit: "launches", allowed: MAX_PIECES as u64 })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The windows of each element are those that have it, also of some windows of an axis.
+    #[test]
+    fn elements_know_their_windows() {
+        let sizes = (1..14).flat_map(|size| (1..14).map(move |outputs| (size, outputs)));
+        for (size, outputs) in sizes.chain([(4101, 4095), (70_001, 65_539)]) {
+            let window = Window::sharing_out(0, size as usize, outputs).unwrap();
+            let axis = Axis::new(&window).unwrap();
+            let cuts = axis.cuts(outputs.div_ceil(3).min(700)).unwrap();
+            for Cut { axis, .. } in cuts.iter().take(9).chain(cuts.last()) {
+                let (turned, mut spans) = (axis.turned(), vec![None; axis.size as usize]);
+                for window in 0..axis.outputs {
+                    let [begin, last] = axis.ends(window);
+                    assert!(0 <= begin && begin <= last && last < axis.size as i64, "{axis:?}");
+                    for span in &mut spans[begin as usize..=last as usize] {
+                        *span = Some([
+                            span.map_or(window as i64, |[first, _]: [i64; 2]| first),
+                            window as i64,
+                        ]);
+                    }
+                }
+                for (element, span) in spans.into_iter().enumerate() {
+                    let [first, last] = turned.ends(element as u64);
+                    // Windows of other cuts have it, too.
+                    let last = last.min(axis.outputs as i64 - 1);
+                    assert_eq!(Some([first.max(0), last]), span, "{axis:?} {element}");
+                }
+            }
+        }
+    }
 }

@@ -42,7 +42,7 @@ impl Planner<'_> {
         let axis = group.axes[2];
         let blocks = inner.is_multiple_of(self.builder.block());
         let tile = self.tile(&group).is_some();
-        if axis.stride == 1 && !blocks && !tile && axis.fits_flat(inner) {
+        if axis.stride == 1 && axis.drift.is_none() && !blocks && !tile && axis.fits_flat(inner) {
             group.axes[2] = axis.flat(inner);
             group.inner = 1;
         }
@@ -101,9 +101,11 @@ impl Planner<'_> {
     /// Whether the CPU kernel makes the windows of two axes together.
     fn together_on_cpu(&self, taken: &[Axis], inner: u64) -> bool {
         let (Some(cpu), [first, last]) = (self.tuning.cpu, taken) else { return false };
-        let bounded = |axis: &Axis| axis.is_even() && axis.reach <= 4 * axis.size;
+        let shared = |axis: &Axis| !axis.drift.is_none();
+        let bounded = |axis: &Axis| (axis.is_even() || shared(axis)) && axis.reach <= 4 * axis.size;
         let row = last.size.saturating_mul(inner).saturating_mul(self.builder.item());
-        let few = first.taps <= cpu.few_rows;
+        // Windows that share out an axis hardly overlap.
+        let few = first.taps <= cpu.few_rows || shared(first);
         let tripled = first.taps > first.stride.saturating_mul(u64::from(first.taps.ilog2() + 2));
         bounded(first)
             && bounded(last)

@@ -31,6 +31,11 @@ impl Group {
         self.axes.iter().any(|a| a.taps > a.size.div_ceil(a.dilation) + 1 && a.taps > SPARSE)
     }
 
+    /// Whether windows share out an axis.
+    pub(crate) fn shares_out(&self) -> bool {
+        self.axes.iter().any(|axis| !axis.drift.is_none())
+    }
+
     /// Elements of a window; `None` if they are more than 64 bits count.
     pub(super) fn taps(&self) -> Option<u64> {
         self.axes.iter().try_fold(1u64, |taps, axis| taps.checked_mul(axis.taps))
@@ -93,10 +98,11 @@ impl Group {
         let (pitch, result_pitch) =
             (self.unit_elements() / axis.size, self.unit_results() / axis.outputs);
         // So many windows look at (windows - 1) * stride + reach + 1 elements.
-        let windows = (capacity / pitch).saturating_sub(axis.reach + 1) / axis.stride + 1;
+        let (extent, stride) = (axis.max_reach() + 1, axis.max_stride());
+        let windows = (capacity / pitch).saturating_sub(extent) / stride + 1;
         let fit = windows.min(capacity / result_pitch);
-        if fit == 0 || (axis.reach + 1).min(axis.size) * pitch > capacity {
-            let elements = ((axis.reach + 1).min(axis.size) * pitch).max(result_pitch);
+        if fit == 0 || extent.min(axis.size) * pitch > capacity {
+            let elements = (extent.min(axis.size) * pitch).max(result_pitch);
             let bytes = elements * builder.item();
             return Err(builder.over_binding("a binding of one window of every column", bytes));
         }

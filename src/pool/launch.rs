@@ -71,7 +71,7 @@ impl Planner<'_> {
                 by_blocks: divisor(group.inner / block),
             };
             let invocations = group.results() / block;
-            let shader = builder.shader(&BLOCKS);
+            let shader = builder.shader(&BLOCKS).with("shared_out", group.shares_out());
             self.builder.push(LaunchDesc { purpose, shader, params, sources, results }, invocations)
         } else {
             // An output vector each.
@@ -80,9 +80,11 @@ impl Planner<'_> {
             // Whether the results of a vector lie in one line, and so do their elements.
             let contiguous = group.line_results().is_multiple_of(vector) && skipped == 0;
             let contiguous = contiguous && group.inner == 1 && group.axes[2].stride == 1;
+            let contiguous = contiguous && !group.shares_out();
             let shader = builder.shader(&GATHER).with("contiguous", contiguous && !indices);
             let shader = shader.with("indices", indices).with("from_positions", from_positions);
             let shader = shader.with("to_positions", to_positions);
+            let shader = shader.with("shared_out", group.shares_out());
             let gather = Gather {
                 sparse: group.is_sparse().into(),
                 padding: [0; 3],

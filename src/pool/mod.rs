@@ -2,6 +2,7 @@
 
 mod axes;
 mod cpu;
+mod drift;
 mod grouping;
 mod groups;
 mod indices;
@@ -37,10 +38,13 @@ pub(crate) static KERNELS: [&Kernel; 4] = [&GATHER, &TILE, &BLOCKS, &PYRAMID];
 /// Maxima of windows wherever they lie. `contiguous`: the results of an output vector lie in one
 /// line, and so do their elements, tap by tap. `indices`: where they are, too. `from_positions`: the
 /// candidates are what an earlier launch found. `to_positions`: the result is positions, for a later
-/// launch.
+/// launch. `shared_out`: windows share out an axis.
 static GATHER: Kernel = Kernel::new::<params::GatherParams>("pool_gather", "pool/gather", cpu::run)
-    .flags(&["contiguous", "indices", "from_positions", "to_positions"])
-    .only(|_, flags| if flags & 2 == 0 { flags < 2 } else { flags & 1 == 0 })
+    .flags(&["contiguous", "indices", "from_positions", "to_positions", "shared_out"])
+    .only(|_, flags| match flags & 2 {
+        0 => matches!(flags, 0 | 1 | 16),
+        _ => flags & 1 == 0,
+    })
     .reads_views(cpu::reads_in_place);
 /// Maxima of windows that share elements, of which a workgroup loads each once. `indices`: where they
 /// are, too.
@@ -48,8 +52,9 @@ static TILE: Kernel = Kernel::new::<params::TileParams>("pool_tile", "pool/tile"
     .constants(&[("KEYS", |shader| tile::Tile::keys(shader.element))])
     .flags(&["indices"])
     .reads_views(cpu::reads_in_place);
-/// Maxima of windows along whole blocks of an inner axis.
+/// Maxima of windows along whole blocks of an inner axis. `shared_out`: windows share out an axis.
 static BLOCKS: Kernel = Kernel::new::<params::BlockParams>("pool_blocks", "pool/blocks", cpu::run)
+    .flags(&["shared_out"])
     .reads_views(cpu::reads_in_place);
 
 /// Maxima of windows, and of these, level by level. The text is written for a number of results.
@@ -158,6 +163,9 @@ pub struct MaxPool {
     pub empty_window: EmptySet,
     /// How positions are given, if they are a result.
     pub indices: Option<Indices>,
+    /// The windows along each spatial axis, if these share it out ([`MaxPool::adaptive`]). Then there
+    /// is neither kernel, strides, dilations, padding nor rounding.
+    pub output_sizes: Option<Vec<usize>>,
 }
 
 impl MaxPool {
@@ -177,7 +185,29 @@ impl MaxPool {
             nan: Nan::Propagate,
             empty_window: EmptySet::Identity,
             indices: None,
+            output_sizes: None,
         }
+    }
+
+    /// AdaptiveMaxPool: as many windows along each spatial axis, which share it out. Window i of O along
+    /// an axis of I elements has those from floor(i I / O) to ceil((i + 1) I / O), the latter excluded.
+    /// So windows overlap by an element where O does not divide I, and none is empty.
+    ///
+    /// All but [`kernel`](Self::kernel), strides, dilations, padding and rounding applies, which are
+    /// errors beside it. Sizes may be 0: then the results are empty.
+    ///
+    /// ```
+    /// use wgmax::operator::MaxPool;
+    /// use wgmax::{Device, Run, Tensor};
+    ///
+    /// let input = Tensor::from_slice([1, 1, 5], &[5u8, 1, 2, 4, 3])?;
+    /// let found = MaxPool::adaptive([2]).run(&Device::cpu(), &input)?;
+    /// assert_eq!(found[0].as_slice::<u8>()?, [5, 4]); // of 5, 1, 2 and of 2, 4, 3
+    /// # Ok::<(), wgmax::Error>(())
+    /// ```
+    pub fn adaptive(output_sizes: impl IntoIterator<Item = usize>) -> Self {
+        let output_sizes = Some(output_sizes.into_iter().collect());
+        Self { output_sizes, ..Self::new([]) }
     }
 
     /// Stride along each spatial axis: the distance from one window to the next. 1 by default.
@@ -264,7 +294,8 @@ impl MaxPool {
     /// [`Error::AttributeLength`] for a list that does not have one number for each of them,
     /// [`Error::BadAttribute`] for a window, stride or dilation of 0, or for indices of another type
     /// than `i32` and `i64` or of the last of equal elements, [`Error::WindowTooLarge`] where no
-    /// window fits the padded input, [`Error::AxisOutOfRange`] and [`Error::IndexTooLarge`]
+    /// window fits the padded input, [`Error::NothingToShareOut`] for a spatial axis of size 0 that
+    /// windows share out, [`Error::AxisOutOfRange`] and [`Error::IndexTooLarge`]
     /// for indices, [`Error::ShapeOverflow`].
     pub fn infer<'a>(&self, input: impl Inputs<&'a TensorDesc>) -> Result<Outputs<TensorDesc>> {
         let [input] = one_of_each(self.name(), &input.into_inputs())?;
@@ -273,7 +304,10 @@ impl MaxPool {
 
     /// As [`Operator::name`](crate::operator::Operator::name).
     pub(crate) fn name(&self) -> &'static str {
-        self.extremum.name_of("MaxPool", "MinPool")
+        match self.output_sizes {
+            None => self.extremum.name_of("MaxPool", "MinPool"),
+            Some(_) => self.extremum.name_of("AdaptiveMaxPool", "AdaptiveMinPool"),
+        }
     }
 
     /// The axis of the input that is the first spatial one.

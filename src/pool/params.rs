@@ -1,6 +1,7 @@
 //! The parameters of the kernels.
 
 use super::axes::{self, POSITION, positions};
+use super::drift::{Drift, scaled};
 use super::groups::Group;
 use crate::base::error::Result;
 use crate::plan::{Placement, divisor};
@@ -26,6 +27,13 @@ params! {
         pub start: i32,
         /// From one element of the axis to the next, in elements of the source.
         pub pitch: u32,
+        /// For windows that share out the axis: how much farther than a stride they are apart, in parts
+        /// of an element of 2^64, else 0. And the number of the first window, and how many windows
+        /// there are in all.
+        pub ratio_low: u32,
+        pub ratio_high: u32,
+        pub first_window: u32,
+        pub all_windows: u32,
     }
 
     /// How elements and windows lie.
@@ -180,19 +188,32 @@ params! {
 
 impl Axis {
     /// An axis that nothing is done along.
-    pub(crate) const NONE: Self =
-        Self { size: 1, outputs: 1, taps: 1, stride: 1, dilation: 1, reach: 0, start: 0, pitch: 0 };
+    pub(crate) const NONE: Self = Self {
+        size: 1,
+        outputs: 1,
+        taps: 1,
+        stride: 1,
+        dilation: 1,
+        reach: 0,
+        start: 0,
+        pitch: 0,
+        ratio_low: 0,
+        ratio_high: 0,
+        first_window: 0,
+        all_windows: 1,
+    };
 
     /// The axis as kernels know it.
     ///
     /// # Errors
     /// [`Error::OverLimit`](crate::Error::OverLimit) for positions that do not fit 32 bits.
-    fn new(axis: &axes::Axis, pitch: u64) -> Result<Self> {
-        let last = axis.start + (axis.outputs - 1) as i64 * axis.stride as i64 + axis.reach as i64;
+    pub(crate) fn new(axis: &axes::Axis, pitch: u64) -> Result<Self> {
+        let [_, last] = axis.ends(axis.outputs - 1);
         let needed = last.max(-axis.start).max((axis.taps * axis.dilation) as i64);
         if needed > i64::from(i32::MAX) {
             return Err(positions(POSITION, needed as u64));
         }
+        let (drift, ratio) = (axis.drift, axis.drift.ratio());
         Ok(Self {
             size: axis.size as u32,
             outputs: axis.outputs as u32,
@@ -202,23 +223,53 @@ impl Axis {
             reach: axis.reach as u32,
             start: axis.start as i32,
             pitch: pitch as u32,
+            ratio_low: ratio as u32,
+            ratio_high: (ratio >> 32) as u32,
+            first_window: drift.first as u32,
+            all_windows: drift.windows as u32,
         })
+    }
+
+    fn ratio(&self) -> u64 {
+        u64::from(self.ratio_high) << 32 | u64::from(self.ratio_low)
+    }
+
+    /// How windows that share out the axis differ from others.
+    pub(crate) fn drift(&self) -> Drift {
+        Drift::of_ratio(self.ratio(), self.all_windows.into(), self.first_window.into())
+    }
+
+    /// Whether windows share out the axis.
+    pub(crate) fn is_shared_out(&self) -> bool {
+        self.ratio() > 0
     }
 
     /// Where a window begins.
     pub(super) fn first(&self, window: usize) -> i64 {
-        window as i64 * i64::from(self.stride) + i64::from(self.start)
+        let shift = scaled(u64::from(self.first_window) + window as u64, self.ratio());
+        window as i64 * i64::from(self.stride) + i64::from(self.start) + shift as i64
+    }
+
+    /// From the first tap of a window to its last one.
+    pub(super) fn reach(&self, window: usize) -> u32 {
+        if !self.is_shared_out() {
+            return self.reach;
+        }
+        let window = u64::from(self.first_window) + window as u64;
+        let extra = scaled(window + 1, self.ratio() - 1) - scaled(window, self.ratio());
+        (self.reach + extra as u32).min((self.taps - 1) * self.dilation)
     }
 
     /// Whether every tap but the first is `dilation` from the one before.
     pub(super) fn is_even(&self) -> bool {
-        self.reach == (self.taps - 1) * self.dilation
+        !self.is_shared_out() && self.reach == (self.taps - 1) * self.dilation
     }
 
     /// The places of a window's taps that hold an element, in order.
     #[inline(always)]
-    pub(super) fn places(&self, first: i64) -> impl Iterator<Item = usize> + use<> {
-        let (size, dilation, reach) = (i64::from(self.size), i64::from(self.dilation), self.reach);
+    pub(super) fn places(&self, window: usize) -> impl Iterator<Item = usize> + use<> {
+        let (size, dilation) = (i64::from(self.size), i64::from(self.dilation));
+        let (first, reach) = (self.first(window), self.reach(window));
         let taps = i64::from(self.taps);
         let inside = first >= 0 && first + i64::from(reach) < size;
         // Only these can lie inside: of very long windows with wide padding, few do.
@@ -309,7 +360,7 @@ impl Level {
     pub fn windows(&self, above: &Self, elements: u32) -> Windows {
         let axis = |size, outputs, taps, stride, pitch| {
             let (dilation, reach, start) = (1, taps - 1, 0);
-            Axis { size, outputs, taps, stride, dilation, reach, start, pitch }
+            Axis { size, outputs, taps, stride, dilation, reach, start, pitch, ..Axis::NONE }
         };
         let plane = above.rows * above.columns;
         let (outputs, by) = (elements / plane * self.rows * self.columns, [0; 4]);

@@ -120,14 +120,16 @@ fn axes(level: &Level<'_>) -> Option<(u64, Axes)> {
     let windows = level.operator.windows(input).ok()?;
     let (planes, channels) = level.operator.planes(input);
     let mut axes = [Axis::plain(1); 2];
-    if input.is_empty() || channels > 1 || windows.len() > 2 {
+    let none = windows.iter().any(|window| window.output == 0);
+    if input.is_empty() || none || channels > 1 || windows.len() > 2 {
         return None;
     }
     for (axis, window) in axes[2 - windows.len()..].iter_mut().zip(&windows) {
         let (size, outputs) = (window.input, window.output);
         let (taps, stride, dilation) = (window.kernel, window.stride, window.dilation);
         let reach = taps - 1;
-        *axis = Axis { size, outputs, taps, stride, dilation: 1, reach, start: 0 };
+        *axis =
+            Axis { size, outputs, taps, stride, dilation: 1, reach, start: 0, drift: window.drift };
         if window.pad_begin > 0 || dilation > 1 && taps > 1 || !is_short(axis) {
             return None;
         }

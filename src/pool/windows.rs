@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::drift::Drift;
 use super::{Layout, MaxPool, Padding, Rounding};
 use crate::base::error::{Error, Result};
 use crate::tensor::axes::{self, Duplicates};
@@ -22,6 +23,10 @@ pub(crate) struct Window {
     pub dilation: u64,
     /// Positions before the first element.
     pub pad_begin: u64,
+    /// Elements that all windows have; `kernel` is one more, if some windows that share out the axis
+    /// have one more.
+    pub sure: u64,
+    pub drift: Drift,
 }
 
 /// A MaxPool on an input: what it is planned by.
@@ -105,6 +110,10 @@ impl MaxPool {
             return Err(Error::PoolRank { rank });
         }
         let spatial = rank - 2;
+        let sizes = &input.shape()[self.first_spatial()..][..spatial];
+        if let Some(outputs) = &self.output_sizes {
+            return self.sharing_out(outputs, sizes);
+        }
         let kernel = numbers("kernel", Some(&self.kernel), spatial, 1)?;
         let strides = numbers("strides", self.strides.as_deref(), spatial, 1)?;
         let dilations = numbers("dilations", self.dilations.as_deref(), spatial, 1)?;
@@ -115,14 +124,30 @@ impl MaxPool {
         let [begin, end] = [begin, end].map(|list| Some(list).filter(|list| !list.is_empty()));
         let begin = numbers("pads_begin", begin, spatial, 0)?;
         let end = numbers("pads_end", end, spatial, 0)?;
-        let sizes = &input.shape()[self.first_spatial()..][..spatial];
         let window = |axis: usize| {
             let (input, output, pad_begin) = (sizes[axis] as u64, 0, begin[axis]);
             let (kernel, stride, dilation) = (kernel[axis], strides[axis], dilations[axis]);
-            let window = Window { input, output, kernel, stride, dilation, pad_begin };
+            let (sure, drift) = (kernel, Drift::NONE);
+            let window = Window { input, output, kernel, stride, dilation, pad_begin, sure, drift };
             self.placed(axis, window, end[axis])
         };
         (0..spatial).map(window).collect()
+    }
+
+    /// The windows that share out axes of these sizes.
+    fn sharing_out(&self, outputs: &[usize], sizes: &[usize]) -> Result<Vec<Window>> {
+        let outputs = numbers("output_sizes", Some(outputs), sizes.len(), 0)?;
+        let Self { kernel, strides, dilations, padding, rounding, .. } = Self::new([]);
+        let alone = Self { kernel, strides, dilations, padding, rounding, ..self.clone() };
+        if *self != alone {
+            return Err(Error::BadAttribute {
+                attribute: "output_sizes",
+                expected: "without kernel, strides, dilations, padding and rounding",
+                value: format!("{outputs:?}"),
+            });
+        }
+        let windows = sizes.iter().zip(outputs).enumerate();
+        windows.map(|(axis, (&size, outputs))| Window::sharing_out(axis, size, outputs)).collect()
     }
 
     /// The windows along a spatial axis, of which it is not yet known how many there are. Explicit
@@ -168,31 +193,57 @@ impl MaxPool {
 }
 
 impl Window {
+    /// `output` windows that share out a spatial axis. If each has as many elements as the others, they
+    /// are a stride apart.
+    pub(super) fn sharing_out(axis: usize, size: usize, output: u64) -> Result<Self> {
+        if size == 0 {
+            return Err(Error::NothingToShareOut { axis });
+        }
+        let (input, windows) = (size as u64, output.max(1));
+        let drift = Drift { rest: input % windows, windows, first: 0 };
+        let (stride, is_even) = (input / windows, drift.is_none());
+        let sure = if is_even { stride } else { stride + 1 };
+        let kernel = sure + drift.max_extra();
+        let drift = if is_even { Drift::NONE } else { drift };
+        Ok(Self { input, output, kernel, stride, dilation: 1, pad_begin: 0, sure, drift })
+    }
+
     /// The position of a tap along the input's axis. Below 0 and at or above the axis's size, it is
-    /// in the padding.
+    /// in the padding. The tap that a window does not have is the one before.
     fn position(&self, output: usize, tap: u64) -> i128 {
-        output as i128 * i128::from(self.stride) + i128::from(tap) * i128::from(self.dilation)
+        let tap = tap.min(self.sure - 1 + self.drift.extra(output as u64));
+        output as i128 * i128::from(self.stride)
+            + i128::from(self.drift.shift(output as u64))
+            + i128::from(tap) * i128::from(self.dilation)
             - i128::from(self.pad_begin)
+    }
+
+    /// A tap that all windows have, the first of these or an earlier one.
+    fn first_tap(&self, taps: &Range<u64>) -> u64 {
+        taps.start.min(self.sure - 1)
     }
 
     /// The range of the input's axis that the given taps of the given outputs cover.
     pub(crate) fn covered(&self, outputs: &Range<usize>, taps: &Range<u64>) -> Range<usize> {
         let size = i128::from(self.input);
-        let from = self.position(outputs.start, taps.start).clamp(0, size);
+        let from = self.position(outputs.start, self.first_tap(taps)).clamp(0, size);
         let to = (self.position(outputs.end - 1, taps.end - 1) + 1).clamp(from, size);
         from as usize..to as usize
     }
 
     /// These windows for `outputs` and `taps`, over an input that holds only the range they cover.
     pub(crate) fn restrict(&self, outputs: &Range<usize>, taps: &Range<u64>) -> Self {
-        let covered = self.covered(outputs, taps);
-        let before = covered.start as i128 - self.position(outputs.start, taps.start);
+        let (covered, first_tap) = (self.covered(outputs, taps), self.first_tap(taps));
+        let before = covered.start as i128 - self.position(outputs.start, first_tap);
+        let first = outputs.start as u64;
         Self {
             input: covered.len() as u64,
             output: outputs.len() as u64,
-            kernel: taps.end - taps.start,
+            kernel: taps.end - first_tap,
             // Negative if all windows begin after the end of the input; then they cover nothing.
-            pad_begin: before.max(0) as u64,
+            pad_begin: before.max(0) as u64 + self.drift.shift(first),
+            sure: self.sure - first_tap,
+            drift: self.drift.after(first),
             ..*self
         }
     }
@@ -212,6 +263,9 @@ impl Window {
         let dilation = i128::from(self.dilation);
         let any = |output| {
             let start = self.position(output, 0);
+            if !self.drift.is_none() {
+                return true;
+            }
             let tap = (dilation - 1 - start).div_euclid(dilation).max(taps.start.into());
             tap < taps.end.into() && start + tap * dilation < self.input.into()
         };

@@ -47,6 +47,14 @@ const INDEX: Reached = &["pool_gather indices"];
 /// Positions by two launches, and by more.
 const TWO: Reached = &["pool_gather indices to_positions", "pool_gather indices from_positions"];
 const MORE: Reached = &["pool_gather indices from_positions to_positions"];
+/// Windows that share out axes.
+const SHARED: Reached = &["pool_gather shared_out"];
+const SHARED_BLOCKS: Reached = &["pool_blocks shared_out"];
+const SHARED_INDEX: Reached = &["pool_gather indices shared_out"];
+const SHARED_TWO: Reached = &[
+    "pool_gather indices to_positions shared_out",
+    "pool_gather indices from_positions shared_out",
+];
 /// Windows slide for positions where elements have a word.
 const SLIDING_INDEX: Reached = &["pool_gather indices", "pool_sliding_window indices wide"];
 
@@ -74,6 +82,15 @@ impl Trap {
         let [kernel, strides, dilations, begin, end] = windows.map(<[usize]>::to_vec);
         let pool = MaxPool::new(kernel).strides(strides).dilations(dilations).pads(begin, end);
         Self { shape, pool, ..self }
+    }
+
+    fn adaptive(self, shape: &'static [usize], outputs: &[usize]) -> Self {
+        Self { shape, pool: MaxPool::adaptive(outputs.iter().copied()), ..self }
+    }
+
+    fn adaptive_nxc(self, shape: &'static [usize], outputs: &[usize]) -> Self {
+        let trap = self.adaptive(shape, outputs);
+        Self { pool: trap.pool.layout(Layout::Nxc), ..trap }
     }
 
     fn nxc(self, shape: &'static [usize], windows: Windows) -> Self {
@@ -128,6 +145,22 @@ fn traps() -> Vec<Trap> {
         // Large windows that lie apart, and one window over all.
         reach(GATHER, GATHER, INDEX).ncx(&[1, 2, 4000], [&[400], &[400], &[1], &[0], &[0]]),
         reach(ROWS, ROWS, TWO).ncx(&[3, 5, 7, 7], [&[7, 7], &[1, 1], &[1, 1], &[0, 0], &[0, 0]]),
+        // Windows that share out axes: single elements and blocks of several axes, long windows made of
+        // shorter ones, more windows than elements, and more windows than 16 bits count.
+        reach(SHARED, SHARED, SHARED_TWO).adaptive(&[2, 3, 31, 31], &[7, 7]),
+        reach(SHARED, SHARED, ANY).adaptive(&[1, 2, 5, 9, 4], &[3, 4, 3]),
+        reach(SHARED, SHARED, SHARED_INDEX).adaptive(&[1, 3, 6, 5], &[4, 7]),
+        reach(SHARED, SHARED, SHARED_INDEX).adaptive(&[1, 1, 4101], &[4095]),
+        reach(SHARED, SHARED, SHARED_INDEX).adaptive(&[1, 1, 4097], &[4098]),
+        reach(SHARED, SHARED, SHARED_INDEX).adaptive(&[1, 1, 65_537], &[65_536]),
+        reach(SHARED, SHARED, SHARED_INDEX).adaptive(&[1, 1, 3], &[70_001]),
+        reach(SHARED, SHARED, ANY).adaptive(&[1, 1, 70_001], &[7]),
+        reach(SHARED_BLOCKS, SHARED_BLOCKS, SHARED_INDEX).adaptive_nxc(&[2, 9, 11, 16], &[4, 5]),
+        reach(SHARED, SHARED, SHARED_INDEX).adaptive_nxc(&[2, 9, 11, 3], &[4, 13]),
+        // Some axes alone.
+        reach(SHARED, SHARED, SHARED_INDEX).adaptive(&[2, 3, 8, 31], &[4, 7]),
+        reach(ANY, ANY, ANY).adaptive(&[2, 3, 31, 8], &[7, 8]),
+        reach(ANY, ANY, ANY).adaptive(&[2, 3, 8, 12], &[2, 1]),
         // Nothing but copies.
         reach(BLOCKS, SLIDING, SLIDING_INDEX).ncx(&[1, 1, 4096], [&[1], &[1], &[1], &[0], &[0]]),
     ]

@@ -47,6 +47,9 @@ pub enum Attributes {
         layout: String,
         indices: bool,
     },
+    Adaptive {
+        output_sizes: Vec<usize>,
+    },
     Segment {
         num_segments: usize,
         dist: SegmentSizes,
@@ -103,6 +106,9 @@ impl Item {
                 let noun = if axes.len() == 1 { "axis" } else { "axes" };
                 let text = format!("{desc}, {noun} {}", list(axes));
                 text + if *indices { ", with indices" } else { "" }
+            }
+            Attributes::Adaptive { output_sizes } => {
+                format!("{desc}, output sizes {}", list(output_sizes))
             }
             Attributes::Pool { kernel, strides, pads, dilations, layout, indices } => {
                 let mut text = desc;
@@ -192,6 +198,9 @@ impl Item {
                 .extremum(extremum)
                 .indices(indices.then(Indices::default))
                 .into(),
+            Attributes::Adaptive { output_sizes } => {
+                MaxPool::adaptive(output_sizes.iter().copied()).extremum(extremum).into()
+            }
             Attributes::Pool { kernel, strides, pads, dilations, layout, indices } => {
                 let (begin, end) = pads.split_at(kernel.len());
                 let channels_last = layout == "NHWC";

@@ -17,7 +17,7 @@ use super::options::{Planning, device_name};
 use super::output::{self, Output, put};
 use super::picture::Format;
 use super::targets::Targets;
-use super::{Outcome, difference, files, max_pool, reduce_max, segment_max};
+use super::{Outcome, adaptive_max_pool, difference, files, max_pool, reduce_max, segment_max};
 
 /// The names of an operator's results.
 const fn results(operator: &Operator) -> [&'static str; 2] {
@@ -85,6 +85,12 @@ enum Choice {
     /// The minimum of windows of a tensor from a file, and its position
     #[command(after_help = "Example:\n  wgmax compare min-pool x.npy --kernel 3,3")]
     MinPool(MaxPool),
+    /// The maximum of windows that share out the axes of a tensor from a file, and its position
+    #[command(after_help = "Example:\n  wgmax compare adaptive-max-pool x.npy --output-sizes 7,7")]
+    AdaptiveMaxPool(AdaptiveMaxPool),
+    /// The minimum of windows that share out the axes of a tensor from a file, and its position
+    #[command(after_help = "Example:\n  wgmax compare adaptive-min-pool x.npy --output-sizes 7,7")]
+    AdaptiveMinPool(AdaptiveMaxPool),
     /// The maximum of each segment of the rows of a tensor from a file
     #[command(after_help = "Example:\n  wgmax compare segment-max x.npy ids.npy --between cpu,gpu")]
     SegmentMax(SegmentMax),
@@ -107,6 +113,7 @@ struct Run<O: Operation> {
 
 type ReduceMax = Run<reduce_max::Operation>;
 type MaxPool = Run<max_pool::Operation>;
+type AdaptiveMaxPool = Run<adaptive_max_pool::Operation>;
 type SegmentMax = Run<segment_max::Operation>;
 
 #[derive(Args)]
@@ -129,6 +136,8 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome
         (Some(Choice::ReduceMin(run)), ..) => devices(run, Minimum, output),
         (Some(Choice::MaxPool(run)), ..) => devices(run, Maximum, output),
         (Some(Choice::MinPool(run)), ..) => devices(run, Minimum, output),
+        (Some(Choice::AdaptiveMaxPool(run)), ..) => devices(run, Maximum, output),
+        (Some(Choice::AdaptiveMinPool(run)), ..) => devices(run, Minimum, output),
         (Some(Choice::SegmentMax(run)), ..) => devices(run, Maximum, output),
         (Some(Choice::SegmentMin(run)), ..) => devices(run, Minimum, output),
         (None, Some(a), Some(b)) => tensors(arguments, [a, b], output),

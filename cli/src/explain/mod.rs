@@ -13,7 +13,7 @@ use super::max_pool::Given;
 use super::options::{TuningChoice, element_type, power_of_two, size, workgroup};
 use super::output::Output;
 use super::source::Shape;
-use super::{Outcome, backward, max_pool, reduce_max, segment_max};
+use super::{Outcome, adaptive_max_pool, backward, max_pool, reduce_max, segment_max};
 
 #[derive(Args)]
 #[command(after_help = "\
@@ -51,6 +51,18 @@ Example:
     /// The launches of the minimum of windows
     #[command(after_help = "Example:\n  wgmax explain min-pool 16x64x112x112 --kernel 3,3")]
     MinPool(MaxPool),
+    /// The launches of the maximum of windows that share out axes
+    #[command(after_help = format!("\
+Example:
+  wgmax explain adaptive-max-pool 32x512x31x31 --output-sizes 7,7 --indices
+
+{LIMITS}"))]
+    AdaptiveMaxPool(AdaptiveMaxPool),
+    /// The launches of the minimum of windows that share out axes
+    #[command(
+        after_help = "Example:\n  wgmax explain adaptive-min-pool 32x512x31x31 --output-sizes 7,7"
+    )]
+    AdaptiveMinPool(AdaptiveMaxPool),
     /// The launches of the maximum of each segment of rows
     #[command(after_help = format!("\
 Example:
@@ -83,6 +95,7 @@ struct Planned<A: Attributes> {
 
 type ReduceMax = Planned<reduce_max::Attributes>;
 type MaxPool = Planned<max_pool::Attributes>;
+type AdaptiveMaxPool = Planned<adaptive_max_pool::Attributes>;
 type SegmentMax = Planned<Segments>;
 
 /// What is computed beside the attributes: indices, or the gradient.
@@ -119,6 +132,15 @@ impl Attributes for max_pool::Attributes {
         let reshaped = |new: &[usize]| shape.replaced(new);
         let given = Given { name: &shape.text, is_picture: false, reshaped: &reshaped };
         let (operator, axes) = self.operator(extremum, indices, &desc, &given)?;
+        Ok((operator, vec![axes.pooled(&desc)?]))
+    }
+}
+
+impl Attributes for adaptive_max_pool::Attributes {
+    fn operator(&self, Wanted { extremum, indices, .. }: Wanted, input: &Input) -> Made {
+        let desc = input.desc()?;
+        let given = (input.shape.text.as_str(), false);
+        let (operator, axes) = self.operator(extremum, indices, &desc, given)?;
         Ok((operator, vec![axes.pooled(&desc)?]))
     }
 }
@@ -293,6 +315,8 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome
         Choice::ReduceMin(choice) => explain(choice, Extremum::Minimum, output),
         Choice::MaxPool(choice) => explain(choice, Extremum::Maximum, output),
         Choice::MinPool(choice) => explain(choice, Extremum::Minimum, output),
+        Choice::AdaptiveMaxPool(choice) => explain(choice, Extremum::Maximum, output),
+        Choice::AdaptiveMinPool(choice) => explain(choice, Extremum::Minimum, output),
         Choice::SegmentMax(choice) => explain(choice, Extremum::Maximum, output),
         Choice::SegmentMin(choice) => explain(choice, Extremum::Minimum, output),
     }

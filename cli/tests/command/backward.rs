@@ -23,6 +23,22 @@ fn of_pools() {
         assert_eq!(run("max-pool"), "f32[1, 1, 5]\n   0.0 0.75  4.0  0.0  8.0\n");
         assert_eq!(run("min-pool"), "f32[1, 1, 5]\n   0.5 0.25  0.0 12.0  0.0\n");
     }
+    // Windows that share out an axis: of 1, 3, 3 and of 3, 0, 2.
+    write(&g, &[1, 1, 2], &[0.5f32, 4.0]);
+    for device in devices() {
+        let run = |command: &str, more: &[&str]| {
+            let fixed = [command, &x, "--output-sizes", "2", "--device", device];
+            succeeds(&[&fixed[..], more].concat())
+        };
+        let found = run("adaptive-max-pool", &["--indices", &y, "--index-type", "i32"]);
+        assert_eq!(found, "f32[1, 1, 2]\n  3.0 3.0\n");
+        let at = wgmax::io::read(&y).unwrap();
+        assert_eq!(at.to_vec::<i32>().unwrap(), [1, 2]);
+        let found = run("adaptive-max-pool", &["--backward", &g]);
+        assert_eq!(found, "f32[1, 1, 5]\n  0.0 0.5 4.0 0.0 0.0\n");
+        let found = run("adaptive-min-pool", &["--backward", &g]);
+        assert_eq!(found, "f32[1, 1, 5]\n  0.5 0.0 0.0 4.0 0.0\n");
+    }
     // To a file, and with all attributes: of a picture [H, W], with strides and padding.
     write(&x, &[2, 3], &[1.0f32, 2.0, 3.0, 6.0, 5.0, 4.0]);
     write(&g, &[2, 2], &[1.0f32, 2.0, 4.0, 8.0]);

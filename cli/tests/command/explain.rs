@@ -165,6 +165,13 @@ fn bad_arguments_are_refused_in_one_line() {
     run(&["max-pool", "3x4", "--kernel", "2"], "3x4: pooling needs batch");
     run(&["max-pool", "1,1,4", "--kernel", "5"], "--kernel 5: the window covers 5");
     run(&["max-pool", "1,1,4", "--kernel", "2", "--index-type", "i32"], "--indices");
+    let adaptive = |shape: &str, sizes: &str, word: &str| {
+        run(&["adaptive-max-pool", shape, "--output-sizes", sizes], word);
+    };
+    adaptive("3x4", "2", "3x4: pooling needs batch");
+    adaptive("1,1,0", "2", "1,1,0: spatial axis 0 has no elements");
+    adaptive("1,1,4", "2,2", "--output-sizes 2,2");
+    adaptive("1,1,4", "-2", "--output-sizes");
     run(&["segment-max", "9x2"], "--num-segments is required");
     run(&["segment-max", "9x2", "--offsets"], "--num-segments is required");
     run(&["segment-max", "9x2", "--num-segments", "-1"], "--num-segments -1");

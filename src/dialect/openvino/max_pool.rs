@@ -196,8 +196,8 @@ impl MaxPool {
     }
 }
 
-const INDEX_TYPE_NAMES: &str = "i64 or i32";
-const INDEX_TYPES: [ElementType; 2] = [ElementType::I64, ElementType::I32];
+pub(super) const INDEX_TYPE_NAMES: &str = "i64 or i32";
+pub(super) const INDEX_TYPES: [ElementType; 2] = [ElementType::I64, ElementType::I32];
 
 /// The names of `rounding_type` and their values, in this version.
 fn rounding_types(name: &Name) -> (&'static str, &'static [Rounding]) {

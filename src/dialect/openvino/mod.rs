@@ -1,9 +1,11 @@
 //! The operators of OpenVINO. Each operator has its own version.
 
+mod adaptive_max_pool;
 mod max_pool;
 mod reduce_max;
 mod segment_max;
 
+pub use adaptive_max_pool::AdaptiveMaxPool;
 pub use max_pool::MaxPool;
 pub use reduce_max::ReduceMax;
 pub use segment_max::SegmentMax;

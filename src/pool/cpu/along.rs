@@ -47,6 +47,10 @@ impl<'a, L: Lane> Loop for Along<'a, L> {
         let (axis, windows) = (&block.w.axes[2], block.strip.windows);
         let (taps, stride) = (axis.taps as usize, axis.stride as usize);
         let total = count * pitch;
+        if axis.is_shared_out() {
+            each_of_its_own(block, width, pitch, count, keys, next);
+            return (next, windows * width);
+        }
         if stride == 1 {
             let (found, _) = everywhere(axis, width, keys, total, next);
             return (found, pitch);
@@ -149,6 +153,34 @@ fn each<L: Lane>(
                         merge_keys(next, &keys[offset(tap)..]);
                     }
                 }
+            }
+        }
+    }
+}
+
+/// Every window by itself, where they share out the axis: they hardly overlap.
+#[inline(always)]
+fn each_of_its_own<L: Lane>(
+    block: &Block<'_>,
+    width: usize,
+    pitch: usize,
+    count: usize,
+    keys: &[L],
+    next: &mut [L],
+) {
+    let (axis, strip) = (&block.w.axes[2], block.strip);
+    let (line, begin) = (strip.windows * width, axis.first(strip.first));
+    for window in 0..strip.windows {
+        let number = strip.first + window;
+        let first = (axis.first(number) - begin) as usize * width;
+        let taps = (axis.reach(number) as usize).div_ceil(axis.dilation as usize) + 1;
+        let reach = axis.reach(number) as usize * width;
+        for row in 0..count {
+            let keys = &keys[row * pitch + first..][..reach + width];
+            let next = &mut next[row * line + window * width..][..width];
+            next.copy_from_slice(&keys[..width]);
+            for tap in 1..taps {
+                merge_keys(next, &keys[(tap * axis.dilation as usize * width).min(reach)..]);
             }
         }
     }

@@ -66,11 +66,13 @@ pub(super) fn run<L: Load, O: Output<Lane = L::Lane>>(
     let keys = BLOCK / size_of::<L::Lane>();
 
     // So few elements of the inner axis that a block has several windows.
-    let reach = axis.reach as usize;
+    // Of windows that share out the axis, the most.
+    let shared = usize::from(axis.is_shared_out());
+    let (reach, stride) = (axis.reach as usize + shared, axis.stride as usize + shared);
     let tile = (keys / (4 * (reach + 1))).max(TILE / size_of::<L::Lane>()).min(inner);
     // So many windows that little is done twice, where their strips overlap.
     let places = keys.max(4 * (reach + 1) * tile) / tile;
-    let strip = ((places - reach - 1) / axis.stride as usize + 1).min(windows);
+    let strip = ((places - reach - 1) / stride + 1).min(windows);
     let pool = Pool { w, load, source, tile, strip, tripled: is_tripled(w, size_of::<L::Lane>()) };
 
     if w.work() < PARALLEL_FROM {
@@ -178,7 +180,7 @@ impl<L: Load, O: Output<Lane = L::Lane>> Making<'_, L, O> {
         let &Block { w, shape, strip, at, line, .. } = self.block;
         let (axis, inner) = (&w.axes[2], w.inner as usize);
         for window in (0..strip.within).chain(strip.after..strip.windows) {
-            if axis.places(axis.first(strip.first + window)).next().is_none() {
+            if axis.places(strip.first + window).next().is_none() {
                 for i in 0..shape.lines {
                     self.out.store_empty(at + i * line + window * inner, inner);
                 }
@@ -194,8 +196,9 @@ impl<L: Load, O: Output<Lane = L::Lane>> Making<'_, L, O> {
         let Self { pool, work: Work { runs, keys, next }, block, out } = self;
         // An even number, for pairs.
         let pitch = (block.strip.span * tile.len()).next_multiple_of(2);
-        // Vectors may reach beyond the end.
-        let needed = block.shape.rows() * pitch + 2 * vector::<L::Lane>();
+        // Windows that share out an axis may be more than its places; vectors may reach beyond the end.
+        let line = pitch.max(block.strip.windows * tile.len());
+        let needed = block.shape.rows() * line + 2 * vector::<L::Lane>();
         if keys.len() < needed {
             keys.resize(needed, L::Lane::LOWEST);
             next.resize(needed, L::Lane::LOWEST);
@@ -222,7 +225,7 @@ impl<L: Load, O: Output<Lane = L::Lane>> Making<'_, L, O> {
         for (i, (rows, line_of_run)) in lines.enumerate() {
             for window in 0..block.strip.windows {
                 keys.fill(L::Lane::LOWEST);
-                for place in axis.places(axis.first(block.strip.first + window)) {
+                for place in axis.places(block.strip.first + window) {
                     for row in rows {
                         let row = row + line_of_run * runs.apart;
                         let begin = row + place * inner + tile.start;

@@ -186,7 +186,7 @@ mod tests {
     fn axis(size: u32, taps: u32, dilation: u32, before: u32, pitch: usize) -> Axis {
         let (reach, start) = ((taps - 1) * dilation, -(before as i32));
         let pitch = pitch as u32;
-        Axis { size, outputs: size, taps, stride: 1, dilation, reach, start, pitch }
+        Axis { size, outputs: size, taps, stride: 1, dilation, reach, start, pitch, ..Axis::NONE }
     }
 
     fn launch(outer: u32, down: Axis, along: Axis, inner: u32) -> Windows {

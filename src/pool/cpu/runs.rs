@@ -26,9 +26,9 @@ pub(super) struct Strip {
 
 impl Strip {
     pub(super) fn new(axis: &Axis, first: usize, windows: usize) -> Self {
-        let (size, step) = (i64::from(axis.size), i64::from(axis.stride));
-        let begin = axis.first(first);
-        let span = (windows - 1) * axis.stride as usize + axis.reach as usize + 1;
+        let (size, step) = (i64::from(axis.size), i64::from(axis.stride).max(1));
+        let (begin, last) = (axis.first(first), first + windows - 1);
+        let span = (axis.first(last) - begin) as usize + axis.reach(last) as usize + 1;
         let from = begin.clamp(0, size);
         let to = (begin + span as i64).clamp(from, size);
         let count = windows as i64;
@@ -36,6 +36,7 @@ impl Strip {
         let within = ((-begin).max(0).div_euclid(step) + i64::from(begin < 0)).min(count);
         let after = (size - i64::from(axis.reach) - begin).max(0) as u64;
         let after = (after.div_ceil(step as u64) as i64).clamp(within, count);
+        let after = if axis.is_shared_out() { count } else { after };
         Self {
             first,
             windows,
@@ -140,7 +141,7 @@ impl<'a> Cursor<'a> {
     fn alike(&self, lines: usize) -> usize {
         let axis = &self.w.axes[1];
         let (first, last) = (axis.first(self.x1), i64::from(axis.size) - 1 - i64::from(axis.reach));
-        if first < 0 || first > last {
+        if first < 0 || first > last || axis.is_shared_out() {
             return 1;
         }
         let inside = (last - first) as usize / axis.stride as usize + 1;
@@ -160,12 +161,12 @@ impl<'a> Cursor<'a> {
             let y0 = a0.first(self.x0);
             if (0..i64::from(a0.size)).contains(&y0) {
                 let origin = origin + y0 as usize * a0.pitch as usize;
-                rows.extend(a1.places(a1.first(self.x1)).map(|y1| origin + y1 * a1.pitch as usize));
+                rows.extend(a1.places(self.x1).map(|y1| origin + y1 * a1.pitch as usize));
             }
             return;
         }
-        for y0 in a0.places(a0.first(self.x0)) {
-            for y1 in a1.places(a1.first(self.x1)) {
+        for y0 in a0.places(self.x0) {
+            for y1 in a1.places(self.x1) {
                 rows.push(origin + y0 * a0.pitch as usize + y1 * a1.pitch as usize);
             }
         }
@@ -245,7 +246,7 @@ impl Runs {
             let y0 = before.first(cursor.x0);
             let inside = (0..i64::from(before.size)).contains(&y0);
             for i in 0..shape.plane {
-                if !inside || axis.places(axis.first(cursor.x1 + i)).next().is_none() {
+                if !inside || axis.places(cursor.x1 + i).next().is_none() {
                     self.empty.push(done + i);
                 }
             }

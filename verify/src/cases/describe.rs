@@ -72,7 +72,10 @@ fn reduce_max(op: &ReduceMax) -> Vec<String> {
 }
 
 fn max_pool(op: &MaxPool) -> Vec<String> {
-    let mut words = vec![format!("kernel {:?}", op.kernel)];
+    let mut words = vec![match &op.output_sizes {
+        None => format!("kernel {:?}", op.kernel),
+        Some(sizes) => format!("output sizes {sizes:?}"),
+    }];
     let mut list = |name: &str, list: Option<&[usize]>, default: usize| {
         let list = list.filter(|list| list.iter().any(|&v| v != default));
         words.extend(list.map(|list| format!("{name} {list:?}")));

@@ -30,7 +30,10 @@ pub(super) fn draft(
     loop {
         let (op, shape) = match kernel {
             "pool_pyramid" => apart(random, t, budget),
-            _ => pooling(random, t, budget, kernel),
+            _ => {
+                let shared = aim.map_or_else(|| random.once_in(4), |aim| aim.is("shared_out"));
+                pooling(random, t, budget, kernel, shared)
+            }
         };
         let data = TensorDesc::new(t, shape)?;
         if !is_usable(&Operator::from(&op), &data) {
@@ -76,18 +79,20 @@ fn backward(random: &mut Random, op: MaxPool, data: TensorDesc, kernel: &str) ->
 fn is_usable(operator: &Operator, data: &TensorDesc) -> bool {
     match oracle::cost(operator, &[data]) {
         Ok(cost) => cost <= MAX_COST,
-        Err(Error::WindowTooLarge { .. }) => false,
+        Err(Error::WindowTooLarge { .. } | Error::NothingToShareOut { .. }) => false,
         // Other errors are not expected; running the case reports them.
         Err(_) => true,
     }
 }
 
-/// A pooling and an input shape. The windows usually, but not always, fit the shape.
+/// A pooling, whose windows may share out axes, and an input shape. The windows usually, but not always,
+/// fit the shape.
 fn pooling(
     random: &mut Random,
     t: ElementType,
     budget: u64,
     kernel: &str,
+    shared: bool,
 ) -> (MaxPool, Vec<usize>) {
     let aims = !kernel.is_empty();
     let spatial = random.pick(&[1, 1, 2, 2, 2, 2, 3, 3, 4, 5, 5]);
@@ -147,9 +152,16 @@ fn pooling(
         Layout::Nxc => [&[batch], sizes.as_slice(), &[channels]].concat(),
         Layout::Ncx => [&[batch, channels], sizes.as_slice()].concat(),
     };
-    let op = windows(random, &sizes, sparse, many)
+    let op = match shared {
+        true => sharing_out(random, &sizes),
+        false => windows(random, &sizes, sparse, many).rounding(random.pick(&[
+            Rounding::Floor,
+            Rounding::Ceil,
+            Rounding::CeilTorch,
+        ])),
+    };
+    let op = op
         .layout(layout)
-        .rounding(random.pick(&[Rounding::Floor, Rounding::Ceil, Rounding::CeilTorch]))
         .extremum(random.extremum())
         .nan(random.nan())
         .empty_window(random.empty_set())
@@ -184,6 +196,20 @@ fn apart(random: &mut Random, t: ElementType, budget: u64) -> (MaxPool, Vec<usiz
     let op = op.rounding(random.pick(&[Rounding::Floor, Rounding::Ceil, Rounding::CeilTorch]));
     let op = op.extremum(random.extremum()).nan(random.nan());
     (op, [&[1, planes], &sizes[..]].concat())
+}
+
+/// Windows that share out axes of these sizes: one, as many as elements, half of that, more, and others.
+fn sharing_out(random: &mut Random, sizes: &[usize]) -> MaxPool {
+    let none = random.once_in(40);
+    let mut outputs = |&size: &usize| match random.below(10) {
+        0 if none => 0,
+        0 => 1,
+        1 => size,
+        2 => size / 2 + 1,
+        3 => size + random.below(9) as usize,
+        _ => 1 + random.below(size.max(1) as u64) as usize,
+    };
+    MaxPool::adaptive(sizes.iter().map(&mut outputs).collect::<Vec<_>>())
 }
 
 /// Windows along axes of these sizes: very long along `sparse`; `dense` ones have stride 1.
@@ -280,8 +306,11 @@ pub(super) fn places(op: &MaxPool, data: &TensorDesc, random: &mut Random) -> Ve
                 1 => axis.kernel - 1,
                 _ => random.below(axis.kernel as u64).into(),
             };
-            let first = i128::from(random.below(windows)) * axis.stride - axis.begin;
-            let position = first + tap * axis.dilation;
+            let window = random.below(windows).into();
+            let position = match axis.outputs {
+                Some(_) => (0..=tap).rev().find_map(|tap| axis.place(window, tap)).unwrap_or(0),
+                None => window * axis.stride - axis.begin + tap * axis.dilation,
+            };
             at = at * axis.size as u64 + position.clamp(0, axis.size - 1) as u64;
         }
         (at * channels + random.below(channels)) as usize

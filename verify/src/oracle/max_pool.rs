@@ -15,6 +15,8 @@ pub(crate) struct Axis {
     pub dilation: i128,
     pub begin: i128,
     end: i128,
+    /// How many windows share out the axis, if they do.
+    pub outputs: Option<i128>,
 }
 
 pub(super) fn run(op: &MaxPool, input: &Tensor) -> Result<Vec<Tensor>> {
@@ -69,7 +71,7 @@ fn each_window(
     for (size, axis) in out_shape[first..].iter_mut().zip(&axes) {
         *size = axis.windows(op.rounding) as usize;
     }
-    let window = &op.kernel;
+    let window: Vec<usize> = axes.iter().map(|axis| axis.kernel as usize).collect();
     let results = out_shape.iter().product::<usize>();
     for number in 0..results {
         let at = coordinates(number, out_shape);
@@ -80,12 +82,10 @@ fn each_window(
             for (i, axis) in axes.iter().enumerate().rev() {
                 let within = (rest % window[i]) as i128;
                 rest /= window[i];
-                let position =
-                    at[first + i] as i128 * axis.stride - axis.begin + within * axis.dilation;
-                if position < 0 || position >= axis.size {
-                    continue 'taps;
+                match axis.place(at[first + i] as i128, within) {
+                    Some(place) => element[first + i] = place as usize,
+                    None => continue 'taps,
                 }
-                element[first + i] = position as usize;
             }
             let flat = flatten(&element, shape);
             best.add(t, bits_at(input, flat), flat);
@@ -121,7 +121,13 @@ pub(crate) fn first_spatial(op: &MaxPool) -> usize {
 
 /// The spatial axes of data.
 pub(crate) fn axes(op: &MaxPool, shape: &[usize]) -> Vec<Axis> {
-    (0..op.kernel.len()).map(|i| axis(op, i, shape[first_spatial(op) + i])).collect()
+    match &op.output_sizes {
+        None => (0..op.kernel.len()).map(|i| axis(op, i, shape[first_spatial(op) + i])).collect(),
+        Some(outputs) => {
+            let sizes = outputs.iter().zip(&shape[first_spatial(op)..]);
+            sizes.map(|(&outputs, &size)| Axis::shared_out(size as i128, outputs as i128)).collect()
+        }
+    }
 }
 
 fn axis(op: &MaxPool, i: usize, size: usize) -> Axis {
@@ -133,6 +139,7 @@ fn axis(op: &MaxPool, i: usize, size: usize) -> Axis {
         dilation: at(&op.dilations),
         begin: 0,
         end: 0,
+        outputs: None,
     };
     let (smaller, larger) = axis.same_padding();
     (axis.begin, axis.end) = match &op.padding {
@@ -148,12 +155,33 @@ fn axis(op: &MaxPool, i: usize, size: usize) -> Axis {
 }
 
 impl Axis {
+    /// The axis of an AdaptiveMaxPool. No window has more than `kernel` elements.
+    fn shared_out(size: i128, outputs: i128) -> Self {
+        let kernel = if outputs > 0 { (size / outputs + 2).min(size) } else { 0 };
+        let (stride, dilation, begin, end) = (1, 1, 0, 0);
+        Self { size, kernel, stride, dilation, begin, end, outputs: Some(outputs) }
+    }
+
+    /// The place of a tap of a window, if it is an element.
+    pub fn place(&self, window: i128, tap: i128) -> Option<i128> {
+        if let Some(outputs) = self.outputs {
+            let begin = window * self.size / outputs;
+            let end = ((window + 1) * self.size + outputs - 1) / outputs;
+            return Some(begin + tap).filter(|&place| place < end);
+        }
+        let place = window * self.stride - self.begin + tap * self.dilation;
+        Some(place).filter(|&place| (0..self.size).contains(&place))
+    }
+
     fn extent(&self) -> i128 {
         (self.kernel - 1) * self.dilation + 1
     }
 
     /// The number of windows, found by placing them one after the other.
     pub fn windows(&self, rounding: Rounding) -> i128 {
+        if let Some(outputs) = self.outputs {
+            return outputs;
+        }
         let padded = self.begin + self.size + self.end;
         let (mut windows, mut start) = (0, 0);
         while start + self.extent() <= padded {

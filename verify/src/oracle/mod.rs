@@ -72,15 +72,15 @@ pub fn run(operator: &Operator, inputs: &[&Tensor]) -> Result<Vec<Tensor>> {
 /// As [`Operator::infer`].
 pub fn cost(operator: &Operator, inputs: &[&TensorDesc]) -> Result<u64> {
     let outputs = operator.infer(inputs)?;
-    let windows = |op: &MaxPool, results: &TensorDesc| {
-        let taps = op.kernel.iter().map(|&k| k as u64);
+    let windows = |op: &MaxPool, data: &TensorDesc, results: &TensorDesc| {
+        let taps = axes(op, data.shape()).into_iter().map(|axis| axis.kernel as u64);
         let reads = taps.fold(results.len() as u64, u64::saturating_mul);
         // The oracle also steps through the windows of each axis to count them.
         results.shape().iter().fold(reads, |sum, &size| sum.saturating_add(size as u64))
     };
     Ok(match operator {
-        Operator::MaxPool(op) => windows(op, &outputs[0]),
-        Operator::MaxPoolBackward(op) => windows(&op.pool, inputs[1]),
+        Operator::MaxPool(op) => windows(op, inputs[0], &outputs[0]),
+        Operator::MaxPoolBackward(op) => windows(&op.pool, &outputs[0], inputs[1]),
         _ => (inputs[0].len() + outputs[0].len()) as u64,
     })
 }

@@ -51,11 +51,14 @@ fn window(op: &MaxPool, shape: &[usize], at: &[usize]) -> Vec<usize> {
         let places: Vec<usize> = match spatial {
             None => vec![at[axis]],
             Some(of) => {
-                let start = at[axis] as i128 * of.stride - of.begin;
+                let window = at[axis] as i128;
                 // Of a long kernel few taps are inside.
-                let from = ((-start).max(0) + of.dilation - 1) / of.dilation;
-                let places = (from..of.kernel).map(|tap| start + tap * of.dilation);
-                places.take_while(|&place| place < of.size).map(|place| place as usize).collect()
+                let from = match of.outputs {
+                    Some(_) => 0,
+                    None => (of.begin - window * of.stride).max(0) + of.dilation - 1,
+                };
+                let places = (from / of.dilation..of.kernel).map_while(|tap| of.place(window, tap));
+                places.map(|place| place as usize).collect()
             }
         };
         elements = elements

@@ -5,7 +5,7 @@ use wgmax::operator::{
 };
 use wgmax::{Extremum, Nan};
 
-use super::{Case, below, with_kernel};
+use super::{Case, below, with_kernel, with_output_sizes};
 use crate::cases::{PlanOverrides, gradient};
 use crate::oracle::reduced;
 
@@ -108,6 +108,9 @@ fn max_pool(op: &MaxPool) -> Vec<MaxPool> {
         simpler.push(op.clone().indices(plain));
     }
     simpler.extend(with_one_smaller(&op.kernel, 1).map(|kernel| with_kernel(op, kernel)));
+    if let Some(sizes) = op.output_sizes.as_deref() {
+        simpler.extend(with_one_smaller(sizes, 1).map(|sizes| with_output_sizes(op, sizes)));
+    }
     if let Some(strides) = op.strides.as_deref() {
         simpler.push(op.clone().strides(vec![1; spatial]));
         simpler.extend(with_one_smaller(strides, 1).map(|strides| op.clone().strides(strides)));

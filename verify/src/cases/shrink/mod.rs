@@ -68,6 +68,13 @@ fn with_kernel(op: &MaxPool, kernel: Vec<usize>) -> MaxPool {
     op
 }
 
+/// A pooling with other numbers of windows.
+fn with_output_sizes(op: &MaxPool, sizes: Vec<usize>) -> MaxPool {
+    let mut op = op.clone();
+    op.output_sizes = Some(sizes);
+    op
+}
+
 /// The candidates to replace a number: `min`, about halfway to it, and one less.
 fn below(value: usize, min: usize) -> Vec<usize> {
     let rest = value.saturating_sub(min);

@@ -5,7 +5,7 @@ use std::ops::Range;
 use wgmax::operator::{MaxPool, Operator, Padding, ReduceMax, SegmentMax, Segments};
 use wgmax::{Tensor, TensorDesc};
 
-use super::{Case, below, with_kernel};
+use super::{Case, below, with_kernel, with_output_sizes};
 use crate::cases::segment_max::values;
 use crate::cases::{gradient, ids_tensor};
 use crate::oracle::{first_spatial, reduced};
@@ -115,7 +115,10 @@ fn pool_without(op: &MaxPool, spatial: usize) -> Option<MaxPool> {
         (spatial < list.len()).then(|| list.remove(spatial))?;
         Some(list)
     };
-    let mut smaller = with_kernel(op, without(&op.kernel)?);
+    let mut smaller = match &op.output_sizes {
+        None => with_kernel(op, without(&op.kernel)?),
+        Some(sizes) => with_output_sizes(op, without(sizes)?),
+    };
     if let Some(strides) = op.strides.as_deref() {
         smaller = smaller.strides(without(strides)?);
     }
