@@ -69,7 +69,7 @@ def tidy(text):
     text = re.sub(r"\x1b\[[0-9;]*m", "", text)
     text = re.sub(r"(/[\w.@+-]+)+/", "", text)
     text = re.sub(r"0x[0-9a-f]{6,}|\bat [\w./]+:\d+(:\d+)?|[\w./]+\.(cpp|cc|h|hpp|rs):\d+(:\d+)?", "…", text)
-    text = re.sub(r"(?<=.)Node number \d.*", "", text, flags=re.S)  # LiteRT's second line, which is not always there
+    text = re.sub(r"(?<=.)(?<!Error: )Node number \d.*", "", text, flags=re.S)  # LiteRT's second line, which is not always there
     return " ".join(text.split())[:160]
 
 
