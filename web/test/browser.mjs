@@ -74,7 +74,7 @@ await browse(WEBGPU, async (page) => {
         const error = await page.evaluate(async () => {
             const { open } = await import('/pkg/wgmax.js');
             const { checked } = await import('/pkg/error.js');
-            const { parts } = await open('cpu');
+            const { parts } = await open('gpu', { verify: true });
             return checked(parts.module.panicLater()).catch(({ code, message }) => ({ code, message }));
         });
         if (error?.code !== 'Panic' || !error.message.includes('a test asked for it')) throw new Error(JSON.stringify(error));
