@@ -1,27 +1,13 @@
-// Where WebGPU comes from: the browser, Dawn in Node, or the page.
+// Where WebGPU comes from: the browser, the platform, or the page.
+
+import { platform } from './platform.js';
 
 /** The `GPU` to ask for adapters; `undefined` where there is none. */
 export async function gpuFor(gpu, device) {
     if (device) return standIn(device);
     if (gpu) return gpu;
     if (globalThis.navigator?.gpu) return navigator.gpu;
-    if (globalThis.process?.versions?.node) return dawn();
-    return undefined;
-}
-
-let ofNode;
-
-/** Dawn, from the npm package `webgpu`, if it is installed. */
-async function dawn() {
-    let webgpu;
-    try {
-        webgpu = await import('webgpu');
-    } catch {
-        return undefined;
-    }
-    // The classes, by which errors are told apart. Those that are there stay.
-    for (const [name, value] of Object.entries(webgpu.globals)) globalThis[name] ??= value;
-    return (ofNode ??= webgpu.create([]));
+    return platform.gpu();
 }
 
 /**

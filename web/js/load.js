@@ -1,28 +1,46 @@
 // The WebAssembly, loaded when it is first needed. There are three: `gpu` is small and has no CPU;
 // `full` has the CPU, and `verify` the random cases too.
 
-import { panicked } from './error.js';
+import { WgmaxError, panicked } from './error.js';
+import { platform } from './platform.js';
+
+/**
+ * The modules, and the WebAssembly of each. Bundlers find the files by these texts: each has to be whole,
+ * and where it is.
+ */
+const FILES = {
+    gpu: [() => import('./wasm/gpu.js'), () => new URL('./wasm/gpu_bg.wasm', import.meta.url)],
+    full: [() => import('./wasm/full.js'), () => new URL('./wasm/full_bg.wasm', import.meta.url)],
+    verify: [() => import('./wasm/verify.js'), () => new URL('./wasm/verify_bg.wasm', import.meta.url)],
+};
 
 const loaded = {};
 
-/** The exports of a WebAssembly. */
-export function load(name) {
-    return (loaded[name] ??= start(name).catch((error) => {
+/** The exports of a WebAssembly. `wasm` says where the page has it, if it is not beside the package. */
+export function load(name, wasm) {
+    return (loaded[name] ??= start(name, wasm).catch((error) => {
         delete loaded[name];
         throw error;
     }));
 }
 
-async function start(name) {
-    const module = await import(`./wasm/${name}.js`);
-    const url = new URL(`./wasm/${name}_bg.wasm`, import.meta.url);
-    if (url.protocol === 'file:') {
-        // Node does not fetch files.
-        const { readFile } = await import('node:fs/promises');
-        await module.default({ module_or_path: await readFile(url) });
-    } else {
-        await module.default({ module_or_path: url });
+async function start(name, wasm) {
+    const [code, file] = FILES[name];
+    const module = await code();
+    try {
+        const given = isPlace(wasm) ? new URL(`${name}_bg.wasm`, new URL(folder(wasm), globalThis.location?.href)) : wasm?.[name];
+        await module.default({ module_or_path: await platform.read(given ?? file()) });
+    } catch (error) {
+        throw new WgmaxError('NoWebAssembly', `the WebAssembly ${name}_bg.wasm could not be loaded (open(..., { wasm }) says where it is): ${error.message}`, { cause: error });
     }
     module.onPanic(panicked);
     return module;
+}
+
+function isPlace(wasm) {
+    return typeof wasm === 'string' || wasm instanceof URL;
+}
+
+function folder(place) {
+    return String(place).replace(/\/?$/, '/');
 }

@@ -1,12 +1,22 @@
+// What a page has only with WebGPU's types. Where they are, these add nothing to them.
+declare global {
+    interface GPU {}
+    interface GPUDevice {}
+    interface GPUBuffer {}
+}
+
 /** The types of elements. */
 export type ElementType =
     | 'f32' | 'f64' | 'f16' | 'bf16'
     | 'i8' | 'u8' | 'i16' | 'u16' | 'i32' | 'u32' | 'i64' | 'u64' | 'bool';
 
+/** `Float16Array`, where there are types of it. */
+type Float16s = typeof globalThis extends { Float16Array: new (length: number) => infer A } ? A : never;
+
 /** The typed array of an element type. Of `bf16` it has the bits, and of `f16` where there is no `Float16Array`. */
 export type ArrayOf<T extends ElementType> = T extends 'f32' ? Float32Array
     : T extends 'f64' ? Float64Array
-    : T extends 'f16' ? Uint16Array | Float16Array
+    : T extends 'f16' ? Uint16Array | Float16s
     : T extends 'bf16' | 'u16' ? Uint16Array
     : T extends 'i8' ? Int8Array
     : T extends 'u8' | 'bool' ? Uint8Array
@@ -19,6 +29,9 @@ export type ArrayOf<T extends ElementType> = T extends 'f32' ? Float32Array
 /** The names of the element types. */
 export const elementTypes: readonly ElementType[];
 
+/** What is wrong with segment ids: the first number of a `status` is the sum of these. */
+export const segmentStatus: { readonly unsorted: 1; readonly negative: 2; readonly offsetTooLarge: 4 };
+
 /** An error of wgmax. */
 export class WgmaxError extends Error {
     /**
@@ -30,7 +43,7 @@ export class WgmaxError extends Error {
 
 export interface OpenOptions {
     /** Which GPU, where there are two. */
-    powerPreference?: GPUPowerPreference;
+    powerPreference?: 'low-power' | 'high-performance';
     /** Asks for the feature `timestamp-query`, for the page's own use. */
     timestamps?: boolean;
     /** A `GPU` instead of `navigator.gpu`, such as Dawn's in Node. */
@@ -41,11 +54,19 @@ export interface OpenOptions {
     cpu?: boolean;
     /** Loads the WebAssembly that has the CPU and the random cases too, for `Verification`. */
     verify?: boolean;
+    /**
+     * Where the WebAssembly is, if not beside the package: the URL of the folder with `gpu_bg.wasm` and
+     * `full_bg.wasm`, or each of them by name. Only the first call that loads a WebAssembly reads this.
+     */
+    wasm?: string | URL | Partial<Record<'gpu' | 'full' | 'verify', WasmSource>>;
 }
+
+/** A WebAssembly: its URL, a response, its bytes, or a compiled module. */
+export type WasmSource = string | URL | Response | BufferSource | WebAssembly.Module;
 
 /**
  * Opens a device: `auto` is a hardware GPU, else the CPU.
- * @throws WgmaxError `NoAdapter`, `AdapterRefused`
+ * @throws WgmaxError `NoAdapter`, `AdapterRefused`, `NoWebAssembly`
  */
 export function open(name?: 'auto' | 'gpu' | 'cpu', options?: OpenOptions): Promise<Device>;
 
@@ -109,14 +130,14 @@ export interface ArgMax extends Omit<ReduceMax, 'indices'> {
 }
 
 export interface MaxPool {
-    /** The size of the windows along each spatial axis. */
-    kernel: Integers;
+    /** The size of the windows along each spatial axis; one number, here and below, is that of all. */
+    kernel: number | bigint | Integers;
     /** 1 by default. */
-    strides?: Integers;
+    strides?: number | bigint | Integers;
     /** 1 by default. */
-    dilations?: Integers;
+    dilations?: number | bigint | Integers;
     /** Positions before each spatial axis and then after each; none by default. */
-    padding?: 'valid' | 'sameUpper' | 'sameLower' | Integers;
+    padding?: 'valid' | 'sameUpper' | 'sameLower' | number | bigint | Integers;
     /** What becomes of a partial last window. `floor` by default. */
     rounding?: 'floor' | 'ceil' | 'ceilTorch';
     /** [batch, channels, spatial...] by default, or channels last. */
@@ -152,12 +173,15 @@ export interface SegmentMax {
      */
     indices?: Indices<{ type?: 'i32' | 'i64' }>;
     /**
-     * Whether two `u32` are wanted: what is wrong with the ids (the sum of 1: they do not ascend, 2: one is
-     * negative, 4: an offset is too large), and how many rows belong to no segment. Ids on the device are
+     * Whether two `u32` are wanted: what is wrong with the ids (the sum of {@link segmentStatus}: they
+     * do not ascend, one is negative, an offset is too large), and how many rows belong to no segment. Ids on the device are
      * not checked then, and nothing waits for them.
      */
     status?: boolean;
 }
+
+/** The attributes of an operator's gradient. With the `shape` of the data its input are indices. */
+export type Gradient<Attributes> = Attributes & { shape?: readonly number[] };
 
 /** A node of a specification. Attributes have the names and the defaults that they have there. */
 export interface Node {
@@ -177,17 +201,25 @@ export interface HostTensor {
     data: ArrayBufferView | readonly number[];
 }
 
+type Scalar = number | bigint | boolean;
+/** Elements: a typed array, a list, lists in a list, or a number. */
+export type Elements = Scalar | ArrayBufferView | Iterable<Scalar> | readonly Elements[];
+
 /** A GPU, or the CPU. */
 export class Device {
     private constructor();
     readonly info: DeviceInfo;
     readonly gpu: GPUDevice | undefined;
     readonly isCpu: boolean;
+    /** Settled when the device is lost. That of the CPU never is. */
+    readonly lost: Promise<{ readonly reason: string; readonly message: string }>;
     /**
      * A copy of elements on the device. Bytes of a typed array go to a GPU from where they are.
      * @throws WgmaxError `OutOfMemory`, `OverLimit`, `WrongByteLength`, `WrongElementType`, `BadShape`, ...
      */
-    tensor<T extends ElementType>(type: T, shape: readonly number[], array: ArrayBufferView | Iterable<number | bigint | boolean> | number | bigint | boolean): Promise<Tensor<T>>;
+    tensor<T extends ElementType>(type: T, shape: readonly number[], array: Elements): Promise<Tensor<T>>;
+    /** The same in the shape of the lists. */
+    tensor<T extends ElementType>(type: T, array: Elements): Promise<Tensor<T>>;
     zeros<T extends ElementType>(type: T, shape: readonly number[]): Promise<Tensor<T>>;
     reduceMax<T extends ElementType>(input: Tensor<T>, attributes?: ReduceMax & { indices?: false }): Promise<Tensor<T>>;
     reduceMax<T extends ElementType>(input: Tensor<T>, attributes: ReduceMax): Promise<{ values: Tensor<T>; indices: Tensor<'i32' | 'i64'> }>;
@@ -203,10 +235,30 @@ export class Device {
      * are, and the promise waits for that; with `status` they are not.
      */
     segmentMax<T extends ElementType>(input: Tensor<T>, ids: Tensor | ArrayBufferView | Iterable<number>, attributes?: SegmentMax): Promise<{ values: Tensor<T>; indices?: Tensor<'i32' | 'i64'>; status?: Tensor<'u32'> }>;
+    /**
+     * The gradient of the data, from the data and the gradient of the maxima, both of `f32`, `f64`, `f16` or
+     * `bf16`; or, with the `shape` of the data, from the indices that the operator gave.
+     */
+    reduceMaxBackward<T extends ElementType>(input: Tensor, gradient: Tensor<T>, attributes?: Gradient<ReduceMax>): Promise<Tensor<T>>;
+    reduceMinBackward<T extends ElementType>(input: Tensor, gradient: Tensor<T>, attributes?: Gradient<ReduceMax>): Promise<Tensor<T>>;
+    maxPoolBackward<T extends ElementType>(input: Tensor, gradient: Tensor<T>, attributes: Gradient<MaxPool>): Promise<Tensor<T>>;
+    minPoolBackward<T extends ElementType>(input: Tensor, gradient: Tensor<T>, attributes: Gradient<MaxPool>): Promise<Tensor<T>>;
+    /** Ids in an array are checked, those of a tensor are not. There are none if the input are indices. */
+    segmentMaxBackward<T extends ElementType>(input: Tensor, ids: Tensor | ArrayBufferView | Iterable<number> | undefined, gradient: Tensor<T>, attributes?: Gradient<SegmentMax>): Promise<Tensor<T>>;
+    segmentMinBackward<T extends ElementType>(input: Tensor, ids: Tensor | ArrayBufferView | Iterable<number> | undefined, gradient: Tensor<T>, attributes?: Gradient<SegmentMax>): Promise<Tensor<T>>;
+    /** Each value at the place that its index names in a tensor of this shape, and zeros elsewhere. */
+    maxUnpool<T extends ElementType>(values: Tensor<T>, indices: Tensor<'i32' | 'i64'>, shape: readonly number[], attributes?: { indicesWithin?: readonly number[] }): Promise<Tensor<T>>;
     /** A node of ONNX, oneDNN Graph or OpenVINO: its results. */
-    node(node: Node, inputs: readonly [Tensor, ...(HostTensor | undefined)[]]): Promise<Tensor[]>;
+    node(node: Node, inputs: readonly [Tensor, ...(Tensor | HostTensor | undefined)[]]): Promise<Tensor[]>;
     /** Compiles an operator for tensors that are as these. Only a GPU prepares. Segment ids are not checked. */
-    prepare(operator: 'reduceMax' | 'maxPool' | 'segmentMax', attributes: object, inputs: readonly Tensor[], results: readonly Tensor[]): Promise<Prepared>;
+    prepare(operator: 'reduceMax' | 'reduceMin', attributes: ReduceMax | undefined, inputs: readonly [Tensor], results: readonly Tensor[]): Promise<Prepared>;
+    prepare(operator: 'argMax' | 'argMin', attributes: ArgMax | undefined, inputs: readonly [Tensor], results: readonly Tensor[]): Promise<Prepared>;
+    prepare(operator: 'maxPool' | 'minPool', attributes: MaxPool, inputs: readonly [Tensor], results: readonly Tensor[]): Promise<Prepared>;
+    prepare(operator: 'segmentMax' | 'segmentMin', attributes: Omit<SegmentMax, 'outOfRange'>, inputs: readonly [data: Tensor, ids: Tensor], results: readonly Tensor[]): Promise<Prepared>;
+    prepare(operator: 'reduceMaxBackward' | 'reduceMinBackward', attributes: Gradient<ReduceMax> | undefined, inputs: readonly [Tensor, Tensor], results: readonly [Tensor]): Promise<Prepared>;
+    prepare(operator: 'maxPoolBackward' | 'minPoolBackward', attributes: Gradient<MaxPool>, inputs: readonly [Tensor, Tensor], results: readonly [Tensor]): Promise<Prepared>;
+    prepare(operator: 'segmentMaxBackward' | 'segmentMinBackward', attributes: Omit<Gradient<SegmentMax>, 'outOfRange'>, inputs: readonly [Tensor, Tensor, Tensor] | readonly [Tensor, Tensor], results: readonly [Tensor]): Promise<Prepared>;
+    prepare(operator: 'maxUnpool', attributes: { shape: readonly number[]; indicesWithin?: readonly number[] }, inputs: readonly [Tensor, Tensor], results: readonly [Tensor]): Promise<Prepared>;
     /** Waits for all submitted work. */
     wait(): Promise<void>;
     /**
@@ -242,6 +294,7 @@ export class Tensor<T extends ElementType = ElementType> {
     permute(axes: readonly number[]): Tensor<T>;
     /** A new axis before `axis`, along which the elements are repeated. */
     broadcast(axis: number, size: number): Tensor<T>;
+    /** One size may be -1: it is what the others leave. */
     reshape(shape: readonly number[]): Tensor<T>;
     view(at: { shape: readonly number[]; offset?: number; pitches: readonly number[] }): Tensor<T>;
     /** Frees the memory now, which views share. */

@@ -30,6 +30,9 @@ const ARRAYS = {
 /** The names of the element types. */
 export const elementTypes = Object.freeze(Object.keys(ARRAYS));
 
+/** What is wrong with segment ids: the first number of a `status` is the sum of these. */
+export const segmentStatus = Object.freeze({ unsorted: 1, negative: 2, offsetTooLarge: 4 });
+
 /** The numbers that are converted at once: they pass through the memory of the WebAssembly. */
 const PIECE = 1 << 16;
 
@@ -43,7 +46,7 @@ const ALSO = { u8: [Uint8ClampedArray], f16: [Uint16Array] };
 export async function open(name = 'auto', options = {}) {
     switch (name) {
         case 'cpu':
-            return new Device(await load('full'), (module) => module.Device.cpu());
+            return new Device(await load('full', options.wasm), (module) => module.Device.cpu());
         case 'gpu':
             return openGpu(options);
         case 'auto':
@@ -54,15 +57,15 @@ export async function open(name = 'auto', options = {}) {
             } catch (error) {
                 if (!(error instanceof WgmaxError)) throw error;
             }
-            return open('cpu');
+            return open('cpu', options);
         default:
             throw new WgmaxError('NoAdapter', `no device ${JSON.stringify(name)}; there are auto, gpu and cpu`);
     }
 }
 
-async function openGpu({ gpu, device, powerPreference = '', timestamps = false, cpu = false, verify = false }) {
+async function openGpu({ gpu, device, powerPreference = '', timestamps = false, cpu = false, verify = false, wasm }) {
     const found = await gpuFor(gpu, device);
-    const module = await load(verify ? 'verify' : cpu ? 'full' : 'gpu');
+    const module = await load(verify ? 'verify' : cpu ? 'full' : 'gpu', wasm);
     const opened = withGpu(found, () => module.Device.open(powerPreference, timestamps, device !== undefined));
     const raw = await checked(opened);
     return new Device(module, () => raw);
@@ -81,18 +84,50 @@ function elements(module, type, value) {
         if (value instanceof Own || ALSO[type]?.some((other) => value instanceof other)) return value;
         throw new WgmaxError('WrongElementType', `elements of ${type} are a ${Own.name}, not a ${value.constructor.name}`);
     }
-    const isOne = ['number', 'bigint', 'boolean'].includes(typeof value);
+    const isOne = isNumber(value);
     if (!isOne && !(value instanceof Object)) throw new WgmaxError('WrongElementType', `elements of ${type} are a ${Own.name}, a list or a number, not ${String(value)}`);
     const list = isOne ? [value] : Array.from(value);
+    refuse(type, list, (element) => !isNumber(element));
     if (type === 'bf16' || (type === 'f16' && Own === Uint16Array)) {
         return inPieces(Float64Array.from(list, Number), Own, (piece) => module.halfBits(type, piece));
     }
     if (type[0] === 'f') return Own.from(list, Number);
     const made = Own.from(list, Own === BigInt64Array || Own === BigUint64Array ? bigInt : Number);
     // An array of integers takes any number, and changes it.
-    const wrong = list.findIndex((element, i) => made[i] != element);
-    if (wrong >= 0) throw new WgmaxError('WrongElementType', `${list[wrong]} at position ${wrong} is no element of ${type}`);
+    refuse(type, list, (element, i) => made[i] != element);
     return made;
+}
+
+function isNumber(value) {
+    return ['number', 'bigint', 'boolean'].includes(typeof value);
+}
+
+/** Refuses a list of which an element is wrong. */
+function refuse(type, list, isWrong) {
+    const wrong = list.findIndex(isWrong);
+    if (wrong >= 0) throw new WgmaxError('WrongElementType', `${String(list[wrong])} at position ${wrong} is no element of ${type}`);
+}
+
+function isList(value) {
+    return Array.isArray(value) || ArrayBuffer.isView(value);
+}
+
+/** The shape of some lists, one in the other, and their elements. A number has no axes. */
+function flattened(given) {
+    if (isNumber(given)) return [[], given];
+    if (ArrayBuffer.isView(given)) return [[given.length], given];
+    if (!(given instanceof Object)) return [undefined, given];
+    let list = Array.from(given);
+    const shape = [list.length];
+    while (list.some(isList)) {
+        const size = list[0]?.length;
+        if (!list.every((each) => isList(each) && each.length === size)) {
+            throw new WgmaxError('BadShape', `lists along axis ${shape.length} differ in length`);
+        }
+        list = list.flatMap((each) => Array.from(each));
+        shape.push(size);
+    }
+    return [shape, list];
 }
 
 /** An integer as a `BigInt`; 0 for what is none. */
@@ -111,6 +146,41 @@ function inPieces(list, Result, convert) {
 function minimum(attributes) {
     return { ...attributes, extremum: 'minimum' };
 }
+
+/** The attributes of a ReduceMax that finds positions alone. */
+function positions({ type = 'i64', last = false, ...attributes } = {}) {
+    return { ...attributes, indices: { type, last }, values: false };
+}
+
+/** The attributes of a pooling: one number stands for all spatial axes. */
+function spread(attributes, rank) {
+    const axes = Math.max(rank - 2, 0);
+    const all = (name, count) => {
+        const value = attributes?.[name];
+        return ['number', 'bigint'].includes(typeof value) ? { [name]: new Array(count).fill(value) } : {};
+    };
+    return { ...attributes, ...all('kernel', axes), ...all('strides', axes), ...all('dilations', axes), ...all('padding', 2 * axes) };
+}
+
+const same = (attributes) => attributes;
+/** What `prepare` takes, and gradients are: the operator below of each, and what becomes of the attributes. */
+const PREPARED = {
+    reduceMax: ['reduceMax', same],
+    reduceMin: ['reduceMax', minimum],
+    argMax: ['reduceMax', positions],
+    argMin: ['reduceMax', (attributes) => minimum(positions(attributes))],
+    maxPool: ['maxPool', spread],
+    minPool: ['maxPool', (attributes, rank) => minimum(spread(attributes, rank))],
+    segmentMax: ['segmentMax', same],
+    segmentMin: ['segmentMax', minimum],
+    reduceMaxBackward: ['reduceMaxBackward', same],
+    reduceMinBackward: ['reduceMaxBackward', minimum],
+    maxPoolBackward: ['maxPoolBackward', spread],
+    minPoolBackward: ['maxPoolBackward', (attributes, rank) => minimum(spread(attributes, rank))],
+    segmentMaxBackward: ['segmentMaxBackward', same],
+    segmentMinBackward: ['segmentMaxBackward', minimum],
+    maxUnpool: ['maxUnpool', same],
+};
 
 /** Elements in memory: their type, shape and bytes. */
 function host(module, type, shape, value) {
@@ -147,9 +217,22 @@ export class Device extends Held {
         return this.#gpu === undefined;
     }
 
-    /** A copy of elements on the device. */
-    async tensor(type, shape, array) {
+    /**
+     * A promise that the device is lost: `{ reason, message }`, as WebGPU has it. That of the CPU is never
+     * settled.
+     */
+    get lost() {
+        return this.#gpu?.lost ?? new Promise(() => {});
+    }
+
+    /** A copy of elements on the device. Without a shape it is that of the lists. */
+    async tensor(type, ...given) {
         const { raw } = this;
+        arrayOf(type);
+        const [own, array] = flattened(given.at(-1));
+        const [shape] = given.length > 1 ? given : [own];
+        // Lists in a list have the shape that is given.
+        if (own?.length > 1 && String(own) !== String(shape)) throw new WgmaxError('BadShape', `the lists have the shape [${own}], not [${shape}]`);
         return this.#tensor(await this.#upload(raw, host(this.#module, type, shape, array)));
     }
 
@@ -161,7 +244,7 @@ export class Device extends Held {
 
     /** The maximum along axes: all of them, unless `axes` are given. With `indices` also where it is. */
     async reduceMax(input, attributes) {
-        const operator = checked(() => this.#module.Operator.reduceMax(attributes));
+        const operator = checked(() => this.#module.Operator.make('reduceMax', attributes));
         const [values, indices] = await this.#run(operator, [input]);
         return indices ? { values, indices } : values;
     }
@@ -171,8 +254,8 @@ export class Device extends Held {
     }
 
     /** Where the maximum along axes is, and not the maximum itself. */
-    argMax(input, { type = 'i64', last = false, ...attributes } = {}) {
-        return this.reduceMax(input, { ...attributes, indices: { type, last }, values: false });
+    argMax(input, attributes) {
+        return this.reduceMax(input, positions(attributes));
     }
 
     argMin(input, attributes) {
@@ -181,7 +264,8 @@ export class Device extends Held {
 
     /** The maximum of windows, and where it is if `indices` are wanted. */
     async maxPool(input, attributes) {
-        const operator = checked(() => this.#module.Operator.maxPool(attributes));
+        this.#below(input);
+        const operator = checked(() => this.#module.Operator.make('maxPool', spread(attributes, input.shape.length)));
         const [values, indices] = await this.#run(operator, [input]);
         return { values, indices };
     }
@@ -203,7 +287,7 @@ export class Device extends Held {
         const { segments, numSegments, status: wanted } = others;
         // Rows outside of all offsets are no mistake.
         const drops = outOfRange === 'drop' || segments === 'offsets';
-        const make = (attributes) => checked(() => this.#module.Operator.segmentMax(attributes));
+        const make = (attributes) => checked(() => this.#module.Operator.make('segmentMax', attributes));
         if (!(ids instanceof Tensor)) {
             const [values, ...more] = await this.#runWithIds(make(others), input, ids, drops ? undefined : numSegments);
             return { values, status: wanted ? more.pop() : undefined, indices: more[0] };
@@ -235,11 +319,81 @@ export class Device extends Held {
     }
 
     /**
+     * The gradient of the data, from the data and the gradient of the maxima; or, with the `shape` of the
+     * data, from the indices that the operator gave.
+     */
+    async reduceMaxBackward(input, gradient, attributes) {
+        return this.#one('reduceMaxBackward', attributes, [input, gradient]);
+    }
+
+    async reduceMinBackward(input, gradient, attributes) {
+        return this.#one('reduceMinBackward', attributes, [input, gradient]);
+    }
+
+    async maxPoolBackward(input, gradient, attributes) {
+        return this.#one('maxPoolBackward', attributes, [input, gradient]);
+    }
+
+    async minPoolBackward(input, gradient, attributes) {
+        return this.#one('minPoolBackward', attributes, [input, gradient]);
+    }
+
+    /**
+     * The same of segments. Ids are as for `segmentMax`, but those of a tensor are not checked; `undefined` if
+     * the input are indices.
+     */
+    async segmentMaxBackward(input, ids, gradient, { outOfRange = 'error', ...attributes } = {}) {
+        if (ids == null || ids instanceof Tensor) return this.#one('segmentMaxBackward', attributes, [input, ids, gradient].filter((tensor) => tensor != null));
+        const [type, list] = ArrayBuffer.isView(ids) ? [typeOf(ids), ids] : listOfIds(ids);
+        this.#below(input);
+        this.#below(gradient);
+        const drops = outOfRange === 'drop' || attributes.segments === 'offsets';
+        const given = host(this.#module, type, [list.length], list);
+        const segment = checked(() => this.#module.Operator.make('segmentMax', attributes));
+        try {
+            checked(() => segment.checked(this.#below(input), given)).free();
+            checkRange(list, drops ? undefined : gradient.shape[0], (position) => `ids at position ${position}`);
+        } finally {
+            segment.free();
+        }
+        // The page may free them while this waits.
+        const kept = [input, gradient].map(again);
+        let uploaded;
+        try {
+            uploaded = this.#tensor(await this.#upload(this.raw, given));
+            return await this.#one('segmentMaxBackward', attributes, [kept[0], uploaded, kept[1]]);
+        } finally {
+            [...kept, uploaded].forEach((tensor) => tensor?.free());
+        }
+    }
+
+    segmentMinBackward(input, ids, gradient, attributes) {
+        return this.segmentMaxBackward(input, ids, gradient, minimum(attributes));
+    }
+
+    /** Each value at the place that its index names in a tensor of this shape, and zeros elsewhere. */
+    async maxUnpool(values, indices, shape, attributes) {
+        return this.#one('maxUnpool', { ...attributes, shape }, [values, indices]);
+    }
+
+    /**
      * A node of ONNX, oneDNN Graph or OpenVINO. The first input is a tensor; the others, such as
-     * axes or ids, are `{type, shape, data}`, or `undefined` where they are absent.
+     * axes or ids, are tensors, which are read, or `{type, shape, data}`, or `undefined` where they are absent.
      */
     async node(node, [data, ...others]) {
-        const hosts = others.map((other) => other && host(this.#module, other.type, other.shape, other.data));
+        this.#below(data);
+        const inMemory = ({ type, shape, data }) => host(this.#module, type, shape, data);
+        const read = async (tensor) => inMemory({ type: tensor.type, shape: tensor.shape, data: await tensor.data() });
+        const given = others.map((other) => (other instanceof Tensor ? read(other) : other && inMemory(other)));
+        if (others.some((other) => other instanceof Tensor)) {
+            // The page may free the first one while this waits.
+            const view = again(data);
+            return Promise.all(given).then((hosts) => this.#node(node, view, hosts)).finally(() => view.free());
+        }
+        return this.#node(node, data, given);
+    }
+
+    async #node(node, data, hosts) {
         const operator = checked(() => this.#module.Operator.node(node, this.#below(data), hosts));
         return this.#run(operator, [data], hosts.slice(0, operator.inputCount - 1));
     }
@@ -249,11 +403,12 @@ export class Device extends Held {
      * Only a GPU prepares.
      */
     async prepare(operator, attributes, inputs, results) {
-        if (!['reduceMax', 'maxPool', 'segmentMax'].includes(operator)) {
-            throw new WgmaxError('UnknownOperator', `${JSON.stringify(operator)} is not an operator; there are reduceMax, maxPool and segmentMax`);
+        if (!Object.hasOwn(PREPARED, operator)) {
+            throw new WgmaxError('UnknownOperator', `${JSON.stringify(operator)} is not an operator; there are ${Object.keys(PREPARED).join(', ')}`);
         }
-        const made = checked(() => this.#module.Operator[operator](attributes));
+        const [below, read] = PREPARED[operator];
         const lists = [inputs, results].map((tensors) => this.#list(tensors));
+        const made = checked(() => this.#module.Operator.make(below, read(attributes, inputs[0]?.shape.length ?? 0)));
         try {
             const raw = await checked(this.#module.Prepared.prepare(this.raw, made, ...lists));
             return new Prepared(raw, (tensors) => this.#list(tensors));
@@ -310,6 +465,14 @@ export class Device extends Held {
         return list;
     }
 
+    /** The one result of an operator that `PREPARED` has. */
+    async #one(name, attributes, tensors) {
+        tensors.forEach((tensor) => this.#below(tensor));
+        const [below, read] = PREPARED[name];
+        const operator = checked(() => this.#module.Operator.make(below, read(attributes, tensors.at(-1).shape.length)));
+        return (await this.#run(operator, tensors))[0];
+    }
+
     /** Runs an operator, which is not used again, on tensors, and after them on those in memory. */
     async #run(operator, tensors, hosts = []) {
         let [list, device] = [];
@@ -320,7 +483,7 @@ export class Device extends Held {
             device = this.raw.share();
             uploaded = await Promise.all(hosts.map((host) => this.#upload(device, host)));
             uploaded.forEach((raw) => list.add(raw));
-            return (await checked(device.run(operator, list))).map((raw) => this.#tensor(raw));
+            return (await checked(device.run(operator, list)).catch(inWords)).map((raw) => this.#tensor(raw));
         } finally {
             uploaded.forEach((raw) => raw.destroy());
             [...uploaded, list, device, operator].forEach((each) => each?.free());
@@ -333,12 +496,21 @@ export class Device extends Held {
             const [type, list] = ArrayBuffer.isView(given) ? [typeOf(given), given] : listOfIds(given);
             const ids = host(this.#module, type, [list.length], list);
             const counted = checked(() => operator.checked(this.#below(input), ids));
-            checkRange(list, count, (position) => `segment_ids at position ${position}`);
+            checkRange(list, count, (position) => `ids at position ${position}`);
             return await this.#run(counted, [input], [ids]);
         } finally {
             operator.free();
         }
     }
+}
+
+/** What the library calls attributes of this API. */
+const WORDS = { pads_begin: 'padding', pads_end: 'padding', num_segments: 'numSegments', segment_ids: 'ids' };
+
+/** Throws an error in the words of this API. */
+function inWords(error) {
+    error.message = error.message.replace(/\b(pads_begin|pads_end|num_segments|segment_ids)\b/g, (word) => WORDS[word]);
+    throw error;
 }
 
 const LEFT_OUT = 'outOfRange: \'drop\' leaves such rows out';
@@ -353,9 +525,9 @@ function checkRange(ids, count, name) {
 /** Refuses ids that a device found wrong. */
 function checkStatus([flags, dropped], drops) {
     const mistakes = [
-        [flags & 1, 'UnsortedSegments', 'ids and offsets must ascend'],
-        [flags & 2, 'NegativeSegment', 'ids and offsets must not be negative'],
-        [flags & 4, 'OffsetTooLarge', 'an offset is larger than the number of rows'],
+        [flags & segmentStatus.unsorted, 'UnsortedSegments', 'ids and offsets must ascend'],
+        [flags & segmentStatus.negative, 'NegativeSegment', 'ids and offsets must not be negative'],
+        [flags & segmentStatus.offsetTooLarge, 'OffsetTooLarge', 'an offset is larger than the number of rows'],
         [!drops && dropped, 'SegmentOutOfRange', `the ids of ${dropped} rows are not below the number of segments; ${LEFT_OUT}`],
     ];
     const [, code, message] = mistakes.find(([is]) => is) ?? [];
@@ -370,6 +542,11 @@ function listOfIds(ids) {
     return list.every((id) => BigInt(id) === BigInt.asIntN(32, BigInt(id)))
         ? ['i32', Int32Array.from(list, Number)]
         : ['i64', BigInt64Array.from(list, BigInt)];
+}
+
+/** Another tensor of the same elements, which is freed by itself. */
+function again(tensor) {
+    return tensor.permute(tensor.shape.map((_, axis) => axis));
 }
 
 /** The element type of a typed array. Of 16 bits without a sign it is that of numbers. */
@@ -457,9 +634,15 @@ export class Tensor extends Held {
         return this.#viewed((raw) => raw.broadcast(axis, size));
     }
 
-    /** The same elements in another shape. */
+    /** The same elements in another shape. One size may be -1: it is what the others leave. */
     reshape(shape) {
-        return this.#viewed((raw) => raw.reshape(shape));
+        const sizes = Array.isArray(shape) ? [...shape] : shape;
+        const free = Array.isArray(sizes) ? sizes.indexOf(-1) : -1;
+        if (free >= 0) {
+            const rest = this.size / sizes.toSpliced(free, 1).reduce((product, size) => product * Number(size), 1);
+            if (Number.isInteger(rest)) sizes[free] = rest;
+        }
+        return this.#viewed((raw) => raw.reshape(sizes));
     }
 
     /** Elements of the same type that lie elsewhere in this memory. */

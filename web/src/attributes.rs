@@ -7,8 +7,8 @@ use wasm_bindgen::prelude::wasm_bindgen;
 use wasm_bindgen::{JsCast, JsValue};
 use wgmax::dialect::{Attribute, Dialect, Input, Node};
 use wgmax::operator::{
-    EmptySet, Indices, Layout, MaxPool, Numbering, Padding, ReduceMax, Rounding, SegmentMax,
-    Segments,
+    EmptySet, Indices, Layout, MaxPool, MaxUnpool, Numbering, Padding, ReduceMax, Rounding,
+    SegmentMax, Segments,
 };
 use wgmax::{ElementType, Error, Extremum, Nan};
 
@@ -45,22 +45,11 @@ pub struct Operator(pub(crate) wgmax::operator::Operator);
 
 #[wasm_bindgen]
 impl Operator {
-    /// ReduceMax with the attributes of an object.
-    #[wasm_bindgen(js_name = reduceMax)]
-    pub fn reduce_max(attributes: JsValue) -> Result<Operator> {
-        reduce_max(Fields::new(attributes, "ReduceMax")).map(|op| Self(op.into())).map_err(js)
-    }
-
-    /// MaxPool with the attributes of an object.
-    #[wasm_bindgen(js_name = maxPool)]
-    pub fn max_pool(attributes: JsValue) -> Result<Operator> {
-        max_pool(Fields::new(attributes, "MaxPool")).map(|op| Self(op.into())).map_err(js)
-    }
-
-    /// SegmentMax with the attributes of an object.
-    #[wasm_bindgen(js_name = segmentMax)]
-    pub fn segment_max(attributes: JsValue) -> Result<Operator> {
-        segment_max(Fields::new(attributes, "SegmentMax")).map(|op| Self(op.into())).map_err(js)
+    /// The operator of a name, such as `"maxPool"`, or its gradient, such as `"maxPoolBackward"`, with
+    /// the attributes of an object. Those of a gradient may have the `shape` of the data: then its first
+    /// input are indices.
+    pub fn make(name: &str, attributes: JsValue) -> Result<Operator> {
+        make(name, attributes).map(Self).map_err(js)
     }
 
     /// The operator of a node of ONNX, oneDNN Graph or OpenVINO. `others` are the inputs after the
@@ -95,6 +84,40 @@ impl Operator {
             (other, _) => Ok(Self(other.clone())),
         }
     }
+}
+
+fn make(name: &str, attributes: JsValue) -> Made<wgmax::operator::Operator> {
+    type Read = fn(Fields) -> Made<wgmax::operator::Operator>;
+    let (base, is_gradient) =
+        name.strip_suffix("Backward").map_or((name, false), |base| (base, true));
+    let (operator, read): (_, Read) = match base {
+        "reduceMax" => ("ReduceMax", |fields| Ok(reduce_max(fields)?.into())),
+        "maxPool" => ("MaxPool", |fields| Ok(max_pool(fields)?.into())),
+        "segmentMax" => ("SegmentMax", |fields| Ok(segment_max(fields)?.into())),
+        _ => ("MaxUnpool", |fields| Ok(max_unpool(fields)?.into())),
+    };
+    let mut fields = Fields::new(attributes, operator);
+    if !is_gradient {
+        return read(fields);
+    }
+    let given = fields.shape("shape")?;
+    let read = read(fields)?;
+    let mut made = read.clone().backward().unwrap_or(read);
+    match &mut made {
+        wgmax::operator::Operator::ReduceMaxBackward(op) => op.shape = given,
+        wgmax::operator::Operator::MaxPoolBackward(op) => op.shape = given,
+        wgmax::operator::Operator::SegmentMaxBackward(op) => op.shape = given,
+        _ => {}
+    }
+    Ok(made)
+}
+
+fn max_unpool(mut fields: Fields) -> Made<MaxUnpool> {
+    let missing = || bad("shape", LIST, &JsValue::UNDEFINED);
+    let mut op = MaxUnpool::new(fields.shape("shape")?.ok_or_else(missing)?);
+    op.indices_within = fields.shape("indicesWithin")?.unwrap_or(op.indices_within);
+    fields.end()?;
+    Ok(op)
 }
 
 fn reduce_max(mut fields: Fields) -> Made<ReduceMax> {
@@ -175,15 +198,15 @@ fn read_padding(value: &JsValue) -> Made<Padding> {
     let pads = integers(value).filter(|pads| pads.len() % 2 == 0);
     let pads = pads.ok_or_else(|| bad("padding", expected, value))?;
     let (begin, end) = pads.split_at(pads.len() / 2);
-    let begin = unsigned_list("pads_begin", "0 or more", begin)?;
-    Ok(Padding::Explicit { begin, end: unsigned_list("pads_end", "0 or more", end)? })
+    let begin = unsigned_list("padding", "0 or more", begin)?;
+    Ok(Padding::Explicit { begin, end: unsigned_list("padding", "0 or more", end)? })
 }
 
 fn segment_max(mut fields: Fields) -> Made<SegmentMax> {
     let mut op = SegmentMax::sorted();
     op.segments = fields.choice("segments", &SEGMENTS, op.segments)?;
     if let Some(count) = fields.integer("numSegments")? {
-        op.num_segments = Some(unsigned("num_segments", "0 or more", count, &count)?);
+        op.num_segments = Some(unsigned("numSegments", "0 or more", count, &count)?);
     }
     op.empty_segment = fields.choice("emptySegment", &EMPTY_SEGMENT, op.empty_segment)?;
     op.extremum = fields.choice("extremum", &EXTREMUM, op.extremum)?;

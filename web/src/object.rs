@@ -79,6 +79,11 @@ impl Fields {
         self.integers(key)?.map(|list| unsigned_list(key, "1 or more", &list)).transpose()
     }
 
+    /// A shape.
+    pub fn shape(&mut self, key: &'static str) -> Result<Option<Vec<usize>>, Error> {
+        self.integers(key)?.map(|list| unsigned_list(key, "0 or more", &list)).transpose()
+    }
+
     /// One of some names.
     pub fn choice<T: Copy>(
         &mut self,

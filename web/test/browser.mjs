@@ -4,71 +4,16 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-import puppeteer from 'puppeteer-core';
-
+import { WEBGPU, browse, errorsOf, step } from './chromium.mjs';
 import { caseFolders } from './folders.mjs';
 import { EXPECTED } from './golden.mjs';
 import { serve } from './serve.mjs';
 
 const CASES = Number(process.env.WGMAX_CASES ?? 2000);
-const chromium = process.env.CHROMIUM ?? '/usr/bin/chromium';
 const server = await serve(0);
 const at = `http://localhost:${server.address().port}`;
 const pictures = process.env.WGMAX_SCREENSHOTS;
 if (pictures) await mkdir(pictures, { recursive: true });
-let failed = 0;
-
-async function within(seconds, what, work) {
-    let timer;
-    const late = new Promise((_, reject) => (timer = setTimeout(() => reject(new Error(`${what} took more than ${seconds} s`)), seconds * 1000)));
-    return Promise.race([work, late]).finally(() => clearTimeout(timer));
-}
-
-// Only the steps that a pattern names, for those who work on one.
-const only = new RegExp(process.env.WGMAX_ONLY ?? '');
-
-async function step(name, seconds, work) {
-    if (!only.test(name)) return;
-    const start = performance.now();
-    try {
-        const found = await within(seconds, name, work());
-        console.log(`ok      ${name}${found ? `: ${found}` : ''} (${((performance.now() - start) / 1000).toFixed(1)} s)`);
-    } catch (error) {
-        failed += 1;
-        console.log(`FAILED  ${name}: ${error.stack}`);
-    }
-}
-
-// SwiftShader for WebGPU and for the page itself: only so are WebGPU's canvases shown.
-const WEBGPU = [
-    '--enable-unsafe-webgpu', '--use-webgpu-adapter=swiftshader', '--ignore-gpu-blocklist',
-    '--enable-features=Vulkan', '--use-vulkan=swiftshader', '--use-angle=swiftshader', '--disable-vulkan-surface',
-];
-
-/** A browser with a page; `f` gets it, and all of it ends afterwards. */
-async function browse(flags, f) {
-    const browser = await puppeteer.launch({
-        executablePath: chromium,
-        headless: true,
-        protocolTimeout: 0,
-        args: ['--no-sandbox', '--disable-dev-shm-usage', ...flags],
-    });
-    try {
-        await f(await browser.newPage(), browser);
-    } finally {
-        await within(30, 'closing', browser.close()).catch(() => browser.process()?.kill('SIGKILL'));
-    }
-}
-
-/** Errors of a page, which fail the step that it is in. */
-function errorsOf(page) {
-    const errors = [];
-    page.on('pageerror', (error) => errors.push(error.stack ?? String(error)));
-    page.on('console', (message) => ['error', 'warn'].includes(message.type()) && errors.push(message.text()));
-    return () => {
-        if (errors.length) throw new Error(errors.splice(0).join('\n'));
-    };
-}
 
 /** Waits until a page's text matches. */
 async function says(page, id, pattern, seconds) {
@@ -129,7 +74,7 @@ await browse(WEBGPU, async (page) => {
         const error = await page.evaluate(async () => {
             const { open } = await import('/pkg/wgmax.js');
             const { checked } = await import('/pkg/error.js');
-            const { parts } = await open('cpu');
+            const { parts } = await open('gpu', { verify: true });
             return checked(parts.module.panicLater()).catch(({ code, message }) => ({ code, message }));
         });
         if (error?.code !== 'Panic' || !error.message.includes('a test asked for it')) throw new Error(JSON.stringify(error));
@@ -288,4 +233,4 @@ for (const [name, flags, script] of [
 }
 
 server.close();
-process.exit(failed ? 1 : 0);
+process.exit(step.failed ? 1 : 0);

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-import * as wgmax from '../pkg/wgmax.js';
+import * as wgmax from '../pkg/node.js';
 import { Verification } from '../pkg/verify.js';
 import { tests as api } from './api.mjs';
 import { tests as random } from './random.mjs';

@@ -121,8 +121,9 @@ function viewed(random, tensor, model, calls) {
             default: {
                 // A shape that only what lies one after the other takes.
                 const shape = [product(model.shape)];
+                const isFree = random(2) === 1;
                 if (tensor.offset || !calls.every((name) => name.startsWith('reshape'))) break;
-                call('reshape', shape);
+                call('reshape', isFree ? [-1] : shape);
                 model = model.reshape(shape);
             }
         }
@@ -148,6 +149,12 @@ function best(elements, { extremum, nan, indices, last }) {
     return found;
 }
 
+/** Which of some elements of a list gets a gradient; `undefined` if none does, or if all are NaN and ignored. */
+function winner(members, list, attributes) {
+    const found = best(members.map((i) => list[i]), { ...attributes, indices: true });
+    return found && members[found.i];
+}
+
 function reduced(random, model) {
     const axes = model.shape.map((_, axis) => axis).filter(() => random(2));
     const attributes = { axes: axes.map((axis) => (random(2) ? axis : axis - model.shape.length)), keepDims: random(2) === 1, ...common(random) };
@@ -161,7 +168,11 @@ function reduced(random, model) {
     });
     const whole = model.shape.map((size, axis) => (axes.includes(axis) ? 1 : size));
     const results = Array.from(coordinates(whole), (at) => best(sets.get(String(at)) ?? [], { ...attributes, ...attributes.indices }));
-    return { run: (device, x) => device.reduceMax(x, attributes), attributes, shape: attributes.keepDims ? whole : whole.filter((_, axis) => !axes.includes(axis)), results };
+    const members = new Map();
+    [...coordinates(model.shape)].forEach((at, i) => members.set(String(kept(at)), [...(members.get(String(kept(at))) ?? []), i]));
+    const winners = Array.from(coordinates(whole), (at) => winner(members.get(String(at)) ?? [], list, { ...attributes, ...attributes.indices }));
+    const backward = (device, x, g) => device.reduceMaxBackward(x, g, attributes);
+    return { backward, winners, run: (device, x) => device.reduceMax(x, attributes), attributes, shape: attributes.keepDims ? whole : whole.filter((_, axis) => !axes.includes(axis)), results };
 }
 
 function common(random) {
@@ -184,14 +195,26 @@ function pooled(random, model) {
         const number = (place) => [n, c, ...place].reduce((all, i, axis) => all * model.shape[axis] + i, 0);
         return found && { value: found.value, i: number(places[found.i]) };
     });
+    const list = model.list();
+    const winners = Array.from(coordinates(shape), ([n, c, ...at]) => {
+        const places = Array.from(coordinates(kernel), (k) => at.map((i, axis) => i * strides[axis] - padding[axis] + k[axis] * dilations[axis]))
+            .filter((place) => place.every((i, axis) => i >= 0 && i < spatial[axis]));
+        return winner(places.map((place) => [n, c, ...place].reduce((all, i, axis) => all * model.shape[axis] + i, 0)), list, attributes);
+    });
+    // One number stands for all axes.
+    const given = { ...attributes };
+    for (const name of ['kernel', 'strides', 'dilations', 'padding']) {
+        if (given[name].every((size) => size === given[name][0]) && random(2)) given[name] = given[name][0];
+    }
+    const backward = (device, x, g) => device.maxPoolBackward(x, g, given);
     const run = (device, x) => {
-        if (attributes.indices || !isLast) return device.maxPool(x, attributes);
+        if (attributes.indices || !isLast) return device.maxPool(x, given);
         // The same with the channels last.
         const axes = [0, ...spatial.map((_, axis) => axis + 2), 1];
         return device.maxPool(x.permute(axes), { ...attributes, layout: 'nxc' }).then(({ values }) => ({ values: values.permute([0, axes.length - 1, ...spatial.map((_, axis) => axis + 1)]) }));
     };
     const isLast = random(2) === 1;
-    return { run, attributes, shape, results };
+    return { backward, winners, run, attributes, shape, results };
 }
 
 function segmented(random, model) {
@@ -213,7 +236,14 @@ function segmented(random, model) {
     const onDevice = random(2);
     const list = type === 'i64' ? ids.map(BigInt) : ids;
     const run = async (device, x) => device.segmentMax(x, onDevice ? await device.tensor(type, [rows], list) : ids, attributes);
-    return { run, attributes: { ...attributes, ids }, shape, results };
+    const elements = model.list();
+    const row = product(model.shape.slice(1));
+    const winners = Array.from(coordinates(shape), ([segment, ...at]) => {
+        const offset = at.reduce((all, i, axis) => all * model.shape[axis + 1] + i, 0);
+        return winner(ids.map((_, i) => i).filter((i) => ids[i] === segment).map((i) => i * row + offset), elements, attributes);
+    });
+    const backward = async (device, x, g) => device.segmentMaxBackward(x, onDevice ? await device.tensor(type, [rows], list) : ids, g, attributes);
+    return { backward, winners, run, attributes: { ...attributes, ids }, shape, results };
 }
 
 /** The elements of a tensor, as a list of numbers or `BigInt`s. */
@@ -259,6 +289,17 @@ export async function runCase(device, seed) {
         check(known(list), known(made.results).map(({ value }) => value), 'the maxima');
         if (result.indices) check(known(await result.indices.numbers()), known(made.results).map(({ i }) => i), 'the positions');
         for (const each of [found, result.indices]) each?.destroy();
+        if (['f32', 'f64', 'f16', 'bf16'].includes(type)) {
+            const flat = model.list();
+            const numbers = Array.from({ length: product(made.shape) }, (_, k) => 1 + (k % 4));
+            const g = await device.tensor(type, made.shape, numbers);
+            const gradient = await made.backward(device, x, g);
+            const expected = flat.map(() => 0);
+            made.winners.forEach((at, k) => at !== undefined && (expected[at] += numbers[k]));
+            check(gradient.shape, model.shape, 'the shape of the gradient');
+            check(await gradient.numbers(), expected, 'the gradient');
+            for (const each of [g, gradient]) each.destroy();
+        }
     }
     for (const each of [x, base, again]) each.destroy();
 }

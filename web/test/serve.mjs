@@ -26,8 +26,17 @@ async function fileOf(path) {
     return real.startsWith((await realpath(root)) + sep) ? real : undefined;
 }
 
-/** A server on a port; 0 is any that is free. */
-export async function serve(port) {
+/** A server of the pages on a port; 0 is any that is free. */
+export function serve(port) {
+    return serverOf(port, fileOf);
+}
+
+/** A server of a folder, on any port. */
+export function serveFolder(folder) {
+    return serverOf(0, async (path) => join(folder, path === '/' ? 'index.html' : decodeURIComponent(path)));
+}
+
+async function serverOf(port, fileOf) {
     const server = createServer(async (request, response) => {
         try {
             const file = await fileOf(new URL(request.url, 'http://localhost').pathname);

@@ -17,6 +17,21 @@ const freed: boolean = kept.isFreed;
 const buffer: GPUBuffer | undefined = x.slice(1, 0, 2).buffer;
 const verification = new Verification(device, { seed: 1 });
 const outcome = await verification.next();
+await device.maxPool(x, { kernel: 3, strides: 2, padding: 1 });
+const nested: wgmax.Tensor<'u8'> = await device.tensor('u8', [[1, 2], [3, 4]]);
+const codes: number = wgmax.segmentStatus.unsorted | wgmax.segmentStatus.negative | wgmax.segmentStatus.offsetTooLarge;
+const lost: string = (await device.lost).reason;
+await device.node({ dialect: 'onnx', operator: 'ReduceMax', version: 20 }, [x, await device.tensor('i64', [1])]);
+await device.prepare('argMin', { axes: [1], type: 'i32' }, [x], [at]);
+await device.prepare('maxPool', { kernel: [3, 3] }, [x], [values]);
+await wgmax.open('gpu', { wasm: 'https://example.org/wgmax/' });
+await wgmax.open('cpu', { wasm: { full: new Uint8Array(8) } });
+// @ts-expect-error an attribute that a prepared operator has not
+await device.prepare('maxPool', { kernel: [3], stride: [2] }, [x], [values]);
+// @ts-expect-error a pooling has a kernel
+await device.prepare('maxPool', {}, [x], [values]);
+// @ts-expect-error no WebAssembly
+await wgmax.open('cpu', { wasm: { cpu: 'full.wasm' } });
 // @ts-expect-error an attribute that there is not
 await device.maxPool(x, { kernel: [3], stride: [2] });
 // @ts-expect-error ids are in range, or dropped
@@ -26,4 +41,4 @@ await device.tensor('f99', [1], [1]);
 // @ts-expect-error no name of a device
 await wgmax.open('vulkan');
 
-export { at, buffer, bytes, counts, floats, freed, least, outcome, positions, where };
+export { at, buffer, bytes, codes, counts, floats, freed, least, lost, nested, outcome, positions, where };
