@@ -111,7 +111,6 @@ fn spirv(module: &Module, info: &ModuleInfo) -> anyhow::Result<Vec<u8>> {
         bounds_check_policies: restricted(),
         zero_initialize_workgroup_memory: spv::ZeroInitializeWorkgroupMemoryMode::None,
         use_storage_input_output_16: false,
-        force_loop_bounding: false,
         ..Default::default()
     };
     let pipeline = spv::PipelineOptions { shader_stage: ENTRY.0, entry_point: ENTRY.1.into() };
@@ -140,7 +139,7 @@ fn hlsl(module: &Module, info: &ModuleInfo) -> anyhow::Result<String> {
         special_constants_binding: Some(constants),
         zero_initialize_workgroup_memory: false,
         restrict_indexing: true,
-        force_loop_bounding: false,
+        force_loop_bounding: true,
         ..Default::default()
     };
     let pipeline = hlsl::PipelineOptions { entry_point: Some((ENTRY.0, ENTRY.1.into())) };
@@ -166,7 +165,7 @@ fn msl(module: &Module, info: &ModuleInfo) -> anyhow::Result<String> {
         fake_missing_bindings: false,
         bounds_check_policies: restricted(),
         zero_initialize_workgroup_memory: false,
-        force_loop_bounding: false,
+        force_loop_bounding: true,
         ..Default::default()
     };
     let pipeline = msl::PipelineOptions {

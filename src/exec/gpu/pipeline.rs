@@ -81,11 +81,7 @@ impl Pipelines {
                 edited => edited,
             },
         };
-        let module = match self.edited {
-            None => own_module(device, shader, source),
-            Some(_) => device.create_shader_module(descriptor(&shader.label(), source)),
-        };
-        Arc::new(create(device, shader, &module, self.cache()))
+        Arc::new(create(device, shader, source, self.cache()))
     }
 
     fn slots(&self) -> MutexGuard<'_, Slots> {
@@ -133,39 +129,21 @@ impl Pipelines {
     }
 }
 
-fn descriptor(label: &str, source: String) -> wgpu::ShaderModuleDescriptor<'_> {
-    let source = wgpu::ShaderSource::Wgsl(source.into());
-    wgpu::ShaderModuleDescriptor { label: Some(label), source }
-}
-
-/// A text of this library, with all checks but those that end loops, which are a 64-bit counter in
-/// each loop.
-#[allow(unsafe_code)]
-fn own_module(device: &wgpu::Device, shader: &Shader, source: String) -> wgpu::ShaderModule {
-    let checks = wgpu::ShaderRuntimeChecks {
-        force_loop_bounding: false,
-        ..wgpu::ShaderRuntimeChecks::checked()
-    };
-    // SAFETY: each loop must end, whatever the buffers hold. Our loops count up or down to a number that
-    // comes from the plan's parameters, which this library writes: from elements, ids and offsets comes
-    // none. (The search in `segment/expand_offsets.wgsl` compares offsets, and halves a range that only
-    // shrinks.) Parameters are far below 2^32, as bindings are, so that no counter wraps; steps and
-    // divisors are not 0. `wgmax-lab prove` stops loops that run longer than plans promise. Texts that
-    // someone edited keep all checks.
-    unsafe { device.create_shader_module_trusted(descriptor(&shader.label(), source), checks) }
-}
-
 fn create(
     device: &wgpu::Device,
     shader: &Shader,
-    module: &wgpu::ShaderModule,
+    source: String,
     cache: Option<&wgpu::PipelineCache>,
 ) -> wgpu::ComputePipeline {
     let label = shader.label();
+    let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
+        label: Some(&label),
+        source: wgpu::ShaderSource::Wgsl(source.into()),
+    });
     device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
         label: Some(&label),
         layout: None,
-        module,
+        module: &module,
         entry_point: Some("main"),
         compilation_options: wgpu::PipelineCompilationOptions {
             // Kernels write workgroup memory before they read it.
