@@ -765,9 +765,9 @@ mod tests {
                 ("begin + k)", "begin + k + 1u)"),
                 ("for (var i = first.begin;", "for (var i = first.begin + 1u;"),
                 ("maxima[row + k] == key", "maxima[row + k] <= key"),
-                ("sum = add_floats(sum, gradient", "sum = (gradient"),
+                ("sum = add_rounded(sum, gradient", "sum = (gradient"),
                 ("var sum = NOTHING;", "var sum = NOTHING + 1u;"),
-                ("sum = add_floats(sum, gradient(", "sum = add_floats(gradient(0u), gradient("),
+                ("sum = add_rounded(sum, gradient(", "sum = add_rounded(gradient(0u), gradient("),
             ] {
                 let found = prove_gradient(MaxPool::new([3, 3]), &inputs, |shader: &Shader| {
                     let text = shader.source();

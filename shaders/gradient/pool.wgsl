@@ -11,7 +11,7 @@ import package::common::source::source_word;
 import package::gradient::elements::gradient;
 @if(shared_out) import package::pool::windows::{window_extra, window_start_by};
 @if(!bits16) import package::gradient::elements::store_sum;
-import package::gradient::sum::{NOTHING, Sum, add_floats};
+import package::gradient::sum::{NOTHING, Sum, add_rounded};
 @if(bits16) import package::gradient::sum::narrow;
 import generated::{WORKGROUP, params};
 
@@ -71,7 +71,7 @@ fn sum_of(element: u32) -> Sum {
                 let found = indices[(params.index_base + window) * params.index_words] == wanted;
                 // A window without elements has the index of a first element.
                 if found && (number >= inner || is_tap(i, j, k)) {
-                    sum = add_floats(sum, gradient(params.gradient_base + window));
+                    sum = add_rounded(sum, gradient(params.gradient_base + window));
                 }
             }
         }

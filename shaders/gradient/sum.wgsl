@@ -14,7 +14,7 @@
 @if(float64) const NOTHING: Sum = vec2<u32>(0u, 0u);
 
 @if(!float64)
-fn add_floats(a: Sum, b: Sum) -> Sum {
+fn add_rounded(a: Sum, b: Sum) -> Sum {
     let is_less = (a & 0x7fffffffu) < (b & 0x7fffffffu);
     let large = select(a, b, is_less);
     let small = select(b, a, is_less);
@@ -60,7 +60,7 @@ fn mantissa(magnitude: u32) -> u32 {
 }
 
 @if(float64)
-fn add_floats(a: Sum, b: Sum) -> Sum {
+fn add_rounded(a: Sum, b: Sum) -> Sum {
     let a_top = a.y & 0x7fffffffu;
     let b_top = b.y & 0x7fffffffu;
     let is_less = a_top < b_top || (a_top == b_top && a.x < b.x);

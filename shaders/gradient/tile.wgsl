@@ -10,7 +10,7 @@ import package::common::invocation::{Invocation, group_number};
 import package::common::store::PER_STORE;
 import package::gradient::elements::gradient;
 @if(!bits16) import package::gradient::elements::store_sum;
-import package::gradient::sum::{NOTHING, Sum, add_floats};
+import package::gradient::sum::{NOTHING, Sum, add_rounded};
 @if(bits16) import package::gradient::sum::narrow;
 import package::pool::box::{Tile, is_wanted, key_at, load_tile, tile_at, tile_number};
 import package::pool::tile_search::first_maximum;
@@ -85,7 +85,7 @@ fn sum_of(tile: Tile, element: vec3<u32>) -> Sum {
             let begin = line * params.windows.axes[2].outputs + tile.window.z;
             for (var k = third.begin; k < third.end; k++) {
                 if maxima[row + k] == key {
-                    sum = add_floats(sum, gradient(params.gradient_base + begin + k));
+                    sum = add_rounded(sum, gradient(params.gradient_base + begin + k));
                 }
             }
         }

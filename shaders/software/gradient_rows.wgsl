@@ -8,7 +8,7 @@ import package::common::divide::quotient;
 import package::common::invocation::{Invocation, invocation_number};
 import package::common::source::source_word;
 import package::gradient::elements::{gradient, store_sum};
-import package::gradient::sum::{Sum, add_floats};
+import package::gradient::sum::{Sum, add_rounded};
 import generated::{WORKGROUP, params};
 
 // The rows of an invocation: all those of some places along the outer axis, or some of one.
@@ -49,7 +49,7 @@ fn main(at: Invocation) {
             let found = indices[(positions + i) * params.windows.index_words];
             if found - first < length {
                 let element = own + found - first;
-                store_sum(element, add_floats(sum_at(element), gradient(gradients + i)));
+                store_sum(element, add_rounded(sum_at(element), gradient(gradients + i)));
             }
         }
     }

@@ -88,7 +88,7 @@ impl Known {
             ("vector_max", 8) => Self::Pairs(BLOCK, BLOCK),
             ("acc_add_keys", 8) => Self::Pairs(ACC, BLOCK),
             ("widen", _) => Self::Sum(sum::Function::Widen),
-            ("add_floats", _) => Self::Sum(sum::Function::Add),
+            ("add_rounded", _) => Self::Sum(sum::Function::Add),
             ("narrow", _) => Self::Sum(sum::Function::Narrow),
             _ => return None,
         })
