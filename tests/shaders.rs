@@ -198,9 +198,9 @@ const VARIANTS: [(&str, [usize; 3]); 27] = [
     ("fill", [1, 1, 1]),
     ("gradient_scatter", [1, 1, 1]),
     ("pack", [1, 1, 1]),
-    ("pool_blocks", [1, 1, 1]),
-    ("pool_gather", [6, 6, 6]),
-    ("pool_gradient", [1, 1, 1]),
+    ("pool_blocks", [2, 2, 2]),
+    ("pool_gather", [11, 11, 11]),
+    ("pool_gradient", [2, 2, 2]),
     ("pool_gradient_rows", [0, 1, 1]),
     // Numbers of results.
     ("pool_pyramid", [3, 3, 3]),
