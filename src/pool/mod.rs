@@ -191,10 +191,8 @@ impl MaxPool {
 
     /// AdaptiveMaxPool: as many windows along each spatial axis, which share it out. Window i of O along
     /// an axis of I elements has those from floor(i I / O) to ceil((i + 1) I / O), the latter excluded.
-    /// So windows overlap by an element where O does not divide I, and none is empty.
-    ///
-    /// All but [`kernel`](Self::kernel), strides, dilations, padding and rounding applies, which are
-    /// errors beside it. Sizes may be 0: then the results are empty.
+    /// So windows overlap where O does not divide I, and none is empty. O may be more than I, and 0: then
+    /// the results are empty. A kernel, strides, dilations, padding or rounding beside it are an error.
     ///
     /// ```
     /// use wgmax::operator::MaxPool;

@@ -155,7 +155,7 @@ mod tests {
     }
 
     /// 2000 cases of any seed launch each variant of each kernel, for each element type that it has.
-    /// Variants of segments take one case each, most others two.
+    /// Variants of segments and of poolings take one case each, most others two.
     #[test]
     fn cases_meet_their_aims() {
         for seed in [1, 77] {
@@ -175,7 +175,8 @@ mod tests {
             }
             assert!(missed.is_empty(), "seed {seed}: {missed:?}");
             met.retain(|(kernel, ..), count| {
-                *count < if kernel.starts_with("segment") { 1 } else { 2 }
+                let one = ["segment", "pool"].iter().any(|start| kernel.starts_with(start));
+                *count < if one { 1 } else { 2 }
             });
             assert!(met.is_empty(), "seed {seed}: {met:#?}");
         }
