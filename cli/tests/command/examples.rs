@@ -112,6 +112,7 @@ fn examples_run() {
         let shape: &[usize] = match example.split_whitespace().nth(1) {
             Some("reduce-max") => &[4, 2, 6],
             Some("max-pool") => &[4, 2, 4, 5],
+            Some("adaptive-max-pool") => &[4, 2, 7, 7],
             _ => &[2, 2, 6, 7],
         };
         write(&at("gradient_of_y.npy"), shape, |_| 1f32);

@@ -170,7 +170,7 @@ fn bad_arguments_are_refused_in_one_line() {
     };
     adaptive("3x4", "2", "3x4: pooling needs batch");
     adaptive("1,1,0", "2", "1,1,0: spatial axis 0 has no elements");
-    adaptive("1,1,4", "2,2", "--output-sizes 2,2");
+    adaptive("1,1,4,4,4", "2,2", "--output-sizes 2,2");
     adaptive("1,1,4", "-2", "--output-sizes");
     run(&["segment-max", "9x2"], "--num-segments is required");
     run(&["segment-max", "9x2", "--offsets"], "--num-segments is required");

@@ -150,8 +150,8 @@ fn names() {
     );
     answers(
         &at,
-        &["shader", "pool_blocks", "f32", "--flag", "fast"],
-        "--flag fast: not a flag of pool_blocks; it has none\n",
+        &["shader", "unpack", "f32", "--flag", "fast"],
+        "--flag fast: not a flag of unpack; it has none\n",
     );
     for (minimum, maximum) in
         [("reduce-min", "reduce-max"), ("min-pool", "max-pool"), ("segment-min", "segment-max")]

@@ -95,7 +95,7 @@ fn what_does_not_exist_is_refused_with_what_there_is() {
     run(&["reduce_diagonals", "f32"], "reduce_rows");
     run(&["reduce_rows"], "needs a type: f32, f64, ");
     run(&["reduce_rows", "f12"], "there are f32, f64, ");
-    run(&["pool_blocks", "f32", "--flag", "fast"], "it has none");
+    run(&["unpack", "f32", "--flag", "fast"], "it has none");
     run(&["pool_tile", "f32", "--flag", "fast"], "its flags are indices");
     run(&["fill", "f32"], "one text for all types");
     run(&["fill", "--words"], "leave them out");
