@@ -119,8 +119,9 @@ fn is_gradient(item: &str) -> bool {
 }
 
 /// Pools, but for their gradients.
+/// Windows that share out axes (P15) have no tile: each loads its elements one by one.
 fn is_pool(item: &str) -> bool {
-    item.starts_with('P') && !is_gradient(item)
+    item.starts_with('P') && !is_gradient(item) && !item.starts_with("P15")
 }
 
 /// Segments whose rows are whole blocks.

@@ -14,8 +14,14 @@ fn quotients(n: vec4<u32>, by: vec4<u32>) -> vec4<u32> {
 // The quotient of n * ratio and 2^64, for a ratio of two words.
 fn scaled(n: u32, low: u32, high: u32) -> u32 {
     let carry = high_product(n, low);
-    let sum = n * high + carry;
+    let sum = low_product(n, high) + carry;
     return high_product(n, high) + select(0u, 1u, sum < carry);
+}
+
+// The low word of a product, of halves whose products are no longer than a word.
+fn low_product(a: u32, b: u32) -> u32 {
+    let high = (a >> 16u) * (b & 0xffffu) + (a & 0xffffu) * (b >> 16u);
+    return (a & 0xffffu) * (b & 0xffffu) + (high << 16u);
 }
 
 fn high_product(a: u32, b: u32) -> u32 {

@@ -129,10 +129,10 @@ mod tests {
         let mut call = |function, operands: &[Vec<Operand>]| -> Vec<Operand> {
             sums.call(function, operands, &sets).into_iter().map(|shade| (shade, 7)).collect()
         };
-        let wide = call(Function::Widen, &[element.clone()]);
+        let wide = call(Function::Widen, std::slice::from_ref(&element));
         let once = call(Function::Add, &[zero.clone(), wide.clone()]);
         let twice = call(Function::Add, &[once.clone(), wide.clone()]);
-        let small = call(Function::Narrow, &[twice.clone()]);
+        let small = call(Function::Narrow, std::slice::from_ref(&twice));
         let bytes = small[0].0;
         assert_eq!(bytes[2..], [PLAIN; 2]);
         let (kind, number) = whole(&bytes[..2]).unwrap();
