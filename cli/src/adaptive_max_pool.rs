@@ -6,22 +6,12 @@ use wgmax::operator::{Indices, MaxPool, Numbering, Operator};
 use wgmax::{Error, Extremum, Tensor, TensorDesc};
 
 use super::axes::Axes;
-use super::backward::Backward;
 use super::max_pool::Layout;
-use super::operation::{self, Read};
-use super::options::{IndexTypeArgument, List, NanChoice};
-use super::source::Source;
+use super::operation::{self, OneInput, Read};
+use super::options::{IndexAxisArgument, IndexTypeArgument, List, NanChoice};
 
 /// The operator and its input, or those of its gradient.
-#[derive(Args)]
-pub struct Operation {
-    #[command(flatten)]
-    attributes: Attributes,
-    #[command(flatten)]
-    source: Source,
-    #[command(flatten)]
-    backward: Backward,
-}
+pub type Operation = OneInput<Attributes>;
 
 /// The operator's attributes. A command that includes them has an argument `indices` too.
 #[derive(Args)]
@@ -37,16 +27,8 @@ pub struct Attributes {
     nan: NanChoice,
     #[command(flatten)]
     index: IndexTypeArgument,
-    /// Indices count within the sub-tensor of this axis and those after it
-    #[arg(
-        long,
-        value_name = "A",
-        default_value_t = 0,
-        requires = "indices",
-        conflicts_with = "backward",
-        allow_hyphen_values = true
-    )]
-    index_axis: i64,
+    #[command(flatten)]
+    index_axis: IndexAxisArgument,
 }
 
 impl Attributes {
@@ -58,14 +40,11 @@ impl Attributes {
         input: &TensorDesc,
         (name, is_picture): (&str, bool),
     ) -> anyhow::Result<(Operator, Axes)> {
-        let windows = match self.output_sizes.0.len() {
-            1 if is_picture && self.layout.is_none() => 2,
-            1 => input.rank().saturating_sub(2).max(1),
-            count => count,
-        };
-        let axes = Axes::new(self.layout.map(Into::into), windows, input.rank());
+        let layout = self.layout.map(Into::into);
+        let windows = Axes::windows(layout, self.output_sizes.0.len(), input.rank(), is_picture);
+        let axes = Axes::new(layout, windows, input.rank());
         let pooled = axes.pooled(input)?;
-        let axis = axes.pooled_axis(self.index_axis, input.rank());
+        let axis = axes.pooled_axis(self.index_axis.index_axis, input.rank());
         let numbered = Indices::new(self.index.index_type.into());
         let numbered = numbered.numbering(Numbering::FromAxis(axis));
         let sizes = self.output_sizes.sizes("--output-sizes", windows, 0)?;
@@ -82,11 +61,11 @@ impl Attributes {
     fn with_argument(&self, mut error: Error, rank: usize, input: &str) -> anyhow::Error {
         // A picture has its own axes.
         if let Error::AxisOutOfRange { .. } = error {
-            error = Error::AxisOutOfRange { axis: self.index_axis, rank };
+            error = Error::AxisOutOfRange { axis: self.index_axis.index_axis, rank };
         }
         let argument = match &error {
             Error::PoolRank { .. } | Error::NothingToShareOut { .. } => input.to_string(),
-            Error::AxisOutOfRange { .. } => format!("--index-axis {}", self.index_axis),
+            Error::AxisOutOfRange { .. } => format!("--index-axis {}", self.index_axis.index_axis),
             Error::IndexTooLarge { .. } => "--index-type i32".to_string(),
             _ => format!("--output-sizes {}", self.output_sizes),
         };

@@ -24,6 +24,16 @@ impl Axes {
         }
     }
 
+    /// The number of axes with windows, of so many numbers given. One number stands for all axes that
+    /// the input has.
+    pub fn windows(layout: Option<Layout>, numbers: usize, rank: usize, is_picture: bool) -> usize {
+        match numbers {
+            1 if is_picture && layout.is_none() => 2,
+            1 => rank.saturating_sub(2).max(1),
+            count => count,
+        }
+    }
+
     /// What is pooled.
     pub fn pooled(self, input: &TensorDesc) -> Result<TensorDesc> {
         let shape = [&vec![1; self.added], input.shape()].concat();

@@ -6,8 +6,10 @@ use wgmax::{Extremum, Tensor};
 
 use super::Outcome;
 use super::axes::Axes;
+use super::backward::Backward;
 use super::options::{Run, Writing};
 use super::output::{self, Output};
+use super::source::Source;
 use super::targets::Targets;
 
 /// An operator with its inputs, or its gradient with those of that, as arguments name them.
@@ -30,6 +32,17 @@ pub trait Operation: Args {
 
     /// Says on stderr what the results may not show.
     fn remark(&self, read: &Read, results: &[Tensor]) -> anyhow::Result<()>;
+}
+
+/// The attributes and the input of an operator that has one, or those of its gradient.
+#[derive(Args)]
+pub struct OneInput<A: Args> {
+    #[command(flatten)]
+    pub attributes: A,
+    #[command(flatten)]
+    pub source: Source,
+    #[command(flatten)]
+    pub backward: Backward,
 }
 
 /// What an operator is run on.

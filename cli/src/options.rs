@@ -234,6 +234,21 @@ pub struct IndexTypeArgument {
     pub index_type: IndexType,
 }
 
+/// The first axis that indices of a pooling count, in such a command.
+#[derive(Args)]
+pub struct IndexAxisArgument {
+    /// Count indices from 0 in each sub-tensor of this axis and the axes after it
+    #[arg(
+        long,
+        value_name = "A",
+        default_value_t = 0,
+        requires = "indices",
+        conflicts_with = "backward",
+        allow_hyphen_values = true
+    )]
+    pub index_axis: i64,
+}
+
 /// Integers separated by commas. Blank text is an empty list.
 #[derive(Clone, Debug)]
 pub struct List(pub Vec<i64>);

@@ -5,22 +5,13 @@ use wgmax::operator::{Indices, Operator, ReduceMax};
 use wgmax::{Error, Extremum, Tensor, TensorDesc};
 
 use super::Outcome;
-use super::backward::Backward;
-use super::operation::{self, Delivery, Read};
+use super::operation::{self, Delivery, OneInput, Read};
 use super::options::{EmptyChoice, IndexType, IndexTypeArgument, List, NanChoice};
 use super::output::{self, Output};
 use super::source::Source;
 
 /// The operator and its input, or those of its gradient.
-#[derive(Args)]
-pub struct Operation {
-    #[command(flatten)]
-    attributes: Attributes,
-    #[command(flatten)]
-    source: Source,
-    #[command(flatten)]
-    backward: Backward,
-}
+pub type Operation = OneInput<Attributes>;
 
 /// The operator's attributes. A command that includes them has an argument `indices` too, which
 /// says whether indices are computed, and a group `positions` of this one and `backward`.

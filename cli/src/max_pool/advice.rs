@@ -54,17 +54,19 @@ impl Attributes {
     ) -> anyhow::Error {
         // A picture has its own axes.
         if let Error::AxisOutOfRange { .. } = error {
-            error = Error::AxisOutOfRange { axis: self.index_axis, rank };
+            error = Error::AxisOutOfRange { axis: self.index_axis.index_axis, rank };
         }
         let argument = match &error {
             Error::PoolRank { .. } => Some(input.to_string()),
             Error::WindowTooLarge { .. } => Some(format!("--kernel {}", self.kernel)),
-            Error::AxisOutOfRange { .. } => Some(format!("--index-axis {}", self.index_axis)),
+            Error::AxisOutOfRange { .. } => {
+                Some(format!("--index-axis {}", self.index_axis.index_axis))
+            }
             Error::IndexTooLarge { .. } => Some("--index-type i32".to_string()),
             Error::BadAttribute { attribute, .. } | Error::AttributeLength { attribute, .. } => {
                 match (*attribute, self.list(attribute)) {
                     (_, Some((option, list))) => Some(format!("--{option} {list}")),
-                    ("axis", _) => Some(format!("--index-axis {}", self.index_axis)),
+                    ("axis", _) => Some(format!("--index-axis {}", self.index_axis.index_axis)),
                     ("layout", _) => Some("--layout nxc".to_string()),
                     _ => None,
                 }

@@ -7,23 +7,13 @@ use wgmax::operator::{self, Indices, MaxPool, Numbering, Operator, Padding};
 use wgmax::{Extremum, Tensor, TensorDesc};
 
 use super::axes::Axes;
-use super::backward::Backward;
-use super::operation::{self, Read};
-use super::options::{EmptyChoice, IndexTypeArgument, List, NanChoice, choices};
+use super::operation::{self, OneInput, Read};
+use super::options::{EmptyChoice, IndexAxisArgument, IndexTypeArgument, List, NanChoice, choices};
 use super::output;
-use super::source::Source;
 pub use advice::Given;
 
 /// The operator and its input, or those of its gradient.
-#[derive(Args)]
-pub struct Operation {
-    #[command(flatten)]
-    attributes: Attributes,
-    #[command(flatten)]
-    source: Source,
-    #[command(flatten)]
-    backward: Backward,
-}
+pub type Operation = OneInput<Attributes>;
 
 /// The operator's attributes. A command that includes them has an argument `indices` too, which
 /// says whether indices are computed.
@@ -68,16 +58,8 @@ pub struct Attributes {
         conflicts_with = "backward"
     )]
     index_order: IndexOrder,
-    /// Count indices from 0 in each sub-tensor of this axis and the axes after it
-    #[arg(
-        long,
-        value_name = "A",
-        default_value_t = 0,
-        requires = "indices",
-        conflicts_with = "backward",
-        allow_hyphen_values = true
-    )]
-    index_axis: i64,
+    #[command(flatten)]
+    index_axis: IndexAxisArgument,
 }
 
 #[derive(Clone, Copy, PartialEq, ValueEnum)]
@@ -145,11 +127,11 @@ impl Attributes {
         rank: usize,
         windows: usize,
     ) -> anyhow::Result<MaxPool> {
-        let axis = axes.pooled_axis(self.index_axis, rank);
+        let axis = axes.pooled_axis(self.index_axis.index_axis, rank);
         let numbering = match self.index_order {
             IndexOrder::RowMajor => Numbering::FromAxis(axis),
             IndexOrder::ColumnMajor => {
-                let given = self.index_axis;
+                let given = self.index_axis.index_axis;
                 anyhow::ensure!(
                     given == 0,
                     "--index-axis {given}: not together with --index-order column-major"
@@ -174,13 +156,10 @@ impl Attributes {
         Ok(operator)
     }
 
-    /// The number of axes with windows. One number in --kernel stands for all that the input has.
+    /// The number of axes with windows.
     fn windows(&self, input: &TensorDesc, given: &Given) -> usize {
-        match self.kernel.0.len() {
-            1 if given.is_picture && self.layout.is_none() => 2,
-            1 => input.rank().saturating_sub(2).max(1),
-            count => count,
-        }
+        let (layout, numbers) = (self.layout.map(Into::into), self.kernel.0.len());
+        Axes::windows(layout, numbers, input.rank(), given.is_picture)
     }
 
     fn padding(&self, input: &TensorDesc, windows: usize) -> anyhow::Result<Padding> {
