@@ -2,7 +2,7 @@
 //! proof. Each mistake is run on the machine, where no driver compiles, until it is found.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
@@ -75,8 +75,13 @@ const FATES: [(Fate, &str); 6] = [
 /// A text, and its program.
 type Base = HashMap<Shader, (String, Arc<Program>)>;
 
-/// A case, and how many iterations and invocations it takes.
-type Costed = (Prepared, u64);
+/// A case, and how many iterations and invocations it takes; whether it is proven without mistakes, once
+/// that is asked.
+struct Costed {
+    case: Prepared,
+    cost: u64,
+    is_proven: OnceLock<bool>,
+}
 
 pub fn run(arguments: &Arguments) -> Result<bool> {
     let device = arguments.device.as_deref().map(Device::named).transpose()?;
@@ -157,10 +162,10 @@ fn prepare(arguments: &Arguments, device: &Device) -> Result<(Vec<Costed>, Base)
             run::run(&case.plan, &case.inputs, |s| Ok(base[s].1.clone()), &mut spent, |_, _| ())
                 .with_context(|| case.name.clone())?;
         case.check(&memory)?;
-        Ok((case, u64::MAX - spent.0))
+        Ok(Costed { case, cost: u64::MAX - spent.0, is_proven: OnceLock::new() })
     });
     let mut costed: Vec<Costed> = costed.collect::<Result<_>>()?;
-    costed.sort_by_key(|(_, cost)| *cost);
+    costed.sort_by_key(|costed| costed.cost);
     Ok((costed, base))
 }
 
@@ -180,8 +185,8 @@ fn fate(
     });
     // `None` for what naga refuses.
     let mut own: HashMap<Shader, Option<Arc<Program>>> = HashMap::new();
-    let mut has_mistake = |case: &&Costed| {
-        let programs = case.0.plan.shaders().map(|shader| {
+    let mut has_mistake = |costed: &&Costed| {
+        let programs = costed.case.plan.shaders().map(|shader| {
             let program =
                 own.entry(*shader).or_insert_with(|| match mutant.apply(&base[shader].0) {
                     None => Some(base[shader].1.clone()),
@@ -198,7 +203,7 @@ fn fate(
     // Refused texts of other types stay as they are.
     let right = |shader: &Shader| Ok(base[shader].1.clone());
     let program = |shader: &Shader| Ok(own[shader].as_ref().unwrap_or(&base[shader].1).clone());
-    for (case, cost) in cases.iter().filter(|_| !proof) {
+    for Costed { case, cost, .. } in cases.iter().filter(|_| !proof) {
         // Loops that never end are stopped, and are for no driver.
         let mut fuel = Fuel(4 * cost + 10_000);
         let ran = run::run(&case.plan, &case.inputs, program, &mut fuel, |_, _| ())
@@ -211,7 +216,7 @@ fn fate(
             return Fate::Differs;
         }
     }
-    for (case, cost) in cases {
+    for Costed { case, cost, is_proven } in cases {
         let operator = case.case.operator.checked(&case.case.inputs());
         let Some(operator) = operator.ok().filter(|_| case.are_right) else { continue };
         let mut task = Task::of_case(case, &operator);
@@ -219,7 +224,8 @@ fn fate(
         if task.refuse(program).is_err() {
             return Fate::Refused;
         }
-        if task.prove_with(program).is_err() && task.prove_with(right).is_ok() {
+        let is_proven = || *is_proven.get_or_init(|| task.prove_with(right).is_ok());
+        if task.prove_with(program).is_err() && is_proven() {
             return Fate::Unproven;
         }
     }

@@ -1,9 +1,9 @@
 //! What each element of a gradient is the sum of, and which position an element has, by the definitions
 //! of the operators.
 
-use wgmax::operator::{Numbering, Operator, ReduceMax, Segments};
-use wgmax::{ElementType, Result, Tensor};
-use wgmax_verify::oracle::{coordinates, sets};
+use wgmax::operator::{Numbering, Operator, Segments};
+use wgmax::{Result, Tensor};
+use wgmax_verify::oracle::{bits_at, coordinates, id, reduced, sets};
 
 use crate::keys::{self, Ranking};
 
@@ -30,11 +30,10 @@ pub fn sums(operator: &Operator, inputs: &[&Tensor]) -> Result<Option<Vec<Vec<us
     let result = operator.infer(&descs)?[0].clone();
     let mut lists = vec![Vec::new(); result.len()];
     if let Operator::MaxUnpool(op) = operator {
-        for (item, &index) in ids(inputs[1]).iter().enumerate() {
-            let within: usize = op.indices_within.iter().product();
-            let Some(index) = usize::try_from(index).ok().filter(|&index| index < within) else {
-                continue;
-            };
+        let within: usize = op.indices_within.iter().product();
+        for item in 0..inputs[1].len() {
+            let index = usize::try_from(id(inputs[1], item)).ok();
+            let Some(index) = index.filter(|&index| index < within) else { continue };
             let at = coordinates(index, &op.indices_within);
             let place = at.iter().zip(&op.shape).fold(0, |flat, (at, size)| flat * size + at);
             lists[place] = vec![item];
@@ -47,12 +46,9 @@ pub fn sums(operator: &Operator, inputs: &[&Tensor]) -> Result<Option<Vec<Vec<us
         Operator::SegmentMaxBackward(op) => (&op.shape, Some(&op.segment)),
         _ => return Ok(None),
     };
+    let t = result.element_type();
     let Some(forward) = forward(operator) else { return Ok(None) };
-    let zeros = Tensor::from_bytes(
-        result.element_type(),
-        result.shape(),
-        &vec![0; result.len() * result.element_type().size()],
-    )?;
+    let Some(ranking) = Ranking::of(&forward, t) else { return Ok(None) };
     let gradient = inputs[inputs.len() - 1];
     let all = match (shape, segments) {
         (Some(shape), Some(_)) => {
@@ -61,7 +57,10 @@ pub fn sums(operator: &Operator, inputs: &[&Tensor]) -> Result<Option<Vec<Vec<us
             let column = |item: usize| (item % inner..result.len()).step_by(inner).collect();
             Some((0..gradient.len()).map(column).collect())
         }
-        (Some(_), None) => sets(&forward, &[&zeros])?,
+        (Some(_), None) => {
+            let zeros = vec![0; result.byte_len()];
+            sets(&forward, &[&Tensor::from_bytes(t, result.shape(), &zeros)?])?
+        }
         (None, Some(segment)) => {
             let known = segment.num_segments.or(match segment.segments {
                 Segments::Offsets => None,
@@ -71,27 +70,20 @@ pub fn sums(operator: &Operator, inputs: &[&Tensor]) -> Result<Option<Vec<Vec<us
         }
         (None, None) => sets(&forward, &inputs[..1])?,
     };
-    let given = shape.is_some().then(|| ids(inputs[0]));
     let is_last = matches!(&forward, Operator::ReduceMax(op) if op.indices.is_some_and(|i| i.last));
-    let ranking = Ranking::of(&forward, result.element_type());
     let is_sum = matches!(forward, Operator::MaxPool(_));
     for (item, set) in all.unwrap_or_default().into_iter().enumerate() {
-        let winner = match (&given, ranking) {
-            (Some(given), _) => set
-                .into_iter()
-                .find(|&element| position(&forward, result.shape(), element) == given[item]),
-            (None, Some(ranking)) => {
-                let rank = |&element: &usize| {
-                    let size = ranking.element_type.size();
-                    let mut bits = [0; 8];
-                    bits[..size].copy_from_slice(&inputs[0].bytes()[element * size..][..size]);
-                    keys::rank(&ranking, keys::key(&ranking, u64::from_le_bytes(bits)))
-                };
-                let best = set.iter().map(rank).max();
-                let mut equal = set.into_iter().filter(|element| Some(rank(element)) == best);
-                if is_last { equal.next_back() } else { equal.next() }
-            }
-            (None, None) => None,
+        let winner = if shape.is_some() {
+            let given = id(inputs[0], item);
+            set.into_iter()
+                .find(|&element| i128::from(position(&forward, result.shape(), element)) == given)
+        } else {
+            let rank = |&element: &usize| {
+                keys::rank(&ranking, keys::key(&ranking, bits_at(inputs[0], element)))
+            };
+            let best = set.iter().map(rank).max();
+            let mut equal = set.into_iter().filter(|element| Some(rank(element)) == best);
+            if is_last { equal.next_back() } else { equal.next() }
         };
         if let Some(element) = winner {
             if !is_sum {
@@ -107,9 +99,10 @@ pub fn sums(operator: &Operator, inputs: &[&Tensor]) -> Result<Option<Vec<Vec<us
 pub fn position(operator: &Operator, shape: &[usize], element: usize) -> i64 {
     let at = coordinates(element, shape);
     let position = match operator {
-        Operator::ReduceMax(op) => (0..shape.len())
-            .filter(|&axis| is_reduced(op, shape, axis))
-            .fold(0, |flat, axis| flat * shape[axis] + at[axis]),
+        Operator::ReduceMax(op) => {
+            let axes = reduced(op, shape.len()).into_iter().enumerate();
+            axes.filter(|(_, gone)| *gone).fold(0, |flat, (axis, _)| flat * shape[axis] + at[axis])
+        }
         Operator::MaxPool(op) => match op.indices.map(|indices| indices.numbering) {
             Some(Numbering::FromAxis(axis)) => {
                 let axis = axis.rem_euclid(shape.len() as i64) as usize;
@@ -124,24 +117,4 @@ pub fn position(operator: &Operator, shape: &[usize], element: usize) -> i64 {
         _ => at[0],
     };
     position as i64
-}
-
-fn is_reduced(op: &ReduceMax, shape: &[usize], axis: usize) -> bool {
-    let mut axes = op.axes.as_deref().map(|axes| axes.iter());
-    let rank = shape.len() as i64;
-    axes.as_mut().is_none_or(|axes| axes.any(|a| a.rem_euclid(rank) == axis as i64))
-}
-
-fn ids(tensor: &Tensor) -> Vec<i64> {
-    let t = tensor.element_type();
-    let ids = tensor.bytes().chunks(t.size()).map(|bytes| {
-        let mut wide = [0; 8];
-        wide[..bytes.len()].copy_from_slice(bytes);
-        let (bits, unused) = (i64::from_le_bytes(wide), 64 - 8 * t.size() as u32);
-        match t {
-            ElementType::I8 | ElementType::I16 | ElementType::I32 => bits << unused >> unused,
-            _ => bits,
-        }
-    });
-    ids.collect()
 }

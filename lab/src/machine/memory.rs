@@ -130,10 +130,10 @@ impl Memory {
 pub struct Shadow {
     pub shades: Vec<Vec<Shade>>,
     uses: Vec<Vec<Use>>,
-    /// The bits that each invocation of a launch set or cleared, of the words of buffers.
-    bits: HashMap<(u32, usize, usize, u32), u32>,
+    /// The bits that each invocation of the launch set or cleared, of the words of buffers.
+    bits: HashMap<(usize, usize, u32), u32>,
     /// The number of the launch.
-    pub launch: u32,
+    launch: u32,
     pub sets: Sets,
     pub sums: Sums,
     /// Where elements became mixed.
@@ -176,6 +176,12 @@ impl Memory {
 }
 
 impl Shadow {
+    /// The next launch begins.
+    pub fn begin_launch(&mut self) {
+        self.launch += 1;
+        self.bits.clear();
+    }
+
     /// What a word of a binding stands for.
     pub fn shade(&mut self, binding: Binding, at: u32) -> &mut Shade {
         &mut self.shades[binding.buffer][binding.first + at as usize]
@@ -196,7 +202,7 @@ impl Shadow {
         word.differs |= discriminant(&word.first) != discriminant(&act);
         match act.bits() {
             Some(bits) => {
-                let own = self.bits.entry((launch, binding.buffer, place, by)).or_default();
+                let own = self.bits.entry((binding.buffer, place, by)).or_default();
                 let new = bits & !*own;
                 *own |= new;
                 word.twice |= word.once & new;

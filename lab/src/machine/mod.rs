@@ -98,7 +98,7 @@ impl Program {
     ) -> Result<()> {
         let workgroup = self.workgroup();
         let group_warps = workgroup.div_ceil(LANES);
-        memory.shadow.launch += 1;
+        memory.shadow.begin_launch();
         let (mut storage, mut uniform) = (HashMap::new(), HashMap::new());
         for (handle, variable) in self.module.global_variables.iter() {
             let Some(place) = &variable.binding else { continue };

@@ -32,12 +32,12 @@ use wgmax::operator::{MaxPool, Operator};
 use wgmax::{ElementType, Error, Outputs, Result, Tensor, TensorDesc};
 
 pub(crate) use max_pool::{axes, first_spatial};
-pub(crate) use reduce_max::reduced;
-pub(crate) use segment_max::id;
-pub use segment_max::status;
+pub use reduce_max::reduced;
+pub use segment_max::{id, status};
 pub use sets::sets;
 use value::Best;
-pub(crate) use value::{Value, bits_at, empty_bits, float, infinity, value};
+pub use value::bits_at;
+pub(crate) use value::{Value, empty_bits, float, infinity, value};
 
 /// Computes the results of an operator.
 ///

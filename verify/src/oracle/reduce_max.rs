@@ -9,7 +9,7 @@ use super::value::{bits_at, empty_bits};
 use super::{Best, coordinates, flatten, tensor};
 
 /// Whether each axis is reduced.
-pub(crate) fn reduced(op: &ReduceMax, rank: usize) -> Vec<bool> {
+pub fn reduced(op: &ReduceMax, rank: usize) -> Vec<bool> {
     let is = |a: i64, axis: usize| a.rem_euclid(rank as i64) == axis as i64;
     let is_reduced = |axis| op.axes.as_deref().is_none_or(|axes| axes.iter().any(|&a| is(a, axis)));
     (0..rank).map(is_reduced).collect()

@@ -38,7 +38,7 @@ pub(super) fn run(op: &SegmentMax, data: &Tensor, ids: &Tensor) -> Result<Vec<Te
 }
 
 /// An id, or an offset.
-pub(crate) fn id(ids: &Tensor, i: usize) -> i128 {
+pub fn id(ids: &Tensor, i: usize) -> i128 {
     match value(ids.element_type(), bits_at(ids, i)) {
         Some(Value::Int(id)) => id,
         other => unreachable!("{other:?} is no integer"),

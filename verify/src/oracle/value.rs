@@ -28,7 +28,7 @@ pub(crate) fn value(t: ElementType, bits: u64) -> Option<Value> {
 }
 
 /// The bits of an element, zero-extended.
-pub(crate) fn bits_at(tensor: &Tensor, index: usize) -> u64 {
+pub fn bits_at(tensor: &Tensor, index: usize) -> u64 {
     let size = tensor.element_type().size();
     let mut bits = [0; 8];
     bits[..size].copy_from_slice(&tensor.bytes()[index * size..][..size]);
