@@ -9,8 +9,9 @@ import { build as esbuild } from 'esbuild';
 import { build as vite, createServer } from 'vite';
 import webpack from 'webpack';
 
-import { WEBGPU, browse, errorsOf, step, within } from './chromium.mjs';
+import { WEBGPU, browse, errorsOf, step } from './chromium.mjs';
 import { serveFolder } from './serve.mjs';
+import { within } from './within.mjs';
 
 const projects = fileURLToPath(new URL('bundlers/', import.meta.url));
 const EXPECTED = '[["webgpu",5,9],["cpu",5,9]]';

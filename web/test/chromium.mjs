@@ -2,13 +2,9 @@
 // fails.
 import puppeteer from 'puppeteer-core';
 
-const chromium = process.env.CHROMIUM ?? '/usr/bin/chromium';
+import { within } from './within.mjs';
 
-export async function within(seconds, what, work) {
-    let timer;
-    const late = new Promise((_, reject) => (timer = setTimeout(() => reject(new Error(`${what} took more than ${seconds} s`)), seconds * 1000)));
-    return Promise.race([work, late]).finally(() => clearTimeout(timer));
-}
+const chromium = process.env.CHROMIUM ?? '/usr/bin/chromium';
 
 // Only the steps that a pattern names, for those who work on one.
 const only = new RegExp(process.env.WGMAX_ONLY ?? '');

@@ -9,16 +9,10 @@ import { tests as api } from './api.mjs';
 import { tests as random } from './random.mjs';
 import { EXPECTED, goldenAll } from './golden.mjs';
 import { caseFolders } from './folders.mjs';
+import { within } from './within.mjs';
 
 const CASES = Number(process.env.WGMAX_CASES ?? 2000);
 let failed = 0;
-
-/** Fails what takes too long: a promise that nothing settles would end Node in silence. */
-async function within(seconds, what, work) {
-    let timer;
-    const late = new Promise((_, reject) => (timer = setTimeout(() => reject(new Error(`${what} took more than ${seconds} s`)), seconds * 1000)));
-    return Promise.race([work, late]).finally(() => clearTimeout(timer));
-}
 
 const tests = { ...api, ...random };
 const { create, globals } = await import('webgpu');
