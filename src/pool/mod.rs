@@ -193,6 +193,8 @@ impl MaxPool {
     /// an axis of I elements has those from floor(i I / O) to ceil((i + 1) I / O), the latter excluded.
     /// So windows overlap where O does not divide I, and none is empty. O may be more than I, and 0: then
     /// the results are empty. A kernel, strides, dilations, padding or rounding beside it are an error.
+    /// On a GPU each of these windows loads its elements one by one: elements of several windows are
+    /// loaded several times.
     ///
     /// ```
     /// use wgmax::operator::MaxPool;
