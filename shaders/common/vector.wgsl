@@ -112,31 +112,51 @@ fn empty_vector() -> vec4<u32> {
 }
 
 // Stores the wanted results. The others belong to other launches and do not change.
-@if(bits8)
 fn store_vector(vector: u32, keys: vec4<u32>, wanted: vec4<bool>) {
-    let bytes = (keys >> vec4<u32>(24u)) << vec4<u32>(0u, 8u, 16u, 24u);
-    let bits = element_words(vec4<u32>(bytes.x | bytes.y | bytes.z | bytes.w)).x;
+    store_words(vector, element_words(vector_words(keys)), wanted);
+}
+
+// The words of a vector's components, which have them in their top bits: one word of 8 bits, two of
+// 16 bits, and four of 32 and 64 bits.
+@if(bits8)
+fn vector_words(components: vec4<u32>) -> vec4<u32> {
+    let bytes = (components >> vec4<u32>(24u)) << vec4<u32>(0u, 8u, 16u, 24u);
+    return vec4<u32>(bytes.x | bytes.y | bytes.z | bytes.w);
+}
+
+@if(bits16)
+fn vector_words(components: vec4<u32>) -> vec4<u32> {
+    let halves = components >> vec4<u32>(16u);
+    return vec4<u32>(halves.xz | (halves.yw << vec2<u32>(16u)), 0u, 0u);
+}
+
+@if(bits32 || bits64)
+fn vector_words(components: vec4<u32>) -> vec4<u32> {
+    return components;
+}
+
+// Stores those words that belong to the wanted results.
+@if(bits8)
+fn store_words(vector: u32, words: vec4<u32>, wanted: vec4<bool>) {
     if all(wanted) {
-        result[vector] = bits;
+        result[vector] = words.x;
         return;
     }
     let places = vec4<u32>(0xffu, 0xff00u, 0xff0000u, 0xff000000u);
     let mine = select(vec4<u32>(0u), places, wanted);
     let mask = mine.x | mine.y | mine.z | mine.w;
-    result[vector] = (bits & mask) | (result[vector] & ~mask);
+    result[vector] = (words.x & mask) | (result[vector] & ~mask);
 }
 
 @if(bits16)
-fn store_vector(vector: u32, keys: vec4<u32>, wanted: vec4<bool>) {
-    let halves = keys >> vec4<u32>(16u);
-    let bits = element_words(vec4<u32>(halves.xz | (halves.yw << vec2<u32>(16u)), 0u, 0u));
+fn store_words(vector: u32, words: vec4<u32>, wanted: vec4<bool>) {
     if all(wanted) {
-        result[vector * 2u] = bits.x;
-        result[vector * 2u + 1u] = bits.y;
+        result[vector * 2u] = words.x;
+        result[vector * 2u + 1u] = words.y;
         return;
     }
-    store_halves(vector * 2u, bits.x, wanted.xy);
-    store_halves(vector * 2u + 1u, bits.y, wanted.zw);
+    store_halves(vector * 2u, words.x, wanted.xy);
+    store_halves(vector * 2u + 1u, words.y, wanted.zw);
 }
 
 @if(bits16)
@@ -149,39 +169,37 @@ fn store_halves(word: u32, bits: u32, wanted: vec2<bool>) {
 }
 
 @if(bits32)
-fn store_vector(vector: u32, keys: vec4<u32>, wanted: vec4<bool>) {
-    let bits = element_words(keys);
+fn store_words(vector: u32, words: vec4<u32>, wanted: vec4<bool>) {
     if all(wanted) {
-        result[vector * 4u] = bits.x;
-        result[vector * 4u + 1u] = bits.y;
-        result[vector * 4u + 2u] = bits.z;
-        result[vector * 4u + 3u] = bits.w;
+        result[vector * 4u] = words.x;
+        result[vector * 4u + 1u] = words.y;
+        result[vector * 4u + 2u] = words.z;
+        result[vector * 4u + 3u] = words.w;
         return;
     }
     if wanted.x {
-        result[vector * 4u] = bits.x;
+        result[vector * 4u] = words.x;
     }
     if wanted.y {
-        result[vector * 4u + 1u] = bits.y;
+        result[vector * 4u + 1u] = words.y;
     }
     if wanted.z {
-        result[vector * 4u + 2u] = bits.z;
+        result[vector * 4u + 2u] = words.z;
     }
     if wanted.w {
-        result[vector * 4u + 3u] = bits.w;
+        result[vector * 4u + 3u] = words.w;
     }
 }
 
 @if(bits64)
-fn store_vector(vector: u32, keys: vec4<u32>, wanted: vec4<bool>) {
-    let bits = element_words(keys);
+fn store_words(vector: u32, words: vec4<u32>, wanted: vec4<bool>) {
     if wanted.x {
-        result[vector * 4u] = bits.x;
-        result[vector * 4u + 1u] = bits.y;
+        result[vector * 4u] = words.x;
+        result[vector * 4u + 1u] = words.y;
     }
     if wanted.y {
-        result[vector * 4u + 2u] = bits.z;
-        result[vector * 4u + 3u] = bits.w;
+        result[vector * 4u + 2u] = words.z;
+        result[vector * 4u + 3u] = words.w;
     }
 }
 

@@ -1,17 +1,29 @@
-// Items of scratch become elements or, with `argmax`, elements and their rows' numbers. Results
-// are numbered over [segments, inner]; an invocation owns an output vector. The CPU kernel is in
+// Items of scratch become elements or, with `argmax`, elements and their rows' numbers. With
+// `initial`, elements of the data join them; an element without rows keeps its bits. Results are
+// numbered over [segments, inner]; an invocation owns an output vector. The CPU kernel is in
 // src/segment/finish.rs.
+@if(argmax && initial) import package::common::divide::quotient;
 @if(argmax) import package::common::divide::quotients;
-@if(!argmax && !bits64) import package::common::block::ELEMENT_BITS;
+@if((!argmax || initial) && !bits64) import package::common::block::ELEMENT_BITS;
+@if(initial && (bits8 || bits16)) import package::common::block::PER_WORD;
+@if(initial) import package::common::element::element_key;
 import package::common::invocation::{Invocation, invocation_number};
-import package::common::vector::{OFFSETS, OUTPUTS, component_mask, empty_vector, store_vector};
+@if(initial && !argmax) import package::common::source::source_word;
+import package::common::vector::{OFFSETS, OUTPUTS, component_mask, store_vector};
+@if(!initial) import package::common::vector::empty_vector;
+@if(initial) import package::common::vector::{store_words, vector_words};
+@if(initial && !argmax) import package::common::vector::vector_max;
+@if(initial && argmax) import package::common::vector::{vector_above, vector_rank};
 @if(argmax) import package::common::vector::load_elements;
 import generated::{WORKGROUP, params};
 
 @group(0) @binding(2) var<storage, read_write> result: array<u32>;
 
-@if(!argmax) @group(0) @binding(1) var<storage, read> items: array<u32>;
-@if(argmax) @group(0) @binding(3) var<storage, read> items: array<u32>;
+@if(!argmax && !initial) @group(0) @binding(1) var<storage, read> items: array<u32>;
+@if(!argmax && initial) @group(0) @binding(3) var<storage, read> items: array<u32>;
+@if(argmax && !initial) @group(0) @binding(3) var<storage, read> items: array<u32>;
+@if(argmax && initial) @group(0) @binding(3) var<storage, read> data: array<u32>;
+@if(argmax && initial) @group(0) @binding(5) var<storage, read> items: array<u32>;
 @if(argmax) @group(0) @binding(4) var<storage, read_write> indices: array<u32>;
 
 // Which results this launch stores, by the marks of their items.
@@ -54,6 +66,17 @@ fn item_keys(number: vec4<u32>, item: vec4<u32>, mark: vec4<u32>) -> vec4<u32> {
 fn store_indices(number: vec4<u32>, mark: vec4<u32>, wanted: vec4<bool>) {
 }
 
+@if(argmax && !initial)
+fn position(row: u32) -> u32 {
+    return row;
+}
+
+@if(argmax && initial)
+fn position(row: u32) -> u32 {
+    let number = quotient(row, params.by_pitch);
+    return number - quotient(number, params.by_positions) * params.by_positions.x;
+}
+
 @if(argmax)
 fn store_indices(number: vec4<u32>, mark: vec4<u32>, wanted: vec4<bool>) {
     for (var i = 0u; i < OUTPUTS; i++) {
@@ -61,12 +84,113 @@ fn store_indices(number: vec4<u32>, mark: vec4<u32>, wanted: vec4<bool>) {
             // -1 where there is no row.
             let known = mark[i] != 0u;
             let at = (params.index_base + number[i]) * params.index_words;
-            indices[at] = select(0xffffffffu, ~mark[i], known);
+            indices[at] = select(0xffffffffu, position(~mark[i]), known);
             if params.index_words == 2u {
                 indices[at + 1u] = select(0xffffffffu, 0u, known);
             }
         }
     }
+}
+
+// A word of the data.
+@if(initial && !argmax)
+fn data_word(word: u32) -> u32 {
+    return source_word(word);
+}
+
+@if(initial && argmax)
+fn data_word(word: u32) -> u32 {
+    return data[word];
+}
+
+// The bits of elements of the data, each in the low bits of its component.
+@if(initial && (bits8 || bits16))
+fn data_bits(element: vec4<u32>) -> vec4<u32> {
+    let word = vec4<u32>(
+        data_word(element.x / PER_WORD),
+        data_word(element.y / PER_WORD),
+        data_word(element.z / PER_WORD),
+        data_word(element.w / PER_WORD),
+    );
+    return word >> ((element % vec4<u32>(PER_WORD)) * ELEMENT_BITS);
+}
+
+@if(initial && bits32)
+fn data_bits(element: vec4<u32>) -> vec4<u32> {
+    return vec4<u32>(
+        data_word(element.x),
+        data_word(element.y),
+        data_word(element.z),
+        data_word(element.w),
+    );
+}
+
+@if(initial && bits64)
+fn data_bits(element: vec4<u32>) -> vec4<u32> {
+    let x = element.x * 2u;
+    let y = element.y * 2u;
+    return vec4<u32>(data_word(x), data_word(x + 1u), data_word(y), data_word(y + 1u));
+}
+
+// Components with their low bits at the top.
+@if(initial && !bits64)
+fn at_top(bits: vec4<u32>) -> vec4<u32> {
+    return bits << vec4<u32>(32u - ELEMENT_BITS);
+}
+
+@if(initial && bits64)
+fn at_top(bits: vec4<u32>) -> vec4<u32> {
+    return bits;
+}
+
+// Which results the data keeps: of equal elements its own is the first.
+@if(initial && argmax)
+fn keeps(keys: vec4<u32>, data: vec4<u32>) -> vec4<bool> {
+    let above = vector_above(vector_rank(keys), vector_rank(data));
+    return !above & vec4<bool>(params.joins == 1u);
+}
+
+@if(initial && !argmax)
+fn store_joined(vector: u32, keys: vec4<u32>, data: vec4<u32>, reached: vec4<bool>) {
+    store_vector(vector, select(keys, vector_max(keys, data), params.joins == 1u), reached);
+}
+
+@if(initial && argmax)
+fn store_joined(vector: u32, keys: vec4<u32>, data: vec4<u32>, reached: vec4<bool>) {
+    store_vector(vector, select(keys, data, component_mask(keeps(keys, data))), reached);
+}
+
+// The marks of results that a row has.
+@if(initial && argmax)
+fn winners(mark: vec4<u32>, keys: vec4<u32>, data: vec4<u32>) -> vec4<u32> {
+    return select(mark, vec4<u32>(0u), keeps(keys, data));
+}
+
+@if(initial && !argmax)
+fn winners(mark: vec4<u32>, keys: vec4<u32>, data: vec4<u32>) -> vec4<u32> {
+    return mark;
+}
+
+@if(!initial)
+fn store(vector: u32, number: vec4<u32>, keys: vec4<u32>, mark: vec4<u32>, wanted: vec4<bool>) {
+    let known = component_mask(mark != vec4<u32>(0u));
+    store_vector(vector, select(empty_vector(), keys, known), wanted);
+    store_indices(number, mark, wanted);
+}
+
+@if(initial)
+fn store(vector: u32, number: vec4<u32>, keys: vec4<u32>, mark: vec4<u32>, wanted: vec4<bool>) {
+    let element = params.result_base + min(number, vec4<u32>(params.outputs - 1u));
+    let bits = data_bits(element);
+    let data = at_top(element_key(bits));
+    let reached = mark != vec4<u32>(0u);
+    if any(wanted & !reached) {
+        store_words(vector, vector_words(at_top(bits)), wanted & !reached);
+    }
+    if any(wanted & reached) {
+        store_joined(vector, keys, data, wanted & reached);
+    }
+    store_indices(number, winners(mark, keys, data), wanted);
 }
 
 @compute @workgroup_size(WORKGROUP)
@@ -83,9 +207,7 @@ fn main(at: Invocation) {
     let item = clamped * params.item_words;
     let last = item + vec4<u32>(params.item_words - 1u);
     let mark = vec4<u32>(items[last.x], items[last.y], items[last.z], items[last.w]);
-    let known = component_mask(mark != vec4<u32>(0u));
-    let keys = select(empty_vector(), item_keys(clamped, item, mark), known);
-    let wanted = inside & is_here(mark);
-    store_vector(params.result_base / OUTPUTS + vector, keys, wanted);
-    store_indices(number, mark, wanted);
+    let keys = item_keys(clamped, item, mark);
+    let to = params.result_base / OUTPUTS + vector;
+    store(to, number, keys, mark, inside & is_here(mark));
 }

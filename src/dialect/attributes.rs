@@ -254,13 +254,18 @@ impl<'a> Reader<'a> {
 
     /// A boolean; false if it is absent. Some files have 0 or 1 instead.
     pub(super) fn bool(&mut self, attribute: &'static str) -> Result<bool> {
+        self.bool_or(attribute, false)
+    }
+
+    /// The same with another default.
+    pub(super) fn bool_or(&mut self, attribute: &'static str, default: bool) -> Result<bool> {
         let value = self.take(attribute, "a boolean", |value| match value {
             Attribute::Bool(bool) => Some(*bool),
             Attribute::Int(0) => Some(false),
             Attribute::Int(1) => Some(true),
             _ => None,
         });
-        Ok(value?.unwrap_or(false))
+        Ok(value?.unwrap_or(default))
     }
 
     /// Checks that no attributes remain.

@@ -23,6 +23,7 @@ pub mod onednn;
 pub mod onnx;
 pub mod openvino;
 mod pool;
+mod scatter;
 
 use attributes::Call;
 pub use pool::AutoPad;
@@ -151,6 +152,7 @@ pub struct Node {
     pub dialect: Dialect,
     /// The operator's name in the specification: `ReduceMax`, `ReduceMin`, `ArgMax`,
     /// `ArgMin`, `MaxPool`, `GlobalMaxPool`, `AdaptiveMaxPool`, `SegmentMax`,
+    /// `ScatterElements`, `ScatterND`, `ScatterElementsUpdate`, `ScatterNDUpdate`,
     /// `MaxPoolBackward`, `ReduceMaxBackward`, `SegmentMaxBackward`, `MaxUnpool`.
     pub operator: String,
     /// The opset (ONNX) or the operator's version (OpenVINO); `None` for oneDNN Graph
@@ -195,6 +197,8 @@ impl Node {
             (Dialect::Onnx, "MaxPool") => onnx::MaxPool::resolve,
             (Dialect::Onnx, "GlobalMaxPool") => onnx::GlobalMaxPool::resolve,
             (Dialect::Onnx, "MaxUnpool") => onnx::MaxUnpool::resolve,
+            (Dialect::Onnx, "ScatterElements") => onnx::ScatterElements::resolve,
+            (Dialect::Onnx, "ScatterND") => onnx::ScatterND::resolve,
             (Dialect::Neutral, "ReduceMaxBackward") => neutral::reduce_max_backward,
             (Dialect::Neutral, "SegmentMaxBackward") => neutral::segment_max_backward,
             (Dialect::OneDnn, "ReduceMax" | "ReduceMin") => onednn::ReduceMax::resolve,
@@ -204,6 +208,10 @@ impl Node {
             (Dialect::OpenVino, "MaxPool") => openvino::MaxPool::resolve,
             (Dialect::OpenVino, "AdaptiveMaxPool") => openvino::AdaptiveMaxPool::resolve,
             (Dialect::OpenVino, "SegmentMax") => openvino::SegmentMax::resolve,
+            (Dialect::OpenVino, "ScatterElementsUpdate") => {
+                openvino::ScatterElementsUpdate::resolve
+            }
+            (Dialect::OpenVino, "ScatterNDUpdate") => openvino::ScatterNDUpdate::resolve,
             _ => {
                 let (dialect, operator) = (self.dialect.name(), self.operator.clone());
                 return Err(Error::UnknownOperator { dialect, operator });

@@ -7,7 +7,7 @@ mod together;
 pub use crate::gradient::{MaxPoolBackward, MaxUnpool, ReduceMaxBackward, SegmentMaxBackward};
 pub use crate::pool::{Layout, MaxPool, Padding, Rounding};
 pub use crate::reduce::ReduceMax;
-pub use crate::segment::{SegmentMax, Segments};
+pub use crate::segment::{ScatterBy, ScatterMax, SegmentMax, Segments};
 pub use crate::tensor::axes::axes_from_tensor;
 pub use crate::tensor::{EmptySet, Indices, Inputs, Numbering};
 pub use arg_max::ArgMax;
@@ -35,6 +35,8 @@ pub enum Operator {
     MaxPool(MaxPool),
     /// The maximum or minimum of rows that belong together.
     SegmentMax(SegmentMax),
+    /// The maximum or minimum of each element of a tensor and the updates that indices send to it.
+    ScatterMax(ScatterMax),
     /// The gradient of a ReduceMax.
     ReduceMaxBackward(ReduceMaxBackward),
     /// The gradient of a MaxPool.
@@ -82,6 +84,7 @@ operators!(
     ReduceMax,
     MaxPool,
     SegmentMax,
+    ScatterMax,
     ReduceMaxBackward,
     MaxPoolBackward,
     SegmentMaxBackward,
@@ -95,13 +98,14 @@ impl From<&Operator> for Operator {
 }
 
 impl Operator {
-    /// The operator's name: `ReduceMax`, `MaxPool`, `SegmentMax`, `ReduceMin`, `MinPool`,
-    /// `SegmentMin` or `MaxUnpool`; of a gradient, `MaxPoolBackward`, `MinPoolBackward` and so on.
+    /// The operator's name: `ReduceMax`, `MaxPool`, `SegmentMax`, `ScatterMax`, `ReduceMin`, `MinPool`,
+    /// `SegmentMin`, `ScatterMin` or `MaxUnpool`; of a gradient, `MaxPoolBackward`, `MinPoolBackward` and so on.
     pub fn name(&self) -> &'static str {
         match self {
             Self::ReduceMax(op) => op.name(),
             Self::MaxPool(op) => op.name(),
             Self::SegmentMax(op) => op.name(),
+            Self::ScatterMax(op) => op.name(),
             Self::MaxPoolBackward(op) => op.name(),
             Self::ReduceMaxBackward(op) => op.name(),
             Self::SegmentMaxBackward(op) => op.name(),
@@ -116,12 +120,13 @@ impl Operator {
             Self::ReduceMax(op) => names(op.values, op.indices.is_some(), false),
             Self::MaxPool(op) => names(true, op.indices.is_some(), false),
             Self::SegmentMax(op) => names(true, op.indices.is_some(), op.status),
+            Self::ScatterMax(op) => names(true, op.indices.is_some(), op.status),
             _ => Names::VALUES,
         }
     }
 
     /// The gradient of the operator, from its inputs and the gradient of its maxima or minima. `None`
-    /// for gradients and [`MaxUnpool`].
+    /// for gradients, [`ScatterMax`] and [`MaxUnpool`].
     pub fn backward(self) -> Option<Self> {
         match self {
             Self::ReduceMax(op) => Some(ReduceMaxBackward::new(op).into()),
@@ -139,6 +144,7 @@ impl Operator {
             Self::ReduceMax(op) => op.extremum,
             Self::MaxPool(op) => op.extremum,
             Self::SegmentMax(op) => op.extremum,
+            Self::ScatterMax(op) => op.extremum,
             Self::ReduceMaxBackward(op) => op.reduce.extremum,
             Self::MaxPoolBackward(op) => op.pool.extremum,
             Self::SegmentMaxBackward(op) => op.segment.extremum,
@@ -154,6 +160,7 @@ impl Operator {
             | Self::ReduceMaxBackward(_)
             | Self::MaxPoolBackward(_)
             | Self::MaxUnpool(_) => 2,
+            Self::ScatterMax(_) => 3,
             Self::SegmentMaxBackward(op) => op.input_count(),
         }
     }
@@ -189,6 +196,7 @@ impl Operator {
             Self::ReduceMax(op) => op.infer(inputs),
             Self::MaxPool(op) => op.infer(inputs),
             Self::SegmentMax(op) => op.infer(inputs),
+            Self::ScatterMax(op) => op.infer(inputs),
             Self::ReduceMaxBackward(op) => op.infer(inputs),
             Self::MaxPoolBackward(op) => op.infer(inputs),
             Self::SegmentMaxBackward(op) => op.infer(inputs),
@@ -220,6 +228,9 @@ impl Operator {
             (Self::SegmentMax(op), [data, ids]) => {
                 let outputs = op.infer([*data, ids])?;
                 segment::plan(op, data, ids, outputs, target, &tuning.segment)
+            }
+            (Self::ScatterMax(op), &[data, indices, updates]) => {
+                segment::plan_scatter(op, [data, indices, updates], target, &tuning.segment)
             }
             (Self::ReduceMaxBackward(op), &[first, gradient]) => {
                 op.plan_with([first, gradient], target, &tuning.reduce)
@@ -287,7 +298,7 @@ impl Operator {
     }
 
     /// The operator for tensors on the host, whose values are checked: SegmentMax checks its ids and
-    /// derives the number of segments; its gradient and MaxUnpool check ids and indices.
+    /// derives the number of segments; its gradient, ScatterMax and MaxUnpool check ids and indices.
     ///
     /// # Errors
     /// As [`SegmentMax::checked`], and [`Error::IndexOutOfRange`].
@@ -307,6 +318,9 @@ impl Operator {
             (Self::SegmentMax(op), [ids]) => return Ok(op.checked(first, ids)?.into()),
             (Self::SegmentMaxBackward(op), [ids, gradient]) => {
                 op.check(first, ids, gradient.desc())?;
+            }
+            (Self::ScatterMax(op), [indices, updates]) => {
+                op.checked(first, indices, updates.desc())?;
             }
             (Self::MaxUnpool(op), [indices]) => op.check(first, indices)?,
             _ => {}

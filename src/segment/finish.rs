@@ -9,7 +9,7 @@ use crate::wgsl::params;
 
 /// Elements from items or, with `argmax`, elements and indices.
 pub(super) static FINISH: Kernel =
-    Kernel::new::<Params>("segment_finish", "segment/finish", run).flags(&["argmax"]);
+    Kernel::new::<Params>("segment_finish", "segment/finish", run).flags(&["argmax", "initial"]);
 
 params! {
     pub(super) struct Params {
@@ -36,40 +36,71 @@ params! {
         pub index_base: u32,
         /// Words of an index: 1 or 2.
         pub index_words: u32,
-        pub padding: [u32; 3],
+        /// In `initial`: 1 if the element of the data takes part in the maximum.
+        pub joins: u32,
+        pub padding: [u32; 2],
         /// The divisor of `inner`. On lavapipe the launch takes 1.3 times as long if it comes
         /// first.
         pub by_inner: [u32; 4],
+        /// In `initial`, the divisors of how many rows in a row have one position, and of how many
+        /// positions there are.
+        pub by_pitch: [u32; 4],
+        pub by_positions: [u32; 4],
     }
 }
 
 fn run(shader: &Shader, call: Call<'_, '_>) {
     let p: &Params = call.params();
+    let initial = shader.is("initial");
     with_order!(shader.element, p.ranking, order => match (call.sources, call.results) {
-        ([items], [out]) => elements(order, p, cast_slice(items), cast_slice_mut(out)),
-        ([source, items], [out, indices]) => {
+        (&[.., items], [out]) => {
+            let data = initial.then(|| cast_slice(call.sources[0]));
+            elements(order, p, data, cast_slice(items), cast_slice_mut(out));
+        }
+        (&[source, .., items], [out, indices]) => {
+            let data = initial.then(|| cast_slice(call.sources[1]));
             let rows = (cast_slice(source), cast_slice(items));
-            elements_and_indices(order, p, rows, cast_slice_mut(out), cast_slice_mut(indices));
+            elements_and_indices(order, p, data, rows, cast_slice_mut(out), cast_slice_mut(indices));
         }
         _ => unreachable!("planners bind what a kernel declares"),
     });
 }
 
 /// Elements from keys.
-fn elements<O: KeyOrder>(order: O, p: &Params, items: &[u32], out: &mut [O::Key]) {
+fn elements<O: KeyOrder>(
+    order: O,
+    p: &Params,
+    data: Option<&[O::Key]>,
+    items: &[u32],
+    out: &mut [O::Key],
+) {
     let words = p.item_words as usize;
-    let out = &mut out[p.result_base as usize..][..p.outputs as usize];
-    let items = &items[..p.outputs as usize * words];
+    let (first, outputs) = (p.result_base as usize, p.outputs as usize);
+    let out = &mut out[first..][..outputs];
+    let items = &items[..outputs * words];
     let empty = O::Key::from_words(p.empty_low, p.empty_high);
+    let joins = p.joins == 1;
     threads::each_chunk(out, threads::CHUNK_LEN, |chunk, out| {
-        let items = items[chunk * threads::CHUNK_LEN * words..].chunks(words);
-        for (out, item) in out.iter_mut().zip(items) {
-            let key = match (item[words - 1], words) {
-                (0, _) => empty,
-                (_, 3) => O::Key::from_words(item[1], item[0]),
-                _ => O::Key::from_words(item[0], 0),
+        let begin = chunk * threads::CHUNK_LEN;
+        let items = items[begin * words..].chunks(words);
+        let key = |item: &[u32]| match words {
+            3 => O::Key::from_words(item[1], item[0]),
+            _ => O::Key::from_words(item[0], 0),
+        };
+        let all = out.iter_mut().zip(items);
+        let Some(data) = data else {
+            for (out, item) in all {
+                let key = if item[words - 1] == 0 { empty } else { key(item) };
+                *out = order.bits(key);
+            }
+            return;
+        };
+        for ((out, item), &own) in all.zip(&data[first + begin..]) {
+            *out = match (item[words - 1], joins) {
+                (0, _) => own,
+                (_, true) => order.bits(key(item).max(order.key(own))),
+                (_, false) => order.bits(key(item)),
             };
-            *out = order.bits(key);
         }
     });
 }
@@ -78,19 +109,22 @@ fn elements<O: KeyOrder>(order: O, p: &Params, items: &[u32], out: &mut [O::Key]
 fn elements_and_indices<O: KeyOrder>(
     order: O,
     p: &Params,
+    data: Option<&[O::Key]>,
     (source, items): (&[O::Key], &[u32]),
     out: &mut [O::Key],
     indices: &mut [u32],
 ) {
     let (words, index_words) = (p.item_words as usize, p.index_words as usize);
-    let outputs = p.outputs as usize;
-    let out = &mut out[p.result_base as usize..][..outputs];
+    let (first, outputs) = (p.result_base as usize, p.outputs as usize);
+    let out = &mut out[first..][..outputs];
     let indices = &mut indices[p.index_base as usize * index_words..][..outputs * index_words];
     let items = &items[..outputs * words];
+    let empty = order.bits(O::Key::from_words(p.empty_low, p.empty_high));
     for (i, (out, index)) in out.iter_mut().zip(indices.chunks_mut(index_words)).enumerate() {
         let mark = items[(i + 1) * words - 1];
-        let (key, number) = match mark {
-            0 => (O::Key::from_words(p.empty_low, p.empty_high), -1),
+        let own = data.map(|data| data[first + i]);
+        let (bits, number) = match mark {
+            0 => (own.unwrap_or(empty), -1),
             mark => {
                 // Rows that are not at hand are another launch's.
                 let row = (!mark).wrapping_sub(p.first_row);
@@ -98,13 +132,26 @@ fn elements_and_indices<O: KeyOrder>(
                     continue;
                 }
                 let at = p.base as usize + row as usize * p.inner as usize + i % p.inner as usize;
-                (order.key(source[at]), i64::from(!mark))
+                let key = order.key(source[at]);
+                let kept = own.filter(|_| p.joins == 1).map(|own| order.key(own));
+                match kept.filter(|&own| order.rank(key) <= order.rank(own)) {
+                    Some(own) => (order.bits(own), -1),
+                    None => (order.bits(key), p.position(data.is_some(), !mark)),
+                }
             }
         };
-        *out = order.bits(key);
+        *out = bits;
         index[0] = number as u32;
         if let Some(high) = index.get_mut(1) {
             *high = (number >> 32) as u32;
         }
+    }
+}
+
+impl Params {
+    /// The position of a row as a result: with `initial`, along an axis.
+    fn position(&self, initial: bool, row: u32) -> i64 {
+        let position = row / self.by_pitch[0] % self.by_positions[0];
+        if initial { position.into() } else { row.into() }
     }
 }

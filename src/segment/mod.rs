@@ -1,4 +1,5 @@
-//! SegmentMax and SegmentMin: the maximum or minimum of rows that belong together.
+//! SegmentMax and SegmentMin: the maximum or minimum of rows that belong together. ScatterMax and
+//! ScatterMin, whose updates are rows in any order.
 
 mod argmax;
 mod check_ids;
@@ -7,18 +8,22 @@ mod column;
 mod expand_offsets;
 mod finish;
 mod ids;
+mod locate;
 mod maxima;
 mod params;
 mod planner;
 mod rows;
 mod scatter;
+mod scatter_max;
 mod short;
 mod tuning;
 
 pub(crate) use ids::Ids;
 pub(crate) use maxima::{run_blocks, run_elements};
 pub(crate) use params::Params;
-pub(crate) use planner::plan;
+pub(crate) use planner::{plan, plan_scatter};
+pub(crate) use scatter_max::Scattered;
+pub use scatter_max::{ScatterBy, ScatterMax};
 pub(crate) use tuning::{CPU, HARDWARE, Tuning};
 
 use crate::base::error::{Error, Result};
@@ -29,13 +34,14 @@ use crate::tensor::{
 };
 
 /// The kernels of this module.
-pub(crate) static KERNELS: [&Kernel; 6] = [
+pub(crate) static KERNELS: [&Kernel; 7] = [
     &maxima::BLOCKS,
     &maxima::ELEMENTS,
     &scatter::SCATTER,
     &finish::FINISH,
     &expand_offsets::EXPAND_OFFSETS,
     &check_ids::CHECK_IDS,
+    &locate::LOCATE,
 ];
 
 /// How the second input says which rows belong together.

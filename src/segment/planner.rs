@@ -1,4 +1,4 @@
-//! SegmentMax as launches over chunks of rows, or over rows in any order.
+//! SegmentMax and ScatterMax as launches over chunks of rows, or over rows in any order.
 
 mod chunks;
 mod finish;
@@ -6,6 +6,7 @@ mod ids;
 mod scatter;
 
 use super::params::{IdForm, Params};
+use super::scatter_max::{Axis, ScatterMax};
 use super::tuning::Tuning;
 use super::{SegmentMax, Segments, maxima};
 use crate::base::error::{Error, Result};
@@ -13,21 +14,25 @@ use crate::plan::{Builder, Kernel, MAX_ELEMENTS, Plan, Range, Region, Shader, Ta
 use crate::tensor::key::{Ranking, key_words};
 use crate::tensor::{ElementType, Outputs, TensorDesc};
 
-/// The buffers of the inputs and of the maxima; the indices follow, if any.
-const DATA: usize = 0;
+/// The second input: ids, offsets or indices.
 const IDS: usize = 1;
-const VALUES: usize = 2;
-const INDICES: usize = 3;
 
 /// What all launches share.
 struct Planner<'a> {
-    operator: &'a SegmentMax,
     tuning: &'a Tuning,
+    /// What the second input is.
+    segments_are: Segments,
+    /// The buffers of the rows and of the maxima; the indices follow, if any.
+    data: usize,
+    values: usize,
+    /// The data whose elements the maxima of segments join, if there is any.
+    initial: Option<Initial>,
     rows: u64,
     /// Elements of a row.
     inner: u64,
     segments: u64,
-    /// The key of a segment without rows.
+    /// The bits and the key of a segment without rows.
+    empty_bits: u64,
     empty: [u32; 2],
     /// Words of an index; `None` where indices are not wanted.
     index_words: Option<u64>,
@@ -35,6 +40,16 @@ struct Planner<'a> {
     item_words: Option<u64>,
     /// Whether rows are taken in any order.
     scatters: bool,
+}
+
+/// The data of a ScatterMax.
+#[derive(Clone, Copy)]
+struct Initial {
+    buffer: usize,
+    /// Whether an element takes part if its segment has rows.
+    joins: bool,
+    /// How many rows are one after the other with one position, and how many positions there are.
+    positions: Axis,
 }
 
 /// The ids of rows, or offsets.
@@ -120,26 +135,31 @@ pub(crate) fn plan(
         || (index_words.is_some() && data.len() as u64 > builder.capacity(builder.item()));
     let packed = maxima::is_packed(element);
     let item_words = match (scatters, index_words) {
-        (true, _) => Some(if element.size() == 8 { 3 } else { 2 }),
+        (true, _) => Some(scatter::item_words(element)),
         (false, Some(_)) => Some(1),
         // Neighbours share words, unless a row is whole blocks.
         (false, None) if packed && !inner.is_multiple_of(builder.block()) => Some(2),
         (false, None) => None,
     };
+    let empty_bits = operator.empty_bits(element);
     let planner = Planner {
-        operator,
         tuning,
+        segments_are: operator.segments,
+        data: 0,
+        values: 2,
+        initial: None,
         rows: data.shape()[0] as u64,
         inner,
         segments: outputs[0].shape()[0] as u64,
-        empty: key_words(element, builder.ranking, operator.empty_bits(element)),
+        empty_bits,
+        empty: key_words(element, builder.ranking, empty_bits),
         index_words,
         item_words,
         scatters,
     };
     let row_ids = RowIds { buffer: IDS, element: ids.element_type(), first_segment: 0 };
     if operator.status {
-        let status = VALUES + outputs.len() - 1;
+        let status = planner.values + outputs.len() - 1;
         builder.fill_repeated(status, 0)?;
         planner.check_ids(&mut builder, row_ids, ids.len() as u64, status)?;
     }
@@ -149,24 +169,75 @@ pub(crate) fn plan(
     Ok(builder.finish())
 }
 
+/// The plan of a ScatterMax: rows of updates in any order, whose segments are parts of the data.
+///
+/// # Errors
+/// [`Error::OverLimit`].
+pub(crate) fn plan_scatter(
+    operator: &ScatterMax,
+    inputs: [&TensorDesc; 3],
+    target: Target<'_>,
+    tuning: &Tuning,
+) -> Result<Plan> {
+    let outputs = operator.infer(inputs)?;
+    let scattered = operator.resolve(inputs)?;
+    let [data, indices, _] = inputs;
+    let element = data.element_type();
+    let ranking = Ranking::new(element, operator.nan, operator.extremum);
+    let mut builder = Builder::new(&inputs, outputs.clone(), ranking, target);
+    let planner = Planner {
+        tuning,
+        segments_are: Segments::Unsorted,
+        data: 2,
+        values: 3,
+        initial: Some(Initial {
+            buffer: 0,
+            joins: operator.include_data,
+            positions: scattered.positions,
+        }),
+        rows: scattered.rows,
+        inner: scattered.inner,
+        segments: scattered.parts,
+        empty_bits: 0,
+        empty: [0; 2],
+        index_words: operator.indices.map(|i| i.element_type.size() as u64 / 4),
+        item_words: Some(scatter::item_words(element)),
+        scatters: true,
+    };
+    let status = operator.status.then(|| planner.values + outputs.len() - 1);
+    if let Some(status) = status {
+        builder.fill_repeated(status, 0)?;
+    }
+    if status.is_none() && outputs[0].is_empty() {
+        return Ok(builder.finish());
+    }
+    let ids = RowIds { buffer: IDS, element: indices.element_type(), first_segment: 0 };
+    let ids = planner.locate(&mut builder, ids, &scattered, status)?;
+    if !outputs[0].is_empty() {
+        planner.all(&mut builder, ids)?;
+    }
+    Ok(builder.finish())
+}
+
 impl Planner<'_> {
     /// All segments, in as many pieces as the result's binding asks for.
     fn all(&self, builder: &mut Builder<'_>, ids: RowIds) -> Result<()> {
-        if self.rows == 0 || self.item_words.is_none() {
-            let empty = self.operator.empty_bits(builder.element);
-            builder.fill(VALUES, empty)?;
+        if self.item_words.is_none() || (self.rows == 0 && self.initial.is_none()) {
+            builder.fill(self.values, self.empty_bits)?;
         }
         if self.rows == 0 {
-            return match self.index_words {
-                Some(_) => builder.fill_repeated(INDICES, u64::MAX),
-                None => Ok(()),
-            };
+            if self.index_words.is_some() {
+                builder.fill_repeated(self.values + 1, u64::MAX)?;
+            }
+            if self.initial.is_none() {
+                return Ok(());
+            }
         }
         for (what, count) in [("numbering segments", self.segments), ("numbering rows", self.rows)]
         {
             Error::check_limit(what, count, ("31-bit number", MAX_ELEMENTS - 1))?;
         }
-        let ids = match self.operator.segments {
+        let ids = match self.segments_are {
             Segments::Offsets => self.expand_offsets(builder, ids)?,
             _ => ids,
         };
@@ -182,6 +253,7 @@ impl Planner<'_> {
                 builder.fill_repeated(items, 0)?;
             }
             match self.scatters {
+                true if self.rows == 0 => {}
                 true => self.scatter(builder, ids, &piece)?,
                 false => self.chunks(builder, ids, &piece, &mut carries)?,
             }
@@ -214,7 +286,7 @@ impl Planner<'_> {
         let outputs = piece.count * self.inner;
         match (piece.items, self.item_words) {
             (Some(items), Some(words)) => builder.range_of(items, 0, outputs, 4 * words),
-            _ => builder.range(Region::all(VALUES).after(piece.first * self.inner), outputs),
+            _ => builder.range(Region::all(self.values).after(piece.first * self.inner), outputs),
         }
     }
 

@@ -12,6 +12,7 @@ mod pool;
 mod reduce;
 mod run;
 mod scatter;
+mod scatter_max;
 mod segment;
 #[cfg(test)]
 mod tests;
@@ -181,6 +182,10 @@ async fn run_checked(
     }
     if scatter::stores_by_position(operator) {
         return scatter::run(operator, device, inputs, others, (max_piece, progress), wait).await;
+    }
+    if let Operator::ScatterMax(operator) = operator {
+        let (data, how) = (inputs[0], (max_piece, progress));
+        return scatter_max::run(operator, device, data, others, how, wait).await;
     }
     budget.piece = budget.piece.min(MAX_PIECE);
     let planning = Planning { limits, tuning: device.tuning() };

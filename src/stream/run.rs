@@ -94,7 +94,8 @@ inputs!(Tensor: Tensor, View: TensorView);
 /// along its axes. A pooling is split along its results, and along its windows if one is too
 /// large. Segments are split along their rows, then along their columns. The gradient of a
 /// pooling is split along its planes. For the other gradients, and for MaxUnpool, positions are
-/// found in pieces, and one thread of the host stores the values.
+/// found in pieces, and one thread of the host stores the values. The updates of ScatterMax are
+/// split as the rows of segments are, and one thread of the host joins their maxima with the data.
 ///
 /// Inputs may be larger than the GPU's memory. Memory-mapped inputs may be larger than the host's
 /// memory too. Results must fit the host's memory. If the GPU runs out of memory, the run goes on

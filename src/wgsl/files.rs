@@ -22,7 +22,7 @@ files! {
         "columns" "columns_index" "positions" "rows";
     "segment":
         "blocks" "check_ids" "chunks" "elements" "expand_offsets" "finish" "groups"
-        "id_words" "ids" "scatter" "tiles";
+        "id_words" "ids" "locate" "scatter" "tiles";
     "software":
         "column_tiles" "gradient_rows" "segment_column_tiles" "segment_unrolled" "short_rows"
         "sliding_window";

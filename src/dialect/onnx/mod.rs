@@ -9,12 +9,14 @@ mod global_max_pool;
 mod max_pool;
 mod max_unpool;
 mod reduce_max;
+mod scatter;
 
 pub use arg_max::ArgMax;
 pub use global_max_pool::GlobalMaxPool;
 pub use max_pool::MaxPool;
 pub use max_unpool::MaxUnpool;
 pub use reduce_max::ReduceMax;
+pub use scatter::{ScatterElements, ScatterND};
 
 use super::Dialect;
 use super::attributes::{Name, Types};

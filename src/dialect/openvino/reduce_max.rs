@@ -1,13 +1,13 @@
 //! ReduceMax and ReduceMin.
 
-use super::NUMBERS;
+use super::{INTEGERS, NUMBERS};
 use crate::base::error::Result;
 use crate::dialect::attributes::{Call, Name, Reader};
 use crate::dialect::{Attributes, Dialect};
 use crate::operator::{self, EmptySet, Operator};
 use crate::tensor::axes::{self, AxesForm, Duplicates};
 use crate::tensor::key::{Extremum, Nan};
-use crate::tensor::{ElementType, Tensor, TensorDesc};
+use crate::tensor::{Tensor, TensorDesc};
 
 /// [ReduceMax-1](https://docs.openvino.ai/2025/documentation/openvino-ir-format/operation-sets/operation-specs/reduction/reduce-max-1.html)
 /// and ReduceMin-1 of any type but `bool`.
@@ -106,15 +106,10 @@ impl Default for ReduceMax {
     }
 }
 
-/// The types that axes may have.
-const INTEGERS: [ElementType; 8] = {
-    use ElementType::*;
-    [I8, U8, I16, U16, I32, U32, I64, U64]
-};
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tensor::ElementType;
     use crate::dialect::Attribute::{self, *};
     use crate::{Element, Error};
 

@@ -1,7 +1,7 @@
 //! Segments whose ids ascend: levels of launches over chunks of rows, of which each level goes
 //! through what the one before carried.
 
-use super::{DATA, Piece, Planner, RowIds, Rows};
+use super::{Piece, Planner, RowIds, Rows};
 use crate::base::error::Result;
 use crate::plan::{Builder, Kernel, LaunchDesc, Range, Region, Shader, divisor};
 use crate::segment::maxima::{BLOCKS, ELEMENTS, is_packed, run_rows};
@@ -60,7 +60,7 @@ impl Planner<'_> {
         piece: &Piece,
         carries: &mut Vec<Carry>,
     ) -> Result<()> {
-        let mut level = Level { number: 0, source: DATA, rows: self.rows, ids };
+        let mut level = Level { number: 0, source: self.data, rows: self.rows, ids };
         loop {
             let cut = self.cut(builder, level)?;
             let entries = 2 * level.rows.div_ceil(cut.chunk);
@@ -233,7 +233,7 @@ impl Planner<'_> {
             return (vec![range], base, 0);
         }
         // Any row may be looked up.
-        let (data, data_base) = builder.range(Region::all(DATA), self.rows * self.inner);
+        let (data, data_base) = builder.range(Region::all(self.data), self.rows * self.inner);
         match level.number {
             0 => (vec![data], data_base, 0),
             _ => (vec![data, range], data_base, base),

@@ -1,6 +1,6 @@
 //! Results from items.
 
-use super::{DATA, INDICES, Piece, Planner, VALUES};
+use super::{Axis, Initial, Piece, Planner};
 use crate::base::error::Result;
 use crate::plan::{Builder, LaunchDesc, Region, divisor};
 use crate::segment::finish::{FINISH, Params};
@@ -16,8 +16,10 @@ impl Planner<'_> {
         let outputs = piece.count * self.inner;
         let item_words = self.item_words.unwrap_or(1);
         let first = piece.first * self.inner;
-        let (values, result_base) = builder.range(Region::all(VALUES).after(first), outputs);
+        let (values, result_base) = builder.range(Region::all(self.values).after(first), outputs);
         let (item_range, _) = builder.range_of(items, 0, outputs, 4 * item_words);
+        let one = Axis { size: u64::MAX, pitch: 1 };
+        let positions = self.initial.map_or(one, |initial| initial.positions);
         // Results of an invocation: an output vector.
         let vector = if builder.item() == 8 { 2 } else { 4 };
         let invocations = (u64::from(result_base) % vector + outputs).div_ceil(vector);
@@ -31,22 +33,30 @@ impl Planner<'_> {
             empty_high: self.empty[1],
             rows: self.rows as u32,
             inner: self.inner as u32,
+            joins: self.initial.is_some_and(|initial| initial.joins).into(),
+            by_pitch: divisor(positions.pitch.max(1)),
+            by_positions: divisor(positions.size.max(1)),
             ..bytemuck::Zeroable::zeroed()
         };
         // With indices, elements are looked up, in as many launches as bindings hold all rows.
-        let argmax = self.index_words.is_some();
+        let argmax = self.index_words.is_some() && self.rows > 0;
         let fit = match argmax {
             true => (builder.capacity(builder.item()) / self.inner).min(self.rows).max(1),
-            false => self.rows,
+            false => 1,
         };
-        for row in (0..self.rows).step_by(fit as usize) {
+        let all = if argmax { self.rows } else { 1 };
+        for row in (0..all).step_by(fit as usize) {
             let (mut sources, mut results) = (vec![item_range.clone()], vec![values.clone()]);
-            if let Some(index_words) = self.index_words {
+            if let Some(Initial { buffer, .. }) = self.initial {
+                let (data, _) = builder.range(Region::all(buffer).after(first), outputs);
+                sources.insert(usize::from(argmax), data);
+            }
+            if let (true, Some(index_words)) = (argmax, self.index_words) {
                 let rows = fit.min(self.rows - row);
-                let region = Region::all(DATA).after(row * self.inner);
+                let region = Region::all(self.data).after(row * self.inner);
                 let (source, base) = builder.range(region, rows * self.inner);
                 let (indices, index_base) =
-                    builder.range_of(INDICES, first, outputs, 4 * index_words);
+                    builder.range_of(self.values + 1, first, outputs, 4 * index_words);
                 sources.insert(0, source);
                 results.push(indices);
                 let (rows, first_row) = (rows as u32, row as u32);
@@ -58,7 +68,10 @@ impl Planner<'_> {
                     true => "elements and indices from items",
                     false => "elements from items",
                 },
-                shader: builder.shader(&FINISH).with("argmax", argmax),
+                shader: builder
+                    .shader(&FINISH)
+                    .with("argmax", argmax)
+                    .with("initial", self.initial.is_some()),
                 params: &params,
                 sources,
                 results,

@@ -1,10 +1,12 @@
-//! Ids from offsets, and the status of ids.
+//! Ids from offsets or indices, and the status of ids.
 
 use super::{Planner, RowIds};
-use crate::base::error::Result;
-use crate::plan::{Builder, LaunchDesc, MAX_ELEMENTS};
+use crate::base::error::{Error, Result};
+use crate::plan::{Builder, LaunchDesc, MAX_ELEMENTS, divisor};
 use crate::segment::check_ids::{self, CHECK_IDS};
 use crate::segment::expand_offsets::{self, EXPAND_OFFSETS};
+use crate::segment::locate::{self, LOCATE};
+use crate::segment::scatter_max::Scattered;
 
 impl Planner<'_> {
     /// Looks for what is wrong with ids or offsets, and counts the rows that have no segment.
@@ -32,7 +34,7 @@ impl Planner<'_> {
                 chunk: chunk as u32,
                 base,
                 id_form: ids.form(),
-                form: self.operator.segments as u32,
+                form: self.segments_are as u32,
                 rows: self.rows.min(MAX_ELEMENTS) as u32,
                 segments: self.segments.min(MAX_ELEMENTS) as u32,
                 counted: (first > 0).into(),
@@ -97,5 +99,79 @@ impl Planner<'_> {
             first += rows;
         }
         Ok(RowIds::words(ids))
+    }
+
+    /// The part of the data that each row of updates goes to, from indices. With `status`, a buffer,
+    /// rows that go nowhere are counted.
+    pub(super) fn locate(
+        &self,
+        builder: &mut Builder<'_>,
+        ids: RowIds,
+        scattered: &Scattered,
+        status: Option<usize>,
+    ) -> Result<RowIds> {
+        let Scattered { rows, axes, indexed, .. } = scattered;
+        let parts = builder.scratch_words((*rows).max(1));
+        let longest = indexed.iter().map(|axis| axis.size).max().unwrap_or(0);
+        for (what, needed, limit, allowed) in [
+            ("numbering rows", *rows, "31-bit number", MAX_ELEMENTS - 1),
+            ("numbering the elements of an axis", longest, "31-bit number", MAX_ELEMENTS - 1),
+            (
+                "scattering",
+                (axes.len() + indexed.len()) as u64,
+                "axes of updates and of indices",
+                locate::MAX_AXES as u64,
+            ),
+        ] {
+            Error::check_limit(what, needed, (limit, allowed))?;
+        }
+        if *rows == 0 || indexed.is_empty() {
+            // Every row goes to the only part.
+            builder.fill_repeated(parts, 0)?;
+            return Ok(RowIds::words(parts));
+        }
+        let of_row = indexed.len() as u64;
+        let fit = (builder.capacity(ids.size()) / of_row).min(builder.capacity(4));
+        if fit == 0 {
+            return Err(
+                builder.over_binding("a binding of the indices of a row", of_row * ids.size())
+            );
+        }
+        let mut axis = [[0; 4]; locate::MAX_AXES];
+        for (to, from) in axis.iter_mut().zip(axes.iter().rev()) {
+            let [by, multiplier, shift, _] = divisor(from.size);
+            *to = [by, multiplier, shift, from.pitch as u32];
+        }
+        for (to, from) in axis[axes.len()..].iter_mut().zip(indexed) {
+            *to = [from.size as u32, 0, 0, from.pitch as u32];
+        }
+        let mut first = 0;
+        while first < *rows {
+            let count = fit.min(rows - first);
+            let (source, base) = ids.range(builder, first * of_row, count * of_row);
+            let (result, result_base) = builder.range_of(parts, first, count, 4);
+            let params = locate::Params {
+                rows: count as u32,
+                first_row: first as u32,
+                base,
+                id_form: ids.form(),
+                result_base,
+                axes: axes.len() as u32,
+                indexed: of_row as u32,
+                padding: [0; 3],
+                axis,
+            };
+            let status = status.map(|status| builder.range_of(status, 0, 2, 4).0);
+            let launch = LaunchDesc {
+                purpose: "the parts of the data that updates go to",
+                shader: ids.shader(builder, &LOCATE).with("status", status.is_some()),
+                params: &params,
+                sources: vec![source],
+                results: [result].into_iter().chain(status).collect(),
+            };
+            builder.push(launch, count)?;
+            first += count;
+        }
+        Ok(RowIds::words(parts))
     }
 }

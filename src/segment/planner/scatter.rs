@@ -1,10 +1,16 @@
 //! Rows in any order.
 
-use super::{DATA, Piece, Planner, RowIds, Rows};
+use super::{Piece, Planner, RowIds, Rows};
 use crate::base::error::Result;
 use crate::plan::{Builder, LaunchDesc, Region};
 use crate::segment::params::Params;
 use crate::segment::scatter::SCATTER;
+use crate::tensor::ElementType;
+
+/// Words of an item: a key, and a mark or a row.
+pub(super) fn item_words(element: ElementType) -> u64 {
+    if element.size() == 8 { 3 } else { 2 }
+}
 
 impl Planner<'_> {
     /// Takes rows in any order, one launch for each word of the items.
@@ -31,7 +37,7 @@ impl Planner<'_> {
             while first < self.rows {
                 let count = fit.min(self.rows - first);
                 let rows = Rows { first, count, ids, chunk, columns: self.inner };
-                let region = Region::all(DATA).after(first * self.inner);
+                let region = Region::all(self.data).after(first * self.inner);
                 let (source, base) = builder.range(region, count * self.inner);
                 let (params, id_range, result) = self.params(builder, &rows, piece);
                 let (item_words, word) = (item_words as u32, word as u32);

@@ -97,7 +97,7 @@ pub(super) fn own_kernels(kind: Kind) -> impl Iterator<Item = &'static Kernel> {
         Kind::ReduceMax => &["reduce", "gradient", "fill"][..],
         Kind::MaxPool => &["pool", "unpool", "fill"],
         // Gradients from given rows: unpool_claim comes with unpool_scatter.
-        Kind::SegmentMax => &["segment", "gradient", "unpool_scatter", "fill"],
+        Kind::SegmentMax => &["segment", "scatter", "gradient", "unpool_scatter", "fill"],
     };
     let own =
         move |kernel: &&Kernel| prefixes.iter().any(|prefix| kernel.name().starts_with(prefix));
@@ -175,7 +175,8 @@ mod tests {
             }
             assert!(missed.is_empty(), "seed {seed}: {missed:?}");
             met.retain(|(kernel, ..), count| {
-                let one = ["segment", "pool"].iter().any(|start| kernel.starts_with(start));
+                let one =
+                    ["segment", "scatter", "pool"].iter().any(|start| kernel.starts_with(start));
                 *count < if one { 1 } else { 2 }
             });
             assert!(met.is_empty(), "seed {seed}: {met:#?}");

@@ -3,8 +3,8 @@
 use std::fmt;
 
 use wgmax::operator::{
-    EmptySet, Layout, MaxPool, Numbering, Operator, Padding, ReduceMax, Rounding, SegmentMax,
-    Segments,
+    EmptySet, Layout, MaxPool, Numbering, Operator, Padding, ReduceMax, Rounding, ScatterBy,
+    ScatterMax, SegmentMax, Segments,
 };
 use wgmax::{Extremum, Nan};
 
@@ -23,6 +23,7 @@ impl fmt::Display for Case {
             Operator::ReduceMax(op) => reduce_max(op),
             Operator::MaxPool(op) => max_pool(op),
             Operator::SegmentMax(op) => segment_max(op),
+            Operator::ScatterMax(op) => scatter_max(op),
             Operator::MaxUnpool(op) => vec![
                 format!("to {:?}", op.shape),
                 format!("indices within {:?}", op.indices_within),
@@ -125,6 +126,18 @@ fn segment_max(op: &SegmentMax) -> Vec<String> {
         other => Some(format!("empty segments {other:?}")),
     });
     words.extend(op.indices.map(|indices| format!("{} rows", indices.element_type)));
+    words.extend(op.status.then(|| "a status".to_string()));
+    words
+}
+
+fn scatter_max(op: &ScatterMax) -> Vec<String> {
+    let mut words = vec![match op.by {
+        ScatterBy::Axis(axis) => format!("indices along axis {axis}"),
+        ScatterBy::Vectors => "vectors of indices".to_string(),
+    }];
+    words.extend((!op.include_data).then(|| "without the data".to_string()));
+    words.extend(nan(op.nan));
+    words.extend(op.indices.map(|indices| format!("{} positions", indices.element_type)));
     words.extend(op.status.then(|| "a status".to_string()));
     words
 }

@@ -120,6 +120,7 @@ fn has_indices(operator: &Operator) -> bool {
         Operator::ReduceMax(op) => op.indices.is_some(),
         Operator::MaxPool(op) => op.indices.is_some(),
         Operator::SegmentMax(op) => op.indices.is_some(),
+        Operator::ScatterMax(op) => op.indices.is_some(),
         _ => true,
     }
 }

@@ -8,7 +8,7 @@ use wgmax::{ElementType, Result, Tensor, TensorDesc};
 use super::aim::Aim;
 use super::draft::Draft;
 use super::elements::place;
-use super::{Random, gradient};
+use super::{Random, gradient, scatter_max};
 use crate::oracle::{self, id};
 
 /// Random segments of a tensor with element type `t` and about `budget` elements at most.
@@ -22,6 +22,10 @@ pub(super) fn draft(
     aim: Option<Aim>,
 ) -> Result<Draft> {
     let kernel = aim.map_or("", |aim| aim.kernel());
+    let scatters = kernel == "scatter_locate" || aim.is_some_and(|aim| aim.is("initial"));
+    if scatters || matches!(kernel, "" | "segment_scatter") && random.once_in(3) {
+        return scatter_max::draft(random, t, budget, aim);
+    }
     let block = 16 / t.size();
     // Rows of one element are worked on by 256, where there are so many.
     let elements = matches!(kernel, "segment_elements" | "segment_unrolled");

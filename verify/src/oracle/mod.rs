@@ -23,6 +23,7 @@ mod max_pool;
 mod max_pool_backward;
 mod reduce_max;
 mod scatter;
+mod scatter_max;
 mod segment_max;
 mod sets;
 mod value;
@@ -51,6 +52,9 @@ pub fn run(operator: &Operator, inputs: &[&Tensor]) -> Result<Vec<Tensor>> {
         (Operator::ReduceMax(op), [input]) => reduce_max::run(op, input),
         (Operator::MaxPool(op), [input]) => max_pool::run(op, input),
         (Operator::SegmentMax(op), [data, ids]) => segment_max::run(op, data, ids),
+        (Operator::ScatterMax(op), [data, indices, updates]) => {
+            scatter_max::run(op, data, indices, updates)
+        }
         (Operator::MaxPoolBackward(op), [first, gradient]) => {
             Ok(vec![max_pool_backward::run(op, first, gradient)?])
         }
@@ -81,13 +85,17 @@ pub fn cost(operator: &Operator, inputs: &[&TensorDesc]) -> Result<u64> {
     Ok(match operator {
         Operator::MaxPool(op) => windows(op, inputs[0], &outputs[0]),
         Operator::MaxPoolBackward(op) => windows(&op.pool, &outputs[0], inputs[1]),
-        _ => (inputs[0].len() + outputs[0].len()) as u64,
+        _ => inputs.iter().copied().chain(&outputs[..1]).map(|desc| desc.len() as u64).sum(),
     })
 }
 
 fn infer(operator: &Operator, inputs: &[&Tensor]) -> Result<Outputs<TensorDesc>> {
     let descs: Vec<&TensorDesc> = inputs.iter().map(|input| input.desc()).collect();
-    operator.checked(inputs)?.infer(&descs)
+    match operator {
+        // An index that names no element drops its update.
+        Operator::ScatterMax(op) => op.infer(&descs),
+        operator => operator.checked(inputs)?.infer(&descs),
+    }
 }
 
 /// Refuses an input that has another shape than the oracle finds for it, whatever

@@ -1,7 +1,8 @@
 //! Simpler attributes: the defaults, and smaller numbers.
 
 use wgmax::operator::{
-    EmptySet, Indices, Layout, MaxPool, Operator, Padding, ReduceMax, Rounding, SegmentMax,
+    EmptySet, Indices, Layout, MaxPool, Operator, Padding, ReduceMax, Rounding, ScatterMax,
+    SegmentMax,
 };
 use wgmax::{Extremum, Nan};
 
@@ -37,6 +38,7 @@ fn operators(operator: &Operator, rank: usize) -> Vec<Operator> {
         Operator::ReduceMax(op) => changed(op, reduce_max(op, rank)),
         Operator::MaxPool(op) => changed(op, max_pool(op)),
         Operator::SegmentMax(op) => changed(op, segment_max(op)),
+        Operator::ScatterMax(op) => changed(op, scatter_max(op)),
         _ => Vec::new(),
     }
 }
@@ -90,6 +92,16 @@ fn segment_max(op: &SegmentMax) -> Vec<SegmentMax> {
         op.clone().extremum(Extremum::Maximum),
         op.clone().nan(Nan::Propagate),
         op.clone().empty_segment(EmptySet::Zero),
+    ]
+}
+
+fn scatter_max(op: &ScatterMax) -> Vec<ScatterMax> {
+    vec![
+        op.clone().status(false),
+        op.clone().indices(None),
+        op.clone().extremum(Extremum::Maximum),
+        op.clone().nan(Nan::Propagate),
+        op.clone().include_data(true),
     ]
 }
 

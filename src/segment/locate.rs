@@ -1,0 +1,86 @@
+//! `shaders/segment/locate.wgsl`: the parts of the data that rows of updates go to.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use bytemuck::cast_slice_mut;
+
+use super::ScatterMax;
+use super::params::{IdForm, NO_SEGMENT};
+use crate::base::threads;
+use crate::plan::{Call, Kernel, Shader};
+use crate::wgsl::params;
+
+/// The part of each row, from its indices; with `status` also how many rows have none.
+pub(super) static LOCATE: Kernel = Kernel::new::<Params>("scatter_locate", "segment/locate", run)
+    .flags(&["small_ids", "status"])
+    .constants(&[
+        ("NO_PART", |_| NO_SEGMENT.into()),
+        ("OUT_OF_RANGE", |_| ScatterMax::OUT_OF_RANGE.into()),
+    ])
+    .untyped();
+
+/// Axes of rows and axes with indices, together: as many as fit a small uniform buffer.
+pub(super) const MAX_AXES: usize = 64;
+
+params! {
+    pub(super) struct Params {
+        /// Rows, and the number of the first of them.
+        pub rows: u32,
+        pub first_row: u32,
+        /// Where the indices begin.
+        pub base: u32,
+        pub id_form: IdForm,
+        /// Where the parts begin, in words.
+        pub result_base: u32,
+        /// Axes by which rows have places of their own, and axes with indices.
+        pub axes: u32,
+        pub indexed: u32,
+        pub padding: [u32; 3],
+        /// The axes of rows from the innermost one on, and then those with indices from the outermost
+        /// one on: the divisor of the size, and in place of the last word how far apart parts are.
+        pub axis: [[u32; 4]; MAX_AXES],
+    }
+}
+
+fn run(_: &Shader, call: Call<'_, '_>) {
+    let p: &Params = call.params();
+    let (words, indexed) = (p.id_form.id_words as usize, p.indexed as usize);
+    let ids = p.id_form.words(call.sources[0]);
+    let ids = &ids[p.base as usize * words..];
+    let [result, others @ ..] = call.results else { return };
+    let result: &mut [u32] = cast_slice_mut(result);
+    let result = &mut result[p.result_base as usize..][..p.rows as usize];
+    let (axes, all) = p.axis.split_at(p.axes as usize);
+    let place = |id: &[u32], size: u32| {
+        let high = id[words - 1];
+        let negative = high & p.id_form.id_sign != 0;
+        let at = if negative { id[0].wrapping_add(size) } else { id[0] };
+        let fits = words == 1 || high == if negative { u32::MAX } else { 0 };
+        (fits && at < size).then_some(at)
+    };
+    let lost = AtomicU32::new(0);
+    threads::each_chunk(result, threads::CHUNK_LEN, |number, parts| {
+        let first = number * threads::CHUNK_LEN;
+        let mut outside = 0;
+        for (i, part) in parts.iter_mut().enumerate() {
+            let row = first + i;
+            let mut rest = p.first_row + row as u32;
+            let mut sum = 0;
+            for &[size, .., pitch] in axes {
+                sum += rest % size * pitch;
+                rest /= size;
+            }
+            let own = &ids[row * indexed * words..][..indexed * words];
+            let places = own.chunks(words).zip(all);
+            let found = places.map(|(id, &[size, .., pitch])| Some(place(id, size)? * pitch));
+            *part = found.sum::<Option<u32>>().map_or(NO_SEGMENT, |found| sum + found);
+            outside += u32::from(*part == NO_SEGMENT);
+        }
+        lost.fetch_add(outside, Ordering::Relaxed);
+    });
+    if let ([status], lost @ 1..) = (others, lost.into_inner()) {
+        let status: &mut [u32] = cast_slice_mut(status);
+        status[0] |= ScatterMax::OUT_OF_RANGE;
+        status[1] += lost;
+    }
+}

@@ -1,0 +1,127 @@
+//! Random scatters.
+
+use wgmax::operator::{Indices, ScatterMax};
+use wgmax::{ElementType, Extremum, Result, TensorDesc};
+
+use super::Random;
+use super::aim::Aim;
+use super::draft::Draft;
+use super::elements::{Style, mirrored, tensor};
+use crate::oracle;
+
+/// Random updates of a tensor with element type `t` and about `budget` elements at most.
+///
+/// # Errors
+/// [`Error::ShapeOverflow`](wgmax::Error::ShapeOverflow) for a huge budget.
+pub(super) fn draft(
+    random: &mut Random,
+    t: ElementType,
+    budget: u64,
+    aim: Option<Aim>,
+) -> Result<Draft> {
+    let rank = 1 + random.below(4) as usize;
+    let most = (budget as f64).powf(1.0 / rank as f64).max(2.0) as u64;
+    let free = aim.is_none();
+    let mut shape: Vec<usize> = (0..rank).map(|_| 1 + random.below(most) as usize).collect();
+    if free && random.once_in(12) {
+        shape[random.below(rank as u64) as usize] = 0;
+    }
+    let by_axis = random.once_in(2);
+    // No index names an element of an empty axis.
+    let (op, rows, sizes, updates) = if by_axis {
+        let axis = random.below(rank as u64) as usize;
+        let mut of: Vec<usize> = match random.once_in(2) {
+            true => shape.clone(),
+            false => shape.iter().map(|&size| random.below(size as u64 + 1) as usize).collect(),
+        };
+        of[axis] = match random.below(4) {
+            0 => random.below(4) as usize,
+            1 => 3 * shape[axis],
+            _ => random.near_border(most) as usize,
+        };
+        if shape[axis] == 0 {
+            of[axis] = 0;
+        }
+        let from_front = axis as i64;
+        let named = if random.once_in(2) { from_front } else { from_front - rank as i64 };
+        (ScatterMax::along(named), of.clone(), vec![shape[axis]], of)
+    } else {
+        let length = random.below(rank as u64 + 1) as usize;
+        let part: usize = shape[length..].iter().product();
+        let count = random.below(budget / part.max(1) as u64 + 2) as usize;
+        let count = if shape[..length].contains(&0) { 0 } else { count };
+        let mut rows = match random.below(4) {
+            0 => vec![count.div_ceil(3), 3],
+            _ => vec![count],
+        };
+        let updates = [&rows[..], &shape[length..]].concat();
+        rows.push(length);
+        (ScatterMax::by_vectors(), rows, shape[..length].to_vec(), updates)
+    };
+    let types = match aim.is_some_and(|aim| aim.is("small_ids")) {
+        true => &[ElementType::I8, ElementType::U8, ElementType::I16, ElementType::U16][..],
+        false => &[
+            ElementType::I32,
+            ElementType::I64,
+            ElementType::I64,
+            ElementType::U32,
+            ElementType::U64,
+            ElementType::I16,
+            ElementType::U8,
+        ],
+    };
+    let id_type = random.pick(types);
+    // Indices that no host has checked, of which the status is looked for.
+    let status = aim.is_some_and(|aim| aim.is("status")) || random.once_in(4);
+    let hostile = status && random.once_in(2);
+    let indices = indices(random, id_type, &rows, &sizes, hostile)?;
+    let argmax = aim.is_some_and(|aim| aim.is("argmax")) || random.once_in(3);
+    let op = op
+        .include_data(!random.once_in(3))
+        .extremum(random.extremum())
+        .nan(random.nan())
+        .indices(argmax.then(|| Indices::new(random.index_type())))
+        .status(status);
+    let updates = tensor(t, &updates, Style::random(super::Kind::SegmentMax, random), random)?;
+    let updates = match op.extremum {
+        Extremum::Maximum => updates,
+        Extremum::Minimum => mirrored(&updates)?,
+    };
+    Ok(Draft::new(op, TensorDesc::new(t, shape)?, vec![indices, updates]))
+}
+
+/// Indices of vectors for axes of these sizes: of few destinations, of all, or of one; some count from
+/// the end, and if they are `hostile`, some are out of range.
+fn indices(
+    random: &mut Random,
+    t: ElementType,
+    shape: &[usize],
+    sizes: &[usize],
+    hostile: bool,
+) -> Result<wgmax::Tensor> {
+    let signed =
+        matches!(t, ElementType::I8 | ElementType::I16 | ElementType::I32 | ElementType::I64);
+    let bits = 8 * t.size() as u32 - u32::from(signed);
+    // What the type holds.
+    let reach = if bits >= 63 { i64::MAX } else { (1 << bits) - 1 };
+    let few = random.pick(&[1, 2, 7, u64::MAX, u64::MAX]);
+    let count: usize = shape.iter().product();
+    let all = (0..count).map(|i| {
+        let size = sizes.get(i % sizes.len().max(1)).copied().unwrap_or(1) as i64;
+        if hostile && random.once_in(20) || size == 0 {
+            let wrong =
+                [size, -size - 1, i64::MAX, i64::MIN, 1 << 32, (1 << 32) - 1, -(1 << 32), reach];
+            let wrong = random.pick(&wrong);
+            return (if wrong < 0 { wrong.max(-reach - 1) } else { wrong.min(reach) }) as u64;
+        }
+        let place = random.below((size as u64).min(few)) as i64;
+        let place = place.min(reach);
+        (if signed && random.once_in(4) && place - size >= -reach - 1 {
+            place - size
+        } else {
+            place
+        }) as u64
+    });
+    let all: Vec<u64> = all.collect();
+    oracle::tensor(t, shape, all.into_iter())
+}
