@@ -13,6 +13,7 @@ mod max_pool;
 mod onnx;
 mod operation;
 mod reduce_max;
+mod scatter_max;
 mod segment_max;
 mod shader;
 mod shell;
@@ -82,6 +83,11 @@ enum Command {
     /// The minimum of each segment of the rows of a tensor, and its row
     #[command(after_help = "Example:\n  wgmax segment-min features.npy ids.npy -o smallest.npy")]
     SegmentMin(operation::Arguments<segment_max::Operation>),
+    /// The maximum of each element of a tensor and the updates that indices send to it
+    ScatterMax(operation::Arguments<scatter_max::Operation>),
+    /// The minimum of each element of a tensor and the updates that indices send to it
+    #[command(after_help = "Example:\n  wgmax scatter-min x.npy places.npy updates.npy -o y.npy")]
+    ScatterMin(operation::Arguments<scatter_max::Operation>),
     /// Compare two tensors from files, or the results of an operator on two devices, bit for bit
     Compare(compare::Arguments),
     /// Run golden cases
@@ -179,6 +185,8 @@ fn main() -> ExitCode {
         }
         Some(Command::SegmentMax(arguments)) => operation::run(&arguments, Maximum, &mut output),
         Some(Command::SegmentMin(arguments)) => operation::run(&arguments, Minimum, &mut output),
+        Some(Command::ScatterMax(arguments)) => operation::run(&arguments, Maximum, &mut output),
+        Some(Command::ScatterMin(arguments)) => operation::run(&arguments, Minimum, &mut output),
         Some(Command::Compare(arguments)) => compare::run(&arguments, &mut output),
         Some(Command::Check(arguments)) => check::run(&arguments, &mut output),
         Some(Command::Bench(arguments)) => bench::run(&arguments, &mut output),

@@ -17,7 +17,9 @@ use super::options::{Planning, device_name};
 use super::output::{self, Output, put};
 use super::picture::Format;
 use super::targets::Targets;
-use super::{Outcome, adaptive_max_pool, difference, files, max_pool, reduce_max, segment_max};
+use super::{
+    Outcome, adaptive_max_pool, difference, files, max_pool, reduce_max, scatter_max, segment_max,
+};
 
 /// The names of an operator's results.
 const fn results(operator: &Operator) -> [&'static str; 2] {
@@ -97,6 +99,12 @@ enum Choice {
     /// The minimum of each segment of the rows of a tensor from a file
     #[command(after_help = "Example:\n  wgmax compare segment-min x.npy ids.npy")]
     SegmentMin(SegmentMax),
+    /// The maximum of each element of a tensor and the updates that indices send to it
+    #[command(after_help = "Example:\n  wgmax compare scatter-max x.npy places.npy updates.npy")]
+    ScatterMax(ScatterMax),
+    /// The minimum of each element of a tensor and the updates that indices send to it
+    #[command(after_help = "Example:\n  wgmax compare scatter-min x.npy places.npy updates.npy")]
+    ScatterMin(ScatterMax),
 }
 
 /// An operator, and where it is run.
@@ -115,6 +123,7 @@ type ReduceMax = Run<reduce_max::Operation>;
 type MaxPool = Run<max_pool::Operation>;
 type AdaptiveMaxPool = Run<adaptive_max_pool::Operation>;
 type SegmentMax = Run<segment_max::Operation>;
+type ScatterMax = Run<scatter_max::Operation>;
 
 #[derive(Args)]
 struct Between {
@@ -140,6 +149,8 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome
         (Some(Choice::AdaptiveMinPool(run)), ..) => devices(run, Minimum, output),
         (Some(Choice::SegmentMax(run)), ..) => devices(run, Maximum, output),
         (Some(Choice::SegmentMin(run)), ..) => devices(run, Minimum, output),
+        (Some(Choice::ScatterMax(run)), ..) => devices(run, Maximum, output),
+        (Some(Choice::ScatterMin(run)), ..) => devices(run, Minimum, output),
         (None, Some(a), Some(b)) => tensors(arguments, [a, b], output),
         _ => unreachable!("the arguments are required"),
     }

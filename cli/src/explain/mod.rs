@@ -13,7 +13,7 @@ use super::max_pool::Given;
 use super::options::{TuningChoice, element_type, power_of_two, size, workgroup};
 use super::output::Output;
 use super::source::Shape;
-use super::{Outcome, adaptive_max_pool, backward, max_pool, reduce_max, segment_max};
+use super::{Outcome, adaptive_max_pool, backward, max_pool, reduce_max, scatter_max, segment_max};
 
 #[derive(Args)]
 #[command(after_help = "\
@@ -74,6 +74,18 @@ offset more than segments. {LIMITS}"))]
     /// The launches of the minimum of each segment of rows
     #[command(after_help = "Example:\n  wgmax explain segment-min 1000000x64 --num-segments 5000")]
     SegmentMin(SegmentMax),
+    /// The launches of the maximum of each element and the updates that indices send to it
+    #[command(after_help = format!("\
+Example:
+  wgmax explain scatter-max 1048576 --places 16777216
+
+{LIMITS}"))]
+    ScatterMax(ScatterMax),
+    /// The launches of the minimum of each element and the updates that indices send to it
+    #[command(
+        after_help = "Example:\n  wgmax explain scatter-min 1000x64 --vectors --places 5000x1"
+    )]
+    ScatterMin(ScatterMax),
 }
 
 /// An operator, and what it is planned for.
@@ -97,6 +109,7 @@ type ReduceMax = Planned<reduce_max::Attributes>;
 type MaxPool = Planned<max_pool::Attributes>;
 type AdaptiveMaxPool = Planned<adaptive_max_pool::Attributes>;
 type SegmentMax = Planned<Segments>;
+type ScatterMax = Planned<Scatters>;
 
 /// What is computed beside the attributes: indices, or the gradient.
 struct Wanted {
@@ -186,6 +199,41 @@ impl Attributes for Segments {
             }
             _ => error.into(),
         }
+    }
+}
+
+/// The attributes of scatters, without indices.
+#[derive(Args)]
+struct Scatters {
+    #[command(flatten)]
+    attributes: scatter_max::Attributes,
+    /// Shape of the tensor of indices
+    #[arg(long, value_name = "SHAPE")]
+    places: Shape,
+    /// Element type of the indices
+    #[arg(long, value_name = "TYPE", default_value = "i64", value_parser = element_type)]
+    places_type: ElementType,
+}
+
+impl Attributes for Scatters {
+    fn operator(&self, Wanted { extremum, indices, backward }: Wanted, input: &Input) -> Made {
+        anyhow::ensure!(!backward, "--backward: scatters have no gradient here");
+        let (data, shape) = (input.desc()?, &self.places.sizes[..]);
+        let places = TensorDesc::new(self.places_type, shape)?;
+        let updates = match (self.attributes.vectors, shape) {
+            (true, [rows @ .., length]) => {
+                [rows, data.shape().get(*length..).unwrap_or_default()].concat()
+            }
+            _ => shape.to_vec(),
+        };
+        let updates = TensorDesc::new(data.element_type(), updates)?;
+        let operator = self.attributes.operator(extremum, indices);
+        let names = [input.shape.text.as_str(), "--places", "--places"];
+        let inputs = vec![data, places, updates];
+        operator
+            .infer(inputs.iter().collect::<Vec<_>>())
+            .map_err(|error| self.attributes.with_argument(error, names))?;
+        Ok((operator.into(), inputs))
     }
 }
 
@@ -319,6 +367,8 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome
         Choice::AdaptiveMinPool(choice) => explain(choice, Extremum::Minimum, output),
         Choice::SegmentMax(choice) => explain(choice, Extremum::Maximum, output),
         Choice::SegmentMin(choice) => explain(choice, Extremum::Minimum, output),
+        Choice::ScatterMax(choice) => explain(choice, Extremum::Maximum, output),
+        Choice::ScatterMin(choice) => explain(choice, Extremum::Minimum, output),
     }
 }
 

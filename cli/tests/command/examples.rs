@@ -41,6 +41,10 @@ fn write_files(at: &impl Fn(&str) -> String) {
     floats("chw.npy", &[3, 224, 5]);
     write(&at("ids.npy"), &[4], |i| (i / 2) as i32);
     write(&at("offsets.npy"), &[3], |i| 2 * i as i32);
+    write(&at("places.npy"), &[4, 2, 6, 7], |i| (i % 2) as i32);
+    floats("updates.npy", &[4, 2, 6, 7]);
+    write(&at("vectors.npy"), &[3, 1], |i| i as i32 - 1);
+    floats("parts.npy", &[3, 2, 6, 7]);
     // What a picture is says its content, whatever it is called.
     fs::write(at("photo.png"), [&b"P5\n16 12\n255\n"[..], &[7; 16 * 12]].concat()).unwrap();
     super::check::write_case(Path::new(&at("tests/cases/one")), 2.0, "ok", 0);

@@ -3,7 +3,7 @@
 use super::{command, folder, refused, stderr, stdout, succeeds};
 
 /// The arguments of each command.
-pub const COMMANDS: [&[&str]; 37] = [
+pub const COMMANDS: [&[&str]; 43] = [
     &[],
     &["demo"],
     &["devices"],
@@ -15,6 +15,8 @@ pub const COMMANDS: [&[&str]; 37] = [
     &["min-pool"],
     &["adaptive-min-pool"],
     &["segment-min"],
+    &["scatter-max"],
+    &["scatter-min"],
     &["arg-max"],
     &["arg-min"],
     &["compare"],
@@ -26,6 +28,8 @@ pub const COMMANDS: [&[&str]; 37] = [
     &["compare", "min-pool"],
     &["compare", "adaptive-min-pool"],
     &["compare", "segment-min"],
+    &["compare", "scatter-max"],
+    &["compare", "scatter-min"],
     &["bench"],
     &["verify"],
     &["check"],
@@ -39,6 +43,8 @@ pub const COMMANDS: [&[&str]; 37] = [
     &["explain", "min-pool"],
     &["explain", "adaptive-min-pool"],
     &["explain", "segment-min"],
+    &["explain", "scatter-max"],
+    &["explain", "scatter-min"],
     &["shader"],
     &["completions"],
 ];

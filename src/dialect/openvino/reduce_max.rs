@@ -109,8 +109,8 @@ impl Default for ReduceMax {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tensor::ElementType;
     use crate::dialect::Attribute::{self, *};
+    use crate::tensor::ElementType;
     use crate::{Element, Error};
 
     fn read(version: u32, attributes: &[(&str, Attribute)]) -> Result<ReduceMax> {

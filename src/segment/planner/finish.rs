@@ -49,7 +49,7 @@ impl Planner<'_> {
             let (mut sources, mut results) = (vec![item_range.clone()], vec![values.clone()]);
             if let Some(Initial { buffer, .. }) = self.initial {
                 let (data, _) = builder.range(Region::all(buffer).after(first), outputs);
-                sources.insert(usize::from(argmax), data);
+                sources.insert(0, data);
             }
             if let (true, Some(index_words)) = (argmax, self.index_words) {
                 let rows = fit.min(self.rows - row);

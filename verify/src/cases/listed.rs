@@ -19,14 +19,14 @@ const ELEMENTS: usize = 2048;
 const COLOURS: usize = 32;
 
 /// The same case with twice as many fills as a colouring of its elements has colours; none for
-/// gradients, for wrong ids, and where there would be too many.
+/// gradients and scatters, for wrong ids, and where there would be too many.
 pub(super) fn listed(case: &Case) -> Result<Vec<Case>> {
     let data = &case.tensors[0];
-    if data.len() > ELEMENTS || !case.resolved()?.1 {
+    let (operator, counts) = case.resolved()?;
+    if data.len() > ELEMENTS || !counts {
         return Ok(Vec::new());
     }
-    let operator = case.operator.checked(&case.inputs())?;
-    let sets = oracle::sets(&operator, &case.inputs())?.unwrap_or_default();
+    let Some(sets) = oracle::sets(&operator, &case.inputs())? else { return Ok(Vec::new()) };
     let Some(colours) = coloured(&sets, data.len()) else { return Ok(Vec::new()) };
     let count = colours.iter().max().map_or(0, |&most| most + 1);
     let fill = |colour: usize, descends: bool| {
@@ -120,6 +120,15 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// What a gradient's first input holds are not elements of sets.
+    #[test]
+    fn gradients_have_no_lists() {
+        let (pool, t) = (MaxPool::new([2, 3]), ElementType::F32);
+        let mut case = case(wgmax::operator::MaxPoolBackward::new(pool), t, &[1, 1, 4, 6]);
+        case.tensors.push(Tensor::from_bytes(t, [1, 1, 3, 4], &[0; 48]).unwrap());
+        assert!(listed(&case).unwrap().is_empty());
     }
 
     #[test]

@@ -1,0 +1,117 @@
+//! `wgmax scatter-max` and `wgmax scatter-min`.
+
+use clap::Args;
+use wgmax::operator::{Indices, ScatterMax};
+use wgmax::{Error, Extremum, Tensor};
+
+use super::files;
+use super::operation::{self, Read};
+use super::options::{IndexType, NanChoice};
+use super::source::Source;
+
+/// The operator and its inputs.
+#[derive(Args)]
+pub struct Operation {
+    #[command(flatten)]
+    source: Source,
+    /// File with the indices, in the formats of INPUT, as integers
+    #[arg(value_name = "INDICES")]
+    places: String,
+    /// File with the updates, in the formats of INPUT
+    #[arg(value_name = "UPDATES")]
+    updates: String,
+    #[command(flatten)]
+    attributes: Attributes,
+}
+
+/// The operator's attributes. A command that includes them has an argument `indices` too, which says
+/// whether the positions of the winning updates are computed.
+#[derive(Args)]
+pub struct Attributes {
+    /// Axis along which indices count
+    #[arg(long, value_name = "AXIS", default_value_t = 0, allow_hyphen_values = true)]
+    pub axis: i64,
+    /// The last axis of INDICES has vectors: places along the first axes of INPUT
+    #[arg(long, conflicts_with = "axis")]
+    pub vectors: bool,
+    /// Elements of INPUT that get updates do not take part themselves
+    #[arg(long)]
+    without_data: bool,
+    /// How NaN counts
+    #[arg(long, value_enum, default_value = "propagate")]
+    nan: NanChoice,
+    /// Element type of the positions
+    #[arg(long, value_enum, default_value = "i64", requires = "indices")]
+    index_type: IndexType,
+}
+
+impl Attributes {
+    /// The operator.
+    pub fn operator(&self, extremum: Extremum, indices: bool) -> ScatterMax {
+        let operator = match self.vectors {
+            true => ScatterMax::by_vectors(),
+            false => ScatterMax::along(self.axis),
+        };
+        operator
+            .extremum(extremum)
+            .nan(self.nan.into())
+            .include_data(!self.without_data)
+            .indices(indices.then(|| Indices::new(self.index_type.into())))
+    }
+
+    /// The error with the argument that caused it, given the arguments of the inputs.
+    pub fn with_argument(&self, error: Error, inputs: [&str; 3]) -> anyhow::Error {
+        let argument = match &error {
+            Error::AxisOutOfRange { .. } => format!("--axis {}", self.axis),
+            Error::IndexTooLarge { .. } => "--index-type i32".to_string(),
+            Error::WrongInput { position, .. } => inputs[*position].to_string(),
+            _ => inputs[1].to_string(),
+        };
+        let text = match &error {
+            Error::WrongInput { expected_type, actual_type, .. }
+                if expected_type != actual_type =>
+            {
+                format!("its type is {actual_type}, not {expected_type}")
+            }
+            Error::WrongInput { expected_shape, actual_shape, .. } => {
+                format!("its shape is {actual_shape:?}, not {expected_shape:?}")
+            }
+            error => error.to_string(),
+        };
+        anyhow::anyhow!("{argument}: {text}")
+    }
+}
+
+impl operation::Operation for Operation {
+    const EXAMPLES: &str = "\
+Examples:
+  wgmax scatter-max x.npy places.npy updates.npy --axis 1 -o y.npy
+  wgmax scatter-max x.npy vectors.npy parts.npy --vectors --indices winners.npy -o y.npy";
+    const INDICES: &str = "Also write the positions of the updates that the results come from to this \
+                           file; -1 where INPUT's element stays. +0 and -0 are then equal, so a result \
+                           of zero may have another sign";
+
+    fn files(&self) -> Vec<&str> {
+        vec![&self.source.input, &self.places, &self.updates]
+    }
+
+    fn read(&self, extremum: Extremum, indices: bool) -> anyhow::Result<Read> {
+        let (data, _) = self.source.read()?;
+        let inputs =
+            vec![data, files::read(&self.places, None)?, self.source.read_file(&self.updates)?.0];
+        let operator = self.attributes.operator(extremum, indices);
+        let names = [self.source.input.as_str(), &self.places, &self.updates];
+        let checked = operator
+            .infer(inputs.iter().map(Tensor::desc).collect::<Vec<_>>())
+            .and_then(|_| {
+                wgmax::operator::Operator::from(&operator)
+                    .checked(&inputs.iter().collect::<Vec<_>>())
+            })
+            .map_err(|error| self.attributes.with_argument(error, names))?;
+        Ok((checked, inputs).into())
+    }
+
+    fn remark(&self, _: &Read, _: &[Tensor]) -> anyhow::Result<()> {
+        Ok(())
+    }
+}
